@@ -58,16 +58,20 @@ func TestPaths(t *testing.T) {
 		},
 		"another access to the same code": {
 			appconfig.Component{Source: source(false)}, appconfig.Component{Source: source(true)},
-			[]string{"connected_repo.branch", "connected_repo.directory", "connected_repo.repo", "public_repo.branch", "public_repo.directory", "public_repo.repo"},
+			[]string{"connected_repo.branch", "connected_repo.directory", "connected_repo.repo", "public_repo.branch",
+				"public_repo.directory", "public_repo.repo"},
 		},
 		"keys that need quotes": {
-			appconfig.Component{Kind: "helm_chart", Helm: &appconfig.Helm{Values: format.Scalars{"image.tag": "1", "plain": "1", "a\x1bb": "1", "same": 1.5}}},
-			appconfig.Component{Kind: "helm_chart", Helm: &appconfig.Helm{Values: format.Scalars{"image.tag": "2", "plain": int64(1), "a\x1bb": "2", "same": 1.5}}},
+			appconfig.Component{Kind: "helm_chart",
+				Helm: &appconfig.Helm{Values: format.Scalars{"image.tag": "1", "plain": "1", "a\x1bb": "1", "same": 1.5}}},
+			appconfig.Component{Kind: "helm_chart",
+				Helm: &appconfig.Helm{Values: format.Scalars{"image.tag": "2", "plain": int64(1), "a\x1bb": "2", "same": 1.5}}},
 			[]string{`values."a\x1bb"`, `values."image.tag"`, "values.plain"},
 		},
 		"a pulumi config": {
 			appconfig.Component{Kind: "pulumi", Pulumi: &appconfig.Pulumi{Config: map[string]string{"aws:region": "a"}}},
-			appconfig.Component{Kind: "pulumi", Pulumi: &appconfig.Pulumi{Config: map[string]string{"aws:region": "b"}}}, []string{`config."aws:region"`},
+			appconfig.Component{Kind: "pulumi", Pulumi: &appconfig.Pulumi{Config: map[string]string{"aws:region": "b"}}},
+			[]string{`config."aws:region"`},
 		},
 		"an order that means nothing": {
 			appconfig.Component{Dependencies: []string{"x", "y"}}, appconfig.Component{Dependencies: []string{"y", "x"}}, nil,
@@ -156,16 +160,19 @@ func TestSecretsInNoRendering(t *testing.T) {
 func TestManyParts(t *testing.T) {
 	const n = 1000
 	large := func(value string) *appconfig.App {
-		a := &appconfig.App{Sandbox: &appconfig.Component{Name: appconfig.SandboxName, Kind: appconfig.KindSandbox, Terraform: &appconfig.Terraform{}}}
+		a := &appconfig.App{Sandbox: &appconfig.Component{Name: appconfig.SandboxName, Kind: appconfig.KindSandbox,
+			Terraform: &appconfig.Terraform{}}}
 		toggles := map[string]bool{}
 		for i := range n {
 			name := fmt.Sprintf("c%04d", i)
 			a.Components = append(a.Components, appconfig.Component{
 				Name: name, Kind: "terraform_module", Toggleable: true, Source: &appconfig.Source{Repo: "."},
-				Terraform: &appconfig.Terraform{Vars: map[string]string{"v": value, "x": fmt.Sprintf("{{.nuon.inputs.inputs.i%04d}} {{.nuon.components.c%04d.outputs.x}}", i, max(i-1, 0))}},
+				Terraform: &appconfig.Terraform{Vars: map[string]string{"v": value,
+					"x": fmt.Sprintf("{{.nuon.inputs.inputs.i%04d}} {{.nuon.components.c%04d.outputs.x}}", i, max(i-1, 0))}},
 			})
 			a.Inputs = append(a.Inputs, appconfig.Input{Name: fmt.Sprintf("i%04d", i), Default: &value})
-			a.Installs = append(a.Installs, appconfig.Install{Name: name, Toggles: toggles, Inputs: map[string]string{"i": value}})
+			a.Installs = append(a.Installs, appconfig.Install{Name: name, Toggles: toggles,
+				Inputs: map[string]string{"i": value}})
 			if i < 50 {
 				toggles[name] = value == "1"
 			}

@@ -137,7 +137,8 @@ func (c *comparer) document(p tree.Path, n node) bool {
 
 // sets lists the keys of arrays without an order.
 var sets = map[string]bool{
-	"dependencies": true, "components": true, "gcp_permissions": true, "azure_built_in_roles": true, "azure_actions": true, "namespaces": true, "apps": true,
+	"dependencies": true, "components": true, "gcp_permissions": true, "azure_built_in_roles": true,
+	"azure_actions": true, "namespaces": true, "apps": true,
 }
 
 func (c *comparer) list(p tree.Path, n node) {
@@ -278,13 +279,15 @@ func (c *comparer) moved(p tree.Path, n node, pairs []tree.Pair) {
 		}
 		return raw.Of(list)
 	}
-	c.emit(p, node{before: side(was), after: side(is), hasBefore: true, hasAfter: true}).Reorder(tree.Places(n.after.Len(), kept))
+	c.emit(p, node{before: side(was), after: side(is), hasBefore: true,
+		hasAfter: true}).Reorder(tree.Places(n.after.Len(), kept))
 }
 
 // namings lists the keys that identify the tables of a list, in the order in which they are tried.
 // The first key of each must exist.
 var namings = [][]string{
-	{"name"}, {"operation"}, {"Sid"}, {"type", "component_name"}, {"type", "component_name", "cron_schedule"}, {"managed_policy_name"},
+	{"name"}, {"operation"}, {"Sid"}, {"type", "component_name"}, {"type", "component_name", "cron_schedule"},
+	{"managed_policy_name"},
 }
 
 // identities returns the names of the elements of two lists, and the keys that they consist of. The

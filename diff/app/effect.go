@@ -18,7 +18,8 @@ type Effect struct {
 
 // EffectOf compares the old and the new config of a component. Neither may be nil.
 func EffectOf(was, is *appconfig.Component) Effect {
-	return Effect{Rebuild: recipeOf(was) != recipeOf(is), Moved: placeOf(was) != placeOf(is), Redeploy: was.ConfigDigest() != is.ConfigDigest()}
+	return Effect{Rebuild: recipeOf(was) != recipeOf(is), Moved: placeOf(was) != placeOf(is),
+		Redeploy: was.ConfigDigest() != is.ConfigDigest()}
 }
 
 // ChangedKeys returns the sorted paths, as in the component's file, of the settings that differ.

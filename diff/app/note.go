@@ -29,7 +29,8 @@ var summed = []struct {
 	{[]string{installWished}, "wishes for ", [2]string{"install", "installs"}},
 	{[]string{installValues}, "changes the inputs of ", [2]string{"install", "installs"}},
 	{[]string{installOff}, "destroys what is switched off on ", [2]string{"install", "installs"}},
-	{[]string{componentRemoved, componentKind, componentRenamed, componentOff}, "destroys what is deployed of ", components},
+	{[]string{componentRemoved, componentKind, componentRenamed, componentOff}, "destroys what is deployed of ",
+		components},
 }
 
 var (
@@ -40,9 +41,10 @@ var (
 // notYet maps the kinds of parts that nuon does not act on yet, as appconfig warns, to the text of
 // the note about them.
 var notYet = map[string]string{
-	kindSecret: "secrets", kindPermission: "permissions", kindPolicy: "policies", kindRunbook: "runbooks", kindBreakGlass: "break-glass roles",
-	kindOperationRole: "operation roles", kindInstaller: "the installer page", kindBranch: "branches",
-	kindInstalls: "a repository of installs", kindTriggers: "triggers of branch runs", kindStack: "the install stack",
+	kindSecret: "secrets", kindPermission: "permissions", kindPolicy: "policies", kindRunbook: "runbooks",
+	kindBreakGlass: "break-glass roles", kindOperationRole: "operation roles", kindInstaller: "the installer page",
+	kindBranch: "branches", kindInstalls: "a repository of installs", kindTriggers: "triggers of branch runs",
+	kindStack: "the install stack",
 }
 
 // notes returns the sentence about all changes together, and notes on what is unknown.

@@ -132,7 +132,8 @@ func name[T any](list []T, of func(*T) *string) {
 }
 
 // engines lists the kinds of components.
-var engines = []string{"terraform_module", "helm_chart", "container_image", "docker_build", "kubernetes_manifest", "pulumi"}
+var engines = []string{"terraform_module", "helm_chart", "container_image", "docker_build",
+	"kubernetes_manifest", "pulumi"}
 
 func component(t *rapid.T, name string) appconfig.Component {
 	c := appconfig.Component{}
@@ -169,7 +170,8 @@ func stored(t *rapid.T, a *appconfig.App) *appconfig.App {
 }
 
 // kept lists fields that identify a part or define its kind: another value makes it another part.
-var kept = map[string]bool{"Name": true, "Kind": true, "Type": true, "Principal": true, "Operation": true, "Remote": true, "Account": true}
+var kept = map[string]bool{"Name": true, "Kind": true, "Type": true, "Principal": true, "Operation": true,
+	"Remote": true, "Account": true}
 
 // mutate changes one leaf of a value.
 func mutate(t *rapid.T, v reflect.Value) {
@@ -178,7 +180,8 @@ func mutate(t *rapid.T, v reflect.Value) {
 		var fields []int
 		for i := range v.NumField() {
 			f := v.Type().Field(i)
-			engine := f.Type.Kind() == reflect.Pointer && v.Field(i).IsNil() && v.Type() == reflect.TypeFor[appconfig.Component]() && f.Name != "Source"
+			engine := f.Type.Kind() == reflect.Pointer && v.Field(i).IsNil() &&
+				v.Type() == reflect.TypeFor[appconfig.Component]() && f.Name != "Source"
 			if !kept[f.Name] && f.Tag.Get("json") != "-" && !engine {
 				fields = append(fields, i)
 			}
@@ -249,7 +252,8 @@ func TestNothingIsLost(t *testing.T) {
 		same := bytes.Equal(before.Canonical(), after.Canonical()) && bytes.Equal(installs(before), installs(after))
 		r := report(t, before, after)
 		if same != (len(r.Changes) == 0) {
-			t.Fatalf("same %t, but the report lists %d changes:\n%s\n%s", same, len(r.Changes), before.Canonical(), after.Canonical())
+			t.Fatalf("same %t, but the report lists %d changes:\n%s\n%s", same, len(r.Changes), before.Canonical(),
+				after.Canonical())
 		}
 		back := report(t, after, before)
 		if len(back.Changes) != len(r.Changes) {

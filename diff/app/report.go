@@ -41,8 +41,10 @@ func Report(before, after *appconfig.App, o Options) (*diff.Report, error) {
 		return nil, err
 	}
 	b := &builder{
-		was: readers{app: before}, is: readers{app: after}, code: o.Code, subject: cmp.Or(o.Subject, "A sync"), report: &diff.Report{Kind: diff.KindApp},
-		masker: diff.NewMasker(diff.MaskOptions{Secrets: o.Secrets, TagKey: o.TagKey, Limit: o.Limit, Lines: o.Lines, Context: o.Context}),
+		was: readers{app: before}, is: readers{app: after}, code: o.Code, subject: cmp.Or(o.Subject, "A sync"),
+		report: &diff.Report{Kind: diff.KindApp},
+		masker: diff.NewMasker(diff.MaskOptions{Secrets: o.Secrets, TagKey: o.TagKey, Limit: o.Limit, Lines: o.Lines,
+			Context: o.Context}),
 	}
 	for _, p := range slices.Concat(was, is) {
 		learn(b.masker, p.value)
@@ -92,13 +94,15 @@ func pairs(was, is []part) []pair {
 // pair adds the changes of one part, or counts an unchanged part.
 func (b *builder) pair(p pair) {
 	code := b.codeOf(p)
-	if code == nil && p.before != nil && p.after != nil && p.before.address == p.after.address && p.before.value.Equal(p.after.value) {
+	if code == nil && p.before != nil && p.after != nil && p.before.address == p.after.address &&
+		p.before.value.Equal(p.after.value) {
 		b.report.AddFold(diff.FoldUnchanged, diff.FoldParts, 1)
 		return
 	}
 	one := cmp.Or(p.after, p.before)
 	c := diff.Change{
-		Address: nameOf(b.masker, one.address), ResourceKind: one.kind, Name: nameOf(b.masker, one.name), Module: one.section, Config: true, Action: actionOf(p),
+		Address: nameOf(b.masker, one.address), ResourceKind: one.kind, Name: nameOf(b.masker, one.name),
+		Module: one.section, Config: true, Action: actionOf(p),
 	}
 	if c.Action == diff.Replace {
 		c.Order = diff.DestroyFirst
@@ -128,7 +132,8 @@ func actionOf(p pair) diff.Action {
 		return diff.Destroy
 	case p.after == nil:
 		return diff.Forget
-	case p.before.address != p.after.address || p.before.component != nil && engine(p.before.component) != engine(p.after.component):
+	case p.before.address != p.after.address || p.before.component != nil &&
+		engine(p.before.component) != engine(p.after.component):
 		return diff.Replace
 	}
 	return diff.Update
@@ -180,7 +185,8 @@ func (b *builder) order(kind string, was, is []string) {
 	f.Path, f.Pointer = "order", "/order"
 	f.Reorder(places(before, after))
 	c := diff.Change{
-		Address: kind + "s", ResourceKind: "order", Name: kind, Config: true, Action: diff.Update, Risk: diff.Update.Risk(), Fields: []diff.FieldChange{f},
+		Address: kind + "s", ResourceKind: "order", Name: kind, Config: true, Action: diff.Update, Risk: diff.Update.Risk(),
+		Fields: []diff.FieldChange{f},
 	}
 	c.Judge(ruleNamed(nothingDeployed).finding(nil))
 	b.report.Changes = append(b.report.Changes, c)

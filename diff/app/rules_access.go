@@ -13,7 +13,8 @@ func roleRules() []Rule {
 	roles := []string{kindPermission, kindBreakGlass}
 	return []Rule{
 		{
-			Name: "role-added", Kinds: roles, Actions: created, Risk: diff.RiskAdditive, Security: true, Words: "the install stack makes one more role",
+			Name: "role-added", Kinds: roles, Actions: created, Risk: diff.RiskAdditive, Security: true,
+			Words: "the install stack makes one more role",
 		},
 		{
 			Name: "role-widens", Kinds: roles, Actions: updated, Risk: diff.RiskInPlace, Security: true,
@@ -28,13 +29,16 @@ func roleRules() []Rule {
 			Words: "the role may do everything",
 		},
 		{
-			Name: "role-boundary", Kinds: roles, Actions: updated, Risk: diff.RiskInPlace, Security: true, When: "its permissions_boundary changes",
+			Name: "role-boundary", Kinds: roles, Actions: updated, Risk: diff.RiskInPlace, Security: true,
+			When:  "its permissions_boundary changes",
 			holds: func(l *look) bool { return l.changed("permissions_boundary") },
 			Words: "the bound on what its policies can allow changes or is taken away",
 		},
 		{
-			Name: "role-enabled", Kinds: roles, Actions: present, Risk: diff.RiskInPlace, Security: true, When: "enabled_in_stack is set",
-			holds: func(l *look) bool { return l.turns("enabled_in_stack") }, Words: "the role is switched on unless the customer switches it off",
+			Name: "role-enabled", Kinds: roles, Actions: present, Risk: diff.RiskInPlace, Security: true,
+			When:  "enabled_in_stack is set",
+			holds: func(l *look) bool { return l.turns("enabled_in_stack") },
+			Words: "the role is switched on unless the customer switches it off",
 		},
 		{
 			Name: "role-removed", Kinds: roles, Actions: gone, Risk: diff.RiskInPlace,
@@ -52,19 +56,24 @@ func policyRules() []Rule {
 	kinds := []string{kindPolicy}
 	return []Rule{
 		{
-			Name: "policy-added", Kinds: kinds, Actions: created, Risk: diff.RiskAdditive, Words: "plans must pass it from now on",
+			Name: "policy-added", Kinds: kinds, Actions: created, Risk: diff.RiskAdditive,
+			Words: "plans must pass it from now on",
 		},
 		{
-			Name: "policy-removed", Kinds: kinds, Actions: gone, Risk: diff.RiskInPlace, Security: true, Words: "what it kept out is let through",
+			Name: "policy-removed", Kinds: kinds, Actions: gone, Risk: diff.RiskInPlace, Security: true,
+			Words: "what it kept out is let through",
 		},
 		{
-			Name: "policy-uncovers", Kinds: kinds, Actions: updated, Risk: diff.RiskInPlace, Security: true, When: "it is not about all that it was about",
+			Name: "policy-uncovers", Kinds: kinds, Actions: updated, Risk: diff.RiskInPlace, Security: true,
+			When:  "it is not about all that it was about",
 			holds: func(l *look) bool { return l.changed("type") || len(uncovered(l)) > 0 }, names: uncovered,
 			Words: "what it kept out is let through where it does not look any more",
 		},
 		{
-			Name: "policy-rules", Kinds: kinds, Actions: updated, Risk: diff.RiskInPlace, Security: true, When: "its contents or engine change",
-			holds: func(l *look) bool { return l.changed("contents", "engine") }, Words: "plans are checked by other rules, which may let through more",
+			Name: "policy-rules", Kinds: kinds, Actions: updated, Risk: diff.RiskInPlace, Security: true,
+			When:  "its contents or engine change",
+			holds: func(l *look) bool { return l.changed("contents", "engine") },
+			Words: "plans are checked by other rules, which may let through more",
 		},
 	}
 }
@@ -107,11 +116,13 @@ func listAt(table raw.Value, key string) []string {
 }
 
 // grants lists the keys of a role's policies that name permissions defined elsewhere.
-var grants = []string{"managed_policy_name", "gcp_predefined_role", "gcp_permissions", "azure_built_in_roles", "azure_actions"}
+var grants = []string{"managed_policy_name", "gcp_predefined_role", "gcp_permissions", "azure_built_in_roles",
+	"azure_actions"}
 
 // everything lists those names that allow everything.
 var everything = map[string]bool{
-	"managed_policy_name AdministratorAccess": true, "gcp_predefined_role roles/owner": true, "azure_built_in_roles Owner": true, "azure_actions *": true,
+	"managed_policy_name AdministratorAccess": true, "gcp_predefined_role roles/owner": true,
+	"azure_built_in_roles Owner": true, "azure_actions *": true,
 }
 
 // widens reports whether a role's policies allow more than before, and whether they newly allow

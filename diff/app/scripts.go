@@ -37,8 +37,8 @@ func Scripts(before, after []appconfig.Action) (*diff.Report, error) {
 		c.walk(nil, n)
 		action := actionOf(pair{before: p.before, after: p.after})
 		r.Changes = append(r.Changes, diff.Change{
-			Address: masker.Text(p.after.address), ResourceKind: "script", Name: masker.Text(p.after.name), Config: true, Action: action,
-			Risk: action.Risk(), Fields: c.fields, Unchanged: unchanged(p),
+			Address: masker.Text(p.after.address), ResourceKind: "script", Name: masker.Text(p.after.name), Config: true,
+			Action: action, Risk: action.Risk(), Fields: c.fields, Unchanged: unchanged(p),
 		})
 	}
 	r.JudgeCuts()

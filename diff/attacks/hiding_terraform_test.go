@@ -122,7 +122,8 @@ var planRisks = []struct {
 		p["aws_db_instance.x"].after["publicly_accessible"] = true
 	}},
 	{"a privileged chart", "helm_release.x", func(p map[string]*pairOf) {
-		p["helm_release.x"].after["set"] = []any{map[string]any{"name": "a", "value": "1,web.securityContext.privileged=true"}}
+		p["helm_release.x"].after["set"] = []any{map[string]any{"name": "a",
+			"value": "1,web.securityContext.privileged=true"}}
 	}},
 	{"a privileged task", "aws_ecs_task_definition.x", func(p map[string]*pairOf) {
 		p["aws_ecs_task_definition.x"].edit("container_definitions", func(d any) { at(d, 0)["privileged"] = true })

@@ -73,7 +73,8 @@ func securityFindings(r *diff.Report) map[string]bool {
 func release(r *rand.Rand) map[string]any {
 	labels := map[string]any{"app": "web", "helm.sh/chart": "web-1.0.0", "app.kubernetes.io/version": "1.0.0"}
 	meta := func(name string) map[string]any {
-		return map[string]any{"name": name, "namespace": "shop", "labels": maps.Clone(labels), "annotations": map[string]any{"checksum/config": digits(r)}}
+		return map[string]any{"name": name, "namespace": "shop", "labels": maps.Clone(labels),
+			"annotations": map[string]any{"checksum/config": digits(r)}}
 	}
 	pods := map[string]any{
 		"metadata": map[string]any{"labels": map[string]any{"app": "web"}, "annotations": map[string]any{"checksum/config": digits(r), "rollme": digits(r)}},
@@ -134,7 +135,8 @@ var risks = []struct {
 	{"another role", func(s map[string]any) { at(s, "binding", "roleRef")["name"] = "cluster-admin" }},
 	{"one more subject", func(s map[string]any) {
 		b := at(s, "binding")
-		b["subjects"] = append([]any{map[string]any{"kind": "Group", "name": "system:authenticated", "apiGroup": "rbac.authorization.k8s.io"}}, b["subjects"].([]any)...)
+		b["subjects"] = append([]any{map[string]any{"kind": "Group", "name": "system:authenticated",
+			"apiGroup": "rbac.authorization.k8s.io"}}, b["subjects"].([]any)...)
 	}},
 	{"a binding in kube-system", func(s map[string]any) {
 		at(s, "binding", "roleRef")["name"] = "cluster-admin"
@@ -170,7 +172,8 @@ var noises = []func(r *rand.Rand, before, after map[string]any){
 	},
 	func(r *rand.Rand, _, after map[string]any) { // regenerated values
 		at(after, "config", "data")["c"] = digits(r)
-		at(after, "pods", "spec", "template", "spec", "containers", 0)["env"] = []any{map[string]any{"name": "A", "value": digits(r)}}
+		at(after, "pods", "spec", "template", "spec", "containers", 0)["env"] = []any{map[string]any{"name": "A",
+			"value": digits(r)}}
 	},
 	func(r *rand.Rand, _, after map[string]any) {
 		at(after, "config", "metadata")["name"] = "web-" + digits(r)

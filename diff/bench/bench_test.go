@@ -147,7 +147,8 @@ func dyffs(b *testing.B, before, after []byte, w io.Writer) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	human := &dyff.HumanReport{Report: report, Indent: 2, MinorChangeThreshold: 0.1, MultilineContextLines: 4, OmitHeader: true}
+	human := &dyff.HumanReport{Report: report, Indent: 2, MinorChangeThreshold: 0.1, MultilineContextLines: 4,
+		OmitHeader: true}
 	if err := human.WriteReport(w); err != nil {
 		b.Fatal(err)
 	}

@@ -12,7 +12,8 @@ func plan() []byte {
 	var changes, state []any
 	for i := range 10_000 {
 		r := resource(i)
-		state = append(state, map[string]any{"address": r["address"], "mode": "managed", "type": r["type"], "name": r["name"], "values": values(i)})
+		state = append(state, map[string]any{"address": r["address"], "mode": "managed", "type": r["type"],
+			"name": r["name"], "values": values(i)})
 		changes = append(changes, r)
 	}
 	data, err := json.Marshal(map[string]any{
@@ -30,7 +31,8 @@ func plan() []byte {
 func resource(i int) map[string]any {
 	kind := []string{"aws_instance", "aws_s3_bucket", "aws_iam_policy", "aws_security_group_rule"}[i%4]
 	address := fmt.Sprintf("module.part%d.%s.thing[%d]", i%50, kind, i)
-	change := map[string]any{"actions": []string{"no-op"}, "before": values(i), "after": values(i), "after_unknown": map[string]any{},
+	change := map[string]any{"actions": []string{"no-op"}, "before": values(i), "after": values(i),
+		"after_unknown":    map[string]any{},
 		"before_sensitive": map[string]any{"password": true}, "after_sensitive": map[string]any{"password": true}}
 	after := values(i)
 	switch {
@@ -47,13 +49,13 @@ func resource(i int) map[string]any {
 		after["tags"] = map[string]any{"owner": "them", "cost": "high", "extra": "yes"}
 		change["actions"], change["after"] = []string{"update"}, after
 	}
-	return map[string]any{"address": address, "module_address": fmt.Sprintf("module.part%d", i%50), "mode": "managed", "type": kind, "name": "thing",
-		"index": i, "provider_name": "registry.example.com/example/aws", "change": change}
+	return map[string]any{"address": address, "module_address": fmt.Sprintf("module.part%d", i%50), "mode": "managed",
+		"type": kind, "name": "thing", "index": i, "provider_name": "registry.example.com/example/aws", "change": change}
 }
 
 func values(i int) map[string]any {
-	return map[string]any{"id": fmt.Sprintf("id-%d", i), "size": i, "zone": "one", "password": fmt.Sprintf("a password of %d", i), "enabled": true,
-		"tags": map[string]any{"owner": "us", "cost": "low"},
+	return map[string]any{"id": fmt.Sprintf("id-%d", i), "size": i, "zone": "one",
+		"password": fmt.Sprintf("a password of %d", i), "enabled": true, "tags": map[string]any{"owner": "us", "cost": "low"},
 		"rules": []any{map[string]any{"port": 80, "cidr": []any{"10.0.0.0/8"}},
 			map[string]any{"port": 443, "cidr": []any{"10.0.0.0/8", "192.168.0.0/16"}}},
 		"comment": "some words that are neither short nor long, so that there is something to decode", "policy": `{"Version":"2012-10-17","Statement":[]}`}

@@ -84,7 +84,8 @@ func (w *shopWriter) workload(i int, apiVersion, kind string, really bool) {
 		order = []int{1, 0, 2, 3}
 	}
 	for _, c := range order {
-		w.print("      - name: container-%d\n        image: registry.example.com/shop/app-%d:1.%d.0\n        env:\n", c, i, count(really))
+		w.print("      - name: container-%d\n        image: registry.example.com/shop/app-%d:1.%d.0\n        env:\n", c, i,
+			count(really))
 		if really {
 			w.print("        - name: NEW_SETTING\n          value: \"on\"\n")
 		}
@@ -120,7 +121,8 @@ func table(version int) []byte {
 	w := &shopWriter{version: version}
 	w.print("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: table\ndata:\n  table.txt: |\n")
 	for i := range 16_000 {
-		w.print("    line %d of a table, which says %d and has some more words behind it\n", i, count(version > 1 && i%5 == 0))
+		w.print("    line %d of a table, which says %d and has some more words behind it\n", i,
+			count(version > 1 && i%5 == 0))
 	}
 	return []byte(w.out.String())
 }

@@ -76,8 +76,10 @@ func TestSelectors(t *testing.T) {
 	}
 	// The group without a name, and a Terraform address with characters that other globs treat as
 	// special.
-	service := diff.Change{Address: "Service/web", ResourceKind: "Service", Name: "web", Action: diff.Update, Risk: diff.RiskInPlace, Fields: []diff.FieldChange{field("spec.type")}}
-	bucket := diff.Change{Address: `module.a["x/y"].aws_s3_bucket.logs[0]`, ResourceKind: "aws_s3_bucket", Name: "logs", Action: diff.Update, Risk: diff.RiskInPlace, Fields: []diff.FieldChange{field("tags")}}
+	service := diff.Change{Address: "Service/web", ResourceKind: "Service", Name: "web", Action: diff.Update,
+		Risk: diff.RiskInPlace, Fields: []diff.FieldChange{field("spec.type")}}
+	bucket := diff.Change{Address: `module.a["x/y"].aws_s3_bucket.logs[0]`, ResourceKind: "aws_s3_bucket", Name: "logs",
+		Action: diff.Update, Risk: diff.RiskInPlace, Fields: []diff.FieldChange{field("tags")}}
 	r := report(service, bucket)
 	parse(t, "[[ignore]]\nname = \"s\"\ngroup = \"core\"\nkind = \"Service\"\npointers = [\"\"]\n[[ignore]]\nname = \"b\"\naddress = 'module.a[\"x/y\"].*[0]'\npointers = [\"/tags\"]").Apply(r)
 	if a, b := r.Changes[0].Fields[0].Fold, r.Changes[1].Fields[0].Fold; a != "ignored by s" || b != "ignored by b" {
@@ -169,7 +171,8 @@ pointers = [""]
 			folds = append(folds, f.Path+": "+f.Fold)
 		}
 	}
-	want := []string{"metadata.labels.chart: ignored by all", "spec.paused: ignored by all", "spec.replicas: ignored by all", "spec.selector: ", "spec.replicas: ignored by all", "chart: chart label"}
+	want := []string{"metadata.labels.chart: ignored by all", "spec.paused: ignored by all",
+		"spec.replicas: ignored by all", "spec.selector: ", "spec.replicas: ignored by all", "chart: chart label"}
 	if d := cmp.Diff(want, folds); d != "" {
 		t.Error(d)
 	}
@@ -355,7 +358,8 @@ func TestProperties(t *testing.T) {
 		for i := range rapid.IntRange(0, 4).Draw(t, "changes") {
 			c := update()
 			c.Address = fmt.Sprintf("a%d", i)
-			c.Action = rapid.SampledFrom([]diff.Action{diff.Create, diff.Update, diff.Update, diff.Replace, diff.Destroy}).Draw(t, "action")
+			c.Action = rapid.SampledFrom([]diff.Action{diff.Create, diff.Update, diff.Update, diff.Replace,
+				diff.Destroy}).Draw(t, "action")
 			c.Risk = c.Action.Risk()
 			for _, p := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "a.b", "a.c", "b", "a.b.c"}), 0, 4, rapid.ID[string]).Draw(t, "fields") {
 				f := field(p)
@@ -364,7 +368,8 @@ func TestProperties(t *testing.T) {
 				c.Fields = append(c.Fields, f)
 			}
 			for range rapid.IntRange(0, 2).Draw(t, "findings") {
-				c.Judge(diff.Finding{Rule: "r", Words: "w", Path: rapid.SampledFrom([]string{"", "a", "a.b", "b", "z"}).Draw(t, "at"),
+				c.Judge(diff.Finding{Rule: "r", Words: "w",
+					Path: rapid.SampledFrom([]string{"", "a", "a.b", "b", "z"}).Draw(t, "at"),
 					Risk: diff.Risk(rapid.IntRange(0, 5).Draw(t, "risk")), Security: rapid.Bool().Draw(t, "security")})
 			}
 			changes = append(changes, c)
@@ -372,7 +377,8 @@ func TestProperties(t *testing.T) {
 		r := report(changes...)
 		var text strings.Builder
 		for i, p := range rapid.SliceOfN(rapid.StringMatching(`(/(a|b|c|\*|\*\*|a\*)){0,3}`), 1, 3).Draw(t, "pointers") {
-			fmt.Fprintf(&text, "[[ignore]]\nname = 'r%d'\npointers = ['%s']\naddress = '%s'\n", i, p, rapid.SampledFrom([]string{"", "*", "a0", "*1"}).Draw(t, "address"))
+			fmt.Fprintf(&text, "[[ignore]]\nname = 'r%d'\npointers = ['%s']\naddress = '%s'\n", i, p,
+				rapid.SampledFrom([]string{"", "*", "a0", "*1"}).Draw(t, "address"))
 		}
 		before := r.Risk()
 		parse(t, text.String()).Apply(r)

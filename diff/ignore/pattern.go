@@ -17,7 +17,8 @@ const deep = "**"
 // newPattern parses a pattern.
 func newPattern(pointer string) (pattern, error) {
 	if pointer != "" && pointer[0] != '/' {
-		return nil, fmt.Errorf(`the pointer %q does not begin with "/"; write it as in "/spec/replicas"`, diff.Neutral(pointer))
+		return nil, fmt.Errorf(`the pointer %q does not begin with "/"; write it as in "/spec/replicas"`,
+			diff.Neutral(pointer))
 	}
 	for rest := pointer; ; {
 		_, after, found := strings.Cut(rest, "~")
@@ -52,12 +53,14 @@ var unescape = strings.NewReplacer("~1", "/", "~0", "~", "~2", "\x00,", "~3", "\
 
 // matches reports whether a field equals the pattern or is below it.
 func (p pattern) matches(field []string) bool {
-	return wild(len(p), len(field), func(i int) bool { return p[i] == deep }, func(i, j int) bool { return glob(p[i], field[j]) })
+	return wild(len(p), len(field), func(i int) bool { return p[i] == deep },
+		func(i, j int) bool { return glob(p[i], field[j]) })
 }
 
 // glob reports whether a text matches a pattern in which a star is any run of characters.
 func glob(pattern, text string) bool {
-	return wild(len(pattern), len(text), func(i int) bool { return pattern[i] == '*' }, func(i, j int) bool { return pattern[i] == text[j] })
+	return wild(len(pattern), len(text), func(i int) bool { return pattern[i] == '*' },
+		func(i, j int) bool { return pattern[i] == text[j] })
 }
 
 // wild matches a pattern of m elements, some of which match any number of things, with n things. It

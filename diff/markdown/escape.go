@@ -65,7 +65,8 @@ func defused(text, escape string) string {
 	var b strings.Builder
 	for i, r := range text {
 		rest := text[i+utf8.RuneLen(r):]
-		if r == '.' && i >= 3 && strings.EqualFold(text[i-3:i], "www") || r == '-' && i >= 2 && strings.EqualFold(text[i-2:i], "gh") {
+		if r == '.' && i >= 3 && strings.EqualFold(text[i-3:i], "www") ||
+			r == '-' && i >= 2 && strings.EqualFold(text[i-2:i], "gh") {
 			b.WriteString(nothing) // www.…, and GH-12, which refers to an issue
 		}
 		if strings.ContainsRune(escape, r) {

@@ -77,7 +77,8 @@ func TestLimit(t *testing.T) {
 		if left := 2*n - listed; left > 0 && !strings.Contains(out, fmt.Sprintf("%d more changes not listed", left)) {
 			t.Errorf("%d changes: %d are left out and not counted: %s", n, left, out[len(out)-200:])
 		}
-		if left := strings.Count(out, " <code>c.d[") - details; left > 0 && !strings.Contains(out, fmt.Sprintf("Details of %d changes left out", left)) {
+		if left := strings.Count(out, " <code>c.d[") - details; left > 0 &&
+			!strings.Contains(out, fmt.Sprintf("Details of %d changes left out", left)) {
 			t.Errorf("%d changes: details of %d are left out and not counted: %s", n, left, out[len(out)-200:])
 		}
 		if n == 5000 && strings.Contains(out, "c.d[") {
@@ -89,7 +90,8 @@ func TestLimit(t *testing.T) {
 // TestAnyReportFits checks, for arbitrary reports, that the output is within the limit, starts with
 // the summary, and has no block open at its end.
 func TestAnyReportFits(t *testing.T) {
-	long := rapid.OneOf(rapid.StringN(0, 40, -1), rapid.Map(rapid.StringMatching("[`a<&@ ]"), func(s string) string { return strings.Repeat(s, 3000) }))
+	long := rapid.OneOf(rapid.StringN(0, 40, -1),
+		rapid.Map(rapid.StringMatching("[`a<&@ ]"), func(s string) string { return strings.Repeat(s, 3000) }))
 	rapid.Check(t, func(t *rapid.T) {
 		r := sample.Report(t, long)
 		limit := rapid.SampledFrom([]int{1, markdown.LeastLimit, 5_000, 20_000, 0}).Draw(t, "limit")
@@ -233,7 +235,8 @@ func TestProse(t *testing.T) {
 func TestDetailsGoFirstWhereItMatters(t *testing.T) {
 	r := many(300)
 	c := &r.Changes[599]
-	c.Judge(diff.Finding{Rule: "opens", Source: "https://example.com", Risk: diff.RiskInPlace, Security: true, Words: "it can be reached from everywhere"})
+	c.Judge(diff.Finding{Rule: "opens", Source: "https://example.com", Risk: diff.RiskInPlace, Security: true,
+		Words: "it can be reached from everywhere"})
 	r.Totals = r.Count()
 	out := render(t, r, markdown.Options{Limit: 60_000})
 	if !strings.Contains(out, "- **security**: it can be reached from everywhere (`opens`)") {

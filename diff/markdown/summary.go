@@ -38,8 +38,10 @@ func (p *page) summary(r *diff.Report) {
 		}
 	}
 	p.lines("", "\n> and %d more notes\n", notes, p.room/6)
-	p.lines(fmt.Sprintf("\n⚠ **Destroys or replaces %s:**\n", diff.Plural(len(destroyed), "object", "objects")), "\n- and %d more", destroyed, p.room/4)
-	p.lines(fmt.Sprintf("\n⚠ **%s:**\n", diff.Plural(r.Totals.Security, "security change", "security changes")), "\n- and %d more", security, p.room/4)
+	p.lines(fmt.Sprintf("\n⚠ **Destroys or replaces %s:**\n", diff.Plural(len(destroyed), "object", "objects")),
+		"\n- and %d more", destroyed, p.room/4)
+	p.lines(fmt.Sprintf("\n⚠ **%s:**\n", diff.Plural(r.Totals.Security, "security change", "security changes")),
+		"\n- and %d more", security, p.room/4)
 }
 
 // lines writes a title and as much of its list as fits, with the number of omitted items.

@@ -65,7 +65,8 @@ func text(v any) string {
 // missing returns the differences without a field in the report. A field counts if it is shown, or
 // folded by a rule for real differences.
 func missing(r *diff.Report, want []string) []string {
-	return slices.DeleteFunc(slices.Clone(want), func(w string) bool { return slices.ContainsFunc(reported(r, true), overlaps(w)) })
+	return slices.DeleteFunc(slices.Clone(want),
+		func(w string) bool { return slices.ContainsFunc(reported(r, true), overlaps(w)) })
 }
 
 // extra returns the shown fields that are at none of the differences.

@@ -21,7 +21,8 @@ func admissionRules() []Rule {
 }
 
 func webhookRules() []Rule {
-	webhooks := []string{"ValidatingWebhookConfiguration" + admissionGroup, "MutatingWebhookConfiguration" + admissionGroup}
+	webhooks := []string{"ValidatingWebhookConfiguration" + admissionGroup,
+		"MutatingWebhookConfiguration" + admissionGroup}
 	source := k8s + "reference/access-authn-authz/extensible-admission-controllers/"
 	return []Rule{
 		{
@@ -31,7 +32,8 @@ func webhookRules() []Rule {
 			Words: "something gets to see, and may refuse or change, requests to the API of the whole cluster",
 		},
 		{
-			Name: "webhook-removed", Source: source, Kinds: webhooks, Actions: changed, Paths: []string{"webhooks"}, When: "a webhook is gone",
+			Name: "webhook-removed", Source: source, Kinds: webhooks, Actions: changed, Paths: []string{"webhooks"},
+			When:  "a webhook is gone",
 			each:  func(l look) func(field) bool { return onlyIn(l.before, l.after) },
 			Words: "requests that the webhook checked or changed are no longer checked or changed",
 		},
@@ -41,15 +43,15 @@ func webhookRules() []Rule {
 			Words: "what happens to requests while the webhook does not answer changes: let through unchecked, or refused",
 		},
 		{
-			Name: "webhook-version", Source: k8s + "reference/using-api/deprecation-guide/#webhook-resources-v122", Kinds: webhooks, Actions: changed,
-			Paths: []string{"apiVersion"}, When: "it becomes v1beta1",
+			Name: "webhook-version", Source: k8s + "reference/using-api/deprecation-guide/#webhook-resources-v122",
+			Kinds: webhooks, Actions: changed, Paths: []string{"apiVersion"}, When: "it becomes v1beta1",
 			holds: func(l look) bool { return strings.HasSuffix(text(get(l.after, "apiVersion")), "/v1beta1") },
 			Words: "defaults are weaker in this version: requests are let through unchecked while a webhook does not answer",
 		},
 		{
 			Name: "webhook-scope", Source: source + "#matching-requests-rules", Kinds: webhooks, Actions: changed,
-			Paths: []string{"webhooks[*].namespaceSelector", "webhooks[*].objectSelector", "webhooks[*].rules", "webhooks[*].matchConditions",
-				"webhooks[*].matchPolicy"},
+			Paths: []string{"webhooks[*].namespaceSelector", "webhooks[*].objectSelector", "webhooks[*].rules",
+				"webhooks[*].matchConditions", "webhooks[*].matchPolicy"},
 			Words: "the webhook looks at other requests than before, and those that it leaves out are not checked",
 		},
 		{
@@ -65,7 +67,8 @@ func webhookRules() []Rule {
 		},
 		{
 			Name: "api-service", Source: k8s + "concepts/extend-kubernetes/api-extension/apiserver-aggregation/",
-			Kinds: []string{"APIService.apiregistration.k8s.io"}, Actions: present, Paths: []string{"spec.service", "spec.insecureSkipTLSVerify"},
+			Kinds: []string{"APIService.apiregistration.k8s.io"}, Actions: present,
+			Paths: []string{"spec.service", "spec.insecureSkipTLSVerify"},
 			Words: "a part of the API of the cluster is answered by this service",
 		},
 	}
@@ -106,8 +109,8 @@ func admissionPolicyRules() []Rule {
 	return []Rule{
 		{
 			Name: "admission-policy-changes", Source: source, Kinds: policies, Actions: changed,
-			Paths: []string{"spec.validations", "spec.mutations", "spec.matchConstraints", "spec.matchConditions", "spec.variables",
-				"spec.paramKind", "spec.reinvocationPolicy"},
+			Paths: []string{"spec.validations", "spec.mutations", "spec.matchConstraints", "spec.matchConditions",
+				"spec.variables", "spec.paramKind", "spec.reinvocationPolicy"},
 			Words: "the policy checks other requests than before, or by other expressions, and may let through more",
 		},
 		{
@@ -139,27 +142,31 @@ func namespaceRules() []Rule {
 	namespace := []string{"Namespace"}
 	return []Rule{
 		{
-			Name: "namespace-pod-security", Source: k8s + "concepts/security/pod-security-admission/#pod-security-admission-labels-for-namespaces",
-			Kinds: namespace, Actions: changed, Paths: []string{`metadata.labels["pod-security.kubernetes.io/enforce"]`},
+			Name:   "namespace-pod-security",
+			Source: k8s + "concepts/security/pod-security-admission/#pod-security-admission-labels-for-namespaces",
+			Kinds:  namespace, Actions: changed, Paths: []string{`metadata.labels["pod-security.kubernetes.io/enforce"]`},
 			When:  "the level is lowered or left out",
 			holds: func(l look) bool { return levelLowered(l.before, l.after) },
 			Words: "the namespace lets in pods with more rights than before",
 		},
 		{
-			Name: "namespace-privileged", Source: k8s + "concepts/security/pod-security-standards/#privileged", Kinds: namespace, Actions: created,
+			Name: "namespace-privileged", Source: k8s + "concepts/security/pod-security-standards/#privileged",
+			Kinds: namespace, Actions: created,
 			When: "its label asks for the level privileged", Risk: diff.RiskAdditive,
 			holds: func(l look) bool { return text(get(l.after, "metadata", "labels", podLevelLabel)) == podLevels[0] },
 			Words: "the namespace lets in pods with all rights on their nodes",
 		},
 		{
-			Name: "namespace-unchecked", Source: "https://open-policy-agent.github.io/gatekeeper/website/docs/exempt-namespaces/",
-			Kinds: namespace, Actions: present, Paths: []string{"metadata.labels"}, When: "a label newly takes it out of admission checks",
+			Name:   "namespace-unchecked",
+			Source: "https://open-policy-agent.github.io/gatekeeper/website/docs/exempt-namespaces/", Kinds: namespace,
+			Actions: present, Paths: []string{"metadata.labels"}, When: "a label newly takes it out of admission checks",
 			holds: func(l look) bool { return grows(exemptions(l.before), exemptions(l.after)) },
 			Words: "policies of the cluster no longer check what is made in the namespace",
 		},
 		{
-			Name: "namespace-mesh-off", Source: "https://istio.io/latest/docs/setup/additional-setup/sidecar-injection/", Kinds: namespace,
-			Actions: changed, Paths: []string{"metadata.labels", "metadata.annotations"}, When: "it was part of a mesh and is not any more",
+			Name: "namespace-mesh-off", Source: "https://istio.io/latest/docs/setup/additional-setup/sidecar-injection/",
+			Kinds: namespace, Actions: changed, Paths: []string{"metadata.labels", "metadata.annotations"},
+			When:  "it was part of a mesh and is not any more",
 			holds: func(l look) bool { return inMesh(l.before) && !inMesh(l.after) },
 			Words: "new pods of the namespace have no proxy of the mesh: its encryption and its policies do not hold for them",
 		},
@@ -174,7 +181,8 @@ func exemptions(v raw.Value) map[string]bool {
 		value := text(get(labels, k))
 		switch {
 		case k == "admission.gatekeeper.sh/ignore", k == "openpolicyagent.org/webhook" && value == "ignore",
-			k == "policy.sigstore.dev/exclude", k == "security.openshift.io/disable-securitycontextconstraints" && value == "true":
+			k == "policy.sigstore.dev/exclude", k == "security.openshift.io/disable-securitycontextconstraints" &&
+				value == "true":
 			out = with(out, k)
 		}
 	}

@@ -200,7 +200,8 @@ func becomesLike(has func(string) bool, example string) test {
 func leaves(words ...string) test {
 	has := oneOf(words)
 	return test{
-		when: "it was `" + strings.Join(words, "`, `") + "`", actions: changed, strong: strconv.Quote(words[0]), weak: `"other"`,
+		when: "it was `" + strings.Join(words, "`, `") + "`", actions: changed, strong: strconv.Quote(words[0]),
+		weak:  `"other"`,
 		leaf:  func(was, is raw.Value) (found, settled bool) { return has(text(was)) && !has(text(is)), false },
 		finds: func(v values) bool { return count(v.after, has) < count(v.before, has) },
 	}
@@ -349,10 +350,11 @@ func fills() test {
 
 // differ reports any change of an attribute that was set.
 func differ() test {
-	return test{when: "it was set", actions: changed, strong: `"a"`, weak: `"b"`, unknowns: true, finds: func(v values) bool {
-		was, is := textSet(v.before), textSet(v.after)
-		return len(was) > 0 && (v.unknown || grows(was, is) || grows(is, was))
-	}}
+	return test{when: "it was set", actions: changed, strong: `"a"`, weak: `"b"`, unknowns: true,
+		finds: func(v values) bool {
+			was, is := textSet(v.before), textSet(v.after)
+			return len(was) > 0 && (v.unknown || grows(was, is) || grows(is, was))
+		}}
 }
 
 // opensUp reports address ranges that newly cover most of the internet, or that are removed so that

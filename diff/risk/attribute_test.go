@@ -141,7 +141,8 @@ func (b schemaBlock) add(prefix string, to map[string]bool) {
 		// An attribute that is really a block has a type of the form ["set", ["object", {…}]].
 		var list, object []json.RawMessage
 		var fields map[string]json.RawMessage
-		if json.Unmarshal(a.Type, &list) == nil && len(list) == 2 && json.Unmarshal(list[1], &object) == nil && len(object) == 2 &&
+		if json.Unmarshal(a.Type, &list) == nil && len(list) == 2 && json.Unmarshal(list[1], &object) == nil &&
+			len(object) == 2 &&
 			json.Unmarshal(object[1], &fields) == nil {
 			for field := range fields {
 				to[prefix+name+"[*]."+field] = true

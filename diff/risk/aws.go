@@ -27,7 +27,8 @@ func like(re *lazyregexp.Regexp, example, when string) test {
 func awsAttributes() []attribute {
 	var out []attribute
 	for _, group := range [][]attribute{
-		awsRights(), awsLogins(), awsKeys(), awsReach(), awsSharing(), awsTransport(), awsAudit(), awsRetention(), taskAttributes(),
+		awsRights(), awsLogins(), awsKeys(), awsReach(), awsSharing(), awsTransport(), awsAudit(), awsRetention(),
+		taskAttributes(),
 	} {
 		out = append(out, group...)
 	}

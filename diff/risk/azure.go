@@ -11,10 +11,11 @@ import (
 // azureAdmin matches the names, and the ends of the ids, of built-in roles that allow everything or
 // that allow to obtain all other rights.
 // https://learn.microsoft.com/azure/role-based-access-control/built-in-roles
-var azureAdmin = lazyregexp.New(`(?i)^(Owner|Contributor|User Access Administrator|Role Based Access Control Administrator|` +
-	`Azure Kubernetes Service (RBAC )?Cluster Admin.*|Key Vault Administrator|` +
-	`.*/(8e3af657-a8ff-443c-a75c-2fe8c4bcb635|b24988ac-6180-42a0-ab88-20f7382dd24c|18d7d88d-d35e-4fb5-a5c3-7773c20a72d9|` +
-	`f58310d9-a9f6-439a-9e8d-f62e7b41a168))$`)
+var azureAdmin = lazyregexp.New(
+	`(?i)^(Owner|Contributor|User Access Administrator|Role Based Access Control Administrator|` +
+		`Azure Kubernetes Service (RBAC )?Cluster Admin.*|Key Vault Administrator|` +
+		`.*/(8e3af657-a8ff-443c-a75c-2fe8c4bcb635|b24988ac-6180-42a0-ab88-20f7382dd24c|18d7d88d-d35e-4fb5-a5c3-7773c20a72d9|` +
+		`f58310d9-a9f6-439a-9e8d-f62e7b41a168))$`)
 
 // azureAttributes returns the rules for attributes of the Azure provider.
 func azureAttributes() []attribute {

@@ -8,18 +8,21 @@ import (
 
 // releaseRules returns the rules about custom resources from which a controller releases a chart.
 func releaseRules() []Rule {
-	kinds := []string{"Application.argoproj.io", "ApplicationSet.argoproj.io", "HelmRelease.helm.toolkit.fluxcd.io", "HelmChart.helm.cattle.io",
-		"HelmChartConfig.helm.cattle.io", "HelmRelease.helm.crossplane.io", "Release.helm.crossplane.io"}
+	kinds := []string{"Application.argoproj.io", "ApplicationSet.argoproj.io", "HelmRelease.helm.toolkit.fluxcd.io",
+		"HelmChart.helm.cattle.io", "HelmChartConfig.helm.cattle.io", "HelmRelease.helm.crossplane.io",
+		"Release.helm.crossplane.io"}
 	return []Rule{
 		{
-			Name: "chart-values", Source: k8s + "concepts/security/pod-security-standards/", Kinds: kinds, Actions: present, Paths: []string{"spec"},
+			Name: "chart-values", Source: k8s + "concepts/security/pod-security-standards/", Kinds: kinds, Actions: present,
+			Paths: []string{"spec"},
 			When:  "a value of the chart that has the name of a setting of pods newly asks for the node, or the values cannot be read",
 			holds: func(l look) bool { return grows(chartValues(l.before), chartValues(l.after)) },
 			Words: "values of the chart ask for rights on the node, or cannot be read",
 		},
 		{
-			Name: "chart-source", Source: "https://argo-cd.readthedocs.io/en/stable/user-guide/helm/", Kinds: kinds, Actions: changed,
-			Paths: []string{"**.repoURL", "**.repo", "**.repository", "**.chart.name", "spec.chart.spec.chart", "**.sourceRef", "**.chart"},
+			Name: "chart-source", Source: "https://argo-cd.readthedocs.io/en/stable/user-guide/helm/", Kinds: kinds,
+			Actions: changed, Paths: []string{"**.repoURL", "**.repo", "**.repository", "**.chart.name",
+				"spec.chart.spec.chart", "**.sourceRef", "**.chart"},
 			When:  "the place of the chart or of the manifests is another one",
 			holds: func(l look) bool { return grows(chartSources(l.before), chartSources(l.after)) },
 			Words: "what is applied comes from another place",

@@ -38,7 +38,8 @@ func googleGrants(v raw.Value) map[string]bool {
 func googlePublic(before, after raw.Value) bool {
 	was := googleGrants(before)
 	for g := range googleGrants(after) {
-		if parts := strings.Split(g, "\n"); !was[g] && len(parts) > 1 && (parts[1] == "allUsers" || parts[1] == "allAuthenticatedUsers") {
+		if parts := strings.Split(g, "\n"); !was[g] && len(parts) > 1 &&
+			(parts[1] == "allUsers" || parts[1] == "allAuthenticatedUsers") {
 			return true
 		}
 	}
@@ -108,7 +109,8 @@ func meeting(grants []grant, patterns []string) []grant {
 }
 
 func azureScopeCovers(outer, inner string) bool {
-	return outer == "/" || strings.EqualFold(outer, inner) || strings.HasPrefix(strings.ToLower(inner), strings.ToLower(outer)+"/")
+	return outer == "/" || strings.EqualFold(outer, inner) ||
+		strings.HasPrefix(strings.ToLower(inner), strings.ToLower(outer)+"/")
 }
 
 func lower(list []string) []string {

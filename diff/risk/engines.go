@@ -23,8 +23,9 @@ func engineRules() []Rule {
 func policyEngineRules() []Rule {
 	kyverno := "https://kyverno.io/docs/policy-types/cluster-policy/"
 	gatekeeper := "https://open-policy-agent.github.io/gatekeeper/website/docs/violations/"
-	kinds := []string{"ClusterPolicy.kyverno.io", "Policy.kyverno.io", "*Policy.policies.kyverno.io", "*.constraints.gatekeeper.sh",
-		"ConstraintTemplate.templates.gatekeeper.sh", "*.mutations.gatekeeper.sh", "Config.config.gatekeeper.sh"}
+	kinds := []string{"ClusterPolicy.kyverno.io", "Policy.kyverno.io", "*Policy.policies.kyverno.io",
+		"*.constraints.gatekeeper.sh", "ConstraintTemplate.templates.gatekeeper.sh", "*.mutations.gatekeeper.sh",
+		"Config.config.gatekeeper.sh"}
 	return []Rule{
 		{
 			Name: "policy-gone", Source: gatekeeper, Kinds: kinds, Actions: lost, Risk: diff.RiskDestroy,
@@ -32,9 +33,10 @@ func policyEngineRules() []Rule {
 		},
 		{
 			Name: "policy-reports-only", Source: kyverno + "validate/", Kinds: kinds, Actions: changed,
-			Paths: []string{"spec.validationFailureAction", "spec.validationFailureActionOverrides", "spec.rules", "spec.validationActions",
-				"spec.enforcementAction"},
-			When: "it refused what breaks it, and does not any more", holds: func(l look) bool { return enforces(l.before) && !enforces(l.after) },
+			Paths: []string{"spec.validationFailureAction", "spec.validationFailureActionOverrides", "spec.rules",
+				"spec.validationActions", "spec.enforcementAction"},
+			When:  "it refused what breaks it, and does not any more",
+			holds: func(l look) bool { return enforces(l.before) && !enforces(l.after) },
 			Words: "what breaks the policy is let in, and only reported",
 		},
 		{
@@ -74,21 +76,22 @@ func meshRules() []Rule {
 			Words: "calls that it refused are let through, or who calls is no longer checked",
 		},
 		{
-			Name: "mesh-mtls", Source: istio + "security/peer_authentication/", Kinds: []string{"PeerAuthentication.security.istio.io"},
-			Actions: changed, Paths: []string{"spec"}, When: "a mode is weaker than before",
+			Name: "mesh-mtls", Source: istio + "security/peer_authentication/",
+			Kinds: []string{"PeerAuthentication.security.istio.io"}, Actions: changed, Paths: []string{"spec"},
+			When:  "a mode is weaker than before",
 			holds: func(l look) bool { return weakerMTLS(l.before, l.after) },
 			Words: "workloads take calls that are not encrypted, from callers that prove no identity",
 		},
 		{
-			Name: "mesh-policy-widens", Source: istio + "security/authorization-policy/", Actions: changed, Paths: []string{"spec"},
-			Kinds: []string{authz, "RequestAuthentication.security.istio.io"},
+			Name: "mesh-policy-widens", Source: istio + "security/authorization-policy/", Actions: changed,
+			Paths: []string{"spec"}, Kinds: []string{authz, "RequestAuthentication.security.istio.io"},
 			When:  "it allows by a rule that is new, or no longer refuses by one that was there, or is about something else",
 			holds: func(l look) bool { return meshPolicyWidens(l.before, l.after) },
 			Words: "calls that were refused may be let through",
 		},
 		{
-			Name: "mesh-policy-open", Source: istio + "security/authorization-policy/#Rule", Kinds: []string{authz}, Actions: present,
-			Paths: []string{"spec.rules", "spec.action"}, When: "a rule without a condition newly allows all",
+			Name: "mesh-policy-open", Source: istio + "security/authorization-policy/#Rule", Kinds: []string{authz},
+			Actions: present, Paths: []string{"spec.rules", "spec.action"}, When: "a rule without a condition newly allows all",
 			holds: func(l look) bool { return allowsAllCalls(l.after) && !allowsAllCalls(l.before) },
 			Words: "everyone may call the workloads that it selects",
 		},
@@ -103,7 +106,8 @@ func meshRules() []Rule {
 			Name: "mesh-egress", Source: istio + "networking/service-entry/", Actions: present, Risk: diff.RiskAdditive,
 			Kinds: []string{"ServiceEntry.networking.istio.io", "Sidecar.networking.istio.io"},
 			Paths: []string{"spec.hosts", "spec.endpoints", "spec.outboundTrafficPolicy", "spec.egress"},
-			When:  "it has hosts or addresses that are new", holds: func(l look) bool { return grows(outside(l.before), outside(l.after)) },
+			When:  "it has hosts or addresses that are new",
+			holds: func(l look) bool { return grows(outside(l.before), outside(l.after)) },
 			Words: "workloads of the mesh can reach other hosts, or reach them at other addresses",
 		},
 		{
@@ -114,7 +118,8 @@ func meshRules() []Rule {
 		},
 		{
 			Name: "listener-plain", Source: "https://gateway-api.sigs.k8s.io/guides/tls/", Actions: changed,
-			Kinds: []string{"Gateway.gateway.networking.k8s.io", "Gateway.networking.istio.io"}, Paths: []string{"spec.listeners", "spec.servers"},
+			Kinds: []string{"Gateway.gateway.networking.k8s.io", "Gateway.networking.istio.io"},
+			Paths: []string{"spec.listeners", "spec.servers"},
 			When:  "a port was encrypted and is not any more",
 			holds: func(l look) bool { return losesTLS(l.before, l.after) },
 			Words: "what goes in and out by this port is no longer encrypted",
@@ -260,11 +265,13 @@ func openShiftRules() []Rule {
 	scc := "https://docs.openshift.com/container-platform/latest/authentication/managing-security-context-constraints.html"
 	return []Rule{
 		{
-			Name: "scc-widens", Source: scc, Kinds: []string{"SecurityContextConstraints.security.openshift.io"}, Actions: present,
-			When: "it allows something, or somebody, that it did not",
+			Name: "scc-widens", Source: scc, Kinds: []string{"SecurityContextConstraints.security.openshift.io"},
+			Actions: present,
+			When:    "it allows something, or somebody, that it did not",
 			holds: func(l look) bool {
 				return grows(sccAllows(l.before), sccAllows(l.after)) ||
-					!l.before.IsNull() && grows(set(get(l.after, "requiredDropCapabilities")), set(get(l.before, "requiredDropCapabilities")))
+					!l.before.IsNull() && grows(set(get(l.after, "requiredDropCapabilities")),
+						set(get(l.before, "requiredDropCapabilities")))
 			},
 			Words: "pods may do more to the node, or more accounts may start such pods",
 		},

@@ -505,11 +505,12 @@ func lossTest(when string, holds func(raw.Value) bool, strong, weak string) test
 
 // lowersSeconds is lowers for a number of seconds as Google writes it, "86400s".
 func lowersSeconds() test {
-	return test{when: "it gets less", actions: changed, strong: `"2592000s"`, weak: `"86400s"`, finds: func(v values) bool {
-		if len(v.before) != 1 || len(v.after) != 1 {
-			return len(v.before) > 0 && len(v.after) == 0
-		}
-		seconds := func(r raw.Value) raw.Value { return raw.Of(strings.TrimSuffix(text(r), "s")) }
-		return less(seconds(v.after[0]), seconds(v.before[0]))
-	}}
+	return test{when: "it gets less", actions: changed, strong: `"2592000s"`, weak: `"86400s"`,
+		finds: func(v values) bool {
+			if len(v.before) != 1 || len(v.after) != 1 {
+				return len(v.before) > 0 && len(v.after) == 0
+			}
+			seconds := func(r raw.Value) raw.Value { return raw.Of(strings.TrimSuffix(text(r), "s")) }
+			return less(seconds(v.after[0]), seconds(v.before[0]))
+		}}
 }

@@ -330,7 +330,8 @@ type condition map[string][]string
 // operators, only equal values make the same test.
 func narrowing(operator string) bool {
 	switch operator {
-	case "stringequals", "stringequalsignorecase", "stringlike", "arnequals", "arnlike", "ipaddress", "numericequals", "dateequals":
+	case "stringequals", "stringequalsignorecase", "stringlike", "arnequals", "arnlike", "ipaddress", "numericequals",
+		"dateequals":
 		return true
 	}
 	return false

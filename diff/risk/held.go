@@ -227,13 +227,13 @@ func fieldName(key string, v raw.Value) string {
 // as wholes.
 var (
 	judgedBelow = set(raw.Of([]any{
-		"roleRef", "subjects", "securityContext", "hostPath", "hostNetwork", "hostPID", "hostIPC", "image", "serviceAccountName",
-		"verbs", "apiGroups", "resourceNames", "nonResourceURLs", "aggregationRule", "loadBalancerSourceRanges", "externalIPs",
-		"externalName", "ipBlock", "kind", "apiVersion", "yaml_body",
+		"roleRef", "subjects", "securityContext", "hostPath", "hostNetwork", "hostPID", "hostIPC", "image",
+		"serviceAccountName", "verbs", "apiGroups", "resourceNames", "nonResourceURLs", "aggregationRule",
+		"loadBalancerSourceRanges", "externalIPs", "externalName", "ipBlock", "kind", "apiVersion", "yaml_body",
 	}))
 	judgedWhole = set(raw.Of([]any{
-		"manifest", "spec", "template", "jobTemplate", "containers", "initContainers", "ephemeralContainers", "volumes", "rules",
-		"webhooks", "clientConfig", "ingress", "egress", "from", "to",
+		"manifest", "spec", "template", "jobTemplate", "containers", "initContainers", "ephemeralContainers",
+		"volumes", "rules", "webhooks", "clientConfig", "ingress", "egress", "from", "to",
 	}))
 )
 

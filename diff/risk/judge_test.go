@@ -64,7 +64,8 @@ func TestGoneFieldIsNamed(t *testing.T) {
 	s := situation{
 		Kind: "CustomResourceDefinition", Group: "apiextensions.k8s.io",
 		Before: json.RawMessage(`{"spec":{"versions":[{"name":"v1","schema":{"openAPIV3Schema":{"properties":{"a":{"type":"string"},"b":{"type":"string"}}}}}]}}`),
-		After:  json.RawMessage(`{"spec":{"versions":[{"name":"v1","schema":{"openAPIV3Schema":{"properties":{"a":{"type":"integer"}}}}}]}}`),
+		After: json.RawMessage(
+			`{"spec":{"versions":[{"name":"v1","schema":{"openAPIV3Schema":{"properties":{"a":{"type":"integer"}}}}}]}}`),
 	}
 	c, subject := s.change(t, diff.KindKubernetes, false)
 	risk.Judge(c, subject)
@@ -79,7 +80,8 @@ func TestGoneFieldIsNamed(t *testing.T) {
 }
 
 func TestRegeneratedFields(t *testing.T) {
-	s := situation{Kind: "Secret", Before: json.RawMessage(`{"data":{"a":"1"}}`), After: json.RawMessage(`{"data":{"a":"2"}}`)}
+	s := situation{Kind: "Secret", Before: json.RawMessage(`{"data":{"a":"1"}}`),
+		After: json.RawMessage(`{"data":{"a":"2"}}`)}
 	c, subject := s.change(t, diff.KindKubernetes, true)
 	c.Fields[0].Regenerated = true
 	risk.Judge(c, subject)
@@ -126,7 +128,8 @@ func TestNothingIsPutIntoWords(t *testing.T) {
 // TestJudgeTakesAnything runs Judge on values of any shape, in any place and of any kind, and with
 // fewer differences than fields.
 func TestJudgeTakesAnything(t *testing.T) {
-	words := rapid.SampledFrom([]string{"spec", "template", "containers", "name", "rules", "subjects", "policy", "ingress", "Statement", "versions",
+	words := rapid.SampledFrom([]string{"spec", "template", "containers", "name", "rules", "subjects", "policy",
+		"ingress", "Statement", "versions",
 		"securityContext", "resources", "limits", "cpu", "1", "*", "", "data", "clusterIP", "permissions", "webhooks", "metadata", "annotations",
 		"labels", "image", "volumes", "steps", "apiVersion", "kind", "mtls", "servers", "tls", "endpoints", "finalizers", "required", "type"})
 	var value func(depth int) *rapid.Generator[any]
@@ -136,7 +139,8 @@ func TestJudgeTakesAnything(t *testing.T) {
 		if depth == 0 {
 			return rapid.OneOf(leaves...)
 		}
-		return rapid.OneOf(append(leaves, rapid.MapOfN(words, value(depth-1), 0, 4).AsAny(), rapid.SliceOfN(value(depth-1), 0, 3).AsAny())...)
+		return rapid.OneOf(append(leaves, rapid.MapOfN(words, value(depth-1), 0, 4).AsAny(),
+			rapid.SliceOfN(value(depth-1), 0, 3).AsAny())...)
 	}
 	kinds := map[string][]string{}
 	for _, r := range risk.Rules() {
@@ -157,7 +161,8 @@ func TestJudgeTakesAnything(t *testing.T) {
 		if engine == diff.KindTerraform {
 			s.Kind, s.Group = kind, ""
 		}
-		s.Action = rapid.SampledFrom([]diff.Action{diff.Create, diff.Update, diff.Replace, diff.Destroy, diff.Move}).Draw(t, "action")
+		s.Action = rapid.SampledFrom([]diff.Action{diff.Create, diff.Update, diff.Replace, diff.Destroy,
+			diff.Move}).Draw(t, "action")
 		c, subject := change(t, s, engine)
 		risk.Judge(c, subject)
 		if c.Risk < c.Action.Risk() {
@@ -165,7 +170,8 @@ func TestJudgeTakesAnything(t *testing.T) {
 		}
 	})
 	c := &diff.Change{Address: "a", Action: diff.Update, Fields: make([]diff.FieldChange, 3)}
-	risk.Judge(c, risk.Subject{Engine: diff.KindKubernetes, Kind: "Service", Touched: []risk.Touched{{Path: tree.Path{}.Field("spec")}}})
+	risk.Judge(c, risk.Subject{Engine: diff.KindKubernetes, Kind: "Service",
+		Touched: []risk.Touched{{Path: tree.Path{}.Field("spec")}}})
 	risk.Judge(c, risk.Subject{Engine: "other"})
 }
 
@@ -195,8 +201,10 @@ func TestTable(t *testing.T) {
 // BenchmarkJudge judges one Deployment with a new image, the most common change.
 func BenchmarkJudge(b *testing.B) {
 	s := situation{Kind: "Deployment", Group: "apps",
-		Before: json.RawMessage(`{"spec":{"template":{"spec":{"containers":[{"name":"a","image":"a:1"},{"name":"b","image":"b:1"}]}}}}`),
-		After:  json.RawMessage(`{"spec":{"template":{"spec":{"containers":[{"name":"a","image":"a:2"},{"name":"b","image":"b:2"}]}}}}`)}
+		Before: json.RawMessage(
+			`{"spec":{"template":{"spec":{"containers":[{"name":"a","image":"a:1"},{"name":"b","image":"b:1"}]}}}}`),
+		After: json.RawMessage(
+			`{"spec":{"template":{"spec":{"containers":[{"name":"a","image":"a:2"},{"name":"b","image":"b:2"}]}}}}`)}
 	var t testing.T
 	c, subject := s.change(&t, diff.KindKubernetes, true)
 	for b.Loop() {
@@ -215,7 +223,8 @@ func TestFindingsPointAtTheirField(t *testing.T) {
 	for _, f := range c.Findings {
 		paths[f.Rule] = f.Path
 	}
-	if paths["pod-privileged"] != "spec.template.spec.containers[a].securityContext.privileged" || paths["pods-roll"] != "spec.template.spec.containers[a].image" {
+	if paths["pod-privileged"] != "spec.template.spec.containers[a].securityContext.privileged" ||
+		paths["pods-roll"] != "spec.template.spec.containers[a].image" {
 		t.Errorf("paths: %v", paths)
 	}
 }
@@ -224,7 +233,8 @@ func TestFindingsPointAtTheirField(t *testing.T) {
 // new name, so that they cause no finding.
 func TestRenamedSettings(t *testing.T) {
 	for _, renamed := range []bool{false, true} {
-		s := situation{Kind: "ConfigMap", Before: json.RawMessage(`{"data":{"a":"1"}}`), After: json.RawMessage(`{"data":{"a":"2"}}`)}
+		s := situation{Kind: "ConfigMap", Before: json.RawMessage(`{"data":{"a":"1"}}`),
+			After: json.RawMessage(`{"data":{"a":"2"}}`)}
 		c, subject := s.change(t, diff.KindKubernetes, true)
 		c.Action, c.Order, c.Renamed = diff.Replace, diff.CreateFirst, renamed
 		risk.Judge(c, subject)
@@ -239,7 +249,8 @@ func TestRenamedSettings(t *testing.T) {
 // place.
 func TestRoleGains(t *testing.T) {
 	rule := func(groups, resources, verbs, names string) string {
-		return fmt.Sprintf(`{"apiGroups":[%s],"resources":[%s],"verbs":[%s],"resourceNames":[%s]}`, groups, resources, verbs, names)
+		return fmt.Sprintf(`{"apiGroups":[%s],"resources":[%s],"verbs":[%s],"resourceNames":[%s]}`, groups, resources,
+			verbs, names)
 	}
 	for _, test := range []struct{ kind, before, after, want string }{
 		{"ClusterRole", "", rule(`""`, `"secrets","pods/exec","serviceaccounts/token"`, `"get","create"`, ""),

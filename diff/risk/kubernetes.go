@@ -25,8 +25,9 @@ func kubernetesRules() []Rule {
 	var out []Rule
 	for _, group := range [][]Rule{
 		immutableRules(), goneRules(), podRules(), scaleRules(), storageRules(), configRules(), crdRules(),
-		schemaRules(), quotaRules(), lifecycleRules(), reachRules(), annotationRules(), clusterServiceRules(), networkPolicyRules(), identityRules(),
-		rightsRules(), containerRules(), podInputRules(), podPlaceRules(), isolationRules(), confinementRules(), admissionRules(), engineRules(),
+		schemaRules(), quotaRules(), lifecycleRules(), reachRules(), annotationRules(), clusterServiceRules(),
+		networkPolicyRules(), identityRules(), rightsRules(), containerRules(), podInputRules(), podPlaceRules(),
+		isolationRules(), confinementRules(), admissionRules(), engineRules(),
 	} {
 		out = append(out, group...)
 	}
@@ -57,28 +58,29 @@ func fixedWorkloads() []Rule {
 		{
 			Name: "statefulset-fixed", Source: k8s + "concepts/workloads/controllers/statefulset/",
 			Kinds: []string{"StatefulSet.apps"}, Paths: []string{"spec"},
-			Except: []string{"spec.replicas", "spec.ordinals", "spec.template", "spec.updateStrategy", "spec.revisionHistoryLimit",
-				"spec.persistentVolumeClaimRetentionPolicy", "spec.minReadySeconds"},
+			Except: []string{"spec.replicas", "spec.ordinals", "spec.template", "spec.updateStrategy",
+				"spec.revisionHistoryLimit", "spec.persistentVolumeClaimRetentionPolicy", "spec.minReadySeconds"},
 			Words: "this part of a StatefulSet cannot change: it is deleted and made anew, and its volumes are not changed by that",
 		},
 		{
 			Name: "job-fixed", Source: k8s + "concepts/workloads/controllers/job/",
 			Kinds: []string{"Job.batch"},
-			Paths: []string{"spec.template", "spec.selector", "spec.completionMode", "spec.podFailurePolicy", "spec.successPolicy",
-				"spec.backoffLimitPerIndex", "spec.managedBy", "spec.podReplacementPolicy"},
+			Paths: []string{"spec.template", "spec.selector", "spec.completionMode", "spec.podFailurePolicy",
+				"spec.successPolicy", "spec.backoffLimitPerIndex", "spec.managedBy", "spec.podReplacementPolicy"},
 			Words: "a Job cannot change once it is made: it is deleted with its pods, and its work is done again",
 		},
 		{
 			Name: "job-completions", Source: k8s + "concepts/workloads/controllers/job/#elastic-indexed-jobs",
 			Kinds: []string{"Job.batch"}, Paths: []string{"spec.completions"},
-			When: "the Job is not an Indexed one whose parallelism changes alike", holds: func(l look) bool { return !elastic(l) },
+			When:  "the Job is not an Indexed one whose parallelism changes alike",
+			holds: func(l look) bool { return !elastic(l) },
 			Words: "the number of completions of a Job cannot change: it is deleted with its pods, and its work is done again",
 		},
 		{
 			Name: "pod-fixed", Source: k8s + "concepts/workloads/pods/#pod-update-and-replacement",
 			Kinds: []string{"Pod"}, Paths: []string{"spec"},
-			Except: []string{"spec.containers[*].image", "spec.initContainers[*].image", "spec.activeDeadlineSeconds", "spec.tolerations",
-				"spec.terminationGracePeriodSeconds", "spec.schedulingGates"},
+			Except: []string{"spec.containers[*].image", "spec.initContainers[*].image", "spec.activeDeadlineSeconds",
+				"spec.tolerations", "spec.terminationGracePeriodSeconds", "spec.schedulingGates"},
 			Words: "this part of a Pod cannot change: it is deleted and made anew",
 		},
 		{
@@ -86,7 +88,8 @@ func fixedWorkloads() []Rule {
 			Kinds: []string{"Service"}, Paths: []string{"spec.clusterIP", "spec.clusterIPs[*]"},
 			When: "an address is asked for, and the Service stays one that has an address",
 			holds: func(l look) bool {
-				external := text(get(l.before, "spec", "type")) == "ExternalName" || text(get(l.after, "spec", "type")) == "ExternalName"
+				external := text(get(l.before, "spec", "type")) == "ExternalName" ||
+					text(get(l.after, "spec", "type")) == "ExternalName"
 				return !external && text(get(l.after, "spec", "clusterIP")) != ""
 			},
 			each:  at(func(f field) bool { return f.HasAfter }),
@@ -116,13 +119,14 @@ func fixedObjects() []Rule {
 		{
 			Name: "volume-source", Source: k8s + "reference/kubernetes-api/config-and-storage-resources/persistent-volume-v1/",
 			Kinds: []string{"PersistentVolume"}, Paths: []string{"spec"},
-			Except: []string{"spec.capacity", "spec.accessModes", "spec.claimRef", "spec.persistentVolumeReclaimPolicy", "spec.storageClassName",
-				"spec.mountOptions", "spec.volumeAttributesClassName"},
+			Except: []string{"spec.capacity", "spec.accessModes", "spec.claimRef", "spec.persistentVolumeReclaimPolicy",
+				"spec.storageClassName", "spec.mountOptions", "spec.volumeAttributesClassName"},
 			Words: "where a volume has its data cannot change: it is deleted and made anew",
 		},
 		{
 			Name: "storage-class-fixed", Source: k8s + "concepts/storage/storage-classes/",
-			Kinds: []string{"StorageClass.storage.k8s.io"}, Paths: []string{"parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"},
+			Kinds: []string{"StorageClass.storage.k8s.io"},
+			Paths: []string{"parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"},
 			Words: "a StorageClass cannot change in this: it is deleted and made anew; volumes that exist stay as they are",
 		},
 		{
@@ -141,7 +145,8 @@ func fixedObjects() []Rule {
 		},
 		{
 			Name: "binding-role", Source: k8s + "reference/access-authn-authz/rbac/#clusterrolebinding-example", Security: true,
-			Kinds: []string{"RoleBinding.rbac.authorization.k8s.io", "ClusterRoleBinding.rbac.authorization.k8s.io"}, Paths: []string{"roleRef"},
+			Kinds: []string{"RoleBinding.rbac.authorization.k8s.io", "ClusterRoleBinding.rbac.authorization.k8s.io"},
+			Paths: []string{"roleRef"},
 			Words: "another role is given to the subjects; the role of a binding cannot change, so it is deleted and made anew",
 		},
 		{
@@ -171,7 +176,8 @@ func fixedObjects() []Rule {
 		},
 		{
 			Name: "crd-identity", Source: k8s + "tasks/extend-kubernetes/custom-resources/custom-resource-definitions/",
-			Kinds: []string{"CustomResourceDefinition.apiextensions.k8s.io"}, Paths: []string{"spec.group", "spec.scope", "spec.names.plural"},
+			Kinds: []string{"CustomResourceDefinition.apiextensions.k8s.io"},
+			Paths: []string{"spec.group", "spec.scope", "spec.names.plural"},
 			Words: "what a custom resource is called, and whether it is in a namespace, cannot change: it is deleted with all objects of its kind",
 		},
 	}
@@ -181,7 +187,8 @@ func fixedObjects() []Rule {
 // https://kubernetes.io/docs/concepts/workloads/controllers/job/#elastic-indexed-jobs
 func elastic(l look) bool {
 	spec := get(l.after, "spec")
-	return text(get(spec, "completionMode")) == "Indexed" && text(get(spec, "completions")) == text(get(spec, "parallelism"))
+	return text(get(spec, "completionMode")) == "Indexed" &&
+		text(get(spec, "completions")) == text(get(spec, "parallelism"))
 }
 
 func size(claim raw.Value) raw.Value { return get(claim, "spec", "resources", "requests", "storage") }
@@ -190,15 +197,18 @@ func size(claim raw.Value) raw.Value { return get(claim, "spec", "resources", "r
 func goneRules() []Rule {
 	rules := []Rule{
 		{
-			Name: "claim-gone", Source: k8s + "concepts/storage/persistent-volumes/#reclaiming", Kinds: []string{"PersistentVolumeClaim"},
+			Name: "claim-gone", Source: k8s + "concepts/storage/persistent-volumes/#reclaiming",
+			Kinds: []string{"PersistentVolumeClaim"},
 			Words: "the data of the claim goes with its volume, unless the reclaim policy of that is Retain",
 		},
 		{
-			Name: "volume-gone", Source: k8s + "concepts/storage/persistent-volumes/#reclaiming", Kinds: []string{"PersistentVolume"},
+			Name: "volume-gone", Source: k8s + "concepts/storage/persistent-volumes/#reclaiming",
+			Kinds: []string{"PersistentVolume"},
 			Words: "the cluster forgets the volume, and with the reclaim policy Delete its data goes, too",
 		},
 		{
-			Name: "namespace-gone", Source: k8s + "tasks/administer-cluster/namespaces/#deleting-a-namespace", Kinds: []string{"Namespace"},
+			Name: "namespace-gone", Source: k8s + "tasks/administer-cluster/namespaces/#deleting-a-namespace",
+			Kinds: []string{"Namespace"},
 			Words: "everything in the namespace is deleted with it, also what is not listed here",
 		},
 		{
@@ -207,15 +217,17 @@ func goneRules() []Rule {
 			Words: "all objects of this kind in the whole cluster are deleted with it, also those of others",
 		},
 		{
-			Name: "statefulset-gone", Source: k8s + "tasks/run-application/delete-stateful-set/#persistent-volumes", Kinds: []string{"StatefulSet.apps"},
+			Name: "statefulset-gone", Source: k8s + "tasks/run-application/delete-stateful-set/#persistent-volumes",
+			Kinds: []string{"StatefulSet.apps"},
 			When:  "its claims are retained, as they are unless it says otherwise",
 			holds: func(l look) bool { return !claimsDeleted(l) },
 			Words: "its pods end; the claims with its data stay and are found again by a StatefulSet of the same name",
 		},
 		{
-			Name: "statefulset-gone-with-data", Source: k8s + "concepts/workloads/controllers/statefulset/#persistentvolumeclaim-retention",
-			Kinds: []string{"StatefulSet.apps"},
-			When:  "its retention policy is to delete the claims", holds: claimsDeleted,
+			Name:   "statefulset-gone-with-data",
+			Source: k8s + "concepts/workloads/controllers/statefulset/#persistentvolumeclaim-retention",
+			Kinds:  []string{"StatefulSet.apps"},
+			When:   "its retention policy is to delete the claims", holds: claimsDeleted,
 			Words: "its pods end, and the claims with its data are deleted",
 		},
 		{
@@ -223,7 +235,8 @@ func goneRules() []Rule {
 			Words: "pods that read it do not start any more, and what is in it may be nowhere else",
 		},
 		{
-			Name: "config-gone", Source: k8s + "concepts/configuration/configmap/#using-configmaps", Kinds: []string{"ConfigMap"},
+			Name: "config-gone", Source: k8s + "concepts/configuration/configmap/#using-configmaps",
+			Kinds: []string{"ConfigMap"},
 			When:  "no other one takes its place under a new name",
 			holds: func(l look) bool { return !l.renamed },
 			Words: "pods that still name it do not start any more, unless they say that it is optional",
@@ -242,12 +255,13 @@ func goneRules() []Rule {
 			Words: "nothing keeps a drain of nodes from ending all pods at once",
 		},
 		{
-			Name: "autoscaler-gone", Source: k8s + "tasks/run-application/horizontal-pod-autoscale/", Kinds: []string{"HorizontalPodAutoscaler.autoscaling"},
+			Name: "autoscaler-gone", Source: k8s + "tasks/run-application/horizontal-pod-autoscale/",
+			Kinds: []string{"HorizontalPodAutoscaler.autoscaling"},
 			Words: "the number of pods stays as it is now, whatever the load",
 		},
 		{
-			Name: "network-policy-gone", Source: k8s + "concepts/services-networking/network-policies/#isolation", Security: true,
-			Kinds: append([]string{"NetworkPolicy.networking.k8s.io"}, customPolicies...),
+			Name: "network-policy-gone", Source: k8s + "concepts/services-networking/network-policies/#isolation",
+			Security: true, Kinds: append([]string{"NetworkPolicy.networking.k8s.io"}, customPolicies...),
 			Words: "the pods that it selects can be reached, or can reach, what it kept from them",
 		},
 		{
@@ -255,8 +269,9 @@ func goneRules() []Rule {
 			Words: "nothing limits what the namespace takes from the cluster",
 		},
 		{
-			Name: "admission-gone", Source: k8s + "reference/access-authn-authz/extensible-admission-controllers/", Security: true,
-			Kinds: []string{"*WebhookConfiguration.admissionregistration.k8s.io", "*AdmissionPolicy*.admissionregistration.k8s.io"},
+			Name: "admission-gone", Source: k8s + "reference/access-authn-authz/extensible-admission-controllers/",
+			Security: true, Kinds: []string{"*WebhookConfiguration.admissionregistration.k8s.io",
+				"*AdmissionPolicy*.admissionregistration.k8s.io"},
 			Words: "requests that it checked or changed are no longer checked or changed",
 		},
 	}
@@ -276,14 +291,16 @@ func podRules() []Rule {
 	template := []string{"spec.template"}
 	return []Rule{
 		{
-			Name: "pods-roll", Source: rolling, Kinds: []string{"Deployment.apps"}, Actions: updated, Paths: template, Risk: diff.RiskRestart,
+			Name: "pods-roll", Source: rolling, Kinds: []string{"Deployment.apps"}, Actions: updated, Paths: template,
+			Risk:  diff.RiskRestart,
 			When:  "it has pods, is not paused, and does not end all of them first",
 			holds: func(l look) bool { return rolls(l) && !recreates(l) },
 			Words: "the pod template changes: all pods are replaced, a few at a time",
 		},
 		{
-			Name: "pods-recreate", Source: k8s + "concepts/workloads/controllers/deployment/#recreate-deployment", Kinds: []string{"Deployment.apps"},
-			Actions: updated, Paths: template, Risk: diff.RiskRestart, When: "the strategy is Recreate", holds: recreates,
+			Name: "pods-recreate", Source: k8s + "concepts/workloads/controllers/deployment/#recreate-deployment",
+			Kinds: []string{"Deployment.apps"}, Actions: updated, Paths: template, Risk: diff.RiskRestart,
+			When: "the strategy is Recreate", holds: recreates,
 			Words: "the pod template changes: all pods end before the first new one begins, so there is a gap",
 		},
 		{
@@ -299,8 +316,9 @@ func podRules() []Rule {
 			Words: "the Deployment goes on: pods are replaced if their template changed in the meantime",
 		},
 		{
-			Name: "stateful-pods-roll", Source: k8s + "concepts/workloads/controllers/statefulset/#rolling-updates", Kinds: []string{"StatefulSet.apps"},
-			Actions: updated, Paths: template, Risk: diff.RiskRestart, When: "it has pods and its strategy is not OnDelete", holds: rolls,
+			Name: "stateful-pods-roll", Source: k8s + "concepts/workloads/controllers/statefulset/#rolling-updates",
+			Kinds: []string{"StatefulSet.apps"}, Actions: updated, Paths: template, Risk: diff.RiskRestart,
+			When: "it has pods and its strategy is not OnDelete", holds: rolls,
 			Words: "the pod template changes: its pods are replaced one after the other, down to the partition if it has one",
 		},
 		{
@@ -315,18 +333,19 @@ func podRules() []Rule {
 			Words: "the pod template changes, but pods take it on only when someone deletes them",
 		},
 		{
-			Name: "cron-template", Source: k8s + "concepts/workloads/controllers/cron-jobs/#modifying-a-cronjob", Kinds: []string{"CronJob.batch"},
-			Actions: updated, Paths: []string{"spec.jobTemplate"}, Risk: diff.RiskInPlace,
+			Name: "cron-template", Source: k8s + "concepts/workloads/controllers/cron-jobs/#modifying-a-cronjob",
+			Kinds: []string{"CronJob.batch"}, Actions: updated, Paths: []string{"spec.jobTemplate"}, Risk: diff.RiskInPlace,
 			Words: "the next run is the first with the new template; one that runs now is left alone",
 		},
 		{
 			Name: "pod-image", Source: k8s + "concepts/workloads/pods/#pod-update-and-replacement", Kinds: []string{"Pod"},
-			Actions: updated, Paths: []string{"spec.containers[*].image", "spec.initContainers[*].image"}, Risk: diff.RiskRestart,
+			Actions: updated, Paths: []string{"spec.containers[*].image", "spec.initContainers[*].image"},
+			Risk:  diff.RiskRestart,
 			Words: "the container restarts with the new image",
 		},
 		{
-			Name: "job-again", Source: k8s + "concepts/workloads/controllers/job/", Kinds: []string{"Job.batch"}, Actions: []diff.Action{diff.Replace},
-			Risk: diff.RiskReplace, Words: "the new Job does its work from the beginning",
+			Name: "job-again", Source: k8s + "concepts/workloads/controllers/job/", Kinds: []string{"Job.batch"},
+			Actions: []diff.Action{diff.Replace}, Risk: diff.RiskReplace, Words: "the new Job does its work from the beginning",
 		},
 	}
 }
@@ -338,14 +357,16 @@ func scaleRules() []Rule {
 	hpa := func(v raw.Value, key string) raw.Value { return get(v, "spec", key) }
 	return []Rule{
 		{
-			Name: "scale-to-zero", Source: k8s + "concepts/workloads/controllers/deployment/#scaling-a-deployment", Kinds: scaled, Actions: changed,
-			Paths: []string{"spec.replicas"}, Risk: diff.RiskRestart, When: "there are to be none",
+			Name: "scale-to-zero", Source: k8s + "concepts/workloads/controllers/deployment/#scaling-a-deployment",
+			Kinds: scaled, Actions: changed, Paths: []string{"spec.replicas"}, Risk: diff.RiskRestart,
+			When:  "there are to be none",
 			holds: func(l look) bool { return text(replicas(l.after)) == "0" },
 			Words: "all pods end, and nothing runs any more",
 		},
 		{
-			Name: "scale-down", Source: k8s + "concepts/workloads/controllers/deployment/#scaling-a-deployment", Kinds: scaled, Actions: changed,
-			Paths: []string{"spec.replicas"}, Risk: diff.RiskRestart, When: "there are to be fewer, but some; 1 where it is left out",
+			Name: "scale-down", Source: k8s + "concepts/workloads/controllers/deployment/#scaling-a-deployment", Kinds: scaled,
+			Actions: changed, Paths: []string{"spec.replicas"}, Risk: diff.RiskRestart,
+			When: "there are to be fewer, but some; 1 where it is left out",
 			holds: func(l look) bool {
 				one := raw.Of("1")
 				was, is := orElse(replicas(l.before), one), orElse(replicas(l.after), one)
@@ -355,17 +376,18 @@ func scaleRules() []Rule {
 		},
 		{
 			Name: "autoscaler-bounds", Source: k8s + "tasks/run-application/horizontal-pod-autoscale/",
-			Kinds: []string{"HorizontalPodAutoscaler.autoscaling"}, Actions: changed, Paths: []string{"spec.minReplicas", "spec.maxReplicas"},
-			Risk: diff.RiskInPlace, When: "a bound gets lower",
+			Kinds: []string{"HorizontalPodAutoscaler.autoscaling"}, Actions: changed,
+			Paths: []string{"spec.minReplicas", "spec.maxReplicas"}, Risk: diff.RiskInPlace, When: "a bound gets lower",
 			holds: func(l look) bool {
-				return less(hpa(l.after, "maxReplicas"), hpa(l.before, "maxReplicas")) || less(hpa(l.after, "minReplicas"), hpa(l.before, "minReplicas"))
+				return less(hpa(l.after, "maxReplicas"), hpa(l.before, "maxReplicas")) ||
+					less(hpa(l.after, "minReplicas"), hpa(l.before, "minReplicas"))
 			},
 			Words: "there may be fewer pods than before",
 		},
 		{
 			Name: "disruption-budget-lowered", Source: k8s + "concepts/workloads/pods/disruptions/#pod-disruption-budgets",
-			Kinds: []string{"PodDisruptionBudget.policy"}, Actions: changed, Paths: []string{"spec.minAvailable", "spec.maxUnavailable", "spec.selector"},
-			Risk:  diff.RiskInPlace,
+			Kinds: []string{"PodDisruptionBudget.policy"}, Actions: changed,
+			Paths: []string{"spec.minAvailable", "spec.maxUnavailable", "spec.selector"}, Risk: diff.RiskInPlace,
 			Words: "how many pods a drain of nodes may end at once changes",
 		},
 	}
@@ -383,19 +405,23 @@ func storageRules() []Rule {
 	return []Rule{
 		{
 			Name: "claim-grows", Source: k8s + "concepts/storage/persistent-volumes/#expanding-persistent-volumes-claims",
-			Kinds: []string{"PersistentVolumeClaim"}, Actions: updated, Paths: []string{"spec.resources.requests.storage"}, Risk: diff.RiskInPlace,
+			Kinds: []string{"PersistentVolumeClaim"}, Actions: updated, Paths: []string{"spec.resources.requests.storage"},
+			Risk: diff.RiskInPlace,
 			When: "the size gets larger", holds: func(l look) bool { return less(size(l.before), size(l.after)) },
 			Words: "the volume grows in place, if its class allows that, and can never shrink again",
 		},
 		{
-			Name: "volume-reclaim-delete", Source: k8s + "concepts/storage/persistent-volumes/#reclaiming", Kinds: []string{"PersistentVolume"},
-			Actions: updated, Paths: []string{"spec.persistentVolumeReclaimPolicy"}, Risk: diff.RiskInPlace, When: "it is Delete now",
+			Name: "volume-reclaim-delete", Source: k8s + "concepts/storage/persistent-volumes/#reclaiming",
+			Kinds: []string{"PersistentVolume"}, Actions: updated, Paths: []string{"spec.persistentVolumeReclaimPolicy"},
+			Risk: diff.RiskInPlace, When: "it is Delete now",
 			holds: func(l look) bool { return text(get(l.after, "spec", "persistentVolumeReclaimPolicy")) == "Delete" },
 			Words: "from now on the data goes when the claim is deleted",
 		},
 		{
-			Name: "claims-deleted-with-set", Source: k8s + "concepts/workloads/controllers/statefulset/#persistentvolumeclaim-retention",
-			Kinds: []string{"StatefulSet.apps"}, Actions: updated, Paths: []string{"spec.persistentVolumeClaimRetentionPolicy"}, Risk: diff.RiskInPlace,
+			Name:   "claims-deleted-with-set",
+			Source: k8s + "concepts/workloads/controllers/statefulset/#persistentvolumeclaim-retention",
+			Kinds:  []string{"StatefulSet.apps"}, Actions: updated,
+			Paths: []string{"spec.persistentVolumeClaimRetentionPolicy"}, Risk: diff.RiskInPlace,
 			When: "claims are to be deleted that were retained",
 			holds: func(l look) bool {
 				was, is := get(l.before, "spec", "persistentVolumeClaimRetentionPolicy"), get(l.after, "spec", "persistentVolumeClaimRetentionPolicy")
@@ -418,12 +444,14 @@ func configRules() []Rule {
 		{
 			Name: "config-changed", Source: k8s + "concepts/configuration/configmap/#mounted-configmaps-are-updated-automatically",
 			Kinds: []string{"ConfigMap", "Secret"}, Actions: updated, Paths: read, Risk: diff.RiskInPlace,
-			When: "the value is not one that is made anew at each rendering", each: at(func(f field) bool { return !f.regenerated }),
+			When:  "the value is not one that is made anew at each rendering",
+			each:  at(func(f field) bool { return !f.regenerated }),
 			Words: "this alone restarts no pod",
 		},
 		{
-			Name: "value-regenerated", Source: "https://helm.sh/docs/chart_template_guide/function_list/#randalphanum-randalpha-randnumeric-and-randascii",
-			Kinds: []string{"ConfigMap", "Secret"}, Actions: updated, Paths: read, Risk: diff.RiskInPlace,
+			Name:   "value-regenerated",
+			Source: "https://helm.sh/docs/chart_template_guide/function_list/#randalphanum-randalpha-randnumeric-and-randascii",
+			Kinds:  []string{"ConfigMap", "Secret"}, Actions: updated, Paths: read, Risk: diff.RiskInPlace,
 			When: "the value is made anew at each rendering", each: at(func(f field) bool { return f.regenerated }),
 			Words: "the chart makes up a new value at each deploy: what still has the old one does not fit it any more",
 		},
@@ -436,13 +464,15 @@ func crdRules() []Rule {
 	versioning := k8s + "tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/"
 	return []Rule{
 		{
-			Name: "crd-version-gone", Source: versioning, Kinds: kinds, Actions: updated, Paths: []string{"spec.versions[*].served", "spec.versions[*].storage"}, Risk: diff.RiskDestroy,
+			Name: "crd-version-gone", Source: versioning, Kinds: kinds, Actions: updated,
+			Paths: []string{"spec.versions[*].served", "spec.versions[*].storage"}, Risk: diff.RiskDestroy,
 			When:  "a version is removed",
 			holds: func(l look) bool { return grows(versions(l.after, nil), versions(l.before, nil)) },
 			Words: "a version of the custom resource is gone: clients of it fail, and so does this change while objects are stored in it",
 		},
 		{
-			Name: "crd-version-not-served", Source: versioning, Kinds: kinds, Actions: updated, Paths: []string{"spec.versions[*].served"}, Risk: diff.RiskInPlace,
+			Name: "crd-version-not-served", Source: versioning, Kinds: kinds, Actions: updated,
+			Paths: []string{"spec.versions[*].served"}, Risk: diff.RiskInPlace,
 			When: "a version that stays is no longer served",
 			holds: func(l look) bool {
 				stays := versions(l.after, nil)
@@ -457,8 +487,9 @@ func crdRules() []Rule {
 			Words: "a version of the custom resource is no longer served: clients of it fail",
 		},
 		{
-			Name: "crd-stored-version", Source: versioning + "#upgrade-existing-objects-to-a-new-stored-version", Kinds: kinds, Actions: updated,
-			Paths: []string{"spec.versions[*].storage"}, Risk: diff.RiskInPlace, When: "another version is the stored one",
+			Name: "crd-stored-version", Source: versioning + "#upgrade-existing-objects-to-a-new-stored-version", Kinds: kinds,
+			Actions: updated, Paths: []string{"spec.versions[*].storage"}, Risk: diff.RiskInPlace,
+			When: "another version is the stored one",
 			holds: func(l look) bool {
 				return grows(versions(l.before, storage), versions(l.after, storage))
 			},
@@ -466,7 +497,8 @@ func crdRules() []Rule {
 		},
 		{
 			Name: "crd-field-gone", Source: k8s + "tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#field-pruning", Kinds: kinds,
-			Actions: updated, Paths: []string{"spec.versions[*].schema"}, Risk: diff.RiskDestroy, When: "the schema of a version loses a field",
+			Actions: updated, Paths: []string{"spec.versions[*].schema"}, Risk: diff.RiskDestroy,
+			When: "the schema of a version loses a field",
 			each: func(l look) func(field) bool {
 				after := finder(get(l.after, "spec", "versions"))
 				return func(f field) bool { return fieldGone(f.Touched, after) }

@@ -34,7 +34,8 @@ func judgeManifest(before, after raw.Value, at tree.Path, shown func(tree.Step) 
 		c.Action = diff.Destroy
 	}
 	s := Subject{Engine: diff.KindKubernetes, Group: id.group, Kind: id.kind, Before: before, After: after, depth: depth}
-	s.Touched = differences(nil, Touched{Before: before, After: after, HasBefore: !before.IsNull(), HasAfter: !after.IsNull()}, maxNested)
+	s.Touched = differences(nil, Touched{Before: before, After: after, HasBefore: !before.IsNull(),
+		HasAfter: !after.IsNull()}, maxNested)
 	c.Fields = make([]diff.FieldChange, len(s.Touched))
 	for i, t := range s.Touched {
 		c.Fields[i].Path = slices.Concat(at, t.Path).Text(shown)

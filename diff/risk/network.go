@@ -13,7 +13,8 @@ import (
 
 // flowMeasures compare the sources, the protocol and the ports of a flow.
 var flowMeasures = []measure{
-	{covers: sourceCovers, wider: widerSources, loose: never}, words, {covers: portsCover, wider: widerPorts, loose: isRange},
+	{covers: sourceCovers, wider: widerSources, loose: never}, words,
+	{covers: portsCover, wider: widerPorts, loose: isRange},
 }
 
 // sourceCovers compares networks. Any other source covers only itself, and * covers everyone.
@@ -196,9 +197,9 @@ func alike(flows []grant) []grant {
 }
 
 // judgedFlows lists the attributes that hold the sources of inbound flows.
-var judgedFlows = []string{"ingress[*].cidr_blocks", "ingress[*].ipv6_cidr_blocks", "cidr_blocks", "ipv6_cidr_blocks", "cidr_ipv4", "cidr_ipv6",
-	"source_ranges", "source_address_prefix", "source_address_prefixes", "security_rule[*].source_address_prefix",
-	"security_rule[*].source_address_prefixes"}
+var judgedFlows = []string{"ingress[*].cidr_blocks", "ingress[*].ipv6_cidr_blocks", "cidr_blocks", "ipv6_cidr_blocks",
+	"cidr_ipv4", "cidr_ipv6", "source_ranges", "source_address_prefix", "source_address_prefixes",
+	"security_rule[*].source_address_prefix", "security_rule[*].source_address_prefixes"}
 
 // inbound returns the flows that a cloud resource admits. An unknown kind admits none.
 func inbound(kind string, v raw.Value) []grant {
@@ -260,7 +261,8 @@ func gather(v raw.Value, keys ...string) []string {
 }
 
 func awsRule(v raw.Value) (grant, bool) {
-	sources := gather(v, "cidr_blocks", "ipv6_cidr_blocks", "prefix_list_ids", "security_groups", "source_security_group_id")
+	sources := gather(v, "cidr_blocks", "ipv6_cidr_blocks", "prefix_list_ids", "security_groups",
+		"source_security_group_id")
 	if get(v, "self").IsTrue() {
 		sources = append(sources, "self")
 	}
@@ -323,7 +325,8 @@ func azureRule(v raw.Value) (grant, bool) {
 
 // peerMeasures compare the peers and the ports of a NetworkPolicy.
 var peerMeasures = []measure{
-	{covers: sourceCovers, wider: widerSources, loose: never}, {covers: policyPortCovers, wider: widerPolicyPorts, loose: isRange},
+	{covers: sourceCovers, wider: widerSources, loose: never},
+	{covers: policyPortCovers, wider: widerPolicyPorts, loose: isRange},
 }
 
 // policyPortCovers compares ports in the forms "TCP 80-90", "TCP *" and "*".

@@ -21,7 +21,8 @@ func podInputRules() []Rule {
 		},
 		{
 			Name: "pod-token", Source: k8s + "concepts/storage/projected-volumes/#serviceaccounttoken", Actions: changed,
-			Paths: []string{"**.volumes"}, When: "a volume has a token of the account for an audience that no volume had one for",
+			Paths: []string{"**.volumes"},
+			When:  "a volume has a token of the account for an audience that no volume had one for",
 			holds: gains(projectedTokens),
 			Words: "pods get a token of their account, with which they prove to others who they are",
 		},
@@ -32,10 +33,12 @@ func podInputRules() []Rule {
 			Words: "pods get to read a Secret that they did not read before",
 		},
 		{
-			Name: "pod-vault-secret", Source: "https://developer.hashicorp.com/vault/docs/deploy/kubernetes/injector/annotations",
-			Paths: []string{"**.annotations"}, When: "annotations ask the agent of Vault for a role or a secret that they did not ask for",
-			holds: gains(vaultSecrets),
-			Words: "pods get other secrets from Vault, or get them under another role",
+			Name:   "pod-vault-secret",
+			Source: "https://developer.hashicorp.com/vault/docs/deploy/kubernetes/injector/annotations",
+			Paths:  []string{"**.annotations"},
+			When:   "annotations ask the agent of Vault for a role or a secret that they did not ask for",
+			holds:  gains(vaultSecrets),
+			Words:  "pods get other secrets from Vault, or get them under another role",
 		},
 		{
 			Name: "pod-volume-driver", Source: volumes + "#gitrepo", Paths: []string{"**.volumes"},
@@ -49,17 +52,20 @@ func podInputRules() []Rule {
 			Words: "containers see the files of another image",
 		},
 		{
-			Name: "pod-host-aliases", Source: k8s + "tasks/network/customize-hosts-file-for-pods/", Paths: []string{"**.hostAliases"},
-			When: "a name gets another address", holds: gains(hostAliases),
+			Name: "pod-host-aliases", Source: k8s + "tasks/network/customize-hosts-file-for-pods/",
+			Paths: []string{"**.hostAliases"},
+			When:  "a name gets another address", holds: gains(hostAliases),
 			Words: "pods reach another address under this name, whatever DNS says",
 		},
 		{
-			Name: "pod-dns", Source: k8s + "concepts/services-networking/dns-pod-service/#pod-dns-config", Paths: []string{"**.dnsConfig"},
-			When: "there is a name server or a search domain that was not there", holds: gains(nameServers),
+			Name: "pod-dns", Source: k8s + "concepts/services-networking/dns-pod-service/#pod-dns-config",
+			Paths: []string{"**.dnsConfig"},
+			When:  "there is a name server or a search domain that was not there", holds: gains(nameServers),
 			Words: "another server says which addresses pods reach under a name",
 		},
 		{
-			Name: "pod-sidecar", Source: "https://istio.io/latest/docs/reference/config/annotations/", Paths: []string{"**.annotations"},
+			Name: "pod-sidecar", Source: "https://istio.io/latest/docs/reference/config/annotations/",
+			Paths: []string{"**.annotations"},
 			When: "an annotation newly gives the proxy of a mesh another image, volumes or configuration, or the runtime of the node " +
 				"options of its own",
 			holds: gains(sidecarSettings),
@@ -73,24 +79,29 @@ func podInputRules() []Rule {
 func podPlaceRules() []Rule {
 	return secured(ofPods([]Rule{
 		{
-			Name: "pod-node", Source: k8s + "concepts/scheduling-eviction/assign-pod-node/#nodename", Paths: []string{"**.nodeName"},
-			When: "pods are put on a node by its name", holds: gains(nodeNames),
+			Name: "pod-node", Source: k8s + "concepts/scheduling-eviction/assign-pod-node/#nodename",
+			Paths: []string{"**.nodeName"},
+			When:  "pods are put on a node by its name", holds: gains(nodeNames),
 			Words: "the pods run on this node, whatever the scheduler and taints say",
 		},
 		{
-			Name: "pod-control-plane", Source: k8s + "reference/labels-annotations-taints/#node-role-kubernetes-io-control-plane-taint",
-			Actions: changed, Paths: []string{"**.tolerations", "**.nodeSelector", "**.nodeAffinity"},
-			When: "pods newly tolerate the taint of the control plane, or all taints, or ask for its nodes", holds: gains(controlPlane),
+			Name:   "pod-control-plane",
+			Source: k8s + "reference/labels-annotations-taints/#node-role-kubernetes-io-control-plane-taint", Actions: changed,
+			Paths: []string{"**.tolerations", "**.nodeSelector", "**.nodeAffinity"},
+			When:  "pods newly tolerate the taint of the control plane, or all taints, or ask for its nodes",
+			holds: gains(controlPlane),
 			Words: "the pods may run on the nodes of the control plane",
 		},
 		{
-			Name: "pod-runtime", Source: k8s + "concepts/containers/runtime-class/", Actions: changed, Paths: []string{"**.runtimeClassName"},
-			When: "the pods get another runtime class, or none", holds: runtimeChanges,
+			Name: "pod-runtime", Source: k8s + "concepts/containers/runtime-class/", Actions: changed,
+			Paths: []string{"**.runtimeClassName"},
+			When:  "the pods get another runtime class, or none", holds: runtimeChanges,
 			Words: "the containers are run by something else, which may isolate them less",
 		},
 		{
-			Name: "pod-root-group", Source: k8s + "tasks/configure-pod-container/security-context/", Paths: []string{"**.runAsGroup", "**.supplementalGroups"},
-			When: "a container newly runs with group 0", holds: gains(rootGroups),
+			Name: "pod-root-group", Source: k8s + "tasks/configure-pod-container/security-context/",
+			Paths: []string{"**.runAsGroup", "**.supplementalGroups"},
+			When:  "a container newly runs with group 0", holds: gains(rootGroups),
 			Words: "a container has the rights of the group root on files",
 		},
 		{
@@ -111,14 +122,16 @@ func secured(rules []Rule) []Rule {
 // codeVariable maps environment variables that make programs load code to the parts of the value
 // that cause this; nil means that any value does.
 var codeVariable = map[string][]string{
-	"LD_PRELOAD": nil, "LD_AUDIT": nil, "BASH_ENV": nil, "PROMPT_COMMAND": nil, "PYTHONSTARTUP": nil, "PYTHONHOME": nil, "PERL5OPT": nil,
-	"PERL5DB": nil, "RUBYOPT": nil, "LUA_INIT": nil, "GIT_SSH_COMMAND": nil, "GIT_EXTERNAL_DIFF": nil, "PHP_INI_SCAN_DIR": nil,
-	"COR_PROFILER_PATH": nil, "CORECLR_PROFILER_PATH": nil, "DOTNET_STARTUP_HOOKS": nil, "GCONV_PATH": nil, "OPENSSL_CONF": nil,
-	"JAVA_TOOL_OPTIONS": javaCode, "_JAVA_OPTIONS": javaCode, "JDK_JAVA_OPTIONS": javaCode, "JAVA_OPTS": javaCode,
+	"LD_PRELOAD": nil, "LD_AUDIT": nil, "BASH_ENV": nil, "PROMPT_COMMAND": nil, "PYTHONSTARTUP": nil, "PYTHONHOME": nil,
+	"PERL5OPT": nil, "PERL5DB": nil, "RUBYOPT": nil, "LUA_INIT": nil, "GIT_SSH_COMMAND": nil, "GIT_EXTERNAL_DIFF": nil,
+	"PHP_INI_SCAN_DIR": nil, "COR_PROFILER_PATH": nil, "CORECLR_PROFILER_PATH": nil, "DOTNET_STARTUP_HOOKS": nil,
+	"GCONV_PATH": nil, "OPENSSL_CONF": nil, "JAVA_TOOL_OPTIONS": javaCode, "_JAVA_OPTIONS": javaCode,
+	"JDK_JAVA_OPTIONS": javaCode, "JAVA_OPTS": javaCode,
 	"NODE_OPTIONS": {"-r ", "--require", "--import", "--loader", "--experimental-loader", "--inspect"},
 }
 
-var javaCode = []string{"-javaagent", "-agentpath", "-agentlib", "-Xrun", "-XX:OnError", "-XX:OnOutOfMemoryError", "-Xbootclasspath", "@"}
+var javaCode = []string{"-javaagent", "-agentpath", "-agentlib", "-Xrun", "-XX:OnError", "-XX:OnOutOfMemoryError",
+	"-Xbootclasspath", "@"}
 
 func codeVariables(p *pod) map[string]bool {
 	var out map[string]bool
@@ -126,7 +139,8 @@ func codeVariables(p *pod) map[string]bool {
 		for _, e := range oneOrMore(get(c, "env")) {
 			parts, known := codeVariable[text(get(e, "name"))]
 			value := text(get(e, "value"))
-			if known && (parts == nil || slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(value, part) })) {
+			if known && (parts == nil ||
+				slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(value, part) })) {
 				whole, _ := raw.Text(e)
 				out = with(out, name+" "+whole)
 			}
@@ -225,9 +239,9 @@ func vaultSecrets(p *pod) map[string]bool {
 // sidecarKeys lists prefixes of annotations that change injected sidecars or the runtime.
 var sidecarKeys = []string{
 	"sidecar.istio.io/userVolume", "sidecar.istio.io/proxyImage", "sidecar.istio.io/bootstrapOverride", "inject.istio.io/",
-	"proxy.istio.io/overrides", "dapr.io/sidecar-image", "dapr.io/volume-mounts", "config.linkerd.io/proxy-image", "config.linkerd.io/init-image",
-	"config.linkerd.io/debug-image", "io.katacontainers.config", "io.kubernetes.cri-o", "k8s.v1.cni.cncf.io/networks", "run.oci.",
-	"instrumentation.opentelemetry.io/inject-",
+	"proxy.istio.io/overrides", "dapr.io/sidecar-image", "dapr.io/volume-mounts", "config.linkerd.io/proxy-image",
+	"config.linkerd.io/init-image", "config.linkerd.io/debug-image", "io.katacontainers.config", "io.kubernetes.cri-o",
+	"k8s.v1.cni.cncf.io/networks", "run.oci.", "instrumentation.opentelemetry.io/inject-",
 }
 
 func sidecarSettings(p *pod) map[string]bool {
@@ -308,7 +322,8 @@ func controlPlane(p *pod) map[string]bool {
 			out = with(out, "selects")
 		}
 	}
-	required := get(p.spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
+	required := get(p.spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution",
+		"nodeSelectorTerms")
 	for _, term := range oneOrMore(required) {
 		for _, e := range oneOrMore(get(term, "matchExpressions")) {
 			if op := text(get(e, "operator")); role(text(get(e, "key"))) && (op == "Exists" || op == "In") {

@@ -38,8 +38,9 @@ func containerRules() []Rule {
 			Words: "a container runs an image from another registry or repository than before",
 		},
 		{
-			Name: "image-digest-gone", Source: k8s + "concepts/containers/images/#image-pull-policy", Security: true, Actions: changed,
-			Paths: []string{"**.image"}, Risk: diff.RiskInPlace, When: "an image was named by its digest and is not any more",
+			Name: "image-digest-gone", Source: k8s + "concepts/containers/images/#image-pull-policy", Security: true,
+			Actions: changed, Paths: []string{"**.image"}, Risk: diff.RiskInPlace,
+			When:  "an image was named by its digest and is not any more",
 			holds: loses(perContainer(pinned)),
 			Words: "an image is no longer named by its digest: whoever can push to the registry can replace what runs",
 		},
@@ -49,7 +50,8 @@ func containerRules() []Rule {
 			Words: "a container that hangs is no longer restarted",
 		},
 		{
-			Name: "readiness-gone", Source: probes, Actions: changed, Paths: []string{"**.readinessProbe"}, Risk: diff.RiskInPlace,
+			Name: "readiness-gone", Source: probes, Actions: changed, Paths: []string{"**.readinessProbe"},
+			Risk: diff.RiskInPlace,
 			When: "a container loses its readiness probe", holds: loses(perContainer(hasReadiness)),
 			Words: "a container gets traffic before it is ready, and a rollout no longer waits for it",
 		},
@@ -78,24 +80,27 @@ func containerRules() []Rule {
 			Words: "the pods act in the cloud under this identity, with all that it may do there",
 		},
 		{
-			Name: "pod-mesh-bypass", Source: "https://istio.io/latest/docs/reference/config/annotations/", Security: true, Actions: changed,
-			Paths: []string{"**.labels", "**.annotations"}, Risk: diff.RiskInPlace,
+			Name: "pod-mesh-bypass", Source: "https://istio.io/latest/docs/reference/config/annotations/", Security: true,
+			Actions: changed, Paths: []string{"**.labels", "**.annotations"}, Risk: diff.RiskInPlace,
 			When: "the template newly takes its pods, or some of their calls, out of a mesh", holds: gains(meshBypasses),
 			Words: "calls of the pods pass by the proxy of the mesh: its encryption and its policies do not hold for them",
 		},
 		{
 			Name: "pod-priority", Source: k8s + "concepts/scheduling-eviction/pod-priority-preemption/", Risk: diff.RiskInPlace,
-			Paths: []string{"**.priorityClassName"}, When: "the priority becomes one of those for the system", holds: gains(systemPriority),
+			Paths: []string{"**.priorityClassName"}, When: "the priority becomes one of those for the system",
+			holds: gains(systemPriority),
 			Words: "other pods are ended to make room for these, and these are among the last that are",
 		},
 		{
 			Name: "pod-no-grace", Source: k8s + "concepts/workloads/pods/pod-lifecycle/#pod-termination", Actions: changed,
-			Paths: []string{"**.terminationGracePeriodSeconds"}, Risk: diff.RiskInPlace, When: "it becomes 0", holds: gains(noGrace),
+			Paths: []string{"**.terminationGracePeriodSeconds"}, Risk: diff.RiskInPlace, When: "it becomes 0",
+			holds: gains(noGrace),
 			Words: "containers are killed at once when their pod ends, and cannot finish what they do",
 		},
 		{
-			Name: "custom-pods-change", Source: k8s + "concepts/workloads/pods/#pod-templates", Actions: updated, Risk: diff.RiskRestart,
-			Paths: []string{"**.template", "**.podTemplate"}, When: "the kind is not one of Kubernetes itself, and has containers there",
+			Name: "custom-pods-change", Source: k8s + "concepts/workloads/pods/#pod-templates", Actions: updated,
+			Risk: diff.RiskRestart, Paths: []string{"**.template", "**.podTemplate"},
+			When: "the kind is not one of Kubernetes itself, and has containers there",
 			holds: func(l look) bool {
 				return !slices.Contains(workloads, l.kind) && hasTemplate(l.was) && hasTemplate(l.is)
 			},
@@ -117,40 +122,49 @@ func isolationRules() []Rule {
 			Words: "pods share the network, the processes or the memory of the node",
 		},
 		{
-			Name: "pod-host-path", Paths: []string{"**.hostPath"}, When: "a folder of the node is mounted that was not", holds: gains(hostPaths),
+			Name: "pod-host-path", Paths: []string{"**.hostPath"}, When: "a folder of the node is mounted that was not",
+			holds: gains(hostPaths),
 			Words: "pods see, and may change, files of the node",
 		},
 		{
-			Name: "pod-host-port", Paths: []string{"**.hostPort"}, When: "a container gets a port of the node", holds: gains(hostPorts),
+			Name: "pod-host-port", Paths: []string{"**.hostPort"}, When: "a container gets a port of the node",
+			holds: gains(hostPorts),
 			Words: "the container can be reached at the address of each node that it runs on, whatever network policies say",
 		},
 		{
 			Name: "pod-host-process", Paths: []string{"**.hostProcess"}, When: "hostProcess is turned on for Windows",
-			holds: gains(perContainer(hostProcess)), Words: "a container runs as a process of the Windows node, with all rights there",
+			holds: gains(perContainer(hostProcess)),
+			Words: "a container runs as a process of the Windows node, with all rights there",
 		},
 		{
-			Name: "pod-host-users", Paths: []string{"**.hostUsers"}, When: "hostUsers was false and is not any more", holds: losesPod(ownUsers),
+			Name: "pod-host-users", Paths: []string{"**.hostUsers"}, When: "hostUsers was false and is not any more",
+			holds: losesPod(ownUsers),
 			Words: "root in a container is root on the node again, if it breaks out",
 		},
 		{
-			Name: "pod-shared-processes", Paths: []string{"**.shareProcessNamespace"}, When: "it is turned on", holds: gains(sharedProcesses),
+			Name: "pod-shared-processes", Paths: []string{"**.shareProcessNamespace"}, When: "it is turned on",
+			holds: gains(sharedProcesses),
 			Words: "containers of a pod see and may end each other's processes, and read their files and environment",
 		},
 		{
-			Name: "pod-capabilities", Paths: []string{"**.capabilities"}, When: "a container gets a capability other than NET_BIND_SERVICE",
+			Name: "pod-capabilities", Paths: []string{"**.capabilities"},
+			When:  "a container gets a capability other than NET_BIND_SERVICE",
 			holds: gains(capabilities), Words: "a container may do more to the node than others",
 		},
 		{
-			Name: "pod-capabilities-kept", Paths: []string{"**.capabilities"}, When: "a container no longer drops a capability that it dropped",
+			Name: "pod-capabilities-kept", Paths: []string{"**.capabilities"},
+			When:  "a container no longer drops a capability that it dropped",
 			holds: func(l look) bool { return eachStaying(l, keepsCapability) },
 			Words: "a container keeps capabilities that it gave up before",
 		},
 		{
-			Name: "pod-sysctls", Paths: []string{"**.sysctls"}, When: "a sysctl is set that is not among the safe ones", holds: gains(unsafeSysctls),
+			Name: "pod-sysctls", Paths: []string{"**.sysctls"}, When: "a sysctl is set that is not among the safe ones",
+			holds: gains(unsafeSysctls),
 			Words: "pods set parameters of the kernel that may affect the whole node",
 		},
 		{
-			Name: "mount-writable", Paths: []string{"**.volumeMounts", "**.readOnly"}, When: "a mount was read-only and is not any more",
+			Name: "mount-writable", Paths: []string{"**.volumeMounts", "**.readOnly"},
+			When:  "a mount was read-only and is not any more",
 			holds: func(l look) bool { return eachStaying(l, mountWritable) },
 			Words: "a container may change files that it could only read before",
 		},
@@ -162,7 +176,8 @@ func isolationRules() []Rule {
 func confinementRules() []Rule {
 	return podStandards([]Rule{
 		{
-			Name: "pod-root", Paths: []string{"**.runAsUser"}, When: "a container is told to run as user 0", holds: gains(perContainer(asRoot)),
+			Name: "pod-root", Paths: []string{"**.runAsUser"}, When: "a container is told to run as user 0",
+			holds: gains(perContainer(asRoot)),
 			Words: "a container runs as root",
 		},
 		{
@@ -171,7 +186,8 @@ func confinementRules() []Rule {
 			Words: "a container may run as root, as its image says",
 		},
 		{
-			Name: "pod-escalation", Paths: []string{"**.allowPrivilegeEscalation"}, When: "allowPrivilegeEscalation is turned on",
+			Name: "pod-escalation", Paths: []string{"**.allowPrivilegeEscalation"},
+			When: "allowPrivilegeEscalation is turned on",
 			holds: func(l look) bool {
 				return gains(perContainer(escalating))(l) || loses(perContainer(notEscalating))(l)
 			},
@@ -191,15 +207,19 @@ func confinementRules() []Rule {
 			Words: "a container has no profile of its own any more for the calls that it may make to the kernel",
 		},
 		{
-			Name: "pod-selinux", Paths: []string{"**.seLinuxOptions"}, When: "the options are not those that the baseline allows",
-			holds: gains(perContainer(looseSELinux)), Words: "a container runs with an SELinux user, role or type of its own, which may limit it less",
+			Name: "pod-selinux", Paths: []string{"**.seLinuxOptions"},
+			When:  "the options are not those that the baseline allows",
+			holds: gains(perContainer(looseSELinux)),
+			Words: "a container runs with an SELinux user, role or type of its own, which may limit it less",
 		},
 		{
-			Name: "pod-proc-mount", Paths: []string{"**.procMount"}, When: "procMount becomes Unmasked", holds: gains(perContainer(procUnmasked)),
+			Name: "pod-proc-mount", Paths: []string{"**.procMount"}, When: "procMount becomes Unmasked",
+			holds: gains(perContainer(procUnmasked)),
 			Words: "a container sees parts of /proc that are hidden from others, and may change settings of the kernel",
 		},
 		{
-			Name: "pod-writable-root", Paths: []string{"**.readOnlyRootFilesystem"}, When: "a container loses readOnlyRootFilesystem",
+			Name: "pod-writable-root", Paths: []string{"**.readOnlyRootFilesystem"},
+			When:  "a container loses readOnlyRootFilesystem",
 			holds: loses(perContainer(readOnly)), Words: "a container may change its own files",
 		},
 	})

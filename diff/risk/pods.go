@@ -9,8 +9,9 @@ import (
 )
 
 // workloads lists the built-in kinds that create pods from a template, and Pod.
-var workloads = []string{"Pod", "PodTemplate", "ReplicationController", "Deployment.apps", "StatefulSet.apps", "DaemonSet.apps",
-	"ReplicaSet.apps", "Job.batch", "CronJob.batch", "Deployment.extensions", "DaemonSet.extensions", "ReplicaSet.extensions"}
+var workloads = []string{"Pod", "PodTemplate", "ReplicationController", "Deployment.apps", "StatefulSet.apps",
+	"DaemonSet.apps", "ReplicaSet.apps", "Job.batch", "CronJob.batch", "Deployment.extensions", "DaemonSet.extensions",
+	"ReplicaSet.extensions"}
 
 // podless reports whether a kind is built in and creates no pods, so that no search is needed.
 func podless(kind string) bool {
@@ -66,8 +67,8 @@ type podSearch struct{ found []pod }
 
 // podKeys lists keys that only a pod specification has. The main one is a list of containers; custom
 // resources often put the others beside settings of their own.
-var podKeys = []string{"containers", "initContainers", "ephemeralContainers", "steps", "sidecars", "hostNetwork", "hostPID", "hostIPC",
-	"volumes", "podSecurityContext"}
+var podKeys = []string{"containers", "initContainers", "ephemeralContainers", "steps", "sidecars", "hostNetwork",
+	"hostPID", "hostIPC", "volumes", "podSecurityContext"}
 
 // visit reads a mapping and everything below it. It skips complete nested objects, as in a
 // ManifestWork: these are judged separately (see nested).
@@ -319,7 +320,8 @@ func eachStaying(l look, holds func(podWas, podIs *pod, was, is raw.Value) bool)
 // Deployment is paused or has no pods, or where pods are replaced only after someone deletes them.
 func rolls(l look) bool {
 	spec := get(l.after, "spec")
-	if get(spec, "paused").IsTrue() || text(get(spec, "replicas")) == "0" || text(get(l.before, "spec", "replicas")) == "0" {
+	if get(spec, "paused").IsTrue() || text(get(spec, "replicas")) == "0" ||
+		text(get(l.before, "spec", "replicas")) == "0" {
 		return false
 	}
 	return text(get(spec, "updateStrategy", "type")) != "OnDelete"

@@ -255,7 +255,8 @@ func widens(before, after raw.Value) bool {
 		return true
 	}
 	// What is allowed but always denied is effectively not allowed.
-	return !covered(policyMeasures, is.allow, slices.Concat(was.allow, is.deny)) || !covered(policyMeasures, was.deny, is.deny)
+	return !covered(policyMeasures, is.allow, slices.Concat(was.allow, is.deny)) ||
+		!covered(policyMeasures, was.deny, is.deny)
 }
 
 // PolicyWidens reports whether an AWS policy document allows something that the previous one does
@@ -328,10 +329,10 @@ func serviceWildcard(before, after raw.Value) bool {
 // escalatingOnAll concern roles and count only where they are allowed on every resource.
 // https://docs.aws.amazon.com/IAM/latest/UserGuide/access_policies_job-functions.html
 var (
-	escalatingActions = []string{"iam:createpolicyversion", "iam:setdefaultpolicyversion", "iam:attachuserpolicy", "iam:attachgrouppolicy",
-		"iam:attachrolepolicy", "iam:putuserpolicy", "iam:putgrouppolicy", "iam:putrolepolicy", "iam:addusertogroup",
-		"iam:updateassumerolepolicy", "iam:createaccesskey", "iam:createloginprofile", "iam:updateloginprofile",
-		"iam:deleterolepermissionsboundary", "iam:deleteuserpermissionsboundary"}
+	escalatingActions = []string{"iam:createpolicyversion", "iam:setdefaultpolicyversion", "iam:attachuserpolicy",
+		"iam:attachgrouppolicy", "iam:attachrolepolicy", "iam:putuserpolicy", "iam:putgrouppolicy", "iam:putrolepolicy",
+		"iam:addusertogroup", "iam:updateassumerolepolicy", "iam:createaccesskey", "iam:createloginprofile",
+		"iam:updateloginprofile", "iam:deleterolepermissionsboundary", "iam:deleteuserpermissionsboundary"}
 	escalatingOnAll = []string{"iam:passrole", "sts:assumerole"}
 )
 
@@ -347,7 +348,8 @@ func policyEscalates(before, after raw.Value) bool {
 		if is.named[i] {
 			continue
 		}
-		all := !g.dims[1].but && slices.ContainsFunc(g.dims[1].items, func(r string) bool { return globCovers(r, "arn:aws:iam::*:role/*") })
+		all := !g.dims[1].but && slices.ContainsFunc(g.dims[1].items,
+			func(r string) bool { return globCovers(r, "arn:aws:iam::*:role/*") })
 		for _, action := range slices.Concat(escalatingActions, escalatingOnAll) {
 			budget := maxCompared
 			allows := policyMeasures[0].coveredBy(these(action), g.dims[0], &budget)

@@ -11,8 +11,8 @@ import (
 
 // routeKinds lists the kinds that route requests from outside to services.
 var routeKinds = []string{"Ingress.networking.k8s.io", "Ingress.extensions", "Gateway.gateway.networking.k8s.io",
-	"*Route.gateway.networking.k8s.io", "Route.route.openshift.io", "VirtualService.networking.istio.io", "Gateway.networking.istio.io",
-	"IngressRoute*.traefik.io"}
+	"*Route.gateway.networking.k8s.io", "Route.route.openshift.io", "VirtualService.networking.istio.io",
+	"Gateway.networking.istio.io", "IngressRoute*.traefik.io"}
 
 // annotationRules returns the rules about annotations by which the controllers of load balancers and
 // routes control access.
@@ -32,7 +32,8 @@ func annotationRules() []Rule {
 			Words: "the load balancer gets an address that can be reached from the internet",
 		},
 		{
-			Name: "route-auth-gone", Source: nginx + "#authentication", Kinds: ingress, Actions: changed, Paths: at, Risk: diff.RiskInPlace,
+			Name: "route-auth-gone", Source: nginx + "#authentication", Kinds: ingress, Actions: changed, Paths: at,
+			Risk:  diff.RiskInPlace,
 			When:  "an annotation that asks for authentication is gone",
 			holds: func(l look) bool { return grows(authSettings(l.after, false), authSettings(l.before, false)) },
 			Words: "requests are let through without the authentication that was asked for",
@@ -53,25 +54,29 @@ func annotationRules() []Rule {
 			Words: "requests from more addresses are let through",
 		},
 		{
-			Name: "route-snippet", Source: nginx + "#configuration-snippet", Kinds: ingress, Actions: present, Paths: at, Risk: diff.RiskInPlace,
+			Name: "route-snippet", Source: nginx + "#configuration-snippet", Kinds: ingress, Actions: present, Paths: at,
+			Risk:  diff.RiskInPlace,
 			When:  "there is a snippet that was not there before",
 			holds: func(l look) bool { return grows(snippets(l.before), snippets(l.after)) },
 			Words: "configuration of its own is put into the ingress controller, which serves others, too, and reads their certificates",
 		},
 		{
-			Name: "route-plain", Source: nginx + "#server-side-https-enforcement-through-redirect", Kinds: ingress, Actions: changed, Paths: at,
-			Risk: diff.RiskInPlace, When: "a redirect to HTTPS is turned off, or requests no longer go on by HTTPS",
+			Name: "route-plain", Source: nginx + "#server-side-https-enforcement-through-redirect", Kinds: ingress,
+			Actions: changed, Paths: at, Risk: diff.RiskInPlace,
+			When:  "a redirect to HTTPS is turned off, or requests no longer go on by HTTPS",
 			holds: func(l look) bool { return grows(encrypted(l.after), encrypted(l.before)) },
 			Words: "requests may go without encryption",
 		},
 		{
-			Name: "route-led-away", Source: nginx + "#mirror", Kinds: ingress, Actions: present, Paths: at, Risk: diff.RiskInPlace,
+			Name: "route-led-away", Source: nginx + "#mirror", Kinds: ingress, Actions: present, Paths: at,
+			Risk:  diff.RiskInPlace,
 			When:  "an annotation newly copies requests to another place, or leads them there",
 			holds: func(l look) bool { return grows(ledAway(l.before), ledAway(l.after)) },
 			Words: "requests are copied or led to another place, which then gets what they hold",
 		},
 		{
-			Name: "route-checks-less", Source: nginx + "#modsecurity", Kinds: ingress, Actions: changed, Paths: at, Risk: diff.RiskInPlace,
+			Name: "route-checks-less", Source: nginx + "#modsecurity", Kinds: ingress, Actions: changed, Paths: at,
+			Risk:  diff.RiskInPlace,
 			When:  "a firewall of requests is turned off or taken away, or one check of several is enough from now on",
 			holds: func(l look) bool { return grows(requestChecks(l.after), requestChecks(l.before)) },
 			Words: "requests are let through that were checked before",
@@ -138,8 +143,8 @@ func authSettings(v raw.Value, values bool) map[string]bool {
 	var out map[string]bool
 	eachAnnotation(v, func(prefix, name, value string) {
 		switch name {
-		case "auth-type", "auth-url", "auth-signin", "auth-secret", "auth-tls-secret", "auth-tls-verify-client", "basic-auth-secret", "jwt-key",
-			"mutual-authentication", "router.middlewares", "auth-trust-headers":
+		case "auth-type", "auth-url", "auth-signin", "auth-secret", "auth-tls-secret", "auth-tls-verify-client",
+			"basic-auth-secret", "jwt-key", "mutual-authentication", "router.middlewares", "auth-trust-headers":
 		case "plugins":
 			if prefix != "konghq.com" {
 				return
@@ -172,8 +177,8 @@ func sourcesWiden(before, after raw.Value) bool {
 				sources = append(sources, source(s))
 			}
 			switch name {
-			case "whitelist-source-range", "allowlist-source-range", "inbound-cidrs", "allow-list", "whitelist", "ip_whitelist", "ip_allowlist",
-				"load-balancer-source-ranges", "azure-allowed-ip-ranges":
+			case "whitelist-source-range", "allowlist-source-range", "inbound-cidrs", "allow-list", "whitelist",
+				"ip_whitelist", "ip_allowlist", "load-balancer-source-ranges", "azure-allowed-ip-ranges":
 				// The names changed over time; all stand for the same list.
 				allowed[prefix] = append(allowed[prefix], sources...)
 			case "denylist-source-range", "deny-list", "blacklist":
@@ -216,8 +221,8 @@ func ledAway(v raw.Value) map[string]bool {
 	var out map[string]bool
 	eachAnnotation(v, func(prefix, name, value string) {
 		switch name {
-		case "mirror-target", "mirror-host", "permanent-redirect", "temporal-redirect", "upstream-vhost", "default-backend", "server-alias",
-			"proxy-redirect-to":
+		case "mirror-target", "mirror-host", "permanent-redirect", "temporal-redirect", "upstream-vhost", "default-backend",
+			"server-alias", "proxy-redirect-to":
 			out = with(out, prefix+"/"+name+" "+value)
 		}
 	})
@@ -241,8 +246,8 @@ func requestChecks(v raw.Value) map[string]bool {
 			if value == "true" || value == "on" {
 				out[name] = true
 			}
-		case "wafv2-acl-arn", "waf-acl-id", "web-acl-id", "shield-advanced-protection", "security-policy", "limit-rps", "limit-rpm",
-			"limit-connections", "wafv2-acl-name":
+		case "wafv2-acl-arn", "waf-acl-id", "web-acl-id", "shield-advanced-protection", "security-policy", "limit-rps",
+			"limit-rpm", "limit-connections", "wafv2-acl-name":
 			if value != "false" && value != "none" {
 				out[prefix+"/"+name] = true
 			}
@@ -292,8 +297,8 @@ func clusterServiceRules() []Rule {
 	service := k8s + "concepts/services-networking/service/"
 	return []Rule{
 		{
-			Name: "service-external-name", Source: service + "#externalname", Security: true, Kinds: []string{"Service"}, Actions: present,
-			Paths: []string{"spec.externalName"}, Risk: diff.RiskInPlace, When: "the name is another one",
+			Name: "service-external-name", Source: service + "#externalname", Security: true, Kinds: []string{"Service"},
+			Actions: present, Paths: []string{"spec.externalName"}, Risk: diff.RiskInPlace, When: "the name is another one",
 			holds: func(l look) bool {
 				name := text(get(l.after, "spec", "externalName"))
 				return name != "" && name != text(get(l.before, "spec", "externalName"))
@@ -302,14 +307,15 @@ func clusterServiceRules() []Rule {
 		},
 		{
 			Name: "endpoints-by-hand", Source: service + "#services-without-selectors", Security: true, Actions: present,
-			Kinds: []string{"Endpoints", "EndpointSlice.discovery.k8s.io"}, Paths: []string{"subsets", "endpoints"}, Risk: diff.RiskInPlace,
+			Kinds: []string{"Endpoints", "EndpointSlice.discovery.k8s.io"}, Paths: []string{"subsets", "endpoints"},
+			Risk:  diff.RiskInPlace,
 			When:  "there is an address that was not there before",
 			holds: func(l look) bool { return grows(addresses(l.before), addresses(l.after)) },
 			Words: "clients of the Service are led to other addresses, which then get what they send",
 		},
 		{
-			Name: "service-port-exposed", Source: service + "#publishing-services-service-types", Security: true, Kinds: []string{"Service"},
-			Actions: changed, Paths: []string{"spec.ports"}, Risk: diff.RiskInPlace,
+			Name: "service-port-exposed", Source: service + "#publishing-services-service-types", Security: true,
+			Kinds: []string{"Service"}, Actions: changed, Paths: []string{"spec.ports"}, Risk: diff.RiskInPlace,
 			When: "it is a LoadBalancer or NodePort with a port that it did not have",
 			holds: func(l look) bool {
 				t := text(get(l.after, "spec", "type"))
@@ -318,9 +324,10 @@ func clusterServiceRules() []Rule {
 			Words: "one more port can be reached from outside the cluster",
 		},
 		{
-			Name: "route-backend", Source: k8s + "concepts/services-networking/ingress/#resource-backend", Kinds: routeKinds, Actions: changed,
-			Paths: []string{"spec.rules", "spec.defaultBackend", "spec.to", "spec.alternateBackends", "spec.http", "spec.tcp", "spec.tls",
-				"spec.routes"},
+			Name: "route-backend", Source: k8s + "concepts/services-networking/ingress/#resource-backend", Kinds: routeKinds,
+			Actions: changed,
+			Paths: []string{"spec.rules", "spec.defaultBackend", "spec.to", "spec.alternateBackends", "spec.http", "spec.tcp",
+				"spec.tls", "spec.routes"},
 			Risk: diff.RiskInPlace, When: "it leads to a service that it did not lead to",
 			holds: func(l look) bool { return grows(backends(l.before), backends(l.after)) },
 			Words: "requests from outside are led to another service",
@@ -384,8 +391,9 @@ func addresses(v raw.Value) map[string]bool {
 
 // customPolicies lists kinds of network policies that are custom resources.
 var customPolicies = []string{"CiliumNetworkPolicy.cilium.io", "CiliumClusterwideNetworkPolicy.cilium.io",
-	"*NetworkPolicy.crd.projectcalico.org", "*NetworkPolicy.projectcalico.org", "*AdminNetworkPolicy.policy.networking.k8s.io",
-	"EgressFirewall.k8s.ovn.org", "EgressNetworkPolicy.network.openshift.io"}
+	"*NetworkPolicy.crd.projectcalico.org", "*NetworkPolicy.projectcalico.org",
+	"*AdminNetworkPolicy.policy.networking.k8s.io", "EgressFirewall.k8s.ovn.org",
+	"EgressNetworkPolicy.network.openshift.io"}
 
 // networkPolicyRules returns the rules about network policies of all kinds.
 func networkPolicyRules() []Rule {
@@ -393,21 +401,23 @@ func networkPolicyRules() []Rule {
 	isolation := k8s + "concepts/services-networking/network-policies/"
 	return []Rule{
 		{
-			Name: "network-policy-custom", Source: cilium, Security: true, Kinds: customPolicies, Actions: changed, Paths: []string{"spec", "specs"},
-			Risk: diff.RiskInPlace, When: "it allows by a rule that is new, no longer refuses by one that was there, or is about other pods",
+			Name: "network-policy-custom", Source: cilium, Security: true, Kinds: customPolicies, Actions: changed,
+			Paths: []string{"spec", "specs"}, Risk: diff.RiskInPlace,
+			When:  "it allows by a rule that is new, no longer refuses by one that was there, or is about other pods",
 			holds: func(l look) bool { return customPolicyWidens(l.before, l.after) },
 			Words: "pods can be reached, or can reach, what was kept from them",
 		},
 		{
-			Name: "network-policy-denies", Source: isolation + "#default-deny-all-ingress-traffic", Actions: present, Risk: diff.RiskInPlace,
-			Kinds: []string{"NetworkPolicy.networking.k8s.io"}, Paths: []string{"spec"},
+			Name: "network-policy-denies", Source: isolation + "#default-deny-all-ingress-traffic", Actions: present,
+			Risk: diff.RiskInPlace, Kinds: []string{"NetworkPolicy.networking.k8s.io"}, Paths: []string{"spec"},
 			When:  "it newly lets nothing in, or nothing out",
 			holds: func(l look) bool { return grows(denied(l.before), denied(l.after)) },
 			Words: "the pods that it selects can be reached by nothing, or can reach nothing, unless another policy allows it",
 		},
 		{
 			Name: "network-policy-narrows", Source: isolation, Actions: changed, Risk: diff.RiskInPlace,
-			Kinds: []string{"NetworkPolicy.networking.k8s.io"}, Paths: []string{"spec.ingress", "spec.egress", "spec.policyTypes"},
+			Kinds: []string{"NetworkPolicy.networking.k8s.io"},
+			Paths: []string{"spec.ingress", "spec.egress", "spec.policyTypes"},
 			When:  "it lets through less than before",
 			holds: func(l look) bool { return networkPolicyWidens(l.after, l.before) },
 			Words: "traffic that it let through is dropped, unless another policy allows it",
@@ -433,7 +443,8 @@ func denied(v raw.Value) map[string]bool {
 // allow more, and so may the loss of a deny rule.
 func customPolicyWidens(before, after raw.Value) bool {
 	was, is := customPolicy(before), customPolicy(after)
-	return was.about != is.about || grows(was.allow, is.allow) || grows(is.deny, was.deny) || grows(is.isolates, was.isolates)
+	return was.about != is.about || grows(was.allow, is.allow) || grows(is.deny, was.deny) ||
+		grows(is.isolates, was.isolates)
 }
 
 type customRules struct {
@@ -495,8 +506,9 @@ func identityRules() []Rule {
 			Words: "more users or roles of AWS get into the cluster, or get there with other rights",
 		},
 		{
-			Name: "account-cloud-identity", Source: "https://docs.aws.amazon.com/eks/latest/userguide/iam-roles-for-service-accounts.html",
-			Security: true, Kinds: []string{"ServiceAccount"}, Actions: present, Risk: diff.RiskInPlace,
+			Name:   "account-cloud-identity",
+			Source: "https://docs.aws.amazon.com/eks/latest/userguide/iam-roles-for-service-accounts.html", Security: true,
+			Kinds: []string{"ServiceAccount"}, Actions: present, Risk: diff.RiskInPlace,
 			Paths: []string{"metadata.annotations"}, When: "it names a role or an identity that it did not name",
 			holds: func(l look) bool { return grows(cloudIdentities(l.before), cloudIdentities(l.after)) },
 			Words: "pods of the account act in the cloud under this role or identity, with all that it may do there",

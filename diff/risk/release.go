@@ -170,8 +170,8 @@ func riskySetting(name string, v raw.Value, out map[string]bool) {
 var (
 	riskySwitches = []string{"privileged", "hostnetwork", "hostpid", "hostipc", "allowprivilegeescalation"}
 	keepers       = []string{
-		"securitycontext", "podsecuritycontext", "containersecuritycontext", "runasnonroot", "readonlyrootfilesystem", "seccompprofile",
-		"capabilities", "allowprivilegeescalation", "privileged",
+		"securitycontext", "podsecuritycontext", "containersecuritycontext", "runasnonroot", "readonlyrootfilesystem",
+		"seccompprofile", "capabilities", "allowprivilegeescalation", "privileged",
 	}
 )
 

@@ -201,7 +201,8 @@ func (j *judge) ask(r *Rule) (diff.Finding, bool) {
 			return j.finding(r, j.change.Fields[i].Path), true
 		}
 	}
-	if whole := j.change.Action == diff.Create || j.change.Action == diff.Destroy; len(r.paths) > 0 && !whole || !q.whole() {
+	if whole := j.change.Action == diff.Create || j.change.Action == diff.Destroy; len(r.paths) > 0 && !whole ||
+		!q.whole() {
 		return diff.Finding{}, false
 	}
 	return j.finding(r, ""), true
@@ -375,7 +376,8 @@ func (r *Rule) touches(t Touched) bool {
 
 // onlyLost reports whether the rule concerns only the loss of an object and not its replacement.
 func (r *Rule) onlyLost() bool {
-	return slices.Contains(r.Actions, diff.Destroy) && !slices.Contains(r.Actions, diff.Create) && !slices.Contains(r.Actions, diff.Update)
+	return slices.Contains(r.Actions, diff.Destroy) && !slices.Contains(r.Actions, diff.Create) &&
+		!slices.Contains(r.Actions, diff.Update)
 }
 
 func (r *Rule) finding(path string) diff.Finding {

@@ -54,7 +54,8 @@ func (s situation) change(t *testing.T, engine string, deep bool) (*diff.Change,
 		}
 		return v
 	}
-	subject := risk.Subject{Engine: engine, Group: s.Group, Kind: s.Kind, Before: value(s.Before), After: value(s.After), Regenerated: s.Regenerated, Programs: s.Programs}
+	subject := risk.Subject{Engine: engine, Group: s.Group, Kind: s.Kind, Before: value(s.Before), After: value(s.After),
+		Regenerated: s.Regenerated, Programs: s.Programs}
 	if len(s.Unknown) > 0 {
 		marks := map[string]any{}
 		for _, path := range s.Unknown {
@@ -75,7 +76,8 @@ func (s situation) change(t *testing.T, engine string, deep bool) (*diff.Change,
 	}
 	c.Risk = c.Action.Risk()
 	w := &walker{unknown: s.Unknown, revealed: s.Revealed, deep: deep}
-	w.walk(nil, risk.Touched{Before: subject.Before, After: subject.After, HasBefore: s.Before != nil, HasAfter: s.After != nil})
+	w.walk(nil, risk.Touched{Before: subject.Before, After: subject.After, HasBefore: s.Before != nil,
+		HasAfter: s.After != nil})
 	c.Fields, subject.Touched = w.fields, w.touched
 	return c, subject
 }
@@ -106,7 +108,8 @@ func (w *walker) walk(p tree.Path, t risk.Touched) {
 	for _, k := range keys {
 		before, hasBefore := get(t.Before, k)
 		after, hasAfter := get(t.After, k)
-		w.walk(append(p[:len(p):len(p)], k), risk.Touched{Before: before, After: after, HasBefore: hasBefore, HasAfter: hasAfter})
+		w.walk(append(p[:len(p):len(p)], k), risk.Touched{Before: before, After: after, HasBefore: hasBefore,
+			HasAfter: hasAfter})
 	}
 }
 
@@ -184,7 +187,8 @@ func TestSituations(t *testing.T) {
 			continue
 		}
 		if !fired[r.Name] || !spared[r.Name] {
-			t.Errorf("%s needs a situation in which it fires (has one: %t) and one that it spares (%t)", r.Name, fired[r.Name], spared[r.Name])
+			t.Errorf("%s needs a situation in which it fires (has one: %t) and one that it spares (%t)", r.Name, fired[r.Name],
+				spared[r.Name])
 		}
 	}
 }
@@ -208,7 +212,8 @@ func checkSituation(t *testing.T, s situation, c *diff.Change, deep bool) {
 	if s.Becomes == diff.Replace {
 		forces := slices.ContainsFunc(c.Fields, func(f diff.FieldChange) bool { return f.ForcesReplace })
 		if c.Action != diff.Replace || c.Order == "" || c.Risk != diff.RiskDestroy || c.Why == "" || !forces {
-			t.Errorf("%s: not a replacement: %s, %q, %s, why %q, a field forces it: %t", s.Name, c.Action, c.Order, c.Risk, c.Why, forces)
+			t.Errorf("%s: not a replacement: %s, %q, %s, why %q, a field forces it: %t", s.Name, c.Action, c.Order, c.Risk,
+				c.Why, forces)
 		}
 	}
 }
@@ -239,7 +244,8 @@ func TestRulesAreWhole(t *testing.T) {
 		if !strings.HasPrefix(r.Source, "https://") || strings.ContainsAny(r.Source, " \"<>|") {
 			t.Errorf("%s: source %q", r.Name, r.Source)
 		}
-		if n := len(r.Words); n < 20 || n > 160 || strings.HasSuffix(r.Words, ".") || strings.ToLower(r.Words[:1]) != r.Words[:1] {
+		if n := len(r.Words); n < 20 || n > 160 || strings.HasSuffix(r.Words, ".") ||
+			strings.ToLower(r.Words[:1]) != r.Words[:1] {
 			t.Errorf("%s: words %q", r.Name, r.Words)
 		}
 		if len(r.Kinds) == 0 || len(r.Actions) == 0 || r.Risk == diff.RiskNone || r.Engine == "" {

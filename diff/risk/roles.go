@@ -27,38 +27,45 @@ var (
 // roleCapabilities lists the rights that findings name, strongest first.
 var roleCapabilities = []capability{
 	{words: "act as other users, groups or service accounts", groups: []string{"", "authentication.k8s.io"},
-		resources: []string{"users", "groups", "serviceaccounts", "uids", "userextras"}, verbs: []string{"impersonate"}, cluster: true},
+		resources: []string{"users", "groups", "serviceaccounts", "uids", "userextras"}, verbs: []string{"impersonate"},
+		cluster: true},
 	{words: "give rights that it lacks itself", groups: rbacAPI, resources: []string{"roles", "clusterroles"},
 		verbs: []string{"escalate", "bind"}},
 	{words: "read secrets", groups: coreAPI, resources: []string{"secrets"}, verbs: reading},
 	{words: "write secrets", groups: coreAPI, resources: []string{"secrets"}, verbs: writing},
-	{words: "exec into pods", groups: coreAPI, resources: []string{"pods/exec", "pods/attach"}, verbs: []string{"create", "get"}},
-	{words: "mint tokens of service accounts", groups: coreAPI, resources: []string{"serviceaccounts/token"}, verbs: []string{"create"}},
-	{words: "add containers to running pods", groups: coreAPI, resources: []string{"pods/ephemeralcontainers"}, verbs: writing},
-	{words: "start pods, and so use every account and secret beside them", groups: []string{"", "apps", "batch"},
-		resources: []string{"pods", "replicationcontrollers", "deployments", "daemonsets", "statefulsets", "replicasets", "jobs", "cronjobs"},
-		verbs:     writing},
-	{words: "connect to pods and services", groups: coreAPI, resources: []string{"pods/portforward", "pods/proxy", "services/proxy"},
-		verbs: []string{"create", "get", "update"}},
-	{words: "change roles and bindings", groups: rbacAPI, resources: []string{"roles", "clusterroles", "rolebindings", "clusterrolebindings"},
+	{words: "exec into pods", groups: coreAPI, resources: []string{"pods/exec", "pods/attach"},
+		verbs: []string{"create", "get"}},
+	{words: "mint tokens of service accounts", groups: coreAPI, resources: []string{"serviceaccounts/token"},
+		verbs: []string{"create"}},
+	{words: "add containers to running pods", groups: coreAPI, resources: []string{"pods/ephemeralcontainers"},
 		verbs: writing},
-	{words: "reach the kubelet of every node", groups: coreAPI, resources: []string{"nodes/proxy"}, verbs: []string{"get", "create"},
+	{words: "start pods, and so use every account and secret beside them", groups: []string{"", "apps", "batch"},
+		resources: []string{"pods", "replicationcontrollers", "deployments", "daemonsets", "statefulsets", "replicasets",
+			"jobs", "cronjobs"},
+		verbs: writing},
+	{words: "connect to pods and services", groups: coreAPI,
+		resources: []string{"pods/portforward", "pods/proxy", "services/proxy"}, verbs: []string{"create", "get", "update"}},
+	{words: "change roles and bindings", groups: rbacAPI,
+		resources: []string{"roles", "clusterroles", "rolebindings", "clusterrolebindings"}, verbs: writing},
+	{words: "reach the kubelet of every node", groups: coreAPI, resources: []string{"nodes/proxy"},
+		verbs: []string{"get", "create"}, cluster: true},
+	{words: "change nodes", groups: coreAPI, resources: []string{"nodes"}, verbs: append([]string{"delete"}, writing...),
 		cluster: true},
-	{words: "change nodes", groups: coreAPI, resources: []string{"nodes"}, verbs: append([]string{"delete"}, writing...), cluster: true},
-	{words: "make volumes of any source", groups: coreAPI, resources: []string{"persistentvolumes"}, verbs: []string{"create"}, cluster: true},
+	{words: "make volumes of any source", groups: coreAPI, resources: []string{"persistentvolumes"},
+		verbs: []string{"create"}, cluster: true},
 	{words: "change what admission checks", groups: []string{"admissionregistration.k8s.io"},
 		resources: []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations", "validatingadmissionpolicies",
 			"validatingadmissionpolicybindings", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings"},
 		verbs: append([]string{"delete"}, writing...), cluster: true},
-	{words: "change custom resource definitions", groups: []string{"apiextensions.k8s.io"}, resources: []string{"customresourcedefinitions"},
-		verbs: append([]string{"delete"}, writing...), cluster: true},
+	{words: "change custom resource definitions", groups: []string{"apiextensions.k8s.io"},
+		resources: []string{"customresourcedefinitions"}, verbs: append([]string{"delete"}, writing...), cluster: true},
 	{words: "approve or sign certificates", groups: []string{"certificates.k8s.io"},
 		resources: []string{"certificatesigningrequests/approval", "certificatesigningrequests/status", "signers"},
 		verbs:     []string{"update", "patch", "approve", "sign"}, cluster: true},
 	{words: "change or delete namespaces", groups: coreAPI, resources: []string{"namespaces"},
 		verbs: []string{"update", "patch", "delete"}, cluster: true},
-	{words: "use security context constraints", groups: []string{"security.openshift.io"}, resources: []string{"securitycontextconstraints"},
-		verbs: []string{"use"}, cluster: true},
+	{words: "use security context constraints", groups: []string{"security.openshift.io"},
+		resources: []string{"securitycontextconstraints"}, verbs: []string{"use"}, cluster: true},
 	{words: "read the logs of pods", groups: coreAPI, resources: []string{"pods/log"}, verbs: []string{"get"}},
 }
 
@@ -155,7 +162,8 @@ func (g grant) gains(verb string, had *coverage) bool {
 // all reports whether a role allows every verb on every resource of every group.
 func all(grants []grant) bool {
 	return slices.ContainsFunc(grants, func(g grant) bool {
-		return slices.Contains(g.dims[0].items, "*") && slices.Contains(g.dims[1].items, "*") && slices.Contains(g.dims[2].items, "*")
+		return slices.Contains(g.dims[0].items, "*") && slices.Contains(g.dims[1].items, "*") &&
+			slices.Contains(g.dims[2].items, "*")
 	})
 }
 

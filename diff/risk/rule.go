@@ -167,7 +167,8 @@ type rulebook struct {
 
 // compiled builds the rulebook when the first change is judged.
 var compiled = sync.OnceValue(func() *rulebook {
-	b := &rulebook{all: slices.Concat(kubernetesRules(), terraformRules()), exact: map[string][]*Rule{}, globs: map[string][]*Rule{}}
+	b := &rulebook{all: slices.Concat(kubernetesRules(), terraformRules()), exact: map[string][]*Rule{},
+		globs: map[string][]*Rule{}}
 	for i := range b.all {
 		r := &b.all[i]
 		if r.Name == unjudged {

@@ -41,8 +41,8 @@ func schemaRules() []Rule {
 			Words: "objects that leave the field out get another value from now on, without being changed themselves",
 		},
 		{
-			Name: "crd-pruning", Source: crds + "#field-pruning", Risk: diff.RiskDestroy, When: "unknown fields are no longer kept",
-			Paths: []string{"spec.versions[*].schema", "spec.preserveUnknownFields"},
+			Name: "crd-pruning", Source: crds + "#field-pruning", Risk: diff.RiskDestroy,
+			When: "unknown fields are no longer kept", Paths: []string{"spec.versions[*].schema", "spec.preserveUnknownFields"},
 			each: at(func(f field) bool {
 				k, _ := keyword(f.Path)
 				last := len(f.Path) > 0 && f.Path[len(f.Path)-1].Key == "preserveUnknownFields"
@@ -197,18 +197,20 @@ func quotaRules() []Rule {
 	}
 	return []Rule{
 		{
-			Name: "quota-raised", Source: source, Kinds: []string{"ResourceQuota"}, Actions: changed, Paths: []string{"spec"}, Risk: diff.RiskInPlace,
+			Name: "quota-raised", Source: source, Kinds: []string{"ResourceQuota"}, Actions: changed, Paths: []string{"spec"},
+			Risk: diff.RiskInPlace,
 			When: "a limit is higher or gone", holds: func(l look) bool { return raised(l.before, l.after) },
 			Words: "the namespace may take more from the cluster than before",
 		},
 		{
-			Name: "quota-lowered", Source: source, Kinds: []string{"ResourceQuota"}, Actions: changed, Paths: []string{"spec"}, Risk: diff.RiskInPlace,
+			Name: "quota-lowered", Source: source, Kinds: []string{"ResourceQuota"}, Actions: changed, Paths: []string{"spec"},
+			Risk: diff.RiskInPlace,
 			When: "a limit is lower or new", holds: func(l look) bool { return raised(l.after, l.before) },
 			Words: "new pods and objects of the namespace are refused once this limit is reached",
 		},
 		{
-			Name: "limit-range-changes", Source: k8s + "concepts/policy/limit-range/", Kinds: []string{"LimitRange"}, Actions: changed,
-			Paths: []string{"spec"}, Risk: diff.RiskInPlace,
+			Name: "limit-range-changes", Source: k8s + "concepts/policy/limit-range/", Kinds: []string{"LimitRange"},
+			Actions: changed, Paths: []string{"spec"}, Risk: diff.RiskInPlace,
 			Words: "new pods of the namespace get other limits, or are refused for theirs",
 		},
 	}
@@ -221,50 +223,55 @@ func lifecycleRules() []Rule {
 	finalizers := func(v raw.Value) map[string]bool { return set(get(v, "metadata", "finalizers")) }
 	return []Rule{
 		{
-			Name: "finalizer-gone", Source: k8s + "concepts/overview/working-with-objects/finalizers/", Kinds: everything, Actions: changed,
-			Paths: []string{"metadata.finalizers"}, Risk: diff.RiskInPlace, When: "one is gone",
+			Name: "finalizer-gone", Source: k8s + "concepts/overview/working-with-objects/finalizers/", Kinds: everything,
+			Actions: changed, Paths: []string{"metadata.finalizers"}, Risk: diff.RiskInPlace, When: "one is gone",
 			holds: func(l look) bool { return grows(finalizers(l.after), finalizers(l.before)) },
 			Words: "what protects the object, or cleans up behind it, is no longer waited for when it is deleted",
 		},
 		{
-			Name: "finalizer-new", Source: k8s + "concepts/overview/working-with-objects/finalizers/", Kinds: everything, Actions: changed,
-			Paths: []string{"metadata.finalizers"}, Risk: diff.RiskInPlace, When: "one is new",
+			Name: "finalizer-new", Source: k8s + "concepts/overview/working-with-objects/finalizers/", Kinds: everything,
+			Actions: changed, Paths: []string{"metadata.finalizers"}, Risk: diff.RiskInPlace, When: "one is new",
 			holds: func(l look) bool { return grows(finalizers(l.before), finalizers(l.after)) },
 			Words: "the object cannot be deleted until something takes its finalizer away",
 		},
 		{
-			Name: "owner-changes", Source: k8s + "concepts/architecture/garbage-collection/#owners-dependents", Kinds: everything, Actions: changed,
-			Paths: []string{"metadata.ownerReferences"}, Risk: diff.RiskInPlace,
+			Name: "owner-changes", Source: k8s + "concepts/architecture/garbage-collection/#owners-dependents",
+			Kinds: everything, Actions: changed, Paths: []string{"metadata.ownerReferences"}, Risk: diff.RiskInPlace,
 			Words: "the object is deleted when its owner is, and the owner is another one now",
 		},
 		{
 			Name: "rollout-at-once", Source: k8s + "concepts/workloads/controllers/deployment/#max-unavailable",
 			Kinds: []string{"Deployment.apps", "DaemonSet.apps", "StatefulSet.apps"}, Actions: changed, Risk: diff.RiskInPlace,
-			Paths: []string{"spec.strategy", "spec.updateStrategy", "spec.replicas"}, When: "all pods may newly end before a new one is ready",
+			Paths: []string{"spec.strategy", "spec.updateStrategy", "spec.replicas"},
+			When:  "all pods may newly end before a new one is ready",
 			holds: func(l look) bool { return allAtOnce(l.after) && !allAtOnce(l.before) },
 			Words: "a rollout may end all pods at once, so that nothing answers until the new ones are ready",
 		},
 		{
-			Name: "rollout-recreates", Source: k8s + "concepts/workloads/controllers/deployment/#recreate-deployment", Actions: changed,
-			Kinds: []string{"Deployment.apps"}, Paths: []string{"spec.strategy"}, Risk: diff.RiskInPlace, When: "the strategy becomes Recreate",
+			Name: "rollout-recreates", Source: k8s + "concepts/workloads/controllers/deployment/#recreate-deployment",
+			Actions: changed, Kinds: []string{"Deployment.apps"}, Paths: []string{"spec.strategy"}, Risk: diff.RiskInPlace,
+			When: "the strategy becomes Recreate",
 			holds: func(l look) bool {
-				return text(get(l.after, "spec", "strategy", "type")) == "Recreate" && text(get(l.before, "spec", "strategy", "type")) != "Recreate"
+				return text(get(l.after, "spec", "strategy", "type")) == "Recreate" &&
+					text(get(l.before, "spec", "strategy", "type")) != "Recreate"
 			},
 			Words: "each rollout from now on ends all pods before the first new one begins, so there is a gap",
 		},
 		{
 			Name: "class-default", Source: k8s + "concepts/storage/storage-classes/#default-storageclass", Actions: changed,
-			Kinds: []string{"StorageClass.storage.k8s.io", "IngressClass.networking.k8s.io"}, Paths: []string{"metadata.annotations"},
-			Risk: diff.RiskInPlace, When: "it becomes the default, or is it no longer",
+			Kinds: []string{"StorageClass.storage.k8s.io", "IngressClass.networking.k8s.io"},
+			Paths: []string{"metadata.annotations"}, Risk: diff.RiskInPlace, When: "it becomes the default, or is it no longer",
 			holds: func(l look) bool { return defaultClass(l.before) != defaultClass(l.after) },
 			Words: "what names no class gets another one from now on, or none",
 		},
 		{
-			Name: "secret-store", Source: "https://external-secrets.io/latest/api/externalsecret/", Security: true, Actions: changed,
-			Kinds: []string{"ExternalSecret.external-secrets.io", "ClusterExternalSecret.external-secrets.io", "Certificate.cert-manager.io",
-				"SecretProviderClass.secrets-store.csi.x-k8s.io", "*SecretStore.external-secrets.io", "*Issuer.cert-manager.io"},
-			Risk: diff.RiskInPlace, Paths: []string{"**.secretStoreRef", "**.issuerRef", "spec.provider", "spec.acme", "spec.ca", "spec.vault",
-				"**.remoteRef"},
+			Name: "secret-store", Source: "https://external-secrets.io/latest/api/externalsecret/", Security: true,
+			Actions: changed,
+			Kinds: []string{"ExternalSecret.external-secrets.io", "ClusterExternalSecret.external-secrets.io",
+				"Certificate.cert-manager.io", "SecretProviderClass.secrets-store.csi.x-k8s.io",
+				"*SecretStore.external-secrets.io", "*Issuer.cert-manager.io"},
+			Risk: diff.RiskInPlace, Paths: []string{"**.secretStoreRef", "**.issuerRef", "spec.provider", "spec.acme",
+				"spec.ca", "spec.vault", "**.remoteRef"},
 			Words: "secrets or certificates come from another place",
 		},
 		{
@@ -275,27 +282,32 @@ func lifecycleRules() []Rule {
 			Words: "the budget keeps nothing: a drain of nodes may end all pods at once",
 		},
 		{
-			Name: "disruption-budget-blocks", Source: k8s + "tasks/run-application/configure-pdb/", Actions: present, Risk: diff.RiskInPlace,
-			Kinds: []string{"PodDisruptionBudget.policy"}, Paths: []string{"spec.minAvailable", "spec.maxUnavailable"},
+			Name: "disruption-budget-blocks", Source: k8s + "tasks/run-application/configure-pdb/", Actions: present,
+			Risk: diff.RiskInPlace, Kinds: []string{"PodDisruptionBudget.policy"},
+			Paths: []string{"spec.minAvailable", "spec.maxUnavailable"},
 			When:  "it newly lets no pod end",
 			holds: func(l look) bool { return budget(l.after) == budgetAll && budget(l.before) != budgetAll },
 			Words: "no pod may end, so nodes cannot be drained and the cluster cannot be upgraded",
 		},
 		{
-			Name: "autoscaler-target", Source: k8s + "tasks/run-application/horizontal-pod-autoscale/", Actions: changed, Risk: diff.RiskInPlace,
-			Kinds: []string{"HorizontalPodAutoscaler.autoscaling"}, Paths: []string{"spec.scaleTargetRef"},
+			Name: "autoscaler-target", Source: k8s + "tasks/run-application/horizontal-pod-autoscale/", Actions: changed,
+			Risk: diff.RiskInPlace, Kinds: []string{"HorizontalPodAutoscaler.autoscaling"},
+			Paths: []string{"spec.scaleTargetRef"},
 			Words: "something else is scaled, and what was scaled stays at the number of pods that it has now",
 		},
 		{
-			Name: "cron-suspended", Source: k8s + "concepts/workloads/controllers/cron-jobs/#schedule-suspension", Actions: changed,
-			Kinds: []string{"CronJob.batch"}, Paths: []string{"spec.suspend"}, Risk: diff.RiskInPlace, When: "it is turned on",
+			Name: "cron-suspended", Source: k8s + "concepts/workloads/controllers/cron-jobs/#schedule-suspension",
+			Actions: changed, Kinds: []string{"CronJob.batch"}, Paths: []string{"spec.suspend"}, Risk: diff.RiskInPlace,
+			When:  "it is turned on",
 			holds: func(l look) bool { return get(l.after, "spec", "suspend").IsTrue() },
 			Words: "no run starts any more until someone resumes it",
 		},
 		{
-			Name: "source-changes", Source: "https://argo-cd.readthedocs.io/en/stable/user-guide/application-specification/", Security: true,
+			Name: "source-changes", Source: "https://argo-cd.readthedocs.io/en/stable/user-guide/application-specification/",
+			Security: true,
 			Kinds: []string{"Application.argoproj.io", "ApplicationSet.argoproj.io", "*Repository.source.toolkit.fluxcd.io",
-				"Bucket.source.toolkit.fluxcd.io", "Kustomization.kustomize.toolkit.fluxcd.io", "HelmRelease.helm.toolkit.fluxcd.io"},
+				"Bucket.source.toolkit.fluxcd.io", "Kustomization.kustomize.toolkit.fluxcd.io",
+				"HelmRelease.helm.toolkit.fluxcd.io"},
 			Actions: changed, Risk: diff.RiskInPlace, Paths: []string{"**.repoURL", "**.sourceRef", "spec.url", "spec.endpoint"},
 			Words: "what is deployed from here comes from another place",
 		},

@@ -15,7 +15,8 @@ func taskAttributes() []attribute {
 			name:   "task-privileged",
 			source: aws + "AmazonECS/latest/developerguide/security-tasks-containers.html",
 			kinds:  []string{"aws_ecs_task_definition", "aws_batch_job_definition"},
-			paths:  []string{"container_definitions", "container_properties", "ecs_properties", "eks_properties", "node_properties"},
+			paths: []string{"container_definitions", "container_properties", "ecs_properties", "eks_properties",
+				"node_properties"},
 			test: test{
 				when:    "a container is privileged, or gets capabilities or devices of the machine, or the definition cannot be read",
 				actions: present, strong: `{"container_definitions": "[{\"name\":\"a\",\"privileged\":false}]"}`,

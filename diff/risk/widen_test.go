@@ -83,11 +83,13 @@ type statement struct {
 func statements() *rapid.Generator[statement] {
 	actions := rapid.SliceOfN(rapid.SampledFrom([]string{"s3:Get", "s3:Put", "s3:*", "ec2:Run", "*", "s3:G*"}), 1, 3)
 	resources := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "a/*", "a/b", "*"}), 1, 3)
-	principals := rapid.SampledFrom([]map[string][]string{nil, {"AWS": {"111111111111"}}, {"AWS": {"*"}}, {"Service": {"ec2"}, "AWS": {"111111111111"}}})
+	principals := rapid.SampledFrom([]map[string][]string{nil, {"AWS": {"111111111111"}}, {"AWS": {"*"}},
+		{"Service": {"ec2"}, "AWS": {"111111111111"}}})
 	conditions := rapid.SampledFrom([]map[string]any{nil, nil, {"StringEquals": map[string]any{"a": "b"}},
 		{"StringEquals": map[string]any{"a": []string{"b", "c"}}}, {"StringNotEquals": map[string]any{"a": "b"}}, {"Bool": map[string]any{"tls": "true"}}})
 	return rapid.Custom(func(t *rapid.T) statement {
-		s := statement{Effect: "Allow", Principal: principals.Draw(t, "principal"), Condition: conditions.Draw(t, "condition")}
+		s := statement{Effect: "Allow", Principal: principals.Draw(t, "principal"),
+			Condition: conditions.Draw(t, "condition")}
 		if s.Action = actions.Draw(t, "action"); rapid.IntRange(0, 5).Draw(t, "not action") == 0 {
 			s.Action, s.NotAction = nil, s.Action
 		}
@@ -153,13 +155,15 @@ func (s statement) applies(r request) bool {
 	if s.Action != nil && !matches(s.Action, r.action) || s.NotAction != nil && matches(s.NotAction, r.action) {
 		return false
 	}
-	if s.Resource != nil && !matches(s.Resource, r.resource) || s.NotResource != nil && matches(s.NotResource, r.resource) {
+	if s.Resource != nil && !matches(s.Resource, r.resource) ||
+		s.NotResource != nil && matches(s.NotResource, r.resource) {
 		return false
 	}
 	if s.Principal != nil {
 		found := false
 		for kind, ids := range s.Principal {
-			found = found || slices.Contains(ids, "*") || slices.ContainsFunc(ids, func(id string) bool { return kind+" "+id == r.principal })
+			found = found || slices.Contains(ids, "*") ||
+				slices.ContainsFunc(ids, func(id string) bool { return kind+" "+id == r.principal })
 		}
 		if !found {
 			return false
@@ -237,7 +241,8 @@ func TestWidensIsQuietAboutTheSame(t *testing.T) {
 		more := rapid.SampledFrom([]string{"iam:PassRole", "*"}).Draw(t, "more")
 		covered := slices.ContainsFunc(before, func(s statement) bool {
 			return (slices.Contains(s.Action, "*") || s.NotAction != nil && more != "*" && !slices.Contains(s.NotAction, "*")) &&
-				slices.Contains(s.Resource, "*") && (s.Principal == nil || slices.Contains(s.Principal["AWS"], "*")) && s.Condition == nil
+				slices.Contains(s.Resource, "*") && (s.Principal == nil || slices.Contains(s.Principal["AWS"], "*")) &&
+				s.Condition == nil
 		})
 		added := append(slices.Clone(before), statement{Effect: "Allow", Action: []string{more}, Resource: []string{"*"}})
 		if got := widens(document(t, before...), document(t, added...)); got == covered {

@@ -23,7 +23,8 @@ func (p *Page) field(l line, width int) []Row {
 	case lineText:
 		return textLine(&f.Lines[l.part], deeper(l), width)
 	case lineRest:
-		return Wrap(width, deeper(l)+"  ", Span{"  … " + diff.Plural(len(f.Lines)-int(l.part), "more line", "more lines") + ", folded", Faint})
+		return Wrap(width, deeper(l)+"  ",
+			Span{"  … " + diff.Plural(len(f.Lines)-int(l.part), "more line", "more lines") + ", folded", Faint})
 	case lineStretch:
 		return stretch(f.Lines[l.part:l.end], deeper(l), width)
 	case lineName:
@@ -111,7 +112,8 @@ func values(c *diff.Change, f *diff.FieldChange, whole bool) (before, after []Sp
 	if !ok {
 		return []Span{{was, Before}}, []Span{{is, ink}}
 	}
-	return []Span{{a.Head, Faint}, {a.Before, Before}, {a.Tail, Faint}}, []Span{{a.Head, Faint}, {a.After, ink}, {a.Tail, Faint}}
+	return []Span{{a.Head, Faint}, {a.Before, Before}, {a.Tail, Faint}},
+		[]Span{{a.Head, Faint}, {a.After, ink}, {a.Tail, Faint}}
 }
 
 // asides returns the remarks beside the values.

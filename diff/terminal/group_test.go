@@ -15,7 +15,8 @@ import (
 // an added or removed element is marked once.
 func TestSharedPathsArePrintedOnce(t *testing.T) {
 	added := &diff.Element{Change: diff.ElementAdded, Path: "spec.groups[0].rules[4]", Pointer: "/spec/groups/0/rules/4"}
-	removed := &diff.Element{Change: diff.ElementRemoved, Path: "spec.groups[0].rules[2]", Pointer: "/spec/groups/0/rules/2"}
+	removed := &diff.Element{Change: diff.ElementRemoved, Path: "spec.groups[0].rules[2]",
+		Pointer: "/spec/groups/0/rules/2"}
 	verb := func(name string) diff.FieldChange {
 		path := "rules[0].verbs[" + name + "]"
 		return diff.FieldChange{Path: path, Before: diff.Shown{Absent: true}, After: text(name),
@@ -56,7 +57,8 @@ func TestSharedPathsArePrintedOnce(t *testing.T) {
 func TestSameChangesArePrintedOnce(t *testing.T) {
 	var changes []diff.Change
 	for i := range 50 {
-		c := diff.Change{Address: fmt.Sprintf("shop/Deployment.apps/d%02d", i), Name: fmt.Sprintf("d%02d", i), Action: diff.Update,
+		c := diff.Change{Address: fmt.Sprintf("shop/Deployment.apps/d%02d", i), Name: fmt.Sprintf("d%02d", i),
+			Action: diff.Update,
 			Fields: []diff.FieldChange{{Path: "spec.image", Before: text("web:1"), After: text("web:2")}}}
 		c.Judge(diff.Finding{Rule: "registry", Words: "it comes from elsewhere", Security: true, Path: "spec.image"})
 		changes = append(changes, c)
@@ -87,10 +89,12 @@ func TestSameChangesArePrintedOnce(t *testing.T) {
 func TestRewrittenTextsAreCounted(t *testing.T) {
 	c := diff.Change{Address: "x", Action: diff.Update, Fields: []diff.FieldChange{{Path: "data.dashboard"}}}
 	for i := range 60 {
-		c.Fields[0].Lines = append(c.Fields[0].Lines, diff.Line{Op: diff.LineRemoved, Text: fmt.Sprint("old ", i)}, diff.Line{Op: diff.LineAdded, Text: "new"})
+		c.Fields[0].Lines = append(c.Fields[0].Lines, diff.Line{Op: diff.LineRemoved, Text: fmt.Sprint("old ", i)},
+			diff.Line{Op: diff.LineAdded, Text: "new"})
 	}
 	for i := range 25 {
-		c.Fields = append(c.Fields, diff.FieldChange{Path: fmt.Sprintf("data.d (json) panels[%d]", i), Before: text("1"), After: text(fmt.Sprint(i))})
+		c.Fields = append(c.Fields, diff.FieldChange{Path: fmt.Sprintf("data.d (json) panels[%d]", i), Before: text("1"),
+			After: text(fmt.Sprint(i))})
 	}
 	r := report(c)
 	out := render(t, r, terminal.Options{})

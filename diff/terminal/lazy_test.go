@@ -15,7 +15,8 @@ import (
 func long(n int) *diff.Report {
 	var lines []diff.Line
 	for range 10 {
-		lines = append(lines, diff.Line{Op: diff.LineRemoved, Text: "one line of a script"}, diff.Line{Op: diff.LineAdded, Text: "another line of it"})
+		lines = append(lines, diff.Line{Op: diff.LineRemoved, Text: "one line of a script"},
+			diff.Line{Op: diff.LineAdded, Text: "another line of it"})
 	}
 	r := &diff.Report{Kind: diff.KindKubernetes, Applyable: true}
 	for i := range n {

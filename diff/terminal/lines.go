@@ -79,7 +79,8 @@ func (p *Page) headline(l line, width int) []Row {
 	name := Span{pad(title(&s.Section, c), s.column), Bold}
 	if !p.plainOutput(e) {
 		words := Span{"  " + s.Words(c), inkOf(c.Action)}
-		if short := title(&s.Section, c); width > 0 && (Row{symbol, name, words}).Width() > width && (Row{symbol, {short, Bold}, words}).Width() <= width {
+		if short := title(&s.Section, c); width > 0 && (Row{symbol, name, words}).Width() > width &&
+			(Row{symbol, {short, Bold}, words}).Width() <= width {
 			name.Text = short // one row with an unaligned name is better than two rows
 		}
 		return Wrap(width, "", symbol, name, words)
@@ -101,7 +102,8 @@ func (p *Page) sameline(l line, width int) []Row {
 	if e.unfolded {
 		words += ":"
 	}
-	return Wrap(width, "", Span{fmt.Sprintf("%3s ", c.Symbol()), inkOf(c.Action)}, Span{pad(e.Title(), s.column), Bold}, Span{words, inkOf(c.Action)})
+	return Wrap(width, "", Span{fmt.Sprintf("%3s ", c.Symbol()), inkOf(c.Action)}, Span{pad(e.Title(), s.column), Bold},
+		Span{words, inkOf(c.Action)})
 }
 
 // mostNames bounds how many objects with the same change are named before they are unfolded.
@@ -137,7 +139,8 @@ func (p *Page) check(s *list, number, width int) []Row {
 	if c.Status == diff.CheckFail || c.Status == diff.CheckError {
 		ink = Warn
 	}
-	return Wrap(width, "", Span{fmt.Sprintf("%3s ", c.Symbol()), ink}, Span{pad(c.Title(), s.column), Bold}, Span{"  " + c.Headline(), ink})
+	return Wrap(width, "", Span{fmt.Sprintf("%3s ", c.Symbol()), ink}, Span{pad(c.Title(), s.column), Bold},
+		Span{"  " + c.Headline(), ink})
 }
 
 // left returns the text about the parts of a change that are not shown.

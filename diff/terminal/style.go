@@ -10,7 +10,8 @@ import (
 // codes maps inks to SGR parameters, the text between "\x1b[" and "m". They use the sixteen standard
 // colors, which users choose to be readable on their background.
 var codes = [Inks]string{
-	Bold: "1", Faint: "2", Warn: "33", Create: "32", Update: "33", Replace: "1;31", Destroy: "1;31", Move: "36", Before: "35", Security: "1;7;33",
+	Bold: "1", Faint: "2", Warn: "33", Create: "32", Update: "33", Replace: "1;31", Destroy: "1;31", Move: "36",
+	Before: "35", Security: "1;7;33",
 }
 
 // write writes a row. Blanks and empty text get no escape codes.

@@ -46,7 +46,8 @@ var (
 func TestWidth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := sample.Report(t, wide)
-		o := terminal.Options{Width: rapid.IntRange(1, 180).Draw(t, "width"), All: rapid.Bool().Draw(t, "all"), Side: rapid.Bool().Draw(t, "side")}
+		o := terminal.Options{Width: rapid.IntRange(1, 180).Draw(t, "width"), All: rapid.Bool().Draw(t, "all"),
+			Side: rapid.Bool().Draw(t, "side")}
 		plain := render(t, r, o)
 		for line := range strings.Lines(plain) {
 			if w := lipgloss.Width(strings.TrimSuffix(line, "\n")); w > max(o.Width, 40) {
@@ -122,7 +123,8 @@ func TestNothingHostileGoesOut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := sample.Report(t, hostile)
 		out := render(t, r, terminal.Options{
-			All: rapid.Bool().Draw(t, "all"), Side: rapid.Bool().Draw(t, "side"), Width: rapid.SampledFrom([]int{0, 80, 140}).Draw(t, "width"), Hint: hostile.Draw(t, "hint"),
+			All: rapid.Bool().Draw(t, "all"), Side: rapid.Bool().Draw(t, "side"),
+			Width: rapid.SampledFrom([]int{0, 80, 140}).Draw(t, "width"), Hint: hostile.Draw(t, "hint"),
 		})
 		for _, c := range out {
 			if c != '\n' && !strconv.IsPrint(c) {
@@ -203,7 +205,8 @@ func TestDestructionIsRed(t *testing.T) {
 }
 
 func TestPlainHasNoEscapes(t *testing.T) {
-	r := report(diff.Change{Address: "a\x1b[1m", Action: diff.Destroy, Why: "\x1b", Fields: []diff.FieldChange{{Path: "\x1b", Before: text("\x1b"), After: text("\x9b")}}})
+	r := report(diff.Change{Address: "a\x1b[1m", Action: diff.Destroy, Why: "\x1b",
+		Fields: []diff.FieldChange{{Path: "\x1b", Before: text("\x1b"), After: text("\x9b")}}})
 	r.Notes = []string{"\x1b]0;x\x07"}
 	r.Folded = []diff.Fold{{Rule: "\x1b", What: "\x07s", Count: 2}}
 	if out := render(t, r, terminal.Options{All: true}); strings.ContainsAny(out, "\x1b\x07\u009b") {
@@ -216,11 +219,17 @@ func TestPlainHasNoEscapes(t *testing.T) {
 func TestPage(t *testing.T) {
 	unknown, absent := diff.Shown{Unknown: true}, diff.Shown{Absent: true}
 	r := report(
-		diff.Change{Address: "a", Action: diff.Create, Fields: []diff.FieldChange{{Path: "id", Before: absent, After: unknown}, {Path: "input", Before: absent, After: text("x")}}},
-		diff.Change{Address: "b", Action: diff.Destroy, Fields: []diff.FieldChange{{Path: "id", Before: text("1"), After: absent}}},
-		diff.Change{Address: "c", Action: diff.Update, Fields: []diff.FieldChange{{Path: "script", Lines: []diff.Line{{Op: diff.LineAdded, Text: "one"}, {Op: diff.LineRemoved, Text: "two"}}}}},
+		diff.Change{Address: "a", Action: diff.Create,
+			Fields: []diff.FieldChange{{Path: "id", Before: absent, After: unknown},
+				{Path: "input", Before: absent, After: text("x")}}},
+		diff.Change{Address: "b", Action: diff.Destroy,
+			Fields: []diff.FieldChange{{Path: "id", Before: text("1"), After: absent}}},
+		diff.Change{Address: "c", Action: diff.Update,
+			Fields: []diff.FieldChange{{Path: "script",
+				Lines: []diff.Line{{Op: diff.LineAdded, Text: "one"}, {Op: diff.LineRemoved, Text: "two"}}}}},
 	)
-	r.Outputs = []diff.Change{{Address: "output.o", Name: "o", Action: diff.Create, Fields: []diff.FieldChange{{Before: absent, After: text("y")}}}}
+	r.Outputs = []diff.Change{{Address: "output.o", Name: "o", Action: diff.Create,
+		Fields: []diff.FieldChange{{Before: absent, After: text("y")}}}}
 	r.Drift = []diff.Change{{Address: "d", Action: diff.Update}}
 	p := terminal.NewPage(r, terminal.PageOptions{})
 	if d := cmp.Diff(render(t, r, terminal.Options{Width: 60}), rows(p, 60)); d != "" {

@@ -171,7 +171,8 @@ func (p *patch) document(path tree.Path, format string, before any) (any, bool) 
 func normal(v any) any {
 	switch v := v.(type) {
 	case string:
-		if data, err := base64.StdEncoding.DecodeString(v); err == nil && len(data) > 0 && (data[0] == '{' || data[0] == '[') {
+		if data, err := base64.StdEncoding.DecodeString(v); err == nil && len(data) > 0 &&
+			(data[0] == '{' || data[0] == '[') {
 			return normal(string(data))
 		}
 		if inner, err := raw.Parse([]byte(v)); err == nil && (inner.IsObject() || inner.IsList()) {
@@ -215,7 +216,8 @@ func values(depth int) *rapid.Generator[any] {
 	}
 	inner := rapid.Deferred(func() *rapid.Generator[any] { return values(depth - 1) })
 	list := rapid.Map(rapid.SliceOfN(inner, 0, 4), func(l []any) any { return l })
-	object := rapid.Map(rapid.MapOfN(rapid.SampledFrom([]string{"a", "b", "name", "id"}), inner, 0, 4), func(m map[string]any) any { return m })
+	object := rapid.Map(rapid.MapOfN(rapid.SampledFrom([]string{"a", "b", "name", "id"}), inner, 0, 4),
+		func(m map[string]any) any { return m })
 	document := rapid.Map(rapid.OneOf(list, object), func(v any) any { text, _ := raw.Text(raw.Of(v)); return text })
 	encoded := rapid.Map(document, func(v any) any {
 		text, _ := v.(string)

@@ -34,15 +34,16 @@ func (a attack) plan(t *testing.T) []byte {
 	t.Helper()
 	p := map[string]any{"format_version": "1.2", "terraform_version": "1.14.0"}
 	if a.Output != nil {
-		p["output_changes"] = map[string]any{"o": map[string]any{"actions": []string{"update"}, "before": "planted", "after": "planted",
-			"before_sensitive": a.Output[0], "after_sensitive": a.Output[1], "after_unknown": false}}
+		p["output_changes"] = map[string]any{"o": map[string]any{"actions": []string{"update"}, "before": "planted",
+			"after": "planted", "before_sensitive": a.Output[0], "after_sensitive": a.Output[1], "after_unknown": false}}
 	} else {
 		p["resource_changes"] = []any{a.resource()}
 	}
 	if a.Config != nil || a.Runs != nil {
 		var provisioners []any
 		for _, kind := range a.Runs {
-			provisioners = append(provisioners, map[string]any{"type": kind, "expressions": map[string]any{"command": map[string]any{"constant_value": "x"}}})
+			provisioners = append(provisioners, map[string]any{"type": kind,
+				"expressions": map[string]any{"command": map[string]any{"constant_value": "x"}}})
 		}
 		p["configuration"] = map[string]any{"root_module": map[string]any{"module_calls": map[string]any{"m": map[string]any{
 			"module": map[string]any{"resources": []any{map[string]any{"address": a.Type + ".x", "expressions": a.Config, "provisioners": provisioners}}},
@@ -76,7 +77,8 @@ func (a attack) resource() map[string]any {
 	if a.Importing != nil {
 		change["importing"] = a.Importing
 	}
-	return map[string]any{"address": `module.m["k]"].` + a.Type + ".x[0]", "module_address": `module.m["k]"]`, "mode": a.Mode, "type": a.Type,
+	return map[string]any{"address": `module.m["k]"].` + a.Type + ".x[0]", "module_address": `module.m["k]"]`,
+		"mode": a.Mode, "type": a.Type,
 		"name": "x", "deposed": a.Deposed, "previous_address": a.Previous, "action_reason": a.Reason, "change": change}
 }
 

@@ -174,7 +174,8 @@ func (b *builder) judge(c *diff.Change, p *plan, r *resource, d differences) {
 	k, _ := kindOf(r.change.actions) // b.resource has already parsed the actions
 	risk.Judge(c, risk.Subject{
 		Engine: diff.KindTerraform, Kind: c.ResourceKind, Before: r.change.before, After: r.change.after, Touched: d.touched,
-		Unknown: p.unknownBySetting(r), Shown: b.masker.Step, KeepsOld: k.keepsOld, Programs: p.programs[withoutKeys(r.address)],
+		Unknown: p.unknownBySetting(r), Shown: b.masker.Step, KeepsOld: k.keepsOld,
+		Programs: p.programs[withoutKeys(r.address)],
 	})
 	unfoldFound(c, d.touched)
 	for i, t := range d.touched {
@@ -214,7 +215,8 @@ func (b *builder) notes(p *plan, generated int) {
 		add("This plan is not complete: more changes follow once it is applied. Plan again afterwards.")
 	}
 	if generated > 0 {
-		add("Terraform generated configuration for " + diff.Plural(generated, "object that is imported", "objects that are imported") +
+		add("Terraform generated configuration for " + diff.Plural(generated, "object that is imported",
+			"objects that are imported") +
 			": read it before it is applied.")
 	}
 	b.invoked(p.invoked)

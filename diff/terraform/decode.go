@@ -183,7 +183,8 @@ func (d *decoder) fail(section string, err error) error {
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("%w: it ends too early, %s; make it again with `terraform show -json PLANFILE`", ErrNotPlan, where)
 	case errors.Is(err, jsontext.ErrDuplicateName):
-		return fmt.Errorf("%w: a name comes twice in one object, %s; make it with `terraform show -json PLANFILE`", ErrNotPlan, where)
+		return fmt.Errorf("%w: a name comes twice in one object, %s; make it with `terraform show -json PLANFILE`",
+			ErrNotPlan, where)
 	}
 	return fmt.Errorf("%w: it is not valid JSON, %s; make it with `terraform show -json PLANFILE`", ErrNotPlan, where)
 }

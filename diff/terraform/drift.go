@@ -39,7 +39,8 @@ func (b *builder) drift(p *plan) error {
 func (b *builder) judgeDrift(c *diff.Change, r *resource, d differences) {
 	action, order, fields := c.Action, c.Order, slices.Clone(c.Fields)
 	risk.Judge(c, risk.Subject{
-		Engine: diff.KindTerraform, Kind: c.ResourceKind, Before: r.change.before, After: r.change.after, Touched: d.touched, Shown: b.masker.Step,
+		Engine: diff.KindTerraform, Kind: c.ResourceKind, Before: r.change.before, After: r.change.after,
+		Touched: d.touched, Shown: b.masker.Step,
 	})
 	c.Action, c.Order, c.Fields = action, order, fields
 	all := c.Findings

@@ -26,21 +26,22 @@ const (
 // Any other attribute may be a file, a script or an input to a program that reads every byte, or may
 // be hashed to trigger a restart or replacement.
 var documents = map[string]bool{
-	"values": true, "yaml_body": true, "template_body": true, "definition": true, "dashboard_body": true, "dashboard_json": true,
-	"config_json": true, "event_pattern": true, "policy_data": true, "policy_document": true,
+	"values": true, "yaml_body": true, "template_body": true, "definition": true, "dashboard_body": true,
+	"dashboard_json": true, "config_json": true, "event_pattern": true, "policy_data": true, "policy_document": true,
 }
 
 // dynamic lists the attributes that accept any value, by resource type. They have no schema, so
 // null, an empty list and an empty object were written on purpose: an empty selector in Kubernetes
 // selects everything.
 var dynamic = map[string]bool{
-	"kubernetes_manifest": true, "terraform_data": true, "azapi_resource": true, "azapi_update_resource": true, "azapi_resource_action": true,
-	"azapi_data_plane_resource": true,
+	"kubernetes_manifest": true, "terraform_data": true, "azapi_resource": true, "azapi_update_resource": true,
+	"azapi_resource_action": true, "azapi_data_plane_resource": true,
 }
 
 // mapNames lists endings of attribute names that are maps, where an empty object in a map means
 // nothing. Elsewhere an empty object may be a setting.
-var mapNames = []string{"tags", "labels", "annotations", "variables", "parameters", "metadata", "triggers", "options", "attributes", "data", "map"}
+var mapNames = []string{"tags", "labels", "annotations", "variables", "parameters", "metadata", "triggers", "options",
+	"attributes", "data", "map"}
 
 // foldOf returns the rule that folds the field at n, or the empty string. Sensitive and unknown
 // values are never folded.
@@ -71,7 +72,8 @@ func byMeaning(p tree.Path) bool {
 
 func isMap(p tree.Path) bool {
 	last := p[len(p)-1].Key
-	return last == "tags_all" || slices.ContainsFunc(mapNames, func(end string) bool { return strings.HasSuffix(last, end) })
+	return last == "tags_all" || slices.ContainsFunc(
+		mapNames, func(end string) bool { return strings.HasSuffix(last, end) })
 }
 
 // attribute reports whether a path names an attribute of a schema or a key of a map. List elements

@@ -26,9 +26,9 @@ func plainPlace(p tree.Path, before, after diff.Raw) bool {
 // definitions lists the attributes that define what runs, or the content of a cluster or an account,
 // and that may contain secrets, too.
 var definitions = map[string]bool{
-	"container_definitions": true, "container_properties": true, "ecs_properties": true, "eks_properties": true, "node_properties": true,
-	"content": true, "content_base64": true, "template_body": true, "definition": true, "values": true, "set": true, "set_list": true,
-	"set_sensitive": true, "postrender": true,
+	"container_definitions": true, "container_properties": true, "ecs_properties": true, "eks_properties": true,
+	"node_properties": true, "content": true, "content_base64": true, "template_body": true, "definition": true,
+	"values": true, "set": true, "set_list": true, "set_sensitive": true, "postrender": true,
 }
 
 // definesPlace reports whether a value is part of such a definition. A resource that exists to hold

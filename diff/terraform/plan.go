@@ -43,15 +43,17 @@ type plan struct {
 
 // otherDocuments maps sections of other Terraform documents to the names of these documents.
 var otherDocuments = map[string]string{
-	"values": "a state", "lineage": "a state file", "serial": "a state file", "provider_schemas": "a list of provider schemas",
-	"function_signatures": "a list of functions", "diagnostics": "the result of a validation",
+	"values": "a state", "lineage": "a state file", "serial": "a state file",
+	"provider_schemas": "a list of provider schemas", "function_signatures": "a list of functions",
+	"diagnostics": "the result of a validation",
 }
 
 // planSections lists sections of which every plan has at least one. An empty state has none.
 var planSections = map[string]bool{
-	"planned_values": true, "configuration": true, "resource_changes": true, "output_changes": true, "resource_drift": true, "prior_state": true,
-	"deferred_changes": true, "checks": true, "condition_results": true, "action_invocations": true, "deferred_action_invocations": true,
-	"relevant_attributes": true, "variables": true, "applyable": true, "complete": true, "errored": true,
+	"planned_values": true, "configuration": true, "resource_changes": true, "output_changes": true,
+	"resource_drift": true, "prior_state": true, "deferred_changes": true, "checks": true, "condition_results": true,
+	"action_invocations": true, "deferred_action_invocations": true, "relevant_attributes": true, "variables": true,
+	"applyable": true, "complete": true, "errored": true,
 }
 
 // check refuses a document that is no plan. A state has the form of a plan without changes and would

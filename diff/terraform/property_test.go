@@ -108,7 +108,8 @@ func TestUnknownIsNeverLost(t *testing.T) {
 				after[k] = v
 			}
 		}
-		plan := updatePlan(t, map[string]any{"actions": []string{"update"}, "before": before, "after": after, "after_unknown": unknown}, nil)
+		plan := updatePlan(t, map[string]any{"actions": []string{"update"}, "before": before, "after": after,
+			"after_unknown": unknown}, nil)
 		r, err := terraform.Report(bytes.NewReader(plan), terraform.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -132,7 +133,8 @@ func planted(secrets []string) *rapid.Generator[any] {
 			rapid.SampledFrom(secrets).Draw(t, "secret") + rapid.StringMatching(`[ a-z\n"]{0,6}`).Draw(t, "after")
 		quoted, _ := json.Marshal(map[string]string{"k": text})
 		document := base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "some: yaml\nother:\n  - %s\n", quoted))
-		return rapid.SampledFrom([]string{text, string(quoted), "[1, " + string(quoted) + "]", base64.StdEncoding.EncodeToString([]byte(text)), document}).Draw(t, "spelling")
+		return rapid.SampledFrom([]string{text, string(quoted), "[1, " + string(quoted) + "]",
+			base64.StdEncoding.EncodeToString([]byte(text)), document}).Draw(t, "spelling")
 	})
 	return rapid.OneOf(harmless(), holding)
 }

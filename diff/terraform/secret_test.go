@@ -12,12 +12,14 @@ import (
 // change returns a plan that changes before to after, for a resource or an output.
 func change(t *testing.T, actions []string, before, after, unknown any, output bool) []byte {
 	t.Helper()
-	c := map[string]any{"actions": actions, "before": before, "after": after, "after_unknown": unknown, "before_sensitive": false, "after_sensitive": false}
+	c := map[string]any{"actions": actions, "before": before, "after": after, "after_unknown": unknown,
+		"before_sensitive": false, "after_sensitive": false}
 	plan := map[string]any{"format_version": "1.2"}
 	if output {
 		plan["output_changes"] = map[string]any{"o": c}
 	} else {
-		plan["resource_changes"] = []any{map[string]any{"address": "x_y.z", "mode": "managed", "type": "x_y", "name": "z", "change": c}}
+		plan["resource_changes"] = []any{map[string]any{"address": "x_y.z", "mode": "managed", "type": "x_y", "name": "z",
+			"change": c}}
 	}
 	data, err := json.Marshal(plan)
 	if err != nil {

@@ -41,11 +41,13 @@ func TestChecks(t *testing.T) {
 		{"without instances", `"checks":[{"address":{"to_display":"a.b"},"status":"unknown"},{"address":{"to_display":"a.c"},"status":"pass"}]`,
 			[]diff.Check{{Address: "a.b", Status: diff.CheckUnknown}}, 1},
 		{"a later status passes for nothing", `"checks":[{"address":{"to_display":"a.b"},"status":"fine"},{}]`,
-			[]diff.Check{{Address: "a check without a name", Status: diff.CheckUnknown}, {Address: "a.b", Status: diff.CheckUnknown}}, 0},
+			[]diff.Check{{Address: "a check without a name", Status: diff.CheckUnknown},
+				{Address: "a.b", Status: diff.CheckUnknown}}, 0},
 		{"the older form", condition, []diff.Check{{Address: "b", Status: diff.CheckFail, Problems: []string{"no"}}, {Address: "c", Status: diff.CheckUnknown}}, 1},
 		{"the newer form counts", condition + `,"checks":[{"address":{"to_display":"b"},"status":"fail"}]`, []diff.Check{{Address: "b", Status: diff.CheckFail}}, 0},
 		{"many problems", `"checks":[{"address":{"to_display":"b"},"status":"fail","problems":[` + many + `]}]`,
-			[]diff.Check{{Address: "b", Status: diff.CheckFail, Problems: append(strings.Split(strings.Repeat("m ", 19)+"m", " "), "11 more messages")}}, 0},
+			[]diff.Check{{Address: "b", Status: diff.CheckFail,
+				Problems: append(strings.Split(strings.Repeat("m ", 19)+"m", " "), "11 more messages")}}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := report(t, c.sections)

@@ -54,8 +54,8 @@ func Report(plan io.Reader, o Options) (*diff.Report, error) {
 		return nil, err
 	}
 	b := &builder{
-		masker: diff.NewMasker(diff.MaskOptions{Secrets: o.Secrets, TagKey: o.TagKey, Limit: o.Limit, Lines: o.Lines, Context: o.Context}),
-		report: &diff.Report{Kind: diff.KindTerraform}, learned: map[string]bool{},
+		masker: diff.NewMasker(diff.MaskOptions{Secrets: o.Secrets, TagKey: o.TagKey, Limit: o.Limit, Lines: o.Lines,
+			Context: o.Context}), report: &diff.Report{Kind: diff.KindTerraform}, learned: map[string]bool{},
 	}
 	b.learn(d)
 	if err := b.build(d); err != nil {

@@ -20,7 +20,8 @@ import (
 
 func TestBadPlans(t *testing.T) {
 	resource := func(change string) string {
-		return `{"format_version":"1.2","resource_changes":[{"address":"a.b","mode":"managed","type":"a","name":"b"` + change + `}]}`
+		return `{"format_version":"1.2","resource_changes":[{"address":"a.b","mode":"managed","type":"a","name":"b"` +
+			change + `}]}`
 	}
 	for _, c := range []struct{ name, in, want string }{
 		{"empty", "", "ends too early"},
@@ -99,7 +100,8 @@ func TestErrorsQuoteNoValues(t *testing.T) {
 		`{"format_version":"1.2","resource_changes":[{"address":"a","change":{"before":planted}}]}`,
 		`{"format_version":"1.2","output_changes":["planted"]}`,
 	} {
-		if _, err := terraform.Report(strings.NewReader(in), terraform.Options{}); err == nil || strings.Contains(err.Error(), "planted") {
+		if _, err := terraform.Report(strings.NewReader(in), terraform.Options{}); err == nil ||
+			strings.Contains(err.Error(), "planted") {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -143,7 +145,8 @@ func TestFields(t *testing.T) {
 		{"one in the middle goes", `"before":{"l":["a","b","c"]},"after":{"l":["a","c"]}`, []string{`l[1]: "b" → (none)`}},
 		{"null elements", `"before":{"l":[null]},"after":{"l":[]}`, []string{`l[0]: null → (none)`}},
 		{"named objects", `"before":{"l":[{"name":"a","v":1},{"name":"b","v":1}]},"after":{"l":[{"name":"c","v":1},{"name":"b","v":2}]}`,
-			[]string{`l[0].name: (none) → "c"`, `l[0].v: (none) → 1`, `l[1].v: 1 → 2`, `l[0].name: "a" → (none)`, `l[0].v: 1 → (none)`}},
+			[]string{`l[0].name: (none) → "c"`, `l[0].v: (none) → 1`, `l[1].v: 1 → 2`, `l[0].name: "a" → (none)`,
+				`l[0].v: 1 → (none)`}},
 		{"unnamed objects", `"before":{"l":[{"v":1}]},"after":{"l":[{"v":2}]}`, []string{`l[0].v: 1 → 2`}},
 		{"places change", `"before":{"l":["a","b"]},"after":{"l":["b","a"]}`, []string{`l: ["a","b"] → ["b","a"]`}},
 		{"places and a value change", `"before":{"l":["a","b","c"]},"after":{"l":["c","a","d"]}`, []string{`l: ["a","c"] → ["c","a"]`, `l[1]: "b" → (none)`, `l[2]: (none) → "d"`}},
@@ -247,12 +250,14 @@ func TestDeepValuesAreComparedWhole(t *testing.T) {
 	deep := func(leaf string) string {
 		return strings.Repeat(`{"a":`, 3000) + leaf + strings.Repeat("}", 3000)
 	}
-	plan := `{"format_version":"1.2","resource_changes":[{"address":"a.b","change":{"actions":["update"],"before":` + deep("1") + `,"after":` + deep("2") + `}}]}`
+	plan := `{"format_version":"1.2","resource_changes":[{"address":"a.b","change":{"actions":["update"],"before":` +
+		deep("1") + `,"after":` + deep("2") + `}}]}`
 	r, err := terraform.Report(strings.NewReader(plan), terraform.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if fields := r.Changes[0].Fields; len(fields) != 1 || strings.Count(fields[0].Path, "a") != 64 || fields[0].Before.Text == fields[0].After.Text {
+	if fields := r.Changes[0].Fields; len(fields) != 1 || strings.Count(fields[0].Path, "a") != 64 ||
+		fields[0].Before.Text == fields[0].After.Text {
 		t.Errorf("fields %.300v", fields)
 	}
 }
@@ -301,7 +306,8 @@ func TestReplaceReasons(t *testing.T) {
 		{`"action_reason":"replace_by_request"`, `null`, "someone asked for a replacement"},
 		{`"action_reason":"of_a_later_version"`, `null`, ""},
 	} {
-		plan := `{"format_version":"1.2","resource_changes":[{"address":"a.b",` + c.more + `,"change":{"actions":["delete","create"],"before":{"a":1},"after":{"a":2},"replace_paths":` + c.paths + `}}]}`
+		plan := `{"format_version":"1.2","resource_changes":[{"address":"a.b",` + c.more +
+			`,"change":{"actions":["delete","create"],"before":{"a":1},"after":{"a":2},"replace_paths":` + c.paths + `}}]}`
 		r, err := terraform.Report(strings.NewReader(plan), terraform.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -343,7 +349,8 @@ func generated(b testing.TB, n int) []byte {
 	var list, values []any
 	for i := range n {
 		instance := func(owner, bucket string, ports ...any) m {
-			return m{"id": fmt.Sprint("i-", i), "arn": fmt.Sprint("arn:aws:ec2:eu-central-1:123456789012:instance/i-", i), "ami": "ami-0123456789abcdef0",
+			return m{"id": fmt.Sprint("i-", i), "arn": fmt.Sprint("arn:aws:ec2:eu-central-1:123456789012:instance/i-", i),
+				"ami":  "ami-0123456789abcdef0",
 				"tags": m{"owner": owner, "n": fmt.Sprint(i), "Name": "web"}, "tags_all": m{"owner": owner, "n": fmt.Sprint(i), "Name": "web"},
 				"password": "a-password-of-all", "ports": ports, "instance_type": "t3.large", "availability_zone": "eu-central-1a", "ebs_optimized": false,
 				"monitoring": true, "user_data": nil, "root_block_device": []any{m{"volume_size": 20, "volume_type": "gp3", "encrypted": true, "iops": 3000}},
@@ -360,8 +367,8 @@ func generated(b testing.TB, n int) []byte {
 			after, actions = instance("other", bucket, 80, 8443, 443), []string{"update"}
 		}
 		address := fmt.Sprintf("module.m[%d].aws_instance.a", i)
-		list = append(list, m{"address": address, "module_address": fmt.Sprintf("module.m[%d]", i), "mode": "managed", "type": "aws_instance", "name": "a",
-			"provider_name": "registry.example.com/hashicorp/aws",
+		list = append(list, m{"address": address, "module_address": fmt.Sprintf("module.m[%d]", i), "mode": "managed",
+			"type": "aws_instance", "name": "a", "provider_name": "registry.example.com/hashicorp/aws",
 			"change": m{"actions": actions, "before": before, "after": after, "after_unknown": m{},
 				"before_sensitive": m{"password": true}, "after_sensitive": m{"password": true}}})
 		values = append(values, m{"address": address, "values": after, "sensitive_values": m{"password": true}})

@@ -208,8 +208,8 @@ func prune(marks diff.Raw, sets written, before diff.Raw, comes bool) map[string
 // blocksOfLoops lists blocks that no provider fills in: an unknown one comes from a loop over an
 // unknown list.
 var blocksOfLoops = map[string]bool{
-	"rule": true, "subject": true, "role_ref": true, "container": true, "init_container": true, "volume": true, "statement": true,
-	"allow": true, "deny": true, "authorized_networks": true, "set": true, "permissions": true,
+	"rule": true, "subject": true, "role_ref": true, "container": true, "init_container": true, "volume": true,
+	"statement": true, "allow": true, "deny": true, "authorized_networks": true, "set": true, "permissions": true,
 }
 
 func prunedElement(m diff.Raw, sets written, before diff.Raw, comes bool) any {

@@ -79,7 +79,8 @@ func Campaign(ctx context.Context, attacks []Attack, seed uint64, n int, progres
 		case errors.As(err, &breach):
 			breaches = append(breaches, fmt.Errorf("%s (seed %d): %w", attack.Name, own, err))
 		case err != nil:
-			return errors.Join(append(breaches, fmt.Errorf("%s (seed %d): the attempt could not be made: %w", attack.Name, own, err))...)
+			return errors.Join(append(breaches, fmt.Errorf(
+				"%s (seed %d): the attempt could not be made: %w", attack.Name, own, err))...)
 		}
 		if progress != nil {
 			progress(fmt.Sprintf("%d/%d %s: %s", i+1, n, attack.Name, outcome(err)))

@@ -238,7 +238,8 @@ func (s *site) newest() {
 	}
 	// The runners reconnect with their existing keys, installs that are behind are deployed, and
 	// sensitive values can still be decrypted.
-	s.must(s.vendor.Write("examples/hello/modules/network/more.tf", "output \"more\" {\n  value     = sha256(var.api_token)\n  sensitive = true\n}\n"))
+	s.must(s.vendor.Write("examples/hello/modules/network/more.tf",
+		"output \"more\" {\n  value     = sha256(var.api_token)\n  sensitive = true\n}\n"))
 	s.must(s.vendor.Push(s.ctx, "More of the network"))
 	s.nuon("sync", "--app", "hello")
 	s.settle("acme")
@@ -261,7 +262,8 @@ func (s *site) older(yesterday string) {
 
 	behind := s.states("acme")
 	if behind["web"] >= ahead["web"] {
-		t.Fatalf("the dump of yesterday knows serial %d of web, and it was %d when all was destroyed; it should be older", behind["web"], ahead["web"])
+		t.Fatalf("the dump of yesterday knows serial %d of web, and it was %d when all was destroyed; it should be older",
+			behind["web"], ahead["web"])
 	}
 	refused, err := filepath.Glob(filepath.Join(s.Installers["east"].Dir, "refused", "*", "log.ndjson"))
 	if err != nil || len(refused) == 0 {
@@ -278,7 +280,8 @@ func (s *site) older(yesterday string) {
 	}
 	for component, serial := range s.states("acme") {
 		if serial < ahead[component] {
-			t.Errorf("%s of acme went on from an older state: serial %d, and it was %d before", component, serial, ahead[component])
+			t.Errorf("%s of acme went on from an older state: serial %d, and it was %d before", component, serial,
+				ahead[component])
 		}
 	}
 	if log := s.nuon("logs", "latest:globex"); !strings.Contains(log, "was brought back from an older backup") {

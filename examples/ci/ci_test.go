@@ -155,7 +155,8 @@ func TestShell(t *testing.T) {
 
 // check runs a pull request, which must change nothing.
 func (p *pipeline) check() {
-	p.ends(p.recipe("check"), exit.Done, "valid: 1 component", `\*\*nuon\*\*: A sync of shop would change nothing`, "Nothing would change on 1 install")
+	p.ends(p.recipe("check"), exit.Done, "valid: 1 component", `\*\*nuon\*\*: A sync of shop would change nothing`,
+		"Nothing would change on 1 install")
 	p.replace("modules/web/main.tf", "${var.greeting} from", "${var.greeting}, says")
 	p.ends(p.recipe("check comment.md"), exit.Done)
 	comment, err := os.ReadFile(filepath.Join(p.vendor.Tree, "comment.md"))
@@ -191,7 +192,8 @@ func (p *pipeline) asks() {
 
 // fails runs a merge of a broken change.
 func (p *pipeline) fails() {
-	p.must(p.vendor.Write("modules/web/provider.tf", "terraform {\n  required_providers {\n    nosuch = { source = \"nuon.invalid/acme/nosuch\" }\n  }\n}\n"))
+	p.must(p.vendor.Write("modules/web/provider.tf",
+		"terraform {\n  required_providers {\n    nosuch = { source = \"nuon.invalid/acme/nosuch\" }\n  }\n}\n"))
 	p.push("Need a provider that nobody has")
 	p.ends(p.recipe("ship"), exit.Failed, `web +build \d+ +failed`, "nuon logs bld_")
 	p.replace("metadata.toml", "version = \"v2\"", "version = \"v9\"")
@@ -203,7 +205,8 @@ func (p *pipeline) fails() {
 func (p *pipeline) letIn() {
 	p.ends(p.recipe("ship", "NUON_URL=http://127.0.0.1:1"), exit.Unreachable, "cannot reach the control plane")
 	p.ends(p.recipe("ship", "APP=other"), exit.Failed, "other")
-	p.mayNot("deploy acme", "runners list", "tokens create more --role admin", "installs update acme --input greeting=mine")
+	p.mayNot("deploy acme", "runners list", "tokens create more --role admin",
+		"installs update acme --input greeting=mine")
 	p.nuon("tokens", "revoke", "pipeline")
 	p.ends(p.recipe("ship"), exit.Unreachable, "token")
 	p.ends(p.recipe("ship", "NUON_TOKEN="), exit.Usage, "set it to a token of the role ci")
@@ -296,7 +299,8 @@ func exists(t *testing.T, nuon, file, command string) {
 	}
 	for _, word := range words[1:] {
 		name, _, _ := strings.Cut(word, "=")
-		if strings.HasPrefix(name, "--") && !regexp.MustCompile(fmt.Sprintf(`(?m)^\s+(-\w, )?%s\b`, regexp.QuoteMeta(name))).Match(help) {
+		if strings.HasPrefix(name, "--") &&
+			!regexp.MustCompile(fmt.Sprintf(`(?m)^\s+(-\w, )?%s\b`, regexp.QuoteMeta(name))).Match(help) {
 			t.Errorf("%s: nuon %s: there is no flag %s", file, command, name)
 		}
 	}

@@ -25,11 +25,13 @@ const lookAgain = 20 * time.Millisecond
 func startAPIServer(ctx context.Context, d *directory) (*part, error) {
 	o := options.NewServerRunOptions()
 	if err := parse(o.Flags(),
-		"--etcd-servers=unix:"+etcdSocket, "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", "--secure-port="+strconv.Itoa(d.port()),
-		"--cert-dir="+certsName, "--token-auth-file="+tokensName, "--authorization-mode=RBAC", "--allow-privileged=true",
+		"--etcd-servers=unix:"+etcdSocket, "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
+		"--secure-port="+strconv.Itoa(d.port()), "--cert-dir="+certsName, "--token-auth-file="+tokensName,
+		"--authorization-mode=RBAC", "--allow-privileged=true",
 		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file="+accountKey,
-		"--service-account-signing-key-file="+accountKey, "--service-cluster-ip-range=10.0.0.0/16", "--endpoint-reconciler-type=none",
-		"--kubelet-client-certificate="+kubeletClient+".crt", "--kubelet-client-key="+kubeletClient+".key", "--profiling=false",
+		"--service-account-signing-key-file="+accountKey, "--service-cluster-ip-range=10.0.0.0/16",
+		"--endpoint-reconciler-type=none", "--kubelet-client-certificate="+kubeletClient+".crt",
+		"--kubelet-client-key="+kubeletClient+".key", "--profiling=false",
 		"--shutdown-watch-termination-grace-period=1s", // otherwise it waits for watchers
 	); err != nil {
 		return nil, fmt.Errorf("set up the API server: %w", err)

@@ -49,6 +49,7 @@ func (b *balancers) provide(ctx context.Context, seen *corev1.Service) error {
 // wantsAddress reports whether this cluster must provide an address. Services with a load balancer
 // class belong to other controllers.
 func wantsAddress(s *corev1.Service) bool {
-	return s.Spec.Type == corev1.ServiceTypeLoadBalancer && s.Spec.LoadBalancerClass == nil && len(s.Status.LoadBalancer.Ingress) == 0 &&
+	return s.Spec.Type == corev1.ServiceTypeLoadBalancer && s.Spec.LoadBalancerClass == nil &&
+		len(s.Status.LoadBalancer.Ingress) == 0 &&
 		s.DeletionTimestamp == nil
 }

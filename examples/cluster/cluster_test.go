@@ -190,7 +190,8 @@ func (c *child) job(t *testing.T, name string, policy corev1.RestartPolicy, chan
 	t.Helper()
 	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	j.Spec.BackoffLimit = new(int32(0))
-	j.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: policy, Containers: []corev1.Container{{Name: "c", Image: "tools", Command: command}}}
+	j.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: policy,
+		Containers: []corev1.Container{{Name: "c", Image: "tools", Command: command}}}
 	if change != nil {
 		change(&j.Spec)
 	}
@@ -259,7 +260,8 @@ func testJob(t *testing.T, c *child) {
 	c.job(t, "works", corev1.RestartPolicyNever, func(s *batchv1.JobSpec) {
 		in := &s.Template.Spec.Containers[0]
 		in.Args = []string{"echo 1 $(S)\necho 2 $P_K\necho 3 $NS $HOME"}
-		in.EnvFrom = []corev1.EnvFromSource{{Prefix: "P_", ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "m"}}}}
+		in.EnvFrom = []corev1.EnvFromSource{{Prefix: "P_",
+			ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "m"}}}}
 		in.Env = []corev1.EnvVar{
 			{Name: "S", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "s"}, Key: "k"}}},
 			{Name: "NS", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.namespace"}}},
@@ -345,7 +347,8 @@ func testJobKilled(t *testing.T, c *child) {
 			t.Fatal(err)
 		}
 		eventually(t, func(context.Context) error {
-			if state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil && !strings.Contains(string(state), ") Z ") {
+			if state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil &&
+				!strings.Contains(string(state), ") Z ") {
 				return fmt.Errorf("the process %d lives: %s", pid, state)
 			}
 			return nil
@@ -358,10 +361,12 @@ func (c *child) deployment(t *testing.T, name, image string, replicas int32) {
 	labels := map[string]string{"app": name}
 	_, err := c.AppsV1().Deployments(space).Create(t.Context(), &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: appsv1.DeploymentSpec{Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: corev1.PodTemplateSpec{
-			ObjectMeta: metav1.ObjectMeta{Labels: labels},
-			Spec:       corev1.PodSpec{InitContainers: []corev1.Container{{Name: "i", Image: "first"}}, Containers: []corev1.Container{{Name: "c", Image: image}}},
-		}},
+		Spec: appsv1.DeploymentSpec{Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec: corev1.PodSpec{InitContainers: []corev1.Container{{Name: "i", Image: "first"}},
+					Containers: []corev1.Container{{Name: "c", Image: image}}},
+			}},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -428,12 +433,14 @@ func testVolumes(t *testing.T, c *child) {
 			Replicas: new(int32(2)), ServiceName: "db", Selector: &metav1.LabelSelector{MatchLabels: labels},
 			PersistentVolumeClaimRetentionPolicy: &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{WhenDeleted: appsv1.DeletePersistentVolumeClaimRetentionPolicyType},
 			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "slow-1"}}},
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "slow-1"}}},
 			},
-			VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "d"}, Spec: corev1.PersistentVolumeClaimSpec{
-				AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-				Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("2Gi")}},
-			}}},
+			VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "d"},
+				Spec: corev1.PersistentVolumeClaimSpec{
+					AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+					Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("2Gi")}},
+				}}},
 		},
 	}, metav1.CreateOptions{})
 	if err != nil {
@@ -459,13 +466,15 @@ func testVolumes(t *testing.T, c *child) {
 }
 
 func testBalancer(t *testing.T, c *child) {
-	s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "lb"}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Ports: []corev1.ServicePort{{Port: 80}}}}
+	s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "lb"},
+		Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Ports: []corev1.ServicePort{{Port: 80}}}}
 	if _, err := c.CoreV1().Services(space).Create(t.Context(), s, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, func(ctx context.Context) error {
 		s, err := c.CoreV1().Services(space).Get(ctx, "lb", metav1.GetOptions{})
-		if err == nil && (len(s.Status.LoadBalancer.Ingress) != 1 || !strings.HasPrefix(s.Status.LoadBalancer.Ingress[0].IP, "10.2.")) {
+		if err == nil && (len(s.Status.LoadBalancer.Ingress) != 1 ||
+			!strings.HasPrefix(s.Status.LoadBalancer.Ingress[0].IP, "10.2.")) {
 			err = fmt.Errorf("it has no address: %+v", s.Status)
 		}
 		return err

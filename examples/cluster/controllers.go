@@ -31,8 +31,9 @@ func startManager(ctx context.Context) (*part, error) {
 	}
 	known, off, aliases := app.KnownControllers(), app.ControllersDisabledByDefault(), app.ControllerAliases()
 	if err := parse(o.Flags(known, off, aliases),
-		"--kubeconfig="+kubeconfigName, "--service-account-private-key-file="+accountKey, "--root-ca-file="+certsName+"/apiserver.crt",
-		"--leader-elect=false", "--secure-port=0", "--kube-api-qps=200", "--kube-api-burst=400",
+		"--kubeconfig="+kubeconfigName, "--service-account-private-key-file="+accountKey,
+		"--root-ca-file="+certsName+"/apiserver.crt", "--leader-elect=false", "--secure-port=0", "--kube-api-qps=200",
+		"--kube-api-burst=400",
 		"--node-monitor-grace-period=1h", // after a suspend of the machine, the node must not count as lost
 	); err != nil {
 		return nil, fmt.Errorf("set up the controller manager: %w", err)

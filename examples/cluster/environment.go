@@ -94,7 +94,8 @@ func (k *kubelet) valueOf(ctx context.Context, pod *corev1.Pod, from *corev1.Env
 		return keyOf(all, err, "Secret", from.SecretKeyRef.Name, from.SecretKeyRef.Key, from.SecretKeyRef.Optional)
 	case from.ConfigMapKeyRef != nil:
 		all, err := k.configMap(ctx, pod.Namespace, from.ConfigMapKeyRef.Name, from.ConfigMapKeyRef.Optional)
-		return keyOf(all, err, "ConfigMap", from.ConfigMapKeyRef.Name, from.ConfigMapKeyRef.Key, from.ConfigMapKeyRef.Optional)
+		return keyOf(all, err, "ConfigMap", from.ConfigMapKeyRef.Name, from.ConfigMapKeyRef.Key,
+			from.ConfigMapKeyRef.Optional)
 	case from.FieldRef != nil:
 		value, err := fieldOf(pod, from.FieldRef.FieldPath)
 		return value, err == nil, err

@@ -34,9 +34,10 @@ type kubelet struct {
 }
 
 func newKubelet(client kubernetes.Interface, d *directory) *kubelet {
-	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTweakListOptions(func(o *metav1.ListOptions) {
-		o.FieldSelector = fields.OneTermEqualSelector("spec.nodeName", nodeName).String()
-	}))
+	factory := informers.NewSharedInformerFactoryWithOptions(client, 0,
+		informers.WithTweakListOptions(func(o *metav1.ListOptions) {
+			o.FieldSelector = fields.OneTermEqualSelector("spec.nodeName", nodeName).String()
+		}))
 	report := record.NewBroadcaster()
 	return &kubelet{
 		client: client, factory: factory, pods: factory.Core().V1().Pods().Lister(), report: report,

@@ -51,7 +51,8 @@ func (k *kubelet) serveLogs(d *directory) (*part, int32, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}", k.serveLog)
 	return start("log server", func(ctx context.Context) error {
-		server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+		server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second,
+			BaseContext: func(net.Listener) context.Context { return ctx }}
 		context.AfterFunc(ctx, func() { _ = server.Close() })
 		if err := server.Serve(tls.NewListener(listener, config)); !errors.Is(err, http.ErrServerClosed) {
 			return err
@@ -74,7 +75,8 @@ func wishOf(q url.Values) logWish {
 		}
 		return n
 	}
-	return logWish{follow: q.Get("follow") == "true", previous: q.Get("previous") == "true", tail: number("tailLines"), limit: number("limitBytes")}
+	return logWish{follow: q.Get("follow") == "true", previous: q.Get("previous") == "true", tail: number("tailLines"),
+		limit: number("limitBytes")}
 }
 
 func (k *kubelet) serveLog(w http.ResponseWriter, r *http.Request) {

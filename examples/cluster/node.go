@@ -60,7 +60,8 @@ func (n *node) appear(ctx context.Context) error {
 	}
 	made := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName, Labels: labels}}
 	n.describe(made, time.Now())
-	if _, err := n.client.CoreV1().Nodes().Create(ctx, made, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+	if _, err := n.client.CoreV1().Nodes().Create(ctx, made, metav1.CreateOptions{}); err != nil &&
+		!apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("make the node: %w", err)
 	}
 	return n.beat(ctx)
@@ -119,8 +120,8 @@ func (n *node) describe(node *corev1.Node, now time.Time) {
 		}
 	}
 	s.Conditions = []corev1.NodeCondition{{
-		Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", Message: "the pretended kubelet is ready",
-		LastTransitionTime: since, LastHeartbeatTime: metav1.NewTime(now),
+		Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady",
+		Message: "the pretended kubelet is ready", LastTransitionTime: since, LastHeartbeatTime: metav1.NewTime(now),
 	}}
 }
 

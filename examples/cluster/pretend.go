@@ -96,7 +96,8 @@ func (p *pretended) look(now time.Time) view {
 	case crash:
 		return p.crashing(since)
 	case never:
-		return view{state: running(p.begun), warning: warning{"Unhealthy", "Readiness probe failed: the image asks to be never ready"}}
+		return view{state: running(p.begun), warning: warning{"Unhealthy",
+			"Readiness probe failed: the image asks to be never ready"}}
 	}
 	after := max(t.delay, p.after)
 	switch {

@@ -84,8 +84,8 @@ func (p *process) run(soft, hard context.Context) {
 		}
 		last = end
 		p.show(view{
-			state: waiting("CrashLoopBackOff", fmt.Sprintf("back-off %s restarting failed container", backoff(restarts))), last: last,
-			restarts: restarts, warning: warning{"BackOff", "Back-off restarting failed container " + p.spec.Name},
+			state: waiting("CrashLoopBackOff", fmt.Sprintf("back-off %s restarting failed container", backoff(restarts))),
+			last:  last, restarts: restarts, warning: warning{"BackOff", "Back-off restarting failed container " + p.spec.Name},
 		})
 		if !sleep(soft, backoff(restarts)) {
 			p.show(view{state: last, restarts: restarts})
@@ -112,7 +112,8 @@ func (p *process) prepare(soft context.Context) (*exec.Cmd, error) {
 	if p.spec.WorkingDir != "" {
 		cmd.Dir = p.spec.WorkingDir
 	}
-	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + home, "HOSTNAME=" + p.pod.Name}, variables.list()...)
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + home, "HOSTNAME=" + p.pod.Name},
+		variables.list()...)
 	cmd.SysProcAttr = processAttributes()
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	return cmd, nil

@@ -153,7 +153,8 @@ func setCondition(s *corev1.PodStatus, kind corev1.PodConditionType, is bool, re
 			return
 		}
 	}
-	s.Conditions = append(s.Conditions, corev1.PodCondition{Type: kind, Status: status, Reason: reason, LastTransitionTime: metav1.NewTime(now)})
+	s.Conditions = append(s.Conditions, corev1.PodCondition{Type: kind, Status: status, Reason: reason,
+		LastTransitionTime: metav1.NewTime(now)})
 }
 
 // podAddress returns 127.0.0.1 on the host's network, otherwise an address of 10.64.0.0/10 where

@@ -27,8 +27,9 @@ const (
 // that.
 func makeClass(ctx context.Context, client kubernetes.Interface) error {
 	_, err := client.StorageV1().StorageClasses().Create(ctx, &storagev1.StorageClass{
-		ObjectMeta:  metav1.ObjectMeta{Name: standardClass, Annotations: map[string]string{"storageclass.kubernetes.io/is-default-class": "true"}},
-		Provisioner: provisioner, ReclaimPolicy: new(corev1.PersistentVolumeReclaimDelete), AllowVolumeExpansion: new(true),
+		ObjectMeta: metav1.ObjectMeta{Name: standardClass,
+			Annotations: map[string]string{"storageclass.kubernetes.io/is-default-class": "true"}}, Provisioner: provisioner,
+		ReclaimPolicy: new(corev1.PersistentVolumeReclaimDelete), AllowVolumeExpansion: new(true),
 		VolumeBindingMode: new(storagev1.VolumeBindingWaitForFirstConsumer),
 	}, metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
@@ -83,10 +84,12 @@ func volumeFor(c *corev1.PersistentVolumeClaim, class string) *corev1.Persistent
 		size = resource.MustParse("1Gi")
 	}
 	return &corev1.PersistentVolume{
-		ObjectMeta: metav1.ObjectMeta{Name: "pvc-" + string(c.UID), Annotations: map[string]string{provisionedBy: provisioner}},
+		ObjectMeta: metav1.ObjectMeta{Name: "pvc-" + string(c.UID),
+			Annotations: map[string]string{provisionedBy: provisioner}},
 		Spec: corev1.PersistentVolumeSpec{
-			Capacity: corev1.ResourceList{corev1.ResourceStorage: size}, AccessModes: c.Spec.AccessModes, VolumeMode: c.Spec.VolumeMode,
-			StorageClassName: class, PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimDelete,
+			Capacity: corev1.ResourceList{corev1.ResourceStorage: size}, AccessModes: c.Spec.AccessModes,
+			VolumeMode: c.Spec.VolumeMode, StorageClassName: class,
+			PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimDelete,
 			ClaimRef: &corev1.ObjectReference{
 				APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: c.Namespace, Name: c.Name, UID: c.UID,
 			},
@@ -99,7 +102,8 @@ func volumeFor(c *corev1.PersistentVolumeClaim, class string) *corev1.Persistent
 
 // release deletes a volume of this provisioner whose claim is gone.
 func (v *volumes) release(ctx context.Context, p *corev1.PersistentVolume) error {
-	if p.Status.Phase != corev1.VolumeReleased || p.Annotations[provisionedBy] != provisioner || p.DeletionTimestamp != nil ||
+	if p.Status.Phase != corev1.VolumeReleased || p.Annotations[provisionedBy] != provisioner ||
+		p.DeletionTimestamp != nil ||
 		p.Spec.PersistentVolumeReclaimPolicy != corev1.PersistentVolumeReclaimDelete {
 		return nil
 	}

@@ -27,7 +27,8 @@ func openDatabase(ctx context.Context, dir, logFile string) (*Database, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the database: %w", err)
 	}
-	d := &Database{log: log, options: pgcluster.Options{Dir: dir, Log: log, Settings: map[string]string{"max_connections": "200"}}}
+	d := &Database{log: log, options: pgcluster.Options{Dir: dir, Log: log,
+		Settings: map[string]string{"max_connections": "200"}}}
 	if d.cluster, err = pgcluster.Start(ctx, d.options); err != nil {
 		return nil, errors.Join(err, log.Close())
 	}
@@ -92,7 +93,8 @@ func (d *Database) Wipe(ctx context.Context) error {
 
 // Restore loads a dump into a database that `reconciler migrate` has prepared.
 func (d *Database) Restore(ctx context.Context, file string) error {
-	return d.tool(ctx, "pg_restore", "--clean", "--if-exists", "--no-owner", "--single-transaction", "--exit-on-error", "--dbname="+d.DSN(), file)
+	return d.tool(ctx, "pg_restore", "--clean", "--if-exists", "--no-owner", "--single-transaction", "--exit-on-error",
+		"--dbname="+d.DSN(), file)
 }
 
 // tool runs a program of the server's version.
@@ -104,7 +106,8 @@ func (d *Database) tool(ctx context.Context, name string, args ...string) error 
 	}
 	program := filepath.Join(filepath.Dir(server), name)
 	if _, err := os.Stat(program); err != nil {
-		return fmt.Errorf("%w; install PostgreSQL %d with its client programs, or name another with %s", err, d.options.Binaries.Major, pgcluster.BinariesVariable)
+		return fmt.Errorf("%w; install PostgreSQL %d with its client programs, or name another with %s", err,
+			d.options.Binaries.Major, pgcluster.BinariesVariable)
 	}
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}

@@ -168,7 +168,8 @@ func (f *Fleet) StartReplicas(ctx context.Context) error {
 	for number := range f.Options.Replicas {
 		if number == len(f.Replicas) {
 			name := fmt.Sprintf("reconciler-%d", number+1)
-			f.Replicas = append(f.Replicas, &Program{Name: name, log: f.path("logs", name+".log"), command: func() *exec.Cmd { return f.serve(number) }})
+			f.Replicas = append(f.Replicas, &Program{Name: name, log: f.path("logs", name+".log"),
+				command: func() *exec.Cmd { return f.serve(number) }})
 			f.ready = append(f.ready, startup.Ready{})
 		}
 		if err := f.StartReplica(ctx, number); err != nil {
@@ -266,7 +267,8 @@ func (f *Fleet) openLine() (*fault.Proxy, error) {
 const Org = "fleet"
 
 func (f *Fleet) bootstrap(ctx context.Context) error {
-	cmd := exec.CommandContext(ctx, filepath.Join(f.Bin, "reconciler"), "bootstrap", "--key-file", f.KeyFile(), "--org", Org, "--name", "vera")
+	cmd := exec.CommandContext(ctx, filepath.Join(f.Bin, "reconciler"), "bootstrap", "--key-file", f.KeyFile(), "--org",
+		Org, "--name", "vera")
 	cmd.Env = append(f.environment(), "DATABASE_URL="+f.Database.DSN())
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
@@ -327,7 +329,8 @@ func (f *Fleet) Machine(place, name, kind string) (r *Runner, err error) {
 		access = f.Registry.vendor()
 	}
 	r.Program = &Program{Name: "runner " + place, log: f.path("logs", "runner-"+place+".log"), command: func() *exec.Cmd {
-		cmd := exec.Command(filepath.Join(f.Bin, "runnerd"), "run", "--url", r.Line.URL(), "--dir", r.Dir, "--name", name, "--capacity", fmt.Sprint(f.Capacity))
+		cmd := exec.Command(filepath.Join(f.Bin, "runnerd"), "run", "--url", r.Line.URL(), "--dir", r.Dir, "--name", name,
+			"--capacity", fmt.Sprint(f.Capacity))
 		cmd.Dir = f.Dir
 		// If a variable occurs twice, a child process gets the last value.
 		cmd.Env = append(f.environment(), append(access, "HOME="+r.Home)...)
@@ -367,7 +370,8 @@ func (f *Fleet) Nuon(ctx context.Context, args ...string) ([]byte, error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(f.Bin, "nuon"), args...)
 	cmd.Dir = f.path("screen")
-	cmd.Env = append(f.environment(), "NUON_URL="+f.Control.URL(), "NUON_TOKEN="+f.Token, "NUON_CONFIG="+f.path("screen", "nuon.toml"))
+	cmd.Env = append(f.environment(), "NUON_URL="+f.Control.URL(), "NUON_TOKEN="+f.Token,
+		"NUON_CONFIG="+f.path("screen", "nuon.toml"))
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	out, err := cmd.Output()

@@ -59,7 +59,8 @@ func startPlane(b testing.TB, installers ...string) *plane {
 // startNothing starts an idle Go program, and returns its memory in bytes.
 func (p *plane) startNothing() float64 {
 	dir := p.b.TempDir()
-	must(p.b, os.WriteFile(filepath.Join(dir, "main.go"), []byte("package main\n\nimport \"os\"\n\nfunc main() { _, _ = os.Stdin.Read(make([]byte, 1)) }\n"), 0o600))
+	must(p.b, os.WriteFile(filepath.Join(dir, "main.go"),
+		[]byte("package main\n\nimport \"os\"\n\nfunc main() { _, _ = os.Stdin.Read(make([]byte, 1)) }\n"), 0o600))
 	built, err := exec.Command("go", "build", "-o", filepath.Join(dir, "nothing"), filepath.Join(dir, "main.go")).CombinedOutput()
 	if err != nil {
 		p.b.Fatalf("build a program that does nothing: %v\n%s", err, built)

@@ -80,7 +80,8 @@ func (r *Registry) close() error { return errors.Join(r.Down(), r.handler.Close(
 func (r *Registry) environment(namespace string) []string {
 	token := r.signer.Issue(namespace, []string{registry.ActionPull, registry.ActionPush}, time.Now().Add(credentialLife))
 	return []string{
-		"NUON_REGISTRY=" + r.address + "/" + namespace, "NUON_REGISTRY_USERNAME=fleet", "NUON_REGISTRY_PASSWORD=" + token, "NUON_REGISTRY_PLAIN_HTTP=1",
+		"NUON_REGISTRY=" + r.address + "/" + namespace, "NUON_REGISTRY_USERNAME=fleet", "NUON_REGISTRY_PASSWORD=" + token,
+		"NUON_REGISTRY_PLAIN_HTTP=1",
 	}
 }
 

@@ -49,7 +49,8 @@ func (r *Repository) Push(ctx context.Context, message string) error {
 func (r *Repository) git(ctx context.Context, args ...string) error {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir = r.Tree
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=Vera Vendor", "GIT_AUTHOR_EMAIL=vera@vendor.example",
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=Vera Vendor",
+		"GIT_AUTHOR_EMAIL=vera@vendor.example",
 		"GIT_COMMITTER_NAME=Vera Vendor", "GIT_COMMITTER_EMAIL=vera@vendor.example")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("git %s: %w: %s", args[0], err, out)

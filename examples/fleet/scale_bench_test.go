@@ -109,7 +109,8 @@ func chainOfModules(generation int) fstest.MapFS {
 		for o := range 5 {
 			fmt.Fprintf(&module, "output \"out%d\" { value = \"%s-%d\" }\n", o, name, o)
 		}
-		files[file] = &fstest.MapFile{Data: fmt.Appendf(nil, "%sterraform_version = \"1.11.4\"\n\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/%s\"\n\n[vars]\n%s", head, name, vars.String())}
+		files[file] = &fstest.MapFile{Data: fmt.Appendf(nil,
+			"%sterraform_version = \"1.11.4\"\n\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/%s\"\n\n[vars]\n%s", head, name, vars.String())}
 		files["modules/"+name+"/main.tf"] = &fstest.MapFile{Data: []byte(module.String())}
 	}
 	return files
@@ -124,7 +125,8 @@ func (p *plane) deployed(app, install string, files fstest.MapFS) *Repository {
 	must(p.b, err)
 	must(p.b, ignore(p.Nuon(ctx, "apps", "create", app, "--repo", repo.URL, "--branch", "main", "--directory", ".")))
 	must(p.b, ignore(p.Nuon(ctx, "sync", "--app", app)))
-	must(p.b, ignore(p.Nuon(ctx, "installs", "create", install, "--app", app, "--runner", "acme", "--approval", "approve-all")))
+	must(p.b, ignore(p.Nuon(ctx, "installs", "create", install, "--app", app, "--runner", "acme", "--approval",
+		"approve-all")))
 	must(p.b, Until(ctx, settleLimit, install+" is up to date", func() (bool, error) {
 		return p.number("select count(*) from workflows w join installs i on i.id = w.install_id where i.name = $1 and w.status = 'succeeded'", install) > 0 &&
 			p.number("select count(*) from install_components where applied_digest <> desired_digest or desired_digest = ''") == 0, nil
@@ -143,8 +145,9 @@ func independentModules(generation int) fstest.MapFS {
 		"modules/form/main.tf":    {Data: []byte(module)},
 	}
 	for i := range manyComponents {
-		files[fmt.Sprintf("components/f%02d.toml", i)] = &fstest.MapFile{Data: fmt.Appendf(nil, "name = \"f%02d\"\ntype = \"terraform_module\"\n"+
-			"terraform_version = \"1.11.4\"\n\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/form\"\n\n[vars]\ngeneration = \"%d\"\n", i, generation)}
+		files[fmt.Sprintf("components/f%02d.toml", i)] = &fstest.MapFile{Data: fmt.Appendf(nil,
+			"name = \"f%02d\"\ntype = \"terraform_module\"\n"+
+				"terraform_version = \"1.11.4\"\n\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/form\"\n\n[vars]\ngeneration = \"%d\"\n", i, generation)}
 	}
 	return files
 }

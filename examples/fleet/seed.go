@@ -46,7 +46,8 @@ var seeded = []copied{
 
 // ownIDs lists the columns that refer to a row which is copied, too.
 var ownIDs = []string{
-	"id", "install_id", "runner_id", "install_component_id", "workflow_id", "step_id", "plan_id", "approval_id", "job_id", "owner_id",
+	"id", "install_id", "runner_id", "install_component_id", "workflow_id", "step_id", "plan_id", "approval_id",
+	"job_id", "owner_id",
 }
 
 // Seed makes a control plane large: it copies one install that was really deployed many times, in

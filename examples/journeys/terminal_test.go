@@ -217,7 +217,8 @@ func (s *terminal) paste(b block, acts ...act) []outcome {
 		s.waitFor(l.command, func() bool { return len(s.ran) > before+i })
 		done := s.since(before)[i]
 		if done.command != l.command {
-			s.t.Fatalf("pasted\n%s\nand of it %q did not run, but %q; all that ran is %+v", text.String(), l.command, done.command, s.since(before))
+			s.t.Fatalf("pasted\n%s\nand of it %q did not run, but %q; all that ran is %+v", text.String(), l.command,
+				done.command, s.since(before))
 		}
 		if !done.succeeded() {
 			s.t.Fatalf("%s: exit status %d:\n%s", l.command, done.status, done.shown)
@@ -240,7 +241,8 @@ func (s *terminal) since(before int) []outcome {
 // succeeded reports whether a command succeeded. A command that waits exits with exit.Waiting when a
 // plan needs the approval of a person.
 func (r outcome) succeeded() bool {
-	return r.status == exit.Done || r.status == exit.Waiting && strings.HasSuffix(r.shown, "waits for an approval: `nuon review` shows it\n")
+	return r.status == exit.Done || r.status == exit.Waiting &&
+		strings.HasSuffix(r.shown, "waits for an approval: `nuon review` shows it\n")
 }
 
 // act performs the acts of a user. It presses a key again until the next text appears, because a
@@ -283,7 +285,8 @@ func (s *terminal) press(keys string) {
 // start starts `nuon dev` as in the tour, but with ports and directories of the test.
 func (s *terminal) start() string {
 	ready := filepath.Join(s.dir, "ready.json")
-	s.dev = exec.CommandContext(context.WithoutCancel(s.t.Context()), filepath.Join(s.bin, "nuon"), "dev", "--data-dir", filepath.Join(s.dir, "dev"),
+	s.dev = exec.CommandContext(context.WithoutCancel(s.t.Context()), filepath.Join(s.bin, "nuon"), "dev", "--data-dir",
+		filepath.Join(s.dir, "dev"),
 		"--listen", "127.0.0.1:0", "--runner-listen", "127.0.0.1:0", "--registry-listen", "127.0.0.1:0", "--poll", "500ms", "--ready-file", ready)
 	s.dev.Dir, s.dev.Env = filepath.Join(s.dir, "hello"), s.environment()
 	var log strings.Builder

@@ -49,7 +49,8 @@ func agreed(l line) (typed string, acts []act) {
 		return "", nil
 	}
 	typed = "y"
-	if _, component, named := strings.Cut(l.command, "/"); named && strings.Contains(l.prints, "Type "+component+" to approve:") {
+	if _, component, named := strings.Cut(l.command, "/"); named &&
+		strings.Contains(l.prints, "Type "+component+" to approve:") {
 		typed = component
 	}
 	return typed, []act{{question, typed + "\n"}}

@@ -99,7 +99,8 @@ func TestStop(t *testing.T) {
 func TestStartThatFails(t *testing.T) {
 	t.Setenv(envRole, "broken")
 	_, err := Start(t.Context(), Options{Program: program(t), Dir: t.TempDir()})
-	if err == nil || !strings.Contains(err.Error(), "exit status 3") || !strings.Contains(err.Error(), "the broken one says this") {
+	if err == nil || !strings.Contains(err.Error(), "exit status 3") ||
+		!strings.Contains(err.Error(), "the broken one says this") {
 		t.Errorf("the error is %v", err)
 	}
 	t.Setenv(envRole, "deaf")

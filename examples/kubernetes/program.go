@@ -133,8 +133,8 @@ func linkerFlags() string {
 	const at = "k8s.io/component-base/version."
 	part := strings.Split(version, ".")
 	return strings.Join([]string{
-		"-s -w", "-X " + at + "gitVersion=v" + version, "-X " + at + "gitMajor=" + part[0], "-X " + at + "gitMinor=" + part[1],
-		"-X " + at + "gitTreeState=clean",
+		"-s -w", "-X " + at + "gitVersion=v" + version, "-X " + at + "gitMajor=" + part[0],
+		"-X " + at + "gitMinor=" + part[1], "-X " + at + "gitTreeState=clean",
 	}, " ")
 }
 

@@ -56,7 +56,8 @@ func TestRows(t *testing.T) {
 // TestRun runs a real command on a terminal, and checks that the picture is valid XML.
 func TestRun(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "x.svg")
-	s := settings{columns: 80, theme: "dark", out: file, prompt: "ask", exit: 3, limit: testtime.Limit, steady: "#[0-9a-f]{4}"}
+	s := settings{columns: 80, theme: "dark", out: file, prompt: "ask", exit: 3, limit: testtime.Limit,
+		steady: "#[0-9a-f]{4}"}
 	command := []string{"sh", "-c", `test -t 1 && stty size && printf '\033[32m<ok>\033[0m #a1b2 #c3d4 #a1b2\n'; exit 3`}
 	if err := run(t.Context(), s, command); err != nil {
 		t.Fatal(err)

@@ -23,8 +23,10 @@ func draw(screen [][]cell, columns int, t theme) string {
 	}
 	width, height := columns*cellWidth+2*frame, len(screen)*cellHeight+2*frame
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" width="%[1]s" height="%[2]s">`+"\n", tenths(width), tenths(height))
-	fmt.Fprintf(&b, "<style>text{font-family:ui-monospace,monospace;font-size:%spx;fill:%s}%s</style>\n", tenths(letters), t.plain, d.classes())
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" width="%[1]s" height="%[2]s">`+"\n",
+		tenths(width), tenths(height))
+	fmt.Fprintf(&b, "<style>text{font-family:ui-monospace,monospace;font-size:%spx;fill:%s}%s</style>\n",
+		tenths(letters), t.plain, d.classes())
 	fmt.Fprintf(&b, `<rect width="100%%" height="100%%" rx="8" fill="%s"/>`+"\n", t.paper)
 	b.WriteString(d.b.String())
 	b.WriteString("</svg>\n")
@@ -57,7 +59,8 @@ func (d *drawing) papers(y int, row []cell) {
 		}
 		if row[x].paper != paper {
 			fmt.Fprintf(&d.b, `<rect x="%s" y="%s" width="%s" height="%s" fill="%s"/>`+"\n",
-				tenths(frame+x*cellWidth), tenths(frame+y*cellHeight), tenths((end-x)*cellWidth), tenths(cellHeight), d.theme.color(row[x].paper))
+				tenths(frame+x*cellWidth), tenths(frame+y*cellHeight), tenths((end-x)*cellWidth), tenths(cellHeight),
+				d.theme.color(row[x].paper))
 		}
 		x = end
 	}
@@ -106,7 +109,8 @@ func (d *drawing) text(x, y int, cells []cell) {
 		}
 	}
 	fmt.Fprintf(&d.b, `<text x="%s" y="%s" textLength="%s" lengthAdjust="spacingAndGlyphs"%s>%s</text>`+"\n",
-		tenths(frame+x*cellWidth), tenths(frame+y*cellHeight+base), tenths(len(cells)*cellWidth), d.class(cells[0]), escaped.Replace(said.String()))
+		tenths(frame+x*cellWidth), tenths(frame+y*cellHeight+base), tenths(len(cells)*cellWidth), d.class(cells[0]),
+		escaped.Replace(said.String()))
 }
 
 // rule draws a vertical line without the gaps that characters leave between rows.

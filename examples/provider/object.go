@@ -55,12 +55,18 @@ func (o *object) Schema(_ context.Context, _ resource.SchemaRequest, response *r
 				Required: true, Description: "The name of its file. Another name is another object.",
 				PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplace()},
 			},
-			"value":        schema.StringAttribute{Optional: true, Computed: true, Default: stringdefault.StaticString(""), Description: "What is in its file."},
-			"deaf":         schema.BoolAttribute{Optional: true, Description: "Ignore interrupts: a step that has begun is done to its end."},
-			"slow":         schema.MapAttribute{Optional: true, ElementType: types.StringType, Description: "How long each step takes, by step, such as 30s."},
-			"fail":         schema.MapAttribute{Optional: true, ElementType: types.Int64Type, Description: "How often each step fails before it works, by step; -1 for always."},
-			"crash":        schema.MapAttribute{Optional: true, ElementType: types.Int64Type, Description: "How often the whole provider exits in the middle of each step, by step; -1 for always."},
-			"drifts_after": schema.StringAttribute{Optional: true, Description: "The object changes by itself when it is that old, such as 0s."},
+			"value": schema.StringAttribute{Optional: true, Computed: true, Default: stringdefault.StaticString(""),
+				Description: "What is in its file."},
+			"deaf": schema.BoolAttribute{Optional: true,
+				Description: "Ignore interrupts: a step that has begun is done to its end."},
+			"slow": schema.MapAttribute{Optional: true, ElementType: types.StringType,
+				Description: "How long each step takes, by step, such as 30s."},
+			"fail": schema.MapAttribute{Optional: true, ElementType: types.Int64Type,
+				Description: "How often each step fails before it works, by step; -1 for always."},
+			"crash": schema.MapAttribute{Optional: true, ElementType: types.Int64Type,
+				Description: "How often the whole provider exits in the middle of each step, by step; -1 for always."},
+			"drifts_after": schema.StringAttribute{Optional: true,
+				Description: "The object changes by itself when it is that old, such as 0s."},
 		},
 	}
 }
@@ -94,7 +100,8 @@ func read(given model, found *diag.Diagnostics) traits {
 		slow: map[string]time.Duration{}, fail: map[string]int64{}, crash: map[string]int64{}, drifts: -1,
 	}
 	if !plainName.MatchString(made.name) {
-		found.AddAttributeError(path.Root("name"), "Not a name", fmt.Sprintf("%q cannot name a file: use letters, digits, - and _.", made.name))
+		found.AddAttributeError(path.Root("name"), "Not a name",
+			fmt.Sprintf("%q cannot name a file: use letters, digits, - and _.", made.name))
 	}
 	for step, text := range given.Slow {
 		made.slow[step] = duration(text.ValueString(), path.Root("slow").AtMapKey(step), found)
@@ -108,7 +115,8 @@ func read(given model, found *diag.Diagnostics) traits {
 	for name, used := range map[string][]string{"slow": slices.Collect(maps.Keys(given.Slow)), "fail": slices.Collect(maps.Keys(given.Fail)), "crash": slices.Collect(maps.Keys(given.Crash))} {
 		for _, step := range used {
 			if !slices.Contains(steps, step) {
-				found.AddAttributeError(path.Root(name), "No such step", fmt.Sprintf("%q is none of %s.", step, strings.Join(steps, ", ")))
+				found.AddAttributeError(path.Root(name), "No such step",
+					fmt.Sprintf("%q is none of %s.", step, strings.Join(steps, ", ")))
 			}
 		}
 	}

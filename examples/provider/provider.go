@@ -27,7 +27,8 @@ func (trouble) Schema(_ context.Context, _ provider.SchemaRequest, response *pro
 	response.Schema = schema.Schema{
 		Description: "Objects that give trouble on purpose.",
 		Attributes: map[string]schema.Attribute{
-			"directory": schema.StringAttribute{Optional: true, Description: "Where the objects lie, absolute. Left out, the variable " + varDirectory + "."},
+			"directory": schema.StringAttribute{Optional: true,
+				Description: "Where the objects lie, absolute. Left out, the variable " + varDirectory + "."},
 		},
 	}
 }
@@ -43,7 +44,8 @@ func (trouble) Configure(ctx context.Context, request provider.ConfigureRequest,
 		named = os.Getenv(varDirectory)
 	}
 	if !filepath.IsAbs(named) {
-		response.Diagnostics.AddAttributeError(path.Root("directory"), "No directory", "Set directory, or the variable "+varDirectory+", to an absolute path.")
+		response.Diagnostics.AddAttributeError(path.Root("directory"), "No directory",
+			"Set directory, or the variable "+varDirectory+", to an absolute path.")
 		return
 	}
 	response.ResourceData = &service{directory: named}

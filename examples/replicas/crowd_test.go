@@ -38,7 +38,8 @@ const members = 4
 func newCrowd(t *testing.T, w *world) *crowd {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	c := &crowd{token: w.fleet.Token, ready: map[string]bool{}, counts: map[string]int{}, stop: stop, client: http.Client{Timeout: testtime.Limit}}
+	c := &crowd{token: w.fleet.Token, ready: map[string]bool{}, counts: map[string]int{}, stop: stop,
+		client: http.Client{Timeout: testtime.Limit}}
 	for n := range w.fleet.Replicas {
 		c.replicas = append(c.replicas, w.fleet.Ready(n).ControlURL)
 	}

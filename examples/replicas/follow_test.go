@@ -38,7 +38,8 @@ func followed(t *testing.T, w *world, _ *crowd) {
 	})
 
 	follow := exec.CommandContext(t.Context(), filepath.Join(w.fleet.Bin, "nuon"), "logs", "-f", job)
-	follow.Env = append(os.Environ(), "NUON_URL="+w.fleet.Control.URL(), "NUON_TOKEN="+w.fleet.Token, "NUON_CONFIG="+filepath.Join(t.TempDir(), "nuon.toml"))
+	follow.Env = append(os.Environ(), "NUON_URL="+w.fleet.Control.URL(), "NUON_TOKEN="+w.fleet.Token,
+		"NUON_CONFIG="+filepath.Join(t.TempDir(), "nuon.toml"))
 	var errs strings.Builder
 	follow.Stderr = &errs
 	out, err := follow.StdoutPipe()

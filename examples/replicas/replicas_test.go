@@ -90,7 +90,8 @@ func withoutRegistry(t *testing.T, w *world, _ *crowd) {
 	w.push()
 	w.until("the status says that the registry is away and that work is tried again", func() (bool, error) {
 		out, err := w.fleet.Nuon(t.Context(), "status", "--system")
-		return err != nil && strings.Contains(string(out), "registry\taway") && strings.Contains(string(out), "work\tfailing"), nil
+		return err != nil && strings.Contains(string(out), "registry\taway") &&
+			strings.Contains(string(out), "work\tfailing"), nil
 	})
 	must(t, w.fleet.Registry.Up())
 	w.arrived()

@@ -104,7 +104,8 @@ func TestOneTraceFromPushToApply(t *testing.T) {
 	}
 	got.mu.Lock()
 	defer got.mu.Unlock()
-	if text := got.raw.String(); strings.Contains(text, secret) || strings.Contains(text, w.fleet.Token) || !strings.Contains(text, "nuon.install") {
+	if text := got.raw.String(); strings.Contains(text, secret) || strings.Contains(text, w.fleet.Token) ||
+		!strings.Contains(text, "nuon.install") {
 		t.Error("what was exported has a secret, or no ids")
 	}
 }

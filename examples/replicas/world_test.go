@@ -117,7 +117,8 @@ func (w *world) git(args ...string) {
 	must(w, os.MkdirAll(w.tree, 0o755))
 	cmd := exec.CommandContext(w.Context(), "git", args...)
 	cmd.Dir = w.tree
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=Vera", "GIT_AUTHOR_EMAIL=vera@vendor.example",
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=Vera",
+		"GIT_AUTHOR_EMAIL=vera@vendor.example",
 		"GIT_COMMITTER_NAME=Vera", "GIT_COMMITTER_EMAIL=vera@vendor.example")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		w.Fatalf("git %v: %v: %s", args, err, out)

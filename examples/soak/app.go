@@ -36,7 +36,8 @@ func (s *soak) install(ctx context.Context) (err error) {
 	}
 	for number := range s.Installs {
 		// Half of them require an approval for everything.
-		args := []string{"installs", "create", installName(number), "--app", "soak", "--runner", customers[number%len(customers)]}
+		args := []string{"installs", "create", installName(number), "--app", "soak", "--runner",
+			customers[number%len(customers)]}
 		if number/len(customers)%2 == 1 {
 			args = append(args, "--approval", "approve-all", "--allow-destroy")
 		}

@@ -282,9 +282,11 @@ func gapsInLogs(all []deed, ended map[string]string, seen map[string][]int) []st
 		}
 		switch {
 		case at < len(got):
-			lost = append(lost, fmt.Sprintf("log of %s: line %d of witness %s is where line %d should be", attempt, got[at], d.Tag, at+1))
+			lost = append(lost, fmt.Sprintf("log of %s: line %d of witness %s is where line %d should be", attempt, got[at],
+				d.Tag, at+1))
 		case ended[attempt] == "succeeded" && at != d.Lines:
-			lost = append(lost, fmt.Sprintf("log of %s, which succeeded: %d of the %d lines of witness %s", attempt, at, d.Lines, d.Tag))
+			lost = append(lost, fmt.Sprintf("log of %s, which succeeded: %d of the %d lines of witness %s", attempt, at,
+				d.Lines, d.Tag))
 		}
 	}
 	return lost

@@ -73,7 +73,8 @@ func readDeeds(log string) ([]deed, error) {
 		w := strings.Fields(lines.Text())
 		switch {
 		case len(w) == 11 && w[0] == "begin":
-			d := deed{Tag: w[1], Action: w[2], Install: w[3], Component: w[4], Step: w[5], Resource: w[6], Planned: w[7], Terraform: w[8]}
+			d := deed{Tag: w[1], Action: w[2], Install: w[3], Component: w[4], Step: w[5], Resource: w[6], Planned: w[7],
+				Terraform: w[8]}
 			if job, attempt, ok := strings.Cut(w[9], "/"); ok {
 				if d.Attempt, err = strconv.Atoi(attempt); err != nil {
 					return nil, fmt.Errorf("%s: whose deed is this: %s", log, lines.Text())

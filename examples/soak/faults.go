@@ -28,7 +28,8 @@ var faults = map[string]func(*soak, context.Context, *rand.Rand) (string, error)
 	"registry":   (*soak).stopRegistry,
 	"hole":       (*soak).blackHole,
 	"replace":    (*soak).replaceMachine,
-	"reset":      weather("reset", func(r *rand.Rand) fault.Weather { return fault.Weather{Reset: 0.1 + 0.4*r.Float64(), Cut: 0.1} }),
+	"reset": weather("reset",
+		func(r *rand.Rand) fault.Weather { return fault.Weather{Reset: 0.1 + 0.4*r.Float64(), Cut: 0.1} }),
 	"slow": weather("slow", func(r *rand.Rand) fault.Weather {
 		return fault.Weather{Slow: 100*time.Millisecond + upTo(r, 2*time.Second)}
 	}),
@@ -152,7 +153,8 @@ func (s *soak) killJob(ctx context.Context, r *rand.Rand) (string, error) {
 }
 
 func (s *soak) killTerraform(ctx context.Context, r *rand.Rand) (string, error) {
-	return s.killOne(ctx, r, func(p fault.Process) bool { return len(p.Args) > 0 && filepath.Base(p.Args[0]) == "terraform" })
+	return s.killOne(ctx, r,
+		func(p fault.Process) bool { return len(p.Args) > 0 && filepath.Base(p.Args[0]) == "terraform" })
 }
 
 // killOne waits up to five seconds for a matching process, lets it work for a moment, and kills it.

@@ -29,8 +29,10 @@ func run(ctx context.Context, args []string) (ok bool, err error) {
 	flags := flag.NewFlagSet("soak", flag.ContinueOnError)
 	flags.StringVar(&o.Bin, "bin", "bin", "directory of nuon, reconciler and runnerd")
 	flags.Uint64Var(&o.Seed, "seed", 0, "decides what breaks when; 0 takes one from the clock")
-	flags.DurationVar(&o.For, "for", 5*time.Minute, "how long things break; coming to rest takes some minutes more at most")
-	flags.IntVar(&o.Deploys, "deploys", 0, "stop breaking things after so many deploys, should they be done before; 0 for no such end")
+	flags.DurationVar(&o.For, "for", 5*time.Minute,
+		"how long things break; coming to rest takes some minutes more at most")
+	flags.IntVar(&o.Deploys, "deploys", 0,
+		"stop breaking things after so many deploys, should they be done before; 0 for no such end")
 	flags.IntVar(&o.Installs, "installs", 4, "how many installs there are")
 	flags.DurationVar(&o.Pause, "pause", 3*time.Second, "the most that lies between two faults")
 	faults := flags.String("faults", "all", "what may break: all, or some of "+strings.Join(kinds(), ","))

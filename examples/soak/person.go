@@ -73,7 +73,8 @@ func (s *soak) settle(ctx context.Context, r *rand.Rand, install string) {
 				verb = "restore"
 			}
 			decided = true
-			s.do(ctx, verb, "state", verb, install, state.Component, fmt.Sprint(version.Version), "--reason", "the soak has looked at it")
+			s.do(ctx, verb, "state", verb, install, state.Component, fmt.Sprint(version.Version), "--reason",
+				"the soak has looked at it")
 		}
 	}
 	if !decided {
@@ -97,7 +98,8 @@ func (s *soak) cancel(ctx context.Context, i api.Install) {
 
 // update sets new values on an install, so that it is behind.
 func (s *soak) update(ctx context.Context, r *rand.Rand, i api.Install, step int) {
-	s.do(ctx, "update", "installs", "update", i.Name, "--input", fmt.Sprintf("step=s%d", step), "--input", fmt.Sprintf("lines=%d", 1+r.IntN(15)))
+	s.do(ctx, "update", "installs", "update", i.Name, "--input", fmt.Sprintf("step=s%d", step), "--input",
+		fmt.Sprintf("lines=%d", 1+r.IntN(15)))
 }
 
 // approve answers pending approvals, mostly with yes.

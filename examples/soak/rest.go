@@ -99,7 +99,8 @@ func (s *soak) undelivered() ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		replaced := slices.ContainsFunc(s.returned, func(m *fleet.Runner) bool { return strings.HasPrefix(attempt, m.Dir+"/") })
+		replaced := slices.ContainsFunc(s.returned,
+			func(m *fleet.Runner) bool { return strings.HasPrefix(attempt, m.Dir+"/") })
 		if len(began) > 0 || !replaced {
 			left = append(left, "not delivered: "+attempt)
 		}

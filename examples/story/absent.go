@@ -129,7 +129,8 @@ func (s *teller) look(ts *testscript.TestScript, secrets []secret) []string {
 	ts.Check(err)
 	rows, err := look.rows(filepath.Join(ts.Getenv("WORK"), "dev"))
 	ts.Check(err)
-	fmt.Fprintf(s.loud, "  looked for %d secrets in %d files, %d rows, the log and the screens\n", len(secrets), files, rows)
+	fmt.Fprintf(s.loud, "  looked for %d secrets in %d files, %d rows, the log and the screens\n", len(secrets),
+		files, rows)
 	if rows == 0 || files == 0 {
 		ts.Fatalf("nothing was searched: %d files, %d rows", files, rows)
 	}

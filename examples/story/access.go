@@ -19,7 +19,8 @@ func (s *teller) access(ts *testscript.TestScript, _ bool, args []string) {
 	space := ts.Getenv("NAMESPACE") + "-runner"
 	fmt.Fprintf(s.loud, "\n\033[2mThe runner gets a user of its own, which may do what docs/kubernetes.md says.\033[0m\n")
 	ts.Defer(func() {
-		_ = s.runKubectl(ts, []string{"delete", "namespace/" + space, "clusterrolebinding/" + space, "--wait=false", "--ignore-not-found"})
+		_ = s.runKubectl(ts, []string{"delete", "namespace/" + space, "clusterrolebinding/" + space, "--wait=false",
+			"--ignore-not-found"})
 	})
 	for _, command := range [][]string{
 		{"apply", "--filename", role},
@@ -36,7 +37,8 @@ func (s *teller) access(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Check(err)
 	}
 	token := strings.TrimSpace(ts.ReadFile("stdout"))
-	s.planted = append(s.planted, newSecret("the runner's token", token, []*regexp.Regexp{regexp.MustCompile("^" + regexp.QuoteMeta(args[0]) + "$")}))
+	s.planted = append(s.planted, newSecret("the runner's token", token,
+		[]*regexp.Regexp{regexp.MustCompile("^" + regexp.QuoteMeta(args[0]) + "$")}))
 	ts.Check(s.runKubectl(ts, []string{"config", "view", "--minify", "--flatten", "--output", "json"}))
 	made, err := asUser(ts.ReadFile("stdout"), token)
 	ts.Check(err)

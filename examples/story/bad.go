@@ -96,7 +96,8 @@ func (s *teller) org(ts *testscript.TestScript, _ bool, args []string) {
 	data := filepath.Join(ts.Getenv("WORK"), "dev")
 	dsn, err := database(data)
 	ts.Check(err)
-	ts.Check(ts.Exec("reconciler", "bootstrap", "--database-url", dsn, "--key-file", filepath.Join(data, "server.key"), "--org", args[0]))
+	ts.Check(ts.Exec("reconciler", "bootstrap", "--database-url", dsn, "--key-file", filepath.Join(data, "server.key"),
+		"--org", args[0]))
 	ts.Setenv(args[1], strings.TrimSpace(ts.ReadFile("stdout")))
 }
 
@@ -220,7 +221,8 @@ func (s *teller) terminal(ts *testscript.TestScript, _ bool, args []string) {
 	switch got := command.ProcessState.ExitCode(); {
 	case got != want:
 		ts.Fatalf("%s: exit code %d, want %d; it showed %q", shellWords(args[2:]), got, want, shown)
-	case want == 130 && (slices.Contains(args, "--wait") || slices.Contains(args, "watch")) && !bytes.Contains(shown, []byte("stopped waiting: ")):
+	case want == 130 && (slices.Contains(args, "--wait") || slices.Contains(args, "watch")) &&
+		!bytes.Contains(shown, []byte("stopped waiting: ")):
 		ts.Fatalf("%s prints nothing about what continues after Ctrl-C: %q", shellWords(args[2:]), shown)
 	case bytes.Contains(shown, []byte("\x1b]11;?")) || bytes.Contains(shown, []byte("\x1b[6n")):
 		ts.Fatalf("%s asks the terminal questions: %q", shellWords(args[2:]), shown)

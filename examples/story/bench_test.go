@@ -123,7 +123,8 @@ func crowded(b *testing.B) string {
 	b.Helper()
 	var page api.InstallList
 	for i := range 500 {
-		page.Items = append(page.Items, api.InstallSummary{Name: fmt.Sprintf("customer-%03d", i), App: "hello", Status: api.InstallSummaryStatusCurrent, Reason: "everything is as it is wanted"})
+		page.Items = append(page.Items, api.InstallSummary{Name: fmt.Sprintf("customer-%03d", i), App: "hello",
+			Status: api.InstallSummaryStatusCurrent, Reason: "everything is as it is wanted"})
 	}
 	answer, err := json.Marshal(page)
 	if err != nil {
@@ -490,7 +491,8 @@ func (s *system) peer() (*peer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w; install Terraform 1.11.4 or name it in NUON_TERRAFORM", err)
 	}
-	p := &peer{dir: filepath.Join(s.ts.Getenv("WORK"), "bare"), origin: "file://" + s.ts.Getenv("ORIGIN"), tool: tool, state: state, vars: vars}
+	p := &peer{dir: filepath.Join(s.ts.Getenv("WORK"), "bare"), origin: "file://" + s.ts.Getenv("ORIGIN"), tool: tool,
+		state: state, vars: vars}
 	// As clean as the environment of jobs: no checkpoint call, no configuration of the user.
 	p.environ = []string{"CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1", "GIT_CONFIG_GLOBAL=/dev/null"}
 	for _, name := range []string{"PATH", "HOME", "TZ"} {

@@ -42,7 +42,8 @@ func (s *teller) publish(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	name, err := s.charts.add(os.DirFS(ts.MkAbs(args[0])))
 	ts.Check(err)
-	fmt.Fprintf(s.loud, "\n\033[36m$ helm package %s\033[0m   \033[2m(and into the chart repository: %s)\033[0m\n", args[0], name)
+	fmt.Fprintf(s.loud, "\n\033[36m$ helm package %s\033[0m   \033[2m(and into the chart repository: %s)\033[0m\n",
+		args[0], name)
 }
 
 // chartField matches name and version in a Chart.yaml.
@@ -69,7 +70,8 @@ func (c *chartRepository) add(chart fs.FS) (string, error) {
 	if entry := "  " + fields["name"] + ":\n"; !strings.Contains(c.index, entry) {
 		c.index += entry
 	}
-	c.index += fmt.Sprintf("  - {apiVersion: v2, name: %s, version: %s, digest: %x, urls: [%s]}\n", fields["name"], fields["version"], sha256.Sum256(packed), name)
+	c.index += fmt.Sprintf("  - {apiVersion: v2, name: %s, version: %s, digest: %x, urls: [%s]}\n", fields["name"],
+		fields["version"], sha256.Sum256(packed), name)
 	c.files["/"+name], c.files["/index.yaml"] = packed, []byte(c.index)
 	return name, nil
 }

@@ -49,7 +49,8 @@ func (s *teller) clusterCmd(ts *testscript.TestScript, _ bool, args []string) {
 	tools := filepath.Join(ts.Getenv("WORK"), "tools")
 	ts.Check(s.tools(program, tools))
 	for k, v := range map[string]string{
-		"CLUSTER": s.kubeconfig, "INSTALL": name, "NAMESPACE": "shop-" + name, "PATH": tools + string(os.PathListSeparator) + ts.Getenv("PATH"),
+		"CLUSTER": s.kubeconfig, "INSTALL": name, "NAMESPACE": "shop-" + name,
+		"PATH": tools + string(os.PathListSeparator) + ts.Getenv("PATH"),
 	} {
 		ts.Setenv(k, v)
 	}
@@ -112,7 +113,8 @@ func (s *teller) kubectl(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func (s *teller) runKubectl(ts *testscript.TestScript, args []string) error {
-	return ts.Exec("kubectl", append([]string{"--kubeconfig", s.kubeconfig, "--namespace", ts.Getenv("NAMESPACE")}, args...)...)
+	return ts.Exec("kubectl", append(
+		[]string{"--kubeconfig", s.kubeconfig, "--namespace", ts.Getenv("NAMESPACE")}, args...)...)
 }
 
 // grasp sets a variable to the output of kubectl without showing it: grasp KEY get secret ….
@@ -124,7 +126,8 @@ func (s *teller) grasp(ts *testscript.TestScript, _ bool, args []string) {
 // drop removes the document of a kind from a file of manifests: drop FILE KIND.
 func dropCmd(ts *testscript.TestScript, _ bool, args []string) {
 	documents := strings.Split(ts.ReadFile(args[0]), "\n---\n")
-	left := slices.DeleteFunc(slices.Clone(documents), func(d string) bool { return strings.Contains("\n"+d, "\nkind: "+args[1]+"\n") })
+	left := slices.DeleteFunc(slices.Clone(documents),
+		func(d string) bool { return strings.Contains("\n"+d, "\nkind: "+args[1]+"\n") })
 	if len(left) != len(documents)-1 {
 		ts.Fatalf("%s has %d documents of kind %s", args[0], len(documents)-len(left), args[1])
 	}

@@ -61,8 +61,10 @@ func (s *teller) params(files []string, root string) testscript.Params {
 			"step": s.step, "nuon": s.nuon, "until": s.until, "dev": s.devCmd, "origin": s.origin, "commit": s.commit,
 			"append": appendCmd, "replace": replaceCmd, "settle": s.settle, "kill-runner": s.killRunner,
 			"absent": s.absent, "found": s.found, "plant": s.plant, "planted": s.plantedCmd, "reversed": reversed,
-			"approve": s.approve, "code": s.code, "count": s.count, "keep": s.keep, "org": s.org, "webhook": s.webhook, "upload": s.upload, "page": s.page, "terminal": s.terminal, "screen": s.screen,
-			"cluster": s.clusterCmd, "access": s.access, "publish": s.publish, "render": renderCmd, "kubectl": s.kubectl, "grasp": s.grasp, "drop": dropCmd,
+			"approve": s.approve, "code": s.code, "count": s.count, "keep": s.keep, "org": s.org, "webhook": s.webhook,
+			"upload": s.upload, "page": s.page, "terminal": s.terminal, "screen": s.screen, "cluster": s.clusterCmd,
+			"access": s.access, "publish": s.publish, "render": renderCmd, "kubectl": s.kubectl, "grasp": s.grasp,
+			"drop": dropCmd,
 		},
 	}
 }
@@ -90,11 +92,12 @@ func (s *teller) setup(e *testscript.Env) error {
 		return err
 	}
 	for k, v := range map[string]string{
-		"HOME": home, "NUON_CONFIG": filepath.Join(home, "nuon.toml"), "PATH": s.bin + string(os.PathListSeparator) + os.Getenv("PATH"),
-		"REPO": filepath.Join(e.WorkDir, "repo"), "ORIGIN": filepath.Join(e.WorkDir, "origin.git"), "NO_COLOR": "1",
-		"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_AUTHOR_NAME": "Vera Vendor", "GIT_AUTHOR_EMAIL": "vera@vendor.example",
-		"GIT_COMMITTER_NAME": "Vera Vendor", "GIT_COMMITTER_EMAIL": "vera@vendor.example",
-		"NUON_TERRAFORM": os.Getenv("NUON_TERRAFORM"), "TZ": "UTC", "USER": "vera",
+		"HOME": home, "NUON_CONFIG": filepath.Join(home, "nuon.toml"),
+		"PATH": s.bin + string(os.PathListSeparator) + os.Getenv("PATH"), "REPO": filepath.Join(e.WorkDir, "repo"),
+		"ORIGIN": filepath.Join(e.WorkDir, "origin.git"), "NO_COLOR": "1", "GIT_CONFIG_GLOBAL": "/dev/null",
+		"GIT_AUTHOR_NAME": "Vera Vendor", "GIT_AUTHOR_EMAIL": "vera@vendor.example", "GIT_COMMITTER_NAME": "Vera Vendor",
+		"GIT_COMMITTER_EMAIL": "vera@vendor.example", "NUON_TERRAFORM": os.Getenv("NUON_TERRAFORM"), "TZ": "UTC",
+		"USER": "vera",
 	} {
 		e.Setenv(k, v)
 	}
@@ -166,7 +169,8 @@ func (s *teller) until(ts *testscript.TestScript, _ bool, args []string) {
 			break
 		}
 		if time.Now().After(deadline) {
-			ts.Fatalf("after %s, %q is still not in the output of %s:\n%s\n%s", limit, args[1], shellWords(args[2:]), out, s.tail())
+			ts.Fatalf("after %s, %q is still not in the output of %s:\n%s\n%s", limit, args[1], shellWords(args[2:]),
+				out, s.tail())
 		}
 		s.pause(ts, began)
 	}
@@ -233,9 +237,10 @@ func (s *teller) devCmd(ts *testscript.TestScript, _ bool, args []string) {
 	if i := slices.Index(names, "--"); i >= 0 {
 		names, flags = names[:i], names[i+1:]
 	}
-	s.dev = exec.CommandContext(context.Background(), filepath.Join(s.bin, "nuon"), append([]string{"dev", "--data-dir", filepath.Join(work, "dev"),
-		"--listen", "127.0.0.1:0", "--runner-listen", "127.0.0.1:0", "--registry-listen", "127.0.0.1:0",
-		"--allow-file-remotes", work, "--poll", "500ms", "--ready-file", ready}, flags...)...)
+	s.dev = exec.CommandContext(context.Background(), filepath.Join(s.bin, "nuon"),
+		append([]string{"dev", "--data-dir", filepath.Join(work, "dev"), "--listen", "127.0.0.1:0", "--runner-listen",
+			"127.0.0.1:0", "--registry-listen", "127.0.0.1:0",
+			"--allow-file-remotes", work, "--poll", "500ms", "--ready-file", ready}, flags...)...)
 	s.dev.Dir, s.dev.Stdout, s.dev.Stderr = work, s, s
 	s.dev.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	for _, name := range []string{"HOME", "NUON_CONFIG", "PATH", "NUON_TERRAFORM", "TZ", "NO_COLOR", "USER"} {
@@ -383,7 +388,8 @@ func (s *teller) settle(ts *testscript.TestScript, _ bool, args []string) {
 func (s *teller) killRunner(ts *testscript.TestScript, _ bool, args []string) {
 	all := processes()
 	for pid, line := range all {
-		if !strings.Contains(line, "runnerd run") || !strings.Contains(line, ts.Getenv("WORK")) || !strings.Contains(line, "--name "+args[0]) {
+		if !strings.Contains(line, "runnerd run") || !strings.Contains(line, ts.Getenv("WORK")) ||
+			!strings.Contains(line, "--name "+args[0]) {
 			continue
 		}
 		s.kill(ts, pid, args[0]+" runner")

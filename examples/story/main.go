@@ -79,7 +79,8 @@ func demo(bin, repo, name string, keep bool) error {
 	if t.failed {
 		return errors.New("the story broke off")
 	}
-	fmt.Printf("\n\033[1mThe story of %s is told in %s; nothing is left behind.\033[0m\n", name, time.Since(began).Round(time.Second))
+	fmt.Printf("\n\033[1mThe story of %s is told in %s; nothing is left behind.\033[0m\n", name,
+		time.Since(began).Round(time.Second))
 	return nil
 }
 

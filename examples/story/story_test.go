@@ -68,7 +68,8 @@ func programs(t testing.TB, repo string) string {
 	}
 	bin := t.TempDir()
 	for name, dir := range map[string]string{"nuon": "./cli", "reconciler": "./reconciler", "runnerd": "./runnerd"} {
-		cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", filepath.Join(bin, name), dir)
+		cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o",
+			filepath.Join(bin, name), dir)
 		cmd.Dir, cmd.Env = repo, append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("build %s: %v\n%s", name, err, out)

@@ -28,7 +28,8 @@ import (
 // checked where it is shared. The same holds for the programs in examples, which are not part of
 // the product, and run it as processes that the race detector cannot observe.
 func split(patterns []string, all bool) (raced, others []string, err error) {
-	cmd := exec.Command("go", append([]string{"list", "-json=Dir,ImportPath,Module,GoFiles,TestGoFiles,XTestGoFiles"}, patterns...)...)
+	cmd := exec.Command("go", append([]string{"list", "-json=Dir,ImportPath,Module,GoFiles,TestGoFiles,XTestGoFiles"},
+		patterns...)...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
@@ -95,7 +96,8 @@ func concurrency(dir string, files []string) (use, error) {
 				if from != nil && from.Name == "sync" {
 					found.shares = found.shares || !strings.HasPrefix(n.Sel.Name, "Once")
 				}
-				found.starts = found.starts || slices.Contains([]string{"Go", "Parallel", "Serve", "ServeTLS", "ListenAndServe"}, n.Sel.Name)
+				found.starts = found.starts || slices.Contains([]string{"Go", "Parallel", "Serve", "ServeTLS", "ListenAndServe"},
+					n.Sel.Name)
 			}
 			return true
 		})

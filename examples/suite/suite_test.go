@@ -49,7 +49,8 @@ func TestReport(t *testing.T) {
 	if list != want {
 		t.Errorf("the list is\n%s\nwant\n%s", list, want)
 	}
-	if _, slow, found := strings.Cut(body, "\nThe slowest packages and tests, in seconds:\n"); !found || strings.Count(slow, "\n") != 3 {
+	if _, slow, found := strings.Cut(body, "\nThe slowest packages and tests, in seconds:\n"); !found ||
+		strings.Count(slow, "\n") != 3 {
 		t.Errorf("it lists as the slowest three:\n%s", slow)
 	}
 	for _, closing := range []string{`(?m)^ok  \texample.test/made/good\t`, `(?m)^FAIL\texample.test/made/bad\t`, `(?m)^FAIL\texample.test/made/dies\t`,

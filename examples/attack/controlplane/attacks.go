@@ -107,7 +107,8 @@ func (m *Machine) judge(before map[string]bool, result *api.JobResult) error {
 
 func spellings(secret string) map[string]string {
 	return map[string]string{
-		"text": secret, "base64": base64.StdEncoding.EncodeToString([]byte(secret)), "hex": hex.EncodeToString([]byte(secret)),
+		"text": secret, "base64": base64.StdEncoding.EncodeToString([]byte(secret)),
+		"hex": hex.EncodeToString([]byte(secret)),
 	}
 }
 
@@ -161,11 +162,13 @@ func (m *Machine) give(ctx context.Context, r *rand.Rand, deploy api.DeploySpec)
 	switch r.IntN(3) {
 	case 0:
 		job.Spec = m.spec(r, api.JobSpecKindHealth)
-		job.Spec.Health = api.HealthSpec{Install: deploy.Install, InstallID: deploy.InstallID, Parts: []api.HealthPart{{Deploy: deploy}}}
+		job.Spec.Health = api.HealthSpec{Install: deploy.Install, InstallID: deploy.InstallID,
+			Parts: []api.HealthPart{{Deploy: deploy}}}
 		job.OfferedComponent = ""
 	case 1:
 		job.Spec = m.spec(r, api.JobSpecKindPlan)
-		job.Spec.Plan = api.PlanSpec{Deploy: deploy, DesiredDigest: artifact.Digest([]byte("desired")), Destroy: r.IntN(2) == 0}
+		job.Spec.Plan = api.PlanSpec{Deploy: deploy, DesiredDigest: artifact.Digest([]byte("desired")),
+			Destroy: r.IntN(2) == 0}
 	default:
 		job.Spec = m.spec(r, api.JobSpecKindApply)
 		job.Spec.Apply = api.ApplySpec{Deploy: deploy, Plan: "pln_1", Bundle: deploy.Artifact, Destroy: r.IntN(2) == 0}
@@ -177,7 +180,8 @@ func (m *Machine) plugin(ctx context.Context, r *rand.Rand) (*api.JobResult, err
 	command := m.touch()
 	return m.give(ctx, r, m.deploy(r, map[string]any{
 		"endpoint": "https://" + m.Foreign,
-		"exec":     map[string]any{"command": command[0], "args": command[1:], "api_version": "client.authentication.k8s.io/v1"},
+		"exec": map[string]any{"command": command[0], "args": command[1:],
+			"api_version": "client.authentication.k8s.io/v1"},
 	}))
 }
 
@@ -188,7 +192,8 @@ func (m *Machine) stolen(path ...string) (api.SealedValue, error) {
 }
 
 func (m *Machine) token(ctx context.Context, r *rand.Rand) (*api.JobResult, error) {
-	places := [][]string{{"sandbox", "outputs", "cluster", "token"}, {"inputs", "inputs", "password"}, {"components", "db", "outputs", "token"}}
+	places := [][]string{{"sandbox", "outputs", "cluster", "token"}, {"inputs", "inputs", "password"},
+		{"components", "db", "outputs", "token"}}
 	path := places[r.IntN(len(places))]
 	stolen, err := m.stolen(path...)
 	if err != nil {
@@ -197,14 +202,16 @@ func (m *Machine) token(ctx context.Context, r *rand.Rand) (*api.JobResult, erro
 	deploy := m.deploy(r, map[string]any{"endpoint": "https://" + m.Foreign, "certificate_authority_data": ""}, stolen)
 	if path[0] == "inputs" { // at its proper path, with a cluster that refers to it
 		deploy.Cluster.Path = []string{"inputs", "inputs"}
-		deploy.Values.Plain = json.RawMessage(fmt.Sprintf(`{"inputs":{"inputs":{"endpoint":"https://%s","token":"x"}}}`, m.Foreign))
+		deploy.Values.Plain = json.RawMessage(fmt.Sprintf(`{"inputs":{"inputs":{"endpoint":"https://%s","token":"x"}}}`,
+			m.Foreign))
 	}
 	return m.give(ctx, r, deploy)
 }
 
 func (m *Machine) lookalike(ctx context.Context, r *rand.Rand) (*api.JobResult, error) {
 	hosts := []string{
-		"https://" + m.Foreign, "https://0123.gr7.us-east-1.eks.amazonaws.com.evil", "https://x.eu-west-1.eks.amazonaws.com.co:443",
+		"https://" + m.Foreign, "https://0123.gr7.us-east-1.eks.amazonaws.com.evil",
+		"https://x.eu-west-1.eks.amazonaws.com.co:443",
 		"https://evil.gke.goog.attacker.test", "https://a.hcp.westeurope.azmk8s.io.attacker.test",
 	}
 	cluster := map[string]any{"endpoint": hosts[r.IntN(len(hosts))], "name": "prod"}
@@ -220,7 +227,8 @@ func (m *Machine) kubeconfig(ctx context.Context, r *rand.Rand) (*api.JobResult,
 	users := []string{
 		fmt.Sprintf(`{exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/sh, args: [-c, "touch %s"], interactiveMode: Never}}`, m.Canary),
 		fmt.Sprintf(`{tokenFile: %q}`, filepath.Join(m.dir, "install.key")),
-		fmt.Sprintf(`{client-certificate: %q, client-key: %q}`, filepath.Join(m.dir, "install.key"), filepath.Join(m.dir, "runner.json")),
+		fmt.Sprintf(`{client-certificate: %q, client-key: %q}`, filepath.Join(m.dir, "install.key"),
+			filepath.Join(m.dir, "runner.json")),
 		`{token: x}`,
 	}
 	clusters := []string{
@@ -230,7 +238,8 @@ func (m *Machine) kubeconfig(ctx context.Context, r *rand.Rand) (*api.JobResult,
 		fmt.Sprintf(`{server: "https://%s", certificate-authority: %q}`, m.Foreign, filepath.Join(m.dir, "install.key")),
 	}
 	text := fmt.Sprintf("apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n"+
-		"clusters: [{name: c, cluster: %s}]\nusers: [{name: u, user: %s}]\n", clusters[r.IntN(len(clusters))], users[r.IntN(len(users))])
+		"clusters: [{name: c, cluster: %s}]\nusers: [{name: u, user: %s}]\n", clusters[r.IntN(len(clusters))],
+		users[r.IntN(len(users))])
 	if r.IntN(2) == 0 {
 		text = base64.StdEncoding.EncodeToString([]byte(text))
 	}
@@ -238,7 +247,8 @@ func (m *Machine) kubeconfig(ctx context.Context, r *rand.Rand) (*api.JobResult,
 }
 
 func (m *Machine) misplaced(ctx context.Context, r *rand.Rand) (*api.JobResult, error) {
-	places := [][]string{{"endpoint"}, {"host"}, {"certificate_authority_data"}, {"kubeconfig"}, {"exec", "command"}, {"exec", "args"}, {"name"}}
+	places := [][]string{{"endpoint"}, {"host"}, {"certificate_authority_data"}, {"kubeconfig"}, {"exec", "command"},
+		{"exec", "args"}, {"name"}}
 	stolen, err := m.stolen(append([]string{"sandbox", "outputs", "cluster"}, places[r.IntN(len(places))]...)...)
 	if err != nil {
 		return nil, err
@@ -274,7 +284,8 @@ func (m *Machine) disguised(ctx context.Context, r *rand.Rand) (*api.JobResult, 
 
 // out lists names that lead out of a directory.
 var out = []string{
-	"../../../escaped", "..", ".", "/tmp/../escaped", "a/../../../../escaped", "x\x00y", strings.Repeat("x", 4000), "", "-rf", "a\nb", ".ssh/../..",
+	"../../../escaped", "..", ".", "/tmp/../escaped", "a/../../../../escaped", "x\x00y", strings.Repeat("x", 4000), "",
+	"-rf", "a\nb", ".ssh/../..",
 }
 
 func (m *Machine) paths(ctx context.Context, r *rand.Rand) (*api.JobResult, error) {
@@ -333,7 +344,8 @@ func (m *Machine) mutated(ctx context.Context, r *rand.Rand) (*api.JobResult, er
 	if err != nil {
 		return nil, err
 	}
-	deploy := m.deploy(r, map[string]any{"endpoint": "https://" + m.Foreign, "token": "{{ .nuon.inputs.inputs.password }}"}, stolen)
+	deploy := m.deploy(r, map[string]any{"endpoint": "https://" + m.Foreign,
+		"token": "{{ .nuon.inputs.inputs.password }}"}, stolen)
 	encoded, err := json.Marshal(deploy)
 	if err != nil {
 		return nil, err
@@ -372,7 +384,8 @@ func (m *Machine) mutate(r *rand.Rand, value any) any {
 		}
 	case string:
 		evil := append([]string{
-			"/bin/sh -c 'touch " + m.Canary + "'", "{{ .nuon.inputs.inputs.password }}", "https://" + m.Foreign, "{{ range 1000000000 }}x{{ end }}",
+			"/bin/sh -c 'touch " + m.Canary + "'", "{{ .nuon.inputs.inputs.password }}", "https://" + m.Foreign,
+			"{{ range 1000000000 }}x{{ end }}",
 		}, out...)
 		return evil[r.IntN(len(evil))]
 	}

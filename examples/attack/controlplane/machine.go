@@ -76,7 +76,8 @@ func (b *lockedBuffer) String() string {
 // NewMachine starts a plane, a registry and the runnerd of bin, below dir, and waits until the
 // runner has registered. The caller must call Close on the result, also after an error.
 func NewMachine(ctx context.Context, bin, dir, runnerFile string) (*Machine, error) {
-	m := &Machine{dir: filepath.Join(dir, "runner"), Canary: filepath.Join(dir, "canary"), Reached: &atomic.Int64{}, ended: make(chan struct{})}
+	m := &Machine{dir: filepath.Join(dir, "runner"), Canary: filepath.Join(dir, "canary"), Reached: &atomic.Int64{},
+		ended: make(chan struct{})}
 	for _, step := range []func() error{
 		func() error { return os.MkdirAll(m.dir, 0o700) },
 		func() error { return os.WriteFile(filepath.Join(dir, "runner.toml"), []byte(runnerFile), 0o600) },
@@ -171,7 +172,8 @@ func (m *Machine) startRunner(bin, dir string) error {
 	m.runner = exec.Command(filepath.Join(bin, "runnerd"), "run", "--url", m.Plane.URL(), "--dir", m.dir, "--name", "victim", //nolint:noctx // Close ends it
 		"--policy", filepath.Join(dir, "runner.toml"), "--capacity", "2")
 	m.runner.Dir = dir
-	m.runner.Env = append(access, "PATH="+programs+":"+os.Getenv("PATH"), "HOME="+home, "TMPDIR="+home, "NUON_REGISTRATION_TOKEN="+Token)
+	m.runner.Env = append(access, "PATH="+programs+":"+os.Getenv("PATH"), "HOME="+home, "TMPDIR="+home,
+		"NUON_REGISTRATION_TOKEN="+Token)
 	m.runner.Stdout, m.runner.Stderr = &m.output, &m.output
 	if err := m.runner.Start(); err != nil {
 		return err

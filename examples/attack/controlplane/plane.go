@@ -157,7 +157,8 @@ func (p *Plane) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /runner/v1/register/challenge", p.challenge)
 	mux.HandleFunc("POST /runner/v1/register", p.register)
-	mux.HandleFunc("POST /runner/v1/key", func(w http.ResponseWriter, _ *http.Request) { answer(w, api.RunnerKey{RunnerKey: runnerKey}) })
+	mux.HandleFunc("POST /runner/v1/key",
+		func(w http.ResponseWriter, _ *http.Request) { answer(w, api.RunnerKey{RunnerKey: runnerKey}) })
 	mux.HandleFunc("POST /runner/v1/lease", p.lease)
 	mux.HandleFunc("POST /runner/v1/heartbeat", p.heartbeat)
 	mux.HandleFunc("POST /runner/v1/logs", taken)
@@ -235,7 +236,8 @@ func (p *Plane) register(w http.ResponseWriter, r *http.Request) {
 	defer p.mutex.Unlock()
 	p.recipient = to
 	p.note()
-	answer(w, api.Registered{RunnerID: "run_hostile", RunnerKey: runnerKey, Name: "victim", Kind: api.RegisteredKind(api.RunnerKindInstall)})
+	answer(w, api.Registered{RunnerID: "run_hostile", RunnerKey: runnerKey, Name: "victim",
+		Kind: api.RegisteredKind(api.RunnerKindInstall)})
 }
 
 // lease offers a queued job, and holds a poll only for a short time.
@@ -266,7 +268,8 @@ func (p *Plane) lease(w http.ResponseWriter, r *http.Request) {
 
 // offer returns the part of a job that the runner sees before it accepts.
 func (j *Job) offer() api.Offer {
-	o := api.Offer{Job: j.Spec.Job, Attempt: j.Spec.Attempt, Kind: j.OfferedKind, ComponentKind: j.OfferedComponent, AcceptWithinSeconds: 30}
+	o := api.Offer{Job: j.Spec.Job, Attempt: j.Spec.Attempt, Kind: j.OfferedKind, ComponentKind: j.OfferedComponent,
+		AcceptWithinSeconds: 30}
 	if o.Kind == "" {
 		o.Kind = string(j.Spec.Kind)
 	}

@@ -96,12 +96,14 @@ func Attacks(ctx context.Context, w *world.World) ([]attack.Attack, error) {
 // nobody approved anything.
 func (h *hostile) look(ctx context.Context) (s snapshot, err error) {
 	for sql, into := range map[string]*int64{
-		"select count(*) from installs where approval <> 'prompt' or allow_destroy":                                                       &s.settings,
-		"select count(*) from tokens where created_by like '%hostile%'":                                                                   &s.tokens,
-		"select count(*) from approval_responses where actor like '%hostile%'":                                                            &s.answers,
-		"select count(*) from credentials":                                                                                                &s.credentials,
-		"select count(*) from jobs j join installs i on i.id = j.install_id where j.kind = 'apply' and i.name <> '" + world.Honest + "'":  &s.applies,
-		"select count(*) from jobs j join installs i on i.id = j.install_id where j.kind = 'action' and i.name <> '" + world.Honest + "'": &s.actions,
+		"select count(*) from installs where approval <> 'prompt' or allow_destroy": &s.settings,
+		"select count(*) from tokens where created_by like '%hostile%'":             &s.tokens,
+		"select count(*) from approval_responses where actor like '%hostile%'":      &s.answers,
+		"select count(*) from credentials":                                          &s.credentials,
+		"select count(*) from jobs j join installs i on i.id = j.install_id where j.kind = 'apply' and i.name <> '" +
+			world.Honest + "'": &s.applies,
+		"select count(*) from jobs j join installs i on i.id = j.install_id where j.kind = 'action' and i.name <> '" +
+			world.Honest + "'": &s.actions,
 	} {
 		if *into, err = h.Count(ctx, sql); err != nil {
 			return s, err
@@ -180,7 +182,8 @@ func (h *hostile) approve(ctx context.Context, r *rand.Rand) error {
 
 // displayed returns the plan and digest that an answer to an approval must contain.
 func (h *hostile) displayed(ctx context.Context, id string) (plan, digest string, err error) {
-	err = h.Database.QueryRow(ctx, "select coalesce(plan_id, ''), content_digest from approvals where id = $1", id).Scan(&plan, &digest)
+	err = h.Database.QueryRow(ctx, "select coalesce(plan_id, ''), content_digest from approvals where id = $1",
+		id).Scan(&plan, &digest)
 	return plan, digest, err
 }
 
@@ -190,7 +193,8 @@ func (h *hostile) rights(ctx context.Context, r *rand.Rand) error {
 		path string
 		body map[string]any
 	}{
-		{"/v1/tokens", map[string]any{"name": fmt.Sprintf("x%x", r.Uint32()), "role": []string{"approver", "admin", "operator"}[r.IntN(3)]}},
+		{"/v1/tokens", map[string]any{"name": fmt.Sprintf("x%x", r.Uint32()),
+			"role": []string{"approver", "admin", "operator"}[r.IntN(3)]}},
 		{"/v1/credentials", map[string]any{"name": fmt.Sprintf("x%x", r.Uint32()), "host": "example.test", "username": "x"}},
 		{"/v1/runners/" + world.Honest + "/registration", map[string]any{}},
 		{"/v1/runners/" + world.Honest + "/replace", map[string]any{"reason": "mine now"}},
@@ -209,10 +213,12 @@ func (h *hostile) rights(ctx context.Context, r *rand.Rand) error {
 }
 
 // reserved lists environment variables that run a command.
-var reserved = []string{"BASH_ENV", "ENV", "LD_PRELOAD", "LD_LIBRARY_PATH", "PATH", "PYTHONSTARTUP", "BASH_FUNC_echo%%", "PERL5OPT", "NODE_OPTIONS", "GIT_SSH_COMMAND"}
+var reserved = []string{"BASH_ENV", "ENV", "LD_PRELOAD", "LD_LIBRARY_PATH", "PATH", "PYTHONSTARTUP",
+	"BASH_FUNC_echo%%", "PERL5OPT", "NODE_OPTIONS", "GIT_SSH_COMMAND"}
 
 func (h *hostile) script(ctx context.Context, r *rand.Rand) error {
-	body := map[string]any{"kind": "action", "action": "greet", "env": map[string]string{reserved[r.IntN(len(reserved))]: "/tmp/x.sh"}}
+	body := map[string]any{"kind": "action", "action": "greet",
+		"env": map[string]string{reserved[r.IntN(len(reserved))]: "/tmp/x.sh"}}
 	status, err := h.send(ctx, "operator", http.MethodPost, "/v1/installs/"+world.Hostile+"/workflows", body)
 	if err != nil {
 		return err
@@ -228,8 +234,9 @@ func (h *hostile) script(ctx context.Context, r *rand.Rand) error {
 // bodies sends JSON of every shape to routes that change something.
 func (h *hostile) bodies(ctx context.Context, r *rand.Rand) error {
 	paths := []string{
-		"/v1/installs", "/v1/installs/" + world.Hostile + "/workflows", "/v1/installs/" + world.Hostile + "/pin", "/v1/apps/target/sync",
-		"/v1/installs/" + world.Hostile + "/preview", "/v1/apps/target/preview", "/v1/tokens", "/v1/credentials", "/v1/runners",
+		"/v1/installs", "/v1/installs/" + world.Hostile + "/workflows", "/v1/installs/" + world.Hostile + "/pin",
+		"/v1/apps/target/sync", "/v1/installs/" + world.Hostile + "/preview", "/v1/apps/target/preview", "/v1/tokens",
+		"/v1/credentials", "/v1/runners",
 	}
 	for range 20 {
 		body := map[string]any{}

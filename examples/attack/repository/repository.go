@@ -154,7 +154,8 @@ func Attacks(s *Server, f *fleet.Fleet) []attack.Attack {
 			return nil
 		}, h.judge)},
 		attack.Attack{Name: "a redirect to somewhere inside", Try: attack.Judged(func(_ context.Context, r *rand.Rand) error {
-			targets := []string{s.inner.URL + "/x.git/info/refs", "http://169.254.169.254/latest/meta-data/", "file:///etc/passwd", "ssh://127.0.0.1/x"}
+			targets := []string{s.inner.URL + "/x.git/info/refs", "http://169.254.169.254/latest/meta-data/",
+				"file:///etc/passwd", "ssh://127.0.0.1/x"}
 			h.redirect.Store(&targets[r.IntN(len(targets))])
 			return nil
 		}, h.judge)},

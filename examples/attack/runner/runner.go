@@ -224,7 +224,8 @@ func (h *hostile) states(ctx context.Context, r *rand.Rand) error {
 // routes lists the routes of an attempt.
 var routes = []struct{ method, path string }{
 	{http.MethodPost, "/accept"}, {http.MethodGet, "/spec"}, {http.MethodPost, "/logs"}, {http.MethodPost, "/result"},
-	{http.MethodGet, "/state"}, {http.MethodPost, "/state"}, {http.MethodPost, "/state/lock"}, {http.MethodDelete, "/state/lock"},
+	{http.MethodGet, "/state"}, {http.MethodPost, "/state"}, {http.MethodPost, "/state/lock"},
+	{http.MethodDelete, "/state/lock"},
 }
 
 // others tries to access the attempts of the honest runner with the credentials of the hostile one.
@@ -348,7 +349,8 @@ func (h *hostile) bodies(ctx context.Context, r *rand.Rand) error {
 
 // randomJSON returns JSON with the field names of the API and unexpected values.
 func randomJSON(r *rand.Rand, depth int) []byte {
-	names := []string{"status", "plan", "report", "outputs", "chunks", "seq", "lines", "serial", "lineage", "digest", "sealed", "ID", "Info", "basis", "bundle"}
+	names := []string{"status", "plan", "report", "outputs", "chunks", "seq", "lines", "serial", "lineage", "digest",
+		"sealed", "ID", "Info", "basis", "bundle"}
 	var value func(depth int) any
 	value = func(depth int) any {
 		switch pick := r.IntN(9); {

@@ -74,7 +74,8 @@ func without(ctx context.Context, args, env []string, why error) (code int, err 
 	fmt.Fprintln(os.Stderr, "with: there is no cluster; going on without what needs one:", why)
 	reason, _, _ := strings.Cut(why.Error(), "\n")
 	code, err = execute(ctx, args, append(env, envNone+"="+reason))
-	return max(code, 1), errors.Join(err, fmt.Errorf("what needs a cluster did not run (set %s to a reason to leave it out on purpose): %w", envNone, why))
+	return max(code, 1), errors.Join(
+		err, fmt.Errorf("what needs a cluster did not run (set %s to a reason to leave it out on purpose): %w", envNone, why))
 }
 
 // execute runs the command to its end and returns its exit code.
