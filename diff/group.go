@@ -41,7 +41,7 @@ const groupDomain = "nuon diff group 2\n"
 // Group groups the reports that are alike, the largest group first. The order
 // of the members does not matter.
 //
-// Two reports are alike when replacing the install's own names in one by those of the other
+// Two reports are alike when replacing the install's own names in one with those of the other
 // makes them equal byte for byte, with the same risks, findings and folds. A value that decides
 // what runs or what is allowed (images, charts, verbs, …, see decisive) never counts as a name.
 // Masked values count by their mark, as in Report.Digest. A value that is cut for display counts

@@ -65,7 +65,7 @@ func each(v reflect.Value, name string, visit func(name string, leaf reflect.Val
 }
 
 // TestDigestsCountEverythingButTags checks that a different value anywhere in
-// a report, also in fields that are added later, changes the digests.
+// a report, including fields that are added later, changes the digests.
 func TestDigestsCountEverythingButTags(t *testing.T) {
 	digests := map[string]func(*diff.Report) string{
 		"digest": (*diff.Report).Digest,
@@ -225,7 +225,7 @@ func TestValidateTheRest(t *testing.T) {
 }
 
 // TestValidateCountsAllTotals checks that a wrong number in any total is
-// detected, also in totals that are added later.
+// detected, including totals that are added later.
 func TestValidateCountsAllTotals(t *testing.T) {
 	fields := reflect.TypeFor[diff.Totals]()
 	for i := range fields.NumField() {

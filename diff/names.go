@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// ownNames replaces an install's own names by placeholders, so that the
+// ownNames replaces an install's own names with placeholders, so that the
 // reports of two installs can be compared.
 //
 // Given the names, a text with placeholders can be converted back: a placeholder starts
@@ -144,7 +144,7 @@ func wordSet(list string) func() map[string]bool {
 
 // meaningful reports whether a name cannot be replaced because it could have a meaning as
 // a value: numbers, versions and addresses, anything with characters other than letters,
-// digits, dots, dashes and underscores, and powerful words, also joined ("cluster-admin").
+// digits, dots, dashes and underscores, and powerful words, alone or joined ("cluster-admin").
 func meaningful(name string) bool {
 	letter := false
 	for _, r := range name {

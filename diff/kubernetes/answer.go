@@ -29,7 +29,7 @@ func (c *comparison) whyAdopted() string {
 	return "it was not part of the release and is taken over as it runs"
 }
 
-// settle replaces the desired object by the server's answer. Objects that
+// settle replaces the desired object with the server's answer. Objects that
 // Helm creates separately from the release have no answer.
 func (c *comparer) settle(j *job, v *values, typ *schema.Type) {
 	if v.answer.IsNull() || v.after.IsNull() || j.after.GenerateName || c.hookOf(v.after) != "" {
@@ -116,7 +116,7 @@ func (c *comparer) servers(d *difference, v *values, typ *schema.Type, madeUp bo
 }
 
 // bookkeeping reports whether a path leads into the server's own records
-// about an object, also into lists in them.
+// about an object, including lists in them.
 func bookkeeping(p tree.Path) bool {
 	return len(p) > 0 && (p[0].Key == "status" || len(p) > 1 && p[0].Key == "metadata" && p[1].Key == "managedFields")
 }
@@ -125,7 +125,7 @@ func bookkeeping(p tree.Path) bool {
 // https://kubernetes.io/docs/concepts/workloads/controllers/job/#specifying-your-own-pod-selector
 var ofRun = []string{"controller-uid", "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name", "job-name"}
 
-// ofJob reports whether a difference is in one of these labels, also in a selector.
+// ofJob reports whether a difference is in one of these labels, or in a selector on one.
 func ofJob(d *difference) bool {
 	return len(d.path) > 0 && slices.Contains(ofRun, d.path[len(d.path)-1].Key)
 }

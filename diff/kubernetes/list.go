@@ -89,10 +89,10 @@ type pairing struct {
 	free bool
 }
 
-// pairingOf decides how the elements of a list are identified: by the API's
-// own keys, as a set, by a name, or by their content. An order without meaning
-// is known only for the API's own kinds: a controller may well read a list in
-// order even if the schema of its custom resource declares it as a map.
+// pairingOf decides how the elements of a list are identified: by the API's own keys, as a set, by a
+// name, or by their content. Only lists of the API's own kinds can have an order without a meaning: a
+// controller may well read a list in order even if the schema of its custom resource declares it as a
+// map.
 func pairingOf(n node) pairing {
 	unordered := n.builtin && !n.template && n.order != meant
 	set := unordered && n.order == free

@@ -77,7 +77,7 @@ func (s *shower) leaf(d difference) {
 	s.out = append(s.out, d)
 }
 
-// sized replaces base64 of binary data by its size and its hash. It returns
+// sized replaces base64 of binary data with its size and its hash. It returns
 // any other value, and a secret, unmodified.
 func (s *shower) sized(v raw.Value) raw.Value {
 	text, ok := raw.Reveal(v).(string)

@@ -205,7 +205,7 @@ func element(list []any, step string) (any, bool) {
 	return selected(list, step, true)
 }
 
-// unescape decodes the escapes of a pointer, also those in a selection.
+// unescape decodes the escapes of a pointer, including those in a selection.
 var unescape = strings.NewReplacer("~1", "/", "~0", "~", "~2", ",", "~3", "=")
 
 // selected returns the only element with the given keys. With defaults, an

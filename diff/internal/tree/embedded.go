@@ -24,7 +24,7 @@ const (
 	maxJSON   = 1 << 20
 	maxYAML   = 256 << 10
 	maxBase64 = 1 << 20
-	// minBase64 prevents that ordinary words, which are also valid base64, are decoded.
+	// minBase64 keeps ordinary words, which are also valid base64, from being decoded.
 	minBase64 = 16
 )
 
@@ -93,7 +93,7 @@ func (d document) comparable(after document) bool {
 	return d.comments == after.comments && !d.spelling.requotes(after.spelling)
 }
 
-// text replaces the null value of an empty string by an empty text, for base64.
+// text replaces the null value of an empty string with an empty text, for base64.
 func (d document) text() document {
 	if d.value.IsNull() {
 		d.value = raw.Of("")
@@ -122,7 +122,7 @@ func readJSONText(text string) (document, bool) {
 	return document{value: v}, true
 }
 
-// readBase64 decodes the standard alphabet, also wrapped over lines.
+// readBase64 decodes the standard alphabet, including base64 wrapped over lines.
 func readBase64(text string) (document, bool) {
 	if len(text) < minBase64 || len(text) > maxBase64 {
 		return document{}, false

@@ -38,7 +38,7 @@ func (m *marks) parse() (values []map[string]any, ok bool) {
 	return values, true
 }
 
-// filler replaces marks by the blocks that were left out.
+// filler replaces marks with the blocks that were left out.
 type filler struct {
 	blocks map[string]map[string]any
 	failed bool

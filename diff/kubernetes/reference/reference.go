@@ -18,7 +18,7 @@ import (
 )
 
 // Object is one object of a set. Its ID has the effective namespace of the
-// object, also if the manifest omits it.
+// object, even if the manifest omits it.
 type Object struct {
 	ID    manifest.ID
 	Value raw.Value

@@ -160,7 +160,7 @@ func (t *Type) Format() Format {
 }
 
 // KeepsNull reports whether the API server distinguishes null at a key of an
-// object from an absent key. In a map of its own kinds it replaces null by the
+// object from an absent key. In a map of its own kinds it replaces null with the
 // zero value. In a field of its own kinds it treats null as absent. In a custom
 // resource it drops null only if the field has a default and is not nullable.
 func (t *Type) KeepsNull(builtin bool, key string) bool {
