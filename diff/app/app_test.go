@@ -131,7 +131,8 @@ func TestSecretsInNoRendering(t *testing.T) {
 	before, after := values("planted-1", "postgres://u:planted-2@h/x"), values("planted-3", "postgres://u:planted-4@h/x")
 	after.Components[0].Terraform.VarFiles[0] += "more = 2\n"
 	other := values("postgres", "x")
-	for _, pair := range [][2]*appconfig.App{{before, after}, {after, before}, {{}, after}, {before, {}}, {before, other}} {
+	for _, pair := range [][2]*appconfig.App{{before, after}, {after, before}, {{}, after}, {before, {}},
+		{before, other}} {
 		_, r := fieldsOf(t, pair[0], pair[1])
 		var all bytes.Buffer
 		if err := terminal.Render(&all, r, terminal.Options{All: true}); err != nil {
@@ -149,7 +150,8 @@ func TestSecretsInNoRendering(t *testing.T) {
 		t.Error("a plain word is hidden wherever it stands")
 	}
 	_, r := fieldsOf(t, one(appconfig.Component{VarName: "a"}), one(appconfig.Component{VarName: "b"}))
-	masked, err := app.Report(one(appconfig.Component{VarName: "a"}), one(appconfig.Component{VarName: "b-known"}), app.Options{Secrets: diff.NewSecrets([]byte("b-known")).Contains})
+	masked, err := app.Report(one(appconfig.Component{VarName: "a"}), one(appconfig.Component{VarName: "b-known"}),
+		app.Options{Secrets: diff.NewSecrets([]byte("b-known")).Contains})
 	if err != nil || !masked.Changes[0].Fields[0].After.Masked || r.Changes[0].Fields[0].After.Masked {
 		t.Error("a secret that is known from elsewhere is shown, or one that is not is hidden", err)
 	}

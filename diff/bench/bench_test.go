@@ -107,7 +107,8 @@ func BenchmarkPlan(b *testing.B) {
 // compare reads, compares and prints two sides.
 func compare(b *testing.B, before, after []byte) {
 	b.Helper()
-	r, err := kubernetes.Report([]manifest.Source{{Name: "before", Data: before}}, []manifest.Source{{Name: "after", Data: after}}, kubernetes.Options{})
+	r, err := kubernetes.Report([]manifest.Source{{Name: "before", Data: before}},
+		[]manifest.Source{{Name: "after", Data: after}}, kubernetes.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

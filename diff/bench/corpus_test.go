@@ -43,7 +43,8 @@ func BenchmarkUpgrades(b *testing.B) {
 				printed.Reset()
 				peer.Reset()
 				ours.take(func() {
-					r, err := kubernetes.Report([]manifest.Source{{Name: "before", Data: sides[0]}}, []manifest.Source{{Name: "after", Data: sides[1]}},
+					r, err := kubernetes.Report([]manifest.Source{{Name: "before", Data: sides[0]}},
+						[]manifest.Source{{Name: "after", Data: sides[1]}},
 						kubernetes.Options{})
 					if err != nil {
 						b.Fatal(err)

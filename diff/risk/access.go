@@ -187,7 +187,8 @@ func rightsRules() []Rule {
 			Words: "everyone who can reach the API gets the role",
 		},
 		{
-			Name: "account-token", Source: k8s + "tasks/configure-pod-container/configure-service-account/#opt-out-of-api-credential-automounting",
+			Name:     "account-token",
+			Source:   k8s + "tasks/configure-pod-container/configure-service-account/#opt-out-of-api-credential-automounting",
 			Security: true, Kinds: append([]string{"ServiceAccount"}, workloads...), Actions: changed,
 			Paths: []string{"automountServiceAccountToken", "spec.automountServiceAccountToken",
 				"spec.template.spec.automountServiceAccountToken",

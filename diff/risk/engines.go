@@ -59,7 +59,8 @@ func enforces(v raw.Value) bool {
 		return action == "" || action == "deny" || action == "scoped"
 	}
 	actions := append(gather(spec, "validationFailureAction", "validationActions"), "")
-	for _, rule := range append(oneOrMore(get(spec, "rules")), oneOrMore(get(spec, "validationFailureActionOverrides"))...) {
+	for _, rule := range append(oneOrMore(get(spec, "rules")),
+		oneOrMore(get(spec, "validationFailureActionOverrides"))...) {
 		actions = append(actions, text(get(rule, "validate", "failureAction")), text(get(rule, "action")))
 	}
 	return slices.ContainsFunc(actions, func(a string) bool { return strings.EqualFold(a, "enforce") || a == "Deny" })
@@ -276,7 +277,8 @@ func openShiftRules() []Rule {
 			Words: "pods may do more to the node, or more accounts may start such pods",
 		},
 		{
-			Name: "cluster-login", Source: "https://docs.openshift.com/container-platform/latest/authentication/understanding-authentication.html",
+			Name:   "cluster-login",
+			Source: "https://docs.openshift.com/container-platform/latest/authentication/understanding-authentication.html",
 			Kinds: []string{"OAuth.config.openshift.io", "Authentication.config.openshift.io", "Group.user.openshift.io",
 				"OAuthClient.oauth.openshift.io"},
 			Actions: present, Words: "who can log in to the cluster, or who belongs to a group there, changes",
@@ -296,8 +298,8 @@ func sccAllows(v raw.Value) map[string]bool {
 			out = with(out, k)
 		}
 	}
-	for _, k := range []string{"allowedCapabilities", "defaultAddCapabilities", "volumes", "users", "groups", "allowedUnsafeSysctls",
-		"seccompProfiles"} {
+	for _, k := range []string{"allowedCapabilities", "defaultAddCapabilities", "volumes", "users", "groups",
+		"allowedUnsafeSysctls", "seccompProfiles"} {
 		for e := range set(get(v, k)) {
 			out = with(out, k+" "+e)
 		}

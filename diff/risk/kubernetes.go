@@ -442,8 +442,9 @@ func configRules() []Rule {
 	read := []string{"data", "binaryData", "stringData"}
 	return []Rule{
 		{
-			Name: "config-changed", Source: k8s + "concepts/configuration/configmap/#mounted-configmaps-are-updated-automatically",
-			Kinds: []string{"ConfigMap", "Secret"}, Actions: updated, Paths: read, Risk: diff.RiskInPlace,
+			Name:   "config-changed",
+			Source: k8s + "concepts/configuration/configmap/#mounted-configmaps-are-updated-automatically",
+			Kinds:  []string{"ConfigMap", "Secret"}, Actions: updated, Paths: read, Risk: diff.RiskInPlace,
 			When:  "the value is not one that is made anew at each rendering",
 			each:  at(func(f field) bool { return !f.regenerated }),
 			Words: "this alone restarts no pod",
@@ -496,7 +497,8 @@ func crdRules() []Rule {
 			Words: "objects are stored in another version from now on, and those that exist once something writes them",
 		},
 		{
-			Name: "crd-field-gone", Source: k8s + "tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#field-pruning", Kinds: kinds,
+			Name:   "crd-field-gone",
+			Source: k8s + "tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#field-pruning", Kinds: kinds,
 			Actions: updated, Paths: []string{"spec.versions[*].schema"}, Risk: diff.RiskDestroy,
 			When: "the schema of a version loses a field",
 			each: func(l look) func(field) bool {

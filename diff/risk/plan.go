@@ -49,7 +49,8 @@ func planRules() []Rule {
 			Words: "commands run beside the change, on the machine of Terraform or on a new one, and a plan does not show what they do",
 		},
 		{
-			Name: "program-runs", Source: "https://registry.terraform.io/providers/hashicorp/external/latest/docs/data-sources/external",
+			Name:     "program-runs",
+			Source:   "https://registry.terraform.io/providers/hashicorp/external/latest/docs/data-sources/external",
 			Security: true, Kinds: []string{"data.external"}, Actions: []diff.Action{diff.Read}, Risk: diff.RiskInPlace,
 			Words: "the apply runs a program on the machine of Terraform, and the plan does not show what it does",
 		},

@@ -226,8 +226,8 @@ func vaultSecrets(p *pod) map[string]bool {
 		if !ok {
 			return false
 		}
-		for _, asks := range []string{"role", "namespace", "service", "auth-path", "auth-type", "auth-config", "agent-inject-secret", "agent-inject-template",
-			"agent-inject-command", "agent-configmap", "agent-image"} {
+		for _, asks := range []string{"role", "namespace", "service", "auth-path", "auth-type", "auth-config",
+			"agent-inject-secret", "agent-inject-template", "agent-inject-command", "agent-configmap", "agent-image"} {
 			if strings.HasPrefix(name, asks) {
 				return true
 			}

@@ -459,7 +459,8 @@ func customPolicy(v raw.Value) customRules {
 	var p customRules
 	for _, spec := range append([]raw.Value{get(v, "spec")}, oneOrMore(get(v, "specs"))...) {
 		about := map[string]any{}
-		for _, k := range []string{"endpointSelector", "nodeSelector", "selector", "namespaceSelector", "subject", "priority", "tier", "order",
+		for _, k := range []string{"endpointSelector", "nodeSelector", "selector", "namespaceSelector", "subject",
+			"priority", "tier", "order",
 			"serviceAccountSelector", "enableDefaultDeny", "preDNAT", "doNotTrack", "applyOnForward"} {
 			if part, ok := spec.Get(k); ok {
 				about[k] = raw.Reveal(part)
@@ -518,8 +519,8 @@ func identityRules() []Rule {
 
 func cloudIdentities(v raw.Value) map[string]bool {
 	var out map[string]bool
-	for _, k := range []string{"eks.amazonaws.com/role-arn", "iam.gke.io/gcp-service-account", "azure.workload.identity/client-id",
-		"azure.workload.identity/tenant-id"} {
+	for _, k := range []string{"eks.amazonaws.com/role-arn", "iam.gke.io/gcp-service-account",
+		"azure.workload.identity/client-id", "azure.workload.identity/tenant-id"} {
 		if id := text(get(v, "metadata", "annotations", k)); id != "" {
 			out = with(out, k+" "+id)
 		}

@@ -107,7 +107,8 @@ func Rules() []Rule { return slices.Clone(compiled().all) }
 // Table writes the rules as a table in Markdown, for the documentation.
 func Table(w io.Writer) error {
 	var b strings.Builder
-	for _, engine := range []struct{ name, title string }{{diff.KindKubernetes, "Kubernetes"}, {diff.KindTerraform, "Terraform"}} {
+	for _, engine := range []struct{ name, title string }{{diff.KindKubernetes, "Kubernetes"},
+		{diff.KindTerraform, "Terraform"}} {
 		fmt.Fprintf(&b, "### %s\n\n| rule | for | risk | what it says |\n|---|---|---|---|\n", engine.title)
 		for _, r := range compiled().all {
 			if r.Engine == engine.name {

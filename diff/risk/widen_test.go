@@ -282,7 +282,8 @@ func TestPolicyPairs(t *testing.T) {
 			t.Errorf("%s: wider %t, want %t", c.name, got, c.wider)
 		}
 	}
-	for _, bad := range []string{"{", "[]", `{"Statement":7}`, `{"Statement":[[]]}`, `{"Statement":{"Effect":"Allow","Action":{"a":1}}}`} {
+	for _, bad := range []string{"{", "[]", `{"Statement":7}`, `{"Statement":[[]]}`,
+		`{"Statement":{"Effect":"Allow","Action":{"a":1}}}`} {
 		if !widens(raw.Value{}, raw.Of(bad)) || widens(raw.Of(bad), raw.Of(bad)) {
 			t.Errorf("a document that is not understood: %s", bad)
 		}

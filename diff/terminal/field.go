@@ -77,7 +77,8 @@ func (p *Page) valuesOf(l line, c *diff.Change, f *diff.FieldChange) (before, af
 	if e.Path == f.Path && there.Text != "" && there.Sum == "" && strings.HasSuffix(f.Path, "["+there.Text+"]") {
 		return nil, nil
 	}
-	_, after = values(&diff.Change{Action: diff.Create}, &diff.FieldChange{Before: diff.Shown{Absent: true}, After: there, Outline: f.Outline}, p.whole(l))
+	_, after = values(&diff.Change{Action: diff.Create},
+		&diff.FieldChange{Before: diff.Shown{Absent: true}, After: there, Outline: f.Outline}, p.whole(l))
 	for i := range after {
 		after[i].Ink = ink
 	}

@@ -115,7 +115,8 @@ func TestReadableAllTheSame(t *testing.T) {
 		"schema":    {o{"token_type": "a", "block": []any{o{"secret": "projects/1"}}}, o{"token_type": "a", "block": []any{o{"secret": "projects/2"}}}, "projects/2"},
 		"script":    {o{"user_data": "#!/bin/sh\nTOKEN=abcdefgh\nsafe\n"}, o{"user_data": "#!/bin/sh\nTOKEN=abcdefgh\nevil\n"}, "+ evil"},
 	} {
-		r, err := terraform.Report(bytes.NewReader(change(t, []string{"update"}, c.before, c.after, o{}, false)), terraform.Options{})
+		r, err := terraform.Report(bytes.NewReader(change(t, []string{"update"}, c.before, c.after, o{}, false)),
+			terraform.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

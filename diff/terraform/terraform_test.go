@@ -374,7 +374,8 @@ func generated(b testing.TB, n int) []byte {
 		values = append(values, m{"address": address, "values": after, "sensitive_values": m{"password": true}})
 	}
 	state := m{"root_module": m{"resources": values}}
-	data, err := json.Marshal(m{"format_version": "1.2", "resource_changes": list, "planned_values": state, "prior_state": m{"values": state}})
+	data, err := json.Marshal(m{"format_version": "1.2", "resource_changes": list, "planned_values": state,
+		"prior_state": m{"values": state}})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -388,7 +388,8 @@ func testDeployment(t *testing.T, c *child) {
 func (c *child) warned(t *testing.T, pod, reason string) {
 	t.Helper()
 	eventually(t, func(ctx context.Context) error {
-		list, err := c.CoreV1().Events(space).List(ctx, metav1.ListOptions{FieldSelector: "type=Warning,reason=" + reason + ",involvedObject.name=" + pod})
+		list, err := c.CoreV1().Events(space).List(ctx,
+			metav1.ListOptions{FieldSelector: "type=Warning,reason=" + reason + ",involvedObject.name=" + pod})
 		if err == nil && len(list.Items) == 0 {
 			err = fmt.Errorf("there is no event %s of %s", reason, pod)
 		}

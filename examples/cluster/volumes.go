@@ -44,9 +44,10 @@ type volumes struct{ client kubernetes.Interface }
 
 func (v *volumes) run(ctx context.Context) error {
 	factory := informers.NewSharedInformerFactory(v.client, 0)
-	_, err := factory.Core().V1().PersistentVolumeClaims().Informer().AddEventHandler(onChange(func(c *corev1.PersistentVolumeClaim) {
-		report(ctx, "volume for the claim "+c.Namespace+"/"+c.Name, v.provide(ctx, c))
-	}))
+	_, err := factory.Core().V1().PersistentVolumeClaims().Informer().AddEventHandler(
+		onChange(func(c *corev1.PersistentVolumeClaim) {
+			report(ctx, "volume for the claim "+c.Namespace+"/"+c.Name, v.provide(ctx, c))
+		}))
 	if err != nil {
 		return err
 	}

@@ -184,7 +184,8 @@ func (l lost) look(time.Time) view { return view(l) }
 // lostContainer returns the final state that the earlier kubelet recorded, otherwise that of a
 // killed container.
 func lostContainer(pod *corev1.Pod, c *corev1.Container, now time.Time) container {
-	for _, s := range append(append([]corev1.ContainerStatus(nil), pod.Status.InitContainerStatuses...), pod.Status.ContainerStatuses...) {
+	for _, s := range append(append([]corev1.ContainerStatus(nil), pod.Status.InitContainerStatuses...),
+		pod.Status.ContainerStatuses...) {
 		if s.Name == c.Name && s.State.Terminated != nil {
 			return lost{state: s.State, last: s.LastTerminationState, restarts: s.RestartCount}
 		}

@@ -34,12 +34,13 @@ func TestAHeldPollNoticesAHole(t *testing.T) {
 	t.Cleanup(server.Close)
 	p := proxyTo(t, server.URL)
 	heard := make(chan struct{}, 1)
-	client, err := contact.NewHeldClient(p.URL(), contact.Always(seal.Secret{}), contact.Held{Silence: silence, Limit: time.Hour, Heard: func() {
-		select {
-		case heard <- struct{}{}:
-		default:
-		}
-	}})
+	client, err := contact.NewHeldClient(p.URL(), contact.Always(seal.Secret{}),
+		contact.Held{Silence: silence, Limit: time.Hour, Heard: func() {
+			select {
+			case heard <- struct{}{}:
+			default:
+			}
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -139,7 +139,8 @@ func (f *crowd) one(ctx context.Context, mark string) time.Duration {
 		b.Fatalf("accept: %s %s", accepted.Status(), accepted.Body)
 	}
 	// It ends here, so that it is no load for the rest of the benchmark.
-	ended, err := got.client.PostResultWithResponse(ctx, got.ref.Job, got.ref.Attempt, api.JobResult{Status: api.JobResultStatusFailed, Error: "only measured"})
+	ended, err := got.client.PostResultWithResponse(ctx, got.ref.Job, got.ref.Attempt,
+		api.JobResult{Status: api.JobResultStatusFailed, Error: "only measured"})
 	must(b, err)
 	if ended.StatusCode() != 204 {
 		b.Fatalf("result: %s %s", ended.Status(), ended.Body)

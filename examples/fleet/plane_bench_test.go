@@ -61,7 +61,8 @@ func (p *plane) startNothing() float64 {
 	dir := p.b.TempDir()
 	must(p.b, os.WriteFile(filepath.Join(dir, "main.go"),
 		[]byte("package main\n\nimport \"os\"\n\nfunc main() { _, _ = os.Stdin.Read(make([]byte, 1)) }\n"), 0o600))
-	built, err := exec.Command("go", "build", "-o", filepath.Join(dir, "nothing"), filepath.Join(dir, "main.go")).CombinedOutput()
+	built, err := exec.Command("go", "build", "-o", filepath.Join(dir, "nothing"),
+		filepath.Join(dir, "main.go")).CombinedOutput()
 	if err != nil {
 		p.b.Fatalf("build a program that does nothing: %v\n%s", err, built)
 	}
@@ -114,14 +115,16 @@ func (p *plane) register(count int) *crowd {
 		id := fmt.Sprintf("run_%05d", n)
 		key, hash := keys.Mint(token.Runner, p.org, id)
 		rows = append(rows, []any{p.org, id, fmt.Sprint("runner-", n), "install", hash, "0.1.0", 2})
-		client, err := api.NewClientWithResponses(p.ready[0].RunnerURL, api.WithHTTPClient(line), api.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
-			r.Header.Set("Authorization", "Bearer "+key)
-			return nil
-		}))
+		client, err := api.NewClientWithResponses(p.ready[0].RunnerURL, api.WithHTTPClient(line),
+			api.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
+				r.Header.Set("Authorization", "Bearer "+key)
+				return nil
+			}))
 		must(p.b, err)
 		f.clients, f.ids = append(f.clients, client), append(f.ids, id)
 	}
-	_, err := p.admin.CopyFrom(p.b.Context(), pgx.Identifier{"runners"}, []string{"org_id", "id", "name", "kind", "key_hash", "version", "capacity"}, pgx.CopyFromRows(rows))
+	_, err := p.admin.CopyFrom(p.b.Context(), pgx.Identifier{"runners"},
+		[]string{"org_id", "id", "name", "kind", "key_hash", "version", "capacity"}, pgx.CopyFromRows(rows))
 	must(p.b, err)
 	p.exec("analyze runners")
 	return f

@@ -23,7 +23,8 @@ func (f *Fleet) NewRepository(ctx context.Context, name string, files fs.FS) (*R
 	if err := os.CopyFS(r.Tree, files); err != nil {
 		return nil, fmt.Errorf("make the repository %s: %w", name, err)
 	}
-	for _, args := range [][]string{{"init", "-q", "--bare", "-b", "main", bare}, {"init", "-q", "-b", "main"}, {"remote", "add", "origin", bare}} {
+	for _, args := range [][]string{{"init", "-q", "--bare", "-b", "main", bare}, {"init", "-q", "-b", "main"},
+		{"remote", "add", "origin", bare}} {
 		if err := r.git(ctx, args...); err != nil {
 			return nil, err
 		}
@@ -38,7 +39,8 @@ func (r *Repository) Write(file, text string) error {
 
 // Push commits everything and pushes it.
 func (r *Repository) Push(ctx context.Context, message string) error {
-	for _, args := range [][]string{{"add", "-A"}, {"commit", "-q", "-m", message}, {"push", "-q", "-u", "origin", "main"}} {
+	for _, args := range [][]string{{"add", "-A"}, {"commit", "-q", "-m", message},
+		{"push", "-q", "-u", "origin", "main"}} {
 		if err := r.git(ctx, args...); err != nil {
 			return err
 		}

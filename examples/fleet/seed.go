@@ -121,7 +121,8 @@ func (c copied) copy(ctx context.Context, tx pgx.Tx, install string, many int) (
 	for i, column := range columns {
 		values[i] = c.value(column)
 	}
-	done, err := tx.Exec(ctx, fmt.Sprintf("insert into %s (%s) select %s from %[1]s s cross join generate_series(1, $2::int) g (n) where %[4]s order by g.n",
+	done, err := tx.Exec(ctx, fmt.Sprintf(
+		"insert into %s (%s) select %s from %[1]s s cross join generate_series(1, $2::int) g (n) where %[4]s order by g.n",
 		c.table, strings.Join(columns, ", "), strings.Join(values, ", "), c.own), install, many)
 	return done.RowsAffected(), err
 }

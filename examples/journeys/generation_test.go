@@ -42,7 +42,8 @@ func TestARealRefusal(t *testing.T) {
 	defer s.Close()
 	for by, says := range map[int]string{0: "", -1: "Update the client", 1: "Update the control plane"} {
 		served = 0
-		client, err := remote.New(contexts.Context{URL: s.URL, Token: "tok"}, func(below http.RoundTripper) http.RoundTripper { return aged{below, by} })
+		client, err := remote.New(contexts.Context{URL: s.URL, Token: "tok"},
+			func(below http.RoundTripper) http.RoundTripper { return aged{below, by} })
 		if err != nil {
 			t.Fatal(err)
 		}

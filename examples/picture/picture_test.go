@@ -66,7 +66,8 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{">ask</text>", ">50 80</text>", "&lt;ok&gt;</text>", ">#1111 #2222 #1111</text>", `class="c2"`} {
+	for _, want := range []string{">ask</text>", ">50 80</text>", "&lt;ok&gt;</text>", ">#1111 #2222 #1111</text>",
+		`class="c2"`} {
 		if !strings.Contains(string(got), want) {
 			t.Errorf("the picture lacks %s:\n%s", want, got)
 		}

@@ -221,7 +221,8 @@ func (s *soak) openStates(ctx context.Context) (map[string]string, error) {
 		if err := json.Unmarshal([]byte(row), &read); err != nil {
 			return nil, err
 		}
-		plain, err := keys[read.Sealed.KeyID].Open(read.Sealed, seal.Context{Install: read.Install, Kind: seal.KindState, Component: read.Component})
+		plain, err := keys[read.Sealed.KeyID].Open(read.Sealed,
+			seal.Context{Install: read.Install, Kind: seal.KindState, Component: read.Component})
 		if err != nil {
 			return nil, fmt.Errorf("open the state of %s: %w", read.At, err)
 		}

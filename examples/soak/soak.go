@@ -90,7 +90,8 @@ func begin(ctx context.Context, o Options) (s *soak, err error) {
 	}
 	s = &soak{Options: o, began: time.Now(), givenUp: map[string]bool{},
 		figures: Figures{Seed: o.Seed, Faults: map[string]int{}, Decisions: map[string]int{}}}
-	s.fleet, err = fleet.Start(ctx, fleet.Options{Bin: o.Bin, Dir: o.Dir, Replicas: 2, Installers: customers, Seed: o.Seed})
+	s.fleet, err = fleet.Start(ctx, fleet.Options{Bin: o.Bin, Dir: o.Dir, Replicas: 2, Installers: customers,
+		Seed: o.Seed})
 	return s, err
 }
 

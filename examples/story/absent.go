@@ -198,7 +198,8 @@ func (s *search) rows(dir string) (n int, err error) {
 		return 0, err
 	}
 	defer c.Close(ctx) //nolint:errcheck // nothing is in flight on it
-	rows, err := c.Query(ctx, `select format('%I.%I', schemaname, tablename) from pg_tables where schemaname in ('public', 'river')`)
+	rows, err := c.Query(ctx,
+		`select format('%I.%I', schemaname, tablename) from pg_tables where schemaname in ('public', 'river')`)
 	if err != nil {
 		return 0, err
 	}

@@ -53,7 +53,8 @@ func TestReport(t *testing.T) {
 		strings.Count(slow, "\n") != 3 {
 		t.Errorf("it lists as the slowest three:\n%s", slow)
 	}
-	for _, closing := range []string{`(?m)^ok  \texample.test/made/good\t`, `(?m)^FAIL\texample.test/made/bad\t`, `(?m)^FAIL\texample.test/made/dies\t`,
+	for _, closing := range []string{`(?m)^ok  \texample.test/made/good\t`, `(?m)^FAIL\texample.test/made/bad\t`,
+		`(?m)^FAIL\texample.test/made/dies\t`,
 		`(?m)^FAIL\texample.test/made/torn \[build failed\]`, `(?m)^\?   \texample.test/made/none\t\[no test files\]`, `one is not two`, `last words`, `undefined: undefined`} {
 		if !regexp.MustCompile(closing).MatchString(body) {
 			t.Errorf("%s is not in\n%s", closing, body)
@@ -161,7 +162,8 @@ func TestBothParts(t *testing.T) {
 	if err != nil || code != 1 {
 		t.Errorf("exit code %d, %v; want 1", code, err)
 	}
-	for _, part := range []string{"DATA RACE", "example.test/parts/two TestA: seen", "Failed:\n  example.test/parts/one TestA\n"} {
+	for _, part := range []string{"DATA RACE", "example.test/parts/two TestA: seen",
+		"Failed:\n  example.test/parts/one TestA\n"} {
 		if !strings.Contains(shown.String(), part) {
 			t.Errorf("%q is not in\n%s", part, shown.String())
 		}

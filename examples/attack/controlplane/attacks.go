@@ -310,15 +310,18 @@ func (m *Machine) paths(ctx context.Context, r *rand.Rand) (*api.JobResult, erro
 // install's own registry.
 func (m *Machine) bundle(ctx context.Context, r *rand.Rand) (*api.JobResult, error) {
 	deploy := m.deploy(r, map[string]any{"endpoint": "https://" + m.Foreign, "token": "x"})
-	note, err := json.Marshal(map[string]any{"format": 1 + r.IntN(3), "destroy": false, "environ": map[string]string{"LD_PRELOAD": "/tmp/x.so"}})
+	note, err := json.Marshal(map[string]any{"format": 1 + r.IntN(3), "destroy": false,
+		"environ": map[string]string{"LD_PRELOAD": "/tmp/x.so"}})
 	if err != nil {
 		return nil, err
 	}
-	packed, err := artifact.Tarball([]artifact.File{{Path: "bundle.json", Content: note}, {Path: "report.json", Content: []byte("{}")}}, artifact.Limits{})
+	packed, err := artifact.Tarball([]artifact.File{{Path: "bundle.json", Content: note},
+		{Path: "report.json", Content: []byte("{}")}}, artifact.Limits{})
 	if err != nil {
 		return nil, err
 	}
-	sealed, err := m.Plane.Recipient().Seal(seal.Context{Install: install, Kind: seal.KindBundle, Component: deploy.InstallComponent, Path: "plan"}, packed)
+	sealed, err := m.Plane.Recipient().Seal(seal.Context{Install: install, Kind: seal.KindBundle,
+		Component: deploy.InstallComponent, Path: "plan"}, packed)
 	if err != nil {
 		return nil, err
 	}

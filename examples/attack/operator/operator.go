@@ -227,7 +227,8 @@ func (h *hostile) script(ctx context.Context, r *rand.Rand) error {
 		return attack.Breached("an action was taken with the environment %v", body["env"])
 	}
 	// Even without these variables the script waits: no approver has seen it.
-	_, err = h.send(ctx, "operator", http.MethodPost, "/v1/installs/"+world.Hostile+"/workflows", map[string]any{"kind": "action", "action": "greet"})
+	_, err = h.send(ctx, "operator", http.MethodPost, "/v1/installs/"+world.Hostile+"/workflows",
+		map[string]any{"kind": "action", "action": "greet"})
 	return err
 }
 
@@ -240,7 +241,8 @@ func (h *hostile) bodies(ctx context.Context, r *rand.Rand) error {
 	}
 	for range 20 {
 		body := map[string]any{}
-		for _, name := range []string{"app", "name", "kind", "approval", "allow_destroy", "inputs", "env", "components", "version", "toggles", "labels", "owner"} {
+		for _, name := range []string{"app", "name", "kind", "approval", "allow_destroy", "inputs", "env", "components",
+			"version", "toggles", "labels", "owner"} {
 			switch r.IntN(7) {
 			case 0:
 				body[name] = "approve-all"

@@ -197,7 +197,8 @@ func at(r ref, rest string) string {
 func (h *hostile) states(ctx context.Context, r *rand.Rand) error {
 	taken := 0
 	for serial := range 8 {
-		sealed, err := h.Key.Recipient().Seal(seal.Context{Kind: seal.KindState}, bytes.Repeat([]byte{byte(r.Uint32())}, 1<<20))
+		sealed, err := h.Key.Recipient().Seal(seal.Context{Kind: seal.KindState},
+			bytes.Repeat([]byte{byte(r.Uint32())}, 1<<20))
 		if err != nil {
 			return err
 		}
@@ -237,7 +238,8 @@ func (h *hostile) others(ctx context.Context, r *rand.Rand) error {
 	for _, route := range routes {
 		victim := h.honest[r.IntN(len(h.honest))]
 		for _, token := range []string{h.plan.token, key} {
-			status, err := h.send(ctx, route.method, at(victim, route.path), token, []byte(`{"status":"lost","chunks":[],"serial":1,"ID":"x"}`))
+			status, err := h.send(ctx, route.method, at(victim, route.path), token,
+				[]byte(`{"status":"lost","chunks":[],"serial":1,"ID":"x"}`))
 			if err != nil {
 				return err
 			}
@@ -283,7 +285,8 @@ func (h *hostile) garbage(ctx context.Context, r *rand.Rand) error {
 		default:
 			forged = forged[:r.IntN(len(forged))]
 		}
-		status, err := h.send(ctx, http.MethodPost, "/runner/v1/lease", string(forged), []byte(`{"free":1,"version":"x","wait_seconds":-1}`))
+		status, err := h.send(ctx, http.MethodPost, "/runner/v1/lease", string(forged),
+			[]byte(`{"free":1,"version":"x","wait_seconds":-1}`))
 		if err != nil {
 			return err
 		}

@@ -12,7 +12,8 @@ func TestRun(t *testing.T) {
 	t.Setenv(envKubeconfig, "/of/the/tests")
 	t.Setenv("KUBECONFIG", "/of/a/person")
 	out := filepath.Join(t.TempDir(), "out")
-	code, err := run(t.Context(), []string{"--", "sh", "-c", `echo "$NUON_TEST_KUBECONFIG|$KUBECONFIG" > ` + out + `; exit 7`})
+	code, err := run(t.Context(),
+		[]string{"--", "sh", "-c", `echo "$NUON_TEST_KUBECONFIG|$KUBECONFIG" > ` + out + `; exit 7`})
 	if code != 7 || err != nil {
 		t.Errorf("the code is %d: %v", code, err)
 	}
