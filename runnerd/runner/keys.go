@@ -47,6 +47,13 @@ func (k *keys) now() seal.Secret {
 	return seal.NewSecret([]byte(k.current))
 }
 
+// replaced reports whether another key than used is to be used by now.
+func (k *keys) replaced(used seal.Secret) bool {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	return string(used.Reveal()) != k.current
+}
+
 // age returns the age of the key, and whether its successor has not been used yet. A key
 // that was issued in the future, by a clock that has since been set back, has the maximum age.
 func (k *keys) age() (age time.Duration, follows bool) {

@@ -15,6 +15,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/runner"
+	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
 type keysOnDisk struct {
@@ -291,4 +292,45 @@ func TestTheProofOfAKeyReadsNothingOut(t *testing.T) {
 			t.Errorf("%v: the runner registered", use)
 		}
 	}
+}
+
+// TestAResultOutlivesARotation checks that the result of an attempt is delivered again when the key
+// that the call was made with was revoked on the way.
+func TestAResultOutlivesARotation(t *testing.T) {
+	t.Parallel()
+	s, dir := newServer(t), t.TempDir()
+	const old = "key-of-the-runner"
+	var once sync.Once
+	arrived := make(chan struct{})
+	s.setTrouble(func(r *http.Request, after bool) int {
+		switch {
+		case after:
+		case r.URL.Path == "/runner/v1/key": // the key changes while the result is on its way
+			select {
+			case <-arrived:
+			case <-r.Context().Done():
+			}
+		case strings.HasSuffix(r.URL.Path, "/result"):
+			once.Do(func() {
+				if got := r.Header.Get("Authorization"); got != "Bearer "+old {
+					t.Errorf("the result comes with %q", got)
+				}
+				close(arrived)
+				s.until("the new key is in use", func() bool { return s.key != old && s.nextKey == "" })
+			})
+		}
+		return 0
+	})
+	job := s.enqueue("job_1", "log", map[string]string{"lines": "1"})
+	s.with(func() { s.queue, job.offered, job.offeredAt, job.accepted = nil, true, time.Now(), true })
+	record := spool.Record{Job: "job_1", Attempt: 1, Kind: "action"} // its offer has run out
+	if _, err := alreadyRegistered(t, s, dir).Create(record); err != nil {
+		t.Fatal(err)
+	}
+	work(t, s, dir)
+	s.until("the result is there", job.ended)
+	if job.result.Status != "lost" {
+		t.Errorf("got %+v", job.result)
+	}
+	spoolIsEmpty(t, dir)
 }

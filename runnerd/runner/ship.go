@@ -100,7 +100,7 @@ func (s *shipper) ship(ctx context.Context, last bool) (bool, error) {
 
 // call makes a call until it succeeds or is permanently rejected: with the runner's key,
 // and if the control plane no longer knows that one, with the attempt's own token, which stays
-// valid for the attempt's results.
+// valid for the attempt's results. A call whose key was replaced on the way is repeated.
 func (s *shipper) call(ctx context.Context, try func(context.Context, lines) error) error {
 	if s.own.quick == nil && s.isAccepted() {
 		token := seal.NewSecret([]byte(s.record.Token))
@@ -113,7 +113,11 @@ func (s *shipper) call(ctx context.Context, try func(context.Context, lines) err
 	pace := s.runner.pace()
 	pace.Final = func(r *contact.Refusal) bool { return !r.Passing() || isNoRoom(r) }
 	return contact.Persist(ctx, pace, func(ctx context.Context) error {
+		key := s.runner.keys.now()
 		err := try(ctx, s.runner.lines)
+		if contact.HasStatus(err, http.StatusUnauthorized) && s.runner.keys.replaced(key) {
+			err = try(ctx, s.runner.lines)
+		}
 		if contact.HasStatus(err, http.StatusUnauthorized) && s.own.quick != nil {
 			err = try(ctx, s.own)
 		}
