@@ -60,8 +60,8 @@ func changedKeys(was, is raw.Value) []string {
 }
 
 // recipeOf returns what a component's artifact is built from, as far as its config defines it. For
-// kinds that the control plane builds, this matches its builds. The location of the code is not
-// included, only the code counts; see Effect.Moved.
+// kinds that the control plane builds, this matches its builds. The repository and branch are not
+// included, because only the code counts; see Effect.Moved.
 func recipeOf(c *appconfig.Component) string {
 	made := struct {
 		Engine, Version, Directory string

@@ -22,17 +22,20 @@ import (
 // two versions.
 var growths = map[string]func(n, version int) []any{
 	"subjects of a binding": func(n, version int) []any {
-		return []any{object("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "roleRef", fields("kind", "ClusterRole", "name", "admin"),
+		return []any{object("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "roleRef",
+			fields("kind", "ClusterRole", "name", "admin"),
 			"subjects", repeat(n, func(i int) any { return fields("kind", "User", "name", fmt.Sprint("user-", version, "-", i)) }))}
 	},
 	"rules of a role": func(n, version int) []any {
 		return []any{object("rbac.authorization.k8s.io/v1", "ClusterRole", "rules", repeat(n, func(i int) any {
-			return fields("apiGroups", []any{""}, "resources", []any{fmt.Sprint("things-", i)}, "verbs", []any{fmt.Sprint("do-", version)})
+			return fields("apiGroups", []any{""}, "resources", []any{fmt.Sprint("things-", i)}, "verbs",
+				[]any{fmt.Sprint("do-", version)})
 		}))}
 	},
 	"verbs of a role": func(n, version int) []any {
-		return []any{object("rbac.authorization.k8s.io/v1", "Role", "rules", []any{fields("apiGroups", []any{""}, "resources", []any{"pods"},
-			"verbs", repeat(n, func(i int) any { return fmt.Sprint("do-", version, "-", i) }))})}
+		return []any{object("rbac.authorization.k8s.io/v1", "Role", "rules",
+			[]any{fields("apiGroups", []any{""}, "resources", []any{"pods"},
+				"verbs", repeat(n, func(i int) any { return fmt.Sprint("do-", version, "-", i) }))})}
 	},
 	"networks of a policy": func(n, version int) []any {
 		return []any{object("networking.k8s.io/v1", "NetworkPolicy", "spec", fields("podSelector", fields(), "ingress",
@@ -56,15 +59,18 @@ var growths = map[string]func(n, version int) []any{
 		return []any{object("v1", "ConfigMap", "data", fields("text", b.String()))}
 	},
 	"document in a ConfigMap": func(n, version int) []any {
-		doc, _ := json.Marshal(fields("list", repeat(n, func(i int) any { return fields("a", fmt.Sprint(version, "x", i), "b", i) })))
+		doc, _ := json.Marshal(fields("list", repeat(
+			n, func(i int) any { return fields("a", fmt.Sprint(version, "x", i), "b", i) })))
 		return []any{object("v1", "ConfigMap", "data", fields("doc.json", string(doc)))}
 	},
 	"keys of a Secret": func(n, version int) []any {
-		return []any{object("v1", "Secret", "stringData", keyed(n, func(i int) any { return fmt.Sprint("s3cr3t-", version, "-", i*7919) }))}
+		return []any{object("v1", "Secret", "stringData",
+			keyed(n, func(i int) any { return fmt.Sprint("s3cr3t-", version, "-", i*7919) }))}
 	},
 	"copies of a Secret": func(n, version int) []any {
 		secret := func(i int) any { return fmt.Sprint("s3cr3t-", version, "-", i*7919) }
-		return []any{object("v1", "Secret", "stringData", keyed(n, secret)), object("v1", "ConfigMap", "data", keyed(n, secret))}
+		return []any{object("v1", "Secret", "stringData", keyed(n, secret)),
+			object("v1", "ConfigMap", "data", keyed(n, secret))}
 	},
 	"variables of a container": func(n, version int) []any {
 		return []any{deployment(fields("containers", []any{fields("name", "c", "image", "i:1",
@@ -72,7 +78,8 @@ var growths = map[string]func(n, version int) []any{
 	},
 	"containers": func(n, version int) []any {
 		return []any{deployment(fields("containers", repeat(n, func(i int) any {
-			return fields("name", fmt.Sprint("c", i), "image", fmt.Sprint("example.com/i:", version), "securityContext", fields("privileged", i%2 == version%2))
+			return fields("name", fmt.Sprint("c", i), "image", fmt.Sprint("example.com/i:", version), "securityContext",
+				fields("privileged", i%2 == version%2))
 		})))}
 	},
 	"renamed containers": func(n, version int) []any {
@@ -105,7 +112,8 @@ var growths = map[string]func(n, version int) []any{
 	},
 	"finalizers": func(n, version int) []any {
 		o := object("v1", "Service", "spec", fields())
-		o["metadata"].(map[string]any)["finalizers"] = repeat(n, func(i int) any { return fmt.Sprint("example.com/", version, "-", i) })
+		o["metadata"].(map[string]any)["finalizers"] = repeat(n,
+			func(i int) any { return fmt.Sprint("example.com/", version, "-", i) })
 		return []any{o}
 	},
 	"ports of a Service": func(n, version int) []any {
@@ -117,7 +125,8 @@ var growths = map[string]func(n, version int) []any{
 	"hosts of an Ingress": func(n, version int) []any {
 		return []any{object("networking.k8s.io/v1", "Ingress", "spec", fields("rules", repeat(n, func(i int) any {
 			backend := fields("service", fields("name", "web", "port", fields("number", 80)))
-			return fields("host", fmt.Sprintf("h%d-%d.example.com", version, i), "http", fields("paths", []any{fields("path", "/", "pathType", "Prefix", "backend", backend)}))
+			return fields("host", fmt.Sprintf("h%d-%d.example.com", version, i), "http",
+				fields("paths", []any{fields("path", "/", "pathType", "Prefix", "backend", backend)}))
 		})))}
 	},
 	"addresses of an endpoint": func(n, version int) []any {
@@ -125,15 +134,17 @@ var growths = map[string]func(n, version int) []any{
 			"addresses", repeat(n, func(i int) any { return fields("ip", fmt.Sprintf("10.%d.%d.%d", version, i/256, i%256)) }))})}
 	},
 	"webhooks": func(n, version int) []any {
-		return []any{object("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", "webhooks", repeat(n, func(i int) any {
-			return fields("name", fmt.Sprintf("w%d.example.com", i), "failurePolicy", []any{"Fail", "Ignore", "Fail"}[version],
-				"clientConfig", fields("url", "https://a"))
-		}))}
+		return []any{object("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", "webhooks",
+			repeat(n, func(i int) any {
+				return fields("name", fmt.Sprintf("w%d.example.com", i), "failurePolicy", []any{"Fail", "Ignore", "Fail"}[version],
+					"clientConfig", fields("url", "https://a"))
+			}))}
 	},
 	"renamed webhooks": func(n, version int) []any {
-		return []any{object("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", "webhooks", repeat(n, func(i int) any {
-			return fields("name", fmt.Sprintf("w%d-%d.example.com", version, i), "clientConfig", fields("url", "https://a"))
-		}))}
+		return []any{object("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", "webhooks",
+			repeat(n, func(i int) any {
+				return fields("name", fmt.Sprintf("w%d-%d.example.com", version, i), "clientConfig", fields("url", "https://a"))
+			}))}
 	},
 	"fields of a definition": func(n, version int) []any {
 		return []any{definition(1, func(int) any {
@@ -143,11 +154,13 @@ var growths = map[string]func(n, version int) []any{
 	},
 	"versions of a definition": func(n, version int) []any {
 		return []any{definition(n, func(i int) any {
-			return fields("type", "object", "required", []any{fmt.Sprint("k", version)}, "properties", fields("a", fields("type", "string")))
+			return fields("type", "object", "required", []any{fmt.Sprint("k", version)}, "properties",
+				fields("a", fields("type", "string")))
 		})}
 	},
 	"fields of a custom resource": func(n, version int) []any {
-		return []any{object("example.com/v1", "Thing", "spec", keyed(n, func(i int) any { return fmt.Sprint(version, "-", i) }))}
+		return []any{object("example.com/v1", "Thing", "spec",
+			keyed(n, func(i int) any { return fmt.Sprint(version, "-", i) }))}
 	},
 	"nameless elements": func(n, version int) []any {
 		return []any{object("example.com/v1", "Thing", "spec", fields("list", repeat(n, func(i int) any {
@@ -155,7 +168,8 @@ var growths = map[string]func(n, version int) []any{
 		})))}
 	},
 	"other elements": func(n, version int) []any {
-		return []any{object("example.com/v1", "Thing", "spec", fields("list", repeat(n, func(i int) any { return fmt.Sprint(version, "-", i*7919%n) })))}
+		return []any{object("example.com/v1", "Thing", "spec",
+			fields("list", repeat(n, func(i int) any { return fmt.Sprint(version, "-", i*7919%n) })))}
 	},
 	"reversed elements": func(n, version int) []any {
 		return []any{object("example.com/v1", "Thing", "spec", fields("list", repeat(n, func(i int) any {
@@ -167,16 +181,18 @@ var growths = map[string]func(n, version int) []any{
 	},
 	"templates of a custom resource": func(n, version int) []any {
 		return []any{object("example.com/v1", "Thing", "spec", fields("list", repeat(n, func(i int) any {
-			return fields("name", fmt.Sprint("t", i), "template", fields("spec", fields("hostNetwork", version == 2, "containers",
-				[]any{fields("name", "c", "image", fmt.Sprint("i:", version))})))
+			return fields("name", fmt.Sprint("t", i), "template",
+				fields("spec", fields("hostNetwork", version == 2, "containers",
+					[]any{fields("name", "c", "image", fmt.Sprint("i:", version))})))
 		})))}
 	},
 	"objects in an object": func(n, version int) []any {
-		return []any{object("work.open-cluster-management.io/v1", "ManifestWork", "spec", fields("workload", fields("manifests", repeat(n, func(i int) any {
-			o := object("v1", "ConfigMap", "data", fields("k", fmt.Sprint(version)))
-			o["metadata"] = fields("name", fmt.Sprint("c", i))
-			return o
-		}))))}
+		return []any{object("work.open-cluster-management.io/v1", "ManifestWork", "spec",
+			fields("workload", fields("manifests", repeat(n, func(i int) any {
+				o := object("v1", "ConfigMap", "data", fields("k", fmt.Sprint(version)))
+				o["metadata"] = fields("name", fmt.Sprint("c", i))
+				return o
+			}))))}
 	},
 	"rules of a mesh": func(n, version int) []any {
 		return []any{object("security.istio.io/v1", "AuthorizationPolicy", "spec", fields("rules", repeat(n, func(i int) any {
@@ -185,7 +201,8 @@ var growths = map[string]func(n, version int) []any{
 	},
 	"rules of Kyverno": func(n, version int) []any {
 		return []any{object("kyverno.io/v1", "ClusterPolicy", "spec", fields("rules", repeat(n, func(i int) any {
-			return fields("name", fmt.Sprint("r", i), "validate", fields("failureAction", "Audit", "message", fmt.Sprint(version)))
+			return fields("name", fmt.Sprint("r", i), "validate",
+				fields("failureAction", "Audit", "message", fmt.Sprint(version)))
 		})))}
 	},
 	"rules of Cilium": func(n, version int) []any {
@@ -209,7 +226,8 @@ var growths = map[string]func(n, version int) []any{
 		return objects(n, func(i int) map[string]any { return object("v1", "ConfigMap", "data", fields("k", fmt.Sprint(version))) })
 	},
 	"new objects": func(n, version int) []any {
-		return objects((version-1)*n, func(i int) map[string]any { return object("v1", "ConfigMap", "data", fields("k", fmt.Sprint(i))) })
+		return objects((version-1)*n,
+			func(i int) map[string]any { return object("v1", "ConfigMap", "data", fields("k", fmt.Sprint(i))) })
 	},
 	"renamed objects": func(n, version int) []any {
 		// More objects than this are not paired, and print as others do.
@@ -223,10 +241,12 @@ var growths = map[string]func(n, version int) []any{
 	},
 	"objects of a broken reference": func(n, version int) []any {
 		out := objects(n, func(i int) map[string]any {
-			return deployment(fields("serviceAccountName", "a", "containers", []any{fields("name", "c", "image", fmt.Sprint("i:", version),
-				"envFrom", []any{fields("configMapRef", fields("name", fmt.Sprint("c", i)))})}))
+			return deployment(fields("serviceAccountName", "a", "containers",
+				[]any{fields("name", "c", "image", fmt.Sprint("i:", version),
+					"envFrom", []any{fields("configMapRef", fields("name", fmt.Sprint("c", i)))})}))
 		})
-		return append(out, objects((2-version)*n, func(i int) map[string]any { return object("v1", "ConfigMap", "data", fields()) })...)
+		return append(out, objects(
+			(2-version)*n, func(i int) map[string]any { return object("v1", "ConfigMap", "data", fields()) })...)
 	},
 	"services and their pods": func(n, version int) []any {
 		out := objects(n, func(i int) map[string]any {
@@ -235,7 +255,8 @@ var growths = map[string]func(n, version int) []any{
 		for i := range n {
 			d := deployment(fields("containers", []any{fields("name", "c", "image", "i:1")}))
 			d["metadata"] = fields("name", fmt.Sprint("d", i))
-			d["spec"].(map[string]any)["template"].(map[string]any)["metadata"] = fields("labels", fields("app", fmt.Sprint(i, 1)))
+			d["spec"].(map[string]any)["template"].(map[string]any)["metadata"] = fields("labels",
+				fields("app", fmt.Sprint(i, 1)))
 			out = append(out, d)
 		}
 		return out
@@ -246,7 +267,8 @@ var growths = map[string]func(n, version int) []any{
 var plans = map[string]func(n int) []any{
 	"resources": func(n int) []any {
 		return repeat(n, func(i int) any {
-			return resource(i, "aws_instance", fields("ami", "a", "tags", fields("x", "1")), fields("ami", "b", "tags", fields("x", "2")))
+			return resource(i, "aws_instance", fields("ami", "a", "tags", fields("x", "1")),
+				fields("ami", "b", "tags", fields("x", "2")))
 		})
 	},
 	"tags": func(n int) []any {
@@ -259,23 +281,26 @@ var plans = map[string]func(n int) []any{
 	"rules of a security group": func(n int) []any {
 		rules := func(version int) any {
 			return fields("ingress", repeat(n, func(i int) any {
-				return fields("from_port", 2*i+version, "to_port", 2*i+version, "protocol", "tcp", "cidr_blocks", []any{"0.0.0.0/0"})
+				return fields("from_port", 2*i+version, "to_port", 2*i+version, "protocol", "tcp", "cidr_blocks",
+					[]any{"0.0.0.0/0"})
 			}))
 		}
 		return []any{resource(0, "aws_security_group", rules(0), rules(1))}
 	},
 	"networks of a security group": func(n int) []any {
 		rules := func(version int) any {
-			return fields("ingress", []any{fields("from_port", 1, "to_port", 1, "protocol", "tcp", "cidr_blocks", repeat(n, func(i int) any {
-				return fmt.Sprintf("10.%d.%d.%d/32", version, i/256, i%256)
-			}))})
+			return fields("ingress",
+				[]any{fields("from_port", 1, "to_port", 1, "protocol", "tcp", "cidr_blocks", repeat(n, func(i int) any {
+					return fmt.Sprintf("10.%d.%d.%d/32", version, i/256, i%256)
+				}))})
 		}
 		return []any{resource(0, "aws_security_group", rules(0), rules(1))}
 	},
 	"statements of a policy": func(n int) []any {
 		policy := func(version int) any {
 			doc, _ := json.Marshal(fields("Version", "2012-10-17", "Statement", repeat(n, func(i int) any {
-				return fields("Effect", "Allow", "Action", []any{fmt.Sprint("s3:Get", version, i)}, "Resource", fmt.Sprint("arn:aws:s3:::b", i))
+				return fields("Effect", "Allow", "Action", []any{fmt.Sprint("s3:Get", version, i)}, "Resource",
+					fmt.Sprint("arn:aws:s3:::b", i))
 			})))
 			return fields("policy", string(doc))
 		}
@@ -284,14 +309,16 @@ var plans = map[string]func(n int) []any{
 	"inline policies": func(n int) []any {
 		policies := func(version int) any {
 			return fields("inline_policy", repeat(n, func(i int) any {
-				return fields("name", fmt.Sprint("p", i), "policy", fmt.Sprintf(`{"Statement":[{"Effect":"Allow","Action":"s3:%d","Resource":"*"}]}`, version))
+				return fields("name", fmt.Sprint("p", i), "policy",
+					fmt.Sprintf(`{"Statement":[{"Effect":"Allow","Action":"s3:%d","Resource":"*"}]}`, version))
 			}))
 		}
 		return []any{resource(0, "aws_iam_role", policies(1), policies(2))}
 	},
 	"members": func(n int) []any {
 		members := func(version int) any {
-			return fields("role", "roles/editor", "members", repeat(n, func(i int) any { return fmt.Sprintf("user:u%d-%d@example.com", version, i) }))
+			return fields("role", "roles/editor", "members",
+				repeat(n, func(i int) any { return fmt.Sprintf("user:u%d-%d@example.com", version, i) }))
 		}
 		return []any{resource(0, "google_project_iam_binding", members(1), members(2))}
 	},
@@ -313,7 +340,8 @@ var plans = map[string]func(n int) []any{
 	},
 	"settings of a release": func(n int) []any {
 		release := func(version int) any {
-			return fields("values", []any{"a: b"}, "set", repeat(n, func(i int) any { return fields("name", fmt.Sprint("n", i), "value", fmt.Sprint(version)) }))
+			return fields("values", []any{"a: b"}, "set",
+				repeat(n, func(i int) any { return fields("name", fmt.Sprint("n", i), "value", fmt.Sprint(version)) }))
 		}
 		return []any{resource(0, "helm_release", release(1), release(2))}
 	},
@@ -338,18 +366,21 @@ var plans = map[string]func(n int) []any{
 	},
 	"manifest": func(n int) []any {
 		config := func(version int) any {
-			return fields("manifest", object("v1", "ConfigMap", "data", keyed(n, func(i int) any { return fmt.Sprint(version, i) })))
+			return fields("manifest", object(
+				"v1", "ConfigMap", "data", keyed(n, func(i int) any { return fmt.Sprint(version, i) })))
 		}
 		return []any{resource(0, "kubernetes_manifest", config(1), config(2))}
 	},
 	"subjects": func(n int) []any {
 		binding := func(version int) any {
-			return fields("metadata", []any{fields("name", "x")}, "subject", repeat(n, func(i int) any { return fields("kind", "User", "name", fmt.Sprint(version, i)) }))
+			return fields("metadata", []any{fields("name", "x")}, "subject",
+				repeat(n, func(i int) any { return fields("kind", "User", "name", fmt.Sprint(version, i)) }))
 		}
 		return []any{resource(0, "kubernetes_cluster_role_binding", binding(1), binding(2))}
 	},
 	"unknown": func(n int) []any {
-		r := resource(0, "aws_instance", fields("list", repeat(n, func(i int) any { return i })), fields("list", repeat(n, func(i int) any { return nil })))
+		r := resource(0, "aws_instance", fields("list", repeat(n, func(i int) any { return i })),
+			fields("list", repeat(n, func(i int) any { return nil })))
 		r["change"].(map[string]any)["after_unknown"] = fields("list", repeat(n, func(i int) any { return true }))
 		return []any{r}
 	},
@@ -402,14 +433,17 @@ func objects(n int, make func(i int) map[string]any) []any {
 }
 
 func deployment(spec map[string]any) map[string]any {
-	return object("apps/v1", "Deployment", "spec", fields("selector", fields(), "template", fields("metadata", fields(), "spec", spec)))
+	return object("apps/v1", "Deployment", "spec",
+		fields("selector", fields(), "template", fields("metadata", fields(), "spec", spec)))
 }
 
 func definition(versions int, schema func(i int) any) any {
-	o := object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "spec", fields("group", "example.com", "names", fields("kind", "Thing", "plural", "things"),
-		"versions", repeat(versions, func(i int) any {
-			return fields("name", fmt.Sprint("v", i+1), "served", true, "storage", i == 0, "schema", fields("openAPIV3Schema", schema(i)))
-		})))
+	o := object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "spec",
+		fields("group", "example.com", "names", fields("kind", "Thing", "plural", "things"),
+			"versions", repeat(versions, func(i int) any {
+				return fields("name", fmt.Sprint("v", i+1), "served", true, "storage", i == 0, "schema",
+					fields("openAPIV3Schema", schema(i)))
+			})))
 	o["metadata"] = fields("name", "things.example.com")
 	return o
 }
@@ -470,7 +504,8 @@ func elements(n int, name, field string) map[string]any {
 func managed(objects []any, owned map[string]any) []any {
 	for _, o := range objects {
 		metadata := o.(map[string]any)["metadata"].(map[string]any)
-		metadata["managedFields"] = []any{fields("manager", "edit", "operation", "Update", "apiVersion", "v1", "fieldsType", "FieldsV1", "fieldsV1", owned)}
+		metadata["managedFields"] = []any{fields("manager", "edit", "operation", "Update", "apiVersion", "v1", "fieldsType",
+			"FieldsV1", "fieldsV1", owned)}
 	}
 	return objects
 }
@@ -511,7 +546,8 @@ func TestGrowth(t *testing.T) {
 	for name, make := range plans {
 		t.Run("plan/"+name, func(t *testing.T) {
 			checkGrowth(t, n, func(n int) func() *diff.Report {
-				plan, err := json.Marshal(fields("format_version", "1.2", "terraform_version", "1.11.4", "resource_changes", make(n)))
+				plan, err := json.Marshal(fields("format_version", "1.2", "terraform_version", "1.11.4",
+					"resource_changes", make(n)))
 				if err != nil {
 					t.Fatal(err)
 				}
