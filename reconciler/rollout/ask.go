@@ -2,7 +2,6 @@ package rollout
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -346,7 +345,7 @@ func checkInputs(action *appconfig.Action, given map[string]string) error {
 func Gone(ctx context.Context, tx *store.Tx, installID string) (bool, error) {
 	places, err := tx.RolloutPlaces(ctx, tx.Org, installID)
 	if err != nil {
-		return false, errors.Join(fmt.Errorf("install %s", installID), err)
+		return false, fmt.Errorf("install %s: %w", installID, err)
 	}
 	contested, err := tx.ContestedStates(ctx, tx.Org, installID)
 	if err != nil {

@@ -47,7 +47,7 @@ func (e *Engine) person(ctx context.Context, tx *store.Tx, workflowID, stepID st
 		return err
 	}
 	if f.graph.Status != Running {
-		return conflict(CodeWorkflowEnded, "There is nothing left to skip.", "workflow %d has ended: %s", f.row.Number,
+		return conflict(CodeWorkflowEnded, "There is nothing left to retry or skip.", "workflow %d has ended: %s", f.row.Number,
 			f.graph.Status)
 	}
 	todo, err := ask(f.graph, s)
@@ -91,7 +91,7 @@ func (e *Engine) stepOf(ctx context.Context, tx *store.Tx, workflowID, stepID st
 		return nil, nil, err
 	}
 	if f.graph.Status != Running {
-		return nil, nil, conflict(CodeWorkflowEnded, "There is nothing left to skip.", "workflow %d has ended: %s",
+		return nil, nil, conflict(CodeWorkflowEnded, "There is nothing left to retry or skip.", "workflow %d has ended: %s",
 			f.row.Number, f.row.Status)
 	}
 	s := f.graph.step(stepID)

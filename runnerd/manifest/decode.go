@@ -165,7 +165,7 @@ func checked(whole map[string]any, place string) (object, error) {
 
 func short(text string) string {
 	if len(text) > 80 {
-		return text[:80] + "…"
+		return strings.ToValidUTF8(text[:80], "") + "…"
 	}
 	return text
 }

@@ -83,7 +83,8 @@ func Parse(name string, content []byte) (File, error) {
 		var lines []string
 		for _, missing := range unknown.Errors {
 			row, column := missing.Position()
-			lines = append(lines, fmt.Sprintf("%s:%d:%d: there is no %s in a runner file; it has enabled, jobs, components, debug, [window] with days, hours and zone, and [limits] with memory, timeout and capacity",
+			lines = append(lines, fmt.Sprintf("%s:%d:%d: there is no %s in a runner file; it has enabled, jobs, components, debug, [actions] with free_env, "+
+				"[cluster] with exec, [window] with days, hours and zone, and [limits] with memory, timeout and capacity",
 				name, row, column, strings.Join(missing.Key(), ".")))
 		}
 		return File{}, errors.New(strings.Join(lines, "\n"))
