@@ -23,6 +23,7 @@ func middle(width int) int {
 // sides lays out a field with its values side by side: beside its name if the column of names
 // leaves room for that, otherwise below it.
 func sides(indent, name string, column int, before, after, aside []Span, width int) []Row {
+	column = max(column, Columns(name)) // a name may be wider than the column of its neighbors
 	room, wide := middle(width)-len(indent), Row(before).Width()
 	if len(indent)+column > middle(width)/2 || wide > room-column-2 && wide <= room-len(sideDeeper) {
 		rows := Wrap(width, indent, joined(Row{{Text: name}}, aside)...)

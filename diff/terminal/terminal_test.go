@@ -117,6 +117,22 @@ func TestSidesNeedRoom(t *testing.T) {
 	})
 }
 
+// TestSidesOfALongName checks that a name that is wider than the column of its neighbors keeps the
+// row within the width.
+func TestSidesOfALongName(t *testing.T) {
+	for length := range 100 {
+		r := report(diff.Change{Address: "x", Action: diff.Update, Fields: []diff.FieldChange{
+			{Path: strings.Repeat("n", length+1), Before: text("/v1/"), After: text("/v2/"), ForcesReplace: true, Regenerated: true},
+			{Path: "q", Before: text("a"), After: text("b")},
+		}})
+		for line := range strings.Lines(render(t, r, terminal.Options{Width: 105, Side: true, All: true})) {
+			if w := lipgloss.Width(strings.TrimSuffix(line, "\n")); w > 105 {
+				t.Errorf("%d columns: %q", w, line)
+			}
+		}
+	}
+}
+
 // TestNothingHostileGoesOut checks that no control sequence in any text of a report reaches the
 // terminal.
 func TestNothingHostileGoesOut(t *testing.T) {
