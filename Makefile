@@ -96,6 +96,10 @@ bench: build ## Measure, each figure as a ratio to a named peer in the same run
 lint: $(GOLANGCI) ## Check the code's style
 	$(GOLANGCI) run ./...
 
+.PHONY: prose
+prose: ## List phrases in comments, docs and command-line texts that do not read plainly, and lines that are too wide
+	$(RUN) ./examples/internal/prose
+
 .PHONY: generate
 generate: $(OAPI_CODEGEN) $(SQLC) ## Make the generated files anew: API types, client and servers, queries, the pages on commands and on the config format
 	cd pkg/api && $(OAPI_CODEGEN) -config client.cfg.yaml openapi.yaml
