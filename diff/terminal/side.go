@@ -23,9 +23,11 @@ func middle(width int) int {
 // sides lays out a field with its values side by side: beside its name if the column of names
 // leaves room for that, otherwise below it.
 func sides(indent, name string, column int, before, after, aside []Span, width int) []Row {
-	column = max(column, Columns(name)) // a name may be wider than the column of its neighbors
 	room, wide := middle(width)-len(indent), Row(before).Width()
-	if len(indent)+column > middle(width)/2 || wide > room-column-2 && wide <= room-len(sideDeeper) {
+	// A name that is wider than its column moves the middle: the row may not fit then.
+	left := len(indent) + Columns(name) + 2 + wide
+	over := left > middle(width) && left+Columns(between)+Row(joined(after, aside)).Width() > width
+	if over || len(indent)+column > middle(width)/2 || wide > room-column-2 && wide <= room-len(sideDeeper) {
 		rows := Wrap(width, indent, joined(Row{{Text: name}}, aside)...)
 		return append(rows, beside(Row{{Text: indent + sideDeeper}}, before, after, width)...)
 	}
