@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/launch"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
@@ -74,12 +75,16 @@ func startProgramAs(t *testing.T, s *server, dir string, uid int, args ...string
 	if err != nil {
 		t.Fatal(err)
 	}
-	command := exec.Command(program, append([]string{"run", s.http.URL, dir}, args...)...)
-	command.Dir, command.Stderr = "/", os.Stderr
-	if uid != os.Getuid() {
-		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
-	}
-	if err := command.Start(); err != nil {
+	var command *exec.Cmd
+	err = launch.Patiently(t.Context(), func() error {
+		command = exec.Command(program, append([]string{"run", s.http.URL, dir}, args...)...)
+		command.Dir, command.Stderr = "/", os.Stderr
+		if uid != os.Getuid() {
+			command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
+		}
+		return command.Start()
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	stopAtTheEnd(t, command)
