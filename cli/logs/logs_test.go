@@ -373,7 +373,10 @@ func TestFollowAWorkflow(t *testing.T) {
 // TestCtrlC checks that Ctrl-C ends following with its exit code, also between two connections.
 func TestCtrlC(t *testing.T) {
 	for _, args := range [][]string{{"-f", "runner", "build"}, {"-f", "wfl_2"}} {
-		newPlane(t)
+		p := newPlane(t)
+		p.mutex.Lock()
+		p.ended["build"] = false // otherwise the log may end first
+		p.mutex.Unlock()
 		ctx, stop := context.WithCancel(t.Context())
 		out, _, end := run(ctx, t, "table", args...)
 		if args[1] == "runner" {
