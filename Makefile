@@ -18,8 +18,8 @@ GOTEST := $(GO) test -trimpath -ldflags=-w
 # them wait for processes and servers. For the same reason more tests of one package run at once. The timeout only ends a hang. The
 # packages that take longest start first, so that none of them is alone at the end.
 CORES ?= $(or $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null),2)
-LONGEST := ./examples/story ./examples/replicas ./runnerd/chart ./reconciler/rollout ./runnerd/module ./examples/backup ./runnerd/manifest \
-	./runnerd/helm ./examples/soak
+LONGEST := $(addprefix ./examples/internal/,story replicas backup soak) $(addprefix ./runnerd/,kind/helm kind/terraform kind/kubernetes helmsdk) \
+	./reconciler/rollout
 # The heap of tests and of the linker may grow to five times what they use, not twice: that saves a sixth of their processor time.
 COLLECTOR := GOGC=400
 BESIDE := -p $(CORES) -parallel $(shell echo $$((4 * $(CORES)))) -timeout 80m
@@ -50,23 +50,23 @@ man: build ## Write the manual pages to bin/man (MANPATH=bin/man: man nuon)
 
 .PHONY: demo
 demo: build ## Run the whole story on this machine: two installs, a push, approve, reject, kill -9, teardown (KEEP=1 leaves it running)
-	@$(RUN) ./examples/story -bin $(CURDIR)/bin $(if $(KEEP),-keep)
+	@$(RUN) ./examples/internal/story -bin $(CURDIR)/bin $(if $(KEEP),-keep)
 
 .PHONY: demo-shop
 demo-shop: build ## Build the one-process Kubernetes (minutes the first time), then tell the shop's story on it
-	@$(RUN) ./examples/kubernetes/up -build >/dev/null
-	@$(RUN) ./examples/story -bin $(CURDIR)/bin $(if $(KEEP),-keep) shop
+	@$(RUN) ./examples/internal/kubernetes/up -build >/dev/null
+	@$(RUN) ./examples/internal/story -bin $(CURDIR)/bin $(if $(KEEP),-keep) shop
 
 .PHONY: cluster
 cluster: ## Start a private Kubernetes, print its kubeconfig, stay until Ctrl-C (DIR=… keeps its state)
-	@$(RUN) ./examples/kubernetes/up $(if $(DIR),-dir $(DIR))
+	@$(RUN) ./examples/internal/kubernetes/up $(if $(DIR),-dir $(DIR))
 
-# suite runs the tests of TESTS. RACE is which packages the race detector is for (examples/suite/split.go has the rule).
+# suite runs the tests of TESTS. RACE is which packages the race detector is for (examples/internal/suite/split.go has the rule).
 define suite
-@terraform="$$($(RUN) ./runnerd/tool/find $(TERRAFORM))"; \
+@terraform="$$($(RUN) ./runnerd/tfbinary/find $(TERRAFORM))"; \
 export PATH="$$terraform:$$PATH" NUON_BIN="$(CURDIR)/bin"; \
-$(RUN) ./examples/kubernetes/with -- env $(RUN) ./reconciler/store/storetest/postgres -- \
-	env $(COLLECTOR) $(RUN) ./examples/suite -race $(RACE) $(if $(SLOWEST),-slowest $(SLOWEST)) $(or $(TESTS),$(LONGEST) ./...) -- $(GOTEST) $(BESIDE) -shuffle=on
+$(RUN) ./examples/internal/kubernetes/with -- env $(RUN) ./reconciler/store/storetest/postgres -- \
+	env $(COLLECTOR) $(RUN) ./examples/internal/suite -race $(RACE) $(if $(SLOWEST),-slowest $(SLOWEST)) $(or $(TESTS),$(LONGEST) ./...) -- $(GOTEST) $(BESIDE) -shuffle=on
 endef
 
 .PHONY: test
@@ -81,15 +81,15 @@ race: build ## Run every test like make test, but all with the race detector (TE
 
 .PHONY: soak
 soak: build ## Break everything during real deploys and count what is lost, attack it, then make race (SOAK='-for 1h -seed 7 -v' ATTACKS='-attempts 5000')
-	PATH="$$($(RUN) ./runnerd/tool/find $(TERRAFORM)):$$PATH" $(RUN) ./examples/soak -bin $(CURDIR)/bin $(SOAK)
-	PATH="$$($(RUN) ./runnerd/tool/find $(TERRAFORM)):$$PATH" $(RUN) ./examples/attack/campaign -bin $(CURDIR)/bin $(ATTACKS)
+	PATH="$$($(RUN) ./runnerd/tfbinary/find $(TERRAFORM)):$$PATH" $(RUN) ./examples/internal/soak -bin $(CURDIR)/bin $(SOAK)
+	PATH="$$($(RUN) ./runnerd/tfbinary/find $(TERRAFORM)):$$PATH" $(RUN) ./examples/internal/attack/campaign -bin $(CURDIR)/bin $(ATTACKS)
 	$(GO) test ./diff/oracle -run TestPairs -count=1 -pairs 100000 -timeout 30m
 	$(GO) test ./diff/attacks -run TestHiding -count=1 -attempts 2000 -timeout 30m
 	$(MAKE) race
 
 .PHONY: bench
 bench: build ## Measure, each figure as a ratio to a named peer in the same run
-	PATH="$$($(RUN) ./runnerd/tool/find $(TERRAFORM)):$$PATH" NUON_BIN=$(CURDIR)/bin $(RUN) ./examples/kubernetes/with -- env $(RUN) ./reconciler/store/storetest/postgres -- $(GO) test -run '^$$' -bench . -benchtime 5x -timeout 60m ./examples/... ./diff/... ./pkg/appconfig/bench ./cli/review ./reconciler/dispatch
+	PATH="$$($(RUN) ./runnerd/tfbinary/find $(TERRAFORM)):$$PATH" NUON_BIN=$(CURDIR)/bin $(RUN) ./examples/internal/kubernetes/with -- env $(RUN) ./reconciler/store/storetest/postgres -- $(GO) test -run '^$$' -bench . -benchtime 5x -timeout 60m ./examples/... ./diff/... ./pkg/appconfig/bench ./cli/review ./reconciler/dispatch
 	cd diff/bench && NUON_BIN=$(CURDIR)/bin $(GO) test -run '^$$' -bench . -benchtime 10x -timeout 20m .
 
 .PHONY: lint
@@ -115,14 +115,14 @@ generate: $(OAPI_CODEGEN) $(SQLC) ## Make the generated files anew: API types, c
 .PHONY: verify
 verify: generate lint ## Check that generated code and go.mod are up to date, and the style
 	$(GO) mod tidy -diff
-	cd examples/provider && $(GO) vet ./... && $(GO) mod tidy -diff
+	cd examples/internal/provider && $(GO) vet ./... && $(GO) mod tidy -diff
 	cd diff/bench && $(GO) vet ./... && $(GO) mod tidy -diff
-	cd examples/cluster && CGO_ENABLED=0 $(GO) vet ./... && $(GO) mod tidy -diff
+	cd examples/internal/cluster && CGO_ENABLED=0 $(GO) vet ./... && $(GO) mod tidy -diff
 	git diff --exit-code
 
 .PHONY: pictures
 pictures: build ## Draw the pictures of docs/ anew, each what a real run shows on a terminal (docs/pictures/list.txt)
-	NUON_BIN=$(CURDIR)/bin $(GO) test ./examples/picture -run TestPicturesOfTheDocs -update
+	NUON_BIN=$(CURDIR)/bin $(GO) test ./examples/internal/picture -run TestPicturesOfTheDocs -update
 
 .PHONY: clean
 clean: ## Remove what was built here

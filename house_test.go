@@ -83,7 +83,7 @@ func TestDiffImportsOnlyLeavesOfPkg(t *testing.T) {
 // TestHelmIsBehindOnePackage: Helm 3 comes to its end, and what takes its place is to be written in one folder. Whatever talks to a
 // cluster is the runner's alone.
 func TestHelmIsBehindOnePackage(t *testing.T) {
-	const home = "runnerd/helm"
+	const home = "runnerd/helmsdk"
 	for _, p := range list(t, "./...") {
 		from := strings.TrimPrefix(p.ImportPath, module)
 		for _, i := range p.Imports {

@@ -29,7 +29,7 @@ const (
 
 // describing are the packages that read configs to show, check or compare them as texts: to read a value there is not to use it.
 var describing = []string{
-	"cli/validate", "cli/diff", "cli/reference", "cli/initialize", "cli/graph", "cli/explain", "cli/schema", "cli/fmt", "reconciler/preview",
+	"cli/validate", "cli/diff", "cli/reference", "cli/initialize", "cli/graph", "cli/explain", "cli/schema", "cli/format", "reconciler/preview",
 	"diff/app", "pkg/appconfig", "examples",
 }
 

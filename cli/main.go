@@ -16,19 +16,20 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/actions"
 	"github.com/nuon-toolkit/nuon/cli/approvals"
 	"github.com/nuon-toolkit/nuon/cli/apps"
+	"github.com/nuon-toolkit/nuon/cli/appsync"
 	"github.com/nuon-toolkit/nuon/cli/audit"
 	"github.com/nuon-toolkit/nuon/cli/builds"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/components"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	contextcmd "github.com/nuon-toolkit/nuon/cli/context"
+	"github.com/nuon-toolkit/nuon/cli/contextcmd"
 	"github.com/nuon-toolkit/nuon/cli/dev"
 	diffcmd "github.com/nuon-toolkit/nuon/cli/diff"
 	"github.com/nuon-toolkit/nuon/cli/doctor"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/explain"
-	fmtcmd "github.com/nuon-toolkit/nuon/cli/fmt"
+	fmtcmd "github.com/nuon-toolkit/nuon/cli/format"
 	"github.com/nuon-toolkit/nuon/cli/graph"
 	"github.com/nuon-toolkit/nuon/cli/initialize"
 	"github.com/nuon-toolkit/nuon/cli/installs"
@@ -40,28 +41,27 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/repos"
 	"github.com/nuon-toolkit/nuon/cli/runners"
 	"github.com/nuon-toolkit/nuon/cli/schema"
-	"github.com/nuon-toolkit/nuon/cli/silence"
+	"github.com/nuon-toolkit/nuon/cli/secretinput"
 	"github.com/nuon-toolkit/nuon/cli/state"
 	"github.com/nuon-toolkit/nuon/cli/status"
-	"github.com/nuon-toolkit/nuon/cli/sync"
+	"github.com/nuon-toolkit/nuon/cli/terminit"
 	"github.com/nuon-toolkit/nuon/cli/tokens"
 	"github.com/nuon-toolkit/nuon/cli/validate"
-	"github.com/nuon-toolkit/nuon/cli/vault"
 	"github.com/nuon-toolkit/nuon/cli/workflows"
 	"github.com/nuon-toolkit/nuon/pkg/version"
 )
 
 func main() {
 	relaxCollector()
-	silence.Over()
+	terminit.Over()
 	ctx, stop := interruptible()
 	err := run(ctx)
 	stop()
-	os.Exit(exit.CodeOf(err))
+	os.Exit(exitcode.CodeOf(err))
 }
 
 func run(ctx context.Context) error {
-	e := &env.Env{Console: console.System()}
+	e := &cmdenv.Env{Console: console.System()}
 	root := newRoot(e)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err = ended(ctx, err); err == nil {
@@ -70,10 +70,10 @@ func run(ctx context.Context) error {
 	if text := err.Error(); text != "" {
 		e.Console.Say("%s%s", label(err), console.Text(text))
 	}
-	var coded *exit.Error
+	var coded *exitcode.Error
 	if !errors.As(err, &coded) && misused(err) {
 		e.Console.Say("Usage: %s\nRun `%s --help` for more.", cmd.UseLine(), cmd.CommandPath())
-		return exit.With(exit.Usage, err)
+		return exitcode.With(exitcode.Usage, err)
 	}
 	return err
 }
@@ -81,8 +81,8 @@ func run(ctx context.Context) error {
 // label returns the prefix of an error message: "error: ", or "" for an exit code
 // that only reports a state (a plan waits for approval, or a person rejected it).
 func label(err error) string {
-	switch exit.CodeOf(err) {
-	case exit.Waiting, exit.Rejected:
+	switch exitcode.CodeOf(err) {
+	case exitcode.Waiting, exitcode.Rejected:
 		return ""
 	}
 	return "error: "
@@ -103,7 +103,7 @@ func misused(err error) bool {
 	return false
 }
 
-func newRoot(e *env.Env) *cobra.Command {
+func newRoot(e *cmdenv.Env) *cobra.Command {
 	noColor := false
 	root := &cobra.Command{
 		Use:           "nuon",
@@ -113,13 +113,13 @@ func newRoot(e *env.Env) *cobra.Command {
 		SilenceErrors: true,
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
 			e.Console.Color = e.Console.Color && !noColor
-			e.Debug = e.Debug || env.Debugging()
+			e.Debug = e.Debug || cmdenv.Debugging()
 			asked := "-o "
-			if format, set := env.Output(); set && !c.Flags().Changed("output") {
+			if format, set := cmdenv.Output(); set && !c.Flags().Changed("output") {
 				e.Console.Output, asked = format, "NUON_OUTPUT="
 			}
 			if !slices.Contains(console.Formats, e.Console.Output) {
-				return exit.Usagef("%s%s: use one of %s", asked, e.Console.Output, strings.Join(console.Formats, ", "))
+				return exitcode.Usagef("%s%s: use one of %s", asked, e.Console.Output, strings.Join(console.Formats, ", "))
 			}
 			return nil
 		},
@@ -143,12 +143,12 @@ func newRoot(e *env.Env) *cobra.Command {
 	)
 	root.SetCompletionCommandGroupID("machine")
 	add(root, "journeys", initialize.New(e), validate.New(e), graph.New(e), fmtcmd.New(e),
-		sync.New(e), approvals.NewReview(e), approvals.NewApprove(e), approvals.NewReject(e),
+		appsync.New(e), approvals.NewReview(e), approvals.NewApprove(e), approvals.NewReject(e),
 		installs.NewDeploy(e), actions.NewRun(e), logs.New(e), explain.New(e),
 		schema.New(e), render.New(e), status.New(e), diffcmd.New(e))
 	add(root, "nouns", apps.New(e), components.New(e), builds.New(e), releases.New(e),
 		installs.New(e), approvals.New(e), actions.New(e),
-		workflows.New(e), runners.New(e), state.New(e), vault.NewCredentials(e), vault.NewWebhooks(e),
+		workflows.New(e), runners.New(e), state.New(e), secretinput.NewCredentials(e), secretinput.NewWebhooks(e),
 		repos.New(e), tokens.New(e), orgs.New(e), audit.New(e))
 	add(root, "machine", dev.New(e), doctor.New(e), contextcmd.New(e), reference.New(e))
 	strict(root)

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
 )
 
 // TestMisuse checks that an unknown command or a wrong call is refused as a
@@ -23,7 +23,7 @@ func TestMisuse(t *testing.T) {
 		"actions list":             "at least one of the flags in the group [app install] is required",
 	} {
 		t.Run(line, func(t *testing.T) {
-			root := newRoot(&env.Env{Console: &console.Console{Output: "table"}})
+			root := newRoot(&cmdenv.Env{Console: &console.Console{Output: "table"}})
 			root.SetArgs(strings.Fields(line))
 			err := root.ExecuteContext(t.Context())
 			if err == nil || !strings.HasPrefix(err.Error(), want) {
@@ -35,7 +35,7 @@ func TestMisuse(t *testing.T) {
 		})
 	}
 	var help bytes.Buffer
-	root := newRoot(&env.Env{Console: &console.Console{Output: "table"}})
+	root := newRoot(&cmdenv.Env{Console: &console.Console{Output: "table"}})
 	root.SetOut(&help)
 	root.SetArgs([]string{"apps"})
 	if err := root.ExecuteContext(t.Context()); err != nil || !strings.Contains(help.String(), "components") {

@@ -7,7 +7,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 )
 
 // interruptible returns a context that is canceled by Ctrl-C or SIGTERM, with
@@ -36,7 +36,7 @@ func interruptible() (ctx context.Context, stop func()) {
 
 // signalled is the cause of a context that was canceled by a signal. It matches context.Canceled,
 // because callers test for that error to find out whether a context was canceled.
-type signalled struct{ code *exit.Error }
+type signalled struct{ code *exitcode.Error }
 
 // Error returns an empty message: the person who sent the signal needs none.
 func (signalled) Error() string { return "" }
@@ -48,11 +48,11 @@ func (signalled) Is(target error) bool { return target == context.Canceled }
 func (s signalled) Unwrap() error { return s.code }
 
 // meaning returns the exit code for a signal.
-func meaning(s os.Signal) *exit.Error {
+func meaning(s os.Signal) *exitcode.Error {
 	if s == syscall.SIGTERM {
-		return exit.Terminated
+		return exitcode.Terminated
 	}
-	return exit.Interrupted
+	return exitcode.Interrupted
 }
 
 // ended translates the error that a command returned into the error that the program
@@ -64,13 +64,13 @@ func ended(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case (errors.Is(err, exit.Interrupted) || errors.Is(err, context.Canceled)) &&
+	case (errors.Is(err, exitcode.Interrupted) || errors.Is(err, context.Canceled)) &&
 		errors.As(context.Cause(ctx), &signal):
 		return signal.code
-	case errors.Is(err, exit.Interrupted):
-		return exit.Interrupted // Ctrl-C at a prompt; the wrapping message is dropped
+	case errors.Is(err, exitcode.Interrupted):
+		return exitcode.Interrupted // Ctrl-C at a prompt; the wrapping message is dropped
 	case errors.As(err, &write) && errors.Is(err, syscall.EPIPE) && write.Path == os.Stdout.Name():
-		return exit.ClosedPipe
+		return exitcode.ClosedPipe
 	}
 	return err
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/version"
 )
 
@@ -21,7 +21,7 @@ import (
 func tree() (root *cobra.Command, out, remarks *bytes.Buffer) {
 	out, remarks = &bytes.Buffer{}, &bytes.Buffer{}
 	root = newRoot(
-		&env.Env{Console: &console.Console{In: strings.NewReader(""), Out: out, Err: remarks, Output: "table"}})
+		&cmdenv.Env{Console: &console.Console{In: strings.NewReader(""), Out: out, Err: remarks, Output: "table"}})
 	return root, out, remarks
 }
 
@@ -178,7 +178,7 @@ func TestWrongUse(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), says) {
 				t.Fatalf("ended with %v, want %q", err, says)
 			}
-			if exit.CodeOf(err) != exit.Usage && !misused(err) {
+			if exitcode.CodeOf(err) != exitcode.Usage && !misused(err) {
 				t.Errorf("%v does not count as wrong use", err)
 			}
 			if out.Len() > 0 {
@@ -215,7 +215,7 @@ func TestWithoutAControlPlane(t *testing.T) {
 		root, out, _ := tree()
 		root.SetArgs(strings.Fields(line))
 		err := root.ExecuteContext(t.Context())
-		if exit.CodeOf(err) != exit.Unreachable || !strings.Contains(err.Error(), "nuon context add") || out.Len() > 0 {
+		if exitcode.CodeOf(err) != exitcode.Unreachable || !strings.Contains(err.Error(), "nuon context add") || out.Len() > 0 {
 			t.Errorf("nuon %s: printed %q, ended with %v", line, out, err)
 		}
 	}
@@ -253,7 +253,7 @@ func TestCompletion(t *testing.T) {
 
 // TestNoColor checks that --no-color disables color before a command prints anything.
 func TestNoColor(t *testing.T) {
-	e := &env.Env{Console: &console.Console{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}, Output: "table", Color: true}}
+	e := &cmdenv.Env{Console: &console.Console{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}, Output: "table", Color: true}}
 	root := newRoot(e)
 	root.SetArgs([]string{"--no-color", "validate", t.TempDir()})
 	_ = root.ExecuteContext(t.Context()) // fails: an empty directory is not an app
@@ -265,9 +265,9 @@ func TestNoColor(t *testing.T) {
 // TestLabel checks which exit codes have the prefix "error: ". Codes that only
 // report a state have none.
 func TestLabel(t *testing.T) {
-	for code, want := range map[int]string{exit.Failed: "error: ", exit.Usage: "error: ", exit.Unreachable: "error: ",
-		exit.Waiting: "", exit.Rejected: ""} {
-		if got := label(exit.With(code, nil)); got != want {
+	for code, want := range map[int]string{exitcode.Failed: "error: ", exitcode.Usage: "error: ", exitcode.Unreachable: "error: ",
+		exitcode.Waiting: "", exitcode.Rejected: ""} {
+		if got := label(exitcode.With(code, nil)); got != want {
 			t.Errorf("code %d has the label %q", code, got)
 		}
 	}

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/pkg/devcontract"
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
-	"github.com/nuon-toolkit/nuon/pkg/startup"
 	"github.com/nuon-toolkit/nuon/reconciler/registry"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/token"
@@ -19,8 +19,8 @@ type bootstrapOptions struct{ databaseURL, keyFile, org, actor string }
 // registryTokenLife is how long a runner's token for the embedded registry is valid.
 const registryTokenLife = 90 * 24 * time.Hour
 
-func bootstrap(ctx context.Context, o bootstrapOptions) (startup.Admission, error) {
-	var made startup.Admission
+func bootstrap(ctx context.Context, o bootstrapOptions) (devcontract.Admission, error) {
+	var made devcontract.Admission
 	key, err := seal.LoadIdentity(o.keyFile)
 	if err != nil {
 		return made, err
@@ -53,8 +53,8 @@ func bootstrap(ctx context.Context, o bootstrapOptions) (startup.Admission, erro
 		return made, err
 	}
 	made.Org, made.Token = org.Name, plain
-	made.Registry.Vendor = access(signer, startup.VendorNamespace, org.ID)
-	made.Registry.Install = access(signer, startup.InstallNamespace, org.ID)
+	made.Registry.Vendor = access(signer, devcontract.VendorNamespace, org.ID)
+	made.Registry.Install = access(signer, devcontract.InstallNamespace, org.ID)
 	return made, nil
 }
 
@@ -88,9 +88,9 @@ func admit(ctx context.Context, tx *store.Tx, o bootstrapOptions, hash []byte) e
 }
 
 // access returns a token for an org's part of one namespace.
-func access(signer registry.Signer, namespace, org string) startup.RegistryAccess {
+func access(signer registry.Signer, namespace, org string) devcontract.RegistryAccess {
 	expires := time.Now().Add(registryTokenLife)
-	return startup.RegistryAccess{
+	return devcontract.RegistryAccess{
 		Prefix: namespace, Username: "nuon", Expires: expires,
 		Password: signer.Issue(namespace+"/"+org, []string{"pull", "push"}, expires),
 	}

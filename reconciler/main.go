@@ -21,7 +21,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/hardening"
 	"github.com/nuon-toolkit/nuon/pkg/telemetry"
 	"github.com/nuon-toolkit/nuon/pkg/version"
-	"github.com/nuon-toolkit/nuon/reconciler/api/quota"
+	"github.com/nuon-toolkit/nuon/reconciler/api/ratelimit"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -122,7 +122,7 @@ docs/operations.md tells how to run several replicas.`,
 	f.StringVar(&o.tlsCert, "tls-cert", "",
 		"certificate chain (PEM) with which the control API and the runner API speak TLS; read again when it changes")
 	f.StringVar(&o.tlsKey, "tls-key", "", "private key (PEM) that goes with --tls-cert")
-	f.Float64Var(&o.quota.Rate, "rate", quota.DefaultRate,
+	f.Float64Var(&o.quota.Rate, "rate", ratelimit.DefaultRate,
 		"requests a second that one token may make for long (ten times that at once)")
 	f.BoolVar(&o.quota.BehindProxy, "behind-proxy", false,
 		"take the client's address from the last entry of X-Forwarded-For, which the proxy must set")

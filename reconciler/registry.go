@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
-	"github.com/nuon-toolkit/nuon/pkg/startup"
+	"github.com/nuon-toolkit/nuon/pkg/devcontract"
 	"github.com/nuon-toolkit/nuon/reconciler/api/runner"
 	"github.com/nuon-toolkit/nuon/reconciler/build"
 	"github.com/nuon-toolkit/nuon/reconciler/registry"
@@ -46,10 +46,10 @@ const ownTokenLife = 10 * time.Minute
 // embeddedAt returns the embedded registry as the reconciler itself uses it.
 func embeddedAt(host string, signer registry.Signer) vendorRegistry {
 	return vendorRegistry{
-		reference: artifact.Reference{Host: host, Repository: startup.VendorNamespace, PlainHTTP: true},
+		reference: artifact.Reference{Host: host, Repository: devcontract.VendorNamespace, PlainHTTP: true},
 		username:  "reconciler",
 		password: func() string {
-			return signer.Issue(startup.VendorNamespace, []string{"pull", "push"}, time.Now().Add(ownTokenLife))
+			return signer.Issue(devcontract.VendorNamespace, []string{"pull", "push"}, time.Now().Add(ownTokenLife))
 		},
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/telemetry/status"
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
-	"github.com/nuon-toolkit/nuon/reconciler/retain"
+	"github.com/nuon-toolkit/nuon/reconciler/retention"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -45,9 +45,9 @@ func scheduleRetention(ctx context.Context, s *store.Store) {
 	}
 }
 
-func keepFlags(f *pflag.FlagSet, o *retain.Options) {
-	f.DurationVar(&o.Logs, "keep-logs", retain.DefaultLogs, "how long logs are kept after their job has ended")
-	f.DurationVar(&o.History, "keep-history", retain.DefaultHistory,
+func keepFlags(f *pflag.FlagSet, o *retention.Options) {
+	f.DurationVar(&o.Logs, "keep-logs", retention.DefaultLogs, "how long logs are kept after their job has ended")
+	f.DurationVar(&o.History, "keep-history", retention.DefaultHistory,
 		"how long ended workflows, jobs, superseded states and revisions are kept")
 }
 
@@ -77,7 +77,7 @@ func (o stateOptions) limits() dispatch.StateLimits {
 type retainOptions struct {
 	databaseURL, org, output string
 	dryRun                   bool
-	keep                     retain.Options
+	keep                     retention.Options
 }
 
 func newRetain() *cobra.Command {
@@ -100,8 +100,8 @@ docs/retention.md tells what is kept for how long, and what is never removed.`,
 
 // orgRemoved is what was removed, or would be removed, of one org.
 type orgRemoved struct {
-	Org     string           `json:"org"`
-	Removed []retain.Removed `json:"removed"`
+	Org     string              `json:"org"`
+	Removed []retention.Removed `json:"removed"`
 }
 
 func retainNow(ctx context.Context, out io.Writer, o retainOptions) error {
@@ -117,7 +117,7 @@ func retainNow(ctx context.Context, out io.Writer, o retainOptions) error {
 	if err != nil {
 		return err
 	}
-	r := retain.New(s, o.keep)
+	r := retention.New(s, o.keep)
 	look := r.Run
 	if o.dryRun {
 		look = r.DryRun
@@ -128,7 +128,7 @@ func retainNow(ctx context.Context, out io.Writer, o retainOptions) error {
 		if err != nil {
 			return err
 		}
-		all = append(all, orgRemoved{org.Name, append([]retain.Removed{}, removed...)})
+		all = append(all, orgRemoved{org.Name, append([]retention.Removed{}, removed...)})
 	}
 	return printRemoved(out, o, all)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
-	"github.com/nuon-toolkit/nuon/reconciler/retain"
+	"github.com/nuon-toolkit/nuon/reconciler/retention"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
 )
@@ -69,7 +69,7 @@ func TestRetainCommand(t *testing.T) {
 	if err := json.Unmarshal([]byte(run("--dry-run", "-o", "json", "--keep-logs", "24h")), &list); err != nil {
 		t.Fatal(err)
 	}
-	want := []orgRemoved{{"acme", []retain.Removed{{What: "registrations", Rows: 1}}}, {"globex", []retain.Removed{}}}
+	want := []orgRemoved{{"acme", []retention.Removed{{What: "registrations", Rows: 1}}}, {"globex", []retention.Removed{}}}
 	if diff := cmp.Diff(want, list); diff != "" {
 		t.Errorf("as JSON (-want +got):\n%s", diff)
 	}

@@ -14,22 +14,22 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
-	"github.com/nuon-toolkit/nuon/pkg/remote"
+	"github.com/nuon-toolkit/nuon/pkg/configfetch"
 	"github.com/nuon-toolkit/nuon/pkg/version"
 	"github.com/nuon-toolkit/nuon/reconciler/api/control"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
-	"github.com/nuon-toolkit/nuon/reconciler/api/quota"
+	"github.com/nuon-toolkit/nuon/reconciler/api/ratelimit"
 	"github.com/nuon-toolkit/nuon/reconciler/api/runner"
 	"github.com/nuon-toolkit/nuon/reconciler/build"
 	"github.com/nuon-toolkit/nuon/reconciler/catalog"
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
-	"github.com/nuon-toolkit/nuon/reconciler/health"
 	"github.com/nuon-toolkit/nuon/reconciler/inputs"
-	"github.com/nuon-toolkit/nuon/reconciler/insight"
+	"github.com/nuon-toolkit/nuon/reconciler/installhealth"
+	"github.com/nuon-toolkit/nuon/reconciler/metrics"
 	"github.com/nuon-toolkit/nuon/reconciler/observe"
 	"github.com/nuon-toolkit/nuon/reconciler/preview"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
-	"github.com/nuon-toolkit/nuon/reconciler/retain"
+	"github.com/nuon-toolkit/nuon/reconciler/retention"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
@@ -43,8 +43,8 @@ type rooms struct {
 	rollout  *rollout.Rollout
 	workflow *workflow.Engine
 	dispatch *dispatch.Dispatch
-	health   *health.Health
-	retain   *retain.Retain
+	health   *installhealth.Health
+	retain   *retention.Retain
 	preview  *preview.Preview
 }
 
@@ -57,14 +57,14 @@ func (r *replica) rooms() *rooms {
 	})
 	o.build = build.New(r.store, o.observe, r.registry)
 	o.catalog = catalog.New(r.store, o.observe, o.build)
-	o.catalog.Fetcher(remote.New(remote.Options{AllowPrivate: r.options.allowPrivate}))
+	o.catalog.Fetcher(configfetch.New(configfetch.Options{AllowPrivate: r.options.allowPrivate}))
 	o.preview = preview.New(r.store, o.catalog)
-	o.retain = retain.New(r.store, r.options.keep)
+	o.retain = retention.New(r.store, r.options.keep)
 	o.rollout = rollout.New(r.store)
 	o.workflow = workflow.New(r.store, o.rollout)
-	o.health = health.New(r.store, o.rollout)
+	o.health = installhealth.New(r.store, o.rollout)
 	o.dispatch = dispatch.New(r.store, r.bell, map[string]dispatch.Owner{
-		"build": o.build, "step": o.workflow, health.OwnerKind: o.health,
+		"build": o.build, "step": o.workflow, installhealth.OwnerKind: o.health,
 	})
 	o.dispatch.LimitStates(r.options.states.limits())
 	o.dispatch.OnMeter(dispatch.Meter{Accepted: r.metrics.Accepted, Ended: r.metrics.Ended})
@@ -87,7 +87,7 @@ const (
 const mostRemoteOfOrg = 8
 
 // workers registers each service's reconcile functions with the queue.
-func (o *rooms) workers(replica string, s *store.Store, m *insight.Metrics, h *hand) (*river.Client[pgx.Tx], error) {
+func (o *rooms) workers(replica string, s *store.Store, m *metrics.Metrics, h *hand) (*river.Client[pgx.Tx], error) {
 	w := roster{river.NewWorkers(), m, h, &shares{}}
 	addWorker(w, func(ctx context.Context, q queue.Poll) error { return o.observe.Poll(ctx, q.Org, q.Watch) })
 	addWorker(w, func(ctx context.Context, q queue.Catalog) error { return o.catalog.Reconcile(ctx, q.Org, q.App) })
@@ -110,7 +110,7 @@ func (o *rooms) workers(replica string, s *store.Store, m *insight.Metrics, h *h
 func (r *replica) runnerAPI(o *rooms) http.Handler {
 	return runner.New(runner.Options{
 		Dispatch: o.dispatch, Vendor: r.registry.blobs(), Log: slog.Default(),
-		Quota: quota.Options{BehindProxy: r.options.quota.BehindProxy},
+		Quota: ratelimit.Options{BehindProxy: r.options.quota.BehindProxy},
 	})
 }
 

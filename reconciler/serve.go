@@ -16,19 +16,19 @@ import (
 	"github.com/riverqueue/river"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/nuon-toolkit/nuon/pkg/devcontract"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
-	"github.com/nuon-toolkit/nuon/pkg/startup"
 	"github.com/nuon-toolkit/nuon/pkg/telemetry"
-	"github.com/nuon-toolkit/nuon/pkg/telemetry/health"
+	"github.com/nuon-toolkit/nuon/pkg/telemetry/probe"
 	"github.com/nuon-toolkit/nuon/pkg/telemetry/status"
 	"github.com/nuon-toolkit/nuon/pkg/version"
 	"github.com/nuon-toolkit/nuon/reconciler/api/control"
-	"github.com/nuon-toolkit/nuon/reconciler/api/edge"
-	"github.com/nuon-toolkit/nuon/reconciler/api/quota"
+	"github.com/nuon-toolkit/nuon/reconciler/api/middleware"
+	"github.com/nuon-toolkit/nuon/reconciler/api/ratelimit"
 	"github.com/nuon-toolkit/nuon/reconciler/api/runner"
-	"github.com/nuon-toolkit/nuon/reconciler/insight"
+	"github.com/nuon-toolkit/nuon/reconciler/metrics"
 	"github.com/nuon-toolkit/nuon/reconciler/registry"
-	"github.com/nuon-toolkit/nuon/reconciler/retain"
+	"github.com/nuon-toolkit/nuon/reconciler/retention"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -40,7 +40,7 @@ type serveOptions struct {
 	fileRemotes                          []string
 	allowPrivate                         bool
 	poll                                 time.Duration
-	keep                                 retain.Options
+	keep                                 retention.Options
 	states                               stateOptions
 	readyFile                            string
 	insightListen                        string // empty for no insight listener
@@ -49,7 +49,7 @@ type serveOptions struct {
 	drainDelay                           time.Duration
 	registry                             vendorRegistry // external; its reference is empty for the embedded one
 	tlsCert, tlsKey                      string         // empty for plain HTTP
-	quota                                quota.Options
+	quota                                ratelimit.Options
 }
 
 // replica is one running control plane.
@@ -61,9 +61,9 @@ type replica struct {
 	bell     *store.Bell
 	registry vendorRegistry
 	board    *status.Board
-	metrics  *insight.Metrics
+	metrics  *metrics.Metrics
 	hand     hand
-	health   *health.Health
+	health   *probe.Health
 	servers  []*server
 	tls      *certificate // nil for plain HTTP
 }
@@ -78,7 +78,7 @@ type server struct {
 
 // serve runs a replica until ctx ends, and then lets work in flight finish.
 func serve(ctx context.Context, o serveOptions) (err error) {
-	r := &replica{options: o, bell: store.NewBell(), board: status.NewBoard(), metrics: insight.New(version.Number)}
+	r := &replica{options: o, bell: store.NewBell(), board: status.NewBoard(), metrics: metrics.New(version.Number)}
 	ctx, stopTraces, err := telemetry.Start(r.board.On(ctx), "nuon-reconciler", version.Number)
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func serve(ctx context.Context, o serveOptions) (err error) {
 	}
 	defer r.store.Close()
 	defer func() { err = errors.Join(err, r.closeListeners()) }()
-	r.health = health.New(r.checks()...)
+	r.health = probe.New(r.checks()...)
 	if err := r.present(ctx); err != nil {
 		return err
 	}
@@ -284,18 +284,18 @@ func (r *replica) listen(ctx context.Context, name, address string, handler http
 		return (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	}
 	if name == runnerListener { // runners hold long connections there
-		open = edge.Listen
+		open = middleware.Listen
 	}
 	l, err := open(ctx, address)
 	if err != nil {
 		return fmt.Errorf("listen for the %s: %w", name, err)
 	}
-	guard := edge.Options{}
+	guard := middleware.Options{}
 	if name == registryListener {
 		guard.Time = registryTime
 	}
 	made := &server{name: name, listener: l, http: &http.Server{
-		Handler: edge.New(r.health.Over(handler), guard), ReadHeaderTimeout: headerTime, MaxHeaderBytes: headerBytes,
+		Handler: middleware.New(r.health.Over(handler), guard), ReadHeaderTimeout: headerTime, MaxHeaderBytes: headerBytes,
 		IdleTimeout: idleTime,
 		// The context carries telemetry; requests must not end when ctx does.
 		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
@@ -340,7 +340,7 @@ func (r *replica) closeListeners() error {
 
 // tellReady reports that all listeners are up, in the log and atomically in the ready file.
 func (r *replica) tellReady() error {
-	now := startup.Ready{Registry: r.registry.reference.String()}
+	now := devcontract.Ready{Registry: r.registry.reference.String()}
 	for _, s := range r.servers {
 		switch url := s.url(); s.name {
 		case controlListener:

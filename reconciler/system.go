@@ -7,19 +7,19 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/pkg/telemetry/health"
+	"github.com/nuon-toolkit/nuon/pkg/telemetry/probe"
 	"github.com/nuon-toolkit/nuon/pkg/telemetry/status"
 	"github.com/nuon-toolkit/nuon/pkg/version"
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
-	"github.com/nuon-toolkit/nuon/reconciler/insight"
+	"github.com/nuon-toolkit/nuon/reconciler/metrics"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
 // checks returns the checks that make this replica ready. The registry is optional: while it is
 // down, builds wait and runners still deliver, and taking every replica out of service would turn
 // one outage into two.
-func (r *replica) checks() []health.Check {
-	return []health.Check{
+func (r *replica) checks() []probe.Check {
+	return []probe.Check{
 		{Name: "database", Probe: func(ctx context.Context) error { _, err := r.store.Check(ctx); return err }},
 		{Name: "notifications", Probe: func(context.Context) error { return r.bell.Listening() }},
 		{Name: "registry", Probe: func(ctx context.Context) error { return r.registry.Check(ctx) }, Optional: true},
@@ -28,7 +28,7 @@ func (r *replica) checks() []health.Check {
 
 // counted counts the requests of a listener by route template.
 func (r *replica) counted(listener string, routes *http.ServeMux, next http.Handler) http.Handler {
-	return r.metrics.Requests(listener, insight.TemplateOf(routes), next)
+	return r.metrics.Requests(listener, metrics.TemplateOf(routes), next)
 }
 
 // statusPage returns the handler of /debug/status.
@@ -46,12 +46,12 @@ func (r *replica) statusPage() http.Handler {
 }
 
 // sources returns the functions that the metrics call.
-func (r *replica) sources() insight.Sources {
-	return insight.Sources{
+func (r *replica) sources() metrics.Sources {
+	return metrics.Sources{
 		Memory: r.memory,
-		Pool: func() insight.Pool {
+		Pool: func() metrics.Pool {
 			now := r.store.PoolUse()
-			return insight.Pool{InUse: now.InUse, Idle: now.Idle, Most: now.Most, Waits: now.Waits, Waited: now.Waited}
+			return metrics.Pool{InUse: now.InUse, Idle: now.Idle, Most: now.Most, Waits: now.Waits, Waited: now.Waited}
 		},
 		Listening:  func() bool { return r.bell.Listening() == nil },
 		Reconnects: r.bell.Reconnects,
@@ -60,8 +60,8 @@ func (r *replica) sources() insight.Sources {
 
 // memory adds up the figures of all orgs, one after the other, because only due work may be read
 // across orgs.
-func (r *replica) memory(ctx context.Context) (insight.Memory, error) {
-	m := insight.Memory{Jobs: map[insight.JobKind]int{}, Runners: map[string]int{}}
+func (r *replica) memory(ctx context.Context) (metrics.Memory, error) {
+	m := metrics.Memory{Jobs: map[metrics.JobKind]int{}, Runners: map[string]int{}}
 	late, err := r.store.Late(ctx)
 	if err != nil {
 		return m, err
@@ -95,7 +95,7 @@ func (r *replica) memory(ctx context.Context) (insight.Memory, error) {
 	return m, nil
 }
 
-func sumUp(ctx context.Context, tx *store.Tx, m *insight.Memory) error {
+func sumUp(ctx context.Context, tx *store.Tx, m *metrics.Memory) error {
 	jobs, err := tx.OpenJobs(ctx, tx.Org)
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func sumUp(ctx context.Context, tx *store.Tx, m *insight.Memory) error {
 		return err
 	}
 	for _, j := range jobs {
-		m.Jobs[insight.JobKind{Kind: j.Kind, Status: j.Status}] += int(j.Jobs)
+		m.Jobs[metrics.JobKind{Kind: j.Kind, Status: j.Status}] += int(j.Jobs)
 		m.Silent += int(j.Silent)
 	}
 	m.Contested += int(contested)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/telemetry"
 	"github.com/nuon-toolkit/nuon/pkg/telemetry/status"
-	"github.com/nuon-toolkit/nuon/reconciler/insight"
+	"github.com/nuon-toolkit/nuon/reconciler/metrics"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
@@ -22,7 +22,7 @@ import (
 // worker runs one package's reconcile function for each request in the queue.
 type worker[T river.JobArgs] struct {
 	river.WorkerDefaults[T]
-	metrics *insight.Metrics
+	metrics *metrics.Metrics
 	hand    *hand
 	shares  *shares
 	run     func(context.Context, T) error
@@ -170,7 +170,7 @@ func (h *hand) list() []int64 {
 // roster holds the workers of a replica and what they share.
 type roster struct {
 	workers *river.Workers
-	metrics *insight.Metrics
+	metrics *metrics.Metrics
 	hand    *hand
 	shares  *shares
 }

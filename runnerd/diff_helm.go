@@ -22,8 +22,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/hardening"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
-	"github.com/nuon-toolkit/nuon/runnerd/helm"
-	"github.com/nuon-toolkit/nuon/runnerd/helm/source"
+	"github.com/nuon-toolkit/nuon/runnerd/helmsdk"
+	"github.com/nuon-toolkit/nuon/runnerd/helmsdk/source"
 )
 
 // The limits for the command's input, in bytes.
@@ -136,7 +136,7 @@ func (d *helmDiff) report(ctx context.Context) (*diff.Report, error) {
 		return d.againstCluster(ctx)
 	}
 	var charts [2]loadedChart
-	var rendered [4]*helm.Rendered // before, after, after a second time, before a second time
+	var rendered [4]*helmsdk.Rendered // before, after, after a second time, before a second time
 	var err error
 	for i, side := range []helmSide{d.Before, d.After} {
 		if charts[i], err = d.load(ctx, side); err != nil {
@@ -165,7 +165,7 @@ func (d *helmDiff) known() string {
 }
 
 // noteCRDs warns of definitions in the folders crds/ that differ: Helm never changes what exists.
-func (d *helmDiff) noteCRDs(before, after []helm.CRD) {
+func (d *helmDiff) noteCRDs(before, after []helmsdk.CRD) {
 	known := map[string]string{}
 	for _, crd := range before {
 		known[keyOfCRD(crd)] = crd.Manifest
@@ -183,18 +183,18 @@ func (d *helmDiff) noteCRDs(before, after []helm.CRD) {
 
 // addedCRDs returns the objects of the folders crds/ that only the newer chart has. An apply creates them, regardless of their
 // kind, so they are compared like all other objects.
-func addedCRDs(before, after []helm.CRD) []helm.CRD {
+func addedCRDs(before, after []helmsdk.CRD) []helmsdk.CRD {
 	known := map[string]bool{}
 	for _, crd := range before {
 		known[keyOfCRD(crd)] = true
 	}
-	return slices.DeleteFunc(slices.Clone(after), func(c helm.CRD) bool { return known[keyOfCRD(c)] })
+	return slices.DeleteFunc(slices.Clone(after), func(c helmsdk.CRD) bool { return known[keyOfCRD(c)] })
 }
 
 // keyOfCRD identifies an object of a folder crds/ in two versions of a chart.
-func keyOfCRD(c helm.CRD) string { return c.Kind + "/" + c.Name }
+func keyOfCRD(c helmsdk.CRD) string { return c.Kind + "/" + c.Name }
 
-func sourcesOfCRDs(crds []helm.CRD) []manifest.Source {
+func sourcesOfCRDs(crds []helmsdk.CRD) []manifest.Source {
 	var sources []manifest.Source
 	for _, crd := range crds {
 		sources = append(sources, manifest.Source{Name: crd.Path, Data: []byte(crd.Manifest)})
@@ -220,7 +220,7 @@ func (d *helmDiff) options(again []manifest.Source) kubernetes.Options {
 // loadedChart is a chart with its values.
 type loadedChart struct {
 	name   string // as given by the user
-	chart  *helm.Chart
+	chart  *helmsdk.Chart
 	values map[string]any
 }
 
@@ -238,7 +238,7 @@ func (d *helmDiff) load(ctx context.Context, side helmSide) (loadedChart, error)
 	if err := found.Check(); err != nil {
 		return loadedChart{}, err
 	}
-	loaded, err := helm.LoadChart(found.Files)
+	loaded, err := helmsdk.LoadChart(found.Files)
 	if err != nil {
 		return loadedChart{}, fmt.Errorf("%s: %w", side.Chart, err)
 	}
@@ -259,20 +259,20 @@ func (s helmSide) merged() (map[string]any, error) {
 	files := make([]string, len(s.Values))
 	for i, file := range s.Values {
 		// Each file is also parsed separately, so that an error has its name.
-		if _, err := helm.ReadValues(file.Name, []byte(file.Content)); err != nil {
+		if _, err := helmsdk.ReadValues(file.Name, []byte(file.Content)); err != nil {
 			return nil, err
 		}
 		files[i] = file.Content
 	}
-	sets := make([]helm.Set, len(s.Sets))
+	sets := make([]helmsdk.Set, len(s.Sets))
 	for i, text := range s.Sets {
 		key, value, found := strings.Cut(text, "=")
 		if !found || key == "" {
 			return nil, errors.New("--set takes KEY=VALUE, as image.tag=1.2.3; one of them has no =")
 		}
-		sets[i] = helm.Set{Key: key, Value: scalar(value)}
+		sets[i] = helmsdk.Set{Key: key, Value: scalar(value)}
 	}
-	return helm.MergeValues(files, sets)
+	return helmsdk.MergeValues(files, sets)
 }
 
 // scalar returns the value of --set with the type that Helm gives it: whole numbers, true,
@@ -364,8 +364,8 @@ func splitReference(text string) (repository, chart, version string, err error) 
 	return scheme + "://" + dir, chart, version, nil
 }
 
-func (d *helmDiff) offline(ctx context.Context, made loadedChart) (*helm.Rendered, error) {
-	rendered, err := helm.RenderOffline(ctx, made.chart, d.rendering(made, 1), d.Kubernetes, d.APIs)
+func (d *helmDiff) offline(ctx context.Context, made loadedChart) (*helmsdk.Rendered, error) {
+	rendered, err := helmsdk.RenderOffline(ctx, made.chart, d.rendering(made, 1), d.Kubernetes, d.APIs)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", made.name, err)
 	}
@@ -374,17 +374,17 @@ func (d *helmDiff) offline(ctx context.Context, made loadedChart) (*helm.Rendere
 
 // rendering returns the request of an upgrade, so that templates render without the parts
 // that only an installation has.
-func (d *helmDiff) rendering(made loadedChart, deployed int) helm.RenderRequest {
-	return helm.RenderRequest{Release: d.Release, Namespace: d.Namespace, Values: made.values, Upgrade: deployed > 0,
+func (d *helmDiff) rendering(made loadedChart, deployed int) helmsdk.RenderRequest {
+	return helmsdk.RenderRequest{Release: d.Release, Namespace: d.Namespace, Values: made.values, Upgrade: deployed > 0,
 		Revision: deployed + 1}
 }
 
 // objectsOf returns the objects of a rendering, including hooks.
-func objectsOf(name string, rendered *helm.Rendered) []manifest.Source {
+func objectsOf(name string, rendered *helmsdk.Rendered) []manifest.Source {
 	return sourcesOf(name, rendered.Manifest, rendered.Hooks)
 }
 
-func sourcesOf(name, objects string, hooks []helm.Hook) []manifest.Source {
+func sourcesOf(name, objects string, hooks []helmsdk.Hook) []manifest.Source {
 	sources := []manifest.Source{{Name: name, Data: []byte(objects)}}
 	for _, hook := range hooks {
 		sources = append(sources, manifest.Source{Name: name + ": " + hook.Path, Data: []byte(hook.Manifest)})
@@ -411,7 +411,7 @@ func (d *helmDiff) againstCluster(ctx context.Context) (*diff.Report, error) {
 		return nil, err
 	}
 	request := d.rendering(made, deployed.Revision)
-	var rendered [2]*helm.Rendered
+	var rendered [2]*helmsdk.Rendered
 	for i := range rendered {
 		if rendered[i], err = client.Render(ctx, made.chart, request); err != nil {
 			return nil, fmt.Errorf("%s: %w", d.After.Chart, err)
@@ -423,7 +423,7 @@ func (d *helmDiff) againstCluster(ctx context.Context) (*diff.Report, error) {
 		return nil, err
 	}
 	d.noteRelease(deployed, made, rendered[0])
-	missing := sourcesOfCRDs(slices.DeleteFunc(slices.Clone(rendered[0].CRDs), func(c helm.CRD) bool { return c.State != helm.CRDMissing }))
+	missing := sourcesOfCRDs(slices.DeleteFunc(slices.Clone(rendered[0].CRDs), func(c helmsdk.CRD) bool { return c.State != helmsdk.CRDMissing }))
 	after = append(after, missing...)
 	options := d.options(append(objectsOf("again", rendered[1]), missing...))
 	options.Live, options.ThreeWay = live, true
@@ -431,7 +431,7 @@ func (d *helmDiff) againstCluster(ctx context.Context) (*diff.Report, error) {
 }
 
 // noteRelease notes what is compared.
-func (d *helmDiff) noteRelease(deployed helm.Release, made loadedChart, rendered *helm.Rendered) {
+func (d *helmDiff) noteRelease(deployed helmsdk.Release, made loadedChart, rendered *helmsdk.Rendered) {
 	was := "not deployed in namespace " + d.Namespace
 	if deployed.Revision > 0 {
 		was = fmt.Sprintf("revision %d of %s %s, %s", deployed.Revision, deployed.Chart.Name, deployed.Chart.Version,
@@ -443,7 +443,7 @@ func (d *helmDiff) noteRelease(deployed helm.Release, made loadedChart, rendered
 	}
 	d.log.Warn("the server was not asked what it would make of the chart; the plan of a deploy asks it")
 	for _, crd := range rendered.CRDs {
-		if crd.State == helm.CRDDiffers {
+		if crd.State == helmsdk.CRDDiffers {
 			d.log.Warn("crds/ has another definition of %s than the cluster: Helm changes none that is there", crd.Name)
 		}
 	}
@@ -451,34 +451,34 @@ func (d *helmDiff) noteRelease(deployed helm.Release, made loadedChart, rendered
 
 // deployed returns the newest deployed revision of the release, or the zero
 // Release if there is none.
-func (d *helmDiff) deployed(ctx context.Context, reached *cluster.Cluster) (*helm.Client, helm.Release, error) {
+func (d *helmDiff) deployed(ctx context.Context, reached *cluster.Cluster) (*helmsdk.Client, helmsdk.Release, error) {
 	drivers := []string{"configmap", "secret"}
 	if d.Cluster.Driver != "" {
 		drivers = []string{d.Cluster.Driver}
 	}
-	var first *helm.Client
+	var first *helmsdk.Client
 	for _, driver := range drivers {
-		client, err := helm.New(reached, helm.Options{Namespace: d.Namespace, Driver: driver, Log: d.log})
+		client, err := helmsdk.New(reached, helmsdk.Options{Namespace: d.Namespace, Driver: driver, Log: d.log})
 		if err != nil {
-			return nil, helm.Release{}, err
+			return nil, helmsdk.Release{}, err
 		}
 		if first == nil {
 			first = client
 		}
 		history, err := client.History(ctx, d.Release)
-		if elsewhere := (*helm.ElsewhereError)(nil); errors.As(err, &elsewhere) && d.Cluster.Driver == "" {
+		if elsewhere := (*helmsdk.ElsewhereError)(nil); errors.As(err, &elsewhere) && d.Cluster.Driver == "" {
 			continue // the next driver is tried
 		}
 		if err != nil {
-			return nil, helm.Release{}, err
+			return nil, helmsdk.Release{}, err
 		}
 		for i := len(history) - 1; i >= 0; i-- {
-			if history[i].Status == helm.StatusDeployed {
+			if history[i].Status == helmsdk.StatusDeployed {
 				return client, history[i], nil
 			}
 		}
 	}
-	return first, helm.Release{}, nil
+	return first, helmsdk.Release{}, nil
 }
 
 // liveOf returns the live objects of the cluster that the sides name.

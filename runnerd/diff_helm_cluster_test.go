@@ -13,7 +13,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster/clustertest"
-	"github.com/nuon-toolkit/nuon/runnerd/helm"
+	"github.com/nuon-toolkit/nuon/runnerd/helmsdk"
 )
 
 // installed installs the chart v1 in the cluster.
@@ -24,19 +24,19 @@ func installed(t *testing.T, c *cluster.Cluster, namespace string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := helm.New(c, helm.Options{Namespace: namespace, Driver: "secret", Log: clustertest.NewLog(t)})
+	client, err := helmsdk.New(c, helmsdk.Options{Namespace: namespace, Driver: "secret", Log: clustertest.NewLog(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	rendered, err := client.Render(t.Context(), made.chart,
-		helm.RenderRequest{Release: "shop", Namespace: namespace, Revision: 1})
+		helmsdk.RenderRequest{Release: "shop", Namespace: namespace, Revision: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.Apply(t.Context(), helm.ApplyRequest{
+	if _, err := client.Apply(t.Context(), helmsdk.ApplyRequest{
 		Release: "shop", Chart: made.chart, Rendered: rendered, Digest: rendered.Digest(), Timeout: time.Minute,
-		Decision: helm.Decide(helm.Observation{Release: "shop", Namespace: namespace}),
-		Owner:    helm.Owner{Install: "i", Component: "c", Attempt: "j.1"},
+		Decision: helmsdk.Decide(helmsdk.Observation{Release: "shop", Namespace: namespace}),
+		Owner:    helmsdk.Owner{Install: "i", Component: "c", Attempt: "j.1"},
 	}); err != nil {
 		t.Fatal(err)
 	}

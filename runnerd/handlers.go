@@ -6,12 +6,12 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/runnerd/action"
-	"github.com/nuon-toolkit/nuon/runnerd/chart"
 	"github.com/nuon-toolkit/nuon/runnerd/deploy"
-	"github.com/nuon-toolkit/nuon/runnerd/health"
+	"github.com/nuon-toolkit/nuon/runnerd/healthcheck"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
-	"github.com/nuon-toolkit/nuon/runnerd/manifest"
-	"github.com/nuon-toolkit/nuon/runnerd/module"
+	"github.com/nuon-toolkit/nuon/runnerd/kind/helm"
+	"github.com/nuon-toolkit/nuon/runnerd/kind/kubernetes"
+	"github.com/nuon-toolkit/nuon/runnerd/kind/terraform"
 	"github.com/nuon-toolkit/nuon/runnerd/transfer"
 )
 
@@ -20,15 +20,15 @@ import (
 type kind struct {
 	build  job.Handler
 	deploy deploy.Kind
-	health health.Look
+	health healthcheck.Look
 }
 
 // kinds maps the names of the kinds of component to their implementations.
 var kinds = map[string]kind{
-	"sandbox":             {module.Build{}, module.Kind{}, nil},
-	"terraform_module":    {module.Build{}, module.Kind{}, nil},
-	"helm_chart":          {chart.Build{}, chart.Kind{}, chart.Health},
-	"kubernetes_manifest": {manifest.Build{}, manifest.Kind{}, manifest.Health},
+	"sandbox":             {terraform.Build{}, terraform.Kind{}, nil},
+	"terraform_module":    {terraform.Build{}, terraform.Kind{}, nil},
+	"helm_chart":          {helm.Build{}, helm.Kind{}, helm.Health},
+	"kubernetes_manifest": {kubernetes.Build{}, kubernetes.Kind{}, kubernetes.Health},
 }
 
 // handlers returns the handler of each kind of job.
@@ -47,8 +47,8 @@ func handlers() job.Handlers {
 }
 
 // looks returns the kinds that have a health check.
-func looks() health.Health {
-	made := health.Health{}
+func looks() healthcheck.Health {
+	made := healthcheck.Health{}
 	for name, k := range kinds {
 		if k.health != nil {
 			made[name] = k.health

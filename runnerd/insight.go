@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nuon-toolkit/nuon/pkg/telemetry"
-	"github.com/nuon-toolkit/nuon/pkg/telemetry/health"
+	"github.com/nuon-toolkit/nuon/pkg/telemetry/probe"
 	"github.com/nuon-toolkit/nuon/pkg/telemetry/status"
 	"github.com/nuon-toolkit/nuon/pkg/version"
 )
@@ -40,7 +40,7 @@ func (i *insight) open(ctx context.Context, to io.Writer) (context.Context, *slo
 	}
 	board, mux := status.NewBoard(), http.NewServeMux()
 	mux.Handle("GET /debug/status", board.Handler("runnerd", version.Number, nil))
-	at, stop, err := status.Serve(ctx, i.listen, health.New().Over(mux))
+	at, stop, err := status.Serve(ctx, i.listen, probe.New().Over(mux))
 	if err != nil {
 		return ctx, nil, nil, errors.Join(err, errors.New("choose another address with --insight-listen"))
 	}

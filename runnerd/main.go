@@ -21,22 +21,22 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/hardening"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/pkg/version"
-	"github.com/nuon-toolkit/nuon/runnerd/child"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
-	"github.com/nuon-toolkit/nuon/runnerd/manifest"
-	"github.com/nuon-toolkit/nuon/runnerd/module"
+	"github.com/nuon-toolkit/nuon/runnerd/kind/kubernetes"
+	"github.com/nuon-toolkit/nuon/runnerd/kind/terraform"
 	"github.com/nuon-toolkit/nuon/runnerd/process"
 	"github.com/nuon-toolkit/nuon/runnerd/runner"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
+	"github.com/nuon-toolkit/nuon/runnerd/subprocess"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
 
 func main() {
-	if err := child.Become(); err != nil {
+	if err := subprocess.Become(); err != nil {
 		fmt.Fprintln(os.Stderr, "runnerd:", err)
 		os.Exit(1)
 	}
-	manifest.Become()
+	kubernetes.Become()
 	if err := execute(newRoot()); err != nil {
 		fmt.Fprintln(os.Stderr, "runnerd:", err)
 		os.Exit(1)
@@ -183,7 +183,7 @@ func newRun() *cobra.Command {
 }
 
 func settle(root string, attempt spool.Attempt, spec api.JobSpec) ([]string, error) {
-	return module.Settle(root, runner.KeyFile(root), attempt, spec)
+	return terraform.Settle(root, runner.KeyFile(root), attempt, spec)
 }
 
 // takeSecret returns the value of a variable and removes it from the environment.

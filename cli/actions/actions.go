@@ -13,16 +13,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
 	"github.com/nuon-toolkit/nuon/cli/listing"
-	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
 // New returns the command with its subcommands.
-func New(e *env.Env) *cobra.Command {
+func New(e *cmdenv.Env) *cobra.Command {
 	c := &cobra.Command{Use: "actions", Short: "What can be run on installs besides deploys"}
 	c.AddCommand(newList(e), newGet(e), newRun(e))
 	return c
@@ -32,7 +32,7 @@ func New(e *env.Env) *cobra.Command {
 // install at its target version.
 type of struct{ app, install string }
 
-func (o *of) flags(e *env.Env, c *cobra.Command) {
+func (o *of) flags(e *cmdenv.Env, c *cobra.Command) {
 	c.Flags().StringVar(&o.app, "app", "", "the app that has them")
 	c.Flags().StringVar(&o.install, "install", "", "the install that they are for")
 	c.MarkFlagsMutuallyExclusive("app", "install")
@@ -42,9 +42,9 @@ func (o *of) flags(e *env.Env, c *cobra.Command) {
 }
 
 // config returns the config of the app, or of the install's release of it.
-func (o *of) config(ctx context.Context, client *remote.Client) (api.AppConfig, error) {
+func (o *of) config(ctx context.Context, client *apiclient.Client) (api.AppConfig, error) {
 	if o.install != "" {
-		i, err := remote.Get[api.Install](client.GetInstall(ctx, o.install))
+		i, err := apiclient.Get[api.Install](client.GetInstall(ctx, o.install))
 		if err != nil {
 			return api.AppConfig{}, err
 		}
@@ -54,11 +54,11 @@ func (o *of) config(ctx context.Context, client *remote.Client) (api.AppConfig, 
 }
 
 // configOf returns the config of a release of an app; with 0 that of the newest version.
-func configOf(ctx context.Context, client *remote.Client, app string, release int) (api.AppConfig, error) {
-	return remote.Get[api.AppConfig](client.GetAppConfig(ctx, app, &api.GetAppConfigParams{Release: release}))
+func configOf(ctx context.Context, client *apiclient.Client, app string, release int) (api.AppConfig, error) {
+	return apiclient.Get[api.AppConfig](client.GetAppConfig(ctx, app, &api.GetAppConfigParams{Release: release}))
 }
 
-func newList(e *env.Env) *cobra.Command {
+func newList(e *cmdenv.Env) *cobra.Command {
 	var o of
 	l := &listing.List[api.DeclaredAction]{
 		Header: []string{"NAME", "RUNS", "INPUTS", "TIMEOUT", "WHAT"},
@@ -70,7 +70,7 @@ func newList(e *env.Env) *cobra.Command {
 			return []string{a.Name, orDash(strings.Join(triggers(a), ", ")), orDash(strings.Join(inputs, ", ")),
 				orDash(a.Timeout), a.Description}
 		},
-		Page: func(ctx context.Context, client *remote.Client, _ listing.Page) ([]api.DeclaredAction, string, error) {
+		Page: func(ctx context.Context, client *apiclient.Client, _ listing.Page) ([]api.DeclaredAction, string, error) {
 			config, err := o.config(ctx, client)
 			return config.Actions, "", err
 		},
@@ -86,14 +86,14 @@ func newList(e *env.Env) *cobra.Command {
 	return c
 }
 
-func newGet(e *env.Env) *cobra.Command {
+func newGet(e *cmdenv.Env) *cobra.Command {
 	var o of
 	c := &cobra.Command{
 		Use:     "get ACTION --app APP|--install INSTALL",
 		Short:   "Show one action: what makes it run, its inputs and its steps",
 		Args:    cobra.ExactArgs(1),
 		Example: "  nuon actions get smoke_test --app hello",
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
 			config, err := o.config(ctx, client)
 			if err != nil {
 				return err
@@ -107,7 +107,7 @@ func newGet(e *env.Env) *cobra.Command {
 	}
 	o.flags(e, c)
 	c.ValidArgsFunction = complete.Args(e,
-		func(ctx context.Context, client *remote.Client, _ []string) ([]complete.Name, error) {
+		func(ctx context.Context, client *apiclient.Client, _ []string) ([]complete.Name, error) {
 			config, err := o.config(ctx, client)
 			var names []complete.Name
 			for _, a := range config.Actions {

@@ -13,9 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/form"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
@@ -27,7 +27,7 @@ type plane struct {
 	release string // the release whose config was requested
 }
 
-func start(t *testing.T) (*plane, *env.Env, *strings.Builder) {
+func start(t *testing.T) (*plane, *cmdenv.Env, *strings.Builder) {
 	t.Helper()
 	p := &plane{}
 	safe := "safe"
@@ -60,7 +60,7 @@ func start(t *testing.T) (*plane, *env.Env, *strings.Builder) {
 	t.Setenv("NUON_TOKEN", "tok")
 	t.Setenv("NUON_CONTEXT", "")
 	out := &strings.Builder{}
-	return p, &env.Env{Console: &console.Console{In: strings.NewReader(""), Out: out, Err: out, Output: "table"}}, out
+	return p, &cmdenv.Env{Console: &console.Console{In: strings.NewReader(""), Out: out, Err: out, Output: "table"}}, out
 }
 
 func execute(t *testing.T, c *cobra.Command, args ...string) error {
@@ -97,9 +97,9 @@ nuon run acme migrate --input to=…
 		"get migrate --install acme":      {"3", 0, migrate},
 		"get nightly --app hello":         {"", 0, "nightly\n  timeout 2m\nruns\n  cron (no effect yet)\n  manual\nsteps\n  check\n\nnuon run INSTALL nightly\n"},
 		"get smoke_test --app hello":      {"", 0, "smoke_test\n  timeout 2m\nruns\n  post-deploy-component:web\n  post-provision\nsteps\n  check\n"},
-		"get smoke --app hello":           {"", exit.Failed, `there is no action "smoke": the app has migrate, nightly, smoke_test`},
-		"list":                            {"", exit.Failed, "at least one of the flags"},
-		"list --app hello --install acme": {"", exit.Failed, "none of the others can be"},
+		"get smoke --app hello":           {"", exitcode.Failed, `there is no action "smoke": the app has migrate, nightly, smoke_test`},
+		"list":                            {"", exitcode.Failed, "at least one of the flags"},
+		"list --app hello --install acme": {"", exitcode.Failed, "none of the others can be"},
 		"list --app hello --limit 1":      {"", 0, "migrate\t"},
 	} {
 		t.Run(line, func(t *testing.T) {
@@ -109,7 +109,7 @@ nuon run acme migrate --input to=…
 			if err != nil {
 				said += err.Error()
 			}
-			if exit.CodeOf(err) != c.code || !strings.HasPrefix(said, c.want) && !strings.Contains(said, c.want) ||
+			if exitcode.CodeOf(err) != c.code || !strings.HasPrefix(said, c.want) && !strings.Contains(said, c.want) ||
 				c.code == 0 && p.release != c.version && p.release != "0" {
 				t.Errorf("ended with %v after %q, of release %q", err, said, p.release)
 			}
@@ -128,10 +128,10 @@ func TestRun(t *testing.T) {
 		"A=1=2", "--env", "B="}
 	want := &api.NewWorkflow{Kind: "action", Action: "migrate", Inputs: map[string]string{"to": "42", "note": "{}"},
 		Env: map[string]string{"A": "1=2", "B": ""}}
-	for name, run := range map[string]func(e *env.Env) error{
-		"run":         func(e *env.Env) error { return execute(t, NewRun(e), args...) },
-		"actions run": func(e *env.Env) error { return execute(t, New(e), append([]string{"run"}, args...)...) },
-		"at a terminal, with nothing missing": func(e *env.Env) error {
+	for name, run := range map[string]func(e *cmdenv.Env) error{
+		"run":         func(e *cmdenv.Env) error { return execute(t, NewRun(e), args...) },
+		"actions run": func(e *cmdenv.Env) error { return execute(t, New(e), append([]string{"run"}, args...)...) },
+		"at a terminal, with nothing missing": func(e *cmdenv.Env) error {
 			e.Console.InIsTerminal, e.Console.ErrIsTerminal = true, true
 			return execute(t, NewRun(e), args...)
 		},
@@ -147,7 +147,7 @@ func TestRun(t *testing.T) {
 	for _, wrong := range [][]string{{"--env", "A"}, {"--input", "to"}, {"--input-file", "to=@" + file + ".none"}} {
 		p, e, _ := start(t)
 		if err := execute(t, NewRun(e),
-			append([]string{"acme", "migrate"}, wrong...)...); exit.CodeOf(err) != exit.Usage || p.asked != nil {
+			append([]string{"acme", "migrate"}, wrong...)...); exitcode.CodeOf(err) != exitcode.Usage || p.asked != nil {
 			t.Errorf("%v ended with %v", wrong, err)
 		}
 	}

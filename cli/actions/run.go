@@ -8,13 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
 	"github.com/nuon-toolkit/nuon/cli/approvals"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/form"
-	"github.com/nuon-toolkit/nuon/cli/given"
-	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/keyvalue"
 	"github.com/nuon-toolkit/nuon/cli/workflows"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
@@ -32,14 +32,14 @@ type running struct {
 }
 
 // NewRun returns the command `nuon run`.
-func NewRun(e *env.Env) *cobra.Command {
+func NewRun(e *cmdenv.Env) *cobra.Command {
 	c := newRun(e)
 	c.Short = "Run an action on an install (the short form of nuon actions run)"
 	c.Example = "  nuon run acme smoke_test --wait"
 	return c
 }
 
-func newRun(e *env.Env) *cobra.Command {
+func newRun(e *cmdenv.Env) *cobra.Command {
 	o := &running{asking: workflows.Asking{Env: e}}
 	c := &cobra.Command{
 		Use: "run INSTALL ACTION", Short: "Run an action on an install", Args: cobra.ExactArgs(2),
@@ -75,15 +75,15 @@ func (o *running) run(ctx context.Context, install, action string) error {
 	if err := o.asking.Env.Console.CheckInteractive(o.interactive); err != nil {
 		return err
 	}
-	extra, err := given.Pairs("--env", o.env)
+	extra, err := keyvalue.Pairs("--env", o.env)
 	if err != nil {
 		return err
 	}
-	values, err := given.Pairs("--input", o.inputs)
+	values, err := keyvalue.Pairs("--input", o.inputs)
 	if err != nil {
 		return err
 	}
-	files, err := given.Files("--input-file", o.files)
+	files, err := keyvalue.Files("--input-file", o.files)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ const (
 
 // begun waits until the run's script requires approval, if it does, and approves it or
 // asks the person to.
-func (o *running) begun(ctx context.Context, client *remote.Client, w api.Workflow) (api.Workflow, error) {
+func (o *running) begun(ctx context.Context, client *apiclient.Client, w api.Workflow) (api.Workflow, error) {
 	if o.script == "" && !o.asking.Env.Console.Asks() {
 		return w, nil
 	}
@@ -116,7 +116,7 @@ func (o *running) begun(ctx context.Context, client *remote.Client, w api.Workfl
 			if err := approvals.Script(ctx, o.asking.Env, client, step.Approval, o.script); err != nil {
 				return w, err
 			}
-			return remote.Get[api.Workflow](client.GetWorkflow(ctx, w.ID))
+			return apiclient.Get[api.Workflow](client.GetWorkflow(ctx, w.ID))
 		}
 		begun := step.Status != api.StepStatusPending
 		if w.Status != api.WorkflowStatusRunning || begun || o.script == "" && looks == mostLooks {
@@ -124,11 +124,11 @@ func (o *running) begun(ctx context.Context, client *remote.Client, w api.Workfl
 		}
 		select {
 		case <-ctx.Done():
-			return w, exit.Interrupted
+			return w, exitcode.Interrupted
 		case <-time.After(pause):
 		}
 		var err error
-		if w, err = remote.Get[api.Workflow](client.GetWorkflow(ctx, w.ID)); err != nil {
+		if w, err = apiclient.Get[api.Workflow](client.GetWorkflow(ctx, w.ID)); err != nil {
 			return w, err
 		}
 	}
@@ -165,7 +165,7 @@ func (o *running) fillIn(ctx context.Context, install, action string, values map
 }
 
 // declaredOn returns an action as declared by the version of the app that an install follows.
-func declaredOn(ctx context.Context, client *remote.Client, install, action string) (api.DeclaredAction, error) {
+func declaredOn(ctx context.Context, client *apiclient.Client, install, action string) (api.DeclaredAction, error) {
 	config, err := (&of{install: install}).config(ctx, client)
 	if err != nil {
 		return api.DeclaredAction{}, err
@@ -174,7 +174,7 @@ func declaredOn(ctx context.Context, client *remote.Client, install, action stri
 }
 
 // inputs completes NAME= for the inputs of the action on the command line.
-func inputs(ctx context.Context, client *remote.Client, args []string) ([]complete.Name, error) {
+func inputs(ctx context.Context, client *apiclient.Client, args []string) ([]complete.Name, error) {
 	if len(args) < 2 {
 		return nil, nil
 	}

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
@@ -100,7 +100,7 @@ func (s *scripted) run(t *testing.T, types string, args ...string) (string, erro
 	out := &strings.Builder{}
 	c := &console.Console{In: strings.NewReader(types + "\n"), Out: out, Err: out, Output: "table",
 		InIsTerminal: types != "", ErrIsTerminal: types != ""}
-	err := execute(t, NewRun(&env.Env{Console: c}), append([]string{"acme", "migrate"}, args...)...)
+	err := execute(t, NewRun(&cmdenv.Env{Console: c}), append([]string{"acme", "migrate"}, args...)...)
 	return out.String(), err
 }
 
@@ -122,9 +122,9 @@ func TestARunApprovesItsScript(t *testing.T) {
 		"an operator":         {"operator", "y", nil, "", 0, "script migrate waits for an approver"},
 		"the digest":          {"approver", "", []string{"--approve-script", "sha256:script"}, approved, 0, "approved: script migrate for hello/acme"},
 		"on a terminal, too":  {"admin", "n", []string{"--approve-script", "sha256:script"}, approved, 0, "approved: script migrate"},
-		"another digest":      {"approver", "", []string{"--approve-script", "sha256:other"}, "", exit.Usage, "it has the digest sha256:script; `nuon review apr_1` shows it"},
+		"another digest":      {"approver", "", []string{"--approve-script", "sha256:other"}, "", exitcode.Usage, "it has the digest sha256:script; `nuon review apr_1` shows it"},
 		"nobody to ask":       {"approver", "", nil, "", 0, "action 4 of hello/acme (wfl_1): running"},
-		"nothing would begin": {"approver", "", []string{"--approve-script", "sha256:script", "--dry-run"}, "", exit.Failed, "none of the others can be"},
+		"nothing would begin": {"approver", "", []string{"--approve-script", "sha256:script", "--dry-run"}, "", exitcode.Failed, "none of the others can be"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &scripted{role: c.role}
@@ -132,7 +132,7 @@ func TestARunApprovesItsScript(t *testing.T) {
 			if err != nil {
 				out += err.Error()
 			}
-			if got := strings.Join(s.answers, "; "); got != c.want || exit.CodeOf(err) != c.code ||
+			if got := strings.Join(s.answers, "; "); got != c.want || exitcode.CodeOf(err) != c.code ||
 				!strings.Contains(out, c.says) {
 				t.Errorf("answered %q, ended with %v after\n%s", got, err, out)
 			}

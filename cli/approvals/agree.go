@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/exit"
-	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/review"
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
@@ -29,7 +29,7 @@ const (
 
 // alikeTo returns a waiting plan and the other waiting plans of its group, the given
 // one first. The answer does not cover plans that join the group later.
-func alikeTo(ctx context.Context, client *remote.Client, t api.Approval) ([]api.Approval, error) {
+func alikeTo(ctx context.Context, client *apiclient.Client, t api.Approval) ([]api.Approval, error) {
 	all := []api.Approval{t}
 	if t.Group == "" {
 		return all, nil
@@ -47,7 +47,7 @@ func alikeTo(ctx context.Context, client *remote.Client, t api.Approval) ([]api.
 // agree asks a person to confirm the answer: it displays the counts and the risk of
 // each plan and asks. Without a terminal, it accepts only plans that are named
 // exactly. Rejecting named plans needs no confirmation.
-func (a *answer) agree(ctx context.Context, client *remote.Client, targets []api.Approval) error {
+func (a *answer) agree(ctx context.Context, client *apiclient.Client, targets []api.Approval) error {
 	rejects, many := a.give == api.ResponseAnswerReject, a.all || a.alike
 	for _, t := range targets {
 		if t.Status != api.ApprovalStatusWaiting {
@@ -80,7 +80,7 @@ func (a *answer) refuse(targets []api.Approval) error {
 		command += fmt.Sprintf(" --reason %q", a.reason)
 	}
 	if len(targets) > mostIDs {
-		return exit.Usagef("%s, and there is no terminal to ask on; give the ids of those that you have read (`nuon approvals list -o name`): %s ID…",
+		return exitcode.Usagef("%s, and there is no terminal to ask on; give the ids of those that you have read (`nuon approvals list -o name`): %s ID…",
 			what, command)
 	}
 	for _, t := range targets {
@@ -90,12 +90,12 @@ func (a *answer) refuse(targets []api.Approval) error {
 	if len(targets) == 1 {
 		read = "nuon review " + targets[0].ID
 	}
-	return exit.Usagef("%s, and there is no terminal to ask on; read it with `%s`, then run: %s", what, read, command)
+	return exitcode.Usagef("%s, and there is no terminal to ask on; read it with `%s`, then run: %s", what, read, command)
 }
 
 // display prints what the answer covers, with the plans of a group once. It returns an
 // error for an approval of a plan whose report is inconsistent.
-func (a *answer) display(ctx context.Context, client *remote.Client, groups [][]api.Approval) error {
+func (a *answer) display(ctx context.Context, client *apiclient.Client, groups [][]api.Approval) error {
 	c := a.env.Console
 	for _, alike := range groups {
 		t, err := whole(ctx, client, alike[0])
@@ -177,7 +177,7 @@ func (a *answer) ask(ctx context.Context, groups [][]api.Approval, all int) erro
 func (a *answer) typed(ctx context.Context, prompt, word string) error {
 	got, err := a.env.Console.Ask(ctx, fmt.Sprintf(prompt, word))
 	if err == nil && strings.TrimSpace(got) != word {
-		err = exit.With(exit.Rejected, errors.New("nothing was approved"))
+		err = exitcode.With(exitcode.Rejected, errors.New("nothing was approved"))
 	}
 	return err
 }

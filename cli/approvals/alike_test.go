@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
@@ -91,7 +91,7 @@ func (p *plane) ends(t *testing.T, types, line string, want []string, code int, 
 		p.typing(t, types)
 	}
 	_, _, err := p.run(t, "table", strings.Fields(line)...)
-	if exit.CodeOf(err) != code || code != 0 && !strings.Contains(err.Error(), says) {
+	if exitcode.CodeOf(err) != code || code != 0 && !strings.Contains(err.Error(), says) {
 		t.Errorf("ended with %v, want code %d and %q", err, code, says)
 	}
 	if d := cmp.Diff(want, p.answers); d != "" {
@@ -113,26 +113,26 @@ func TestAlike(t *testing.T) {
 		code   int
 		says   string
 	}{
-		"script":              {diff.Update, "approve acme/web --alike", "", nil, exit.Usage, refused + "nuon approve apr_1 apr_2 apr_3"},
-		"script, by an id":    {diff.Update, "approve apr_2 --alike", "", nil, exit.Usage, refused + "nuon approve apr_2 apr_1 apr_3"},
+		"script":              {diff.Update, "approve acme/web --alike", "", nil, exitcode.Usage, refused + "nuon approve apr_1 apr_2 apr_3"},
+		"script, by an id":    {diff.Update, "approve apr_2 --alike", "", nil, exitcode.Usage, refused + "nuon approve apr_2 apr_1 apr_3"},
 		"script, by the ids":  {diff.Update, "approve apr_1 apr_2 apr_3", "", three, 0, ""},
-		"script, a no":        {diff.Update, "reject acme/web --alike --reason no", "", nil, exit.Usage, `run: nuon reject --reason "no" apr_1 apr_2 apr_3`},
+		"script, a no":        {diff.Update, "reject acme/web --alike --reason no", "", nil, exitcode.Usage, `run: nuon reject --reason "no" apr_1 apr_2 apr_3`},
 		"counted":             {diff.Update, "approve acme/web --alike", "3", three, 0, ""},
 		"another one named":   {diff.Update, "approve hooli/web --alike", "3", []string{three[2], three[0], three[1]}, 0, ""},
 		"by its id":           {diff.Update, "approve apr_2 --alike", "3", []string{three[1], three[0], three[2]}, 0, ""},
-		"a mere yes":          {diff.Update, "approve acme/web --alike", "y", nil, exit.Rejected, "nothing was approved"},
-		"of another number":   {diff.Update, "approve acme/web --alike", "4", nil, exit.Rejected, "nothing was approved"},
+		"a mere yes":          {diff.Update, "approve acme/web --alike", "y", nil, exitcode.Rejected, "nothing was approved"},
+		"of another number":   {diff.Update, "approve acme/web --alike", "4", nil, exitcode.Rejected, "nothing was approved"},
 		"the exception":       {diff.Update, "approve wayne/web --alike", "y", []string{"apr_4 approve sha256:4"}, 0, ""},
 		"of no group":         {diff.Update, "approve acme/db --alike", "y", []string{"apr_5 approve sha256:5"}, 0, ""},
 		"grave, typed":        {diff.Replace, "approve acme/web --alike", "web 3", three, 0, ""},
-		"grave, mistyped":     {diff.Replace, "approve acme/web --alike", "web", nil, exit.Rejected, "nothing was approved"},
-		"grave, a mere count": {diff.Destroy, "approve acme/web --alike", "3", nil, exit.Rejected, "nothing was approved"},
+		"grave, mistyped":     {diff.Replace, "approve acme/web --alike", "web", nil, exitcode.Rejected, "nothing was approved"},
+		"grave, a mere count": {diff.Destroy, "approve acme/web --alike", "3", nil, exitcode.Rejected, "nothing was approved"},
 		"a no":                {diff.Destroy, "reject acme/web --alike --reason no", "y", nos, 0, ""},
-		"a no, not meant":     {diff.Destroy, "reject acme/web --alike --reason no", "n", nil, exit.Rejected, "nothing was done"},
-		"with everything":     {diff.Update, "approve --all --alike", "", nil, exit.Usage, "--alike goes with one plan"},
-		"of two":              {diff.Update, "approve acme/web acme/db --alike", "", nil, exit.Usage, "--alike goes with one plan"},
-		"one digest for all":  {diff.Update, "approve acme/web --alike --digest sha256:1", "", nil, exit.Usage, "--alike goes with one plan"},
-		"nothing like it":     {diff.Update, "approve zorg/web --alike", "", nil, exit.Failed, "nothing waits for an approval at zorg/web"},
+		"a no, not meant":     {diff.Destroy, "reject acme/web --alike --reason no", "n", nil, exitcode.Rejected, "nothing was done"},
+		"with everything":     {diff.Update, "approve --all --alike", "", nil, exitcode.Usage, "--alike goes with one plan"},
+		"of two":              {diff.Update, "approve acme/web acme/db --alike", "", nil, exitcode.Usage, "--alike goes with one plan"},
+		"one digest for all":  {diff.Update, "approve acme/web --alike --digest sha256:1", "", nil, exitcode.Usage, "--alike goes with one plan"},
+		"nothing like it":     {diff.Update, "approve zorg/web --alike", "", nil, exitcode.Failed, "nothing waits for an approval at zorg/web"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fleet(t, c.action).ends(t, c.types, c.line, c.want, c.code, c.says)
@@ -164,7 +164,7 @@ func TestAlikeSaysWhatItAsks(t *testing.T) {
 	p = fleet(t, diff.Update)
 	p.approvals[0].Status, p.approvals[0].Reason = api.ApprovalStatusRejected, "by ann"
 	_, _, err = p.run(t, "table", "approve", "apr_1", "--alike")
-	if exit.CodeOf(err) != exit.Failed || !strings.Contains(err.Error(),
+	if exitcode.CodeOf(err) != exitcode.Failed || !strings.Contains(err.Error(),
 		"web on hello/acme (apr_1) no longer waits: it is rejected: by ann") || p.answers != nil {
 		t.Errorf("of one that was answered: %v, %q", err, p.answers)
 	}
@@ -177,7 +177,7 @@ func TestSomeOfMany(t *testing.T) {
 	p := fleet(t, diff.Update)
 	p.withdrawn = "apr_2"
 	out, _, err := p.typing(t, "3").run(t, "table", "approve", "acme/web", "--alike")
-	if exit.CodeOf(err) != exit.Failed ||
+	if exitcode.CodeOf(err) != exitcode.Failed ||
 		!strings.Contains(err.Error(), "2 of 3 were answered\napprove web on hello/globex: withdrawn") {
 		t.Errorf("ended with %v", err)
 	}
@@ -187,7 +187,7 @@ func TestSomeOfMany(t *testing.T) {
 	p = fleet(t, diff.Update)
 	p.down = "apr_2"
 	out, _, err = p.typing(t, "3").run(t, "table", "approve", "acme/web", "--alike")
-	if exit.CodeOf(err) != exit.Unreachable || !strings.Contains(err.Error(), "1 of 3 were answered\n") ||
+	if exitcode.CodeOf(err) != exitcode.Unreachable || !strings.Contains(err.Error(), "1 of 3 were answered\n") ||
 		!strings.Contains(err.Error(), "1 more answer was not sent") {
 		t.Errorf("ended with %v", err)
 	}
@@ -196,7 +196,7 @@ func TestSomeOfMany(t *testing.T) {
 	}
 	p = fourPlans(t)
 	p.withdrawn = "apr_1"
-	if _, _, err := p.typing(t, "3").run(t, "table", "approve", "--all"); exit.CodeOf(err) != exit.Failed ||
+	if _, _, err := p.typing(t, "3").run(t, "table", "approve", "--all"); exitcode.CodeOf(err) != exitcode.Failed ||
 		len(p.answers) != 2 {
 		t.Errorf("of all it ended with %v, answered %q", err, p.answers)
 	}
@@ -236,7 +236,7 @@ func TestList(t *testing.T) {
 		out != "apr_1\tdeploy web\thello\tacme\t~1\trejected\tby ann: not [2J today\n" {
 		t.Errorf("printed %q, %v", out, err)
 	}
-	if _, _, err = p.run(t, "table", "approvals", "list", "--status", "odd"); exit.CodeOf(err) != exit.Usage {
+	if _, _, err = p.run(t, "table", "approvals", "list", "--status", "odd"); exitcode.CodeOf(err) != exitcode.Usage {
 		t.Errorf("ended with %v", err)
 	}
 }

@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
-	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/review"
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
@@ -21,7 +21,7 @@ import (
 
 // answer holds the flags and the state that approve and reject share.
 type answer struct {
-	env     *env.Env
+	env     *cmdenv.Env
 	give    api.ResponseAnswer
 	reason  string
 	install string
@@ -37,7 +37,7 @@ type answer struct {
 }
 
 // NewApprove returns the command `nuon approve`.
-func NewApprove(e *env.Env) *cobra.Command {
+func NewApprove(e *cmdenv.Env) *cobra.Command {
 	a := answer{env: e, give: api.ResponseAnswerApprove}
 	c := &cobra.Command{
 		Use:   "approve INSTALL/COMPONENT|APPROVAL…|--workflow WORKFLOW",
@@ -68,7 +68,7 @@ ask. Your permission is checked again at each use; --revoke takes the approval b
 }
 
 // NewReject returns the command `nuon reject`.
-func NewReject(e *env.Env) *cobra.Command {
+func NewReject(e *cmdenv.Env) *cobra.Command {
 	a := answer{env: e, give: api.ResponseAnswerReject}
 	c := &cobra.Command{
 		Use:   "reject INSTALL/COMPONENT|APPROVAL… --reason TEXT",
@@ -79,7 +79,7 @@ func NewReject(e *env.Env) *cobra.Command {
 		ValidArgsFunction: complete.Rest(e, complete.Approvals),
 		RunE: func(c *cobra.Command, args []string) error {
 			if strings.TrimSpace(a.reason) == "" {
-				return exit.Usagef("give a reason with --reason: it is shown to everybody who looks at the install")
+				return exitcode.Usagef("give a reason with --reason: it is shown to everybody who looks at the install")
 			}
 			return a.run(c.Context(), args)
 		},
@@ -106,15 +106,15 @@ func (a *answer) run(ctx context.Context, args []string) error {
 	case a.workflow != "":
 		return a.approveWorkflow(ctx, args)
 	case a.revoke:
-		return exit.Usagef("--revoke goes with --workflow, which names what to take back")
+		return exitcode.Usagef("--revoke goes with --workflow, which names what to take back")
 	case a.all == (len(args) > 0):
-		return exit.Usagef("name what to %s (`nuon review` lists it), or say --all", a.give)
+		return exitcode.Usagef("name what to %s (`nuon review` lists it), or say --all", a.give)
 	case a.install != "" && !a.all:
-		return exit.Usagef("--install goes with --all; without it, say %s/COMPONENT", a.install)
+		return exitcode.Usagef("--install goes with --all; without it, say %s/COMPONENT", a.install)
 	case a.digest != "" && len(args) != 1:
-		return exit.Usagef("--digest is that of one plan: name the one that it belongs to")
+		return exitcode.Usagef("--digest is that of one plan: name the one that it belongs to")
 	case a.alike && (len(args) != 1 || a.digest != ""):
-		return exit.Usagef("--alike goes with one plan that is named, and without --digest: each plan has its own")
+		return exitcode.Usagef("--alike goes with one plan that is named, and without --digest: each plan has its own")
 	}
 	client, err := a.env.Client()
 	if err != nil {
@@ -133,14 +133,14 @@ func (a *answer) run(ctx context.Context, args []string) error {
 	}
 	done, err := respond(ctx, client, targets)
 	if err == nil && a.left > 0 {
-		err = exit.With(exit.Waiting,
+		err = exitcode.With(exitcode.Waiting,
 			fmt.Errorf("%s to be approved by name", diff.Plural(a.left, "plan still waits", "plans still wait")))
 	}
 	return errors.Join(a.show(done), err) // the answers before an error are recorded
 }
 
 // respond answers one plan after the other until one fails, and returns those that it answered.
-func (a *answer) respond(ctx context.Context, client *remote.Client, targets []api.Approval) ([]api.Approval, error) {
+func (a *answer) respond(ctx context.Context, client *apiclient.Client, targets []api.Approval) ([]api.Approval, error) {
 	done := []api.Approval{}
 	for _, t := range targets {
 		got, err := a.send(ctx, client, t)
@@ -161,7 +161,7 @@ const (
 
 // respondAll answers many plans. It continues after a failure, unless the control
 // plane is unreachable.
-func (a *answer) respondAll(ctx context.Context, client *remote.Client,
+func (a *answer) respondAll(ctx context.Context, client *apiclient.Client,
 	targets []api.Approval) ([]api.Approval, error) {
 	done, failed := []api.Approval{}, []error{}
 	for i, t := range targets {
@@ -174,9 +174,9 @@ func (a *answer) respondAll(ctx context.Context, client *remote.Client,
 			continue
 		}
 		failed = append(failed, err)
-		if code := exit.CodeOf(err); code == exit.Unreachable || ctx.Err() != nil {
+		if code := exitcode.CodeOf(err); code == exitcode.Unreachable || ctx.Err() != nil {
 			if rest := len(targets) - i - 1; rest > 0 {
-				failed = append(failed, exit.With(code,
+				failed = append(failed, exitcode.With(code,
 					fmt.Errorf("%s not sent", diff.Plural(rest, "more answer was", "more answers were"))))
 			}
 			break
@@ -192,9 +192,9 @@ func (a *answer) respondAll(ctx context.Context, client *remote.Client,
 }
 
 // send sends the answer for one plan, bound to the plan and content that were displayed.
-func (a *answer) send(ctx context.Context, client *remote.Client, t api.Approval) (api.Approval, error) {
+func (a *answer) send(ctx context.Context, client *apiclient.Client, t api.Approval) (api.Approval, error) {
 	given := api.Response{Answer: a.give, Plan: t.Plan, ContentDigest: t.ContentDigest, Reason: a.reason}
-	got, err := remote.Get[api.Approval](client.RespondApproval(ctx, t.ID, given))
+	got, err := apiclient.Get[api.Approval](client.RespondApproval(ctx, t.ID, given))
 	if err != nil {
 		return got, fmt.Errorf("%s %s on %s/%s: %w", a.give, review.Subject(t), t.App, t.Install, err)
 	}
@@ -238,9 +238,9 @@ func byStatus(all []api.Approval) [][]api.Approval {
 
 // find returns an approval by its id, or the one that waits for install/component (or
 // app/install/component).
-func find(ctx context.Context, client *remote.Client, name string) (api.Approval, error) {
+func find(ctx context.Context, client *apiclient.Client, name string) (api.Approval, error) {
 	if !strings.Contains(name, "/") {
-		return remote.Get[api.Approval](client.GetApproval(ctx, name))
+		return apiclient.Get[api.Approval](client.GetApproval(ctx, name))
 	}
 	all, err := waiting(ctx, client, api.ListApprovalsParams{Brief: true})
 	if err != nil {
@@ -262,13 +262,13 @@ func find(ctx context.Context, client *remote.Client, name string) (api.Approval
 	case 1:
 		return found[0], nil
 	}
-	return api.Approval{}, exit.Usagef("%s is not clear: say %s/%s or %s/%s",
+	return api.Approval{}, exitcode.Usagef("%s is not clear: say %s/%s or %s/%s",
 		name, found[0].App, name, found[1].App, name)
 }
 
 // targets returns the approvals to answer. --all leaves out those that require an
 // individual approval.
-func (a *answer) targets(ctx context.Context, client *remote.Client, args []string) ([]api.Approval, error) {
+func (a *answer) targets(ctx context.Context, client *apiclient.Client, args []string) ([]api.Approval, error) {
 	if a.all {
 		return a.everything(ctx, client)
 	}
@@ -293,7 +293,7 @@ func (a *answer) targets(ctx context.Context, client *remote.Client, args []stri
 }
 
 // everything returns the waiting approvals that may be answered together, and reports the others.
-func (a *answer) everything(ctx context.Context, client *remote.Client) ([]api.Approval, error) {
+func (a *answer) everything(ctx context.Context, client *apiclient.Client) ([]api.Approval, error) {
 	all, err := waiting(ctx, client, api.ListApprovalsParams{Install: a.install, Brief: true})
 	if err == nil && len(all) == 0 {
 		a.env.Console.Say("nothing waits for an approval")

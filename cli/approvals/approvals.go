@@ -16,17 +16,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/cli/review"
 	"github.com/nuon-toolkit/nuon/diff/terminal"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
 // NewReview returns the command `nuon review`.
-func NewReview(e *env.Env) *cobra.Command {
+func NewReview(e *cmdenv.Env) *cobra.Command {
 	var print, each bool
 	install := ""
 	c := &cobra.Command{
@@ -38,7 +38,7 @@ func NewReview(e *env.Env) *cobra.Command {
 			"that is named by its id is printed whatever became of it.",
 		Example:           "  nuon review\n  nuon review acme globex\n  nuon review acme/web --print",
 		ValidArgsFunction: complete.Rest(e, complete.Approvals),
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
 			if install != "" {
 				args = append(args, install)
 			}
@@ -57,7 +57,7 @@ func NewReview(e *env.Env) *cobra.Command {
 }
 
 // onScreen opens the review screen. It prints the named approvals instead if none of them waits.
-func onScreen(ctx context.Context, c *console.Console, client *remote.Client, args []string) error {
+func onScreen(ctx context.Context, c *console.Console, client *apiclient.Client, args []string) error {
 	if len(args) > 0 {
 		found, err := chosen(ctx, client, args, true)
 		if err != nil {
@@ -76,7 +76,7 @@ func onScreen(ctx context.Context, c *console.Console, client *remote.Client, ar
 }
 
 // printAll prints the plans one after the other. On a terminal it prints plans of a group once.
-func printAll(ctx context.Context, c *console.Console, client *remote.Client, args []string, each bool) error {
+func printAll(ctx context.Context, c *console.Console, client *apiclient.Client, args []string, each bool) error {
 	once := !each && c.Output == "table" && c.OutIsTerminal
 	found, err := chosen(ctx, client, args, once || c.Output == "name")
 	if err != nil {
@@ -102,7 +102,7 @@ func printAll(ctx context.Context, c *console.Console, client *remote.Client, ar
 }
 
 // printOnce prints plans, and fetches and prints those of a group once.
-func printOnce(ctx context.Context, c *console.Console, client *remote.Client, found []api.Approval,
+func printOnce(ctx context.Context, c *console.Console, client *apiclient.Client, found []api.Approval,
 	args []string) error {
 	if len(found) == 0 {
 		return nothing(ctx, c.Out, c, client, args)
@@ -118,19 +118,19 @@ func printOnce(ctx context.Context, c *console.Console, client *remote.Client, f
 }
 
 // whole returns an approval with its report, and fetches it if necessary.
-func whole(ctx context.Context, client *remote.Client, a api.Approval) (api.Approval, error) {
+func whole(ctx context.Context, client *apiclient.Client, a api.Approval) (api.Approval, error) {
 	if len(a.Report) > 0 {
 		return a, nil
 	}
-	return remote.Get[api.Approval](client.GetApproval(ctx, a.ID))
+	return apiclient.Get[api.Approval](client.GetApproval(ctx, a.ID))
 }
 
 // waiting returns the waiting approvals of a request, oldest first, because later ones
 // can depend on earlier ones.
-func waiting(ctx context.Context, client *remote.Client, p api.ListApprovalsParams) ([]api.Approval, error) {
-	all, err := remote.All(func(cursor string) ([]api.Approval, string, error) {
+func waiting(ctx context.Context, client *apiclient.Client, p api.ListApprovalsParams) ([]api.Approval, error) {
+	all, err := apiclient.All(func(cursor string) ([]api.Approval, string, error) {
 		p.Cursor = cursor
-		l, err := remote.Get[api.ApprovalList](client.ListApprovals(ctx, &p))
+		l, err := apiclient.Get[api.ApprovalList](client.ListApprovals(ctx, &p))
 		return l.Items, l.Next, err
 	})
 	slices.SortStableFunc(all, func(a, b api.Approval) int { return strings.Compare(a.ID, b.ID) })
@@ -141,7 +141,7 @@ func waiting(ctx context.Context, client *remote.Client, p api.ListApprovalsPara
 // arguments, approvals by id in any status, and those that wait on an install or for
 // one of its components. With brief, they may lack their reports. It returns an error
 // for an install that does not exist.
-func chosen(ctx context.Context, client *remote.Client, args []string, brief bool) ([]api.Approval, error) {
+func chosen(ctx context.Context, client *apiclient.Client, args []string, brief bool) ([]api.Approval, error) {
 	if len(args) == 0 {
 		return waiting(ctx, client, api.ListApprovalsParams{Brief: brief})
 	}
@@ -149,7 +149,7 @@ func chosen(ctx context.Context, client *remote.Client, args []string, brief boo
 	var all []api.Approval
 	for _, arg := range args {
 		if strings.HasPrefix(arg, "apr_") {
-			a, err := remote.Get[api.Approval](client.GetApproval(ctx, arg))
+			a, err := apiclient.Get[api.Approval](client.GetApproval(ctx, arg))
 			if err != nil {
 				return nil, err
 			}
@@ -174,13 +174,13 @@ func chosen(ctx context.Context, client *remote.Client, args []string, brief boo
 }
 
 // known returns an error unless an install, or the install of a component, of this name exists.
-func known(ctx context.Context, client *remote.Client, arg string) error {
-	_, err := remote.Get[api.Install](client.GetInstall(ctx, arg))
+func known(ctx context.Context, client *apiclient.Client, arg string) error {
+	_, err := apiclient.Get[api.Install](client.GetInstall(ctx, arg))
 	install, both := above(arg)
-	if err == nil || !both || !remote.CodeIs(err, "not_found") {
+	if err == nil || !both || !apiclient.CodeIs(err, "not_found") {
 		return err
 	}
-	if _, second := remote.Get[api.Install](client.GetInstall(ctx, install)); second == nil {
+	if _, second := apiclient.Get[api.Install](client.GetInstall(ctx, install)); second == nil {
 		return nil
 	}
 	return err
@@ -217,9 +217,9 @@ func ids(all []api.Approval) [][]string {
 }
 
 // nothing prints that no plan waits, and what is in progress that may still result in one.
-func nothing(ctx context.Context, w io.Writer, c *console.Console, client *remote.Client, args []string) error {
-	all, err := remote.All(func(cursor string) ([]api.InstallSummary, string, error) {
-		l, err := remote.Get[api.InstallList](client.ListInstalls(ctx, &api.ListInstallsParams{Cursor: cursor}))
+func nothing(ctx context.Context, w io.Writer, c *console.Console, client *apiclient.Client, args []string) error {
+	all, err := apiclient.All(func(cursor string) ([]api.InstallSummary, string, error) {
+		l, err := apiclient.Get[api.InstallList](client.ListInstalls(ctx, &api.ListInstallsParams{Cursor: cursor}))
 		return l.Items, l.Next, err
 	})
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
@@ -188,7 +188,7 @@ func (p *plane) run(t *testing.T, output string, line ...string) (out, remarks s
 	var o, e strings.Builder
 	onto := p.onto
 	onto.Out, onto.Err, onto.Output = &o, &e, output
-	with := &env.Env{Console: &onto}
+	with := &cmdenv.Env{Console: &onto}
 	root := &cobra.Command{SilenceErrors: true, SilenceUsage: true}
 	root.AddCommand(NewReview(with), NewApprove(with), NewReject(with), New(with))
 	root.SetArgs(line)
@@ -212,41 +212,41 @@ func TestAnswers(t *testing.T) {
 		"script, by ids":             {"approve apr_1 apr_2 apr_4", "", []string{one, two, four}, 0, ""},
 		"script, by digest":          {"approve acme/db --digest sha256:2", "", []string{two}, 0, ""},
 		"script, id and digest":      {"approve apr_1 --digest sha256:1", "", []string{one}, 0, ""},
-		"script, another digest":     {"approve apr_1 --digest sha256:0", "", nil, exit.Failed, "approve web on hello/acme: what waits is no longer what was shown"},
-		"script, by place":           {"approve globex/web", "", nil, exit.Usage, "read it with `nuon review apr_3`, then run: nuon approve apr_3"},
-		"script, one by place":       {"approve apr_2 globex/web", "", nil, exit.Usage, "then run: nuon approve apr_2 apr_3"},
-		"script, all":                {"approve --all", "", nil, exit.Usage, "this approves 3 plans, and there is no terminal to ask on; read it with `nuon review --print`, then run: nuon approve apr_1 apr_3 apr_4"},
+		"script, another digest":     {"approve apr_1 --digest sha256:0", "", nil, exitcode.Failed, "approve web on hello/acme: what waits is no longer what was shown"},
+		"script, by place":           {"approve globex/web", "", nil, exitcode.Usage, "read it with `nuon review apr_3`, then run: nuon approve apr_3"},
+		"script, one by place":       {"approve apr_2 globex/web", "", nil, exitcode.Usage, "then run: nuon approve apr_2 apr_3"},
+		"script, all":                {"approve --all", "", nil, exitcode.Usage, "this approves 3 plans, and there is no terminal to ask on; read it with `nuon review --print`, then run: nuon approve apr_1 apr_3 apr_4"},
 		"script, a no by place":      {"reject globex/web --reason no", "", []string{"apr_3 reject sha256:3 no"}, 0, ""},
-		"script, a no to all":        {"reject --all --reason x", "", nil, exit.Usage, `run: nuon reject --reason "x" apr_1 apr_2 apr_3 apr_4`},
+		"script, a no to all":        {"reject --all --reason x", "", nil, exitcode.Usage, `run: nuon reject --reason "x" apr_1 apr_2 apr_3 apr_4`},
 		"by place":                   {"approve globex/web", "y", []string{three}, 0, ""},
-		"by place, no":               {"approve globex/web", "n", nil, exit.Rejected, "nothing was done"},
-		"by id, no":                  {"approve apr_3", "n", nil, exit.Rejected, "nothing was done"},
+		"by place, no":               {"approve globex/web", "n", nil, exitcode.Rejected, "nothing was done"},
+		"by id, no":                  {"approve apr_3", "n", nil, exitcode.Rejected, "nothing was done"},
 		"by app and place":           {"approve shop/acme/web", "yes", []string{four}, 0, ""},
-		"by digest, no":              {"approve acme/db --digest sha256:2", "y", nil, exit.Rejected, "nothing was approved"},
-		"destroys, a mere yes":       {"approve acme/db", "y", nil, exit.Rejected, "nothing was approved"},
+		"by digest, no":              {"approve acme/db --digest sha256:2", "y", nil, exitcode.Rejected, "nothing was approved"},
+		"destroys, a mere yes":       {"approve acme/db", "y", nil, exitcode.Rejected, "nothing was approved"},
 		"destroys, named":            {"approve acme/db", "db", []string{two}, 0, ""},
 		"destroys, by id, named":     {"approve apr_2", "db", []string{two}, 0, ""},
 		"two, counted":               {"approve apr_1 apr_3", "2", []string{one, three}, 0, ""},
-		"two, miscounted":            {"approve apr_1 apr_3", "3", nil, exit.Rejected, "nothing was approved"},
-		"two, a mere yes":            {"approve apr_1 apr_3", "y", nil, exit.Rejected, "nothing was approved"},
+		"two, miscounted":            {"approve apr_1 apr_3", "3", nil, exitcode.Rejected, "nothing was approved"},
+		"two, a mere yes":            {"approve apr_1 apr_3", "y", nil, exitcode.Rejected, "nothing was approved"},
 		"two, one destroys":          {"approve acme/db apr_4", "db\n1", []string{two, four}, 0, ""},
-		"two, one destroys, unnamed": {"approve acme/db apr_4", "1\ndb", nil, exit.Rejected, "nothing was approved"},
-		"all but destruction":        {"approve --all", "3", []string{one, three, four}, exit.Waiting, "1 plan still waits to be approved by name"},
-		"all, a mere yes":            {"approve --all", "y", nil, exit.Rejected, "nothing was approved"},
+		"two, one destroys, unnamed": {"approve acme/db apr_4", "1\ndb", nil, exitcode.Rejected, "nothing was approved"},
+		"all but destruction":        {"approve --all", "3", []string{one, three, four}, exitcode.Waiting, "1 plan still waits to be approved by name"},
+		"all, a mere yes":            {"approve --all", "y", nil, exitcode.Rejected, "nothing was approved"},
 		"all of an install":          {"approve --all --install globex", "y", []string{three}, 0, ""},
 		"a no needs no question":     {"reject acme/db --reason no", "n", []string{"apr_2 reject sha256:2 no"}, 0, ""},
 		"a no to all":                {"reject --all --install acme --reason x", "y", []string{"apr_1 reject sha256:1 x", "apr_2 reject sha256:2 x", "apr_4 reject sha256:4 x"}, 0, ""},
-		"a no to all, not meant":     {"reject --all --install acme --reason x", "n", nil, exit.Rejected, "nothing was done"},
-		"not clear":                  {"approve acme/web", "y", nil, exit.Usage, "say hello/acme/web or shop/acme/web"},
-		"one of two not clear":       {"approve globex/web acme/web", "y", nil, exit.Usage, "not clear"},
-		"nothing there":              {"approve globex/db", "y", nil, exit.Failed, "`nuon review` lists what does"},
-		"no such id":                 {"approve apr_9", "", nil, exit.Failed, "there is no approval apr_9"},
-		"nobody":                     {"approve", "", nil, exit.Usage, "or say --all"},
-		"a name and all":             {"approve --all apr_1", "", nil, exit.Usage, "or say --all"},
-		"an install and name":        {"approve apr_1 --install globex", "", nil, exit.Usage, "--install goes with --all"},
-		"a digest for all":           {"approve --all --digest sha256:1", "", nil, exit.Usage, "--digest"},
-		"a digest for two":           {"approve apr_1 apr_2 --digest sha256:1", "", nil, exit.Usage, "--digest"},
-		"a no without why":           {"reject apr_1", "", nil, exit.Usage, "--reason"},
+		"a no to all, not meant":     {"reject --all --install acme --reason x", "n", nil, exitcode.Rejected, "nothing was done"},
+		"not clear":                  {"approve acme/web", "y", nil, exitcode.Usage, "say hello/acme/web or shop/acme/web"},
+		"one of two not clear":       {"approve globex/web acme/web", "y", nil, exitcode.Usage, "not clear"},
+		"nothing there":              {"approve globex/db", "y", nil, exitcode.Failed, "`nuon review` lists what does"},
+		"no such id":                 {"approve apr_9", "", nil, exitcode.Failed, "there is no approval apr_9"},
+		"nobody":                     {"approve", "", nil, exitcode.Usage, "or say --all"},
+		"a name and all":             {"approve --all apr_1", "", nil, exitcode.Usage, "or say --all"},
+		"an install and name":        {"approve apr_1 --install globex", "", nil, exitcode.Usage, "--install goes with --all"},
+		"a digest for all":           {"approve --all --digest sha256:1", "", nil, exitcode.Usage, "--digest"},
+		"a digest for two":           {"approve apr_1 apr_2 --digest sha256:1", "", nil, exitcode.Usage, "--digest"},
+		"a no without why":           {"reject apr_1", "", nil, exitcode.Usage, "--reason"},
 		"a yes with words":           {"approve apr_1 --reason well", "", []string{"apr_1 approve sha256:1 well"}, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -255,7 +255,7 @@ func TestAnswers(t *testing.T) {
 				p.typing(t, c.types)
 			}
 			_, _, err := p.run(t, "table", strings.Fields(c.line)...)
-			if exit.CodeOf(err) != c.code || err != nil && !strings.Contains(err.Error(), c.says) {
+			if exitcode.CodeOf(err) != c.code || err != nil && !strings.Contains(err.Error(), c.says) {
 				t.Errorf("ended with %v, want code %d and %q", err, c.code, c.says)
 			}
 			if d := cmp.Diff(c.want, p.answers); d != "" {
@@ -286,7 +286,7 @@ func TestAPlanIsDisplayedBeforeTheQuestion(t *testing.T) {
 		p.approvals, p.withdrawn = append(p.approvals, newer), "apr_5"
 	}
 	_, _, err = p.run(t, "table", "approve", "acme/db")
-	if exit.CodeOf(err) != exit.Failed || !strings.Contains(err.Error(), "withdrawn: something newer came") ||
+	if exitcode.CodeOf(err) != exitcode.Failed || !strings.Contains(err.Error(), "withdrawn: something newer came") ||
 		p.answers != nil {
 		t.Errorf("approved %v, %v", p.answers, err)
 	}
@@ -298,7 +298,7 @@ func TestAllNamesWhatItLeavesOut(t *testing.T) {
 	p := fourPlans(t)
 	p.approvals[2].Kind, p.approvals[2].Component, p.approvals[2].Plan = api.ApprovalKindSettings, "", ""
 	out, remarks, err := p.typing(t, "2").run(t, "table", "approve", "--all")
-	if exit.CodeOf(err) != exit.Waiting || !strings.Contains(err.Error(), "2 plans still wait") || len(p.answers) != 2 {
+	if exitcode.CodeOf(err) != exitcode.Waiting || !strings.Contains(err.Error(), "2 plans still wait") || len(p.answers) != 2 {
 		t.Errorf("ended with %v, answered %q", err, p.answers)
 	}
 	if want := "approved: web on hello/acme\napproved: web on shop/acme\n"; out != want {
@@ -321,7 +321,7 @@ func TestAllLeavesOutWhatIsNotShown(t *testing.T) {
 	p := fourPlans(t)
 	p.approvals[0].IndividualApproval = true
 	_, remarks, err := p.typing(t, "2").run(t, "table", "approve", "--all")
-	if exit.CodeOf(err) != exit.Waiting || len(p.answers) != 2 {
+	if exitcode.CodeOf(err) != exitcode.Waiting || len(p.answers) != 2 {
 		t.Errorf("ended with %v, answered %q", err, p.answers)
 	}
 	want := "left out: web on hello/acme has changes that its report does not show; approve it by name: nuon approve apr_1\n"
@@ -372,7 +372,7 @@ func TestAnAnswerBeforeAnErrorIsShown(t *testing.T) {
 	p := fourPlans(t)
 	p.withdrawn = "apr_4"
 	out, _, err := p.run(t, "table", "approve", "apr_1", "apr_4", "apr_3")
-	if exit.CodeOf(err) != exit.Failed || !strings.Contains(err.Error(), "approve web on shop/acme: withdrawn") {
+	if exitcode.CodeOf(err) != exitcode.Failed || !strings.Contains(err.Error(), "approve web on shop/acme: withdrawn") {
 		t.Errorf("ended with %v", err)
 	}
 	if out != "approved: web on hello/acme\n" {
@@ -435,7 +435,7 @@ func TestARestoreIsNoDeploy(t *testing.T) {
 		t.Errorf("shows\n%s%v", out, err)
 	}
 	_, remarks, err := p.typing(t, "1").run(t, "table", "approve", "--all")
-	if exit.CodeOf(err) != exit.Waiting || len(p.answers) != 0 || !strings.Contains(remarks,
+	if exitcode.CodeOf(err) != exitcode.Waiting || len(p.answers) != 0 || !strings.Contains(remarks,
 		"left out: web on hello/acme takes its state back to version 3; approve it by name: nuon approve apr_1") {
 		t.Errorf("answered %v, remarked %q, %v", p.answers, remarks, err)
 	}
@@ -453,12 +453,12 @@ func TestAReportThatDoesNotAddUpIsNotShown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := fourPlans(t)
 			p.approvals[0].Report = json.RawMessage(c.report)
-			if _, _, err := p.run(t, "table", "approve", "apr_1"); exit.CodeOf(err) != exit.Failed ||
+			if _, _, err := p.run(t, "table", "approve", "apr_1"); exitcode.CodeOf(err) != exitcode.Failed ||
 				!strings.Contains(err.Error(), c.says) || p.answers != nil {
 				t.Errorf("approved %q, %v", p.answers, err)
 			}
 			out, _, err := p.run(t, "table", "review", "apr_1")
-			if exit.CodeOf(err) != exit.Failed || !strings.Contains(err.Error(), c.says) {
+			if exitcode.CodeOf(err) != exitcode.Failed || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("ended with %v", err)
 			}
 			if strings.Contains(out, "nuon approve") {
@@ -492,7 +492,7 @@ func TestReviewOfSome(t *testing.T) {
 	}
 	for _, line := range []string{"nowhere", "nowhere/web", "apr_9", "acme nowhere"} {
 		if out, _, err := fourPlans(t).run(t, "name",
-			append([]string{"review"}, strings.Fields(line)...)...); exit.CodeOf(err) != exit.Failed || out != "" {
+			append([]string{"review"}, strings.Fields(line)...)...); exitcode.CodeOf(err) != exitcode.Failed || out != "" {
 			t.Errorf("review %s: %q, %v", line, out, err)
 		}
 	}

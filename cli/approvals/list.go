@@ -9,17 +9,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/listing"
-	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/cli/review"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
 // New returns the command `nuon approvals` with its subcommands.
-func New(e *env.Env) *cobra.Command {
+func New(e *cmdenv.Env) *cobra.Command {
 	c := &cobra.Command{Use: "approvals",
 		Short: "What waits for a yes or a no (plans, scripts, looser settings), and what became of it"}
 	c.AddCommand(newList(e))
@@ -34,16 +34,16 @@ var statuses = []string{
 // mostInRow is the maximum number of installs that a table row names.
 const mostInRow = 3
 
-func newList(e *env.Env) *cobra.Command {
+func newList(e *cmdenv.Env) *cobra.Command {
 	var each bool
 	p := api.ListApprovalsParams{Brief: true}
 	status := ""
 	l := &listing.List[api.Approval]{
 		Header: []string{"ID", "PLAN", "APP", "INSTALL", "CHANGES", "STATUS", "WHY"},
 		Row:    func(a api.Approval) []string { return cells([]api.Approval{a}) },
-		Page: func(ctx context.Context, client *remote.Client, at listing.Page) ([]api.Approval, string, error) {
+		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.Approval, string, error) {
 			p.Cursor, p.Limit, p.Status = at.Cursor, at.Limit, api.ListApprovalsParamsStatus(status)
-			l, err := remote.Get[api.ApprovalList](client.ListApprovals(ctx, &p))
+			l, err := apiclient.Get[api.ApprovalList](client.ListApprovals(ctx, &p))
 			return l.Items, l.Next, err
 		},
 	}
@@ -57,7 +57,7 @@ func newList(e *env.Env) *cobra.Command {
 		Example: "  nuon approvals list\n  nuon approvals list --each --install acme\n  nuon approvals list -o json | jq 'group_by(.group)'",
 		PreRunE: func(*cobra.Command, []string) error {
 			if status != "" && !slices.Contains(statuses, status) {
-				return exit.Usagef("--status %s: use one of %s", status, strings.Join(statuses, ", "))
+				return exitcode.Usagef("--status %s: use one of %s", status, strings.Join(statuses, ", "))
 			}
 			if !each {
 				l.Rows = func(all []api.Approval) [][]string { return together(e, all) }
@@ -76,7 +76,7 @@ func newList(e *env.Env) *cobra.Command {
 }
 
 // together returns table rows with one row for each group of plans that are alike.
-func together(e *env.Env, all []api.Approval) [][]string {
+func together(e *cmdenv.Env, all []api.Approval) [][]string {
 	var rows [][]string
 	for _, alike := range review.Gather(all) {
 		rows = append(rows, cells(alike))

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
-	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/review"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
@@ -18,20 +18,20 @@ import (
 // of that digest, which the person has read before. Without one, it displays the
 // script on a terminal and asks. If nobody can be asked, or the person may not
 // approve, the script keeps waiting and Script prints how to answer it.
-func Script(ctx context.Context, e *env.Env, client *remote.Client, approval, digest string) error {
-	t, err := remote.Get[api.Approval](client.GetApproval(ctx, approval))
+func Script(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, approval, digest string) error {
+	t, err := apiclient.Get[api.Approval](client.GetApproval(ctx, approval))
 	if err != nil || t.Status != api.ApprovalStatusWaiting || len(t.Scripts) == 0 {
 		return err
 	}
 	c, read := e.Console, fmt.Sprintf("`nuon review %s` shows it, `nuon approve %[1]s` approves it", t.ID)
 	if digest != "" {
 		if len(t.Scripts) != 1 || t.Scripts[0].Digest != digest {
-			return exit.Usagef("%s waits for an approver, and is not the one of --approve-script: it has the digest %s; %s",
+			return exitcode.Usagef("%s waits for an approver, and is not the one of --approve-script: it has the digest %s; %s",
 				console.Line(review.Scripts(t)), console.Line(t.Scripts[0].Digest), read)
 		}
 		return sendScript(ctx, e, client, t)
 	}
-	who, err := remote.Get[api.Whoami](client.Whoami(ctx))
+	who, err := apiclient.Get[api.Whoami](client.Whoami(ctx))
 	switch {
 	case err != nil:
 		return err
@@ -44,7 +44,7 @@ func Script(ctx context.Context, e *env.Env, client *remote.Client, approval, di
 	}
 	if err := c.Confirm(ctx, "this approves "+review.Scripts(t)+" for "+review.Place([]api.Approval{t}),
 		false); err != nil {
-		if exit.CodeOf(err) == exit.Rejected { // a declined confirmation does not reject the script
+		if exitcode.CodeOf(err) == exitcode.Rejected { // a declined confirmation does not reject the script
 			c.Say("it keeps waiting: %s", read)
 			return nil
 		}
@@ -54,7 +54,7 @@ func Script(ctx context.Context, e *env.Env, client *remote.Client, approval, di
 }
 
 // sendScript approves a script that was displayed, or read before.
-func sendScript(ctx context.Context, e *env.Env, client *remote.Client, t api.Approval) error {
+func sendScript(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, t api.Approval) error {
 	a := answer{env: e, give: api.ResponseAnswerApprove}
 	if _, err := a.send(ctx, client, t); err != nil {
 		return err

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
 	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/exit"
-	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/review"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
@@ -30,7 +30,7 @@ func (a *answer) wholeFlags(c *cobra.Command) {
 // approveWorkflow approves a workflow as a whole, or revokes that approval.
 func (a *answer) approveWorkflow(ctx context.Context, args []string) error {
 	if len(args) > 0 || a.all || a.alike || a.digest != "" || a.install != "" {
-		return exit.Usagef("--workflow approves a whole workflow: leave out plans, --all, --alike, --digest and --install")
+		return exitcode.Usagef("--workflow approves a whole workflow: leave out plans, --all, --alike, --digest and --install")
 	}
 	client, err := a.env.Client()
 	if err != nil {
@@ -41,7 +41,7 @@ func (a *answer) approveWorkflow(ctx context.Context, args []string) error {
 		return err
 	}
 	if a.revoke {
-		w, err = remote.Get[api.Workflow](client.RevokeWorkflowRule(ctx, w.ID))
+		w, err = apiclient.Get[api.Workflow](client.RevokeWorkflowRule(ctx, w.ID))
 		if err != nil {
 			return err
 		}
@@ -50,7 +50,7 @@ func (a *answer) approveWorkflow(ctx context.Context, args []string) error {
 	if err := a.agreeWhole(ctx, client, w); err != nil {
 		return err
 	}
-	if w, err = remote.Get[api.Workflow](client.SetWorkflowRule(ctx, w.ID, api.Reason{Reason: a.reason})); err != nil {
+	if w, err = apiclient.Get[api.Workflow](client.SetWorkflowRule(ctx, w.ID, api.Reason{Reason: a.reason})); err != nil {
 		return err
 	}
 	return a.showWhole(w, "%s\n", review.WholeApproved(w))
@@ -68,13 +68,13 @@ func (a *answer) showWhole(w api.Workflow, format string, args ...any) error {
 
 // findRunning returns a workflow by its id, or the one that runs on an install and can
 // be approved as a whole.
-func findRunning(ctx context.Context, client *remote.Client, name string) (api.Workflow, error) {
+func findRunning(ctx context.Context, client *apiclient.Client, name string) (api.Workflow, error) {
 	if strings.HasPrefix(name, "wfl_") {
-		return remote.Get[api.Workflow](client.GetWorkflow(ctx, name))
+		return apiclient.Get[api.Workflow](client.GetWorkflow(ctx, name))
 	}
 	install := strings.TrimPrefix(name, "latest:")
-	running, err := remote.All(func(cursor string) ([]api.Workflow, string, error) {
-		l, err := remote.Get[api.WorkflowList](client.ListWorkflows(ctx, &api.ListWorkflowsParams{
+	running, err := apiclient.All(func(cursor string) ([]api.Workflow, string, error) {
+		l, err := apiclient.Get[api.WorkflowList](client.ListWorkflows(ctx, &api.ListWorkflowsParams{
 			Install: install, Status: string(api.WorkflowStatusRunning), Cursor: cursor,
 		}))
 		return l.Items, l.Next, err
@@ -95,13 +95,13 @@ func findRunning(ctx context.Context, client *remote.Client, name string) (api.W
 	for _, w := range running {
 		ids = append(ids, w.ID)
 	}
-	return api.Workflow{}, exit.Usagef("%d workflows run at %s: say which of %s",
+	return api.Workflow{}, exitcode.Usagef("%d workflows run at %s: say which of %s",
 		len(running), install, strings.Join(ids, ", "))
 }
 
 // agreeWhole displays what the approval covers and asks for confirmation. Without a
 // terminal it accepts only the id of a workflow.
-func (a *answer) agreeWhole(ctx context.Context, client *remote.Client, w api.Workflow) error {
+func (a *answer) agreeWhole(ctx context.Context, client *apiclient.Client, w api.Workflow) error {
 	c, what := a.env.Console, "this approves what "+review.NameOf(w)+" plans until it ends"
 	if !c.Asks() {
 		if a.workflow == w.ID {
@@ -111,7 +111,7 @@ func (a *answer) agreeWhole(ctx context.Context, client *remote.Client, w api.Wo
 		if a.reason != "" {
 			command += fmt.Sprintf(" --reason %q", a.reason)
 		}
-		return exit.Usagef("%s, and there is no terminal to ask on; read it with `nuon workflows get %s`, then run: %s",
+		return exitcode.Usagef("%s, and there is no terminal to ask on; read it with `nuon workflows get %s`, then run: %s",
 			what, w.ID, command)
 	}
 	c.Say("%s   (%s)", review.NameOf(w), w.ID)

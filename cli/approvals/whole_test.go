@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
@@ -49,18 +49,18 @@ func TestApproveAWorkflow(t *testing.T) {
 		says  string
 	}{
 		"script":             {"approve --workflow wfl_1 --reason fine", "", []string{"wfl_1 POST fine"}, 0, ""},
-		"script, by name":    {"approve --workflow acme --reason fine", "", nil, exit.Usage, "then run: nuon approve --workflow wfl_1 --reason \"fine\""},
+		"script, by name":    {"approve --workflow acme --reason fine", "", nil, exitcode.Usage, "then run: nuon approve --workflow wfl_1 --reason \"fine\""},
 		"yes":                {"approve --workflow acme", "y", []string{"wfl_1 POST"}, 0, ""},
 		"by its latest":      {"approve --workflow latest:acme", "y", []string{"wfl_1 POST"}, 0, ""},
-		"no":                 {"approve --workflow acme", "n", nil, exit.Rejected, "nothing was done"},
+		"no":                 {"approve --workflow acme", "n", nil, exitcode.Rejected, "nothing was done"},
 		"just return":        {"approve --workflow wfl_1", "", []string{"wfl_1 POST"}, 0, ""},
 		"taken back":         {"approve --workflow acme --revoke", "", []string{"wfl_1 DELETE"}, 0, ""},
-		"several":            {"approve --workflow globex", "y", nil, exit.Usage, "2 workflows run at globex: say which of wfl_2, wfl_3"},
-		"none to approve":    {"approve --workflow hooli", "y", nil, exit.Failed, "no provision and no deploy runs at hooli"},
-		"not there":          {"approve --workflow wfl_9", "", nil, exit.Failed, "there is no workflow wfl_9"},
-		"with a plan":        {"approve --workflow wfl_1 acme/web", "", nil, exit.Usage, "leave out plans"},
-		"with all":           {"approve --workflow wfl_1 --all", "", nil, exit.Usage, "leave out plans"},
-		"nothing taken back": {"approve --revoke acme/web", "", nil, exit.Usage, "--revoke goes with --workflow"},
+		"several":            {"approve --workflow globex", "y", nil, exitcode.Usage, "2 workflows run at globex: say which of wfl_2, wfl_3"},
+		"none to approve":    {"approve --workflow hooli", "y", nil, exitcode.Failed, "no provision and no deploy runs at hooli"},
+		"not there":          {"approve --workflow wfl_9", "", nil, exitcode.Failed, "there is no workflow wfl_9"},
+		"with a plan":        {"approve --workflow wfl_1 acme/web", "", nil, exitcode.Usage, "leave out plans"},
+		"with all":           {"approve --workflow wfl_1 --all", "", nil, exitcode.Usage, "leave out plans"},
+		"nothing taken back": {"approve --revoke acme/web", "", nil, exitcode.Usage, "--revoke goes with --workflow"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			atWork(t).ends(t, c.types, c.line, c.want, c.code, c.says)

@@ -13,23 +13,23 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/listing"
-	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
 // New returns the command with its subcommands.
-func New(e *env.Env) *cobra.Command {
+func New(e *cmdenv.Env) *cobra.Command {
 	c := &cobra.Command{Use: "apps", Short: "The apps of this org"}
 	c.AddCommand(newCreate(e), newList(e), newGet(e), newVersions(e), newConfig(e), newDelete(e))
 	return c
 }
 
-func newCreate(e *env.Env) *cobra.Command {
+func newCreate(e *cmdenv.Env) *cobra.Command {
 	var n api.NewApp
 	c := &cobra.Command{
 		Use:   "create NAME",
@@ -40,7 +40,7 @@ func newCreate(e *env.Env) *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			n.Name = args[0]
 			if n.Directory = path.Clean(filepath.ToSlash(n.Directory)); !fs.ValidPath(n.Directory) {
-				return exit.Usagef("--directory %s is not inside the repository: give its path from the repository's root, such as apps/shop", n.Directory)
+				return exitcode.Usagef("--directory %s is not inside the repository: give its path from the repository's root, such as apps/shop", n.Directory)
 			}
 			return create(c.Context(), e, n)
 		},
@@ -55,7 +55,7 @@ func newCreate(e *env.Env) *cobra.Command {
 	return c
 }
 
-func create(ctx context.Context, e *env.Env, n api.NewApp) error {
+func create(ctx context.Context, e *cmdenv.Env, n api.NewApp) error {
 	client, err := e.Client()
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func create(ctx context.Context, e *env.Env, n api.NewApp) error {
 	if n.Repository == "" {
 		n.Ref, n.Directory = "", ""
 	}
-	app, err := remote.Get[api.App](client.CreateApp(ctx, &api.CreateAppParams{}, n))
+	app, err := apiclient.Get[api.App](client.CreateApp(ctx, &api.CreateAppParams{}, n))
 	if err != nil {
 		return err
 	}
@@ -73,12 +73,12 @@ func create(ctx context.Context, e *env.Env, n api.NewApp) error {
 	})
 }
 
-func newList(e *env.Env) *cobra.Command {
+func newList(e *cmdenv.Env) *cobra.Command {
 	l := &listing.List[api.App]{
 		Header: []string{"NAME", "RELEASE", "REPOSITORY", "PROBLEM"},
 		Row:    row,
-		Page: func(ctx context.Context, client *remote.Client, at listing.Page) ([]api.App, string, error) {
-			l, err := remote.Get[api.AppList](client.ListApps(ctx,
+		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.App, string, error) {
+			l, err := apiclient.Get[api.AppList](client.ListApps(ctx,
 				&api.ListAppsParams{Cursor: at.Cursor, Limit: at.Limit}))
 			return l.Items, l.Next, err
 		},
@@ -134,18 +134,18 @@ func Outcome(a api.App) string {
 	return ""
 }
 
-func newGet(e *env.Env) *cobra.Command {
+func newGet(e *cmdenv.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:               "get APP",
 		Short:             "Show one app and what is wrong with its config",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: complete.Args(e, complete.Apps),
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
-			app, err := remote.Get[api.App](client.GetApp(ctx, args[0]))
+		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
+			app, err := apiclient.Get[api.App](client.GetApp(ctx, args[0]))
 			if err != nil {
 				return err
 			}
-			components, err := remote.Get[api.ComponentList](client.ListComponents(ctx, app.ID))
+			components, err := apiclient.Get[api.ComponentList](client.ListComponents(ctx, app.ID))
 			if err != nil {
 				return err
 			}
@@ -188,7 +188,7 @@ func show(w io.Writer, a api.App, components []api.Component) error {
 		}
 	}
 	for _, d := range a.Diagnostics {
-		fmt.Fprintf(w, "  %s\n", console.Line(remote.Diagnosis(d)))
+		fmt.Fprintf(w, "  %s\n", console.Line(apiclient.Diagnosis(d)))
 	}
 	return nil
 }

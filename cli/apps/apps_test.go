@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
@@ -32,7 +32,7 @@ func run(t *testing.T, answers map[string]any, args ...string) (screen string, a
 	t.Setenv("NUON_TOKEN", "tok")
 	t.Setenv("NUON_CONTEXT", "")
 	var out strings.Builder
-	c := New(&env.Env{Console: &console.Console{Out: &out, Err: &out, Output: "table"}})
+	c := New(&cmdenv.Env{Console: &console.Console{Out: &out, Err: &out, Output: "table"}})
 	c.SetArgs(args)
 	c.SilenceErrors, c.SilenceUsage = true, true
 	err = c.ExecuteContext(t.Context())
@@ -84,7 +84,7 @@ func TestConfig(t *testing.T) {
 	if err != nil || len(asked) != 1 || asked[0] != "GET /v1/apps/hello/config?version=4&release=0" {
 		t.Errorf("%v, asked %q", err, asked)
 	}
-	if _, asked, err := run(t, nil, "config", "hello", "--version", "-1"); exit.CodeOf(err) != exit.Usage ||
+	if _, asked, err := run(t, nil, "config", "hello", "--version", "-1"); exitcode.CodeOf(err) != exitcode.Usage ||
 		len(asked) > 0 {
 		t.Errorf("a version below 1: %v, asked %q", err, asked)
 	}
@@ -103,14 +103,14 @@ func TestVersions(t *testing.T) {
 // TestDelete checks that deleting requires confirmation, and that the error of the
 // control plane is printed.
 func TestDelete(t *testing.T) {
-	if _, asked, err := run(t, nil, "delete", "hello"); exit.CodeOf(err) != exit.Usage || len(asked) > 0 {
+	if _, asked, err := run(t, nil, "delete", "hello"); exitcode.CodeOf(err) != exitcode.Usage || len(asked) > 0 {
 		t.Errorf("without a yes: %v, asked %q", err, asked)
 	}
 	screen, asked, err := run(t, map[string]any{"DELETE /v1/apps/hello": nil}, "delete", "hello", "--yes")
 	if err != nil || screen != "app hello dropped\n" || asked[0] != "DELETE /v1/apps/hello" {
 		t.Errorf("%v, asked %q, said %q", err, asked, screen)
 	}
-	if _, _, err := run(t, nil, "delete", "hello", "--yes"); exit.CodeOf(err) != exit.Failed ||
+	if _, _, err := run(t, nil, "delete", "hello", "--yes"); exitcode.CodeOf(err) != exitcode.Failed ||
 		err.Error() != "app hello has installs" {
 		t.Errorf("refused: %v", err)
 	}

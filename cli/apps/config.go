@@ -8,15 +8,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
-	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-func newConfig(e *env.Env) *cobra.Command {
+func newConfig(e *cmdenv.Env) *cobra.Command {
 	var number int
 	c := &cobra.Command{
 		Use:   "config APP",
@@ -27,14 +27,14 @@ func newConfig(e *env.Env) *cobra.Command {
 		ValidArgsFunction: complete.Args(e, complete.Apps),
 		RunE: func(c *cobra.Command, args []string) error {
 			if number < 0 {
-				return exit.Usagef("--version %d: versions are numbered from 1 up (`nuon apps versions %s` lists them)",
+				return exitcode.Usagef("--version %d: versions are numbered from 1 up (`nuon apps versions %s` lists them)",
 					number, args[0])
 			}
 			client, err := e.Client()
 			if err != nil {
 				return err
 			}
-			declared, err := remote.Get[api.AppConfig](client.GetAppConfig(c.Context(), args[0],
+			declared, err := apiclient.Get[api.AppConfig](client.GetAppConfig(c.Context(), args[0],
 				&api.GetAppConfigParams{Version: number}))
 			if err != nil {
 				return err

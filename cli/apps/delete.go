@@ -6,12 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/remote"
 )
 
-func newDelete(e *env.Env) *cobra.Command {
+func newDelete(e *cmdenv.Env) *cobra.Command {
 	return e.Sure(&cobra.Command{
 		Use:   "delete APP",
 		Short: "Drop an app that has no installs, with its versions and builds",
@@ -22,8 +22,8 @@ repository stays as it is.`,
 		ValidArgsFunction: complete.Args(e, complete.Apps),
 	}, "yes, drop it", func(args []string) string {
 		return fmt.Sprintf("this drops app %s with all its versions and builds", args[0])
-	}, func(ctx context.Context, client *remote.Client, args []string) error {
-		if err := remote.Done(client.DeleteApp(ctx, args[0])); err != nil {
+	}, func(ctx context.Context, client *apiclient.Client, args []string) error {
+		if err := apiclient.Done(client.DeleteApp(ctx, args[0])); err != nil {
 			return err
 		}
 		e.Console.Say("app %s dropped", args[0])

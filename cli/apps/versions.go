@@ -7,22 +7,22 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
 	"github.com/nuon-toolkit/nuon/cli/listing"
-	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-func newVersions(e *env.Env) *cobra.Command {
+func newVersions(e *cmdenv.Env) *cobra.Command {
 	l := &listing.List[api.AppVersion]{
 		Header: []string{"VERSION", "MADE", "COMMIT", "DIGEST", "WHY"},
 		Row: func(v api.AppVersion) []string {
 			return []string{fmt.Sprint(v.Number), v.CreatedAt.Local().Format(time.DateTime), console.Short(v.Commit),
 				console.Short(v.Digest), v.Reason}
 		},
-		Page: func(ctx context.Context, client *remote.Client, at listing.Page) ([]api.AppVersion, string, error) {
-			l, err := remote.Get[api.AppVersionList](client.ListAppVersions(ctx, at.Args[0],
+		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.AppVersion, string, error) {
+			l, err := apiclient.Get[api.AppVersionList](client.ListAppVersions(ctx, at.Args[0],
 				&api.ListAppVersionsParams{Cursor: at.Cursor, Limit: at.Limit}))
 			return l.Items, l.Next, err
 		},

@@ -12,15 +12,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
-	"github.com/nuon-toolkit/nuon/cli/env"
 	"github.com/nuon-toolkit/nuon/cli/listing"
-	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
 // New returns the command.
-func New(e *env.Env) *cobra.Command {
+func New(e *cmdenv.Env) *cobra.Command {
 	var p api.ListAuditParams
 	l := &listing.List[api.AuditEvent]{
 		Limit:  50,
@@ -29,9 +29,9 @@ func New(e *env.Env) *cobra.Command {
 			return []string{v.At.Local().Format(time.DateTime), v.Actor, v.Action, v.Subject, detail(v.Detail)}
 		},
 		Name: func(v api.AuditEvent) string { return strconv.FormatInt(v.ID, 10) },
-		Page: func(ctx context.Context, client *remote.Client, at listing.Page) ([]api.AuditEvent, string, error) {
+		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.AuditEvent, string, error) {
 			p.Cursor, p.Limit = at.Cursor, at.Limit
-			l, err := remote.Get[api.AuditEventList](client.ListAudit(ctx, &p))
+			l, err := apiclient.Get[api.AuditEventList](client.ListAudit(ctx, &p))
 			return l.Items, l.Next, err
 		},
 	}

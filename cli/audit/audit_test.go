@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
@@ -47,7 +47,7 @@ func (p *plane) run(t *testing.T, output string, args ...string) string {
 	t.Setenv("NUON_URL", s.URL)
 	t.Setenv("NUON_TOKEN", "tok")
 	var out strings.Builder
-	c := New(&env.Env{Console: &console.Console{Out: &out, Err: &out, Output: output}})
+	c := New(&cmdenv.Env{Console: &console.Console{Out: &out, Err: &out, Output: output}})
 	c.SetArgs(args)
 	if err := c.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err)

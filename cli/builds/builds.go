@@ -11,17 +11,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/listing"
-	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
 // New returns the command with its subcommands.
-func New(e *env.Env) *cobra.Command {
+func New(e *cmdenv.Env) *cobra.Command {
 	c := &cobra.Command{Use: "builds", Short: "The builds of an app's components"}
 	c.AddCommand(newList(e), newGet(e), newCreate(e), newRetry(e))
 	return c
@@ -31,7 +31,7 @@ func New(e *env.Env) *cobra.Command {
 var statuses = []string{string(api.BuildStatusQueued), string(api.BuildStatusRunning), string(api.BuildStatusSucceeded),
 	string(api.BuildStatusFailed)}
 
-func newList(e *env.Env) *cobra.Command {
+func newList(e *cmdenv.Env) *cobra.Command {
 	var p api.ListBuildsParams
 	var status string
 	l := &listing.List[api.Build]{
@@ -41,9 +41,9 @@ func newList(e *env.Env) *cobra.Command {
 			return []string{b.ID, b.Component, fmt.Sprint(b.Number), string(b.Status),
 				console.Short(b.ArtifactDigest), why(b)}
 		},
-		Page: func(ctx context.Context, client *remote.Client, at listing.Page) ([]api.Build, string, error) {
+		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.Build, string, error) {
 			p.Cursor, p.Limit = at.Cursor, at.Limit
-			l, err := remote.Get[api.BuildList](client.ListBuilds(ctx, &p))
+			l, err := apiclient.Get[api.BuildList](client.ListBuilds(ctx, &p))
 			fit := slices.DeleteFunc(l.Items, func(b api.Build) bool {
 				return status != "" && string(b.Status) != status
 			})
@@ -56,7 +56,7 @@ func newList(e *env.Env) *cobra.Command {
   nuon builds list --app hello --status failed -o name`,
 		PreRunE: func(*cobra.Command, []string) error {
 			if status != "" && !slices.Contains(statuses, status) {
-				return exit.Usagef("--status %s: use one of %s", status, strings.Join(statuses, ", "))
+				return exitcode.Usagef("--status %s: use one of %s", status, strings.Join(statuses, ", "))
 			}
 			return nil
 		},
@@ -68,7 +68,7 @@ func newList(e *env.Env) *cobra.Command {
 	complete.Flag(e, c, "app", complete.Apps)
 	complete.FlagWords(c, "status", statuses...)
 	complete.Flag(e, c, "component",
-		func(ctx context.Context, client *remote.Client, _ []string) ([]complete.Name, error) {
+		func(ctx context.Context, client *apiclient.Client, _ []string) ([]complete.Name, error) {
 			return complete.ComponentsOf(ctx, client, p.App)
 		})
 	return c
@@ -84,14 +84,14 @@ func why(b api.Build) string {
 	return b.Reason
 }
 
-func newGet(e *env.Env) *cobra.Command {
+func newGet(e *cmdenv.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:               "get BUILD",
 		Short:             "Show one build",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: complete.Args(e, complete.Builds),
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
-			b, err := remote.Get[api.Build](client.GetBuild(ctx, args[0]))
+		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
+			b, err := apiclient.Get[api.Build](client.GetBuild(ctx, args[0]))
 			if err != nil {
 				return err
 			}

@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
@@ -75,7 +75,7 @@ func (p *plane) run(t *testing.T, output string, args ...string) (string, error)
 	}
 	var out strings.Builder
 	p.remarks.Reset()
-	c := New(&env.Env{Console: &console.Console{Out: &out, Err: &p.remarks, Output: output}})
+	c := New(&cmdenv.Env{Console: &console.Console{Out: &out, Err: &p.remarks, Output: output}})
 	c.SetArgs(args)
 	c.SilenceErrors, c.SilenceUsage = true, true
 	err := c.ExecuteContext(ctx)
@@ -106,18 +106,18 @@ func TestCreate(t *testing.T) {
 		says       string
 	}{
 		"all that is missing": {shop(), nil, "create shop", "sandbox\tbuilt\t1 succeeded\t\nweb\tretried\t9 queued\tretried\napi\tbuilding\t3 queued\tno build runner is online\n" +
-			"lost\tblocked\t-\tmodules/lost is not in the repository\nnew\tblocked\t-\tits input is not known yet: the app's repository has not been read\n", "/v1/builds/bld_2/retry", exit.Failed, "cannot be built as they are in git: lost, new"},
+			"lost\tblocked\t-\tmodules/lost is not in the repository\nnew\tblocked\t-\tits input is not known yet: the app's repository has not been read\n", "/v1/builds/bld_2/retry", exitcode.Failed, "cannot be built as they are in git: lost, new"},
 		"only these":     {shop(), nil, "create shop sandbox", "sandbox\tbuilt\t1 succeeded\t\n", "", 0, ""},
 		"dry":            {ok, nil, "create shop --dry-run --wait", "sandbox\tbuilt\t1 succeeded\t\nweb\twould be retried\t8 failed\tbroken\n", "", 0, ""},
-		"unknown":        {ok, nil, "create shop wob", "", "", exit.Failed, `app shop has no component "wob"`},
+		"unknown":        {ok, nil, "create shop wob", "", "", exitcode.Failed, `app shop has no component "wob"`},
 		"until built":    {ok, []api.BuildStatus{"queued", "running", "succeeded"}, "create shop web --wait", "web\tretried\t9 succeeded\tretried\n", "/v1/builds/bld_2/retry", 0, ""},
-		"until it fails": {ok, []api.BuildStatus{"running", "failed"}, "create shop web --wait", "web\tretried\t9 failed\tretried\n", "/v1/builds/bld_2/retry", exit.Failed, "build 9 of web failed: terraform init: no network (`nuon logs bld_9` shows its log)"},
-		"not for ever":   {ok, []api.BuildStatus{"running"}, "create shop web --wait --timeout 600ms", "web\tretried\t9 running\tretried\n", "/v1/builds/bld_2/retry", exit.Failed, "not built within 600ms"},
+		"until it fails": {ok, []api.BuildStatus{"running", "failed"}, "create shop web --wait", "web\tretried\t9 failed\tretried\n", "/v1/builds/bld_2/retry", exitcode.Failed, "build 9 of web failed: terraform init: no network (`nuon logs bld_9` shows its log)"},
+		"not for ever":   {ok, []api.BuildStatus{"running"}, "create shop web --wait --timeout 600ms", "web\tretried\t9 running\tretried\n", "/v1/builds/bld_2/retry", exitcode.Failed, "not built within 600ms"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := &plane{components: c.components, then: c.then}
 			out, err := p.run(t, "table", strings.Fields(c.args)...)
-			if exit.CodeOf(err) != c.code || err != nil && !strings.Contains(err.Error(), c.says) {
+			if exitcode.CodeOf(err) != c.code || err != nil && !strings.Contains(err.Error(), c.says) {
 				t.Errorf("ended with %v", err)
 			}
 			if out != c.prints || strings.Join(p.asked, " ") != c.asked {
@@ -133,7 +133,7 @@ func TestCtrlCLeavesBuilds(t *testing.T) {
 	for _, line := range []string{"create shop web --wait", "retry bld_2 --wait"} {
 		p := &plane{components: shop()[:2], then: []api.BuildStatus{"running"}, interrupt: func() {}}
 		out, err := p.run(t, "table", strings.Fields(line)...)
-		if !errors.Is(err, exit.Interrupted) || exit.CodeOf(err) != exit.CodeOf(exit.Interrupted) {
+		if !errors.Is(err, exitcode.Interrupted) || exitcode.CodeOf(err) != exitcode.CodeOf(exitcode.Interrupted) {
 			t.Errorf("%s: ended with %v, printed %q", line, err, out)
 		}
 		want := "stopped waiting: what was started continues to be built\n  nuon builds list --watch   to follow it\n"
@@ -151,7 +151,7 @@ func TestRetryWaits(t *testing.T) {
 		t.Errorf("%v, printed %s", err, out)
 	}
 	p = &plane{then: []api.BuildStatus{"failed"}}
-	if _, err := p.run(t, "json", "retry", "bld_2", "--wait"); exit.CodeOf(err) != exit.Failed {
+	if _, err := p.run(t, "json", "retry", "bld_2", "--wait"); exitcode.CodeOf(err) != exitcode.Failed {
 		t.Errorf("a failed build ended with %v", err)
 	}
 	p = &plane{then: []api.BuildStatus{"failed"}}

@@ -10,16 +10,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/components"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
-	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-func newCreate(e *env.Env) *cobra.Command {
+func newCreate(e *cmdenv.Env) *cobra.Command {
 	w := waiting{env: e}
 	dry := false
 	c := &cobra.Command{
@@ -48,8 +48,8 @@ builds by itself whatever a push changes.`,
 }
 
 // choose returns the components with these names, or all components of the app without names.
-func choose(ctx context.Context, client *remote.Client, app string, names []string) ([]api.Component, error) {
-	l, err := remote.Get[api.ComponentList](client.ListComponents(ctx, app))
+func choose(ctx context.Context, client *apiclient.Client, app string, names []string) ([]api.Component, error) {
+	l, err := apiclient.Get[api.ComponentList](client.ListComponents(ctx, app))
 	if err != nil || len(names) == 0 {
 		return l.Items, err
 	}
@@ -72,7 +72,7 @@ type done struct {
 	Build     *api.Build `json:"build,omitempty"`
 }
 
-func create(ctx context.Context, client *remote.Client, chosen []api.Component, dry bool, w *waiting) error {
+func create(ctx context.Context, client *apiclient.Client, chosen []api.Component, dry bool, w *waiting) error {
 	all, blocked := []done{}, []string(nil)
 	for _, k := range chosen {
 		d, err := build(ctx, client, k, dry)
@@ -92,13 +92,13 @@ func create(ctx context.Context, client *remote.Client, chosen []api.Component, 
 		return errors.Join(err, failed)
 	}
 	if len(blocked) > 0 {
-		return exit.With(exit.Failed, fmt.Errorf("cannot be built as they are in git: %s", strings.Join(blocked, ", ")))
+		return exitcode.With(exitcode.Failed, fmt.Errorf("cannot be built as they are in git: %s", strings.Join(blocked, ", ")))
 	}
 	return nil
 }
 
 // build retries the build of a component if it failed.
-func build(ctx context.Context, client *remote.Client, k api.Component, dry bool) (done, error) {
+func build(ctx context.Context, client *apiclient.Client, k api.Component, dry bool) (done, error) {
 	d := done{Component: k.Name, Reason: cmp.Or(k.Problem, k.Build.Error, k.Build.Waits)}
 	if k.Build.ID != "" {
 		d.Build = &k.Build
@@ -114,7 +114,7 @@ func build(ctx context.Context, client *remote.Client, k api.Component, dry bool
 	case dry:
 		d.Done = "would be retried"
 	default:
-		b, err := remote.Get[api.Build](client.RetryBuild(ctx, k.Build.ID))
+		b, err := apiclient.Get[api.Build](client.RetryBuild(ctx, k.Build.ID))
 		if err != nil {
 			return d, err
 		}

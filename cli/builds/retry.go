@@ -5,13 +5,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-func newRetry(e *env.Env) *cobra.Command {
+func newRetry(e *cmdenv.Env) *cobra.Command {
 	w := waiting{env: e}
 	c := &cobra.Command{
 		Use: "retry BUILD", Short: "Build the same input again after a failure", Args: cobra.ExactArgs(1),
@@ -22,7 +22,7 @@ func newRetry(e *env.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			b, err := remote.Get[api.Build](client.RetryBuild(c.Context(), args[0]))
+			b, err := apiclient.Get[api.Build](client.RetryBuild(c.Context(), args[0]))
 			if err != nil {
 				return err
 			}

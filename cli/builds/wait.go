@@ -9,16 +9,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/progress"
-	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
 // waiting holds the --wait and --timeout flags of the commands that start builds.
 type waiting struct {
-	env     *env.Env
+	env     *cmdenv.Env
 	wait    bool
 	timeout time.Duration
 }
@@ -33,7 +33,7 @@ const pause = 500 * time.Millisecond
 
 // all waits, with --wait, until the builds have ended, and updates them in place. It
 // returns an error if one failed.
-func (w *waiting) all(ctx context.Context, client *remote.Client, builds []done) error {
+func (w *waiting) all(ctx context.Context, client *apiclient.Client, builds []done) error {
 	if !w.wait {
 		return nil
 	}
@@ -42,7 +42,7 @@ func (w *waiting) all(ctx context.Context, client *remote.Client, builds []done)
 	defer cancel()
 	view := progress.Start(w.env.Console)
 	defer view.Stop()
-	var patience remote.Patience
+	var patience apiclient.Patience
 	patience.Seen() // the control plane has just answered
 	for {
 		view.Show(lines(builds))
@@ -69,12 +69,12 @@ func (w *waiting) all(ctx context.Context, client *remote.Client, builds []done)
 }
 
 // look updates the builds that have not ended.
-func look(ctx context.Context, client *remote.Client, builds []done) error {
+func look(ctx context.Context, client *apiclient.Client, builds []done) error {
 	for _, d := range builds {
 		if d.Build == nil || over(*d.Build) {
 			continue
 		}
-		b, err := remote.Get[api.Build](client.GetBuild(ctx, d.Build.ID))
+		b, err := apiclient.Get[api.Build](client.GetBuild(ctx, d.Build.ID))
 		if err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func verdict(builds []done) error {
 	if len(failed) == 0 {
 		return nil
 	}
-	return exit.With(exit.Failed, errors.New(strings.Join(failed, "\n")))
+	return exitcode.With(exitcode.Failed, errors.New(strings.Join(failed, "\n")))
 }
 
 func lines(builds []done) []progress.Line {

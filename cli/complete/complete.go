@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/contexts"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/remote"
 )
 
 // patience is the timeout of a completion.
@@ -25,10 +25,10 @@ const patience = time.Second
 type Name struct{ Name, About string }
 
 // Source returns the names for one argument. args are the arguments before it.
-type Source func(ctx context.Context, client *remote.Client, args []string) ([]Name, error)
+type Source func(ctx context.Context, client *apiclient.Client, args []string) ([]Name, error)
 
 // Args completes each argument from its source, and none after the last source.
-func Args(e *env.Env, places ...Source) cobra.CompletionFunc {
+func Args(e *cmdenv.Env, places ...Source) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 		if len(args) >= len(places) {
 			return nil, cobra.ShellCompDirectiveNoFileComp
@@ -39,7 +39,7 @@ func Args(e *env.Env, places ...Source) cobra.CompletionFunc {
 
 // Rest is Args for a command that takes any number of names from the last source. It does
 // not repeat given names.
-func Rest(e *env.Env, places ...Source) cobra.CompletionFunc {
+func Rest(e *cmdenv.Env, places ...Source) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 		last := len(places) - 1
 		if len(args) < last {
@@ -50,7 +50,7 @@ func Rest(e *env.Env, places ...Source) cobra.CompletionFunc {
 }
 
 // Flag completes the value of a flag.
-func Flag(e *env.Env, c *cobra.Command, flag string, source Source) {
+func Flag(e *cmdenv.Env, c *cobra.Command, flag string, source Source) {
 	// This fails only for an undefined flag.
 	_ = c.RegisterFlagCompletionFunc(flag,
 		func(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
@@ -84,7 +84,7 @@ func Contexts(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellC
 }
 
 // names returns the matching names of a source, without those in but.
-func names(ctx context.Context, e *env.Env, source Source, args []string, word string,
+func names(ctx context.Context, e *cmdenv.Env, source Source, args []string, word string,
 	but []string) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -15,14 +15,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
 // plane returns the environment of a fake control plane that has at least one object of each kind.
-func plane(t *testing.T) *env.Env {
+func plane(t *testing.T) *cmdenv.Env {
 	t.Helper()
 	answers := map[string]any{
 		"/v1/apps": api.AppList{
@@ -68,14 +68,14 @@ func plane(t *testing.T) *env.Env {
 	})
 }
 
-func behind(t *testing.T, answer http.HandlerFunc) *env.Env {
+func behind(t *testing.T, answer http.HandlerFunc) *cmdenv.Env {
 	t.Helper()
 	s := httptest.NewServer(answer)
 	t.Cleanup(s.Close)
 	t.Setenv("NUON_URL", s.URL)
 	t.Setenv("NUON_TOKEN", "tok")
 	t.Setenv("NUON_CONTEXT", "")
-	return &env.Env{Console: &console.Console{Out: &strings.Builder{}, Err: &strings.Builder{}, Output: "table"}}
+	return &cmdenv.Env{Console: &console.Console{Out: &strings.Builder{}, Err: &strings.Builder{}, Output: "table"}}
 }
 
 // TestSources checks the names and descriptions of each source.
@@ -207,7 +207,7 @@ func TestAShellIsNeverHeldUp(t *testing.T) {
 	t.Setenv("NUON_URL", "")
 	t.Setenv("NUON_TOKEN", "")
 	t.Setenv("NUON_CONFIG", t.TempDir()+"/none.toml")
-	if got := offered(t, Args(&env.Env{}, Installs), nil, ""); len(got) > 0 {
+	if got := offered(t, Args(&cmdenv.Env{}, Installs), nil, ""); len(got) > 0 {
 		t.Errorf("without a context it offered %q", got)
 	}
 }
@@ -223,7 +223,7 @@ func wait(ctx context.Context, release <-chan struct{}) {
 // that a source with several requests is limited as a whole.
 func TestTheLimitReachesTheSource(t *testing.T) {
 	e := plane(t)
-	offered(t, Args(e, func(ctx context.Context, _ *remote.Client, _ []string) ([]Name, error) {
+	offered(t, Args(e, func(ctx context.Context, _ *apiclient.Client, _ []string) ([]Name, error) {
 		if until, set := ctx.Deadline(); !set || until.After(time.Now().Add(patience)) {
 			t.Errorf("may take until %v", until)
 		}

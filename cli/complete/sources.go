@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
@@ -23,13 +23,13 @@ func list[T any](items []T, err error, name func(T) Name) ([]Name, error) {
 }
 
 // Apps returns the apps of the org.
-func Apps(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
-	l, err := remote.Get[api.AppList](client.ListApps(ctx, &api.ListAppsParams{Limit: most}))
+func Apps(ctx context.Context, client *apiclient.Client, _ []string) ([]Name, error) {
+	l, err := apiclient.Get[api.AppList](client.ListApps(ctx, &api.ListAppsParams{Limit: most}))
 	return list(l.Items, err, func(a api.App) Name { return Name{a.Name, a.Repository} })
 }
 
 // Components returns the components of the app in the first argument.
-func Components(ctx context.Context, client *remote.Client, args []string) ([]Name, error) {
+func Components(ctx context.Context, client *apiclient.Client, args []string) ([]Name, error) {
 	if len(args) == 0 {
 		return nil, nil
 	}
@@ -37,15 +37,15 @@ func Components(ctx context.Context, client *remote.Client, args []string) ([]Na
 }
 
 // ComponentsOf returns the components of an app.
-func ComponentsOf(ctx context.Context, client *remote.Client, app string) ([]Name, error) {
-	l, err := remote.Get[api.ComponentList](client.ListComponents(ctx, app))
+func ComponentsOf(ctx context.Context, client *apiclient.Client, app string) ([]Name, error) {
+	l, err := apiclient.Get[api.ComponentList](client.ListComponents(ctx, app))
 	return list(l.Items, err, func(c api.Component) Name { return Name{c.Name, c.Kind} })
 }
 
 // Installs returns the installs of the org, as app/name where several apps have an install
 // of that name.
-func Installs(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
-	l, err := remote.Get[api.InstallList](client.ListInstalls(ctx, &api.ListInstallsParams{Limit: most}))
+func Installs(ctx context.Context, client *apiclient.Client, _ []string) ([]Name, error) {
+	l, err := apiclient.Get[api.InstallList](client.ListInstalls(ctx, &api.ListInstallsParams{Limit: most}))
 	called := installNames(l.Items, func(i api.InstallSummary) (app, install string) { return i.App, i.Name })
 	return list(l.Items, err, func(i api.InstallSummary) Name {
 		if name := called(i.App, i.Name); name != i.Name {
@@ -75,37 +75,37 @@ func installNames[T any](items []T, of func(T) (app, install string)) func(app, 
 }
 
 // InstallComponents returns the components of the install in the first argument.
-func InstallComponents(ctx context.Context, client *remote.Client, args []string) ([]Name, error) {
+func InstallComponents(ctx context.Context, client *apiclient.Client, args []string) ([]Name, error) {
 	i, err := installOf(ctx, client, args)
 	return list(i.Components, err, func(c api.InstallComponent) Name { return Name{c.Name, string(c.Status)} })
 }
 
 // Inputs returns the inputs of the install in the first argument, as NAME=.
-func Inputs(ctx context.Context, client *remote.Client, args []string) ([]Name, error) {
+func Inputs(ctx context.Context, client *apiclient.Client, args []string) ([]Name, error) {
 	i, err := installOf(ctx, client, args)
 	return list(i.Inputs, err, func(v api.InputValue) Name { return Name{Name: v.Name + "="} })
 }
 
 // Actions returns the actions that can be run on the install in the first argument.
-func Actions(ctx context.Context, client *remote.Client, args []string) ([]Name, error) {
+func Actions(ctx context.Context, client *apiclient.Client, args []string) ([]Name, error) {
 	i, err := installOf(ctx, client, args)
 	if err != nil {
 		return nil, err
 	}
-	c, err := remote.Get[api.AppConfig](client.GetAppConfig(ctx, i.App, &api.GetAppConfigParams{Release: i.Target}))
+	c, err := apiclient.Get[api.AppConfig](client.GetAppConfig(ctx, i.App, &api.GetAppConfigParams{Release: i.Target}))
 	return list(c.Actions, err, func(a api.DeclaredAction) Name { return Name{a.Name, a.Description} })
 }
 
-func installOf(ctx context.Context, client *remote.Client, args []string) (api.Install, error) {
+func installOf(ctx context.Context, client *apiclient.Client, args []string) (api.Install, error) {
 	if len(args) == 0 {
 		return api.Install{}, nil
 	}
-	return remote.Get[api.Install](client.GetInstall(ctx, args[0]))
+	return apiclient.Get[api.Install](client.GetInstall(ctx, args[0]))
 }
 
 // Workflows returns the newest workflows, and latest:INSTALL for each of their installs.
-func Workflows(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
-	l, err := remote.Get[api.WorkflowList](client.ListWorkflows(ctx, &api.ListWorkflowsParams{Limit: most}))
+func Workflows(ctx context.Context, client *apiclient.Client, _ []string) ([]Name, error) {
+	l, err := apiclient.Get[api.WorkflowList](client.ListWorkflows(ctx, &api.ListWorkflowsParams{Limit: most}))
 	var out []Name
 	seen := map[string]bool{}
 	called := installNames(l.Items, func(w api.Workflow) (app, install string) { return w.App, w.Install })
@@ -121,8 +121,8 @@ func Workflows(ctx context.Context, client *remote.Client, _ []string) ([]Name, 
 }
 
 // RunningWorkflows returns the workflows that can be canceled.
-func RunningWorkflows(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
-	l, err := remote.Get[api.WorkflowList](client.ListWorkflows(ctx,
+func RunningWorkflows(ctx context.Context, client *apiclient.Client, _ []string) ([]Name, error) {
+	l, err := apiclient.Get[api.WorkflowList](client.ListWorkflows(ctx,
 		&api.ListWorkflowsParams{Status: string(api.WorkflowStatusRunning), Limit: most}))
 	return list(l.Items, err, func(w api.Workflow) Name {
 		return Name{w.ID, fmt.Sprintf("%s of %s/%s", w.Kind, w.App, w.Install)}
@@ -130,27 +130,27 @@ func RunningWorkflows(ctx context.Context, client *remote.Client, _ []string) ([
 }
 
 // Steps returns the steps of the workflow in the first argument, which may be latest:INSTALL.
-func Steps(ctx context.Context, client *remote.Client, args []string) ([]Name, error) {
+func Steps(ctx context.Context, client *apiclient.Client, args []string) ([]Name, error) {
 	if len(args) == 0 {
 		return nil, nil
 	}
 	id := args[0]
 	if install, latest := strings.CutPrefix(id, "latest:"); latest {
-		l, err := remote.Get[api.WorkflowList](client.ListWorkflows(ctx,
+		l, err := apiclient.Get[api.WorkflowList](client.ListWorkflows(ctx,
 			&api.ListWorkflowsParams{Install: install, Limit: 1}))
 		if err != nil || len(l.Items) == 0 {
 			return nil, err
 		}
 		id = l.Items[0].ID
 	}
-	w, err := remote.Get[api.Workflow](client.GetWorkflow(ctx, id))
+	w, err := apiclient.Get[api.Workflow](client.GetWorkflow(ctx, id))
 	return list(w.Steps, err, func(s api.Step) Name {
 		return Name{s.ID, fmt.Sprintf("%s %s, %s", s.Kind, cmp.Or(s.Action, s.Component), s.Status)}
 	})
 }
 
 // Logs returns the newest objects that have a log: workflows and builds.
-func Logs(ctx context.Context, client *remote.Client, args []string) ([]Name, error) {
+func Logs(ctx context.Context, client *apiclient.Client, args []string) ([]Name, error) {
 	workflows, err := Workflows(ctx, client, args)
 	if err != nil {
 		return nil, err
@@ -160,8 +160,8 @@ func Logs(ctx context.Context, client *remote.Client, args []string) ([]Name, er
 }
 
 // Approvals returns the waiting plans, as install/component.
-func Approvals(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
-	l, err := remote.Get[api.ApprovalList](client.ListApprovals(ctx,
+func Approvals(ctx context.Context, client *apiclient.Client, _ []string) ([]Name, error) {
+	l, err := apiclient.Get[api.ApprovalList](client.ListApprovals(ctx,
 		&api.ListApprovalsParams{Brief: true, Limit: most}))
 	called := installNames(l.Items, func(a api.Approval) (app, install string) { return a.App, a.Install })
 	return list(l.Items, err, func(a api.Approval) Name {
@@ -170,32 +170,32 @@ func Approvals(ctx context.Context, client *remote.Client, _ []string) ([]Name, 
 }
 
 // Runners returns the runners of the org.
-func Runners(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
-	l, err := remote.Get[api.RunnerList](client.ListRunners(ctx, &api.ListRunnersParams{Limit: most}))
+func Runners(ctx context.Context, client *apiclient.Client, _ []string) ([]Name, error) {
+	l, err := apiclient.Get[api.RunnerList](client.ListRunners(ctx, &api.ListRunnersParams{Limit: most}))
 	return list(l.Items, err, func(r api.Runner) Name { return Name{r.Name, string(r.Kind)} })
 }
 
 // Builds returns the newest builds of each app.
-func Builds(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
+func Builds(ctx context.Context, client *apiclient.Client, _ []string) ([]Name, error) {
 	return buildsThat(ctx, client, func(api.Build) bool { return true })
 }
 
 // FailedBuilds returns the newest builds that can be retried.
-func FailedBuilds(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
+func FailedBuilds(ctx context.Context, client *apiclient.Client, _ []string) ([]Name, error) {
 	return buildsThat(ctx, client, func(b api.Build) bool { return b.Status == api.BuildStatusFailed })
 }
 
 // newest is the number of builds to fetch for each app.
 const newest = 50
 
-func buildsThat(ctx context.Context, client *remote.Client, fit func(api.Build) bool) ([]Name, error) {
-	apps, err := remote.Get[api.AppList](client.ListApps(ctx, &api.ListAppsParams{Limit: most}))
+func buildsThat(ctx context.Context, client *apiclient.Client, fit func(api.Build) bool) ([]Name, error) {
+	apps, err := apiclient.Get[api.AppList](client.ListApps(ctx, &api.ListAppsParams{Limit: most}))
 	if err != nil {
 		return nil, err
 	}
 	var out []Name
 	for _, a := range apps.Items {
-		l, err := remote.Get[api.BuildList](client.ListBuilds(ctx, &api.ListBuildsParams{App: a.Name, Limit: newest}))
+		l, err := apiclient.Get[api.BuildList](client.ListBuilds(ctx, &api.ListBuildsParams{App: a.Name, Limit: newest}))
 		if err != nil {
 			return out, err
 		}
@@ -210,32 +210,32 @@ func buildsThat(ctx context.Context, client *remote.Client, fit func(api.Build) 
 }
 
 // Repos returns the watched branches.
-func Repos(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
-	l, err := remote.Get[api.RepoList](client.ListRepos(ctx, &api.ListReposParams{Limit: most}))
+func Repos(ctx context.Context, client *apiclient.Client, _ []string) ([]Name, error) {
+	l, err := apiclient.Get[api.RepoList](client.ListRepos(ctx, &api.ListReposParams{Limit: most}))
 	return list(l.Items, err, func(r api.Repo) Name { return Name{r.ID, r.URL + " " + r.Ref} })
 }
 
 // Credentials returns the names of the git credentials.
-func Credentials(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
-	l, err := remote.Get[api.CredentialList](client.ListCredentials(ctx))
+func Credentials(ctx context.Context, client *apiclient.Client, _ []string) ([]Name, error) {
+	l, err := apiclient.Get[api.CredentialList](client.ListCredentials(ctx))
 	return list(l.Items, err, func(c api.Credential) Name { return Name{c.Name, c.Username} })
 }
 
 // Webhooks returns the webhooks of the org.
-func Webhooks(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
-	l, err := remote.Get[api.WebhookList](client.ListWebhooks(ctx))
+func Webhooks(ctx context.Context, client *apiclient.Client, _ []string) ([]Name, error) {
+	l, err := apiclient.Get[api.WebhookList](client.ListWebhooks(ctx))
 	return list(l.Items, err, func(w api.KnownWebhook) Name { return Name{w.ID, w.Path} })
 }
 
 // Tokens returns the API tokens.
-func Tokens(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
-	l, err := remote.Get[api.TokenList](client.ListTokens(ctx, &api.ListTokensParams{Limit: most}))
+func Tokens(ctx context.Context, client *apiclient.Client, _ []string) ([]Name, error) {
+	l, err := apiclient.Get[api.TokenList](client.ListTokens(ctx, &api.ListTokensParams{Limit: most}))
 	return list(l.Items, err, func(t api.Token) Name { return Name{t.Name, string(t.Role)} })
 }
 
 // Releases returns the numbers of the complete releases of the app of the install in the
 // first argument.
-func Releases(ctx context.Context, client *remote.Client, args []string) ([]Name, error) {
+func Releases(ctx context.Context, client *apiclient.Client, args []string) ([]Name, error) {
 	i, err := installOf(ctx, client, args)
 	if err != nil || i.App == "" {
 		return nil, err
@@ -244,15 +244,15 @@ func Releases(ctx context.Context, client *remote.Client, args []string) ([]Name
 }
 
 // ReleasesOf returns the numbers of all releases of the app in the first argument.
-func ReleasesOf(ctx context.Context, client *remote.Client, args []string) ([]Name, error) {
+func ReleasesOf(ctx context.Context, client *apiclient.Client, args []string) ([]Name, error) {
 	if len(args) == 0 {
 		return nil, nil
 	}
 	return releases(ctx, client, args[0], func(api.Release) bool { return true })
 }
 
-func releases(ctx context.Context, client *remote.Client, app string, fit func(api.Release) bool) ([]Name, error) {
-	l, err := remote.Get[api.ReleaseList](client.ListReleases(ctx, app, &api.ListReleasesParams{Limit: most}))
+func releases(ctx context.Context, client *apiclient.Client, app string, fit func(api.Release) bool) ([]Name, error) {
+	l, err := apiclient.Get[api.ReleaseList](client.ListReleases(ctx, app, &api.ListReleasesParams{Limit: most}))
 	var out []Name
 	for _, r := range l.Items {
 		if fit(r) {

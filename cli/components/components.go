@@ -10,31 +10,31 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/listing"
-	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
 // New returns the command with its subcommands.
-func New(e *env.Env) *cobra.Command {
+func New(e *cmdenv.Env) *cobra.Command {
 	c := &cobra.Command{Use: "components", Short: "What an app consists of"}
 	c.AddCommand(newList(e), newGet(e))
 	return c
 }
 
-func newList(e *env.Env) *cobra.Command {
+func newList(e *cmdenv.Env) *cobra.Command {
 	var kind string
 	l := &listing.List[api.Component]{
 		Header: []string{"NAME", "KIND", "BUILD", "NEEDS", "PROBLEM"},
 		Row: func(k api.Component) []string {
 			return []string{k.Name, k.Kind, newest(k), strings.Join(k.DependsOn, " "), k.Problem}
 		},
-		Page: func(ctx context.Context, client *remote.Client, at listing.Page) ([]api.Component, string, error) {
-			l, err := remote.Get[api.ComponentList](client.ListComponents(ctx, at.Args[0]))
+		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.Component, string, error) {
+			l, err := apiclient.Get[api.ComponentList](client.ListComponents(ctx, at.Args[0]))
 			if kind == "" {
 				return l.Items, "", err
 			}
@@ -68,13 +68,13 @@ func newest(k api.Component) string {
 	return fmt.Sprintf("%d %s", k.Build.Number, k.Build.Status)
 }
 
-func newGet(e *env.Env) *cobra.Command {
+func newGet(e *cmdenv.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "get APP COMPONENT", Short: "Show one component with its newest build", Args: cobra.ExactArgs(2),
 		Example:           `  nuon components get hello web`,
 		ValidArgsFunction: complete.Args(e, complete.Apps, complete.Components),
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
-			l, err := remote.Get[api.ComponentList](client.ListComponents(ctx, args[0]))
+		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
+			l, err := apiclient.Get[api.ComponentList](client.ListComponents(ctx, args[0]))
 			if err != nil {
 				return err
 			}
@@ -94,7 +94,7 @@ func Find(all []api.Component, app, name string) (api.Component, error) {
 			return k, nil
 		}
 	}
-	return api.Component{}, exit.With(exit.Failed,
+	return api.Component{}, exitcode.With(exitcode.Failed,
 		fmt.Errorf("app %s has no component %q: `nuon components list %[1]s` shows those it has", app, name))
 }
 

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
@@ -28,7 +28,7 @@ func run(t *testing.T, args ...string) (string, error) {
 	t.Setenv("NUON_TOKEN", "tok")
 	t.Setenv("NUON_CONTEXT", "")
 	var out strings.Builder
-	c := New(&env.Env{Console: &console.Console{Out: &out, Err: &out, Output: "table"}})
+	c := New(&cmdenv.Env{Console: &console.Console{Out: &out, Err: &out, Output: "table"}})
 	c.SetArgs(args)
 	c.SilenceErrors, c.SilenceUsage = true, true
 	err := c.ExecuteContext(t.Context())
@@ -50,7 +50,7 @@ func TestComponents(t *testing.T) {
 			t.Errorf("%s: %v, printed\n%s, want\n%s", line, err, out, want)
 		}
 	}
-	if _, err := run(t, "get", "shop", "wob"); exit.CodeOf(err) != exit.Failed ||
+	if _, err := run(t, "get", "shop", "wob"); exitcode.CodeOf(err) != exitcode.Failed ||
 		!strings.Contains(err.Error(), "nuon components list shop") {
 		t.Errorf("what is not there: %v", err)
 	}

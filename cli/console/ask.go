@@ -12,7 +12,7 @@ import (
 	"github.com/muesli/cancelreader"
 	"golang.org/x/term"
 
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 )
 
 // Asks reports whether a person can be prompted: input comes from a terminal,
@@ -22,21 +22,21 @@ func (c *Console) Asks() bool { return c.InIsTerminal && c.ErrIsTerminal }
 // CheckInteractive returns an error if --interactive is set and nobody can be prompted.
 func (c *Console) CheckInteractive(interactive bool) error {
 	if interactive && !c.Asks() {
-		return exit.Usagef("--interactive needs a terminal: leave it out, and give the values as flags")
+		return exitcode.Usagef("--interactive needs a terminal: leave it out, and give the values as flags")
 	}
 	return nil
 }
 
 // Confirm asks a person to confirm something that cannot be undone. what describes it as a
 // sentence without its full stop: "this removes all of acme". yes is the value of --yes, which
-// confirms in advance. Any answer other than yes is an error with the code exit.Rejected.
+// confirms in advance. Any answer other than yes is an error with the code exitcode.Rejected.
 // Where nobody can be prompted, Confirm returns a usage error that names --yes.
 func (c *Console) Confirm(ctx context.Context, what string, yes bool) error {
 	switch {
 	case yes:
 		return nil
 	case !c.Asks():
-		return exit.Usagef("%s; say --yes if you mean it", what)
+		return exitcode.Usagef("%s; say --yes if you mean it", what)
 	}
 	answer, err := c.Ask(ctx, what+". Go on? [y/N] ")
 	if err != nil {
@@ -46,11 +46,11 @@ func (c *Console) Confirm(ctx context.Context, what string, yes bool) error {
 	case "y", "yes":
 		return nil
 	}
-	return exit.With(exit.Rejected, errors.New("nothing was done"))
+	return exitcode.With(exitcode.Rejected, errors.New("nothing was done"))
 }
 
 // Ask prints a prompt on Err and returns the line that a person types; at the end of the
-// input it returns "". If ctx is canceled (Ctrl-C, SIGTERM), the error is exit.Interrupted.
+// input it returns "". If ctx is canceled (Ctrl-C, SIGTERM), the error is exitcode.Interrupted.
 func (c *Console) Ask(ctx context.Context, prompt string) (string, error) {
 	return c.answer(ctx, func(in io.Reader) (string, error) {
 		fmt.Fprint(c.Err, Text(prompt))
@@ -79,7 +79,7 @@ func (c *Console) AskHidden(ctx context.Context, prompt string) (string, error) 
 			io.Writer
 		}{in, c.Err}, "").ReadPassword("")
 		if errors.Is(err, io.EOF) { // in raw mode Ctrl-C is a character, which Terminal reports as EOF
-			err = exit.Interrupted
+			err = exitcode.Interrupted
 		}
 		return line, err
 	})
@@ -100,7 +100,7 @@ func (c *Console) answer(ctx context.Context, read func(io.Reader) (string, erro
 	line, err := read(in)
 	if ctx.Err() != nil {
 		fmt.Fprintln(c.Err)
-		return "", exit.Interrupted
+		return "", exitcode.Interrupted
 	}
 	return line, err
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/creack/pty"
 
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 )
 
 // person returns a console on a pseudo-terminal, and the terminal's other side.
@@ -49,11 +49,11 @@ func answered(t *testing.T, hand *os.File, prompt, typed string) <-chan error {
 
 // TestConfirm checks that only "y" and "yes" confirm.
 func TestConfirm(t *testing.T) {
-	for typed, want := range map[string]int{"y\n": 0, "yes\n": 0, " YES \n": 0, "n\n": exit.Rejected,
-		"\n": exit.Rejected, "yess\n": exit.Rejected, "\x04": exit.Rejected} {
+	for typed, want := range map[string]int{"y\n": 0, "yes\n": 0, " YES \n": 0, "n\n": exitcode.Rejected,
+		"\n": exitcode.Rejected, "yess\n": exitcode.Rejected, "\x04": exitcode.Rejected} {
 		c, hand := person(t)
 		done := answered(t, hand, "this drops it. Go on? [y/N] ", typed)
-		if err := c.Confirm(t.Context(), "this drops it", false); exit.CodeOf(err) != want {
+		if err := c.Confirm(t.Context(), "this drops it", false); exitcode.CodeOf(err) != want {
 			t.Errorf("%q ended with %v", typed, err)
 		}
 		if err := <-done; err != nil {
@@ -73,7 +73,7 @@ func TestConfirmWithoutAPerson(t *testing.T) {
 			t.Errorf("%s: --yes ended with %v", name, err)
 		}
 		err := c.Confirm(t.Context(), "this drops it", false)
-		if exit.CodeOf(err) != exit.Usage || err.Error() != "this drops it; say --yes if you mean it" {
+		if exitcode.CodeOf(err) != exitcode.Usage || err.Error() != "this drops it; say --yes if you mean it" {
 			t.Errorf("%s: ended with %v", name, err)
 		}
 		if c.In.(*strings.Reader).Len() != 2 {
@@ -98,7 +98,7 @@ func TestAskEndsWithItsContext(t *testing.T) {
 				}
 				stop()
 			}()
-			if text, err := ask(c, ctx); !errors.Is(err, exit.Interrupted) || text != "" {
+			if text, err := ask(c, ctx); !errors.Is(err, exitcode.Interrupted) || text != "" {
 				t.Errorf("gave %q, %v", text, err)
 			}
 			<-ctx.Done()
@@ -131,7 +131,7 @@ func TestAskHidden(t *testing.T) {
 	}
 	c, hand := person(t)
 	done := answered(t, hand, "token: ", "hu\x03")
-	if _, err := c.AskHidden(t.Context(), "token: "); !errors.Is(err, exit.Interrupted) {
+	if _, err := c.AskHidden(t.Context(), "token: "); !errors.Is(err, exitcode.Interrupted) {
 		t.Errorf("Ctrl-C ended with %v", err)
 	}
 	if err := <-done; err != nil {

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/term"
 	"sigs.k8s.io/yaml"
 
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 )
 
 // Console holds the input and output of a command, and their properties.
@@ -79,7 +79,7 @@ func (c *Console) Result(data any, people func(w io.Writer) error) error {
 	}
 	name := nameOf(data)
 	if name == "" {
-		return exit.Usagef("this has no name, so -o %s says nothing: use one of table, json, yaml", c.Output)
+		return exitcode.Usagef("this has no name, so -o %s says nothing: use one of table, json, yaml", c.Output)
 	}
 	_, err := fmt.Fprintln(c.Out, Line(name))
 	return err

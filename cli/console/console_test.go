@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 )
 
 // TestResultByName checks that -o name prints what a script passes to the next
@@ -36,7 +36,7 @@ func TestResultByName(t *testing.T) {
 			if out.String() != c.want {
 				t.Errorf("printed %q, want %q", out.String(), c.want)
 			}
-			if (c.want == "") != (exit.CodeOf(err) == exit.Usage) {
+			if (c.want == "") != (exitcode.CodeOf(err) == exitcode.Usage) {
 				t.Errorf("ended with %v", err)
 			}
 		})

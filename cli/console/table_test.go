@@ -9,7 +9,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 )
 
 var header, rows = []string{"NAME", "STATUS", "WHY"}, [][]string{
@@ -169,7 +169,7 @@ func TestResultOfPeople(t *testing.T) {
 	for _, format := range []string{"", "table"} {
 		console := &Console{Out: io.Discard, Output: format}
 		if err := console.Result(nil,
-			func(io.Writer) error { return exit.Usagef("no") }); exit.CodeOf(err) != exit.Usage {
+			func(io.Writer) error { return exitcode.Usagef("no") }); exitcode.CodeOf(err) != exitcode.Usage {
 			t.Errorf("-o %q ended with %v", format, err)
 		}
 	}

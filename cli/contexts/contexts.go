@@ -12,7 +12,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 )
 
 // Context holds the address and token of a control plane.
@@ -56,7 +56,7 @@ func Load() (File, error) {
 		return f, fmt.Errorf("read contexts: %w", err)
 	}
 	if err := toml.Unmarshal(b, &f); err != nil {
-		return f, exit.BadTOML(p, err)
+		return f, exitcode.BadTOML(p, err)
 	}
 	if f.Contexts == nil {
 		f.Contexts = map[string]Context{}
@@ -135,10 +135,10 @@ func Choose(name string) (Choice, error) {
 	switch {
 	case ok:
 	case name == "":
-		return Choice{}, exit.With(exit.Unreachable,
+		return Choice{}, exitcode.With(exitcode.Unreachable,
 			errors.New("no control plane is chosen: run `nuon dev`, or set NUON_URL and NUON_TOKEN, or add a context with `nuon context add`"))
 	default:
-		return Choice{}, exit.With(exit.Usage,
+		return Choice{}, exitcode.With(exitcode.Usage,
 			fmt.Errorf("there is no context %q: `nuon context list` shows those there are", name))
 	}
 	if env.URL != "" {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 )
 
 // file sets NUON_CONFIG to a new path and clears the other variables; if text
@@ -65,10 +65,10 @@ func TestChosen(t *testing.T) {
 			want: Context{URL: "http://ci", Token: "p", Org: "acme"}},
 		"a broken file is not read": {file: "[", url: "http://ci", token: "c",
 			want: Context{URL: "http://ci", Token: "c"}},
-		"nothing":                 {code: exit.Unreachable, says: "nuon context add"},
-		"an address alone":        {url: "http://ci", code: exit.Unreachable, says: "NUON_TOKEN"},
-		"an unknown one":          {file: two, flag: "stage", code: exit.Usage, says: `no context "stage"`},
-		"a current one that went": {file: `current = "old"`, code: exit.Usage, says: `no context "old"`},
+		"nothing":                 {code: exitcode.Unreachable, says: "nuon context add"},
+		"an address alone":        {url: "http://ci", code: exitcode.Unreachable, says: "NUON_TOKEN"},
+		"an unknown one":          {file: two, flag: "stage", code: exitcode.Usage, says: `no context "stage"`},
+		"a current one that went": {file: `current = "old"`, code: exitcode.Usage, says: `no context "old"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file(t, c.file)
@@ -76,7 +76,7 @@ func TestChosen(t *testing.T) {
 			t.Setenv("NUON_TOKEN", c.token)
 			t.Setenv("NUON_CONTEXT", c.choose)
 			got, err := Chosen(c.flag)
-			if exit.CodeOf(err) != c.code || (err != nil && !strings.Contains(err.Error(), c.says)) {
+			if exitcode.CodeOf(err) != c.code || (err != nil && !strings.Contains(err.Error(), c.says)) {
 				t.Fatalf("ended with %v, want code %d and %q", err, c.code, c.says)
 			}
 			if err == nil && got != c.want {
@@ -96,7 +96,7 @@ func TestABrokenFileNamesItsPlace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := file(t, text)
 			_, err := Load()
-			if exit.CodeOf(err) != exit.Usage || !strings.HasPrefix(err.Error(), p+":3:") {
+			if exitcode.CodeOf(err) != exitcode.Usage || !strings.HasPrefix(err.Error(), p+":3:") {
 				t.Errorf("ended with %v", err)
 			}
 			if strings.Contains(err.Error(), "hush") {

@@ -11,11 +11,11 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
 	"github.com/nuon-toolkit/nuon/cli/contexts"
 	"github.com/nuon-toolkit/nuon/cli/pins"
-	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/pkg/startup"
+	"github.com/nuon-toolkit/nuon/pkg/devcontract"
 )
 
 // renewBefore is the remaining lifetime below which a stored registry credential is
@@ -23,8 +23,8 @@ import (
 const renewBefore = 7 * 24 * time.Hour
 
 // lasts reports whether an admission has a token and its registry credentials do not expire soon.
-func lasts(a startup.Admission, now time.Time) bool {
-	for _, access := range []startup.RegistryAccess{a.Registry.Vendor, a.Registry.Install} {
+func lasts(a devcontract.Admission, now time.Time) bool {
+	for _, access := range []devcontract.RegistryAccess{a.Registry.Vendor, a.Registry.Install} {
 		if !access.Expires.IsZero() && access.Expires.Before(now.Add(renewBefore)) {
 			return false
 		}
@@ -35,8 +35,8 @@ func lasts(a startup.Admission, now time.Time) bool {
 // admit returns a working admission: the stored one if the control plane still accepts
 // its token, else a new one from `reconciler bootstrap`. Because each bootstrap issues
 // new tokens, the admission is stored in the data directory, readable only by its owner.
-func (s *system) admit(ctx context.Context) (startup.Admission, error) {
-	var kept startup.Admission
+func (s *system) admit(ctx context.Context) (devcontract.Admission, error) {
+	var kept devcontract.Admission
 	err := readJSON(s.place.admission(), &kept)
 	fresh := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !fresh {
@@ -47,39 +47,39 @@ func (s *system) admit(ctx context.Context) (startup.Admission, error) {
 	}
 	printed, err := output(s.reconcilerLog, s.bootstrapCommand(ctx))
 	if err != nil {
-		return startup.Admission{},
+		return devcontract.Admission{},
 			fmt.Errorf("make the org %s: reconciler bootstrap: %w; its reason stands above", s.options.Org, err)
 	}
-	var made startup.Admission
+	var made devcontract.Admission
 	if err := json.Unmarshal(printed, &made); err != nil {
-		return startup.Admission{},
+		return devcontract.Admission{},
 			fmt.Errorf("make the org %s: reconciler bootstrap printed no JSON: %w", s.options.Org, err)
 	}
 	if made.Token == "" {
-		return startup.Admission{},
+		return devcontract.Admission{},
 			fmt.Errorf("make the org %s: reconciler bootstrap gave no token; is it of the same version as nuon?",
 				s.options.Org)
 	}
 	if fresh { // the installs of the previous system are gone, and their keys too
 		if err := pins.Reset(s.ready.ControlURL); err != nil {
-			return startup.Admission{}, err
+			return devcontract.Admission{}, err
 		}
 	}
 	return made, writeJSON(s.place.admission(), made)
 }
 
 // known reports whether the control plane accepts the stored token.
-func (s *system) known(ctx context.Context, kept startup.Admission) bool {
+func (s *system) known(ctx context.Context, kept devcontract.Admission) bool {
 	client, err := s.client(kept)
 	if err != nil {
 		return false
 	}
-	who, err := remote.Get[api.Whoami](client.Whoami(ctx))
+	who, err := apiclient.Get[api.Whoami](client.Whoami(ctx))
 	return err == nil && who.Org == kept.Org
 }
 
-func (s *system) client(with startup.Admission) (*remote.Client, error) {
-	return remote.New(contexts.Context{URL: s.ready.ControlURL, Token: with.Token, Org: with.Org})
+func (s *system) client(with devcontract.Admission) (*apiclient.Client, error) {
+	return apiclient.New(contexts.Context{URL: s.ready.ControlURL, Token: with.Token, Org: with.Org})
 }
 
 // Saved is where a context was stored, and whether it is the current one.
@@ -116,7 +116,7 @@ const runnerFile = "runner.json"
 // register returns the name of a runner and, if its directory contains no key yet, a new
 // registration token. If the name belongs to an earlier runner whose directory was lost,
 // it appends a number.
-func (s *system) register(ctx context.Context, with startup.Admission,
+func (s *system) register(ctx context.Context, with devcontract.Admission,
 	runner runnerPlan) (name, token string, err error) {
 	var there json.RawMessage
 	err = readJSON(filepath.Join(s.place.runner(runner.dir), runnerFile), &there)
@@ -132,12 +132,12 @@ func (s *system) register(ctx context.Context, with startup.Admission,
 	}
 	name = runner.dir
 	for number := 2; ; number++ {
-		made, err := remote.Get[api.CreatedRunner](client.CreateRunner(ctx,
+		made, err := apiclient.Get[api.CreatedRunner](client.CreateRunner(ctx,
 			api.NewRunner{Name: name, Kind: runner.kind, Shared: runner.kind == "install"}))
 		if err == nil {
 			return name, made.RegistrationToken, nil
 		}
-		var problem *remote.Problem
+		var problem *apiclient.Problem
 		if !errors.As(err, &problem) || problem.Status != http.StatusConflict || number > 100 {
 			return "", "", fmt.Errorf("make the runner %s: %w", name, err)
 		}

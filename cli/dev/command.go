@@ -8,12 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 )
 
 // New returns the dev command.
-func New(e *env.Env) *cobra.Command {
+func New(e *cmdenv.Env) *cobra.Command {
 	options := Options{Getenv: os.Getenv, FindProgram: FindProgram, SaveContext: SaveContext}
 	command := &cobra.Command{
 		Use:     "dev",
@@ -62,7 +62,7 @@ func kubeConfig(given string) (string, error) {
 		_, err = os.Stat(path)
 	}
 	if err != nil {
-		return "", exit.With(exit.Usage,
+		return "", exitcode.With(exitcode.Usage,
 			fmt.Errorf("--kubeconfig: %w; name the kubeconfig of the cluster to deploy into", err))
 	}
 	return path, nil

@@ -22,7 +22,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/contexts"
-	"github.com/nuon-toolkit/nuon/pkg/startup"
+	"github.com/nuon-toolkit/nuon/pkg/devcontract"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
@@ -583,7 +583,7 @@ func TestSaveContext(t *testing.T) {
 
 func TestAdmissionLasts(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
-	a := startup.Admission{Token: "t"}
+	a := devcontract.Admission{Token: "t"}
 	if !lasts(a, now) {
 		t.Error("without an end it lasts")
 	}
@@ -592,7 +592,7 @@ func TestAdmissionLasts(t *testing.T) {
 		t.Error("with time left it lasts")
 	}
 	a.Registry.Install.Expires = now.Add(renewBefore - time.Hour)
-	if lasts(a, now) || lasts(startup.Admission{}, now) {
+	if lasts(a, now) || lasts(devcontract.Admission{}, now) {
 		t.Error("near its end, or empty, it does not")
 	}
 }

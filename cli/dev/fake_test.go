@@ -15,7 +15,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/contexts"
-	"github.com/nuon-toolkit/nuon/pkg/startup"
+	"github.com/nuon-toolkit/nuon/pkg/devcontract"
 )
 
 // TestMain lets the test binary act as a small fake of another program if it runs under
@@ -87,7 +87,7 @@ func fakeReconciler(arguments []string) int {
 		return 1
 	}
 	go func() { _ = http.Serve(control, fakeAPI()) }()
-	content, _ := json.Marshal(startup.Ready{ControlURL: "http://" + control.Addr().String(),
+	content, _ := json.Marshal(devcontract.Ready{ControlURL: "http://" + control.Addr().String(),
 		RunnerURL: "http://127.0.0.1:7", Registry: "127.0.0.1:8"})
 	if told("reconciler-hangs") {
 		<-stop

@@ -9,12 +9,12 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/nuon-toolkit/nuon/pkg/startup"
+	"github.com/nuon-toolkit/nuon/pkg/devcontract"
 )
 
 // Ready is the content of --ready-file, written when everything is up.
 type Ready struct {
-	startup.Ready
+	devcontract.Ready
 	// Org is the name of the org; Context is the name of the CLI context for it.
 	Org     string `json:"org"`
 	Context string `json:"context"`

@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/cli/contexts"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/devcontract"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
-	"github.com/nuon-toolkit/nuon/pkg/startup"
 )
 
 // system is one run of nuon dev.
@@ -35,7 +35,7 @@ type system struct {
 	hard               chan struct{} // closed by a second Ctrl-C to kill everything
 
 	database *database
-	ready    startup.Ready
+	ready    devcontract.Ready
 
 	mu         sync.Mutex // guards addresses, which change once
 	addresses  addresses
@@ -97,7 +97,7 @@ func prepare(options Options) (*system, error) {
 		return nil, err
 	}
 	if s.remotes, err = fileRemotes(options.FileRemotes); err != nil {
-		return nil, exit.With(exit.Usage, err)
+		return nil, exitcode.With(exitcode.Usage, err)
 	}
 	if s.place, err = openPlace(options.DataDir, options.Getenv); err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func (s *system) bringUp(ctx context.Context, began time.Time) error {
 	}
 	if s.options.ReadyFile != "" { // may exist from a run that was killed
 		if err := forget(s.options.ReadyFile); err != nil {
-			return exit.With(exit.Usage, fmt.Errorf("--ready-file: %w", err))
+			return exitcode.With(exitcode.Usage, fmt.Errorf("--ready-file: %w", err))
 		}
 	}
 	if _, err := seal.LoadOrCreateIdentity(s.place.key()); err != nil {
@@ -185,7 +185,7 @@ func (s *system) checkAddresses(ctx context.Context) error {
 				flag, address)
 		}
 		if err != nil {
-			return exit.With(exit.Usage, fmt.Errorf("%s %s: %w; write it as host:port", flag, address, err))
+			return exitcode.With(exitcode.Usage, fmt.Errorf("%s %s: %w; write it as host:port", flag, address, err))
 		}
 		if err := listener.Close(); err != nil {
 			return err
@@ -265,7 +265,7 @@ func (s *system) serveCommand() *exec.Cmd {
 	arguments = append(arguments, "--poll", s.options.Poll.String(), "--ready-file", s.place.ready())
 	command := exec.Command(s.programs.reconciler, arguments...)
 	if s.external.registry {
-		command.Env = append(os.Environ(), "NUON_REGISTRY="+s.externalRegistry(startup.VendorNamespace))
+		command.Env = append(os.Environ(), "NUON_REGISTRY="+s.externalRegistry(devcontract.VendorNamespace))
 	}
 	return command
 }
@@ -300,7 +300,7 @@ func (s *system) databaseArguments() []string {
 }
 
 // startRunners registers runners that have no key yet, then starts both.
-func (s *system) startRunners(ctx context.Context, with startup.Admission) error {
+func (s *system) startRunners(ctx context.Context, with devcontract.Admission) error {
 	names, tokens := make([]string, len(runnerPlans)), make([]string, len(runnerPlans))
 	for number, runner := range runnerPlans {
 		var err error
@@ -309,9 +309,9 @@ func (s *system) startRunners(ctx context.Context, with startup.Admission) error
 		}
 	}
 	for number, runner := range runnerPlans {
-		access := s.accessTo(startup.InstallNamespace, with.Registry.Install)
+		access := s.accessTo(devcontract.InstallNamespace, with.Registry.Install)
 		if runner.kind == "build" {
-			access = s.accessTo(startup.VendorNamespace, with.Registry.Vendor)
+			access = s.accessTo(devcontract.VendorNamespace, with.Registry.Vendor)
 		}
 		environment := s.runnerEnvironment(access, tokens[number])
 		arguments := []string{"run", "--url", s.ready.RunnerURL,
@@ -331,9 +331,9 @@ func (s *system) startRunners(ctx context.Context, with startup.Admission) error
 
 // accessTo returns a runner's access to its registry namespace, with the host in the prefix: for
 // the embedded registry the credentials from bootstrap, for an external one those of the user.
-func (s *system) accessTo(namespace string, embedded startup.RegistryAccess) startup.RegistryAccess {
+func (s *system) accessTo(namespace string, embedded devcontract.RegistryAccess) devcontract.RegistryAccess {
 	if s.external.registry {
-		return startup.RegistryAccess{
+		return devcontract.RegistryAccess{
 			Prefix:   s.externalRegistry(namespace),
 			Username: s.options.Getenv("NUON_REGISTRY_USERNAME"), Password: s.options.Getenv("NUON_REGISTRY_PASSWORD"),
 		}
@@ -344,7 +344,7 @@ func (s *system) accessTo(namespace string, embedded startup.RegistryAccess) sta
 
 // runnerEnvironment returns this process's environment without the control plane's
 // credentials, plus the runner's own.
-func (s *system) runnerEnvironment(access startup.RegistryAccess, token string) []string {
+func (s *system) runnerEnvironment(access devcontract.RegistryAccess, token string) []string {
 	kept := []string{}
 	for _, pair := range os.Environ() {
 		name, _, _ := strings.Cut(pair, "=")
@@ -385,7 +385,7 @@ func (s *system) stopInOrder() {
 }
 
 // announce writes the ready file and the banner.
-func (s *system) announce(with startup.Admission, saved Saved, took time.Duration) error {
+func (s *system) announce(with devcontract.Admission, saved Saved, took time.Duration) error {
 	made := Ready{
 		Ready: s.ready,
 		Org:   with.Org, Context: ContextName, DataDir: s.place.dir, PID: os.Getpid(),

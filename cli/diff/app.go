@@ -7,15 +7,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	model "github.com/nuon-toolkit/nuon/diff"
 	appdiff "github.com/nuon-toolkit/nuon/diff/app"
 	"github.com/nuon-toolkit/nuon/pkg/appcode"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/configfetch"
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
-	"github.com/nuon-toolkit/nuon/pkg/remote"
 )
 
 // configs holds the flags of `nuon diff app`.
@@ -25,7 +25,7 @@ type configs struct {
 	fetch    bool
 }
 
-func newApp(e *env.Env) *cobra.Command {
+func newApp(e *cmdenv.Env) *cobra.Command {
 	var a configs
 	c := &cobra.Command{
 		Use: "app [OLD [NEW]]", Short: "Show what changes between two states of an app, and what that will cause",
@@ -88,7 +88,7 @@ func (a *configs) name(args []string) error {
 	}
 	for _, s := range []*origin{&a.old, &a.new} {
 		if s.name == stdin {
-			return exit.Usagef("a config cannot come from stdin; name a directory, or a revision")
+			return exitcode.Usagef("a config cannot come from stdin; name a directory, or a revision")
 		}
 		if s.directory, err = directoryOf(s.name); err != nil {
 			return err
@@ -163,7 +163,7 @@ func (a *configs) load(ctx context.Context, c *console.Console, s *origin) (*app
 	}
 	var o appconfig.Options
 	if a.fetch {
-		o.Fetch = remote.Local().Load(ctx)
+		o.Fetch = configfetch.Local().Load(ctx)
 	}
 	app, found := appconfig.Load(files, o)
 	if app != nil {
@@ -175,7 +175,7 @@ func (a *configs) load(ctx context.Context, c *console.Console, s *origin) (*app
 			c.Say("%s", console.Line(d.String()))
 		}
 	}
-	return nil, &exit.Error{Code: exit.Usage}
+	return nil, &exitcode.Error{Code: exitcode.Usage}
 }
 
 // prefix returns the prefix for the file names of a side.

@@ -14,7 +14,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	model "github.com/nuon-toolkit/nuon/diff"
 )
 
@@ -129,8 +129,8 @@ func TestSidesOfApp(t *testing.T) {
 		if err != nil {
 			text += err.Error()
 		}
-		if exit.CodeOf(err) != want.code || !strings.Contains(text, want.says) {
-			t.Errorf("nuon diff %s: ended with %d, want %d; said %q, want %q", line, exit.CodeOf(err),
+		if exitcode.CodeOf(err) != want.code || !strings.Contains(text, want.says) {
+			t.Errorf("nuon diff %s: ended with %d, want %d; said %q, want %q", line, exitcode.CodeOf(err),
 				want.code, text, want.says)
 		}
 	}
@@ -162,7 +162,7 @@ func TestAppWithoutGit(t *testing.T) {
 	}
 	for line, want := range map[string]string{"app a": "HEAD is no directory",
 		"app v1 a": "there is no git repository here whose revision it could be"} {
-		if _, _, err := nuon(t.Context(), nil, "table", line); exit.CodeOf(err) != exit.Usage ||
+		if _, _, err := nuon(t.Context(), nil, "table", line); exitcode.CodeOf(err) != exitcode.Usage ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("nuon diff %s: %v", line, err)
 		}
@@ -170,7 +170,7 @@ func TestAppWithoutGit(t *testing.T) {
 	if _, err := git.PlainInit(".", false); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := nuon(t.Context(), nil, "table", "app a"); exit.CodeOf(err) != exit.Usage ||
+	if _, _, err := nuon(t.Context(), nil, "table", "app a"); exitcode.CodeOf(err) != exitcode.Usage ||
 		!strings.Contains(err.Error(), "nothing is committed here yet") {
 		t.Errorf("without a commit: %v", err)
 	}
@@ -309,7 +309,7 @@ func TestCodeOfApp(t *testing.T) {
 		}
 	}
 	out, _, err := nuon(t.Context(), nil, "table", "app HEAD~1 --exit-code")
-	if exit.CodeOf(err) != exit.Failed ||
+	if exitcode.CodeOf(err) != exitcode.Failed ||
 		!strings.Contains(out, `modules/dns/main.tf:1: module "x" is fetched from "example.org/x"`) {
 		t.Errorf("%v, %s", err, out)
 	}

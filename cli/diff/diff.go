@@ -11,11 +11,11 @@ package diff
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 )
 
 // New returns the diff command with its subcommands.
-func New(e *env.Env) *cobra.Command {
+func New(e *cmdenv.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "diff",
 		Short: "Show what would change: between Kubernetes manifests or Helm charts, by a Terraform plan, between configs of an app",

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	model "github.com/nuon-toolkit/nuon/diff"
 )
 
@@ -35,7 +35,7 @@ func write(t *testing.T, files map[string]string) {
 // nuon runs `nuon diff` without a terminal. output is the value of NUON_OUTPUT.
 func nuon(ctx context.Context, in io.Reader, output, line string) (out, remarks string, err error) {
 	var o, r strings.Builder
-	c := New(&env.Env{Console: &console.Console{In: in, Out: &o, Err: &r, Output: output, Width: 80}})
+	c := New(&cmdenv.Env{Console: &console.Console{In: in, Out: &o, Err: &r, Output: output, Width: 80}})
 	c.SilenceErrors, c.SilenceUsage = true, true
 	c.SetArgs(strings.Fields(line))
 	err = c.ExecuteContext(ctx)
@@ -142,8 +142,8 @@ func TestExitCodes(t *testing.T) {
 				t.Errorf("nuon diff %s: printed %q beside its error", line, out)
 			}
 		}
-		if exit.CodeOf(err) != want.code || !strings.Contains(text, want.says) {
-			t.Errorf("nuon diff %s: ended with %d, want %d; said %q, want %q", line, exit.CodeOf(err),
+		if exitcode.CodeOf(err) != want.code || !strings.Contains(text, want.says) {
+			t.Errorf("nuon diff %s: ended with %d, want %d; said %q, want %q", line, exitcode.CodeOf(err),
 				want.code, text, want.says)
 		}
 	}
@@ -174,7 +174,7 @@ func TestFormats(t *testing.T) {
 			}
 		}
 	}
-	if _, _, err := nuon(t.Context(), nil, "name", "manifests a.yaml b.yaml"); exit.CodeOf(err) != exit.Usage {
+	if _, _, err := nuon(t.Context(), nil, "name", "manifests a.yaml b.yaml"); exitcode.CodeOf(err) != exitcode.Usage {
 		t.Errorf("NUON_OUTPUT=name: %v", err)
 	}
 	out, _, err := nuon(t.Context(), nil, "table", "manifests a.yaml b.yaml -o json")
@@ -286,7 +286,7 @@ func TestStdin(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if out, _, err := nuon(t.Context(), content, "table", line+" --exit-code"); exit.CodeOf(err) != 1 || out == "" {
+		if out, _, err := nuon(t.Context(), content, "table", line+" --exit-code"); exitcode.CodeOf(err) != 1 || out == "" {
 			t.Errorf("%s: %v, %s", line, err, out)
 		}
 		_ = content.Close()

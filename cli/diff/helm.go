@@ -14,10 +14,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/dev"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	model "github.com/nuon-toolkit/nuon/diff"
 )
 
@@ -49,7 +49,7 @@ what the cluster has: a chart that nobody has upgraded yet, and what others have
 
 Repositories and registries are asked without a credential. The work is done by runnerd, which is beside nuon or on PATH.`
 
-func newHelm(e *env.Env) *cobra.Command {
+func newHelm(e *cmdenv.Env) *cobra.Command {
 	var h helm
 	c := &cobra.Command{
 		Use: "helm BEFORE [AFTER]", Short: "Show what would change between two Helm charts, versions or values",
@@ -143,20 +143,20 @@ type helmCluster struct {
 func (h *helm) check() error {
 	switch {
 	case h.cluster && len(h.charts) == 2:
-		return exit.Usagef("--cluster compares one chart with what is deployed; name only the chart that is wanted")
+		return exitcode.Usagef("--cluster compares one chart with what is deployed; name only the chart that is wanted")
 	case h.cluster && (h.kubeVersion != "" || len(h.apiVersions) > 0):
-		return exit.Usagef(
+		return exitcode.Usagef(
 			"--kube-version and --api-versions are for a comparison without a cluster; leave them out with --cluster")
 	case h.cluster && len(h.valuesBefore)+len(h.setsBefore) > 0:
-		return exit.Usagef(
+		return exitcode.Usagef(
 			"with --cluster, BEFORE is what is deployed, which has its values; leave out --values-before and --set-before")
 	case !h.cluster && (h.kubeConfig != "" || h.kubeContext != "" || h.driver != ""):
-		return exit.Usagef("--kubeconfig, --kube-context and --driver are for --cluster; add it")
+		return exitcode.Usagef("--kubeconfig, --kube-context and --driver are for --cluster; add it")
 	case h.driver != "" && h.driver != "configmap" && h.driver != "secret":
-		return exit.Usagef("--driver %s: use configmap or secret", console.Line(h.driver))
+		return exitcode.Usagef("--driver %s: use configmap or secret", console.Line(h.driver))
 	case !h.cluster && len(h.charts) == 1 &&
 		len(h.valuesBefore)+len(h.setsBefore)+len(h.valuesAfter)+len(h.setsAfter) == 0:
-		return exit.Usagef(
+		return exitcode.Usagef(
 			"a chart is the same as itself; name another one, give values for one side (--values-after, --set-after, --values-before, --set-before), or --cluster")
 	}
 	return nil
@@ -232,13 +232,13 @@ func (h *helm) kubeConfigFile() (string, error) {
 	}
 	if named := os.Getenv("KUBECONFIG"); named != "" {
 		if strings.Contains(named, string(filepath.ListSeparator)) {
-			return "", exit.Usagef("KUBECONFIG names several files; say which one with --kubeconfig")
+			return "", exitcode.Usagef("KUBECONFIG names several files; say which one with --kubeconfig")
 		}
 		return named, nil
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "", exit.Usagef("there is no home directory to find a kubeconfig in; name the file with --kubeconfig")
+		return "", exitcode.Usagef("there is no home directory to find a kubeconfig in; name the file with --kubeconfig")
 	}
 	return filepath.Join(home, ".kube", "config"), nil
 }

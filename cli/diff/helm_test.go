@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	model "github.com/nuon-toolkit/nuon/diff"
 )
 
@@ -94,7 +94,7 @@ func TestHelmOfACluster(t *testing.T) {
 		t.Setenv("KUBECONFIG", "/from/the/variable")
 		_, _, err := nuon(t.Context(), nil, "", "helm chart --cluster"+line)
 		if want.KubeConfig == "" {
-			if exit.CodeOf(err) != exit.Usage {
+			if exitcode.CodeOf(err) != exitcode.Usage {
 				t.Errorf("%s: %v", line, err)
 			}
 			continue
@@ -120,23 +120,23 @@ func TestHelmEndsWith(t *testing.T) {
 		code         int
 		words        string
 	}{
-		"a difference": {saying(t), "helm a b --exit-code", exit.Failed, ""},
-		"an error": {"echo 'runnerd: a is no chart; name one' >&2; exit 1", "helm a b", exit.Usage,
+		"a difference": {saying(t), "helm a b --exit-code", exitcode.Failed, ""},
+		"an error": {"echo 'runnerd: a is no chart; name one' >&2; exit 1", "helm a b", exitcode.Usage,
 			"a is no chart; name one"},
 		"a breakdown": {"printf 'fatal error: out of memory\\n\\ngoroutine 7 [running]:\\nx.y()\\n' >&2; exit 2",
-			"helm a b", exit.Usage, "out of memory"},
-		"silence":   {"exit 3", "helm a b", exit.Usage, "ended without a word"},
-		"no report": {"echo nothing", "helm a b", exit.Usage, "same version as nuon"},
+			"helm a b", exitcode.Usage, "out of memory"},
+		"silence":   {"exit 3", "helm a b", exitcode.Usage, "ended without a word"},
+		"no report": {"echo nothing", "helm a b", exitcode.Usage, "same version as nuon"},
 		"a wrong report": {`echo '{"kind":"kubernetes","totals":{"create":3}}'`, "helm a b",
-			exit.Usage, "cannot be right"},
-		"the same":          {saying(t), "helm a", exit.Usage, "the same as itself"},
-		"two and a cluster": {saying(t), "helm a b --cluster", exit.Usage, "name only the chart that is wanted"},
-		"values of both":    {saying(t), "helm a --cluster --set-before x=1", exit.Usage, "leave out"},
-		"a version":         {saying(t), "helm a --cluster --kube-version 1.30.0", exit.Usage, "without a cluster"},
-		"no cluster":        {saying(t), "helm a b --kubeconfig x", exit.Usage, "are for --cluster"},
-		"a driver":          {saying(t), "helm a --cluster --driver sql", exit.Usage, "configmap or secret"},
-		"no values":         {saying(t), "helm a b -f none.yaml", exit.Usage, "read none.yaml: no such file"},
-		"several":           {saying(t), "helm a --cluster", exit.Usage, "names several files"},
+			exitcode.Usage, "cannot be right"},
+		"the same":          {saying(t), "helm a", exitcode.Usage, "the same as itself"},
+		"two and a cluster": {saying(t), "helm a b --cluster", exitcode.Usage, "name only the chart that is wanted"},
+		"values of both":    {saying(t), "helm a --cluster --set-before x=1", exitcode.Usage, "leave out"},
+		"a version":         {saying(t), "helm a --cluster --kube-version 1.30.0", exitcode.Usage, "without a cluster"},
+		"no cluster":        {saying(t), "helm a b --kubeconfig x", exitcode.Usage, "are for --cluster"},
+		"a driver":          {saying(t), "helm a --cluster --driver sql", exitcode.Usage, "configmap or secret"},
+		"no values":         {saying(t), "helm a b -f none.yaml", exitcode.Usage, "read none.yaml: no such file"},
+		"several":           {saying(t), "helm a --cluster", exitcode.Usage, "names several files"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fakeRunnerd(t, test.script)
@@ -145,8 +145,8 @@ func TestHelmEndsWith(t *testing.T) {
 			if err != nil && strings.Contains(err.Error(), "goroutine") {
 				t.Error("what the program did when it broke down is shown")
 			}
-			if exit.CodeOf(err) != test.code || test.words != "" && !strings.Contains(err.Error(), test.words) {
-				t.Errorf("ended with %d: %v", exit.CodeOf(err), err)
+			if exitcode.CodeOf(err) != test.code || test.words != "" && !strings.Contains(err.Error(), test.words) {
+				t.Errorf("ended with %d: %v", exitcode.CodeOf(err), err)
 			}
 		})
 	}

@@ -3,8 +3,8 @@ package diff
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
 	model "github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/kubernetes"
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/manifest"
@@ -18,7 +18,7 @@ type manifests struct {
 	namespace     string
 }
 
-func newManifests(e *env.Env) *cobra.Command {
+func newManifests(e *cmdenv.Env) *cobra.Command {
 	var m manifests
 	c := &cobra.Command{
 		Use: "manifests BEFORE AFTER", Short: "Show what would change between two sets of Kubernetes manifests",

@@ -10,7 +10,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	model "github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/ignore"
 )
@@ -94,11 +94,11 @@ func (o options) settle(c *console.Console) (*settled, error) {
 	}
 	switch {
 	case !slices.Contains(formats, s.format):
-		return nil, exit.Usagef("-o %s: use one of %s", console.Line(s.format), strings.Join(formats, ", "))
+		return nil, exitcode.Usagef("-o %s: use one of %s", console.Line(s.format), strings.Join(formats, ", "))
 	case !slices.Contains(pagerModes, o.pager):
-		return nil, exit.Usagef("--pager %s: use one of %s", console.Line(o.pager), strings.Join(pagerModes, ", "))
+		return nil, exitcode.Usagef("--pager %s: use one of %s", console.Line(o.pager), strings.Join(pagerModes, ", "))
 	case o.context < 0:
-		return nil, exit.Usagef("--context %d: use a number of lines from 0 up", o.context)
+		return nil, exitcode.Usagef("--context %d: use a number of lines from 0 up", o.context)
 	}
 	for _, name := range o.ignore {
 		content, err := readSmall(name)

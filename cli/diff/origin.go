@@ -11,7 +11,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/worktree"
 	"github.com/nuon-toolkit/nuon/pkg/gittree"
 )
@@ -39,7 +39,7 @@ func isDirectory(name string) bool {
 func directoryOf(name string) (bool, error) {
 	info, err := os.Stat(name)
 	if err == nil && !info.IsDir() {
-		return false, exit.Usagef("%s is not a directory; name the one with the app's metadata.toml",
+		return false, exitcode.Usagef("%s is not a directory; name the one with the app's metadata.toml",
 			console.Line(name))
 	}
 	return err == nil, nil
@@ -63,7 +63,7 @@ func (s *origin) open() (fs.FS, error) {
 		dir = "."
 	}
 	if !fs.ValidPath(dir) {
-		return nil, exit.Usagef("%s: the directory must lie in the repository, and is named from its root",
+		return nil, exitcode.Usagef("%s: the directory must lie in the repository, and is named from its root",
 			console.Line(s.name))
 	}
 	if s.committed, err = treeOf(repository, revision); err != nil {
@@ -79,7 +79,7 @@ func (s *origin) open() (fs.FS, error) {
 		return nil, err
 	}
 	if info, err := fs.Stat(s.committed, dir); err != nil || !info.IsDir() {
-		return nil, exit.Usagef("there is no directory %s in %s; say where the config was, as %s:DIRECTORY",
+		return nil, exitcode.Usagef("there is no directory %s in %s; say where the config was, as %s:DIRECTORY",
 			console.Line(dir), console.Line(revision), console.Line(revision))
 	}
 	return files, nil
@@ -111,10 +111,10 @@ func treeOf(repository *worktree.Repository, revision string) (*gittree.Tree, er
 	hash, err := repository.Git.ResolveRevision(plumbing.Revision(revision))
 	if err != nil {
 		if revision == head {
-			return nil, exit.Usagef(
+			return nil, exitcode.Usagef(
 				"nothing is committed here yet, so there is nothing to compare with; name two directories")
 		}
-		return nil, exit.Usagef("%s is neither a directory nor a revision of the git repository here",
+		return nil, exitcode.Usagef("%s is neither a directory nor a revision of the git repository here",
 			console.Line(revision))
 	}
 	tree, err := repository.Commit(*hash)

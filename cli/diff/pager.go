@@ -16,7 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/diff/terminal"
 )
 
@@ -120,7 +120,7 @@ func (p *pager) program(ctx context.Context, c *console.Console, text []byte) *e
 	}
 	program := exec.CommandContext(ctx, words[0], words[1:]...)
 	program.Cancel = func() error {
-		if errors.Is(context.Cause(ctx), exit.Terminated) {
+		if errors.Is(context.Cause(ctx), exitcode.Terminated) {
 			return program.Process.Signal(syscall.SIGTERM)
 		}
 		return nil

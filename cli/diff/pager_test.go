@@ -15,7 +15,7 @@ import (
 	"github.com/creack/pty"
 
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
@@ -168,7 +168,7 @@ func TestNoPager(t *testing.T) {
 // pressed, so that the pager can restore the terminal, and that it passes SIGTERM on.
 func TestCtrlCInAPager(t *testing.T) {
 	t.Setenv("TERM", "xterm")
-	for name, cause := range map[string]error{"Ctrl-C": exit.Interrupted, "SIGTERM": exit.Terminated} {
+	for name, cause := range map[string]error{"Ctrl-C": exitcode.Interrupted, "SIGTERM": exitcode.Terminated} {
 		t.Run(name, func(t *testing.T) {
 			begun := filepath.Join(t.TempDir(), "begun")
 			release := begun + ".over"
@@ -182,7 +182,7 @@ func TestCtrlCInAPager(t *testing.T) {
 			await(t, begun)
 			end(cause)
 			want := "terminated\n"
-			if errors.Is(cause, exit.Interrupted) {
+			if errors.Is(cause, exitcode.Interrupted) {
 				want = "restored\n"
 				for range 3 {
 					if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {

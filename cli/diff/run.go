@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	model "github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/ignore"
 )
@@ -34,15 +34,15 @@ func run(ctx context.Context, c *console.Console, o options, names []string,
 		return wrong(err)
 	}
 	if o.exitCode && differs(report) {
-		return &exit.Error{Code: exit.Failed}
+		return &exitcode.Error{Code: exitcode.Failed}
 	}
 	return nil
 }
 
 // wrong gives an error the exit code Usage if it has none.
 func wrong(err error) error {
-	if exit.CodeOf(err) == exit.Failed {
-		return exit.With(exit.Usage, err)
+	if exitcode.CodeOf(err) == exitcode.Failed {
+		return exitcode.With(exitcode.Usage, err)
 	}
 	return err
 }

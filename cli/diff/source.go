@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/manifest"
 )
 
@@ -65,7 +65,7 @@ func (r *reader) manifests(name string) ([]manifest.Source, error) {
 // standard reads stdin, which is possible only once.
 func (r *reader) standard() ([]byte, error) {
 	if r.taken {
-		return nil, exit.Usagef("only one side can be - (stdin); give the others as files, or as <(command)")
+		return nil, exitcode.Usagef("only one side can be - (stdin); give the others as files, or as <(command)")
 	}
 	r.taken = true
 	return bounded(stdin, r.in, nil, r.max)
@@ -146,7 +146,7 @@ func (r *reader) directory(name string) ([]manifest.Source, error) {
 	defer root.Close() //nolint:errcheck // it was only read
 	for _, m := range made {
 		if _, err := root.Stat(m.file); err == nil {
-			return nil, exit.Usagef("%s is "+m.by, name, name)
+			return nil, exitcode.Usagef("%s is "+m.by, name, name)
 		}
 	}
 	walk := &walk{root: root, name: name, left: r.max, max: r.max, files: r.files}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 )
 
 // place creates files in a directory; the content of each is its name.
@@ -154,7 +154,7 @@ func TestPipes(t *testing.T) {
 	if got, err := read(t, r, ".", stdin); err != nil || got[0] != "-: typed" {
 		t.Errorf("read %v, %v", got, err)
 	}
-	if _, err := r.manifests(stdin); exit.CodeOf(err) != exit.Usage ||
+	if _, err := r.manifests(stdin); exitcode.CodeOf(err) != exitcode.Usage ||
 		!strings.Contains(err.Error(), "only one side can be -") {
 		t.Errorf("stdin again: %v", err)
 	}

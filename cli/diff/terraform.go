@@ -8,14 +8,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	model "github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/terraform"
 )
 
-func newTerraform(e *env.Env) *cobra.Command {
+func newTerraform(e *cmdenv.Env) *cobra.Command {
 	var o options
 	c := &cobra.Command{
 		Use: "terraform PLAN.json", Short: "Show what a Terraform or OpenTofu plan would change",
@@ -72,9 +72,9 @@ func recognise(name string, plan *bufio.Reader) error {
 	start, err := plan.Peek(len(zip))
 	switch {
 	case string(start) == zip:
-		return exit.Usagef("%s is a plan file, not its JSON; give <(terraform show -json %s)", name, name)
+		return exitcode.Usagef("%s is a plan file, not its JSON; give <(terraform show -json %s)", name, name)
 	case len(start) == 0 && errors.Is(err, io.EOF):
-		return exit.Usagef("%s is empty; give what `terraform show -json PLANFILE` prints", name)
+		return exitcode.Usagef("%s is empty; give what `terraform show -json PLANFILE` prints", name)
 	case err != nil && !errors.Is(err, io.EOF):
 		return unread(name, err)
 	}

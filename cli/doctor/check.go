@@ -16,9 +16,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
 	"github.com/nuon-toolkit/nuon/cli/contexts"
 	"github.com/nuon-toolkit/nuon/cli/dev"
-	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/pgcluster"
 )
@@ -264,14 +264,14 @@ func (m machine) controlPlane(ctx context.Context) Check {
 	if err != nil {
 		return Check{name, Absent, "none is chosen", err.Error()}
 	}
-	client, err := remote.New(chosen)
+	client, err := apiclient.New(chosen)
 	if err != nil {
 		return Check{name, Absent, chosen.URL, err.Error()}
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	who, err := remote.Get[api.Whoami](client.Whoami(ctx))
-	var problem *remote.Problem
+	who, err := apiclient.Get[api.Whoami](client.Whoami(ctx))
+	var problem *apiclient.Problem
 	switch {
 	case err == nil:
 		return Check{Name: name, Status: OK,

@@ -7,16 +7,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/contexts"
 	"github.com/nuon-toolkit/nuon/cli/dev"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/pgcluster"
 )
 
 // New returns the doctor command.
-func New(e *env.Env) *cobra.Command {
+func New(e *cmdenv.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "What is present on this machine, what is missing, and how to get it",
@@ -41,7 +41,7 @@ func report(to *console.Console, made Diagnosis) error {
 	if err != nil || made.OK {
 		return err
 	}
-	return &exit.Error{Code: exit.Failed}
+	return &exitcode.Error{Code: exitcode.Failed}
 }
 
 // marks are the colors of the results.

@@ -17,7 +17,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/contexts"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/pgcluster"
 )
 
@@ -212,7 +212,7 @@ func TestReport(t *testing.T) {
 		{Name: "git", Status: OK, Found: "2.39 \x1b[31m"}}}
 	var out bytes.Buffer
 	err := report(&console.Console{Out: &out}, made)
-	if exit.CodeOf(err) != exit.Failed || err.Error() != "" {
+	if exitcode.CodeOf(err) != exitcode.Failed || err.Error() != "" {
 		t.Errorf("the error is %v, want a bare exit code 1", err)
 	}
 	want := `missing  postgres                not there

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
@@ -19,7 +19,7 @@ KEY is a kind of file (sandbox), a key of one (helm.values_file.contents), a key
 key alone (cron_schedule), which is looked for in all kinds. Without a key the kinds are listed.`
 
 // newConfig returns the command `nuon explain config`.
-func newConfig(e *env.Env) *cobra.Command {
+func newConfig(e *cmdenv.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "config [KEY]", Short: "What a key of an app's config means", Long: configLong,
 		Example: "  nuon explain config helm.values_file.contents\n  nuon explain config triggers.type\n  nuon explain config sandbox",
@@ -41,7 +41,7 @@ func newConfig(e *env.Env) *cobra.Command {
 	}
 }
 
-func listKinds(e *env.Env) error {
+func listKinds(e *cmdenv.Env) error {
 	var rows [][]string
 	for _, k := range format.Kinds() {
 		rows = append(rows, []string{k.Name, strings.Join(k.Paths, ", "), k.Description})
@@ -52,9 +52,9 @@ func listKinds(e *env.Env) error {
 // unknown returns the error for a name that does not exist, with the nearest one that does.
 func unknown(query string) error {
 	if near, ok := diagnostic.Nearest(query, configNames()); ok {
-		return exit.Usagef("the config has no %q: did you mean %q?", query, near)
+		return exitcode.Usagef("the config has no %q: did you mean %q?", query, near)
 	}
-	return exit.Usagef("the config has no %q: `nuon explain config` lists the kinds of file", query)
+	return exitcode.Usagef("the config has no %q: `nuon explain config` lists the kinds of file", query)
 }
 
 // configNames returns all names of the format: kinds, keys with their kind, and keys alone.

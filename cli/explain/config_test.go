@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 )
 
@@ -19,7 +19,7 @@ func config(t *testing.T, c *console.Console, args ...string) (string, error) {
 	t.Helper()
 	var out strings.Builder
 	c.Out, c.Err = &out, io.Discard
-	command := New(&env.Env{Console: c})
+	command := New(&cmdenv.Env{Console: c})
 	command.SilenceErrors, command.SilenceUsage = true, true
 	command.SetArgs(append([]string{"config"}, args...))
 	err := command.ExecuteContext(t.Context())
@@ -171,7 +171,7 @@ func TestConfigUnknown(t *testing.T) {
 	for query, says := range map[string]string{"hlem.values": `did you mean "helm.values"?`,
 		"sandbx": `did you mean "sandbox"?`, "zzzzzzzzzz": "lists the kinds of file"} {
 		out, err := config(t, &console.Console{Output: "table"}, query)
-		if exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), says) || out != "" {
+		if exitcode.CodeOf(err) != exitcode.Usage || !strings.Contains(err.Error(), says) || out != "" {
 			t.Errorf("%s printed %q, %v", query, out, err)
 		}
 	}

@@ -9,18 +9,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
-	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
 var kinds = []string{"app", "build", "install", "plan", "revision", "workflow"}
 
 // New returns the command.
-func New(e *env.Env) *cobra.Command {
+func New(e *cmdenv.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "explain KIND NAME-OR-ID",
 		Short:   "Why something is as it is: the chain of causes, the first one first",
@@ -33,12 +33,12 @@ func New(e *env.Env) *cobra.Command {
 			}
 			return complete.Args(e, nil, things)(c, args, word)
 		},
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
 			kind, err := known(args[0])
 			if err != nil {
 				return err
 			}
-			x, err := remote.Get[api.Explanation](client.Explain(ctx, kind, args[1]))
+			x, err := apiclient.Get[api.Explanation](client.Explain(ctx, kind, args[1]))
 			if err != nil {
 				return err
 			}
@@ -50,7 +50,7 @@ func New(e *env.Env) *cobra.Command {
 }
 
 // things completes the names of objects of the kind in the first argument.
-func things(ctx context.Context, client *remote.Client, args []string) ([]complete.Name, error) {
+func things(ctx context.Context, client *apiclient.Client, args []string) ([]complete.Name, error) {
 	switch api.ExplainParamsKind(args[0]) {
 	case api.ExplainParamsKindApp:
 		return complete.Apps(ctx, client, nil)
@@ -70,7 +70,7 @@ func known(kind string) (api.ExplainParamsKind, error) {
 			return api.ExplainParamsKind(kind), nil
 		}
 	}
-	return "", exit.Usagef("cannot explain a %q: use one of %v", kind, kinds)
+	return "", exitcode.Usagef("cannot explain a %q: use one of %v", kind, kinds)
 }
 
 func show(w io.Writer, chain []api.Cause) error {

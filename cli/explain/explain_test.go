@@ -11,9 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
@@ -35,7 +35,7 @@ func TestExplain(t *testing.T) {
 	t.Setenv("NUON_CONTEXT", "")
 	run := func(args ...string) (string, error) {
 		var out strings.Builder
-		c := New(&env.Env{Console: &console.Console{Out: &out, Err: io.Discard, Output: "table"}})
+		c := New(&cmdenv.Env{Console: &console.Console{Out: &out, Err: io.Discard, Output: "table"}})
 		c.SilenceErrors, c.SilenceUsage = true, true
 		c.SetArgs(args)
 		err := c.ExecuteContext(t.Context())
@@ -53,7 +53,7 @@ func TestExplain(t *testing.T) {
 		t.Errorf("asked for %s", asked)
 	}
 	asked = ""
-	if _, err := run("weather", "today"); exit.CodeOf(err) != exit.Usage ||
+	if _, err := run("weather", "today"); exitcode.CodeOf(err) != exitcode.Usage ||
 		!strings.Contains(err.Error(), "build install") || asked != "" {
 		t.Errorf("ended with %v after asking for %q", err, asked)
 	}

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
@@ -49,7 +49,7 @@ type Answers struct {
 }
 
 // Ask shows the pages one after the other. After Ctrl-C, and when ctx is canceled, it
-// returns exit.Interrupted and no answers.
+// returns exitcode.Interrupted and no answers.
 func Ask(ctx context.Context, c *console.Console, pages []Page) (Answers, error) {
 	values := map[string]*string{}
 	groups := make([]*huh.Group, 0, len(pages))
@@ -70,7 +70,7 @@ func Ask(ctx context.Context, c *console.Console, pages []Page) (Answers, error)
 	stop()
 	switch {
 	case ctx.Err() != nil, f.State == huh.StateAborted:
-		return Answers{}, exit.Interrupted
+		return Answers{}, exitcode.Interrupted
 	case err != nil:
 		return Answers{}, fmt.Errorf("ask on the terminal: %w", err)
 	}

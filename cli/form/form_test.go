@@ -13,7 +13,7 @@ import (
 	"github.com/hinshun/vt10x"
 
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
@@ -183,13 +183,13 @@ func TestFormIsLeft(t *testing.T) {
 	p := sit(t, 80, 24, pages)
 	p.sees("┃ Replicas")
 	p.types("\x7f9\x03")
-	if got, err := p.ends(); !errors.Is(err, exit.Interrupted) || len(got.Plain) > 0 {
+	if got, err := p.ends(); !errors.Is(err, exitcode.Interrupted) || len(got.Plain) > 0 {
 		t.Errorf("Ctrl-C ended with %v, %v", got, err)
 	}
 	p = sit(t, 80, 24, pages)
 	p.sees("┃ Replicas")
 	p.cancel()
-	if got, err := p.ends(); !errors.Is(err, exit.Interrupted) || len(got.Plain) > 0 {
+	if got, err := p.ends(); !errors.Is(err, exitcode.Interrupted) || len(got.Plain) > 0 {
 		t.Errorf("the end of the command ended with %v, %v", got, err)
 	}
 }

@@ -13,10 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/validate"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
@@ -39,7 +39,7 @@ type options struct {
 }
 
 // New returns the command.
-func New(e *env.Env) *cobra.Command {
+func New(e *cmdenv.Env) *cobra.Command {
 	var o options
 	c := &cobra.Command{
 		Use:   "graph [DIRECTORY]",
@@ -101,7 +101,7 @@ func namesOf(app *appconfig.App) []string {
 
 func show(ctx context.Context, c *console.Console, o options, dir string) error {
 	if !slices.Contains(formats, o.format) {
-		return exit.Usagef("--format %s: use one of %s", console.Line(o.format), strings.Join(formats, ", "))
+		return exitcode.Usagef("--format %s: use one of %s", console.Line(o.format), strings.Join(formats, ", "))
 	}
 	app, err := load(ctx, c, dir)
 	if err != nil {
@@ -110,7 +110,7 @@ func show(ctx context.Context, c *console.Console, o options, dir string) error 
 	g := newGraph(app)
 	if o.component != "" {
 		if _, known := app.Component(o.component); !known || o.component == appconfig.SandboxName {
-			return exit.Usagef("--component %s: there is no such component%s",
+			return exitcode.Usagef("--component %s: there is no such component%s",
 				console.Line(o.component), like(o.component, namesOf(app)))
 		}
 		g = g.around(o.component)
@@ -154,7 +154,7 @@ func load(ctx context.Context, c *console.Console, dir string) (*appconfig.App, 
 		}
 	}
 	if app == nil {
-		return nil, &exit.Error{Code: exit.Usage}
+		return nil, &exitcode.Error{Code: exitcode.Usage}
 	}
 	return app, nil
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 	"pgregory.net/rapid"
 
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 )
 
@@ -59,7 +59,7 @@ func run(t *testing.T, on *console.Console, args ...string) (out, remarks string
 	t.Helper()
 	var o, r strings.Builder
 	on.Out, on.Err = &o, &r
-	c := New(&env.Env{Console: on})
+	c := New(&cmdenv.Env{Console: on})
 	c.SilenceErrors, c.SilenceUsage = true, true
 	c.SetArgs(append([]string{}, args...)) // nil would mean the arguments of the test binary
 	err = c.ExecuteContext(t.Context())
@@ -139,16 +139,16 @@ func TestMistakes(t *testing.T) {
 		"--component databse": "did you mean database?", "--component sandbox": "no such component", "--format svg": "use one of text, mermaid, dot",
 	} {
 		if out, _, err := run(t, &console.Console{}, append(strings.Fields(flags),
-			dir)...); exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), says) || out != "" {
+			dir)...); exitcode.CodeOf(err) != exitcode.Usage || !strings.Contains(err.Error(), says) || out != "" {
 			t.Errorf("%s: printed %q, ended with %v", flags, out, err)
 		}
 	}
 	circle := map[string]string{"components/network.toml": "type = \"terraform_module\"\nname = \"network\"\ndependencies = [\"last\"]\n" + module}
-	if out, remarks, err := run(t, &console.Console{}, app(t, circle)); exit.CodeOf(err) != exit.Usage || out != "" ||
+	if out, remarks, err := run(t, &console.Console{}, app(t, circle)); exitcode.CodeOf(err) != exitcode.Usage || out != "" ||
 		!strings.Contains(remarks, "in a circle") || strings.Contains(remarks, "warning:") {
 		t.Errorf("printed %q and %q, %v", out, remarks, err)
 	}
-	if _, _, err := run(t, &console.Console{}, filepath.Join(dir, "none")); exit.CodeOf(err) != exit.Usage {
+	if _, _, err := run(t, &console.Console{}, filepath.Join(dir, "none")); exitcode.CodeOf(err) != exitcode.Usage {
 		t.Errorf("a directory that is not there ended with %v", err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 )
 
 // Limits of a search, because repositories can be of any size.
@@ -115,7 +115,7 @@ func (s *seeker) here(dir string, entries []fs.DirEntry) (closed bool, err error
 			continue
 		}
 		if len(s.finds) == maxFinds {
-			return false, exit.Usagef("more than %d charts, modules and manifests lie there: name one of their directories with --from", maxFinds)
+			return false, exitcode.Usagef("more than %d charts, modules and manifests lie there: name one of their directories with --from", maxFinds)
 		}
 		found.dir = dir
 		s.finds = append(s.finds, found)
@@ -166,10 +166,10 @@ func (s *seeker) list(dir string) ([]fs.DirEntry, error) {
 		return nil, fmt.Errorf("look through %s: %w", dir, err)
 	}
 	if s.entries += len(entries); s.entries > maxEntries {
-		return nil, exit.Usagef("more than %d files lie there: name a smaller directory with --from", maxEntries)
+		return nil, exitcode.Usagef("more than %d files lie there: name a smaller directory with --from", maxEntries)
 	}
 	if s.bytes > maxTotal {
-		return nil, exit.Usagef("more than %d MiB of YAML lie there: name a smaller directory with --from",
+		return nil, exitcode.Usagef("more than %d MiB of YAML lie there: name a smaller directory with --from",
 			maxTotal>>20)
 	}
 	return entries, nil

@@ -17,9 +17,9 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"pgregory.net/rapid"
 
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/style"
 )
@@ -152,7 +152,7 @@ func atATerminal(t *testing.T, answers string, args ...string) (Made, string, er
 	defer in.Close()    //nolint:errcheck // of a test
 	defer typed.Close() //nolint:errcheck // of a test
 	var out, remarks strings.Builder
-	c := New(&env.Env{Console: &console.Console{In: oneByOne{in}, Out: &out, Err: &remarks, Output: "json",
+	c := New(&cmdenv.Env{Console: &console.Console{In: oneByOne{in}, Out: &out, Err: &remarks, Output: "json",
 		InIsTerminal: true, ErrIsTerminal: true}})
 	c.SetArgs(append([]string{}, args...))
 	c.SilenceErrors, c.SilenceUsage = true, true
@@ -225,7 +225,7 @@ func TestQuestions(t *testing.T) {
 			dir := repository(t, several())
 			made, remarks, err := atATerminal(t, c.answers, append(c.args, "-i")...)
 			if c.want == nil {
-				if exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), c.says) {
+				if exitcode.CodeOf(err) != exitcode.Usage || !strings.Contains(err.Error(), c.says) {
 					t.Errorf("ended with %v", err)
 				}
 				return
@@ -269,7 +269,7 @@ func TestNothingIsAsked(t *testing.T) {
 			}
 		})
 	}
-	if _, _, err := initialize(t, "-i"); exit.CodeOf(err) != exit.Usage {
+	if _, _, err := initialize(t, "-i"); exitcode.CodeOf(err) != exitcode.Usage {
 		t.Errorf("--interactive without a terminal ended with %v", err)
 	}
 }
@@ -296,7 +296,7 @@ func TestInAPipe(t *testing.T) {
 		made.Texts["components/manifests/quota.yaml"] != several()["k8s/quota.yaml"] {
 		t.Errorf("a manifest outside of the app's directory was not copied: %v", made.Files)
 	}
-	if _, _, err := initialize(t, "--cloud", "moon"); exit.CodeOf(err) != exit.Usage {
+	if _, _, err := initialize(t, "--cloud", "moon"); exitcode.CodeOf(err) != exitcode.Usage {
 		t.Errorf("a cloud that is none ended with %v", err)
 	}
 }
@@ -310,7 +310,7 @@ func TestPeople(t *testing.T) {
 		"--from deploy/chart":           "\n\nThe component web is the chart in deploy/chart.\n",
 	} {
 		var out strings.Builder
-		c := New(&env.Env{Console: &console.Console{In: strings.NewReader(""), Out: &out,
+		c := New(&cmdenv.Env{Console: &console.Console{In: strings.NewReader(""), Out: &out,
 			Err: &strings.Builder{}, Output: "table"}})
 		c.SetArgs(strings.Fields(args))
 		if err := c.ExecuteContext(t.Context()); err != nil || !strings.Contains(out.String(), says) {
@@ -326,7 +326,7 @@ func TestBounds(t *testing.T) {
 		many[fmt.Sprintf("c%d/Chart.yaml", i)] = "name: web\n"
 	}
 	repository(t, many)
-	if _, _, err := initialize(t, "--from", "."); exit.CodeOf(err) != exit.Usage ||
+	if _, _, err := initialize(t, "--from", "."); exitcode.CodeOf(err) != exitcode.Usage ||
 		!strings.Contains(err.Error(), "more than 50 charts") {
 		t.Errorf("many charts ended with %v", err)
 	}
@@ -338,7 +338,7 @@ func TestBounds(t *testing.T) {
 	repository(t, manifests)
 	for from, says := range map[string]string{"many": "put them together with a kustomization.yaml",
 		"large": "there is no Helm chart"} {
-		if _, _, err := initialize(t, "--from", from); exit.CodeOf(err) != exit.Usage ||
+		if _, _, err := initialize(t, "--from", from); exitcode.CodeOf(err) != exitcode.Usage ||
 			!strings.Contains(err.Error(), says) {
 			t.Errorf("%s ended with %v", from, err)
 		}
@@ -350,7 +350,7 @@ func TestBounds(t *testing.T) {
 		large[fmt.Sprintf("%02d/values.yaml", i)] = "\x01" + strings.Repeat("#", maxFile-1)
 	}
 	repository(t, large)
-	if _, _, err := initialize(t, "--from", "."); exit.CodeOf(err) != exit.Usage ||
+	if _, _, err := initialize(t, "--from", "."); exitcode.CodeOf(err) != exitcode.Usage ||
 		!strings.Contains(err.Error(), "more than 32 MiB of YAML") {
 		t.Errorf("much YAML ended with %v", err)
 	}
@@ -362,7 +362,7 @@ func TestBounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, from := range []string{"a", "links"} {
-		if _, _, err := initialize(t, "--from", from); exit.CodeOf(err) != exit.Usage {
+		if _, _, err := initialize(t, "--from", from); exitcode.CodeOf(err) != exitcode.Usage {
 			t.Errorf("%s ended with %v", from, err)
 		}
 	}

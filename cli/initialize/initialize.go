@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 )
 
@@ -32,7 +32,7 @@ type options struct {
 var clouds = []string{"aws", "azure", "gcp", "none"}
 
 // New returns the command.
-func New(e *env.Env) *cobra.Command {
+func New(e *cmdenv.Env) *cobra.Command {
 	var o options
 	c := &cobra.Command{
 		Use:   "init [DIRECTORY]",

@@ -11,9 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 )
 
@@ -30,7 +30,7 @@ func runGit(t *testing.T, dir string, args ...string) {
 func initialize(t *testing.T, args ...string) (Made, string, error) {
 	t.Helper()
 	var out, remarks strings.Builder
-	c := New(&env.Env{Console: &console.Console{In: strings.NewReader("never\nread\n"), Out: &out,
+	c := New(&cmdenv.Env{Console: &console.Console{In: strings.NewReader("never\nread\n"), Out: &out,
 		Err: &remarks, Output: "json"}})
 	c.SetArgs(append([]string{}, args...))
 	c.SilenceErrors, c.SilenceUsage = true, true
@@ -102,7 +102,7 @@ func TestNothingIsOverwritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, err := initialize(t, "--name", "x", dir)
-	if exit.CodeOf(err) != exit.Usage ||
+	if exitcode.CodeOf(err) != exitcode.Usage ||
 		!strings.Contains(err.Error(), "has inputs.toml already, and nothing is overwritten") {
 		t.Errorf("ended with %v", err)
 	}
@@ -110,7 +110,7 @@ func TestNothingIsOverwritten(t *testing.T) {
 	if b, _ := os.ReadFile(mine); string(b) != "mine" || err != nil || len(entries) != 1 {
 		t.Errorf("%v, %v, %q", entries, err, b)
 	}
-	if _, _, err := initialize(t, mine); exit.CodeOf(err) != exit.Usage {
+	if _, _, err := initialize(t, mine); exitcode.CodeOf(err) != exitcode.Usage {
 		t.Errorf("in a file it ended with %v", err)
 	}
 }
@@ -184,7 +184,7 @@ func TestOfAModule(t *testing.T) {
 		"elsewhere":           "there is no Helm chart, Terraform module, kustomization or Kubernetes manifest in it",
 		"elsewhere/README.md": "is not a directory: name the one that it lies in",
 		t.TempDir():           "is not in the repository"} {
-		if _, _, err := initialize(t, "--name", "x", "--from", from, "apps/x"); exit.CodeOf(err) != exit.Usage ||
+		if _, _, err := initialize(t, "--name", "x", "--from", from, "apps/x"); exitcode.CodeOf(err) != exitcode.Usage ||
 			!strings.Contains(err.Error(), says) {
 			t.Errorf("--from %s ended with %v", from, err)
 		}
@@ -196,12 +196,12 @@ func TestOfAModule(t *testing.T) {
 func TestNames(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"Shop", "a b", "../x", strings.Repeat("a", 64), "-x", "🚀"} {
-		if _, _, err := initialize(t, "--name", name, "x"); exit.CodeOf(err) != exit.Usage ||
+		if _, _, err := initialize(t, "--name", name, "x"); exitcode.CodeOf(err) != exitcode.Usage ||
 			!strings.Contains(err.Error(), "use lower-case letters") {
 			t.Errorf("%q ended with %v", name, err)
 		}
 	}
-	if _, _, err := initialize(t, "🚀"); exit.CodeOf(err) != exit.Usage {
+	if _, _, err := initialize(t, "🚀"); exitcode.CodeOf(err) != exitcode.Usage {
 		t.Errorf("a directory without letters ended with %v", err)
 	}
 	if left, err := os.ReadDir("."); err != nil || len(left) > 0 {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/go-git/go-git/v5"
 
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 )
 
 // place is the location of a new app.
@@ -29,7 +29,7 @@ func findPlace(dir string) (place, error) {
 		return place{}, err
 	}
 	if info, err := os.Stat(full); err == nil && !info.IsDir() {
-		return place{}, exit.Usagef("%s is not a directory", dir)
+		return place{}, exitcode.Usagef("%s is not a directory", dir)
 	}
 	above, rest := existing(full)
 	if above, err = filepath.EvalSymlinks(above); err != nil {
@@ -97,13 +97,13 @@ func (p place) directory(from string) (string, error) {
 		full, err = filepath.EvalSymlinks(full)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", exit.Usagef("--from %s: there is no such directory", from)
+		return "", exitcode.Usagef("--from %s: there is no such directory", from)
 	}
 	if err != nil {
 		return "", fmt.Errorf("find %s: %w", from, err)
 	}
 	if info, err := os.Stat(full); err == nil && !info.IsDir() {
-		return "", exit.Usagef("--from %s is not a directory: name the one that it lies in", from)
+		return "", exitcode.Usagef("--from %s is not a directory: name the one that it lies in", from)
 	}
 	rel, err := filepath.Rel(p.root, full)
 	if err != nil || !filepath.IsLocal(rel) {
@@ -111,7 +111,7 @@ func (p place) directory(from string) (string, error) {
 		if !p.inGit {
 			where = p.root + ", which will be the repository"
 		}
-		return "", exit.Usagef("--from %s is not in %s: copy it there, or name a directory of its own repository to write the app into", from, where)
+		return "", exitcode.Usagef("--from %s is not in %s: copy it there, or name a directory of its own repository to write the app into", from, where)
 	}
 	return filepath.ToSlash(rel), nil
 }

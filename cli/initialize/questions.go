@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 )
 
 // questions determines what no flag sets: it asks a person with --interactive, and
@@ -25,7 +25,7 @@ type questions struct {
 // answer returns the app to write. Given reports that --from is set.
 func (q *questions) answer(ctx context.Context, given bool) (*app, error) {
 	if q.cloud != "" && !slices.Contains(clouds, q.cloud) {
-		return nil, exit.Usagef("--cloud %s: use one of %s", q.cloud, strings.Join(clouds, ", "))
+		return nil, exitcode.Usagef("--cloud %s: use one of %s", q.cloud, strings.Join(clouds, ", "))
 	}
 	if err := q.askName(ctx); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (q *questions) askName(ctx context.Context) error {
 		q.name = answer
 	}
 	if !isName(q.name) {
-		return exit.Usagef("an app cannot be named %q: use lower-case letters, digits, - and _, at most 63; say --name",
+		return exitcode.Usagef("an app cannot be named %q: use lower-case letters, digits, - and _, at most 63; say --name",
 			q.name)
 	}
 	return nil
@@ -100,10 +100,10 @@ func (q *questions) found(ctx context.Context, given bool) ([]find, error) {
 		return nil, err
 	}
 	if len(finds) == 0 && len(notes) > 0 {
-		return nil, exit.Usagef("--from %s: %s", q.from, strings.Join(notes, "; "))
+		return nil, exitcode.Usagef("--from %s: %s", q.from, strings.Join(notes, "; "))
 	}
 	if len(finds) == 0 {
-		return nil, exit.Usagef("--from %s: there is no Helm chart, Terraform module, kustomization or Kubernetes manifest in it", q.from)
+		return nil, exitcode.Usagef("--from %s: there is no Helm chart, Terraform module, kustomization or Kubernetes manifest in it", q.from)
 	}
 	q.notes = notes
 	return q.choose(ctx, finds, nil)
@@ -156,7 +156,7 @@ func chosen(finds []find, answer string) (some []find, err error) {
 	for word := range strings.FieldsFuncSeq(answer, func(r rune) bool { return r == ' ' || r == ',' }) {
 		n, err := strconv.Atoi(word)
 		if err != nil || n < 1 || n > len(finds) {
-			return nil, exit.Usagef("%q is none of them: answer with numbers from 1 to %d, all or none",
+			return nil, exitcode.Usagef("%q is none of them: answer with numbers from 1 to %d, all or none",
 				word, len(finds))
 		}
 		wanted[n-1] = true
@@ -184,7 +184,7 @@ func (q *questions) askCloud(ctx context.Context, a *app) error {
 		q.cloud = answer
 	}
 	if !slices.Contains(clouds, q.cloud) {
-		return exit.Usagef("%q is no cloud: answer with one of %s", q.cloud, strings.Join(clouds, ", "))
+		return exitcode.Usagef("%q is no cloud: answer with one of %s", q.cloud, strings.Join(clouds, ", "))
 	}
 	if a.cloud = q.cloud; a.cloud == "none" {
 		a.cloud = ""

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 )
 
 // file is a file to write; its path is relative to the directory, with slashes.
@@ -26,7 +26,7 @@ func (p place) write(files []file) error {
 	}
 	if len(there) > 0 {
 		slices.Sort(there)
-		return exit.Usagef("%s has %s already, and nothing is overwritten; name another directory",
+		return exitcode.Usagef("%s has %s already, and nothing is overwritten; name another directory",
 			p.dir, strings.Join(there, ", "))
 	}
 	for _, f := range files {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
@@ -17,7 +17,7 @@ func TestAPlainSecretStaysHere(t *testing.T) {
 	for _, line := range []string{"create acme --app hello --input token=hush", "update acme --input token=hush"} {
 		p, e := start(t)
 		err := execute(t, New(e), strings.Fields(line)...)
-		if exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), "--secret token") {
+		if exitcode.CodeOf(err) != exitcode.Usage || !strings.Contains(err.Error(), "--secret token") {
 			t.Errorf("%s ended with %v", line, err)
 		}
 		if strings.Contains(p.all, "hush") || p.created != nil || p.changed != nil {
@@ -45,12 +45,12 @@ and then:
 	}{
 		"only shown":              {"--preview", "", 0, false, true},
 		"interactive, yes":        {"-i", "y\n", 0, true, true},
-		"interactive, no":         {"--interactive", "n\n", exit.Rejected, false, true},
+		"interactive, no":         {"--interactive", "n\n", exitcode.Rejected, false, true},
 		"on a terminal":           {"", "n\n", 0, true, false},
 		"in a script":             {"", "", 0, true, false},
-		"interactive in a script": {"-i", "", exit.Usage, false, false},
-		"a silly pairing":         {"--preview --wait", "", exit.Failed, false, false},
-		"previewed interactively": {"--preview -i", "y\n", exit.Failed, false, false},
+		"interactive in a script": {"-i", "", exitcode.Usage, false, false},
+		"a silly pairing":         {"--preview --wait", "", exitcode.Failed, false, false},
+		"previewed interactively": {"--preview -i", "y\n", exitcode.Failed, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, e := start(t)
@@ -61,7 +61,7 @@ and then:
 				atATerminal(e, c.typed)
 			}
 			err := execute(t, New(e), strings.Fields("update acme --input greeting=hey --label tier=gold "+c.more)...)
-			if exit.CodeOf(err) != c.code || (p.changed != nil) != c.changes {
+			if exitcode.CodeOf(err) != c.code || (p.changed != nil) != c.changes {
 				t.Errorf("ended with %v, changed %v", err, p.changed)
 			}
 			said := fmt.Sprint(e.Console.Err, e.Console.Out)
@@ -79,7 +79,7 @@ func TestUpdateOfNothing(t *testing.T) {
 		if typed != "" {
 			atATerminal(e, typed)
 		}
-		if err := execute(t, New(e), "update", "acme"); exit.CodeOf(err) != exit.Usage || p.all != "" {
+		if err := execute(t, New(e), "update", "acme"); exitcode.CodeOf(err) != exitcode.Usage || p.all != "" {
 			t.Errorf("with %q typed: ended with %v after\n%s", typed, err, p.all)
 		}
 	}
@@ -94,12 +94,12 @@ func TestToggles(t *testing.T) {
 		code  int
 		want  *api.InstallChange
 	}{
-		"off in a script":           {"disable acme metrics", "", exit.Usage, nil},
+		"off in a script":           {"disable acme metrics", "", exitcode.Usage, nil},
 		"off in a script, with yes": {"disable acme metrics db --yes", "", 0, &api.InstallChange{Toggles: map[string]bool{"metrics": false, "db": false}}},
 		"off, yes":                  {"disable acme metrics", "y\n", 0, &api.InstallChange{Toggles: map[string]bool{"metrics": false}}},
-		"off, no":                   {"disable acme metrics", "\n", exit.Rejected, nil},
+		"off, no":                   {"disable acme metrics", "\n", exitcode.Rejected, nil},
 		"on in a script":            {"enable acme metrics", "", 0, &api.InstallChange{Toggles: map[string]bool{"metrics": true}}},
-		"on, no":                    {"enable acme metrics", "no\n", exit.Rejected, nil},
+		"on, no":                    {"enable acme metrics", "no\n", exitcode.Rejected, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, e := start(t)
@@ -107,7 +107,7 @@ func TestToggles(t *testing.T) {
 				atATerminal(e, c.typed)
 			}
 			err := execute(t, New(e), strings.Fields(c.line)...)
-			if exit.CodeOf(err) != c.code {
+			if exitcode.CodeOf(err) != c.code {
 				t.Errorf("ended with %v", err)
 			}
 			if d := cmp.Diff(c.want, p.changed); d != "" {
@@ -126,7 +126,7 @@ func TestOwner(t *testing.T) {
 	if err := execute(t, New(e), "owner", "acme", "hand"); err != nil || p.changed.Owner != "hand" {
 		t.Errorf("%v, %+v", err, p.changed)
 	}
-	if err := execute(t, New(e), "owner", "acme", "nobody"); exit.CodeOf(err) != exit.Usage {
+	if err := execute(t, New(e), "owner", "acme", "nobody"); exitcode.CodeOf(err) != exitcode.Usage {
 		t.Errorf("ended with %v", err)
 	}
 }
@@ -134,10 +134,10 @@ func TestOwner(t *testing.T) {
 // TestForget checks that forgetting an install that leaves resources behind asks
 // first, and that forgetting a deprovisioned one does not.
 func TestForget(t *testing.T) {
-	for line, code := range map[string]int{"forget acme": 0, "forget acme --force": exit.Usage,
+	for line, code := range map[string]int{"forget acme": 0, "forget acme --force": exitcode.Usage,
 		"forget acme --force --yes": 0} {
 		p, e := start(t)
-		if err := execute(t, New(e), strings.Fields(line)...); exit.CodeOf(err) != code ||
+		if err := execute(t, New(e), strings.Fields(line)...); exitcode.CodeOf(err) != code ||
 			(p.all == "") != (code != 0) {
 			t.Errorf("%s ended with %v after %q", line, err, p.all)
 		}
@@ -159,14 +159,14 @@ func TestPinning(t *testing.T) {
 		"pin acme 4":                 {api.Install{}, nil, 0, &api.NewPin{Release: 4}, "hello/acme is held at release 4 (1a2b3c4) (the newest is 7)"},
 		"pin acme 4 --reason x":      {api.Install{}, nil, 0, &api.NewPin{Release: 4, Reason: "x"}, "held at release 4 (1a2b3c4) (the newest is 7): x\n"},
 		"pin acme":                   {api.Install{Release: 6, Target: 6, Latest: 7}, nil, 0, &api.NewPin{Release: 6}, "nuon installs unpin acme"},
-		"pin acme --wait=false":      {api.Install{Target: 7, Latest: 7}, nil, exit.Usage, nil, "nuon installs pin hello/acme 7"},
-		"pin acme 0":                 {api.Install{}, nil, exit.Usage, nil, `"0" is no release`},
-		"pin acme 99999999999":       {api.Install{}, nil, exit.Usage, nil, "is no release"},
+		"pin acme --wait=false":      {api.Install{Target: 7, Latest: 7}, nil, exitcode.Usage, nil, "nuon installs pin hello/acme 7"},
+		"pin acme 0":                 {api.Install{}, nil, exitcode.Usage, nil, `"0" is no release`},
+		"pin acme 99999999999":       {api.Install{}, nil, exitcode.Usage, nil, "is no release"},
 		"rollback acme":              {api.Install{Release: 7, Target: 7, Latest: 7}, all, 0, &api.NewPin{Release: 5, Reason: "rolled back from release 7"}, "held at release 5"},
 		"rollback acme --reason y":   {api.Install{Release: 5, Target: 5, Latest: 7, Pinned: 5}, all, 0, &api.NewPin{Release: 3, Reason: "y"}, "behind: web"},
 		"rollback acme --to 2":       {api.Install{Target: 7, Latest: 7}, nil, 0, &api.NewPin{Release: 2, Reason: "rolled back from release 7"}, "held at release 2"},
-		"rollback acme --to x":       {api.Install{}, nil, exit.Usage, nil, "is no release"},
-		"rollback acme --wait=0":     {api.Install{Release: 3, Target: 3, Latest: 3}, all, exit.Usage, nil, "there is no complete release of hello before 3"},
+		"rollback acme --to x":       {api.Install{}, nil, exitcode.Usage, nil, "is no release"},
+		"rollback acme --wait=0":     {api.Install{Release: 3, Target: 3, Latest: 3}, all, exitcode.Usage, nil, "there is no complete release of hello before 3"},
 		"rollback acme --timeout 1s": {api.Install{Target: 7, Latest: 7}, all, 0, &api.NewPin{Release: 5, Reason: "rolled back from release 7"}, "held at release 5"},
 		"unpin acme":                 {api.Install{}, nil, 0, nil, "hello/acme follows the newest release, 7 (1a2b3c4)"},
 	} {
@@ -175,7 +175,7 @@ func TestPinning(t *testing.T) {
 			c.install.ID, c.install.App, c.install.Name = "ins_acme", "hello", "acme"
 			p.installs, p.releases = []api.Install{c.install}, c.releases
 			err := execute(t, New(e), strings.Fields(line)...)
-			if said := fmt.Sprint(e.Console.Out, err); exit.CodeOf(err) != c.code || !strings.Contains(said, c.says) {
+			if said := fmt.Sprint(e.Console.Out, err); exitcode.CodeOf(err) != c.code || !strings.Contains(said, c.says) {
 				t.Errorf("ended with %v after %s", err, e.Console.Out)
 			}
 			if d := cmp.Diff(c.want, p.pinned); d != "" {

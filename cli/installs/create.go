@@ -7,13 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/form"
-	"github.com/nuon-toolkit/nuon/cli/given"
+	"github.com/nuon-toolkit/nuon/cli/keyvalue"
 	"github.com/nuon-toolkit/nuon/cli/pins"
-	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/cli/runners"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/id"
@@ -22,7 +22,7 @@ import (
 
 // creating is the state of one run of `nuon installs create`.
 type creating struct {
-	env      *env.Env
+	env      *cmdenv.Env
 	new      api.NewInstall
 	file     string
 	approval string
@@ -34,7 +34,7 @@ type creating struct {
 	settling    settling
 }
 
-func newCreate(e *env.Env) *cobra.Command {
+func newCreate(e *cmdenv.Env) *cobra.Command {
 	o := &creating{env: e}
 	c := &cobra.Command{
 		Use: "create [NAME] --app APP", Short: "Make an install and provision it", Args: cobra.MaximumNArgs(1),
@@ -90,9 +90,9 @@ func (o *creating) run(ctx context.Context, args []string) error {
 		o.new.Name = args[0]
 	}
 	if o.new.Name == "" && !o.asks() {
-		return exit.Usagef("name the install, or give --file")
+		return exitcode.Usagef("name the install, or give --file")
 	}
-	labels, err := given.Pairs("--label", o.labels)
+	labels, err := keyvalue.Pairs("--label", o.labels)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (o *creating) run(ctx context.Context, args []string) error {
 	}); err != nil {
 		return err
 	}
-	made, err := remote.Get[api.CreatedInstall](client.CreateInstall(ctx, &api.CreateInstallParams{}, o.new))
+	made, err := apiclient.Get[api.CreatedInstall](client.CreateInstall(ctx, &api.CreateInstallParams{}, o.new))
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func keyOfNew(runner string) api.GetSealingKeyParams {
 func (o *creating) asks() bool { return o.file == "" && o.env.Console.Asks() }
 
 // ask rejects plain-text values of sensitive inputs and shows a form for the missing values.
-func (o *creating) ask(ctx context.Context, client *remote.Client, e entered) error {
+func (o *creating) ask(ctx context.Context, client *apiclient.Client, e entered) error {
 	if len(e.plain) == 0 && !o.asks() {
 		return nil
 	}
@@ -187,7 +187,7 @@ func badName(name string) string {
 }
 
 // end prints the new install, after waiting for it with --wait.
-func (o *creating) end(ctx context.Context, client *remote.Client, made api.CreatedInstall) error {
+func (o *creating) end(ctx context.Context, client *apiclient.Client, made api.CreatedInstall) error {
 	c := o.env.Console
 	if o.settling.wait && made.Runner.RegistrationToken == "" {
 		return o.settling.end(ctx, c, client, made.Install, func(i api.Install) error {
@@ -240,7 +240,7 @@ func switched(toggles map[string]bool, on, off []string) (map[string]bool, error
 	for _, name := range off {
 		for _, other := range on {
 			if other == name {
-				return nil, exit.Usagef("component %s cannot be switched on and off at once", name)
+				return nil, exitcode.Usagef("component %s cannot be switched on and off at once", name)
 			}
 		}
 		all[name] = false

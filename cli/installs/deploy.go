@@ -5,15 +5,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/workflows"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
 // NewDeploy returns the command `nuon deploy`.
-func NewDeploy(e *env.Env) *cobra.Command {
+func NewDeploy(e *cmdenv.Env) *cobra.Command {
 	a := workflows.Asking{Env: e, Settled: settled(e.Console)}
 	n := api.NewWorkflow{Kind: api.NewWorkflowKindDeploy}
 	c := &cobra.Command{
@@ -34,7 +34,7 @@ Exit codes with --wait: 0 done, 1 failed, 3 waits for an approval, 4 somebody sa
 		ValidArgsFunction: complete.Rest(e, complete.Installs, complete.InstallComponents),
 		RunE: func(c *cobra.Command, args []string) error {
 			if n.Components = args[1:]; len(n.Components) == 0 && (n.Redeploy || n.Dependents) {
-				return exit.Usagef("--redeploy and --dependents are about components: name them")
+				return exitcode.Usagef("--redeploy and --dependents are about components: name them")
 			}
 			return a.Ask(c.Context(), args[0], n)
 		},
@@ -46,7 +46,7 @@ Exit codes with --wait: 0 done, 1 failed, 3 waits for an approval, 4 somebody sa
 	return c
 }
 
-func newTeardown(e *env.Env) *cobra.Command {
+func newTeardown(e *cmdenv.Env) *cobra.Command {
 	a := workflows.Asking{Env: e, Settled: settled(e.Console)}
 	n := api.NewWorkflow{Kind: api.NewWorkflowKindTeardown}
 	c := &cobra.Command{
@@ -72,7 +72,7 @@ stays away until ` + "`nuon deploy INSTALL COMPONENT`" + ` brings it back.`,
 	return c
 }
 
-func newDeprovision(e *env.Env) *cobra.Command {
+func newDeprovision(e *cmdenv.Env) *cobra.Command {
 	a := workflows.Asking{Env: e, Settled: settled(e.Console)}
 	c := &cobra.Command{
 		Use:   "deprovision INSTALL",

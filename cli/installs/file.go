@@ -8,7 +8,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 )
@@ -23,23 +23,23 @@ func readFile(c *console.Console, file string, n *api.NewInstall) (map[string]st
 	}
 	b, err := os.ReadFile(file)
 	if err != nil {
-		return nil, exit.With(exit.Usage, err)
+		return nil, exitcode.With(exitcode.Usage, err)
 	}
 	var named struct{ Name string }
 	if err := toml.Unmarshal(b, &named); err != nil {
-		return nil, exit.BadTOML(file, err)
+		return nil, exitcode.BadTOML(file, err)
 	}
 	full, err := filepath.Abs(file)
 	if err != nil {
 		return nil, err
 	}
 	if filepath.Base(filepath.Dir(full)) != "installs" { // a file elsewhere may have the name of an install
-		return nil, exit.Usagef("%s is not in the installs directory of an app: put it there, so that it is checked with the app", file)
+		return nil, exitcode.Usagef("%s is not in the installs directory of an app: put it there, so that it is checked with the app", file)
 	}
 	dir := filepath.Dir(filepath.Dir(full))
 	app, diagnostics := appconfig.Load(os.DirFS(dir), appconfig.Options{})
 	if err := diagnostics.Err(); err != nil {
-		return nil, exit.With(exit.Usage, err)
+		return nil, exitcode.With(exitcode.Usage, err)
 	}
 	for _, d := range diagnostics {
 		if d.File == path.Join("installs", filepath.Base(full)) {
@@ -52,7 +52,7 @@ func readFile(c *console.Console, file string, n *api.NewInstall) (map[string]st
 			return i.Inputs, nil
 		}
 	}
-	return nil, exit.Usagef("%s is no install of the app in %s", file, dir)
+	return nil, exitcode.Usagef("%s is no install of the app in %s", file, dir)
 }
 
 // fill copies the settings of a file, except its inputs, into a new install. Approval

@@ -6,14 +6,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
-	"github.com/nuon-toolkit/nuon/cli/env"
 	"github.com/nuon-toolkit/nuon/cli/pins"
-	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-func newForget(e *env.Env) *cobra.Command {
+func newForget(e *cmdenv.Env) *cobra.Command {
 	var force, yes bool
 	c := &cobra.Command{
 		Use:   "forget INSTALL",
@@ -32,9 +32,9 @@ The key that is pinned for it on this machine is dropped, too, also when the con
 					return err
 				}
 			}
-			return e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
-				err := remote.Done(client.ForgetInstall(ctx, args[0], &api.ForgetInstallParams{Force: force}))
-				if err == nil || remote.CodeIs(err, "not_found") {
+			return e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
+				err := apiclient.Done(client.ForgetInstall(ctx, args[0], &api.ForgetInstallParams{Force: force}))
+				if err == nil || apiclient.CodeIs(err, "not_found") {
 					err = errors.Join(err, dropPin(e, args[0]))
 				}
 				if err != nil {
@@ -52,7 +52,7 @@ The key that is pinned for it on this machine is dropped, too, also when the con
 }
 
 // dropPin removes the pinned key of an install.
-func dropPin(e *env.Env, install string) error {
+func dropPin(e *cmdenv.Env, install string) error {
 	known, err := pins.Open(e.Context)
 	if err != nil {
 		return err

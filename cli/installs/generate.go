@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
@@ -32,7 +32,7 @@ type installFile struct {
 	Toggles        map[string]bool   `json:"component_toggles,omitempty"`
 }
 
-func newGenerateConfig(e *env.Env) *cobra.Command {
+func newGenerateConfig(e *cmdenv.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "generate-config INSTALL",
 		Short: "Write the installs/*.toml file of an install as it stands",
@@ -41,8 +41,8 @@ func newGenerateConfig(e *env.Env) *cobra.Command {
 no part of it.`,
 		Example:           "  nuon installs generate-config acme > installs/acme.toml",
 		ValidArgsFunction: complete.Args(e, complete.Installs),
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
-			i, err := remote.Get[api.Install](client.GetInstall(ctx, args[0]))
+		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
+			i, err := apiclient.Get[api.Install](client.GetInstall(ctx, args[0]))
 			if err != nil {
 				return err
 			}

@@ -11,15 +11,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/cli/watch"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-func newGet(e *env.Env) *cobra.Command {
+func newGet(e *cmdenv.Env) *cobra.Command {
 	live := false
 	c := &cobra.Command{
 		Use:               "get INSTALL",
@@ -27,9 +27,9 @@ func newGet(e *env.Env) *cobra.Command {
 		Args:              cobra.ExactArgs(1),
 		Example:           "  nuon installs get acme\n  nuon installs get hello/acme -o json",
 		ValidArgsFunction: complete.Args(e, complete.Installs),
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
 			look := func(ctx context.Context, onto *console.Console) error {
-				i, err := remote.Get[api.Install](client.GetInstall(ctx, args[0]))
+				i, err := apiclient.Get[api.Install](client.GetInstall(ctx, args[0]))
 				if err != nil {
 					return err
 				}

@@ -7,15 +7,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
 	"github.com/nuon-toolkit/nuon/cli/listing"
-	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-func newHistory(e *env.Env) *cobra.Command {
+func newHistory(e *cmdenv.Env) *cobra.Command {
 	l := &listing.List[api.Workflow]{
 		Header: []string{"ID", "KIND", "RELEASE", "STATUS", "STARTED", "TOOK", "BY", "OUTCOME"}, Limit: 20,
 		Row: func(w api.Workflow) []string {
@@ -30,8 +30,8 @@ func newHistory(e *env.Env) *cobra.Command {
 			return []string{w.ID, kind, console.Release(w.Release, w.Commit), string(w.Status),
 				w.CreatedAt.Local().Format(time.DateTime), took, cmp.Or(w.RequestedBy, "-"), cmp.Or(outcome, w.Reason)}
 		},
-		Page: func(ctx context.Context, client *remote.Client, at listing.Page) ([]api.Workflow, string, error) {
-			l, err := remote.Get[api.WorkflowList](client.ListWorkflows(ctx,
+		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.Workflow, string, error) {
+			l, err := apiclient.Get[api.WorkflowList](client.ListWorkflows(ctx,
 				&api.ListWorkflowsParams{Install: at.Args[0], Cursor: at.Cursor, Limit: at.Limit}))
 			return l.Items, l.Next, err
 		},

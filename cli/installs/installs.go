@@ -10,17 +10,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/listing"
-	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
 // New returns the command with its subcommands.
-func New(e *env.Env) *cobra.Command {
+func New(e *cmdenv.Env) *cobra.Command {
 	c := &cobra.Command{Use: "installs", Short: "The installs: customers' copies of an app"}
 	c.AddCommand(newCreate(e), newList(e), newGet(e), newUpdate(e), newSync(e), newOwner(e), newGenerateConfig(e),
 		newEnable(e), newDisable(e), newPin(e), newUnpin(e), newRollback(e), newHistory(e), newTrust(e),
@@ -32,14 +32,14 @@ func New(e *env.Env) *cobra.Command {
 var statuses = []string{"new", "current", "behind", "waiting_for_approval", "deploying", "stalled", "refused",
 	"waiting", "deprovisioning", "gone"}
 
-func newList(e *env.Env) *cobra.Command {
+func newList(e *cmdenv.Env) *cobra.Command {
 	var p api.ListInstallsParams
 	l := &listing.List[api.InstallSummary]{
 		Header: []string{"NAME", "APP", "RELEASE", "STATUS", "WHY"},
 		Row:    row,
-		Page: func(ctx context.Context, client *remote.Client, at listing.Page) ([]api.InstallSummary, string, error) {
+		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.InstallSummary, string, error) {
 			p.Cursor, p.Limit = at.Cursor, at.Limit
-			l, err := remote.Get[api.InstallList](client.ListInstalls(ctx, &p))
+			l, err := apiclient.Get[api.InstallList](client.ListInstalls(ctx, &p))
 			return l.Items, l.Next, err
 		},
 	}
@@ -48,10 +48,10 @@ func newList(e *env.Env) *cobra.Command {
 		Example: "  nuon installs list --app hello --status stalled\n  nuon installs list --label tier=gold --watch",
 		PreRunE: func(*cobra.Command, []string) error {
 			if p.Status != "" && !api.InstallSummaryStatus(p.Status).Valid() {
-				return exit.Usagef("--status %s: use one of %s", p.Status, strings.Join(statuses, ", "))
+				return exitcode.Usagef("--status %s: use one of %s", p.Status, strings.Join(statuses, ", "))
 			}
 			if name, _, pair := strings.Cut(p.Label, "="); p.Label != "" && (!pair || name == "") {
-				return exit.Usagef("--label %q: write NAME=VALUE", p.Label)
+				return exitcode.Usagef("--label %q: write NAME=VALUE", p.Label)
 			}
 			return nil
 		},

@@ -15,9 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
@@ -41,7 +41,7 @@ type plane struct {
 	all       string // all addresses and bodies that were received
 }
 
-func start(t *testing.T) (*plane, *env.Env) {
+func start(t *testing.T) (*plane, *cmdenv.Env) {
 	t.Helper()
 	p := &plane{own: identity(t), acme: identity(t), installs: []api.Install{{ID: "ins_acme", App: "hello",
 		Name: "acme", Status: "current", Reason: "as it is wanted"}}}
@@ -122,7 +122,7 @@ func start(t *testing.T) (*plane, *env.Env) {
 	t.Setenv("NUON_TOKEN", "tok")
 	t.Setenv("NUON_CONTEXT", "")
 	t.Setenv("NUON_CONFIG", filepath.Join(t.TempDir(), "config.toml"))
-	return p, &env.Env{Console: &console.Console{In: strings.NewReader(""), Out: &strings.Builder{},
+	return p, &cmdenv.Env{Console: &console.Console{In: strings.NewReader(""), Out: &strings.Builder{},
 		Err: &strings.Builder{}, Output: "table"}}
 }
 
@@ -139,7 +139,7 @@ func (p *plane) giveInstall(w http.ResponseWriter, r *http.Request) {
 }
 
 // atATerminal makes the console a terminal with the typed text as its input.
-func atATerminal(e *env.Env, typed string) {
+func atATerminal(e *cmdenv.Env, typed string) {
 	e.Console.In, e.Console.InIsTerminal, e.Console.ErrIsTerminal = strings.NewReader(typed), true, true
 }
 
@@ -236,7 +236,7 @@ func TestMistakesAreFoundFirst(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, e := start(t)
 			err := execute(t, New(e), c.args...)
-			if exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), c.says) ||
+			if exitcode.CodeOf(err) != exitcode.Usage || !strings.Contains(err.Error(), c.says) ||
 				strings.Contains(err.Error(), "hush") {
 				t.Errorf("ended with %v", err)
 			}
@@ -334,14 +334,14 @@ func TestReadFileKeepsTheRules(t *testing.T) {
 			write(t, filepath.Join(dir, filepath.FromSlash(c.file)), c.text)
 			t.Chdir(dir)
 			n := api.NewInstall{}
-			if _, err := readFile(quiet, "installs/acme.toml", &n); exit.CodeOf(err) != exit.Usage ||
+			if _, err := readFile(quiet, "installs/acme.toml", &n); exitcode.CodeOf(err) != exitcode.Usage ||
 				!strings.Contains(err.Error(), c.says) {
 				t.Errorf("ended with %v, want %q", err, c.says)
 			}
 		})
 	}
 	t.Chdir(app(t))
-	if inputs, err := readFile(quiet, "drafts/acme.toml", &api.NewInstall{}); exit.CodeOf(err) != exit.Usage {
+	if inputs, err := readFile(quiet, "drafts/acme.toml", &api.NewInstall{}); exitcode.CodeOf(err) != exitcode.Usage {
 		t.Errorf("a file beside the installs gave %v, %v", inputs, err)
 	}
 }
@@ -408,7 +408,7 @@ func TestAsking(t *testing.T) {
 	running := api.Asked{Workflow: api.Workflow{ID: "wfl_1", App: "hello", Install: "acme", Kind: "deploy",
 		Number: 2, Status: "running"}}
 	for name, c := range map[string]struct {
-		command func(*env.Env) *cobra.Command
+		command func(*cmdenv.Env) *cobra.Command
 		args    []string
 		answer  api.Asked
 		want    *api.NewWorkflow
@@ -417,18 +417,18 @@ func TestAsking(t *testing.T) {
 	}{
 		"deploy":      {NewDeploy, []string{"acme", "web", "db"}, running, &api.NewWorkflow{Kind: "deploy", Components: []string{"web", "db"}}, 0, "deploy 2 of hello/acme (wfl_1): running"},
 		"nothing to":  {NewDeploy, []string{"acme"}, api.Asked{Outcome: "nothing is\x1b[2J behind"}, &api.NewWorkflow{Kind: "deploy"}, 0, "nothing is [2J behind\n"},
-		"and wait":    {NewDeploy, []string{"acme", "--wait"}, running, &api.NewWorkflow{Kind: "deploy"}, exit.Waiting, "? approve  web"},
+		"and wait":    {NewDeploy, []string{"acme", "--wait"}, running, &api.NewWorkflow{Kind: "deploy"}, exitcode.Waiting, "? approve  web"},
 		"once more":   {NewDeploy, []string{"acme", "web", "--redeploy", "--dependents"}, running, &api.NewWorkflow{Kind: "deploy", Components: []string{"web"}, Redeploy: true, Dependents: true}, 0, "wfl_1"},
-		"of what":     {NewDeploy, []string{"acme", "--redeploy"}, running, nil, exit.Usage, ""},
+		"of what":     {NewDeploy, []string{"acme", "--redeploy"}, running, nil, exitcode.Usage, ""},
 		"take away":   {New, []string{"teardown", "acme", "web", "--dependents", "--yes"}, running, &api.NewWorkflow{Kind: "teardown", Components: []string{"web"}, Dependents: true}, 0, "wfl_1"},
-		"not meant":   {New, []string{"teardown", "acme", "web"}, running, nil, exit.Usage, ""},
+		"not meant":   {New, []string{"teardown", "acme", "web"}, running, nil, exitcode.Usage, ""},
 		"only to see": {New, []string{"teardown", "acme", "web", "--dry-run"}, api.Asked{Outcome: "nothing of web is there"}, &api.NewWorkflow{Kind: "teardown", Components: []string{"web"}, DryRun: true}, 0, "nothing of web is there"},
 		"the end":     {New, []string{"deprovision", "acme", "--yes"}, running, &api.NewWorkflow{Kind: "deprovision"}, 0, "wfl_1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, e := start(t)
 			p.answer = c.answer
-			if err := execute(t, c.command(e), c.args...); exit.CodeOf(err) != c.code {
+			if err := execute(t, c.command(e), c.args...); exitcode.CodeOf(err) != c.code {
 				t.Errorf("ended with %v, want code %d", err, c.code)
 			}
 			if p.asked != nil && len(p.asked.Components) == 0 {

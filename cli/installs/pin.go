@@ -8,16 +8,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/releases"
-	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-func newPin(e *env.Env) *cobra.Command {
+func newPin(e *cmdenv.Env) *cobra.Command {
 	var reason string
 	var s settling
 	c := &cobra.Command{
@@ -26,7 +26,7 @@ func newPin(e *env.Env) *cobra.Command {
 Without a RELEASE it is the one that is applied. What differs from that release is planned and asked for like any other update.`,
 		Example:           "  nuon installs pin acme --reason 'freeze over the holidays'\n  nuon installs pin acme 7",
 		ValidArgsFunction: complete.Args(e, complete.Installs, complete.Releases),
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
 			release := 0
 			if len(args) == 2 {
 				var err error
@@ -34,12 +34,12 @@ Without a RELEASE it is the one that is applied. What differs from that release 
 					return err
 				}
 			} else {
-				i, err := remote.Get[api.Install](client.GetInstall(ctx, args[0]))
+				i, err := apiclient.Get[api.Install](client.GetInstall(ctx, args[0]))
 				if err != nil {
 					return err
 				}
 				if release = i.Release; release == 0 {
-					return exit.Usagef("%s is not at one release throughout: state at which to hold it, such as `nuon installs pin %s %d`", i.Name, address(i.App, i.Name), max(i.Latest, 1))
+					return exitcode.Usagef("%s is not at one release throughout: state at which to hold it, such as `nuon installs pin %s %d`", i.Name, address(i.App, i.Name), max(i.Latest, 1))
 				}
 			}
 			return hold(ctx, e, client, args[0], api.NewPin{Release: release, Reason: reason}, &s)
@@ -51,8 +51,8 @@ Without a RELEASE it is the one that is applied. What differs from that release 
 }
 
 // hold pins an install and prints the consequences.
-func hold(ctx context.Context, e *env.Env, client *remote.Client, install string, p api.NewPin, s *settling) error {
-	i, err := remote.Get[api.Install](client.PinInstall(ctx, install, p))
+func hold(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, install string, p api.NewPin, s *settling) error {
+	i, err := apiclient.Get[api.Install](client.PinInstall(ctx, install, p))
 	if err != nil {
 		return err
 	}
@@ -85,13 +85,13 @@ func showHeld(w io.Writer, i api.Install) error {
 	return nil
 }
 
-func newUnpin(e *env.Env) *cobra.Command {
+func newUnpin(e *cmdenv.Env) *cobra.Command {
 	var s settling
 	c := &cobra.Command{
 		Use: "unpin INSTALL", Short: "Have an install follow the newest release again", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: complete.Args(e, complete.Installs),
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
-			i, err := remote.Get[api.Install](client.UnpinInstall(ctx, args[0]))
+		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
+			i, err := apiclient.Get[api.Install](client.UnpinInstall(ctx, args[0]))
 			if err != nil {
 				return err
 			}
@@ -104,7 +104,7 @@ func newUnpin(e *env.Env) *cobra.Command {
 	return c
 }
 
-func newRollback(e *env.Env) *cobra.Command {
+func newRollback(e *cmdenv.Env) *cobra.Command {
 	var to, reason string
 	var s settling
 	c := &cobra.Command{
@@ -115,8 +115,8 @@ func newRollback(e *env.Env) *cobra.Command {
 update to the code and the config of that release, with plans and approvals, and not a return of states or data. The install stays there until ` + "`nuon installs unpin`" + `.`,
 		Example:           "  nuon installs rollback acme --wait\n  nuon installs rollback acme --to 4 --reason 'release 5 loses sessions'",
 		ValidArgsFunction: complete.Args(e, complete.Installs),
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
-			i, err := remote.Get[api.Install](client.GetInstall(ctx, args[0]))
+		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
+			i, err := apiclient.Get[api.Install](client.GetInstall(ctx, args[0]))
 			if err != nil {
 				return err
 			}
@@ -144,10 +144,10 @@ update to the code and the config of that release, with plans and approvals, and
 
 // before returns the release to roll back to: the newest complete one older than the
 // install's target.
-func before(ctx context.Context, client *remote.Client, i api.Install) (int, error) {
+func before(ctx context.Context, client *apiclient.Client, i api.Install) (int, error) {
 	found := 0
-	_, err := remote.All(func(cursor string) ([]api.Release, string, error) {
-		l, err := remote.Get[api.ReleaseList](client.ListReleases(ctx, i.App, &api.ListReleasesParams{Cursor: cursor}))
+	_, err := apiclient.All(func(cursor string) ([]api.Release, string, error) {
+		l, err := apiclient.Get[api.ReleaseList](client.ListReleases(ctx, i.App, &api.ListReleasesParams{Cursor: cursor}))
 		for _, r := range l.Items {
 			if found == 0 && r.Number < i.Target && r.Status == api.ReleaseComplete {
 				found = r.Number
@@ -159,7 +159,7 @@ func before(ctx context.Context, client *remote.Client, i api.Install) (int, err
 		return nil, l.Next, err
 	})
 	if err == nil && found == 0 {
-		err = exit.Usagef("there is no complete release of %s before %d: `nuon releases list %s` shows all of them",
+		err = exitcode.Usagef("there is no complete release of %s before %d: `nuon releases list %s` shows all of them",
 			i.App, i.Target, i.App)
 	}
 	return found, err

@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
@@ -32,8 +32,8 @@ type Preview struct {
 }
 
 // preview requests the effects of a change from the control plane.
-func preview(ctx context.Context, client *remote.Client, i api.Install, change api.InstallChange) (Preview, error) {
-	p, err := remote.Get[api.InstallPreview](client.PreviewInstall(ctx, i.ID, change))
+func preview(ctx context.Context, client *apiclient.Client, i api.Install, change api.InstallChange) (Preview, error) {
+	p, err := apiclient.Get[api.InstallPreview](client.PreviewInstall(ctx, i.ID, change))
 	return Preview{Install: i.Name, App: i.App, Changes: moves(i, change), Components: p.Components}, err
 }
 

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/progress"
-	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
@@ -29,8 +29,8 @@ func (s *settling) flags(c *cobra.Command) {
 
 // settled returns the implementation of --wait for a request that has no workflow yet;
 // see workflows.Asking.
-func settled(c *console.Console) func(context.Context, *remote.Client, string, time.Duration) (now api.Install, stands, err error) {
-	return func(ctx context.Context, client *remote.Client, install string,
+func settled(c *console.Console) func(context.Context, *apiclient.Client, string, time.Duration) (now api.Install, stands, err error) {
+	return func(ctx context.Context, client *apiclient.Client, install string,
 		timeout time.Duration) (api.Install, error, error) {
 		s := settling{wait: true, timeout: timeout}
 		all, err := s.settle(ctx, c, client, []string{install})
@@ -46,7 +46,7 @@ const pause = 500 * time.Millisecond
 
 // settle waits until none of the installs (by id) can progress without a person, and
 // returns their state.
-func (s *settling) settle(ctx context.Context, c *console.Console, client *remote.Client,
+func (s *settling) settle(ctx context.Context, c *console.Console, client *apiclient.Client,
 	ids []string) ([]api.Install, error) {
 	if s.timeout > 0 {
 		var cancel context.CancelFunc
@@ -55,13 +55,13 @@ func (s *settling) settle(ctx context.Context, c *console.Console, client *remot
 	}
 	view := progress.Start(c)
 	defer view.Stop()
-	var patience remote.Patience
+	var patience apiclient.Patience
 	var last []api.Install
 	for {
 		now, err := look(ctx, client, ids)
 		switch {
 		case errors.Is(ctx.Err(), context.DeadlineExceeded):
-			return now, exit.With(exit.Failed,
+			return now, exitcode.With(exitcode.Failed,
 				fmt.Errorf("not done within %s; it goes on, and `nuon installs list` shows how far it is", s.timeout))
 		case ctx.Err() != nil:
 			return now, view.Leave(c, continues(last), followable(last)...)
@@ -107,10 +107,10 @@ func followable(all []api.Install) []progress.Next {
 		{Command: "nuon workflows cancel " + name, To: "cancel it"}}
 }
 
-func look(ctx context.Context, client *remote.Client, ids []string) ([]api.Install, error) {
+func look(ctx context.Context, client *apiclient.Client, ids []string) ([]api.Install, error) {
 	now := make([]api.Install, 0, len(ids))
 	for _, id := range ids {
-		i, err := remote.Get[api.Install](client.GetInstall(ctx, id))
+		i, err := apiclient.Get[api.Install](client.GetInstall(ctx, id))
 		if err != nil {
 			return now, err
 		}
@@ -164,7 +164,7 @@ func progressOf(all []api.Install) []progress.Line {
 // NeedsMore returns the error for an install that is blocked: what is missing and what
 // to do about it.
 func NeedsMore(install, reason string) error {
-	return exit.With(exit.Failed, fmt.Errorf("%s does not go on by itself: %s (`nuon explain install %[1]s` shows what led to it)", install, strings.TrimRight(reason, ".")))
+	return exitcode.With(exitcode.Failed, fmt.Errorf("%s does not go on by itself: %s (`nuon explain install %[1]s` shows what led to it)", install, strings.TrimRight(reason, ".")))
 }
 
 // verdict returns the exit code for the state of the installs after waiting.
@@ -174,7 +174,7 @@ func verdict(all []api.Install) error {
 		name := address(i.App, i.Name)
 		switch {
 		case i.Status == api.InstallStatusStalled:
-			return exit.With(exit.Failed, fmt.Errorf("%s: %s", name, i.Reason))
+			return exitcode.With(exitcode.Failed, fmt.Errorf("%s: %s", name, i.Reason))
 		case i.Blocked:
 			return NeedsMore(name, i.Reason)
 		case i.Status == api.InstallStatusRefused:
@@ -185,10 +185,10 @@ func verdict(all []api.Install) error {
 	}
 	switch {
 	case len(refused) > 0:
-		return exit.With(exit.Rejected, fmt.Errorf("somebody said no on %s: `nuon installs get %s` shows who and why",
+		return exitcode.With(exitcode.Rejected, fmt.Errorf("somebody said no on %s: `nuon installs get %s` shows who and why",
 			strings.Join(refused, ", "), refused[0]))
 	case len(waiting) > 0:
-		return exit.With(exit.Waiting,
+		return exitcode.With(exitcode.Waiting,
 			fmt.Errorf("%s: waits for an approval: `nuon review` shows it", strings.Join(waiting, ", ")))
 	}
 	return nil
@@ -199,7 +199,7 @@ func verdict(all []api.Install) error {
 func address(app, install string) string { return app + "/" + install }
 
 // end waits for the changed install if --wait is set, and prints it.
-func (s *settling) end(ctx context.Context, c *console.Console, client *remote.Client, i api.Install,
+func (s *settling) end(ctx context.Context, c *console.Console, client *apiclient.Client, i api.Install,
 	people func(api.Install) error) error {
 	if s.wait {
 		now, err := s.settle(ctx, c, client, []string{i.ID})

@@ -15,10 +15,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/contexts"
-	"github.com/nuon-toolkit/nuon/cli/exit"
-	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
@@ -50,9 +50,9 @@ func (c course) Do(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-func (c course) client(t *testing.T) *remote.Client {
+func (c course) client(t *testing.T) *apiclient.Client {
 	t.Helper()
-	client, err := remote.New(contexts.Context{URL: "http://plane"})
+	client, err := apiclient.New(contexts.Context{URL: "http://plane"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,12 +70,12 @@ func TestSettle(t *testing.T) {
 	}{
 		"at once":             {course{"a": {"current"}}, 0},
 		"after a while":       {course{"a": {"behind", "deploying", "away", "away", "deploying", "current"}, "b": {"current"}}, 0},
-		"a person is needed":  {course{"a": {"deploying", "waiting_for_approval"}, "b": {"current"}}, exit.Waiting},
-		"somebody said no":    {course{"a": {"refused"}, "b": {"waiting_for_approval"}}, exit.Rejected},
-		"something failed":    {course{"a": {"refused"}, "b": {"new", "stalled"}}, exit.Failed},
-		"it never was there":  {course{"a": {"away"}}, exit.Unreachable},
-		"it waits for ever":   {course{"a": {"waiting"}}, exit.Failed},
-		"an input is missing": {course{"a": {"deploying", "blocked", "current"}}, exit.Failed},
+		"a person is needed":  {course{"a": {"deploying", "waiting_for_approval"}, "b": {"current"}}, exitcode.Waiting},
+		"somebody said no":    {course{"a": {"refused"}, "b": {"waiting_for_approval"}}, exitcode.Rejected},
+		"something failed":    {course{"a": {"refused"}, "b": {"new", "stalled"}}, exitcode.Failed},
+		"it never was there":  {course{"a": {"away"}}, exitcode.Unreachable},
+		"it waits for ever":   {course{"a": {"waiting"}}, exitcode.Failed},
+		"an input is missing": {course{"a": {"deploying", "blocked", "current"}}, exitcode.Failed},
 		"nothing is any more": {course{"a": {"deprovisioning", "gone"}}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestSettle(t *testing.T) {
 				if err == nil {
 					err = verdict(now)
 				}
-				if exit.CodeOf(err) != c.code {
+				if exitcode.CodeOf(err) != c.code {
 					t.Errorf("ended with %v", err)
 				}
 			})
@@ -107,7 +107,7 @@ func TestSettleIsInterrupted(t *testing.T) {
 		var remarks strings.Builder
 		_, err := s.settle(ctx, &console.Console{Out: io.Discard, Err: &remarks},
 			course{"a": {"deploying"}}.client(t), []string{"a"})
-		if !errors.Is(err, exit.Interrupted) || time.Since(begun) != time.Minute {
+		if !errors.Is(err, exitcode.Interrupted) || time.Since(begun) != time.Minute {
 			t.Errorf("ended after %s with %v", time.Since(begun), err)
 		}
 		want := "stopped waiting: hello/a is deploying (because), and continues\n" +
@@ -122,14 +122,14 @@ func TestSettleIsInterrupted(t *testing.T) {
 // work starts later or is done already: --wait then waits for the install, and its
 // status determines the exit code.
 func TestWaitWithoutAWorkflow(t *testing.T) {
-	for status, code := range map[string]int{"current": 0, "waiting_for_approval": exit.Waiting,
-		"stalled": exit.Failed} {
+	for status, code := range map[string]int{"current": 0, "waiting_for_approval": exitcode.Waiting,
+		"stalled": exitcode.Failed} {
 		t.Run(status, func(t *testing.T) {
 			p, e := start(t)
 			p.installs[0].Status = api.InstallStatus(status)
 			p.answer = api.Asked{Install: api.Install{ID: "ins_acme"},
 				Outcome: "it is begun once workflow 7, which only plans, has ended"}
-			if err := execute(t, NewDeploy(e), "acme", "--wait"); exit.CodeOf(err) != code {
+			if err := execute(t, NewDeploy(e), "acme", "--wait"); exitcode.CodeOf(err) != code {
 				t.Errorf("ended with %v, want code %d", err, code)
 			}
 		})

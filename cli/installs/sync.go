@@ -12,17 +12,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/form"
-	"github.com/nuon-toolkit/nuon/cli/given"
+	"github.com/nuon-toolkit/nuon/cli/keyvalue"
 	"github.com/nuon-toolkit/nuon/cli/pins"
-	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/cli/runners"
+	"github.com/nuon-toolkit/nuon/cli/secretinput"
 	"github.com/nuon-toolkit/nuon/cli/validate"
-	"github.com/nuon-toolkit/nuon/cli/vault"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
@@ -32,7 +32,7 @@ import (
 
 // syncing is the state of one run of `nuon installs sync`.
 type syncing struct {
-	env           *env.Env
+	env           *cmdenv.Env
 	app           string
 	runner        string
 	secrets       []string
@@ -43,7 +43,7 @@ type syncing struct {
 	settling      settling
 }
 
-func newSync(e *env.Env) *cobra.Command {
+func newSync(e *cmdenv.Env) *cobra.Command {
 	o := &syncing{env: e}
 	c := &cobra.Command{
 		Use:   "sync [DIRECTORY]",
@@ -104,9 +104,9 @@ func (o *syncing) run(ctx context.Context, args []string) error {
 		return err
 	}
 	name := cmp.Or(o.app, filepath.Base(dir))
-	known, err := remote.Get[api.App](client.GetApp(ctx, name))
-	if remote.CodeIs(err, "not_found") {
-		return exit.Usagef("there is no app %q: make it with `nuon apps create %s`, or name another with --app",
+	known, err := apiclient.Get[api.App](client.GetApp(ctx, name))
+	if apiclient.CodeIs(err, "not_found") {
+		return exitcode.Usagef("there is no app %q: make it with `nuon apps create %s`, or name another with --app",
 			name, name)
 	}
 	if err != nil {
@@ -126,13 +126,13 @@ func (o *syncing) run(ctx context.Context, args []string) error {
 // readKeys returns the fingerprints of --key-fingerprint by install, and requires a
 // file for each of them.
 func (o *syncing) readKeys(app *appconfig.App) (map[string]string, error) {
-	keys, err := given.Pairs("--key-fingerprint", o.keys)
+	keys, err := keyvalue.Pairs("--key-fingerprint", o.keys)
 	if err != nil {
 		return nil, err
 	}
 	for install, text := range keys {
 		if !slices.ContainsFunc(app.Installs, func(i appconfig.Install) bool { return i.Name == install }) {
-			return nil, exit.Usagef("--key-fingerprint %s: no file in installs/ is of this install", install)
+			return nil, exitcode.Usagef("--key-fingerprint %s: no file in installs/ is of this install", install)
 		}
 		if keys[install], err = fingerprint("--key-fingerprint "+install, text); err != nil {
 			return nil, err
@@ -174,15 +174,15 @@ func (o *syncing) load(ctx context.Context, dir string) (*appconfig.App, error) 
 		}
 	}
 	if found.HasErrors() {
-		return nil, &exit.Error{Code: exit.Usage}
+		return nil, &exitcode.Error{Code: exitcode.Usage}
 	}
 	return app, nil
 }
 
 // installs returns all installs of the app in full.
-func (o *syncing) installs(ctx context.Context, client *remote.Client, app api.App) ([]api.Install, error) {
-	briefs, err := remote.All(func(cursor string) ([]api.InstallSummary, string, error) {
-		l, err := remote.Get[api.InstallList](client.ListInstalls(ctx,
+func (o *syncing) installs(ctx context.Context, client *apiclient.Client, app api.App) ([]api.Install, error) {
+	briefs, err := apiclient.All(func(cursor string) ([]api.InstallSummary, string, error) {
+		l, err := apiclient.Get[api.InstallList](client.ListInstalls(ctx,
 			&api.ListInstallsParams{App: app.ID, Cursor: cursor}))
 		return l.Items, l.Next, err
 	})
@@ -198,12 +198,12 @@ func (o *syncing) installs(ctx context.Context, client *remote.Client, app api.A
 
 // apply asks and then syncs one install after the other. It continues with the others
 // when one fails.
-func (o *syncing) apply(ctx context.Context, client *remote.Client, app *appconfig.App, name string, all []Difference,
+func (o *syncing) apply(ctx context.Context, client *apiclient.Client, app *appconfig.App, name string, all []Difference,
 	keys map[string]string,
 ) error {
 	todo := todo(all)
 	if refused := withOutcome(all, OutcomeRefused); len(refused) > 0 {
-		return exit.With(exit.Failed,
+		return exitcode.With(exitcode.Failed,
 			fmt.Errorf("nothing was done: %s may not be changed by a file, as said above", list(refused)))
 	}
 	if len(todo) == 0 {
@@ -223,7 +223,7 @@ func (o *syncing) apply(ctx context.Context, client *remote.Client, app *appconf
 			install: pins.Install{App: name, Name: d.Install}, which: keyOfNew(o.runner), given: keys[d.Install],
 		})
 		switch {
-		case errors.Is(err, exit.Interrupted):
+		case errors.Is(err, exitcode.Interrupted):
 			return errors.Join(append(failed, err)...)
 		case err != nil:
 			failed = append(failed, fmt.Errorf("%s: %w", d.Install, err))
@@ -235,11 +235,11 @@ func (o *syncing) apply(ctx context.Context, client *remote.Client, app *appconf
 }
 
 // one creates or changes one install and prints the result.
-func (o *syncing) one(ctx context.Context, client *remote.Client, d Difference, secrets map[string]seal.Secret,
+func (o *syncing) one(ctx context.Context, client *apiclient.Client, d Difference, secrets map[string]seal.Secret,
 	to sealing,
 ) (install string, err error) {
 	if d.Outcome == OutcomeChange {
-		i, err := remote.Get[api.Install](client.UpdateInstall(ctx, d.id, d.change))
+		i, err := apiclient.Get[api.Install](client.UpdateInstall(ctx, d.id, d.change))
 		if err == nil {
 			o.env.Console.Say("%s changed: %s", i.Name, console.Line(cmp.Or(i.Reason, string(i.Status))))
 			o.sayPending(i)
@@ -253,7 +253,7 @@ func (o *syncing) one(ctx context.Context, client *remote.Client, d Difference, 
 		return "", err
 	}
 	d.create.Inputs = append(d.create.Inputs, sealed...)
-	made, err := remote.Get[api.CreatedInstall](client.CreateInstall(ctx, &api.CreateInstallParams{}, d.create))
+	made, err := apiclient.Get[api.CreatedInstall](client.CreateInstall(ctx, &api.CreateInstallParams{}, d.create))
 	if err != nil {
 		return "", err
 	}
@@ -275,7 +275,7 @@ func (o *syncing) sayPending(i api.Install) {
 }
 
 // wait waits, with --wait, until none of the installs can progress without a person.
-func (o *syncing) wait(ctx context.Context, client *remote.Client, ids []string) error {
+func (o *syncing) wait(ctx context.Context, client *apiclient.Client, ids []string) error {
 	if !o.settling.wait || len(ids) == 0 {
 		return nil
 	}
@@ -302,7 +302,7 @@ func (o *syncing) read(ctx context.Context, app *appconfig.App,
 		if !of {
 			install, input = "", name
 		}
-		secret, err := vault.Read(ctx, o.env.Console, name, from)
+		secret, err := secretinput.Read(ctx, o.env.Console, name, from)
 		if err != nil {
 			return nil, err
 		}
@@ -338,7 +338,7 @@ func (o *syncing) fillIn(ctx context.Context, app *appconfig.App, install string
 		return nil
 	case !o.env.Console.Asks():
 		name := page.Fields[0].Name
-		return exit.Usagef("%s needs the sensitive input %s: give it with --secret %s/%s=env:VAR; nothing was done",
+		return exitcode.Usagef("%s needs the sensitive input %s: give it with --secret %s/%s=env:VAR; nothing was done",
 			install, name, install, name)
 	}
 	answers, err := form.Ask(ctx, o.env.Console, []form.Page{page})

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
@@ -43,17 +43,17 @@ func TestSync(t *testing.T) {
 		says           string
 	}{
 		"just to see":            {owned, []string{"--dry-run"}, "", 0, false, false, "~ acme  change"},
-		"in a script":            {owned, nil, "", exit.Usage, false, false, "this creates 1 and changes 1 install of hello; say --yes"},
-		"without the secret":     {owned, []string{"--yes"}, "", exit.Usage, false, false, "--secret globex/token=env:VAR"},
+		"in a script":            {owned, nil, "", exitcode.Usage, false, false, "this creates 1 and changes 1 install of hello; say --yes"},
+		"without the secret":     {owned, []string{"--yes"}, "", exitcode.Usage, false, false, "--secret globex/token=env:VAR"},
 		"with it":                {owned, []string{"--yes", "--secret", "globex/token=env:TOKEN"}, "", 0, true, true, "globex made (ins_1)"},
 		"with one for all":       {owned, []string{"--yes", "--secret", "token=env:TOKEN"}, "", 0, true, true, "acme changed"},
-		"of another":             {owned, []string{"--yes", "--secret", "initech/token=env:TOKEN"}, "", exit.Usage, false, false, "globex needs"},
-		"of nothing":             {owned, []string{"--yes", "--secret", "token=env:NOT_THERE"}, "", exit.Usage, false, false, "NOT_THERE"},
-		"a person says no":       {owned, nil, "n\n", exit.Rejected, false, false, "+ globex  create"},
-		"people's":               {hands, []string{"--yes", "--secret", "token=env:TOKEN"}, "", exit.Failed, false, false, "nothing was done: acme may not be changed"},
+		"of another":             {owned, []string{"--yes", "--secret", "initech/token=env:TOKEN"}, "", exitcode.Usage, false, false, "globex needs"},
+		"of nothing":             {owned, []string{"--yes", "--secret", "token=env:NOT_THERE"}, "", exitcode.Usage, false, false, "NOT_THERE"},
+		"a person says no":       {owned, nil, "n\n", exitcode.Rejected, false, false, "+ globex  create"},
+		"people's":               {hands, []string{"--yes", "--secret", "token=env:TOKEN"}, "", exitcode.Failed, false, false, "nothing was done: acme may not be changed"},
 		"people's, taken":        {hands, []string{"--yes", "--secret", "token=env:TOKEN", "--take-ownership"}, "", 0, true, true, "owner"},
 		"with another's runner":  {owned, []string{"--yes", "--secret", "token=env:TOKEN", "--runner", "shared"}, "", 0, true, true, "globex made"},
-		"seen, and waited for":   {owned, []string{"--dry-run", "--wait"}, "", exit.Failed, false, false, "if any flags in the group"},
+		"seen, and waited for":   {owned, []string{"--dry-run", "--wait"}, "", exitcode.Failed, false, false, "if any flags in the group"},
 		"and waited until there": {owned, []string{"--yes", "--secret", "token=env:TOKEN", "--wait"}, "", 0, true, true, "globex made"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -67,7 +67,7 @@ func TestSync(t *testing.T) {
 			}
 			err := execute(t, New(e), append([]string{"sync", written(t, files), "--app", "hello"}, c.args...)...)
 			said := fmt.Sprint(e.Console.Out, e.Console.Err, err)
-			if exit.CodeOf(err) != c.code || !strings.Contains(said, c.says) {
+			if exitcode.CodeOf(err) != c.code || !strings.Contains(said, c.says) {
 				t.Errorf("ended with %v after\n%s", err, said)
 			}
 			if (p.created != nil) != c.makes || (p.changed != nil) != c.changes {
@@ -125,7 +125,7 @@ func TestSyncOfABrokenFile(t *testing.T) {
 	dir := written(t, map[string]string{"acme": "name = \"acme\"\n[inputs]\ncolour = \"red\"\n"})
 	p, e := start(t)
 	err := execute(t, New(e), "sync", filepath.Join(dir), "--app", "hello", "--yes")
-	if exit.CodeOf(err) != exit.Usage || p.all != "" ||
+	if exitcode.CodeOf(err) != exitcode.Usage || p.all != "" ||
 		!strings.Contains(fmt.Sprint(e.Console.Err), "installs/acme.toml:3:1: error: the app has no input") {
 		t.Errorf("ended with %v after %s, said %s", err, p.all, e.Console.Err)
 	}

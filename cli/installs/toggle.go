@@ -5,21 +5,21 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
 // toggling is the state of one run of `nuon installs enable` or `disable`.
 type toggling struct {
-	env      *env.Env
+	env      *cmdenv.Env
 	on       bool
 	yes      bool
 	settling settling
 }
 
-func newEnable(e *env.Env) *cobra.Command {
+func newEnable(e *cmdenv.Env) *cobra.Command {
 	o := &toggling{env: e, on: true}
 	return o.command(&cobra.Command{
 		Use: "enable INSTALL COMPONENT…", Short: "Switch components on that an install may have",
@@ -29,7 +29,7 @@ follows from it is shown first; --yes leaves that out.`,
 	})
 }
 
-func newDisable(e *env.Env) *cobra.Command {
+func newDisable(e *cmdenv.Env) *cobra.Command {
 	o := &toggling{env: e}
 	return o.command(&cobra.Command{
 		Use:   "disable INSTALL COMPONENT…",
@@ -49,13 +49,13 @@ func (o *toggling) command(c *cobra.Command) *cobra.Command {
 	return c
 }
 
-func (o *toggling) run(ctx context.Context, client *remote.Client, args []string) error {
+func (o *toggling) run(ctx context.Context, client *apiclient.Client, args []string) error {
 	// In a script, disabling requires --yes before anything is sent; enabling does not.
 	if !o.on && !o.yes && !o.env.Console.Asks() {
 		return o.env.Console.Confirm(ctx,
 			"this plans the removal of what is there of "+list(args[1:])+" in "+args[0], false)
 	}
-	i, err := remote.Get[api.Install](client.GetInstall(ctx, args[0]))
+	i, err := apiclient.Get[api.Install](client.GetInstall(ctx, args[0]))
 	if err != nil {
 		return err
 	}

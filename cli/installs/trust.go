@@ -9,13 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/pins"
-	"github.com/nuon-toolkit/nuon/cli/remote"
-	"github.com/nuon-toolkit/nuon/cli/vault"
+	"github.com/nuon-toolkit/nuon/cli/secretinput"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
@@ -26,7 +26,7 @@ type shownInstall struct {
 }
 
 // pinOf returns the fingerprint that is pinned for an install; empty for none.
-func pinOf(e *env.Env, i api.Install, typed string) (string, error) {
+func pinOf(e *cmdenv.Env, i api.Install, typed string) (string, error) {
 	known, err := pins.Open(e.Context)
 	if err != nil {
 		return "", err
@@ -60,7 +60,7 @@ type trusted struct {
 	Fingerprint string `json:"fingerprint"`
 }
 
-func newTrust(e *env.Env) *cobra.Command {
+func newTrust(e *cmdenv.Env) *cobra.Command {
 	var text string
 	c := &cobra.Command{
 		Use:   "trust INSTALL",
@@ -81,7 +81,7 @@ A terminal asks. A script gives the fingerprint with --key-fingerprint, which mu
 			if err != nil {
 				return err
 			}
-			return e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+			return e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
 				return trust(ctx, e, client, args[0], given)
 			})(c, args)
 		},
@@ -90,17 +90,17 @@ A terminal asks. A script gives the fingerprint with --key-fingerprint, which mu
 	return c
 }
 
-func trust(ctx context.Context, e *env.Env, client *remote.Client, typed, given string) error {
+func trust(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, typed, given string) error {
 	known, err := pins.Open(e.Context)
 	if err != nil {
 		return err
 	}
-	i, err := remote.Get[api.Install](client.GetInstall(ctx, typed))
+	i, err := apiclient.Get[api.Install](client.GetInstall(ctx, typed))
 	if err != nil {
 		return err
 	}
 	of := described(i, typed)
-	key, err := vault.Ask(ctx, client, api.GetSealingKeyParams{Install: i.ID})
+	key, err := secretinput.Ask(ctx, client, api.GetSealingKeyParams{Install: i.ID})
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func compared(ctx context.Context, c *console.Console, of pins.Install, pin pins
 		return fmt.Errorf("--key-fingerprint is %s, and the control plane shows %s for %s; nothing was pinned",
 			given, shown, of)
 	case !c.Asks():
-		return exit.Usagef("the key of %s: pinned is %s, the control plane shows %s; give the one that `runnerd status` prints on the "+
+		return exitcode.Usagef("the key of %s: pinned is %s, the control plane shows %s; give the one that `runnerd status` prints on the "+
 			"runner's machine with --key-fingerprint", of, cmp.Or(pin.Fingerprint, "none"), shown)
 	}
 	c.Say("%s", console.Text(fmt.Sprintf("key of %s\n  pinned   %s\n  present  %s\nCompare the present one with `runnerd status` on the runner's machine.",
@@ -141,7 +141,7 @@ func compared(ctx context.Context, c *console.Console, of pins.Install, pin pins
 		return err
 	}
 	if answer != "yes" {
-		return exit.With(exit.Rejected, errors.New("nothing was pinned"))
+		return exitcode.With(exitcode.Rejected, errors.New("nothing was pinned"))
 	}
 	return nil
 }

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/pins"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
@@ -28,7 +28,7 @@ type liar struct {
 	sentFor string           // id of the install of the last request
 }
 
-func hostile(t *testing.T) (*liar, *env.Env) {
+func hostile(t *testing.T) (*liar, *cmdenv.Env) {
 	t.Helper()
 	l := &liar{key: identity(t), holder: api.SealingKeyHolderRunner,
 		install: api.Install{ID: "ins_acme", App: "hello", Name: "acme"}}
@@ -71,19 +71,19 @@ func hostile(t *testing.T) (*liar, *env.Env) {
 	t.Setenv("NUON_CONTEXT", "")
 	t.Setenv("NUON_CONFIG", filepath.Join(t.TempDir(), "config.toml"))
 	t.Setenv("TOKEN", "hush")
-	return l, &env.Env{Console: &console.Console{In: strings.NewReader(""), Out: &strings.Builder{},
+	return l, &cmdenv.Env{Console: &console.Console{In: strings.NewReader(""), Out: &strings.Builder{},
 		Err: &strings.Builder{}, Output: "table"}}
 }
 
 // do runs a command, checks its exit code, and returns its output and error. It first
 // clears the record of what was sent.
-func (l *liar) do(t *testing.T, e *env.Env, code int, line string) string {
+func (l *liar) do(t *testing.T, e *cmdenv.Env, code int, line string) string {
 	t.Helper()
 	l.sent, l.sentFor = nil, ""
 	var said strings.Builder
 	e.Console.Out, e.Console.Err = &said, &said
 	err := execute(t, New(e), strings.Fields(line)...)
-	if exit.CodeOf(err) != code {
+	if exitcode.CodeOf(err) != code {
 		t.Fatalf("%s ended with %v, want code %d", line, err, code)
 	}
 	if code != 0 && len(l.sent) > 0 {
@@ -147,7 +147,7 @@ func TestAPinnedKeyIsTheOnlyOne(t *testing.T) {
 			l.key = identity(t)
 			lie(l)
 			for _, line := range []string{updateToken, "update acme --preview --secret token=env:TOKEN"} {
-				said := l.do(t, e, exit.Failed, line)
+				said := l.do(t, e, exitcode.Failed, line)
 				says(t, said, "nothing was sent")
 				if l.install.Name == "acme" {
 					says(t, said, pinned, l.print(), "`runnerd status`", "nuon installs trust ")
@@ -155,7 +155,7 @@ func TestAPinnedKeyIsTheOnlyOne(t *testing.T) {
 			}
 			// By creating the name a second time, a sync of files could be made to bypass the pin.
 			if l.install.App == "hello" && l.install.Name == "acme" {
-				says(t, l.do(t, e, exit.Failed, createToken), pinned, l.print(), "--key-fingerprint")
+				says(t, l.do(t, e, exitcode.Failed, createToken), pinned, l.print(), "--key-fingerprint")
 			}
 			// The right key is accepted, even if the control plane reports another holder.
 			l.key, l.install = first, api.Install{ID: "ins_acme", App: "hello", Name: "acme"}
@@ -172,9 +172,9 @@ func TestAnotherInstallsKeyIsNone(t *testing.T) {
 	l.do(t, e, 0, updateToken)
 	l.key, l.install = identity(t), api.Install{ID: "ins_globex", App: "hello", Name: "globex"}
 	l.do(t, e, 0, "update globex --secret token=env:TOKEN")
-	says(t, l.do(t, e, exit.Failed, updateToken), `answered with install hello/globex (ins_globex) for "acme"`)
+	says(t, l.do(t, e, exitcode.Failed, updateToken), `answered with install hello/globex (ins_globex) for "acme"`)
 	l.install.Name = "acme"
-	says(t, l.do(t, e, exit.Failed, updateToken), "install ins_globex is pinned as globex")
+	says(t, l.do(t, e, exitcode.Failed, updateToken), "install ins_globex is pinned as globex")
 }
 
 // TestUntilItsRunnerHasRegistered checks that the control plane's key is used until
@@ -186,9 +186,9 @@ func TestUntilItsRunnerHasRegistered(t *testing.T) {
 		t.Errorf("said %s", said)
 	}
 	l.opens(t, l.key)
-	says(t, l.do(t, e, exit.Failed, createToken+" --key-fingerprint "+identity(t).Recipient().Fingerprint()),
+	says(t, l.do(t, e, exitcode.Failed, createToken+" --key-fingerprint "+identity(t).Recipient().Fingerprint()),
 		"has not registered yet")
-	says(t, l.do(t, e, exit.Failed, "trust acme"), "has not registered yet")
+	says(t, l.do(t, e, exitcode.Failed, "trust acme"), "has not registered yet")
 	l.key, l.holder = identity(t), api.SealingKeyHolderRunner
 	says(t, l.do(t, e, 0, updateToken), "first use")
 	l.opens(t, l.key)
@@ -200,17 +200,17 @@ func TestAGivenFingerprint(t *testing.T) {
 	for _, line := range []string{updateToken, createToken} {
 		l, e := hostile(t)
 		right, wrong := l.print(), identity(t).Recipient().Fingerprint()
-		says(t, l.do(t, e, exit.Usage, line+" --key-fingerprint "+l.key.KeyID()), "--key-fingerprint",
+		says(t, l.do(t, e, exitcode.Usage, line+" --key-fingerprint "+l.key.KeyID()), "--key-fingerprint",
 			"is no key fingerprint")
-		says(t, l.do(t, e, exit.Failed, line+" --key-fingerprint "+wrong), wrong, right, "nothing was sent")
+		says(t, l.do(t, e, exitcode.Failed, line+" --key-fingerprint "+wrong), wrong, right, "nothing was sent")
 		says(t, l.do(t, e, 0, line+" --key-fingerprint "+strings.ToUpper(right)),
 			"pinned the key of hello/acme: "+right)
 		l.opens(t, l.key)
 		l.install.ID = l.sentFor
-		says(t, l.do(t, e, exit.Failed, updateToken+" --key-fingerprint "+wrong), wrong, right,
+		says(t, l.do(t, e, exitcode.Failed, updateToken+" --key-fingerprint "+wrong), wrong, right,
 			"nuon installs trust hello/acme")
 		l.key = identity(t)
-		says(t, l.do(t, e, exit.Failed, updateToken+" --key-fingerprint "+l.print()),
+		says(t, l.do(t, e, exitcode.Failed, updateToken+" --key-fingerprint "+l.print()),
 			"the pinned key of hello/acme is "+right)
 	}
 }
@@ -222,11 +222,11 @@ func TestNowhereToPin(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	write(t, file, "")
 	t.Setenv("NUON_CONFIG", filepath.Join(file, "config.toml"))
-	says(t, l.do(t, e, exit.Failed, updateToken), "read the pinned keys")
+	says(t, l.do(t, e, exitcode.Failed, updateToken), "read the pinned keys")
 	for _, home := range []string{"NUON_CONFIG", "HOME", "XDG_CONFIG_HOME"} {
 		t.Setenv(home, "")
 	}
-	says(t, l.do(t, e, exit.Failed, updateToken), "NUON_CONFIG", "--key-fingerprint")
+	says(t, l.do(t, e, exitcode.Failed, updateToken), "NUON_CONFIG", "--key-fingerprint")
 	says(t, l.do(t, e, 0, updateToken+" --key-fingerprint "+l.print()),
 		"the next command needs --key-fingerprint again")
 	l.opens(t, l.key)
@@ -250,7 +250,7 @@ func TestABrokenPinHoldsNothing(t *testing.T) {
 	}
 	for _, text := range []string{"", "url = 1\n", "url"} {
 		write(t, files[0], text)
-		says(t, l.do(t, e, exit.Usage, updateToken), files[0])
+		says(t, l.do(t, e, exitcode.Usage, updateToken), files[0])
 	}
 }
 
@@ -260,14 +260,14 @@ func TestSyncPinsEachInstall(t *testing.T) {
 	l, e := hostile(t)
 	dir := written(t, map[string]string{"acme": "name = \"acme\"\n", "globex": "name = \"globex\"\n"})
 	line := "sync " + dir + " --app hello --yes --runner east --secret token=env:TOKEN"
-	says(t, l.do(t, e, exit.Usage, line+" --key-fingerprint initech="+l.print()), "initech")
-	says(t, l.do(t, e, exit.Usage, line+" --key-fingerprint acme=key"), "--key-fingerprint acme")
+	says(t, l.do(t, e, exitcode.Usage, line+" --key-fingerprint initech="+l.print()), "initech")
+	says(t, l.do(t, e, exitcode.Usage, line+" --key-fingerprint acme=key"), "--key-fingerprint acme")
 	l.sent = nil
 	wrong := identity(t).Recipient().Fingerprint()
 	var said strings.Builder
 	e.Console.Out, e.Console.Err = &said, &said
 	err := execute(t, New(e), strings.Fields(line+" --key-fingerprint globex="+wrong+" --key-fingerprint acme="+l.print())...)
-	if exit.CodeOf(err) != exit.Failed {
+	if exitcode.CodeOf(err) != exitcode.Failed {
 		t.Fatal(err)
 	}
 	says(t, said.String()+err.Error(), "pinned the key of hello/acme", "globex: --key-fingerprint is "+wrong)
@@ -275,7 +275,7 @@ func TestSyncPinsEachInstall(t *testing.T) {
 	// If the control plane hides acme, the next sync creates it again, but seals only to
 	// the pinned key.
 	l.key = identity(t)
-	says(t, l.do(t, e, exit.Failed, "sync "+written(t,
+	says(t, l.do(t, e, exitcode.Failed, "sync "+written(t,
 		map[string]string{"acme": "name = \"acme\"\n"})+" --app hello --yes --secret token=env:TOKEN"),
 		"hello/acme is another install than the one whose key is pinned")
 }
@@ -287,14 +287,14 @@ func TestTrust(t *testing.T) {
 	l.do(t, e, 0, updateToken)
 	before := l.print()
 	l.key = identity(t)
-	says(t, l.do(t, e, exit.Usage, "trust acme"), before, l.print(), "--key-fingerprint")
-	says(t, l.do(t, e, exit.Failed, "trust acme --key-fingerprint "+before), "nothing was pinned")
+	says(t, l.do(t, e, exitcode.Usage, "trust acme"), before, l.print(), "--key-fingerprint")
+	says(t, l.do(t, e, exitcode.Failed, "trust acme --key-fingerprint "+before), "nothing was pinned")
 	for _, answer := range []string{"", "y\n", "no\n"} {
 		atATerminal(e, answer)
-		says(t, l.do(t, e, exit.Rejected, "trust acme"), "pinned   "+before,
+		says(t, l.do(t, e, exitcode.Rejected, "trust acme"), "pinned   "+before,
 			"present  "+l.print(), "nothing was pinned")
 	}
-	l.do(t, e, exit.Failed, updateToken)
+	l.do(t, e, exitcode.Failed, updateToken)
 	atATerminal(e, "yes\n")
 	says(t, l.do(t, e, 0, "trust acme"), "pinned the key of hello/acme: "+l.print())
 	l.do(t, e, 0, updateToken)
@@ -321,12 +321,12 @@ func TestAnInstallMadeAgain(t *testing.T) {
 	l, e := hostile(t)
 	l.do(t, e, 0, updateToken)
 	l.key, l.install.ID = identity(t), "ins_again"
-	says(t, l.do(t, e, exit.Failed, updateToken), "ins_acme", "nuon installs trust hello/acme")
+	says(t, l.do(t, e, exitcode.Failed, updateToken), "ins_acme", "nuon installs trust hello/acme")
 	l.do(t, e, 0, "trust acme --key-fingerprint "+l.print())
 	l.do(t, e, 0, updateToken)
 	l.opens(t, l.key)
 	l.key = identity(t)
-	says(t, l.do(t, e, exit.Failed, createToken), "nuon installs forget hello/acme")
+	says(t, l.do(t, e, exitcode.Failed, createToken), "nuon installs forget hello/acme")
 	l.do(t, e, 0, "forget hello/acme")
 	l.do(t, e, 0, createToken)
 	l.opens(t, l.key)

@@ -8,18 +8,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/form"
-	"github.com/nuon-toolkit/nuon/cli/given"
-	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/keyvalue"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
 // updating is the state of one run of `nuon installs update`.
 type updating struct {
-	env      *env.Env
+	env      *cmdenv.Env
 	approval string
 	destroy  bool
 	others   bool
@@ -32,7 +32,7 @@ type updating struct {
 	settling    settling
 }
 
-func newUpdate(e *env.Env) *cobra.Command {
+func newUpdate(e *cmdenv.Env) *cobra.Command {
 	o := &updating{env: e}
 	c := &cobra.Command{
 		Use:   "update INSTALL",
@@ -81,7 +81,7 @@ func (o *updating) run(ctx context.Context, install string, says func(flag strin
 	if err != nil {
 		return err
 	}
-	if change.Labels, err = given.Pairs("--label", o.labels); err != nil {
+	if change.Labels, err = keyvalue.Pairs("--label", o.labels); err != nil {
 		return err
 	}
 	change.Approval = api.InstallChangeApproval(o.approval)
@@ -99,14 +99,14 @@ func (o *updating) run(ctx context.Context, install string, says func(flag strin
 	other := destroy || others || o.approval != "" || len(o.labels) > 0
 	asks := !other && !o.values.any()
 	if asks && !o.interactive {
-		return exit.Usagef("no change is given: use --input, --input-file, --secret, --label, --approval, --allow-destroy or --approvals-by-others, " +
+		return exitcode.Usagef("no change is given: use --input, --input-file, --secret, --label, --approval, --allow-destroy or --approvals-by-others, " +
 			"or --interactive for a form of the inputs")
 	}
 	client, err := o.env.Client()
 	if err != nil {
 		return err
 	}
-	i, err := remote.Get[api.Install](client.GetInstall(ctx, install))
+	i, err := apiclient.Get[api.Install](client.GetInstall(ctx, install))
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (o *updating) run(ctx context.Context, install string, says func(flag strin
 
 // ask rejects plain-text values of sensitive inputs and, if asks is set, shows the
 // form of the inputs.
-func (o *updating) ask(ctx context.Context, client *remote.Client, i api.Install, e entered, asks bool) error {
+func (o *updating) ask(ctx context.Context, client *apiclient.Client, i api.Install, e entered, asks bool) error {
 	if len(e.plain) == 0 && !asks {
 		return nil
 	}
@@ -151,7 +151,7 @@ func (o *updating) ask(ctx context.Context, client *remote.Client, i api.Install
 }
 
 // apply shows the effects of a change with --preview or --interactive, and makes the change.
-func (o *updating) apply(ctx context.Context, client *remote.Client, i api.Install, change api.InstallChange) error {
+func (o *updating) apply(ctx context.Context, client *apiclient.Client, i api.Install, change api.InstallChange) error {
 	if o.preview {
 		p, err := preview(ctx, client, i, change)
 		if err != nil {
@@ -168,7 +168,7 @@ func (o *updating) apply(ctx context.Context, client *remote.Client, i api.Insta
 }
 
 // confirm shows the effects of a change and asks for confirmation.
-func confirm(ctx context.Context, e *env.Env, client *remote.Client, i api.Install,
+func confirm(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, i api.Install,
 	change api.InstallChange, what string) error {
 	p, err := preview(ctx, client, i, change)
 	if err != nil {
@@ -183,9 +183,9 @@ func confirm(ctx context.Context, e *env.Env, client *remote.Client, i api.Insta
 }
 
 // makeChange changes an install and prints the result.
-func makeChange(ctx context.Context, e *env.Env, client *remote.Client, i api.Install,
+func makeChange(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, i api.Install,
 	change api.InstallChange, s *settling) error {
-	i, err := remote.Get[api.Install](client.UpdateInstall(ctx, i.ID, change))
+	i, err := apiclient.Get[api.Install](client.UpdateInstall(ctx, i.ID, change))
 	if err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ func makeChange(ctx context.Context, e *env.Env, client *remote.Client, i api.In
 	})
 }
 
-func newOwner(e *env.Env) *cobra.Command {
+func newOwner(e *cmdenv.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "owner INSTALL hand|file",
 		Short: "Say who changes an install: people, or its installs/*.toml file",
@@ -203,20 +203,20 @@ func newOwner(e *env.Env) *cobra.Command {
 nobody's change is undone by the next sync; one that belongs to people is left alone by it.`,
 		Example: "  nuon installs owner acme hand",
 		ValidArgsFunction: complete.Args(e, complete.Installs,
-			func(context.Context, *remote.Client, []string) ([]complete.Name, error) {
+			func(context.Context, *apiclient.Client, []string) ([]complete.Name, error) {
 				return []complete.Name{{Name: "hand", About: "people"},
 					{Name: "file", About: "installs/*.toml of its app"}}, nil
 			}),
 		RunE: func(c *cobra.Command, args []string) error {
 			owner := api.InstallChangeOwner(args[1])
 			if !owner.Valid() {
-				return exit.Usagef("an install belongs to hand (people) or to file, not to %q", args[1])
+				return exitcode.Usagef("an install belongs to hand (people) or to file, not to %q", args[1])
 			}
 			client, err := e.Client()
 			if err != nil {
 				return err
 			}
-			i, err := remote.Get[api.Install](client.UpdateInstall(c.Context(), args[0],
+			i, err := apiclient.Get[api.Install](client.UpdateInstall(c.Context(), args[0],
 				api.InstallChange{Owner: owner}))
 			if err != nil {
 				return err

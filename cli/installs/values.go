@@ -8,14 +8,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/form"
-	"github.com/nuon-toolkit/nuon/cli/given"
+	"github.com/nuon-toolkit/nuon/cli/keyvalue"
 	"github.com/nuon-toolkit/nuon/cli/pins"
-	"github.com/nuon-toolkit/nuon/cli/remote"
-	"github.com/nuon-toolkit/nuon/cli/vault"
+	"github.com/nuon-toolkit/nuon/cli/secretinput"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
@@ -49,7 +49,7 @@ func fingerprint(flag, text string) (string, error) {
 	}
 	print, err := seal.ParseFingerprint(text)
 	if err != nil {
-		return "", exit.Usagef("%s: %w", flag, err)
+		return "", exitcode.Usagef("%s: %w", flag, err)
 	}
 	return print, nil
 }
@@ -65,26 +65,26 @@ type entered struct {
 
 // read reads the values of the flags, before anything is sent. They take precedence
 // over those of more.
-func (v *values) read(ctx context.Context, e *env.Env, more map[string]string) (entered, error) {
+func (v *values) read(ctx context.Context, e *cmdenv.Env, more map[string]string) (entered, error) {
 	g := entered{plain: map[string]string{}, secret: map[string]seal.Secret{}}
 	maps.Copy(g.plain, more)
 	var err error
 	if v.key, err = fingerprint("--key-fingerprint", v.key); err != nil {
 		return g, err
 	}
-	plain, err := given.Pairs("--input", v.plain)
+	plain, err := keyvalue.Pairs("--input", v.plain)
 	if err != nil {
 		return g, err
 	}
 	maps.Copy(g.plain, plain)
-	files, err := given.Files("--input-file", v.files)
+	files, err := keyvalue.Files("--input-file", v.files)
 	if err != nil {
 		return g, err
 	}
 	maps.Copy(g.plain, files)
 	for _, s := range v.secrets {
 		name, from, _ := strings.Cut(s, "=")
-		if g.secret[name], err = vault.Read(ctx, e.Console, name, from); err != nil {
+		if g.secret[name], err = secretinput.Read(ctx, e.Console, name, from); err != nil {
 			return g, err
 		}
 	}
@@ -113,7 +113,7 @@ func (g entered) names() map[string]bool {
 func (g entered) check(config api.AppConfig) error {
 	for _, in := range config.Inputs {
 		if _, plain := g.plain[in.Name]; plain && in.Sensitive {
-			return exit.Usagef("input %[1]s is sensitive: give it with --secret %[1]s, so that it is sealed before it leaves", in.Name)
+			return exitcode.Usagef("input %[1]s is sensitive: give it with --secret %[1]s, so that it is sealed before it leaves", in.Name)
 		}
 	}
 	return nil
@@ -128,18 +128,18 @@ type sealing struct {
 
 // key returns the key to seal to, if it may be trusted with the values of the install;
 // see pins.Store.Accept.
-func (s sealing) key(ctx context.Context, e *env.Env, client *remote.Client) (vault.Key, error) {
+func (s sealing) key(ctx context.Context, e *cmdenv.Env, client *apiclient.Client) (secretinput.Key, error) {
 	known, err := pins.Open(e.Context)
 	if err != nil {
-		return vault.Key{}, err
+		return secretinput.Key{}, err
 	}
-	key, err := vault.Ask(ctx, client, s.which)
+	key, err := secretinput.Ask(ctx, client, s.which)
 	if err != nil {
-		return vault.Key{}, err
+		return secretinput.Key{}, err
 	}
 	remark, err := known.Accept(s.install, pinned(key), s.given)
 	if err != nil {
-		return vault.Key{}, err
+		return secretinput.Key{}, err
 	}
 	if remark != "" {
 		e.Console.Say("%s", console.Line(remark))
@@ -148,7 +148,7 @@ func (s sealing) key(ctx context.Context, e *env.Env, client *remote.Client) (va
 }
 
 // pinned converts a key for the comparison with a pin.
-func pinned(key vault.Key) pins.Key {
+func pinned(key secretinput.Key) pins.Key {
 	return pins.Key{Fingerprint: key.Fingerprint(), OfRunner: key.Holder == api.SealingKeyHolderRunner}
 }
 
@@ -158,8 +158,8 @@ func described(i api.Install, typed string) pins.Install {
 }
 
 // seal returns the inputs of an install as they are sent, the sensitive ones sealed to its key.
-func (g entered) seal(ctx context.Context, e *env.Env, client *remote.Client, to sealing) ([]api.InputValue, error) {
-	var key vault.Key
+func (g entered) seal(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, to sealing) ([]api.InputValue, error) {
+	var key secretinput.Key
 	if len(g.secret) > 0 {
 		var err error
 		if key, err = to.key(ctx, e, client); err != nil {
@@ -183,9 +183,9 @@ func (g entered) seal(ctx context.Context, e *env.Env, client *remote.Client, to
 // declared returns the config of the app at the pinned release, or of the newest one
 // if pinned is 0. For an app without a version it returns an empty config; the control
 // plane reports the error where one is needed.
-func declared(ctx context.Context, client *remote.Client, app string, pinned int) (api.AppConfig, error) {
-	config, err := remote.Get[api.AppConfig](client.GetAppConfig(ctx, app, &api.GetAppConfigParams{Release: pinned}))
-	if remote.CodeIs(err, "not_found") || remote.CodeIs(err, "no_version") {
+func declared(ctx context.Context, client *apiclient.Client, app string, pinned int) (api.AppConfig, error) {
+	config, err := apiclient.Get[api.AppConfig](client.GetAppConfig(ctx, app, &api.GetAppConfigParams{Release: pinned}))
+	if apiclient.CodeIs(err, "not_found") || apiclient.CodeIs(err, "no_version") {
 		return api.AppConfig{}, nil
 	}
 	return config, err

@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
-	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/watch"
 )
 
@@ -27,7 +27,7 @@ type List[T any] struct {
 	// Name returns what -o name prints; the default is the first cell of the row.
 	Name func(T) string
 	// Page fetches one page. A list without pages returns all items and no next cursor.
-	Page func(ctx context.Context, client *remote.Client, at Page) (items []T, next string, err error)
+	Page func(ctx context.Context, client *apiclient.Client, at Page) (items []T, next string, err error)
 	// Limit is the default of --limit; 0 lists all.
 	Limit int
 
@@ -50,12 +50,12 @@ const (
 
 // Command adds --limit and --watch to c and makes it print the list. Filters
 // are flags of the command itself.
-func (l *List[T]) Command(e *env.Env, c *cobra.Command) *cobra.Command {
+func (l *List[T]) Command(e *cmdenv.Env, c *cobra.Command) *cobra.Command {
 	c.Flags().IntVar(&l.Limit, "limit", l.Limit, "most to list; 0 for all")
 	watch.Flag(c, &l.watch)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if l.Limit < 0 {
-			return exit.Usagef("--limit %d: use a number from 1 up, or 0 for all", l.Limit)
+			return exitcode.Usagef("--limit %d: use a number from 1 up, or 0 for all", l.Limit)
 		}
 		client, err := e.Client()
 		if err != nil {
@@ -75,13 +75,13 @@ const newestOfApp = 20
 
 // OfApp makes c a list of an app's history, such as its releases: the app is
 // the argument, and the newest items come first.
-func (l *List[T]) OfApp(e *env.Env, c *cobra.Command) *cobra.Command {
+func (l *List[T]) OfApp(e *cmdenv.Env, c *cobra.Command) *cobra.Command {
 	l.Limit, c.Args, c.ValidArgsFunction = newestOfApp, cobra.ExactArgs(1), complete.Args(e, complete.Apps)
 	return l.Command(e, c)
 }
 
 // print prints the list once. It prints rows page by page, but data only if it is complete.
-func (l *List[T]) print(ctx context.Context, c *console.Console, client *remote.Client, args []string) error {
+func (l *List[T]) print(ctx context.Context, c *console.Console, client *apiclient.Client, args []string) error {
 	rows := c.Rows(l.Header)
 	all := []T{}
 	data := c.Output == "json" || c.Output == "yaml"
@@ -118,7 +118,7 @@ func (l *List[T]) print(ctx context.Context, c *console.Console, client *remote.
 
 // pages fetches pages up to the limit, calls each for every page (also for an
 // empty first page), and reports whether more items exist.
-func (l *List[T]) pages(ctx context.Context, client *remote.Client, args []string,
+func (l *List[T]) pages(ctx context.Context, client *apiclient.Client, args []string,
 	each func([]T) error) (more bool, err error) {
 	at := Page{Args: args, Limit: firstPage}
 	for left := l.Limit; ; at.Limit = largePage {
@@ -141,7 +141,7 @@ func (l *List[T]) pages(ctx context.Context, client *remote.Client, args []strin
 		case !more || l.Limit > 0 && left <= 0:
 			return more, nil
 		case next == at.Cursor:
-			return false, remote.ErrNoProgress
+			return false, apiclient.ErrNoProgress
 		}
 		at.Cursor = next
 	}

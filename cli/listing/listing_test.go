@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 	"pgregory.net/rapid"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
-	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 )
 
 // numbers is a list of `many` items, in pages of at most `page`.
@@ -34,7 +34,7 @@ func (n *numbers) list(limit int) *List[int] {
 		Limit:  limit,
 		Header: []string{"NAME", "TWICE"},
 		Row:    func(i int) []string { return []string{fmt.Sprint("n", i), strconv.Itoa(2 * i)} },
-		Page: func(_ context.Context, _ *remote.Client, at Page) ([]int, string, error) {
+		Page: func(_ context.Context, _ *apiclient.Client, at Page) ([]int, string, error) {
 			n.asked = append(n.asked, at)
 			n.before = append(n.before, len(n.printed()))
 			if len(n.asked) == n.fails {
@@ -58,7 +58,7 @@ func (n *numbers) run(t interface{ Context() context.Context }, list *List[int],
 	args ...string) (string, error) {
 	var out strings.Builder
 	n.printed = out.String
-	c := list.Command(&env.Env{Console: &console.Console{Out: &out, Err: &strings.Builder{}, Output: format}},
+	c := list.Command(&cmdenv.Env{Console: &console.Console{Out: &out, Err: &strings.Builder{}, Output: format}},
 		&cobra.Command{Use: "list", SilenceErrors: true, SilenceUsage: true})
 	c.SetArgs(args)
 	err := c.ExecuteContext(t.Context())
@@ -150,8 +150,8 @@ func TestAPageForEver(t *testing.T) {
 	chosen(t)
 	n := &numbers{}
 	l := n.list(0)
-	l.Page = func(context.Context, *remote.Client, Page) ([]int, string, error) { return []int{1}, "again", nil }
-	if _, err := n.run(t, l, "name"); exit.CodeOf(err) != exit.Unreachable || !strings.Contains(err.Error(), "twice") {
+	l.Page = func(context.Context, *apiclient.Client, Page) ([]int, string, error) { return []int{1}, "again", nil }
+	if _, err := n.run(t, l, "name"); exitcode.CodeOf(err) != exitcode.Unreachable || !strings.Contains(err.Error(), "twice") {
 		t.Errorf("ended with %v", err)
 	}
 }
@@ -180,7 +180,7 @@ func TestThereIsMore(t *testing.T) {
 		var out, remarks strings.Builder
 		n.printed = out.String
 		cmd := n.list(3).Command(
-			&env.Env{Console: &console.Console{Out: &out, Err: &remarks, OutIsTerminal: c.terminal, Output: "table"}},
+			&cmdenv.Env{Console: &console.Console{Out: &out, Err: &remarks, OutIsTerminal: c.terminal, Output: "table"}},
 			&cobra.Command{Use: "list"})
 		cmd.SetArgs(nil)
 		if err := cmd.ExecuteContext(t.Context()); err != nil {

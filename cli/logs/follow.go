@@ -8,15 +8,15 @@ import (
 	"net/http"
 	"sync"
 
-	"github.com/nuon-toolkit/nuon/cli/exit"
-	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/workflows"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
 // follow prints what follows the given ends, until the log has ended or, for a
 // workflow, until the workflow and the logs of all its steps have ended.
-func (s subject) follow(ctx context.Context, client *remote.Client, ends map[source]string, p *printer) error {
+func (s subject) follow(ctx context.Context, client *apiclient.Client, ends map[source]string, p *printer) error {
 	if s.workflow == "" {
 		return s.sources[0].follow(ctx, client, ends[s.sources[0]], p)
 	}
@@ -35,7 +35,7 @@ func (s subject) follow(ctx context.Context, client *remote.Client, ends map[sou
 // for all of them.
 type following struct {
 	subject
-	client *remote.Client
+	client *apiclient.Client
 	ends   map[source]string
 	print  *printer
 
@@ -48,9 +48,9 @@ type following struct {
 
 // run follows the state of the workflow, and starts to read the log of each step once it has one.
 func (f *following) run() error {
-	err := remote.Follow(f.ctx, func(last string) (*http.Response, error) {
+	err := apiclient.Follow(f.ctx, func(last string) (*http.Response, error) {
 		return f.client.StreamWorkflow(f.ctx, f.workflow, &api.StreamWorkflowParams{LastEventID: last})
-	}, func(e remote.Event) (bool, error) {
+	}, func(e apiclient.Event) (bool, error) {
 		if e.Name != "workflow" {
 			return false, nil
 		}
@@ -69,7 +69,7 @@ func (f *following) run() error {
 		f.waits = needs
 		return w.Status != api.WorkflowStatusRunning, nil
 	})
-	if errors.Is(err, exit.Interrupted) && f.ctx.Err() != nil {
+	if errors.Is(err, exitcode.Interrupted) && f.ctx.Err() != nil {
 		return err
 	}
 	if err != nil {

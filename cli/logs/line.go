@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
@@ -39,7 +39,7 @@ func (o *options) wanted() (wanted, error) {
 	var w wanted
 	if o.level != "" {
 		if w.level = slices.Index(levels, o.level); w.level < 0 {
-			return w, exit.Usagef("--level %s: use one of %s", console.Line(o.level), strings.Join(levels, ", "))
+			return w, exitcode.Usagef("--level %s: use one of %s", console.Line(o.level), strings.Join(levels, ", "))
 		}
 	}
 	if o.since == "" {
@@ -51,7 +51,7 @@ func (o *options) wanted() (wanted, error) {
 	}
 	at, err := time.Parse(time.RFC3339, o.since)
 	if err != nil {
-		return w, exit.Usagef("--since %s: say for how long, like 10m, or since when, like 2006-01-02T15:04:05Z",
+		return w, exitcode.Usagef("--since %s: say for how long, like 10m, or since when, like 2006-01-02T15:04:05Z",
 			console.Line(o.since))
 	}
 	w.since = at

@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
-	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 )
 
 const long = `Prints what was said: by the id of a build, workflow, step, job or runner alone, or by what it is and its name.
@@ -33,7 +33,7 @@ const examples = `  nuon logs build hello/web
   nuon logs runner build --since 10m -f`
 
 // New returns the command, with a subcommand for each kind of object that has a log.
-func New(e *env.Env) *cobra.Command {
+func New(e *cmdenv.Env) *cobra.Command {
 	o := &options{env: e}
 	c := o.command(&cobra.Command{
 		Use:     "logs JOB|BUILD|WORKFLOW|STEP|latest:INSTALL",
@@ -41,7 +41,7 @@ func New(e *env.Env) *cobra.Command {
 		Long:    long,
 		Example: examples, Args: cobra.ExactArgs(1),
 		ValidArgsFunction: complete.Args(e, complete.Logs),
-	}, func(ctx context.Context, client *remote.Client, args []string) (subject, error) {
+	}, func(ctx context.Context, client *apiclient.Client, args []string) (subject, error) {
 		return named(ctx, client, args[0])
 	})
 	f := c.PersistentFlags()
@@ -59,7 +59,7 @@ func New(e *env.Env) *cobra.Command {
 		Args:              cobra.ExactArgs(1),
 		Example:           "  nuon logs workflow latest:acme --step web -f",
 		ValidArgsFunction: complete.Args(e, complete.Workflows),
-	}, func(ctx context.Context, client *remote.Client, args []string) (subject, error) {
+	}, func(ctx context.Context, client *apiclient.Client, args []string) (subject, error) {
 		return workflowNamed(ctx, client, args[0], step)
 	})
 	workflow.Flags().StringVar(&step, "step", "",
@@ -85,7 +85,7 @@ func New(e *env.Env) *cobra.Command {
 			Args:              cobra.ExactArgs(2),
 			Example:           "  nuon logs action acme smoke_test",
 			ValidArgsFunction: complete.Args(e, complete.Installs, complete.Actions),
-		}, func(ctx context.Context, client *remote.Client, args []string) (subject, error) {
+		}, func(ctx context.Context, client *apiclient.Client, args []string) (subject, error) {
 			return newestRun(ctx, client, args[0], args[1])
 		}),
 		o.command(&cobra.Command{
@@ -106,7 +106,7 @@ func New(e *env.Env) *cobra.Command {
 
 // options are the flags of all these commands.
 type options struct {
-	env    *env.Env
+	env    *cmdenv.Env
 	follow bool
 	since  string
 	level  string
@@ -115,11 +115,11 @@ type options struct {
 }
 
 // finder returns what the arguments of a command name.
-type finder func(ctx context.Context, client *remote.Client, args []string) (subject, error)
+type finder func(ctx context.Context, client *apiclient.Client, args []string) (subject, error)
 
 // one returns a finder for a command with one argument.
-func one(find func(ctx context.Context, client *remote.Client, name string) (subject, error)) finder {
-	return func(ctx context.Context, client *remote.Client, args []string) (subject, error) {
+func one(find func(ctx context.Context, client *apiclient.Client, name string) (subject, error)) finder {
+	return func(ctx context.Context, client *apiclient.Client, args []string) (subject, error) {
 		return find(ctx, client, args[0])
 	}
 }
@@ -127,7 +127,7 @@ func one(find func(ctx context.Context, client *remote.Client, name string) (sub
 func (o *options) command(c *cobra.Command, find finder) *cobra.Command {
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if o.env.Console.Output == "name" {
-			return exit.Usagef("the lines of a log have no names: use -o table, json or yaml")
+			return exitcode.Usagef("the lines of a log have no names: use -o table, json or yaml")
 		}
 		wanted, err := o.wanted()
 		if err != nil {
@@ -144,7 +144,7 @@ func (o *options) command(c *cobra.Command, find finder) *cobra.Command {
 		p := &printer{console: o.env.Console, wanted: wanted, dates: o.dates, several: s.several}
 		err = o.print(c.Context(), client, s, p)
 		if c.Context().Err() != nil {
-			return exit.Interrupted
+			return exitcode.Interrupted
 		}
 		return err
 	}
@@ -152,7 +152,7 @@ func (o *options) command(c *cobra.Command, find finder) *cobra.Command {
 }
 
 // print prints the present lines of a log, and with -f those that follow.
-func (o *options) print(ctx context.Context, client *remote.Client, s subject, p *printer) error {
+func (o *options) print(ctx context.Context, client *apiclient.Client, s subject, p *printer) error {
 	if len(s.sources) == 0 && !o.follow {
 		return errors.New(s.silent)
 	}

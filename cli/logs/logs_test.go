@@ -15,9 +15,9 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
@@ -215,7 +215,7 @@ func (o *output) waitFor(t *testing.T, text string) {
 func run(ctx context.Context, t *testing.T, format string, args ...string) (out, remarks *output, end func() error) {
 	t.Helper()
 	out, remarks = newOutput(), newOutput()
-	c := New(&env.Env{Console: &console.Console{Out: out, Err: remarks, Output: format}})
+	c := New(&cmdenv.Env{Console: &console.Console{Out: out, Err: remarks, Output: format}})
 	c.SilenceErrors, c.SilenceUsage = true, true
 	c.SetArgs(args)
 	ended := make(chan error, 1)
@@ -283,16 +283,16 @@ func TestNoLog(t *testing.T) {
 		code int
 		says string
 	}{
-		"bld_2": {exit.Failed, "its job has not been made yet"}, "bld_3": {exit.Failed, "no longer kept"},
-		"wfl_2": {exit.Failed, "`nuon workflows get wfl_2` says why"}, "workflow wfl_1 --step nothing": {exit.Failed, "it has plan web, approve web, action migrate"},
-		"build hello/api": {exit.Failed, "hello/api has no build"}, "step stp_77": {exit.Failed, "none of the newest 1 workflows has a step stp_77"},
-		"step stp_2": {exit.Failed, "has no log: it is waiting"}, "action acme never": {exit.Failed, "has not run on acme yet"},
-		"acme": {exit.Usage, "say what it is"}, "job_7 --level loud": {exit.Usage, "use one of debug, info, warn, error"}, "job_7 --since yesterday": {exit.Usage, "like 10m"},
-		"job_7 --since 1s": {exit.Done, "none of its lines fits"}, "job_old": {exit.Done, "no lines are kept of this log"}, "runner quiet": {exit.Done, "has said nothing"},
+		"bld_2": {exitcode.Failed, "its job has not been made yet"}, "bld_3": {exitcode.Failed, "no longer kept"},
+		"wfl_2": {exitcode.Failed, "`nuon workflows get wfl_2` says why"}, "workflow wfl_1 --step nothing": {exitcode.Failed, "it has plan web, approve web, action migrate"},
+		"build hello/api": {exitcode.Failed, "hello/api has no build"}, "step stp_77": {exitcode.Failed, "none of the newest 1 workflows has a step stp_77"},
+		"step stp_2": {exitcode.Failed, "has no log: it is waiting"}, "action acme never": {exitcode.Failed, "has not run on acme yet"},
+		"acme": {exitcode.Usage, "say what it is"}, "job_7 --level loud": {exitcode.Usage, "use one of debug, info, warn, error"}, "job_7 --since yesterday": {exitcode.Usage, "like 10m"},
+		"job_7 --since 1s": {exitcode.Done, "none of its lines fits"}, "job_old": {exitcode.Done, "no lines are kept of this log"}, "runner quiet": {exitcode.Done, "has said nothing"},
 	} {
 		_, remarks, end := run(t.Context(), t, "table", strings.Fields(line)...)
 		err := end()
-		if said := fmt.Sprint(err, remarks); exit.CodeOf(err) != want.code || !strings.Contains(said, want.says) {
+		if said := fmt.Sprint(err, remarks); exitcode.CodeOf(err) != want.code || !strings.Contains(said, want.says) {
 			t.Errorf("%s ended with %v and said %q", line, err, remarks)
 		}
 	}
@@ -321,7 +321,7 @@ func TestLogAsData(t *testing.T) {
 		}
 	}
 	out, _, end := run(t.Context(), t, "name", "bld_1")
-	if err := end(); exit.CodeOf(err) != exit.Usage || out.String() != "" {
+	if err := end(); exitcode.CodeOf(err) != exitcode.Usage || out.String() != "" {
 		t.Errorf("-o name printed %s, %v", out, err)
 	}
 }
@@ -383,7 +383,7 @@ func TestCtrlC(t *testing.T) {
 			out.waitFor(t, "two")
 		}
 		stop()
-		if err := end(); !errors.Is(err, exit.Interrupted) {
+		if err := end(); !errors.Is(err, exitcode.Interrupted) {
 			t.Errorf("%v ended with %v", args, err)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
@@ -19,7 +19,7 @@ type source struct {
 
 // ask requests the log after the event id last: the lines so far, or the event stream
 // if the request editor stream is passed.
-func (s source) ask(ctx context.Context, client *remote.Client, last string,
+func (s source) ask(ctx context.Context, client *apiclient.Client, last string,
 	more ...api.RequestEditorFn) (*http.Response, error) {
 	if s.runner != "" {
 		return client.GetRunnerLogs(ctx, s.runner, &api.GetRunnerLogsParams{LastEventID: last}, more...)
@@ -37,11 +37,11 @@ func (s source) place(chunk api.LogChunk) string {
 
 // past returns the present lines of the sources sorted by time, and the last event id
 // of each source.
-func past(ctx context.Context, client *remote.Client,
+func past(ctx context.Context, client *apiclient.Client,
 	sources []source) (lines []line, ends map[source]string, err error) {
 	ends = map[source]string{}
 	for _, s := range sources {
-		l, err := remote.Get[api.LogChunkList](s.ask(ctx, client, ""))
+		l, err := apiclient.Get[api.LogChunkList](s.ask(ctx, client, ""))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -63,13 +63,13 @@ func stream(_ context.Context, r *http.Request) error {
 }
 
 // follow prints the lines of a source after an event id, until the log has ended or ctx ends.
-func (s source) follow(ctx context.Context, client *remote.Client, from string, p *printer) error {
-	return remote.Follow(ctx, func(last string) (*http.Response, error) {
+func (s source) follow(ctx context.Context, client *apiclient.Client, from string, p *printer) error {
+	return apiclient.Follow(ctx, func(last string) (*http.Response, error) {
 		if last == "" {
 			last = from
 		}
 		return s.ask(ctx, client, last, stream)
-	}, func(e remote.Event) (bool, error) {
+	}, func(e apiclient.Event) (bool, error) {
 		if e.Name != "log" {
 			return e.Name == "end", nil
 		}

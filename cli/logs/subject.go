@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/exit"
-	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/workflows"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
@@ -27,13 +27,13 @@ type subject struct {
 }
 
 // named returns the subject of an id, or of latest:INSTALL.
-func named(ctx context.Context, client *remote.Client, id string) (subject, error) {
+func named(ctx context.Context, client *apiclient.Client, id string) (subject, error) {
 	prefix, _, _ := strings.Cut(id, "_")
 	switch {
 	case strings.HasPrefix(id, "latest:"):
 		return workflowNamed(ctx, client, id, "")
 	case !strings.Contains(id, "_"):
-		return subject{}, exit.Usagef("%q is no id; say what it is: nuon logs build|workflow|step|action|runner|job, and its name", console.Line(id))
+		return subject{}, exitcode.Usagef("%q is no id; say what it is: nuon logs build|workflow|step|action|runner|job, and its name", console.Line(id))
 	}
 	switch prefix {
 	case "bld":
@@ -48,17 +48,17 @@ func named(ctx context.Context, client *remote.Client, id string) (subject, erro
 	return jobNamed(ctx, client, id)
 }
 
-func jobNamed(_ context.Context, _ *remote.Client, id string) (subject, error) {
+func jobNamed(_ context.Context, _ *apiclient.Client, id string) (subject, error) {
 	return subject{sources: []source{{job: id}}}, nil
 }
 
-func runnerNamed(_ context.Context, _ *remote.Client, name string) (subject, error) {
+func runnerNamed(_ context.Context, _ *apiclient.Client, name string) (subject, error) {
 	return subject{sources: []source{{runner: name}},
 		silent: "this runner has said nothing in the last days, or is too old to send its log"}, nil
 }
 
 // buildNamed returns a build by its id, or the newest one of a component for APP/COMPONENT.
-func buildNamed(ctx context.Context, client *remote.Client, name string) (subject, error) {
+func buildNamed(ctx context.Context, client *apiclient.Client, name string) (subject, error) {
 	b, err := findBuild(ctx, client, name)
 	switch {
 	case err != nil:
@@ -70,12 +70,12 @@ func buildNamed(ctx context.Context, client *remote.Client, name string) (subjec
 	return subject{sources: []source{{job: b.Job}}}, err
 }
 
-func findBuild(ctx context.Context, client *remote.Client, name string) (api.Build, error) {
+func findBuild(ctx context.Context, client *apiclient.Client, name string) (api.Build, error) {
 	app, component, both := strings.Cut(name, "/")
 	if !both {
-		return remote.Get[api.Build](client.GetBuild(ctx, name))
+		return apiclient.Get[api.Build](client.GetBuild(ctx, name))
 	}
-	l, err := remote.Get[api.BuildList](client.ListBuilds(ctx,
+	l, err := apiclient.Get[api.BuildList](client.ListBuilds(ctx,
 		&api.ListBuildsParams{App: app, Component: component, Limit: 1}))
 	if err == nil && len(l.Items) == 0 {
 		err = fmt.Errorf("%s has no build: `nuon apps get %s` says what it waits for",
@@ -89,7 +89,7 @@ func findBuild(ctx context.Context, client *remote.Client, name string) (api.Bui
 
 // workflowNamed returns a workflow by its id or latest:INSTALL, with the steps that
 // step names; all if it is empty.
-func workflowNamed(ctx context.Context, client *remote.Client, name, step string) (subject, error) {
+func workflowNamed(ctx context.Context, client *apiclient.Client, name, step string) (subject, error) {
 	w, err := workflows.Find(ctx, client, name)
 	if err != nil {
 		return subject{}, err
@@ -136,8 +136,8 @@ const someWorkflows = 200
 
 // stepNamed returns a step by its id. It searches the newest workflows, because the
 // control plane has no lookup of steps by id.
-func stepNamed(ctx context.Context, client *remote.Client, id string) (subject, error) {
-	l, err := remote.Get[api.WorkflowList](client.ListWorkflows(ctx, &api.ListWorkflowsParams{Limit: someWorkflows}))
+func stepNamed(ctx context.Context, client *apiclient.Client, id string) (subject, error) {
+	l, err := apiclient.Get[api.WorkflowList](client.ListWorkflows(ctx, &api.ListWorkflowsParams{Limit: someWorkflows}))
 	if err != nil {
 		return subject{}, err
 	}
@@ -150,10 +150,10 @@ func stepNamed(ctx context.Context, client *remote.Client, id string) (subject, 
 }
 
 // newestRun returns the newest run of an action on an install that has a log.
-func newestRun(ctx context.Context, client *remote.Client, install, action string) (subject, error) {
+func newestRun(ctx context.Context, client *apiclient.Client, install, action string) (subject, error) {
 	p := api.ListWorkflowsParams{Install: install, Limit: someWorkflows}
 	for {
-		l, err := remote.Get[api.WorkflowList](client.ListWorkflows(ctx, &p))
+		l, err := apiclient.Get[api.WorkflowList](client.ListWorkflows(ctx, &p))
 		if err != nil {
 			return subject{}, err
 		}

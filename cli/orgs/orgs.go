@@ -10,14 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
 // New returns the command with its subcommands.
-func New(e *env.Env) *cobra.Command {
+func New(e *cmdenv.Env) *cobra.Command {
 	c := &cobra.Command{Use: "orgs", Short: "The org that you work in, and who you are there"}
 	c.AddCommand(newGet(e))
 	return c
@@ -31,7 +31,7 @@ type org struct {
 	URL string `json:"url"`
 }
 
-func newGet(e *env.Env) *cobra.Command {
+func newGet(e *cmdenv.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:     "get",
 		Aliases: []string{"whoami"},
@@ -39,8 +39,8 @@ func newGet(e *env.Env) *cobra.Command {
 		Args:    cobra.NoArgs,
 		Example: `  nuon orgs get
   nuon orgs get -o name`,
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, _ []string) error {
-			me, err := remote.Get[api.Whoami](client.Whoami(ctx))
+		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, _ []string) error {
+			me, err := apiclient.Get[api.Whoami](client.Whoami(ctx))
 			if err != nil {
 				return err
 			}

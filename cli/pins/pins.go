@@ -22,7 +22,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/nuon-toolkit/nuon/cli/contexts"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 )
 
 // Pin is the pinned key of one install.
@@ -113,10 +113,10 @@ func read(file string) (Pin, error) {
 		return pin, fmt.Errorf("read a pinned key: %w", err)
 	}
 	if err := toml.Unmarshal(text, &pin); err != nil {
-		return pin, exit.BadTOML(file, err)
+		return pin, exitcode.BadTOML(file, err)
 	}
 	if pin.URL == "" || pin.Install == "" || pin.Fingerprint == "" {
-		return pin, exit.Usagef("%s: a pinned key has url, install and fingerprint; "+
+		return pin, exitcode.Usagef("%s: a pinned key has url, install and fingerprint; "+
 			"remove the file, and compare the key again with `nuon installs trust`", file)
 	}
 	return pin, nil

@@ -11,7 +11,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 )
 
 // Line is the state of one item.
@@ -65,7 +65,7 @@ func (v *View) Stop() {
 type Next struct{ Command, To string }
 
 // Leave ends the view after Ctrl-C: it removes the lines, prints on Err what continues
-// in the background and how to follow or stop it, and returns exit.Interrupted.
+// in the background and how to follow or stop it, and returns exitcode.Interrupted.
 func (v *View) Leave(c *console.Console, continues string, next ...Next) error {
 	v.Stop()
 	width := 0
@@ -76,7 +76,7 @@ func (v *View) Leave(c *console.Console, continues string, next ...Next) error {
 	for _, n := range next {
 		c.Say("  %-*s   to %s", width, console.Line(n.Command), n.To)
 	}
-	return exit.Interrupted
+	return exitcode.Interrupted
 }
 
 type (

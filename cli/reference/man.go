@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/version"
 )
 
@@ -35,11 +35,11 @@ func man(b *strings.Builder, c *cobra.Command) {
 		return
 	}
 	b.WriteString(".SH EXIT STATUS\n")
-	for _, code := range exit.Codes {
+	for _, code := range exitcode.Codes {
 		fmt.Fprintf(b, ".TP\n.B %d\n%s\n", code.Code, roff(code.Means))
 	}
 	b.WriteString(".SH ENVIRONMENT\n")
-	for _, v := range env.Variables {
+	for _, v := range cmdenv.Variables {
 		fmt.Fprintf(b, ".TP\n.B %s\n%s\n", v.Name, roff(v.Means))
 	}
 }

@@ -14,13 +14,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 )
 
 // New returns the hidden command `nuon reference`, which is for the developers of nuon.
-func New(e *env.Env) *cobra.Command {
+func New(e *cmdenv.Env) *cobra.Command {
 	var format, directory string
 	c := &cobra.Command{
 		Use:               "reference",
@@ -37,7 +37,7 @@ func New(e *env.Env) *cobra.Command {
 			case format == "man" && directory != "":
 				return manPages(directory, c.Root())
 			}
-			return exit.Usagef("use --format markdown or config, which are printed, or --format man with a --directory for the pages")
+			return exitcode.Usagef("use --format markdown or config, which are printed, or --format man with a --directory for the pages")
 		},
 	}
 	c.Flags().StringVar(&format, "format", "markdown", "markdown, config (the format of app configs) or man")
@@ -150,11 +150,11 @@ func Markdown(w io.Writer, root *cobra.Command) error {
 	flagTable(&b, flagsOf(root.PersistentFlags()))
 	b.WriteString("\nResults go to stdout, progress and remarks to stderr. A table in a pipe has no header, and a tab between its cells; `-o name` prints what the next command takes.\n")
 	b.WriteString("\n### Exit codes\n\n| code | means |\n|---|---|\n")
-	for _, c := range exit.Codes {
+	for _, c := range exitcode.Codes {
 		fmt.Fprintf(&b, "| %d | %s |\n", c.Code, cell(c.Means))
 	}
 	b.WriteString("\n### Environment\n\n| variable | means |\n|---|---|\n")
-	for _, v := range env.Variables {
+	for _, v := range cmdenv.Variables {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", v.Name, cell(v.Means))
 	}
 	for _, c := range seen(root) {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 )
 
 // tree returns a program with all features that a reference has to describe.
@@ -31,7 +31,7 @@ func tree(out *strings.Builder) *cobra.Command {
 	list.Flags().Bool("secret", false, "not for you")
 	_ = list.Flags().MarkHidden("secret")
 	apps.AddCommand(list, &cobra.Command{Use: "hidden", Short: "Not seen", Hidden: true, Run: nothing})
-	root.AddCommand(apps, New(&env.Env{Console: &console.Console{Out: out, Err: out}}))
+	root.AddCommand(apps, New(&cmdenv.Env{Console: &console.Console{Out: out, Err: out}}))
 	return root
 }
 
@@ -102,7 +102,7 @@ func TestWrongUse(t *testing.T) {
 		var out strings.Builder
 		root := tree(&out)
 		root.SetArgs(strings.Fields(line))
-		if err := root.ExecuteContext(t.Context()); exit.CodeOf(err) != exit.Usage || out.Len() > 0 {
+		if err := root.ExecuteContext(t.Context()); exitcode.CodeOf(err) != exitcode.Usage || out.Len() > 0 {
 			t.Errorf("%s: printed %q, %v", line, out.String(), err)
 		}
 	}

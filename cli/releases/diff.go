@@ -8,17 +8,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
-	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/terminal"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-func newDiff(e *env.Env) *cobra.Command {
+func newDiff(e *cmdenv.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "diff APP FROM [TO]", Short: "Show what changes from one release to another", Args: cobra.RangeArgs(2, 3),
 		Long: `Shows what an install that goes from one release to another would get: which components are built from something else, which
@@ -28,7 +28,7 @@ rollback would do. Code is compared by directories; ` + "`nuon diff app COMMIT C
 What an install gives for inputs and switches counts there, too, and is not part of a release.`,
 		Example:           "  nuon releases diff hello 3\n  nuon releases diff hello 3 5 -o json",
 		ValidArgsFunction: complete.Args(e, complete.Apps, complete.ReleasesOf, complete.ReleasesOf),
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
 			from, err := Number(args[1])
 			if err != nil {
 				return err
@@ -37,7 +37,7 @@ What an install gives for inputs and switches counts there, too, and is not part
 			if err != nil {
 				return err
 			}
-			d, err := remote.Get[api.ReleaseDiff](client.DiffRelease(ctx, args[0], to,
+			d, err := apiclient.Get[api.ReleaseDiff](client.DiffRelease(ctx, args[0], to,
 				&api.DiffReleaseParams{From: from}))
 			if err != nil {
 				return err
@@ -48,13 +48,13 @@ What an install gives for inputs and switches counts there, too, and is not part
 }
 
 // releaseOf returns the given number, or that of the app's newest release.
-func releaseOf(ctx context.Context, client *remote.Client, app string, given []string) (int, error) {
+func releaseOf(ctx context.Context, client *apiclient.Client, app string, given []string) (int, error) {
 	if len(given) > 0 {
 		return Number(given[0])
 	}
-	a, err := remote.Get[api.App](client.GetApp(ctx, app))
+	a, err := apiclient.Get[api.App](client.GetApp(ctx, app))
 	if err == nil && a.Release.Number == 0 {
-		err = exit.Usagef("%s has no release yet: `nuon apps get %s` shows what is wrong", a.Name, a.Name)
+		err = exitcode.Usagef("%s has no release yet: `nuon apps get %s` shows what is wrong", a.Name, a.Name)
 	}
 	return a.Release.Number, err
 }

@@ -12,17 +12,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/listing"
-	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
 // New returns the command.
-func New(e *env.Env) *cobra.Command {
+func New(e *cmdenv.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "releases", Short: "Show the releases of apps", Args: cobra.NoArgs,
 		Long: `A release is what installs get: a config, and one artifact for each component that is deployed. A push that changes one of
@@ -32,7 +32,7 @@ them makes a new release. Installs follow the newest complete one, or are pinned
 	return c
 }
 
-func newList(e *env.Env) *cobra.Command {
+func newList(e *cmdenv.Env) *cobra.Command {
 	l := &listing.List[api.Release]{
 		Header: []string{"RELEASE", "STATUS", "MADE", "COMMIT", "WHY"},
 		Row: func(r api.Release) []string {
@@ -40,8 +40,8 @@ func newList(e *env.Env) *cobra.Command {
 				fmt.Sprint(r.Number), status(r), r.CreatedAt.Local().Format(time.DateTime), console.Short(r.Commit), console.Line(r.Cause),
 			}
 		},
-		Page: func(ctx context.Context, client *remote.Client, at listing.Page) ([]api.Release, string, error) {
-			l, err := remote.Get[api.ReleaseList](client.ListReleases(ctx, at.Args[0],
+		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.Release, string, error) {
+			l, err := apiclient.Get[api.ReleaseList](client.ListReleases(ctx, at.Args[0],
 				&api.ListReleasesParams{Cursor: at.Cursor, Limit: at.Limit}))
 			return l.Items, l.Next, err
 		},
@@ -62,18 +62,18 @@ func status(r api.Release) string {
 	return string(r.Status)
 }
 
-func newGet(e *env.Env) *cobra.Command {
+func newGet(e *cmdenv.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "get APP [RELEASE]", Short: "Show a release with its components", Args: cobra.RangeArgs(1, 2),
 		Long:              `Shows a release: the commit of every repository that it is made from, and the artifact of each component. Without a RELEASE it is the newest.`,
 		Example:           "  nuon releases get hello\n  nuon releases get hello 7 -o json",
 		ValidArgsFunction: complete.Args(e, complete.Apps, complete.ReleasesOf),
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
 			number, err := releaseOf(ctx, client, args[0], args[1:])
 			if err != nil {
 				return err
 			}
-			r, err := remote.Get[api.Release](client.GetRelease(ctx, args[0], number))
+			r, err := apiclient.Get[api.Release](client.GetRelease(ctx, args[0], number))
 			if err != nil {
 				return err
 			}
@@ -86,7 +86,7 @@ func newGet(e *env.Env) *cobra.Command {
 func Number(text string) (int, error) {
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || n < 1 {
-		return 0, exit.Usagef("%q is no release: releases are numbers from 1 up, as `nuon releases list` shows them",
+		return 0, exitcode.Usagef("%q is no release: releases are numbers from 1 up, as `nuon releases list` shows them",
 			text)
 	}
 	return int(n), nil

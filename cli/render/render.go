@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
-	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
@@ -35,7 +35,7 @@ const examples = `  nuon render web --install acme
   nuon render --action smoke_test --install acme -o json`
 
 // New returns the command.
-func New(e *env.Env) *cobra.Command {
+func New(e *cmdenv.Env) *cobra.Command {
 	var install, key, action string
 	c := &cobra.Command{
 		Use:     "render COMPONENT --install INSTALL",
@@ -44,23 +44,23 @@ func New(e *env.Env) *cobra.Command {
 		Example: examples,
 		Args: func(_ *cobra.Command, args []string) error {
 			if (len(args) == 1) == (action != "") || len(args) > 1 {
-				return exit.Usagef("name one component, or an action with --action")
+				return exitcode.Usagef("name one component, or an action with --action")
 			}
 			return nil
 		},
 	}
 	// The completion sources expect the install as the first argument, but here it is a flag.
 	on := func(source complete.Source) complete.Source {
-		return func(ctx context.Context, client *remote.Client, _ []string) ([]complete.Name, error) {
+		return func(ctx context.Context, client *apiclient.Client, _ []string) ([]complete.Name, error) {
 			if install == "" {
 				return nil, nil
 			}
 			return source(ctx, client, []string{install})
 		}
 	}
-	c.RunE = e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+	c.RunE = e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
 		p := &api.RenderTextsParams{Component: strings.Join(args, ""), Action: action, Key: key}
-		texts, err := remote.Get[api.RenderedTexts](client.RenderTexts(ctx, install, p))
+		texts, err := apiclient.Get[api.RenderedTexts](client.RenderTexts(ctx, install, p))
 		if err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func New(e *env.Env) *cobra.Command {
 	_ = c.MarkFlagRequired("install") // fails only for an unknown flag
 	complete.Flag(e, c, "install", complete.Installs)
 	complete.Flag(e, c, "action", on(complete.Actions))
-	complete.Flag(e, c, "key", func(ctx context.Context, client *remote.Client,
+	complete.Flag(e, c, "key", func(ctx context.Context, client *apiclient.Client,
 		args []string) ([]complete.Name, error) {
 		return keys(ctx, client, install, &api.RenderTextsParams{Component: strings.Join(args, ""), Action: action})
 	})
@@ -85,12 +85,12 @@ func New(e *env.Env) *cobra.Command {
 }
 
 // keys completes the keys of the rendered texts.
-func keys(ctx context.Context, client *remote.Client, install string,
+func keys(ctx context.Context, client *apiclient.Client, install string,
 	p *api.RenderTextsParams) ([]complete.Name, error) {
 	if install == "" || (p.Component == "") == (p.Action == "") {
 		return nil, nil
 	}
-	texts, err := remote.Get[api.RenderedTexts](client.RenderTexts(ctx, install, p))
+	texts, err := apiclient.Get[api.RenderedTexts](client.RenderTexts(ctx, install, p))
 	var names []complete.Name
 	for _, t := range texts.Texts {
 		names = append(names, complete.Name{Name: t.Key})
@@ -146,8 +146,8 @@ func problems(texts []api.RenderedText) error {
 	case 0:
 		return nil
 	case 1:
-		return exit.With(exit.Failed,
+		return exitcode.With(exitcode.Failed,
 			errors.New("one text cannot be rendered: mend it in the app's files, or enter what is missing"))
 	}
-	return exit.With(exit.Failed, fmt.Errorf("%d texts cannot be rendered: mend them in the app's files, or enter what is missing", wrong))
+	return exitcode.With(exitcode.Failed, fmt.Errorf("%d texts cannot be rendered: mend them in the app's files, or enter what is missing", wrong))
 }

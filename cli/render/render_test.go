@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
@@ -39,7 +39,7 @@ func (s *server) run(t *testing.T, output string, args ...string) (string, error
 	t.Setenv("NUON_TOKEN", "tok")
 	t.Setenv("NUON_CONTEXT", "")
 	var out strings.Builder
-	c := New(&env.Env{Console: &console.Console{Out: &out, Err: io.Discard, Output: output}})
+	c := New(&cmdenv.Env{Console: &console.Console{Out: &out, Err: io.Discard, Output: output}})
 	c.SilenceErrors, c.SilenceUsage = true, true
 	c.SetArgs(args)
 	err := c.ExecuteContext(t.Context())
@@ -89,7 +89,7 @@ func TestRenderOneKey(t *testing.T) {
 func TestRenderProblems(t *testing.T) {
 	s := &server{texts: []api.RenderedText{{Key: "vars.cidr", Problem: "vars.cidr:1:3: .nuon.x has no value"}}}
 	out, err := s.run(t, "table", "web", "--install", "acme", "--key", "vars.cidr")
-	if out != "vars.cidr  ✗ vars.cidr:1:3: .nuon.x has no value\n" || exit.CodeOf(err) != exit.Failed {
+	if out != "vars.cidr  ✗ vars.cidr:1:3: .nuon.x has no value\n" || exitcode.CodeOf(err) != exitcode.Failed {
 		t.Errorf("%q %v", out, err)
 	}
 	if out, err := (&server{}).run(t, "table", "web", "--install", "acme"); out != "it has no values\n" || err != nil {
@@ -97,7 +97,7 @@ func TestRenderProblems(t *testing.T) {
 	}
 	for _, args := range [][]string{{"--install", "acme"}, {"web", "--action", "check", "--install", "acme"},
 		{"web", "api", "--install", "acme"}} {
-		if _, err := s.run(t, "table", args...); exit.CodeOf(err) != exit.Usage {
+		if _, err := s.run(t, "table", args...); exitcode.CodeOf(err) != exitcode.Usage {
 			t.Errorf("%v: %v", args, err)
 		}
 	}

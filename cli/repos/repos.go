@@ -12,23 +12,23 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/listing"
-	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
 // New returns the command with its subcommands.
-func New(e *env.Env) *cobra.Command {
+func New(e *cmdenv.Env) *cobra.Command {
 	c := &cobra.Command{Use: "repos", Short: "Show the git branches that are polled"}
 	c.AddCommand(newList(e), newGet(e), newLook(e))
 	return c
 }
 
-func newList(e *env.Env) *cobra.Command {
+func newList(e *cmdenv.Env) *cobra.Command {
 	var app string
 	var problems bool
 	l := &listing.List[api.Repo]{
@@ -37,8 +37,8 @@ func newList(e *env.Env) *cobra.Command {
 			return []string{r.ID, r.URL, r.Ref, console.Short(r.Commit), ago(r.PolledAt),
 				strings.Join(r.Apps, " "), r.Problem}
 		},
-		Page: func(ctx context.Context, client *remote.Client, at listing.Page) ([]api.Repo, string, error) {
-			l, err := remote.Get[api.RepoList](client.ListRepos(ctx,
+		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.Repo, string, error) {
+			l, err := apiclient.Get[api.RepoList](client.ListRepos(ctx,
 				&api.ListReposParams{Cursor: at.Cursor, Limit: at.Limit}))
 			fit := slices.DeleteFunc(l.Items, func(r api.Repo) bool {
 				return app != "" && !slices.Contains(r.Apps, app) || problems && r.Problem == ""
@@ -105,7 +105,7 @@ func lastDelivery(r api.Repo) string {
 	return strings.TrimRight(ago(d.At)+", "+d.Forge+" "+d.ID, " ")
 }
 
-func newGet(e *env.Env) *cobra.Command {
+func newGet(e *cmdenv.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:               "get REPO",
 		Short:             "Show a branch, its polls and deliveries, its newest commits and what came of them",
@@ -113,12 +113,12 @@ func newGet(e *env.Env) *cobra.Command {
 		Long:              whichRepo,
 		Example:           `  nuon repos get https://git.example/acme/hello`,
 		ValidArgsFunction: complete.Args(e, complete.Repos),
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
 			id, err := find(ctx, client, args[0])
 			if err != nil {
 				return err
 			}
-			r, err := remote.Get[api.Repo](client.GetRepo(ctx, id))
+			r, err := apiclient.Get[api.Repo](client.GetRepo(ctx, id))
 			if err != nil {
 				return err
 			}
@@ -127,18 +127,18 @@ func newGet(e *env.Env) *cobra.Command {
 	}
 }
 
-func newLook(e *env.Env) *cobra.Command {
+func newLook(e *cmdenv.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "look REPO", Short: "Poll a branch now", Args: cobra.ExactArgs(1),
 		Long:              "Polls a branch now, as a webhook delivery would make the control plane do, and returns when it was read.\n\n" + whichRepo,
 		Example:           `  nuon repos look https://git.example/acme/hello`,
 		ValidArgsFunction: complete.Args(e, complete.Repos),
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
 			id, err := find(ctx, client, args[0])
 			if err != nil {
 				return err
 			}
-			r, err := remote.Get[api.Repo](client.LookAtRepo(ctx, id))
+			r, err := apiclient.Get[api.Repo](client.LookAtRepo(ctx, id))
 			if err != nil {
 				return err
 			}
@@ -146,7 +146,7 @@ func newLook(e *env.Env) *cobra.Command {
 				func(w io.Writer) error { return show(w, r) }); err != nil || r.Problem == "" {
 				return err
 			}
-			return &exit.Error{Code: exit.Failed} // the output contains the reason
+			return &exitcode.Error{Code: exitcode.Failed} // the output contains the reason
 		}),
 	}
 }
@@ -154,12 +154,12 @@ func newLook(e *env.Env) *cobra.Command {
 const whichRepo = "A branch is named by its id, or by the repository's URL when one branch of it alone is watched."
 
 // find returns the id of a repository named by its id or URL.
-func find(ctx context.Context, client *remote.Client, name string) (string, error) {
+func find(ctx context.Context, client *apiclient.Client, name string) (string, error) {
 	if !strings.Contains(name, "://") {
 		return name, nil
 	}
-	all, err := remote.All(func(cursor string) ([]api.Repo, string, error) {
-		l, err := remote.Get[api.RepoList](client.ListRepos(ctx, &api.ListReposParams{Cursor: cursor, Limit: 500}))
+	all, err := apiclient.All(func(cursor string) ([]api.Repo, string, error) {
+		l, err := apiclient.Get[api.RepoList](client.ListRepos(ctx, &api.ListReposParams{Cursor: cursor, Limit: 500}))
 		return l.Items, l.Next, err
 	})
 	if err != nil {
@@ -177,7 +177,7 @@ func find(ctx context.Context, client *remote.Client, name string) (string, erro
 	case 1:
 		return ids[0], nil
 	}
-	return "", exit.Usagef("%d branches of %s are watched; say which: %s", len(ids), name, strings.Join(words, ", "))
+	return "", exitcode.Usagef("%d branches of %s are watched; say which: %s", len(ids), name, strings.Join(words, ", "))
 }
 
 func show(w io.Writer, r api.Repo) error {

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
@@ -47,7 +47,7 @@ func run(t *testing.T, args ...string) (screen string, asked []string, err error
 	t.Setenv("NUON_TOKEN", "tok")
 	t.Setenv("NUON_CONTEXT", "")
 	var out strings.Builder
-	c := New(&env.Env{Console: &console.Console{Out: &out, Err: &out, Output: "table"}})
+	c := New(&cmdenv.Env{Console: &console.Console{Out: &out, Err: &out, Output: "table"}})
 	c.SetArgs(args)
 	c.SilenceErrors, c.SilenceUsage = true, true
 	err = c.ExecuteContext(t.Context())
@@ -78,16 +78,16 @@ func TestNames(t *testing.T) {
 		"get rep_1":            {"GET /v1/repos/rep_1", 0, "0123456789ab"},
 		"get https://git/x":    {"GET /v1/repos/rep_1", 0, "    app hello: version 1\n    app shop: nothing\n"},
 		"look https://git/x":   {"POST /v1/repos/rep_1/look", 0, "Package the shop"},
-		"look rep_2":           {"POST /v1/repos/rep_2/look", exit.Failed, "401: the credential is refused"},
-		"get https://git/y":    {"", exit.Usage, "2 branches of https://git/y are watched; say which: rep_2 (main), rep_3 (next)"},
-		"get https://git/none": {"", exit.Failed, "no branch of https://git/none is watched: `nuon repos list`"},
+		"look rep_2":           {"POST /v1/repos/rep_2/look", exitcode.Failed, "401: the credential is refused"},
+		"get https://git/y":    {"", exitcode.Usage, "2 branches of https://git/y are watched; say which: rep_2 (main), rep_3 (next)"},
+		"get https://git/none": {"", exitcode.Failed, "no branch of https://git/none is watched: `nuon repos list`"},
 		"get rep_2":            {"GET /v1/repos/rep_2", 0, "  last delivery  none (docs/git.md shows how to set up a webhook)\n  last poll      never\n  next poll      none\n"},
 	} {
 		screen, asked, err := run(t, strings.Fields(line)...)
 		if err != nil {
 			screen += err.Error()
 		}
-		if exit.CodeOf(err) != c.code || strings.Join(asked, " ") != c.asked || !strings.Contains(screen, c.says) {
+		if exitcode.CodeOf(err) != c.code || strings.Join(asked, " ") != c.asked || !strings.Contains(screen, c.says) {
 			t.Errorf("%s: %v, asked %q, printed\n%s", line, err, asked, screen)
 		}
 	}

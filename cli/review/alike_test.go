@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
@@ -305,10 +305,10 @@ func TestAnAnswerThatBreaksOff(t *testing.T) {
 	all := crowd(20)
 	s := newStage(plainTheme, 120, 40, all...)
 	s.approveAll("20")
-	if err := s.unheard(130); exit.CodeOf(err) != 130 || !strings.Contains(err.Error(), "14 answers were not sent") {
+	if err := s.unheard(130); exitcode.CodeOf(err) != 130 || !strings.Contains(err.Error(), "14 answers were not sent") {
 		t.Errorf("says %v", err)
 	}
-	s.send(answered{id: all[0].ID, err: exit.With(exit.Unreachable, errors.New("cannot reach the control plane"))})
+	s.send(answered{id: all[0].ID, err: exitcode.With(exitcode.Unreachable, errors.New("cannot reach the control plane"))})
 	for _, a := range all[1:mostAtOnce] {
 		s.send(taken(a.ID, s.now))
 	}

@@ -8,7 +8,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/diff/terminal"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
@@ -228,7 +228,7 @@ func (m *model) explained(x explained) {
 	}
 	if x.err != nil {
 		out = []paragraph{{"  ", []terminal.Span{{Text: console.Line(firstLine(x.err)), Ink: terminal.Warn}}}}
-		if exit.CodeOf(x.err) == exit.Unreachable {
+		if exitcode.CodeOf(x.err) == exitcode.Unreachable {
 			out = append(out, paragraph{"  ", []terminal.Span{{Text: "press w again in a while", Ink: terminal.Faint}}})
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 )
 
 // shade is the brightness of a terminal's background.
@@ -46,7 +46,7 @@ var (
 
 // background returns the background according to NUON_THEME (light or dark),
 // else to the terminal, else to COLORFGBG. owed reports that the terminal was
-// queried and may still answer. The only error is exit.Interrupted.
+// queried and may still answer. The only error is exitcode.Interrupted.
 func background(ctx context.Context, c *console.Console, patience time.Duration) (on shade, owed bool, err error) {
 	switch os.Getenv("NUON_THEME") {
 	case "light":
@@ -57,7 +57,7 @@ func background(ctx context.Context, c *console.Console, patience time.Duration)
 	said := ask(ctx, c, patience)
 	switch answer := shadeOf(said); {
 	case ctx.Err() != nil || strings.ContainsRune(said, ctrlC):
-		return unknown, false, exit.Interrupted
+		return unknown, false, exitcode.Interrupted
 	case answer != unknown:
 		return answer, false, nil
 	}

@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
 	"github.com/nuon-toolkit/nuon/cli/contexts"
-	"github.com/nuon-toolkit/nuon/cli/exit"
-	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
@@ -19,7 +19,7 @@ func deskAt(t *testing.T, handler http.Handler, wanted func(api.Approval) bool) 
 	t.Helper()
 	s := httptest.NewServer(handler)
 	t.Cleanup(s.Close)
-	client, err := remote.New(contexts.Context{URL: s.URL, Token: "tok"})
+	client, err := apiclient.New(contexts.Context{URL: s.URL, Token: "tok"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestDeskOpens(t *testing.T) {
 	if o, _ := d.open("apr_1", false)().(opened); o.flaw == nil || o.page != nil {
 		t.Errorf("opened %+v", o)
 	}
-	if o, _ := d.open("apr_9", false)().(opened); !remote.CodeIs(o.err, "not_found") {
+	if o, _ := d.open("apr_9", false)().(opened); !apiclient.CodeIs(o.err, "not_found") {
 		t.Errorf("opened %+v", o)
 	}
 }
@@ -114,7 +114,7 @@ func TestSlow(t *testing.T) {
 	d := deskAt(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }), all)
 	d.patience = time.Millisecond
 	l, _ := d.list(scope{})().(listed)
-	if exit.CodeOf(l.err) != exit.Unreachable || l.err.Error() != "the control plane does not answer in time" {
+	if exitcode.CodeOf(l.err) != exitcode.Unreachable || l.err.Error() != "the control plane does not answer in time" {
 		t.Errorf("heard %v", l.err)
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/nuon-toolkit/nuon/cli/exit"
-	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
@@ -134,7 +134,7 @@ func TestSomebodyElseWasFirst(t *testing.T) {
 	s.press("a")
 	s.send(
 		answered{id: "apr_1", answer: api.ResponseAnswerApprove,
-			err: &remote.Problem{Problem: api.Problem{Status: 409, Code: "approval_gone",
+			err: &apiclient.Problem{Problem: api.Problem{Status: 409, Code: "approval_gone",
 				Title: "this plan of metrics no longer waits for an answer: rejected"}}})
 	s.shows(t, "this plan of metrics no longer waits for an answer: rejected")
 	if got := s.notes.asked[len(s.notes.asked)-2:]; got[0] != "open apr_1" {
@@ -164,7 +164,7 @@ func TestLeavingMeanwhile(t *testing.T) {
 	if cmd := s.press("ctrl+c"); cmd == nil || cmd() != tea.Quit() || !s.interrupted {
 		t.Error("ctrl+c does not leave")
 	}
-	if err := s.unheard(130); exit.CodeOf(err) != 130 ||
+	if err := s.unheard(130); exitcode.CodeOf(err) != 130 ||
 		!strings.Contains(err.Error(),
 			"the answer to metrics on hello/acme was on its way: `nuon review apr_1 --print`") {
 		t.Errorf("says %v", err)

@@ -7,7 +7,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
@@ -112,7 +112,7 @@ func (m *model) answered(a answered) tea.Cmd {
 			i.loading = true
 			look = m.ask.open(a.id, false)
 		}
-		if exit.CodeOf(a.err) == exit.Unreachable {
+		if exitcode.CodeOf(a.err) == exitcode.Unreachable {
 			m.withhold(b, a.err)
 		}
 	}
@@ -195,5 +195,5 @@ func (m *model) unheard(code int) error {
 	if len(errs) == 0 {
 		return nil
 	}
-	return exit.With(code, errors.Join(errs...))
+	return exitcode.With(code, errors.Join(errs...))
 }

@@ -26,9 +26,9 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/exit"
-	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
@@ -41,20 +41,20 @@ func Possible(c *console.Console) bool {
 // given, in order. It shows only the approvals for which wanted returns true. If
 // the first request fails, Open returns an error without opening the screen; a
 // later failure is shown as a banner. When ctx is canceled or the user presses
-// Ctrl-C, the error is exit.Interrupted. The terminal is restored in every case.
-func Open(ctx context.Context, c *console.Console, client *remote.Client,
+// Ctrl-C, the error is exitcode.Interrupted. The terminal is restored in every case.
+func Open(ctx context.Context, c *console.Console, client *apiclient.Client,
 	wanted func(api.Approval) bool) (Given, error) {
 	return openWithin(ctx, c, client, wanted, answerWithin)
 }
 
 // openWithin is Open with a limit on the wait for the terminal to report its background color.
-func openWithin(ctx context.Context, c *console.Console, client *remote.Client,
+func openWithin(ctx context.Context, c *console.Console, client *apiclient.Client,
 	wanted func(api.Approval) bool, patience time.Duration) (Given, error) {
 	d := newDesk(ctx, client, wanted)
 	defer d.close()
 	first, _ := d.list(scope{})().(listed)
 	if ctx.Err() != nil {
-		return Given{}, exit.Interrupted
+		return Given{}, exitcode.Interrupted
 	}
 	if first.err != nil {
 		return Given{}, first.err
@@ -66,9 +66,9 @@ func openWithin(ctx context.Context, c *console.Console, client *remote.Client,
 	m := newModel(d, t, host(client.URL), time.Now, first)
 	err = draw(ctx, c, m)
 	if err == nil && m.interrupted {
-		err = exit.Interrupted
+		err = exitcode.Interrupted
 	}
-	if unheard := m.unheard(exit.CodeOf(err)); unheard != nil {
+	if unheard := m.unheard(exitcode.CodeOf(err)); unheard != nil {
 		return Given{m.given, m.approved}, unheard // has the exit code of err
 	}
 	return Given{m.given, m.approved}, err
@@ -86,7 +86,7 @@ func draw(ctx context.Context, c *console.Console, m tea.Model) error {
 	case errors.Is(err, tea.ErrProgramPanic):
 		return errors.New("the screen broke down, which is a mistake in nuon; `nuon review --print` shows the same without it")
 	case ctx.Err() != nil:
-		return exit.Interrupted
+		return exitcode.Interrupted
 	case err != nil:
 		return fmt.Errorf("draw the screen: %w (`nuon review --print` shows the same without it)", err)
 	}

@@ -26,11 +26,11 @@ import (
 	"github.com/hinshun/vt10x"
 	"golang.org/x/term"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/contexts"
-	"github.com/nuon-toolkit/nuon/cli/exit"
-	"github.com/nuon-toolkit/nuon/cli/remote"
-	"github.com/nuon-toolkit/nuon/cli/silence"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
+	"github.com/nuon-toolkit/nuon/cli/terminit"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
@@ -41,13 +41,13 @@ import (
 const childIs = "NUON_TEST_REVIEW"
 
 func TestMain(m *testing.M) {
-	silence.Over()
+	terminit.Over()
 	if os.Getenv(childIs) != "" {
 		err := child()
 		if err != nil && err.Error() != "" {
 			fmt.Fprintln(os.Stderr, "error:", err)
 		}
-		os.Exit(exit.CodeOf(err))
+		os.Exit(exitcode.CodeOf(err))
 	}
 	os.Exit(m.Run())
 }
@@ -56,7 +56,7 @@ func TestMain(m *testing.M) {
 func child() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	client, err := remote.New(contexts.Context{URL: os.Getenv("NUON_URL"), Token: "tok"})
+	client, err := apiclient.New(contexts.Context{URL: os.Getenv("NUON_URL"), Token: "tok"})
 	if err != nil {
 		return err
 	}
@@ -300,7 +300,7 @@ func TestALateAnswer(t *testing.T) {
 	s.keys("\r")
 	s.sees("Rejected by vera: not today")
 	s.keys("q")
-	s.leaves(exit.Done)
+	s.leaves(exitcode.Done)
 	if d := cmp.Diff([]string{"apr_1 reject true not today"}, p.answered()); d != "" {
 		t.Errorf("answers (-want +got)\n%s", d)
 	}
@@ -338,7 +338,7 @@ func TestOnATerminal(t *testing.T) {
 	s.keys("q")
 	s.sees("Rejected by vera")
 	s.keys("q")
-	s.leaves(exit.Done)
+	s.leaves(exitcode.Done)
 	s.sees("approved: web")
 	s.sees("rejected: metrics")
 	if d := cmp.Diff([]string{"apr_2 approve true ", "apr_3 reject true not today"}, p.answered()); d != "" {
@@ -376,7 +376,7 @@ func TestAGroupOnATerminal(t *testing.T) {
 	s.keys("not like the others\r")
 	s.sees("Rejected by vera: not like the others")
 	s.keys("q")
-	s.leaves(exit.Done)
+	s.leaves(exitcode.Done)
 	want := []string{"apr_1 approve true ", "apr_3 approve true ", "apr_5 approve true ",
 		"apr_6 reject true not like the others"}
 	got := p.answered()
@@ -470,7 +470,7 @@ func TestSuspend(t *testing.T) {
 func TestNobodyThere(t *testing.T) {
 	t.Parallel()
 	s := sit(t, &plane{down: true}, "yes", "")
-	s.leaves(exit.Unreachable)
+	s.leaves(exitcode.Unreachable)
 	if strings.Contains(s.raw(), "\x1b[?1049h") {
 		t.Error("the screen was opened")
 	}

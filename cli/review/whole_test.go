@@ -10,8 +10,8 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
 	"github.com/nuon-toolkit/nuon/cli/contexts"
-	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
@@ -133,7 +133,7 @@ func TestTheDeskApprovesAWorkflow(t *testing.T) {
 	p.approvals = append(p.approvals, more, approvalOf("apr_8", "hello", "acme", "cache", mildReport(1)))
 	server := httptest.NewServer(p)
 	defer server.Close()
-	client, err := remote.New(contexts.Context{URL: server.URL})
+	client, err := apiclient.New(contexts.Context{URL: server.URL})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,12 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/remote"
 )
 
-func newDelete(e *env.Env) *cobra.Command {
+func newDelete(e *cmdenv.Env) *cobra.Command {
 	return e.Sure(&cobra.Command{
 		Use:   "delete RUNNER",
 		Short: "Forget a runner that no install names and that has nothing in hand",
@@ -22,8 +22,8 @@ then on; stop it there. If the machine is lost but its installs are not, use ` +
 		ValidArgsFunction: complete.Args(e, complete.Runners),
 	}, "yes, forget it", func(args []string) string {
 		return fmt.Sprintf("this forgets runner %s and voids its key", args[0])
-	}, func(ctx context.Context, client *remote.Client, args []string) error {
-		if err := remote.Done(client.DeleteRunner(ctx, args[0])); err != nil {
+	}, func(ctx context.Context, client *apiclient.Client, args []string) error {
+		if err := apiclient.Done(client.DeleteRunner(ctx, args[0])); err != nil {
 			return err
 		}
 		e.Console.Say("runner %s forgotten", args[0])

@@ -7,13 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-func newReplace(e *env.Env) *cobra.Command {
+func newReplace(e *cmdenv.Env) *cobra.Command {
 	var word api.Replacement
 	var yes bool
 	c := &cobra.Command{
@@ -30,12 +30,12 @@ If install.key is gone with the machine, add --new-key: sensitive inputs have to
 has accepted the new key), and Terraform states that are sealed to the old one cannot be read any more.`,
 		Example:           `  nuon runners replace acme --reason "the VM was deleted" --yes`,
 		ValidArgsFunction: complete.Args(e, complete.Runners),
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
 			what := fmt.Sprintf("this ends all that runner %s has in hand (`nuon runners get %[1]s` shows it), and voids its key%s", args[0], keyWords(word.NewKey))
 			if err := e.Console.Confirm(ctx, what, yes); err != nil {
 				return err
 			}
-			done, err := remote.Get[api.ReplacedRunner](client.ReplaceRunner(ctx, args[0], word))
+			done, err := apiclient.Get[api.ReplacedRunner](client.ReplaceRunner(ctx, args[0], word))
 			if err != nil {
 				return err
 			}

@@ -13,17 +13,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/listing"
-	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
 // New returns the command with its subcommands.
-func New(e *env.Env) *cobra.Command {
+func New(e *cmdenv.Env) *cobra.Command {
 	c := &cobra.Command{Use: "runners", Short: "The runners of this org"}
 	c.AddCommand(newList(e), newGet(e), newCreate(e), newRegister(e), newReplace(e), newDelete(e))
 	return c
@@ -32,15 +32,15 @@ func New(e *env.Env) *cobra.Command {
 // statuses are the possible statuses of a runner.
 var statuses = []string{"online", "off", "offline", "not registered", "replaced"}
 
-func newList(e *env.Env) *cobra.Command {
+func newList(e *cmdenv.Env) *cobra.Command {
 	var kind, stands string
 	l := &listing.List[api.Runner]{
 		Header: []string{"NAME", "KIND", "STATUS", "LAST SEEN", "VERSION"},
 		Row: func(r api.Runner) []string {
 			return []string{r.Name, string(r.Kind), status(r), seen(r), r.Version}
 		},
-		Page: func(ctx context.Context, client *remote.Client, at listing.Page) ([]api.Runner, string, error) {
-			l, err := remote.Get[api.RunnerList](client.ListRunners(ctx,
+		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.Runner, string, error) {
+			l, err := apiclient.Get[api.RunnerList](client.ListRunners(ctx,
 				&api.ListRunnersParams{Cursor: at.Cursor, Limit: at.Limit}))
 			fit := slices.DeleteFunc(l.Items, func(r api.Runner) bool {
 				return kind != "" && string(r.Kind) != kind || stands != "" && status(r) != stands
@@ -55,9 +55,9 @@ func newList(e *env.Env) *cobra.Command {
 		PreRunE: func(*cobra.Command, []string) error {
 			switch {
 			case stands != "" && !slices.Contains(statuses, stands):
-				return exit.Usagef("--status %s: use one of %s", stands, strings.Join(statuses, ", "))
+				return exitcode.Usagef("--status %s: use one of %s", stands, strings.Join(statuses, ", "))
 			case kind != "" && !api.RunnerKind(kind).Valid():
-				return exit.Usagef("--kind %s: use install or build", kind)
+				return exitcode.Usagef("--kind %s: use install or build", kind)
 			}
 			return nil
 		},
@@ -95,14 +95,14 @@ func seen(r api.Runner) string {
 
 func ago(at time.Time) string { return time.Since(at).Round(time.Second).String() + " ago" }
 
-func newGet(e *env.Env) *cobra.Command {
+func newGet(e *cmdenv.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:               "get RUNNER",
 		Short:             "Show a runner, what its own file allows, and what it has in hand",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: complete.Args(e, complete.Runners),
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
-			r, err := remote.Get[api.Runner](client.GetRunner(ctx, args[0]))
+		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
+			r, err := apiclient.Get[api.Runner](client.GetRunner(ctx, args[0]))
 			if err != nil {
 				return err
 			}
@@ -192,13 +192,13 @@ func allows(p api.RunnerPolicy) []string {
 	return lines
 }
 
-func newCreate(e *env.Env) *cobra.Command {
+func newCreate(e *cmdenv.Env) *cobra.Command {
 	var kind string
 	var shared bool
 	c := &cobra.Command{
 		Use: "create NAME", Short: "Make a runner and print how to start it", Args: cobra.ExactArgs(1),
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
-			made, err := remote.Get[api.CreatedRunner](client.CreateRunner(ctx,
+		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
+			made, err := apiclient.Get[api.CreatedRunner](client.CreateRunner(ctx,
 				api.NewRunner{Name: args[0], Kind: api.NewRunnerKind(kind), Shared: shared}))
 			if err != nil {
 				return err
@@ -213,15 +213,15 @@ func newCreate(e *env.Env) *cobra.Command {
 	return c
 }
 
-func newRegister(e *env.Env) *cobra.Command {
+func newRegister(e *cmdenv.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:               "register RUNNER",
 		Short:             "Make another registration token for a runner that has not registered",
 		Args:              cobra.ExactArgs(1),
 		Example:           `  nuon runners register berlin`,
 		ValidArgsFunction: complete.Args(e, complete.Runners),
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
-			made, err := remote.Get[api.CreatedRunner](client.CreateRegistration(ctx, args[0]))
+		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
+			made, err := apiclient.Get[api.CreatedRunner](client.CreateRegistration(ctx, args[0]))
 			if err != nil {
 				return err
 			}

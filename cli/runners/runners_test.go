@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/runners"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
@@ -33,7 +33,7 @@ func run(t *testing.T, answer any, args ...string) (screen, asked string, err er
 	t.Setenv("NUON_TOKEN", "t")
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(t.TempDir(), "none"))
 	var out bytes.Buffer
-	c := runners.New(&env.Env{Console: &console.Console{In: strings.NewReader(""), Out: &out, Err: &out,
+	c := runners.New(&cmdenv.Env{Console: &console.Console{In: strings.NewReader(""), Out: &out, Err: &out,
 		Output: "table", OutIsTerminal: true}})
 	c.SetArgs(args)
 	c.SetOut(io.Discard)
@@ -124,7 +124,7 @@ func TestReplaceIsNotDoneByAccident(t *testing.T) {
 		t.Errorf("without a reason: %v, asked %q", err, asked)
 	}
 	if _, asked, err := run(t, done, "replace", "acme", "--reason", "burnt",
-		"--new-key"); exit.CodeOf(err) != exit.Usage || asked != "" ||
+		"--new-key"); exitcode.CodeOf(err) != exitcode.Usage || asked != "" ||
 		!strings.Contains(err.Error(), "cannot be read any more") {
 		t.Errorf("without a yes: %v, asked %q", err, asked)
 	}

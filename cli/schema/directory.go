@@ -7,8 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/jsonschema"
 )
@@ -24,7 +24,7 @@ type written struct {
 }
 
 // writeAll writes the schema of every kind, and the Taplo config that maps files to schemas.
-func writeAll(e *env.Env, dir string) error {
+func writeAll(e *cmdenv.Env, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("write the schemas: %w", err)
 	}

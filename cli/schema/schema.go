@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/jsonschema"
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
@@ -27,7 +27,7 @@ that file next to the app as .taplo.toml and Taplo finds it, which is what most 
 #:schema and the path of its schema.`
 
 // New returns the command.
-func New(e *env.Env) *cobra.Command {
+func New(e *cmdenv.Env) *cobra.Command {
 	dir := ""
 	c := &cobra.Command{
 		Use: "schema [KIND]", Short: "JSON Schemas of the app config format, for editors", Long: long,
@@ -36,7 +36,7 @@ func New(e *env.Env) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			switch {
 			case dir != "" && len(args) > 0:
-				return exit.Usagef("--dir writes the schemas of all kinds: leave %s out", args[0])
+				return exitcode.Usagef("--dir writes the schemas of all kinds: leave %s out", args[0])
 			case dir != "":
 				return writeAll(e, dir)
 			case len(args) == 0:
@@ -63,7 +63,7 @@ func Kinds(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellC
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-func list(e *env.Env) error {
+func list(e *cmdenv.Env) error {
 	var rows [][]string
 	for _, k := range format.Kinds() {
 		rows = append(rows, []string{k.Name, strings.Join(k.Paths, ", "), cmp.Or(k.Component, "-"), k.Description})
@@ -72,7 +72,7 @@ func list(e *env.Env) error {
 }
 
 // one prints the schema of a kind, as JSON also for people.
-func one(e *env.Env, name string) error {
+func one(e *cmdenv.Env, name string) error {
 	kind, ok := format.Find(name)
 	if !ok {
 		var names []string
@@ -81,9 +81,9 @@ func one(e *env.Env, name string) error {
 		}
 		near, found := diagnostic.Nearest(name, names)
 		if !found {
-			return exit.Usagef("there is no kind of file %q: `nuon schema` lists them", name)
+			return exitcode.Usagef("there is no kind of file %q: `nuon schema` lists them", name)
 		}
-		return exit.Usagef("there is no kind of file %q: did you mean %q? `nuon schema` lists them", name, near)
+		return exitcode.Usagef("there is no kind of file %q: did you mean %q? `nuon schema` lists them", name, near)
 	}
 	schema := jsonschema.Of(kind)
 	return e.Console.Result(schema, func(w io.Writer) error { return encode(w, schema) })

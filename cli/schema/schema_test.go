@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 )
 
@@ -20,7 +20,7 @@ import (
 func run(t *testing.T, output string, args ...string) (string, error) {
 	t.Helper()
 	var out strings.Builder
-	c := New(&env.Env{Console: &console.Console{Out: &out, Err: io.Discard, Output: output}})
+	c := New(&cmdenv.Env{Console: &console.Console{Out: &out, Err: io.Discard, Output: output}})
 	c.SilenceErrors, c.SilenceUsage = true, true
 	c.SetArgs(args)
 	err := c.ExecuteContext(t.Context())
@@ -98,7 +98,7 @@ func TestWrongUse(t *testing.T) {
 	for line, says := range map[string]string{"hlem": `did you mean "helm"?`,
 		"weather-forecast": "`nuon schema` lists them", "helm --dir x": "leave helm out"} {
 		out, err := run(t, "table", strings.Fields(line)...)
-		if exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), says) || out != "" {
+		if exitcode.CodeOf(err) != exitcode.Usage || !strings.Contains(err.Error(), says) || out != "" {
 			t.Errorf("%s printed %q, %v", line, out, err)
 		}
 	}

@@ -7,13 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-func newAbandon(e *env.Env) *cobra.Command {
+func newAbandon(e *cmdenv.Env) *cobra.Command {
 	var reason string
 	var yes bool
 	c := withReason(&cobra.Command{
@@ -26,12 +26,12 @@ again what exists, unless the module imports it or somebody removes it first. Th
 
 Every version stays listed. Should the key be found, put it back into the runner's directory and restore one.`,
 		ValidArgsFunction: complete.Args(e, complete.Installs, complete.InstallComponents),
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
 			what := fmt.Sprintf("nuon will not know any more what exists of %s on %s, and the next plan starts from nothing; look for the key first", args[1], args[0])
 			if err := e.Console.Confirm(ctx, what, yes); err != nil {
 				return err
 			}
-			s, err := remote.Get[api.ComponentState](client.AbandonState(ctx, args[0], args[1],
+			s, err := apiclient.Get[api.ComponentState](client.AbandonState(ctx, args[0], args[1],
 				api.Reason{Reason: reason}))
 			if err != nil {
 				return err

@@ -14,24 +14,24 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/listing"
-	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/cli/workflows"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
 // New returns the command with its subcommands.
-func New(e *env.Env) *cobra.Command {
+func New(e *cmdenv.Env) *cobra.Command {
 	c := &cobra.Command{Use: "state", Short: "Versions and locks of the Terraform states of installs"}
 	c.AddCommand(newList(e), newShow(e), newUnlock(e), newRestore(e), newDismiss(e), newAbandon(e))
 	return c
 }
 
-func newList(e *env.Env) *cobra.Command {
+func newList(e *cmdenv.Env) *cobra.Command {
 	l := &listing.List[api.ComponentState]{
 		Header: []string{"COMPONENT", "VERSION", "SERIAL", "WRITTEN", "LOCK", "CONTESTED"},
 		Row: func(s api.ComponentState) []string {
@@ -42,8 +42,8 @@ func newList(e *env.Env) *cobra.Command {
 			}
 			return []string{s.Component, version, serial, at, lock(s.Lock), contested(s.Contested)}
 		},
-		Page: func(ctx context.Context, client *remote.Client, at listing.Page) ([]api.ComponentState, string, error) {
-			l, err := remote.Get[api.ComponentStateList](client.ListStates(ctx, at.Args[0]))
+		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.ComponentState, string, error) {
+			l, err := apiclient.Get[api.ComponentStateList](client.ListStates(ctx, at.Args[0]))
 			return l.Items, "", err
 		},
 	}
@@ -88,16 +88,16 @@ func contested(versions []api.StateVersion) string {
 	return "versions " + strings.Join(numbers, ", ")
 }
 
-func newShow(e *env.Env) *cobra.Command {
+func newShow(e *cmdenv.Env) *cobra.Command {
 	l := &listing.List[api.StateVersion]{
 		Header: []string{"VERSION", "STATUS", "SERIAL", "WRITTEN", "WORKFLOW", "WHY"}, Limit: 20,
 		Row: func(v api.StateVersion) []string {
 			return []string{strconv.Itoa(v.Version), string(v.Status), strconv.FormatInt(v.Serial, 10),
 				when(v.CreatedAt), v.Workflow, v.Reason}
 		},
-		Page: func(ctx context.Context, client *remote.Client, at listing.Page) ([]api.StateVersion, string, error) {
+		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.StateVersion, string, error) {
 			p := &api.ListStateVersionsParams{Cursor: at.Cursor, Limit: at.Limit}
-			l, err := remote.Get[api.StateVersionList](client.ListStateVersions(ctx, at.Args[0], at.Args[1], p))
+			l, err := apiclient.Get[api.StateVersionList](client.ListStateVersions(ctx, at.Args[0], at.Args[1], p))
 			return l.Items, l.Next, err
 		},
 	}
@@ -113,7 +113,7 @@ func newShow(e *env.Env) *cobra.Command {
 		if len(args) < 3 {
 			return all(c, args)
 		}
-		return e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+		return e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
 			return showOne(ctx, e, client, args)
 		})(c, args)
 	}
@@ -122,8 +122,8 @@ func newShow(e *env.Env) *cobra.Command {
 
 // versions completes the versions of the state of the install and component in the
 // preceding arguments.
-func versions(ctx context.Context, client *remote.Client, args []string) ([]complete.Name, error) {
-	l, err := remote.Get[api.StateVersionList](client.ListStateVersions(ctx, args[0], args[1],
+func versions(ctx context.Context, client *apiclient.Client, args []string) ([]complete.Name, error) {
+	l, err := apiclient.Get[api.StateVersionList](client.ListStateVersions(ctx, args[0], args[1],
 		&api.ListStateVersionsParams{}))
 	var names []complete.Name
 	for _, v := range l.Items {
@@ -133,14 +133,14 @@ func versions(ctx context.Context, client *remote.Client, args []string) ([]comp
 	return names, err
 }
 
-func showOne(ctx context.Context, e *env.Env, client *remote.Client, args []string) error {
+func showOne(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, args []string) error {
 	number, err := versionOf(args[2])
 	if err != nil {
 		return err
 	}
 	// The cursor is just above the version, so that the version comes first.
 	p := &api.ListStateVersionsParams{Limit: 1, Cursor: strconv.Itoa(number + 1)}
-	l, err := remote.Get[api.StateVersionList](client.ListStateVersions(ctx, args[0], args[1], p))
+	l, err := apiclient.Get[api.StateVersionList](client.ListStateVersions(ctx, args[0], args[1], p))
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func show(w io.Writer, install, component string, v api.StateVersion) error {
 func versionOf(text string) (int, error) {
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || n < 1 {
-		return 0, exit.Usagef("%q is no version of a state; versions are numbers from 1 up, as `nuon state show` lists them", text)
+		return 0, exitcode.Usagef("%q is no version of a state; versions are numbers from 1 up, as `nuon state show` lists them", text)
 	}
 	return int(n), nil
 }
@@ -186,13 +186,13 @@ func withReason(c *cobra.Command, reason *string) *cobra.Command {
 	return c
 }
 
-func newUnlock(e *env.Env) *cobra.Command {
+func newUnlock(e *cmdenv.Env) *cobra.Command {
 	var reason string
 	return withReason(&cobra.Command{
 		Use: "unlock INSTALL COMPONENT", Short: "Free the lock that an attempt left behind", Args: cobra.ExactArgs(2),
 		ValidArgsFunction: complete.Args(e, complete.Installs, complete.InstallComponents),
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
-			if err := remote.Done(client.FreeStateLock(ctx, args[0], args[1],
+		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
+			if err := apiclient.Done(client.FreeStateLock(ctx, args[0], args[1],
 				&api.FreeStateLockParams{Reason: reason})); err != nil {
 				return err
 			}
@@ -202,19 +202,19 @@ func newUnlock(e *env.Env) *cobra.Command {
 	}, &reason)
 }
 
-func newRestore(e *env.Env) *cobra.Command {
+func newRestore(e *cmdenv.Env) *cobra.Command {
 	var reason string
 	return withReason(&cobra.Command{
 		Use:               "restore INSTALL COMPONENT VERSION",
 		Short:             "Plan to make a version of a state the newest one",
 		Args:              cobra.ExactArgs(3),
 		ValidArgsFunction: complete.Args(e, complete.Installs, complete.InstallComponents, versions),
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
 			number, err := versionOf(args[2])
 			if err != nil {
 				return err
 			}
-			w, err := remote.Get[api.Workflow](client.RestoreState(ctx, args[0], args[1], number,
+			w, err := apiclient.Get[api.Workflow](client.RestoreState(ctx, args[0], args[1], number,
 				&api.RestoreStateParams{}, api.Reason{Reason: reason}))
 			if err != nil {
 				return err
@@ -230,19 +230,19 @@ func newRestore(e *env.Env) *cobra.Command {
 	}, &reason)
 }
 
-func newDismiss(e *env.Env) *cobra.Command {
+func newDismiss(e *cmdenv.Env) *cobra.Command {
 	var reason string
 	return withReason(&cobra.Command{
 		Use:               "dismiss INSTALL COMPONENT VERSION",
 		Short:             "Say that a contested or withheld version of a state is not needed",
 		Args:              cobra.ExactArgs(3),
 		ValidArgsFunction: complete.Args(e, complete.Installs, complete.InstallComponents, versions),
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
 			number, err := versionOf(args[2])
 			if err != nil {
 				return err
 			}
-			v, err := remote.Get[api.StateVersion](client.DismissState(ctx, args[0], args[1], number,
+			v, err := apiclient.Get[api.StateVersion](client.DismissState(ctx, args[0], args[1], number,
 				api.Reason{Reason: reason}))
 			if err != nil {
 				return err

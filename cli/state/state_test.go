@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/state"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
@@ -49,7 +49,7 @@ func (p *plane) run(t *testing.T, args ...string) (out string, err error) {
 	t.Setenv("NUON_TOKEN", "t")
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(t.TempDir(), "none"))
 	var screen bytes.Buffer
-	c := state.New(&env.Env{Console: &console.Console{In: strings.NewReader(""), Out: &screen, Err: &screen,
+	c := state.New(&cmdenv.Env{Console: &console.Console{In: strings.NewReader(""), Out: &screen, Err: &screen,
 		Output: "table", OutIsTerminal: true}})
 	c.SetArgs(args)
 	c.SetOut(io.Discard)
@@ -117,7 +117,7 @@ func TestShow(t *testing.T) {
 		t.Errorf("a version that is not there: %v", err)
 	}
 	for _, bad := range []string{"0", "x", "1e3", "99999999999"} {
-		if _, err := p.run(t, "show", "acme", "web", bad); exit.CodeOf(err) != exit.Usage {
+		if _, err := p.run(t, "show", "acme", "web", bad); exitcode.CodeOf(err) != exitcode.Usage {
 			t.Errorf("version %s: %v", bad, err)
 		}
 	}
@@ -153,7 +153,7 @@ func TestWordsOnAState(t *testing.T) {
 	out, err = p.run(t, "dismiss", "acme", "web", "2", "--reason", "no")
 	has(t, out, err, "version 2 of the state of web is dismissed")
 	before := len(p.asked)
-	if _, err := p.run(t, "abandon", "acme", "web", "--reason", "burnt"); exit.CodeOf(err) != exit.Usage ||
+	if _, err := p.run(t, "abandon", "acme", "web", "--reason", "burnt"); exitcode.CodeOf(err) != exitcode.Usage ||
 		!strings.Contains(err.Error(), "--yes") || len(p.asked) != before {
 		t.Errorf("abandoned by accident: %v, asked %v", err, p.asked[before:])
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
@@ -22,9 +22,9 @@ type seen struct {
 const largePage = 500
 
 // read reads all data, with one request for each page of each list and one for each app.
-func read(ctx context.Context, client *remote.Client, app string) (seen, error) {
+func read(ctx context.Context, client *apiclient.Client, app string) (seen, error) {
 	var s seen
-	for _, part := range []func(context.Context, *remote.Client, string) error{s.readApps, s.readInstalls,
+	for _, part := range []func(context.Context, *apiclient.Client, string) error{s.readApps, s.readInstalls,
 		s.readApprovals, s.readOrg} {
 		if err := part(ctx, client, app); err != nil {
 			return seen{}, err
@@ -33,22 +33,22 @@ func read(ctx context.Context, client *remote.Client, app string) (seen, error) 
 	return s, nil
 }
 
-func (s *seen) readApps(ctx context.Context, client *remote.Client, app string) (err error) {
+func (s *seen) readApps(ctx context.Context, client *apiclient.Client, app string) (err error) {
 	if app != "" {
-		one, err := remote.Get[api.App](client.GetApp(ctx, app))
+		one, err := apiclient.Get[api.App](client.GetApp(ctx, app))
 		if err != nil {
 			return err
 		}
 		s.apps = []api.App{one}
-	} else if s.apps, err = remote.All(func(cursor string) ([]api.App, string, error) {
-		l, err := remote.Get[api.AppList](client.ListApps(ctx, &api.ListAppsParams{Cursor: cursor, Limit: largePage}))
+	} else if s.apps, err = apiclient.All(func(cursor string) ([]api.App, string, error) {
+		l, err := apiclient.Get[api.AppList](client.ListApps(ctx, &api.ListAppsParams{Cursor: cursor, Limit: largePage}))
 		return l.Items, l.Next, err
 	}); err != nil {
 		return err
 	}
 	s.components = map[string][]api.Component{}
 	for _, a := range s.apps {
-		l, err := remote.Get[api.ComponentList](client.ListComponents(ctx, a.ID))
+		l, err := apiclient.Get[api.ComponentList](client.ListComponents(ctx, a.ID))
 		if err != nil {
 			return err
 		}
@@ -57,18 +57,18 @@ func (s *seen) readApps(ctx context.Context, client *remote.Client, app string) 
 	return nil
 }
 
-func (s *seen) readInstalls(ctx context.Context, client *remote.Client, app string) (err error) {
-	s.installs, err = remote.All(func(cursor string) ([]api.InstallSummary, string, error) {
-		l, err := remote.Get[api.InstallList](client.ListInstalls(ctx,
+func (s *seen) readInstalls(ctx context.Context, client *apiclient.Client, app string) (err error) {
+	s.installs, err = apiclient.All(func(cursor string) ([]api.InstallSummary, string, error) {
+		l, err := apiclient.Get[api.InstallList](client.ListInstalls(ctx,
 			&api.ListInstallsParams{App: app, Cursor: cursor, Limit: largePage}))
 		return l.Items, l.Next, err
 	})
 	return err
 }
 
-func (s *seen) readApprovals(ctx context.Context, client *remote.Client, app string) (err error) {
-	s.approvals, err = remote.All(func(cursor string) ([]api.Approval, string, error) {
-		l, err := remote.Get[api.ApprovalList](client.ListApprovals(ctx,
+func (s *seen) readApprovals(ctx context.Context, client *apiclient.Client, app string) (err error) {
+	s.approvals, err = apiclient.All(func(cursor string) ([]api.Approval, string, error) {
+		l, err := apiclient.Get[api.ApprovalList](client.ListApprovals(ctx,
 			&api.ListApprovalsParams{Brief: true, Cursor: cursor, Limit: largePage}))
 		return l.Items, l.Next, err
 	})
@@ -80,17 +80,17 @@ func (s *seen) readApprovals(ctx context.Context, client *remote.Client, app str
 }
 
 // readOrg reads the data of the org, which a token for one app may not read.
-func (s *seen) readOrg(ctx context.Context, client *remote.Client, _ string) (err error) {
-	system, err := remote.Get[api.System](client.GetSystem(ctx))
+func (s *seen) readOrg(ctx context.Context, client *apiclient.Client, _ string) (err error) {
+	system, err := apiclient.Get[api.System](client.GetSystem(ctx))
 	switch {
-	case remote.CodeIs(err, "forbidden"):
+	case apiclient.CodeIs(err, "forbidden"):
 		return nil
 	case err != nil:
 		return err
 	}
 	s.system = &system
-	s.runners, err = remote.All(func(cursor string) ([]api.Runner, string, error) {
-		l, err := remote.Get[api.RunnerList](client.ListRunners(ctx,
+	s.runners, err = apiclient.All(func(cursor string) ([]api.Runner, string, error) {
+		l, err := apiclient.Get[api.RunnerList](client.ListRunners(ctx,
 			&api.ListRunnersParams{Cursor: cursor, Limit: largePage}))
 		return l.Items, l.Next, err
 	})

@@ -14,11 +14,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
-	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/watch"
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
@@ -33,7 +33,7 @@ type options struct {
 }
 
 // New returns the command.
-func New(e *env.Env) *cobra.Command {
+func New(e *cmdenv.Env) *cobra.Command {
 	var o options
 	c := &cobra.Command{
 		Use: "status", Short: "Show what waits for you and why, and how all installs stand", Args: cobra.NoArgs,
@@ -48,9 +48,9 @@ failed or is broken, 4 when somebody said no, 3 when only plans wait for an appr
 With --system it shows the control plane itself, part by part: its replicas, database and registry, the work that it has in hand, and
 this org's runners. That ends with 1 when something is wrong, and with 5 when the control plane does not answer.`,
 		Example: "  nuon status\n  nuon status --app hello --watch\n  nuon status --exit-code -o json\n  nuon status --system",
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, _ []string) error {
+		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, _ []string) error {
 			// The command reports an unhealthy control plane instead of retrying until it recovers.
-			ctx = remote.AtOnce(ctx)
+			ctx = apiclient.AtOnce(ctx)
 			look := func(ctx context.Context, onto *console.Console) error { return o.look(ctx, onto, client) }
 			if o.watch {
 				return watch.Run(ctx, e.Console, func(ctx context.Context, onto *console.Console) error {
@@ -73,10 +73,10 @@ this org's runners. That ends with 1 when something is wrong, and with 5 when th
 }
 
 // look reads the state and prints it once.
-func (o options) look(ctx context.Context, c *console.Console, client *remote.Client) error {
+func (o options) look(ctx context.Context, c *console.Console, client *apiclient.Client) error {
 	if o.system {
 		err := showSystem(ctx, c, client)
-		if o.watch && exit.CodeOf(err) == exit.Failed && !isProblem(err) {
+		if o.watch && exitcode.CodeOf(err) == exitcode.Failed && !isProblem(err) {
 			return nil // the output contains the problem, which may be temporary
 		}
 		return err
@@ -99,16 +99,16 @@ func (o options) look(ctx context.Context, c *console.Console, client *remote.Cl
 // absence converts the error of an unavailable control plane, such as one without its
 // database, into the error of an unreachable one: with --watch, the command waits for both.
 func absence(err error) error {
-	var p *remote.Problem
+	var p *apiclient.Problem
 	if errors.As(err, &p) && p.Status == http.StatusServiceUnavailable {
-		return exit.With(exit.Unreachable, errors.New(p.Error()))
+		return exitcode.With(exitcode.Unreachable, errors.New(p.Error()))
 	}
 	return err
 }
 
 // isProblem reports whether the control plane returned an error.
 func isProblem(err error) bool {
-	var p *remote.Problem
+	var p *apiclient.Problem
 	return errors.As(err, &p)
 }
 
@@ -143,12 +143,12 @@ func (s Status) verdict() error {
 	}
 	switch {
 	case failed > 0:
-		return exit.With(exit.Failed, errors.New(
+		return exitcode.With(exitcode.Failed, errors.New(
 			diff.Plural(failed, "thing failed or is broken", "things failed or are broken")+": `nuon status` shows what and why"))
 	case refused > 0:
-		return exit.With(exit.Rejected, fmt.Errorf("somebody said no to %s", diff.Plural(refused, "update", "updates")))
+		return exitcode.With(exitcode.Rejected, fmt.Errorf("somebody said no to %s", diff.Plural(refused, "update", "updates")))
 	case asked > 0:
-		return exit.With(exit.Waiting, errors.New("waits for an approval: `nuon review` shows it"))
+		return exitcode.With(exitcode.Waiting, errors.New("waits for an approval: `nuon review` shows it"))
 	}
 	return nil
 }

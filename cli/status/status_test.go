@@ -14,10 +14,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
-	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
@@ -238,14 +238,14 @@ func TestMatters(t *testing.T) {
 // rejection, and that over a waiting approval.
 func TestVerdict(t *testing.T) {
 	for kinds, want := range map[string]int{
-		"": exit.Done, "waiting stale runner": exit.Done, "approval": exit.Waiting, "approval refused": exit.Rejected, "approval refused stalled": exit.Failed,
-		"build": exit.Failed, "health": exit.Failed, "progress": exit.Done, "app approval": exit.Failed, "system": exit.Failed,
+		"": exitcode.Done, "waiting stale runner": exitcode.Done, "approval": exitcode.Waiting, "approval refused": exitcode.Rejected, "approval refused stalled": exitcode.Failed,
+		"build": exitcode.Failed, "health": exitcode.Failed, "progress": exitcode.Done, "app approval": exitcode.Failed, "system": exitcode.Failed,
 	} {
 		var s Status
 		for k := range strings.FieldsSeq(kinds) {
 			s.Waiting = append(s.Waiting, Matter{Kind: Kind(k)})
 		}
-		if got := exit.CodeOf(s.verdict()); got != want {
+		if got := exitcode.CodeOf(s.verdict()); got != want {
 			t.Errorf("%q ends with %d, want %d", kinds, got, want)
 		}
 	}
@@ -322,7 +322,7 @@ func execute(t *testing.T, args ...string) (string, error) {
 	if len(args) > 1 && args[0] == "-o" {
 		output, args = args[1], args[2:]
 	}
-	c := New(&env.Env{Console: &console.Console{Out: &out, Err: &out, Output: output}})
+	c := New(&cmdenv.Env{Console: &console.Console{Out: &out, Err: &out, Output: output}})
 	c.SetArgs(append([]string{}, args...)) // nil would mean the arguments of the test binary
 	c.SilenceErrors, c.SilenceUsage = true, true
 	err := c.ExecuteContext(t.Context())
@@ -357,7 +357,7 @@ func TestEveryPageIsRead(t *testing.T) {
 		got.System.Version != "1.0.0" {
 		t.Errorf("%d apps, %d installs, %d matters in\n%s", len(got.Apps), installs, len(got.Waiting), out)
 	}
-	if _, err := execute(t, "--exit-code"); exit.CodeOf(err) != exit.Failed {
+	if _, err := execute(t, "--exit-code"); exitcode.CodeOf(err) != exitcode.Failed {
 		t.Errorf("--exit-code ended with %v", err)
 	}
 }
@@ -385,11 +385,11 @@ func TestOfOneApp(t *testing.T) {
 // TestAbsence checks that --watch waits for a control plane that is unavailable as for
 // one that is unreachable, and stops at all other errors.
 func TestAbsence(t *testing.T) {
-	var patience remote.Patience
+	var patience apiclient.Patience
 	patience.Seen()
 	for status, want := range map[int]bool{http.StatusServiceUnavailable: true, http.StatusForbidden: false,
 		http.StatusInternalServerError: false} {
-		if got := patience.Bears(absence(&remote.Problem{Problem: api.Problem{Status: status, Code: "some",
+		if got := patience.Bears(absence(&apiclient.Problem{Problem: api.Problem{Status: status, Code: "some",
 			Title: "no"}})); got != want {
 			t.Errorf("%d is waited for: %t, want %t", status, got, want)
 		}

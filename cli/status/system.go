@@ -7,16 +7,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/exit"
-	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
 // showSystem implements `nuon status --system`, which prints the control plane part by
-// part. It returns exit.Failed if something is wrong.
-func showSystem(ctx context.Context, c *console.Console, client *remote.Client) error {
-	s, err := remote.Get[api.System](client.GetSystem(ctx))
+// part. It returns exitcode.Failed if something is wrong.
+func showSystem(ctx context.Context, c *console.Console, client *apiclient.Client) error {
+	s, err := apiclient.Get[api.System](client.GetSystem(ctx))
 	if err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func showSystem(ctx context.Context, c *console.Console, client *remote.Client) 
 		return err
 	}
 	if wrong := troubles(s); len(wrong) > 0 {
-		return exit.With(exit.Failed, fmt.Errorf("%s", strings.Join(wrong, "\n  ")))
+		return exitcode.With(exitcode.Failed, fmt.Errorf("%s", strings.Join(wrong, "\n  ")))
 	}
 	return nil
 }

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
@@ -40,7 +40,7 @@ func run(t *testing.T, s api.System, output string) (string, error) {
 	t.Setenv("NUON_TOKEN", "tok")
 	t.Setenv("NUON_CONTEXT", "")
 	var out strings.Builder
-	c := New(&env.Env{Console: &console.Console{Out: &out, Err: &out, Output: output}})
+	c := New(&cmdenv.Env{Console: &console.Console{Out: &out, Err: &out, Output: output}})
 	c.SetArgs([]string{"--system"})
 	c.SilenceErrors, c.SilenceUsage = true, true
 	err := c.ExecuteContext(t.Context())
@@ -82,8 +82,8 @@ func TestWhatIsWrong(t *testing.T) {
 			s := well()
 			c.spoil(&s)
 			_, err := run(t, s, "table")
-			if exit.CodeOf(err) != exit.Failed || !strings.Contains(err.Error(), c.says) {
-				t.Errorf("ends with %d: %v", exit.CodeOf(err), err)
+			if exitcode.CodeOf(err) != exitcode.Failed || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("ends with %d: %v", exitcode.CodeOf(err), err)
 			}
 		})
 	}

@@ -13,23 +13,23 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/listing"
-	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
 // New returns the command with its subcommands.
-func New(e *env.Env) *cobra.Command {
+func New(e *cmdenv.Env) *cobra.Command {
 	c := &cobra.Command{Use: "tokens", Short: "What people and programs show to be let in"}
 	c.AddCommand(newList(e), newCreate(e), newRevoke(e))
 	return c
 }
 
-func newList(e *env.Env) *cobra.Command {
+func newList(e *cmdenv.Env) *cobra.Command {
 	var all bool
 	l := &listing.List[api.Token]{
 		Header: []string{"NAME", "ROLE", "APP", "STATUS", "LAST USED", "MADE BY", "ID"},
@@ -37,8 +37,8 @@ func newList(e *env.Env) *cobra.Command {
 			return []string{t.Name, string(t.Role), cmp.Or(t.App, "all"), status(t, time.Now()),
 				day(t.LastUsedAt, "never"), t.CreatedBy, t.ID}
 		},
-		Page: func(ctx context.Context, client *remote.Client, at listing.Page) ([]api.Token, string, error) {
-			l, err := remote.Get[api.TokenList](client.ListTokens(ctx,
+		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.Token, string, error) {
+			l, err := apiclient.Get[api.TokenList](client.ListTokens(ctx,
 				&api.ListTokensParams{Cursor: at.Cursor, Limit: at.Limit}))
 			if now := time.Now(); !all {
 				l.Items = slices.DeleteFunc(l.Items, func(t api.Token) bool { return over(t, now) })
@@ -84,7 +84,7 @@ func day(t time.Time, none string) string {
 // roles are the roles, from the least to the most privileged.
 var roles = []string{"viewer", "ci", "operator", "approver", "admin"}
 
-func newCreate(e *env.Env) *cobra.Command {
+func newCreate(e *cmdenv.Env) *cobra.Command {
 	var n api.NewToken
 	var role string
 	var expires time.Duration
@@ -101,17 +101,17 @@ one.`,
 		Example: `  nuon tokens create shop-ci --role ci --app shop --expires 1h
   nuon tokens create on-call --role approver | pass insert -e nuon/on-call`,
 		ValidArgsFunction: complete.Nothing,
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
 			switch {
 			case !slices.Contains(roles, role):
-				return exit.Usagef("--role %s: use one of %s", role, strings.Join(roles, ", "))
+				return exitcode.Usagef("--role %s: use one of %s", role, strings.Join(roles, ", "))
 			case role == string(api.NewTokenRoleCi) && n.App == "":
-				return exit.Usagef("--role ci: a ci token is for one app; say for which with --app APP")
+				return exitcode.Usagef("--role ci: a ci token is for one app; say for which with --app APP")
 			case expires < time.Minute:
-				return exit.Usagef("--expires %s: use a minute or more, such as 24h or 720h", expires)
+				return exitcode.Usagef("--expires %s: use a minute or more, such as 24h or 720h", expires)
 			}
 			n.Name, n.Role, n.ExpiresInSeconds = args[0], api.NewTokenRole(role), int64(expires.Seconds())
-			made, err := remote.Get[api.CreatedToken](client.CreateToken(ctx, n))
+			made, err := apiclient.Get[api.CreatedToken](client.CreateToken(ctx, n))
 			if err != nil {
 				return err
 			}
@@ -142,7 +142,7 @@ func rights(t api.Token) string {
 	return string(t.Role) + " for app " + t.App
 }
 
-func newRevoke(e *env.Env) *cobra.Command {
+func newRevoke(e *cmdenv.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:               "revoke TOKEN",
 		Short:             "Make a token open nothing from now on; what follows something with it ends",
@@ -150,8 +150,8 @@ func newRevoke(e *env.Env) *cobra.Command {
 		Long:              `Revokes a token, by its name or its id. It cannot be made good again: make another. Whoever holds a token may revoke that one.`,
 		Example:           `  nuon tokens revoke shop-ci`,
 		ValidArgsFunction: complete.Args(e, complete.Tokens),
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
-			t, err := remote.Get[api.Token](client.RevokeToken(ctx, args[0]))
+		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
+			t, err := apiclient.Get[api.Token](client.RevokeToken(ctx, args[0]))
 			if err != nil {
 				return err
 			}

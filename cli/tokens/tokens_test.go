@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
@@ -23,7 +23,7 @@ func run(t *testing.T, plane http.HandlerFunc, output string, args ...string) (o
 	t.Setenv("NUON_URL", s.URL)
 	t.Setenv("NUON_TOKEN", "tok")
 	var o, r strings.Builder
-	c := New(&env.Env{Console: &console.Console{Out: &o, Err: &r, Output: output}})
+	c := New(&cmdenv.Env{Console: &console.Console{Out: &o, Err: &r, Output: output}})
 	c.SilenceErrors, c.SilenceUsage = true, true
 	c.SetArgs(args)
 	err = c.ExecuteContext(t.Context())
@@ -143,7 +143,7 @@ func TestRevoke(t *testing.T) {
 		w.WriteHeader(http.StatusForbidden)
 		_, _ = w.Write([]byte(`{"status":403,"code":"forbidden","title":"no","detail":"ask"}`))
 	}
-	if _, _, err := run(t, refuse, "table", "revoke", "ci"); exit.CodeOf(err) != exit.Unreachable {
+	if _, _, err := run(t, refuse, "table", "revoke", "ci"); exitcode.CodeOf(err) != exitcode.Unreachable {
 		t.Errorf("ended with %v", err)
 	}
 }

@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/configfetch"
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
-	"github.com/nuon-toolkit/nuon/pkg/remote"
 )
 
 // config is the config of one app, with its diagnostics.
@@ -27,7 +27,7 @@ type config struct {
 
 // Load reads the config in a directory without using the network.
 func Load(ctx context.Context, dir string) (*appconfig.App, appconfig.Diagnostics, error) {
-	one, err := read(dir, filesOnly(remote.Local().Load(ctx)))
+	one, err := read(dir, filesOnly(configfetch.Local().Load(ctx)))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -42,7 +42,7 @@ func readAll(ctx context.Context, c *console.Console, o options, dirs []string) 
 		if info, err := os.Stat(dir); err == nil && !info.IsDir() && len(dirs) > 1 {
 			continue
 		}
-		fetch := remote.Local().Load(ctx)
+		fetch := configfetch.Local().Load(ctx)
 		if !o.fetch {
 			fetch = filesOnly(fetch)
 		}
@@ -62,7 +62,7 @@ func readAll(ctx context.Context, c *console.Console, o options, dirs []string) 
 		all = append(all, one)
 	}
 	if len(all) == 0 {
-		return nil, exit.Usagef("none of %s is a directory", console.Line(strings.Join(dirs, ", ")))
+		return nil, exitcode.Usagef("none of %s is a directory", console.Line(strings.Join(dirs, ", ")))
 	}
 	if len(all) > 1 {
 		for i := range all {
@@ -75,7 +75,7 @@ func readAll(ctx context.Context, c *console.Console, o options, dirs []string) 
 // filesOnly restricts fetch to files on this machine, so that it does not use the network.
 func filesOnly(fetch func(string, int64) ([]byte, error)) func(string, int64) ([]byte, error) {
 	return func(reference string, limit int64) ([]byte, error) {
-		if !remote.IsLocal(reference) {
+		if !configfetch.IsLocal(reference) {
 			return nil, appconfig.ErrUnread
 		}
 		return fetch(reference, limit)
@@ -96,7 +96,7 @@ func read(dir string, fetch func(string, int64) ([]byte, error)) (config, error)
 		err = errors.New("it is not a directory")
 	}
 	if err != nil {
-		return config{}, exit.With(exit.Usage, fmt.Errorf("read the config in %s: %w", dir, err))
+		return config{}, exitcode.With(exitcode.Usage, fmt.Errorf("read the config in %s: %w", dir, err))
 	}
 	tree := workTreeOf(dir)
 	options := appconfig.Options{Fetch: fetch, Repository: tree.repository, Branch: tree.branch}

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
@@ -38,7 +38,7 @@ func TestTerminal(t *testing.T) {
 	for name, width := range map[string]int{"80": 80, "140": 140} {
 		dir := mistakes(t)
 		out, _, err := runOn(t, &console.Console{OutIsTerminal: true, Width: width}, dir)
-		if exit.CodeOf(err) != exit.Usage {
+		if exitcode.CodeOf(err) != exitcode.Usage {
 			t.Errorf("ended with %v", err)
 		}
 		golden(t, name, out)
@@ -99,7 +99,7 @@ func TestLinksAreNotShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, _, err := runOn(t, &console.Console{OutIsTerminal: true, Width: 80}, dir)
-	if exit.CodeOf(err) != exit.Usage || !strings.Contains(out, "runner.toml:1:1: error:") ||
+	if exitcode.CodeOf(err) != exitcode.Usage || !strings.Contains(out, "runner.toml:1:1: error:") ||
 		strings.Contains(out, "planted-secret") {
 		t.Errorf("printed %s, %v", out, err)
 	}

@@ -13,10 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 )
 
 // formatSARIF is the value of -o for code hosts; the other values are those of all commands.
@@ -32,7 +32,7 @@ type options struct {
 }
 
 // New returns the command.
-func New(e *env.Env) *cobra.Command {
+func New(e *cmdenv.Env) *cobra.Command {
 	var o options
 	c := &cobra.Command{
 		Use:   "validate [DIRECTORY...]",
@@ -76,7 +76,7 @@ Files that the config refers to elsewhere, by https:// or git::, are read with -
 
 func validate(ctx context.Context, c *console.Console, o options, args []string) error {
 	if o.output != "" && !slices.Contains(formats, o.output) {
-		return exit.Usagef("-o %s: use one of %s", console.Line(o.output), strings.Join(formats, ", "))
+		return exitcode.Usagef("-o %s: use one of %s", console.Line(o.output), strings.Join(formats, ", "))
 	}
 	if len(args) == 0 {
 		args = []string{"."}
@@ -98,7 +98,7 @@ func validate(ctx context.Context, c *console.Console, o options, args []string)
 		return err
 	}
 	if found.HasErrors() {
-		return &exit.Error{Code: exit.Usage}
+		return &exitcode.Error{Code: exitcode.Usage}
 	}
 	return nil
 }

@@ -12,9 +12,9 @@ import (
 	gitconfig "github.com/go-git/go-git/v5/config"
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
@@ -65,7 +65,7 @@ func runOn(t *testing.T, on *console.Console, args ...string) (out, remarks stri
 	t.Helper()
 	var o, r strings.Builder
 	on.Out, on.Err = &o, &r
-	c := New(&env.Env{Console: on})
+	c := New(&cmdenv.Env{Console: on})
 	c.SilenceErrors, c.SilenceUsage = true, true
 	c.SetArgs(append([]string{}, args...)) // nil would mean the arguments of the test binary
 	err = c.ExecuteContext(t.Context())
@@ -89,14 +89,14 @@ func TestValidate(t *testing.T) {
 	}{
 		"right":      {nil, 0, []string{"valid: 1 component (1 terraform), 1 input ("}},
 		"a warning":  {warned, 0, []string{"installs/acme.toml:2:", "valid: 1 component (1 terraform), 1 input, 1 install ("}},
-		"two errors": {map[string]string{"components/web.toml": "type = \"teraform_module\"\nname = \"web\"\n", "installs/acme.toml": "name = \"acme\"\ncolour = \"red\"\n"}, exit.Usage, []string{"components/web.toml:1:", "installs/acme.toml:2:1: error: "}},
-		"no TOML":    {map[string]string{"sandbox.toml": "terraform_version = 1.11.4\n"}, exit.Usage, []string{"sandbox.toml:1:"}},
-		"escapes":    {map[string]string{"installs/acme.toml": "name = \"acme\"\n\"col\\u001b[2Jour\" = \"red\"\n"}, exit.Usage, []string{"installs/acme.toml:2:1: error: "}},
+		"two errors": {map[string]string{"components/web.toml": "type = \"teraform_module\"\nname = \"web\"\n", "installs/acme.toml": "name = \"acme\"\ncolour = \"red\"\n"}, exitcode.Usage, []string{"components/web.toml:1:", "installs/acme.toml:2:1: error: "}},
+		"no TOML":    {map[string]string{"sandbox.toml": "terraform_version = 1.11.4\n"}, exitcode.Usage, []string{"sandbox.toml:1:"}},
+		"escapes":    {map[string]string{"installs/acme.toml": "name = \"acme\"\n\"col\\u001b[2Jour\" = \"red\"\n"}, exitcode.Usage, []string{"installs/acme.toml:2:1: error: "}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := app(t, c.change)
 			out, err := run(t, "table", dir)
-			if exit.CodeOf(err) != c.code || err != nil && err.Error() != "" {
+			if exitcode.CodeOf(err) != c.code || err != nil && err.Error() != "" {
 				t.Errorf("ended with %v, want code %d", err, c.code)
 			}
 			lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
@@ -109,7 +109,7 @@ func TestValidate(t *testing.T) {
 				}
 			}
 			t.Chdir(dir)
-			if here, err := run(t, "table"); here != out || exit.CodeOf(err) != c.code {
+			if here, err := run(t, "table"); here != out || exitcode.CodeOf(err) != c.code {
 				t.Errorf("without an argument printed\n%s%v", here, err)
 			}
 		})
@@ -124,7 +124,7 @@ func TestData(t *testing.T) {
 	}
 	out, err := run(t, "json", app(t, red))
 	var found appconfig.Diagnostics
-	if exit.CodeOf(err) != exit.Usage || json.Unmarshal([]byte(out), &found) != nil {
+	if exitcode.CodeOf(err) != exitcode.Usage || json.Unmarshal([]byte(out), &found) != nil {
 		t.Fatalf("printed %q, %v", out, err)
 	}
 	if len(found) != 1 || found[0].File != "installs/acme.toml" || found[0].Line != 2 || found[0].Column != 1 ||
@@ -132,15 +132,15 @@ func TestData(t *testing.T) {
 		found[0].Severity != diagnostic.Error || found[0].Rule != "unknown-key" {
 		t.Errorf("found %+v", found)
 	}
-	if out, err := run(t, "yaml", app(t, red)); exit.CodeOf(err) != exit.Usage ||
+	if out, err := run(t, "yaml", app(t, red)); exitcode.CodeOf(err) != exitcode.Usage ||
 		!strings.Contains(out, "file: installs/acme.toml\n") {
 		t.Errorf("printed %q, %v", out, err)
 	}
-	if flag, err := run(t, "table", app(t, red), "-o", "json"); flag != out || exit.CodeOf(err) != exit.Usage {
+	if flag, err := run(t, "table", app(t, red), "-o", "json"); flag != out || exitcode.CodeOf(err) != exitcode.Usage {
 		t.Errorf("-o json printed %q, %v", flag, err)
 	}
 	for _, output := range []string{"name", "toml"} {
-		if _, err := run(t, output, app(t, nil)); exit.CodeOf(err) != exit.Usage ||
+		if _, err := run(t, output, app(t, nil)); exitcode.CodeOf(err) != exitcode.Usage ||
 			!strings.Contains(err.Error(), "sarif") {
 			t.Errorf("-o %s ended with %v", output, err)
 		}
@@ -151,20 +151,20 @@ func TestData(t *testing.T) {
 func TestNotADirectory(t *testing.T) {
 	dir := app(t, nil)
 	for _, p := range []string{filepath.Join(dir, "none"), filepath.Join(dir, "metadata.toml")} {
-		if out, err := run(t, "json", p); exit.CodeOf(err) != exit.Usage ||
+		if out, err := run(t, "json", p); exitcode.CodeOf(err) != exitcode.Usage ||
 			!strings.Contains(err.Error(), p) || out != "" {
 			t.Errorf("%s: printed %q, ended with %v", p, out, err)
 		}
 	}
-	if _, err := run(t, "table", t.TempDir()); exit.CodeOf(err) != exit.Usage {
+	if _, err := run(t, "table", t.TempDir()); exitcode.CodeOf(err) != exitcode.Usage {
 		t.Errorf("an empty directory ended with %v", err)
 	}
-	if _, err := run(t, "table", dir, filepath.Join(dir, "none")); exit.CodeOf(err) != exit.Usage ||
+	if _, err := run(t, "table", dir, filepath.Join(dir, "none")); exitcode.CodeOf(err) != exitcode.Usage ||
 		!strings.Contains(err.Error(), "none") {
 		t.Errorf("one of two that is not there ended with %v", err)
 	}
 	file := filepath.Join(dir, "metadata.toml")
-	if _, err := run(t, "table", file, file); exit.CodeOf(err) != exit.Usage ||
+	if _, err := run(t, "table", file, file); exitcode.CodeOf(err) != exitcode.Usage ||
 		!strings.Contains(err.Error(), "is a directory") {
 		t.Errorf("files alone ended with %v", err)
 	}
@@ -174,7 +174,7 @@ func TestNotADirectory(t *testing.T) {
 func TestStrict(t *testing.T) {
 	dir := app(t, warned)
 	out, remarks, err := runOn(t, &console.Console{}, "--strict", dir)
-	if exit.CodeOf(err) != exit.Usage || !strings.HasPrefix(out, "installs/acme.toml:2:19: error: ") ||
+	if exitcode.CodeOf(err) != exitcode.Usage || !strings.HasPrefix(out, "installs/acme.toml:2:19: error: ") ||
 		strings.Contains(out, "valid") || remarks != "1 error in 1 file\n" {
 		t.Errorf("printed %q and %q, %v", out, remarks, err)
 	}
@@ -200,13 +200,13 @@ apps/three/installs/acme.toml:2:19: warning: .*
 apps/three is valid: 1 component .*
 apps/two is valid: 1 component .*
 $`
-	if exit.CodeOf(err) != exit.Usage || !regexp.MustCompile(want).MatchString(out) ||
+	if exitcode.CodeOf(err) != exitcode.Usage || !regexp.MustCompile(want).MatchString(out) ||
 		remarks != "1 error, 1 warning in 2 files\n" {
 		t.Errorf("printed\n%s%s%v", out, remarks, err)
 	}
 	out, err = run(t, "json", args...)
 	var found appconfig.Diagnostics
-	if exit.CodeOf(err) != exit.Usage || json.Unmarshal([]byte(out), &found) != nil || len(found) != 2 ||
+	if exitcode.CodeOf(err) != exitcode.Usage || json.Unmarshal([]byte(out), &found) != nil || len(found) != 2 ||
 		found[1].File != "apps/three/installs/acme.toml" {
 		t.Errorf("printed %s, %v", out, err)
 	}
@@ -297,7 +297,7 @@ func TestSARIF(t *testing.T) {
 			}
 		}
 	}
-	if exit.CodeOf(err) != exit.Usage || json.Unmarshal([]byte(out), &log) != nil || len(log.Runs) != 1 ||
+	if exitcode.CodeOf(err) != exitcode.Usage || json.Unmarshal([]byte(out), &log) != nil || len(log.Runs) != 1 ||
 		log.Version != "2.1.0" {
 		t.Fatalf("printed %s, %v", out, err)
 	}
@@ -331,7 +331,7 @@ func TestModules(t *testing.T) {
 	t.Chdir(dir)
 	out, err := run(t, "table")
 	want := "components/web.toml:8:1: error: vars.sise: the module in modules/x has no variable \"sise\" (did you mean \"size\"?)\n"
-	if exit.CodeOf(err) != exit.Usage || out != want {
+	if exitcode.CodeOf(err) != exitcode.Usage || out != want {
 		t.Errorf("ended with %v, printed %s, want %s", err, out, want)
 	}
 }

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/exit"
-	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 )
 
 // every is the pause between two polls.
@@ -44,13 +44,13 @@ func Run(ctx context.Context, c *console.Console, look func(ctx context.Context,
 func run(ctx context.Context, c *console.Console,
 	look func(context.Context, *console.Console) error,
 	show func(frame []byte) error, remark func(string)) error {
-	var patience remote.Patience
+	var patience apiclient.Patience
 	absent := false
 	for {
 		frame, err := picture(ctx, c, look)
 		switch {
 		case ctx.Err() != nil:
-			return exit.Interrupted
+			return exitcode.Interrupted
 		case err == nil:
 			patience.Seen()
 			absent = false
@@ -65,7 +65,7 @@ func run(ctx context.Context, c *console.Console,
 		}
 		select {
 		case <-ctx.Done():
-			return exit.Interrupted
+			return exitcode.Interrupted
 		case <-time.After(every):
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 )
 
 // thing is a watched object.
@@ -46,7 +46,7 @@ func acts(stop func(), states ...any) func(context.Context, *console.Console) er
 
 // TestAPipeGetsWhatIsNew checks that a pipe gets only changes, in each format.
 func TestAPipeGetsWhatIsNew(t *testing.T) {
-	away := exit.With(exit.Unreachable, errors.New("away"))
+	away := exitcode.With(exitcode.Unreachable, errors.New("away"))
 	for format, want := range map[string]string{
 		"table": "acme\tbehind\nglobex\tcurrent\nacme\tcurrent\ninitech\tnew\nglobex\tcurrent\n",
 		"name":  "acme\nglobex\ninitech\nglobex\n",
@@ -68,7 +68,7 @@ func TestAPipeGetsWhatIsNew(t *testing.T) {
 					[]thing{{"acme", "current"}, {"initech", "new"}},
 					[]thing{{"acme", "current"}, {"initech", "new"}, {"globex", "current"}},
 					[]thing{{"acme", "current"}, {"initech", "new"}, {"globex", "current"}})
-				if err := Run(ctx, c, look); !errors.Is(err, exit.Interrupted) {
+				if err := Run(ctx, c, look); !errors.Is(err, exitcode.Interrupted) {
 					t.Errorf("ended with %v", err)
 				}
 				if out.String() != want {
@@ -95,7 +95,7 @@ func TestWhatIsNotAList(t *testing.T) {
 				}
 				return c.Result(map[string]int{"half": looks / 2}, nil)
 			})
-		if want := "{\"half\":0}\n{\"half\":1}\n{\"half\":2}\n"; !errors.Is(err, exit.Interrupted) ||
+		if want := "{\"half\":0}\n{\"half\":1}\n{\"half\":2}\n"; !errors.Is(err, exitcode.Interrupted) ||
 			!strings.HasPrefix(want, out.String()) || len(out.String()) < 22 {
 			t.Errorf("printed %q, %v", out.String(), err)
 		}
@@ -105,8 +105,8 @@ func TestWhatIsNotAList(t *testing.T) {
 // TestWhatEndsIt checks which errors end a watch: one on the first poll, a refusal, a
 // closed output, and a control plane that stays unreachable.
 func TestWhatEndsIt(t *testing.T) {
-	refused := exit.With(exit.Failed, errors.New("no such app"))
-	away := exit.With(exit.Unreachable, errors.New("away"))
+	refused := exitcode.With(exitcode.Failed, errors.New("no such app"))
+	away := exitcode.With(exitcode.Unreachable, errors.New("away"))
 	for name, c := range map[string]struct {
 		states []any
 		out    io.Writer
@@ -203,7 +203,7 @@ func TestOnATerminal(t *testing.T) {
 			}
 			return c.Table(c.Out, []string{"NAME", "STATUS"}, [][]string{{"acme", fmt.Sprint("look", looks)}})
 		})
-	if !errors.Is(err, exit.Interrupted) || !strings.Contains(out.String(), "look1") ||
+	if !errors.Is(err, exitcode.Interrupted) || !strings.Contains(out.String(), "look1") ||
 		!strings.Contains(out.String(), "NAME") {
 		t.Errorf("ended with %v, drew %q", err, out.String())
 	}

@@ -10,17 +10,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
-	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
 // Asking implements the commands that request a workflow: their flags, the confirmation of what
 // cannot be undone, their output and their exit code. Env is required; the flags set the rest.
 type Asking struct {
-	Env *env.Env
+	Env *cmdenv.Env
 	// Risk describes what the workflow would do, as a sentence without its full stop. If
 	// it is not empty, a person must confirm it first.
 	Risk string
@@ -28,12 +28,12 @@ type Asking struct {
 	// install cannot progress without a person (for ever if the timeout is 0), and returns
 	// the install and, as stands, the exit code for its state. It is nil if a request
 	// always has a workflow.
-	Settled func(ctx context.Context, client *remote.Client, install string,
+	Settled func(ctx context.Context, client *apiclient.Client, install string,
 		timeout time.Duration) (now api.Install, stands, err error)
 
 	// Begun is called with the requested workflow before anything about it is printed, and
 	// returns its new state. It may be nil.
-	Begun func(ctx context.Context, client *remote.Client, w api.Workflow) (api.Workflow, error)
+	Begun func(ctx context.Context, client *apiclient.Client, w api.Workflow) (api.Workflow, error)
 
 	follow   Following
 	planOnly bool
@@ -83,7 +83,7 @@ func (a *Asking) Ask(ctx context.Context, install string, n api.NewWorkflow) err
 	if err := a.sure(ctx, client, install, n); err != nil {
 		return err
 	}
-	asked, err := remote.Get[api.Asked](client.CreateWorkflow(ctx, install, &api.CreateWorkflowParams{}, n))
+	asked, err := apiclient.Get[api.Asked](client.CreateWorkflow(ctx, install, &api.CreateWorkflowParams{}, n))
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (a *Asking) Ask(ctx context.Context, install string, n api.NewWorkflow) err
 }
 
 // unbegun prints why there is no workflow; with --wait, it first waits for the install.
-func (a *Asking) unbegun(ctx context.Context, client *remote.Client, asked api.Asked) error {
+func (a *Asking) unbegun(ctx context.Context, client *apiclient.Client, asked api.Asked) error {
 	var stands error
 	if a.follow.Wait && a.Settled != nil {
 		var err error
@@ -124,14 +124,14 @@ func (a *Asking) unbegun(ctx context.Context, client *remote.Client, asked api.A
 }
 
 // dryRun requests the steps of a workflow without starting it.
-func dryRun(ctx context.Context, client *remote.Client, install string, n api.NewWorkflow) (api.Asked, error) {
+func dryRun(ctx context.Context, client *apiclient.Client, install string, n api.NewWorkflow) (api.Asked, error) {
 	n.DryRun = true
-	return remote.Get[api.Asked](client.CreateWorkflow(ctx, install, &api.CreateWorkflowParams{}, n))
+	return apiclient.Get[api.Asked](client.CreateWorkflow(ctx, install, &api.CreateWorkflowParams{}, n))
 }
 
 // sure asks a person to confirm what cannot be undone, after displaying the steps.
 // --plan-only needs no confirmation.
-func (a *Asking) sure(ctx context.Context, client *remote.Client, install string, n api.NewWorkflow) error {
+func (a *Asking) sure(ctx context.Context, client *apiclient.Client, install string, n api.NewWorkflow) error {
 	if a.Risk == "" || a.planOnly {
 		return nil
 	}
@@ -178,7 +178,7 @@ func (f *Following) Flags(c *cobra.Command, help string) {
 // Check rejects a negative --timeout, and one without --wait.
 func (f *Following) Check() error {
 	if f.Timeout < 0 || f.Timeout > 0 && !f.Wait {
-		return exit.Usagef("--timeout goes with --wait, and is how long to wait, such as 10m")
+		return exitcode.Usagef("--timeout goes with --wait, and is how long to wait, such as 10m")
 	}
 	return nil
 }
@@ -186,7 +186,7 @@ func (f *Following) Check() error {
 // End waits for a workflow if Wait is set, prints it (for programs: the value that as
 // returns for it), and returns the exit code for its status. Without Wait, it prints
 // how to follow the workflow.
-func (f *Following) End(ctx context.Context, c *console.Console, client *remote.Client, w api.Workflow,
+func (f *Following) End(ctx context.Context, c *console.Console, client *apiclient.Client, w api.Workflow,
 	as func(api.Workflow) any) error {
 	var err error
 	if f.Wait {

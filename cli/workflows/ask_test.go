@@ -11,9 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
@@ -26,7 +26,7 @@ type plane struct {
 	did    []string // path and body of all other POST requests
 }
 
-func start(t *testing.T, w api.Workflow, typed string) (*plane, *env.Env, *strings.Builder) {
+func start(t *testing.T, w api.Workflow, typed string) (*plane, *cmdenv.Env, *strings.Builder) {
 	t.Helper()
 	p := &plane{answer: w}
 	mux := http.NewServeMux()
@@ -69,7 +69,7 @@ func start(t *testing.T, w api.Workflow, typed string) (*plane, *env.Env, *strin
 	out := &strings.Builder{}
 	c := &console.Console{In: strings.NewReader(typed), Out: out, Err: out, Output: "table", Width: 80}
 	c.InIsTerminal, c.ErrIsTerminal = typed != "", typed != ""
-	return p, &env.Env{Console: c}, out
+	return p, &cmdenv.Env{Console: c}, out
 }
 
 func readAll(r *http.Request) map[string]any {
@@ -100,15 +100,15 @@ func TestRisk(t *testing.T) {
 		asked []api.NewWorkflow
 		says  string
 	}{
-		"in a script":          {nil, "", exit.Usage, nil, "--yes"},
+		"in a script":          {nil, "", exitcode.Usage, nil, "--yes"},
 		"in a script, with it": {[]string{"--yes"}, "", 0, []api.NewWorkflow{{Kind: "teardown"}}, "deploy 7 of hello/acme (wfl_1): running"},
 		"yes":                  {nil, "y\n", 0, []api.NewWorkflow{{Kind: "teardown", DryRun: true}, {Kind: "teardown"}}, "web: plan → approve → apply"},
-		"no":                   {nil, "n\n", exit.Rejected, []api.NewWorkflow{{Kind: "teardown", DryRun: true}}, "web: plan → approve → apply"},
-		"just return":          {nil, "\n", exit.Rejected, []api.NewWorkflow{{Kind: "teardown", DryRun: true}}, "this removes web"},
+		"no":                   {nil, "n\n", exitcode.Rejected, []api.NewWorkflow{{Kind: "teardown", DryRun: true}}, "web: plan → approve → apply"},
+		"just return":          {nil, "\n", exitcode.Rejected, []api.NewWorkflow{{Kind: "teardown", DryRun: true}}, "this removes web"},
 		"not asked again":      {[]string{"--yes"}, "n\n", 0, []api.NewWorkflow{{Kind: "teardown"}}, "wfl_1"},
 		"looking is no risk":   {[]string{"--dry-run"}, "", 0, []api.NewWorkflow{{Kind: "teardown", DryRun: true}}, "web: plan → approve → apply"},
 		"by its other name":    {[]string{"--explain"}, "", 0, []api.NewWorkflow{{Kind: "teardown", DryRun: true}}, "would do this"},
-		"no wait for nothing":  {[]string{"--timeout", "1m", "--yes"}, "", exit.Usage, nil, "--timeout goes with --wait"},
+		"no wait for nothing":  {[]string{"--timeout", "1m", "--yes"}, "", exitcode.Usage, nil, "--timeout goes with --wait"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, e, out := start(t, w, c.typed)
@@ -116,7 +116,7 @@ func TestRisk(t *testing.T) {
 			do.SetArgs(c.args)
 			err := do.ExecuteContext(t.Context())
 			said := out.String() + fmt.Sprint(err)
-			if exit.CodeOf(err) != c.code || !strings.Contains(said, c.says) {
+			if exitcode.CodeOf(err) != c.code || !strings.Contains(said, c.says) {
 				t.Errorf("ended with %v after\n%s", err, out)
 			}
 			if d := cmp.Diff(c.asked, p.asked); d != "" {
@@ -178,18 +178,18 @@ func TestSteps(t *testing.T) {
 		"retry wfl_1 web":                 {w, "/v1/workflows/wfl_1/steps/web.apply/retry null", 0, ""},
 		"retry wfl_1 stp_1":               {w, "/v1/workflows/wfl_1/steps/stp_1/retry null", 0, ""},
 		"retry wfl_1 migrate":             {w, "/v1/workflows/wfl_1/steps/stp_9/retry null", 0, ""}, // the control plane reports why not
-		"retry wfl_1 nothing":             {w, "", exit.Failed, `has no step of "nothing"`},
-		"retry wfl_2":                     {two, "", exit.Usage, "say which of net, web, or try all of them with `nuon deploy hello/acme`"},
-		"retry wfl_3":                     {standing("succeeded", "succeeded"), "", exit.Failed, "nothing failed in workflow wfl_1, which is succeeded"},
-		"retry wfl_1 --timeout 1m":        {w, "", exit.Usage, "--timeout goes with --wait"},
+		"retry wfl_1 nothing":             {w, "", exitcode.Failed, `has no step of "nothing"`},
+		"retry wfl_2":                     {two, "", exitcode.Usage, "say which of net, web, or try all of them with `nuon deploy hello/acme`"},
+		"retry wfl_3":                     {standing("succeeded", "succeeded"), "", exitcode.Failed, "nothing failed in workflow wfl_1, which is succeeded"},
+		"retry wfl_1 --timeout 1m":        {w, "", exitcode.Usage, "--timeout goes with --wait"},
 		"skip wfl_1 db --reason x":        {w, `/v1/workflows/wfl_1/steps/db.plan/skip {"reason":"x"}`, 0, ""},
 		"skip wfl_1 migrate --reason x":   {w, `/v1/workflows/wfl_1/steps/stp_9/skip {"reason":"x"}`, 0, ""},
 		"cancel wfl_1 --reason x":         {w, `/v1/workflows/wfl_1/cancel {"reason":"x"}`, 0, ""},
 		"cancel wfl_1 --reason x --wait":  {w, `/v1/workflows/wfl_1/cancel {"reason":"x"}`, 0, "failed"},
-		"retry wfl_1 web --wait":          {w, "/v1/workflows/wfl_1/steps/web.apply/retry null", exit.Failed, "workflow wfl_1 failed: came out"},
-		"watch wfl_1":                     {standing("running", "waiting"), "", exit.Waiting, "nuon review"},
+		"retry wfl_1 web --wait":          {w, "/v1/workflows/wfl_1/steps/web.apply/retry null", exitcode.Failed, "workflow wfl_1 failed: came out"},
+		"watch wfl_1":                     {standing("running", "waiting"), "", exitcode.Waiting, "nuon review"},
 		"watch wfl_1 --timeout 1h":        {standing("succeeded", "succeeded"), "", 0, "succeeded"},
-		"cancel wfl_1 --timeout 1h --foo": {w, "", exit.Failed, "unknown flag"},
+		"cancel wfl_1 --timeout 1h --foo": {w, "", exitcode.Failed, "unknown flag"},
 	} {
 		t.Run(line, func(t *testing.T) {
 			p, e, out := start(t, c.of, "")
@@ -197,7 +197,7 @@ func TestSteps(t *testing.T) {
 			do.SilenceErrors, do.SilenceUsage = true, true
 			do.SetArgs(strings.Fields(line))
 			err := do.ExecuteContext(t.Context())
-			if said := out.String() + fmt.Sprint(err); exit.CodeOf(err) != c.code || !strings.Contains(said, c.says) {
+			if said := out.String() + fmt.Sprint(err); exitcode.CodeOf(err) != c.code || !strings.Contains(said, c.says) {
 				t.Errorf("ended with %v after\n%s", err, out)
 			}
 			if got := strings.Join(p.did, "\n"); got != c.did {

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/terminal"
 	"github.com/nuon-toolkit/nuon/pkg/api"
@@ -21,7 +21,7 @@ type Planned struct {
 
 // planned waits for a workflow of --plan-only, prints what its plans would change, and
 // returns the exit code.
-func (a *Asking) planned(ctx context.Context, client *remote.Client, w api.Workflow) error {
+func (a *Asking) planned(ctx context.Context, client *apiclient.Client, w api.Workflow) error {
 	w, err := a.follow.over(ctx, a.Env.Console, client, w.ID)
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func (a *Asking) planned(ctx context.Context, client *remote.Client, w api.Workf
 
 // printWhole prints a workflow. For people, it adds what the plans would change if the
 // workflow is plan-only.
-func printWhole(ctx context.Context, c *console.Console, client *remote.Client, w api.Workflow) error {
+func printWhole(ctx context.Context, c *console.Console, client *apiclient.Client, w api.Workflow) error {
 	return c.Result(w, func(out io.Writer) error {
 		if !w.PlanOnly {
 			return Show(out, w)
@@ -55,13 +55,13 @@ func printWhole(ctx context.Context, c *console.Console, client *remote.Client, 
 }
 
 // plansOf returns the plans that a workflow has made so far, in the order of its steps.
-func plansOf(ctx context.Context, client *remote.Client, w api.Workflow) ([]api.Plan, error) {
+func plansOf(ctx context.Context, client *apiclient.Client, w api.Workflow) ([]api.Plan, error) {
 	plans := []api.Plan{}
 	for _, s := range w.Steps {
 		if s.Kind != api.StepKindPlan || s.Plan == "" {
 			continue
 		}
-		p, err := remote.Get[api.Plan](client.GetPlan(ctx, s.Plan))
+		p, err := apiclient.Get[api.Plan](client.GetPlan(ctx, s.Plan))
 		if err != nil {
 			return nil, fmt.Errorf("the plan of %s: %w", s.Component, err)
 		}

@@ -8,15 +8,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
-	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-func newRetry(e *env.Env) *cobra.Command {
+func newRetry(e *cmdenv.Env) *cobra.Command {
 	var f Following
 	c := &cobra.Command{
 		Use:   "retry WORKFLOW|latest:INSTALL [COMPONENT|ACTION|STEP]",
@@ -28,7 +28,7 @@ What failed need not be named when it is one thing.`,
 		Example:           "  nuon workflows retry latest:acme\n  nuon workflows retry latest:acme web --wait",
 		ValidArgsFunction: complete.Args(e, complete.Workflows, complete.Steps),
 		PreRunE:           func(*cobra.Command, []string) error { return f.Check() },
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
 			w, err := Find(ctx, client, args[0])
 			if err != nil {
 				return err
@@ -37,7 +37,7 @@ What failed need not be named when it is one thing.`,
 			if err != nil {
 				return err
 			}
-			if w, err = remote.Get[api.Workflow](client.RetryStep(ctx, w.ID, s.ID)); err != nil {
+			if w, err = apiclient.Get[api.Workflow](client.RetryStep(ctx, w.ID, s.ID)); err != nil {
 				return err
 			}
 			return f.End(ctx, e.Console, client, w, func(w api.Workflow) any { return w })
@@ -69,11 +69,11 @@ func toRetry(w api.Workflow, named []string) (api.Step, error) {
 	for _, s := range found {
 		names = append(names, console.Line(name(s)))
 	}
-	return api.Step{}, exit.Usagef("several things failed: say which of %s, or try all of them with `nuon deploy %s`",
+	return api.Step{}, exitcode.Usagef("several things failed: say which of %s, or try all of them with `nuon deploy %s`",
 		strings.Join(names, ", "), w.App+"/"+w.Install)
 }
 
-func newSkip(e *env.Env) *cobra.Command {
+func newSkip(e *cmdenv.Env) *cobra.Command {
 	var reason string
 	c := &cobra.Command{
 		Use:   "skip WORKFLOW|latest:INSTALL COMPONENT|ACTION|STEP",
@@ -83,7 +83,7 @@ func newSkip(e *env.Env) *cobra.Command {
 needs an action goes on. A skipped component counts as a no to what is wanted of it now: it is not asked again by itself.`,
 		Example:           "  nuon workflows skip latest:acme smoke_test --reason 'the page is behind a password today'",
 		ValidArgsFunction: complete.Args(e, complete.RunningWorkflows, complete.Steps),
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
 			w, err := Find(ctx, client, args[0])
 			if err != nil {
 				return err
@@ -94,7 +94,7 @@ needs an action goes on. A skipped component counts as a no to what is wanted of
 			if err != nil {
 				return err
 			}
-			if w, err = remote.Get[api.Workflow](client.SkipStep(ctx, w.ID, s.ID,
+			if w, err = apiclient.Get[api.Workflow](client.SkipStep(ctx, w.ID, s.ID,
 				api.Reason{Reason: reason})); err != nil {
 				return err
 			}

@@ -9,16 +9,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/progress"
-	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
 // Wait follows a workflow until it has ended, or until it can only continue after a
 // person acts. A terminal shows the progress of the steps. A timeout of 0 waits for ever.
-func Wait(ctx context.Context, c *console.Console, client *remote.Client, id string,
+func Wait(ctx context.Context, c *console.Console, client *apiclient.Client, id string,
 	timeout time.Duration) (api.Workflow, error) {
 	return follow(ctx, c, client, id, timeout, func(w api.Workflow) bool {
 		return w.Status != api.WorkflowStatusRunning || NeedsPerson(w)
@@ -26,7 +26,7 @@ func Wait(ctx context.Context, c *console.Console, client *remote.Client, id str
 }
 
 // over follows a workflow until it has ended, even while a plan in it waits for a person.
-func (f *Following) over(ctx context.Context, c *console.Console, client *remote.Client,
+func (f *Following) over(ctx context.Context, c *console.Console, client *apiclient.Client,
 	id string) (api.Workflow, error) {
 	return follow(ctx, c, client, id, f.Timeout, func(w api.Workflow) bool {
 		return w.Status != api.WorkflowStatusRunning
@@ -34,7 +34,7 @@ func (f *Following) over(ctx context.Context, c *console.Console, client *remote
 }
 
 // follow follows a workflow until enough returns true.
-func follow(ctx context.Context, c *console.Console, client *remote.Client, id string, timeout time.Duration,
+func follow(ctx context.Context, c *console.Console, client *apiclient.Client, id string, timeout time.Duration,
 	enough func(api.Workflow) bool) (api.Workflow, error) {
 	if timeout > 0 {
 		var cancel context.CancelFunc
@@ -46,9 +46,9 @@ func follow(ctx context.Context, c *console.Console, client *remote.Client, id s
 	view := progress.Start(c)
 	defer view.Stop()
 	var last api.Workflow
-	err := remote.Follow(ctx, func(lastID string) (*http.Response, error) {
+	err := apiclient.Follow(ctx, func(lastID string) (*http.Response, error) {
 		return client.StreamWorkflow(ctx, id, &api.StreamWorkflowParams{LastEventID: lastID})
-	}, func(ev remote.Event) (bool, error) {
+	}, func(ev apiclient.Event) (bool, error) {
 		if ev.Name != "workflow" {
 			return false, nil
 		}
@@ -61,7 +61,7 @@ func follow(ctx context.Context, c *console.Console, client *remote.Client, id s
 	switch {
 	case err == nil:
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		err = exit.With(exit.Failed, context.Cause(ctx))
+		err = exitcode.With(exitcode.Failed, context.Cause(ctx))
 	case ctx.Err() != nil:
 		err = view.Leave(c, continues(id, last),
 			progress.Next{Command: "nuon workflows watch " + id, To: "wait again"},

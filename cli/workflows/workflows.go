@@ -14,18 +14,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/listing"
-	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/cli/watch"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
 // New returns the command with its subcommands.
-func New(e *env.Env) *cobra.Command {
+func New(e *cmdenv.Env) *cobra.Command {
 	c := &cobra.Command{Use: "workflows", Short: "What is done to installs, step by step"}
 	c.AddCommand(newList(e), newGet(e), newWatch(e), newRetry(e), newSkip(e), newCancel(e))
 	return c
@@ -40,21 +40,21 @@ var kinds = []string{"provision", "deploy", "teardown", "deprovision", "action",
 // oneOf rejects a flag value that is not one of the words. An empty value is allowed.
 func oneOf(flag, value string, words []string) error {
 	if value != "" && !slices.Contains(words, value) {
-		return exit.Usagef("%s %s: use one of %s", flag, value, strings.Join(words, ", "))
+		return exitcode.Usagef("%s %s: use one of %s", flag, value, strings.Join(words, ", "))
 	}
 	return nil
 }
 
-func newList(e *env.Env) *cobra.Command {
+func newList(e *cmdenv.Env) *cobra.Command {
 	var p api.ListWorkflowsParams
 	l := &listing.List[api.Workflow]{
 		Header: []string{"ID", "INSTALL", "KIND", "STATUS", "WHY"}, Limit: 20,
 		Row: func(w api.Workflow) []string {
 			return []string{w.ID, w.App + "/" + w.Install, string(w.Kind), string(w.Status), why(w)}
 		},
-		Page: func(ctx context.Context, client *remote.Client, at listing.Page) ([]api.Workflow, string, error) {
+		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.Workflow, string, error) {
 			p.Cursor, p.Limit = at.Cursor, at.Limit
-			l, err := remote.Get[api.WorkflowList](client.ListWorkflows(ctx, &p))
+			l, err := apiclient.Get[api.WorkflowList](client.ListWorkflows(ctx, &p))
 			return l.Items, l.Next, err
 		},
 	}
@@ -84,7 +84,7 @@ func why(w api.Workflow) string {
 	return w.Reason
 }
 
-func newGet(e *env.Env) *cobra.Command {
+func newGet(e *cmdenv.Env) *cobra.Command {
 	live := false
 	c := &cobra.Command{
 		Use:   "get WORKFLOW|latest:INSTALL",
@@ -94,7 +94,7 @@ func newGet(e *env.Env) *cobra.Command {
 A workflow that was planned only is shown with what its plans would change.`,
 		Example:           "  nuon workflows get latest:acme\n  nuon workflows get wfl_… --watch",
 		ValidArgsFunction: complete.Args(e, complete.Workflows),
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
 			look := func(ctx context.Context, onto *console.Console) error {
 				w, err := Find(ctx, client, args[0])
 				if err != nil {
@@ -113,15 +113,15 @@ A workflow that was planned only is shown with what its plans would change.`,
 }
 
 // Find returns a workflow by its id, or the newest one of an install for latest:INSTALL.
-func Find(ctx context.Context, client *remote.Client, name string) (api.Workflow, error) {
+func Find(ctx context.Context, client *apiclient.Client, name string) (api.Workflow, error) {
 	install, latest := strings.CutPrefix(name, "latest:")
 	if !latest {
-		return remote.Get[api.Workflow](client.GetWorkflow(ctx, name))
+		return apiclient.Get[api.Workflow](client.GetWorkflow(ctx, name))
 	}
 	if install == "" {
-		return api.Workflow{}, exit.Usagef("say whose newest workflow it is: latest:INSTALL")
+		return api.Workflow{}, exitcode.Usagef("say whose newest workflow it is: latest:INSTALL")
 	}
-	l, err := remote.Get[api.WorkflowList](client.ListWorkflows(ctx,
+	l, err := apiclient.Get[api.WorkflowList](client.ListWorkflows(ctx,
 		&api.ListWorkflowsParams{Install: install, Limit: 1}))
 	if err != nil {
 		return api.Workflow{}, err
@@ -211,7 +211,7 @@ func mark(s api.StepStatus) string {
 	return "·"
 }
 
-func newCancel(e *env.Env) *cobra.Command {
+func newCancel(e *cmdenv.Env) *cobra.Command {
 	var reason string
 	var follow Following
 	c := &cobra.Command{
@@ -222,12 +222,12 @@ func newCancel(e *env.Env) *cobra.Command {
 An apply that is at work is never cut off. What is cancelled counts as a no: it is not tried again by itself.`,
 		ValidArgsFunction: complete.Args(e, complete.RunningWorkflows),
 		PreRunE:           func(*cobra.Command, []string) error { return follow.Check() },
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
 			w, err := Find(ctx, client, args[0])
 			if err != nil {
 				return err
 			}
-			if w, err = remote.Get[api.Workflow](client.CancelWorkflow(ctx, w.ID,
+			if w, err = apiclient.Get[api.Workflow](client.CancelWorkflow(ctx, w.ID,
 				api.Reason{Reason: reason})); err != nil {
 				return err
 			}
@@ -244,7 +244,7 @@ An apply that is at work is never cut off. What is cancelled counts as a no: it 
 	return c
 }
 
-func newWatch(e *env.Env) *cobra.Command {
+func newWatch(e *cmdenv.Env) *cobra.Command {
 	f := Following{Wait: true}
 	c := &cobra.Command{
 		Use:   "watch WORKFLOW|latest:INSTALL",
@@ -254,7 +254,7 @@ func newWatch(e *env.Env) *cobra.Command {
 
 Exit codes: 0 it succeeded, 1 it failed, 3 it waits for an approval, 4 somebody said no.`,
 		ValidArgsFunction: complete.Args(e, complete.Workflows),
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
 			w, err := Find(ctx, client, args[0])
 			if err != nil {
 				return err
@@ -272,11 +272,11 @@ func Verdict(w api.Workflow) error {
 	case w.Status == api.WorkflowStatusSucceeded:
 		return nil
 	case w.Status == api.WorkflowStatusRunning:
-		return exit.With(exit.Waiting, errors.New("waits for an approval: `nuon review` shows it"))
+		return exitcode.With(exitcode.Waiting, errors.New("waits for an approval: `nuon review` shows it"))
 	case rejected(w):
-		return exit.With(exit.Rejected, fmt.Errorf("rejected: %s", w.Outcome))
+		return exitcode.With(exitcode.Rejected, fmt.Errorf("rejected: %s", w.Outcome))
 	}
-	return exit.With(exit.Failed, fmt.Errorf("workflow %s %s: %s", w.ID, w.Status, w.Outcome))
+	return exitcode.With(exitcode.Failed, fmt.Errorf("workflow %s %s: %s", w.ID, w.Status, w.Outcome))
 }
 
 // rejected reports whether a person rejected a plan or a script of a workflow.

@@ -15,12 +15,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/contexts"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/progress"
-	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
@@ -43,9 +43,9 @@ func (s *streams) Do(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-func (s *streams) client(t *testing.T) *remote.Client {
+func (s *streams) client(t *testing.T) *apiclient.Client {
 	t.Helper()
-	c, err := remote.New(contexts.Context{URL: "http://plane"})
+	c, err := apiclient.New(contexts.Context{URL: "http://plane"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestWaitEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, begun := &streams{bodies: []string{event(t, 1, "running", "running")}}, time.Now()
 		_, err := Wait(t.Context(), quiet, s.client(t), "wfl_1", 90*time.Second)
-		if exit.CodeOf(err) != exit.Failed || err.Error() != "workflow wfl_1 has not ended within 1m30s; it goes on, and `nuon workflows watch wfl_1` waits again" || time.Since(begun) != 90*time.Second {
+		if exitcode.CodeOf(err) != exitcode.Failed || err.Error() != "workflow wfl_1 has not ended within 1m30s; it goes on, and `nuon workflows watch wfl_1` waits again" || time.Since(begun) != 90*time.Second {
 			t.Errorf("ended after %s with %v", time.Since(begun), err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -133,7 +133,7 @@ func TestWaitEnds(t *testing.T) {
 		}()
 		var remarks strings.Builder
 		if _, err := Wait(ctx, &console.Console{Out: io.Discard, Err: &remarks}, s.client(t), "wfl_1",
-			0); !errors.Is(err, exit.Interrupted) {
+			0); !errors.Is(err, exitcode.Interrupted) {
 			t.Errorf("Ctrl-C ended with %v", err)
 		}
 		want := "stopped waiting: deploy 7 of hello/acme continues with plan web\n" +
@@ -156,18 +156,18 @@ func TestVerdict(t *testing.T) {
 		code int
 		says string
 	}{
-		"succeeded":  {standing("succeeded"), exit.Done, ""},
-		"waits":      {standing("running", "succeeded", "waiting"), exit.Waiting, "nuon review"},
-		"rejected":   {noTo(standing("rejected", "succeeded", "failed", "skipped"), 1), exit.Rejected, "rejected: came out"},
-		"a script":   {noTo(standing("rejected", "failed"), 0), exit.Rejected, "rejected: came out"},
-		"beside it":  {noTo(standing("failed", "succeeded", "failed", "failed"), 1), exit.Rejected, "rejected: came out"},
-		"failed":     {standing("failed", "succeeded", "succeeded", "failed"), exit.Failed, "workflow wfl_1 failed: came out"},
-		"cancelled":  {standing("cancelled", "cancelled"), exit.Failed, "workflow wfl_1 cancelled: came out"},
-		"superseded": {standing("superseded", "succeeded", "cancelled"), exit.Failed, "superseded"},
+		"succeeded":  {standing("succeeded"), exitcode.Done, ""},
+		"waits":      {standing("running", "succeeded", "waiting"), exitcode.Waiting, "nuon review"},
+		"rejected":   {noTo(standing("rejected", "succeeded", "failed", "skipped"), 1), exitcode.Rejected, "rejected: came out"},
+		"a script":   {noTo(standing("rejected", "failed"), 0), exitcode.Rejected, "rejected: came out"},
+		"beside it":  {noTo(standing("failed", "succeeded", "failed", "failed"), 1), exitcode.Rejected, "rejected: came out"},
+		"failed":     {standing("failed", "succeeded", "succeeded", "failed"), exitcode.Failed, "workflow wfl_1 failed: came out"},
+		"cancelled":  {standing("cancelled", "cancelled"), exitcode.Failed, "workflow wfl_1 cancelled: came out"},
+		"superseded": {standing("superseded", "succeeded", "cancelled"), exitcode.Failed, "superseded"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := Verdict(c.w)
-			if exit.CodeOf(err) != c.code || err != nil && !strings.Contains(err.Error(), c.says) {
+			if exitcode.CodeOf(err) != c.code || err != nil && !strings.Contains(err.Error(), c.says) {
 				t.Errorf("ended with %v", err)
 			}
 		})
@@ -230,13 +230,13 @@ func TestCommands(t *testing.T) {
 		query string
 	}{
 		"get latest:acme":       {0, "deploy 7 of hello/acme (wfl_1): succeeded", "/v1/workflows?install=acme&status=&kind=&cursor=&limit=1"},
-		"get latest:fresh":      {exit.Failed, "nuon installs get fresh", "/v1/workflows?install=fresh&status=&kind=&cursor=&limit=1"},
-		"get latest:":           {exit.Usage, "latest:INSTALL", ""},
+		"get latest:fresh":      {exitcode.Failed, "nuon installs get fresh", "/v1/workflows?install=fresh&status=&kind=&cursor=&limit=1"},
+		"get latest:":           {exitcode.Usage, "latest:INSTALL", ""},
 		"list --status running": {0, "wfl_1\thello/acme\tdeploy\tsucceeded\tcame out\n", "/v1/workflows?install=&status=running&kind=&cursor=&limit=20"},
-		"list --status done":    {exit.Usage, "use one of running, succeeded", ""},
+		"list --status done":    {exitcode.Usage, "use one of running, succeeded", ""},
 		"list --kind deploy":    {0, "wfl_1\thello/acme", "/v1/workflows?install=&status=&kind=deploy&cursor=&limit=20"},
-		"list --kind deploys":   {exit.Usage, "use one of provision, deploy", ""},
-		"list --limit -1":       {exit.Usage, "--limit -1", ""},
+		"list --kind deploys":   {exitcode.Usage, "use one of provision, deploy", ""},
+		"list --limit -1":       {exitcode.Usage, "--limit -1", ""},
 	} {
 		t.Run(line, func(t *testing.T) {
 			query = ""
@@ -244,7 +244,7 @@ func TestCommands(t *testing.T) {
 			t.Setenv("NUON_TOKEN", "tok")
 			t.Setenv("NUON_CONTEXT", "")
 			var out strings.Builder
-			command := New(&env.Env{Console: &console.Console{Out: &out, Err: &out, Output: "table"}})
+			command := New(&cmdenv.Env{Console: &console.Console{Out: &out, Err: &out, Output: "table"}})
 			command.SilenceErrors, command.SilenceUsage = true, true
 			command.SetArgs(strings.Fields(line))
 			err := command.ExecuteContext(t.Context())
@@ -252,7 +252,7 @@ func TestCommands(t *testing.T) {
 			if err != nil {
 				said += err.Error()
 			}
-			if exit.CodeOf(err) != c.code || !strings.Contains(said, c.says) {
+			if exitcode.CodeOf(err) != c.code || !strings.Contains(said, c.says) {
 				t.Errorf("ended with %v after %q, want code %d and %q", err, out.String(), c.code, c.says)
 			}
 			if query != c.query {

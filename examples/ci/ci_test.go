@@ -16,8 +16,8 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/nuon-toolkit/nuon/cli/exit"
-	"github.com/nuon-toolkit/nuon/examples/fleet"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
+	"github.com/nuon-toolkit/nuon/examples/internal/fleet"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
@@ -143,9 +143,9 @@ func (p *pipeline) push(message string) {
 // documented reason.
 func TestShell(t *testing.T) {
 	p := start(t)
-	p.ends(p.recipe("ship"), exit.Done, "shop is at release 1")
+	p.ends(p.recipe("ship"), exitcode.Done, "shop is at release 1")
 	p.nuon("installs", "create", "acme", "--app", "shop", "--runner", "customer", "--approval", "approve-all")
-	p.ends(p.recipe("ship"), exit.Done, `acme\tshop\t\d+ \([0-9a-f]{7}\)\tcurrent`)
+	p.ends(p.recipe("ship"), exitcode.Done, `acme\tshop\t\d+ \([0-9a-f]{7}\)\tcurrent`)
 	t.Run("check", func(t *testing.T) { p.t = t; p.check() })
 	p.t = t
 	p.asks()
@@ -155,10 +155,10 @@ func TestShell(t *testing.T) {
 
 // check runs a pull request, which must change nothing.
 func (p *pipeline) check() {
-	p.ends(p.recipe("check"), exit.Done, "valid: 1 component", `\*\*nuon\*\*: A sync of shop would change nothing`,
+	p.ends(p.recipe("check"), exitcode.Done, "valid: 1 component", `\*\*nuon\*\*: A sync of shop would change nothing`,
 		"Nothing would change on 1 install")
 	p.replace("modules/web/main.tf", "${var.greeting} from", "${var.greeting}, says")
-	p.ends(p.recipe("check comment.md"), exit.Done)
+	p.ends(p.recipe("check comment.md"), exitcode.Done)
 	comment, err := os.ReadFile(filepath.Join(p.vendor.Tree, "comment.md"))
 	p.must(errors.Join(err, os.Remove(filepath.Join(p.vendor.Tree, "comment.md"))))
 	for _, want := range []string{"| web | rebuilt | the code in modules/web would be another |", "| acme | web |"} {
@@ -167,10 +167,10 @@ func (p *pipeline) check() {
 		}
 	}
 	p.replace("modules/web/main.tf", "resource", "module \"far\" { source = \"example.org/far\" }\n\nresource")
-	p.ends(p.recipe("check"), exit.Usage, `modules/web/main.tf:\d+: module "far" is fetched from "example.org/far"`)
+	p.ends(p.recipe("check"), exitcode.Usage, `modules/web/main.tf:\d+: module "far" is fetched from "example.org/far"`)
 	p.replace("modules/web/main.tf", "module \"far\" { source = \"example.org/far\" }\n\n", "")
 	p.replace("components/web.toml", "inputs.greeting", "inputs.greting")
-	p.ends(p.recipe("check"), exit.Usage, `components/web.toml:\d+:\d+: error: .*did you mean "greeting"`)
+	p.ends(p.recipe("check"), exitcode.Usage, `components/web.toml:\d+:\d+: error: .*did you mean "greeting"`)
 	p.replace("components/web.toml", "inputs.greting", "inputs.greeting")
 	if list := p.nuon("builds", "list", "--app", "shop", "-o", "name"); strings.Count(list, "\n") != 2 {
 		p.t.Errorf("a check left builds behind:\n%s", list)
@@ -181,13 +181,13 @@ func (p *pipeline) check() {
 func (p *pipeline) asks() {
 	p.nuon("installs", "update", "acme", "--approval", "prompt")
 	p.push("Say it otherwise")
-	p.ends(p.recipe("ship"), exit.Waiting, "waiting_for_approval", "nuon review")
-	p.ends(p.recipe("ship", "WAITING=pass"), exit.Done, "waiting_for_approval")
+	p.ends(p.recipe("ship"), exitcode.Waiting, "waiting_for_approval", "nuon review")
+	p.ends(p.recipe("ship", "WAITING=pass"), exitcode.Done, "waiting_for_approval")
 	waiting := strings.TrimSpace(p.nuon("approvals", "list", "-o", "name"))
 	p.mayNot("approve "+waiting, "reject acme/web --reason mine")
 	p.nuon("reject", "acme/web", "--reason", "not during the sale")
-	p.ends(p.recipe("ship"), exit.Rejected, "somebody said no")
-	p.ends(p.recipe("ship", "WAITING=pass"), exit.Rejected)
+	p.ends(p.recipe("ship"), exitcode.Rejected, "somebody said no")
+	p.ends(p.recipe("ship", "WAITING=pass"), exitcode.Rejected)
 }
 
 // fails runs a merge of a broken change.
@@ -195,22 +195,22 @@ func (p *pipeline) fails() {
 	p.must(p.vendor.Write("modules/web/provider.tf",
 		"terraform {\n  required_providers {\n    nosuch = { source = \"nuon.invalid/acme/nosuch\" }\n  }\n}\n"))
 	p.push("Need a provider that nobody has")
-	p.ends(p.recipe("ship"), exit.Failed, `web +build \d+ +failed`, "nuon logs bld_")
+	p.ends(p.recipe("ship"), exitcode.Failed, `web +build \d+ +failed`, "nuon logs bld_")
 	p.replace("metadata.toml", "version = \"v2\"", "version = \"v9\"")
 	p.push("Be of another age")
-	p.ends(p.recipe("ship"), exit.Usage, "shop stays at release ", "mend them and sync again")
+	p.ends(p.recipe("ship"), exitcode.Usage, "shop stays at release ", "mend them and sync again")
 }
 
 // letIn checks the limits of the token, and the result when it is no longer valid.
 func (p *pipeline) letIn() {
-	p.ends(p.recipe("ship", "NUON_URL=http://127.0.0.1:1"), exit.Unreachable, "cannot reach the control plane")
-	p.ends(p.recipe("ship", "APP=other"), exit.Failed, "other")
+	p.ends(p.recipe("ship", "NUON_URL=http://127.0.0.1:1"), exitcode.Unreachable, "cannot reach the control plane")
+	p.ends(p.recipe("ship", "APP=other"), exitcode.Failed, "other")
 	p.mayNot("deploy acme", "runners list", "tokens create more --role admin",
 		"installs update acme --input greeting=mine")
 	p.nuon("tokens", "revoke", "pipeline")
-	p.ends(p.recipe("ship"), exit.Unreachable, "token")
-	p.ends(p.recipe("ship", "NUON_TOKEN="), exit.Usage, "set it to a token of the role ci")
-	p.ends(p.recipe("dance"), exit.Usage, "usage: nuon.sh")
+	p.ends(p.recipe("ship"), exitcode.Unreachable, "token")
+	p.ends(p.recipe("ship", "NUON_TOKEN="), exitcode.Usage, "set it to a token of the role ci")
+	p.ends(p.recipe("dance"), exitcode.Usage, "usage: nuon.sh")
 }
 
 // mayNot checks that the token of the recipe is refused for these commands.
@@ -220,7 +220,7 @@ func (p *pipeline) mayNot(lines ...string) {
 		cmd := exec.CommandContext(p.ctx, filepath.Join(p.Bin, "nuon"), strings.Fields(line)...)
 		cmd.Env = []string{"NUON_URL=" + p.Control.URL(), "NUON_TOKEN=" + p.token, "HOME=" + p.t.TempDir()}
 		out, err := cmd.CombinedOutput()
-		if exited := (*exec.ExitError)(nil); !errors.As(err, &exited) || exited.ExitCode() != exit.Unreachable {
+		if exited := (*exec.ExitError)(nil); !errors.As(err, &exited) || exited.ExitCode() != exitcode.Unreachable {
 			p.t.Errorf("a token of the role ci may do %s: %v\n%s", line, err, out)
 		}
 	}

@@ -1812,7 +1812,7 @@ type Health struct {
 // HealthStatus defines model for Health.Status.
 type HealthStatus string
 
-// HealthPart One component to look at. Each kind has a function Health(ctx, env, part) for it, which runnerd/health calls.
+// HealthPart One component whose health the runner checks.
 type HealthPart struct {
 	// Cluster the cluster of the last apply, as its result named it; the runner talks to no other
 	Cluster ClusterIdentity `json:"cluster,omitempty,omitzero"`

@@ -16,5 +16,5 @@
 // a server over git's smart HTTP protocol.
 //
 // The package opens no connections itself, runs no program, and does not handle credentials.
-// reconciler/observe and pkg/remote use it.
+// reconciler/observe and pkg/configfetch use it.
 package gitpack

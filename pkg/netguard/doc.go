@@ -11,5 +11,5 @@
 // that reads it.
 //
 // A Budget bounds the bytes of responses; the caller chooses the number. reconciler/observe,
-// pkg/remote, pkg/gitpack and runnerd/helm/source use the package.
+// pkg/configfetch, pkg/gitpack and runnerd/helmsdk/source use the package.
 package netguard

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nuon-toolkit/nuon/pkg/launch"
+	"github.com/nuon-toolkit/nuon/pkg/execretry"
 	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
@@ -200,7 +200,7 @@ const askLimit = 2 * time.Minute
 // askVersion returns the output of `postgres --version`. The binary may have been unpacked a moment
 // ago, so a busy file is retried.
 func askVersion(ctx context.Context, postgres string) (said []byte, err error) {
-	err = launch.Patiently(ctx, func() (err error) {
+	err = execretry.Patiently(ctx, func() (err error) {
 		bounded, cancel := context.WithTimeout(ctx, askLimit)
 		defer cancel()
 		said, err = exec.CommandContext(bounded, postgres, "--version").Output()

@@ -18,8 +18,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/pkg/execretry"
 	"github.com/nuon-toolkit/nuon/pkg/filelock"
-	"github.com/nuon-toolkit/nuon/pkg/launch"
 )
 
 // ErrInUse is wrapped by Start if another process supervises the directory.
@@ -210,7 +210,7 @@ func (c *Cluster) initialise(ctx context.Context) error {
 	}
 	// The thread must live as long as the child, which gets a signal when the thread ends.
 	runtime.LockOSThread()
-	err := launch.Patiently(ctx, func() error {
+	err := execretry.Patiently(ctx, func() error {
 		command := c.command(ctx, syscall.SIGKILL, "initdb", "-D", beside, "-U", Superuser,
 			"--auth=trust", "--encoding=UTF8", "--locale=C", "--no-instructions", "--no-sync")
 		// initdb reports its progress on stdout; only errors matter.
@@ -287,7 +287,7 @@ func (c *Cluster) watch(ctx context.Context, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer close(c.done)
-	c.err = launch.Patiently(ctx, func() error {
+	c.err = execretry.Patiently(ctx, func() error {
 		c.cmd = c.command(context.WithoutCancel(ctx), syscall.SIGINT, "postgres", c.arguments()...)
 		return c.cmd.Start()
 	})

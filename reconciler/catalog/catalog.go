@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/configfetch"
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
-	"github.com/nuon-toolkit/nuon/pkg/remote"
 	"github.com/nuon-toolkit/nuon/pkg/telemetry"
 	"github.com/nuon-toolkit/nuon/reconciler/observe"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
@@ -27,13 +27,13 @@ type Catalog struct {
 	store    *store.Store
 	observer *observe.Observer
 	builder  Builder
-	fetcher  *remote.Fetcher
+	fetcher  *configfetch.Fetcher
 }
 
 // New returns the service. SyncNow and Upload call builder and wait for it; otherwise builds are
 // enqueued.
 func New(s *store.Store, observer *observe.Observer, builder Builder) *Catalog {
-	return &Catalog{store: s, observer: observer, builder: builder, fetcher: remote.New(remote.Options{})}
+	return &Catalog{store: s, observer: observer, builder: builder, fetcher: configfetch.New(configfetch.Options{})}
 }
 
 // Reconcile reads an app's config from the newest revision of its repository, unless that was done

@@ -9,14 +9,14 @@ import (
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/configfetch"
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
-	"github.com/nuon-toolkit/nuon/pkg/remote"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
 // Fetcher replaces the default Fetcher, which reads only public addresses, for files elsewhere that
 // configs refer to. Call it before any other method.
-func (c *Catalog) Fetcher(f *remote.Fetcher) { c.fetcher = f }
+func (c *Catalog) Fetcher(f *configfetch.Fetcher) { c.fetcher = f }
 
 // load reads a config with everything that it refers to elsewhere; without a watch the config is
 // uploaded. The only error is the end of ctx, which is no fault of the config.
@@ -36,8 +36,8 @@ func (c *Catalog) load(
 // orCarried reads files of the author's machine from the copies that an upload includes.
 func orCarried(files fs.FS, fetch func(string, int64) ([]byte, error)) func(string, int64) ([]byte, error) {
 	return func(reference string, limit int64) ([]byte, error) {
-		if remote.IsLocal(reference) {
-			if data, err := fs.ReadFile(files, remote.Carried(reference)); err == nil && int64(len(data)) <= limit {
+		if configfetch.IsLocal(reference) {
+			if data, err := fs.ReadFile(files, configfetch.Carried(reference)); err == nil && int64(len(data)) <= limit {
 				return data, nil
 			}
 		}

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
-	"github.com/nuon-toolkit/nuon/pkg/remote"
+	"github.com/nuon-toolkit/nuon/pkg/configfetch"
 	"github.com/nuon-toolkit/nuon/reconciler/observe/gittest"
 )
 
@@ -58,8 +58,8 @@ func (s *shelf) put(text string) {
 
 func (s *shelf) metadata() string { return "version = \"v2\"\nreadme = \"" + s.url + "\"\n" }
 
-func (s *shelf) fetcher() *remote.Fetcher {
-	return remote.New(remote.Options{AllowPrivate: true, Roots: s.roots})
+func (s *shelf) fetcher() *configfetch.Fetcher {
+	return configfetch.New(configfetch.Options{AllowPrivate: true, Roots: s.roots})
 }
 
 func readmeOf(t testing.TB, config []byte) appconfig.App {
@@ -176,7 +176,7 @@ func TestFilesThatAnUploadCarries(t *testing.T) {
 	base := strings.Replace(sandbox, `repo = "."`, `repo = "`+elsewhere.URL()+`"`+"\nbranch = \"main\"", 1)
 	packed := archive(t, "metadata.toml", "version = \"v2\"\nreadme = \""+reference+"\"\n", "runner.toml",
 		"runner_type = \"aws\"\n", "sandbox.toml", base,
-		remote.Carried(reference), "# Notes\n")
+		configfetch.Carried(reference), "# Notes\n")
 	found, err := b.catalog.Upload(t.Context(), b.org, b.app, "uploaded by ada", bytes.NewReader(packed))
 	if err != nil || found.HasErrors() {
 		t.Fatalf("got %v, %v", found, err)

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/runnerd/child"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/subprocess"
 	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
 
@@ -78,7 +78,7 @@ func (r *run) step(ctx context.Context, number int, step api.ActionStep) (map[st
 	if err := os.WriteFile(outputs, nil, 0o600); err != nil {
 		return nil, err
 	}
-	if err := child.Give(outputs); err != nil {
+	if err := subprocess.Give(outputs); err != nil {
 		return nil, err
 	}
 	argv, err := r.argv(number, step)
@@ -112,7 +112,7 @@ func (r *run) root() (string, error) {
 	if err := os.Mkdir(filepath.Join(root, "tmp"), 0o700); err != nil {
 		return "", err
 	}
-	return root, child.Give(root)
+	return root, subprocess.Give(root)
 }
 
 // argv returns the command line of a step: the script, written to a file, or the command.

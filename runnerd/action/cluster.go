@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"regexp"
 
-	"github.com/nuon-toolkit/nuon/runnerd/ambient"
-	"github.com/nuon-toolkit/nuon/runnerd/child"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
+	"github.com/nuon-toolkit/nuon/runnerd/jobenv"
+	"github.com/nuon-toolkit/nuon/runnerd/subprocess"
 )
 
 // cluster leaves the access to a cluster in a step's environment only if its action requests
@@ -19,14 +19,14 @@ import (
 func (r *run) cluster(environ map[string]string) bool {
 	switch {
 	case !r.spec.KubeConfig:
-		ambient.WithoutCluster(environ)
+		jobenv.WithoutCluster(environ)
 	case r.made != "":
-		ambient.WithoutCluster(environ) // the other variables lead to another cluster
-		environ[ambient.VarKubeConfig] = r.made
+		jobenv.WithoutCluster(environ) // the other variables lead to another cluster
+		environ[jobenv.VarKubeConfig] = r.made
 	case r.env.KubeConfig != "" && r.sandbox():
-		environ[ambient.VarKubeConfig] = cmp.Or(r.own, r.env.KubeConfig)
+		environ[jobenv.VarKubeConfig] = cmp.Or(r.own, r.env.KubeConfig)
 	}
-	return environ[ambient.VarKubeConfig] != ""
+	return environ[jobenv.VarKubeConfig] != ""
 }
 
 // sandbox reports whether the action is for the cluster of the install's sandbox, for which the
@@ -46,22 +46,22 @@ func (r *run) openCluster(ctx context.Context) error {
 	if !r.spec.KubeConfig {
 		return nil
 	}
-	own := r.sandbox() && (r.env.KubeConfig != "" || os.Getenv(ambient.VarKubeConfig) != "")
+	own := r.sandbox() && (r.env.KubeConfig != "" || os.Getenv(jobenv.VarKubeConfig) != "")
 	if !own && cluster.Told(r.values, r.spec.Cluster) {
 		return r.writeKubeConfig(ctx)
 	}
-	environ := ambient.ForTool(os.Environ())
+	environ := jobenv.ForTool(os.Environ())
 	if !r.cluster(environ) && environ["KUBERNETES_SERVICE_HOST"] == "" {
 		r.env.Log.Warn("action %s has enable_kube_config, and this runner was given no cluster; let the sandbox have an output cluster, or have the runner's owner start it with runnerd run --kubeconfig", r.spec.Action)
 		return nil
 	}
-	for _, path := range filepath.SplitList(environ[ambient.VarKubeConfig]) {
+	for _, path := range filepath.SplitList(environ[jobenv.VarKubeConfig]) {
 		content, err := readKubeConfig(path)
 		// The variable may name several files, and some of them may not exist.
 		if err != nil && path == r.env.KubeConfig {
 			return fmt.Errorf("the runner's kubeconfig: %w; see to it that the file of runnerd run --kubeconfig is there", err)
 		}
-		if err == nil && child.Separate() && path == r.env.KubeConfig {
+		if err == nil && subprocess.Separate() && path == r.env.KubeConfig {
 			if err := r.showOwn(content); err != nil {
 				return err
 			}
@@ -84,7 +84,7 @@ func (r *run) writeKubeConfig(ctx context.Context) error {
 	if err := reached.WriteKubeconfig(ctx, path); err != nil {
 		return err
 	}
-	if err := child.Show(path); err != nil {
+	if err := subprocess.Show(path); err != nil {
 		return err
 	}
 	r.made = path
@@ -98,7 +98,7 @@ func (r *run) showOwn(content []byte) error {
 		return fmt.Errorf("copy the runner's kubeconfig: %w", err)
 	}
 	r.own = path
-	return child.Show(path)
+	return subprocess.Show(path)
 }
 
 // mostKubeConfig bounds a kubeconfig, in bytes.

@@ -11,7 +11,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/envname"
-	"github.com/nuon-toolkit/nuon/runnerd/ambient"
+	"github.com/nuon-toolkit/nuon/runnerd/jobenv"
 )
 
 // environ returns the complete environment of a step. In ascending precedence it has
@@ -29,7 +29,7 @@ func (r *run) environ(step api.ActionStep, outputs string) ([]string, error) {
 	if err := r.checkFreeEnv(); err != nil {
 		return nil, err
 	}
-	made := ambient.ForTool(os.Environ())
+	made := jobenv.ForTool(os.Environ())
 	reachable := r.cluster(made)
 	made["TRIGGER_TYPE"], made["COMPONENT_NAME"] = r.spec.Trigger, r.spec.Component
 	maps.Copy(made, own)

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/pkg/launch"
-	"github.com/nuon-toolkit/nuon/runnerd/child"
+	"github.com/nuon-toolkit/nuon/pkg/execretry"
+	"github.com/nuon-toolkit/nuon/runnerd/subprocess"
 )
 
 // execute runs one program with its output in the log. When ctx ends, the program and its
@@ -23,13 +23,13 @@ func (r *run) execute(ctx context.Context, dir string, argv, environ []string) e
 		return err
 	}
 	stdout, stderr := r.env.Log.Writer(api.Info), r.env.Log.Writer(api.Warn)
-	step := child.Program{
+	step := subprocess.Program{
 		Path: program, Args: argv, Dir: dir, Env: environ, Stdout: stdout, Stderr: stderr,
 		Name: "the step", Group: true, Grace: r.env.Timing.ToolGrace, Warn: r.env.Log.Warn,
 	}
 	// A script was just written, and a program of the bundle was just unpacked, so starting
 	// them may fail for a moment.
-	err = launch.Patiently(ctx, func() error { return step.Run(ctx) })
+	err = execretry.Patiently(ctx, func() error { return step.Run(ctx) })
 	_ = stdout.Close() // errors of the log are in Log.Trouble
 	_ = stderr.Close()
 	if ctx.Err() != nil {

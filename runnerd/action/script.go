@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/nuon-toolkit/nuon/runnerd/child"
+	"github.com/nuon-toolkit/nuon/runnerd/subprocess"
 )
 
 // script writes the rendered script to a file that only this user may execute.
@@ -23,7 +23,7 @@ func (r *run) script(number int, contents string) (string, error) {
 	if err := os.WriteFile(path, []byte(rendered), 0o700); err != nil {
 		return "", fmt.Errorf("write the script: %w", err)
 	}
-	return path, child.Show(path)
+	return path, subprocess.Show(path)
 }
 
 // command returns the words of a command line. It renders each word separately, so that a value

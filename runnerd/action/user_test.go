@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nuon-toolkit/nuon/runnerd/child/childtest"
+	"github.com/nuon-toolkit/nuon/runnerd/subprocess/childtest"
 )
 
 // TestStepsOfAnotherUser checks that, where programs run as another user, steps share their

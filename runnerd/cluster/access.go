@@ -13,8 +13,8 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
-	"github.com/nuon-toolkit/nuon/runnerd/ambient"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/jobenv"
 	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
 
@@ -54,7 +54,7 @@ func Open(env *job.Env, spec api.ClusterSpec, opened *values.Values) (*Cluster, 
 		}
 		return opener.outputs(given, strings.Join(spec.Path, "."))
 	}
-	if spec.Context == sandbox && ambient.Lookup(opener.environ, inCluster) != "" {
+	if spec.Context == sandbox && jobenv.Lookup(opener.environ, inCluster) != "" {
 		return opener.inside()
 	}
 	return nil, noAccess(spec)

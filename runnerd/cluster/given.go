@@ -15,7 +15,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/nuon-toolkit/nuon/pkg/envname"
-	"github.com/nuon-toolkit/nuon/runnerd/ambient"
+	"github.com/nuon-toolkit/nuon/runnerd/jobenv"
 )
 
 // given reads the outputs that describe a cluster. The modules of different clouds use
@@ -138,7 +138,7 @@ func cloudPlugin(config *rest.Config, g given, environ []string) *clientcmdapi.E
 		Command: "gke-gcloud-auth-plugin", APIVersion: version, ProvideClusterInfo: true,
 		InstallHint: "install the package google-cloud-cli-gke-gcloud-auth-plugin on the runner's machine",
 	}
-	if ambient.Lookup(environ, "GOOGLE_APPLICATION_CREDENTIALS") != "" {
+	if jobenv.Lookup(environ, "GOOGLE_APPLICATION_CREDENTIALS") != "" {
 		made.Args = []string{"--use_application_default_credentials"}
 	}
 	return made

@@ -19,8 +19,8 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/nuon-toolkit/nuon/diff"
-	"github.com/nuon-toolkit/nuon/runnerd/ambient"
-	"github.com/nuon-toolkit/nuon/runnerd/child"
+	"github.com/nuon-toolkit/nuon/runnerd/jobenv"
+	"github.com/nuon-toolkit/nuon/runnerd/subprocess"
 )
 
 const (
@@ -90,7 +90,7 @@ func (o opener) source(given *clientcmdapi.ExecConfig, config *rest.Config) (*so
 	if given.InteractiveMode == clientcmdapi.AlwaysExecInteractiveMode {
 		return nil, fmt.Errorf("the plugin %s for the cluster's credentials asks a person, and nobody is there; use one that does not", given.Command)
 	}
-	environ := ambient.ForTool(o.environ)
+	environ := jobenv.ForTool(o.environ)
 	for _, each := range given.Env {
 		environ[each.Name] = each.Value
 		if secretName(each.Name) {
@@ -144,7 +144,7 @@ func (s *source) ask(ctx context.Context) (credential, error) {
 	ctx, cancel := context.WithTimeout(ctx, pluginLimit)
 	defer cancel()
 	stdout, stderr := heard{enough: cancel}, heard{enough: cancel}
-	err := child.Program{
+	err := subprocess.Program{
 		Path: s.path, Args: s.args, Dir: "/", Env: s.environ, Stdout: &stdout, Stderr: &stderr,
 		Name: s.name, Group: true, Grace: pluginGrace, Warn: s.opener.log.Warn,
 	}.Run(ctx)

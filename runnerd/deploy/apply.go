@@ -10,8 +10,8 @@ import (
 	"slices"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/runnerd/ambient"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/jobenv"
 	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
 
@@ -107,7 +107,7 @@ func (b bundle) check(spec api.ApplySpec) error {
 	if err := checkEnviron(noted.Environ); err != nil {
 		return fmt.Errorf("%w; plan again", err)
 	}
-	return sameTarget(noted.Target, ambient.Target(os.Environ()))
+	return sameTarget(noted.Target, jobenv.Target(os.Environ()))
 }
 
 // sameTarget returns a stale error for a plan that was made while the runner's own

@@ -8,8 +8,8 @@ import (
 	"os"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/runnerd/ambient"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/jobenv"
 	"github.com/nuon-toolkit/nuon/runnerd/transfer"
 	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
@@ -147,7 +147,7 @@ func store(ctx context.Context, op *Operation, planned Plan, result api.PlanResu
 	sealed, err := bundle{
 		note: note{
 			Basis: result.Basis, ReportDigest: result.ReportDigest, Settings: settings,
-			Destroy: op.Destroy, Restore: op.Restore, Environ: planned.Environ, Target: ambient.Target(os.Environ()),
+			Destroy: op.Destroy, Restore: op.Restore, Environ: planned.Environ, Target: jobenv.Target(os.Environ()),
 			Secrets: op.Secrets.Texts(),
 		},
 		report: result.Report, files: planned.Files,

@@ -9,9 +9,9 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
-	"github.com/nuon-toolkit/nuon/runnerd/child"
 	"github.com/nuon-toolkit/nuon/runnerd/policy"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
+	"github.com/nuon-toolkit/nuon/runnerd/subprocess"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
 
@@ -57,12 +57,12 @@ type Env struct {
 // them access to the files in it (package child).
 func (e *Env) Work() (string, error) {
 	work := spool.Attempt{Dir: e.Dir}.WorkDir()
-	if child.Separate() {
+	if subprocess.Separate() {
 		work = filepath.Join(spool.Attempt{Dir: e.Dir}.SharedDir(), "work")
 	}
 	err := os.MkdirAll(work, 0o700)
-	if err == nil && child.Separate() {
-		err = errors.Join(child.Admit(filepath.Dir(work)), child.Admit(work))
+	if err == nil && subprocess.Separate() {
+		err = errors.Join(subprocess.Admit(filepath.Dir(work)), subprocess.Admit(work))
 	}
 	if err != nil {
 		return "", fmt.Errorf("make the work directory: %w", err)

@@ -21,11 +21,11 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/pkg/telemetry"
 	"github.com/nuon-toolkit/nuon/pkg/version"
-	"github.com/nuon-toolkit/nuon/runnerd/ambient"
-	"github.com/nuon-toolkit/nuon/runnerd/child"
+	"github.com/nuon-toolkit/nuon/runnerd/jobenv"
 	"github.com/nuon-toolkit/nuon/runnerd/policy"
 	"github.com/nuon-toolkit/nuon/runnerd/process"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
+	"github.com/nuon-toolkit/nuon/runnerd/subprocess"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
 
@@ -62,7 +62,7 @@ func Process(ctx context.Context, handlers Handlers, at timing.Timing) error {
 	secrets := &redact.Set{}
 	secrets.AddSecret(env.token)
 	secrets.AddSecret(env.registryPassword)
-	for _, secret := range ambient.Secrets(os.Environ()) {
+	for _, secret := range jobenv.Secrets(os.Environ()) {
 		secrets.Add(secret)
 	}
 	log, closeLog, err := openLog(attempt, secrets, at)
@@ -111,9 +111,9 @@ func sendLast(ctx context.Context, stop func(context.Context) error) {
 
 // record records the job's processes: each program when it starts and, unless a control group
 // contains them all, periodically their descendants. The returned function stops that.
-func record(attempt spool.Attempt, this spool.Process, user *child.User, at timing.Timing) (stop func()) {
+func record(attempt spool.Attempt, this spool.Process, user *subprocess.User, at timing.Timing) (stop func()) {
 	recorder := &process.Recorder{Attempt: attempt}
-	child.Configure(child.Setup{Started: recorder.Note, User: user})
+	subprocess.Configure(subprocess.Setup{Started: recorder.Note, User: user})
 	if this.Cgroup != "" {
 		return func() {}
 	}
@@ -133,25 +133,25 @@ func record(attempt spool.Attempt, this spool.Process, user *child.User, at timi
 
 // programUser returns the user that programs run as, or nil for this process's own user,
 // and creates that user's directories for this attempt.
-func programUser(attempt spool.Attempt, named string) (*child.User, error) {
+func programUser(attempt spool.Attempt, named string) (*subprocess.User, error) {
 	if named == "" {
 		return nil, nil
 	}
 	shared := attempt.SharedDir()
-	user := &child.User{Home: filepath.Join(shared, "home"), Temp: filepath.Join(shared, "tmp")}
+	user := &subprocess.User{Home: filepath.Join(shared, "home"), Temp: filepath.Join(shared, "tmp")}
 	if _, err := fmt.Sscanf(named, "%d:%d", &user.UID, &user.GID); err != nil || user.UID == 0 {
 		return nil, fmt.Errorf("%s is %q, which is not UID:GID of an ordinary user", VarUser, named)
 	}
-	child.Configure(child.Setup{User: user})
+	subprocess.Configure(subprocess.Setup{User: user})
 	if err := os.Mkdir(shared, 0o700); err != nil {
 		return nil, fmt.Errorf("make the directory of the job's user: %w", err)
 	}
 	for _, dir := range []string{user.Home, user.Temp} {
-		if err := errors.Join(os.Mkdir(dir, 0o700), child.Give(dir)); err != nil {
+		if err := errors.Join(os.Mkdir(dir, 0o700), subprocess.Give(dir)); err != nil {
 			return nil, fmt.Errorf("make the directory of the job's user: %w", err)
 		}
 	}
-	return user, child.Admit(shared)
+	return user, subprocess.Admit(shared)
 }
 
 // takeOver makes sure that this process holds the lock of the attempt, keeps child processes

@@ -13,7 +13,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
-	"github.com/nuon-toolkit/nuon/runnerd/contact"
+	"github.com/nuon-toolkit/nuon/runnerd/apiclient"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
@@ -61,10 +61,10 @@ func NewRemote(jobURL string, token seal.Secret, dir string, at timing.Timing) (
 	}
 	base := &url.URL{Scheme: parsed.Scheme, Host: parsed.Host}
 	remote := &Remote{job: match[1], attempt: number, base: base, spool: spool.Attempt{Dir: dir}, timing: at}
-	if remote.quick, err = contact.NewClient(base.String(), contact.Always(token), at.Call); err != nil {
+	if remote.quick, err = apiclient.NewClient(base.String(), apiclient.Always(token), at.Call); err != nil {
 		return nil, err
 	}
-	remote.heavy, err = contact.NewClient(base.String(), contact.Always(token), at.Transfer)
+	remote.heavy, err = apiclient.NewClient(base.String(), apiclient.Always(token), at.Transfer)
 	return remote, err
 }
 
@@ -102,8 +102,8 @@ func (r *Remote) getState(ctx context.Context, which *api.GetStateParams) (state
 		if err != nil {
 			return err
 		}
-		err = contact.Check("read the state", answer.HTTPResponse, answer.Body)
-		if refusal := contact.AsRefusal(err); refusal != nil && refusal.Code == codeNoState {
+		err = apiclient.Check("read the state", answer.HTTPResponse, answer.Body)
+		if refusal := apiclient.AsRefusal(err); refusal != nil && refusal.Code == codeNoState {
 			found = false
 			return nil
 		}
@@ -111,7 +111,7 @@ func (r *Remote) getState(ctx context.Context, which *api.GetStateParams) (state
 			return err
 		}
 		if answer.JSON200 == nil {
-			return contact.Permanent(errors.New("read the state: the answer holds no state"))
+			return apiclient.Permanent(errors.New("read the state: the answer holds no state"))
 		}
 		state, found = *answer.JSON200, true
 		return nil
@@ -130,11 +130,11 @@ func (r *Remote) LockState(ctx context.Context, lock api.StateLock) error {
 		if answer.StatusCode() == http.StatusLocked {
 			var locked LockedError
 			if err := json.Unmarshal(answer.Body, &locked.Holder); err != nil {
-				return contact.Permanent(fmt.Errorf("lock the state: the answer names no holder: %w", err))
+				return apiclient.Permanent(fmt.Errorf("lock the state: the answer names no holder: %w", err))
 			}
-			return contact.Permanent(&locked)
+			return apiclient.Permanent(&locked)
 		}
-		return contact.Check("lock the state", answer.HTTPResponse, answer.Body)
+		return apiclient.Check("lock the state", answer.HTTPResponse, answer.Body)
 	})
 }
 
@@ -180,7 +180,7 @@ func (r *Remote) UnlockState(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			return contact.Check("unlock the state", answer.HTTPResponse, answer.Body)
+			return apiclient.Check("unlock the state", answer.HTTPResponse, answer.Body)
 		})
 	}
 	if err != nil {
@@ -204,7 +204,7 @@ func (r *Remote) putState(ctx context.Context, state api.State) error {
 		if answer.StatusCode() == http.StatusAccepted && r.log != nil {
 			r.log.Warn("%s", Contested(state))
 		}
-		return contact.Check("deliver a state", answer.HTTPResponse, answer.Body)
+		return apiclient.Check("deliver a state", answer.HTTPResponse, answer.Body)
 	})
 }
 
@@ -221,11 +221,11 @@ func (r *Remote) spec(ctx context.Context) (spec api.JobSpec, err error) {
 		if err != nil {
 			return err
 		}
-		if err := contact.Check("read what to do", answer.HTTPResponse, answer.Body); err != nil {
+		if err := apiclient.Check("read what to do", answer.HTTPResponse, answer.Body); err != nil {
 			return err
 		}
 		if answer.JSON200 == nil {
-			return contact.Permanent(errors.New("read what to do: the answer holds no spec"))
+			return apiclient.Permanent(errors.New("read what to do: the answer holds no spec"))
 		}
 		spec = *answer.JSON200
 		return nil
@@ -234,5 +234,5 @@ func (r *Remote) spec(ctx context.Context) (spec api.JobSpec, err error) {
 }
 
 func (r *Remote) persist(ctx context.Context, try func(context.Context) error) error {
-	return contact.Persist(ctx, contact.Pace{First: r.timing.BackoffFirst, Most: r.timing.BackoffMost}, try)
+	return apiclient.Persist(ctx, apiclient.Pace{First: r.timing.BackoffFirst, Most: r.timing.BackoffMost}, try)
 }

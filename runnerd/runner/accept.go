@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/runnerd/contact"
+	"github.com/nuon-toolkit/nuon/runnerd/apiclient"
 )
 
 // errWithdrawn ends an attempt that does not belong to this runner.
@@ -19,16 +19,16 @@ func (a *attempt) accept(ctx context.Context) error {
 	defer stop()
 	unheard := a.adopted
 	var accepted api.Accepted
-	err := contact.Persist(within, a.runner.pace(), func(ctx context.Context) error {
+	err := apiclient.Persist(within, a.runner.pace(), func(ctx context.Context) error {
 		answer, err := a.runner.quick.AcceptWithResponse(ctx, a.record.Job, a.record.Attempt)
 		if err == nil {
-			err = contact.Check("accept "+a.name(), answer.HTTPResponse, answer.Body)
+			err = apiclient.Check("accept "+a.name(), answer.HTTPResponse, answer.Body)
 		}
 		if err == nil && (answer.JSON200 == nil || answer.JSON200.Token == "") {
 			err = errors.New("accept " + a.name() + ": the answer holds no attempt token")
 		}
 		if err != nil {
-			unheard = unheard || contact.AsRefusal(err) == nil || contact.AsRefusal(err).Passing()
+			unheard = unheard || apiclient.AsRefusal(err) == nil || apiclient.AsRefusal(err).Passing()
 			return err
 		}
 		accepted = *answer.JSON200

@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/runnerd/child"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/subprocess"
 )
 
 // attacks is a script that a job runs. It tries what a job must not be able to do, and records
@@ -65,8 +65,8 @@ func attack(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		return api.JobResult{}, err
 	}
 	own, shown := filepath.Join(work, "own"), filepath.Join(work, "shown")
-	err = errors.Join(os.Mkdir(own, 0o700), child.Give(own), os.WriteFile(shown, []byte(attacks), 0o600),
-		child.Show(shown))
+	err = errors.Join(os.Mkdir(own, 0o700), subprocess.Give(own), os.WriteFile(shown, []byte(attacks), 0o600),
+		subprocess.Show(shown))
 	if err != nil {
 		return api.JobResult{}, err
 	}
@@ -77,7 +77,7 @@ func attack(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		return api.JobResult{}, err
 	}
 	for _, file := range []string{"said", "who"} {
-		content, err := child.ReadLeft(own, file, 1<<20)
+		content, err := subprocess.ReadLeft(own, file, 1<<20)
 		if err != nil {
 			return api.JobResult{}, err
 		}

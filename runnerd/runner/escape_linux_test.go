@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/pkg/launch"
+	"github.com/nuon-toolkit/nuon/pkg/execretry"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
@@ -76,7 +76,7 @@ func startProgramAs(t *testing.T, s *server, dir string, uid int, args ...string
 		t.Fatal(err)
 	}
 	var command *exec.Cmd
-	err = launch.Patiently(t.Context(), func() error {
+	err = execretry.Patiently(t.Context(), func() error {
 		command = exec.Command(program, append([]string{"run", s.http.URL, dir}, args...)...)
 		command.Dir, command.Stderr = "/", os.Stderr
 		if uid != os.Getuid() {

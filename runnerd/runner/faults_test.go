@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nuon-toolkit/nuon/examples/fault"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
+	"github.com/nuon-toolkit/nuon/runnerd/fault"
 	"github.com/nuon-toolkit/nuon/runnerd/runner"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )

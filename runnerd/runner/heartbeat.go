@@ -8,7 +8,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/backoff"
 	"github.com/nuon-toolkit/nuon/pkg/telemetry/status"
-	"github.com/nuon-toolkit/nuon/runnerd/contact"
+	"github.com/nuon-toolkit/nuon/runnerd/apiclient"
 )
 
 // heartbeatLoop renews the leases of all attempts with one call per beat, and passes on
@@ -65,12 +65,12 @@ func (r *runner) heartbeat(ctx context.Context, refs []api.AttemptRef) (api.Hear
 		refs = []api.AttemptRef{}
 	}
 	key := r.keys.now()
-	answer, err := r.quick.HeartbeatWithResponse(ctx, api.Heartbeat{Attempts: refs, Version: r.Version}, contact.As(key))
+	answer, err := r.quick.HeartbeatWithResponse(ctx, api.Heartbeat{Attempts: refs, Version: r.Version}, apiclient.As(key))
 	if err != nil {
 		return api.HeartbeatAnswer{}, err
 	}
-	if err := contact.Check("heartbeat", answer.HTTPResponse, answer.Body); err != nil {
-		if contact.HasStatus(err, http.StatusUnauthorized) {
+	if err := apiclient.Check("heartbeat", answer.HTTPResponse, answer.Body); err != nil {
+		if apiclient.HasStatus(err, http.StatusUnauthorized) {
 			// The next heartbeat uses the other key. While the runner is at capacity
 			// no other call tries it.
 			r.keys.refused(key)
@@ -78,7 +78,7 @@ func (r *runner) heartbeat(ctx context.Context, refs []api.AttemptRef) (api.Hear
 		return api.HeartbeatAnswer{}, err
 	}
 	if answer.JSON200 == nil {
-		return api.HeartbeatAnswer{}, &contact.Refusal{Doing: "heartbeat", Status: answer.StatusCode(),
+		return api.HeartbeatAnswer{}, &apiclient.Refusal{Doing: "heartbeat", Status: answer.StatusCode(),
 			Title: "the answer is not one of a runner API"}
 	}
 	r.keys.proven(key)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
-	"github.com/nuon-toolkit/nuon/runnerd/contact"
+	"github.com/nuon-toolkit/nuon/runnerd/apiclient"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
@@ -91,15 +91,15 @@ func prove(ctx context.Context, client *api.ClientWithResponses, key seal.Identi
 	if err != nil {
 		return "", err
 	}
-	if err := contact.Check("prove the install key", answer.HTTPResponse, answer.Body); err != nil {
+	if err := apiclient.Check("prove the install key", answer.HTTPResponse, answer.Body); err != nil {
 		return "", err
 	}
 	if answer.JSON200 == nil {
-		return "", contact.Permanent(errors.New("prove the install key: the control plane does not answer as a runner API does; check --url"))
+		return "", apiclient.Permanent(errors.New("prove the install key: the control plane does not answer as a runner API does; check --url"))
 	}
 	nonce, err := key.Open(answer.JSON200.Nonce, seal.RegistrationContext(key.Recipient()))
 	if err != nil {
-		return "", contact.Permanent(fmt.Errorf("prove the install key: the control plane sent no nonce for this key, and gets no answer: %w", err))
+		return "", apiclient.Permanent(fmt.Errorf("prove the install key: the control plane sent no nonce for this key, and gets no answer: %w", err))
 	}
 	return string(nonce.Reveal()), nil
 }
@@ -107,13 +107,13 @@ func prove(ctx context.Context, client *api.ClientWithResponses, key seal.Identi
 // register exchanges the token for a key. Unlike later calls it is not retried when the token
 // is rejected, because a person has to act.
 func (r *runner) register(ctx context.Context, key seal.Identity) (identity, error) {
-	client, err := contact.NewClient(r.URL, contact.Always(r.Token), r.Timing.Call)
+	client, err := apiclient.NewClient(r.URL, apiclient.Always(r.Token), r.Timing.Call)
 	if err != nil {
 		return identity{}, err
 	}
 	var registered *api.Registered
-	pace := contact.Pace{First: r.Timing.BackoffFirst, Most: r.Timing.BackoffMost, Line: r.line, Final: contact.ByStatus}
-	err = contact.Persist(ctx, pace, func(ctx context.Context) error {
+	pace := apiclient.Pace{First: r.Timing.BackoffFirst, Most: r.Timing.BackoffMost, Line: r.line, Final: apiclient.ByStatus}
+	err = apiclient.Persist(ctx, pace, func(ctx context.Context) error {
 		proof, err := prove(ctx, client, key)
 		if err != nil {
 			return err
@@ -124,15 +124,15 @@ func (r *runner) register(ctx context.Context, key seal.Identity) (identity, err
 		if err != nil {
 			return err
 		}
-		if err := contact.Check("register this runner", answer.HTTPResponse, answer.Body); err != nil {
+		if err := apiclient.Check("register this runner", answer.HTTPResponse, answer.Body); err != nil {
 			return err
 		}
 		if registered = answer.JSON200; registered == nil || registered.RunnerKey == "" {
-			return contact.Permanent(fmt.Errorf("register this runner: %s does not answer as a runner API does; check --url", r.URL))
+			return apiclient.Permanent(fmt.Errorf("register this runner: %s does not answer as a runner API does; check --url", r.URL))
 		}
 		return nil
 	})
-	if refusal := contact.AsRefusal(err); refusal != nil &&
+	if refusal := apiclient.AsRefusal(err); refusal != nil &&
 		(refusal.Status == http.StatusUnauthorized || refusal.Status == http.StatusForbidden) {
 		return identity{}, fmt.Errorf("%w; a registration token works once and for a short time, and this one does not: make a new one (nuon runners create, or nuon runners replace for one that was registered before) and set NUON_REGISTRATION_TOKEN to it", err)
 	}

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/nuon-toolkit/nuon/runnerd/child"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
+	"github.com/nuon-toolkit/nuon/runnerd/subprocess"
 )
 
 // DefaultJobUser is the user that programs of jobs run as where runnerd is root, no other user
@@ -20,7 +20,7 @@ import (
 const DefaultJobUser = "nuon-job"
 
 // findJobUser returns the user that programs of jobs run as; nil for this process's own user.
-func findJobUser(named string) (*child.User, error) {
+func findJobUser(named string) (*subprocess.User, error) {
 	root := os.Geteuid() == 0
 	if named == "" {
 		if _, err := user.Lookup(DefaultJobUser); err != nil || !root {
@@ -42,7 +42,7 @@ func findJobUser(named string) (*child.User, error) {
 
 // parseJobUser parses NAME, UID or UID:GID. A user of the machine that is given by name
 // or number has its own group.
-func parseJobUser(named string) (*child.User, error) {
+func parseJobUser(named string) (*subprocess.User, error) {
 	uid, gid, both := strings.Cut(named, ":")
 	known, err := user.Lookup(uid)
 	// The C library's lookup truncates a number of more than 32 bits, possibly to root's.
@@ -65,7 +65,7 @@ func parseJobUser(named string) (*child.User, error) {
 	if first != 0 && second == 0 {
 		return nil, fmt.Errorf("--job-user %s: group 0 is root's; give the user a group of its own", named)
 	}
-	return &child.User{UID: uint32(first), GID: uint32(second)}, nil
+	return &subprocess.User{UID: uint32(first), GID: uint32(second)}, nil
 }
 
 // Programs describes the user that the programs of jobs run as, for ReadStatus.
@@ -99,7 +99,7 @@ func (r *runner) separate() error {
 	says := Programs{Root: os.Geteuid() == 0}
 	if found != nil {
 		says.User = fmt.Sprintf("%d:%d", found.UID, found.GID)
-		child.Configure(child.Setup{User: found})
+		subprocess.Configure(subprocess.Setup{User: found})
 		if err := share(r.Dir, found); err != nil {
 			return fmt.Errorf("separate the programs of jobs from the runner: %w", err)
 		}
@@ -116,7 +116,7 @@ var shared = []string{"work", "jobs", "tools"}
 
 // share allows the jobs' user to traverse dir to the shared directories, and denies access
 // to everything else in it.
-func share(dir string, to *child.User) error {
+func share(dir string, to *subprocess.User) error {
 	for above := filepath.Dir(dir); ; above = filepath.Dir(above) {
 		if err := passable(above, to); err != nil {
 			return err
@@ -129,7 +129,7 @@ func share(dir string, to *child.User) error {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
 			return err
 		}
-		if err := child.Admit(filepath.Join(dir, name)); err != nil {
+		if err := subprocess.Admit(filepath.Join(dir, name)); err != nil {
 			return err
 		}
 	}
@@ -149,7 +149,7 @@ func share(dir string, to *child.User) error {
 			return err
 		}
 	}
-	return child.Admit(dir)
+	return subprocess.Admit(dir)
 }
 
 func isShared(name string) bool {
@@ -162,7 +162,7 @@ func isShared(name string) bool {
 }
 
 // passable returns an error unless the user can traverse a directory above the runner's.
-func passable(dir string, to *child.User) error {
+func passable(dir string, to *subprocess.User) error {
 	info, err := os.Stat(dir)
 	if err != nil {
 		return err

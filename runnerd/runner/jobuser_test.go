@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nuon-toolkit/nuon/runnerd/child"
+	"github.com/nuon-toolkit/nuon/runnerd/subprocess"
 )
 
 func TestParseJobUser(t *testing.T) {
-	for named, want := range map[string]child.User{
+	for named, want := range map[string]subprocess.User{
 		"root": {}, "0": {}, "12345": {UID: 12345, GID: 12345}, "12345:7": {UID: 12345, GID: 7},
 	} {
 		if got, err := parseJobUser(named); err != nil || *got != want {
@@ -36,7 +36,7 @@ func TestShareNeedsAWay(t *testing.T) {
 	if err := errors.Join(os.MkdirAll(dir, 0o755), os.Chmod(closed, 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	to := &child.User{UID: 12345, GID: 12345}
+	to := &subprocess.User{UID: 12345, GID: 12345}
 	if err := share(dir, to); err == nil || !strings.Contains(err.Error(), "12345:12345 may not pass through "+closed) {
 		t.Errorf("got %v", err)
 	}

@@ -7,23 +7,23 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
-	"github.com/nuon-toolkit/nuon/runnerd/ambient"
-	"github.com/nuon-toolkit/nuon/runnerd/contact"
-	"github.com/nuon-toolkit/nuon/runnerd/journal"
+	"github.com/nuon-toolkit/nuon/runnerd/apiclient"
+	"github.com/nuon-toolkit/nuon/runnerd/jobenv"
+	"github.com/nuon-toolkit/nuon/runnerd/runnerlog"
 )
 
 // journalDir returns the directory of the runner's own log lines that are not delivered yet.
 func journalDir(dir string) string { return filepath.Join(dir, "journal") }
 
 // newJournal creates the journal, which masks the secrets that this process was started with.
-func newJournal(o Options) (*journal.Journal, *redact.Set) {
+func newJournal(o Options) (*runnerlog.Journal, *redact.Set) {
 	secrets := &redact.Set{}
-	for _, secret := range ambient.Secrets(ambient.ForJob(os.Environ(), true, o.PassEnv)) {
+	for _, secret := range jobenv.Secrets(jobenv.ForJob(os.Environ(), true, o.PassEnv)) {
 		secrets.Add(secret)
 	}
 	secrets.AddSecret(o.Token)
 	secrets.AddSecret(o.RegistryPassword)
-	return journal.New(secrets), secrets
+	return runnerlog.New(secrets), secrets
 }
 
 // startJournal starts sending the journal. The returned function stops that after one last try.
@@ -32,7 +32,7 @@ func (r *runner) startJournal() (stop func()) {
 	ended := make(chan struct{})
 	go func() { // runs until stop
 		defer close(ended)
-		r.journal.Run(ctx, journal.Options{Dir: journalDir(r.Dir), Send: r.sendJournal, Timing: r.Timing})
+		r.journal.Run(ctx, runnerlog.Options{Dir: journalDir(r.Dir), Send: r.sendJournal, Timing: r.Timing})
 	}()
 	return func() {
 		cancel()
@@ -47,5 +47,5 @@ func (r *runner) sendJournal(ctx context.Context, chunk api.NewLogChunk) error {
 	if err != nil {
 		return err
 	}
-	return contact.Check("deliver the runner's own log", answer.HTTPResponse, answer.Body)
+	return apiclient.Check("deliver the runner's own log", answer.HTTPResponse, answer.Body)
 }

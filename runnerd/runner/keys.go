@@ -11,7 +11,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/backoff"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/pkg/telemetry/status"
-	"github.com/nuon-toolkit/nuon/runnerd/contact"
+	"github.com/nuon-toolkit/nuon/runnerd/apiclient"
 )
 
 // keys holds the runner key for API calls. There are two during a rotation: the new one
@@ -200,7 +200,7 @@ func (r *runner) rotate(ctx context.Context, follows bool) error {
 	if !follows {
 		answer, err := r.quick.RotateKeyWithResponse(ctx)
 		if err == nil {
-			err = contact.Check("ask for a new runner key", answer.HTTPResponse, answer.Body)
+			err = apiclient.Check("ask for a new runner key", answer.HTTPResponse, answer.Body)
 		}
 		if err == nil && (answer.JSON200 == nil || answer.JSON200.RunnerKey == "") {
 			err = fmt.Errorf("ask for a new runner key: the answer holds none")

@@ -13,7 +13,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/backoff"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/pkg/telemetry/status"
-	"github.com/nuon-toolkit/nuon/runnerd/contact"
+	"github.com/nuon-toolkit/nuon/runnerd/apiclient"
 	"github.com/nuon-toolkit/nuon/runnerd/policy"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
@@ -74,15 +74,15 @@ func (r *runner) askForWork(ctx context.Context, free int, rule policy.Rule, cha
 		}
 	})
 	pace := r.pace()
-	pace.Final = func(*contact.Refusal) bool { return false }
+	pace.Final = func(*apiclient.Refusal) bool { return false }
 	request := api.LeaseRequest{Free: free, Version: r.Version, Policy: rule.RunnerPolicy}
-	err = contact.Persist(ctx, pace, func(ctx context.Context) error {
+	err = apiclient.Persist(ctx, pace, func(ctx context.Context) error {
 		key := r.keys.now()
 		answer, err := r.poll.lease(ctx, request, key)
 		if err == nil {
-			err = contact.Check("ask for work", answer.HTTPResponse, answer.Body)
+			err = apiclient.Check("ask for work", answer.HTTPResponse, answer.Body)
 		}
-		if contact.HasStatus(err, http.StatusUnauthorized) {
+		if apiclient.HasStatus(err, http.StatusUnauthorized) {
 			return errors.Join(err, r.refused(ctx, key))
 		}
 		if err != nil {

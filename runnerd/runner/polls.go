@@ -7,7 +7,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
-	"github.com/nuon-toolkit/nuon/runnerd/contact"
+	"github.com/nuon-toolkit/nuon/runnerd/apiclient"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
 
@@ -20,15 +20,15 @@ import (
 type polls struct {
 	client *api.ClientWithResponses
 	timing timing.Timing
-	line   *contact.Line
+	line   *apiclient.Line
 
 	short bool
 	first time.Time // when the first byte of the current poll arrived
 }
 
-func newPolls(o Options, key func() seal.Secret, line *contact.Line) (p *polls, err error) {
+func newPolls(o Options, key func() seal.Secret, line *apiclient.Line) (p *polls, err error) {
 	p = &polls{timing: o.Timing, line: line}
-	p.client, err = contact.NewHeldClient(o.URL, key, contact.Held{
+	p.client, err = apiclient.NewHeldClient(o.URL, key, apiclient.Held{
 		Silence: o.Timing.PollSilence, Limit: o.Timing.Poll + o.Timing.PollSilence, Heard: p.heard,
 	})
 	return p, err
@@ -45,9 +45,9 @@ func (p *polls) lease(ctx context.Context, request api.LeaseRequest, key seal.Se
 		request.WaitSeconds = -1
 	}
 	p.first = time.Time{}
-	answer, err := p.client.LeaseWithResponse(ctx, request, contact.As(key))
+	answer, err := p.client.LeaseWithResponse(ctx, request, apiclient.As(key))
 	switch {
-	case errors.Is(err, contact.ErrSilent) && p.first.IsZero():
+	case errors.Is(err, apiclient.ErrSilent) && p.first.IsZero():
 		p.short = true
 	case err == nil && !p.first.IsZero() && time.Since(p.first) >= p.timing.Gather:
 		p.short = false // the start of the response arrived before its end

@@ -12,7 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/backoff"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
-	"github.com/nuon-toolkit/nuon/runnerd/contact"
+	"github.com/nuon-toolkit/nuon/runnerd/apiclient"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
 
@@ -52,7 +52,7 @@ func TestPollsAreShortWhereNoBeatComesThrough(t *testing.T) {
 	defer server.Close()
 	options := Options{URL: server.URL, Timing: timing.Default()}
 	options.Timing.PollSilence, options.Timing.Gather = 2*time.Second, 100*time.Millisecond
-	p, err := newPolls(options, contact.Always(seal.Secret{}), &contact.Line{Log: slog.New(slog.DiscardHandler)})
+	p, err := newPolls(options, apiclient.Always(seal.Secret{}), &apiclient.Line{Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,10 +19,10 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/hardening"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
-	"github.com/nuon-toolkit/nuon/runnerd/child"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/process"
 	"github.com/nuon-toolkit/nuon/runnerd/runner"
+	"github.com/nuon-toolkit/nuon/runnerd/subprocess"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
 
@@ -257,8 +257,8 @@ func escape(env *job.Env) error {
 }
 
 // shell returns a script as a program, as handlers run programs.
-func shell(env *job.Env, script string) child.Program {
-	return child.Program{
+func shell(env *job.Env, script string) subprocess.Program {
+	return subprocess.Program{
 		Path: "/bin/sh", Args: []string{"sh", "-c", script}, Dir: env.Root, Env: []string{"PATH=" + os.Getenv("PATH")},
 		Stdout: io.Discard, Stderr: os.Stderr, Name: "the script", Grace: time.Minute, Warn: env.Log.Warn,
 	}

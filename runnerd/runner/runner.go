@@ -20,11 +20,11 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/filelock"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
-	"github.com/nuon-toolkit/nuon/runnerd/ambient"
-	"github.com/nuon-toolkit/nuon/runnerd/contact"
-	"github.com/nuon-toolkit/nuon/runnerd/journal"
+	"github.com/nuon-toolkit/nuon/runnerd/apiclient"
+	"github.com/nuon-toolkit/nuon/runnerd/jobenv"
 	"github.com/nuon-toolkit/nuon/runnerd/policy"
 	"github.com/nuon-toolkit/nuon/runnerd/process"
+	"github.com/nuon-toolkit/nuon/runnerd/runnerlog"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
@@ -83,7 +83,7 @@ type Options struct {
 func (o Options) complete() (Options, error) {
 	var err error
 	for _, name := range o.PassEnv {
-		if err := ambient.CheckName(name); err != nil {
+		if err := jobenv.CheckName(name); err != nil {
 			return o, fmt.Errorf("--pass-env: %w", err)
 		}
 	}
@@ -138,7 +138,7 @@ type runner struct {
 	kind  string // the registered kind: build or install
 	keys  *keys
 	rules *rules
-	line  *contact.Line
+	line  *apiclient.Line
 	spool spool.Spool
 	lines        // use the runner key
 	poll  *polls // makes the lease calls
@@ -149,7 +149,7 @@ type runner struct {
 	// changed has an element when an attempt was added or removed.
 	changed chan struct{}
 	// journal collects the lines of log for the control plane; secrets is what it masks.
-	journal *journal.Journal
+	journal *runnerlog.Journal
 	secrets *redact.Set
 	// working counts the goroutines of attempts.
 	working sync.WaitGroup
@@ -172,10 +172,10 @@ type lines struct {
 }
 
 func (o Options) connect(token func() seal.Secret) (made lines, err error) {
-	if made.quick, err = contact.NewClient(o.URL, token, o.Timing.Call); err != nil {
+	if made.quick, err = apiclient.NewClient(o.URL, token, o.Timing.Call); err != nil {
 		return made, err
 	}
-	made.heavy, err = contact.NewClient(o.URL, token, o.Timing.Transfer)
+	made.heavy, err = apiclient.NewClient(o.URL, token, o.Timing.Transfer)
 	return made, err
 }
 
@@ -190,7 +190,7 @@ func Run(ctx context.Context, options Options) error {
 	own, secrets := newJournal(options)
 	options.Log = own.Over(options.Log)
 	r := &runner{Options: options, log: options.Log, journal: own, secrets: secrets, spool: spool.Spool{Root: options.Dir}, attempts: map[string]*attempt{}, changed: make(chan struct{}, 1), stuck: make(chan error, 1)}
-	r.line = &contact.Line{Log: r.log, URL: r.URL}
+	r.line = &apiclient.Line{Log: r.log, URL: r.URL}
 	if r.children.known, err = process.Children(); err != nil {
 		return err
 	}
@@ -399,10 +399,10 @@ func (r *runner) beat() time.Duration {
 
 // pace returns a Pace that retries without limit. A key that the control plane does not know
 // now (401, 403) ends nothing, because the spool may hold the only copy of its content.
-func (r *runner) pace() contact.Pace {
-	return contact.Pace{
+func (r *runner) pace() apiclient.Pace {
+	return apiclient.Pace{
 		First: r.Timing.BackoffFirst, Most: r.Timing.BackoffMost, Line: r.line,
-		Final: func(refusal *contact.Refusal) bool {
+		Final: func(refusal *apiclient.Refusal) bool {
 			return !refusal.Passing() && refusal.Status != http.StatusUnauthorized && refusal.Status != http.StatusForbidden
 		},
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
-	"github.com/nuon-toolkit/nuon/runnerd/contact/contacttest"
+	"github.com/nuon-toolkit/nuon/runnerd/apiclient/contacttest"
 )
 
 // server is a control plane from a runner's point of view: it stores what it receives,

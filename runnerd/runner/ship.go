@@ -11,7 +11,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/backoff"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/pkg/telemetry/status"
-	"github.com/nuon-toolkit/nuon/runnerd/contact"
+	"github.com/nuon-toolkit/nuon/runnerd/apiclient"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
@@ -104,21 +104,21 @@ func (s *shipper) ship(ctx context.Context, last bool) (bool, error) {
 func (s *shipper) call(ctx context.Context, try func(context.Context, lines) error) error {
 	if s.own.quick == nil && s.isAccepted() {
 		token := seal.NewSecret([]byte(s.record.Token))
-		own, err := s.runner.connect(contact.Always(token))
+		own, err := s.runner.connect(apiclient.Always(token))
 		if err != nil {
-			return contact.Permanent(err)
+			return apiclient.Permanent(err)
 		}
 		s.own = own
 	}
 	pace := s.runner.pace()
-	pace.Final = func(r *contact.Refusal) bool { return !r.Passing() || isNoRoom(r) }
-	return contact.Persist(ctx, pace, func(ctx context.Context) error {
+	pace.Final = func(r *apiclient.Refusal) bool { return !r.Passing() || isNoRoom(r) }
+	return apiclient.Persist(ctx, pace, func(ctx context.Context) error {
 		key := s.runner.keys.now()
 		err := try(ctx, s.runner.lines)
-		if contact.HasStatus(err, http.StatusUnauthorized) && s.runner.keys.replaced(key) {
+		if apiclient.HasStatus(err, http.StatusUnauthorized) && s.runner.keys.replaced(key) {
 			err = try(ctx, s.runner.lines)
 		}
-		if contact.HasStatus(err, http.StatusUnauthorized) && s.own.quick != nil {
+		if apiclient.HasStatus(err, http.StatusUnauthorized) && s.own.quick != nil {
 			err = try(ctx, s.own)
 		}
 		return err
@@ -130,7 +130,7 @@ var errNoRoom = errors.New("the control plane has no room for a state")
 
 // isNoRoom reports whether the runner API has no room for a state now.
 func isNoRoom(err error) bool {
-	refusal := contact.AsRefusal(err)
+	refusal := apiclient.AsRefusal(err)
 	return refusal != nil && refusal.Status == http.StatusInsufficientStorage && !refusal.Stranger
 }
 
@@ -143,7 +143,7 @@ func (s *shipper) waitForRoom(state api.State, err error) error {
 		}
 	}
 	wait := s.runner.Timing.BackoffMost
-	if refusal := contact.AsRefusal(err); refusal != nil {
+	if refusal := apiclient.AsRefusal(err); refusal != nil {
 		wait = max(wait, refusal.RetryAfter)
 	}
 	s.full, s.noRoomUntil = true, time.Now().Add(wait)
@@ -172,7 +172,7 @@ func (s *shipper) shipEachState(ctx context.Context) error {
 				return err
 			}
 			contested = answer.StatusCode() == http.StatusAccepted
-			return contact.Check("deliver a state of "+s.name(), answer.HTTPResponse, answer.Body)
+			return apiclient.Check("deliver a state of "+s.name(), answer.HTTPResponse, answer.Body)
 		})
 		switch {
 		case ctx.Err() != nil:
@@ -193,7 +193,7 @@ func (s *shipper) shipEachState(ctx context.Context) error {
 		}
 		// A control plane that was restored from an older backup does not know this attempt,
 		// whose state is the newest.
-		if contact.HasStatus(err, http.StatusNotFound) {
+		if apiclient.HasStatus(err, http.StatusNotFound) {
 			if err := s.dir.KeepState(state); err != nil {
 				return err
 			}
@@ -214,7 +214,7 @@ func (s *shipper) shipUnlock(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return contact.Check("unlock the state of "+s.name(), answer.HTTPResponse, answer.Body)
+		return apiclient.Check("unlock the state of "+s.name(), answer.HTTPResponse, answer.Body)
 	})
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -241,7 +241,7 @@ func (s *shipper) shipLines(ctx context.Context, last bool) (err error) {
 			if err != nil {
 				return err
 			}
-			return contact.Check("deliver the log of "+s.name(), answer.HTTPResponse, answer.Body)
+			return apiclient.Check("deliver the log of "+s.name(), answer.HTTPResponse, answer.Body)
 		})
 		switch {
 		case ctx.Err() != nil:
@@ -307,16 +307,16 @@ func (s *shipper) postResult(ctx context.Context, result api.JobResult) error {
 		if err != nil {
 			return err
 		}
-		return contact.Check("deliver the result of "+s.name(), answer.HTTPResponse, answer.Body)
+		return apiclient.Check("deliver the result of "+s.name(), answer.HTTPResponse, answer.Body)
 	})
 }
 
 // isUnusable reports whether the content was rejected for its form or size,
 // and not for its attempt.
 func isUnusable(err error) bool {
-	return contact.HasStatus(err, http.StatusBadRequest) ||
-		contact.HasStatus(err, http.StatusRequestEntityTooLarge) ||
-		contact.HasStatus(err, http.StatusUnprocessableEntity)
+	return apiclient.HasStatus(err, http.StatusBadRequest) ||
+		apiclient.HasStatus(err, http.StatusRequestEntityTooLarge) ||
+		apiclient.HasStatus(err, http.StatusUnprocessableEntity)
 }
 
 // withRefusedStates adds to the result that states did not arrive: the job did its work,

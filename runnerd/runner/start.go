@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/runnerd/ambient"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
-	"github.com/nuon-toolkit/nuon/runnerd/tool"
+	"github.com/nuon-toolkit/nuon/runnerd/jobenv"
+	"github.com/nuon-toolkit/nuon/runnerd/tfbinary"
 )
 
 // passed names the variables of runnerd's own environment that a job process gets in addition
@@ -20,7 +20,7 @@ import (
 // so that a job neither depends on nor leaks the environment that the runner happens to have.
 var passed = []string{
 	job.VarRegistry, job.VarRegistryPlainHTTP, job.VarChartsPrivate,
-	tool.EnvExecutable, tool.EnvReleases, tool.EnvConfig,
+	tfbinary.EnvExecutable, tfbinary.EnvReleases, tfbinary.EnvConfig,
 }
 
 // start starts the job process: in its own session, by which its descendants can be found;
@@ -79,7 +79,7 @@ func (a *attempt) command(lock, secrets *os.File) (*exec.Cmd, func(), error) {
 }
 
 func (a *attempt) environment() []string {
-	env := ambient.ForJob(os.Environ(), a.runner.kind == string(api.RunnerKindInstall), a.runner.PassEnv)
+	env := jobenv.ForJob(os.Environ(), a.runner.kind == string(api.RunnerKindInstall), a.runner.PassEnv)
 	for _, name := range passed {
 		if value, found := os.LookupEnv(name); found {
 			env = append(env, name+"="+value)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/reconciler/api/edge"
+	"github.com/nuon-toolkit/nuon/reconciler/api/middleware"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -52,7 +52,7 @@ type workflowStream struct {
 func (f workflowStream) VisitStreamWorkflowResponse(w http.ResponseWriter) error {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // proxies that buffer know this word
-	edge.Unhurried(w)
+	middleware.Unhurried(w)
 	ctx, done := f.server.lasting(f.ctx)
 	defer done()
 	out := http.NewResponseController(w)

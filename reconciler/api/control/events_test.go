@@ -14,7 +14,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
-	"github.com/nuon-toolkit/nuon/reconciler/api/quota"
+	"github.com/nuon-toolkit/nuon/reconciler/api/ratelimit"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -163,7 +163,7 @@ func TestStreamEndsWithItsListener(t *testing.T) {
 	w := newWorld(t)
 	w.one.fill()
 	w.exec("update workflows set status = 'running'")
-	server := httptest.NewServer(w.handler(quota.Options{}))
+	server := httptest.NewServer(w.handler(ratelimit.Options{}))
 	t.Cleanup(server.Close)
 	w.url = server.URL
 	var followed []<-chan event

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nuon-toolkit/nuon/reconciler/api/edge"
+	"github.com/nuon-toolkit/nuon/reconciler/api/middleware"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 )
 
@@ -39,7 +39,7 @@ func FuzzRoutes(f *testing.F) {
 	} {
 		f.Add(seed[0], seed[1], seed[2], seed[3])
 	}
-	handler := edge.New(limitBody(problem.Mux(routes(nil, wellFormed, stop))), edge.Options{})
+	handler := middleware.New(limitBody(problem.Mux(routes(nil, wellFormed, stop))), middleware.Options{})
 	f.Fuzz(func(t *testing.T, method, target, header, body string) {
 		address, err := url.ParseRequestURI(target)
 		if err != nil || method == "" || strings.ContainsAny(method, " \r\n\x00") {

@@ -13,7 +13,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/forge"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/pkg/version"
-	"github.com/nuon-toolkit/nuon/reconciler/api/quota"
+	"github.com/nuon-toolkit/nuon/reconciler/api/ratelimit"
 	"github.com/nuon-toolkit/nuon/reconciler/token"
 )
 
@@ -23,7 +23,7 @@ func TestTokenThatAsksTooMuch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	now := time.Now()
-	w.serve(quota.Options{Rate: 1, Burst: 3, Now: func() time.Time { return now }})
+	w.serve(ratelimit.Options{Rate: 1, Burst: 3, Now: func() time.Time { return now }})
 	count := func(bearer string) (good int, last answer) {
 		for range 10 {
 			if last = w.call(bearer, http.MethodGet, "/v1/whoami", nil); last.Status == http.StatusOK {
@@ -55,7 +55,7 @@ func TestGuesses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	now := time.Now()
-	w.serve(quota.Options{Now: func() time.Time { return now }})
+	w.serve(ratelimit.Options{Now: func() time.Time { return now }})
 	w.call(w.one.token["viewer"], http.MethodGet, "/v1/whoami", nil)
 	for range 300 {
 		w.call("nuon_guess", http.MethodGet, "/v1/whoami", nil)
@@ -93,7 +93,7 @@ func TestDeliveriesAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	now := time.Now()
-	w.serve(quota.Options{Rate: 1, Burst: 2, BehindProxy: true, Now: func() time.Time { return now }})
+	w.serve(ratelimit.Options{Rate: 1, Burst: 2, BehindProxy: true, Now: func() time.Time { return now }})
 	made, err := w.one.as("admin").CreateWebhookWithResponse(t.Context(), api.NewWebhook{})
 	must(t, err)
 	hook := made.JSON201
@@ -148,7 +148,7 @@ func (d *deadlines) SetWriteDeadline(t time.Time) error {
 func TestEveryRouteHasAnEnd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	handler := w.handler(quota.Options{})
+	handler := w.handler(ratelimit.Options{})
 	for _, op := range operations(t) {
 		for _, bearer := range []string{"", w.one.token["admin"]} {
 			d := &deadlines{ResponseRecorder: httptest.NewRecorder()}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/reconciler/api/edge"
+	"github.com/nuon-toolkit/nuon/reconciler/api/middleware"
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
@@ -64,7 +64,7 @@ func (s *Server) answerLog(
 ) (logAnswer, error) {
 	if strings.Contains(acceptOf(ctx), "text/event-stream") {
 		return func(w http.ResponseWriter) error {
-			edge.Unhurried(w)
+			middleware.Unhurried(w)
 			ctx, done := s.lasting(ctx)
 			defer done()
 			return follow(ctx, w)

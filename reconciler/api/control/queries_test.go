@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nuon-toolkit/nuon/reconciler/api/quota"
+	"github.com/nuon-toolkit/nuon/reconciler/api/ratelimit"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
 )
@@ -86,6 +86,6 @@ func (w *world) metered() *storetest.Meter {
 	w.store, err = store.Open(w.Context(), meter.DSN)
 	must(w, err)
 	w.Cleanup(w.store.Close) // before the proxy is closed
-	w.serve(quota.Options{Rate: 10_000})
+	w.serve(ratelimit.Options{Rate: 10_000})
 	return meter
 }

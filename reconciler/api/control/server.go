@@ -17,9 +17,9 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/forge"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
-	"github.com/nuon-toolkit/nuon/reconciler/api/edge"
+	"github.com/nuon-toolkit/nuon/reconciler/api/middleware"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
-	"github.com/nuon-toolkit/nuon/reconciler/api/quota"
+	"github.com/nuon-toolkit/nuon/reconciler/api/ratelimit"
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
@@ -105,7 +105,7 @@ type Server struct {
 	key     seal.Identity
 	rooms   Rooms
 	version string
-	quota   *quota.Quota
+	quota   *ratelimit.Quota
 
 	drain   sync.Once
 	drained chan struct{} // created by the first stream; see draining
@@ -121,7 +121,7 @@ type Options struct {
 	// Hooks serves signed webhooks, with the path values org and hook.
 	Hooks http.Handler
 	// Quota limits the requests of one token; its zero value has generous limits.
-	Quota quota.Options
+	Quota ratelimit.Options
 }
 
 // Limits of one request.
@@ -134,13 +134,13 @@ const (
 // New returns the handler of the control listener.
 func New(o Options) http.Handler {
 	s := &Server{
-		store: o.Store, bell: o.Bell, key: o.Key, rooms: o.Rooms, version: o.Version, quota: quota.New(o.Quota),
+		store: o.Store, bell: o.Bell, key: o.Key, rooms: o.Rooms, version: o.Version, quota: ratelimit.New(o.Quota),
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/hooks/{org}/{hook}", s.limitHooks(o.Hooks))
 	mux.Handle("/v1/", limitBody(s.authenticate(problem.Mux(routes(s, wellFormed, authorize, withTimeout)))))
 	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
-	return edge.New(problem.Mux(mux), edge.Options{})
+	return middleware.New(problem.Mux(mux), middleware.Options{})
 }
 
 // routes mounts the operations of the document. The middlewares run first for every decoded

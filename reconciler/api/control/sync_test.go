@@ -11,10 +11,10 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/nuon-toolkit/nuon/cli/appsync"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
-	"github.com/nuon-toolkit/nuon/cli/sync"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
@@ -137,10 +137,10 @@ func TestSyncWaitsByWhatChanged(t *testing.T) {
 	t.Setenv("NUON_CONTEXT", "")
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	var out, remarks strings.Builder
-	c := sync.New(&env.Env{Console: &console.Console{Out: &out, Err: &remarks, Output: "table"}})
+	c := appsync.New(&cmdenv.Env{Console: &console.Console{Out: &out, Err: &remarks, Output: "table"}})
 	c.SetArgs([]string{"--app", "fleet", "--wait"})
 	c.SilenceErrors, c.SilenceUsage = true, true
-	if err := c.ExecuteContext(t.Context()); exit.CodeOf(err) != exit.Done {
+	if err := c.ExecuteContext(t.Context()); exitcode.CodeOf(err) != exitcode.Done {
 		t.Fatalf("%v\n%s", err, remarks.String())
 	}
 	if got := strings.Count(out.String(), "nothing of it is there"); got != 300 {

@@ -23,7 +23,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/reconciler/api/control"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
-	"github.com/nuon-toolkit/nuon/reconciler/api/quota"
+	"github.com/nuon-toolkit/nuon/reconciler/api/ratelimit"
 	"github.com/nuon-toolkit/nuon/reconciler/catalog"
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 	"github.com/nuon-toolkit/nuon/reconciler/inputs"
@@ -75,13 +75,13 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(func() { _ = w.seed.Close(context.WithoutCancel(t.Context())) })
 	w.key, err = seal.NewIdentity()
 	must(t, err)
-	w.serve(quota.Options{Rate: 10_000})
+	w.serve(ratelimit.Options{Rate: 10_000})
 	w.one, w.two = w.tenant("mark7q1"), w.tenant("other3z9")
 	return w
 }
 
 // serve opens a listener of the control API, which later calls use.
-func (w *world) serve(limits quota.Options) {
+func (w *world) serve(limits ratelimit.Options) {
 	w.Helper()
 	server := httptest.NewServer(w.handler(limits))
 	w.Cleanup(server.Close)
@@ -89,7 +89,7 @@ func (w *world) serve(limits quota.Options) {
 }
 
 // handler returns the control API, wired as in the program.
-func (w *world) handler(limits quota.Options) http.Handler {
+func (w *world) handler(limits ratelimit.Options) http.Handler {
 	bell := store.NewBell()
 	ctx, stop := context.WithCancel(context.WithoutCancel(w.Context()))
 	rung := make(chan struct{})

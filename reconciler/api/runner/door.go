@@ -11,9 +11,9 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/telemetry"
-	"github.com/nuon-toolkit/nuon/reconciler/api/edge"
+	"github.com/nuon-toolkit/nuon/reconciler/api/middleware"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
-	"github.com/nuon-toolkit/nuon/reconciler/api/quota"
+	"github.com/nuon-toolkit/nuon/reconciler/api/ratelimit"
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 )
 
@@ -25,7 +25,7 @@ type Options struct {
 	Log *slog.Logger
 	// Quota limits the requests of one runner with all its attempts. Its zero value has generous
 	// limits; a poll counts once, however long it lasts.
-	Quota quota.Options
+	Quota ratelimit.Options
 }
 
 // DefaultRate is the sustained rate of requests per second of one runner: each of its jobs sends
@@ -41,10 +41,10 @@ func New(o Options) http.Handler {
 	if o.Quota.Rate == 0 {
 		o.Quota.Rate = DefaultRate
 	}
-	door := &door{dispatch: o.Dispatch, quota: quota.New(o.Quota), fail: problem.Writer(o.Log)}
+	door := &door{dispatch: o.Dispatch, quota: ratelimit.New(o.Quota), fail: problem.Writer(o.Log)}
 	mux := routesOf(handlers{dispatch: o.Dispatch, log: o.Log}, door)
 	mux.Handle("/v2/", newProxy(door, o.Vendor, o.Log))
-	return edge.New(problem.Mux(mux), edge.Options{Log: o.Log})
+	return middleware.New(problem.Mux(mux), middleware.Options{Log: o.Log})
 }
 
 // routesOf mounts the operations of the document behind the authorizer.
@@ -116,7 +116,7 @@ var routes = map[string]route{
 // the caller before a byte of the body is read.
 type door struct {
 	dispatch *dispatch.Dispatch
-	quota    *quota.Quota
+	quota    *ratelimit.Quota
 	fail     func(http.ResponseWriter, *http.Request, error)
 }
 
@@ -129,7 +129,7 @@ func (d *door) guard(next http.Handler) http.Handler {
 		}
 		ctx, stop := context.WithTimeout(r.Context(), route.time)
 		defer stop()
-		edge.Within(w, route.time)
+		middleware.Within(w, route.time)
 		r.Body = http.MaxBytesReader(w, r.Body, route.body)
 		ctx, err := d.enter(ctx, r, route)
 		if err == nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nuon-toolkit/nuon/reconciler/api/edge"
+	"github.com/nuon-toolkit/nuon/reconciler/api/middleware"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 )
 
@@ -57,7 +57,7 @@ func FuzzRoutes(f *testing.F) {
 	HandlerWithOptions(strict, StdHTTPServerOptions{
 		BaseRouter: mux, Middlewares: []MiddlewareFunc{bounded}, ErrorHandlerFunc: problem.Undecodable,
 	})
-	handler := edge.New(problem.Mux(mux), edge.Options{})
+	handler := middleware.New(problem.Mux(mux), middleware.Options{})
 	f.Fuzz(func(t *testing.T, method, target, encoding, body string) {
 		address, err := url.ParseRequestURI(target)
 		if err != nil || method == "" || strings.ContainsAny(method, " \r\n\x00") {

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/reconciler/api/edge"
+	"github.com/nuon-toolkit/nuon/reconciler/api/middleware"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 )
@@ -27,11 +27,11 @@ func holding(
 	t.Helper()
 	log = &bytes.Buffer{}
 	h := handlers{log: slog.New(slog.NewTextHandler(log, nil))}
-	server := httptest.NewServer(edge.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(middleware.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := h.hold(r.Context(), w, poll); err != nil {
 			problem.Write(w, faultOf(err))
 		}
-	}), edge.Options{}))
+	}), middleware.Options{}))
 	t.Cleanup(server.Close)
 	client, err := api.NewClientWithResponses(server.URL)
 	if err != nil {
@@ -116,8 +116,8 @@ func TestABeatGoesOutAtOnce(t *testing.T) {
 // A keepalive that was sent counts as a sign of life, although the client may not have received it.
 // The connection must end before the next one.
 func TestAtMostOneBeatGoesOutToNobody(t *testing.T) {
-	if edge.LostAfter >= dispatch.PollBeat {
-		t.Errorf("a line is lost after %s, and a poll beats each %s", edge.LostAfter, dispatch.PollBeat)
+	if middleware.LostAfter >= dispatch.PollBeat {
+		t.Errorf("a line is lost after %s, and a poll beats each %s", middleware.LostAfter, dispatch.PollBeat)
 	}
 }
 

@@ -16,8 +16,8 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
-	"github.com/nuon-toolkit/nuon/reconciler/api/edge"
-	"github.com/nuon-toolkit/nuon/reconciler/api/quota"
+	"github.com/nuon-toolkit/nuon/reconciler/api/middleware"
+	"github.com/nuon-toolkit/nuon/reconciler/api/ratelimit"
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 )
 
@@ -86,7 +86,7 @@ var blobPath = func() *regexp.Regexp {
 func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, stop := context.WithTimeout(r.Context(), slow)
 	defer stop()
-	edge.Within(w, slow)
+	middleware.Within(w, slow)
 	w.Header().Set("Docker-Distribution-API-Version", "registry/2.0")
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
@@ -269,7 +269,7 @@ func partsIn(raw []byte, digest string) ([]string, error) {
 // fail writes an error in the form that OCI clients read (OCI distribution specification, error
 // codes).
 func (p *proxy) fail(w http.ResponseWriter, r *http.Request, err error) {
-	var many quota.TooMany
+	var many ratelimit.TooMany
 	switch {
 	case errors.As(err, &many):
 		w.Header().Set("Retry-After", strconv.Itoa(many.Seconds()))

@@ -18,7 +18,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
-	"github.com/nuon-toolkit/nuon/reconciler/api/quota"
+	"github.com/nuon-toolkit/nuon/reconciler/api/ratelimit"
 	"github.com/nuon-toolkit/nuon/reconciler/api/runner"
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch/dispatchtest"
@@ -40,10 +40,10 @@ type served struct {
 
 func serve(t *testing.T, vendor runner.Blobs) served {
 	t.Helper()
-	return serveBounded(t, vendor, quota.Options{Rate: 10_000})
+	return serveBounded(t, vendor, ratelimit.Options{Rate: 10_000})
 }
 
-func serveBounded(t *testing.T, vendor runner.Blobs, limits quota.Options) served {
+func serveBounded(t *testing.T, vendor runner.Blobs, limits ratelimit.Options) served {
 	t.Helper()
 	w := dispatchtest.New(t)
 	server := httptest.NewServer(runner.New(runner.Options{Dispatch: w.Dispatch, Vendor: vendor, Quota: limits}))
@@ -301,7 +301,7 @@ func TestRequestsAreBounded(t *testing.T) {
 func TestARunnerThatAsksTooMuch(t *testing.T) {
 	v := newVendor(t)
 	now := time.Now()
-	s := serveBounded(t, v, quota.Options{Rate: 1, Burst: 3, Now: func() time.Time { return now }})
+	s := serveBounded(t, v, ratelimit.Options{Rate: 1, Burst: 3, Now: func() time.Time { return now }})
 	named, _ := v.add(t, "acme/web", "the module")
 	busy, calm := s.Runner(t, dispatch.RunnerInstall), s.Runner(t, dispatch.RunnerInstall)
 	_, attempt := s.sync(t, busy, named)
@@ -328,7 +328,7 @@ func TestARunnerThatAsksTooMuch(t *testing.T) {
 // lookups.
 func TestGuessesAtRegistrations(t *testing.T) {
 	now := time.Now()
-	s := serveBounded(t, nil, quota.Options{Now: func() time.Time { return now }})
+	s := serveBounded(t, nil, ratelimit.Options{Now: func() time.Time { return now }})
 	forged, _ := token.NewKeys([]byte("a guess")).Mint(token.Registration, s.Org.ID)
 	good := s.registration(t)
 	for range 300 {
@@ -346,7 +346,7 @@ func TestGuessesAtRegistrations(t *testing.T) {
 // TestAFloodOfGuessesHoldsNobodyUp checks that after 10,000 wrong tokens from one address, a runner
 // at that address and its attempt, both new to this replica, are served.
 func TestAFloodOfGuessesHoldsNobodyUp(t *testing.T) {
-	s := serveBounded(t, nil, quota.Options{})
+	s := serveBounded(t, nil, ratelimit.Options{})
 	r := s.Runner(t, dispatch.RunnerInstall)
 	s.Job(t, r, "apply", s.Component(t, r))
 	ref, registration := s.Offer(t, r), s.registration(t)
@@ -371,7 +371,7 @@ func TestAFloodOfGuessesHoldsNobodyUp(t *testing.T) {
 // TestGuessesAreRefusedWithoutTheDatabase checks that forged tokens are not looked up; a lookup
 // would fail with a server error here.
 func TestGuessesAreRefusedWithoutTheDatabase(t *testing.T) {
-	s := serveBounded(t, nil, quota.Options{})
+	s := serveBounded(t, nil, ratelimit.Options{})
 	r := s.Runner(t, dispatch.RunnerInstall) // reads the token keys
 	s.Store.Close()
 	if a := s.call(t, "POST", "/runner/v1/heartbeat", r.Key, api.Heartbeat{}); a.status < 500 {

@@ -1,0 +1,190 @@
+package apiclient
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/nuon-toolkit/nuon/cli/contexts"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// plane is a fake control plane that gives the same answer to every request.
+func plane(t *testing.T, answer http.HandlerFunc) *Client {
+	t.Helper()
+	s := httptest.NewServer(answer)
+	t.Cleanup(s.Close)
+	c, err := New(contexts.Context{URL: s.URL, Token: "tok"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestAnswers checks that every response except the requested object is an error with the
+// right exit code and a message.
+func TestAnswers(t *testing.T) {
+	const problem = "application/problem+json"
+	for name, c := range map[string]struct {
+		status int
+		kind   string
+		body   string
+		code   int
+		says   string
+	}{
+		"the thing": {200, "application/json", `{"id":"app_1","name":"hello"}`, exitcode.Done, ""},
+		"made":      {201, "application/json", `{"id":"app_1","name":"hello"}`, exitcode.Done, ""},
+		"not authorised": {401, problem,
+			`{"status":401,"code":"unauthorized","title":"this token is not known","detail":"make another"}`,
+			exitcode.Unreachable, "this token is not known\n  make another"},
+		"forbidden": {403, problem, `{"status":403,"code":"forbidden","title":"a viewer cannot do this"}`,
+			exitcode.Unreachable, "a viewer cannot do this"},
+		"bad request": {400, problem, `{"status":400,"code":"bad_request","title":"limit is not a number"}`,
+			exitcode.Usage, "limit is not a number"},
+		"config": {422, problem,
+			`{"status":422,"code":"invalid","title":"the config has errors","diagnostics":[{"file":"a.toml","line":3,"column":7,"severity":"error","message":"unknown key","hint":"name"}]}`, exitcode.Usage, "the config has errors\n  a.toml:3:7: error: unknown key (name)"},
+		"unpushed": {409, problem,
+			`{"status":409,"code":"unpushed","title":"main is not at 1234567","detail":"push it"}`, exitcode.Usage,
+			"main is not at 1234567\n  push it"},
+		"conflict": {409, problem, `{"status":409,"code":"stale","title":"the plan has changed"}`,
+			exitcode.Failed, "the plan has changed"},
+		"not found": {404, problem, `{"status":404,"code":"not_found","title":"there is no app \"x\""}`,
+			exitcode.Failed, `there is no app "x"`},
+		"server's fault": {500, problem,
+			`{"status":500,"code":"internal","title":"something broke here","request":"req_1"}`, exitcode.Failed,
+			"something broke here\n  Its log has it as req_1."},
+		"another listener": {404, problem, `{"status":404,"code":"no_route","title":"no such route"}`,
+			exitcode.Unreachable, "answered 404 Not Found, which is not what a control plane of this version answers"},
+		"a web server's page": {404, "text/html", "<html>not here</html>", exitcode.Unreachable,
+			"check the address that `nuon context list` shows"},
+		"a gateway's page": {502, "text/html", "<html>bad gateway</html>", exitcode.Unreachable,
+			"answered 502 Bad Gateway"},
+		"a proxy's refusal": {403, "text/html", "<html>no</html>", exitcode.Unreachable, "403 Forbidden"},
+		"a rate limit":      {429, "text/plain", "slow down", exitcode.Failed, "429 Too Many Requests"},
+		"a problem of no words": {409, problem, `{"status":409,"code":"conflict","title":""}`,
+			exitcode.Failed, "409 Conflict"},
+		"a page instead":  {200, "text/html", "<html>welcome</html>", exitcode.Unreachable, "is its address right?"},
+		"nothing instead": {200, "application/json", "", exitcode.Unreachable, "is its address right?"},
+		"cut off":         {200, "application/json", `{"id":"app`, exitcode.Unreachable, "broke off: unexpected EOF"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := plane(t, func(w http.ResponseWriter, r *http.Request) {
+				if got := r.Header.Get("Authorization"); got != "Bearer tok" {
+					t.Errorf("Authorization %q", got)
+				}
+				w.Header().Set("Content-Type", c.kind)
+				w.WriteHeader(c.status)
+				_, _ = w.Write([]byte(c.body))
+			})
+			app, err := Get[api.App](client.GetApp(t.Context(), "hello"))
+			if got := exitcode.CodeOf(err); got != c.code {
+				t.Errorf("exit code %d, want %d (%v)", got, c.code, err)
+			}
+			if c.code == exitcode.Done {
+				if app.Name != "hello" {
+					t.Errorf("got %+v", app)
+				}
+				return
+			}
+			if !strings.Contains(err.Error(), c.says) {
+				t.Errorf("says %q, want %q", err, c.says)
+			}
+		})
+	}
+}
+
+// TestDone checks that a response without a body is judged by its status.
+func TestDone(t *testing.T) {
+	status := http.StatusNoContent
+	client := plane(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
+	if err := Done(client.ForgetInstall(t.Context(), "acme", nil)); err != nil {
+		t.Error(err)
+	}
+	status = http.StatusForbidden
+	if err := Done(client.ForgetInstall(t.Context(), "acme", nil)); exitcode.CodeOf(err) != exitcode.Unreachable {
+		t.Errorf("forbidden ended with %v", err)
+	}
+}
+
+// TestUnreachable checks that an unreachable control plane has its own exit
+// code and a remedy, and that Ctrl-C is not reported as unreachable.
+func TestUnreachable(t *testing.T) {
+	s := httptest.NewServer(http.NotFoundHandler())
+	s.Close() // so that nothing listens on its address
+	client, err := New(contexts.Context{URL: s.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Get[api.App](client.GetApp(t.Context(), "hello"))
+	if exitcode.CodeOf(err) != exitcode.Unreachable || !strings.Contains(err.Error(), "cannot reach the control plane") ||
+		!strings.Contains(err.Error(), "nuon doctor") {
+		t.Errorf("ended with %v", err)
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err = Get[api.App](client.GetApp(stopped, "hello")); !errors.Is(err, exitcode.Interrupted) {
+		t.Errorf("Ctrl-C ended with %v", err)
+	}
+}
+
+// TestNewRefusesWhatIsNoAddress checks that an invalid address is an error before any request.
+func TestNewRefusesWhatIsNoAddress(t *testing.T) {
+	for _, url := range []string{"", "localhost", "127.0.0.1:7110", "http://", "http://a b", ":"} {
+		if _, err := New(contexts.Context{URL: url}); exitcode.CodeOf(err) != exitcode.Usage {
+			t.Errorf("%q ended with %v", url, err)
+		}
+	}
+}
+
+// TestDiagnosis checks that a diagnostic without a position is printed without one.
+func TestDiagnosis(t *testing.T) {
+	for want, d := range map[string]api.Diagnostic{
+		"web.toml:3:7: error: unknown key (name)": {File: "web.toml", Line: 3, Column: 7, Severity: "error",
+			Message: "unknown key", Hint: "name"},
+		"warning: no installs": {File: "web.toml", Severity: "warning", Message: "no installs"},
+		"error: there is no config": {File: ".", Line: 1, Column: 1, Severity: "error",
+			Message: "there is no config"},
+	} {
+		if got := Diagnosis(d); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestCodeIs checks that the code is found in wrapped errors.
+func TestCodeIs(t *testing.T) {
+	err := exitcode.With(exitcode.Usage, &Problem{api.Problem{Code: "not_found"}})
+	if !CodeIs(err, "not_found") || CodeIs(err, "unpushed") ||
+		CodeIs(errors.New("not_found"), "not_found") || CodeIs(nil, "") {
+		t.Error("codes are mixed up")
+	}
+}
+
+// TestAll checks that all pages are read in order, and that an empty list is not nil.
+func TestAll(t *testing.T) {
+	pages := map[string]struct {
+		items []int
+		next  string
+	}{"": {[]int{1, 2}, "b"}, "b": {nil, "c"}, "c": {[]int{3}, ""}}
+	all, err := All(func(cursor string) ([]int, string, error) { return pages[cursor].items, pages[cursor].next, nil })
+	if err != nil || len(all) != 3 || all[2] != 3 {
+		t.Errorf("%v, %v", all, err)
+	}
+	none, err := All(func(string) ([]int, string, error) { return nil, "", nil })
+	if err != nil || none == nil {
+		t.Errorf("%#v, %v", none, err)
+	}
+	broken := errors.New("broken")
+	if got, err := All(func(cursor string) ([]int, string, error) {
+		if cursor == "" {
+			return []int{1}, "b", nil
+		}
+		return nil, "", broken
+	}); !errors.Is(err, broken) || got != nil {
+		t.Errorf("half a list was given: %v, %v", got, err)
+	}
+}

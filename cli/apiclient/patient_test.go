@@ -1,0 +1,151 @@
+package apiclient
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// moods is a fake control plane that answers each request with the next status
+// (the last one repeats) and records the requests.
+type moods struct {
+	statuses []int
+	after    string
+	slow     time.Duration // how long each answer takes
+	came     []string
+}
+
+func (m *moods) RoundTrip(r *http.Request) (*http.Response, error) {
+	time.Sleep(m.slow)
+	body := ""
+	if r.Body != nil {
+		b, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		body = string(b)
+	}
+	m.came = append(m.came, r.Method+" "+body)
+	header := http.Header{}
+	if m.after != "" {
+		header.Set("Retry-After", m.after)
+	}
+	return &http.Response{StatusCode: m.statuses[min(len(m.came), len(m.statuses))-1], Header: header,
+		Body: io.NopCloser(strings.NewReader("x"))}, nil
+}
+
+// TestPatient checks that a refused request is repeated in full after Retry-After, and
+// that a request that may have had an effect is not.
+func TestPatient(t *testing.T) {
+	for name, c := range map[string]struct {
+		method, key, after string
+		statuses           []int
+		status, times      int
+		took               time.Duration
+	}{
+		"asked for too much":          {"POST", "", "2", []int{429, 429, 201}, 201, 3, 4 * time.Second},
+		"asked at once again":         {"POST", "", "0", []int{429, 201}, 201, 2, 100 * time.Millisecond},
+		"away, and only read":         {"GET", "", "1", []int{503, 200}, 200, 2, time.Second},
+		"away, and safe to repeat":    {"POST", "k", "1", []int{503, 201}, 201, 2, time.Second},
+		"away, and perhaps done":      {"POST", "", "1", []int{503, 201}, 503, 1, 0},
+		"does not say when":           {"GET", "", "", []int{429}, 429, 1, 0},
+		"says when in another way":    {"GET", "", "Wed, 21 Oct 2026 07:28:00 GMT", []int{429}, 429, 1, 0},
+		"asks for too long":           {"GET", "", "3600", []int{429}, 429, 1, 0},
+		"a number that is none of it": {"GET", "", "-5", []int{429}, 429, 1, 0},
+		"for ever":                    {"GET", "", "20", []int{429}, 429, 4, time.Minute},
+		"other refusals":              {"GET", "", "1", []int{500}, 500, 1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := &moods{statuses: c.statuses, after: c.after}
+				r, err := http.NewRequestWithContext(t.Context(), c.method, "http://plane/", strings.NewReader("body"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if c.key != "" {
+					r.Header.Set("Idempotency-Key", c.key)
+				}
+				begun := time.Now()
+				answer, err := patient{m}.RoundTrip(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = answer.Body.Close()
+				if answer.StatusCode != c.status || len(m.came) != c.times || time.Since(begun) != c.took {
+					t.Errorf("%d after %d requests and %s, want %d, %d, %s", answer.StatusCode, len(m.came),
+						time.Since(begun), c.status, c.times, c.took)
+				}
+				for _, came := range m.came {
+					if came != c.method+" body" {
+						t.Errorf("sent %q", came)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestPatienceCountsSlowRefusals checks that the limit includes the time of
+// slow refusals: a control plane without its database takes seconds for each.
+func TestPatienceCountsSlowRefusals(t *testing.T) {
+	for name, c := range map[string]struct {
+		ctx   func(context.Context) context.Context
+		times int
+		took  time.Duration
+	}{
+		"whatever is asked":  {func(ctx context.Context) context.Context { return ctx }, 11, 65 * time.Second},
+		"how it is, at once": {AtOnce, 1, 5 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := &moods{statuses: []int{503}, after: "1", slow: 5 * time.Second}
+				r, err := http.NewRequestWithContext(c.ctx(t.Context()), http.MethodGet, "http://plane/", nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				begun := time.Now()
+				answer, err := patient{m}.RoundTrip(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = answer.Body.Close()
+				if len(m.came) != c.times || time.Since(begun) != c.took {
+					t.Errorf("%d requests and %s, want %d and %s", len(m.came), time.Since(begun), c.times, c.took)
+				}
+			})
+		})
+	}
+}
+
+// TestPatientEnds checks that retries end with their context, and that a body
+// that can be read only once is not sent again.
+func TestPatientEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &moods{statuses: []int{429}, after: "30"}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://plane/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := (patient{m}).RoundTrip(r); !errors.Is(err, context.DeadlineExceeded) { //nolint:bodyclose // there is none
+			t.Errorf("ended with %v", err)
+		}
+		m = &moods{statuses: []int{429}, after: "1"}
+		r, err = http.NewRequestWithContext(t.Context(), http.MethodPost, "http://plane/",
+			io.NopCloser(strings.NewReader("stream")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := patient{m}.RoundTrip(r)
+		if err != nil || answer.StatusCode != http.StatusTooManyRequests || len(m.came) != 1 {
+			t.Errorf("%v after %d requests, %v", answer, len(m.came), err)
+		}
+		_ = answer.Body.Close()
+	})
+}

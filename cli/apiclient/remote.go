@@ -1,0 +1,160 @@
+// Package apiclient is the CLI's client of the control API. It adds the address and token of the
+// selected context, checks responses, decodes them into values or into errors with a remedy,
+// and reads server-sent events. Every command calls the control plane through this package.
+package apiclient
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/nuon-toolkit/nuon/cli/contexts"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/version"
+)
+
+// Client calls one control plane. The generated client makes the requests; Get
+// decodes their responses.
+type Client struct {
+	*api.Client
+	URL string
+}
+
+// answerLimit is the maximum size of a JSON response, and problemLimit that of
+// an error response, in bytes.
+const (
+	answerLimit  = 256 << 20
+	problemLimit = 4 << 20
+)
+
+// New returns a client for a context. Each of around wraps the transport, such as Debug.
+func New(c contexts.Context, around ...func(http.RoundTripper) http.RoundTripper) (*Client, error) {
+	u, err := url.Parse(c.URL)
+	if err != nil || u.Host == "" {
+		return nil, exitcode.Usagef("the control plane's address %q is not a URL such as http://127.0.0.1:7110", c.URL)
+	}
+	introduce := func(_ context.Context, r *http.Request) error {
+		r.Header.Set("Authorization", "Bearer "+c.Token)
+		r.Header.Set(version.HeaderAPI, strconv.Itoa(version.API))
+		return nil
+	}
+	transport := http.DefaultTransport
+	for _, a := range around {
+		transport = a(transport)
+	}
+	client, err := api.NewClient(c.URL, api.WithRequestEditorFn(introduce),
+		api.WithHTTPClient(&http.Client{Transport: patient{attentive{transport}}}))
+	if err != nil {
+		return nil, err
+	}
+	return &Client{Client: client, URL: c.URL}, nil
+}
+
+// Get decodes the response to a request of the generated client.
+func Get[T any](r *http.Response, err error) (T, error) {
+	var out T
+	if err := answered(r, err); err != nil {
+		return out, err
+	}
+	defer r.Body.Close() //nolint:errcheck // what matters was read
+	err = read(r.Body, answerLimit, &out)
+	return out, err
+}
+
+// read decodes JSON of at most limit bytes.
+func read(body io.Reader, limit int64, into any) error {
+	bounded := &io.LimitedReader{R: body, N: limit}
+	err := json.NewDecoder(bounded).Decode(into)
+	switch {
+	case err == nil:
+		return nil
+	case bounded.N <= 0:
+		err = fmt.Errorf(
+			"the control plane's answer is larger than %d MB, which is not the API's (is its address right?)",
+			limit>>20)
+	case isMalformed(err):
+		err = fmt.Errorf("the control plane gave an answer that is not the API's (is its address right?): %w", err)
+	case errors.Is(err, context.Canceled):
+		return exitcode.Interrupted
+	default:
+		err = fmt.Errorf(
+			"the control plane's answer broke off: %w (try again; `nuon doctor` tells whether it is well)", err)
+	}
+	return exitcode.With(exitcode.Unreachable, err)
+}
+
+// isMalformed reports whether a response is complete but invalid.
+func isMalformed(err error) bool {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	return errors.As(err, &syntax) || errors.As(err, &kind) || errors.Is(err, io.EOF)
+}
+
+// Done checks the response to a request without a result.
+func Done(r *http.Response, err error) error {
+	if err := answered(r, err); err != nil {
+		return err
+	}
+	return r.Body.Close()
+}
+
+// answered returns an error for every response except success, and then closes its body.
+func answered(r *http.Response, err error) error {
+	if err != nil {
+		if errors.Is(err, context.Canceled) {
+			return exitcode.Interrupted
+		}
+		return exitcode.With(exitcode.Unreachable,
+			fmt.Errorf("cannot reach the control plane: %w (is it running? `nuon doctor` tells)", err))
+	}
+	if err := sameGeneration(r); err != nil {
+		_ = r.Body.Close() // it may be in an unknown format
+		return err
+	}
+	if r.StatusCode < 300 {
+		return nil
+	}
+	defer r.Body.Close() //nolint:errcheck // the error is what matters
+	p := api.Problem{Status: r.StatusCode, Title: r.Status}
+	if b, err := io.ReadAll(io.LimitReader(r.Body, problemLimit)); err == nil {
+		_ = json.Unmarshal(b, &p) // a response that is no problem document keeps the status line
+	}
+	p.Title = cmp.Or(p.Title, r.Status)
+	strange := p.Code == "" && (r.StatusCode < 400 || r.StatusCode == http.StatusNotFound ||
+		r.StatusCode == http.StatusMethodNotAllowed || r.StatusCode >= http.StatusInternalServerError)
+	if strange || p.Code == codeNoRoute {
+		return exitcode.With(exitcode.Unreachable, fmt.Errorf("%s://%s answered %s, which is not what a control plane of this version answers; check the address that `nuon context list` shows, and the versions of both",
+			r.Request.URL.Scheme, r.Request.URL.Host, r.Status))
+	}
+	return &Problem{p}
+}
+
+// All reads all pages of a list.
+func All[T any](page func(cursor string) (items []T, next string, err error)) ([]T, error) {
+	all, cursor := []T{}, ""
+	for {
+		items, next, err := page(cursor)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, items...)
+		switch next {
+		case "":
+			return all, nil
+		case cursor:
+			return nil, ErrNoProgress
+		}
+		cursor = next
+	}
+}
+
+// ErrNoProgress is the error for a list whose pages would never end.
+var ErrNoProgress = exitcode.With(exitcode.Unreachable,
+	errors.New("the control plane gave the same page of a list twice; check the address that `nuon context list` shows"))

@@ -1,0 +1,81 @@
+package apiclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// attentive is a transport with idle timeouts. Without them, a client would
+// wait forever on a server that accepts connections and sends nothing, such as
+// another program on the control plane's address.
+type attentive struct{ below http.RoundTripper }
+
+const (
+	// answerWithin is the maximum time until a response starts. It is longer
+	// than the control plane's longest git poll.
+	answerWithin = 5 * time.Minute
+	// silentFor is the maximum time without data in a response that has started.
+	// It is longer than the interval of keep-alive messages in a stream.
+	silentFor = time.Minute
+)
+
+// silent is the error for an idle timeout of this duration.
+type silent time.Duration
+
+// Error returns the message.
+func (s silent) Error() string { return fmt.Sprintf("it has said nothing for %s", time.Duration(s)) }
+
+// RoundTrip makes the exchange and applies the timeouts until the response body is closed.
+func (a attentive) RoundTrip(r *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(r.Context())
+	watch := time.AfterFunc(answerWithin, func() { cancel(silent(answerWithin)) })
+	answer, err := a.below.RoundTrip(r.WithContext(ctx))
+	if err != nil {
+		watch.Stop()
+		err = causeOf(ctx, err)
+		cancel(nil)
+		return nil, err
+	}
+	watch.Stop()
+	answer.Body = &watched{ReadCloser: answer.Body, ctx: ctx, cancel: cancel,
+		watch: time.AfterFunc(silentFor, func() { cancel(silent(silentFor)) })}
+	return answer, nil
+}
+
+// causeOf returns the idle timeout that canceled an exchange, else err.
+func causeOf(ctx context.Context, err error) error {
+	var s silent
+	if errors.As(context.Cause(ctx), &s) {
+		return s
+	}
+	return err
+}
+
+// watched is the body of a response that has started.
+type watched struct {
+	io.ReadCloser
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	watch  *time.Timer
+}
+
+// Read reads from the body and resets the timeout.
+func (w *watched) Read(b []byte) (int, error) {
+	n, err := w.ReadCloser.Read(b)
+	if err != nil && err != io.EOF { //nolint:errorlint // a reader's end is io.EOF itself
+		err = causeOf(w.ctx, err)
+	}
+	w.watch.Reset(silentFor)
+	return n, err
+}
+
+// Close ends the exchange.
+func (w *watched) Close() error {
+	w.watch.Stop()
+	w.cancel(nil)
+	return w.ReadCloser.Close()
+}

@@ -1,0 +1,259 @@
+package appsync
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// preview prints what a sync of the directory in its present state would cause.
+func preview(ctx context.Context, e *cmdenv.Env, o options, args []string) error {
+	client, err := e.Client()
+	if err != nil {
+		return err
+	}
+	dir := "."
+	if len(args) == 1 {
+		dir = args[0]
+	}
+	at, err := directoryOf(ctx, e, client, o.app, dir)
+	if err != nil {
+		return err
+	}
+	p, err := ask(ctx, client, at)
+	if err != nil {
+		return err
+	}
+	if o.markdown {
+		_, err = io.WriteString(e.Console.Out, markdown(at.app, p))
+	} else {
+		err = e.Console.Result(p, func(w io.Writer) error { return showPreview(w, e.Console, at.app, p) })
+	}
+	if err != nil {
+		return err
+	}
+	return foreseen(p)
+}
+
+// ask sends the files and returns the preview: for a connected app it sends the work
+// tree, for another the directory.
+func ask(ctx context.Context, client *apiclient.Client, at directory) (api.AppPreview, error) {
+	app := at.app
+	if app.Repository == "" {
+		archive, err := at.pack(ctx)
+		if err != nil {
+			return api.AppPreview{}, err
+		}
+		return apiclient.Get[api.AppPreview](client.PreviewAppWithBody(ctx, app.ID, &api.PreviewAppParams{},
+			"application/gzip", archive))
+	}
+	w, err := openWorkTree(at.path)
+	if err != nil {
+		return api.AppPreview{}, err
+	}
+	archive, err := packTree(w)
+	if err != nil {
+		return api.AppPreview{}, err
+	}
+	return apiclient.Get[api.AppPreview](client.PreviewAppWithBody(ctx, app.ID, &api.PreviewAppParams{Directory: w.Dir},
+		"application/gzip", archive))
+}
+
+// foreseen returns the exit code of a preview. Only components that cannot be built
+// make it fail; people judge the rest.
+func foreseen(p api.AppPreview) error {
+	var broken []string
+	for _, c := range p.Components {
+		if c.Problem != "" {
+			broken = append(broken, c.Name)
+		}
+	}
+	if len(broken) == 0 {
+		return nil
+	}
+	return exitcode.With(exitcode.Failed, fmt.Errorf("%s could not be built; mend it before it is merged",
+		strings.Join(broken, ", ")))
+}
+
+// effect describes the effect on a component in a few words.
+func effect(c api.PreviewedComponent) string {
+	switch {
+	case c.Problem != "":
+		return "cannot be built"
+	case c.Change == api.PreviewedComponentChangeRemoved:
+		return "removed"
+	case c.Change == api.PreviewedComponentChangeAdded:
+		return "new, built"
+	case c.Rebuild:
+		return "rebuilt"
+	case c.Change == api.PreviewedComponentChangeChanged:
+		return "config changes"
+	}
+	return "unchanged"
+}
+
+// outlook returns the first sentence of a preview.
+func outlook(app api.App, p api.AppPreview) string {
+	switch {
+	case !p.Changed:
+		return fmt.Sprintf("A sync of %s would change nothing.", app.Name)
+	case p.Release == 0:
+		return fmt.Sprintf("A sync of %s would make no release: what changes is not deployed.", app.Name)
+	case p.Held != "":
+		return fmt.Sprintf("A sync of %s would make release %d, which no install gets, since it would be incomplete: %s.", app.Name, p.Release, p.Held)
+	case p.Release == 1:
+		return fmt.Sprintf("A sync of %s would make its first release.", app.Name)
+	}
+	return fmt.Sprintf("A sync of %s would make release %d.", app.Name, p.Release)
+}
+
+// asked describes an input that the change adds, removes or changes.
+func asked(i api.PreviewedInput) string {
+	s := fmt.Sprintf("input %s is %s", i.Name, i.Change)
+	if i.Required && i.Change != api.PreviewedInputChangeRemoved {
+		s += ", required and without a default: installs without a value for it stall"
+	}
+	return s
+}
+
+// moved returns the installs that would change, and the number of those that would not.
+func moved(p api.AppPreview) (all []api.PreviewedInstall, still int) {
+	for _, i := range p.Installs {
+		if len(i.Components) == 0 {
+			still++
+			continue
+		}
+		all = append(all, i)
+	}
+	return all, still
+}
+
+// unmoved describes how many installs would not change.
+func unmoved(still, others int) string {
+	switch {
+	case still == 0 && others == 0:
+		return "It has no installs."
+	case still == 0:
+		return ""
+	case others == 0:
+		return "Nothing would change on " + diff.Plural(still, "install", "installs") + "."
+	}
+	return "Nothing would change on " + diff.Plural(still, "other install", "other installs") + "."
+}
+
+// showPreview prints a preview for people; in a pipe it prints only the tables.
+func showPreview(w io.Writer, c *console.Console, app api.App, p api.AppPreview) error {
+	var components, installs [][]string
+	for _, x := range p.Components {
+		components = append(components, []string{x.Name, effect(x), x.Reason})
+	}
+	all, still := moved(p)
+	for _, i := range all {
+		installs = append(installs, []string{i.Name, strings.Join(i.Components, ", "), i.Reason})
+	}
+	fmt.Fprintln(w, outlook(app, p))
+	for _, i := range p.Inputs {
+		fmt.Fprintln(w, c.Wrap("  "+console.Line(asked(i)), 4))
+	}
+	if len(components) > 0 {
+		gap(w, c)
+		if err := c.Table(w, []string{"COMPONENT", "WOULD BE", "WHY"}, components); err != nil {
+			return err
+		}
+	}
+	if len(installs) > 0 {
+		gap(w, c)
+		if err := c.Table(w, []string{"INSTALL", "WOULD UPDATE", "WHY"}, installs); err != nil {
+			return err
+		}
+	}
+	if words := unmoved(still, len(all)); words != "" {
+		gap(w, c)
+		if _, err := fmt.Fprintln(w, words); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gap prints a blank line between sections on a terminal.
+func gap(w io.Writer, c *console.Console) {
+	if c.OutIsTerminal {
+		fmt.Fprintln(w)
+	}
+}
+
+// mostInComment is the maximum number of installs that a comment names one by one.
+const mostInComment = 50
+
+// markdown formats a preview as a comment on a pull request.
+func markdown(app api.App, p api.AppPreview) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "**nuon**: %s\n", plain(outlook(app, p)))
+	if p.Changed {
+		b.WriteString("\n| component | would be | why |\n|---|---|---|\n")
+		same := 0
+		for _, c := range p.Components {
+			if effect(c) == "unchanged" {
+				same++
+				continue
+			}
+			fmt.Fprintf(&b, "| %s | %s | %s |\n", plain(c.Name), effect(c), plain(c.Reason))
+		}
+		if same > 0 {
+			fmt.Fprintf(&b, "| %s | unchanged | |\n", diff.Plural(same, "other", "others"))
+		}
+	}
+	for n, i := range p.Inputs {
+		if n == 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(&b, "- %s\n", plain(asked(i)))
+	}
+	all, still := moved(p)
+	if len(all) > 0 {
+		b.WriteString("\n| install | would update | why |\n|---|---|---|\n")
+	}
+	for n, i := range all {
+		if n == mostInComment {
+			fmt.Fprintf(&b, "| %d more | | |\n", len(all)-n)
+			break
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", plain(i.Name), plain(strings.Join(i.Components, ", ")), plain(i.Reason))
+	}
+	if words := unmoved(still, len(all)); words != "" {
+		fmt.Fprintf(&b, "\n%s\n", words)
+	}
+	return b.String()
+}
+
+// plain escapes untrusted text for Markdown, so that it is not parsed as markup, HTML,
+// a mention or a table cell.
+func plain(s string) string {
+	var b strings.Builder
+	for _, r := range console.Line(s) {
+		switch {
+		case r == '<':
+			b.WriteString("&lt;")
+			continue
+		case r == '&':
+			b.WriteString("&amp;")
+			continue
+		case r == '@': // prevents a mention, which would notify the user of that name
+			b.WriteString("@\u2060")
+			continue
+		case strings.ContainsRune("\\`*_[]|#~!>", r):
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}

@@ -1,0 +1,536 @@
+// Package appsync implements `nuon sync`, which makes the control plane read an app now
+// and optionally waits for the builds and installs. For a connected app the control
+// plane reads its repository, and the local directory must match what was pushed; for
+// an app without a repository the command uploads the directory.
+package appsync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/apps"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
+	"github.com/nuon-toolkit/nuon/cli/installs"
+	"github.com/nuon-toolkit/nuon/cli/progress"
+	"github.com/nuon-toolkit/nuon/cli/validate"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+)
+
+// options are the flags of the command.
+type options struct {
+	app     string
+	noWait  bool
+	wait    bool
+	partial bool
+	timeout time.Duration
+
+	dryRun   bool
+	markdown bool
+}
+
+// New returns the command.
+func New(e *cmdenv.Env) *cobra.Command {
+	var o options
+	c := &cobra.Command{
+		Use:   "sync [DIRECTORY]",
+		Short: "Look at an app's repository now (or upload it) and wait for its builds",
+		Long: `Looks at the app's repository now, and waits until the builds of its newest release have ended.
+
+With a DIRECTORY (by default the one you are in) the app is the one of that name or of --app, the config in
+it is checked first, and what is there must be committed and pushed. With --app alone, what was pushed is taken.
+An app that is not connected to a repository is uploaded from the directory.
+
+A release with a component that cannot be built is incomplete, and no install gets it. With --partial the rest of it
+is released: a component that could not be built keeps its last complete code and config.
+
+With --dry-run nothing is done: it says what a sync would cause if the directory were committed and pushed as it
+is now: which components would be built and why, and what would be behind on which install. With --markdown
+that is text for a comment on a pull request.
+
+Exit codes: 0 done, 1 a build or deploy failed, 2 errors in the config or not pushed, 3 waits for an approval
+(--wait), 4 somebody said no (--wait), 5 cannot reach the control plane or not authorised.`,
+		Example: "  nuon sync\n  nuon sync apps/shop --dry-run\n  nuon sync --app shop --wait --timeout 1h",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			switch {
+			case o.dryRun:
+				return preview(c.Context(), e, o, args)
+			case o.markdown:
+				return exitcode.Usagef("--markdown is for what --dry-run says: add --dry-run")
+			}
+			return run(c.Context(), e, o, args)
+		},
+	}
+	c.Flags().StringVar(&o.app, "app", "", "app to sync (default: the directory's name)")
+	c.Flags().BoolVar(&o.noWait, "no-wait", false, "do not even wait for the builds")
+	c.Flags().BoolVar(&o.wait, "wait", false, "wait until every install that follows has it")
+	c.Flags().BoolVar(&o.partial, "partial", false, "release the rest when a component cannot be built")
+	c.Flags().DurationVar(&o.timeout, "timeout", 30*time.Minute, "stop waiting after this long")
+	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "only say what a sync of the directory as it is now would cause")
+	c.Flags().BoolVar(&o.markdown, "markdown", false, "with --dry-run: as Markdown, for a comment on a pull request")
+	c.MarkFlagsMutuallyExclusive("wait", "no-wait", "dry-run")
+	c.MarkFlagsMutuallyExclusive("partial", "no-wait", "dry-run")
+	return c
+}
+
+func run(ctx context.Context, e *cmdenv.Env, o options, args []string) error {
+	client, err := e.Client()
+	if err != nil {
+		return err
+	}
+	now, err := look(ctx, e, client, o, args)
+	if err != nil {
+		return err
+	}
+	if o.partial {
+		if now, err = releaseRest(ctx, e.Console, client, now, o); err != nil {
+			return err
+		}
+	}
+	if !o.noWait {
+		if now, err = waitFor(ctx, e.Console, client, now, o); err != nil {
+			return err
+		}
+	}
+	blocked, err := unbuildable(ctx, client, now)
+	if err != nil {
+		return err
+	}
+	if err := e.Console.Result(now, func(w io.Writer) error {
+		return show(w, e.Console, now, blocked,
+			o.wait)
+	}); err != nil {
+		return err
+	}
+	return verdict(now, blocked, o)
+}
+
+// releaseRest waits for the builds and, if the newest release is incomplete, creates a
+// partial release of what could be built.
+func releaseRest(ctx context.Context, c *console.Console, client *apiclient.Client, now api.Sync,
+	o options) (api.Sync, error) {
+	builds := o
+	builds.wait, builds.partial = false, false
+	now, err := waitFor(ctx, c, client, now, builds)
+	if err != nil || !now.Failed || hasConfigError(now) {
+		return now, err
+	}
+	made, err := apiclient.Get[api.Release](client.CreatePartialRelease(ctx, now.App.ID))
+	switch {
+	case err == nil:
+		c.Say("release %d is partial: %s", made.Number, console.Line(made.Cause))
+	case apiclient.CodeIs(err, "complete"), apiclient.CodeIs(err, "nothing_new") && now.App.Release.Partial: // such a release exists already
+	default:
+		return now, err
+	}
+	return apiclient.Get[api.Sync](client.GetSync(ctx, now.App.ID, &api.GetSyncParams{}))
+}
+
+// failed reports whether the synced version cannot reach the installs.
+func (o options) failed(s api.Sync) bool {
+	if o.partial {
+		return hasConfigError(s) || s.App.Release.Status != api.ReleaseComplete
+	}
+	return s.Failed
+}
+
+// unbuildable returns the components whose code cannot be built at all, as opposed to
+// those with a failed build.
+func unbuildable(ctx context.Context, client *apiclient.Client, now api.Sync) (blocked []api.Component, err error) {
+	if !now.Failed {
+		return nil, nil
+	}
+	all, err := apiclient.Get[api.ComponentList](client.ListComponents(ctx, now.App.ID))
+	for _, c := range all.Items {
+		if c.Problem != "" {
+			blocked = append(blocked, c)
+		}
+	}
+	return blocked, err
+}
+
+// look makes the control plane read the app now: its repository, or an upload.
+func look(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, o options, args []string) (api.Sync, error) {
+	if o.app != "" && len(args) == 0 {
+		app, err := apiclient.Get[api.App](client.GetApp(ctx, o.app))
+		if err != nil {
+			return api.Sync{}, err
+		}
+		if app.Repository != "" {
+			return apiclient.Get[api.Sync](client.SyncApp(ctx, app.ID, api.SyncRequest{}))
+		}
+	}
+	dir := "."
+	if len(args) == 1 {
+		dir = args[0]
+	}
+	return lookAt(ctx, e, client, o.app, dir)
+}
+
+func lookAt(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, name, dir string) (api.Sync, error) {
+	at, err := directoryOf(ctx, e, client, name, dir)
+	if err != nil {
+		return api.Sync{}, err
+	}
+	if at.app.Repository == "" {
+		archive, err := at.pack(ctx)
+		if err != nil {
+			return api.Sync{}, err
+		}
+		return apiclient.Get[api.Sync](client.UploadAppVersionWithBody(ctx, at.app.ID, "application/gzip", archive))
+	}
+	commit, err := committed(at.path)
+	if err != nil {
+		return api.Sync{}, err
+	}
+	return apiclient.Get[api.Sync](client.SyncApp(ctx, at.app.ID, api.SyncRequest{Commit: commit}))
+}
+
+// directory is a directory with the valid config of an app.
+type directory struct {
+	app    api.App
+	path   string // absolute
+	config *appconfig.App
+}
+
+// directoryOf returns the app whose config the directory contains.
+func directoryOf(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, name, dir string) (at directory, err error) {
+	if at.path, err = filepath.Abs(dir); err != nil {
+		return at, err
+	}
+	if name == "" {
+		name = filepath.Base(at.path)
+	}
+	if at.config, err = check(ctx, e.Console, at.path); err != nil {
+		return at, err
+	}
+	at.app, err = apiclient.Get[api.App](client.GetApp(ctx, name))
+	if apiclient.CodeIs(err, "not_found") {
+		err = exitcode.With(exitcode.Usage, fmt.Errorf("there is no app %q: make it with `nuon apps create %s`, or name another with --app", name, name))
+	}
+	return at, err
+}
+
+// check validates the config before anything is sent.
+func check(ctx context.Context, c *console.Console, dir string) (*appconfig.App, error) {
+	config, found, err := validate.Load(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range found {
+		c.Say("%s", console.Line(d.String()))
+	}
+	if found.HasErrors() {
+		return nil, &exitcode.Error{Code: exitcode.Usage}
+	}
+	return config, nil
+}
+
+// pause is the interval between two polls.
+const pause = 500 * time.Millisecond
+
+// waitFor polls until the builds have ended and, with --wait, each install has the
+// release or cannot get it without a person.
+func waitFor(ctx context.Context, c *console.Console, client *apiclient.Client, now api.Sync,
+	o options) (api.Sync, error) {
+	ctx, cancel := context.WithTimeout(ctx, o.timeout)
+	defer cancel()
+	view := progress.Start(c)
+	defer view.Stop()
+	var patience apiclient.Patience
+	follow := &follower{client: client, app: now.App.ID, installs: o.wait}
+	whole, partial := !o.wait, false // the response to the sync request does not include installs
+	for {
+		patience.Seen()
+		view.Show(lines(now, o.wait))
+		if whole && now.Done && (!o.wait || o.failed(now) || settled(now)) {
+			if !partial {
+				return now, nil
+			}
+			follow.all() // a full read must confirm the result of partial reads
+		}
+		next, part, err := again(ctx, follow, &patience)
+		switch {
+		case errors.Is(ctx.Err(), context.DeadlineExceeded):
+			return now, fmt.Errorf("not done within %s%s; it goes on, and `nuon sync --app %s` waits again",
+				o.timeout, because(underWay(now)), now.App.Name)
+		case ctx.Err() != nil:
+			return now, leave(c, view, now, o.wait)
+		case err != nil:
+			return now, err
+		}
+		now, whole, partial = next, true, part
+	}
+}
+
+// leave prints what continues after Ctrl-C, and the commands to follow or cancel it.
+func leave(c *console.Console, view *progress.View, now api.Sync, wait bool) error {
+	again := "nuon sync --app " + now.App.Name
+	var cancel []progress.Next
+	if wait {
+		again, cancel = again+" --wait", []progress.Next{{Command: "nuon workflows list --status running",
+			To: "find what to cancel"}}
+	}
+	what := "what was started continues"
+	if busy := underWay(now); busy != "" {
+		what = busy + ", and continues"
+	}
+	return view.Leave(c, what, append([]progress.Next{{Command: again, To: "wait again"}}, cancel...)...)
+}
+
+// again polls after a pause, and retries while the control plane is unreachable for a short time.
+func again(ctx context.Context, follow *follower, patience *apiclient.Patience) (next api.Sync, partial bool, err error) {
+	for {
+		select {
+		case <-ctx.Done():
+			return api.Sync{}, false, ctx.Err()
+		case <-time.After(pause):
+		}
+		next, partial, err = follow.next(ctx)
+		if err == nil || ctx.Err() != nil || !patience.Bears(err) {
+			return next, partial, err
+		}
+	}
+}
+
+// settled reports whether no install can progress without a person.
+func settled(s api.Sync) bool {
+	for _, i := range s.Installs {
+		if !installs.Settles(string(i.Status), i.Blocked) {
+			return false
+		}
+	}
+	return true
+}
+
+// underWay describes what the sync still waits for.
+func underWay(s api.Sync) string {
+	var all []string
+	for _, b := range s.Builds {
+		if b.Status == api.BuildStatusQueued || b.Status == api.BuildStatusRunning {
+			all = append(all, fmt.Sprintf("build %d of %s is %s", b.Number, b.Component, b.Status))
+		}
+	}
+	for _, i := range s.Installs {
+		if !installs.Settles(string(i.Status), i.Blocked) && len(all) == 0 {
+			all = append(all, fmt.Sprintf("install %s is %s (%s)", i.Name, i.Status, i.Reason))
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// because formats a reason as a suffix; an empty reason yields an empty string.
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + reason
+}
+
+// lines returns the progress lines of the builds and, with --wait, of the installs.
+func lines(s api.Sync, withInstalls bool) []progress.Line {
+	var out []progress.Line
+	for _, b := range s.Builds {
+		line := progress.Line{Mark: "✓",
+			Text: fmt.Sprintf("%s: build %d %s %s", b.Component, b.Number, b.Status, b.Waits)}
+		switch b.Status {
+		case api.BuildStatusFailed:
+			line.Mark = "✗"
+		case api.BuildStatusQueued, api.BuildStatusRunning:
+			line.Busy = true
+		}
+		out = append(out, line)
+	}
+	if !withInstalls {
+		return out
+	}
+	shown, left := worthALine(s.Installs)
+	for _, i := range shown {
+		line := progress.Line{Mark: "·", Text: fmt.Sprintf("%s: %s", i.Name, i.Status)}
+		switch {
+		case i.Status == api.InstallSummaryStatusCurrent:
+			line.Mark = "✓"
+		case i.Blocked, i.Status == api.InstallSummaryStatusStalled, i.Status == api.InstallSummaryStatusRefused:
+			line.Mark = "✗"
+		case i.Status == api.InstallSummaryStatusWaitingForApproval:
+			line.Mark = "?"
+		case i.Status == api.InstallSummaryStatusDeploying, i.Status == api.InstallSummaryStatusBehind:
+			line.Busy = true
+		}
+		out = append(out, line)
+	}
+	if left > 0 {
+		out = append(out, progress.Line{Mark: "·", Text: fmt.Sprintf("and %d more installs, %d of %d are current",
+			left, current(s.Installs), len(s.Installs))})
+	}
+	return out
+}
+
+// mostLines is the maximum number of installs that the progress shows.
+const mostLines = 20
+
+// worthALine returns the installs that the progress shows, and the number of the
+// others. If there are too many to show all, it leaves out those that are current.
+func worthALine(all []api.InstallSummary) (shown []api.InstallSummary, left int) {
+	if len(all) <= mostLines {
+		return all, 0
+	}
+	isCurrent := func(i api.InstallSummary) bool { return i.Status == api.InstallSummaryStatusCurrent }
+	shown = slices.DeleteFunc(slices.Clone(all), isCurrent)
+	shown = shown[:min(len(shown), mostLines)]
+	return shown, len(all) - len(shown)
+}
+
+func current(all []api.InstallSummary) (n int) {
+	for _, i := range all {
+		if i.Status == api.InstallSummaryStatusCurrent {
+			n++
+		}
+	}
+	return n
+}
+
+func show(w io.Writer, c *console.Console, s api.Sync, blocked []api.Component, withInstalls bool) error {
+	fmt.Fprintln(w, headline(s.App))
+	if s.App.Revision.Forced {
+		fmt.Fprintf(w, "  %s\n", console.Line(s.App.Revision.Reason))
+	}
+	if outcome := apps.Outcome(s.App); outcome != "" && !hasConfigError(s) && len(blocked) == 0 {
+		fmt.Fprintf(w, "  %s\n", console.Line(outcome))
+	}
+	for _, d := range s.App.Diagnostics {
+		fmt.Fprintf(w, "  %s\n", console.Line(apiclient.Diagnosis(d)))
+	}
+	for _, b := range s.Builds {
+		if !slices.ContainsFunc(blocked, func(c api.Component) bool { return c.Name == b.Component }) {
+			line := fmt.Sprintf("  %-16s build %-3d %-9s %s", b.Component, b.Number, b.Status, console.Line(b.Error))
+			fmt.Fprintln(w, strings.TrimRight(line, " "))
+		}
+	}
+	for _, c := range blocked {
+		fmt.Fprintf(w, "  %-16s cannot be built: %s\n", c.Name, console.Line(c.Problem))
+	}
+	if !withInstalls {
+		return nil
+	}
+	return c.Table(w, []string{"INSTALL", "APP", "RELEASE", "STATUS", "WHY"}, installs.Rows(s.Installs))
+}
+
+// headline describes the release of the app and, if its newest commit did not become a
+// release, why.
+func headline(a api.App) string {
+	commit := ""
+	if a.Revision.Commit != "" {
+		commit = fmt.Sprintf("commit %.7s %s", a.Revision.Commit, console.Line(a.Revision.Subject))
+	}
+	broken := slices.ContainsFunc(a.Diagnostics, isError)
+	switch {
+	case broken && a.Release.Number == 0:
+		return fmt.Sprintf("%s has no release yet: the config%s has errors", a.Name, of(commit))
+	case broken:
+		return fmt.Sprintf("%s stays at release %d: the config%s has errors", a.Name, a.Release.Number, of(commit))
+	case a.Release.Number == 0:
+		return fmt.Sprintf("%s has no release yet", a.Name)
+	case a.Release.Status == api.ReleaseIncomplete:
+		return fmt.Sprintf("release %d of %s%s is incomplete, so no install gets it",
+			a.Release.Number, a.Name, of(commit))
+	case commit == "":
+		return fmt.Sprintf("%s is at release %d", a.Name, a.Release.Number)
+	}
+	return fmt.Sprintf("%s is at release %d, %s", a.Name, a.Release.Number, commit)
+}
+
+// of formats the commit of a config as a suffix; it is empty for an upload, which has no commit.
+func of(commit string) string {
+	if commit == "" {
+		return ""
+	}
+	return " of " + commit
+}
+
+// verdict returns the exit code for the result of a sync.
+func verdict(s api.Sync, blocked []api.Component, o options) error {
+	switch {
+	case hasConfigError(s):
+		return exitcode.With(exitcode.Usage,
+			errors.New("the config has errors, so nothing of it is used; mend them and sync again"))
+	case o.failed(s) && len(blocked) > 0:
+		return exitcode.With(exitcode.Failed,
+			fmt.Errorf("%s cannot be built; correct it and sync again, or release the rest with `nuon sync --partial`",
+				names(blocked)))
+	case o.failed(s):
+		return exitcode.With(exitcode.Failed, errors.New(failures(s.Builds)))
+	case !o.wait:
+		return nil
+	}
+	worst := exitcode.Done
+	for _, i := range s.Installs {
+		switch {
+		case i.Status == api.InstallSummaryStatusStalled:
+			return exitcode.With(exitcode.Failed, fmt.Errorf("%s: %s", i.Name, i.Reason))
+		case i.Blocked:
+			return installs.NeedsMore(i.App+"/"+i.Name, i.Reason)
+		case i.Status == api.InstallSummaryStatusRefused:
+			if !old(i, s.App) {
+				worst = exitcode.Rejected
+			}
+		case i.Status == api.InstallSummaryStatusWaitingForApproval:
+			if worst == exitcode.Done {
+				worst = exitcode.Waiting
+			}
+		}
+	}
+	switch worst {
+	case exitcode.Rejected:
+		return exitcode.With(worst, errors.New("somebody said no: `nuon installs list` shows who and why"))
+	case exitcode.Waiting:
+		return exitcode.With(worst, errors.New("waits for an approval: `nuon review` shows it"))
+	}
+	return nil
+}
+
+// old reports whether an install's rejection is older than the commit or version that
+// is synced now.
+func old(i api.InstallSummary, a api.App) bool {
+	since := a.Revision.ObservedAt
+	if since.IsZero() {
+		since = a.Version.CreatedAt
+	}
+	return !i.RefusedAt.IsZero() && i.RefusedAt.Before(since)
+}
+
+func hasConfigError(s api.Sync) bool { return slices.ContainsFunc(s.App.Diagnostics, isError) }
+
+func isError(d api.Diagnostic) bool { return d.Severity == "error" }
+
+func names(components []api.Component) string {
+	var all []string
+	for _, c := range components {
+		all = append(all, c.Name)
+	}
+	return strings.Join(all, ", ")
+}
+
+// failures describes the failed builds, and how to read their logs.
+func failures(builds []api.Build) string {
+	var all []string
+	for _, b := range builds {
+		if b.Status == api.BuildStatusFailed {
+			all = append(all, fmt.Sprintf("build %d of %s failed: `nuon logs %s` shows what it said",
+				b.Number, b.Component, b.ID))
+		}
+	}
+	return strings.Join(all, "\n")
+}

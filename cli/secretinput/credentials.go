@@ -1,0 +1,142 @@
+package secretinput
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
+	"github.com/nuon-toolkit/nuon/cli/complete"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
+	"github.com/nuon-toolkit/nuon/cli/listing"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+)
+
+// NewCredentials returns the command `nuon credentials`.
+func NewCredentials(e *cmdenv.Env) *cobra.Command {
+	c := &cobra.Command{Use: "credentials", Short: "Tokens for private git repositories"}
+	c.AddCommand(newCreateCredential(e), newListCredentials(e), newUpdateCredential(e), newDeleteCredential(e))
+	return c
+}
+
+func newCreateCredential(e *cmdenv.Env) *cobra.Command {
+	var username, from string
+	var repositories []string
+	c := &cobra.Command{
+		Use:   "create NAME",
+		Short: "Keep a token for https:// repositories, sealed to the control plane's key",
+		Args:  cobra.ExactArgs(1),
+		Example: `  nuon credentials create github                    # asks for the token
+  nuon credentials create github --from env:GIT_TOKEN
+  nuon credentials create github --from @token.txt --repository https://github.com/acme/app
+  nuon credentials create github --from @token.txt --repository 'https://github.com/acme/*'`,
+		Long: `Keep a token for https:// repositories, sealed to the control plane's key.
+
+The token is sent only to the repositories that --repository names: a repository's URL, or
+https://host/owner/* for all repositories below it. Without --repository that is the repository of the
+first app that is created with the credential. "nuon credentials update" changes it.`,
+		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
+			secret, err := Read(ctx, e.Console, "token for "+args[0], from)
+			if err != nil {
+				return err
+			}
+			key, err := Ask(ctx, client, api.GetSealingKeyParams{})
+			if err != nil {
+				return err
+			}
+			sealed, err := key.Seal(seal.CredentialContext(key.Org, args[0]), secret)
+			if err != nil {
+				return err
+			}
+			made, err := apiclient.Get[api.Credential](client.CreateCredential(ctx,
+				api.NewCredential{Name: args[0], Username: username, Password: sealed, Repositories: repositories}))
+			if err != nil {
+				return err
+			}
+			return e.Console.Result(made, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w,
+					"credential %s kept; name it with `nuon apps create --credential %s`\n", made.Name, made.Name)
+				return err
+			})
+		}),
+	}
+	c.ValidArgsFunction = complete.Nothing
+	c.Flags().StringVar(&username, "username", "git", "user name that goes with the token")
+	c.Flags().StringVar(&from, "from", "", "where the token is: env:NAME or @FILE (default: ask)")
+	c.Flags().StringArrayVar(&repositories, "repository", nil,
+		"`URL` that the token may be sent to, or https://host/owner/*; may be repeated")
+	return c
+}
+
+func newListCredentials(e *cmdenv.Env) *cobra.Command {
+	l := &listing.List[api.Credential]{
+		Header: []string{"NAME", "USER", "REPOSITORIES", "SINCE"},
+		Row: func(k api.Credential) []string {
+			return []string{k.Name, k.Username, strings.Join(k.Repositories, ", "),
+				k.CreatedAt.Local().Format(time.DateOnly)}
+		},
+		Page: func(ctx context.Context, client *apiclient.Client, _ listing.Page) ([]api.Credential, string, error) {
+			l, err := apiclient.Get[api.CredentialList](client.ListCredentials(ctx))
+			return l.Items, "", err
+		},
+	}
+	return l.Command(e, &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List the credentials, without their secrets", Args: cobra.NoArgs,
+		Example: `  nuon credentials list`,
+	})
+}
+
+func newUpdateCredential(e *cmdenv.Env) *cobra.Command {
+	var change api.CredentialUpdate
+	c := &cobra.Command{
+		Use:   "update CREDENTIAL",
+		Short: "Change the repositories that a token may be sent to",
+		Args:  cobra.ExactArgs(1),
+		Example: `  nuon credentials update github --add-repository https://github.com/acme/modules
+  nuon credentials update github --add-repository 'https://github.com/acme/*' --remove-repository https://github.com/acme/app`,
+		ValidArgsFunction: complete.Args(e, complete.Credentials),
+		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
+			if len(change.AddRepositories)+len(change.RemoveRepositories) == 0 {
+				return exitcode.Usagef("name a repository with --add-repository or --remove-repository")
+			}
+			updated, err := apiclient.Get[api.Credential](client.UpdateCredential(ctx, args[0], change))
+			if err != nil {
+				return err
+			}
+			return e.Console.Result(updated, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "credential %s may be used for:\n  %s\n",
+					updated.Name, strings.Join(updated.Repositories, "\n  "))
+				return err
+			})
+		}),
+	}
+	c.Flags().StringArrayVar(&change.AddRepositories, "add-repository", nil,
+		"`URL` to allow, or https://host/owner/*; may be repeated")
+	c.Flags().StringArrayVar(&change.RemoveRepositories, "remove-repository", nil,
+		"`URL` to allow no longer, as it is listed; may be repeated")
+	return c
+}
+
+func newDeleteCredential(e *cmdenv.Env) *cobra.Command {
+	return e.Sure(&cobra.Command{
+		Use:               "delete CREDENTIAL",
+		Short:             "Forget a token for git that no watched repository needs",
+		Args:              cobra.ExactArgs(1),
+		Example:           `  nuon credentials delete github --yes`,
+		ValidArgsFunction: complete.Args(e, complete.Credentials),
+	}, "yes, forget it", func(args []string) string {
+		return fmt.Sprintf("this forgets the credential %s, which nobody can read out again", args[0])
+	}, func(ctx context.Context, client *apiclient.Client, args []string) error {
+		if err := apiclient.Done(client.DeleteCredential(ctx, args[0])); err != nil {
+			return err
+		}
+		e.Console.Say("credential %s forgotten", args[0])
+		return nil
+	})
+}

@@ -1,0 +1,262 @@
+package secretinput
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
+	"github.com/nuon-toolkit/nuon/cli/complete"
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
+	"github.com/nuon-toolkit/nuon/cli/listing"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/forge"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+)
+
+// NewWebhooks returns the command `nuon webhooks`.
+func NewWebhooks(e *cmdenv.Env) *cobra.Command {
+	c := &cobra.Command{Use: "webhooks", Short: "Manage the webhooks to which git forges deliver pushes"}
+	c.AddCommand(newListWebhooks(e), newGetWebhook(e), newCreateWebhook(e), newRotateWebhook(e), newDeleteWebhook(e))
+	return c
+}
+
+func newListWebhooks(e *cmdenv.Env) *cobra.Command {
+	l := &listing.List[api.KnownWebhook]{
+		Header: []string{"ID", "PATH", "SINCE", "LAST DELIVERY", "RESULT"},
+		Row: func(h api.KnownWebhook) []string {
+			return []string{h.ID, h.Path, h.CreatedAt.Local().Format(time.DateOnly), lastDelivery(h), h.LastResult}
+		},
+		Page: func(ctx context.Context, client *apiclient.Client, _ listing.Page) ([]api.KnownWebhook, string, error) {
+			l, err := apiclient.Get[api.WebhookList](client.ListWebhooks(ctx))
+			return l.Items, "", err
+		},
+	}
+	return l.Command(e, &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List the webhooks, without their secrets", Args: cobra.NoArgs,
+		Example: `  nuon webhooks list`,
+	})
+}
+
+func lastDelivery(h api.KnownWebhook) string {
+	if h.LastDeliveryAt.IsZero() {
+		return "never"
+	}
+	return h.LastDeliveryAt.Local().Format(time.DateTime)
+}
+
+// shownWebhook is a webhook with its full URL.
+type shownWebhook struct {
+	api.Webhook
+
+	URL string `json:"url"`
+}
+
+func newGetWebhook(e *cmdenv.Env) *cobra.Command {
+	var by string
+	c := &cobra.Command{
+		Use: "get WEBHOOK", Short: "Show a webhook's address and its last delivery", Args: cobra.ExactArgs(1),
+		Long: `Show a webhook's address and its last delivery. The secret is not shown again; "nuon webhooks rotate"
+makes another one.`,
+		Example: `  nuon webhooks get hok_06gvn3e82qfnps3l02b9i1pa6k
+  nuon webhooks get hok_06gvn3e82qfnps3l02b9i1pa6k --forge gitlab`,
+		ValidArgsFunction: complete.Args(e, complete.Webhooks),
+	}
+	c.RunE = withForge(&by, e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
+		h, err := apiclient.Get[api.KnownWebhook](client.GetWebhook(ctx, args[0]))
+		if err != nil {
+			return err
+		}
+		shown := struct {
+			api.KnownWebhook
+
+			URL string `json:"url"`
+		}{h, address(client, h.Path)}
+		return e.Console.Result(shown, func(w io.Writer) error {
+			fmt.Fprintf(w, "webhook        %s\nURL            %s\nsecret         since %s, shown only then\n",
+				h.ID, shown.URL,
+				orTime(h.RotatedAt, h.CreatedAt).Local().Format(time.DateTime))
+			if time.Now().Before(h.PreviousUntil) {
+				fmt.Fprintf(w, "               the one before works until %s\n",
+					h.PreviousUntil.Local().Format(time.DateTime))
+			}
+			_, err := fmt.Fprintf(w, "last delivery  %s\nresult         %s\n",
+				lastDelivery(h), console.Line(cmp.Or(h.LastResult, "-")))
+			if err != nil || by == "" {
+				return err
+			}
+			return showForm(w, by, shown.URL, "the secret that was shown when it was made")
+		})
+	}))
+	addForge(c, &by)
+	return c
+}
+
+func orTime(t, otherwise time.Time) time.Time {
+	if t.IsZero() {
+		return otherwise
+	}
+	return t
+}
+
+func newCreateWebhook(e *cmdenv.Env) *cobra.Command {
+	var by, from string
+	c := &cobra.Command{
+		Use: "create", Short: "Make a webhook and print its address and secret, once", Args: cobra.NoArgs,
+		Long: `Make a webhook and print its address and secret, once. One webhook serves all repositories of the org, at
+every forge: enter the address and the secret in the webhook form of each repository, group or
+organization. --forge prints them as the fields of that form; docs/git.md shows each.`,
+		Example: `  nuon webhooks create --forge github
+  nuon webhooks create -o json`,
+	}
+	c.RunE = withForge(&by, e.Call(func(ctx context.Context, client *apiclient.Client, _ []string) error {
+		secret, err := ownSecret(ctx, e, client, from)
+		if err != nil {
+			return err
+		}
+		hook, err := apiclient.Get[api.Webhook](client.CreateWebhook(ctx, api.NewWebhook{Secret: secret}))
+		if err != nil {
+			return err
+		}
+		return showWebhook(e, client, hook, by)
+	}))
+	addForge(c, &by)
+	addFrom(c, &from)
+	return c
+}
+
+func newRotateWebhook(e *cmdenv.Env) *cobra.Command {
+	var by, from string
+	var now bool
+	c := &cobra.Command{
+		Use: "rotate WEBHOOK", Short: "Give a webhook another secret and print it, once", Args: cobra.ExactArgs(1),
+		Long: `Give a webhook another secret and print it, once. The secret before is accepted for 24 hours more, so that
+no delivery is refused while the new one is entered at the forge; with --now it is refused at once.`,
+		Example: `  nuon webhooks rotate hok_06gvn3e82qfnps3l02b9i1pa6k
+  nuon webhooks rotate hok_06gvn3e82qfnps3l02b9i1pa6k --from @signing-token.txt   # one that GitLab made`,
+		ValidArgsFunction: complete.Args(e, complete.Webhooks),
+	}
+	c.RunE = withForge(&by, e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
+		secret, err := ownSecret(ctx, e, client, from)
+		if err != nil {
+			return err
+		}
+		hook, err := apiclient.Get[api.Webhook](client.RotateWebhook(ctx, args[0],
+			api.WebhookRotation{Secret: secret, AtOnce: now}))
+		if err != nil {
+			return err
+		}
+		return showWebhook(e, client, hook, by)
+	}))
+	c.Flags().BoolVar(&now, "now", false, "refuse the secret before from now on")
+	addForge(c, &by)
+	addFrom(c, &from)
+	return c
+}
+
+func newDeleteWebhook(e *cmdenv.Env) *cobra.Command {
+	return e.Sure(&cobra.Command{
+		Use: "delete WEBHOOK", Short: "Refuse deliveries to a webhook from now on", Args: cobra.ExactArgs(1),
+		Example:           `  nuon webhooks delete hok_06gvn3e82qfnps3l02b9i1pa6k --yes`,
+		ValidArgsFunction: complete.Args(e, complete.Webhooks),
+	}, "yes, drop it", func(args []string) string {
+		return fmt.Sprintf("this drops webhook %s, and its secret with it", args[0])
+	}, func(ctx context.Context, client *apiclient.Client, args []string) error {
+		if err := apiclient.Done(client.DeleteWebhook(ctx, args[0])); err != nil {
+			return err
+		}
+		e.Console.Say("webhook %s dropped", args[0])
+		return nil
+	})
+}
+
+// addForge adds the flag --forge.
+func addForge(c *cobra.Command, by *string) {
+	c.Flags().StringVar(by, "forge", "",
+		"print the fields of this forge's webhook form: "+strings.Join(forge.Names(), ", "))
+	complete.FlagWords(c, "forge", forge.Names()...)
+}
+
+// withForge rejects an unknown forge before it calls do.
+func withForge(by *string, do func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		if _, known := forge.Find(*by); *by != "" && !known {
+			return exitcode.Usagef("--forge %s: use one of %s", *by, strings.Join(forge.Names(), ", "))
+		}
+		return do(c, args)
+	}
+}
+
+func addFrom(c *cobra.Command, from *string) {
+	c.Flags().StringVar(from, "from", "", "where a secret of your own is: env:NAME or @FILE (default: nuon makes one)")
+}
+
+// ownSecret reads and seals the secret of --secret; it returns nil without one.
+func ownSecret(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, from string) (*api.Sealed, error) {
+	if from == "" {
+		return nil, nil
+	}
+	secret, err := Read(ctx, e.Console, "secret of the webhook", from)
+	if err != nil {
+		return nil, err
+	}
+	key, err := Ask(ctx, client, api.GetSealingKeyParams{})
+	if err != nil {
+		return nil, err
+	}
+	sealed, err := key.Seal(seal.WebhookContext(key.Org), secret)
+	return &sealed, err
+}
+
+func address(client *apiclient.Client, path string) string {
+	return strings.TrimSuffix(client.URL, "/") + path
+}
+
+// showWebhook prints a webhook with its secret, as the fields of a forge's form if one is named.
+func showWebhook(e *cmdenv.Env, client *apiclient.Client, hook api.Webhook, by string) error {
+	shown := shownWebhook{Webhook: hook, URL: address(client, hook.Path)}
+	if onlyHere(client.URL) {
+		e.Console.Say("The address is that of this machine. A forge elsewhere needs one that it can reach.")
+	}
+	return e.Console.Result(shown, func(w io.Writer) error {
+		if by != "" {
+			return showForm(w, by, shown.URL, hook.Secret)
+		}
+		_, err := fmt.Fprintf(w, "webhook  %s\nURL      %s\nsecret   %s\n\nThe secret is shown only now. \"nuon webhooks get %s --forge %s\" lists the fields of a forge's form.\n",
+			hook.ID, shown.URL, hook.Secret, hook.ID, forge.Names()[0])
+		return err
+	})
+}
+
+// onlyHere reports whether an address is that of the local machine.
+func onlyHere(address string) bool {
+	parsed, err := url.Parse(address)
+	return err == nil && (parsed.Hostname() == "localhost" || net.ParseIP(parsed.Hostname()).IsLoopback())
+}
+
+// showForm prints what to enter in the form of a forge.
+func showForm(w io.Writer, by, url, secret string) error {
+	f, _ := forge.Find(by)
+	fields, width := f.Form.Fill(url, secret), 0
+	for _, field := range fields {
+		width = max(width, len(field.Name))
+	}
+	fmt.Fprintf(w, "%s: %s\n", f.Title, f.Form.Page)
+	for _, field := range fields {
+		fmt.Fprintf(w, "  %-*s  %s\n", width, field.Name, field.Value)
+	}
+	var err error
+	if f.Form.Note != "" {
+		_, err = fmt.Fprintf(w, "%s\n", f.Form.Note)
+	}
+	return err
+}

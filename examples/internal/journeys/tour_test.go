@@ -1,0 +1,89 @@
+package journeys_test
+
+import (
+	"flag"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write what the commands of docs/tour.md print into it")
+
+// TestTour pastes the blocks of docs/tour.md into a terminal, and compares the output of each
+// command with the page. Values that differ each time (ids, times, places) are normalized on both
+// sides.
+func TestTour(t *testing.T) {
+	t.Parallel()
+	const file = "../../../docs/tour.md"
+	page, blocks := blocksOf(t, file)
+	s := openTerminal(t)
+	var seen strings.Builder
+	end := 0
+	for _, b := range blocks {
+		seen.WriteString(page[end:b.from])
+		typed, acts := agreed(b.lines[len(b.lines)-1])
+		for _, r := range s.paste(b, acts...) {
+			seen.WriteString("$ " + r.command + "\n" + question.ReplaceAllString(r.shown, "${1} "+typed+"\n"))
+		}
+		end = b.to
+	}
+	seen.WriteString(page[end:])
+	if *update {
+		if err := os.WriteFile(file, []byte(seen.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if d := cmp.Diff(page, seen.String()); d != "" {
+		t.Errorf("the tour goes otherwise than %s says (go test -update):\n%s", file, d)
+	}
+}
+
+// question matches the prompt of a command that approves; the terminal does not echo the answer.
+var question = regexp.MustCompile(`(\[y/N\]|Type \S+ to approve:) ?`)
+
+// agreed returns the input of a user for a command that approves: y, or the name in the page.
+func agreed(l line) (typed string, acts []act) {
+	if !strings.HasPrefix(l.command, "nuon approve ") {
+		return "", nil
+	}
+	typed = "y"
+	if _, component, named := strings.Cut(l.command, "/"); named &&
+		strings.Contains(l.prints, "Type "+component+" to approve:") {
+		typed = component
+	}
+	return typed, []act{{question, typed + "\n"}}
+}
+
+// TestReadme pastes the blocks of README.md into a terminal. Every command must succeed and print
+// the lines below it.
+func TestReadme(t *testing.T) {
+	t.Parallel()
+	_, blocks := blocksOf(t, "../../../README.md")
+	s := openTerminal(t)
+	sees := func(what, keys string) act { return act{regexp.MustCompile(what), keys} }
+	for _, b := range blocks {
+		var acts []act
+		if b.lines[len(b.lines)-1].command == "nuon review" {
+			acts = []act{
+				sees(`deploy sandbox on hello/acme`, "a"), sees(`Approved by(?s:.*)deploy sandbox`, "J"),
+				sees(`deploy web on hello/acme`, "a"), sees(`Approved by(?s:.*)deploy web`, "q"),
+			}
+		}
+		for i, r := range s.paste(b, acts...) {
+			shown := r.shown
+			for line := range strings.Lines(b.lines[i].prints) {
+				if strings.TrimSpace(line) == "…" {
+					continue
+				}
+				_, after, found := strings.Cut(shown, line)
+				if !found {
+					t.Errorf("%s: README.md says that it shows %q, but it shows\n%s", r.command, line, r.shown)
+					break
+				}
+				shown = after
+			}
+		}
+	}
+}

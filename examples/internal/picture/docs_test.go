@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
+)
+
+// folder contains the pictures of the docs, their inputs, and the list of them.
+const folder = "../../../docs/pictures"
+
+// TestPicturesOfTheDocs checks that every picture matches the current output of its command, and
+// that the docs show every picture; -update draws them again.
+func TestPicturesOfTheDocs(t *testing.T) {
+	nuon := program(t)
+	page, err := os.ReadFile(folder + "/../diff.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := os.ReadFile(folder + "/list.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(list)) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		var name string
+		s := settings{dir: folder, steady: "#[0-9a-f]{6}", limit: testtime.Limit}
+		if _, err := fmt.Sscan(line, &name, &s.columns); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		words := strings.Fields(line)[2:]
+		s.prompt = strings.Join(words, " ")
+		for s.theme = range themes {
+			file := name + "." + s.theme + ".svg"
+			if !strings.Contains(string(page), "pictures/"+file) {
+				t.Errorf("docs/diff.md does not show %s", file)
+			}
+			s.out = filepath.Join(t.TempDir(), file)
+			if *update {
+				s.out = filepath.Join(folder, file)
+			}
+			if err := run(t.Context(), s, append([]string{nuon, words[1], words[2]}, append(words[3:], "--pager", "never")...)); err != nil {
+				t.Fatal(err)
+			}
+			same(t, s.out, filepath.Join(folder, file))
+		}
+	}
+}
+
+func same(t *testing.T, drawn, kept string) {
+	t.Helper()
+	got, err := os.ReadFile(drawn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != string(want) {
+		t.Errorf("%s is not what is shown now; draw it anew with `make pictures`, and look at it", kept)
+	}
+}
+
+// program returns the nuon that was built for the tests (NUON_BIN), or one that it builds.
+func program(t *testing.T) string {
+	t.Helper()
+	if bin := os.Getenv("NUON_BIN"); bin != "" {
+		return filepath.Join(bin, "nuon")
+	}
+	nuon := filepath.Join(t.TempDir(), "nuon")
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", nuon, "../../../cli")
+	build.Env = append(build.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build nuon: %v\n%s", err, out)
+	}
+	return nuon
+}

@@ -1,0 +1,142 @@
+// Command suite runs `go test` on packages and prints its output. At the end it lists what did not
+// run and why: skipped tests, and the modules of this repository that the run does not cover; then
+// the failed tests by name. With -race concurrent, packages that share memory between goroutines
+// run with the race detector, and the others at the same time without it; see split.go for the
+// rule. With -race all, every package runs with it. With -slowest N, it lists the slowest packages
+// and tests. Its exit code is that of `go test`.
+//
+//	go run ./examples/internal/suite [-slowest N] [-race concurrent|all] ./... -- go test -shuffle=on
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"sync"
+	"syscall"
+)
+
+func main() {
+	code, err := run(os.Args[1:])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "suite:", err)
+	}
+	os.Exit(code)
+}
+
+// run returns the exit code of the command, or its own with an error.
+func run(args []string) (code int, err error) {
+	flags := flag.NewFlagSet("suite", flag.ContinueOnError)
+	slowest := flags.Int("slowest", 0, "how many of the slowest packages and tests to list")
+	race := flags.String("race", "none", "which packages to test with the race detector: none, concurrent or all")
+	if err := flags.Parse(args); err != nil {
+		return 2, err
+	}
+	args = flags.Args()
+	end := slices.Index(args, "--")
+	if end < 1 || len(args) < end+3 || args[end+2] != "test" {
+		return 2, errors.New("name packages and the command that tests them, such as: ./... -- go test")
+	}
+	if !slices.Contains([]string{"none", "concurrent", "all"}, *race) {
+		return 2, fmt.Errorf("-race %s: must be none, concurrent or all", *race)
+	}
+	packages, command := args[:end], slices.Insert(slices.Clone(args[end+1:]), 2, "-json")
+	left := []string{}
+	for _, module := range []string{"examples/internal/cluster", "examples/internal/provider", "diff/bench"} {
+		left = append(left, fmt.Sprintf("the module %s, which is apart: cd %s && go test ./...", module, module))
+	}
+	commands := []*exec.Cmd{exec.Command(command[0], slices.Concat(command[1:], packages)...)} //nolint:gosec // the caller's own
+	if *race == "none" || !hasCompiler() {
+		left = append(left, "the race detector: it needs a C compiler, and -race")
+	} else if commands, err = parts(command, packages, *race == "all"); err != nil {
+		return 1, err
+	}
+	r := newReport(os.Stdout)
+	code, err = runAll(commands, r)
+	r.end(left, *slowest)
+	return code, err
+}
+
+// parts returns the commands that test the packages with and without the race detector, divided by
+// split.
+func parts(command, packages []string, all bool) ([]*exec.Cmd, error) {
+	raced, others, err := split(packages, all)
+	if err != nil {
+		return nil, err
+	}
+	var commands []*exec.Cmd
+	for _, part := range []struct {
+		packages []string
+		options  []string
+		env      string
+	}{
+		{raced, []string{"-race"}, "CGO_ENABLED=1"},
+		{others, nil, "CGO_ENABLED=0"}, // as the programs are built, so that the build cache serves both
+	} {
+		if len(part.packages) == 0 {
+			continue
+		}
+		cmd := exec.Command(command[0], slices.Concat(command[1:], part.options, part.packages)...) //nolint:gosec // the caller's own
+		cmd.Env = append(os.Environ(), part.env)
+		commands = append(commands, cmd)
+	}
+	return commands, nil
+}
+
+// hasCompiler reports whether there is a C compiler, which Go needs to link the race detector.
+func hasCompiler() bool {
+	return slices.ContainsFunc([]string{os.Getenv("CC"), "gcc", "clang"}, func(name string) bool {
+		_, err := exec.LookPath(name)
+		return name != "" && err == nil
+	})
+}
+
+// runAll runs commands concurrently, and reports their events as they arrive. It returns the
+// highest exit code. An error means a failure without an exit code.
+func runAll(commands []*exec.Cmd, r *report) (code int, err error) {
+	// An interrupt at the terminal reaches go test as well; wait for its end.
+	interrupted := make(chan os.Signal, 1)
+	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(interrupted)
+	var (
+		readers sync.WaitGroup
+		failure = make([]error, len(commands))
+		started []*exec.Cmd
+	)
+	for i, cmd := range commands {
+		cmd.Stderr = os.Stderr
+		var events io.ReadCloser
+		if events, err = cmd.StdoutPipe(); err != nil {
+			break
+		}
+		if err = cmd.Start(); err != nil {
+			break
+		}
+		started = append(started, cmd)
+		readers.Go(func() { failure[i] = r.read(events) })
+	}
+	go func() {
+		for s := range interrupted {
+			for _, cmd := range started {
+				_ = cmd.Process.Signal(s) // it may have ended
+			}
+		}
+	}()
+	readers.Wait()
+	for i, cmd := range started {
+		ended := cmd.Wait()
+		if exited := (*exec.ExitError)(nil); errors.As(ended, &exited) {
+			code, ended = max(code, exited.ExitCode(), 1), nil
+		}
+		err = errors.Join(err, failure[i], ended)
+	}
+	if err != nil {
+		code = max(code, 1)
+	}
+	return code, err
+}

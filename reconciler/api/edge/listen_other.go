@@ -1,8 +1,0 @@
-//go:build !linux
-
-package edge
-
-import "syscall"
-
-// boundUnsent leaves the limit to the system.
-func boundUnsent(_, _ string, _ syscall.RawConn) error { return nil }

@@ -1,0 +1,153 @@
+// Package installhealth enqueues jobs by which runners check, between deploys, the health of what they
+// deployed: a pod that crashes at night shows in nuon status although nobody deploys anything.
+//
+// It reads what is applied of an install's components, adds jobs for its runner, one at a time, and
+// stores their results. Health is never a reason to deploy. The main program calls Reconcile when a
+// check is due; package dispatch calls JobAccepted and JobEnded.
+package installhealth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/workflow"
+)
+
+// OwnerKind is the owner kind of health jobs in dispatch. Their owner id is the install's id.
+const OwnerKind = "health"
+
+// The intervals between checks: if everything is ready, if it is not, and while the runner cannot
+// check.
+const (
+	usually = 15 * time.Minute
+	soon    = time.Minute
+	later   = 2 * time.Minute
+)
+
+// jobTimeout bounds one check, in seconds.
+const jobTimeout = 120
+
+// World returns what to check.
+type World interface {
+	// HealthSpec returns a spec without parts if nothing was deployed into a cluster.
+	HealthSpec(ctx context.Context, tx *store.Tx, install store.Install) (api.HealthSpec, error)
+}
+
+// Health enqueues checks and stores their results. It is safe for concurrent use, by any number of
+// replicas.
+type Health struct {
+	store *store.Store
+	world World
+}
+
+// New returns the service.
+func New(s *store.Store, world World) *Health { return &Health{store: s, world: world} }
+
+// Reconcile enqueues a check for the runner of an install, unless one is queued or running or the
+// runner cannot check. It returns no error for a deleted install.
+func (h *Health) Reconcile(ctx context.Context, org, installID string) error {
+	err := h.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+		install, err := tx.LockInstall(ctx, org, installID)
+		if errors.Is(err, store.ErrNotFound) {
+			return tx.ClearDue(ctx, org, store.DueHealth, installID)
+		}
+		if err != nil {
+			return err
+		}
+		return h.reconcile(ctx, tx, install)
+	})
+	if err != nil {
+		return fmt.Errorf("look at the health of install %s: %w", installID, err)
+	}
+	return nil
+}
+
+func (h *Health) reconcile(ctx context.Context, tx *store.Tx, install store.Install) error {
+	spec, err := h.world.HealthSpec(ctx, tx, install)
+	if err != nil {
+		return err
+	}
+	if len(spec.Parts) == 0 { // the next deploy makes it due again
+		return tx.ClearDue(ctx, tx.Org, store.DueHealth, install.ID)
+	}
+	able, err := allow(ctx, tx, install, &spec)
+	if err != nil {
+		return err
+	}
+	busy, err := tx.HealthUnderWay(ctx, tx.Org, install.ID)
+	if err != nil {
+		return err
+	}
+	if busy || !able {
+		return dueIn(ctx, tx, install.ID, later)
+	}
+	_, err = dispatch.Enqueue(ctx, tx, dispatch.NewJob{
+		Runner: install.RunnerID, Kind: string(api.JobSpecKindHealth), OwnerKind: OwnerKind, OwnerID: install.ID,
+		InstallID: install.ID,
+		Reason:    "it is time to see how what is deployed is",
+		Spec:      api.JobSpec{TimeoutSeconds: jobTimeout, Health: spec},
+	})
+	if err != nil {
+		return err
+	}
+	return dueIn(ctx, tx, install.ID, usually)
+}
+
+// allow removes the parts that the install's runner may not check according to its own file. It
+// returns false if no part remains, or if the runner takes no jobs now, because a delayed check is
+// worthless.
+func allow(ctx context.Context, tx *store.Tx, install store.Install, spec *api.HealthSpec) (bool, error) {
+	runners, err := tx.RunnersByID(ctx, tx.Org, []string{install.RunnerID})
+	if err != nil || len(runners) == 0 {
+		return false, err
+	}
+	spec.Parts = slices.DeleteFunc(spec.Parts, func(part api.HealthPart) bool {
+		return !dispatch.TakesComponents(runners[0], part.Deploy.ComponentKind)
+	})
+	return len(spec.Parts) > 0 && dispatch.Unable(runners[0], tx.Now()) == "", nil
+}
+
+func dueIn(ctx context.Context, tx *store.Tx, install string, in time.Duration) error {
+	return tx.SetDueIn(ctx, store.SetDueInParams{
+		OrgID: tx.Org, Kind: store.DueHealth, ID: install, InSeconds: in.Seconds(),
+	})
+}
+
+// JobAccepted accepts every check.
+func (h *Health) JobAccepted(context.Context, *store.Tx, store.Job) error { return nil }
+
+// JobEnded stores the results of a check and schedules the next one. It ignores results about
+// components of other installs.
+func (h *Health) JobEnded(ctx context.Context, tx *store.Tx, job store.Job, result api.JobResult) error {
+	wait := usually
+	if len(result.Health.Parts) == 0 {
+		wait = soon
+	}
+	for _, part := range result.Health.Parts {
+		own, err := tx.PlaceOnInstall(ctx, tx.Org, job.OwnerID, part.InstallComponent)
+		if err != nil {
+			return fmt.Errorf("keep the health of %s: %w", part.InstallComponent, err)
+		}
+		if !own {
+			continue
+		}
+		if err := workflow.KeepHealth(ctx, tx, part.InstallComponent, part.Health); err != nil {
+			return fmt.Errorf("keep the health of %s: %w", part.InstallComponent, err)
+		}
+		if part.Health.Status != api.HealthStatusReady {
+			wait = soon
+		}
+	}
+	if err := tx.DropHealthJobs(ctx, tx.Org, job.OwnerID, job.ID); err != nil {
+		return err
+	}
+	return dueIn(ctx, tx, job.OwnerID, wait)
+}
+
+var _ dispatch.Owner = (*Health)(nil)

@@ -1,0 +1,104 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+)
+
+// Metrics counts the events of one replica. It is safe for concurrent use.
+type Metrics struct {
+	registry *prometheus.Registry
+
+	requests *prometheus.CounterVec
+	took     *prometheus.HistogramVec
+	inFlight *prometheus.GaugeVec
+	polls    prometheus.Gauge
+	logBytes prometheus.Counter
+
+	work     *prometheus.CounterVec
+	workTook *prometheus.HistogramVec
+	looked   *prometheus.HistogramVec
+	offered  *prometheus.HistogramVec
+	accepted *prometheus.HistogramVec
+	ended    *prometheus.HistogramVec
+}
+
+// Buckets in seconds: for what should be quick, and for what runs in a customer's account.
+var (
+	quick = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10, 60}
+	long  = []float64{.05, .25, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600}
+)
+
+// New returns the metrics of a replica, in a separate registry.
+func New(version string) *Metrics {
+	counters := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
+	histograms := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+	}
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		requests: counters("nuon_http_requests_total", "Requests that were answered.", "listener", "route", "class"),
+		took: histograms("nuon_http_request_seconds",
+			"From a request to the end of its answer; polls and streams are long.", quick, "listener", "route"),
+		inFlight: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "nuon_http_in_flight", Help: "Requests that are being answered.",
+		}, []string{"listener"}),
+		polls: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "nuon_lease_polls_waiting", Help: "Polls of runners for work that are open.",
+		}),
+		logBytes: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "nuon_log_received_bytes_total", Help: "Bytes of job logs, as runners sent them.",
+		}),
+		work:     counters("nuon_work_total", "Reconcile functions that ran, by how they came out.", "kind", "outcome"),
+		workTook: histograms("nuon_work_seconds", "How long reconcile functions took.", quick, "kind"),
+		looked: histograms("nuon_git_look_seconds",
+			"Looks at git repositories, with the fetch when a ref moved, by how they came out.", long, "outcome"),
+		offered: histograms("nuon_job_queued_seconds",
+			"From a job's enqueuing to the offer that was accepted.", quick, "kind"),
+		accepted: histograms("nuon_attempt_accept_seconds", "From an offer to its acceptance.", quick, "kind"),
+		ended: histograms("nuon_attempt_run_seconds", "From an acceptance to the recorded end.",
+			long, "kind", "outcome"),
+	}
+	about := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "nuon_build_info", Help: "1, with the program's version.",
+		ConstLabels: prometheus.Labels{"version": version},
+	})
+	about.Set(1)
+	m.registry.MustRegister(
+		m.requests, m.took, m.inFlight, m.polls, m.logBytes, m.work, m.workTook, m.looked, m.offered,
+		m.accepted, m.ended, about,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	return m
+}
+
+// Worked counts one run of a reconcile function.
+func (m *Metrics) Worked(kind string, took time.Duration, err error) {
+	outcome := "done"
+	if err != nil {
+		outcome = "again"
+	}
+	m.work.WithLabelValues(kind, outcome).Inc()
+	m.workTook.WithLabelValues(kind).Observe(took.Seconds())
+}
+
+// Looked counts one poll of a git repository: outcome is moved, same, trouble or error.
+func (m *Metrics) Looked(outcome string, took time.Duration) {
+	m.looked.WithLabelValues(outcome).Observe(took.Seconds())
+}
+
+// Accepted counts an attempt that a runner accepted: how long its job was queued, and how long its
+// offer was open.
+func (m *Metrics) Accepted(kind string, queued, offered time.Duration) {
+	m.offered.WithLabelValues(kind).Observe(queued.Seconds())
+	m.accepted.WithLabelValues(kind).Observe(offered.Seconds())
+}
+
+// Ended counts an attempt whose end was recorded.
+func (m *Metrics) Ended(kind, outcome string, ran time.Duration) {
+	m.ended.WithLabelValues(kind, outcome).Observe(ran.Seconds())
+}

@@ -1,0 +1,203 @@
+package retention
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// Options set the retention times. A value that is not positive means its default.
+type Options struct {
+	Logs    time.Duration // log lines and registrations, from the end of the job or their use; 30 days
+	History time.Duration // workflows, jobs, superseded states and revisions, from their end; 365 days
+}
+
+// The defaults of Options.
+const (
+	DefaultLogs    = 30 * 24 * time.Hour
+	DefaultHistory = 365 * 24 * time.Hour
+)
+
+const (
+	keepKeys       = 7 * 24 * time.Hour
+	keepDeliveries = 24 * time.Hour
+	// keepRunnerLogs applies to the runners' own logs; package dispatch also removes newer ones
+	// if there are too many.
+	keepRunnerLogs = 7 * 24 * time.Hour
+	// keepStates is how many state versions of a component are retained regardless of age.
+	keepStates = 50
+)
+
+// Limits of one run: rows per batch, total time, and the time until the next run if it is done or
+// not.
+const (
+	mostAtOnce = 500
+	longestRun = 2 * time.Minute
+	every      = 24 * time.Hour
+	goOn       = time.Minute
+)
+
+// Retain removes expired data. It is safe for concurrent use.
+type Retain struct {
+	store   *store.Store
+	options Options
+	most    int32
+	longest time.Duration
+}
+
+// New returns a Retain.
+func New(s *store.Store, o Options) *Retain {
+	if o.Logs <= 0 {
+		o.Logs = DefaultLogs
+	}
+	if o.History <= 0 {
+		o.History = DefaultHistory
+	}
+	return &Retain{store: s, options: o, most: mostAtOnce, longest: longestRun}
+}
+
+// Removed counts removed rows of one kind, without those that they cascade to.
+type Removed struct {
+	What string `json:"what"`
+	Rows int64  `json:"rows"`
+}
+
+// rule removes one kind of data, at most the given number of rows.
+type rule struct {
+	what   string
+	remove func(ctx context.Context, tx *store.Tx, most int32) (int64, error)
+}
+
+// rules returns the rules in order of dependency: for example, a job can only be removed after the
+// workflow that refers to it.
+func (r *Retain) rules() []rule {
+	logs, history := r.options.Logs.Seconds(), r.options.History.Seconds()
+	return []rule{
+		{"log chunks", func(ctx context.Context, tx *store.Tx, most int32) (int64, error) {
+			return tx.RetainLogs(ctx, tx.Org, logs, most)
+		}},
+		{"runner log chunks", func(ctx context.Context, tx *store.Tx, most int32) (int64, error) {
+			return tx.RetainRunnerLogs(ctx, tx.Org, keepRunnerLogs.Seconds(), most)
+		}},
+		{"workflows", func(ctx context.Context, tx *store.Tx, most int32) (int64, error) {
+			return tx.RetainWorkflows(ctx, tx.Org, history, most)
+		}},
+		{"jobs", func(ctx context.Context, tx *store.Tx, most int32) (int64, error) {
+			return tx.RetainJobs(ctx, tx.Org, history, most)
+		}},
+		{"state versions", func(ctx context.Context, tx *store.Tx, most int32) (int64, error) {
+			return tx.RetainStates(ctx,
+				store.RetainStatesParams{OrgID: tx.Org, AgeSeconds: history, Least: keepStates, Most: most})
+		}},
+		{"revisions", func(ctx context.Context, tx *store.Tx, most int32) (int64, error) {
+			return tx.RetainRevisions(ctx, tx.Org, history, most)
+		}},
+		{"registrations", func(ctx context.Context, tx *store.Tx, most int32) (int64, error) {
+			return tx.RetainRegistrations(ctx, tx.Org, logs, most)
+		}},
+		{"idempotency keys", func(ctx context.Context, tx *store.Tx, most int32) (int64, error) {
+			return tx.RetainIdempotencyKeys(ctx, tx.Org, keepKeys.Seconds(), most)
+		}},
+		{"webhook deliveries", func(ctx context.Context, tx *store.Tx, most int32) (int64, error) {
+			return tx.RetainDeliveries(ctx, tx.Org, keepDeliveries.Seconds(), most)
+		}},
+	}
+}
+
+// Reconcile removes an org's expired data, and schedules its next run: in a day, or soon if the
+// time was not enough.
+func (r *Retain) Reconcile(ctx context.Context, org string) error {
+	ctx, stop := context.WithTimeout(ctx, r.longest)
+	defer stop()
+	removed, err := r.Run(ctx, org)
+	next := every
+	if errors.Is(err, context.DeadlineExceeded) {
+		err, next = nil, goOn
+	}
+	if err != nil {
+		return err
+	}
+	// Schedule the next run even if the time of this one is over.
+	return r.note(context.WithoutCancel(ctx), org, removed, next)
+}
+
+// note records in the audit log what was removed, if anything.
+func (r *Retain) note(ctx context.Context, org string, removed []Removed, next time.Duration) error {
+	return r.store.InScope(ctx, store.Scope{Org: org}, func(ctx context.Context, tx *store.Tx) error {
+		detail := map[string]any{}
+		for _, of := range removed {
+			detail[of.What] = of.Rows
+		}
+		if len(detail) > 0 {
+			if err := tx.Audit(ctx, "retention", "org.retain", org, detail); err != nil {
+				return err
+			}
+		}
+		return tx.SetDueIn(ctx, store.SetDueInParams{OrgID: org, Kind: store.DueOrg, ID: org,
+			InSeconds: next.Seconds()})
+	})
+}
+
+// Run removes all expired data. It returns what it removed also with an error, because each batch
+// is committed at once.
+func (r *Retain) Run(ctx context.Context, org string) ([]Removed, error) {
+	var removed []Removed
+	for _, rule := range r.rules() {
+		total := int64(0)
+		for {
+			n, err := r.batch(ctx, org, rule)
+			if err != nil {
+				return counted(removed, rule, total), fmt.Errorf("remove old %s of %s: %w", rule.what, org, err)
+			}
+			if total += n; n < int64(r.most) {
+				break
+			}
+		}
+		removed = counted(removed, rule, total)
+	}
+	return removed, nil
+}
+
+func counted(removed []Removed, rule rule, rows int64) []Removed {
+	if rows > 0 {
+		removed = append(removed, Removed{rule.what, rows})
+	}
+	return removed
+}
+
+func (r *Retain) batch(ctx context.Context, org string, rule rule) (n int64, err error) {
+	err = r.store.InScope(ctx, store.Scope{Org: org}, func(ctx context.Context, tx *store.Tx) error {
+		n, err = rule.remove(ctx, tx, r.most)
+		return err
+	})
+	return n, err
+}
+
+// errOnlyLooked rolls a dry run back.
+var errOnlyLooked = errors.New("only looked")
+
+// DryRun returns what Run would remove now: it removes it in one transaction and rolls that back.
+func (r *Retain) DryRun(ctx context.Context, org string) ([]Removed, error) {
+	var removed []Removed
+	err := r.store.InScope(ctx, store.Scope{Org: org}, func(ctx context.Context, tx *store.Tx) error {
+		removed = nil
+		for _, rule := range r.rules() {
+			total := int64(0)
+			for n := int64(r.most); n == int64(r.most); total += n {
+				var err error
+				if n, err = rule.remove(ctx, tx, r.most); err != nil {
+					return fmt.Errorf("look for old %s of %s: %w", rule.what, org, err)
+				}
+			}
+			removed = counted(removed, rule, total)
+		}
+		return errOnlyLooked
+	})
+	if errors.Is(err, errOnlyLooked) {
+		err = nil
+	}
+	return removed, err
+}

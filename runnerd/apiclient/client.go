@@ -1,0 +1,105 @@
+package apiclient
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/pkg/version"
+)
+
+// maxAnswer bounds the body of a response, in bytes. The largest is a sealed
+// Terraform state in base64.
+const maxAnswer = 512 << 20
+
+// Always returns a token function for NewClient that always returns token.
+func Always(token seal.Secret) func() seal.Secret { return func() seal.Secret { return token } }
+
+// NewClient returns the generated client for base, which sends the current result of token
+// with every call. A call fails after limit; zero leaves that to the context.
+func NewClient(base string, token func() seal.Secret, limit time.Duration) (*api.ClientWithResponses, error) {
+	return newClient(base, token, limit, transport())
+}
+
+func newClient(base string, token func() seal.Secret, limit time.Duration, below http.RoundTripper) (*api.ClientWithResponses, error) {
+	parsed, err := url.Parse(base)
+	if err != nil || parsed.Host == "" || (parsed.Scheme != "http" && parsed.Scheme != "https") {
+		return nil, fmt.Errorf("%q is not the URL of a runner API; it looks like https://host:port", base)
+	}
+	doer := &http.Client{
+		Timeout:   limit,
+		Transport: boundedTransport{&packingTransport{below: below}},
+		// A token is for one host, and the runner API never redirects.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	client, err := api.NewClientWithResponses(base, api.WithHTTPClient(doer), api.WithRequestEditorFn(
+		func(_ context.Context, request *http.Request) error {
+			request.Header.Set("Authorization", "Bearer "+string(token().Reveal()))
+			request.Header.Set(version.HeaderAPI, strconv.Itoa(version.API))
+			return nil
+		}))
+	if err != nil {
+		return nil, fmt.Errorf("prepare calls to %s: %w", base, err)
+	}
+	return client, nil
+}
+
+// silence is the time without a byte after which a connection is pinged, and the time that the
+// response to the ping may take.
+const silence = 10 * time.Second
+
+// transport is shared by all clients, so that they share connections.
+var transport = sync.OnceValue(func() *http.Transport { return newTransport(silence) })
+
+// newTransport returns a transport that closes dead connections. With HTTP/2 all calls share
+// one connection, and without pings they would fail until the kernel closes it, which takes
+// a quarter of an hour.
+func newTransport(silence time.Duration) *http.Transport {
+	return &http.Transport{
+		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, TLSHandshakeTimeout: silence, IdleConnTimeout: 9 * silence,
+		DialContext: (&net.Dialer{Timeout: 3 * silence}).DialContext,
+		HTTP2:       &http.HTTP2Config{SendPingTimeout: silence, PingTimeout: silence},
+	}
+}
+
+// As sends one call with another token than that of its client.
+func As(token seal.Secret) api.RequestEditorFn {
+	return func(_ context.Context, request *http.Request) error {
+		request.Header.Set("Authorization", "Bearer "+string(token.Reveal()))
+		return nil
+	}
+}
+
+// boundedTransport prevents a hostile or broken server from filling the memory.
+type boundedTransport struct{ below http.RoundTripper }
+
+// RoundTrip makes one call.
+func (b boundedTransport) RoundTrip(request *http.Request) (*http.Response, error) {
+	answer, err := b.below.RoundTrip(request)
+	if err == nil {
+		answer.Body = &boundedBody{ReadCloser: answer.Body, left: maxAnswer}
+	}
+	return answer, err
+}
+
+type boundedBody struct {
+	io.ReadCloser
+	left int64
+}
+
+// Read returns an error when more than the limit was read.
+func (b *boundedBody) Read(into []byte) (int, error) {
+	n, err := b.ReadCloser.Read(into)
+	if b.left -= int64(n); b.left < 0 {
+		return n, fmt.Errorf("the answer has more than %d bytes", int64(maxAnswer))
+	}
+	return n, err
+}

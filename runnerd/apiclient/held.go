@@ -1,0 +1,102 @@
+package apiclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+)
+
+// Held sets the limits of a call that the server holds open, sending a byte from time to time.
+type Held struct {
+	// Silence is the longest time without a response after the call, and without
+	// a byte after another.
+	Silence time.Duration
+	// Limit bounds the whole call.
+	Limit time.Duration
+	// Heard, if set, is called for each part of a successful response that is read,
+	// by the reading goroutine.
+	Heard func()
+}
+
+// ErrSilent is the error of a held call without a byte for too long.
+var ErrSilent = errors.New("no sign of life from the control plane")
+
+// NewHeldClient is like NewClient, for calls that are held open.
+func NewHeldClient(base string, token func() seal.Secret, held Held) (*api.ClientWithResponses, error) {
+	if held.Heard == nil {
+		held.Heard = func() {}
+	}
+	return newClient(base, token, held.Limit, heldTransport{transport(), held})
+}
+
+// heldTransport cancels calls that are silent.
+type heldTransport struct {
+	below http.RoundTripper
+	Held
+}
+
+// RoundTrip makes one call and returns when the head of the response has arrived.
+func (h heldTransport) RoundTrip(request *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(request.Context())
+	watch := &watched{held: h.Held, ctx: ctx, cancel: cancel}
+	watch.silence = time.AfterFunc(h.Silence, func() { cancel(fmt.Errorf("%w for %s", ErrSilent, h.Silence)) })
+	answer, err := h.below.RoundTrip(request.WithContext(ctx))
+	if err != nil {
+		watch.end()
+		return nil, watch.because(err)
+	}
+	watch.silence.Reset(h.Silence)
+	watch.ReadCloser, watch.yes = answer.Body, isYes(answer)
+	answer.Body = watch
+	return answer, nil
+}
+
+// watched is the response body of a held call.
+type watched struct {
+	io.ReadCloser
+	held    Held
+	yes     bool // the response comes from the runner API
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	silence *time.Timer
+}
+
+// Read reads the available bytes, and waits for more for at most Silence.
+func (w *watched) Read(into []byte) (int, error) {
+	n, err := w.ReadCloser.Read(into)
+	if n > 0 {
+		w.silence.Reset(w.held.Silence)
+		if w.yes {
+			w.held.Heard()
+		}
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = w.because(err)
+	}
+	return n, err
+}
+
+// Close ends the call.
+func (w *watched) Close() error {
+	w.end()
+	return w.ReadCloser.Close()
+}
+
+func (w *watched) end() {
+	w.silence.Stop()
+	w.cancel(nil)
+}
+
+// because returns ErrSilent in place of err when the call was canceled for silence.
+func (w *watched) because(err error) error {
+	if cause := context.Cause(w.ctx); errors.Is(cause, ErrSilent) {
+		return cause
+	}
+	return err
+}

@@ -1,0 +1,182 @@
+package helmsdk
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/releaseutil"
+	"sigs.k8s.io/yaml"
+)
+
+// maxRendered bounds the bytes of all templates of one rendering.
+const maxRendered = 32 << 20
+
+// noValue is the text that the engine removes from every rendering.
+const noValue = "<no value>"
+
+// compose sorts rendered templates into objects, hooks and notes, as Helm does. It
+// returns an error for what cannot be applied.
+func compose(name string, templates []File) (*Rendered, error) {
+	made := &Rendered{Templates: slices.Clone(templates)}
+	slices.SortFunc(made.Templates, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
+	files, size := map[string]string{}, 0
+	for _, f := range made.Templates {
+		if size += len(f.Content); size > maxRendered {
+			return nil, fmt.Errorf("the templates of the chart %s come to more than %d MiB; take large texts out of the objects",
+				name, maxRendered>>20)
+		}
+		if bytes.Contains(f.Content, []byte(noValue)) {
+			return nil, fmt.Errorf(
+				"the template %s comes to a text with %q, which Helm takes out each time it renders; write something else",
+				f.Path, noValue)
+		}
+		switch {
+		case f.Path == path.Join(name, "templates", "NOTES.txt"):
+			made.Notes = string(f.Content)
+		case strings.HasSuffix(f.Path, "NOTES.txt"): // of a subchart
+		default:
+			files[f.Path] = string(f.Content)
+		}
+	}
+	if err := checkObjects(made.Templates, files); err != nil {
+		return nil, err
+	}
+	hooks, objects, err := releaseutil.SortManifests(files, nil, releaseutil.InstallOrder)
+	if err != nil {
+		return nil, fmt.Errorf("the templates of the chart %s: %s; correct the template", name, bounded(err))
+	}
+	var all strings.Builder
+	for _, o := range objects {
+		fmt.Fprintf(&all, "---\n# Source: %s\n%s\n", o.Name, o.Content)
+	}
+	made.Manifest, made.hooks = all.String(), hooks
+	for _, h := range hooks {
+		made.Hooks = append(made.Hooks, newHook(h))
+	}
+	return made, nil
+}
+
+// documents splits YAML as Helm does, in order.
+func documents(text string) []string {
+	split := releaseutil.SplitManifests(text)
+	keys := make([]string, 0, len(split))
+	for key := range split {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) // manifest-9 before manifest-10
+	})
+	made := make([]string, len(keys))
+	for i, key := range keys {
+		made[i] = split[key]
+	}
+	return made
+}
+
+// head holds the fields that every object needs.
+type head struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Metadata   struct {
+		Name        string         `json:"name"`
+		Namespace   string         `json:"namespace"`
+		Annotations map[string]any `json:"annotations"`
+	} `json:"metadata"`
+	// Items is not nil if the key exists, whatever its value: every Kubernetes client
+	// then treats the object as a list.
+	Items json.RawMessage `json:"items"`
+}
+
+// checkObjects reads every document and returns an error with the place of the first that is
+// not an object. Before it reads the first, it checks the total size with all aliases expanded.
+func checkObjects(templates []File, files map[string]string) error {
+	type document struct{ where, text string }
+	var parts []document
+	all := &budget{most: 2 * maxRendered}
+	for _, f := range templates {
+		for i, text := range documents(files[f.Path]) {
+			where := f.Path
+			if i > 0 {
+				where = fmt.Sprintf("%s, document %d", f.Path, i+1)
+			}
+			if err := all.guard(where, []byte(text)); err != nil {
+				return err
+			}
+			parts = append(parts, document{where, text})
+		}
+	}
+
+	seen := map[string]string{}
+	for _, part := range parts {
+		identity, err := checkObject(part.where, part.text)
+		if err != nil {
+			return err
+		}
+		if other := seen[identity]; identity != "" && other != "" {
+			return fmt.Errorf("%s: the %s is in %s already; let the chart have it once", part.where, identity, other)
+		}
+		seen[identity] = part.where
+	}
+	return nil
+}
+
+// checkObject returns the identity of an object, or "" if it is not compared: a hook
+// may exist once for each event.
+func checkObject(where, document string) (string, error) {
+	plain, err := yaml.YAMLToJSON([]byte(document))
+	if err != nil {
+		return "", fmt.Errorf("%s does not come to YAML: %s; correct the template, or the values that it reads", where,
+			bounded(err))
+	}
+	if string(plain) == "null" {
+		return "", nil
+	}
+	var object head
+	if err := yaml.Unmarshal(plain, &object); err != nil {
+		return "", fmt.Errorf("%s does not come to a Kubernetes object: %s; correct the template", where, bounded(err))
+	}
+	switch {
+	case object.APIVersion == "" || object.Kind == "":
+		return "", fmt.Errorf("%s comes to a document without apiVersion or kind; correct the template", where)
+	case object.Items != nil:
+		return "", checkItems(where, object)
+	case object.Metadata.Name == "":
+		return "", fmt.Errorf(
+			"%s: a %s has no metadata.name; Helm needs one to find the object again, generateName is not enough", where,
+			object.Kind)
+	}
+	if _, hook := object.Metadata.Annotations[release.HookAnnotation]; hook {
+		return "", nil
+	}
+	group, _, grouped := strings.Cut(object.APIVersion, "/")
+	if !grouped {
+		group = ""
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%s.%s", object.Kind, group), ".") + " " +
+		strings.TrimPrefix(object.Metadata.Namespace+"/"+object.Metadata.Name, "/"), nil
+}
+
+// checkItems returns an error for an object that Helm would treat as a list by
+// mistake, or as a list without items.
+func checkItems(where string, list head) error {
+	if !strings.HasSuffix(list.Kind, "List") {
+		return fmt.Errorf("%s: a %s with items is a list to Helm, which makes the items and not the %s; remove items", where,
+			list.Kind, list.Kind)
+	}
+	var items []any
+	if err := json.Unmarshal(list.Items, &items); err != nil {
+		return fmt.Errorf("%s: the items of a %s are no list; correct the template", where, list.Kind)
+	}
+	for i, item := range items {
+		if _, ok := item.(map[string]any); !ok {
+			return fmt.Errorf("%s: item %d of a %s is no object; correct the template", where, i+1, list.Kind)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+package helmsdk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"helm.sh/helm/v3/pkg/action"
+	"helm.sh/helm/v3/pkg/kube"
+	"helm.sh/helm/v3/pkg/storage/driver"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/resource"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/cluster"
+)
+
+// UninstallRequest describes the removal of a release.
+type UninstallRequest struct {
+	Release string
+	// Decision is the result of Decide with Destroy. Its revisions must be healed already.
+	Decision Decision
+	Owner    Owner
+	// Timeout bounds each hook, and the wait for the deletion of the objects; ctx
+	// bounds everything.
+	Timeout time.Duration
+}
+
+// Uninstalled is the result of an uninstallation.
+type Uninstalled struct {
+	// Gone are the objects of the release that no longer exist.
+	Gone []api.ObjectRef
+	// Kept are those that stay because of their annotation helm.sh/resource-policy.
+	Kept []api.ObjectRef
+}
+
+// Uninstall runs the hooks, deletes the objects, waits until they are deleted, and
+// removes the records. Objects that do not exist are no error.
+func (c *Client) Uninstall(ctx context.Context, request UninstallRequest) (Uninstalled, error) {
+	if request.Decision.Action != ActionUninstall {
+		return Uninstalled{}, nil
+	}
+	if err := request.Owner.check(); err != nil {
+		return Uninstalled{}, err
+	}
+	history, err := c.History(ctx, request.Release)
+	if err != nil || len(history) == 0 {
+		return Uninstalled{}, err
+	}
+	kept, end := lasting(ctx)
+	defer end()
+	newest := history[len(history)-1].Revision
+	d, config, err := c.configure(ctx, kept, request.Release, request.Decision,
+		planned{owner: request.Owner, revision: newest, uninstalls: true})
+	if err != nil {
+		return Uninstalled{}, err
+	}
+	d.waitAtMost = request.Timeout
+	uninstall := action.NewUninstall(config)
+	uninstall.Wait, uninstall.Timeout, uninstall.DeletionPropagation = true, request.Timeout, "background"
+	_, err = uninstall.Run(request.Release)
+	if len(d.errors) > 0 {
+		err = errors.Join(d.errors...) // the SDK only reports that there were some
+	}
+	if err != nil && !errors.Is(err, driver.ErrReleaseNotFound) {
+		return Uninstalled{}, fmt.Errorf("uninstall the release %s: %w", request.Release, explain(ctx, single(err)))
+	}
+	return d.remaining()
+}
+
+// remaining reads which of the standing objects are left.
+func (d *delivery) remaining() (Uninstalled, error) {
+	var made Uninstalled
+	for _, o := range d.standing {
+		live, err := get(o)
+		switch {
+		case err != nil:
+			return made, fmt.Errorf("look for %s: %w", cluster.Name(ref(o)), explain(d.ctx, err))
+		case live == nil:
+			made.Gone = append(made.Gone, ref(o))
+		case hasPolicy(o.Object) || keeps(live):
+			made.Kept = append(made.Kept, ref(o))
+		}
+	}
+	return made, nil
+}
+
+// AskUninstall returns what Uninstall would do to each object (delete, keep, none if
+// it does not exist), with the server's response to a dry run, as Ask does, followed
+// by the responses for the hooks.
+func (c *Client) AskUninstall(ctx context.Context, request UninstallRequest) ([]Answer, error) {
+	if request.Decision.Action != ActionUninstall {
+		return nil, nil
+	}
+	a, err := c.asking(ctx, request.Release, request.Decision)
+	if err != nil {
+		return nil, err
+	}
+	a.rendered = &Rendered{}
+	history, err := c.History(ctx, request.Release)
+	if err != nil || len(history) == 0 {
+		return nil, err
+	}
+	last := history[len(history)-1]
+	newest, err := a.Build(strings.NewReader(last.Manifest), false)
+	if err != nil {
+		return nil, fmt.Errorf("read the objects of the release %s: %s; its record is damaged", request.Release, bounded(err))
+	}
+	work := make([]func() []Answer, len(a.standing))
+	for i, o := range a.standing {
+		work[i] = func() []Answer { return []Answer{a.removal(o, newest)} }
+	}
+	answers := a.all(work)
+	return append(answers, a.hooks(last.Hooks)...), context.Cause(ctx)
+}
+
+// removal dry-runs the removal of one object at an uninstallation. For an object of
+// the newest revision the manifest decides whether it is kept, for one left by older
+// revisions the live object, too.
+func (a *asking) removal(o *resource.Info, newest kube.ResourceList) Answer {
+	answer := Answer{Ref: ref(o), Change: ChangeNone}
+	live, err := get(o)
+	if err != nil {
+		return a.refused(answer, err)
+	}
+	if live == nil {
+		return answer
+	}
+	answer.Live = encode(live)
+	own := newest.Get(o)
+	switch {
+	case own != nil && hasPolicy(own.Object), own == nil && (keeps(live) || hasPolicy(o.Object)):
+		answer.Change = ChangeKeep
+		return answer
+	case own == nil && !a.owns(live), !a.mayDelete(o, live):
+		return answer
+	}
+	answer.Change = ChangeDelete
+	if _, errs := a.Client.DeleteWithPropagationPolicy(kube.ResourceList{o},
+		metav1.DeletePropagationBackground); len(errs) > 0 {
+		return a.refused(answer, errs[0])
+	}
+	return answer
+}

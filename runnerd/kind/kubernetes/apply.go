@@ -1,0 +1,59 @@
+package kubernetes
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/deploy"
+	"github.com/nuon-toolkit/nuon/runnerd/values"
+)
+
+// Apply makes the changes of the last report, waits until the objects are ready, and returns
+// outputs and health. The next plan and apply repair an apply that was killed halfway,
+// because every request states the complete desired object.
+func (o *operation) Apply(ctx context.Context) (deploy.Outcome, error) {
+	change := &change{session: o.session, seen: o.seen, before: o.before}
+	waiting, done := deploy.WithWaitTime(ctx)
+	defer done()
+	if err := change.run(waiting); err != nil {
+		return deploy.Outcome{}, err
+	}
+	if o.op.Destroy {
+		return deploy.Outcome{}, nil
+	}
+	change.step("wait")
+	health, err := o.cluster.Wait(ctx, refs(o.objects), deploy.WaitTime(ctx))
+	if err != nil {
+		return deploy.Outcome{Health: health}, err
+	}
+	outputs, err := o.outputs(ctx, o.objects)
+	return deploy.Outcome{Outputs: outputs, Health: health}, err
+}
+
+// outputs returns the outputs of the component: its manifest, sealed, and those that
+// identify its objects.
+func (s *session) outputs(ctx context.Context, objects []*wanted) ([]api.Output, error) {
+	from, secret := values.ComponentOf(s.deploy), s.known.Contains()
+	made, err := s.cluster.Outputs(ctx, refs(objects), from, s.env.Key, secret)
+	if err != nil {
+		return nil, err
+	}
+	var text string
+	for _, w := range objects {
+		part, err := yaml.Marshal(w.Object)
+		if err != nil {
+			return nil, fmt.Errorf("write the manifest for the outputs: %w", err)
+		}
+		text += "---\n" + string(part)
+	}
+	encoded, err := json.Marshal(text)
+	if err != nil {
+		return nil, fmt.Errorf("write the manifest for the outputs: %w", err)
+	}
+	manifest, err := values.Output(from, "manifest", encoded, true, s.env.Key, secret)
+	return append(made, manifest), err
+}

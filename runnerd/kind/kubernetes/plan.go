@@ -1,0 +1,133 @@
+package kubernetes
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/runnerd/cluster"
+	"github.com/nuon-toolkit/nuon/runnerd/deploy"
+)
+
+// Kind plans and applies manifests. It implements deploy.Kind.
+type Kind struct {
+	// before, if set, is called before each write and each wait with a description of it.
+	// Tests end the process there.
+	before func(what string)
+}
+
+// operation is one plan or apply of a manifest.
+type operation struct {
+	*session
+	op     *deploy.Operation
+	before func(what string)
+	// objects are the objects to apply, and inventory is what the component had at
+	// the time of the plan.
+	objects   []*wanted
+	inventory []api.ObjectRef
+	// seen is the result of the last survey.
+	seen *survey
+}
+
+// Open reads the objects, from the component's artifact for a plan and from the plan bundle
+// for an apply, and finds the cluster.
+func (k Kind) Open(ctx context.Context, op *deploy.Operation) (deploy.Session, error) {
+	if op.Stored != nil {
+		objects, inventory, err := load(op.Stored.Files)
+		if err != nil {
+			return nil, err
+		}
+		session, err := open(op.Env, op.Deploy, op.Values, op.Secrets)
+		return &operation{session: session, op: op, before: k.before, objects: objects, inventory: inventory}, err
+	}
+
+	// Errors that need no cluster come first, such as those of a template.
+	decoded, namespace, err := read(ctx, op)
+	if err != nil {
+		return nil, err
+	}
+	session, err := open(op.Env, op.Deploy, op.Values, op.Secrets)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := session.settle(decoded, namespace)
+	return &operation{session: session, op: op, objects: objects, inventory: op.Inventory}, err
+}
+
+// read returns the objects of the component, none if it is to be destroyed, and the namespace
+// of objects that do not set one.
+func read(ctx context.Context, op *deploy.Operation) ([]object, string, error) {
+	if op.Destroy {
+		return nil, "", nil
+	}
+	namespace, err := op.Values.Render("namespace", op.Deploy.Manifest.Namespace)
+	if err != nil {
+		return nil, "", err
+	}
+	packed, err := op.Env.Install.Pull(ctx, op.Deploy.Artifact)
+	if err != nil {
+		return nil, "", err
+	}
+	text, err := textOf(op.Deploy, packed, op.Values)
+	if err != nil {
+		return nil, "", err
+	}
+	objects, err := decode(text)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, o := range objects {
+		cluster.LearnSecret(o.Object, op.Secrets)
+	}
+	return objects, namespace, nil
+}
+
+// Plan does a dry run of each object's apply request.
+func (o *operation) Plan(ctx context.Context) (deploy.Plan, error) {
+	report, err := o.Report(ctx)
+	if err != nil {
+		return deploy.Plan{}, err
+	}
+	planned := deploy.Plan{Report: report, Inventory: refs(o.objects)}
+	if planned.Observed, err = o.Observe(ctx); err != nil {
+		return deploy.Plan{}, err
+	}
+	planned.Files, err = save(o.objects, o.inventory)
+	return planned, err
+}
+
+// Report repeats the dry runs. A rejection is a deploy.RefusedError.
+func (o *operation) Report(ctx context.Context) (report *diff.Report, err error) {
+	if o.seen, err = o.look(ctx, o.objects, o.inventory); err != nil {
+		return nil, err
+	}
+	return o.report(o.seen)
+}
+
+// Observe returns the identity of the cluster and the digest of the inventory.
+func (o *operation) Observe(context.Context) (deploy.Observation, error) {
+	return deploy.Observation{Cluster: o.cluster.Identity(), Observed: observed(o.inventory)}, nil
+}
+
+// Standing returns the outputs and the health of the objects.
+func (o *operation) Standing(ctx context.Context) (made deploy.Outcome, err error) {
+	if made.Outputs, err = o.outputs(ctx, o.objects); err != nil {
+		return made, err
+	}
+	made.Health, err = o.cluster.Health(ctx, refs(o.objects))
+	return made, err
+}
+
+// Close does nothing.
+func (o *operation) Close(context.Context) error { return nil }
+
+// observed returns the digest of an inventory, independent of its order.
+func observed(inventory []api.ObjectRef) string {
+	sorted := slices.Clone(inventory)
+	slices.SortFunc(sorted, byName)
+	encoded, _ := json.Marshal(sorted) // structs of texts always encode
+	return artifact.Digest(encoded)
+}

@@ -1,0 +1,75 @@
+package terraform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/runnerd/deploy"
+	"github.com/nuon-toolkit/nuon/runnerd/job"
+)
+
+// Observe reads the newest version of the state: nobody else may have
+// written it since the plan.
+func (s *session) Observe(ctx context.Context) (deploy.Observation, error) {
+	now, err := s.endpoint.Read(ctx)
+	return observation(now), err
+}
+
+// Report restores the plan at the path where it was made, and describes it again.
+func (s *session) Report(ctx context.Context) (*diff.Report, error) {
+	noted := s.saved.note
+	if s.place.root != noted.Workplace {
+		return nil, job.Stale("the plan was made in %s, and this runner works in %s", noted.Workplace, s.place.root)
+	}
+	if err := os.WriteFile(s.place.plan(), s.saved.plan, 0o600); err != nil {
+		return nil, fmt.Errorf("restore the plan file: %w", err)
+	}
+	if _, err := s.prepare(ctx, s.saved.tree); err != nil {
+		return nil, err
+	}
+	if now := s.terraform.tool.Version; now != noted.Terraform {
+		return nil, job.Stale("the plan was made by Terraform %s, and this runner has %s now", noted.Terraform, now)
+	}
+	return s.report(ctx)
+}
+
+// Apply applies the plan file and returns the outputs of the resulting state. All states
+// that Terraform wrote are in the spool, even if the apply failed or was canceled.
+func (s *session) Apply(ctx context.Context) (made deploy.Outcome, err error) {
+	done, err := s.terraform.apply(ctx, s.place.plan())
+	err = s.said(err)
+	if stray := s.keepStray(ctx); stray != nil {
+		err = errors.Join(err, stray)
+		done = false
+	}
+	if isSavedPlanStale(err) {
+		return made, job.Stale("Terraform says that the state moved since the plan was made")
+	}
+	if !done {
+		return made, err
+	}
+	made.Outputs, err = outputsOf(s.endpoint.Last(), s.Env.Key, s.Deploy, s.Secrets)
+	return made, err
+}
+
+// keepStray stores a state that Terraform could not deliver, before the workplace is removed:
+// one that it left in a file or, if the disk had no room for that either, printed.
+// An error means that this state is lost.
+func (s *session) keepStray(ctx context.Context) error {
+	content, err := s.place.strayState()
+	if err == nil && content == nil && s.terraform != nil {
+		content = s.terraform.dumped
+	}
+	if err != nil || content == nil {
+		return err
+	}
+	keeping := s.endpoint.Keep(ctx, content, firstLineage(s.Env.Spec))
+	if keeping == nil {
+		s.Env.Log.Warn("Terraform could not hand over its last state; it was found and is kept")
+		return nil
+	}
+	return fmt.Errorf("the last state that Terraform wrote could not be kept: %w; make room on the runner's disk, and plan again: what exists is found by the next refresh only as far as the state names it", keeping)
+}

@@ -1,0 +1,181 @@
+package terraform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/tfmodule"
+	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/subprocess"
+)
+
+// Build is the handler of build jobs: it makes an artifact from a module's packed source.
+// The same source, kind and directory give the same digest on any machine, provided that the
+// source includes its lock file or needs no provider.
+type Build struct{}
+
+// Run builds the artifact. Errors name file and line where Terraform does.
+func (Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
+	spec := env.Spec.Build
+	source, err := env.Vendor.Pull(ctx, spec.Source)
+	if err != nil {
+		return api.JobResult{}, err
+	}
+	if source.Type != artifact.MediaSource {
+		return api.JobResult{}, fmt.Errorf("the source is of type %s; this is a fault of the control plane, report it", source.Type)
+	}
+	work, err := env.Work()
+	if err != nil {
+		return api.JobResult{}, err
+	}
+	files, module, err := moduleFiles(source, spec.Directory, filepath.Join(work, "source"))
+	if err != nil {
+		return api.JobResult{}, err
+	}
+	env.Log.Info("module %s: %s", module.Dir, strings.Join(module.Dirs, ", "))
+	tree := filepath.Join(work, "tree")
+	if err := artifact.WriteTree(files, tree, artifact.Limits{}); err != nil {
+		return api.JobResult{}, err
+	}
+	lock, err := proveModule(ctx, env, module, filepath.Join(tree, filepath.FromSlash(module.Dir)))
+	if err != nil {
+		return api.JobResult{}, err
+	}
+	files = merge(files, withLock(files, module.Dir, lock))
+	packed, err := artifact.Pack(artifact.MediaTerraform, files, map[string]string{
+		artifact.AnnotationKind:   spec.ComponentKind,
+		artifact.AnnotationFormat: formatVersion,
+		artifact.AnnotationTree:   spec.Tree,
+		annotationDirectory:       module.Dir,
+	}, artifact.Limits{})
+	if err != nil {
+		return api.JobResult{}, err
+	}
+	made, err := env.Vendor.Push(ctx, spec.Repository, packed)
+	if err != nil {
+		return api.JobResult{}, err
+	}
+	env.Log.Info("artifact %s", made.Digest)
+	return api.JobResult{Status: job.Succeeded,
+		Build: api.BuildResult{Artifact: made, Bytes: int64(len(packed.Layer))}}, nil
+}
+
+// moduleFiles unpacks the source and returns the files that belong to the module.
+func moduleFiles(source artifact.Artifact, dir, to string) ([]artifact.File, *tfmodule.Module, error) {
+	if err := source.Extract(to, artifact.Limits{}); err != nil {
+		return nil, nil, fmt.Errorf("unpack the source: %w", err)
+	}
+	root, err := os.OpenRoot(to)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the source: %w", err)
+	}
+	defer func() { _ = root.Close() }()
+	module, err := tfmodule.Read(root.FS(), dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := refuseRemote(module); err != nil {
+		return nil, nil, err
+	}
+	files, err := artifact.ReadFS(root.FS(), artifact.ReadOptions{Skip: tfmodule.Outside(module.Dirs)})
+	return files, module, err
+}
+
+// refuseRemote returns an error for remote modules: a deploy must run what was built and so
+// fetches nothing, and fetching modules during a build is not supported yet.
+func refuseRemote(module *tfmodule.Module) error {
+	if len(module.Remote) == 0 {
+		return nil
+	}
+	var calls []string
+	for _, call := range module.Remote {
+		version := ""
+		if call.Version != "" {
+			version = " (version " + call.Version + ")"
+		}
+		calls = append(calls, fmt.Sprintf("%s: module %q calls %s%s, which is not in the repository", call.Position, call.Module, call.Source, version))
+	}
+	return fmt.Errorf("%s; put a copy into the repository and call it as ./… or ../…, modules from elsewhere are not supported yet", strings.Join(calls, "\n"))
+}
+
+// maxLockFile bounds a lock file, in bytes.
+const maxLockFile = 4 << 20
+
+// proveModule runs init and validate in a tree with only the packed files, and returns the lock
+// file, or nil when the module needs no provider.
+func proveModule(ctx context.Context, env *job.Env, module *tfmodule.Module, dir string) ([]byte, error) {
+	// The home directory is empty, because a vendor's module must not use files of the user
+	// who runs the builder.
+	work, err := env.Work()
+	if err != nil {
+		return nil, err
+	}
+	home, err := os.MkdirTemp(work, "home-*")
+	if err == nil {
+		err = errors.Join(subprocess.Give(home), subprocess.Give(filepath.Join(work, "tree")))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("make a home directory: %w", err)
+	}
+	spec := env.Spec.Build
+	terraform, err := openTerraform(ctx, env, spec.TerraformVersion, dir, map[string]string{"HOME": home})
+	if err != nil {
+		return nil, err
+	}
+	terraform.place = placing{root: filepath.Dir(dir), module: module.Dir}
+	if err := terraform.init(ctx, false, needsProviders(module)); err != nil {
+		return nil, err
+	}
+	if err := terraform.validate(ctx); err != nil {
+		return nil, err
+	}
+	lock, err := subprocess.ReadLeft(dir, lockFileName, maxLockFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return lock, err
+}
+
+// needsProviders reports whether init has to fetch anything. The provider of terraform_data
+// and terraform_remote_state is built into Terraform.
+func needsProviders(module *tfmodule.Module) bool {
+	for _, provider := range module.Providers {
+		if provider.Source != "" && provider.Source != "terraform.io/builtin/terraform" ||
+			provider.Source == "" && provider.Name != "terraform" {
+			return true
+		}
+	}
+	return false
+}
+
+// withLock returns the lock file to pack: the source's own if it chose every required
+// provider, because init adds hashes of the machine that it runs on, and otherwise
+// the one that init made.
+func withLock(files []artifact.File, dir string, made []byte) []artifact.File {
+	name := path.Join(dir, lockFileName)
+	if made == nil {
+		return nil
+	}
+	for _, file := range files {
+		if file.Path == name && locks(file.Content) == locks(made) {
+			return nil
+		}
+	}
+	return []artifact.File{{Path: name, Content: made}}
+}
+
+// chosen matches the lines of a lock file that name a provider and its version.
+var chosen = regexp.MustCompile(`(?m)^(provider "[^"]*"|\s*version\s*=\s*"[^"]*")`)
+
+func locks(content []byte) string {
+	return strings.Join(chosen.FindAllString(string(content), -1), "\n")
+}

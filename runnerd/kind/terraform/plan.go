@@ -1,0 +1,72 @@
+package terraform
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/tfmodule"
+	"github.com/nuon-toolkit/nuon/runnerd/deploy"
+	"github.com/nuon-toolkit/nuon/runnerd/state"
+)
+
+// readModule reads the module in a workplace.
+func readModule(place *workplace) (*tfmodule.Module, error) {
+	root, err := os.OpenRoot(place.tree())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	return tfmodule.Read(root.FS(), place.module)
+}
+
+// Plan runs Terraform's plan and describes it.
+func (s *session) Plan(ctx context.Context) (deploy.Plan, error) {
+	varFiles, err := s.prepare(ctx, nil)
+	if err != nil {
+		return deploy.Plan{}, err
+	}
+	before, err := snapshot(s.place)
+	if err != nil {
+		return deploy.Plan{}, err
+	}
+	if err := s.terraform.plan(ctx, s.place.plan(), s.Destroy, varFiles); err != nil {
+		return deploy.Plan{}, s.said(err)
+	}
+	after, err := snapshot(s.place)
+	if err != nil {
+		return deploy.Plan{}, err
+	}
+	// This is the state that Terraform read while it held the lock.
+	made := deploy.Plan{Environ: s.variables.environ, Observed: observation(s.endpoint.Last())}
+	if made.Report, err = s.report(ctx); err != nil || !made.Report.Applyable {
+		return made, err
+	}
+	made.Files, err = s.save(withLockFile(written(before, after), after, s.place))
+	return made, err
+}
+
+// observation returns the observation of a state's version.
+func observation(version state.Version) deploy.Observation {
+	return deploy.Observation{StateSerial: version.Serial, StateLineage: version.Lineage}
+}
+
+// save returns the files of the plan bundle. changed are the files of the
+// tree that the plan wrote.
+func (s *session) save(changed []artifact.File) ([]artifact.File, error) {
+	file, err := readBounded(s.place.plan(), maxPlan)
+	if err != nil {
+		return nil, fmt.Errorf("read the plan file: %w", err)
+	}
+	return savedPlan{
+		note: note{Workplace: s.place.root, Terraform: s.terraform.tool.Version},
+		plan: file, vars: s.variables.files, tree: changed,
+	}.save()
+}
+
+// Standing returns the outputs of the current state.
+func (s *session) Standing(context.Context) (made deploy.Outcome, err error) {
+	made.Outputs, err = outputsOf(s.endpoint.Last(), s.Env.Key, s.Deploy, s.Secrets)
+	return made, err
+}

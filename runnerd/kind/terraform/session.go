@@ -1,0 +1,125 @@
+package terraform
+
+import (
+	"context"
+	"errors"
+	"maps"
+
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/runnerd/deploy"
+	"github.com/nuon-toolkit/nuon/runnerd/spool"
+	"github.com/nuon-toolkit/nuon/runnerd/state"
+)
+
+// Kind plans and applies Terraform modules, and restores versions of their states.
+// It implements deploy.Kind.
+type Kind struct{}
+
+// Open enters the workplace and starts the state endpoint. For a plan it renders the variables;
+// an apply uses those of the plan.
+func (Kind) Open(ctx context.Context, op *deploy.Operation) (deploy.Session, error) {
+	if op.Restore.Version > 0 {
+		return openRestore(ctx, op)
+	}
+	made := &session{Operation: op}
+	var err error
+	if op.Stored != nil {
+		if made.saved, err = load(op.Stored.Files); err == nil {
+			made.variables = &variables{files: made.saved.vars, environ: op.Stored.Environ}
+		}
+	} else {
+		made.variables, err = renderVariables(op.Deploy, op.Values)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := made.open(ctx); err != nil {
+		return nil, err
+	}
+	return made, nil
+}
+
+// session is one plan or apply of a module: a workplace, a state endpoint,
+// and Terraform, which uses both.
+type session struct {
+	*deploy.Operation
+	variables *variables
+	saved     savedPlan // for an apply
+	place     *workplace
+	endpoint  *state.Endpoint
+	terraform *terraform
+}
+
+func (s *session) open(ctx context.Context) (err error) {
+	component := s.Deploy.InstallComponent
+	if s.place, err = enter(ctx, s.Env, component); err != nil {
+		return err
+	}
+	s.endpoint, err = state.Start(ctx, state.Options{
+		Remote:  ahead{Remote: s.Env.API, spool: spool.Spool{Root: s.Env.Root}, component: component, say: s.Env.Log.Warn},
+		Key:     s.Env.Key,
+		Context: state.ContextOf(s.Deploy),
+		Learn:   func(secret []byte) { s.Env.Redact.Add(secret) },
+		Say:     s.Env.Log.Warn,
+	})
+	if err != nil {
+		return errors.Join(err, s.place.leave())
+	}
+	s.Env.Redact.AddSecret(s.endpoint.Password())
+	return nil
+}
+
+// Close frees the state lock if it is still held, and removes the workplace.
+func (s *session) Close(ctx context.Context) error {
+	return errors.Join(s.endpoint.Close(ctx), s.place.leave())
+}
+
+// said returns the error of the state endpoint if that was the cause of a Terraform error,
+// and otherwise the Terraform error.
+func (s *session) said(err error) error {
+	if trouble := s.endpoint.Trouble(); err != nil && trouble != nil && !errors.Is(err, context.Canceled) {
+		return trouble
+	}
+	return err
+}
+
+// prepare writes the variables, unpacks the component's module with overlay on top, and runs
+// init. It returns the paths of the variable files.
+func (s *session) prepare(ctx context.Context, overlay []artifact.File) ([]string, error) {
+	packed, err := s.Env.Install.Pull(ctx, s.Deploy.Artifact)
+	if err != nil {
+		return nil, err
+	}
+	varFiles, err := s.variables.write(s.place)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.place.unpack(packed, overlay); err != nil {
+		return nil, err
+	}
+	module, err := readModule(s.place)
+	if err != nil {
+		return nil, err
+	}
+	if module.Backend != nil && module.Backend.Kind != "http" {
+		s.Env.Log.Warn("%s: the module declares a %q backend; it is not used, nuon keeps the state",
+			module.Backend.Position, module.Backend.Kind)
+	}
+	if err := overrideBackend(s.place.moduleDir()); err != nil {
+		return nil, err
+	}
+	if err := s.place.handOver(); err != nil {
+		return nil, err
+	}
+	own := maps.Clone(s.endpoint.Environ())
+	// They replace none of the endpoint's variables: checkEnviron rejects those names.
+	maps.Copy(own, s.variables.environ)
+	if s.terraform, err = openTerraform(ctx, s.Env, s.Deploy.Terraform.Version, s.place.moduleDir(), own); err != nil {
+		return nil, err
+	}
+	s.terraform.place = placing{root: s.place.root, module: s.place.module}
+	if err := s.terraform.init(ctx, true, needsProviders(module)); err != nil {
+		return nil, s.said(err)
+	}
+	return varFiles, checkBackend(s.place.moduleDir())
+}

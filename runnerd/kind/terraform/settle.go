@@ -1,0 +1,128 @@
+package terraform
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/filelock"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/runnerd/spool"
+	"github.com/nuon-toolkit/nuon/runnerd/state"
+)
+
+// Settle does the final work of a job that was killed, after all its processes have ended:
+// it seals a last state that Terraform left in the workplace, adds it to the attempt's spool,
+// and removes the workplace with its rendered secrets. root is the runner's directory
+// and keyFile the path of the install key. The returned sentences are for the job's log.
+// An error is one of the disk, after which Settle can be called again. It does nothing
+// for a job that ended regularly.
+func Settle(root, keyFile string, attempt spool.Attempt, spec api.JobSpec) (said []string, err error) {
+	deploy := spec.Plan.Deploy
+	if spec.Kind == api.JobSpecKindApply {
+		deploy = spec.Apply.Deploy
+	}
+	place, err := workplaceOf(root, deploy.InstallComponent)
+	if err != nil {
+		return nil, nil //nolint:nilerr // no job of a module, or one that was refused for this
+	}
+	if _, err := os.Lstat(place.root); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	lock, err := filelock.Try(place.lock())
+	if errors.Is(err, filelock.ErrHeld) {
+		return nil, nil // another job works there, and has emptied the workplace first
+	}
+	if err != nil {
+		return nil, err
+	}
+	place.free = func() { _ = lock.Close() }
+	if !place.isOf(spec) {
+		place.free()
+		return nil, nil
+	}
+	said, err = place.salvage(root, keyFile, state.ContextOf(deploy), attempt, spec)
+	if err != nil {
+		place.free()
+		return said, err
+	}
+	return said, place.leave()
+}
+
+// isOf reports whether the attempt was the last one in this workplace. It returns true
+// for a workplace without a note, because nothing was written to it yet.
+func (w *workplace) isOf(spec api.JobSpec) bool {
+	content, err := readBounded(w.useFile(), 1<<10)
+	if err != nil || json.Unmarshal(content, &w.use) != nil || !fs.ValidPath(w.use.Module) {
+		return true
+	}
+	w.module = w.use.Module
+	return w.use.Job == spec.Job && w.use.Attempt == spec.Attempt
+}
+
+// salvage stores a last state. It sets an incomplete one aside, because that may still
+// name created objects.
+func (w *workplace) salvage(root, keyFile string, context seal.Context, attempt spool.Attempt,
+	spec api.JobSpec) ([]string, error) {
+	content, err := w.strayState()
+	if err != nil {
+		return []string{fmt.Sprintf("Terraform left a last state that cannot be read: %v; plan again, and look at what exists", err)}, nil
+	}
+	if content == nil && spec.Kind == api.JobSpecKindApply {
+		return []string{"the job was killed; what Terraform made since it last wrote its state is in no state: look at what exists before the next plan is approved"}, nil
+	}
+	if content == nil {
+		return nil, nil
+	}
+	key, err := seal.LoadIdentity(keyFile)
+	if err != nil {
+		return nil, fmt.Errorf("seal the state that Terraform left: %w", err)
+	}
+	last, err := state.Parse(content, firstLineage(spec))
+	if err != nil {
+		context.Kind = seal.KindStrayState
+		return w.setAside(content, key, context, root, spec)
+	}
+	kept, err := state.Sealed(last, key, context)
+	if err != nil {
+		return nil, err
+	}
+	if err := attempt.AppendState(kept); err != nil {
+		return nil, err
+	}
+	return []string{"the job was killed before it could hand over Terraform's last state; it was found, and is kept"}, nil
+}
+
+// firstLineage returns the lineage for a first state to which Terraform could not give one,
+// or "" when there was a state before. It always returns the same for an attempt, so that one
+// state does not become two.
+func firstLineage(spec api.JobSpec) string {
+	if spec.Kind != api.JobSpecKindApply || spec.Apply.Basis.StateLineage != "" {
+		return ""
+	}
+	return fmt.Sprintf("%s-%d", spec.Job, spec.Attempt)
+}
+
+func (w *workplace) setAside(content []byte, key seal.Identity, context seal.Context, root string,
+	spec api.JobSpec) ([]string, error) {
+	closed, err := key.Recipient().Seal(context, content)
+	if err != nil {
+		return nil, err
+	}
+	encoded, err := json.Marshal(closed)
+	if err != nil {
+		return nil, err
+	}
+	aside := filepath.Join(root, "refused", fmt.Sprintf("%s.%d-%s", spec.Job, spec.Attempt, erroredState))
+	if err := os.MkdirAll(filepath.Dir(aside), 0o700); err != nil {
+		return nil, err
+	}
+	if err := spool.WriteFile(aside, encoded); err != nil {
+		return nil, err
+	}
+	return []string{"Terraform was killed while it wrote its last state, which is not whole; the runner keeps it, sealed, in its directory refused/: plan again, and look at what exists"}, nil
+}

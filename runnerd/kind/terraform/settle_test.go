@@ -1,0 +1,142 @@
+package terraform
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/runnerd/spool"
+	"github.com/nuon-toolkit/nuon/runnerd/state"
+)
+
+// killed creates what an apply leaves that was killed with SIGKILL: its workplace with rendered
+// secrets, and a last state unless last is empty.
+func killed(t *testing.T, r *rig, last string) (spool.Attempt, api.JobSpec) {
+	t.Helper()
+	env := r.env(api.JobSpecKindApply)
+	env.Spec.Apply.Deploy = r.spec(api.ArtifactRef{})
+	place, err := enter(t.Context(), env, env.Spec.Apply.Deploy.InstallComponent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	place.module, place.use.Module = "m", "m"
+	if err := place.noteUse(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (&variables{}).write(place); err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{filepath.Join(place.vars(), "000.tfvars.json"): "planted-in-vars"}
+	if last != "" {
+		files[filepath.Join(place.moduleDir(), erroredState)] = last
+	}
+	for name, content := range files {
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	place.free() // the kernel does this
+	return spool.Attempt{Dir: env.Dir}, env.Spec
+}
+
+// keyFile returns the file of a new install key, which becomes the rig's.
+func keyFile(t *testing.T, r *rig) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "install.key")
+	key, err := seal.CreateIdentity(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.key = key
+	return file
+}
+
+func TestSettle(t *testing.T) {
+	t.Parallel()
+	const whole = `{"version":4,"serial":9,"lineage":"l","outputs":{"x":{"value":"planted-in-state"}}}`
+	for name, test := range map[string]struct {
+		last, said string
+		states     int
+	}{
+		"nothing but secrets":    {said: "look at what exists"},
+		"a last state":           {last: whole, said: "it was found, and is kept", states: 1},
+		"a state that is broken": {last: whole[:60], said: "directory refused/"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			key := keyFile(t, r)
+			attempt, spec := killed(t, r, test.last)
+			if err := attempt.AddState(api.State{Serial: 8, Lineage: "l"}, 1); err != nil {
+				t.Fatal(err)
+			}
+			said, err := Settle(r.root, key, attempt, spec)
+			if err != nil || !strings.Contains(strings.Join(said, " "), test.said) || (test.said == "") != (len(said) == 0) {
+				t.Fatal(said, err)
+			}
+			files, err := attempt.States()
+			if err != nil || len(files) != 1+test.states {
+				t.Fatal(files, err)
+			}
+			if test.states > 0 {
+				kept, _, err := spool.LoadState(files[1])
+				if err != nil || kept.Serial != 9 || kept.Digest != state.ContextOf(spec.Apply.Deploy).Hash(r.key, []byte(whole)) {
+					t.Fatalf("%+v, %v", kept, err)
+				}
+			}
+			r.mustBeFree()
+			r.mustNotLeak("planted-in-vars", "planted-in-state")
+			if again, err := Settle(r.root, key, attempt, spec); err != nil || len(again) != 0 {
+				t.Fatal("not idempotent:", again, err)
+			}
+		})
+	}
+}
+
+// TestSettleLeavesOthersAlone checks that files of another attempt stay, whether it is running
+// or waits for its own Settle.
+func TestSettleLeavesOthersAlone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	key := keyFile(t, r)
+	early, earlySpec := killed(t, r, "")
+	late, lateSpec := killed(t, r, "")
+	place := filepath.Join(r.root, "work", "ic_web")
+	if said, err := Settle(r.root, key, early, earlySpec); err != nil || len(said) != 0 {
+		t.Fatal(said, err)
+	}
+	if _, err := os.Stat(place); err != nil {
+		t.Fatal("the workplace of another attempt is gone:", err)
+	}
+	env := r.env(api.JobSpecKindApply)
+	working, err := enter(t.Context(), env, "ic_web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said, err := Settle(r.root, key, late, lateSpec); err != nil || len(said) != 0 {
+		t.Fatal(said, err)
+	}
+	if _, err := os.Stat(place); err != nil {
+		t.Fatal("the workplace of a job at work is gone:", err)
+	}
+	if err := working.leave(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSettleOfOtherKinds checks that a job of another kind has no workplace.
+func TestSettleOfOtherKinds(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []api.JobSpecKind{api.JobSpecKindBuild, api.JobSpecKindAction, api.JobSpecKindPlan} {
+		said, err := Settle(t.TempDir(), "/nowhere", spool.Attempt{Dir: t.TempDir()},
+			api.JobSpec{Job: "job_1", Attempt: 1, Kind: kind})
+		if err != nil || len(said) != 0 {
+			t.Error(kind, said, err)
+		}
+	}
+}

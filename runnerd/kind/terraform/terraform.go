@@ -1,0 +1,280 @@
+package terraform
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/go-version"
+	"github.com/hashicorp/terraform-exec/tfexec"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/filelock"
+	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/subprocess"
+	"github.com/nuon-toolkit/nuon/runnerd/tfbinary"
+)
+
+// terraform runs commands in one working directory and logs their output.
+type terraform struct {
+	env     *job.Env
+	tool    tfbinary.Tool
+	dir     string
+	environ map[string]string
+	place   placing
+	// dumped is a state that Terraform printed because it could not write it.
+	dumped []byte
+}
+
+// openTerraform finds the executable of the version and prepares it for dir. own are
+// the variables of the component and of the endpoint.
+func openTerraform(ctx context.Context, env *job.Env, asked, dir string, own map[string]string) (*terraform, error) {
+	found, err := tfbinary.Find(ctx, tfbinary.Options{Root: env.Root, Version: asked, Say: env.Log.Info})
+	if err != nil {
+		return nil, err
+	}
+	return &terraform{env: env, tool: found, dir: dir, environ: found.Environ(own)}, nil
+}
+
+// oldestJSONInit is the first version whose init can print JSON.
+var oldestJSONInit = version.Must(version.NewVersion("1.9.0"))
+
+// init initializes the directory from its lock file. fetches means that it may fill
+// the provider cache that all jobs of this runner share.
+func (t *terraform) init(ctx context.Context, backend, fetches bool) error {
+	if cache := t.tool.PluginCache(); cache != "" {
+		if err := tfbinary.MakePluginCache(cache); err != nil {
+			return err
+		}
+		if fetches {
+			release, err := filelock.Wait(ctx, cache+".lock", nil)
+			if err != nil {
+				return err
+			}
+			defer release()
+		}
+	}
+	has, err := version.NewVersion(t.tool.Version)
+	if err != nil {
+		return fmt.Errorf("read the version of %s: %w", t.tool.Path, err)
+	}
+	args := []string{"-backend=" + strconv.FormatBool(backend)}
+	if !has.Core().LessThan(oldestJSONInit) {
+		args = append(args, "-json")
+	}
+	_, err = t.watched(ctx, "init", args...)
+	return err
+}
+
+// validate returns an error that lists all problems, each with file and line.
+func (t *terraform) validate(ctx context.Context) error {
+	executable, environ, err := subprocess.StandIn(t.tool.Path, t.environ)
+	if err != nil {
+		return err
+	}
+	run, err := tfexec.NewTerraform(t.dir, executable)
+	if err != nil {
+		return err
+	}
+	if err := run.SetEnv(environ); err != nil {
+		return err
+	}
+	if err := run.SetWaitDelay(t.env.Timing.ToolGrace); err != nil {
+		return err
+	}
+	found, err := run.Validate(ctx)
+	if err != nil {
+		return t.ended(ctx, "validate", err, nil)
+	}
+	screen := &screen{log: t.env.Log, place: t.place}
+	for _, problem := range found.Diagnostics {
+		said := diagnostic{Severity: string(problem.Severity), Summary: problem.Summary, Detail: problem.Detail}
+		if problem.Range != nil {
+			said.Range.Filename, said.Range.Start.Line = problem.Range.Filename, problem.Range.Start.Line
+		}
+		screen.problem(said)
+	}
+	if found.Valid {
+		return nil
+	}
+	return t.failed("validate", screen)
+}
+
+// patience returns how long Terraform retries to get a state lock that another attempt holds:
+// as long as an ending attempt tries to free it.
+func (t *terraform) patience() string { return t.env.Timing.UnlockTry.String() }
+
+// plan writes a plan file to the path to.
+func (t *terraform) plan(ctx context.Context, to string, destroy bool, varFiles []string) error {
+	args := []string{"-json", "-out=" + to, "-lock-timeout=" + t.patience()}
+	if destroy {
+		args = append(args, "-destroy")
+	}
+	for _, file := range varFiles {
+		args = append(args, "-var-file="+file)
+	}
+	// Where programs run as another user, the file is created first, and Terraform cannot
+	// change it after this job has read it.
+	if subprocess.Separate() {
+		if err := errors.Join(os.WriteFile(to, nil, 0o600), subprocess.Give(to)); err != nil {
+			return fmt.Errorf("make the plan file: %w", err)
+		}
+	}
+	_, err := t.watched(ctx, "plan", args...)
+	return err
+}
+
+// show returns the JSON of a plan file. It contains secrets in plain text.
+func (t *terraform) show(ctx context.Context, plan string) ([]byte, error) {
+	if err := subprocess.Show(plan); err != nil {
+		return nil, err
+	}
+	raw := &bounded{most: maxPlan}
+	stderr := t.env.Log.Writer(api.Warn)
+	err := t.run(ctx, raw, stderr, "show", "-json", "-no-color", plan)
+	_ = stderr.Close()
+	if raw.full {
+		return nil, errPlanTooLarge
+	}
+	if err != nil {
+		return nil, t.ended(ctx, "show", err, nil)
+	}
+	return raw.kept.Bytes(), nil
+}
+
+// maxPlan bounds a plan in bytes, both as a file and as JSON.
+const maxPlan = 256 << 20
+
+// errPlanTooLarge is the error for both.
+var errPlanTooLarge = fmt.Errorf("the plan has more than %d MiB; divide the component into smaller ones", maxPlan>>20)
+
+// bounded stores up to most bytes, and returns an error for more.
+type bounded struct {
+	most int
+	kept bytes.Buffer
+	full bool
+}
+
+// Write stores all of text or nothing.
+func (b *bounded) Write(text []byte) (int, error) {
+	if b.kept.Len()+len(text) > b.most {
+		b.full = true
+		return 0, errPlanTooLarge
+	}
+	return b.kept.Write(text)
+}
+
+// apply applies a plan file. done means that Terraform finished all of it, which counts even if
+// it was interrupted at the same time.
+func (t *terraform) apply(ctx context.Context, plan string) (done bool, err error) {
+	shown, err := t.watched(ctx, "apply", "-json", "-lock-timeout="+t.patience(), plan)
+	if err == nil || shown.applied && len(shown.errors) == 0 {
+		return true, nil
+	}
+	return false, err
+}
+
+// watched runs a command with its output in the log, and returns the screen.
+func (t *terraform) watched(ctx context.Context, verb string, args ...string) (*screen, error) {
+	t.env.Log.Info("terraform %s (%s, version %s)", verb, filepath.Base(t.tool.Path), t.tool.Version)
+	shown := &screen{log: t.env.Log, place: t.place}
+	stderr := t.env.Log.Writer(api.Warn)
+	err := t.run(ctx, shown, stderr, append([]string{verb, "-input=false", "-no-color"}, args...)...)
+	_ = stderr.Close()
+	shown.flush()
+	t.dumped = shown.state
+	if err == nil {
+		return shown, nil
+	}
+	return shown, t.ended(ctx, verb, err, shown)
+}
+
+// run runs one command to its end. When it returns, neither Terraform nor
+// a provider is running.
+func (t *terraform) run(ctx context.Context, stdout, stderr io.Writer, args ...string) error {
+	environ := maps.Clone(t.environ)
+	environ["TF_IN_AUTOMATION"] = "1"
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(environ)) {
+		lines = append(lines, name+"="+environ[name])
+	}
+	return subprocess.Program{
+		Path: t.tool.Path, Args: append([]string{filepath.Base(t.tool.Path)}, args...), Dir: t.dir, Env: lines,
+		Stdout: stdout, Stderr: stderr, Name: "Terraform", Grace: t.env.Timing.ToolGrace, Warn: t.env.Log.Warn,
+	}.Run(ctx)
+}
+
+// ended returns the error of a command. After an interrupt it does not format the library's
+// error, which may be a nil pointer inside.
+func (t *terraform) ended(ctx context.Context, verb string, err error, shown *screen) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("terraform %s was interrupted: %w", verb, context.Cause(ctx))
+	}
+	if shown != nil && len(shown.errors) > 0 {
+		return t.failed(verb, shown)
+	}
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() < 0 {
+		return &signalled{verb: verb, how: exit.String()}
+	}
+	return fmt.Errorf("terraform %s: %w; read this job's log", verb, err)
+}
+
+// signalled is the error of a command that was ended by a foreign signal: by the kernel when
+// memory ran out, or by a person.
+type signalled struct{ verb, how string }
+
+// Error includes what to check: an apply may have created objects that are in no state.
+func (s *signalled) Error() string {
+	text := fmt.Sprintf("terraform %s was ended by a signal that nuon did not send (%s); see whether the machine ran out of memory", s.verb, s.how)
+	if s.verb == "apply" {
+		text += ", and look at what exists before the next plan is approved: what Terraform made since it last wrote its state is in no state"
+	}
+	return text
+}
+
+// failure is the error of a command that failed with diagnostics.
+type failure struct {
+	verb   string
+	errors []string
+}
+
+// Error returns the first diagnostics, at most three.
+func (f *failure) Error() string {
+	shown := f.errors[:min(len(f.errors), 3)]
+	text := fmt.Sprintf("terraform %s: %s", f.verb, strings.Join(shown, "\n"))
+	if more := len(f.errors) - len(shown); more > 0 {
+		text += fmt.Sprintf("\nand %d more; this job's log has them all", more)
+	}
+	return text
+}
+
+func (t *terraform) failed(verb string, shown *screen) error {
+	if len(shown.errors) == 0 {
+		return fmt.Errorf("terraform %s did not succeed and does not say why; read this job's log", verb)
+	}
+	return &failure{verb: verb, errors: shown.errors}
+}
+
+// isSavedPlanStale reports whether Terraform rejected a plan because the state has changed.
+func isSavedPlanStale(err error) bool {
+	var failed *failure
+	if !errors.As(err, &failed) {
+		return false
+	}
+	for _, text := range failed.errors {
+		if strings.Contains(text, "Saved plan is stale") ||
+			strings.Contains(text, "Saved plan does not match the given state") {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,200 @@
+package terraform
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"syscall"
+
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/filelock"
+	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/spool"
+	"github.com/nuon-toolkit/nuon/runnerd/subprocess"
+)
+
+// workplace is the directory of one install component. Its absolute path is the same
+// for a plan and for its apply, because plans contain paths (abspath, generated archives).
+// It contains rendered secrets, so it is private and exists only during a job.
+// Below the runner's directory it has
+//
+//	work/<install component>/tree   the artifact's files, and those that Terraform writes
+//	work/<install component>/vars   the rendered variables
+//	work/<install component>/plan   the plan file
+//	work/<install component>/use    which attempt uses it, for Settle
+//
+// Where programs run as another user, that user owns the tree, can read the variables and the
+// plan, and cannot access the rest.
+type workplace struct {
+	root   string // work/<install component> below the runner's directory
+	module string // the root module's directory, relative to the tree
+	use    use
+	free   func()
+}
+
+// use records the attempt that uses a workplace, and the directory of its module.
+type use struct {
+	Job     string `json:"job"`
+	Attempt int    `json:"attempt"`
+	Module  string `json:"module"`
+}
+
+func workplaceOf(root, installComponent string) (*workplace, error) {
+	if !plainID.MatchString(installComponent) {
+		return nil, fmt.Errorf("install component %q is not an id; this is a fault of the control plane, report it",
+			installComponent)
+	}
+	return &workplace{root: filepath.Join(root, "work", installComponent)}, nil
+}
+
+func (w *workplace) lock() string { return w.root + ".lock" }
+
+// plainID matches valid ids of install components. An id becomes the name of a directory.
+var plainID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+
+// enter takes the lock of the workplace and empties it. The caller must call leave.
+func enter(ctx context.Context, env *job.Env, installComponent string) (*workplace, error) {
+	place, err := workplaceOf(env.Root, installComponent)
+	if err != nil {
+		return nil, err
+	}
+	place.use = use{Job: env.Spec.Job, Attempt: env.Spec.Attempt}
+	if err := os.MkdirAll(filepath.Dir(place.root), 0o700); err != nil {
+		return nil, fmt.Errorf("make the work directory: %w", err)
+	}
+	release, err := filelock.Wait(ctx, place.lock(), nil)
+	if err != nil {
+		return nil, fmt.Errorf("another job works on this component on this runner: %w", err)
+	}
+	place.free = release
+	if err := place.wipe(); err != nil {
+		place.free()
+		return nil, err
+	}
+	if err := place.noteUse(); err != nil {
+		return nil, errors.Join(err, place.leave())
+	}
+	return place, nil
+}
+
+// leave removes everything, because it contains secrets.
+func (w *workplace) leave() error {
+	defer w.free()
+	return spool.RemoveTree(w.root)
+}
+
+func (w *workplace) wipe() error {
+	if err := spool.RemoveTree(w.root); err != nil {
+		return fmt.Errorf("empty the work directory: %w", err)
+	}
+	if err := os.Mkdir(w.root, 0o700); err != nil {
+		return fmt.Errorf("make the work directory: %w", err)
+	}
+	return subprocess.Admit(w.root)
+}
+
+// handOver gives Terraform access to its files: it owns the tree and can read the variables.
+// Nothing is written to the tree after that.
+func (w *workplace) handOver() error {
+	return errors.Join(subprocess.Show(w.vars()), subprocess.Give(w.tree()))
+}
+
+func (w *workplace) noteUse() error {
+	encoded, err := json.Marshal(w.use)
+	if err == nil {
+		err = spool.WriteFile(w.useFile(), encoded)
+	}
+	if err != nil {
+		return fmt.Errorf("note who works here: %w", err)
+	}
+	return nil
+}
+
+func (w *workplace) tree() string      { return filepath.Join(w.root, "tree") }
+func (w *workplace) vars() string      { return filepath.Join(w.root, "vars") }
+func (w *workplace) plan() string      { return filepath.Join(w.root, "plan") }
+func (w *workplace) useFile() string   { return filepath.Join(w.root, "use") }
+func (w *workplace) moduleDir() string { return filepath.Join(w.tree(), filepath.FromSlash(w.module)) }
+
+// unpack unpacks a module's artifact. The files of overlay, which may be nil, replace
+// files of the artifact.
+func (w *workplace) unpack(packed artifact.Artifact, overlay []artifact.File) error {
+	module, err := directoryOf(packed)
+	if err != nil {
+		return err
+	}
+	files, err := packed.Files(artifact.Limits{})
+	if err != nil {
+		return fmt.Errorf("unpack the module: %w", err)
+	}
+	w.module, w.use.Module = module, module
+	if err := w.noteUse(); err != nil {
+		return err
+	}
+	if err := artifact.WriteTree(merge(files, overlay), w.tree(), artifact.Limits{}); err != nil {
+		return fmt.Errorf("unpack the module: %w", err)
+	}
+	return nil
+}
+
+// merge returns the files of both lists. A file of over replaces one of
+// under with the same path.
+func merge(under, over []artifact.File) []artifact.File {
+	replaced := make(map[string]bool, len(over))
+	for _, file := range over {
+		replaced[file.Path] = true
+	}
+	var made []artifact.File
+	for _, file := range under {
+		if !replaced[file.Path] {
+			made = append(made, file)
+		}
+	}
+	return append(made, over...)
+}
+
+// erroredState is the file to which Terraform writes a state that it cannot deliver.
+// No module contains it, because state is never packed into an artifact.
+const erroredState = "errored.tfstate"
+
+// maxStray bounds errored.tfstate in bytes, with the limit of the endpoint.
+const maxStray = 256 << 20
+
+// strayState returns the content of errored.tfstate, or nil when it does not exist.
+func (w *workplace) strayState() ([]byte, error) {
+	content, err := subprocess.ReadLeft(w.tree(), filepath.Join(filepath.FromSlash(w.module), erroredState), maxStray)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if errors.Is(err, subprocess.ErrTooLarge) {
+		err = fmt.Errorf("%w; divide the component into smaller ones", err)
+	}
+	return content, err
+}
+
+// readBounded reads a file that a job left. It returns an error if it is not
+// a regular file, or too large.
+func readBounded(name string, most int64) ([]byte, error) {
+	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a file", filepath.Base(name))
+	}
+	content, err := io.ReadAll(io.LimitReader(file, most+1))
+	if err == nil && int64(len(content)) > most {
+		err = fmt.Errorf("%s has more than %d MiB; divide the component into smaller ones", filepath.Base(name), most>>20)
+	}
+	return content, err
+}

@@ -1,0 +1,79 @@
+package tfbinary
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+
+	"github.com/nuon-toolkit/nuon/runnerd/jobenv"
+	"github.com/nuon-toolkit/nuon/runnerd/subprocess"
+)
+
+// rules is our own CLI configuration. All its settings are also set by the environment;
+// the file exists because Terraform would otherwise read the user's.
+const rules = `# Written by runnerd. To use a mirror, name a file of your own in NUON_TF_CLI_CONFIG_FILE.
+disable_checkpoint = true
+`
+
+// configure chooses the CLI configuration file, and writes our own if necessary.
+func (t *Tool) configure() error {
+	if named := jobenv.Lookup(t.environ, EnvConfig); named != "" {
+		if _, err := os.Stat(named); err != nil {
+			return fmt.Errorf("%s names a file that cannot be read: %w; correct it or unset it", EnvConfig, err)
+		}
+		t.Config = named
+		return nil
+	}
+	t.ownRules = true
+	t.Config = filepath.Join(t.root, "tools", "terraform.rc")
+	if content, err := os.ReadFile(t.Config); err == nil && string(content) == rules {
+		return subprocess.Show(t.Config)
+	}
+	if err := writeFile(t.Config, []byte(rules)); err != nil {
+		return fmt.Errorf("write Terraform's CLI configuration: %w", err)
+	}
+	return subprocess.Show(t.Config)
+}
+
+// PluginCache returns the directory of the provider cache, or "" when the runner's owner
+// has their own CLI configuration. Terraform's cache does not support concurrent writers:
+// callers hold a lock while they run init with it.
+func (t Tool) PluginCache() string {
+	if !t.ownRules {
+		return ""
+	}
+	if subprocess.Separate() {
+		// The jobs' user writes this cache, and another cache is for this user.
+		return filepath.Join(t.root, "tools", "plugins-of-jobs")
+	}
+	return filepath.Join(t.root, "tools", "plugins")
+}
+
+// MakePluginCache creates the provider cache as a directory that programs can write.
+func MakePluginCache(dir string) error {
+	err := os.Mkdir(dir, 0o755)
+	if err == nil {
+		err = subprocess.Give(dir)
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("make the plugin cache: %w", err)
+	}
+	return nil
+}
+
+// Environ returns the complete environment for one run: the runner's variables that a tool
+// may see, overridden by the component's own variables, overridden by those that
+// the product relies on.
+func (t Tool) Environ(own map[string]string) map[string]string {
+	made := jobenv.ForTool(t.environ)
+	maps.Copy(made, own)
+	made["CHECKPOINT_DISABLE"] = "1"
+	made["TF_CLI_CONFIG_FILE"] = t.Config
+	if cache := t.PluginCache(); cache != "" {
+		made["TF_PLUGIN_CACHE_DIR"] = cache
+	}
+	return made
+}
