@@ -140,6 +140,39 @@ func TestNothingEscapes(t *testing.T) {
 	}
 }
 
+// TestAdoptionByEachUser checks that a runnerd that was killed is followed by one that adopts its
+// job, whichever user runs them.
+func TestAdoptionByEachUser(t *testing.T) {
+	t.Parallel()
+	users(t, func(t *testing.T, dir string, uid int) {
+		s := newServer(t)
+		job := s.enqueue("job_1", "wait and succeed", map[string]string{"file": "go"})
+		killed := startProgramAs(t, s, dir, uid)
+		s.until("it runs", func() bool { return len(job.lines) > 0 })
+		pid := pidOfJob(t, dir)
+		_ = killed.Process.Kill()
+		_ = killed.Wait()
+
+		if err := syscall.Kill(pid, 0); err != nil {
+			t.Fatalf("the job died with its runnerd: %v", err)
+		}
+
+		var before int
+		s.with(func() { before = job.beats })
+		startProgramAs(t, s, dir, uid)
+		s.until("the next runnerd keeps its lease", func() bool { return job.beats > before })
+		touch(t, dir, "go")
+		s.until("the result is there", job.ended)
+		spoolIsEmpty(t, dir)
+
+		s.mutex.Lock()
+		defer s.mutex.Unlock()
+		if got := job.messages(); job.result.Status != "succeeded" || !slices.Equal(got, []string{"waiting", "waited"}) {
+			t.Errorf("result %+v, log %q", job.result, got)
+		}
+	})
+}
+
 // isWrittenDown waits until the spool has a record of the escaped process.
 func isWrittenDown(t *testing.T, dir string) {
 	t.Helper()
