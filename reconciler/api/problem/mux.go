@@ -13,7 +13,7 @@ func Mux(mux *http.ServeMux) http.Handler {
 			mux.ServeHTTP(w, r)
 			return
 		}
-		refused := refusal{header: http.Header{}}
+		refused := capturedAnswer{header: http.Header{}}
 		handler.ServeHTTP(&refused, r)
 		if refused.status == http.StatusMethodNotAllowed {
 			w.Header().Set("Allow", refused.header.Get("Allow"))
@@ -26,15 +26,15 @@ func Mux(mux *http.ServeMux) http.Handler {
 	})
 }
 
-// refusal captures the mux's own error answer.
-type refusal struct {
+// capturedAnswer captures the mux's own error answer.
+type capturedAnswer struct {
 	header http.Header
 	status int
 	body   bytes.Buffer
 }
 
-func (r *refusal) Header() http.Header { return r.header }
+func (r *capturedAnswer) Header() http.Header { return r.header }
 
-func (r *refusal) WriteHeader(status int) { r.status = status }
+func (r *capturedAnswer) WriteHeader(status int) { r.status = status }
 
-func (r *refusal) Write(b []byte) (int, error) { return r.body.Write(b) }
+func (r *capturedAnswer) Write(b []byte) (int, error) { return r.body.Write(b) }

@@ -1,7 +1,8 @@
 // Package problem writes the errors of both HTTP interfaces of the reconciler as
-// application/problem+json (RFC 9457): a stable code, one sentence, and a remedy. An error that
-// is not a problem of this package becomes a 500 without internal details. The control API and
-// the runner API call it; it depends on neither.
+// application/problem+json (RFC 9457): a stable code, one sentence, and a remedy. It maps the
+// refusals of the services to HTTP statuses. An error that is neither a refusal nor a problem of
+// this package becomes a 500 without internal details. The control API and the runner API call it;
+// it depends on neither, and nothing below them imports it.
 package problem
 
 import (
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 )
 
 // ContentType is the type of every answer of this package.
@@ -54,8 +56,19 @@ var Internal = Error{
 	Detail: "Try again; if it stays so, the reconciler's log of this time says why.",
 }
 
-// Of returns the problem that an error is or wraps. For any other error it returns Internal, and
-// known is false.
+// statusOf maps the kinds of refusal to HTTP.
+var statusOf = map[refusal.Kind]int{
+	refusal.Invalid:         http.StatusUnprocessableEntity,
+	refusal.Conflict:        http.StatusConflict,
+	refusal.NotFound:        http.StatusNotFound,
+	refusal.Unauthenticated: http.StatusUnauthorized,
+	refusal.Forbidden:       http.StatusForbidden,
+	refusal.Upstream:        http.StatusBadGateway,
+	refusal.Full:            http.StatusInsufficientStorage,
+}
+
+// Of returns the problem that an error is or wraps, or that of a refusal. For any other error it
+// returns Internal, and known is false.
 func Of(err error) (problem Error, known bool) {
 	var value Error
 	if errors.As(err, &value) {
@@ -64,6 +77,13 @@ func Of(err error) (problem Error, known bool) {
 	var pointer *Error
 	if errors.As(err, &pointer) && pointer != nil {
 		return *pointer, true
+	}
+	var refused *refusal.Error
+	if errors.As(err, &refused) && refused != nil {
+		return Error{
+			Status: statusOf[refused.Kind], Code: refused.Code, Title: refused.Title, Detail: refused.Remedy,
+			RetryAfter: int(refused.RetryAfter.Seconds()),
+		}, true
 	}
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 )
 
 func TestWrite(t *testing.T) {
@@ -25,11 +26,16 @@ func TestWrite(t *testing.T) {
 		status int
 		code   string
 	}{
-		"a value":             {gone, 409, "offer_gone"},
-		"a pointer":           {&gone, 409, "offer_gone"},
-		"a wrapped value":     {fmt.Errorf("accept job: %w", gone), 409, "offer_gone"},
-		"a wrapped pointer":   {fmt.Errorf("accept job: %w", &gone), 409, "offer_gone"},
-		"with diagnostics":    {withPlace, 422, "bad_config"},
+		"a value":           {gone, 409, "offer_gone"},
+		"a pointer":         {&gone, 409, "offer_gone"},
+		"a wrapped value":   {fmt.Errorf("accept job: %w", gone), 409, "offer_gone"},
+		"a wrapped pointer": {fmt.Errorf("accept job: %w", &gone), 409, "offer_gone"},
+		"with diagnostics":  {withPlace, 422, "bad_config"},
+		"a refusal": {
+			fmt.Errorf("accept job: %w", refusal.New(refusal.Conflict, "offer_gone", "the offer is gone", "").With("x")),
+			409, "offer_gone",
+		},
+		"a full store":        {refusal.New(refusal.Full, "no_room", "there is no room", ""), 507, "no_room"},
 		"unknown":             {errors.New("dial 10.1.2.3: password hunter2"), 500, "internal"},
 		"no error status":     {problem.New(200, "odd", "Odd.", ""), 500, "odd"},
 		"a body that is long": {fmt.Errorf("decode: %w", &http.MaxBytesError{Limit: 10}), 413, "too_large"},
@@ -91,6 +97,15 @@ func TestMuxAnswersInProblemsToo(t *testing.T) {
 		}
 		if test.status == 405 && w.Header().Get("Allow") != "POST" {
 			t.Errorf("Allow: %q", w.Header().Get("Allow"))
+		}
+	}
+}
+
+func TestEachKindOfRefusalHasAStatus(t *testing.T) {
+	for kind := refusal.Invalid; kind <= refusal.Full; kind++ {
+		p, known := problem.Of(refusal.New(kind, "code", "title", "remedy"))
+		if !known || p.Status < 400 || p.Status > 599 || p.Code != "code" || p.Title != "title" || p.Detail != "remedy" {
+			t.Errorf("a refusal of kind %d is the problem %+v", kind, p)
 		}
 	}
 }
