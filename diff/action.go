@@ -49,13 +49,13 @@ func (a Action) Risk() Risk {
 	return RiskNone
 }
 
-// Order is the order of the two steps of a replacement.
-type Order string
+// ReplaceOrder is the order of the two steps of a replacement.
+type ReplaceOrder string
 
 // The orders. With CreateFirst, one of the two objects exists at all times.
 const (
-	DestroyFirst Order = "destroy_first"
-	CreateFirst  Order = "create_first"
+	DestroyFirst ReplaceOrder = "destroy_first"
+	CreateFirst  ReplaceOrder = "create_first"
 )
 
 // Risk is what a change may do to a running system. Risks are ordered: a rule can require "at most

@@ -15,17 +15,17 @@ import (
 // cut replaces the parts of both sides that hold a learned secret. It returns hidden if that is not
 // possible, so that neither side may be shown. It returns copied if a value is hidden because of a
 // learned secret, or if a part that it cut is new or changed.
-func (m *Masker) cut(before, after Side) (was, is Side, hidden, copied bool) {
+func (m *Masker) cut(before, after UnmaskedSide) (was, is UnmaskedSide, hidden, copied bool) {
 	if before.Sensitive && !before.Absent || after.Sensitive && !after.Absent {
 		return before, after, true, false
 	}
-	c := cutter{knows: m.knows, keys: map[string]bool{}}
-	for _, s := range []Side{before, after} {
+	c := secretCutter{isSecret: m.isSecret, keys: map[string]bool{}}
+	for _, s := range []UnmaskedSide{before, after} {
 		switch {
 		case s.Absent || s.Unknown:
-		case holdsAny(s.Value, m.given):
+		case anyTextMatches(s.Value, m.matchesConfigured):
 			return before, after, true, false
-		case !c.divisible(s.Value):
+		case !c.canCut(s.Value):
 			hidden = true
 		}
 	}
@@ -33,7 +33,7 @@ func (m *Masker) cut(before, after Side) (was, is Side, hidden, copied bool) {
 		return before, after, true, true
 	}
 	was, is = before, after
-	sides := []*Side{&was, &is}
+	sides := []*UnmaskedSide{&was, &is}
 	for _, s := range sides {
 		c.find(raw.Reveal(s.Value))
 	}
@@ -47,33 +47,33 @@ func (m *Masker) cut(before, after Side) (was, is Side, hidden, copied bool) {
 		for part := range own {
 			copied = copied || s == &is && !others[part]
 		}
-		if others = own; holdsAny(s.Value, m.knows) {
+		if others = own; anyTextMatches(s.Value, m.isSecret) {
 			return before, after, true, true
 		}
 	}
 	return was, is, false, copied
 }
 
-// cutter cuts one value.
-type cutter struct {
-	knows func(string) bool
+// secretCutter cuts one value.
+type secretCutter struct {
+	isSecret func(string) bool
 	// keys are the starts of the lines with a secret: a line of the other side that starts like one
 	// may hold the previous value of the secret.
 	keys map[string]bool
 }
 
-// divisible reports whether parts of a value can be shown without the others.
-func (c *cutter) divisible(v Raw) bool {
+// canCut reports whether parts of a value can be shown without the others.
+func (c *secretCutter) canCut(v Raw) bool {
 	text, isText := raw.Reveal(v).(string)
-	return v.IsNull() || v.IsObject() || v.IsList() || isText && (strings.Contains(text, "\n") || !c.knows(text))
+	return v.IsNull() || v.IsObject() || v.IsList() || isText && (strings.Contains(text, "\n") || !c.isSecret(text))
 }
 
 // find collects the keys of the lines that hold a secret.
-func (c *cutter) find(v any) {
+func (c *secretCutter) find(v any) {
 	switch v := v.(type) {
 	case string:
 		for line := range strings.Lines(v) {
-			if key := lineKey(line); key != "" && c.knows(line) {
+			if key := lineKey(line); key != "" && c.isSecret(line) {
 				c.keys[key] = true
 			}
 		}
@@ -103,7 +103,7 @@ func lineKey(line string) string {
 
 // part returns a value with the parts that hold a secret replaced. It adds the texts that it cuts
 // to own; others are those of the before side, or nil when there is no before side.
-func (c *cutter) part(v any, others, own map[string]bool) any {
+func (c *secretCutter) part(v any, others, own map[string]bool) any {
 	switch v := v.(type) {
 	case string:
 		return c.text(v, others, own)
@@ -123,28 +123,28 @@ func (c *cutter) part(v any, others, own map[string]bool) any {
 	return v
 }
 
-func (c *cutter) text(text string, others, own map[string]bool) string {
+func (c *secretCutter) text(text string, others, own map[string]bool) string {
 	if !strings.Contains(text, "\n") {
-		if !c.knows(text) {
+		if !c.isSecret(text) {
 			return text
 		}
-		return hiddenPart(text, others, own)
+		return maskPart(text, others, own)
 	}
 	var b strings.Builder
 	for line := range strings.Lines(text) {
 		body := strings.TrimRight(line, "\r\n")
-		if key := lineKey(line); c.knows(line) || key != "" && c.keys[key] {
+		if key := lineKey(line); c.isSecret(line) || key != "" && c.keys[key] {
 			indent := len(body) - len(strings.TrimLeft(body, " \t"))
-			body = body[:indent] + hiddenPart(body[indent:], others, own)
+			body = body[:indent] + maskPart(body[indent:], others, own)
 		}
 		b.WriteString(body + line[len(strings.TrimRight(line, "\r\n")):])
 	}
 	return b.String()
 }
 
-// hiddenPart returns the placeholder for a text, which shows whether the before side has a
+// maskPart returns the placeholder for a text, which shows whether the before side has a
 // different one.
-func hiddenPart(text string, others, own map[string]bool) string {
+func maskPart(text string, others, own map[string]bool) string {
 	own[text] = true
 	if others == nil || others[text] {
 		return secret.Hidden
@@ -155,19 +155,19 @@ func hiddenPart(text string, others, own map[string]bool) string {
 // RuleMasked is the rule of a finding about a change that a masked value hides.
 const RuleMasked = "masked-change"
 
-// MaskedChange returns the finding about a masked field that decides what runs or who may do what.
-func MaskedChange(path string) Finding {
+// MaskedChangeFinding returns the finding about a masked field that decides what runs or who may do what.
+func MaskedChangeFinding(path string) Finding {
 	return Finding{
 		Rule: RuleMasked, Source: "diff.md#what-is-masked", Risk: RiskInPlace, Security: true, IndividualApproval: true,
-		Path: path, Words: "a masked part of what runs is new or changes, and nobody can read what it is",
+		Path: path, Message: "a masked part of what runs is new or changes, and nobody can read what it is",
 	}
 }
 
-// MaskedCopy returns the finding about a field that is masked because its value equals a secret,
+// MaskedCopyFinding returns the finding about a field that is masked because its value equals a secret,
 // although its name is not that of a secret.
-func MaskedCopy(path string) Finding {
-	f := MaskedChange(path)
-	f.Words = "a part that is new or changes is masked because it equals a secret, and nobody can read what it is"
+func MaskedCopyFinding(path string) Finding {
+	f := MaskedChangeFinding(path)
+	f.Message = "a part that is new or changes is masked because it equals a secret, and nobody can read what it is"
 	return f
 }
 
@@ -175,13 +175,13 @@ func MaskedCopy(path string) Finding {
 // not have.
 func (f *FieldChange) HidesChange() bool {
 	if f.Before.Masked || f.After.Masked {
-		return f.After.Mark != Same
+		return f.After.Mark != MarkSame
 	}
 	return f.MaskedPart
 }
 
 // cutChanged reports whether a masked part of the after side is missing on the before side.
-func cutChanged(before, after Side) bool {
+func cutChanged(before, after UnmaskedSide) bool {
 	if after.Absent || after.Unknown {
 		return false
 	}

@@ -17,7 +17,7 @@ const digestDomain = "nuon diff report 3\n"
 func (r *Report) Digest() string {
 	plain := *r
 	for _, l := range plain.lists() {
-		*l.changes = untagged(*l.changes)
+		*l.changes = withoutTags(*l.changes)
 	}
 	h := sha256.New()
 	h.Write([]byte(digestDomain))
@@ -29,8 +29,8 @@ func (r *Report) Digest() string {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
-// untagged copies changes without their tags (see Shown.Tag).
-func untagged(changes []Change) []Change {
+// withoutTags copies changes without their tags (see ShownValue.Tag).
+func withoutTags(changes []Change) []Change {
 	out := make([]Change, len(changes))
 	for i, c := range changes {
 		fields := make([]FieldChange, len(c.Fields))

@@ -2,7 +2,7 @@
 //
 // It owns the Report and how one is built. The content of a plan or a manifest is a Raw, which can
 // be walked and compared but never read, printed, logged or marshaled. The content of a Report is
-// Shown. Only a Masker converts one to the other, so every report is masked by construction.
+// ShownValue. Only a Masker converts one to the other, so every report is masked by construction.
 //
 // The packages below this folder turn one kind of plan into a Report
 // (terraform, kubernetes, app) or render one for people (terminal, markdown).

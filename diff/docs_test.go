@@ -31,7 +31,7 @@ func TestWordsAreDescribed(t *testing.T) {
 		}
 	}
 	for r := diff.RiskNone; r <= diff.RiskDestroy; r++ {
-		words = append(words, "`"+r.Words()+"`")
+		words = append(words, "`"+r.Label()+"`")
 	}
 	for _, w := range words {
 		if !strings.Contains(page, w) {

@@ -35,9 +35,9 @@ type ElementMove struct {
 	To   int `json:"to"`
 }
 
-// Locate sets the pointers of a field and the element that it belongs to. The values of the field
+// SetPointers sets the pointers of a field and the element that it belongs to. The values of the field
 // must be set before.
-func (f *FieldChange) Locate(path tree.Path, shown func(tree.Step) string) {
+func (f *FieldChange) SetPointers(path tree.Path, shown func(tree.Step) string) {
 	f.Pointer = path.Pointer(shown)
 	if path.Shifted() {
 		before := path.InBefore().Pointer(shown)
@@ -58,12 +58,12 @@ func (f *FieldChange) Locate(path tree.Path, shown func(tree.Step) string) {
 	f.Element.Pointer = element.Pointer(shown)
 }
 
-// Reorder marks a field as a new order of a list; Before and After list the elements that both
+// MarkReordered marks a field as a new order of a list; Before and After list the elements that both
 // sides have. For each element of after, places has its index in before, or -1 for a new one.
-func (f *FieldChange) Reorder(places []int) {
+func (f *FieldChange) MarkReordered(places []int) {
 	f.Reordered = true
 	names := f.namesAt(places)
-	stays := increasing(places)
+	stays := longestIncreasing(places)
 	for j, i := range places {
 		if i >= 0 && !stays[j] {
 			f.Moved = append(f.Moved, ElementMove{Name: names[i], From: i, To: j})
@@ -92,8 +92,8 @@ func (f *FieldChange) namesAt(places []int) map[int]string {
 	return names
 }
 
-// increasing marks the members of a longest increasing subsequence of places.
-func increasing(places []int) []bool {
+// longestIncreasing marks the members of a longest increasing subsequence of places.
+func longestIncreasing(places []int) []bool {
 	var ends []int // by length, where the subsequence of that length with the smallest last place ends
 	previous := make([]int, len(places))
 	for j, i := range places {

@@ -9,9 +9,9 @@ import (
 // This file groups changes that differ only in their objects, so that all
 // renderers print them once.
 
-// leastAlike is the smallest number of changes that form a group. Fewer are
+// minSimilar is the smallest number of changes that form a group. Fewer are
 // easier to read one by one.
-const leastAlike = 3
+const minSimilar = 3
 
 // Entry is one change of a part, or several changes that differ only in their objects.
 type Entry struct {
@@ -20,12 +20,12 @@ type Entry struct {
 	one, many string
 }
 
-// Same reports whether the entry represents several changes.
-func (e *Entry) Same() bool { return len(e.Changes) > 1 }
+// IsGroup reports whether the entry represents several changes.
+func (e *Entry) IsGroup() bool { return len(e.Changes) > 1 }
 
 // Title returns the address of the object, or the number of objects.
 func (e *Entry) Title() string {
-	if !e.Same() {
+	if !e.IsGroup() {
 		return e.Changes[0].Title()
 	}
 	return Plural(len(e.Changes), e.one, e.many)
@@ -33,8 +33,8 @@ func (e *Entry) Title() string {
 
 // Headline describes what happens to the objects.
 func (e *Entry) Headline(s *Section) string {
-	words := s.Words(e.Changes[0])
-	if e.Same() {
+	words := s.Headline(e.Changes[0])
+	if e.IsGroup() {
 		words += ", the same in each"
 	}
 	return words
@@ -71,7 +71,7 @@ func bracedNames(before string, changes []*Change) string {
 		}
 		text += c.Name
 	}
-	return Neutral(text + "}")
+	return EscapeText(text + "}")
 }
 
 // beforeName returns the part of a Kubernetes address before the name. It is
@@ -84,9 +84,9 @@ func (c *Change) beforeName() string {
 	return c.Address[:n]
 }
 
-// gather sets the entries of a part and reorders its changes: a group takes
+// groupEntries sets the entries of a part and reorders its changes: a group takes
 // the position of its first change.
-func (s *Section) gather(p *Part, one, many string) {
+func (s *Section) groupEntries(p *Part, one, many string) {
 	type group struct {
 		first       *Change
 		count, from int
@@ -97,7 +97,7 @@ func (s *Section) gather(p *Part, one, many string) {
 	groupOf := make([]int, len(p.Changes))
 	for i, c := range p.Changes {
 		groupOf[i] = -1
-		if s.Name == SectionOutputs || !c.gathers() {
+		if s.Name == SectionOutputs || !c.canGroup() {
 			continue
 		}
 		key := c.contentHash()
@@ -121,7 +121,7 @@ func (s *Section) gather(p *Part, one, many string) {
 	p.Entries = make([]Entry, 0, len(p.Changes))
 	next := 0
 	for i, c := range p.Changes {
-		if at := groupOf[i]; at >= 0 && groups[at].count >= leastAlike {
+		if at := groupOf[i]; at >= 0 && groups[at].count >= minSimilar {
 			g := &groups[at]
 			if g.first == c {
 				g.from = next
@@ -139,9 +139,9 @@ func (s *Section) gather(p *Part, one, many string) {
 	copy(p.Changes, ordered)
 }
 
-// gathers reports whether a change may be in a group. Creates, destroys,
+// canGroup reports whether a change may be in a group. Creates, destroys,
 // moves and replacements always have their own entry.
-func (c *Change) gathers() bool {
+func (c *Change) canGroup() bool {
 	return c.Action == Update && c.From == "" && !c.Imported && c.Deposed == "" && len(c.Fields) > 0
 }
 

@@ -25,10 +25,10 @@ func bump(t *rapid.T, i int) diff.Change {
 			diff.Destroy}).Draw(t, "action"),
 	}
 	c.Risk = c.Action.Risk()
-	side := rapid.SampledFrom([]diff.Shown{
+	side := rapid.SampledFrom([]diff.ShownValue{
 		{Text: "1", Type: diff.TypeString}, {Text: "1", Type: diff.TypeNumber}, {Absent: true},
-		{Masked: true, Mark: diff.Changed, Tag: "aa"},
-		{Masked: true, Mark: diff.Changed, Tag: "bb"},
+		{Masked: true, Mark: diff.MarkChanged, Tag: "aa"},
+		{Masked: true, Mark: diff.MarkChanged, Tag: "bb"},
 	})
 	for range rapid.IntRange(0, 2).Draw(t, "fields") {
 		path := rapid.SampledFrom([]string{"spec.image", "metadata.labels.a", "spec.image.tag"}).Draw(t, "path")
@@ -39,7 +39,7 @@ func bump(t *rapid.T, i int) diff.Change {
 		c.Fields = append(c.Fields, f)
 	}
 	if rapid.IntRange(0, 3).Draw(t, "finding") == 0 {
-		c.Judge(diff.Finding{Rule: "r", Words: "w", Path: "spec.image", Security: rapid.Bool().Draw(t, "security")})
+		c.AddFindings(diff.Finding{Rule: "r", Message: "w", Path: "spec.image", Security: rapid.Bool().Draw(t, "security")})
 	}
 	return c
 }
@@ -57,7 +57,7 @@ func TestGroupingLosesNothing(t *testing.T) {
 		r.Totals = r.Count()
 		var want, got []string
 		for i := range r.Changes {
-			if c := &r.Changes[i]; !c.Noise() {
+			if c := &r.Changes[i]; !c.IsNoise() {
 				want = append(want, facts(c.Address, c)...)
 			}
 		}
@@ -69,7 +69,7 @@ func TestGroupingLosesNothing(t *testing.T) {
 					e := &p.Entries[i]
 					for _, c := range e.Changes {
 						got = append(got, facts(c.Address, e.Changes[0])...)
-						if e.Same() && c.Action != diff.Update {
+						if e.IsGroup() && c.Action != diff.Update {
 							t.Fatalf("%s: %s stands in a group", c.Address, c.Action)
 						}
 					}
@@ -112,8 +112,8 @@ func TestGroupNames(t *testing.T) {
 		kind, name, _ := strings.Cut(address, "/")
 		r.Changes = append(r.Changes, diff.Change{Address: "shop/" + address, Namespace: "shop", ResourceKind: kind,
 			Name: name, Action: diff.Update,
-			Fields: []diff.FieldChange{{Path: "metadata.labels.team", Before: diff.Shown{Absent: true},
-				After: diff.Shown{Text: "a", Type: diff.TypeString}}}})
+			Fields: []diff.FieldChange{{Path: "metadata.labels.team", Before: diff.ShownValue{Absent: true},
+				After: diff.ShownValue{Text: "a", Type: diff.TypeString}}}})
 	}
 	r.Totals = r.Count()
 	s := r.Sections()[0]
@@ -132,19 +132,19 @@ func TestGroupNames(t *testing.T) {
 // a finding in one of three equal changes, and checks that the change leaves
 // the group. It covers fields that are added to these types later.
 func TestWhatDiffersStaysApart(t *testing.T) {
-	text := func(s string) diff.Shown { return diff.Shown{Text: s, Type: diff.TypeString} }
+	text := func(s string) diff.ShownValue { return diff.ShownValue{Text: s, Type: diff.TypeString} }
 	grouped := func(spoil func(*diff.Change)) bool {
 		r := &diff.Report{Kind: diff.KindKubernetes}
 		for i := range 3 {
 			r.Changes = append(r.Changes, diff.Change{
 				Address: fmt.Sprint(i), Action: diff.Update, Risk: diff.RiskRestart,
-				Findings: []diff.Finding{{Rule: "r", Words: "w"}},
+				Findings: []diff.Finding{{Rule: "r", Message: "w"}},
 				Fields: []diff.FieldChange{{Path: "a", Before: text("1"), After: text("2"), Element: &diff.Element{Path: "a"},
 					Moved: []diff.ElementMove{{Name: "m"}}, Lines: []diff.Line{{Text: "l"}}}},
 			})
 		}
 		spoil(&r.Changes[1])
-		return r.Sections()[0].Parts[0].Entries[0].Same()
+		return r.Sections()[0].Parts[0].Entries[0].IsGroup()
 	}
 	if !grouped(func(*diff.Change) {}) {
 		t.Fatal("three changes that are the same are no group")

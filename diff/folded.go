@@ -26,9 +26,9 @@ var foldNouns = map[string][2]string{
 // unchanged", "3 fields ignored by dates".
 var participles = []string{"unchanged", "passed", "owned by ", "ignored by ", "gone ", "not read "}
 
-// Words returns the count with its noun, for example "490 chart labels" or
+// Text returns the count with its noun, for example "490 chart labels" or
 // "12 resources unchanged".
-func (f Fold) Words() string {
+func (f Fold) Text() string {
 	noun, known := foldNouns[f.Rule]
 	one, many := strings.TrimSuffix(f.What, "s"), f.What
 	switch {
@@ -41,26 +41,26 @@ func (f Fold) Words() string {
 	default:
 		one, many = one+" ("+f.Rule+")", many+" ("+f.Rule+")"
 	}
-	return Neutral(Plural(f.Count, one, many))
+	return EscapeText(Plural(f.Count, one, many))
 }
 
 // FoldedSummary describes what was left out, for example "12 resources unchanged". It is empty when
 // nothing was left out.
-func (r *Report) FoldedSummary() string { return foldedWords(r.Folded) }
+func (r *Report) FoldedSummary() string { return foldedText(r.Folded) }
 
-func foldedWords(folds []Fold) string {
+func foldedText(folds []Fold) string {
 	var parts []string
 	for _, f := range folds {
 		if f.Count > 0 {
-			parts = append(parts, f.Words())
+			parts = append(parts, f.Text())
 		}
 	}
 	return strings.Join(parts, ", ")
 }
 
-// Folded describes the folded fields of the change, for example "3 folded: 2 chart labels, 1
+// FoldedSummary describes the folded fields of the change, for example "3 folded: 2 chart labels, 1
 // checksum". It is empty when none is folded.
-func (c *Change) Folded() string {
+func (c *Change) FoldedSummary() string {
 	folds := c.folds()
 	n := 0
 	for _, f := range folds {
@@ -70,9 +70,9 @@ func (c *Change) Folded() string {
 	case 0:
 		return ""
 	case 1:
-		return folds[0].Words() + ", folded"
+		return folds[0].Text() + ", folded"
 	}
-	return Plural(n, "folded", "folded") + ": " + foldedWords(folds)
+	return Plural(n, "folded", "folded") + ": " + foldedText(folds)
 }
 
 // folds counts the folded fields by rule, in the order of their first fields.
@@ -110,14 +110,14 @@ func (c *Change) foldRules() string {
 	return strings.Join(rules, "\x00")
 }
 
-// foldedOnlyIn names the fields of a Noise change, in the plural.
+// foldedOnlyIn names the fields of a change that is noise, in the plural.
 func (c *Change) foldedOnlyIn() string {
 	folds := c.folds()
 	slices.SortFunc(folds, func(a, b Fold) int { return strings.Compare(a.Rule, b.Rule) })
 	var parts []string
 	for _, f := range folds {
 		f.Count = 2
-		parts = append(parts, strings.TrimPrefix(f.Words(), "2 "))
+		parts = append(parts, strings.TrimPrefix(f.Text(), "2 "))
 	}
 	return join(parts)
 }

@@ -11,7 +11,7 @@ import (
 type Line struct {
 	Op LineOp `json:"op"`
 	// Text is the line without its line end, cut to a sixteenth of MaskOptions.Limit around the
-	// difference. It is not escaped: see Neutral.
+	// difference. It is not escaped: see EscapeText.
 	Text string `json:"text,omitempty"`
 	// Size is the size of the whole line in bytes, if it is cut.
 	Size int `json:"size,omitempty"`
@@ -54,7 +54,7 @@ func diffLines(was, is string, noBefore, noAfter bool, o MaskOptions) []Line {
 		b = splitLines(is)
 	}
 	spans := align.Sequences(a, b)
-	w := lineWriter{lines: o.Lines, context: max(o.Context, 0), width: max(o.Limit/16, leastLine)}
+	w := lineWriter{lines: o.Lines, context: max(o.Context, 0), width: max(o.Limit/16, minLine)}
 	for i, s := range spans {
 		if s.Same {
 			w.same(a[s.A:s.AEnd], i > 0, i < len(spans)-1)
@@ -83,8 +83,8 @@ func splitLines(s string) []string {
 
 const noNewline = " (no newline at the end)"
 
-// leastLine is the smallest number of bytes of a line that are shown.
-const leastLine = 64
+// minLine is the smallest number of bytes of a line that are shown.
+const minLine = 64
 
 type lineWriter struct {
 	lines, context int
@@ -212,9 +212,9 @@ func (f *FieldChange) LineCounts() (added, removed, same int) {
 	return added, removed, same
 }
 
-// Rewritten reports whether so much of a multi-line text changes that a count
+// IsRewritten reports whether so much of a multi-line text changes that a count
 // is more useful than the lines.
-func (f *FieldChange) Rewritten() bool {
+func (f *FieldChange) IsRewritten() bool {
 	added, removed, same := f.LineCounts()
 	return added > 0 && removed > 0 && added+removed >= rewrittenLines && 3*same < max(added, removed)
 }
@@ -227,7 +227,7 @@ func (f *FieldChange) LineSummary() string {
 		return ""
 	}
 	words := Plural(added, "line", "lines") + " added, " + fmt.Sprint(removed) + " removed"
-	if f.Rewritten() {
+	if f.IsRewritten() {
 		return "rewritten: " + words
 	}
 	return words

@@ -12,10 +12,10 @@ import (
 // RuleLookAlike is the rule of a finding about a text that looks like a different one.
 const RuleLookAlike = "look-alike"
 
-// LookAlike returns a finding about a field whose text looks like a different one, and whether
+// LookAlikeFinding returns a finding about a field whose text looks like a different one, and whether
 // it found one: after has letters of another alphabet that look like ASCII, or combining marks
 // separate from their letters, and before has not; or the two look the same and differ.
-func LookAlike(path string, before, after Raw) (Finding, bool) {
+func LookAlikeFinding(path string, before, after Raw) (Finding, bool) {
 	known := map[string]bool{}
 	raw.Leaves(before, func(text string, _ bool) bool {
 		if !isASCII(text) {
@@ -26,7 +26,7 @@ func LookAlike(path string, before, after Raw) (Finding, bool) {
 	was, _ := raw.Reveal(before).(string)
 	is, _ := raw.Reveal(after).(string)
 	clean := raw.Leaves(after, func(text string, _ bool) bool {
-		return isASCII(text) || known[text] || len(disguises([]rune(text))) == 0
+		return isASCII(text) || known[text] || len(lookAlikePositions([]rune(text))) == 0
 	})
 	if clean && (was == is || isASCII(was) && isASCII(is) || skeleton(was) != skeleton(is)) {
 		return Finding{}, false
@@ -34,7 +34,7 @@ func LookAlike(path string, before, after Raw) (Finding, bool) {
 	return Finding{
 		Rule: RuleLookAlike, Source: "https://www.unicode.org/reports/tr39/#Confusable_Detection", Risk: RiskNone,
 		Security: true, Path: path,
-		Words: "a text looks like another one than it is: it has letters of another alphabet that look like ASCII, or marks apart from their letters",
+		Message: "a text looks like another one than it is: it has letters of another alphabet that look like ASCII, or marks apart from their letters",
 	}, true
 }
 
@@ -60,10 +60,10 @@ var confusable = func() map[rune]rune {
 	return out
 }()
 
-// disguises returns the positions of characters that look like something else: letters
+// lookAlikePositions returns the positions of characters that look like something else: letters
 // of another alphabet in a word with ASCII letters or with nothing else, letters that
 // only look like ASCII, and combining marks for which a precomposed character exists.
-func disguises(text []rune) map[int]bool {
+func lookAlikePositions(text []rune) map[int]bool {
 	var out map[int]bool
 	add := func(i int) {
 		if out == nil {
@@ -80,7 +80,7 @@ func disguises(text []rune) map[int]bool {
 				ascii++
 			case confusable[r] != 0:
 				like++
-			case mixes(r):
+			case isUnmixedScript(r):
 				other++
 			case r > unicode.MaxASCII && unicode.IsLetter(r):
 				other++
@@ -90,7 +90,7 @@ func disguises(text []rune) map[int]bool {
 			r := text[i]
 			switch {
 			case r <= unicode.MaxASCII:
-			case confusable[r] != 0 && (ascii > 0 || other == 0 && like > 1), disguised(r), ascii > 0 && mixes(r), isRare(r):
+			case confusable[r] != 0 && (ascii > 0 || other == 0 && like > 1), isVariantForm(r), ascii > 0 && isUnmixedScript(r), isRare(r):
 				add(i)
 			case i > 0 && unicode.Is(unicode.Mn, r) && composes(text[i-1], r):
 				add(i)
@@ -106,9 +106,9 @@ func isWord(r rune) bool {
 		r == '.' || r == '/'
 }
 
-// disguised reports whether a letter or digit is another form of an ASCII
+// isVariantForm reports whether a letter or digit is another form of an ASCII
 // one, or of another letter, such as full width, bold, or the Kelvin sign.
-func disguised(r rune) bool {
+func isVariantForm(r rune) bool {
 	if r < 0x2000 || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.Nl, r) {
 		return false
 	}
@@ -129,25 +129,25 @@ var commonScripts = []*unicode.RangeTable{
 	unicode.Telugu, unicode.Thaana, unicode.Thai, unicode.Tibetan,
 }
 
-// beside are scripts that people mix with ASCII in one word: those of East Asia,
+// scriptsBesideASCII are scripts that people mix with ASCII in one word: those of East Asia,
 // and Greek for units. The Greek letters that look like ASCII are in confusable.
-var beside = []*unicode.RangeTable{
+var scriptsBesideASCII = []*unicode.RangeTable{
 	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo, unicode.Greek, unicode.Latin,
 	unicode.Common,
 	unicode.Inherited,
 }
 
-// phonetic are small capitals and other Latin letters that no language uses.
-var phonetic = &unicode.RangeTable{R16: []unicode.Range16{{Lo: 0x1D00, Hi: 0x1DBF, Stride: 1}}}
+// phoneticLetters are small capitals and other Latin letters that no language uses.
+var phoneticLetters = &unicode.RangeTable{R16: []unicode.Range16{{Lo: 0x1D00, Hi: 0x1DBF, Stride: 1}}}
 
-// mixes reports whether a letter belongs to a script that people do not mix with ASCII in one word.
-func mixes(r rune) bool {
-	return r > unicode.MaxASCII && unicode.IsLetter(r) && (!unicode.In(r, beside...) || unicode.Is(phonetic, r))
+// isUnmixedScript reports whether a letter belongs to a script that people do not mix with ASCII in one word.
+func isUnmixedScript(r rune) bool {
+	return r > unicode.MaxASCII && unicode.IsLetter(r) && (!unicode.In(r, scriptsBesideASCII...) || unicode.Is(phoneticLetters, r))
 }
 
 // isRare reports whether a letter belongs to a script that nearly nobody writes.
 func isRare(r rune) bool {
-	return mixes(r) && !unicode.Is(unicode.Latin, r) && !unicode.In(r, commonScripts...)
+	return isUnmixedScript(r) && !unicode.Is(unicode.Latin, r) && !unicode.In(r, commonScripts...)
 }
 
 func composes(letter, mark rune) bool {
@@ -161,7 +161,7 @@ func skeleton(text string) string {
 		if ascii := confusable[r]; ascii != 0 {
 			return ascii
 		}
-		if r > unicode.MaxASCII && !seen(r, 'x') {
+		if r > unicode.MaxASCII && !isVisible(r, 'x') {
 			return -1
 		}
 		return r

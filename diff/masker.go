@@ -12,8 +12,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
-// Hidden replaces a name, key or id that holds a secret.
-const Hidden = "(sensitive)"
+// MarkHidden replaces a name, key or id that holds a secret.
+const MarkHidden = "(sensitive)"
 
 // MaskOptions select what must not be shown. The zero value masks what its
 // caller marks as sensitive and copies of it (see Masker.Learn).
@@ -41,7 +41,7 @@ const (
 	DefaultContext = 3
 )
 
-// Masker is the only way to convert a Raw to a Shown. It is for one report and one goroutine.
+// Masker is the only way to convert a Raw to a ShownValue. It is for one report and one goroutine.
 type Masker struct {
 	options MaskOptions
 	learned Secrets
@@ -61,8 +61,8 @@ func NewMasker(o MaskOptions) *Masker {
 	return &Masker{options: o}
 }
 
-// Side is one side of a field before it is masked.
-type Side struct {
+// UnmaskedSide is one side of a field before it is masked.
+type UnmaskedSide struct {
 	Value Raw
 	// Absent: there is no value. Unknown: it is known only after apply.
 	Absent, Unknown bool
@@ -94,24 +94,24 @@ func (m *Masker) Learn(sensitive Raw) {
 
 // Field returns the form of one difference that may be shown. When one side must not
 // be shown, the other is masked too: it is the previous or the next value of a secret.
-func (m *Masker) Field(path tree.Path, before, after Side) FieldChange {
+func (m *Masker) Field(path tree.Path, before, after UnmaskedSide) FieldChange {
 	f := m.sides(before, after)
 	f.Path = path.Text(m.Step)
-	f.Locate(path, m.Step)
+	f.SetPointers(path, m.Step)
 	return f
 }
 
 // sides returns a field without its path and pointers.
-func (m *Masker) sides(before, after Side) (f FieldChange) {
+func (m *Masker) sides(before, after UnmaskedSide) (f FieldChange) {
 	plain := before.Plain || after.Plain
-	hidden, copied := m.hides(before, plain) || m.hides(after, plain), false
+	hidden, copied := m.mustMask(before, plain) || m.mustMask(after, plain), false
 	if hidden {
 		before, after, hidden, copied = m.cut(before, after)
 	}
 	if hidden {
 		f.Before, f.After = m.masked(before), m.masked(after)
 		f.After.Mark = markOf(before, after)
-		f.MaskedCopy = copied && !after.Absent && f.After.Mark != Same
+		f.MaskedCopy = copied && !after.Absent && f.After.Mark != MarkSame
 		return f
 	}
 	f.Before, f.After, f.MaskedPart = shape(before), shape(after), cutChanged(before, after)
@@ -123,10 +123,10 @@ func (m *Masker) sides(before, after Side) (f FieldChange) {
 		at = commonPrefix(was, is)
 	}
 	if wasType != "" {
-		m.show(&f.Before, was, wasType, at)
+		m.setText(&f.Before, was, wasType, at)
 	}
 	if isType != "" {
-		m.show(&f.After, is, isType, at)
+		m.setText(&f.After, is, isType, at)
 	}
 	if !before.Unknown && !after.Unknown && isLines(was, wasType) && isLines(is, isType) {
 		f.Lines = diffLines(was, is, before.Absent, after.Absent, m.options)
@@ -136,17 +136,17 @@ func (m *Masker) sides(before, after Side) (f FieldChange) {
 
 // Text returns a key or an id as it may be shown. It is cut at MaskOptions.Limit, like a value.
 func (m *Masker) Text(s string) string {
-	if m.knows(s) {
-		return Hidden
+	if m.isSecret(s) {
+		return MarkHidden
 	}
 	return m.bounded(s)
 }
 
 // Name returns a name as it may be shown. It is shown even if it equals a
-// learned secret, see Side.Plain.
+// learned secret, see UnmaskedSide.Plain.
 func (m *Masker) Name(s string) string {
-	if m.given(s) {
-		return Hidden
+	if m.matchesConfigured(s) {
+		return MarkHidden
 	}
 	return m.bounded(s)
 }
@@ -171,30 +171,32 @@ func (m *Masker) bounded(s string) string {
 	return s
 }
 
-// Knows reports whether a text holds a secret.
-func (m *Masker) Knows(s string) bool { return m.knows(s) }
+// ContainsSecret reports whether a text holds a secret.
+func (m *Masker) ContainsSecret(s string) bool { return m.isSecret(s) }
 
-func (m *Masker) knows(s string) bool { return m.learned.Contains(s) || m.given(s) }
+func (m *Masker) isSecret(s string) bool { return m.learned.Contains(s) || m.matchesConfigured(s) }
 
-// given reports whether a text holds a secret that the caller knows from elsewhere.
-func (m *Masker) given(s string) bool { return m.options.Secrets != nil && m.options.Secrets(s) }
+// matchesConfigured reports whether a text holds a secret that the caller knows from elsewhere.
+func (m *Masker) matchesConfigured(s string) bool {
+	return m.options.Secrets != nil && m.options.Secrets(s)
+}
 
-func (m *Masker) hides(s Side, plain bool) bool {
+func (m *Masker) mustMask(s UnmaskedSide, plain bool) bool {
 	if s.Sensitive && !s.Absent {
 		return true
 	}
 	if s.Absent || s.Unknown {
 		return false
 	}
-	knows := m.knows
+	knows := m.isSecret
 	if plain {
-		knows = m.given
+		knows = m.matchesConfigured
 	}
-	return holdsAny(s.Value, knows)
+	return anyTextMatches(s.Value, knows)
 }
 
-// holdsAny reports whether knows matches a text of a value, or the value as a whole.
-func holdsAny(v Raw, knows func(string) bool) bool {
+// anyTextMatches reports whether knows matches a text of a value, or the value as a whole.
+func anyTextMatches(v Raw, knows func(string) bool) bool {
 	if !raw.Leaves(v, func(text string, _ bool) bool { return !knows(text) }) {
 		return true
 	}
@@ -205,9 +207,11 @@ func holdsAny(v Raw, knows func(string) bool) bool {
 	return false
 }
 
-func shape(s Side) Shown { return Shown{Absent: s.Absent, Unknown: s.Unknown && !s.Absent} }
+func shape(s UnmaskedSide) ShownValue {
+	return ShownValue{Absent: s.Absent, Unknown: s.Unknown && !s.Absent}
+}
 
-func (m *Masker) masked(s Side) Shown {
+func (m *Masker) masked(s UnmaskedSide) ShownValue {
 	out := shape(s)
 	if s.Absent {
 		return out
@@ -223,20 +227,20 @@ func (m *Masker) masked(s Side) Shown {
 }
 
 // markOf compares two sides of which at least one is masked.
-func markOf(before, after Side) Mark {
+func markOf(before, after UnmaskedSide) Mark {
 	switch {
 	case after.Absent || after.Unknown:
 		return ""
 	case before.Absent:
-		return New
+		return MarkNew
 	case !before.Unknown && before.Value.Equal(after.Value):
-		return Same
+		return MarkSame
 	}
-	return Changed
+	return MarkChanged
 }
 
 // sideText returns the complete text of a side, with an empty type if it has none.
-func sideText(s Side) (string, ValueType) {
+func sideText(s UnmaskedSide) (string, ValueType) {
 	if s.Absent || s.Unknown {
 		return "", ""
 	}
@@ -244,8 +248,8 @@ func sideText(s Side) (string, ValueType) {
 	return text, ValueType(kind)
 }
 
-// show puts a text into s, cut to the limit around the first difference, which is at byte at.
-func (m *Masker) show(s *Shown, text string, kind ValueType, at int) {
+// setText puts a text into s, cut to the limit around the first difference, which is at byte at.
+func (m *Masker) setText(s *ShownValue, text string, kind ValueType, at int) {
 	s.Type = kind
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= m.options.Limit {

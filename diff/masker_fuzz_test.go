@@ -43,9 +43,9 @@ func FuzzMaskerField(f *testing.F) {
 		path := tree.Path{}.Field("spec").Field(text).Selected(text, by).Into("json").At(3)
 		for _, shown := range []diff.FieldChange{
 			m.Field(path, side(t, text), side(t, "harmless")),
-			m.Field(path, side(t, map[string]any{text: true}), diff.Side{Absent: true}),
-			m.Field(path, diff.Side{Absent: true}, side(t, []any{"a", map[string]any{"b": text}})),
-			m.Field(path, side(t, text), diff.Side{Unknown: true}),
+			m.Field(path, side(t, map[string]any{text: true}), diff.UnmaskedSide{Absent: true}),
+			m.Field(path, diff.UnmaskedSide{Absent: true}, side(t, []any{"a", map[string]any{"b": text}})),
+			m.Field(path, side(t, text), diff.UnmaskedSide{Unknown: true}),
 			m.Field(nil, side(t, "before\n"+text), side(t, "after\n"+text)),
 			{Path: m.Text(text)},
 		} {
@@ -76,7 +76,7 @@ func jsonRaw(t *testing.T, v any) diff.Raw {
 	return raw(t, string(data))
 }
 
-func side(t *testing.T, v any) diff.Side { return diff.Side{Value: jsonRaw(t, v)} }
+func side(t *testing.T, v any) diff.UnmaskedSide { return diff.UnmaskedSide{Value: jsonRaw(t, v)} }
 
 // checkShown checks every text of a field.
 func checkShown(t *testing.T, f diff.FieldChange, secret string) {
@@ -105,7 +105,9 @@ func TestLineBounds(t *testing.T) {
 			before[i], after[i] = "old", "new"
 		}
 	}
-	texts := func(lines []string) diff.Side { return diff.Side{Value: jsonRaw(t, strings.Join(lines, "\n")+"\n")} }
+	texts := func(lines []string) diff.UnmaskedSide {
+		return diff.UnmaskedSide{Value: jsonRaw(t, strings.Join(lines, "\n")+"\n")}
+	}
 	for _, c := range []struct {
 		o                              diff.MaskOptions
 		changed, same, skipped, notAll int

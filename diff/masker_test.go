@@ -20,44 +20,44 @@ func raw(t *testing.T, text string) diff.Raw {
 }
 
 func TestMaskerField(t *testing.T) {
-	side := func(text string) diff.Side { return diff.Side{Value: raw(t, text)} }
-	secret := func(text string) diff.Side { return diff.Side{Value: raw(t, text), Sensitive: true} }
-	absent, unknown := diff.Side{Absent: true}, diff.Side{Unknown: true}
+	side := func(text string) diff.UnmaskedSide { return diff.UnmaskedSide{Value: raw(t, text)} }
+	secret := func(text string) diff.UnmaskedSide { return diff.UnmaskedSide{Value: raw(t, text), Sensitive: true} }
+	absent, unknown := diff.UnmaskedSide{Absent: true}, diff.UnmaskedSide{Unknown: true}
 	known := diff.NewSecrets([]byte("planted")).Contains
 	for _, c := range []struct {
 		name          string
-		before, after diff.Side
+		before, after diff.UnmaskedSide
 		want          diff.FieldChange
 	}{
 		{"string", side(`"a"`), side(`"b"`), diff.FieldChange{
-			Before: diff.Shown{Text: "a", Type: diff.TypeString}, After: diff.Shown{Text: "b", Type: diff.TypeString}}},
+			Before: diff.ShownValue{Text: "a", Type: diff.TypeString}, After: diff.ShownValue{Text: "b", Type: diff.TypeString}}},
 		{"number as written", side(`12345678901234567890`), side(`null`), diff.FieldChange{
-			Before: diff.Shown{Text: "12345678901234567890", Type: diff.TypeNumber},
-			After:  diff.Shown{Text: "null", Type: diff.TypeNull}}},
+			Before: diff.ShownValue{Text: "12345678901234567890", Type: diff.TypeNumber},
+			After:  diff.ShownValue{Text: "null", Type: diff.TypeNull}}},
 		{"object", absent, side(`{"b":[1,"<"],"a":true}`), diff.FieldChange{
-			Before: diff.Shown{Absent: true}, After: diff.Shown{Text: `{"a":true,"b":[1,"<"]}`, Type: diff.TypeObject}}},
+			Before: diff.ShownValue{Absent: true}, After: diff.ShownValue{Text: `{"a":true,"b":[1,"<"]}`, Type: diff.TypeObject}}},
 		{"unknown", side(`1`), unknown, diff.FieldChange{
-			Before: diff.Shown{Text: "1", Type: diff.TypeNumber}, After: diff.Shown{Unknown: true}}},
+			Before: diff.ShownValue{Text: "1", Type: diff.TypeNumber}, After: diff.ShownValue{Unknown: true}}},
 		{"sensitive, changed", secret(`"a"`), secret(`"b"`), diff.FieldChange{
-			Before: diff.Shown{Masked: true}, After: diff.Shown{Masked: true, Mark: diff.Changed}}},
+			Before: diff.ShownValue{Masked: true}, After: diff.ShownValue{Masked: true, Mark: diff.MarkChanged}}},
 		{"sensitive, same", secret(`"a"`), secret(`"a"`), diff.FieldChange{
-			Before: diff.Shown{Masked: true}, After: diff.Shown{Masked: true, Mark: diff.Same}}},
+			Before: diff.ShownValue{Masked: true}, After: diff.ShownValue{Masked: true, Mark: diff.MarkSame}}},
 		{"sensitive, new", absent, secret(`"a"`), diff.FieldChange{
-			Before: diff.Shown{Absent: true}, After: diff.Shown{Masked: true, Mark: diff.New}}},
+			Before: diff.ShownValue{Absent: true}, After: diff.ShownValue{Masked: true, Mark: diff.MarkNew}}},
 		{"sensitive, removed", secret(`"a"`), absent, diff.FieldChange{
-			Before: diff.Shown{Masked: true}, After: diff.Shown{Absent: true}}},
+			Before: diff.ShownValue{Masked: true}, After: diff.ShownValue{Absent: true}}},
 		{"sensitive, then unknown", secret(`"a"`), unknown, diff.FieldChange{
-			Before: diff.Shown{Masked: true}, After: diff.Shown{Masked: true, Unknown: true}}},
+			Before: diff.ShownValue{Masked: true}, After: diff.ShownValue{Masked: true, Unknown: true}}},
 		{"no longer sensitive", secret(`"a"`), side(`"b"`), diff.FieldChange{
-			Before: diff.Shown{Masked: true}, After: diff.Shown{Masked: true, Mark: diff.Changed}}},
+			Before: diff.ShownValue{Masked: true}, After: diff.ShownValue{Masked: true, Mark: diff.MarkChanged}}},
 		{"the predecessor of a known secret", side(`"old"`), side(`"x planted"`), diff.FieldChange{
-			Before: diff.Shown{Masked: true}, After: diff.Shown{Masked: true, Mark: diff.Changed}}},
+			Before: diff.ShownValue{Masked: true}, After: diff.ShownValue{Masked: true, Mark: diff.MarkChanged}}},
 		{"a known secret deep inside", side(`[]`), side(`[{"a":["cGxhbnRlZA=="]}]`), diff.FieldChange{
-			Before: diff.Shown{Masked: true}, After: diff.Shown{Masked: true, Mark: diff.Changed}}},
+			Before: diff.ShownValue{Masked: true}, After: diff.ShownValue{Masked: true, Mark: diff.MarkChanged}}},
 		{"a known secret as a key", absent, side(`{"planted":1}`), diff.FieldChange{
-			Before: diff.Shown{Absent: true}, After: diff.Shown{Masked: true, Mark: diff.New}}},
+			Before: diff.ShownValue{Absent: true}, After: diff.ShownValue{Masked: true, Mark: diff.MarkNew}}},
 		{"lines", side(`"a\nb\n"`), side(`"a\nc"`), diff.FieldChange{
-			Before: diff.Shown{Text: "a\nb\n", Type: diff.TypeString}, After: diff.Shown{Text: "a\nc", Type: diff.TypeString},
+			Before: diff.ShownValue{Text: "a\nb\n", Type: diff.TypeString}, After: diff.ShownValue{Text: "a\nc", Type: diff.TypeString},
 			Lines: []diff.Line{{Op: diff.LineSame, Text: "a"}, {Op: diff.LineRemoved, Text: "b"},
 				{Op: diff.LineAdded, Text: "c (no newline at the end)"}}}},
 	} {
@@ -77,7 +77,7 @@ func TestMaskerLearns(t *testing.T) {
 		"x7planted9": true, "a x7planted9 b": true, "12345678": false, "a1b2c3d": false, "db.shop.svc": false,
 		"production": false, "password": false, "pin": false, "true": false, "xy": false,
 	} {
-		if got := m.Text(text) == diff.Hidden; got != want {
+		if got := m.Text(text) == diff.MarkHidden; got != want {
 			t.Errorf("%q hidden: %t, want %t", text, got, want)
 		}
 	}
@@ -86,8 +86,8 @@ func TestMaskerLearns(t *testing.T) {
 func TestLongValuesAreCutAroundTheDifference(t *testing.T) {
 	before, after := `"`+strings.Repeat("é", 5000)+`A"`, `"`+strings.Repeat("é", 5000)+`B"`
 	m := diff.NewMasker(diff.MaskOptions{Limit: 100})
-	f := m.Field(tree.Path{}.Field("p"), diff.Side{Value: raw(t, before)}, diff.Side{Value: raw(t, after)})
-	for _, s := range []diff.Shown{f.Before, f.After} {
+	f := m.Field(tree.Path{}.Field("p"), diff.UnmaskedSide{Value: raw(t, before)}, diff.UnmaskedSide{Value: raw(t, after)})
+	for _, s := range []diff.ShownValue{f.Before, f.After} {
 		if len(s.Text) > 100 || s.Size != 10_001 || s.Sum == "" || s.Start == 0 {
 			t.Errorf("not cut as it should be: %d bytes, %+v", len(s.Text), s)
 		}
@@ -104,7 +104,7 @@ func TestCutValuesCountWholeInTheDigest(t *testing.T) {
 	report := func(middle string) *diff.Report {
 		text := `"` + strings.Repeat("x", 500) + middle + strings.Repeat("y", 500) + `"`
 		m := diff.NewMasker(diff.MaskOptions{Limit: 50})
-		f := m.Field(tree.Path{}.Field("p"), diff.Side{Absent: true}, diff.Side{Value: raw(t, text)})
+		f := m.Field(tree.Path{}.Field("p"), diff.UnmaskedSide{Absent: true}, diff.UnmaskedSide{Value: raw(t, text)})
 		return &diff.Report{Kind: "test",
 			Changes: []diff.Change{{Address: "a", Action: diff.Create, Fields: []diff.FieldChange{f}}}}
 	}
@@ -120,8 +120,8 @@ func TestCutValuesCountWholeInTheDigest(t *testing.T) {
 func TestTagsAreForDisplayOnly(t *testing.T) {
 	report := func(key, before, after string) *diff.Report {
 		m := diff.NewMasker(diff.MaskOptions{TagKey: []byte(key)})
-		f := m.Field(tree.Path{}.Field("p"), diff.Side{Value: raw(t, before), Sensitive: true},
-			diff.Side{Value: raw(t, after), Sensitive: true})
+		f := m.Field(tree.Path{}.Field("p"), diff.UnmaskedSide{Value: raw(t, before), Sensitive: true},
+			diff.UnmaskedSide{Value: raw(t, after), Sensitive: true})
 		return &diff.Report{Kind: "test",
 			Changes: []diff.Change{{Address: "a", Action: diff.Update, Fields: []diff.FieldChange{f}}}}
 	}

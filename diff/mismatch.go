@@ -9,9 +9,9 @@ import (
 type Mismatch struct {
 	// Address names the object. It is empty when no object differs.
 	Address string
-	// Was and Is are the actions on the object in the earlier and the later
+	// Before and Is are the actions on the object in the earlier and the later
 	// report; empty in the report that does not have the object.
-	Was, Is Action
+	Before, After Action
 	// Field is the path of the first field that differs, where both reports
 	// have the object with the same action.
 	Field string
@@ -52,17 +52,17 @@ func mismatchedChange(earlier, later []Change) Mismatch {
 		delete(known, object{c.Address, c.Deposed})
 		switch {
 		case !found:
-			return Mismatch{Address: c.Address, Is: c.Action}
+			return Mismatch{Address: c.Address, After: c.Action}
 		case was.Action != c.Action:
-			return Mismatch{Address: c.Address, Was: was.Action, Is: c.Action}
+			return Mismatch{Address: c.Address, Before: was.Action, After: c.Action}
 		case !sameJSON(was, c):
-			return Mismatch{Address: c.Address, Was: was.Action, Is: c.Action, Field: mismatchedField(was, c)}
+			return Mismatch{Address: c.Address, Before: was.Action, After: c.Action, Field: mismatchedField(was, c)}
 		}
 	}
 
 	for _, c := range earlier {
 		if _, left := known[object{c.Address, c.Deposed}]; left {
-			return Mismatch{Address: c.Address, Was: c.Action}
+			return Mismatch{Address: c.Address, Before: c.Action}
 		}
 	}
 	return Mismatch{}

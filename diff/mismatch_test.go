@@ -12,8 +12,8 @@ func TestFirstMismatch(t *testing.T) {
 	one := func(action diff.Action, fields ...diff.FieldChange) []diff.Change {
 		return []diff.Change{{Address: "ConfigMap/a", Action: action, Fields: fields}}
 	}
-	color := diff.FieldChange{Path: "data.color", Before: diff.Shown{Text: "red"}}
-	blue := diff.FieldChange{Path: "data.color", Before: diff.Shown{Text: "blue"}}
+	color := diff.FieldChange{Path: "data.color", Before: diff.ShownValue{Text: "red"}}
+	blue := diff.FieldChange{Path: "data.color", Before: diff.ShownValue{Text: "blue"}}
 	size := diff.FieldChange{Path: "data.size"}
 	for name, test := range map[string]struct {
 		earlier, later diff.Report
@@ -22,11 +22,11 @@ func TestFirstMismatch(t *testing.T) {
 		"the same": {diff.Report{Changes: one(diff.Update, color)}, diff.Report{Changes: one(diff.Update, color)},
 			diff.Mismatch{}},
 		"new": {diff.Report{}, diff.Report{Hooks: one(diff.Create)},
-			diff.Mismatch{Address: "ConfigMap/a", Is: diff.Create}},
+			diff.Mismatch{Address: "ConfigMap/a", After: diff.Create}},
 		"gone": {diff.Report{Kept: one(diff.Destroy)}, diff.Report{},
-			diff.Mismatch{Address: "ConfigMap/a", Was: diff.Destroy}},
+			diff.Mismatch{Address: "ConfigMap/a", Before: diff.Destroy}},
 		"action": {diff.Report{Drift: one(diff.Update)}, diff.Report{Drift: one(diff.Destroy)},
-			diff.Mismatch{Address: "ConfigMap/a", Was: diff.Update, Is: diff.Destroy}},
+			diff.Mismatch{Address: "ConfigMap/a", Before: diff.Update, After: diff.Destroy}},
 		"field": {diff.Report{Changes: one(diff.Update, color)}, diff.Report{Changes: one(diff.Update, blue)},
 			diff.Mismatch{"ConfigMap/a", diff.Update, diff.Update, "data.color", ""}},
 		"one more": {diff.Report{Outputs: one(diff.Update, color)}, diff.Report{Outputs: one(diff.Update, color, size)},
@@ -36,12 +36,12 @@ func TestFirstMismatch(t *testing.T) {
 		"risk": {
 			diff.Report{Deferred: one(diff.Update)},
 			diff.Report{Deferred: []diff.Change{{Address: "ConfigMap/a", Action: diff.Update, Risk: diff.RiskRestart}}},
-			diff.Mismatch{Address: "ConfigMap/a", Was: diff.Update, Is: diff.Update},
+			diff.Mismatch{Address: "ConfigMap/a", Before: diff.Update, After: diff.Update},
 		},
 		"deposed": {
 			diff.Report{Changes: append(one(diff.Update),
 				diff.Change{Address: "ConfigMap/a", Deposed: "1", Action: diff.Destroy})}, diff.Report{Changes: one(diff.Update)},
-			diff.Mismatch{Address: "ConfigMap/a", Was: diff.Destroy},
+			diff.Mismatch{Address: "ConfigMap/a", Before: diff.Destroy},
 		},
 		"note":   {diff.Report{Notes: []string{"a"}}, diff.Report{Notes: []string{"a", "b"}}, diff.Mismatch{Note: "b"}},
 		"totals": {diff.Report{}, diff.Report{Totals: diff.Totals{Create: 1}}, diff.Mismatch{}},

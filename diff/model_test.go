@@ -143,39 +143,39 @@ func TestValidateEveryList(t *testing.T) {
 			"risk -1":             func(l []diff.Change) { l[1].Risk = -1 },
 			"risk 6":              func(l []diff.Change) { l[1].Risk = 6 },
 			"no rule or no words": func(l []diff.Change) { l[1].Findings = []diff.Finding{{Rule: "r"}} },
-			"no rule":             func(l []diff.Change) { l[1].Findings = []diff.Finding{{Words: "w"}} },
+			"no rule":             func(l []diff.Change) { l[1].Findings = []diff.Finding{{Message: "w"}} },
 			"is lower than rule": func(l []diff.Change) {
-				l[1].Findings = []diff.Finding{{Rule: "r", Words: "w", Risk: diff.RiskRestart}}
+				l[1].Findings = []diff.Finding{{Rule: "r", Message: "w", Risk: diff.RiskRestart}}
 			},
-			"than rule": func(l []diff.Change) { l[1].Findings = []diff.Finding{{Rule: "r", Words: "w", Risk: -1}} },
+			"than rule": func(l []diff.Change) { l[1].Findings = []diff.Finding{{Rule: "r", Message: "w", Risk: -1}} },
 			"has text": func(l []diff.Change) {
-				l[1].Fields = []diff.FieldChange{{Before: diff.Shown{Masked: true, Sum: "x"}}}
+				l[1].Fields = []diff.FieldChange{{Before: diff.ShownValue{Masked: true, Sum: "x"}}}
 			},
 			"is masked": func(l []diff.Change) {
-				l[1].Fields = []diff.FieldChange{{Before: diff.Shown{Masked: true, Type: diff.TypeList}}}
+				l[1].Fields = []diff.FieldChange{{Before: diff.ShownValue{Masked: true, Type: diff.TypeList}}}
 			},
 			"masked but has": func(l []diff.Change) {
-				l[1].Fields = []diff.FieldChange{{After: diff.Shown{Masked: true, Size: 1}}}
+				l[1].Fields = []diff.FieldChange{{After: diff.ShownValue{Masked: true, Size: 1}}}
 			},
 			"no value but": func(l []diff.Change) {
-				l[1].Fields = []diff.FieldChange{{Before: diff.Shown{Absent: true, Text: "x", Type: diff.TypeString}}}
+				l[1].Fields = []diff.FieldChange{{Before: diff.ShownValue{Absent: true, Text: "x", Type: diff.TypeString}}}
 			},
 			"has no value": func(l []diff.Change) {
-				l[1].Fields = []diff.FieldChange{{After: diff.Shown{Unknown: true, Type: diff.TypeString}}}
+				l[1].Fields = []diff.FieldChange{{After: diff.ShownValue{Unknown: true, Type: diff.TypeString}}}
 			},
 			`no "number"`: func(l []diff.Change) {
-				l[1].Fields = []diff.FieldChange{{After: diff.Shown{Type: diff.TypeNumber, Text: "(sensitive, unchanged)"}}}
+				l[1].Fields = []diff.FieldChange{{After: diff.ShownValue{Type: diff.TypeNumber, Text: "(sensitive, unchanged)"}}}
 			},
 			`no "bool"`: func(l []diff.Change) {
-				l[1].Fields = []diff.FieldChange{{After: diff.Shown{Type: diff.TypeBool, Text: "1"}}}
+				l[1].Fields = []diff.FieldChange{{After: diff.ShownValue{Type: diff.TypeBool, Text: "1"}}}
 			},
 			`no "list"`: func(l []diff.Change) {
-				l[1].Fields = []diff.FieldChange{{After: diff.Shown{Type: diff.TypeList, Text: "[] (none)"}}}
+				l[1].Fields = []diff.FieldChange{{After: diff.ShownValue{Type: diff.TypeList, Text: "[] (none)"}}}
 			},
 			`no "word"`: func(l []diff.Change) {
-				l[1].Fields = []diff.FieldChange{{After: diff.Shown{Type: "word", Text: "(none)"}}}
+				l[1].Fields = []diff.FieldChange{{After: diff.ShownValue{Type: "word", Text: "(none)"}}}
 			},
-			`no ""`: func(l []diff.Change) { l[1].Fields = []diff.FieldChange{{After: diff.Shown{Text: "(none)"}}} },
+			`no ""`: func(l []diff.Change) { l[1].Fields = []diff.FieldChange{{After: diff.ShownValue{Text: "(none)"}}} },
 			`line that is "hidden"`: func(l []diff.Change) {
 				l[1].Fields = []diff.FieldChange{{Lines: []diff.Line{{Op: "hidden"}}}}
 			},
@@ -189,7 +189,7 @@ func TestValidateEveryList(t *testing.T) {
 				l[1].Renamed, l[1].Action, l[1].Risk = true, diff.Replace, diff.RiskDestroy
 			},
 			"but has text": func(l []diff.Change) {
-				l[1].Fields = []diff.FieldChange{{After: diff.Shown{Masked: true}, Lines: []diff.Line{{Text: "x"}}}}
+				l[1].Fields = []diff.FieldChange{{After: diff.ShownValue{Masked: true}, Lines: []diff.Line{{Text: "x"}}}}
 			},
 		} {
 			r := valid()
@@ -239,7 +239,7 @@ func TestValidateCountsAllTotals(t *testing.T) {
 }
 
 func TestCount(t *testing.T) {
-	secure := []diff.Finding{{Rule: "r", Words: "w", Security: true}}
+	secure := []diff.Finding{{Rule: "r", Message: "w", Security: true}}
 	noise := []diff.FieldChange{{Path: "p", Fold: "chart label"}}
 	r := &diff.Report{
 		Kind: "test",
@@ -290,7 +290,7 @@ func TestNoise(t *testing.T) {
 		"a rule says so": {diff.Change{Action: diff.Update, Fields: []diff.FieldChange{folded}, Findings: []diff.Finding{{}}},
 			false},
 	} {
-		if got := c.change.Noise(); got != c.noise {
+		if got := c.change.IsNoise(); got != c.noise {
 			t.Errorf("%s: noise %t", name, got)
 		}
 	}
@@ -298,19 +298,19 @@ func TestNoise(t *testing.T) {
 
 func TestJudge(t *testing.T) {
 	c := diff.Change{Action: diff.Update, Risk: diff.RiskInPlace}
-	c.Judge()
-	if c.Risk != diff.RiskInPlace || c.Security() {
+	c.AddFindings()
+	if c.Risk != diff.RiskInPlace || c.HasSecurityFinding() {
 		t.Errorf("nothing was found, but %+v", c)
 	}
-	c.Judge(diff.Finding{Rule: "b", Risk: diff.RiskNone}, diff.Finding{Rule: "b", Path: "2", Risk: diff.RiskRestart},
+	c.AddFindings(diff.Finding{Rule: "b", Risk: diff.RiskNone}, diff.Finding{Rule: "b", Path: "2", Risk: diff.RiskRestart},
 		diff.Finding{Rule: "b", Path: "1", Risk: diff.RiskRestart})
-	c.Judge(diff.Finding{Rule: "a", Risk: diff.RiskRestart, Security: true})
+	c.AddFindings(diff.Finding{Rule: "a", Risk: diff.RiskRestart, Security: true})
 	var order []string
 	for _, f := range c.Findings {
 		order = append(order, f.Rule+f.Path)
 	}
-	if got := strings.Join(order, " "); got != "a b1 b2 b" || c.Risk != diff.RiskRestart || !c.Security() {
-		t.Errorf("order %s, risk %s, security %t", got, c.Risk, c.Security())
+	if got := strings.Join(order, " "); got != "a b1 b2 b" || c.Risk != diff.RiskRestart || !c.HasSecurityFinding() {
+		t.Errorf("order %s, risk %s, security %t", got, c.Risk, c.HasSecurityFinding())
 	}
 }
 

@@ -47,7 +47,7 @@ func newOwnNames(names []string) *ownNames {
 	o := &ownNames{}
 	seen := map[string]bool{}
 	for i, n := range names[:min(len(names), maxOwnNames)] {
-		if seen[n] || meaningful(n) {
+		if seen[n] || hasGeneralMeaning(n) {
 			continue
 		}
 		seen[n] = true
@@ -56,7 +56,7 @@ func newOwnNames(names []string) *ownNames {
 			placeholder = fmt.Sprintf("%sown name %d›", openPlaceholder, i+1)
 		}
 		o.names = append(o.names, ownName{text: n, placeholder: placeholder, whole: len(n) < minInsideName ||
-			ordinary()[strings.ToLower(n)]})
+			commonWords()[strings.ToLower(n)]})
 	}
 	for i := range o.begins {
 		o.begins[i] = i >= utf8.RuneSelf
@@ -68,17 +68,17 @@ func newOwnNames(names []string) *ownNames {
 	return o
 }
 
-// ordinary are words that are part of so many objects' names that an install
+// commonWords are words that are part of so many objects' names that an install
 // with such a name must not claim them all.
-var ordinary = wordSet(
+var commonWords = wordSet(
 	`api app apps auth backend cache client cluster config console core data database db dashboard events frontend
 	gateway http https ingress job jobs main manager metrics monitoring node nodes platform postgres proxy queue redis release
 	runner scheduler server service services shop site storage store stream svc test tests tls tools ui user users web worker`)
 
-// powerful are words with a fixed meaning. If "admin" were replaced in the
+// reservedWords are words with a fixed meaning. If "admin" were replaced in the
 // report of an install with that name, it would look like the report of an
 // install that grants a role with the install's own name.
-var powerful = wordSet(
+var reservedWords = wordSet(
 	`access admin administrator administrators all allow allusers allow-all always anonymous any anyone auto
 	authenticated authenticated-users contributor control create default delete deny disable disabled edit editor elevated enable
 	enabled enforce everyone everything external false force full guest host ignore internal internet kube latest local localhost
@@ -94,8 +94,8 @@ var decisive = wordSet(
 	module nonResourceURLs policy policy_arn provisioner registry repository resources role_definition_name rules runtime
 	runtimeClassName source tag verbs version`)
 
-// decides reports whether a field has a decisive value, or is a whole object that has one.
-func decides(f *FieldChange) bool {
+// hasDecisiveValue reports whether a field has a decisive value, or is a whole object that has one.
+func hasDecisiveValue(f *FieldChange) bool {
 	key := f.Path
 	for strings.HasSuffix(key, "]") {
 		open := strings.LastIndexByte(key, '[')
@@ -107,12 +107,12 @@ func decides(f *FieldChange) bool {
 	if decisive()[key[strings.LastIndexAny(key, ". ")+1:]] {
 		return true
 	}
-	return holdsDecisive(&f.Before) || holdsDecisive(&f.After)
+	return documentDecides(&f.Before) || documentDecides(&f.After)
 }
 
-// holdsDecisive checks the keys of a document: an object or a list in JSON,
+// documentDecides checks the keys of a document: an object or a list in JSON,
 // or a multi-line text with keys as in YAML.
-func holdsDecisive(s *Shown) bool {
+func documentDecides(s *ShownValue) bool {
 	switch {
 	case s.Type == TypeString && strings.Contains(s.Text, "\n"):
 		for line := range strings.Lines(s.Text) {
@@ -142,10 +142,10 @@ func wordSet(list string) func() map[string]bool {
 	})
 }
 
-// meaningful reports whether a name cannot be replaced because it could have a meaning as
+// hasGeneralMeaning reports whether a name cannot be replaced because it could have a meaning as
 // a value: numbers, versions and addresses, anything with characters other than letters,
 // digits, dots, dashes and underscores, and powerful words, alone or joined ("cluster-admin").
-func meaningful(name string) bool {
+func hasGeneralMeaning(name string) bool {
 	letter := false
 	for _, r := range name {
 		letter = letter || unicode.IsLetter(r)
@@ -164,17 +164,17 @@ func meaningful(name string) bool {
 	for _, part := range strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
 		return r == '.' || r == '-' || r == '_'
 	}) {
-		if !powerful()[part] && !ordinary()[part] {
+		if !reservedWords()[part] && !commonWords()[part] {
 			return false
 		}
-		power = power || powerful()[part]
+		power = power || reservedWords()[part]
 	}
 	return power
 }
 
 // text returns s with placeholders.
 func (o *ownNames) text(s string) string {
-	if !o.touches(s) {
+	if !o.appliesTo(s) {
 		return s
 	}
 	var b strings.Builder
@@ -208,8 +208,8 @@ func (o *ownNames) text(s string) string {
 	return b.String()
 }
 
-// touches reports whether text would change s.
-func (o *ownNames) touches(s string) bool {
+// appliesTo reports whether text would change s.
+func (o *ownNames) appliesTo(s string) bool {
 	for _, n := range o.names {
 		if strings.Contains(s, n.text) {
 			return true
@@ -226,15 +226,15 @@ func (o *ownNames) nameAt(s string, at int) (ownName, bool) {
 		}
 		before, _ := utf8.DecodeLastRuneInString(s[:at])
 		after, _ := utf8.DecodeRuneInString(s[at+len(n.text):])
-		if !n.joins(before) && !n.joins(after) {
+		if !n.extendsWord(before) && !n.extendsWord(after) {
 			return n, true
 		}
 	}
 	return ownName{}, false
 }
 
-// joins reports whether a character next to the name makes it a part of a
+// extendsWord reports whether a character next to the name makes it a part of a
 // longer word, or, if whole is set, of a longer token.
-func (n ownName) joins(r rune) bool {
+func (n ownName) extendsWord(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || n.whole && (r == '-' || r == '_' || r == '.')
 }

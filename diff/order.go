@@ -10,13 +10,13 @@ import (
 // maxOrder is the largest number of moved elements that are named.
 const maxOrder = 8
 
-// Order describes a new order: which elements move, and from which place to which.
+// OrderSummary describes a new order: which elements move, and from which place to which.
 // It is empty for a field that is not reordered, whose two lists have different
 // elements, that is masked or cut, or whose places do not determine what moves.
-func (f *FieldChange) Order() string {
+func (f *FieldChange) OrderSummary() string {
 	was, okBefore := f.Before.elements()
 	is, okAfter := f.After.elements()
-	if !f.Reordered || len(f.Moved) == 0 || !okBefore || !okAfter || !permuted(was, is) {
+	if !f.Reordered || len(f.Moved) == 0 || !okBefore || !okAfter || !isPermutation(was, is) {
 		return ""
 	}
 	var parts []string
@@ -28,7 +28,7 @@ func (f *FieldChange) Order() string {
 		if m.From == m.To { // it moves among others that are added or removed
 			return ""
 		}
-		name := Neutral(m.Name)
+		name := EscapeText(m.Name)
 		if name == "" {
 			name = "the element"
 		}
@@ -37,9 +37,10 @@ func (f *FieldChange) Order() string {
 	return "moved: " + join(parts)
 }
 
-// permuted reports whether two lists have the same elements: only then Order
+// isPermutation reports whether two lists have the same elements: only then
+// OrderSummary
 // describes the whole change.
-func permuted(was, is []string) bool {
+func isPermutation(was, is []string) bool {
 	was, is = slices.Clone(was), slices.Clone(is)
 	slices.Sort(was)
 	slices.Sort(is)
@@ -47,7 +48,7 @@ func permuted(was, is []string) bool {
 }
 
 // elements returns the texts of the elements of a shown list.
-func (s Shown) elements() ([]string, bool) {
+func (s ShownValue) elements() ([]string, bool) {
 	if s.Type != TypeList || s.Sum != "" {
 		return nil, false
 	}
@@ -59,9 +60,9 @@ func (s Shown) elements() ([]string, bool) {
 	for i, e := range raw {
 		var name string
 		if json.Unmarshal(e, &name) == nil && name != "" && !strings.ContainsAny(name, ", \"") {
-			out[i] = Neutral(name)
+			out[i] = EscapeText(name)
 		} else {
-			out[i] = Neutral(string(e))
+			out[i] = EscapeText(string(e))
 		}
 	}
 	return out, true

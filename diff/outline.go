@@ -10,9 +10,9 @@ import (
 // This file decides which headings are above the fields of a change and which
 // fields are shown as one, so that all renderers print the same.
 
-// A heading takes a row only if it saves more than leastSaved bytes.
+// A heading takes a row only if it saves more than minSaved bytes.
 const (
-	leastSaved    = 20
+	minSaved      = 20
 	outlineIndent = 6
 )
 
@@ -56,7 +56,7 @@ func (o *outline) group(fields []int32, skip, from int, depth int32) []OutlineRo
 			o.group(fields[:n], element, element, depth+1)
 		case n == 1:
 			o.rows = append(o.rows, OutlineRow{Field: fields[0], Skip: int32(skip), Depth: depth})
-		case (n-1)*(shared-skip) > 2*n+outlineIndent+leastSaved:
+		case (n-1)*(shared-skip) > 2*n+outlineIndent+minSaved:
 			o.heading(fields[0], skip, shared, depth)
 			o.group(fields[:n], shared, shared, depth+1)
 		default:
@@ -120,14 +120,14 @@ func RelativePath(path string, skip int) string {
 	return strings.TrimLeft(path[skip:], ". ")
 }
 
-// leastRepeated is the smallest number of elements of a list with the same
+// minRepeated is the smallest number of elements of a list with the same
 // change that are shown as one.
-const leastRepeated = 3
+const minRepeated = 3
 
-// Repeats drops fields from a list of indices that repeat an earlier one: Terraform's tags_all
+// WithoutRepeats drops fields from a list of indices that repeat an earlier one: Terraform's tags_all
 // next to tags, and the same change of the same field in several elements of a list. It
 // returns the remaining fields, and the words that name the dropped ones, by remaining field.
-func (c *Change) Repeats(fields []int32) (stay []int32, words map[int32]string) {
+func (c *Change) WithoutRepeats(fields []int32) (stay []int32, words map[int32]string) {
 	taken := map[int32]int32{} // by dropped field, the field that it repeats
 	c.repeatedTags(fields, taken)
 	c.repeatedElements(fields, taken)
@@ -141,7 +141,7 @@ func (c *Change) Repeats(fields []int32) (stay []int32, words map[int32]string) 
 			stay = append(stay, i)
 			continue
 		}
-		others[first] = append(others[first], c.otherPlace(first, i))
+		others[first] = append(others[first], c.repeatPlace(first, i))
 	}
 	for i, places := range others {
 		words[i] = "(the same in " + join(places) + ")"
@@ -149,8 +149,8 @@ func (c *Change) Repeats(fields []int32) (stay []int32, words map[int32]string) 
 	return stay, words
 }
 
-// otherPlace names where field i repeats the first: the attribute, or the element of the list.
-func (c *Change) otherPlace(first, i int32) string {
+// repeatPlace names where field i repeats the first: the attribute, or the element of the list.
+func (c *Change) repeatPlace(first, i int32) string {
 	if strings.HasPrefix(c.Fields[i].Path, tagsAll) {
 		return tagsAll
 	}
@@ -159,7 +159,7 @@ func (c *Change) otherPlace(first, i int32) string {
 	if _, _, several := selector(path, to); several || strings.IndexByte(path, '[') < from {
 		from -= len(listOf(path, from))
 	}
-	return Neutral(path[from:to])
+	return EscapeText(path[from:to])
 }
 
 // listOf returns the name of the list before a step in brackets. It is empty
@@ -196,7 +196,7 @@ func (c *Change) repeatedTags(fields []int32, taken map[int32]int32) {
 // repeatedElements drops the same change of the same field in several
 // elements of one list, except the first.
 func (c *Change) repeatedElements(fields []int32, taken map[int32]int32) {
-	if len(fields) < leastRepeated {
+	if len(fields) < minRepeated {
 		return
 	}
 	byChange := map[uint64][]int32{}
@@ -234,7 +234,7 @@ func (c *Change) repeatedElements(fields []int32, taken map[int32]int32) {
 					others = append(others, j)
 				}
 			}
-			if len(others)+1 >= leastRepeated {
+			if len(others)+1 >= minRepeated {
 				for _, j := range others {
 					taken[j] = i
 				}

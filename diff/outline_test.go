@@ -15,7 +15,7 @@ func fieldsOf(texts ...[3]string) *diff.Change {
 	c := &diff.Change{Action: diff.Update}
 	for _, t := range texts {
 		c.Fields = append(c.Fields, diff.FieldChange{Path: t[0],
-			Before: diff.Shown{Text: t[1], Type: diff.TypeString}, After: diff.Shown{Text: t[2], Type: diff.TypeString}})
+			Before: diff.ShownValue{Text: t[1], Type: diff.TypeString}, After: diff.ShownValue{Text: t[2], Type: diff.TypeString}})
 	}
 	return c
 }
@@ -49,7 +49,7 @@ func TestRepeats(t *testing.T) {
 		{"two selectors", fieldsOf([3]string{"a[0].b[0]", "x", "y"}, [3]string{"a[1].b[1]", "x", "y"},
 			[3]string{"a[2].b[2]", "x", "y"}), nil},
 	} {
-		stay, words := test.c.Repeats(all(test.c))
+		stay, words := test.c.WithoutRepeats(all(test.c))
 		if d := cmp.Diff(test.want, words); d != "" {
 			t.Errorf("%s: -want +got:\n%s", test.why, d)
 		}
@@ -79,7 +79,7 @@ func TestOutlineLosesNothing(t *testing.T) {
 		for _, f := range c.Fields {
 			want[f.Path] = f.Before.Text + f.After.Text
 		}
-		stay, words := c.Repeats(all(c))
+		stay, words := c.WithoutRepeats(all(c))
 		above := []string{""}
 		for _, row := range c.Outline(nil, stay) {
 			f := &c.Fields[row.Field]

@@ -11,8 +11,8 @@ type Remark struct {
 	// Label is the risk, or "security". It is "note" where the risk is not
 	// above that of any change.
 	Label string
-	// Words describe what happens.
-	Words string
+	// Text describe what happens.
+	Text string
 	// Source names the rule and, for a security or destructive finding, the fields: "role-widens at
 	// rules[0].verbs".
 	Source   string
@@ -35,18 +35,18 @@ func (c *Change) Remarks() []Remark {
 	var out, others []Remark
 	places, at := map[key][]string{}, []key{}
 	for _, f := range c.Findings {
-		k := key{f.Rule, f.Words, f.Risk}
+		k := key{f.Rule, f.Message, f.Risk}
 		if _, known := places[k]; !known {
 			at = append(at, k)
-			r := Remark{Label: f.label(), Words: Neutral(f.Words), Risk: f.Risk, Security: f.Security}
+			r := Remark{Label: f.riskLabel(), Text: EscapeText(f.Message), Risk: f.Risk, Security: f.Security}
 			others = append(others, r)
 		}
 		places[k] = append(places[k], f.Path)
 	}
 	for i, k := range at {
-		others[i].Source = Neutral(k.rule)
+		others[i].Source = EscapeText(k.rule)
 		if others[i].Security || others[i].Risk >= RiskDestroy {
-			others[i].Source = Neutral(source(k.rule, places[k]))
+			others[i].Source = EscapeText(source(k.rule, places[k]))
 		}
 	}
 	for _, security := range []bool{true, false} {
@@ -66,22 +66,22 @@ func (r Remark) String() string {
 	if r.Security {
 		sign = "! "
 	}
-	return fmt.Sprintf("%s%s: %s  [%s]", sign, r.Label, r.Words, r.Source)
+	return fmt.Sprintf("%s%s: %s  [%s]", sign, r.Label, r.Text, r.Source)
 }
 
-// label returns the risk if it is higher than that of any change of a field.
-func (f Finding) label() string {
+// riskLabel returns the risk if it is higher than that of any change of a field.
+func (f Finding) riskLabel() string {
 	switch {
 	case f.Security:
 		return "security"
 	case f.Risk <= RiskInPlace:
 		return "note"
 	}
-	return f.Risk.Words()
+	return f.Risk.Label()
 }
 
-// Words returns the risk as people read it.
-func (r Risk) Words() string {
+// Label returns the risk as people read it.
+func (r Risk) Label() string {
 	if r == RiskInPlace {
 		return "in place"
 	}
@@ -104,9 +104,9 @@ func source(rule string, paths []string) string {
 	return rule + " at " + join(named)
 }
 
-// RiskWords describe what the change may do, where neither its action nor its
+// RiskText describes what the change may do, where neither its action nor its
 // findings do so. They are empty otherwise.
-func (c *Change) RiskWords() string {
+func (c *Change) RiskText() string {
 	if c.Risk <= c.Action.Risk() {
 		return ""
 	}
@@ -115,7 +115,7 @@ func (c *Change) RiskWords() string {
 			return ""
 		}
 	}
-	return "risk: " + c.Risk.Words()
+	return "risk: " + c.Risk.Label()
 }
 
 // Headline describes the status of the condition, with its own messages.
@@ -127,7 +127,7 @@ func (c Check) Headline() string {
 	if len(c.Problems) > 0 {
 		words += ": " + strings.Join(c.Problems, "; ")
 	}
-	return Neutral(words)
+	return EscapeText(words)
 }
 
 // Symbol returns the sign of the check: "!" for one that fails, "?" for one that is not known.
@@ -142,4 +142,4 @@ func (c Check) Symbol() string {
 }
 
 // Title returns the address of the object of the condition.
-func (c Check) Title() string { return Neutral(c.Address) }
+func (c Check) Title() string { return EscapeText(c.Address) }

@@ -21,7 +21,7 @@ type Report struct {
 	// Kind names what was compared, for example KindTerraform.
 	Kind string `json:"kind"`
 	// Changes is what apply will do, sorted by address. It includes changes whose fields
-	// are all folded (Change.Noise): a renderer omits them and prints their count.
+	// are all folded (Change.IsNoise): a renderer omits them and prints their count.
 	Changes []Change `json:"changes,omitempty"`
 	// Outputs are the outputs that change, sorted by name. Their address is
 	// "output.NAME" and their resource kind is "output".
@@ -81,7 +81,7 @@ type Change struct {
 
 	Action Action `json:"action"`
 	// Order is set for a replacement.
-	Order Order `json:"order,omitempty"`
+	Order ReplaceOrder `json:"order,omitempty"`
 	// Risk is the highest risk of the action and of the findings.
 	Risk Risk `json:"risk"`
 	// Findings are the results of rules about the change, the highest risk first.
@@ -111,14 +111,14 @@ type FieldChange struct {
 	Element *Element `json:"element,omitempty"`
 	// Moved are the elements that change places, if Reordered is set.
 	Moved  []ElementMove `json:"moved,omitempty"`
-	Before Shown         `json:"before"`
-	After  Shown         `json:"after"`
+	Before ShownValue    `json:"before"`
+	After  ShownValue    `json:"after"`
 	// Outline is shown instead of a value that is too long for its line: the
 	// schema of a field in a few words.
 	Outline string `json:"outline,omitempty"`
 	// MaskedPart means that a part of the value is masked and is new or changed.
 	MaskedPart bool `json:"masked_part,omitempty"`
-	// MaskedCopy means that the value, or a line of it, is new or changed and is masked only
+	// MaskedCopyFinding means that the value, or a line of it, is new or changed and is masked only
 	// because it equals a secret that was set elsewhere. The plan readers add a finding for it.
 	MaskedCopy bool `json:"masked_copy,omitempty"`
 	// Lines is the line diff of a multi-line string, with context (MaskOptions.Context).
@@ -151,8 +151,8 @@ type Finding struct {
 	// the finding is about, so a person must approve the plan individually:
 	// not as part of a group, and not through a rule.
 	IndividualApproval bool `json:"individual_approval,omitempty"`
-	// Words describe what happens, as a sentence in lower case without a full stop.
-	Words string `json:"words"`
+	// Message describe what happens, as a sentence in lower case without a full stop.
+	Message string `json:"words"`
 	// Path is the field that the finding is about; empty for the object as a whole.
 	Path string `json:"path,omitempty"`
 }
@@ -179,9 +179,9 @@ const (
 	CheckUnknown CheckStatus = "unknown"
 )
 
-// Noise reports whether all changed fields of the object are folded and its risk is
+// IsNoise reports whether all changed fields of the object are folded and its risk is
 // not above that of a plain update. Apply changes such an object like any other.
-func (c *Change) Noise() bool {
+func (c *Change) IsNoise() bool {
 	if c.Action != Update || len(c.Fields) == 0 || len(c.Findings) > 0 || c.Risk > RiskInPlace {
 		return false
 	}
@@ -193,8 +193,8 @@ func (c *Change) Noise() bool {
 	return true
 }
 
-// Security reports whether a finding of the change is about security.
-func (c *Change) Security() bool {
+// HasSecurityFinding reports whether a finding of the change is about security.
+func (c *Change) HasSecurityFinding() bool {
 	for _, f := range c.Findings {
 		if f.Security {
 			return true
@@ -203,8 +203,8 @@ func (c *Change) Security() bool {
 	return false
 }
 
-// Judge adds findings, sorts them, and raises the risk of the change to the highest of theirs.
-func (c *Change) Judge(findings ...Finding) {
+// AddFindings adds findings, sorts them, and raises the risk of the change to the highest of theirs.
+func (c *Change) AddFindings(findings ...Finding) {
 	c.Findings = append(c.Findings, findings...)
 	sort.Stable(byRisk(c.Findings))
 	for _, f := range c.Findings {

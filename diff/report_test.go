@@ -39,7 +39,7 @@ func TestValidate(t *testing.T) {
 		"too low":         func(r *diff.Report) { r.Changes[0].Action, r.Totals = diff.Destroy, diff.Totals{} },
 		"no address":      func(r *diff.Report) { r.Changes[0].Address = "" },
 		"masked but has": func(r *diff.Report) {
-			r.Changes[0].Fields = []diff.FieldChange{{After: diff.Shown{Masked: true, Text: "x"}}}
+			r.Changes[0].Fields = []diff.FieldChange{{After: diff.ShownValue{Masked: true, Text: "x"}}}
 		},
 		"order":            func(r *diff.Report) { r.Changes[0].Order = "sideways" },
 		"folds -1":         func(r *diff.Report) { r.Folded[0].Count = -1 },
@@ -85,7 +85,7 @@ func TestDigestCountsEverythingShown(t *testing.T) {
 		"note":      func(r *diff.Report) { r.Notes = []string{"x"} },
 		"field":     func(r *diff.Report) { r.Changes[0].Fields = []diff.FieldChange{{Path: "p"}} },
 		"mark": func(r *diff.Report) {
-			r.Changes[0].Fields = []diff.FieldChange{{Path: "p", After: diff.Shown{Mark: diff.Same}}}
+			r.Changes[0].Fields = []diff.FieldChange{{Path: "p", After: diff.ShownValue{Mark: diff.MarkSame}}}
 		},
 		"risk":     func(r *diff.Report) { r.Changes[0].Risk = diff.RiskDestroy },
 		"bad risk": func(r *diff.Report) { r.Changes[0].Risk = 99 },
@@ -123,9 +123,9 @@ func TestRiskText(t *testing.T) {
 	}
 }
 
-// TestNeutralPrintsOnly checks that the output of Neutral never controls a
+// TestEscapeTextPrintsOnly checks that the output of EscapeText never controls a
 // terminal, and that printable text is unchanged.
-func TestNeutralPrintsOnly(t *testing.T) {
+func TestEscapeTextPrintsOnly(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain ü 漢":          "plain ü 漢",
 		"\x1b[2J\x07":        `\x1b[2J\a`,
@@ -140,19 +140,19 @@ func TestNeutralPrintsOnly(t *testing.T) {
 		"\u2764\ufe0f ok":    "\u2764\ufe0f ok",
 		"bad \xff utf8":      "bad \uFFFD utf8",
 	} {
-		if got := diff.Neutral(in); got != want {
+		if got := diff.EscapeText(in); got != want {
 			t.Errorf("Neutral(%q) = %q, want %q", in, got, want)
 		}
-		if got := (diff.Shown{Type: diff.TypeNumber, Text: in}).Display(); got != want {
+		if got := (diff.ShownValue{Type: diff.TypeNumber, Text: in}).Display(); got != want {
 			t.Errorf("a number %q is shown as %q, want %q", in, got, want)
 		}
-		if got := (diff.Shown{Type: diff.TypeString, Text: in}).Display(); diff.Neutral(got) != got {
+		if got := (diff.ShownValue{Type: diff.TypeString, Text: in}).Display(); diff.EscapeText(got) != got {
 			t.Errorf("a string %q is shown as %q", in, got)
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		in := string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")) + rapid.String().Draw(t, "text")
-		for _, r := range diff.Neutral(in) {
+		for _, r := range diff.EscapeText(in) {
 			if !unicode.IsPrint(r) {
 				t.Fatalf("%q is in Neutral(%q)", r, in)
 			}
@@ -163,10 +163,10 @@ func TestNeutralPrintsOnly(t *testing.T) {
 // TestCutsAreFound checks that changed content that a report does not hold leads to a finding that
 // prevents approval in a group or by a rule, and that content merely folded on a screen does not.
 func TestCutsAreFound(t *testing.T) {
-	repeated := func(text string, n int) diff.Side { return side(t, strings.Repeat(text, n)) }
-	absent := diff.Side{Absent: true}
+	repeated := func(text string, n int) diff.UnmaskedSide { return side(t, strings.Repeat(text, n)) }
+	absent := diff.UnmaskedSide{Absent: true}
 	for name, try := range map[string]struct {
-		before, after diff.Side
+		before, after diff.UnmaskedSide
 		want          string
 	}{
 		"a screen folds a value":   {side(t, "a"), repeated("x", 60_000), ""},
@@ -184,11 +184,11 @@ func TestCutsAreFound(t *testing.T) {
 		c := diff.Change{Address: "a", Action: diff.Update, Risk: diff.RiskInPlace,
 			Fields: []diff.FieldChange{m.Field(nil, try.before, try.after)}}
 		r := &diff.Report{Kind: "test", Changes: []diff.Change{c}, Applyable: true}
-		r.JudgeCuts()
+		r.AddCutFindings()
 		r.Totals = r.Count()
 		got := ""
 		for _, f := range r.Changes[0].Findings {
-			got += f.Words
+			got += f.Message
 		}
 		if got != try.want || r.NeedsIndividualApproval() != (try.want != "") || r.Validate() != nil {
 			t.Errorf("%s: %q, want %q; individual approval: %t; %v", name, got, try.want, r.NeedsIndividualApproval(),
@@ -210,7 +210,7 @@ func TestCutNamesAreFound(t *testing.T) {
 		} {
 			c.Action, c.Risk = diff.Update, diff.RiskInPlace
 			r := &diff.Report{Kind: "test", Changes: []diff.Change{c}, Applyable: true}
-			r.JudgeCuts()
+			r.AddCutFindings()
 			if found := len(r.Changes[0].Findings) == 1 && r.NeedsIndividualApproval(); found != (name == "long") {
 				t.Errorf("%s %s: findings %+v", name, what, r.Changes[0].Findings)
 			}

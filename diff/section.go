@@ -16,7 +16,7 @@ type Section struct {
 	// list, which has no heading.
 	Title string
 	// Changes are the section's changes in the order of its parts. The first
-	// list omits those that are Noise: see Report.Noises.
+	// list omits those that are noise: see Report.Noises.
 	Changes []*Change
 	Checks  []Check
 	// Parts are the same changes by module, by namespace, or by hook event. A
@@ -29,10 +29,10 @@ type Section struct {
 // Count returns the number of changes or checks in the section.
 func (s *Section) Count() int { return len(s.Changes) + len(s.Checks) }
 
-// Words describe what happens, or has happened, to an object of the section.
-func (s *Section) Words(c *Change) string {
+// Headline describe what happens, or has happened, to an object of the section.
+func (s *Section) Headline(c *Change) string {
 	if s.Past {
-		return c.Happened()
+		return c.PastHeadline()
 	}
 	return c.Headline()
 }
@@ -53,7 +53,7 @@ func (p *Part) Counts() string {
 	for _, c := range p.Changes {
 		t.add(c)
 	}
-	return strings.Join(t.some(), ", ")
+	return strings.Join(t.nonZeroActions(), ", ")
 }
 
 // The names of the sections, which are the names of the lists in JSON.
@@ -85,24 +85,24 @@ func (r *Report) Sections() []Section {
 	for _, l := range r.lists() {
 		s := Section{Name: l.name, Title: sectionTitles[l.name], Past: l.name == SectionDrift}
 		for i := range *l.changes {
-			if c := &(*l.changes)[i]; l.name != SectionChanges || !c.Noise() {
+			if c := &(*l.changes)[i]; l.name != SectionChanges || !c.IsNoise() {
 				s.Changes = append(s.Changes, c)
 			}
 		}
 		if len(s.Changes) == 0 {
 			continue
 		}
-		s.divide(r)
+		s.splitIntoParts(r)
 		out = append(out, s)
 	}
-	if checks := r.unmet(); len(checks) > 0 {
+	if checks := r.failedChecks(); len(checks) > 0 {
 		out = append(out, Section{Name: SectionChecks, Title: sectionTitles[SectionChecks], Checks: checks})
 	}
 	return out
 }
 
-// unmet returns the checks that did not pass.
-func (r *Report) unmet() []Check {
+// failedChecks returns the checks that did not pass.
+func (r *Report) failedChecks() []Check {
 	var out []Check
 	for _, c := range r.Checks {
 		if c.Status != CheckPass {
@@ -112,9 +112,9 @@ func (r *Report) unmet() []Check {
 	return out
 }
 
-// divide splits the changes of a section into parts, if there is more than one,
+// splitIntoParts splits the changes of a section into parts, if there is more than one,
 // and sorts the changes by part. Objects in no module or namespace come first.
-func (s *Section) divide(r *Report) {
+func (s *Section) splitIntoParts(r *Report) {
 	parts := map[string]*Part{}
 	var names []string
 	for _, c := range s.Changes {
@@ -128,13 +128,13 @@ func (s *Section) divide(r *Report) {
 	one, many := r.objects()
 	if len(names) == 1 && s.Name != SectionHooks {
 		s.Parts = []Part{{Changes: s.Changes}}
-		s.gather(&s.Parts[0], one, many)
+		s.groupEntries(&s.Parts[0], one, many)
 		return
 	}
 	sort.Strings(names)
 	s.Changes = s.Changes[:0:0]
 	for _, name := range names {
-		s.gather(parts[name], one, many)
+		s.groupEntries(parts[name], one, many)
 		s.Parts = append(s.Parts, *parts[name])
 		s.Changes = append(s.Changes, parts[name].Changes...)
 	}
@@ -157,17 +157,17 @@ func (s *Section) partTitle(kind, name string) string {
 	case s.Name == SectionHooks && name == "":
 		return "At an event of the release"
 	case s.Name == SectionHooks:
-		return "Helm runs at " + Neutral(strings.Join(splitEvents(name), ", "))
+		return "Helm runs at " + EscapeText(strings.Join(splitEvents(name), ", "))
 	case kind == KindApp && name == "":
 		return "the app"
 	case kind == KindKubernetes && name == "":
 		return "no namespace"
 	case kind == KindKubernetes:
-		return "namespace " + Neutral(name)
+		return "namespace " + EscapeText(name)
 	case name == "":
 		return "the root module"
 	}
-	return Neutral(name)
+	return EscapeText(name)
 }
 
 func splitEvents(hook string) []string {
@@ -180,18 +180,18 @@ func splitEvents(hook string) []string {
 
 // Noise is a set of changes whose fields are all folded by the same rules.
 type Noise struct {
-	// Words name what changes in them, for example "490 objects change only in chart labels".
-	Words   string
+	// Text name what changes in them, for example "490 objects change only in chart labels".
+	Text    string
 	Changes []*Change
 }
 
-// Noises returns the Noise changes by the rules that fold them, the largest set first.
+// Noises returns the changes that are noise, grouped by the rules that fold them, the largest set first.
 func (r *Report) Noises() []Noise {
 	byRules := map[string]*Noise{}
 	var names []string
 	for i := range r.Changes {
 		c := &r.Changes[i]
-		if !c.Noise() {
+		if !c.IsNoise() {
 			continue
 		}
 		name := c.foldRules()
@@ -209,7 +209,7 @@ func (r *Report) Noises() []Noise {
 	for _, name := range names {
 		q := byRules[name]
 		one, many := r.objects()
-		q.Words = Plural(len(q.Changes), one+" changes", many+" change") + " only in " + q.Changes[0].foldedOnlyIn()
+		q.Text = Plural(len(q.Changes), one+" changes", many+" change") + " only in " + q.Changes[0].foldedOnlyIn()
 		out = append(out, *q)
 	}
 	return out

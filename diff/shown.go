@@ -1,10 +1,10 @@
 package diff
 
-// Shown is one side of a field as it may be shown. Exactly one of these holds: it is
+// ShownValue is one side of a field as it may be shown. Exactly one of these holds: it is
 // Absent, it is Unknown (perhaps also Masked), it is Masked, or it has a Type and a Text.
-type Shown struct {
+type ShownValue struct {
 	// Text is the content of a string, or compact JSON for every other type.
-	// It is not escaped: a renderer passes it through Neutral or quotes it.
+	// It is not escaped: a renderer passes it through EscapeText or quotes it.
 	Text string    `json:"text,omitempty"`
 	Type ValueType `json:"type,omitempty"`
 	// Masked: the value exists but must not be shown.
@@ -44,7 +44,7 @@ type Mark string
 
 // The marks.
 const (
-	Changed Mark = "changed"
-	Same    Mark = "same"
-	New     Mark = "new"
+	MarkChanged Mark = "changed"
+	MarkSame    Mark = "same"
+	MarkNew     Mark = "new"
 )

@@ -15,13 +15,13 @@ import (
 // This file finds the spellings of a text that are too many to list: any character may be escaped,
 // and compressed data shares nothing with the text. It decodes them in the searched text instead.
 
-// family is a kind of escapes, or a set of kinds.
-type family int
+// escapeKind is a kind of escapes, or a set of kinds.
+type escapeKind int
 
 const (
-	backslashes family = 1 << iota // \u0041, \x41, \101, and shell escapes
-	percents                       // %41
-	entities                       // &#65; and &#x41;, &amp;
+	backslashes escapeKind = 1 << iota // \u0041, \x41, \101, and shell escapes
+	percents                           // %41
+	entities                           // &#65; and &#x41;, &amp;
 )
 
 // maxPasses is how often nested escapes are decoded.
@@ -34,7 +34,7 @@ func unescaped(text string, found func(string) bool) bool {
 	if has == 0 {
 		return false
 	}
-	for _, kinds := range []family{backslashes | percents | entities, backslashes, percents, entities} {
+	for _, kinds := range []escapeKind{backslashes | percents | entities, backslashes, percents, entities} {
 		if kinds&has == 0 || kinds&has == has && kinds != backslashes|percents|entities {
 			continue
 		}
@@ -55,7 +55,7 @@ func unescaped(text string, found func(string) bool) bool {
 
 // escapesOf returns the kinds of escapes in a text. An escaped quote or line break does not
 // count, because every document inside a string has them: the listed spellings cover those.
-func escapesOf(text string) (has family) {
+func escapesOf(text string) (has escapeKind) {
 	for i := strings.IndexAny(text, `\%&`); i >= 0 && i < len(text)-1; {
 		switch c, next := text[i], text[i+1]; {
 		case c == '%' && isHex(next):
@@ -79,7 +79,7 @@ func isHex(c byte) bool {
 }
 
 // unescape decodes the given kinds of escapes once.
-func unescape(text string, kinds family) string {
+func unescape(text string, kinds escapeKind) string {
 	var b strings.Builder
 	b.Grow(len(text))
 	for {
@@ -100,7 +100,7 @@ func unescape(text string, kinds family) string {
 
 // escapeAt decodes the escape at the start of a text. It returns the decoded
 // text and the escape's length, which is 0 if there is none.
-func escapeAt(text string, kinds family) (plain string, n int) {
+func escapeAt(text string, kinds escapeKind) (plain string, n int) {
 	switch {
 	case text[0] == '\\' && kinds&backslashes != 0:
 		return backslash(text)

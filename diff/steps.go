@@ -5,7 +5,7 @@ package diff
 func SharedSteps(a, b string, from int) int {
 	quoted, inside, last := false, false, from
 	for i := from; i < len(a) && i < len(b); i++ {
-		if !quoted && (!inside || a[i] == '[') && ends(a[i]) && ends(b[i]) && i > from {
+		if !quoted && (!inside || a[i] == '[') && isStepEnd(a[i]) && isStepEnd(b[i]) && i > from {
 			last = i
 		}
 		if a[i] != b[i] {
@@ -26,5 +26,5 @@ func SharedSteps(a, b string, from int) int {
 	return last
 }
 
-// ends reports whether a byte of a path ends the step before it.
-func ends(c byte) bool { return c == '.' || c == '[' || c == ' ' }
+// isStepEnd reports whether a byte of a path ends the step before it.
+func isStepEnd(c byte) bool { return c == '.' || c == '[' || c == ' ' }

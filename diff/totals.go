@@ -57,7 +57,7 @@ func (r *Report) Count() Totals {
 	}
 	for _, l := range r.lists() {
 		for i := range *l.changes {
-			if (*l.changes)[i].Security() {
+			if (*l.changes)[i].HasSecurityFinding() {
 				t.Security++
 			}
 		}
@@ -76,7 +76,7 @@ func (r *Report) Count() Totals {
 }
 
 func (t *Totals) add(c *Change) {
-	if c.Noise() {
+	if c.IsNoise() {
 		t.Noise++
 		return
 	}
@@ -102,8 +102,8 @@ func (t *Totals) add(c *Change) {
 	}
 }
 
-// agree returns an error that names the first total that differs from the counted one.
-func (t Totals) agree(counted Totals) error {
+// checkEqual returns an error that names the first total that differs from the counted one.
+func (t Totals) checkEqual(counted Totals) error {
 	said, is := reflect.ValueOf(t), reflect.ValueOf(counted)
 	for i := range said.NumField() {
 		if said.Field(i).Int() != is.Field(i).Int() {

@@ -38,13 +38,13 @@ func (r *Report) Validate() error {
 			if err := c.validate(); err != nil {
 				return fmt.Errorf("report %s: %q: %w", l.name, c.Address, err)
 			}
-			if err := c.placed(l.name); err != nil {
+			if err := c.validateIn(l.name); err != nil {
 				return fmt.Errorf("report %s: %q: %w", l.name, c.Address, err)
 			}
 		}
 	}
 	for _, l := range r.lists() {
-		if !sort.SliceIsSorted(*l.changes, func(i, j int) bool { return before((*l.changes)[i], (*l.changes)[j]) }) {
+		if !sort.SliceIsSorted(*l.changes, func(i, j int) bool { return changeLess((*l.changes)[i], (*l.changes)[j]) }) {
 			return fmt.Errorf("report %s are not sorted by address", l.name)
 		}
 	}
@@ -58,15 +58,15 @@ func (r *Report) Validate() error {
 			return fmt.Errorf("report folds %d %s", f.Count, f.What)
 		}
 	}
-	if err := r.Totals.agree(r.Count()); err != nil {
+	if err := r.Totals.checkEqual(r.Count()); err != nil {
 		return fmt.Errorf("report totals %w", err)
 	}
 	return nil
 }
 
-// placed checks a change against the list that holds it. An output changes no
+// validateIn checks a change against the list that holds it. An output changes no
 // object, and what others did has no risk.
-func (c *Change) placed(list string) error {
+func (c *Change) validateIn(list string) error {
 	switch {
 	case list == SectionKept && c.Action.Destructive():
 		return fmt.Errorf("%s is no action for what stays where it is", c.Action)
@@ -102,7 +102,7 @@ func (c *Change) validate() error {
 		return fmt.Errorf("risk %d is not known", int(c.Risk))
 	}
 	for _, f := range c.Findings {
-		if f.Rule == "" || f.Words == "" {
+		if f.Rule == "" || f.Message == "" {
 			return errors.New("a finding has no rule or no words")
 		}
 		if f.Risk < RiskNone || f.Risk > c.Risk {
@@ -121,7 +121,7 @@ func (c *Change) validate() error {
 }
 
 func (f *FieldChange) validate() error {
-	for _, s := range []Shown{f.Before, f.After} {
+	for _, s := range []ShownValue{f.Before, f.After} {
 		text := s.Text != "" || s.Sum != "" || s.Type != "" || s.Size != 0 || len(f.Lines) > 0 || f.Outline != ""
 		switch {
 		case s.Masked && text:
@@ -155,7 +155,7 @@ func (f *FieldChange) validate() error {
 
 // written reports whether a text is valid for its type. All types except strings are shown
 // without quotes: a number with the text "(none)" would look like a statement of the report.
-func (s *Shown) written() bool {
+func (s *ShownValue) written() bool {
 	switch s.Type {
 	case "", TypeString:
 		return s.Type == TypeString || s.Text == "" || s.Masked
@@ -176,8 +176,8 @@ func (s *Shown) written() bool {
 	return kind == string(s.Type)
 }
 
-// before is the sort order of changes in a report.
-func before(a, b Change) bool {
+// changeLess is the sort order of changes in a report.
+func changeLess(a, b Change) bool {
 	if a.Address != b.Address {
 		return a.Address < b.Address
 	}
@@ -188,7 +188,7 @@ func before(a, b Change) bool {
 func (r *Report) Sort() {
 	for _, l := range r.lists() {
 		list := *l.changes
-		sort.SliceStable(list, func(i, j int) bool { return before(list[i], list[j]) })
+		sort.SliceStable(list, func(i, j int) bool { return changeLess(list[i], list[j]) })
 	}
 	sort.SliceStable(r.Checks, func(i, j int) bool { return r.Checks[i].Address < r.Checks[j].Address })
 }

@@ -7,11 +7,11 @@ import (
 )
 
 // This file is the only place that describes a change in words, so that all
-// renderers and screens agree. All texts are safe to print, see Neutral.
+// renderers and screens agree. All texts are safe to print, see EscapeText.
 
 // Tally is one count of a summary.
 type Tally struct {
-	Words string
+	Text string
 	// Destructive marks a count of replaced or destroyed objects, and
 	// Security a count of changes that affect who may do or reach what.
 	Destructive, Security bool
@@ -23,7 +23,7 @@ type Tally struct {
 func (r *Report) Summary() string {
 	var words []string
 	for _, t := range r.Tallies() {
-		words = append(words, t.Words)
+		words = append(words, t.Text)
 	}
 	return strings.Join(words, ", ")
 }
@@ -34,69 +34,69 @@ func (r *Report) Tallies() []Tally {
 	var out []Tally
 	switch {
 	case len(r.Changes)+len(r.Outputs)+len(r.Hooks)+len(r.Tests)+len(r.Kept) > 0:
-		out = t.always()
+		out = t.requiredTallies()
 	case r.Applyable:
-		out = append(out, Tally{Words: "No changes are listed, but the plan can be applied"})
+		out = append(out, Tally{Text: "No changes are listed, but the plan can be applied"})
 	default:
-		out = append(out, Tally{Words: "No changes"})
+		out = append(out, Tally{Text: "No changes"})
 	}
-	for _, words := range t.beside() {
-		out = append(out, Tally{Words: words})
+	for _, words := range t.otherTallies() {
+		out = append(out, Tally{Text: words})
 	}
 	if t.Security > 0 {
-		out = append(out, Tally{Words: Plural(t.Security, "security change", "security changes"), Security: true})
+		out = append(out, Tally{Text: Plural(t.Security, "security change", "security changes"), Security: true})
 	}
 	if !r.Applyable && len(r.Changes)+len(r.Outputs) > 0 {
-		out[0].Words = "Nothing to apply: " + out[0].Words
+		out[0].Text = "Nothing to apply: " + out[0].Text
 	}
 	return out
 }
 
-// counted is a number with its noun.
-type counted struct {
+// nounCount is a number with its noun.
+type nounCount struct {
 	n         int
 	one, many string
 }
 
-func (c counted) String() string { return Plural(c.n, c.one, c.many) }
+func (c nounCount) String() string { return Plural(c.n, c.one, c.many) }
 
-func same(n int, words string) counted { return counted{n, words, words} }
+func same(n int, words string) nounCount { return nounCount{n, words, words} }
 
-// always returns the counts that a summary never omits, and those of rarer
+// requiredTallies returns the counts that a summary never omits, and those of rarer
 // actions that are not zero.
-func (t Totals) always() []Tally {
+func (t Totals) requiredTallies() []Tally {
 	var out []Tally
-	for i, c := range t.actions() {
+	for i, c := range t.actionCounts() {
 		if i < 4 || c.n > 0 {
-			out = append(out, Tally{Words: c.String(), Destructive: c.n > 0 && (i == 2 || i == 3)})
+			out = append(out, Tally{Text: c.String(), Destructive: c.n > 0 && (i == 2 || i == 3)})
 		}
 	}
 	return out
 }
 
-// some returns the counts of actions that are not zero.
-func (t Totals) some() []string { return words(t.actions()) }
+// nonZeroActions returns the counts of actions that are not zero.
+func (t Totals) nonZeroActions() []string { return tallyTexts(t.actionCounts()) }
 
-// beside returns the counts of everything other than actions.
-func (t Totals) beside() []string {
-	return words([]counted{
+// otherTallies returns the counts of everything other than actions.
+func (t Totals) otherTallies() []string {
+	return tallyTexts([]nounCount{
 		same(t.Noise, "only in folded fields"), {t.Outputs, "output changes", "outputs change"}, {t.Hooks, "hook", "hooks"},
 		{t.Tests, "test", "tests"}, same(t.Kept, "kept"), same(t.Deferred, "deferred"),
 		{t.Failed, "check fails", "checks fail"},
 	})
 }
 
-// actions returns the counts of actions: the usual four, of which the last
+// actionCounts returns the counts of actions: the usual four, of which the last
 // two are destructive, and the rarer ones.
-func (t Totals) actions() []counted {
-	return []counted{
+func (t Totals) actionCounts() []nounCount {
+	return []nounCount{
 		same(t.Create, "to create"), same(t.Update, "to update"), same(t.Replace, "to replace"),
 		same(t.Destroy, "to destroy"),
 		same(t.Move, "to move"), same(t.Import, "to import"), same(t.Forget, "to forget"), same(t.Read, "to read"),
 	}
 }
 
-func words(counts []counted) []string {
+func tallyTexts(counts []nounCount) []string {
 	var out []string
 	for _, c := range counts {
 		if c.n > 0 {
@@ -154,9 +154,9 @@ func (c Change) Symbol() string {
 // Title returns the address of the object, with the key of a deposed object.
 func (c Change) Title() string {
 	if c.Deposed != "" {
-		return Neutral(fmt.Sprintf("%s (deposed object %s)", c.Address, c.Deposed))
+		return EscapeText(fmt.Sprintf("%s (deposed object %s)", c.Address, c.Deposed))
 	}
-	return Neutral(c.Address)
+	return EscapeText(c.Address)
 }
 
 var verbs = map[Action]string{
@@ -189,22 +189,22 @@ func (c Change) Headline() string {
 		parts = append(parts, "moved from "+c.From)
 	}
 	if c.Imported {
-		parts = append(parts, importWords(c.ImportID))
+		parts = append(parts, importText(c.ImportID))
 		if c.Action == Import {
-			parts = []string{strings.Replace(importWords(c.ImportID), "imported", "import", 1)}
+			parts = []string{strings.Replace(importText(c.ImportID), "imported", "import", 1)}
 		}
 	}
 	if c.Why != "" {
 		parts = append(parts, "because "+c.Why)
 	}
-	if risk := c.RiskWords(); risk != "" {
+	if risk := c.RiskText(); risk != "" {
 		parts = append(parts, risk)
 	}
-	return Neutral(strings.Join(parts, ", "))
+	return EscapeText(strings.Join(parts, ", "))
 }
 
-// Happened describes what others have done to the object: the headline of a change in Report.Drift.
-func (c Change) Happened() string {
+// PastHeadline describes what others have done to the object: the headline of a change in Report.Drift.
+func (c Change) PastHeadline() string {
 	words, ok := map[Action]string{
 		Create: "created", Update: "changed", Replace: "replaced", Destroy: "destroyed",
 	}[c.Action]
@@ -214,21 +214,21 @@ func (c Change) Happened() string {
 	if c.From != "" {
 		words += ", moved from " + c.From
 	}
-	return Neutral(words)
+	return EscapeText(words)
 }
 
-func importWords(id string) string {
+func importText(id string) string {
 	switch id {
 	case "":
 		return "imported by its identity"
-	case Hidden:
-		return "imported as " + Hidden
+	case MarkHidden:
+		return "imported as " + MarkHidden
 	}
 	return "imported as " + strconv.Quote(id)
 }
 
 // Display returns the value on one line. A string is quoted.
-func (s Shown) Display() string {
+func (s ShownValue) Display() string {
 	switch {
 	case s.Absent:
 		return "(none)"
@@ -243,7 +243,7 @@ func (s Shown) Display() string {
 	if s.Type == TypeString {
 		text = strconv.Quote(text)
 	}
-	text = Neutral(text)
+	text = EscapeText(text)
 	if s.Sum == "" {
 		return text
 	}
@@ -256,11 +256,11 @@ func (s Shown) Display() string {
 	return fmt.Sprintf("%s (%d of %d bytes)", text, len(s.Text), s.Size)
 }
 
-func (s Shown) tagged(word string) string {
+func (s ShownValue) tagged(word string) string {
 	if s.Tag == "" {
 		return word
 	}
-	return word + " #" + Neutral(s.Tag)
+	return word + " #" + EscapeText(s.Tag)
 }
 
 // Sides returns the field as one or two texts: two if there are values to compare, one (in after)
@@ -284,13 +284,13 @@ func (f FieldChange) Sides(a Action) (before, after string) {
 }
 
 func (f FieldChange) masked() string {
-	words := map[Mark]string{New: "new", Changed: "changed", Same: "unchanged"}
+	words := map[Mark]string{MarkNew: "new", MarkChanged: "changed", MarkSame: "unchanged"}
 	tags := ""
 	switch {
 	case f.Before.Tag != "" && f.After.Tag != "" && f.Before.Tag != f.After.Tag:
-		tags = " #" + Neutral(f.Before.Tag) + " → #" + Neutral(f.After.Tag)
+		tags = " #" + EscapeText(f.Before.Tag) + " → #" + EscapeText(f.After.Tag)
 	case f.After.Tag != "":
-		tags = " #" + Neutral(f.After.Tag)
+		tags = " #" + EscapeText(f.After.Tag)
 	}
 	word := words[f.After.Mark]
 	if word == "" {
@@ -299,9 +299,9 @@ func (f FieldChange) masked() string {
 	return "(sensitive, " + word + tags + ")"
 }
 
-// AllForce reports whether a replacement has a headline with a reason and every
+// AllFieldsForceReplace reports whether a replacement has a headline with a reason and every
 // field that is not folded forces it, so that the fields need not repeat it.
-func (c *Change) AllForce() bool {
+func (c *Change) AllFieldsForceReplace() bool {
 	n := 0
 	for i := range c.Fields {
 		if f := &c.Fields[i]; f.Fold == "" {
@@ -314,9 +314,9 @@ func (c *Change) AllForce() bool {
 	return n > 3 && c.Why != ""
 }
 
-// Asides returns the remarks shown next to the values of the field; that it forces a
+// Annotations returns the remarks shown next to the values of the field; that it forces a
 // replacement comes first. Past means that the owner of the field has already made the change.
-func (f *FieldChange) Asides(past bool) []string {
+func (f *FieldChange) Annotations(past bool) []string {
 	var out []string
 	if f.ForcesReplace {
 		out = append(out, "(forces replacement)")
@@ -327,12 +327,12 @@ func (f *FieldChange) Asides(past bool) []string {
 	switch {
 	case f.Owner == "":
 	case past:
-		out = append(out, "(by "+Neutral(f.Owner)+")")
+		out = append(out, "(by "+EscapeText(f.Owner)+")")
 	default:
-		out = append(out, "(owned by "+Neutral(f.Owner)+")")
+		out = append(out, "(owned by "+EscapeText(f.Owner)+")")
 	}
 	if f.Fold != "" {
-		out = append(out, "(folded: "+Neutral(f.Fold)+")")
+		out = append(out, "(folded: "+EscapeText(f.Fold)+")")
 	}
 	return out
 }
@@ -342,12 +342,12 @@ func (f FieldChange) Name() string {
 	if f.Path == "" {
 		return "value"
 	}
-	return Neutral(f.Path)
+	return EscapeText(f.Path)
 }
 
-// Quiet reports whether a field of a change needs no line: a value known only
+// OmitsLine reports whether a field of a change needs no line: a value known only
 // after apply, of an object that is created or replaced.
-func (f FieldChange) Quiet(a Action) bool {
+func (f FieldChange) OmitsLine(a Action) bool {
 	return f.After.Unknown && !f.ForcesReplace && (a == Create || a == Replace || a == Read)
 }
 
@@ -355,13 +355,13 @@ func (f FieldChange) Quiet(a Action) bool {
 func (l Line) Display() string {
 	switch l.Op {
 	case LineAdded:
-		return "+ " + Neutral(l.Text)
+		return "+ " + EscapeText(l.Text)
 	case LineRemoved:
-		return "- " + Neutral(l.Text)
+		return "- " + EscapeText(l.Text)
 	case LineSkipped:
 		return "  … " + Plural(l.Count, "line as before", "lines as before")
 	case LineMore:
 		return "  … " + Plural(l.Count, "more changed line", "more changed lines") + ", not shown"
 	}
-	return "  " + Neutral(l.Text)
+	return "  " + EscapeText(l.Text)
 }

@@ -13,7 +13,7 @@ import (
 	reports "github.com/nuon-toolkit/nuon/diff/internal/sample"
 )
 
-func stringOf(s string) diff.Shown { return diff.Shown{Text: s, Type: diff.TypeString} }
+func stringOf(s string) diff.ShownValue { return diff.ShownValue{Text: s, Type: diff.TypeString} }
 
 // TestSummary checks that the usual actions are always counted, and all else
 // only if it is not zero.
@@ -35,7 +35,7 @@ func TestSummary(t *testing.T) {
 				Fields: []diff.FieldChange{{Path: "p", Fold: "checksum"}}}}},
 		"1 to update, 0 to replace, 0 to destroy, 1 security change": {Applyable: true,
 			Changes: []diff.Change{{Address: "a", Action: diff.Update,
-				Findings: []diff.Finding{{Rule: "r", Words: "w", Security: true}}}}},
+				Findings: []diff.Finding{{Rule: "r", Message: "w", Security: true}}}}},
 	} {
 		r.Totals = r.Count()
 		if got := r.Summary(); !strings.Contains(got, want) {
@@ -58,7 +58,7 @@ func TestFoldWords(t *testing.T) {
 		"2 fields (a rule of theirs)": {Rule: "a rule of theirs", What: diff.FoldFields, Count: 2},
 		`1 field (\x1b[31m)`:          {Rule: "\x1b[31m", What: diff.FoldFields, Count: 1},
 	} {
-		if got := f.Words(); got != want {
+		if got := f.Text(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
@@ -79,7 +79,7 @@ func TestHeadlines(t *testing.T) {
 		}
 	}
 	judged := diff.Change{Action: diff.Update}
-	judged.Judge(diff.Finding{Rule: "r", Words: "w", Risk: diff.RiskRestart})
+	judged.AddFindings(diff.Finding{Rule: "r", Message: "w", Risk: diff.RiskRestart})
 	if got := judged.Headline(); got != "update in place" {
 		t.Errorf("a risk that a finding says is said again: %q", got)
 	}
@@ -89,11 +89,11 @@ func TestHeadlines(t *testing.T) {
 // same finding about several fields is one remark.
 func TestRemarks(t *testing.T) {
 	c := diff.Change{Action: diff.Update}
-	c.Judge(diff.Finding{Rule: "restarts", Words: "the pods are made anew", Risk: diff.RiskRestart, Path: "spec.a"},
-		diff.Finding{Rule: "opens", Words: "anybody may reach it", Risk: diff.RiskInPlace, Security: true})
+	c.AddFindings(diff.Finding{Rule: "restarts", Message: "the pods are made anew", Risk: diff.RiskRestart, Path: "spec.a"},
+		diff.Finding{Rule: "opens", Message: "anybody may reach it", Risk: diff.RiskInPlace, Security: true})
 	for i := range 5 {
-		c.Judge(diff.Finding{Rule: "lower", Words: "less memory", Risk: diff.RiskInPlace, Path: "spec.x"},
-			diff.Finding{Rule: "wider", Words: "more rights", Risk: diff.RiskInPlace, Security: true,
+		c.AddFindings(diff.Finding{Rule: "lower", Message: "less memory", Risk: diff.RiskInPlace, Path: "spec.x"},
+			diff.Finding{Rule: "wider", Message: "more rights", Risk: diff.RiskInPlace, Security: true,
 				Path: fmt.Sprintf("spec.%d", i)})
 	}
 	var got []string
@@ -113,10 +113,10 @@ func TestRemarks(t *testing.T) {
 
 // TestOrder checks that a new order names what moves, with both places.
 func TestOrder(t *testing.T) {
-	list := func(s string) diff.Shown { return diff.Shown{Type: diff.TypeList, Text: s} }
+	list := func(s string) diff.ShownValue { return diff.ShownValue{Type: diff.TypeList, Text: s} }
 	for _, try := range []struct {
 		name, want string
-		was, is    diff.Shown
+		was, is    diff.ShownValue
 		places     []int
 	}{
 		{"one", "moved: a from place 1 to 3", list(`["a","b","c"]`), list(`["b","c","a"]`), []int{1, 2, 0}},
@@ -127,11 +127,11 @@ func TestOrder(t *testing.T) {
 		{"without names", "moved: the element from place 2 to 1", list(`[0,1]`), list(`[1,0]`), []int{1, 0}},
 		{"hostile", `moved: \x1b from place 2 to 1`, list(`["a, b","\u001b"]`), list(`["\u001b","a, b"]`), []int{1, 0}},
 		{"another element", "", list(`["a","b"]`), list(`["b","evil"]`), []int{1, 0}},
-		{"cut", "", list(`[0,1]`), diff.Shown{Type: diff.TypeList, Text: "[1", Sum: "sha256:0"}, []int{1, 0}},
+		{"cut", "", list(`[0,1]`), diff.ShownValue{Type: diff.TypeList, Text: "[1", Sum: "sha256:0"}, []int{1, 0}},
 	} {
 		f := diff.FieldChange{Before: try.was, After: try.is}
-		if f.Reorder(try.places); f.Order() != try.want {
-			t.Errorf("%s: %q, want %q", try.name, f.Order(), try.want)
+		if f.MarkReordered(try.places); f.OrderSummary() != try.want {
+			t.Errorf("%s: %q, want %q", try.name, f.OrderSummary(), try.want)
 		}
 	}
 }
@@ -141,7 +141,7 @@ func TestFewestMoves(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		places := rapid.Permutation([]int{0, 1, 2, 3, 4, 5, -1, -1}).Draw(t, "places")
 		f := diff.FieldChange{}
-		f.Reorder(places)
+		f.MarkReordered(places)
 		moves := map[int]bool{}
 		for _, m := range f.Moved {
 			if moves[m.To] = true; places[m.To] != m.From {
@@ -189,7 +189,7 @@ func TestApart(t *testing.T) {
 		{`"hello"`, `"howdy"`, ""},
 	} {
 		f := diff.FieldChange{Before: stringOf("x"), After: stringOf("y")}
-		a, ok := f.Apart(try.before, try.after, true)
+		a, ok := f.StringDelta(try.before, try.after, true)
 		got := ""
 		if ok {
 			got = a.Head + "[" + a.Before + "|" + a.After + "]" + a.Tail
@@ -203,13 +203,13 @@ func TestApart(t *testing.T) {
 	}
 	f := diff.FieldChange{Before: stringOf("x"), After: stringOf("y")}
 	long := strings.Repeat("0123456789 ", 9)
-	a, ok := f.Apart(`"`+long+`one `+long+`"`, `"`+long+`two `+long+`"`, false)
-	if want := (diff.Apart{Head: "…23456789 0123456789 ", Before: "one", After: "two",
+	a, ok := f.StringDelta(`"`+long+`one `+long+`"`, `"`+long+`two `+long+`"`, false)
+	if want := (diff.StringDelta{Head: "…23456789 0123456789 ", Before: "one", After: "two",
 		Tail: " 0123456789 01234567…"}); !ok || a != want {
 		t.Errorf("%+v, want %+v", a, want)
 	}
-	masked := diff.FieldChange{Before: diff.Shown{Masked: true}, After: diff.Shown{Masked: true}}
-	if _, ok := masked.Apart("(sensitive)", "(sensitive)!", false); ok {
+	masked := diff.FieldChange{Before: diff.ShownValue{Masked: true}, After: diff.ShownValue{Masked: true}}
+	if _, ok := masked.StringDelta("(sensitive)", "(sensitive)!", false); ok {
 		t.Error("what is masked is taken apart")
 	}
 }
@@ -234,7 +234,7 @@ func TestSections(t *testing.T) {
 		got = append(got, line)
 	}
 	for _, n := range r.Noises() {
-		got = append(got, n.Words)
+		got = append(got, n.Text)
 	}
 	want := []string{
 		"changes (6) | no namespace: 1 to update | namespace shop: 3 to update, 1 to replace, 1 to destroy",

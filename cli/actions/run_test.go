@@ -45,8 +45,8 @@ func (s *scripted) approval() api.Approval {
 		ResourceKind: "script",
 		Name:         "migrate",
 		Risk:         diff.Create.Risk(),
-		Fields: []diff.FieldChange{{Path: "command", Before: diff.Shown{Absent: true},
-			After: diff.Shown{Text: "psql -f up.sql", Type: diff.TypeString}}},
+		Fields: []diff.FieldChange{{Path: "command", Before: diff.ShownValue{Absent: true},
+			After: diff.ShownValue{Text: "psql -f up.sql", Type: diff.TypeString}}},
 	}}}
 	r.Sort()
 	r.Totals = r.Count()

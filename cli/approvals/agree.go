@@ -134,7 +134,7 @@ func effect(a api.Approval, report *diff.Report) string {
 	if report != nil {
 		t, risk = report.Totals, report.Risk()
 	}
-	words := []string{t.Words()}
+	words := []string{t.Text()}
 	switch {
 	case words[0] == "" && review.Grave(a):
 		words[0] = "destroys or replaces something"
@@ -144,7 +144,7 @@ func effect(a api.Approval, report *diff.Report) string {
 	if t.Security > 0 {
 		words = append(words, diff.Plural(t.Security, "finding about security", "findings about security"))
 	}
-	return strings.Join(append(words, "highest risk: "+risk.Words()), "; ")
+	return strings.Join(append(words, "highest risk: "+risk.Label()), "; ")
 }
 
 // ask asks for confirmation: for each destructive group by the name of its component,

@@ -110,7 +110,7 @@ func some(names []string, most int) string {
 // It is for display only: answers bind to each plan's own content.
 func OfAll(a api.Approval, r *diff.Report) *diff.Report {
 	return diff.Group([]diff.Member{
-		{Install: a.Install, Names: []string{a.Install, a.InstallID}, Report: r.Gist()}})[0].Report
+		{Install: a.Install, Names: []string{a.Install, a.InstallID}, Report: r.ComparableForm()}})[0].Report
 }
 
 // Placeholders explains the placeholders of OfAll to the user.

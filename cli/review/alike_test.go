@@ -396,8 +396,8 @@ func TestALargeQueueIsLookedAtInParts(t *testing.T) {
 func TestSecurityIsSeenInTheQueue(t *testing.T) {
 	all := several()
 	r := mildReport(2)
-	r.Changes[1].Judge(diff.Finding{Rule: "opens", Source: "https://example.com/rule", Risk: diff.RiskInPlace,
-		Security: true, Words: "everybody can reach it"})
+	r.Changes[1].AddFindings(diff.Finding{Rule: "opens", Source: "https://example.com/rule", Risk: diff.RiskInPlace,
+		Security: true, Message: "everybody can reach it"})
 	r.Totals = r.Count()
 	all[2] = approvalOf("apr_3", "hello", "globex", "metrics", r)
 	newStage(plainTheme, 80, 24, all...).shows(t, "1 security ~2    5m")

@@ -18,7 +18,7 @@ var (
 	noon  = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 )
 
-func text(s string) diff.Shown { return diff.Shown{Text: s, Type: diff.TypeString} }
+func text(s string) diff.ShownValue { return diff.ShownValue{Text: s, Type: diff.TypeString} }
 
 func reportOf(changes ...diff.Change) *diff.Report {
 	r := &diff.Report{Kind: diff.KindTerraform, Changes: changes, Applyable: true}
@@ -43,18 +43,18 @@ func graveReport() *diff.Report {
 					{Op: diff.LineRemoved, Text: "exec serve --port 80"},
 					{Op: diff.LineAdded, Text: "exec serve --port 8080\x1b[31m"},
 				}},
-				{Path: "input.token", Before: diff.Shown{Masked: true},
-					After: diff.Shown{Masked: true, Mark: diff.Changed}},
+				{Path: "input.token", Before: diff.ShownValue{Masked: true},
+					After: diff.ShownValue{Masked: true, Mark: diff.MarkChanged}},
 			}},
 		diff.Change{Address: "terraform_data.rollout", Action: diff.Replace, ResourceKind: "terraform_data",
 			Name: "rollout", Why: "triggers_replace changed", Fields: []diff.FieldChange{
-				{Path: "id", Before: text("old"), After: diff.Shown{Unknown: true}},
+				{Path: "id", Before: text("old"), After: diff.ShownValue{Unknown: true}},
 				{Path: "triggers_replace[0]", Before: text("v1"), After: text("v2"), ForcesReplace: true},
 			}},
 		diff.Change{Address: "terraform_data.old", Action: diff.Destroy, ResourceKind: "terraform_data", Name: "old",
 			Why: "it is no longer in the configuration", Fields: []diff.FieldChange{
-				{Path: "id", Before: text("x"), After: diff.Shown{Absent: true}},
-				{Path: "input", Before: text("y"), After: diff.Shown{Absent: true}},
+				{Path: "id", Before: text("x"), After: diff.ShownValue{Absent: true}},
+				{Path: "input", Before: text("y"), After: diff.ShownValue{Absent: true}},
 			}},
 	)
 	r.Folded = []diff.Fold{{Rule: diff.FoldUnchanged, What: diff.FoldResources, Count: 41}}
@@ -62,7 +62,9 @@ func graveReport() *diff.Report {
 	return r
 }
 
-func number(n int) diff.Shown { return diff.Shown{Text: fmt.Sprint(n), Type: diff.TypeNumber} }
+func number(n int) diff.ShownValue {
+	return diff.ShownValue{Text: fmt.Sprint(n), Type: diff.TypeNumber}
+}
 
 // mildReport returns a report that only creates and updates n resources, each in a different way.
 func mildReport(n int) *diff.Report {

@@ -350,7 +350,7 @@ func (m *model) counts(at row) strip {
 	if n := i.totals.Security; n > 0 {
 		s = strip{{fmt.Sprintf("%d security", n), m.theme.ink[terminal.Security]}, {" ", ""}}
 	}
-	for _, sign := range i.totals.Signs() {
+	for _, sign := range i.totals.ActionCounts() {
 		s = append(s, cell{fmt.Sprintf("%s%d ", sign.Symbol, sign.Count), m.theme.ink[signInks[sign.Action]]})
 	}
 	return s
@@ -608,8 +608,8 @@ func (m *model) stakes(at row) strip {
 	switch totals := at.lead().totals; {
 	case at.grave():
 		return strip{{"  " + m.danger(at), m.theme.bad}}
-	case totals.Words() != "":
-		return strip{{"  Each has " + totals.Words() + ".", ""}}
+	case totals.Text() != "":
+		return strip{{"  Each has " + totals.Text() + ".", ""}}
 	}
 	return strip{{"  Each changes something.", ""}}
 }
@@ -618,7 +618,7 @@ func (m *model) stakes(at row) strip {
 func (m *model) danger(at row) string {
 	i := at.lead()
 	var parts []string
-	if loss := i.totals.Loss(); loss != "" {
+	if loss := i.totals.LossSummary(); loss != "" {
 		parts = append(parts, loss)
 	}
 	if i.approval.Restore > 0 {

@@ -181,8 +181,8 @@ func (m *model) wholeText() []string {
 	var now, left []string
 	for _, a := range p.waits {
 		words := console.Line(Subject(a))
-		if t := p.totals[a.ID]; t.Words() != "" {
-			words += " (" + t.Words() + ")"
+		if t := p.totals[a.ID]; t.Text() != "" {
+			words += " (" + t.Text() + ")"
 		}
 		if Covered(a) {
 			now = append(now, words)

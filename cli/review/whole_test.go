@@ -142,7 +142,7 @@ func TestTheDeskApprovesAWorkflow(t *testing.T) {
 	got, _ := d.workflow("wfl_1", "ins_helloacme")().(planned)
 	var names []string
 	for _, a := range got.waits {
-		names = append(names, a.Component+" "+got.totals[a.ID].Words())
+		names = append(names, a.Component+" "+got.totals[a.ID].Text())
 	}
 	if got.err != nil || !slices.Equal(names, []string{"metrics 3 to update", "cache 1 to update", "db 2 to update"}) {
 		t.Errorf("%v %q", got.err, names)

@@ -142,7 +142,7 @@ func totals(a api.Approval) string {
 	if len(a.Totals) == 0 || json.Unmarshal(a.Totals, &t) != nil {
 		return ""
 	}
-	return t.Words()
+	return t.Text()
 }
 
 func sentence(parts ...string) string {

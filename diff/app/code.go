@@ -38,12 +38,12 @@ func (b *builder) codeFields(code *appcode.Change) []diff.FieldChange {
 	}
 	if code.More {
 		words := fmt.Sprintf("more than %d files of the repository changed; they are not all listed", len(code.Files))
-		fields = append(fields, b.codeField("…", diff.Side{Absent: true}, diff.Side{Value: raw.Of(words)}))
+		fields = append(fields, b.codeField("…", diff.UnmaskedSide{Absent: true}, diff.UnmaskedSide{Value: raw.Of(words)}))
 	}
 	return fields
 }
 
-func (b *builder) codeField(file string, before, after diff.Side) diff.FieldChange {
+func (b *builder) codeField(file string, before, after diff.UnmaskedSide) diff.FieldChange {
 	path := tree.Path{}.Field(codeKey)
 	if file != "" {
 		path = path.Field(file)
@@ -54,11 +54,11 @@ func (b *builder) codeField(file string, before, after diff.Side) diff.FieldChan
 	return f
 }
 
-func problemSide(problem string) diff.Side {
+func problemSide(problem string) diff.UnmaskedSide {
 	if problem == "" {
-		return diff.Side{Absent: true}
+		return diff.UnmaskedSide{Absent: true}
 	}
-	return diff.Side{Value: raw.Of("cannot be built: " + problem)}
+	return diff.UnmaskedSide{Value: raw.Of("cannot be built: " + problem)}
 }
 
 // hashDigits is the number of digits shown of a hash.
@@ -66,9 +66,9 @@ const hashDigits = 10
 
 // fileSide returns the state of a tree at a path: git's hash of the content, and the file mode
 // unless it is a regular file.
-func fileSide(f gittree.File) diff.Side {
+func fileSide(f gittree.File) diff.UnmaskedSide {
 	if f.Hash == "" {
-		return diff.Side{Absent: true}
+		return diff.UnmaskedSide{Absent: true}
 	}
 	words := "git " + f.Hash[:min(hashDigits, len(f.Hash))]
 	switch {
@@ -81,5 +81,5 @@ func fileSide(f gittree.File) diff.Side {
 	case f.Mode&0o100 != 0:
 		words += ", executable"
 	}
-	return diff.Side{Value: raw.Of(words)}
+	return diff.UnmaskedSide{Value: raw.Of(words)}
 }

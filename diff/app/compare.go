@@ -60,8 +60,8 @@ func (c *comparer) walk(p tree.Path, n node) {
 
 // emit adds a field.
 func (c *comparer) emit(p tree.Path, n node) *diff.FieldChange {
-	before := diff.Side{Value: n.before, Absent: !n.hasBefore, Sensitive: n.secret && !c.plain}
-	after := diff.Side{Value: n.after, Absent: !n.hasAfter, Sensitive: n.secret && !c.plain}
+	before := diff.UnmaskedSide{Value: n.before, Absent: !n.hasBefore, Sensitive: n.secret && !c.plain}
+	after := diff.UnmaskedSide{Value: n.after, Absent: !n.hasAfter, Sensitive: n.secret && !c.plain}
 	if !c.plain {
 		conceal(&before, &after)
 	}
@@ -71,16 +71,16 @@ func (c *comparer) emit(p tree.Path, n node) *diff.FieldChange {
 		shown = c.masker.Text
 	}
 	f.Path = pathOf(p, shown)
-	f.Locate(p, func(s tree.Step) string { return shown(s.Plain()) })
+	f.SetPointers(p, func(s tree.Step) string { return shown(s.Plain()) })
 	if element, _ := p.Element(); f.Element != nil {
 		f.Element.Path = pathOf(element, shown)
 	}
 	switch {
 	case n.secret || c.plain || !n.hasAfter:
 	case f.MaskedCopy:
-		c.hidden = append(c.hidden, diff.MaskedCopy(f.Path))
+		c.hidden = append(c.hidden, diff.MaskedCopyFinding(f.Path))
 	case decides(p) && f.HidesChange():
-		c.hidden = append(c.hidden, diff.MaskedChange(f.Path))
+		c.hidden = append(c.hidden, diff.MaskedChangeFinding(f.Path))
 	}
 	c.fields = append(c.fields, f)
 	return &c.fields[len(c.fields)-1]
@@ -124,7 +124,7 @@ func (c *comparer) never(count int, p tree.Path, n node) {
 func (c *comparer) document(p tree.Path, n node) bool {
 	was, isText := raw.Reveal(n.before).(string)
 	is, areTexts := raw.Reveal(n.after).(string)
-	if !isText || !areTexts || was == "" || is == "" || c.masker.Knows(was) || c.masker.Knows(is) {
+	if !isText || !areTexts || was == "" || is == "" || c.masker.ContainsSecret(was) || c.masker.ContainsSecret(is) {
 		return false
 	}
 	b, a, format, ok := tree.Embedded(was, is)
@@ -201,7 +201,7 @@ func (c *comparer) byName(p tree.Path, n node, names [2][]string, by []string) {
 	}
 	if !slices.Equal(kept[0], kept[1]) {
 		c.emit(p, node{before: textsOf(kept[0]), after: textsOf(kept[1]), hasBefore: true, hasAfter: true}).
-			Reorder(places(names[0], names[1]))
+			MarkReordered(places(names[0], names[1]))
 	}
 	for i, name := range names[0] {
 		if !slices.Contains(names[1], name) {
@@ -280,7 +280,7 @@ func (c *comparer) moved(p tree.Path, n node, pairs []tree.Pair) {
 		return raw.Of(list)
 	}
 	c.emit(p, node{before: side(was), after: side(is), hasBefore: true,
-		hasAfter: true}).Reorder(tree.Places(n.after.Len(), kept))
+		hasAfter: true}).MarkReordered(tree.Places(n.after.Len(), kept))
 }
 
 // namings lists the keys that identify the tables of a list, in the order in which they are tried.

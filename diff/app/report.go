@@ -118,7 +118,7 @@ func (b *builder) pair(p pair) {
 	}
 	c.Unchanged = unchanged(p)
 	b.judge(&c, p, code)
-	c.Judge(hidden...)
+	c.AddFindings(hidden...)
 	b.report.Changes = append(b.report.Changes, c)
 }
 
@@ -181,14 +181,14 @@ func (b *builder) order(kind string, was, is []string) {
 	if slices.Equal(was, is) {
 		return
 	}
-	f := b.masker.Field(nil, diff.Side{Value: textsOf(was)}, diff.Side{Value: textsOf(is)})
+	f := b.masker.Field(nil, diff.UnmaskedSide{Value: textsOf(was)}, diff.UnmaskedSide{Value: textsOf(is)})
 	f.Path, f.Pointer = "order", "/order"
-	f.Reorder(places(before, after))
+	f.MarkReordered(places(before, after))
 	c := diff.Change{
 		Address: kind + "s", ResourceKind: "order", Name: kind, Config: true, Action: diff.Update, Risk: diff.Update.Risk(),
 		Fields: []diff.FieldChange{f},
 	}
-	c.Judge(ruleNamed(nothingDeployed).finding(nil))
+	c.AddFindings(ruleNamed(nothingDeployed).finding(nil))
 	b.report.Changes = append(b.report.Changes, c)
 }
 
@@ -212,7 +212,7 @@ func textsOf(names []string) raw.Value {
 // finish sorts the report, counts its changes and adds the notes.
 func (b *builder) finish() {
 	r := b.report
-	r.JudgeCuts()
+	r.AddCutFindings()
 	r.Sort()
 	r.Totals = r.Count()
 	r.Applyable = len(r.Changes) > 0

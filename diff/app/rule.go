@@ -112,7 +112,7 @@ func (b *builder) judge(c *diff.Change, p pair, code *appcode.Change) {
 		}
 		findings = append(findings, r.finding(names))
 	}
-	c.Judge(findings...)
+	c.AddFindings(findings...)
 }
 
 // maxNames bounds the names in one finding.
@@ -126,7 +126,7 @@ func (r *Rule) finding(names []string) diff.Finding {
 	if len(names) > 0 {
 		words += ": " + strings.Join(names, ", ")
 	}
-	return diff.Finding{Rule: r.Name, Source: source, Risk: r.Risk, Security: r.Security, Words: words}
+	return diff.Finding{Rule: r.Name, Source: source, Risk: r.Risk, Security: r.Security, Message: words}
 }
 
 // Table writes the rules as a table in Markdown, for the documentation.
@@ -153,7 +153,7 @@ func (r *Rule) scope() string {
 }
 
 func (r *Rule) grade() string {
-	words := r.Risk.Words()
+	words := r.Risk.Label()
 	if r.Security {
 		words += ", security"
 	}

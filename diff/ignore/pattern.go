@@ -18,7 +18,7 @@ const deep = "**"
 func newPattern(pointer string) (pattern, error) {
 	if pointer != "" && pointer[0] != '/' {
 		return nil, fmt.Errorf(`the pointer %q does not begin with "/"; write it as in "/spec/replicas"`,
-			diff.Neutral(pointer))
+			diff.EscapeText(pointer))
 	}
 	for rest := pointer; ; {
 		_, after, found := strings.Cut(rest, "~")
@@ -26,7 +26,7 @@ func newPattern(pointer string) (pattern, error) {
 			break
 		}
 		if after == "" || after[0] < '0' || after[0] > '3' {
-			return nil, fmt.Errorf(`the pointer %q has a "~" alone; write "~0" for "~", "~1" for "/", and in the value of a list's key "~2" for ","`, diff.Neutral(pointer))
+			return nil, fmt.Errorf(`the pointer %q has a "~" alone; write "~0" for "~", "~1" for "/", and in the value of a list's key "~2" for ","`, diff.EscapeText(pointer))
 		}
 		rest = after
 	}

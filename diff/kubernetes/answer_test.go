@@ -343,7 +343,7 @@ func TestFindings(t *testing.T) {
 		return strings.Contains(text, "hunter2")
 	}
 	o.Findings = map[manifest.ID][]diff.Finding{web: {kubernetes.Unchecked("hunter2hunter2")}}
-	if r := asked(t, "", webRendered, "", "", o); strings.Contains(r.Notes[0]+r.Changes[0].Findings[0].Words, "hunter2") {
+	if r := asked(t, "", webRendered, "", "", o); strings.Contains(r.Notes[0]+r.Changes[0].Findings[0].Message, "hunter2") {
 		t.Error("a secret is shown")
 	}
 }

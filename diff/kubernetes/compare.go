@@ -348,7 +348,7 @@ func (c *comparer) drift(j *job, v *values, typ *schema.Type, out *outcome) {
 		out.drift = &change
 		return
 	}
-	shower := &shower{names: &c.names, secret: secretKind(j.id), knows: c.masker.Knows}
+	shower := &shower{names: &c.names, secret: secretKind(j.id), knows: c.masker.ContainsSecret}
 	o := c.owners(v.live, v.before)
 	for _, d := range drifted(c.walk(j, typ, v.before, v.live)) {
 		if len(d.path) == 1 && d.path[0].Key == "apiVersion" {
@@ -416,7 +416,7 @@ func (c *comparer) regenerated(j *job, v *values, typ *schema.Type, found []diff
 
 // show converts the differences to fields.
 func (c *comparer) show(j *job, found []difference, out *outcome) {
-	s := &shower{names: &c.names, secret: secretKind(j.id), knows: c.masker.Knows}
+	s := &shower{names: &c.names, secret: secretKind(j.id), knows: c.masker.ContainsSecret}
 	if a := out.change.Action; a == diff.Create || a == diff.Destroy || a == diff.Forget {
 		s.only = foldServer
 	}
@@ -483,8 +483,8 @@ func (c *comparer) judge(j *job, v *values, out *outcome) {
 		change.Fields[i].Fold = d.fold
 	}
 	for i, d := range out.differences {
-		if f, ok := diff.LookAlike(change.Fields[i].Path, d.before, d.after); ok && d.fold != foldDescription {
-			change.Judge(f)
+		if f, ok := diff.LookAlikeFinding(change.Fields[i].Path, d.before, d.after); ok && d.fold != foldDescription {
+			change.AddFindings(f)
 		}
 	}
 	if j.renamed() {
@@ -519,7 +519,7 @@ func (c *comparer) judgeHalves(j *job, v *values, change *diff.Change) {
 		})
 		for _, f := range part.change.Findings {
 			if !slices.ContainsFunc(change.Findings, func(g diff.Finding) bool { return g.Rule == f.Rule }) {
-				change.Judge(f)
+				change.AddFindings(f)
 			}
 		}
 	}
@@ -547,7 +547,7 @@ func (c *comparer) hookRisk(out *outcome) {
 	}
 	for _, f := range findings {
 		if f.Security {
-			out.change.Judge(f)
+			out.change.AddFindings(f)
 		}
 	}
 }

@@ -163,7 +163,7 @@ func whyGoes(object raw.Value) string {
 	if hookOf(object) == "" {
 		return ""
 	}
-	events := diff.Neutral(hookOf(object))
+	events := diff.EscapeText(hookOf(object))
 	return "it becomes a hook, so Helm takes it out of the release, and makes it anew at " +
 		strings.ReplaceAll(events, ",", ", ")
 }

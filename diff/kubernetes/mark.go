@@ -26,7 +26,7 @@ const (
 func Unchecked(why string) diff.Finding {
 	return diff.Finding{
 		Rule: RuleUnchecked, Source: "https://kubernetes.io/docs/reference/using-api/api-concepts/#dry-run",
-		Risk: diff.RiskNone, Words: "not checked by the server: " + why,
+		Risk: diff.RiskNone, Message: "not checked by the server: " + why,
 	}
 }
 
@@ -36,7 +36,7 @@ func TakesOver(path, manager string) diff.Finding {
 	return diff.Finding{
 		Rule: RuleTakesOver, Source: "https://kubernetes.io/docs/reference/using-api/server-side-apply/#conflicts",
 		Risk: diff.RiskInPlace, Path: path,
-		Words: fmt.Sprintf("%s is set by %s, and this takes it over", path, manager),
+		Message: fmt.Sprintf("%s is set by %s, and this takes it over", path, manager),
 	}
 }
 
@@ -45,7 +45,7 @@ func TakesOver(path, manager string) diff.Finding {
 func TakenFrom(owner string) diff.Finding {
 	return diff.Finding{
 		Rule: RuleTakenFrom, Source: "https://kubernetes.io/docs/concepts/overview/working-with-objects/common-labels/",
-		Risk: diff.RiskInPlace, Words: "the object belongs to " + owner + ", and this takes it over",
+		Risk: diff.RiskInPlace, Message: "the object belongs to " + owner + ", and this takes it over",
 	}
 }
 
@@ -55,7 +55,7 @@ func scaled(manager string) diff.Finding {
 	return diff.Finding{
 		Rule: RuleScaled, Source: "https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/",
 		Risk: diff.RiskInPlace, Path: "spec.replicas",
-		Words: fmt.Sprintf("%s scales it, and each apply sets spec.replicas back: leave it out to leave that alone", manager),
+		Message: fmt.Sprintf("%s scales it, and each apply sets spec.replicas back: leave it out to leave that alone", manager),
 	}
 }
 
@@ -102,14 +102,14 @@ func (c *comparison) marked(j *job) *mark {
 // mark adds the caller's findings to the change of their object.
 func (c *comparer) mark(j *job, v *values, change *diff.Change) {
 	if v.scaler != "" {
-		change.Judge(scaled(diff.Neutral(c.masker.Text(v.scaler))))
+		change.AddFindings(scaled(diff.EscapeText(c.masker.Text(v.scaler))))
 	}
 	m := c.marked(j)
 	if m == nil || len(m.findings) == 0 {
 		return
 	}
 	m.placed = true
-	change.Judge(m.findings...)
+	change.AddFindings(m.findings...)
 }
 
 // recreated returns why the server cannot change an object in place.
@@ -127,7 +127,7 @@ func (c *comparison) unplaced() []string {
 	for _, m := range slices.SortedFunc(maps.Values(c.marks), func(a, b *mark) int { return byAddress(a.id, b.id) }) {
 		for _, f := range m.findings {
 			if !m.placed {
-				out = append(out, c.masker.Name(address(m.id, c.masker.Name)+": "+f.Words))
+				out = append(out, c.masker.Name(address(m.id, c.masker.Name)+": "+f.Message))
 			}
 		}
 	}

@@ -118,5 +118,5 @@ func (j *job) unchanged(threeWay bool) bool {
 func address(id manifest.ID, shown func(string) string) string {
 	id.Group, id.Kind = shown(id.Group), shown(id.Kind)
 	id.Namespace, id.Name = shown(id.Namespace), shown(id.Name)
-	return diff.Neutral(id.Address())
+	return diff.EscapeText(id.Address())
 }

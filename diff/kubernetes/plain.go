@@ -88,8 +88,8 @@ func isScript(d *difference) bool {
 func hidden(d *difference, f *diff.FieldChange) (diff.Finding, bool) {
 	if d.runs || secret.CommandPlace(d.path) || plainPlace(d) || isScript(d) {
 		if f.HidesChange() || d.changed {
-			return diff.MaskedChange(f.Path), true
+			return diff.MaskedChangeFinding(f.Path), true
 		}
 	}
-	return diff.MaskedCopy(f.Path), f.MaskedCopy && !d.regenerated
+	return diff.MaskedCopyFinding(f.Path), f.MaskedCopy && !d.regenerated
 }

@@ -113,8 +113,8 @@ func (c *comparison) fill(change *diff.Change, found []difference) {
 		d := &found[i]
 		marks, plain := change.Fields[i], plainPlace(d)
 		f := c.masker.Field(d.path,
-			diff.Side{Value: d.shownBefore(), Absent: !d.hasBefore, Sensitive: d.sensitive, Plain: plain},
-			diff.Side{Value: d.shownAfter(), Absent: !d.hasAfter, Sensitive: d.sensitive, Plain: plain})
+			diff.UnmaskedSide{Value: d.shownBefore(), Absent: !d.hasBefore, Sensitive: d.sensitive, Plain: plain},
+			diff.UnmaskedSide{Value: d.shownAfter(), Absent: !d.hasAfter, Sensitive: d.sensitive, Plain: plain})
 		f.Path = marks.Path
 		if element, _ := d.path.Element(); f.Element != nil {
 			f.Element.Path = pathText(element, c.masker.Step)
@@ -122,19 +122,19 @@ func (c *comparison) fill(change *diff.Change, found []difference) {
 		addOutline(&f, d)
 		f.ForcesReplace, f.Regenerated, f.Owner, f.Fold = marks.ForcesReplace, marks.Regenerated, marks.Owner, marks.Fold
 		if d.order != nil {
-			f.Reorder(d.order)
+			f.MarkReordered(d.order)
 		}
 		change.Fields[i] = f
 		if finding, ok := hidden(d, &f); ok && change.Action != diff.Destroy && change.Action != diff.Forget {
-			change.Judge(finding)
+			change.AddFindings(finding)
 		}
-		if finding, ok := diff.LongCommand(&f); ok && secret.CommandPlace(d.path) {
-			change.Judge(finding)
+		if finding, ok := diff.LongCommandFinding(&f); ok && secret.CommandPlace(d.path) {
+			change.AddFindings(finding)
 		}
 	}
 	for i := range change.Findings {
 		f := &change.Findings[i]
-		f.Path, f.Words = c.shown(f.Path), c.masker.Name(f.Words)
+		f.Path, f.Message = c.shown(f.Path), c.masker.Name(f.Message)
 	}
 }
 
@@ -146,8 +146,8 @@ func addOutline(f *diff.FieldChange, d *difference) {
 }
 
 func (c *comparison) shown(text string) string {
-	if c.masker.Knows(text) {
-		return diff.Hidden
+	if c.masker.ContainsSecret(text) {
+		return diff.MarkHidden
 	}
 	return text
 }
@@ -192,7 +192,7 @@ func wrongTypes(address string, found []difference, shown func(tree.Step) string
 		}
 		if kind == "boolean" || kind == "number" {
 			out = append(out, fmt.Sprintf("%s: %s is a %s, and the API server takes only strings there: put it in quotes.",
-				address, diff.Neutral(d.path.Text(shown)), kind))
+				address, diff.EscapeText(d.path.Text(shown)), kind))
 		}
 	}
 	return out

@@ -127,28 +127,28 @@ func (c *comparison) placeBroken(b reference.Broken, at map[manifest.ID]*outcome
 	}
 	words := c.brokenWords(b)
 	if o := at[b.Target]; o != nil {
-		f.Words = words
+		f.Message = words
 		if b.Rule == reference.Gone && c.matcher.key(o.id) != b.Target {
-			f.Words = "its old name is still used by " + c.addresses(b.Users)
+			f.Message = "its old name is still used by " + c.addresses(b.Users)
 		}
 		o.judge(f)
 		return ""
 	}
-	f.Words = c.addressText(b.Target) + ": " + words
+	f.Message = c.addressText(b.Target) + ": " + words
 	for _, user := range b.Users {
 		if o := at[user]; o != nil {
 			o.judge(f)
 			return ""
 		}
 	}
-	return f.Words
+	return f.Message
 }
 
 // judge adds a finding to the change, and to the part of it that remains if
 // only regenerated values differ.
 func (o *outcome) judge(f diff.Finding) {
-	o.change.Judge(f)
-	o.unjudged.Judge(f)
+	o.change.AddFindings(f)
+	o.unjudged.AddFindings(f)
 }
 
 var brokenSources = map[reference.Rule]string{
@@ -160,7 +160,7 @@ var brokenSources = map[reference.Rule]string{
 }
 
 func (c *comparison) brokenWords(b reference.Broken) string {
-	part := diff.Neutral(c.masker.Text(b.Part))
+	part := diff.EscapeText(c.masker.Text(b.Part))
 	switch b.Rule {
 	case reference.KeyGone:
 		return fmt.Sprintf("its key %s is gone, and still used by %s", part, c.addresses(b.Users))

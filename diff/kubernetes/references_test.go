@@ -133,7 +133,7 @@ func broken(report *diff.Report) string {
 				continue
 			}
 			line := c.Address + " " + f.Rule
-			for _, word := range strings.FieldsFunc(f.Words, func(r rune) bool { return r == ' ' || r == ',' || r == ':' }) {
+			for _, word := range strings.FieldsFunc(f.Message, func(r rune) bool { return r == ' ' || r == ',' || r == ':' }) {
 				if strings.Contains(word, "/") {
 					line += " " + word
 					break
@@ -161,7 +161,7 @@ func TestReferencesOfNames(t *testing.T) {
 	}
 	const want = "its old name is still used by Deployment.apps/web0, Deployment.apps/web1, Deployment.apps/web2 and 2 more"
 	if !slices.ContainsFunc(report.Changes[0].Findings, func(f diff.Finding) bool {
-		return f.Words == want && f.Rule == string(reference.Gone)
+		return f.Message == want && f.Rule == string(reference.Gone)
 	}) {
 		t.Errorf("findings: %+v", report.Changes[0].Findings)
 	}

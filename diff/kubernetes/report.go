@@ -109,7 +109,7 @@ func (c *comparison) report() (*diff.Report, error) {
 	notes = append(notes, c.unplaced()...)
 	r.AddFold(diff.FoldUnchanged, diff.FoldObjects, unchanged)
 	r.Notes = bounded(notes)
-	r.JudgeCuts()
+	r.AddCutFindings()
 	r.Sort()
 	r.Totals = r.Count()
 	return r, nil

@@ -166,7 +166,7 @@ func TestReplicasAreNoDefault(t *testing.T) {
 	text := "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  paused: false\n%s  template: {spec: {containers: [{name: web, image: a}]}}\n"
 	r := compare(t, fmt.Sprintf(text, ""), fmt.Sprintf(text, "  replicas: 1\n  minReadySeconds: 0\n"),
 		kubernetes.Options{})
-	if len(r.Changes) != 1 || r.Changes[0].Noise() {
+	if len(r.Changes) != 1 || r.Changes[0].IsNoise() {
 		t.Fatalf("changes: %+v", r.Totals)
 	}
 	for _, f := range r.Changes[0].Fields {

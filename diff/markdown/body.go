@@ -19,7 +19,7 @@ func goes(c *diff.Change) bool { return c.Action == diff.Destroy || c.Action == 
 func body(c *diff.Change, past bool, room int) string {
 	var b strings.Builder
 	for _, r := range c.Remarks() {
-		line := "\n- **" + prose(r.Label) + "**: " + prose(r.Words) + " (" + code(r.Source) + ")"
+		line := "\n- **" + prose(r.Label) + "**: " + prose(r.Text) + " (" + code(r.Source) + ")"
 		if b.Len()+len(line) > room {
 			return b.String()
 		}
@@ -41,13 +41,13 @@ func fields(c *diff.Change, past bool) []string {
 	for i := range c.Fields {
 		switch f := &c.Fields[i]; {
 		case f.Fold != "":
-		case f.Quiet(c.Action):
+		case f.OmitsLine(c.Action):
 			quiet = append(quiet, f.Name())
 		default:
 			shown = append(shown, int32(i))
 		}
 	}
-	shown, others := c.Repeats(shown)
+	shown, others := c.WithoutRepeats(shown)
 	for _, row := range c.Outline(nil, shown) {
 		f, deeper := &c.Fields[row.Field], strings.Repeat("  ", int(row.Depth))
 		if row.Heading {
@@ -56,10 +56,10 @@ func fields(c *diff.Change, past bool) []string {
 		}
 		name := f.Name()
 		if row.Skip > 0 {
-			name = diff.Neutral(diff.RelativePath(f.Path, int(row.Skip)))
+			name = diff.EscapeText(diff.RelativePath(f.Path, int(row.Skip)))
 		}
 		aside := ""
-		for _, words := range append(f.Asides(past), others[row.Field]) {
+		for _, words := range append(f.Annotations(past), others[row.Field]) {
 			if words != "" {
 				aside += "  " + words
 			}
@@ -69,7 +69,7 @@ func fields(c *diff.Change, past bool) []string {
 	if len(quiet) > 0 {
 		lines = append(lines, "  known after apply: "+strings.Join(quiet, ", "))
 	}
-	if folded := c.Folded(); folded != "" {
+	if folded := c.FoldedSummary(); folded != "" {
 		lines = append(lines, "  "+folded)
 	}
 	return lines
@@ -78,7 +78,7 @@ func fields(c *diff.Change, past bool) []string {
 // heading returns the common path of the fields below it, with the sign of an added or removed
 // element.
 func heading(c *diff.Change, f *diff.FieldChange, row diff.OutlineRow, deeper string) string {
-	text := deeper + diff.Neutral(diff.RelativePath(f.Path[:row.End], int(row.Skip)))
+	text := deeper + diff.EscapeText(diff.RelativePath(f.Path[:row.End], int(row.Skip)))
 	e := f.OwnElement()
 	switch {
 	case e == nil || len(e.Path) <= int(row.Skip) || len(e.Path) > int(row.End):
@@ -110,8 +110,8 @@ func field(c *diff.Change, f *diff.FieldChange, name, aside string) []string {
 		}
 		return lines
 	}
-	f = f.OnScreen()
-	if words := f.Order(); words != "" {
+	f = f.Collapsed()
+	if words := f.OrderSummary(); words != "" {
 		return []string{"! " + name + "  " + words + aside}
 	} else if f.Reordered {
 		name += " order"
@@ -133,7 +133,7 @@ func sign(f *diff.FieldChange) string {
 	switch {
 	case f.After.Absent:
 		return "- "
-	case f.After.Masked && f.After.Mark != diff.New:
+	case f.After.Masked && f.After.Mark != diff.MarkNew:
 		return "! "
 	}
 	return "+ "

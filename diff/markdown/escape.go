@@ -9,7 +9,7 @@ import (
 
 // code returns a code span that its content cannot end.
 func code(text string) string {
-	text = diff.Neutral(text)
+	text = diff.EscapeText(text)
 	ticks := strings.Repeat("`", longestRun(text)+1)
 	if len(ticks) > 1 {
 		return ticks + " " + text + " " + ticks
@@ -32,15 +32,15 @@ func longestRun(s string) int {
 
 // htmlCode returns text as code in an HTML block, where forges do not search for references.
 func htmlCode(text string) string {
-	return "<code>" + entities.Replace(diff.Neutral(text)) + "</code>"
+	return "<code>" + entities.Replace(diff.EscapeText(text)) + "</code>"
 }
 
 // html returns text for an HTML block.
-func html(text string) string { return defused(diff.Neutral(text), "") }
+func html(text string) string { return defused(diff.EscapeText(text), "") }
 
 // prose returns text for use between Markdown.
 func prose(text string) string {
-	text = strings.TrimSpace(diff.Neutral(text))
+	text = strings.TrimSpace(diff.EscapeText(text))
 	out := defused(text, "\\`*_{}[]#!|~$")
 	if strings.HasPrefix(text, "-") || strings.HasPrefix(text, "+") || strings.HasPrefix(text, "=") {
 		out = "\\" + out // a leading character must not start a list or a heading

@@ -26,7 +26,7 @@ func render(t interface{ Fatal(...any) }, r *diff.Report, o markdown.Options) st
 	return b.String()
 }
 
-func text(s string) diff.Shown { return diff.Shown{Text: s, Type: diff.TypeString} }
+func text(s string) diff.ShownValue { return diff.ShownValue{Text: s, Type: diff.TypeString} }
 
 // TestGolden renders a release with a change of every kind.
 func TestGolden(t *testing.T) {
@@ -235,8 +235,8 @@ func TestProse(t *testing.T) {
 func TestDetailsGoFirstWhereItMatters(t *testing.T) {
 	r := many(300)
 	c := &r.Changes[599]
-	c.Judge(diff.Finding{Rule: "opens", Source: "https://example.com", Risk: diff.RiskInPlace, Security: true,
-		Words: "it can be reached from everywhere"})
+	c.AddFindings(diff.Finding{Rule: "opens", Source: "https://example.com", Risk: diff.RiskInPlace, Security: true,
+		Message: "it can be reached from everywhere"})
 	r.Totals = r.Count()
 	out := render(t, r, markdown.Options{Limit: 60_000})
 	if !strings.Contains(out, "- **security**: it can be reached from everywhere (`opens`)") {

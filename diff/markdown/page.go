@@ -84,7 +84,7 @@ func (p *page) list(r *diff.Report) {
 		under = p.title(fmt.Sprintf("\n### Only in folded fields (%d)\n", r.Totals.Noise))
 	}
 	for _, n := range noises {
-		p.pieces = append(p.pieces, piece{titles: under, rank: rankNoise, head: html(n.Words), changes: len(n.Changes),
+		p.pieces = append(p.pieces, piece{titles: under, rank: rankNoise, head: html(n.Text), changes: len(n.Changes),
 			body: func(room int) string { return addresses(n.Changes, room) }})
 	}
 }
@@ -117,7 +117,7 @@ func change(s *diff.Section, e *diff.Entry, under []int) piece {
 	}
 	out := piece{titles: under, rank: rank, head: head, changes: len(e.Changes)}
 	switch {
-	case e.Same():
+	case e.IsGroup():
 		out.body = func(room int) string {
 			names := addresses(e.Changes, room/2)
 			return names + body(c, s.Past, room-len(names))

@@ -33,7 +33,7 @@ func (p *page) summary(r *diff.Report) {
 				destroyed = append(destroyed, "\n- "+code(c.Title())+": "+string(c.Action))
 			}
 			if remarks := c.Remarks(); len(remarks) > 0 && remarks[0].Security {
-				security = append(security, "\n- "+code(c.Title())+": "+prose(remarks[0].Words))
+				security = append(security, "\n- "+code(c.Title())+": "+prose(remarks[0].Text))
 			}
 		}
 	}

@@ -24,7 +24,7 @@ func (j *judge) judgeHeld(found []diff.Finding) []diff.Finding {
 	}
 	shown := s.Shown
 	if shown == nil {
-		shown = func(tree.Step) string { return diff.Hidden }
+		shown = func(tree.Step) string { return diff.MarkHidden }
 	}
 	said := map[string]bool{}
 	for _, f := range found {

@@ -110,14 +110,14 @@ func TestNothingIsPutIntoWords(t *testing.T) {
 			for _, f := range c.Findings {
 				if f.Rule == "role-widens" || f.Rule == "provisioner-runs" {
 					var gains string
-					f.Words, gains, _ = strings.Cut(f.Words, ": ")
+					f.Message, gains, _ = strings.Cut(f.Message, ": ")
 					for _, g := range strings.Split(gains, "; ") {
 						if gains != "" && !details[g] {
 							t.Errorf("%s: a gain in words of its own: %s", s.Name, g)
 						}
 					}
 				}
-				if !words[f.Rule+"\n"+f.Words] || f.Path != "" && !strings.HasPrefix(f.Path, "path ") {
+				if !words[f.Rule+"\n"+f.Message] || f.Path != "" && !strings.HasPrefix(f.Path, "path ") {
 					t.Errorf("%s: %+v", s.Name, f)
 				}
 			}
@@ -275,7 +275,7 @@ func TestRoleGains(t *testing.T) {
 			t.Errorf("%s: no finding", test.want)
 			continue
 		}
-		if _, got, _ := strings.Cut(c.Findings[at].Words, ": "); got != test.want {
+		if _, got, _ := strings.Cut(c.Findings[at].Message, ": "); got != test.want {
 			t.Errorf("got %q, want %q", got, test.want)
 		}
 	}

@@ -86,7 +86,7 @@ func Judge(c *diff.Change, s Subject) {
 	}
 	findings = append(findings, j.judgeHeld(findings)...)
 	findings = append(findings, j.judgeNested(findings)...)
-	c.Judge(append(findings, j.judgeTexts(findings)...)...)
+	c.AddFindings(append(findings, j.judgeTexts(findings)...)...)
 }
 
 // judge runs the rules on one change.
@@ -284,7 +284,7 @@ func (j *judge) finding(r *Rule, path string) diff.Finding {
 		return f
 	}
 	if list := r.details(j.look()); len(list) > 0 {
-		f.Words += ": " + strings.Join(list, "; ")
+		f.Message += ": " + strings.Join(list, "; ")
 	}
 	return f
 }
@@ -381,5 +381,5 @@ func (r *Rule) onlyLost() bool {
 }
 
 func (r *Rule) finding(path string) diff.Finding {
-	return diff.Finding{Rule: r.Name, Source: r.Source, Risk: r.Risk, Security: r.Security, Words: r.Words, Path: path}
+	return diff.Finding{Rule: r.Name, Source: r.Source, Risk: r.Risk, Security: r.Security, Message: r.Words, Path: path}
 }

@@ -101,7 +101,7 @@ func (w *walker) walk(p tree.Path, t risk.Touched) {
 	keys, get := children(t.Before, t.After)
 	if unknown || len(keys) == 0 || lone && !w.deep {
 		t.Path, t.Revealed = p, slices.Contains(w.revealed, text)
-		w.fields = append(w.fields, diff.FieldChange{Path: text, After: diff.Shown{Unknown: unknown}})
+		w.fields = append(w.fields, diff.FieldChange{Path: text, After: diff.ShownValue{Unknown: unknown}})
 		w.touched = append(w.touched, t)
 		return
 	}

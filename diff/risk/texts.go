@@ -161,7 +161,7 @@ func (j *judge) judgeTexts(found []diff.Finding) []diff.Finding {
 			if f.Security && !said[f.Rule] {
 				said[f.Rule] = true
 				f.Path, f.Risk = j.pathAt(at), min(f.Risk, diff.RiskInPlace)
-				f.Words = "in a manifest that this text holds: " + f.Words
+				f.Message = "in a manifest that this text holds: " + f.Message
 				out = append(out, f)
 			}
 		}

@@ -58,7 +58,7 @@ func (p *Page) put(i int) {
 	e.head = len(p.lines)
 	at := line{kind: lineHead, change: int32(i)}
 	switch {
-	case !e.Same():
+	case !e.IsGroup():
 		p.lines = append(p.lines, at)
 		if !p.plainOutput(e) {
 			p.putInside(at, e)
@@ -94,7 +94,7 @@ func (p *Page) putInside(at line, e *entry) {
 			folded = true
 		case field.Fold != "":
 			folds = true
-		case field.Quiet(c.Action):
+		case field.OmitsLine(c.Action):
 			quiet = true
 		default:
 			p.shown = append(p.shown, int32(f))

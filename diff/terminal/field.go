@@ -17,7 +17,7 @@ func (p *Page) field(l line, width int) []Row {
 	}
 	sign, name := signOf(f, int(l.skip), len(f.Path)), f.Name()
 	if l.skip > 0 {
-		name = diff.Neutral(diff.RelativePath(f.Path, int(l.skip)))
+		name = diff.EscapeText(diff.RelativePath(f.Path, int(l.skip)))
 	}
 	switch l.kind {
 	case lineText:
@@ -78,7 +78,7 @@ func (p *Page) valuesOf(l line, c *diff.Change, f *diff.FieldChange) (before, af
 		return nil, nil
 	}
 	_, after = values(&diff.Change{Action: diff.Create},
-		&diff.FieldChange{Before: diff.Shown{Absent: true}, After: there, Outline: f.Outline}, p.whole(l))
+		&diff.FieldChange{Before: diff.ShownValue{Absent: true}, After: there, Outline: f.Outline}, p.whole(l))
 	for i := range after {
 		after[i].Ink = ink
 	}
@@ -96,10 +96,10 @@ func joined(rows ...[]Span) Row {
 // values returns the two sides of a field. A field that a single text describes has no before.
 func values(c *diff.Change, f *diff.FieldChange, whole bool) (before, after []Span) {
 	if !whole {
-		f = f.OnScreen()
+		f = f.Collapsed()
 	}
 	ink := inkAfter(c.Action, f)
-	if words := f.Order(); words != "" && !whole {
+	if words := f.OrderSummary(); words != "" && !whole {
 		return nil, []Span{{words, ink}}
 	}
 	was, is := f.Sides(c.Action)
@@ -109,7 +109,7 @@ func values(c *diff.Change, f *diff.FieldChange, whole bool) (before, after []Sp
 	if was == "" {
 		return nil, []Span{{is, ink}}
 	}
-	a, ok := f.Apart(was, is, whole)
+	a, ok := f.StringDelta(was, is, whole)
 	if !ok {
 		return []Span{{was, Before}}, []Span{{is, ink}}
 	}
@@ -120,8 +120,8 @@ func values(c *diff.Change, f *diff.FieldChange, whole bool) (before, after []Sp
 // asides returns the remarks beside the values.
 func asides(c *diff.Change, f *diff.FieldChange, past bool) []Span {
 	var out []Span
-	for i, words := range f.Asides(past) {
-		if i == 0 && f.ForcesReplace && c.AllForce() {
+	for i, words := range f.Annotations(past) {
+		if i == 0 && f.ForcesReplace && c.AllFieldsForceReplace() {
 			continue
 		}
 		ink := Faint

@@ -17,7 +17,7 @@ func (p *Page) putFields(at line, c *diff.Change, all bool) {
 	fields := p.shown
 	var others map[int32]string
 	if !all {
-		fields, others = c.Repeats(fields)
+		fields, others = c.WithoutRepeats(fields)
 	}
 	p.outline = c.Outline(p.outline[:0], fields)
 	if len(p.outline) > 0 {
@@ -72,7 +72,7 @@ func (p *Page) heading(l line, width int) []Row {
 	c := p.changeOf(l)
 	f := &c.Fields[l.field]
 	sign := signOf(f, int(l.skip), int(l.end))
-	text := Span{Text: diff.Neutral(diff.RelativePath(f.Path[:l.end], int(l.skip)))}
+	text := Span{Text: diff.EscapeText(diff.RelativePath(f.Path[:l.end], int(l.skip)))}
 	if sign.Text == "" {
 		if counts := c.DocumentSummary(f.Path[:l.end], int(l.skip)); counts != "" {
 			return Wrap(width, deeper(l), text, Span{"  " + counts, Faint})

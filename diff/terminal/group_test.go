@@ -19,16 +19,16 @@ func TestSharedPathsArePrintedOnce(t *testing.T) {
 		Pointer: "/spec/groups/0/rules/2"}
 	verb := func(name string) diff.FieldChange {
 		path := "rules[0].verbs[" + name + "]"
-		return diff.FieldChange{Path: path, Before: diff.Shown{Absent: true}, After: text(name),
+		return diff.FieldChange{Path: path, Before: diff.ShownValue{Absent: true}, After: text(name),
 			Element: &diff.Element{Change: diff.ElementAdded, Path: path}}
 	}
 	out := render(t, report(diff.Change{Address: "x", Action: diff.Update, Fields: []diff.FieldChange{
 		{Path: `metadata.labels["a.b/c"]`, Before: text("1"), After: text("2")},
 		{Path: `metadata.labels["a.b/d"]`, Before: text("1"), After: text("2")},
 		verb("get"),
-		{Path: "spec.groups[0].rules[4].alert", Before: diff.Shown{Absent: true}, After: text("Down"), Element: added},
-		{Path: "spec.groups[0].rules[4].expr", Before: diff.Shown{Absent: true}, After: text("up == 0"), Element: added},
-		{Path: "spec.groups[0].rules[2]", Before: text("old"), After: diff.Shown{Absent: true}, Element: removed},
+		{Path: "spec.groups[0].rules[4].alert", Before: diff.ShownValue{Absent: true}, After: text("Down"), Element: added},
+		{Path: "spec.groups[0].rules[4].expr", Before: diff.ShownValue{Absent: true}, After: text("up == 0"), Element: added},
+		{Path: "spec.groups[0].rules[2]", Before: text("old"), After: diff.ShownValue{Absent: true}, Element: removed},
 		{Path: "spec.template.spec.containers[web].args", Before: text("a"), After: text("b")},
 		{Path: "spec.template.spec.containers[web].image", Before: text("a"), After: text("b")},
 		{Path: "spec.template.spec.containers[web].name", Before: text("a"), After: text("b")},
@@ -60,7 +60,7 @@ func TestSameChangesArePrintedOnce(t *testing.T) {
 		c := diff.Change{Address: fmt.Sprintf("shop/Deployment.apps/d%02d", i), Name: fmt.Sprintf("d%02d", i),
 			Action: diff.Update,
 			Fields: []diff.FieldChange{{Path: "spec.image", Before: text("web:1"), After: text("web:2")}}}
-		c.Judge(diff.Finding{Rule: "registry", Words: "it comes from elsewhere", Security: true, Path: "spec.image"})
+		c.AddFindings(diff.Finding{Rule: "registry", Message: "it comes from elsewhere", Security: true, Path: "spec.image"})
 		changes = append(changes, c)
 	}
 	r := report(changes...)

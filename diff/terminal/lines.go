@@ -17,7 +17,7 @@ func (p *Page) Rows(number, width int) []Row {
 	case lineSummary:
 		return p.summary(width)
 	case lineNote:
-		return Wrap(width, "  ", Span{diff.Neutral(p.report.Notes[l.part]), Warn})
+		return Wrap(width, "  ", Span{diff.EscapeText(p.report.Notes[l.part]), Warn})
 	case lineTitle:
 		s := &p.lists[l.part]
 		return Wrap(width, "  ", Span{fmt.Sprintf("%s (%d):", s.Title, s.Count()), Bold})
@@ -60,7 +60,7 @@ func (p *Page) summary(width int) []Row {
 		case t.Security:
 			ink = Security
 		}
-		spans = append(spans, Span{t.Words, ink})
+		spans = append(spans, Span{t.Text, ink})
 	}
 	if folded := p.report.FoldedSummary(); folded != "" {
 		spans = append(spans, Span{"   (" + folded + ")", Faint})
@@ -78,7 +78,7 @@ func (p *Page) headline(l line, width int) []Row {
 	s := &p.lists[e.list]
 	name := Span{pad(title(&s.Section, c), s.column), Bold}
 	if !p.plainOutput(e) {
-		words := Span{"  " + s.Words(c), inkOf(c.Action)}
+		words := Span{"  " + s.Headline(c), inkOf(c.Action)}
 		if short := title(&s.Section, c); width > 0 && (Row{symbol, name, words}).Width() > width &&
 			(Row{symbol, {short, Bold}, words}).Width() <= width {
 			name.Text = short // one row with an unaligned name is better than two rows
@@ -120,7 +120,7 @@ func (p *Page) names(l line, width int) []Row {
 
 // remark lays out a remark of a rule on a change, with a mark for security.
 func remark(r diff.Remark, width int) []Row {
-	words, label := Span{Text: " " + r.Words}, Span{r.Label + ":", Bold}
+	words, label := Span{Text: " " + r.Text}, Span{r.Label + ":", Bold}
 	switch {
 	case r.Security:
 		label, words.Ink = Span{"! " + r.Label + ":", Security}, Bold
@@ -150,11 +150,11 @@ func (p *Page) left(l line) string {
 	case lineFolded:
 		return diff.Plural(len(c.Fields), "field", "fields") + ", folded"
 	case lineFolds:
-		return c.Folded()
+		return c.FoldedSummary()
 	}
 	var names []string
 	for i := range c.Fields {
-		if f := &c.Fields[i]; f.Quiet(c.Action) && f.Fold == "" {
+		if f := &c.Fields[i]; f.OmitsLine(c.Action) && f.Fold == "" {
 			names = append(names, f.Name())
 		}
 	}

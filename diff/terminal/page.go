@@ -102,7 +102,7 @@ const (
 
 // NewPage builds a page of a report. The report must not change afterwards.
 func NewPage(r *diff.Report, o PageOptions) *Page {
-	p := &Page{report: r, hint: diff.Neutral(o.Hint), side: o.Side, noises: r.Noises()}
+	p := &Page{report: r, hint: diff.EscapeText(o.Hint), side: o.Side, noises: r.Noises()}
 	for i, s := range r.Sections() {
 		l := list{Section: s}
 		for _, part := range s.Parts {
@@ -117,14 +117,14 @@ func NewPage(r *diff.Report, o PageOptions) *Page {
 		p.lists = append(p.lists, l)
 	}
 	for _, n := range p.noises {
-		p.changes = append(p.changes, entry{Entry: diff.Entry{Changes: n.Changes}, noise: n.Words, unfolded: o.All})
+		p.changes = append(p.changes, entry{Entry: diff.Entry{Changes: n.Changes}, noise: n.Text, unfolded: o.All})
 	}
 	p.build()
 	return p
 }
 
 func titleOf(s *diff.Section, e *diff.Entry) string {
-	if e.Same() {
+	if e.IsGroup() {
 		return e.Title()
 	}
 	return title(s, e.Changes[0])
@@ -132,7 +132,7 @@ func titleOf(s *diff.Section, e *diff.Entry) string {
 
 func title(s *diff.Section, c *diff.Change) string {
 	if s.Name == diff.SectionOutputs {
-		return "output " + diff.Neutral(c.Name)
+		return "output " + diff.EscapeText(c.Name)
 	}
 	return c.Title()
 }
@@ -169,14 +169,14 @@ func (p *Page) ChangeAt(line int) (change int, ok bool) {
 func (p *Page) Folds(change int) bool {
 	e := &p.changes[change]
 	switch {
-	case e.noise != "" || e.Same():
+	case e.noise != "" || e.IsGroup():
 		return true
 	case p.isOutput(e):
 		return false
 	}
 	c := e.Changes[0]
 	for i := range c.Fields {
-		if f := &c.Fields[i]; goes(c) || f.Quiet(c.Action) || f.Fold != "" || f.Long() {
+		if f := &c.Fields[i]; goes(c) || f.OmitsLine(c.Action) || f.Fold != "" || f.IsTruncated() {
 			return true
 		}
 	}

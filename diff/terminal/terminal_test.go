@@ -25,7 +25,7 @@ func render(t interface{ Fatal(...any) }, r *diff.Report, o terminal.Options) st
 	return b.String()
 }
 
-func text(s string) diff.Shown { return diff.Shown{Text: s, Type: diff.TypeString} }
+func text(s string) diff.ShownValue { return diff.ShownValue{Text: s, Type: diff.TypeString} }
 
 func report(changes ...diff.Change) *diff.Report {
 	r := &diff.Report{Kind: "test", Changes: changes, Applyable: true}
@@ -233,7 +233,7 @@ func TestPlainHasNoEscapes(t *testing.T) {
 // TestPage checks that the lines of a page equal those of the whole rendering, that changes start at
 // their heads, and that unfolding every change equals the option All.
 func TestPage(t *testing.T) {
-	unknown, absent := diff.Shown{Unknown: true}, diff.Shown{Absent: true}
+	unknown, absent := diff.ShownValue{Unknown: true}, diff.ShownValue{Absent: true}
 	r := report(
 		diff.Change{Address: "a", Action: diff.Create,
 			Fields: []diff.FieldChange{{Path: "id", Before: absent, After: unknown},

@@ -10,7 +10,7 @@ import (
 // kind is the meaning of a list of actions in a plan.
 type kind struct {
 	action diff.Action
-	order  diff.Order
+	order  diff.ReplaceOrder
 	// keepsOld reports that the replaced object is forgotten and not destroyed.
 	keepsOld bool
 }

@@ -9,7 +9,7 @@ import (
 // address returns a resource address as it may be shown. Its names come from the configuration; only
 // the keys of for_each can hold values, so only keys are masked.
 func (b *builder) address(address string) string {
-	if !b.masker.Knows(address) {
+	if !b.masker.ContainsSecret(address) {
 		return address
 	}
 	var out strings.Builder
@@ -20,8 +20,8 @@ func (b *builder) address(address string) string {
 			break
 		}
 		key, after := quotedKey(tail)
-		if b.masker.Knows(key) {
-			key = diff.Hidden
+		if b.masker.ContainsSecret(key) {
+			key = diff.MarkHidden
 		}
 		out.WriteString(`["` + key + `"]`)
 		rest = after

@@ -179,12 +179,12 @@ func (b *builder) judge(c *diff.Change, p *plan, r *resource, d differences) {
 	})
 	unfoldFound(c, d.touched)
 	for i, t := range d.touched {
-		if f, ok := diff.LookAlike(c.Fields[i].Path, t.Before, t.After); ok {
-			c.Judge(f)
+		if f, ok := diff.LookAlikeFinding(c.Fields[i].Path, t.Before, t.After); ok {
+			c.AddFindings(f)
 		}
 	}
 	for _, path := range d.masked {
-		c.Judge(diff.MaskedChange(path))
+		c.AddFindings(diff.MaskedChangeFinding(path))
 	}
 }
 
@@ -234,7 +234,7 @@ func (b *builder) finish(p *plan) {
 			}
 		}
 	}
-	r.JudgeCuts()
+	r.AddCutFindings()
 	r.Sort()
 	r.Totals = r.Count()
 	r.Applyable = !p.errored && (len(r.Changes) > 0 || len(r.Outputs) > 0)
@@ -307,7 +307,7 @@ func (b *builder) resource(r resource) (diff.Change, differences, error) {
 	}
 	k, err := kindOf(r.change.actions)
 	if err != nil {
-		return diff.Change{}, differences{}, fmt.Errorf("%s: %w", diff.Neutral(b.address(r.address)), err)
+		return diff.Change{}, differences{}, fmt.Errorf("%s: %w", diff.EscapeText(b.address(r.address)), err)
 	}
 	out := diff.Change{
 		Address: b.address(r.address), Module: b.address(r.moduleAddress),

@@ -206,8 +206,8 @@ func (c *comparer) emit(p tree.Path, n node) { c.add(p, n, n.before, n.after) }
 // add adds a field at the place of n that shows was and is.
 func (c *comparer) add(p tree.Path, n node, was, is diff.Raw) *diff.FieldChange {
 	plain := plainPlace(p, was, is)
-	before := diff.Side{Value: was, Absent: !n.hasBefore, Sensitive: n.was.some() || c.hides, Plain: plain}
-	after := diff.Side{Value: is, Absent: !n.hasAfter, Unknown: n.unknown.some(), Sensitive: n.is.some() || c.hides,
+	before := diff.UnmaskedSide{Value: was, Absent: !n.hasBefore, Sensitive: n.was.some() || c.hides, Plain: plain}
+	after := diff.UnmaskedSide{Value: is, Absent: !n.hasAfter, Unknown: n.unknown.some(), Sensitive: n.is.some() || c.hides,
 		Plain: plain}
 	conceal(&before, &after)
 	f := c.masker.Field(p, before, after)

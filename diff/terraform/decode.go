@@ -169,7 +169,7 @@ func (d *decoder) fail(section string, err error) error {
 	}
 	where := fmt.Sprintf("at byte %d", at)
 	if section != "" {
-		where = fmt.Sprintf("in %.40s, %s", diff.Neutral(section), where)
+		where = fmt.Sprintf("in %.40s, %s", diff.EscapeText(section), where)
 	}
 	switch {
 	case errors.Is(err, ErrNotPlan):

@@ -15,7 +15,7 @@ func (c *comparer) document(p tree.Path, n node, depth int) bool {
 		return false
 	}
 	b, a, format, ok := tree.Embedded(was, is)
-	if !ok || !plainPlace(p, n.before, n.after) && (c.masker.Knows(was) || c.masker.Knows(is)) {
+	if !ok || !plainPlace(p, n.before, n.after) && (c.masker.ContainsSecret(was) || c.masker.ContainsSecret(is)) {
 		return false
 	}
 	inner := node{before: b, after: a, hasBefore: was != "", hasAfter: is != ""}
@@ -36,7 +36,7 @@ func texts(n node) (was, is string, ok bool) {
 func hidesName(m *diff.Masker, c change) bool {
 	for _, v := range []diff.Raw{c.before, c.after} {
 		for _, k := range v.Keys() {
-			if m.Knows(k) {
+			if m.ContainsSecret(k) {
 				return true
 			}
 		}

@@ -48,7 +48,7 @@ func (b *builder) judgeDrift(c *diff.Change, r *resource, d differences) {
 	for _, f := range all {
 		if f.Security {
 			f.Risk = diff.RiskNone
-			c.Judge(f)
+			c.AddFindings(f)
 		}
 	}
 }
@@ -62,7 +62,7 @@ func (p *plan) readsSome() bool {
 // foldUnread folds the fields that no changed part depends on. It never folds created or removed
 // objects, nor drift with a security finding.
 func (p *plan) foldUnread(c *diff.Change, address string, touched []risk.Touched) {
-	if c.Action != diff.Update || c.Security() {
+	if c.Action != diff.Update || c.HasSecurityFinding() {
 		return
 	}
 	var read []tree.Path

@@ -87,7 +87,7 @@ func (c *comparer) order(p tree.Path, n node, pairs []tree.Pair) {
 		is = append(is, names[k])
 	}
 	places := tree.Places(n.after.Len(), kept)
-	c.add(p, n, raw.Of(was), raw.Of(is)).Reorder(places)
+	c.add(p, n, raw.Of(was), raw.Of(is)).MarkReordered(places)
 }
 
 // elementNames returns a name for each element of before: its value if that is scalar, its name,

@@ -59,7 +59,7 @@ func (c *comparer) hidesDecision(p tree.Path, n node, f *diff.FieldChange, plain
 func (c *comparer) copies(v diff.Raw) bool {
 	found := false
 	raw.Leaves(v, func(text string, _ bool) bool {
-		found = found || c.masker.Knows(text)
+		found = found || c.masker.ContainsSecret(text)
 		return !found
 	})
 	return found

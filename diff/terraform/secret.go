@@ -77,7 +77,7 @@ func documentHolds(text string) bool {
 // conceal removes secrets that are known by name or format from both sides of a field. A side that
 // contains one becomes sensitive; a text that sets a secret among other things loses only the
 // secret.
-func conceal(before, after *diff.Side) {
+func conceal(before, after *diff.UnmaskedSide) {
 	if before.Sensitive && !before.Absent || after.Sensitive && !after.Absent {
 		return // neither side is shown
 	}

@@ -222,8 +222,8 @@ func TestFolds(t *testing.T) {
 			if len(fields) != 1 || fields[0].Fold != c.want {
 				t.Fatalf("%+v, want one that is folded by %q", fields, c.want)
 			}
-			if noise := c.want != ""; r.Changes[0].Noise() != noise || (r.Totals.Noise == 1) != noise {
-				t.Errorf("noise: %t, totals %+v", r.Changes[0].Noise(), r.Totals)
+			if noise := c.want != ""; r.Changes[0].IsNoise() != noise || (r.Totals.Noise == 1) != noise {
+				t.Errorf("noise: %t, totals %+v", r.Changes[0].IsNoise(), r.Totals)
 			}
 		})
 	}

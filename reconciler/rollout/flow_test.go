@@ -52,7 +52,7 @@ func TestNoRuleApprovesWhatAPersonMustApproveAlone(t *testing.T) {
 	w := newWorld(t)
 	w.exec("update installs set approval = 'approve-all', allow_destroy = true")
 	w.findings = map[string][]diff.Finding{
-		"network": {{Rule: "masked-change", Words: "a masked argument changes", IndividualApproval: true}},
+		"network": {{Rule: "masked-change", Message: "a masked argument changes", IndividualApproval: true}},
 	}
 	w.look()
 	w.runJobs()

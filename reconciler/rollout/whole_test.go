@@ -128,7 +128,7 @@ func TestAWholeWorkflowLeavesToAPersonWhatMustBeSeen(t *testing.T) {
 	w.runJobs()
 
 	w.replaces = nil
-	w.findings = map[string][]diff.Finding{"web": {{Rule: "not-shown", Source: "s", Words: "3 changed lines are not shown",
+	w.findings = map[string][]diff.Finding{"web": {{Rule: "not-shown", Source: "s", Message: "3 changed lines are not shown",
 		IndividualApproval: true}}}
 	w.input("greeting", "hello again")
 	w.look()

@@ -443,7 +443,7 @@ func (w *world) plan(spec api.PlanSpec) api.JobResult {
 	if report.Applyable {
 		report.Changes = []diff.Change{{Address: "terraform_data.it", ResourceKind: "terraform_data", Name: "it",
 			Action: action, Risk: action.Risk()}}
-		report.Changes[0].Judge(w.findings[spec.Deploy.Component]...)
+		report.Changes[0].AddFindings(w.findings[spec.Deploy.Component]...)
 	}
 	report.Totals = report.Count()
 	raw, err := json.Marshal(report)

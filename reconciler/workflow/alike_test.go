@@ -19,8 +19,8 @@ func planOf(install, address, before string) (jobEnd, Target, *diff.Report) {
 	}
 	report := &diff.Report{Kind: diff.KindTerraform, Applyable: true, Changes: []diff.Change{{
 		Address: address, Action: diff.Update, Risk: diff.RiskInPlace, ResourceKind: "terraform_data", Name: "it",
-		Fields: []diff.FieldChange{{Path: "input", Before: diff.Shown{Text: before, Type: diff.TypeString},
-			After: diff.Shown{Text: "new", Type: diff.TypeString}}},
+		Fields: []diff.FieldChange{{Path: "input", Before: diff.ShownValue{Text: before, Type: diff.TypeString},
+			After: diff.ShownValue{Text: "new", Type: diff.TypeString}}},
 	}}}
 	report.Totals = report.Count()
 	return e, Target{Deploy: api.DeploySpec{Artifact: api.ArtifactRef{Digest: "sha256:1"}}}, report
@@ -61,7 +61,7 @@ func TestAlike(t *testing.T) {
 	replaced := func(id string) string {
 		e, target, report := planOf("acme-prod", "terraform_data.it", id)
 		report.Changes[0].Action, report.Changes[0].Risk, report.Changes[0].Fields[0].After = diff.Replace, diff.RiskReplace,
-			diff.Shown{Unknown: true}
+			diff.ShownValue{Unknown: true}
 		return e.alike(target, report)
 	}
 	if replaced("8f3c") != replaced("1d09") {
@@ -72,7 +72,7 @@ func TestAlike(t *testing.T) {
 		t.Errorf("a restore is in the group %q", got)
 	}
 	target.Restore.Version = 0
-	report.Changes[0].Findings = []diff.Finding{{Rule: "masked-change", Words: "an argument changes",
+	report.Changes[0].Findings = []diff.Finding{{Rule: "masked-change", Message: "an argument changes",
 		IndividualApproval: true}}
 	if got := e.alike(target, report); got != "" {
 		t.Errorf("a report that must be approved by itself is in the group %q", got)

@@ -182,7 +182,7 @@ func CheckHealth(given api.Health) (api.Health, error) {
 		if !o.Status.Valid() {
 			return api.Health{}, errors.New("the runner's word on the health of the objects is malformed")
 		}
-		o.Reason = diff.Neutral(strings.ToValidUTF8(o.Reason[:min(len(o.Reason), mostObjectBytes)], ""))
+		o.Reason = diff.EscapeText(strings.ToValidUTF8(o.Reason[:min(len(o.Reason), mostObjectBytes)], ""))
 		refs = append(refs, o.Object)
 	}
 	return given, checkInventory(refs)

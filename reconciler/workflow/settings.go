@@ -190,7 +190,7 @@ func settingsReport(install store.Install, to Settings) (report json.RawMessage,
 		r.Notes = append(r.Notes, "people may approve what they asked for themselves (approvals_by_others becomes false)")
 	}
 	group = Hash(fmt.Appendf(nil, "nuon settings group 1\n%s\n%s\n", install.AppID,
-		r.Gist().GroupDigest(install.Name, install.ID)))
+		r.ComparableForm().GroupDigest(install.Name, install.ID)))
 	report, err = encode(r)
 	return report, group, err
 }

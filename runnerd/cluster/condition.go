@@ -112,7 +112,7 @@ func jobRule(made condition, object *unstructured.Unstructured) (condition, bool
 			made.ready = true
 			return made, true
 		case "Failed":
-			made = made.degraded(diff.Neutral(short("it failed: "+either(each.message, each.reason), mostReason)))
+			made = made.degraded(diff.EscapeText(short("it failed: "+either(each.message, each.reason), mostReason)))
 			made.final = true
 			return made, true
 		}
@@ -192,7 +192,7 @@ func words(result *status.Result) string {
 	if said == "" {
 		said = "its controller has not said why"
 	}
-	return diff.Neutral(short(said, mostReason))
+	return diff.EscapeText(short(said, mostReason))
 }
 
 // text returns a string field of an object, or "" when it does not exist.

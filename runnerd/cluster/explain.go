@@ -64,7 +64,7 @@ func Explain(err error) error {
 const mostMessage = 600
 
 func tidy(text string) string {
-	return diff.Neutral(short(strings.Join(strings.Fields(text), " "), mostMessage))
+	return diff.EscapeText(short(strings.Join(strings.Fields(text), " "), mostMessage))
 }
 
 // Patterns of the messages of API servers. Their wording has been the same since Kubernetes 1.9

@@ -31,7 +31,7 @@ func Ref(u *unstructured.Unstructured) api.ObjectRef {
 const mostName = 600
 
 // Name returns an object's kind, namespace and name for messages, safe to print.
-func Name(ref api.ObjectRef) string { return diff.Neutral(short(ref.String(), mostName)) }
+func Name(ref api.ObjectRef) string { return diff.EscapeText(short(ref.String(), mostName)) }
 
 // Resource returns the client for objects of ref's kind, in ref's namespace unless the kind
 // is cluster-scoped. For a kind that the server does not have it returns an error for which

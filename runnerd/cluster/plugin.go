@@ -114,7 +114,7 @@ func (o opener) source(given *clientcmdapi.ExecConfig, config *rest.Config) (*so
 		if hint == "" {
 			hint = "install it on the runner's machine"
 		}
-		return nil, fmt.Errorf("the program %s, which gives the credentials for the cluster at %s, is not on the runner's PATH; %s", given.Command, config.Host, diff.Neutral(hint))
+		return nil, fmt.Errorf("the program %s, which gives the credentials for the cluster at %s, is not on the runner's PATH; %s", given.Command, config.Host, diff.EscapeText(hint))
 	}
 	return made, nil
 }
@@ -181,7 +181,7 @@ func (s *source) said(text []byte) string {
 	if words == "" {
 		return ""
 	}
-	return ": " + diff.Neutral(words)
+	return ": " + diff.EscapeText(words)
 }
 
 func (s *source) keep(got credential) {

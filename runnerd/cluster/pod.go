@@ -40,7 +40,7 @@ func (t podTrouble) words() string {
 	if t.message != "" {
 		made += ": " + t.message
 	}
-	return diff.Neutral(short(made, mostReason))
+	return diff.EscapeText(short(made, mostReason))
 }
 
 // core returns the typed client for pods, events and logs.
@@ -187,7 +187,7 @@ func (c *Cluster) withPods(ctx context.Context, made condition, object *unstruct
 	}
 	for _, each := range conditionsOf(object) {
 		if each.kind == "ReplicaFailure" && each.status == "True" { // a quota or an admission rule
-			made = made.degraded(diff.Neutral(short(made.reason+"; "+each.message, mostReason)))
+			made = made.degraded(diff.EscapeText(short(made.reason+"; "+each.message, mostReason)))
 			return made
 		}
 	}

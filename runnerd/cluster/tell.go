@@ -106,7 +106,7 @@ func (c *Cluster) tellEvents(ctx context.Context, namespace string, uids []types
 		slices.SortFunc(list.Items, func(a, b corev1.Event) int { return eventTime(b).Compare(eventTime(a)) })
 		for _, event := range list.Items[:min(len(list.Items), mostEvents)] {
 			c.log.Warn("  event of %s %s: %s: %s%s", event.InvolvedObject.Kind, event.InvolvedObject.Name,
-				diff.Neutral(event.Reason), diff.Neutral(short(event.Message, 500)), times(event))
+				diff.EscapeText(event.Reason), diff.EscapeText(short(event.Message, 500)), times(event))
 		}
 	}
 }
@@ -153,7 +153,7 @@ func (c *Cluster) tellLog(ctx context.Context, trouble podTrouble) {
 	}
 	c.log.Warn("  last lines of pod %s, container %s:", trouble.pod.Name, container)
 	for line := range bytes.Lines(text) {
-		c.log.Warn("    %s", diff.Neutral(string(bytes.TrimRight(line, "\r\n"))))
+		c.log.Warn("    %s", diff.EscapeText(string(bytes.TrimRight(line, "\r\n"))))
 	}
 }
 

@@ -30,5 +30,5 @@ func (w *warnings) HandleWarningHeader(code int, _, text string) {
 		w.seen = map[string]bool{}
 	}
 	w.seen[text] = true
-	w.log.Warn("the API server warns: %s", diff.Neutral(short(text, 500)))
+	w.log.Warn("the API server warns: %s", diff.EscapeText(short(text, 500)))
 }

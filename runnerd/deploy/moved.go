@@ -18,20 +18,20 @@ func moved(approved []byte, now *diff.Report) string {
 		return other
 	}
 	found := diff.FirstMismatch(&then, now)
-	object := diff.Neutral(found.Address)
+	object := diff.EscapeText(found.Address)
 	switch {
 	case found.Note != "":
-		return "this is new since the plan was made: " + diff.Neutral(found.Note)
+		return "this is new since the plan was made: " + diff.EscapeText(found.Note)
 	case found.Address == "":
 		return other
-	case found.Was == "":
-		return fmt.Sprintf("%s%s, and the plan would %s it now", object, changed, found.Is)
-	case found.Is == "":
+	case found.Before == "":
+		return fmt.Sprintf("%s%s, and the plan would %s it now", object, changed, found.After)
+	case found.After == "":
 		return object + changed + ": nothing is left to do there"
-	case found.Was != found.Is:
-		return fmt.Sprintf("%s%s: the plan was to %s it, and would %s it now", object, changed, found.Was, found.Is)
+	case found.Before != found.After:
+		return fmt.Sprintf("%s%s: the plan was to %s it, and would %s it now", object, changed, found.Before, found.After)
 	case found.Field != "":
-		return object + changed + ": " + diff.Neutral(found.Field)
+		return object + changed + ": " + diff.EscapeText(found.Field)
 	}
 	return object + changed
 }

@@ -131,7 +131,7 @@ func reportOf(field, value string) diff.Report {
 	made := diff.Report{Kind: diff.KindKubernetes, Applyable: true, Changes: []diff.Change{{
 		Address: "ConfigMap/settings", ResourceKind: "ConfigMap", Name: "settings", Action: diff.Update,
 		Risk:   diff.Update.Risk(),
-		Fields: []diff.FieldChange{{Path: field, Before: diff.Shown{Text: value}, After: diff.Shown{Text: "blue"}}},
+		Fields: []diff.FieldChange{{Path: field, Before: diff.ShownValue{Text: value}, After: diff.ShownValue{Text: "blue"}}},
 	}}}
 	made.Totals = made.Count()
 	return made

@@ -26,7 +26,7 @@ func Leads(before, after any, f *diff.FieldChange) error {
 	for _, side := range []struct {
 		name, pointer string
 		root          any
-		shown         diff.Shown
+		shown         diff.ShownValue
 	}{{"before", beforePointer, before, f.Before}, {"after", f.Pointer, after, f.After}} {
 		if side.shown.Absent || side.shown.Unknown {
 			continue
@@ -69,7 +69,7 @@ func leadsToElement(before, after any, f *diff.FieldChange) error {
 }
 
 // states checks what a side shows against the value that was found.
-func states(s diff.Shown, found any, f *diff.FieldChange) error {
+func states(s diff.ShownValue, found any, f *diff.FieldChange) error {
 	list, isList := found.([]any)
 	if f.Reordered {
 		for _, m := range f.Moved {

@@ -6,13 +6,13 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-var absent = diff.Shown{Absent: true}
+var absent = diff.ShownValue{Absent: true}
 
-func text(s string) diff.Shown { return diff.Shown{Text: s, Type: diff.TypeString} }
+func text(s string) diff.ShownValue { return diff.ShownValue{Text: s, Type: diff.TypeString} }
 
-func number(s string) diff.Shown { return diff.Shown{Text: s, Type: diff.TypeNumber} }
+func number(s string) diff.ShownValue { return diff.ShownValue{Text: s, Type: diff.TypeNumber} }
 
-func listOf(s string) diff.Shown { return diff.Shown{Text: s, Type: diff.TypeList} }
+func listOf(s string) diff.ShownValue { return diff.ShownValue{Text: s, Type: diff.TypeList} }
 
 // Object returns a change of a Kubernetes object.
 func Object(namespace, kind, name string, a diff.Action, fields ...diff.FieldChange) diff.Change {
@@ -25,7 +25,7 @@ func Object(namespace, kind, name string, a diff.Action, fields ...diff.FieldCha
 }
 
 func judged(c diff.Change, findings ...diff.Finding) diff.Change {
-	c.Judge(findings...)
+	c.AddFindings(findings...)
 	return c
 }
 
@@ -39,14 +39,14 @@ func Release() *diff.Report {
 			Fold: "chart label"},
 		diff.FieldChange{Path: "spec.replicas", Before: number("2"), After: number("3"), Owner: "horizontal-pod-autoscaler"},
 		diff.FieldChange{Path: "spec.template.spec.containers[web].env[NEW_VAR]", Before: absent,
-			After: diff.Shown{Text: `{"name":"NEW_VAR","value":"1"}`, Type: diff.TypeObject}},
+			After: diff.ShownValue{Text: `{"name":"NEW_VAR","value":"1"}`, Type: diff.TypeObject}},
 		diff.FieldChange{Path: "spec.template.spec.containers[web].image",
 			Before: text("registry.example.com/shop/web:1.4.0"), After: text("registry.example.com/shop/web:1.5.0")},
 		diff.FieldChange{Path: "spec.template.spec.initContainers", Before: listOf(`["wait","migrate","warm"]`),
 			After: listOf(`["migrate","wait","warm"]`), Reordered: true,
 			Moved: []diff.ElementMove{{Name: "migrate", From: 1, To: 0}}},
 	), diff.Finding{Rule: "pod-template", Source: docs, Risk: diff.RiskRestart,
-		Words: "the pod template changes, so every pod is made anew", Path: "spec.template"})
+		Message: "the pod template changes, so every pod is made anew", Path: "spec.template"})
 	config := Object("shop", "ConfigMap", "settings", diff.Update,
 		diff.FieldChange{Path: `data["app.json"] (json) server.port`, Before: number("80"), After: number("8080")},
 		diff.FieldChange{Path: `data["start.sh"]`, Lines: []diff.Line{
@@ -56,12 +56,12 @@ func Release() *diff.Report {
 			{Op: diff.LineSame, Text: "# 終わり"},
 		}})
 	secret := Object("shop", "Secret", "keys", diff.Update,
-		diff.FieldChange{Path: "data.token", Before: diff.Shown{Masked: true, Tag: "a1b2c3"},
-			After: diff.Shown{Masked: true, Tag: "d4e5f6", Mark: diff.Changed}, Regenerated: true})
+		diff.FieldChange{Path: "data.token", Before: diff.ShownValue{Masked: true, Tag: "a1b2c3"},
+			After: diff.ShownValue{Masked: true, Tag: "d4e5f6", Mark: diff.MarkChanged}, Regenerated: true})
 	role := judged(Object("", "ClusterRole.rbac.authorization.k8s.io", "web", diff.Update,
 		diff.FieldChange{Path: "rules[0].verbs[list]", Before: absent, After: text("list")}),
 		diff.Finding{Rule: "rbac-widens", Source: docs, Risk: diff.RiskInPlace, Security: true,
-			Words: "the role allows more than before: list of secrets", Path: "rules[0].verbs"})
+			Message: "the role allows more than before: list of secrets", Path: "rules[0].verbs"})
 	job := Object("shop", "Job.batch", "migrate-v2", diff.Replace,
 		diff.FieldChange{Path: "spec.template.spec.containers[migrate].image", Before: text("web:1.4.0"),
 			After: text("web:1.5.0"), ForcesReplace: true})
@@ -69,7 +69,7 @@ func Release() *diff.Report {
 	claim := judged(Object("shop", "PersistentVolumeClaim", "uploads", diff.Destroy,
 		diff.FieldChange{Path: "spec.storage", Before: text("10Gi"), After: absent}),
 		diff.Finding{Rule: "claim-removed", Source: docs, Risk: diff.RiskDestroy,
-			Words: "the data of the volume goes with it"})
+			Message: "the data of the volume goes with it"})
 	r.Changes = []diff.Change{web, config, secret, role, job, claim}
 	for i := range 12 {
 		fields := []diff.FieldChange{{Path: `metadata.labels["helm.sh/chart"]`, Before: text("web-1.4.0"),
@@ -89,7 +89,7 @@ func Release() *diff.Report {
 	r.Kept = []diff.Change{Object("shop", "Secret", "licence", diff.Forget,
 		diff.FieldChange{Path: "type", Before: text("Opaque"), After: absent})}
 	r.Drift = []diff.Change{Object("shop", "Deployment.apps", "web", diff.Update,
-		diff.FieldChange{Path: "spec.paused", Before: absent, After: diff.Shown{Text: "true", Type: diff.TypeBool},
+		diff.FieldChange{Path: "spec.paused", Before: absent, After: diff.ShownValue{Text: "true", Type: diff.TypeBool},
 			Owner: "kubectl-edit"})}
 	r.AddFold("chart label", diff.FoldFields, 13)
 	r.AddFold("checksum", diff.FoldFields, 2)

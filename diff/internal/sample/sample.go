@@ -85,8 +85,8 @@ func (d drawer) change(i int) diff.Change {
 	}
 	c.Risk = c.Action.Risk()
 	for range rapid.IntRange(0, 2).Draw(d.t, "findings") {
-		c.Judge(diff.Finding{
-			Rule: "r" + d.text(), Source: "https://example.com/" + d.text(), Words: "w" + d.text(), Path: d.text(),
+		c.AddFindings(diff.Finding{
+			Rule: "r" + d.text(), Source: "https://example.com/" + d.text(), Message: "w" + d.text(), Path: d.text(),
 			Risk: diff.Risk(rapid.IntRange(0, 5).Draw(d.t, "risk")), Security: d.yes(),
 		})
 	}
@@ -111,12 +111,12 @@ func (d drawer) field() diff.FieldChange {
 	case 1:
 		f.Reordered = true
 		f.Moved = []diff.ElementMove{{Name: d.text(), From: 1, To: 0}}
-		f.Before = diff.Shown{Type: diff.TypeList, Text: d.one([]string{`["a","b","c"]`, `[1,{"k":2}]`, `not a list`})}
-		f.After = diff.Shown{Type: diff.TypeList, Text: d.one([]string{`["b","c","a"]`, `[{"k":2},1]`})}
+		f.Before = diff.ShownValue{Type: diff.TypeList, Text: d.one([]string{`["a","b","c"]`, `[1,{"k":2}]`, `not a list`})}
+		f.After = diff.ShownValue{Type: diff.TypeList, Text: d.one([]string{`["b","c","a"]`, `[{"k":2},1]`})}
 	case 2:
 		head := d.text()
-		f.Before = diff.Shown{Type: diff.TypeString, Text: head + "/v1/" + head}
-		f.After = diff.Shown{Type: diff.TypeString, Text: head + "/v2/" + head}
+		f.Before = diff.ShownValue{Type: diff.TypeString, Text: head + "/v1/" + head}
+		f.After = diff.ShownValue{Type: diff.TypeString, Text: head + "/v2/" + head}
 	}
 	return f
 }
@@ -130,19 +130,19 @@ func (d drawer) line(t *rapid.T) diff.Line {
 	return diff.Line{Op: op, Text: d.word.Draw(t, "line")}
 }
 
-func (d drawer) shown() diff.Shown {
+func (d drawer) shown() diff.ShownValue {
 	switch rapid.IntRange(0, 9).Draw(d.t, "side") {
 	case 0:
-		return diff.Shown{Absent: true}
+		return diff.ShownValue{Absent: true}
 	case 1:
-		return diff.Shown{Unknown: true}
+		return diff.ShownValue{Unknown: true}
 	case 2:
-		return diff.Shown{Masked: true, Mark: diff.Changed, Tag: d.text()}
+		return diff.ShownValue{Masked: true, Mark: diff.MarkChanged, Tag: d.text()}
 	case 3:
-		return diff.Shown{Type: diff.TypeObject, Text: d.text()}
+		return diff.ShownValue{Type: diff.TypeObject, Text: d.text()}
 	case 4:
 		text := d.text()
-		return diff.Shown{Type: diff.TypeString, Text: text, Sum: "sha256:0", Size: len(text) + 12, Start: 3}
+		return diff.ShownValue{Type: diff.TypeString, Text: text, Sum: "sha256:0", Size: len(text) + 12, Start: 3}
 	}
-	return diff.Shown{Type: diff.TypeString, Text: d.text()}
+	return diff.ShownValue{Type: diff.TypeString, Text: d.text()}
 }

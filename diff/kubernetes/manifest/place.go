@@ -61,4 +61,4 @@ func (t text) errorAt(at place, words string) error {
 }
 
 // printable escapes control characters in the name of a source or an object.
-func printable(name string) string { return diff.Neutral(name) }
+func printable(name string) string { return diff.EscapeText(name) }

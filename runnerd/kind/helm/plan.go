@@ -155,7 +155,7 @@ func (s *session) strays(ctx context.Context) ([]string, error) {
 	}
 	var made []string
 	for _, each := range found {
-		made = append(made, diff.Neutral("Before its settings were changed the component made "+each.String()))
+		made = append(made, diff.EscapeText("Before its settings were changed the component made "+each.String()))
 	}
 	return made, nil
 }
@@ -164,7 +164,7 @@ func (s *session) strays(ctx context.Context) ([]string, error) {
 func (s *session) render(ctx context.Context, chart *helmsdk.Chart, decision helmsdk.Decision) (first, second *helmsdk.Rendered,
 	err error) {
 	if chart.Deprecated() {
-		s.env.Log.Warn("the chart %s is deprecated: its authors advise against it", diff.Neutral(chart.Info().Name))
+		s.env.Log.Warn("the chart %s is deprecated: its authors advise against it", diff.EscapeText(chart.Info().Name))
 	}
 	request := helmsdk.RenderRequest{
 		Release: s.Release, Namespace: s.Namespace, Values: s.values,

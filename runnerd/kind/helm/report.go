@@ -145,7 +145,7 @@ func decisionNotes(d helmsdk.Decision) []string {
 	if len(d.Heal)+len(d.Later) == 0 && !d.Foreign {
 		return nil
 	}
-	return []string{"The release is not as a deployment that succeeded left it: " + diff.Neutral(d.Reason) + "."}
+	return []string{"The release is not as a deployment that succeeded left it: " + diff.EscapeText(d.Reason) + "."}
 }
 
 // ask dry-runs the change twice, the second time to find what the server regenerates.
@@ -232,7 +232,7 @@ func findings(answers []helmsdk.Answer, release, namespace string) map[manifest.
 			made[id] = append(made[id], kubernetes.Unchecked(each.Unchecked))
 		}
 		if owner := ownerOf(each.Live); each.Adopted && owner != "" && owner != namespace+"/"+release {
-			made[id] = append(made[id], kubernetes.TakenFrom("the release "+diff.Neutral(owner)))
+			made[id] = append(made[id], kubernetes.TakenFrom("the release "+diff.EscapeText(owner)))
 		}
 	}
 	return made
@@ -280,11 +280,11 @@ func crdNotes(crds []crdNote) []string {
 		switch each.State {
 		case helmsdk.CRDDiffers:
 			made = append(made,
-				fmt.Sprintf("The definition %s of the chart differs from the cluster's, which stays: Helm never changes definitions. Apply it by hand, or as a kubernetes_manifest, if the new one is needed.", diff.Neutral(each.Name)))
+				fmt.Sprintf("The definition %s of the chart differs from the cluster's, which stays: Helm never changes definitions. Apply it by hand, or as a kubernetes_manifest, if the new one is needed.", diff.EscapeText(each.Name)))
 		case helmsdk.CRDMissing:
 			made = append(made,
 				fmt.Sprintf("The definition %s is created before everything else, and stays when the component goes.",
-					diff.Neutral(each.Name)))
+					diff.EscapeText(each.Name)))
 		case helmsdk.CRDSame, helmsdk.CRDUnknown:
 		}
 	}
@@ -326,7 +326,7 @@ func staying(answers []helmsdk.Answer) []string {
 	var made []string
 	for _, name := range slices.Sorted(maps.Keys(sets)) {
 		made = append(made,
-			fmt.Sprintf("The volume claims %s of the StatefulSet %s stay, with their data: delete them by hand when nobody needs them.", diff.Neutral(sets[name]), diff.Neutral(name)))
+			fmt.Sprintf("The volume claims %s of the StatefulSet %s stay, with their data: delete them by hand when nobody needs them.", diff.EscapeText(sets[name]), diff.EscapeText(name)))
 	}
 	return made
 }

@@ -31,7 +31,7 @@ func uncheckedNotes(answers []helmsdk.Answer) []string {
 	together := uncheckedTogether(answers)
 	for _, reason := range slices.Sorted(maps.Keys(together)) {
 		made = append(made, fmt.Sprintf("Not checked by the server: %d objects, of each because %s.", together[reason],
-			diff.Neutral(reason)))
+			diff.EscapeText(reason)))
 	}
 	return made
 }

@@ -120,16 +120,16 @@ func (s *session) mayTake(a *asked, in world) error {
 	}
 	if owner := a.live.GetLabels()[labelComponent]; owner != "" {
 		if in.inventory[identity(a.ref)] {
-			a.takenFrom = "install component " + diff.Neutral(short(owner))
+			a.takenFrom = "install component " + diff.EscapeText(short(owner))
 			return nil
 		}
-		return refuse(a.wanted, fmt.Errorf("it belongs to install component %s, and two components cannot have one object; take it out of one of them", diff.Neutral(short(owner))))
+		return refuse(a.wanted, fmt.Errorf("it belongs to install component %s, and two components cannot have one object; take it out of one of them", diff.EscapeText(short(owner))))
 	}
 	release := a.live.GetAnnotations()[annotationRelease]
 	if release == "" || in.inventory[identity(a.ref)] {
 		return nil
 	}
-	owner := "Helm release " + diff.Neutral(short(a.live.GetAnnotations()[annotationReleaseSpace]+"/"+release))
+	owner := "Helm release " + diff.EscapeText(short(a.live.GetAnnotations()[annotationReleaseSpace]+"/"+release))
 	if a.forced() {
 		a.takenFrom = owner
 		return nil
@@ -207,7 +207,7 @@ func conflictsOf(err error) (found []conflict) {
 		if names := conflictWith.FindStringSubmatch(cause.Message); names != nil {
 			manager = names[1]
 		}
-		found = append(found, conflict{diff.Neutral(short(strings.TrimPrefix(cause.Field, "."))), diff.Neutral(short(manager))})
+		found = append(found, conflict{diff.EscapeText(short(strings.TrimPrefix(cause.Field, "."))), diff.EscapeText(short(manager))})
 	}
 	return found
 }
@@ -262,7 +262,7 @@ func untypedWords(err error) error {
 		words = words[:maxWords] + "…"
 	}
 	return fmt.Errorf("it does not fit its kind: %s; correct these fields",
-		diff.Neutral(strings.Join(strings.Fields(words), " ")))
+		diff.EscapeText(strings.Join(strings.Fields(words), " ")))
 }
 
 // maxWords bounds the part of the server's message that is shown, in bytes.
@@ -281,7 +281,7 @@ func fieldsOf(status metav1.Status) string {
 	if len(fields) == 0 {
 		return "it"
 	}
-	return diff.Neutral(strings.Join(fields, ", "))
+	return diff.EscapeText(strings.Join(fields, ", "))
 }
 
 // conflictWords returns an error that lists the managers of the fields, with the remedy.

@@ -186,11 +186,11 @@ func notServed(ctx context.Context, resource dynamic.ResourceInterface, a *asked
 		message, _ := condition["message"].(string)
 		switch {
 		case condition["type"] == "NamesAccepted" && condition["status"] == "False":
-			return "", fmt.Errorf("%s: the server does not take its names: %s; rename the kind, or remove the definition that has them", cluster.Name(a.ref), diff.Neutral(short(message)))
+			return "", fmt.Errorf("%s: the server does not take its names: %s; rename the kind, or remove the definition that has them", cluster.Name(a.ref), diff.EscapeText(short(message)))
 		case condition["type"] == "Established" && condition["status"] == "True":
 			return "", nil
 		case condition["type"] == "Established":
-			why = diff.Neutral(short(message))
+			why = diff.EscapeText(short(message))
 		}
 	}
 	return why, nil

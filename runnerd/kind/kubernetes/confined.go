@@ -107,7 +107,7 @@ func (c *confined) ReadFile(name string) ([]byte, error) {
 	case "kustomization.yaml", "kustomization.yml", "Kustomization":
 		if err := c.look(name, text); err != nil {
 			if c.refused == nil {
-				c.refused = fmt.Errorf("%s: %w", diff.Neutral(strings.TrimPrefix(name, sourceDir+"/")), err)
+				c.refused = fmt.Errorf("%s: %w", diff.EscapeText(strings.TrimPrefix(name, sourceDir+"/")), err)
 			}
 			return nil, err
 		}
@@ -201,7 +201,7 @@ func eachText(value any, check func(string) error) error {
 // is no YAML to kustomize here, but it passes it to git.
 func localPath(entry string) error {
 	if strings.ContainsFunc(entry, unicode.IsControl) {
-		return fmt.Errorf("%q is no path of a file; write it in one line", diff.Neutral(short(entry)))
+		return fmt.Errorf("%q is no path of a file; write it in one line", diff.EscapeText(short(entry)))
 	}
 	return local(entry)
 }
@@ -213,7 +213,7 @@ func local(entry string) error {
 		return nil
 	}
 	if strings.ContainsAny(entry, ":@?") || strings.Contains(strings.ToLower(entry), "github.com") {
-		return fmt.Errorf("%q is not in the source, and nothing is fetched from elsewhere; put a copy into the repository and name its path", diff.Neutral(short(entry)))
+		return fmt.Errorf("%q is not in the source, and nothing is fetched from elsewhere; put a copy into the repository and name its path", diff.EscapeText(short(entry)))
 	}
 	return nil
 }
@@ -228,7 +228,7 @@ func (c *confined) plugin(dir, entry string) error {
 		}
 		content, err := c.FileSystem.ReadFile(path.Join(dir, entry))
 		if err != nil {
-			return fmt.Errorf("%q is no file of the source; name files here, not directories", diff.Neutral(short(entry)))
+			return fmt.Errorf("%q is no file of the source; name files here, not directories", diff.EscapeText(short(entry)))
 		}
 		text = string(content)
 	}
@@ -239,7 +239,7 @@ func (c *confined) plugin(dir, entry string) error {
 	for _, d := range documents {
 		var whole map[string]any
 		if err := yaml.UnmarshalStrict([]byte(d.text), &whole); err != nil {
-			return fmt.Errorf("%s: %s; correct the YAML", diff.Neutral(short(entry)), tidyWords(err))
+			return fmt.Errorf("%s: %s; correct the YAML", diff.EscapeText(short(entry)), tidyWords(err))
 		}
 		if err := ownPlugin(whole); err != nil {
 			return err
@@ -283,7 +283,7 @@ func (c *confined) assigned(dir, entry string) error {
 		line = strings.TrimSpace(strings.TrimPrefix(line, "\uFEFF"))
 		if line != "" && !strings.HasPrefix(line, "#") && !strings.Contains(line, "=") {
 			// The error omits the line, which may be a secret.
-			return fmt.Errorf("%s: line %d has a name and no value, and none is taken from the environment of the build; write NAME=value", diff.Neutral(short(entry)), number)
+			return fmt.Errorf("%s: line %d has a name and no value, and none is taken from the environment of the build; write NAME=value", diff.EscapeText(short(entry)), number)
 		}
 	}
 	return nil
@@ -302,7 +302,7 @@ func ownPlugin(whole map[string]any) error {
 	}
 	if version != "builtin" || strings.Contains(strings.ToLower(kind), "helm") {
 		return fmt.Errorf("%s of %q would run a program, and none is run here; use kustomize's own transformers, of apiVersion builtin",
-			diff.Neutral(short(kind)), diff.Neutral(short(version)))
+			diff.EscapeText(short(kind)), diff.EscapeText(short(version)))
 	}
 	return nil
 }

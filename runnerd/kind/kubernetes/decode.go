@@ -88,7 +88,7 @@ func (d document) objects() ([]object, error) {
 		one, err := checked(whole, d.place())
 		return []object{one}, err
 	} else if kind != "List" {
-		return nil, fmt.Errorf("%s: a %s cannot be applied; write its items as documents of their own, or into a List of apiVersion v1", d.place(), diff.Neutral(kind))
+		return nil, fmt.Errorf("%s: a %s cannot be applied; write its items as documents of their own, or into a List of apiVersion v1", d.place(), diff.EscapeText(kind))
 	}
 	var (
 		found    []object
@@ -115,7 +115,7 @@ var lineNumber = regexp.MustCompile(`\bline (\d+)`)
 // inFile returns the text of a YAML error with line numbers of the whole manifest.
 func (d document) inFile(err error) string {
 	words := strings.ReplaceAll(err.Error(), "error converting YAML to JSON: ", "")
-	return diff.Neutral(lineNumber.ReplaceAllStringFunc(words, func(found string) string {
+	return diff.EscapeText(lineNumber.ReplaceAllStringFunc(words, func(found string) string {
 		n, err := strconv.Atoi(strings.TrimPrefix(found, "line "))
 		if err != nil {
 			return found
@@ -139,25 +139,25 @@ func checked(whole map[string]any, place string) (object, error) {
 	case !okKind || kind == "":
 		return made, fmt.Errorf("%s: it has no kind; write one", place)
 	case !okMetadata:
-		return made, fmt.Errorf("%s: %s has no metadata; write metadata with a name", place, diff.Neutral(kind))
+		return made, fmt.Errorf("%s: %s has no metadata; write metadata with a name", place, diff.EscapeText(kind))
 	case name == "" && generated != "":
 		return made, fmt.Errorf("%s: %s has a generateName, and each apply would make one more of it; give it a name",
-			place, diff.Neutral(kind))
+			place, diff.EscapeText(kind))
 	case name == "":
 		return made, fmt.Errorf("%s: %s has no metadata.name; give it one, as a text in quotes if it is a number",
-			place, diff.Neutral(kind))
+			place, diff.EscapeText(kind))
 	}
 	if wrong := content.IsPathSegmentName(name); len(wrong) > 0 || len(name) > validation.DNS1123SubdomainMaxLength {
-		return made, fmt.Errorf("%s: %s %q has a name that no server takes; use letters, digits, dots and dashes, at most 253", place, diff.Neutral(kind), diff.Neutral(short(name)))
+		return made, fmt.Errorf("%s: %s %q has a name that no server takes; use letters, digits, dots and dashes, at most 253", place, diff.EscapeText(kind), diff.EscapeText(short(name)))
 	}
 	if given, there := metadata["namespace"]; there && given != nil {
 		if namespace, ok := given.(string); !ok || namespace != "" && len(validation.IsDNS1123Label(namespace)) > 0 {
-			return made, fmt.Errorf("%s: %s %q has a namespace that is no name of one; use at most 63 lower-case letters, digits and -", place, diff.Neutral(kind), diff.Neutral(name))
+			return made, fmt.Errorf("%s: %s %q has a namespace that is no name of one; use at most 63 lower-case letters, digits and -", place, diff.EscapeText(kind), diff.EscapeText(name))
 		}
 	}
 	for _, key := range []string{"labels", "annotations"} {
 		if err := checkTexts(metadata, key); err != nil {
-			return made, fmt.Errorf("%s: %s %q: %w", place, diff.Neutral(kind), diff.Neutral(name), err)
+			return made, fmt.Errorf("%s: %s %q: %w", place, diff.EscapeText(kind), diff.EscapeText(name), err)
 		}
 	}
 	return made, tidy(made)
@@ -184,7 +184,7 @@ func checkTexts(metadata map[string]any, key string) error {
 	for name, value := range texts {
 		if _, ok := value.(string); !ok {
 			return fmt.Errorf("its %s %q is no text; put the value in quotes", strings.TrimSuffix(key, "s"),
-				diff.Neutral(short(name)))
+				diff.EscapeText(short(name)))
 		}
 	}
 	return nil
@@ -212,11 +212,11 @@ func tidy(o object) error {
 	texts, ok := plain.(map[string]any)
 	if there && plain != nil && !ok {
 		return fmt.Errorf("%s: the stringData of Secret %q is no map; write it as name: value", o.place,
-			diff.Neutral(o.GetName()))
+			diff.EscapeText(o.GetName()))
 	}
 	data, ok := o.Object["data"].(map[string]any)
 	if !ok && o.Object["data"] != nil {
-		return fmt.Errorf("%s: the data of Secret %q is no map; write it as name: value", o.place, diff.Neutral(o.GetName()))
+		return fmt.Errorf("%s: the data of Secret %q is no map; write it as name: value", o.place, diff.EscapeText(o.GetName()))
 	}
 	if data == nil && len(texts) > 0 {
 		data = map[string]any{}
@@ -226,7 +226,7 @@ func tidy(o object) error {
 		text, ok := value.(string)
 		if !ok {
 			return fmt.Errorf("%s: %q in the stringData of Secret %q is no text; put it in quotes", o.place,
-				diff.Neutral(short(key)), diff.Neutral(o.GetName()))
+				diff.EscapeText(short(key)), diff.EscapeText(o.GetName()))
 		}
 		data[key] = base64.StdEncoding.EncodeToString([]byte(text))
 	}

@@ -227,7 +227,7 @@ func TestConflicts(t *testing.T) {
 	p, _ := r.must(forced)
 	c := p.report.Changes[0]
 	if !slices.ContainsFunc(c.Findings, func(f diff.Finding) bool {
-		return f.Rule == kubernetes.RuleTakesOver && f.Words == "data.a is set by kubectl-edit, and this takes it over"
+		return f.Rule == kubernetes.RuleTakesOver && f.Message == "data.a is set by kubectl-edit, and this takes it over"
 	}) {
 		t.Errorf("got %+v", c.Findings)
 	}
@@ -275,7 +275,7 @@ func TestTakenByARelease(t *testing.T) {
 	p, _ := r.must(settings + strings.Replace(extra, "name: extra", `name: extra, annotations: {`+annotationForce+`: "true"}`, 1))
 	var words []string
 	for _, f := range p.report.Changes[0].Findings {
-		words = append(words, f.Words)
+		words = append(words, f.Message)
 	}
 	if got := strings.Join(words, "; "); !strings.Contains(got, `belongs to Helm release x/sh\x1b[31mop`) {
 		t.Errorf("got %q", got)

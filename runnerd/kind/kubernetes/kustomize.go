@@ -30,7 +30,7 @@ func kustomize(files []artifact.File, spec api.KustomizeSpec) (string, error) {
 	at := path.Clean(spec.Path)
 	if path.IsAbs(spec.Path) || at == ".." || strings.HasPrefix(at, "../") {
 		return "", fmt.Errorf("kustomize.path %q is not in the source; write it from the source's root",
-			diff.Neutral(spec.Path))
+			diff.EscapeText(spec.Path))
 	}
 	tree, err := confine(files)
 	if err != nil {
@@ -38,7 +38,7 @@ func kustomize(files []artifact.File, spec api.KustomizeSpec) (string, error) {
 	}
 	root := path.Join(sourceDir, at)
 	if !tree.IsDir(root) {
-		return "", fmt.Errorf("kustomize.path: there is no directory %q in the source; write it from the source's root", diff.Neutral(spec.Path))
+		return "", fmt.Errorf("kustomize.path: there is no directory %q in the source; write it from the source's root", diff.EscapeText(spec.Path))
 	}
 	if len(spec.Patches) > 0 {
 		if err := overlay(tree, root, spec.Patches); err != nil {
@@ -53,7 +53,7 @@ func kustomize(files []artifact.File, spec api.KustomizeSpec) (string, error) {
 	case "none":
 		options.LoadRestrictions = types.LoadRestrictionsNone
 	default:
-		return "", fmt.Errorf("kustomize.load_restrictor %q is neither rootOnly nor none", diff.Neutral(spec.LoadRestrictor))
+		return "", fmt.Errorf("kustomize.load_restrictor %q is neither rootOnly nor none", diff.EscapeText(spec.LoadRestrictor))
 	}
 	return runKustomize(tree, root, options)
 }
@@ -85,7 +85,7 @@ func tidyWords(err error) string {
 	if len(words) > 2000 {
 		words = words[:2000] + "…"
 	}
-	return diff.Neutral(strings.ReplaceAll(words, "\n", " "))
+	return diff.EscapeText(strings.ReplaceAll(words, "\n", " "))
 }
 
 // overlay writes a kustomization that applies patches to another one. It contains
@@ -100,7 +100,7 @@ func overlay(tree *confined, root string, patches []string) error {
 		text, err := tree.FileSystem.ReadFile(path.Join(sourceDir, path.Join("/", name)))
 		if err != nil {
 			return fmt.Errorf("kustomize.patches: there is no file %q in the source; write it from the source's root",
-				diff.Neutral(name))
+				diff.EscapeText(name))
 		}
 		found, err := patchesIn(name, string(text))
 		if err != nil {
@@ -128,11 +128,11 @@ func patchesIn(name, text string) ([]types.Patch, error) {
 	for _, d := range documents {
 		var probe any
 		if err := yaml.UnmarshalStrict([]byte(d.text), &probe); err != nil {
-			return nil, fmt.Errorf("patch %s, %s: %s; correct the YAML", diff.Neutral(name), d.place(), d.inFile(err))
+			return nil, fmt.Errorf("patch %s, %s: %s; correct the YAML", diff.EscapeText(name), d.place(), d.inFile(err))
 		}
 		whole, ok := probe.(map[string]any)
 		if !ok {
-			return nil, fmt.Errorf("patch %s, %s: a JSON patch does not say which object it is for; write target, and below patch the list as a text", diff.Neutral(name), d.place())
+			return nil, fmt.Errorf("patch %s, %s: a JSON patch does not say which object it is for; write target, and below patch the list as a text", diff.EscapeText(name), d.place())
 		}
 		if _, inner := whole["patch"]; !inner || whole["apiVersion"] != nil {
 			list = append(list, types.Patch{Patch: d.text})
@@ -141,7 +141,7 @@ func patchesIn(name, text string) ([]types.Patch, error) {
 		var one types.Patch
 		if err := yaml.UnmarshalStrict([]byte(d.text), &one); err != nil || one.Path != "" {
 			return nil, fmt.Errorf("patch %s, %s: it is no patch; write target, and patch as a text",
-				diff.Neutral(name), d.place())
+				diff.EscapeText(name), d.place())
 		}
 		list = append(list, one)
 	}

@@ -98,5 +98,5 @@ func held(live *unstructured.Unstructured) string {
 		return "the cluster's controllers are not done with it; look at their logs"
 	}
 	return fmt.Sprintf("it waits for its finalizers %s; see to what handles them, or take them off the object if that is gone for ever",
-		diff.Neutral(short(strings.Join(finalizers, ", "))))
+		diff.EscapeText(short(strings.Join(finalizers, ", "))))
 }

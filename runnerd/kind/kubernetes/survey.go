@@ -132,12 +132,12 @@ func (s *session) askLeaving(ctx context.Context, ref api.ObjectRef, in world) (
 	if !s.ours(made.live) {
 		made.left = "it carries no label of this component any more"
 		if owner := made.live.GetLabels()[labelComponent]; owner != "" {
-			made.left = "it belongs to install component " + diff.Neutral(short(owner)) + " now"
+			made.left = "it belongs to install component " + diff.EscapeText(short(owner)) + " now"
 		}
 		return made, nil
 	}
 	if release := releaseOf(made.live); release != "" {
-		made.left = "it belongs to the Helm release " + diff.Neutral(short(release)) + " now"
+		made.left = "it belongs to the Helm release " + diff.EscapeText(short(release)) + " now"
 		return made, nil
 	}
 	if what := in.needs(made.live); what != "" {

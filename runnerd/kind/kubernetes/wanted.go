@@ -114,7 +114,7 @@ func (u *unknownKind) Error() string {
 		version = u.ref.Group + "/" + version
 	}
 	return fmt.Sprintf("%s: the cluster has no kind %s of %s; correct apiVersion and kind, or deploy first what brings its CustomResourceDefinition (dependencies)",
-		cluster.Name(u.ref), diff.Neutral(u.ref.Kind), diff.Neutral(version))
+		cluster.Name(u.ref), diff.EscapeText(u.ref.Kind), diff.EscapeText(version))
 }
 
 // namespaced reports whether a kind is namespaced, according to the server or else to the

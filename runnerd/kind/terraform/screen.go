@@ -160,7 +160,7 @@ func (s *screen) problem(said diagnostic) {
 	show(s.log.Error, text)
 	lines := strings.Split(s.log.Redacted(text), "\n")
 	for i, line := range lines {
-		lines[i] = diff.Neutral(line)
+		lines[i] = diff.EscapeText(line)
 	}
 	text = strings.Join(lines, "\n")
 	if len(text) > maxDiagnostic {

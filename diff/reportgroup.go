@@ -24,8 +24,8 @@ type Member struct {
 	Report *Report
 }
 
-// Alike is a set of reports that are the same apart from the installs' own names.
-type Alike struct {
+// ReportGroup is a set of reports that are the same apart from the installs' own names.
+type ReportGroup struct {
 	// Members are the names of the installs, sorted.
 	Members []string
 	// Digest is the GroupDigest of each report.
@@ -46,16 +46,16 @@ const groupDomain = "nuon diff group 2\n"
 // what runs or what is allowed (images, charts, verbs, …, see decisive) never counts as a name.
 // Masked values count by their mark, as in Report.Digest. A value that is cut for display counts
 // by its Sum, unreplaced: if it holds an install's name, its report is alike to no other.
-func Group(members []Member) []Alike {
+func Group(members []Member) []ReportGroup {
 	digests := groupDigests(members)
 	byDigest := map[string][]int{}
 	for i, d := range digests {
 		byDigest[d] = append(byDigest[d], i)
 	}
-	out := make([]Alike, 0, len(byDigest))
+	out := make([]ReportGroup, 0, len(byDigest))
 	for d, group := range byDigest {
 		slices.SortFunc(group, func(i, j int) int { return compareMembers(members[i], members[j]) })
-		a := Alike{Digest: d, Members: make([]string, len(group))}
+		a := ReportGroup{Digest: d, Members: make([]string, len(group))}
 		for k, i := range group {
 			a.Members[k] = members[i].Install
 		}
@@ -63,7 +63,7 @@ func Group(members []Member) []Alike {
 		a.Report = orEmpty(first.Report).renamed(newOwnNames(first.Names))
 		out = append(out, a)
 	}
-	slices.SortFunc(out, func(a, b Alike) int {
+	slices.SortFunc(out, func(a, b ReportGroup) int {
 		return cmp.Or(cmp.Compare(len(b.Members), len(a.Members)), slices.Compare(a.Members, b.Members),
 			strings.Compare(a.Digest, b.Digest))
 	})
@@ -160,7 +160,7 @@ func (o *ownNames) change(c Change) Change {
 	c.Findings = slices.Clone(c.Findings)
 	for i := range c.Findings {
 		f := &c.Findings[i]
-		f.Words, f.Path = o.text(f.Words), o.text(f.Path)
+		f.Message, f.Path = o.text(f.Message), o.text(f.Path)
 	}
 	c.Fields = slices.Clone(c.Fields)
 	for i := range c.Fields {
@@ -180,7 +180,7 @@ func (o *ownNames) field(f *FieldChange) {
 		f.Moved[i].Name = o.text(f.Moved[i].Name)
 	}
 	f.Before.Tag, f.After.Tag = "", ""
-	if f.Before.Sum != "" || f.After.Sum != "" || decides(f) {
+	if f.Before.Sum != "" || f.After.Sum != "" || hasDecisiveValue(f) {
 		// Of a value that is cut, only the sum is complete; the lines belong to it.
 		return
 	}
@@ -196,7 +196,7 @@ func (o *ownNames) field(f *FieldChange) {
 }
 
 // shown replaces names in the types that can hold one: a number cannot, even if it looks like one.
-func (o *ownNames) shown(s *Shown) {
+func (o *ownNames) shown(s *ShownValue) {
 	switch s.Type {
 	case TypeNumber, TypeBool, TypeNull:
 	default:

@@ -18,15 +18,15 @@ func planOf(name, id, namespace string) *diff.Report {
 	text := func(before, after string) diff.FieldChange {
 		return diff.FieldChange{
 			Path: "spec." + name, Pointer: "/spec/" + name, Owner: name + "-operator",
-			Before: diff.Shown{Text: before, Type: diff.TypeString}, After: diff.Shown{Text: after, Type: diff.TypeString},
+			Before: diff.ShownValue{Text: before, Type: diff.TypeString}, After: diff.ShownValue{Text: after, Type: diff.TypeString},
 		}
 	}
 	lines := text("host: "+name+"\n", "host: "+name+".example\n")
 	lines.Lines = []diff.Line{{Op: diff.LineRemoved, Text: "host: " + name},
 		{Op: diff.LineAdded, Text: "host: " + name + ".example"}}
 	masked := text("", "")
-	masked.Before, masked.After = diff.Shown{Masked: true, Tag: "t-" + id[:3]},
-		diff.Shown{Masked: true, Mark: diff.Changed, Tag: "u-" + id[:3]}
+	masked.Before, masked.After = diff.ShownValue{Masked: true, Tag: "t-" + id[:3]},
+		diff.ShownValue{Masked: true, Mark: diff.MarkChanged, Tag: "u-" + id[:3]}
 	between := text("a", "b")
 	between.Path, between.Pointer, between.Owner = "spec.m", "/spec/m", ""
 	fields := []diff.FieldChange{lines, masked, text(name, "x-"+name+"_"+id), between}
@@ -50,9 +50,9 @@ func planOf(name, id, namespace string) *diff.Report {
 		Notes:     []string{"Nothing was asked of the cluster of " + id + "."},
 		Applyable: true,
 	}
-	r.Changes[0].Judge(diff.Finding{Rule: "r", Risk: diff.RiskRestart, Words: "pods of " + name + " restart",
+	r.Changes[0].AddFindings(diff.Finding{Rule: "r", Risk: diff.RiskRestart, Message: "pods of " + name + " restart",
 		Path: "spec." + name},
-		diff.Finding{Rule: "r", Risk: diff.RiskRestart, Words: "pods restart", Path: "spec.m"})
+		diff.Finding{Rule: "r", Risk: diff.RiskRestart, Message: "pods restart", Path: "spec.m"})
 	r.Sort()
 	r.Totals = r.Count()
 	return r
@@ -113,9 +113,9 @@ func TestGroupSplitsOnEveryDifference(t *testing.T) {
 		"line text":         func(r *diff.Report) { r.Changes[2].Fields[0].Lines[0].Text += "x" },
 		"value":             func(r *diff.Report) { r.Changes[2].Fields[2].After.Text = "globex-x" },
 		"type":              func(r *diff.Report) { r.Changes[2].Fields[2].After.Type = diff.TypeList },
-		"mark":              func(r *diff.Report) { r.Changes[2].Fields[1].After.Mark = diff.Same },
+		"mark":              func(r *diff.Report) { r.Changes[2].Fields[1].After.Mark = diff.MarkSame },
 		"masked": func(r *diff.Report) {
-			r.Changes[2].Fields[2].After = diff.Shown{Masked: true, Mark: diff.Changed}
+			r.Changes[2].Fields[2].After = diff.ShownValue{Masked: true, Mark: diff.MarkChanged}
 		},
 		"sum":             func(r *diff.Report) { r.Changes[2].Fields[2].After.Sum = "sha256:x" },
 		"fold":            func(r *diff.Report) { r.Changes[2].Fields[2].Fold = "default" },
@@ -150,8 +150,8 @@ func TestGroupSplitsOnEveryDifference(t *testing.T) {
 func value(before, after string) *diff.Report {
 	r := &diff.Report{Kind: "test",
 		Changes: []diff.Change{{Address: "a", Action: diff.Update, Risk: diff.RiskInPlace, Fields: []diff.FieldChange{{
-			Path: "p", Before: diff.Shown{Text: before, Type: diff.TypeString},
-			After: diff.Shown{Text: after, Type: diff.TypeString},
+			Path: "p", Before: diff.ShownValue{Text: before, Type: diff.TypeString},
+			After: diff.ShownValue{Text: after, Type: diff.TypeString},
 		}}}}}
 	r.Totals = r.Count()
 	return r

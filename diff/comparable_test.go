@@ -9,7 +9,7 @@ import (
 // TestGist checks that values that always differ between installs do not
 // distinguish reports, and all others do.
 func TestGist(t *testing.T) {
-	text := func(s string) diff.Shown { return diff.Shown{Text: s, Type: diff.TypeString} }
+	text := func(s string) diff.ShownValue { return diff.ShownValue{Text: s, Type: diff.TypeString} }
 	report := func(a diff.Action, f diff.FieldChange) *diff.Report {
 		r := &diff.Report{Kind: diff.KindTerraform, Applyable: true,
 			Changes: []diff.Change{{Address: "a.b", Action: a, Risk: a.Risk(), ResourceKind: "a", Name: "b",
@@ -17,7 +17,7 @@ func TestGist(t *testing.T) {
 		r.Totals = r.Count()
 		return r
 	}
-	unknown, absent, masked := diff.Shown{Unknown: true}, diff.Shown{Absent: true}, diff.Shown{Masked: true}
+	unknown, absent, masked := diff.ShownValue{Unknown: true}, diff.ShownValue{Absent: true}, diff.ShownValue{Masked: true}
 	for name, c := range map[string]struct {
 		one, two *diff.Report
 		same     bool
@@ -30,10 +30,10 @@ func TestGist(t *testing.T) {
 			report(diff.Destroy, diff.FieldChange{Path: "id", Before: text("2"), After: absent}), true},
 		"a switch of what is destroyed": {
 			report(diff.Destroy,
-				diff.FieldChange{Path: "skip_final_snapshot", Before: diff.Shown{Text: "true", Type: diff.TypeBool},
+				diff.FieldChange{Path: "skip_final_snapshot", Before: diff.ShownValue{Text: "true", Type: diff.TypeBool},
 					After: absent}),
 			report(diff.Destroy,
-				diff.FieldChange{Path: "skip_final_snapshot", Before: diff.Shown{Text: "false", Type: diff.TypeBool},
+				diff.FieldChange{Path: "skip_final_snapshot", Before: diff.ShownValue{Text: "false", Type: diff.TypeBool},
 					After: absent}), false},
 		"lines of what is destroyed": {report(diff.Destroy, diff.FieldChange{Path: "p", Before: text("1"), After: absent,
 			Lines: []diff.Line{{Op: diff.LineRemoved, Text: "1"}}}),
@@ -55,7 +55,7 @@ func TestGist(t *testing.T) {
 			report(diff.Replace, diff.FieldChange{Path: "n", Before: text("1"), After: text("4")}), false},
 	} {
 		before := c.one.Digest()
-		if same := c.one.Gist().GroupDigest() == c.two.Gist().GroupDigest(); same != c.same {
+		if same := c.one.ComparableForm().GroupDigest() == c.two.ComparableForm().GroupDigest(); same != c.same {
 			t.Errorf("%s: alike %t", name, same)
 		}
 		if c.one.Digest() != before {
@@ -67,7 +67,7 @@ func TestGist(t *testing.T) {
 		r.Drift, r.Changes = r.Changes, nil
 		return r
 	}
-	if drift("1").Gist().GroupDigest() == drift("2").Gist().GroupDigest() {
+	if drift("1").ComparableForm().GroupDigest() == drift("2").ComparableForm().GroupDigest() {
 		t.Error("what others did is not told apart")
 	}
 }

@@ -1,42 +1,42 @@
 package diff
 
-// Apart holds two similar texts, split into their common start (Head), the parts that differ, and
+// StringDelta holds two similar texts, split into their common start (Head), the parts that differ, and
 // their common end (Tail).
-type Apart struct{ Head, Before, After, Tail string }
+type StringDelta struct{ Head, Before, After, Tail string }
 
-// A Head and a Tail that are longer than maxSame bytes together are cut to keepSame bytes each,
+// A Head and a Tail that are longer than maxSame bytes together are cut to sharedContext bytes each,
 // next to what differs.
 const (
-	maxSame  = 60
-	keepSame = 20
+	maxSame       = 60
+	sharedContext = 20
 )
 
-// Apart splits the two texts of a field (see Sides) if both are strings and share most of the
+// StringDelta splits the two texts of a field (see Sides) if both are strings and share most of the
 // shorter one. Unless whole is set, a long head or tail is cut and marked with "…".
-func (f *FieldChange) Apart(before, after string, whole bool) (Apart, bool) {
+func (f *FieldChange) StringDelta(before, after string, whole bool) (StringDelta, bool) {
 	if !f.Before.plainString() || !f.After.plainString() {
-		return Apart{}, false
+		return StringDelta{}, false
 	}
 	head := sameHead(before, after)
 	tail := sameTail(before, after, head)
 	if 2*(head+tail) < min(len(before), len(after)) || head+tail < 4 {
-		return Apart{}, false
+		return StringDelta{}, false
 	}
-	out := Apart{before[:head], before[head : len(before)-tail], after[head : len(after)-tail], before[len(before)-tail:]}
+	out := StringDelta{before[:head], before[head : len(before)-tail], after[head : len(after)-tail], before[len(before)-tail:]}
 	if !whole && head+tail > maxSame {
 		out.Head, out.Tail = lastOf(out.Head), firstOf(out.Tail)
 	}
 	return out, true
 }
 
-func (s *Shown) plainString() bool {
+func (s *ShownValue) plainString() bool {
 	return s.Type == TypeString && !s.Masked && !s.Unknown && !s.Absent
 }
 
 // sameHead returns the length in bytes of the common prefix, cut back to the start of a word.
 func sameHead(a, b string) int {
 	n := commonPrefix(a, b)
-	for n > 0 && (!divides(a, n) || !divides(b, n)) {
+	for n > 0 && (!isCutPoint(a, n) || !isCutPoint(b, n)) {
 		n--
 	}
 	return n
@@ -49,15 +49,15 @@ func sameTail(a, b string, head int) int {
 	for n < min(len(a), len(b))-head && a[len(a)-1-n] == b[len(b)-1-n] {
 		n++
 	}
-	for n > 0 && (!divides(a, len(a)-n) || !divides(b, len(b)-n)) {
+	for n > 0 && (!isCutPoint(a, len(a)-n) || !isCutPoint(b, len(b)-n)) {
 		n--
 	}
 	return n
 }
 
-// divides reports whether a text may be cut at a byte: not inside a word, not behind a backslash,
+// isCutPoint reports whether a text may be cut at a byte: not inside a word, not behind a backslash,
 // and only next to ASCII, so that a letter is not separated from its combining mark.
-func divides(s string, at int) bool {
+func isCutPoint(s string, at int) bool {
 	if at == 0 || at == len(s) {
 		return true
 	}
@@ -78,10 +78,10 @@ func ascii(s string, at int) bool {
 // lastOf returns the end of a text and firstOf its start. Both cut only next to ASCII, so that a
 // letter is not separated from its combining mark.
 func lastOf(s string) string {
-	if len(s) <= keepSame {
+	if len(s) <= sharedContext {
 		return s
 	}
-	at := len(s) - keepSame
+	at := len(s) - sharedContext
 	for at > 0 && !ascii(s, at) {
 		at--
 	}
@@ -92,10 +92,10 @@ func lastOf(s string) string {
 }
 
 func firstOf(s string) string {
-	if len(s) <= keepSame {
+	if len(s) <= sharedContext {
 		return s
 	}
-	at := keepSame
+	at := sharedContext
 	for at < len(s) && !ascii(s, at) {
 		at++
 	}

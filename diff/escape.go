@@ -7,23 +7,23 @@ import (
 	"unicode"
 )
 
-// Neutral makes text safe to print on one line of a terminal or a page. It escapes every
+// EscapeText makes text safe to print on one line of a terminal or a page. It escapes every
 // character that does not print or is invisible (control and escape sequences, line ends,
 // direction overrides, zero-width characters, fillers), and every one that looks like another:
 // a Cyrillic letter in a Latin word, a combining mark separate from its letter. It leaves all
 // other characters as they are. Every renderer passes every text of a report through it.
-func Neutral(s string) string {
+func EscapeText(s string) string {
 	if isASCII(s) && strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7F }) < 0 {
 		return s
 	}
 	text := []rune(s)
-	like := disguises(text)
+	like := lookAlikePositions(text)
 	var b strings.Builder
 	b.Grow(len(s) + 16)
 	previous := ' '
 	for i, r := range text {
 		switch {
-		case seen(r, previous) && !like[i]:
+		case isVisible(r, previous) && !like[i]:
 			b.WriteRune(r)
 		case !strconv.IsPrint(r):
 			quoted := strconv.QuoteRune(r)
@@ -38,12 +38,12 @@ func Neutral(s string) string {
 	return b.String()
 }
 
-// seen reports whether a character is visible after the previous one. Fillers,
+// isVisible reports whether a character is visible after the previous one. Fillers,
 // the Braille blank, joiners and variation selectors count as printable in
 // Unicode but are invisible: two names that differ only by one of them look
 // the same. An emoji variation selector is visible only after a symbol.
 // https://www.unicode.org/Public/UCD/latest/ucd/DerivedCoreProperties.txt, Default_Ignorable_Code_Point
-func seen(r, previous rune) bool {
+func isVisible(r, previous rune) bool {
 	switch {
 	case r < 0x034F:
 		return strconv.IsPrint(r)
