@@ -37,9 +37,7 @@ func (f *FieldChange) OrderSummary() string {
 	return "moved: " + join(parts)
 }
 
-// isPermutation reports whether two lists have the same elements: only then
-// OrderSummary
-// describes the whole change.
+// isPermutation reports whether two lists have the same elements: only then OrderSummary describes the whole change.
 func isPermutation(was, is []string) bool {
 	was, is = slices.Clone(was), slices.Clone(is)
 	slices.Sort(was)

@@ -57,7 +57,7 @@ func differs(r *model.Report) bool {
 	for _, list := range lists {
 		listed += len(list)
 		for i := range list {
-			if c := &list[i]; !ignore.Whole(c) && (r.Applyable || !c.IsNoise()) {
+			if c := &list[i]; !ignore.OnlyIgnored(c) && (r.Applyable || !c.IsNoise()) {
 				return true
 			}
 		}

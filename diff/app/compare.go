@@ -63,7 +63,7 @@ func (c *comparer) emit(p tree.Path, n node) *diff.FieldChange {
 	before := diff.UnmaskedSide{Value: n.before, Absent: !n.hasBefore, Sensitive: n.secret && !c.plain}
 	after := diff.UnmaskedSide{Value: n.after, Absent: !n.hasAfter, Sensitive: n.secret && !c.plain}
 	if !c.plain {
-		conceal(&before, &after)
+		redactSecrets(&before, &after)
 	}
 	f := c.masker.Field(p, before, after)
 	shown := func(text string) string { return nameOf(c.masker, text) }
@@ -106,15 +106,15 @@ func (c *comparer) object(p tree.Path, n node) {
 		was, had := n.before.Get(key)
 		is, has := n.after.Get(key)
 		c.walk(p.Field(key), node{
-			before: was, after: is, hasBefore: had, hasAfter: has, secret: named(n.before, key, was) || named(n.after, key, is),
+			before: was, after: is, hasBefore: had, hasAfter: has, secret: isSecretKey(n.before, key, was) || isSecretKey(n.after, key, is),
 		})
 	}
-	c.never(count, p, n)
+	c.emitWhole(count, p, n)
 }
 
-// never adds a field for the whole value if no part has shown its difference, for example an empty
+// emitWhole adds a field for the whole value if no part has shown its difference, for example an empty
 // table that appears.
-func (c *comparer) never(count int, p tree.Path, n node) {
+func (c *comparer) emitWhole(count int, p tree.Path, n node) {
 	if len(c.fields) == count && !n.same() {
 		c.emit(p, n)
 	}
@@ -150,9 +150,9 @@ func (c *comparer) list(p tree.Path, n node) {
 	case sets[last.Key] && !inDocument(p):
 		c.set(p, n)
 	default:
-		c.byPlace(p, n)
+		c.byIndex(p, n)
 	}
-	c.never(count, p, n)
+	c.emitWhole(count, p, n)
 }
 
 func inDocument(p tree.Path) bool {
@@ -233,9 +233,9 @@ func places(was, is []string) []int {
 	return out
 }
 
-// byPlace compares lists whose elements have no names. Equal elements match regardless of their
+// byIndex compares lists whose elements have no names. Equal elements match regardless of their
 // index.
-func (c *comparer) byPlace(p tree.Path, n node) {
+func (c *comparer) byIndex(p tree.Path, n node) {
 	pairs := tree.Matches(n.before, n.after, nil)
 	c.moved(p, n, pairs)
 	for _, pair := range pairs {
@@ -348,7 +348,7 @@ func pathOf(p tree.Path, shown func(string) string) string {
 			if b.Len() > 0 && !strings.HasSuffix(b.String(), " ") {
 				b.WriteByte('.')
 			}
-			b.WriteString(bare(shown(s.Key)))
+			b.WriteString(tomlKey(shown(s.Key)))
 		}
 	}
 	return strings.TrimSpace(b.String())
@@ -374,8 +374,8 @@ func quoted(text, characters string) string {
 	return text
 }
 
-// bare formats a key for TOML, in quotes if necessary.
-func bare(key string) string {
+// tomlKey formats a key for TOML, in quotes if necessary.
+func tomlKey(key string) string {
 	plain := func(r rune) bool {
 		return r == '_' || r == '-' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 	}

@@ -54,7 +54,7 @@ func changedKeys(was, is raw.Value) []string {
 			keys = append(keys, key)
 			return
 		}
-		differing(before, after, func(inner string, _, _ raw.Value) { keys = append(keys, key+"."+bare(inner)) })
+		differing(before, after, func(inner string, _, _ raw.Value) { keys = append(keys, key+"."+tomlKey(inner)) })
 	})
 	return keys
 }

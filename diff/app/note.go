@@ -51,23 +51,23 @@ var notYet = map[string]string{
 func (b *builder) notes() []string {
 	var all []string
 	if len(b.report.Changes) > 0 {
-		all = append(all, b.together())
+		all = append(all, b.overallNotes())
 	}
-	if waiting := b.waiting(); len(waiting) > 0 {
-		all = append(all, "nuon does not act yet on "+some(waiting)+": what is said of that holds once it does.")
+	if waiting := b.notDeployed(); len(waiting) > 0 {
+		all = append(all, "nuon does not act yet on "+firstNames(waiting)+": what is said of that holds once it does.")
 	}
-	if b.was.app.Unread() > 0 || b.is.app.Unread() > 0 {
+	if b.before.app.Unread() > 0 || b.after.app.Unread() > 0 {
 		all = append(all, "Files from elsewhere were not read, so what changes in them is not known.")
 	}
 	return all
 }
 
-// together returns one or two sentences about all changes.
-func (b *builder) together() string {
-	stack := b.counting(stackAgain) > 0
+// overallNotes returns one or two sentences about all changes.
+func (b *builder) overallNotes() string {
+	stack := b.countFindings(stackAgain) > 0
 	var parts []string
 	for _, s := range summed {
-		if n := b.counting(s.rules...); n > 0 {
+		if n := b.countFindings(s.rules...); n > 0 {
 			parts = append(parts, s.words+diff.Plural(n, s.noun[0], s.noun[1]))
 		}
 	}
@@ -86,8 +86,8 @@ func (b *builder) together() string {
 	return sentence
 }
 
-// counting returns the number of changes with a finding of one of the rules.
-func (b *builder) counting(rules ...string) (n int) {
+// countFindings returns the number of changes with a finding of one of the rules.
+func (b *builder) countFindings(rules ...string) (n int) {
 	for i := range b.report.Changes {
 		if slices.ContainsFunc(b.report.Changes[i].Findings, func(f diff.Finding) bool { return slices.Contains(rules, f.Rule) }) {
 			n++
@@ -96,9 +96,9 @@ func (b *builder) counting(rules ...string) (n int) {
 	return n
 }
 
-// waiting returns the changed parts that nuon does not act on yet: components by name, others by
+// notDeployed returns the changed parts that nuon does not act on yet: components by name, others by
 // kind.
-func (b *builder) waiting() []string {
+func (b *builder) notDeployed() []string {
 	var names, kinds []string
 	for i := range b.report.Changes {
 		c := &b.report.Changes[i]
@@ -116,9 +116,9 @@ func (b *builder) waiting() []string {
 // deploys reports whether nuon can deploy a component yet, judging by its new config or else its old
 // one.
 func (b *builder) deploys(name string) bool {
-	c, there := b.is.component(name)
+	c, there := b.after.component(name)
 	if !there {
-		c, there = b.was.component(name)
+		c, there = b.before.component(name)
 	}
 	return there && c.Deployable()
 }
@@ -126,8 +126,8 @@ func (b *builder) deploys(name string) bool {
 // maxListed bounds the names in one note, in bytes.
 const maxListed = 500
 
-// some returns the first names of a list and the number of the others.
-func some(names []string) string {
+// firstNames returns the first names of a list and the number of the others.
+func firstNames(names []string) string {
 	n, size := 0, 0
 	for n < len(names) && n < maxNames && size+len(names[n]) <= maxListed {
 		size += len(names[n])

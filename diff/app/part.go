@@ -55,8 +55,8 @@ var orderedKinds = []string{kindGroup, kindInput, kindOperationRole}
 // part.
 func (p *part) exists() bool { return p.component != nil || p.kind == kindSecret }
 
-// gathering collects parts. It stores the first error.
-type gathering struct {
+// partCollector collects parts. It stores the first error.
+type partCollector struct {
 	parts []part
 	seen  map[string]int
 	err   error
@@ -64,7 +64,7 @@ type gathering struct {
 
 // partsOf returns all parts of a config.
 func partsOf(a *appconfig.App) ([]part, error) {
-	g := &gathering{seen: map[string]int{}}
+	g := &partCollector{seen: map[string]int{}}
 	g.singles(a)
 	g.lists(a)
 	if a.Sandbox != nil {
@@ -82,7 +82,7 @@ func partsOf(a *appconfig.App) ([]part, error) {
 }
 
 // singles adds the items that occur once.
-func (g *gathering) singles(a *appconfig.App) {
+func (g *partCollector) singles(a *appconfig.App) {
 	g.add(kindMetadata, "", a.Metadata)
 	if a.Runner != nil {
 		g.add(kindRunner, "", a.Runner)
@@ -102,7 +102,7 @@ func (g *gathering) singles(a *appconfig.App) {
 }
 
 // lists adds the items that occur many times, except components.
-func (g *gathering) lists(a *appconfig.App) {
+func (g *partCollector) lists(a *appconfig.App) {
 	for _, x := range a.Groups {
 		g.add(kindGroup, x.Name, x)
 	}
@@ -146,7 +146,7 @@ func (g *gathering) lists(a *appconfig.App) {
 }
 
 // add adds a part with a unique address.
-func (g *gathering) add(kind, name string, value any) *part {
+func (g *partCollector) add(kind, name string, value any) *part {
 	p := part{kind: kind, name: name, address: kind}
 	if name != "" {
 		p.address += "/" + name

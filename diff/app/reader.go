@@ -28,10 +28,10 @@ func (r *readers) read() {
 	}
 	r.components, r.outputs, r.inputs = map[string]*appconfig.Component{}, map[string][]string{}, map[string][]string{}
 	if r.app.Sandbox != nil {
-		r.one(appconfig.SandboxName, r.app.Sandbox)
+		r.addComponent(appconfig.SandboxName, r.app.Sandbox)
 	}
 	for i := range r.app.Components {
-		r.one(r.app.Components[i].Name, &r.app.Components[i])
+		r.addComponent(r.app.Components[i].Name, &r.app.Components[i])
 	}
 	for _, edge := range r.app.Edges() {
 		if strings.HasPrefix(edge.Why, "reads ") {
@@ -40,8 +40,8 @@ func (r *readers) read() {
 	}
 }
 
-// one records what a component reads besides the outputs of others.
-func (r *readers) one(name string, c *appconfig.Component) {
+// addComponent records what a component reads besides the outputs of others.
+func (r *readers) addComponent(name string, c *appconfig.Component) {
 	r.components[name] = c
 	for _, path := range c.Refs() {
 		switch {

@@ -32,7 +32,7 @@ func renamed(all []pair) []pair {
 		best, from, to := 0.0, -1, -1
 		for _, i := range gone {
 			for _, j := range come {
-				if s := share(all[i].before, all[j].after); s >= alike && s > best && all[i].after == nil && all[j].before == nil {
+				if s := similarity(all[i].before, all[j].after); s >= alike && s > best && all[i].after == nil && all[j].before == nil {
 					best, from, to = s, i, j
 				}
 			}
@@ -45,13 +45,13 @@ func renamed(all []pair) []pair {
 	}
 }
 
-// share returns the similarity of two components, without their names, from 0 to 1.
-func share(a, b *part) float64 {
+// similarity returns the similarity of two components, without their names, from 0 to 1.
+func similarity(a, b *part) float64 {
 	if engine(a.component) != engine(b.component) {
 		return 0
 	}
-	had, has := map[said]int{}, map[said]int{}
-	n := gather("", a.value, had) + gather("", b.value, has)
+	had, has := map[pathValue]int{}, map[pathValue]int{}
+	n := valuesByPath("", a.value, had) + valuesByPath("", b.value, has)
 	common := 0
 	for s, count := range had {
 		common += 2 * min(count, has[s])
@@ -62,30 +62,30 @@ func share(a, b *part) float64 {
 	return float64(common) / float64(n)
 }
 
-// said is a value with its path.
-type said struct {
+// pathValue is a value with its path.
+type pathValue struct {
 	path string
 	hash uint64
 }
 
-// gather counts the values in v by path, except the name.
-func gather(path string, v raw.Value, into map[said]int) int {
+// valuesByPath counts the values in v by path, except the name.
+func valuesByPath(path string, v raw.Value, into map[pathValue]int) int {
 	switch {
 	case v.IsObject():
 		n := 0
 		for _, key := range v.Keys() {
 			if child, _ := v.Get(key); path+key != "name" {
-				n += gather(path+key+"\x00", child, into)
+				n += valuesByPath(path+key+"\x00", child, into)
 			}
 		}
 		return n
 	case v.IsList():
 		n := 0
 		for i := range v.Len() {
-			n += gather(path, v.At(i), into)
+			n += valuesByPath(path, v.At(i), into)
 		}
 		return n
 	}
-	into[said{path, v.Hash()}]++
+	into[pathValue{path, v.Hash()}]++
 	return 1
 }

@@ -41,7 +41,7 @@ func Report(before, after *appconfig.App, o Options) (*diff.Report, error) {
 		return nil, err
 	}
 	b := &builder{
-		was: readers{app: before}, is: readers{app: after}, code: o.Code, subject: cmp.Or(o.Subject, "A sync"),
+		before: readers{app: before}, after: readers{app: after}, code: o.Code, subject: cmp.Or(o.Subject, "A sync"),
 		report: &diff.Report{Kind: diff.KindApp},
 		masker: diff.NewMasker(diff.MaskOptions{Secrets: o.Secrets, TagKey: o.TagKey, Limit: o.Limit, Lines: o.Lines,
 			Context: o.Context}),
@@ -61,11 +61,11 @@ func Report(before, after *appconfig.App, o Options) (*diff.Report, error) {
 
 // builder builds a report from pairs of parts.
 type builder struct {
-	was, is readers
-	code    map[string]appcode.Change
-	subject string
-	masker  *diff.Masker
-	report  *diff.Report
+	before, after readers
+	code          map[string]appcode.Change
+	subject       string
+	masker        *diff.Masker
+	report        *diff.Report
 }
 
 // pair holds one part on both sides; nil means that a side lacks it.

@@ -27,28 +27,28 @@ type Rule struct {
 	Risk diff.Risk
 	// Security marks a rule about who may do or reach what.
 	Security bool
-	// Words describe the consequence to the person who will sync the config.
-	Words string
+	// Message describes the consequence to the person who will sync the config.
+	Message string
 
-	holds func(*look) bool
-	names func(*look) []string // names that follow the words; nil if the rule has none
+	matches func(*changeView) bool
+	names   func(*changeView) []string // names that follow the message; nil if the rule has none
 }
 
 // source is the page that explains the rules. They describe nuon, so no other text defines them.
 const source = "diff.md#configs-of-apps"
 
-// look is the view of a change that rules get.
-type look struct {
-	was, is       *readers
-	change        *diff.Change
-	before, after raw.Value // the part; null on a side without it
-	old, now      *appconfig.Component
-	effect        Effect          // for a component on both sides
-	code          *appcode.Change // for a component on both sides; nil if its code is equal or not compared
+// changeView is the view of a change that rules get.
+type changeView struct {
+	configBefore, configAfter       *readers
+	change                          *diff.Change
+	before, after                   raw.Value // the part; null on a side without it
+	componentBefore, componentAfter *appconfig.Component
+	effect                          Effect          // for a component on both sides
+	code                            *appcode.Change // for a component on both sides; nil if its code is equal or not compared
 }
 
 // changed reports whether one of the keys differs.
-func (l *look) changed(keys ...string) bool {
+func (l *changeView) changed(keys ...string) bool {
 	return slices.ContainsFunc(keys, func(key string) bool {
 		was, had := l.before.Get(key)
 		is, has := l.after.Get(key)
@@ -56,15 +56,15 @@ func (l *look) changed(keys ...string) bool {
 	})
 }
 
-// turns reports whether a boolean becomes true.
-func (l *look) turns(key string) bool {
+// turnsOn reports whether a boolean becomes true.
+func (l *changeView) turnsOn(key string) bool {
 	was, _ := l.before.Get(key)
 	is, _ := l.after.Get(key)
 	return is.IsTrue() && !was.IsTrue()
 }
 
 // turnsOff reports whether a boolean is no longer true.
-func (l *look) turnsOff(key string) bool {
+func (l *changeView) turnsOff(key string) bool {
 	was, _ := l.before.Get(key)
 	is, _ := l.after.Get(key)
 	return was.IsTrue() && !is.IsTrue()
@@ -86,22 +86,22 @@ func ruleNamed(name string) *Rule {
 // judge adds the findings of the rules. The rule nothing-deployed applies if no other rule has a
 // finding.
 func (b *builder) judge(c *diff.Change, p pair, code *appcode.Change) {
-	l := &look{was: &b.was, is: &b.is, change: c, code: code}
+	l := &changeView{configBefore: &b.before, configAfter: &b.after, change: c, code: code}
 	if p.before != nil {
-		l.before, l.old = p.before.value, p.before.component
+		l.before, l.componentBefore = p.before.value, p.before.component
 	}
 	if p.after != nil {
-		l.after, l.now = p.after.value, p.after.component
+		l.after, l.componentAfter = p.after.value, p.after.component
 	}
-	if l.old != nil && l.now != nil {
-		l.effect = EffectOf(l.old, l.now)
+	if l.componentBefore != nil && l.componentAfter != nil {
+		l.effect = EffectOf(l.componentBefore, l.componentAfter)
 	}
 	kind := c.ResourceKind
 	var findings []diff.Finding
 	for i := range allRules() {
 		r := &allRules()[i]
 		fits := (len(r.Kinds) == 0 || slices.Contains(r.Kinds, kind)) && slices.Contains(r.Actions, c.Action)
-		if !fits || r.Name == nothingDeployed && len(findings) > 0 || r.holds != nil && !r.holds(l) {
+		if !fits || r.Name == nothingDeployed && len(findings) > 0 || r.matches != nil && !r.matches(l) {
 			continue
 		}
 		var names []string
@@ -119,7 +119,7 @@ func (b *builder) judge(c *diff.Change, p pair, code *appcode.Change) {
 const maxNames = 8
 
 func (r *Rule) finding(names []string) diff.Finding {
-	words := r.Words
+	words := r.Message
 	if n := len(names) - maxNames; n > 0 {
 		names = append(slices.Clone(names[:maxNames]), fmt.Sprintf("%d more", n))
 	}
@@ -134,7 +134,7 @@ func Table(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString("### Configs of apps\n\n| rule | for | risk | what it says |\n|---|---|---|---|\n")
 	for _, r := range allRules() {
-		fmt.Fprintf(&b, "| [`%s`](%s) | %s | %s | %s |\n", r.Name, source, r.scope(), r.grade(), r.Words)
+		fmt.Fprintf(&b, "| [`%s`](%s) | %s | %s | %s |\n", r.Name, source, r.scope(), r.grade(), r.Message)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

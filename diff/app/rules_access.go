@@ -13,40 +13,40 @@ func roleRules() []Rule {
 	roles := []string{kindPermission, kindBreakGlass}
 	return []Rule{
 		{
-			Name: "role-added", Kinds: roles, Actions: created, Risk: diff.RiskAdditive, Security: true,
-			Words: "the install stack makes one more role",
+			Name: "role-added", Kinds: roles, Actions: actionsCreate, Risk: diff.RiskAdditive, Security: true,
+			Message: "the install stack makes one more role",
 		},
 		{
-			Name: "role-widens", Kinds: roles, Actions: updated, Risk: diff.RiskInPlace, Security: true,
-			When:  "its policies allow what they did not, or no longer deny what they did; a policy that is not understood counts as wider",
-			holds: func(l *look) bool { wider, _ := widens(l.before, l.after); return wider },
-			Words: "the role may do more than before, once the install stack has run again",
+			Name: "role-widens", Kinds: roles, Actions: actionsUpdate, Risk: diff.RiskInPlace, Security: true,
+			When:    "its policies allow what they did not, or no longer deny what they did; a policy that is not understood counts as wider",
+			matches: func(l *changeView) bool { wider, _ := widens(l.before, l.after); return wider },
+			Message: "the role may do more than before, once the install stack has run again",
 		},
 		{
-			Name: "role-all-powerful", Kinds: roles, Actions: present, Risk: diff.RiskInPlace, Security: true,
-			When:  "its policies newly allow every action on every resource",
-			holds: func(l *look) bool { _, all := widens(l.before, l.after); return all },
-			Words: "the role may do everything",
+			Name: "role-all-powerful", Kinds: roles, Actions: actionsPresent, Risk: diff.RiskInPlace, Security: true,
+			When:    "its policies newly allow every action on every resource",
+			matches: func(l *changeView) bool { _, all := widens(l.before, l.after); return all },
+			Message: "the role may do everything",
 		},
 		{
-			Name: "role-boundary", Kinds: roles, Actions: updated, Risk: diff.RiskInPlace, Security: true,
-			When:  "its permissions_boundary changes",
-			holds: func(l *look) bool { return l.changed("permissions_boundary") },
-			Words: "the bound on what its policies can allow changes or is taken away",
+			Name: "role-boundary", Kinds: roles, Actions: actionsUpdate, Risk: diff.RiskInPlace, Security: true,
+			When:    "its permissions_boundary changes",
+			matches: func(l *changeView) bool { return l.changed("permissions_boundary") },
+			Message: "the bound on what its policies can allow changes or is taken away",
 		},
 		{
-			Name: "role-enabled", Kinds: roles, Actions: present, Risk: diff.RiskInPlace, Security: true,
-			When:  "enabled_in_stack is set",
-			holds: func(l *look) bool { return l.turns("enabled_in_stack") },
-			Words: "the role is switched on unless the customer switches it off",
+			Name: "role-enabled", Kinds: roles, Actions: actionsPresent, Risk: diff.RiskInPlace, Security: true,
+			When:    "enabled_in_stack is set",
+			matches: func(l *changeView) bool { return l.turnsOn("enabled_in_stack") },
+			Message: "the role is switched on unless the customer switches it off",
 		},
 		{
-			Name: "role-removed", Kinds: roles, Actions: gone, Risk: diff.RiskInPlace,
-			Words: "the role is gone once the install stack has run again, and what runs with it fails",
+			Name: "role-removed", Kinds: roles, Actions: actionsDestroy, Risk: diff.RiskInPlace,
+			Message: "the role is gone once the install stack has run again, and what runs with it fails",
 		},
 		{
-			Name: "operation-role", Kinds: []string{kindOperationRole}, Actions: any4, Risk: diff.RiskInPlace, Security: true,
-			Words: "the operation runs with another role",
+			Name: "operation-role", Kinds: []string{kindOperationRole}, Actions: allActions, Risk: diff.RiskInPlace, Security: true,
+			Message: "the operation runs with another role",
 		},
 	}
 }
@@ -56,37 +56,37 @@ func policyRules() []Rule {
 	kinds := []string{kindPolicy}
 	return []Rule{
 		{
-			Name: "policy-added", Kinds: kinds, Actions: created, Risk: diff.RiskAdditive,
-			Words: "plans must pass it from now on",
+			Name: "policy-added", Kinds: kinds, Actions: actionsCreate, Risk: diff.RiskAdditive,
+			Message: "plans must pass it from now on",
 		},
 		{
-			Name: "policy-removed", Kinds: kinds, Actions: gone, Risk: diff.RiskInPlace, Security: true,
-			Words: "what it kept out is let through",
+			Name: "policy-removed", Kinds: kinds, Actions: actionsDestroy, Risk: diff.RiskInPlace, Security: true,
+			Message: "what it kept out is let through",
 		},
 		{
-			Name: "policy-uncovers", Kinds: kinds, Actions: updated, Risk: diff.RiskInPlace, Security: true,
-			When:  "it is not about all that it was about",
-			holds: func(l *look) bool { return l.changed("type") || len(uncovered(l)) > 0 }, names: uncovered,
-			Words: "what it kept out is let through where it does not look any more",
+			Name: "policy-uncovers", Kinds: kinds, Actions: actionsUpdate, Risk: diff.RiskInPlace, Security: true,
+			When:    "it is not about all that it was about",
+			matches: func(l *changeView) bool { return l.changed("type") || len(uncoveredComponents(l)) > 0 }, names: uncoveredComponents,
+			Message: "what it kept out is let through where it does not look any more",
 		},
 		{
-			Name: "policy-rules", Kinds: kinds, Actions: updated, Risk: diff.RiskInPlace, Security: true,
-			When:  "its contents or engine change",
-			holds: func(l *look) bool { return l.changed("contents", "engine") },
-			Words: "plans are checked by other rules, which may let through more",
+			Name: "policy-rules", Kinds: kinds, Actions: actionsUpdate, Risk: diff.RiskInPlace, Security: true,
+			When:    "its contents or engine change",
+			matches: func(l *changeView) bool { return l.changed("contents", "engine") },
+			Message: "plans are checked by other rules, which may let through more",
 		},
 	}
 }
 
-// uncovered returns the components that a policy no longer applies to. "*" stands for all
+// uncoveredComponents returns the components that a policy no longer applies to. "*" stands for all
 // components, and so does an empty list.
-func uncovered(l *look) []string {
-	is := covered(l.after)
+func uncoveredComponents(l *changeView) []string {
+	is := coveredComponents(l.after)
 	if slices.Contains(is, "*") {
 		return nil
 	}
 	var lost []string
-	for _, name := range covered(l.before) {
+	for _, name := range coveredComponents(l.before) {
 		if name == "*" {
 			return []string{"all but those that it names"}
 		}
@@ -97,7 +97,7 @@ func uncovered(l *look) []string {
 	return lost
 }
 
-func covered(policy raw.Value) []string {
+func coveredComponents(policy raw.Value) []string {
 	names := listAt(policy, "components")
 	if len(names) == 0 {
 		return []string{"*"}

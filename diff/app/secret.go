@@ -12,9 +12,9 @@ import (
 // This file finds secrets that were written into a config, where they do not belong. They have no
 // marks; names and formats identify them.
 
-// named reports whether the value at a key of a table is a secret, by the key or by the name beside
+// isSecretKey reports whether the value at a key of a table is a secret, by the key or by the name beside
 // it. A template is not: it only refers to a value.
-func named(table raw.Value, key string, value raw.Value) bool {
+func isSecretKey(table raw.Value, key string, value raw.Value) bool {
 	if key == "default" || key == "value" {
 		return secret.Value(secret.Beside(table), value, secret.Name)
 	}
@@ -27,7 +27,7 @@ func learn(m *diff.Masker, v raw.Value) {
 	case v.IsObject():
 		for _, key := range v.Keys() {
 			child, _ := v.Get(key)
-			if text, _ := raw.Text(child); named(v, key, child) && telling(text) {
+			if text, _ := raw.Text(child); isSecretKey(v, key, child) && isDistinctive(text) {
 				m.Learn(child)
 			}
 			learn(m, child)
@@ -44,18 +44,18 @@ func learn(m *diff.Masker, v raw.Value) {
 	}
 }
 
-// telling reports whether copies of a secret should be searched elsewhere. A single plain word
+// isDistinctive reports whether copies of a secret should be searched elsewhere. A single plain word
 // should not (postgres, changeme), because configs are full of such words.
-func telling(text string) bool {
+func isDistinctive(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool { return r < 'a' || r > 'z' })
 }
 
-// conceal removes secrets from both sides of a field. A side that is a secret, or contains one that
+// redactSecrets removes secrets from both sides of a field. A side that is a secret, or contains one that
 // cannot be cut out, becomes sensitive as a whole; a text that sets a secret among other things
 // loses only the secret.
-func conceal(before, after *diff.UnmaskedSide) {
+func redactSecrets(before, after *diff.UnmaskedSide) {
 	for _, side := range []*diff.UnmaskedSide{before, after} {
-		side.Sensitive = side.Sensitive || !side.Absent && holds(side.Value)
+		side.Sensitive = side.Sensitive || !side.Absent && containsSecret(side.Value)
 	}
 	if before.Sensitive && !before.Absent || after.Sensitive && !after.Absent {
 		return
@@ -82,44 +82,44 @@ func nameOf(m *diff.Masker, text string) string {
 	return m.Text(text)
 }
 
-// holds reports whether a value that is shown as a whole contains a secret.
-func holds(v raw.Value) bool {
+// containsSecret reports whether a value that is shown as a whole contains a secret.
+func containsSecret(v raw.Value) bool {
 	switch {
 	case v.IsObject():
 		for _, key := range v.Keys() {
-			if child, _ := v.Get(key); named(v, key, child) || inside(child) {
+			if child, _ := v.Get(key); isSecretKey(v, key, child) || containsSecretInside(child) {
 				return true
 			}
 		}
 	case v.IsList():
 		for i := range v.Len() {
-			if inside(v.At(i)) {
+			if containsSecretInside(v.At(i)) {
 				return true
 			}
 		}
 	default:
 		text, isText := raw.Reveal(v).(string)
-		return isText && documentHolds(text)
+		return isText && documentContainsSecret(text)
 	}
 	return false
 }
 
-// inside is holds for a part of a value that is shown as a whole, of which no part can be masked
+// containsSecretInside is holds for a part of a value that is shown as a whole, of which no part can be masked
 // separately.
-func inside(v raw.Value) bool {
+func containsSecretInside(v raw.Value) bool {
 	if text, isText := raw.Reveal(v).(string); isText {
 		if _, own := secret.Redact(text, nil); own != nil {
 			return true
 		}
 	}
-	return holds(v)
+	return containsSecret(v)
 }
 
-// documentHolds is holds for the document in a text, if it can only be masked as a whole.
-func documentHolds(text string) bool {
+// documentContainsSecret is holds for the document in a text, if it can only be masked as a whole.
+func documentContainsSecret(text string) bool {
 	if !secret.Mentions(text) {
 		return false
 	}
 	_, inner, _, ok := tree.Embedded("", text)
-	return ok && (inner.IsObject() || inner.IsList()) && holds(inner)
+	return ok && (inner.IsObject() || inner.IsList()) && containsSecret(inner)
 }

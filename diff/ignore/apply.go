@@ -40,9 +40,9 @@ type rule struct {
 type tally struct {
 	matched                    bool
 	fields, findings, security int
-	// taken lists earlier folds of fields that this rule now folds; the report must count these
+	// removedFindings lists earlier folds of fields that this rule now folds; the report must count these
 	// fields under the rule only.
-	taken []string
+	removedFindings []string
 }
 
 // Apply folds the fields that the rules ignore, removes findings that only concern ignored fields,
@@ -62,9 +62,9 @@ func (r *Rules) Apply(report *diff.Report) {
 	report.Totals = report.Count()
 }
 
-// Whole reports whether rules of this package ignore all changes of an object. An apply still makes
+// OnlyIgnored reports whether rules of this package ignore all changes of an object. An apply still makes
 // these changes.
-func Whole(c *diff.Change) bool {
+func OnlyIgnored(c *diff.Change) bool {
 	if !c.IsNoise() {
 		return false
 	}
@@ -92,7 +92,7 @@ func (r *Rules) change(c *diff.Change, tallies []tally) {
 		if pointers == nil {
 			pointers = make([][]string, len(c.Fields))
 			for i := range c.Fields {
-				pointers[i] = steps(c.Fields[i].Pointer)
+				pointers[i] = pointerSteps(c.Fields[i].Pointer)
 			}
 		}
 		for i := range c.Fields {
@@ -103,7 +103,7 @@ func (r *Rules) change(c *diff.Change, tallies []tally) {
 			// A field that forces a replacement is a reason for the approval; never fold it.
 			if f := &c.Fields[i]; !f.ForcesReplace && !strings.HasPrefix(f.Fold, by) {
 				if f.Fold != "" {
-					tallies[n].taken = append(tallies[n].taken, f.Fold)
+					tallies[n].removedFindings = append(tallies[n].removedFindings, f.Fold)
 				}
 				f.Fold = by + r.all[n].name
 				ignored[i] = n
@@ -183,7 +183,7 @@ func cause(c *diff.Change, f diff.Finding, pointers [][]string, ignored map[int]
 		switch {
 		case is && !found:
 			rule, found = n, true
-		case !is && risk.Sees(c.Fields[i].Fold):
+		case !is && risk.ReadsFold(c.Fields[i].Fold):
 			return 0, false
 		}
 	}
@@ -193,8 +193,8 @@ func cause(c *diff.Change, f diff.Finding, pointers [][]string, ignored map[int]
 // count adds the tallies to the report, by rule.
 func (r *Rules) count(report *diff.Report, tallies []tally) {
 	for _, t := range tallies {
-		for _, fold := range t.taken {
-			uncount(report, fold)
+		for _, fold := range t.removedFindings {
+			subtractFold(report, fold)
 		}
 	}
 	report.Folded = slices.DeleteFunc(report.Folded, func(f diff.Fold) bool { return f.Count == 0 })
@@ -212,8 +212,8 @@ func (r *Rules) count(report *diff.Report, tallies []tally) {
 	}
 }
 
-// uncount subtracts one field from the count of a fold.
-func uncount(report *diff.Report, fold string) {
+// subtractFold subtracts one field from the count of a fold.
+func subtractFold(report *diff.Report, fold string) {
 	for i := range report.Folded {
 		if f := &report.Folded[i]; f.Rule == fold && f.What == diff.FoldFields && f.Count > 0 {
 			f.Count--

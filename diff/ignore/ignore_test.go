@@ -185,12 +185,12 @@ pointers = [""]
 	if r.Totals.Noise != 2 || r.Totals.Update != 0 || r.Totals.Replace != 1 {
 		t.Errorf("counts %+v", r.Totals)
 	}
-	if !ignore.Whole(&r.Changes[0]) || ignore.Whole(&r.Changes[1]) || ignore.Whole(&r.Changes[2]) {
+	if !ignore.OnlyIgnored(&r.Changes[0]) || ignore.OnlyIgnored(&r.Changes[1]) || ignore.OnlyIgnored(&r.Changes[2]) {
 		t.Error("a chart label, or a replacement, counts as ignored")
 	}
 	alone := report(update(field("spec.replicas")))
 	parse(t, "[[ignore]]\nname = 'r'\npointers = ['']").Apply(alone)
-	if !ignore.Whole(&alone.Changes[0]) || len(alone.Notes) > 0 {
+	if !ignore.OnlyIgnored(&alone.Changes[0]) || len(alone.Notes) > 0 {
 		t.Errorf("%+v", alone)
 	}
 }

@@ -50,7 +50,7 @@ func Parse(name string, content []byte) (*Rules, error) {
 	}
 	var file written
 	if err := toml.NewDecoder(bytes.NewReader(content)).DisallowUnknownFields().Decode(&file); err != nil {
-		return nil, misread(name, err)
+		return nil, decodeError(name, err)
 	}
 	if len(file.Ignore) > maxRules {
 		return nil, fmt.Errorf("%s: it has more than %d rules; divide it into several files", name, maxRules)
@@ -60,7 +60,7 @@ func Parse(name string, content []byte) (*Rules, error) {
 	for i, w := range file.Ignore {
 		made, err := w.rule(seen)
 		if err != nil {
-			if wrong = append(wrong, fmt.Errorf("%s:%s: %w", name, place(content, i), err)); len(wrong) == maxWrong {
+			if wrong = append(wrong, fmt.Errorf("%s:%s: %w", name, positionOf(content, i), err)); len(wrong) == maxWrong {
 				break
 			}
 			continue
@@ -73,8 +73,8 @@ func Parse(name string, content []byte) (*Rules, error) {
 	return rules, nil
 }
 
-// misread converts a decoder's error to lines with positions.
-func misread(name string, err error) error {
+// decodeError converts a decoder's error to lines with positions.
+func decodeError(name string, err error) error {
 	var unknown *toml.StrictMissingError
 	if errors.As(err, &unknown) {
 		var lines []error

@@ -30,11 +30,11 @@ func newPattern(pointer string) (pattern, error) {
 		}
 		rest = after
 	}
-	return append(pattern(steps(pointer)), deep), nil
+	return append(pattern(pointerSteps(pointer)), deep), nil
 }
 
-// steps returns the unescaped keys of a pointer. The empty pointer has none.
-func steps(pointer string) []string {
+// pointerSteps returns the unescaped keys of a pointer. The empty pointer has none.
+func pointerSteps(pointer string) []string {
 	if pointer == "" {
 		return nil
 	}
@@ -53,20 +53,20 @@ var unescape = strings.NewReplacer("~1", "/", "~0", "~", "~2", "\x00,", "~3", "\
 
 // matches reports whether a field equals the pattern or is below it.
 func (p pattern) matches(field []string) bool {
-	return wild(len(p), len(field), func(i int) bool { return p[i] == deep },
+	return matchWild(len(p), len(field), func(i int) bool { return p[i] == deep },
 		func(i, j int) bool { return glob(p[i], field[j]) })
 }
 
 // glob reports whether a text matches a pattern in which a star is any run of characters.
 func glob(pattern, text string) bool {
-	return wild(len(pattern), len(text), func(i int) bool { return pattern[i] == '*' },
+	return matchWild(len(pattern), len(text), func(i int) bool { return pattern[i] == '*' },
 		func(i, j int) bool { return pattern[i] == text[j] })
 }
 
-// wild matches a pattern of m elements, some of which match any number of things, with n things. It
+// matchWild matches a pattern of m elements, some of which match any number of things, with n things. It
 // takes about m·n steps at most, because it backtracks only to the latest such element, which
 // suffices.
-func wild(m, n int, any func(i int) bool, one func(i, j int) bool) bool {
+func matchWild(m, n int, any func(i int) bool, one func(i, j int) bool) bool {
 	i, j := 0, 0
 	star, taken := -1, 0
 	for j < n {

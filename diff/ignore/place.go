@@ -7,10 +7,10 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// place returns the position of a rule as LINE:COLUMN. The content is valid TOML, because it has
+// positionOf returns the position of a rule as LINE:COLUMN. The content is valid TOML, because it has
 // been decoded. Rules that are inline tables have no position of their own; they get that of the
 // first.
-func place(content []byte, rule int) string {
+func positionOf(content []byte, rule int) string {
 	var parser unstable.Parser
 	parser.Reset(content)
 	for parser.NextExpression() {

@@ -476,7 +476,7 @@ func (c *comparer) judge(j *job, v *values, out *outcome) {
 	}
 	risk.Judge(change, risk.Subject{
 		Engine: diff.KindKubernetes, Group: j.id.Group, Kind: j.id.Kind, Before: before, After: v.after,
-		Touched: touched(out.differences), Regenerated: out.regenerated,
+		Differences: touched(out.differences), Regenerated: out.regenerated,
 	})
 	markRuns(out.differences, v.object())
 	for i, d := range out.differences {
@@ -515,7 +515,7 @@ func (c *comparer) judgeHalves(j *job, v *values, change *diff.Change) {
 		}}, &part)
 		risk.Judge(&part.change, risk.Subject{
 			Engine: diff.KindKubernetes, Group: j.id.Group, Kind: j.id.Kind, Before: half.values.before,
-			After: half.values.after, Touched: touched(part.differences),
+			After: half.values.after, Differences: touched(part.differences),
 		})
 		for _, f := range part.change.Findings {
 			if !slices.ContainsFunc(change.Findings, func(g diff.Finding) bool { return g.Rule == f.Rule }) {
@@ -526,10 +526,10 @@ func (c *comparer) judgeHalves(j *job, v *values, change *diff.Change) {
 }
 
 // touched converts differences to the form that the risk rules use.
-func touched(found []difference) []risk.Touched {
-	out := make([]risk.Touched, len(found))
+func touched(found []difference) []risk.Difference {
+	out := make([]risk.Difference, len(found))
 	for i, d := range found {
-		out[i] = risk.Touched{
+		out[i] = risk.Difference{
 			Path: d.path, Before: d.before, After: d.after, HasBefore: d.hasBefore, HasAfter: d.hasAfter, Folded: d.fold != "",
 		}
 	}

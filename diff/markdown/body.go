@@ -8,11 +8,13 @@ import (
 )
 
 // hasBody reports whether a change has more than its headline.
-func hasBody(c *diff.Change) bool { return len(c.Findings) > 0 || len(c.Fields) > 0 && !goes(c) }
+func hasBody(c *diff.Change) bool {
+	return len(c.Findings) > 0 || len(c.Fields) > 0 && !removesObject(c)
+}
 
-// goes reports whether a change removes the object, or forgets it; its fields are of little
+// removesObject reports whether a change removes the object, or forgets it; its fields are of little
 // interest.
-func goes(c *diff.Change) bool { return c.Action == diff.Destroy || c.Action == diff.Forget }
+func removesObject(c *diff.Change) bool { return c.Action == diff.Destroy || c.Action == diff.Forget }
 
 // body returns the remarks on a change and its fields as a fenced diff, in at most room bytes. It is
 // empty if not even the first line fits. For past, see diff.FieldChange.Asides.
@@ -33,7 +35,7 @@ func body(c *diff.Change, past bool, room int) string {
 
 // fields returns the lines for the fields of a change, below the same headings as in a terminal.
 func fields(c *diff.Change, past bool) []string {
-	if goes(c) {
+	if removesObject(c) {
 		return nil
 	}
 	var lines, quiet []string

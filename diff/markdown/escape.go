@@ -36,12 +36,12 @@ func htmlCode(text string) string {
 }
 
 // html returns text for an HTML block.
-func html(text string) string { return defused(diff.EscapeText(text), "") }
+func html(text string) string { return neutralize(diff.EscapeText(text), "") }
 
 // prose returns text for use between Markdown.
 func prose(text string) string {
 	text = strings.TrimSpace(diff.EscapeText(text))
-	out := defused(text, "\\`*_{}[]#!|~$")
+	out := neutralize(text, "\\`*_{}[]#!|~$")
 	if strings.HasPrefix(text, "-") || strings.HasPrefix(text, "+") || strings.HasPrefix(text, "=") {
 		out = "\\" + out // a leading character must not start a list or a heading
 	}
@@ -55,26 +55,26 @@ var entities = strings.NewReplacer("<", "&lt;", ">", "&gt;", "&", "&amp;", `"`, 
 // follows: @name, #12, !12, ~label, :smile:, https://….
 const marks = "@#!$~%&^:"
 
-// nothing is a zero-width character that separates a mark from its word. Escaping the mark is not
+// noChanges is a zero-width character that separates a mark from its word. Escaping the mark is not
 // enough: forges search the rendered text.
-const nothing = "&#8203;"
+const noChanges = "&#8203;"
 
-// defused returns text without markup for HTML and forges, with a backslash before each character in
+// neutralize returns text without markup for HTML and forges, with a backslash before each character in
 // escape.
-func defused(text, escape string) string {
+func neutralize(text, escape string) string {
 	var b strings.Builder
 	for i, r := range text {
 		rest := text[i+utf8.RuneLen(r):]
 		if r == '.' && i >= 3 && strings.EqualFold(text[i-3:i], "www") ||
 			r == '-' && i >= 2 && strings.EqualFold(text[i-2:i], "gh") {
-			b.WriteString(nothing) // www.…, and GH-12, which refers to an issue
+			b.WriteString(noChanges) // www.…, and GH-12, which refers to an issue
 		}
 		if strings.ContainsRune(escape, r) {
 			b.WriteByte('\\')
 		}
 		b.WriteString(entities.Replace(string(r)))
 		if strings.ContainsRune(marks, r) && rest != "" && rest[0] != ' ' {
-			b.WriteString(nothing)
+			b.WriteString(noChanges)
 		}
 	}
 	return b.String()

@@ -14,7 +14,7 @@ import (
 
 // Options configures a rendering. The zero value fits a comment of 65,536 characters.
 type Options struct {
-	// Limit is the maximum number of bytes in the output. 0 means DefaultLimit; LeastLimit is the
+	// Limit is the maximum number of bytes in the output. 0 means DefaultLimit; MinLimit is the
 	// minimum. Render omits details first, starting with those of the lowest risk, then headlines,
 	// and never the summary.
 	Limit int
@@ -24,18 +24,18 @@ type Options struct {
 // of the caller. It is in bytes, which are never fewer than characters.
 const DefaultLimit = 64_000
 
-// LeastLimit is large enough for the summary of any report.
-const LeastLimit = 2_000
+// MinLimit is large enough for the summary of any report.
+const MinLimit = 2_000
 
-// reserve is the room for the last sentences, in bytes.
-const reserve = 200
+// headReserve is the room for the last sentences, in bytes.
+const headReserve = 200
 
 // Render writes the report. It returns only errors of w.
 func Render(w io.Writer, r *diff.Report, o Options) error {
 	if o.Limit <= 0 {
 		o.Limit = DefaultLimit
 	}
-	p := &page{room: max(o.Limit, LeastLimit) - reserve}
+	p := &page{budget: max(o.Limit, MinLimit) - headReserve}
 	p.summary(r)
 	p.list(r)
 	p.fit()

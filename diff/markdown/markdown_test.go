@@ -94,12 +94,12 @@ func TestAnyReportFits(t *testing.T) {
 		rapid.Map(rapid.StringMatching("[`a<&@ ]"), func(s string) string { return strings.Repeat(s, 3000) }))
 	rapid.Check(t, func(t *rapid.T) {
 		r := sample.Report(t, long)
-		limit := rapid.SampledFrom([]int{1, markdown.LeastLimit, 5_000, 20_000, 0}).Draw(t, "limit")
+		limit := rapid.SampledFrom([]int{1, markdown.MinLimit, 5_000, 20_000, 0}).Draw(t, "limit")
 		out := render(t, r, markdown.Options{Limit: limit})
 		if limit == 0 {
 			limit = markdown.DefaultLimit
 		}
-		if limit = max(limit, markdown.LeastLimit); len(out) > limit {
+		if limit = max(limit, markdown.MinLimit); len(out) > limit {
 			t.Fatalf("%d bytes of %d", len(out), limit)
 		}
 		if !strings.HasPrefix(out, "**"+r.Summary()+"**") {

@@ -12,8 +12,8 @@ import (
 // openUntil is the size of details up to which they are shown unfolded, in bytes.
 const openUntil = 6_000
 
-// leastBody is the minimum room for useful details, in bytes.
-const leastBody = 200
+// minBody is the minimum room for useful details, in bytes.
+const minBody = 200
 
 // page is a rendering in pieces, of which only some may fit.
 type page struct {
@@ -21,8 +21,8 @@ type page struct {
 	top    string
 	titles []title
 	pieces []piece
-	// room is the number of bytes left.
-	room int
+	// budget is the number of bytes left.
+	budget int
 	// details is the number of bytes of details in the output; noDetails and noHeads count the
 	// pieces whose details or headlines do not fit.
 	details, noDetails, noHeads int
@@ -52,9 +52,9 @@ type piece struct {
 
 // The ranks: security before any risk, and changes without effect last.
 const (
-	rankNoise = -2
-	rankPast  = -1
-	rankGrave = 100
+	rankNoise       = -2
+	rankPast        = -1
+	rankDestructive = 100
 )
 
 // list builds the pieces of a report in reading order.
@@ -75,7 +75,7 @@ func (p *page) list(r *diff.Report) {
 		}
 		for _, c := range s.Checks {
 			head := htmlCode(c.Symbol()) + " " + htmlCode(c.Title()) + " " + html(c.Headline())
-			p.pieces = append(p.pieces, piece{titles: under, rank: rankGrave, head: head, changes: 1})
+			p.pieces = append(p.pieces, piece{titles: under, rank: rankDestructive, head: head, changes: 1})
 		}
 	}
 	noises := r.Noises()
@@ -103,7 +103,7 @@ func change(s *diff.Section, e *diff.Entry, under []int) piece {
 	for _, r := range c.Remarks() {
 		label := html(r.Label)
 		if r.Security {
-			label, rank = "<strong>"+label+"</strong>", rankGrave
+			label, rank = "<strong>"+label+"</strong>", rankDestructive
 		}
 		if (r.Security || r.Risk > c.Action.Risk()) && !slices.Contains(labels, label) {
 			labels = append(labels, label)
@@ -159,20 +159,20 @@ func (p *page) fitHead(c *piece) {
 			need += len(p.titles[t].text)
 		}
 	}
-	if need > p.room {
+	if need > p.budget {
 		p.noHeads += c.changes
 		return
 	}
 	c.shown = true
-	p.room -= need
+	p.budget -= need
 	for _, t := range c.titles {
 		p.titles[t].shown = true
 	}
 }
 
 func (p *page) fitBody(c *piece) {
-	room := p.room - len(aroundFolded)
-	if room < leastBody {
+	room := p.budget - len(aroundFolded)
+	if room < minBody {
 		p.noDetails += c.changes
 		return
 	}
@@ -181,7 +181,7 @@ func (p *page) fitBody(c *piece) {
 		return
 	}
 	p.details += len(c.made)
-	p.room -= len(c.made) + len(aroundFolded)
+	p.budget -= len(c.made) + len(aroundFolded)
 }
 
 // String returns what fits, in the order of the report.

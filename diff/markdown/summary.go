@@ -10,14 +10,14 @@ import (
 const (
 	// maxListed bounds how many changes the lists of the summary name.
 	maxListed = 20
-	// mostFolded bounds the text about folds, in bytes.
-	mostFolded = 600
+	// maxFolded bounds the text about folds, in bytes.
+	maxFolded = 600
 )
 
 // summary writes the part that is never omitted. Its lists take at most half of the room together.
 func (p *page) summary(r *diff.Report) {
 	p.write("**" + r.Summary() + "**")
-	if folded := prose(r.FoldedSummary()); folded != "" && len(folded) <= mostFolded {
+	if folded := prose(r.FoldedSummary()); folded != "" && len(folded) <= maxFolded {
 		p.write(" (" + folded + ")")
 	} else if folded != "" {
 		p.write(" (" + diff.Plural(len(r.Folded), "rule folds", "rules fold") + " some of it)")
@@ -37,11 +37,11 @@ func (p *page) summary(r *diff.Report) {
 			}
 		}
 	}
-	p.lines("", "\n> and %d more notes\n", notes, p.room/6)
+	p.lines("", "\n> and %d more notes\n", notes, p.budget/6)
 	p.lines(fmt.Sprintf("\n⚠ **Destroys or replaces %s:**\n", diff.Plural(len(destroyed), "object", "objects")),
-		"\n- and %d more", destroyed, p.room/4)
+		"\n- and %d more", destroyed, p.budget/4)
 	p.lines(fmt.Sprintf("\n⚠ **%s:**\n", diff.Plural(r.Totals.Security, "security change", "security changes")),
-		"\n- and %d more", security, p.room/4)
+		"\n- and %d more", security, p.budget/4)
 }
 
 // lines writes a title and as much of its list as fits, with the number of omitted items.
@@ -64,5 +64,5 @@ func (p *page) lines(title, more string, list []string, room int) {
 
 func (p *page) write(text string) {
 	p.top += text
-	p.room -= len(text)
+	p.budget -= len(text)
 }

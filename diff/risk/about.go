@@ -7,7 +7,7 @@ import (
 
 // Find returns the rule with the given name.
 func Find(name string) (rule Rule, found bool) {
-	for _, r := range compiled().all {
+	for _, r := range ruleSet().all {
 		if r.Name == name {
 			return r, true
 		}
@@ -34,7 +34,7 @@ func (r Rule) MayTouch(pointer []string) bool {
 
 // Touches reports whether the rule names the place of a difference. A rule about a whole object
 // names no place.
-func (r Rule) Touches(t Touched) bool { return r.touches(t) }
+func (r Rule) Touches(t Difference) bool { return r.touches(t) }
 
 // along reports whether a pattern and a pointer agree on every step that both have. With generous,
 // a step that cannot be decided counts as a match.
@@ -63,9 +63,9 @@ func isElement(step string) bool {
 	return err == nil || strings.Contains(step, "=")
 }
 
-// Sees reports whether rules read a field that is folded by the rule named fold
+// ReadsFold reports whether rules read a field that is folded by the rule named fold
 // (diff.FieldChange.Fold); the empty string stands for a field that is not folded. Rules read the
 // fields that an apply changes.
-func Sees(fold string) bool {
+func ReadsFold(fold string) bool {
 	return fold == "" || fold == foldChart || fold == foldChecksum || fold == foldRestart || fold == foldFormatting
 }

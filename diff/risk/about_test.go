@@ -41,7 +41,7 @@ func TestMayTouch(t *testing.T) {
 		t.Error("found a rule that is not there")
 	}
 	for fold, want := range map[string]bool{"": true, "chart label": true, "checksum": true, "default": false, "ignored by x": false} {
-		if risk.Sees(fold) != want {
+		if risk.ReadsFold(fold) != want {
 			t.Errorf("sees %q: %t", fold, !want)
 		}
 	}

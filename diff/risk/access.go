@@ -17,78 +17,78 @@ func reachRules() []Rule {
 	policies := []string{"NetworkPolicy.networking.k8s.io"}
 	return []Rule{
 		{
-			Name: "service-exposed", Source: k8s + "concepts/services-networking/service/#publishing-services-service-types",
-			Security: true, Kinds: []string{"Service"}, Actions: present, Paths: []string{"spec.type"}, Risk: diff.RiskAdditive,
+			Name: "service-exposed", Source: k8sDocs + "concepts/services-networking/service/#publishing-services-service-types",
+			Security: true, Kinds: []string{"Service"}, Actions: actionsPresent, Paths: []string{"spec.type"}, Risk: diff.RiskAdditive,
 			When: "its type becomes LoadBalancer or NodePort",
-			holds: func(l look) bool {
+			holds: func(l subjectView) bool {
 				was, is := serviceType(l.before), serviceType(l.after)
 				return exposed(is) && was != is && (is != "NodePort" || was != "LoadBalancer")
 			},
-			Words: "the Service can be reached from outside the cluster",
+			Message: "the Service can be reached from outside the cluster",
 		},
 		{
-			Name: "service-balancer-gone", Source: k8s + "concepts/services-networking/service/#loadbalancer",
-			Kinds: []string{"Service"}, Actions: changed, Paths: []string{"spec.type"}, Risk: diff.RiskDestroy,
+			Name: "service-balancer-gone", Source: k8sDocs + "concepts/services-networking/service/#loadbalancer",
+			Kinds: []string{"Service"}, Actions: actionsChange, Paths: []string{"spec.type"}, Risk: diff.RiskDestroy,
 			When: "it is no longer a LoadBalancer",
-			holds: func(l look) bool {
+			holds: func(l subjectView) bool {
 				return serviceType(l.before) == "LoadBalancer" && serviceType(l.after) != "LoadBalancer"
 			},
-			Words: "the load balancer and its address are gone for all clients",
+			Message: "the load balancer and its address are gone for all clients",
 		},
 		{
-			Name: "service-type", Source: k8s + "concepts/services-networking/service/#externalname",
-			Kinds: []string{"Service"}, Actions: changed, Paths: []string{"spec.type"}, Risk: diff.RiskReplace,
-			When:  "it becomes an ExternalName",
-			holds: func(l look) bool { return serviceType(l.after) == "ExternalName" },
-			Words: "the address inside the cluster is given up, and the name leads elsewhere",
+			Name: "service-type", Source: k8sDocs + "concepts/services-networking/service/#externalname",
+			Kinds: []string{"Service"}, Actions: actionsChange, Paths: []string{"spec.type"}, Risk: diff.RiskReplace,
+			When:    "it becomes an ExternalName",
+			holds:   func(l subjectView) bool { return serviceType(l.after) == "ExternalName" },
+			Message: "the address inside the cluster is given up, and the name leads elsewhere",
 		},
 		{
-			Name: "service-sources", Source: k8s + "concepts/services-networking/service/#loadbalancer", Security: true,
-			Kinds: []string{"Service"}, Actions: changed, Paths: []string{"spec.loadBalancerSourceRanges", "spec.externalIPs"},
-			Risk:  diff.RiskInPlace,
-			Words: "the addresses from which, or under which, the Service can be reached change",
+			Name: "service-sources", Source: k8sDocs + "concepts/services-networking/service/#loadbalancer", Security: true,
+			Kinds: []string{"Service"}, Actions: actionsChange, Paths: []string{"spec.loadBalancerSourceRanges", "spec.externalIPs"},
+			Risk:    diff.RiskInPlace,
+			Message: "the addresses from which, or under which, the Service can be reached change",
 		},
 		{
-			Name: "service-pods", Source: k8s + "concepts/services-networking/service/#defining-a-service",
-			Kinds: []string{"Service"}, Actions: changed, Paths: []string{"spec.selector"}, Risk: diff.RiskInPlace,
-			Words: "the Service leads to other pods; while none fits, clients get no answer",
+			Name: "service-pods", Source: k8sDocs + "concepts/services-networking/service/#defining-a-service",
+			Kinds: []string{"Service"}, Actions: actionsChange, Paths: []string{"spec.selector"}, Risk: diff.RiskInPlace,
+			Message: "the Service leads to other pods; while none fits, clients get no answer",
 		},
 		{
-			Name: "route-appears", Source: k8s + "concepts/services-networking/ingress/", Security: true, Actions: created,
+			Name: "route-appears", Source: k8sDocs + "concepts/services-networking/ingress/", Security: true, Actions: actionsCreate,
 			Risk: diff.RiskAdditive, Kinds: routeKinds,
-			Words: "services can be reached from outside the cluster under new names",
+			Message: "services can be reached from outside the cluster under new names",
 		},
 		{
-			Name: "route-hosts", Source: k8s + "concepts/services-networking/ingress/#ingress-rules", Security: true,
-			Actions: changed, Kinds: routeKinds, Risk: diff.RiskInPlace,
+			Name: "route-hosts", Source: k8sDocs + "concepts/services-networking/ingress/#ingress-rules", Security: true,
+			Actions: actionsChange, Kinds: routeKinds, Risk: diff.RiskInPlace,
 			Paths: []string{"spec.rules", "spec.hostnames", "spec.listeners", "spec.defaultBackend", "spec.host", "spec.hosts",
 				"spec.servers", "spec.routes"},
-			When:  "there is a host that was not there before",
-			holds: func(l look) bool { return grows(hosts(l.before), hosts(l.after)) },
-			Words: "services can be reached from outside the cluster under new names",
+			When:    "there is a host that was not there before",
+			holds:   func(l subjectView) bool { return hasNew(hosts(l.before), hosts(l.after)) },
+			Message: "services can be reached from outside the cluster under new names",
 		},
 		{
-			Name: "route-tls-gone", Source: k8s + "concepts/services-networking/ingress/#tls", Security: true, Actions: changed,
+			Name: "route-tls-gone", Source: k8sDocs + "concepts/services-networking/ingress/#tls", Security: true, Actions: actionsChange,
 			Kinds: []string{"Ingress.networking.k8s.io", "Route.route.openshift.io", "IngressRoute*.traefik.io"},
 			Paths: []string{"spec.tls"}, Risk: diff.RiskInPlace, When: "none is left, or requests without TLS are let through",
-			holds: func(l look) bool {
+			holds: func(l subjectView) bool {
 				was, is := get(l.before, "spec", "tls"), get(l.after, "spec", "tls")
 				tls := func(v raw.Value) bool { return v.Len() > 0 || v.IsObject() }
 				return tls(was) && (!tls(is) || edgeOpen(is) && !edgeOpen(was))
 			},
-			Words: "what goes in and out is no longer encrypted",
+			Message: "what goes in and out is no longer encrypted",
 		},
 		{
-			Name: "network-policy-widens", Source: k8s + "concepts/services-networking/network-policies/", Security: true,
-			Kinds: policies, Actions: changed, Paths: []string{"spec.ingress", "spec.egress", "spec.policyTypes"},
+			Name: "network-policy-widens", Source: k8sDocs + "concepts/services-networking/network-policies/", Security: true,
+			Kinds: policies, Actions: actionsChange, Paths: []string{"spec.ingress", "spec.egress", "spec.policyTypes"},
 			Risk: diff.RiskInPlace, When: "it lets through more than before",
-			holds: func(l look) bool { return networkPolicyWidens(l.before, l.after) },
-			Words: "pods can be reached, or can reach, what was kept from them",
+			holds:   func(l subjectView) bool { return networkPolicyWidens(l.before, l.after) },
+			Message: "pods can be reached, or can reach, what was kept from them",
 		},
 		{
-			Name: "network-policy-pods", Source: k8s + "concepts/services-networking/network-policies/#networkpolicy-resource",
-			Security: true, Kinds: policies, Actions: changed, Paths: []string{"spec.podSelector"}, Risk: diff.RiskInPlace,
-			Words: "other pods are kept apart from now on, and those that were may be open",
+			Name: "network-policy-pods", Source: k8sDocs + "concepts/services-networking/network-policies/#networkpolicy-resource",
+			Security: true, Kinds: policies, Actions: actionsChange, Paths: []string{"spec.podSelector"}, Risk: diff.RiskInPlace,
+			Message: "other pods are kept apart from now on, and those that were may be open",
 		},
 	}
 }
@@ -96,29 +96,29 @@ func reachRules() []Rule {
 // hosts returns the names under which a route can be reached. The empty name stands for a rule
 // without a host, which serves every name.
 func hosts(v raw.Value) map[string]bool {
-	out := set(get(v, "spec", "hostnames"))
+	out := textSetOf(get(v, "spec", "hostnames"))
 	for _, list := range []struct{ key, host string }{{"rules", "host"}, {"listeners", "hostname"}} {
 		for _, e := range oneOrMore(get(v, "spec", list.key)) {
 			if list.key == "rules" && !get(e, "matches").IsNull() {
 				continue // a rule of a Gateway route has no host
 			}
-			out = with(out, text(get(e, list.host)))
+			out = addToSet(out, text(get(e, list.host)))
 		}
 	}
 	if !get(v, "spec", "defaultBackend").IsNull() {
-		out = with(out, "")
+		out = addToSet(out, "")
 	}
 	for _, h := range gather(get(v, "spec"), "host", "hosts") {
-		out = with(out, h)
+		out = addToSet(out, h)
 	}
 	for _, s := range oneOrMore(get(v, "spec", "servers")) {
 		for _, h := range gather(s, "hosts") {
-			out = with(out, h)
+			out = addToSet(out, h)
 		}
 	}
 	for _, r := range oneOrMore(get(v, "spec", "routes")) {
 		for _, match := range gather(r, "match") {
-			out = with(out, match)
+			out = addToSet(out, match)
 		}
 	}
 	return out
@@ -133,69 +133,69 @@ func rightsRules() []Rule {
 		"ClusterRole" + openShiftRoles}
 	bindings := []string{"RoleBinding" + rbacGroup, "ClusterRoleBinding" + rbacGroup, "RoleBinding" + openShiftRoles,
 		"ClusterRoleBinding" + openShiftRoles}
-	rbac := k8s + "reference/access-authn-authz/rbac/"
+	rbac := k8sDocs + "reference/access-authn-authz/rbac/"
 	admin := func(v raw.Value) bool { return text(get(v, "roleRef", "name")) == "cluster-admin" }
 	return []Rule{
 		{
-			Name: "role-widens", Source: rbac, Security: true, Kinds: roles, Actions: present, Paths: []string{"rules"},
+			Name: "role-widens", Source: rbac, Security: true, Kinds: roles, Actions: actionsPresent, Paths: []string{"rules"},
 			Risk:  diff.RiskAdditive,
 			When:  "its rules allow something that they did not",
-			holds: func(l look) bool { return roleWidens(l.before, l.after) }, details: roleGains,
-			Words: "whoever has this role may do more than before",
+			holds: func(l subjectView) bool { return roleWidens(l.before, l.after) }, details: roleGains,
+			Message: "whoever has this role may do more than before",
 		},
 		{
-			Name: "role-aggregated-into", Source: rbac + "#aggregated-clusterroles", Security: true, Actions: present,
+			Name: "role-aggregated-into", Source: rbac + "#aggregated-clusterroles", Security: true, Actions: actionsPresent,
 			Kinds: []string{"ClusterRole" + rbacGroup}, Paths: []string{"metadata.labels"}, Risk: diff.RiskInPlace,
-			When:  "a label aggregate-to-… is new",
-			holds: func(l look) bool { return grows(aggregates(l.before), aggregates(l.after)) },
-			Words: "its rules are added to a role of the cluster, and so to everyone who has that: view, edit or admin, as a rule",
+			When:    "a label aggregate-to-… is new",
+			holds:   func(l subjectView) bool { return hasNew(aggregates(l.before), aggregates(l.after)) },
+			Message: "its rules are added to a role of the cluster, and so to everyone who has that: view, edit or admin, as a rule",
 		},
 		{
-			Name: "role-powerful", Source: k8s + "concepts/security/rbac-good-practices/", Security: true, Kinds: roles,
-			Actions: present, Paths: []string{"rules"}, Risk: diff.RiskInPlace,
-			When:  "it newly allows every verb or resource, or to escalate, bind or impersonate",
-			holds: func(l look) bool { return roleAll(l.before, l.after) },
-			Words: "the role has wildcards, or rights with which one can take on all others",
+			Name: "role-powerful", Source: k8sDocs + "concepts/security/rbac-good-practices/", Security: true, Kinds: roles,
+			Actions: actionsPresent, Paths: []string{"rules"}, Risk: diff.RiskInPlace,
+			When:    "it newly allows every verb or resource, or to escalate, bind or impersonate",
+			holds:   func(l subjectView) bool { return roleAll(l.before, l.after) },
+			Message: "the role has wildcards, or rights with which one can take on all others",
 		},
 		{
 			Name: "role-aggregates", Source: rbac + "#aggregated-clusterroles", Security: true, Kinds: roles[1:2],
-			Actions: present, Paths: []string{"aggregationRule"}, Risk: diff.RiskInPlace, When: "it gathers other roles",
-			holds: func(l look) bool { return get(l.after, "aggregationRule").IsObject() },
-			Words: "the role has the rules of all roles with certain labels, also of later ones",
+			Actions: actionsPresent, Paths: []string{"aggregationRule"}, Risk: diff.RiskInPlace, When: "it gathers other roles",
+			holds:   func(l subjectView) bool { return get(l.after, "aggregationRule").IsObject() },
+			Message: "the role has the rules of all roles with certain labels, also of later ones",
 		},
 		{
 			Name: "binding-subjects", Source: rbac + "#rolebinding-and-clusterrolebinding", Security: true, Kinds: bindings,
-			Actions: present, Paths: []string{"subjects"}, Risk: diff.RiskAdditive,
-			When:  "it is for someone that it was not for",
-			holds: func(l look) bool { return grows(subjects(l.before), subjects(l.after)) },
-			Words: "a role is given to more users, groups or service accounts",
+			Actions: actionsPresent, Paths: []string{"subjects"}, Risk: diff.RiskAdditive,
+			When:    "it is for someone that it was not for",
+			holds:   func(l subjectView) bool { return hasNew(subjects(l.before), subjects(l.after)) },
+			Message: "a role is given to more users, groups or service accounts",
 		},
 		{
 			Name: "binding-cluster-admin", Source: rbac + "#user-facing-roles", Security: true, Kinds: bindings,
-			Actions: present, Paths: []string{"subjects", "roleRef"}, Risk: diff.RiskInPlace,
+			Actions: actionsPresent, Paths: []string{"subjects", "roleRef"}, Risk: diff.RiskInPlace,
 			When: "the role is cluster-admin, and someone gets it newly",
-			holds: func(l look) bool {
-				return admin(l.after) && (!admin(l.before) || grows(subjects(l.before), subjects(l.after)))
+			holds: func(l subjectView) bool {
+				return admin(l.after) && (!admin(l.before) || hasNew(subjects(l.before), subjects(l.after)))
 			},
-			Words: "someone may do everything",
+			Message: "someone may do everything",
 		},
 		{
-			Name: "binding-everyone", Source: k8s + "concepts/security/rbac-good-practices/", Security: true, Kinds: bindings,
-			Actions: present, Paths: []string{"subjects"}, Risk: diff.RiskInPlace,
-			When:  "a subject is everyone who is logged in, or who is not",
-			holds: func(l look) bool { return everyoneSubject(l.before, l.after) },
-			Words: "everyone who can reach the API gets the role",
+			Name: "binding-everyone", Source: k8sDocs + "concepts/security/rbac-good-practices/", Security: true, Kinds: bindings,
+			Actions: actionsPresent, Paths: []string{"subjects"}, Risk: diff.RiskInPlace,
+			When:    "a subject is everyone who is logged in, or who is not",
+			holds:   func(l subjectView) bool { return everyoneSubject(l.before, l.after) },
+			Message: "everyone who can reach the API gets the role",
 		},
 		{
 			Name:     "account-token",
-			Source:   k8s + "tasks/configure-pod-container/configure-service-account/#opt-out-of-api-credential-automounting",
-			Security: true, Kinds: append([]string{"ServiceAccount"}, workloads...), Actions: changed,
+			Source:   k8sDocs + "tasks/configure-pod-container/configure-service-account/#opt-out-of-api-credential-automounting",
+			Security: true, Kinds: append([]string{"ServiceAccount"}, workloads...), Actions: actionsChange,
 			Paths: []string{"automountServiceAccountToken", "spec.automountServiceAccountToken",
 				"spec.template.spec.automountServiceAccountToken",
 				"spec.jobTemplate.spec.template.spec.automountServiceAccountToken"},
 			Risk: diff.RiskInPlace, When: "it was off and is not any more",
-			each:  at(func(f field) bool { return isFalse(f.Before) && !isFalse(f.After) }),
-			Words: "pods get a token for the API of the cluster",
+			matches: onDifference(func(f field) bool { return isFalse(f.Before) && !isFalse(f.After) }),
+			Message: "pods get a token for the API of the cluster",
 		},
 	}
 }

@@ -23,53 +23,53 @@ func admissionRules() []Rule {
 func webhookRules() []Rule {
 	webhooks := []string{"ValidatingWebhookConfiguration" + admissionGroup,
 		"MutatingWebhookConfiguration" + admissionGroup}
-	source := k8s + "reference/access-authn-authz/extensible-admission-controllers/"
+	source := k8sDocs + "reference/access-authn-authz/extensible-admission-controllers/"
 	return []Rule{
 		{
-			Name: "webhook-appears", Source: source, Kinds: webhooks, Actions: present, Paths: []string{"webhooks"},
-			When:  "there is a webhook that was not there before",
-			each:  func(l look) func(field) bool { return onlyIn(l.after, l.before) },
-			Words: "something gets to see, and may refuse or change, requests to the API of the whole cluster",
+			Name: "webhook-appears", Source: source, Kinds: webhooks, Actions: actionsPresent, Paths: []string{"webhooks"},
+			When:    "there is a webhook that was not there before",
+			matches: func(l subjectView) func(field) bool { return onlyIn(l.after, l.before) },
+			Message: "something gets to see, and may refuse or change, requests to the API of the whole cluster",
 		},
 		{
-			Name: "webhook-removed", Source: source, Kinds: webhooks, Actions: changed, Paths: []string{"webhooks"},
-			When:  "a webhook is gone",
-			each:  func(l look) func(field) bool { return onlyIn(l.before, l.after) },
-			Words: "requests that the webhook checked or changed are no longer checked or changed",
+			Name: "webhook-removed", Source: source, Kinds: webhooks, Actions: actionsChange, Paths: []string{"webhooks"},
+			When:    "a webhook is gone",
+			matches: func(l subjectView) func(field) bool { return onlyIn(l.before, l.after) },
+			Message: "requests that the webhook checked or changed are no longer checked or changed",
 		},
 		{
-			Name: "webhook-failure-policy", Source: source + "#failure-policy", Kinds: webhooks, Actions: changed,
-			Paths: []string{"webhooks[*].failurePolicy"},
-			Words: "what happens to requests while the webhook does not answer changes: let through unchecked, or refused",
+			Name: "webhook-failure-policy", Source: source + "#failure-policy", Kinds: webhooks, Actions: actionsChange,
+			Paths:   []string{"webhooks[*].failurePolicy"},
+			Message: "what happens to requests while the webhook does not answer changes: let through unchecked, or refused",
 		},
 		{
-			Name: "webhook-version", Source: k8s + "reference/using-api/deprecation-guide/#webhook-resources-v122",
-			Kinds: webhooks, Actions: changed, Paths: []string{"apiVersion"}, When: "it becomes v1beta1",
-			holds: func(l look) bool { return strings.HasSuffix(text(get(l.after, "apiVersion")), "/v1beta1") },
-			Words: "defaults are weaker in this version: requests are let through unchecked while a webhook does not answer",
+			Name: "webhook-version", Source: k8sDocs + "reference/using-api/deprecation-guide/#webhook-resources-v122",
+			Kinds: webhooks, Actions: actionsChange, Paths: []string{"apiVersion"}, When: "it becomes v1beta1",
+			holds:   func(l subjectView) bool { return strings.HasSuffix(text(get(l.after, "apiVersion")), "/v1beta1") },
+			Message: "defaults are weaker in this version: requests are let through unchecked while a webhook does not answer",
 		},
 		{
-			Name: "webhook-scope", Source: source + "#matching-requests-rules", Kinds: webhooks, Actions: changed,
+			Name: "webhook-scope", Source: source + "#matching-requests-rules", Kinds: webhooks, Actions: actionsChange,
 			Paths: []string{"webhooks[*].namespaceSelector", "webhooks[*].objectSelector", "webhooks[*].rules",
 				"webhooks[*].matchConditions", "webhooks[*].matchPolicy"},
-			Words: "the webhook looks at other requests than before, and those that it leaves out are not checked",
+			Message: "the webhook looks at other requests than before, and those that it leaves out are not checked",
 		},
 		{
-			Name: "webhook-target", Source: source + "#contacting-the-webhook", Kinds: webhooks, Actions: changed,
-			Paths: []string{"webhooks[*].clientConfig.service", "webhooks[*].clientConfig.url"},
-			Words: "requests to the API are shown to another service",
+			Name: "webhook-target", Source: source + "#contacting-the-webhook", Kinds: webhooks, Actions: actionsChange,
+			Paths:   []string{"webhooks[*].clientConfig.service", "webhooks[*].clientConfig.url"},
+			Message: "requests to the API are shown to another service",
 		},
 		{
-			Name: "webhook-authority", Source: source + "#contacting-the-webhook", Kinds: webhooks, Actions: changed,
+			Name: "webhook-authority", Source: source + "#contacting-the-webhook", Kinds: webhooks, Actions: actionsChange,
 			Paths: []string{"webhooks[*].clientConfig.caBundle"}, When: "it is not made anew at each rendering",
-			each:  at(func(f field) bool { return !f.regenerated }),
-			Words: "another certificate authority says who may answer as the webhook",
+			matches: onDifference(func(f field) bool { return !f.regenerated }),
+			Message: "another certificate authority says who may answer as the webhook",
 		},
 		{
-			Name: "api-service", Source: k8s + "concepts/extend-kubernetes/api-extension/apiserver-aggregation/",
-			Kinds: []string{"APIService.apiregistration.k8s.io"}, Actions: present,
-			Paths: []string{"spec.service", "spec.insecureSkipTLSVerify"},
-			Words: "a part of the API of the cluster is answered by this service",
+			Name: "api-service", Source: k8sDocs + "concepts/extend-kubernetes/api-extension/apiserver-aggregation/",
+			Kinds: []string{"APIService.apiregistration.k8s.io"}, Actions: actionsPresent,
+			Paths:   []string{"spec.service", "spec.insecureSkipTLSVerify"},
+			Message: "a part of the API of the cluster is answered by this service",
 		},
 	}
 }
@@ -79,7 +79,7 @@ func webhookRules() []Rule {
 func onlyIn(has, lacks raw.Value) func(field) bool {
 	list := get(has, "webhooks")
 	here, there := elementNames(list), elementNames(get(lacks, "webhooks"))
-	some := grows(there, here)
+	some := hasNew(there, here)
 	return func(f field) bool {
 		if len(f.Path) < 2 || f.Path[1].Key != "" {
 			return some
@@ -102,38 +102,38 @@ func elementNames(list raw.Value) map[string]bool {
 }
 
 func admissionPolicyRules() []Rule {
-	source := k8s + "reference/access-authn-authz/validating-admission-policy/"
+	source := k8sDocs + "reference/access-authn-authz/validating-admission-policy/"
 	policies := []string{"*AdmissionPolicy" + admissionGroup}
 	bindings := []string{"*AdmissionPolicyBinding" + admissionGroup}
-	denies := func(v raw.Value) bool { return set(get(v, "spec", "validationActions"))["Deny"] }
+	denies := func(v raw.Value) bool { return textSetOf(get(v, "spec", "validationActions"))["Deny"] }
 	return []Rule{
 		{
-			Name: "admission-policy-changes", Source: source, Kinds: policies, Actions: changed,
+			Name: "admission-policy-changes", Source: source, Kinds: policies, Actions: actionsChange,
 			Paths: []string{"spec.validations", "spec.mutations", "spec.matchConstraints", "spec.matchConditions",
 				"spec.variables", "spec.paramKind", "spec.reinvocationPolicy"},
-			Words: "the policy checks other requests than before, or by other expressions, and may let through more",
+			Message: "the policy checks other requests than before, or by other expressions, and may let through more",
 		},
 		{
-			Name: "admission-policy-ignores", Source: source + "#failure-policy", Kinds: policies, Actions: changed,
+			Name: "admission-policy-ignores", Source: source + "#failure-policy", Kinds: policies, Actions: actionsChange,
 			Paths: []string{"spec.failurePolicy"}, When: "it becomes Ignore",
-			holds: func(l look) bool { return text(get(l.after, "spec", "failurePolicy")) == "Ignore" },
-			Words: "requests of which an expression fails are let through unchecked",
+			holds:   func(l subjectView) bool { return text(get(l.after, "spec", "failurePolicy")) == "Ignore" },
+			Message: "requests of which an expression fails are let through unchecked",
 		},
 		{
-			Name: "admission-policy-reports", Source: source + "#validation-actions", Kinds: bindings, Actions: changed,
+			Name: "admission-policy-reports", Source: source + "#validation-actions", Kinds: bindings, Actions: actionsChange,
 			Paths: []string{"spec.validationActions"}, When: "it no longer denies",
-			holds: func(l look) bool { return denies(l.before) && !denies(l.after) },
-			Words: "requests that break the policy are let through, and only reported",
+			holds:   func(l subjectView) bool { return denies(l.before) && !denies(l.after) },
+			Message: "requests that break the policy are let through, and only reported",
 		},
 		{
-			Name: "admission-policy-scope", Source: source + "#match-criteria", Kinds: bindings, Actions: changed,
-			Paths: []string{"spec.matchResources", "spec.policyName", "spec.paramRef"},
-			Words: "the policy holds for other requests than before, or with other parameters",
+			Name: "admission-policy-scope", Source: source + "#match-criteria", Kinds: bindings, Actions: actionsChange,
+			Paths:   []string{"spec.matchResources", "spec.policyName", "spec.paramRef"},
+			Message: "the policy holds for other requests than before, or with other parameters",
 		},
 		{
-			Name: "admission-mutates", Source: k8s + "reference/access-authn-authz/mutating-admission-policy/", Actions: created,
+			Name: "admission-mutates", Source: k8sDocs + "reference/access-authn-authz/mutating-admission-policy/", Actions: actionsCreate,
 			Kinds: []string{"MutatingAdmissionPolicy*" + admissionGroup}, Risk: diff.RiskAdditive,
-			Words: "requests to the API are changed before they are stored",
+			Message: "requests to the API are changed before they are stored",
 		},
 	}
 }
@@ -143,32 +143,34 @@ func namespaceRules() []Rule {
 	return []Rule{
 		{
 			Name:   "namespace-pod-security",
-			Source: k8s + "concepts/security/pod-security-admission/#pod-security-admission-labels-for-namespaces",
-			Kinds:  namespace, Actions: changed, Paths: []string{`metadata.labels["pod-security.kubernetes.io/enforce"]`},
-			When:  "the level is lowered or left out",
-			holds: func(l look) bool { return levelLowered(l.before, l.after) },
-			Words: "the namespace lets in pods with more rights than before",
+			Source: k8sDocs + "concepts/security/pod-security-admission/#pod-security-admission-labels-for-namespaces",
+			Kinds:  namespace, Actions: actionsChange, Paths: []string{`metadata.labels["pod-security.kubernetes.io/enforce"]`},
+			When:    "the level is lowered or left out",
+			holds:   func(l subjectView) bool { return levelLowered(l.before, l.after) },
+			Message: "the namespace lets in pods with more rights than before",
 		},
 		{
-			Name: "namespace-privileged", Source: k8s + "concepts/security/pod-security-standards/#privileged",
-			Kinds: namespace, Actions: created,
+			Name: "namespace-privileged", Source: k8sDocs + "concepts/security/pod-security-standards/#privileged",
+			Kinds: namespace, Actions: actionsCreate,
 			When: "its label asks for the level privileged", Risk: diff.RiskAdditive,
-			holds: func(l look) bool { return text(get(l.after, "metadata", "labels", podLevelLabel)) == podLevels[0] },
-			Words: "the namespace lets in pods with all rights on their nodes",
+			holds: func(l subjectView) bool {
+				return text(get(l.after, "metadata", "labels", podLevelLabel)) == podLevels[0]
+			},
+			Message: "the namespace lets in pods with all rights on their nodes",
 		},
 		{
 			Name:   "namespace-unchecked",
 			Source: "https://open-policy-agent.github.io/gatekeeper/website/docs/exempt-namespaces/", Kinds: namespace,
-			Actions: present, Paths: []string{"metadata.labels"}, When: "a label newly takes it out of admission checks",
-			holds: func(l look) bool { return grows(exemptions(l.before), exemptions(l.after)) },
-			Words: "policies of the cluster no longer check what is made in the namespace",
+			Actions: actionsPresent, Paths: []string{"metadata.labels"}, When: "a label newly takes it out of admission checks",
+			holds:   func(l subjectView) bool { return hasNew(exemptions(l.before), exemptions(l.after)) },
+			Message: "policies of the cluster no longer check what is made in the namespace",
 		},
 		{
 			Name: "namespace-mesh-off", Source: "https://istio.io/latest/docs/setup/additional-setup/sidecar-injection/",
-			Kinds: namespace, Actions: changed, Paths: []string{"metadata.labels", "metadata.annotations"},
-			When:  "it was part of a mesh and is not any more",
-			holds: func(l look) bool { return inMesh(l.before) && !inMesh(l.after) },
-			Words: "new pods of the namespace have no proxy of the mesh: its encryption and its policies do not hold for them",
+			Kinds: namespace, Actions: actionsChange, Paths: []string{"metadata.labels", "metadata.annotations"},
+			When:    "it was part of a mesh and is not any more",
+			holds:   func(l subjectView) bool { return inMesh(l.before) && !inMesh(l.after) },
+			Message: "new pods of the namespace have no proxy of the mesh: its encryption and its policies do not hold for them",
 		},
 	}
 }
@@ -183,7 +185,7 @@ func exemptions(v raw.Value) map[string]bool {
 		case k == "admission.gatekeeper.sh/ignore", k == "openpolicyagent.org/webhook" && value == "ignore",
 			k == "policy.sigstore.dev/exclude", k == "security.openshift.io/disable-securitycontextconstraints" &&
 				value == "true":
-			out = with(out, k)
+			out = addToSet(out, k)
 		}
 	}
 	return out
@@ -208,7 +210,7 @@ func meshBypasses(p *pod) map[string]bool {
 			switch {
 			case k == "sidecar.istio.io/inject" && value == "false", k == "linkerd.io/inject" && value == "disabled",
 				strings.HasPrefix(k, "traffic.sidecar.istio.io/exclude"), strings.HasPrefix(k, "config.linkerd.io/skip-"):
-				out = with(out, k+" "+value)
+				out = addToSet(out, k+" "+value)
 			}
 		}
 	}

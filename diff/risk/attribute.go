@@ -13,7 +13,7 @@ import (
 
 // attribute is a rule about the values of Terraform attributes: one row in the table of a cloud.
 type attribute struct {
-	name, source, words string
+	name, source, message string
 	// kinds lists resource types and paths lists attributes; each type has at least one of them.
 	kinds, paths []string
 	test         test
@@ -39,7 +39,7 @@ type test struct {
 	unknowns bool
 	// object, if set, compares whole objects instead of values. kind is the resource type of the
 	// example, where it matters.
-	object func(look) bool
+	object func(subjectView) bool
 	kind   string
 }
 
@@ -55,7 +55,7 @@ type values struct {
 // rule builds the rule for a row of a table.
 func (a attribute) rule() Rule {
 	r := Rule{
-		Name: a.name, Source: a.source, Words: a.words, Kinds: a.kinds, Paths: a.paths,
+		Name: a.name, Source: a.source, Message: a.message, Kinds: a.kinds, Paths: a.paths,
 		When: a.test.when, Actions: a.test.actions, Risk: a.risk, Security: !a.plain, attribute: a.test,
 	}
 	if !a.plain && !a.test.unknowns {
@@ -66,30 +66,30 @@ func (a attribute) rule() Rule {
 	}
 	if a.test.object != nil {
 		r.holds = a.test.object
-		r.each = at(func(f field) bool { return !f.unknown || a.test.unknowns })
+		r.matches = onDifference(func(f field) bool { return !f.unknown || a.test.unknowns })
 		return r
 	}
 	var paths []pattern
 	for _, p := range a.paths {
 		paths = append(paths, parsePattern(p))
 	}
-	r.each = func(l look) func(field) bool {
-		q := attributeQuestion{test: &a.test, object: l, paths: paths, known: make([]map[bool]bool, len(paths))}
-		return q.ask
+	r.matches = func(l subjectView) func(field) bool {
+		q := attributeCheck{test: &a.test, object: l, paths: paths, cache: make([]map[bool]bool, len(paths))}
+		return q.evaluate
 	}
 	return r
 }
 
-// attributeQuestion runs the test of one rule on one object.
-type attributeQuestion struct {
+// attributeCheck runs the test of one rule on one object.
+type attributeCheck struct {
 	test   *test
-	object look
+	object subjectView
 	paths  []pattern
-	// known caches the results of test.finds by path and by whether the value is unknown.
-	known []map[bool]bool
+	// cache caches the results of test.finds by path and by whether the value is unknown.
+	cache []map[bool]bool
 }
 
-func (q *attributeQuestion) ask(f field) bool {
+func (q *attributeCheck) evaluate(f field) bool {
 	if f.unknown && !q.test.unknowns {
 		return false
 	}
@@ -98,7 +98,7 @@ func (q *attributeQuestion) ask(f field) bool {
 	}
 	plain := !f.whole && isPlain(f.Before) && isPlain(f.After)
 	for i, p := range q.paths {
-		if !f.whole && !p.matches(f.Touched) {
+		if !f.whole && !p.matches(f.Difference) {
 			continue
 		}
 		if plain && q.test.leaf != nil {
@@ -116,17 +116,17 @@ func (q *attributeQuestion) ask(f field) bool {
 }
 
 // finds compares all values at a path and caches the result.
-func (q *attributeQuestion) finds(path int, unknown bool) bool {
-	found, ok := q.known[path][unknown]
+func (q *attributeCheck) finds(path int, unknown bool) bool {
+	found, ok := q.cache[path][unknown]
 	if !ok {
 		p, l := q.paths[path], q.object
 		found = q.test.finds(values{
 			before: p.values(l.before), after: p.values(l.after), created: l.before.IsNull(), unknown: unknown, kind: l.kind,
 		})
-		if q.known[path] == nil {
-			q.known[path] = map[bool]bool{}
+		if q.cache[path] == nil {
+			q.cache[path] = map[bool]bool{}
 		}
-		q.known[path][unknown] = found
+		q.cache[path][unknown] = found
 	}
 	return found
 }
@@ -190,7 +190,7 @@ func becomes(words ...string) test {
 
 func becomesLike(has func(string) bool, example string) test {
 	return test{
-		actions: present, strong: `"other"`, weak: strconv.Quote(example),
+		actions: actionsPresent, strong: `"other"`, weak: strconv.Quote(example),
 		leaf:  func(was, is raw.Value) (found, settled bool) { return has(text(is)) && !has(text(was)), false },
 		finds: func(v values) bool { return count(v.after, has) > count(v.before, has) },
 	}
@@ -200,7 +200,7 @@ func becomesLike(has func(string) bool, example string) test {
 func leaves(words ...string) test {
 	has := oneOf(words)
 	return test{
-		when: "it was `" + strings.Join(words, "`, `") + "`", actions: changed, strong: strconv.Quote(words[0]),
+		when: "it was `" + strings.Join(words, "`, `") + "`", actions: actionsChange, strong: strconv.Quote(words[0]),
 		weak:  `"other"`,
 		leaf:  func(was, is raw.Value) (found, settled bool) { return has(text(was)) && !has(text(is)), false },
 		finds: func(v values) bool { return count(v.after, has) < count(v.before, has) },
@@ -224,7 +224,7 @@ func turnsOff() test {
 // empty where there is none.
 func lowers(forever string) test {
 	return test{
-		when: "it gets less", actions: changed, strong: "30", weak: "7",
+		when: "it gets less", actions: actionsChange, strong: "30", weak: "7",
 		leaf: func(was, is raw.Value) (found, settled bool) { return shorter(is, was, forever), true },
 		finds: func(v values) bool {
 			if len(v.after) == 0 {
@@ -303,7 +303,7 @@ func adds() test {
 
 func addsLike(has func(string) bool, example string) test {
 	return test{
-		when: "it gets one more", actions: present, strong: `["a"]`, weak: `["a",` + strconv.Quote(example) + `]`,
+		when: "it gets one more", actions: actionsPresent, strong: `["a"]`, weak: `["a",` + strconv.Quote(example) + `]`,
 		finds: func(v values) bool {
 			was := textSet(v.before)
 			for is := range textSet(v.after) {
@@ -318,8 +318,8 @@ func addsLike(has func(string) bool, example string) test {
 
 // drops reports a value that a list loses.
 func drops() test {
-	return test{when: "it loses one", actions: changed, strong: `["a","b"]`, weak: `["a"]`, finds: func(v values) bool {
-		return grows(textSet(v.after), textSet(v.before))
+	return test{when: "it loses one", actions: actionsChange, strong: `["a","b"]`, weak: `["a"]`, finds: func(v values) bool {
+		return hasNew(textSet(v.after), textSet(v.before))
 	}}
 }
 
@@ -334,26 +334,26 @@ func textSet(list []raw.Value) map[string]bool {
 	return out
 }
 
-// empties reports an attribute or a block that loses all its values.
-func empties() test {
-	return test{when: "it is removed", actions: changed, strong: `["a"]`, weak: "[]", finds: func(v values) bool {
+// becomesEmpty reports an attribute or a block that loses all its values.
+func becomesEmpty() test {
+	return test{when: "it is removed", actions: actionsChange, strong: `["a"]`, weak: "[]", finds: func(v values) bool {
 		return len(textSet(v.before)) > 0 && len(textSet(v.after)) == 0
 	}}
 }
 
-// fills reports an attribute or a block that was empty and gets a value.
-func fills() test {
-	return test{when: "it is set", actions: present, strong: "[]", weak: `["a"]`, finds: func(v values) bool {
+// becomesSet reports an attribute or a block that was empty and gets a value.
+func becomesSet() test {
+	return test{when: "it is set", actions: actionsPresent, strong: "[]", weak: `["a"]`, finds: func(v values) bool {
 		return len(textSet(v.before)) == 0 && len(textSet(v.after)) > 0
 	}}
 }
 
 // differ reports any change of an attribute that was set.
 func differ() test {
-	return test{when: "it was set", actions: changed, strong: `"a"`, weak: `"b"`, unknowns: true,
+	return test{when: "it was set", actions: actionsChange, strong: `"a"`, weak: `"b"`, unknowns: true,
 		finds: func(v values) bool {
 			was, is := textSet(v.before), textSet(v.after)
-			return len(was) > 0 && (v.unknown || grows(was, is) || grows(is, was))
+			return len(was) > 0 && (v.unknown || hasNew(was, is) || hasNew(is, was))
 		}}
 }
 
@@ -361,11 +361,11 @@ func differ() test {
 // nothing is limited.
 func opensUp() test {
 	return test{
-		when: "it newly holds most of the internet, or the limit is removed", actions: present,
+		when: "it newly holds most of the internet, or the limit is removed", actions: actionsPresent,
 		strong: `["10.0.0.0/8"]`, weak: `["0.0.0.0/0"]`,
 		finds: func(v values) bool {
 			was, is := textList(v.before), textList(v.after)
-			return wide(is) && !wide(was) || !v.created && len(was) > 0 && len(is) == 0
+			return coversInternet(is) && !coversInternet(was) || !v.created && len(was) > 0 && len(is) == 0
 		},
 	}
 }
@@ -384,7 +384,7 @@ func textList(list []raw.Value) []string {
 // before. In a new object it reports versions below TLS 1.2.
 func lowersTLS() test {
 	return test{
-		when: "the version gets lower, or a new object takes one below TLS 1.2", actions: present,
+		when: "the version gets lower, or a new object takes one below TLS 1.2", actions: actionsPresent,
 		strong: `"TLS1_2"`, weak: `"TLS1_0"`,
 		finds: func(v values) bool {
 			lowest := func(list []raw.Value) int {
@@ -424,12 +424,12 @@ func tlsVersion(name string) int {
 	return unknownTLS
 }
 
-// made and removed report an object that is created or destroyed. Where a rule has paths, they only
+// creates and removed report an object that is created or destroyed. Where a rule has paths, they only
 // select the path that the finding cites.
-func made() test {
-	return test{actions: created, strong: "null", weak: `"a"`, unknowns: true, finds: func(values) bool { return true }}
+func creates() test {
+	return test{actions: actionsCreate, strong: "null", weak: `"a"`, unknowns: true, finds: func(values) bool { return true }}
 }
 
-func removed() test {
-	return test{actions: gone, strong: `"a"`, weak: "null", unknowns: true, finds: func(values) bool { return true }}
+func destroys() test {
+	return test{actions: actionsDestroy, strong: `"a"`, weak: "null", unknowns: true, finds: func(values) bool { return true }}
 }

@@ -46,7 +46,7 @@ func TestAttributesAreReal(t *testing.T) {
 	if dir := os.Getenv("NUON_CLOUD_SCHEMAS"); dir != "" {
 		compareWithSchemas(t, dir)
 	}
-	for _, r := range compiled().all {
+	for _, r := range ruleSet().all {
 		if r.Engine != diff.KindTerraform {
 			continue
 		}
@@ -160,7 +160,7 @@ func (b schemaBlock) add(prefix string, to map[string]bool) {
 // new objects must find the weak value in one.
 func TestEveryAttribute(t *testing.T) {
 	list := listed(t)
-	for _, r := range compiled().all {
+	for _, r := range ruleSet().all {
 		if r.attribute.finds == nil && r.attribute.object == nil {
 			continue
 		}
@@ -208,7 +208,7 @@ func checkExample(t *testing.T, r Rule, name, kind string, strong, weak raw.Valu
 // finds reports whether the rule has a finding for a change whose only field is the whole object.
 func finds(r Rule, kind string, action diff.Action, before, after raw.Value) bool {
 	c := &diff.Change{Address: "a", Action: action, Fields: []diff.FieldChange{{Path: "x"}}}
-	Judge(c, Subject{Engine: diff.KindTerraform, Kind: kind, Before: before, After: after, Touched: []Touched{
+	Judge(c, Subject{Engine: diff.KindTerraform, Kind: kind, Before: before, After: after, Differences: []Difference{
 		{Path: tree.Path{}, Before: before, After: after, HasBefore: !before.IsNull(), HasAfter: !after.IsNull()},
 	}})
 	return slices.ContainsFunc(c.Findings, func(f diff.Finding) bool { return f.Rule == r.Name })
@@ -253,7 +253,7 @@ func TestWide(t *testing.T) {
 		{false, "2a00:1450::/32 sg-1 pl-2"},
 		{false, ""},
 	} {
-		if wide(strings.Fields(c.ranges)) != c.want {
+		if coversInternet(strings.Fields(c.ranges)) != c.want {
 			t.Errorf("%s: wide is not %t", c.ranges, c.want)
 		}
 	}

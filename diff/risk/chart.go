@@ -13,19 +13,19 @@ func releaseRules() []Rule {
 		"Release.helm.crossplane.io"}
 	return []Rule{
 		{
-			Name: "chart-values", Source: k8s + "concepts/security/pod-security-standards/", Kinds: kinds, Actions: present,
-			Paths: []string{"spec"},
-			When:  "a value of the chart that has the name of a setting of pods newly asks for the node, or the values cannot be read",
-			holds: func(l look) bool { return grows(chartValues(l.before), chartValues(l.after)) },
-			Words: "values of the chart ask for rights on the node, or cannot be read",
+			Name: "chart-values", Source: k8sDocs + "concepts/security/pod-security-standards/", Kinds: kinds, Actions: actionsPresent,
+			Paths:   []string{"spec"},
+			When:    "a value of the chart that has the name of a setting of pods newly asks for the node, or the values cannot be read",
+			holds:   func(l subjectView) bool { return hasNew(chartValues(l.before), chartValues(l.after)) },
+			Message: "values of the chart ask for rights on the node, or cannot be read",
 		},
 		{
 			Name: "chart-source", Source: "https://argo-cd.readthedocs.io/en/stable/user-guide/helm/", Kinds: kinds,
-			Actions: changed, Paths: []string{"**.repoURL", "**.repo", "**.repository", "**.chart.name",
+			Actions: actionsChange, Paths: []string{"**.repoURL", "**.repo", "**.repository", "**.chart.name",
 				"spec.chart.spec.chart", "**.sourceRef", "**.chart"},
-			When:  "the place of the chart or of the manifests is another one",
-			holds: func(l look) bool { return grows(chartSources(l.before), chartSources(l.after)) },
-			Words: "what is applied comes from another place",
+			When:    "the place of the chart or of the manifests is another one",
+			holds:   func(l subjectView) bool { return hasNew(chartSources(l.before), chartSources(l.after)) },
+			Message: "what is applied comes from another place",
 		},
 	}
 }
@@ -59,10 +59,10 @@ func chartSources(v raw.Value) map[string]bool {
 		switch k {
 		case "repoURL", "repo", "repository", "chart":
 			if t := text(child); t != "" {
-				out = with(out, k+" "+t)
+				out = addToSet(out, k+" "+t)
 			}
 		case "sourceRef":
-			out = with(out, text(get(child, "kind"))+" "+text(get(child, "namespace"))+"/"+text(get(child, "name")))
+			out = addToSet(out, text(get(child, "kind"))+" "+text(get(child, "namespace"))+"/"+text(get(child, "name")))
 		}
 		return k != "values" && k != "valuesObject"
 	})

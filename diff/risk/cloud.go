@@ -22,7 +22,7 @@ func googleGrants(v raw.Value) map[string]bool {
 		}
 	}
 	add(v)
-	if data, ok := str(get(v, "policy_data")); ok && len(data) <= maxPolicy {
+	if data, ok := stringText(get(v, "policy_data")); ok && len(data) <= maxPolicy {
 		doc, ok := tree.JSONText(data)
 		if !ok {
 			out["policy that cannot be read\n"+data] = true
@@ -50,7 +50,7 @@ func googlePublic(before, after raw.Value) bool {
 // not_actions), for data and for management, in the role's scopes.
 // https://learn.microsoft.com/azure/role-based-access-control/role-definitions
 func azureRoleWidens(before, after raw.Value) bool {
-	measures := []measure{globs, {covers: azureScopeCovers}}
+	measures := []comparator{globs, {covers: azureScopeCovers}}
 	for _, data := range []string{"", "data_"} {
 		allow, deny := data+"actions", "not_"+data+"actions"
 		if !covered(measures, azureGrants(after, allow), azureGrants(before, allow)) {
@@ -62,7 +62,7 @@ func azureRoleWidens(before, after raw.Value) bool {
 		for _, g := range azureGrants(after, allow) {
 			around = append(around, g.dims[0].items...)
 		}
-		if !covered(measures[:1], meeting(azureLeftOut(before, deny), around), azureLeftOut(after, deny)) {
+		if !covered(measures[:1], overlapping(azureLeftOut(before, deny), around), azureLeftOut(after, deny)) {
 			return true
 		}
 	}
@@ -72,20 +72,20 @@ func azureRoleWidens(before, after raw.Value) bool {
 func azureGrants(role raw.Value, key string) []grant {
 	scopes := gather(role, "assignable_scopes", "scope")
 	return each(get(role, "permissions"), func(p raw.Value) (grant, bool) {
-		return grant{dims: []dimension{these(lower(gather(p, key))...), these(scopes...)}}, true
+		return grant{dims: []dimension{itemsOnly(lower(gather(p, key))...), itemsOnly(scopes...)}}, true
 	})
 }
 
 func azureLeftOut(role raw.Value, key string) []grant {
 	return each(get(role, "permissions"), func(p raw.Value) (grant, bool) {
-		return grant{dims: []dimension{these(lower(gather(p, key))...)}}, true
+		return grant{dims: []dimension{itemsOnly(lower(gather(p, key))...)}}, true
 	})
 }
 
-// meeting returns the grants that overlap with a list of patterns. Grants that are too large to
+// overlapping returns the grants that overlap with a list of patterns. Grants that are too large to
 // compare count as overlapping.
-func meeting(grants []grant, patterns []string) []grant {
-	known := newCoverage([]measure{globs}, []grant{{dims: []dimension{these(patterns...)}}})
+func overlapping(grants []grant, patterns []string) []grant {
+	known := newCoverage([]comparator{globs}, []grant{{dims: []dimension{itemsOnly(patterns...)}}})
 	exact, loose := known.shapes[0][0].exact, known.shapes[0][0].loose
 	meets := func(item string) bool {
 		if exact[item] || exact["*"] {
@@ -96,7 +96,7 @@ func meeting(grants []grant, patterns []string) []grant {
 			others = patterns
 		}
 		return slices.ContainsFunc(others, func(p string) bool {
-			return !spend(&known.budget, p, item) || globsMeet(item, p)
+			return !spendBudget(&known.budget, p, item) || globsMeet(item, p)
 		})
 	}
 	var out []grant

@@ -21,7 +21,7 @@ func storage(v raw.Value) bool { return get(v, "storage").IsTrue() }
 
 // fieldGone reports whether a difference removes a field from the schema of a version that remains:
 // the field itself, a block that contains it, or a part of it.
-func fieldGone(t Touched, after func(tree.Step) (raw.Value, bool)) bool {
+func fieldGone(t Difference, after func(tree.Step) (raw.Value, bool)) bool {
 	if !t.HasBefore || len(t.Path) < 4 {
 		return false
 	}

@@ -28,25 +28,25 @@ func policyEngineRules() []Rule {
 		"Config.config.gatekeeper.sh"}
 	return []Rule{
 		{
-			Name: "policy-gone", Source: gatekeeper, Kinds: kinds, Actions: lost, Risk: diff.RiskDestroy,
-			Words: "what the policy kept out of the cluster, or changed, is let in as it is",
+			Name: "policy-gone", Source: gatekeeper, Kinds: kinds, Actions: actionsLoss, Risk: diff.RiskDestroy,
+			Message: "what the policy kept out of the cluster, or changed, is let in as it is",
 		},
 		{
-			Name: "policy-reports-only", Source: kyverno + "validate/", Kinds: kinds, Actions: changed,
+			Name: "policy-reports-only", Source: kyverno + "validate/", Kinds: kinds, Actions: actionsChange,
 			Paths: []string{"spec.validationFailureAction", "spec.validationFailureActionOverrides", "spec.rules",
 				"spec.validationActions", "spec.enforcementAction"},
-			When:  "it refused what breaks it, and does not any more",
-			holds: func(l look) bool { return enforces(l.before) && !enforces(l.after) },
-			Words: "what breaks the policy is let in, and only reported",
+			When:    "it refused what breaks it, and does not any more",
+			holds:   func(l subjectView) bool { return enforces(l.before) && !enforces(l.after) },
+			Message: "what breaks the policy is let in, and only reported",
 		},
 		{
-			Name: "policy-changes", Source: kyverno, Kinds: kinds, Actions: changed, Paths: []string{"spec"},
-			Words: "the policy checks other objects than before, or by other rules, and may let in more",
+			Name: "policy-changes", Source: kyverno, Kinds: kinds, Actions: actionsChange, Paths: []string{"spec"},
+			Message: "the policy checks other objects than before, or by other rules, and may let in more",
 		},
 		{
-			Name: "policy-exception", Source: "https://kyverno.io/docs/exceptions/", Actions: present, Paths: []string{"spec"},
-			Kinds: []string{"PolicyException.kyverno.io", "PolicyException.policies.kyverno.io"},
-			Words: "objects are exempt from policies of the cluster",
+			Name: "policy-exception", Source: "https://kyverno.io/docs/exceptions/", Actions: actionsPresent, Paths: []string{"spec"},
+			Kinds:   []string{"PolicyException.kyverno.io", "PolicyException.policies.kyverno.io"},
+			Message: "objects are exempt from policies of the cluster",
 		},
 	}
 }
@@ -71,59 +71,59 @@ func meshRules() []Rule {
 	authz := "AuthorizationPolicy.security.istio.io"
 	return []Rule{
 		{
-			Name: "mesh-policy-gone", Source: istio + "security/authorization-policy/", Actions: lost, Risk: diff.RiskDestroy,
+			Name: "mesh-policy-gone", Source: istio + "security/authorization-policy/", Actions: actionsLoss, Risk: diff.RiskDestroy,
 			Kinds: []string{authz, "PeerAuthentication.security.istio.io", "RequestAuthentication.security.istio.io",
 				"*.policy.linkerd.io"},
-			Words: "calls that it refused are let through, or who calls is no longer checked",
+			Message: "calls that it refused are let through, or who calls is no longer checked",
 		},
 		{
 			Name: "mesh-mtls", Source: istio + "security/peer_authentication/",
-			Kinds: []string{"PeerAuthentication.security.istio.io"}, Actions: changed, Paths: []string{"spec"},
-			When:  "a mode is weaker than before",
-			holds: func(l look) bool { return weakerMTLS(l.before, l.after) },
-			Words: "workloads take calls that are not encrypted, from callers that prove no identity",
+			Kinds: []string{"PeerAuthentication.security.istio.io"}, Actions: actionsChange, Paths: []string{"spec"},
+			When:    "a mode is weaker than before",
+			holds:   func(l subjectView) bool { return weakerMTLS(l.before, l.after) },
+			Message: "workloads take calls that are not encrypted, from callers that prove no identity",
 		},
 		{
-			Name: "mesh-policy-widens", Source: istio + "security/authorization-policy/", Actions: changed,
+			Name: "mesh-policy-widens", Source: istio + "security/authorization-policy/", Actions: actionsChange,
 			Paths: []string{"spec"}, Kinds: []string{authz, "RequestAuthentication.security.istio.io"},
-			When:  "it allows by a rule that is new, or no longer refuses by one that was there, or is about something else",
-			holds: func(l look) bool { return meshPolicyWidens(l.before, l.after) },
-			Words: "calls that were refused may be let through",
+			When:    "it allows by a rule that is new, or no longer refuses by one that was there, or is about something else",
+			holds:   func(l subjectView) bool { return meshPolicyWidens(l.before, l.after) },
+			Message: "calls that were refused may be let through",
 		},
 		{
 			Name: "mesh-policy-open", Source: istio + "security/authorization-policy/#Rule", Kinds: []string{authz},
-			Actions: present, Paths: []string{"spec.rules", "spec.action"}, When: "a rule without a condition newly allows all",
-			holds: func(l look) bool { return allowsAllCalls(l.after) && !allowsAllCalls(l.before) },
-			Words: "everyone may call the workloads that it selects",
+			Actions: actionsPresent, Paths: []string{"spec.rules", "spec.action"}, When: "a rule without a condition newly allows all",
+			holds:   func(l subjectView) bool { return allowsAllCalls(l.after) && !allowsAllCalls(l.before) },
+			Message: "everyone may call the workloads that it selects",
 		},
 		{
-			Name: "mesh-tls-off", Source: istio + "networking/destination-rule/#ClientTLSSettings", Actions: changed,
+			Name: "mesh-tls-off", Source: istio + "networking/destination-rule/#ClientTLSSettings", Actions: actionsChange,
 			Kinds: []string{"DestinationRule.networking.istio.io"}, Paths: []string{"**.tls"},
-			When:  "TLS is turned off, or the certificate of the other side is no longer checked",
-			holds: func(l look) bool { return grows(plainTLS(l.before), plainTLS(l.after)) },
-			Words: "calls of the mesh go out without encryption, or to whoever answers",
+			When:    "TLS is turned off, or the certificate of the other side is no longer checked",
+			holds:   func(l subjectView) bool { return hasNew(plainTLS(l.before), plainTLS(l.after)) },
+			Message: "calls of the mesh go out without encryption, or to whoever answers",
 		},
 		{
-			Name: "mesh-egress", Source: istio + "networking/service-entry/", Actions: present, Risk: diff.RiskAdditive,
-			Kinds: []string{"ServiceEntry.networking.istio.io", "Sidecar.networking.istio.io"},
-			Paths: []string{"spec.hosts", "spec.endpoints", "spec.outboundTrafficPolicy", "spec.egress"},
-			When:  "it has hosts or addresses that are new",
-			holds: func(l look) bool { return grows(outside(l.before), outside(l.after)) },
-			Words: "workloads of the mesh can reach other hosts, or reach them at other addresses",
+			Name: "mesh-egress", Source: istio + "networking/service-entry/", Actions: actionsPresent, Risk: diff.RiskAdditive,
+			Kinds:   []string{"ServiceEntry.networking.istio.io", "Sidecar.networking.istio.io"},
+			Paths:   []string{"spec.hosts", "spec.endpoints", "spec.outboundTrafficPolicy", "spec.egress"},
+			When:    "it has hosts or addresses that are new",
+			holds:   func(l subjectView) bool { return hasNew(externalHosts(l.before), externalHosts(l.after)) },
+			Message: "workloads of the mesh can reach other hosts, or reach them at other addresses",
 		},
 		{
-			Name: "mesh-filter", Source: istio + "networking/envoy-filter/", Actions: present, Paths: []string{"spec"},
+			Name: "mesh-filter", Source: istio + "networking/envoy-filter/", Actions: actionsPresent, Paths: []string{"spec"},
 			Kinds: []string{"EnvoyFilter.networking.istio.io", "WasmPlugin.extensions.istio.io", "CiliumEnvoyConfig.cilium.io",
 				"CiliumClusterwideEnvoyConfig.cilium.io"},
-			Words: "proxies of the mesh work otherwise: a filter can read and change all calls",
+			Message: "proxies of the mesh work otherwise: a filter can read and change all calls",
 		},
 		{
-			Name: "listener-plain", Source: "https://gateway-api.sigs.k8s.io/guides/tls/", Actions: changed,
-			Kinds: []string{"Gateway.gateway.networking.k8s.io", "Gateway.networking.istio.io"},
-			Paths: []string{"spec.listeners", "spec.servers"},
-			When:  "a port was encrypted and is not any more",
-			holds: func(l look) bool { return losesTLS(l.before, l.after) },
-			Words: "what goes in and out by this port is no longer encrypted",
+			Name: "listener-plain", Source: "https://gateway-api.sigs.k8s.io/guides/tls/", Actions: actionsChange,
+			Kinds:   []string{"Gateway.gateway.networking.k8s.io", "Gateway.networking.istio.io"},
+			Paths:   []string{"spec.listeners", "spec.servers"},
+			When:    "a port was encrypted and is not any more",
+			holds:   func(l subjectView) bool { return losesTLS(l.before, l.after) },
+			Message: "what goes in and out by this port is no longer encrypted",
 		},
 	}
 }
@@ -176,9 +176,9 @@ func meshPolicyWidens(before, after raw.Value) bool {
 	case action(was) != action(is):
 		return true
 	case action(is) == "DENY":
-		return grows(rules(is), rules(was))
+		return hasNew(rules(is), rules(was))
 	case action(is) == "ALLOW":
-		return grows(rules(was), rules(is))
+		return hasNew(rules(was), rules(is))
 	}
 	return !get(was, "rules").Equal(get(is, "rules"))
 }
@@ -207,7 +207,7 @@ func plainTLS(v raw.Value) map[string]bool {
 			return
 		}
 		if tls := get(v, "tls"); text(get(tls, "mode")) == "DISABLE" || get(tls, "insecureSkipVerify").IsTrue() {
-			out = with(out, place)
+			out = addToSet(out, place)
 		}
 		for _, k := range v.Keys() {
 			child, _ := v.Get(k)
@@ -221,20 +221,20 @@ func plainTLS(v raw.Value) map[string]bool {
 	return out
 }
 
-// outside returns the hosts and addresses that a ServiceEntry or a Sidecar lets a mesh reach.
-func outside(v raw.Value) map[string]bool {
+// externalHosts returns the hosts and addresses that a ServiceEntry or a Sidecar lets a mesh reach.
+func externalHosts(v raw.Value) map[string]bool {
 	var out map[string]bool
 	spec := get(v, "spec")
 	for _, h := range gather(spec, "hosts", "addresses") {
-		out = with(out, h)
+		out = addToSet(out, h)
 	}
 	for _, e := range append(oneOrMore(get(spec, "endpoints")), oneOrMore(get(spec, "egress"))...) {
 		for _, h := range gather(e, "address", "hosts") {
-			out = with(out, h)
+			out = addToSet(out, h)
 		}
 	}
 	if text(get(spec, "outboundTrafficPolicy", "mode")) == "ALLOW_ANY" {
-		out = with(out, "*")
+		out = addToSet(out, "*")
 	}
 	return out
 }
@@ -267,21 +267,21 @@ func openShiftRules() []Rule {
 	return []Rule{
 		{
 			Name: "scc-widens", Source: scc, Kinds: []string{"SecurityContextConstraints.security.openshift.io"},
-			Actions: present,
+			Actions: actionsPresent,
 			When:    "it allows something, or somebody, that it did not",
-			holds: func(l look) bool {
-				return grows(sccAllows(l.before), sccAllows(l.after)) ||
-					!l.before.IsNull() && grows(set(get(l.after, "requiredDropCapabilities")),
-						set(get(l.before, "requiredDropCapabilities")))
+			holds: func(l subjectView) bool {
+				return hasNew(sccAllows(l.before), sccAllows(l.after)) ||
+					!l.before.IsNull() && hasNew(textSetOf(get(l.after, "requiredDropCapabilities")),
+						textSetOf(get(l.before, "requiredDropCapabilities")))
 			},
-			Words: "pods may do more to the node, or more accounts may start such pods",
+			Message: "pods may do more to the node, or more accounts may start such pods",
 		},
 		{
 			Name:   "cluster-login",
 			Source: "https://docs.openshift.com/container-platform/latest/authentication/understanding-authentication.html",
 			Kinds: []string{"OAuth.config.openshift.io", "Authentication.config.openshift.io", "Group.user.openshift.io",
 				"OAuthClient.oauth.openshift.io"},
-			Actions: present, Words: "who can log in to the cluster, or who belongs to a group there, changes",
+			Actions: actionsPresent, Message: "who can log in to the cluster, or who belongs to a group there, changes",
 		},
 	}
 }
@@ -292,16 +292,16 @@ func sccAllows(v raw.Value) map[string]bool {
 	for _, k := range v.Keys() {
 		child, _ := v.Get(k)
 		if strings.HasPrefix(k, "allow") && child.IsTrue() {
-			out = with(out, k)
+			out = addToSet(out, k)
 		}
 		if text(get(child, "type")) == "RunAsAny" {
-			out = with(out, k)
+			out = addToSet(out, k)
 		}
 	}
 	for _, k := range []string{"allowedCapabilities", "defaultAddCapabilities", "volumes", "users", "groups",
 		"allowedUnsafeSysctls", "seccompProfiles"} {
-		for e := range set(get(v, k)) {
-			out = with(out, k+" "+e)
+		for e := range textSetOf(get(v, k)) {
+			out = addToSet(out, k+" "+e)
 		}
 	}
 	return out

@@ -17,44 +17,44 @@ type grant struct {
 
 // dimension holds the allowed items of one dimension, or, with but, all items except these.
 type dimension struct {
-	but   bool
-	items []string
+	except bool
+	items  []string
 }
 
-// these returns the dimension that holds the given items.
-func these(items ...string) dimension { return dimension{items: items} }
+// itemsOnly returns the dimension that holds the given items.
+func itemsOnly(items ...string) dimension { return dimension{items: items} }
 
-// measure compares the items of one dimension.
-type measure struct {
+// comparator compares the items of one dimension.
+type comparator struct {
 	// covers reports whether outer includes everything that inner stands for.
 	covers func(outer, inner string) bool
 	// meet reports whether two items overlap. It is nil for dimensions that never use "all but".
 	meet func(a, b string) bool
-	// wider lists the items that cover an item, other than an equal one; nil means that there are
+	// widerItems lists the items that cover an item, other than an equal one; nil means that there are
 	// none. An item for which loose is true covers others without being in their lists; a nil loose
 	// means that every item may.
-	wider func(inner string) []string
-	loose func(outer string) bool
+	widerItems func(inner string) []string
+	loose      func(outer string) bool
 }
 
-func (m measure) isLoose(item string) bool { return m.loose == nil || m.loose(item) }
+func (m comparator) isLoose(item string) bool { return m.loose == nil || m.loose(item) }
 
-func (m measure) listWider(item string) []string {
-	if m.wider == nil {
+func (m comparator) listWider(item string) []string {
+	if m.widerItems == nil {
 		return nil
 	}
-	return m.wider(item)
+	return m.widerItems(item)
 }
 
 // The measures of plain words and of patterns: * covers all items, and patterns may have stars in
 // other places.
-func allOfThem(string) []string  { return []string{"*"} }
+func allItems(string) []string   { return []string{"*"} }
 func never(string) bool          { return false }
 func isPattern(item string) bool { return item != "*" && strings.ContainsAny(item, "*?") }
 
 var (
-	words = measure{covers: wordCovers, wider: allOfThem, loose: never}
-	globs = measure{covers: globCovers, meet: globsMeet, wider: allOfThem, loose: isPattern}
+	words = comparator{covers: wordCovers, widerItems: allItems, loose: never}
+	globs = comparator{covers: globCovers, meet: globsMeet, widerItems: allItems, loose: isPattern}
 )
 
 // maxCompared bounds the work of one comparison. The unit is one lookup of a part in a grant, or
@@ -67,7 +67,7 @@ const (
 // covered reports whether the outer grants allow everything that the inner ones allow. It returns
 // false for what is too large to compare, and for a part that several outer grants cover only
 // together, with patterns of which none covers it alone.
-func covered(measures []measure, inner, outer []grant) bool {
+func covered(measures []comparator, inner, outer []grant) bool {
 	c := newCoverage(measures, outer)
 	for _, g := range inner {
 		if !c.covers(g) {
@@ -80,8 +80,8 @@ func covered(measures []measure, inner, outer []grant) bool {
 // coverage computes what a list of grants covers. Its indexes find the grants with an item without
 // reading all grants.
 type coverage struct {
-	measures []measure
-	grants   []grant
+	comparators []comparator
+	grants      []grant
 	// shapes holds the dimensions of each grant.
 	shapes [][]shape
 	// having maps an item to the grants that list it, per dimension. any holds the grants that may
@@ -98,9 +98,9 @@ type shape struct {
 	loose []string
 }
 
-func newCoverage(measures []measure, grants []grant) *coverage {
+func newCoverage(measures []comparator, grants []grant) *coverage {
 	c := &coverage{
-		measures: measures, grants: grants, shapes: make([][]shape, len(grants)),
+		comparators: measures, grants: grants, shapes: make([][]shape, len(grants)),
 		having: make([]map[string][]int, len(measures)), any: make([][]int, len(measures)), budget: maxCompared,
 	}
 	for d, m := range measures {
@@ -115,11 +115,11 @@ func newCoverage(measures []measure, grants []grant) *coverage {
 				if m.isLoose(item) {
 					s.loose = append(s.loose, item)
 				}
-				if !s.but {
+				if !s.except {
 					c.having[d][item] = append(c.having[d][item], i)
 				}
 			}
-			if s.but || len(s.loose) > 0 {
+			if s.except || len(s.loose) > 0 {
 				c.any[d] = append(c.any[d], i)
 			}
 			c.shapes[i] = append(c.shapes[i], s)
@@ -136,9 +136,9 @@ type part struct {
 
 // parts splits the dimensions of a grant into parts that one grant alone can cover.
 func (c *coverage) parts(g grant) [][]part {
-	out := make([][]part, len(c.measures))
-	for d, m := range c.measures {
-		if g.dims[d].but {
+	out := make([][]part, len(c.comparators))
+	for d, m := range c.comparators {
+		if g.dims[d].except {
 			out[d] = []part{{g.dims[d], []string{"*"}}}
 			continue
 		}
@@ -281,19 +281,19 @@ func (c *coverage) has(i, d int, p part) bool {
 	if c.budget--; c.budget < 0 {
 		return false
 	}
-	if p.but || s.but {
-		return c.measures[d].coveredBy(p.dimension, s.dimension, &c.budget)
+	if p.except || s.except {
+		return c.comparators[d].coveredBy(p.dimension, s.dimension, &c.budget)
 	}
 	if slices.ContainsFunc(p.names, func(name string) bool { return s.exact[name] }) {
 		return true
 	}
 	return slices.ContainsFunc(s.loose, func(item string) bool {
-		return spend(&c.budget, item, p.items[0]) && c.measures[d].covers(item, p.items[0])
+		return spendBudget(&c.budget, item, p.items[0]) && c.comparators[d].covers(item, p.items[0])
 	})
 }
 
-// spend subtracts the cost of comparing two items from a budget and reports whether it sufficed.
-func spend(budget *int, item, other string) bool {
+// spendBudget subtracts the cost of comparing two items from a budget and reports whether it sufficed.
+func spendBudget(budget *int, item, other string) bool {
 	cost := 1
 	if strings.ContainsAny(item, "*?") {
 		cost += len(item) * len(other) / patternShare
@@ -303,17 +303,17 @@ func spend(budget *int, item, other string) bool {
 }
 
 // coveredBy reports whether a part lies within a dimension.
-func (m measure) coveredBy(part, d dimension, budget *int) bool {
-	covers := func(item, other string) bool { return spend(budget, item, other) && m.covers(item, other) }
+func (m comparator) coveredBy(part, d dimension, budget *int) bool {
+	covers := func(item, other string) bool { return spendBudget(budget, item, other) && m.covers(item, other) }
 	switch {
-	case !part.but && !d.but:
+	case !part.except && !d.except:
 		return slices.ContainsFunc(d.items, func(item string) bool { return covers(item, part.items[0]) })
-	case part.but && !d.but:
+	case part.except && !d.except:
 		// Only "*" covers "all but these".
 		return slices.Contains(d.items, "*")
-	case !part.but:
+	case !part.except:
 		return !slices.ContainsFunc(d.items, func(item string) bool {
-			return !spend(budget, item, part.items[0]) || m.meet(item, part.items[0])
+			return !spendBudget(budget, item, part.items[0]) || m.meet(item, part.items[0])
 		})
 	}
 	// "All but these" lies within "all but those" when each of those is covered by one of these.
@@ -341,19 +341,19 @@ func narrowing(operator string) bool {
 func (c condition) allowsAll(other condition) bool {
 	for key, values := range c {
 		theirs, ok := other[key]
-		if !ok || !among(theirs, values) {
+		if !ok || !isSubset(theirs, values) {
 			return false
 		}
 		operator, _, _ := cutOperator(key)
-		if !narrowing(operator) && !among(values, theirs) {
+		if !narrowing(operator) && !isSubset(values, theirs) {
 			return false
 		}
 	}
 	return true
 }
 
-// among reports whether each element of some is one of others.
-func among(some, others []string) bool {
+// isSubset reports whether each element of some is one of others.
+func isSubset(some, others []string) bool {
 	if len(others) < 8 {
 		return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(others, s) })
 	}

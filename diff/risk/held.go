@@ -226,12 +226,12 @@ func fieldName(key string, v raw.Value) string {
 // Places of a held object that rules judge, by API names: some with everything below them, others
 // as wholes.
 var (
-	judgedBelow = set(raw.Of([]any{
+	judgedBelow = textSetOf(raw.Of([]any{
 		"roleRef", "subjects", "securityContext", "hostPath", "hostNetwork", "hostPID", "hostIPC", "image",
 		"serviceAccountName", "verbs", "apiGroups", "resourceNames", "nonResourceURLs", "aggregationRule",
 		"loadBalancerSourceRanges", "externalIPs", "externalName", "ipBlock", "kind", "apiVersion", "yaml_body",
 	}))
-	judgedWhole = set(raw.Of([]any{
+	judgedAsWhole = textSetOf(raw.Of([]any{
 		"manifest", "spec", "template", "jobTemplate", "containers", "initContainers", "ephemeralContainers",
 		"volumes", "rules", "webhooks", "clientConfig", "ingress", "egress", "from", "to",
 	}))
@@ -241,11 +241,11 @@ var (
 // judge. It returns the path of its field.
 func (j *judge) unjudgedHeld() (path string, found bool) {
 	s := j.subject
-	if _, _, _, ok := heldManifests(s.Kind, s.Before, s.After); !ok || !slices.Contains(present, j.change.Action) {
+	if _, _, _, ok := heldManifests(s.Kind, s.Before, s.After); !ok || !slices.Contains(actionsPresent, j.change.Action) {
 		return "", false
 	}
 	for _, i := range j.fields {
-		t := s.Touched[i]
+		t := s.Differences[i]
 		if j.change.Fields[i].After.Unknown && markedAt(s.Unknown, t.Path) && judgedPlace(s, t.Path) {
 			return j.change.Fields[i].Path, true
 		}
@@ -271,7 +271,7 @@ func judgedPlace(s *Subject, p tree.Path) bool {
 			return true
 		}
 	}
-	return judgedWhole[last]
+	return judgedAsWhole[last]
 }
 
 // markedAt reports whether a tree of marks has one at, above or below a path. List indexes are

@@ -27,7 +27,7 @@ func TestFoldedFields(t *testing.T) {
 	for fold, want := range map[string]int{"": 1, "checksum": 1, "chart label": 1, "restart mark": 1, "default": 0, "server-owned": 0, "regenerated": 0} {
 		c, s := deployment(t, `{"spec":{"template":{"metadata":{"annotations":{"checksum/config":"a"}}}}}`,
 			`{"spec":{"template":{"metadata":{"annotations":{"checksum/config":"b"}}}}}`)
-		c.Fields[0].Fold, s.Touched[0].Folded = fold, fold != ""
+		c.Fields[0].Fold, s.Differences[0].Folded = fold, fold != ""
 		risk.Judge(c, s)
 		if len(c.Findings) != want {
 			t.Errorf("fold %q: %d findings, want %d", fold, len(c.Findings), want)
@@ -95,9 +95,9 @@ func TestRegeneratedFields(t *testing.T) {
 func TestNothingIsPutIntoWords(t *testing.T) {
 	words, details := map[string]bool{}, map[string]bool{}
 	for _, r := range risk.Rules() {
-		words[r.Name+"\n"+r.Words] = true
+		words[r.Name+"\n"+r.Message] = true
 	}
-	for _, w := range append(risk.GainWords(), "local-exec") {
+	for _, w := range append(risk.GainTexts(), "local-exec") {
 		details[w] = true
 	}
 	for _, engine := range []string{diff.KindKubernetes, diff.KindTerraform} {
@@ -171,7 +171,7 @@ func TestJudgeTakesAnything(t *testing.T) {
 	})
 	c := &diff.Change{Address: "a", Action: diff.Update, Fields: make([]diff.FieldChange, 3)}
 	risk.Judge(c, risk.Subject{Engine: diff.KindKubernetes, Kind: "Service",
-		Touched: []risk.Touched{{Path: tree.Path{}.Field("spec")}}})
+		Differences: []risk.Difference{{Path: tree.Path{}.Field("spec")}}})
 	risk.Judge(c, risk.Subject{Engine: "other"})
 }
 

@@ -9,22 +9,22 @@ import (
 
 // Sets of actions for rules.
 var (
-	updated   = []diff.Action{diff.Update}
-	changed   = []diff.Action{diff.Update, diff.Replace}
-	created   = []diff.Action{diff.Create}
-	present   = []diff.Action{diff.Create, diff.Update, diff.Replace}
-	gone      = []diff.Action{diff.Destroy}
-	lost      = []diff.Action{diff.Destroy, diff.Replace}
-	goneOrNot = []diff.Action{diff.Update, diff.Replace, diff.Destroy}
+	actionsUpdate   = []diff.Action{diff.Update}
+	actionsChange   = []diff.Action{diff.Update, diff.Replace}
+	actionsCreate   = []diff.Action{diff.Create}
+	actionsPresent  = []diff.Action{diff.Create, diff.Update, diff.Replace}
+	actionsDestroy  = []diff.Action{diff.Destroy}
+	actionsLoss     = []diff.Action{diff.Destroy, diff.Replace}
+	actionsExisting = []diff.Action{diff.Update, diff.Replace, diff.Destroy}
 )
 
-const k8s = "https://kubernetes.io/docs/"
+const k8sDocs = "https://kubernetes.io/docs/"
 
 // kubernetesRules returns the rules for Kubernetes objects.
 func kubernetesRules() []Rule {
 	var out []Rule
 	for _, group := range [][]Rule{
-		immutableRules(), goneRules(), podRules(), scaleRules(), storageRules(), configRules(), crdRules(),
+		immutableRules(), lossRules(), podRules(), scaleRules(), storageRules(), configRules(), crdRules(),
 		schemaRules(), quotaRules(), lifecycleRules(), reachRules(), annotationRules(), clusterServiceRules(),
 		networkPolicyRules(), identityRules(), rightsRules(), containerRules(), podInputRules(), podPlaceRules(),
 		isolationRules(), confinementRules(), admissionRules(), engineRules(),
@@ -42,7 +42,7 @@ func kubernetesRules() []Rule {
 func immutableRules() []Rule {
 	rules := slices.Concat(fixedWorkloads(), fixedObjects())
 	for i := range rules {
-		rules[i].Actions, rules[i].Risk, rules[i].Replaces = updated, diff.RiskDestroy, true
+		rules[i].Actions, rules[i].Risk, rules[i].Replaces = actionsUpdate, diff.RiskDestroy, true
 	}
 	return rules
 }
@@ -51,64 +51,64 @@ func immutableRules() []Rule {
 func fixedWorkloads() []Rule {
 	return []Rule{
 		{
-			Name: "workload-selector", Source: k8s + "concepts/workloads/controllers/deployment/#label-selector-updates",
+			Name: "workload-selector", Source: k8sDocs + "concepts/workloads/controllers/deployment/#label-selector-updates",
 			Kinds: []string{"Deployment.apps", "DaemonSet.apps", "ReplicaSet.apps"}, Paths: []string{"spec.selector"},
-			Words: "the selector cannot change: the object is deleted with its pods and made anew",
+			Message: "the selector cannot change: the object is deleted with its pods and made anew",
 		},
 		{
-			Name: "statefulset-fixed", Source: k8s + "concepts/workloads/controllers/statefulset/",
+			Name: "statefulset-fixed", Source: k8sDocs + "concepts/workloads/controllers/statefulset/",
 			Kinds: []string{"StatefulSet.apps"}, Paths: []string{"spec"},
 			Except: []string{"spec.replicas", "spec.ordinals", "spec.template", "spec.updateStrategy",
 				"spec.revisionHistoryLimit", "spec.persistentVolumeClaimRetentionPolicy", "spec.minReadySeconds"},
-			Words: "this part of a StatefulSet cannot change: it is deleted and made anew, and its volumes are not changed by that",
+			Message: "this part of a StatefulSet cannot change: it is deleted and made anew, and its volumes are not changed by that",
 		},
 		{
-			Name: "job-fixed", Source: k8s + "concepts/workloads/controllers/job/",
+			Name: "job-fixed", Source: k8sDocs + "concepts/workloads/controllers/job/",
 			Kinds: []string{"Job.batch"},
 			Paths: []string{"spec.template", "spec.selector", "spec.completionMode", "spec.podFailurePolicy",
 				"spec.successPolicy", "spec.backoffLimitPerIndex", "spec.managedBy", "spec.podReplacementPolicy"},
-			Words: "a Job cannot change once it is made: it is deleted with its pods, and its work is done again",
+			Message: "a Job cannot change once it is made: it is deleted with its pods, and its work is done again",
 		},
 		{
-			Name: "job-completions", Source: k8s + "concepts/workloads/controllers/job/#elastic-indexed-jobs",
+			Name: "job-completions", Source: k8sDocs + "concepts/workloads/controllers/job/#elastic-indexed-jobs",
 			Kinds: []string{"Job.batch"}, Paths: []string{"spec.completions"},
-			When:  "the Job is not an Indexed one whose parallelism changes alike",
-			holds: func(l look) bool { return !elastic(l) },
-			Words: "the number of completions of a Job cannot change: it is deleted with its pods, and its work is done again",
+			When:    "the Job is not an Indexed one whose parallelism changes alike",
+			holds:   func(l subjectView) bool { return !elastic(l) },
+			Message: "the number of completions of a Job cannot change: it is deleted with its pods, and its work is done again",
 		},
 		{
-			Name: "pod-fixed", Source: k8s + "concepts/workloads/pods/#pod-update-and-replacement",
+			Name: "pod-fixed", Source: k8sDocs + "concepts/workloads/pods/#pod-update-and-replacement",
 			Kinds: []string{"Pod"}, Paths: []string{"spec"},
 			Except: []string{"spec.containers[*].image", "spec.initContainers[*].image", "spec.activeDeadlineSeconds",
 				"spec.tolerations", "spec.terminationGracePeriodSeconds", "spec.schedulingGates"},
-			Words: "this part of a Pod cannot change: it is deleted and made anew",
+			Message: "this part of a Pod cannot change: it is deleted and made anew",
 		},
 		{
-			Name: "service-cluster-ip", Source: k8s + "concepts/services-networking/service/#choosing-your-own-ip-address",
+			Name: "service-cluster-ip", Source: k8sDocs + "concepts/services-networking/service/#choosing-your-own-ip-address",
 			Kinds: []string{"Service"}, Paths: []string{"spec.clusterIP", "spec.clusterIPs[*]"},
 			When: "an address is asked for, and the Service stays one that has an address",
-			holds: func(l look) bool {
+			holds: func(l subjectView) bool {
 				external := text(get(l.before, "spec", "type")) == "ExternalName" ||
 					text(get(l.after, "spec", "type")) == "ExternalName"
 				return !external && text(get(l.after, "spec", "clusterIP")) != ""
 			},
-			each:  at(func(f field) bool { return f.HasAfter }),
-			Words: "the address of a Service cannot change: it is deleted and made anew, and clients lose it in between",
+			matches: onDifference(func(f field) bool { return f.HasAfter }),
+			Message: "the address of a Service cannot change: it is deleted and made anew, and clients lose it in between",
 		},
 		{
-			Name: "claim-fixed", Source: k8s + "concepts/storage/persistent-volumes/#expanding-persistent-volumes-claims",
+			Name: "claim-fixed", Source: k8sDocs + "concepts/storage/persistent-volumes/#expanding-persistent-volumes-claims",
 			Kinds: []string{"PersistentVolumeClaim"}, Paths: []string{"spec"},
-			Except: []string{"spec.resources", "spec.volumeAttributesClassName"},
-			Words:  "a claim cannot change but in size: it is deleted and made anew, and the data goes with its volume unless that is retained",
+			Except:  []string{"spec.resources", "spec.volumeAttributesClassName"},
+			Message: "a claim cannot change but in size: it is deleted and made anew, and the data goes with its volume unless that is retained",
 		},
 		{
-			Name: "claim-shrinks", Source: k8s + "concepts/storage/persistent-volumes/#expanding-persistent-volumes-claims",
+			Name: "claim-shrinks", Source: k8sDocs + "concepts/storage/persistent-volumes/#expanding-persistent-volumes-claims",
 			Kinds: []string{"PersistentVolumeClaim"}, Paths: []string{"spec.resources.requests.storage"},
 			When: "the size gets smaller",
-			holds: func(l look) bool {
+			holds: func(l subjectView) bool {
 				return less(size(l.after), size(l.before))
 			},
-			Words: "a volume cannot shrink: the claim is deleted and made anew, and the data goes with its volume unless that is retained",
+			Message: "a volume cannot shrink: the claim is deleted and made anew, and the data goes with its volume unless that is retained",
 		},
 	}
 }
@@ -117,75 +117,75 @@ func fixedWorkloads() []Rule {
 func fixedObjects() []Rule {
 	return []Rule{
 		{
-			Name: "volume-source", Source: k8s + "reference/kubernetes-api/config-and-storage-resources/persistent-volume-v1/",
+			Name: "volume-source", Source: k8sDocs + "reference/kubernetes-api/config-and-storage-resources/persistent-volume-v1/",
 			Kinds: []string{"PersistentVolume"}, Paths: []string{"spec"},
 			Except: []string{"spec.capacity", "spec.accessModes", "spec.claimRef", "spec.persistentVolumeReclaimPolicy",
 				"spec.storageClassName", "spec.mountOptions", "spec.volumeAttributesClassName"},
-			Words: "where a volume has its data cannot change: it is deleted and made anew",
+			Message: "where a volume has its data cannot change: it is deleted and made anew",
 		},
 		{
-			Name: "storage-class-fixed", Source: k8s + "concepts/storage/storage-classes/",
-			Kinds: []string{"StorageClass.storage.k8s.io"},
-			Paths: []string{"parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"},
-			Words: "a StorageClass cannot change in this: it is deleted and made anew; volumes that exist stay as they are",
+			Name: "storage-class-fixed", Source: k8sDocs + "concepts/storage/storage-classes/",
+			Kinds:   []string{"StorageClass.storage.k8s.io"},
+			Paths:   []string{"parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"},
+			Message: "a StorageClass cannot change in this: it is deleted and made anew; volumes that exist stay as they are",
 		},
 		{
-			Name: "config-immutable", Source: k8s + "concepts/configuration/configmap/#configmap-immutable",
+			Name: "config-immutable", Source: k8sDocs + "concepts/configuration/configmap/#configmap-immutable",
 			Kinds: []string{"ConfigMap", "Secret"}, Paths: []string{"data", "binaryData", "stringData", "immutable"},
-			When:  "the object says that it is immutable",
-			holds: func(l look) bool { return get(l.before, "immutable").IsTrue() },
-			Words: "the object is marked as immutable: it is deleted and made anew, and pods keep the old content until they restart",
+			When:    "the object says that it is immutable",
+			holds:   func(l subjectView) bool { return get(l.before, "immutable").IsTrue() },
+			Message: "the object is marked as immutable: it is deleted and made anew, and pods keep the old content until they restart",
 		},
 		{
-			Name: "secret-type", Source: k8s + "concepts/configuration/secret/#secret-types",
+			Name: "secret-type", Source: k8sDocs + "concepts/configuration/secret/#secret-types",
 			Kinds: []string{"Secret"}, Paths: []string{"type"},
-			When:  "neither side leaves it out",
-			each:  at(func(f field) bool { return f.HasBefore && f.HasAfter }),
-			Words: "the type of a Secret cannot change: it is deleted and made anew",
+			When:    "neither side leaves it out",
+			matches: onDifference(func(f field) bool { return f.HasBefore && f.HasAfter }),
+			Message: "the type of a Secret cannot change: it is deleted and made anew",
 		},
 		{
-			Name: "binding-role", Source: k8s + "reference/access-authn-authz/rbac/#clusterrolebinding-example", Security: true,
-			Kinds: []string{"RoleBinding.rbac.authorization.k8s.io", "ClusterRoleBinding.rbac.authorization.k8s.io"},
-			Paths: []string{"roleRef"},
-			Words: "another role is given to the subjects; the role of a binding cannot change, so it is deleted and made anew",
+			Name: "binding-role", Source: k8sDocs + "reference/access-authn-authz/rbac/#clusterrolebinding-example", Security: true,
+			Kinds:   []string{"RoleBinding.rbac.authorization.k8s.io", "ClusterRoleBinding.rbac.authorization.k8s.io"},
+			Paths:   []string{"roleRef"},
+			Message: "another role is given to the subjects; the role of a binding cannot change, so it is deleted and made anew",
 		},
 		{
-			Name: "class-controller", Source: k8s + "concepts/services-networking/ingress/#ingress-class",
+			Name: "class-controller", Source: k8sDocs + "concepts/services-networking/ingress/#ingress-class",
 			Kinds: []string{"IngressClass.networking.k8s.io"}, Paths: []string{"spec.controller"},
-			Words: "the controller of a class cannot change: the class is deleted and made anew",
+			Message: "the controller of a class cannot change: the class is deleted and made anew",
 		},
 		{
 			Name: "gateway-class-controller", Source: "https://gateway-api.sigs.k8s.io/api-types/gatewayclass/",
 			Kinds: []string{"GatewayClass.gateway.networking.k8s.io"}, Paths: []string{"spec.controllerName"},
-			Words: "the controller of a class cannot change: the class is deleted and made anew",
+			Message: "the controller of a class cannot change: the class is deleted and made anew",
 		},
 		{
-			Name: "priority-value", Source: k8s + "concepts/scheduling-eviction/pod-priority-preemption/#priorityclass",
+			Name: "priority-value", Source: k8sDocs + "concepts/scheduling-eviction/pod-priority-preemption/#priorityclass",
 			Kinds: []string{"PriorityClass.scheduling.k8s.io"}, Paths: []string{"value", "preemptionPolicy"},
-			Words: "the value of a PriorityClass cannot change: it is deleted and made anew; pods that run keep their priority",
+			Message: "the value of a PriorityClass cannot change: it is deleted and made anew; pods that run keep their priority",
 		},
 		{
-			Name: "runtime-handler", Source: k8s + "concepts/containers/runtime-class/",
+			Name: "runtime-handler", Source: k8sDocs + "concepts/containers/runtime-class/",
 			Kinds: []string{"RuntimeClass.node.k8s.io"}, Paths: []string{"handler"},
-			Words: "the handler of a RuntimeClass cannot change: it is deleted and made anew",
+			Message: "the handler of a RuntimeClass cannot change: it is deleted and made anew",
 		},
 		{
-			Name: "csi-driver-fixed", Source: k8s + "reference/kubernetes-api/config-and-storage-resources/csi-driver-v1/",
+			Name: "csi-driver-fixed", Source: k8sDocs + "reference/kubernetes-api/config-and-storage-resources/csi-driver-v1/",
 			Kinds: []string{"CSIDriver.storage.k8s.io"}, Paths: []string{"spec.attachRequired", "spec.volumeLifecycleModes"},
-			Words: "this part of a CSIDriver cannot change: it is deleted and made anew",
+			Message: "this part of a CSIDriver cannot change: it is deleted and made anew",
 		},
 		{
-			Name: "crd-identity", Source: k8s + "tasks/extend-kubernetes/custom-resources/custom-resource-definitions/",
-			Kinds: []string{"CustomResourceDefinition.apiextensions.k8s.io"},
-			Paths: []string{"spec.group", "spec.scope", "spec.names.plural"},
-			Words: "what a custom resource is called, and whether it is in a namespace, cannot change: it is deleted with all objects of its kind",
+			Name: "crd-identity", Source: k8sDocs + "tasks/extend-kubernetes/custom-resources/custom-resource-definitions/",
+			Kinds:   []string{"CustomResourceDefinition.apiextensions.k8s.io"},
+			Paths:   []string{"spec.group", "spec.scope", "spec.names.plural"},
+			Message: "what a custom resource is called, and whether it is in a namespace, cannot change: it is deleted with all objects of its kind",
 		},
 	}
 }
 
 // elastic reports whether a Job may change its completions, see
 // https://kubernetes.io/docs/concepts/workloads/controllers/job/#elastic-indexed-jobs
-func elastic(l look) bool {
+func elastic(l subjectView) bool {
 	spec := get(l.after, "spec")
 	return text(get(spec, "completionMode")) == "Indexed" &&
 		text(get(spec, "completions")) == text(get(spec, "parallelism"))
@@ -193,159 +193,159 @@ func elastic(l look) bool {
 
 func size(claim raw.Value) raw.Value { return get(claim, "spec", "resources", "requests", "storage") }
 
-// goneRules returns the rules about what is lost together with an object.
-func goneRules() []Rule {
+// lossRules returns the rules about what is lost together with an object.
+func lossRules() []Rule {
 	rules := []Rule{
 		{
-			Name: "claim-gone", Source: k8s + "concepts/storage/persistent-volumes/#reclaiming",
-			Kinds: []string{"PersistentVolumeClaim"},
-			Words: "the data of the claim goes with its volume, unless the reclaim policy of that is Retain",
+			Name: "claim-gone", Source: k8sDocs + "concepts/storage/persistent-volumes/#reclaiming",
+			Kinds:   []string{"PersistentVolumeClaim"},
+			Message: "the data of the claim goes with its volume, unless the reclaim policy of that is Retain",
 		},
 		{
-			Name: "volume-gone", Source: k8s + "concepts/storage/persistent-volumes/#reclaiming",
-			Kinds: []string{"PersistentVolume"},
-			Words: "the cluster forgets the volume, and with the reclaim policy Delete its data goes, too",
+			Name: "volume-gone", Source: k8sDocs + "concepts/storage/persistent-volumes/#reclaiming",
+			Kinds:   []string{"PersistentVolume"},
+			Message: "the cluster forgets the volume, and with the reclaim policy Delete its data goes, too",
 		},
 		{
-			Name: "namespace-gone", Source: k8s + "tasks/administer-cluster/namespaces/#deleting-a-namespace",
-			Kinds: []string{"Namespace"},
-			Words: "everything in the namespace is deleted with it, also what is not listed here",
+			Name: "namespace-gone", Source: k8sDocs + "tasks/administer-cluster/namespaces/#deleting-a-namespace",
+			Kinds:   []string{"Namespace"},
+			Message: "everything in the namespace is deleted with it, also what is not listed here",
 		},
 		{
-			Name: "crd-gone", Source: k8s + "tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#delete-a-customresourcedefinition",
-			Kinds: []string{"CustomResourceDefinition.apiextensions.k8s.io"},
-			Words: "all objects of this kind in the whole cluster are deleted with it, also those of others",
+			Name: "crd-gone", Source: k8sDocs + "tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#delete-a-customresourcedefinition",
+			Kinds:   []string{"CustomResourceDefinition.apiextensions.k8s.io"},
+			Message: "all objects of this kind in the whole cluster are deleted with it, also those of others",
 		},
 		{
-			Name: "statefulset-gone", Source: k8s + "tasks/run-application/delete-stateful-set/#persistent-volumes",
-			Kinds: []string{"StatefulSet.apps"},
-			When:  "its claims are retained, as they are unless it says otherwise",
-			holds: func(l look) bool { return !claimsDeleted(l) },
-			Words: "its pods end; the claims with its data stay and are found again by a StatefulSet of the same name",
+			Name: "statefulset-gone", Source: k8sDocs + "tasks/run-application/delete-stateful-set/#persistent-volumes",
+			Kinds:   []string{"StatefulSet.apps"},
+			When:    "its claims are retained, as they are unless it says otherwise",
+			holds:   func(l subjectView) bool { return !claimsDeleted(l) },
+			Message: "its pods end; the claims with its data stay and are found again by a StatefulSet of the same name",
 		},
 		{
 			Name:   "statefulset-gone-with-data",
-			Source: k8s + "concepts/workloads/controllers/statefulset/#persistentvolumeclaim-retention",
+			Source: k8sDocs + "concepts/workloads/controllers/statefulset/#persistentvolumeclaim-retention",
 			Kinds:  []string{"StatefulSet.apps"},
 			When:   "its retention policy is to delete the claims", holds: claimsDeleted,
-			Words: "its pods end, and the claims with its data are deleted",
+			Message: "its pods end, and the claims with its data are deleted",
 		},
 		{
-			Name: "secret-gone", Source: k8s + "concepts/configuration/secret/#using-secrets", Kinds: []string{"Secret"},
-			Words: "pods that read it do not start any more, and what is in it may be nowhere else",
+			Name: "secret-gone", Source: k8sDocs + "concepts/configuration/secret/#using-secrets", Kinds: []string{"Secret"},
+			Message: "pods that read it do not start any more, and what is in it may be nowhere else",
 		},
 		{
-			Name: "config-gone", Source: k8s + "concepts/configuration/configmap/#using-configmaps",
-			Kinds: []string{"ConfigMap"},
-			When:  "no other one takes its place under a new name",
-			holds: func(l look) bool { return !l.renamed },
-			Words: "pods that still name it do not start any more, unless they say that it is optional",
+			Name: "config-gone", Source: k8sDocs + "concepts/configuration/configmap/#using-configmaps",
+			Kinds:   []string{"ConfigMap"},
+			When:    "no other one takes its place under a new name",
+			holds:   func(l subjectView) bool { return !l.renamed },
+			Message: "pods that still name it do not start any more, unless they say that it is optional",
 		},
 		{
-			Name: "account-gone", Source: k8s + "concepts/security/service-accounts/", Kinds: []string{"ServiceAccount"},
-			Words: "pods that run under it lose their access to the API, and new ones do not start",
+			Name: "account-gone", Source: k8sDocs + "concepts/security/service-accounts/", Kinds: []string{"ServiceAccount"},
+			Message: "pods that run under it lose their access to the API, and new ones do not start",
 		},
 		{
-			Name: "service-gone", Source: k8s + "concepts/services-networking/service/", Kinds: []string{"Service"},
-			Words: "its name and its address are gone for all clients, with the load balancer if it has one",
+			Name: "service-gone", Source: k8sDocs + "concepts/services-networking/service/", Kinds: []string{"Service"},
+			Message: "its name and its address are gone for all clients, with the load balancer if it has one",
 		},
 		{
-			Name: "disruption-budget-gone", Source: k8s + "concepts/workloads/pods/disruptions/#pod-disruption-budgets",
-			Kinds: []string{"PodDisruptionBudget.policy"},
-			Words: "nothing keeps a drain of nodes from ending all pods at once",
+			Name: "disruption-budget-gone", Source: k8sDocs + "concepts/workloads/pods/disruptions/#pod-disruption-budgets",
+			Kinds:   []string{"PodDisruptionBudget.policy"},
+			Message: "nothing keeps a drain of nodes from ending all pods at once",
 		},
 		{
-			Name: "autoscaler-gone", Source: k8s + "tasks/run-application/horizontal-pod-autoscale/",
-			Kinds: []string{"HorizontalPodAutoscaler.autoscaling"},
-			Words: "the number of pods stays as it is now, whatever the load",
+			Name: "autoscaler-gone", Source: k8sDocs + "tasks/run-application/horizontal-pod-autoscale/",
+			Kinds:   []string{"HorizontalPodAutoscaler.autoscaling"},
+			Message: "the number of pods stays as it is now, whatever the load",
 		},
 		{
-			Name: "network-policy-gone", Source: k8s + "concepts/services-networking/network-policies/#isolation",
+			Name: "network-policy-gone", Source: k8sDocs + "concepts/services-networking/network-policies/#isolation",
 			Security: true, Kinds: append([]string{"NetworkPolicy.networking.k8s.io"}, customPolicies...),
-			Words: "the pods that it selects can be reached, or can reach, what it kept from them",
+			Message: "the pods that it selects can be reached, or can reach, what it kept from them",
 		},
 		{
-			Name: "quota-gone", Source: k8s + "concepts/policy/resource-quotas/", Kinds: []string{"ResourceQuota", "LimitRange"},
-			Words: "nothing limits what the namespace takes from the cluster",
+			Name: "quota-gone", Source: k8sDocs + "concepts/policy/resource-quotas/", Kinds: []string{"ResourceQuota", "LimitRange"},
+			Message: "nothing limits what the namespace takes from the cluster",
 		},
 		{
-			Name: "admission-gone", Source: k8s + "reference/access-authn-authz/extensible-admission-controllers/",
+			Name: "admission-gone", Source: k8sDocs + "reference/access-authn-authz/extensible-admission-controllers/",
 			Security: true, Kinds: []string{"*WebhookConfiguration.admissionregistration.k8s.io",
 				"*AdmissionPolicy*.admissionregistration.k8s.io"},
-			Words: "requests that it checked or changed are no longer checked or changed",
+			Message: "requests that it checked or changed are no longer checked or changed",
 		},
 	}
 	for i := range rules {
-		rules[i].Actions, rules[i].Risk = lost, diff.RiskDestroy
+		rules[i].Actions, rules[i].Risk = actionsLoss, diff.RiskDestroy
 	}
 	return rules
 }
 
-func claimsDeleted(l look) bool {
+func claimsDeleted(l subjectView) bool {
 	return text(get(l.before, "spec", "persistentVolumeClaimRetentionPolicy", "whenDeleted")) == "Delete"
 }
 
 // podRules returns the rules about pods that stop and start.
 func podRules() []Rule {
-	rolling := k8s + "concepts/workloads/controllers/deployment/#updating-a-deployment"
+	rolling := k8sDocs + "concepts/workloads/controllers/deployment/#updating-a-deployment"
 	template := []string{"spec.template"}
 	return []Rule{
 		{
-			Name: "pods-roll", Source: rolling, Kinds: []string{"Deployment.apps"}, Actions: updated, Paths: template,
-			Risk:  diff.RiskRestart,
-			When:  "it has pods, is not paused, and does not end all of them first",
-			holds: func(l look) bool { return rolls(l) && !recreates(l) },
-			Words: "the pod template changes: all pods are replaced, a few at a time",
+			Name: "pods-roll", Source: rolling, Kinds: []string{"Deployment.apps"}, Actions: actionsUpdate, Paths: template,
+			Risk:    diff.RiskRestart,
+			When:    "it has pods, is not paused, and does not end all of them first",
+			holds:   func(l subjectView) bool { return rollsOut(l) && !recreates(l) },
+			Message: "the pod template changes: all pods are replaced, a few at a time",
 		},
 		{
-			Name: "pods-recreate", Source: k8s + "concepts/workloads/controllers/deployment/#recreate-deployment",
-			Kinds: []string{"Deployment.apps"}, Actions: updated, Paths: template, Risk: diff.RiskRestart,
+			Name: "pods-recreate", Source: k8sDocs + "concepts/workloads/controllers/deployment/#recreate-deployment",
+			Kinds: []string{"Deployment.apps"}, Actions: actionsUpdate, Paths: template, Risk: diff.RiskRestart,
 			When: "the strategy is Recreate", holds: recreates,
-			Words: "the pod template changes: all pods end before the first new one begins, so there is a gap",
+			Message: "the pod template changes: all pods end before the first new one begins, so there is a gap",
 		},
 		{
-			Name: "pods-paused", Source: k8s + "concepts/workloads/controllers/deployment/#pausing-and-resuming-a-deployment",
-			Kinds: []string{"Deployment.apps"}, Actions: updated, Paths: template, Risk: diff.RiskInPlace,
-			When: "it is paused", holds: func(l look) bool { return get(l.after, "spec", "paused").IsTrue() },
-			Words: "the pod template changes, but the Deployment is paused: pods are replaced once someone resumes it",
+			Name: "pods-paused", Source: k8sDocs + "concepts/workloads/controllers/deployment/#pausing-and-resuming-a-deployment",
+			Kinds: []string{"Deployment.apps"}, Actions: actionsUpdate, Paths: template, Risk: diff.RiskInPlace,
+			When: "it is paused", holds: func(l subjectView) bool { return get(l.after, "spec", "paused").IsTrue() },
+			Message: "the pod template changes, but the Deployment is paused: pods are replaced once someone resumes it",
 		},
 		{
-			Name: "pods-resume", Source: k8s + "concepts/workloads/controllers/deployment/#pausing-and-resuming-a-deployment",
-			Kinds: []string{"Deployment.apps"}, Actions: updated, Paths: []string{"spec.paused"}, Risk: diff.RiskRestart,
-			When: "it is no longer paused", holds: func(l look) bool { return get(l.before, "spec", "paused").IsTrue() },
-			Words: "the Deployment goes on: pods are replaced if their template changed in the meantime",
+			Name: "pods-resume", Source: k8sDocs + "concepts/workloads/controllers/deployment/#pausing-and-resuming-a-deployment",
+			Kinds: []string{"Deployment.apps"}, Actions: actionsUpdate, Paths: []string{"spec.paused"}, Risk: diff.RiskRestart,
+			When: "it is no longer paused", holds: func(l subjectView) bool { return get(l.before, "spec", "paused").IsTrue() },
+			Message: "the Deployment goes on: pods are replaced if their template changed in the meantime",
 		},
 		{
-			Name: "stateful-pods-roll", Source: k8s + "concepts/workloads/controllers/statefulset/#rolling-updates",
-			Kinds: []string{"StatefulSet.apps"}, Actions: updated, Paths: template, Risk: diff.RiskRestart,
-			When: "it has pods and its strategy is not OnDelete", holds: rolls,
-			Words: "the pod template changes: its pods are replaced one after the other, down to the partition if it has one",
+			Name: "stateful-pods-roll", Source: k8sDocs + "concepts/workloads/controllers/statefulset/#rolling-updates",
+			Kinds: []string{"StatefulSet.apps"}, Actions: actionsUpdate, Paths: template, Risk: diff.RiskRestart,
+			When: "it has pods and its strategy is not OnDelete", holds: rollsOut,
+			Message: "the pod template changes: its pods are replaced one after the other, down to the partition if it has one",
 		},
 		{
-			Name: "daemon-pods-roll", Source: k8s + "tasks/manage-daemon/update-daemon-set/", Kinds: []string{"DaemonSet.apps"},
-			Actions: updated, Paths: template, Risk: diff.RiskRestart, When: "its strategy is not OnDelete", holds: rolls,
-			Words: "the pod template changes: the pod on every node is replaced, a few nodes at a time",
+			Name: "daemon-pods-roll", Source: k8sDocs + "tasks/manage-daemon/update-daemon-set/", Kinds: []string{"DaemonSet.apps"},
+			Actions: actionsUpdate, Paths: template, Risk: diff.RiskRestart, When: "its strategy is not OnDelete", holds: rollsOut,
+			Message: "the pod template changes: the pod on every node is replaced, a few nodes at a time",
 		},
 		{
-			Name: "pods-wait-for-deletion", Source: k8s + "tasks/manage-daemon/update-daemon-set/#daemonset-update-strategy",
-			Kinds: []string{"DaemonSet.apps", "StatefulSet.apps"}, Actions: updated, Paths: template, Risk: diff.RiskInPlace,
-			When: "its strategy is OnDelete", holds: waits,
-			Words: "the pod template changes, but pods take it on only when someone deletes them",
+			Name: "pods-wait-for-deletion", Source: k8sDocs + "tasks/manage-daemon/update-daemon-set/#daemonset-update-strategy",
+			Kinds: []string{"DaemonSet.apps", "StatefulSet.apps"}, Actions: actionsUpdate, Paths: template, Risk: diff.RiskInPlace,
+			When: "its strategy is OnDelete", holds: updatesOnDelete,
+			Message: "the pod template changes, but pods take it on only when someone deletes them",
 		},
 		{
-			Name: "cron-template", Source: k8s + "concepts/workloads/controllers/cron-jobs/#modifying-a-cronjob",
-			Kinds: []string{"CronJob.batch"}, Actions: updated, Paths: []string{"spec.jobTemplate"}, Risk: diff.RiskInPlace,
-			Words: "the next run is the first with the new template; one that runs now is left alone",
+			Name: "cron-template", Source: k8sDocs + "concepts/workloads/controllers/cron-jobs/#modifying-a-cronjob",
+			Kinds: []string{"CronJob.batch"}, Actions: actionsUpdate, Paths: []string{"spec.jobTemplate"}, Risk: diff.RiskInPlace,
+			Message: "the next run is the first with the new template; one that runs now is left alone",
 		},
 		{
-			Name: "pod-image", Source: k8s + "concepts/workloads/pods/#pod-update-and-replacement", Kinds: []string{"Pod"},
-			Actions: updated, Paths: []string{"spec.containers[*].image", "spec.initContainers[*].image"},
-			Risk:  diff.RiskRestart,
-			Words: "the container restarts with the new image",
+			Name: "pod-image", Source: k8sDocs + "concepts/workloads/pods/#pod-update-and-replacement", Kinds: []string{"Pod"},
+			Actions: actionsUpdate, Paths: []string{"spec.containers[*].image", "spec.initContainers[*].image"},
+			Risk:    diff.RiskRestart,
+			Message: "the container restarts with the new image",
 		},
 		{
-			Name: "job-again", Source: k8s + "concepts/workloads/controllers/job/", Kinds: []string{"Job.batch"},
-			Actions: []diff.Action{diff.Replace}, Risk: diff.RiskReplace, Words: "the new Job does its work from the beginning",
+			Name: "job-again", Source: k8sDocs + "concepts/workloads/controllers/job/", Kinds: []string{"Job.batch"},
+			Actions: []diff.Action{diff.Replace}, Risk: diff.RiskReplace, Message: "the new Job does its work from the beginning",
 		},
 	}
 }
@@ -357,38 +357,38 @@ func scaleRules() []Rule {
 	hpa := func(v raw.Value, key string) raw.Value { return get(v, "spec", key) }
 	return []Rule{
 		{
-			Name: "scale-to-zero", Source: k8s + "concepts/workloads/controllers/deployment/#scaling-a-deployment",
-			Kinds: scaled, Actions: changed, Paths: []string{"spec.replicas"}, Risk: diff.RiskRestart,
-			When:  "there are to be none",
-			holds: func(l look) bool { return text(replicas(l.after)) == "0" },
-			Words: "all pods end, and nothing runs any more",
+			Name: "scale-to-zero", Source: k8sDocs + "concepts/workloads/controllers/deployment/#scaling-a-deployment",
+			Kinds: scaled, Actions: actionsChange, Paths: []string{"spec.replicas"}, Risk: diff.RiskRestart,
+			When:    "there are to be none",
+			holds:   func(l subjectView) bool { return text(replicas(l.after)) == "0" },
+			Message: "all pods end, and nothing runs any more",
 		},
 		{
-			Name: "scale-down", Source: k8s + "concepts/workloads/controllers/deployment/#scaling-a-deployment", Kinds: scaled,
-			Actions: changed, Paths: []string{"spec.replicas"}, Risk: diff.RiskRestart,
+			Name: "scale-down", Source: k8sDocs + "concepts/workloads/controllers/deployment/#scaling-a-deployment", Kinds: scaled,
+			Actions: actionsChange, Paths: []string{"spec.replicas"}, Risk: diff.RiskRestart,
 			When: "there are to be fewer, but some; 1 where it is left out",
-			holds: func(l look) bool {
+			holds: func(l subjectView) bool {
 				one := raw.Of("1")
 				was, is := orElse(replicas(l.before), one), orElse(replicas(l.after), one)
 				return less(is, was) && text(is) != "0"
 			},
-			Words: "some of the pods end",
+			Message: "some of the pods end",
 		},
 		{
-			Name: "autoscaler-bounds", Source: k8s + "tasks/run-application/horizontal-pod-autoscale/",
-			Kinds: []string{"HorizontalPodAutoscaler.autoscaling"}, Actions: changed,
+			Name: "autoscaler-bounds", Source: k8sDocs + "tasks/run-application/horizontal-pod-autoscale/",
+			Kinds: []string{"HorizontalPodAutoscaler.autoscaling"}, Actions: actionsChange,
 			Paths: []string{"spec.minReplicas", "spec.maxReplicas"}, Risk: diff.RiskInPlace, When: "a bound gets lower",
-			holds: func(l look) bool {
+			holds: func(l subjectView) bool {
 				return less(hpa(l.after, "maxReplicas"), hpa(l.before, "maxReplicas")) ||
 					less(hpa(l.after, "minReplicas"), hpa(l.before, "minReplicas"))
 			},
-			Words: "there may be fewer pods than before",
+			Message: "there may be fewer pods than before",
 		},
 		{
-			Name: "disruption-budget-lowered", Source: k8s + "concepts/workloads/pods/disruptions/#pod-disruption-budgets",
-			Kinds: []string{"PodDisruptionBudget.policy"}, Actions: changed,
+			Name: "disruption-budget-lowered", Source: k8sDocs + "concepts/workloads/pods/disruptions/#pod-disruption-budgets",
+			Kinds: []string{"PodDisruptionBudget.policy"}, Actions: actionsChange,
 			Paths: []string{"spec.minAvailable", "spec.maxUnavailable", "spec.selector"}, Risk: diff.RiskInPlace,
-			Words: "how many pods a drain of nodes may end at once changes",
+			Message: "how many pods a drain of nodes may end at once changes",
 		},
 	}
 }
@@ -404,26 +404,28 @@ func orElse(v, other raw.Value) raw.Value {
 func storageRules() []Rule {
 	return []Rule{
 		{
-			Name: "claim-grows", Source: k8s + "concepts/storage/persistent-volumes/#expanding-persistent-volumes-claims",
-			Kinds: []string{"PersistentVolumeClaim"}, Actions: updated, Paths: []string{"spec.resources.requests.storage"},
+			Name: "claim-grows", Source: k8sDocs + "concepts/storage/persistent-volumes/#expanding-persistent-volumes-claims",
+			Kinds: []string{"PersistentVolumeClaim"}, Actions: actionsUpdate, Paths: []string{"spec.resources.requests.storage"},
 			Risk: diff.RiskInPlace,
-			When: "the size gets larger", holds: func(l look) bool { return less(size(l.before), size(l.after)) },
-			Words: "the volume grows in place, if its class allows that, and can never shrink again",
+			When: "the size gets larger", holds: func(l subjectView) bool { return less(size(l.before), size(l.after)) },
+			Message: "the volume grows in place, if its class allows that, and can never shrink again",
 		},
 		{
-			Name: "volume-reclaim-delete", Source: k8s + "concepts/storage/persistent-volumes/#reclaiming",
-			Kinds: []string{"PersistentVolume"}, Actions: updated, Paths: []string{"spec.persistentVolumeReclaimPolicy"},
+			Name: "volume-reclaim-delete", Source: k8sDocs + "concepts/storage/persistent-volumes/#reclaiming",
+			Kinds: []string{"PersistentVolume"}, Actions: actionsUpdate, Paths: []string{"spec.persistentVolumeReclaimPolicy"},
 			Risk: diff.RiskInPlace, When: "it is Delete now",
-			holds: func(l look) bool { return text(get(l.after, "spec", "persistentVolumeReclaimPolicy")) == "Delete" },
-			Words: "from now on the data goes when the claim is deleted",
+			holds: func(l subjectView) bool {
+				return text(get(l.after, "spec", "persistentVolumeReclaimPolicy")) == "Delete"
+			},
+			Message: "from now on the data goes when the claim is deleted",
 		},
 		{
 			Name:   "claims-deleted-with-set",
-			Source: k8s + "concepts/workloads/controllers/statefulset/#persistentvolumeclaim-retention",
-			Kinds:  []string{"StatefulSet.apps"}, Actions: updated,
+			Source: k8sDocs + "concepts/workloads/controllers/statefulset/#persistentvolumeclaim-retention",
+			Kinds:  []string{"StatefulSet.apps"}, Actions: actionsUpdate,
 			Paths: []string{"spec.persistentVolumeClaimRetentionPolicy"}, Risk: diff.RiskInPlace,
 			When: "claims are to be deleted that were retained",
-			holds: func(l look) bool {
+			holds: func(l subjectView) bool {
 				was, is := get(l.before, "spec", "persistentVolumeClaimRetentionPolicy"), get(l.after, "spec", "persistentVolumeClaimRetentionPolicy")
 				for _, k := range []string{"whenDeleted", "whenScaled"} {
 					if text(get(is, k)) == "Delete" && text(get(was, k)) != "Delete" {
@@ -432,7 +434,7 @@ func storageRules() []Rule {
 				}
 				return false
 			},
-			Words: "from now on the data goes with the StatefulSet, or with the pods that it is scaled down by",
+			Message: "from now on the data goes with the StatefulSet, or with the pods that it is scaled down by",
 		},
 	}
 }
@@ -443,18 +445,18 @@ func configRules() []Rule {
 	return []Rule{
 		{
 			Name:   "config-changed",
-			Source: k8s + "concepts/configuration/configmap/#mounted-configmaps-are-updated-automatically",
-			Kinds:  []string{"ConfigMap", "Secret"}, Actions: updated, Paths: read, Risk: diff.RiskInPlace,
-			When:  "the value is not one that is made anew at each rendering",
-			each:  at(func(f field) bool { return !f.regenerated }),
-			Words: "this alone restarts no pod",
+			Source: k8sDocs + "concepts/configuration/configmap/#mounted-configmaps-are-updated-automatically",
+			Kinds:  []string{"ConfigMap", "Secret"}, Actions: actionsUpdate, Paths: read, Risk: diff.RiskInPlace,
+			When:    "the value is not one that is made anew at each rendering",
+			matches: onDifference(func(f field) bool { return !f.regenerated }),
+			Message: "this alone restarts no pod",
 		},
 		{
 			Name:   "value-regenerated",
 			Source: "https://helm.sh/docs/chart_template_guide/function_list/#randalphanum-randalpha-randnumeric-and-randascii",
-			Kinds:  []string{"ConfigMap", "Secret"}, Actions: updated, Paths: read, Risk: diff.RiskInPlace,
-			When: "the value is made anew at each rendering", each: at(func(f field) bool { return f.regenerated }),
-			Words: "the chart makes up a new value at each deploy: what still has the old one does not fit it any more",
+			Kinds:  []string{"ConfigMap", "Secret"}, Actions: actionsUpdate, Paths: read, Risk: diff.RiskInPlace,
+			When: "the value is made anew at each rendering", matches: onDifference(func(f field) bool { return f.regenerated }),
+			Message: "the chart makes up a new value at each deploy: what still has the old one does not fit it any more",
 		},
 	}
 }
@@ -462,20 +464,20 @@ func configRules() []Rule {
 // crdRules returns the rules about custom resource definitions.
 func crdRules() []Rule {
 	kinds := []string{"CustomResourceDefinition.apiextensions.k8s.io"}
-	versioning := k8s + "tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/"
+	versioning := k8sDocs + "tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/"
 	return []Rule{
 		{
-			Name: "crd-version-gone", Source: versioning, Kinds: kinds, Actions: updated,
+			Name: "crd-version-gone", Source: versioning, Kinds: kinds, Actions: actionsUpdate,
 			Paths: []string{"spec.versions[*].served", "spec.versions[*].storage"}, Risk: diff.RiskDestroy,
-			When:  "a version is removed",
-			holds: func(l look) bool { return grows(versions(l.after, nil), versions(l.before, nil)) },
-			Words: "a version of the custom resource is gone: clients of it fail, and so does this change while objects are stored in it",
+			When:    "a version is removed",
+			holds:   func(l subjectView) bool { return hasNew(versions(l.after, nil), versions(l.before, nil)) },
+			Message: "a version of the custom resource is gone: clients of it fail, and so does this change while objects are stored in it",
 		},
 		{
-			Name: "crd-version-not-served", Source: versioning, Kinds: kinds, Actions: updated,
+			Name: "crd-version-not-served", Source: versioning, Kinds: kinds, Actions: actionsUpdate,
 			Paths: []string{"spec.versions[*].served"}, Risk: diff.RiskInPlace,
 			When: "a version that stays is no longer served",
-			holds: func(l look) bool {
+			holds: func(l subjectView) bool {
 				stays := versions(l.after, nil)
 				now := versions(l.after, served)
 				for v := range versions(l.before, served) {
@@ -485,27 +487,27 @@ func crdRules() []Rule {
 				}
 				return false
 			},
-			Words: "a version of the custom resource is no longer served: clients of it fail",
+			Message: "a version of the custom resource is no longer served: clients of it fail",
 		},
 		{
 			Name: "crd-stored-version", Source: versioning + "#upgrade-existing-objects-to-a-new-stored-version", Kinds: kinds,
-			Actions: updated, Paths: []string{"spec.versions[*].storage"}, Risk: diff.RiskInPlace,
+			Actions: actionsUpdate, Paths: []string{"spec.versions[*].storage"}, Risk: diff.RiskInPlace,
 			When: "another version is the stored one",
-			holds: func(l look) bool {
-				return grows(versions(l.before, storage), versions(l.after, storage))
+			holds: func(l subjectView) bool {
+				return hasNew(versions(l.before, storage), versions(l.after, storage))
 			},
-			Words: "objects are stored in another version from now on, and those that exist once something writes them",
+			Message: "objects are stored in another version from now on, and those that exist once something writes them",
 		},
 		{
 			Name:   "crd-field-gone",
-			Source: k8s + "tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#field-pruning", Kinds: kinds,
-			Actions: updated, Paths: []string{"spec.versions[*].schema"}, Risk: diff.RiskDestroy,
+			Source: k8sDocs + "tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#field-pruning", Kinds: kinds,
+			Actions: actionsUpdate, Paths: []string{"spec.versions[*].schema"}, Risk: diff.RiskDestroy,
 			When: "the schema of a version loses a field",
-			each: func(l look) func(field) bool {
+			matches: func(l subjectView) func(field) bool {
 				after := finder(get(l.after, "spec", "versions"))
-				return func(f field) bool { return fieldGone(f.Touched, after) }
+				return func(f field) bool { return fieldGone(f.Difference, after) }
 			},
-			Words: "a field is gone from the schema: its values are dropped from objects that exist when something writes them",
+			Message: "a field is gone from the schema: its values are dropped from objects that exist when something writes them",
 		},
 	}
 }

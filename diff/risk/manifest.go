@@ -34,10 +34,10 @@ func judgeManifest(before, after raw.Value, at tree.Path, shown func(tree.Step) 
 		c.Action = diff.Destroy
 	}
 	s := Subject{Engine: diff.KindKubernetes, Group: id.group, Kind: id.kind, Before: before, After: after, depth: depth}
-	s.Touched = differences(nil, Touched{Before: before, After: after, HasBefore: !before.IsNull(),
+	s.Differences = differences(nil, Difference{Before: before, After: after, HasBefore: !before.IsNull(),
 		HasAfter: !after.IsNull()}, maxNested)
-	c.Fields = make([]diff.FieldChange, len(s.Touched))
-	for i, t := range s.Touched {
+	c.Fields = make([]diff.FieldChange, len(s.Differences))
+	for i, t := range s.Differences {
 		c.Fields[i].Path = slices.Concat(at, t.Path).Text(shown)
 	}
 	Judge(c, s)
@@ -49,19 +49,19 @@ const maxNested = 60
 
 // differences lists where two values differ. Elements of lists are matched by name where all have
 // one, otherwise by index.
-func differences(p tree.Path, t Touched, depth int) []Touched {
+func differences(p tree.Path, t Difference, depth int) []Difference {
 	t.Path = p
 	objects, lists := t.Before.IsObject() && t.After.IsObject(), t.Before.IsList() && t.After.IsList()
 	if t.HasBefore == t.HasAfter && t.Before.Equal(t.After) {
 		return nil
 	}
 	if depth == 0 || !objects && !lists {
-		return []Touched{t}
+		return []Difference{t}
 	}
-	var out []Touched
+	var out []Difference
 	if objects {
 		for _, k := range union(t.Before.Keys(), t.After.Keys()) {
-			var e Touched
+			var e Difference
 			e.Before, e.HasBefore = t.Before.Get(k)
 			e.After, e.HasAfter = t.After.Get(k)
 			out = append(out, differences(p.Field(k), e, depth-1)...)
@@ -72,7 +72,7 @@ func differences(p tree.Path, t Touched, depth int) []Touched {
 	is, alsoNamed := byName(t.After)
 	if named && alsoNamed {
 		for _, name := range union(keysOf(was), keysOf(is)) {
-			var e Touched
+			var e Difference
 			e.Before, e.HasBefore = was[name]
 			e.After, e.HasAfter = is[name]
 			out = append(out, differences(p.Selected(name, []string{"name"}), e, depth-1)...)
@@ -80,7 +80,7 @@ func differences(p tree.Path, t Touched, depth int) []Touched {
 		return out
 	}
 	for i := range max(t.Before.Len(), t.After.Len()) {
-		e := Touched{Before: t.Before.At(i), After: t.After.At(i), HasBefore: i < t.Before.Len(), HasAfter: i < t.After.Len()}
+		e := Difference{Before: t.Before.At(i), After: t.After.At(i), HasBefore: i < t.Before.Len(), HasAfter: i < t.After.Len()}
 		out = append(out, differences(p.At(i), e, depth-1)...)
 	}
 	return out

@@ -11,10 +11,10 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// flowMeasures compare the sources, the protocol and the ports of a flow.
-var flowMeasures = []measure{
-	{covers: sourceCovers, wider: widerSources, loose: never}, words,
-	{covers: portsCover, wider: widerPorts, loose: isRange},
+// flowComparators compare the sources, the protocol and the ports of a flow.
+var flowComparators = []comparator{
+	{covers: sourceCovers, widerItems: widerSources, loose: never}, words,
+	{covers: portsCover, widerItems: widerPorts, loose: isRange},
 }
 
 // sourceCovers compares networks. Any other source covers only itself, and * covers everyone.
@@ -95,9 +95,9 @@ func source(s string) string {
 	return s
 }
 
-// wide reports whether address ranges cover a sixteenth of all addresses or more, alone or together:
+// coversInternet reports whether address ranges cover a sixteenth of all addresses or more, alone or together:
 // for example 0.0.0.0/0, its two halves, or the whole range without a small part.
-func wide(sources []string) bool {
+func coversInternet(sources []string) bool {
 	four, six := families(sources)
 	return four || six
 }
@@ -150,9 +150,9 @@ const maxBits = 62
 // opens reports whether after admits flows that before does not, and whether such flows come from
 // most of the internet.
 func opens(before, after []grant) (more, toWorld bool) {
-	were := alike(before)
-	known := newCoverage(flowMeasures[1:], withoutSources(were))
-	for _, flow := range alike(after) {
+	were := mergeSources(before)
+	known := newCoverage(flowComparators[1:], withoutSources(were))
+	for _, flow := range mergeSources(after) {
 		four, six := families(flow.dims[0].items)
 		if !four && !six {
 			continue
@@ -166,7 +166,7 @@ func opens(before, after []grant) (more, toWorld bool) {
 			break
 		}
 	}
-	return !covered(flowMeasures, after, before), toWorld
+	return !covered(flowComparators, after, before), toWorld
 }
 
 func withoutSources(flows []grant) []grant {
@@ -177,8 +177,8 @@ func withoutSources(flows []grant) []grant {
 	return out
 }
 
-// alike merges the sources of grants that have the same protocol and ports.
-func alike(flows []grant) []grant {
+// mergeSources merges the sources of grants that have the same protocol and ports.
+func mergeSources(flows []grant) []grant {
 	var out []grant
 	at := map[string]int{}
 	for _, f := range flows {
@@ -186,7 +186,7 @@ func alike(flows []grant) []grant {
 		i, ok := at[key]
 		if !ok {
 			at[key] = len(out)
-			sources := these(slices.Clone(f.dims[0].items)...)
+			sources := itemsOnly(slices.Clone(f.dims[0].items)...)
 			out = append(out, grant{dims: []dimension{sources, f.dims[1], f.dims[2]}})
 			continue
 		}
@@ -243,7 +243,7 @@ func flow(sources []string, protocol, ports string) grant {
 	if protocol == "-1" || protocol == "all" || protocol == "" {
 		protocol = "*"
 	}
-	return grant{dims: []dimension{these(sources...), these(strings.ToLower(protocol)), these(ports)}}
+	return grant{dims: []dimension{itemsOnly(sources...), itemsOnly(strings.ToLower(protocol)), itemsOnly(ports)}}
 }
 
 // gather returns the texts of several attributes in one list.
@@ -307,7 +307,7 @@ func googleFirewall(v raw.Value) []grant {
 	return each(get(v, "allow"), func(a raw.Value) (grant, bool) {
 		g := flow(slices.Clone(sources), text(get(a, "protocol")), "*")
 		if list := gather(a, "ports"); len(list) > 0 {
-			g.dims[2] = these(list...)
+			g.dims[2] = itemsOnly(list...)
 		}
 		return g, a.IsObject()
 	})
@@ -319,14 +319,14 @@ func azureRule(v raw.Value) (grant, bool) {
 	}
 	sources := gather(v, "source_address_prefix", "source_address_prefixes", "source_application_security_group_ids")
 	g := flow(sources, strings.ReplaceAll(text(get(v, "protocol")), "*", "all"), "*")
-	g.dims[2] = these(gather(v, "destination_port_range", "destination_port_ranges")...)
+	g.dims[2] = itemsOnly(gather(v, "destination_port_range", "destination_port_ranges")...)
 	return g, true
 }
 
-// peerMeasures compare the peers and the ports of a NetworkPolicy.
-var peerMeasures = []measure{
-	{covers: sourceCovers, wider: widerSources, loose: never},
-	{covers: policyPortCovers, wider: widerPolicyPorts, loose: isRange},
+// peerComparators compare the peers and the ports of a NetworkPolicy.
+var peerComparators = []comparator{
+	{covers: sourceCovers, widerItems: widerSources, loose: never},
+	{covers: policyPortCovers, widerItems: widerPolicyPorts, loose: isRange},
 }
 
 // policyPortCovers compares ports in the forms "TCP 80-90", "TCP *" and "*".
@@ -363,7 +363,7 @@ func networkPolicyWidens(before, after raw.Value) bool {
 		if !isolates(after, d.name, d.list) {
 			return true
 		}
-		if !covered(peerMeasures, policyFlows(after, d.list, d.peers), policyFlows(before, d.list, d.peers)) {
+		if !covered(peerComparators, policyFlows(after, d.list, d.peers), policyFlows(before, d.list, d.peers)) {
 			return true
 		}
 	}
@@ -374,7 +374,7 @@ func networkPolicyWidens(before, after raw.Value) bool {
 // ingress, and to egress if it has egress rules.
 func isolates(v raw.Value, name, list string) bool {
 	if types := get(v, "spec", "policyTypes"); !types.IsNull() {
-		return set(types)[name]
+		return textSetOf(types)[name]
 	}
 	return name == "Ingress" || get(v, "spec", list).Len() > 0
 }
@@ -387,7 +387,7 @@ func policyFlows(v raw.Value, list, peers string) []grant {
 
 func policyPeers(v raw.Value) dimension {
 	if v.Len() == 0 {
-		return these("*")
+		return itemsOnly("*")
 	}
 	d := dimension{}
 	for _, peer := range oneOrMore(v) {
@@ -405,7 +405,7 @@ func policyPeers(v raw.Value) dimension {
 
 func policyPorts(v raw.Value) dimension {
 	if v.Len() == 0 {
-		return these("*")
+		return itemsOnly("*")
 	}
 	d := dimension{}
 	for _, p := range oneOrMore(v) {

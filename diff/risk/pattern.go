@@ -41,7 +41,7 @@ func parsePattern(s string) pattern {
 
 // matches reports whether a difference is at the place or below it. A difference above it, where a
 // whole block is added or removed, matches if the block differs at the place.
-func (p pattern) matches(t Touched) bool {
+func (p pattern) matches(t Difference) bool {
 	at := t.Path
 	for len(p) > 0 && len(at) > 0 {
 		if p[0] == anySteps {
@@ -57,9 +57,9 @@ func (p pattern) matches(t Touched) bool {
 
 // somewhere reports whether the rest of a pattern after ** matches from some step of the path on, or
 // from some place below its end.
-func (p pattern) somewhere(at tree.Path, t Touched) bool {
+func (p pattern) somewhere(at tree.Path, t Difference) bool {
 	for i := range at {
-		if p[1:].matches(Touched{Path: at[i:], Before: t.Before, After: t.After, HasBefore: t.HasBefore, HasAfter: t.HasAfter}) {
+		if p[1:].matches(Difference{Path: at[i:], Before: t.Before, After: t.After, HasBefore: t.HasBefore, HasAfter: t.HasAfter}) {
 			return true
 		}
 	}
@@ -88,7 +88,7 @@ func stepFits(step string, s tree.Step) bool {
 
 // differs reports whether the values at a place below both sides are unequal. From the first
 // wildcard on it only requires that one side has a value there.
-func differs(p pattern, t Touched) bool {
+func differs(p pattern, t Difference) bool {
 	before, after, hasBefore, hasAfter := t.Before, t.After, t.HasBefore, t.HasAfter
 	for i, step := range p {
 		switch step {

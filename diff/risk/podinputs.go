@@ -11,65 +11,65 @@ import (
 // podInputRules returns the rules about what pods take in from elsewhere: code, tokens, secrets,
 // addresses.
 func podInputRules() []Rule {
-	volumes := k8s + "concepts/storage/volumes/"
+	volumes := k8sDocs + "concepts/storage/volumes/"
 	rules := ofPods([]Rule{
 		{
 			Name: "pod-code-variable", Source: "https://man7.org/linux/man-pages/man8/ld.so.8.html", Paths: []string{"**.env"},
-			When:  "a variable newly makes programs load code: LD_PRELOAD, BASH_ENV, PYTHONSTARTUP, -javaagent in JAVA_TOOL_OPTIONS and the like",
-			holds: gains(codeVariables),
-			Words: "programs in a container load code from where this variable says, before their own",
+			When:    "a variable newly makes programs load code: LD_PRELOAD, BASH_ENV, PYTHONSTARTUP, -javaagent in JAVA_TOOL_OPTIONS and the like",
+			holds:   gains(codeVariables),
+			Message: "programs in a container load code from where this variable says, before their own",
 		},
 		{
-			Name: "pod-token", Source: k8s + "concepts/storage/projected-volumes/#serviceaccounttoken", Actions: changed,
-			Paths: []string{"**.volumes"},
-			When:  "a volume has a token of the account for an audience that no volume had one for",
-			holds: gains(projectedTokens),
-			Words: "pods get a token of their account, with which they prove to others who they are",
+			Name: "pod-token", Source: k8sDocs + "concepts/storage/projected-volumes/#serviceaccounttoken", Actions: actionsChange,
+			Paths:   []string{"**.volumes"},
+			When:    "a volume has a token of the account for an audience that no volume had one for",
+			holds:   gains(projectedTokens),
+			Message: "pods get a token of their account, with which they prove to others who they are",
 		},
 		{
-			Name: "pod-secret", Source: k8s + "concepts/configuration/secret/#using-a-secret", Actions: changed,
+			Name: "pod-secret", Source: k8sDocs + "concepts/configuration/secret/#using-a-secret", Actions: actionsChange,
 			Paths: []string{"**.volumes", "**.env", "**.envFrom", "**.containers", "**.initContainers"},
-			When:  "pods read a Secret that they did not read", holds: gains(podSecrets), cites: citesSecret,
-			Words: "pods get to read a Secret that they did not read before",
+			When:  "pods read a Secret that they did not read", holds: gains(podSecrets), prefers: citesSecret,
+			Message: "pods get to read a Secret that they did not read before",
 		},
 		{
-			Name:   "pod-vault-secret",
-			Source: "https://developer.hashicorp.com/vault/docs/deploy/kubernetes/injector/annotations",
-			Paths:  []string{"**.annotations"},
-			When:   "annotations ask the agent of Vault for a role or a secret that they did not ask for",
-			holds:  gains(vaultSecrets),
-			Words:  "pods get other secrets from Vault, or get them under another role",
+			Name:    "pod-vault-secret",
+			Source:  "https://developer.hashicorp.com/vault/docs/deploy/kubernetes/injector/annotations",
+			Paths:   []string{"**.annotations"},
+			When:    "annotations ask the agent of Vault for a role or a secret that they did not ask for",
+			holds:   gains(vaultSecrets),
+			Message: "pods get other secrets from Vault, or get them under another role",
 		},
 		{
 			Name: "pod-volume-driver", Source: volumes + "#gitrepo", Paths: []string{"**.volumes"},
-			When:  "a volume is newly filled by gitRepo or by a FlexVolume",
-			holds: gains(volumesOf("gitRepo", "flexVolume")),
-			Words: "a program on the node fills the volume with what a repository or a driver gives, with the rights of the node",
+			When:    "a volume is newly filled by gitRepo or by a FlexVolume",
+			holds:   gains(volumesOf("gitRepo", "flexVolume")),
+			Message: "a program on the node fills the volume with what a repository or a driver gives, with the rights of the node",
 		},
 		{
-			Name: "pod-image-volume", Source: volumes + "#image", Actions: changed, Paths: []string{"**.volumes"},
+			Name: "pod-image-volume", Source: volumes + "#image", Actions: actionsChange, Paths: []string{"**.volumes"},
 			When: "an image is mounted that was not", holds: gains(imageVolumes),
-			Words: "containers see the files of another image",
+			Message: "containers see the files of another image",
 		},
 		{
-			Name: "pod-host-aliases", Source: k8s + "tasks/network/customize-hosts-file-for-pods/",
+			Name: "pod-host-aliases", Source: k8sDocs + "tasks/network/customize-hosts-file-for-pods/",
 			Paths: []string{"**.hostAliases"},
 			When:  "a name gets another address", holds: gains(hostAliases),
-			Words: "pods reach another address under this name, whatever DNS says",
+			Message: "pods reach another address under this name, whatever DNS says",
 		},
 		{
-			Name: "pod-dns", Source: k8s + "concepts/services-networking/dns-pod-service/#pod-dns-config",
+			Name: "pod-dns", Source: k8sDocs + "concepts/services-networking/dns-pod-service/#pod-dns-config",
 			Paths: []string{"**.dnsConfig"},
 			When:  "there is a name server or a search domain that was not there", holds: gains(nameServers),
-			Words: "another server says which addresses pods reach under a name",
+			Message: "another server says which addresses pods reach under a name",
 		},
 		{
 			Name: "pod-sidecar", Source: "https://istio.io/latest/docs/reference/config/annotations/",
 			Paths: []string{"**.annotations"},
 			When: "an annotation newly gives the proxy of a mesh another image, volumes or configuration, or the runtime of the node " +
 				"options of its own",
-			holds: gains(sidecarSettings),
-			Words: "what is put beside the containers, or what runs them, is changed by an annotation",
+			holds:   gains(sidecarSettings),
+			Message: "what is put beside the containers, or what runs them, is changed by an annotation",
 		},
 	})
 	return secured(rules)
@@ -79,35 +79,35 @@ func podInputRules() []Rule {
 func podPlaceRules() []Rule {
 	return secured(ofPods([]Rule{
 		{
-			Name: "pod-node", Source: k8s + "concepts/scheduling-eviction/assign-pod-node/#nodename",
+			Name: "pod-node", Source: k8sDocs + "concepts/scheduling-eviction/assign-pod-node/#nodename",
 			Paths: []string{"**.nodeName"},
 			When:  "pods are put on a node by its name", holds: gains(nodeNames),
-			Words: "the pods run on this node, whatever the scheduler and taints say",
+			Message: "the pods run on this node, whatever the scheduler and taints say",
 		},
 		{
 			Name:   "pod-control-plane",
-			Source: k8s + "reference/labels-annotations-taints/#node-role-kubernetes-io-control-plane-taint", Actions: changed,
-			Paths: []string{"**.tolerations", "**.nodeSelector", "**.nodeAffinity"},
-			When:  "pods newly tolerate the taint of the control plane, or all taints, or ask for its nodes",
-			holds: gains(controlPlane),
-			Words: "the pods may run on the nodes of the control plane",
+			Source: k8sDocs + "reference/labels-annotations-taints/#node-role-kubernetes-io-control-plane-taint", Actions: actionsChange,
+			Paths:   []string{"**.tolerations", "**.nodeSelector", "**.nodeAffinity"},
+			When:    "pods newly tolerate the taint of the control plane, or all taints, or ask for its nodes",
+			holds:   gains(controlPlane),
+			Message: "the pods may run on the nodes of the control plane",
 		},
 		{
-			Name: "pod-runtime", Source: k8s + "concepts/containers/runtime-class/", Actions: changed,
+			Name: "pod-runtime", Source: k8sDocs + "concepts/containers/runtime-class/", Actions: actionsChange,
 			Paths: []string{"**.runtimeClassName"},
 			When:  "the pods get another runtime class, or none", holds: runtimeChanges,
-			Words: "the containers are run by something else, which may isolate them less",
+			Message: "the containers are run by something else, which may isolate them less",
 		},
 		{
-			Name: "pod-root-group", Source: k8s + "tasks/configure-pod-container/security-context/",
+			Name: "pod-root-group", Source: k8sDocs + "tasks/configure-pod-container/security-context/",
 			Paths: []string{"**.runAsGroup", "**.supplementalGroups"},
 			When:  "a container newly runs with group 0", holds: gains(rootGroups),
-			Words: "a container has the rights of the group root on files",
+			Message: "a container has the rights of the group root on files",
 		},
 		{
-			Name: "mount-propagation", Source: k8s + "concepts/storage/volumes/#mount-propagation", Actions: changed,
+			Name: "mount-propagation", Source: k8sDocs + "concepts/storage/volumes/#mount-propagation", Actions: actionsChange,
 			Paths: []string{"**.volumeMounts"}, When: "a mount is newly propagated to the node", holds: gains(propagations),
-			Words: "what the container mounts appears on the node, and in other pods there",
+			Message: "what the container mounts appears on the node, and in other pods there",
 		},
 	}))
 }
@@ -142,7 +142,7 @@ func codeVariables(p *pod) map[string]bool {
 			if known && (parts == nil ||
 				slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(value, part) })) {
 				whole, _ := raw.Text(e)
-				out = with(out, name+" "+whole)
+				out = addToSet(out, name+" "+whole)
 			}
 		}
 	}
@@ -163,7 +163,7 @@ func projectedTokens(p *pod) map[string]bool {
 	var out map[string]bool
 	for _, s := range sources(p) {
 		if t := get(s, "serviceAccountToken"); t.IsObject() {
-			out = with(out, text(get(t, "audience")))
+			out = addToSet(out, text(get(t, "audience")))
 		}
 	}
 	return out
@@ -174,7 +174,7 @@ func podSecrets(p *pod) map[string]bool {
 	var out map[string]bool
 	add := func(name raw.Value) {
 		if n := text(name); n != "" {
-			out = with(out, n)
+			out = addToSet(out, n)
 		}
 	}
 	for _, s := range sources(p) {
@@ -195,15 +195,15 @@ func podSecrets(p *pod) map[string]bool {
 }
 
 // citesSecret prefers the differences that name a Secret that the pods newly read.
-func citesSecret(l look) func(Touched) bool {
-	was, is := facts(podSecrets).of(l.was), facts(podSecrets).of(l.is)
+func citesSecret(l subjectView) func(Difference) bool {
+	was, is := facts(podSecrets).of(l.podsBefore), facts(podSecrets).of(l.podsAfter)
 	names := map[string]bool{}
 	for fact := range is {
 		if !was[fact] {
 			names[fact[strings.LastIndexByte(fact, ' ')+1:]] = true
 		}
 	}
-	return func(t Touched) bool {
+	return func(t Difference) bool {
 		return !raw.Leaves(t.After, func(text string, isKey bool) bool { return isKey || !names[text] })
 	}
 }
@@ -214,7 +214,7 @@ func annotationsOf(p *pod, wanted func(key string) bool) map[string]bool {
 	annotations := get(p.meta, "annotations")
 	for _, k := range annotations.Keys() {
 		if wanted(k) {
-			out = with(out, k+" "+text(get(annotations, k)))
+			out = addToSet(out, k+" "+text(get(annotations, k)))
 		}
 	}
 	return out
@@ -259,7 +259,7 @@ func volumesOf(kinds ...string) facts {
 			for _, kind := range kinds {
 				if source := get(v, kind); source.IsObject() {
 					whole, _ := raw.Text(source)
-					out = with(out, kind+" "+whole)
+					out = addToSet(out, kind+" "+whole)
 				}
 			}
 		}
@@ -271,7 +271,7 @@ func imageVolumes(p *pod) map[string]bool {
 	var out map[string]bool
 	for _, v := range oneOrMore(get(p.spec, "volumes")) {
 		if image := text(get(v, "image", "reference")); image != "" {
-			out = with(out, repository(image))
+			out = addToSet(out, repository(image))
 		}
 	}
 	return out
@@ -280,8 +280,8 @@ func imageVolumes(p *pod) map[string]bool {
 func hostAliases(p *pod) map[string]bool {
 	var out map[string]bool
 	for _, a := range oneOrMore(get(p.spec, "hostAliases")) {
-		for name := range set(get(a, "hostnames")) {
-			out = with(out, name+" "+text(get(a, "ip")))
+		for name := range textSetOf(get(a, "hostnames")) {
+			out = addToSet(out, name+" "+text(get(a, "ip")))
 		}
 	}
 	return out
@@ -290,8 +290,8 @@ func hostAliases(p *pod) map[string]bool {
 func nameServers(p *pod) map[string]bool {
 	var out map[string]bool
 	for _, k := range []string{"nameservers", "searches"} {
-		for server := range set(get(p.spec, "dnsConfig", k)) {
-			out = with(out, k+" "+server)
+		for server := range textSetOf(get(p.spec, "dnsConfig", k)) {
+			out = addToSet(out, k+" "+server)
 		}
 	}
 	return out
@@ -314,12 +314,12 @@ func controlPlane(p *pod) map[string]bool {
 	for _, t := range oneOrMore(get(p.spec, "tolerations")) {
 		key, effect := text(get(t, "key")), text(get(t, "effect"))
 		if role(key) || key == "" && text(get(t, "operator")) == "Exists" && effect != "PreferNoSchedule" {
-			out = with(out, "tolerates "+effect)
+			out = addToSet(out, "tolerates "+effect)
 		}
 	}
 	for _, k := range get(p.spec, "nodeSelector").Keys() {
 		if role(k) {
-			out = with(out, "selects")
+			out = addToSet(out, "selects")
 		}
 	}
 	required := get(p.spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution",
@@ -327,7 +327,7 @@ func controlPlane(p *pod) map[string]bool {
 	for _, term := range oneOrMore(required) {
 		for _, e := range oneOrMore(get(term, "matchExpressions")) {
 			if op := text(get(e, "operator")); role(text(get(e, "key"))) && (op == "Exists" || op == "In") {
-				out = with(out, "selects")
+				out = addToSet(out, "selects")
 			}
 		}
 	}
@@ -335,16 +335,16 @@ func controlPlane(p *pod) map[string]bool {
 }
 
 // runtimeChanges reports whether existing pods get another runtime class, or none.
-func runtimeChanges(l look) bool {
+func runtimeChanges(l subjectView) bool {
 	class := facts(func(p *pod) map[string]bool { return map[string]bool{text(get(p.spec, "runtimeClassName")): true} })
-	return len(l.was) > 0 && grows(class.of(l.was), class.of(l.is))
+	return len(l.podsBefore) > 0 && hasNew(class.of(l.podsBefore), class.of(l.podsAfter))
 }
 
 func rootGroups(p *pod) map[string]bool {
 	out := perContainer(func(p *pod, c raw.Value) bool { return text(setting(p, c, "runAsGroup")) == "0" })(p)
-	for group := range set(get(p.spec, "securityContext", "supplementalGroups")) {
+	for group := range textSetOf(get(p.spec, "securityContext", "supplementalGroups")) {
 		if group == "0" {
-			out = with(out, "supplemental")
+			out = addToSet(out, "supplemental")
 		}
 	}
 	return out
@@ -355,7 +355,7 @@ func propagations(p *pod) map[string]bool {
 	for name, c := range p.containers {
 		for _, m := range oneOrMore(get(c, "volumeMounts")) {
 			if text(get(m, "mountPropagation")) == "Bidirectional" {
-				out = with(out, name+" "+text(get(m, "mountPath")))
+				out = addToSet(out, name+" "+text(get(m, "mountPath")))
 			}
 		}
 	}

@@ -13,7 +13,7 @@ func ofPods(rules []Rule) []Rule {
 	for i := range rules {
 		rules[i].Pods, rules[i].Kinds = true, []string{"*"}
 		if rules[i].Actions == nil {
-			rules[i].Actions = present
+			rules[i].Actions = actionsPresent
 		}
 	}
 	return rules
@@ -21,90 +21,90 @@ func ofPods(rules []Rule) []Rule {
 
 // containerRules returns the rules about what containers run, and with which resources.
 func containerRules() []Rule {
-	probes := k8s + "concepts/configuration/liveness-readiness-startup-probes/"
-	images := k8s + "concepts/containers/images/#image-names"
-	resources := k8s + "concepts/configuration/manage-resources-containers/"
+	probes := k8sDocs + "concepts/configuration/liveness-readiness-startup-probes/"
+	images := k8sDocs + "concepts/containers/images/#image-names"
+	resources := k8sDocs + "concepts/configuration/manage-resources-containers/"
 	return ofPods([]Rule{
 		{
 			Name: "image-loose", Source: images, Paths: []string{"**.image"}, Risk: diff.RiskInPlace,
 			When: "an image has the tag latest or none, and had not before", holds: gains(perContainer(hasLooseTag)),
-			Words: "an image has no fixed tag: pods that start later may run something else",
+			Message: "an image has no fixed tag: pods that start later may run something else",
 		},
 		{
-			Name: "image-repository", Source: images, Security: true, Actions: changed, Risk: diff.RiskInPlace,
-			Paths: []string{"**.image", "**.containers", "**.initContainers", "**.ephemeralContainers"},
-			When:  "an image is of a registry or repository that no container had before",
-			holds: func(l look) bool { return len(l.was) > 0 && gains(repositories)(l) },
-			Words: "a container runs an image from another registry or repository than before",
+			Name: "image-repository", Source: images, Security: true, Actions: actionsChange, Risk: diff.RiskInPlace,
+			Paths:   []string{"**.image", "**.containers", "**.initContainers", "**.ephemeralContainers"},
+			When:    "an image is of a registry or repository that no container had before",
+			holds:   func(l subjectView) bool { return len(l.podsBefore) > 0 && gains(repositories)(l) },
+			Message: "a container runs an image from another registry or repository than before",
 		},
 		{
-			Name: "image-digest-gone", Source: k8s + "concepts/containers/images/#image-pull-policy", Security: true,
-			Actions: changed, Paths: []string{"**.image"}, Risk: diff.RiskInPlace,
-			When:  "an image was named by its digest and is not any more",
-			holds: loses(perContainer(pinned)),
-			Words: "an image is no longer named by its digest: whoever can push to the registry can replace what runs",
+			Name: "image-digest-gone", Source: k8sDocs + "concepts/containers/images/#image-pull-policy", Security: true,
+			Actions: actionsChange, Paths: []string{"**.image"}, Risk: diff.RiskInPlace,
+			When:    "an image was named by its digest and is not any more",
+			holds:   loses(perContainer(pinned)),
+			Message: "an image is no longer named by its digest: whoever can push to the registry can replace what runs",
 		},
 		{
-			Name: "liveness-gone", Source: probes, Actions: changed, Paths: []string{"**.livenessProbe"}, Risk: diff.RiskInPlace,
+			Name: "liveness-gone", Source: probes, Actions: actionsChange, Paths: []string{"**.livenessProbe"}, Risk: diff.RiskInPlace,
 			When: "a container loses its liveness probe", holds: loses(perContainer(hasLiveness)),
-			Words: "a container that hangs is no longer restarted",
+			Message: "a container that hangs is no longer restarted",
 		},
 		{
-			Name: "readiness-gone", Source: probes, Actions: changed, Paths: []string{"**.readinessProbe"},
+			Name: "readiness-gone", Source: probes, Actions: actionsChange, Paths: []string{"**.readinessProbe"},
 			Risk: diff.RiskInPlace,
 			When: "a container loses its readiness probe", holds: loses(perContainer(hasReadiness)),
-			Words: "a container gets traffic before it is ready, and a rollout no longer waits for it",
+			Message: "a container gets traffic before it is ready, and a rollout no longer waits for it",
 		},
 		{
-			Name: "limit-lowered", Source: resources, Actions: changed, Paths: []string{"**.limits"}, Risk: diff.RiskInPlace,
+			Name: "limit-lowered", Source: resources, Actions: actionsChange, Paths: []string{"**.limits"}, Risk: diff.RiskInPlace,
 			When: "a limit of a container gets smaller", holds: limitLowered,
-			Words: "a container may have less than before: it is slowed down, or ended when it needs more memory",
+			Message: "a container may have less than before: it is slowed down, or ended when it needs more memory",
 		},
 		{
-			Name: "limit-gone", Source: resources, Actions: changed, Paths: []string{"**.resources"}, Risk: diff.RiskInPlace,
+			Name: "limit-gone", Source: resources, Actions: actionsChange, Paths: []string{"**.resources"}, Risk: diff.RiskInPlace,
 			When: "a container loses its memory limit", holds: loses(perContainer(hasMemoryLimit)),
-			Words: "a container may take all memory of the node, and other pods there may be ended for it",
+			Message: "a container may take all memory of the node, and other pods there may be ended for it",
 		},
 		{
-			Name: "workload-account", Source: k8s + "tasks/configure-pod-container/configure-service-account/", Security: true,
-			Actions: changed, Paths: []string{"**.serviceAccountName", "**.serviceAccount"}, Risk: diff.RiskInPlace,
-			When:  "the account is another one",
-			holds: func(l look) bool { return len(l.was) > 0 && gains(accounts)(l) },
-			Words: "the pods run under another account, with the rights of that",
+			Name: "workload-account", Source: k8sDocs + "tasks/configure-pod-container/configure-service-account/", Security: true,
+			Actions: actionsChange, Paths: []string{"**.serviceAccountName", "**.serviceAccount"}, Risk: diff.RiskInPlace,
+			When:    "the account is another one",
+			holds:   func(l subjectView) bool { return len(l.podsBefore) > 0 && gains(accounts)(l) },
+			Message: "the pods run under another account, with the rights of that",
 		},
 		{
 			Name: "pod-cloud-identity", Security: true, Risk: diff.RiskAdditive,
 			Source: "https://azure.github.io/azure-workload-identity/docs/topics/service-account-labels-and-annotations.html",
 			Paths:  []string{"**.labels", "**.annotations"},
 			When:   "the template asks for an identity of the cloud that it did not ask for", holds: gains(podIdentities),
-			Words: "the pods act in the cloud under this identity, with all that it may do there",
+			Message: "the pods act in the cloud under this identity, with all that it may do there",
 		},
 		{
 			Name: "pod-mesh-bypass", Source: "https://istio.io/latest/docs/reference/config/annotations/", Security: true,
-			Actions: changed, Paths: []string{"**.labels", "**.annotations"}, Risk: diff.RiskInPlace,
+			Actions: actionsChange, Paths: []string{"**.labels", "**.annotations"}, Risk: diff.RiskInPlace,
 			When: "the template newly takes its pods, or some of their calls, out of a mesh", holds: gains(meshBypasses),
-			Words: "calls of the pods pass by the proxy of the mesh: its encryption and its policies do not hold for them",
+			Message: "calls of the pods pass by the proxy of the mesh: its encryption and its policies do not hold for them",
 		},
 		{
-			Name: "pod-priority", Source: k8s + "concepts/scheduling-eviction/pod-priority-preemption/", Risk: diff.RiskInPlace,
+			Name: "pod-priority", Source: k8sDocs + "concepts/scheduling-eviction/pod-priority-preemption/", Risk: diff.RiskInPlace,
 			Paths: []string{"**.priorityClassName"}, When: "the priority becomes one of those for the system",
-			holds: gains(systemPriority),
-			Words: "other pods are ended to make room for these, and these are among the last that are",
+			holds:   gains(systemPriority),
+			Message: "other pods are ended to make room for these, and these are among the last that are",
 		},
 		{
-			Name: "pod-no-grace", Source: k8s + "concepts/workloads/pods/pod-lifecycle/#pod-termination", Actions: changed,
+			Name: "pod-no-grace", Source: k8sDocs + "concepts/workloads/pods/pod-lifecycle/#pod-termination", Actions: actionsChange,
 			Paths: []string{"**.terminationGracePeriodSeconds"}, Risk: diff.RiskInPlace, When: "it becomes 0",
-			holds: gains(noGrace),
-			Words: "containers are killed at once when their pod ends, and cannot finish what they do",
+			holds:   gains(noGrace),
+			Message: "containers are killed at once when their pod ends, and cannot finish what they do",
 		},
 		{
-			Name: "custom-pods-change", Source: k8s + "concepts/workloads/pods/#pod-templates", Actions: updated,
+			Name: "custom-pods-change", Source: k8sDocs + "concepts/workloads/pods/#pod-templates", Actions: actionsUpdate,
 			Risk: diff.RiskRestart, Paths: []string{"**.template", "**.podTemplate"},
 			When: "the kind is not one of Kubernetes itself, and has containers there",
-			holds: func(l look) bool {
-				return !slices.Contains(workloads, l.kind) && hasTemplate(l.was) && hasTemplate(l.is)
+			holds: func(l subjectView) bool {
+				return !slices.Contains(workloads, l.kind) && hasTemplate(l.podsBefore) && hasTemplate(l.podsAfter)
 			},
-			Words: "the pod template changes: what makes pods from it may replace them all",
+			Message: "the pod template changes: what makes pods from it may replace them all",
 		},
 	})
 }
@@ -114,59 +114,59 @@ func isolationRules() []Rule {
 	rules := []Rule{
 		{
 			Name: "pod-privileged", Paths: []string{"**.privileged"}, When: "a container becomes privileged",
-			holds: gains(perContainer(privileged)), Words: "a container has all rights on the node",
+			holds: gains(perContainer(privileged)), Message: "a container has all rights on the node",
 		},
 		{
 			Name: "pod-host-namespace", Paths: []string{"**.hostNetwork", "**.hostPID", "**.hostIPC"},
 			When: "hostNetwork, hostPID or hostIPC is turned on", holds: gains(hostNamespaces),
-			Words: "pods share the network, the processes or the memory of the node",
+			Message: "pods share the network, the processes or the memory of the node",
 		},
 		{
 			Name: "pod-host-path", Paths: []string{"**.hostPath"}, When: "a folder of the node is mounted that was not",
-			holds: gains(hostPaths),
-			Words: "pods see, and may change, files of the node",
+			holds:   gains(hostPaths),
+			Message: "pods see, and may change, files of the node",
 		},
 		{
 			Name: "pod-host-port", Paths: []string{"**.hostPort"}, When: "a container gets a port of the node",
-			holds: gains(hostPorts),
-			Words: "the container can be reached at the address of each node that it runs on, whatever network policies say",
+			holds:   gains(hostPorts),
+			Message: "the container can be reached at the address of each node that it runs on, whatever network policies say",
 		},
 		{
 			Name: "pod-host-process", Paths: []string{"**.hostProcess"}, When: "hostProcess is turned on for Windows",
-			holds: gains(perContainer(hostProcess)),
-			Words: "a container runs as a process of the Windows node, with all rights there",
+			holds:   gains(perContainer(hostProcess)),
+			Message: "a container runs as a process of the Windows node, with all rights there",
 		},
 		{
 			Name: "pod-host-users", Paths: []string{"**.hostUsers"}, When: "hostUsers was false and is not any more",
-			holds: losesPod(ownUsers),
-			Words: "root in a container is root on the node again, if it breaks out",
+			holds:   losesPod(ownUsers),
+			Message: "root in a container is root on the node again, if it breaks out",
 		},
 		{
 			Name: "pod-shared-processes", Paths: []string{"**.shareProcessNamespace"}, When: "it is turned on",
-			holds: gains(sharedProcesses),
-			Words: "containers of a pod see and may end each other's processes, and read their files and environment",
+			holds:   gains(sharedProcesses),
+			Message: "containers of a pod see and may end each other's processes, and read their files and environment",
 		},
 		{
 			Name: "pod-capabilities", Paths: []string{"**.capabilities"},
 			When:  "a container gets a capability other than NET_BIND_SERVICE",
-			holds: gains(capabilities), Words: "a container may do more to the node than others",
+			holds: gains(capabilities), Message: "a container may do more to the node than others",
 		},
 		{
 			Name: "pod-capabilities-kept", Paths: []string{"**.capabilities"},
-			When:  "a container no longer drops a capability that it dropped",
-			holds: func(l look) bool { return eachStaying(l, keepsCapability) },
-			Words: "a container keeps capabilities that it gave up before",
+			When:    "a container no longer drops a capability that it dropped",
+			holds:   func(l subjectView) bool { return eachStaying(l, keepsCapability) },
+			Message: "a container keeps capabilities that it gave up before",
 		},
 		{
 			Name: "pod-sysctls", Paths: []string{"**.sysctls"}, When: "a sysctl is set that is not among the safe ones",
-			holds: gains(unsafeSysctls),
-			Words: "pods set parameters of the kernel that may affect the whole node",
+			holds:   gains(unsafeSysctls),
+			Message: "pods set parameters of the kernel that may affect the whole node",
 		},
 		{
 			Name: "mount-writable", Paths: []string{"**.volumeMounts", "**.readOnly"},
-			When:  "a mount was read-only and is not any more",
-			holds: func(l look) bool { return eachStaying(l, mountWritable) },
-			Words: "a container may change files that it could only read before",
+			When:    "a mount was read-only and is not any more",
+			holds:   func(l subjectView) bool { return eachStaying(l, mountWritable) },
+			Message: "a container may change files that it could only read before",
 		},
 	}
 	return podStandards(rules)
@@ -177,68 +177,68 @@ func confinementRules() []Rule {
 	return podStandards([]Rule{
 		{
 			Name: "pod-root", Paths: []string{"**.runAsUser"}, When: "a container is told to run as user 0",
-			holds: gains(perContainer(asRoot)),
-			Words: "a container runs as root",
+			holds:   gains(perContainer(asRoot)),
+			Message: "a container runs as root",
 		},
 		{
 			Name: "pod-may-be-root", Paths: []string{"**.runAsUser", "**.runAsNonRoot"},
 			When: "a container that could not run as root is no longer kept from it", holds: loses(perContainer(notRoot)),
-			Words: "a container may run as root, as its image says",
+			Message: "a container may run as root, as its image says",
 		},
 		{
 			Name: "pod-escalation", Paths: []string{"**.allowPrivilegeEscalation"},
 			When: "allowPrivilegeEscalation is turned on",
-			holds: func(l look) bool {
+			holds: func(l subjectView) bool {
 				return gains(perContainer(escalating))(l) || loses(perContainer(notEscalating))(l)
 			},
-			Words: "processes in a container may get more rights than the one that began them",
+			Message: "processes in a container may get more rights than the one that began them",
 		},
 		{
 			Name: "pod-unconfined", Paths: []string{"**.seccompProfile", "**.appArmorProfile", "**.annotations"},
 			When: "a seccomp or AppArmor profile becomes Unconfined", holds: gains(perContainer(unconfined)),
-			Words: "nothing limits which calls a container makes to the kernel of the node",
+			Message: "nothing limits which calls a container makes to the kernel of the node",
 		},
 		{
 			Name: "pod-profile-gone", Paths: []string{"**.seccompProfile", "**.appArmorProfile", "**.annotations"},
 			When: "a container loses its seccomp or AppArmor profile",
-			holds: func(l look) bool {
+			holds: func(l subjectView) bool {
 				return loses(perContainer(hasSeccomp))(l) || loses(perContainer(hasAppArmor))(l)
 			},
-			Words: "a container has no profile of its own any more for the calls that it may make to the kernel",
+			Message: "a container has no profile of its own any more for the calls that it may make to the kernel",
 		},
 		{
 			Name: "pod-selinux", Paths: []string{"**.seLinuxOptions"},
-			When:  "the options are not those that the baseline allows",
-			holds: gains(perContainer(looseSELinux)),
-			Words: "a container runs with an SELinux user, role or type of its own, which may limit it less",
+			When:    "the options are not those that the baseline allows",
+			holds:   gains(perContainer(looseSELinux)),
+			Message: "a container runs with an SELinux user, role or type of its own, which may limit it less",
 		},
 		{
 			Name: "pod-proc-mount", Paths: []string{"**.procMount"}, When: "procMount becomes Unmasked",
-			holds: gains(perContainer(procUnmasked)),
-			Words: "a container sees parts of /proc that are hidden from others, and may change settings of the kernel",
+			holds:   gains(perContainer(procUnmasked)),
+			Message: "a container sees parts of /proc that are hidden from others, and may change settings of the kernel",
 		},
 		{
 			Name: "pod-writable-root", Paths: []string{"**.readOnlyRootFilesystem"},
 			When:  "a container loses readOnlyRootFilesystem",
-			holds: loses(perContainer(readOnly)), Words: "a container may change its own files",
+			holds: loses(perContainer(readOnly)), Message: "a container may change its own files",
 		},
 	})
 }
 
 func podStandards(rules []Rule) []Rule {
 	for i := range rules {
-		rules[i].Source, rules[i].Security = k8s+"concepts/security/pod-security-standards/", true
+		rules[i].Source, rules[i].Security = k8sDocs+"concepts/security/pod-security-standards/", true
 		rules[i].Risk = diff.RiskAdditive
 	}
 	return ofPods(rules)
 }
 
 // losesPod reports whether pods that remain lose a fact about the whole pod.
-func losesPod(f facts) func(look) bool {
-	return func(l look) bool {
-		stay := facts(func(*pod) map[string]bool { return map[string]bool{"": true} }).of(l.is)
-		is := f.of(l.is)
-		for fact := range f.of(l.was) {
+func losesPod(f facts) func(subjectView) bool {
+	return func(l subjectView) bool {
+		stay := facts(func(*pod) map[string]bool { return map[string]bool{"": true} }).of(l.podsAfter)
+		is := f.of(l.podsAfter)
+		for fact := range f.of(l.podsBefore) {
 			if stay[fact] && !is[fact] {
 				return true
 			}
@@ -288,7 +288,7 @@ func repositories(p *pod) map[string]bool {
 	var out map[string]bool
 	for _, c := range p.containers {
 		if image := text(get(c, "image")); image != "" {
-			out = with(out, repository(image))
+			out = addToSet(out, repository(image))
 		}
 	}
 	return out
@@ -314,15 +314,15 @@ func accounts(p *pod) map[string]bool {
 func podIdentities(p *pod) map[string]bool {
 	var out map[string]bool
 	if text(get(p.meta, "labels", "azure.workload.identity/use")) == "true" {
-		out = with(out, "azure")
+		out = addToSet(out, "azure")
 	}
 	for _, k := range []string{"iam.amazonaws.com/role", "iam.cloud.google.com/service-account"} {
 		if role := text(get(p.meta, "annotations", k)); role != "" {
-			out = with(out, k+" "+role)
+			out = addToSet(out, k+" "+role)
 		}
 	}
 	if binding := text(get(p.meta, "labels", "aadpodidbinding")); binding != "" {
-		out = with(out, "aad "+binding)
+		out = addToSet(out, "aad "+binding)
 	}
 	return out
 }
@@ -353,7 +353,7 @@ func hostPorts(p *pod) map[string]bool {
 	for _, c := range p.containers {
 		for _, port := range oneOrMore(get(c, "ports")) {
 			if n := text(get(port, "hostPort")); n != "" && n != "0" {
-				out = with(out, text(get(port, "protocol"))+n)
+				out = addToSet(out, text(get(port, "protocol"))+n)
 			}
 		}
 	}
@@ -366,8 +366,8 @@ func hostProcess(p *pod, c raw.Value) bool {
 
 // keepsCapability reports whether a container no longer drops a capability that it used to drop.
 func keepsCapability(_, _ *pod, was, is raw.Value) bool {
-	dropped := set(get(is, "securityContext", "capabilities", "drop"))
-	return !dropped["ALL"] && grows(dropped, set(get(was, "securityContext", "capabilities", "drop")))
+	dropped := textSetOf(get(is, "securityContext", "capabilities", "drop"))
+	return !dropped["ALL"] && hasNew(dropped, textSetOf(get(was, "securityContext", "capabilities", "drop")))
 }
 
 // safeSysctls lists the sysctls that the baseline level allows.
@@ -382,7 +382,7 @@ func unsafeSysctls(p *pod) map[string]bool {
 	var out map[string]bool
 	for _, s := range oneOrMore(get(p.spec, "securityContext", "sysctls")) {
 		if name := text(get(s, "name")); name != "" && !safeSysctls[name] {
-			out = with(out, name)
+			out = addToSet(out, name)
 		}
 	}
 	return out

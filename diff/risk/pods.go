@@ -107,7 +107,7 @@ func (s *podSearch) visit(place string, meta, v raw.Value, depth int) {
 // read adds a mapping that is a pod specification, or a container alone.
 func (s *podSearch) read(place string, meta, v raw.Value) {
 	p := pod{place: place, meta: meta, spec: v, containers: containers(v)}
-	_, hasImage := str(get(v, "image"))
+	_, hasImage := stringText(get(v, "image"))
 	if len(p.containers) == 0 && (hasImage || get(v, "securityContext").IsObject()) {
 		p.containers[""] = v
 	}
@@ -146,29 +146,29 @@ func (f facts) of(pods []pod) map[string]bool {
 	var out map[string]bool
 	for i := range pods {
 		for fact := range f(&pods[i]) {
-			out = with(out, pods[i].place+" "+fact)
+			out = addToSet(out, pods[i].place+" "+fact)
 		}
 	}
 	return out
 }
 
 // gains reports whether after has facts that before lacks.
-func gains(f facts) func(look) bool {
-	return func(l look) bool { return grows(f.of(l.was), f.of(l.is)) }
+func gains(f facts) func(subjectView) bool {
+	return func(l subjectView) bool { return hasNew(f.of(l.podsBefore), f.of(l.podsAfter)) }
 }
 
 // loses reports whether a container that remains loses a fact.
-func loses(f facts) func(look) bool {
-	return func(l look) bool {
+func loses(f facts) func(subjectView) bool {
+	return func(l subjectView) bool {
 		stay := facts(func(p *pod) map[string]bool {
 			out := map[string]bool{}
 			for name := range p.containers {
 				out[name] = true
 			}
 			return out
-		}).of(l.is)
-		is := f.of(l.is)
-		for fact := range f.of(l.was) {
+		}).of(l.podsAfter)
+		is := f.of(l.podsAfter)
+		for fact := range f.of(l.podsBefore) {
 			if stay[fact] && !is[fact] {
 				return true
 			}
@@ -183,7 +183,7 @@ func perContainer(holds func(p *pod, container raw.Value) bool) facts {
 		var out map[string]bool
 		for name, c := range p.containers {
 			if holds(p, c) {
-				out = with(out, name)
+				out = addToSet(out, name)
 			}
 		}
 		return out
@@ -231,8 +231,8 @@ func hasReadiness(_ *pod, c raw.Value) bool { return get(c, "readinessProbe").Is
 
 func hasLooseTag(_ *pod, c raw.Value) bool { return looseTag(text(get(c, "image"))) }
 
-// with adds to a set and creates the set if it is nil.
-func with(set map[string]bool, s string) map[string]bool {
+// addToSet adds to a set and creates the set if it is nil.
+func addToSet(set map[string]bool, s string) map[string]bool {
 	if set == nil {
 		set = map[string]bool{}
 	}
@@ -245,7 +245,7 @@ func hostNamespaces(p *pod) map[string]bool {
 	var out map[string]bool
 	for _, k := range []string{"hostNetwork", "hostPID", "hostIPC"} {
 		if get(p.spec, k).IsTrue() {
-			out = with(out, k)
+			out = addToSet(out, k)
 		}
 	}
 	return out
@@ -256,7 +256,7 @@ func hostPaths(p *pod) map[string]bool {
 	var out map[string]bool
 	for _, v := range oneOrMore(get(p.spec, "volumes")) {
 		if h := get(v, "hostPath"); h.IsObject() {
-			out = with(out, text(get(h, "path")))
+			out = addToSet(out, text(get(h, "path")))
 		}
 	}
 	return out
@@ -267,9 +267,9 @@ func hostPaths(p *pod) map[string]bool {
 func capabilities(p *pod) map[string]bool {
 	var out map[string]bool
 	for name, c := range p.containers {
-		for added := range set(get(c, "securityContext", "capabilities", "add")) {
+		for added := range textSetOf(get(c, "securityContext", "capabilities", "add")) {
 			if strings.TrimPrefix(added, "CAP_") != "NET_BIND_SERVICE" {
-				out = with(out, name+" "+added)
+				out = addToSet(out, name+" "+added)
 			}
 		}
 	}
@@ -287,7 +287,7 @@ func looseTag(image string) bool {
 }
 
 // limitLowered reports whether a container that remains gets a lower resource limit.
-func limitLowered(l look) bool {
+func limitLowered(l subjectView) bool {
 	return eachStaying(l, func(_, _ *pod, was, is raw.Value) bool {
 		limits := get(was, "resources", "limits")
 		return slices.ContainsFunc(limits.Keys(), func(k string) bool {
@@ -297,18 +297,18 @@ func limitLowered(l look) bool {
 }
 
 // eachStaying reports whether holds is true for a container that exists before and after.
-func eachStaying(l look, holds func(podWas, podIs *pod, was, is raw.Value) bool) bool {
+func eachStaying(l subjectView, holds func(podWas, podIs *pod, was, is raw.Value) bool) bool {
 	now := map[string]*pod{}
-	for i := range l.is {
-		now[l.is[i].place] = &l.is[i]
+	for i := range l.podsAfter {
+		now[l.podsAfter[i].place] = &l.podsAfter[i]
 	}
-	for i := range l.was {
-		p := now[l.was[i].place]
+	for i := range l.podsBefore {
+		p := now[l.podsBefore[i].place]
 		if p == nil {
 			continue
 		}
-		for name, was := range l.was[i].containers {
-			if is, stays := p.containers[name]; stays && holds(&l.was[i], p, was, is) {
+		for name, was := range l.podsBefore[i].containers {
+			if is, stays := p.containers[name]; stays && holds(&l.podsBefore[i], p, was, is) {
 				return true
 			}
 		}
@@ -316,9 +316,9 @@ func eachStaying(l look, holds func(podWas, podIs *pod, was, is raw.Value) bool)
 	return false
 }
 
-// rolls reports whether a change of the pod template replaces pods immediately. It does not while a
+// rollsOut reports whether a change of the pod template replaces pods immediately. It does not while a
 // Deployment is paused or has no pods, or where pods are replaced only after someone deletes them.
-func rolls(l look) bool {
+func rollsOut(l subjectView) bool {
 	spec := get(l.after, "spec")
 	if get(spec, "paused").IsTrue() || text(get(spec, "replicas")) == "0" ||
 		text(get(l.before, "spec", "replicas")) == "0" {
@@ -327,14 +327,14 @@ func rolls(l look) bool {
 	return text(get(spec, "updateStrategy", "type")) != "OnDelete"
 }
 
-// waits reports whether pods take on a changed template only after someone deletes them.
-func waits(l look) bool {
+// updatesOnDelete reports whether pods take on a changed template only after someone deletes them.
+func updatesOnDelete(l subjectView) bool {
 	return text(get(l.after, "spec", "updateStrategy", "type")) == "OnDelete"
 }
 
 // recreates reports whether all pods stop before the first new one starts.
-func recreates(l look) bool {
-	return text(get(l.after, "spec", "strategy", "type")) == "Recreate" && rolls(l)
+func recreates(l subjectView) bool {
+	return text(get(l.after, "spec", "strategy", "type")) == "Recreate" && rollsOut(l)
 }
 
 const podLevelLabel = "pod-security.kubernetes.io/enforce"

@@ -50,11 +50,11 @@ func textsOf(version string) (func(string) string, bool) {
 // escapedWildcards replaces the wildcards that ${…} escapes.
 var escapedWildcards = strings.NewReplacer("${*}", "\x01", "${?}", "\x02", "${$}", "$")
 
-// policyMeasures compare actions, resources and principals.
-var policyMeasures = []measure{
+// policyComparators compare actions, resources and principals.
+var policyComparators = []comparator{
 	globs, globs,
 	{
-		covers: principalCovers, wider: allOfThem, loose: never,
+		covers: principalCovers, widerItems: allItems, loose: never,
 		meet: func(a, b string) bool { return principalCovers(a, b) || principalCovers(b, a) },
 	},
 }
@@ -72,7 +72,7 @@ func parsePolicy(v raw.Value) (p policy, ok bool) {
 	if v.IsNull() {
 		return policy{}, true
 	}
-	if document, isText := str(v); isText {
+	if document, isText := stringText(v); isText {
 		if strings.TrimSpace(document) == "" {
 			return policy{}, true
 		}
@@ -90,7 +90,7 @@ func parsePolicy(v raw.Value) (p policy, ok bool) {
 		if !understood {
 			return policy{}, false
 		}
-		switch effect, _ := str(get(s, "Effect")); effect {
+		switch effect, _ := stringText(get(s, "Effect")); effect {
 		case "Allow":
 			p.allow, p.named = append(p.allow, g), append(p.named, !get(s, "Principal").IsNull() || !get(s, "NotPrincipal").IsNull())
 		case "Deny":
@@ -105,7 +105,7 @@ func parsePolicy(v raw.Value) (p policy, ok bool) {
 // looksLikePolicy reports whether a value is a document with statements. Other attributes are called
 // "policy", too.
 func looksLikePolicy(v raw.Value) bool {
-	if text, ok := str(v); ok {
+	if text, ok := stringText(v); ok {
 		if strings.Contains(strings.ToLower(text), `"statement"`) || !strings.Contains(text, `\u`) {
 			return strings.Contains(strings.ToLower(text), `"statement"`)
 		}
@@ -139,7 +139,7 @@ func parseDimension(s raw.Value, key string, fold func(string) string) (dimensio
 		return dimension{}, false
 	}
 	if !has && !hasNot {
-		return these("*"), true
+		return itemsOnly("*"), true
 	}
 	if hasNot {
 		v = not
@@ -148,7 +148,7 @@ func parseDimension(s raw.Value, key string, fold func(string) string) (dimensio
 	for i := range items {
 		items[i] = fold(items[i])
 	}
-	return dimension{but: hasNot, items: items}, ok
+	return dimension{except: hasNot, items: items}, ok
 }
 
 // anyAction and anyResource match the patterns that cover everything: wildcards in service and
@@ -181,15 +181,15 @@ func parsePrincipals(s raw.Value) (dimension, bool) {
 		return dimension{}, false
 	}
 	if !has && !hasNot {
-		return these("*"), true
+		return itemsOnly("*"), true
 	}
 	if hasNot {
 		v = not
 	}
-	if text, ok := str(v); ok {
-		return dimension{but: hasNot, items: []string{text}}, true
+	if text, ok := stringText(v); ok {
+		return dimension{except: hasNot, items: []string{text}}, true
 	}
-	d := dimension{but: hasNot}
+	d := dimension{except: hasNot}
 	for _, kind := range v.Keys() {
 		items, ok := texts(get(v, kind))
 		if !ok {
@@ -255,8 +255,8 @@ func widens(before, after raw.Value) bool {
 		return true
 	}
 	// What is allowed but always denied is effectively not allowed.
-	return !covered(policyMeasures, is.allow, slices.Concat(was.allow, is.deny)) ||
-		!covered(policyMeasures, was.deny, is.deny)
+	return !covered(policyComparators, is.allow, slices.Concat(was.allow, is.deny)) ||
+		!covered(policyComparators, was.deny, is.deny)
 }
 
 // PolicyWidens reports whether an AWS policy document allows something that the previous one does
@@ -277,11 +277,11 @@ func public(before, after raw.Value) bool {
 	var open []grant
 	for i, g := range is.allow {
 		p := g.dims[2]
-		if len(g.cond) == 0 && (p.but || slices.Contains(p.items, "*")) && is.named[i] {
-			open = append(open, grant{dims: []dimension{g.dims[0], g.dims[1], these("*")}})
+		if len(g.cond) == 0 && (p.except || slices.Contains(p.items, "*")) && is.named[i] {
+			open = append(open, grant{dims: []dimension{g.dims[0], g.dims[1], itemsOnly("*")}})
 		}
 	}
-	return !covered(policyMeasures, open, slices.Concat(was.allow, is.deny))
+	return !covered(policyComparators, open, slices.Concat(was.allow, is.deny))
 }
 
 // allPowerful reports whether a policy newly allows every action on every resource.
@@ -291,12 +291,12 @@ func allPowerful(before, after raw.Value) bool {
 	if !ok || !wasOK {
 		return false
 	}
-	had := newCoverage(policyMeasures, was.allow)
-	everything := []grant{{dims: []dimension{these("*"), these("*"), {items: nil}}}}
+	had := newCoverage(policyComparators, was.allow)
+	everything := []grant{{dims: []dimension{itemsOnly("*"), itemsOnly("*"), {items: nil}}}}
 	for _, g := range is.allow {
 		everything[0].dims[2] = g.dims[2]
 		everything[0].cond = g.cond
-		if covered(policyMeasures, everything, []grant{g}) && !had.covers(everything[0]) {
+		if covered(policyComparators, everything, []grant{g}) && !had.covers(everything[0]) {
 			return true
 		}
 	}
@@ -313,16 +313,16 @@ func serviceWildcard(before, after raw.Value) bool {
 	}
 	var wild []grant
 	for i, g := range is.allow {
-		if g.dims[0].but || is.named[i] || !slices.Contains(g.dims[1].items, "*") || g.dims[1].but {
+		if g.dims[0].except || is.named[i] || !slices.Contains(g.dims[1].items, "*") || g.dims[1].except {
 			continue
 		}
 		for _, action := range g.dims[0].items {
 			if service, rest, _ := strings.Cut(action, ":"); rest == "*" && service != "*" {
-				wild = append(wild, grant{dims: []dimension{these(action), these("*"), g.dims[2]}, cond: g.cond})
+				wild = append(wild, grant{dims: []dimension{itemsOnly(action), itemsOnly("*"), g.dims[2]}, cond: g.cond})
 			}
 		}
 	}
-	return !covered(policyMeasures, wild, slices.Concat(was.allow, is.deny))
+	return !covered(policyComparators, wild, slices.Concat(was.allow, is.deny))
 }
 
 // escalatingActions and escalatingOnAll list actions that lead to other rights. Those in
@@ -348,15 +348,15 @@ func policyEscalates(before, after raw.Value) bool {
 		if is.named[i] {
 			continue
 		}
-		all := !g.dims[1].but && slices.ContainsFunc(g.dims[1].items,
+		all := !g.dims[1].except && slices.ContainsFunc(g.dims[1].items,
 			func(r string) bool { return globCovers(r, "arn:aws:iam::*:role/*") })
 		for _, action := range slices.Concat(escalatingActions, escalatingOnAll) {
 			budget := maxCompared
-			allows := policyMeasures[0].coveredBy(these(action), g.dims[0], &budget)
+			allows := policyComparators[0].coveredBy(itemsOnly(action), g.dims[0], &budget)
 			if allows && (all || !slices.Contains(escalatingOnAll, action)) {
-				found = append(found, grant{dims: []dimension{these(action), g.dims[1], g.dims[2]}, cond: g.cond})
+				found = append(found, grant{dims: []dimension{itemsOnly(action), g.dims[1], g.dims[2]}, cond: g.cond})
 			}
 		}
 	}
-	return !covered(policyMeasures, found, slices.Concat(was.allow, is.deny))
+	return !covered(policyComparators, found, slices.Concat(was.allow, is.deny))
 }

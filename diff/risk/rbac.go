@@ -7,11 +7,11 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// roleMeasures compare API groups, resources, verbs, object names and non-resource URLs.
+// roleComparators compare API groups, resources, verbs, object names and non-resource URLs.
 // https://kubernetes.io/docs/reference/access-authn-authz/rbac/
-var roleMeasures = []measure{
-	words, {covers: resourceCovers, wider: widerResources, loose: never}, words, words,
-	{covers: pathCovers, wider: allOfThem, loose: isPattern},
+var roleComparators = []comparator{
+	words, {covers: resourceCovers, widerItems: widerResources, loose: never}, words, words,
+	{covers: pathCovers, widerItems: allItems, loose: isPattern},
 }
 
 func wordCovers(outer, inner string) bool { return outer == "*" || outer == inner }
@@ -44,9 +44,9 @@ func pathCovers(outer, inner string) bool {
 func roleGrants(v raw.Value) []grant {
 	var out []grant
 	for _, rule := range oneOrMore(get(v, "rules")) {
-		verbs := these(gather(rule, "verbs")...)
+		verbs := itemsOnly(gather(rule, "verbs")...)
 		if paths := gather(rule, "nonResourceURLs"); len(paths) > 0 {
-			out = append(out, grant{dims: []dimension{these("none"), these("none"), verbs, these("none"), these(paths...)}})
+			out = append(out, grant{dims: []dimension{itemsOnly("none"), itemsOnly("none"), verbs, itemsOnly("none"), itemsOnly(paths...)}})
 		}
 		resources := gather(rule, "resources")
 		if len(resources) == 0 {
@@ -58,14 +58,14 @@ func roleGrants(v raw.Value) []grant {
 		}
 		// The empty group is the core API; gather would drop it.
 		groups, _ := texts(get(rule, "apiGroups"))
-		out = append(out, grant{dims: []dimension{these(groups...), these(resources...), verbs, these(names...), these("none")}})
+		out = append(out, grant{dims: []dimension{itemsOnly(groups...), itemsOnly(resources...), verbs, itemsOnly(names...), itemsOnly("none")}})
 	}
 	return out
 }
 
 // roleWidens reports whether a role allows more than before.
 func roleWidens(before, after raw.Value) bool {
-	return !covered(roleMeasures, roleGrants(after), roleGrants(before))
+	return !covered(roleComparators, roleGrants(after), roleGrants(before))
 }
 
 // roleAll reports whether a role newly allows every verb, every resource, or a verb that takes on
@@ -78,7 +78,7 @@ func roleAll(before, after raw.Value) bool {
 			strong = append(strong, g)
 		}
 	}
-	return !covered(roleMeasures, strong, roleGrants(before))
+	return !covered(roleComparators, strong, roleGrants(before))
 }
 
 func escalates(verb string) bool {

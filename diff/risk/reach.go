@@ -22,70 +22,70 @@ func annotationRules() []Rule {
 	at := []string{"metadata.annotations"}
 	rules := []Rule{
 		{
-			Name: "internet-facing", Kinds: ingress, Actions: changed, Paths: at, Risk: diff.RiskInPlace,
-			Source: k8s + "concepts/services-networking/service/#internal-load-balancer",
+			Name: "internet-facing", Kinds: ingress, Actions: actionsChange, Paths: at, Risk: diff.RiskInPlace,
+			Source: k8sDocs + "concepts/services-networking/service/#internal-load-balancer",
 			When:   "it was internal and is not any more, or is said to be internet-facing",
-			holds: func(l look) bool {
+			holds: func(l subjectView) bool {
 				was, is := balancerScheme(l.before), balancerScheme(l.after)
 				return was == "internal" && is != "internal" || is == "public" && was != "public"
 			},
-			Words: "the load balancer gets an address that can be reached from the internet",
+			Message: "the load balancer gets an address that can be reached from the internet",
 		},
 		{
-			Name: "route-auth-gone", Source: nginx + "#authentication", Kinds: ingress, Actions: changed, Paths: at,
-			Risk:  diff.RiskInPlace,
-			When:  "an annotation that asks for authentication is gone",
-			holds: func(l look) bool { return grows(authSettings(l.after, false), authSettings(l.before, false)) },
-			Words: "requests are let through without the authentication that was asked for",
+			Name: "route-auth-gone", Source: nginx + "#authentication", Kinds: ingress, Actions: actionsChange, Paths: at,
+			Risk:    diff.RiskInPlace,
+			When:    "an annotation that asks for authentication is gone",
+			holds:   func(l subjectView) bool { return hasNew(authSettings(l.after, false), authSettings(l.before, false)) },
+			Message: "requests are let through without the authentication that was asked for",
 		},
 		{
-			Name: "route-auth-changes", Source: nginx + "#external-authentication", Kinds: ingress, Actions: changed, Paths: at,
+			Name: "route-auth-changes", Source: nginx + "#external-authentication", Kinds: ingress, Actions: actionsChange, Paths: at,
 			Risk: diff.RiskInPlace, When: "an annotation that asks for authentication has another value",
-			holds: func(l look) bool {
-				return !grows(authSettings(l.after, false), authSettings(l.before, false)) &&
-					grows(authSettings(l.after, true), authSettings(l.before, true))
+			holds: func(l subjectView) bool {
+				return !hasNew(authSettings(l.after, false), authSettings(l.before, false)) &&
+					hasNew(authSettings(l.after, true), authSettings(l.before, true))
 			},
-			Words: "something else decides who is let through",
+			Message: "something else decides who is let through",
 		},
 		{
-			Name: "route-sources-widen", Source: nginx + "#whitelist-source-range", Kinds: ingress, Actions: changed, Paths: at,
+			Name: "route-sources-widen", Source: nginx + "#whitelist-source-range", Kinds: ingress, Actions: actionsChange, Paths: at,
 			Risk: diff.RiskInPlace, When: "a list of allowed addresses is gone or larger, or one of refused addresses smaller",
-			holds: func(l look) bool { return sourcesWiden(l.before, l.after) },
-			Words: "requests from more addresses are let through",
+			holds:   func(l subjectView) bool { return sourcesWiden(l.before, l.after) },
+			Message: "requests from more addresses are let through",
 		},
 		{
-			Name: "route-snippet", Source: nginx + "#configuration-snippet", Kinds: ingress, Actions: present, Paths: at,
-			Risk:  diff.RiskInPlace,
-			When:  "there is a snippet that was not there before",
-			holds: func(l look) bool { return grows(snippets(l.before), snippets(l.after)) },
-			Words: "configuration of its own is put into the ingress controller, which serves others, too, and reads their certificates",
+			Name: "route-snippet", Source: nginx + "#configuration-snippet", Kinds: ingress, Actions: actionsPresent, Paths: at,
+			Risk:    diff.RiskInPlace,
+			When:    "there is a snippet that was not there before",
+			holds:   func(l subjectView) bool { return hasNew(snippets(l.before), snippets(l.after)) },
+			Message: "configuration of its own is put into the ingress controller, which serves others, too, and reads their certificates",
 		},
 		{
 			Name: "route-plain", Source: nginx + "#server-side-https-enforcement-through-redirect", Kinds: ingress,
-			Actions: changed, Paths: at, Risk: diff.RiskInPlace,
-			When:  "a redirect to HTTPS is turned off, or requests no longer go on by HTTPS",
-			holds: func(l look) bool { return grows(encrypted(l.after), encrypted(l.before)) },
-			Words: "requests may go without encryption",
+			Actions: actionsChange, Paths: at, Risk: diff.RiskInPlace,
+			When:    "a redirect to HTTPS is turned off, or requests no longer go on by HTTPS",
+			holds:   func(l subjectView) bool { return hasNew(encrypted(l.after), encrypted(l.before)) },
+			Message: "requests may go without encryption",
 		},
 		{
-			Name: "route-led-away", Source: nginx + "#mirror", Kinds: ingress, Actions: present, Paths: at,
-			Risk:  diff.RiskInPlace,
-			When:  "an annotation newly copies requests to another place, or leads them there",
-			holds: func(l look) bool { return grows(ledAway(l.before), ledAway(l.after)) },
-			Words: "requests are copied or led to another place, which then gets what they hold",
+			Name: "route-led-away", Source: nginx + "#mirror", Kinds: ingress, Actions: actionsPresent, Paths: at,
+			Risk:    diff.RiskInPlace,
+			When:    "an annotation newly copies requests to another place, or leads them there",
+			holds:   func(l subjectView) bool { return hasNew(redirects(l.before), redirects(l.after)) },
+			Message: "requests are copied or led to another place, which then gets what they hold",
 		},
 		{
-			Name: "route-checks-less", Source: nginx + "#modsecurity", Kinds: ingress, Actions: changed, Paths: at,
-			Risk:  diff.RiskInPlace,
-			When:  "a firewall of requests is turned off or taken away, or one check of several is enough from now on",
-			holds: func(l look) bool { return grows(requestChecks(l.after), requestChecks(l.before)) },
-			Words: "requests are let through that were checked before",
+			Name: "route-checks-less", Source: nginx + "#modsecurity", Kinds: ingress, Actions: actionsChange, Paths: at,
+			Risk:    diff.RiskInPlace,
+			When:    "a firewall of requests is turned off or taken away, or one check of several is enough from now on",
+			holds:   func(l subjectView) bool { return hasNew(requestChecks(l.after), requestChecks(l.before)) },
+			Message: "requests are let through that were checked before",
 		},
 		{
-			Name: "middleware-changes", Source: "https://doc.traefik.io/traefik/middlewares/http/overview/", Actions: goneOrNot,
+			Name: "middleware-changes", Source: "https://doc.traefik.io/traefik/middlewares/http/overview/", Actions: actionsExisting,
 			Kinds: []string{"Middleware.traefik.io", "Middleware.traefik.containo.us"}, Risk: diff.RiskInPlace,
-			Paths: []string{"spec.basicAuth", "spec.digestAuth", "spec.forwardAuth", "spec.ipAllowList", "spec.ipWhiteList"},
-			Words: "who may pass is checked otherwise, or no longer",
+			Paths:   []string{"spec.basicAuth", "spec.digestAuth", "spec.forwardAuth", "spec.ipAllowList", "spec.ipWhiteList"},
+			Message: "who may pass is checked otherwise, or no longer",
 		},
 	}
 	for i := range rules {
@@ -161,7 +161,7 @@ func authSettings(v raw.Value, values bool) map[string]bool {
 			if values || name == "plugins" || name == "router.middlewares" {
 				key += " " + strings.TrimSpace(part)
 			}
-			out = with(out, key)
+			out = addToSet(out, key)
 		}
 	})
 	return out
@@ -215,15 +215,15 @@ func coveredSources(inner, outer []string) bool {
 	return true
 }
 
-// ledAway returns the annotations that mirror or redirect requests to another place, with their
+// redirects returns the annotations that mirror or redirect requests to another place, with their
 // values.
-func ledAway(v raw.Value) map[string]bool {
+func redirects(v raw.Value) map[string]bool {
 	var out map[string]bool
 	eachAnnotation(v, func(prefix, name, value string) {
 		switch name {
 		case "mirror-target", "mirror-host", "permanent-redirect", "temporal-redirect", "upstream-vhost", "default-backend",
 			"server-alias", "proxy-redirect-to":
-			out = with(out, prefix+"/"+name+" "+value)
+			out = addToSet(out, prefix+"/"+name+" "+value)
 		}
 	})
 	return out
@@ -260,7 +260,7 @@ func snippets(v raw.Value) map[string]bool {
 	var out map[string]bool
 	eachAnnotation(v, func(prefix, name, value string) {
 		if strings.HasSuffix(name, "-snippet") || strings.HasSuffix(name, "-snippets") {
-			out = with(out, prefix+"/"+name+" "+value)
+			out = addToSet(out, prefix+"/"+name+" "+value)
 		}
 	})
 	return out
@@ -294,49 +294,49 @@ func encrypted(v raw.Value) map[string]bool {
 
 // clusterServiceRules returns the rules about the targets and ports of a Service.
 func clusterServiceRules() []Rule {
-	service := k8s + "concepts/services-networking/service/"
+	service := k8sDocs + "concepts/services-networking/service/"
 	return []Rule{
 		{
 			Name: "service-external-name", Source: service + "#externalname", Security: true, Kinds: []string{"Service"},
-			Actions: present, Paths: []string{"spec.externalName"}, Risk: diff.RiskInPlace, When: "the name is another one",
-			holds: func(l look) bool {
+			Actions: actionsPresent, Paths: []string{"spec.externalName"}, Risk: diff.RiskInPlace, When: "the name is another one",
+			holds: func(l subjectView) bool {
 				name := text(get(l.after, "spec", "externalName"))
 				return name != "" && name != text(get(l.before, "spec", "externalName"))
 			},
-			Words: "clients of the Service are led to another host, which then gets what they send",
+			Message: "clients of the Service are led to another host, which then gets what they send",
 		},
 		{
-			Name: "endpoints-by-hand", Source: service + "#services-without-selectors", Security: true, Actions: present,
+			Name: "endpoints-by-hand", Source: service + "#services-without-selectors", Security: true, Actions: actionsPresent,
 			Kinds: []string{"Endpoints", "EndpointSlice.discovery.k8s.io"}, Paths: []string{"subsets", "endpoints"},
-			Risk:  diff.RiskInPlace,
-			When:  "there is an address that was not there before",
-			holds: func(l look) bool { return grows(addresses(l.before), addresses(l.after)) },
-			Words: "clients of the Service are led to other addresses, which then get what they send",
+			Risk:    diff.RiskInPlace,
+			When:    "there is an address that was not there before",
+			holds:   func(l subjectView) bool { return hasNew(addresses(l.before), addresses(l.after)) },
+			Message: "clients of the Service are led to other addresses, which then get what they send",
 		},
 		{
 			Name: "service-port-exposed", Source: service + "#publishing-services-service-types", Security: true,
-			Kinds: []string{"Service"}, Actions: changed, Paths: []string{"spec.ports"}, Risk: diff.RiskInPlace,
+			Kinds: []string{"Service"}, Actions: actionsChange, Paths: []string{"spec.ports"}, Risk: diff.RiskInPlace,
 			When: "it is a LoadBalancer or NodePort with a port that it did not have",
-			holds: func(l look) bool {
+			holds: func(l subjectView) bool {
 				t := text(get(l.after, "spec", "type"))
-				return (t == "LoadBalancer" || t == "NodePort") && grows(servicePorts(l.before), servicePorts(l.after))
+				return (t == "LoadBalancer" || t == "NodePort") && hasNew(servicePorts(l.before), servicePorts(l.after))
 			},
-			Words: "one more port can be reached from outside the cluster",
+			Message: "one more port can be reached from outside the cluster",
 		},
 		{
-			Name: "route-backend", Source: k8s + "concepts/services-networking/ingress/#resource-backend", Kinds: routeKinds,
-			Actions: changed,
+			Name: "route-backend", Source: k8sDocs + "concepts/services-networking/ingress/#resource-backend", Kinds: routeKinds,
+			Actions: actionsChange,
 			Paths: []string{"spec.rules", "spec.defaultBackend", "spec.to", "spec.alternateBackends", "spec.http", "spec.tcp",
 				"spec.tls", "spec.routes"},
 			Risk: diff.RiskInPlace, When: "it leads to a service that it did not lead to",
-			holds: func(l look) bool { return grows(backends(l.before), backends(l.after)) },
-			Words: "requests from outside are led to another service",
+			holds:   func(l subjectView) bool { return hasNew(backends(l.before), backends(l.after)) },
+			Message: "requests from outside are led to another service",
 		},
 		{
-			Name: "service-port-gone", Source: service + "#multi-port-services", Kinds: []string{"Service"}, Actions: changed,
+			Name: "service-port-gone", Source: service + "#multi-port-services", Kinds: []string{"Service"}, Actions: actionsChange,
 			Paths: []string{"spec.ports"}, Risk: diff.RiskInPlace, When: "a port is gone",
-			holds: func(l look) bool { return grows(servicePorts(l.after), servicePorts(l.before)) },
-			Words: "clients that use the port get no answer any more",
+			holds:   func(l subjectView) bool { return hasNew(servicePorts(l.after), servicePorts(l.before)) },
+			Message: "clients that use the port get no answer any more",
 		},
 	}
 }
@@ -348,14 +348,14 @@ func backends(v raw.Value) map[string]bool {
 		switch {
 		case child.IsList() && (k == "backendRefs" || k == "services" || k == "alternateBackends"):
 			for _, b := range oneOrMore(child) {
-				out = with(out, text(get(b, "namespace"))+"/"+text(get(b, "name")))
+				out = addToSet(out, text(get(b, "namespace"))+"/"+text(get(b, "name")))
 			}
 		case k == "service" || k == "to":
-			out = with(out, "/"+text(get(child, "name")))
+			out = addToSet(out, "/"+text(get(child, "name")))
 		case k == "serviceName":
-			out = with(out, "/"+text(child))
+			out = addToSet(out, "/"+text(child))
 		case k == "destination":
-			out = with(out, "/"+text(get(child, "host")))
+			out = addToSet(out, "/"+text(get(child, "host")))
 		}
 		return true
 	})
@@ -366,7 +366,7 @@ func backends(v raw.Value) map[string]bool {
 func servicePorts(v raw.Value) map[string]bool {
 	var out map[string]bool
 	for _, p := range oneOrMore(get(v, "spec", "ports")) {
-		out = with(out, text(orElse(get(p, "protocol"), raw.Of("TCP")))+" "+text(get(p, "port")))
+		out = addToSet(out, text(orElse(get(p, "protocol"), raw.Of("TCP")))+" "+text(get(p, "port")))
 	}
 	return out
 }
@@ -377,13 +377,13 @@ func addresses(v raw.Value) map[string]bool {
 	for _, subset := range oneOrMore(get(v, "subsets")) {
 		for _, a := range append(oneOrMore(get(subset, "addresses")), oneOrMore(get(subset, "notReadyAddresses"))...) {
 			for _, at := range gather(a, "ip", "hostname") {
-				out = with(out, at)
+				out = addToSet(out, at)
 			}
 		}
 	}
 	for _, e := range oneOrMore(get(v, "endpoints")) {
-		for a := range set(get(e, "addresses")) {
-			out = with(out, a)
+		for a := range textSetOf(get(e, "addresses")) {
+			out = addToSet(out, a)
 		}
 	}
 	return out
@@ -398,29 +398,29 @@ var customPolicies = []string{"CiliumNetworkPolicy.cilium.io", "CiliumClusterwid
 // networkPolicyRules returns the rules about network policies of all kinds.
 func networkPolicyRules() []Rule {
 	cilium := "https://docs.cilium.io/en/stable/security/policy/"
-	isolation := k8s + "concepts/services-networking/network-policies/"
+	isolation := k8sDocs + "concepts/services-networking/network-policies/"
 	return []Rule{
 		{
-			Name: "network-policy-custom", Source: cilium, Security: true, Kinds: customPolicies, Actions: changed,
+			Name: "network-policy-custom", Source: cilium, Security: true, Kinds: customPolicies, Actions: actionsChange,
 			Paths: []string{"spec", "specs"}, Risk: diff.RiskInPlace,
-			When:  "it allows by a rule that is new, no longer refuses by one that was there, or is about other pods",
-			holds: func(l look) bool { return customPolicyWidens(l.before, l.after) },
-			Words: "pods can be reached, or can reach, what was kept from them",
+			When:    "it allows by a rule that is new, no longer refuses by one that was there, or is about other pods",
+			holds:   func(l subjectView) bool { return customPolicyWidens(l.before, l.after) },
+			Message: "pods can be reached, or can reach, what was kept from them",
 		},
 		{
-			Name: "network-policy-denies", Source: isolation + "#default-deny-all-ingress-traffic", Actions: present,
+			Name: "network-policy-denies", Source: isolation + "#default-deny-all-ingress-traffic", Actions: actionsPresent,
 			Risk: diff.RiskInPlace, Kinds: []string{"NetworkPolicy.networking.k8s.io"}, Paths: []string{"spec"},
-			When:  "it newly lets nothing in, or nothing out",
-			holds: func(l look) bool { return grows(denied(l.before), denied(l.after)) },
-			Words: "the pods that it selects can be reached by nothing, or can reach nothing, unless another policy allows it",
+			When:    "it newly lets nothing in, or nothing out",
+			holds:   func(l subjectView) bool { return hasNew(denied(l.before), denied(l.after)) },
+			Message: "the pods that it selects can be reached by nothing, or can reach nothing, unless another policy allows it",
 		},
 		{
-			Name: "network-policy-narrows", Source: isolation, Actions: changed, Risk: diff.RiskInPlace,
-			Kinds: []string{"NetworkPolicy.networking.k8s.io"},
-			Paths: []string{"spec.ingress", "spec.egress", "spec.policyTypes"},
-			When:  "it lets through less than before",
-			holds: func(l look) bool { return networkPolicyWidens(l.after, l.before) },
-			Words: "traffic that it let through is dropped, unless another policy allows it",
+			Name: "network-policy-narrows", Source: isolation, Actions: actionsChange, Risk: diff.RiskInPlace,
+			Kinds:   []string{"NetworkPolicy.networking.k8s.io"},
+			Paths:   []string{"spec.ingress", "spec.egress", "spec.policyTypes"},
+			When:    "it lets through less than before",
+			holds:   func(l subjectView) bool { return networkPolicyWidens(l.after, l.before) },
+			Message: "traffic that it let through is dropped, unless another policy allows it",
 		},
 	}
 }
@@ -433,7 +433,7 @@ func denied(v raw.Value) map[string]bool {
 	}
 	for _, d := range []struct{ name, list string }{{"Ingress", "ingress"}, {"Egress", "egress"}} {
 		if isolates(v, d.name, d.list) && get(v, "spec", d.list).Len() == 0 {
-			out = with(out, d.name)
+			out = addToSet(out, d.name)
 		}
 	}
 	return out
@@ -443,8 +443,8 @@ func denied(v raw.Value) map[string]bool {
 // allow more, and so may the loss of a deny rule.
 func customPolicyWidens(before, after raw.Value) bool {
 	was, is := customPolicy(before), customPolicy(after)
-	return was.about != is.about || grows(was.allow, is.allow) || grows(is.deny, was.deny) ||
-		grows(is.isolates, was.isolates)
+	return was.about != is.about || hasNew(was.allow, is.allow) || hasNew(is.deny, was.deny) ||
+		hasNew(is.isolates, was.isolates)
 }
 
 type customRules struct {
@@ -469,11 +469,11 @@ func customPolicy(v raw.Value) customRules {
 		whole, _ := raw.Text(raw.Of(about))
 		p.about += whole
 		for _, t := range gather(spec, "types") {
-			p.isolates = with(p.isolates, t)
+			p.isolates = addToSet(p.isolates, t)
 		}
 		for _, list := range []string{"ingress", "egress", "ingressDeny", "egressDeny"} {
 			for _, rule := range oneOrMore(get(spec, list)) {
-				p.isolates = with(p.isolates, list)
+				p.isolates = addToSet(p.isolates, list)
 				p.add(list, rule)
 			}
 		}
@@ -487,9 +487,9 @@ func (p *customRules) add(list string, rule raw.Value) {
 	case whole == "{}" && list != "ingressDeny" && list != "egressDeny":
 		// In Cilium, an empty rule allows nothing.
 	case strings.HasSuffix(list, "Deny") || action == "Deny":
-		p.deny = with(p.deny, list+" "+whole)
+		p.deny = addToSet(p.deny, list+" "+whole)
 	default:
-		p.allow = with(p.allow, list+" "+whole)
+		p.allow = addToSet(p.allow, list+" "+whole)
 	}
 }
 
@@ -499,20 +499,20 @@ func identityRules() []Rule {
 	return []Rule{
 		{
 			Name: "aws-auth", Source: "https://docs.aws.amazon.com/eks/latest/userguide/auth-configmap.html", Security: true,
-			Kinds: []string{"ConfigMap"}, Actions: present, Risk: diff.RiskInPlace, Paths: []string{"data"},
+			Kinds: []string{"ConfigMap"}, Actions: actionsPresent, Risk: diff.RiskInPlace, Paths: []string{"data"},
 			When: "it is aws-auth, and maps a role, a user or an account to a name or a group that it did not",
-			holds: func(l look) bool {
+			holds: func(l subjectView) bool {
 				return text(get(l.after, "metadata", "name")) == "aws-auth" && awsAuthWidens(l.before, l.after)
 			},
-			Words: "more users or roles of AWS get into the cluster, or get there with other rights",
+			Message: "more users or roles of AWS get into the cluster, or get there with other rights",
 		},
 		{
 			Name:   "account-cloud-identity",
 			Source: "https://docs.aws.amazon.com/eks/latest/userguide/iam-roles-for-service-accounts.html", Security: true,
-			Kinds: []string{"ServiceAccount"}, Actions: present, Risk: diff.RiskInPlace,
+			Kinds: []string{"ServiceAccount"}, Actions: actionsPresent, Risk: diff.RiskInPlace,
 			Paths: []string{"metadata.annotations"}, When: "it names a role or an identity that it did not name",
-			holds: func(l look) bool { return grows(cloudIdentities(l.before), cloudIdentities(l.after)) },
-			Words: "pods of the account act in the cloud under this role or identity, with all that it may do there",
+			holds:   func(l subjectView) bool { return hasNew(cloudIdentities(l.before), cloudIdentities(l.after)) },
+			Message: "pods of the account act in the cloud under this role or identity, with all that it may do there",
 		},
 	}
 }
@@ -522,7 +522,7 @@ func cloudIdentities(v raw.Value) map[string]bool {
 	for _, k := range []string{"eks.amazonaws.com/role-arn", "iam.gke.io/gcp-service-account",
 		"azure.workload.identity/client-id", "azure.workload.identity/tenant-id"} {
 		if id := text(get(v, "metadata", "annotations", k)); id != "" {
-			out = with(out, k+" "+id)
+			out = addToSet(out, k+" "+id)
 		}
 	}
 	return out
@@ -538,7 +538,7 @@ func awsAuthWidens(before, after raw.Value) bool {
 		}
 		mapped, ok := awsMappings(was)
 		now, alsoOK := awsMappings(is)
-		if !ok || !alsoOK || grows(mapped, now) {
+		if !ok || !alsoOK || hasNew(mapped, now) {
 			return true
 		}
 	}
@@ -557,7 +557,7 @@ func awsMappings(doc string) (map[string]bool, bool) {
 	for _, e := range oneOrMore(list) {
 		who := text(get(e, "rolearn")) + text(get(e, "userarn")) + text(e)
 		for _, as := range append(gather(e, "groups"), "user "+text(get(e, "username"))) {
-			out = with(out, who+" "+as)
+			out = addToSet(out, who+" "+as)
 		}
 	}
 	return out, true

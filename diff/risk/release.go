@@ -13,20 +13,20 @@ import (
 func releaseAttributes() []attribute {
 	return []attribute{
 		{
-			name:   "release-source",
-			source: "https://helm.sh/docs/topics/provenance/",
-			kinds:  []string{"helm_release"},
-			paths:  []string{"repository", "chart"},
-			test:   differ(),
-			words:  "the release is made from another chart, or from another place",
+			name:    "release-source",
+			source:  "https://helm.sh/docs/topics/provenance/",
+			kinds:   []string{"helm_release"},
+			paths:   []string{"repository", "chart"},
+			test:    differ(),
+			message: "the release is made from another chart, or from another place",
 		},
 		{
-			name:   "release-unverified",
-			source: "https://helm.sh/docs/topics/provenance/",
-			kinds:  []string{"helm_release"},
-			paths:  []string{"verify"},
-			test:   turnsOff(),
-			words:  "the chart's signature is no longer checked",
+			name:    "release-unverified",
+			source:  "https://helm.sh/docs/topics/provenance/",
+			kinds:   []string{"helm_release"},
+			paths:   []string{"verify"},
+			test:    turnsOff(),
+			message: "the chart's signature is no longer checked",
 		},
 		{
 			name:   "manifest-unreadable",
@@ -34,14 +34,14 @@ func releaseAttributes() []attribute {
 			kinds:  []string{"kubectl_manifest"},
 			paths:  []string{"yaml_body"},
 			test: test{
-				when: "it differs, and is not one document of plain YAML", actions: present,
+				when: "it differs, and is not one document of plain YAML", actions: actionsPresent,
 				strong: `{"yaml_body": "a: b"}`, weak: `{"yaml_body": "a: !!binary b"}`,
-				object: func(l look) bool {
+				object: func(l subjectView) bool {
 					_, ok := readDocument(get(l.after, "yaml_body"))
 					return !ok && !get(l.before, "yaml_body").Equal(get(l.after, "yaml_body"))
 				},
 			},
-			words: "the manifest cannot be read, so no rule judges the object in it",
+			message: "the manifest cannot be read, so no rule judges the object in it",
 		},
 		{
 			name:   "manifest-hidden",
@@ -49,44 +49,44 @@ func releaseAttributes() []attribute {
 			kinds:  []string{"kubectl_manifest"},
 			paths:  []string{"yaml_body", "sensitive_fields"},
 			test: test{
-				when: "fields of an object that is no Secret are hidden by name, and it differs", actions: present,
+				when: "fields of an object that is no Secret are hidden by name, and it differs", actions: actionsPresent,
 				strong: `{"yaml_body": "kind: Pod\na: b\n", "sensitive_fields": []}`,
 				weak:   `{"yaml_body": "kind: Pod\na: c\n", "sensitive_fields": ["spec"]}`,
-				object: func(l look) bool {
+				object: func(l subjectView) bool {
 					doc, _ := readDocument(get(l.after, "yaml_body"))
 					return get(l.after, "sensitive_fields").Len() > 0 && text(get(doc, "kind")) != "Secret"
 				},
 			},
-			words: "fields of the object are hidden on purpose, so a plan does not show what changes in them",
+			message: "fields of the object are hidden on purpose, so a plan does not show what changes in them",
 		},
 		{
 			name:   "release-values",
-			source: k8s + "concepts/security/pod-security-standards/",
+			source: k8sDocs + "concepts/security/pod-security-standards/",
 			kinds:  []string{"helm_release"},
 			paths:  releaseValues,
 			test: test{
 				when: "a value that has the name of a setting of pods asks for the node (privileged, hostNetwork, hostPID, hostIPC, hostPath, " +
 					"allowPrivilegeEscalation, runAsUser 0, more capabilities), takes such a setting away with null, or cannot be read",
-				actions: present, strong: `{"values": ["a: {privileged: false}"]}`, weak: `{"values": ["a: {privileged: true}"]}`,
-				object: func(l look) bool { return grows(riskyValues(l.before), riskyValues(l.after)) },
+				actions: actionsPresent, strong: `{"values": ["a: {privileged: false}"]}`, weak: `{"values": ["a: {privileged: true}"]}`,
+				object: func(l subjectView) bool { return hasNew(riskyValues(l.before), riskyValues(l.after)) },
 			},
-			words: "values of the chart ask for rights on the node, or cannot be read",
+			message: "values of the chart ask for rights on the node, or cannot be read",
 		},
 		{
-			name:   "release-postrender",
-			source: "https://helm.sh/docs/topics/advanced/#post-rendering",
-			kinds:  []string{"helm_release"},
-			paths:  []string{"postrender"},
-			test:   adds(),
-			words:  "a program on the machine of Terraform changes all objects of the chart before they are applied",
+			name:    "release-postrender",
+			source:  "https://helm.sh/docs/topics/advanced/#post-rendering",
+			kinds:   []string{"helm_release"},
+			paths:   []string{"postrender"},
+			test:    adds(),
+			message: "a program on the machine of Terraform changes all objects of the chart before they are applied",
 		},
 		{
-			name:   "release-write-only",
-			source: "https://registry.terraform.io/providers/hashicorp/helm/latest/docs/resources/release#set_wo",
-			kinds:  []string{"helm_release"},
-			paths:  []string{"set_wo_revision", "set_wo"},
-			test:   adds(),
-			words:  "values of the chart change that no plan has, so no rule judges them",
+			name:    "release-write-only",
+			source:  "https://registry.terraform.io/providers/hashicorp/helm/latest/docs/resources/release#set_wo",
+			kinds:   []string{"helm_release"},
+			paths:   []string{"set_wo_revision", "set_wo"},
+			test:    adds(),
+			message: "values of the chart change that no plan has, so no rule judges them",
 		},
 	}
 }
@@ -154,7 +154,7 @@ func riskySetting(name string, v raw.Value, out map[string]bool) {
 			parent = steps[n-2]
 		}
 	}
-	if list, isText := str(v); isText && strings.HasPrefix(list, "{") {
+	if list, isText := stringText(v); isText && strings.HasPrefix(list, "{") {
 		for e := range strings.SplitSeq(strings.Trim(list, "{}"), ",") {
 			risky(name, key, raw.Of(e), 0, out)
 			riskyCapability(name, parent, key, raw.Of(e), out)
@@ -168,8 +168,8 @@ func riskySetting(name string, v raw.Value, out map[string]bool) {
 // Pod settings that grant rights when they are true, and those that limit rights unless they are
 // null.
 var (
-	riskySwitches = []string{"privileged", "hostnetwork", "hostpid", "hostipc", "allowprivilegeescalation"}
-	keepers       = []string{
+	riskySwitches   = []string{"privileged", "hostnetwork", "hostpid", "hostipc", "allowprivilegeescalation"}
+	retentionValues = []string{
 		"securitycontext", "podsecuritycontext", "containersecuritycontext", "runasnonroot", "readonlyrootfilesystem",
 		"seccompprofile", "capabilities", "allowprivilegeescalation", "privileged",
 	}
@@ -178,7 +178,7 @@ var (
 func risky(at, key string, v raw.Value, depth int, out map[string]bool) {
 	switch lower := strings.ToLower(key); {
 	case v.IsNull() || text(v) == "null":
-		if slices.Contains(keepers, lower) {
+		if slices.Contains(retentionValues, lower) {
 			out[at+" is taken away"] = true
 		}
 	case slices.Contains(riskySwitches, lower):

@@ -27,8 +27,8 @@ type Subject struct {
 	// Before and After hold the whole object on each side; null where it does not exist. Values that
 	// are equal on both sides may be omitted.
 	Before, After raw.Value
-	// Touched has one element for each of the change's Fields, in the same order.
-	Touched []Touched
+	// Differences has one element for each of the change's Fields, in the same order.
+	Differences []Difference
 	// Unknown is the tree of marks for values that are known only after apply, as in a Terraform
 	// plan, without those that the provider chooses.
 	Unknown raw.Value
@@ -47,8 +47,8 @@ type Subject struct {
 	depth int
 }
 
-// Touched is one difference before it is masked.
-type Touched struct {
+// Difference is one difference before it is masked.
+type Difference struct {
 	Path                tree.Path
 	Before, After       raw.Value
 	HasBefore, HasAfter bool
@@ -67,8 +67,8 @@ func Judge(c *diff.Change, s Subject) {
 	if s.Group != "" {
 		kind += "." + s.Group
 	}
-	j := &judge{change: c, subject: &s, rules: compiled().of(s.Engine, kind), kind: kind}
-	j.touchAll()
+	j := &judge{change: c, subject: &s, rules: ruleSet().rulesFor(s.Engine, kind), kind: kind}
+	j.selectFields()
 	if len(j.rules) == 0 {
 		return
 	}
@@ -77,7 +77,7 @@ func Judge(c *diff.Change, s Subject) {
 		findings = j.immutable()
 	}
 	for _, r := range j.rules {
-		if f, ok := j.ask(r); ok && !r.Replaces {
+		if f, ok := j.evaluate(r); ok && !r.Replaces {
 			findings = append(findings, f)
 		}
 	}
@@ -95,11 +95,11 @@ type judge struct {
 	subject *Subject
 	kind    string
 	rules   []*Rule
-	// fields holds the indexes in change.Fields and subject.Touched of what an apply really changes.
+	// fields holds the indexes in change.Fields and subject.Differences of what an apply really changes.
 	fields []int
-	// was and is hold the pods of the subject; look computes them on first use.
-	was, is    []pod
-	podsSought bool
+	// podsBefore and podsAfter hold the pods of the subject; view computes them on first use.
+	podsBefore, podsAfter []pod
+	podsRead              bool
 	// revealed reports that some field was marked as sensitive and no longer is.
 	revealed bool
 }
@@ -115,12 +115,12 @@ const (
 	foldFormatting = "formatting"
 )
 
-func (j *judge) touchAll() {
-	for i := range min(len(j.change.Fields), len(j.subject.Touched)) {
+func (j *judge) selectFields() {
+	for i := range min(len(j.change.Fields), len(j.subject.Differences)) {
 		fold := j.change.Fields[i].Fold
-		if (fold != "" || !j.subject.Touched[i].Folded) && Sees(fold) {
+		if (fold != "" || !j.subject.Differences[i].Folded) && ReadsFold(fold) {
 			j.fields = append(j.fields, i)
-			j.revealed = j.revealed || j.subject.Touched[i].Revealed
+			j.revealed = j.revealed || j.subject.Differences[i].Revealed
 		}
 	}
 }
@@ -135,7 +135,7 @@ func (j *judge) immutable() []diff.Finding {
 			continue
 		}
 		first := -1
-		q := inquiry{judge: j, rule: r}
+		q := ruleCheck{judge: j, rule: r}
 		for _, i := range j.fields {
 			if !q.at(i) {
 				continue
@@ -187,12 +187,12 @@ func sharedBy(paths []string) string {
 	return " of " + paths[0][:shared]
 }
 
-// ask returns the finding of a rule, if it has one.
-func (j *judge) ask(r *Rule) (diff.Finding, bool) {
-	if !slices.Contains(r.Actions, j.change.Action) || j.subject.KeepsOld && r.onlyLost() {
+// evaluate returns the finding of a rule, if it has one.
+func (j *judge) evaluate(r *Rule) (diff.Finding, bool) {
+	if !slices.Contains(r.Actions, j.change.Action) || j.subject.KeepsOld && r.onlyLoss() {
 		return diff.Finding{}, false
 	}
-	q := inquiry{judge: j, rule: r}
+	q := ruleCheck{judge: j, rule: r}
 	if r.Pods && !q.object() {
 		return diff.Finding{}, false // most pods pass, and this check is cheaper than comparing the paths
 	}
@@ -210,19 +210,19 @@ func (j *judge) ask(r *Rule) (diff.Finding, bool) {
 
 // first returns the field that the finding cites: the first one that the rule prefers, otherwise the
 // first one that matches.
-func (q *inquiry) first() (field int, ok bool) {
-	var preferred func(Touched) bool
+func (q *ruleCheck) first() (field int, ok bool) {
+	var preferred func(Difference) bool
 	for _, i := range q.fields {
 		if !q.at(i) {
 			continue
 		}
-		if q.rule.cites == nil {
+		if q.rule.prefers == nil {
 			return i, true
 		}
 		if preferred == nil {
-			preferred = q.rule.cites(q.look())
+			preferred = q.rule.prefers(q.view())
 		}
-		if preferred(q.subject.Touched[i]) {
+		if preferred(q.subject.Differences[i]) {
 			return i, true
 		}
 		if !ok {
@@ -232,47 +232,47 @@ func (q *inquiry) first() (field int, ok bool) {
 	return field, ok
 }
 
-// inquiry runs one rule on one change. The predicates on the whole object run once, regardless of
+// ruleCheck runs one rule on one change. The predicates on the whole object run once, regardless of
 // the number of fields.
-type inquiry struct {
+type ruleCheck struct {
 	*judge
 	rule *Rule
-	// held caches the result of the object predicate once asked is set; each is the predicate for
+	// result caches the result of the object predicate once asked is set; each is the predicate for
 	// single differences.
-	asked, held bool
-	each        func(field) bool
+	checked, result bool
+	each            func(field) bool
 }
 
 // object runs the rule's predicate on the object as a whole.
-func (q *inquiry) object() bool {
-	if !q.asked {
-		q.asked, q.held = true, q.rule.holds == nil || q.rule.holds(q.look())
-		if q.held && q.rule.each != nil {
-			q.each = q.rule.each(q.look())
+func (q *ruleCheck) object() bool {
+	if !q.checked {
+		q.checked, q.result = true, q.rule.holds == nil || q.rule.holds(q.view())
+		if q.result && q.rule.matches != nil {
+			q.each = q.rule.matches(q.view())
 		}
 	}
-	return q.held
+	return q.result
 }
 
 // at runs the rule on the field with index i.
-func (q *inquiry) at(i int) bool {
-	if q.asked && !q.held {
+func (q *ruleCheck) at(i int) bool {
+	if q.checked && !q.result {
 		return false
 	}
-	t, f := &q.subject.Touched[i], &q.change.Fields[i]
+	t, f := &q.subject.Differences[i], &q.change.Fields[i]
 	if !q.rule.touches(*t) || !q.object() {
 		return false
 	}
 	return q.each == nil || q.each(field{
-		Touched: *t, regenerated: q.subject.Regenerated || f.Regenerated, unknown: f.After.Unknown,
+		Difference: *t, regenerated: q.subject.Regenerated || f.Regenerated, unknown: f.After.Unknown,
 	})
 }
 
 // whole runs the rule on an object that is created or destroyed, or of which any difference counts.
-func (q *inquiry) whole() bool {
+func (q *ruleCheck) whole() bool {
 	s := q.subject
 	return q.object() && (q.each == nil || q.each(field{
-		Touched:     Touched{Before: s.Before, After: s.After, HasBefore: !s.Before.IsNull(), HasAfter: !s.After.IsNull()},
+		Difference:  Difference{Before: s.Before, After: s.After, HasBefore: !s.Before.IsNull(), HasAfter: !s.After.IsNull()},
 		regenerated: s.Regenerated, whole: true,
 	}))
 }
@@ -283,19 +283,19 @@ func (j *judge) finding(r *Rule, path string) diff.Finding {
 	if r.details == nil {
 		return f
 	}
-	if list := r.details(j.look()); len(list) > 0 {
+	if list := r.details(j.view()); len(list) > 0 {
 		f.Message += ": " + strings.Join(list, "; ")
 	}
 	return f
 }
 
-// look returns the view of the object that predicates get.
-func (j *judge) look() look {
-	if !j.podsSought && j.subject.Engine == diff.KindKubernetes {
-		j.was, j.is, j.podsSought = podsOf(j.kind, j.subject.Before), podsOf(j.kind, j.subject.After), true
+// view returns the view of the object that predicates get.
+func (j *judge) view() subjectView {
+	if !j.podsRead && j.subject.Engine == diff.KindKubernetes {
+		j.podsBefore, j.podsAfter, j.podsRead = podsOf(j.kind, j.subject.Before), podsOf(j.kind, j.subject.After), true
 	}
-	return look{
-		kind: j.kind, before: j.subject.Before, after: j.subject.After, was: j.was, is: j.is,
+	return subjectView{
+		kind: j.kind, before: j.subject.Before, after: j.subject.After, podsBefore: j.podsBefore, podsAfter: j.podsAfter,
 		renamed: j.change.Renamed, revealed: j.revealed, unknown: j.unknown,
 		keepsOld: j.subject.KeepsOld, programs: j.subject.Programs,
 	}
@@ -304,7 +304,7 @@ func (j *judge) look() look {
 // unknown reports whether an attribute, or something in it, is known only after apply.
 func (j *judge) unknown(attribute string) bool {
 	return slices.ContainsFunc(j.fields, func(i int) bool {
-		p := j.subject.Touched[i].Path
+		p := j.subject.Differences[i].Path
 		return j.change.Fields[i].After.Unknown && (len(p) == 0 || p[0].Key == attribute)
 	})
 }
@@ -315,7 +315,7 @@ func (j *judge) unjudged() (diff.Finding, bool) {
 		return diff.Finding{}, false
 	}
 	for _, r := range j.rules {
-		if !slices.Contains(r.Actions, j.change.Action) || r.judgedIf != nil && !r.judgedIf(j.look()) {
+		if !slices.Contains(r.Actions, j.change.Action) || r.judgedIf != nil && !r.judgedIf(j.view()) {
 			continue
 		}
 		for _, p := range r.needs {
@@ -324,16 +324,16 @@ func (j *judge) unjudged() (diff.Finding, bool) {
 			}
 			path := ""
 			for _, i := range j.fields {
-				if j.change.Fields[i].After.Unknown && p.matches(j.subject.Touched[i]) {
+				if j.change.Fields[i].After.Unknown && p.matches(j.subject.Differences[i]) {
 					path = j.change.Fields[i].Path
 					break
 				}
 			}
-			return compiled().unjudged.finding(path), true
+			return ruleSet().unjudged.finding(path), true
 		}
 	}
 	if path, ok := j.unjudgedHeld(); ok {
-		return compiled().unjudged.finding(path), true
+		return ruleSet().unjudged.finding(path), true
 	}
 	return diff.Finding{}, false
 }
@@ -360,7 +360,7 @@ func anyTrue(m raw.Value) bool {
 	return slices.ContainsFunc(m.Keys(), func(k string) bool { return anyTrue(get(m, k)) })
 }
 
-func (r *Rule) touches(t Touched) bool {
+func (r *Rule) touches(t Difference) bool {
 	for _, p := range r.except {
 		if p.under(t.Path) {
 			return false
@@ -374,12 +374,12 @@ func (r *Rule) touches(t Touched) bool {
 	return false
 }
 
-// onlyLost reports whether the rule concerns only the loss of an object and not its replacement.
-func (r *Rule) onlyLost() bool {
+// onlyLoss reports whether the rule concerns only the loss of an object and not its replacement.
+func (r *Rule) onlyLoss() bool {
 	return slices.Contains(r.Actions, diff.Destroy) && !slices.Contains(r.Actions, diff.Create) &&
 		!slices.Contains(r.Actions, diff.Update)
 }
 
 func (r *Rule) finding(path string) diff.Finding {
-	return diff.Finding{Rule: r.Name, Source: r.Source, Risk: r.Risk, Security: r.Security, Message: r.Words, Path: path}
+	return diff.Finding{Rule: r.Name, Source: r.Source, Risk: r.Risk, Security: r.Security, Message: r.Message, Path: path}
 }

@@ -76,9 +76,9 @@ func (s situation) change(t *testing.T, engine string, deep bool) (*diff.Change,
 	}
 	c.Risk = c.Action.Risk()
 	w := &walker{unknown: s.Unknown, revealed: s.Revealed, deep: deep}
-	w.walk(nil, risk.Touched{Before: subject.Before, After: subject.After, HasBefore: s.Before != nil,
+	w.walk(nil, risk.Difference{Before: subject.Before, After: subject.After, HasBefore: s.Before != nil,
 		HasAfter: s.After != nil})
-	c.Fields, subject.Touched = w.fields, w.touched
+	c.Fields, subject.Differences = w.fields, w.touched
 	return c, subject
 }
 
@@ -88,10 +88,10 @@ type walker struct {
 	revealed []string
 	deep     bool
 	fields   []diff.FieldChange
-	touched  []risk.Touched
+	touched  []risk.Difference
 }
 
-func (w *walker) walk(p tree.Path, t risk.Touched) {
+func (w *walker) walk(p tree.Path, t risk.Difference) {
 	text := p.Text(tree.Step.Plain)
 	unknown := slices.Contains(w.unknown, text)
 	if t.HasBefore == t.HasAfter && t.Before.Equal(t.After) && !unknown {
@@ -108,7 +108,7 @@ func (w *walker) walk(p tree.Path, t risk.Touched) {
 	for _, k := range keys {
 		before, hasBefore := get(t.Before, k)
 		after, hasAfter := get(t.After, k)
-		w.walk(append(p[:len(p):len(p)], k), risk.Touched{Before: before, After: after, HasBefore: hasBefore,
+		w.walk(append(p[:len(p):len(p)], k), risk.Difference{Before: before, After: after, HasBefore: hasBefore,
 			HasAfter: hasAfter})
 	}
 }
@@ -244,9 +244,9 @@ func TestRulesAreWhole(t *testing.T) {
 		if !strings.HasPrefix(r.Source, "https://") || strings.ContainsAny(r.Source, " \"<>|") {
 			t.Errorf("%s: source %q", r.Name, r.Source)
 		}
-		if n := len(r.Words); n < 20 || n > 160 || strings.HasSuffix(r.Words, ".") ||
-			strings.ToLower(r.Words[:1]) != r.Words[:1] {
-			t.Errorf("%s: words %q", r.Name, r.Words)
+		if n := len(r.Message); n < 20 || n > 160 || strings.HasSuffix(r.Message, ".") ||
+			strings.ToLower(r.Message[:1]) != r.Message[:1] {
+			t.Errorf("%s: words %q", r.Name, r.Message)
 		}
 		if len(r.Kinds) == 0 || len(r.Actions) == 0 || r.Risk == diff.RiskNone || r.Engine == "" {
 			t.Errorf("%s is not whole: %+v", r.Name, r)

@@ -10,7 +10,7 @@ import (
 // capability is a right that a finding names when a role gains it.
 // https://kubernetes.io/docs/concepts/security/rbac-good-practices/
 type capability struct {
-	words string
+	message string
 	// A role rule with one element of each of groups, resources and verbs grants the capability.
 	groups, resources, verbs []string
 	// cluster marks a right on the cluster, as opposed to objects in namespaces.
@@ -26,47 +26,47 @@ var (
 
 // roleCapabilities lists the rights that findings name, strongest first.
 var roleCapabilities = []capability{
-	{words: "act as other users, groups or service accounts", groups: []string{"", "authentication.k8s.io"},
+	{message: "act as other users, groups or service accounts", groups: []string{"", "authentication.k8s.io"},
 		resources: []string{"users", "groups", "serviceaccounts", "uids", "userextras"}, verbs: []string{"impersonate"},
 		cluster: true},
-	{words: "give rights that it lacks itself", groups: rbacAPI, resources: []string{"roles", "clusterroles"},
+	{message: "give rights that it lacks itself", groups: rbacAPI, resources: []string{"roles", "clusterroles"},
 		verbs: []string{"escalate", "bind"}},
-	{words: "read secrets", groups: coreAPI, resources: []string{"secrets"}, verbs: reading},
-	{words: "write secrets", groups: coreAPI, resources: []string{"secrets"}, verbs: writing},
-	{words: "exec into pods", groups: coreAPI, resources: []string{"pods/exec", "pods/attach"},
+	{message: "read secrets", groups: coreAPI, resources: []string{"secrets"}, verbs: reading},
+	{message: "write secrets", groups: coreAPI, resources: []string{"secrets"}, verbs: writing},
+	{message: "exec into pods", groups: coreAPI, resources: []string{"pods/exec", "pods/attach"},
 		verbs: []string{"create", "get"}},
-	{words: "mint tokens of service accounts", groups: coreAPI, resources: []string{"serviceaccounts/token"},
+	{message: "mint tokens of service accounts", groups: coreAPI, resources: []string{"serviceaccounts/token"},
 		verbs: []string{"create"}},
-	{words: "add containers to running pods", groups: coreAPI, resources: []string{"pods/ephemeralcontainers"},
+	{message: "add containers to running pods", groups: coreAPI, resources: []string{"pods/ephemeralcontainers"},
 		verbs: writing},
-	{words: "start pods, and so use every account and secret beside them", groups: []string{"", "apps", "batch"},
+	{message: "start pods, and so use every account and secret beside them", groups: []string{"", "apps", "batch"},
 		resources: []string{"pods", "replicationcontrollers", "deployments", "daemonsets", "statefulsets", "replicasets",
 			"jobs", "cronjobs"},
 		verbs: writing},
-	{words: "connect to pods and services", groups: coreAPI,
+	{message: "connect to pods and services", groups: coreAPI,
 		resources: []string{"pods/portforward", "pods/proxy", "services/proxy"}, verbs: []string{"create", "get", "update"}},
-	{words: "change roles and bindings", groups: rbacAPI,
+	{message: "change roles and bindings", groups: rbacAPI,
 		resources: []string{"roles", "clusterroles", "rolebindings", "clusterrolebindings"}, verbs: writing},
-	{words: "reach the kubelet of every node", groups: coreAPI, resources: []string{"nodes/proxy"},
+	{message: "reach the kubelet of every node", groups: coreAPI, resources: []string{"nodes/proxy"},
 		verbs: []string{"get", "create"}, cluster: true},
-	{words: "change nodes", groups: coreAPI, resources: []string{"nodes"}, verbs: append([]string{"delete"}, writing...),
+	{message: "change nodes", groups: coreAPI, resources: []string{"nodes"}, verbs: append([]string{"delete"}, writing...),
 		cluster: true},
-	{words: "make volumes of any source", groups: coreAPI, resources: []string{"persistentvolumes"},
+	{message: "make volumes of any source", groups: coreAPI, resources: []string{"persistentvolumes"},
 		verbs: []string{"create"}, cluster: true},
-	{words: "change what admission checks", groups: []string{"admissionregistration.k8s.io"},
+	{message: "change what admission checks", groups: []string{"admissionregistration.k8s.io"},
 		resources: []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations", "validatingadmissionpolicies",
 			"validatingadmissionpolicybindings", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings"},
 		verbs: append([]string{"delete"}, writing...), cluster: true},
-	{words: "change custom resource definitions", groups: []string{"apiextensions.k8s.io"},
+	{message: "change custom resource definitions", groups: []string{"apiextensions.k8s.io"},
 		resources: []string{"customresourcedefinitions"}, verbs: append([]string{"delete"}, writing...), cluster: true},
-	{words: "approve or sign certificates", groups: []string{"certificates.k8s.io"},
+	{message: "approve or sign certificates", groups: []string{"certificates.k8s.io"},
 		resources: []string{"certificatesigningrequests/approval", "certificatesigningrequests/status", "signers"},
 		verbs:     []string{"update", "patch", "approve", "sign"}, cluster: true},
-	{words: "change or delete namespaces", groups: coreAPI, resources: []string{"namespaces"},
+	{message: "change or delete namespaces", groups: coreAPI, resources: []string{"namespaces"},
 		verbs: []string{"update", "patch", "delete"}, cluster: true},
-	{words: "use security context constraints", groups: []string{"security.openshift.io"},
+	{message: "use security context constraints", groups: []string{"security.openshift.io"},
 		resources: []string{"securitycontextconstraints"}, verbs: []string{"use"}, cluster: true},
-	{words: "read the logs of pods", groups: coreAPI, resources: []string{"pods/log"}, verbs: []string{"get"}},
+	{message: "read the logs of pods", groups: coreAPI, resources: []string{"pods/log"}, verbs: []string{"get"}},
 }
 
 // Texts for other gains of a role.
@@ -79,23 +79,23 @@ const (
 	gainsDelete = "delete more kinds of objects"
 	everyPlace  = "in all namespaces: "
 	onCluster   = "on the cluster: "
-	someNames   = " of certain names"
+	onSomeNames = " of certain names"
 )
 
 // roleGains lists what a role newly allows, as texts for the finding.
-func roleGains(l look) []string {
+func roleGains(l subjectView) []string {
 	was, is := roleGrants(l.before), roleGrants(l.after)
 	if all(is) {
 		return []string{gainsAll}
 	}
 	var here, cluster []string
 	for _, c := range roleCapabilities {
-		words := c.words
+		words := c.message
 		switch had, has := c.level(was), c.level(is); {
 		case has <= had:
 			continue
 		case has == 1:
-			words += someNames
+			words += onSomeNames
 		}
 		if c.cluster {
 			cluster = append(cluster, words)
@@ -129,7 +129,7 @@ func otherGains(was, is []grant) []string {
 		verbs []string
 	}{{gainsRead, reading}, {gainsWrite, writing}, {gainsDelete, []string{"delete", "deletecollection"}}}
 	gained := map[string]bool{}
-	had := newCoverage(roleMeasures, was)
+	had := newCoverage(roleComparators, was)
 	for _, g := range is {
 		if had.covers(g) {
 			continue
@@ -155,7 +155,7 @@ func (g grant) gains(verb string, had *coverage) bool {
 		return false
 	}
 	one := grant{dims: slices.Clone(g.dims)}
-	one.dims[2] = these(verb)
+	one.dims[2] = itemsOnly(verb)
 	return !had.covers(one)
 }
 
@@ -172,8 +172,8 @@ func all(grants []grant) bool {
 func (c capability) level(grants []grant) int {
 	level := 0
 	for _, g := range grants {
-		if !meets(g.dims[0].items, c.groups, wordCovers) || !meets(g.dims[1].items, c.resources, resourceCovers) ||
-			!meets(g.dims[2].items, c.verbs, wordCovers) {
+		if !overlap(g.dims[0].items, c.groups, wordCovers) || !overlap(g.dims[1].items, c.resources, resourceCovers) ||
+			!overlap(g.dims[2].items, c.verbs, wordCovers) {
 			continue
 		}
 		if slices.Contains(g.dims[3].items, "*") {
@@ -184,18 +184,18 @@ func (c capability) level(grants []grant) int {
 	return level
 }
 
-func meets(has, needs []string, covers func(outer, inner string) bool) bool {
+func overlap(has, needs []string, covers func(outer, inner string) bool) bool {
 	return slices.ContainsFunc(has, func(h string) bool {
 		return slices.ContainsFunc(needs, func(n string) bool { return covers(h, n) })
 	})
 }
 
-// GainWords returns all texts with which the rule role-widens describes what a role gains.
-func GainWords() []string {
+// GainTexts returns all texts with which the rule role-widens describes what a role gains.
+func GainTexts() []string {
 	out := []string{gainsAll, gainsPaths, gainsRead, gainsWrite, gainsDelete, gainsMore}
 	for _, c := range roleCapabilities {
 		for _, scope := range []string{"", everyPlace, onCluster} {
-			out = append(out, scope+c.words, scope+c.words+someNames)
+			out = append(out, scope+c.message, scope+c.message+onSomeNames)
 		}
 	}
 	return out
@@ -208,7 +208,7 @@ func aggregates(v raw.Value) map[string]bool {
 	labels := get(v, "metadata", "labels")
 	for _, k := range labels.Keys() {
 		if strings.HasPrefix(k, "rbac.authorization.k8s.io/aggregate-to-") && text(get(labels, k)) == "true" {
-			out = with(out, k)
+			out = addToSet(out, k)
 		}
 	}
 	return out

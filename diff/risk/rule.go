@@ -42,36 +42,36 @@ type Rule struct {
 	// Replaces marks an update that the API server refuses, so that the object must be deleted and
 	// created again.
 	Replaces bool
-	// Words is the sentence for the people who approve.
-	Words string
+	// Message is the sentence for the people who approve.
+	Message string
 
 	// holds, if set, must be true for the object. It runs at most once per change, so it may read
 	// the whole object.
-	holds func(look) bool
-	// each, if set, returns a predicate that must also be true for a difference at Paths. The
+	holds func(subjectView) bool
+	// matches, if set, returns a predicate that must also be true for a difference at Paths. The
 	// predicate runs for each difference and therefore reads only the difference; anything that
 	// needs the object is computed once, before.
-	each func(look) func(field) bool
-	// details returns fixed texts that describe the finding in detail; they follow Words after a
+	matches func(subjectView) func(field) bool
+	// details returns fixed texts that describe the finding in detail; they follow Message after a
 	// colon.
-	details func(look) []string
-	// cites, if set, returns a predicate for the differences that the finding should rather cite.
-	cites         func(look) func(Touched) bool
+	details func(subjectView) []string
+	// prefers, if set, returns a predicate for the differences that the finding should rather cite.
+	prefers       func(subjectView) func(Difference) bool
 	paths, except []pattern
 	// judged lists the places whose values the rule needs: while one is unknown, the result of the
 	// rule is unknown, too. If judgedIf is set, it must also be true for the object.
 	judged   []string
-	judgedIf func(look) bool
+	judgedIf func(subjectView) bool
 	needs    []pattern
 	// attribute is the test of a rule about attributes, with example values that it must find.
 	attribute test
 }
 
-// look is the view of the object, on both sides, that predicates get.
-type look struct {
-	kind          string
-	before, after raw.Value
-	was, is       []pod
+// subjectView is the view of the object, on both sides, that predicates get.
+type subjectView struct {
+	kind                  string
+	before, after         raw.Value
+	podsBefore, podsAfter []pod
 	// renamed reports that an object with a new name replaces this object.
 	renamed bool
 	// revealed reports that some field was marked as sensitive and no longer is.
@@ -86,7 +86,7 @@ type look struct {
 
 // field is the view of one difference that predicates get.
 type field struct {
-	Touched
+	Difference
 	// regenerated reports that the value is generated again at each rendering.
 	regenerated bool
 	// unknown reports that the value is known only after apply.
@@ -96,13 +96,13 @@ type field struct {
 	whole bool
 }
 
-// at adapts a predicate that needs only the difference.
-func at(holds func(field) bool) func(look) func(field) bool {
-	return func(look) func(field) bool { return holds }
+// onDifference adapts a predicate that needs only the difference.
+func onDifference(holds func(field) bool) func(subjectView) func(field) bool {
+	return func(subjectView) func(field) bool { return holds }
 }
 
 // Rules returns all rules in the order of the documentation.
-func Rules() []Rule { return slices.Clone(compiled().all) }
+func Rules() []Rule { return slices.Clone(ruleSet().all) }
 
 // Table writes the rules as a table in Markdown, for the documentation.
 func Table(w io.Writer) error {
@@ -110,9 +110,9 @@ func Table(w io.Writer) error {
 	for _, engine := range []struct{ name, title string }{{diff.KindKubernetes, "Kubernetes"},
 		{diff.KindTerraform, "Terraform"}} {
 		fmt.Fprintf(&b, "### %s\n\n| rule | for | risk | what it says |\n|---|---|---|---|\n", engine.title)
-		for _, r := range compiled().all {
+		for _, r := range ruleSet().all {
 			if r.Engine == engine.name {
-				fmt.Fprintf(&b, "| [`%s`](%s) | %s | %s | %s |\n", r.Name, r.Source, r.scope(), r.grade(), cell(r.Words))
+				fmt.Fprintf(&b, "| [`%s`](%s) | %s | %s | %s |\n", r.Name, r.Source, r.scope(), r.grade(), tableCell(r.Message))
 			}
 		}
 		b.WriteString("\n")
@@ -124,7 +124,7 @@ func Table(w io.Writer) error {
 // scope describes which changes a rule judges.
 func (r *Rule) scope() string {
 	if r.Pods {
-		return cell("every kind with a pod template: `" + strings.Join(r.Paths, "`, `") + "`, when " + r.When)
+		return tableCell("every kind with a pod template: `" + strings.Join(r.Paths, "`, `") + "`, when " + r.When)
 	}
 	kinds := make([]string, len(r.Kinds))
 	for i, k := range r.Kinds {
@@ -140,7 +140,7 @@ func (r *Rule) scope() string {
 	if r.When != "" {
 		out += ", when " + r.When
 	}
-	return cell(out)
+	return tableCell(out)
 }
 
 func (r *Rule) grade() string {
@@ -151,24 +151,24 @@ func (r *Rule) grade() string {
 	return out
 }
 
-func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
+func tableCell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
 
-// rulebook finds the rules of a kind without matching all of them.
-type rulebook struct {
+// ruleIndex finds the rules of a kind without matching all of them.
+type ruleIndex struct {
 	all []Rule
 	// exact maps engine and kind to rules. globs maps an engine to the rules with a wildcard in a
 	// kind. Both keep the order of all.
 	exact, globs map[string][]*Rule
 	// unjudged is the rule about values that other rules cannot judge.
 	unjudged *Rule
-	// known caches the rules by kind, because matching globs takes longer than judging most objects.
-	known sync.Map
-	kinds atomic.Int64
+	// cache caches the rules by kind, because matching globs takes longer than judging most objects.
+	cache  sync.Map
+	cached atomic.Int64
 }
 
-// compiled builds the rulebook when the first change is judged.
-var compiled = sync.OnceValue(func() *rulebook {
-	b := &rulebook{all: slices.Concat(kubernetesRules(), terraformRules()), exact: map[string][]*Rule{},
+// ruleSet builds the rulebook when the first change is judged.
+var ruleSet = sync.OnceValue(func() *ruleIndex {
+	b := &ruleIndex{all: slices.Concat(kubernetesRules(), terraformRules()), exact: map[string][]*Rule{},
 		globs: map[string][]*Rule{}}
 	for i := range b.all {
 		r := &b.all[i]
@@ -199,15 +199,15 @@ var compiled = sync.OnceValue(func() *rulebook {
 	return b
 })
 
-// of returns the rules for a kind.
-func (b *rulebook) of(engine, kind string) []*Rule {
+// rulesFor returns the rules for a kind.
+func (b *ruleIndex) rulesFor(engine, kind string) []*Rule {
 	key := [2]string{engine, kind}
-	if rules, ok := b.known.Load(key); ok {
+	if rules, ok := b.cache.Load(key); ok {
 		return rules.([]*Rule)
 	}
 	rules := b.match(engine, kind)
-	if len(kind) <= maxKnownKind && b.kinds.Add(1) <= maxKnownKinds {
-		b.known.Store(key, rules)
+	if len(kind) <= maxKnownKind && b.cached.Add(1) <= maxKnownKinds {
+		b.cache.Store(key, rules)
 	}
 	return rules
 }
@@ -218,7 +218,7 @@ const (
 	maxKnownKind  = 256
 )
 
-func (b *rulebook) match(engine, kind string) []*Rule {
+func (b *ruleIndex) match(engine, kind string) []*Rule {
 	out := slices.Clone(b.exact[engine+" "+kind])
 	if kind == kindOutput {
 		// An output is not a resource: it lacks what a rule for all resources reads.

@@ -10,57 +10,57 @@ import (
 
 // schemaRules returns the rules about schema changes of a custom resource field that remains.
 func schemaRules() []Rule {
-	crds := k8s + "tasks/extend-kubernetes/custom-resources/custom-resource-definitions/"
+	crds := k8sDocs + "tasks/extend-kubernetes/custom-resources/custom-resource-definitions/"
 	rules := []Rule{
 		{
 			Name: "crd-type", Source: crds + "#specifying-a-structural-schema", When: "the type of a field is another one",
-			each:  at(func(f field) bool { return schemaType(f.Touched) }),
-			Words: "a field takes another type: objects that exist may be refused when something writes them, and clients may fail",
+			matches: onDifference(func(f field) bool { return schemaType(f.Difference) }),
+			Message: "a field takes another type: objects that exist may be refused when something writes them, and clients may fail",
 		},
 		{
 			Name: "crd-enum", Source: crds + "#validation", When: "a value of a field is no longer allowed",
-			each:  at(func(f field) bool { return schemaLoses(f.Touched, "enum") }),
-			Words: "a field takes fewer values: objects with one of the others are refused when something writes them",
+			matches: onDifference(func(f field) bool { return schemaLoses(f.Difference, "enum") }),
+			Message: "a field takes fewer values: objects with one of the others are refused when something writes them",
 		},
 		{
 			Name: "crd-required", Source: crds + "#validation", When: "a field of an object that is not new becomes required",
-			each: func(l look) func(field) bool {
+			matches: func(l subjectView) func(field) bool {
 				after := finder(get(l.after, "spec", "versions"))
-				return func(f field) bool { return schemaRequires(f.Touched, after) }
+				return func(f field) bool { return schemaRequires(f.Difference, after) }
 			},
-			Words: "a field must be set: objects that leave it out are refused when something writes them",
+			Message: "a field must be set: objects that leave it out are refused when something writes them",
 		},
 		{
 			Name: "crd-stricter", Source: crds + "#validation-rules", When: "a field is validated more strictly",
-			each:  at(func(f field) bool { return schemaStricter(f.Touched) }),
-			Words: "a field is checked by more: objects that do not pass are refused when something writes them",
+			matches: onDifference(func(f field) bool { return schemaStricter(f.Difference) }),
+			Message: "a field is checked by more: objects that do not pass are refused when something writes them",
 		},
 		{
 			Name: "crd-default", Source: crds + "#defaulting", When: "the default of a field that stays is another one",
-			each:  at(func(f field) bool { k, _ := keyword(f.Path); return k == "default" }),
-			Words: "objects that leave the field out get another value from now on, without being changed themselves",
+			matches: onDifference(func(f field) bool { k, _ := keyword(f.Path); return k == "default" }),
+			Message: "objects that leave the field out get another value from now on, without being changed themselves",
 		},
 		{
 			Name: "crd-pruning", Source: crds + "#field-pruning", Risk: diff.RiskDestroy,
 			When: "unknown fields are no longer kept", Paths: []string{"spec.versions[*].schema", "spec.preserveUnknownFields"},
-			each: at(func(f field) bool {
+			matches: onDifference(func(f field) bool {
 				k, _ := keyword(f.Path)
 				last := len(f.Path) > 0 && f.Path[len(f.Path)-1].Key == "preserveUnknownFields"
 				return (k == "x-kubernetes-preserve-unknown-fields" || last) && f.Before.IsTrue()
 			}),
-			Words: "fields that the schema does not know are dropped from objects that exist when something writes them",
+			Message: "fields that the schema does not know are dropped from objects that exist when something writes them",
 		},
 		{
 			Name: "crd-conversion", Security: true, Paths: []string{"spec.conversion"},
-			Source: k8s + "tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/#webhook-conversion",
-			When:   "another webhook converts objects, or one does or does not any more",
-			holds:  func(l look) bool { return !conversion(l.before).Equal(conversion(l.after)) },
-			Words:  "something else converts objects between versions: it sees and may change all objects of the kind",
+			Source:  k8sDocs + "tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/#webhook-conversion",
+			When:    "another webhook converts objects, or one does or does not any more",
+			holds:   func(l subjectView) bool { return !conversion(l.before).Equal(conversion(l.after)) },
+			Message: "something else converts objects between versions: it sees and may change all objects of the kind",
 		},
 	}
 	for i := range rules {
 		r := &rules[i]
-		r.Kinds, r.Actions, r.Risk = []string{"CustomResourceDefinition.apiextensions.k8s.io"}, updated, max(r.Risk, diff.RiskInPlace)
+		r.Kinds, r.Actions, r.Risk = []string{"CustomResourceDefinition.apiextensions.k8s.io"}, actionsUpdate, max(r.Risk, diff.RiskInPlace)
 		if r.Paths == nil {
 			r.Paths = []string{"spec.versions[*].schema"}
 		}
@@ -107,14 +107,14 @@ func keyword(p tree.Path) (word string, rest tree.Path) {
 
 // schemaType reports whether a field gets an incompatible type. A number accepts every integer. A
 // type that is removed or added has no effect here: schemas are often completed that way.
-func schemaType(t Touched) bool {
+func schemaType(t Difference) bool {
 	k, _ := keyword(t.Path)
 	return k == "type" && t.HasBefore && t.HasAfter && (text(t.Before) != "integer" || text(t.After) != "number")
 }
 
 // schemaLoses reports whether a list of values in a schema loses one. A new list of this kind
 // excludes all other values.
-func schemaLoses(t Touched, word string) bool {
+func schemaLoses(t Difference, word string) bool {
 	k, rest := keyword(t.Path)
 	switch {
 	case k != word:
@@ -124,12 +124,12 @@ func schemaLoses(t Touched, word string) bool {
 	case !t.HasAfter:
 		return false
 	}
-	return !t.HasBefore || grows(set(t.After), set(t.Before))
+	return !t.HasBefore || hasNew(textSetOf(t.After), textSetOf(t.Before))
 }
 
 // schemaRequires reports whether a field without a default becomes required. The required fields of
 // a status concern only the controller.
-func schemaRequires(t Touched, after func(tree.Step) (raw.Value, bool)) bool {
+func schemaRequires(t Difference, after func(tree.Step) (raw.Value, bool)) bool {
 	k, rest := keyword(t.Path)
 	if k != "required" || !t.HasAfter || slices.ContainsFunc(t.Path, func(s tree.Step) bool { return s.Key == "status" }) {
 		return false
@@ -138,9 +138,9 @@ func schemaRequires(t Touched, after func(tree.Step) (raw.Value, bool)) bool {
 	above := below(version, t.Path[3:len(t.Path)-len(rest)-1])
 	var before map[string]bool
 	if len(rest) == 0 {
-		before = set(t.Before)
+		before = textSetOf(t.Before)
 	}
-	for field := range set(t.After) {
+	for field := range textSetOf(t.After) {
 		if !before[field] && get(above, "properties", field, "default").IsNull() {
 			return true
 		}
@@ -164,7 +164,7 @@ func below(v raw.Value, p tree.Path) raw.Value {
 }
 
 // schemaStricter reports whether a field gets stricter validation.
-func schemaStricter(t Touched) bool {
+func schemaStricter(t Difference) bool {
 	k, rest := keyword(t.Path)
 	switch k {
 	case "pattern", "format", "multipleOf", "const":
@@ -185,7 +185,7 @@ func schemaStricter(t Touched) bool {
 
 // quotaRules returns the rules about the resources that a namespace may use.
 func quotaRules() []Rule {
-	source := k8s + "concepts/policy/resource-quotas/"
+	source := k8sDocs + "concepts/policy/resource-quotas/"
 	raised := func(small, large raw.Value) bool {
 		was, is := get(small, "spec", "hard"), get(large, "spec", "hard")
 		for _, k := range was.Keys() {
@@ -197,21 +197,21 @@ func quotaRules() []Rule {
 	}
 	return []Rule{
 		{
-			Name: "quota-raised", Source: source, Kinds: []string{"ResourceQuota"}, Actions: changed, Paths: []string{"spec"},
+			Name: "quota-raised", Source: source, Kinds: []string{"ResourceQuota"}, Actions: actionsChange, Paths: []string{"spec"},
 			Risk: diff.RiskInPlace,
-			When: "a limit is higher or gone", holds: func(l look) bool { return raised(l.before, l.after) },
-			Words: "the namespace may take more from the cluster than before",
+			When: "a limit is higher or gone", holds: func(l subjectView) bool { return raised(l.before, l.after) },
+			Message: "the namespace may take more from the cluster than before",
 		},
 		{
-			Name: "quota-lowered", Source: source, Kinds: []string{"ResourceQuota"}, Actions: changed, Paths: []string{"spec"},
+			Name: "quota-lowered", Source: source, Kinds: []string{"ResourceQuota"}, Actions: actionsChange, Paths: []string{"spec"},
 			Risk: diff.RiskInPlace,
-			When: "a limit is lower or new", holds: func(l look) bool { return raised(l.after, l.before) },
-			Words: "new pods and objects of the namespace are refused once this limit is reached",
+			When: "a limit is lower or new", holds: func(l subjectView) bool { return raised(l.after, l.before) },
+			Message: "new pods and objects of the namespace are refused once this limit is reached",
 		},
 		{
-			Name: "limit-range-changes", Source: k8s + "concepts/policy/limit-range/", Kinds: []string{"LimitRange"},
-			Actions: changed, Paths: []string{"spec"}, Risk: diff.RiskInPlace,
-			Words: "new pods of the namespace get other limits, or are refused for theirs",
+			Name: "limit-range-changes", Source: k8sDocs + "concepts/policy/limit-range/", Kinds: []string{"LimitRange"},
+			Actions: actionsChange, Paths: []string{"spec"}, Risk: diff.RiskInPlace,
+			Message: "new pods of the namespace get other limits, or are refused for theirs",
 		},
 	}
 }
@@ -220,87 +220,87 @@ func quotaRules() []Rule {
 // at once.
 func lifecycleRules() []Rule {
 	everything := []string{"*"}
-	finalizers := func(v raw.Value) map[string]bool { return set(get(v, "metadata", "finalizers")) }
+	finalizers := func(v raw.Value) map[string]bool { return textSetOf(get(v, "metadata", "finalizers")) }
 	return []Rule{
 		{
-			Name: "finalizer-gone", Source: k8s + "concepts/overview/working-with-objects/finalizers/", Kinds: everything,
-			Actions: changed, Paths: []string{"metadata.finalizers"}, Risk: diff.RiskInPlace, When: "one is gone",
-			holds: func(l look) bool { return grows(finalizers(l.after), finalizers(l.before)) },
-			Words: "what protects the object, or cleans up behind it, is no longer waited for when it is deleted",
+			Name: "finalizer-gone", Source: k8sDocs + "concepts/overview/working-with-objects/finalizers/", Kinds: everything,
+			Actions: actionsChange, Paths: []string{"metadata.finalizers"}, Risk: diff.RiskInPlace, When: "one is gone",
+			holds:   func(l subjectView) bool { return hasNew(finalizers(l.after), finalizers(l.before)) },
+			Message: "what protects the object, or cleans up behind it, is no longer waited for when it is deleted",
 		},
 		{
-			Name: "finalizer-new", Source: k8s + "concepts/overview/working-with-objects/finalizers/", Kinds: everything,
-			Actions: changed, Paths: []string{"metadata.finalizers"}, Risk: diff.RiskInPlace, When: "one is new",
-			holds: func(l look) bool { return grows(finalizers(l.before), finalizers(l.after)) },
-			Words: "the object cannot be deleted until something takes its finalizer away",
+			Name: "finalizer-new", Source: k8sDocs + "concepts/overview/working-with-objects/finalizers/", Kinds: everything,
+			Actions: actionsChange, Paths: []string{"metadata.finalizers"}, Risk: diff.RiskInPlace, When: "one is new",
+			holds:   func(l subjectView) bool { return hasNew(finalizers(l.before), finalizers(l.after)) },
+			Message: "the object cannot be deleted until something takes its finalizer away",
 		},
 		{
-			Name: "owner-changes", Source: k8s + "concepts/architecture/garbage-collection/#owners-dependents",
-			Kinds: everything, Actions: changed, Paths: []string{"metadata.ownerReferences"}, Risk: diff.RiskInPlace,
-			Words: "the object is deleted when its owner is, and the owner is another one now",
+			Name: "owner-changes", Source: k8sDocs + "concepts/architecture/garbage-collection/#owners-dependents",
+			Kinds: everything, Actions: actionsChange, Paths: []string{"metadata.ownerReferences"}, Risk: diff.RiskInPlace,
+			Message: "the object is deleted when its owner is, and the owner is another one now",
 		},
 		{
-			Name: "rollout-at-once", Source: k8s + "concepts/workloads/controllers/deployment/#max-unavailable",
-			Kinds: []string{"Deployment.apps", "DaemonSet.apps", "StatefulSet.apps"}, Actions: changed, Risk: diff.RiskInPlace,
-			Paths: []string{"spec.strategy", "spec.updateStrategy", "spec.replicas"},
-			When:  "all pods may newly end before a new one is ready",
-			holds: func(l look) bool { return allAtOnce(l.after) && !allAtOnce(l.before) },
-			Words: "a rollout may end all pods at once, so that nothing answers until the new ones are ready",
+			Name: "rollout-at-once", Source: k8sDocs + "concepts/workloads/controllers/deployment/#max-unavailable",
+			Kinds: []string{"Deployment.apps", "DaemonSet.apps", "StatefulSet.apps"}, Actions: actionsChange, Risk: diff.RiskInPlace,
+			Paths:   []string{"spec.strategy", "spec.updateStrategy", "spec.replicas"},
+			When:    "all pods may newly end before a new one is ready",
+			holds:   func(l subjectView) bool { return allAtOnce(l.after) && !allAtOnce(l.before) },
+			Message: "a rollout may end all pods at once, so that nothing answers until the new ones are ready",
 		},
 		{
-			Name: "rollout-recreates", Source: k8s + "concepts/workloads/controllers/deployment/#recreate-deployment",
-			Actions: changed, Kinds: []string{"Deployment.apps"}, Paths: []string{"spec.strategy"}, Risk: diff.RiskInPlace,
+			Name: "rollout-recreates", Source: k8sDocs + "concepts/workloads/controllers/deployment/#recreate-deployment",
+			Actions: actionsChange, Kinds: []string{"Deployment.apps"}, Paths: []string{"spec.strategy"}, Risk: diff.RiskInPlace,
 			When: "the strategy becomes Recreate",
-			holds: func(l look) bool {
+			holds: func(l subjectView) bool {
 				return text(get(l.after, "spec", "strategy", "type")) == "Recreate" &&
 					text(get(l.before, "spec", "strategy", "type")) != "Recreate"
 			},
-			Words: "each rollout from now on ends all pods before the first new one begins, so there is a gap",
+			Message: "each rollout from now on ends all pods before the first new one begins, so there is a gap",
 		},
 		{
-			Name: "class-default", Source: k8s + "concepts/storage/storage-classes/#default-storageclass", Actions: changed,
+			Name: "class-default", Source: k8sDocs + "concepts/storage/storage-classes/#default-storageclass", Actions: actionsChange,
 			Kinds: []string{"StorageClass.storage.k8s.io", "IngressClass.networking.k8s.io"},
 			Paths: []string{"metadata.annotations"}, Risk: diff.RiskInPlace, When: "it becomes the default, or is it no longer",
-			holds: func(l look) bool { return defaultClass(l.before) != defaultClass(l.after) },
-			Words: "what names no class gets another one from now on, or none",
+			holds:   func(l subjectView) bool { return defaultClass(l.before) != defaultClass(l.after) },
+			Message: "what names no class gets another one from now on, or none",
 		},
 		{
 			Name: "secret-store", Source: "https://external-secrets.io/latest/api/externalsecret/", Security: true,
-			Actions: changed,
+			Actions: actionsChange,
 			Kinds: []string{"ExternalSecret.external-secrets.io", "ClusterExternalSecret.external-secrets.io",
 				"Certificate.cert-manager.io", "SecretProviderClass.secrets-store.csi.x-k8s.io",
 				"*SecretStore.external-secrets.io", "*Issuer.cert-manager.io"},
 			Risk: diff.RiskInPlace, Paths: []string{"**.secretStoreRef", "**.issuerRef", "spec.provider", "spec.acme",
 				"spec.ca", "spec.vault", "**.remoteRef"},
-			Words: "secrets or certificates come from another place",
+			Message: "secrets or certificates come from another place",
 		},
 		{
-			Name: "disruption-budget-off", Source: k8s + "concepts/workloads/pods/disruptions/#pod-disruption-budgets",
-			Kinds: []string{"PodDisruptionBudget.policy"}, Actions: present, Risk: diff.RiskInPlace,
+			Name: "disruption-budget-off", Source: k8sDocs + "concepts/workloads/pods/disruptions/#pod-disruption-budgets",
+			Kinds: []string{"PodDisruptionBudget.policy"}, Actions: actionsPresent, Risk: diff.RiskInPlace,
 			Paths: []string{"spec.minAvailable", "spec.maxUnavailable"}, When: "it newly lets all pods end at once",
-			holds: func(l look) bool { return budget(l.after) == budgetNone && budget(l.before) != budgetNone },
-			Words: "the budget keeps nothing: a drain of nodes may end all pods at once",
+			holds:   func(l subjectView) bool { return budget(l.after) == budgetNone && budget(l.before) != budgetNone },
+			Message: "the budget keeps nothing: a drain of nodes may end all pods at once",
 		},
 		{
-			Name: "disruption-budget-blocks", Source: k8s + "tasks/run-application/configure-pdb/", Actions: present,
+			Name: "disruption-budget-blocks", Source: k8sDocs + "tasks/run-application/configure-pdb/", Actions: actionsPresent,
 			Risk: diff.RiskInPlace, Kinds: []string{"PodDisruptionBudget.policy"},
-			Paths: []string{"spec.minAvailable", "spec.maxUnavailable"},
-			When:  "it newly lets no pod end",
-			holds: func(l look) bool { return budget(l.after) == budgetAll && budget(l.before) != budgetAll },
-			Words: "no pod may end, so nodes cannot be drained and the cluster cannot be upgraded",
+			Paths:   []string{"spec.minAvailable", "spec.maxUnavailable"},
+			When:    "it newly lets no pod end",
+			holds:   func(l subjectView) bool { return budget(l.after) == budgetAll && budget(l.before) != budgetAll },
+			Message: "no pod may end, so nodes cannot be drained and the cluster cannot be upgraded",
 		},
 		{
-			Name: "autoscaler-target", Source: k8s + "tasks/run-application/horizontal-pod-autoscale/", Actions: changed,
+			Name: "autoscaler-target", Source: k8sDocs + "tasks/run-application/horizontal-pod-autoscale/", Actions: actionsChange,
 			Risk: diff.RiskInPlace, Kinds: []string{"HorizontalPodAutoscaler.autoscaling"},
-			Paths: []string{"spec.scaleTargetRef"},
-			Words: "something else is scaled, and what was scaled stays at the number of pods that it has now",
+			Paths:   []string{"spec.scaleTargetRef"},
+			Message: "something else is scaled, and what was scaled stays at the number of pods that it has now",
 		},
 		{
-			Name: "cron-suspended", Source: k8s + "concepts/workloads/controllers/cron-jobs/#schedule-suspension",
-			Actions: changed, Kinds: []string{"CronJob.batch"}, Paths: []string{"spec.suspend"}, Risk: diff.RiskInPlace,
-			When:  "it is turned on",
-			holds: func(l look) bool { return get(l.after, "spec", "suspend").IsTrue() },
-			Words: "no run starts any more until someone resumes it",
+			Name: "cron-suspended", Source: k8sDocs + "concepts/workloads/controllers/cron-jobs/#schedule-suspension",
+			Actions: actionsChange, Kinds: []string{"CronJob.batch"}, Paths: []string{"spec.suspend"}, Risk: diff.RiskInPlace,
+			When:    "it is turned on",
+			holds:   func(l subjectView) bool { return get(l.after, "spec", "suspend").IsTrue() },
+			Message: "no run starts any more until someone resumes it",
 		},
 		{
 			Name: "source-changes", Source: "https://argo-cd.readthedocs.io/en/stable/user-guide/application-specification/",
@@ -308,8 +308,8 @@ func lifecycleRules() []Rule {
 			Kinds: []string{"Application.argoproj.io", "ApplicationSet.argoproj.io", "*Repository.source.toolkit.fluxcd.io",
 				"Bucket.source.toolkit.fluxcd.io", "Kustomization.kustomize.toolkit.fluxcd.io",
 				"HelmRelease.helm.toolkit.fluxcd.io"},
-			Actions: changed, Risk: diff.RiskInPlace, Paths: []string{"**.repoURL", "**.sourceRef", "spec.url", "spec.endpoint"},
-			Words: "what is deployed from here comes from another place",
+			Actions: actionsChange, Risk: diff.RiskInPlace, Paths: []string{"**.repoURL", "**.sourceRef", "spec.url", "spec.endpoint"},
+			Message: "what is deployed from here comes from another place",
 		},
 	}
 }

@@ -13,41 +13,41 @@ func taskAttributes() []attribute {
 	return []attribute{
 		{
 			name:   "task-privileged",
-			source: aws + "AmazonECS/latest/developerguide/security-tasks-containers.html",
+			source: awsDocs + "AmazonECS/latest/developerguide/security-tasks-containers.html",
 			kinds:  []string{"aws_ecs_task_definition", "aws_batch_job_definition"},
 			paths: []string{"container_definitions", "container_properties", "ecs_properties", "eks_properties",
 				"node_properties"},
 			test: test{
 				when:    "a container is privileged, or gets capabilities or devices of the machine, or the definition cannot be read",
-				actions: present, strong: `{"container_definitions": "[{\"name\":\"a\",\"privileged\":false}]"}`,
+				actions: actionsPresent, strong: `{"container_definitions": "[{\"name\":\"a\",\"privileged\":false}]"}`,
 				weak:   `{"container_definitions": "[{\"name\":\"a\",\"privileged\":true}]"}`,
-				object: func(l look) bool { return grows(taskRights(l.before), taskRights(l.after)) },
+				object: func(l subjectView) bool { return hasNew(taskRights(l.before), taskRights(l.after)) },
 			},
-			words: "a container of the task has rights on the machine, or its definition cannot be read",
+			message: "a container of the task has rights on the machine, or its definition cannot be read",
 		},
 		{
-			name:   "task-host",
-			source: aws + "AmazonECS/latest/developerguide/task_definition_parameters.html",
-			kinds:  []string{"aws_ecs_task_definition"},
-			paths:  []string{"network_mode", "pid_mode", "ipc_mode"},
-			test:   becomes("host"),
-			words:  "the task shares the network, the processes or the memory of the machine",
+			name:    "task-host",
+			source:  awsDocs + "AmazonECS/latest/developerguide/task_definition_parameters.html",
+			kinds:   []string{"aws_ecs_task_definition"},
+			paths:   []string{"network_mode", "pid_mode", "ipc_mode"},
+			test:    becomes("host"),
+			message: "the task shares the network, the processes or the memory of the machine",
 		},
 		{
-			name:   "task-host-path",
-			source: aws + "AmazonECS/latest/developerguide/bind-mounts.html",
-			kinds:  []string{"aws_ecs_task_definition"},
-			paths:  []string{"volume[*].host_path"},
-			test:   adds(),
-			words:  "the task reads or writes a path of the machine",
+			name:    "task-host-path",
+			source:  awsDocs + "AmazonECS/latest/developerguide/bind-mounts.html",
+			kinds:   []string{"aws_ecs_task_definition"},
+			paths:   []string{"volume[*].host_path"},
+			test:    adds(),
+			message: "the task reads or writes a path of the machine",
 		},
 		{
-			name:   "task-exec",
-			source: aws + "AmazonECS/latest/developerguide/ecs-exec.html",
-			kinds:  []string{"aws_ecs_service"},
-			paths:  []string{"enable_execute_command"},
-			test:   turnsOn(),
-			words:  "people with rights in the account can run commands inside the containers",
+			name:    "task-exec",
+			source:  awsDocs + "AmazonECS/latest/developerguide/ecs-exec.html",
+			kinds:   []string{"aws_ecs_service"},
+			paths:   []string{"enable_execute_command"},
+			test:    turnsOn(),
+			message: "people with rights in the account can run commands inside the containers",
 		},
 	}
 }
@@ -57,7 +57,7 @@ func taskAttributes() []attribute {
 func taskRights(v raw.Value) map[string]bool {
 	out := map[string]bool{}
 	for _, k := range []string{"container_definitions", "container_properties", "ecs_properties", "node_properties"} {
-		definition, isText := str(get(v, k))
+		definition, isText := stringText(get(v, k))
 		if strings.TrimSpace(definition) == "" {
 			if !isText {
 				containerRights(k, get(v, k), maxSearch, out)

@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	aws   = "https://docs.aws.amazon.com/"
-	gcp   = "https://cloud.google.com/"
-	azure = "https://learn.microsoft.com/azure/"
-	hashi = "https://developer.hashicorp.com/terraform/"
+	awsDocs       = "https://docs.aws.amazon.com/"
+	gcpDocs       = "https://cloud.google.com/"
+	azureDocs     = "https://learn.microsoft.com/azure/"
+	hashicorpDocs = "https://developer.hashicorp.com/terraform/"
 )
 
 // terraformRules returns the rules for Terraform plans. Destroying or replacing an object is already
@@ -19,7 +19,7 @@ const (
 func terraformRules() []Rule {
 	var out []Rule
 	for _, group := range [][]Rule{
-		dataRules(), guardRules(), policyRules(), openRules(), cipherRules(), serviceRules(), madeUpRules(), planRules(),
+		dataRules(), guardRules(), policyRules(), openRules(), cipherRules(), serviceRules(), generatedRules(), planRules(),
 		attributeRules(awsAttributes()), attributeRules(googleAttributes()), attributeRules(azureAttributes()), attributeRules(releaseAttributes()),
 	} {
 		out = append(out, group...)
@@ -36,141 +36,141 @@ func terraformRules() []Rule {
 func dataRules() []Rule {
 	rules := []Rule{
 		{
-			Name: "database-lost", Source: aws + "AmazonRDS/latest/UserGuide/USER_DeleteInstance.html",
+			Name: "database-lost", Source: awsDocs + "AmazonRDS/latest/UserGuide/USER_DeleteInstance.html",
 			Kinds: []string{"aws_db_instance", "aws_rds_cluster", "aws_rds_cluster_instance", "aws_rds_global_cluster", "aws_docdb_cluster", "aws_neptune_cluster",
 				"aws_redshift_cluster", "aws_redshiftserverless_namespace", "aws_memorydb_cluster", "aws_elasticache_cluster",
 				"aws_elasticache_replication_group", "aws_keyspaces_table", "aws_timestreamwrite_*", "aws_opensearch_domain", "aws_elasticsearch_domain"},
-			Words: "the database and its automated backups are deleted; what no snapshot holds is lost",
+			Message: "the database and its automated backups are deleted; what no snapshot holds is lost",
 		},
 		{
-			Name: "table-lost", Source: aws + "amazondynamodb/latest/developerguide/WorkingWithTables.Basics.html", Kinds: []string{"aws_dynamodb_table"},
-			Words: "the table is deleted with all items in it",
+			Name: "table-lost", Source: awsDocs + "amazondynamodb/latest/developerguide/WorkingWithTables.Basics.html", Kinds: []string{"aws_dynamodb_table"},
+			Message: "the table is deleted with all items in it",
 		},
 		{
-			Name: "bucket-lost", Source: aws + "AmazonS3/latest/userguide/delete-bucket.html",
-			Kinds: []string{"aws_s3_bucket", "aws_s3_directory_bucket", "aws_s3tables_*"},
-			Words: "the bucket is deleted: with force_destroy all objects go with it, without it the apply stops at the first one",
+			Name: "bucket-lost", Source: awsDocs + "AmazonS3/latest/userguide/delete-bucket.html",
+			Kinds:   []string{"aws_s3_bucket", "aws_s3_directory_bucket", "aws_s3tables_*"},
+			Message: "the bucket is deleted: with force_destroy all objects go with it, without it the apply stops at the first one",
 		},
 		{
-			Name: "disk-lost", Source: aws + "ebs/latest/userguide/ebs-deleting-volume.html",
-			Kinds: []string{"aws_ebs_volume", "aws_ebs_snapshot", "aws_ami", "aws_efs_file_system", "aws_fsx_*", "aws_instance"},
-			Words: "what is on its disks is lost, unless a snapshot holds it",
+			Name: "disk-lost", Source: awsDocs + "ebs/latest/userguide/ebs-deleting-volume.html",
+			Kinds:   []string{"aws_ebs_volume", "aws_ebs_snapshot", "aws_ami", "aws_efs_file_system", "aws_fsx_*", "aws_instance"},
+			Message: "what is on its disks is lost, unless a snapshot holds it",
 		},
 		{
-			Name: "stream-lost", Source: aws + "streams/latest/dev/kinesis-using-sdk-java-delete-stream.html",
-			Kinds: []string{"aws_kinesis_stream", "aws_msk_cluster", "aws_msk_serverless_cluster", "aws_sqs_queue", "aws_mq_broker", "aws_cloudwatch_log_group"},
-			Words: "what is in it and not read yet is lost",
+			Name: "stream-lost", Source: awsDocs + "streams/latest/dev/kinesis-using-sdk-java-delete-stream.html",
+			Kinds:   []string{"aws_kinesis_stream", "aws_msk_cluster", "aws_msk_serverless_cluster", "aws_sqs_queue", "aws_mq_broker", "aws_cloudwatch_log_group"},
+			Message: "what is in it and not read yet is lost",
 		},
 		{
-			Name: "backup-lost", Source: aws + "aws-backup/latest/devguide/deleting-backups.html",
+			Name: "backup-lost", Source: awsDocs + "aws-backup/latest/devguide/deleting-backups.html",
 			Kinds: []string{"aws_backup_vault", "aws_db_snapshot", "aws_db_cluster_snapshot", "aws_rds_cluster_snapshot_copy", "google_*_backup*",
 				"azurerm_backup_*", "azurerm_recovery_services_vault"},
-			Words: "backups are deleted, or no longer made",
+			Message: "backups are deleted, or no longer made",
 		},
 		{
-			Name: "secret-store-lost", Source: aws + "secretsmanager/latest/userguide/manage_delete-secret.html",
+			Name: "secret-store-lost", Source: awsDocs + "secretsmanager/latest/userguide/manage_delete-secret.html",
 			Kinds: []string{"aws_secretsmanager_secret", "aws_ssm_parameter", "google_secret_manager_secret", "azurerm_key_vault", "azurerm_key_vault_secret",
 				"vault_mount", "vault_kv_*"},
-			Words: "secrets are deleted, and may be nowhere else; what reads them fails",
+			Message: "secrets are deleted, and may be nowhere else; what reads them fails",
 		},
 		{
-			Name: "key-lost", Source: aws + "kms/latest/developerguide/deleting-keys.html",
-			Kinds: []string{"aws_kms_key", "aws_kms_replica_key", "google_kms_crypto_key", "google_kms_crypto_key_version", "google_kms_key_ring", "azurerm_key_vault_key"},
-			Words: "the key is scheduled for deletion: after the waiting time all that is encrypted with it can never be read again",
+			Name: "key-lost", Source: awsDocs + "kms/latest/developerguide/deleting-keys.html",
+			Kinds:   []string{"aws_kms_key", "aws_kms_replica_key", "google_kms_crypto_key", "google_kms_crypto_key_version", "google_kms_key_ring", "azurerm_key_vault_key"},
+			Message: "the key is scheduled for deletion: after the waiting time all that is encrypted with it can never be read again",
 		},
 		{
-			Name: "registry-lost", Source: aws + "AmazonECR/latest/userguide/repository-delete.html",
-			Kinds: []string{"aws_ecr_repository", "google_artifact_registry_repository", "azurerm_container_registry"},
-			Words: "the images in it are deleted, and what runs them cannot be started again",
+			Name: "registry-lost", Source: awsDocs + "AmazonECR/latest/userguide/repository-delete.html",
+			Kinds:   []string{"aws_ecr_repository", "google_artifact_registry_repository", "azurerm_container_registry"},
+			Message: "the images in it are deleted, and what runs them cannot be started again",
 		},
 		{
-			Name: "google-data-lost", Source: gcp + "sql/docs/mysql/delete-instance",
+			Name: "google-data-lost", Source: gcpDocs + "sql/docs/mysql/delete-instance",
 			Kinds: []string{"google_sql_database", "google_sql_database_instance", "google_storage_bucket", "google_bigquery_dataset", "google_bigquery_table",
 				"google_spanner_*", "google_bigtable_*", "google_filestore_instance", "google_compute_disk", "google_firestore_database", "google_redis_*",
 				"google_alloydb_*", "google_pubsub_subscription"},
-			Words: "its data is deleted, and with a database instance its automated backups, too",
+			Message: "its data is deleted, and with a database instance its automated backups, too",
 		},
 		{
-			Name: "azure-data-lost", Source: azure + "azure-resource-manager/management/delete-resource-group",
+			Name: "azure-data-lost", Source: azureDocs + "azure-resource-manager/management/delete-resource-group",
 			Kinds: []string{"azurerm_*_database", "azurerm_*_server", "azurerm_*_flexible_server", "azurerm_storage_account", "azurerm_storage_container",
 				"azurerm_storage_share", "azurerm_managed_disk", "azurerm_cosmosdb_*", "azurerm_redis_*", "azurerm_kusto_*", "azurerm_eventhub*",
 				"azurerm_resource_group", "azurerm_log_analytics_workspace"},
-			Words: "its data is deleted; with a resource group everything in it",
+			Message: "its data is deleted; with a resource group everything in it",
 		},
 		{
-			Name: "cluster-lost", Source: aws + "eks/latest/userguide/delete-cluster.html",
-			Kinds: []string{"aws_eks_cluster", "aws_ecs_cluster", "google_container_cluster", "azurerm_kubernetes_cluster"},
-			Words: "everything that runs in the cluster ends with it, and its address and identity are others afterwards",
+			Name: "cluster-lost", Source: awsDocs + "eks/latest/userguide/delete-cluster.html",
+			Kinds:   []string{"aws_eks_cluster", "aws_ecs_cluster", "google_container_cluster", "azurerm_kubernetes_cluster"},
+			Message: "everything that runs in the cluster ends with it, and its address and identity are others afterwards",
 		},
 		{
-			Name: "network-lost", Source: aws + "vpc/latest/userguide/delete-vpc.html",
+			Name: "network-lost", Source: awsDocs + "vpc/latest/userguide/delete-vpc.html",
 			Kinds: []string{"aws_vpc", "aws_subnet", "aws_nat_gateway", "aws_internet_gateway", "aws_vpn_*", "aws_dx_*", "aws_ec2_transit_gateway*",
 				"google_compute_network", "google_compute_subnetwork", "azurerm_virtual_network", "azurerm_subnet"},
-			Words: "what is in the network cannot be reached while it is gone",
+			Message: "what is in the network cannot be reached while it is gone",
 		},
 		{
-			Name: "address-lost", Source: aws + "AWSEC2/latest/UserGuide/elastic-ip-addresses-eip.html",
-			Kinds: []string{"aws_eip", "google_compute_address", "google_compute_global_address", "azurerm_public_ip"},
-			Words: "the address is given back, and others may get it",
+			Name: "address-lost", Source: awsDocs + "AWSEC2/latest/UserGuide/elastic-ip-addresses-eip.html",
+			Kinds:   []string{"aws_eip", "google_compute_address", "google_compute_global_address", "azurerm_public_ip"},
+			Message: "the address is given back, and others may get it",
 		},
 		{
-			Name: "domain-lost", Source: aws + "Route53/latest/DeveloperGuide/DeleteHostedZone.html",
+			Name: "domain-lost", Source: awsDocs + "Route53/latest/DeveloperGuide/DeleteHostedZone.html",
 			Kinds: []string{"aws_route53_zone", "aws_route53_record", "google_dns_managed_zone", "google_dns_record_set", "azurerm_dns_*", "cloudflare_record",
 				"cloudflare_dns_record", "cloudflare_zone"},
-			Words: "names are no longer found, and other name servers may remember that for a while",
+			Message: "names are no longer found, and other name servers may remember that for a while",
 		},
 		{
-			Name: "users-lost", Source: aws + "cognito/latest/developerguide/cognito-user-pools.html",
-			Kinds: []string{"aws_cognito_user_pool", "google_identity_platform_*"}, Words: "all users and their passwords are deleted",
+			Name: "users-lost", Source: awsDocs + "cognito/latest/developerguide/cognito-user-pools.html",
+			Kinds: []string{"aws_cognito_user_pool", "google_identity_platform_*"}, Message: "all users and their passwords are deleted",
 		},
 		{
 			Name: "cluster-object-lost", Source: "https://kubernetes.io/docs/tasks/administer-cluster/namespaces/#deleting-a-namespace",
-			Kinds: []string{"kubernetes_namespace", "kubernetes_namespace_v1", "kubernetes_persistent_volume*", "helm_release"},
-			Words: "what is in it goes with it: with a namespace or a release all of its objects, with a volume its data",
+			Kinds:   []string{"kubernetes_namespace", "kubernetes_namespace_v1", "kubernetes_persistent_volume*", "helm_release"},
+			Message: "what is in it goes with it: with a namespace or a release all of its objects, with a volume its data",
 		},
 	}
 	for i := range rules {
-		rules[i].Actions, rules[i].Risk = lost, diff.RiskDestroy
+		rules[i].Actions, rules[i].Risk = actionsLoss, diff.RiskDestroy
 	}
 	return rules
 }
 
-// turned returns a predicate for a boolean attribute that changes to the given value. A missing
+// turnsTo returns a predicate for a boolean attribute that changes to the given value. A missing
 // attribute is false.
-func turned(to bool) func(look) func(field) bool {
-	return at(func(f field) bool { return f.Before.IsTrue() != to && f.After.IsTrue() == to && !f.unknown })
+func turnsTo(to bool) func(subjectView) func(field) bool {
+	return onDifference(func(f field) bool { return f.Before.IsTrue() != to && f.After.IsTrue() == to && !f.unknown })
 }
 
 // guardRules returns the rules about protections against data loss.
 func guardRules() []Rule {
 	return []Rule{
 		{
-			Name: "protection-off", Source: aws + "AmazonRDS/latest/UserGuide/USER_DeleteInstance.html#USER_DeleteInstance.DeletionProtection",
-			Kinds: []string{"*"}, Actions: changed, Risk: diff.RiskInPlace, When: "it was on", each: turned(false),
+			Name: "protection-off", Source: awsDocs + "AmazonRDS/latest/UserGuide/USER_DeleteInstance.html#USER_DeleteInstance.DeletionProtection",
+			Kinds: []string{"*"}, Actions: actionsChange, Risk: diff.RiskInPlace, When: "it was on", matches: turnsTo(false),
 			Paths: []string{"deletion_protection", "deletion_protection_enabled", "disable_api_termination", "enable_deletion_protection",
 				"termination_protection", "settings[*].deletion_protection_enabled", "purge_protection_enabled"},
-			Words: "from now on the object can be deleted without asking again",
+			Message: "from now on the object can be deleted without asking again",
 		},
 		{
-			Name: "force-destroy-on", Source: hashi + "tutorials/state/resource-lifecycle", Kinds: []string{"*"}, Actions: changed, Risk: diff.RiskInPlace,
-			When: "it was off", each: turned(true), Paths: []string{"force_destroy", "force_delete", "skip_final_snapshot", "delete_automated_backups"},
-			Words: "when the object is destroyed, its data goes without a last copy",
+			Name: "force-destroy-on", Source: hashicorpDocs + "tutorials/state/resource-lifecycle", Kinds: []string{"*"}, Actions: actionsChange, Risk: diff.RiskInPlace,
+			When: "it was off", matches: turnsTo(true), Paths: []string{"force_destroy", "force_delete", "skip_final_snapshot", "delete_automated_backups"},
+			Message: "when the object is destroyed, its data goes without a last copy",
 		},
 		{
-			Name: "backups-off", Source: aws + "AmazonRDS/latest/UserGuide/USER_WorkingWithAutomatedBackups.html", Kinds: []string{"*"}, Actions: changed,
+			Name: "backups-off", Source: awsDocs + "AmazonRDS/latest/UserGuide/USER_WorkingWithAutomatedBackups.html", Kinds: []string{"*"}, Actions: actionsChange,
 			Risk: diff.RiskInPlace, When: "it gets less",
 			Paths: []string{"backup_retention_period", "snapshot_retention_limit", "automated_snapshot_retention_period", "backup_retention_days",
 				"soft_delete_retention_days", "deletion_window_in_days", "recovery_window_in_days"},
-			each:  at(func(f field) bool { return less(f.After, f.Before) }),
-			Words: "backups, or what is deleted, are kept for a shorter time; older ones are deleted",
+			matches: onDifference(func(f field) bool { return less(f.After, f.Before) }),
+			Message: "backups, or what is deleted, are kept for a shorter time; older ones are deleted",
 		},
 		{
-			Name: "versioning-off", Source: aws + "AmazonS3/latest/userguide/Versioning.html",
+			Name: "versioning-off", Source: awsDocs + "AmazonS3/latest/userguide/Versioning.html",
 			Kinds:   []string{"aws_s3_bucket_versioning", "aws_s3_bucket", "google_storage_bucket"},
-			Actions: changed, Risk: diff.RiskInPlace, Paths: []string{"versioning_configuration[*].status", "versioning[*].enabled"},
-			When:  "it was on",
-			each:  at(func(f field) bool { return enabled(f.Before) && !enabled(f.After) && !f.unknown }),
-			Words: "what is overwritten or deleted from now on cannot be had back",
+			Actions: actionsChange, Risk: diff.RiskInPlace, Paths: []string{"versioning_configuration[*].status", "versioning[*].enabled"},
+			When:    "it was on",
+			matches: onDifference(func(f field) bool { return enabled(f.Before) && !enabled(f.After) && !f.unknown }),
+			Message: "what is overwritten or deleted from now on cannot be had back",
 		},
 	}
 }
@@ -187,7 +187,7 @@ func documents(v raw.Value) map[string]raw.Value {
 	for _, k := range policyPaths {
 		if k == "inline_policy" {
 			for _, p := range oneOrMore(get(v, k)) {
-				if _, isText := str(p); isText {
+				if _, isText := stringText(p); isText {
 					out[k] = p
 					continue
 				}
@@ -203,8 +203,8 @@ func documents(v raw.Value) map[string]raw.Value {
 }
 
 // anyDocument reports whether a comparison finds something in one of the policy documents.
-func anyDocument(finds func(before, after raw.Value) bool) func(look) bool {
-	return func(l look) bool {
+func anyDocument(finds func(before, after raw.Value) bool) func(subjectView) bool {
+	return func(l subjectView) bool {
 		before, after := documents(l.before), documents(l.after)
 		for k, is := range after {
 			if was := before[k]; (looksLikePolicy(was) || looksLikePolicy(is)) && finds(was, is) {
@@ -223,93 +223,93 @@ func anyDocument(finds func(before, after raw.Value) bool) func(look) bool {
 }
 
 // trust compares who may assume a role.
-func trust(finds func(before, after raw.Value) bool) func(look) bool {
-	return func(l look) bool {
+func trust(finds func(before, after raw.Value) bool) func(subjectView) bool {
+	return func(l subjectView) bool {
 		return !l.unknown("assume_role_policy") && finds(get(l.before, "assume_role_policy"), get(l.after, "assume_role_policy"))
 	}
 }
 
 // policyRules returns the rules about who may do what.
 func policyRules() []Rule {
-	evaluation := aws + "IAM/latest/UserGuide/reference_policies_evaluation-logic.html"
-	trustPolicy := aws + "IAM/latest/UserGuide/id_roles_update-role-trust-policy.html"
+	evaluation := awsDocs + "IAM/latest/UserGuide/reference_policies_evaluation-logic.html"
+	trustPolicy := awsDocs + "IAM/latest/UserGuide/id_roles_update-role-trust-policy.html"
 	everywhere := []diff.Action{diff.Create, diff.Update, diff.Replace, diff.Destroy}
 	kinds := []string{"aws_*"}
 	return []Rule{
 		{
 			Name: "policy-widens", Source: evaluation, Security: true, Kinds: kinds, Actions: everywhere, Paths: policyPaths, Risk: diff.RiskAdditive,
 			When: "it allows what it did not, or no longer denies what it did", holds: anyDocument(widens), judged: policyPaths,
-			Words: "the policy allows more actions, resources or principals than before, or denies less",
+			Message: "the policy allows more actions, resources or principals than before, or denies less",
 		},
 		{
-			Name: "policy-unreadable", Source: aws + "IAM/latest/UserGuide/reference_policies_grammar.html", Security: true, Kinds: kinds,
-			Actions: present, Paths: policyPaths, Risk: diff.RiskInPlace, When: "it has a key twice, or is not in the grammar of policies",
-			holds: anyDocument(unreadable), Words: "the policy cannot be read, so no rule judges what it allows",
+			Name: "policy-unreadable", Source: awsDocs + "IAM/latest/UserGuide/reference_policies_grammar.html", Security: true, Kinds: kinds,
+			Actions: actionsPresent, Paths: policyPaths, Risk: diff.RiskInPlace, When: "it has a key twice, or is not in the grammar of policies",
+			holds: anyDocument(unreadable), Message: "the policy cannot be read, so no rule judges what it allows",
 		},
 		{
-			Name: "policy-all-powerful", Source: aws + "IAM/latest/UserGuide/reference_policies_elements_action.html", Security: true, Kinds: kinds, Actions: present, Paths: policyPaths,
+			Name: "policy-all-powerful", Source: awsDocs + "IAM/latest/UserGuide/reference_policies_elements_action.html", Security: true, Kinds: kinds, Actions: actionsPresent, Paths: policyPaths,
 			Risk: diff.RiskInPlace, When: "it newly allows every action on every resource", holds: anyDocument(allPowerful),
-			Words: "whoever has this policy may do everything",
+			Message: "whoever has this policy may do everything",
 		},
 		{
-			Name: "policy-service-wildcard", Source: aws + "IAM/latest/UserGuide/best-practices.html#grant-least-privilege", Security: true,
-			Kinds: kinds, Actions: present, Paths: policyPaths, Risk: diff.RiskInPlace,
+			Name: "policy-service-wildcard", Source: awsDocs + "IAM/latest/UserGuide/best-practices.html#grant-least-privilege", Security: true,
+			Kinds: kinds, Actions: actionsPresent, Paths: policyPaths, Risk: diff.RiskInPlace,
 			When: "it newly allows every action of a service on every resource", holds: anyDocument(serviceWildcard),
-			Words: "whoever has this policy may do everything in a service, with everybody's resources",
+			Message: "whoever has this policy may do everything in a service, with everybody's resources",
 		},
 		{
-			Name: "policy-escalates", Source: aws + "IAM/latest/UserGuide/id_roles_use_passrole.html", Security: true, Kinds: kinds, Actions: present,
+			Name: "policy-escalates", Source: awsDocs + "IAM/latest/UserGuide/id_roles_use_passrole.html", Security: true, Kinds: kinds, Actions: actionsPresent,
 			Paths: policyPaths, Risk: diff.RiskInPlace,
 			When: "it newly allows to change policies or credentials, or to pass or assume every role", holds: anyDocument(policyEscalates),
-			Words: "whoever has this policy can take more rights: by other policies, credentials or roles",
+			Message: "whoever has this policy can take more rights: by other policies, credentials or roles",
 		},
 		{
-			Name: "policy-public", Source: aws + "AmazonS3/latest/userguide/access-control-block-public-access.html", Security: true, Kinds: kinds,
-			Actions: present, Paths: policyPaths, Risk: diff.RiskInPlace, When: "it newly allows everyone something, without a condition",
-			holds: anyDocument(public), Words: "everyone on the internet may do what the policy allows",
+			Name: "policy-public", Source: awsDocs + "AmazonS3/latest/userguide/access-control-block-public-access.html", Security: true, Kinds: kinds,
+			Actions: actionsPresent, Paths: policyPaths, Risk: diff.RiskInPlace, When: "it newly allows everyone something, without a condition",
+			holds: anyDocument(public), Message: "everyone on the internet may do what the policy allows",
 		},
 		{
-			Name: "trust-widens", Source: trustPolicy, Security: true, Kinds: []string{"aws_iam_role"}, Actions: present, Paths: []string{"assume_role_policy"},
+			Name: "trust-widens", Source: trustPolicy, Security: true, Kinds: []string{"aws_iam_role"}, Actions: actionsPresent, Paths: []string{"assume_role_policy"},
 			Risk: diff.RiskAdditive, When: "someone may take on the role who could not", holds: trust(widens), judged: []string{"assume_role_policy"},
-			Words: "the role can be taken on by more principals, or under fewer conditions",
+			Message: "the role can be taken on by more principals, or under fewer conditions",
 		},
 		{
-			Name: "trust-public", Source: trustPolicy, Security: true, Kinds: []string{"aws_iam_role"}, Actions: present,
+			Name: "trust-public", Source: trustPolicy, Security: true, Kinds: []string{"aws_iam_role"}, Actions: actionsPresent,
 			Paths: []string{"assume_role_policy"}, Risk: diff.RiskInPlace, When: "everyone newly may take on the role, without a condition",
-			holds: trust(public), Words: "everyone who has an account anywhere may take on the role",
+			holds: trust(public), Message: "everyone who has an account anywhere may take on the role",
 		},
 		{
-			Name: "policy-attached", Source: aws + "IAM/latest/UserGuide/access_policies_manage-attach-detach.html", Security: true,
+			Name: "policy-attached", Source: awsDocs + "IAM/latest/UserGuide/access_policies_manage-attach-detach.html", Security: true,
 			Kinds:   []string{"aws_iam_*_policy_attachment", "aws_iam_policy_attachment", "aws_ssoadmin_*_attachment", "aws_eks_access_policy_association"},
-			Actions: present, Risk: diff.RiskAdditive, Words: "users, groups or roles get the rights of one more policy",
+			Actions: actionsPresent, Risk: diff.RiskAdditive, Message: "users, groups or roles get the rights of one more policy",
 		},
 		{
-			Name: "boundary-off", Source: aws + "IAM/latest/UserGuide/access_policies_boundaries.html", Security: true,
-			Kinds: []string{"aws_iam_role", "aws_iam_user"}, Actions: changed, Paths: []string{"permissions_boundary"}, Risk: diff.RiskInPlace,
-			Words: "the bound on what its policies can allow changes or is taken away",
+			Name: "boundary-off", Source: awsDocs + "IAM/latest/UserGuide/access_policies_boundaries.html", Security: true,
+			Kinds: []string{"aws_iam_role", "aws_iam_user"}, Actions: actionsChange, Paths: []string{"permissions_boundary"}, Risk: diff.RiskInPlace,
+			Message: "the bound on what its policies can allow changes or is taken away",
 		},
 		{
-			Name: "google-grant", Source: gcp + "iam/docs/granting-changing-revoking-access", Security: true, Kinds: []string{"google_*_iam_*"},
-			Actions: present, Risk: diff.RiskAdditive, When: "a role is given to someone who did not have it",
-			holds: func(l look) bool { return grows(googleGrants(l.before), googleGrants(l.after)) },
-			Words: "a role is given to more members",
+			Name: "google-grant", Source: gcpDocs + "iam/docs/granting-changing-revoking-access", Security: true, Kinds: []string{"google_*_iam_*"},
+			Actions: actionsPresent, Risk: diff.RiskAdditive, When: "a role is given to someone who did not have it",
+			holds:   func(l subjectView) bool { return hasNew(googleGrants(l.before), googleGrants(l.after)) },
+			Message: "a role is given to more members",
 		},
 		{
-			Name: "google-public", Source: gcp + "iam/docs/principals-overview#all-users", Security: true, Kinds: []string{"google_*_iam_*"},
-			Actions: present, Risk: diff.RiskInPlace, When: "a new member is everyone",
-			holds: func(l look) bool { return googlePublic(l.before, l.after) },
-			Words: "everyone on the internet, or everyone with an account, gets the role",
+			Name: "google-public", Source: gcpDocs + "iam/docs/principals-overview#all-users", Security: true, Kinds: []string{"google_*_iam_*"},
+			Actions: actionsPresent, Risk: diff.RiskInPlace, When: "a new member is everyone",
+			holds:   func(l subjectView) bool { return googlePublic(l.before, l.after) },
+			Message: "everyone on the internet, or everyone with an account, gets the role",
 		},
 		{
-			Name: "azure-grant", Source: azure + "role-based-access-control/overview", Security: true,
-			Kinds: []string{"azurerm_role_assignment", "azurerm_*_role_assignment"}, Actions: present, Risk: diff.RiskAdditive,
-			Words: "a role is given to a principal",
+			Name: "azure-grant", Source: azureDocs + "role-based-access-control/overview", Security: true,
+			Kinds: []string{"azurerm_role_assignment", "azurerm_*_role_assignment"}, Actions: actionsPresent, Risk: diff.RiskAdditive,
+			Message: "a role is given to a principal",
 		},
 		{
-			Name: "azure-role-widens", Source: azure + "role-based-access-control/custom-roles", Security: true, Kinds: []string{"azurerm_role_definition"},
-			Actions: present, Paths: []string{"permissions", "assignable_scopes"}, Risk: diff.RiskAdditive, When: "it allows what it did not",
-			holds: func(l look) bool { return azureRoleWidens(l.before, l.after) },
-			Words: "whoever has this role may do more than before",
+			Name: "azure-role-widens", Source: azureDocs + "role-based-access-control/custom-roles", Security: true, Kinds: []string{"azurerm_role_definition"},
+			Actions: actionsPresent, Paths: []string{"permissions", "assignable_scopes"}, Risk: diff.RiskAdditive, When: "it allows what it did not",
+			holds:   func(l subjectView) bool { return azureRoleWidens(l.before, l.after) },
+			Message: "whoever has this role may do more than before",
 		},
 	}
 }
@@ -318,29 +318,31 @@ func policyRules() []Rule {
 func openRules() []Rule {
 	groups := []string{"aws_security_group", "aws_default_security_group", "aws_security_group_rule", "aws_vpc_security_group_ingress_rule",
 		"google_compute_firewall", "azurerm_network_security_rule", "azurerm_network_security_group"}
-	source := aws + "vpc/latest/userguide/security-group-rules.html"
-	inflow := func(l look) (more, world bool) { return opens(inbound(l.kind, l.before), inbound(l.kind, l.after)) }
+	source := awsDocs + "vpc/latest/userguide/security-group-rules.html"
+	inflow := func(l subjectView) (more, world bool) {
+		return opens(inbound(l.kind, l.before), inbound(l.kind, l.after))
+	}
 	blocks := []string{"block_public_acls", "block_public_policy", "ignore_public_acls", "restrict_public_buckets"}
 	return []Rule{
 		{
-			Name: "open-to-the-world", Source: source, Security: true, Kinds: groups, Actions: present, Risk: diff.RiskInPlace,
+			Name: "open-to-the-world", Source: source, Security: true, Kinds: groups, Actions: actionsPresent, Risk: diff.RiskInPlace,
 			When:     "something newly comes in from 0.0.0.0/0, ::/0, everywhere or ranges that hold a sixteenth of all addresses",
 			judged:   judgedFlows,
-			judgedIf: func(l look) bool { return l.unknown("ingress") || len(inbound(l.kind, l.after)) > 0 },
-			holds:    func(l look) bool { _, world := inflow(l); return world },
-			Words:    "everyone on the internet, or a large part of it, can reach what is behind it",
+			judgedIf: func(l subjectView) bool { return l.unknown("ingress") || len(inbound(l.kind, l.after)) > 0 },
+			holds:    func(l subjectView) bool { _, world := inflow(l); return world },
+			Message:  "everyone on the internet, or a large part of it, can reach what is behind it",
 		},
 		{
-			Name: "opens", Source: source, Security: true, Kinds: groups, Actions: present, Risk: diff.RiskAdditive,
-			When:  "something newly comes in, though not from everywhere",
-			holds: func(l look) bool { more, world := inflow(l); return more && !world },
-			Words: "what is behind it can be reached from more places, or on more ports",
+			Name: "opens", Source: source, Security: true, Kinds: groups, Actions: actionsPresent, Risk: diff.RiskAdditive,
+			When:    "something newly comes in, though not from everywhere",
+			holds:   func(l subjectView) bool { more, world := inflow(l); return more && !world },
+			Message: "what is behind it can be reached from more places, or on more ports",
 		},
 		{
-			Name: "public-access-block-off", Source: aws + "AmazonS3/latest/userguide/access-control-block-public-access.html", Security: true,
-			Kinds: []string{"aws_s3_bucket_public_access_block", "aws_s3_account_public_access_block"}, Actions: goneOrNot, Paths: blocks,
+			Name: "public-access-block-off", Source: awsDocs + "AmazonS3/latest/userguide/access-control-block-public-access.html", Security: true,
+			Kinds: []string{"aws_s3_bucket_public_access_block", "aws_s3_account_public_access_block"}, Actions: actionsExisting, Paths: blocks,
 			Risk: diff.RiskInPlace, When: "a block is taken away",
-			holds: func(l look) bool {
+			holds: func(l subjectView) bool {
 				for _, k := range blocks {
 					if get(l.before, k).IsTrue() && !get(l.after, k).IsTrue() {
 						return true
@@ -348,40 +350,40 @@ func openRules() []Rule {
 				}
 				return false
 			},
-			Words: "objects can become public by a policy or an access list",
+			Message: "objects can become public by a policy or an access list",
 		},
 		{
-			Name: "public-acl", Source: aws + "AmazonS3/latest/userguide/acl-overview.html#canned-acl", Security: true,
-			Kinds: []string{"aws_s3_bucket", "aws_s3_bucket_acl", "aws_s3_object", "google_storage_bucket_acl"}, Actions: present,
+			Name: "public-acl", Source: awsDocs + "AmazonS3/latest/userguide/acl-overview.html#canned-acl", Security: true,
+			Kinds: []string{"aws_s3_bucket", "aws_s3_bucket_acl", "aws_s3_object", "google_storage_bucket_acl"}, Actions: actionsPresent,
 			Paths: []string{"acl", "predefined_acl"}, Risk: diff.RiskInPlace, When: "the access list is public-read, public-read-write or for all who are logged in",
-			holds: func(l look) bool { return publicACL(l.after) && !publicACL(l.before) },
-			Words: "everyone can read it, or write to it",
+			holds:   func(l subjectView) bool { return publicACL(l.after) && !publicACL(l.before) },
+			Message: "everyone can read it, or write to it",
 		},
 		{
-			Name: "publicly-accessible", Source: aws + "AmazonRDS/latest/UserGuide/USER_VPC.WorkingWithRDSInstanceinaVPC.html", Security: true,
-			Kinds: []string{"*"}, Actions: present, Risk: diff.RiskInPlace, When: "it is turned on",
+			Name: "publicly-accessible", Source: awsDocs + "AmazonRDS/latest/UserGuide/USER_VPC.WorkingWithRDSInstanceinaVPC.html", Security: true,
+			Kinds: []string{"*"}, Actions: actionsPresent, Risk: diff.RiskInPlace, When: "it is turned on",
 			Paths: []string{"publicly_accessible", "associate_public_ip_address", "allow_nested_items_to_be_public", "public_network_access_enabled",
 				"map_public_ip_on_launch", "vpc_config[*].endpoint_public_access"},
-			holds: func(l look) bool { return turnedOn(l, publicSwitches) },
-			Words: "it gets an address on the internet, or answers there",
+			holds:   func(l subjectView) bool { return turnedOn(l, publicSwitches) },
+			Message: "it gets an address on the internet, or answers there",
 		},
 		{
-			Name: "balancer-public", Source: aws + "elasticloadbalancing/latest/application/application-load-balancers.html#load-balancer-scheme",
-			Security: true, Kinds: []string{"aws_lb", "aws_alb", "aws_elb"}, Actions: present, Risk: diff.RiskInPlace,
+			Name: "balancer-public", Source: awsDocs + "elasticloadbalancing/latest/application/application-load-balancers.html#load-balancer-scheme",
+			Security: true, Kinds: []string{"aws_lb", "aws_alb", "aws_elb"}, Actions: actionsPresent, Risk: diff.RiskInPlace,
 			When: "it is not an internal one, and was not there or was internal",
-			holds: func(l look) bool {
+			holds: func(l subjectView) bool {
 				open := func(v raw.Value) bool { return isFalse(get(v, "internal")) }
 				return open(l.after) && !open(l.before)
 			},
-			Words: "the load balancer can be reached from the internet",
+			Message: "the load balancer can be reached from the internet",
 		},
 		{
-			Name: "function-public", Source: aws + "lambda/latest/dg/urls-auth.html", Security: true, Kinds: []string{"aws_lambda_function_url"},
-			Actions: present, Paths: []string{"authorization_type"}, Risk: diff.RiskInPlace, When: "nobody is asked who they are",
-			holds: func(l look) bool {
+			Name: "function-public", Source: awsDocs + "lambda/latest/dg/urls-auth.html", Security: true, Kinds: []string{"aws_lambda_function_url"},
+			Actions: actionsPresent, Paths: []string{"authorization_type"}, Risk: diff.RiskInPlace, When: "nobody is asked who they are",
+			holds: func(l subjectView) bool {
 				return text(get(l.after, "authorization_type")) == "NONE" && text(get(l.before, "authorization_type")) != "NONE"
 			},
-			Words: "everyone on the internet can call the function",
+			Message: "everyone on the internet can call the function",
 		},
 	}
 }
@@ -400,7 +402,7 @@ func publicACL(v raw.Value) bool {
 var publicSwitches = []string{"publicly_accessible", "associate_public_ip_address", "allow_nested_items_to_be_public",
 	"public_network_access_enabled", "map_public_ip_on_launch"}
 
-func turnedOn(l look, keys []string) bool {
+func turnedOn(l subjectView, keys []string) bool {
 	for _, k := range keys {
 		if get(l.after, k).IsTrue() && !get(l.before, k).IsTrue() {
 			return true
@@ -414,35 +416,35 @@ func turnedOn(l look, keys []string) bool {
 func cipherRules() []Rule {
 	return []Rule{
 		{
-			Name: "encryption-off", Source: aws + "prescriptive-guidance/latest/encryption-best-practices/welcome.html", Security: true,
-			Kinds: []string{"*"}, Actions: changed, Risk: diff.RiskInPlace, When: "it was on", each: turned(false),
+			Name: "encryption-off", Source: awsDocs + "prescriptive-guidance/latest/encryption-best-practices/welcome.html", Security: true,
+			Kinds: []string{"*"}, Actions: actionsChange, Risk: diff.RiskInPlace, When: "it was on", matches: turnsTo(false),
 			Paths: []string{"encrypted", "storage_encrypted", "at_rest_encryption_enabled", "transit_encryption_enabled",
 				"encrypt_at_rest[*].enabled", "node_to_node_encryption[*].enabled", "server_side_encryption[*].enabled", "kms_encrypted",
 				"enable_https_traffic_only", "https_traffic_only_enabled", "infrastructure_encryption_enabled", "root_block_device[*].encrypted",
 				"ebs_block_device[*].encrypted", "sqs_managed_sse_enabled"},
-			Words: "data is no longer encrypted where it lies or where it goes",
+			Message: "data is no longer encrypted where it lies or where it goes",
 		},
 		{
-			Name: "encryption-gone", Source: aws + "AmazonS3/latest/userguide/bucket-encryption.html", Security: true,
-			Kinds: []string{"aws_s3_bucket_server_side_encryption_configuration", "aws_ebs_encryption_by_default"}, Actions: gone, Risk: diff.RiskInPlace,
-			Words: "new data is encrypted as the account has it, and no longer with the key that was chosen",
+			Name: "encryption-gone", Source: awsDocs + "AmazonS3/latest/userguide/bucket-encryption.html", Security: true,
+			Kinds: []string{"aws_s3_bucket_server_side_encryption_configuration", "aws_ebs_encryption_by_default"}, Actions: actionsDestroy, Risk: diff.RiskInPlace,
+			Message: "new data is encrypted as the account has it, and no longer with the key that was chosen",
 		},
 		{
-			Name: "encryption-key", Source: aws + "kms/latest/developerguide/concepts.html", Security: true, Kinds: []string{"*"}, Actions: changed,
+			Name: "encryption-key", Source: awsDocs + "kms/latest/developerguide/concepts.html", Security: true, Kinds: []string{"*"}, Actions: actionsChange,
 			Paths: []string{"kms_key_id", "kms_key_arn", "kms_master_key_id", "kms_key_name", "key_vault_key_id", "disk_encryption_set_id"},
 			Risk:  diff.RiskInPlace, When: "there was one",
-			each:  at(func(f field) bool { return f.HasBefore && text(f.Before) != "" }),
-			Words: "another key, or none of one's own, encrypts the data",
+			matches: onDifference(func(f field) bool { return f.HasBefore && text(f.Before) != "" }),
+			Message: "another key, or none of one's own, encrypts the data",
 		},
 		{
-			Name: "key-rotation-off", Source: aws + "kms/latest/developerguide/rotate-keys.html", Security: true, Kinds: []string{"aws_kms_key"},
-			Actions: changed, Paths: []string{"enable_key_rotation"}, Risk: diff.RiskInPlace, When: "it was on", each: turned(false),
-			Words: "the key is no longer made anew each year",
+			Name: "key-rotation-off", Source: awsDocs + "kms/latest/developerguide/rotate-keys.html", Security: true, Kinds: []string{"aws_kms_key"},
+			Actions: actionsChange, Paths: []string{"enable_key_rotation"}, Risk: diff.RiskInPlace, When: "it was on", matches: turnsTo(false),
+			Message: "the key is no longer made anew each year",
 		},
 		{
-			Name: "key-disabled", Source: aws + "kms/latest/developerguide/enabling-keys.html", Kinds: []string{"aws_kms_key"}, Actions: changed,
-			Paths: []string{"is_enabled"}, Risk: diff.RiskRestart, When: "it was on", each: turned(false),
-			Words: "all that is encrypted with the key cannot be read while it is off",
+			Name: "key-disabled", Source: awsDocs + "kms/latest/developerguide/enabling-keys.html", Kinds: []string{"aws_kms_key"}, Actions: actionsChange,
+			Paths: []string{"is_enabled"}, Risk: diff.RiskRestart, When: "it was on", matches: turnsTo(false),
+			Message: "all that is encrypted with the key cannot be read while it is off",
 		},
 	}
 }
@@ -451,115 +453,115 @@ func cipherRules() []Rule {
 func serviceRules() []Rule {
 	return []Rule{
 		{
-			Name: "cluster-version", Source: aws + "eks/latest/userguide/update-cluster.html", Actions: changed, Risk: diff.RiskInPlace,
-			Kinds: []string{"aws_eks_cluster", "google_container_cluster", "azurerm_kubernetes_cluster"},
-			Paths: []string{"version", "min_master_version", "node_version", "kubernetes_version"},
-			Words: "the control plane gets another version: it goes one way only, and what uses APIs that are gone fails afterwards",
+			Name: "cluster-version", Source: awsDocs + "eks/latest/userguide/update-cluster.html", Actions: actionsChange, Risk: diff.RiskInPlace,
+			Kinds:   []string{"aws_eks_cluster", "google_container_cluster", "azurerm_kubernetes_cluster"},
+			Paths:   []string{"version", "min_master_version", "node_version", "kubernetes_version"},
+			Message: "the control plane gets another version: it goes one way only, and what uses APIs that are gone fails afterwards",
 		},
 		{
-			Name: "nodes-replaced", Source: aws + "eks/latest/userguide/update-managed-node-group.html", Actions: lost, Risk: diff.RiskReplace,
-			Kinds: []string{"aws_eks_node_group", "google_container_node_pool", "azurerm_kubernetes_cluster_node_pool"},
-			Words: "all pods on these nodes end, and run again where there is room",
+			Name: "nodes-replaced", Source: awsDocs + "eks/latest/userguide/update-managed-node-group.html", Actions: actionsLoss, Risk: diff.RiskReplace,
+			Kinds:   []string{"aws_eks_node_group", "google_container_node_pool", "azurerm_kubernetes_cluster_node_pool"},
+			Message: "all pods on these nodes end, and run again where there is room",
 		},
 		{
-			Name: "nodes-roll", Source: aws + "eks/latest/userguide/update-managed-node-group.html", Actions: updated, Risk: diff.RiskRestart,
-			Kinds: []string{"aws_eks_node_group", "google_container_node_pool", "azurerm_kubernetes_cluster_node_pool"},
-			Paths: []string{"version", "release_version", "launch_template", "orchestrator_version", "node_config", "vm_size"},
-			Words: "nodes are replaced one after the other, and the pods on them restart elsewhere",
+			Name: "nodes-roll", Source: awsDocs + "eks/latest/userguide/update-managed-node-group.html", Actions: actionsUpdate, Risk: diff.RiskRestart,
+			Kinds:   []string{"aws_eks_node_group", "google_container_node_pool", "azurerm_kubernetes_cluster_node_pool"},
+			Paths:   []string{"version", "release_version", "launch_template", "orchestrator_version", "node_config", "vm_size"},
+			Message: "nodes are replaced one after the other, and the pods on them restart elsewhere",
 		},
 		{
-			Name: "machine-type", Source: aws + "AWSEC2/latest/UserGuide/ec2-instance-resize.html", Actions: updated, Risk: diff.RiskRestart,
+			Name: "machine-type", Source: awsDocs + "AWSEC2/latest/UserGuide/ec2-instance-resize.html", Actions: actionsUpdate, Risk: diff.RiskRestart,
 			Kinds: []string{"aws_instance", "google_compute_instance", "azurerm_linux_virtual_machine", "azurerm_windows_virtual_machine"},
-			Paths: []string{"instance_type", "machine_type", "size"}, Words: "the machine is stopped and started again as another type",
+			Paths: []string{"instance_type", "machine_type", "size"}, Message: "the machine is stopped and started again as another type",
 		},
 		{
-			Name: "user-data", Source: aws + "AWSEC2/latest/UserGuide/user-data.html", Kinds: []string{"aws_instance"}, Actions: updated,
+			Name: "user-data", Source: awsDocs + "AWSEC2/latest/UserGuide/user-data.html", Kinds: []string{"aws_instance"}, Actions: actionsUpdate,
 			Paths: []string{"user_data", "user_data_base64"}, Risk: diff.RiskRestart,
-			Words: "the machine is stopped and started again, and the new script runs only if it says so itself",
+			Message: "the machine is stopped and started again, and the new script runs only if it says so itself",
 		},
 		{
-			Name: "database-class", Source: aws + "AmazonRDS/latest/UserGuide/Overview.DBInstance.Modifying.html", Actions: updated, Risk: diff.RiskRestart,
+			Name: "database-class", Source: awsDocs + "AmazonRDS/latest/UserGuide/Overview.DBInstance.Modifying.html", Actions: actionsUpdate, Risk: diff.RiskRestart,
 			Kinds: []string{"aws_db_instance", "aws_rds_cluster_instance", "aws_elasticache_*", "google_sql_database_instance", "aws_docdb_cluster_instance",
 				"aws_redshift_cluster", "aws_opensearch_domain"},
 			Paths: []string{"instance_class", "node_type", "settings[*].tier", "allocated_storage", "parameter_group_name", "db_parameter_group_name",
 				"port", "multi_az", "cluster_config"},
-			Words: "the database restarts or fails over: at once with apply_immediately, else in its maintenance window",
+			Message: "the database restarts or fails over: at once with apply_immediately, else in its maintenance window",
 		},
 		{
-			Name: "database-version", Source: aws + "AmazonRDS/latest/UserGuide/USER_UpgradeDBInstance.Upgrading.html", Actions: updated, Risk: diff.RiskRestart,
+			Name: "database-version", Source: awsDocs + "AmazonRDS/latest/UserGuide/USER_UpgradeDBInstance.Upgrading.html", Actions: actionsUpdate, Risk: diff.RiskRestart,
 			Kinds: []string{"aws_db_instance", "aws_rds_cluster", "aws_rds_cluster_instance", "aws_elasticache_*", "aws_docdb_cluster", "aws_neptune_cluster",
 				"google_sql_database_instance", "azurerm_*_flexible_server", "aws_opensearch_domain", "aws_msk_cluster"},
-			Paths: []string{"engine_version", "database_version", "version", "kafka_version"},
-			Words: "the database is upgraded with a restart, and cannot go back but from a backup",
+			Paths:   []string{"engine_version", "database_version", "version", "kafka_version"},
+			Message: "the database is upgraded with a restart, and cannot go back but from a backup",
 		},
 		{
-			Name: "apply-immediately", Source: aws + "AmazonRDS/latest/UserGuide/USER_ModifyInstance.ApplyImmediately.html", Kinds: []string{"aws_*"},
-			Actions: updated, Paths: []string{"apply_immediately"}, Risk: diff.RiskInPlace, When: "it is turned on", each: turned(true),
-			Words: "changes are made at once from now on, and no longer in the maintenance window",
+			Name: "apply-immediately", Source: awsDocs + "AmazonRDS/latest/UserGuide/USER_ModifyInstance.ApplyImmediately.html", Kinds: []string{"aws_*"},
+			Actions: actionsUpdate, Paths: []string{"apply_immediately"}, Risk: diff.RiskInPlace, When: "it is turned on", matches: turnsTo(true),
+			Message: "changes are made at once from now on, and no longer in the maintenance window",
 		},
 		{
-			Name: "launch-template", Source: aws + "autoscaling/ec2/userguide/launch-templates.html",
+			Name: "launch-template", Source: awsDocs + "autoscaling/ec2/userguide/launch-templates.html",
 			Kinds:   []string{"aws_launch_template", "aws_launch_configuration", "google_compute_instance_template"},
-			Actions: changed, Risk: diff.RiskInPlace, Words: "machines that start from now on are made from it; those that run stay as they are until they are replaced",
+			Actions: actionsChange, Risk: diff.RiskInPlace, Message: "machines that start from now on are made from it; those that run stay as they are until they are replaced",
 		},
 		{
-			Name: "function-code", Source: aws + "lambda/latest/dg/configuration-versions.html", Actions: updated, Risk: diff.RiskRestart,
+			Name: "function-code", Source: awsDocs + "lambda/latest/dg/configuration-versions.html", Actions: actionsUpdate, Risk: diff.RiskRestart,
 			Kinds: []string{"aws_lambda_function", "google_cloudfunctions_function", "google_cloudfunctions2_function", "google_cloud_run_*"},
 			Paths: []string{"source_code_hash", "image_uri", "s3_key", "s3_object_version", "filename", "runtime", "handler", "environment", "layers",
 				"source_archive_object", "build_config", "template"},
-			Words: "the next call runs the new code or settings",
+			Message: "the next call runs the new code or settings",
 		},
 		{
-			Name: "service-rolls", Source: aws + "AmazonECS/latest/developerguide/deployment-type-ecs.html", Kinds: []string{"aws_ecs_service"},
-			Actions: updated, Paths: []string{"task_definition", "force_new_deployment", "network_configuration", "load_balancer"}, Risk: diff.RiskRestart,
-			Words: "the tasks of the service are replaced, a few at a time",
+			Name: "service-rolls", Source: awsDocs + "AmazonECS/latest/developerguide/deployment-type-ecs.html", Kinds: []string{"aws_ecs_service"},
+			Actions: actionsUpdate, Paths: []string{"task_definition", "force_new_deployment", "network_configuration", "load_balancer"}, Risk: diff.RiskRestart,
+			Message: "the tasks of the service are replaced, a few at a time",
 		},
 		{
-			Name: "capacity-lowered", Source: aws + "autoscaling/ec2/userguide/asg-capacity-limits.html", Actions: updated, Risk: diff.RiskRestart,
+			Name: "capacity-lowered", Source: awsDocs + "autoscaling/ec2/userguide/asg-capacity-limits.html", Actions: actionsUpdate, Risk: diff.RiskRestart,
 			Kinds: []string{"aws_autoscaling_group", "aws_eks_node_group", "aws_ecs_service", "google_container_node_pool", "azurerm_kubernetes_cluster_node_pool",
 				"google_compute_instance_group_manager", "google_compute_region_instance_group_manager"},
 			Paths: []string{"desired_capacity", "min_size", "max_size", "scaling_config[*].desired_size", "scaling_config[*].min_size",
 				"scaling_config[*].max_size", "desired_count", "node_count", "target_size"},
-			When: "it gets less", each: at(func(f field) bool { return less(f.After, f.Before) }),
-			Words: "there may be fewer machines or tasks, and some of them may end now",
+			When: "it gets less", matches: onDifference(func(f field) bool { return less(f.After, f.Before) }),
+			Message: "there may be fewer machines or tasks, and some of them may end now",
 		},
 		{
-			Name: "stored-secret-changes", Source: aws + "secretsmanager/latest/userguide/manage_update-secret-value.html", Actions: changed, Risk: diff.RiskInPlace,
-			Kinds: []string{"aws_secretsmanager_secret_version", "aws_ssm_parameter", "google_secret_manager_secret_version", "azurerm_key_vault_secret"},
-			Paths: []string{"secret_string", "secret_binary", "value", "value_wo_version", "insecure_value", "secret_data", "secret_string_wo_version"},
-			Words: "what reads the secret has the old value until it reads it again",
+			Name: "stored-secret-changes", Source: awsDocs + "secretsmanager/latest/userguide/manage_update-secret-value.html", Actions: actionsChange, Risk: diff.RiskInPlace,
+			Kinds:   []string{"aws_secretsmanager_secret_version", "aws_ssm_parameter", "google_secret_manager_secret_version", "azurerm_key_vault_secret"},
+			Paths:   []string{"secret_string", "secret_binary", "value", "value_wo_version", "insecure_value", "secret_data", "secret_string_wo_version"},
+			Message: "what reads the secret has the old value until it reads it again",
 		},
 		{
-			Name: "release-changes", Source: "https://helm.sh/docs/helm/helm_upgrade/", Kinds: []string{"helm_release"}, Actions: updated,
+			Name: "release-changes", Source: "https://helm.sh/docs/helm/helm_upgrade/", Kinds: []string{"helm_release"}, Actions: actionsUpdate,
 			Paths: []string{"version", "chart", "values", "set", "set_list", "set_sensitive", "set_wo_revision", "postrender", "repository", "metadata"}, Risk: diff.RiskRestart,
-			Words: "the release is upgraded: what that changes in the cluster, this plan does not show",
+			Message: "the release is upgraded: what that changes in the cluster, this plan does not show",
 		},
 	}
 }
 
-// madeUpRules returns the rules for values that Terraform generates, and for resources that stand
+// generatedRules returns the rules for values that Terraform generates, and for resources that stand
 // for a command.
-func madeUpRules() []Rule {
+func generatedRules() []Rule {
 	return []Rule{
 		{
-			Name: "value-made-anew", Source: hashi + "language/state/sensitive-data", Actions: []diff.Action{diff.Replace}, Risk: diff.RiskReplace,
-			Kinds: []string{"random_password", "random_string", "random_bytes", "random_id", "random_uuid", "random_pet", "tls_private_key"},
-			Words: "there is a new value, and all that uses it changes with it; what still has the old one does not fit it any more",
+			Name: "value-made-anew", Source: hashicorpDocs + "language/state/sensitive-data", Actions: []diff.Action{diff.Replace}, Risk: diff.RiskReplace,
+			Kinds:   []string{"random_password", "random_string", "random_bytes", "random_id", "random_uuid", "random_pet", "tls_private_key"},
+			Message: "there is a new value, and all that uses it changes with it; what still has the old one does not fit it any more",
 		},
 		{
-			Name: "credential-changes", Source: aws + "IAM/latest/UserGuide/id_credentials_access-keys.html", Actions: lost, Risk: diff.RiskReplace,
+			Name: "credential-changes", Source: awsDocs + "IAM/latest/UserGuide/id_credentials_access-keys.html", Actions: actionsLoss, Risk: diff.RiskReplace,
 			Kinds: []string{"aws_iam_access_key", "google_service_account_key", "azuread_application_password", "azuread_service_principal_password",
 				"aws_key_pair", "tls_self_signed_cert", "tls_locally_signed_cert", "aws_acm_certificate"},
-			Words: "the old credential or certificate stops working for all that still uses it",
+			Message: "the old credential or certificate stops working for all that still uses it",
 		},
 		{
-			Name: "credential-made", Source: aws + "IAM/latest/UserGuide/id_credentials_access-keys.html", Security: true, Actions: created,
+			Name: "credential-made", Source: awsDocs + "IAM/latest/UserGuide/id_credentials_access-keys.html", Security: true, Actions: actionsCreate,
 			Kinds: []string{"aws_iam_access_key", "google_service_account_key", "azuread_application_password", "azuread_service_principal_password"},
-			Risk:  diff.RiskAdditive, Words: "a credential that does not expire by itself is made, and the state holds it",
+			Risk:  diff.RiskAdditive, Message: "a credential that does not expire by itself is made, and the state holds it",
 		},
 		{
-			Name: "command-runs", Source: hashi + "language/resources/provisioners/syntax", Actions: []diff.Action{diff.Replace}, Risk: diff.RiskReplace,
-			Kinds: []string{"null_resource", "terraform_data"}, Words: "the commands that hang on it run again, and nobody can see here what they do",
+			Name: "command-runs", Source: hashicorpDocs + "language/resources/provisioners/syntax", Actions: []diff.Action{diff.Replace}, Risk: diff.RiskReplace,
+			Kinds: []string{"null_resource", "terraform_data"}, Message: "the commands that hang on it run again, and nobody can see here what they do",
 		},
 	}
 }

@@ -16,8 +16,8 @@ import (
 // ClusterResourceSet), or in the template of a workflow. They are probably applied, but not
 // certainly, so only findings about security are reported.
 
-// heldText is a Kubernetes object in a text.
-type heldText struct {
+// textObject is a Kubernetes object in a text.
+type textObject struct {
 	value raw.Value
 	// at is the path of the text.
 	at tree.Path
@@ -29,9 +29,9 @@ const (
 	maxManifests = 256 << 10
 )
 
-// heldTexts returns the objects in the texts of an object, by identity and place. In built-in kinds
+// textObjects returns the objects in the texts of an object, by identity and place. In built-in kinds
 // it searches only the fields with free content.
-func heldTexts(kind string, v raw.Value) map[textID]heldText {
+func textObjects(kind string, v raw.Value) map[textID]textObject {
 	s := textSearch{secret: kind == "Secret"}
 	for _, k := range v.Keys() {
 		child, _ := v.Get(k)
@@ -53,7 +53,7 @@ type textID struct {
 
 type textSearch struct {
 	secret bool
-	found  map[textID]heldText
+	found  map[textID]textObject
 }
 
 func (s *textSearch) visit(p tree.Path, v raw.Value, depth int) {
@@ -98,12 +98,12 @@ func (s *textSearch) text(p tree.Path, t string) {
 			continue
 		}
 		for id, object := range nested(raw.Of(map[string]any{"document": raw.Reveal(doc)})) {
-			s.add(textID{objectID: id, at: p.Pointer(tree.Step.Plain)}, heldText{object, p})
+			s.add(textID{objectID: id, at: p.Pointer(tree.Step.Plain)}, textObject{object, p})
 		}
 	}
 }
 
-func (s *textSearch) add(id textID, held heldText) {
+func (s *textSearch) add(id textID, held textObject) {
 	for {
 		if _, taken := s.found[id]; !taken {
 			break
@@ -111,7 +111,7 @@ func (s *textSearch) add(id textID, held heldText) {
 		id.number++
 	}
 	if s.found == nil {
-		s.found = map[textID]heldText{}
+		s.found = map[textID]textObject{}
 	}
 	s.found[id] = held
 }
@@ -143,7 +143,7 @@ func (j *judge) judgeTexts(found []diff.Finding) []diff.Finding {
 	if s.Engine != diff.KindKubernetes || !searched || len(j.fields) == 0 || s.depth == maxHolders {
 		return nil
 	}
-	was, is := heldTexts(j.kind, s.Before), heldTexts(j.kind, s.After)
+	was, is := textObjects(j.kind, s.Before), textObjects(j.kind, s.After)
 	if len(was)+len(is) == 0 {
 		return nil
 	}
@@ -173,16 +173,16 @@ func (j *judge) judgeTexts(found []diff.Finding) []diff.Finding {
 // difference.
 func (j *judge) pathAt(at tree.Path) string {
 	for _, i := range j.fields {
-		if j.subject.Touched[i].Path.Overlaps(at) {
+		if j.subject.Differences[i].Path.Overlaps(at) {
 			return j.change.Fields[i].Path
 		}
 	}
 	return j.change.Fields[j.fields[0]].Path
 }
 
-func sortedTexts(a, b map[textID]heldText) []textID {
+func sortedTexts(a, b map[textID]textObject) []textID {
 	keys := map[string]textID{}
-	for _, m := range []map[textID]heldText{a, b} {
+	for _, m := range []map[textID]textObject{a, b} {
 		for id := range m {
 			keys[strings.Join([]string{id.at, id.group, id.kind, id.namespace, id.name, strconv.Itoa(id.number)}, "\x00")] = id
 		}

@@ -15,8 +15,8 @@ func get(v raw.Value, keys ...string) raw.Value {
 	return v
 }
 
-// str returns the text of a string.
-func str(v raw.Value) (string, bool) {
+// stringText returns the text of a string.
+func stringText(v raw.Value) (string, bool) {
 	if v.IsObject() || v.IsList() {
 		return "", false
 	}
@@ -64,8 +64,8 @@ func texts(v raw.Value) ([]string, bool) {
 	return out, true
 }
 
-// set returns the texts of a list as a set.
-func set(v raw.Value) map[string]bool {
+// textSetOf returns the texts of a list as a set.
+func textSetOf(v raw.Value) map[string]bool {
 	if v.IsNull() {
 		return nil
 	}
@@ -78,8 +78,8 @@ func set(v raw.Value) map[string]bool {
 	return out
 }
 
-// grows reports whether b has an element that a lacks.
-func grows(a, b map[string]bool) bool {
+// hasNew reports whether b has an element that a lacks.
+func hasNew(a, b map[string]bool) bool {
 	for k := range b {
 		if !a[k] {
 			return true

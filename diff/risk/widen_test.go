@@ -310,7 +310,7 @@ func TestWidensIsBounded(t *testing.T) {
 		t.Errorf("%d pairs of long patterns were compared", got)
 	}
 	budget := maxCompared
-	_ = globs.coveredBy(dimension{but: true, items: items}, dimension{but: true, items: items}, &budget)
+	_ = globs.coveredBy(dimension{except: true, items: items}, dimension{except: true, items: items}, &budget)
 	if budget > maxCompared-1000 {
 		t.Errorf("the budget is not counted: %d left", budget)
 	}
@@ -322,7 +322,7 @@ func globsCompared(before, after raw.Value) int {
 	count := func(outer, inner string) bool { compared++; return globCovers(outer, inner) }
 	was, _ := parsePolicy(before)
 	is, _ := parsePolicy(after)
-	covered([]measure{{covers: count, meet: globsMeet}, policyMeasures[1], policyMeasures[2]}, is.allow, was.allow)
+	covered([]comparator{{covers: count, meet: globsMeet}, policyComparators[1], policyComparators[2]}, is.allow, was.allow)
 	return compared
 }
 

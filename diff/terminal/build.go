@@ -12,7 +12,7 @@ func (p *Page) build() {
 	next := 0
 	for i := range p.lists {
 		l := &p.lists[i]
-		p.open(i)
+		p.openList(i)
 		for part := range l.Parts {
 			if l.Parts[part].Title != "" {
 				if part > 0 {
@@ -42,8 +42,8 @@ func (p *Page) add(k kind, part, end int32) {
 	p.lines = append(p.lines, line{kind: k, change: noChange, part: part, end: end})
 }
 
-// open appends the title of a list.
-func (p *Page) open(i int) {
+// openList appends the title of a list.
+func (p *Page) openList(i int) {
 	p.add(lineBlank, 0, 0)
 	if p.lists[i].Title != "" {
 		p.add(lineTitle, int32(i), 0)
@@ -55,7 +55,7 @@ func (p *Page) open(i int) {
 // each.
 func (p *Page) put(i int) {
 	e := &p.changes[i]
-	e.head = len(p.lines)
+	e.firstLine = len(p.lines)
 	at := line{kind: lineHead, change: int32(i)}
 	switch {
 	case !e.IsGroup():
@@ -90,7 +90,7 @@ func (p *Page) putInside(at line, e *entry) {
 		switch {
 		case e.unfolded:
 			p.shown = append(p.shown, int32(f))
-		case goes(c):
+		case removesObject(c):
 			folded = true
 		case field.Fold != "":
 			folds = true
@@ -122,7 +122,7 @@ func (p *Page) putRemarks(at line, c *diff.Change) {
 // fields.
 func (p *Page) putNoise(i int) {
 	e := &p.changes[i]
-	e.head = len(p.lines)
+	e.firstLine = len(p.lines)
 	at := line{kind: lineNoise, change: int32(i)}
 	p.lines = append(p.lines, at)
 	if !e.unfolded {
@@ -161,7 +161,7 @@ func (p *Page) putField(at line, f int, field *diff.FieldChange) {
 
 // linesOf returns the lines of a field that are shown.
 func (p *Page) linesOf(at line, f *diff.FieldChange) []diff.Line {
-	if p.whole(at) {
+	if p.isUnfolded(at) {
 		return f.Lines
 	}
 	return f.Lines[:f.ScreenLines()]

@@ -6,14 +6,14 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// field lays out one difference: on one row if it fits, otherwise on one row for each existing
+// layoutField lays out one difference: on one row if it fits, otherwise on one row for each existing
 // side, or line by line for a text of several lines.
-func (p *Page) field(l line, width int) []Row {
+func (p *Page) layoutField(l line, width int) []Row {
 	c := p.changeOf(l)
 	f := &c.Fields[l.field]
-	aside := asides(c, f, p.past(l))
-	if l.also > 0 {
-		aside = append(aside, Span{"  " + p.others[l.also-1], Faint})
+	aside := annotations(c, f, p.isPast(l))
+	if l.more > 0 {
+		aside = append(aside, Span{"  " + p.others[l.more-1], Faint})
 	}
 	sign, name := signOf(f, int(l.skip), len(f.Path)), f.Name()
 	if l.skip > 0 {
@@ -26,7 +26,7 @@ func (p *Page) field(l line, width int) []Row {
 		return Wrap(width, deeper(l)+"  ",
 			Span{"  … " + diff.Plural(len(f.Lines)-int(l.part), "more line", "more lines") + ", folded", Faint})
 	case lineStretch:
-		return stretch(f.Lines[l.part:l.end], deeper(l), width)
+		return layoutStretch(f.Lines[l.part:l.end], deeper(l), width)
 	case lineName:
 		if counts := f.LineSummary(); counts != "" {
 			aside = append(aside, Span{"  " + counts, Faint})
@@ -35,8 +35,8 @@ func (p *Page) field(l line, width int) []Row {
 	}
 	column := int(l.column)
 	before, after := p.valuesOf(l, c, f)
-	if p.side && width >= leastSide && len(before) > 0 {
-		return sides(deeper(l), name, column, before, after, aside, width)
+	if p.side && width >= minSide && len(before) > 0 {
+		return layoutSides(deeper(l), name, column, before, after, aside, width)
 	}
 	named := Row{sign, {Text: pad(name, column-Columns(sign.Text)) + "  "}}
 	if len(before)+len(after)+len(aside) == 0 {
@@ -68,7 +68,7 @@ func (p *Page) field(l line, width int) []Row {
 func (p *Page) valuesOf(l line, c *diff.Change, f *diff.FieldChange) (before, after []Span) {
 	e := f.OwnElement()
 	if e == nil || f.Before.Absent == f.After.Absent {
-		return values(c, f, p.whole(l))
+		return values(c, f, p.isUnfolded(l))
 	}
 	there, ink := f.After, inkAfter(c.Action, f)
 	if e.Change == diff.ElementRemoved {
@@ -78,7 +78,7 @@ func (p *Page) valuesOf(l line, c *diff.Change, f *diff.FieldChange) (before, af
 		return nil, nil
 	}
 	_, after = values(&diff.Change{Action: diff.Create},
-		&diff.FieldChange{Before: diff.ShownValue{Absent: true}, After: there, Outline: f.Outline}, p.whole(l))
+		&diff.FieldChange{Before: diff.ShownValue{Absent: true}, After: there, Outline: f.Outline}, p.isUnfolded(l))
 	for i := range after {
 		after[i].Ink = ink
 	}
@@ -117,8 +117,8 @@ func values(c *diff.Change, f *diff.FieldChange, whole bool) (before, after []Sp
 		[]Span{{a.Head, Faint}, {a.After, ink}, {a.Tail, Faint}}
 }
 
-// asides returns the remarks beside the values.
-func asides(c *diff.Change, f *diff.FieldChange, past bool) []Span {
+// annotations returns the remarks beside the values.
+func annotations(c *diff.Change, f *diff.FieldChange, past bool) []Span {
 	var out []Span
 	for i, words := range f.Annotations(past) {
 		if i == 0 && f.ForcesReplace && c.AllFieldsForceReplace() {

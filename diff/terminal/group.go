@@ -30,7 +30,7 @@ func (p *Page) putRows(at line, c *diff.Change, rows []diff.OutlineRow, others m
 	start, n := len(p.lines), 0
 	for n < len(rows) && rows[n].Depth >= rows[0].Depth {
 		row := rows[n]
-		at.field, at.skip, at.end, at.depth, at.also = row.Field, row.Skip, row.End, row.Depth, 0
+		at.field, at.skip, at.end, at.depth, at.more = row.Field, row.Skip, row.End, row.Depth, 0
 		n++
 		if row.Heading {
 			at.kind = lineGroup
@@ -40,7 +40,7 @@ func (p *Page) putRows(at line, c *diff.Change, rows []diff.OutlineRow, others m
 		}
 		if words, ok := others[row.Field]; ok {
 			p.others = append(p.others, words)
-			at.also = int32(len(p.others))
+			at.more = int32(len(p.others))
 		}
 		p.putField(at, int(row.Field), &c.Fields[row.Field])
 	}
@@ -66,9 +66,9 @@ func (p *Page) align(c *diff.Change, start int, depth int32) {
 	}
 }
 
-// heading lays out the common path of the fields below it. It marks an added or removed element, and
+// layoutHeading lays out the common path of the fields below it. It marks an added or removed element, and
 // counts the changes in a document.
-func (p *Page) heading(l line, width int) []Row {
+func (p *Page) layoutHeading(l line, width int) []Row {
 	c := p.changeOf(l)
 	f := &c.Fields[l.field]
 	sign := signOf(f, int(l.skip), int(l.end))

@@ -15,7 +15,7 @@ func (p *Page) Rows(number, width int) []Row {
 	l := p.lines[number]
 	switch l.kind {
 	case lineSummary:
-		return p.summary(width)
+		return p.layoutSummary(width)
 	case lineNote:
 		return Wrap(width, "  ", Span{diff.EscapeText(p.report.Notes[l.part]), Warn})
 	case lineTitle:
@@ -25,29 +25,29 @@ func (p *Page) Rows(number, width int) []Row {
 		part := &p.lists[l.part].Parts[l.end]
 		return Wrap(width, "  ", Span{part.Title, Bold}, Span{"   " + part.Counts(), Faint})
 	case lineCheck:
-		return p.check(&p.lists[l.part], int(l.end), width)
+		return p.layoutCheck(&p.lists[l.part], int(l.end), width)
 	case lineSame:
-		return p.sameline(l, width)
+		return p.groupHeadline(l, width)
 	case lineNames:
 		return p.names(l, width)
 	case lineHead:
-		return p.headline(l, width)
+		return p.layoutHeadline(l, width)
 	case lineRemark:
-		return remark(p.changeOf(l).Remarks()[l.part], width)
+		return layoutRemark(p.changeOf(l).Remarks()[l.part], width)
 	case lineGroup:
-		return p.heading(l, width)
+		return p.layoutHeading(l, width)
 	case lineField, lineName, lineText, lineStretch, lineRest:
-		return p.field(l, width)
+		return p.layoutField(l, width)
 	case lineQuiet, lineFolded, lineFolds:
-		return Wrap(width, indent, Span{p.left(l), Faint})
+		return Wrap(width, indent, Span{p.hiddenSummary(l), Faint})
 	case lineNoise:
-		return p.noise(l, width)
+		return p.layoutNoise(l, width)
 	}
 	return []Row{nil}
 }
 
-// summary lays out the counts, and what was folded.
-func (p *Page) summary(width int) []Row {
+// layoutSummary lays out the counts, and what was folded.
+func (p *Page) layoutSummary(width int) []Row {
 	var spans []Span
 	for i, t := range p.report.Tallies() {
 		if i > 0 {
@@ -68,8 +68,8 @@ func (p *Page) summary(width int) []Row {
 	return Wrap(width, "  ", spans...)
 }
 
-// headline lays out the headline of a change. That of a plain output contains its value.
-func (p *Page) headline(l line, width int) []Row {
+// layoutHeadline lays out the headline of a change. That of a plain output contains its value.
+func (p *Page) layoutHeadline(l line, width int) []Row {
 	e, c := &p.changes[l.change], p.changeOf(l)
 	symbol := Span{fmt.Sprintf("%3s ", c.Symbol()), inkOf(c.Action)}
 	if e.noise != "" {
@@ -87,15 +87,15 @@ func (p *Page) headline(l line, width int) []Row {
 	}
 	f := &c.Fields[0]
 	row := []Span{symbol, name, {Text: "  "}}
-	before, after := values(c, f, p.whole(l))
+	before, after := values(c, f, p.isUnfolded(l))
 	if len(before) > 0 {
 		row = append(append(row, before...), Span{" → ", Faint})
 	}
 	return Wrap(width, "", append(row, after...)...)
 }
 
-// sameline lays out the headline of several objects with the same change.
-func (p *Page) sameline(l line, width int) []Row {
+// groupHeadline lays out the headline of several objects with the same change.
+func (p *Page) groupHeadline(l line, width int) []Row {
 	e := &p.changes[l.change]
 	s, c := &p.lists[e.list], e.Changes[0]
 	words := "  " + e.Headline(&s.Section)
@@ -106,11 +106,11 @@ func (p *Page) sameline(l line, width int) []Row {
 		Span{words, inkOf(c.Action)})
 }
 
-// mostNames bounds how many objects with the same change are named before they are unfolded.
-const mostNames = 40
+// maxNames bounds how many objects with the same change are named before they are unfolded.
+const maxNames = 40
 
 func (p *Page) names(l line, width int) []Row {
-	names, more := p.changes[l.change].Names(mostNames)
+	names, more := p.changes[l.change].Names(maxNames)
 	spans := []Span{{Text: strings.Join(names, ", ")}}
 	if more > 0 {
 		spans = append(spans, Span{fmt.Sprintf(", … and %d more, folded", more), Faint})
@@ -118,8 +118,8 @@ func (p *Page) names(l line, width int) []Row {
 	return WrapTo(width, indent, len(indent)+2, spans...)
 }
 
-// remark lays out a remark of a rule on a change, with a mark for security.
-func remark(r diff.Remark, width int) []Row {
+// layoutRemark lays out a remark of a rule on a change, with a mark for security.
+func layoutRemark(r diff.Remark, width int) []Row {
 	words, label := Span{Text: " " + r.Text}, Span{r.Label + ":", Bold}
 	switch {
 	case r.Security:
@@ -132,8 +132,8 @@ func remark(r diff.Remark, width int) []Row {
 	return Wrap(width, indent, label, words, Span{"  [" + r.Source + "]", Faint})
 }
 
-// check lays out a check that needs attention.
-func (p *Page) check(s *list, number, width int) []Row {
+// layoutCheck lays out a check that needs attention.
+func (p *Page) layoutCheck(s *list, number, width int) []Row {
 	c := s.Checks[number]
 	ink := Faint
 	if c.Status == diff.CheckFail || c.Status == diff.CheckError {
@@ -143,8 +143,8 @@ func (p *Page) check(s *list, number, width int) []Row {
 		Span{"  " + c.Headline(), ink})
 }
 
-// left returns the text about the parts of a change that are not shown.
-func (p *Page) left(l line) string {
+// hiddenSummary returns the text about the parts of a change that are not shown.
+func (p *Page) hiddenSummary(l line) string {
 	c := p.changeOf(l)
 	switch l.kind {
 	case lineFolded:
@@ -161,8 +161,8 @@ func (p *Page) left(l line) string {
 	return "known after apply: " + strings.Join(names, ", ")
 }
 
-// noise lays out the line for changes in folded fields only. The last such line ends with the hint.
-func (p *Page) noise(l line, width int) []Row {
+// layoutNoise lays out the line for changes in folded fields only. The last such line ends with the hint.
+func (p *Page) layoutNoise(l line, width int) []Row {
 	e := &p.changes[l.change]
 	words := e.noise
 	switch {

@@ -54,10 +54,10 @@ type list struct {
 // one rule folds.
 type entry struct {
 	diff.Entry
-	noise    string // the text about the fold; empty for other entries
-	list     int    // index in lists; unused for noise
-	unfolded bool
-	head     int // its first line
+	noise     string // the text about the fold; empty for other entries
+	list      int    // index in lists; unused for noise
+	unfolded  bool
+	firstLine int // its first line
 }
 
 // line identifies the content of a logical line. change is an index in Page.changes, or noChange;
@@ -69,8 +69,8 @@ type line struct {
 	// skip is the length of the field's path that the headings above contain, depth the number of
 	// these headings, and column the width of the neighboring names.
 	skip, depth, column int32
-	// also is the 1-based index in Page.others of the text for the field; 0 means none.
-	also int32
+	// more is the 1-based index in Page.others of the text for the field; 0 means none.
+	more int32
 }
 
 const noChange = -1
@@ -157,7 +157,7 @@ func (p *Page) Len() int { return len(p.lines) }
 func (p *Page) Changes() int { return len(p.changes) }
 
 // Head returns the first line of a change.
-func (p *Page) Head(change int) int { return p.changes[change].head }
+func (p *Page) Head(change int) int { return p.changes[change].firstLine }
 
 // ChangeAt returns the change that a line belongs to. It returns false if there is none.
 func (p *Page) ChangeAt(line int) (change int, ok bool) {
@@ -176,7 +176,7 @@ func (p *Page) Folds(change int) bool {
 	}
 	c := e.Changes[0]
 	for i := range c.Fields {
-		if f := &c.Fields[i]; goes(c) || f.OmitsLine(c.Action) || f.Fold != "" || f.IsTruncated() {
+		if f := &c.Fields[i]; removesObject(c) || f.OmitsLine(c.Action) || f.Fold != "" || f.IsTruncated() {
 			return true
 		}
 	}
@@ -209,22 +209,22 @@ func (p *Page) changeOf(l line) *diff.Change {
 	return p.changes[l.change].Changes[l.item]
 }
 
-// past reports whether a line's change has already happened.
-func (p *Page) past(l line) bool {
+// isPast reports whether a line's change has already happened.
+func (p *Page) isPast(l line) bool {
 	e := &p.changes[l.change]
 	return e.noise == "" && p.lists[e.list].Past
 }
 
-// whole reports whether a line's change is shown in full. Outputs always show all their fields, but
+// isUnfolded reports whether a line's change is shown in full. Outputs always show all their fields, but
 // with long values cut.
-func (p *Page) whole(l line) bool {
+func (p *Page) isUnfolded(l line) bool {
 	e := &p.changes[l.change]
 	return e.unfolded && !p.isOutput(e)
 }
 
-// goes reports whether a change removes the object, or forgets it; its fields are of little
+// removesObject reports whether a change removes the object, or forgets it; its fields are of little
 // interest.
-func goes(c *diff.Change) bool { return c.Action == diff.Destroy || c.Action == diff.Forget }
+func removesObject(c *diff.Change) bool { return c.Action == diff.Destroy || c.Action == diff.Forget }
 
 // plainOutput reports whether an output is a single value on one line.
 func (p *Page) plainOutput(e *entry) bool {

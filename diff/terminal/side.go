@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// leastSide is the minimum width for the side-by-side view.
-	leastSide = 100
+	// minSide is the minimum width for the side-by-side view.
+	minSide = 100
 	// sideDeeper is the indent of a field's text relative to its name.
 	sideDeeper = "  "
 	between    = " │ "
@@ -20,23 +20,23 @@ func middle(width int) int {
 	return deep + (width-deep-Columns(between))/2
 }
 
-// sides lays out a field with its values side by side: beside its name if the column of names
+// layoutSides lays out a field with its values side by side: beside its name if the column of names
 // leaves room for that, otherwise below it.
-func sides(indent, name string, column int, before, after, aside []Span, width int) []Row {
+func layoutSides(indent, name string, column int, before, after, aside []Span, width int) []Row {
 	room, wide := middle(width)-len(indent), Row(before).Width()
 	// A name that is wider than its column moves the middle: the row may not fit then.
 	left := len(indent) + Columns(name) + 2 + wide
 	over := left > middle(width) && left+Columns(between)+Row(joined(after, aside)).Width() > width
 	if over || len(indent)+column > middle(width)/2 || wide > room-column-2 && wide <= room-len(sideDeeper) {
 		rows := Wrap(width, indent, joined(Row{{Text: name}}, aside)...)
-		return append(rows, beside(Row{{Text: indent + sideDeeper}}, before, after, width)...)
+		return append(rows, sideBySide(Row{{Text: indent + sideDeeper}}, before, after, width)...)
 	}
-	return beside(Row{{Text: indent}, {Text: pad(name, column) + "  "}}, before, joined(after, aside), width)
+	return sideBySide(Row{{Text: indent}, {Text: pad(name, column) + "  "}}, before, joined(after, aside), width)
 }
 
-// stretch lays out removed lines beside the added lines that replace them, or one unchanged line.
-func stretch(lines []diff.Line, indent string, width int) []Row {
-	if width < leastSide {
+// layoutStretch lays out removed lines beside the added lines that replace them, or one unchanged line.
+func layoutStretch(lines []diff.Line, indent string, width int) []Row {
+	if width < minSide {
 		var rows []Row
 		for i := range lines {
 			rows = append(rows, textLine(&lines[i], indent, width)...)
@@ -46,7 +46,7 @@ func stretch(lines []diff.Line, indent string, width int) []Row {
 	prefix := Row{{Text: indent + sideDeeper}}
 	switch l := &lines[0]; l.Op {
 	case diff.LineSame:
-		return beside(prefix, cell(l), cell(l), width)
+		return sideBySide(prefix, cell(l), cell(l), width)
 	case diff.LineSkipped, diff.LineMore:
 		return textLine(l, indent, width)
 	}
@@ -67,15 +67,15 @@ func stretch(lines []diff.Line, indent string, width int) []Row {
 		if i < len(added) {
 			right = cell(added[i])
 		}
-		rows = append(rows, beside(prefix, left, right, width)...)
+		rows = append(rows, sideBySide(prefix, left, right, width)...)
 	}
 	return rows
 }
 
 func cell(l *diff.Line) []Span { return []Span{{l.Display(), inkOfLine(l)}} }
 
-// beside lays out two texts left and right of the middle, the left one after a prefix.
-func beside(prefix Row, left, right []Span, width int) []Row {
+// sideBySide lays out two texts left and right of the middle, the left one after a prefix.
+func sideBySide(prefix Row, left, right []Span, width int) []Row {
 	used, mid := prefix.Width(), middle(width)
 	lefts, rights := WrapTo(mid-used, "", 2, left...), WrapTo(width-mid-Columns(between), "", 2, right...)
 	rows := make([]Row, 0, max(len(lefts), len(rights)))

@@ -95,7 +95,7 @@ func WrapTo(width int, prefix string, further int, spans ...Span) []Row {
 	used := len(prefix)
 	for _, s := range merged(spans) {
 		for width > 0 {
-			begin, over := beginning(s.Text, width-used)
+			begin, over := widePrefix(s.Text, width-used)
 			if !over {
 				break
 			}
@@ -130,9 +130,9 @@ func merged(spans []Span) []Span {
 	return out
 }
 
-// beginning returns a prefix of a text that is slightly wider than the given columns, so that the
+// widePrefix returns a prefix of a text that is slightly wider than the given columns, so that the
 // cost of a row does not depend on the length of the text. over is false if the whole text fits.
-func beginning(text string, columns int) (begin string, over bool) {
+func widePrefix(text string, columns int) (begin string, over bool) {
 	for n := 4*max(columns, 0) + utf8.UTFMax; n < len(text); n *= 2 {
 		end := n
 		for !utf8.RuneStart(text[end]) {

@@ -76,9 +76,9 @@ func deferredReason(reason string) string {
 // maxForced bounds how many attributes a reason names.
 const maxForced = 3
 
-// why completes "because …" from the attributes that force a replacement, otherwise from Terraform's
+// replaceReason completes "because …" from the attributes that force a replacement, otherwise from Terraform's
 // own reason.
-func why(r resource, k kind, forced []string) string {
+func replaceReason(r resource, k kind, forced []string) string {
 	words := reasons[r.actionReason]
 	if k.action == diff.Replace && len(forced) > 0 {
 		words = forcedWords(forced)

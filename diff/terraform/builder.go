@@ -72,7 +72,7 @@ func (b *builder) learnNamed(v diff.Raw) {
 	case v.IsObject():
 		for _, k := range v.Keys() {
 			child, _ := v.Get(k)
-			if text, isText := raw.Reveal(child).(string); isText && named(v, k, child) {
+			if text, isText := raw.Reveal(child).(string); isText && isSecretKey(v, k, child) {
 				b.learnValue(raw.Of(text))
 			}
 			b.learnNamed(child)
@@ -173,7 +173,7 @@ func (b *builder) judge(c *diff.Change, p *plan, r *resource, d differences) {
 	}
 	k, _ := kindOf(r.change.actions) // b.resource has already parsed the actions
 	risk.Judge(c, risk.Subject{
-		Engine: diff.KindTerraform, Kind: c.ResourceKind, Before: r.change.before, After: r.change.after, Touched: d.touched,
+		Engine: diff.KindTerraform, Kind: c.ResourceKind, Before: r.change.before, After: r.change.after, Differences: d.touched,
 		Unknown: p.unknownBySetting(r), Shown: b.masker.Step, KeepsOld: k.keepsOld,
 		Programs: p.programs[withoutKeys(r.address)],
 	})
@@ -190,16 +190,16 @@ func (b *builder) judge(c *diff.Change, p *plan, r *resource, d differences) {
 
 // unfoldFound unfolds the fields that a finding is about: formatting that causes a restart is
 // relevant.
-func unfoldFound(c *diff.Change, touched []risk.Touched) {
+func unfoldFound(c *diff.Change, touched []risk.Difference) {
 	for i := range c.Fields {
-		if f := &c.Fields[i]; f.Fold == foldFormatting && found(c, touched[i]) {
+		if f := &c.Fields[i]; f.Fold == foldFormatting && isCited(c, touched[i]) {
 			f.Fold = ""
 		}
 	}
 }
 
-// found reports whether a finding is about a difference.
-func found(c *diff.Change, t risk.Touched) bool {
+// isCited reports whether a finding is about a difference.
+func isCited(c *diff.Change, t risk.Difference) bool {
 	return slices.ContainsFunc(c.Findings, func(f diff.Finding) bool {
 		r, known := risk.Find(f.Rule)
 		return known && r.Touches(t)
@@ -219,7 +219,7 @@ func (b *builder) notes(p *plan, generated int) {
 			"objects that are imported") +
 			": read it before it is applied.")
 	}
-	b.invoked(p.invoked)
+	b.addInvocations(p.invoked)
 }
 
 // finish sorts the report and counts its changes.
@@ -283,7 +283,7 @@ func (b *builder) outputs(outputs map[string]change) (same int, err error) {
 		d := compareOutput(b.masker, c, k.action, byName)
 		out.Fields = d.fields
 		risk.Judge(&out, risk.Subject{
-			Engine: diff.KindTerraform, Kind: out.ResourceKind, Before: c.before, After: c.after, Touched: d.touched,
+			Engine: diff.KindTerraform, Kind: out.ResourceKind, Before: c.before, After: c.after, Differences: d.touched,
 		})
 		b.report.Outputs = append(b.report.Outputs, out)
 	}
@@ -336,7 +336,7 @@ func (b *builder) resource(r resource) (diff.Change, differences, error) {
 	d := compare(b.masker, r.kind, r.change, out.Action)
 	out.Fields = d.fields
 	out.Unchanged = unchangedAttributes(r.change)
-	out.Why = why(r, k, d.forced)
+	out.Why = replaceReason(r, k, d.forced)
 	return out, d, nil
 }
 

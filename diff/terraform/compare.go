@@ -74,12 +74,12 @@ func marked(v diff.Raw, m mark, visit func(diff.Raw)) {
 
 // node is one place in both values, with its marks.
 type node struct {
-	before, after       diff.Raw
-	hasBefore, hasAfter bool
-	unknown, was, is    mark
-	// lone reports that the parent exists on one side only. A null there is an attribute that nobody
+	before, after                      diff.Raw
+	hasBefore, hasAfter                bool
+	unknown, wasSensitive, isSensitive mark
+	// oneSided reports that the parent exists on one side only. A null there is an attribute that nobody
 	// set.
-	lone bool
+	oneSided bool
 	// named reports that the value is a secret because of its name.
 	named bool
 }
@@ -88,10 +88,10 @@ type comparer struct {
 	masker *diff.Masker
 	kind   string
 	action diff.Action
-	// free reports that the value has no schema, as that of an output.
-	free bool
-	// hides reports that the whole value is a secret.
-	hides bool
+	// unordered reports that the value has no schema, as that of an output.
+	unordered bool
+	// isSecret reports that the whole value is a secret.
+	isSecret bool
 	// folds enables folding. It is set for updates of resources, never where the field may force a
 	// replacement.
 	folds   bool
@@ -106,7 +106,7 @@ type comparer struct {
 // order.
 type differences struct {
 	fields  []diff.FieldChange
-	touched []risk.Touched
+	touched []risk.Difference
 	// forced names the attributes that force a replacement.
 	forced []string
 	// masked names the fields whose masking hides a change of what runs, or of who may do what.
@@ -123,7 +123,7 @@ func compare(m *diff.Masker, kind string, c change, a diff.Action) differences {
 // compareOutput is compare for an output. An output can be any value, so nothing is folded. With
 // byName, the output is masked as a whole.
 func compareOutput(m *diff.Masker, c change, a diff.Action, byName bool) differences {
-	cmp := &comparer{masker: m, action: a, free: true, hides: byName}
+	cmp := &comparer{masker: m, action: a, unordered: true, isSecret: byName}
 	cmp.compare(c)
 	return cmp.out
 }
@@ -141,7 +141,7 @@ func (c *comparer) compare(of change) {
 	c.walk(nil, node{
 		before: of.before, after: of.after,
 		hasBefore: !comes || !of.before.IsNull(), hasAfter: !gone || !of.after.IsNull(),
-		unknown: mark{of.afterUnknown}, was: mark{of.beforeSensitive}, is: mark{of.afterSensitive},
+		unknown: mark{of.afterUnknown}, wasSensitive: mark{of.beforeSensitive}, isSensitive: mark{of.afterSensitive},
 	}, 0)
 	for _, p := range c.forcing {
 		if text := p.Text(c.masker.Step); !slices.Contains(c.out.forced, text) {
@@ -154,23 +154,23 @@ func (c *comparer) walk(p tree.Path, n node, depth int) {
 	switch {
 	case n.unknown.all():
 		c.emit(p, n)
-	case c.hides, n.was.all() && n.hasBefore || n.is.all() && n.hasAfter:
+	case c.isSecret, n.wasSensitive.all() && n.hasBefore || n.isSensitive.all() && n.hasAfter:
 		c.sensitive(p, n)
-	case depth < maxDepth && fits(n, diff.Raw.IsObject):
+	case depth < maxDepth && shapesMatch(n, diff.Raw.IsObject):
 		count := len(c.out.fields)
 		c.object(p, n, depth)
 		if n.before.IsObject() != n.after.IsObject() && !(attribute(p) && isMap(p)) {
 			c.unfold(count)
 		}
-	case depth < maxDepth && fits(n, diff.Raw.IsList):
+	case depth < maxDepth && shapesMatch(n, diff.Raw.IsList):
 		c.list(p, n, depth)
 	default:
 		c.leaf(p, n, depth)
 	}
 }
 
-// fits reports whether one side has a shape and the other side has it, too, or is null.
-func fits(n node, shape func(diff.Raw) bool) bool {
+// shapesMatch reports whether one side has a shape and the other side has it, too, or is null.
+func shapesMatch(n node, shape func(diff.Raw) bool) bool {
 	before, after := shape(n.before), shape(n.after)
 	return before && after || before && n.after.IsNull() || after && n.before.IsNull()
 }
@@ -178,10 +178,10 @@ func fits(n node, shape func(diff.Raw) bool) bool {
 // sensitive adds a field that is masked as a whole. A changed mark also makes a difference, because
 // it changes who can read the value.
 func (c *comparer) sensitive(p tree.Path, n node) {
-	if n.lone && n.before.IsNull() && n.after.IsNull() {
+	if n.oneSided && n.before.IsNull() && n.after.IsNull() {
 		return
 	}
-	sameMark := n.was.all() == n.is.all()
+	sameMark := n.wasSensitive.all() == n.isSensitive.all()
 	if n.hasBefore == n.hasAfter && !n.unknown.some() && sameMark && n.before.Equal(n.after) {
 		return
 	}
@@ -189,7 +189,7 @@ func (c *comparer) sensitive(p tree.Path, n node) {
 }
 
 func (c *comparer) leaf(p tree.Path, n node, depth int) {
-	if n.lone && n.before.IsNull() && n.after.IsNull() {
+	if n.oneSided && n.before.IsNull() && n.after.IsNull() {
 		return
 	}
 	if n.hasBefore == n.hasAfter && !n.unknown.some() && n.before.Equal(n.after) {
@@ -206,16 +206,16 @@ func (c *comparer) emit(p tree.Path, n node) { c.add(p, n, n.before, n.after) }
 // add adds a field at the place of n that shows was and is.
 func (c *comparer) add(p tree.Path, n node, was, is diff.Raw) *diff.FieldChange {
 	plain := plainPlace(p, was, is)
-	before := diff.UnmaskedSide{Value: was, Absent: !n.hasBefore, Sensitive: n.was.some() || c.hides, Plain: plain}
-	after := diff.UnmaskedSide{Value: is, Absent: !n.hasAfter, Unknown: n.unknown.some(), Sensitive: n.is.some() || c.hides,
+	before := diff.UnmaskedSide{Value: was, Absent: !n.hasBefore, Sensitive: n.wasSensitive.some() || c.isSecret, Plain: plain}
+	after := diff.UnmaskedSide{Value: is, Absent: !n.hasAfter, Unknown: n.unknown.some(), Sensitive: n.isSensitive.some() || c.isSecret,
 		Plain: plain}
-	conceal(&before, &after)
+	redactSecrets(&before, &after)
 	f := c.masker.Field(p, before, after)
-	if c.hidesDecision(p, n, &f, plain, f.MaskedPart && c.copies(after.Value)) {
+	if c.masksDecision(p, n, &f, plain, f.MaskedPart && c.copies(after.Value)) {
 		c.out.masked = append(c.out.masked, f.Path)
 	}
 	// List elements are created or destroyed together with the resource.
-	if !c.free && c.action != diff.Update && c.action != diff.Replace {
+	if !c.unordered && c.action != diff.Update && c.action != diff.Replace {
 		f.Element = nil
 	}
 	for _, forcing := range c.forcing {
@@ -227,16 +227,16 @@ func (c *comparer) add(p tree.Path, n node, was, is diff.Raw) *diff.FieldChange 
 		f.Fold = c.foldOf(p, n)
 	}
 	c.out.fields = append(c.out.fields, f)
-	c.out.touched = append(c.out.touched, risk.Touched{
+	c.out.touched = append(c.out.touched, risk.Difference{
 		Path: p, Before: n.before, After: n.after, HasBefore: n.hasBefore, HasAfter: n.hasAfter, Folded: f.Fold != "",
-		Revealed: n.was.all() && !n.is.all() && n.hasAfter && !n.after.IsNull(),
+		Revealed: n.wasSensitive.all() && !n.isSensitive.all() && n.hasAfter && !n.after.IsNull(),
 	})
 	return &c.out.fields[len(c.out.fields)-1]
 }
 
 // same reports that nothing differs at or below a place. It avoids building a path for the place.
 func (n node) same() bool {
-	return n.hasBefore && n.hasAfter && !n.unknown.some() && n.was.raw.Equal(n.is.raw) && n.before.Equal(n.after)
+	return n.hasBefore && n.hasAfter && !n.unknown.some() && n.wasSensitive.raw.Equal(n.isSensitive.raw) && n.before.Equal(n.after)
 }
 
 // object compares the keys of either side and those that are known only after apply.
@@ -257,9 +257,9 @@ func (c *comparer) object(p tree.Path, n node, depth int) {
 		kind = c.kind
 	}
 	for _, k := range differing {
-		c.walk(p.Field(k), guard(kind, n, k, n.child(k)), depth+1)
+		c.walk(p.Field(k), markSecret(kind, n, k, n.child(k)), depth+1)
 	}
-	c.never(count, p, n)
+	c.emitWhole(count, p, n)
 }
 
 // full reports whether n more differences exceed maxFields.
@@ -274,13 +274,13 @@ func (n node) child(k string) node {
 		before: before, after: after, hasBefore: hasBefore,
 		// A plan omits unknown values from after.
 		hasAfter: hasAfter || unknown.some(), unknown: unknown,
-		was: n.was.key(k), is: n.is.key(k), lone: !n.before.IsObject() || !n.after.IsObject(), named: n.named,
+		wasSensitive: n.wasSensitive.key(k), isSensitive: n.isSensitive.key(k), oneSided: !n.before.IsObject() || !n.after.IsObject(), named: n.named,
 	}
 }
 
-// never adds a field for the whole value if no part has shown its difference, for example an empty
+// emitWhole adds a field for the whole value if no part has shown its difference, for example an empty
 // object that appears, or elements that only change places.
-func (c *comparer) never(count int, p tree.Path, n node) {
+func (c *comparer) emitWhole(count int, p tree.Path, n node) {
 	if len(c.out.fields) > count {
 		return
 	}

@@ -152,8 +152,8 @@ func readRelevant(p *plan, v diff.Raw) (err error) {
 
 // positioned is an error at an offset of the plan other than the decoder's position.
 type positioned struct {
-	at  int64
-	err error
+	offset int64
+	err    error
 }
 
 func (p positioned) Error() string { return p.err.Error() }
@@ -165,7 +165,7 @@ func (d *decoder) fail(section string, err error) error {
 	at := d.dec.InputOffset()
 	var other positioned
 	if errors.As(err, &other) {
-		at = other.at
+		at = other.offset
 	}
 	where := fmt.Sprintf("at byte %d", at)
 	if section != "" {

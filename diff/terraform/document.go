@@ -11,7 +11,7 @@ import (
 // or known to hold a secret. It reports whether it compared the values.
 func (c *comparer) document(p tree.Path, n node, depth int) bool {
 	was, is, ok := texts(n)
-	if !ok || depth >= maxDepth || n.unknown.some() || n.was.some() || n.is.some() {
+	if !ok || depth >= maxDepth || n.unknown.some() || n.wasSensitive.some() || n.isSensitive.some() {
 		return false
 	}
 	b, a, format, ok := tree.Embedded(was, is)
@@ -19,7 +19,7 @@ func (c *comparer) document(p tree.Path, n node, depth int) bool {
 		return false
 	}
 	inner := node{before: b, after: a, hasBefore: was != "", hasAfter: is != ""}
-	inner.lone = inner.hasBefore != inner.hasAfter
+	inner.oneSided = inner.hasBefore != inner.hasAfter
 	c.walk(p.Into(format), inner, depth+1)
 	return true
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/risk"
 )
 
-// foldUnread is the rule that folds drift in attributes that no changed part of the plan depends
+// foldIrrelevant is the rule that folds drift in attributes that no changed part of the plan depends
 // on. Terraform hides such drift, too; relevant_attributes in the plan, since format 1.1, exist for
 // this. An attribute that the configuration sets is restored by a change of the plan, which is
 // listed.
-const foldUnread = "not read by this plan"
+const foldIrrelevant = "not read by this plan"
 
 // drift lists the changes that others made outside of Terraform. The plan does not affect them.
 func (b *builder) drift(p *plan) error {
@@ -27,7 +27,7 @@ func (b *builder) drift(p *plan) error {
 		}
 		b.judgeDrift(&c, &r, d)
 		if p.readsSome() {
-			p.foldUnread(&c, r.address, d.touched)
+			p.foldIrrelevant(&c, r.address, d.touched)
 		}
 		b.report.Drift = append(b.report.Drift, c)
 	}
@@ -40,7 +40,7 @@ func (b *builder) judgeDrift(c *diff.Change, r *resource, d differences) {
 	action, order, fields := c.Action, c.Order, slices.Clone(c.Fields)
 	risk.Judge(c, risk.Subject{
 		Engine: diff.KindTerraform, Kind: c.ResourceKind, Before: r.change.before, After: r.change.after,
-		Touched: d.touched, Shown: b.masker.Step,
+		Differences: d.touched, Shown: b.masker.Step,
 	})
 	c.Action, c.Order, c.Fields = action, order, fields
 	all := c.Findings
@@ -59,9 +59,9 @@ func (p *plan) readsSome() bool {
 	return p.atLeast(1) && len(p.resources.list)+p.resources.unchanged > 0
 }
 
-// foldUnread folds the fields that no changed part depends on. It never folds created or removed
+// foldIrrelevant folds the fields that no changed part depends on. It never folds created or removed
 // objects, nor drift with a security finding.
-func (p *plan) foldUnread(c *diff.Change, address string, touched []risk.Touched) {
+func (p *plan) foldIrrelevant(c *diff.Change, address string, touched []risk.Difference) {
 	if c.Action != diff.Update || c.HasSecurityFinding() {
 		return
 	}
@@ -74,7 +74,7 @@ func (p *plan) foldUnread(c *diff.Change, address string, touched []risk.Touched
 	}
 	for i := range c.Fields {
 		if c.Fields[i].Fold == "" && !anyTouches(read, touched[i].Path) {
-			c.Fields[i].Fold = foldUnread
+			c.Fields[i].Fold = foldIrrelevant
 		}
 	}
 }

@@ -58,7 +58,7 @@ func (d *decoder) split(start func(*batch)) error {
 		}
 		b.data = append(b.data, v...)
 		b.ends = append(b.ends, len(b.data))
-		b.at = append(b.at, d.dec.InputOffset()-int64(len(v)))
+		b.offset = append(b.offset, d.dec.InputOffset()-int64(len(v)))
 		if len(b.data) >= batchBytes {
 			start(b)
 			b = &batch{}
@@ -72,11 +72,11 @@ func (d *decoder) split(start func(*batch)) error {
 // batch is a run of elements: their concatenated text, the end of each element in it, and the offset
 // of each in the plan.
 type batch struct {
-	data []byte
-	ends []int
-	at   []int64
-	out  elements
-	err  error
+	data   []byte
+	ends   []int
+	offset []int64
+	out    elements
+	err    error
 }
 
 func (b *batch) decode(deferred bool) {
@@ -84,7 +84,7 @@ func (b *batch) decode(deferred bool) {
 	start := 0
 	for i, end := range b.ends {
 		if err := r.element(b.data[start:end], deferred, &b.out); err != nil {
-			b.err = positioned{b.at[i], err}
+			b.err = positioned{b.offset[i], err}
 			return
 		}
 		start = end

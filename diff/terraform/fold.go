@@ -46,7 +46,7 @@ var mapNames = []string{"tags", "labels", "annotations", "variables", "parameter
 // foldOf returns the rule that folds the field at n, or the empty string. Sensitive and unknown
 // values are never folded.
 func (c *comparer) foldOf(p tree.Path, n node) string {
-	if n.unknown.some() || n.was.some() || n.is.some() {
+	if n.unknown.some() || n.wasSensitive.some() || n.isSensitive.some() {
 		return ""
 	}
 	if attribute(p) && unset(n) && !dynamic[c.kind] && (!n.before.IsObject() && !n.after.IsObject() || isMap(p)) {
@@ -93,9 +93,9 @@ func unset(n node) bool {
 	switch {
 	case n.hasBefore && n.hasAfter:
 		return empty(n.before) && empty(n.after)
-	case n.lone && n.hasAfter:
+	case n.oneSided && n.hasAfter:
 		return empty(n.after) && !n.after.IsObject()
-	case n.lone:
+	case n.oneSided:
 		return empty(n.before) && !n.before.IsObject()
 	}
 	return false

@@ -8,9 +8,9 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// invocation is an action of the configuration that an apply runs beside its changes (Terraform 1.14
+// actionInvocation is an action of the configuration that an apply runs beside its changes (Terraform 1.14
 // and later).
-type invocation struct {
+type actionInvocation struct {
 	address string
 	// resource and event define the trigger, for example after_update. They are empty for an action
 	// that a user invoked.
@@ -36,9 +36,9 @@ func readDeferredInvocations(p *plan, v diff.Raw) (err error) {
 	return err
 }
 
-func invocationOf(f fields) invocation {
+func invocationOf(f fields) actionInvocation {
 	trigger := f.child("lifecycle_action_trigger")
-	return invocation{
+	return actionInvocation{
 		address: f.text("address"), values: f.get("config_values"), sensitive: f.get("config_sensitive"),
 		resource: trigger.text("triggering_resource_address"), event: trigger.text("action_trigger_event"),
 	}
@@ -47,9 +47,9 @@ func invocationOf(f fields) invocation {
 // maxInvoked bounds how many actions are named, because a report has few notes.
 const maxInvoked = 30
 
-// invoked adds notes on the actions that an apply runs. They are programs of a provider; a plan does
+// addInvocations adds notes on the actions that an apply runs. They are programs of a provider; a plan does
 // not show their effects.
-func (b *builder) invoked(list []invocation) {
+func (b *builder) addInvocations(list []actionInvocation) {
 	var notes []string
 	for _, i := range list {
 		notes = append(notes, b.invocation(i))
@@ -68,7 +68,7 @@ var events = map[string]string{
 	"beforedestroy": "before the destruction of", "afterdestroy": "after the destruction of",
 }
 
-func (b *builder) invocation(i invocation) string {
+func (b *builder) invocation(i actionInvocation) string {
 	words := "runs"
 	if i.deferred {
 		words = "is left for a later plan"

@@ -28,7 +28,7 @@ func (c *comparer) list(p tree.Path, n node, depth int) {
 		c.element(p, n, pair.Before, pair.After, depth)
 		leave()
 	}
-	c.never(count, p, n)
+	c.emitWhole(count, p, n)
 }
 
 // differing counts the pairs whose values or marks are unequal.
@@ -36,7 +36,7 @@ func (n node) differing(pairs []tree.Pair) int {
 	count := 0
 	for _, p := range pairs {
 		if p.Before < 0 || p.After < 0 || !n.before.At(p.Before).Equal(n.after.At(p.After)) ||
-			!n.was.index(p.Before).raw.Equal(n.is.index(p.After).raw) {
+			!n.wasSensitive.index(p.Before).raw.Equal(n.isSensitive.index(p.After).raw) {
 			count++
 		}
 	}
@@ -45,16 +45,16 @@ func (n node) differing(pairs []tree.Pair) int {
 
 // element compares element i of before with element j of after; -1 means that a side has none.
 func (c *comparer) element(p tree.Path, n node, i, j, depth int) {
-	e := node{hasBefore: i >= 0, hasAfter: j >= 0, lone: i < 0 || j < 0, named: n.named}
+	e := node{hasBefore: i >= 0, hasAfter: j >= 0, oneSided: i < 0 || j < 0, named: n.named}
 	if i >= 0 {
-		e.before, e.was = n.before.At(i), n.was.index(i)
+		e.before, e.wasSensitive = n.before.At(i), n.wasSensitive.index(i)
 	}
 	if j >= 0 {
-		e.after, e.is, e.unknown = n.after.At(j), n.is.index(j), n.unknown.index(j)
+		e.after, e.isSensitive, e.unknown = n.after.At(j), n.isSensitive.index(j), n.unknown.index(j)
 	}
 	// A null element of a list still exists.
-	if e.lone && e.before.IsNull() && e.after.IsNull() {
-		e.lone = false
+	if e.oneSided && e.before.IsNull() && e.after.IsNull() {
+		e.oneSided = false
 	}
 	c.walk(p.Paired(tree.Pair{Before: i, After: j}), e, depth+1)
 }
@@ -93,7 +93,7 @@ func (c *comparer) order(p tree.Path, n node, pairs []tree.Pair) {
 // elementNames returns a name for each element of before: its value if that is scalar, its name,
 // otherwise the first attribute that is unique, otherwise its index.
 func elementNames(before diff.Raw, kept []tree.Pair) []any {
-	named := func(of func(diff.Raw) diff.Raw) []any { return distinct(before, kept, of) }
+	named := func(of func(diff.Raw) diff.Raw) []any { return distinctNames(before, kept, of) }
 	if names := named(func(e diff.Raw) diff.Raw { return e }); names != nil {
 		return names
 	}
@@ -114,9 +114,9 @@ func elementNames(before diff.Raw, kept []tree.Pair) []any {
 // maxNaming bounds how many attributes are tried as names.
 const maxNaming = 32
 
-// distinct returns the result of the function of for each element, or nil if a result is no scalar
+// distinctNames returns the result of the function of for each element, or nil if a result is no scalar
 // or occurs twice.
-func distinct(before diff.Raw, kept []tree.Pair, of func(diff.Raw) diff.Raw) []any {
+func distinctNames(before diff.Raw, kept []tree.Pair, of func(diff.Raw) diff.Raw) []any {
 	names := make([]any, len(kept))
 	seen := map[uint64]bool{}
 	for k, pair := range kept {

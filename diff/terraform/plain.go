@@ -40,10 +40,10 @@ func definesPlace(kind string, p tree.Path) bool {
 	return len(p) > 0 && definitions[p[0].Key] && !strings.Contains(kind, "secret") && !strings.Contains(kind, "sensitive")
 }
 
-// hidesDecision reports whether masking hides a change of what runs, or of who may do what. A
+// masksDecision reports whether masking hides a change of what runs, or of who may do what. A
 // definition may hold secrets under their names, so there it counts only if the field is masked as a
 // whole or if a masked part equals a secret from elsewhere.
-func (c *comparer) hidesDecision(p tree.Path, n node, f *diff.FieldChange, plain, copied bool) bool {
+func (c *comparer) masksDecision(p tree.Path, n node, f *diff.FieldChange, plain, copied bool) bool {
 	switch {
 	case !n.hasAfter:
 		return false

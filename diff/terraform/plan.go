@@ -29,7 +29,7 @@ type plan struct {
 	checks    []check
 	// conditions is the older form of checks.
 	conditions []check
-	invoked    []invocation
+	invoked    []actionInvocation
 	// marked holds the sensitive values of the prior state and the planned values.
 	marked    []diff.Raw
 	applyable *bool

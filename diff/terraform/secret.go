@@ -11,20 +11,20 @@ import (
 // schema. It cannot mark what a configuration writes into a map, a document or a script: environment
 // variables, app settings, user data, chart values.
 
-// guard marks the value at a key of the object n as sensitive, on both sides, if a name or the
+// markSecret marks the value at a key of the object n as sensitive, on both sides, if a name or the
 // resource type shows that it is a secret. kind is the resource type, and empty below its
 // attributes.
-func guard(kind string, n node, key string, child node) node {
+func markSecret(kind string, n node, key string, child node) node {
 	byKind := secretByKind(kind, key, n.before) || secretByKind(kind, key, n.after)
-	if byKind || named(n.before, key, child.before) || named(n.after, key, child.after) {
-		child.was, child.is, child.named = mark{raw.Of(true)}, mark{raw.Of(true)}, true
+	if byKind || isSecretKey(n.before, key, child.before) || isSecretKey(n.after, key, child.after) {
+		child.wasSensitive, child.isSensitive, child.named = mark{raw.Of(true)}, mark{raw.Of(true)}, true
 	}
 	return child
 }
 
-// named reports whether the value at a key of an object is a secret: by the key, by the name beside
+// isSecretKey reports whether the value at a key of an object is a secret: by the key, by the name beside
 // it, or because the object is a Kubernetes Secret.
-func named(object diff.Raw, key string, value diff.Raw) bool {
+func isSecretKey(object diff.Raw, key string, value diff.Raw) bool {
 	switch key {
 	case "value":
 		return secret.Value(secret.Beside(object), value, secret.Name)
@@ -34,55 +34,55 @@ func named(object diff.Raw, key string, value diff.Raw) bool {
 	return secret.KeyPart(object, key, value) || secret.Value(key, value, secret.Name)
 }
 
-// holds reports whether a value contains a secret, judging by names and formats, also inside of
+// containsSecret reports whether a value contains a secret, judging by names and formats, also inside of
 // documents in its texts.
-func holds(v diff.Raw) bool {
+func containsSecret(v diff.Raw) bool {
 	switch {
 	case v.IsObject():
 		for _, k := range v.Keys() {
 			child, _ := v.Get(k)
-			if named(v, k, child) || inside(child) {
+			if isSecretKey(v, k, child) || containsSecretInside(child) {
 				return true
 			}
 		}
 	case v.IsList():
 		for i := range v.Len() {
-			if inside(v.At(i)) {
+			if containsSecretInside(v.At(i)) {
 				return true
 			}
 		}
 	default:
 		text, isText := raw.Reveal(v).(string)
-		return isText && documentHolds(text)
+		return isText && documentContainsSecret(text)
 	}
 	return false
 }
 
-// inside is holds for a part of a value that is shown as a whole, of which no part can be masked
+// containsSecretInside is holds for a part of a value that is shown as a whole, of which no part can be masked
 // separately.
-func inside(v diff.Raw) bool {
+func containsSecretInside(v diff.Raw) bool {
 	_, settings := redacted(v, nil)
-	return settings != nil || holds(v)
+	return settings != nil || containsSecret(v)
 }
 
-// documentHolds is holds for the document in a text, if there is one.
-func documentHolds(text string) bool {
+// documentContainsSecret is holds for the document in a text, if there is one.
+func documentContainsSecret(text string) bool {
 	if !secret.Mentions(text) {
 		return false
 	}
 	_, inner, _, ok := tree.Embedded("", text)
-	return ok && (inner.IsObject() || inner.IsList()) && holds(inner)
+	return ok && (inner.IsObject() || inner.IsList()) && containsSecret(inner)
 }
 
-// conceal removes secrets that are known by name or format from both sides of a field. A side that
+// redactSecrets removes secrets that are known by name or format from both sides of a field. A side that
 // contains one becomes sensitive; a text that sets a secret among other things loses only the
 // secret.
-func conceal(before, after *diff.UnmaskedSide) {
+func redactSecrets(before, after *diff.UnmaskedSide) {
 	if before.Sensitive && !before.Absent || after.Sensitive && !after.Absent {
 		return // neither side is shown
 	}
-	before.Sensitive = before.Sensitive || !before.Absent && holds(before.Value)
-	after.Sensitive = after.Sensitive || !after.Absent && !after.Unknown && holds(after.Value)
+	before.Sensitive = before.Sensitive || !before.Absent && containsSecret(before.Value)
+	after.Sensitive = after.Sensitive || !after.Absent && !after.Unknown && containsSecret(after.Value)
 	if before.Sensitive && !before.Absent || after.Sensitive && !after.Absent {
 		return
 	}
