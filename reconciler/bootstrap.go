@@ -19,7 +19,7 @@ type bootstrapOptions struct{ databaseURL, keyFile, org, actor string }
 // registryTokenLife is how long a runner's token for the embedded registry is valid.
 const registryTokenLife = 90 * 24 * time.Hour
 
-func bootstrap(ctx context.Context, o bootstrapOptions) (devcontract.Admission, error) {
+func createBootstrap(ctx context.Context, o bootstrapOptions) (devcontract.Admission, error) {
 	var made devcontract.Admission
 	key, err := seal.LoadIdentity(o.keyFile)
 	if err != nil {
@@ -42,8 +42,8 @@ func bootstrap(ctx context.Context, o bootstrapOptions) (devcontract.Admission, 
 		return made, err
 	}
 	plain, hash := keys.Mint(token.Control, org.ID)
-	err = s.In(ctx, org.ID, func(ctx context.Context, tx *store.Tx) error {
-		return admit(ctx, tx, o, hash)
+	err = s.InTx(ctx, org.ID, func(ctx context.Context, tx *store.Tx) error {
+		return addBootstrapToken(ctx, tx, o, hash)
 	})
 	if err != nil {
 		return made, err
@@ -53,14 +53,14 @@ func bootstrap(ctx context.Context, o bootstrapOptions) (devcontract.Admission, 
 		return made, err
 	}
 	made.Org, made.Token = org.Name, plain
-	made.Registry.Vendor = access(signer, devcontract.VendorNamespace, org.ID)
-	made.Registry.Install = access(signer, devcontract.InstallNamespace, org.ID)
+	made.Registry.Vendor = registryAccess(signer, devcontract.VendorNamespace, org.ID)
+	made.Registry.Install = registryAccess(signer, devcontract.InstallNamespace, org.ID)
 	return made, nil
 }
 
-// admit creates an admin token and revokes the one with the same name: the operator who runs
+// addBootstrapToken creates an admin token and revokes the one with the same name: the operator who runs
 // bootstrap already has full access to the org, and a lost token must not stay valid.
-func admit(ctx context.Context, tx *store.Tx, o bootstrapOptions, hash []byte) error {
+func addBootstrapToken(ctx context.Context, tx *store.Tx, o bootstrapOptions, hash []byte) error {
 	known, err := tx.ViewToken(ctx, tx.Org, o.actor)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
@@ -87,8 +87,8 @@ func admit(ctx context.Context, tx *store.Tx, o bootstrapOptions, hash []byte) e
 	return tx.Audit(ctx, o.actor, "token.create", made.ID, map[string]any{"name": made.Name, "role": made.Role})
 }
 
-// access returns a token for an org's part of one namespace.
-func access(signer registry.Signer, namespace, org string) devcontract.RegistryAccess {
+// registryAccess returns a token for an org's part of one namespace.
+func registryAccess(signer registry.Signer, namespace, org string) devcontract.RegistryAccess {
 	expires := time.Now().Add(registryTokenLife)
 	return devcontract.RegistryAccess{
 		Prefix: namespace, Username: "nuon", Expires: expires,

@@ -27,7 +27,7 @@ func TestBootstrap(t *testing.T) {
 	var given []string
 	for _, name := range []string{"bootstrap", "alice", "bootstrap"} {
 		o.actor = name
-		made, err := bootstrap(t.Context(), o)
+		made, err := createBootstrap(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +44,7 @@ func TestBootstrap(t *testing.T) {
 	}
 	var good []bool
 	var events []string
-	err = s.Read(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
+	err = s.ReadTx(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
 		for _, plain := range given {
 			row, err := tx.TokenByHash(ctx, tx.Org, token.Hash(plain))
 			if err != nil && !errors.Is(err, store.ErrNotFound) {

@@ -16,14 +16,14 @@ import (
 type certificate struct {
 	certFile, keyFile string
 
-	mu     sync.Mutex
-	loaded *tls.Certificate
-	from   string    // times and sizes of the files that it was loaded from
-	looked time.Time // when the files were last checked
+	mu        sync.Mutex
+	loaded    *tls.Certificate
+	from      string    // times and sizes of the files that it was loaded from
+	checkedAt time.Time // when the files were last checked
 }
 
-// certificateLook is the minimum interval between checks of the files, which happen on handshakes.
-const certificateLook = 5 * time.Second
+// certificateCheckInterval is the minimum interval between checks of the files, which happen on handshakes.
+const certificateCheckInterval = 5 * time.Second
 
 // newCertificate reads the files. It returns nil if neither is named.
 func newCertificate(certFile, keyFile string) (*certificate, error) {
@@ -44,15 +44,15 @@ func newCertificate(certFile, keyFile string) (*certificate, error) {
 func (c *certificate) config() *tls.Config {
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS12,
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.now(), nil },
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.current(), nil },
 	}
 }
 
-// now returns the newest valid certificate.
-func (c *certificate) now() *tls.Certificate {
+// current returns the newest valid certificate.
+func (c *certificate) current() *tls.Certificate {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if time.Since(c.looked) >= certificateLook {
+	if time.Since(c.checkedAt) >= certificateCheckInterval {
 		if err := c.load(); err != nil {
 			slog.Warn("the TLS certificate on disk cannot be used; the one before it stays in use", "error", err)
 		}
@@ -62,7 +62,7 @@ func (c *certificate) now() *tls.Certificate {
 
 // load reads the files if they have changed. The caller holds the lock or has the only reference.
 func (c *certificate) load() error {
-	c.looked = time.Now()
+	c.checkedAt = time.Now()
 	look := ""
 	for _, file := range []string{c.certFile, c.keyFile} {
 		info, err := os.Stat(file)

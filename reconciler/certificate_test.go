@@ -93,7 +93,7 @@ func TestCertificate(t *testing.T) {
 	}
 	lookAgain := func() { // as if the interval had passed
 		c.mu.Lock()
-		c.looked = time.Time{}
+		c.checkedAt = time.Time{}
 		c.mu.Unlock()
 	}
 	if err := get(first); err != nil {

@@ -113,7 +113,7 @@ docs/operations.md tells how to run several replicas.`,
 	f.BoolVar(&o.allowPrivate, "allow-private-remotes", false,
 		"let https:// repositories, and files that configs refer to, be in private networks")
 	f.DurationVar(&o.poll, "poll", time.Minute, "how often each watched ref is looked at")
-	f.StringVar(&o.insightListen, "insight-listen", "",
+	f.StringVar(&o.metricsListen, "insight-listen", "",
 		"address for /metrics and /debug/status; it asks nobody who they are (default none)")
 	f.BoolVar(&o.profiles, "insight-pprof", false, "profiles under /debug/pprof on the insight listener, too")
 	f.BoolVar(&o.migrate, "migrate", true, "bring the database to this program's schema first")
@@ -122,11 +122,11 @@ docs/operations.md tells how to run several replicas.`,
 	f.StringVar(&o.tlsCert, "tls-cert", "",
 		"certificate chain (PEM) with which the control API and the runner API speak TLS; read again when it changes")
 	f.StringVar(&o.tlsKey, "tls-key", "", "private key (PEM) that goes with --tls-cert")
-	f.Float64Var(&o.quota.Rate, "rate", ratelimit.DefaultRate,
+	f.Float64Var(&o.rateLimit.Rate, "rate", ratelimit.DefaultRate,
 		"requests a second that one token may make for long (ten times that at once)")
-	f.BoolVar(&o.quota.BehindProxy, "behind-proxy", false,
+	f.BoolVar(&o.rateLimit.BehindProxy, "behind-proxy", false,
 		"take the client's address from the last entry of X-Forwarded-For, which the proxy must set")
-	keepFlags(f, &o.keep)
+	retentionFlags(f, &o.retention)
 	stateFlags(f, &o.states)
 	f.StringVar(&o.readyFile, "ready-file", "", "file to write, as JSON, when all listeners are up")
 	for _, name := range []string{"data-dir", "key-file"} {
@@ -154,7 +154,7 @@ func newBootstrap() *cobra.Command {
 			if output != "json" && output != "token" {
 				return errors.New("-o: use json or token")
 			}
-			made, err := bootstrap(c.Context(), o)
+			made, err := createBootstrap(c.Context(), o)
 			if err != nil {
 				return err
 			}

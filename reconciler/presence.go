@@ -22,12 +22,12 @@ import (
 // The interval of a replica's heartbeats in the table of replicas, and the silence after which a
 // replica counts as gone.
 const (
-	beatEvery = 2 * time.Second
-	goneAfter = 4 * beatEvery
-	// unheardAfter is the age after which work that is assigned to this replica but not running
+	heartbeatInterval = 2 * time.Second
+	replicaTimeout    = 4 * heartbeatInterval
+	// unseenTimeout is the age after which work that is assigned to this replica but not running
 	// here counts as lost on the way. It exceeds the time that the end of a job may take to be
 	// recorded.
-	unheardAfter = 8 * beatEvery
+	unseenTimeout = 8 * heartbeatInterval
 )
 
 // claimDataDir locks the data directory against other processes and reads the replica's id from it,
@@ -70,19 +70,19 @@ func replicaID(file string) (string, error) {
 // embedded reports whether this replica runs the embedded registry.
 func (r *replica) embedded() bool { return r.options.registry.reference == (artifact.Reference{}) }
 
-// present registers the replica at startup. It refuses a replica with an embedded registry beside
+// registerReplica registers the replica at startup. It refuses a replica with an embedded registry beside
 // another, because each would miss what the other has stored.
-func (r *replica) present(ctx context.Context) error {
-	if err := r.store.Gone(ctx, r.id); err != nil { // the replica's previous run
+func (r *replica) registerReplica(ctx context.Context) error {
+	if err := r.store.RemoveReplica(ctx, r.id); err != nil { // the replica's previous run
 		return fmt.Errorf("write to the table of replicas: %w", err)
 	}
-	if _, err := r.store.Rescue(ctx, r.lost()); err != nil {
+	if _, err := r.store.Rescue(ctx, r.lostJobs()); err != nil {
 		return err
 	}
-	if err := r.say(ctx); err != nil || !r.embedded() {
+	if err := r.sendHeartbeat(ctx); err != nil || !r.embedded() {
 		return err
 	}
-	other, seen, found, err := r.store.EmbeddedElsewhere(ctx, r.id, goneAfter)
+	other, seen, found, err := r.store.OtherEmbeddedRegistry(ctx, r.id, replicaTimeout)
 	if err != nil {
 		return fmt.Errorf("look for other replicas: %w", err)
 	}
@@ -91,19 +91,19 @@ func (r *replica) present(ctx context.Context) error {
 	}
 	return errors.Join(
 		fmt.Errorf("replica %s, seen %s ago, has an embedded registry, and so would this one; the embedded registry is for one replica: set NUON_REGISTRY for both (if that one was killed, wait %s)",
-			other, seen.Round(time.Second), goneAfter),
-		r.store.Gone(ctx, r.id))
+			other, seen.Round(time.Second), replicaTimeout),
+		r.store.RemoveReplica(ctx, r.id))
 }
 
-func (r *replica) say(ctx context.Context) error {
-	return r.store.Beat(ctx, store.SayHereParams{ID: r.id, Version: version.Number, Schema: int32(store.Schema()), Embedded: r.embedded()}) //nolint:gosec // a handful
+func (r *replica) sendHeartbeat(ctx context.Context) error {
+	return r.store.RecordHeartbeat(ctx, store.SayHereParams{ID: r.id, Version: version.Number, Schema: int32(store.Schema()), Embedded: r.embedded()}) //nolint:gosec // a handful
 }
 
-// beat sends heartbeats until ctx ends, and then records that the replica is gone.
-func (r *replica) beat(ctx context.Context) {
+// heartbeatLoop sends heartbeats until ctx ends, and then records that the replica is gone.
+func (r *replica) heartbeatLoop(ctx context.Context) {
 	task := status.Enter(ctx, "heartbeat")
 	defer task.Leave()
-	tick := time.NewTicker(beatEvery)
+	tick := time.NewTicker(heartbeatInterval)
 	defer tick.Stop()
 	for {
 		task.Waits("for the next heartbeat")
@@ -111,7 +111,7 @@ func (r *replica) beat(ctx context.Context) {
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 			defer cancel()
-			if err := r.store.Gone(last, r.id); err != nil {
+			if err := r.store.RemoveReplica(last, r.id); err != nil {
 				slog.WarnContext(ctx,
 					"could not say that this replica is gone; it is forgotten by itself", "error", err)
 			}
@@ -119,7 +119,7 @@ func (r *replica) beat(ctx context.Context) {
 		case <-tick.C:
 		}
 		task.Works("saying that this replica is there")
-		err := r.sayAndRescue(ctx)
+		err := r.heartbeatAndRescue(ctx)
 		task.Came(err)
 		if err != nil && ctx.Err() == nil {
 			slog.WarnContext(ctx, "heartbeat", "error", err)
@@ -127,27 +127,27 @@ func (r *replica) beat(ctx context.Context) {
 	}
 }
 
-// sayAndRescue is one heartbeat. Its timeout ensures that a database that hangs does not delay the
+// heartbeatAndRescue is one heartbeat. Its timeout ensures that a database that hangs does not delay the
 // next one.
-func (r *replica) sayAndRescue(ctx context.Context) error {
-	ctx, stop := context.WithTimeout(ctx, goneAfter)
+func (r *replica) heartbeatAndRescue(ctx context.Context) error {
+	ctx, stop := context.WithTimeout(ctx, replicaTimeout)
 	defer stop()
-	if err := r.say(ctx); err != nil {
+	if err := r.sendHeartbeat(ctx); err != nil {
 		return err
 	}
 	return r.rescue(ctx)
 }
 
-// lost describes the work that no replica is running any more, as far as this replica can
+// lostJobs describes the work that no replica is running any more, as far as this replica can
 // determine.
-func (r *replica) lost() store.Lost {
-	return store.Lost{Gone: goneAfter, Replica: r.id, Unheard: unheardAfter, InHand: r.hand.list()}
+func (r *replica) lostJobs() store.LostJobs {
+	return store.LostJobs{ReplicaTimeout: replicaTimeout, Replica: r.id, UnseenTimeout: unseenTimeout, InFlight: r.inFlight.list()}
 }
 
 // rescue requeues the work of killed replicas, and the work assigned to this one that never
 // arrived.
 func (r *replica) rescue(ctx context.Context) error {
-	n, err := r.store.Rescue(ctx, r.lost())
+	n, err := r.store.Rescue(ctx, r.lostJobs())
 	if n > 0 {
 		slog.InfoContext(ctx, "took over work that was lost with a replica or a connection", "pieces", n)
 	}

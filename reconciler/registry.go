@@ -40,16 +40,16 @@ func externalRegistry(getenv func(string) string) (v vendorRegistry) {
 	return v
 }
 
-// ownTokenLife is how long each of the reconciler's own tokens for the embedded registry is valid.
-const ownTokenLife = 10 * time.Minute
+// serverTokenLife is how long each of the reconciler's own tokens for the embedded registry is valid.
+const serverTokenLife = 10 * time.Minute
 
-// embeddedAt returns the embedded registry as the reconciler itself uses it.
-func embeddedAt(host string, signer registry.Signer) vendorRegistry {
+// embeddedRegistry returns the embedded registry as the reconciler itself uses it.
+func embeddedRegistry(host string, signer registry.Signer) vendorRegistry {
 	return vendorRegistry{
 		reference: artifact.Reference{Host: host, Repository: devcontract.VendorNamespace, PlainHTTP: true},
 		username:  "reconciler",
 		password: func() string {
-			return signer.Issue(devcontract.VendorNamespace, []string{"pull", "push"}, time.Now().Add(ownTokenLife))
+			return signer.Issue(devcontract.VendorNamespace, []string{"pull", "push"}, time.Now().Add(serverTokenLife))
 		},
 	}
 }

@@ -45,7 +45,7 @@ func scheduleRetention(ctx context.Context, s *store.Store) {
 	}
 }
 
-func keepFlags(f *pflag.FlagSet, o *retention.Options) {
+func retentionFlags(f *pflag.FlagSet, o *retention.Options) {
 	f.DurationVar(&o.Logs, "keep-logs", retention.DefaultLogs, "how long logs are kept after their job has ended")
 	f.DurationVar(&o.History, "keep-history", retention.DefaultHistory,
 		"how long ended workflows, jobs, superseded states and revisions are kept")
@@ -77,7 +77,7 @@ func (o stateOptions) limits() dispatch.StateLimits {
 type retainOptions struct {
 	databaseURL, org, output string
 	dryRun                   bool
-	keep                     retention.Options
+	retention                retention.Options
 }
 
 func newRetain() *cobra.Command {
@@ -87,14 +87,14 @@ func newRetain() *cobra.Command {
 		Long: `Removes logs, ended workflows and jobs, superseded state versions and revisions that were kept for long enough, in
 every org. A running control plane does the same once a day for each org; with --dry-run one sees what it would remove.
 docs/retention.md tells what is kept for how long, and what is never removed.`,
-		RunE: func(c *cobra.Command, _ []string) error { return retainNow(c.Context(), c.OutOrStdout(), o) },
+		RunE: func(c *cobra.Command, _ []string) error { return runRetention(c.Context(), c.OutOrStdout(), o) },
 	}
 	f := c.Flags()
 	databaseFlag(f, &o.databaseURL, "the control plane's Postgres, migrated")
 	f.StringVar(&o.org, "org", "", "name of the one org to look at (default all)")
 	f.BoolVar(&o.dryRun, "dry-run", false, "only print what would go")
 	f.StringVarP(&o.output, "output", "o", "table", "what to print: table or json")
-	keepFlags(f, &o.keep)
+	retentionFlags(f, &o.retention)
 	return c
 }
 
@@ -104,7 +104,7 @@ type orgRemoved struct {
 	Removed []retention.Removed `json:"removed"`
 }
 
-func retainNow(ctx context.Context, out io.Writer, o retainOptions) error {
+func runRetention(ctx context.Context, out io.Writer, o retainOptions) error {
 	if o.output != "table" && o.output != "json" {
 		return fmt.Errorf("-o %s: use table or json", o.output)
 	}
@@ -117,7 +117,7 @@ func retainNow(ctx context.Context, out io.Writer, o retainOptions) error {
 	if err != nil {
 		return err
 	}
-	r := retention.New(s, o.keep)
+	r := retention.New(s, o.retention)
 	look := r.Run
 	if o.dryRun {
 		look = r.DryRun

@@ -104,7 +104,7 @@ func TestRetentionIsScheduled(t *testing.T) {
 	}
 	stop()
 	<-ended
-	if got := workFor(store.Pending{
+	if got := jobForDue(store.DueItem{
 		Org: "org_acme", Kind: store.DueOrg, ID: "org_acme",
 	}); got != (queue.Retain{Org: "org_acme"}) {
 		t.Errorf("what is due becomes %+v", got)

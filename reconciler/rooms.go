@@ -35,8 +35,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// rooms holds the services of the pipeline, in its order.
-type rooms struct {
+// services holds the services of the pipeline, in its order.
+type services struct {
 	observe  *observe.Observer
 	catalog  *catalog.Catalog
 	build    *build.Builder
@@ -44,32 +44,32 @@ type rooms struct {
 	workflow *workflow.Engine
 	dispatch *dispatch.Dispatch
 	health   *installhealth.Health
-	retain   *retention.Retain
+	retain   *retention.Cleaner
 	preview  *preview.Preview
 }
 
-// rooms creates the services and connects them.
-func (r *replica) rooms() *rooms {
-	o := &rooms{}
+// newServices creates the services and connects them.
+func (r *replica) newServices() *services {
+	o := &services{}
 	o.observe = observe.New(r.store, r.key, observe.Options{
 		MirrorDir: filepath.Join(r.options.dataDir, "mirrors"), AllowFileRemotes: r.options.fileRemotes,
-		AllowPrivate: r.options.allowPrivate, Interval: r.options.poll, Looked: r.metrics.Looked,
+		AllowPrivate: r.options.allowPrivate, Interval: r.options.poll, OnPoll: r.metrics.RecordPoll,
 	})
 	o.build = build.New(r.store, o.observe, r.registry)
 	o.catalog = catalog.New(r.store, o.observe, o.build)
-	o.catalog.Fetcher(configfetch.New(configfetch.Options{AllowPrivate: r.options.allowPrivate}))
+	o.catalog.SetFetcher(configfetch.New(configfetch.Options{AllowPrivate: r.options.allowPrivate}))
 	o.preview = preview.New(r.store, o.catalog)
-	o.retain = retention.New(r.store, r.options.keep)
+	o.retain = retention.New(r.store, r.options.retention)
 	o.rollout = rollout.New(r.store)
 	o.workflow = workflow.New(r.store, o.rollout)
 	o.health = installhealth.New(r.store, o.rollout)
-	o.dispatch = dispatch.New(r.store, r.bell, map[string]dispatch.Owner{
+	o.dispatch = dispatch.New(r.store, r.notifier, map[string]dispatch.Owner{
 		"build": o.build, "step": o.workflow, installhealth.OwnerKind: o.health,
 	})
 	o.dispatch.LimitStates(r.options.states.limits())
-	o.dispatch.OnMeter(dispatch.Meter{Accepted: r.metrics.Accepted, Ended: r.metrics.Ended})
+	o.dispatch.OnMeter(dispatch.Meter{Accepted: r.metrics.RecordAccepted, Ended: r.metrics.RecordEnded})
 	o.dispatch.OnRegistered(func(ctx context.Context, tx *store.Tx, runner store.Runner) error {
-		return inputs.HandOver(ctx, tx, r.key, runner)
+		return inputs.ResealToRunner(ctx, tx, r.key, runner)
 	})
 	return o
 }
@@ -78,17 +78,17 @@ func (r *replica) rooms() *rooms {
 // more than they compute; remote ones wait for git servers and registries. Background work may be
 // very plentiful and has the lowest priority: it gets what the others leave of two processors.
 const (
-	mostLocal      = 16
-	mostRemote     = 32
-	mostBackground = 2
+	maxLocalWorkers      = 16
+	maxRemoteWorkers     = 32
+	maxBackgroundWorkers = 2
 )
 
-// mostRemoteOfOrg is how many of the remote ones may be for one org.
-const mostRemoteOfOrg = 8
+// maxRemotePerOrg is how many of the remote ones may be for one org.
+const maxRemotePerOrg = 8
 
 // workers registers each service's reconcile functions with the queue.
-func (o *rooms) workers(replica string, s *store.Store, m *metrics.Metrics, h *hand) (*river.Client[pgx.Tx], error) {
-	w := roster{river.NewWorkers(), m, h, &shares{}}
+func (o *services) workers(replica string, s *store.Store, m *metrics.Metrics, h *inFlight) (*river.Client[pgx.Tx], error) {
+	w := workerSet{river.NewWorkers(), m, h, &orgLimiter{}}
 	addWorker(w, func(ctx context.Context, q queue.Poll) error { return o.observe.Poll(ctx, q.Org, q.Watch) })
 	addWorker(w, func(ctx context.Context, q queue.Catalog) error { return o.catalog.Reconcile(ctx, q.Org, q.App) })
 	addWorker(w, func(ctx context.Context, q queue.Build) error { return o.build.Reconcile(ctx, q.Org, q.App) })
@@ -102,23 +102,23 @@ func (o *rooms) workers(replica string, s *store.Store, m *metrics.Metrics, h *h
 	addWorker(w, func(ctx context.Context, q queue.Health) error { return o.health.Reconcile(ctx, q.Org, q.Install) })
 	addWorker(w, func(ctx context.Context, q queue.Retain) error { return o.retain.Reconcile(ctx, q.Org) })
 	return s.Workers(replica, w.workers, map[string]int{
-		queue.Local: mostLocal, queue.Remote: mostRemote, queue.Background: mostBackground,
+		queue.Local: maxLocalWorkers, queue.Remote: maxRemoteWorkers, queue.Background: maxBackgroundWorkers,
 	})
 }
 
 // runnerAPI returns the handler for runners.
-func (r *replica) runnerAPI(o *rooms) http.Handler {
+func (r *replica) runnerAPI(o *services) http.Handler {
 	return runner.New(runner.Options{
 		Dispatch: o.dispatch, Vendor: r.registry.blobs(), Log: slog.Default(),
-		Quota: ratelimit.Options{BehindProxy: r.options.quota.BehindProxy},
+		Quota: ratelimit.Options{BehindProxy: r.options.rateLimit.BehindProxy},
 	})
 }
 
 // controlAPI returns the handler for people and CI. It turns errors of the services into problems.
-func (r *replica) controlAPI(o *rooms) http.Handler {
+func (r *replica) controlAPI(o *services) http.Handler {
 	return control.New(control.Options{
-		Store: r.store, Bell: r.bell, Key: r.key, Version: version.Number, Hooks: observe.Webhook(r.store, r.key),
-		Quota: r.options.quota,
+		Store: r.store, Bell: r.notifier, Key: r.key, Version: version.Number, Hooks: observe.Webhook(r.store, r.key),
+		Quota: r.options.rateLimit,
 		Rooms: control.Rooms{
 			Watch: o.watch,
 
@@ -129,30 +129,30 @@ func (r *replica) controlAPI(o *rooms) http.Handler {
 			PreviewApp:         o.preview.App,
 			ReleasePartial:     o.build.ReleasePartial,
 			RetryBuild: func(ctx context.Context, tx *store.Tx, b string) (string, error) {
-				return refused(o.build.Retry(ctx, tx, b))
+				return withoutConflict(o.build.Retry(ctx, tx, b))
 			},
 			AdvanceNow: o.workflow.Reconcile,
 			RolloutNow: o.rollout.Reconcile,
-			Ask:        o.rollout.Ask, Sketch: o.rollout.Sketch, AskAction: o.rollout.AskAction,
-			SketchAction: o.rollout.SketchAction,
+			Ask:        o.rollout.Request, Sketch: o.rollout.DryRun, AskAction: o.rollout.RequestAction,
+			SketchAction: o.rollout.DryRunAction,
 			RetryStep:    o.retryStep, SkipStep: o.workflow.SkipStep,
 			Respond: func(ctx context.Context, tx *store.Tx, approval string, a api.Response, actor string) error {
-				_, err := refused("", workflow.Respond(ctx, tx, workflow.Response{
+				_, err := withoutConflict("", workflow.Respond(ctx, tx, workflow.Response{
 					Approval: approval, Answer: workflow.Answer(a.Answer), Plan: a.Plan,
 					ContentDigest: a.ContentDigest, Actor: actor, Reason: a.Reason,
 				}))
 				return err
 			},
 			ApproveWorkflow: func(ctx context.Context, tx *store.Tx, id string, by workflow.Approver) error {
-				_, err := refused("", workflow.ApproveWorkflow(ctx, tx, id, by))
+				_, err := withoutConflict("", workflow.ApproveWorkflow(ctx, tx, id, by))
 				return err
 			},
 			RevokeWorkflowRule: func(ctx context.Context, tx *store.Tx, id string) error {
-				_, err := refused("", workflow.RevokeWorkflowRule(ctx, tx, id))
+				_, err := withoutConflict("", workflow.RevokeWorkflowRule(ctx, tx, id))
 				return err
 			},
 			CancelWorkflow: func(ctx context.Context, tx *store.Tx, id, actor, reason string) error {
-				_, err := refused("", workflow.Cancel(ctx, tx, id, actor, reason))
+				_, err := withoutConflict("", workflow.Cancel(ctx, tx, id, actor, reason))
 				return err
 			},
 			AddRunner:     o.addRunner,
@@ -162,12 +162,12 @@ func (r *replica) controlAPI(o *rooms) http.Handler {
 				ctx context.Context, tx *store.Tx, install store.Install, component string,
 				version int, reason, actor string,
 			) (string, error) {
-				return refused(o.rollout.AskRestore(ctx, tx, install, component, version, reason, actor))
+				return withoutConflict(o.rollout.RequestRestore(ctx, tx, install, component, version, reason, actor))
 			},
 			AbandonState: func(
 				ctx context.Context, tx *store.Tx, install store.Install, component, reason, actor string,
 			) error {
-				_, err := refused("", o.rollout.Abandon(ctx, tx, install, component, reason, actor))
+				_, err := withoutConflict("", o.rollout.Abandon(ctx, tx, install, component, reason, actor))
 				return err
 			},
 			FollowLogs:      o.dispatch.StreamLogs,
@@ -179,7 +179,7 @@ func (r *replica) controlAPI(o *rooms) http.Handler {
 }
 
 // watch creates a watch for a person, with immediate errors about the address.
-func (o *rooms) watch(ctx context.Context, tx *store.Tx, url, ref, credential string) (store.Watch, error) {
+func (o *services) watch(ctx context.Context, tx *store.Tx, url, ref, credential string) (store.Watch, error) {
 	err := o.observe.Check(url, ref)
 	if err == nil {
 		var watch store.Watch
@@ -187,7 +187,7 @@ func (o *rooms) watch(ctx context.Context, tx *store.Tx, url, ref, credential st
 			return watch, nil
 		}
 	}
-	var trouble *observe.Trouble
+	var trouble *observe.RepoError
 	if errors.As(err, &trouble) {
 		err = problem.New(http.StatusUnprocessableEntity, "repository_refused", trouble.Error(), "")
 	}
@@ -197,21 +197,21 @@ func (o *rooms) watch(ctx context.Context, tx *store.Tx, url, ref, credential st
 // changeRepositories changes the repositories that a credential may be used for.
 func changeRepositories(now, add, remove []string) ([]string, error) {
 	changed, err := observe.ChangeRepositories(now, add, remove)
-	var trouble *observe.Trouble
+	var trouble *observe.RepoError
 	if errors.As(err, &trouble) {
 		err = problem.New(http.StatusUnprocessableEntity, "repository_refused", trouble.Error(), "")
 	}
 	return changed, err
 }
 
-func (o *rooms) syncNow(ctx context.Context, org, app string) error {
+func (o *services) syncNow(ctx context.Context, org, app string) error {
 	_, err := o.catalog.SyncNow(ctx, org, app)
-	return registryRefused(err)
+	return explainRegistryError(err)
 }
 
-// registryRefused marks an error as the registry's. The work is also queued, and is retried until
+// explainRegistryError marks an error as the registry's. The work is also queued, and is retried until
 // the registry accepts it.
-func registryRefused(err error) error {
+func explainRegistryError(err error) error {
 	var refused *artifact.Error
 	if !errors.As(err, &refused) {
 		return err
@@ -220,17 +220,17 @@ func registryRefused(err error) error {
 		"It is tried again by itself until the registry takes it.")
 }
 
-func (o *rooms) upload(ctx context.Context, org, app, actor string, archive io.Reader) error {
+func (o *services) upload(ctx context.Context, org, app, actor string, archive io.Reader) error {
 	_, err := o.catalog.Upload(ctx, org, app, "uploaded by "+actor, archive)
 	if errors.Is(err, catalog.ErrArchive) {
 		return problem.New(http.StatusUnprocessableEntity, "bad_archive", err.Error(),
 			"Send the app's directory as tar+gzip; `nuon sync` does so.")
 	}
-	return registryRefused(err)
+	return explainRegistryError(err)
 }
 
 // addRunner creates a runner and enqueues the builds that waited for a build runner.
-func (o *rooms) addRunner(ctx context.Context, tx *store.Tx, n api.NewRunner) (store.Runner, string, error) {
+func (o *services) addRunner(ctx context.Context, tx *store.Tx, n api.NewRunner) (store.Runner, string, error) {
 	row, registration, err := dispatch.CreateRunner(ctx, tx, dispatch.NewRunner{
 		Name: n.Name, Kind: string(n.Kind), Shared: n.Shared,
 	})
@@ -247,7 +247,7 @@ func (o *rooms) addRunner(ctx context.Context, tx *store.Tx, n api.NewRunner) (s
 }
 
 // retryStep retries what failed at a step: in its workflow while that runs, otherwise in a new one.
-func (o *rooms) retryStep(ctx context.Context, tx *store.Tx, workflowID, step, actor string) (string, error) {
+func (o *services) retryStep(ctx context.Context, tx *store.Tx, workflowID, step, actor string) (string, error) {
 	err := o.workflow.RetryStep(ctx, tx, workflowID, step, actor)
 	var conflict *workflow.Conflict
 	if !errors.As(err, &conflict) || conflict.Code != workflow.CodeWorkflowEnded {
@@ -260,8 +260,8 @@ func (o *rooms) retryStep(ctx context.Context, tx *store.Tx, workflowID, step, a
 	return o.rollout.Retry(ctx, tx, failure, actor)
 }
 
-// refused turns a service's error about a conflict with the current state into a 409.
-func refused[T any](made T, err error) (T, error) {
+// withoutConflict turns a service's error about a conflict with the current state into a 409.
+func withoutConflict[T any](made T, err error) (T, error) {
 	var conflict *workflow.Conflict
 	switch {
 	case errors.As(err, &conflict):

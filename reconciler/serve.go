@@ -40,16 +40,16 @@ type serveOptions struct {
 	fileRemotes                          []string
 	allowPrivate                         bool
 	poll                                 time.Duration
-	keep                                 retention.Options
+	retention                            retention.Options
 	states                               stateOptions
 	readyFile                            string
-	insightListen                        string // empty for no insight listener
+	metricsListen                        string // empty for no insight listener
 	profiles                             bool   // /debug/pprof there
 	migrate                              bool   // migrate the database to this program's schema first
 	drainDelay                           time.Duration
 	registry                             vendorRegistry // external; its reference is empty for the embedded one
 	tlsCert, tlsKey                      string         // empty for plain HTTP
-	quota                                ratelimit.Options
+	rateLimit                            ratelimit.Options
 }
 
 // replica is one running control plane.
@@ -58,11 +58,11 @@ type replica struct {
 	id       string
 	key      seal.Identity
 	store    *store.Store
-	bell     *store.Bell
+	notifier *store.Notifier
 	registry vendorRegistry
 	board    *status.Board
 	metrics  *metrics.Metrics
-	hand     hand
+	inFlight inFlight
 	health   *probe.Health
 	servers  []*server
 	tls      *certificate // nil for plain HTTP
@@ -78,7 +78,7 @@ type server struct {
 
 // serve runs a replica until ctx ends, and then lets work in flight finish.
 func serve(ctx context.Context, o serveOptions) (err error) {
-	r := &replica{options: o, bell: store.NewBell(), board: status.NewBoard(), metrics: metrics.New(version.Number)}
+	r := &replica{options: o, notifier: store.NewNotifier(), board: status.NewBoard(), metrics: metrics.New(version.Number)}
 	ctx, stopTraces, err := telemetry.Start(r.board.On(ctx), "nuon-reconciler", version.Number)
 	if err != nil {
 		return err
@@ -101,13 +101,13 @@ func serve(ctx context.Context, o serveOptions) (err error) {
 	defer r.store.Close()
 	defer func() { err = errors.Join(err, r.closeListeners()) }()
 	r.health = probe.New(r.checks()...)
-	if err := r.present(ctx); err != nil {
+	if err := r.registerReplica(ctx); err != nil {
 		return err
 	}
 	if err := r.openRegistry(ctx); err != nil {
 		return err
 	}
-	rooms := r.rooms()
+	rooms := r.newServices()
 	if err := r.openListeners(ctx, rooms); err != nil {
 		return err
 	}
@@ -140,27 +140,27 @@ func (r *replica) openStore(ctx context.Context) (err error) {
 	return nil
 }
 
-func (r *replica) openListeners(ctx context.Context, rooms *rooms) error {
+func (r *replica) openListeners(ctx context.Context, rooms *services) error {
 	controlRoutes, runnerRoutes := http.NewServeMux(), http.NewServeMux()
 	control.HandlerWithOptions(nil, control.StdHTTPServerOptions{BaseRouter: controlRoutes})
 	controlRoutes.Handle("POST /hooks/{org}/{hook}", http.NotFoundHandler())
 	runner.HandlerWithOptions(nil, runner.StdHTTPServerOptions{BaseRouter: runnerRoutes})
 	runnerRoutes.Handle("GET /v2/", http.NotFoundHandler())
 	if err := r.listen(
-		ctx, controlListener, r.options.listen, r.counted("control", controlRoutes, r.controlAPI(rooms)),
+		ctx, controlListener, r.options.listen, r.instrument("control", controlRoutes, r.controlAPI(rooms)),
 	); err != nil {
 		return err
 	}
 	if err := r.listen(
-		ctx, runnerListener, r.options.runnerListen, r.counted("runner", runnerRoutes, r.runnerAPI(rooms)),
+		ctx, runnerListener, r.options.runnerListen, r.instrument("runner", runnerRoutes, r.runnerAPI(rooms)),
 	); err != nil {
 		return err
 	}
-	if r.options.insightListen == "" {
+	if r.options.metricsListen == "" {
 		return nil
 	}
-	r.metrics.Ask(r.sources())
-	return r.listen(ctx, insightListener, r.options.insightListen,
+	r.metrics.RegisterSources(r.sources())
+	return r.listen(ctx, metricsListener, r.options.metricsListen,
 		r.metrics.Handler(r.statusPage(), r.options.profiles))
 }
 
@@ -169,13 +169,13 @@ const (
 	controlListener  = "control API"
 	runnerListener   = "runner API"
 	registryListener = "registry"
-	insightListener  = "insight"
+	metricsListener  = "insight"
 )
 
 // run serves and works until ctx ends or a part fails. All parts outlive ctx until the work in
 // flight has ended.
-func (r *replica) run(ctx context.Context, rooms *rooms) error {
-	workers, err := rooms.workers(r.id, r.store, r.metrics, &r.hand)
+func (r *replica) run(ctx context.Context, rooms *services) error {
+	workers, err := rooms.workers(r.id, r.store, r.metrics, &r.inFlight)
 	if err != nil {
 		return err
 	}
@@ -185,8 +185,8 @@ func (r *replica) run(ctx context.Context, rooms *rooms) error {
 	for _, s := range r.servers {
 		group.Go(func() error { return s.serve() })
 	}
-	group.Go(func() error { return r.bell.Run(living, r.store) })
-	group.Go(func() error { r.beat(living); return nil })
+	group.Go(func() error { return r.notifier.Run(living, r.store) })
+	group.Go(func() error { r.heartbeatLoop(living); return nil })
 	sweeping, stopSweep := context.WithCancel(living)
 	defer stopSweep()
 	group.Go(func() error { sweep(sweeping, r.store); return nil })
@@ -195,14 +195,14 @@ func (r *replica) run(ctx context.Context, rooms *rooms) error {
 	if err := workers.Start(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("start workers: %w", err)
 	}
-	if err := r.tellReady(); err != nil {
+	if err := r.writeReadyFile(); err != nil {
 		return err
 	}
 	group.Go(func() error {
 		defer end()
 		select {
 		case <-ctx.Done():
-			r.leave(living)
+			r.waitDrainDelay(living)
 		case <-living.Done():
 		}
 		stopSweep()
@@ -211,9 +211,9 @@ func (r *replica) run(ctx context.Context, rooms *rooms) error {
 	return group.Wait()
 }
 
-// leave makes /readyz report that this replica is stopping, and waits for load balancers to notice
+// waitDrainDelay makes /readyz report that this replica is stopping, and waits for load balancers to notice
 // while all requests are still served.
-func (r *replica) leave(ctx context.Context) {
+func (r *replica) waitDrainDelay(ctx context.Context) {
 	r.health.Drain()
 	slog.InfoContext(ctx, "stopping", "delay", r.options.drainDelay.String())
 	delay := time.NewTimer(r.options.drainDelay)
@@ -225,7 +225,7 @@ func (r *replica) leave(ctx context.Context) {
 }
 
 // drain finishes the work in flight.
-func (r *replica) drain(ctx context.Context, rooms *rooms, workers *river.Client[pgx.Tx]) error {
+func (r *replica) drain(ctx context.Context, rooms *services, workers *river.Client[pgx.Tx]) error {
 	rooms.dispatch.Drain()
 	last, cancel := context.WithTimeout(ctx, drainTime)
 	defer cancel()
@@ -263,7 +263,7 @@ func (r *replica) openRegistry(ctx context.Context) error {
 	if err := r.listen(ctx, registryListener, r.options.registryListen, embedded); err != nil {
 		return err
 	}
-	r.registry = embeddedAt(r.servers[len(r.servers)-1].listener.Addr().String(), signer)
+	r.registry = embeddedRegistry(r.servers[len(r.servers)-1].listener.Addr().String(), signer)
 	return nil
 }
 
@@ -338,8 +338,8 @@ func (r *replica) closeListeners() error {
 	return errors.Join(errs...)
 }
 
-// tellReady reports that all listeners are up, in the log and atomically in the ready file.
-func (r *replica) tellReady() error {
+// writeReadyFile reports that all listeners are up, in the log and atomically in the ready file.
+func (r *replica) writeReadyFile() error {
 	now := devcontract.Ready{Registry: r.registry.reference.String()}
 	for _, s := range r.servers {
 		switch url := s.url(); s.name {
@@ -349,7 +349,7 @@ func (r *replica) tellReady() error {
 			now.RunnerURL = url
 		case registryListener:
 			now.Registry = s.listener.Addr().String()
-		case insightListener:
+		case metricsListener:
 			now.InsightURL = url
 		}
 	}

@@ -21,20 +21,20 @@ import (
 func (r *replica) checks() []probe.Check {
 	return []probe.Check{
 		{Name: "database", Probe: func(ctx context.Context) error { _, err := r.store.Check(ctx); return err }},
-		{Name: "notifications", Probe: func(context.Context) error { return r.bell.Listening() }},
+		{Name: "notifications", Probe: func(context.Context) error { return r.notifier.Listening() }},
 		{Name: "registry", Probe: func(ctx context.Context) error { return r.registry.Check(ctx) }, Optional: true},
 	}
 }
 
-// counted counts the requests of a listener by route template.
-func (r *replica) counted(listener string, routes *http.ServeMux, next http.Handler) http.Handler {
-	return r.metrics.Requests(listener, metrics.TemplateOf(routes), next)
+// instrument counts the requests of a listener by route template.
+func (r *replica) instrument(listener string, routes *http.ServeMux, next http.Handler) http.Handler {
+	return r.metrics.InstrumentHandler(listener, metrics.RouteTemplate(routes), next)
 }
 
 // statusPage returns the handler of /debug/status.
 func (r *replica) statusPage() http.Handler {
 	return r.board.Handler("reconciler", version.Number, func(ctx context.Context) ([]status.Failure, error) {
-		failing, err := r.store.Failing(ctx)
+		failing, err := r.store.FailingJobs(ctx)
 		var all []status.Failure
 		for _, f := range failing {
 			all = append(all, status.Failure{
@@ -48,30 +48,30 @@ func (r *replica) statusPage() http.Handler {
 // sources returns the functions that the metrics call.
 func (r *replica) sources() metrics.Sources {
 	return metrics.Sources{
-		Memory: r.memory,
+		Figures: r.figures,
 		Pool: func() metrics.Pool {
 			now := r.store.PoolUse()
-			return metrics.Pool{InUse: now.InUse, Idle: now.Idle, Most: now.Most, Waits: now.Waits, Waited: now.Waited}
+			return metrics.Pool{InUse: now.InUse, Idle: now.Idle, Max: now.Max, Waits: now.Waits, Waited: now.Waited}
 		},
-		Listening:  func() bool { return r.bell.Listening() == nil },
-		Reconnects: r.bell.Reconnects,
+		Listening:  func() bool { return r.notifier.Listening() == nil },
+		Reconnects: r.notifier.Reconnects,
 	}
 }
 
-// memory adds up the figures of all orgs, one after the other, because only due work may be read
+// figures adds up the figures of all orgs, one after the other, because only due work may be read
 // across orgs.
-func (r *replica) memory(ctx context.Context) (metrics.Memory, error) {
-	m := metrics.Memory{Jobs: map[metrics.JobKind]int{}, Runners: map[string]int{}}
-	late, err := r.store.Late(ctx)
+func (r *replica) figures(ctx context.Context) (metrics.Figures, error) {
+	m := metrics.Figures{Jobs: map[metrics.JobKind]int{}, Runners: map[string]int{}}
+	late, err := r.store.QueueDelay(ctx)
 	if err != nil {
 		return m, err
 	}
-	m.LateSeconds = late.Seconds()
-	failing, err := r.store.Failing(ctx)
+	m.QueueDelaySeconds = late.Seconds()
+	failing, err := r.store.FailingJobs(ctx)
 	if err != nil {
 		return m, err
 	}
-	m.Failing = len(failing)
+	m.FailingJobs = len(failing)
 	replicas, err := r.store.Replicas(ctx)
 	if err != nil {
 		return m, fmt.Errorf("read the replicas: %w", err)
@@ -86,8 +86,8 @@ func (r *replica) memory(ctx context.Context) (metrics.Memory, error) {
 		return m, fmt.Errorf("read the orgs: %w", err)
 	}
 	for _, org := range orgs {
-		if err := r.store.Read(
-			ctx, org.ID, func(ctx context.Context, tx *store.Tx) error { return sumUp(ctx, tx, &m) },
+		if err := r.store.ReadTx(
+			ctx, org.ID, func(ctx context.Context, tx *store.Tx) error { return addOrgFigures(ctx, tx, &m) },
 		); err != nil {
 			return m, fmt.Errorf("sum up org %s: %w", org.ID, err)
 		}
@@ -95,7 +95,7 @@ func (r *replica) memory(ctx context.Context) (metrics.Memory, error) {
 	return m, nil
 }
 
-func sumUp(ctx context.Context, tx *store.Tx, m *metrics.Memory) error {
+func addOrgFigures(ctx context.Context, tx *store.Tx, m *metrics.Figures) error {
 	jobs, err := tx.OpenJobs(ctx, tx.Org)
 	if err != nil {
 		return err
@@ -110,9 +110,9 @@ func sumUp(ctx context.Context, tx *store.Tx, m *metrics.Memory) error {
 	}
 	for _, j := range jobs {
 		m.Jobs[metrics.JobKind{Kind: j.Kind, Status: j.Status}] += int(j.Jobs)
-		m.Silent += int(j.Silent)
+		m.AttemptsOutOfContact += int(j.Silent)
 	}
-	m.Contested += int(contested)
+	m.ContestedStates += int(contested)
 	for _, r := range runners {
 		m.Runners[r.State] += int(r.Runners)
 	}
@@ -124,10 +124,10 @@ func (r *replica) systemHealth(ctx context.Context) (api.System, error) {
 	s := api.System{Version: version.Number, Replicas: []api.Replica{}}
 	began := time.Now()
 	postgres, err := r.store.Check(ctx)
-	s.Database = part(began, err)
+	s.Database = partHealth(began, err)
 	s.Database.Version = postgres
 	began = time.Now()
-	s.Registry = part(began, r.registry.Check(ctx))
+	s.Registry = partHealth(began, r.registry.Check(ctx))
 	s.Registry.Milliseconds = milliseconds(began)
 	replicas, err := r.store.Replicas(ctx)
 	if err != nil {
@@ -139,16 +139,16 @@ func (r *replica) systemHealth(ctx context.Context) (api.System, error) {
 			SeenAt: row.SeenAt, This: row.ID == r.id,
 		})
 	}
-	late, err := r.store.Late(ctx)
+	late, err := r.store.QueueDelay(ctx)
 	if err != nil {
 		return s, err
 	}
-	failing, err := r.store.Failing(ctx)
+	failing, err := r.store.FailingJobs(ctx)
 	s.Work.LateSeconds, s.Work.Failing = late.Seconds(), len(failing)
 	return s, err
 }
 
-func part(began time.Time, err error) api.PartHealth {
+func partHealth(began time.Time, err error) api.PartHealth {
 	p := api.PartHealth{Ok: err == nil, Milliseconds: milliseconds(began)}
 	if err != nil {
 		p.Error = err.Error()

@@ -22,22 +22,22 @@ import (
 // worker runs one package's reconcile function for each request in the queue.
 type worker[T river.JobArgs] struct {
 	river.WorkerDefaults[T]
-	metrics *metrics.Metrics
-	hand    *hand
-	shares  *shares
-	run     func(context.Context, T) error
+	metrics  *metrics.Metrics
+	inFlight *inFlight
+	limiter  *orgLimiter
+	run      func(context.Context, T) error
 }
 
 // Work runs the function once. It returns an error if the function asks for a retry.
 func (w worker[T]) Work(ctx context.Context, job *river.Job[T]) error {
-	w.hand.take(job.ID)
-	defer w.hand.drop(job.ID)
+	w.inFlight.add(job.ID)
+	defer w.inFlight.remove(job.ID)
 	if job.Queue == queue.Remote {
 		org := orgOf(job.Args)
-		if !w.shares.enter(org) {
-			return river.JobSnooze(turnAfter)
+		if !w.limiter.enter(org) {
+			return river.JobSnooze(retryTurnAfter)
 		}
-		defer w.shares.leave(org)
+		defer w.limiter.leave(org)
 	}
 	ctx = telemetry.With(ctx, aboutWork(job.Args)...)
 	task := status.Enter(ctx, "work")
@@ -45,7 +45,7 @@ func (w worker[T]) Work(ctx context.Context, job *river.Job[T]) error {
 	task.Works(fmt.Sprintf("%s %s", job.Kind, job.EncodedArgs))
 	began := time.Now()
 	err := w.run(ctx, job.Args)
-	w.metrics.Worked(job.Kind, time.Since(began), err)
+	w.metrics.RecordWork(job.Kind, time.Since(began), err)
 	if err != nil && ctx.Err() == nil {
 		slog.WarnContext(ctx, "will look again", "work", job.Kind, "try", job.Attempt, "error", err)
 	}
@@ -98,31 +98,31 @@ func orgOf(args river.JobArgs) string {
 	return ""
 }
 
-// shares limits how much of the work that waits for remotes a replica does for one org at once, so
+// orgLimiter limits how much of the work that waits for remotes a replica does for one org at once, so
 // that the slow git servers of one org do not delay the others.
-type shares struct {
+type orgLimiter struct {
 	mu   sync.Mutex
 	busy map[string]int
 }
 
-// turnAfter is the delay before work is retried whose org has reached its limit.
-const turnAfter = 2 * time.Second
+// retryTurnAfter is the delay before work is retried whose org has reached its limit.
+const retryTurnAfter = 2 * time.Second
 
 // enter takes one of an org's slots, and reports whether one was free.
-func (s *shares) enter(org string) bool {
+func (s *orgLimiter) enter(org string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.busy == nil {
 		s.busy = map[string]int{}
 	}
-	if s.busy[org] >= mostRemoteOfOrg {
+	if s.busy[org] >= maxRemotePerOrg {
 		return false
 	}
 	s.busy[org]++
 	return true
 }
 
-func (s *shares) leave(org string) {
+func (s *orgLimiter) leave(org string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.busy[org]--; s.busy[org] == 0 {
@@ -130,23 +130,23 @@ func (s *shares) leave(org string) {
 	}
 }
 
-// longestPause is the maximum delay before failed work is retried.
-const longestPause = time.Minute
+// maxRetryPause is the maximum delay before failed work is retried.
+const maxRetryPause = time.Minute
 
-// NextRetry doubles the delay up to longestPause, because an external fault may be fixed at any
+// NextRetry doubles the delay up to maxRetryPause, because an external fault may be fixed at any
 // moment.
 func (w worker[T]) NextRetry(job *river.Job[T]) time.Time {
-	return time.Now().Add(min(longestPause, time.Second<<min(job.Attempt, 10)))
+	return time.Now().Add(min(maxRetryPause, time.Second<<min(job.Attempt, 10)))
 }
 
-// hand is the work that a replica is running, by River's ids. Work that the database assigns to the
+// inFlight is the work that a replica is running, by River's ids. Work that the database assigns to the
 // replica and that is missing here was lost on the way.
-type hand struct {
+type inFlight struct {
 	mu  sync.Mutex
 	ids map[int64]struct{}
 }
 
-func (h *hand) take(id int64) {
+func (h *inFlight) add(id int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.ids == nil {
@@ -155,40 +155,40 @@ func (h *hand) take(id int64) {
 	h.ids[id] = struct{}{}
 }
 
-func (h *hand) drop(id int64) {
+func (h *inFlight) remove(id int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.ids, id)
 }
 
-func (h *hand) list() []int64 {
+func (h *inFlight) list() []int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Collect(maps.Keys(h.ids))
 }
 
-// roster holds the workers of a replica and what they share.
-type roster struct {
-	workers *river.Workers
-	metrics *metrics.Metrics
-	hand    *hand
-	shares  *shares
+// workerSet holds the workers of a replica and what they share.
+type workerSet struct {
+	workers  *river.Workers
+	metrics  *metrics.Metrics
+	inFlight *inFlight
+	limiter  *orgLimiter
 }
 
 // addWorker registers a worker for one kind of work.
-func addWorker[T river.JobArgs](to roster, run func(context.Context, T) error) {
-	river.AddWorker(to.workers, worker[T]{metrics: to.metrics, hand: to.hand, shares: to.shares, run: run})
+func addWorker[T river.JobArgs](to workerSet, run func(context.Context, T) error) {
+	river.AddWorker(to.workers, worker[T]{metrics: to.metrics, inFlight: to.inFlight, limiter: to.limiter, run: run})
 }
 
 // The interval of the sweep for due work, and the interval at which a lasting error is logged.
 const (
-	sweepEvery = 250 * time.Millisecond
-	sayAgain   = 30 * time.Second
+	sweepEvery     = 250 * time.Millisecond
+	repeatLogAfter = 30 * time.Second
 )
 
 // dueOptions configures the sweep. Installs are reconciled on changes; the resync covers lost
 // notifications and other omissions.
-var dueOptions = store.TakeDueOptions{Most: 500, Polls: 2 * mostRemoteOfOrg, Again: 30 * time.Second, Resync: time.Hour}
+var dueOptions = store.ClaimDueOptions{Limit: 500, MaxPolls: 2 * maxRemotePerOrg, RetryAfter: 30 * time.Second, Resync: time.Hour}
 
 // sweep turns due entries into work until ctx ends. Several replicas may sweep at once.
 func sweep(ctx context.Context, s *store.Store) {
@@ -205,20 +205,20 @@ func sweep(ctx context.Context, s *store.Store) {
 		case <-tick.C:
 		}
 		task.Works("taking what is due")
-		_, err := s.TakeDue(ctx, dueOptions, workFor)
+		_, err := s.ClaimDue(ctx, dueOptions, jobForDue)
 		task.Came(err)
 		switch {
 		case err == nil:
 			said = time.Time{}
-		case ctx.Err() == nil && time.Since(said) > sayAgain:
+		case ctx.Err() == nil && time.Since(said) > repeatLogAfter:
 			slog.WarnContext(ctx, "look for what is due", "error", err)
 			said = time.Now()
 		}
 	}
 }
 
-// workFor returns the work for a due entry.
-func workFor(d store.Pending) river.JobArgs {
+// jobForDue returns the work for a due entry.
+func jobForDue(d store.DueItem) river.JobArgs {
 	switch d.Kind {
 	case store.DueWatch:
 		return queue.Poll{Org: d.Org, Watch: d.ID}

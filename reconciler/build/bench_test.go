@@ -106,7 +106,7 @@ func (b *bench) serveRegistry() build.Registry {
 
 func (b *bench) in(work func(context.Context, *store.Tx) error) {
 	b.t.Helper()
-	if err := b.store.In(b.t.Context(), b.org, work); err != nil {
+	if err := b.store.InTx(b.t.Context(), b.org, work); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -116,7 +116,7 @@ func (b *bench) connect(runner bool) {
 	b.t.Helper()
 	b.app = id.New("app")
 	b.in(func(ctx context.Context, tx *store.Tx) error {
-		watch, err := b.observer.Watch(ctx, tx, b.repo.URL(), "main", "")
+		watch, err := b.observer.EnsureWatch(ctx, tx, b.repo.URL(), "main", "")
 		if err != nil {
 			return err
 		}

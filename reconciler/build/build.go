@@ -11,8 +11,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// Trees returns the files of a revision (observe.Observer).
-type Trees interface {
+// TreeReader returns the files of a revision (observe.Observer).
+type TreeReader interface {
 	Tree(ctx context.Context, org, revisionID string) (*gittree.Tree, error)
 }
 
@@ -20,12 +20,12 @@ type Trees interface {
 // concurrent use.
 type Builder struct {
 	store   *store.Store
-	trees   Trees
+	trees   TreeReader
 	sources SourceStore
 }
 
 // New returns the service.
-func New(s *store.Store, trees Trees, sources SourceStore) *Builder {
+func New(s *store.Store, trees TreeReader, sources SourceStore) *Builder {
 	return &Builder{store: s, trees: trees, sources: sources}
 }
 
@@ -36,18 +36,18 @@ func New(s *store.Store, trees Trees, sources SourceStore) *Builder {
 // Reconcile again later.
 func (b *Builder) Reconcile(ctx context.Context, org, appID string) error {
 	app, err := b.read(ctx, org, appID)
-	if errors.Is(err, errNothing) {
+	if errors.Is(err, errNothingToBuild) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("read app %s: %w", appID, err)
 	}
-	findings, troubles := b.survey(ctx, org, app)
+	findings, troubles := b.inspectAll(ctx, org, app)
 	if err := b.compare(ctx, org, findings); err != nil {
 		return fmt.Errorf("build app %s: %w", app.row.Name, err)
 	}
 	troubles = errors.Join(troubles, b.packAll(ctx, org, findings))
-	if err := b.keep(ctx, org, app, findings, troubles == nil); err != nil {
+	if err := b.save(ctx, org, app, findings, troubles == nil); err != nil {
 		return fmt.Errorf("build app %s: %w", app.row.Name, err)
 	}
 	if troubles != nil {
@@ -59,11 +59,11 @@ func (b *Builder) Reconcile(ctx context.Context, org, appID string) error {
 // ReleasePartial makes a release of the buildable components of a locked app's newest release, and
 // rolls it out.
 func (*Builder) ReleasePartial(ctx context.Context, tx *store.Tx, app store.App, actor string) (*store.Release, error) {
-	made, err := release.Partial(ctx, tx, app, actor)
+	made, err := release.CreatePartial(ctx, tx, app, actor)
 	if err != nil {
 		return nil, err
 	}
-	return made, rollOut(ctx, tx, *made)
+	return made, enqueueRollout(ctx, tx, *made)
 }
 
 // BuildRunnerAdded enqueues the builds that waited for the org's first build runner. Call it in the

@@ -4,22 +4,22 @@ package build
 type verdict int
 
 const (
-	// keep: the input is already the component's input and has a build.
-	keep verdict = iota
-	// adopt: the input becomes the component's input again, with its existing build.
-	adopt
-	// makeBuild: the input has no build, so one is created.
-	makeBuild
+	// verdictKeep: the input is already the component's input and has a build.
+	verdictKeep verdict = iota
+	// verdictAdopt: the input becomes the component's input again, with its existing build.
+	verdictAdopt
+	// verdictBuild: the input has no build, so one is created.
+	verdictBuild
 )
 
 // decide returns what to do about an input. A failed build counts as a build: the same input would
 // fail again, so only a person's request rebuilds it.
-func decide(currentInput *string, found known) verdict {
+func decide(currentInput *string, found knownInput) verdict {
 	switch {
 	case found.build == nil:
-		return makeBuild
+		return verdictBuild
 	case currentInput == nil || *currentInput != found.input.ID:
-		return adopt
+		return verdictAdopt
 	}
-	return keep
+	return verdictKeep
 }

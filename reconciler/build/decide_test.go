@@ -16,17 +16,17 @@ func TestDecide(t *testing.T) {
 	input := &store.ComponentInput{ID: mine}
 	for name, c := range map[string]struct {
 		current *string
-		known   known
+		known   knownInput
 		want    verdict
 	}{
-		"never seen":            {nil, known{}, makeBuild},
-		"seen, never built":     {&mine, known{input: input}, makeBuild},
-		"current and built":     {&mine, known{input, &store.Build{Status: statusSucceeded}}, keep},
-		"current and under way": {&mine, known{input, &store.Build{Status: statusRunning}}, keep},
-		"current and failed":    {&mine, known{input, &store.Build{Status: statusFailed}}, keep},
-		"back to a built one":   {&other, known{input, &store.Build{Status: statusSucceeded}}, adopt},
-		"back to a failed one":  {&other, known{input, &store.Build{Status: statusFailed}}, adopt},
-		"none, but built once":  {nil, known{input, &store.Build{Status: statusSucceeded}}, adopt},
+		"never seen":            {nil, knownInput{}, verdictBuild},
+		"seen, never built":     {&mine, knownInput{input: input}, verdictBuild},
+		"current and built":     {&mine, knownInput{input, &store.Build{Status: statusSucceeded}}, verdictKeep},
+		"current and under way": {&mine, knownInput{input, &store.Build{Status: statusRunning}}, verdictKeep},
+		"current and failed":    {&mine, knownInput{input, &store.Build{Status: statusFailed}}, verdictKeep},
+		"back to a built one":   {&other, knownInput{input, &store.Build{Status: statusSucceeded}}, verdictAdopt},
+		"back to a failed one":  {&other, knownInput{input, &store.Build{Status: statusFailed}}, verdictAdopt},
+		"none, but built once":  {nil, knownInput{input, &store.Build{Status: statusSucceeded}}, verdictAdopt},
 	} {
 		if got := decide(c.current, c.known); got != c.want {
 			t.Errorf("%s: got %v, want %v", name, got, c.want)
@@ -76,20 +76,20 @@ func TestMovedDirectories(t *testing.T) {
 			{Directory: "a", Tree: "1"}, {Directory: "b", Tree: "2"}, {Directory: "d", Tree: "1"},
 		},
 	}
-	if diff := cmp.Diff([]string{"b", "d", "c"}, movedDirectories(before, now)); diff != "" {
+	if diff := cmp.Diff([]string{"b", "d", "c"}, changedDirectories(before, now)); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestFailureIsBounded(t *testing.T) {
-	words := failure(api.JobResult{Status: api.JobResultStatusFailed, Error: strings.Repeat("é", maxError)})
+	words := failureReason(api.JobResult{Status: api.JobResultStatusFailed, Error: strings.Repeat("é", maxError)})
 	if len(words) > maxError+10 || !strings.HasSuffix(words, "…") {
 		t.Errorf("kept %d bytes", len(words))
 	}
 	for _, status := range []api.JobResultStatus{
 		api.JobResultStatusCancelled, api.JobResultStatusLost, api.JobResultStatusFailed,
 	} {
-		if failure(api.JobResult{Status: status}) == "" {
+		if failureReason(api.JobResult{Status: status}) == "" {
 			t.Errorf("%s without words has none", status)
 		}
 	}

@@ -13,36 +13,36 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// Draft is the effect that another config and repository of the app would have on a component.
-type Draft struct {
-	Moved   bool   // it would have another input than it has
-	Rebuild bool   // and a build would be created
-	Problem string // why it could not be built, for people; the other fields are then as without it
-	Reason  string // for people
+// DryRun is the effect that another config and repository of the app would have on a component.
+type DryRun struct {
+	InputChanged bool   // it would have another input than it has
+	Rebuild      bool   // and a build would be created
+	Problem      string // why it could not be built, for people; the other fields are then as without it
+	Reason       string // for people
 	// Build is the build that would be used. A build that does not exist yet has no number and
 	// counts as succeeded.
 	Build store.Build
 }
 
-// draftDigest replaces the digest of an artifact that does not exist yet.
-const draftDigest = "draft"
+// dryRunDigest replaces the digest of an artifact that does not exist yet.
+const dryRunDigest = "draft"
 
-// Drafts returns the effect of a config on each of its components, with the files of its own
+// DryRunBuilds returns the effect of a config on each of its components, with the files of its own
 // repository. The app may have no version yet. A component that names the app's repository and
 // branch by URL is built from the same files. Code in other repositories counts as it was when it
-// was last read. Drafts writes nothing.
-func Drafts(
+// was last read. DryRunBuilds writes nothing.
+func DryRunBuilds(
 	ctx context.Context, tx *store.Tx, appID string, config *appconfig.App, tree *gittree.Tree,
-) (map[string]Draft, error) {
+) (map[string]DryRun, error) {
 	now, err := readApp(ctx, tx, appID)
-	if err != nil && !errors.Is(err, errNothing) {
+	if err != nil && !errors.Is(err, errNothingToBuild) {
 		return nil, fmt.Errorf("read app %s: %w", appID, err)
 	}
 	rows, err := tx.RolloutComponents(ctx, tx.Org, appID)
 	if err != nil {
 		return nil, err
 	}
-	d := drafting{tree: tree, app: config, present: map[string]componentState{}, rows: map[string]store.Component{}}
+	d := dryRunner{tree: tree, app: config, present: map[string]componentState{}, rows: map[string]store.Component{}}
 	if now.watch != nil {
 		d.url, d.branch = now.watch.URL, now.watch.Ref
 	}
@@ -52,8 +52,8 @@ func Drafts(
 	for _, row := range rows {
 		d.rows[row.Name] = row
 	}
-	all := map[string]Draft{}
-	for _, component := range everything(config) {
+	all := map[string]DryRun{}
+	for _, component := range allComponents(config) {
 		draft, err := d.draft(ctx, tx, component)
 		if err != nil {
 			return nil, fmt.Errorf("component %s: %w", component.Name, err)
@@ -63,8 +63,8 @@ func Drafts(
 	return all, tree.Err()
 }
 
-// everything returns the sandbox and the components that are deployed.
-func everything(config *appconfig.App) []appconfig.Component {
+// allComponents returns the sandbox and the components that are deployed.
+func allComponents(config *appconfig.App) []appconfig.Component {
 	config = config.Deployed()
 	if config.Sandbox == nil {
 		return config.Components
@@ -72,8 +72,8 @@ func everything(config *appconfig.App) []appconfig.Component {
 	return append([]appconfig.Component{*config.Sandbox}, config.Components...)
 }
 
-// drafting holds the current components, and the files that replace the committed ones.
-type drafting struct {
+// dryRunner holds the current components, and the files that replace the committed ones.
+type dryRunner struct {
 	tree    *gittree.Tree
 	app     *appconfig.App
 	url     string                     // of the app's repository
@@ -82,9 +82,9 @@ type drafting struct {
 	rows    map[string]store.Component // all components that ever existed
 }
 
-func (d drafting) draft(ctx context.Context, tx *store.Tx, config appconfig.Component) (Draft, error) {
+func (d dryRunner) draft(ctx context.Context, tx *store.Tx, config appconfig.Component) (DryRun, error) {
 	was := d.present[config.Name]
-	found := &finding{
+	found := &candidate{
 		app:            d.app,
 		componentState: componentState{config: config, row: d.rows[config.Name], url: "the files that were sent"},
 	}
@@ -99,30 +99,30 @@ func (d drafting) draft(ctx context.Context, tx *store.Tx, config appconfig.Comp
 	case was.current != nil && sameCode(&was.config, &config):
 		var before Recipe
 		if err := json.Unmarshal(was.current.Recipe, &before); err != nil {
-			return Draft{}, fmt.Errorf("read its input: %w", err)
+			return DryRun{}, fmt.Errorf("read its input: %w", err)
 		}
-		found.recipe = Shape(&config)
+		found.recipe = BaseRecipe(&config)
 		found.recipe.Sources = before.Sources
 		found.digest = found.recipe.Digest()
 	default:
 		reason := fmt.Sprintf("it is built from %s in %s at %s, which is looked at when it is synced",
 			config.Source.Directory, config.Source.Repo, config.Source.Branch)
-		return Draft{Moved: true, Rebuild: true, Reason: reason, Build: toBeMade(reason)}, nil
+		return DryRun{InputChanged: true, Rebuild: true, Reason: reason, Build: plannedBuild(reason)}, nil
 	}
 	if found.problem != "" {
-		return Draft{Problem: found.problem, Reason: "it could not be built: " + found.problem}, nil
+		return DryRun{Problem: found.problem, Reason: "it could not be built: " + found.problem}, nil
 	}
 	var err error
 	if found.row.ID != "" {
-		found.known, err = lookUp(ctx, tx, found.row.ID, found.digest)
+		found.known, err = findKnown(ctx, tx, found.row.ID, found.digest)
 	}
-	return found.draft(), err
+	return found.dryRun(), err
 }
 
 // sameCode reports whether two configs of a component name the same code, so that facts about one
 // hold for the other.
 func sameCode(was, is *appconfig.Component) bool {
-	before, after := Shape(was), Shape(is)
+	before, after := BaseRecipe(was), BaseRecipe(is)
 	if before.Kustomize != nil && after.Kustomize != nil {
 		before.Kustomize.EnableHelm = after.Kustomize.EnableHelm // which does not affect the files that are read
 	}
@@ -131,24 +131,24 @@ func sameCode(was, is *appconfig.Component) bool {
 		reflect.DeepEqual(before.Kustomize, after.Kustomize)
 }
 
-// draft returns the effect of an input that was determined.
-func (f *finding) draft() Draft {
+// dryRun returns the effect of an input that was determined.
+func (f *candidate) dryRun() DryRun {
 	if f.current != nil && f.current.Digest == f.digest && f.known.build != nil {
-		return Draft{Reason: "nothing that it is built from would change", Build: *f.known.build}
+		return DryRun{Reason: "nothing that it is built from would change", Build: *f.known.build}
 	}
 	if f.known.build != nil {
-		return Draft{Moved: true, Reason: adopted(f), Build: *f.known.build}
+		return DryRun{InputChanged: true, Reason: adoptedOutcome(f), Build: *f.known.build}
 	}
-	reason := draftReason(f)
-	return Draft{Moved: true, Rebuild: true, Reason: reason, Build: toBeMade(reason)}
+	reason := dryRunReason(f)
+	return DryRun{InputChanged: true, Rebuild: true, Reason: reason, Build: plannedBuild(reason)}
 }
 
-func toBeMade(reason string) store.Build {
-	return store.Build{Status: statusSucceeded, ArtifactDigest: draftDigest, Reason: reason}
+func plannedBuild(reason string) store.Build {
+	return store.Build{Status: statusSucceeded, ArtifactDigest: dryRunDigest, Reason: reason}
 }
 
-// draftReason returns why a component would have another input than it has.
-func draftReason(f *finding) string {
+// dryRunReason returns why a component would have another input than it has.
+func dryRunReason(f *candidate) string {
 	var before Recipe
 	if f.current == nil || json.Unmarshal(f.current.Recipe, &before) != nil {
 		return "it would be built for the first time"
@@ -156,8 +156,8 @@ func draftReason(f *finding) string {
 	if shape := shapeReason(before, f.recipe, f.config.Name, "this config"); shape != "" {
 		return shape
 	}
-	if moved := movedDirectories(before, f.recipe); len(moved) > 0 {
-		return fmt.Sprintf("the code in %s would be another", catalog.Some(moved))
+	if moved := changedDirectories(before, f.recipe); len(moved) > 0 {
+		return fmt.Sprintf("the code in %s would be another", catalog.Summarize(moved))
 	}
 	return optionReason(before, f.recipe, f.config.Name, "this config")
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 )
 
-// Shape returns the recipe of a component as far as its config determines it, without the code in
+// BaseRecipe returns the recipe of a component as far as its config determines it, without the code in
 // Sources.
-func Shape(c *appconfig.Component) Recipe {
+func BaseRecipe(c *appconfig.Component) Recipe {
 	shape := Recipe{Format: recipeFormat, Kind: c.Kind, Directory: "."}
 	if c.Source != nil {
 		shape.Directory = cmp.Or(c.Source.Directory, ".")
@@ -32,8 +32,8 @@ func Shape(c *appconfig.Component) Recipe {
 }
 
 // inspect determines the recipe, or the problem.
-func (f *finding) inspect() {
-	f.recipe = Shape(&f.config)
+func (f *candidate) inspect() {
+	f.recipe = BaseRecipe(&f.config)
 	if err := f.findSources(); err != nil {
 		f.problem = err.Error()
 		return
@@ -42,7 +42,7 @@ func (f *finding) inspect() {
 }
 
 // findSources adds the directories of the component's code to its recipe.
-func (f *finding) findSources() error {
+func (f *candidate) findSources() error {
 	if f.inline {
 		return nil
 	}

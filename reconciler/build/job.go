@@ -46,9 +46,9 @@ const maxError = 16 << 10
 
 var _ dispatch.Owner = (*Builder)(nil)
 
-// start queues the job of a build for the org's build runner. It returns false if there is none
+// startJob queues the job of a build for the org's build runner. It returns false if there is none
 // yet.
-func start(
+func startJob(
 	ctx context.Context, tx *store.Tx, build store.Build, component store.Component, recipe Recipe,
 	timeout time.Duration,
 ) (bool, error) {
@@ -64,7 +64,7 @@ func start(
 		Trace: build.Trace, ComponentKind: recipe.Kind,
 		Spec: api.JobSpec{
 			Kind: api.JobSpecKindBuild, TimeoutSeconds: int(math.Ceil(timeout.Seconds())),
-			Build: specOf(tx.Org, build, component, recipe),
+			Build: buildSpec(tx.Org, build, component, recipe),
 		},
 	})
 	if err != nil {
@@ -77,8 +77,8 @@ func start(
 	return true, err
 }
 
-// specOf returns the spec that describes the build to a build runner.
-func specOf(org string, build store.Build, component store.Component, recipe Recipe) api.BuildSpec {
+// buildSpec returns the spec that describes the build to a build runner.
+func buildSpec(org string, build store.Build, component store.Component, recipe Recipe) api.BuildSpec {
 	spec := api.BuildSpec{
 		Build: build.ID, Component: component.Name, ComponentKind: recipe.Kind,
 		Directory: recipe.Directory, Tree: recipe.SourceDigest(), TerraformVersion: recipe.TerraformVersion,
@@ -120,7 +120,7 @@ func (b *Builder) JobEnded(ctx context.Context, tx *store.Tx, job store.Job, res
 	if err != nil {
 		return fmt.Errorf("end build %s: %w", job.OwnerID, err)
 	}
-	ended := endOf(tx.Org, build, result)
+	ended := endParams(tx.Org, build, result)
 	ended.OrgID, ended.ID, ended.JobID = tx.Org, build.ID, &job.ID
 	changed, err := tx.EndBuild(ctx, ended)
 	if err != nil {
@@ -129,34 +129,34 @@ func (b *Builder) JobEnded(ctx context.Context, tx *store.Tx, job store.Job, res
 	if changed == 0 {
 		return nil // it had already ended, or the job is not the build's
 	}
-	if err := settleReleases(ctx, tx, build.InputID); err != nil {
+	if err := updateReleases(ctx, tx, build.InputID); err != nil {
 		return fmt.Errorf("end build %s: %w", build.ID, err)
 	}
 	return nil
 }
 
-// settleReleases updates the releases that contain builds of an input, and rolls out those that
+// updateReleases updates the releases that contain builds of an input, and rolls out those that
 // changed.
-func settleReleases(ctx context.Context, tx *store.Tx, inputID string) error {
-	changed, err := release.Built(ctx, tx, inputID)
+func updateReleases(ctx context.Context, tx *store.Tx, inputID string) error {
+	changed, err := release.BuildEnded(ctx, tx, inputID)
 	if err != nil {
 		return err
 	}
 	for _, r := range changed {
-		if err := rollOut(ctx, tx, r); err != nil {
+		if err := enqueueRollout(ctx, tx, r); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// endOf returns how a build ended. It checks what the runner reports: an artifact counts only in
+// endParams returns how a build ended. It checks what the runner reports: an artifact counts only in
 // the repository of this build's component.
-func endOf(org string, build store.Build, result api.JobResult) store.EndBuildParams {
+func endParams(org string, build store.Build, result api.JobResult) store.EndBuildParams {
 	made := result.Build.Artifact
 	switch {
 	case result.Status != api.JobResultStatusSucceeded:
-		return store.EndBuildParams{Status: statusFailed, Error: failure(result)}
+		return store.EndBuildParams{Status: statusFailed, Error: failureReason(result)}
 	case made.Repository != ArtifactRepository(org, build.ComponentID):
 		return store.EndBuildParams{
 			Status: statusFailed, Error: "the runner pushed the artifact to another repository than the build's; update the runner and build again",
@@ -172,7 +172,7 @@ func endOf(org string, build store.Build, result api.JobResult) store.EndBuildPa
 	}
 }
 
-func failure(result api.JobResult) string {
+func failureReason(result api.JobResult) string {
 	words := strings.ToValidUTF8(strings.ReplaceAll(result.Error, "\x00", ""), "\uFFFD")
 	if len(words) > maxError {
 		words = strings.ToValidUTF8(words[:maxError], "") + "…"
@@ -218,7 +218,7 @@ func (b *Builder) Retry(ctx context.Context, tx *store.Tx, buildID string) (stri
 	if err != nil {
 		return "", fmt.Errorf("retry build %d: %w", old.Number, err)
 	}
-	return again, settleReleases(ctx, tx, old.InputID)
+	return again, updateReleases(ctx, tx, old.InputID)
 }
 
 // rebuild creates another build of a failed build's input.
@@ -256,6 +256,6 @@ func rebuild(ctx context.Context, tx *store.Tx, old store.Build) (string, error)
 	if config, there := app.config.Component(component.Name); there {
 		timeout = timeoutOf(*config)
 	}
-	_, err = start(ctx, tx, again, component, recipe, timeout)
+	_, err = startJob(ctx, tx, again, component, recipe, timeout)
 	return again.ID, err
 }

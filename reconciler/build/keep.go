@@ -17,41 +17,41 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// keep writes all findings in one transaction: inputs, problems, builds with their jobs, and the
+// save writes all findings in one transaction: inputs, problems, builds with their jobs, and the
 // summaries of the revisions. settled means that no component was left out for a temporary reason;
 // only then is a release made.
-func (b *Builder) keep(ctx context.Context, org string, app appState, findings []*finding, settled bool) error {
-	return b.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+func (b *Builder) save(ctx context.Context, org string, app appState, findings []*candidate, settled bool) error {
+	return b.store.InTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		locked, err := tx.LockApp(ctx, org, app.row.ID)
 		if err != nil {
-			return unlessGone(err)
+			return ignoreNotFound(err)
 		}
 		now, err := readApp(ctx, tx, app.row.ID)
-		if err != nil || now.moved(app) {
-			return unlessGone(err) // the transaction that moved it has enqueued a build
+		if err != nil || now.hasChanged(app) {
+			return ignoreNotFound(err) // the transaction that moved it has enqueued a build
 		}
-		k := keeping{tx: tx, app: now, concluded: map[string][]string{}}
+		k := saver{tx: tx, app: now, summaries: map[string][]string{}}
 		for _, found := range findings {
-			if err := k.component(ctx, found); err != nil {
+			if err := k.saveComponent(ctx, found); err != nil {
 				return fmt.Errorf("component %s: %w", found.row.Name, err)
 			}
 		}
-		if err := k.conclude(ctx); err != nil {
+		if err := k.writeSummaries(ctx); err != nil {
 			return err
 		}
-		if !settled || k.again || !now.all(findings) {
+		if !settled || k.rerun || !now.allSettled(findings) {
 			return nil
 		}
-		made, err := release.Make(ctx, tx, locked, now.commits())
+		made, err := release.Create(ctx, tx, locked, now.commits())
 		if err != nil || made == nil {
 			return err
 		}
-		return rollOut(ctx, tx, *made)
+		return enqueueRollout(ctx, tx, *made)
 	})
 }
 
-// all reports whether the input of every component was determined at the app's version.
-func (a appState) all(findings []*finding) bool {
+// allSettled reports whether the input of every component was determined at the app's version.
+func (a appState) allSettled(findings []*candidate) bool {
 	found := map[string]bool{}
 	for _, f := range findings {
 		found[f.row.ID] = true
@@ -62,7 +62,7 @@ func (a appState) all(findings []*finding) bool {
 // settled reports whether a component that was not examined because the newest config has errors
 // still has the input of the app's version: a release was made of that version.
 func (c componentState) settled(app appState) bool {
-	return c.own && app.broken && app.released && c.current != nil
+	return c.ownRepository && app.configBroken && app.released && c.current != nil
 }
 
 // commits returns the commits from which a release is made, the app's own repository first, or the
@@ -83,25 +83,25 @@ func (a appState) commits() []release.Commit {
 	}
 	add(a.watch, a.readAt)
 	for _, c := range a.components {
-		if !c.own {
+		if !c.ownRepository {
 			add(c.watch, c.revision)
 		}
 	}
 	return all
 }
 
-// unlessGone returns nil if the app was deleted in the meantime, which leaves nothing to do.
-func unlessGone(err error) error {
-	if errors.Is(err, store.ErrNotFound) || errors.Is(err, errNothing) {
+// ignoreNotFound returns nil if the app was deleted in the meantime, which leaves nothing to do.
+func ignoreNotFound(err error) error {
+	if errors.Is(err, store.ErrNotFound) || errors.Is(err, errNothingToBuild) {
 		return nil
 	}
 	return err
 }
 
-// moved reports whether the app's version, or a revision at which its components are read, has
+// hasChanged reports whether the app's version, or a revision at which its components are read, has
 // changed.
-func (a appState) moved(before appState) bool {
-	if a.version.ID != before.version.ID || a.broken != before.broken || len(a.components) != len(before.components) {
+func (a appState) hasChanged(before appState) bool {
+	if a.version.ID != before.version.ID || a.configBroken != before.configBroken || len(a.components) != len(before.components) {
 		return true
 	}
 	for i, component := range a.components {
@@ -120,39 +120,39 @@ func revisionID(revision *store.Revision) string {
 	return revision.ID
 }
 
-// keeping is one run of keep.
-type keeping struct {
+// saver is one run of keep.
+type saver struct {
 	tx        *store.Tx
 	app       appState
-	again     bool                // another reconcile is needed
-	concluded map[string][]string // sentences by revision
+	rerun     bool                // another reconcile is needed
+	summaries map[string][]string // sentences by revision
 }
 
-// component writes the finding about one component.
-func (k *keeping) component(ctx context.Context, found *finding) error {
+// saveComponent writes the finding about one component.
+func (k *saver) saveComponent(ctx context.Context, found *candidate) error {
 	if found.revision != nil {
-		if _, there := k.concluded[found.revision.ID]; !there {
-			k.concluded[found.revision.ID] = nil
+		if _, there := k.summaries[found.revision.ID]; !there {
+			k.summaries[found.revision.ID] = nil
 		}
 	}
 	if found.problem != "" {
-		return k.problem(ctx, found)
+		return k.saveProblem(ctx, found)
 	}
 	current, err := k.tx.ComponentToBuild(ctx, k.tx.Org, found.row.ID)
 	if err != nil {
 		return err
 	}
-	if found.known, err = lookUp(ctx, k.tx, found.row.ID, found.digest); err != nil {
+	if found.known, err = findKnown(ctx, k.tx, found.row.ID, found.digest); err != nil {
 		return err
 	}
 	switch verdict := decide(current.InputID, found.known); {
-	case verdict == makeBuild && !found.packed:
-		k.again = true // its build existed a moment ago
+	case verdict == verdictBuild && !found.packed:
+		k.rerun = true // its build existed a moment ago
 		return k.tx.Enqueue(ctx, queue.Build{Org: k.tx.Org, App: k.app.row.ID})
-	case verdict == makeBuild:
-		return k.newBuild(ctx, found)
-	case verdict == adopt:
-		k.say(found, adopted(found))
+	case verdict == verdictBuild:
+		return k.createBuild(ctx, found)
+	case verdict == verdictAdopt:
+		k.addSummary(found, adoptedOutcome(found))
 	}
 	if err := k.setInput(ctx, found, current); err != nil {
 		return err
@@ -160,15 +160,15 @@ func (k *keeping) component(ctx context.Context, found *finding) error {
 	return k.startWaiting(ctx, found)
 }
 
-// problem records why a component cannot be built. Its input stays, and so does what is deployed of
+// saveProblem records why a component cannot be built. Its input stays, and so does what is deployed of
 // it.
-func (k *keeping) problem(ctx context.Context, found *finding) error {
+func (k *saver) saveProblem(ctx context.Context, found *candidate) error {
 	digest := found.problemDigest()
 	if digest == found.row.ProblemDigest {
 		return nil
 	}
-	if !found.passing {
-		k.say(found, fmt.Sprintf("component %s cannot be built: %s", found.row.Name, found.problem))
+	if !found.temporary {
+		k.addSummary(found, fmt.Sprintf("component %s cannot be built: %s", found.row.Name, found.problem))
 	}
 	return k.tx.SetComponentProblem(ctx, store.SetComponentProblemParams{
 		OrgID: k.tx.Org, ID: found.row.ID, Problem: found.problem, ProblemDigest: digest,
@@ -176,16 +176,16 @@ func (k *keeping) problem(ctx context.Context, found *finding) error {
 }
 
 // setInput makes the found input the component's current one, if it is not, and clears its problem.
-func (k *keeping) setInput(ctx context.Context, found *finding, current store.Component) error {
-	if same(current.InputID, &found.known.input.ID) && current.Problem == "" {
+func (k *saver) setInput(ctx context.Context, found *candidate, current store.Component) error {
+	if equalPtr(current.InputID, &found.known.input.ID) && current.Problem == "" {
 		return nil
 	}
 	return k.tx.SetComponentInput(ctx, &found.known.input.ID, k.tx.Org, found.row.ID)
 }
 
-// newBuild creates a build of an input, and the input if it does not exist.
-func (k *keeping) newBuild(ctx context.Context, found *finding) (err error) {
-	reason := inputReason(found, k.app)
+// createBuild creates a build of an input, and the input if it does not exist.
+func (k *saver) createBuild(ctx context.Context, found *candidate) (err error) {
+	reason := newInputReason(found, k.app)
 	var revision *string
 	commit, trace := "", ""
 	if found.revision != nil {
@@ -220,47 +220,47 @@ func (k *keeping) newBuild(ctx context.Context, found *finding) (err error) {
 	if err != nil {
 		return err
 	}
-	started, err := start(ctx, k.tx, build, found.row, found.recipe, timeoutOf(found.config))
+	started, err := startJob(ctx, k.tx, build, found.row, found.recipe, timeoutOf(found.config))
 	if err != nil {
 		return err
 	}
-	k.say(found, startedOutcome(found, build, started))
+	k.addSummary(found, buildOutcome(found, build, started))
 	return nil
 }
 
 // startWaiting queues the job of a build that had no runner when it was created.
-func (k *keeping) startWaiting(ctx context.Context, found *finding) error {
+func (k *saver) startWaiting(ctx context.Context, found *candidate) error {
 	build := found.known.build
 	if build.Status != statusQueued || build.JobID != nil {
 		return nil
 	}
-	_, err := start(ctx, k.tx, *build, found.row, found.recipe, timeoutOf(found.config))
+	_, err := startJob(ctx, k.tx, *build, found.row, found.recipe, timeoutOf(found.config))
 	return err
 }
 
-// say adds a sentence to the summary of a component's revision, if it has a revision.
-func (k *keeping) say(found *finding, sentence string) {
+// addSummary adds a sentence to the summary of a component's revision, if it has a revision.
+func (k *saver) addSummary(found *candidate, sentence string) {
 	if found.revision == nil {
 		return
 	}
-	k.concluded[found.revision.ID] = append(k.concluded[found.revision.ID], sentence)
+	k.summaries[found.revision.ID] = append(k.summaries[found.revision.ID], sentence)
 }
 
-// conclude writes the summaries of the revisions that were read.
-func (k *keeping) conclude(ctx context.Context) error {
-	if k.app.revision != nil && !k.app.broken {
-		if _, there := k.concluded[k.app.revision.ID]; !there {
-			k.concluded[k.app.revision.ID] = nil
+// writeSummaries writes the summaries of the revisions that were read.
+func (k *saver) writeSummaries(ctx context.Context) error {
+	if k.app.revision != nil && !k.app.configBroken {
+		if _, there := k.summaries[k.app.revision.ID]; !there {
+			k.summaries[k.app.revision.ID] = nil
 		}
 	}
 	// Always in the same order, so that two apps of one repository do not deadlock.
-	for _, revisionID := range slices.Sorted(maps.Keys(k.concluded)) {
+	for _, revisionID := range slices.Sorted(maps.Keys(k.summaries)) {
 		revision, err := k.tx.WatchRevision(ctx, k.tx.Org, revisionID)
 		if err != nil {
 			return err
 		}
-		if err := catalog.Conclude(
-			ctx, k.tx, revisionID, k.app.row.Name, k.concluded[revisionID], nothing(revision, k.app),
+		if err := catalog.WriteOutcome(
+			ctx, k.tx, revisionID, k.app.row.Name, k.summaries[revisionID], noEffectReason(revision, k.app),
 		); err != nil {
 			return err
 		}
@@ -268,10 +268,10 @@ func (k *keeping) conclude(ctx context.Context) error {
 	return nil
 }
 
-// rollOut enqueues a reconcile of every install of an app if the installs follow the created or
+// enqueueRollout enqueues a reconcile of every install of an app if the installs follow the created or
 // changed release. A release that became complete after a partial one took its place is made again.
-func rollOut(ctx context.Context, tx *store.Tx, r store.Release) error {
-	followed, err := release.Followed(ctx, tx, r)
+func enqueueRollout(ctx context.Context, tx *store.Tx, r store.Release) error {
+	followed, err := release.IsFollowed(ctx, tx, r)
 	if err != nil {
 		return err
 	}
@@ -284,4 +284,4 @@ func rollOut(ctx context.Context, tx *store.Tx, r store.Release) error {
 	return tx.Enqueue(ctx, queue.FanOut{Org: tx.Org, App: r.AppID})
 }
 
-func same(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
+func equalPtr(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }

@@ -402,7 +402,7 @@ func TestDraftsOfChartsAndManifests(t *testing.T) {
 		drafts := b.drafts()
 		got := map[string]string{}
 		for name, draft := range drafts {
-			if draft.Problem != "" || draft.Rebuild != draft.Moved {
+			if draft.Problem != "" || draft.Rebuild != draft.InputChanged {
 				t.Errorf("%s: %+v", name, draft)
 			}
 			if draft.Rebuild {
@@ -416,7 +416,7 @@ func TestDraftsOfChartsAndManifests(t *testing.T) {
 }
 
 // drafts returns the effect of the files as they are in the repository's directory.
-func (b *bench) drafts() (drafts map[string]build.Draft) {
+func (b *bench) drafts() (drafts map[string]build.DryRun) {
 	b.t.Helper()
 	files, err := artifact.ReadDir(b.repo.Dir,
 		artifact.ReadOptions{Skip: func(name string, _ fs.DirEntry) bool { return name == ".git" }})
@@ -427,12 +427,12 @@ func (b *bench) drafts() (drafts map[string]build.Draft) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	draft, err := b.catalog.Draft(b.t.Context(), b.org, b.app, "app", bytes.NewReader(packed))
+	draft, err := b.catalog.DryRun(b.t.Context(), b.org, b.app, "app", bytes.NewReader(packed))
 	if err != nil || draft.Config == nil {
-		b.t.Fatalf("%v, %v", draft.Found, err)
+		b.t.Fatalf("%v, %v", draft.Diagnostics, err)
 	}
 	b.in(func(ctx context.Context, tx *store.Tx) (err error) {
-		drafts, err = build.Drafts(ctx, tx, b.app, draft.Config, draft.Tree)
+		drafts, err = build.DryRunBuilds(ctx, tx, b.app, draft.Config, draft.Tree)
 		return err
 	})
 	return drafts

@@ -10,42 +10,42 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// errNothing reports that an app does not exist or has no version, so nothing can be built.
-var errNothing = errors.New("nothing to build")
+// errNothingToBuild reports that an app does not exist or has no version, so nothing can be built.
+var errNothingToBuild = errors.New("nothing to build")
 
 // appState is an app before its inputs are determined.
 type appState struct {
-	row        store.App
-	version    store.AppVersion
-	config     appconfig.App
-	broken     bool            // the newest revision's config has errors, so the version is an older one
-	revision   *store.Revision // at which the config was read; nil for an uploaded app
-	readAt     *store.Revision // revision, or if its config has errors, the revision of the version
-	watch      *store.Watch    // of the app's repository; nil for an uploaded app
-	released   bool            // the newest release was made of the version
-	components []componentState
+	row          store.App
+	version      store.AppVersion
+	config       appconfig.App
+	configBroken bool            // the newest revision's config has errors, so the version is an older one
+	revision     *store.Revision // at which the config was read; nil for an uploaded app
+	readAt       *store.Revision // revision, or if its config has errors, the revision of the version
+	watch        *store.Watch    // of the app's repository; nil for an uploaded app
+	released     bool            // the newest release was made of the version
+	components   []componentState
 }
 
 // componentState is a component and the place of its code.
 type componentState struct {
-	row      store.Component
-	config   appconfig.Component
-	own      bool // its code is in the config, or in the app's own repository at the app's commit
-	inline   bool // built from the config alone: a text or a fetched chart; no revision in an uploaded app
-	revision *store.Revision
-	watch    *store.Watch // the watch of the revision
-	trouble  string       // why revision is nil, if its repository could not be read
-	url      string
-	current  *store.ComponentInput
+	row           store.Component
+	config        appconfig.Component
+	ownRepository bool // its code is in the config, or in the app's own repository at the app's commit
+	inline        bool // built from the config alone: a text or a fetched chart; no revision in an uploaded app
+	revision      *store.Revision
+	watch         *store.Watch // the watch of the revision
+	watchError    string       // why revision is nil, if its repository could not be read
+	url           string
+	current       *store.ComponentInput
 }
 
 func (b *Builder) read(ctx context.Context, org, appID string) (app appState, err error) {
-	err = b.store.Read(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+	err = b.store.ReadTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		app, err = readApp(ctx, tx, appID)
 		return err
 	})
 	if errors.Is(err, store.ErrNotFound) {
-		return app, errNothing
+		return app, errNothingToBuild
 	}
 	return app, err
 }
@@ -55,7 +55,7 @@ func readApp(ctx context.Context, tx *store.Tx, appID string) (app appState, err
 		return app, err
 	}
 	if app.row.VersionID == nil {
-		return app, errNothing
+		return app, errNothingToBuild
 	}
 	if app.version, err = tx.AppVersionByID(ctx, tx.Org, *app.row.VersionID); err != nil {
 		return app, err
@@ -67,7 +67,7 @@ func readApp(ctx context.Context, tx *store.Tx, appID string) (app appState, err
 	if err := json.Unmarshal(app.row.Diagnostics, &found); err != nil {
 		return app, fmt.Errorf("read diagnostics: %w", err)
 	}
-	app.broken = found.HasErrors()
+	app.configBroken = found.HasErrors()
 	if app.row.RevisionID != nil {
 		revision, err := tx.WatchRevision(ctx, tx.Org, *app.row.RevisionID)
 		if err != nil {
@@ -75,7 +75,7 @@ func readApp(ctx context.Context, tx *store.Tx, appID string) (app appState, err
 		}
 		app.revision, app.readAt = &revision, &revision
 	}
-	if app.broken && app.version.RevisionID != nil {
+	if app.configBroken && app.version.RevisionID != nil {
 		revision, err := tx.WatchRevision(ctx, tx.Org, *app.version.RevisionID)
 		if err != nil {
 			return app, err
@@ -115,7 +115,7 @@ func readComponent(ctx context.Context, tx *store.Tx, app *appState, row store.C
 		return component, fmt.Errorf("it is not in app version %d", app.version.Number)
 	}
 	component.config, component.inline = *config, config.Source == nil
-	component.own = component.inline || config.Source.Own()
+	component.ownRepository = component.inline || config.Source.Own()
 	if row.InputID != nil {
 		current, err := tx.ComponentInputByID(ctx, tx.Org, *row.InputID)
 		if err != nil {
@@ -132,7 +132,7 @@ func readComponent(ctx context.Context, tx *store.Tx, app *appState, row store.C
 	}
 	component.url, component.watch = watch.URL, &watch
 	switch {
-	case component.own:
+	case component.ownRepository:
 		component.revision = app.revision
 	case watch.RevisionID != nil:
 		revision, err := tx.WatchRevision(ctx, tx.Org, *watch.RevisionID)
@@ -141,7 +141,7 @@ func readComponent(ctx context.Context, tx *store.Tx, app *appState, row store.C
 		}
 		component.revision = &revision
 	default:
-		component.trouble = watch.Error
+		component.watchError = watch.Error
 	}
 	return component, nil
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// inputReason returns why a component has another input than before.
-func inputReason(found *finding, app appState) string {
+// newInputReason returns why a component has another input than before.
+func newInputReason(found *candidate, app appState) string {
 	name, version := found.row.Name, fmt.Sprintf("app version %d", app.version.Number)
 	commit := version
 	if found.revision != nil {
-		commit = catalog.Commit(*found.revision)
+		commit = catalog.CommitName(*found.revision)
 	}
 	if found.current == nil {
 		reason := fmt.Sprintf("the first input of component %s, at %s", name, commit)
@@ -30,7 +30,7 @@ func inputReason(found *finding, app appState) string {
 	if shape := shapeReason(before, now, name, version); shape != "" {
 		return shape
 	}
-	if moved := movedDirectories(before, now); len(moved) > 0 {
+	if moved := changedDirectories(before, now); len(moved) > 0 {
 		return codeReason(name, commit, moved, *found.revision)
 	}
 	return optionReason(before, now, name, version)
@@ -45,21 +45,21 @@ func shapeReason(before, now Recipe, name, whom string) string {
 	case before.Kind != now.Kind:
 		return fmt.Sprintf("%s makes component %s a %s instead of a %s", whom, name, now.Kind, before.Kind)
 	case now.Chart != nil && (before.Chart == nil || *before.Chart != *now.Chart):
-		return fmt.Sprintf("%s builds component %s from %s", whom, name, now.Chart) + insteadOf(before)
+		return fmt.Sprintf("%s builds component %s from %s", whom, name, now.Chart) + previousText(before)
 	case now.Manifest != "" && before.Manifest != "" && before.Manifest != now.Manifest:
 		return fmt.Sprintf("%s changes the manifest of component %s", whom, name)
 	case now.Manifest != "" && before.Manifest == "":
-		return fmt.Sprintf("%s builds component %s from a manifest in the config", whom, name) + insteadOf(before)
+		return fmt.Sprintf("%s builds component %s from a manifest in the config", whom, name) + previousText(before)
 	case now.Chart == nil && before.Chart != nil, now.Manifest == "" && before.Manifest != "":
-		return fmt.Sprintf("%s builds component %s from %s", whom, name, now.Directory) + insteadOf(before)
+		return fmt.Sprintf("%s builds component %s from %s", whom, name, now.Directory) + previousText(before)
 	case before.Directory != now.Directory:
 		return fmt.Sprintf("%s builds component %s from %s instead of %s", whom, name, now.Directory, before.Directory)
 	}
 	return ""
 }
 
-// insteadOf returns what a component was built from before, as the end of a sentence.
-func insteadOf(before Recipe) string {
+// previousText returns what a component was built from before, as the end of a sentence.
+func previousText(before Recipe) string {
 	switch {
 	case before.Chart != nil:
 		return " instead of " + before.Chart.String()
@@ -87,17 +87,17 @@ func terraformReason(before, now Recipe, name, whom string) string {
 func codeReason(name, commit string, moved []string, revision store.Revision) string {
 	var files []string
 	for _, directory := range moved {
-		files = append(files, catalog.Below(catalog.ChangedPaths(revision), directory)...)
+		files = append(files, catalog.PathsIn(catalog.ChangedPaths(revision), directory)...)
 	}
 	if len(files) == 0 {
 		return fmt.Sprintf("the code in %s, which component %s is built from, is another at %s",
-			catalog.Some(moved), name, commit)
+			catalog.Summarize(moved), name, commit)
 	}
-	return fmt.Sprintf("%s changed %s, which component %s is built from", commit, catalog.Some(files), name)
+	return fmt.Sprintf("%s changed %s, which component %s is built from", commit, catalog.Summarize(files), name)
 }
 
-// movedDirectories returns the directories whose code has changed, was added or was removed.
-func movedDirectories(before, now Recipe) []string {
+// changedDirectories returns the directories whose code has changed, was added or was removed.
+func changedDirectories(before, now Recipe) []string {
 	var moved []string
 	for _, source := range now.Sources {
 		if tree, there := before.tree(source.Directory); !there || tree != source.Tree {
@@ -112,8 +112,8 @@ func movedDirectories(before, now Recipe) []string {
 	return moved
 }
 
-// startedOutcome describes a created build.
-func startedOutcome(found *finding, build store.Build, started bool) string {
+// buildOutcome describes a created build.
+func buildOutcome(found *candidate, build store.Build, started bool) string {
 	sentence := fmt.Sprintf("component %s: input changed, build %d", found.row.Name, build.Number)
 	if found.current == nil {
 		sentence = fmt.Sprintf("component %s: first input, build %d", found.row.Name, build.Number)
@@ -124,8 +124,8 @@ func startedOutcome(found *finding, build store.Build, started bool) string {
 	return sentence
 }
 
-// adopted describes a component's return to an input that already has a build.
-func adopted(found *finding) string {
+// adoptedOutcome describes a component's return to an input that already has a build.
+func adoptedOutcome(found *candidate) string {
 	build := found.known.build
 	sentence := fmt.Sprintf("component %s: the same input as that of build %d", found.row.Name, build.Number)
 	switch build.Status {
@@ -137,8 +137,8 @@ func adopted(found *finding) string {
 	return sentence + ", which is under way"
 }
 
-// nothing returns why a revision had no effect.
-func nothing(revision store.Revision, app appState) string {
+// noEffectReason returns why a revision had no effect.
+func noEffectReason(revision store.Revision, app appState) string {
 	paths := catalog.ChangedPaths(revision)
 	if paths == nil {
 		return "no component's input changed"
@@ -146,8 +146,8 @@ func nothing(revision store.Revision, app appState) string {
 	if len(paths) == 0 {
 		return "no file changed"
 	}
-	sentence := "changed " + catalog.Some(paths) + " only: "
-	if app.revision != nil && revision.ID == app.revision.ID && len(catalog.Below(paths, app.row.Directory)) > 0 {
+	sentence := "changed " + catalog.Summarize(paths) + " only: "
+	if app.revision != nil && revision.ID == app.revision.ID && len(catalog.PathsIn(paths, app.row.Directory)) > 0 {
 		return sentence + "the config means the same as before, and no component is built from it"
 	}
 	return sentence + "no component is built from it"

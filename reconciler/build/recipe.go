@@ -36,12 +36,12 @@ type Chart struct {
 	Version    string `json:"version,omitempty"` // if empty, the newest version at the time of the build
 }
 
-// newest reports whether the config leaves the version to the time of the build.
-func (c *Chart) newest() bool { return c != nil && c.Version == "" }
+// followsNewest reports whether the config leaves the version to the time of the build.
+func (c *Chart) followsNewest() bool { return c != nil && c.Version == "" }
 
 // String describes the chart for use in a sentence.
 func (c *Chart) String() string {
-	if c.newest() {
+	if c.followsNewest() {
 		return fmt.Sprintf("the newest version of chart %s of %s", c.Name, c.Repository)
 	}
 	return fmt.Sprintf("chart %s %s of %s", c.Name, c.Version, c.Repository)

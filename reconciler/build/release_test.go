@@ -160,7 +160,7 @@ func TestPartialReleases(t *testing.T) {
 	b.sync()
 	refused := func(code string) {
 		t.Helper()
-		err := b.store.In(t.Context(), b.org, func(ctx context.Context, tx *store.Tx) error {
+		err := b.store.InTx(t.Context(), b.org, func(ctx context.Context, tx *store.Tx) error {
 			_, err := b.builder.ReleasePartial(ctx, tx, b.appRow(), "ada")
 			return err
 		})
@@ -308,7 +308,7 @@ func TestBuildsThatEndAtOnce(t *testing.T) {
 	for _, built := range running {
 		wait.Go(func() {
 			job := store.Job{OrgID: b.org, ID: *built.JobID, OwnerKind: build.OwnerKind, OwnerID: built.ID}
-			err := b.store.In(t.Context(), b.org, func(ctx context.Context, tx *store.Tx) error {
+			err := b.store.InTx(t.Context(), b.org, func(ctx context.Context, tx *store.Tx) error {
 				if err := b.builder.JobAccepted(ctx, tx, job); err != nil {
 					return err
 				}

@@ -40,7 +40,7 @@ const manifestFile = "manifest.yaml"
 // pack makes the source artifact of a finding: its directories at their paths in the repository,
 // without the leftovers of local Terraform runs, or its text. The annotations identify what it was
 // made from, never the commit or the time.
-func (f *finding) pack() (artifact.Artifact, error) {
+func (f *candidate) pack() (artifact.Artifact, error) {
 	recipe := f.recipe
 	files := []artifact.File{{Path: manifestFile}}
 	if recipe.Manifest != "" {

@@ -11,40 +11,40 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// finding is the result of examining one component: a recipe, or why it has none.
-type finding struct {
+// candidate is the result of examining one component: a recipe, or why it has none.
+type candidate struct {
 	componentState
-	app     *appconfig.App // the config of the component's app
-	recipe  Recipe
-	digest  string // of the recipe
-	problem string // why it cannot be built, for people; the component then stays as it was
-	passing bool   // the problem is temporary and not the component's own
+	app       *appconfig.App // the config of the component's app
+	recipe    Recipe
+	digest    string // of the recipe
+	problem   string // why it cannot be built, for people; the component then stays as it was
+	temporary bool   // the problem is temporary and not the component's own
 
 	tree   *gittree.Tree // nil for what is built from the config itself
-	known  known         // what exists of this input
+	known  knownInput    // what exists of this input
 	packed bool          // a build would find everything that it needs
 	source string        // digest of the packed source; empty for a chart from a chart repository
 }
 
-// survey examines every component whose code can be read or is in the config itself. A component
+// inspectAll examines every component whose code can be read or is in the config itself. A component
 // whose repository could not be read gets that as its problem. Components whose repository was not
 // polled yet, or whose own config has errors at this revision, are left out. The error joins
 // everything that prevented the reading of a tree.
-func (b *Builder) survey(ctx context.Context, org string, app appState) ([]*finding, error) {
+func (b *Builder) inspectAll(ctx context.Context, org string, app appState) ([]*candidate, error) {
 	var (
-		findings []*finding
+		findings []*candidate
 		troubles error
 		trees    = map[string]*gittree.Tree{}
 	)
 	for _, component := range app.components {
 		switch {
-		case component.revision == nil && component.trouble != "":
-			findings = append(findings, &finding{componentState: component, problem: component.trouble, passing: true})
+		case component.revision == nil && component.watchError != "":
+			findings = append(findings, &candidate{componentState: component, problem: component.watchError, temporary: true})
 			continue
-		case component.revision == nil && !component.inline, component.own && app.broken:
+		case component.revision == nil && !component.inline, component.ownRepository && app.configBroken:
 			continue
 		}
-		found := &finding{componentState: component, app: &app.config}
+		found := &candidate{componentState: component, app: &app.config}
 		if component.inline {
 			found.inspect()
 			findings = append(findings, found)
@@ -80,7 +80,7 @@ func (b *Builder) tree(
 }
 
 // problemDigest identifies a problem, so that the same one is not reported with every commit.
-func (f *finding) problemDigest() string {
+func (f *candidate) problemDigest() string {
 	directory := ""
 	if f.config.Source != nil {
 		directory = f.config.Source.Directory
@@ -88,21 +88,21 @@ func (f *finding) problemDigest() string {
 	return digestOf([]string{recipeFormat, f.config.Kind, directory, f.problem})
 }
 
-// known is what exists of an input.
-type known struct {
+// knownInput is what exists of an input.
+type knownInput struct {
 	input *store.ComponentInput
 	build *store.Build // the running or succeeded one, else the newest failed one
 }
 
 // compare looks up what exists of every input that was determined.
-func (b *Builder) compare(ctx context.Context, org string, findings []*finding) error {
-	return b.store.Read(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+func (b *Builder) compare(ctx context.Context, org string, findings []*candidate) error {
+	return b.store.ReadTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		for _, found := range findings {
 			if found.problem != "" {
 				continue
 			}
 			var err error
-			if found.known, err = lookUp(ctx, tx, found.row.ID, found.digest); err != nil {
+			if found.known, err = findKnown(ctx, tx, found.row.ID, found.digest); err != nil {
 				return fmt.Errorf("component %s: %w", found.row.Name, err)
 			}
 		}
@@ -110,24 +110,24 @@ func (b *Builder) compare(ctx context.Context, org string, findings []*finding) 
 	})
 }
 
-func lookUp(ctx context.Context, tx *store.Tx, componentID, digest string) (known, error) {
+func findKnown(ctx context.Context, tx *store.Tx, componentID, digest string) (knownInput, error) {
 	input, err := tx.ComponentInputByDigest(ctx, tx.Org, componentID, digest)
 	if errors.Is(err, store.ErrNotFound) {
-		return known{}, nil
+		return knownInput{}, nil
 	}
 	if err != nil {
-		return known{}, err
+		return knownInput{}, err
 	}
 	build, err := tx.BuildOfInput(ctx, tx.Org, input.ID)
 	if errors.Is(err, store.ErrNotFound) {
-		return known{input: &input}, nil
+		return knownInput{input: &input}, nil
 	}
-	return known{input: &input, build: &build}, err
+	return knownInput{input: &input, build: &build}, err
 }
 
 // packAll packs and stores the source of every input to build. A source that the registry refuses
 // gets that as its problem, and is retried: packAll returns the error.
-func (b *Builder) packAll(ctx context.Context, org string, findings []*finding) error {
+func (b *Builder) packAll(ctx context.Context, org string, findings []*candidate) error {
 	var troubles error
 	for _, found := range findings {
 		if found.problem != "" || found.known.build != nil {
@@ -153,13 +153,13 @@ func (b *Builder) packAll(ctx context.Context, org string, findings []*finding) 
 			found.problem = err.Error()
 			continue
 		}
-		found.problem, found.passing = "the packed source could not be stored: "+err.Error(), true
+		found.problem, found.temporary = "the packed source could not be stored: "+err.Error(), true
 		troubles = errors.Join(troubles, fmt.Errorf("component %s: %w", found.row.Name, err))
 	}
 	return troubles
 }
 
-func (f *finding) treeErr() error {
+func (f *candidate) treeErr() error {
 	if f.tree == nil {
 		return nil
 	}

@@ -40,16 +40,16 @@ func New(s *store.Store, observer *observe.Observer, builder Builder) *Catalog {
 // and no file that it refers to elsewhere was missing then, and enqueues its builds. For an
 // uploaded app, and one whose repository was not polled yet, it only enqueues the builds.
 func (c *Catalog) Reconcile(ctx context.Context, org, appID string) error {
-	if err := c.takeIn(ctx, org, appID, false); err != nil {
+	if err := c.readApp(ctx, org, appID, false); err != nil {
 		return err
 	}
-	return c.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+	return c.store.InTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		if _, err := tx.AppByID(ctx, org, appID); errors.Is(err, store.ErrNotFound) {
 			return tx.ClearDue(ctx, org, store.DueApp, appID)
 		} else if err != nil {
 			return err
 		}
-		if err := lookAgain(ctx, tx, appID, again); err != nil {
+		if err := setDueIn(ctx, tx, appID, rereadInterval); err != nil {
 			return err
 		}
 		return tx.Enqueue(ctx, queue.Build{Org: org, App: appID})
@@ -61,25 +61,25 @@ func (c *Catalog) Reconcile(ctx context.Context, org, appID string) error {
 // retried. soon applies after a config was read by a caller that continues with the builds itself,
 // in case it fails before.
 const (
-	again = 15 * time.Minute
-	soon  = time.Minute
+	rereadInterval = 15 * time.Minute
+	retryInterval  = time.Minute
 )
 
-func lookAgain(ctx context.Context, tx *store.Tx, appID string, in time.Duration) error {
+func setDueIn(ctx context.Context, tx *store.Tx, appID string, in time.Duration) error {
 	return tx.SetDueIn(ctx, store.SetDueInParams{OrgID: tx.Org, Kind: store.DueApp, ID: appID, InSeconds: in.Seconds()})
 }
 
-// takeIn is Reconcile without the builds. again reads a revision that was read before, because
+// readApp is Reconcile without the builds. again reads a revision that was read before, because
 // files elsewhere that the config refers to may have changed.
-func (c *Catalog) takeIn(ctx context.Context, org, appID string, again bool) (err error) {
-	at, err := c.position(ctx, org, appID)
+func (c *Catalog) readApp(ctx context.Context, org, appID string, again bool) (err error) {
+	at, err := c.loadState(ctx, org, appID)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil // the app was deleted
 	}
 	if err != nil {
 		return fmt.Errorf("read app %s: %w", appID, err)
 	}
-	if at.revision == nil || at.taken() && !again && !at.unread() {
+	if at.revision == nil || at.isRead() && !again && !at.hasUnreadFiles() {
 		return nil
 	}
 	ctx, span := telemetry.Begin(telemetry.Extract(ctx, at.revision.Trace), "catalog",
@@ -96,37 +96,37 @@ func (c *Catalog) takeIn(ctx context.Context, org, appID string, again bool) (er
 	if config != nil {
 		found = append(found, c.checkSources(config, true)...)
 	}
-	if err := c.keep(ctx, org, at, config, found); err != nil {
+	if err := c.save(ctx, org, at, config, found); err != nil {
 		return fmt.Errorf("take in the config of app %s: %w", at.app.Name, err)
 	}
 	return nil
 }
 
-// position is what is stored about an app before its config is read.
-type position struct {
+// appState is what is stored about an app before its config is read.
+type appState struct {
 	app      store.App
 	watch    *store.Watch
 	revision *store.Revision
 	current  *store.AppVersion
 }
 
-// taken reports whether the newest revision was read.
-func (p position) taken() bool { return p.app.RevisionID != nil && *p.app.RevisionID == p.revision.ID }
+// isRead reports whether the newest revision was read.
+func (p appState) isRead() bool { return p.app.RevisionID != nil && *p.app.RevisionID == p.revision.ID }
 
-func (c *Catalog) position(ctx context.Context, org, appID string) (at position, err error) {
-	err = c.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+func (c *Catalog) loadState(ctx context.Context, org, appID string) (at appState, err error) {
+	err = c.store.InTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		app, err := tx.AppByID(ctx, org, appID)
 		if err != nil {
 			return err
 		}
-		at, err = positionOf(ctx, tx, app)
+		at, err = stateOf(ctx, tx, app)
 		return err
 	})
 	return at, err
 }
 
-func positionOf(ctx context.Context, tx *store.Tx, app store.App) (position, error) {
-	at := position{app: app}
+func stateOf(ctx context.Context, tx *store.Tx, app store.App) (appState, error) {
+	at := appState{app: app}
 	if app.VersionID != nil {
 		current, err := tx.AppVersionByID(ctx, tx.Org, *app.VersionID)
 		if err != nil {
@@ -156,18 +156,18 @@ func (c *Catalog) readConfig(
 	ctx context.Context, tree fs.FS, directory string, watch *store.Watch,
 ) (*appconfig.App, appconfig.Diagnostics, error) {
 	if !fs.ValidPath(directory) {
-		return nil, appconfig.Diagnostics{broken(ruleDirectory,
+		return nil, appconfig.Diagnostics{configError(ruleDirectory,
 			"the directory "+directory+" is not one inside the repository",
 			"give the app a directory such as . or apps/shop, without .. and without a slash at either end")}, nil
 	}
 	if !isDirectory(tree, directory) {
-		return nil, appconfig.Diagnostics{broken(ruleDirectory, "the directory "+directory+" is not in the repository",
+		return nil, appconfig.Diagnostics{configError(ruleDirectory, "the directory "+directory+" is not in the repository",
 			"commit the app's config there, or give the app the directory in which it is")}, nil
 	}
 	below, err := fs.Sub(tree, directory)
 	if err != nil {
 		return nil, appconfig.Diagnostics{
-			broken(ruleDirectory, err.Error(), "give the app a directory inside the repository"),
+			configError(ruleDirectory, err.Error(), "give the app a directory inside the repository"),
 		}, nil
 	}
 	return c.load(ctx, below, watch)
@@ -181,7 +181,7 @@ func isDirectory(tree fs.FS, name string) bool {
 // checkSources refuses components whose repository this control plane never reads, judged by the
 // form of its address.
 func (c *Catalog) checkSources(config *appconfig.App, connected bool) (found appconfig.Diagnostics) {
-	for _, component := range all(config) {
+	for _, component := range allComponents(config) {
 		source := component.Source
 		if source == nil {
 			continue // it is built from the config alone
@@ -189,21 +189,21 @@ func (c *Catalog) checkSources(config *appconfig.App, connected bool) (found app
 		if source.Own() {
 			if !connected {
 				found = append(found,
-					broken(ruleSource,
+					configError(ruleSource,
 						fmt.Sprintf(`component %s: repo = "." is the repository that the app lives in, and this app was uploaded`, component.Name),
 						"name the repository's URL, or connect the app to its repository"))
 			}
 			continue
 		}
-		if err := c.observer.Refuses(source.URL(), source.Branch); err != nil {
-			found = append(found, broken(ruleSource, fmt.Sprintf("component %s: %s", component.Name, err), ""))
+		if err := c.observer.CheckForm(source.URL(), source.Branch); err != nil {
+			found = append(found, configError(ruleSource, fmt.Sprintf("component %s: %s", component.Name, err), ""))
 		}
 	}
 	return found
 }
 
-// all returns the sandbox and the components of a config that are deployed.
-func all(config *appconfig.App) []appconfig.Component {
+// allComponents returns the sandbox and the components of a config that are deployed.
+func allComponents(config *appconfig.App) []appconfig.Component {
 	var list []appconfig.Component
 	config = config.Deployed()
 	if config.Sandbox != nil {
@@ -218,8 +218,8 @@ const (
 	ruleSource    = "source"        // this control plane reads the repository of each component
 )
 
-// broken returns an error about the config as a whole.
-func broken(rule, message, hint string) appconfig.Diagnostic {
+// configError returns an error about the config as a whole.
+func configError(rule, message, hint string) appconfig.Diagnostic {
 	return appconfig.Diagnostic{
 		File: ".", Line: 1, Column: 1, Severity: diagnostic.Error, Rule: rule, Message: message, Hint: hint,
 	}

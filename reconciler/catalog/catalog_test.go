@@ -57,7 +57,7 @@ func newBench(t testing.TB, allowed ...string) *bench {
 
 func (b *bench) in(work func(context.Context, *store.Tx) error) {
 	b.t.Helper()
-	if err := b.store.In(b.t.Context(), b.org, work); err != nil {
+	if err := b.store.InTx(b.t.Context(), b.org, work); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -68,7 +68,7 @@ func (b *bench) addApp(url, directory, credential string) {
 	b.in(func(ctx context.Context, tx *store.Tx) error {
 		app := store.AddAppParams{OrgID: b.org, ID: b.app, Name: "hello", Directory: directory}
 		if url != "" {
-			watch, err := b.observer.Watch(ctx, tx, url, "main", credential)
+			watch, err := b.observer.EnsureWatch(ctx, tx, url, "main", credential)
 			if err != nil {
 				return err
 			}

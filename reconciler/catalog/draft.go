@@ -12,49 +12,49 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// Draft is a tree of files that an app's config could be read from, and the result of reading it.
-type Draft struct {
-	App     store.App
-	Current *store.AppVersion // nil if the app has none
-	Tree    *gittree.Tree
-	Config  *appconfig.App        // nil if it has errors
-	Found   appconfig.Diagnostics // the diagnostics of the config
+// DryRun is a tree of files that an app's config could be read from, and the result of reading it.
+type DryRun struct {
+	App         store.App
+	Current     *store.AppVersion // nil if the app has none
+	Tree        *gittree.Tree
+	Config      *appconfig.App        // nil if it has errors
+	Diagnostics appconfig.Diagnostics // the diagnostics of the config
 }
 
-// draftLimits bounds the files of a draft, which are those of a repository, not only of a config.
-var draftLimits = artifact.Limits{Files: 20_000, FileBytes: 32 << 20, TotalBytes: 128 << 20}
+// dryRunLimits bounds the files of a draft, which are those of a repository, not only of a config.
+var dryRunLimits = artifact.Limits{Files: 20_000, FileBytes: 32 << 20, TotalBytes: 128 << 20}
 
-// Draft reads a tar+gzip as a sync would read it if it were committed: of the repository of a
+// DryRun reads a tar+gzip as a sync would read it if it were committed: of the repository of a
 // connected app, with its config in a directory, or of the directory of an app without a
 // repository. It writes nothing. Errors: store.ErrNotFound; ErrArchive, wrapped.
-func (c *Catalog) Draft(ctx context.Context, org, appID, directory string, archive io.Reader) (Draft, error) {
-	at, err := c.position(ctx, org, appID)
+func (c *Catalog) DryRun(ctx context.Context, org, appID, directory string, archive io.Reader) (DryRun, error) {
+	at, err := c.loadState(ctx, org, appID)
 	if err != nil {
-		return Draft{}, fmt.Errorf("read app %s: %w", appID, err)
+		return DryRun{}, fmt.Errorf("read app %s: %w", appID, err)
 	}
 	packed, err := receive(archive)
 	if err != nil {
-		return Draft{}, err
+		return DryRun{}, err
 	}
-	files, err := artifact.Untar(packed, draftLimits)
+	files, err := artifact.Untar(packed, dryRunLimits)
 	if err != nil {
-		return Draft{}, fmt.Errorf("%w: %w", ErrArchive, err)
+		return DryRun{}, fmt.Errorf("%w: %w", ErrArchive, err)
 	}
 	tree, err := treeOf(files)
 	if err != nil {
-		return Draft{}, fmt.Errorf("%w: %w", ErrArchive, err)
+		return DryRun{}, fmt.Errorf("%w: %w", ErrArchive, err)
 	}
-	d := Draft{App: at.app, Current: at.current, Tree: tree}
-	if d.Config, d.Found, err = c.readConfig(ctx, tree, directory, at.watch); err != nil {
-		return Draft{}, fmt.Errorf("read the config: %w", err)
+	d := DryRun{App: at.app, Current: at.current, Tree: tree}
+	if d.Config, d.Diagnostics, err = c.readConfig(ctx, tree, directory, at.watch); err != nil {
+		return DryRun{}, fmt.Errorf("read the config: %w", err)
 	}
 	if err := tree.Err(); err != nil {
-		return Draft{}, fmt.Errorf("%w: %w", ErrArchive, err)
+		return DryRun{}, fmt.Errorf("%w: %w", ErrArchive, err)
 	}
 	if d.Config == nil {
 		return d, nil
 	}
-	if d.Found = append(d.Found, c.checkSources(d.Config, at.watch != nil)...); d.Found.HasErrors() {
+	if d.Diagnostics = append(d.Diagnostics, c.checkSources(d.Config, at.watch != nil)...); d.Diagnostics.HasErrors() {
 		d.Config = nil
 	}
 	return d, nil

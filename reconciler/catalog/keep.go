@@ -12,13 +12,13 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// keep writes the result of reading a revision: the version that it makes, or only its errors. It
+// save writes the result of reading a revision: the version that it makes, or only its errors. It
 // does nothing if another transaction has read the same or a newer revision in the meantime. What
 // was read before and is read again is written again.
-func (c *Catalog) keep(
-	ctx context.Context, org string, seen position, config *appconfig.App, found appconfig.Diagnostics,
+func (c *Catalog) save(
+	ctx context.Context, org string, seen appState, config *appconfig.App, found appconfig.Diagnostics,
 ) error {
-	return c.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+	return c.store.InTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		app, err := tx.LockApp(ctx, org, seen.app.ID)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil
@@ -26,37 +26,37 @@ func (c *Catalog) keep(
 		if err != nil {
 			return err
 		}
-		at, err := positionOf(ctx, tx, app)
+		at, err := stateOf(ctx, tx, app)
 		if err != nil {
 			return err
 		}
-		if at.revision == nil || at.revision.ID != seen.revision.ID || at.taken() && !seen.taken() {
+		if at.revision == nil || at.revision.ID != seen.revision.ID || at.isRead() && !seen.isRead() {
 			return nil
 		}
 		if found.HasErrors() {
-			if err := c.setRead(ctx, tx, app, app.VersionID, &at.revision.ID, found); err != nil {
+			if err := c.setReadState(ctx, tx, app, app.VersionID, &at.revision.ID, found); err != nil {
 				return err
 			}
-			return Conclude(ctx, tx, at.revision.ID, app.Name, []string{brokenOutcome(at.current, found)}, "")
+			return WriteOutcome(ctx, tx, at.revision.ID, app.Name, []string{brokenOutcome(at.current, found)}, "")
 		}
 		why := connectedReason
-		if seen.taken() && !seen.unread() {
+		if seen.isRead() && !seen.hasUnreadFiles() {
 			why = refetchedReason(config)
 		}
-		made, err := c.version(ctx, tx, at, config, why)
+		made, err := c.ensureVersion(ctx, tx, at, config, why)
 		if err != nil {
 			return err
 		}
-		if err := c.setRead(ctx, tx, app, &made.version.ID, &at.revision.ID, found); err != nil {
+		if err := c.setReadState(ctx, tx, app, &made.version.ID, &at.revision.ID, found); err != nil {
 			return err
 		}
-		return Conclude(ctx, tx, at.revision.ID, app.Name, made.outcome(), "")
+		return WriteOutcome(ctx, tx, at.revision.ID, app.Name, made.outcome(), "")
 	})
 }
 
-// setRead records the result of reading a config: the current version, the revision, and the
+// setReadState records the result of reading a config: the current version, the revision, and the
 // diagnostics.
-func (c *Catalog) setRead(
+func (c *Catalog) setReadState(
 	ctx context.Context, tx *store.Tx, app store.App, version, revision *string, found appconfig.Diagnostics,
 ) error {
 	if found == nil {
@@ -66,7 +66,7 @@ func (c *Catalog) setRead(
 	if err != nil {
 		return fmt.Errorf("write diagnostics: %w", err)
 	}
-	if err := lookAgain(ctx, tx, app.ID, soon); err != nil {
+	if err := setDueIn(ctx, tx, app.ID, retryInterval); err != nil {
 		return err
 	}
 	return tx.SetAppRead(ctx, store.SetAppReadParams{
@@ -74,41 +74,41 @@ func (c *Catalog) setRead(
 	})
 }
 
-// made is the current version after a config was read.
-type made struct {
+// versionResult is the current version after a config was read.
+type versionResult struct {
 	version store.AppVersion
-	moved   move
+	change  versionChange
 }
 
-// move is how the current version changed.
-type move int
+// versionChange is how the current version changed.
+type versionChange int
 
 const (
-	unmoved move = iota // the same config as before
-	added               // a config that never existed before
-	revived             // a config that existed before, but was not the last one
+	versionUnchanged versionChange = iota // the same config as before
+	versionAdded                          // a config that never existed before
+	versionRevived                        // a config that existed before, but was not the last one
 )
 
-func (m made) outcome() []string {
-	switch m.moved {
-	case added:
+func (m versionResult) outcome() []string {
+	switch m.change {
+	case versionAdded:
 		return []string{fmt.Sprintf("the config changed: app version %d", m.version.Number)}
-	case revived:
+	case versionRevived:
 		return []string{fmt.Sprintf("the config is that of app version %d again", m.version.Number)}
 	default:
 		return nil
 	}
 }
 
-// version makes the version of a config current, creates it if none has that digest, and writes its
+// ensureVersion makes the version of a config current, creates it if none has that digest, and writes its
 // components. reason returns why it is current now.
-func (c *Catalog) version(
-	ctx context.Context, tx *store.Tx, at position, config *appconfig.App,
-	reason func(position, move, *store.AppVersion) string,
-) (made, error) {
+func (c *Catalog) ensureVersion(
+	ctx context.Context, tx *store.Tx, at appState, config *appconfig.App,
+	reason func(appState, versionChange, *store.AppVersion) string,
+) (versionResult, error) {
 	digest := config.Digest()
 	if at.current != nil && at.current.Digest == digest {
-		return made{version: *at.current}, c.components(ctx, tx, at, config)
+		return versionResult{version: *at.current}, c.updateComponents(ctx, tx, at, config)
 	}
 	var revision *string
 	if at.revision != nil {
@@ -117,36 +117,36 @@ func (c *Catalog) version(
 	version, err := tx.VersionByDigest(ctx, tx.Org, at.app.ID, digest)
 	switch {
 	case err == nil:
-		version.Reason = reason(at, revived, &version)
+		version.Reason = reason(at, versionRevived, &version)
 		err = tx.ReviveAppVersion(ctx, store.ReviveAppVersionParams{
 			OrgID: tx.Org, ID: version.ID, Reason: version.Reason, RevisionID: revision,
 		})
 		if err != nil {
-			return made{}, err
+			return versionResult{}, err
 		}
-		return made{version: version, moved: revived}, c.components(ctx, tx, at, config)
+		return versionResult{version: version, change: versionRevived}, c.updateComponents(ctx, tx, at, config)
 	case !errors.Is(err, store.ErrNotFound):
-		return made{}, err
+		return versionResult{}, err
 	}
 	encoded, err := json.Marshal(config)
 	if err != nil {
-		return made{}, fmt.Errorf("write config: %w", err)
+		return versionResult{}, fmt.Errorf("write config: %w", err)
 	}
 	version, err = tx.AddAppVersion(ctx, store.AddAppVersionParams{
 		OrgID: tx.Org, ID: id.New("ver"), AppID: at.app.ID, Digest: digest, Config: encoded, RevisionID: revision,
-		Reason: reason(at, added, nil),
+		Reason: reason(at, versionAdded, nil),
 	})
 	if err != nil {
-		return made{}, err
+		return versionResult{}, err
 	}
-	return made{version: version, moved: added}, c.components(ctx, tx, at, config)
+	return versionResult{version: version, change: versionAdded}, c.updateComponents(ctx, tx, at, config)
 }
 
-// components writes the rows of a config's components and the watches of the repositories that they
+// updateComponents writes the rows of a config's components and the watches of the repositories that they
 // name. A removed component stays as a row that is not present, because installs may still have it.
-func (c *Catalog) components(ctx context.Context, tx *store.Tx, at position, config *appconfig.App) error {
+func (c *Catalog) updateComponents(ctx context.Context, tx *store.Tx, at appState, config *appconfig.App) error {
 	kept := []string{}
-	for _, component := range all(config) {
+	for _, component := range allComponents(config) {
 		watch, err := c.watchOf(ctx, tx, at, component)
 		if err != nil {
 			return fmt.Errorf("component %s: %w", component.Name, err)
@@ -168,7 +168,7 @@ func (c *Catalog) components(ctx context.Context, tx *store.Tx, at position, con
 // needs the org's access is read with the app's credential if it is on the same server; the poll
 // decides whether the credential may be used for it.
 func (c *Catalog) watchOf(
-	ctx context.Context, tx *store.Tx, at position, component appconfig.Component,
+	ctx context.Context, tx *store.Tx, at appState, component appconfig.Component,
 ) (*string, error) {
 	source := component.Source
 	if source == nil || source.Own() {
@@ -178,7 +178,7 @@ func (c *Catalog) watchOf(
 	if source.Connected && at.watch != nil && observe.SameHost(source.URL(), at.watch.URL) {
 		credential = at.watch.CredentialID
 	}
-	watch, err := c.observer.Watch(ctx, tx, source.URL(), source.Branch, credential)
+	watch, err := c.observer.EnsureWatch(ctx, tx, source.URL(), source.Branch, credential)
 	if err != nil {
 		return nil, err
 	}

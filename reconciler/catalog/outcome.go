@@ -9,26 +9,26 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// maxOutcome bounds the stored summary of a revision, in bytes.
-const maxOutcome = 4000
+// maxOutcomeLength bounds the stored summary of a revision, in bytes.
+const maxOutcomeLength = 4000
 
-// Conclude adds sentences about an app to the summary of a revision, without repeating any. It adds
+// WriteOutcome adds sentences about an app to the summary of a revision, without repeating any. It adds
 // otherwise if there are no sentences and the summary has none about the app.
-func Conclude(ctx context.Context, tx *store.Tx, revisionID, app string, sentences []string, otherwise string) error {
+func WriteOutcome(ctx context.Context, tx *store.Tx, revisionID, app string, sentences []string, otherwise string) error {
 	revision, err := tx.LockRevision(ctx, tx.Org, revisionID)
 	if err != nil {
 		return fmt.Errorf("conclude revision %s: %w", revisionID, err)
 	}
-	outcome := conclude(revision.Outcome, app, sentences, otherwise)
+	outcome := mergeOutcome(revision.Outcome, app, sentences, otherwise)
 	if outcome == revision.Outcome {
 		return nil
 	}
 	return tx.SetRevisionOutcome(ctx, outcome, tx.Org, revisionID)
 }
 
-// conclude returns the text of a summary: one line per app that has read the revision, with its
+// mergeOutcome returns the text of a summary: one line per app that has read the revision, with its
 // sentences separated by semicolons.
-func conclude(outcome, app string, sentences []string, otherwise string) string {
+func mergeOutcome(outcome, app string, sentences []string, otherwise string) string {
 	var lines []string
 	if outcome != "" {
 		lines = strings.Split(outcome, "\n")
@@ -49,7 +49,7 @@ func conclude(outcome, app string, sentences []string, otherwise string) string 
 		}
 	}
 	text := strings.Join(lines, "\n")
-	if len(text) > maxOutcome {
+	if len(text) > maxOutcomeLength {
 		return outcome
 	}
 	return text

@@ -12,20 +12,20 @@ import (
 )
 
 // connectedReason returns why a revision made a version current.
-func connectedReason(at position, moved move, version *store.AppVersion) string {
-	commit := Commit(*at.revision)
+func connectedReason(at appState, moved versionChange, version *store.AppVersion) string {
+	commit := CommitName(*at.revision)
 	switch {
-	case moved == revived:
+	case moved == versionRevived:
 		return fmt.Sprintf("%s set the config back to that of version %d", commit, version.Number)
 	case at.current == nil:
 		return "the first version, from " + commit
 	}
-	changed := Below(ChangedPaths(*at.revision), at.app.Directory)
+	changed := PathsIn(ChangedPaths(*at.revision), at.app.Directory)
 	if len(changed) == 0 {
 		// Several commits may have passed, or the paths are not known.
 		return fmt.Sprintf("the config at %s differs from version %d", commit, at.current.Number)
 	}
-	return fmt.Sprintf("%s changed %s", commit, Some(changed))
+	return fmt.Sprintf("%s changed %s", commit, Summarize(changed))
 }
 
 // brokenOutcome returns the summary of a config with errors.
@@ -36,7 +36,7 @@ func brokenOutcome(current *store.AppVersion, found appconfig.Diagnostics) strin
 			continue
 		}
 		if errors++; first == "" {
-			first = words(one)
+			first = diagnosticText(one)
 		}
 	}
 	count := "an error"
@@ -50,9 +50,9 @@ func brokenOutcome(current *store.AppVersion, found appconfig.Diagnostics) strin
 	return fmt.Sprintf("the config has %s: %s; %s", count, first, stays)
 }
 
-// words returns a diagnostic as a sentence: its place, if it has one, what is wrong, and what to
+// diagnosticText returns a diagnostic as a sentence: its place, if it has one, what is wrong, and what to
 // do.
-func words(d appconfig.Diagnostic) string {
+func diagnosticText(d appconfig.Diagnostic) string {
 	if d.File != "." {
 		return d.String()
 	}
@@ -62,17 +62,17 @@ func words(d appconfig.Diagnostic) string {
 	return d.Message + " (" + d.Hint + ")"
 }
 
-// Commit describes a revision for use in a sentence: commit 1a2b3c4 ("its subject").
-func Commit(revision store.Revision) string {
-	name := "commit " + Short(revision.Commit)
+// CommitName describes a revision for use in a sentence: commit 1a2b3c4 ("its subject").
+func CommitName(revision store.Revision) string {
+	name := "commit " + ShortCommit(revision.Commit)
 	if revision.Subject != "" {
 		name += fmt.Sprintf(" (%q)", revision.Subject)
 	}
 	return name
 }
 
-// Short returns the short form of a commit hash.
-func Short(commit string) string { return commit[:min(7, len(commit))] }
+// ShortCommit returns the short form of a commit hash.
+func ShortCommit(commit string) string { return commit[:min(7, len(commit))] }
 
 // ChangedPaths returns the paths that changed with a revision, or nil if they are not known.
 func ChangedPaths(revision store.Revision) []string {
@@ -84,8 +84,8 @@ func ChangedPaths(revision store.Revision) []string {
 	return paths
 }
 
-// Below returns the paths that are in a directory.
-func Below(paths []string, directory string) []string {
+// PathsIn returns the paths that are in a directory.
+func PathsIn(paths []string, directory string) []string {
 	directory = path.Clean(directory)
 	var inside []string
 	for _, one := range paths {
@@ -96,8 +96,8 @@ func Below(paths []string, directory string) []string {
 	return inside
 }
 
-// Some names up to three things and counts the rest.
-func Some(things []string) string {
+// Summarize names up to three things and counts the rest.
+func Summarize(things []string) string {
 	const most = 3
 	if len(things) > most {
 		return fmt.Sprintf("%s and %d more", strings.Join(things[:most], ", "), len(things)-most)

@@ -14,9 +14,9 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// Fetcher replaces the default Fetcher, which reads only public addresses, for files elsewhere that
+// SetFetcher replaces the default Fetcher, which reads only public addresses, for files elsewhere that
 // configs refer to. Call it before any other method.
-func (c *Catalog) Fetcher(f *configfetch.Fetcher) { c.fetcher = f }
+func (c *Catalog) SetFetcher(f *configfetch.Fetcher) { c.fetcher = f }
 
 // load reads a config with everything that it refers to elsewhere; without a watch the config is
 // uploaded. The only error is the end of ctx, which is no fault of the config.
@@ -27,14 +27,14 @@ func (c *Catalog) load(
 	if watch != nil {
 		options.Repository, options.Branch = watch.URL, branchOf(watch.Ref)
 	} else {
-		options.Fetch = orCarried(files, options.Fetch)
+		options.Fetch = preferUploaded(files, options.Fetch)
 	}
 	config, found := appconfig.Load(files, options)
 	return config, found, ctx.Err()
 }
 
-// orCarried reads files of the author's machine from the copies that an upload includes.
-func orCarried(files fs.FS, fetch func(string, int64) ([]byte, error)) func(string, int64) ([]byte, error) {
+// preferUploaded reads files of the author's machine from the copies that an upload includes.
+func preferUploaded(files fs.FS, fetch func(string, int64) ([]byte, error)) func(string, int64) ([]byte, error) {
 	return func(reference string, limit int64) ([]byte, error) {
 		if configfetch.IsLocal(reference) {
 			if data, err := fs.ReadFile(files, configfetch.Carried(reference)); err == nil && int64(len(data)) <= limit {
@@ -58,9 +58,9 @@ func branchOf(ref string) string {
 // remoteRule is the rule of a diagnostic about a file that could not be fetched.
 const remoteRule = "remote-file"
 
-// unread reports whether the errors of the config, when it was last read, included a file that
+// hasUnreadFiles reports whether the errors of the config, when it was last read, included a file that
 // could not be fetched. That file may be available now, without any new commit.
-func (p position) unread() bool {
+func (p appState) hasUnreadFiles() bool {
 	var found appconfig.Diagnostics
 	if err := json.Unmarshal(p.app.Diagnostics, &found); err != nil {
 		return false
@@ -70,27 +70,27 @@ func (p position) unread() bool {
 }
 
 // refetchedReason returns why a config that was read again at the same commit has changed.
-func refetchedReason(config *appconfig.App) func(position, move, *store.AppVersion) string {
-	return func(at position, moved move, version *store.AppVersion) string {
+func refetchedReason(config *appconfig.App) func(appState, versionChange, *store.AppVersion) string {
+	return func(at appState, moved versionChange, version *store.AppVersion) string {
 		var was appconfig.App
 		if at.current != nil {
 			// Only keep writes it. If it cannot be read, all files count as new.
 			_ = json.Unmarshal(at.current.Config, &was)
 		}
-		changed := refetched(was.Remote, config.Remote)
+		changed := changedRemoteFiles(was.Remote, config.Remote)
 		switch {
 		case at.current == nil || len(changed) == 0:
 			return connectedReason(at, moved, version)
-		case moved == revived:
-			return fmt.Sprintf("%s set the config back to that of version %d", Some(changed), version.Number)
+		case moved == versionRevived:
+			return fmt.Sprintf("%s set the config back to that of version %d", Summarize(changed), version.Number)
 		}
-		return Some(changed) + " changed, which the config refers to"
+		return Summarize(changed) + " changed, which the config refers to"
 	}
 }
 
-// refetched returns the addresses of the files that have changed, without query parameters, which
+// changedRemoteFiles returns the addresses of the files that have changed, without query parameters, which
 // may contain a key.
-func refetched(was, are []appconfig.RemoteFile) []string {
+func changedRemoteFiles(was, are []appconfig.RemoteFile) []string {
 	before := map[string]string{}
 	for _, file := range was {
 		before[file.Reference] = file.Digest

@@ -79,7 +79,7 @@ func TestFilesFromElsewhere(t *testing.T) {
 		"components/b.toml", component("b", away.url))
 	repo.Commit("start")
 	b := newBench(t, filepath.Dir(repo.Dir))
-	b.catalog.Fetcher(away.fetcher())
+	b.catalog.SetFetcher(away.fetcher())
 	b.addApp(repo.URL(), ".", "")
 
 	b.sync()
@@ -194,7 +194,7 @@ func TestStoppedWhileReading(t *testing.T) {
 	repo := newRepo(t, "metadata.toml", away.metadata())
 	repo.Commit("start")
 	b := newBench(t, filepath.Dir(repo.Dir))
-	b.catalog.Fetcher(away.fetcher())
+	b.catalog.SetFetcher(away.fetcher())
 	b.addApp(repo.URL(), ".", "")
 	if _, err := b.catalog.SyncNow(ctx, b.org, b.app); err == nil {
 		t.Fatal("it came to an end")

@@ -16,7 +16,7 @@ var ErrUploaded = errors.New("the app is not connected to a repository; upload i
 // newest revision of the app's repository, or nil if it has none. A repository that cannot be read
 // and errors in the config are not errors of SyncNow: the watch and the app report them.
 func (c *Catalog) SyncNow(ctx context.Context, org, appID string) (*store.Revision, error) {
-	at, err := c.position(ctx, org, appID)
+	at, err := c.loadState(ctx, org, appID)
 	if err != nil {
 		return nil, fmt.Errorf("sync app %s: %w", appID, err)
 	}
@@ -26,7 +26,7 @@ func (c *Catalog) SyncNow(ctx context.Context, org, appID string) (*store.Revisi
 	if err := c.observer.Poll(ctx, org, at.watch.ID); err != nil {
 		return nil, fmt.Errorf("sync app %s: %w", at.app.Name, err)
 	}
-	if err := c.takeIn(ctx, org, appID, true); err != nil {
+	if err := c.readApp(ctx, org, appID, true); err != nil {
 		return nil, fmt.Errorf("sync app %s: %w", at.app.Name, err)
 	}
 	if err := c.pollComponents(ctx, org, appID, at.watch.ID); err != nil {
@@ -35,7 +35,7 @@ func (c *Catalog) SyncNow(ctx context.Context, org, appID string) (*store.Revisi
 	if err := c.builder.Reconcile(ctx, org, appID); err != nil {
 		return nil, fmt.Errorf("sync app %s: %w", at.app.Name, err)
 	}
-	if at, err = c.position(ctx, org, appID); err != nil {
+	if at, err = c.loadState(ctx, org, appID); err != nil {
 		return nil, fmt.Errorf("sync app %s: %w", appID, err)
 	}
 	return at.revision, nil
@@ -44,7 +44,7 @@ func (c *Catalog) SyncNow(ctx context.Context, org, appID string) (*store.Revisi
 // pollComponents polls the repositories that only components name.
 func (c *Catalog) pollComponents(ctx context.Context, org, appID, done string) error {
 	var components []store.Component
-	err := c.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) (err error) {
+	err := c.store.InTx(ctx, org, func(ctx context.Context, tx *store.Tx) (err error) {
 		components, err = tx.ComponentsOfApp(ctx, org, appID)
 		return err
 	})

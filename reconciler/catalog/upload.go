@@ -41,7 +41,7 @@ func (c *Catalog) Upload(
 	if config != nil {
 		found = append(found, c.checkSources(config, false)...)
 	}
-	if err := c.keepUpload(ctx, org, appID, reason, config, found); err != nil {
+	if err := c.saveUpload(ctx, org, appID, reason, config, found); err != nil {
 		return nil, fmt.Errorf("take in the upload: %w", err)
 	}
 	if found.HasErrors() {
@@ -94,10 +94,10 @@ func (c *Catalog) unpack(
 	return c.readConfig(ctx, root.FS(), ".", nil)
 }
 
-func (c *Catalog) keepUpload(
+func (c *Catalog) saveUpload(
 	ctx context.Context, org, appID, reason string, config *appconfig.App, found appconfig.Diagnostics,
 ) error {
-	return c.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+	return c.store.InTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		app, err := tx.LockApp(ctx, org, appID)
 		if err != nil {
 			return err
@@ -106,14 +106,14 @@ func (c *Catalog) keepUpload(
 			return ErrConnected
 		}
 		if found.HasErrors() {
-			return c.setRead(ctx, tx, app, app.VersionID, nil, found)
+			return c.setReadState(ctx, tx, app, app.VersionID, nil, found)
 		}
-		at, err := positionOf(ctx, tx, app)
+		at, err := stateOf(ctx, tx, app)
 		if err != nil {
 			return err
 		}
-		made, err := c.version(ctx, tx, at, config, func(_ position, moved move, version *store.AppVersion) string {
-			if moved == revived {
+		made, err := c.ensureVersion(ctx, tx, at, config, func(_ appState, moved versionChange, version *store.AppVersion) string {
+			if moved == versionRevived {
 				return fmt.Sprintf("%s: the config of version %d again", reason, version.Number)
 			}
 			return reason
@@ -121,6 +121,6 @@ func (c *Catalog) keepUpload(
 		if err != nil {
 			return err
 		}
-		return c.setRead(ctx, tx, app, &made.version.ID, nil, found)
+		return c.setReadState(ctx, tx, app, &made.version.ID, nil, found)
 	})
 }

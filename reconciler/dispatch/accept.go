@@ -44,7 +44,7 @@ func acceptanceOf(h held) acceptance {
 func (d *Dispatch) Accept(ctx context.Context, caller Caller, ref api.AttemptRef) (api.Accepted, error) {
 	var plain string
 	var begun held // the attempt that this accept started
-	err := d.store.In(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
+	err := d.store.InTx(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
 		h, err := hold(ctx, tx, caller, ref)
 		if err != nil {
 			return err
@@ -120,7 +120,7 @@ func regained(ctx context.Context, tx *store.Tx, h held) error {
 // refused ends a job whose owner refused to start it. The accept was rolled back, so the offer is
 // still open here.
 func (d *Dispatch) refused(ctx context.Context, caller Caller, ref api.AttemptRef, reason string) error {
-	return d.store.In(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
+	return d.store.InTx(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
 		h, err := hold(ctx, tx, caller, ref)
 		if err != nil || acceptanceOf(h) != acceptFirst {
 			return err // another request changed the attempt in between

@@ -76,7 +76,7 @@ func claimsOfOurs(b *testing.B, w *dispatchtest.World) float64 {
 					OrgID: w.Org.ID, RunnerID: fmt.Sprint("run_", 1+rand.IntN(claimRunners)), Most: 1, OfferSeconds: 15,
 				}
 				got := 0
-				err := w.Store.In(ctx, w.Org.ID, func(ctx context.Context, tx *store.Tx) error {
+				err := w.Store.InTx(ctx, w.Org.ID, func(ctx context.Context, tx *store.Tx) error {
 					rows, err := tx.ClaimJobs(ctx, claim)
 					got = len(rows)
 					return err

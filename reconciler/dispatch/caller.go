@@ -45,7 +45,7 @@ func (d *Dispatch) Authenticate(ctx context.Context, plain string) (Caller, erro
 		return Caller{}, ErrUnknownToken
 	}
 	caller, next := Caller{Org: parts[0]}, false
-	err = d.store.Read(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
+	err = d.store.ReadTx(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
 		switch {
 		case prefix == token.Runner && len(parts) == 2:
 			row, err := tx.RunnerOfKey(ctx, hash, caller.Org, parts[1])

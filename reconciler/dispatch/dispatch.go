@@ -25,7 +25,7 @@ type Owner interface {
 // replicas work on one database.
 type Dispatch struct {
 	store      *store.Store
-	bell       *store.Bell
+	bell       *store.Notifier
 	owners     map[string]Owner
 	registered func(context.Context, *store.Tx, store.Runner) error
 	logs       packer
@@ -40,7 +40,7 @@ type Dispatch struct {
 // New returns the service. owners maps a job's owner kind ("build", "step") to its owner. The Run
 // method of bell, the notifier, must be running, or polls and streams wake only at their time
 // limit.
-func New(s *store.Store, bell *store.Bell, owners map[string]Owner) *Dispatch {
+func New(s *store.Store, bell *store.Notifier, owners map[string]Owner) *Dispatch {
 	return &Dispatch{
 		store: s, bell: bell, owners: owners, states: DefaultStateLimits, idle: newIdleRunners(bell),
 		draining: make(chan struct{}),

@@ -68,7 +68,7 @@ func (d *Dispatch) Expire(ctx context.Context, org, what string) error {
 	if !ok || err != nil {
 		return fmt.Errorf("expire %q: that names no attempt", what)
 	}
-	err = d.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+	err = d.store.InTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		job, err := lockJob(ctx, tx, jobID)
 		if errors.Is(err, store.ErrNotFound) {
 			return tx.ClearDue(ctx, tx.Org, store.DueAttempt, what)

@@ -23,7 +23,7 @@ func TestCancelOfInstall(t *testing.T) {
 		w.Start(t, runner)
 		queued := w.Job(t, runner, "apply", component)
 		other := w.Job(t, runner, "apply", w.Component(t, runner))
-		err := w.Store.In(t.Context(), w.Org.ID, func(ctx context.Context, tx *store.Tx) error {
+		err := w.Store.InTx(t.Context(), w.Org.ID, func(ctx context.Context, tx *store.Tx) error {
 			return dispatch.CancelOfInstall(ctx, tx, install, "it was forgotten")
 		})
 		var busy *dispatch.AtWorkError

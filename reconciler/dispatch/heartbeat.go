@@ -29,7 +29,7 @@ func (d *Dispatch) Heartbeat(ctx context.Context, caller Caller, beat api.Heartb
 		extend.Jobs, extend.Numbers = append(extend.Jobs, ref.Job), append(extend.Numbers, int32(ref.Attempt))
 	}
 	answer := api.HeartbeatAnswer{LeaseSeconds: int(Lease.Seconds())}
-	err := d.store.In(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
+	err := d.store.InTx(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
 		if err := touch(ctx, tx, caller.Runner, beat.Version, nil); err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 // job.
 func (d *Dispatch) Job(ctx context.Context, org, jobID string) (api.Job, error) {
 	var job api.Job
-	err := d.store.Read(ctx, org, func(ctx context.Context, tx *store.Tx) (err error) {
+	err := d.store.ReadTx(ctx, org, func(ctx context.Context, tx *store.Tx) (err error) {
 		job, err = jobNow(ctx, tx, jobID)
 		return err
 	})

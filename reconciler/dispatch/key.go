@@ -21,7 +21,7 @@ func (d *Dispatch) RotateKey(ctx context.Context, caller Caller) (api.RunnerKey,
 		return api.RunnerKey{}, fmt.Errorf("make another key for runner %s: %w", caller.Runner, err)
 	}
 	plain, hash := keys.Mint(token.Runner, caller.Org, caller.Runner)
-	err = d.store.In(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
+	err = d.store.InTx(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
 		runner, err := tx.AskRunnerKey(ctx, hash, tx.Org, caller.Runner)
 		if err != nil {
 			return unlessFound(err, ErrUnknownToken)
@@ -41,7 +41,7 @@ func (d *Dispatch) RotateKey(ctx context.Context, caller Caller) (api.RunnerKey,
 
 // promote makes an issued key the current one on its first use and voids the one before it.
 func (d *Dispatch) promote(ctx context.Context, caller Caller, hash []byte) error {
-	return d.store.In(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
+	return d.store.InTx(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
 		promoted, err := tx.PromoteRunnerKey(ctx, tx.Org, caller.Runner, hash)
 		if err != nil {
 			return err

@@ -106,7 +106,7 @@ func (d *Dispatch) seen(ctx context.Context, caller Caller) error {
 	if len(here) == 0 {
 		return nil
 	}
-	return d.store.In(ctx, caller.Org,
+	return d.store.InTx(ctx, caller.Org,
 		func(ctx context.Context, tx *store.Tx) error { return tx.SeenRunners(ctx, tx.Org, here) })
 }
 
@@ -118,7 +118,7 @@ func (d *Dispatch) noteHere(
 	if quiet {
 		return d.seen(ctx, caller)
 	}
-	return d.store.In(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
+	return d.store.InTx(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
 		if err := touch(ctx, tx, caller.Runner, version, &policy); err != nil || !takes(policy, "build") {
 			return err
 		}
@@ -143,7 +143,7 @@ func (d *Dispatch) claim(
 	if policy.Components != nil {
 		claim.ComponentsLimited, claim.Components = true, *policy.Components
 	}
-	err = d.store.In(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
+	err = d.store.InTx(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
 		offers, over = []api.Offer{}, true
 		if good, err := stillGood(ctx, tx, caller); err != nil || !good {
 			return err

@@ -690,7 +690,7 @@ func TestCancel(t *testing.T) {
 		}
 	})
 	t.Run("none", func(t *testing.T) {
-		err := w.Store.In(t.Context(), w.Org.ID,
+		err := w.Store.InTx(t.Context(), w.Org.ID,
 			func(ctx context.Context, tx *store.Tx) error { return dispatch.Cancel(ctx, tx, "job_none", "x") })
 		wantIs(t, err, dispatch.ErrNotFound)
 	})

@@ -28,7 +28,7 @@ func (d *Dispatch) LockState(ctx context.Context, caller Caller, ref api.Attempt
 	if err != nil {
 		return err
 	}
-	err = d.store.In(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
+	err = d.store.InTx(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
 		h, err := hold(ctx, tx, caller, ref)
 		if err != nil {
 			return err
@@ -125,7 +125,7 @@ func FreeLock(ctx context.Context, tx *store.Tx, component store.InstallComponen
 
 // UnlockState releases the lock if this attempt holds it, and otherwise does nothing.
 func (d *Dispatch) UnlockState(ctx context.Context, caller Caller, ref api.AttemptRef) error {
-	err := d.store.In(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
+	err := d.store.InTx(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
 		h, err := hold(ctx, tx, caller, ref)
 		if err != nil {
 			return err

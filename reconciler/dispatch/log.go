@@ -33,7 +33,7 @@ func (d *Dispatch) AppendLogs(ctx context.Context, caller Caller, ref api.Attemp
 	if !addressable(caller, ref) {
 		return ErrNotFound
 	}
-	err = d.store.In(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
+	err = d.store.InTx(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
 		attempt, err := tx.LockLog(ctx, tx.Org, ref.Job, int32(ref.Attempt))
 		if err != nil {
 			return orNotFound(err)
@@ -166,7 +166,7 @@ const logPage = 32
 // ErrNotFound if the org has no such job.
 func (d *Dispatch) Logs(ctx context.Context, org, jobID string) ([]api.LogChunk, error) {
 	chunks := []api.LogChunk{}
-	err := d.store.Read(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+	err := d.store.ReadTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		if _, err := jobNow(ctx, tx, jobID); err != nil {
 			return err
 		}

@@ -117,7 +117,7 @@ func TestABeatIsWrittenDown(t *testing.T) {
 	for _, r := range []dispatchtest.Runner{there, gone} {
 		w.Exec(t, "update runners set last_seen = null")
 		// One service each: the same service would write the second only a few seconds later.
-		must(t, dispatch.New(w.Store, store.NewBell(), nil).Seen(t.Context(), r.Caller))
+		must(t, dispatch.New(w.Store, store.NewNotifier(), nil).Seen(t.Context(), r.Caller))
 		if got, want := online(r),
 			map[bool]string{true: "true", false: "false"}[r.Runner == there.Runner]; got != want {
 			t.Errorf("online %s, want %s", got, want)

@@ -84,7 +84,7 @@ func (d *Dispatch) Challenge(ctx context.Context, plain, recipient string) (api.
 		return api.Challenge{}, fmt.Errorf("seal a nonce: %w", err)
 	}
 	sum := sha256.Sum256([]byte(nonce))
-	err = d.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+	err = d.store.InTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		kept, err := tx.SetChallenge(ctx, store.SetChallengeParams{
 			OrgID: tx.Org, Hash: hash, Challenge: sum[:], ChallengeFor: to.String(),
 		})
@@ -106,7 +106,7 @@ func (d *Dispatch) proven(ctx context.Context, org string, hash []byte, r api.Re
 	var waiting store.TakeChallengeRow
 	var kind, recipient string
 	var wrong error
-	err := d.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+	err := d.store.InTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		runner, err := tx.RunnerToRegister(ctx, tx.Org, hash)
 		if err != nil {
 			return unlessFound(err, ErrRegistration)
@@ -146,7 +146,7 @@ func (d *Dispatch) Register(ctx context.Context, plain string, r api.Registratio
 		return api.Registered{}, fmt.Errorf("register a runner: %w", err)
 	}
 	var registered api.Registered
-	err = d.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+	err = d.store.InTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		runner, err := tx.RunnerToRegister(ctx, tx.Org, hash)
 		if err != nil {
 			return unlessFound(err, ErrRegistration)

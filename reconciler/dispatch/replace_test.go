@@ -233,7 +233,7 @@ func TestAReplacedMachineDeliversAndNoMore(t *testing.T) {
 
 	// A person decides, once.
 	dismiss := func(version int32) error {
-		return w.Store.In(t.Context(), w.Org.ID, func(ctx context.Context, tx *store.Tx) error {
+		return w.Store.InTx(t.Context(), w.Org.ID, func(ctx context.Context, tx *store.Tx) error {
 			place, err := tx.InstallComponentByID(ctx, tx.Org, component)
 			must(t, err)
 			return dispatch.Dismiss(ctx, tx, place, version, "dismissed by vera: the new one is right")
@@ -286,7 +286,7 @@ func TestAnotherRegistrationTokenVoidsTheOneBefore(t *testing.T) {
 	runner, first, err := create(t, w, dispatch.NewRunner{Name: "berlin", Kind: dispatch.RunnerBuild})
 	must(t, err)
 	another := func() (token string, err error) {
-		err = w.Store.In(t.Context(), w.Org.ID, func(ctx context.Context, tx *store.Tx) (err error) {
+		err = w.Store.InTx(t.Context(), w.Org.ID, func(ctx context.Context, tx *store.Tx) (err error) {
 			token, err = dispatch.NewRegistration(ctx, tx, runner.ID)
 			return err
 		})

@@ -74,7 +74,7 @@ func (d *Dispatch) Result(ctx context.Context, caller Caller, ref api.AttemptRef
 	}
 	var over held // the attempt that this result ended, and how
 	var outcome JobStatus
-	err = d.store.In(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
+	err = d.store.InTx(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
 		over = held{}
 		h, err := hold(ctx, tx, caller, ref)
 		if err != nil {

@@ -47,7 +47,7 @@ func CreateRunner(
 	runner, err = tx.InsertRunner(ctx, store.InsertRunnerParams{
 		OrgID: tx.Org, ID: id.New("run"), Name: n.Name, Kind: n.Kind, Shared: n.Shared,
 	})
-	if _, taken := store.IsConflict(err); taken {
+	if _, taken := store.IsUniqueViolation(err); taken {
 		return store.Runner{}, "", fmt.Errorf("runner %s: %w", n.Name, ErrNameTaken)
 	}
 	if err != nil {

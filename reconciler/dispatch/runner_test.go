@@ -19,7 +19,7 @@ func create(t *testing.T, w *dispatchtest.World, n dispatch.NewRunner) (store.Ru
 	t.Helper()
 	var runner store.Runner
 	var registration string
-	err := w.Store.In(t.Context(), w.Org.ID, func(ctx context.Context, tx *store.Tx) (err error) {
+	err := w.Store.InTx(t.Context(), w.Org.ID, func(ctx context.Context, tx *store.Tx) (err error) {
 		runner, registration, err = dispatch.CreateRunner(ctx, tx, n)
 		return err
 	})

@@ -35,7 +35,7 @@ func (d *Dispatch) AppendRunnerLog(ctx context.Context, caller Caller, chunks []
 		keep.Seqs, keep.Lines = append(keep.Seqs, row.seq), append(keep.Lines, row.packed)
 		keep.Manies, keep.Sizes = append(keep.Manies, int32(len(chunks[i].Lines))), append(keep.Sizes, int32(row.size))
 	}
-	err = d.store.In(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
+	err = d.store.InTx(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
 		keep.OrgID = tx.Org
 		kept, err := tx.KeepRunnerLog(ctx, keep)
 		if err != nil || kept == 0 {
@@ -54,7 +54,7 @@ func (d *Dispatch) AppendRunnerLog(ctx context.Context, caller Caller, chunks []
 // RunnerLog returns the stored log of a runner, in the order of the chunks' numbers.
 func (d *Dispatch) RunnerLog(ctx context.Context, org, runner string) ([]api.LogChunk, error) {
 	chunks := []api.LogChunk{}
-	err := d.store.Read(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+	err := d.store.ReadTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		for at := beforeRunnerLog; ; {
 			page, err := runnerChunksAfter(ctx, tx, runner, at)
 			if err != nil {
@@ -98,7 +98,7 @@ func (d *Dispatch) StreamRunnerLog(ctx context.Context, w http.ResponseWriter, o
 
 func (d *Dispatch) followedRunner(ctx context.Context, org, runner string, at position) (followedPage, error) {
 	page := followedPage{at: at}
-	err := d.store.Read(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+	err := d.store.ReadTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		rows, err := runnerChunksAfter(ctx, tx, runner, at)
 		if err != nil {
 			return err

@@ -14,7 +14,7 @@ import (
 // because it is to finish and deliver. Errors: ErrNotFound, ErrNotRunning.
 func (d *Dispatch) Spec(ctx context.Context, caller Caller, ref api.AttemptRef) (api.JobSpec, error) {
 	var spec api.JobSpec
-	err := d.store.Read(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
+	err := d.store.ReadTx(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
 		h, err := reachAtWork(ctx, tx, caller, ref)
 		if err != nil {
 			return err

@@ -18,7 +18,7 @@ import (
 // another version in its spec.
 func (d *Dispatch) State(ctx context.Context, caller Caller, ref api.AttemptRef, version int) (api.State, error) {
 	var state api.State
-	err := d.store.Read(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
+	err := d.store.ReadTx(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
 		h, err := reachAtWork(ctx, tx, caller, ref)
 		if err != nil {
 			return err
@@ -66,7 +66,7 @@ func (d *Dispatch) PutState(
 		return false, fmt.Errorf("keep a state of job %s: %w", ref.Job, err)
 	}
 	var full string
-	err = d.store.In(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
+	err = d.store.InTx(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
 		full = ""
 		h, err := hold(ctx, tx, caller, ref)
 		if err != nil {

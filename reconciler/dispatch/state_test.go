@@ -298,7 +298,7 @@ func TestALockIsFreedByHandOnlyWhenItsAttemptIsOver(t *testing.T) {
 	w.Job(t, runner, "apply", component)
 	ref, _ := w.Start(t, runner)
 	free := func() error {
-		return w.Store.In(t.Context(), w.Org.ID, func(ctx context.Context, tx *store.Tx) error {
+		return w.Store.InTx(t.Context(), w.Org.ID, func(ctx context.Context, tx *store.Tx) error {
 			place, err := tx.InstallComponentByID(ctx, tx.Org, component)
 			must(t, err)
 			return dispatch.FreeLock(ctx, tx, place)

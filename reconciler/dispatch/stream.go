@@ -83,7 +83,7 @@ type followedPage struct {
 // before the end precede the end event.
 func (d *Dispatch) followed(ctx context.Context, org, jobID string, at position) (followedPage, error) {
 	page := followedPage{at: at}
-	err := d.store.Read(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+	err := d.store.ReadTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		job, err := jobNow(ctx, tx, jobID)
 		if err != nil {
 			return err

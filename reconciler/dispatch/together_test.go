@@ -48,11 +48,11 @@ const leaseTicks = 6
 func newTogether(t *rapid.T) *together {
 	n := 0
 	steps, err := workflow.Compose(workflow.KindDeploy,
-		[]workflow.Part{
-			{Component: "a", Reason: "r"}, {Component: "b", After: []string{"a"}, Reason: "r"},
+		[]workflow.ComponentPart{
+			{Component: "a", Reason: "r"}, {Component: "b", DependsOn: []string{"a"}, Reason: "r"},
 			{Component: "c", Reason: "r"},
 		},
-		workflow.Around{}, func() string { n++; return fmt.Sprint(n) })
+		workflow.WorkflowActions{}, func() string { n++; return fmt.Sprint(n) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,18 +82,18 @@ func (w *together) fails(what string, oneIn int) bool {
 	return !w.calm && w.dice(oneIn, what) == oneIn-1
 }
 
-func (w *together) wants() map[string]workflow.Want {
-	all := map[string]workflow.Want{}
+func (w *together) wants() map[string]workflow.DesiredState {
+	all := map[string]workflow.DesiredState{}
 	for _, name := range []string{"a", "b", "c"} {
-		want := workflow.Want{Digest: fmt.Sprintf("%s@%d", name, w.version[name]), Reason: "r", Retries: 1}
+		want := workflow.DesiredState{Digest: fmt.Sprintf("%s@%d", name, w.version[name]), Reason: "r", Retries: 1}
 		if up := all["a"]; name == "b" {
 			if want.Digest += "," + w.applied["a"]; !up.Current {
-				want.Digest, want.Waits, want.Stuck = "", "waits for a", up.Refused != ""
+				want.Digest, want.WaitReason, want.Stalled = "", "waits for a", up.RejectionReason != ""
 			}
 		}
 		want.Current = want.Digest != "" && w.applied[name] == want.Digest
 		if w.refused[name+" "+want.Digest] {
-			want.Refused = "no"
+			want.RejectionReason = "no"
 		}
 		all[name] = want
 	}
@@ -109,7 +109,7 @@ func (w *together) reconcile() {
 		}
 	}
 	for round := 0; ; round++ {
-		w.g.Wants = w.wants()
+		w.g.Desired = w.wants()
 		todo := workflow.Advance(w.g)
 		if len(todo) == 0 {
 			return
@@ -135,7 +135,7 @@ func (w *together) plan(component string) *workflow.Plan {
 
 func (w *together) do(c workflow.Command) {
 	switch c := c.(type) {
-	case workflow.Stop:
+	case workflow.CancelJob:
 		s := w.step(c.Step)
 		job := slices.Index(w.owned, s)
 		for i, owned := range w.owned { // the newest of the step
@@ -144,14 +144,14 @@ func (w *together) do(c workflow.Command) {
 			}
 		}
 		w.jobs.Cancel(job)
-	case workflow.Refuse:
-		if c.Kind == workflow.RefusalCancelled && w.g.Cancelled == nil {
+	case workflow.RecordRejection:
+		if c.Kind == workflow.RejectionCancelled && w.g.Cancelled == nil {
 			w.t.Fatalf("nobody cancelled anything, and it is remembered of %s: %s", c.Component, c.Reason)
 		}
-		w.refused[c.Component+" "+c.Desired] = true
+		w.refused[c.Component+" "+c.DesiredDigest] = true
 	}
 	w.g.Apply(c)
-	if begun, is := c.(workflow.Begin); is {
+	if begun, is := c.(workflow.StartStep); is {
 		s := w.step(begun.Step)
 		job := w.jobs.Enqueue(string(s.Kind))
 		w.owned, w.told, w.of = append(w.owned, s), append(w.told, false), append(w.of, nil)
@@ -173,13 +173,13 @@ func (w *together) ended(job int, status dispatch.JobStatus) {
 	}[status]
 	switch {
 	case s.Kind == workflow.StepPlan && status == dispatch.JobSucceeded:
-		s.Plan = &workflow.Plan{ID: fmt.Sprint("plan", job), Status: workflow.PlanReady, Desired: s.Job.Desired}
-		if w.real[s.Component] == s.Job.Desired && !w.haunted(s.Component) {
+		s.Plan = &workflow.Plan{ID: fmt.Sprint("plan", job), Status: workflow.PlanReady, DesiredDigest: s.Job.DesiredDigest}
+		if w.real[s.Component] == s.Job.DesiredDigest && !w.haunted(s.Component) {
 			s.Plan.Status = workflow.PlanEmpty
-			w.applied[s.Component] = s.Job.Desired
+			w.applied[s.Component] = s.Job.DesiredDigest
 		}
 	case s.Kind == workflow.StepApply && plan.Status == workflow.PlanConsumed && status == dispatch.JobSucceeded:
-		w.applied[s.Component] = plan.Desired
+		w.applied[s.Component] = plan.DesiredDigest
 	}
 }
 
@@ -238,7 +238,7 @@ func (w *together) accept(attempt int) {
 	refuse := s.Job == nil || s.Job.ID != fmt.Sprint(job) || w.g.Cancelled != nil
 	if s.Kind == workflow.StepApply && !refuse {
 		want := w.wants()[s.Component]
-		refuse = plan.Status != workflow.PlanApproved || want.Waits != "" || want.Digest != plan.Desired
+		refuse = plan.Status != workflow.PlanApproved || want.WaitReason != "" || want.Digest != plan.DesiredDigest
 	}
 	if !w.jobs.Accept(attempt, refuse) {
 		return
@@ -279,7 +279,7 @@ func (w *together) work(attempt int, p *proc) {
 	}
 	switch {
 	case p.end == api.JobResultStatusSucceeded, w.dice(2, "did it all the same") == 0:
-		w.real[s.Component] = w.of[job].Desired
+		w.real[s.Component] = w.of[job].DesiredDigest
 	case w.dice(2, "did half of it") == 0:
 		w.real[s.Component] = fmt.Sprint("half of ", w.of[job].ID)
 	}
@@ -313,7 +313,7 @@ func (w *together) people() {
 	for _, s := range w.g.Steps {
 		if s.Kind == workflow.StepApprove && s.Status == workflow.StepWaiting && w.dice(2, "a person looks") == 0 {
 			if plan := w.plan(s.Component); plan.Status == workflow.PlanReady {
-				plan.By, plan.Status = "alice", workflow.PlanApproved
+				plan.DecidedBy, plan.Status = "alice", workflow.PlanApproved
 				if w.dice(6, "no") == 5 {
 					plan.Status = workflow.PlanRejected
 				}
@@ -339,7 +339,7 @@ func (w *together) others() {
 	for name, want := range w.wants() {
 		ended := !slices.ContainsFunc(w.g.Steps,
 			func(s *workflow.Step) bool { return s.Component == name && !s.Status.Ended() })
-		if ended && !want.Current && want.Waits == "" && want.Refused == "" && !w.haunted(name) {
+		if ended && !want.Current && want.WaitReason == "" && want.RejectionReason == "" && !w.haunted(name) {
 			w.applied[name], w.real[name] = want.Digest, want.Digest
 		}
 	}

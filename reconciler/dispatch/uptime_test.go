@@ -38,7 +38,7 @@ func newOutage(t *testing.T, w *dispatchtest.World) *outage {
 // beat sends a replica's heartbeat.
 func (o *outage) beat() {
 	o.Helper()
-	must(o, o.Store.Beat(o.Context(), store.SayHereParams{ID: "rep_a", Version: "1", Schema: 1}))
+	must(o, o.Store.RecordHeartbeat(o.Context(), store.SayHereParams{ID: "rep_a", Version: "1", Schema: 1}))
 }
 
 // passed makes all recorded times an hour older, as if nobody could write to the database for that
@@ -90,13 +90,13 @@ func TestPostgresIsAwayForLongerThanALease(t *testing.T) {
 	<-cluster.Done()
 	must(t, cluster.Stop())
 	beat := api.Heartbeat{Attempts: o.refs}
-	var away *store.Away
+	var away *store.Unavailable
 	if _, err := o.Dispatch.Heartbeat(t.Context(), o.runner.Caller, beat); !errors.As(err, &away) {
 		t.Fatalf("a heartbeat while Postgres is away: %v", err)
 	}
 	cluster = start()
 	testtime.Until(t, "the pool has connections again", func() bool {
-		return o.Store.Read(t.Context(), o.Org.ID, func(context.Context, *store.Tx) error { return nil }) == nil
+		return o.Store.ReadTx(t.Context(), o.Org.ID, func(context.Context, *store.Tx) error { return nil }) == nil
 	})
 	o.Connect(t)
 	o.passed()

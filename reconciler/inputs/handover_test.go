@@ -52,9 +52,9 @@ func newBench(t *testing.T) *bench {
 	org, err := b.store.AddOrg(t.Context(), id.New("org"), "acme")
 	must(t, err)
 	b.org = org.ID
-	b.dispatch = dispatch.New(b.store, store.NewBell(), nil)
+	b.dispatch = dispatch.New(b.store, store.NewNotifier(), nil)
 	b.dispatch.OnRegistered(func(ctx context.Context, tx *store.Tx, r store.Runner) error {
-		return inputs.HandOver(ctx, tx, b.ours, r)
+		return inputs.ResealToRunner(ctx, tx, b.ours, r)
 	})
 	must(t, b.in(func(ctx context.Context, tx *store.Tx) error {
 		var r store.Runner
@@ -88,7 +88,7 @@ func must(t testing.TB, err error) {
 }
 
 func (b *bench) in(work func(context.Context, *store.Tx) error) error {
-	return b.store.In(b.Context(), b.org, work)
+	return b.store.InTx(b.Context(), b.org, work)
 }
 
 func (b *bench) seal(to seal.Identity, name, plain string) api.InputValue {

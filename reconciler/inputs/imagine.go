@@ -9,25 +9,25 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// unsealed is a placeholder for a sensitive value that nobody has entered yet.
-var unsealed = seal.Sealed{KeyID: "none", Ciphertext: []byte("none")}
+// sealedPlaceholder is a placeholder for a sensitive value that nobody has entered yet.
+var sealedPlaceholder = seal.Sealed{KeyID: "none", Ciphertext: []byte("none")}
 
-// Named treats sensitive inputs that are named without a value as entered. The result is good
+// MarkEntered treats sensitive inputs that are named without a value as entered. The result is good
 // enough for a dry run, but not for storage.
-func Named(app *appconfig.App, given []api.InputValue) []api.InputValue {
+func MarkEntered(app *appconfig.App, given []api.InputValue) []api.InputValue {
 	all := make([]api.InputValue, 0, len(given))
 	for _, v := range given {
 		if in, known := app.Input(v.Name); known && in.Sensitive && v.Value == "" && v.Sealed.IsZero() {
-			v.Sealed = unsealed
+			v.Sealed = sealedPlaceholder
 		}
 		all = append(all, v)
 	}
 	return all
 }
 
-// Imagine returns values as Put would store them, for a dry run: a sensitive value counts as
+// DryRunValues returns values as Put would store them, for a dry run: a sensitive value counts as
 // changed, and as sealed to the key of the install's runner, if that has one.
-func Imagine(runner store.Runner, values []api.InputValue) ([]store.InstallInput, error) {
+func DryRunValues(runner store.Runner, values []api.InputValue) ([]store.InstallInput, error) {
 	key := ""
 	if runner.Recipient != "" {
 		to, err := seal.ParseRecipient(runner.Recipient)
@@ -40,7 +40,7 @@ func Imagine(runner store.Runner, values []api.InputValue) ([]store.InstallInput
 	for _, v := range values {
 		row := store.InstallInput{Name: v.Name, Value: &v.Value, Hash: hashPlain(v.Value)}
 		if !v.Sealed.IsZero() {
-			sealed, err := json.Marshal(seal.Sealed{KeyID: key, Ciphertext: unsealed.Ciphertext})
+			sealed, err := json.Marshal(seal.Sealed{KeyID: key, Ciphertext: sealedPlaceholder.Ciphertext})
 			if err != nil {
 				return nil, err
 			}

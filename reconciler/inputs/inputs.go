@@ -38,59 +38,59 @@ func Check(app *appconfig.App, kept []store.InstallInput, given []api.InputValue
 		named[v.Name]++
 		switch in, known := declared[v.Name]; {
 		case named[v.Name] == 2:
-			c.say("input %s is given twice", v.Name)
+			c.addError("input %s is given twice", v.Name)
 		case named[v.Name] > 2: // reported already
 		case !known:
-			c.say("there is no input %.60q; the app has %s", v.Name,
+			c.addError("there is no input %.60q; the app has %s", v.Name,
 				strings.Join(slices.Sorted(maps.Keys(declared)), ", "))
 		case !v.Sealed.IsZero() && (v.Sealed.KeyID == "" || len(v.Sealed.Ciphertext) == 0):
-			c.say("input %s is sealed, but its key or its ciphertext is missing", v.Name)
+			c.addError("input %s is sealed, but its key or its ciphertext is missing", v.Name)
 		default:
-			c.fits(in, !v.Sealed.IsZero())
+			c.checkForm(in, !v.Sealed.IsZero())
 			if wrong := in.Check(v.Value); wrong != "" && !in.Sensitive {
-				c.say("the value of input %s %s", in.Name, wrong)
+				c.addError("the value of input %s %s", in.Name, wrong)
 			}
 		}
 	}
 	for _, k := range kept {
 		if in, known := declared[k.Name]; known && named[k.Name] == 0 {
 			named[k.Name] = 1
-			c.fits(in, k.Sealed != nil)
+			c.checkForm(in, k.Sealed != nil)
 		}
 	}
 	for _, in := range app.Inputs {
 		if named[in.Name] == 0 && in.Required && in.Default == nil {
-			c.say("input %s has no value and is required: %s", in.Name, in.Description)
+			c.addError("input %s has no value and is required: %s", in.Name, in.Description)
 		}
 	}
 	return c.err()
 }
 
 // check collects the errors.
-type check struct{ wrong []api.Diagnostic }
+type check struct{ problems []api.Diagnostic }
 
-func (c *check) say(format string, a ...any) {
-	c.wrong = append(c.wrong, api.Diagnostic{File: "inputs", Severity: "error", Message: fmt.Sprintf(format, a...)})
+func (c *check) addError(format string, a ...any) {
+	c.problems = append(c.problems, api.Diagnostic{File: "inputs", Severity: "error", Message: fmt.Sprintf(format, a...)})
 }
 
-// fits reports a plain value that must be sealed, or the other way round.
-func (c *check) fits(in appconfig.Input, sealed bool) {
+// checkForm reports a plain value that must be sealed, or the other way round.
+func (c *check) checkForm(in appconfig.Input, sealed bool) {
 	switch {
 	case in.Sensitive && !sealed:
-		c.say("input %s is sensitive: give it with --secret %s, so that it is sealed before it leaves", in.Name,
+		c.addError("input %s is sensitive: give it with --secret %s, so that it is sealed before it leaves", in.Name,
 			in.Name)
 	case !in.Sensitive && sealed:
-		c.say("input %s is not sensitive: give it with --input %s=…", in.Name, in.Name)
+		c.addError("input %s is not sensitive: give it with --input %s=…", in.Name, in.Name)
 	}
 }
 
 func (c *check) err() error {
-	if len(c.wrong) == 0 {
+	if len(c.problems) == 0 {
 		return nil
 	}
 	return problem.Error{
 		Status: http.StatusUnprocessableEntity, Code: "bad_inputs", Title: "the install's inputs do not fit the app",
-		Diagnostics: c.wrong,
+		Diagnostics: c.problems,
 	}
 }
 
@@ -108,7 +108,7 @@ func Put(ctx context.Context, tx *store.Tx, ours seal.Identity, install store.In
 		if v.Sealed.IsZero() {
 			p.Value, p.Hash = &v.Value, hashPlain(v.Value)
 		} else {
-			sealed, err := own(ours, runner, install.ID, v)
+			sealed, err := sealForStorage(ours, runner, install.ID, v)
 			if err != nil {
 				return err
 			}
@@ -126,9 +126,9 @@ func Put(ctx context.Context, tx *store.Tx, ours seal.Identity, install store.In
 	return nil
 }
 
-// own returns a sealed value as it is stored: sealed to the key of the install's runner if that
+// sealForStorage returns a sealed value as it is stored: sealed to the key of the install's runner if that
 // has one, else to the control plane's.
-func own(ours seal.Identity, runner store.Runner, install string, v api.InputValue) (seal.Sealed, error) {
+func sealForStorage(ours seal.Identity, runner store.Runner, install string, v api.InputValue) (seal.Sealed, error) {
 	if runner.Recipient != "" {
 		to, err := seal.ParseRecipient(runner.Recipient)
 		if err != nil {
@@ -167,10 +167,10 @@ func reseal(ours seal.Identity, recipient string, of seal.Context, sealed seal.S
 	return to.Seal(of, secret.Reveal())
 }
 
-// HandOver seals the values that are sealed to the control plane's key to the key of the runner
+// ResealToRunner seals the values that are sealed to the control plane's key to the key of the runner
 // that has just registered; from then on the control plane cannot read them. It enqueues a
 // reconcile of the runner's installs, which may have waited for the key.
-func HandOver(ctx context.Context, tx *store.Tx, ours seal.Identity, runner store.Runner) error {
+func ResealToRunner(ctx context.Context, tx *store.Tx, ours seal.Identity, runner store.Runner) error {
 	if runner.Recipient == "" {
 		return nil
 	}

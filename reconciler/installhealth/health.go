@@ -25,16 +25,16 @@ const OwnerKind = "health"
 // The intervals between checks: if everything is ready, if it is not, and while the runner cannot
 // check.
 const (
-	usually = 15 * time.Minute
-	soon    = time.Minute
-	later   = 2 * time.Minute
+	readyInterval    = 15 * time.Minute
+	notReadyInterval = time.Minute
+	idleInterval     = 2 * time.Minute
 )
 
 // jobTimeout bounds one check, in seconds.
 const jobTimeout = 120
 
-// World returns what to check.
-type World interface {
+// SpecSource returns what to check.
+type SpecSource interface {
 	// HealthSpec returns a spec without parts if nothing was deployed into a cluster.
 	HealthSpec(ctx context.Context, tx *store.Tx, install store.Install) (api.HealthSpec, error)
 }
@@ -43,16 +43,16 @@ type World interface {
 // replicas.
 type Health struct {
 	store *store.Store
-	world World
+	specs SpecSource
 }
 
 // New returns the service.
-func New(s *store.Store, world World) *Health { return &Health{store: s, world: world} }
+func New(s *store.Store, world SpecSource) *Health { return &Health{store: s, specs: world} }
 
 // Reconcile enqueues a check for the runner of an install, unless one is queued or running or the
 // runner cannot check. It returns no error for a deleted install.
 func (h *Health) Reconcile(ctx context.Context, org, installID string) error {
-	err := h.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+	err := h.store.InTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		install, err := tx.LockInstall(ctx, org, installID)
 		if errors.Is(err, store.ErrNotFound) {
 			return tx.ClearDue(ctx, org, store.DueHealth, installID)
@@ -69,14 +69,14 @@ func (h *Health) Reconcile(ctx context.Context, org, installID string) error {
 }
 
 func (h *Health) reconcile(ctx context.Context, tx *store.Tx, install store.Install) error {
-	spec, err := h.world.HealthSpec(ctx, tx, install)
+	spec, err := h.specs.HealthSpec(ctx, tx, install)
 	if err != nil {
 		return err
 	}
 	if len(spec.Parts) == 0 { // the next deploy makes it due again
 		return tx.ClearDue(ctx, tx.Org, store.DueHealth, install.ID)
 	}
-	able, err := allow(ctx, tx, install, &spec)
+	able, err := runnerAccepts(ctx, tx, install, &spec)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (h *Health) reconcile(ctx context.Context, tx *store.Tx, install store.Inst
 		return err
 	}
 	if busy || !able {
-		return dueIn(ctx, tx, install.ID, later)
+		return setDueIn(ctx, tx, install.ID, idleInterval)
 	}
 	_, err = dispatch.Enqueue(ctx, tx, dispatch.NewJob{
 		Runner: install.RunnerID, Kind: string(api.JobSpecKindHealth), OwnerKind: OwnerKind, OwnerID: install.ID,
@@ -96,13 +96,13 @@ func (h *Health) reconcile(ctx context.Context, tx *store.Tx, install store.Inst
 	if err != nil {
 		return err
 	}
-	return dueIn(ctx, tx, install.ID, usually)
+	return setDueIn(ctx, tx, install.ID, readyInterval)
 }
 
-// allow removes the parts that the install's runner may not check according to its own file. It
+// runnerAccepts removes the parts that the install's runner may not check according to its own file. It
 // returns false if no part remains, or if the runner takes no jobs now, because a delayed check is
 // worthless.
-func allow(ctx context.Context, tx *store.Tx, install store.Install, spec *api.HealthSpec) (bool, error) {
+func runnerAccepts(ctx context.Context, tx *store.Tx, install store.Install, spec *api.HealthSpec) (bool, error) {
 	runners, err := tx.RunnersByID(ctx, tx.Org, []string{install.RunnerID})
 	if err != nil || len(runners) == 0 {
 		return false, err
@@ -113,7 +113,7 @@ func allow(ctx context.Context, tx *store.Tx, install store.Install, spec *api.H
 	return len(spec.Parts) > 0 && dispatch.Unable(runners[0], tx.Now()) == "", nil
 }
 
-func dueIn(ctx context.Context, tx *store.Tx, install string, in time.Duration) error {
+func setDueIn(ctx context.Context, tx *store.Tx, install string, in time.Duration) error {
 	return tx.SetDueIn(ctx, store.SetDueInParams{
 		OrgID: tx.Org, Kind: store.DueHealth, ID: install, InSeconds: in.Seconds(),
 	})
@@ -125,9 +125,9 @@ func (h *Health) JobAccepted(context.Context, *store.Tx, store.Job) error { retu
 // JobEnded stores the results of a check and schedules the next one. It ignores results about
 // components of other installs.
 func (h *Health) JobEnded(ctx context.Context, tx *store.Tx, job store.Job, result api.JobResult) error {
-	wait := usually
+	wait := readyInterval
 	if len(result.Health.Parts) == 0 {
-		wait = soon
+		wait = notReadyInterval
 	}
 	for _, part := range result.Health.Parts {
 		own, err := tx.PlaceOnInstall(ctx, tx.Org, job.OwnerID, part.InstallComponent)
@@ -137,17 +137,17 @@ func (h *Health) JobEnded(ctx context.Context, tx *store.Tx, job store.Job, resu
 		if !own {
 			continue
 		}
-		if err := workflow.KeepHealth(ctx, tx, part.InstallComponent, part.Health); err != nil {
+		if err := workflow.SaveHealth(ctx, tx, part.InstallComponent, part.Health); err != nil {
 			return fmt.Errorf("keep the health of %s: %w", part.InstallComponent, err)
 		}
 		if part.Health.Status != api.HealthStatusReady {
-			wait = soon
+			wait = notReadyInterval
 		}
 	}
 	if err := tx.DropHealthJobs(ctx, tx.Org, job.OwnerID, job.ID); err != nil {
 		return err
 	}
-	return dueIn(ctx, tx, job.OwnerID, wait)
+	return setDueIn(ctx, tx, job.OwnerID, wait)
 }
 
 var _ dispatch.Owner = (*Health)(nil)

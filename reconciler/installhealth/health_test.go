@@ -48,7 +48,7 @@ func newRig(t *testing.T) *rig {
 
 func (r *rig) look(at world) {
 	r.room = installhealth.New(r.Store, at)
-	r.dispatch = dispatch.New(r.Store, store.NewBell(), map[string]dispatch.Owner{installhealth.OwnerKind: r.room})
+	r.dispatch = dispatch.New(r.Store, store.NewNotifier(), map[string]dispatch.Owner{installhealth.OwnerKind: r.room})
 }
 
 func (r *rig) reconcile(t *testing.T) {
@@ -63,7 +63,7 @@ func (r *rig) open(t *testing.T) string {
 	return r.Text(t, "select count(*)::text from jobs where kind = 'health' and ended_at is null")
 }
 
-// dueIn returns in how many minutes the next check is due; "never" if none is.
+// setDueIn returns in how many minutes the next check is due; "never" if none is.
 func (r *rig) dueIn(t *testing.T) string {
 	return r.Text(t, "select coalesce((select round(extract(epoch from at - now()) / 60)::text from due where kind = 'health' and id = $1), 'never')", r.install)
 }

@@ -39,7 +39,7 @@ func listener(m *Metrics, handler http.HandlerFunc) http.Handler {
 	} {
 		routes.Handle(pattern, http.NotFoundHandler())
 	}
-	return m.Requests("test", TemplateOf(routes), handler)
+	return m.InstrumentHandler("test", RouteTemplate(routes), handler)
 }
 
 // TestRequestsAreCountedByTemplate checks that nothing that a client chooses becomes a label.
@@ -112,13 +112,13 @@ func TestPollsAndStreams(t *testing.T) {
 func TestWhatTheStoreKnows(t *testing.T) {
 	m := New("1")
 	asked := 0
-	known, err := Memory{
-		LateSeconds: 2.5, Failing: 3, Jobs: map[JobKind]int{{"plan", "queued"}: 4}, Silent: 1, Contested: 2,
+	known, err := Figures{
+		QueueDelaySeconds: 2.5, FailingJobs: 3, Jobs: map[JobKind]int{{"plan", "queued"}: 4}, AttemptsOutOfContact: 1, ContestedStates: 2,
 		Runners: map[string]int{"online": 7}, Replicas: 2,
 	}, error(nil)
-	source := &asker{sources: Sources{
-		Memory:    func(context.Context) (Memory, error) { asked++; return known, err },
-		Pool:      func() Pool { return Pool{InUse: 5, Idle: 6, Most: 24, Waits: 9, Waited: 1500 * time.Millisecond} },
+	source := &collector{sources: Sources{
+		Figures:   func(context.Context) (Figures, error) { asked++; return known, err },
+		Pool:      func() Pool { return Pool{InUse: 5, Idle: 6, Max: 24, Waits: 9, Waited: 1500 * time.Millisecond} },
 		Listening: func() bool { return true }, Reconnects: func() int { return 4 },
 	}}
 	m.registry.MustRegister(source)
@@ -132,7 +132,7 @@ func TestWhatTheStoreKnows(t *testing.T) {
 	if asked != 1 {
 		t.Errorf("two scrapes asked the store %d times", asked)
 	}
-	err, source.taken = errors.New("away"), time.Time{}
+	err, source.readAt = errors.New("away"), time.Time{}
 	text := scrape(t, m)
 	expect(t, text, "nuon_store_readable 0", "nuon_pool_connections_most 24")
 	if strings.Contains(text, "nuon_due_late_seconds 2.5") {
@@ -142,11 +142,11 @@ func TestWhatTheStoreKnows(t *testing.T) {
 
 func TestWorkAndAttempts(t *testing.T) {
 	m := New("1")
-	m.Worked("rollout", time.Second, nil)
-	m.Worked("rollout", time.Second, errors.New("no"))
-	m.Looked("moved", time.Second)
-	m.Accepted("plan", time.Second, time.Millisecond)
-	m.Ended("plan", "succeeded", time.Minute)
+	m.RecordWork("rollout", time.Second, nil)
+	m.RecordWork("rollout", time.Second, errors.New("no"))
+	m.RecordPoll("moved", time.Second)
+	m.RecordAccepted("plan", time.Second, time.Millisecond)
+	m.RecordEnded("plan", "succeeded", time.Minute)
 	expect(t, scrape(t, m), `nuon_work_total{kind="rollout",outcome="again"} 1`,
 		`nuon_work_total{kind="rollout",outcome="done"} 1`,
 		`nuon_git_look_seconds_count{outcome="moved"} 1`, `nuon_job_queued_seconds_count{kind="plan"} 1`,

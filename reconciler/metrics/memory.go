@@ -8,15 +8,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Memory holds the figures of the store and the replica at the time of a scrape.
-type Memory struct {
-	LateSeconds float64 // delay of the oldest overdue work
-	Failing     int     // work that is being retried
-	Jobs        map[JobKind]int
-	Silent      int            // attempts out of contact
-	Contested   int            // components with a contested state version
-	Runners     map[string]int // by state
-	Replicas    int
+// Figures holds the figures of the store and the replica at the time of a scrape.
+type Figures struct {
+	QueueDelaySeconds    float64 // delay of the oldest overdue work
+	FailingJobs          int     // work that is being retried
+	Jobs                 map[JobKind]int
+	AttemptsOutOfContact int            // attempts out of contact
+	ContestedStates      int            // components with a contested state version
+	Runners              map[string]int // by state
+	Replicas             int
 }
 
 // JobKind is a kind and a status of jobs.
@@ -24,36 +24,36 @@ type JobKind struct{ Kind, Status string }
 
 // Pool is the use of the replica's connections to Postgres.
 type Pool struct {
-	InUse, Idle, Most int32
-	Waits             int64 // acquisitions that had to wait
-	Waited            time.Duration
+	InUse, Idle, Max int32
+	Waits            int64 // acquisitions that had to wait
+	Waited           time.Duration
 }
 
 // Sources are the functions that a scrape calls.
 type Sources struct {
-	Memory     func(context.Context) (Memory, error)
+	Figures    func(context.Context) (Figures, error)
 	Pool       func() Pool
 	Listening  func() bool
 	Reconnects func() int
 }
 
-// The limits of a scrape: the store is queried at most once per freshFor, however many scrapes
+// The limits of a scrape: the store is queried at most once per maxFiguresAge, however many scrapes
 // arrive.
 const (
-	freshFor = 5 * time.Second
-	askTime  = 3 * time.Second
+	maxFiguresAge  = 5 * time.Second
+	figuresTimeout = 3 * time.Second
 )
 
-// Ask registers the sources that a scrape calls.
-func (m *Metrics) Ask(s Sources) { m.registry.MustRegister(&asker{sources: s}) }
+// RegisterSources registers the sources that a scrape calls.
+func (m *Metrics) RegisterSources(s Sources) { m.registry.MustRegister(&collector{sources: s}) }
 
-type asker struct {
+type collector struct {
 	sources Sources
 
-	mu    sync.Mutex
-	taken time.Time
-	last  Memory
-	err   error
+	mu     sync.Mutex
+	readAt time.Time
+	last   Figures
+	err    error
 }
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
@@ -80,7 +80,7 @@ var (
 )
 
 // Describe implements prometheus.Collector.
-func (a *asker) Describe(to chan<- *prometheus.Desc) {
+func (c *collector) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		readable, late, failing, jobs, silent, contested, runners, replicas, pool, poolMost, poolWaits, poolWaited,
 		listening, reconnects,
@@ -90,30 +90,30 @@ func (a *asker) Describe(to chan<- *prometheus.Desc) {
 }
 
 // Collect implements prometheus.Collector.
-func (a *asker) Collect(to chan<- prometheus.Metric) {
+func (c *collector) Collect(to chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
 	counter := func(d *prometheus.Desc, v float64) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v)
 	}
-	p := a.sources.Pool()
+	p := c.sources.Pool()
 	gauge(pool, float64(p.InUse), "in_use")
 	gauge(pool, float64(p.Idle), "idle")
-	gauge(poolMost, float64(p.Most))
+	gauge(poolMost, float64(p.Max))
 	counter(poolWaits, float64(p.Waits))
 	counter(poolWaited, p.Waited.Seconds())
-	gauge(listening, one(a.sources.Listening()))
-	counter(reconnects, float64(a.sources.Reconnects()))
-	now, err := a.memory()
-	gauge(readable, one(err == nil))
+	gauge(listening, boolValue(c.sources.Listening()))
+	counter(reconnects, float64(c.sources.Reconnects()))
+	now, err := c.figures()
+	gauge(readable, boolValue(err == nil))
 	if err != nil {
 		return
 	}
-	gauge(late, now.LateSeconds)
-	gauge(failing, float64(now.Failing))
-	gauge(silent, float64(now.Silent))
-	gauge(contested, float64(now.Contested))
+	gauge(late, now.QueueDelaySeconds)
+	gauge(failing, float64(now.FailingJobs))
+	gauge(silent, float64(now.AttemptsOutOfContact))
+	gauge(contested, float64(now.ContestedStates))
 	gauge(replicas, float64(now.Replicas))
 	for k, n := range now.Jobs {
 		gauge(jobs, float64(n), k.Kind, k.Status)
@@ -123,19 +123,19 @@ func (a *asker) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-func (a *asker) memory() (Memory, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if time.Since(a.taken) > freshFor {
-		ctx, stop := context.WithTimeout(context.Background(), askTime) // a scrape passes no context
+func (c *collector) figures() (Figures, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if time.Since(c.readAt) > maxFiguresAge {
+		ctx, stop := context.WithTimeout(context.Background(), figuresTimeout) // a scrape passes no context
 		defer stop()
-		a.last, a.err = a.sources.Memory(ctx)
-		a.taken = time.Now()
+		c.last, c.err = c.sources.Figures(ctx)
+		c.readAt = time.Now()
 	}
-	return a.last, a.err
+	return c.last, c.err
 }
 
-func one(yes bool) float64 {
+func boolValue(yes bool) float64 {
 	if yes {
 		return 1
 	}

@@ -11,24 +11,24 @@ import (
 type Metrics struct {
 	registry *prometheus.Registry
 
-	requests *prometheus.CounterVec
-	took     *prometheus.HistogramVec
-	inFlight *prometheus.GaugeVec
-	polls    prometheus.Gauge
-	logBytes prometheus.Counter
+	requests       *prometheus.CounterVec
+	requestSeconds *prometheus.HistogramVec
+	inFlight       *prometheus.GaugeVec
+	polls          prometheus.Gauge
+	logBytes       prometheus.Counter
 
-	work     *prometheus.CounterVec
-	workTook *prometheus.HistogramVec
-	looked   *prometheus.HistogramVec
-	offered  *prometheus.HistogramVec
-	accepted *prometheus.HistogramVec
-	ended    *prometheus.HistogramVec
+	work           *prometheus.CounterVec
+	workSeconds    *prometheus.HistogramVec
+	pollSeconds    *prometheus.HistogramVec
+	queuedSeconds  *prometheus.HistogramVec
+	offeredSeconds *prometheus.HistogramVec
+	runSeconds     *prometheus.HistogramVec
 }
 
 // Buckets in seconds: for what should be quick, and for what runs in a customer's account.
 var (
-	quick = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10, 60}
-	long  = []float64{.05, .25, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600}
+	shortBuckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10, 60}
+	longBuckets  = []float64{.05, .25, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600}
 )
 
 // New returns the metrics of a replica, in a separate registry.
@@ -42,8 +42,8 @@ func New(version string) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		requests: counters("nuon_http_requests_total", "Requests that were answered.", "listener", "route", "class"),
-		took: histograms("nuon_http_request_seconds",
-			"From a request to the end of its answer; polls and streams are long.", quick, "listener", "route"),
+		requestSeconds: histograms("nuon_http_request_seconds",
+			"From a request to the end of its answer; polls and streams are long.", shortBuckets, "listener", "route"),
 		inFlight: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "nuon_http_in_flight", Help: "Requests that are being answered.",
 		}, []string{"listener"}),
@@ -53,15 +53,15 @@ func New(version string) *Metrics {
 		logBytes: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "nuon_log_received_bytes_total", Help: "Bytes of job logs, as runners sent them.",
 		}),
-		work:     counters("nuon_work_total", "Reconcile functions that ran, by how they came out.", "kind", "outcome"),
-		workTook: histograms("nuon_work_seconds", "How long reconcile functions took.", quick, "kind"),
-		looked: histograms("nuon_git_look_seconds",
-			"Looks at git repositories, with the fetch when a ref moved, by how they came out.", long, "outcome"),
-		offered: histograms("nuon_job_queued_seconds",
-			"From a job's enqueuing to the offer that was accepted.", quick, "kind"),
-		accepted: histograms("nuon_attempt_accept_seconds", "From an offer to its acceptance.", quick, "kind"),
-		ended: histograms("nuon_attempt_run_seconds", "From an acceptance to the recorded end.",
-			long, "kind", "outcome"),
+		work:        counters("nuon_work_total", "Reconcile functions that ran, by how they came out.", "kind", "outcome"),
+		workSeconds: histograms("nuon_work_seconds", "How long reconcile functions took.", shortBuckets, "kind"),
+		pollSeconds: histograms("nuon_git_look_seconds",
+			"Looks at git repositories, with the fetch when a ref moved, by how they came out.", longBuckets, "outcome"),
+		queuedSeconds: histograms("nuon_job_queued_seconds",
+			"From a job's enqueuing to the offer that was accepted.", shortBuckets, "kind"),
+		offeredSeconds: histograms("nuon_attempt_accept_seconds", "From an offer to its acceptance.", shortBuckets, "kind"),
+		runSeconds: histograms("nuon_attempt_run_seconds", "From an acceptance to the recorded end.",
+			longBuckets, "kind", "outcome"),
 	}
 	about := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "nuon_build_info", Help: "1, with the program's version.",
@@ -69,36 +69,36 @@ func New(version string) *Metrics {
 	})
 	about.Set(1)
 	m.registry.MustRegister(
-		m.requests, m.took, m.inFlight, m.polls, m.logBytes, m.work, m.workTook, m.looked, m.offered,
-		m.accepted, m.ended, about,
+		m.requests, m.requestSeconds, m.inFlight, m.polls, m.logBytes, m.work, m.workSeconds, m.pollSeconds, m.queuedSeconds,
+		m.offeredSeconds, m.runSeconds, about,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m
 }
 
-// Worked counts one run of a reconcile function.
-func (m *Metrics) Worked(kind string, took time.Duration, err error) {
+// RecordWork counts one run of a reconcile function.
+func (m *Metrics) RecordWork(kind string, took time.Duration, err error) {
 	outcome := "done"
 	if err != nil {
 		outcome = "again"
 	}
 	m.work.WithLabelValues(kind, outcome).Inc()
-	m.workTook.WithLabelValues(kind).Observe(took.Seconds())
+	m.workSeconds.WithLabelValues(kind).Observe(took.Seconds())
 }
 
-// Looked counts one poll of a git repository: outcome is moved, same, trouble or error.
-func (m *Metrics) Looked(outcome string, took time.Duration) {
-	m.looked.WithLabelValues(outcome).Observe(took.Seconds())
+// RecordPoll counts one poll of a git repository: outcome is moved, same, trouble or error.
+func (m *Metrics) RecordPoll(outcome string, took time.Duration) {
+	m.pollSeconds.WithLabelValues(outcome).Observe(took.Seconds())
 }
 
-// Accepted counts an attempt that a runner accepted: how long its job was queued, and how long its
+// RecordAccepted counts an attempt that a runner accepted: how long its job was queued, and how long its
 // offer was open.
-func (m *Metrics) Accepted(kind string, queued, offered time.Duration) {
-	m.offered.WithLabelValues(kind).Observe(queued.Seconds())
-	m.accepted.WithLabelValues(kind).Observe(offered.Seconds())
+func (m *Metrics) RecordAccepted(kind string, queued, offered time.Duration) {
+	m.queuedSeconds.WithLabelValues(kind).Observe(queued.Seconds())
+	m.offeredSeconds.WithLabelValues(kind).Observe(offered.Seconds())
 }
 
-// Ended counts an attempt whose end was recorded.
-func (m *Metrics) Ended(kind, outcome string, ran time.Duration) {
-	m.ended.WithLabelValues(kind, outcome).Observe(ran.Seconds())
+// RecordEnded counts an attempt whose end was recorded.
+func (m *Metrics) RecordEnded(kind, outcome string, ran time.Duration) {
+	m.runSeconds.WithLabelValues(kind, outcome).Observe(ran.Seconds())
 }

@@ -26,38 +26,38 @@ const maxURL = 2048
 // message for the user.
 func parseRepository(text string) (repository, error) {
 	if len(text) > maxURL {
-		return repository{}, troubled("the repository URL has more than %d characters; check it", maxURL)
+		return repository{}, repoErrorf("the repository URL has more than %d characters; check it", maxURL)
 	}
 	parsed, err := url.Parse(text)
 	shown := plainText(text, 200)
 	if err != nil {
-		return repository{}, troubled("%q is not a URL; write the repository as https://host/path", shown)
+		return repository{}, repoErrorf("%q is not a URL; write the repository as https://host/path", shown)
 	}
 	if parsed.User != nil {
-		return repository{}, troubled(
+		return repository{}, repoErrorf(
 			"the URL of the repository at %s holds a user name or a password; leave it out, keep the token with `nuon credentials create`, and name that credential for the app", parsed.Host)
 	}
 	if parsed.RawQuery != "" || parsed.Fragment != "" {
-		return repository{}, troubled("the repository URL %q has a query or a fragment; leave it out", shown)
+		return repository{}, repoErrorf("the repository URL %q has a query or a fragment; leave it out", shown)
 	}
 	at := repository{scheme: strings.ToLower(parsed.Scheme), host: strings.ToLower(parsed.Host),
 		path: strings.TrimRight(parsed.EscapedPath(), "/")}
 	switch at.scheme {
 	case "https", "http":
 		if at.host == "" || at.path == "" {
-			return repository{}, troubled("%q names no repository; write it as https://host/path", shown)
+			return repository{}, repoErrorf("%q names no repository; write it as https://host/path", shown)
 		}
 	case "file":
 		if at.host == "localhost" {
 			at.host = ""
 		}
 		if at.host != "" || parsed.Path == "" {
-			return repository{}, troubled("%q names no directory of this machine; write it as file:///absolute/path",
+			return repository{}, repoErrorf("%q names no directory of this machine; write it as file:///absolute/path",
 				shown)
 		}
 		at.path = strings.TrimRight(parsed.Path, "/")
 	default:
-		return repository{}, troubled(
+		return repository{}, repoErrorf(
 			"repositories are read over https:// only, not %q; use the repository's https URL, with a token kept by `nuon credentials create` when it is private", shown)
 	}
 	return at, nil
@@ -71,8 +71,8 @@ func sameHost(a, b string) bool {
 	return errA == nil && errB == nil && first.scheme == second.scheme && first.host == second.host
 }
 
-// plainHTTPWords is the error for http:// URLs.
-const plainHTTPWords = "http:// would send the repository and its token over the network for all to read; use the repository's https:// URL"
+// plainHTTPMessage is the error for http:// URLs.
+const plainHTTPMessage = "http:// would send the repository and its token over the network for all to read; use the repository's https:// URL"
 
 // kinds returns the kinds of addresses that repositories may be at: by https, and by http, which is
 // allowed only for this machine.
@@ -83,14 +83,14 @@ func (o Options) kinds() (https, http []netguard.Kind) {
 	return []netguard.Kind{netguard.Public}, nil
 }
 
-// blockedWords returns why the control plane does not connect to a repository's host.
-func blockedWords(blocked *netguard.BlockedError) string {
+// blockedMessage returns why the control plane does not connect to a repository's host.
+func blockedMessage(blocked *netguard.BlockedError) string {
 	switch {
 	case blocked.Kind == netguard.Special:
 		return fmt.Sprintf("the repository's host %s; no repository is read from there",
 			plainText(blocked.Error(), 300))
 	case blocked.Scheme == "http":
-		return plainHTTPWords
+		return plainHTTPMessage
 	}
 	return fmt.Sprintf("the repository's host %s; the control plane reads repositories in private networks only when it is started with --allow-private-remotes",
 		plainText(blocked.Error(), 300))

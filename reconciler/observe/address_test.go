@@ -108,11 +108,11 @@ func TestCovers(t *testing.T) {
 		"file:///git.example/acme/app":           false,
 		"":                                       false,
 	} {
-		if got := covers(patterns, url); got != want {
+		if got := patternsCover(patterns, url); got != want {
 			t.Errorf("%q: got %t", url, got)
 		}
 	}
-	if covers(nil, "https://git.example/acme/app") {
+	if patternsCover(nil, "https://git.example/acme/app") {
 		t.Error("a credential for nothing is for everything")
 	}
 }

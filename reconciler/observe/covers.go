@@ -13,13 +13,13 @@ import (
 // maxRepositories is how many repositories a credential may name.
 const maxRepositories = 100
 
-// everythingBelow is the end of a pattern for all repositories below a path.
-const everythingBelow = "/*"
+// anyPathSuffix is the end of a pattern for all repositories below a path.
+const anyPathSuffix = "/*"
 
 // RepositoryPattern checks one entry of a credential's repositories, and returns it in normalized
 // spelling: a repository's https:// URL, or a URL with /* at its end for all repositories below it.
 func RepositoryPattern(text string) (string, error) {
-	below, all := strings.CutSuffix(text, everythingBelow)
+	below, all := strings.CutSuffix(text, anyPathSuffix)
 	at, err := parseRepository(below)
 	if all && err != nil && at.host == "" {
 		if host, _, _ := strings.Cut(strings.TrimPrefix(below, "https://"), "/"); host != "" &&
@@ -31,11 +31,11 @@ func RepositoryPattern(text string) (string, error) {
 	case err != nil:
 		return "", err
 	case at.scheme == "file" || strings.Contains(at.path, "*") || !plainPath(at.path):
-		return "", troubled(
+		return "", repoErrorf(
 			"%q names no repository that a credential is for; write https://host/owner/repository, or https://host/owner/*",
 			plainText(text, 200))
 	case all:
-		return at.String() + everythingBelow, nil
+		return at.String() + anyPathSuffix, nil
 	}
 	return at.String(), nil
 }
@@ -55,25 +55,25 @@ func plainPath(path string) bool {
 	return true
 }
 
-// covers reports whether one of the patterns includes the repository at a URL. A .git at the end
+// patternsCover reports whether one of the patterns includes the repository at a URL. A .git at the end
 // makes no difference.
-func covers(patterns []string, text string) bool {
+func patternsCover(patterns []string, text string) bool {
 	at, err := parseRepository(text)
 	if err != nil || !plainPath(at.path) {
 		return false
 	}
 	named := strings.TrimSuffix(at.String(), ".git")
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
-		if above, all := strings.CutSuffix(pattern, everythingBelow); all {
+		if above, all := strings.CutSuffix(pattern, anyPathSuffix); all {
 			return strings.HasPrefix(named, above+"/")
 		}
 		return strings.TrimSuffix(pattern, ".git") == named
 	})
 }
 
-// uncovered returns the error for a credential that must not be used for a repository.
-func uncovered(name, url string) *Trouble {
-	return troubled(
+// notAllowedError returns the error for a credential that must not be used for a repository.
+func notAllowedError(name, url string) *RepoError {
+	return repoErrorf(
 		"the credential %s may not be used for %s; an administrator allows it with `nuon credentials update %s --add-repository %s`",
 		name, plainText(url, 200), name, plainText(url, 200))
 }
@@ -82,7 +82,7 @@ func uncovered(name, url string) *Trouble {
 // credential without any repositories is bound to this one; any other credential must cover it.
 func (o *Observer) Connect(ctx context.Context, tx *store.Tx, url, ref, credentialID string) (store.Watch, error) {
 	if credentialID == "" {
-		return o.Watch(ctx, tx, url, ref, "")
+		return o.EnsureWatch(ctx, tx, url, ref, "")
 	}
 	row, err := tx.TakeCredential(ctx, tx.Org, credentialID)
 	if err != nil {
@@ -98,14 +98,14 @@ func (o *Observer) Connect(ctx context.Context, tx *store.Tx, url, ref, credenti
 			return store.Watch{}, fmt.Errorf("bind credential %s: %w", row.Name, err)
 		}
 	}
-	if !covers(row.Repositories, url) {
-		return store.Watch{}, uncovered(row.Name, url)
+	if !patternsCover(row.Repositories, url) {
+		return store.Watch{}, notAllowedError(row.Name, url)
 	}
-	return o.Watch(ctx, tx, url, ref, credentialID)
+	return o.EnsureWatch(ctx, tx, url, ref, credentialID)
 }
 
 // ChangeRepositories returns a credential's repositories with some added and some removed,
-// normalized and sorted. Its error is a *Trouble.
+// normalized and sorted. Its error is a *RepoError.
 func ChangeRepositories(now, add, remove []string) ([]string, error) {
 	changed := slices.Clone(now)
 	for _, text := range remove {
@@ -115,7 +115,7 @@ func ChangeRepositories(now, add, remove []string) ([]string, error) {
 		}
 		at := slices.Index(changed, pattern)
 		if at < 0 {
-			return nil, troubled("the credential does not name %s; `nuon credentials list` shows what it names",
+			return nil, repoErrorf("the credential does not name %s; `nuon credentials list` shows what it names",
 				plainText(pattern, 200))
 		}
 		changed = slices.Delete(changed, at, at+1)
@@ -130,11 +130,11 @@ func ChangeRepositories(now, add, remove []string) ([]string, error) {
 		}
 	}
 	if len(changed) > maxRepositories {
-		return nil, troubled("a credential names at most %d repositories; use https://host/owner/* for all of an owner",
+		return nil, repoErrorf("a credential names at most %d repositories; use https://host/owner/* for all of an owner",
 			maxRepositories)
 	}
 	if len(changed) == 0 && len(now) > 0 {
-		return nil, troubled("a credential names at least one repository; delete it when it is for none")
+		return nil, repoErrorf("a credential names at least one repository; delete it when it is for none")
 	}
 	slices.Sort(changed)
 	return changed, nil

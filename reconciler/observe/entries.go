@@ -13,7 +13,7 @@ import (
 )
 
 // readTree reads one directory. If a name is unsafe for file systems or archives, the error is a
-// *Trouble; any other error is damage of the mirror.
+// *RepoError; any other error is damage of the mirror.
 func readTree(from storer.EncodedObjectStorer, hash plumbing.Hash) ([]object.TreeEntry, error) {
 	entries, err := gittree.Entries(from, hash)
 	return entries, mirrorError(err)
@@ -26,7 +26,7 @@ func mirrorError(err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &name):
-		return troubled("%s", plainText(name.Error(), 300))
+		return repoErrorf("%s", plainText(name.Error(), 300))
 	}
 	return fmt.Errorf("%w: %w", errDamaged, err)
 }

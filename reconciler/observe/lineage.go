@@ -2,32 +2,32 @@ package observe
 
 import "github.com/go-git/go-git/v5/plumbing"
 
-// kinship is the ancestry of the commit that a ref points at now, relative to the previous one.
-type kinship int
+// ancestry is the ancestry of the commit that a ref points at now, relative to the previous one.
+type ancestry int
 
 const (
-	// unknown: the visible history is not enough to decide.
-	unknown kinship = iota
-	// descends: the ref moved forward.
-	descends
-	// rewritten: the previous commit is certainly not part of the new history; the ref was
+	// ancestryUnknown: the visible history is not enough to decide.
+	ancestryUnknown ancestry = iota
+	// ancestryDescends: the ref moved forward.
+	ancestryDescends
+	// ancestryRewritten: the previous commit is certainly not part of the new history; the ref was
 	// force-pushed.
-	rewritten
+	ancestryRewritten
 )
 
 // parentsOf returns the parents of a commit, and false if its history is not available.
 type parentsOf func(plumbing.Hash) (parents []plumbing.Hash, known bool)
 
-// kin returns how now is related to before. It visits at most the given number of commits on each
+// ancestryOf returns how now is related to before. It visits at most the given number of commits on each
 // side. The history may be cut off anywhere (a shallow fetch). The ancestors of an ancestor of
 // before need not be visible, since before cannot be among them.
-func kin(before, now plumbing.Hash, parents parentsOf, most int) kinship {
+func ancestryOf(before, now plumbing.Hash, parents parentsOf, most int) ancestry {
 	if before == now {
-		return descends
+		return ancestryDescends
 	}
 	below := ancestors(before, parents, most)
 	if below[now] {
-		return rewritten
+		return ancestryRewritten
 	}
 	seen := map[plumbing.Hash]bool{now: true}
 	cutOff := false
@@ -40,7 +40,7 @@ func kin(before, now plumbing.Hash, parents parentsOf, most int) kinship {
 		for _, parent := range next {
 			switch {
 			case parent == before:
-				return descends
+				return ancestryDescends
 			case !seen[parent] && !below[parent]:
 				seen[parent] = true
 				queue = append(queue, parent)
@@ -48,9 +48,9 @@ func kin(before, now plumbing.Hash, parents parentsOf, most int) kinship {
 		}
 	}
 	if cutOff {
-		return unknown
+		return ancestryUnknown
 	}
-	return rewritten
+	return ancestryRewritten
 }
 
 // ancestors returns the nearest known ancestors of a commit, without the commit.

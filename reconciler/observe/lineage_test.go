@@ -43,17 +43,17 @@ func TestKinAgreesWithTheWholeHistory(t *testing.T) {
 		}
 		before := rapid.IntRange(0, size-1).Draw(t, "before")
 		now := rapid.IntRange(0, size-1).Draw(t, "now")
-		truth := rewritten
+		truth := ancestryRewritten
 		if above[now][before] {
-			truth = descends
+			truth = ancestryDescends
 		}
-		if got := kin(node(before), node(now), see(true), 100); got != truth {
+		if got := ancestryOf(node(before), node(now), see(true), 100); got != truth {
 			t.Fatalf("with the whole history: got %v, want %v", got, truth)
 		}
-		if got := kin(node(before), node(now), see(false), 100); got != truth && got != unknown {
+		if got := ancestryOf(node(before), node(now), see(false), 100); got != truth && got != ancestryUnknown {
 			t.Fatalf("with a cut-off history: got %v, the truth is %v", got, truth)
 		}
-		if got := kin(node(before), node(now), see(true), 1); got != truth && got != unknown {
+		if got := ancestryOf(node(before), node(now), see(true), 1); got != truth && got != ancestryUnknown {
 			t.Fatalf("with few looks: got %v, the truth is %v", got, truth)
 		}
 	})
@@ -68,7 +68,7 @@ func TestKinOfAnAmendedCommit(t *testing.T) {
 		}
 		return nil, false
 	}
-	if got := kin(node(10), node(11), parents, 100); got != rewritten {
+	if got := ancestryOf(node(10), node(11), parents, 100); got != ancestryRewritten {
 		t.Fatalf("got %v, want rewritten", got)
 	}
 }

@@ -12,27 +12,27 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// depths are how much history is fetched, in successive attempts, until it shows whether a ref was
+// fetchDepths are how much history is fetched, in successive attempts, until it shows whether a ref was
 // force-pushed: most pushes have few commits, and beyond a thousand the question remains open.
-var depths = []int{8, 64, 1024}
+var fetchDepths = []int{8, 64, 1024}
 
-// sighting is an observation: what a poll found at a ref that has moved.
-type sighting struct {
-	commit *object.Commit
-	kin    kinship
+// observation is an observation: what a poll found at a ref that has moved.
+type observation struct {
+	commit   *object.Commit
+	ancestry ancestry
 	// changed are the paths that differ from the previous revision; nil if that is not known, and
-	// unknownWhy then has the reason.
-	changed    []string
-	unknownWhy string
+	// unknownReason then has the reason.
+	changed       []string
+	unknownReason string
 }
 
-// look reads from the remote where the ref is, and reads the commit if it has moved; it returns
+// readTip reads from the remote where the ref is, and reads the commit if it has moved; it returns
 // nil if not.
-func (o *Observer) look(ctx context.Context, org string, at position) (*sighting, error) {
+func (o *Observer) readTip(ctx context.Context, org string, at watchState) (*observation, error) {
 	if at.previous != nil && isCommit(at.watch.Ref) {
 		return nil, nil // a commit does not move
 	}
-	from, err := o.remoteOf(at.watch.URL, at.login)
+	from, err := o.remoteOf(at.watch.URL, at.credential)
 	if err != nil {
 		return nil, err
 	}
@@ -43,9 +43,9 @@ func (o *Observer) look(ctx context.Context, org string, at position) (*sighting
 	if at.previous != nil && at.previous.Commit == tip.commit.String() {
 		return nil, nil
 	}
-	var seen sighting
-	err = o.mirrors.with(ctx, org, at.watch.URL, func(m *mirror) error {
-		seen, err = sight(ctx, m, from, tip, at.previous)
+	var seen observation
+	err = o.mirrors.withMirror(ctx, org, at.watch.URL, func(m *mirror) error {
+		seen, err = observeTip(ctx, m, from, tip, at.previous)
 		return err
 	})
 	if err != nil {
@@ -66,90 +66,90 @@ func findTip(ctx context.Context, from remote, watch store.Watch) (tip, error) {
 	}
 	found, there := listed.find(watch.Ref)
 	if !there {
-		return tip{}, troubled("%s has no branch or tag %q; push it, or name another ref for the app", watch.URL,
+		return tip{}, repoErrorf("%s has no branch or tag %q; push it, or name another ref for the app", watch.URL,
 			plainText(watch.Ref, 200))
 	}
 	return found, nil
 }
 
-// incomplete converts damage that even a new mirror has into a Trouble of the remote.
+// incomplete converts damage that even a new mirror has into a RepoError of the remote.
 func incomplete(url string, err error) error {
 	if errors.Is(err, errDamaged) {
-		return &Trouble{Words: fmt.Sprintf("%s sends a history in which objects are missing (%s); run `git fsck` there",
+		return &RepoError{Message: fmt.Sprintf("%s sends a history in which objects are missing (%s); run `git fsck` there",
 			url, plainText(err.Error(), 300)), Err: err}
 	}
 	return err
 }
 
-// sight reads the commit at a tip into the mirror and compares it with the previous revision.
-func sight(ctx context.Context, m *mirror, from remote, tip tip, previous *store.Revision) (sighting, error) {
+// observeTip reads the commit at a tip into the mirror and compares it with the previous revision.
+func observeTip(ctx context.Context, m *mirror, from remote, tip tip, previous *store.Revision) (observation, error) {
 	var before, have plumbing.Hash
 	depth := 1
 	if previous != nil {
-		before, depth = plumbing.NewHash(previous.Commit), depths[0]
-		if m.whole(plumbing.NewHash(previous.Tree)) == nil && m.has(before) {
+		before, depth = plumbing.NewHash(previous.Commit), fetchDepths[0]
+		if m.checkTree(plumbing.NewHash(previous.Tree)) == nil && m.has(before) {
 			have = before
 		}
 	}
 	if err := from.fetch(ctx, m, tip.object, have, depth); err != nil {
-		return sighting{}, err
+		return observation{}, err
 	}
 	commit, err := m.commit(tip.object)
 	if err != nil {
-		return sighting{}, err
+		return observation{}, err
 	}
-	seen := sighting{commit: commit, kin: descends, changed: []string{}}
-	if err := m.whole(commit.TreeHash); err != nil || previous == nil {
+	seen := observation{commit: commit, ancestry: ancestryDescends, changed: []string{}}
+	if err := m.checkTree(commit.TreeHash); err != nil || previous == nil {
 		return seen, err
 	}
-	if err := recall(ctx, m, from, previous); err != nil {
-		return sighting{}, err
+	if err := refetchPrevious(ctx, m, from, previous); err != nil {
+		return observation{}, err
 	}
-	if seen.kin, err = relate(ctx, m, from, tip, before, have); err != nil {
-		return sighting{}, err
+	if seen.ancestry, err = compareHistory(ctx, m, from, tip, before, have); err != nil {
+		return observation{}, err
 	}
-	seen.changed, seen.unknownWhy, err = compare(m, previous, commit)
+	seen.changed, seen.unknownReason, err = compareTrees(m, previous, commit)
 	return seen, err
 }
 
-// recall fetches the previous revision into a mirror that was lost, if the remote still has it.
-func recall(ctx context.Context, m *mirror, from remote, previous *store.Revision) error {
-	if m.whole(plumbing.NewHash(previous.Tree)) == nil {
+// refetchPrevious fetches the previous revision into a mirror that was lost, if the remote still has it.
+func refetchPrevious(ctx context.Context, m *mirror, from remote, previous *store.Revision) error {
+	if m.checkTree(plumbing.NewHash(previous.Tree)) == nil {
 		return nil
 	}
 	err := from.fetch(ctx, m, plumbing.NewHash(previous.Commit), plumbing.ZeroHash, 1)
-	if err != nil && refusedCommit(err) {
+	if err != nil && isCommitNotServed(err) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return m.whole(plumbing.NewHash(previous.Tree))
+	return m.checkTree(plumbing.NewHash(previous.Tree))
 }
 
-// relate returns whether the ref moved forward or was rewritten, with as little history as
+// compareHistory returns whether the ref moved forward or was rewritten, with as little history as
 // possible.
-func relate(ctx context.Context, m *mirror, from remote, tip tip, before, have plumbing.Hash) (kinship, error) {
-	for i, depth := range depths {
+func compareHistory(ctx context.Context, m *mirror, from remote, tip tip, before, have plumbing.Hash) (ancestry, error) {
+	for i, depth := range fetchDepths {
 		if i > 0 {
 			if err := from.fetch(ctx, m, tip.object, have, depth); err != nil {
-				return unknown, err
+				return ancestryUnknown, err
 			}
 		}
-		if related := kin(before, tip.commit, m.parents, 4*depth); related != unknown {
+		if related := ancestryOf(before, tip.commit, m.parents, 4*depth); related != ancestryUnknown {
 			return related, nil
 		}
 	}
-	return unknown, nil
+	return ancestryUnknown, nil
 }
 
 // maxChanged bounds the changed paths that are stored with a revision.
 const maxChanged = 10_000
 
-// compare returns the paths that changed since the previous revision, or why they are not known.
-func compare(m *mirror, previous *store.Revision, now *object.Commit) ([]string, string, error) {
-	if m.whole(plumbing.NewHash(previous.Tree)) != nil {
-		return nil, fmt.Sprintf("what changed is not known, because commit %s is no longer given by the repository", short(previous.Commit)), nil //nolint:nilerr // the text describes the error
+// compareTrees returns the paths that changed since the previous revision, or why they are not known.
+func compareTrees(m *mirror, previous *store.Revision, now *object.Commit) ([]string, string, error) {
+	if m.checkTree(plumbing.NewHash(previous.Tree)) != nil {
+		return nil, fmt.Sprintf("what changed is not known, because commit %s is no longer given by the repository", shortCommit(previous.Commit)), nil //nolint:nilerr // the text describes the error
 	}
 	before, after := gittree.New(m.store, plumbing.NewHash(previous.Tree), nil), gittree.New(m.store, now.TreeHash, nil)
 	changes, err := gittree.Changes(before, after, maxChanged)

@@ -42,9 +42,9 @@ type mirror struct {
 	store *filesystem.Storage
 }
 
-// with runs work on the mirror of a remote, exclusively. If work finds it damaged, with creates
+// withMirror runs work on the mirror of a remote, exclusively. If work finds it damaged, with creates
 // it again and runs work once more.
-func (m *mirrors) with(ctx context.Context, org, url string, work func(*mirror) error) error {
+func (m *mirrors) withMirror(ctx context.Context, org, url string, work func(*mirror) error) error {
 	sum := sha256.Sum256([]byte(url))
 	dir := filepath.Join(m.dir, org, hex.EncodeToString(sum[:16]))
 	unlock, err := m.lock(ctx, dir)
@@ -52,7 +52,7 @@ func (m *mirrors) with(ctx context.Context, org, url string, work func(*mirror) 
 		return err
 	}
 	defer unlock()
-	if _, err := os.Stat(brokenMark(dir)); err == nil || crowded(dir) {
+	if _, err := os.Stat(damagedMarker(dir)); err == nil || tooManyPacks(dir) {
 		if err := discard(dir); err != nil {
 			return err
 		}
@@ -87,8 +87,8 @@ func (m *mirrors) lock(ctx context.Context, dir string) (unlock func(), err erro
 	}
 }
 
-// brokenMark returns the file by which a reader marks a mirror as damaged.
-func brokenMark(dir string) string { return dir + ".broken" }
+// damagedMarker returns the file by which a reader marks a mirror as damaged.
+func damagedMarker(dir string) string { return dir + ".broken" }
 
 // maxPacks is how many packs a mirror collects, one per push, before creating it again is cheaper
 // than searching them all.
@@ -97,8 +97,8 @@ const maxPacks = 200
 // maxPackBytes bounds the total size of a mirror's packs: twice the limit of one fetch.
 const maxPackBytes = 2 << 30
 
-// crowded reports whether a mirror has more packs, or more bytes, than are worth storing.
-func crowded(dir string) bool {
+// tooManyPacks reports whether a mirror has more packs, or more bytes, than are worth storing.
+func tooManyPacks(dir string) bool {
 	packs, err := os.ReadDir(packsOf(dir))
 	if err != nil {
 		return false
@@ -119,7 +119,7 @@ func packsOf(dir string) string { return filepath.Join(dir, "objects", "pack") }
 func (m *mirror) packs() string { return packsOf(m.dir) }
 
 func discard(dir string) error {
-	if err := errors.Join(os.RemoveAll(dir), os.RemoveAll(brokenMark(dir))); err != nil {
+	if err := errors.Join(os.RemoveAll(dir), os.RemoveAll(damagedMarker(dir))); err != nil {
 		return fmt.Errorf("remove a damaged mirror: %w", err)
 	}
 	return nil
@@ -150,7 +150,7 @@ func (m *mirror) commit(hash plumbing.Hash) (*object.Commit, error) {
 	for range 8 {
 		found, err := object.GetObject(m.store, hash)
 		if err != nil {
-			return nil, fmt.Errorf("%w: read commit %s: %w", errDamaged, short(hash.String()), err)
+			return nil, fmt.Errorf("%w: read commit %s: %w", errDamaged, shortCommit(hash.String()), err)
 		}
 		switch found := found.(type) {
 		case *object.Commit:
@@ -158,11 +158,11 @@ func (m *mirror) commit(hash plumbing.Hash) (*object.Commit, error) {
 		case *object.Tag:
 			hash = found.Target
 		default:
-			return nil, troubled("the ref leads to a %s, not to a commit; name a branch, a tag of a commit, or a commit",
+			return nil, repoErrorf("the ref leads to a %s, not to a commit; name a branch, a tag of a commit, or a commit",
 				found.Type())
 		}
 	}
-	return nil, troubled("the tag leads through too many other tags; name the commit")
+	return nil, repoErrorf("the tag leads through too many other tags; name the commit")
 }
 
 // parents implements parentsOf.
@@ -176,24 +176,24 @@ func (m *mirror) parents(hash plumbing.Hash) ([]plumbing.Hash, bool) {
 
 // Bounds of a tree.
 const (
-	maxEntries = 500_000
-	maxDeep    = 128
+	maxEntries   = 500_000
+	maxTreeDepth = 128
 )
 
-// whole checks that every object of a tree is in the mirror and that every name in it is a valid
+// checkTree checks that every object of a tree is in the mirror and that every name in it is a valid
 // part of a path. It counts entries once for each path, so it rejects a tree that is small in
 // storage but expands without limit (each level containing the next one twice).
-func (m *mirror) whole(tree plumbing.Hash) error {
-	_, err := m.count(tree, 0, map[plumbing.Hash]int{})
+func (m *mirror) checkTree(tree plumbing.Hash) error {
+	_, err := m.countEntries(tree, 0, map[plumbing.Hash]int{})
 	return err
 }
 
-func (m *mirror) count(hash plumbing.Hash, deep int, counted map[plumbing.Hash]int) (int, error) {
+func (m *mirror) countEntries(hash plumbing.Hash, deep int, counted map[plumbing.Hash]int) (int, error) {
 	if n, known := counted[hash]; known {
 		return n, nil
 	}
-	if deep > maxDeep {
-		return 0, troubled("the repository has directories more than %d deep; flatten them", maxDeep)
+	if deep > maxTreeDepth {
+		return 0, repoErrorf("the repository has directories more than %d deep; flatten them", maxTreeDepth)
 	}
 	entries, err := readTree(m.store, hash)
 	if err != nil {
@@ -203,7 +203,7 @@ func (m *mirror) count(hash plumbing.Hash, deep int, counted map[plumbing.Hash]i
 	for _, entry := range entries {
 		switch {
 		case isDir(entry):
-			below, err := m.count(entry.Hash, deep+1, counted)
+			below, err := m.countEntries(entry.Hash, deep+1, counted)
 			if err != nil {
 				return 0, err
 			}
@@ -213,7 +213,7 @@ func (m *mirror) count(hash plumbing.Hash, deep int, counted map[plumbing.Hash]i
 			return 0, fmt.Errorf("%w: %s is missing", errDamaged, entry.Hash)
 		}
 		if total > maxEntries {
-			return 0, troubled("the repository has more than %d files and directories; keep the app in a smaller one",
+			return 0, repoErrorf("the repository has more than %d files and directories; keep the app in a smaller one",
 				maxEntries)
 		}
 	}
@@ -221,8 +221,8 @@ func (m *mirror) count(hash plumbing.Hash, deep int, counted map[plumbing.Hash]i
 	return total, nil
 }
 
-// short returns the abbreviated form of a commit.
-func short(commit string) string {
+// shortCommit returns the abbreviated form of a commit.
+func shortCommit(commit string) string {
 	if len(commit) > 7 {
 		return commit[:7]
 	}

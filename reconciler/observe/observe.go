@@ -32,24 +32,24 @@ type Options struct {
 	Roots *x509.CertPool
 	// Limits bound what one fetch may receive; zero means gitpack.Default.
 	Limits gitpack.Limits
-	// Looked is called after every poll: outcome is moved, same, trouble or error. It may be nil.
-	Looked func(outcome string, took time.Duration)
+	// OnPoll is called after every poll: outcome is moved, same, trouble or error. It may be nil.
+	OnPoll func(outcome string, took time.Duration)
 }
 
 // Bounds of one poll.
 const (
 	defaultInterval = time.Minute
-	// longestPause is the longest time between two polls of a repository that cannot be read.
-	longestPause = 15 * time.Minute
+	// maxErrorPause is the longest time between two polls of a repository that cannot be read.
+	maxErrorPause = 15 * time.Minute
 	// announcedPause is the time between two polls of a repository with a webhook: the delay of a
 	// push whose delivery was lost.
 	announcedPause = 15 * time.Minute
 	// settleTime is how long after a delivery a repository is polled at the usual interval: some
 	// forges deliver before all of their servers have the commit.
 	settleTime = 2 * time.Minute
-	// longestLook bounds a poll. It is below the five minutes of a job in the reconciler's work
+	// maxReadTime bounds a poll. It is below the five minutes of a job in the reconciler's work
 	// queue.
-	longestLook = 4 * time.Minute
+	maxReadTime = 4 * time.Minute
 )
 
 // Observer polls watches and reads revisions. It is safe for concurrent use; replicas share the
@@ -81,24 +81,24 @@ func New(s *store.Store, identity seal.Identity, options Options) *Observer {
 // cannot be read, Poll stores the reason with the watch, polls later and returns no error. An
 // error means that the poll itself failed and must be tried again.
 func (o *Observer) Poll(ctx context.Context, org, watchID string) error {
-	at, err := o.position(ctx, org, watchID)
+	at, err := o.loadWatch(ctx, org, watchID)
 	if errors.Is(err, errUnwatched) {
 		return nil
 	}
-	var seen *sighting
+	var seen *observation
 	began := time.Now()
 	if err == nil {
-		seen, err = o.lookInTime(ctx, org, at)
-		o.count(seen, time.Since(began), err)
+		seen, err = o.readTipInTime(ctx, org, at)
+		o.reportPoll(seen, time.Since(began), err)
 	}
-	var trouble *Trouble
+	var trouble *RepoError
 	switch {
 	case errors.As(err, &trouble):
-		err = o.keepTrouble(ctx, org, at, trouble)
+		err = o.saveError(ctx, org, at, trouble)
 	case err == nil && seen == nil:
-		err = o.keepChecked(ctx, org, at)
+		err = o.recordPoll(ctx, org, at)
 	case err == nil:
-		err = o.keepRevision(ctx, org, at, *seen, began)
+		err = o.saveRevision(ctx, org, at, *seen, began)
 	}
 	if err != nil {
 		return fmt.Errorf("poll watch %s: %w", watchID, err)
@@ -106,12 +106,12 @@ func (o *Observer) Poll(ctx context.Context, org, watchID string) error {
 	return nil
 }
 
-// count reports the outcome of a poll.
-func (o *Observer) count(seen *sighting, took time.Duration, err error) {
-	if o.options.Looked == nil {
+// reportPoll reports the outcome of a poll.
+func (o *Observer) reportPoll(seen *observation, took time.Duration, err error) {
+	if o.options.OnPoll == nil {
 		return
 	}
-	var trouble *Trouble
+	var trouble *RepoError
 	outcome := "same"
 	switch {
 	case errors.As(err, &trouble):
@@ -121,35 +121,35 @@ func (o *Observer) count(seen *sighting, took time.Duration, err error) {
 	case seen != nil:
 		outcome = "moved"
 	}
-	o.options.Looked(outcome, took)
+	o.options.OnPoll(outcome, took)
 }
 
-// lookInTime is look with a timeout.
-func (o *Observer) lookInTime(ctx context.Context, org string, at position) (*sighting, error) {
-	looking, stop := context.WithTimeout(ctx, longestLook)
+// readTipInTime is look with a timeout.
+func (o *Observer) readTipInTime(ctx context.Context, org string, at watchState) (*observation, error) {
+	looking, stop := context.WithTimeout(ctx, maxReadTime)
 	defer stop()
-	seen, err := o.look(looking, org, at)
+	seen, err := o.readTip(looking, org, at)
 	if err != nil && looking.Err() != nil && ctx.Err() == nil {
-		return nil, troubled("%s did not answer in full within %s; check that it is well, and how large it is",
-			at.watch.URL, longestLook)
+		return nil, repoErrorf("%s did not answer in full within %s; check that it is well, and how large it is",
+			at.watch.URL, maxReadTime)
 	}
 	return seen, err
 }
 
-// position is the stored state of a watch before a poll.
-type position struct {
-	watch    store.Watch
-	previous *store.Revision
-	login    login
+// watchState is the stored state of a watch before a poll.
+type watchState struct {
+	watch      store.Watch
+	previous   *store.Revision
+	credential credential
 }
 
 // errUnwatched is the error for a watch without readers: it is not polled until there is one.
 var errUnwatched = errors.New("nobody reads this watch")
 
-func (o *Observer) position(ctx context.Context, org, watchID string) (at position, err error) {
-	err = o.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
-		at = position{}
-		// Locked, as by Watch: an app that starts to read it now is either found here, or finds
+func (o *Observer) loadWatch(ctx context.Context, org, watchID string) (at watchState, err error) {
+	err = o.store.InTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+		at = watchState{}
+		// Locked, as by EnsureWatch: an app that starts to read it now is either found here, or finds
 		// that it is not due and makes it due.
 		if at.watch, err = tx.LockWatch(ctx, org, watchID); err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
@@ -164,7 +164,7 @@ func (o *Observer) position(ctx context.Context, org, watchID string) (at positi
 		}
 		// No other poll needs to start while this one runs; its end schedules the next one.
 		err = tx.SetDueIn(ctx, store.SetDueInParams{OrgID: org, Kind: store.DueWatch, ID: watchID,
-			InSeconds: longestLook.Seconds()})
+			InSeconds: maxReadTime.Seconds()})
 		if err != nil {
 			return err
 		}
@@ -175,7 +175,7 @@ func (o *Observer) position(ctx context.Context, org, watchID string) (at positi
 			}
 			at.previous = &previous
 		}
-		at.login, err = o.loginOf(ctx, tx, at.watch)
+		at.credential, err = o.credentialOf(ctx, tx, at.watch)
 		return err
 	})
 	if err == nil && at.watch.ID == "" {
@@ -184,40 +184,40 @@ func (o *Observer) position(ctx context.Context, org, watchID string) (at positi
 	return at, err
 }
 
-// loginOf opens the credential of a watch.
-func (o *Observer) loginOf(ctx context.Context, tx *store.Tx, watch store.Watch) (login, error) {
+// credentialOf opens the credential of a watch.
+func (o *Observer) credentialOf(ctx context.Context, tx *store.Tx, watch store.Watch) (credential, error) {
 	if watch.CredentialID == "" {
-		return login{}, nil
+		return credential{}, nil
 	}
 	row, err := tx.CredentialOfWatch(ctx, tx.Org, watch.CredentialID)
 	if err != nil {
-		return login{}, fmt.Errorf("read credential %s: %w", watch.CredentialID, err)
+		return credential{}, fmt.Errorf("read credential %s: %w", watch.CredentialID, err)
 	}
 	var sealed seal.Sealed
 	if err := json.Unmarshal(row.Sealed, &sealed); err != nil {
-		return login{}, fmt.Errorf("read credential %s: %w", row.Name, err)
+		return credential{}, fmt.Errorf("read credential %s: %w", row.Name, err)
 	}
 	password, err := o.identity.Open(sealed, seal.Context{Org: tx.Org, Kind: seal.KindCredential, Component: row.ID})
 	if err != nil {
-		return login{}, &Trouble{
-			Words: fmt.Sprintf("the credential %s cannot be opened with the control plane's key; create it again", row.Name),
-			Err:   err}
+		return credential{}, &RepoError{
+			Message: fmt.Sprintf("the credential %s cannot be opened with the control plane's key; create it again", row.Name),
+			Err:     err}
 	}
 	username := row.Username
 	if username == "" {
 		username = "git"
 	}
-	return login{name: row.Name, username: username, password: password, repositories: row.Repositories}, nil
+	return credential{name: row.Name, username: username, password: password, repositories: row.Repositories}, nil
 }
 
 // remoteOf opens the remote of a watch.
-func (o *Observer) remoteOf(url string, with login) (remote, error) {
+func (o *Observer) remoteOf(url string, with credential) (remote, error) {
 	at, err := parseRepository(url)
 	if err != nil {
 		return nil, err
 	}
-	if with.name != "" && !covers(with.repositories, url) {
-		return nil, uncovered(with.name, at.String())
+	if with.name != "" && !patternsCover(with.repositories, url) {
+		return nil, notAllowedError(with.name, at.String())
 	}
 	switch {
 	case at.scheme == "file":
@@ -227,12 +227,12 @@ func (o *Observer) remoteOf(url string, with login) (remote, error) {
 	case o.options.AllowPrivate:
 		return &httpRemote{url: at.String(), client: o.client, login: with, limits: o.options.Limits}, nil
 	}
-	return nil, troubled("%s", plainHTTPWords)
+	return nil, repoErrorf("%s", plainHTTPMessage)
 }
 
-// due schedules the next poll of a watch: after a pause that varies by a tenth, so that a thousand
+// setDue schedules the next poll of a watch: after a pause that varies by a tenth, so that a thousand
 // watches that were created at once do not stay in step.
-func (o *Observer) due(ctx context.Context, tx *store.Tx, watchID string, pause time.Duration) error {
+func (o *Observer) setDue(ctx context.Context, tx *store.Tx, watchID string, pause time.Duration) error {
 	jitter := 0.9 + 0.2*rand.Float64() //nolint:gosec // spreads load; nothing depends on it being secret
 	return tx.SetDueIn(ctx, store.SetDueInParams{OrgID: tx.Org, Kind: store.DueWatch, ID: watchID,
 		InSeconds: pause.Seconds() * jitter})
@@ -255,17 +255,17 @@ func deliveredMeanwhile(watch, before store.Watch) bool {
 	return watch.DeliveredAt != nil && (before.DeliveredAt == nil || !watch.DeliveredAt.Equal(*before.DeliveredAt))
 }
 
-// unannounced reports whether a ref has moved without a delivery although it has a webhook: none
+// missedDelivery reports whether a ref has moved without a delivery although it has a webhook: none
 // came since the last poll, nor shortly before it. Then the webhook no longer works.
-func (o *Observer) unannounced(watch, before store.Watch, ago float64) bool {
+func (o *Observer) missedDelivery(watch, before store.Watch, ago float64) bool {
 	if watch.WebhookID == nil || watch.DeliveredAt == nil || before.CheckedAt == nil {
 		return false
 	}
 	return watch.DeliveredAt.Before(*before.CheckedAt) && ago > (settleTime+2*o.options.Interval).Seconds()
 }
 
-// pauseInTrouble returns the time until the next poll of a repository that cannot be read. It
+// errorPause returns the time until the next poll of a repository that cannot be read. It
 // equals the time since the last successful poll, so the pause doubles without a counter.
-func (o *Observer) pauseInTrouble(unread time.Duration) time.Duration {
-	return min(max(unread, o.options.Interval), max(longestPause, o.options.Interval))
+func (o *Observer) errorPause(unread time.Duration) time.Duration {
+	return min(max(unread, o.options.Interval), max(maxErrorPause, o.options.Interval))
 }

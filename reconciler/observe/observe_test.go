@@ -65,7 +65,7 @@ func newBench(t testing.TB, options observe.Options) *bench {
 func (b *bench) connect(url, ref, credential string) {
 	b.t.Helper()
 	b.in(func(ctx context.Context, tx *store.Tx) error {
-		watch, err := b.observer.Watch(ctx, tx, url, ref, credential)
+		watch, err := b.observer.EnsureWatch(ctx, tx, url, ref, credential)
 		if err != nil {
 			return err
 		}
@@ -79,7 +79,7 @@ func (b *bench) connect(url, ref, credential string) {
 
 func (b *bench) in(work func(context.Context, *store.Tx) error) {
 	b.t.Helper()
-	if err := b.store.In(b.t.Context(), b.org, work); err != nil {
+	if err := b.store.InTx(b.t.Context(), b.org, work); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -758,7 +758,7 @@ func TestUnwatched(t *testing.T) {
 	repo.Commit("start")
 	b := newBench(t, fileOptions(repo))
 	b.in(func(ctx context.Context, tx *store.Tx) error {
-		watch, err := b.observer.Watch(ctx, tx, repo.URL(), "main", "")
+		watch, err := b.observer.EnsureWatch(ctx, tx, repo.URL(), "main", "")
 		b.watch = watch.ID
 		return err
 	})
@@ -841,13 +841,13 @@ func TestAWatchThatIsReadAgain(t *testing.T) {
 	repo.Commit("start")
 	b := newBench(t, fileOptions(repo))
 	b.in(func(ctx context.Context, tx *store.Tx) error {
-		watch, err := b.observer.Watch(ctx, tx, repo.URL(), "main", "")
+		watch, err := b.observer.EnsureWatch(ctx, tx, repo.URL(), "main", "")
 		b.watch = watch.ID
 		return err
 	})
 	polled := make(chan error, 1)
 	b.in(func(ctx context.Context, tx *store.Tx) error {
-		watch, err := b.observer.Watch(ctx, tx, repo.URL(), "main", "")
+		watch, err := b.observer.EnsureWatch(ctx, tx, repo.URL(), "main", "")
 		if err != nil {
 			return err
 		}

@@ -19,7 +19,7 @@ var ErrMirror = errors.New("the mirror was lost while it was read; it is made an
 // lost returns the function that converts an error of a mirror's reader. It marks the mirror as
 // damaged for the next caller that opens it.
 func (m *mirror) lost() func(error) error {
-	mark := brokenMark(m.dir)
+	mark := damagedMarker(m.dir)
 	return func(err error) error {
 		// If the mark cannot be written either, the next caller finds the damage without it.
 		_ = os.WriteFile(mark, nil, 0o600)
@@ -28,29 +28,29 @@ func (m *mirror) lost() func(error) error {
 }
 
 // Tree returns the files of a revision, from the mirror or, if that was lost, fetched again. A
-// *Trouble means that the repository no longer has the commit.
+// *RepoError means that the repository no longer has the commit.
 func (o *Observer) Tree(ctx context.Context, org, revisionID string) (*gittree.Tree, error) {
 	var (
 		revision store.Revision
 		watch    store.Watch
-		with     login
+		with     credential
 	)
-	err := o.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) (err error) {
+	err := o.store.InTx(ctx, org, func(ctx context.Context, tx *store.Tx) (err error) {
 		if revision, err = tx.WatchRevision(ctx, org, revisionID); err != nil {
 			return err
 		}
 		if watch, err = tx.WatchByID(ctx, org, revision.WatchID); err != nil {
 			return err
 		}
-		with, err = o.loginOf(ctx, tx, watch)
+		with, err = o.credentialOf(ctx, tx, watch)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read revision %s: %w", revisionID, err)
 	}
 	var read *gittree.Tree
-	err = o.mirrors.with(ctx, org, watch.URL, func(m *mirror) error {
-		if m.whole(plumbing.NewHash(revision.Tree)) != nil {
+	err = o.mirrors.withMirror(ctx, org, watch.URL, func(m *mirror) error {
+		if m.checkTree(plumbing.NewHash(revision.Tree)) != nil {
 			// Only now: what the mirror contains can be read while the remote is unreachable.
 			from, err := o.remoteOf(watch.URL, with)
 			if err != nil {
@@ -64,7 +64,7 @@ func (o *Observer) Tree(ctx context.Context, org, revisionID string) (*gittree.T
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read commit %s: %w", short(revision.Commit), incomplete(watch.URL, err))
+		return nil, fmt.Errorf("read commit %s: %w", shortCommit(revision.Commit), incomplete(watch.URL, err))
 	}
 	return read, nil
 }
@@ -74,21 +74,21 @@ func (o *Observer) Tree(ctx context.Context, org, revisionID string) (*gittree.T
 func retrieve(ctx context.Context, m *mirror, from remote, watch store.Watch, revision store.Revision) error {
 	commit, tree := plumbing.NewHash(revision.Commit), plumbing.NewHash(revision.Tree)
 	refused := from.fetch(ctx, m, commit, plumbing.ZeroHash, 1)
-	if refused == nil || !refusedCommit(refused) {
+	if refused == nil || !isCommitNotServed(refused) {
 		if refused != nil {
 			return refused
 		}
-		return m.whole(tree)
+		return m.checkTree(tree)
 	}
 	tip, err := findTip(ctx, from, watch)
 	if err != nil {
 		return err
 	}
-	for _, depth := range depths {
+	for _, depth := range fetchDepths {
 		if err := from.fetch(ctx, m, tip.object, plumbing.ZeroHash, depth); err != nil {
 			return err
 		}
-		if m.whole(tree) == nil {
+		if m.checkTree(tree) == nil {
 			return nil
 		}
 	}

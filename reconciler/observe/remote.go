@@ -19,8 +19,8 @@ type remote interface {
 	fetch(ctx context.Context, into *mirror, want, have plumbing.Hash, depth int) error
 }
 
-// login is the credential for a remote; the zero value means none.
-type login struct {
+// credential is the credential for a remote; the zero value means none.
+type credential struct {
 	name     string
 	username string
 	password seal.Secret

@@ -26,27 +26,27 @@ type fileRemote struct {
 	objects *gitpack.Repository
 }
 
-// errRefused is the error for a repository on this machine that may not be read, whether it
+// errFileNotAllowed is the error for a repository on this machine that may not be read, whether it
 // exists or not.
-var errRefused = errors.New("not below an allowed directory")
+var errFileNotAllowed = errors.New("not below an allowed directory")
 
 // openFileRemote opens the repository at a path that is, after resolving all links, below one of
 // the allowed directories. For other paths its error does not reveal whether they exist.
 func openFileRemote(url, dir string, options Options) (*fileRemote, error) {
 	allowed := options.AllowFileRemotes
 	if len(allowed) == 0 {
-		return nil, &Trouble{
-			Words: "file:// repositories are not allowed on this control plane; use an https:// URL, or start it with --allow-file-remotes", Err: errRefused}
+		return nil, &RepoError{
+			Message: "file:// repositories are not allowed on this control plane; use an https:// URL, or start it with --allow-file-remotes", Err: errFileNotAllowed}
 	}
 	resolved, err := filepath.EvalSymlinks(filepath.Clean(dir))
 	if err != nil {
-		if belowAny(filepath.Clean(dir), allowed) {
-			return nil, troubled("%s: there is no such directory; check the address", url)
+		if isBelowAny(filepath.Clean(dir), allowed) {
+			return nil, repoErrorf("%s: there is no such directory; check the address", url)
 		}
-		return nil, refuseFile(url, allowed)
+		return nil, checkFileRemote(url, allowed)
 	}
-	if !belowAny(resolved, allowed) {
-		return nil, refuseFile(url, allowed)
+	if !isBelowAny(resolved, allowed) {
+		return nil, checkFileRemote(url, allowed)
 	}
 	gitDir, err := findGitDir(url, resolved, allowed)
 	if err != nil {
@@ -60,25 +60,25 @@ func openFileRemote(url, dir string, options Options) (*fileRemote, error) {
 	}, nil
 }
 
-func refuseFile(url string, allowed []string) error {
+func checkFileRemote(url string, allowed []string) error {
 	words := fmt.Sprintf("%s is not below a directory from which repositories may be read (%s); start the control plane with --allow-file-remotes for it",
 		url, strings.Join(allowed, ", "))
-	return &Trouble{Words: words, Err: errRefused}
+	return &RepoError{Message: words, Err: errFileNotAllowed}
 }
 
-func belowAny(dir string, allowed []string) bool {
+func isBelowAny(dir string, allowed []string) bool {
 	for _, root := range allowed {
-		if resolved, err := filepath.EvalSymlinks(root); err == nil && below(dir, resolved) {
+		if resolved, err := filepath.EvalSymlinks(root); err == nil && isBelow(dir, resolved) {
 			return true
 		}
-		if below(dir, filepath.Clean(root)) {
+		if isBelow(dir, filepath.Clean(root)) {
 			return true
 		}
 	}
 	return false
 }
 
-func below(dir, root string) bool {
+func isBelow(dir, root string) bool {
 	relative, err := filepath.Rel(root, dir)
 	return err == nil && filepath.IsLocal(relative)
 }
@@ -92,18 +92,18 @@ func findGitDir(url, dir string, allowed []string) (string, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		dotGit = dir
 	case err != nil:
-		return "", troubled("%s cannot be read by the control plane (%s); let its user read it", url,
+		return "", repoErrorf("%s cannot be read by the control plane (%s); let its user read it", url,
 			plainText(err.Error(), 200))
 	case info.Mode().IsRegular():
-		return "", troubled("%s is a linked worktree or a submodule; name the main repository", url)
+		return "", repoErrorf("%s is a linked worktree or a submodule; name the main repository", url)
 	}
 	resolved, err := filepath.EvalSymlinks(dotGit)
-	if err != nil || !belowAny(resolved, allowed) {
-		return "", refuseFile(url, allowed)
+	if err != nil || !isBelowAny(resolved, allowed) {
+		return "", checkFileRemote(url, allowed)
 	}
 	for _, needed := range []string{"HEAD", "objects"} {
 		if _, err := os.Stat(filepath.Join(resolved, needed)); err != nil {
-			return "", troubled("%s is not a git repository; run `git init` there and commit, or check the address",
+			return "", repoErrorf("%s is not a git repository; run `git init` there and commit, or check the address",
 				url)
 		}
 	}
@@ -113,7 +113,7 @@ func findGitDir(url, dir string, allowed []string) (string, error) {
 func (r *fileRemote) refs(ctx context.Context) (tips, error) {
 	listed, err := r.refsOf.IterReferences()
 	if err != nil {
-		return nil, explain(ctx, r.url, err)
+		return nil, asRepoError(ctx, r.url, err)
 	}
 	found := tips{}
 	err = listed.ForEach(func(ref *plumbing.Reference) error {
@@ -122,16 +122,16 @@ func (r *fileRemote) refs(ctx context.Context) (tips, error) {
 			return nil
 		}
 		if len(found) == maxRefs {
-			return troubled("%s has more than %d branches and tags; remove old ones", r.url, maxRefs)
+			return repoErrorf("%s has more than %d branches and tags; remove old ones", r.url, maxRefs)
 		}
 		found[name] = tip{name: name, object: ref.Hash(), commit: r.peel(ctx, ref.Hash())}
 		return nil
 	})
 	if err != nil {
-		return nil, explain(ctx, r.url, err)
+		return nil, asRepoError(ctx, r.url, err)
 	}
 	if len(found) == 0 {
-		return nil, troubled("%s has no commits yet; commit and push", r.url)
+		return nil, repoErrorf("%s has no commits yet; commit and push", r.url)
 	}
 	return found, nil
 }
@@ -179,7 +179,7 @@ func (r *fileRemote) fetch(ctx context.Context, into *mirror, want, _ plumbing.H
 	if errors.Is(err, plumbing.ErrObjectNotFound) && commit == nil {
 		err = fmt.Errorf("%w: %s", gitpack.ErrNotGiven, want)
 	}
-	return explain(ctx, r.url, err)
+	return asRepoError(ctx, r.url, err)
 }
 
 // objectCopy copies objects that a mirror does not have.
@@ -193,7 +193,7 @@ type objectCopy struct {
 // commit copies a commit with its tree, and the tag objects that lead to it.
 func (c *objectCopy) commit(hash plumbing.Hash) (*object.Commit, error) {
 	for range maxTags {
-		found, err := c.one(hash)
+		found, err := c.copyObject(hash)
 		if err != nil {
 			return nil, err
 		}
@@ -203,11 +203,11 @@ func (c *objectCopy) commit(hash plumbing.Hash) (*object.Commit, error) {
 		case *object.Tag:
 			hash = found.Target
 		default:
-			return nil, troubled("the ref leads to a %s, not to a commit; name a branch, a tag of a commit, or a commit",
+			return nil, repoErrorf("the ref leads to a %s, not to a commit; name a branch, a tag of a commit, or a commit",
 				found.Type())
 		}
 	}
-	return nil, troubled("the tag leads through too many other tags; name the commit")
+	return nil, repoErrorf("the tag leads through too many other tags; name the commit")
 }
 
 // tree copies a directory from the bottom up, so that a mirror that has a tree has all of it.
@@ -215,8 +215,8 @@ func (c *objectCopy) tree(hash plumbing.Hash, deep int) error {
 	if c.into.has(hash) {
 		return nil
 	}
-	if deep > maxDeep {
-		return troubled("the repository has directories more than %d deep; flatten them", maxDeep)
+	if deep > maxTreeDepth {
+		return repoErrorf("the repository has directories more than %d deep; flatten them", maxTreeDepth)
 	}
 	found, err := readObject(c.ctx, c.from, hash)
 	if err != nil {
@@ -232,13 +232,13 @@ func (c *objectCopy) tree(hash plumbing.Hash, deep int) error {
 			err = c.tree(entry.Hash, deep+1)
 		case isSubmodule(entry) || c.into.has(entry.Hash):
 		default:
-			_, err = c.one(entry.Hash)
+			_, err = c.copyObject(entry.Hash)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	_, err = c.one(hash)
+	_, err = c.copyObject(hash)
 	return err
 }
 
@@ -252,7 +252,7 @@ func (c *objectCopy) history(commit *object.Commit, depth int) error {
 			if copied++; copied > depth {
 				break
 			}
-			found, err := c.one(hash)
+			found, err := c.copyObject(hash)
 			if errors.Is(err, plumbing.ErrObjectNotFound) {
 				continue // the repository itself is shallow
 			}
@@ -270,8 +270,8 @@ func (c *objectCopy) history(commit *object.Commit, depth int) error {
 	return nil
 }
 
-// one copies an object, and returns it, a file without its content.
-func (c *objectCopy) one(hash plumbing.Hash) (found object.Object, err error) {
+// copyObject copies an object, and returns it, a file without its content.
+func (c *objectCopy) copyObject(hash plumbing.Hash) (found object.Object, err error) {
 	err = c.from.Read(c.ctx, hash, func(encoded *plumbing.MemoryObject) (err error) {
 		if found, err = decode(encoded, hash); err != nil {
 			return err

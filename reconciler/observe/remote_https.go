@@ -32,10 +32,10 @@ func newClient(options Options) *http.Client {
 func sameHostOnly(next *http.Request, via []*http.Request) error {
 	first := via[0].URL
 	if len(via) > 5 {
-		return troubled("%s redirects in circles; use the repository's own URL", first.Host)
+		return repoErrorf("%s redirects in circles; use the repository's own URL", first.Host)
 	}
 	if next.URL.Host != first.Host || next.URL.Scheme != first.Scheme {
-		return troubled("%s redirects to %s://%s; use the URL that it leads to, if you trust it", first.Host,
+		return repoErrorf("%s redirects to %s://%s; use the URL that it leads to, if you trust it", first.Host,
 			next.URL.Scheme, plainText(next.URL.Host, 200))
 	}
 	return nil
@@ -45,7 +45,7 @@ func sameHostOnly(next *http.Request, via []*http.Request) error {
 type httpRemote struct {
 	url    string
 	client *http.Client
-	login  login
+	login  credential
 	limits gitpack.Limits
 }
 
@@ -70,20 +70,20 @@ func (r *httpRemote) checkRedirect(next *http.Request, via []*http.Request) erro
 	for _, service := range []string{"/info/refs", "/git-upload-pack"} {
 		address = strings.TrimSuffix(address, service)
 	}
-	if covers(r.login.repositories, address) {
+	if patternsCover(r.login.repositories, address) {
 		return nil
 	}
-	return troubled("%s redirects to %s, for which the credential %s may not be used; use that URL, and allow it with `nuon credentials update %s --add-repository URL`",
+	return repoErrorf("%s redirects to %s, for which the credential %s may not be used; use that URL, and allow it with `nuon credentials update %s --add-repository URL`",
 		r.url, plainText(address, 200), r.login.name, r.login.name)
 }
 
 func (r *httpRemote) refs(ctx context.Context) (tips, error) {
 	opened, err := r.open(ctx)
 	if err != nil {
-		return nil, explain(ctx, r.url, err)
+		return nil, asRepoError(ctx, r.url, err)
 	}
 	if len(opened.Advertised.References) > maxRefs {
-		return nil, troubled("%s has more than %d branches and tags; remove old ones", r.url, maxRefs)
+		return nil, repoErrorf("%s has more than %d branches and tags; remove old ones", r.url, maxRefs)
 	}
 	found := tips{}
 	for name, hash := range opened.Advertised.References {
@@ -98,7 +98,7 @@ func (r *httpRemote) refs(ctx context.Context) (tips, error) {
 
 func (r *httpRemote) fetch(ctx context.Context, into *mirror, want, have plumbing.Hash, depth int) error {
 	if err := r.fetchPack(ctx, into, gitpack.Request{Want: want, Have: have, Depth: depth}); err != nil {
-		return explain(ctx, r.url, err)
+		return asRepoError(ctx, r.url, err)
 	}
 	into.refresh()
 	return nil
@@ -118,7 +118,7 @@ func (r *httpRemote) fetchPack(ctx context.Context, into *mirror, request gitpac
 	return gitpack.Store(ctx, pack, into.packs(), gitpack.Options{Limits: r.limits})
 }
 
-// refusedCommit reports whether a server rejected a request for a commit by its hash.
-func refusedCommit(err error) bool {
+// isCommitNotServed reports whether a server rejected a request for a commit by its hash.
+func isCommitNotServed(err error) bool {
 	return err != nil && (errors.Is(err, gitpack.ErrNotGiven))
 }

@@ -14,11 +14,11 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// keepRevision adds an observation as the watch's newest revision, unless another replica has
+// saveRevision adds an observation as the watch's newest revision, unless another replica has
 // moved the watch since the poll started: then the observation may be the older of the two, and
 // the watch is polled once more. A new revision starts the trace of everything that follows from
 // the push; `began` is when the poll started.
-func (o *Observer) keepRevision(ctx context.Context, org string, at position, seen sighting,
+func (o *Observer) saveRevision(ctx context.Context, org string, at watchState, seen observation,
 	began time.Time) (err error) {
 	ctx, span := telemetry.BeginAt(ctx, began, "observe", slog.String("org", org), slog.String("watch", at.watch.ID),
 		slog.String("commit", seen.commit.Hash.String()))
@@ -32,13 +32,13 @@ func (o *Observer) keepRevision(ctx context.Context, org string, at position, se
 	if err != nil {
 		return err
 	}
-	return o.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+	return o.store.InTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		added = false
 		watch, err := tx.LockWatch(ctx, org, at.watch.ID)
 		if err != nil {
 			return err
 		}
-		if !same(watch.RevisionID, at.watch.RevisionID) {
+		if !equalPtr(watch.RevisionID, at.watch.RevisionID) {
 			return tx.Enqueue(ctx, queue.Poll{Org: org, Watch: watch.ID})
 		}
 		previous := ""
@@ -48,9 +48,9 @@ func (o *Observer) keepRevision(ctx context.Context, org string, at position, se
 		revision, err := tx.AddRevision(ctx, store.AddRevisionParams{
 			OrgID: org, ID: id.New("rev"), WatchID: watch.ID,
 			Commit: seen.commit.Hash.String(), Tree: seen.commit.TreeHash.String(), Previous: previous,
-			Forced: seen.kin == rewritten, ChangedPaths: changed,
+			Forced: seen.ancestry == ancestryRewritten, ChangedPaths: changed,
 			Subject: subject(seen.commit.Message), Author: plainText(seen.commit.Author.Name, 100),
-			Reason: reason(watch, at.previous, seen), Trace: telemetry.Inject(ctx),
+			Reason: revisionReason(watch, at.previous, seen), Trace: telemetry.Inject(ctx),
 		})
 		if err != nil {
 			return err
@@ -60,13 +60,13 @@ func (o *Observer) keepRevision(ctx context.Context, org string, at position, se
 		if err != nil {
 			return err
 		}
-		if o.unannounced(watch, at.watch, ago) {
+		if o.missedDelivery(watch, at.watch, ago) {
 			watch.WebhookID = nil
 			if err := tx.Unannounced(ctx, org, watch.ID); err != nil {
 				return err
 			}
 		}
-		if err := o.due(ctx, tx, watch.ID, o.pause(watch, at.watch, ago)); err != nil {
+		if err := o.setDue(ctx, tx, watch.ID, o.pause(watch, at.watch, ago)); err != nil {
 			return err
 		}
 		return enqueueReaders(ctx, tx, watch.ID)
@@ -87,9 +87,9 @@ func enqueueReaders(ctx context.Context, tx *store.Tx, watchID string) error {
 	return nil
 }
 
-// keepChecked records a poll that found nothing new.
-func (o *Observer) keepChecked(ctx context.Context, org string, at position) error {
-	return o.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+// recordPoll records a poll that found nothing new.
+func (o *Observer) recordPoll(ctx context.Context, org string, at watchState) error {
+	return o.store.InTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		watch, err := tx.LockWatch(ctx, org, at.watch.ID)
 		if err != nil {
 			return err
@@ -98,15 +98,15 @@ func (o *Observer) keepChecked(ctx context.Context, org string, at position) err
 		if err != nil {
 			return err
 		}
-		return o.due(ctx, tx, watch.ID, o.pause(watch, at.watch, ago))
+		return o.setDue(ctx, tx, watch.ID, o.pause(watch, at.watch, ago))
 	})
 }
 
-// keepTrouble stores why the repository cannot be read. checked_at remains the time of the last
+// saveError stores why the repository cannot be read. checked_at remains the time of the last
 // successful poll: the pause before the next poll grows with the time since.
-func (o *Observer) keepTrouble(ctx context.Context, org string, at position, trouble *Trouble) error {
-	return o.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
-		words := plainText(trouble.Words, 2000)
+func (o *Observer) saveError(ctx context.Context, org string, at watchState, trouble *RepoError) error {
+	return o.store.InTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+		words := plainText(trouble.Message, 2000)
 		watch, err := tx.LockWatch(ctx, org, at.watch.ID)
 		if err != nil {
 			return err
@@ -121,11 +121,11 @@ func (o *Observer) keepTrouble(ctx context.Context, org string, at position, tro
 				return err
 			}
 		}
-		pause := o.pauseInTrouble(time.Duration(unread * float64(time.Second)))
+		pause := o.errorPause(time.Duration(unread * float64(time.Second)))
 		if deliveredMeanwhile(watch, at.watch) {
 			pause = min(pause, o.options.Interval)
 		}
-		return o.due(ctx, tx, watch.ID, pause)
+		return o.setDue(ctx, tx, watch.ID, pause)
 	})
 }
 
@@ -142,9 +142,9 @@ func changedJSON(changed []string, previous *store.Revision) (json.RawMessage, e
 	return encoded, nil
 }
 
-// reason returns why a revision was created.
-func reason(watch store.Watch, previous *store.Revision, seen sighting) string {
-	ref, now := plainText(watch.Ref, 100), short(seen.commit.Hash.String())
+// revisionReason returns why a revision was created.
+func revisionReason(watch store.Watch, previous *store.Revision, seen observation) string {
+	ref, now := plainText(watch.Ref, 100), shortCommit(seen.commit.Hash.String())
 	what := now
 	if said := subject(seen.commit.Message); said != "" {
 		what += fmt.Sprintf(" (%q by %s)", said, plainText(seen.commit.Author.Name, 100))
@@ -153,15 +153,15 @@ func reason(watch store.Watch, previous *store.Revision, seen sighting) string {
 		return fmt.Sprintf("the first look at %s of %s found commit %s", ref, watch.URL, what)
 	}
 	verb := "moved"
-	if seen.kin == rewritten {
+	if seen.ancestry == ancestryRewritten {
 		verb = "was force-pushed"
 	}
-	sentence := fmt.Sprintf("%s %s from %s to %s", ref, verb, short(previous.Commit), what)
-	if seen.kin == unknown {
+	sentence := fmt.Sprintf("%s %s from %s to %s", ref, verb, shortCommit(previous.Commit), what)
+	if seen.ancestry == ancestryUnknown {
 		sentence += "; the history between them is too long to tell whether it was force-pushed"
 	}
-	if seen.unknownWhy != "" {
-		sentence += "; " + seen.unknownWhy
+	if seen.unknownReason != "" {
+		sentence += "; " + seen.unknownReason
 	}
 	return sentence
 }
@@ -172,4 +172,4 @@ func subject(message string) string {
 	return plainText(first, 120)
 }
 
-func same(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
+func equalPtr(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }

@@ -17,38 +17,38 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/netguard"
 )
 
-// Trouble is the reason why a repository cannot be read, for the person who can fix it. It is
+// RepoError is the reason why a repository cannot be read, for the person who can fix it. It is
 // stored with the watch, and the next poll checks it again; it is not a fault of the control
 // plane.
-type Trouble struct {
-	// Words is a sentence that ends with what to do.
-	Words string
+type RepoError struct {
+	// Message is a sentence that ends with what to do.
+	Message string
 	// Err is the cause, if there is one.
 	Err error
 }
 
 // Error returns the words.
-func (t *Trouble) Error() string { return t.Words }
+func (e *RepoError) Error() string { return e.Message }
 
 // Unwrap returns the cause.
-func (t *Trouble) Unwrap() error { return t.Err }
+func (e *RepoError) Unwrap() error { return e.Err }
 
-// troubled returns a Trouble without a cause.
-func troubled(format string, arguments ...any) *Trouble {
-	return &Trouble{Words: fmt.Sprintf(format, arguments...)}
+// repoErrorf returns a RepoError without a cause.
+func repoErrorf(format string, arguments ...any) *RepoError {
+	return &RepoError{Message: fmt.Sprintf(format, arguments...)}
 }
 
-// explain converts an error of the communication with a server into a Trouble. It returns a
+// asRepoError converts an error of the communication with a server into a RepoError. It returns a
 // canceled context's error unchanged.
-func explain(ctx context.Context, url string, err error) error {
-	var trouble *Trouble
+func asRepoError(ctx context.Context, url string, err error) error {
+	var trouble *RepoError
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
 	if errors.As(cause(err), &trouble) {
 		return trouble
 	}
-	return &Trouble{Words: words(url, cause(err)), Err: err}
+	return &RepoError{Message: gitErrorMessage(url, cause(err)), Err: err}
 }
 
 // cause removes the wrappers of the git library that hide their cause.
@@ -67,7 +67,7 @@ func cause(err error) error {
 	}
 }
 
-func words(url string, err error) string {
+func gitErrorMessage(url string, err error) string {
 	var (
 		answer   *githttp.Err
 		dial     *net.OpError
@@ -78,7 +78,7 @@ func words(url string, err error) string {
 	)
 	switch {
 	case errors.As(err, &blocked):
-		return blockedWords(blocked)
+		return blockedMessage(blocked)
 	case errors.Is(err, netguard.ErrStalled):
 		return url + " stopped sending; it is polled again later"
 	case errors.Is(err, transport.ErrAuthenticationRequired):

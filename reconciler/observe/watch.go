@@ -11,12 +11,12 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// Watch returns the watch of one ref of one repository, with one credential ("" for none), and
+// EnsureWatch returns the watch of one ref of one repository, with one credential ("" for none), and
 // creates it if it does not exist. It is polled as soon as the transaction has committed. A URL
-// or ref that is never allowed is a *Trouble; whether the repository is reachable is left to the
+// or ref that is never allowed is a *RepoError; whether the repository is reachable is left to the
 // poll.
-func (o *Observer) Watch(ctx context.Context, tx *store.Tx, url, ref, credentialID string) (store.Watch, error) {
-	at, err := o.allowed(url, ref)
+func (o *Observer) EnsureWatch(ctx context.Context, tx *store.Tx, url, ref, credentialID string) (store.Watch, error) {
+	at, err := o.checkAllowed(url, ref)
 	if err != nil {
 		return store.Watch{}, err
 	}
@@ -30,43 +30,43 @@ func (o *Observer) Watch(ctx context.Context, tx *store.Tx, url, ref, credential
 	if err != nil {
 		return store.Watch{}, fmt.Errorf("watch %s: %w", url, err)
 	}
-	if err := o.wakeUp(ctx, tx, watch.ID); err != nil {
+	if err := o.schedulePoll(ctx, tx, watch.ID); err != nil {
 		return store.Watch{}, fmt.Errorf("watch %s: %w", url, err)
 	}
 	return watch, nil
 }
 
-// wakeUp polls a watch that is not due at any time: it is new, or had no readers for a while.
-func (o *Observer) wakeUp(ctx context.Context, tx *store.Tx, watchID string) error {
+// schedulePoll polls a watch that is not due at any time: it is new, or had no readers for a while.
+func (o *Observer) schedulePoll(ctx context.Context, tx *store.Tx, watchID string) error {
 	_, err := tx.DueOf(ctx, tx.Org, store.DueWatch, watchID)
 	if !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
-	if err := o.due(ctx, tx, watchID, o.options.Interval); err != nil {
+	if err := o.setDue(ctx, tx, watchID, o.options.Interval); err != nil {
 		return err
 	}
 	return tx.Enqueue(ctx, queue.Poll{Org: tx.Org, Watch: watchID})
 }
 
-// Check returns a *Trouble for a repository URL or ref that is never allowed, and for a file://
+// Check returns a *RepoError for a repository URL or ref that is never allowed, and for a file://
 // repository that does not exist now, so that a person who names a repository gets the error at
 // once.
 func (o *Observer) Check(url, ref string) error {
-	at, err := o.allowed(url, ref)
+	at, err := o.checkAllowed(url, ref)
 	if err == nil && at.scheme == "file" {
 		_, err = openFileRemote(url, at.path, o.options)
 	}
 	return err
 }
 
-// Refuses returns a *Trouble for a repository URL or ref that is never allowed, whether it exists
+// CheckForm returns a *RepoError for a repository URL or ref that is never allowed, whether it exists
 // or not.
-func (o *Observer) Refuses(url, ref string) error {
-	_, err := o.allowed(url, ref)
+func (o *Observer) CheckForm(url, ref string) error {
+	_, err := o.checkAllowed(url, ref)
 	return err
 }
 
-func (o *Observer) allowed(url, ref string) (repository, error) {
+func (o *Observer) checkAllowed(url, ref string) (repository, error) {
 	at, err := parseRepository(url)
 	if err != nil {
 		return at, err
@@ -76,12 +76,12 @@ func (o *Observer) allowed(url, ref string) (repository, error) {
 	}
 	switch at.scheme {
 	case "file":
-		if _, err := openFileRemote(url, at.path, o.options); errors.Is(err, errRefused) {
+		if _, err := openFileRemote(url, at.path, o.options); errors.Is(err, errFileNotAllowed) {
 			return at, err
 		}
 	case "http":
 		if !o.options.AllowPrivate {
-			return at, troubled("%s", plainHTTPWords)
+			return at, repoErrorf("%s", plainHTTPMessage)
 		}
 	}
 	return at, nil
@@ -95,7 +95,7 @@ func checkRef(ref string) error {
 		strings.Contains(ref, "@{") ||
 		strings.ContainsAny(ref, " ~^:?*[\\\x7f") || strings.ContainsFunc(ref, func(r rune) bool { return r < ' ' })
 	if refused {
-		return troubled("%q is not the name of a branch, a tag or a commit; write it as git does, such as main or v1.2",
+		return repoErrorf("%q is not the name of a branch, a tag or a commit; write it as git does, such as main or v1.2",
 			plainText(ref, 100))
 	}
 	return nil

@@ -25,14 +25,14 @@ const WebhookPath = "/hooks/{org}/{hook}"
 
 // Bounds of deliveries.
 const (
-	// usualBody is the size up to which a body is read without verification, in bytes.
-	usualBody = 1 << 20
-	// largeAtOnce is how many larger bodies may be in memory at once, and largeWait how long a
+	// maxSmallBody is the size up to which a body is read without verification, in bytes.
+	maxSmallBody = 1 << 20
+	// maxLargeBodies is how many larger bodies may be in memory at once, and largeWait how long a
 	// request waits for its turn.
-	largeAtOnce = 4
-	largeWait   = 10 * time.Second
-	// longestResult bounds the answer that is stored with a webhook, in characters.
-	longestResult = 500
+	maxLargeBodies = 4
+	largeWait      = 10 * time.Second
+	// maxResultLength bounds the answer that is stored with a webhook, in characters.
+	maxResultLength = 500
 )
 
 // Webhook answers POST at WebhookPath, wherever it is mounted: it accepts the deliveries of the
@@ -46,7 +46,7 @@ const (
 // forge's delivery log and no forge disables the webhook.
 func Webhook(s *store.Store, identity seal.Identity) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle(WebhookPath, &webhook{store: s, identity: identity, large: make(chan struct{}, largeAtOnce)})
+	mux.Handle(WebhookPath, &webhook{store: s, identity: identity, large: make(chan struct{}, maxLargeBodies)})
 	return problem.Mux(mux)
 }
 
@@ -56,14 +56,14 @@ type webhook struct {
 	large    chan struct{}
 }
 
-// deliveryAnswer is the answer to a delivery, for the person who reads the forge's delivery log.
-type deliveryAnswer struct {
+// deliveryResponse is the answer to a delivery, for the person who reads the forge's delivery log.
+type deliveryResponse struct {
 	Result string `json:"result"` // polling or ignored
 	Detail string `json:"detail"`
 }
 
-func ignored(format string, arguments ...any) deliveryAnswer {
-	return deliveryAnswer{Result: "ignored", Detail: fmt.Sprintf(format, arguments...)}
+func ignoredDelivery(format string, arguments ...any) deliveryResponse {
+	return deliveryResponse{Result: "ignored", Detail: fmt.Sprintf(format, arguments...)}
 }
 
 // The errors for rejected deliveries.
@@ -90,8 +90,8 @@ func (h *webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	from, known := forge.Identify(r.Header)
 	if known && from.IsUnsignedPing(r.Header) {
-		answerDelivery(w, http.StatusOK,
-			ignored("nuon answers at this address; %s does not sign this test, so it does not show whether the secret is right",
+		writeDeliveryResponse(w, http.StatusOK,
+			ignoredDelivery("nuon answers at this address; %s does not sign this test, so it does not show whether the secret is right",
 				from.Title))
 		return
 	}
@@ -100,31 +100,31 @@ func (h *webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		problem.Writer(slog.Default())(w, r, err)
 	case answer.Result == "ignored":
-		answerDelivery(w, http.StatusOK, answer)
+		writeDeliveryResponse(w, http.StatusOK, answer)
 	default:
-		answerDelivery(w, http.StatusAccepted, answer)
+		writeDeliveryResponse(w, http.StatusAccepted, answer)
 	}
 }
 
-func answerDelivery(w http.ResponseWriter, status int, answer deliveryAnswer) {
+func writeDeliveryResponse(w http.ResponseWriter, status int, answer deliveryResponse) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(answer) // the client may have gone away
 }
 
 // serve reads, verifies and processes a delivery.
-func (h *webhook) serve(w http.ResponseWriter, r *http.Request, from forge.Forge, known bool) (deliveryAnswer, error) {
+func (h *webhook) serve(w http.ResponseWriter, r *http.Request, from forge.Forge, known bool) (deliveryResponse, error) {
 	org, hook := r.PathValue("org"), r.PathValue("hook")
-	if !known || !idLike(org) || !idLike(hook) {
-		return deliveryAnswer{}, deliveryUnverified
+	if !known || !looksLikeID(org) || !looksLikeID(hook) {
+		return deliveryResponse{}, deliveryUnverified
 	}
 	secrets, err := h.secrets(r.Context(), org, hook)
 	if err != nil {
-		return deliveryAnswer{}, fmt.Errorf("take a webhook delivery: %w", err)
+		return deliveryResponse{}, fmt.Errorf("take a webhook delivery: %w", err)
 	}
-	body, release, err := h.read(w, r, len(secrets) > 0)
+	body, release, err := h.readBody(w, r, len(secrets) > 0)
 	if err != nil {
-		return deliveryAnswer{}, err
+		return deliveryResponse{}, err
 	}
 	defer release()
 	d := forge.Delivery{Header: r.Header, Body: body, Received: time.Now()}
@@ -133,26 +133,26 @@ func (h *webhook) serve(w http.ResponseWriter, r *http.Request, from forge.Forge
 		secrets = []seal.Secret{{}}
 	}
 	if from.Verify(d, secrets...) != nil {
-		return deliveryAnswer{}, deliveryUnverified
+		return deliveryResponse{}, deliveryUnverified
 	}
 	w.Header().Set(forge.HeaderResult, "verified")
-	answer, err := h.take(r.Context(), org, hook, from, d)
+	answer, err := h.processDelivery(r.Context(), org, hook, from, d)
 	if _, is := problem.Of(err); err != nil && !is {
 		err = fmt.Errorf("take a webhook delivery: %w", err)
 	}
 	return answer, err
 }
 
-// idLike rejects strings that Postgres does not accept.
-func idLike(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }
+// looksLikeID rejects strings that Postgres does not accept.
+func looksLikeID(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }
 
-// read reads the body. It reads larger bodies than usual only for a webhook that exists, and few
+// readBody reads the body. It reads larger bodies than usual only for a webhook that exists, and few
 // at once; release frees the slot.
-func (h *webhook) read(w http.ResponseWriter, r *http.Request, exists bool) (body []byte, release func(), err error) {
+func (h *webhook) readBody(w http.ResponseWriter, r *http.Request, exists bool) (body []byte, release func(), err error) {
 	release = func() {}
 	limited := http.MaxBytesReader(w, r.Body, forge.MaxBody)
-	if body, err = io.ReadAll(io.LimitReader(limited, usualBody+1)); err != nil || len(body) <= usualBody {
-		return body, release, unread(err)
+	if body, err = io.ReadAll(io.LimitReader(limited, maxSmallBody+1)); err != nil || len(body) <= maxSmallBody {
+		return body, release, bodyReadError(err)
 	}
 	if !exists {
 		return nil, release, deliveryUnverified
@@ -168,13 +168,13 @@ func (h *webhook) read(w http.ResponseWriter, r *http.Request, exists bool) (bod
 	rest, err := io.ReadAll(limited)
 	if err != nil {
 		release()
-		return nil, func() {}, unread(err)
+		return nil, func() {}, bodyReadError(err)
 	}
 	return append(body, rest...), release, nil
 }
 
-// unread returns the error for a body that could not be read.
-func unread(err error) error {
+// bodyReadError returns the error for a body that could not be read.
+func bodyReadError(err error) error {
 	var large *http.MaxBytesError
 	switch {
 	case err == nil:
@@ -188,7 +188,7 @@ func unread(err error) error {
 // secrets returns the webhook's secret, and the previous one while that is still accepted; none
 // for a webhook that does not exist.
 func (h *webhook) secrets(ctx context.Context, org, hook string) (secrets []seal.Secret, err error) {
-	err = h.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+	err = h.store.InTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		secrets = nil
 		row, err := tx.WebhookToVerify(ctx, tx.Org, hook)
 		if errors.Is(err, store.ErrNotFound) {
@@ -202,7 +202,7 @@ func (h *webhook) secrets(ctx context.Context, org, hook string) (secrets []seal
 			sealed = append(sealed, row.Previous)
 		}
 		for _, s := range sealed {
-			secret, err := h.open(org, hook, s)
+			secret, err := h.openSecret(org, hook, s)
 			if err != nil {
 				return err
 			}
@@ -213,7 +213,7 @@ func (h *webhook) secrets(ctx context.Context, org, hook string) (secrets []seal
 	return secrets, err
 }
 
-func (h *webhook) open(org, hook string, encoded json.RawMessage) (seal.Secret, error) {
+func (h *webhook) openSecret(org, hook string, encoded json.RawMessage) (seal.Secret, error) {
 	var sealed seal.Sealed
 	if err := json.Unmarshal(encoded, &sealed); err != nil {
 		return seal.Secret{}, err
@@ -221,11 +221,11 @@ func (h *webhook) open(org, hook string, encoded json.RawMessage) (seal.Secret, 
 	return h.identity.Open(sealed, seal.Context{Org: org, Kind: seal.KindWebhook, Component: hook})
 }
 
-// take polls what a verified delivery reports, and records the answer.
-func (h *webhook) take(ctx context.Context, org, hook string, from forge.Forge,
-	d forge.Delivery) (answer deliveryAnswer, err error) {
+// processDelivery polls what a verified delivery reports, and records the answer.
+func (h *webhook) processDelivery(ctx context.Context, org, hook string, from forge.Forge,
+	d forge.Delivery) (answer deliveryResponse, err error) {
 	event, broken := from.Parse(d)
-	err = h.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+	err = h.store.InTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		result := ""
 		if broken != nil {
 			result = "refused: " + broken.Error()
@@ -235,7 +235,7 @@ func (h *webhook) take(ctx context.Context, org, hook string, from forge.Forge,
 			}
 			result = answer.Result + ": " + answer.Detail
 		}
-		return tx.SetWebhookDelivered(ctx, plainText(from.Title+" "+event.Name+": "+result, longestResult), org, hook)
+		return tx.SetWebhookDelivered(ctx, plainText(from.Title+" "+event.Name+": "+result, maxResultLength), org, hook)
 	})
 	if err == nil && broken != nil {
 		err = problem.New(http.StatusBadRequest, "bad_request", "The delivery is signed, but "+broken.Error()+".",
@@ -244,8 +244,8 @@ func (h *webhook) take(ctx context.Context, org, hook string, from forge.Forge,
 	return answer, err
 }
 
-// about lists the watches that a delivery concerns.
-type about struct {
+// watchMatch lists the watches that a delivery concerns.
+type watchMatch struct {
 	// polled are the ids of the watches to poll, and announced those of them that the delivery
 	// certainly concerns.
 	polled, announced []string
@@ -256,8 +256,8 @@ type about struct {
 	elsewhere string
 }
 
-// concerns returns the watches that an event concerns.
-func concerns(event forge.Event, watches []store.Watch) (a about) {
+// matchWatches returns the watches that an event concerns.
+func matchWatches(event forge.Event, watches []store.Watch) (a watchMatch) {
 	for _, watch := range watches {
 		match := forge.Same
 		if !event.Repository.IsZero() {
@@ -285,35 +285,35 @@ func concerns(event forge.Event, watches []store.Watch) (a about) {
 
 // pollPushed polls the watches that a push concerns.
 func pollPushed(ctx context.Context, tx *store.Tx, hook string, from forge.Forge, d forge.Delivery,
-	event forge.Event) (deliveryAnswer, error) {
+	event forge.Event) (deliveryResponse, error) {
 	watches, err := tx.WatchesPolled(ctx, tx.Org)
 	if err != nil {
-		return deliveryAnswer{}, err
+		return deliveryResponse{}, err
 	}
-	a := concerns(event, watches)
+	a := matchWatches(event, watches)
 	id := from.DeliveryID(d.Header)
 	if len(a.polled) > 0 {
-		if again, err := takenBefore(ctx, tx, hook, from, id, d); err != nil || again {
-			return ignored("delivery %s was taken before, so nothing is polled again; `nuon repos look` polls at any time",
+		if again, err := isDuplicate(ctx, tx, hook, from, id, d); err != nil || again {
+			return ignoredDelivery("delivery %s was taken before, so nothing is polled again; `nuon repos look` polls at any time",
 				id), err
 		}
 		if _, err := tx.LockWatches(ctx, tx.Org, a.polled); err != nil {
-			return deliveryAnswer{}, err
+			return deliveryResponse{}, err
 		}
 		err := errors.Join(
 			tx.Delivered(ctx, store.DeliveredParams{Forge: from.Name, DeliveryID: id, OrgID: tx.Org, Ids: a.polled}),
 			tx.AnnouncedBy(ctx, hook, tx.Org, a.announced),
 			tx.WakeWatches(ctx, tx.Org, a.polled))
 		if err != nil {
-			return deliveryAnswer{}, err
+			return deliveryResponse{}, err
 		}
 	}
-	return a.answer(event), nil
+	return a.response(event), nil
 }
 
-// takenBefore records a delivery and reports whether it was recorded already. A delivery without
+// isDuplicate records a delivery and reports whether it was recorded already. A delivery without
 // an id is accepted each time.
-func takenBefore(ctx context.Context, tx *store.Tx, hook string, from forge.Forge, id string,
+func isDuplicate(ctx context.Context, tx *store.Tx, hook string, from forge.Forge, id string,
 	d forge.Delivery) (bool, error) {
 	if id == "" {
 		return false, nil
@@ -325,8 +325,8 @@ func takenBefore(ctx context.Context, tx *store.Tx, hook string, from forge.Forg
 	return added == 0, err
 }
 
-// answer describes the result of a delivery.
-func (a about) answer(event forge.Event) deliveryAnswer {
+// response describes the result of a delivery.
+func (a watchMatch) response(event forge.Event) deliveryResponse {
 	refs := func(list []string) string {
 		list = slices.Compact(slices.Sorted(slices.Values(list)))
 		if len(list) > 10 {
@@ -337,21 +337,21 @@ func (a about) answer(event forge.Event) deliveryAnswer {
 	where := event.Repository.String()
 	switch {
 	case len(a.polled) > 0 && event.Repository.IsZero():
-		return deliveryAnswer{Result: "polling", Detail: "every repository that apps of this org read: " + refs(a.refs)}
+		return deliveryResponse{Result: "polling", Detail: "every repository that apps of this org read: " + refs(a.refs)}
 	case len(a.announced) > 0:
-		return deliveryAnswer{Result: "polling", Detail: refs(a.refs) + " of " + where}
+		return deliveryResponse{Result: "polling", Detail: refs(a.refs) + " of " + where}
 	case len(a.polled) > 0:
-		return deliveryAnswer{Result: "polling",
+		return deliveryResponse{Result: "polling",
 			Detail: fmt.Sprintf("%s of %s, which has the same path as %s at another host; it stays polled at the usual interval",
 				refs(a.refs), a.elsewhere, where)}
 	case event.Skipped != "" && event.Repository.IsZero():
-		return ignored("%s", event.Skipped)
+		return ignoredDelivery("%s", event.Skipped)
 	case event.Repository.IsZero():
-		return ignored("no app of this org reads a repository")
+		return ignoredDelivery("no app of this org reads a repository")
 	case event.Skipped != "" && len(a.other) > 0:
-		return ignored("%s; apps read %s of %s", event.Skipped, refs(a.other), where)
+		return ignoredDelivery("%s; apps read %s of %s", event.Skipped, refs(a.other), where)
 	case len(a.other) > 0:
-		return ignored("no app reads %s of %s; apps read %s there", refs(each(event.Refs, forge.ShortRef)), where,
+		return ignoredDelivery("no app reads %s of %s; apps read %s there", refs(mapSlice(event.Refs, forge.ShortRef)), where,
 			refs(a.other))
 	}
 	detail := fmt.Sprintf("no app of this org reads %s; `nuon repos list` shows what is read, and by which address",
@@ -359,10 +359,10 @@ func (a about) answer(event forge.Event) deliveryAnswer {
 	if event.Skipped != "" {
 		detail = event.Skipped + "; " + detail
 	}
-	return ignored("%s", detail)
+	return ignoredDelivery("%s", detail)
 }
 
-func each[T, U any](list []T, of func(T) U) []U {
+func mapSlice[T, U any](list []T, of func(T) U) []U {
 	all := make([]U, len(list))
 	for i, one := range list {
 		all[i] = of(one)

@@ -65,7 +65,7 @@ func TestDiffAgreesWithBuilds(t *testing.T) {
 			appconfig.KindKubernetesManifest}).Draw(t, "kind")
 		was, will := drawn(t, kind), drawn(t, kind)
 		said := app.EffectOf(was, will)
-		if rebuilt := build.Shape(was).Digest() != build.Shape(will).Digest(); said.Rebuild != rebuilt {
+		if rebuilt := build.BaseRecipe(was).Digest() != build.BaseRecipe(will).Digest(); said.Rebuild != rebuilt {
 			t.Fatalf("the diff says of a rebuild %t, the recipe %t", said.Rebuild, rebuilt)
 		}
 		if again := was.ConfigDigest() != will.ConfigDigest(); said.Redeploy != again {

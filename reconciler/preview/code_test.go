@@ -92,13 +92,13 @@ func (w *world) push(r *rand.Rand, step int) {
 			w.repo.Write("README.md", fmt.Sprint(step), "modules/unused/main.tf", fmt.Sprint("# ", step))
 		case 3:
 			w.repo.Write("app/components/metrics.toml",
-				component("metrics", fmt.Sprintf("max_auto_retries = %d", r.IntN(3))))
+				previewComponent("metrics", fmt.Sprintf("max_auto_retries = %d", r.IntN(3))))
 		case 4:
 			w.repo.Write("app/components/metrics.toml",
-				strings.Replace(component("metrics", ""), "1.11.4", fmt.Sprintf("1.11.%d", 4+r.IntN(3)), 1))
+				strings.Replace(previewComponent("metrics", ""), "1.11.4", fmt.Sprintf("1.11.%d", 4+r.IntN(3)), 1))
 		case 5: // the same code, by the URL of the repository
 			w.repo.Write("app/components/metrics.toml",
-				strings.Replace(component("metrics", ""), `repo = "."`,
+				strings.Replace(previewComponent("metrics", ""), `repo = "."`,
 					fmt.Sprintf("repo = %q\nbranch = \"main\"", w.repo.URL()), 1))
 		case 6:
 			w.repo.Git("rm", "-r", "--force", "--quiet", "--ignore-unmatch", "modules/"+name+"/files")
@@ -143,7 +143,7 @@ func TestReleasesDiff(t *testing.T) {
 	w.repo.Write("modules/shared/main.tf", "output \"name\" { value = \"other\" }\n")
 	w.repo.Commit("code")
 	w.sync()
-	w.repo.Write("app/components/metrics.toml", component("metrics", "[vars]\nzone = \"b\"\n"))
+	w.repo.Write("app/components/metrics.toml", previewComponent("metrics", "[vars]\nzone = \"b\"\n"))
 	w.repo.Commit("config")
 	w.sync()
 	for _, c := range []struct {
@@ -156,7 +156,7 @@ func TestReleasesDiff(t *testing.T) {
 		{3, 1, []string{"metrics changed redeployed", "web changed rebuilt redeployed modules/shared", "component/metrics component-redeployed", "component/web component-code"}},
 	} {
 		got := []string{}
-		must(t, w.store.Read(t.Context(), org, func(ctx context.Context, tx *store.Tx) error {
+		must(t, w.store.ReadTx(t.Context(), org, func(ctx context.Context, tx *store.Tx) error {
 			var sides []store.Release
 			for _, number := range []int32{c.from, c.to} {
 				row, err := tx.ViewRelease(ctx, org, app, number)

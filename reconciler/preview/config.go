@@ -14,8 +14,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/catalog"
 )
 
-// current returns the config of the app's version; an empty config before the first version.
-func current(draft catalog.Draft) (*appconfig.App, error) {
+// currentConfig returns the config of the app's version; an empty config before the first version.
+func currentConfig(draft catalog.DryRun) (*appconfig.App, error) {
 	config := &appconfig.App{}
 	if draft.Current == nil {
 		return config, nil
@@ -26,8 +26,8 @@ func current(draft catalog.Draft) (*appconfig.App, error) {
 	return config, nil
 }
 
-// components compares each component in two configs, the sandbox first, then by name.
-func components(was, will *appconfig.App, builds map[string]build.Draft) []api.PreviewedComponent {
+// previewComponents compares each component in two configs, the sandbox first, then by name.
+func previewComponents(was, will *appconfig.App, builds map[string]build.DryRun) []api.PreviewedComponent {
 	before, after := byName(was), byName(will)
 	names := map[string]bool{}
 	for name := range before {
@@ -38,7 +38,7 @@ func components(was, will *appconfig.App, builds map[string]build.Draft) []api.P
 	}
 	all := []api.PreviewedComponent{}
 	for _, name := range slices.SortedFunc(maps.Keys(names), appconfig.SandboxFirst) {
-		all = append(all, component(name, before[name], after[name], builds[name]))
+		all = append(all, previewComponent(name, before[name], after[name], builds[name]))
 	}
 	return all
 }
@@ -56,8 +56,8 @@ func byName(config *appconfig.App) map[string]*appconfig.Component {
 	return all
 }
 
-// component compares one component: either side may be nil.
-func component(name string, was, will *appconfig.Component, b build.Draft) api.PreviewedComponent {
+// previewComponent compares one component: either side may be nil.
+func previewComponent(name string, was, will *appconfig.Component, b build.DryRun) api.PreviewedComponent {
 	if will == nil {
 		return api.PreviewedComponent{Name: name, Kind: was.Kind, Change: api.PreviewedComponentChangeRemoved,
 			Reason: "it leaves the app; where it is deployed, its destroy is planned and asked for"}
@@ -70,7 +70,7 @@ func component(name string, was, will *appconfig.Component, b build.Draft) api.P
 	}
 	if keys := app.ChangedKeys(was, will); len(keys) > 0 {
 		c.Change, c.Reason = api.PreviewedComponentChangeChanged,
-			"its config changes: "+catalog.Some(keys)+"; "+b.Reason
+			"its config changes: "+catalog.Summarize(keys)+"; "+b.Reason
 	}
 	return c
 }

@@ -21,8 +21,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// mostAtOnce is how many drafts may be in memory at once; further calls wait.
-const mostAtOnce = 2
+// maxConcurrent is how many drafts may be in memory at once; further calls wait.
+const maxConcurrent = 2
 
 // Preview computes previews of drafts. It is safe for concurrent use.
 type Preview struct {
@@ -33,7 +33,7 @@ type Preview struct {
 
 // New returns a Preview.
 func New(s *store.Store, c *catalog.Catalog) *Preview {
-	return &Preview{store: s, catalog: c, slots: make(chan struct{}, mostAtOnce)}
+	return &Preview{store: s, catalog: c, slots: make(chan struct{}, maxConcurrent)}
 }
 
 // App returns what a sync of a tree would cause: archive is the tar+gzip of an app's repository,
@@ -46,7 +46,7 @@ func (p *Preview) App(ctx context.Context, org, appID, directory string, archive
 	case <-ctx.Done():
 		return api.AppPreview{}, ctx.Err()
 	}
-	draft, err := p.catalog.Draft(ctx, org, appID, directory, archive)
+	draft, err := p.catalog.DryRun(ctx, org, appID, directory, archive)
 	if errors.Is(err, catalog.ErrArchive) {
 		err = problem.New(http.StatusUnprocessableEntity, "bad_archive", err.Error(),
 			"Send the files as tar+gzip, as git would commit them.")
@@ -58,12 +58,12 @@ func (p *Preview) App(ctx context.Context, org, appID, directory string, archive
 		return api.AppPreview{}, problem.Error{
 			Status: http.StatusUnprocessableEntity, Code: "bad_config",
 			Title:       "the config has errors, so a sync would keep the version that there is",
-			Diagnostics: diagnostics(draft.Found),
+			Diagnostics: diagnostics(draft.Diagnostics),
 		}
 	}
 	var preview api.AppPreview
-	err = p.store.Read(ctx, org, func(ctx context.Context, tx *store.Tx) error {
-		preview, err = look(ctx, tx, draft)
+	err = p.store.ReadTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+		preview, err = previewApp(ctx, tx, draft)
 		return err
 	})
 	if err != nil {
@@ -72,9 +72,9 @@ func (p *Preview) App(ctx context.Context, org, appID, directory string, archive
 	return preview, nil
 }
 
-func look(ctx context.Context, tx *store.Tx, draft catalog.Draft) (api.AppPreview, error) {
-	out := api.AppPreview{Digest: draft.Config.Digest(), Diagnostics: diagnostics(draft.Found)}
-	was, err := current(draft)
+func previewApp(ctx context.Context, tx *store.Tx, draft catalog.DryRun) (api.AppPreview, error) {
+	out := api.AppPreview{Digest: draft.Config.Digest(), Diagnostics: diagnostics(draft.Diagnostics)}
+	was, err := currentConfig(draft)
 	if err != nil {
 		return out, err
 	}
@@ -85,17 +85,17 @@ func look(ctx context.Context, tx *store.Tx, draft catalog.Draft) (api.AppPrevie
 	if known {
 		out.Version = int(number)
 	}
-	builds, err := build.Drafts(ctx, tx, draft.App.ID, draft.Config, draft.Tree)
+	builds, err := build.DryRunBuilds(ctx, tx, draft.App.ID, draft.Config, draft.Tree)
 	if err != nil {
 		return out, err
 	}
-	out.Components, out.Inputs = components(was, draft.Config, builds), changedInputs(was.Inputs, draft.Config.Inputs)
+	out.Components, out.Inputs = previewComponents(was, draft.Config, builds), changedInputs(was.Inputs, draft.Config.Inputs)
 	out.Changed = draft.Current == nil || draft.Current.Digest != out.Digest
 	released := draft.Current == nil || was.Deployed().Digest() != draft.Config.Deployed().Digest()
-	d := rollout.Draft{Config: draft.Config, Builds: map[string]store.Build{}}
+	d := rollout.DraftRelease{Config: draft.Config, Builds: map[string]store.Build{}}
 	for name, b := range builds {
-		out.Changed = out.Changed || b.Moved || b.Problem != ""
-		released = released || b.Moved || b.Problem != ""
+		out.Changed = out.Changed || b.InputChanged || b.Problem != ""
+		released = released || b.InputChanged || b.Problem != ""
 		d.Builds[name] = b.Build
 		if b.Problem != "" {
 			d.Builds[name] = store.Build{Error: b.Problem}
@@ -103,7 +103,7 @@ func look(ctx context.Context, tx *store.Tx, draft catalog.Draft) (api.AppPrevie
 	}
 	drafted, err := rollout.PreviewDraft(ctx, tx, draft.App, d)
 	if released {
-		out.Release, out.Held = int(drafted.Release), drafted.Held
+		out.Release, out.Held = int(drafted.Release), drafted.IncompleteReason
 	}
 	out.Installs = make([]api.PreviewedInstall, 0, len(drafted.Installs))
 	for _, f := range drafted.Installs {
@@ -114,7 +114,7 @@ func look(ctx context.Context, tx *store.Tx, draft catalog.Draft) (api.AppPrevie
 }
 
 // versionOf returns the number that the draft has, or would get, as a version.
-func versionOf(ctx context.Context, tx *store.Tx, draft catalog.Draft) (number int32, known bool, err error) {
+func versionOf(ctx context.Context, tx *store.Tx, draft catalog.DryRun) (number int32, known bool, err error) {
 	version, err := tx.VersionByDigest(ctx, tx.Org, draft.App.ID, draft.Config.Digest())
 	if !errors.Is(err, store.ErrNotFound) {
 		return version.Number, err == nil, err

@@ -54,7 +54,7 @@ const (
 	app = "app_1"
 )
 
-func component(name, more string) string {
+func previewComponent(name, more string) string {
 	return "name = \"" + name + "\"\ntype = \"terraform_module\"\nterraform_version = \"1.11.4\"\n" + more +
 		"\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/" + name + "\"\n"
 }
@@ -67,8 +67,8 @@ func newWorld(t *testing.T) *world {
 		"app/metadata.toml", "version = \"v2\"\n",
 		"app/sandbox.toml", "terraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/sandbox\"\n",
 		"app/inputs.toml", "[[group]]\nname = \"g\"\ndescription = \"G\"\n[[input]]\nname = \"size\"\ndisplay_name = \"S\"\ndescription = \"S\"\ngroup = \"g\"\ndefault = \"s\"\n",
-		"app/components/web.toml", component("web", "[vars]\nsize = \"{{.nuon.inputs.inputs.size}}\"\n"),
-		"app/components/metrics.toml", component("metrics", ""),
+		"app/components/web.toml", previewComponent("web", "[vars]\nsize = \"{{.nuon.inputs.inputs.size}}\"\n"),
+		"app/components/metrics.toml", previewComponent("metrics", ""),
 		"modules/sandbox/main.tf", "output \"region\" { value = \"here\" }\n",
 		"modules/web/main.tf", "module \"shared\" {\n  source = \"../shared\"\n}\n",
 		"modules/web/variables.tf", "variable \"size\" {}\n", "modules/metrics/variables.tf", "variable \"zone\" { default = \"\" }\n",
@@ -93,8 +93,8 @@ func newWorld(t *testing.T) *world {
 			AllowFileRemotes: []string{filepath.Dir(repo.Dir)}})
 	w.catalog = catalog.New(s, observer, build.New(s, observer, shelf{}))
 	w.preview = preview.New(s, w.catalog)
-	must(t, s.In(t.Context(), org, func(ctx context.Context, tx *store.Tx) error {
-		watch, err := observer.Watch(ctx, tx, repo.URL(), "main", "")
+	must(t, s.InTx(t.Context(), org, func(ctx context.Context, tx *store.Tx) error {
+		watch, err := observer.EnsureWatch(ctx, tx, repo.URL(), "main", "")
 		if err != nil {
 			return err
 		}
@@ -226,7 +226,7 @@ func TestAPreviewSaysWhatASyncWouldDo(t *testing.T) {
 		want  []string
 	}{
 		{"nothing", nil, nil, []string{"version 1, release 0, changed false", eastIdle, westIdle}},
-		{"a file that nothing is built from", []string{"README.md", "# shop!", "app/components/web.toml", "# a comment\n" + component("web", "[vars]\nsize = \"{{.nuon.inputs.inputs.size}}\"\n")}, nil,
+		{"a file that nothing is built from", []string{"README.md", "# shop!", "app/components/web.toml", "# a comment\n" + previewComponent("web", "[vars]\nsize = \"{{.nuon.inputs.inputs.size}}\"\n")}, nil,
 			[]string{"version 1, release 0, changed false", eastIdle, westIdle}},
 		{"code", []string{"modules/metrics/main.tf", "output \"port\" { value = 2 }\n"}, nil, []string{"version 1, release 2, changed true",
 			"metrics: none, rebuild true: the code in modules/metrics would be another",
@@ -234,16 +234,16 @@ func TestAPreviewSaysWhatASyncWouldDo(t *testing.T) {
 		{"code that another module calls", []string{"modules/shared/main.tf", "output \"name\" { value = \"other\" }\n"}, nil, []string{"version 1, release 2, changed true",
 			"web: none, rebuild true: the code in modules/shared would be another",
 			"east [web]: web: it would be built anew: the code in modules/shared would be another", westIdle}},
-		{"config", []string{"app/components/web.toml", component("web", "max_auto_retries = 1\n[vars]\nsize = \"xl\"\n")}, nil, []string{"version 0, release 2, changed true",
+		{"config", []string{"app/components/web.toml", previewComponent("web", "max_auto_retries = 1\n[vars]\nsize = \"xl\"\n")}, nil, []string{"version 0, release 2, changed true",
 			"web: changed, rebuild false: its config changes: max_auto_retries and vars.size; nothing that it is built from would change",
 			"east [web]: web: config changed in release 2", westIdle}},
-		{"what changes nothing that is deployed", []string{"app/components/web.toml", component("web", "max_auto_retries = 1\n[vars]\nsize = \"{{.nuon.inputs.inputs.size}}\"\n")}, nil,
+		{"what changes nothing that is deployed", []string{"app/components/web.toml", previewComponent("web", "max_auto_retries = 1\n[vars]\nsize = \"{{.nuon.inputs.inputs.size}}\"\n")}, nil,
 			[]string{"version 0, release 2, changed true",
 				"web: changed, rebuild false: its config changes: max_auto_retries; nothing that it is built from would change", eastIdle, westIdle}},
-		{"Terraform", []string{"app/components/metrics.toml", strings.Replace(component("metrics", ""), "1.11.4", "1.11.5", 1)}, nil, []string{"version 0, release 2, changed true",
+		{"Terraform", []string{"app/components/metrics.toml", strings.Replace(previewComponent("metrics", ""), "1.11.4", "1.11.5", 1)}, nil, []string{"version 0, release 2, changed true",
 			"metrics: changed, rebuild true: its config changes: terraform_version; this config builds component metrics with Terraform 1.11.5 instead of 1.11.4",
 			"east [metrics]: metrics: it would be built anew: this config builds component metrics with Terraform 1.11.5 instead of 1.11.4; config changed in release 2", westIdle}},
-		{"a component that comes and one that goes", []string{"app/components/cache.toml", component("cache", ""), "modules/cache/main.tf", "output \"x\" { value = 1 }\n"}, []string{"app/components/metrics.toml"},
+		{"a component that comes and one that goes", []string{"app/components/cache.toml", previewComponent("cache", ""), "modules/cache/main.tf", "output \"x\" { value = 1 }\n"}, []string{"app/components/metrics.toml"},
 			[]string{"version 0, release 2, changed true", "cache: added, rebuild true: it is new; it would be built for the first time",
 				"metrics: removed, rebuild false: it leaves the app; where it is deployed, its destroy is planned and asked for",
 				"east [cache metrics]: cache: cache is not deployed on this install yet; metrics: metrics left the app in release 2", westIdle}},
@@ -252,7 +252,7 @@ func TestAPreviewSaysWhatASyncWouldDo(t *testing.T) {
 			"web: none, rebuild false: it could not be built: modules/web/main.tf:1: module \"far\" is fetched from \"example.org/far\", which a deploy must not do; copy it into the repository and call it by a path such as ../far",
 			"east []: nothing would change on it, since the release would be incomplete: web cannot be built: modules/web/main.tf:1: module \"far\" is fetched from \"example.org/far\", which a deploy must not do; copy it into the repository and call it by a path such as ../far", westIdle}},
 		{"inputs", []string{"app/inputs.toml", "[[group]]\nname = \"g\"\ndescription = \"G\"\n[[input]]\nname = \"size\"\ndisplay_name = \"S\"\ndescription = \"S\"\ngroup = \"g\"\ndefault = \"m\"\n[[input]]\nname = \"zone\"\ndisplay_name = \"Z\"\ndescription = \"Z\"\ngroup = \"g\"\nrequired = true\n",
-			"app/components/metrics.toml", component("metrics", "[vars]\nzone = \"{{.nuon.inputs.inputs.zone}}\"\n")}, nil, []string{"version 0, release 2, changed true",
+			"app/components/metrics.toml", previewComponent("metrics", "[vars]\nzone = \"{{.nuon.inputs.inputs.zone}}\"\n")}, nil, []string{"version 0, release 2, changed true",
 			"metrics: changed, rebuild false: its config changes: vars.zone; nothing that it is built from would change",
 			"input size: changed, required false", "input zone: added, required true",
 			"east [metrics web]: metrics: it waits: input zone has no value; set it: nuon installs update shop/east --input zone=VALUE; web: input size changed", westIdle}},
@@ -275,7 +275,7 @@ func TestAPreviewSaysWhatASyncWouldDo(t *testing.T) {
 func TestAPreviewComesTrue(t *testing.T) {
 	w := newWorld(t)
 	w.repo.Write("modules/shared/main.tf", "output \"name\" { value = \"other\" }\n", "app/components/metrics.toml",
-		component("metrics", "max_auto_retries = 2"))
+		previewComponent("metrics", "max_auto_retries = 2"))
 	before, err := w.look("app")
 	must(t, err)
 	w.repo.Commit("as it was previewed")
@@ -352,7 +352,7 @@ func TestAPreviewOfWhatIsWrong(t *testing.T) {
 func TestAPreviewReadsTheAppsRepositoryByItsURL(t *testing.T) {
 	w := newWorld(t)
 	named := func(branch string) string {
-		return strings.Replace(component("metrics", ""), `repo = "."`,
+		return strings.Replace(previewComponent("metrics", ""), `repo = "."`,
 			fmt.Sprintf("repo = %q\nbranch = %q", w.repo.URL(), branch), 1)
 	}
 	w.repo.Git("branch", "stable")

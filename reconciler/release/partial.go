@@ -13,11 +13,11 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// Partial creates a release from the components that could be built of a locked app's newest
+// CreatePartial creates a release from the components that could be built of a locked app's newest
 // release, which is incomplete. A component that could not be built gets the input and the config
 // that it has in the newest complete release; if it is not in that release, it is left out. If
 // there is nothing to create, the error is a problem.
-func Partial(ctx context.Context, tx *store.Tx, app store.App, actor string) (*store.Release, error) {
+func CreatePartial(ctx context.Context, tx *store.Tx, app store.App, actor string) (*store.Release, error) {
 	newest, err := tx.NewestRelease(ctx, tx.Org, app.ID)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, conflict("no_release", "app "+app.Name+" has no release yet",
@@ -30,10 +30,10 @@ func Partial(ctx context.Context, tx *store.Tx, app store.App, actor string) (*s
 	if err != nil {
 		return nil, err
 	}
-	if err := halfBuilt(newest, rows); err != nil {
+	if err := checkIncomplete(newest, rows); err != nil {
 		return nil, err
 	}
-	m := merging{contents: contents{version: newest.VersionID, own: true, partial: true},
+	m := partialBuilder{contents: contents{version: newest.VersionID, hasOwnConfig: true, partial: true},
 		last: map[string]store.ReleaseComponentsRow{}}
 	if m.config, err = Config(ctx, tx, newest); err != nil {
 		return nil, err
@@ -57,8 +57,8 @@ func Partial(ctx context.Context, tx *store.Tx, app store.App, actor string) (*s
 	if err != nil {
 		return nil, err
 	}
-	cause := fmt.Sprintf("%s asked for what could be built of release %d: %s", actor, newest.Number, summary(m.words))
-	return add(ctx, tx, app, m.contents, cause, commits)
+	cause := fmt.Sprintf("%s asked for what could be built of release %d: %s", actor, newest.Number, joinReasons(m.reasons))
+	return insertRelease(ctx, tx, app, m.contents, cause, commits)
 }
 
 // Config returns the config of a release.
@@ -82,8 +82,8 @@ func conflict(code, title, remedy string) error {
 	return problem.New(http.StatusConflict, code, title, remedy)
 }
 
-// halfBuilt rejects a release that is complete, or that may still become complete.
-func halfBuilt(r store.Release, rows []store.ReleaseComponentsRow) error {
+// checkIncomplete rejects a release that is complete, or that may still become complete.
+func checkIncomplete(r store.Release, rows []store.ReleaseComponentsRow) error {
 	if r.Status == Complete {
 		return conflict("complete", fmt.Sprintf("release %d is complete", r.Number),
 			"Installs follow it; nothing is missing from it.")
@@ -98,16 +98,16 @@ func halfBuilt(r store.Release, rows []store.ReleaseComponentsRow) error {
 	return nil
 }
 
-// merging collects the contents of a partial release.
-type merging struct {
+// partialBuilder collects the contents of a partial release.
+type partialBuilder struct {
 	contents
 	last       map[string]store.ReleaseComponentsRow // by component id
 	lastConfig *appconfig.App
-	words      []string // the outcome for the components that could not be built
+	reasons    []string // the outcome for the components that could not be built
 }
 
 // readLast reads the newest complete release; the zero Release if there is none.
-func (m *merging) readLast(ctx context.Context, tx *store.Tx, app store.App) (store.Release, error) {
+func (m *partialBuilder) readLast(ctx context.Context, tx *store.Tx, app store.App) (store.Release, error) {
 	last, err := tx.NewestComplete(ctx, tx.Org, app.ID)
 	if errors.Is(err, store.ErrNotFound) {
 		return store.Release{}, nil
@@ -127,7 +127,7 @@ func (m *merging) readLast(ctx context.Context, tx *store.Tx, app store.App) (st
 }
 
 // component adds one component of the incomplete release.
-func (m *merging) component(row store.ReleaseComponentsRow, last store.Release) error {
+func (m *partialBuilder) component(row store.ReleaseComponentsRow, last store.Release) error {
 	if row.Status == "succeeded" {
 		m.parts = append(m.parts,
 			part{component: row.ComponentID, name: row.Name, input: row.InputID, inputDigest: row.InputDigest})
@@ -143,20 +143,20 @@ func (m *merging) component(row store.ReleaseComponentsRow, last store.Release) 
 		m.parts = append(m.parts,
 			part{component: row.ComponentID, name: row.Name, input: was.InputID, inputDigest: was.InputDigest,
 				keptFrom: from})
-		m.keep(row.Name)
-		m.words = append(m.words, fmt.Sprintf("%s stays as in release %d", row.Name, from))
+		m.keepPrevious(row.Name)
+		m.reasons = append(m.reasons, fmt.Sprintf("%s stays as in release %d", row.Name, from))
 	case row.Name == appconfig.SandboxName:
 		return conflict("sandbox", "the sandbox could not be built, and everything stands on it",
 			"Correct it and push again.")
 	default:
 		m.drop(row.Name)
-		m.words = append(m.words, row.Name+" is left out")
+		m.reasons = append(m.reasons, row.Name+" is left out")
 	}
 	return nil
 }
 
-// keep restores a component's previous config, with the inputs that it reads.
-func (m *merging) keep(name string) {
+// keepPrevious restores a component's previous config, with the inputs that it reads.
+func (m *partialBuilder) keepPrevious(name string) {
 	was, _ := m.lastConfig.Component(name)
 	if was == nil {
 		return
@@ -184,7 +184,7 @@ func (m *merging) keep(name string) {
 }
 
 // drop removes a component from the config.
-func (m *merging) drop(name string) {
+func (m *partialBuilder) drop(name string) {
 	config := *m.config
 	config.Components = slices.DeleteFunc(slices.Clone(config.Components),
 		func(c appconfig.Component) bool { return c.Name == name })

@@ -44,10 +44,10 @@ func Commits(r store.Release) ([]Commit, error) {
 	return all, nil
 }
 
-// Make creates and returns a release of a locked app's current version and inputs. It returns nil
+// Create creates and returns a release of a locked app's current version and inputs. It returns nil
 // if the newest release has the same digests, and if something is still missing: a version, or
 // the input of a component.
-func Make(ctx context.Context, tx *store.Tx, app store.App, commits []Commit) (*store.Release, error) {
+func Create(ctx context.Context, tx *store.Tx, app store.App, commits []Commit) (*store.Release, error) {
 	if app.VersionID == nil {
 		return nil, nil
 	}
@@ -89,7 +89,7 @@ func Make(ctx context.Context, tx *store.Tx, app store.App, commits []Commit) (*
 	if err != nil || cause == "" {
 		return nil, err
 	}
-	return add(ctx, tx, app, made, cause, commits)
+	return insertRelease(ctx, tx, app, made, cause, commits)
 }
 
 // causeOf returns the cause of a new release, or "" if none is needed.
@@ -103,7 +103,7 @@ func causeOf(ctx context.Context, tx *store.Tx, app store.App, version store.App
 		return "", err
 	}
 	if newest.Digest == made.digest() {
-		return overtaken(ctx, tx, app, newest)
+		return supersededCause(ctx, tx, app, newest)
 	}
 	var words []string
 	if newest.VersionID != version.ID {
@@ -132,12 +132,12 @@ func causeOf(ctx context.Context, tx *store.Tx, app store.App, version store.App
 	if len(words) == 0 { // only the config can differ
 		words = append(words, "what the app is made of changed")
 	}
-	return summary(words), nil
+	return joinReasons(words), nil
 }
 
-// overtaken returns the cause for creating a complete release again because a partial one has
+// supersededCause returns the cause for creating a complete release again because a partial one has
 // replaced it, or "".
-func overtaken(ctx context.Context, tx *store.Tx, app store.App, newest store.Release) (string, error) {
+func supersededCause(ctx context.Context, tx *store.Tx, app store.App, newest store.Release) (string, error) {
 	followed, err := tx.NewestComplete(ctx, tx.Org, app.ID)
 	if errors.Is(err, store.ErrNotFound) {
 		return "", nil
@@ -149,23 +149,23 @@ func overtaken(ctx context.Context, tx *store.Tx, app store.App, newest store.Re
 		newest.Number, followed.Number), nil
 }
 
-// mostReasons is how many reasons a cause lists.
-const mostReasons = 4
+// maxListedReasons is how many reasons a cause lists.
+const maxListedReasons = 4
 
-func summary(words []string) string {
-	if len(words) <= mostReasons {
+func joinReasons(words []string) string {
+	if len(words) <= maxListedReasons {
 		return strings.Join(words, "; ")
 	}
-	return fmt.Sprintf("%s; and %d more", strings.Join(words[:mostReasons], "; "), len(words)-mostReasons)
+	return fmt.Sprintf("%s; and %d more", strings.Join(words[:maxListedReasons], "; "), len(words)-maxListedReasons)
 }
 
 // contents are the parts of a release.
 type contents struct {
-	config  *appconfig.App
-	own     bool   // the config differs from that of the version
-	version string // id
-	partial bool
-	parts   []part
+	config       *appconfig.App
+	hasOwnConfig bool   // the config differs from that of the version
+	version      string // id
+	partial      bool
+	parts        []part
 }
 
 // part is one component of a release.
@@ -196,8 +196,8 @@ func (c contents) digest() string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// add inserts a release and sets its status.
-func add(ctx context.Context, tx *store.Tx, app store.App, made contents, cause string,
+// insertRelease inserts a release and sets its status.
+func insertRelease(ctx context.Context, tx *store.Tx, app store.App, made contents, cause string,
 	commits []Commit) (*store.Release, error) {
 	if commits == nil {
 		commits = []Commit{}
@@ -210,7 +210,7 @@ func add(ctx context.Context, tx *store.Tx, app store.App, made contents, cause 
 		OrgID: tx.Org, ID: id.New("rel"), AppID: app.ID, Digest: made.digest(), VersionID: made.version,
 		Partial: made.partial, Cause: cause, Commits: encoded,
 	}
-	if made.own {
+	if made.hasOwnConfig {
 		if n.Config, err = json.Marshal(made.config); err != nil {
 			return nil, fmt.Errorf("encode config: %w", err)
 		}
@@ -231,20 +231,20 @@ func add(ctx context.Context, tx *store.Tx, app store.App, made contents, cause 
 	if _, err := tx.LockOpenBuilds(ctx, tx.Org, r.ID); err != nil {
 		return nil, err
 	}
-	r, err = settle(ctx, tx, r)
+	r, err = updateStatus(ctx, tx, r)
 	return &r, err
 }
 
-// Built updates the status of the releases that contain an input, after a build of it has ended or
+// BuildEnded updates the status of the releases that contain an input, after a build of it has ended or
 // another was started. It returns the releases whose status changed.
-func Built(ctx context.Context, tx *store.Tx, inputID string) (changed []store.Release, err error) {
+func BuildEnded(ctx context.Context, tx *store.Tx, inputID string) (changed []store.Release, err error) {
 	// Of two builds that end concurrently, the later one sees here that the other has ended.
 	rows, err := tx.LockUnfinishedReleases(ctx, tx.Org, &inputID)
 	if err != nil {
 		return nil, fmt.Errorf("lock the releases of input %s: %w", inputID, err)
 	}
 	for _, was := range rows {
-		now, err := settle(ctx, tx, was)
+		now, err := updateStatus(ctx, tx, was)
 		if err != nil {
 			return nil, err
 		}
@@ -255,9 +255,9 @@ func Built(ctx context.Context, tx *store.Tx, inputID string) (changed []store.R
 	return changed, nil
 }
 
-// Followed reports whether installs that follow the newest complete release should have this one.
+// IsFollowed reports whether installs that follow the newest complete release should have this one.
 // Before there is a complete release, they show the status of the newest one.
-func Followed(ctx context.Context, tx *store.Tx, r store.Release) (bool, error) {
+func IsFollowed(ctx context.Context, tx *store.Tx, r store.Release) (bool, error) {
 	followed, err := tx.NewestComplete(ctx, tx.Org, r.AppID)
 	if errors.Is(err, store.ErrNotFound) {
 		return true, nil
@@ -265,12 +265,12 @@ func Followed(ctx context.Context, tx *store.Tx, r store.Release) (bool, error) 
 	return followed.ID == r.ID, err
 }
 
-func settle(ctx context.Context, tx *store.Tx, r store.Release) (store.Release, error) {
+func updateStatus(ctx context.Context, tx *store.Tx, r store.Release) (store.Release, error) {
 	rows, err := tx.ReleaseComponents(ctx, tx.Org, r.ID)
 	if err != nil {
 		return r, err
 	}
-	r.Status, r.Reason = stand(rows)
+	r.Status, r.Reason = statusOf(rows)
 	if err := tx.SetReleaseStatus(ctx, store.SetReleaseStatusParams{
 		OrgID: tx.Org, ID: r.ID, Status: r.Status, Reason: r.Reason}); err != nil {
 		return r, fmt.Errorf("settle release %d: %w", r.Number, err)
@@ -278,8 +278,8 @@ func settle(ctx context.Context, tx *store.Tx, r store.Release) (store.Release, 
 	return r, nil
 }
 
-// stand returns the status of a release and why it is not complete.
-func stand(rows []store.ReleaseComponentsRow) (status, reason string) {
+// statusOf returns the status of a release and why it is not complete.
+func statusOf(rows []store.ReleaseComponentsRow) (status, reason string) {
 	var lacks, waits []string
 	for _, row := range rows {
 		switch {
@@ -295,9 +295,9 @@ func stand(rows []store.ReleaseComponentsRow) (status, reason string) {
 	}
 	switch {
 	case len(lacks) > 0:
-		return Incomplete, summary(lacks)
+		return Incomplete, joinReasons(lacks)
 	case len(waits) > 0:
-		return Building, summary(waits)
+		return Building, joinReasons(waits)
 	}
 	return Complete, ""
 }

@@ -22,41 +22,41 @@ const (
 )
 
 const (
-	keepKeys       = 7 * 24 * time.Hour
-	keepDeliveries = 24 * time.Hour
-	// keepRunnerLogs applies to the runners' own logs; package dispatch also removes newer ones
+	idempotencyKeysAge = 7 * 24 * time.Hour
+	deliveriesAge      = 24 * time.Hour
+	// runnerLogsAge applies to the runners' own logs; package dispatch also removes newer ones
 	// if there are too many.
-	keepRunnerLogs = 7 * 24 * time.Hour
-	// keepStates is how many state versions of a component are retained regardless of age.
-	keepStates = 50
+	runnerLogsAge = 7 * 24 * time.Hour
+	// statesKept is how many state versions of a component are retained regardless of age.
+	statesKept = 50
 )
 
 // Limits of one run: rows per batch, total time, and the time until the next run if it is done or
 // not.
 const (
-	mostAtOnce = 500
-	longestRun = 2 * time.Minute
-	every      = 24 * time.Hour
-	goOn       = time.Minute
+	maxBatch      = 500
+	maxRunTime    = 2 * time.Minute
+	interval      = 24 * time.Hour
+	continueAfter = time.Minute
 )
 
-// Retain removes expired data. It is safe for concurrent use.
-type Retain struct {
-	store   *store.Store
-	options Options
-	most    int32
-	longest time.Duration
+// Cleaner removes expired data. It is safe for concurrent use.
+type Cleaner struct {
+	store      *store.Store
+	options    Options
+	batchSize  int32
+	maxRunTime time.Duration
 }
 
-// New returns a Retain.
-func New(s *store.Store, o Options) *Retain {
+// New returns a Cleaner.
+func New(s *store.Store, o Options) *Cleaner {
 	if o.Logs <= 0 {
 		o.Logs = DefaultLogs
 	}
 	if o.History <= 0 {
 		o.History = DefaultHistory
 	}
-	return &Retain{store: s, options: o, most: mostAtOnce, longest: longestRun}
+	return &Cleaner{store: s, options: o, batchSize: maxBatch, maxRunTime: maxRunTime}
 }
 
 // Removed counts removed rows of one kind, without those that they cascade to.
@@ -73,14 +73,14 @@ type rule struct {
 
 // rules returns the rules in order of dependency: for example, a job can only be removed after the
 // workflow that refers to it.
-func (r *Retain) rules() []rule {
+func (r *Cleaner) rules() []rule {
 	logs, history := r.options.Logs.Seconds(), r.options.History.Seconds()
 	return []rule{
 		{"log chunks", func(ctx context.Context, tx *store.Tx, most int32) (int64, error) {
 			return tx.RetainLogs(ctx, tx.Org, logs, most)
 		}},
 		{"runner log chunks", func(ctx context.Context, tx *store.Tx, most int32) (int64, error) {
-			return tx.RetainRunnerLogs(ctx, tx.Org, keepRunnerLogs.Seconds(), most)
+			return tx.RetainRunnerLogs(ctx, tx.Org, runnerLogsAge.Seconds(), most)
 		}},
 		{"workflows", func(ctx context.Context, tx *store.Tx, most int32) (int64, error) {
 			return tx.RetainWorkflows(ctx, tx.Org, history, most)
@@ -90,7 +90,7 @@ func (r *Retain) rules() []rule {
 		}},
 		{"state versions", func(ctx context.Context, tx *store.Tx, most int32) (int64, error) {
 			return tx.RetainStates(ctx,
-				store.RetainStatesParams{OrgID: tx.Org, AgeSeconds: history, Least: keepStates, Most: most})
+				store.RetainStatesParams{OrgID: tx.Org, AgeSeconds: history, Least: statesKept, Most: most})
 		}},
 		{"revisions", func(ctx context.Context, tx *store.Tx, most int32) (int64, error) {
 			return tx.RetainRevisions(ctx, tx.Org, history, most)
@@ -99,34 +99,34 @@ func (r *Retain) rules() []rule {
 			return tx.RetainRegistrations(ctx, tx.Org, logs, most)
 		}},
 		{"idempotency keys", func(ctx context.Context, tx *store.Tx, most int32) (int64, error) {
-			return tx.RetainIdempotencyKeys(ctx, tx.Org, keepKeys.Seconds(), most)
+			return tx.RetainIdempotencyKeys(ctx, tx.Org, idempotencyKeysAge.Seconds(), most)
 		}},
 		{"webhook deliveries", func(ctx context.Context, tx *store.Tx, most int32) (int64, error) {
-			return tx.RetainDeliveries(ctx, tx.Org, keepDeliveries.Seconds(), most)
+			return tx.RetainDeliveries(ctx, tx.Org, deliveriesAge.Seconds(), most)
 		}},
 	}
 }
 
 // Reconcile removes an org's expired data, and schedules its next run: in a day, or soon if the
 // time was not enough.
-func (r *Retain) Reconcile(ctx context.Context, org string) error {
-	ctx, stop := context.WithTimeout(ctx, r.longest)
+func (r *Cleaner) Reconcile(ctx context.Context, org string) error {
+	ctx, stop := context.WithTimeout(ctx, r.maxRunTime)
 	defer stop()
 	removed, err := r.Run(ctx, org)
-	next := every
+	next := interval
 	if errors.Is(err, context.DeadlineExceeded) {
-		err, next = nil, goOn
+		err, next = nil, continueAfter
 	}
 	if err != nil {
 		return err
 	}
 	// Schedule the next run even if the time of this one is over.
-	return r.note(context.WithoutCancel(ctx), org, removed, next)
+	return r.recordRun(context.WithoutCancel(ctx), org, removed, next)
 }
 
-// note records in the audit log what was removed, if anything.
-func (r *Retain) note(ctx context.Context, org string, removed []Removed, next time.Duration) error {
-	return r.store.InScope(ctx, store.Scope{Org: org}, func(ctx context.Context, tx *store.Tx) error {
+// recordRun records in the audit log what was removed, if anything.
+func (r *Cleaner) recordRun(ctx context.Context, org string, removed []Removed, next time.Duration) error {
+	return r.store.InScopedTx(ctx, store.Scope{Org: org}, func(ctx context.Context, tx *store.Tx) error {
 		detail := map[string]any{}
 		for _, of := range removed {
 			detail[of.What] = of.Rows
@@ -143,7 +143,7 @@ func (r *Retain) note(ctx context.Context, org string, removed []Removed, next t
 
 // Run removes all expired data. It returns what it removed also with an error, because each batch
 // is committed at once.
-func (r *Retain) Run(ctx context.Context, org string) ([]Removed, error) {
+func (r *Cleaner) Run(ctx context.Context, org string) ([]Removed, error) {
 	var removed []Removed
 	for _, rule := range r.rules() {
 		total := int64(0)
@@ -152,7 +152,7 @@ func (r *Retain) Run(ctx context.Context, org string) ([]Removed, error) {
 			if err != nil {
 				return counted(removed, rule, total), fmt.Errorf("remove old %s of %s: %w", rule.what, org, err)
 			}
-			if total += n; n < int64(r.most) {
+			if total += n; n < int64(r.batchSize) {
 				break
 			}
 		}
@@ -168,35 +168,35 @@ func counted(removed []Removed, rule rule, rows int64) []Removed {
 	return removed
 }
 
-func (r *Retain) batch(ctx context.Context, org string, rule rule) (n int64, err error) {
-	err = r.store.InScope(ctx, store.Scope{Org: org}, func(ctx context.Context, tx *store.Tx) error {
-		n, err = rule.remove(ctx, tx, r.most)
+func (r *Cleaner) batch(ctx context.Context, org string, rule rule) (n int64, err error) {
+	err = r.store.InScopedTx(ctx, store.Scope{Org: org}, func(ctx context.Context, tx *store.Tx) error {
+		n, err = rule.remove(ctx, tx, r.batchSize)
 		return err
 	})
 	return n, err
 }
 
-// errOnlyLooked rolls a dry run back.
-var errOnlyLooked = errors.New("only looked")
+// errDryRun rolls a dry run back.
+var errDryRun = errors.New("only looked")
 
 // DryRun returns what Run would remove now: it removes it in one transaction and rolls that back.
-func (r *Retain) DryRun(ctx context.Context, org string) ([]Removed, error) {
+func (r *Cleaner) DryRun(ctx context.Context, org string) ([]Removed, error) {
 	var removed []Removed
-	err := r.store.InScope(ctx, store.Scope{Org: org}, func(ctx context.Context, tx *store.Tx) error {
+	err := r.store.InScopedTx(ctx, store.Scope{Org: org}, func(ctx context.Context, tx *store.Tx) error {
 		removed = nil
 		for _, rule := range r.rules() {
 			total := int64(0)
-			for n := int64(r.most); n == int64(r.most); total += n {
+			for n := int64(r.batchSize); n == int64(r.batchSize); total += n {
 				var err error
-				if n, err = rule.remove(ctx, tx, r.most); err != nil {
+				if n, err = rule.remove(ctx, tx, r.batchSize); err != nil {
 					return fmt.Errorf("look for old %s of %s: %w", rule.what, org, err)
 				}
 			}
 			removed = counted(removed, rule, total)
 		}
-		return errOnlyLooked
+		return errDryRun
 	})
-	if errors.Is(err, errOnlyLooked) {
+	if errors.Is(err, errDryRun) {
 		err = nil
 	}
 	return removed, err

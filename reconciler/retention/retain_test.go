@@ -159,7 +159,7 @@ func TestWhatGoesAndWhatStays(t *testing.T) {
 	w.org = first
 
 	r := New(w.store, Options{})
-	r.most = 3 // so that there are several batches
+	r.batchSize = 3 // so that there are several batches
 	want := []Removed{
 		{"log chunks", 20}, {"runner log chunks", 5}, {"workflows", 1}, {"jobs", 3}, {"state versions", 9}, {"revisions", 1}, {"registrations", 2}, {"idempotency keys", 1}, {"webhook deliveries", 1},
 	}
@@ -286,12 +286,12 @@ func TestReconcile(t *testing.T) {
 	if err := w.store.ScheduleRetention(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	r.longest = -time.Second // the time is already over
+	r.maxRunTime = -time.Second // the time is already over
 	if err := r.Reconcile(t.Context(), w.org); err != nil {
 		t.Fatal(err)
 	}
 	w.wantLeft("select (at < now() + interval '2 minutes')::text from due where kind = 'org' and org_id = $1", "true")
-	r.longest = time.Minute
+	r.maxRunTime = time.Minute
 	if err := r.Reconcile(t.Context(), w.org); err != nil {
 		t.Fatal(err)
 	}

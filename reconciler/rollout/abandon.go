@@ -23,16 +23,16 @@ func (r *Rollout) Abandon(ctx context.Context, tx *store.Tx, install store.Insta
 	if err != nil {
 		return fmt.Errorf("install %s: %w", install.Name, err)
 	}
-	s, err := load(ctx, tx, locked, r.configs)
+	s, err := loadLocked(ctx, tx, locked, r.configs)
 	if err != nil {
 		return err
 	}
-	p := s.places[component]
+	p := s.components[component]
 	if p == nil {
-		return refuse(CodeUnknownComponent, "Name one of those that `nuon installs get` shows.",
+		return conflict(CodeUnknownComponent, "Name one of those that `nuon installs get` shows.",
 			"install %s has no component %.60q", locked.Name, component)
 	}
-	if err := s.abandonable(ctx, tx, p); err != nil {
+	if err := s.checkAbandonable(ctx, tx, p); err != nil {
 		return err
 	}
 	words := fmt.Sprintf("abandoned by %s: %s", actor, reason)
@@ -57,26 +57,26 @@ func (r *Rollout) Abandon(ctx context.Context, tx *store.Tx, install store.Insta
 	return tx.Enqueue(ctx, queue.Rollout{Org: tx.Org, Install: locked.ID})
 }
 
-// abandonable returns an error if a component's state must not be abandoned, because
+// checkAbandonable returns an error if a component's state must not be abandoned, because
 // the runner can open it or a workflow is changing it.
-func (s *snapshot) abandonable(ctx context.Context, tx *store.Tx, p *place) error {
+func (s *snapshot) checkAbandonable(ctx context.Context, tx *store.Tx, p *installComponent) error {
 	name := p.row.Name
 	newest, err := tx.NewestState(ctx, tx.Org, p.row.ID)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return refuse(CodeNoState, "There is nothing to abandon.", "%s has no state", name)
+		return conflict(CodeNoState, "There is nothing to abandon.", "%s has no state", name)
 	case err != nil:
 		return err
 	case s.runnerKey == "":
-		return refuse(CodeKeyUnknown, "Start it first: it may bring the key.",
+		return conflict(CodeKeyUnknown, "Start it first: it may bring the key.",
 			"the runner of install %s has not registered, so nobody knows yet whether it has the key of %s's state",
 			s.install.Name, name)
 	case newest.KeyID == s.runnerKey:
-		return refuse(CodeReadable,
+		return conflict(CodeReadable,
 			"Its runner can open it, so plan with it: `nuon deploy`, or `nuon installs deprovision` to remove what is there.",
 			"the state of %s is sealed to the key %s, which the runner has", name, newest.KeyID)
 	case s.install.Approval == "approve-all":
-		return refuse(CodeApproveAll, fmt.Sprintf("Have them wait first: nuon installs update %s --approval prompt.",
+		return conflict(CodeApproveAll, fmt.Sprintf("Have them wait first: nuon installs update %s --approval prompt.",
 			s.address()),
 			"plans of install %s are applied without a person, and the next one of %s may make again what exists",
 			s.install.Name, name)
@@ -84,7 +84,7 @@ func (s *snapshot) abandonable(ctx context.Context, tx *store.Tx, p *place) erro
 	busy, err := tx.BusyComponents(ctx, tx.Org, []string{s.install.ID})
 	for _, b := range busy {
 		if b.Component == name {
-			return refuse(workflow.CodeBusy, "Wait for it, or cancel it (nuon workflows cancel).",
+			return conflict(workflow.CodeBusy, "Wait for it, or cancel it (nuon workflows cancel).",
 				"workflow %d (%s) is at work on %s", b.Number, b.Kind, name)
 		}
 	}

@@ -75,7 +75,7 @@ func TestAnAbandonedComponentThatIsToBeGoneIsGone(t *testing.T) {
 	w.runJobs()
 	w.approveAll()
 	must(t, w.in(func(ctx context.Context, tx *store.Tx) error {
-		gone, err := rollout.Gone(ctx, tx, w.install)
+		gone, err := rollout.FullyRemoved(ctx, tx, w.install)
 		if !gone {
 			t.Error("the install is not gone")
 		}

@@ -17,11 +17,11 @@ import (
 
 // Bounds of the environment that a person passes to an action.
 const (
-	mostEnv      = 100
-	mostEnvBytes = 32 << 10
+	maxEnv      = 100
+	maxEnvBytes = 32 << 10
 )
 
-// The codes of the *workflow.Conflict errors of Ask, AskAction, AskRestore and Abandon.
+// The codes of the *workflow.Conflict errors of Ask, RequestAction, RequestRestore and Abandon.
 const (
 	CodeUnknownComponent = "unknown_component"
 	CodeUnknownAction    = "unknown_action"
@@ -40,58 +40,58 @@ const (
 	CodeApproveAll       = "approve_all"
 )
 
-func refuse(code, remedy, title string, args ...any) error {
+func conflict(code, remedy, title string, args ...any) error {
 	return &workflow.Conflict{Code: code, Title: fmt.Sprintf(title, args...), Remedy: remedy}
 }
 
-// Granted is the result of a request.
-type Granted struct {
-	Workflow string   // id of the workflow that was started; empty if none was
-	Sketches []Sketch // of a dry run: what would be started
-	Words    string   // notes for the requester, or why nothing is started, as sentences
+// RequestResult is the result of a request.
+type RequestResult struct {
+	Workflow string           // id of the workflow that was started; empty if none was
+	DryRun   []DryRunWorkflow // of a dry run: what would be started
+	Note     string           // notes for the requester, or why nothing is started, as sentences
 }
 
-// Sketch is a workflow that would be started.
-type Sketch struct {
+// DryRunWorkflow is a workflow that would be started.
+type DryRunWorkflow struct {
 	Request workflow.Request
 	Steps   []*workflow.Step // with meaningless ids
 }
 
-// Ask applies a person's request to an install. It deletes the refusals of the named
+// Request applies a person's request to an install. It deletes the refusals of the named
 // components (of all, if none is named), and starts what is missing at once, in the
 // person's name. A plan-only request changes no desired state, and ignores earlier
 // refusals. The caller audits the call. Errors: store.ErrNotFound, *workflow.Conflict.
-func (r *Rollout) Ask(ctx context.Context, tx *store.Tx, install store.Install, wish Wish) (Granted, error) {
+func (r *Rollout) Request(ctx context.Context, tx *store.Tx, install store.Install, wish DeployRequest) (RequestResult, error) {
 	locked, err := tx.LockInstall(ctx, tx.Org, install.ID)
 	if err != nil {
-		return Granted{}, fmt.Errorf("install %s: %w", install.Name, err)
+		return RequestResult{}, fmt.Errorf("install %s: %w", install.Name, err)
 	}
-	s, err := load(ctx, tx, locked, r.configs)
+	s, err := loadLocked(ctx, tx, locked, r.configs)
 	if err != nil {
-		return Granted{}, err
+		return RequestResult{}, err
 	}
-	g, err := s.grant(wish)
+	g, err := s.resolveRequest(wish)
 	if err != nil {
-		return Granted{}, err
+		return RequestResult{}, err
 	}
 	if wish.PlanOnly {
-		return s.plan(ctx, tx, g)
+		return s.startPlanOnly(ctx, tx, g)
 	}
-	if err := g.keep(ctx, tx, locked); err != nil {
-		return Granted{}, fmt.Errorf("install %s: %w", install.Name, err)
+	if err := g.store(ctx, tx, locked); err != nil {
+		return RequestResult{}, fmt.Errorf("install %s: %w", install.Name, err)
 	}
-	if s, err = load(ctx, tx, s.install, r.configs); err != nil {
-		return Granted{}, err
+	if s, err = loadLocked(ctx, tx, s.install, r.configs); err != nil {
+		return RequestResult{}, err
 	}
-	all, err := s.bring(ctx, tx, &g, wish.Actor)
+	all, err := s.ensureInstall(ctx, tx, &g, wish.Actor)
 	if err != nil || len(all) == 0 {
-		return Granted{Words: g.words()}, err
+		return RequestResult{Note: g.note()}, err
 	}
-	return Granted{Workflow: all[0].id, Words: g.words()}, nil
+	return RequestResult{Workflow: all[0].id, Note: g.note()}, nil
 }
 
-// keep stores the desired state that was resolved from the request.
-func (g granted) keep(ctx context.Context, tx *store.Tx, install store.Install) error {
+// store stores the desired state that was resolved from the request.
+func (g resolvedRequest) store(ctx context.Context, tx *store.Tx, install store.Install) error {
 	wanted := "present"
 	if g.Kind == workflow.KindDeprovision {
 		wanted = "absent"
@@ -101,22 +101,22 @@ func (g granted) keep(ctx context.Context, tx *store.Tx, install store.Install) 
 			return err
 		}
 	}
-	for _, name := range g.down {
+	for _, name := range g.tearDown {
 		if err := tx.TearDown(ctx, store.TearDownParams{OrgID: tx.Org, InstallID: install.ID, Names: []string{name},
-			Reason: g.downReason(name)}); err != nil {
+			Reason: g.tearDownReason(name)}); err != nil {
 			return err
 		}
 	}
-	if err := tx.BringBack(ctx, tx.Org, install.ID, append([]string{}, g.back...)); err != nil {
+	if err := tx.BringBack(ctx, tx.Org, install.ID, append([]string{}, g.bringBack...)); err != nil {
 		return err
 	}
-	return tx.DropRefusals(ctx, tx.Org, install.ID, append([]string{}, g.named...))
+	return tx.DropRefusals(ctx, tx.Org, install.ID, append([]string{}, g.selected...))
 }
 
-// words returns notes on what the request causes in addition.
-func (g granted) words() string {
+// note returns notes on what the request causes in addition.
+func (g resolvedRequest) note() string {
 	var besides []string
-	for _, name := range g.back {
+	for _, name := range g.bringBack {
 		if !slices.Contains(g.Components, name) {
 			besides = append(besides, name)
 		}
@@ -127,19 +127,19 @@ func (g granted) words() string {
 	return strings.Join(besides, ", ") + " was torn down, is needed, and is deployed again too"
 }
 
-// plan starts the plan-only workflows of a request.
-func (s *snapshot) plan(ctx context.Context, tx *store.Tx, g granted) (Granted, error) {
+// startPlanOnly starts the plan-only workflows of a request.
+func (s *snapshot) startPlanOnly(ctx context.Context, tx *store.Tx, g resolvedRequest) (RequestResult, error) {
 	starts, wants, why, err := s.wouldStart(ctx, tx, g)
 	if err != nil || len(starts) == 0 {
-		return Granted{Words: why}, err
+		return RequestResult{Note: why}, err
 	}
-	var out Granted
+	var out RequestResult
 	for i, st := range starts {
-		request := s.request(st, wants, g.Actor)
-		request.PlanOnly, request.Supposed = true, g.supposed()
+		request := s.workflowRequest(st, wants, g.Actor)
+		request.PlanOnly, request.Assumptions = true, g.assumptions()
 		id, err := workflow.Start(ctx, tx, request)
 		if err != nil {
-			return Granted{}, err
+			return RequestResult{}, err
 		}
 		if i == 0 {
 			out.Workflow = id
@@ -148,49 +148,49 @@ func (s *snapshot) plan(ctx context.Context, tx *store.Tx, g granted) (Granted, 
 	return out, nil
 }
 
-// Sketch returns what Ask would start. It starts and writes nothing. Errors: those of Ask.
-func (r *Rollout) Sketch(ctx context.Context, tx *store.Tx, install store.Install, wish Wish) (Granted, error) {
-	all, err := look(ctx, tx, []store.Install{install})
+// DryRun returns what Request would start. It starts and writes nothing. Errors: those of Request.
+func (r *Rollout) DryRun(ctx context.Context, tx *store.Tx, install store.Install, wish DeployRequest) (RequestResult, error) {
+	all, err := loadReadOnly(ctx, tx, []store.Install{install})
 	if err != nil {
-		return Granted{}, err
+		return RequestResult{}, err
 	}
 	s := all[0]
-	g, err := s.grant(wish)
+	g, err := s.resolveRequest(wish)
 	if err != nil {
-		return Granted{}, err
+		return RequestResult{}, err
 	}
 	starts, wants, why, err := s.wouldStart(ctx, tx, g)
 	if err != nil || len(starts) == 0 {
-		return Granted{Words: why}, err
+		return RequestResult{Note: why}, err
 	}
-	out := Granted{Words: g.words()}
+	out := RequestResult{Note: g.note()}
 	for _, st := range starts {
-		request := s.request(st, wants, g.Actor)
+		request := s.workflowRequest(st, wants, g.Actor)
 		request.PlanOnly = wish.PlanOnly
 		n := 0
 		steps, err := request.Steps(func() string { n++; return strconv.Itoa(n) })
 		if err != nil {
-			return Granted{}, err
+			return RequestResult{}, err
 		}
-		out.Sketches = append(out.Sketches, Sketch{request, steps})
+		out.DryRun = append(out.DryRun, DryRunWorkflow{request, steps})
 	}
 	return out, nil
 }
 
 // wouldStart returns the workflows that a request leads to now, or why there are
 // none. For a plan-only request they contain only its components.
-func (s *snapshot) wouldStart(ctx context.Context, tx *store.Tx, g granted) (starts []start, wants map[string]*want,
+func (s *snapshot) wouldStart(ctx context.Context, tx *store.Tx, g resolvedRequest) (starts []workflowStart, wants map[string]*desiredState,
 	why string, err error) {
-	wants = s.desire()
-	all, err := underWay(ctx, tx, s.install.ID)
+	wants = s.desiredStates()
+	all, err := readRunning(ctx, tx, s.install.ID)
 	if err != nil {
 		return nil, nil, "", err
 	}
 	now := all[s.install.ID]
 	busy := slices.Sorted(maps.Keys(now.busy))
-	starts = s.starts(wants, now, &g)
+	starts = s.allStarts(wants, now, &g)
 	if g.PlanOnly {
-		starts = only(starts, g.named)
+		starts = filterStarts(starts, g.selected)
 	}
 	switch status, reason := s.view().Status(); {
 	case len(starts) > 0:
@@ -202,12 +202,12 @@ func (s *snapshot) wouldStart(ctx context.Context, tx *store.Tx, g granted) (sta
 	return starts, wants, why, nil
 }
 
-// only reduces workflows to the named components; without names it returns all.
-func only(starts []start, named []string) []start {
+// filterStarts reduces workflows to the named components; without names it returns all.
+func filterStarts(starts []workflowStart, named []string) []workflowStart {
 	if len(named) == 0 {
 		return starts
 	}
-	var all []start
+	var all []workflowStart
 	for _, st := range starts {
 		st.components = slices.DeleteFunc(slices.Clone(st.components), func(name string) bool {
 			return !slices.Contains(named, name)
@@ -219,55 +219,55 @@ func only(starts []start, named []string) []start {
 	return all
 }
 
-// Run is a person's request for one run of an action.
-type Run struct {
+// ActionRequest is a person's request for one run of an action.
+type ActionRequest struct {
 	Action string
 	Env    map[string]string // added to its environment
 	Inputs map[string]string // values of its declared inputs
 	Actor  string
 }
 
-// AskAction starts one run of an action that has a manual trigger, and returns the
+// RequestAction starts one run of an action that has a manual trigger, and returns the
 // workflow's id. Errors: store.ErrNotFound, *workflow.Conflict.
-func (r *Rollout) AskAction(ctx context.Context, tx *store.Tx, install store.Install, run Run) (workflowID string,
+func (r *Rollout) RequestAction(ctx context.Context, tx *store.Tx, install store.Install, run ActionRequest) (workflowID string,
 	err error) {
 	locked, err := tx.LockInstall(ctx, tx.Org, install.ID)
 	if err != nil {
 		return "", fmt.Errorf("install %s: %w", install.Name, err)
 	}
-	s, err := load(ctx, tx, locked, r.configs)
+	s, err := loadLocked(ctx, tx, locked, r.configs)
 	if err != nil {
 		return "", err
 	}
-	request, err := s.run(run)
+	request, err := s.actionRequest(run)
 	if err != nil {
 		return "", err
 	}
 	return workflow.Start(ctx, tx, request)
 }
 
-// SketchAction returns what AskAction would start. It starts and writes nothing. Errors: those of
-// AskAction.
-func (r *Rollout) SketchAction(ctx context.Context, tx *store.Tx, install store.Install, run Run) (Sketch, error) {
-	all, err := look(ctx, tx, []store.Install{install})
+// DryRunAction returns what RequestAction would start. It starts and writes nothing. Errors: those of
+// RequestAction.
+func (r *Rollout) DryRunAction(ctx context.Context, tx *store.Tx, install store.Install, run ActionRequest) (DryRunWorkflow, error) {
+	all, err := loadReadOnly(ctx, tx, []store.Install{install})
 	if err != nil {
-		return Sketch{}, err
+		return DryRunWorkflow{}, err
 	}
-	request, err := all[0].run(run)
+	request, err := all[0].actionRequest(run)
 	if err != nil {
-		return Sketch{}, err
+		return DryRunWorkflow{}, err
 	}
 	steps, err := request.Steps(func() string { return "1" })
-	return Sketch{request, steps}, err
+	return DryRunWorkflow{request, steps}, err
 }
 
-// run returns the workflow of a run that a person requests.
-func (s *snapshot) run(run Run) (workflow.Request, error) {
+// actionRequest returns the workflow of a run that a person requests.
+func (s *snapshot) actionRequest(run ActionRequest) (workflow.Request, error) {
 	if err := s.checkEnv(run.Env); err != nil {
 		return workflow.Request{}, err
 	}
 	if s.config == nil {
-		return workflow.Request{}, refuse(CodeNoVersion, "Sync it first.", "app %s has no version yet", s.app.Name)
+		return workflow.Request{}, conflict(CodeNoVersion, "Sync it first.", "app %s has no version yet", s.app.Name)
 	}
 	action, ok := s.config.Action(run.Action)
 	manual := ok && slices.ContainsFunc(action.Triggers, func(t appconfig.Trigger) bool {
@@ -277,7 +277,7 @@ func (s *snapshot) run(run Run) (workflow.Request, error) {
 	case !ok:
 		return workflow.Request{}, s.unknownAction(run.Action)
 	case !manual:
-		return workflow.Request{}, refuse(CodeNotManual, `Add a trigger with type = "manual" to it.`,
+		return workflow.Request{}, conflict(CodeNotManual, `Add a trigger with type = "manual" to it.`,
 			"action %s has no manual trigger", run.Action)
 	}
 	if err := checkInputs(action, run.Inputs); err != nil {
@@ -286,13 +286,13 @@ func (s *snapshot) run(run Run) (workflow.Request, error) {
 	return workflow.Request{
 		Install: s.install.ID, Kind: workflow.KindAction, Reason: fmt.Sprintf("%s asked for action %s", run.Actor,
 			run.Action), Release: s.release.Number,
-		RequestedBy: run.Actor, Act: workflow.Act{Action: run.Action, Trigger: appconfig.TriggerManual}, Env: run.Env,
+		RequestedBy: run.Actor, Action: workflow.TriggeredAction{Action: run.Action, Trigger: appconfig.TriggerManual}, Env: run.Env,
 		Inputs: run.Inputs,
 	}, nil
 }
 
 func (s *snapshot) unknownAction(name string) error {
-	return refuse(CodeUnknownAction, "Name one of: "+strings.Join(actionNames(s.config), ", ")+".",
+	return conflict(CodeUnknownAction, "Name one of: "+strings.Join(actionNames(s.config), ", ")+".",
 		"app %s has no action %.60q", s.app.Name, name)
 }
 
@@ -307,24 +307,24 @@ func actionNames(config *appconfig.App) []string {
 // checkEnv checks the variables that a person passes to a run in addition to the action's inputs.
 func (s *snapshot) checkEnv(env map[string]string) error {
 	if len(env) > 0 && !dispatch.KeptPolicy(s.runner).FreeEnv {
-		return refuse(CodeBadEnv,
+		return conflict(CodeBadEnv,
 			"Declare them as inputs of the action, or have the runner's owner set free_env = true under [actions] in its runner file.",
 			"runner %s takes no environment that an action does not declare, such as %.60q", s.runner.Name,
 			slices.Min(slices.Collect(maps.Keys(env))))
 	}
-	if len(env) > mostEnv {
-		return refuse(CodeBadEnv, "Give fewer.", "there are more than %d variables", mostEnv)
+	if len(env) > maxEnv {
+		return conflict(CodeBadEnv, "Give fewer.", "there are more than %d variables", maxEnv)
 	}
 	size := 0
 	for name, value := range env {
 		if err := envname.Check(name); err != nil {
-			return refuse(CodeBadEnv, "Use another name.", "%s", err)
+			return conflict(CodeBadEnv, "Use another name.", "%s", err)
 		}
-		if size += len(name) + len(value); size > mostEnvBytes {
-			return refuse(CodeBadEnv, "Give less.", "the variables are larger than %d bytes", mostEnvBytes)
+		if size += len(name) + len(value); size > maxEnvBytes {
+			return conflict(CodeBadEnv, "Give less.", "the variables are larger than %d bytes", maxEnvBytes)
 		}
 		if err := envname.CheckValue(name, value); err != nil {
-			return refuse(CodeBadEnv, "Correct its value.", "%s", err)
+			return conflict(CodeBadEnv, "Correct its value.", "%s", err)
 		}
 	}
 	return nil
@@ -333,16 +333,16 @@ func (s *snapshot) checkEnv(env map[string]string) error {
 // checkInputs checks a person's values for an action's inputs.
 func checkInputs(action *appconfig.Action, given map[string]string) error {
 	if _, problems := action.CheckInputs(given); len(problems) > 0 {
-		return refuse(CodeBadInputs, fmt.Sprintf("Give those that `nuon actions get` shows for %s.", action.Name), "%s",
+		return conflict(CodeBadInputs, fmt.Sprintf("Give those that `nuon actions get` shows for %s.", action.Name), "%s",
 			strings.Join(problems, "; "))
 	}
 	return nil
 }
 
-// Gone reports whether nothing of an install is left, so that its record may be
+// FullyRemoved reports whether nothing of an install is left, so that its record may be
 // deleted. It is false while anything may be deployed, and while a contested state
 // refers to something that may be.
-func Gone(ctx context.Context, tx *store.Tx, installID string) (bool, error) {
+func FullyRemoved(ctx context.Context, tx *store.Tx, installID string) (bool, error) {
 	places, err := tx.RolloutPlaces(ctx, tx.Org, installID)
 	if err != nil {
 		return false, fmt.Errorf("install %s: %w", installID, err)

@@ -253,20 +253,20 @@ func TestStepsAreRetriedAndSkippedInARunningWorkflow(t *testing.T) {
 
 func TestATeardownStaysUntilADeployIsAskedFor(t *testing.T) {
 	w := newProvisionedWorld(t)
-	down := func(wish rollout.Wish) (rollout.Granted, error) {
+	down := func(wish rollout.DeployRequest) (rollout.RequestResult, error) {
 		wish.Kind = workflow.KindTeardown
 		return w.wish(wish)
 	}
-	_, err := down(rollout.Wish{Components: []string{"network"}})
+	_, err := down(rollout.DeployRequest{Components: []string{"network"}})
 	w.conflict(err, rollout.CodeNeededBy)
-	_, err = down(rollout.Wish{})
+	_, err = down(rollout.DeployRequest{})
 	w.conflict(err, rollout.CodeNoComponents)
-	_, err = down(rollout.Wish{Components: []string{"sandbox"}})
+	_, err = down(rollout.DeployRequest{Components: []string{"sandbox"}})
 	w.conflict(err, rollout.CodeSandbox)
-	_, err = down(rollout.Wish{Components: []string{"wep"}})
+	_, err = down(rollout.DeployRequest{Components: []string{"wep"}})
 	w.conflict(err, rollout.CodeUnknownComponent)
 	w.exec("update installs set approval = 'approve-all', allow_destroy = true")
-	granted, err := down(rollout.Wish{Components: []string{"network"}, Dependents: true})
+	granted, err := down(rollout.DeployRequest{Components: []string{"network"}, Dependents: true})
 	must(t, err)
 	w.want(w.one("select kind || ' ' || reason from workflows where id = $1", granted.Workflow),
 		"teardown alice asked for the teardown of network, web")
@@ -284,9 +284,9 @@ func TestATeardownStaysUntilADeployIsAskedFor(t *testing.T) {
 	w.want(w.workflows(), "[provision succeeded teardown succeeded]")
 
 	w.done = nil
-	granted, err = w.wish(rollout.Wish{Kind: workflow.KindDeploy, Components: []string{"web"}})
+	granted, err = w.wish(rollout.DeployRequest{Kind: workflow.KindDeploy, Components: []string{"web"}})
 	must(t, err)
-	w.want(granted.Words, "network was torn down, is needed, and is deployed again too")
+	w.want(granted.Note, "network was torn down, is needed, and is deployed again too")
 	w.runJobs()
 	w.want(w.done, "[plan network apply network plan web apply web action smoke]")
 	status, _ = w.status()
@@ -297,7 +297,7 @@ func TestARedeployPlansWhatIsAsItIsWanted(t *testing.T) {
 	w := newProvisionedWorld(t)
 	w.ask("present", "network")
 	w.want(w.workflows(), "[provision succeeded]")
-	granted, err := w.wish(rollout.Wish{Kind: workflow.KindDeploy, Components: []string{"network"}, Redeploy: true,
+	granted, err := w.wish(rollout.DeployRequest{Kind: workflow.KindDeploy, Components: []string{"network"}, Redeploy: true,
 		Dependents: true})
 	must(t, err)
 	w.want(w.one("select reason || ' (release ' || release || ')' from workflows where id = $1", granted.Workflow),
@@ -306,7 +306,7 @@ func TestARedeployPlansWhatIsAsItIsWanted(t *testing.T) {
 	w.want(w.done, "[plan network plan web]")
 	w.want(w.one("select outcome from workflows where id = $1", granted.Workflow), "2 without changes")
 	w.state["network"] = "drifted"
-	_, err = w.wish(rollout.Wish{Kind: workflow.KindDeploy, Components: []string{"network"}, Redeploy: true})
+	_, err = w.wish(rollout.DeployRequest{Kind: workflow.KindDeploy, Components: []string{"network"}, Redeploy: true})
 	must(t, err)
 	w.runJobs()
 	w.want(w.one("select reason from jobs order by created_at desc limit 1"), "redeploy asked by alice")
@@ -315,7 +315,7 @@ func TestARedeployPlansWhatIsAsItIsWanted(t *testing.T) {
 	w.want(w.workflows(), "[provision succeeded deploy succeeded deploy succeeded]")
 	status, _ := w.status()
 	w.want(status, "current")
-	_, err = w.wish(rollout.Wish{Kind: workflow.KindDeploy, Redeploy: true})
+	_, err = w.wish(rollout.DeployRequest{Kind: workflow.KindDeploy, Redeploy: true})
 	w.conflict(err, rollout.CodeNoComponents)
 }
 
@@ -332,7 +332,7 @@ func TestAPlanOnlyWorkflowChangesNothing(t *testing.T) {
 			w.one("select wanted from installs") + w.one("select count(*)::text from refusals")
 	}
 	before := held()
-	plan := func(wish rollout.Wish) string {
+	plan := func(wish rollout.DeployRequest) string {
 		t.Helper()
 		wish.PlanOnly, w.done = true, nil
 		granted, err := w.wish(wish)
@@ -343,23 +343,23 @@ func TestAPlanOnlyWorkflowChangesNothing(t *testing.T) {
 		return w.one("select kind || ' ' || status || ' ' || plan_only || ': ' || outcome from workflows where id = $1",
 			granted.Workflow)
 	}
-	w.want(plan(rollout.Wish{Kind: workflow.KindDeploy}), "deploy succeeded true: planned only: 1 with changes")
+	w.want(plan(rollout.DeployRequest{Kind: workflow.KindDeploy}), "deploy succeeded true: planned only: 1 with changes")
 	w.want(w.done, "[plan metrics]")
 	w.want(w.list("select p.status || ': ' || p.reason from plans p join workflows f on f.id = p.workflow_id where f.plan_only"), "[superseded: planned only: it is shown, and never applied]")
-	w.want(plan(rollout.Wish{Kind: workflow.KindDeploy, Components: []string{"web"}, Redeploy: true}),
+	w.want(plan(rollout.DeployRequest{Kind: workflow.KindDeploy, Components: []string{"web"}, Redeploy: true}),
 		"deploy succeeded true: planned only: 1 without changes")
-	w.want(plan(rollout.Wish{Kind: workflow.KindTeardown, Components: []string{"network"}, Dependents: true}),
+	w.want(plan(rollout.DeployRequest{Kind: workflow.KindTeardown, Components: []string{"network"}, Dependents: true}),
 		"teardown succeeded true: planned only: 2 with changes")
-	w.want(plan(rollout.Wish{Kind: workflow.KindDeprovision}), "deprovision succeeded true: planned only: 4 with changes")
+	w.want(plan(rollout.DeployRequest{Kind: workflow.KindDeprovision}), "deprovision succeeded true: planned only: 4 with changes")
 	w.want(w.done, "[plan metrics plan network plan sandbox plan web]")
 	w.look()
 	w.want(w.list("select kind from workflows where not plan_only order by number"), "[provision deploy]")
 	w.break_["plan metrics"] = api.JobResultStatusFailed
-	w.want(plan(rollout.Wish{Kind: workflow.KindDeploy, Components: []string{"metrics"}}),
+	w.want(plan(rollout.DeployRequest{Kind: workflow.KindDeploy, Components: []string{"metrics"}}),
 		"deploy failed true: planned only: metrics: it was made to fail")
-	granted, err := w.wish(rollout.Wish{Kind: workflow.KindDeploy, Components: []string{"web"}, PlanOnly: true})
+	granted, err := w.wish(rollout.DeployRequest{Kind: workflow.KindDeploy, Components: []string{"web"}, PlanOnly: true})
 	must(t, err)
-	w.want(granted.Workflow+granted.Words,
+	w.want(granted.Workflow+granted.Note,
 		"nothing to do: the install is refused: metrics: behind, rejected by alice: not now")
 }
 
@@ -367,31 +367,31 @@ func TestAPlanOnlyWorkflowChangesNothing(t *testing.T) {
 func TestASketchIsWhatWouldBeStarted(t *testing.T) {
 	w := newProvisionedWorld(t)
 	w.build("metrics", "succeeded")
-	for _, wish := range []rollout.Wish{
+	for _, wish := range []rollout.DeployRequest{
 		{Kind: workflow.KindDeploy},
 		{Kind: workflow.KindTeardown, Components: []string{"network"}, Dependents: true},
 		{Kind: workflow.KindDeploy, Components: []string{"web"}},
 		{Kind: workflow.KindDeprovision},
 	} {
 		wish.Actor = "alice"
-		var sketch rollout.Granted
+		var sketch rollout.RequestResult
 		rows := w.one("select (select count(*) from workflows) || ' ' || (select count(*) from audit_events) || ' ' || (select count(*) from river.river_job)")
-		must(t, w.store.Read(w.Context(), w.org, func(ctx context.Context, tx *store.Tx) (err error) {
+		must(t, w.store.ReadTx(w.Context(), w.org, func(ctx context.Context, tx *store.Tx) (err error) {
 			install, err := tx.InstallForStatus(ctx, tx.Org, w.install)
 			if err == nil {
-				sketch, err = w.rollout.Sketch(ctx, tx, install, wish)
+				sketch, err = w.rollout.DryRun(ctx, tx, install, wish)
 			}
 			return err
 		}))
 		w.want(w.one("select (select count(*) from workflows) || ' ' || (select count(*) from audit_events) || ' ' || (select count(*) from river.river_job)"), rows)
 		granted, err := w.wish(wish)
 		must(t, err)
-		if len(sketch.Sketches) == 0 {
+		if len(sketch.DryRun) == 0 {
 			w.want(granted.Workflow, "")
 			continue
 		}
 		var would []string
-		for _, s := range sketch.Sketches[0].Steps {
+		for _, s := range sketch.DryRun[0].Steps {
 			would = append(would, string(s.Kind)+" "+s.Component+s.Action)
 		}
 		w.want(w.list("select kind || ' ' || component || action from steps where workflow_id = $1 order by position",
@@ -426,7 +426,7 @@ func TestASwitchRunsItsOwnActions(t *testing.T) {
 	w.approveAll()
 	w.want(w.done, "[plan metrics action pre-disable-component action pre-teardown-component apply metrics action post-disable-component]")
 	w.want(w.workflows(), "[provision succeeded deploy succeeded teardown succeeded]")
-	_, err := w.wish(rollout.Wish{Kind: workflow.KindDeploy, Components: []string{"metrics"}})
+	_, err := w.wish(rollout.DeployRequest{Kind: workflow.KindDeploy, Components: []string{"metrics"}})
 	w.conflict(err, rollout.CodeSwitchedOff)
 }
 
@@ -438,7 +438,7 @@ func TestATeardownWaitsForWhatIsAtWork(t *testing.T) {
 	w.look()
 	w.runJobs()
 	w.want(w.asked(), "[metrics]")
-	_, err := w.wish(rollout.Wish{Kind: workflow.KindTeardown, Components: []string{"metrics"}})
+	_, err := w.wish(rollout.DeployRequest{Kind: workflow.KindTeardown, Components: []string{"metrics"}})
 	must(t, err)
 	w.runJobs()
 	w.want(w.workflows(), "[provision succeeded deploy superseded teardown running]")
@@ -455,7 +455,7 @@ func TestTheClusterOfAnApplyIsKept(t *testing.T) {
 	}
 	w.want(kept("web"), "sha256:web hmac:web")
 	w.want(kept("metrics"), "sha256:metrics hmac:metrics")
-	_, err := w.wish(rollout.Wish{Kind: workflow.KindTeardown, Components: []string{"metrics"}})
+	_, err := w.wish(rollout.DeployRequest{Kind: workflow.KindTeardown, Components: []string{"metrics"}})
 	must(t, err)
 	w.approveAll()
 	w.want(kept("metrics"), "none")
@@ -477,8 +477,8 @@ func TestInputsOfAnActionReachItsSteps(t *testing.T) {
 		"action rotate cannot run: input count is required; give it a default, or run it by hand (nuon run)")
 	run := func(inputs map[string]string) (flow string, err error) {
 		err = w.in(func(ctx context.Context, tx *store.Tx) error {
-			flow, err = w.rollout.AskAction(ctx, tx, store.Install{ID: w.install, Name: "acme"},
-				rollout.Run{Action: "rotate", Inputs: inputs, Env: map[string]string{"LOUD": "yes"}, Actor: "alice"})
+			flow, err = w.rollout.RequestAction(ctx, tx, store.Install{ID: w.install, Name: "acme"},
+				rollout.ActionRequest{Action: "rotate", Inputs: inputs, Env: map[string]string{"LOUD": "yes"}, Actor: "alice"})
 			return err
 		})
 		return flow, err
@@ -569,7 +569,7 @@ func TestANoToARedeployIsForThatAlone(t *testing.T) {
 	w := newProvisionedWorld(t)
 	was := w.one("select input_id from components where name = 'metrics'")
 	w.state["metrics"] = "drifted"
-	_, err := w.wish(rollout.Wish{Kind: workflow.KindDeploy, Components: []string{"metrics"}, Redeploy: true})
+	_, err := w.wish(rollout.DeployRequest{Kind: workflow.KindDeploy, Components: []string{"metrics"}, Redeploy: true})
 	must(t, err)
 	w.runJobs()
 	must(t, w.answer("metrics", workflow.Reject, "not now"))

@@ -54,9 +54,9 @@ func identityRefs(cluster api.ClusterSpec) []render.Path {
 	return refs
 }
 
-// reach replaces the stored outputs of the cluster with the current ones: the
+// addClusterAccess replaces the stored outputs of the cluster with the current ones: the
 // credential of an old apply may no longer work.
-func (s *snapshot) reach(spec *api.DeploySpec) error {
+func (s *snapshot) addClusterAccess(spec *api.DeploySpec) error {
 	if len(spec.Cluster.Path) == 0 {
 		return nil
 	}

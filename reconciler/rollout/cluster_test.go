@@ -29,8 +29,8 @@ func inCluster() *snapshot {
 		Helm: &appconfig.Helm{ChartName: "web-page", Namespace: "{{.nuon.install.id}}", StorageDriver: "configmap",
 			Values: map[string]any{"replicas": int64(3), "tag": "3"}},
 	}
-	for name, p := range s.places {
-		p.declaration = declare(s.config, name)
+	for name, p := range s.components {
+		p.declaration = declarationOf(s.config, name)
 		if c, ok := s.config.Component(name); ok {
 			p.component.Kind = c.Kind
 		}
@@ -65,7 +65,7 @@ func TestAnotherClusterIsAReasonToDeployAndAnotherTokenIsNone(t *testing.T) {
 func TestSpecsOfChartsAndManifests(t *testing.T) {
 	s := inCluster()
 	s.landAll()
-	web, err := s.target(s.places["web"], facts{})
+	web, err := s.deployTarget(s.components["web"], digestInputs{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,10 +85,10 @@ func TestSpecsOfChartsAndManifests(t *testing.T) {
 		web.Timeout != 30*60 {
 		t.Errorf("cluster %v at %v, timeout %d", found, web.Deploy.Cluster, web.Timeout)
 	}
-	p := s.places["metrics"]
+	p := s.components["metrics"]
 	p.row.AppliedInventory = json.RawMessage(
 		`[{"group":"","version":"v1","kind":"ConfigMap","namespace":"edge","name":"a"}]`)
-	metrics, err := s.target(p, facts{})
+	metrics, err := s.deployTarget(p, digestInputs{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,12 +96,12 @@ func TestSpecsOfChartsAndManifests(t *testing.T) {
 		!cmp.Equal(got.Path, []string{"components", "network", "outputs", "cluster"}) {
 		t.Errorf("it goes to %v", got)
 	}
-	if !metrics.Deploy.Manifest.Templates || metrics.Timeout != 120 || len(metrics.Found) != 1 ||
-		metrics.Found[0].Name != "a" {
+	if !metrics.Deploy.Manifest.Templates || metrics.Timeout != 120 || len(metrics.Existing) != 1 ||
+		metrics.Existing[0].Name != "a" {
 		t.Errorf("%+v", metrics)
 	}
-	if !cmp.Equal(p.after, []string{"sandbox", "network"}) {
-		t.Errorf("it comes after %v, and its cluster is made by network", p.after)
+	if !cmp.Equal(p.dependsOn, []string{"sandbox", "network"}) {
+		t.Errorf("it comes after %v, and its cluster is made by network", p.dependsOn)
 	}
 }
 
@@ -111,16 +111,16 @@ func TestHealthBringsTheClusterBack(t *testing.T) {
 	s := inCluster()
 	s.landAll()
 	for _, name := range []string{"web", "metrics"} {
-		landed, err := s.target(s.places[name], facts{})
+		landed, err := s.deployTarget(s.components[name], digestInputs{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.places[name].kept.Deploy = encoded(t, landed.Deploy)
+		s.components[name].applied.Deploy = encoded(t, landed.Deploy)
 	}
 	if got := s.health(); len(got.Parts) != 0 {
 		t.Errorf("without a cluster there are %d parts", len(got.Parts))
 	}
-	s.places["web"].row.AppliedCluster = json.RawMessage(`{"identity":"sha256:a","hash":"h"}`)
+	s.components["web"].row.AppliedCluster = json.RawMessage(`{"identity":"sha256:a","hash":"h"}`)
 	got := s.health()
 	if len(got.Parts) != 1 || got.Parts[0].Deploy.Component != "web" ||
 		got.Parts[0].Cluster != (api.ClusterIdentity{Identity: "sha256:a", Hash: "h"}) {
@@ -140,14 +140,14 @@ func TestAContextThatNothingDeclaresIsNoOtherCluster(t *testing.T) {
 func TestWhatGoesIsReachedWithTheCredentialOfToday(t *testing.T) {
 	s := inCluster()
 	s.landAll()
-	p := s.places["web"]
-	landed, err := s.target(p, facts{})
+	p := s.components["web"]
+	landed, err := s.deployTarget(p, digestInputs{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.kept.Deploy = encoded(t, landed.Deploy)
-	p.kept.Timeout = 77
-	if gone, err := s.destroySpec(p); err != nil || gone.Timeout != 77 {
+	p.applied.Deploy = encoded(t, landed.Deploy)
+	p.applied.Timeout = 77
+	if gone, err := s.destroyTarget(p); err != nil || gone.Timeout != 77 {
 		t.Errorf("its destroy has %d seconds, %v; its deploy had 77", gone.Timeout, err)
 	}
 	if p.row.AppliedValues, err = json.Marshal(landed.Deploy.Values); err != nil {
@@ -155,7 +155,7 @@ func TestWhatGoesIsReachedWithTheCredentialOfToday(t *testing.T) {
 	}
 	token := func() any {
 		t.Helper()
-		gone, err := s.destroySpec(p)
+		gone, err := s.destroyTarget(p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -190,7 +190,7 @@ func TestAKindThatNothingDeploysIsWaitedForInWords(t *testing.T) {
 	s := newSnapshot()
 	s.landAll()
 	s.config.Components = append(s.config.Components, appconfig.Component{Name: "image", Kind: "container_image"})
-	s.places["web"].refs = append(s.places["web"].refs, render.Path{"components", "image", "outputs", "image", "tag"})
+	s.components["web"].refs = append(s.components["web"].refs, render.Path{"components", "image", "outputs", "image", "tag"})
 	want := "stuck: it reads components.image.outputs.image.tag, and nuon does not deploy components of kind container_image yet; write the value itself, or make it an input"
 	if got := s.stands()["web"]; got != want {
 		t.Errorf("it is %s", got)
@@ -202,7 +202,7 @@ func TestTimeouts(t *testing.T) {
 		{"helm_chart", ""}: 1800, {"kubernetes_manifest", ""}: 900, {"terraform_module", ""}: 3600,
 		{"helm_chart", "90s"}: 90, {"helm_chart", "3h"}: 3600, {"helm_chart", "-1s"}: 1800,
 	} {
-		if got := timeout(said[0], said[1]); got != want {
+		if got := jobTimeout(said[0], said[1]); got != want {
 			t.Errorf("%v: %d seconds, want %d", said, got, want)
 		}
 	}

@@ -14,23 +14,23 @@ func TestAConfigIsReadOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := &configs{read: map[string]*declared{}}
-	first, err := known.of("org/rel_1", raw)
+	known := &configCache{byRelease: map[string]*parsedConfig{}}
+	first, err := known.get("org/rel_1", raw)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := known.of("org/rel_1", nil); err != nil || again != first {
+	if again, err := known.get("org/rel_1", nil); err != nil || again != first {
 		t.Errorf("it was read again: %v", err)
 	}
-	if other, err := known.of("org/rel_2", raw); err != nil || other == first {
+	if other, err := known.get("org/rel_2", raw); err != nil || other == first {
 		t.Errorf("another release has the same: %v", err)
 	}
-	for i := range 3 * mostConfigs {
-		if _, err := known.of(fmt.Sprint("org/x", i), raw); err != nil {
+	for i := range 3 * maxCachedConfigs {
+		if _, err := known.get(fmt.Sprint("org/x", i), raw); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if n := len(known.read); n > mostConfigs {
+	if n := len(known.byRelease); n > maxCachedConfigs {
 		t.Errorf("%d are remembered", n)
 	}
 }

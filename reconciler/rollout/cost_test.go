@@ -13,7 +13,7 @@ import (
 // outputs of the one before.
 func chain(components, outputs int) *snapshot {
 	s := newSnapshot()
-	s.config.Components, s.places = nil, map[string]*place{"sandbox": s.places["sandbox"]}
+	s.config.Components, s.components = nil, map[string]*installComponent{"sandbox": s.components["sandbox"]}
 	name := func(i int) string { return fmt.Sprintf("c%03d", i) }
 	for i := range components {
 		c := appconfig.Component{Name: name(i), Kind: "terraform_module",
@@ -27,10 +27,10 @@ func chain(components, outputs int) *snapshot {
 	}
 	for i := range components {
 		artifact := &store.Build{ArtifactDigest: "sha256:" + name(i), Number: 1, Status: "succeeded", Reason: "r"}
-		s.places[name(i)] = &place{
-			declaration: declare(s.config, name(i)), artifact: artifact, newest: artifact,
-			component: store.Component{Name: name(i), Present: true},
-			placeRow:  placeRow{row: store.InstallComponent{ID: "ico_" + name(i), Name: name(i)}},
+		s.components[name(i)] = &installComponent{
+			declaration: declarationOf(s.config, name(i)), artifact: artifact, newest: artifact,
+			component:    store.Component{Name: name(i), Present: true},
+			componentRow: componentRow{row: store.InstallComponent{ID: "ico_" + name(i), Name: name(i)}},
 		}
 		owner := outputOwner{"component", name(i)}
 		for o := range outputs {
@@ -49,11 +49,11 @@ func chain(components, outputs int) *snapshot {
 // TestDesiredStateCostsWhatIsRead: outputs that nothing reads cost nothing, and each component
 // costs the same in an app of any size. The cost was once components² × references × outputs.
 func TestDesiredStateCostsWhatIsRead(t *testing.T) {
-	cost := func(s *snapshot) float64 { return testing.AllocsPerRun(10, func() { s.desire() }) }
+	cost := func(s *snapshot) float64 { return testing.AllocsPerRun(10, func() { s.desiredStates() }) }
 	few, many, wide := chain(20, 10), chain(80, 10), chain(20, 200)
-	for name, w := range many.desire() {
+	for name, w := range many.desiredStates() {
 		if !w.Current {
-			t.Fatalf("%s is not current: %s %s", name, w.Waits, w.Reason)
+			t.Fatalf("%s is not current: %s %s", name, w.WaitReason, w.Reason)
 		}
 	}
 	base := cost(few)
@@ -71,7 +71,7 @@ func TestDesiredStateOfAnInstallThatIsToBeGoneCostsWhatIsThere(t *testing.T) {
 	cost := func(components int) float64 {
 		s := chain(components, 1)
 		s.install.Wanted = "absent"
-		return testing.AllocsPerRun(10, func() { s.desire() })
+		return testing.AllocsPerRun(10, func() { s.desiredStates() })
 	}
 	if few, many := cost(20), cost(80); many > 4.5*few {
 		t.Errorf("20 components cost %.0f allocations, 80 cost %.0f", few, many)

@@ -8,24 +8,24 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// start is a workflow to start, with its components.
-type start struct {
+// workflowStart is a workflow to start, with its components.
+type workflowStart struct {
 	kind       workflow.Kind
 	components []string
 	reason     string
-	inputs     bool     // changed inputs are the only reason
+	onlyInputs bool     // changed inputs are the only reason
 	redeploy   []string // the components that are planned even if they are up to date
 }
 
-// running describes the running workflows of the install.
-type running struct {
-	busy map[string]bool // components that a running workflow is changing
-	any  bool            // some workflow over components runs
+// runningWorkflows describes the running workflows of the install.
+type runningWorkflows struct {
+	busy           map[string]bool // components that a running workflow is changing
+	overComponents bool            // some workflow over components runs
 
-	workflows []string // ids of all running workflows
+	ids []string // ids of all running workflows
 }
 
-// decide returns the workflows that an install needs now. It is pure: its input is
+// missingWorkflows returns the workflows that an install needs now. It is pure: its input is
 // the desired state and what runs.
 //
 //   - To be removed: one deprovision over everything deployed, once nothing else runs.
@@ -35,36 +35,36 @@ type running struct {
 //     that left the app.
 //
 // What was refused is not started again, and no two workflows change one component.
-func (s *snapshot) decide(wants map[string]*want, now running) []start {
+func (s *snapshot) missingWorkflows(wants map[string]*desiredState, now runningWorkflows) []workflowStart {
 	switch {
 	case s.install.Wanted == "absent":
-		return s.deprovision(wants, now)
+		return s.deprovisionStart(wants, now)
 	case s.config == nil:
 		return nil
 	case !s.provisioned(wants):
-		return append(s.provision(wants, now), s.teardowns(wants, now)...)
+		return append(s.provisionStart(wants, now), s.teardownStarts(wants, now)...)
 	}
-	return append(s.deploy(wants, now), s.teardowns(wants, now)...)
+	return append(s.deployStart(wants, now), s.teardownStarts(wants, now)...)
 }
 
 // provisioned reports whether the install has the base of everything else: its
 // sandbox, or any component if it has no sandbox.
-func (s *snapshot) provisioned(wants map[string]*want) bool {
-	if base := s.places["sandbox"]; base != nil && base.config != nil {
-		return base.there() && (base.row.AppliedDigest != "" || s.install.Provisioned)
+func (s *snapshot) provisioned(wants map[string]*desiredState) bool {
+	if base := s.components["sandbox"]; base != nil && base.config != nil {
+		return base.mayBeDeployed() && (base.row.AppliedDigest != "" || s.install.Provisioned)
 	}
 	if s.install.Provisioned {
 		return true
 	}
-	for _, p := range s.places {
-		if p.there() && wants[p.row.Name] != nil && !wants[p.row.Name].Absent {
+	for _, p := range s.components {
+		if p.mayBeDeployed() && wants[p.row.Name] != nil && !wants[p.row.Name].Absent {
 			return true
 		}
 	}
 	return false
 }
 
-func (s *snapshot) provision(wants map[string]*want, now running) []start {
+func (s *snapshot) provisionStart(wants map[string]*desiredState, now runningWorkflows) []workflowStart {
 	var names []string
 	ready := false
 	for _, name := range s.names() {
@@ -75,31 +75,31 @@ func (s *snapshot) provision(wants map[string]*want, now running) []start {
 		if now.busy[name] || w.building {
 			return nil
 		}
-		if name == "sandbox" && (w.Waits != "" || w.Refused != "") {
+		if name == "sandbox" && (w.WaitReason != "" || w.RejectionReason != "") {
 			return nil
 		}
 		names = append(names, name)
-		ready = ready || w.behind && w.Waits == "" && w.Refused == ""
+		ready = ready || w.behind && w.WaitReason == "" && w.RejectionReason == ""
 	}
 	if !ready {
 		return nil
 	}
 	reason := fmt.Sprintf("install %s is new: everything of release %d is to be there", s.install.Name, s.release.Number)
-	return []start{{kind: workflow.KindProvision, components: names, reason: reason}}
+	return []workflowStart{{kind: workflow.KindProvision, components: names, reason: reason}}
 }
 
-// deploy starts what is behind and can be planned, together with what waits only for that.
-func (s *snapshot) deploy(wants map[string]*want, now running) []start {
+// deployStart starts what is behind and can be planned, together with what waits only for that.
+func (s *snapshot) deployStart(wants map[string]*desiredState, now runningWorkflows) []workflowStart {
 	in, all := map[string]bool{}, s.names()
 	for _, name := range all {
 		w := wants[name]
-		in[name] = !w.Absent && w.behind && w.Waits == "" && w.Refused == "" && !now.busy[name]
+		in[name] = !w.Absent && w.behind && w.WaitReason == "" && w.RejectionReason == "" && !now.busy[name]
 	}
 	for grew := true; grew; {
 		grew = false
 		for _, name := range all {
 			w := wants[name]
-			if in[name] || w.Absent || !w.behind || w.own || w.Stuck || now.busy[name] || len(w.blockers) == 0 {
+			if in[name] || w.Absent || !w.behind || w.externalWait || w.Stalled || now.busy[name] || len(w.blockers) == 0 {
 				continue
 			}
 			if !slices.ContainsFunc(w.blockers, func(on string) bool { return !in[on] }) {
@@ -111,52 +111,52 @@ func (s *snapshot) deploy(wants map[string]*want, now running) []start {
 	for _, name := range all {
 		if in[name] {
 			names = append(names, name)
-			reasons = append(reasons, fmt.Sprintf("%s is behind: %s", name, wants[name].moved))
+			reasons = append(reasons, fmt.Sprintf("%s is behind: %s", name, wants[name].changeText))
 		}
 	}
 	if len(names) == 0 {
 		return nil
 	}
-	return []start{{kind: workflow.KindDeploy, components: names, reason: summary(reasons),
-		inputs: s.onlyInputs(wants, names)}}
+	return []workflowStart{{kind: workflow.KindDeploy, components: names, reason: joinReasons(reasons),
+		onlyInputs: s.onlyInputs(wants, names)}}
 }
 
-// mostReasons is how many components a workflow's reason lists individually.
-const mostReasons = 3
+// maxListedReasons is how many components a workflow's reason lists individually.
+const maxListedReasons = 3
 
-func summary(reasons []string) string {
-	if len(reasons) <= mostReasons {
+func joinReasons(reasons []string) string {
+	if len(reasons) <= maxListedReasons {
 		return strings.Join(reasons, "; ")
 	}
-	return fmt.Sprintf("%s; and %d more", strings.Join(reasons[:mostReasons], "; "), len(reasons)-mostReasons)
+	return fmt.Sprintf("%s; and %d more", strings.Join(reasons[:maxListedReasons], "; "), len(reasons)-maxListedReasons)
 }
 
-func (s *snapshot) teardowns(wants map[string]*want, now running) []start {
-	var all []start
+func (s *snapshot) teardownStarts(wants map[string]*desiredState, now runningWorkflows) []workflowStart {
+	var all []workflowStart
 	for _, name := range s.names() {
 		w := wants[name]
-		if w.Absent && w.behind && w.Waits == "" && w.Refused == "" && !now.busy[name] {
-			all = append(all, start{kind: workflow.KindTeardown, components: []string{name}, reason: w.Reason})
+		if w.Absent && w.behind && w.WaitReason == "" && w.RejectionReason == "" && !now.busy[name] {
+			all = append(all, workflowStart{kind: workflow.KindTeardown, components: []string{name}, reason: w.Reason})
 		}
 	}
 	return all
 }
 
-// deprovision starts the removal of all that is deployed and can be removed: not what
+// deprovisionStart starts the removal of all that is deployed and can be removed: not what
 // was refused, nor what that depends on.
-func (s *snapshot) deprovision(wants map[string]*want, now running) []start {
-	if now.any {
+func (s *snapshot) deprovisionStart(wants map[string]*desiredState, now runningWorkflows) []workflowStart {
+	if now.overComponents {
 		return nil
 	}
 	var names []string
 	for _, name := range s.names() {
-		if w := wants[name]; w.behind && w.Refused == "" && !w.Stuck {
+		if w := wants[name]; w.behind && w.RejectionReason == "" && !w.Stalled {
 			names = append(names, name)
 		}
 	}
 	if len(names) == 0 {
 		return nil
 	}
-	return []start{{kind: workflow.KindDeprovision, components: names,
+	return []workflowStart{{kind: workflow.KindDeprovision, components: names,
 		reason: fmt.Sprintf("install %s is to be gone", s.install.Name)}}
 }

@@ -12,127 +12,127 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// want is the desired state of one component of an install: the part that workflow
+// desiredState is the desired state of one component of an install: the part that workflow
 // sees, and what only rollout needs.
-type want struct {
-	workflow.Want
-	facts    facts
-	behind   bool           // the applied state is not the desired one, as far as is already known
-	building bool           // its own artifact is being built
-	blockers []string       // the components that it waits for
-	own      bool           // it waits for something that is not another component
-	refusal  *store.Refusal // the refusal of the current desired state; nil for none
-	moves    moves          // what changed since the last apply; empty for a component to be removed
-	moved    string         // moves as text
-	off      Off            // why it is to be removed although the release has it
-	never    bool           // it can never be deployed on any install; only another release of the app helps
+type desiredState struct {
+	workflow.DesiredState
+	digestInputs  digestInputs
+	behind        bool           // the applied state is not the desired one, as far as is already known
+	building      bool           // its own artifact is being built
+	blockers      []string       // the components that it waits for
+	externalWait  bool           // it waits for something that is not another component
+	rejection     *store.Refusal // the refusal of the current desired state; nil for none
+	changes       changes        // what changed since the last apply; empty for a component to be removed
+	changeText    string         // moves as text
+	disabled      DisabledReason // why it is to be removed although the release has it
+	unsatisfiable bool           // it can never be deployed on any install; only another release of the app helps
 }
 
-// Off is why a component is to be removed from an install although the app's version has it.
-type Off string
+// DisabledReason is why a component is to be removed from an install although the app's version has it.
+type DisabledReason string
 
-// The values of Off, as in the API.
+// The values of DisabledReason, as in the API.
 const (
-	OffToggle   Off = "toggle"   // switched off on the install, or by the app's default
-	OffTeardown Off = "teardown" // a person tore it down; it stays off until a person requests its deploy
+	DisabledByToggle   DisabledReason = "toggle"   // switched off on the install, or by the app's default
+	DisabledByTeardown DisabledReason = "teardown" // a person tore it down; it stays off until a person requests its deploy
 )
 
-// mostRetries bounds the retries that a component configures.
-const mostRetries = 10
+// maxRetries bounds the retries that a component configures.
+const maxRetries = 10
 
-// desire computes the desired state of every component. It is pure.
-func (s *snapshot) desire() map[string]*want {
-	d := &desiring{snapshot: s, wants: make(map[string]*want, len(s.places))}
+// desiredStates computes the desired state of every component. It is pure.
+func (s *snapshot) desiredStates() map[string]*desiredState {
+	d := &resolver{snapshot: s, states: make(map[string]*desiredState, len(s.components))}
 	for _, name := range s.names() {
-		d.of(name)
+		d.resolve(name)
 	}
-	return d.wants
+	return d.states
 }
 
-// desiring memoizes the results of desire: each component depends on those of its upstream.
-type desiring struct {
+// resolver memoizes the results of desire: each component depends on those of its upstream.
+type resolver struct {
 	*snapshot
-	wants map[string]*want
-	depth int
-	above map[string][]string // by component: the deployed components applied on top of it; nil until needed
+	states    map[string]*desiredState
+	depth     int
+	appliedOn map[string][]string // by component: the deployed components applied on top of it; nil until needed
 }
 
-func (d *desiring) of(name string) *want {
-	if w, ok := d.wants[name]; ok {
+func (d *resolver) resolve(name string) *desiredState {
+	if w, ok := d.states[name]; ok {
 		return w
 	}
-	p := d.places[name]
-	if p == nil || d.depth > len(d.places) { // a cycle, which the config's parser rejects
-		return &want{Want: workflow.Want{Waits: name + " is no part of this install", Stuck: true}}
+	p := d.components[name]
+	if p == nil || d.depth > len(d.components) { // a cycle, which the config's parser rejects
+		return &desiredState{DesiredState: workflow.DesiredState{WaitReason: name + " is no part of this install", Stalled: true}}
 	}
 	d.depth++
 	defer func() { d.depth-- }()
-	w := &want{}
-	if why := d.unwanted(p, w); why != "" {
-		d.absent(p, w, why)
+	w := &desiredState{}
+	if why := d.absentReason(p, w); why != "" {
+		d.resolveAbsent(p, w, why)
 	} else {
-		d.present(p, w)
+		d.resolvePresent(p, w)
 	}
-	if r, no := p.refusals[w.Digest]; no && w.Digest != "" && !w.Current {
-		w.refusal, w.Refused = &r, refusedBy(r)
+	if r, no := p.rejections[w.Digest]; no && w.Digest != "" && !w.Current {
+		w.rejection, w.RejectionReason = &r, rejectionText(r)
 	}
-	d.wants[name] = w
+	d.states[name] = w
 	return w
 }
 
-// present computes the desired state of a component that is to be deployed.
-func (d *desiring) present(p *place, w *want) {
-	w.Retries = min(p.config.MaxAutoRetries, mostRetries)
+// resolvePresent computes the desired state of a component that is to be deployed.
+func (d *resolver) resolvePresent(p *installComponent, w *desiredState) {
+	w.Retries = min(p.config.MaxAutoRetries, maxRetries)
 	refs := p.refs
-	w.facts = facts{Config: p.digest, Values: d.vector(refs), Release: d.release.Number}
+	w.digestInputs = digestInputs{Config: p.digest, Values: d.digestValues(refs), Release: d.release.Number}
 	if p.artifact != nil {
-		w.facts.Artifact, w.facts.Build = p.artifact.ArtifactDigest, p.artifact.Number
+		w.digestInputs.Artifact, w.digestInputs.Build = p.artifact.ArtifactDigest, p.artifact.Number
 	}
 	d.waitForPerson(p, w)
-	if w.Waits == "" {
+	if w.WaitReason == "" {
 		waitForSecrets(p, w)
 	}
-	if w.Waits == "" {
+	if w.WaitReason == "" {
 		d.waitForKinds(p, w)
 	}
-	if w.Waits == "" {
+	if w.WaitReason == "" {
 		d.waitForOwn(p, w)
 	}
-	if w.Waits == "" {
+	if w.WaitReason == "" {
 		d.waitForUpstream(p, w)
 	}
-	if w.Waits == "" {
+	if w.WaitReason == "" {
 		d.waitForValues(p, w)
 	}
-	w.moves = d.movesOf(p, w)
-	w.moved = w.moves.words(p, w.facts.Release)
-	if w.Waits != "" {
+	w.changes = d.changesOf(p, w)
+	w.changeText = w.changes.text(p, w.digestInputs.Release)
+	if w.WaitReason != "" {
 		// Upstream values may still change, so only the component's own changes make it behind.
-		w.behind = !w.own && (!p.there() || p.row.AppliedDigest == "" || ownMoved(p.kept.Facts, w.facts))
+		w.behind = !w.externalWait && (!p.mayBeDeployed() || p.row.AppliedDigest == "" || ownInputsChanged(p.applied.DigestInputs, w.digestInputs))
 		return
 	}
-	w.Digest = w.facts.digest()
+	w.Digest = w.digestInputs.digest()
 	w.Current = p.row.AppliedDigest == w.Digest
-	w.behind, w.Reason = !w.Current, w.moved
+	w.behind, w.Reason = !w.Current, w.changeText
 }
 
 // waitForPerson makes a component wait for a person's decision, if it needs one before any plan.
-func (d *desiring) waitForPerson(p *place, w *want) {
-	why := d.contested(p)
+func (d *resolver) waitForPerson(p *installComponent, w *desiredState) {
+	why := d.contestedReason(p)
 	if why == "" && p.problem != "" {
 		why = fmt.Sprintf("what was applied of %s cannot be read: %s", p.row.Name, p.problem)
 	}
 	if why != "" {
-		w.Waits, w.Stuck, w.own = why, true, true
+		w.WaitReason, w.Stalled, w.externalWait = why, true, true
 	}
 }
 
 // waitForSecrets makes a component wait forever if a template reads the value of a secret, which no
 // template can; the text is that of the validation warning.
-func waitForSecrets(p *place, w *want) {
+func waitForSecrets(p *installComponent, w *desiredState) {
 	for _, ref := range p.refs {
 		if problem, remedy, secret := appconfig.SecretValue(ref); secret {
-			w.Waits, w.Stuck, w.own, w.never = problem+"; "+remedy, true, true, true
+			w.WaitReason, w.Stalled, w.externalWait, w.unsatisfiable = problem+"; "+remedy, true, true, true
 			return
 		}
 	}
@@ -140,25 +140,25 @@ func waitForSecrets(p *place, w *want) {
 
 // waitForKinds makes a component wait forever if a template reads an output of a
 // component whose kind is not deployable.
-func (d *desiring) waitForKinds(p *place, w *want) {
+func (d *resolver) waitForKinds(p *installComponent, w *desiredState) {
 	for _, ref := range p.refs {
-		if len(ref) < 2 || ref[0] != "components" || d.places[ref[1]] != nil {
+		if len(ref) < 2 || ref[0] != "components" || d.components[ref[1]] != nil {
 			continue
 		}
 		if other, there := d.config.Component(ref[1]); there && !other.Deployable() {
-			w.Waits = fmt.Sprintf(
+			w.WaitReason = fmt.Sprintf(
 				"it reads %s, and nuon does not deploy components of kind %s yet; write the value itself, or make it an input",
 				ref.String(), other.Kind)
-			w.Stuck, w.own, w.never = true, true, true
+			w.Stalled, w.externalWait, w.unsatisfiable = true, true, true
 			return
 		}
 	}
 }
 
 // waitForOwn makes a component wait for its own build or release.
-func (d *desiring) waitForOwn(p *place, w *want) {
+func (d *resolver) waitForOwn(p *installComponent, w *desiredState) {
 	own := func(stuck bool, format string, args ...any) {
-		w.Waits, w.Stuck, w.own, w.building = fmt.Sprintf(format, args...), stuck, true, !stuck
+		w.WaitReason, w.Stalled, w.externalWait, w.building = fmt.Sprintf(format, args...), stuck, true, !stuck
 	}
 	name := p.row.Name
 	switch {
@@ -179,39 +179,39 @@ func (d *desiring) waitForOwn(p *place, w *want) {
 
 // waitForUpstream makes a component wait for the components that it needs and that
 // are not up to date.
-func (d *desiring) waitForUpstream(p *place, w *want) {
+func (d *resolver) waitForUpstream(p *installComponent, w *desiredState) {
 	var words []string
-	for _, name := range p.after {
-		up := d.of(name)
+	for _, name := range p.dependsOn {
+		up := d.resolve(name)
 		if up.Current && !up.Absent {
 			continue
 		}
 		w.blockers = append(w.blockers, name)
-		w.Stuck = w.Stuck || up.Stuck || up.Refused != "" || up.Absent
-		words = append(words, name+", which "+d.condition(name, up))
+		w.Stalled = w.Stalled || up.Stalled || up.RejectionReason != "" || up.Absent
+		words = append(words, name+", which "+d.describeStatus(name, up))
 	}
-	w.Waits = strings.Join(words, "; ")
+	w.WaitReason = strings.Join(words, "; ")
 }
 
-// condition describes the status of a component that others wait for.
-func (d *desiring) condition(name string, up *want) string {
-	p := d.places[name]
+// describeStatus describes the status of a component that others wait for.
+func (d *resolver) describeStatus(name string, up *desiredState) string {
+	p := d.components[name]
 	switch {
-	case p != nil && up.off == OffToggle:
+	case p != nil && up.disabled == DisabledByToggle:
 		return "is switched off"
-	case p != nil && up.off == OffTeardown:
+	case p != nil && up.disabled == DisabledByTeardown:
 		return "is torn down"
 	case p == nil || up.Absent:
 		return "is not part of the app"
-	case up.Refused != "":
-		return "is " + up.Refused
+	case up.RejectionReason != "":
+		return "is " + up.RejectionReason
 	case len(p.contested) > 0:
 		return "has a contested state version"
-	case up.own:
-		return "waits itself (" + up.Waits + ")"
-	case up.Waits != "":
+	case up.externalWait:
+		return "waits itself (" + up.WaitReason + ")"
+	case up.WaitReason != "":
 		return "waits itself"
-	case !p.there():
+	case !p.mayBeDeployed():
 		return "is not deployed yet"
 	case p.applying:
 		return "is being deployed"
@@ -222,14 +222,14 @@ func (d *desiring) condition(name string, up *want) string {
 }
 
 // waitForValues makes a component wait for a value that is missing or cannot be read.
-func (d *desiring) waitForValues(p *place, w *want) {
+func (d *resolver) waitForValues(p *installComponent, w *desiredState) {
 	refs := p.refs
 	if in := d.missingInput(refs); in != nil {
 		flag := "--input " + in.Name + "=VALUE"
 		if in.Sensitive {
 			flag = "--secret " + in.Name
 		}
-		w.Waits, w.Stuck, w.own = fmt.Sprintf("input %s has no value; set it: nuon installs update %s %s", in.Name,
+		w.WaitReason, w.Stalled, w.externalWait = fmt.Sprintf("input %s has no value; set it: nuon installs update %s %s", in.Name,
 			d.address(), flag), true, true
 		return
 	}
@@ -237,22 +237,22 @@ func (d *desiring) waitForValues(p *place, w *want) {
 	if !foreign {
 		return
 	}
-	w.own = true
-	switch what := label(path.String()); {
+	w.externalWait = true
+	switch what := configLabel(path.String()); {
 	case d.runnerKey == "":
-		w.Waits = fmt.Sprintf("the runner has not registered yet, and %s can only be sealed to its key", what)
+		w.WaitReason = fmt.Sprintf("the runner has not registered yet, and %s can only be sealed to its key", what)
 	case path.HasPrefix("inputs"):
 		// A runner that registers has all pending values sealed to its key in the same transaction.
-		w.Waits, w.Stuck = fmt.Sprintf(
+		w.WaitReason, w.Stalled = fmt.Sprintf(
 			"%s: it was sealed to a key that is gone; enter it again (nuon installs update %s --secret %s)", what, d.address(),
 			path[len(path)-1]), true
 	default:
-		w.Waits, w.Stuck = what+" is sealed to a key that the runner does not have; deploy what gives it again", true
+		w.WaitReason, w.Stalled = what+" is sealed to a key that the runner does not have; deploy what gives it again", true
 	}
 }
 
-// unwanted returns why a component is to be removed, or "" if it is to be deployed.
-func (s *snapshot) unwanted(p *place, w *want) string {
+// absentReason returns why a component is to be removed, or "" if it is to be deployed.
+func (s *snapshot) absentReason(p *installComponent, w *desiredState) string {
 	switch {
 	case s.install.Wanted == "absent":
 		return "the install is to be gone"
@@ -261,95 +261,95 @@ func (s *snapshot) unwanted(p *place, w *want) string {
 	case p.config == nil:
 		return fmt.Sprintf("%s left the app in release %d", p.row.Name, s.release.Number)
 	case !s.enabled(p):
-		w.off = OffToggle
+		w.disabled = DisabledByToggle
 		if _, said := s.toggles[p.row.Name]; said {
 			return p.row.Name + " is switched off on this install"
 		}
 		return p.row.Name + " is off unless an install switches it on"
 	case p.row.TornDown:
-		w.off = OffTeardown
-		return orElse(p.row.TornDownReason, p.row.Name+" was torn down")
+		w.disabled = DisabledByTeardown
+		return orDefault(p.row.TornDownReason, p.row.Name+" was torn down")
 	}
 	return ""
 }
 
 // enabled reports whether a component of the release is switched on.
-func (s *snapshot) enabled(p *place) bool { return p.config.On(s.toggles) }
+func (s *snapshot) enabled(p *installComponent) bool { return p.config.On(s.toggles) }
 
-// absent computes the desired state of a component that is to be removed, for the reason why.
-func (d *desiring) absent(p *place, w *want, why string) {
+// resolveAbsent computes the desired state of a component that is to be removed, for the reason why.
+func (d *resolver) resolveAbsent(p *installComponent, w *desiredState, why string) {
 	w.Absent = true
 	d.waitForPerson(p, w)
-	if !p.there() && w.Waits == "" {
+	if !p.mayBeDeployed() && w.WaitReason == "" {
 		w.Current, w.Reason = true, "it is gone"
-		if w.off != "" {
+		if w.disabled != "" {
 			w.Reason = why
 		}
 		return
 	}
-	w.behind, w.facts = true, p.kept.Facts
+	w.behind, w.digestInputs = true, p.applied.DigestInputs
 	w.Digest = absentDigestOf(p)
 	w.Reason = why
-	w.moved = w.Reason
-	if w.Waits != "" {
-		w.behind = p.there()
+	w.changeText = w.Reason
+	if w.WaitReason != "" {
+		w.behind = p.mayBeDeployed()
 		return
 	}
 	var words []string
-	for _, name := range d.appliedAbove(p.row.Name) {
+	for _, name := range d.appliedDependents(p.row.Name) {
 		w.blockers = append(w.blockers, name)
-		on := d.of(name)
-		w.Stuck = w.Stuck || on.Stuck || on.Refused != "" || (!on.Absent && on.Current)
+		on := d.resolve(name)
+		w.Stalled = w.Stalled || on.Stalled || on.RejectionReason != "" || (!on.Absent && on.Current)
 		words = append(words, name+", which needs it, is still there")
 	}
-	w.Waits = strings.Join(words, "; ")
+	w.WaitReason = strings.Join(words, "; ")
 }
 
-// unreadable is the key for components whose applied config cannot be read: they may
+// unreadableRecord is the key for components whose applied config cannot be read: they may
 // depend on any other.
-const unreadable = ""
+const unreadableRecord = ""
 
-// appliedAbove returns the deployed components that were applied on top of another, in order.
-func (d *desiring) appliedAbove(name string) []string {
-	if d.above == nil {
-		d.above = map[string][]string{}
+// appliedDependents returns the deployed components that were applied on top of another, in order.
+func (d *resolver) appliedDependents(name string) []string {
+	if d.appliedOn == nil {
+		d.appliedOn = map[string][]string{}
 		for _, other := range d.names() {
-			switch p := d.places[other]; {
-			case !p.there():
+			switch p := d.components[other]; {
+			case !p.mayBeDeployed():
 			case p.problem != "":
-				d.above[unreadable] = append(d.above[unreadable], other)
+				d.appliedOn[unreadableRecord] = append(d.appliedOn[unreadableRecord], other)
 			default:
-				for _, up := range p.kept.After {
-					d.above[up] = append(d.above[up], other)
+				for _, up := range p.applied.DependsOn {
+					d.appliedOn[up] = append(d.appliedOn[up], other)
 				}
 			}
 		}
 	}
-	all := append(slices.Clone(d.above[name]), d.above[unreadable]...)
+	all := append(slices.Clone(d.appliedOn[name]), d.appliedOn[unreadableRecord]...)
 	slices.Sort(all)
 	return slices.DeleteFunc(slices.Compact(all), func(other string) bool { return other == name })
 }
 
 // digest returns the desired digest: of the artifact, the config and the vector of
 // values. The numbers of the build and the release are names, and do not count.
-func (f facts) digest() string {
+func (f digestInputs) digest() string {
 	raw, _ := json.Marshal(struct { // strings always encode
-		Format   string  `json:"format"`
-		Artifact string  `json:"artifact"`
-		Config   string  `json:"config"`
-		Values   []value `json:"values"`
+		Format   string        `json:"format"`
+		Artifact string        `json:"artifact"`
+		Config   string        `json:"config"`
+		Values   []valueDigest `json:"values"`
 	}{"nuon desired 1", f.Artifact, f.Config, f.Values})
 	return workflow.Hash(raw)
 }
 
 // absentDigestOf returns the desired digest of a component to be removed. It
 // identifies what was applied.
-func absentDigestOf(p *place) string {
-	return workflow.Hash([]byte("nuon absent 1\n" + p.row.AppliedArtifact + "\n" + p.kept.Facts.digest() + "\n"))
+func absentDigestOf(p *installComponent) string {
+	return workflow.Hash([]byte("nuon absent 1\n" + p.row.AppliedArtifact + "\n" + p.applied.DigestInputs.digest() + "\n"))
 }
 
-// refusedBy describes a refusal, to follow "is".
-func refusedBy(r store.Refusal) string {
+// rejectionText describes a refusal, to follow "is".
+func rejectionText(r store.Refusal) string {
 	words := map[string]string{"rejected": "rejected by " + r.Actor, "cancelled": "cancelled by " + r.Actor,
 		"stalled": "stalled"}[r.Kind]
 	if r.Reason == "" {

@@ -23,7 +23,7 @@ func newSnapshot() *snapshot {
 	s := &snapshot{
 		org: store.Org{ID: "org_1", Name: "acme"}, app: store.App{ID: "app_1", Name: "hello"},
 		release: store.Release{ID: "rel_1", Number: 1, Status: "complete"}, install: store.Install{ID: "ins_1", Name: "east", Wanted: "present"},
-		runnerKey: key, places: map[string]*place{}, inputs: map[string]store.InstallInput{}, outputs: map[outputOwner][]store.Output{},
+		runnerKey: key, components: map[string]*installComponent{}, inputs: map[string]store.InstallInput{}, outputs: map[outputOwner][]store.Output{},
 		config: &appconfig.App{
 			Sandbox: &appconfig.Component{Name: "sandbox", Kind: "sandbox", Terraform: &appconfig.Terraform{}},
 			Inputs:  []appconfig.Input{{Name: "greeting", Required: true}, {Name: "note"}, {Name: "api_token", Sensitive: true}},
@@ -38,14 +38,14 @@ func newSnapshot() *snapshot {
 		},
 	}
 	for _, name := range []string{"sandbox", "network", "web", "metrics"} {
-		p := &place{
-			placeRow:  placeRow{row: store.InstallComponent{ID: "ico_" + name, ComponentID: "cmp_" + name, Name: name}, refusals: map[string]store.Refusal{}},
-			component: store.Component{ID: "cmp_" + name, Name: name, Present: true},
-			artifact:  &store.Build{ArtifactDigest: "sha256:" + name, Number: 1, Status: "succeeded", Reason: "commit 1a2b3c4 changed it"},
+		p := &installComponent{
+			componentRow: componentRow{row: store.InstallComponent{ID: "ico_" + name, ComponentID: "cmp_" + name, Name: name}, rejections: map[string]store.Refusal{}},
+			component:    store.Component{ID: "cmp_" + name, Name: name, Present: true},
+			artifact:     &store.Build{ArtifactDigest: "sha256:" + name, Number: 1, Status: "succeeded", Reason: "commit 1a2b3c4 changed it"},
 		}
 		p.newest = p.artifact
-		s.places[name] = p
-		p.declaration = declare(s.config, name)
+		s.components[name] = p
+		p.declaration = declarationOf(s.config, name)
 	}
 	hello := "hello"
 	s.inputs["greeting"] = store.InstallInput{Name: "greeting", Value: &hello}
@@ -55,9 +55,9 @@ func newSnapshot() *snapshot {
 // land records the desired state of components as applied, as workflow does after an apply.
 func (s *snapshot) land(names ...string) {
 	for _, name := range names {
-		w, p := s.desire()[name], s.places[name]
-		p.row.AppliedDigest, p.row.AppliedArtifact = w.Digest, w.facts.Artifact
-		p.kept = kept{After: p.after, Facts: w.facts}
+		w, p := s.desiredStates()[name], s.components[name]
+		p.row.AppliedDigest, p.row.AppliedArtifact = w.Digest, w.digestInputs.Artifact
+		p.applied = appliedRecord{DependsOn: p.dependsOn, DigestInputs: w.digestInputs}
 		if name == "network" {
 			s.outputs[outputOwner{"component", "network"}] = []store.Output{
 				{Scope: "component", Name: "net", Value: json.RawMessage(`{"cidr": "10.0.0.0/16", "zone": "a"}`), Hash: "hmac:2"},
@@ -69,7 +69,7 @@ func (s *snapshot) land(names ...string) {
 
 // upgrade changes the config of a component.
 func (s *snapshot) upgrade(name string) {
-	p := s.places[name]
+	p := s.components[name]
 	p.config.Terraform.Version = "1.12.0"
 	p.digest = p.config.ConfigDigest()
 }
@@ -84,18 +84,18 @@ func (s *snapshot) landAll() { s.land("sandbox", "network"); s.land("web", "metr
 // stands describes the status of each component: current, behind, waits, stuck, refused or gone.
 func (s *snapshot) stands() map[string]string {
 	all := map[string]string{}
-	for name, w := range s.desire() {
+	for name, w := range s.desiredStates() {
 		switch {
 		case w.Current && w.Absent:
 			all[name] = "gone"
 		case w.Current:
 			all[name] = "current"
-		case w.Stuck:
-			all[name] = "stuck: " + w.Waits
-		case w.Waits != "":
-			all[name] = "waits: " + w.Waits
-		case w.Refused != "":
-			all[name] = "refused: " + w.Refused
+		case w.Stalled:
+			all[name] = "stuck: " + w.WaitReason
+		case w.WaitReason != "":
+			all[name] = "waits: " + w.WaitReason
+		case w.RejectionReason != "":
+			all[name] = "refused: " + w.RejectionReason
 		default:
 			all[name] = "behind: " + w.Reason
 		}
@@ -123,20 +123,20 @@ func TestDesire(t *testing.T) {
 	}{
 		{"nothing moved", func(*snapshot) {}, current},
 		{"a new artifact", func(s *snapshot) {
-			s.places["metrics"].artifact = &store.Build{ArtifactDigest: "sha256:new", Number: 2, Reason: "commit 5d6e changed modules/metrics"}
+			s.components["metrics"].artifact = &store.Build{ArtifactDigest: "sha256:new", Number: 2, Reason: "commit 5d6e changed modules/metrics"}
 		}, with("metrics", "behind: artifact changed: build 2 of metrics, because commit 5d6e changed modules/metrics")},
 		{"a new artifact upstream", func(s *snapshot) {
-			s.places["network"].artifact = &store.Build{ArtifactDigest: "sha256:new", Number: 2, Reason: "r"}
+			s.components["network"].artifact = &store.Build{ArtifactDigest: "sha256:new", Number: 2, Reason: "r"}
 		}, with("network", "behind: artifact changed: build 2 of network, because r", "web", "waits: network, which is behind")},
 		{"the same artifact from another build", func(s *snapshot) {
-			s.places["metrics"].artifact = &store.Build{ArtifactDigest: "sha256:metrics", Number: 7}
+			s.components["metrics"].artifact = &store.Build{ArtifactDigest: "sha256:metrics", Number: 7}
 		}, current},
 		{"an input", func(s *snapshot) { s.inputs["greeting"] = store.InstallInput{Value: &howdy} }, with("web", "behind: input greeting changed")},
 		{"an input that nothing reads", func(s *snapshot) { s.inputs["note"] = store.InstallInput{Value: &howdy} }, current},
 		{"a required input without a value", func(s *snapshot) { delete(s.inputs, "greeting") },
 			with("web", "stuck: input greeting has no value; set it: nuon installs update hello/east --input greeting=VALUE")},
 		{"the value of a secret", func(s *snapshot) {
-			s.places["web"].refs = append(s.places["web"].refs, render.Path{"install", "secrets", "smtp_password"})
+			s.components["web"].refs = append(s.components["web"].refs, render.Path{"install", "secrets", "smtp_password"})
 		}, with("web", "stuck: .nuon.install.secrets.smtp_password has no value: secret values never pass through templates; "+
 			"use kubernetes_sync of the secret and let the workload read it there, or .nuon.secrets.smtp_password.arn")},
 		{"a part of an output that is read", func(s *snapshot) {
@@ -160,40 +160,40 @@ func TestDesire(t *testing.T) {
 		}, with("web", "stuck: output join of network is sealed to a key that the runner does not have; deploy what gives it again")},
 		{"the config of a component", func(s *snapshot) { s.release.Number = 4; s.upgrade("metrics") },
 			with("metrics", "behind: config changed in release 4")},
-		{"retries", func(s *snapshot) { s.places["metrics"].config.MaxAutoRetries = 9 }, current},
+		{"retries", func(s *snapshot) { s.components["metrics"].config.MaxAutoRetries = 9 }, current},
 		{"a release that is being built", func(s *snapshot) {
 			s.release.Status, s.release.Reason = "building", "build 2 of network has not ended"
-			s.places["network"].artifact, s.places["network"].newest = nil, &store.Build{Number: 2, Status: "running"}
+			s.components["network"].artifact, s.components["network"].newest = nil, &store.Build{Number: 2, Status: "running"}
 		}, map[string]string{
 			"sandbox": "waits: release 1 is being built: build 2 of network has not ended", "network": "waits: build 2 of network is running",
 			"web": "waits: release 1 is being built: build 2 of network has not ended", "metrics": "waits: release 1 is being built: build 2 of network has not ended"}},
 		{"a release that lacks something is held", func(s *snapshot) {
 			s.release.Status, s.release.Reason = "incomplete", "metrics cannot be built: modules/metrics is missing"
-			s.places["metrics"].component.Problem = "modules/metrics is missing"
+			s.components["metrics"].component.Problem = "modules/metrics is missing"
 		}, map[string]string{
 			"sandbox": "stuck: release 1 is incomplete: metrics cannot be built: modules/metrics is missing", "metrics": "stuck: metrics cannot be built: modules/metrics is missing",
 			"web": "stuck: release 1 is incomplete: metrics cannot be built: modules/metrics is missing", "network": "stuck: release 1 is incomplete: metrics cannot be built: modules/metrics is missing"}},
 		{"a build that runs", func(s *snapshot) {
-			s.places["network"].artifact, s.places["network"].newest = nil, &store.Build{Number: 2, Status: "running"}
+			s.components["network"].artifact, s.components["network"].newest = nil, &store.Build{Number: 2, Status: "running"}
 		}, with("network", "waits: build 2 of network is running", "web", "waits: network, which waits itself (build 2 of network is running)")},
 		{"a build that failed", func(s *snapshot) {
-			s.places["network"].artifact, s.places["network"].newest = nil, &store.Build{Number: 2, Status: "failed", Error: "main.tf:3: no"}
+			s.components["network"].artifact, s.components["network"].newest = nil, &store.Build{Number: 2, Status: "failed", Error: "main.tf:3: no"}
 		}, with("network", "stuck: network's build 2 failed: main.tf:3: no", "web", "stuck: network, which waits itself (network's build 2 failed: main.tf:3: no)")},
-		{"a component that cannot be built", func(s *snapshot) { s.places["metrics"].component.Problem = "modules/metrics is missing" },
+		{"a component that cannot be built", func(s *snapshot) { s.components["metrics"].component.Problem = "modules/metrics is missing" },
 			with("metrics", "stuck: metrics cannot be built: modules/metrics is missing")},
-		{"an apply under way", func(s *snapshot) { s.places["network"].row.AppliedDigest = "" }, with(
+		{"an apply under way", func(s *snapshot) { s.components["network"].row.AppliedDigest = "" }, with(
 			"network", "behind: what is there is not known: its last apply did not end well, or its state is another now",
 			"web", "waits: network, which was not deployed well, or its runner is out of contact")},
 		{"a no", func(s *snapshot) {
 			s.inputs["greeting"] = store.InstallInput{Value: &howdy}
-			digest := s.desire()["web"].Digest
-			s.places["web"].refusals[digest] = store.Refusal{Kind: "rejected", Actor: "alice", Reason: "too risky"}
+			digest := s.desiredStates()["web"].Digest
+			s.components["web"].rejections[digest] = store.Refusal{Kind: "rejected", Actor: "alice", Reason: "too risky"}
 		}, with("web", "refused: behind, rejected by alice: too risky")},
 		{"a no to what is not wanted any more", func(s *snapshot) {
 			s.inputs["greeting"] = store.InstallInput{Value: &howdy}
-			s.places["web"].refusals["sha256:old"] = store.Refusal{Kind: "rejected", Actor: "alice"}
+			s.components["web"].rejections["sha256:old"] = store.Refusal{Kind: "rejected", Actor: "alice"}
 		}, with("web", "behind: input greeting changed")},
-		{"a component that left", func(s *snapshot) { s.release.Number = 2; s.places["metrics"].config = nil },
+		{"a component that left", func(s *snapshot) { s.release.Number = 2; s.components["metrics"].config = nil },
 			with("metrics", "behind: metrics left the app in release 2")},
 		{"a component that is switched off", func(s *snapshot) { s.toggle("metrics", false); s.toggles = map[string]bool{"metrics": false} },
 			with("metrics", "behind: metrics is switched off on this install")},
@@ -204,11 +204,11 @@ func TestDesire(t *testing.T) {
 		{"what needs one that is switched off", func(s *snapshot) { s.toggle("network", false) }, with(
 			"network", "stuck: web, which needs it, is still there", "web", "stuck: network, which is switched off")},
 		{"a component that was torn down", func(s *snapshot) {
-			s.places["metrics"].row.TornDown, s.places["metrics"].row.TornDownReason = true, "metrics was torn down by alice"
+			s.components["metrics"].row.TornDown, s.components["metrics"].row.TornDownReason = true, "metrics was torn down by alice"
 		}, with("metrics", "behind: metrics was torn down by alice")},
-		{"what needs one that was torn down", func(s *snapshot) { s.places["network"].row.TornDown = true }, with(
+		{"what needs one that was torn down", func(s *snapshot) { s.components["network"].row.TornDown = true }, with(
 			"network", "stuck: web, which needs it, is still there", "web", "stuck: network, which is torn down")},
-		{"pinned: what is no part of that release", func(s *snapshot) { s.pin(3); s.places["metrics"].config = nil },
+		{"pinned: what is no part of that release", func(s *snapshot) { s.pin(3); s.components["metrics"].config = nil },
 			with("metrics", "behind: metrics is no part of release 3, at which the install is pinned")},
 		{"an install that is to be gone", func(s *snapshot) { s.install.Wanted = "absent" }, map[string]string{
 			"metrics": "behind: the install is to be gone", "web": "behind: the install is to be gone",
@@ -227,13 +227,13 @@ func TestDesire(t *testing.T) {
 }
 
 func TestDecide(t *testing.T) {
-	none := running{busy: map[string]bool{}}
+	none := runningWorkflows{busy: map[string]bool{}}
 	fresh := func(*snapshot) {}
 	rebuilt := func(names ...string) func(*snapshot) {
 		return func(s *snapshot) {
 			s.landAll()
 			for _, name := range names {
-				s.places[name].artifact = &store.Build{ArtifactDigest: "sha256:new", Number: 2, Reason: "r"}
+				s.components[name].artifact = &store.Build{ArtifactDigest: "sha256:new", Number: 2, Reason: "r"}
 			}
 		}
 	}
@@ -241,57 +241,57 @@ func TestDecide(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*snapshot)
-		now    running
-		want   []start
+		now    runningWorkflows
+		want   []workflowStart
 	}{
-		{"a fresh install is provisioned whole", fresh, none, []start{{kind: workflow.KindProvision, components: everything, reason: "install east is new: everything of release 1 is to be there"}}},
+		{"a fresh install is provisioned whole", fresh, none, []workflowStart{{kind: workflow.KindProvision, components: everything, reason: "install east is new: everything of release 1 is to be there"}}},
 		{"but not while a build is under way", func(s *snapshot) {
-			s.places["web"].artifact, s.places["web"].newest = nil, &store.Build{Status: "queued"}
+			s.components["web"].artifact, s.components["web"].newest = nil, &store.Build{Status: "queued"}
 		}, none, nil},
 		{"a build that failed holds nobody else up", func(s *snapshot) {
-			s.places["web"].artifact, s.places["web"].newest = nil, &store.Build{Status: "failed"}
-		}, none, []start{{kind: workflow.KindProvision, components: everything, reason: "install east is new: everything of release 1 is to be there"}}},
-		{"nor twice", fresh, running{busy: map[string]bool{"sandbox": true}, any: true}, nil},
+			s.components["web"].artifact, s.components["web"].newest = nil, &store.Build{Status: "failed"}
+		}, none, []workflowStart{{kind: workflow.KindProvision, components: everything, reason: "install east is new: everything of release 1 is to be there"}}},
+		{"nor twice", fresh, runningWorkflows{busy: map[string]bool{"sandbox": true}, overComponents: true}, nil},
 		{"nor after a no to its sandbox", func(s *snapshot) {
-			s.places["sandbox"].refusals[s.desire()["sandbox"].Digest] = store.Refusal{Kind: "rejected", Actor: "alice"}
+			s.components["sandbox"].rejections[s.desiredStates()["sandbox"].Digest] = store.Refusal{Kind: "rejected", Actor: "alice"}
 		}, none, nil},
 		{"nothing is behind", rebuilt(), none, nil},
-		{"just what is behind", rebuilt("metrics"), none, []start{{kind: workflow.KindDeploy, components: []string{"metrics"}, reason: "metrics is behind: artifact changed: build 2 of metrics, because r"}}},
-		{"with what is behind as well and waits for it", rebuilt("network", "web"), none, []start{{kind: workflow.KindDeploy, components: []string{"network", "web"}, reason: "network is behind: artifact changed: build 2 of network, because r; web is behind: artifact changed: build 2 of web, because r"}}},
-		{"not what only may be behind", rebuilt("network"), none, []start{{kind: workflow.KindDeploy, components: []string{"network"}, reason: "network is behind: artifact changed: build 2 of network, because r"}}},
-		{"not what is being worked on", rebuilt("network", "metrics"), running{busy: map[string]bool{"network": true}, any: true},
-			[]start{{kind: workflow.KindDeploy, components: []string{"metrics"}, reason: "metrics is behind: artifact changed: build 2 of metrics, because r"}}},
+		{"just what is behind", rebuilt("metrics"), none, []workflowStart{{kind: workflow.KindDeploy, components: []string{"metrics"}, reason: "metrics is behind: artifact changed: build 2 of metrics, because r"}}},
+		{"with what is behind as well and waits for it", rebuilt("network", "web"), none, []workflowStart{{kind: workflow.KindDeploy, components: []string{"network", "web"}, reason: "network is behind: artifact changed: build 2 of network, because r; web is behind: artifact changed: build 2 of web, because r"}}},
+		{"not what only may be behind", rebuilt("network"), none, []workflowStart{{kind: workflow.KindDeploy, components: []string{"network"}, reason: "network is behind: artifact changed: build 2 of network, because r"}}},
+		{"not what is being worked on", rebuilt("network", "metrics"), runningWorkflows{busy: map[string]bool{"network": true}, overComponents: true},
+			[]workflowStart{{kind: workflow.KindDeploy, components: []string{"metrics"}, reason: "metrics is behind: artifact changed: build 2 of metrics, because r"}}},
 		{"not what was refused, nor what waits for that", func(s *snapshot) {
 			rebuilt("network", "web")(s)
-			s.places["network"].refusals[s.desire()["network"].Digest] = store.Refusal{Kind: "stalled", Actor: "nuon"}
+			s.components["network"].rejections[s.desiredStates()["network"].Digest] = store.Refusal{Kind: "stalled", Actor: "nuon"}
 		}, none, nil},
-		{"what left is torn down, each on its own", func(s *snapshot) { s.landAll(); s.places["metrics"].config = nil; s.places["web"].config = nil }, none, []start{
+		{"what left is torn down, each on its own", func(s *snapshot) { s.landAll(); s.components["metrics"].config = nil; s.components["web"].config = nil }, none, []workflowStart{
 			{kind: workflow.KindTeardown, components: []string{"metrics"}, reason: "metrics left the app in release 1"}, {kind: workflow.KindTeardown, components: []string{"web"}, reason: "web left the app in release 1"}}},
-		{"what is switched off is torn down", func(s *snapshot) { s.landAll(); s.toggle("metrics", false) }, none, []start{
+		{"what is switched off is torn down", func(s *snapshot) { s.landAll(); s.toggle("metrics", false) }, none, []workflowStart{
 			{kind: workflow.KindTeardown, components: []string{"metrics"}, reason: "metrics is off unless an install switches it on"}}},
-		{"what is off is no part of a provision", func(s *snapshot) { s.toggle("metrics", false) }, none, []start{
+		{"what is off is no part of a provision", func(s *snapshot) { s.toggle("metrics", false) }, none, []workflowStart{
 			{kind: workflow.KindProvision, components: []string{"network", "sandbox", "web"}, reason: "install east is new: everything of release 1 is to be there"}}},
 		{"what is off and was never there is left alone", func(s *snapshot) { s.land("sandbox", "network"); s.land("web"); s.toggle("metrics", false) }, none, nil},
-		{"what was never there is not torn down", func(s *snapshot) { s.landAll(); s.places["metrics"] = &place{} }, none, nil},
+		{"what was never there is not torn down", func(s *snapshot) { s.landAll(); s.components["metrics"] = &installComponent{} }, none, nil},
 		{"to be gone: everything that is there", func(s *snapshot) { s.land("sandbox", "network"); s.install.Wanted = "absent" }, none,
-			[]start{{kind: workflow.KindDeprovision, components: []string{"network", "sandbox"}, reason: "install east is to be gone"}}},
-		{"once nothing else runs", func(s *snapshot) { s.landAll(); s.install.Wanted = "absent" }, running{busy: map[string]bool{"web": true}, any: true}, nil},
+			[]workflowStart{{kind: workflow.KindDeprovision, components: []string{"network", "sandbox"}, reason: "install east is to be gone"}}},
+		{"once nothing else runs", func(s *snapshot) { s.landAll(); s.install.Wanted = "absent" }, runningWorkflows{busy: map[string]bool{"web": true}, overComponents: true}, nil},
 		{"to be gone: not what was refused, nor what that stands on", func(s *snapshot) {
 			s.landAll()
 			s.install.Wanted = "absent"
-			s.places["web"].refusals[s.desire()["web"].Digest] = store.Refusal{Kind: "rejected", Actor: "alice"}
-		}, none, []start{{kind: workflow.KindDeprovision, components: []string{"metrics"}, reason: "install east is to be gone"}}},
+			s.components["web"].rejections[s.desiredStates()["web"].Digest] = store.Refusal{Kind: "rejected", Actor: "alice"}
+		}, none, []workflowStart{{kind: workflow.KindDeprovision, components: []string{"metrics"}, reason: "install east is to be gone"}}},
 		{"what a first apply may have left is destroyed too", func(s *snapshot) {
 			s.landAll()
-			s.places["web"].row.AppliedDigest = ""
+			s.components["web"].row.AppliedDigest = ""
 			s.install.Wanted = "absent"
-		}, none, []start{{kind: workflow.KindDeprovision, components: everything, reason: "install east is to be gone"}}},
+		}, none, []workflowStart{{kind: workflow.KindDeprovision, components: everything, reason: "install east is to be gone"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSnapshot()
 			c.change(s)
-			got := s.decide(s.desire(), c.now)
-			if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(start{})); diff != "" {
+			got := s.missingWorkflows(s.desiredStates(), c.now)
+			if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(workflowStart{})); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -300,9 +300,9 @@ func TestDecide(t *testing.T) {
 
 // toggle makes a component toggleable, with its default.
 func (s *snapshot) toggle(name string, on bool) {
-	c := *s.places[name].config
+	c := *s.components[name].config
 	c.Toggleable, c.DefaultEnabled = true, on
-	s.places[name].config = &c
+	s.components[name].config = &c
 }
 
 // pin pins the install to a release.
@@ -320,20 +320,20 @@ func TestMovedInputs(t *testing.T) {
 	}{
 		"nothing":             {func(*snapshot) {}, nil},
 		"an input":            {input, []string{"greeting"}},
-		"an input and code":   {func(s *snapshot) { input(s); s.places["web"].artifact = &store.Build{ArtifactDigest: "sha256:new"} }, nil},
+		"an input and code":   {func(s *snapshot) { input(s); s.components["web"].artifact = &store.Build{ArtifactDigest: "sha256:new"} }, nil},
 		"an input and config": {func(s *snapshot) { input(s); s.upgrade("web") }, nil},
 		"an input and an output": {func(s *snapshot) {
 			input(s)
 			s.outputs[outputOwner{"component", "network"}][1].Hash = "hmac:2"
 		}, nil},
-		"an input and an apply that ended badly": {func(s *snapshot) { input(s); s.places["web"].row.AppliedDigest = "" }, nil},
-		"everything":                             {func(s *snapshot) { s.places["web"].row.AppliedArtifact = "" }, nil},
+		"an input and an apply that ended badly": {func(s *snapshot) { input(s); s.components["web"].row.AppliedDigest = "" }, nil},
+		"everything":                             {func(s *snapshot) { s.components["web"].row.AppliedArtifact = "" }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSnapshot()
 			s.landAll()
 			c.change(s)
-			if diff := cmp.Diff(c.want, s.desire()["web"].moves.inputs()); diff != "" {
+			if diff := cmp.Diff(c.want, s.desiredStates()["web"].changes.inputs()); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -343,17 +343,17 @@ func TestMovedInputs(t *testing.T) {
 func TestDependents(t *testing.T) {
 	s := newSnapshot()
 	s.landAll()
-	if diff := cmp.Diff([]string{"metrics", "network", "web"}, s.dependents(s.desire(), "sandbox")); diff != "" {
+	if diff := cmp.Diff([]string{"metrics", "network", "web"}, s.dependents(s.desiredStates(), "sandbox")); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"web"}, s.dependents(s.desire(), "network")); diff != "" {
+	if diff := cmp.Diff([]string{"web"}, s.dependents(s.desiredStates(), "network")); diff != "" {
 		t.Error(diff)
 	}
-	if got := s.dependents(s.desire(), "network", "web"); got != nil {
+	if got := s.dependents(s.desiredStates(), "network", "web"); got != nil {
 		t.Errorf("those that are named are among them: %v", got)
 	}
 	s.toggle("web", false)
-	if got := s.dependents(s.desire(), "network"); got != nil {
+	if got := s.dependents(s.desiredStates(), "network"); got != nil {
 		t.Errorf("one that is off needs nothing, but: %v", got)
 	}
 }
@@ -361,16 +361,16 @@ func TestDependents(t *testing.T) {
 func TestRetriesAreBounded(t *testing.T) {
 	s := newSnapshot()
 	s.landAll()
-	if got := s.desire()["web"].Retries; got != mostRetries {
-		t.Errorf("50 retries were asked for and %d are taken, want %d", got, mostRetries)
+	if got := s.desiredStates()["web"].Retries; got != maxRetries {
+		t.Errorf("50 retries were asked for and %d are taken, want %d", got, maxRetries)
 	}
 }
 
 func TestASpecHoldsJustWhatTemplatesRead(t *testing.T) {
 	s := newSnapshot()
 	s.landAll()
-	s.places["network"].row.AppliedDigest = "sha256:x"
-	values, err := s.values(s.places["web"].config.Refs())
+	s.components["network"].row.AppliedDigest = "sha256:x"
+	values, err := s.values(s.components["web"].config.Refs())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -393,7 +393,7 @@ func TestASpecHoldsJustWhatTemplatesRead(t *testing.T) {
 	if diff := cmp.Diff(sealed, values.Sealed); diff != "" {
 		t.Error(diff)
 	}
-	proofs := []api.ValueProof{{Path: []string{"components", "network", "outputs", "net"}, Component: s.places["network"].row.ID, Hash: "hmac:2"}}
+	proofs := []api.ValueProof{{Path: []string{"components", "network", "outputs", "net"}, Component: s.components["network"].row.ID, Hash: "hmac:2"}}
 	if diff := cmp.Diff(proofs, values.Proofs); diff != "" {
 		t.Error(diff)
 	}
@@ -407,7 +407,7 @@ func TestAWholeObjectCountsByItsMembers(t *testing.T) {
 	}
 	refs := []render.Path{{"actions", "workflows", "smoke", "outputs"}, {"components", "network", "outputs"}, {"install", "id"}, {"sandbox", "outputs", "none"}}
 	var paths []string
-	for _, v := range s.vector(refs) {
+	for _, v := range s.digestValues(refs) {
 		paths = append(paths, v.Path)
 	}
 	want := []string{"actions.workflows.smoke.outputs.ok", "actions.workflows.smoke.outputs.steps.probe.ms", "components.network.outputs.join", "components.network.outputs.net", "install.id", "sandbox.outputs.none"}
@@ -418,11 +418,11 @@ func TestAWholeObjectCountsByItsMembers(t *testing.T) {
 
 // A desired digest is a function of artifact, config and values only.
 func TestDesiredDigestsAreEqualForEqualFactsOnly(t *testing.T) {
-	draw := rapid.Custom(func(t *rapid.T) facts {
+	draw := rapid.Custom(func(t *rapid.T) digestInputs {
 		word := rapid.SampledFrom([]string{"", "a", "b", `a","b`})
-		f := facts{Artifact: word.Draw(t, "artifact"), Config: word.Draw(t, "config"), Build: rapid.Int32().Draw(t, "build"), Release: rapid.Int32().Draw(t, "release")}
+		f := digestInputs{Artifact: word.Draw(t, "artifact"), Config: word.Draw(t, "config"), Build: rapid.Int32().Draw(t, "build"), Release: rapid.Int32().Draw(t, "release")}
 		for range rapid.IntRange(0, 2).Draw(t, "values") {
-			f.Values = append(f.Values, value{word.Draw(t, "path"), word.Draw(t, "digest")})
+			f.Values = append(f.Values, valueDigest{word.Draw(t, "path"), word.Draw(t, "digest")})
 		}
 		return f
 	})

@@ -10,5 +10,5 @@
 // It never advances a workflow (workflow does), never builds (build does), and opens
 // nothing that is sealed: a sensitive value counts by its hash and is passed on as it
 // is. Its callers are the reconciler's workers, workflow (as its World), and the
-// control API (Ask, Sketch, Retry, LoadViews).
+// control API (Request, DryRun, Retry, LoadViews).
 package rollout

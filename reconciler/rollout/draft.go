@@ -10,56 +10,56 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// Draft is a release that would be created.
-type Draft struct {
+// DraftRelease is a release that would be created.
+type DraftRelease struct {
 	Config *appconfig.App
 	// Builds are the builds that it would use, by component. One that is still to be made has
 	// no number; one that could not be made has no number either, and an error with the reason.
 	Builds map[string]store.Build
 }
 
-// Following is the effect of a draft on one install.
-type Following struct {
+// InstallEffect is the effect of a draft on one install.
+type InstallEffect struct {
 	Install    string   // its name
 	Components []string // those that would be behind or removed, or could not continue
 	Reason     string   // for people; also why nothing would happen
 }
 
-// Drafted is the effect of a draft.
-type Drafted struct {
-	Release  int32  // the release number that it would get
-	Held     string // why the release would be incomplete, so that no install gets it
-	Installs []Following
+// DraftEffect is the effect of a draft.
+type DraftEffect struct {
+	Release          int32  // the release number that it would get
+	IncompleteReason string // why the release would be incomplete, so that no install gets it
+	Installs         []InstallEffect
 }
 
-// pageOfInstalls is the number of installs read at a time.
-const pageOfInstalls = 500
+// installsPerPage is the number of installs read at a time.
+const installsPerPage = 500
 
 // PreviewDraft returns the effect of a draft on each install of an app, by name. It writes nothing.
-func PreviewDraft(ctx context.Context, tx *store.Tx, app store.App, d Draft) (Drafted, error) {
-	part, err := d.part(ctx, tx, app)
+func PreviewDraft(ctx context.Context, tx *store.Tx, app store.App, d DraftRelease) (DraftEffect, error) {
+	part, err := d.appRelease(ctx, tx, app)
 	if err != nil {
-		return Drafted{}, fmt.Errorf("preview app %s: %w", app.Name, err)
+		return DraftEffect{}, fmt.Errorf("preview app %s: %w", app.Name, err)
 	}
-	all := Drafted{Release: part.release.Number, Held: part.release.Reason, Installs: []Following{}}
+	all := DraftEffect{Release: part.release.Number, IncompleteReason: part.release.Reason, Installs: []InstallEffect{}}
 	for after := ""; ; {
 		rows, err := tx.ViewInstalls(ctx, store.ViewInstallsParams{
 			OrgID: tx.Org, AppID: app.ID, Labels: json.RawMessage("{}"), AfterApp: app.Name, AfterName: after,
-			Most: pageOfInstalls,
+			Most: installsPerPage,
 		})
 		if err != nil {
-			return Drafted{}, err
+			return DraftEffect{}, err
 		}
 		installs := make([]store.Install, 0, len(rows))
 		for _, row := range rows {
 			installs = append(installs, row.Install)
 		}
-		page, err := part.previews(ctx, tx, installs)
+		page, err := part.effectsOnInstalls(ctx, tx, installs)
 		if err != nil {
-			return Drafted{}, err
+			return DraftEffect{}, err
 		}
 		all.Installs = append(all.Installs, page...)
-		if len(rows) < pageOfInstalls {
+		if len(rows) < installsPerPage {
 			return all, nil
 		}
 		after = rows[len(rows)-1].Install.Name
@@ -69,35 +69,35 @@ func PreviewDraft(ctx context.Context, tx *store.Tx, app store.App, d Draft) (Dr
 // draftID is the placeholder for an id that does not exist yet.
 const draftID = "draft"
 
-// part returns the app as it would be with the draft.
-func (d Draft) part(ctx context.Context, tx *store.Tx, app store.App) (*appPart, error) {
+// appRelease returns the app as it would be with the draft.
+func (d DraftRelease) appRelease(ctx context.Context, tx *store.Tx, app store.App) (*appRelease, error) {
 	part, err := readRelease(ctx, tx, app.ID, "", nil)
 	if err != nil {
 		return nil, err
 	}
 	part.release = store.Release{ID: draftID, Number: part.newest.Number + 1, Status: release.Complete}
 	part.components = d.components(part.components)
-	part.declare(declareAll(d.Config))
+	part.setConfig(parseDeclarations(d.Config))
 	part.builds = map[string]*store.Build{}
 	for i := range part.components {
 		c := &part.components[i]
 		build, has := d.Builds[c.Name]
-		c.Present, c.Problem = part.declared[c.Name].config != nil, ""
+		c.Present, c.Problem = part.declarations[c.Name].config != nil, ""
 		if build.Number == 0 {
 			c.Problem = build.Error
 		}
 		if has && c.Problem == "" {
 			part.builds[c.ID] = &build
 		}
-		if lacks := lacking(*c, part.builds[c.ID]); lacks != "" {
-			part.release.Status, part.release.Reason = release.Incomplete, joined(part.release.Reason, lacks)
+		if lacks := incompleteReason(*c, part.builds[c.ID]); lacks != "" {
+			part.release.Status, part.release.Reason = release.Incomplete, appendSentence(part.release.Reason, lacks)
 		}
 	}
 	return part, nil
 }
 
-// lacking returns why a component would make a draft's release incomplete, or "" if it would not.
-func lacking(c store.Component, build *store.Build) string {
+// incompleteReason returns why a component would make a draft's release incomplete, or "" if it would not.
+func incompleteReason(c store.Component, build *store.Build) string {
 	switch {
 	case c.Problem != "":
 		return fmt.Sprintf("%s cannot be built: %s", c.Name, c.Problem)
@@ -107,8 +107,8 @@ func lacking(c store.Component, build *store.Build) string {
 	return ""
 }
 
-// joined appends a part to a sentence.
-func joined(words, more string) string {
+// appendSentence appends a part to a sentence.
+func appendSentence(words, more string) string {
 	if words == "" {
 		return more
 	}
@@ -116,7 +116,7 @@ func joined(words, more string) string {
 }
 
 // components returns the existing components, followed by those that the draft adds.
-func (d Draft) components(there []store.Component) []store.Component {
+func (d DraftRelease) components(there []store.Component) []store.Component {
 	known := map[string]bool{}
 	for _, c := range there {
 		known[c.Name] = true
@@ -136,26 +136,26 @@ func (d Draft) components(there []store.Component) []store.Component {
 	return there
 }
 
-func (p *appPart) previews(ctx context.Context, tx *store.Tx, installs []store.Install) ([]Following, error) {
-	was, err := look(ctx, tx, installs)
+func (p *appRelease) effectsOnInstalls(ctx context.Context, tx *store.Tx, installs []store.Install) ([]InstallEffect, error) {
+	was, err := loadReadOnly(ctx, tx, installs)
 	if err != nil {
 		return nil, err
 	}
-	would := func(ctx context.Context, tx *store.Tx, install store.Install) (*appPart, error) { return p, nil }
-	will, err := readAll(ctx, tx, installs, would, (*snapshot).imagine)
+	would := func(ctx context.Context, tx *store.Tx, install store.Install) (*appRelease, error) { return p, nil }
+	will, err := loadSnapshots(ctx, tx, installs, would, (*snapshot).assumeRows)
 	if err != nil {
 		return nil, err
 	}
-	all := make([]Following, 0, len(installs))
+	all := make([]InstallEffect, 0, len(installs))
 	for i := range installs {
-		all = append(all, following(was[i], will[i]))
+		all = append(all, installEffect(was[i], will[i]))
 	}
 	return all, nil
 }
 
-// following summarizes the effect on one install.
-func following(was, will *snapshot) Following {
-	f := Following{Install: was.install.Name, Components: []string{}, Reason: "nothing would change on it"}
+// installEffect summarizes the effect on one install.
+func installEffect(was, will *snapshot) InstallEffect {
+	f := InstallEffect{Install: was.install.Name, Components: []string{}, Reason: "nothing would change on it"}
 	if was.pinned() {
 		f.Reason = fmt.Sprintf("it is pinned at release %d, so nothing would change on it", was.release.Number)
 		return f
@@ -164,17 +164,17 @@ func following(was, will *snapshot) Following {
 		f.Reason = "nothing would change on it, since the release would be incomplete: " + will.release.Reason
 		return f
 	}
-	before, after := was.desire(), will.desire()
+	before, after := was.desiredStates(), will.desiredStates()
 	var reasons []string
 	for _, name := range will.sandboxFirst() {
-		effect, reason := effect(before[name], after[name])
-		if effect == EffectBehind || effect == EffectRemoved || effect == EffectWaiting && after[name].own {
+		effect, reason := effectOn(before[name], after[name])
+		if effect == EffectBehind || effect == EffectRemoved || effect == EffectWaiting && after[name].externalWait {
 			f.Components = append(f.Components, name)
 			reasons = append(reasons, name+": "+reason)
 		}
 	}
 	if len(reasons) > 0 {
-		f.Reason = summary(reasons)
+		f.Reason = joinReasons(reasons)
 	}
 	return f
 }

@@ -21,7 +21,7 @@ const rangeSize = 25
 // nothing.
 func (r *Rollout) FanOut(ctx context.Context, org, appID string) error {
 	var ranges []store.InstallRangesRow
-	err := r.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) (err error) {
+	err := r.store.InTx(ctx, org, func(ctx context.Context, tx *store.Tx) (err error) {
 		if ranges, err = tx.InstallRanges(ctx, rangeSize, org, appID); err != nil || len(ranges) <= 1 {
 			return err
 		}
@@ -45,7 +45,7 @@ func (r *Rollout) FanOut(ctx context.Context, org, appID string) error {
 // reconciled as a whole, each of its installs does, so that one install blocks no other.
 func (r *Rollout) ReconcileRange(ctx context.Context, q queue.RolloutRange) error {
 	var ids []string
-	err := r.store.In(ctx, q.Org, func(ctx context.Context, tx *store.Tx) (err error) {
+	err := r.store.InTx(ctx, q.Org, func(ctx context.Context, tx *store.Tx) (err error) {
 		in := store.InstallsOfRangeParams{OrgID: q.Org, AppID: q.App, First: q.First, Last: q.Last}
 		if ids, err = tx.InstallsOfRange(ctx, in); err != nil {
 			return err
@@ -67,7 +67,7 @@ func (r *Rollout) ReconcileRange(ctx context.Context, q queue.RolloutRange) erro
 		return err
 	}
 	slog.WarnContext(ctx, "reconcile installs one by one", "app", q.App, "installs", len(ids), "error", err)
-	again := r.store.In(ctx, q.Org, func(ctx context.Context, tx *store.Tx) error {
+	again := r.store.InTx(ctx, q.Org, func(ctx context.Context, tx *store.Tx) error {
 		return tx.Enqueue(ctx, resyncs(q.Org, ids, nil)...)
 	})
 	if again != nil {

@@ -45,7 +45,7 @@ func TestFanOutReconcilesEveryInstall(t *testing.T) {
 	w.want(w.one("select count(distinct install_id)::text from workflows where kind = 'provision'"), "121")
 	w.want(w.one("select count(*)::text from river.river_job"), "0") // they have started
 
-	meter := storetest.NewMeter(t, w.dsn)
+	meter := storetest.NewStatementCounter(t, w.dsn)
 	s, err := store.Open(t.Context(), meter.DSN)
 	must(t, err)
 	t.Cleanup(s.Close)
@@ -154,7 +154,7 @@ func TestAnInstallThatCannotBeReadHoldsUpNoOther(t *testing.T) {
 func TestStepsAreAddedInOneStatement(t *testing.T) {
 	t.Parallel()
 	w := newProvisionedWorld(t)
-	meter := storetest.NewMeter(t, w.dsn)
+	meter := storetest.NewStatementCounter(t, w.dsn)
 	s, err := store.Open(t.Context(), meter.DSN)
 	must(t, err)
 	t.Cleanup(s.Close)

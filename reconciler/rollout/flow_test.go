@@ -341,7 +341,7 @@ func TestAnApplyInProgressIsShownAsOne(t *testing.T) {
 			"behind: an apply is under way: artifact changed: build 2 of network, because commit 1a2b3c4 changed it")
 		_, reason = w.component("web")
 		w.want(reason, "waits: network, which is being deployed")
-		must(t, w.store.Read(t.Context(), w.org, func(ctx context.Context, tx *store.Tx) error {
+		must(t, w.store.ReadTx(t.Context(), w.org, func(ctx context.Context, tx *store.Tx) error {
 			view, err := w.view(ctx, tx)
 			w.want(view.Health(true), rollout.HealthProgressing)
 			listed, listErr := rollout.LoadStoredViews(ctx, tx, []store.Install{view.Install})
@@ -605,8 +605,8 @@ func TestActionsRunWhenAsked(t *testing.T) {
 	w := newProvisionedWorld(t)
 	run := func(name string, env map[string]string) (flow string, err error) {
 		err = w.in(func(ctx context.Context, tx *store.Tx) error {
-			flow, err = w.rollout.AskAction(ctx, tx, store.Install{ID: w.install},
-				rollout.Run{Action: name, Env: env, Actor: "alice"})
+			flow, err = w.rollout.RequestAction(ctx, tx, store.Install{ID: w.install},
+				rollout.ActionRequest{Action: name, Env: env, Actor: "alice"})
 			return err
 		})
 		return flow, err

@@ -73,7 +73,7 @@ func TestAPinnedInstallNeverMoves(t *testing.T) {
 			_ = w.in(func(ctx context.Context, tx *store.Tx) error { // in most cases there is nothing to release
 				app, err := tx.LockApp(ctx, w.org, w.appID)
 				if err == nil {
-					_, err = release.Partial(ctx, tx, app, "ada")
+					_, err = release.CreatePartial(ctx, tx, app, "ada")
 				}
 				return err
 			})
@@ -104,7 +104,7 @@ func (w *world) endBuilds() {
 	w.Helper()
 	for _, input := range w.list("update builds set status = 'succeeded' where status = 'running' returning input_id") {
 		must(w, w.in(func(ctx context.Context, tx *store.Tx) error {
-			_, err := release.Built(ctx, tx, input)
+			_, err := release.BuildEnded(ctx, tx, input)
 			return err
 		}))
 	}

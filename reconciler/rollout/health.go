@@ -11,7 +11,7 @@ import (
 // HealthSpec returns what to check on an install: what was or may have been deployed
 // into a cluster that the runner has named (health.World).
 func (r *Rollout) HealthSpec(ctx context.Context, tx *store.Tx, install store.Install) (api.HealthSpec, error) {
-	s, err := load(ctx, tx, install, r.configs)
+	s, err := loadLocked(ctx, tx, install, r.configs)
 	if err != nil {
 		return api.HealthSpec{}, err
 	}
@@ -23,15 +23,15 @@ func (s *snapshot) health() api.HealthSpec {
 	install := s.install
 	spec := api.HealthSpec{Install: install.Name, InstallID: install.ID, Parts: []api.HealthPart{}}
 	for _, name := range s.names() {
-		p := s.places[name]
-		if !p.there() {
+		p := s.components[name]
+		if !p.mayBeDeployed() {
 			continue
 		}
-		target, err := s.appliedSpec(p)
+		target, err := s.appliedTarget(p)
 		if err != nil || len(target.Deploy.Cluster.Path) == 0 {
 			continue // a deploy of it reports the error
 		}
-		part := api.HealthPart{Deploy: target.Deploy, Inventory: append([]api.ObjectRef{}, target.Found...)}
+		part := api.HealthPart{Deploy: target.Deploy, Inventory: append([]api.ObjectRef{}, target.Existing...)}
 		if json.Unmarshal(p.row.AppliedCluster, &part.Cluster) != nil || part.Cluster.Hash == "" {
 			continue // its next apply returns the cluster
 		}

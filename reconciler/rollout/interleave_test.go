@@ -156,7 +156,7 @@ func TestAPlanHasOneApplyJob(t *testing.T) {
 		})
 		return err
 	})
-	if constraint, refused := store.IsConflict(err); !refused || constraint != "jobs_one_apply_per_plan" {
+	if constraint, refused := store.IsUniqueViolation(err); !refused || constraint != "jobs_one_apply_per_plan" {
 		t.Errorf("a second apply of a plan: %v", err)
 	}
 }
@@ -307,7 +307,7 @@ func (h *history) due(o api.Offer) (due dueApply) {
 		}
 		resolved, err := h.rollout.Resolve(ctx, tx, install, nil)
 		if err == nil {
-			due.wanted = resolved.Wants()[due.component].Digest
+			due.wanted = resolved.DesiredStates()[due.component].Digest
 		}
 		return err
 	}))

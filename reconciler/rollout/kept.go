@@ -9,18 +9,18 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// kept is the record of the last apply in install_components.applied_config: a
+// appliedRecord is the record of the last apply in install_components.applied_config: a
 // destroy is made from it, and the next desired state is compared with it. The values
 // read by that apply are in applied_values.
-type kept struct {
-	Deploy  json.RawMessage `json:"deploy"`  // an api.DeploySpec without values; decoded only when needed
-	Timeout int             `json:"timeout"` // of a plan or an apply, in seconds; 0 in records of an older version
-	After   []string        `json:"after"`   // the components that it needed
-	Facts   facts           `json:"facts"`
+type appliedRecord struct {
+	Deploy       json.RawMessage `json:"deploy"`  // an api.DeploySpec without values; decoded only when needed
+	Timeout      int             `json:"timeout"` // of a plan or an apply, in seconds; 0 in records of an older version
+	DependsOn    []string        `json:"after"`   // the components that it needed
+	DigestInputs digestInputs    `json:"facts"`
 }
 
 // deploy decodes the spec that was deployed.
-func (k kept) deploy() (spec api.DeploySpec, err error) {
+func (k appliedRecord) deploy() (spec api.DeploySpec, err error) {
 	if len(k.Deploy) == 0 {
 		return spec, nil
 	}
@@ -28,27 +28,27 @@ func (k kept) deploy() (spec api.DeploySpec, err error) {
 	return spec, err
 }
 
-// facts are the parts of a desired digest, with their names for people.
-type facts struct {
-	Artifact string  `json:"artifact"` // digest
-	Config   string  `json:"config"`   // digest of the component's own config
-	Values   []value `json:"values"`   // what its templates read, by path
+// digestInputs are the parts of a desired digest, with their names for people.
+type digestInputs struct {
+	Artifact string        `json:"artifact"` // digest
+	Config   string        `json:"config"`   // digest of the component's own config
+	Values   []valueDigest `json:"values"`   // what its templates read, by path
 
 	Build   int32 `json:"build"`   // number of the build; not counted
 	Release int32 `json:"release"` // number of the release; not counted
 }
 
-// value is one value that templates read: its path below .nuon, and the digest of a plain
+// valueDigest is one value that templates read: its path below .nuon, and the digest of a plain
 // value's JSON or the stored hash of a sealed one. A missing value has the digest "absent".
-type value struct {
+type valueDigest struct {
 	Path   string `json:"path"`
 	Digest string `json:"digest"`
 }
 
-func newPlaceID() string { return id.New("ico") }
+func newInstallComponentID() string { return id.New("ico") }
 
-func decodeKept(row store.InstallComponent) (kept, error) {
-	var k kept
+func decodeAppliedRecord(row store.InstallComponent) (appliedRecord, error) {
+	var k appliedRecord
 	if len(row.AppliedConfig) == 0 {
 		return k, nil
 	}

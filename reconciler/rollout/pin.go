@@ -21,14 +21,14 @@ const CodeNotComplete = "not_complete"
 func Pin(ctx context.Context, tx *store.Tx, install store.Install, number int, reason, by string) error {
 	r, err := tx.ReleaseByNumber(ctx, tx.Org, install.AppID, int32(min(number, 1<<30))) //nolint:gosec // bounded
 	if errors.Is(err, store.ErrNotFound) {
-		return refuse(CodeUnknownRelease, "Use one that `nuon releases list` shows.",
+		return conflict(CodeUnknownRelease, "Use one that `nuon releases list` shows.",
 			"the app of install %s has no release %d", install.Name, number)
 	}
 	if err != nil {
 		return err
 	}
 	if r.Status != release.Complete {
-		return refuse(CodeNotComplete,
+		return conflict(CodeNotComplete,
 			"Use a release that is complete, or wait until this one is: `nuon releases list` shows which are.",
 			"release %d is %s: %s", number, r.Status, r.Reason)
 	}
@@ -37,15 +37,15 @@ func Pin(ctx context.Context, tx *store.Tx, install store.Install, number int, r
 		return fmt.Errorf("pin install %s: %w", install.Name, err)
 	}
 	install.PinReleaseID, install.PinReason, install.PinnedBy = &r.ID, reason, by
-	s, err := load(ctx, tx, install, nil)
+	s, err := loadLocked(ctx, tx, install, nil)
 	if err != nil {
 		return err
 	}
-	for name, w := range s.desire() {
-		if w.refusal == nil {
+	for name, w := range s.desiredStates() {
+		if w.rejection == nil {
 			continue
 		}
-		if err := tx.DropRefusal(ctx, tx.Org, s.places[name].row.ID, w.Digest); err != nil {
+		if err := tx.DropRefusal(ctx, tx.Org, s.components[name].row.ID, w.Digest); err != nil {
 			return fmt.Errorf("pin install %s: %w", install.Name, err)
 		}
 	}
@@ -60,10 +60,10 @@ func Unpin(ctx context.Context, tx *store.Tx, install store.Install) error {
 	return tx.Enqueue(ctx, queue.Rollout{Org: tx.Org, Install: install.ID})
 }
 
-// Declared returns the config of an install's release: the one that installs follow, or the
+// ReleaseConfig returns the config of an install's release: the one that installs follow, or the
 // one that it is pinned to. Before the first release it returns an app without components.
-func Declared(ctx context.Context, tx *store.Tx, install store.Install) (*appconfig.App, error) {
-	part, err := newShared(nil).of(ctx, tx, install)
+func ReleaseConfig(ctx context.Context, tx *store.Tx, install store.Install) (*appconfig.App, error) {
+	part, err := newReleaseCache(nil).get(ctx, tx, install)
 	if err != nil {
 		return nil, fmt.Errorf("read the app of install %s: %w", install.Name, err)
 	}

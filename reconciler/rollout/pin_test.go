@@ -225,9 +225,9 @@ func TestPreviewWritesNothing(t *testing.T) {
 	w.version()
 	w.provision()
 	before := w.everything()
-	var effects []rollout.Effect
+	var effects []rollout.ComponentEffect
 	preview := func(toggles map[string]bool, inputs ...store.InstallInput) error {
-		return w.store.Read(t.Context(), w.org, func(ctx context.Context, tx *store.Tx) error {
+		return w.store.ReadTx(t.Context(), w.org, func(ctx context.Context, tx *store.Tx) error {
 			install, err := tx.InstallForStatus(ctx, w.org, w.install)
 			if err != nil {
 				return err
@@ -236,13 +236,13 @@ func TestPreviewWritesNothing(t *testing.T) {
 			if as.Toggles, err = json.Marshal(toggles); err != nil {
 				return err
 			}
-			effects, err = rollout.Preview(ctx, tx, install, rollout.Change{Install: as, Inputs: inputs})
+			effects, err = rollout.Preview(ctx, tx, install, rollout.InstallChange{Install: as, Inputs: inputs})
 			return err
 		})
 	}
 	howdy := "howdy"
 	must(t, preview(map[string]bool{"metrics": false}, store.InstallInput{Name: "greeting", Value: &howdy}))
-	want := []rollout.Effect{
+	want := []rollout.ComponentEffect{
 		{Component: "sandbox", Effect: "none", Reason: "it is as it would be wanted"},
 		{Component: "metrics", Effect: "removed", Reason: "metrics is switched off on this install"},
 		{Component: "network", Effect: "none", Reason: "it is as it would be wanted"},
@@ -315,7 +315,7 @@ func TestViewsOfManyInstalls(t *testing.T) {
 	}
 	w.exec("update installs set pin_release_id = (select id from releases) where name = 'acme1'")
 	w.exec("insert into install_inputs (org_id, install_id, name, value, hash) select org_id, id, 'greeting', name, 'h' from installs where name = 'acme2'")
-	must(t, w.store.Read(t.Context(), w.org, func(ctx context.Context, tx *store.Tx) error {
+	must(t, w.store.ReadTx(t.Context(), w.org, func(ctx context.Context, tx *store.Tx) error {
 		var installs []store.Install
 		for _, id := range w.list("select id from installs order by name") {
 			install, err := tx.InstallForStatus(ctx, w.org, id)

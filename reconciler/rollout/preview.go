@@ -7,14 +7,14 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// Change is a hypothetical change of an install.
-type Change struct {
+// InstallChange is a hypothetical change of an install.
+type InstallChange struct {
 	Install store.Install        // as it would be, except for its inputs
 	Inputs  []store.InstallInput // inputs that would be stored, replacing or in addition to the current ones
 }
 
-// Effect is the effect of a change on one component, with the reason.
-type Effect struct{ Component, Effect, Reason string }
+// ComponentEffect is the effect of a change on one component, with the reason.
+type ComponentEffect struct{ Component, Effect, Reason string }
 
 // The effects of a change on a component, as in the API.
 const (
@@ -27,11 +27,11 @@ const (
 // Preview returns the effects of a change: it compares the desired state of the
 // install as it is and as it would be. It writes nothing. The sandbox comes first,
 // then the components by name. Errors: those of CheckToggles.
-func Preview(ctx context.Context, tx *store.Tx, install store.Install, c Change) ([]Effect, error) {
+func Preview(ctx context.Context, tx *store.Tx, install store.Install, c InstallChange) ([]ComponentEffect, error) {
 	if err := CheckToggles(ctx, tx, install, c.Install); err != nil {
 		return nil, err
 	}
-	both, err := look(ctx, tx, []store.Install{install, c.Install})
+	both, err := loadReadOnly(ctx, tx, []store.Install{install, c.Install})
 	if err != nil {
 		return nil, err
 	}
@@ -42,39 +42,39 @@ func Preview(ctx context.Context, tx *store.Tx, install store.Install, c Change)
 	return effects(was, will), nil
 }
 
-func effects(was, will *snapshot) []Effect {
-	before, after := was.desire(), will.desire()
-	all := []Effect{}
+func effects(was, will *snapshot) []ComponentEffect {
+	before, after := was.desiredStates(), will.desiredStates()
+	all := []ComponentEffect{}
 	for _, name := range will.sandboxFirst() {
-		effect, reason := effect(before[name], after[name])
-		all = append(all, Effect{name, effect, reason})
+		effect, reason := effectOn(before[name], after[name])
+		all = append(all, ComponentEffect{name, effect, reason})
 	}
 	return all
 }
 
-// effect compares the desired state of a component before and after a change. Before is nil if the
+// effectOn compares the desired state of a component before and after a change. Before is nil if the
 // component was not part of the install.
-func effect(before, after *want) (effect, reason string) {
-	moved := before == nil || before.Digest != after.Digest || before.Waits != after.Waits || before.Absent != after.Absent
+func effectOn(before, after *desiredState) (effect, reason string) {
+	moved := before == nil || before.Digest != after.Digest || before.WaitReason != after.WaitReason || before.Absent != after.Absent
 	switch {
 	case after.Current && !after.Absent:
 		return EffectNone, "it is as it would be wanted"
 	case after.Current:
 		return EffectNone, after.Reason
-	case !moved && after.Waits != "":
-		return EffectNone, "not because of this: it waits already: " + after.Waits
+	case !moved && after.WaitReason != "":
+		return EffectNone, "not because of this: it waits already: " + after.WaitReason
 	case !moved:
-		return EffectNone, "not because of this: it is behind already: " + before.moved
-	case after.Absent && after.Waits != "":
-		return EffectRemoved, after.moved + "; it waits: " + after.Waits
+		return EffectNone, "not because of this: it is behind already: " + before.changeText
+	case after.Absent && after.WaitReason != "":
+		return EffectRemoved, after.changeText + "; it waits: " + after.WaitReason
 	case after.Absent:
-		return EffectRemoved, after.moved
-	case after.Waits != "" && after.behind:
-		return EffectBehind, after.moved + "; it comes after " + strings.Join(after.blockers, ", ")
-	case after.Waits != "":
-		return EffectWaiting, "it waits: " + after.Waits
-	case after.Refused != "":
-		return EffectBehind, after.moved + "; it is " + after.Refused
+		return EffectRemoved, after.changeText
+	case after.WaitReason != "" && after.behind:
+		return EffectBehind, after.changeText + "; it comes after " + strings.Join(after.blockers, ", ")
+	case after.WaitReason != "":
+		return EffectWaiting, "it waits: " + after.WaitReason
+	case after.RejectionReason != "":
+		return EffectBehind, after.changeText + "; it is " + after.RejectionReason
 	}
-	return EffectBehind, after.moved
+	return EffectBehind, after.changeText
 }

@@ -11,12 +11,12 @@ import (
 // TestEffects distinguishes the effects of a change from what happens anyway.
 func TestEffects(t *testing.T) {
 	howdy := "howdy"
-	same := []Effect{
+	same := []ComponentEffect{
 		{"sandbox", "none", "it is as it would be wanted"}, {"metrics", "none", "it is as it would be wanted"},
 		{"network", "none", "it is as it would be wanted"}, {"web", "none", "it is as it would be wanted"},
 	}
-	with := func(changed ...Effect) []Effect {
-		all := append([]Effect{}, same...)
+	with := func(changed ...ComponentEffect) []ComponentEffect {
+		all := append([]ComponentEffect{}, same...)
 		for _, c := range changed {
 			for i := range all {
 				if all[i].Component == c.Component {
@@ -32,53 +32,53 @@ func TestEffects(t *testing.T) {
 	for _, c := range []struct {
 		name        string
 		was, change func(*snapshot)
-		want        []Effect
+		want        []ComponentEffect
 	}{
 		{"nothing", nothing, nothing, same},
-		{"an input that is read", nothing, input, with(Effect{"web", "behind", "input greeting changed"})},
+		{"an input that is read", nothing, input, with(ComponentEffect{"web", "behind", "input greeting changed"})},
 		{"an input that nobody reads", nothing, func(s *snapshot) { s.inputs["note"] = store.InstallInput{Value: &howdy} },
 			same},
 		{"a value as it is", input, nothing,
-			with(Effect{"web", "none", "not because of this: it is behind already: input greeting changed"})},
+			with(ComponentEffect{"web", "none", "not because of this: it is behind already: input greeting changed"})},
 		{"a value back to what is deployed", input, func(s *snapshot) {
 			hello := "hello"
 			s.inputs["greeting"] = store.InstallInput{Value: &hello}
 		}, same},
 		{"switched off", func(s *snapshot) { s.toggle("metrics", true) }, off,
-			with(Effect{"metrics", "removed", "metrics is switched off on this install"})},
+			with(ComponentEffect{"metrics", "removed", "metrics is switched off on this install"})},
 		{"switched on", func(s *snapshot) {
-			s.places["metrics"].row = store.InstallComponent{ID: "ico_metrics", ComponentID: "cmp_metrics", Name: "metrics"}
-			s.places["metrics"].kept = kept{}
+			s.components["metrics"].row = store.InstallComponent{ID: "ico_metrics", ComponentID: "cmp_metrics", Name: "metrics"}
+			s.components["metrics"].applied = appliedRecord{}
 			s.toggle("metrics", false)
 		}, func(s *snapshot) { s.toggles = map[string]bool{"metrics": true} },
-			with(Effect{"metrics", "behind", "metrics is not deployed on this install yet"})},
+			with(ComponentEffect{"metrics", "behind", "metrics is not deployed on this install yet"})},
 		{"what waits for something else", func(s *snapshot) {
-			s.places["web"].artifact, s.places["web"].newest = nil, &store.Build{Number: 2, Status: "running"}
+			s.components["web"].artifact, s.components["web"].newest = nil, &store.Build{Number: 2, Status: "running"}
 		}, input,
-			with(Effect{"web", "none", "not because of this: it waits already: build 2 of web is running"})},
+			with(ComponentEffect{"web", "none", "not because of this: it waits already: build 2 of web is running"})},
 		{"what comes after what moves", func(s *snapshot) {
-			p := s.places["network"]
+			p := s.components["network"]
 			p.config.Terraform.Vars = map[string]string{"g": "{{.nuon.inputs.inputs.greeting}}"}
 			p.digest = p.config.ConfigDigest()
 		}, func(s *snapshot) {
-			s.places["network"].refs = s.places["network"].config.Refs()
-			s.places["network"].artifact = &store.Build{ArtifactDigest: "sha256:new", Number: 2, Reason: "r"}
-		}, with(Effect{"network", "behind",
+			s.components["network"].refs = s.components["network"].config.Refs()
+			s.components["network"].artifact = &store.Build{ArtifactDigest: "sha256:new", Number: 2, Reason: "r"}
+		}, with(ComponentEffect{"network", "behind",
 			"artifact changed: build 2 of network, because r; config changed in release 1; input greeting changed"},
-			Effect{"web", "none", "not because of this: it waits already: network, which is behind"})},
+			ComponentEffect{"web", "none", "not because of this: it waits already: network, which is behind"})},
 		{"what may change after what moves", nothing, func(s *snapshot) {
-			s.places["network"].artifact = &store.Build{ArtifactDigest: "sha256:new", Number: 2, Reason: "r"}
-		}, with(Effect{"network", "behind", "artifact changed: build 2 of network, because r"},
-			Effect{"web", "waiting", "it waits: network, which is behind"})},
+			s.components["network"].artifact = &store.Build{ArtifactDigest: "sha256:new", Number: 2, Reason: "r"}
+		}, with(ComponentEffect{"network", "behind", "artifact changed: build 2 of network, because r"},
+			ComponentEffect{"web", "waiting", "it waits: network, which is behind"})},
 		{"what moves itself, and comes after what moves", nothing, func(s *snapshot) {
-			s.places["network"].artifact = &store.Build{ArtifactDigest: "sha256:new", Number: 2, Reason: "r"}
+			s.components["network"].artifact = &store.Build{ArtifactDigest: "sha256:new", Number: 2, Reason: "r"}
 			input(s)
-		}, with(Effect{"network", "behind", "artifact changed: build 2 of network, because r"},
-			Effect{"web", "behind", "input greeting changed; it comes after network"})},
+		}, with(ComponentEffect{"network", "behind", "artifact changed: build 2 of network, because r"},
+			ComponentEffect{"web", "behind", "input greeting changed; it comes after network"})},
 		{"what a person said no to", nothing, func(s *snapshot) {
 			input(s)
-			s.places["web"].refusals[s.desire()["web"].Digest] = store.Refusal{Kind: "rejected", Actor: "alice"}
-		}, with(Effect{"web", "behind", "input greeting changed; it is behind, rejected by alice"})},
+			s.components["web"].rejections[s.desiredStates()["web"].Digest] = store.Refusal{Kind: "rejected", Actor: "alice"}
+		}, with(ComponentEffect{"web", "behind", "input greeting changed; it is behind, rejected by alice"})},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			was, will := newSnapshot(), newSnapshot()

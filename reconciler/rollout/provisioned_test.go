@@ -13,7 +13,7 @@ import (
 var provisioned struct {
 	sync.Mutex
 	world *world // nil until a test needs it; not connected
-	rows  storetest.Frozen
+	rows  storetest.Snapshot
 }
 
 // newProvisionedWorld is newWorld followed by provision: a copy of everything, on the
@@ -27,7 +27,7 @@ func newProvisionedWorld(t *testing.T) *world {
 		w.provision()
 		must(t, w.seed.Close(t.Context()))
 		w.store.Close()
-		provisioned.rows, provisioned.world = storetest.Freeze(t, w.dsn), w
+		provisioned.rows, provisioned.world = storetest.TakeSnapshot(t, w.dsn), w
 	}
 	w := *provisioned.world
 	w.T, w.dsn, w.app = t, provisioned.rows.DSN(t), hello()

@@ -20,7 +20,7 @@ func TestReconcileCostsFewStatements(t *testing.T) {
 	t.Parallel()
 	w := newProvisionedWorld(t)
 	w.look()
-	meter := storetest.NewMeter(t, w.dsn)
+	meter := storetest.NewStatementCounter(t, w.dsn)
 	s, err := store.Open(t.Context(), meter.DSN)
 	must(t, err)
 	t.Cleanup(s.Close)
@@ -36,14 +36,14 @@ func TestReconcileCostsFewStatements(t *testing.T) {
 
 // countedWorld counts how often workflows read installs.
 type countedWorld struct {
-	workflow.World
+	workflow.DesiredStateSource
 	reads int
 }
 
-func (c *countedWorld) Resolve(ctx context.Context, tx *store.Tx, install store.Install, supposed *workflow.Supposed) (
-	workflow.Resolved, error) {
+func (c *countedWorld) Resolve(ctx context.Context, tx *store.Tx, install store.Install, supposed *workflow.Assumptions) (
+	workflow.ResolvedInstall, error) {
 	c.reads++
-	return c.World.Resolve(ctx, tx, install, supposed)
+	return c.DesiredStateSource.Resolve(ctx, tx, install, supposed)
 }
 
 // TestAdvanceReadsAnInstallOnce: one read is enough, however many steps start.
@@ -54,7 +54,7 @@ func TestAdvanceReadsAnInstallOnce(t *testing.T) {
 	w.build("metrics", "succeeded")
 	must(t, w.rollout.Reconcile(t.Context(), w.org, w.install))
 	w.exec("update jobs set status = 'succeeded', ended_at = now() where status = 'queued'") // both syncs
-	world := &countedWorld{World: w.rollout}
+	world := &countedWorld{DesiredStateSource: w.rollout}
 	must(t, workflow.New(w.store, world).Reconcile(t.Context(), w.org,
 		w.one("select id from workflows where status = 'running'")))
 	if begun := w.list("select id from jobs where status = 'queued' and kind = 'plan'"); len(begun) < 2 {

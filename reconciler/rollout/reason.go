@@ -6,34 +6,34 @@ import (
 	"strings"
 )
 
-// mostMoves is how many changed values a reason lists.
-const mostMoves = 4
+// maxListedChanges is how many changed values a reason lists.
+const maxListedChanges = 4
 
-// moves describes how the desired state of a component differs from the applied one.
-type moves struct {
-	first    bool // it is not deployed yet
-	applying bool // a runner applies it now
-	unknown  bool // the applied state is not known
-	artifact bool
-	config   bool
-	values   []string // paths below .nuon whose value has changed, in order
+// changes describes how the desired state of a component differs from the applied one.
+type changes struct {
+	notDeployed bool // it is not deployed yet
+	applying    bool // a runner applies it now
+	unknown     bool // the applied state is not known
+	artifact    bool
+	config      bool
+	values      []string // paths below .nuon whose value has changed, in order
 }
 
-func (d *desiring) movesOf(p *place, w *want) moves {
-	if !p.there() {
-		return moves{first: true}
+func (d *resolver) changesOf(p *installComponent, w *desiredState) changes {
+	if !p.mayBeDeployed() {
+		return changes{notDeployed: true}
 	}
-	was, now := p.kept.Facts, w.facts
-	return moves{
+	was, now := p.applied.DigestInputs, w.digestInputs
+	return changes{
 		applying: p.applying, unknown: p.row.AppliedDigest == "" && !p.applying, artifact: was.Artifact != now.Artifact &&
 			p.artifact != nil, config: was.Config != now.Config,
-		values: movedValues(was.Values, now.Values),
+		values: changedValues(was.Values, now.Values),
 	}
 }
 
 // inputs returns the changed inputs if nothing else changed, otherwise nil.
-func (m moves) inputs() []string {
-	if m.first || m.applying || m.unknown || m.artifact || m.config {
+func (m changes) inputs() []string {
+	if m.notDeployed || m.applying || m.unknown || m.artifact || m.config {
 		return nil
 	}
 	var names []string
@@ -49,20 +49,20 @@ func (m moves) inputs() []string {
 	return names
 }
 
-// applyUnderWay describes a component while a runner applies it.
-const applyUnderWay = "an apply is under way"
+// applyRunningText describes a component while a runner applies it.
+const applyRunningText = "an apply is under way"
 
-// words describes the changes for people.
-func (m moves) words(p *place, release int32) string {
+// text describes the changes for people.
+func (m changes) text(p *installComponent, release int32) string {
 	var words []string
 	switch {
-	case m.first && p.row.Abandoned != "":
+	case m.notDeployed && p.row.Abandoned != "":
 		return fmt.Sprintf("the state of %s was %s; what exists of it is not known, and this makes it anew", p.row.Name,
 			p.row.Abandoned)
-	case m.first:
+	case m.notDeployed:
 		return p.row.Name + " is not deployed on this install yet"
 	case m.applying:
-		words = append(words, applyUnderWay)
+		words = append(words, applyRunningText)
 	case m.unknown:
 		words = append(words, "what is there is not known: its last apply did not end well, or its state is another now")
 	}
@@ -77,11 +77,11 @@ func (m moves) words(p *place, release int32) string {
 		words = append(words, fmt.Sprintf("config changed in release %d", release))
 	}
 	for i, path := range m.values {
-		if i == mostMoves {
-			words = append(words, fmt.Sprintf("%d more values changed", len(m.values)-mostMoves))
+		if i == maxListedChanges {
+			words = append(words, fmt.Sprintf("%d more values changed", len(m.values)-maxListedChanges))
 			break
 		}
-		words = append(words, label(path)+" changed")
+		words = append(words, configLabel(path)+" changed")
 	}
 	if len(words) == 0 {
 		return "nothing has moved since it was applied"
@@ -89,8 +89,8 @@ func (m moves) words(p *place, release int32) string {
 	return strings.Join(words, "; ")
 }
 
-// movedValues returns the paths whose value has changed, in order.
-func movedValues(was, now []value) []string {
+// changedValues returns the paths whose value has changed, in order.
+func changedValues(was, now []valueDigest) []string {
 	before := map[string]string{}
 	for _, v := range was {
 		before[v.Path] = v.Digest
@@ -104,12 +104,12 @@ func movedValues(was, now []value) []string {
 	return moved
 }
 
-// ownMoved reports whether something changed that no other component can change back.
-func ownMoved(was, now facts) bool {
+// ownInputsChanged reports whether something changed that no other component can change back.
+func ownInputsChanged(was, now digestInputs) bool {
 	if was.Artifact != now.Artifact || was.Config != now.Config {
 		return true
 	}
-	for _, path := range movedValues(was.Values, now.Values) {
+	for _, path := range changedValues(was.Values, now.Values) {
 		if strings.HasPrefix(path, "inputs.") {
 			return true
 		}
@@ -117,8 +117,8 @@ func ownMoved(was, now facts) bool {
 	return false
 }
 
-// label returns a path below .nuon in the terms of the app's config.
-func label(path string) string {
+// configLabel returns a path below .nuon in the terms of the app's config.
+func configLabel(path string) string {
 	keys := strings.Split(path, ".")
 	switch {
 	case len(keys) >= 3 && keys[0] == "inputs":

@@ -14,18 +14,18 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// appPart is an app as installs are to have it: a release with its config, its components and their
+// appRelease is an app as installs are to have it: a release with its config, its components and their
 // builds. It is read-only.
-type appPart struct {
-	app        store.App
-	release    store.Release // only the columns that a snapshot uses; the zero Release if the app has none
-	latest     int32         // number of the release that installs follow
-	newest     store.Release // number, status and reason of the newest release
-	config     *appconfig.App
-	configAt   time.Time              // when the config was first read
-	declared   map[string]declaration // by component
-	components []store.Component
-	builds     map[string]*store.Build // the builds of the release, by component id
+type appRelease struct {
+	app          store.App
+	release      store.Release // only the columns that a snapshot uses; the zero Release if the app has none
+	latest       int32         // number of the release that installs follow
+	newest       store.Release // number, status and reason of the newest release
+	config       *appconfig.App
+	configAt     time.Time              // when the config was first read
+	declarations map[string]declaration // by component
+	components   []store.Component
+	builds       map[string]*store.Build // the builds of the release, by component id
 
 	configTrace string // trace of the revision that made the config current
 }
@@ -33,23 +33,23 @@ type appPart struct {
 // declaration is a release's config of one component. Its templates are parsed once,
 // however many installs have it.
 type declaration struct {
-	config  *appconfig.Component // nil if the component is not part of the release
-	digest  string               // of the parts of config that count
-	after   []string             // what it needs: the sandbox, and the components that it depends on
-	refs    []render.Path        // the paths that its templates read, and those that identify its cluster
-	cluster api.ClusterSpec      // where it is deployed; zero for a Terraform module
+	config    *appconfig.Component // nil if the component is not part of the release
+	digest    string               // of the parts of config that count
+	dependsOn []string             // what it needs: the sandbox, and the components that it depends on
+	refs      []render.Path        // the paths that its templates read, and those that identify its cluster
+	cluster   api.ClusterSpec      // where it is deployed; zero for a Terraform module
 }
 
-// reads returns the paths of all values that a deploy needs, including those that do not count.
-func (d declaration) reads() []render.Path {
+// allRefs returns the paths of all values that a deploy needs, including those that do not count.
+func (d declaration) allRefs() []render.Path {
 	if len(d.cluster.Path) == 0 {
 		return d.refs
 	}
 	return append(slices.Clone(d.refs), render.Path(d.cluster.Path))
 }
 
-// declare returns a config's declaration of a component.
-func declare(config *appconfig.App, name string) declaration {
+// declarationOf returns a config's declaration of a component.
+func declarationOf(config *appconfig.App, name string) declaration {
 	c, ok := config.Component(name)
 	if !ok {
 		return declaration{}
@@ -58,62 +58,64 @@ func declare(config *appconfig.App, name string) declaration {
 	d.refs = append(c.Refs(), identityRefs(d.cluster)...)
 	if c.Kind != appconfig.KindSandbox {
 		if config.Sandbox != nil {
-			d.after = append(d.after, appconfig.SandboxName)
+			d.dependsOn = append(d.dependsOn, appconfig.SandboxName)
 		}
-		d.after = append(d.after, config.DependsOn(c.Name)...)
+		d.dependsOn = append(d.dependsOn, config.DependsOn(c.Name)...)
 	}
-	d.refs, d.after = slices.Clip(d.refs), slices.Clip(d.after) // many installs share them
+	d.refs, d.dependsOn = slices.Clip(d.refs), slices.Clip(d.dependsOn) // many installs share them
 	return d
 }
 
-// shared caches the data that installs have in common, by app and pinned release: it
+// releaseCache caches the data that installs have in common, by app and pinned release: it
 // is read once per transaction.
-type shared struct {
-	parts   map[string]*appPart
-	configs *configs // nil to parse each config again
+type releaseCache struct {
+	releases map[string]*appRelease
+	configs  *configCache // nil to parse each config again
 }
 
-func newShared(c *configs) shared { return shared{parts: map[string]*appPart{}, configs: c} }
+func newReleaseCache(c *configCache) releaseCache {
+	return releaseCache{releases: map[string]*appRelease{}, configs: c}
+}
 
-func (all shared) of(ctx context.Context, tx *store.Tx, install store.Install) (*appPart, error) {
+func (c releaseCache) get(ctx context.Context, tx *store.Tx, install store.Install) (*appRelease, error) {
 	pin := ""
 	if install.PinReleaseID != nil {
 		pin = *install.PinReleaseID
 	}
 	key := install.AppID + "/" + pin
-	if part := all.parts[key]; part != nil {
+	if part := c.releases[key]; part != nil {
 		return part, nil
 	}
-	part, err := readRelease(ctx, tx, install.AppID, pin, all.configs)
+	part, err := readRelease(ctx, tx, install.AppID, pin, c.configs)
 	if err != nil {
 		return nil, err
 	}
-	all.parts[key] = part
+	c.releases[key] = part
 	return part, nil
 }
 
-// configs caches the declarations of releases, by org and id. They never change, and to parse
+// configCache caches the declarations of releases, by org and id. They never change, and to parse
 // a config and its templates costs more than all else about an install that is up to date.
-type configs struct {
-	mu   sync.Mutex
-	read map[string]*declared
+type configCache struct {
+	mu        sync.Mutex
+	byRelease map[string]*parsedConfig
 }
 
-// declared is a config with its declarations by component.
-type declared struct {
+// parsedConfig is a config with its declarations by component.
+type parsedConfig struct {
 	config     *appconfig.App
 	components map[string]declaration
 }
 
-// mostConfigs bounds the size of the cache.
-const mostConfigs = 64
+// maxCachedConfigs bounds the size of the cache.
+const maxCachedConfigs = 64
 
-// of returns the declarations of a release.
-func (c *configs) of(key string, raw json.RawMessage) (*declared, error) {
+// get returns the declarations of a release.
+func (c *configCache) get(key string, raw json.RawMessage) (*parsedConfig, error) {
 	if c != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if d := c.read[key]; d != nil {
+		if d := c.byRelease[key]; d != nil {
 			return d, nil
 		}
 	}
@@ -121,25 +123,25 @@ func (c *configs) of(key string, raw json.RawMessage) (*declared, error) {
 	if err := json.Unmarshal(raw, config); err != nil {
 		return nil, err
 	}
-	d := declareAll(config)
+	d := parseDeclarations(config)
 	if c != nil {
-		if len(c.read) >= mostConfigs {
-			clear(c.read)
+		if len(c.byRelease) >= maxCachedConfigs {
+			clear(c.byRelease)
 		}
-		c.read[key] = d
+		c.byRelease[key] = d
 	}
 	return d, nil
 }
 
-// declareAll returns the declarations of a config. Components of kinds that nuon does not deploy have
+// parseDeclarations returns the declarations of a config. Components of kinds that nuon does not deploy have
 // none.
-func declareAll(config *appconfig.App) *declared {
-	d, deployed := &declared{config: config, components: map[string]declaration{}}, config.Deployed()
+func parseDeclarations(config *appconfig.App) *parsedConfig {
+	d, deployed := &parsedConfig{config: config, components: map[string]declaration{}}, config.Deployed()
 	if deployed.Sandbox != nil {
-		d.components[appconfig.SandboxName] = declare(deployed, appconfig.SandboxName)
+		d.components[appconfig.SandboxName] = declarationOf(deployed, appconfig.SandboxName)
 	}
 	for _, c := range deployed.Components {
-		d.components[c.Name] = declare(deployed, c.Name)
+		d.components[c.Name] = declarationOf(deployed, c.Name)
 	}
 	return d
 }
@@ -165,12 +167,12 @@ type releaseComponent struct {
 
 // readRelease reads the release that installs of an app follow, or the pinned one, in
 // one statement, so that its parts are consistent with each other.
-func readRelease(ctx context.Context, tx *store.Tx, appID, pin string, known *configs) (*appPart, error) {
+func readRelease(ctx context.Context, tx *store.Tx, appID, pin string, known *configCache) (*appRelease, error) {
 	row, err := tx.RolloutRelease(ctx, pin, tx.Org, appID)
 	if err != nil {
 		return nil, err
 	}
-	p := &appPart{
+	p := &appRelease{
 		app: row.App, latest: row.Latest,
 		newest: store.Release{Number: row.Newest, Status: row.NewestStatus, Reason: row.NewestReason},
 		release: store.Release{
@@ -198,11 +200,11 @@ func readRelease(ctx context.Context, tx *store.Tx, appID, pin string, known *co
 	if row.ReleaseID == "" {
 		return p, nil
 	}
-	d, err := known.of(tx.Org+"/"+row.ReleaseID, row.Config)
+	d, err := known.get(tx.Org+"/"+row.ReleaseID, row.Config)
 	if err != nil {
 		return nil, fmt.Errorf("decode the config of release %d: %w", row.Number, err)
 	}
-	p.declare(d)
+	p.setConfig(d)
 	p.configTrace = row.ConfigTrace
 	if row.VersionAt != nil {
 		p.configAt = *row.VersionAt
@@ -210,12 +212,12 @@ func readRelease(ctx context.Context, tx *store.Tx, appID, pin string, known *co
 	return p, nil
 }
 
-// declare sets the release's config.
-func (p *appPart) declare(d *declared) {
-	p.config, p.declared = d.config, d.components
+// setConfig sets the release's config.
+func (p *appRelease) setConfig(d *parsedConfig) {
+	p.config, p.declarations = d.config, d.components
 	for i := range p.components {
 		c := &p.components[i]
-		if d := p.declared[c.Name]; d.config != nil {
+		if d := p.declarations[c.Name]; d.config != nil {
 			c.Kind = d.config.Kind
 		}
 	}

@@ -14,9 +14,9 @@ import (
 // This file is about the state versions that a person decides about: a contested version stops its
 // component, and any version may be restored.
 
-// contested returns why a component is stopped, with the commands that resolve it, or
+// contestedReason returns why a component is stopped, with the commands that resolve it, or
 // "" if none of its versions is contested.
-func (s *snapshot) contested(p *place) string {
+func (s *snapshot) contestedReason(p *installComponent) string {
 	if len(p.contested) == 0 {
 		return ""
 	}
@@ -35,52 +35,52 @@ func (s *snapshot) contested(p *place) string {
 	}
 	return fmt.Sprintf(
 		"state version %d of %s is contested%s: %s; look at it (nuon state show %[5]s), then put it back (nuon state restore %[5]s --reason …) or say that it is not needed (nuon state dismiss %[5]s --reason …)",
-		first.Version, name, more, orElse(first.Reason, "two attempts wrote at the same time"), at)
+		first.Version, name, more, orDefault(first.Reason, "two attempts wrote at the same time"), at)
 }
 
-func orElse(said, otherwise string) string {
+func orDefault(said, otherwise string) string {
 	if said == "" {
 		return otherwise
 	}
 	return said
 }
 
-// AskRestore starts a workflow that makes a state version of a component the newest
+// RequestRestore starts a workflow that makes a state version of a component the newest
 // one, and returns the workflow's id. The workflow plans the restore and requests
 // approval. The component's refusals are deleted, since its next plan starts from
 // another state. Errors: store.ErrNotFound, *workflow.Conflict.
-func (r *Rollout) AskRestore(ctx context.Context, tx *store.Tx, install store.Install, component string, version int,
+func (r *Rollout) RequestRestore(ctx context.Context, tx *store.Tx, install store.Install, component string, version int,
 	reason, actor string) (workflowID string, err error) {
 	locked, err := tx.LockInstall(ctx, tx.Org, install.ID)
 	if err != nil {
 		return "", fmt.Errorf("install %s: %w", install.Name, err)
 	}
-	s, err := load(ctx, tx, locked, r.configs)
+	s, err := loadLocked(ctx, tx, locked, r.configs)
 	if err != nil {
 		return "", err
 	}
-	p := s.places[component]
+	p := s.components[component]
 	if p == nil {
-		return "", refuse(CodeUnknownComponent, "Name one of those that `nuon installs get` shows.",
+		return "", conflict(CodeUnknownComponent, "Name one of those that `nuon installs get` shows.",
 			"install %s has no component %.60q", locked.Name, component)
 	}
 	state, err := tx.StateToRestore(ctx, tx.Org, p.row.ID, int32(min(version, 1<<30))) //nolint:gosec // bounded
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return "", refuse(CodeUnknownVersion, fmt.Sprintf("Use one that `nuon state show %s %s` lists.", locked.Name,
+		return "", conflict(CodeUnknownVersion, fmt.Sprintf("Use one that `nuon state show %s %s` lists.", locked.Name,
 			component), "the state of %s has no version %d", component, version)
 	case err != nil:
 		return "", err
 	case !state.Here:
-		return "", refuse(CodeStateNotHere, "Wait until its runner has delivered it, or restore another version.",
+		return "", conflict(CodeStateNotHere, "Wait until its runner has delivered it, or restore another version.",
 			"version %d of the state of %s is not stored here", version, component)
 	case state.Newest:
-		return "", refuse(CodeNewestVersion, "There is nothing to do.", "version %d is the newest of the state of %s already",
+		return "", conflict(CodeNewestVersion, "There is nothing to do.", "version %d is the newest of the state of %s already",
 			version, component)
 	}
 	var cannot *workflow.Unavailable
-	if _, err := s.restoreSpec(p); errors.As(err, &cannot) {
-		return "", refuse(CodeNotRestorable, "Put the component back into the app and sync it first.", "%s", cannot.Reason)
+	if _, err := s.restoreTarget(p); errors.As(err, &cannot) {
+		return "", conflict(CodeNotRestorable, "Put the component back into the app and sync it first.", "%s", cannot.Reason)
 	} else if err != nil {
 		return "", err
 	}
@@ -91,27 +91,27 @@ func (r *Rollout) AskRestore(ctx context.Context, tx *store.Tx, install store.In
 		component, reason)
 	return workflow.Start(ctx, tx, workflow.Request{
 		Install: locked.ID, Kind: workflow.KindRestore, Reason: why, RequestedBy: actor,
-		Parts: []workflow.Part{{Component: component, Reason: why}}, Components: map[string]string{component: p.row.ID},
-		Restore: workflow.Restore{Component: component, Place: p.row.ID,
+		Parts: []workflow.ComponentPart{{Component: component, Reason: why}}, Components: map[string]string{component: p.row.ID},
+		Restore: workflow.Restore{Component: component, InstallComponent: p.row.ID,
 			Restore: api.Restore{Version: version, Digest: state.Digest}},
 	})
 }
 
-// RestoreSpec returns the module whose state a restore changes (workflow.Resolved).
-func (r *resolved) RestoreSpec(installComponent string) (workflow.Target, error) {
-	p, err := r.placeOf(installComponent)
+// RestoreTarget returns the module whose state a restore changes (workflow.ResolvedInstall).
+func (r *resolved) RestoreTarget(installComponent string) (workflow.Target, error) {
+	p, err := r.componentByID(installComponent)
 	if err != nil {
 		return workflow.Target{}, err
 	}
-	return r.restoreSpec(p)
+	return r.restoreTarget(p)
 }
 
-// restoreSpec returns the applied target unchanged: a restore changes only the state, and
+// restoreTarget returns the applied target unchanged: a restore changes only the state, and
 // the record of the apply must stay valid for a destroy. If nothing is deployed, it returns
 // what would be deployed now, so that the restored state has a module that manages it.
-func (s *snapshot) restoreSpec(p *place) (workflow.Target, error) {
-	if p.there() {
-		return s.appliedSpec(p)
+func (s *snapshot) restoreTarget(p *installComponent) (workflow.Target, error) {
+	if p.mayBeDeployed() {
+		return s.appliedTarget(p)
 	}
 	if p.config == nil || p.artifact == nil {
 		return workflow.Target{},
@@ -120,5 +120,5 @@ func (s *snapshot) restoreSpec(p *place) (workflow.Target, error) {
 					"nothing of %s is there, and the app has no build of it, so nothing could manage what a state of it tells of",
 					p.row.Name)}
 	}
-	return s.target(p, s.desire()[p.row.Name].facts)
+	return s.deployTarget(p, s.desiredStates()[p.row.Name].digestInputs)
 }

@@ -62,7 +62,7 @@ func (w *world) dismiss(component string, version int32) {
 func (w *world) askRestore(component string, version int) error {
 	w.Helper()
 	err := w.in(func(ctx context.Context, tx *store.Tx) error {
-		_, err := w.rollout.AskRestore(ctx, tx, store.Install{ID: w.install, Name: "acme"}, component, version,
+		_, err := w.rollout.RequestRestore(ctx, tx, store.Install{ID: w.install, Name: "acme"}, component, version,
 			"the other one is right", "alice")
 		return err
 	})
@@ -124,7 +124,7 @@ func TestAContestedVersionWithdrawsWhatWaitsAndEndsWhatRuns(t *testing.T) {
 	gone := false
 	w.exec("update install_components set applied_artifact = ''")
 	must(t, w.in(func(ctx context.Context, tx *store.Tx) (err error) {
-		gone, err = rollout.Gone(ctx, tx, w.install)
+		gone, err = rollout.FullyRemoved(ctx, tx, w.install)
 		return err
 	}))
 	w.want(gone, false)

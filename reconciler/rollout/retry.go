@@ -19,25 +19,25 @@ func (r *Rollout) Retry(ctx context.Context, tx *store.Tx, f workflow.Failure, a
 	if err != nil {
 		return "", fmt.Errorf("install %s: %w", f.Workflow.InstallID, err)
 	}
-	s, err := load(ctx, tx, install, r.configs)
+	s, err := loadLocked(ctx, tx, install, r.configs)
 	if err != nil {
 		return "", err
 	}
-	if f.Act.Action != "" {
-		return s.runAgain(ctx, tx, f, actor)
+	if f.Action.Action != "" {
+		return s.retryAction(ctx, tx, f, actor)
 	}
 	if err := tx.DropRefusalsOfWorkflow(ctx, tx.Org, f.Workflow.ID, f.Components); err != nil {
 		return "", err
 	}
-	if len(f.At) > 0 { // an empty list would mean all
-		if err := tx.DropRefusals(ctx, tx.Org, install.ID, f.At); err != nil {
+	if len(f.FailedComponents) > 0 { // an empty list would mean all
+		if err := tx.DropRefusals(ctx, tx.Org, install.ID, f.FailedComponents); err != nil {
 			return "", err
 		}
 	}
-	if s, err = load(ctx, tx, install, r.configs); err != nil {
+	if s, err = loadLocked(ctx, tx, install, r.configs); err != nil {
 		return "", err
 	}
-	all, err := s.bring(ctx, tx, nil, actor)
+	all, err := s.ensureInstall(ctx, tx, nil, actor)
 	if err != nil {
 		return "", err
 	}
@@ -46,22 +46,22 @@ func (r *Rollout) Retry(ctx context.Context, tx *store.Tx, f workflow.Failure, a
 			return w.id, nil
 		}
 	}
-	return "", s.notBehind(ctx, tx, f)
+	return "", s.nothingToRetry(ctx, tx, f)
 }
 
-// notBehind returns the error for a retry that starts nothing.
-func (s *snapshot) notBehind(ctx context.Context, tx *store.Tx, f workflow.Failure) error {
+// nothingToRetry returns the error for a retry that starts nothing.
+func (s *snapshot) nothingToRetry(ctx context.Context, tx *store.Tx, f workflow.Failure) error {
 	busy, err := tx.BusyComponents(ctx, tx.Org, []string{s.install.ID})
 	if err != nil {
 		return err
 	}
 	for _, b := range busy {
 		if slices.Contains(f.Components, b.Component) {
-			return refuse(workflow.CodeBusy, "Wait for it, or cancel it (nuon workflows cancel).",
+			return conflict(workflow.CodeBusy, "Wait for it, or cancel it (nuon workflows cancel).",
 				"workflow %d (%s) is at work on %s already", b.Number, b.Kind, b.Component)
 		}
 	}
-	wants := s.desire()
+	wants := s.desiredStates()
 	var words []string
 	for _, name := range f.Components {
 		switch w := wants[name]; {
@@ -70,33 +70,33 @@ func (s *snapshot) notBehind(ctx context.Context, tx *store.Tx, f workflow.Failu
 		case w.Current:
 			words = append(words, name+" is as it is wanted")
 		default:
-			words = append(words, name+" waits: "+w.Waits)
+			words = append(words, name+" waits: "+w.WaitReason)
 		}
 	}
-	return refuse(workflow.CodeNotRetryable, "See `nuon installs get "+s.address()+"`.", "there is nothing to retry: %s",
+	return conflict(workflow.CodeNotRetryable, "See `nuon installs get "+s.address()+"`.", "there is nothing to retry: %s",
 		strings.Join(words, "; "))
 }
 
-func (s *snapshot) runAgain(ctx context.Context, tx *store.Tx, f workflow.Failure, actor string) (string, error) {
+func (s *snapshot) retryAction(ctx context.Context, tx *store.Tx, f workflow.Failure, actor string) (string, error) {
 	if s.config == nil {
-		return "", refuse(CodeNoVersion, "Sync it first.", "app %s has no version yet", s.app.Name)
+		return "", conflict(CodeNoVersion, "Sync it first.", "app %s has no version yet", s.app.Name)
 	}
-	if _, ok := s.config.Action(f.Act.Action); !ok {
-		return "", s.unknownAction(f.Act.Action)
+	if _, ok := s.config.Action(f.Action.Action); !ok {
+		return "", s.unknownAction(f.Action.Action)
 	}
 	runs, err := tx.RunningAction(ctx, store.RunningActionParams{
-		OrgID: tx.Org, InstallID: s.install.ID, Action: f.Act.Action, Trigger: f.Act.Trigger, Component: f.Of,
+		OrgID: tx.Org, InstallID: s.install.ID, Action: f.Action.Action, Trigger: f.Action.Trigger, Component: f.OfComponent,
 	})
 	if err != nil {
 		return "", err
 	}
 	if len(runs) > 0 {
-		return "", refuse(workflow.CodeBusy, "Wait for it, or cancel it (nuon workflows cancel).",
-			"workflow %d runs action %s already", runs[0], f.Act.Action)
+		return "", conflict(workflow.CodeBusy, "Wait for it, or cancel it (nuon workflows cancel).",
+			"workflow %d runs action %s already", runs[0], f.Action.Action)
 	}
 	return workflow.Start(ctx, tx, workflow.Request{
 		Install: s.install.ID, Kind: workflow.KindAction, Release: s.release.Number, RequestedBy: actor,
-		Reason: fmt.Sprintf("%s retries action %s of workflow %d", actor, f.Act.Action, f.Workflow.Number),
-		Act:    f.Act, Of: f.Of, Env: f.Asked.Env, Inputs: f.Asked.Inputs,
+		Reason: fmt.Sprintf("%s retries action %s of workflow %d", actor, f.Action.Action, f.Workflow.Number),
+		Action: f.Action, OfComponent: f.OfComponent, Env: f.Params.Env, Inputs: f.Params.Inputs,
 	})
 }

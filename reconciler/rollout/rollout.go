@@ -15,22 +15,22 @@ import (
 
 // Rollout is the service of this package. It is safe for concurrent use by any number
 // of replicas: all work on one install happens under the lock of its row. It
-// implements workflow.World.
+// implements workflow.DesiredStateSource.
 type Rollout struct {
 	store   *store.Store
-	configs *configs
+	configs *configCache
 }
 
 // New returns the service.
 func New(s *store.Store) *Rollout {
-	return &Rollout{store: s, configs: &configs{read: map[string]*declared{}}}
+	return &Rollout{store: s, configs: &configCache{byRelease: map[string]*parsedConfig{}}}
 }
 
 // Reconcile computes and stores the desired state of one install, and starts the
 // workflows that are missing. It may run at any time, twice, and on several replicas
 // at once. An install that no longer exists is no error.
 func (r *Rollout) Reconcile(ctx context.Context, org, installID string) error {
-	err := r.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+	err := r.store.InTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		install, err := tx.LockInstall(ctx, org, installID)
 		if errors.Is(err, store.ErrNotFound) {
 			return tx.ClearDue(ctx, org, store.DueInstall, installID)
@@ -49,53 +49,53 @@ func (r *Rollout) Reconcile(ctx context.Context, org, installID string) error {
 // reconcile is Reconcile for locked installs. by is the requester of what it starts;
 // empty for nuon itself.
 func (r *Rollout) reconcile(ctx context.Context, tx *store.Tx, installs []store.Install, by string) error {
-	all, err := readAll(ctx, tx, installs, newShared(r.configs).of, (*snapshot).addPlaces)
+	all, err := loadSnapshots(ctx, tx, installs, newReleaseCache(r.configs).get, (*snapshot).insertComponents)
 	if err != nil {
 		return err
 	}
-	_, err = ensure(ctx, tx, all, nil, by)
+	_, err = ensureInstalls(ctx, tx, all, nil, by)
 	return err
 }
 
-// started is a workflow that was started, with its components.
-type started struct {
+// startedWorkflow is a workflow that was started, with its components.
+type startedWorkflow struct {
 	id         string
 	components []string
 }
 
-// bring stores a locked install's desired state and starts what is missing, after
+// ensureInstall stores a locked install's desired state and starts what is missing, after
 // what a person explicitly requested (nil for nothing).
-func (s *snapshot) bring(ctx context.Context, tx *store.Tx, g *granted, by string) ([]started, error) {
-	return ensure(ctx, tx, []*snapshot{s}, g, by)
+func (s *snapshot) ensureInstall(ctx context.Context, tx *store.Tx, g *resolvedRequest, by string) ([]startedWorkflow, error) {
+	return ensureInstalls(ctx, tx, []*snapshot{s}, g, by)
 }
 
-// ensure stores the desired state of locked installs and starts what is missing, with
+// ensureInstalls stores the desired state of locked installs and starts what is missing, with
 // one statement of each kind for all of them.
-func ensure(ctx context.Context, tx *store.Tx, installs []*snapshot, g *granted, by string) (all []started, err error) {
-	wants, ids := make([]map[string]*want, len(installs)), make([]string, len(installs))
+func ensureInstalls(ctx context.Context, tx *store.Tx, installs []*snapshot, g *resolvedRequest, by string) (all []startedWorkflow, err error) {
+	wants, ids := make([]map[string]*desiredState, len(installs)), make([]string, len(installs))
 	for i, s := range installs {
-		wants[i], ids[i] = s.desire(), s.install.ID
+		wants[i], ids[i] = s.desiredStates(), s.install.ID
 	}
-	if err := write(ctx, tx, installs, wants); err != nil {
+	if err := storeDesired(ctx, tx, installs, wants); err != nil {
 		return nil, err
 	}
-	now, err := underWay(ctx, tx, ids...)
+	now, err := readRunning(ctx, tx, ids...)
 	if err != nil {
 		return nil, err
 	}
-	if err := resolve(ctx, tx, installs, wants); err != nil {
+	if err := recordResolved(ctx, tx, installs, wants); err != nil {
 		return nil, err
 	}
 	var requests []workflow.Request
 	var advances []river.JobArgs
 	for i, s := range installs {
-		for _, st := range s.starts(wants[i], now[s.install.ID], g) {
-			r := s.request(st, wants[i], by)
-			r.Trace, r.View = s.trace(st.components),
-				&workflow.View{Install: s.install, Resolved: &resolved{snapshot: s, desired: wants[i]}}
-			requests, all = append(requests, r), append(all, started{components: st.components})
+		for _, st := range s.allStarts(wants[i], now[s.install.ID], g) {
+			r := s.workflowRequest(st, wants[i], by)
+			r.Trace, r.Locked = s.trace(st.components),
+				&workflow.LockedInstall{Install: s.install, Resolved: &resolved{snapshot: s, desired: wants[i]}}
+			requests, all = append(requests, r), append(all, startedWorkflow{components: st.components})
 		}
-		for _, id := range now[s.install.ID].workflows { // the desired state may have changed since they started
+		for _, id := range now[s.install.ID].ids { // the desired state may have changed since they started
 			advances = append(advances, queue.Advance{Org: tx.Org, Workflow: id})
 		}
 	}
@@ -107,84 +107,84 @@ func ensure(ctx context.Context, tx *store.Tx, installs []*snapshot, g *granted,
 		all[i].id = id
 	}
 	if by == "" {
-		return all, tx.EnqueueLast(ctx, advances...)
+		return all, tx.EnqueueLowPriority(ctx, advances...)
 	}
 	return all, tx.Enqueue(ctx, advances...)
 }
 
-// starts returns the workflows that a person requested, and the others that are missing.
-func (s *snapshot) starts(wants map[string]*want, now running, g *granted) []start {
+// allStarts returns the workflows that a person requested, and the others that are missing.
+func (s *snapshot) allStarts(wants map[string]*desiredState, now runningWorkflows, g *resolvedRequest) []workflowStart {
 	if g == nil {
-		return s.decide(wants, now)
+		return s.missingWorkflows(wants, now)
 	}
-	asked := s.asks(*g, wants, now)
+	asked := s.requestedStarts(*g, wants, now)
 	for _, st := range asked {
 		for _, name := range st.components {
-			now.busy[name], now.any = true, true
+			now.busy[name], now.overComponents = true, true
 		}
 	}
-	return append(asked, s.decide(wants, now)...)
+	return append(asked, s.missingWorkflows(wants, now)...)
 }
 
 // Resolve reads a locked install once and computes the desired state of each component
-// (workflow.World). It stores the result, unless the desired state is only supposed.
-func (r *Rollout) Resolve(ctx context.Context, tx *store.Tx, install store.Install, supposed *workflow.Supposed) (
-	workflow.Resolved, error) {
-	s, err := load(ctx, tx, install, r.configs)
+// (workflow.DesiredStateSource). It stores the result, unless the desired state is only assumed.
+func (r *Rollout) Resolve(ctx context.Context, tx *store.Tx, install store.Install, supposed *workflow.Assumptions) (
+	workflow.ResolvedInstall, error) {
+	s, err := loadLocked(ctx, tx, install, r.configs)
 	if err != nil {
 		return nil, err
 	}
 	if supposed != nil {
-		s.suppose(*supposed)
+		s.applyAssumptions(*supposed)
 	}
-	resolved := &resolved{snapshot: s, desired: s.desire(), supposed: supposed != nil}
+	resolved := &resolved{snapshot: s, desired: s.desiredStates(), assumed: supposed != nil}
 	if supposed != nil {
 		return resolved, nil
 	}
-	return resolved, write(ctx, tx, []*snapshot{s}, []map[string]*want{resolved.desired})
+	return resolved, storeDesired(ctx, tx, []*snapshot{s}, []map[string]*desiredState{resolved.desired})
 }
 
-// resolved is a snapshot with the desired state of its components (workflow.Resolved).
+// resolved is a snapshot with the desired state of its components (workflow.ResolvedInstall).
 type resolved struct {
 	*snapshot
-	desired  map[string]*want
-	supposed bool
+	desired map[string]*desiredState
+	assumed bool
 }
 
-// Wants returns the desired state of each component, by name.
-func (r *resolved) Wants() map[string]workflow.Want {
-	all := make(map[string]workflow.Want, len(r.desired))
+// DesiredStates returns the desired state of each component, by name.
+func (r *resolved) DesiredStates() map[string]workflow.DesiredState {
+	all := make(map[string]workflow.DesiredState, len(r.desired))
 	for name, w := range r.desired {
-		want := w.Want
-		if r.supposed && w.Absent && !w.own { // a destroy can be planned before its dependents are destroyed
-			want.Waits, want.Stuck = "", false
+		want := w.DesiredState
+		if r.assumed && w.Absent && !w.externalWait { // a destroy can be planned before its dependents are destroyed
+			want.WaitReason, want.Stalled = "", false
 		}
 		all[name] = want
 	}
 	return all
 }
 
-// suppose changes a snapshot to the install as it would be if a person's request had
+// applyAssumptions changes a snapshot to the install as it would be if a person's request had
 // been applied, without refusals.
-func (s *snapshot) suppose(as workflow.Supposed) {
+func (s *snapshot) applyAssumptions(as workflow.Assumptions) {
 	s.install.Wanted = "present"
 	if as.Absent {
 		s.install.Wanted = "absent"
 	}
-	for name, p := range s.places {
-		p.row.TornDown = slices.Contains(as.TornDown, name) || p.row.TornDown && !slices.Contains(as.Wanted, name)
-		p.refusals = map[string]store.Refusal{}
+	for name, p := range s.components {
+		p.row.TornDown = slices.Contains(as.TornDown, name) || p.row.TornDown && !slices.Contains(as.Deployed, name)
+		p.rejections = map[string]store.Refusal{}
 	}
 }
 
-// write stores the desired states of installs, in one statement and only where they have changed.
-func write(ctx context.Context, tx *store.Tx, installs []*snapshot, wants []map[string]*want) error {
+// storeDesired stores the desired states of installs, in one statement and only where they have changed.
+func storeDesired(ctx context.Context, tx *store.Tx, installs []*snapshot, wants []map[string]*desiredState) error {
 	set := store.SetDesiresParams{OrgID: tx.Org}
 	for i, s := range installs {
 		for _, name := range s.names() {
-			before := stored(s.places[name].row)
-			row := s.settle(name, wants[i][name])
-			if stored(row) == before {
+			before := storedColumnsOf(s.components[name].row)
+			row := s.updateRow(name, wants[i][name])
+			if storedColumnsOf(row) == before {
 				continue
 			}
 			set.Ids, set.Wanted = append(set.Ids, row.ID), append(set.Wanted, row.Wanted)
@@ -204,19 +204,19 @@ func write(ctx context.Context, tx *store.Tx, installs []*snapshot, wants []map[
 	return nil
 }
 
-// desiredState holds the columns of a component that write stores.
-type desiredState struct {
-	wanted, digest, reason, waits, off string
-	behind, never, stuck               bool
+// storedColumns holds the columns of a component that write stores.
+type storedColumns struct {
+	presence, digest, reason, waitsFor, disabled string
+	behind, unsatisfiable, stalled               bool
 }
 
-func stored(row store.InstallComponent) desiredState {
-	return desiredState{row.Wanted, row.DesiredDigest, row.DesiredReason, row.WaitsFor, row.Off, row.Behind,
+func storedColumnsOf(row store.InstallComponent) storedColumns {
+	return storedColumns{row.Wanted, row.DesiredDigest, row.DesiredReason, row.WaitsFor, row.Off, row.Behind,
 		row.Never, row.Stuck}
 }
 
-// resolve records that the desired states of installs were computed for their current release.
-func resolve(ctx context.Context, tx *store.Tx, installs []*snapshot, wants []map[string]*want) error {
+// recordResolved records that the desired states of installs were computed for their current release.
+func recordResolved(ctx context.Context, tx *store.Tx, installs []*snapshot, wants []map[string]*desiredState) error {
 	set := store.SetResolvedParams{OrgID: tx.Org}
 	for i, s := range installs {
 		provisioned := s.provisioned(wants[i])
@@ -235,53 +235,53 @@ func resolve(ctx context.Context, tx *store.Tx, installs []*snapshot, wants []ma
 	return nil
 }
 
-// settle sets the desired state in a component's row. A current component keeps the
+// updateRow sets the desired state in a component's row. A current component keeps the
 // reason that led to it.
-func (s *snapshot) settle(name string, w *want) store.InstallComponent {
-	row := &s.places[name].row
-	same := w.Current || w.Waits != "" || s.places[name].applying && w.Digest == row.DesiredDigest
+func (s *snapshot) updateRow(name string, w *desiredState) store.InstallComponent {
+	row := &s.components[name].row
+	same := w.Current || w.WaitReason != "" || s.components[name].applying && w.Digest == row.DesiredDigest
 	if keep := same && row.DesiredReason != "" && !w.Absent; !keep {
 		row.DesiredReason = w.Reason
 	}
-	row.Wanted, row.DesiredDigest, row.WaitsFor = "present", w.Digest, w.Waits
-	row.Behind, row.Off, row.Never, row.Stuck = w.behind, string(w.off), w.never, w.Waits != "" && w.Stuck
+	row.Wanted, row.DesiredDigest, row.WaitsFor = "present", w.Digest, w.WaitReason
+	row.Behind, row.Off, row.Never, row.Stuck = w.behind, string(w.disabled), w.unsatisfiable, w.WaitReason != "" && w.Stalled
 	if w.Absent {
 		row.Wanted = "absent"
 	}
 	return *row
 }
 
-// underWay returns what runs on installs, by install: the components that are being
+// readRunning returns what runs on installs, by install: the components that are being
 // changed, and all running workflows, including actions.
-func underWay(ctx context.Context, tx *store.Tx, installs ...string) (map[string]running, error) {
+func readRunning(ctx context.Context, tx *store.Tx, installs ...string) (map[string]runningWorkflows, error) {
 	rows, err := tx.UnderWay(ctx, tx.Org, installs)
 	if err != nil {
 		return nil, err
 	}
-	all := map[string]running{}
+	all := map[string]runningWorkflows{}
 	for _, id := range installs {
-		all[id] = running{busy: map[string]bool{}}
+		all[id] = runningWorkflows{busy: map[string]bool{}}
 	}
 	for _, row := range rows {
 		now := all[row.InstallID]
-		now.workflows = append(now.workflows, row.ID)
+		now.ids = append(now.ids, row.ID)
 		for _, name := range row.Components {
-			now.busy[name], now.any = true, true
+			now.busy[name], now.overComponents = true, true
 		}
 		all[row.InstallID] = now
 	}
 	return all, nil
 }
 
-// request converts a decision into a workflow.Request.
-func (s *snapshot) request(st start, wants map[string]*want, by string) workflow.Request {
+// workflowRequest converts a decision into a workflow.Request.
+func (s *snapshot) workflowRequest(st workflowStart, wants map[string]*desiredState, by string) workflow.Request {
 	r := workflow.Request{
 		Install: s.install.ID, Kind: st.kind, Reason: st.reason, RequestedBy: by, Release: s.release.Number,
-		Around: s.around(st), Components: map[string]string{}, Redeploy: st.redeploy,
+		Actions: s.workflowActions(st), Components: map[string]string{}, Redeploy: st.redeploy,
 	}
 	for _, name := range st.components {
-		r.Parts = append(r.Parts, s.part(st, name, wants[name]))
-		r.Components[name] = s.places[name].row.ID
+		r.Parts = append(r.Parts, s.componentPart(st, name, wants[name]))
+		r.Components[name] = s.components[name].row.ID
 	}
 	return r
 }

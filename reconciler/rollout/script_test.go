@@ -33,7 +33,7 @@ func (w *world) runSmoke(actor string) {
 	must(w, w.in(func(ctx context.Context, tx *store.Tx) error {
 		install, err := tx.LockInstall(ctx, w.org, w.install)
 		if err == nil {
-			_, err = w.rollout.AskAction(ctx, tx, install, rollout.Run{Action: "smoke", Actor: actor})
+			_, err = w.rollout.RequestAction(ctx, tx, install, rollout.ActionRequest{Action: "smoke", Actor: actor})
 		}
 		return err
 	}))
@@ -142,7 +142,7 @@ func TestScriptsAreShownWithThePlan(t *testing.T) {
 func TestNobodyApprovesTheirOwnPlan(t *testing.T) {
 	w := newProvisionedWorld(t)
 	w.exec("update installs set approvals_by_others = true")
-	_, err := w.wish(rollout.Wish{Kind: workflow.KindTeardown, Components: []string{"metrics"}})
+	_, err := w.wish(rollout.DeployRequest{Kind: workflow.KindTeardown, Components: []string{"metrics"}})
 	must(t, err)
 	w.runJobs()
 	approval := w.one("select id from approvals where status = 'waiting'")

@@ -13,37 +13,37 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// Shown is one template as a deploy or a run would render it now, for display. It has
+// RenderedText is one template as a deploy or a run would render it now, for display. It has
 // a placeholder where the control plane has no value or must not show one.
-type Shown struct {
+type RenderedText struct {
 	Key       string   // e.g. vars.cidr
 	Text      string   // empty if Problem is set
 	Sensitive bool     // it contains a sensitive value, which is hidden
-	Waits     []string // the conditions for its values to be known, e.g. "network is deployed"
+	WaitsFor  []string // the conditions for its values to be known, e.g. "network is deployed"
 	Problem   string   // why it cannot be rendered, for a person; without values
 }
 
 // Placeholders for values.
 const (
-	hidden      = "‹sensitive›"
-	hiddenWhole = "‹contains a sensitive value›" // for a text computed from the value, of which no part may be shown
-	tooLong     = "‹too long to be shown with the others: ask for its key alone›"
+	sensitivePlaceholder     = "‹sensitive›"
+	sensitiveTextPlaceholder = "‹contains a sensitive value›" // for a text computed from the value, of which no part may be shown
+	tooLongPlaceholder       = "‹too long to be shown with the others: ask for its key alone›"
 )
 
-// maxShown bounds the text that is shown at once, in bytes, in addition to the bound
+// maxDisplayBytes bounds the text that is shown at once, in bytes, in addition to the bound
 // of a single key (render.MaxOutput).
-const maxShown = 4 << 20
+const maxDisplayBytes = 4 << 20
 
 // Display renders templates with the known values of one install, without writing
 // anything. It holds no sensitive value.
 type Display struct {
-	snapshot *snapshot
-	secret   []render.Path // sensitive inputs, including those that have only a default
+	snapshot  *snapshot
+	sensitive []render.Path // sensitive inputs, including those that have only a default
 }
 
-// DisplayOf reads the data that the templates of an install need. Rendering needs no transaction.
-func DisplayOf(ctx context.Context, tx *store.Tx, install store.Install) (*Display, error) {
-	both, err := look(ctx, tx, []store.Install{install})
+// LoadDisplay reads the data that the templates of an install need. Rendering needs no transaction.
+func LoadDisplay(ctx context.Context, tx *store.Tx, install store.Install) (*Display, error) {
+	both, err := loadReadOnly(ctx, tx, []store.Install{install})
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func newDisplay(s *snapshot) *Display {
 	}
 	for _, in := range s.config.Inputs {
 		if in.Sensitive {
-			d.secret = append(d.secret, render.Path{"inputs", "inputs", in.Name})
+			d.sensitive = append(d.sensitive, render.Path{"inputs", "inputs", in.Name})
 		}
 	}
 	return d
@@ -70,28 +70,28 @@ func (d *Display) Release() int { return int(d.snapshot.release.Number) }
 func (d *Display) Config() *appconfig.App { return d.snapshot.config }
 
 // Render renders templates, by key. It stops between two templates when ctx is done.
-func (d *Display) Render(ctx context.Context, templates map[string]string) ([]Shown, error) {
-	all := make([]Shown, 0, len(templates))
+func (d *Display) Render(ctx context.Context, templates map[string]string) ([]RenderedText, error) {
+	all := make([]RenderedText, 0, len(templates))
 	size := 0
 	for _, key := range slices.Sorted(maps.Keys(templates)) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		shown, err := d.one(key, templates[key])
+		shown, err := d.renderOne(key, templates[key])
 		if err != nil {
 			return nil, fmt.Errorf("render %s: %w", key, err)
 		}
-		if size += len(shown.Text); size > maxShown && len(templates) > 1 {
+		if size += len(shown.Text); size > maxDisplayBytes && len(templates) > 1 {
 			size -= len(shown.Text)
-			shown.Text = tooLong
+			shown.Text = tooLongPlaceholder
 		}
 		all = append(all, shown)
 	}
 	return all, nil
 }
 
-func (d *Display) one(key, text string) (Shown, error) {
-	shown := Shown{Key: key}
+func (d *Display) renderOne(key, text string) (RenderedText, error) {
+	shown := RenderedText{Key: key}
 	tmpl, err := render.Parse(key, text)
 	if err != nil {
 		shown.Problem = err.Error()
@@ -104,13 +104,13 @@ func (d *Display) one(key, text string) (Shown, error) {
 	whole := ""
 	printed := onlyPrinted(tmpl)
 	for _, ref := range tmpl.Refs() {
-		placeholder := d.hide(tree, ref)
+		placeholder := d.maskSensitive(tree, ref)
 		if placeholder != "" {
 			shown.Sensitive = true
-		} else if waits := d.missing(tree, ref); waits != "" {
+		} else if waits := d.missingCondition(tree, ref); waits != "" {
 			placeholder = "‹known after " + waits + "›"
 			tree.Set(ref, placeholder)
-			shown.wait(waits)
+			shown.addWait(waits)
 		}
 		if placeholder != "" && !printed[ref.String()] {
 			whole = placeholder
@@ -118,7 +118,7 @@ func (d *Display) one(key, text string) (Shown, error) {
 	}
 	switch {
 	case whole != "" && shown.Sensitive:
-		shown.Text = hiddenWhole
+		shown.Text = sensitiveTextPlaceholder
 	case whole != "":
 		shown.Text = whole
 	default:
@@ -127,13 +127,13 @@ func (d *Display) one(key, text string) (Shown, error) {
 	return shown, nil
 }
 
-func (s *Shown) wait(waits string) {
-	if !slices.Contains(s.Waits, waits) {
-		s.Waits = append(s.Waits, waits)
+func (s *RenderedText) addWait(waits string) {
+	if !slices.Contains(s.WaitsFor, waits) {
+		s.WaitsFor = append(s.WaitsFor, waits)
 	}
 }
 
-func (s *Shown) render(tmpl *render.Template, tree render.Tree) {
+func (s *RenderedText) render(tmpl *render.Template, tree render.Tree) {
 	text, err := tmpl.Execute(tree)
 	if err != nil {
 		s.Problem = err.Error()
@@ -168,10 +168,10 @@ func (d *Display) tree(refs []render.Path) (render.Tree, error) {
 	return tree, decoder.Decode(&tree)
 }
 
-// hide replaces what is sensitive below a ref with placeholders. It returns the
+// maskSensitive replaces what is sensitive below a ref with placeholders. It returns the
 // placeholder, or "" if nothing is sensitive.
-func (d *Display) hide(tree render.Tree, ref render.Path) (placeholder string) {
-	paths := slices.Clone(d.secret)
+func (d *Display) maskSensitive(tree render.Tree, ref render.Path) (placeholder string) {
+	paths := slices.Clone(d.sensitive)
 	for _, l := range d.snapshot.leaves(ref) {
 		if l.sealed != nil {
 			paths = append(paths, l.path)
@@ -180,31 +180,31 @@ func (d *Display) hide(tree render.Tree, ref render.Path) (placeholder string) {
 	for _, path := range paths {
 		switch {
 		case ref.HasPrefix(path...):
-			tree.Set(ref, hidden)
+			tree.Set(ref, sensitivePlaceholder)
 		case path.HasPrefix(ref...):
-			tree.Set(path, hidden)
+			tree.Set(path, sensitivePlaceholder)
 		default:
 			continue
 		}
-		placeholder = hidden
+		placeholder = sensitivePlaceholder
 	}
 	return placeholder
 }
 
-// missing returns the condition for a ref to have a value, or "" if it has one or
+// missingCondition returns the condition for a ref to have a value, or "" if it has one or
 // will never have one.
-func (d *Display) missing(tree render.Tree, ref render.Path) (waits string) {
+func (d *Display) missingCondition(tree render.Tree, ref render.Path) (waits string) {
 	if _, has := tree.Get(ref); has {
 		return ""
 	}
 	s := d.snapshot
 	switch {
 	case ref.HasPrefix("components") && len(ref) > 1:
-		if p := s.places[ref[1]]; p != nil && !p.there() {
+		if p := s.components[ref[1]]; p != nil && !p.mayBeDeployed() {
 			return ref[1] + " is deployed"
 		}
 	case ref.HasPrefix("sandbox"):
-		if p := s.places[appconfig.SandboxName]; p != nil && !p.there() {
+		if p := s.components[appconfig.SandboxName]; p != nil && !p.mayBeDeployed() {
 			return "the sandbox is deployed"
 		}
 	case ref.HasPrefix("actions", "workflows") && len(ref) > 2:

@@ -67,7 +67,7 @@ func TestDisplay(t *testing.T) {
 		{"no template after all", "{{.nuon.a", "! k:1:1: an expression is not closed (write }} behind it)", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s.outputs[outputOwner{"component", "network"}], s.places["network"].row.AppliedArtifact = nil, ""
+			s.outputs[outputOwner{"component", "network"}], s.components["network"].row.AppliedArtifact = nil, ""
 			if got := inShort(t, s, test.text); got != test.before {
 				t.Errorf("before: %q\n want   %q", got, test.before)
 			}
@@ -95,7 +95,7 @@ func inShort(t *testing.T, s *snapshot, text string) string {
 	if all[0].Problem != "" {
 		short += "! " + all[0].Problem
 	}
-	for _, waits := range all[0].Waits {
+	for _, waits := range all[0].WaitsFor {
 		short += " [" + waits + "]"
 	}
 	if all[0].Sensitive {
@@ -107,18 +107,18 @@ func inShort(t *testing.T, s *snapshot, text string) string {
 // TestDisplayIsBounded: Render shows as many texts as may be sent at once, shows a
 // single text of any size, and stops when its context is done.
 func TestDisplayIsBounded(t *testing.T) {
-	large := strings.Repeat("x", maxShown/2+1)
+	large := strings.Repeat("x", maxDisplayBytes/2+1)
 	d := newDisplay(newSnapshot())
 	all, err := d.Render(t.Context(), map[string]string{"a": large, "b": large, "c": "small"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := []bool{all[0].Text == large, all[1].Text == tooLong, all[2].Text == "small"}
+	got := []bool{all[0].Text == large, all[1].Text == tooLongPlaceholder, all[2].Text == "small"}
 	if diff := cmp.Diff([]bool{true, true, true}, got); diff != "" {
 		t.Error(diff)
 	}
-	if all, err := d.Render(t.Context(), map[string]string{"a": strings.Repeat("x", maxShown+1)}); err != nil ||
-		all[0].Text == tooLong {
+	if all, err := d.Render(t.Context(), map[string]string{"a": strings.Repeat("x", maxDisplayBytes+1)}); err != nil ||
+		all[0].Text == tooLongPlaceholder {
 		t.Errorf("a single text is not shown: %v", err)
 	}
 	ended, end := context.WithCancel(t.Context())

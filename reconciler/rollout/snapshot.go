@@ -14,21 +14,21 @@ import (
 // snapshot is all that is known of one install at one moment. It is plain data;
 // desire and its callees only read it.
 type snapshot struct {
-	org       store.Org
-	app       store.App
-	release   store.Release  // of the install: the one that installs follow, or the one that it is pinned to
-	latest    int32          // number of the release that installs follow
-	newest    store.Release  // number, status and reason of the app's newest release
-	config    *appconfig.App // nil until the app has a release
-	configAt  time.Time      // when the config was first read
-	install   store.Install
-	toggles   map[string]bool // components that the install switched on or off
-	runner    store.Runner
-	runnerKey string // id of the runner's public key; empty until it has registered
-	places    map[string]*place
-	refusals  map[string]map[string]store.Refusal // by component and desired digest, also those that a request deletes
-	inputs    map[string]store.InstallInput
-	outputs   map[outputOwner][]store.Output
+	org        store.Org
+	app        store.App
+	release    store.Release  // of the install: the one that installs follow, or the one that it is pinned to
+	latest     int32          // number of the release that installs follow
+	newest     store.Release  // number, status and reason of the app's newest release
+	config     *appconfig.App // nil until the app has a release
+	configAt   time.Time      // when the config was first read
+	install    store.Install
+	toggles    map[string]bool // components that the install switched on or off
+	runner     store.Runner
+	runnerKey  string // id of the runner's public key; empty until it has registered
+	components map[string]*installComponent
+	rejections map[string]map[string]store.Refusal // by component and desired digest, also those that a request deletes
+	inputs     map[string]store.InstallInput
+	outputs    map[outputOwner][]store.Output
 
 	configTrace string // trace of the revision that made the config current
 }
@@ -43,44 +43,44 @@ func (s *snapshot) pinned() bool { return s.install.PinReleaseID != nil }
 // outputOwner identifies the source of an output: scope component or action, and its name.
 type outputOwner struct{ scope, name string }
 
-// place is one component of the install.
-type place struct {
+// installComponent is one component of the install.
+type installComponent struct {
 	declaration
-	placeRow
+	componentRow
 	component store.Component
 	artifact  *store.Build // the build for the component's current input, if that build has succeeded
 	newest    *store.Build // the build for the component's current input
-	kept      kept
+	applied   appliedRecord
 	problem   string // why its applied config cannot be read; empty if it can
 }
 
-// there reports whether something of the component is or may be deployed.
-func (p *place) there() bool { return p.row.AppliedArtifact != "" }
+// mayBeDeployed reports whether something of the component is or may be deployed.
+func (p *installComponent) mayBeDeployed() bool { return p.row.AppliedArtifact != "" }
 
-// load reads the snapshot of a locked install, and creates the missing component rows.
-func load(ctx context.Context, tx *store.Tx, install store.Install, known *configs) (*snapshot, error) {
-	all, err := readAll(ctx, tx, []store.Install{install}, newShared(known).of, (*snapshot).addPlaces)
+// loadLocked reads the snapshot of a locked install, and creates the missing component rows.
+func loadLocked(ctx context.Context, tx *store.Tx, install store.Install, known *configCache) (*snapshot, error) {
+	all, err := loadSnapshots(ctx, tx, []store.Install{install}, newReleaseCache(known).get, (*snapshot).insertComponents)
 	if err != nil {
 		return nil, err
 	}
 	return all[0], nil
 }
 
-// look reads the snapshots of installs, in their order, and writes nothing. A missing
+// loadReadOnly reads the snapshots of installs, in their order, and writes nothing. A missing
 // component has no id.
-func look(ctx context.Context, tx *store.Tx, installs []store.Install) ([]*snapshot, error) {
-	return readAll(ctx, tx, installs, newShared(nil).of, (*snapshot).imagine)
+func loadReadOnly(ctx context.Context, tx *store.Tx, installs []store.Install) ([]*snapshot, error) {
+	return loadSnapshots(ctx, tx, installs, newReleaseCache(nil).get, (*snapshot).assumeRows)
 }
 
-// complete adds rows for the missing components of an install, and returns all rows.
-type complete func(s *snapshot, ctx context.Context, tx *store.Tx, missing []store.Component,
-	rows []placeRow) ([]placeRow, error)
+// rowCompleter adds rows for the missing components of an install, and returns all rows.
+type rowCompleter func(s *snapshot, ctx context.Context, tx *store.Tx, missing []store.Component,
+	rows []componentRow) ([]componentRow, error)
 
-// releaseOf returns the release that an install is to have.
-type releaseOf func(ctx context.Context, tx *store.Tx, install store.Install) (*appPart, error)
+// releaseLookup returns the release that an install is to have.
+type releaseLookup func(ctx context.Context, tx *store.Tx, install store.Install) (*appRelease, error)
 
-// readAll reads each kind of per-install data in one query for all installs.
-func readAll(ctx context.Context, tx *store.Tx, installs []store.Install, of releaseOf, complete complete) ([]*snapshot,
+// loadSnapshots reads each kind of per-install data in one query for all installs.
+func loadSnapshots(ctx context.Context, tx *store.Tx, installs []store.Install, of releaseLookup, complete rowCompleter) ([]*snapshot,
 	error) {
 	rows, err := readRows(ctx, tx, installs)
 	if err != nil {
@@ -102,19 +102,19 @@ func readAll(ctx context.Context, tx *store.Tx, installs []store.Install, of rel
 }
 
 // assemble builds the snapshot of one install from what was read.
-func assemble(ctx context.Context, tx *store.Tx, install store.Install, part *appPart, rows *rows,
-	complete complete) (*snapshot, error) {
+func assemble(ctx context.Context, tx *store.Tx, install store.Install, part *appRelease, rows *installRows,
+	complete rowCompleter) (*snapshot, error) {
 	s := &snapshot{
 		org: rows.org, app: part.app, release: part.release, latest: part.latest, newest: part.newest, config: part.config,
 		configTrace: part.configTrace, configAt: part.configAt, install: install,
-		places: map[string]*place{}, refusals: map[string]map[string]store.Refusal{}, inputs: map[string]store.InstallInput{},
+		components: map[string]*installComponent{}, rejections: map[string]map[string]store.Refusal{}, inputs: map[string]store.InstallInput{},
 		outputs: map[outputOwner][]store.Output{},
 	}
 	if err := json.Unmarshal(install.Toggles, &s.toggles); err != nil {
 		return nil, fmt.Errorf("decode its toggles: %w", err)
 	}
 	for _, v := range rows.values[install.ID] {
-		if err := s.putValue(v); err != nil {
+		if err := s.addValue(v); err != nil {
 			return nil, err
 		}
 	}
@@ -126,19 +126,19 @@ func assemble(ctx context.Context, tx *store.Tx, install store.Install, part *ap
 		}
 		s.runnerKey = key.KeyID()
 	}
-	places := rows.places[install.ID]
-	if missing := s.missing(part.components, places); len(missing) > 0 {
+	places := rows.components[install.ID]
+	if missing := s.missingComponents(part.components, places); len(missing) > 0 {
 		var err error
 		if places, err = complete(s, ctx, tx, missing, places); err != nil {
 			return nil, err
 		}
 	}
-	s.putPlaces(part, places)
+	s.addComponents(part, places)
 	return s, nil
 }
 
-// putValue adds an input or an output.
-func (s *snapshot) putValue(v store.ValuesOfInstallsRow) error {
+// addValue adds an input or an output.
+func (s *snapshot) addValue(v store.ValuesOfInstallsRow) error {
 	if v.Scope != "input" {
 		owner := outputOwner{v.Scope, v.Owner}
 		s.outputs[owner] = append(s.outputs[owner], store.Output{Scope: v.Scope, Owner: v.Owner, Name: v.Name, Value: v.Value,
@@ -155,56 +155,56 @@ func (s *snapshot) putValue(v store.ValuesOfInstallsRow) error {
 	return nil
 }
 
-// putPlaces adds a place for every component of the install, including those that left the app.
-func (s *snapshot) putPlaces(part *appPart, places []placeRow) {
+// addComponents adds a place for every component of the install, including those that left the app.
+func (s *snapshot) addComponents(part *appRelease, places []componentRow) {
 	byID := map[string]store.Component{}
 	for _, c := range part.components {
 		byID[c.ID] = c
 	}
 	for _, found := range places {
 		row := found.row
-		p := &place{placeRow: found, component: byID[row.ComponentID]}
+		p := &installComponent{componentRow: found, component: byID[row.ComponentID]}
 		var err error
-		if p.kept, err = decodeKept(row); err != nil {
+		if p.applied, err = decodeAppliedRecord(row); err != nil {
 			p.problem = err.Error()
 		}
 		if p.newest = part.builds[row.ComponentID]; p.newest != nil && p.newest.Status == "succeeded" {
 			p.artifact = p.newest
 		}
 		if p.component.Present {
-			p.declaration = part.declared[row.Name]
+			p.declaration = part.declarations[row.Name]
 		}
-		s.places[row.Name], s.refusals[row.Name] = p, found.refusals
+		s.components[row.Name], s.rejections[row.Name] = p, found.rejections
 	}
 }
 
-// addPlaces inserts the missing rows.
-func (s *snapshot) addPlaces(ctx context.Context, tx *store.Tx, missing []store.Component, _ []placeRow) ([]placeRow,
+// insertComponents inserts the missing rows.
+func (s *snapshot) insertComponents(ctx context.Context, tx *store.Tx, missing []store.Component, _ []componentRow) ([]componentRow,
 	error) {
 	add := store.AddPlacesParams{OrgID: tx.Org, InstallID: s.install.ID}
 	for _, c := range missing {
-		add.Ids, add.ComponentIds, add.Names = append(add.Ids, newPlaceID()), append(add.ComponentIds, c.ID),
+		add.Ids, add.ComponentIds, add.Names = append(add.Ids, newInstallComponentID()), append(add.ComponentIds, c.ID),
 			append(add.Names, c.Name)
 	}
 	if err := tx.AddPlaces(ctx, add); err != nil {
 		return nil, err
 	}
-	places, err := readPlaces(ctx, tx, s.install.ID)
+	places, err := readComponentRows(ctx, tx, s.install.ID)
 	return places[s.install.ID], err
 }
 
-// imagine returns the rows as they will be inserted.
-func (s *snapshot) imagine(_ context.Context, tx *store.Tx, missing []store.Component, rows []placeRow) ([]placeRow,
+// assumeRows returns the rows as they will be inserted.
+func (s *snapshot) assumeRows(_ context.Context, tx *store.Tx, missing []store.Component, rows []componentRow) ([]componentRow,
 	error) {
 	for _, c := range missing {
 		rows = append(rows,
-			placeRow{row: store.InstallComponent{OrgID: tx.Org, InstallID: s.install.ID, ComponentID: c.ID, Name: c.Name,
+			componentRow{row: store.InstallComponent{OrgID: tx.Org, InstallID: s.install.ID, ComponentID: c.ID, Name: c.Name,
 				Wanted: "present"}})
 	}
 	return rows, nil
 }
 
-func (s *snapshot) missing(components []store.Component, rows []placeRow) []store.Component {
+func (s *snapshot) missingComponents(components []store.Component, rows []componentRow) []store.Component {
 	has := make(map[string]bool, len(rows))
 	for _, r := range rows {
 		has[r.row.ComponentID] = true

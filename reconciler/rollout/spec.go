@@ -12,30 +12,30 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// Spec returns what a plan of an install component is made from now (workflow.Resolved):
+// DeployTarget returns what a plan of an install component is made from now (workflow.ResolvedInstall):
 // its artifact, its templates, and only the values that these read. A destroy is made
 // from what was last applied, or from the apply whose end is unknown.
-func (r *resolved) Spec(installComponent string, destroy bool) (workflow.Target, error) {
-	p, err := r.placeOf(installComponent)
+func (r *resolved) DeployTarget(installComponent string, destroy bool) (workflow.Target, error) {
+	p, err := r.componentByID(installComponent)
 	switch {
 	case err != nil:
 		return workflow.Target{}, err
 	case destroy:
-		return r.destroySpec(p)
+		return r.destroyTarget(p)
 	}
 	w := r.desired[p.row.Name]
-	if p.config == nil || p.artifact == nil || w.Waits != "" || w.Absent {
-		return workflow.Target{}, fmt.Errorf("%s cannot be planned: %s", p.row.Name, w.Waits)
+	if p.config == nil || p.artifact == nil || w.WaitReason != "" || w.Absent {
+		return workflow.Target{}, fmt.Errorf("%s cannot be planned: %s", p.row.Name, w.WaitReason)
 	}
-	t, err := r.target(p, w.facts)
+	t, err := r.deployTarget(p, w.digestInputs)
 	t.Digest = w.Digest
 	return t, err
 }
 
-// placeOf returns a component by its id. A component that no longer exists is a
+// componentByID returns a component by its id. A component that no longer exists is a
 // *workflow.Unavailable.
-func (s *snapshot) placeOf(installComponent string) (*place, error) {
-	for _, p := range s.places {
+func (s *snapshot) componentByID(installComponent string) (*installComponent, error) {
+	for _, p := range s.components {
 		if p.row.ID == installComponent {
 			return p, nil
 		}
@@ -43,31 +43,31 @@ func (s *snapshot) placeOf(installComponent string) (*place, error) {
 	return nil, &workflow.Unavailable{Reason: fmt.Sprintf("install %s has no such component any more", s.install.Name)}
 }
 
-func (s *snapshot) destroySpec(p *place) (workflow.Target, error) {
-	if !p.there() {
+func (s *snapshot) destroyTarget(p *installComponent) (workflow.Target, error) {
+	if !p.mayBeDeployed() {
 		return workflow.Target{}, fmt.Errorf("nothing of %s is there", p.row.Name)
 	}
-	t, err := s.appliedSpec(p)
+	t, err := s.appliedTarget(p)
 	t.Digest = absentDigestOf(p)
 	return t, err
 }
 
-// appliedSpec returns the target that a component was last applied with, or that of
+// appliedTarget returns the target that a component was last applied with, or that of
 // the apply whose end is unknown.
-func (s *snapshot) appliedSpec(p *place) (workflow.Target, error) {
-	deploy, err := p.kept.deploy()
+func (s *snapshot) appliedTarget(p *installComponent) (workflow.Target, error) {
+	deploy, err := p.applied.deploy()
 	if err != nil {
 		return workflow.Target{},
 			&workflow.Unavailable{Reason: fmt.Sprintf("what was applied of %s cannot be read: %s", p.row.Name, err)}
 	}
 	t := workflow.Target{Deploy: deploy, Config: p.row.AppliedConfig,
-		Timeout: cmp.Or(p.kept.Timeout, timeout(deploy.ComponentKind, ""))}
+		Timeout: cmp.Or(p.applied.Timeout, jobTimeout(deploy.ComponentKind, ""))}
 	t.Deploy.Artifact.Repository = workflow.ArtifactRepository(s.org.ID, s.install.ID, p.component.ID)
-	t.From, t.Copied, t.Apart = s.from(p, t.Deploy), isApplied(p, t.Deploy), s.apart()
+	t.From, t.AlreadyCopied, t.SyncForbidden = s.vendorArtifact(p, t.Deploy), isApplied(p, t.Deploy), s.syncForbidden()
 	if p.row.AppliedReleaseID != nil {
 		t.Release = *p.row.AppliedReleaseID
 	}
-	if t.Found, err = inventoryOf(p); err != nil {
+	if t.Existing, err = inventoryOf(p); err != nil {
 		return workflow.Target{}, &workflow.Unavailable{Reason: err.Error()}
 	}
 	t.Deploy.Values = api.Values{Plain: json.RawMessage("{}"), Sealed: []api.SealedValue{}}
@@ -78,7 +78,7 @@ func (s *snapshot) appliedSpec(p *place) (workflow.Target, error) {
 					p.row.Name, err)}
 		}
 	}
-	if err := s.reach(&t.Deploy); err != nil {
+	if err := s.addClusterAccess(&t.Deploy); err != nil {
 		return workflow.Target{}, &workflow.Unavailable{Reason: err.Error()}
 	}
 	return t, nil
@@ -95,7 +95,7 @@ func orEmpty(m map[string]string) map[string]string {
 	return m
 }
 
-// ActionJob returns what a run of an action is made from now (workflow.Resolved). An action
+// ActionJob returns what a run of an action is made from now (workflow.ResolvedInstall). An action
 // that the app no longer has, or that cannot run on a runner, is a *workflow.Unavailable.
 func (s *snapshot) ActionJob(run workflow.ActionRun) (workflow.ActionJob, error) {
 	install := s.install
@@ -111,7 +111,7 @@ func (s *snapshot) ActionJob(run workflow.ActionRun) (workflow.ActionJob, error)
 	if path, foreign := s.foreignKey(refs); foreign {
 		return workflow.ActionJob{},
 			&workflow.Unavailable{Reason: fmt.Sprintf("%s is not sealed to the runner's key, so the action cannot read it",
-				label(path.String()))}
+				configLabel(path.String()))}
 	}
 	reads, cluster := refs, api.ClusterSpec{}
 	if action.KubeConfig {
@@ -146,10 +146,10 @@ func (s *snapshot) ActionJob(run workflow.ActionRun) (workflow.ActionJob, error)
 			Command: step.Command, EnvVars: orEmpty(step.EnvVars)})
 	}
 	script, err := workflow.ScriptOf(*action)
-	return workflow.ActionJob{Spec: spec, Limit: action.Limit(), Script: script.Digest}, err
+	return workflow.ActionJob{Spec: spec, Timeout: action.Limit(), ScriptDigest: script.Digest}, err
 }
 
-// Scripts returns what the actions of an install would run now, by action (workflow.Resolved).
+// Scripts returns what the actions of an install would run now, by action (workflow.ResolvedInstall).
 func (s *snapshot) Scripts() (map[string]workflow.ScriptContent, error) {
 	all := map[string]workflow.ScriptContent{}
 	if s.config == nil {

@@ -20,42 +20,42 @@ import (
 // (LoadStoredViews). An install that has not been reconciled since a push does not
 // count as current. Its methods are pure.
 type View struct {
-	Install    store.Install
-	App        string // name of the install's app; without it, commands use the install's id. Set by the caller.
-	Components []store.InstallComponent
-	Refusals   map[string]map[string]store.Refusal // by component, by desired digest
-	Contested  map[string]bool                     // components with a state version that a person must decide about
-	Busy       []store.BusyOfInstallsRow           // components that running workflows are changing
-	Waiting    []store.WaitingOfInstallsRow
-	Release    store.Release   // that the install is to have; its number is 0 if the app has none
-	Latest     int32           // number of the release that installs follow
-	Newest     store.Release   // number, status and reason of the app's newest release
-	Behind     []string        // components already known to differ from their desired state
-	Applying   map[string]bool // components that a runner applies now, by name
-	Off        map[string]Off  // why components are to be removed although the release has them, by name
-	Never      map[string]bool // components that can never be deployed on any install, by name
-	Unresolved bool            // the stored desired states are those of another release
-	Unable     string          // why its runner takes no job now, for people; empty if it does. Set by the caller.
+	Install           store.Install
+	App               string // name of the install's app; without it, commands use the install's id. Set by the caller.
+	Components        []store.InstallComponent
+	Rejections        map[string]map[string]store.Refusal // by component, by desired digest
+	Contested         map[string]bool                     // components with a state version that a person must decide about
+	Busy              []store.BusyOfInstallsRow           // components that running workflows are changing
+	Waiting           []store.WaitingOfInstallsRow
+	Release           store.Release             // that the install is to have; its number is 0 if the app has none
+	Latest            int32                     // number of the release that installs follow
+	Newest            store.Release             // number, status and reason of the app's newest release
+	Behind            []string                  // components already known to differ from their desired state
+	Applying          map[string]bool           // components that a runner applies now, by name
+	Disabled          map[string]DisabledReason // why components are to be removed although the release has them, by name
+	Unsatisfiable     map[string]bool           // components that can never be deployed on any install, by name
+	Unresolved        bool                      // the stored desired states are those of another release
+	RunnerUnavailable string                    // why its runner takes no job now, for people; empty if it does. Set by the caller.
 }
 
 // The statuses of an install, as in the API.
 const (
-	StatusNew            = "new"                  // nothing has been deployed yet
-	StatusCurrent        = "current"              // everything is in its desired state
-	StatusBehind         = "behind"               // something is behind, and will be deployed
-	StatusWaitingForYes  = "waiting_for_approval" // a plan waits for a person
-	StatusDeploying      = "deploying"            // a workflow runs
-	StatusStalled        = "stalled"              // something failed and needs a person
-	StatusRefused        = "refused"              // a person rejected what is behind
-	StatusWaiting        = "waiting"              // something waits for what does not exist yet
-	StatusDeprovisioning = "deprovisioning"
-	StatusGone           = "gone"
+	StatusNew                = "new"                  // nothing has been deployed yet
+	StatusCurrent            = "current"              // everything is in its desired state
+	StatusBehind             = "behind"               // something is behind, and will be deployed
+	StatusWaitingForApproval = "waiting_for_approval" // a plan waits for a person
+	StatusDeploying          = "deploying"            // a workflow runs
+	StatusStalled            = "stalled"              // something failed and needs a person
+	StatusRejected           = "refused"              // a person rejected what is behind
+	StatusWaiting            = "waiting"              // something waits for what does not exist yet
+	StatusDeprovisioning     = "deprovisioning"
+	StatusDeprovisioned      = "gone"
 )
 
 // LoadViews computes the status of installs, in their order, with one query of each kind
 // for all of them. It costs as much as reconciling them; lists use LoadStoredViews.
 func LoadViews(ctx context.Context, tx *store.Tx, installs []store.Install) ([]View, error) {
-	snapshots, err := look(ctx, tx, installs)
+	snapshots, err := loadReadOnly(ctx, tx, installs)
 	if err != nil {
 		return nil, err
 	}
@@ -76,8 +76,8 @@ func addActivity(ctx context.Context, tx *store.Tx, views []View, ids []string) 
 	if err != nil {
 		return fmt.Errorf("status of %d installs: %w", len(views), err)
 	}
-	busyAt := grouped(busy, func(b store.BusyOfInstallsRow) string { return b.InstallID })
-	waitingAt := grouped(waiting, func(a store.WaitingOfInstallsRow) string { return a.InstallID })
+	busyAt := groupBy(busy, func(b store.BusyOfInstallsRow) string { return b.InstallID })
+	waitingAt := groupBy(waiting, func(a store.WaitingOfInstallsRow) string { return a.InstallID })
 	for i, id := range ids {
 		views[i].Busy, views[i].Waiting = busyAt[id], waitingAt[id]
 	}
@@ -87,52 +87,52 @@ func addActivity(ctx context.Context, tx *store.Tx, views []View, ids []string) 
 // newView returns the View of an install without components.
 func newView(install store.Install) View {
 	return View{
-		Install: install, Applying: map[string]bool{}, Off: map[string]Off{}, Never: map[string]bool{},
-		Refusals: map[string]map[string]store.Refusal{}, Contested: map[string]bool{},
+		Install: install, Applying: map[string]bool{}, Disabled: map[string]DisabledReason{}, Unsatisfiable: map[string]bool{},
+		Rejections: map[string]map[string]store.Refusal{}, Contested: map[string]bool{},
 	}
 }
 
 // view returns a snapshot's part of a View.
 func (s *snapshot) view() View {
 	v := newView(s.install)
-	v.App, v.Release, v.Latest, v.Newest, v.Refusals = s.app.Name, s.release, s.latest, s.newest, s.refusals
-	wants := s.desire()
+	v.App, v.Release, v.Latest, v.Newest, v.Rejections = s.app.Name, s.release, s.latest, s.newest, s.rejections
+	wants := s.desiredStates()
 	for _, name := range s.sandboxFirst() {
 		w := wants[name]
-		v.Components = append(v.Components, s.settle(name, w))
-		v.Contested[name] = len(s.places[name].contested) > 0
+		v.Components = append(v.Components, s.updateRow(name, w))
+		v.Contested[name] = len(s.components[name].contested) > 0
 		if w.behind {
 			v.Behind = append(v.Behind, name)
 		}
-		if s.places[name].applying {
+		if s.components[name].applying {
 			v.Applying[name] = true
 		}
-		if w.off != "" {
-			v.Off[name] = w.off
+		if w.disabled != "" {
+			v.Disabled[name] = w.disabled
 		}
-		if w.never {
-			v.Never[name] = true
+		if w.unsatisfiable {
+			v.Unsatisfiable[name] = true
 		}
 	}
 	return v
 }
 
-// refusal returns the refusal of a component's current desired state, if that is not applied.
-func (v View) refusal(c store.InstallComponent) (store.Refusal, bool) {
+// rejection returns the refusal of a component's current desired state, if that is not applied.
+func (v View) rejection(c store.InstallComponent) (store.Refusal, bool) {
 	if c.DesiredDigest == "" || c.DesiredDigest == c.AppliedDigest {
 		return store.Refusal{}, false
 	}
-	refused, no := v.Refusals[c.Name][c.DesiredDigest]
+	refused, no := v.Rejections[c.Name][c.DesiredDigest]
 	return refused, no
 }
 
-// RefusedAt returns when a person last rejected or cancelled something that the
+// RejectedAt returns when a person last rejected or cancelled something that the
 // install is behind with, or the zero time.
-func (v View) RefusedAt() time.Time {
+func (v View) RejectedAt() time.Time {
 	var last time.Time
 	for _, c := range v.Components {
-		r, no := v.refusal(c)
-		if no && r.Kind != string(workflow.RefusalStalled) && r.At.After(last) {
+		r, no := v.rejection(c)
+		if no && r.Kind != string(workflow.RejectionStalled) && r.At.After(last) {
 			last = r.At
 		}
 	}
@@ -150,12 +150,12 @@ func (v View) restoring(name string) bool {
 	})
 }
 
-func (v View) asks(name string) bool {
+func (v View) planWaits(name string) bool {
 	return slices.ContainsFunc(v.Waiting, func(a store.WaitingOfInstallsRow) bool { return a.Component == name })
 }
 
-// At returns the component with the id, or the zero value.
-func (v View) At(id string) store.InstallComponent {
+// ComponentByID returns the component with the id, or the zero value.
+func (v View) ComponentByID(id string) store.InstallComponent {
 	i := slices.IndexFunc(v.Components, func(c store.InstallComponent) bool { return c.ID == id })
 	if i < 0 {
 		return store.InstallComponent{}
@@ -163,32 +163,32 @@ func (v View) At(id string) store.InstallComponent {
 	return v.Components[i]
 }
 
-// Component returns the status of one component (current, behind, waiting, refused,
+// ComponentStatus returns the status of one component (current, behind, waiting, refused,
 // stalled or gone) and its reason as a sentence.
-func (v View) Component(c store.InstallComponent) (status, reason string) {
+func (v View) ComponentStatus(c store.InstallComponent) (status, reason string) {
 	gone := c.AppliedArtifact == ""
-	refused, no := v.refusal(c)
+	refused, no := v.rejection(c)
 	switch {
-	case v.restoring(c.Name) && v.asks(c.Name):
+	case v.restoring(c.Name) && v.planWaits(c.Name):
 		return "behind", "a plan to put a version of its state back waits for approval"
 	case v.restoring(c.Name):
 		return "behind", "a version of its state is being put back"
 	case v.Contested[c.Name]:
 		return StatusStalled, c.WaitsFor
-	case c.Wanted == "absent" && gone && v.Off[c.Name] != "":
+	case c.Wanted == "absent" && gone && v.Disabled[c.Name] != "":
 		return "gone", c.DesiredReason
 	case c.Wanted == "absent" && gone:
 		return "gone", "nothing of it is there"
-	case no && refused.Kind == string(workflow.RefusalStalled):
-		return StatusStalled, refusedBy(refused)
+	case no && refused.Kind == string(workflow.RejectionStalled):
+		return StatusStalled, rejectionText(refused)
 	case no:
-		return StatusRefused, refusedBy(refused)
-	case v.asks(c.Name):
+		return StatusRejected, rejectionText(refused)
+	case v.planWaits(c.Name):
 		return "behind", "a plan waits for approval: " + c.DesiredReason
-	case v.Never[c.Name]:
+	case v.Unsatisfiable[c.Name]:
 		return StatusStalled, c.WaitsFor
 	case v.Applying[c.Name] && c.Wanted != "absent":
-		return "behind", beingApplied(c.DesiredReason)
+		return "behind", applyingText(c.DesiredReason)
 	case c.WaitsFor != "":
 		return "waiting", "waits: " + c.WaitsFor
 	case c.Wanted == "absent" && v.busy(c.Name):
@@ -207,12 +207,12 @@ func (v View) Component(c store.InstallComponent) (status, reason string) {
 // release: everything that is not in its desired state waits for something that only
 // they provide, such as the value of an input. The reason of Status states what.
 func (v View) Blocked() bool {
-	if v.Unresolved || v.Install.Wanted == "absent" || len(v.Busy)+len(v.questions()) > 0 {
+	if v.Unresolved || v.Install.Wanted == "absent" || len(v.Busy)+len(v.blockingApprovals()) > 0 {
 		return false
 	}
 	blocked := false
 	for _, c := range v.Components {
-		switch status, _ := v.Component(c); {
+		switch status, _ := v.ComponentStatus(c); {
 		case status == "behind", status == StatusWaiting && !c.Stuck:
 			return false
 		case status == StatusWaiting:
@@ -222,37 +222,37 @@ func (v View) Blocked() bool {
 	return blocked
 }
 
-// Causes reports whether a component is part of the reason for its install's status.
+// AffectsStatus reports whether a component is part of the reason for its install's status.
 // A component in its desired state, deployed or not, is not part of it, unless one of
 // its plans waits or a workflow changes it.
-func (v View) Causes(c store.InstallComponent) bool {
-	switch status, _ := v.Component(c); status {
+func (v View) AffectsStatus(c store.InstallComponent) bool {
+	switch status, _ := v.ComponentStatus(c); status {
 	case StatusCurrent:
 		return false
-	case StatusGone:
-		return v.asks(c.Name) || v.busy(c.Name) || v.Install.Wanted == "absent"
+	case StatusDeprovisioned:
+		return v.planWaits(c.Name) || v.busy(c.Name) || v.Install.Wanted == "absent"
 	}
 	return true
 }
 
-// beingApplied describes a component that a runner applies now, with the reason for the apply.
-func beingApplied(reason string) string {
-	if strings.HasPrefix(reason, applyUnderWay) {
+// applyingText describes a component that a runner applies now, with the reason for the apply.
+func applyingText(reason string) string {
+	if strings.HasPrefix(reason, applyRunningText) {
 		return reason // more has changed since it started
 	}
-	return applyUnderWay + ": " + reason
+	return applyRunningText + ": " + reason
 }
 
 // Status returns the status of the install and its reason as a sentence, with the
 // release that it is pinned to, or the newer one that installs do not get yet. What
 // needs a person comes before what does not.
 func (v View) Status() (status, reason string) {
-	status, reason = v.stands()
+	status, reason = v.baseStatus()
 	switch {
 	case v.Install.Wanted == "absent":
 		return status, reason
 	case v.Install.PinReleaseID == nil:
-		return status, reason + v.ahead()
+		return status, reason + v.newerReleaseText()
 	}
 	held := fmt.Sprintf("pinned at release %d, the newest", v.Release.Number)
 	if v.Release.Number != v.Latest {
@@ -267,8 +267,8 @@ func (v View) Status() (status, reason string) {
 	return status, strings.TrimRight(reason, ".") + "; " + held
 }
 
-// ahead describes what delays a newer release for the installs.
-func (v View) ahead() string {
+// newerReleaseText describes what delays a newer release for the installs.
+func (v View) newerReleaseText() string {
 	switch {
 	case v.Newest.Number <= v.Release.Number:
 		return ""
@@ -280,58 +280,58 @@ func (v View) ahead() string {
 	return ""
 }
 
-func (v View) stands() (status, reason string) {
+func (v View) baseStatus() (status, reason string) {
 	found := map[string][]string{}
 	there := false
 	for _, c := range v.Components {
-		s, why := v.Component(c)
+		s, why := v.ComponentStatus(c)
 		found[s] = append(found[s], c.Name+": "+why)
 		there = there || c.AppliedArtifact != ""
 	}
 	switch {
-	case len(v.questions()) > 0:
-		return StatusWaitingForYes, v.asked()
+	case len(v.blockingApprovals()) > 0:
+		return StatusWaitingForApproval, v.waitingText()
 	case v.Install.Wanted == "absent" && !there && len(v.Busy) == 0 &&
 		!slices.Contains(slices.Collect(maps.Values(v.Contested)), true):
-		return StatusGone, "nothing of it is there"
+		return StatusDeprovisioned, "nothing of it is there"
 	case v.Install.Wanted == "absent" && len(v.Busy) > 0:
-		return StatusDeprovisioning, "everything is being destroyed" + v.held()
+		return StatusDeprovisioning, "everything is being destroyed" + v.runnerUnavailableText()
 	case len(v.Busy) > 0:
-		return StatusDeploying, "working on " + v.working() + v.held()
+		return StatusDeploying, "working on " + v.busyText() + v.runnerUnavailableText()
 	case v.Unresolved && v.Install.Wanted != "absent" && len(v.Components) > 0: // the stored states may be older
 		if !there && len(found["gone"]) < len(v.Components) {
-			return StatusNew, v.unresolved()
+			return StatusNew, v.unresolvedText()
 		}
-		return StatusBehind, v.unresolved()
+		return StatusBehind, v.unresolvedText()
 	case len(found[StatusStalled]) > 0:
 		return StatusStalled, strings.TrimRight(strings.Join(found[StatusStalled], "; "), ".") +
 			v.remedy(len(found[StatusStalled]))
-	case len(found[StatusRefused]) > 0:
-		return StatusRefused, summary(found[StatusRefused])
+	case len(found[StatusRejected]) > 0:
+		return StatusRejected, joinReasons(found[StatusRejected])
 	case v.Install.Wanted == "absent":
 		return StatusDeprovisioning, "everything is to be destroyed"
 	case !there && len(v.Components) == 0:
 		return StatusNew, "its app has nothing to deploy yet"
 	case !there && len(found["gone"]) < len(v.Components):
-		return StatusNew, summary(append(found["waiting"], found["behind"]...))
+		return StatusNew, joinReasons(append(found["waiting"], found["behind"]...))
 	case len(found["behind"]) > 0:
-		return StatusBehind, summary(found["behind"])
+		return StatusBehind, joinReasons(found["behind"])
 	case len(found["waiting"]) > 0:
-		return StatusWaiting, summary(found["waiting"])
+		return StatusWaiting, joinReasons(found["waiting"])
 	}
 	return StatusCurrent, fmt.Sprintf("everything is as release %d wants it", v.Release.Number)
 }
 
-func (v View) unresolved() string {
+func (v View) unresolvedText() string {
 	return fmt.Sprintf("release %d is about to be compared with it", v.Release.Number)
 }
 
-// held returns why none of the pending work starts.
-func (v View) held() string {
-	if v.Unable == "" {
+// runnerUnavailableText returns why none of the pending work starts.
+func (v View) runnerUnavailableText() string {
+	if v.RunnerUnavailable == "" {
 		return ""
 	}
-	return ", but " + v.Unable
+	return ", but " + v.RunnerUnavailable
 }
 
 // remedy returns what a person can do about what stalled. The reasons of a contested
@@ -339,7 +339,7 @@ func (v View) held() string {
 func (v View) remedy(stalled int) string {
 	told := 0
 	for _, c := range v.Components {
-		if (v.Contested[c.Name] || v.Never[c.Name]) && !v.restoring(c.Name) {
+		if (v.Contested[c.Name] || v.Unsatisfiable[c.Name]) && !v.restoring(c.Name) {
 			told++
 		}
 	}
@@ -377,8 +377,8 @@ func HealthOf(c store.InstallComponent) api.Health {
 	return seen
 }
 
-// Unwell returns the components whose objects were not all ready when the runner last checked.
-func (v View) Unwell() []api.ComponentHealth {
+// Unhealthy returns the components whose objects were not all ready when the runner last checked.
+func (v View) Unhealthy() []api.ComponentHealth {
 	var all []api.ComponentHealth
 	for _, c := range v.Components {
 		if seen := HealthOf(c); seen.Status != "" && seen.Status != api.HealthStatusReady {
@@ -396,7 +396,7 @@ func (v View) Health(online bool) string {
 	}
 	worst := HealthGood
 	for _, c := range v.Components {
-		status, _ := v.Component(c)
+		status, _ := v.ComponentStatus(c)
 		if v.Applying[c.Name] {
 			worst = HealthProgressing
 			continue
@@ -406,7 +406,7 @@ func (v View) Health(online bool) string {
 			return HealthAttention
 		}
 	}
-	for _, u := range v.Unwell() {
+	for _, u := range v.Unhealthy() {
 		switch u.Health.Status {
 		case api.HealthStatusDegraded:
 			return HealthDegraded
@@ -417,26 +417,26 @@ func (v View) Health(online bool) string {
 	return worst
 }
 
-// Applied returns the number of the release that is applied throughout, or 0 if none is.
-func (v View) Applied() int32 {
+// AppliedRelease returns the number of the release that is applied throughout, or 0 if none is.
+func (v View) AppliedRelease() int32 {
 	if status, _ := v.Status(); status != StatusCurrent {
 		return 0
 	}
 	return v.Release.Number
 }
 
-// questions returns the approval requests that workflows of the install wait for. A
+// blockingApprovals returns the approval requests that workflows of the install wait for. A
 // request for looser settings blocks nothing.
-func (v View) questions() []store.WaitingOfInstallsRow {
+func (v View) blockingApprovals() []store.WaitingOfInstallsRow {
 	return slices.DeleteFunc(slices.Clone(v.Waiting), func(a store.WaitingOfInstallsRow) bool {
 		return a.Kind == workflow.ApprovalOfSettings
 	})
 }
 
-func (v View) asked() string {
+func (v View) waitingText() string {
 	var plans []string
 	scripts := false
-	for _, a := range v.questions() {
+	for _, a := range v.blockingApprovals() {
 		if a.Kind == workflow.ApprovalOfScripts {
 			scripts = true
 		} else {
@@ -457,7 +457,7 @@ func (v View) asked() string {
 	return strings.Join(words, "; ")
 }
 
-func (v View) working() string {
+func (v View) busyText() string {
 	var names []string
 	for _, b := range v.Busy {
 		names = append(names, b.Component)

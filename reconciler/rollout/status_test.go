@@ -42,23 +42,23 @@ func TestStatus(t *testing.T) {
 		{"being deployed", View{Components: []store.InstallComponent{at("web", "d2", "d1")}, Busy: busy},
 			"deploying: working on web"},
 		{"held up by its runner", View{Components: []store.InstallComponent{at("web", "d2", "d1")}, Busy: busy,
-			Unable: "runner berlin takes no jobs now (a freeze)"},
+			RunnerUnavailable: "runner berlin takes no jobs now (a freeze)"},
 			"deploying: working on web, but runner berlin takes no jobs now (a freeze)"},
 		{"asked", View{Components: []store.InstallComponent{at("web", "d2", "d1")}, Busy: busy,
 			Waiting: []store.WaitingOfInstallsRow{{Component: "web"}}},
 			"waiting_for_approval: the plan of web waits for a person"},
-		{"refused", View{Components: []store.InstallComponent{at("web", "d2", "d1")}, Refusals: no("rejected")},
+		{"refused", View{Components: []store.InstallComponent{at("web", "d2", "d1")}, Rejections: no("rejected")},
 			"refused: web: behind, rejected by alice: too risky"},
 		{"refused before, and applied since", View{Components: []store.InstallComponent{at("web", "d2", "d2")},
-			Refusals: no("rejected"), Release: store.Release{Number: 1}}, "current: everything is as release 1 wants it"},
+			Rejections: no("rejected"), Release: store.Release{Number: 1}}, "current: everything is as release 1 wants it"},
 		{"stalled", View{App: "shop", Install: store.Install{Name: "acme"},
-			Components: []store.InstallComponent{at("web", "d2", "d1")}, Refusals: no("stalled")},
+			Components: []store.InstallComponent{at("web", "d2", "d1")}, Rejections: no("stalled")},
 			"stalled: web: behind, stalled: too risky; mend it and push, or try again with `nuon deploy shop/acme`"},
 		{"waiting", View{Components: []store.InstallComponent{at("net", "d1", "d1"),
 			waits(at("web", "", "d1"), "build 2 of web is running")}}, "waiting: web: waits: build 2 of web is running"},
 		{"waiting for ever",
 			View{Components: []store.InstallComponent{waits(at("web", "", "d1"), "secret values never pass through templates")},
-				Never: map[string]bool{"web": true}},
+				Unsatisfiable: map[string]bool{"web": true}},
 			"stalled: web: secret values never pass through templates"},
 		{"being destroyed", View{Install: gone, Components: []store.InstallComponent{absent(at("web", "d2", "d1"))},
 			Busy: busy}, "deprovisioning: everything is being destroyed"},
@@ -117,7 +117,7 @@ func TestBlocked(t *testing.T) {
 // not apply to a release that it has not been compared with.
 func TestTroubleOfAnOlderReleaseIsNotTheNewOnes(t *testing.T) {
 	v := View{
-		Release: store.Release{Number: 2}, Never: map[string]bool{"web": true},
+		Release: store.Release{Number: 2}, Unsatisfiable: map[string]bool{"web": true},
 		Components: []store.InstallComponent{{Name: "web", AppliedArtifact: "a", WaitsFor: "an input that nobody gives"}},
 	}
 	if status, _ := v.Status(); status != StatusStalled {

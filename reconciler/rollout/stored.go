@@ -19,7 +19,7 @@ func LoadStoredViews(ctx context.Context, tx *store.Tx, installs []store.Install
 	if err != nil {
 		return nil, fmt.Errorf("status of %d installs: %w", len(installs), err)
 	}
-	placesOf := grouped(places, func(p store.StoredPlacesRow) string { return p.InstallID })
+	placesOf := groupBy(places, func(p store.StoredPlacesRow) string { return p.InstallID })
 	releases, err := tx.ReleasesOfInstalls(ctx, tx.Org, ids)
 	if err != nil {
 		return nil, fmt.Errorf("status of %d installs: %w", len(installs), err)
@@ -37,15 +37,15 @@ func LoadStoredViews(ctx context.Context, tx *store.Tx, installs []store.Install
 		v.Latest, v.Newest = r.Latest, store.Release{Number: r.Newest, Status: r.NewestStatus, Reason: r.NewestReason}
 		v.Unresolved = install.ResolvedReleaseID != r.ReleaseID
 		for _, p := range placesOf[install.ID] {
-			v.put(p)
+			v.addStored(p)
 		}
 		views = append(views, v)
 	}
 	return views, addActivity(ctx, tx, views, ids)
 }
 
-// put adds a component as stored.
-func (v *View) put(p store.StoredPlacesRow) {
+// addStored adds a component as stored.
+func (v *View) addStored(p store.StoredPlacesRow) {
 	v.Components = append(v.Components, store.InstallComponent{
 		ID: p.ID, InstallID: p.InstallID, ComponentID: p.ComponentID, Name: p.Name, Wanted: p.Wanted,
 		DesiredDigest: p.DesiredDigest,
@@ -57,14 +57,14 @@ func (v *View) put(p store.StoredPlacesRow) {
 		v.Behind = append(v.Behind, p.Name)
 	}
 	if p.Off != "" {
-		v.Off[p.Name] = Off(p.Off)
+		v.Disabled[p.Name] = DisabledReason(p.Off)
 	}
 	if p.Never {
-		v.Never[p.Name] = true
+		v.Unsatisfiable[p.Name] = true
 	}
 	v.Contested[p.Name], v.Applying[p.Name] = p.Contested, p.Applying
 	if p.Refused != "" {
-		v.Refusals[p.Name] = map[string]store.Refusal{p.DesiredDigest: {
+		v.Rejections[p.Name] = map[string]store.Refusal{p.DesiredDigest: {
 			InstallComponentID: p.ID, DesiredDigest: p.DesiredDigest, Kind: p.Refused, Actor: p.Actor, Reason: p.Because,
 		}}
 	}

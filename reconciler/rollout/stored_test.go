@@ -15,10 +15,10 @@ import (
 // said formats the status that a View reports.
 func said(v rollout.View) []string {
 	status, reason := v.Status()
-	all := []string{status + ": " + reason, fmt.Sprint("behind: ", v.Behind), fmt.Sprint("applied: ", v.Applied())}
+	all := []string{status + ": " + reason, fmt.Sprint("behind: ", v.Behind), fmt.Sprint("applied: ", v.AppliedRelease())}
 	for _, c := range v.Components {
-		status, reason := v.Component(c)
-		all = append(all, fmt.Sprintf("%s %s: %s %s %t", c.Name, status, reason, v.Off[c.Name], c.Stuck))
+		status, reason := v.ComponentStatus(c)
+		all = append(all, fmt.Sprintf("%s %s: %s %s %t", c.Name, status, reason, v.Disabled[c.Name], c.Stuck))
 	}
 	return all
 }
@@ -26,7 +26,7 @@ func said(v rollout.View) []string {
 // views returns the install's view as computed now, and as stored.
 func (w *world) views() (now, stored rollout.View) {
 	w.Helper()
-	must(w, w.store.Read(w.Context(), w.org, func(ctx context.Context, tx *store.Tx) error {
+	must(w, w.store.ReadTx(w.Context(), w.org, func(ctx context.Context, tx *store.Tx) error {
 		install, err := tx.InstallForStatus(ctx, tx.Org, w.install)
 		if err != nil {
 			return err
@@ -61,7 +61,7 @@ func TestStoredViewsSayWhatIsWorkedOut(t *testing.T) {
 		{"that fails", func() { w.endBuild("metrics", "failed") }},
 		{"a contested state", func() { w.putState("network", "other", "contested") }},
 		{"a teardown", func() {
-			_, err := w.wish(rollout.Wish{Kind: workflow.KindTeardown, Components: []string{"metrics"}})
+			_, err := w.wish(rollout.DeployRequest{Kind: workflow.KindTeardown, Components: []string{"metrics"}})
 			must(t, err)
 		}},
 		{"an end", func() { w.exec("update installs set wanted = 'absent'") }},
@@ -81,13 +81,13 @@ func TestAPushLeavesNoStoredViewCurrent(t *testing.T) {
 	t.Parallel()
 	w := newProvisionedWorld(t)
 	w.look()
-	if _, stored := w.views(); stored.Applied() == 0 {
+	if _, stored := w.views(); stored.AppliedRelease() == 0 {
 		t.Fatalf("before the push it is %v", said(stored))
 	}
 	w.build("metrics", "succeeded")
 	_, stored := w.views()
-	if status, reason := stored.Status(); status != rollout.StatusBehind || stored.Applied() != 0 {
-		t.Errorf("after the push it is %s: %s, with release %d applied", status, reason, stored.Applied())
+	if status, reason := stored.Status(); status != rollout.StatusBehind || stored.AppliedRelease() != 0 {
+		t.Errorf("after the push it is %s: %s, with release %d applied", status, reason, stored.AppliedRelease())
 	}
 	w.look()
 	if _, stored := w.views(); stored.Unresolved {

@@ -13,10 +13,10 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// target returns what would be deployed of a component now, with the values that it
+// deployTarget returns what would be deployed of a component now, with the values that it
 // reads as far as they exist.
-func (s *snapshot) target(p *place, made facts) (workflow.Target, error) {
-	values, err := s.values(p.reads())
+func (s *snapshot) deployTarget(p *installComponent, made digestInputs) (workflow.Target, error) {
+	values, err := s.values(p.allRefs())
 	if err != nil {
 		return workflow.Target{},
 			&workflow.Unavailable{Reason: fmt.Sprintf("the values of %s cannot be had: %s", p.row.Name, err)}
@@ -28,9 +28,9 @@ func (s *snapshot) target(p *place, made facts) (workflow.Target, error) {
 			Digest: p.artifact.ArtifactDigest},
 		Values: values, Repository: bundleRepository(s.org.ID, s.install.ID), Cluster: p.cluster,
 	}
-	s.fill(&deploy, p.config)
-	limit := timeout(p.config.Kind, p.config.DeployTimeout)
-	remembered := kept{Timeout: limit, After: append([]string{}, p.after...), Facts: made}
+	s.fillKindSpec(&deploy, p.config)
+	limit := jobTimeout(p.config.Kind, p.config.DeployTimeout)
+	remembered := appliedRecord{Timeout: limit, DependsOn: append([]string{}, p.dependsOn...), DigestInputs: made}
 	bare := deploy
 	bare.Values = api.Values{Plain: json.RawMessage("{}"), Sealed: []api.SealedValue{}}
 	if remembered.Deploy, err = json.Marshal(bare); err != nil {
@@ -42,30 +42,30 @@ func (s *snapshot) target(p *place, made facts) (workflow.Target, error) {
 	}
 	found, err := inventoryOf(p)
 	return workflow.Target{
-		Release: s.release.ID, Deploy: deploy, From: s.from(p, deploy), Size: p.artifact.ArtifactBytes,
-		Copied: isApplied(p, deploy), Apart: s.apart(),
-		Config: raw, Found: found, Timeout: limit,
+		Release: s.release.ID, Deploy: deploy, From: s.vendorArtifact(p, deploy), Size: p.artifact.ArtifactBytes,
+		AlreadyCopied: isApplied(p, deploy), SyncForbidden: s.syncForbidden(),
+		Config: raw, Existing: found, Timeout: limit,
 	}, err
 }
 
-// apart reports whether each sync needs its own job, because the runner's owner does
+// syncForbidden reports whether each sync needs its own job, because the runner's owner does
 // not allow syncs. That job waits, states the reason, and continues once it is
 // allowed, whereas a plan that copies would fail.
-func (s *snapshot) apart() bool { return !dispatch.TakesSyncs(s.runner) }
+func (s *snapshot) syncForbidden() bool { return !dispatch.TakesSyncs(s.runner) }
 
 // isApplied reports whether a component was applied with the same artifact as deploy, which is then
 // already in the install's registry.
-func isApplied(p *place, deploy api.DeploySpec) bool {
+func isApplied(p *installComponent, deploy api.DeploySpec) bool {
 	return deploy.Artifact.Digest != "" && p.row.AppliedArtifact == deploy.Artifact.Digest
 }
 
-// from returns the reference of a component's artifact in the vendor's registry.
-func (s *snapshot) from(p *place, deploy api.DeploySpec) api.ArtifactRef {
+// vendorArtifact returns the reference of a component's artifact in the vendor's registry.
+func (s *snapshot) vendorArtifact(p *installComponent, deploy api.DeploySpec) api.ArtifactRef {
 	return api.ArtifactRef{Repository: build.ArtifactRepository(s.org.ID, p.component.ID), Digest: deploy.Artifact.Digest}
 }
 
-// fill sets the part of a spec for the component's kind.
-func (s *snapshot) fill(deploy *api.DeploySpec, c *appconfig.Component) {
+// fillKindSpec sets the part of a spec for the component's kind.
+func (s *snapshot) fillKindSpec(deploy *api.DeploySpec, c *appconfig.Component) {
 	switch {
 	case c.Terraform != nil:
 		deploy.Terraform = api.TerraformSpec{
@@ -95,29 +95,29 @@ func (s *snapshot) inputTypes() map[string]string {
 	return types
 }
 
-// usualTimeouts are the default timeouts of a plan or an apply by kind; all other
+// defaultTimeouts are the default timeouts of a plan or an apply by kind; all other
 // kinds have an hour.
-var usualTimeouts = map[string]time.Duration{format.KindHelmChart: 30 * time.Minute,
+var defaultTimeouts = map[string]time.Duration{format.KindHelmChart: 30 * time.Minute,
 	format.KindKubernetesManifest: 15 * time.Minute}
 
-// longestTimeout bounds the timeout that a component configures.
-const longestTimeout = time.Hour
+// maxTimeout bounds the timeout that a component configures.
+const maxTimeout = time.Hour
 
-// timeout returns the timeout of a plan, or an apply, for a component's kind, in
+// jobTimeout returns the timeout of a plan, or an apply, for a component's kind, in
 // seconds; said is the component's own setting.
-func timeout(kind, said string) int {
-	limit, known := usualTimeouts[kind]
+func jobTimeout(kind, said string) int {
+	limit, known := defaultTimeouts[kind]
 	if !known {
-		limit = longestTimeout
+		limit = maxTimeout
 	}
 	if own, err := time.ParseDuration(said); err == nil && own > 0 {
-		limit = min(own, longestTimeout)
+		limit = min(own, maxTimeout)
 	}
 	return int(limit.Seconds())
 }
 
 // inventoryOf returns the objects of a component that were applied, or may have been.
-func inventoryOf(p *place) ([]api.ObjectRef, error) {
+func inventoryOf(p *installComponent) ([]api.ObjectRef, error) {
 	if len(p.row.AppliedInventory) == 0 {
 		return nil, nil
 	}

@@ -16,37 +16,37 @@ const CodeNeededBy = "needed_by"
 // on one that needs a component that is off. Before and after are the install as it is and as
 // it would be; a conflict that already exists before is ignored. Errors: *workflow.Conflict.
 func CheckToggles(ctx context.Context, tx *store.Tx, before, after store.Install) error {
-	both, err := look(ctx, tx, []store.Install{before, after})
+	both, err := loadReadOnly(ctx, tx, []store.Install{before, after})
 	if err != nil {
 		return err
 	}
-	was, now := both[0].bereft(both[0].desire()), both[1].bereft(both[1].desire())
+	was, now := both[0].missingDependencies(both[0].desiredStates()), both[1].missingDependencies(both[1].desiredStates())
 	for _, name := range both[1].names() {
 		for _, missing := range now[name] {
 			if slices.Contains(was[name], missing) {
 				continue
 			}
-			if up := both[1].places[missing]; up.row.TornDown && both[1].enabled(up) {
-				return refuse(CodeNeededBy, fmt.Sprintf("Deploy that first: nuon deploy %s %s.", both[1].address(), missing),
+			if up := both[1].components[missing]; up.row.TornDown && both[1].enabled(up) {
+				return conflict(CodeNeededBy, fmt.Sprintf("Deploy that first: nuon deploy %s %s.", both[1].address(), missing),
 					"%s needs %s, which is torn down", name, missing)
 			}
-			all := needing(now, missing)
-			return refuse(CodeNeededBy, fmt.Sprintf("Switch %s off too, or %s on.", strings.Join(all, ", "), missing),
+			all := dependentsOf(now, missing)
+			return conflict(CodeNeededBy, fmt.Sprintf("Switch %s off too, or %s on.", strings.Join(all, ", "), missing),
 				"%s needs %s, which would be switched off", strings.Join(all, ", "), missing)
 		}
 	}
 	return nil
 }
 
-// bereft returns, for each component that is to be deployed, those that it needs and that are off.
-func (s *snapshot) bereft(wants map[string]*want) map[string][]string {
+// missingDependencies returns, for each component that is to be deployed, those that it needs and that are off.
+func (s *snapshot) missingDependencies(wants map[string]*desiredState) map[string][]string {
 	all := map[string][]string{}
 	for name, w := range wants {
 		if w.Absent {
 			continue
 		}
-		for _, on := range s.places[name].after {
-			if up := wants[on]; up != nil && up.off != "" {
+		for _, on := range s.components[name].dependsOn {
+			if up := wants[on]; up != nil && up.disabled != "" {
 				all[name] = append(all[name], on)
 			}
 		}
@@ -54,8 +54,8 @@ func (s *snapshot) bereft(wants map[string]*want) map[string][]string {
 	return all
 }
 
-// needing returns the components that need a missing one according to bereft, in order.
-func needing(bereft map[string][]string, missing string) []string {
+// dependentsOf returns the components that need a missing one according to bereft, in order.
+func dependentsOf(bereft map[string][]string, missing string) []string {
 	var names []string
 	for name, on := range bereft {
 		if slices.Contains(on, missing) {
@@ -68,7 +68,7 @@ func needing(bereft map[string][]string, missing string) []string {
 
 // dependents returns the components that are to be deployed and need one of the named
 // ones, directly or indirectly, in order. The named ones are not included.
-func (s *snapshot) dependents(wants map[string]*want, names ...string) []string {
+func (s *snapshot) dependents(wants map[string]*desiredState, names ...string) []string {
 	in := map[string]bool{}
 	for _, name := range names {
 		in[name] = true
@@ -79,7 +79,7 @@ func (s *snapshot) dependents(wants map[string]*want, names ...string) []string 
 			if w := wants[name]; in[name] || w == nil || w.Absent {
 				continue
 			}
-			if slices.ContainsFunc(s.places[name].after, func(on string) bool { return in[on] }) {
+			if slices.ContainsFunc(s.components[name].dependsOn, func(on string) bool { return in[on] }) {
 				in[name], grew = true, true
 			}
 		}

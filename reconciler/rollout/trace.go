@@ -8,7 +8,7 @@ func (s *snapshot) trace(components []string) string {
 	var newest time.Time
 	trace := ""
 	for _, name := range components {
-		p := s.places[name]
+		p := s.components[name]
 		if p == nil || p.artifact == nil || p.artifact.Trace == "" || !p.artifact.CreatedAt.After(newest) {
 			continue
 		}

@@ -10,17 +10,17 @@ import (
 
 // This file determines which actions a workflow triggers.
 
-// acts returns the actions with one of the triggers, trigger by trigger, each sorted by index,
+// triggeredActions returns the actions with one of the triggers, trigger by trigger, each sorted by index,
 // then by name. For a trigger about one component it returns those that name the component.
-func (s *snapshot) acts(component string, triggers ...string) []workflow.Act {
+func (s *snapshot) triggeredActions(component string, triggers ...string) []workflow.TriggeredAction {
 	if s.config == nil {
 		return nil
 	}
 	type indexed struct {
 		index int
-		workflow.Act
+		workflow.TriggeredAction
 	}
-	var all []workflow.Act
+	var all []workflow.TriggeredAction
 	for _, trigger := range triggers {
 		var found []indexed
 		for i := range s.config.Actions {
@@ -30,21 +30,21 @@ func (s *snapshot) acts(component string, triggers ...string) []workflow.Act {
 			})
 			if j >= 0 {
 				found = append(found,
-					indexed{action.Triggers[j].Index, workflow.Act{Action: action.Name, Trigger: trigger, After: reads(action)}})
+					indexed{action.Triggers[j].Index, workflow.TriggeredAction{Action: action.Name, Trigger: trigger, ReadsFrom: componentsRead(action)}})
 			}
 		}
 		slices.SortFunc(found, func(a, b indexed) int {
 			return cmp.Or(cmp.Compare(a.index, b.index), cmp.Compare(a.Action, b.Action))
 		})
 		for _, f := range found {
-			all = append(all, f.Act)
+			all = append(all, f.TriggeredAction)
 		}
 	}
 	return all
 }
 
-// reads returns the components whose outputs an action's templates read.
-func reads(action *appconfig.Action) []string {
+// componentsRead returns the components whose outputs an action's templates read.
+func componentsRead(action *appconfig.Action) []string {
 	var names []string
 	for _, ref := range action.Refs() {
 		if ref.HasPrefix("components") && len(ref) >= 2 && !slices.Contains(names, ref[1]) {
@@ -54,31 +54,31 @@ func reads(action *appconfig.Action) []string {
 	return names
 }
 
-// part returns one component of a workflow to start, with the actions around its apply.
-func (s *snapshot) part(st start, name string, w *want) workflow.Part {
-	p := s.places[name]
-	part := workflow.Part{Component: name, After: p.after, Base: name == appconfig.SandboxName, Reason: st.reason}
+// componentPart returns one component of a workflow to start, with the actions around its apply.
+func (s *snapshot) componentPart(st workflowStart, name string, w *desiredState) workflow.ComponentPart {
+	p := s.components[name]
+	part := workflow.ComponentPart{Component: name, DependsOn: p.dependsOn, Sandbox: name == appconfig.SandboxName, Reason: st.reason}
 	add := func(component, before, after string) {
-		part.Before = append(part.Before, s.acts(component, before)...)
-		part.Then = append(s.acts(component, after), part.Then...)
+		part.ActionsBefore = append(part.ActionsBefore, s.triggeredActions(component, before)...)
+		part.ActionsAfter = append(s.triggeredActions(component, after), part.ActionsAfter...)
 	}
 	switch st.kind {
 	case workflow.KindTeardown, workflow.KindDeprovision:
-		part.After = p.kept.After
-		if w.off == OffToggle {
+		part.DependsOn = p.applied.DependsOn
+		if w.disabled == DisabledByToggle {
 			add(name, appconfig.TriggerPreDisableComponent, appconfig.TriggerPostDisableComponent)
 		}
-		if part.Base && st.kind == workflow.KindDeprovision {
+		if part.Sandbox && st.kind == workflow.KindDeprovision {
 			add("", appconfig.TriggerPreDeprovisionSandbox, appconfig.TriggerPostDeprovisionSandbox)
 		}
 		add(name, appconfig.TriggerPreTeardownComponent, appconfig.TriggerPostTeardownComponent)
 		return part
 	case workflow.KindProvision:
-		if part.Base {
-			part.Then = s.acts("", appconfig.TriggerPostProvisionSandbox)
+		if part.Sandbox {
+			part.ActionsAfter = s.triggeredActions("", appconfig.TriggerPostProvisionSandbox)
 		}
 	case workflow.KindDeploy:
-		if p.config != nil && p.config.Toggleable && !p.there() {
+		if p.config != nil && p.config.Toggleable && !p.mayBeDeployed() {
 			add(name, appconfig.TriggerPreEnableComponent, appconfig.TriggerPostEnableComponent)
 		}
 	}
@@ -86,36 +86,38 @@ func (s *snapshot) part(st start, name string, w *want) workflow.Part {
 	return part
 }
 
-// around returns the actions around several components of a workflow to start.
-func (s *snapshot) around(st start) workflow.Around {
-	pair := func(before, after string) (b, a []workflow.Act) { return s.acts("", before), s.acts("", after) }
-	var a workflow.Around
+// workflowActions returns the actions around several components of a workflow to start.
+func (s *snapshot) workflowActions(st workflowStart) workflow.WorkflowActions {
+	pair := func(before, after string) (b, a []workflow.TriggeredAction) {
+		return s.triggeredActions("", before), s.triggeredActions("", after)
+	}
+	var a workflow.WorkflowActions
 	switch st.kind {
 	case workflow.KindProvision:
-		a.Before, a.Then = pair(appconfig.TriggerPreProvision, appconfig.TriggerPostProvision)
-		a.BeforeAll, a.ThenAll = pair(appconfig.TriggerPreDeployAll, appconfig.TriggerPostDeployAll)
+		a.Before, a.After = pair(appconfig.TriggerPreProvision, appconfig.TriggerPostProvision)
+		a.BeforeComponents, a.AfterComponents = pair(appconfig.TriggerPreDeployAll, appconfig.TriggerPostDeployAll)
 	case workflow.KindDeploy:
-		if st.inputs {
-			a.Before, a.Then = pair(appconfig.TriggerPreUpdateInputs, appconfig.TriggerPostUpdateInputs)
+		if st.onlyInputs {
+			a.Before, a.After = pair(appconfig.TriggerPreUpdateInputs, appconfig.TriggerPostUpdateInputs)
 		}
-		a.BeforeAll, a.ThenAll = pair(appconfig.TriggerPreDeployAll, appconfig.TriggerPostDeployAll)
+		a.BeforeComponents, a.AfterComponents = pair(appconfig.TriggerPreDeployAll, appconfig.TriggerPostDeployAll)
 	case workflow.KindDeprovision:
-		a.Before, a.Then = pair(appconfig.TriggerPreDeprovision, appconfig.TriggerPostDeprovision)
-		a.BeforeAll, a.ThenAll = pair(appconfig.TriggerPreTeardownAll, appconfig.TriggerPostTeardownAll)
+		a.Before, a.After = pair(appconfig.TriggerPreDeprovision, appconfig.TriggerPostDeprovision)
+		a.BeforeComponents, a.AfterComponents = pair(appconfig.TriggerPreTeardownAll, appconfig.TriggerPostTeardownAll)
 	}
 	return a
 }
 
 // onlyInputs reports whether changed inputs are the only reason to deploy these
 // components: at least one has changed inputs, and none has any other change.
-func (s *snapshot) onlyInputs(wants map[string]*want, names []string) bool {
+func (s *snapshot) onlyInputs(wants map[string]*desiredState, names []string) bool {
 	moved := false
 	for _, name := range names {
-		m := wants[name].moves
+		m := wants[name].changes
 		switch {
 		case m.inputs() != nil:
 			moved = true
-		case m.first || m.unknown || m.artifact || m.config || len(m.values) > 0:
+		case m.notDeployed || m.unknown || m.artifact || m.config || len(m.values) > 0:
 			return false
 		}
 	}

@@ -18,13 +18,13 @@ import (
 // leaf is one value below .nuon as the control plane stores it: plain JSON, or sealed
 // to the install's key with a hash.
 type leaf struct {
-	path    render.Path
-	plain   json.RawMessage
-	sealed  json.RawMessage
-	hash    string // of a sealed value
-	proof   string // keyed hash of an output, as its runner reported it
-	from    string // id of the install component that an output comes from; empty for an action
-	counted bool   // it is part of the desired digest
+	path     render.Path
+	plain    json.RawMessage
+	sealed   json.RawMessage
+	hash     string // of a sealed value
+	proof    string // keyed hash of an output, as its runner reported it
+	from     string // id of the install component that an output comes from; empty for an action
+	inDigest bool   // it is part of the desired digest
 }
 
 // absentDigest is the digest of a missing value.
@@ -39,17 +39,17 @@ func (s *snapshot) leaves(ref render.Path) []leaf {
 	}
 	switch ref[0] {
 	case "install":
-		return texts(ref, "id", s.install.ID, "name", s.install.Name)
+		return textLeaves(ref, "id", s.install.ID, "name", s.install.Name)
 	case "app":
-		return texts(ref, "id", s.app.ID, "name", s.app.Name)
+		return textLeaves(ref, "id", s.app.ID, "name", s.app.Name)
 	case "org":
-		return texts(ref, "id", s.org.ID, "name", s.org.Name)
+		return textLeaves(ref, "id", s.org.ID, "name", s.org.Name)
 	case "inputs":
 		return s.inputLeaves(ref)
 	case "sandbox":
-		return s.placeLeaves(ref, appconfig.SandboxName, "sandbox")
+		return s.leavesOfComponent(ref, appconfig.SandboxName, "sandbox")
 	case "components":
-		return s.componentLeaves(ref)
+		return s.componentsLeaves(ref)
 	case "actions":
 		return s.actionLeaves(ref)
 	}
@@ -61,20 +61,20 @@ func readsKey(ref render.Path, depth int, key string) bool {
 	return len(ref) <= depth || ref[depth] == key
 }
 
-// texts returns the leaves of an object of texts, passed as key, value, key, value.
-func texts(ref render.Path, pairs ...string) []leaf {
+// textLeaves returns the leaves of an object of texts, passed as key, value, key, value.
+func textLeaves(ref render.Path, pairs ...string) []leaf {
 	var all []leaf
 	for i := 0; i < len(pairs); i += 2 {
 		if readsKey(ref, 1, pairs[i]) {
-			all = append(all, text(render.Path{ref[0], pairs[i]}, pairs[i+1]))
+			all = append(all, textLeaf(render.Path{ref[0], pairs[i]}, pairs[i+1]))
 		}
 	}
 	return all
 }
 
-func text(path render.Path, value string) leaf {
+func textLeaf(path render.Path, value string) leaf {
 	raw, _ := json.Marshal(value) // a string always encodes
-	return leaf{path: path, plain: raw, counted: true}
+	return leaf{path: path, plain: raw, inDigest: true}
 }
 
 // inputLeaves returns the inputs of the release that a ref reads.
@@ -87,23 +87,23 @@ func (s *snapshot) inputLeaves(ref render.Path) []leaf {
 		if !known {
 			return nil
 		}
-		return s.inputLeaf(nil, *in)
+		return s.appendInputLeaf(nil, *in)
 	}
 	var all []leaf
 	for _, in := range s.config.Inputs {
-		all = s.inputLeaf(all, in)
+		all = s.appendInputLeaf(all, in)
 	}
 	return all
 }
 
-// inputLeaf adds the leaf of one input: the install's value, else the default, else
+// appendInputLeaf adds the leaf of one input: the install's value, else the default, else
 // an empty text unless the input is required.
-func (s *snapshot) inputLeaf(all []leaf, in appconfig.Input) []leaf {
+func (s *snapshot) appendInputLeaf(all []leaf, in appconfig.Input) []leaf {
 	path := render.Path{"inputs", "inputs", in.Name}
 	given, has := s.inputs[in.Name]
 	switch {
 	case has && given.Sealed != nil:
-		return append(all, leaf{path: path, sealed: given.Sealed, hash: given.Hash, counted: true})
+		return append(all, leaf{path: path, sealed: given.Sealed, hash: given.Hash, inDigest: true})
 	case !has && in.Default == nil && in.Required:
 		return all
 	}
@@ -114,37 +114,37 @@ func (s *snapshot) inputLeaf(all []leaf, in appconfig.Input) []leaf {
 	case in.Default != nil:
 		plain = *in.Default
 	}
-	return append(all, text(path, plain))
+	return append(all, textLeaf(path, plain))
 }
 
-func (s *snapshot) componentLeaves(ref render.Path) []leaf {
+func (s *snapshot) componentsLeaves(ref render.Path) []leaf {
 	if len(ref) > 1 {
-		if ref[1] == appconfig.SandboxName || s.places[ref[1]] == nil {
+		if ref[1] == appconfig.SandboxName || s.components[ref[1]] == nil {
 			return nil
 		}
-		return s.placeLeaves(ref, ref[1], "components", ref[1])
+		return s.leavesOfComponent(ref, ref[1], "components", ref[1])
 	}
 	var all []leaf
 	for _, name := range s.names() {
 		if name != appconfig.SandboxName {
-			all = append(all, s.placeLeaves(ref, name, "components", name)...)
+			all = append(all, s.leavesOfComponent(ref, name, "components", name)...)
 		}
 	}
 	return all
 }
 
-// placeLeaves returns what a ref reads of one component: its outputs, and its state for templates.
-func (s *snapshot) placeLeaves(ref render.Path, name string, prefix ...string) []leaf {
+// leavesOfComponent returns what a ref reads of one component: its outputs, and its state for templates.
+func (s *snapshot) leavesOfComponent(ref render.Path, name string, prefix ...string) []leaf {
 	all := s.outputLeaves(ref, outputOwner{"component", name}, append(slices.Clone(prefix), "outputs")...)
-	if p := s.places[name]; p != nil {
-		all = append(all, p.stateLeaves(ref, prefix)...)
+	if p := s.components[name]; p != nil {
+		all = append(all, p.statusLeaves(ref, prefix)...)
 	}
 	return all
 }
 
-// stateLeaves returns what templates may show of a component apart from its outputs.
+// statusLeaves returns what templates may show of a component apart from its outputs.
 // These values are not part of the desired digest.
-func (p *place) stateLeaves(ref render.Path, prefix render.Path) []leaf {
+func (p *installComponent) statusLeaves(ref render.Path, prefix render.Path) []leaf {
 	if len(ref) > len(prefix) && ref[len(prefix)] == "outputs" {
 		return nil
 	}
@@ -199,7 +199,7 @@ func (s *snapshot) outputLeaves(ref render.Path, owner outputOwner, prefix ...st
 	}
 	var all []leaf
 	from := ""
-	if p := s.places[owner.name]; p != nil && owner.scope == "component" {
+	if p := s.components[owner.name]; p != nil && owner.scope == "component" {
 		from = p.row.ID
 	}
 	for i := range s.outputs[owner] {
@@ -212,7 +212,7 @@ func (s *snapshot) outputLeaves(ref render.Path, owner outputOwner, prefix ...st
 			continue
 		}
 		all = append(all, leaf{path: path, plain: o.Value, sealed: o.Sealed, hash: o.Hash, proof: o.Hash, from: from,
-			counted: true})
+			inDigest: true})
 	}
 	return all
 }
@@ -224,17 +224,17 @@ func outputKeys(o *store.Output) []string {
 	return []string{o.Name}
 }
 
-// vector returns the parts of the desired digest for the values that refs read, by
+// digestValues returns the parts of the desired digest for the values that refs read, by
 // path. A ref that goes deeper than a plain value counts with the value at that
 // depth, so another key of the same output makes nothing behind.
-func (s *snapshot) vector(refs []render.Path) []value {
+func (s *snapshot) digestValues(refs []render.Path) []valueDigest {
 	byPath := map[string]string{}
 	for _, ref := range refs {
 		found := false
 		for _, l := range s.leaves(ref) {
 			found = true
-			if l.counted {
-				path, digest := l.count(ref)
+			if l.inDigest {
+				path, digest := l.digestFor(ref)
 				byPath[path] = digest
 			}
 		}
@@ -242,21 +242,21 @@ func (s *snapshot) vector(refs []render.Path) []value {
 			byPath[ref.String()] = absentDigest
 		}
 	}
-	all := []value{}
+	all := []valueDigest{}
 	for path, digest := range byPath {
-		all = append(all, value{Path: path, Digest: digest})
+		all = append(all, valueDigest{Path: path, Digest: digest})
 	}
-	slices.SortFunc(all, func(a, b value) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(all, func(a, b valueDigest) int { return strings.Compare(a.Path, b.Path) })
 	return all
 }
 
-// count returns the path and digest with which a leaf counts for a ref.
-func (l leaf) count(ref render.Path) (path, digest string) {
+// digestFor returns the path and digest with which a leaf counts for a ref.
+func (l leaf) digestFor(ref render.Path) (path, digest string) {
 	switch {
 	case l.sealed != nil:
 		return l.path.String(), l.hash
 	case len(ref) <= len(l.path):
-		return l.path.String(), workflow.Hash(canonical(l.plain))
+		return l.path.String(), workflow.Hash(canonicalJSON(l.plain))
 	}
 	var whole any
 	if err := json.Unmarshal(l.plain, &whole); err != nil {
@@ -273,9 +273,9 @@ func (l leaf) count(ref render.Path) (path, digest string) {
 	return ref.String(), workflow.Hash(raw)
 }
 
-// canonical returns JSON with sorted keys and without spaces: jsonb does not preserve
+// canonicalJSON returns JSON with sorted keys and without spaces: jsonb does not preserve
 // the original form.
-func canonical(raw json.RawMessage) []byte {
+func canonicalJSON(raw json.RawMessage) []byte {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {
 		return raw
@@ -299,11 +299,11 @@ func (s *snapshot) values(refs []render.Path) (api.Values, error) {
 				continue
 			}
 			placed[l.path.String()] = true
-			if err := l.put(tree, &out); err != nil {
+			if err := l.addTo(tree, &out); err != nil {
 				return api.Values{}, err
 			}
 		}
-		s.sketch(tree, ref)
+		s.addEmptyParents(tree, ref)
 	}
 	raw, err := json.Marshal(tree)
 	if err != nil {
@@ -313,13 +313,13 @@ func (s *snapshot) values(refs []render.Path) (api.Values, error) {
 	return out, nil
 }
 
-// sketch adds the objects that exist but are empty, so that a template can test for missing keys.
-func (s *snapshot) sketch(tree render.Tree, ref render.Path) {
+// addEmptyParents adds the objects that exist but are empty, so that a template can test for missing keys.
+func (s *snapshot) addEmptyParents(tree render.Tree, ref render.Path) {
 	empty := render.Path(nil)
 	switch {
-	case ref.HasPrefix("components") && len(ref) >= 2 && s.places[ref[1]] != nil && s.places[ref[1]].there():
+	case ref.HasPrefix("components") && len(ref) >= 2 && s.components[ref[1]] != nil && s.components[ref[1]].mayBeDeployed():
 		empty = render.Path{"components", ref[1], "outputs"}
-	case ref.HasPrefix("sandbox") && s.places["sandbox"] != nil && s.places["sandbox"].there():
+	case ref.HasPrefix("sandbox") && s.components["sandbox"] != nil && s.components["sandbox"].mayBeDeployed():
 		empty = render.Path{"sandbox", "outputs"}
 	case ref.HasPrefix("actions", "workflows") && len(ref) >= 3:
 		empty = render.Path{"actions", "workflows", ref[2], "outputs"}
@@ -333,7 +333,7 @@ func (s *snapshot) sketch(tree render.Tree, ref render.Path) {
 	}
 }
 
-func (l leaf) put(tree render.Tree, out *api.Values) error {
+func (l leaf) addTo(tree render.Tree, out *api.Values) error {
 	if l.sealed != nil {
 		var sealed seal.Sealed
 		if err := json.Unmarshal(l.sealed, &sealed); err != nil {
@@ -384,9 +384,9 @@ func (s *snapshot) missingInput(refs []render.Path) *appconfig.Input {
 	return nil
 }
 
-func (s *snapshot) names() []string { return slices.Sorted(maps.Keys(s.places)) }
+func (s *snapshot) names() []string { return slices.Sorted(maps.Keys(s.components)) }
 
 // sandboxFirst returns the names in display order.
 func (s *snapshot) sandboxFirst() []string {
-	return slices.SortedFunc(maps.Keys(s.places), appconfig.SandboxFirst)
+	return slices.SortedFunc(maps.Keys(s.components), appconfig.SandboxFirst)
 }

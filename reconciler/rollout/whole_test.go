@@ -140,7 +140,7 @@ func TestAWholeWorkflowLeavesToAPersonWhatMustBeSeen(t *testing.T) {
 	must(t, w.answer("web", workflow.Approve, "read it"))
 	w.runJobs()
 
-	_, err := w.wish(rollout.Wish{Kind: workflow.KindTeardown, Components: []string{"metrics"}})
+	_, err := w.wish(rollout.DeployRequest{Kind: workflow.KindTeardown, Components: []string{"metrics"}})
 	must(t, err)
 	w.refusedWith(w.whole("vera", vera), workflow.CodeNotCovered)
 	w.runJobs()
@@ -251,7 +251,7 @@ func TestOneApproverApprovesAWorkflow(t *testing.T) {
 
 	w.exec("update tokens set revoked_at = null")
 	w.exec("update installs set approvals_by_others = true")
-	_, err := w.wish(rollout.Wish{Kind: workflow.KindDeploy, Components: []string{"metrics"}, Redeploy: true}) // by alice
+	_, err := w.wish(rollout.DeployRequest{Kind: workflow.KindDeploy, Components: []string{"metrics"}, Redeploy: true}) // by alice
 	must(t, err)
 	w.refusedWith(w.whole("alice", tokens["alice"]), workflow.CodeOwnChange)
 	must(t, w.whole("vera", tokens["vera"]))

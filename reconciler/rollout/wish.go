@@ -10,8 +10,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// Wish is a person's request about an install's components.
-type Wish struct {
+// DeployRequest is a person's request about an install's components.
+type DeployRequest struct {
 	Kind       workflow.Kind // KindDeploy, KindTeardown or KindDeprovision
 	Components []string      // deploy: these, or with none all that is behind; teardown: these
 	Dependents bool          // also the components that depend on them
@@ -22,111 +22,111 @@ type Wish struct {
 
 // The codes of the *workflow.Conflict errors of a request, in addition to those of ask.go.
 const (
-	CodeNoComponents = "no_components"
-	CodeSandbox      = "sandbox"
-	CodeSwitchedOff  = "switched_off"
-	CodeToBeGone     = "to_be_gone"
+	CodeNoComponents   = "no_components"
+	CodeSandbox        = "sandbox"
+	CodeSwitchedOff    = "switched_off"
+	CodeDeprovisioning = "to_be_gone"
 )
 
-// granted is a resolved request.
-type granted struct {
-	Wish
-	named []string // its components with their dependents, in order; none for all
-	down  []string // components that are torn down
-	back  []string // components that were torn down and are to be deployed again
+// resolvedRequest is a resolved request.
+type resolvedRequest struct {
+	DeployRequest
+	selected  []string // its components with their dependents, in order; none for all
+	tearDown  []string // components that are torn down
+	bringBack []string // components that were torn down and are to be deployed again
 }
 
-// grant checks a request, and changes the snapshot to the install as it will be: with the requested
+// resolveRequest checks a request, and changes the snapshot to the install as it will be: with the requested
 // desired state, and without the refusals that the request deletes. It writes nothing. Errors:
 // *workflow.Conflict.
-func (s *snapshot) grant(wish Wish) (granted, error) {
-	g := granted{Wish: wish, named: slices.Clone(wish.Components)}
+func (s *snapshot) resolveRequest(wish DeployRequest) (resolvedRequest, error) {
+	g := resolvedRequest{DeployRequest: wish, selected: slices.Clone(wish.Components)}
 	for _, name := range wish.Components {
-		if s.places[name] == nil {
+		if s.components[name] == nil {
 			return g, unknownComponent(s.install, name)
 		}
 	}
 	var err error
 	switch wish.Kind {
 	case workflow.KindTeardown:
-		err = s.grantTeardown(&g)
+		err = s.resolveTeardown(&g)
 	case workflow.KindDeploy:
-		err = s.grantDeploy(&g)
+		err = s.resolveDeploy(&g)
 	}
 	if err != nil {
 		return g, err
 	}
-	slices.Sort(g.named)
-	g.named = slices.Compact(g.named)
+	slices.Sort(g.selected)
+	g.selected = slices.Compact(g.selected)
 	refusals := map[string]map[string]store.Refusal{}
-	for name, p := range s.places {
-		refusals[name] = p.refusals
+	for name, p := range s.components {
+		refusals[name] = p.rejections
 	}
-	s.suppose(g.supposed())
-	for name, p := range s.places {
-		if !g.forgets(name) {
-			p.refusals = refusals[name]
+	s.applyAssumptions(g.assumptions())
+	for name, p := range s.components {
+		if !g.clearsRejections(name) {
+			p.rejections = refusals[name]
 		}
 	}
-	for _, name := range g.down {
-		s.places[name].row.TornDownReason = g.downReason(name)
+	for _, name := range g.tearDown {
+		s.components[name].row.TornDownReason = g.tearDownReason(name)
 	}
 	return g, nil
 }
 
-// forgets reports whether the request deletes the refusals of a component.
-func (g granted) forgets(name string) bool {
-	return g.PlanOnly || len(g.named) == 0 || slices.Contains(g.named, name)
+// clearsRejections reports whether the request deletes the refusals of a component.
+func (g resolvedRequest) clearsRejections(name string) bool {
+	return g.PlanOnly || len(g.selected) == 0 || slices.Contains(g.selected, name)
 }
 
 func unknownComponent(install store.Install, name string) error {
-	return refuse(CodeUnknownComponent, "Name one of those that `nuon installs get` shows.",
+	return conflict(CodeUnknownComponent, "Name one of those that `nuon installs get` shows.",
 		"install %s has no component %.60q", install.Name, name)
 }
 
-// grantDeploy adds the dependents, and brings back the torn down ones among the named
+// resolveDeploy adds the dependents, and brings back the torn down ones among the named
 // components and those that they need.
-func (s *snapshot) grantDeploy(g *granted) error {
-	if len(g.named) == 0 && g.Redeploy {
-		return refuse(CodeNoComponents, "Name the components.", "a redeploy is of components, and none is named")
+func (s *snapshot) resolveDeploy(g *resolvedRequest) error {
+	if len(g.selected) == 0 && g.Redeploy {
+		return conflict(CodeNoComponents, "Name the components.", "a redeploy is of components, and none is named")
 	}
 	if g.Dependents {
-		g.named = append(g.named, s.standingOn(g.named)...)
+		g.selected = append(g.selected, s.enabledDependents(g.selected)...)
 	}
-	for _, name := range g.named {
-		if p := s.places[name]; p.config != nil && !p.config.On(s.toggles) {
-			return refuse(CodeSwitchedOff, fmt.Sprintf("Switch it on: nuon installs enable %s %s.", s.address(), name),
+	for _, name := range g.selected {
+		if p := s.components[name]; p.config != nil && !p.config.On(s.toggles) {
+			return conflict(CodeSwitchedOff, fmt.Sprintf("Switch it on: nuon installs enable %s %s.", s.address(), name),
 				"%s is switched off on install %s", name, s.install.Name)
 		}
 	}
-	need := slices.Clone(g.named)
+	need := slices.Clone(g.selected)
 	for i := 0; i < len(need); i++ { // need grows in the loop
-		p := s.places[need[i]]
+		p := s.components[need[i]]
 		if p == nil {
 			continue
 		}
 		if p.row.TornDown {
-			g.back = append(g.back, need[i])
+			g.bringBack = append(g.bringBack, need[i])
 		}
-		for _, up := range p.after {
+		for _, up := range p.dependsOn {
 			if !slices.Contains(need, up) {
 				need = append(need, up)
 			}
 		}
 	}
-	slices.Sort(g.back)
-	g.back = slices.Compact(g.back)
+	slices.Sort(g.bringBack)
+	g.bringBack = slices.Compact(g.bringBack)
 	return nil
 }
 
-// standingOn returns the components of the release that are switched on and need one
+// enabledDependents returns the components of the release that are switched on and need one
 // of the named ones, directly or indirectly.
-func (s *snapshot) standingOn(names []string) []string {
+func (s *snapshot) enabledDependents(names []string) []string {
 	in := slices.Clone(names)
 	for i := 0; i < len(in); i++ { // in grows in the loop
 		for _, name := range s.names() {
-			p := s.places[name]
-			if p.config != nil && p.config.On(s.toggles) && slices.Contains(p.after, in[i]) && !slices.Contains(in, name) {
+			p := s.components[name]
+			if p.config != nil && p.config.On(s.toggles) && slices.Contains(p.dependsOn, in[i]) && !slices.Contains(in, name) {
 				in = append(in, name)
 			}
 		}
@@ -134,29 +134,29 @@ func (s *snapshot) standingOn(names []string) []string {
 	return in[len(names):]
 }
 
-// grantTeardown adds the dependents, or returns an error if there are some and the request does not
+// resolveTeardown adds the dependents, or returns an error if there are some and the request does not
 // include them.
-func (s *snapshot) grantTeardown(g *granted) error {
+func (s *snapshot) resolveTeardown(g *resolvedRequest) error {
 	switch {
 	case s.install.Wanted == "absent":
-		return refuse(CodeToBeGone, "Nothing more needs to be asked.", "install %s is to be gone with all that it has",
+		return conflict(CodeDeprovisioning, "Nothing more needs to be asked.", "install %s is to be gone with all that it has",
 			s.install.Name)
-	case len(g.named) == 0:
-		return refuse(CodeNoComponents, "Name the components, or remove everything with `nuon installs deprovision`.",
+	case len(g.selected) == 0:
+		return conflict(CodeNoComponents, "Name the components, or remove everything with `nuon installs deprovision`.",
 			"a teardown is of components, and none is named")
-	case slices.Contains(g.named, appconfig.SandboxName):
-		return refuse(CodeSandbox, "To remove everything, use `nuon installs deprovision`.",
+	case slices.Contains(g.selected, appconfig.SandboxName):
+		return conflict(CodeSandbox, "To remove everything, use `nuon installs deprovision`.",
 			"everything on install %s stands on the sandbox", s.install.Name)
 	}
-	if on := s.dependents(s.desire(), g.named...); len(on) > 0 && !g.Dependents {
-		return refuse(CodeNeededBy, "Tear those down too (--dependents).", "%s needed by %s", isOrAre(g.named),
+	if on := s.dependents(s.desiredStates(), g.selected...); len(on) > 0 && !g.Dependents {
+		return conflict(CodeNeededBy, "Tear those down too (--dependents).", "%s needed by %s", isOrAre(g.selected),
 			strings.Join(on, ", "))
 	} else if len(on) > 0 {
-		g.named = append(g.named, on...)
+		g.selected = append(g.selected, on...)
 	}
-	for _, name := range g.named {
-		if s.places[name].config != nil { // a component that left the app is destroyed anyway
-			g.down = append(g.down, name)
+	for _, name := range g.selected {
+		if s.components[name].config != nil { // a component that left the app is destroyed anyway
+			g.tearDown = append(g.tearDown, name)
 		}
 	}
 	return nil
@@ -169,39 +169,39 @@ func isOrAre(names []string) string {
 	return strings.Join(names, ", ") + " are"
 }
 
-// supposed returns the desired state once the request is applied.
-func (g granted) supposed() workflow.Supposed {
-	return workflow.Supposed{Absent: g.Kind == workflow.KindDeprovision, TornDown: g.down, Wanted: g.back}
+// assumptions returns the desired state once the request is applied.
+func (g resolvedRequest) assumptions() workflow.Assumptions {
+	return workflow.Assumptions{Absent: g.Kind == workflow.KindDeprovision, TornDown: g.tearDown, Deployed: g.bringBack}
 }
 
-func (g granted) downReason(name string) string {
+func (g resolvedRequest) tearDownReason(name string) string {
 	return fmt.Sprintf("%s was torn down by %s", name, g.Actor)
 }
 
-// asks returns the workflows that the request itself is for; other missing ones come in addition. A
+// requestedStarts returns the workflows that the request itself is for; other missing ones come in addition. A
 // component that another workflow is changing is torn down once that workflow has released it.
-func (s *snapshot) asks(g granted, wants map[string]*want, now running) []start {
+func (s *snapshot) requestedStarts(g resolvedRequest, wants map[string]*desiredState, now runningWorkflows) []workflowStart {
 	switch {
 	case g.Kind == workflow.KindTeardown:
 		var names []string
-		for _, name := range g.named {
-			if w := wants[name]; w.Absent && w.behind && !w.own && !now.busy[name] {
+		for _, name := range g.selected {
+			if w := wants[name]; w.Absent && w.behind && !w.externalWait && !now.busy[name] {
 				names = append(names, name)
 			}
 		}
 		if len(names) > 0 {
-			return []start{{kind: workflow.KindTeardown, components: names,
-				reason: fmt.Sprintf("%s asked for the teardown of %s", g.Actor, strings.Join(g.named, ", "))}}
+			return []workflowStart{{kind: workflow.KindTeardown, components: names,
+				reason: fmt.Sprintf("%s asked for the teardown of %s", g.Actor, strings.Join(g.selected, ", "))}}
 		}
 	case g.Redeploy && s.provisioned(wants):
 		var names []string
-		for _, name := range g.named {
+		for _, name := range g.selected {
 			if !wants[name].Absent {
 				names = append(names, name)
 			}
 		}
 		if len(names) > 0 {
-			return []start{{
+			return []workflowStart{{
 				kind: workflow.KindDeploy, components: names, redeploy: names,
 				reason: fmt.Sprintf("%s asked for the redeploy of %s", g.Actor, strings.Join(names, ", ")),
 			}}

@@ -94,7 +94,7 @@ func (w *world) open() {
 	w.Cleanup(func() { _ = seed.Close(ctx) })
 	w.rollout = rollout.New(w.store)
 	w.engine = workflow.New(w.store, w.rollout)
-	w.dispatch = dispatch.New(w.store, store.NewBell(), map[string]dispatch.Owner{"step": w.engine})
+	w.dispatch = dispatch.New(w.store, store.NewNotifier(), map[string]dispatch.Owner{"step": w.engine})
 }
 
 func hello() appconfig.App {
@@ -157,7 +157,7 @@ func (w *world) one(sql string, args ...any) string {
 }
 
 func (w *world) in(work func(context.Context, *store.Tx) error) error {
-	return w.store.In(w.Context(), w.org, work)
+	return w.store.InTx(w.Context(), w.org, work)
 }
 
 func (w *world) addComponent(name string) {
@@ -190,7 +190,7 @@ func (w *world) release() {
 		if err != nil {
 			return err
 		}
-		_, err = release.Make(ctx, tx, app,
+		_, err = release.Create(ctx, tx, app,
 			[]release.Commit{{Repository: "https://git.example/hello", Ref: "main",
 				Commit: fmt.Sprintf("%040d", time.Now().UnixNano())}})
 		return err
@@ -203,7 +203,7 @@ func (w *world) endBuild(name, status string) {
 	input := w.one(`update builds set status = $1 where component_id = $2 and number = (select max(number) from builds where component_id = $2)
 		returning input_id`, status, "cmp_"+name)
 	must(w, w.in(func(ctx context.Context, tx *store.Tx) error {
-		_, err := release.Built(ctx, tx, input)
+		_, err := release.BuildEnded(ctx, tx, input)
 		return err
 	}))
 }
@@ -580,7 +580,7 @@ func (w *world) provision() {
 
 func (w *world) status() (status, reason string) {
 	w.Helper()
-	must(w, w.store.Read(w.Context(), w.org, func(ctx context.Context, tx *store.Tx) error {
+	must(w, w.store.ReadTx(w.Context(), w.org, func(ctx context.Context, tx *store.Tx) error {
 		v, err := w.view(ctx, tx)
 		status, reason = v.Status()
 		return err
@@ -591,7 +591,7 @@ func (w *world) status() (status, reason string) {
 // health returns the install's health while its runner is online.
 func (w *world) health() (health string) {
 	w.Helper()
-	must(w, w.store.Read(w.Context(), w.org, func(ctx context.Context, tx *store.Tx) error {
+	must(w, w.store.ReadTx(w.Context(), w.org, func(ctx context.Context, tx *store.Tx) error {
 		v, err := w.view(ctx, tx)
 		health = v.Health(true)
 		return err
@@ -613,11 +613,11 @@ func (w *world) view(ctx context.Context, tx *store.Tx) (rollout.View, error) {
 
 func (w *world) component(name string) (status, reason string) {
 	w.Helper()
-	must(w, w.store.Read(w.Context(), w.org, func(ctx context.Context, tx *store.Tx) error {
+	must(w, w.store.ReadTx(w.Context(), w.org, func(ctx context.Context, tx *store.Tx) error {
 		v, err := w.view(ctx, tx)
 		for _, c := range v.Components {
 			if c.Name == name {
-				status, reason = v.Component(c)
+				status, reason = v.ComponentStatus(c)
 			}
 		}
 		return err
@@ -638,16 +638,16 @@ func (w *world) ask(wanted string, components ...string) {
 	if wanted == "absent" {
 		kind = workflow.KindDeprovision
 	}
-	_, err := w.wish(rollout.Wish{Kind: kind, Components: components})
+	_, err := w.wish(rollout.DeployRequest{Kind: kind, Components: components})
 	must(w, err)
 }
 
 // wish is alice sending a request.
-func (w *world) wish(wish rollout.Wish) (granted rollout.Granted, err error) {
+func (w *world) wish(wish rollout.DeployRequest) (granted rollout.RequestResult, err error) {
 	w.Helper()
 	wish.Actor = "alice"
 	err = w.in(func(ctx context.Context, tx *store.Tx) error {
-		granted, err = w.rollout.Ask(ctx, tx, store.Install{ID: w.install, Name: "acme"}, wish)
+		granted, err = w.rollout.Request(ctx, tx, store.Install{ID: w.install, Name: "acme"}, wish)
 		return err
 	})
 	w.queue()

@@ -9,40 +9,40 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Away is the error for an unreachable or lost Postgres. The work was not done, unless Unsure.
-type Away struct {
-	// Unsure is set if the connection was lost during the commit, so the work may have been done.
-	Unsure bool
+// Unavailable is the error for an unreachable or lost Postgres. The work was not done, unless CommitUnknown.
+type Unavailable struct {
+	// CommitUnknown is set if the connection was lost during the commit, so the work may have been done.
+	CommitUnknown bool
 	// Err is the cause.
 	Err error
 }
 
 // Error returns the cause.
-func (a *Away) Error() string {
-	if a.Unsure {
+func (a *Unavailable) Error() string {
+	if a.CommitUnknown {
 		return "the database went away during a commit, which may have been done: " + a.Err.Error()
 	}
 	return "the database is away: " + a.Err.Error()
 }
 
 // Unwrap returns the cause.
-func (a *Away) Unwrap() error { return a.Err }
+func (a *Unavailable) Unwrap() error { return a.Err }
 
 // RetryAfter is the time to wait before a retry; package problem turns it into a 503.
-func (a *Away) RetryAfter() time.Duration { return time.Second }
+func (a *Unavailable) RetryAfter() time.Duration { return time.Second }
 
 // Limits of the retries of a unit of work while Postgres is unreachable: the total time, and the
 // pause between two attempts. A restart or a fail-over of a small server takes a few seconds.
 const (
-	awayPatience  = 5 * time.Second
-	firstPause    = 20 * time.Millisecond
-	longestPause  = 500 * time.Millisecond
-	readOnlyState = "25006" // the server has become a standby
+	maxRetryTime     = 5 * time.Second
+	firstRetryPause  = 20 * time.Millisecond
+	maxRetryPause    = 500 * time.Millisecond
+	readOnlySQLState = "25006" // the server has become a standby
 )
 
-// isAway reports whether a statement's error means that Postgres is unreachable or was lost. For
+// isUnavailable reports whether a statement's error means that Postgres is unreachable or was lost. For
 // errors that do not come from Postgres, lost is the answer: the connection is missing or closed.
-func isAway(ctx context.Context, err error, lost bool) bool {
+func isUnavailable(ctx context.Context, err error, lost bool) bool {
 	if err == nil || ctx.Err() != nil {
 		return false
 	}
@@ -52,21 +52,21 @@ func isAway(ctx context.Context, err error, lost bool) bool {
 	}
 	// Connection failures, shutdowns and starts, too many connections.
 	return strings.HasPrefix(pg.Code, "08") || strings.HasPrefix(pg.Code, "57P") || pg.Code == "53300" ||
-		pg.Code == readOnlyState
+		pg.Code == readOnlySQLState
 }
 
 // wait pauses before the next attempt, longer each time. It returns false once the time is up or
 // ctx has ended.
-func (p *patience) wait(ctx context.Context) bool {
+func (p *retryBudget) wait(ctx context.Context) bool {
 	if p.until.IsZero() {
-		p.until, p.pause = time.Now().Add(awayPatience), firstPause
+		p.until, p.pause = time.Now().Add(maxRetryTime), firstRetryPause
 	}
 	if time.Now().Add(p.pause).After(p.until) {
 		return false
 	}
 	timer := time.NewTimer(p.pause)
 	defer timer.Stop()
-	p.pause = min(2*p.pause, longestPause)
+	p.pause = min(2*p.pause, maxRetryPause)
 	select {
 	case <-ctx.Done():
 		return false
@@ -75,8 +75,8 @@ func (p *patience) wait(ctx context.Context) bool {
 	}
 }
 
-// patience limits how long one unit of work retries. In its zero value the time has not started.
-type patience struct {
+// retryBudget limits how long one unit of work retries. In its zero value the time has not started.
+type retryBudget struct {
 	until time.Time
 	pause time.Duration
 }

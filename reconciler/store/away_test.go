@@ -57,7 +57,7 @@ func (s *server) crash() {
 	}
 }
 
-// TestPostgresGoesAway: units of work wait for Postgres or return *Away and no other error, no
+// TestPostgresGoesAway: units of work wait for Postgres or return *Unavailable and no other error, no
 // commit is lost, and the notifier reports notifications that were missed.
 func TestPostgresGoesAway(t *testing.T) {
 	postgres := newServer(t)
@@ -68,7 +68,7 @@ func TestPostgresGoesAway(t *testing.T) {
 	t.Cleanup(s.Close)
 	org, err := s.AddOrg(t.Context(), id.New("org"), "acme")
 	must(t, err)
-	bell := store.NewBell()
+	bell := store.NewNotifier()
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	var work sync.WaitGroup
 	defer work.Wait()
@@ -83,17 +83,17 @@ func TestPostgresGoesAway(t *testing.T) {
 	for range 8 {
 		work.Go(func() {
 			for ctx.Err() == nil {
-				err := s.In(ctx, org.ID, func(ctx context.Context, tx *store.Tx) error {
+				err := s.InTx(ctx, org.ID, func(ctx context.Context, tx *store.Tx) error {
 					return tx.Audit(ctx, "test", "test.try", org.ID, nil)
 				})
-				var gone *store.Away
+				var gone *store.Unavailable
 				switch {
 				case err == nil:
 					committed.Add(1)
 				case ctx.Err() != nil:
 				case errors.As(err, &gone):
 					away.Add(1)
-					if gone.Unsure {
+					if gone.CommitUnknown {
 						unsure.Add(1)
 					}
 					if p, known := problem.Of(err); !known || p.Status != 503 || p.RetryAfter < 1 {
@@ -133,7 +133,7 @@ func TestPostgresGoesAway(t *testing.T) {
 	work.Wait()
 	// Every confirmed commit is stored; of the unsure ones, any number.
 	n := 0
-	must(t, s.Read(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
+	must(t, s.ReadTx(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
 		events, err := tx.ViewAudit(ctx,
 			store.ViewAuditParams{OrgID: org.ID, Before: math.MaxInt64, Most: math.MaxInt32})
 		n = len(events)
@@ -157,7 +157,7 @@ func TestAUnitThatOutlivesARestart(t *testing.T) {
 	must(t, err)
 	runs := 0
 	began := time.Now()
-	err = s.In(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
+	err = s.InTx(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
 		if runs++; runs == 1 {
 			postgres.crash()
 			postgres.start()

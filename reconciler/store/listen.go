@@ -14,10 +14,10 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/telemetry/status"
 )
 
-// Bell is the notifier: a replica's one LISTEN connection. It wakes waiters for a payload on a
+// Notifier is the notifier: a replica's one LISTEN connection. It wakes waiters for a payload on a
 // channel. A wake-up is only a hint to check the state again. When the connection was lost it
 // wakes all waiters, because notifications may have been lost too.
-type Bell struct {
+type Notifier struct {
 	mu         sync.Mutex
 	waiters    map[string][]chan struct{} // by channel + " " + payload
 	listening  bool
@@ -29,26 +29,26 @@ type Bell struct {
 // connection may be quiet before it is pinged (a machine that vanished sends nothing), and how
 // long the ping may take.
 const (
-	reconnectFirst   = 50 * time.Millisecond
-	reconnectLongest = time.Second
-	quietFor         = 10 * time.Second
-	answerWithin     = 5 * time.Second
+	reconnectFirst = 50 * time.Millisecond
+	reconnectMax   = time.Second
+	pingAfter      = 10 * time.Second
+	pingTimeout    = 5 * time.Second
 )
 
-// NewBell returns a notifier, which works while Run runs.
-func NewBell() *Bell { return &Bell{waiters: map[string][]chan struct{}{}} }
+// NewNotifier returns a notifier, which works while Run runs.
+func NewNotifier() *Notifier { return &Notifier{waiters: map[string][]chan struct{}{}} }
 
 // Run listens until ctx ends. It reopens a lost connection and then wakes all waiters.
-func (b *Bell) Run(ctx context.Context, s *Store) error {
+func (n *Notifier) Run(ctx context.Context, s *Store) error {
 	task := status.Enter(ctx, "bell")
 	defer task.Leave()
 	pause, first := reconnectFirst, true
 	for {
-		heard, err := b.listen(ctx, s, task)
+		heard, err := n.listen(ctx, s, task)
 		if ctx.Err() != nil {
 			return nil // the normal end
 		}
-		b.stopped(err)
+		n.recordStop(err)
 		task.Came(err)
 		level := slog.LevelDebug // of a long outage, only the start is a warning
 		if heard || first {
@@ -57,47 +57,47 @@ func (b *Bell) Run(ctx context.Context, s *Store) error {
 		first = false
 		slog.Log(ctx, level, "lost the connection that listens for notifications; opening another", "error", err)
 		task.Waits("for a moment before it connects again")
-		b.ringAll()
+		n.notifyAll()
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-time.After(pause):
-			pause = min(2*pause, reconnectLongest)
+			pause = min(2*pause, reconnectMax)
 		}
 	}
 }
 
 // Listening returns an error while the notifier has no connection.
-func (b *Bell) Listening() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+func (n *Notifier) Listening() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	switch {
-	case b.listening:
+	case n.listening:
 		return nil
-	case b.lost != nil:
-		return fmt.Errorf("no connection that listens for notifications: %w", b.lost)
+	case n.lost != nil:
+		return fmt.Errorf("no connection that listens for notifications: %w", n.lost)
 	}
-	return errNotYet
+	return errNotListeningYet
 }
 
-var errNotYet = fmt.Errorf("no connection that listens for notifications yet")
+var errNotListeningYet = fmt.Errorf("no connection that listens for notifications yet")
 
 // Reconnects returns how often the connection was lost.
-func (b *Bell) Reconnects() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.reconnects
+func (n *Notifier) Reconnects() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.reconnects
 }
 
-func (b *Bell) stopped(why error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.listening, b.lost = false, why
-	b.reconnects++
+func (n *Notifier) recordStop(why error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.listening, n.lost = false, why
+	n.reconnects++
 }
 
 // listen handles one connection until it is lost; heard is true if it started to listen.
-func (b *Bell) listen(ctx context.Context, s *Store, task *status.Task) (heard bool, err error) {
+func (n *Notifier) listen(ctx context.Context, s *Store, task *status.Task) (heard bool, err error) {
 	task.Works("connecting")
 	// A separate connection beside the pool: its LISTENs must not pass to the next user of a pooled
 	// connection, and an exhausted pool must not delay it.
@@ -111,34 +111,34 @@ func (b *Bell) listen(ctx context.Context, s *Store, task *status.Task) (heard b
 			return false, fmt.Errorf("listen on %s: %w", channel, err)
 		}
 	}
-	b.mu.Lock()
-	b.listening, b.lost = true, nil
-	b.mu.Unlock()
+	n.mu.Lock()
+	n.listening, n.lost = true, nil
+	n.mu.Unlock()
 	task.Came(nil)
 	// Notifications may have been missed before this connection.
-	b.ringAll()
+	n.notifyAll()
 	task.Waits("for a notification")
 	for {
-		n, err := next(ctx, c)
+		notification, err := nextNotification(ctx, c)
 		if err != nil {
 			return true, err
 		}
-		if n != nil {
-			b.ring(n.Channel + " " + n.Payload)
+		if notification != nil {
+			n.notify(notification.Channel + " " + notification.Payload)
 		}
 	}
 }
 
-// next returns the next notification, or nil if none came for a while and the connection works.
-func next(ctx context.Context, c *pgx.Conn) (*pgconn.Notification, error) {
-	waiting, stop := context.WithTimeout(ctx, quietFor)
+// nextNotification returns the next notification, or nil if none came for a while and the connection works.
+func nextNotification(ctx context.Context, c *pgx.Conn) (*pgconn.Notification, error) {
+	waiting, stop := context.WithTimeout(ctx, pingAfter)
 	n, err := c.WaitForNotification(waiting)
 	quiet := waiting.Err() != nil && ctx.Err() == nil
 	stop()
 	if err == nil || !quiet || c.IsClosed() {
 		return n, err
 	}
-	asking, stop := context.WithTimeout(ctx, answerWithin)
+	asking, stop := context.WithTimeout(ctx, pingTimeout)
 	defer stop()
 	return nil, c.Ping(asking)
 }
@@ -146,38 +146,38 @@ func next(ctx context.Context, c *pgx.Conn) (*pgconn.Notification, error) {
 // Wait returns a channel of capacity one that receives at each notification with this payload,
 // and a function that ends the waiting. Call it before reading the state, so that no change is
 // missed.
-func (b *Bell) Wait(channel, payload string) (rung <-chan struct{}, stop func()) {
+func (n *Notifier) Wait(channel, payload string) (rung <-chan struct{}, stop func()) {
 	key, c := channel+" "+payload, make(chan struct{}, 1)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.waiters[key] = append(b.waiters[key], c)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.waiters[key] = append(n.waiters[key], c)
 	return c, func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		left := slices.DeleteFunc(b.waiters[key], func(w chan struct{}) bool { return w == c })
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		left := slices.DeleteFunc(n.waiters[key], func(w chan struct{}) bool { return w == c })
 		if len(left) == 0 {
-			delete(b.waiters, key)
+			delete(n.waiters, key)
 			return
 		}
-		b.waiters[key] = left
+		n.waiters[key] = left
 	}
 }
 
-func (b *Bell) ring(key string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	wake(b.waiters[key])
+func (n *Notifier) notify(key string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	closeAll(n.waiters[key])
 }
 
-func (b *Bell) ringAll() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, w := range b.waiters {
-		wake(w)
+func (n *Notifier) notifyAll() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, w := range n.waiters {
+		closeAll(w)
 	}
 }
 
-func wake(waiters []chan struct{}) {
+func closeAll(waiters []chan struct{}) {
 	for _, c := range waiters {
 		select {
 		case c <- struct{}{}:

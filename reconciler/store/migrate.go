@@ -88,7 +88,7 @@ func Migrate(ctx context.Context, dsn string) error {
 		if err := migrateRiver(ctx, pool); err != nil {
 			return err
 		}
-		return migrateOurs(ctx, c.Conn())
+		return migrateSchema(ctx, c.Conn())
 	})
 }
 
@@ -107,7 +107,7 @@ func migrateRiver(ctx context.Context, pool *pgxpool.Pool) error {
 	if _, err := pool.Exec(ctx, "create schema if not exists "+riverSchema); err != nil {
 		return fmt.Errorf("create schema %s: %w", riverSchema, err)
 	}
-	m, err := rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Schema: riverSchema, Logger: quiet()})
+	m, err := rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Schema: riverSchema, Logger: discardLogger()})
 	if err != nil {
 		return fmt.Errorf("migrate the work queue: %w", err)
 	}
@@ -117,7 +117,7 @@ func migrateRiver(ctx context.Context, pool *pgxpool.Pool) error {
 	return nil
 }
 
-func migrateOurs(ctx context.Context, c *pgx.Conn) error {
+func migrateSchema(ctx context.Context, c *pgx.Conn) error {
 	m, err := migrate.NewMigrator(ctx, c, "public.schema_version")
 	if err != nil {
 		return fmt.Errorf("read the schema's version: %w", err)
@@ -166,7 +166,7 @@ func SchemaDigest() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read migrations: %w", err)
 	}
-	queue, err := rivermigrate.New(riverpgxv5.New(nil), &rivermigrate.Config{Schema: riverSchema, Logger: quiet()})
+	queue, err := rivermigrate.New(riverpgxv5.New(nil), &rivermigrate.Config{Schema: riverSchema, Logger: discardLogger()})
 	if err != nil {
 		return "", fmt.Errorf("read the migrations of the work queue: %w", err)
 	}

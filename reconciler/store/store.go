@@ -1,6 +1,6 @@
 // Package store stores all state of the control plane in Postgres, through pgx. It owns every
 // table, all SQL (queries/*.sql, compiled by sqlc) and the only access to it: a unit of work is
-// one transaction that belongs to one org (In). It makes no decisions; the packages of the
+// one transaction that belongs to one org (InTx). It makes no decisions; the packages of the
 // reconciler call it and define what a status means.
 package store
 
@@ -33,9 +33,9 @@ type Store struct {
 	clock  clock
 }
 
-// leastPool is the number of connections of a replica if the database URL does not set
+// minPoolSize is the number of connections of a replica if the database URL does not set
 // pool_max_conns: enough for the work queue, the listener, concurrent reconciles and the API.
-const leastPool = 24
+const minPoolSize = 24
 
 // Open connects to a migrated database. Every connection takes the role nuon_app, which row-level
 // security restricts.
@@ -44,9 +44,9 @@ func Open(ctx context.Context, dsn string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("database URL: %w", err)
 	}
-	cfg.AfterConnect = takeRole
+	cfg.AfterConnect = setAppRole
 	if !strings.Contains(dsn, "pool_max_conns") {
-		cfg.MaxConns = max(cfg.MaxConns, leastPool)
+		cfg.MaxConns = max(cfg.MaxConns, minPoolSize)
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
@@ -59,7 +59,7 @@ func Open(ctx context.Context, dsn string) (*Store, error) {
 	// River notifies of inserts at most once per FetchCooldown and drops the other notifications:
 	// at the default of 100 ms most jobs of a chain would wait for the next poll.
 	insertOnly, err := river.NewClient(riverpgxv5.New(pool),
-		&river.Config{Schema: riverSchema, Logger: quiet(), FetchCooldown: time.Millisecond})
+		&river.Config{Schema: riverSchema, Logger: discardLogger(), FetchCooldown: time.Millisecond})
 	if err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("open the work queue: %w", err)
@@ -73,15 +73,15 @@ func (s *Store) connect(ctx context.Context) (*pgx.Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to Postgres: %w", err)
 	}
-	if err := takeRole(ctx, c); err != nil {
-		_ = c.Close(context.WithoutCancel(ctx)) // the error of takeRole matters more
+	if err := setAppRole(ctx, c); err != nil {
+		_ = c.Close(context.WithoutCancel(ctx)) // the error of setAppRole matters more
 		return nil, err
 	}
 	return c, nil
 }
 
-// takeRole drops the owner's rights for the lifetime of the connection.
-func takeRole(ctx context.Context, c *pgx.Conn) error {
+// setAppRole drops the owner's rights for the lifetime of the connection.
+func setAppRole(ctx context.Context, c *pgx.Conn) error {
 	if _, err := c.Exec(ctx, "set role nuon_app"); err != nil {
 		return fmt.Errorf("take the role nuon_app (was the database migrated?): %w", err)
 	}
@@ -100,8 +100,8 @@ func decodeColumn(raw []byte, into any) error {
 	return json.Unmarshal(raw, into)
 }
 
-// quiet returns a logger for River that passes only errors on.
-func quiet() *slog.Logger {
+// discardLogger returns a logger for River that passes only errors on.
+func discardLogger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(logWriter{}, &slog.HandlerOptions{Level: slog.LevelError}))
 }
 
@@ -127,7 +127,7 @@ const idLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 // begin returns the message to Postgres that starts a transaction and restricts it to the scope:
 // one round trip instead of two in every unit of work. The message has no parameters, so only ids
 // may be inserted into it; any other string names no org or app, so the error is ErrNotFound.
-func (s Scope) begin(how unit) (string, error) {
+func (s Scope) begin(how txOptions) (string, error) {
 	for _, id := range []string{s.Org, s.App} {
 		if strings.Trim(id, idLetters) != "" {
 			return "", fmt.Errorf("enter org %q: %w", s.Org, ErrNotFound)
@@ -158,69 +158,69 @@ type Tx struct {
 	clock  *clock
 }
 
-// In runs one unit of work of one org in one transaction, and commits it when work returns nil.
+// InTx runs one unit of work of one org in one transaction, and commits it when work returns nil.
 // It runs work again after a serialization failure, a deadlock or a lost connection, so work must
 // have no other side effects. While Postgres is unreachable it retries for a few seconds; then the
-// error is an *Away. Its statements find their rows by key, so Postgres plans each only once per
+// error is an *Unavailable. Its statements find their rows by key, so Postgres plans each only once per
 // connection.
-func (s *Store) In(ctx context.Context, org string, work func(context.Context, *Tx) error) error {
-	return s.in(ctx, Scope{Org: org}, unit{byKey: true}, work)
+func (s *Store) InTx(ctx context.Context, org string, work func(context.Context, *Tx) error) error {
+	return s.runTx(ctx, Scope{Org: org}, txOptions{byKey: true}, work)
 }
 
-// InScope is In for a unit of work that may be restricted to one app, or whose statements may need
+// InScopedTx is InTx for a unit of work that may be restricted to one app, or whose statements may need
 // different plans for different values: lists with filters, and selections by age.
-func (s *Store) InScope(ctx context.Context, scope Scope, work func(context.Context, *Tx) error) error {
-	return s.in(ctx, scope, unit{}, work)
+func (s *Store) InScopedTx(ctx context.Context, scope Scope, work func(context.Context, *Tx) error) error {
+	return s.runTx(ctx, scope, txOptions{}, work)
 }
 
-// Read is In for work that only reads, on one snapshot.
-func (s *Store) Read(ctx context.Context, org string, work func(context.Context, *Tx) error) error {
-	return s.in(ctx, Scope{Org: org}, unit{TxOptions: readOnly, byKey: true}, work)
+// ReadTx is InTx for work that only reads, on one snapshot.
+func (s *Store) ReadTx(ctx context.Context, org string, work func(context.Context, *Tx) error) error {
+	return s.runTx(ctx, Scope{Org: org}, txOptions{TxOptions: readOnly, byKey: true}, work)
 }
 
-// ReadScope is Read for the units of work that InScope is for.
-func (s *Store) ReadScope(ctx context.Context, scope Scope, work func(context.Context, *Tx) error) error {
-	return s.in(ctx, scope, unit{TxOptions: readOnly}, work)
+// ReadScopedTx is ReadTx for the units of work that InScopedTx is for.
+func (s *Store) ReadScopedTx(ctx context.Context, scope Scope, work func(context.Context, *Tx) error) error {
+	return s.runTx(ctx, scope, txOptions{TxOptions: readOnly}, work)
 }
 
 var readOnly = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 
-// unit has the options of a unit of work.
-type unit struct {
+// txOptions has the options of a unit of work.
+type txOptions struct {
 	pgx.TxOptions
 	byKey bool // one plan per statement is good for all values
 }
 
-// triesOfDeadlocked is how often a unit of work is run in all if it loses a deadlock.
-const triesOfDeadlocked = 4
+// maxDeadlockTries is how often a unit of work is run in all if it loses a deadlock.
+const maxDeadlockTries = 4
 
-func (s *Store) in(ctx context.Context, scope Scope, how unit, work func(context.Context, *Tx) error) error {
-	var patience patience
+func (s *Store) runTx(ctx context.Context, scope Scope, how txOptions, work func(context.Context, *Tx) error) error {
+	var patience retryBudget
 	for try := 1; ; try++ {
-		err := s.once(ctx, scope, how, work)
-		var away *Away
+		err := s.runTxOnce(ctx, scope, how, work)
+		var away *Unavailable
 		switch {
 		case errors.As(err, &away):
-			s.leave(away)
-			if away.Unsure || !patience.wait(ctx) {
+			s.resetReadOnlyPool(away)
+			if away.CommitUnknown || !patience.wait(ctx) {
 				return err
 			}
 			try = 0
-		case err == nil || try >= triesOfDeadlocked || !retryable(err):
+		case err == nil || try >= maxDeadlockTries || !retryable(err):
 			return err
 		}
 	}
 }
 
-// once runs one transaction. If Postgres is unreachable, the error is an *Away.
-func (s *Store) once(ctx context.Context, scope Scope, how unit, work func(context.Context, *Tx) error) error {
+// runTxOnce runs one transaction. If Postgres is unreachable, the error is an *Unavailable.
+func (s *Store) runTxOnce(ctx context.Context, scope Scope, how txOptions, work func(context.Context, *Tx) error) error {
 	var err error
 	if how.BeginQuery, err = scope.begin(how); err != nil {
 		return err
 	}
 	tx, err := s.pool.BeginTx(ctx, how.TxOptions)
-	if isAway(ctx, err, true) {
-		return &Away{Err: err}
+	if isUnavailable(ctx, err, true) {
+		return &Unavailable{Err: err}
 	}
 	if err != nil {
 		return fmt.Errorf("enter org: %w", err)
@@ -229,8 +229,8 @@ func (s *Store) once(ctx context.Context, scope Scope, how unit, work func(conte
 	watched := &watchedTx{Tx: tx}
 	t := &Tx{Queries: New(watched), Scope: scope, tx: watched, river: s.river, tokens: &s.tokens, clock: &s.clock}
 	err = work(ctx, t)
-	if isAway(ctx, err, tx.Conn().IsClosed()) {
-		return &Away{Err: err}
+	if isUnavailable(ctx, err, tx.Conn().IsClosed()) {
+		return &Unavailable{Err: err}
 	}
 	if err != nil {
 		return err
@@ -242,17 +242,17 @@ func (s *Store) once(ctx context.Context, scope Scope, how unit, work func(conte
 	}
 	// The pool owns the connection again by now, so its state is not checked. Only Postgres itself
 	// can report a rollback.
-	if err = tx.Commit(ctx); isAway(ctx, err, !errors.Is(err, pgx.ErrTxCommitRollback)) {
-		return &Away{Unsure: true, Err: err}
+	if err = tx.Commit(ctx); isUnavailable(ctx, err, !errors.Is(err, pgx.ErrTxCommitRollback)) {
+		return &Unavailable{CommitUnknown: true, Err: err}
 	}
 	return err
 }
 
-// leave drops the connections to a server that has become read-only: after a fail-over another
+// resetReadOnlyPool drops the connections to a server that has become read-only: after a fail-over another
 // one is the primary.
-func (s *Store) leave(away *Away) {
+func (s *Store) resetReadOnlyPool(away *Unavailable) {
 	var pg *pgconn.PgError
-	if errors.As(away, &pg) && pg.Code == readOnlyState {
+	if errors.As(away, &pg) && pg.Code == readOnlySQLState {
 		s.pool.Reset()
 	}
 }
@@ -264,8 +264,8 @@ func retryable(err error) bool {
 	return errors.As(err, &pg) && (pg.Code == "40001" || pg.Code == "40P01")
 }
 
-// IsConflict reports whether a unique constraint rejected a row, and which one.
-func IsConflict(err error) (constraint string, ok bool) {
+// IsUniqueViolation reports whether a unique constraint rejected a row, and which one.
+func IsUniqueViolation(err error) (constraint string, ok bool) {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.Code == "23505" {
 		return pg.ConstraintName, true
@@ -273,16 +273,16 @@ func IsConflict(err error) (constraint string, ok bool) {
 	return "", false
 }
 
-// IsGone reports whether a row refers to one that was removed concurrently.
-func IsGone(err error) bool {
+// IsForeignKeyViolation reports whether a row refers to one that was removed concurrently.
+func IsForeignKeyViolation(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && pg.Code == "23503"
 }
 
-// onceWaiting merges a request with an equal one that waits, however old it is. A request that is
+// uniqueWhileWaiting merges a request with an equal one that waits, however old it is. A request that is
 // running merges with none: the trigger river_job_answered clears its unique key when a worker
 // takes it.
-var onceWaiting = river.UniqueOpts{
+var uniqueWhileWaiting = river.UniqueOpts{
 	ByArgs: true, ByState: append(river.UniqueOpts{}.ByState, "available", "pending", "retryable", "running",
 		"scheduled"),
 }
@@ -293,13 +293,13 @@ func (t *Tx) Enqueue(ctx context.Context, work ...river.JobArgs) error {
 	return t.enqueue(ctx, 0, work)
 }
 
-// lastPriority is River's lowest priority: such work runs after everything else in its queue.
-const lastPriority = 4
+// lowPriority is River's lowest priority: such work runs after everything else in its queue.
+const lowPriority = 4
 
-// EnqueueLast is Enqueue for bulk work that nobody waits for: it runs after everything else in its
+// EnqueueLowPriority is Enqueue for bulk work that nobody waits for: it runs after everything else in its
 // queue.
-func (t *Tx) EnqueueLast(ctx context.Context, work ...river.JobArgs) error {
-	return t.enqueue(ctx, lastPriority, work)
+func (t *Tx) EnqueueLowPriority(ctx context.Context, work ...river.JobArgs) error {
+	return t.enqueue(ctx, lowPriority, work)
 }
 
 // enqueue adds work at a priority; zero means the default of its kind.
@@ -311,7 +311,7 @@ func (t *Tx) enqueue(ctx context.Context, priority int, work []river.JobArgs) er
 	for _, w := range work {
 		if !asked[w] {
 			rows = append(rows, river.InsertManyParams{Args: w,
-				InsertOpts: &river.InsertOpts{Priority: priority, UniqueOpts: onceWaiting}})
+				InsertOpts: &river.InsertOpts{Priority: priority, UniqueOpts: uniqueWhileWaiting}})
 		}
 		asked[w] = true
 	}
@@ -334,19 +334,19 @@ func (t *Tx) Notify(ctx context.Context, channel string, payloads ...string) err
 	return t.SendNotifications(ctx, channel, payloads)
 }
 
-// Event is one change for the audit log.
-type Event struct {
+// AuditEntry is one change for the audit log.
+type AuditEntry struct {
 	Actor, Subject string
 	Detail         map[string]any
 }
 
 // Audit records who changed what. Detail must not contain secrets.
 func (t *Tx) Audit(ctx context.Context, actor, action, subject string, detail map[string]any) error {
-	return t.AuditAll(ctx, action, []Event{{actor, subject, detail}})
+	return t.AuditAll(ctx, action, []AuditEntry{{actor, subject, detail}})
 }
 
 // AuditAll is Audit for any number of changes of one kind.
-func (t *Tx) AuditAll(ctx context.Context, action string, events []Event) error {
+func (t *Tx) AuditAll(ctx context.Context, action string, events []AuditEntry) error {
 	add := AddAuditsParams{OrgID: t.Org, Action: action}
 	for _, e := range events {
 		if e.Detail == nil {
@@ -362,10 +362,10 @@ func (t *Tx) AuditAll(ctx context.Context, action string, events []Event) error 
 	return t.AddAudits(ctx, add)
 }
 
-// Pending is one due item of any org. It is all that a loop over orgs may see.
-type Pending struct{ Org, Kind, ID string }
+// DueItem is one due item of any org. It is all that a loop over orgs may see.
+type DueItem struct{ Org, Kind, ID string }
 
-// Kinds of Pending, as in the table's constraint.
+// Kinds of DueItem, as in the table's constraint.
 const (
 	DueWatch   = "watch"   // a ref must be polled
 	DueAttempt = "attempt" // a lease or an offer expires; ID is job/number
@@ -375,25 +375,25 @@ const (
 	DueOrg     = "org"     // an org's expired data must be removed; ID is the org
 )
 
-// TakeDueOptions limit what TakeDue takes, and set when a taken item is due again.
-type TakeDueOptions struct {
-	Most  int32 // items per call
-	Polls int64 // waiting or running polls per org
-	// Again is when a taken item is due again if it is not rescheduled before. Resync is the same
+// ClaimDueOptions limit what ClaimDue takes, and set when a taken item is due again.
+type ClaimDueOptions struct {
+	Limit    int32 // items per call
+	MaxPolls int64 // waiting or running polls per org
+	// RetryAfter is when a taken item is due again if it is not rescheduled before. Resync is the same
 	// for an install, whose request waits until it is done.
-	Again, Resync time.Duration
+	RetryAfter, Resync time.Duration
 }
 
-// sweptTries is the number of attempts for work that is soon due again anyway.
-const sweptTries = 3
+// sweptJobTries is the number of attempts for work that is soon due again anyway.
+const sweptJobTries = 3
 
-// TakeDue claims due items and enqueues the work that enqueue returns for each, in one
+// ClaimDue claims due items and enqueues the work that enqueue returns for each, in one
 // transaction. It returns how many it claimed.
-func (s *Store) TakeDue(ctx context.Context, o TakeDueOptions, enqueue func(Pending) river.JobArgs) (int, error) {
+func (s *Store) ClaimDue(ctx context.Context, o ClaimDueOptions, enqueue func(DueItem) river.JobArgs) (int, error) {
 	n := 0
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		rows, err := New(tx).TakeDue(ctx,
-			TakeDueParams{Most: o.Most, Polls: o.Polls, AgainSeconds: o.Again.Seconds(),
+			TakeDueParams{Most: o.Limit, Polls: o.MaxPolls, AgainSeconds: o.RetryAfter.Seconds(),
 				ResyncSeconds: o.Resync.Seconds()})
 		if err != nil {
 			return err
@@ -403,11 +403,11 @@ func (s *Store) TakeDue(ctx context.Context, o TakeDueOptions, enqueue func(Pend
 		}
 		work := make([]river.InsertManyParams, n)
 		for i, r := range rows {
-			opts := river.InsertOpts{UniqueOpts: onceWaiting}
+			opts := river.InsertOpts{UniqueOpts: uniqueWhileWaiting}
 			if r.Kind != DueInstall {
-				opts.MaxAttempts = sweptTries
+				opts.MaxAttempts = sweptJobTries
 			}
-			work[i] = river.InsertManyParams{Args: enqueue(Pending{Org: r.OrgID, Kind: r.Kind, ID: r.ID}),
+			work[i] = river.InsertManyParams{Args: enqueue(DueItem{Org: r.OrgID, Kind: r.Kind, ID: r.ID}),
 				InsertOpts: &opts}
 		}
 		_, err = s.river.InsertManyTx(ctx, tx, work)
@@ -419,8 +419,8 @@ func (s *Store) TakeDue(ctx context.Context, o TakeDueOptions, enqueue func(Pend
 	return n, nil
 }
 
-// longestWork bounds one job of the reconciler's work queue.
-const longestWork = 5 * time.Minute
+// maxJobTime bounds one job of the reconciler's work queue.
+const maxJobTime = 5 * time.Minute
 
 // Workers starts River's workers of a replica on this store's pool, with a limit of concurrent
 // jobs per queue. The caller stops the client.
@@ -432,7 +432,7 @@ func (s *Store) Workers(replica string, workers *river.Workers, most map[string]
 	c, err := river.NewClient(riverpgxv5.New(s.pool), &river.Config{
 		ID:      replica, // identifies the jobs that it runs (Rescue)
 		Schema:  riverSchema,
-		Logger:  quiet(),
+		Logger:  discardLogger(),
 		Workers: workers,
 		Queues:  queues,
 		// A completed request has no further use; discarded requests are created again from what
@@ -441,9 +441,9 @@ func (s *Store) Workers(replica string, workers *river.Workers, most map[string]
 		DiscardedJobRetentionPeriod: 24 * time.Hour,
 		FetchCooldown:               time.Millisecond,
 		FetchPollInterval:           time.Second,
-		JobTimeout:                  longestWork,
+		JobTimeout:                  maxJobTime,
 		// The jobs of a killed replica pass to another one soon after they would have timed out.
-		RescueStuckJobsAfter: longestWork + time.Minute,
+		RescueStuckJobsAfter: maxJobTime + time.Minute,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("start workers: %w", err)

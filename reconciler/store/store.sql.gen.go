@@ -124,7 +124,7 @@ type TakeDueRow struct {
 	ID    string
 }
 
-// TakeDue claims what is due and puts it off; the work itself says when it is due next. What is at work now stays due until that has
+// ClaimDue claims what is due and puts it off; the work itself says when it is due next. What is at work now stays due until that has
 // ended: it may have begun before what made it due. Orgs take turns, and of polls an org has no more than @polls that wait or are under
 // way, so that much that is due, or a slow git server, keeps nobody else waiting.
 func (q *Queries) TakeDue(ctx context.Context, arg TakeDueParams) ([]TakeDueRow, error) {

@@ -49,13 +49,13 @@ func TestAnOrgSeesNothingOfAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	token := store.CreateTokenParams{OrgID: one.ID, ID: id.New("tok"), Name: "ci", Role: "viewer", Hash: []byte("hash")}
-	must(t, s.In(t.Context(), one.ID, func(ctx context.Context, tx *store.Tx) error {
+	must(t, s.InTx(t.Context(), one.ID, func(ctx context.Context, tx *store.Tx) error {
 		_, err := tx.CreateToken(ctx, token)
 		return err
 	}))
 
 	// An org can neither read nor write the other's rows, even if the query names the other org.
-	err = s.In(t.Context(), two.ID, func(ctx context.Context, tx *store.Tx) error {
+	err = s.InTx(t.Context(), two.ID, func(ctx context.Context, tx *store.Tx) error {
 		_, err := tx.TokenByHash(ctx, one.ID, token.Hash)
 		return err
 	})
@@ -63,7 +63,7 @@ func TestAnOrgSeesNothingOfAnother(t *testing.T) {
 		t.Fatalf("org %s reads a token of %s: %v", two.Name, one.Name, err)
 	}
 	token.ID, token.Hash = id.New("tok"), []byte("forged")
-	if err := s.In(t.Context(), two.ID, func(ctx context.Context, tx *store.Tx) error { _, err := tx.CreateToken(ctx, token); return err }); err == nil {
+	if err := s.InTx(t.Context(), two.ID, func(ctx context.Context, tx *store.Tx) error { _, err := tx.CreateToken(ctx, token); return err }); err == nil {
 		t.Fatal("one org made a token in another")
 	}
 }
@@ -72,7 +72,7 @@ func TestAnOrgSeesNothingOfAnother(t *testing.T) {
 func TestAScopeIsMadeOfIds(t *testing.T) {
 	s, one := storetest.New(t)
 	enter := func(scope store.Scope) error {
-		return s.InScope(t.Context(), scope,
+		return s.InScopedTx(t.Context(), scope,
 			func(context.Context, *store.Tx) error { t.Errorf("%q was entered", scope); return nil })
 	}
 	for _, bad := range []string{one.ID + "'", one.ID + "\x00", `\`,
@@ -91,7 +91,7 @@ func TestAScopeIsMadeOfIds(t *testing.T) {
 func TestAScopeOfOneAppSeesThatAppAlone(t *testing.T) {
 	s, org := storetest.New(t)
 	apps := map[string]store.App{}
-	must(t, s.In(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) (err error) {
+	must(t, s.InTx(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) (err error) {
 		for _, name := range []string{"shop", "zebra"} {
 			if apps[name], err = tx.AddApp(ctx, store.AddAppParams{OrgID: org.ID, ID: id.New("app"), Name: name, Directory: "."}); err != nil {
 				return err
@@ -104,7 +104,7 @@ func TestAScopeOfOneAppSeesThatAppAlone(t *testing.T) {
 			Config: []byte("{}"), Reason: "r"}
 	}
 	scope := store.Scope{Org: org.ID, App: apps["shop"].ID}
-	must(t, s.InScope(t.Context(), scope, func(ctx context.Context, tx *store.Tx) error {
+	must(t, s.InScopedTx(t.Context(), scope, func(ctx context.Context, tx *store.Tx) error {
 		seen, err := tx.ViewApps(ctx, org.ID, "", 10)
 		if len(seen) != 1 || seen[0].Name != "shop" || tx.Scope != scope {
 			t.Errorf("in the scope of shop: %+v", seen)
@@ -117,7 +117,7 @@ func TestAScopeOfOneAppSeesThatAppAlone(t *testing.T) {
 		}
 		return err
 	}))
-	err := s.InScope(t.Context(), scope, func(ctx context.Context, tx *store.Tx) error {
+	err := s.InScopedTx(t.Context(), scope, func(ctx context.Context, tx *store.Tx) error {
 		_, err := tx.AddAppVersion(ctx, version("zebra"))
 		return err
 	})
@@ -126,7 +126,7 @@ func TestAScopeOfOneAppSeesThatAppAlone(t *testing.T) {
 	}
 	// A connection that had a scope has none in the next unit of work.
 	for range 30 {
-		must(t, s.Read(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
+		must(t, s.ReadTx(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
 			seen, err := tx.ViewApps(ctx, org.ID, "", 10)
 			if len(seen) != 2 {
 				t.Errorf("without a scope: %+v", seen)
@@ -144,7 +144,7 @@ func TestWorkIsEnqueuedWithTheChangeOrNotAtAll(t *testing.T) {
 	org, err := s.AddOrg(t.Context(), id.New("org"), "acme")
 	must(t, err)
 	refused := errors.New("no")
-	err = s.In(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
+	err = s.InTx(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
 		if err := tx.Enqueue(ctx, queue.Rollout{Org: org.ID, Install: "ins_1"}); err != nil {
 			return err
 		}
@@ -153,7 +153,7 @@ func TestWorkIsEnqueuedWithTheChangeOrNotAtAll(t *testing.T) {
 	if !errors.Is(err, refused) {
 		t.Fatal(err)
 	}
-	must(t, s.In(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
+	must(t, s.InTx(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
 		return tx.Enqueue(ctx, queue.Rollout{Org: org.ID, Install: "ins_2"})
 	}))
 	got := queued(t, dsn)
@@ -175,7 +175,7 @@ func TestRequestsThatWaitAreMerged(t *testing.T) {
 	must(t, err)
 	ask := func(installs ...string) {
 		t.Helper()
-		must(t, s.In(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
+		must(t, s.InTx(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
 			var work []river.JobArgs
 			for _, install := range installs {
 				work = append(work, queue.Rollout{Org: org.ID, Install: install})
@@ -198,7 +198,7 @@ func TestRequestsThatWaitAreMerged(t *testing.T) {
 	}
 }
 
-// TestWhatIsDueIsNotHeapedUp: TakeDue enqueues an item that remains due only once, and not at all
+// TestWhatIsDueIsNotHeapedUp: ClaimDue enqueues an item that remains due only once, and not at all
 // while a worker processes it.
 func TestWhatIsDueIsNotHeapedUp(t *testing.T) {
 	t.Parallel()
@@ -208,12 +208,12 @@ func TestWhatIsDueIsNotHeapedUp(t *testing.T) {
 	defer s.Close()
 	org, err := s.AddOrg(t.Context(), id.New("org"), "acme")
 	must(t, err)
-	must(t, s.In(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
+	must(t, s.InTx(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
 		return tx.SetDueIn(ctx, store.SetDueInParams{OrgID: org.ID, Kind: store.DueInstall, ID: "ins_1"})
 	}))
 	take := func(want int) {
 		t.Helper()
-		n, err := s.TakeDue(t.Context(), store.TakeDueOptions{Most: 10, Polls: 10}, resync)
+		n, err := s.ClaimDue(t.Context(), store.ClaimDueOptions{Limit: 10, MaxPolls: 10}, resync)
 		if err != nil || n != want {
 			t.Fatalf("%d things are due, %v; want %d", n, err, want)
 		}
@@ -233,7 +233,7 @@ func TestWhatIsDueIsNotHeapedUp(t *testing.T) {
 	}
 }
 
-func resync(p store.Pending) river.JobArgs {
+func resync(p store.DueItem) river.JobArgs {
 	if p.Kind == store.DueWatch {
 		return queue.Poll{Org: p.Org, Watch: p.ID}
 	}
@@ -257,8 +257,8 @@ func TestOrgsTakeTurns(t *testing.T) {
 	take := func() map[string]int {
 		t.Helper()
 		took := map[string]int{}
-		_, err := s.TakeDue(t.Context(), store.TakeDueOptions{Most: 20, Polls: 5, Again: time.Hour, Resync: time.Hour},
-			func(p store.Pending) river.JobArgs {
+		_, err := s.ClaimDue(t.Context(), store.ClaimDueOptions{Limit: 20, MaxPolls: 5, RetryAfter: time.Hour, Resync: time.Hour},
+			func(p store.DueItem) river.JobArgs {
 				took[p.Org+" "+p.Kind]++
 				return resync(p)
 			})

@@ -33,8 +33,8 @@ func (c *clock) set(asked, said time.Time) {
 // time.
 func (t *Tx) Now() time.Time { return t.clock.now() }
 
-// Beat records a replica's heartbeat, and deletes replicas that were not seen for a day.
-func (s *Store) Beat(ctx context.Context, r SayHereParams) error {
+// RecordHeartbeat records a replica's heartbeat, and deletes replicas that were not seen for a day.
+func (s *Store) RecordHeartbeat(ctx context.Context, r SayHereParams) error {
 	q := New(s.pool)
 	r.GapSeconds = UptimeGap.Seconds()
 	asked := time.Now()
@@ -46,8 +46,8 @@ func (s *Store) Beat(ctx context.Context, r SayHereParams) error {
 	return q.ForgetReplicas(ctx)
 }
 
-// Gone removes a stopping replica from the list.
-func (s *Store) Gone(ctx context.Context, replica string) error {
+// RemoveReplica removes a stopping replica from the list.
+func (s *Store) RemoveReplica(ctx context.Context, replica string) error {
 	return New(s.pool).DropReplica(ctx, replica)
 }
 
@@ -56,9 +56,9 @@ func (s *Store) Replicas(ctx context.Context) ([]Replica, error) {
 	return New(s.pool).ListReplicas(ctx)
 }
 
-// EmbeddedElsewhere finds a replica with an embedded registry that started before this one and
+// OtherEmbeddedRegistry finds a replica with an embedded registry that started before this one and
 // was seen within alive.
-func (s *Store) EmbeddedElsewhere(ctx context.Context, replica string,
+func (s *Store) OtherEmbeddedRegistry(ctx context.Context, replica string,
 	alive time.Duration) (other string, seen time.Duration, found bool, err error) {
 	row, err := New(s.pool).EmbeddedBefore(ctx, replica, alive.Seconds())
 	if errors.Is(err, ErrNotFound) {
@@ -67,22 +67,22 @@ func (s *Store) EmbeddedElsewhere(ctx context.Context, replica string,
 	return row.ID, time.Duration(row.Seconds * float64(time.Second)), err == nil, err
 }
 
-// Lost defines which running jobs have lost their worker.
-type Lost struct {
-	// Gone: jobs of a replica without a heartbeat for this long.
-	Gone time.Duration
+// LostJobs defines which running jobs have lost their worker.
+type LostJobs struct {
+	// ReplicaTimeout: jobs of a replica without a heartbeat for this long.
+	ReplicaTimeout time.Duration
 	// Replica is the caller: it never received the jobs that were assigned to it longer than
-	// Unheard ago and are not among InHand (River's ids).
-	Replica string
-	Unheard time.Duration
-	InHand  []int64
+	// Unheard ago and are not among InFlight (River's ids).
+	Replica       string
+	UnseenTimeout time.Duration
+	InFlight      []int64
 }
 
 // Rescue makes lost jobs available again, and returns how many there were.
-func (s *Store) Rescue(ctx context.Context, lost Lost) (int64, error) {
+func (s *Store) Rescue(ctx context.Context, lost LostJobs) (int64, error) {
 	n, err := New(s.pool).RescueWork(ctx, RescueWorkParams{
-		GoneSeconds: lost.Gone.Seconds(), Replica: lost.Replica, UnheardSeconds: lost.Unheard.Seconds(),
-		InHand: append([]int64{}, lost.InHand...),
+		GoneSeconds: lost.ReplicaTimeout.Seconds(), Replica: lost.Replica, UnheardSeconds: lost.UnseenTimeout.Seconds(),
+		InHand: append([]int64{}, lost.InFlight...),
 	})
 	if err != nil {
 		return 0, fmt.Errorf("rescue the work of replicas that are gone: %w", err)
@@ -93,8 +93,8 @@ func (s *Store) Rescue(ctx context.Context, lost Lost) (int64, error) {
 // Orgs returns all orgs, by id.
 func (s *Store) Orgs(ctx context.Context) ([]Org, error) { return New(s.pool).ListOrgs(ctx) }
 
-// FailingWork is a job that failed and will be tried again.
-type FailingWork struct {
+// FailingJob is a job that failed and will be tried again.
+type FailingJob struct {
 	Kind  string
 	Args  json.RawMessage // only ids
 	Tries int
@@ -102,36 +102,36 @@ type FailingWork struct {
 	Next  time.Time
 }
 
-// mostFailing bounds how many are read; more would not help anybody. Discarded jobs count for a
+// maxFailingJobs bounds how many are read; more would not help anybody. Discarded jobs count for a
 // while longer, because what is due is soon enqueued again, and fails again unless somebody has
 // fixed it.
 const (
-	mostFailing = 200
-	givenUpFor  = 2 * time.Minute
+	maxFailingJobs    = 200
+	discardedShownFor = 2 * time.Minute
 )
 
-// Failing returns the jobs of all orgs that failed and will be tried again, each once.
-func (s *Store) Failing(ctx context.Context) ([]FailingWork, error) {
+// FailingJobs returns the jobs of all orgs that failed and will be tried again, each once.
+func (s *Store) FailingJobs(ctx context.Context) ([]FailingJob, error) {
 	waiting, err := s.river.JobList(ctx,
-		river.NewJobListParams().States(rivertype.JobStateRetryable).First(mostFailing))
+		river.NewJobListParams().States(rivertype.JobStateRetryable).First(maxFailingJobs))
 	if err != nil {
 		return nil, fmt.Errorf("list the work that is tried again: %w", err)
 	}
 	givenUp, err := s.river.JobList(ctx, river.NewJobListParams().
 		States(rivertype.JobStateDiscarded).OrderBy(river.JobListOrderByFinalizedAt,
-		river.SortOrderDesc).First(mostFailing))
+		river.SortOrderDesc).First(maxFailingJobs))
 	if err != nil {
 		return nil, fmt.Errorf("list the work that was given up: %w", err)
 	}
-	var all []FailingWork
+	var all []FailingJob
 	seen := map[string]bool{}
 	for _, job := range append(waiting.Jobs, givenUp.Jobs...) {
 		name := job.Kind + " " + string(job.EncodedArgs)
-		if seen[name] || job.FinalizedAt != nil && time.Since(*job.FinalizedAt) > givenUpFor {
+		if seen[name] || job.FinalizedAt != nil && time.Since(*job.FinalizedAt) > discardedShownFor {
 			continue
 		}
 		seen[name] = true
-		w := FailingWork{Kind: job.Kind, Args: job.EncodedArgs, Tries: job.Attempt, Next: job.ScheduledAt}
+		w := FailingJob{Kind: job.Kind, Args: job.EncodedArgs, Tries: job.Attempt, Next: job.ScheduledAt}
 		if n := len(job.Errors); n > 0 {
 			w.Error = job.Errors[n-1].Error
 		}
@@ -140,8 +140,8 @@ func (s *Store) Failing(ctx context.Context) ([]FailingWork, error) {
 	return all, nil
 }
 
-// Late returns how long the oldest due item of any org has waited: for the sweep, or for a worker.
-func (s *Store) Late(ctx context.Context) (time.Duration, error) {
+// QueueDelay returns how long the oldest due item of any org has waited: for the sweep, or for a worker.
+func (s *Store) QueueDelay(ctx context.Context) (time.Duration, error) {
 	seconds, err := New(s.pool).LateSeconds(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("read what is due: %w", err)
@@ -160,16 +160,16 @@ func (s *Store) Late(ctx context.Context) (time.Duration, error) {
 
 // PoolUse is the usage of the connection pool.
 type PoolUse struct {
-	InUse, Idle, Most int32
-	Waits             int64         // acquisitions that had to wait
-	Waited            time.Duration // total
+	InUse, Idle, Max int32
+	Waits            int64         // acquisitions that had to wait
+	Waited           time.Duration // total
 }
 
 // PoolUse returns the current usage of the pool.
 func (s *Store) PoolUse() PoolUse {
 	now := s.pool.Stat()
 	return PoolUse{
-		InUse: now.AcquiredConns(), Idle: now.IdleConns(), Most: now.MaxConns(),
+		InUse: now.AcquiredConns(), Idle: now.IdleConns(), Max: now.MaxConns(),
 		Waits: now.EmptyAcquireCount(), Waited: now.EmptyAcquireWaitTime(),
 	}
 }

@@ -64,7 +64,7 @@ func work(t *testing.T, s *store.Store, replica string, do func(context.Context)
 
 func ask(t *testing.T, s *store.Store, org string) {
 	t.Helper()
-	err := s.In(t.Context(), org, func(ctx context.Context, tx *store.Tx) error {
+	err := s.InTx(t.Context(), org, func(ctx context.Context, tx *store.Tx) error {
 		return tx.Enqueue(ctx, queue.Rollout{Org: org, Install: "ins_1"})
 	})
 	if err != nil {
@@ -79,7 +79,7 @@ func await(t *testing.T, what string, is func() bool) {
 
 func beat(t *testing.T, s *store.Store, replica string, embedded bool) {
 	t.Helper()
-	if err := s.Beat(t.Context(), store.SayHereParams{ID: replica, Version: "1", Schema: 1, Embedded: embedded}); err != nil {
+	if err := s.RecordHeartbeat(t.Context(), store.SayHereParams{ID: replica, Version: "1", Schema: 1, Embedded: embedded}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -101,13 +101,13 @@ func TestRescue(t *testing.T) {
 	})
 	ask(t, s, org.ID)
 	await(t, "a replica has it in hand", func() bool { return begun.Load() == 1 })
-	if n, err := s.Rescue(t.Context(), store.Lost{Gone: time.Minute}); n != 0 || err != nil {
+	if n, err := s.Rescue(t.Context(), store.LostJobs{ReplicaTimeout: time.Minute}); n != 0 || err != nil {
 		t.Fatalf("rescued %d from a replica that lives: %v", n, err)
 	}
-	if err := s.Gone(t.Context(), "rep_a"); err != nil {
+	if err := s.RemoveReplica(t.Context(), "rep_a"); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := s.Rescue(t.Context(), store.Lost{Gone: time.Minute}); n != 1 || err != nil {
+	if n, err := s.Rescue(t.Context(), store.LostJobs{ReplicaTimeout: time.Minute}); n != 1 || err != nil {
 		t.Fatalf("rescued %d from a replica that is gone: %v", n, err)
 	}
 	await(t, "it was done", func() bool { return done.Load() == 1 })
@@ -133,13 +133,13 @@ func TestRescueOfWhatWasNeverHeardOf(t *testing.T) {
 	id := <-begun
 	for _, c := range []struct {
 		name string
-		lost store.Lost
+		lost store.LostJobs
 		want int64
 	}{
-		{"it has it in hand", store.Lost{Gone: time.Minute, Replica: "rep_a", InHand: []int64{id}}, 0},
-		{"it may just have been given it", store.Lost{Gone: time.Minute, Replica: "rep_a", Unheard: time.Minute}, 0},
-		{"it is another's", store.Lost{Gone: time.Minute, Replica: "rep_b"}, 0},
-		{"it never heard of it", store.Lost{Gone: time.Minute, Replica: "rep_a", InHand: []int64{id + 1}}, 1},
+		{"it has it in hand", store.LostJobs{ReplicaTimeout: time.Minute, Replica: "rep_a", InFlight: []int64{id}}, 0},
+		{"it may just have been given it", store.LostJobs{ReplicaTimeout: time.Minute, Replica: "rep_a", UnseenTimeout: time.Minute}, 0},
+		{"it is another's", store.LostJobs{ReplicaTimeout: time.Minute, Replica: "rep_b"}, 0},
+		{"it never heard of it", store.LostJobs{ReplicaTimeout: time.Minute, Replica: "rep_a", InFlight: []int64{id + 1}}, 1},
 	} {
 		if n, err := s.Rescue(t.Context(), c.lost); n != c.want || err != nil {
 			t.Errorf("%s: rescued %d, want %d: %v", c.name, n, c.want, err)
@@ -155,7 +155,7 @@ func TestFailing(t *testing.T) {
 	ask(t, s, org.ID)
 	ask(t, s, org.ID)
 	await(t, "the work is seen to fail", func() bool {
-		failing, err := s.Failing(t.Context())
+		failing, err := s.FailingJobs(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +173,7 @@ func TestEmbeddedElsewhere(t *testing.T) {
 	beat(t, s, "rep_a", true)
 	other := func(replica string, alive time.Duration) string {
 		t.Helper()
-		found, _, _, err := s.EmbeddedElsewhere(t.Context(), replica, alive)
+		found, _, _, err := s.OtherEmbeddedRegistry(t.Context(), replica, alive)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,22 +196,22 @@ func TestCheckAndLate(t *testing.T) {
 	if version, err := s.Check(t.Context()); err != nil || version == "" {
 		t.Errorf("Postgres is %q, %v", version, err)
 	}
-	if late, err := s.Late(t.Context()); err != nil || late != 0 {
+	if late, err := s.QueueDelay(t.Context()); err != nil || late != 0 {
 		t.Errorf("with nothing due, work is %s late, %v", late, err)
 	}
-	err := s.In(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
+	err := s.InTx(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
 		return tx.SetDueIn(ctx, store.SetDueInParams{OrgID: org.ID, Kind: store.DueApp, ID: "app_1",
 			InSeconds: -time.Hour.Seconds()})
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if late, err := s.Late(t.Context()); err != nil || late < 59*time.Minute || late > 61*time.Minute {
+	if late, err := s.QueueDelay(t.Context()); err != nil || late < 59*time.Minute || late > 61*time.Minute {
 		t.Errorf("work is %s late, %v", late, err)
 	}
 }
 
-// TestDueIsByTheDatabasesClock: TakeDue compares due times with the database's clock, so no query
+// TestDueIsByTheDatabasesClock: ClaimDue compares due times with the database's clock, so no query
 // writes a replica's time there. With a clock that is behind, an item that was just postponed
 // would be due at once, again and again.
 func TestDueIsByTheDatabasesClock(t *testing.T) {
@@ -249,7 +249,7 @@ func TestNowIsTheDatabasesTime(t *testing.T) {
 	var away time.Duration
 	synctest.Test(t, func(t *testing.T) {
 		beat(t, s, "rep_a", false)
-		must(t, s.In(t.Context(), org.ID, func(_ context.Context, tx *store.Tx) error {
+		must(t, s.InTx(t.Context(), org.ID, func(_ context.Context, tx *store.Tx) error {
 			away = tx.Now().Sub(time.Now())
 			return nil
 		}))
@@ -273,7 +273,7 @@ func TestDueWhileItIsLookedAt(t *testing.T) {
 	})
 	due := func() {
 		t.Helper()
-		err := s.In(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
+		err := s.InTx(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
 			return tx.SetDueIn(ctx, store.SetDueInParams{OrgID: org.ID, Kind: store.DueInstall, ID: "ins_1"})
 		})
 		if err != nil {
@@ -282,7 +282,7 @@ func TestDueWhileItIsLookedAt(t *testing.T) {
 	}
 	sweep := func() (n int) {
 		t.Helper()
-		n, err := s.TakeDue(t.Context(), store.TakeDueOptions{Most: 10, Again: time.Hour, Resync: time.Hour}, resync)
+		n, err := s.ClaimDue(t.Context(), store.ClaimDueOptions{Limit: 10, RetryAfter: time.Hour, Resync: time.Hour}, resync)
 		if err != nil {
 			t.Fatal(err)
 		}

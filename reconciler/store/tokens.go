@@ -33,11 +33,11 @@ func (k *tokenCache) get(ctx context.Context, q *Queries) (token.Keys, error) {
 }
 
 // Tokens returns the keys that create and check this control plane's tokens. If Postgres is
-// unreachable before they were read, the error is an *Away.
+// unreachable before they were read, the error is an *Unavailable.
 func (s *Store) Tokens(ctx context.Context) (token.Keys, error) {
 	keys, err := s.tokens.get(ctx, New(s.pool))
-	if isAway(ctx, err, true) {
-		err = &Away{Err: err}
+	if isUnavailable(ctx, err, true) {
+		err = &Unavailable{Err: err}
 	}
 	if err != nil {
 		return keys, fmt.Errorf("read the keys of tokens: %w", err)

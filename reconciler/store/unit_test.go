@@ -37,7 +37,7 @@ func TestAUnitThatOnlyLocksWaitsForNoDisk(t *testing.T) {
 			return tx.Enqueue(ctx, queue.Catalog{Org: org.ID, App: "app"})
 		}},
 	} {
-		must(t, s.In(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
+		must(t, s.InTx(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
 			if _, err := tx.AppByID(ctx, org.ID, "app"); err == nil {
 				return nil
 			}
@@ -45,13 +45,13 @@ func TestAUnitThatOnlyLocksWaitsForNoDisk(t *testing.T) {
 			return err
 		}))
 		var transaction, status string
-		must(t, s.In(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
+		must(t, s.InTx(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
 			if err := c.work(ctx, tx); err != nil {
 				return err
 			}
 			return store.Raw(tx).QueryRow(ctx, "select pg_current_xact_id()::text").Scan(&transaction)
 		}))
-		must(t, s.In(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
+		must(t, s.InTx(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
 			return store.Raw(tx).QueryRow(ctx, "select pg_xact_status($1::text::xid8)", transaction).Scan(&status)
 		}))
 		if status != c.status {
@@ -64,7 +64,7 @@ func TestAUnitThatOnlyLocksWaitsForNoDisk(t *testing.T) {
 func TestAFailedUnitIsNoSuccess(t *testing.T) {
 	t.Parallel()
 	s, org := storetest.New(t)
-	err := s.In(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
+	err := s.InTx(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
 		_ = store.Raw(tx).QueryRow(ctx, "select 1 / 0").Scan(new(int))
 		return nil
 	})
@@ -95,14 +95,14 @@ func TestWorkByKeyIsPlannedOnce(t *testing.T) {
 		}))
 		return once, each
 	}
-	if once, each := look(func(work func(context.Context, *store.Tx) error) error { return s.In(t.Context(), org.ID, work) }); once == 0 || each != 0 {
+	if once, each := look(func(work func(context.Context, *store.Tx) error) error { return s.InTx(t.Context(), org.ID, work) }); once == 0 || each != 0 {
 		t.Errorf("In: one plan served %d times, another was made %d times", once, each)
 	}
-	if once, each := look(func(work func(context.Context, *store.Tx) error) error { return s.Read(t.Context(), org.ID, work) }); once == 0 || each != 0 {
+	if once, each := look(func(work func(context.Context, *store.Tx) error) error { return s.ReadTx(t.Context(), org.ID, work) }); once == 0 || each != 0 {
 		t.Errorf("Read: one plan served %d times, another was made %d times", once, each)
 	}
 	scope := store.Scope{Org: org.ID}
-	if _, each := look(func(work func(context.Context, *store.Tx) error) error { return s.InScope(t.Context(), scope, work) }); each == 0 {
+	if _, each := look(func(work func(context.Context, *store.Tx) error) error { return s.InScopedTx(t.Context(), scope, work) }); each == 0 {
 		t.Error("InScope: no plan was made for the values")
 	}
 }

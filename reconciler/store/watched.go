@@ -20,19 +20,19 @@ type watchedTx struct {
 
 // Exec runs a statement.
 func (w *watchedTx) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
-	w.note(sql)
+	w.noteStatement(sql)
 	return w.Tx.Exec(ctx, sql, args...)
 }
 
 // Query runs a statement that returns rows.
 func (w *watchedTx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
-	w.note(sql)
+	w.noteStatement(sql)
 	return w.Tx.Query(ctx, sql, args...)
 }
 
 // QueryRow runs a statement that returns one row.
 func (w *watchedTx) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
-	w.note(sql)
+	w.noteStatement(sql)
 	return w.Tx.QueryRow(ctx, sql, args...)
 }
 
@@ -55,7 +55,7 @@ func (w *watchedTx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResult
 	return w.Tx.SendBatch(ctx, b)
 }
 
-func (w *watchedTx) note(sql string) { w.wrote = w.wrote || !onlyReads(sql) }
+func (w *watchedTx) noteStatement(sql string) { w.wrote = w.wrote || !onlyReads(sql) }
 
 // onlyReads reports whether a statement changes nothing but locks. It returns false for statements
 // that it does not recognize.

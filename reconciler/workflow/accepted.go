@@ -37,28 +37,28 @@ func (e *Engine) JobAccepted(ctx context.Context, tx *store.Tx, job store.Job) e
 	case step.JobID == nil || *step.JobID != job.ID || step.Status != string(StepRunning):
 		return dispatch.Refuse("its step no longer waits for this job")
 	case step.Kind == string(StepAction):
-		return e.actNow(ctx, tx, install, step)
+		return e.acceptAction(ctx, tx, install, step)
 	case step.Kind != string(StepApply):
 		return nil
 	}
-	return e.consume(ctx, tx, install, job)
+	return e.acceptApply(ctx, tx, install, job)
 }
 
-// actNow refuses an action before an apply if the approved plan is no longer valid. The action then
+// acceptAction refuses an action before an apply if the approved plan is no longer valid. The action then
 // waits for the next approval.
-func (e *Engine) actNow(ctx context.Context, tx *store.Tx, install store.Install, step store.Step) error {
+func (e *Engine) acceptAction(ctx context.Context, tx *store.Tx, install store.Install, step store.Step) error {
 	f, err := e.load(ctx, tx, install, step.WorkflowID)
 	if err != nil {
 		return err
 	}
-	if why := f.graph.tooSoon(f.graph.step(step.ID)); why != "" {
+	if why := f.graph.notReadyReason(f.graph.stepByID(step.ID)); why != "" {
 		return dispatch.Refuse(why)
 	}
 	return nil
 }
 
-// consume marks an approved plan as consumed, so that it is applied at most once.
-func (e *Engine) consume(ctx context.Context, tx *store.Tx, install store.Install, job store.Job) error {
+// acceptApply marks an approved plan as consumed, so that it is applied at most once.
+func (e *Engine) acceptApply(ctx context.Context, tx *store.Tx, install store.Install, job store.Job) error {
 	if job.PlanID == nil {
 		return dispatch.Refuse("it names no plan")
 	}
@@ -70,12 +70,12 @@ func (e *Engine) consume(ctx context.Context, tx *store.Tx, install store.Instal
 	if err != nil {
 		return fmt.Errorf("find workflow %s: %w", plan.WorkflowID, err)
 	}
-	asked, err := decodeAsked(row)
+	asked, err := decodeParams(row)
 	if err != nil {
 		return dispatch.Refuse(err.Error())
 	}
-	f := &flow{engine: e, tx: tx, install: install, row: row, asked: asked, graph: &Graph{Kind: Kind(row.Kind)}}
-	wants, err := f.wants(ctx)
+	f := &executor{engine: e, tx: tx, install: install, row: row, params: asked, graph: &Graph{Kind: Kind(row.Kind)}}
+	wants, err := f.desiredStates(ctx)
 	if err != nil {
 		return err
 	}
@@ -88,17 +88,17 @@ func (e *Engine) consume(ctx context.Context, tx *store.Tx, install store.Instal
 		return fmt.Errorf("who approved plan %s: %w", plan.ID, err)
 	}
 	apply := acceptedApply{
-		component: plan.Component, destroy: plan.Destroy, want: wants[plan.Component], rules: f.graph.rules(),
+		component: plan.Component, destroy: plan.Destroy, desired: wants[plan.Component], rules: f.graph.approvalRules(),
 		plan: Plan{
-			Status: PlanStatus(plan.Status), Desired: plan.DesiredDigest, Destructive: plan.Destructive,
-			Individual: plan.IndividualApproval,
-			Authority:  Authority(approved.Authority), By: approved.Actor,
+			Status: PlanStatus(plan.Status), DesiredDigest: plan.DesiredDigest, Destructive: plan.Destructive,
+			IndividualApproval: plan.IndividualApproval,
+			Authority:          Authority(approved.Authority), DecidedBy: approved.Actor,
 		},
 	}
-	if why := apply.refusal(); why != "" {
+	if why := apply.blockReason(); why != "" {
 		return dispatch.Refuse(why)
 	}
-	return consumed(ctx, tx, plan)
+	return consumePlan(ctx, tx, plan)
 }
 
 // acceptedApply is the apply of a plan when a runner takes it, with the component's
@@ -107,26 +107,26 @@ type acceptedApply struct {
 	component string
 	destroy   bool
 	plan      Plan
-	want      Want
-	rules     rules
+	desired   DesiredState
+	rules     approvalRules
 }
 
-// refusal returns why the apply must not start, or "" if it may. It is pure.
-func (a acceptedApply) refusal() string {
+// blockReason returns why the apply must not start, or "" if it may. It is pure.
+func (a acceptedApply) blockReason() string {
 	switch {
 	case a.plan.Status != PlanApproved:
 		return "its plan is " + string(a.plan.Status)
-	case a.want.Absent != a.destroy:
-		return "what is wanted of " + a.component + " has moved: " + a.want.Reason
-	case a.want.Waits != "":
-		return "it waits: " + a.want.Waits
-	case a.want.Digest != a.plan.Desired:
-		return "superseded by a newer desired: " + a.want.Reason
+	case a.desired.Absent != a.destroy:
+		return "what is wanted of " + a.component + " has moved: " + a.desired.Reason
+	case a.desired.WaitReason != "":
+		return "it waits: " + a.desired.WaitReason
+	case a.desired.Digest != a.plan.DesiredDigest:
+		return "superseded by a newer desired: " + a.desired.Reason
 	}
 	return a.rules.lapsed(&a.plan, a.destroy)
 }
 
-func consumed(ctx context.Context, tx *store.Tx, plan store.FindPlanRow) error {
+func consumePlan(ctx context.Context, tx *store.Tx, plan store.FindPlanRow) error {
 	component, err := tx.InstallComponentByID(ctx, tx.Org, plan.InstallComponentID)
 	if err != nil {
 		return err
@@ -136,22 +136,22 @@ func consumed(ctx context.Context, tx *store.Tx, plan store.FindPlanRow) error {
 		return dispatch.Refuse(err.Error())
 	}
 	before := appliedOf(component)
-	target.Before = &before
+	target.PreviouslyApplied = &before
 	raw, err := encode(target)
 	if err != nil {
 		return err
 	}
-	if err := one(tx.ConsumePlan(ctx, raw, tx.Org, plan.ID)); err != nil {
+	if err := expectOneRow(tx.ConsumePlan(ctx, raw, tx.Org, plan.ID)); err != nil {
 		return fmt.Errorf("consume plan %s: %w", plan.ID, err)
 	}
-	during, err := target.landed(false)
+	during, err := target.applied(false)
 	if err != nil {
 		return err
 	}
 	if err := setApplied(ctx, tx, component.ID, during); err != nil {
 		return err
 	}
-	return touch(ctx, tx, plan.WorkflowID)
+	return touchWorkflow(ctx, tx, plan.WorkflowID)
 }
 
 // applySpec returns the job spec for the apply of exactly one plan: its bundle, its basis, and the
@@ -159,11 +159,11 @@ func consumed(ctx context.Context, tx *store.Tx, plan store.FindPlanRow) error {
 func applySpec(plan store.FindPlanRow) (api.JobSpec, error) {
 	target, err := decodeTarget(plan.Target)
 	if err != nil {
-		return api.JobSpec{}, unreadable(err)
+		return api.JobSpec{}, unreadablePlan(err)
 	}
 	basis, err := decodeBasis(plan.Basis)
 	if err != nil {
-		return api.JobSpec{}, unreadable(err)
+		return api.JobSpec{}, unreadablePlan(err)
 	}
 	spec := api.ApplySpec{
 		Deploy: target.Deploy, Plan: plan.ID, Destroy: plan.Destroy, Basis: basis, Restore: target.Restore,
@@ -175,8 +175,8 @@ func applySpec(plan store.FindPlanRow) (api.JobSpec, error) {
 	return api.JobSpec{Kind: api.JobSpecKindApply, TimeoutSeconds: target.Timeout, Apply: spec}, nil
 }
 
-// unreadable returns the error for a stored plan that can no longer be decoded. A
+// unreadablePlan returns the error for a stored plan that can no longer be decoded. A
 // retry would not help.
-func unreadable(err error) error {
+func unreadablePlan(err error) error {
 	return &Unavailable{Reason: fmt.Sprintf("the approved plan cannot be read (%s); ask for it to be planned again", err)}
 }

@@ -5,118 +5,122 @@ import (
 	"strings"
 )
 
-// before reports whether the step is an action that must succeed before the
+// isPreAction reports whether the step is an action that must succeed before the
 // change that it precedes, after whether it is one that follows a change.
 // Both read the trigger. An action that a person requested is neither.
-func (s *Step) before() bool { return s.Kind == StepAction && strings.HasPrefix(s.Trigger, "pre-") }
-func (s *Step) after() bool  { return s.Kind == StepAction && strings.HasPrefix(s.Trigger, "post-") }
+func (s *Step) isPreAction() bool {
+	return s.Kind == StepAction && strings.HasPrefix(s.Trigger, "pre-")
+}
+func (s *Step) isPostAction() bool {
+	return s.Kind == StepAction && strings.HasPrefix(s.Trigger, "post-")
+}
 
-// ill reports whether an action ended without success. A skipped action does not count: either
+// endedBadly reports whether an action ended without success. A skipped action does not count: either
 // a person chose to continue without it, or the change that it belongs to was skipped as well.
-func (s *Step) ill() bool {
+func (s *Step) endedBadly() bool {
 	return s.Kind == StepAction && (s.Status == StepFailed || s.Status == StepCancelled)
 }
 
-// act advances an action's step. An action may have effects that cannot be observed, so it is never
+// advanceAction advances an action's step. An action may have effects that cannot be observed, so it is never
 // rerun automatically, however often its component is planned again.
-func (g *Graph) act(s *Step) []Command {
+func (g *Graph) advanceAction(s *Step) []Command {
 	switch {
 	case s.Status.Ended():
 		return nil
 	case s.Status == StepRunning:
-		return g.acting(s)
+		return g.handleActionJob(s)
 	case g.Cancelled != nil:
-		return []Command{Set{s.ID, StepCancelled, "cancelled by " + g.Cancelled.Actor}}
+		return []Command{SetStatus{s.ID, StepCancelled, "cancelled by " + g.Cancelled.Actor}}
 	}
 	for _, id := range s.Needs {
-		need := g.step(id)
+		need := g.stepByID(id)
 		if need == nil || !need.Status.Ended() {
-			return s.unasked("comes after what is done again")
+			return s.stopWaiting("comes after what is done again")
 		}
-		if why := g.pointless(s, need); why != "" {
-			return []Command{Set{s.ID, StepSkipped, why}}
+		if why := g.actionSkipReason(s, need); why != "" {
+			return []Command{SetStatus{s.ID, StepSkipped, why}}
 		}
 	}
-	in := g.group(s.Component)
+	in := g.groupOf(s.Component)
 	switch {
-	case s.after() && g.idle(s):
-		return []Command{Set{s.ID, StepSkipped, "nothing was " + verb(s.Destroy)}}
-	case s.before() && in.plan != nil && in.apply.Status.Ended():
-		return []Command{Set{s.ID, StepSkipped, fmt.Sprintf("%s is not %s: %s", s.Component, verb(s.Destroy),
+	case s.isPostAction() && g.nothingApplied(s):
+		return []Command{SetStatus{s.ID, StepSkipped, "nothing was " + pastVerb(s.Destroy)}}
+	case s.isPreAction() && in.plan != nil && in.apply.Status.Ended():
+		return []Command{SetStatus{s.ID, StepSkipped, fmt.Sprintf("%s is not %s: %s", s.Component, pastVerb(s.Destroy),
 			in.apply.Reason)}}
-	case g.tooSoon(s) != "": // its component is about to be planned again, or waits
-		return s.unasked(g.tooSoon(s))
+	case g.notReadyReason(s) != "": // its component is about to be planned again, or waits
+		return s.stopWaiting(g.notReadyReason(s))
 	}
-	return g.run(s)
+	return g.startAction(s)
 }
 
-// pointless returns why an action must be skipped, given that a step which it needs
+// actionSkipReason returns why an action must be skipped, given that a step which it needs
 // has ended, or "" if it may run.
-func (g *Graph) pointless(s, need *Step) string {
+func (g *Graph) actionSkipReason(s, need *Step) string {
 	switch need.Kind {
 	case StepAction:
-		if need.ill() {
+		if need.endedBadly() {
 			return fmt.Sprintf("action %s, which comes first, did not succeed: %s", need.Action, need.Reason)
 		}
 	case StepApprove:
 		if need.Status != StepSucceeded {
-			return fmt.Sprintf("%s is not %s: %s", need.Component, verb(need.Destroy), need.Reason)
+			return fmt.Sprintf("%s is not %s: %s", need.Component, pastVerb(need.Destroy), need.Reason)
 		}
 	default:
-		if !g.done(need) {
-			return fmt.Sprintf("%s was not %s: %s", need.Component, verb(need.Destroy), need.Reason)
+		if !g.isDone(need) {
+			return fmt.Sprintf("%s was not %s: %s", need.Component, pastVerb(need.Destroy), need.Reason)
 		}
-		if need.Component == s.Component && !need.touched() {
-			return fmt.Sprintf("nothing was %s: %s", verb(need.Destroy), need.Reason)
+		if need.Component == s.Component && !need.mayHaveChanged() {
+			return fmt.Sprintf("nothing was %s: %s", pastVerb(need.Destroy), need.Reason)
 		}
 	}
 	return ""
 }
 
-// idle reports whether none of the applies that an action follows changed anything.
-func (g *Graph) idle(s *Step) bool {
+// nothingApplied reports whether none of the applies that an action follows changed anything.
+func (g *Graph) nothingApplied(s *Step) bool {
 	applies := 0
 	for _, id := range s.Needs {
-		need := g.step(id)
+		need := g.stepByID(id)
 		if need.Kind != StepApply {
 			continue
 		}
-		if applies++; need.touched() {
+		if applies++; need.mayHaveChanged() {
 			return false
 		}
 	}
 	return applies > 0
 }
 
-// touched reports whether an apply step, or an earlier attempt of it, may have changed anything.
-func (s *Step) touched() bool { return s.Status == StepSucceeded || s.Begun }
+// mayHaveChanged reports whether an apply step, or an earlier attempt of it, may have changed anything.
+func (s *Step) mayHaveChanged() bool { return s.Status == StepSucceeded || s.EarlierApplyFailed }
 
-// ready reports whether the group's plan may be applied as soon as the actions before it have run.
-func (in group) ready() bool {
-	plan := in.plan.Plan
-	return in.approve.Status == StepSucceeded && in.apply.Status == StepPending && plan != nil &&
+// readyToApply reports whether the group's plan may be applied as soon as the actions before it have run.
+func (gr stepGroup) readyToApply() bool {
+	plan := gr.plan.Plan
+	return gr.approve.Status == StepSucceeded && gr.apply.Status == StepPending && plan != nil &&
 		plan.Status == PlanApproved &&
-		in.moved(plan.Desired) == "" && in.lapsed() == "" && !in.held()
+		gr.supersededReason(plan.DesiredDigest) == "" && gr.ruleLapsed() == "" && !gr.mustWait()
 }
 
-// tooSoon returns why an action that has not started must not start now: it precedes
+// notReadyReason returns why an action that has not started must not start now: it precedes
 // an apply, and the approved plan no longer leads to the desired state. It returns ""
 // if the action may start.
-func (g *Graph) tooSoon(s *Step) string {
-	if in := g.group(s.Component); s.before() && in.plan != nil && !in.ready() {
+func (g *Graph) notReadyReason(s *Step) string {
+	if in := g.groupOf(s.Component); s.isPreAction() && in.plan != nil && !in.readyToApply() {
 		return "the plan of " + s.Component + " that was approved does not lead to what is wanted any more"
 	}
 	return ""
 }
 
-// before returns an action before the group's apply that did not succeed, and one
+// preActions returns an action before the group's apply that did not succeed, and one
 // that has not ended; each is nil if there is none.
-func (in group) before() (ill, unended *Step) {
-	for _, id := range in.apply.Needs {
-		need := in.g.step(id)
+func (gr stepGroup) preActions() (ill, unended *Step) {
+	for _, id := range gr.apply.Needs {
+		need := gr.g.stepByID(id)
 		switch {
-		case need == nil || !need.before():
-		case need.ill():
+		case need == nil || !need.isPreAction():
+		case need.endedBadly():
 			ill = need
 		case !need.Status.Ended():
 			unended = need
@@ -125,49 +129,49 @@ func (in group) before() (ill, unended *Step) {
 	return ill, unended
 }
 
-// stopped ends a group because an action before it did not succeed. It records a refusal, as for a
+// stopForAction ends a group because an action before it did not succeed. It records a refusal, as for a
 // plan that failed or was rejected.
-func (in group) stopped(by *Step) []Command {
+func (gr stepGroup) stopForAction(by *Step) []Command {
 	why := fmt.Sprintf("action %s (%s) did not succeed: %s", by.Action, by.Trigger, by.Reason)
 	var todo []Command
-	if plan := in.plan.Plan; plan != nil && plan.Status.Live() {
-		todo = append(todo, EndPlan{in.plan.ID, PlanSuperseded, why})
+	if plan := gr.plan.Plan; plan != nil && plan.Status.Live() {
+		todo = append(todo, ClosePlan{gr.plan.ID, PlanSuperseded, why})
 	}
-	kind := RefusalStalled
+	kind := RejectionStalled
 	if by.RejectedBy != "" {
-		kind = RefusalRejected
+		kind = RejectionByPerson
 	}
-	if !in.want.Current {
-		todo = append(todo, in.no(kind, by.RejectedBy, why)...)
+	if !gr.desired.Current {
+		todo = append(todo, gr.recordRejection(kind, by.RejectedBy, why)...)
 	}
-	return append(todo, in.skip(why)...)
+	return append(todo, gr.skipRemaining(why)...)
 }
 
-// acting returns the commands for an action whose job runs or has ended.
-func (g *Graph) acting(s *Step) []Command {
+// handleActionJob returns the commands for an action whose job runs or has ended.
+func (g *Graph) handleActionJob(s *Step) []Command {
 	if s.Job == nil {
-		return []Command{Set{s.ID, StepFailed, "its job is gone"}}
+		return []Command{SetStatus{s.ID, StepFailed, "its job is gone"}}
 	}
 	switch s.Job.Status {
 	case JobOpen:
 		if g.Cancelled != nil && !s.Job.Cancelling {
-			return []Command{Stop{s.ID, "cancelled by " + g.Cancelled.Actor}}
+			return []Command{CancelJob{s.ID, "cancelled by " + g.Cancelled.Actor}}
 		}
 		return nil
 	case JobSucceeded:
-		return []Command{Set{s.ID, StepSucceeded, "the action ran"}}
+		return []Command{SetStatus{s.ID, StepSucceeded, "the action ran"}}
 	case JobStale:
-		return []Command{Set{s.ID, StepPending, sentence(s.Job.Error, "it was not begun")}}
+		return []Command{SetStatus{s.ID, StepPending, orDefault(s.Job.Error, "it was not begun")}}
 	case JobCancelled:
 		if g.Cancelled != nil {
-			return []Command{Set{s.ID, StepCancelled, sentence(s.Job.Error, "the action was cancelled")}}
+			return []Command{SetStatus{s.ID, StepCancelled, orDefault(s.Job.Error, "the action was cancelled")}}
 		}
-		return []Command{Set{s.ID, StepFailed, "the action was interrupted" + unknownWork}}
+		return []Command{SetStatus{s.ID, StepFailed, "the action was interrupted" + unknownWorkSuffix}}
 	case JobLost:
-		return []Command{Set{s.ID, StepFailed, "the action's process is gone without a result" + unknownWork}}
+		return []Command{SetStatus{s.ID, StepFailed, "the action's process is gone without a result" + unknownWorkSuffix}}
 	}
-	return []Command{Set{s.ID, StepFailed, sentence(s.Job.Error, "the action failed")}}
+	return []Command{SetStatus{s.ID, StepFailed, orDefault(s.Job.Error, "the action failed")}}
 }
 
-// unknownWork ends the reason of an action of which too little is known to run it again.
-const unknownWork = "; it may have done anything up to all of its work, and is not run again by itself"
+// unknownWorkSuffix ends the reason of an action of which too little is known to run it again.
+const unknownWorkSuffix = "; it may have done anything up to all of its work, and is not run again by itself"

@@ -2,10 +2,10 @@ package workflow
 
 import "fmt"
 
-// mostRuns bounds how often a group starts for one desired digest and is interrupted. Each lost or
+// maxInterruptedTries bounds how often a group starts for one desired digest and is interrupted. Each lost or
 // stale apply is planned again, and that must end. The component's own retries after failures are
 // counted separately.
-const mostRuns = 5
+const maxInterruptedTries = 5
 
 // Advance returns the commands to run next, in order. It returns none while the workflow
 // waits for a job, a person or another workflow. The caller applies the commands and calls
@@ -28,7 +28,7 @@ func Advance(g *Graph) []Command {
 		return nil
 	}
 	if g.PlanOnly {
-		return g.look()
+		return g.advancePlanOnly()
 	}
 	var todo []Command
 	for _, in := range g.groups() {
@@ -36,14 +36,14 @@ func Advance(g *Graph) []Command {
 			todo = append(todo, in.cancel(*g.Cancelled)...)
 			continue
 		}
-		todo = append(todo, in.next()...)
+		todo = append(todo, in.nextCommands()...)
 	}
-	todo = append(todo, g.actions()...)
+	todo = append(todo, g.advanceActions()...)
 	if len(todo) == 0 {
-		todo = g.answerless()
+		todo = g.withdrawUnneededRequest()
 	}
 	if len(todo) == 0 && g.allEnded() {
-		return []Command{g.finish()}
+		return []Command{g.finalResult()}
 	}
 	return todo
 }
@@ -57,194 +57,194 @@ func (g *Graph) allEnded() bool {
 	return true
 }
 
-// next returns the commands for the group's current step.
-func (in group) next() []Command {
+// nextCommands returns the commands for the group's current step.
+func (gr stepGroup) nextCommands() []Command {
 	switch {
-	case in.ended():
+	case gr.ended():
 		return nil
-	case in.sync != nil && in.sync.Status == StepPending:
-		return in.start(in.sync)
-	case in.sync != nil && in.sync.Status == StepRunning:
-		return in.syncing()
-	case in.sync != nil && in.sync.Status != StepSucceeded:
-		return in.close("the sync ended as " + string(in.sync.Status))
-	case in.plan.Status == StepPending:
-		return in.beforePlan()
-	case in.plan.Status == StepRunning:
-		return in.planning()
-	case in.plan.Status != StepSucceeded || in.plan.Plan == nil:
+	case gr.sync != nil && gr.sync.Status == StepPending:
+		return gr.startFirstStep(gr.sync)
+	case gr.sync != nil && gr.sync.Status == StepRunning:
+		return gr.handleSyncJob()
+	case gr.sync != nil && gr.sync.Status != StepSucceeded:
+		return gr.closeGroup("the sync ended as " + string(gr.sync.Status))
+	case gr.plan.Status == StepPending:
+		return gr.startPlan()
+	case gr.plan.Status == StepRunning:
+		return gr.handlePlanJob()
+	case gr.plan.Status != StepSucceeded || gr.plan.Plan == nil:
 		// A plan step that ends otherwise ends its group at the same time. A group
 		// that is half ended is closed, never waited for.
-		return in.close("the plan ended as " + string(in.plan.Status))
-	case in.approve.Status == StepPending:
-		return in.beforeApproval()
-	case in.approve.Status == StepWaiting:
-		return in.asking()
-	case in.apply.Status == StepPending:
-		return in.beforeApply()
-	case in.apply.Status == StepRunning:
-		return in.applying()
+		return gr.closeGroup("the plan ended as " + string(gr.plan.Status))
+	case gr.approve.Status == StepPending:
+		return gr.startApproval()
+	case gr.approve.Status == StepWaiting:
+		return gr.handleAnswer()
+	case gr.apply.Status == StepPending:
+		return gr.startApply()
+	case gr.apply.Status == StepRunning:
+		return gr.handleApplyJob()
 	}
-	return in.close("the approval ended as " + string(in.approve.Status))
+	return gr.closeGroup("the approval ended as " + string(gr.approve.Status))
 }
 
-// start starts a group with its sync or plan, once the steps that it needs have succeeded and the
+// startFirstStep starts a group with its sync or plan, once the steps that it needs have succeeded and the
 // desired state is known.
-func (in group) start(first *Step) []Command {
+func (gr stepGroup) startFirstStep(first *Step) []Command {
 	for _, id := range first.Needs {
-		need := in.g.step(id)
+		need := gr.g.stepByID(id)
 		switch {
 		case need == nil || !need.Status.Ended():
 			return nil
-		case need.before() && need.ill():
-			return in.stopped(need)
+		case need.isPreAction() && need.endedBadly():
+			return gr.stopForAction(need)
 		case need.Kind == StepAction:
-		case !in.g.done(need):
-			return in.skip(fmt.Sprintf("%s was not %s: %s", need.Component, verb(need.Destroy), need.Reason))
+		case !gr.g.isDone(need):
+			return gr.skipRemaining(fmt.Sprintf("%s was not %s: %s", need.Component, pastVerb(need.Destroy), need.Reason))
 		}
 	}
-	switch w := in.want; {
-	case w.Absent != in.plan.Destroy:
-		return in.skip(in.moved(""))
+	switch w := gr.desired; {
+	case w.Absent != gr.plan.Destroy:
+		return gr.skipRemaining(gr.supersededReason(""))
 	case w.Current:
-		return in.settle("nothing to do: " + in.plan.Component + " is as it is wanted")
-	case w.Waits != "" && w.Stuck:
-		return in.skip("waits for what will not come by itself: " + w.Waits)
-	case w.Waits != "":
-		return in.note(first, "waits: "+w.Waits)
-	case w.Refused != "":
-		return in.skip(w.Refused)
+		return gr.finishUnchanged("nothing to do: " + gr.plan.Component + " is as it is wanted")
+	case w.WaitReason != "" && w.Stalled:
+		return gr.skipRemaining("waits for what will not come by itself: " + w.WaitReason)
+	case w.WaitReason != "":
+		return gr.setReason(first, "waits: "+w.WaitReason)
+	case w.RejectionReason != "":
+		return gr.skipRemaining(w.RejectionReason)
 	}
-	if ill, _ := in.before(); ill != nil {
-		return in.stopped(ill) // it ran for a plan that was withdrawn since
+	if ill, _ := gr.preActions(); ill != nil {
+		return gr.stopForAction(ill) // it ran for a plan that was withdrawn since
 	}
-	return []Command{Begin{first.ID, in.want.Reason}}
+	return []Command{StartStep{first.ID, gr.desired.Reason}}
 }
 
-// syncing waits for the job that copies the artifact, and handles its end.
-func (in group) syncing() []Command {
-	job := in.sync.Job
+// handleSyncJob waits for the job that copies the artifact, and handles its end.
+func (gr stepGroup) handleSyncJob() []Command {
+	job := gr.sync.Job
 	if job == nil {
-		return in.tryAgain("its job is gone", true)
+		return gr.retryOrStall("its job is gone", true)
 	}
-	moved := in.moved(job.Desired)
+	moved := gr.supersededReason(job.DesiredDigest)
 	switch {
 	case job.Status == JobOpen && moved == "":
 		return nil
 	case job.Status == JobOpen:
-		return in.stop(in.sync, moved)
+		return gr.cancelJob(gr.sync, moved)
 	case moved != "":
-		return in.withdraw(moved)
+		return gr.replanFresh(moved)
 	case job.Status == JobSucceeded:
-		return []Command{Set{in.sync.ID, StepSucceeded, job.syncedAs()}}
-	case job.stopped():
-		return in.withdraw(backAgain)
+		return []Command{SetStatus{gr.sync.ID, StepSucceeded, job.syncReason()}}
+	case job.wasCancelled():
+		return gr.replanFresh(revertedReason)
 	case job.Status == JobLost, job.Status == JobStale:
-		return in.tryAgain("the job that copied its artifact was lost", true)
+		return gr.retryOrStall("the job that copied its artifact was lost", true)
 	}
-	return in.tryAgain(sentence(job.Error, "the sync failed"), false)
+	return gr.retryOrStall(orDefault(job.Error, "the sync failed"), false)
 }
 
-// backAgain is the reason for a job that was stopped although nobody cancelled
+// revertedReason is the reason for a job that was stopped although nobody cancelled
 // it: the desired state changed and changed back while the job was stopping.
-const backAgain = "its job was stopped while something else was wanted"
+const revertedReason = "its job was stopped while something else was wanted"
 
-// synced is the reason of a sync that copied the artifact, and syncedByPlan that of a
+// synced is the reason of a sync that copied the artifact, and syncedByPlanReason that of a
 // sync whose work the plan does.
 const (
-	synced       = "its artifact is in the install's registry"
-	syncedByPlan = "left to its plan, which copies what is missing"
+	syncedReason       = "its artifact is in the install's registry"
+	syncedByPlanReason = "left to its plan, which copies what is missing"
 )
 
-// syncedAs returns the reason of a sync that succeeded.
-func (j *Job) syncedAs() string {
-	if j.WithPlan {
-		return syncedByPlan
+// syncReason returns the reason of a sync that succeeded.
+func (j *Job) syncReason() string {
+	if j.CopiedByPlan {
+		return syncedByPlanReason
 	}
-	return synced
+	return syncedReason
 }
 
-// beforePlan starts the plan for the desired digest that was synced.
-func (in group) beforePlan() []Command {
-	if in.sync == nil {
-		return in.start(in.plan)
+// startPlan starts the plan for the desired digest that was synced.
+func (gr stepGroup) startPlan() []Command {
+	if gr.sync == nil {
+		return gr.startFirstStep(gr.plan)
 	}
-	synced := in.synced()
+	synced := gr.syncedDigest()
 	if synced == "" {
-		return in.withdraw("nothing says for what its artifact was copied")
+		return gr.replanFresh("nothing says for what its artifact was copied")
 	}
-	if moved := in.moved(synced); moved != "" {
-		return in.withdraw(moved)
+	if moved := gr.supersededReason(synced); moved != "" {
+		return gr.replanFresh(moved)
 	}
-	return in.start(in.plan)
+	return gr.startFirstStep(gr.plan)
 }
 
-// synced returns the desired digest for which the group's artifact was copied, or "" if it is not
+// syncedDigest returns the desired digest for which the group's artifact was copied, or "" if it is not
 // recorded.
-func (in group) synced() string {
-	if in.sync == nil || in.sync.Status != StepSucceeded || in.sync.Job == nil {
+func (gr stepGroup) syncedDigest() string {
+	if gr.sync == nil || gr.sync.Status != StepSucceeded || gr.sync.Job == nil {
 		return ""
 	}
-	return in.sync.Job.Desired
+	return gr.sync.Job.DesiredDigest
 }
 
-// planning waits for the plan job, and handles its end.
-func (in group) planning() []Command {
-	job := in.plan.Job
+// handlePlanJob waits for the plan job, and handles its end.
+func (gr stepGroup) handlePlanJob() []Command {
+	job := gr.plan.Job
 	if job == nil {
-		return in.tryAgain("its job is gone", true)
+		return gr.retryOrStall("its job is gone", true)
 	}
-	moved := in.moved(job.Desired)
+	moved := gr.supersededReason(job.DesiredDigest)
 	if job.Status == JobOpen {
 		if moved == "" {
 			return nil
 		}
-		return in.stop(in.plan, moved)
+		return gr.cancelJob(gr.plan, moved)
 	}
-	plan := in.plan.Plan
+	plan := gr.plan.Plan
 	switch {
 	case moved != "":
-		return in.withdraw(moved)
+		return gr.replanFresh(moved)
 	case plan != nil && plan.Status == PlanEmpty:
-		return in.settle(in.g.unchanged())
+		return gr.finishUnchanged(gr.g.unchangedReason())
 	case job.Status == JobSucceeded && plan != nil:
-		return []Command{Set{in.plan.ID, StepSucceeded, "the plan is ready"}}
-	case job.stopped():
-		return in.withdraw(backAgain)
+		return []Command{SetStatus{gr.plan.ID, StepSucceeded, "the plan is ready"}}
+	case job.wasCancelled():
+		return gr.replanFresh(revertedReason)
 	case job.Status == JobStale:
-		return in.tryAgain(sentence(job.Error, "what it planned has moved"), true)
+		return gr.retryOrStall(orDefault(job.Error, "what it planned has moved"), true)
 	case job.Status == JobLost:
-		return in.tryAgain("the job that planned it was lost", true)
+		return gr.retryOrStall("the job that planned it was lost", true)
 	case job.Status == JobSucceeded:
-		return in.tryAgain(sentence(in.plan.Reason, "the runner's answer holds no plan"), false)
+		return gr.retryOrStall(orDefault(gr.plan.Reason, "the runner's answer holds no plan"), false)
 	}
-	return in.tryAgain(sentence(job.Error, "the plan failed"), false)
+	return gr.retryOrStall(orDefault(job.Error, "the plan failed"), false)
 }
 
-// beforeApproval requests an approval, or approves the plan by a rule.
-func (in group) beforeApproval() []Command {
-	plan := in.plan.Plan
-	if moved := in.moved(plan.Desired); moved != "" {
-		return in.withdraw(moved)
+// startApproval requests an approval, or approves the plan by a rule.
+func (gr stepGroup) startApproval() []Command {
+	plan := gr.plan.Plan
+	if moved := gr.supersededReason(plan.DesiredDigest); moved != "" {
+		return gr.replanFresh(moved)
 	}
 	if plan.Status != PlanReady {
-		return in.withdraw("its plan is " + string(plan.Status))
+		return gr.replanFresh("its plan is " + string(plan.Status))
 	}
-	if ill, _ := in.before(); ill != nil {
-		return in.stopped(ill)
+	if ill, _ := gr.preActions(); ill != nil {
+		return gr.stopForAction(ill)
 	}
-	if in.held() {
-		return in.note(in.approve, "waits: "+in.want.Waits)
+	if gr.mustWait() {
+		return gr.setReason(gr.approve, "waits: "+gr.desired.WaitReason)
 	}
-	approve, why := in.byRule(plan)
+	approve, why := gr.approveByRule(plan)
 	if approve != nil {
 		return []Command{approve}
 	}
-	return []Command{Ask{in.approve.ID, why}}
+	return []Command{RequestApproval{gr.approve.ID, why}}
 }
 
-// lets reports whether the rule approves a plan, with the reason.
-func (r Rule) lets(destructive, individual bool) (bool, string) {
+// approves reports whether the rule approves a plan, with the reason.
+func (r Rule) approves(destructive, individual bool) (bool, string) {
 	switch {
 	case !r.ApproveAll:
 		return false, "this install asks before every change"
@@ -253,163 +253,165 @@ func (r Rule) lets(destructive, individual bool) (bool, string) {
 	case destructive && !r.AllowDestroy:
 		return false, "the plan deletes or replaces something, and this install does not allow that unasked"
 	case destructive:
-		return true, r.words("approve-all, allow_destroy")
+		return true, r.text("approve-all, allow_destroy")
 	}
-	return true, r.words("approve-all")
+	return true, r.text("approve-all")
 }
 
-// words describes an automatic approval: the settings behind it, and who set them.
-func (r Rule) words(settings string) string {
+// text describes an automatic approval: the settings behind it, and who set them.
+func (r Rule) text(settings string) string {
 	if r.By == "" {
 		return "let through by the install's rule (" + settings + ")"
 	}
 	return "let through by the install's rule (" + settings + ", set by " + r.By + ")"
 }
 
-// lapsed returns why the rule that approved the group's plan would not approve it
+// ruleLapsed returns why the rule that approved the group's plan would not approve it
 // now. It returns "" if the rule still would, or if a person approved the plan.
-func (in group) lapsed() string { return in.g.rules().lapsed(in.plan.Plan, in.plan.Destroy) }
+func (gr stepGroup) ruleLapsed() string {
+	return gr.g.approvalRules().lapsed(gr.plan.Plan, gr.plan.Destroy)
+}
 
-// asking handles the answer to the approval request.
-func (in group) asking() []Command {
-	plan := in.plan.Plan
+// handleAnswer handles the answer to the approval request.
+func (gr stepGroup) handleAnswer() []Command {
+	plan := gr.plan.Plan
 	switch plan.Status {
 	case PlanApproved:
-		return []Command{Set{in.approve.ID, StepSucceeded, said("approved", plan)}}
+		return []Command{SetStatus{gr.approve.ID, StepSucceeded, decisionText("approved", plan)}}
 	case PlanRejected:
-		no := said("rejected", plan)
+		no := decisionText("rejected", plan)
 		return []Command{
-			Refuse{in.plan.Component, plan.Desired, RefusalRejected, plan.By, plan.Because},
-			Deny{in.approve.ID, plan.By, no},
-			Set{in.apply.ID, StepSkipped, no},
+			RecordRejection{gr.plan.Component, plan.DesiredDigest, RejectionByPerson, plan.DecidedBy, plan.DecisionReason},
+			RejectStep{gr.approve.ID, plan.DecidedBy, no},
+			SetStatus{gr.apply.ID, StepSkipped, no},
 		}
 	case PlanReady:
-		if moved := in.moved(plan.Desired); moved != "" {
-			return in.withdraw(moved)
+		if moved := gr.supersededReason(plan.DesiredDigest); moved != "" {
+			return gr.replanFresh(moved)
 		}
-		if approve, _ := in.byWorkflowRule(plan); approve != nil && !in.held() { // the rule is newer than the request
+		if approve, _ := gr.approveByWorkflowRule(plan); approve != nil && !gr.mustWait() { // the rule is newer than the request
 			return []Command{approve}
 		}
 		return nil
 	}
-	return in.withdraw("its plan is " + string(plan.Status))
+	return gr.replanFresh("its plan is " + string(plan.Status))
 }
 
-// beforeApply starts the apply of the approved plan if the plan still leads to the desired state.
-func (in group) beforeApply() []Command {
-	plan := in.plan.Plan
-	if moved := in.moved(plan.Desired); moved != "" {
-		return in.withdraw(moved)
+// startApply starts the apply of the approved plan if the plan still leads to the desired state.
+func (gr stepGroup) startApply() []Command {
+	plan := gr.plan.Plan
+	if moved := gr.supersededReason(plan.DesiredDigest); moved != "" {
+		return gr.replanFresh(moved)
 	}
 	if plan.Status != PlanApproved {
-		return in.withdraw("its plan is " + string(plan.Status))
+		return gr.replanFresh("its plan is " + string(plan.Status))
 	}
-	if lapsed := in.lapsed(); lapsed != "" {
-		return in.withdraw(lapsed)
+	if lapsed := gr.ruleLapsed(); lapsed != "" {
+		return gr.replanFresh(lapsed)
 	}
-	ill, unended := in.before()
+	ill, unended := gr.preActions()
 	switch {
 	case ill != nil:
-		return in.stopped(ill)
-	case in.held():
-		return in.note(in.apply, "waits: "+in.want.Waits)
+		return gr.stopForAction(ill)
+	case gr.mustWait():
+		return gr.setReason(gr.apply, "waits: "+gr.desired.WaitReason)
 	case unended != nil:
-		return in.note(in.apply, "comes after action "+unended.Action)
+		return gr.setReason(gr.apply, "comes after action "+unended.Action)
 	}
-	return []Command{Begin{in.apply.ID, said("approved", plan)}}
+	return []Command{StartStep{gr.apply.ID, decisionText("approved", plan)}}
 }
 
-// applying waits for the apply, and handles its end. Once the plan is
+// handleApplyJob waits for the apply, and handles its end. Once the plan is
 // consumed, a change of the desired state waits until the apply has ended.
-func (in group) applying() []Command {
-	job, plan := in.apply.Job, in.plan.Plan
-	moved := in.moved(plan.Desired)
+func (gr stepGroup) handleApplyJob() []Command {
+	job, plan := gr.apply.Job, gr.plan.Plan
+	moved := gr.supersededReason(plan.DesiredDigest)
 	if plan.Status != PlanConsumed && moved == "" {
-		if moved = in.lapsed(); in.held() {
-			moved = "withdrawn: " + in.want.Waits
+		if moved = gr.ruleLapsed(); gr.mustWait() {
+			moved = "withdrawn: " + gr.desired.WaitReason
 		}
 	}
 	if job != nil && job.Status == JobOpen {
 		if moved == "" || plan.Status == PlanConsumed {
 			return nil
 		}
-		return in.stop(in.apply, moved)
+		return gr.cancelJob(gr.apply, moved)
 	}
-	o := observed{consumed: plan.Status == PlanConsumed, job: JobLost, moved: moved != ""}
+	o := applyObservation{consumed: plan.Status == PlanConsumed, job: JobLost, superseded: moved != ""}
 	if job != nil {
 		o.job = job.Status
 	}
-	return in.afterApply(o, moved)
+	return gr.afterApply(o, moved)
 }
 
 // afterApply returns the commands that follow an apply that has ended.
-func (in group) afterApply(o observed, moved string) []Command {
-	a, why := aftermathOf(o), in.became(o)
-	todo := []Command{EndPlan{in.plan.ID, a.plan, why}}
+func (gr stepGroup) afterApply(o applyObservation, moved string) []Command {
+	a, why := applyResultOf(o), gr.applyOutcome(o)
+	todo := []Command{ClosePlan{gr.plan.ID, a.plan, why}}
 	switch a.next {
-	case nextDone:
-		return append(todo, Set{in.apply.ID, StepSucceeded, why})
-	case nextFresh:
+	case followUpDone:
+		return append(todo, SetStatus{gr.apply.ID, StepSucceeded, why})
+	case followUpReplanFresh:
 		if !o.consumed {
-			return in.withdraw(moved)
+			return gr.replanFresh(moved)
 		}
-		return append(todo, Again{Component: in.plan.Component, Fresh: true, Reason: why})
+		return append(todo, Replan{Component: gr.plan.Component, Fresh: true, Reason: why})
 	}
-	return append(todo, in.tryAgain(why, a.next == nextAnew)...)
+	return append(todo, gr.retryOrStall(why, a.next == followUpReplan)...)
 }
 
-// became describes the result of an apply in one sentence.
-func (in group) became(o observed) string {
+// applyOutcome describes the result of an apply in one sentence.
+func (gr stepGroup) applyOutcome(o applyObservation) string {
 	said := ""
-	if in.apply.Job != nil {
-		said = in.apply.Job.Error
+	if gr.apply.Job != nil {
+		said = gr.apply.Job.Error
 	}
 	switch {
 	case !o.consumed && o.job == JobCancelled:
 		return "its apply was stopped before it began"
 	case !o.consumed:
-		return sentence(said, "its apply did not begin")
-	case o.job == JobSucceeded && in.g.Kind == KindRestore:
-		return "the state of " + in.plan.Component + " is restored; what follows from that is planned next"
+		return orDefault(said, "its apply did not begin")
+	case o.job == JobSucceeded && gr.g.Kind == KindRestore:
+		return "the state of " + gr.plan.Component + " is restored; what follows from that is planned next"
 	case o.job == JobSucceeded:
-		return in.plan.Component + " is " + verb(in.plan.Destroy)
+		return gr.plan.Component + " is " + pastVerb(gr.plan.Destroy)
 	case o.job == JobStale:
-		return "the plan was stale: " + sentence(said, "the world moved between plan and apply")
+		return "the plan was stale: " + orDefault(said, "the world moved between plan and apply")
 	case o.job == JobCancelled:
 		return "its apply was interrupted; what is there is planned anew"
 	case o.job == JobFailed:
-		return sentence(said, "the apply failed")
+		return orDefault(said, "the apply failed")
 	}
 	return "its apply was lost; what is there is planned anew"
 }
 
-// unchanged returns the reason with which a plan without changes ends its group.
-func (g *Graph) unchanged() string {
+// unchangedReason returns the reason with which a plan without changes ends its group.
+func (g *Graph) unchangedReason() string {
 	if g.Kind == KindRestore {
 		return "no changes: it holds what the newest state version holds; if it is contested, dismiss it"
 	}
 	return "no changes: what is wanted is what is there"
 }
 
-func verb(destroy bool) string {
+func pastVerb(destroy bool) string {
 	if destroy {
 		return "destroyed"
 	}
 	return "deployed"
 }
 
-func said(what string, plan *Plan) string {
+func decisionText(what string, plan *Plan) string {
 	if plan.Authority == ByInstallRule {
-		return plan.Because
+		return plan.DecisionReason
 	}
-	if plan.Because == "" {
-		return fmt.Sprintf("%s by %s", what, plan.By)
+	if plan.DecisionReason == "" {
+		return fmt.Sprintf("%s by %s", what, plan.DecidedBy)
 	}
-	return fmt.Sprintf("%s by %s: %s", what, plan.By, plan.Because)
+	return fmt.Sprintf("%s by %s: %s", what, plan.DecidedBy, plan.DecisionReason)
 }
 
-// sentence returns said, or otherwise if said is empty.
-func sentence(said, otherwise string) string {
+// orDefault returns said, or otherwise if said is empty.
+func orDefault(said, otherwise string) string {
 	if said == "" {
 		return otherwise
 	}

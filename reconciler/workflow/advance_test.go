@@ -9,12 +9,12 @@ import (
 )
 
 // planned returns a workflow over one component, up to the status at which the table below starts.
-func planned(kind Kind, rule Rule, plan Plan, want Want) *Graph {
-	steps, _ := Compose(kind, []Part{{Component: "web", Reason: "r"}}, Around{}, counter())
-	steps[0].Status, steps[0].Tries, steps[0].Job = StepSucceeded, 1, &Job{Status: JobSucceeded, Desired: plan.Desired}
-	steps[1].Status, steps[1].Tries, steps[1].Job = StepRunning, 1, &Job{Status: JobSucceeded, Desired: plan.Desired}
+func planned(kind Kind, rule Rule, plan Plan, want DesiredState) *Graph {
+	steps, _ := Compose(kind, []ComponentPart{{Component: "web", Reason: "r"}}, WorkflowActions{}, counter())
+	steps[0].Status, steps[0].Tries, steps[0].Job = StepSucceeded, 1, &Job{Status: JobSucceeded, DesiredDigest: plan.DesiredDigest}
+	steps[1].Status, steps[1].Tries, steps[1].Job = StepRunning, 1, &Job{Status: JobSucceeded, DesiredDigest: plan.DesiredDigest}
 	steps[1].Plan = &plan
-	return &Graph{Kind: kind, Status: Running, Rule: rule, Steps: steps, Wants: map[string]Want{"web": want}}
+	return &Graph{Kind: kind, Status: Running, Rule: rule, Steps: steps, Desired: map[string]DesiredState{"web": want}}
 }
 
 // run runs the core until it returns no more commands, and returns the commands as text.
@@ -33,7 +33,7 @@ func run(g *Graph) []string {
 }
 
 func TestAPlanIsAskedAboutLetThroughOrSettled(t *testing.T) {
-	want := Want{Digest: "d1", Reason: "input greeting changed"}
+	want := DesiredState{Digest: "d1", Reason: "input greeting changed"}
 	current := want
 	current.Current = true
 	for _, c := range []struct {
@@ -41,39 +41,39 @@ func TestAPlanIsAskedAboutLetThroughOrSettled(t *testing.T) {
 		kind Kind
 		rule Rule
 		plan Plan
-		want Want
+		want DesiredState
 		says []string
 	}{
-		{"a prompt install asks", KindDeploy, Rule{}, Plan{Status: PlanReady, Desired: "d1"}, want, []string{
+		{"a prompt install asks", KindDeploy, Rule{}, Plan{Status: PlanReady, DesiredDigest: "d1"}, want, []string{
 			"Set{2 succeeded the plan is ready}", "Ask{3 this install asks before every change}"}},
 		{"approve-all lets a plain change through", KindDeploy, Rule{ApproveAll: true},
-			Plan{Status: PlanReady, Desired: "d1"}, want, []string{
+			Plan{Status: PlanReady, DesiredDigest: "d1"}, want, []string{
 				"Set{2 succeeded the plan is ready}", "Allow{3 let through by the install's rule (approve-all)}",
 				"Begin{4 let through by the install's rule (approve-all)}"}},
 		{"approve-all does not let a replace through", KindDeploy, Rule{ApproveAll: true},
-			Plan{Status: PlanReady, Desired: "d1", Destructive: true}, want, []string{
+			Plan{Status: PlanReady, DesiredDigest: "d1", Destructive: true}, want, []string{
 				"Set{2 succeeded the plan is ready}",
 				"Ask{3 the plan deletes or replaces something, and this install does not allow that unasked}"}},
 		{"unless the install allows it", KindDeploy, Rule{ApproveAll: true, AllowDestroy: true},
-			Plan{Status: PlanReady, Desired: "d1", Destructive: true}, want, []string{
+			Plan{Status: PlanReady, DesiredDigest: "d1", Destructive: true}, want, []string{
 				"Set{2 succeeded the plan is ready}", "Allow{3 let through by the install's rule (approve-all, allow_destroy)}",
 				"Begin{4 let through by the install's rule (approve-all, allow_destroy)}"}},
 		{"no rule lets through what a person must approve by itself", KindDeploy, Rule{ApproveAll: true, AllowDestroy: true},
-			Plan{Status: PlanReady, Desired: "d1", Individual: true}, want, []string{
+			Plan{Status: PlanReady, DesiredDigest: "d1", IndividualApproval: true}, want, []string{
 				"Set{2 succeeded the plan is ready}", "Ask{3 a finding of the plan requires that a person approves it by itself}"}},
 		{"a component that left the app is always asked about", KindTeardown, Rule{ApproveAll: true, AllowDestroy: true},
-			Plan{Status: PlanReady, Desired: "d1", Destructive: true}, Want{Digest: "d1", Absent: true}, []string{
+			Plan{Status: PlanReady, DesiredDigest: "d1", Destructive: true}, DesiredState{Digest: "d1", Absent: true}, []string{
 				"Set{2 succeeded the plan is ready}", "Ask{3 to destroy a component always needs a person}"}},
-		{"no changes, no question", KindDeploy, Rule{}, Plan{Status: PlanEmpty, Desired: "d1"}, current, []string{
+		{"no changes, no question", KindDeploy, Rule{}, Plan{Status: PlanEmpty, DesiredDigest: "d1"}, current, []string{
 			"Set{2 succeeded no changes: what is wanted is what is there}",
 			"Set{3 skipped no changes: what is wanted is what is there}",
 			"Set{4 skipped no changes: what is wanted is what is there}", "Finish{succeeded 1 without changes}"}},
 		{"a newer desired withdraws the plan and begins with its artifact", KindDeploy, Rule{},
-			Plan{Status: PlanReady, Desired: "d0"}, want, []string{
+			Plan{Status: PlanReady, DesiredDigest: "d0"}, want, []string{
 				"EndPlan{2 superseded superseded by a newer desired: input greeting changed}",
 				"Again{web true false superseded by a newer desired: input greeting changed}", "Begin{1 input greeting changed}"}},
-		{"what is stuck upstream ends it", KindDeploy, Rule{}, Plan{Status: PlanReady, Desired: "d1"},
-			Want{Waits: "the build of web failed", Stuck: true}, []string{
+		{"what is stuck upstream ends it", KindDeploy, Rule{}, Plan{Status: PlanReady, DesiredDigest: "d1"},
+			DesiredState{WaitReason: "the build of web failed", Stalled: true}, []string{
 				"EndPlan{2 superseded it waits for what will not come by itself: the build of web failed}",
 				"Again{web true false it waits for what will not come by itself: the build of web failed}",
 				"Set{1 skipped waits for what will not come by itself: the build of web failed}",
@@ -91,10 +91,10 @@ func TestAPlanIsAskedAboutLetThroughOrSettled(t *testing.T) {
 }
 
 func TestALostApplyIsPlannedAnewAndAskedAnew(t *testing.T) {
-	want := Want{Digest: "d1", Reason: "first"}
-	g := planned(KindDeploy, Rule{}, Plan{ID: "p1", Status: PlanReady, Desired: "d1"}, want)
+	want := DesiredState{Digest: "d1", Reason: "first"}
+	g := planned(KindDeploy, Rule{}, Plan{ID: "p1", Status: PlanReady, DesiredDigest: "d1"}, want)
 	run(g)
-	g.Steps[1].Plan.Status, g.Steps[1].Plan.By = PlanApproved, "alice"
+	g.Steps[1].Plan.Status, g.Steps[1].Plan.DecidedBy = PlanApproved, "alice"
 	if diff := cmp.Diff([]string{"Set{3 succeeded approved by alice}", "Begin{4 approved by alice}"}, run(g)); diff != "" {
 		t.Fatal(diff)
 	}
@@ -105,12 +105,12 @@ func TestALostApplyIsPlannedAnewAndAskedAnew(t *testing.T) {
 		run(g)); diff != "" {
 		t.Fatal(diff)
 	}
-	g.Steps[1].Job.Status, g.Steps[1].Plan = JobSucceeded, &Plan{ID: "p2", Status: PlanReady, Desired: "d1"}
+	g.Steps[1].Job.Status, g.Steps[1].Plan = JobSucceeded, &Plan{ID: "p2", Status: PlanReady, DesiredDigest: "d1"}
 	if diff := cmp.Diff([]string{"Set{2 succeeded the plan is ready}", "Ask{3 this install asks before every change}"},
 		run(g)); diff != "" {
 		t.Fatal(diff)
 	}
-	g.Steps[1].Plan.Status, g.Steps[1].Plan.By, g.Steps[1].Plan.Because = PlanRejected, "bob", "too risky"
+	g.Steps[1].Plan.Status, g.Steps[1].Plan.DecidedBy, g.Steps[1].Plan.DecisionReason = PlanRejected, "bob", "too risky"
 	if diff := cmp.Diff([]string{
 		"Refuse{web d1 rejected bob too risky}", "Deny{3 bob rejected by bob: too risky}",
 		"Set{4 skipped rejected by bob: too risky}",

@@ -6,11 +6,11 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// mostGroupedBytes bounds the reports that are compared with those of other installs: a report is
+// maxGroupedReportBytes bounds the reports that are compared with those of other installs: a report is
 // searched once for every name of its install while the install's row is locked.
-const mostGroupedBytes = 4 << 20
+const maxGroupedReportBytes = 4 << 20
 
-// alike returns the group key that this plan shares with plans of other installs
+// groupDigest returns the group key that this plan shares with plans of other installs
 // which a person may answer together with it. They are for one component of one app,
 // made from the same artifact, and the gists of their reports are equal except for
 // each install's own name and ids. An install's inputs do not count as its own name.
@@ -19,8 +19,8 @@ const mostGroupedBytes = 4 << 20
 // It is empty for a plan that is grouped with no other: a restore (it is
 // about versions of one install's state), a report that is too large to
 // compare, and a report with a finding that requires individual approval.
-func (e jobEnd) alike(target Target, report *diff.Report) string {
-	if target.restores() || len(e.result.Plan.Report) > mostGroupedBytes || report.NeedsIndividualApproval() {
+func (e jobEnd) groupDigest(target Target, report *diff.Report) string {
+	if target.restores() || len(e.result.Plan.Report) > maxGroupedReportBytes || report.NeedsIndividualApproval() {
 		return ""
 	}
 	said := report.ComparableForm().GroupDigest(e.install.Name, e.install.ID, e.install.RunnerID, *e.step.InstallComponentID)

@@ -30,7 +30,7 @@ func planOf(install, address, before string) (jobEnd, Target, *diff.Report) {
 // that needs an individual answer has none.
 func TestAlike(t *testing.T) {
 	e, target, report := planOf("acme-prod", "terraform_data.acme-prod", "old")
-	acme := e.alike(target, report)
+	acme := e.groupDigest(target, report)
 	if !sha256Digest.MatchString(acme) {
 		t.Fatalf("the group is %q", acme)
 	}
@@ -54,7 +54,7 @@ func TestAlike(t *testing.T) {
 	} {
 		e, target, report := planOf("globex-eu", "terraform_data.globex-eu", "old")
 		c.change(&e, &target, report)
-		if same := e.alike(target, report) == acme; same != c.same {
+		if same := e.groupDigest(target, report) == acme; same != c.same {
 			t.Errorf("%s: in one group %t", name, same)
 		}
 	}
@@ -62,24 +62,24 @@ func TestAlike(t *testing.T) {
 		e, target, report := planOf("acme-prod", "terraform_data.it", id)
 		report.Changes[0].Action, report.Changes[0].Risk, report.Changes[0].Fields[0].After = diff.Replace, diff.RiskReplace,
 			diff.ShownValue{Unknown: true}
-		return e.alike(target, report)
+		return e.groupDigest(target, report)
 	}
 	if replaced("8f3c") != replaced("1d09") {
 		t.Error("the ids of what is replaced tell plans apart")
 	}
 	target.Restore.Version = 3
-	if got := e.alike(target, report); got != "" {
+	if got := e.groupDigest(target, report); got != "" {
 		t.Errorf("a restore is in the group %q", got)
 	}
 	target.Restore.Version = 0
 	report.Changes[0].Findings = []diff.Finding{{Rule: "masked-change", Message: "an argument changes",
 		IndividualApproval: true}}
-	if got := e.alike(target, report); got != "" {
+	if got := e.groupDigest(target, report); got != "" {
 		t.Errorf("a report that must be approved by itself is in the group %q", got)
 	}
 	report.Changes[0].Findings = nil
-	e.result.Plan.Report = bytes.Repeat([]byte(" "), mostGroupedBytes+1)
-	if got := e.alike(target, report); got != "" {
+	e.result.Plan.Report = bytes.Repeat([]byte(" "), maxGroupedReportBytes+1)
+	if got := e.groupDigest(target, report); got != "" {
 		t.Errorf("a large report is in the group %q", got)
 	}
 }

@@ -13,8 +13,8 @@ import (
 // cancelled, so it is not started again automatically. Cancelling twice is no
 // error. Errors: store.ErrNotFound; a *Conflict when the workflow has ended.
 func Cancel(ctx context.Context, tx *store.Tx, workflowID, actor, reason string) error {
-	if len(reason) > mostReason {
-		return tooLong()
+	if len(reason) > maxReasonBytes {
+		return reasonTooLong()
 	}
 	row, err := tx.FindWorkflow(ctx, tx.Org, workflowID)
 	if err != nil {
@@ -33,11 +33,11 @@ func Cancel(ctx context.Context, tx *store.Tx, workflowID, actor, reason string)
 	case row.Cancelled:
 		return nil
 	}
-	asked, err := encode(Asked{Cancel: &Cancellation{Actor: actor, Reason: reason}})
+	asked, err := encode(WorkflowParams{Cancel: &Cancellation{Actor: actor, Reason: reason}})
 	if err != nil {
 		return err
 	}
-	if err := one(tx.CancelWorkflow(ctx, asked, tx.Org, workflowID)); err != nil {
+	if err := expectOneRow(tx.CancelWorkflow(ctx, asked, tx.Org, workflowID)); err != nil {
 		return fmt.Errorf("cancel workflow %s: %w", workflowID, err)
 	}
 	if err := tx.Notify(ctx, store.ChannelWorkflows, tx.Org+"/"+workflowID); err != nil {

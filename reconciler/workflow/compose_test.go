@@ -34,17 +34,17 @@ func lines(steps []*Step) []string {
 }
 
 func TestCompose(t *testing.T) {
-	hello := []Part{
-		{Component: "web", After: []string{"sandbox", "network", "database"},
-			Then: []Act{{Action: "migrate"}, {Action: "smoke", After: []string{"metrics"}}}},
+	hello := []ComponentPart{
+		{Component: "web", DependsOn: []string{"sandbox", "network", "database"},
+			ActionsAfter: []TriggeredAction{{Action: "migrate"}, {Action: "smoke", ReadsFrom: []string{"metrics"}}}},
 		{Component: "sandbox"},
-		{Component: "network", After: []string{"sandbox"}},
-		{Component: "metrics", After: []string{"sandbox"}},
+		{Component: "network", DependsOn: []string{"sandbox"}},
+		{Component: "metrics", DependsOn: []string{"sandbox"}},
 	}
 	for _, c := range []struct {
 		name  string
 		kind  Kind
-		parts []Part
+		parts []ComponentPart
 		want  []string
 	}{
 		{"provision: sandbox first, independent ones side by side, actions last", KindProvision, hello, []string{
@@ -54,13 +54,13 @@ func TestCompose(t *testing.T) {
 			"13 sync web <- 12,4", "14 plan web <- 13", "15 approve web <- 14", "16 apply web <- 15",
 			"17 action migrate after web <- 16", "18 action smoke after web <- 16,8,17",
 		}},
-		{"deploy: edges only among what is in it", KindDeploy, []Part{hello[0], hello[3]}, []string{
+		{"deploy: edges only among what is in it", KindDeploy, []ComponentPart{hello[0], hello[3]}, []string{
 			"1 sync metrics", "2 plan metrics <- 1", "3 approve metrics <- 2", "4 apply metrics <- 3",
 			"5 sync web", "6 plan web <- 5", "7 approve web <- 6", "8 apply web <- 7",
 			"9 action migrate after web <- 8", "10 action smoke after web <- 8,4,9",
 		}},
 		{"deprovision: the other way round", KindDeprovision,
-			[]Part{{Component: "web", After: []string{"sandbox", "network", "database"}}, hello[1], hello[2], hello[3]},
+			[]ComponentPart{{Component: "web", DependsOn: []string{"sandbox", "network", "database"}}, hello[1], hello[2], hello[3]},
 			[]string{
 				"1 sync metrics (destroy)", "2 plan metrics (destroy) <- 1", "3 approve metrics (destroy) <- 2",
 				"4 apply metrics (destroy) <- 3",
@@ -70,15 +70,15 @@ func TestCompose(t *testing.T) {
 				"13 sync sandbox (destroy) <- 4,12,8", "14 plan sandbox (destroy) <- 13", "15 approve sandbox (destroy) <- 14",
 				"16 apply sandbox (destroy) <- 15",
 			}},
-		{"teardown: one", KindTeardown, []Part{{Component: "old", After: []string{"sandbox"}}}, []string{
+		{"teardown: one", KindTeardown, []ComponentPart{{Component: "old", DependsOn: []string{"sandbox"}}}, []string{
 			"1 sync old (destroy)", "2 plan old (destroy) <- 1", "3 approve old (destroy) <- 2", "4 apply old (destroy) <- 3",
 		}},
-		{"restore: it needs no artifact", KindRestore, []Part{{Component: "web"}}, []string{
+		{"restore: it needs no artifact", KindRestore, []ComponentPart{{Component: "web"}}, []string{
 			"1 plan web", "2 approve web <- 1", "3 apply web <- 2",
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			steps, err := Compose(c.kind, c.parts, Around{}, counter())
+			steps, err := Compose(c.kind, c.parts, WorkflowActions{}, counter())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,16 +92,16 @@ func TestCompose(t *testing.T) {
 // TestComposeActions runs every kind of action around two components on a sandbox, in
 // both directions.
 func TestComposeActions(t *testing.T) {
-	act := func(name string) []Act { return []Act{{Action: name, Trigger: name}} }
-	parts := []Part{
-		{Component: "sandbox", Base: true, Before: act("pre-base"), Then: act("post-base")},
-		{Component: "network", After: []string{"sandbox"}, Before: append(act("pre-net"), act("pre-net2")...),
-			Then: act("post-net")},
-		{Component: "web", After: []string{"network", "sandbox"}, Before: act("pre-web"),
-			Then: []Act{{Action: "post-web", Trigger: "post-web", After: []string{"network"}}}},
+	act := func(name string) []TriggeredAction { return []TriggeredAction{{Action: name, Trigger: name}} }
+	parts := []ComponentPart{
+		{Component: "sandbox", Sandbox: true, ActionsBefore: act("pre-base"), ActionsAfter: act("post-base")},
+		{Component: "network", DependsOn: []string{"sandbox"}, ActionsBefore: append(act("pre-net"), act("pre-net2")...),
+			ActionsAfter: act("post-net")},
+		{Component: "web", DependsOn: []string{"network", "sandbox"}, ActionsBefore: act("pre-web"),
+			ActionsAfter: []TriggeredAction{{Action: "post-web", Trigger: "post-web", ReadsFrom: []string{"network"}}}},
 	}
-	around := Around{Before: act("pre-all"), Then: act("post-all"), BeforeAll: act("pre-inner"),
-		ThenAll: act("post-inner")}
+	around := WorkflowActions{Before: act("pre-all"), After: act("post-all"), BeforeComponents: act("pre-inner"),
+		AfterComponents: act("post-inner")}
 	for _, c := range []struct {
 		kind Kind
 		want []string
@@ -180,12 +180,12 @@ func named(steps []*Step) []string {
 }
 
 func TestComposeRefusesWhatCannotBeOrdered(t *testing.T) {
-	_, err := Compose(KindDeploy, []Part{{Component: "a", After: []string{"b"}}, {Component: "b", After: []string{"a"}},
-		{Component: "c"}}, Around{}, counter())
+	_, err := Compose(KindDeploy, []ComponentPart{{Component: "a", DependsOn: []string{"b"}}, {Component: "b", DependsOn: []string{"a"}},
+		{Component: "c"}}, WorkflowActions{}, counter())
 	if err == nil || err.Error() != "these components need each other: a, b" {
 		t.Errorf("a cycle gives %v", err)
 	}
-	if _, err := Compose(KindDeploy, []Part{{Component: "a"}, {Component: "a"}}, Around{}, counter()); err == nil {
+	if _, err := Compose(KindDeploy, []ComponentPart{{Component: "a"}, {Component: "a"}}, WorkflowActions{}, counter()); err == nil {
 		t.Error("a component was taken twice")
 	}
 }

@@ -33,17 +33,17 @@ func (e *Engine) JobEnded(ctx context.Context, tx *store.Tx, job store.Job, resu
 	end := jobEnd{tx: tx, job: job, result: result, step: found.Step, install: install, planOnly: found.PlanOnly}
 	switch StepKind(found.Step.Kind) {
 	case StepPlan:
-		err = end.plan(ctx)
+		err = end.recordPlan(ctx)
 	case StepApply:
-		err = end.apply(ctx)
+		err = end.recordApply(ctx)
 	case StepAction:
-		err = end.action(ctx)
+		err = end.recordAction(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("record the end of %s %s: %w", found.Step.Kind, sentence(found.Step.Component, found.Step.Action),
+		return fmt.Errorf("record the end of %s %s: %w", found.Step.Kind, orDefault(found.Step.Component, found.Step.Action),
 			err)
 	}
-	if err := touch(ctx, tx, found.Step.WorkflowID); err != nil {
+	if err := touchWorkflow(ctx, tx, found.Step.WorkflowID); err != nil {
 		return err
 	}
 	return tx.Enqueue(ctx, queue.Advance{Org: tx.Org, Workflow: found.Step.WorkflowID},
@@ -63,8 +63,8 @@ type jobEnd struct {
 
 func (e jobEnd) succeeded() bool { return e.result.Status == api.JobResultStatusSucceeded }
 
-// plan stores the plan if it still belongs to the step's current job.
-func (e jobEnd) plan(ctx context.Context) error {
+// recordPlan stores the plan if it still belongs to the step's current job.
+func (e jobEnd) recordPlan(ctx context.Context) error {
 	if !e.succeeded() || e.step.JobID == nil || *e.step.JobID != e.job.ID || e.step.InstallComponentID == nil {
 		return nil
 	}
@@ -79,32 +79,32 @@ func (e jobEnd) plan(ctx context.Context) error {
 	}
 	if problem != nil {
 		target.Problem = "the runner's plan could not be used: " + problem.Error()
-		return e.noPlan(ctx, target)
+		return e.recordNoPlan(ctx, target)
 	}
-	if target.Stale, err = e.overtaken(ctx, target); err != nil {
+	if target.Stale, err = e.staleReason(ctx, target); err != nil {
 		return err
 	}
 	if target.Stale != "" {
-		return e.noPlan(ctx, target)
+		return e.recordNoPlan(ctx, target)
 	}
-	target.Leaves = e.result.Plan.Inventory
-	if err := e.keepHealth(ctx, *e.step.InstallComponentID, e.result.Plan.Health); err != nil {
+	target.Remaining = e.result.Plan.Inventory
+	if err := e.saveHealth(ctx, *e.step.InstallComponentID, e.result.Plan.Health); err != nil {
 		return err
 	}
-	if err := e.keepPlan(ctx, target, report); err != nil {
+	if err := e.savePlan(ctx, target, report); err != nil {
 		return err
 	}
 	if e.result.Plan.Applyable || target.restores() || e.planOnly {
 		return nil
 	}
-	if err := e.landed(ctx, *e.step.InstallComponentID, e.step.Destroy, target, outputs); err != nil {
+	if err := e.recordApplied(ctx, *e.step.InstallComponentID, e.step.Destroy, target, outputs); err != nil {
 		return err
 	}
-	return e.keepCluster(ctx, *e.step.InstallComponentID, e.result.Plan.Cluster)
+	return e.saveCluster(ctx, *e.step.InstallComponentID, e.result.Plan.Cluster)
 }
 
-// noPlan stores why there is no plan.
-func (e jobEnd) noPlan(ctx context.Context, target Target) error {
+// recordNoPlan stores why there is no plan.
+func (e jobEnd) recordNoPlan(ctx context.Context, target Target) error {
 	raw, err := encode(target)
 	if err != nil {
 		return err
@@ -112,23 +112,23 @@ func (e jobEnd) noPlan(ctx context.Context, target Target) error {
 	return e.tx.SetStepTarget(ctx, raw, e.tx.Org, e.step.ID)
 }
 
-// overtaken returns why a plan without changes cannot be trusted: while it was made,
+// staleReason returns why a plan without changes cannot be trusted: while it was made,
 // a state arrived from an attempt that was assumed to be over. A plan with changes is
 // checked again by its own apply.
-func (e jobEnd) overtaken(ctx context.Context, target Target) (string, error) {
+func (e jobEnd) staleReason(ctx context.Context, target Target) (string, error) {
 	if e.result.Plan.Applyable || target.restores() {
 		return "", nil
 	}
-	moved, err := e.stateMoved(ctx, *e.step.InstallComponentID, e.result.Plan.Basis)
+	moved, err := e.stateChange(ctx, *e.step.InstallComponentID, e.result.Plan.Basis)
 	if err != nil || moved == "" {
 		return "", err
 	}
 	return moved + " while it was planned", nil
 }
 
-// stateMoved describes how the current state differs from the one that a plan was
+// stateChange describes how the current state differs from the one that a plan was
 // made on, or returns "" if they are the same.
-func (e jobEnd) stateMoved(ctx context.Context, installComponent string, basis api.Basis) (string, error) {
+func (e jobEnd) stateChange(ctx context.Context, installComponent string, basis api.Basis) (string, error) {
 	now, err := e.tx.StateNow(ctx, e.tx.Org, installComponent)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return "", err
@@ -139,7 +139,7 @@ func (e jobEnd) stateMoved(ctx context.Context, installComponent string, basis a
 	return fmt.Sprintf("the state moved from serial %d to %d", basis.StateSerial, now.Serial), nil
 }
 
-func (e jobEnd) keepPlan(ctx context.Context, target Target, report *diff.Report) error {
+func (e jobEnd) savePlan(ctx context.Context, target Target, report *diff.Report) error {
 	r := e.result.Plan
 	basis, err := encode(r.Basis)
 	if err != nil {
@@ -159,7 +159,7 @@ func (e jobEnd) keepPlan(ctx context.Context, target Target, report *diff.Report
 		InstallComponentID: *e.step.InstallComponentID, Component: e.step.Component, Destroy: e.step.Destroy,
 		Status: string(status), Reason: reason, DesiredDigest: target.Digest, Basis: basis, BasisDigest: Hash(basis),
 		BundleDigest: r.Bundle.Digest, Report: r.Report, ReportDigest: r.ReportDigest,
-		ContentDigest: contentDigest(r.Bundle.Digest, r.ReportDigest, Hash(basis)), GroupDigest: e.alike(target, report),
+		ContentDigest: contentDigest(r.Bundle.Digest, r.ReportDigest, Hash(basis)), GroupDigest: e.groupDigest(target, report),
 		Destructive: r.Destructive, IndividualApproval: report.NeedsIndividualApproval(), Target: raw,
 	})
 	if err != nil {
@@ -169,9 +169,9 @@ func (e jobEnd) keepPlan(ctx context.Context, target Target, report *diff.Report
 		Component: e.step.Component, PlanID: planID})
 }
 
-// apply records what an apply did. A change that was really made is never discarded,
+// recordApply records what an apply did. A change that was really made is never discarded,
 // even if the workflow has ended since.
-func (e jobEnd) apply(ctx context.Context) error {
+func (e jobEnd) recordApply(ctx context.Context) error {
 	if e.job.PlanID == nil {
 		return nil
 	}
@@ -186,20 +186,20 @@ func (e jobEnd) apply(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := e.keepHealth(ctx, plan.InstallComponentID, e.result.Apply.Health); err != nil {
+	if err := e.saveHealth(ctx, plan.InstallComponentID, e.result.Apply.Health); err != nil {
 		return err
 	}
-	switch aftermathOf(observed{consumed: true, job: jobStatus(e.job.Status, string(e.result.Status))}).there {
-	case claimSame:
-		return e.asBefore(ctx, plan, target)
+	switch applyResultOf(applyObservation{consumed: true, job: jobStatus(e.job.Status, string(e.result.Status))}).applied {
+	case claimUnchanged:
+		return e.restoreApplied(ctx, plan, target)
 	case claimUnknown:
 		return nil // since the plan was accepted, the applied state is unknown
 	}
-	if err := e.keepCluster(ctx, plan.InstallComponentID, e.result.Apply.Cluster); err != nil {
+	if err := e.saveCluster(ctx, plan.InstallComponentID, e.result.Apply.Cluster); err != nil {
 		return err
 	}
 	if plan.Destroy {
-		return e.landed(ctx, plan.InstallComponentID, true, target, nil)
+		return e.recordApplied(ctx, plan.InstallComponentID, true, target, nil)
 	}
 	outputs, problem := checkOutputs(e.result.Apply.Outputs)
 	if problem != nil {
@@ -211,23 +211,23 @@ func (e jobEnd) apply(ctx context.Context) error {
 		return e.tx.SetPlanTarget(ctx, raw, e.tx.Org, plan.ID)
 	}
 	if target.restores() {
-		return e.restored(ctx, plan.InstallComponentID, target, outputs)
+		return e.recordRestore(ctx, plan.InstallComponentID, target, outputs)
 	}
-	return e.landed(ctx, plan.InstallComponentID, false, target, outputs)
+	return e.recordApplied(ctx, plan.InstallComponentID, false, target, outputs)
 }
 
-// asBefore records that an accepted apply did nothing: the applied state is again that
+// restoreApplied records that an accepted apply did nothing: the applied state is again that
 // before it, unless a state arrived meanwhile from an attempt that was assumed to be over.
-func (e jobEnd) asBefore(ctx context.Context, plan store.FindPlanRow, target Target) error {
-	if target.Before == nil {
+func (e jobEnd) restoreApplied(ctx context.Context, plan store.FindPlanRow, target Target) error {
+	if target.PreviouslyApplied == nil {
 		return nil
 	}
 	basis, err := decodeBasis(plan.Basis)
 	if err != nil {
 		return err
 	}
-	before := *target.Before
-	moved, err := e.stateMoved(ctx, plan.InstallComponentID, basis)
+	before := *target.PreviouslyApplied
+	moved, err := e.stateChange(ctx, plan.InstallComponentID, basis)
 	if err != nil {
 		return err
 	}
@@ -237,33 +237,33 @@ func (e jobEnd) asBefore(ctx context.Context, plan store.FindPlanRow, target Tar
 	return setApplied(ctx, e.tx, plan.InstallComponentID, before)
 }
 
-// landed records the state of a target as applied.
-func (e jobEnd) landed(ctx context.Context, installComponent string, destroyed bool, target Target,
+// recordApplied records the state of a target as applied.
+func (e jobEnd) recordApplied(ctx context.Context, installComponent string, destroyed bool, target Target,
 	outputs []output) error {
 	if destroyed {
-		if err := e.keepOutputs(ctx, "component", e.step.Component, nil); err != nil {
+		if err := e.saveOutputs(ctx, "component", e.step.Component, nil); err != nil {
 			return err
 		}
 		return setApplied(ctx, e.tx, installComponent, Applied{})
 	}
-	applied, err := target.landed(true)
+	applied, err := target.applied(true)
 	if err != nil {
 		return err
 	}
-	if err := e.keepOutputs(ctx, "component", e.step.Component, outputs); err != nil {
+	if err := e.saveOutputs(ctx, "component", e.step.Component, outputs); err != nil {
 		return err
 	}
 	return setApplied(ctx, e.tx, installComponent, applied)
 }
 
-// action stores the outputs of an action that ran.
-func (e jobEnd) action(ctx context.Context) error {
+// recordAction stores the outputs of an action that ran.
+func (e jobEnd) recordAction(ctx context.Context) error {
 	if !e.succeeded() {
 		return nil
 	}
 	outputs, problem := checkOutputs(e.result.Action.Outputs)
 	if problem == nil {
-		return e.keepOutputs(ctx, "action", e.step.Action, outputs)
+		return e.saveOutputs(ctx, "action", e.step.Action, outputs)
 	}
 	raw, err := encode(Target{Problem: "the action ran, but its outputs could not be used: " + problem.Error()})
 	if err != nil {
@@ -272,8 +272,8 @@ func (e jobEnd) action(ctx context.Context) error {
 	return e.tx.SetStepTarget(ctx, raw, e.tx.Org, e.step.ID)
 }
 
-// keepOutputs replaces all outputs of one component or action.
-func (e jobEnd) keepOutputs(ctx context.Context, scope, owner string, outputs []output) error {
+// saveOutputs replaces all outputs of one component or action.
+func (e jobEnd) saveOutputs(ctx context.Context, scope, owner string, outputs []output) error {
 	err := e.tx.DropOutputs(ctx, store.DropOutputsParams{OrgID: e.tx.Org, InstallID: e.install.ID, Scope: scope,
 		Owner: owner})
 	if err != nil {

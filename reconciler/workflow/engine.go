@@ -12,27 +12,27 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// World is the interface through which workflows read the desired state of installs.
+// DesiredStateSource is the interface through which workflows read the desired state of installs.
 // Package rollout implements it.
-type World interface {
+type DesiredStateSource interface {
 	// Resolve reads a locked install once, computes the desired state of each
 	// component, and stores it. With a supposition it writes nothing and returns the
 	// desired state under that supposition.
-	Resolve(ctx context.Context, tx *store.Tx, install store.Install, supposed *Supposed) (Resolved, error)
+	Resolve(ctx context.Context, tx *store.Tx, install store.Install, supposed *Assumptions) (ResolvedInstall, error)
 }
 
-// Resolved is an install as it was read under its lock. Its methods read nothing more,
+// ResolvedInstall is an install as it was read under its lock. Its methods read nothing more,
 // so a workflow that starts many steps costs one read. A *Unavailable error means that
 // the data will not become available, and ends the step; any other error is retried.
-type Resolved interface {
-	// Wants returns the desired state of each component, by name. The caller may modify the map.
-	Wants() map[string]Want
-	// Spec returns what a plan of an install component is made from now; with
+type ResolvedInstall interface {
+	// DesiredStates returns the desired state of each component, by name. The caller may modify the map.
+	DesiredStates() map[string]DesiredState
+	// DeployTarget returns what a plan of an install component is made from now; with
 	// destroy, what was last applied.
-	Spec(installComponent string, destroy bool) (Target, error)
-	// RestoreSpec returns the module whose state a restore changes, with what was
+	DeployTarget(installComponent string, destroy bool) (Target, error)
+	// RestoreTarget returns the module whose state a restore changes, with what was
 	// applied of it. The caller sets Digest and Restore.
-	RestoreSpec(installComponent string) (Target, error)
+	RestoreTarget(installComponent string) (Target, error)
 	// ActionJob returns what a run of an action is made from now.
 	ActionJob(run ActionRun) (ActionJob, error)
 	// Scripts returns what the install's actions would run now, by action.
@@ -41,9 +41,9 @@ type Resolved interface {
 
 // ActionJob is what a run of an action is made from.
 type ActionJob struct {
-	Spec   api.ActionSpec
-	Limit  time.Duration // the action's timeout
-	Script string        // digest of what it runs, before templates are rendered
+	Spec         api.ActionSpec
+	Timeout      time.Duration // the action's timeout
+	ScriptDigest string        // digest of what it runs, before templates are rendered
 }
 
 // ScriptContent is what an action runs, before its templates are rendered. An approver approves its
@@ -67,20 +67,20 @@ type ActionRun struct {
 // all work on one install happens under the lock of its row. It implements dispatch's
 // Owner for jobs of steps.
 type Engine struct {
-	store *store.Store
-	world World
+	store  *store.Store
+	source DesiredStateSource
 }
 
 // New returns an engine.
-func New(s *store.Store, w World) *Engine { return &Engine{store: s, world: w} }
+func New(s *store.Store, w DesiredStateSource) *Engine { return &Engine{store: s, source: w} }
 
-// mostRounds bounds the calls of Advance in one transaction. It is far above what any graph needs.
-const mostRounds = 200
+// maxAdvanceRounds bounds the calls of Advance in one transaction. It is far above what any graph needs.
+const maxAdvanceRounds = 200
 
 // Reconcile advances one workflow as far as possible now. It may run at any time, twice, and
 // on several replicas at once. A workflow that no longer exists or has ended is no error.
 func (e *Engine) Reconcile(ctx context.Context, org, id string) error {
-	err := e.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+	err := e.store.InTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		row, err := tx.FindWorkflow(ctx, org, id)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil
@@ -104,34 +104,34 @@ func (e *Engine) Reconcile(ctx context.Context, org, id string) error {
 	return nil
 }
 
-// flow is one workflow in one transaction.
-type flow struct {
-	engine  *Engine
-	tx      *store.Tx
-	install store.Install
-	row     store.Workflow
-	asked   Asked
-	graph   *Graph
-	world   Resolved                 // nil until it is first needed (resolve)
-	rows    map[string]store.Step    // by step id; only columns that no command changes are read
-	scripts map[string]ScriptContent // of the actions that have not ended, by digest
-	refused bool                     // a refusal was written: other workflows may have waited for this
+// executor is one workflow in one transaction.
+type executor struct {
+	engine            *Engine
+	tx                *store.Tx
+	install           store.Install
+	row               store.Workflow
+	params            WorkflowParams
+	graph             *Graph
+	resolvedInstall   ResolvedInstall          // nil until it is first needed (resolve)
+	stepRows          map[string]store.Step    // by step id; only columns that no command changes are read
+	scripts           map[string]ScriptContent // of the actions that have not ended, by digest
+	rejectionsChanged bool                     // a refusal was written: other workflows may have waited for this
 }
 
 // advance calls the core until it returns no commands, runs the commands, and
 // notifies watchers of the workflow.
-func (f *flow) advance(ctx context.Context) error {
+func (x *executor) advance(ctx context.Context) error {
 	said := 0
 	for round := 0; ; round++ {
-		if round == mostRounds {
-			return fmt.Errorf("it does not come to rest after %d rounds", mostRounds)
+		if round == maxAdvanceRounds {
+			return fmt.Errorf("it does not come to rest after %d rounds", maxAdvanceRounds)
 		}
-		todo := Advance(f.graph)
+		todo := Advance(x.graph)
 		if len(todo) == 0 {
 			break
 		}
 		for _, c := range todo {
-			if err := f.do(ctx, c); err != nil {
+			if err := x.execute(ctx, c); err != nil {
 				return err
 			}
 		}
@@ -140,16 +140,16 @@ func (f *flow) advance(ctx context.Context) error {
 	if said == 0 {
 		return nil
 	}
-	if f.graph.Status != Running || f.refused {
-		if err := f.tx.Enqueue(ctx, queue.Rollout{Org: f.tx.Org, Install: f.install.ID}); err != nil {
+	if x.graph.Status != Running || x.rejectionsChanged {
+		if err := x.tx.Enqueue(ctx, queue.Rollout{Org: x.tx.Org, Install: x.install.ID}); err != nil {
 			return err
 		}
 	}
-	return touch(ctx, f.tx, f.row.ID)
+	return touchWorkflow(ctx, x.tx, x.row.ID)
 }
 
-// touch marks a workflow as changed and notifies its watchers.
-func touch(ctx context.Context, tx *store.Tx, workflowID string) error {
+// touchWorkflow marks a workflow as changed and notifies its watchers.
+func touchWorkflow(ctx context.Context, tx *store.Tx, workflowID string) error {
 	if err := tx.TouchWorkflow(ctx, tx.Org, workflowID); err != nil {
 		return err
 	}

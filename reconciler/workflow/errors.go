@@ -32,7 +32,7 @@ func conflict(code, remedy, title string, args ...any) error {
 	return &Conflict{Code: code, Title: fmt.Sprintf(title, args...), Remedy: remedy}
 }
 
-// Unavailable is the error of World for a step that cannot start, now or later. Its component
+// Unavailable is the error of a DesiredStateSource for a step that cannot start, now or later. Its component
 // stalls with the reason, which states the remedy. The step is not retried automatically.
 type Unavailable struct {
 	Reason string

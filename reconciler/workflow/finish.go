@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// finish returns the final status and summary of a workflow whose steps have all ended.
-func (g *Graph) finish() Finish {
+// finalResult returns the final status and summary of a workflow whose steps have all ended.
+func (g *Graph) finalResult() FinishWorkflow {
 	var done, same, actions int
 	var failed, cancelled, skipped []string
 	stuck, rejected := false, 0
@@ -15,18 +15,18 @@ func (g *Graph) finish() Finish {
 		switch name := in.plan.Component; {
 		case in.apply.Status == StepSucceeded:
 			done++
-		case in.g.done(in.apply):
+		case in.g.isDone(in.apply):
 			same++
-		case in.failure() != nil:
-			failed = append(failed, name+": "+in.failure().Reason)
-			if in.failure().RejectedBy != "" {
+		case in.failedStep() != nil:
+			failed = append(failed, name+": "+in.failedStep().Reason)
+			if in.failedStep().RejectedBy != "" {
 				rejected++
 			}
 		case slices.ContainsFunc(in.steps(), func(s *Step) bool { return s.Status == StepCancelled }):
 			cancelled = append(cancelled, name)
 		default:
-			skipped = append(skipped, fmt.Sprintf("%s skipped%s", name, in.because()))
-			stuck = stuck || in.stuck()
+			skipped = append(skipped, fmt.Sprintf("%s skipped%s", name, in.skipReason()))
+			stuck = stuck || in.isStuck()
 		}
 	}
 	for _, s := range g.Steps {
@@ -44,15 +44,15 @@ func (g *Graph) finish() Finish {
 		}
 	}
 	var words []string
-	words = count(words, done, g.verb())
-	words = count(words, same, "without changes")
+	words = appendCount(words, done, g.pastVerb())
+	words = appendCount(words, same, "without changes")
 	if actions == 1 {
 		words = append(words, "1 action run")
 	} else {
-		words = count(words, actions, "actions run")
+		words = appendCount(words, actions, "actions run")
 	}
-	words = closing(append(append(words, failed...), skipped...), cancelled)
-	f := g.outcome(words, done+same+actions, len(failed), len(cancelled), len(skipped))
+	words = completeSummary(append(append(words, failed...), skipped...), cancelled)
+	f := g.newFinish(words, done+same+actions, len(failed), len(cancelled), len(skipped))
 	switch {
 	case f.Status == Failed && rejected == len(failed):
 		f.Status = Rejected
@@ -62,32 +62,32 @@ func (g *Graph) finish() Finish {
 	return f
 }
 
-// stuck reports whether nothing will deploy what a skipped group was to deploy: it waits for
+// isStuck reports whether nothing will deploy what a skipped group was to deploy: it waits for
 // a change that only a person or another version of the app can make, or it was refused. It
 // returns false if a person skipped the group, or a step that it needs, on purpose.
-func (in group) stuck() bool {
-	w := in.want
-	if w.Current || w.Absent != in.plan.Destroy || w.Refused == "" && (w.Waits == "" || !w.Stuck) {
+func (gr stepGroup) isStuck() bool {
+	w := gr.desired
+	if w.Current || w.Absent != gr.plan.Destroy || w.RejectionReason == "" && (w.WaitReason == "" || !w.Stalled) {
 		return false
 	}
-	return !in.g.passedOver(in.steps())
+	return !gr.g.skippedByPerson(gr.steps())
 }
 
-// passedOver reports whether a person skipped one of the steps, or a step that they need.
-func (g *Graph) passedOver(steps []*Step) bool {
+// skippedByPerson reports whether a person skipped one of the steps, or a step that they need.
+func (g *Graph) skippedByPerson(steps []*Step) bool {
 	return slices.ContainsFunc(steps, func(s *Step) bool {
 		var needs []*Step
 		for _, id := range s.Needs {
-			if need := g.step(id); need != nil {
+			if need := g.stepByID(id); need != nil {
 				needs = append(needs, need)
 			}
 		}
-		return s.Passed && s.Kind != StepAction || g.passedOver(needs)
+		return s.SkippedByPerson && s.Kind != StepAction || g.skippedByPerson(needs)
 	})
 }
 
-// closing completes the summary of a workflow, which is never empty.
-func closing(words, cancelled []string) []string {
+// completeSummary completes the summary of a workflow, which is never empty.
+func completeSummary(words, cancelled []string) []string {
 	if len(cancelled) > 0 {
 		words = append(words, "cancelled: "+strings.Join(cancelled, ", "))
 	}
@@ -97,19 +97,19 @@ func closing(words, cancelled []string) []string {
 	return words
 }
 
-func (g *Graph) outcome(words []string, well, failed, cancelled, skipped int) Finish {
-	return Finish{Status: g.end(well, failed, cancelled, skipped), Outcome: strings.Join(words, "; ")}
+func (g *Graph) newFinish(words []string, well, failed, cancelled, skipped int) FinishWorkflow {
+	return FinishWorkflow{Status: g.finalStatus(well, failed, cancelled, skipped), Outcome: strings.Join(words, "; ")}
 }
 
-// verb returns the past participle of what the workflow does to components.
-func (g *Graph) verb() string {
+// pastVerb returns the past participle of what the workflow does to components.
+func (g *Graph) pastVerb() string {
 	if g.Kind == KindRestore {
 		return "restored"
 	}
-	return verb(g.Kind.destroys())
+	return pastVerb(g.Kind.destroys())
 }
 
-func (g *Graph) end(well, failed, cancelled, skipped int) Status {
+func (g *Graph) finalStatus(well, failed, cancelled, skipped int) Status {
 	switch {
 	case g.Cancelled != nil && (cancelled > 0 || failed > 0 || skipped > 0):
 		return Cancelled
@@ -123,30 +123,30 @@ func (g *Graph) end(well, failed, cancelled, skipped int) Status {
 	return Succeeded
 }
 
-func count(words []string, n int, what string) []string {
+func appendCount(words []string, n int, what string) []string {
 	if n == 0 {
 		return words
 	}
 	return append(words, fmt.Sprintf("%d %s", n, what))
 }
 
-// because returns why a group was skipped, unless the reason of a failed step already states it.
-func (in group) because() string {
-	for _, s := range in.g.Steps {
-		another := s.Kind == StepAction || s.Component != in.plan.Component
-		if another && s.Status == StepFailed && s.Reason != "" && strings.Contains(in.apply.Reason, s.Reason) {
+// skipReason returns why a group was skipped, unless the reason of a failed step already states it.
+func (gr stepGroup) skipReason() string {
+	for _, s := range gr.g.Steps {
+		another := s.Kind == StepAction || s.Component != gr.plan.Component
+		if another && s.Status == StepFailed && s.Reason != "" && strings.Contains(gr.apply.Reason, s.Reason) {
 			return ""
 		}
 	}
-	if by, person := strings.CutPrefix(in.apply.Reason, skippedBy); person {
+	if by, person := strings.CutPrefix(gr.apply.Reason, skippedByPrefix); person {
 		return " by " + by
 	}
-	return ": " + in.apply.Reason
+	return ": " + gr.apply.Reason
 }
 
-// failure returns the step at which the group failed, or nil.
-func (in group) failure() *Step {
-	for _, s := range in.steps() {
+// failedStep returns the step at which the group failed, or nil.
+func (gr stepGroup) failedStep() *Step {
+	for _, s := range gr.steps() {
 		if s.Status == StepFailed {
 			return s
 		}

@@ -33,7 +33,7 @@ func FuzzTarget(f *testing.F) {
 		if twice, err := encode(again); err != nil || string(twice) != string(once) {
 			t.Fatalf("%s becomes %s (%v)", once, twice, err)
 		}
-		if known, err := target.landed(false); err == nil && known.Digest != "" {
+		if known, err := target.applied(false); err == nil && known.Digest != "" {
 			t.Fatal("what is not known has a digest")
 		}
 	})
@@ -81,7 +81,7 @@ func FuzzAsked(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		var asked Asked
+		var asked WorkflowParams
 		if json.Unmarshal(raw, &asked) != nil {
 			return
 		}
@@ -89,7 +89,7 @@ func FuzzAsked(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var again Asked
+		var again WorkflowParams
 		if err := json.Unmarshal(once, &again); err != nil || again.Restore != asked.Restore {
 			t.Fatalf("%s is read again as %+v (%v)", once, again, err)
 		}

@@ -5,15 +5,15 @@ import "slices"
 // Graph is one workflow as Advance sees it: the request, the status of each step, the
 // results of jobs, and the current desired state. It is plain data; ids are opaque.
 type Graph struct {
-	Kind         Kind
-	PlanOnly     bool // it only plans and shows, without approvals or applies
-	Status       Status
-	Cancelled    *Cancellation // nil until a person cancels the workflow
-	Rule         Rule
-	WorkflowRule *WorkflowRule   // an approver's rule for this workflow; nil for none
-	Steps        []*Step         // in the order of Compose: a component's sync, plan, approve and apply are adjacent
-	Wants        map[string]Want // by component
-	Question     *Question       // a pending question about scripts; nil for none
+	Kind          Kind
+	PlanOnly      bool // it only plans and shows, without approvals or applies
+	Status        Status
+	Cancelled     *Cancellation // nil until a person cancels the workflow
+	Rule          Rule
+	WorkflowRule  *WorkflowRule           // an approver's rule for this workflow; nil for none
+	Steps         []*Step                 // in the order of Compose: a component's sync, plan, approve and apply are adjacent
+	Desired       map[string]DesiredState // by component
+	ScriptRequest *ScriptRequest          // a pending question about scripts; nil for none
 }
 
 // Cancellation records who cancelled the workflow, and why.
@@ -28,23 +28,23 @@ type Rule struct {
 
 // Step is one step and the results of its work.
 type Step struct {
-	ID         string
-	Kind       StepKind
-	Component  string
-	Action     string
-	Trigger    string  // of an action: the event that runs it
-	Script     *Script // of an action that has not ended: what it would run; nil if the app has no such action
-	Destroy    bool
-	Needs      []string // ids of steps that must have ended before this one starts
-	Status     StepStatus
-	Reason     string
-	Tries      int    // of a sync or plan step: how often it started for the current desired state
-	Broken     int    // how many of these tries did not fail, but were interrupted, lost or stale
-	Job        *Job   // the step's newest job; nil if it had none
-	Plan       *Plan  // of a plan step: the plan that its newest job made
-	Passed     bool   // a person skipped it
-	RejectedBy string // who rejected its plan or script; empty for nobody
-	Begun      bool   // of an apply step: an earlier apply started and failed, so something may be deployed
+	ID                 string
+	Kind               StepKind
+	Component          string
+	Action             string
+	Trigger            string  // of an action: the event that runs it
+	Script             *Script // of an action that has not ended: what it would run; nil if the app has no such action
+	Destroy            bool
+	Needs              []string // ids of steps that must have ended before this one starts
+	Status             StepStatus
+	Reason             string
+	Tries              int    // of a sync or plan step: how often it started for the current desired state
+	Interruptions      int    // how many of these tries did not fail, but were interrupted, lost or stale
+	Job                *Job   // the step's newest job; nil if it had none
+	Plan               *Plan  // of a plan step: the plan that its newest job made
+	SkippedByPerson    bool   // a person skipped it
+	RejectedBy         string // who rejected its plan or script; empty for nobody
+	EarlierApplyFailed bool   // of an apply step: an earlier apply started and failed, so something may be deployed
 }
 
 // JobStatus is the status of a step's job, as far as a workflow needs it.
@@ -62,57 +62,57 @@ const (
 
 // Job holds the facts of a step's newest job.
 type Job struct {
-	ID         string
-	Status     JobStatus
-	Desired    string // of a sync or plan job: its desired digest
-	WithPlan   bool   // of a sync: it has no job, the plan copies what is missing
-	Cancelling bool   // its cancellation was requested
-	Error      string // one sentence, for people
+	ID            string
+	Status        JobStatus
+	DesiredDigest string // of a sync or plan job: its desired digest
+	CopiedByPlan  bool   // of a sync: it has no job, the plan copies what is missing
+	Cancelling    bool   // its cancellation was requested
+	Error         string // one sentence, for people
 }
 
-// stopped reports whether a job ended early because it was cancelled. If nobody
+// wasCancelled reports whether a job ended early because it was cancelled. If nobody
 // cancelled the workflow, the desired state was a different one at that time.
-func (j *Job) stopped() bool {
+func (j *Job) wasCancelled() bool {
 	return j.Status == JobCancelled || j.Cancelling && j.Status != JobSucceeded
 }
 
 // Plan holds the facts of a plan.
 type Plan struct {
-	ID          string
-	Status      PlanStatus
-	Desired     string    // the desired digest that it leads to
-	Destructive bool      // it deletes or replaces something
-	Individual  bool      // a finding requires a person's individual approval
-	Approval    string    // id of its approval request; empty if there was none
-	content     string    // digest that the approval is bound to; set where a rule approves
-	Authority   Authority // what approved it
-	By, Because string    // who approved or rejected it, and why
+	ID                        string
+	Status                    PlanStatus
+	DesiredDigest             string    // the desired digest that it leads to
+	Destructive               bool      // it deletes or replaces something
+	IndividualApproval        bool      // a finding requires a person's individual approval
+	Approval                  string    // id of its approval request; empty if there was none
+	contentDigest             string    // digest that the approval is bound to; set where a rule approves
+	Authority                 Authority // what approved it
+	DecidedBy, DecisionReason string    // who approved or rejected it, and why
 }
 
-// Want is a component's current desired state, and its progress.
-type Want struct {
-	Digest  string // desired digest; empty if not known
-	Reason  string // what changed, for people
-	Absent  bool   // it is to be destroyed
-	Waits   string // why Digest is not known or must not be planned yet; empty if it may
-	Stuck   bool   // Waits will not end without a person or a new revision
-	Current bool   // applied = desired
-	Refused string // why Digest must not be started again; empty if it may be planned
-	Retries int    // how often a failure is retried automatically
+// DesiredState is a component's current desired state, and its progress.
+type DesiredState struct {
+	Digest          string // desired digest; empty if not known
+	Reason          string // what changed, for people
+	Absent          bool   // it is to be destroyed
+	WaitReason      string // why Digest is not known or must not be planned yet; empty if it may
+	Stalled         bool   // WaitReason will not end without a person or a new revision
+	Current         bool   // applied = desired
+	RejectionReason string // why Digest must not be started again; empty if it may be planned
+	Retries         int    // how often a failure is retried automatically
 }
 
-// group holds the steps of one component and its desired state. A restore has no sync,
+// stepGroup holds the steps of one component and its desired state. A restore has no sync,
 // since it needs no artifact. A workflow that only plans has neither approve nor apply.
-type group struct {
+type stepGroup struct {
 	sync, plan, approve, apply *Step
-	want                       Want
+	desired                    DesiredState
 	g                          *Graph
 }
 
 // groups returns the groups that lead to an apply, in the order of their plan steps.
 // A component's steps are adjacent.
-func (g *Graph) groups() []group {
-	all := make([]group, 0, len(g.Steps)/4)
+func (g *Graph) groups() []stepGroup {
+	all := make([]stepGroup, 0, len(g.Steps)/4)
 	for i, s := range g.Steps {
 		if in := g.groupAt(i); s.Kind == StepPlan && in.apply != nil {
 			all = append(all, in)
@@ -122,8 +122,8 @@ func (g *Graph) groups() []group {
 }
 
 // groupAt returns the group whose plan step is the i-th step.
-func (g *Graph) groupAt(i int) group {
-	in := group{plan: g.Steps[i], want: g.want(g.Steps[i].Component), g: g}
+func (g *Graph) groupAt(i int) stepGroup {
+	in := stepGroup{plan: g.Steps[i], desired: g.desiredOf(g.Steps[i].Component), g: g}
 	beside := func(i int, kind StepKind) *Step {
 		if i < 0 || i >= len(g.Steps) || g.Steps[i].Kind != kind || g.Steps[i].Component != in.plan.Component {
 			return nil
@@ -135,9 +135,9 @@ func (g *Graph) groupAt(i int) group {
 }
 
 // steps returns the steps that the group has, in order.
-func (in group) steps() []*Step {
+func (gr stepGroup) steps() []*Step {
 	var all []*Step
-	for _, s := range []*Step{in.sync, in.plan, in.approve, in.apply} {
+	for _, s := range []*Step{gr.sync, gr.plan, gr.approve, gr.apply} {
 		if s != nil {
 			all = append(all, s)
 		}
@@ -145,16 +145,16 @@ func (in group) steps() []*Step {
 	return all
 }
 
-// want returns the desired state of a component. A component that the install does
+// desiredOf returns the desired state of a component. A component that the install does
 // not have is never planned.
-func (g *Graph) want(component string) Want {
-	if w, ok := g.Wants[component]; ok {
+func (g *Graph) desiredOf(component string) DesiredState {
+	if w, ok := g.Desired[component]; ok {
 		return w
 	}
-	return Want{Waits: component + " is no part of this install", Stuck: true}
+	return DesiredState{WaitReason: component + " is no part of this install", Stalled: true}
 }
 
-func (g *Graph) step(id string) *Step {
+func (g *Graph) stepByID(id string) *Step {
 	for _, s := range g.Steps {
 		if s.ID == id {
 			return s
@@ -163,9 +163,9 @@ func (g *Graph) step(id string) *Step {
 	return nil
 }
 
-// done reports whether a step that others need has succeeded. An apply with
+// isDone reports whether a step that others need has succeeded. An apply with
 // nothing to do counts: its component was up to date, or its plan had no changes.
-func (g *Graph) done(s *Step) bool {
+func (g *Graph) isDone(s *Step) bool {
 	if s.Status == StepSucceeded {
 		return true
 	}
@@ -182,30 +182,30 @@ func (g *Graph) done(s *Step) bool {
 	return false
 }
 
-// open reports whether the step has a job that has not ended.
-func (s *Step) open() bool { return s.Job != nil && s.Job.Status == JobOpen }
+// hasOpenJob reports whether the step has a job that has not ended.
+func (s *Step) hasOpenJob() bool { return s.Job != nil && s.Job.Status == JobOpen }
 
 // ended reports whether all steps of the group have ended.
-func (in group) ended() bool {
-	return !slices.ContainsFunc(in.steps(), func(s *Step) bool { return !s.Status.Ended() })
+func (gr stepGroup) ended() bool {
+	return !slices.ContainsFunc(gr.steps(), func(s *Step) bool { return !s.Status.Ended() })
 }
 
-// moved returns why the group no longer works towards the desired state, or "" if it does.
-func (in group) moved(desired string) string {
-	switch w := in.want; {
-	case w.Absent && in.plan.Destroy && w.Current:
+// supersededReason returns why the group no longer works towards the desired state, or "" if it does.
+func (gr stepGroup) supersededReason(desired string) string {
+	switch w := gr.desired; {
+	case w.Absent && gr.plan.Destroy && w.Current:
 		return "" // it is destroyed, as this group intended
-	case w.Absent && !in.plan.Destroy:
-		return in.plan.Component + " is no longer wanted"
-	case !w.Absent && in.plan.Destroy:
-		return in.plan.Component + " is wanted again"
-	case w.Waits != "" && w.Stuck:
-		return "it waits for what will not come by itself: " + w.Waits
-	case w.Waits == "" && w.Digest != desired:
+	case w.Absent && !gr.plan.Destroy:
+		return gr.plan.Component + " is no longer wanted"
+	case !w.Absent && gr.plan.Destroy:
+		return gr.plan.Component + " is wanted again"
+	case w.WaitReason != "" && w.Stalled:
+		return "it waits for what will not come by itself: " + w.WaitReason
+	case w.WaitReason == "" && w.Digest != desired:
 		return "superseded by a newer desired: " + w.Reason
 	}
 	return ""
 }
 
-// held reports whether the group must wait now, although it may continue later.
-func (in group) held() bool { return in.want.Waits != "" && !in.want.Stuck }
+// mustWait reports whether the group must wait now, although it may continue later.
+func (gr stepGroup) mustWait() bool { return gr.desired.WaitReason != "" && !gr.desired.Stalled }

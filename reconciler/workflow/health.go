@@ -8,26 +8,26 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// keepHealth stores the health that the runner reported with a result, if any. A
+// saveHealth stores the health that the runner reported with a result, if any. A
 // malformed report is ignored: it fails nothing.
-func (e jobEnd) keepHealth(ctx context.Context, installComponent string, seen api.Health) error {
+func (e jobEnd) saveHealth(ctx context.Context, installComponent string, seen api.Health) error {
 	if seen.Status == "" {
 		return nil
 	}
-	if err := KeepHealth(ctx, e.tx, installComponent, seen); err != nil {
+	if err := SaveHealth(ctx, e.tx, installComponent, seen); err != nil {
 		return err
 	}
 	// Package health continues the checks from here.
 	return e.tx.SetDueIn(ctx, store.SetDueInParams{OrgID: e.tx.Org, Kind: store.DueHealth, ID: e.install.ID,
-		InSeconds: firstLook.Seconds()})
+		InSeconds: firstCheck.Seconds()})
 }
 
-// firstLook is the delay between a deploy and the first check of its health.
-const firstLook = 30 * time.Second
+// firstCheck is the delay between a deploy and the first check of its health.
+const firstCheck = 30 * time.Second
 
-// KeepHealth stores the health of an install component that its runner reported. A
+// SaveHealth stores the health of an install component that its runner reported. A
 // malformed report is ignored.
-func KeepHealth(ctx context.Context, tx *store.Tx, installComponent string, seen api.Health) error {
+func SaveHealth(ctx context.Context, tx *store.Tx, installComponent string, seen api.Health) error {
 	seen, malformed := CheckHealth(seen)
 	if malformed != nil {
 		return nil //nolint:nilerr // nothing follows from it
@@ -42,14 +42,14 @@ func KeepHealth(ctx context.Context, tx *store.Tx, installComponent string, seen
 	return tx.SetHealth(ctx, store.SetHealthParams{Health: raw, OrgID: tx.Org, ID: installComponent, SeenAt: seen.At})
 }
 
-// mostIdentity bounds the identity and the hash of a cluster, in bytes.
-const mostIdentity = 200
+// maxClusterIdentity bounds the identity and the hash of a cluster, in bytes.
+const maxClusterIdentity = 200
 
-// keepCluster stores which cluster the runner worked on, so that a health job can
+// saveCluster stores which cluster the runner worked on, so that a health job can
 // name it. The hash is keyed by the runner: the control plane can neither make nor
 // check it. Without one, health checks wait for the next apply.
-func (e jobEnd) keepCluster(ctx context.Context, installComponent string, cluster api.ClusterIdentity) error {
-	if cluster.Hash == "" || len(cluster.Hash) > mostIdentity || len(cluster.Identity) > mostIdentity {
+func (e jobEnd) saveCluster(ctx context.Context, installComponent string, cluster api.ClusterIdentity) error {
+	if cluster.Hash == "" || len(cluster.Hash) > maxClusterIdentity || len(cluster.Identity) > maxClusterIdentity {
 		return nil
 	}
 	raw, err := encode(cluster)

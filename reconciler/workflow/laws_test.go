@@ -51,66 +51,66 @@ func (w *world) broken(l law, format string, args ...any) {
 // check verifies the invariants when a command is returned.
 func (w *world) check(c Command) {
 	switch c := c.(type) {
-	case Begin:
-		w.checkBegin(w.g.step(c.Step))
-	case Ask:
-		in := w.g.group(w.g.step(c.Step).Component)
-		if no := w.part(in.plan.Component).refused[in.plan.Plan.Desired]; no != "" {
+	case StartStep:
+		w.checkBegin(w.g.stepByID(c.Step))
+	case RequestApproval:
+		in := w.g.groupOf(w.g.stepByID(c.Step).Component)
+		if no := w.part(in.plan.Component).refused[in.plan.Plan.DesiredDigest]; no != "" {
 			w.broken(lawNo, "%s is asked about again after %q", in.plan.Component, no)
 		}
-		w.shown[in.plan.Plan.ID] = w.g.unseenWith(in.plan.Component)
-	case AskScripts:
-		if len(c.Digests) == 0 || w.g.Question != nil && !slices.ContainsFunc(c.Digests, func(d string) bool {
-			return !w.g.Question.covers(d)
+		w.shown[in.plan.Plan.ID] = w.g.unseenScriptsWith(in.plan.Component)
+	case RequestScriptApproval:
+		if len(c.Digests) == 0 || w.g.ScriptRequest != nil && !slices.ContainsFunc(c.Digests, func(d string) bool {
+			return !w.g.ScriptRequest.covers(d)
 		}) {
-			w.broken(lawAskOnce, "asked about %v while %+v waits", c.Digests, w.g.Question)
+			w.broken(lawAskOnce, "asked about %v while %+v waits", c.Digests, w.g.ScriptRequest)
 		}
 		for _, d := range c.Digests {
 			if w.scripts[d] != "" {
 				w.broken(lawNo, "script %s is asked about after %q", d, w.scripts[d])
 			}
 		}
-	case Allow:
-		in := w.g.group(w.g.step(c.Step).Component)
+	case ApproveByInstallRule:
+		in := w.g.groupOf(w.g.stepByID(c.Step).Component)
 		if !w.ruleLets(in.plan.Plan) {
 			w.broken(lawOwnPlan, "the rule let %s through", in.plan.Component)
 		}
 		w.yes[in.plan.Plan.ID] = ByInstallRule
-	case ApproveByRule:
-		in := w.g.group(w.g.step(c.Step).Component)
+	case ApproveByWorkflowRule:
+		in := w.g.groupOf(w.g.stepByID(c.Step).Component)
 		if !w.workflowRuleLets(in.plan.Plan, in.plan.Destroy) || c.By != w.g.WorkflowRule.By {
 			w.broken(lawOwnPlan, "the rule of an approver let %s through", in.plan.Component)
 		}
-		if unseen := w.g.unseenWith(in.plan.Component); len(unseen) > 0 {
+		if unseen := w.g.unseenScriptsWith(in.plan.Component); len(unseen) > 0 {
 			w.broken(lawScript, "the rule of an approver let %s through with %v", in.plan.Component, unseen)
 		}
 		w.yes[in.plan.Plan.ID] = ByWorkflowRule
-	case EndPlan:
-		plan := w.g.step(c.Step).Plan
-		if !planMoves.allows(plan.Status, c.To) {
+	case ClosePlan:
+		plan := w.g.stepByID(c.Step).Plan
+		if !planTransitions.allows(plan.Status, c.To) {
 			w.broken(lawMoves, "plan %s moved from %s to %s", plan.ID, plan.Status, c.To)
 		}
-	case Again:
-		in := w.g.group(c.Component)
-		if in.plan.open() || in.apply.open() {
+	case Replan:
+		in := w.g.groupOf(c.Component)
+		if in.plan.hasOpenJob() || in.apply.hasOpenJob() {
 			w.broken(lawJobs, "%s is begun anew while a job of it runs", c.Component)
 		}
 		if p := w.part(c.Component); c.Fresh {
 			p.failures, p.breaks = 0, 0
 		}
-	case Forgive:
-		maps.DeleteFunc(w.part(c.Component).refused, func(desired, _ string) bool { return !c.Own || w.own[desired] })
-	case Renew:
-		w.checkRenew(w.g.step(c.Step))
-	case Refuse:
+	case ClearRejection:
+		maps.DeleteFunc(w.part(c.Component).refused, func(desired, _ string) bool { return !c.OnlyOfWorkflow || w.own[desired] })
+	case RestartStep:
+		w.checkRenew(w.g.stepByID(c.Step))
+	case RecordRejection:
 		w.checkRefuse(c)
-		if no := w.part(c.Component).refused[c.Desired]; no != "" && !w.own[c.Desired] {
+		if no := w.part(c.Component).refused[c.DesiredDigest]; no != "" && !w.own[c.DesiredDigest] {
 			w.broken(lawNo, "%q about %s is overwritten with %q", no, c.Component, c.Reason)
 		}
-		w.part(c.Component).refused[c.Desired], w.own[c.Desired] = "no: "+c.Reason, true
-	case Finish:
+		w.part(c.Component).refused[c.DesiredDigest], w.own[c.DesiredDigest] = "no: "+c.Reason, true
+	case FinishWorkflow:
 		for _, s := range w.g.Steps {
-			if !s.Status.Ended() || s.open() {
+			if !s.Status.Ended() || s.hasOpenJob() {
 				w.broken(lawJobs, "the workflow ended while step %s was %s", s.ID, s.Status)
 			}
 		}
@@ -122,12 +122,12 @@ func (w *world) check(c Command) {
 
 func (w *world) checkBegin(s *Step) {
 	for _, id := range s.Needs {
-		w.checkNeed(s, w.g.step(id))
+		w.checkNeed(s, w.g.stepByID(id))
 	}
 	if s.Kind == StepAction {
 		w.checkAct(s)
 	}
-	if s.open() {
+	if s.hasOpenJob() {
 		w.broken(lawJobs, "step %s began while its last job runs", s.ID)
 	}
 	if s.Kind != StepAction && w.g.Kind != KindRestore && w.part(s.Component).disputed {
@@ -139,7 +139,7 @@ func (w *world) checkBegin(s *Step) {
 	if s.Kind != StepApply {
 		return
 	}
-	plan := w.g.group(s.Component).plan.Plan
+	plan := w.g.groupOf(s.Component).plan.Plan
 	if plan == nil || w.yes[plan.ID] == "" || plan.Status != PlanApproved {
 		w.broken(lawOwnPlan, "apply of %s began", s.Component)
 	}
@@ -154,14 +154,14 @@ func (w *world) checkBegin(s *Step) {
 // ruleLets reports whether the install's rule approves a plan now.
 func (w *world) ruleLets(plan *Plan) bool {
 	always := w.g.Kind == KindTeardown || w.g.Kind == KindRestore
-	return w.g.Rule.ApproveAll && (w.g.Rule.AllowDestroy || !plan.Destructive) && !plan.Individual && !always
+	return w.g.Rule.ApproveAll && (w.g.Rule.AllowDestroy || !plan.Destructive) && !plan.IndividualApproval && !always
 }
 
 // workflowRuleLets reports whether an approver's rule for the workflow approves a plan now.
 func (w *world) workflowRuleLets(plan *Plan, destroy bool) bool {
 	r := w.g.WorkflowRule
 	return r != nil && r.Void == "" && (w.g.Kind == KindProvision || w.g.Kind == KindDeploy) && !destroy &&
-		!plan.Destructive && !plan.Individual
+		!plan.Destructive && !plan.IndividualApproval
 }
 
 // holds reports whether what approved a plan still approves it.
@@ -179,24 +179,24 @@ func (w *world) holds(plan *Plan, destroy bool) bool {
 
 // checkRefuse verifies that a recorded refusal is a person's rejection, or a failure
 // whose retries are used up.
-func (w *world) checkRefuse(c Refuse) {
-	p, in, retries := w.part(c.Component), w.g.group(c.Component), w.wants()[c.Component].Retries
+func (w *world) checkRefuse(c RecordRejection) {
+	p, in, retries := w.part(c.Component), w.g.groupOf(c.Component), w.wants()[c.Component].Retries
 	ill := slices.ContainsFunc(in.steps(), func(s *Step) bool {
-		return slices.ContainsFunc(s.Needs, func(id string) bool { return w.g.step(id).before() && w.g.step(id).ill() })
+		return slices.ContainsFunc(s.Needs, func(id string) bool { return w.g.stepByID(id).isPreAction() && w.g.stepByID(id).endedBadly() })
 	})
 	good := false
 	switch c.Kind {
-	case RefusalRejected:
+	case RejectionByPerson:
 		good = in.plan.Plan != nil && in.plan.Plan.Status == PlanRejected ||
 			slices.ContainsFunc(in.steps(), func(s *Step) bool {
 				return slices.ContainsFunc(s.Needs, func(id string) bool {
-					return w.g.step(id).before() && w.g.step(id).RejectedBy == c.Actor
+					return w.g.stepByID(id).isPreAction() && w.g.stepByID(id).RejectedBy == c.Actor
 				})
 			})
-	case RefusalCancelled:
+	case RejectionCancelled:
 		good = w.g.Cancelled != nil || w.skips
-	case RefusalStalled:
-		good = p.failures > retries || p.breaks >= mostRuns || ill
+	case RejectionStalled:
+		good = p.failures > retries || p.breaks >= maxInterruptedTries || ill
 	}
 	if !good {
 		w.broken(lawOnlyNo, "%s %s is remembered (%s) after %d failures and %d interruptions; it may be retried %d times",
@@ -209,19 +209,19 @@ func (w *world) checkNeed(s, need *Step) {
 	switch {
 	case need.Kind == StepAction && !need.Status.Ended():
 		w.broken(lawOrder, "step %s began before action %s had ended", s.ID, need.Action)
-	case need.before() && need.Status != StepSucceeded && !need.Passed:
+	case need.isPreAction() && need.Status != StepSucceeded && !need.SkippedByPerson:
 		w.broken(lawBefore, "step %s began though action %s is %s", s.ID, need.Action, need.Status)
-	case need.after() && s.after() && need.ill():
+	case need.isPostAction() && s.isPostAction() && need.endedBadly():
 		w.broken(lawAfter, "action %s began though %s is %s", s.Action, need.Action, need.Status)
 	case need.Kind == StepApply && need.Status == StepSkipped &&
-		(need.Passed || w.planOf(need) != nil && w.planOf(need).Status != PlanEmpty):
+		(need.SkippedByPerson || w.planOf(need) != nil && w.planOf(need).Status != PlanEmpty):
 		w.broken(lawOrder, "step %s began though %s was left out", s.ID, need.Component)
-	case need.Kind != StepAction && !w.g.done(need):
+	case need.Kind != StepAction && !w.g.isDone(need):
 		w.broken(lawOrder, "step %s began before step %s was done", s.ID, need.ID)
 	}
 }
 
-func (w *world) planOf(s *Step) *Plan { return w.g.group(s.Component).plan.Plan }
+func (w *world) planOf(s *Step) *Plan { return w.g.groupOf(s.Component).plan.Plan }
 
 // checkAct verifies that an action may run now.
 func (w *world) checkAct(s *Step) {
@@ -232,21 +232,21 @@ func (w *world) checkAct(s *Step) {
 		w.broken(lawScript, "action %s began with script %s, of which %q was said", s.Action, w.scriptOf(s),
 			w.scripts[w.scriptOf(s)])
 	}
-	in := w.g.group(s.Component)
+	in := w.g.groupOf(s.Component)
 	switch {
-	case s.before() && in.plan != nil:
+	case s.isPreAction() && in.plan != nil:
 		if plan := in.plan.Plan; plan == nil || w.yes[plan.ID] == "" || plan.Status != PlanApproved ||
-			w.wants()[s.Component].Digest != plan.Desired {
+			w.wants()[s.Component].Digest != plan.DesiredDigest {
 			w.broken(lawOwnPlan, "action %s began before %s was approved", s.Action, s.Component)
 		}
-	case s.after() && in.plan != nil && in.apply.Status != StepSucceeded && !in.apply.Begun:
+	case s.isPostAction() && in.plan != nil && in.apply.Status != StepSucceeded && !in.apply.EarlierApplyFailed:
 		w.broken(lawAfter, "action %s began though nothing was done to %s", s.Action, s.Component)
 	}
 }
 
 // checkRenew verifies that a restarted step is not running, and is not an action that succeeded.
 func (w *world) checkRenew(s *Step) {
-	if s.open() || !s.Status.Ended() || s.Kind == StepAction && s.Status == StepSucceeded || s.Kind == StepApply &&
+	if s.hasOpenJob() || !s.Status.Ended() || s.Kind == StepAction && s.Status == StepSucceeded || s.Kind == StepApply &&
 		s.Status == StepSucceeded {
 		w.broken(lawRetry, "step %s (%s), which is %s", s.ID, s.Kind, s.Status)
 	}
@@ -266,8 +266,8 @@ func (w *world) checkWorld() {
 		}
 	}
 	waits := slices.ContainsFunc(w.g.Steps, func(s *Step) bool { return s.Kind == StepAction && s.Status == StepWaiting })
-	if waits != (w.g.Question != nil) {
-		w.broken(lawAskOnce, "an action waits: %t, the question is %+v", waits, w.g.Question)
+	if waits != (w.g.ScriptRequest != nil) {
+		w.broken(lawAskOnce, "an action waits: %t, the question is %+v", waits, w.g.ScriptRequest)
 	}
 	for _, s := range w.open() {
 		if w.g.Cancelled != nil && !s.Job.Cancelling {
@@ -285,10 +285,10 @@ func (w *world) checkWorld() {
 // reloaded returns the graph as another replica would read it.
 func (w *world) reloaded() *Graph {
 	g := *w.g
-	g.Steps, g.Wants = nil, w.wants()
-	if g.Question != nil {
-		question := *g.Question
-		g.Question = &question
+	g.Steps, g.Desired = nil, w.wants()
+	if g.ScriptRequest != nil {
+		question := *g.ScriptRequest
+		g.ScriptRequest = &question
 	}
 	for _, s := range w.g.Steps {
 		step := *s
@@ -370,8 +370,8 @@ func (w *world) personEvent(s *Step, retry bool) {
 	}
 	w.log("carol asks for step %s (retry %t): %v", s.ID, retry, err)
 	for _, c := range todo {
-		if renew, is := c.(Renew); is && w.g.step(renew.Step).Passed && w.g.step(renew.Step) != s &&
-			(s.Component == "" || w.g.step(renew.Step).Component != s.Component) {
+		if renew, is := c.(RestartStep); is && w.g.stepByID(renew.Step).SkippedByPerson && w.g.stepByID(renew.Step) != s &&
+			(s.Component == "" || w.g.stepByID(renew.Step).Component != s.Component) {
 			w.broken(lawRetry, "step %s, which a person skipped", renew.Step)
 		}
 		w.do(c)
@@ -426,7 +426,7 @@ func (w *world) drain() {
 		}
 		w.answerScripts(rapid.Bool().Draw(w.t, "answer"))
 		w.settle()
-		if len(w.open()) == 0 && len(w.asked()) == 0 && w.g.Question == nil {
+		if len(w.open()) == 0 && len(w.asked()) == 0 && w.g.ScriptRequest == nil {
 			w.others()
 			w.settle()
 		}
@@ -439,9 +439,9 @@ func (w *world) others() {
 	for _, p := range w.parts {
 		p.building = false
 		w.dismiss(p)
-		in := w.g.group(p.name)
+		in := w.g.groupOf(p.name)
 		want := w.desired()[p.name]
-		if in.plan == nil || in.ended() && want.Waits == "" && want.Refused == "" {
+		if in.plan == nil || in.ended() && want.WaitReason == "" && want.RejectionReason == "" {
 			p.claimed, p.real = standing{there: !p.absent, digest: want.Digest}, want.Digest
 			if p.absent {
 				p.claimed, p.real = standing{}, ""
@@ -512,7 +512,7 @@ func (w *world) fate(s *Step, bad string) {
 		return
 	}
 	outcome := JobSucceeded
-	if bad == string(s.Kind)+" fails" && !s.after() {
+	if bad == string(s.Kind)+" fails" && !s.isPostAction() {
 		outcome = JobFailed
 	}
 	w.end(s, outcome)
@@ -522,14 +522,14 @@ func (w *world) fate(s *Step, bad string) {
 func (w *world) checkFates(bad map[string]string) {
 	done := map[string]bool{}
 	for _, p := range w.parts {
-		in := w.g.group(p.name)
-		done[p.name] = w.g.done(in.apply)
+		in := w.g.groupOf(p.name)
+		done[p.name] = w.g.isDone(in.apply)
 		plan := in.plan.Plan
-		asked := !w.g.Rule.ApproveAll || plan != nil && (plan.Individual || plan.Destructive && !w.g.Rule.AllowDestroy) ||
+		asked := !w.g.Rule.ApproveAll || plan != nil && (plan.IndividualApproval || plan.Destructive && !w.g.Rule.AllowDestroy) ||
 			w.g.Kind == KindTeardown || w.g.Kind == KindRestore
 		asked = asked && (plan == nil || !w.workflowRuleLets(plan, in.plan.Destroy) || plan.Authority == ByPerson)
 		empty := in.plan.Plan != nil && in.plan.Plan.Status == PlanEmpty
-		first, _ := in.before()
+		first, _ := in.preActions()
 		switch bad[p.name] {
 		case "sync fails":
 			asked = in.sync != nil

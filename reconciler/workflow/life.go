@@ -91,50 +91,50 @@ const (
 	ApprovalOfSettings = "settings"
 )
 
-// RefusalKind is why a component that is behind is not deployed.
-type RefusalKind string
+// RejectionKind is why a component that is behind is not deployed.
+type RejectionKind string
 
 // The kinds of refusal. A person's new request, or a newer desired digest, ends each of them.
 const (
-	RefusalRejected  RefusalKind = "rejected"  // a person rejected the plan, or a script before it
-	RefusalCancelled RefusalKind = "cancelled" // a person cancelled the work
-	RefusalStalled   RefusalKind = "stalled"   // it failed, and an automatic retry would not help
+	RejectionByPerson  RejectionKind = "rejected"  // a person rejected the plan, or a script before it
+	RejectionCancelled RejectionKind = "cancelled" // a person cancelled the work
+	RejectionStalled   RejectionKind = "stalled"   // it failed, and an automatic retry would not help
 )
 
-// moves holds the allowed transitions of a life cycle. A status without transitions is final.
-type moves[S ~string] []move[S]
+// transitions holds the allowed transitions of a life cycle. A status without transitions is final.
+type transitions[S ~string] []transition[S]
 
-type move[S ~string] struct {
+type transition[S ~string] struct {
 	from S
 	to   []S
 }
 
 // The tables define the four life cycles. docs/states.md is generated from them.
 var (
-	statusMoves = moves[Status]{
+	workflowTransitions = transitions[Status]{
 		{Running, []Status{Succeeded, Failed, Rejected, Cancelled, Superseded}},
 	}
 	// A step that ended returns to pending only together with its component's group, which is then
 	// planned again.
-	stepMoves = moves[StepStatus]{
+	stepTransitions = transitions[StepStatus]{
 		{StepPending, []StepStatus{StepRunning, StepWaiting, StepSucceeded, StepFailed, StepSkipped, StepCancelled}},
 		{StepRunning, []StepStatus{StepSucceeded, StepFailed, StepCancelled, StepPending}},
 		{StepWaiting, []StepStatus{StepSucceeded, StepFailed, StepSkipped, StepCancelled, StepPending}},
 		{StepSucceeded, []StepStatus{StepPending}},
 	}
 	// The additional transitions of a person's retry.
-	retryMoves = moves[StepStatus]{
+	retryTransitions = transitions[StepStatus]{
 		{StepSucceeded, []StepStatus{StepPending}},
 		{StepFailed, []StepStatus{StepPending}},
 		{StepSkipped, []StepStatus{StepPending}},
 		{StepCancelled, []StepStatus{StepPending}},
 	}
-	planMoves = moves[PlanStatus]{
+	planTransitions = transitions[PlanStatus]{
 		{PlanReady, []PlanStatus{PlanApproved, PlanRejected, PlanSuperseded}},
 		{PlanApproved, []PlanStatus{PlanConsumed, PlanSuperseded}},
 		{PlanConsumed, []PlanStatus{PlanApplied, PlanStale, PlanFailed}},
 	}
-	approvalMoves = moves[ApprovalStatus]{
+	approvalTransitions = transitions[ApprovalStatus]{
 		{ApprovalWaiting, []ApprovalStatus{ApprovalApproved, ApprovalRejected, ApprovalWithdrawn}},
 		{ApprovalApproved, []ApprovalStatus{ApprovalWithdrawn}},
 	}
@@ -142,7 +142,7 @@ var (
 
 // allows reports whether a transition is allowed. The same status is always allowed: a reason may
 // change.
-func (m moves[S]) allows(from, to S) bool {
+func (m transitions[S]) allows(from, to S) bool {
 	if from == to {
 		return true
 	}

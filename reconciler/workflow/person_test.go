@@ -15,16 +15,16 @@ import (
 // desired, and network is already deployed.
 func acted(t *testing.T) *Graph {
 	t.Helper()
-	steps, err := Compose(KindDeploy, []Part{
+	steps, err := Compose(KindDeploy, []ComponentPart{
 		{Component: "network", Reason: "r"},
-		{Component: "web", After: []string{"network"}, Before: []Act{{Action: "drain", Trigger: "pre-deploy-component"}},
-			Then: []Act{{Action: "smoke", Trigger: "post-deploy-component"}}, Reason: "r"},
-		{Component: "site", After: []string{"web"}, Reason: "r"},
-	}, Around{Then: []Act{{Action: "tell", Trigger: "post-update-inputs"}}}, counter())
+		{Component: "web", DependsOn: []string{"network"}, ActionsBefore: []TriggeredAction{{Action: "drain", Trigger: "pre-deploy-component"}},
+			ActionsAfter: []TriggeredAction{{Action: "smoke", Trigger: "post-deploy-component"}}, Reason: "r"},
+		{Component: "site", DependsOn: []string{"web"}, Reason: "r"},
+	}, WorkflowActions{After: []TriggeredAction{{Action: "tell", Trigger: "post-update-inputs"}}}, counter())
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &Graph{Kind: KindDeploy, Status: Running, Steps: steps, Wants: map[string]Want{
+	g := &Graph{Kind: KindDeploy, Status: Running, Steps: steps, Desired: map[string]DesiredState{
 		"network": {Digest: "n1", Reason: "r"}, "web": {Digest: "w1", Reason: "r"}, "site": {Digest: "s1", Reason: "r"},
 	}}
 	run(g)
@@ -37,21 +37,21 @@ func acted(t *testing.T) *Graph {
 func (g *Graph) planned(component string) []string {
 	in := g.synced(component)
 	in.plan.Job.Status, in.plan.Plan = JobSucceeded,
-		&Plan{ID: "plan of " + component, Status: PlanReady, Desired: in.want.Digest}
+		&Plan{ID: "plan of " + component, Status: PlanReady, DesiredDigest: in.desired.Digest}
 	run(g)
-	in.plan.Plan.Status, in.plan.Plan.By = PlanApproved, "alice"
+	in.plan.Plan.Status, in.plan.Plan.DecidedBy = PlanApproved, "alice"
 	return run(g)
 }
 
 // synced ends the sync of a component.
-func (g *Graph) synced(component string) group {
-	g.group(component).sync.Job.Status = JobSucceeded
+func (g *Graph) synced(component string) stepGroup {
+	g.groupOf(component).sync.Job.Status = JobSucceeded
 	run(g)
-	return g.group(component)
+	return g.groupOf(component)
 }
 
 func (g *Graph) applied(component string) []string {
-	in := g.group(component)
+	in := g.groupOf(component)
 	in.plan.Plan.Status, in.apply.Job.Status = PlanConsumed, JobSucceeded
 	return run(g)
 }
@@ -96,7 +96,7 @@ func TestARuleThatChangedLetsNothingBegin(t *testing.T) {
 		g := acted(t)
 		g.Rule = Rule{ApproveAll: true}
 		in := g.synced("web")
-		in.plan.Job.Status, in.plan.Plan = JobSucceeded, &Plan{ID: "p", Status: PlanReady, Desired: "w1"}
+		in.plan.Job.Status, in.plan.Plan = JobSucceeded, &Plan{ID: "p", Status: PlanReady, DesiredDigest: "w1"}
 		if said := run(g); in.plan.Plan.Status != PlanApproved ||
 			said[len(said)-1] != "Begin{13 runs before web is deployed}" {
 			t.Fatal(said)
@@ -130,7 +130,7 @@ func TestARuleForAWorkflow(t *testing.T) {
 	const other = "the rule of alice for the workflow does not approve it: "
 	plan := func(g *Graph, p Plan) []string {
 		in := g.synced("web")
-		p.ID, p.Status, p.Desired = "p", PlanReady, "w1"
+		p.ID, p.Status, p.DesiredDigest = "p", PlanReady, "w1"
 		in.plan.Job.Status, in.plan.Plan = JobSucceeded, &p
 		return run(g)
 	}
@@ -142,7 +142,7 @@ func TestARuleForAWorkflow(t *testing.T) {
 	covered := []string{"Set{6 succeeded the plan is ready}", "ApproveByRule{7 alice by the rule for the whole workflow}"}
 	g := fresh()
 	same(t, plan(g, Plan{})[:2], covered...)
-	if s := g.group("web").approve; s.Reason != "approved by alice: by the rule for the whole workflow" {
+	if s := g.groupOf("web").approve; s.Reason != "approved by alice: by the rule for the whole workflow" {
 		t.Errorf("the step says %q", s.Reason)
 	}
 	for why, c := range map[string]struct {
@@ -150,7 +150,7 @@ func TestARuleForAWorkflow(t *testing.T) {
 		set  func(*Graph)
 	}{
 		other + coversNot:           {Plan{Destructive: true}, func(*Graph) {}},
-		other + alone:               {Plan{Individual: true}, func(*Graph) {}},
+		other + alone:               {Plan{IndividualApproval: true}, func(*Graph) {}},
 		other + "the token is gone": {Plan{}, func(g *Graph) { g.WorkflowRule.Void = "the token is gone" }},
 		other + "it comes with scripts that no approver has seen for this install": {Plan{}, func(g *Graph) {
 			g.action("drain").Script = &Script{Digest: "s"}
@@ -188,7 +188,7 @@ func TestARuleForAWorkflow(t *testing.T) {
 	g = fresh() // what a runner has taken is completed
 	plan(g, Plan{})
 	g.ended("drain", JobSucceeded)
-	g.group("web").plan.Plan.Status, g.WorkflowRule = PlanConsumed, nil
+	g.groupOf("web").plan.Plan.Status, g.WorkflowRule = PlanConsumed, nil
 	same(t, run(g))
 }
 
@@ -196,11 +196,11 @@ func TestARuleForAWorkflow(t *testing.T) {
 // a plan when a runner takes it.
 func TestWhatIsAcceptedIsApprovedAndWanted(t *testing.T) {
 	good := acceptedApply{
-		plan: Plan{Status: PlanApproved, Desired: "d", Authority: ByPerson, By: "alice"}, component: "web",
-		want:  Want{Digest: "d", Reason: "r"},
-		rules: rules{kind: KindDeploy},
+		plan: Plan{Status: PlanApproved, DesiredDigest: "d", Authority: ByPerson, DecidedBy: "alice"}, component: "web",
+		desired: DesiredState{Digest: "d", Reason: "r"},
+		rules:   approvalRules{kind: KindDeploy},
 	}
-	byInstall := func(a *acceptedApply) { a.plan.Authority, a.plan.By = ByInstallRule, itsRule }
+	byInstall := func(a *acceptedApply) { a.plan.Authority, a.plan.DecidedBy = ByInstallRule, installRuleActor }
 	byWorkflow := func(a *acceptedApply) {
 		a.plan.Authority, a.rules.workflow = ByWorkflowRule, &WorkflowRule{By: "alice"}
 	}
@@ -209,9 +209,9 @@ func TestWhatIsAcceptedIsApprovedAndWanted(t *testing.T) {
 		"":                                        func(*acceptedApply) {},
 		"its plan is consumed":                    func(a *acceptedApply) { a.plan.Status = PlanConsumed },
 		"its plan is rejected":                    func(a *acceptedApply) { a.plan.Status = PlanRejected },
-		"it waits: for network":                   func(a *acceptedApply) { a.want.Waits = "for network" },
-		"superseded by a newer desired: r":        func(a *acceptedApply) { a.want.Digest = "other" },
-		"what is wanted of web has moved: r":      func(a *acceptedApply) { a.want.Absent = true },
+		"it waits: for network":                   func(a *acceptedApply) { a.desired.WaitReason = "for network" },
+		"superseded by a newer desired: r":        func(a *acceptedApply) { a.desired.Digest = "other" },
+		"what is wanted of web has moved: r":      func(a *acceptedApply) { a.desired.Absent = true },
 		"the install's rule has changed: " + asks: byInstall,
 		"the install's rule has changed: " + destroys: func(a *acceptedApply) {
 			byInstall(a)
@@ -219,16 +219,16 @@ func TestWhatIsAcceptedIsApprovedAndWanted(t *testing.T) {
 		},
 		"the install's rule has changed: " + alone: func(a *acceptedApply) {
 			byInstall(a)
-			a.plan.Individual, a.rules.install = true, Rule{ApproveAll: true, AllowDestroy: true}
+			a.plan.IndividualApproval, a.rules.install = true, Rule{ApproveAll: true, AllowDestroy: true}
 		},
 		gone + "it was taken back": func(a *acceptedApply) { a.plan.Authority = ByWorkflowRule },
 		gone + "the token is gone": func(a *acceptedApply) { byWorkflow(a); a.rules.workflow.Void = "the token is gone" },
 		gone + coversNot:           func(a *acceptedApply) { byWorkflow(a); a.plan.Destructive = true },
-		gone + alone:               func(a *acceptedApply) { byWorkflow(a); a.plan.Individual = true },
+		gone + alone:               func(a *acceptedApply) { byWorkflow(a); a.plan.IndividualApproval = true },
 	} {
 		a := good
 		change(&a)
-		if got := a.refusal(); got != why {
+		if got := a.blockReason(); got != why {
 			t.Errorf("%+v: %q, want %q", a, got, why)
 		}
 	}
@@ -241,7 +241,7 @@ func TestWhatIsAcceptedIsApprovedAndWanted(t *testing.T) {
 	} {
 		a := good
 		change(&a)
-		if got := a.refusal(); got != "" {
+		if got := a.blockReason(); got != "" {
 			t.Errorf("what %s lets through is refused: %s", name, got)
 		}
 	}
@@ -273,15 +273,15 @@ func TestAnActionBeforeAComponentThatFailsStopsIt(t *testing.T) {
 // script was rejected ends as rejected. The component after the action is refused as
 // rejected by the same person.
 func TestARejectedScriptIsANo(t *testing.T) {
-	no := &Script{Digest: "s", Rejected: "its script was rejected by vera: no curl", By: "vera"}
+	no := &Script{Digest: "s", RejectionReason: "its script was rejected by vera: no curl", RejectedBy: "vera"}
 	g := acted(t)
 	g.action("drain").Script = no
-	why := "action drain (pre-deploy-component) did not succeed: " + no.Rejected
+	why := "action drain (pre-deploy-component) did not succeed: " + no.RejectionReason
 	said := g.planned("web")
 	if !slices.Contains(said, "Refuse{web w1 rejected vera "+why+"}") {
 		t.Errorf("it says %q", said)
 	}
-	same(t, said[len(said)-1:], "Finish{rejected 1 deployed; action drain: "+no.Rejected+"; web skipped; site skipped}")
+	same(t, said[len(said)-1:], "Finish{rejected 1 deployed; action drain: "+no.RejectionReason+"; web skipped; site skipped}")
 
 	g = acted(t)
 	g.action("smoke").Script = no
@@ -290,17 +290,17 @@ func TestARejectedScriptIsANo(t *testing.T) {
 	g.applied("web")
 	g.planned("site")
 	said = g.applied("site")
-	same(t, said[len(said)-1:], "Finish{rejected 3 deployed; 1 action run; action smoke: "+no.Rejected+"}")
+	same(t, said[len(said)-1:], "Finish{rejected 3 deployed; 1 action run; action smoke: "+no.RejectionReason+"}")
 
 	g = acted(t) // together with a failure, the workflow ends as failed
 	g.action("smoke").Script = no
 	g.planned("web")
 	g.ended("drain", JobSucceeded)
 	g.applied("web")
-	g.group("site").sync.Job.Status = JobFailed
+	g.groupOf("site").sync.Job.Status = JobFailed
 	said = run(g)
 	same(t, said[len(said)-1:], "Finish{failed 2 deployed; 1 action run; site: the sync failed; action smoke: "+
-		no.Rejected+"}")
+		no.RejectionReason+"}")
 }
 
 func TestAnActionAfterAComponentThatFailsStopsOnlyWhatFollowsEverything(t *testing.T) {
@@ -339,7 +339,7 @@ func TestARetryBeginsAgainWhatFailedAndWhatWasSkippedForIt(t *testing.T) {
 		c.fails(g)
 		at := g.action(c.at)
 		if at == nil {
-			at = g.group(c.at).plan
+			at = g.groupOf(c.at).plan
 		}
 		todo, err := Retry(g, at, "bob")
 		if err != nil {
@@ -347,10 +347,10 @@ func TestARetryBeginsAgainWhatFailedAndWhatWasSkippedForIt(t *testing.T) {
 		}
 		var again []string
 		for _, command := range todo {
-			renew, is := command.(Renew)
+			renew, is := command.(RestartStep)
 			g.Apply(command)
-			if s := g.step(renew.Step); is && (s.Kind == StepPlan || s.Kind == StepAction) {
-				again = append(again, sentence(s.Action, s.Component))
+			if s := g.stepByID(renew.Step); is && (s.Kind == StepPlan || s.Kind == StepAction) {
+				again = append(again, orDefault(s.Action, s.Component))
 			}
 		}
 		slices.Sort(again)
@@ -377,21 +377,21 @@ func TestWhatCannotBeRetriedOrSkippedIsSaid(t *testing.T) {
 		ask   func() ([]Command, error)
 		title string
 	}{
-		{func() ([]Command, error) { return Retry(g, g.group("network").apply, "bob") }, "network is deployed already"},
-		{func() ([]Command, error) { return Retry(g, g.group("web").plan, "bob") }, "web is still under way"},
+		{func() ([]Command, error) { return Retry(g, g.groupOf("network").apply, "bob") }, "network is deployed already"},
+		{func() ([]Command, error) { return Retry(g, g.groupOf("web").plan, "bob") }, "web is still under way"},
 		{func() ([]Command, error) { return Retry(g, g.action("smoke"), "bob") }, "action smoke has not ended"},
-		{func() ([]Command, error) { return Skip(g, g.group("network").apply, "bob", "") }, "the step has ended: succeeded"},
+		{func() ([]Command, error) { return Skip(g, g.groupOf("network").apply, "bob", "") }, "the step has ended: succeeded"},
 		{func() ([]Command, error) { return Skip(g, g.action("drain"), "bob", "") }, "drain is at work"},
-		{func() ([]Command, error) { return Skip(g, g.group("web").apply, "bob", "") }, "web is being worked on"},
+		{func() ([]Command, error) { return Skip(g, g.groupOf("web").apply, "bob", "") }, "web is being worked on"},
 	} {
 		var no *Conflict
 		if _, err := c.ask(); !errors.As(err, &no) || no.Title != c.title || no.Remedy == "" {
 			t.Errorf("got %v, want %s", err, c.title)
 		}
 	}
-	g.Wants["site"] = Want{Waits: "waits for web"}
+	g.Desired["site"] = DesiredState{WaitReason: "waits for web"}
 	var no *Conflict
-	if _, err := Skip(g, g.group("site").plan, "bob", ""); !errors.As(err, &no) || no.Code != CodeNotSkippable {
+	if _, err := Skip(g, g.groupOf("site").plan, "bob", ""); !errors.As(err, &no) || no.Code != CodeNotSkippable {
 		t.Errorf("what is not known yet was skipped: %v", err)
 	}
 }
@@ -413,9 +413,9 @@ func TestASkipGoesOnWithoutAStep(t *testing.T) {
 	same(t, g.planned("web"), "Set{7 succeeded approved by alice}", "Begin{8 approved by alice}")
 	g.applied("web")
 	in := g.synced("site")
-	in.plan.Job.Status, in.plan.Plan = JobSucceeded, &Plan{ID: "p", Status: PlanReady, Desired: "s1"}
+	in.plan.Job.Status, in.plan.Plan = JobSucceeded, &Plan{ID: "p", Status: PlanReady, DesiredDigest: "s1"}
 	run(g)
-	if said := do(in.approve); g.Wants["site"].Refused == "" || in.plan.Plan.Status != PlanSuperseded ||
+	if said := do(in.approve); g.Desired["site"].RejectionReason == "" || in.plan.Plan.Status != PlanSuperseded ||
 		in.apply.Status != StepSkipped {
 		t.Errorf("a skip of site says %v", said)
 	}
@@ -433,19 +433,19 @@ func TestEveryHistoryOfAPlanOnlyWorkflow(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		kind := rapid.SampledFrom([]Kind{KindDeploy, KindProvision, KindTeardown, KindDeprovision}).Draw(t, "kind")
-		g := &Graph{Kind: kind, PlanOnly: true, Status: Running, Wants: map[string]Want{}}
-		var parts []Part
+		g := &Graph{Kind: kind, PlanOnly: true, Status: Running, Desired: map[string]DesiredState{}}
+		var parts []ComponentPart
 		for i := range rapid.IntRange(1, 5).Draw(t, "components") {
 			name := string(rune('a' + i))
-			part := Part{Component: name, Reason: "r", Before: []Act{{Action: "never", Trigger: "pre-x"}}}
+			part := ComponentPart{Component: name, Reason: "r", ActionsBefore: []TriggeredAction{{Action: "never", Trigger: "pre-x"}}}
 			if i > 0 {
-				part.After = []string{"a"}
+				part.DependsOn = []string{"a"}
 			}
 			parts = append(parts, part)
-			g.Wants[name] = rapid.SampledFrom([]Want{
-				{Digest: "d", Absent: kind.destroys()}, {Digest: "d", Absent: kind.destroys(), Refused: "no"},
+			g.Desired[name] = rapid.SampledFrom([]DesiredState{
+				{Digest: "d", Absent: kind.destroys()}, {Digest: "d", Absent: kind.destroys(), RejectionReason: "no"},
 				{Digest: "d", Absent: kind.destroys(), Current: true},
-				{Waits: "w", Absent: kind.destroys()}, {Waits: "w", Stuck: true, Absent: kind.destroys()},
+				{WaitReason: "w", Absent: kind.destroys()}, {WaitReason: "w", Stalled: true, Absent: kind.destroys()},
 				{Digest: "d", Absent: !kind.destroys()},
 			}).Draw(t, "want")
 		}
@@ -460,18 +460,18 @@ func TestEveryHistoryOfAPlanOnlyWorkflow(t *testing.T) {
 			}
 			for _, c := range Advance(g) {
 				switch c := c.(type) {
-				case Ask, Allow, Refuse:
+				case RequestApproval, ApproveByInstallRule, RecordRejection:
 					t.Fatalf("%T%+v", c, c)
-				case Again: // because the desired state changed, or after an interruption that no person caused
-					if !moved[c.Component] && !c.Broken || c.Broken && g.Cancelled != nil {
+				case Replan: // because the desired state changed, or after an interruption that no person caused
+					if !moved[c.Component] && !c.Interrupted || c.Interrupted && g.Cancelled != nil {
 						t.Fatalf("%T%+v", c, c)
 					}
-				case Begin:
-					if s := g.step(c.Step); s.Kind == StepPlan && copied[s.Component] != g.Wants[s.Component].Digest {
-						t.Fatalf("%s is planned for %s, and what was copied is for %s", s.Component, g.Wants[s.Component].Digest,
+				case StartStep:
+					if s := g.stepByID(c.Step); s.Kind == StepPlan && copied[s.Component] != g.Desired[s.Component].Digest {
+						t.Fatalf("%s is planned for %s, and what was copied is for %s", s.Component, g.Desired[s.Component].Digest,
 							copied[s.Component])
 					}
-				case EndPlan:
+				case ClosePlan:
 					if c.To != PlanSuperseded {
 						t.Fatalf("%T%+v", c, c)
 					}
@@ -483,15 +483,15 @@ func TestEveryHistoryOfAPlanOnlyWorkflow(t *testing.T) {
 			}
 			if name := rapid.SampledFrom(parts).Draw(t, "moves").Component; rapid.IntRange(0, 4).Draw(t, "move") == 0 &&
 				len(moved) < 2 {
-				want := g.Wants[name]
+				want := g.Desired[name]
 				want.Digest, moved[name] = want.Digest+"+", true
-				g.Wants[name] = want
+				g.Desired[name] = want
 			}
 			for _, s := range g.Steps {
-				if s.open() {
+				if s.hasOpenJob() {
 					s.Job.Status = rapid.SampledFrom(outcomes).Draw(t, "outcome")
 					if s.Job.Status == JobSucceeded && s.Kind == StepSync {
-						copied[s.Component] = s.Job.Desired
+						copied[s.Component] = s.Job.DesiredDigest
 					} else if s.Job.Status == JobSucceeded {
 						s.Plan = &Plan{ID: s.ID, Status: rapid.SampledFrom([]PlanStatus{PlanReady, PlanEmpty}).Draw(t, "plan")}
 					}

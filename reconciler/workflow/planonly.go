@@ -6,126 +6,126 @@ import "fmt"
 // its sync, then its plan. Nothing is approved or applied, no refusal is recorded,
 // and nothing waits: the workflow reports what cannot be planned now.
 
-// look returns the next commands of a plan-only workflow.
-func (g *Graph) look() []Command {
+// advancePlanOnly returns the next commands of a plan-only workflow.
+func (g *Graph) advancePlanOnly() []Command {
 	var todo []Command
 	for i, s := range g.Steps {
 		if s.Kind == StepPlan {
-			todo = append(todo, g.groupAt(i).look()...)
+			todo = append(todo, g.groupAt(i).nextPlanOnly()...)
 		}
 	}
 	if len(todo) == 0 && g.allEnded() {
-		return []Command{g.looked()}
+		return []Command{g.planOnlyResult()}
 	}
 	return todo
 }
 
-func (in group) look() []Command {
-	want, name := in.want, in.plan.Component
+func (gr stepGroup) nextPlanOnly() []Command {
+	want, name := gr.desired, gr.plan.Component
 	switch {
-	case in.ended():
+	case gr.ended():
 		return nil
-	case in.sync.Status == StepRunning:
-		return in.lookSynced()
-	case in.plan.Status == StepRunning:
-		return in.lookEnded()
-	case in.g.Cancelled != nil:
-		return in.unseen(StepCancelled, in.g.Cancelled.words())
-	case want.Absent != in.plan.Destroy:
-		return in.unseen(StepSkipped, fmt.Sprintf("%s is not to be %s", name, verb(in.plan.Destroy)))
+	case gr.sync.Status == StepRunning:
+		return gr.handlePlanOnlySync()
+	case gr.plan.Status == StepRunning:
+		return gr.handlePlanOnlyPlan()
+	case gr.g.Cancelled != nil:
+		return gr.endWithoutPlan(StepCancelled, gr.g.Cancelled.text())
+	case want.Absent != gr.plan.Destroy:
+		return gr.endWithoutPlan(StepSkipped, fmt.Sprintf("%s is not to be %s", name, pastVerb(gr.plan.Destroy)))
 	case want.Current:
-		return in.unseen(StepSucceeded, "nothing to do: "+name+" is as it is wanted")
-	case want.Waits != "":
-		return in.unseen(StepSkipped, "cannot be planned yet: "+want.Waits)
-	case in.sync.Status == StepPending:
-		return []Command{Begin{in.sync.ID, sentence(want.Reason, in.sync.Reason)}}
-	case in.synced() != want.Digest:
-		return []Command{Again{Component: name, Fresh: true, Reason: "superseded by a newer desired: " + want.Reason}}
+		return gr.endWithoutPlan(StepSucceeded, "nothing to do: "+name+" is as it is wanted")
+	case want.WaitReason != "":
+		return gr.endWithoutPlan(StepSkipped, "cannot be planned yet: "+want.WaitReason)
+	case gr.sync.Status == StepPending:
+		return []Command{StartStep{gr.sync.ID, orDefault(want.Reason, gr.sync.Reason)}}
+	case gr.syncedDigest() != want.Digest:
+		return []Command{Replan{Component: name, Fresh: true, Reason: "superseded by a newer desired: " + want.Reason}}
 	}
-	return []Command{Begin{in.plan.ID, sentence(want.Reason, in.plan.Reason)}}
+	return []Command{StartStep{gr.plan.ID, orDefault(want.Reason, gr.plan.Reason)}}
 }
 
-// unseen ends the remaining steps of a component that is not planned. Without a plan,
+// endWithoutPlan ends the remaining steps of a component that is not planned. Without a plan,
 // no artifact is copied.
-func (in group) unseen(to StepStatus, why string) []Command {
-	todo := []Command{Set{in.plan.ID, to, why}}
-	if !in.sync.Status.Ended() {
-		return append([]Command{Set{in.sync.ID, StepSkipped, why}}, todo...)
+func (gr stepGroup) endWithoutPlan(to StepStatus, why string) []Command {
+	todo := []Command{SetStatus{gr.plan.ID, to, why}}
+	if !gr.sync.Status.Ended() {
+		return append([]Command{SetStatus{gr.sync.ID, StepSkipped, why}}, todo...)
 	}
 	return todo
 }
 
-// lookSynced waits for the job that copies the artifact.
-func (in group) lookSynced() []Command {
-	if stop, open := in.lookOpen(in.sync); open {
+// handlePlanOnlySync waits for the job that copies the artifact.
+func (gr stepGroup) handlePlanOnlySync() []Command {
+	if stop, open := gr.checkOpenJob(gr.sync); open {
 		return stop
 	}
-	if in.sync.Job != nil && in.sync.Job.Status == JobSucceeded {
-		return []Command{Set{in.sync.ID, StepSucceeded, in.sync.Job.syncedAs()}}
+	if gr.sync.Job != nil && gr.sync.Job.Status == JobSucceeded {
+		return []Command{SetStatus{gr.sync.ID, StepSucceeded, gr.sync.Job.syncReason()}}
 	}
-	if again := in.lookAgain(in.sync, "its sync was interrupted"); again != nil {
+	if again := gr.replanInterrupted(gr.sync, "its sync was interrupted"); again != nil {
 		return again
 	}
-	to, why := in.sync.ending("the job that copied its artifact was lost", "its sync was cancelled", "the sync failed")
-	return []Command{Set{in.sync.ID, to, why}, Set{in.plan.ID, StepSkipped, why}}
+	to, why := gr.sync.failureStatus("the job that copied its artifact was lost", "its sync was cancelled", "the sync failed")
+	return []Command{SetStatus{gr.sync.ID, to, why}, SetStatus{gr.plan.ID, StepSkipped, why}}
 }
 
-// lookEnded waits for the plan, and records what it found. The plan is made once, apart from
+// handlePlanOnlyPlan waits for the plan, and records what it found. The plan is made once, apart from
 // interruptions; for another one, a person requests a new workflow.
-func (in group) lookEnded() []Command {
-	s := in.plan
-	stop, open := in.lookOpen(s)
+func (gr stepGroup) handlePlanOnlyPlan() []Command {
+	s := gr.plan
+	stop, open := gr.checkOpenJob(s)
 	switch {
 	case open:
 		return stop
 	case s.Plan != nil && s.Plan.Status == PlanReady:
-		return []Command{EndPlan{s.ID, PlanSuperseded, plannedOnly}, Set{s.ID, StepSucceeded, plannedOnly}}
+		return []Command{ClosePlan{s.ID, PlanSuperseded, plannedOnlyReason}, SetStatus{s.ID, StepSucceeded, plannedOnlyReason}}
 	case s.Plan != nil:
-		return []Command{Set{s.ID, StepSucceeded, "planned only: " + in.g.unchanged()}}
+		return []Command{SetStatus{s.ID, StepSucceeded, "planned only: " + gr.g.unchangedReason()}}
 	}
-	if again := in.lookAgain(s, "its plan was interrupted"); again != nil {
+	if again := gr.replanInterrupted(s, "its plan was interrupted"); again != nil {
 		return again
 	}
-	to, why := s.ending("the job that planned it was lost", "its plan was cancelled", "the plan failed")
-	return []Command{Set{s.ID, to, why}}
+	to, why := s.failureStatus("the job that planned it was lost", "its plan was cancelled", "the plan failed")
+	return []Command{SetStatus{s.ID, to, why}}
 }
 
-// lookOpen reports whether the job of a step runs, with the command that stops it if
+// checkOpenJob reports whether the job of a step runs, with the command that stops it if
 // the workflow was cancelled.
-func (in group) lookOpen(s *Step) (stop []Command, open bool) {
-	if s.open() && in.g.Cancelled != nil {
-		return in.stop(s, in.g.Cancelled.words()), true
+func (gr stepGroup) checkOpenJob(s *Step) (stop []Command, open bool) {
+	if s.hasOpenJob() && gr.g.Cancelled != nil {
+		return gr.cancelJob(s, gr.g.Cancelled.text()), true
 	}
-	return nil, s.open()
+	return nil, s.hasOpenJob()
 }
 
-// lookAgain restarts a step whose job was interrupted or lost, up to mostRuns times,
+// replanInterrupted restarts a step whose job was interrupted or lost, up to maxInterruptedTries times,
 // unless the workflow was cancelled.
-func (in group) lookAgain(s *Step, why string) []Command {
+func (gr stepGroup) replanInterrupted(s *Step, why string) []Command {
 	interrupted := s.Job == nil || s.Job.Status == JobLost || s.Job.Status == JobCancelled
-	if !interrupted || in.g.Cancelled != nil || s.Broken+1 >= mostRuns {
+	if !interrupted || gr.g.Cancelled != nil || s.Interruptions+1 >= maxInterruptedTries {
 		return nil
 	}
-	return []Command{Again{Component: in.plan.Component, Broken: true,
-		Reason: fmt.Sprintf("%s (try %d of at most %d)", why, s.Broken+2, mostRuns)}}
+	return []Command{Replan{Component: gr.plan.Component, Interrupted: true,
+		Reason: fmt.Sprintf("%s (try %d of at most %d)", why, s.Interruptions+2, maxInterruptedTries)}}
 }
 
-// ending returns the final status and reason of a step whose job did not succeed.
-func (s *Step) ending(lost, cancelled, failed string) (StepStatus, string) {
+// failureStatus returns the final status and reason of a step whose job did not succeed.
+func (s *Step) failureStatus(lost, cancelled, failed string) (StepStatus, string) {
 	switch {
 	case s.Job == nil || s.Job.Status == JobLost:
 		return StepFailed, lost
 	case s.Job.Status == JobCancelled:
-		return StepCancelled, sentence(s.Job.Error, cancelled)
+		return StepCancelled, orDefault(s.Job.Error, cancelled)
 	}
-	return StepFailed, sentence(s.Job.Error, failed)
+	return StepFailed, orDefault(s.Job.Error, failed)
 }
 
-// plannedOnly is why the plan of a plan-only workflow is never applied.
-const plannedOnly = "planned only: it is shown, and never applied"
+// plannedOnlyReason is why the plan of a plan-only workflow is never applied.
+const plannedOnlyReason = "planned only: it is shown, and never applied"
 
-// looked returns the final status and summary of a plan-only workflow.
-func (g *Graph) looked() Finish {
+// planOnlyResult returns the final status and summary of a plan-only workflow.
+func (g *Graph) planOnlyResult() FinishWorkflow {
 	var changed, same int
 	var failed, skipped, cancelled []string
 	for i, s := range g.Steps {
@@ -150,8 +150,8 @@ func (g *Graph) looked() Finish {
 			skipped = append(skipped, s.Component+": "+s.Reason)
 		}
 	}
-	words := count(count(nil, changed, "with changes"), same, "without changes")
-	words = closing(append(append(words, failed...), skipped...), cancelled)
+	words := appendCount(appendCount(nil, changed, "with changes"), same, "without changes")
+	words = completeSummary(append(append(words, failed...), skipped...), cancelled)
 	words[0] = "planned only: " + words[0]
-	return g.outcome(words, changed+same, len(failed), len(cancelled), len(skipped))
+	return g.newFinish(words, changed+same, len(failed), len(cancelled), len(skipped))
 }

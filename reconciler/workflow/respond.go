@@ -20,11 +20,11 @@ const (
 	Reject  Answer = "reject"
 )
 
-// mostReason bounds a person's reason, in bytes.
-const mostReason = 4 << 10
+// maxReasonBytes bounds a person's reason, in bytes.
+const maxReasonBytes = 4 << 10
 
-func tooLong() error {
-	return conflict(CodeTooLong, "Say it in fewer words.", "the reason is longer than %d bytes", mostReason)
+func reasonTooLong() error {
+	return conflict(CodeTooLong, "Say it in fewer words.", "the reason is longer than %d bytes", maxReasonBytes)
 }
 
 // Response is a person's answer to one approval.
@@ -45,8 +45,8 @@ func Respond(ctx context.Context, tx *store.Tx, r Response) error {
 	if r.Answer != Approve && r.Answer != Reject {
 		return fmt.Errorf("an answer is %s or %s, not %.20q", Approve, Reject, r.Answer)
 	}
-	if len(r.Reason) > mostReason {
-		return tooLong()
+	if len(r.Reason) > maxReasonBytes {
+		return reasonTooLong()
 	}
 	installID, err := tx.ApprovalInstall(ctx, tx.Org, r.Approval)
 	if err != nil {
@@ -65,28 +65,28 @@ func Respond(ctx context.Context, tx *store.Tx, r Response) error {
 	switch {
 	case a.Status != string(ApprovalWaiting) || plan && row.PlanStatus != string(PlanReady):
 		return conflict(CodeApprovalGone, "Look at what waits now (nuon review).", "%s no longer waits for an answer: %s",
-			what, answered(a))
+			what, approvalEndText(a))
 	case plan && *a.PlanID != r.Plan:
-		return conflict(CodePlanChanged, readAgain(a), "your answer is about another plan than %s, which waits (plan %s)",
+		return conflict(CodePlanChanged, readAgainRemedy(a), "your answer is about another plan than %s, which waits (plan %s)",
 			what, *a.PlanID)
 	case a.ContentDigest != r.ContentDigest:
-		return conflict(CodePlanChanged, readAgain(a), "your answer is about other content than %s has now (%s)", what,
+		return conflict(CodePlanChanged, readAgainRemedy(a), "your answer is about other content than %s has now (%s)", what,
 			a.ContentDigest)
 	case r.Answer == Approve && install.ApprovalsByOthers && a.Author == r.Actor:
 		return conflict(CodeOwnChange, "Ask another approver, or have the install changed: nuon installs update "+install.ID+
 			" --approvals-by-others=false.",
 			"%s asked for this, and install %s lets nobody approve what they asked for themselves", r.Actor, install.Name)
 	}
-	if err := r.record(ctx, tx, row); err != nil {
+	if err := r.recordAnswer(ctx, tx, row); err != nil {
 		return err
 	}
 	if a.Kind == ApprovalOfSettings {
-		return r.answerSettings(ctx, tx, install, row)
+		return r.applySettingsAnswer(ctx, tx, install, row)
 	}
-	return r.answerWork(ctx, tx, row)
+	return r.continueWorkflow(ctx, tx, row)
 }
 
-func readAgain(a store.Approval) string {
+func readAgainRemedy(a store.Approval) string {
 	return "Read what waits (nuon review " + a.ID + "), then answer."
 }
 
@@ -101,8 +101,8 @@ func subjectOf(row store.LockApprovalRow) string {
 	return "this plan of " + row.Component
 }
 
-// answered returns how an approval request ended, and when.
-func answered(a store.Approval) string {
+// approvalEndText returns how an approval request ended, and when.
+func approvalEndText(a store.Approval) string {
 	words := a.Reason
 	if a.Status == string(ApprovalWithdrawn) {
 		words = "withdrawn: " + words
@@ -113,8 +113,8 @@ func answered(a store.Approval) string {
 	return words
 }
 
-// words returns the answer as it is shown.
-func (r Response) words() string {
+// text returns the answer as it is shown.
+func (r Response) text() string {
 	words := "approved by " + r.Actor
 	if r.Answer == Reject {
 		words = "rejected by " + r.Actor
@@ -125,8 +125,8 @@ func (r Response) words() string {
 	return words
 }
 
-// record stores the answer, and ends the approval request.
-func (r Response) record(ctx context.Context, tx *store.Tx, row store.LockApprovalRow) error {
+// recordAnswer stores the answer, and ends the approval request.
+func (r Response) recordAnswer(ctx context.Context, tx *store.Tx, row store.LockApprovalRow) error {
 	status := ApprovalApproved
 	if r.Answer == Reject {
 		status = ApprovalRejected
@@ -138,13 +138,13 @@ func (r Response) record(ctx context.Context, tx *store.Tx, row store.LockApprov
 	if err != nil {
 		return fmt.Errorf("record the answer: %w", err)
 	}
-	return one(tx.EndApproval(ctx, store.EndApprovalParams{OrgID: tx.Org, ID: row.Approval.ID, Status: string(status),
-		Reason: r.words()}))
+	return expectOneRow(tx.EndApproval(ctx, store.EndApprovalParams{OrgID: tx.Org, ID: row.Approval.ID, Status: string(status),
+		Reason: r.text()}))
 }
 
-// answerWork applies an answer about the work of a workflow, which then continues.
-func (r Response) answerWork(ctx context.Context, tx *store.Tx, row store.LockApprovalRow) error {
-	if err := r.answerScripts(ctx, tx, row); err != nil {
+// continueWorkflow applies an answer about the work of a workflow, which then continues.
+func (r Response) continueWorkflow(ctx context.Context, tx *store.Tx, row store.LockApprovalRow) error {
+	if err := r.recordScriptAnswers(ctx, tx, row); err != nil {
 		return err
 	}
 	if plan := row.Approval.PlanID; plan != nil {
@@ -152,24 +152,24 @@ func (r Response) answerWork(ctx context.Context, tx *store.Tx, row store.LockAp
 		if r.Answer == Reject {
 			to = PlanRejected
 		}
-		err := one(tx.MovePlan(ctx, store.MovePlanParams{OrgID: tx.Org, ID: *plan, Status: string(to), Reason: r.words(),
+		err := expectOneRow(tx.MovePlan(ctx, store.MovePlanParams{OrgID: tx.Org, ID: *plan, Status: string(to), Reason: r.text(),
 			Was: string(PlanReady)}))
 		if err != nil {
 			return err
 		}
 	}
 	workflow := *row.Approval.WorkflowID
-	if err := r.told(ctx, tx, row); err != nil {
+	if err := r.recordApprovalSpan(ctx, tx, row); err != nil {
 		return err
 	}
-	if err := touch(ctx, tx, workflow); err != nil {
+	if err := touchWorkflow(ctx, tx, workflow); err != nil {
 		return err
 	}
 	return tx.Enqueue(ctx, queue.Advance{Org: tx.Org, Workflow: workflow})
 }
 
-// told adds a span to the workflow's trace: how long the plan waited for an answer.
-func (r Response) told(ctx context.Context, tx *store.Tx, row store.LockApprovalRow) error {
+// recordApprovalSpan adds a span to the workflow's trace: how long the plan waited for an answer.
+func (r Response) recordApprovalSpan(ctx context.Context, tx *store.Tx, row store.LockApprovalRow) error {
 	of, err := tx.FindWorkflow(ctx, tx.Org, *row.Approval.WorkflowID)
 	if err != nil {
 		return err

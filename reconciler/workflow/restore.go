@@ -12,8 +12,8 @@ import (
 // Restore is a person's request to restore a state version of one component. It is stored with its
 // workflow.
 type Restore struct {
-	Component string `json:"component"`
-	Place     string `json:"place"` // id of the install component
+	Component        string `json:"component"`
+	InstallComponent string `json:"place"` // id of the install component
 	api.Restore
 }
 
@@ -21,41 +21,41 @@ type Restore struct {
 func (r Restore) digest() string { return fmt.Sprintf("restore:%d:%s", r.Version, r.Digest) }
 
 // resolve reads the install, once per transaction.
-func (f *flow) resolve(ctx context.Context) (Resolved, error) {
+func (x *executor) resolve(ctx context.Context) (ResolvedInstall, error) {
 	var err error
-	if f.world == nil {
-		f.world, err = f.engine.world.Resolve(ctx, f.tx, f.install, f.asked.Supposed)
+	if x.resolvedInstall == nil {
+		x.resolvedInstall, err = x.engine.source.Resolve(ctx, x.tx, x.install, x.params.Assumptions)
 	}
-	return f.world, err
+	return x.resolvedInstall, err
 }
 
-// wants returns what the workflow is to achieve, by component: the install's desired
+// desiredStates returns what the workflow is to achieve, by component: the install's desired
 // state, or for a restore only its state version.
-func (f *flow) wants(ctx context.Context) (map[string]Want, error) {
-	if f.graph.Kind != KindRestore {
-		world, err := f.resolve(ctx)
+func (x *executor) desiredStates(ctx context.Context) (map[string]DesiredState, error) {
+	if x.graph.Kind != KindRestore {
+		world, err := x.resolve(ctx)
 		if err != nil {
 			return nil, err
 		}
-		wants := world.Wants()
-		f.asked.redo(wants, f.row.RequestedBy)
+		wants := world.DesiredStates()
+		x.params.markRedeployed(wants, x.row.RequestedBy)
 		return wants, nil
 	}
-	r := f.asked.Restore
-	_, err := f.tx.StateToRestore(ctx, f.tx.Org, r.Place, int32(r.Version)) //nolint:gosec // it was read from the column
+	r := x.params.Restore
+	_, err := x.tx.StateToRestore(ctx, x.tx.Org, r.InstallComponent, int32(r.Version)) //nolint:gosec // it was read from the column
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return map[string]Want{r.Component: {Waits: fmt.Sprintf("state version %d is not kept any more", r.Version),
-			Stuck: true}}, nil
+		return map[string]DesiredState{r.Component: {WaitReason: fmt.Sprintf("state version %d is not kept any more", r.Version),
+			Stalled: true}}, nil
 	case err != nil:
 		return nil, err
 	}
-	return map[string]Want{r.Component: {Digest: r.digest(), Reason: f.row.Reason}}, nil
+	return map[string]DesiredState{r.Component: {Digest: r.digest(), Reason: x.row.Reason}}, nil
 }
 
-// redo marks the components of a redeploy as not current.
-func (a Asked) redo(wants map[string]Want, by string) {
-	for _, name := range a.Redeploy {
+// markRedeployed marks the components of a redeploy as not current.
+func (p WorkflowParams) markRedeployed(wants map[string]DesiredState, by string) {
+	for _, name := range p.Redeploy {
 		if want, ok := wants[name]; ok && want.Current && !want.Absent {
 			want.Current, want.Reason = false, "redeploy asked by "+by
 			wants[name] = want
@@ -63,13 +63,13 @@ func (a Asked) redo(wants map[string]Want, by string) {
 	}
 }
 
-// restored records what a restore did. The state has changed, so the component's desired digest is
+// recordRestore records what a restore did. The state has changed, so the component's desired digest is
 // unknown until the next plan.
-func (e jobEnd) restored(ctx context.Context, installComponent string, target Target, outputs []output) error {
-	if err := e.keepOutputs(ctx, "component", e.step.Component, outputs); err != nil {
+func (e jobEnd) recordRestore(ctx context.Context, installComponent string, target Target, outputs []output) error {
+	if err := e.saveOutputs(ctx, "component", e.step.Component, outputs); err != nil {
 		return err
 	}
-	during, err := target.landed(false)
+	during, err := target.applied(false)
 	if err != nil {
 		return err
 	}

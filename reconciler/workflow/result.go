@@ -19,10 +19,10 @@ import (
 
 // Bounds of the results of one job.
 const (
-	mostOutputs     = 1000
-	mostOutputBytes = 256 << 10 // of one value or ciphertext
-	mostOutputsAll  = 4 << 20   // of all together
-	mostReportBytes = 16 << 20
+	maxOutputs      = 1000
+	maxOutputBytes  = 256 << 10 // of one value or ciphertext
+	maxOutputsBytes = 4 << 20   // of all together
+	maxReportBytes  = 16 << 20
 )
 
 var (
@@ -42,8 +42,8 @@ type output struct {
 // checkOutputs checks and converts outputs. The hash is keyed with the install's key,
 // which only the runner has, so it cannot be checked here.
 func checkOutputs(given []api.Output) ([]output, error) {
-	if len(given) > mostOutputs {
-		return nil, fmt.Errorf("there are %d outputs, and at most %d are kept", len(given), mostOutputs)
+	if len(given) > maxOutputs {
+		return nil, fmt.Errorf("there are %d outputs, and at most %d are kept", len(given), maxOutputs)
 	}
 	seen, size := map[string]bool{}, 0
 	var all []output
@@ -59,8 +59,8 @@ func checkOutputs(given []api.Output) ([]output, error) {
 		if err != nil {
 			return nil, fmt.Errorf("output %s: %w", o.Name, err)
 		}
-		if size += len(kept.value) + len(kept.sealed); size > mostOutputsAll {
-			return nil, fmt.Errorf("the outputs together are larger than %d bytes", mostOutputsAll)
+		if size += len(kept.value) + len(kept.sealed); size > maxOutputsBytes {
+			return nil, fmt.Errorf("the outputs together are larger than %d bytes", maxOutputsBytes)
 		}
 		all = append(all, kept)
 	}
@@ -72,8 +72,8 @@ func checkOutput(o api.Output) (output, error) {
 	switch {
 	case plain == sealed:
 		return output{}, errors.New("it must be either plain or sealed")
-	case len(o.Value) > mostOutputBytes || len(o.Sealed.Ciphertext) > mostOutputBytes:
-		return output{}, fmt.Errorf("it is larger than %d bytes", mostOutputBytes)
+	case len(o.Value) > maxOutputBytes || len(o.Sealed.Ciphertext) > maxOutputBytes:
+		return output{}, fmt.Errorf("it is larger than %d bytes", maxOutputBytes)
 	case sealed && (o.Sealed.KeyID == "" || len(o.Sealed.KeyID) > 100):
 		return output{}, errors.New("it names no key")
 	case sealed && !outputHash.MatchString(o.Hash):
@@ -82,7 +82,7 @@ func checkOutput(o api.Output) (output, error) {
 		raw, err := encode(o.Sealed)
 		return output{name: o.Name, sealed: raw, hash: o.Hash}, err
 	}
-	value, err := compact(o.Value)
+	value, err := canonicalJSON(o.Value)
 	if err != nil {
 		return output{}, err
 	}
@@ -92,8 +92,8 @@ func checkOutput(o api.Output) (output, error) {
 	return output{name: o.Name, value: value, hash: o.Hash}, nil
 }
 
-// compact returns JSON in one canonical form: numbers as written, keys sorted.
-func compact(raw json.RawMessage) (json.RawMessage, error) {
+// canonicalJSON returns JSON in one canonical form: numbers as written, keys sorted.
+func canonicalJSON(raw json.RawMessage) (json.RawMessage, error) {
 	v, err := decodeValue(raw)
 	if err != nil {
 		return nil, err
@@ -124,10 +124,10 @@ func checkPlan(r api.PlanResult, target Target) (*diff.Report, error) {
 		return nil, errors.New("its bundle lies in another repository")
 	case !sha256Digest.MatchString(r.ReportDigest):
 		return nil, errors.New("its report has no digest")
-	case len(r.Basis.Cluster) > mostObjectBytes || len(r.Basis.Observed) > mostObjectBytes:
+	case len(r.Basis.Cluster) > maxObjectBytes || len(r.Basis.Observed) > maxObjectBytes:
 		return nil, errors.New("its basis is malformed")
-	case len(r.Report) > mostReportBytes:
-		return nil, fmt.Errorf("its report is larger than %d bytes", mostReportBytes)
+	case len(r.Report) > maxReportBytes:
+		return nil, fmt.Errorf("its report is larger than %d bytes", maxReportBytes)
 	}
 	if err := checkInventory(r.Inventory); err != nil {
 		return nil, err
@@ -150,20 +150,20 @@ func checkPlan(r api.PlanResult, target Target) (*diff.Report, error) {
 
 // Bounds of a runner's data about Kubernetes objects.
 const (
-	mostObjects     = 10_000
-	mostObjectBytes = 1000 // of one name, and of one reason
-	mostSick        = 20
+	maxObjects          = 10_000
+	maxObjectBytes      = 1000 // of one name, and of one reason
+	maxUnhealthyObjects = 20
 )
 
 // checkInventory checks that the references can be names of objects.
 func checkInventory(given []api.ObjectRef) error {
-	if len(given) > mostObjects {
+	if len(given) > maxObjects {
 		return fmt.Errorf("there are %d objects, and at most %d are kept; divide the component into smaller ones", len(given),
-			mostObjects)
+			maxObjects)
 	}
 	for _, o := range given {
 		if o.Kind == "" || o.Name == "" || len(o.Group)+len(o.Version)+len(o.Kind)+len(o.Namespace)+
-			len(o.Name) > mostObjectBytes {
+			len(o.Name) > maxObjectBytes {
 			return fmt.Errorf("%.60q is no name of an object", o.Name)
 		}
 	}
@@ -173,7 +173,7 @@ func checkInventory(given []api.ObjectRef) error {
 // CheckHealth checks a runner's health report, and returns it with its texts cut and
 // cleaned of control sequences. A report that cannot be stored is an error.
 func CheckHealth(given api.Health) (api.Health, error) {
-	if !given.Status.Valid() || given.At.IsZero() || len(given.Objects) > mostSick {
+	if !given.Status.Valid() || given.At.IsZero() || len(given.Objects) > maxUnhealthyObjects {
 		return api.Health{}, errors.New("the runner's word on the health of the objects is malformed")
 	}
 	var refs []api.ObjectRef
@@ -182,7 +182,7 @@ func CheckHealth(given api.Health) (api.Health, error) {
 		if !o.Status.Valid() {
 			return api.Health{}, errors.New("the runner's word on the health of the objects is malformed")
 		}
-		o.Reason = diff.EscapeText(strings.ToValidUTF8(o.Reason[:min(len(o.Reason), mostObjectBytes)], ""))
+		o.Reason = diff.EscapeText(strings.ToValidUTF8(o.Reason[:min(len(o.Reason), maxObjectBytes)], ""))
 		refs = append(refs, o.Object)
 	}
 	return given, checkInventory(refs)

@@ -17,10 +17,10 @@ func TestOutputsOfRunnersAreBounded(t *testing.T) {
 	unhashed.Hash = ""
 	both.Value = json.RawMessage("1")
 	var many []api.Output
-	for i := range mostOutputs + 1 {
+	for i := range maxOutputs + 1 {
 		many = append(many, plain(fmt.Sprint("o", i), "1"))
 	}
-	large := fmt.Sprintf("%q", strings.Repeat("x", mostOutputBytes))
+	large := fmt.Sprintf("%q", strings.Repeat("x", maxOutputBytes))
 	for _, c := range []struct {
 		name  string
 		given []api.Output
@@ -39,7 +39,7 @@ func TestOutputsOfRunnersAreBounded(t *testing.T) {
 		{"a number beyond all numbers", []api.Output{plain("a", "1e999999")}, "too large"},
 		{"too many", many, "at most"},
 		{"too large", []api.Output{plain("a", large)}, "larger than"},
-		{"too large together", repeated(plain("o", large[:mostOutputBytes-10]+`"`), 17), "together"},
+		{"too large together", repeated(plain("o", large[:maxOutputBytes-10]+`"`), 17), "together"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := checkOutputs(c.given)

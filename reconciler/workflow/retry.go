@@ -9,8 +9,8 @@ import (
 // This file holds a person's requests about single steps: retry one, or skip it. Both
 // are pure: they take a graph and return commands, or an error with the reason.
 
-// skippedBy starts the reason of a step that a person skipped.
-const skippedBy = "skipped by "
+// skippedByPrefix starts the reason of a step that a person skipped.
+const skippedByPrefix = "skipped by "
 
 func notRetryable(remedy, title string, args ...any) error {
 	return conflict(CodeNotRetryable, remedy, title, args...)
@@ -26,58 +26,58 @@ func Retry(g *Graph, s *Step, actor string) ([]Command, error) {
 		return nil, notRetryable("Retry the step once the workflow has ended.", "the workflow is being cancelled")
 	}
 	again := map[*Step]bool{}
-	if err := g.failedAt(s, again); err != nil {
+	if err := g.collectFailed(s, again); err != nil {
 		return nil, err
 	}
 	asked := maps.Clone(again)
-	g.because(again)
+	g.collectSkipped(again)
 	var todo []Command
 	why := "retried by " + actor
 	for _, in := range g.groups() {
 		if again[in.plan] {
-			todo = append(todo, Forgive{Component: in.plan.Component, Own: !asked[in.plan]})
+			todo = append(todo, ClearRejection{Component: in.plan.Component, OnlyOfWorkflow: !asked[in.plan]})
 		}
 	}
 	for _, step := range g.Steps {
 		if again[step] {
-			todo = append(todo, Renew{step.ID, why})
+			todo = append(todo, RestartStep{step.ID, why})
 		}
 	}
 	return todo, nil
 }
 
-// renewed returns the components of the steps that the commands restart.
-func (g *Graph) renewed(todo []Command) []string {
+// restartedComponents returns the components of the steps that the commands restart.
+func (g *Graph) restartedComponents(todo []Command) []string {
 	var components []string
 	for _, c := range todo {
-		if renew, is := c.(Renew); is {
-			components = append(components, g.step(renew.Step).Component)
+		if renew, is := c.(RestartStep); is {
+			components = append(components, g.stepByID(renew.Step).Component)
 		}
 	}
 	return components
 }
 
-// failedAt adds the steps that failed together with s to again.
-func (g *Graph) failedAt(s *Step, again map[*Step]bool) error {
-	in := g.group(s.Component)
+// collectFailed adds the steps that failed together with s to again.
+func (g *Graph) collectFailed(s *Step, again map[*Step]bool) error {
+	in := g.groupOf(s.Component)
 	switch {
-	case s.Kind == StepAction && (!s.before() || in.plan == nil):
-		return g.failedAction(s, again)
+	case s.Kind == StepAction && (!s.isPreAction() || in.plan == nil):
+		return g.collectFailedAction(s, again)
 	case g.PlanOnly:
-		return in.failedToLook(again)
+		return in.collectFailedPlan(again)
 	case in.plan == nil:
 		return notRetryable("Look at the workflow (nuon workflows get).", "the step belongs to nothing that can be retried")
 	case !in.ended():
 		return notRetryable("Wait for it, or cancel the workflow (nuon workflows cancel).", "%s is still under way",
 			s.Component)
-	case g.done(in.apply):
+	case g.isDone(in.apply):
 		return notRetryable("To do it all the same, use `nuon deploy --redeploy`.", "%s is %s already", s.Component,
-			verb(in.plan.Destroy))
+			pastVerb(in.plan.Destroy))
 	}
-	ill, _ := in.before()
+	ill, _ := in.preActions()
 	failed := ill != nil
 	for _, step := range in.steps() {
-		failed = failed || step.Status == StepFailed || step.Status == StepCancelled || step.Passed
+		failed = failed || step.Status == StepFailed || step.Status == StepCancelled || step.SkippedByPerson
 	}
 	if !failed {
 		return notRetryable("Retry what it came after.", "%s did not fail, it was skipped: %s", s.Component, in.apply.Reason)
@@ -86,30 +86,30 @@ func (g *Graph) failedAt(s *Step, again map[*Step]bool) error {
 		again[step] = true
 	}
 	for _, id := range in.apply.Needs {
-		if need := g.step(id); need != nil && need.before() && need.ill() {
+		if need := g.stepByID(id); need != nil && need.isPreAction() && need.endedBadly() {
 			again[need] = true
 		}
 	}
 	return nil
 }
 
-// failedToLook adds the steps of a plan-only component that failed, and those after them.
-func (in group) failedToLook(again map[*Step]bool) error {
-	for _, s := range in.steps() {
+// collectFailedPlan adds the steps of a plan-only component that failed, and those after them.
+func (gr stepGroup) collectFailedPlan(again map[*Step]bool) error {
+	for _, s := range gr.steps() {
 		if len(again) > 0 || s.Status == StepFailed || s.Status == StepCancelled {
 			again[s] = true
 		}
 	}
 	if len(again) == 0 {
 		return notRetryable("Ask for another with `nuon deploy --plan-only`.", "the plan of %s has not failed",
-			in.plan.Component)
+			gr.plan.Component)
 	}
 	return nil
 }
 
-func (g *Graph) failedAction(s *Step, again map[*Step]bool) error {
+func (g *Graph) collectFailedAction(s *Step, again map[*Step]bool) error {
 	switch {
-	case s.ill() || s.Passed:
+	case s.endedBadly() || s.SkippedByPerson:
 		again[s] = true
 		return nil
 	case s.Status == StepSucceeded:
@@ -121,14 +121,14 @@ func (g *Graph) failedAction(s *Step, again map[*Step]bool) error {
 		s.Action)
 }
 
-// because adds the steps that were skipped because a restarted step had not
+// collectSkipped adds the steps that were skipped because a restarted step had not
 // succeeded. A component's steps restart together.
-func (g *Graph) because(again map[*Step]bool) {
+func (g *Graph) collectSkipped(again map[*Step]bool) {
 	for grew := true; grew; {
 		grew = false
 		for _, s := range g.Steps {
-			needed := slices.ContainsFunc(s.Needs, func(id string) bool { return again[g.step(id)] })
-			if !again[s] && needed && s.Status == StepSkipped && !s.Passed {
+			needed := slices.ContainsFunc(s.Needs, func(id string) bool { return again[g.stepByID(id)] })
+			if !again[s] && needed && s.Status == StepSkipped && !s.SkippedByPerson {
 				again[s], grew = true, true
 			}
 		}
@@ -151,8 +151,8 @@ func notSkippable(remedy, title string, args ...any) error {
 // an action that has not started. Steps that need the component are skipped; steps
 // that need the action continue. Errors: *Conflict.
 func Skip(g *Graph, s *Step, actor, reason string) ([]Command, error) {
-	words := skippedBy + actor + ": " + sentence(reason, noReason)
-	in := g.group(s.Component)
+	words := skippedByPrefix + actor + ": " + orDefault(reason, noReasonGiven)
+	in := g.groupOf(s.Component)
 	switch {
 	case g.Cancelled != nil:
 		return nil, notSkippable("Nothing of it is begun any more.", "the workflow is being cancelled")
@@ -160,38 +160,38 @@ func Skip(g *Graph, s *Step, actor, reason string) ([]Command, error) {
 		return nil, notSkippable("There is nothing to skip.", "the step has ended: %s", s.Status)
 	case s.Status == StepRunning:
 		return nil, notSkippable("Wait for it, or cancel the workflow (nuon workflows cancel).", "%s is at work",
-			sentence(s.Action, s.Component))
+			orDefault(s.Action, s.Component))
 	case s.Kind == StepAction:
-		return []Command{Pass{s.ID, words}}, nil
+		return []Command{MarkSkipped{s.ID, words}}, nil
 	case in.plan == nil:
 		return nil, notSkippable("Look at the workflow (nuon workflows get).",
 			"the step belongs to nothing that can be skipped")
-	case slices.ContainsFunc(in.steps(), func(s *Step) bool { return s.Status == StepRunning }) || in.actsBefore():
+	case slices.ContainsFunc(in.steps(), func(s *Step) bool { return s.Status == StepRunning }) || in.preActionRuns():
 		return nil, notSkippable("Wait for it, or cancel the workflow (nuon workflows cancel).", "%s is being worked on",
 			s.Component)
-	case in.desired() == "" && !g.PlanOnly:
+	case in.workedDigest() == "" && !g.PlanOnly:
 		return nil, notSkippable("Wait until it has a plan, then skip it or reject the plan.",
-			"what is wanted of %s is not known yet: %s", s.Component, in.want.Waits)
+			"what is wanted of %s is not known yet: %s", s.Component, in.desired.WaitReason)
 	}
 	var todo []Command
 	if plan := in.plan.Plan; plan != nil && plan.Status.Live() {
-		todo = append(todo, EndPlan{in.plan.ID, PlanSuperseded, words})
+		todo = append(todo, ClosePlan{in.plan.ID, PlanSuperseded, words})
 	}
 	if !g.PlanOnly {
-		todo = append(todo, in.no(RefusalCancelled, actor, fmt.Sprintf("skipped: %s", sentence(reason, noReason)))...)
+		todo = append(todo, in.recordRejection(RejectionCancelled, actor, fmt.Sprintf("skipped: %s", orDefault(reason, noReasonGiven)))...)
 	}
 	for _, step := range in.steps() {
 		if !step.Status.Ended() {
-			todo = append(todo, Pass{step.ID, words})
+			todo = append(todo, MarkSkipped{step.ID, words})
 		}
 	}
 	return todo, nil
 }
 
-// actsBefore reports whether an action before the group's apply is running.
-func (in group) actsBefore() bool {
-	return in.apply != nil && slices.ContainsFunc(in.apply.Needs, func(id string) bool {
-		need := in.g.step(id)
-		return need != nil && need.before() && need.Status == StepRunning
+// preActionRuns reports whether an action before the group's apply is running.
+func (gr stepGroup) preActionRuns() bool {
+	return gr.apply != nil && slices.ContainsFunc(gr.apply.Needs, func(id string) bool {
+		need := gr.g.stepByID(id)
+		return need != nil && need.isPreAction() && need.Status == StepRunning
 	})
 }

@@ -19,42 +19,42 @@ type WorkflowRule struct {
 	Void string // why it approves nothing now, e.g. its approver's token was revoked; empty if it is in force
 }
 
-// covers reports whether workflows of the kind can have an approver's rule. The other
+// allowsWorkflowRule reports whether workflows of the kind can have an approver's rule. The other
 // kinds destroy, restore or run a script.
-func (k Kind) covers() bool { return k == KindProvision || k == KindDeploy }
+func (k Kind) allowsWorkflowRule() bool { return k == KindProvision || k == KindDeploy }
 
-// rules holds what approves plans of a workflow without an answer.
-type rules struct {
+// approvalRules holds what approves plans of a workflow without an answer.
+type approvalRules struct {
 	kind     Kind
 	install  Rule
 	workflow *WorkflowRule // nil for none
 }
 
-func (g *Graph) rules() rules { return rules{g.Kind, g.Rule, g.WorkflowRule} }
+func (g *Graph) approvalRules() approvalRules { return approvalRules{g.Kind, g.Rule, g.WorkflowRule} }
 
-// byInstall reports whether the install's rule approves a plan, with the reason.
-func (r rules) byInstall(plan *Plan) (bool, string) {
+// installRuleApproves reports whether the install's rule approves a plan, with the reason.
+func (r approvalRules) installRuleApproves(plan *Plan) (bool, string) {
 	switch r.kind {
 	case KindTeardown:
 		return false, "to destroy a component always needs a person"
 	case KindRestore:
 		return false, "to put a state version back always needs a person"
 	}
-	return r.install.lets(plan.Destructive, plan.Individual)
+	return r.install.approves(plan.Destructive, plan.IndividualApproval)
 }
 
-// byWorkflow reports whether an approver's rule for the workflow approves a plan,
+// workflowRuleApproves reports whether an approver's rule for the workflow approves a plan,
 // with the reason. It approves nothing that destroys or replaces something, even if
 // the install's rule would.
-func (r rules) byWorkflow(plan *Plan, destroy bool) (bool, string) {
+func (r approvalRules) workflowRuleApproves(plan *Plan, destroy bool) (bool, string) {
 	switch {
 	case r.workflow == nil:
 		return false, "it was taken back"
 	case r.workflow.Void != "":
 		return false, r.workflow.Void
-	case !r.kind.covers(), destroy, plan.Destructive:
+	case !r.kind.allowsWorkflowRule(), destroy, plan.Destructive:
 		return false, "it covers nothing that deletes or replaces something"
-	case plan.Individual:
+	case plan.IndividualApproval:
 		return false, "a finding of the plan requires that a person approves it by itself"
 	}
 	return true, "by the rule for the whole workflow"
@@ -62,45 +62,45 @@ func (r rules) byWorkflow(plan *Plan, destroy bool) (bool, string) {
 
 // lapsed returns why the rule that approved a plan would not approve it now. It
 // returns "" if the rule still would, or if a person approved the plan.
-func (r rules) lapsed(plan *Plan, destroy bool) string {
+func (r approvalRules) lapsed(plan *Plan, destroy bool) string {
 	switch plan.Authority {
 	case ByInstallRule:
-		if lets, why := r.byInstall(plan); !lets {
+		if lets, why := r.installRuleApproves(plan); !lets {
 			return "the install's rule has changed: " + why
 		}
 	case ByWorkflowRule:
-		if lets, why := r.byWorkflow(plan, destroy); !lets {
-			return "the rule of " + plan.By + " for the workflow does not hold: " + why
+		if lets, why := r.workflowRuleApproves(plan, destroy); !lets {
+			return "the rule of " + plan.DecidedBy + " for the workflow does not hold: " + why
 		}
 	}
 	return ""
 }
 
-// byRule returns the command that approves the group's plan by a rule, or nil and the
+// approveByRule returns the command that approves the group's plan by a rule, or nil and the
 // reason if the plan needs an answer.
-func (in group) byRule(plan *Plan) (c Command, why string) {
-	lets, why := in.g.rules().byInstall(plan)
+func (gr stepGroup) approveByRule(plan *Plan) (c Command, why string) {
+	lets, why := gr.g.approvalRules().installRuleApproves(plan)
 	if lets {
-		return Allow{in.approve.ID, why}, ""
+		return ApproveByInstallRule{gr.approve.ID, why}, ""
 	}
-	if in.g.WorkflowRule == nil {
+	if gr.g.WorkflowRule == nil {
 		return nil, why
 	}
-	if c, why = in.byWorkflowRule(plan); c != nil {
+	if c, why = gr.approveByWorkflowRule(plan); c != nil {
 		return c, ""
 	}
-	return nil, "the rule of " + in.g.WorkflowRule.By + " for the workflow does not approve it: " + why
+	return nil, "the rule of " + gr.g.WorkflowRule.By + " for the workflow does not approve it: " + why
 }
 
-// byWorkflowRule is byRule for the approver's rule alone. It does not cover a plan
+// approveByWorkflowRule is approveByRule for the approver's rule alone. It does not cover a plan
 // that is shown together with scripts that no approver has seen.
-func (in group) byWorkflowRule(plan *Plan) (c Command, why string) {
-	lets, why := in.g.rules().byWorkflow(plan, in.plan.Destroy)
+func (gr stepGroup) approveByWorkflowRule(plan *Plan) (c Command, why string) {
+	lets, why := gr.g.approvalRules().workflowRuleApproves(plan, gr.plan.Destroy)
 	switch {
 	case !lets:
 		return nil, why
-	case len(in.g.unseenWith(in.plan.Component)) > 0:
+	case len(gr.g.unseenScriptsWith(gr.plan.Component)) > 0:
 		return nil, "it comes with scripts that no approver has seen for this install"
 	}
-	return ApproveByRule{in.approve.ID, in.g.WorkflowRule.By, why}, ""
+	return ApproveByWorkflowRule{gr.approve.ID, gr.g.WorkflowRule.By, why}, ""
 }

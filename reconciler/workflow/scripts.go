@@ -39,9 +39,9 @@ func ScriptOf(action appconfig.Action) (ScriptContent, error) {
 
 // loadScripts reads what the actions that have not ended would run now, and the
 // answers of approvers.
-func (f *flow) loadScripts(ctx context.Context) error {
+func (x *executor) loadScripts(ctx context.Context) error {
 	var actions []*Step
-	for _, s := range f.graph.Steps {
+	for _, s := range x.graph.Steps {
 		if s.Kind == StepAction && !s.Status.Ended() {
 			actions = append(actions, s)
 		}
@@ -49,15 +49,15 @@ func (f *flow) loadScripts(ctx context.Context) error {
 	if len(actions) == 0 {
 		return nil
 	}
-	world, err := f.resolve(ctx)
+	world, err := x.resolve(ctx)
 	if err != nil {
 		return err
 	}
 	now, err := world.Scripts()
 	if err != nil {
-		return fmt.Errorf("read the scripts of install %s: %w", f.install.Name, err)
+		return fmt.Errorf("read the scripts of install %s: %w", x.install.Name, err)
 	}
-	rows, err := f.tx.ScriptAnswers(ctx, f.tx.Org, f.install.ID)
+	rows, err := x.tx.ScriptAnswers(ctx, x.tx.Org, x.install.ID)
 	if err != nil {
 		return err
 	}
@@ -65,25 +65,25 @@ func (f *flow) loadScripts(ctx context.Context) error {
 	for _, r := range rows {
 		said[r.Digest] = r
 	}
-	f.scripts = map[string]ScriptContent{}
+	x.scripts = map[string]ScriptContent{}
 	for _, s := range actions {
 		content, has := now[s.Action]
 		if !has {
 			continue
 		}
-		f.scripts[content.Digest] = content
+		x.scripts[content.Digest] = content
 		s.Script = &Script{Digest: content.Digest}
 		switch answer, answered := said[content.Digest]; {
 		case answered && answer.Answer == string(Approve):
 			s.Script.Approved = true
-		case answered && !f.askedAgain(answer):
-			s.Script.By, s.Script.Rejected = answer.Actor, "its script was rejected by "+answer.Actor
+		case answered && !x.requestedAfter(answer):
+			s.Script.RejectedBy, s.Script.RejectionReason = answer.Actor, "its script was rejected by "+answer.Actor
 			if answer.Reason != "" {
-				s.Script.Rejected += ": " + answer.Reason
+				s.Script.RejectionReason += ": " + answer.Reason
 			}
 		}
 	}
-	question, err := f.tx.WaitingScripts(ctx, f.tx.Org, f.row.ID)
+	question, err := x.tx.WaitingScripts(ctx, x.tx.Org, x.row.ID)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
@@ -94,17 +94,17 @@ func (f *flow) loadScripts(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("approval %s: %w", question.ID, err)
 	}
-	f.graph.Question = &Question{ID: question.ID}
+	x.graph.ScriptRequest = &ScriptRequest{ID: question.ID}
 	for _, script := range asked {
-		f.graph.Question.Digests = append(f.graph.Question.Digests, script.Digest)
+		x.graph.ScriptRequest.Digests = append(x.graph.ScriptRequest.Digests, script.Digest)
 	}
 	return nil
 }
 
-// askedAgain reports whether a person requested the workflow after a script was
+// requestedAfter reports whether a person requested the workflow after a script was
 // rejected, so that the script is put to an approver once more.
-func (f *flow) askedAgain(no store.ScriptAnswersRow) bool {
-	return f.row.RequestedBy != itself && no.At.Before(f.row.CreatedAt)
+func (x *executor) requestedAfter(no store.ScriptAnswersRow) bool {
+	return x.row.RequestedBy != systemActor && no.At.Before(x.row.CreatedAt)
 }
 
 func decodeScripts(subject json.RawMessage) ([]ScriptContent, error) {
@@ -118,23 +118,23 @@ func decodeScripts(subject json.RawMessage) ([]ScriptContent, error) {
 	return all, nil
 }
 
-// shownScripts is the content of an approval request for scripts.
-type shownScripts struct {
-	subject json.RawMessage // the scripts
-	report  json.RawMessage // the difference from the scripts that were approved last
-	content string          // digest of both
-	group   string          // group key shared with equal scripts of other installs
-	alone   bool            // a finding requires an individual approval
+// preparedScripts is the content of an approval request for scripts.
+type preparedScripts struct {
+	subject            json.RawMessage // the scripts
+	report             json.RawMessage // the difference from the scripts that were approved last
+	contentDigest      string          // digest of both
+	groupDigest        string          // group key shared with equal scripts of other installs
+	individualApproval bool            // a finding requires an individual approval
 }
 
-// showScripts prepares scripts for an approval request. Without digests it returns the zero value.
-func (f *flow) showScripts(ctx context.Context, digests []string) (shownScripts, error) {
+// prepareScripts prepares scripts for an approval request. Without digests it returns the zero value.
+func (x *executor) prepareScripts(ctx context.Context, digests []string) (preparedScripts, error) {
 	if len(digests) == 0 {
-		return shownScripts{}, nil
+		return preparedScripts{}, nil
 	}
-	rows, err := f.tx.ApprovedScripts(ctx, f.tx.Org, f.install.ID)
+	rows, err := x.tx.ApprovedScripts(ctx, x.tx.Org, x.install.ID)
 	if err != nil {
-		return shownScripts{}, err
+		return preparedScripts{}, err
 	}
 	last := map[string]json.RawMessage{}
 	for _, r := range rows {
@@ -143,7 +143,7 @@ func (f *flow) showScripts(ctx context.Context, digests []string) (shownScripts,
 	var was, is []appconfig.Action
 	var all []ScriptContent
 	for _, digest := range digests {
-		script := f.scripts[digest]
+		script := x.scripts[digest]
 		for _, side := range []struct {
 			raw  json.RawMessage
 			into *[]appconfig.Action
@@ -153,7 +153,7 @@ func (f *flow) showScripts(ctx context.Context, digests []string) (shownScripts,
 			}
 			var action appconfig.Action
 			if err := json.Unmarshal(side.raw, &action); err != nil {
-				return shownScripts{}, fmt.Errorf("decode the script of action %s: %w", script.Action, err)
+				return preparedScripts{}, fmt.Errorf("decode the script of action %s: %w", script.Action, err)
 			}
 			*side.into = append(*side.into, action)
 		}
@@ -161,63 +161,63 @@ func (f *flow) showScripts(ctx context.Context, digests []string) (shownScripts,
 	}
 	report, err := app.Scripts(was, is)
 	if err != nil {
-		return shownScripts{}, fmt.Errorf("show the scripts of install %s: %w", f.install.Name, err)
+		return preparedScripts{}, fmt.Errorf("show the scripts of install %s: %w", x.install.Name, err)
 	}
-	var shown shownScripts
+	var shown preparedScripts
 	if shown.subject, err = encode(all); err != nil {
-		return shownScripts{}, err
+		return preparedScripts{}, err
 	}
 	if shown.report, err = encode(report); err != nil {
-		return shownScripts{}, err
+		return preparedScripts{}, err
 	}
-	shown.content = Hash(fmt.Appendf(nil, "nuon scripts 1\n%s\n%s\n%s\n", f.install.ID, strings.Join(digests, " "),
+	shown.contentDigest = Hash(fmt.Appendf(nil, "nuon scripts 1\n%s\n%s\n%s\n", x.install.ID, strings.Join(digests, " "),
 		report.Digest()))
-	if shown.alone = report.NeedsIndividualApproval(); shown.alone {
+	if shown.individualApproval = report.NeedsIndividualApproval(); shown.individualApproval {
 		return shown, nil
 	}
-	shown.group = Hash(fmt.Appendf(nil, "nuon scripts group 1\n%s\n%s\n%s\n", f.install.AppID, strings.Join(digests, " "),
+	shown.groupDigest = Hash(fmt.Appendf(nil, "nuon scripts group 1\n%s\n%s\n%s\n", x.install.AppID, strings.Join(digests, " "),
 		report.Digest()))
 	return shown, nil
 }
 
-// askScripts requests approval of scripts, and replaces a request that already waits.
-func (f *flow) askScripts(ctx context.Context, c AskScripts) error {
-	if f.graph.Question != nil {
-		if err := f.endQuestion(ctx, "withdrawn: there are other scripts now"); err != nil {
+// requestScriptApproval requests approval of scripts, and replaces a request that already waits.
+func (x *executor) requestScriptApproval(ctx context.Context, c RequestScriptApproval) error {
+	if x.graph.ScriptRequest != nil {
+		if err := x.withdrawScriptRequest(ctx, "withdrawn: there are other scripts now"); err != nil {
 			return err
 		}
 	}
-	shown, err := f.showScripts(ctx, c.Digests)
+	shown, err := x.prepareScripts(ctx, c.Digests)
 	if err != nil {
 		return err
 	}
 	question := id.New("apr")
-	err = f.tx.AddApproval(ctx, store.AddApprovalParams{
-		OrgID: f.tx.Org, ID: question, Kind: ApprovalOfScripts, StepID: &c.Step, WorkflowID: &f.row.ID,
-		InstallID: f.install.ID, ContentDigest: shown.content,
-		Status: string(ApprovalWaiting), Reason: c.Reason, Because: f.row.Reason, Author: f.row.RequestedBy,
-		GroupDigest: shown.group, Subject: shown.subject, Report: shown.report,
-		IndividualApproval: shown.alone,
+	err = x.tx.AddApproval(ctx, store.AddApprovalParams{
+		OrgID: x.tx.Org, ID: question, Kind: ApprovalOfScripts, StepID: &c.Step, WorkflowID: &x.row.ID,
+		InstallID: x.install.ID, ContentDigest: shown.contentDigest,
+		Status: string(ApprovalWaiting), Reason: c.Reason, Because: x.row.Reason, Author: x.row.RequestedBy,
+		GroupDigest: shown.groupDigest, Subject: shown.subject, Report: shown.report,
+		IndividualApproval: shown.individualApproval,
 	})
 	if err != nil {
 		return fmt.Errorf("ask about scripts: %w", err)
 	}
-	if err := f.move(ctx, c.Step, StepWaiting, c.Reason); err != nil {
+	if err := x.setStepStatus(ctx, c.Step, StepWaiting, c.Reason); err != nil {
 		return err
 	}
-	f.graph.Apply(c)
-	f.graph.Question.ID = question
+	x.graph.Apply(c)
+	x.graph.ScriptRequest.ID = question
 	return nil
 }
 
-func (f *flow) endQuestion(ctx context.Context, reason string) error {
-	return one(f.tx.EndApproval(ctx, store.EndApprovalParams{OrgID: f.tx.Org, ID: f.graph.Question.ID,
+func (x *executor) withdrawScriptRequest(ctx context.Context, reason string) error {
+	return expectOneRow(x.tx.EndApproval(ctx, store.EndApprovalParams{OrgID: x.tx.Org, ID: x.graph.ScriptRequest.ID,
 		Status: string(ApprovalWithdrawn), Reason: reason}))
 }
 
-// answerScripts records an approver's answer about the scripts of an approval.
+// recordScriptAnswers records an approver's answer about the scripts of an approval.
 // Rejecting a plan does not answer for the scripts shown with it.
-func (r Response) answerScripts(ctx context.Context, tx *store.Tx, row store.LockApprovalRow) error {
+func (r Response) recordScriptAnswers(ctx context.Context, tx *store.Tx, row store.LockApprovalRow) error {
 	a := row.Approval
 	if a.Kind == ApprovalOfPlan && r.Answer != Approve {
 		return nil

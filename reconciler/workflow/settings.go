@@ -52,8 +52,8 @@ func (s Settings) Digest(install string) string {
 	return Hash(fmt.Appendf(nil, "nuon approval rule 1\n%s\n%s\n", install, raw))
 }
 
-// RuleRecord returns the settings in force on an install, their digest, and who set them.
-func RuleRecord(i store.Install) (api.ApprovalRule, error) {
+// ApprovalRuleOf returns the settings in force on an install, their digest, and who set them.
+func ApprovalRuleOf(i store.Install) (api.ApprovalRule, error) {
 	var r api.ApprovalRule
 	if err := json.Unmarshal(i.Rule, &r); err != nil {
 		return r, fmt.Errorf("decode the approval rule of install %s: %w", i.Name, err)
@@ -64,19 +64,19 @@ func RuleRecord(i store.Install) (api.ApprovalRule, error) {
 	return r, nil
 }
 
-// NewRule returns the record of who sets the settings now, and who approved them.
-func NewRule(by, approvedBy string) (json.RawMessage, error) {
+// NewRuleRecord returns the record of who sets the settings now, and who approved them.
+func NewRuleRecord(by, approvedBy string) (json.RawMessage, error) {
 	return encode(map[string]any{"by": by, "approved_by": approvedBy, "at": time.Now().UTC().Truncate(time.Second)})
 }
 
 // Author is the person who changes settings.
 type Author struct {
-	Name    string
-	Approve bool // the author may approve requests of others
+	Name       string
+	CanApprove bool // the author may approve requests of others
 }
 
 // mayLoosen reports whether the author may loosen settings without another approver.
-func (a Author) mayLoosen(now Settings) bool { return a.Approve && !now.ByOthers }
+func (a Author) mayLoosen(now Settings) bool { return a.CanApprove && !now.ByOthers }
 
 // ChangeSettings sets the approval settings of a locked install. Stricter settings
 // take effect at once, and so do looser ones whose author may approve them. Other
@@ -90,7 +90,7 @@ func ChangeSettings(ctx context.Context, tx *store.Tx, install store.Install, to
 		at = now.Stricter(to)
 	}
 	if at != now {
-		if err := setRule(ctx, tx, install, at, by.Name, ""); err != nil {
+		if err := setApprovalRule(ctx, tx, install, at, by.Name, ""); err != nil {
 			return false, err
 		}
 		install.Approval, install.AllowDestroy, install.ApprovalsByOthers = at.Approval, at.AllowDestroy, at.ByOthers
@@ -113,7 +113,7 @@ func ChangeSettings(ctx context.Context, tx *store.Tx, install store.Install, to
 		return true, nil
 	case found && newest.Status == string(ApprovalWaiting):
 		reason := "withdrawn: " + by.Name + " asked for other settings"
-		if err := one(tx.EndApproval(ctx, store.EndApprovalParams{OrgID: tx.Org, ID: newest.ID,
+		if err := expectOneRow(tx.EndApproval(ctx, store.EndApprovalParams{OrgID: tx.Org, ID: newest.ID,
 			Status: string(ApprovalWithdrawn), Reason: reason})); err != nil {
 			return false, err
 		}
@@ -123,11 +123,11 @@ func ChangeSettings(ctx context.Context, tx *store.Tx, install store.Install, to
 	if at == to {
 		return false, nil
 	}
-	return true, askSettings(ctx, tx, install, to, by.Name)
+	return true, requestSettingsApproval(ctx, tx, install, to, by.Name)
 }
 
-func setRule(ctx context.Context, tx *store.Tx, install store.Install, to Settings, by, approvedBy string) error {
-	rule, err := NewRule(by, approvedBy)
+func setApprovalRule(ctx context.Context, tx *store.Tx, install store.Install, to Settings, by, approvedBy string) error {
+	rule, err := NewRuleRecord(by, approvedBy)
 	if err != nil {
 		return err
 	}
@@ -148,8 +148,8 @@ func setRule(ctx context.Context, tx *store.Tx, install store.Install, to Settin
 	return tx.Enqueue(ctx, queue.Rollout{Org: tx.Org, Install: install.ID})
 }
 
-// askSettings requests approval of looser settings.
-func askSettings(ctx context.Context, tx *store.Tx, install store.Install, to Settings, by string) error {
+// requestSettingsApproval requests approval of looser settings.
+func requestSettingsApproval(ctx context.Context, tx *store.Tx, install store.Install, to Settings, by string) error {
 	subject, err := encode(to)
 	if err != nil {
 		return err
@@ -195,8 +195,8 @@ func settingsReport(install store.Install, to Settings) (report json.RawMessage,
 	return report, group, err
 }
 
-// answerSettings applies an approver's answer about looser settings of a locked install.
-func (r Response) answerSettings(ctx context.Context, tx *store.Tx, install store.Install,
+// applySettingsAnswer applies an approver's answer about looser settings of a locked install.
+func (r Response) applySettingsAnswer(ctx context.Context, tx *store.Tx, install store.Install,
 	row store.LockApprovalRow) error {
 	if r.Answer != Approve {
 		return nil
@@ -205,11 +205,11 @@ func (r Response) answerSettings(ctx context.Context, tx *store.Tx, install stor
 	if err := json.Unmarshal(row.Approval.Subject, &to); err != nil {
 		return fmt.Errorf("decode the settings that %s is about: %w", row.Approval.ID, err)
 	}
-	return setRule(ctx, tx, install, to, row.Approval.Author, r.Actor)
+	return setApprovalRule(ctx, tx, install, to, row.Approval.Author, r.Actor)
 }
 
-// Words returns a short description of the settings.
-func (s Settings) Words() string {
+// Summary returns a short description of the settings.
+func (s Settings) Summary() string {
 	words := []string{s.Approval}
 	if s.AllowDestroy {
 		words = append(words, "allow_destroy")

@@ -23,29 +23,29 @@ type Request struct {
 	Reason      string            // why the workflow is started, as a sentence
 	RequestedBy string            // a person's name; empty for nuon itself
 	Release     int32             // number of the release that it deploys; 0 for none
-	Parts       []Part            // its components; none for an action run
-	Around      Around            // the actions around the parts
+	Parts       []ComponentPart   // its components; none for an action run
+	Actions     WorkflowActions   // the actions around the parts
 	Components  map[string]string // install component id of each part
 	Redeploy    []string          // parts that are planned even if they are up to date
 	PlanOnly    bool              // it only plans and shows, without approvals or applies
-	Supposed    Supposed          // with PlanOnly: the assumed desired state
+	Assumptions Assumptions       // with PlanOnly: the assumed desired state
 	Restore     Restore           // of a restore
-	Act         Act               // of an action run
-	Of          string            // of an action run: the component of the run that it repeats, if any
+	Action      TriggeredAction   // of an action run
+	OfComponent string            // of an action run: the component of the run that it repeats, if any
 	Env         map[string]string // of an action run
 	Inputs      map[string]string // of an action run: values of its inputs
 	Trace       string            // W3C traceparent of its cause; empty for none
-	View        *View             // the install, so that the workflow starts at once; if nil, the queue starts it
+	Locked      *LockedInstall    // the install, so that the workflow starts at once; if nil, the queue starts it
 }
 
-// View is an install as it was read and resolved under its lock, in the transaction
+// LockedInstall is an install as it was read and resolved under its lock, in the transaction
 // that starts a workflow on it.
-type View struct {
+type LockedInstall struct {
 	Install  store.Install
-	Resolved Resolved
+	Resolved ResolvedInstall
 }
 
-// Start creates a workflow. With a View its first jobs are queued at once, otherwise
+// Start creates a workflow. With a LockedInstall its first jobs are queued at once, otherwise
 // a queue task advances it. It returns a *Conflict if another running workflow of the
 // install is changing one of the components.
 func Start(ctx context.Context, tx *store.Tx, r Request) (workflowID string, err error) {
@@ -62,23 +62,23 @@ func StartAll(ctx context.Context, tx *store.Tx, requests []Request) (ids []stri
 	if len(requests) == 0 {
 		return nil, nil
 	}
-	if err := free(ctx, tx, requests); err != nil {
+	if err := checkRequestsDisjoint(ctx, tx, requests); err != nil {
 		return nil, err
 	}
-	var all []*starting
+	var all []*pendingWorkflow
 	defer func() {
 		for _, w := range all {
 			w.span.End(err)
 		}
 	}()
 	for _, r := range requests {
-		w, err := r.starting(ctx, tx.Org)
+		w, err := r.prepare(ctx, tx.Org)
 		if err != nil {
 			return nil, err
 		}
 		all, ids = append(all, w), append(ids, w.id)
 	}
-	writes := []func(context.Context, *store.Tx, []*starting) error{addWorkflows, addJobs, addSteps, askForSteps}
+	writes := []func(context.Context, *store.Tx, []*pendingWorkflow) error{addWorkflows, addJobs, addSteps, enqueueAdvance}
 	for _, write := range writes {
 		if err := write(ctx, tx, all); err != nil {
 			return nil, fmt.Errorf("start %s of %d installs: %w", requests[0].Kind, len(requests), err)
@@ -95,11 +95,11 @@ func StartAll(ctx context.Context, tx *store.Tx, requests []Request) (ids []stri
 func (r Request) Steps(newID func() string) (steps []*Step, err error) {
 	switch {
 	case r.Kind == KindAction:
-		return ComposeAction(r.Act, r.Of, r.Reason, newID), nil
+		return ComposeAction(r.Action, r.OfComponent, r.Reason, newID), nil
 	case r.PlanOnly:
 		steps, err = ComposePlans(r.Kind, r.Parts, newID)
 	default:
-		steps, err = Compose(r.Kind, r.Parts, r.Around, newID)
+		steps, err = Compose(r.Kind, r.Parts, r.Actions, newID)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("compose the %s of install %s: %w", r.Kind, r.Install, err)
@@ -107,24 +107,24 @@ func (r Request) Steps(newID func() string) (steps []*Step, err error) {
 	return steps, nil
 }
 
-func (r Request) asked() Asked {
-	asked := Asked{Env: r.Env, Inputs: r.Inputs, Restore: r.Restore, Redeploy: r.Redeploy}
+func (r Request) workflowParams() WorkflowParams {
+	asked := WorkflowParams{Env: r.Env, Inputs: r.Inputs, Restore: r.Restore, Redeploy: r.Redeploy}
 	if r.PlanOnly {
-		asked.Supposed = &r.Supposed
+		asked.Assumptions = &r.Assumptions
 	}
 	return asked
 }
 
-// starting is a workflow that is being created.
-type starting struct {
+// pendingWorkflow is a workflow that is being created.
+type pendingWorkflow struct {
 	Request
-	id, by  string
-	request json.RawMessage
-	trace   string
-	steps   []*Step
-	begun   map[string]*firstJob // its first jobs, by step
-	queued  bool                 // a queue task advances it
-	span    *telemetry.Span
+	id, requestedBy string
+	params          json.RawMessage
+	trace           string
+	steps           []*Step
+	firstJobs       map[string]*firstJob // its first jobs, by step
+	queued          bool                 // a queue task advances it
+	span            *telemetry.Span
 }
 
 // firstJob is the job of a step that starts together with its workflow.
@@ -134,12 +134,12 @@ type firstJob struct {
 	target []byte
 }
 
-// none reports whether the step is a sync without a job, whose copy the plan does.
-func (j *firstJob) none() bool { return j != nil && j.job.Spec.Kind == "" }
+// isCopiedByPlan reports whether the step is a sync without a job, whose copy the plan does.
+func (j *firstJob) isCopiedByPlan() bool { return j != nil && j.job.Spec.Kind == "" }
 
-// starting composes a workflow, and advances it as far as possible.
-func (r Request) starting(ctx context.Context, org string) (*starting, error) {
-	w := &starting{Request: r, id: id.New("wfl"), by: sentence(r.RequestedBy, itself)}
+// prepare composes a workflow, and advances it as far as possible.
+func (r Request) prepare(ctx context.Context, org string) (*pendingWorkflow, error) {
+	w := &pendingWorkflow{Request: r, id: id.New("wfl"), requestedBy: orDefault(r.RequestedBy, systemActor)}
 	var err error
 	if w.steps, err = r.Steps(func() string { return id.New("stp") }); err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ func (r Request) starting(ctx context.Context, org string) (*starting, error) {
 			return nil, fmt.Errorf("component %s has no place on install %s", s.Component, r.Install)
 		}
 	}
-	if w.request, err = encode(r.asked()); err != nil {
+	if w.params, err = encode(r.workflowParams()); err != nil {
 		return nil, err
 	}
 	ctx, w.span = telemetry.Begin(telemetry.Extract(ctx, r.Trace), "rollout",
@@ -163,35 +163,35 @@ func (r Request) starting(ctx context.Context, org string) (*starting, error) {
 // advance advances a new workflow with the data that was read to start it. It reports
 // false, and changes nothing, if that takes more than starting syncs and plans and
 // recording why other steps wait.
-func (w *starting) advance(ctx context.Context) bool {
-	if w.View == nil {
+func (w *pendingWorkflow) advance(ctx context.Context) bool {
+	if w.Locked == nil {
 		return false
 	}
-	f, jobs := w.flow(), map[string]*firstJob{}
-	for range mostRounds {
+	f, jobs := w.executor(), map[string]*firstJob{}
+	for range maxAdvanceRounds {
 		todo := Advance(f.graph)
 		if len(todo) == 0 {
-			w.steps, w.begun = f.graph.Steps, jobs
+			w.steps, w.firstJobs = f.graph.Steps, jobs
 			return true
 		}
 		for _, c := range todo {
 			switch c := c.(type) {
-			case Begin:
-				s := f.graph.step(c.Step)
+			case StartStep:
+				s := f.graph.stepByID(c.Step)
 				if s.Kind != StepSync && s.Kind != StepPlan {
 					return false
 				}
-				job, target, err := f.job(ctx, s, c.Reason)
+				job, target, err := f.newJob(ctx, s, c.Reason)
 				if err != nil { // the queue task ends the step or retries, without affecting the other installs
 					return false
 				}
 				jobs[s.ID] = &firstJob{job: job, target: target}
 				f.graph.Apply(c)
-				if jobs[s.ID].none() {
-					s.Job.Status, s.Job.WithPlan = JobSucceeded, true
+				if jobs[s.ID].isCopiedByPlan() {
+					s.Job.Status, s.Job.CopiedByPlan = JobSucceeded, true
 				}
-			case Set:
-				if c.To != StepPending && !jobs[c.Step].none() {
+			case SetStatus:
+				if c.To != StepPending && !jobs[c.Step].isCopiedByPlan() {
 					return false
 				}
 				f.graph.Apply(c)
@@ -203,45 +203,45 @@ func (w *starting) advance(ctx context.Context) bool {
 	return false
 }
 
-// flow returns the workflow as it is before its first step starts.
-func (w *starting) flow() *flow {
-	f := &flow{
-		install: w.View.Install, asked: w.asked(), world: w.View.Resolved, rows: map[string]store.Step{},
+// executor returns the workflow as it is before its first step starts.
+func (w *pendingWorkflow) executor() *executor {
+	f := &executor{
+		install: w.Locked.Install, params: w.workflowParams(), resolvedInstall: w.Locked.Resolved, stepRows: map[string]store.Step{},
 		row: store.Workflow{
-			ID: w.id, InstallID: w.Install, Kind: string(w.Kind), Reason: w.Reason, RequestedBy: w.by, Trace: w.trace,
+			ID: w.id, InstallID: w.Install, Kind: string(w.Kind), Reason: w.Reason, RequestedBy: w.requestedBy, Trace: w.trace,
 		},
 	}
 	f.graph = &Graph{
-		Kind: w.Kind, PlanOnly: w.PlanOnly, Status: Running, Rule: ruleOf(f.install), Wants: f.world.Wants(),
+		Kind: w.Kind, PlanOnly: w.PlanOnly, Status: Running, Rule: ruleOf(f.install), Desired: f.resolvedInstall.DesiredStates(),
 	}
-	f.asked.redo(f.graph.Wants, w.by)
+	f.params.markRedeployed(f.graph.Desired, w.requestedBy)
 	for _, s := range w.steps {
 		own, component := *s, w.Components[s.Component]
-		f.graph.Steps, f.rows[s.ID] = append(f.graph.Steps, &own), store.Step{ID: s.ID, InstallComponentID: &component}
+		f.graph.Steps, f.stepRows[s.ID] = append(f.graph.Steps, &own), store.Step{ID: s.ID, InstallComponentID: &component}
 	}
 	return f
 }
 
 // addWorkflows inserts the rows of workflows, and their audit events.
-func addWorkflows(ctx context.Context, tx *store.Tx, all []*starting) error {
-	add, nth, byID := store.AddWorkflowsParams{OrgID: tx.Org}, map[string]int32{}, map[string]*starting{}
+func addWorkflows(ctx context.Context, tx *store.Tx, all []*pendingWorkflow) error {
+	add, nth, byID := store.AddWorkflowsParams{OrgID: tx.Org}, map[string]int32{}, map[string]*pendingWorkflow{}
 	for _, w := range all {
 		nth[w.Install]++
 		byID[w.id] = w
 		add.Ids, add.InstallIds = append(add.Ids, w.id), append(add.InstallIds, w.Install)
 		add.Nth, add.Kinds = append(add.Nth, nth[w.Install]), append(add.Kinds, string(w.Kind))
-		add.Reasons, add.RequestedBy = append(add.Reasons, w.Reason), append(add.RequestedBy, w.by)
-		add.Requests, add.PlanOnly = append(add.Requests, string(w.request)), append(add.PlanOnly, w.PlanOnly)
+		add.Reasons, add.RequestedBy = append(add.Reasons, w.Reason), append(add.RequestedBy, w.requestedBy)
+		add.Requests, add.PlanOnly = append(add.Requests, string(w.params)), append(add.PlanOnly, w.PlanOnly)
 		add.Releases, add.Traces = append(add.Releases, w.Release), append(add.Traces, w.trace)
 	}
 	numbers, err := tx.AddWorkflows(ctx, add)
 	if err != nil {
 		return err
 	}
-	events := make([]store.Event, 0, len(numbers))
+	events := make([]store.AuditEntry, 0, len(numbers))
 	for _, row := range numbers {
 		w := byID[row.ID]
-		events = append(events, store.Event{Actor: w.by, Subject: w.id, Detail: map[string]any{
+		events = append(events, store.AuditEntry{Actor: w.requestedBy, Subject: w.id, Detail: map[string]any{
 			"kind": w.Kind, "number": row.Number, "install": w.Install, "reason": w.Reason, "plan_only": w.PlanOnly,
 		}})
 	}
@@ -249,12 +249,12 @@ func addWorkflows(ctx context.Context, tx *store.Tx, all []*starting) error {
 }
 
 // addJobs queues the first jobs of workflows.
-func addJobs(ctx context.Context, tx *store.Tx, all []*starting) error {
+func addJobs(ctx context.Context, tx *store.Tx, all []*pendingWorkflow) error {
 	var jobs []dispatch.NewJob
 	var of []*firstJob
 	for _, w := range all {
 		for _, s := range w.steps {
-			if b := w.begun[s.ID]; b != nil && !b.none() {
+			if b := w.firstJobs[s.ID]; b != nil && !b.isCopiedByPlan() {
 				jobs, of = append(jobs, b.job), append(of, b)
 			}
 		}
@@ -267,7 +267,7 @@ func addJobs(ctx context.Context, tx *store.Tx, all []*starting) error {
 }
 
 // addSteps inserts all steps of workflows.
-func addSteps(ctx context.Context, tx *store.Tx, all []*starting) error {
+func addSteps(ctx context.Context, tx *store.Tx, all []*pendingWorkflow) error {
 	add := store.AddStepsParams{OrgID: tx.Org}
 	for _, w := range all {
 		for i, s := range w.steps {
@@ -279,7 +279,7 @@ func addSteps(ctx context.Context, tx *store.Tx, all []*starting) error {
 			if s.Kind == StepAction {
 				component = "" // it belongs to no component
 			}
-			if b := w.begun[s.ID]; b != nil {
+			if b := w.firstJobs[s.ID]; b != nil {
 				job, target = b.id, string(b.target)
 			}
 			add.WorkflowIds, add.Ids = append(add.WorkflowIds, w.id), append(add.Ids, s.ID)
@@ -296,9 +296,9 @@ func addSteps(ctx context.Context, tx *store.Tx, all []*starting) error {
 	return tx.AddSteps(ctx, add)
 }
 
-// askForSteps enqueues the tasks that start the first steps of workflows. Those that
+// enqueueAdvance enqueues the tasks that start the first steps of workflows. Those that
 // no person requested come last: a new release starts a workflow on every install.
-func askForSteps(ctx context.Context, tx *store.Tx, all []*starting) error {
+func enqueueAdvance(ctx context.Context, tx *store.Tx, all []*pendingWorkflow) error {
 	var first, last []river.JobArgs
 	for _, w := range all {
 		switch ask := (queue.Advance{Org: tx.Org, Workflow: w.id}); {
@@ -311,16 +311,16 @@ func askForSteps(ctx context.Context, tx *store.Tx, all []*starting) error {
 	if err := tx.Enqueue(ctx, first...); err != nil {
 		return err
 	}
-	return tx.EnqueueLast(ctx, last...)
+	return tx.EnqueueLowPriority(ctx, last...)
 }
 
-// free returns an error if two workflows of an install would change the same component.
-func free(ctx context.Context, tx *store.Tx, requests []Request) error {
+// checkRequestsDisjoint returns an error if two workflows of an install would change the same component.
+func checkRequestsDisjoint(ctx context.Context, tx *store.Tx, requests []Request) error {
 	type place struct{ install, component string }
 	wanted, installs := map[place]bool{}, make([]string, 0, len(requests))
 	for _, r := range requests {
 		installs = append(installs, r.Install)
-		wanted[place{r.Install, r.Of}] = true
+		wanted[place{r.Install, r.OfComponent}] = true
 		for _, p := range r.Parts {
 			at := place{r.Install, p.Component}
 			if wanted[at] {
@@ -335,28 +335,28 @@ func free(ctx context.Context, tx *store.Tx, requests []Request) error {
 	}
 	for _, b := range busy {
 		if wanted[place{b.InstallID, b.Component}] {
-			return busyWith(b)
+			return busyError(b)
 		}
 	}
 	return nil
 }
 
-// unoccupied returns a *Conflict if a running workflow of the install, other than
+// checkComponentsFree returns a *Conflict if a running workflow of the install, other than
 // own, is changing one of the components.
-func unoccupied(ctx context.Context, tx *store.Tx, install, own string, components []string) error {
+func checkComponentsFree(ctx context.Context, tx *store.Tx, install, own string, components []string) error {
 	busy, err := tx.BusyComponents(ctx, tx.Org, []string{install})
 	if err != nil {
 		return err
 	}
 	for _, b := range busy {
 		if b.ID != own && slices.Contains(components, b.Component) {
-			return busyWith(b)
+			return busyError(b)
 		}
 	}
 	return nil
 }
 
-func busyWith(b store.BusyComponentsRow) error {
+func busyError(b store.BusyComponentsRow) error {
 	return conflict(CodeBusy, "Wait for it, or cancel it (nuon workflows cancel).", "workflow %d (%s) is at work on %s",
 		b.Number, b.Kind, b.Component)
 }

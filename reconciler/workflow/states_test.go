@@ -14,7 +14,7 @@ import (
 var update = flag.Bool("update", false, "write docs/states.md anew")
 
 // diagram draws a life cycle from its table.
-func diagram[S ~string](first S, table moves[S]) string {
+func diagram[S ~string](first S, table transitions[S]) string {
 	var b strings.Builder
 	b.WriteString("```mermaid\nstateDiagram-v2\n")
 	fmt.Fprintf(&b, "    [*] --> %s\n", first)
@@ -36,7 +36,7 @@ func diagram[S ~string](first S, table moves[S]) string {
 	return b.String()
 }
 
-func (m moves[S]) hasMoves(s S) bool {
+func (m transitions[S]) hasMoves(s S) bool {
 	for _, row := range m {
 		if row.from == s {
 			return true
@@ -47,14 +47,14 @@ func (m moves[S]) hasMoves(s S) bool {
 
 // ordered converts a table of dispatch into one of this package, each status after
 // those that lead to it.
-func ordered(first string, life dispatch.Life) moves[string] {
-	var table moves[string]
+func ordered(first string, life dispatch.Life) transitions[string] {
+	var table transitions[string]
 	for todo, seen := []string{first}, map[string]bool{first: true}; len(todo) > 0; todo = todo[1:] {
 		from := todo[0]
 		if len(life[from]) == 0 {
 			continue
 		}
-		table = append(table, move[string]{from, life[from]})
+		table = append(table, transition[string]{from, life[from]})
 		for _, to := range life[from] {
 			if !seen[to] {
 				seen[to], todo = true, append(todo, to)
@@ -143,7 +143,7 @@ func TestTheDocsShowTheTables(t *testing.T) {
 		"deploy it or because a person skipped it. It fails when it skips a component that nothing will deploy by itself, such as one that reads an\n" +
 		"input without a value: its outcome names the component and the reason (`TestAWorkflowWithWhatIsStuckHasNotSucceeded`). It is rejected\n" +
 		"when nothing failed and a person rejected a plan or a script (`TestANoIsRememberedUntilDesiredChangesOrAPersonAsks`,\n" +
-		"`TestARejectedScriptIsANo`).\n\n" + diagram(Running, statusMoves) +
+		"`TestARejectedScriptIsANo`).\n\n" + diagram(Running, workflowTransitions) +
 		"\n## Step\n\nA component's sync, plan, approve and apply steps are a group. What was stale, lost, interrupted, failed or superseded goes back to\n" +
 		"pending as a group and is planned anew; what a person ended, or what has no tries left, does not.\n\n" +
 		"Only people say no: a rejected plan, a cancelled workflow, a skipped step. When what is wanted moves away and back while a job is being\n" +
@@ -157,14 +157,14 @@ func TestTheDocsShowTheTables(t *testing.T) {
 		"registry has the artifact; a plan that was made behind it does (`TestWhatIsSmallOrThereNeedsNoSync`, `TestAPlanCopiesItsArtifact`). Where the\n" +
 		"runner's owner allows no syncs it has a job all the same, which waits (`TestARunnerThatTakesNoSyncsGetsOneThatWaits`);\n" +
 		"and a plan that copies and is queued already waits as a sync does (`TestAPlanThatCopiesWaitsForSyncs`).\n\n" +
-		diagram(StepPending, stepMoves) + statesSteps +
-		"\n## Plan\n\nA plan that is not applyable is born `empty` and stays so. `consumed` is the accept of its apply: it happens once.\n\n" + diagram(PlanReady, planMoves) +
+		diagram(StepPending, stepTransitions) + statesSteps +
+		"\n## Plan\n\nA plan that is not applyable is born `empty` and stays so. `consumed` is the accept of its apply: it happens once.\n\n" + diagram(PlanReady, planTransitions) +
 		"\n## Approval\n\nIt is about a plan (with the scripts that are shown with it), about scripts, or about looser approval settings of the install, and binds\n" +
 		"to the digest of exactly what was shown. One about a plan is withdrawn when that plan no longer leads to what is wanted. A yes by the\n" +
 		"install's rule is stored like a person's, with the rule, its digest and who set it; one by an approver's rule for a whole workflow\n" +
 		"(`nuon approve --workflow`) is stored as that approver's. A rule that would not approve the plan any more when a runner takes the apply\n" +
 		"approves nothing: the plan is made and asked about again (`TestARuleForAWorkflow`).\n\n" +
-		diagram(ApprovalWaiting, approvalMoves) +
+		diagram(ApprovalWaiting, approvalTransitions) +
 		"\n## Job\n\nIt ends once, and its owner is told in the same transaction. A stale apply ends as `failed` with the word in its result. `lost`\n" +
 		"is said by the runner, or by a person who replaces it; never by the clock alone of what may not run twice. A build, sync, plan or look at\n" +
 		"health that ends as `cancelled` or `lost` though nobody asked for its end goes back to `queued`, five attempts in all.\n\n" + diagram("queued", ordered("queued", jobs)) +

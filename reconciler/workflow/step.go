@@ -13,7 +13,7 @@ import (
 // runs. Errors: store.ErrNotFound; a *Conflict with CodeWorkflowEnded if the workflow
 // has ended, so that a new one is needed, or with CodeNotRetryable.
 func (e *Engine) RetryStep(ctx context.Context, tx *store.Tx, workflowID, stepID, actor string) error {
-	err := e.person(ctx, tx, workflowID, stepID, func(g *Graph, s *Step) ([]Command, error) { return Retry(g, s, actor) })
+	err := e.applyRequest(ctx, tx, workflowID, stepID, func(g *Graph, s *Step) ([]Command, error) { return Retry(g, s, actor) })
 	if err != nil {
 		return fmt.Errorf("retry step %s: %w", stepID, err)
 	}
@@ -23,10 +23,10 @@ func (e *Engine) RetryStep(ctx context.Context, tx *store.Tx, workflowID, stepID
 // SkipStep continues a running workflow without what the step belongs to. Errors:
 // store.ErrNotFound; a *Conflict with CodeWorkflowEnded or CodeNotSkippable.
 func (e *Engine) SkipStep(ctx context.Context, tx *store.Tx, workflowID, stepID, actor, reason string) error {
-	if len(reason) > mostReason {
-		return tooLong()
+	if len(reason) > maxReasonBytes {
+		return reasonTooLong()
 	}
-	err := e.person(ctx, tx, workflowID, stepID, func(g *Graph, s *Step) ([]Command, error) {
+	err := e.applyRequest(ctx, tx, workflowID, stepID, func(g *Graph, s *Step) ([]Command, error) {
 		return Skip(g, s, actor, reason)
 	})
 	if err != nil {
@@ -35,11 +35,11 @@ func (e *Engine) SkipStep(ctx context.Context, tx *store.Tx, workflowID, stepID,
 	return nil
 }
 
-// person applies a person's request about one step. It first advances the workflow until
+// applyRequest applies a person's request about one step. It first advances the workflow until
 // the core returns no more commands, then runs the request's commands and advances again.
-func (e *Engine) person(ctx context.Context, tx *store.Tx, workflowID, stepID string,
+func (e *Engine) applyRequest(ctx context.Context, tx *store.Tx, workflowID, stepID string,
 	ask func(*Graph, *Step) ([]Command, error)) error {
-	f, s, err := e.stepOf(ctx, tx, workflowID, stepID)
+	f, s, err := e.loadStep(ctx, tx, workflowID, stepID)
 	if err != nil {
 		return err
 	}
@@ -55,15 +55,15 @@ func (e *Engine) person(ctx context.Context, tx *store.Tx, workflowID, stepID st
 		return err
 	}
 	// The components of steps that had ended were free for other workflows.
-	if err := unoccupied(ctx, tx, f.install.ID, workflowID, f.graph.renewed(todo)); err != nil {
+	if err := checkComponentsFree(ctx, tx, f.install.ID, workflowID, f.graph.restartedComponents(todo)); err != nil {
 		return err
 	}
 	for _, c := range todo {
-		if err := f.do(ctx, c); err != nil {
+		if err := f.execute(ctx, c); err != nil {
 			return err
 		}
 	}
-	if err := touch(ctx, tx, workflowID); err != nil {
+	if err := touchWorkflow(ctx, tx, workflowID); err != nil {
 		return err
 	}
 	if err := tx.Enqueue(ctx, queue.Rollout{Org: tx.Org, Install: f.install.ID}); err != nil {
@@ -76,8 +76,8 @@ func (e *Engine) person(ctx context.Context, tx *store.Tx, workflowID, stepID st
 	return f.advance(ctx)
 }
 
-// stepOf loads the workflow of a step under its install's lock.
-func (e *Engine) stepOf(ctx context.Context, tx *store.Tx, workflowID, stepID string) (*flow, *Step, error) {
+// loadStep loads the workflow of a step under its install's lock.
+func (e *Engine) loadStep(ctx context.Context, tx *store.Tx, workflowID, stepID string) (*executor, *Step, error) {
 	row, err := tx.FindWorkflow(ctx, tx.Org, workflowID)
 	if err != nil {
 		return nil, nil, err
@@ -94,7 +94,7 @@ func (e *Engine) stepOf(ctx context.Context, tx *store.Tx, workflowID, stepID st
 		return nil, nil, conflict(CodeWorkflowEnded, "There is nothing left to retry or skip.", "workflow %d has ended: %s",
 			f.row.Number, f.row.Status)
 	}
-	s := f.graph.step(stepID)
+	s := f.graph.stepByID(stepID)
 	if s == nil {
 		return nil, nil, store.ErrNotFound
 	}
@@ -103,12 +103,12 @@ func (e *Engine) stepOf(ctx context.Context, tx *store.Tx, workflowID, stepID st
 
 // Failure describes what failed at a step of a workflow that has ended: components, or one action.
 type Failure struct {
-	Workflow   store.Workflow
-	Components []string // including those that were skipped because of the failure
-	At         []string // those at which it failed
-	Act        Act
-	Of         string // the component that the action is about
-	Asked      Asked
+	Workflow         store.Workflow
+	Components       []string // including those that were skipped because of the failure
+	FailedComponents []string // those at which it failed
+	Action           TriggeredAction
+	OfComponent      string // the component that the action is about
+	Params           WorkflowParams
 }
 
 // FailureAt returns what failed at a step, so that a new workflow can retry it.
@@ -118,35 +118,35 @@ func (e *Engine) FailureAt(ctx context.Context, tx *store.Tx, workflowID, stepID
 	if err != nil {
 		return Failure{}, fmt.Errorf("retry step %s: %w", stepID, err)
 	}
-	f := &flow{engine: e, tx: tx, row: row, rows: map[string]store.Step{},
+	f := &executor{engine: e, tx: tx, row: row, stepRows: map[string]store.Step{},
 		graph: &Graph{Kind: Kind(row.Kind), PlanOnly: row.PlanOnly}}
 	for _, load := range []func(context.Context) error{f.loadSteps, f.loadPlans} {
 		if err := load(ctx); err != nil {
 			return Failure{}, err
 		}
 	}
-	s := f.graph.step(stepID)
+	s := f.graph.stepByID(stepID)
 	if s == nil {
 		return Failure{}, fmt.Errorf("retry step %s: %w", stepID, store.ErrNotFound)
 	}
 	failure := Failure{Workflow: row}
-	if failure.Asked, err = decodeAsked(row); err != nil {
+	if failure.Params, err = decodeParams(row); err != nil {
 		return Failure{}, err
 	}
 	again := map[*Step]bool{}
-	if err := f.graph.failedAt(s, again); err != nil {
+	if err := f.graph.collectFailed(s, again); err != nil {
 		return Failure{}, err
 	}
 	asked := maps.Clone(again)
-	f.graph.because(again)
+	f.graph.collectSkipped(again)
 	switch {
 	case f.graph.PlanOnly:
 		return Failure{}, notRetryable("Ask for another with `nuon deploy --plan-only`.",
 			"the workflow only planned, and has ended")
 	case f.graph.Kind == KindRestore:
 		return Failure{}, notRetryable("Ask for it once more with `nuon state restore`.", "the restore has ended")
-	case s.Kind == StepAction && !s.before():
-		failure.Act, failure.Of = Act{Action: s.Action, Trigger: s.Trigger}, s.Component
+	case s.Kind == StepAction && !s.isPreAction():
+		failure.Action, failure.OfComponent = TriggeredAction{Action: s.Action, Trigger: s.Trigger}, s.Component
 		return failure, nil
 	}
 	for _, in := range f.graph.groups() {
@@ -154,7 +154,7 @@ func (e *Engine) FailureAt(ctx context.Context, tx *store.Tx, workflowID, stepID
 			failure.Components = append(failure.Components, in.plan.Component)
 		}
 		if asked[in.plan] {
-			failure.At = append(failure.At, in.plan.Component)
+			failure.FailedComponents = append(failure.FailedComponents, in.plan.Component)
 		}
 	}
 	if len(failure.Components) == 0 {

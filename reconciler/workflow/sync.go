@@ -15,22 +15,22 @@ func ArtifactRepository(org, install, component string) string {
 	return org + "/installs/" + install + "/artifacts/" + component
 }
 
-// mostWithPlan is the size in bytes up to which the plan job copies the artifact itself:
+// maxCopiedByPlan is the size in bytes up to which the plan job copies the artifact itself:
 // to start a separate job takes longer than the copy. A larger artifact gets its own job,
 // which resumes where an earlier one stopped and does not use up the plan's time limit.
-const mostWithPlan = 1 << 20
+const maxCopiedByPlan = 1 << 20
 
 // copiedByPlan reports whether a sync to t needs no job: the artifact was copied
 // before, or is so small that the plan copies it.
 func (t Target) copiedByPlan() bool {
-	return !t.Apart && (t.Copied || t.Size > 0 && t.Size <= mostWithPlan)
+	return !t.SyncForbidden && (t.AlreadyCopied || t.Size > 0 && t.Size <= maxCopiedByPlan)
 }
 
-// syncJob fills in the job that copies the artifact for the plan after it; if the
+// fillSyncJob fills in the job that copies the artifact for the plan after it; if the
 // plan copies it, the job gets no spec. The returned bytes are stored with the step:
 // the desired digest that the copy is for.
-func (f *flow) syncJob(ctx context.Context, s *Step, job *dispatch.NewJob) ([]byte, error) {
-	target, err := f.wanted(ctx, s)
+func (x *executor) fillSyncJob(ctx context.Context, s *Step, job *dispatch.NewJob) ([]byte, error) {
+	target, err := x.desiredTarget(ctx, s)
 	if err != nil {
 		return nil, err
 	}

@@ -8,23 +8,23 @@ import (
 )
 
 // begun returns a deploy of web whose first step has started.
-func begun(t *testing.T, planOnly bool, want Want) *Graph {
+func begun(t *testing.T, planOnly bool, want DesiredState) *Graph {
 	t.Helper()
-	parts := []Part{{Component: "web", Reason: "r"}}
-	steps, err := Compose(KindDeploy, parts, Around{}, counter())
+	parts := []ComponentPart{{Component: "web", Reason: "r"}}
+	steps, err := Compose(KindDeploy, parts, WorkflowActions{}, counter())
 	if planOnly {
 		steps, err = ComposePlans(KindDeploy, parts, counter())
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &Graph{Kind: KindDeploy, PlanOnly: planOnly, Status: Running, Steps: steps, Wants: map[string]Want{"web": want}}
+	g := &Graph{Kind: KindDeploy, PlanOnly: planOnly, Status: Running, Steps: steps, Desired: map[string]DesiredState{"web": want}}
 	same(t, run(g), "Begin{1 r}")
 	return g
 }
 
 func TestASyncThatFailsIsTriedAsOftenAsAPlan(t *testing.T) {
-	g := begun(t, false, Want{Digest: "d1", Reason: "r", Retries: 1})
+	g := begun(t, false, DesiredState{Digest: "d1", Reason: "r", Retries: 1})
 	g.Steps[0].Job.Status, g.Steps[0].Job.Error = JobFailed, "no room"
 	same(t, run(g), "Again{web false false no room (try 2 of at most 2)}", "Begin{1 r}")
 	g.Steps[0].Job.Status, g.Steps[0].Job.Error = JobFailed, "no room"
@@ -35,23 +35,23 @@ func TestASyncThatFailsIsTriedAsOftenAsAPlan(t *testing.T) {
 }
 
 func TestAPlanThatFailedBeginsBehindItsSync(t *testing.T) {
-	g := begun(t, false, Want{Digest: "d1", Reason: "r", Retries: 1})
+	g := begun(t, false, DesiredState{Digest: "d1", Reason: "r", Retries: 1})
 	g.Steps[0].Job.Status = JobSucceeded
-	same(t, run(g), "Set{1 succeeded "+synced+"}", "Begin{2 r}")
+	same(t, run(g), "Set{1 succeeded "+syncedReason+"}", "Begin{2 r}")
 	g.Steps[1].Job.Status, g.Steps[1].Job.Error = JobFailed, "no quota"
 	same(t, run(g), "Again{web false false no quota (try 2 of at most 2)}", "Begin{2 r}")
 }
 
 func TestWhatMovesIsSyncedAnew(t *testing.T) {
-	g := begun(t, false, Want{Digest: "d1", Reason: "r"})
-	g.Wants["web"] = Want{Digest: "d2", Reason: "build 2"}
+	g := begun(t, false, DesiredState{Digest: "d1", Reason: "r"})
+	g.Desired["web"] = DesiredState{Digest: "d2", Reason: "build 2"}
 	same(t, run(g), "Stop{1 superseded by a newer desired: build 2}")
 	g.Steps[0].Job.Status = JobSucceeded // it was almost done
 	same(t, run(g), "Again{web true false superseded by a newer desired: build 2}", "Begin{1 build 2}")
 	g.Steps[0].Job.Status = JobSucceeded
-	g.Wants["web"] = Want{Waits: "its build is running"}
-	same(t, run(g), "Set{1 succeeded "+synced+"}", "Set{2 pending waits: its build is running}")
-	g.Wants["web"] = Want{Digest: "d3", Reason: "build 3"}
+	g.Desired["web"] = DesiredState{WaitReason: "its build is running"}
+	same(t, run(g), "Set{1 succeeded "+syncedReason+"}", "Set{2 pending waits: its build is running}")
+	g.Desired["web"] = DesiredState{Digest: "d3", Reason: "build 3"}
 	same(t, run(g), "Again{web true false superseded by a newer desired: build 3}", "Begin{1 build 3}")
 }
 
@@ -59,24 +59,24 @@ func TestWhatMovesIsSyncedAnew(t *testing.T) {
 // nobody rejected it.
 func TestWhatMovesAwayAndBackIsBegunAnew(t *testing.T) {
 	for _, as := range []JobStatus{JobCancelled, JobFailed, JobLost} { // all ways in which a cancelled job ends
-		g := begun(t, false, Want{Digest: "d1", Reason: "r"})
+		g := begun(t, false, DesiredState{Digest: "d1", Reason: "r"})
 		for _, at := range []int{0, 1} {
 			step := g.Steps[at]
-			g.Wants["web"] = Want{Digest: "d2", Reason: "a slip"}
+			g.Desired["web"] = DesiredState{Digest: "d2", Reason: "a slip"}
 			same(t, run(g), "Stop{"+step.ID+" superseded by a newer desired: a slip}")
-			g.Wants["web"] = Want{Digest: "d1", Reason: "r"}
+			g.Desired["web"] = DesiredState{Digest: "d1", Reason: "r"}
 			same(t, run(g))
 			step.Job.Status = as
-			same(t, run(g), "Again{web true false "+backAgain+"}", "Begin{1 r}")
+			same(t, run(g), "Again{web true false "+revertedReason+"}", "Begin{1 r}")
 			g.Steps[0].Job.Status = JobSucceeded
-			same(t, run(g), "Set{1 succeeded "+synced+"}", "Begin{2 r}")
+			same(t, run(g), "Set{1 succeeded "+syncedReason+"}", "Begin{2 r}")
 		}
 	}
 }
 
 // Interruptions and failures are counted separately.
 func TestAnInterruptionIsNoFailure(t *testing.T) {
-	g := begun(t, false, Want{Digest: "d1", Reason: "r", Retries: 1})
+	g := begun(t, false, DesiredState{Digest: "d1", Reason: "r", Retries: 1})
 	end := func(as JobStatus, said string, want ...string) {
 		t.Helper()
 		g.Steps[0].Job.Status, g.Steps[0].Job.Error = as, said
@@ -95,8 +95,8 @@ func TestAnInterruptionIsNoFailure(t *testing.T) {
 }
 
 func TestNothingIsCopiedForWhatIsThere(t *testing.T) {
-	g := begun(t, false, Want{Digest: "d1", Reason: "r"})
-	g.Wants["web"] = Want{Digest: "d0", Reason: "back again", Current: true}
+	g := begun(t, false, DesiredState{Digest: "d1", Reason: "r"})
+	g.Desired["web"] = DesiredState{Digest: "d0", Reason: "back again", Current: true}
 	run(g)
 	g.Steps[0].Job.Status = JobCancelled
 	why := "nothing to do: web is as it is wanted"
@@ -106,7 +106,7 @@ func TestNothingIsCopiedForWhatIsThere(t *testing.T) {
 }
 
 func TestAPlanOnlyWorkflowWhoseSyncFails(t *testing.T) {
-	g := begun(t, true, Want{Digest: "d1", Reason: "r"})
+	g := begun(t, true, DesiredState{Digest: "d1", Reason: "r"})
 	g.Steps = append(g.Steps, &Step{ID: "busy", Kind: StepPlan, Component: "busy", Status: StepRunning, Reason: "r",
 		Job: &Job{Status: JobOpen}})
 	g.Steps = append(g.Steps[:2], &Step{ID: "still", Kind: StepSync, Component: "busy", Status: StepSucceeded,
@@ -132,12 +132,12 @@ func TestAPlanOnlyWorkflowWhoseSyncFails(t *testing.T) {
 	}
 }
 
-// If World cannot provide a component's spec, the component fails in a plan-only
+// If the source cannot provide a component's spec, the component fails in a plan-only
 // workflow, and no refusal is recorded.
 func TestAPlanOnlyWorkflowOfWhatCannotBeHad(t *testing.T) {
-	g := begun(t, true, Want{Digest: "d1", Reason: "r"})
-	for _, c := range g.cannot(g.Steps[0], Unavailable{Reason: "its values cannot be had"}) {
-		if _, refused := c.(Refuse); refused {
+	g := begun(t, true, DesiredState{Digest: "d1", Reason: "r"})
+	for _, c := range g.failUnavailable(g.Steps[0], Unavailable{Reason: "its values cannot be had"}) {
+		if _, refused := c.(RecordRejection); refused {
 			t.Errorf("%+v", c)
 		}
 		g.Apply(c)

@@ -19,25 +19,25 @@ type Target struct {
 	Deploy  api.DeploySpec `json:"deploy"`  // with the values that its templates read
 	// From is the artifact in the vendor's registry; Deploy.Artifact is the install's copy of it.
 	From api.ArtifactRef `json:"from,omitzero"`
-	// Size is the artifact's size in bytes, 0 if unknown. Copied reports that it was
-	// copied before, Apart that the runner does not accept plans that copy. They
+	// Size is the artifact's size in bytes, 0 if unknown. AlreadyCopied reports that it was
+	// copied before, SyncForbidden that the runner does not accept plans that copy. They
 	// decide whether a sync needs a job.
-	Size   int64 `json:"-"`
-	Copied bool  `json:"-"`
-	Apart  bool  `json:"-"`
-	// Config is returned to World as the applied config: the next desired state is
+	Size          int64 `json:"-"`
+	AlreadyCopied bool  `json:"-"`
+	SyncForbidden bool  `json:"-"`
+	// Config is returned to the DesiredStateSource as the applied config: the next desired state is
 	// compared with it, and a destroy is made from it. It is opaque here.
 	Config json.RawMessage `json:"config"`
 
 	Restore api.Restore `json:"restore,omitzero"` // of a restore: the version that becomes the newest
 	Timeout int         `json:"timeout"`          // of its plan and of its apply, in seconds; 0 for the default
 
-	Found  []api.ObjectRef `json:"found,omitempty"`  // of a manifest: the objects that existed before, or may have
-	Leaves []api.ObjectRef `json:"leaves,omitempty"` // the objects that remain after its apply, according to the plan
+	Existing  []api.ObjectRef `json:"found,omitempty"`  // of a manifest: the objects that existed before, or may have
+	Remaining []api.ObjectRef `json:"leaves,omitempty"` // the objects that remain after its apply, according to the plan
 
-	Problem string   `json:"problem,omitempty"` // why the runner's response could not be used
-	Stale   string   `json:"stale,omitempty"`   // how the state changed before the plan was recorded
-	Before  *Applied `json:"before,omitempty"`  // of a consumed plan: what was applied when its apply was accepted
+	Problem           string   `json:"problem,omitempty"` // why the runner's response could not be used
+	Stale             string   `json:"stale,omitempty"`   // how the state changed before the plan was recorded
+	PreviouslyApplied *Applied `json:"before,omitempty"`  // of a consumed plan: what was applied when its apply was accepted
 }
 
 // Applied holds the applied columns of an install component: what is deployed, as far
@@ -58,19 +58,19 @@ func appliedOf(c store.InstallComponent) Applied {
 		Config: c.AppliedConfig, Values: c.AppliedValues, Inventory: c.AppliedInventory}
 }
 
-// landed returns the target as applied state; with known false, as the state of an
+// applied returns the target as applied state; with known false, as the state of an
 // apply that may have done any part of its work.
-func (t Target) landed(known bool) (Applied, error) {
+func (t Target) applied(known bool) (Applied, error) {
 	values, err := json.Marshal(t.Deploy.Values)
 	if err != nil {
 		return Applied{}, fmt.Errorf("encode applied values: %w", err)
 	}
 	a := Applied{Artifact: t.Deploy.Artifact.Digest, Config: t.Config, Values: values}
-	objects := t.Leaves
+	objects := t.Remaining
 	if known {
 		a.Digest = t.Digest
 	} else {
-		objects = bothOf(t.Found, t.Leaves)
+		objects = union(t.Existing, t.Remaining)
 	}
 	if len(objects) > 0 {
 		if a.Inventory, err = encode(objects); err != nil {
@@ -83,8 +83,8 @@ func (t Target) landed(known bool) (Applied, error) {
 	return a, nil
 }
 
-// bothOf returns the objects of both lists, each once.
-func bothOf(a, b []api.ObjectRef) []api.ObjectRef {
+// union returns the objects of both lists, each once.
+func union(a, b []api.ObjectRef) []api.ObjectRef {
 	all := slices.Clone(a)
 	for _, object := range b {
 		if !slices.Contains(all, object) {
@@ -107,14 +107,14 @@ func (t Target) restores() bool { return t.Restore.Version > 0 }
 
 // setApplied stores the applied state.
 func setApplied(ctx context.Context, tx *store.Tx, installComponent string, a Applied) error {
-	return one(tx.SetApplied(ctx, store.SetAppliedParams{
+	return expectOneRow(tx.SetApplied(ctx, store.SetAppliedParams{
 		OrgID: tx.Org, ID: installComponent, Digest: a.Digest, Artifact: a.Artifact, ReleaseID: a.Release,
-		Config: orNull(a.Config), ValuesRead: orNull(a.Values), Inventory: orNull(a.Inventory),
+		Config: nullJSON(a.Config), ValuesRead: nullJSON(a.Values), Inventory: nullJSON(a.Inventory),
 	}))
 }
 
-// orNull converts the JSON null of a decoded Applied to the database's NULL.
-func orNull(raw json.RawMessage) json.RawMessage {
+// nullJSON converts the JSON null of a decoded Applied to the database's NULL.
+func nullJSON(raw json.RawMessage) json.RawMessage {
 	if string(raw) == "null" {
 		return nil
 	}

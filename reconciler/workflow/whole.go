@@ -13,19 +13,19 @@ import (
 
 // This file stores the rules of approvers for whole workflows, and checks them where they are used.
 
-// keptRule is an approver's rule for a workflow as it is stored.
-type keptRule struct {
+// storedRule is an approver's rule for a workflow as it is stored.
+type storedRule struct {
 	By     string    `json:"by"`
 	Token  string    `json:"token"` // id of the token; the permission ends with it
 	At     time.Time `json:"at"`
 	Reason string    `json:"reason,omitempty"`
 }
 
-func decodeRule(w store.Workflow) (*keptRule, error) {
+func decodeRule(w store.Workflow) (*storedRule, error) {
 	if len(w.Rule) == 0 {
 		return nil, nil
 	}
-	var kept keptRule
+	var kept storedRule
 	if err := json.Unmarshal(w.Rule, &kept); err != nil {
 		return nil, fmt.Errorf("decode the rule of workflow %s: %w", w.ID, err)
 	}
@@ -36,7 +36,7 @@ func decodeRule(w store.Workflow) (*keptRule, error) {
 // why it is void, if it is. An approver's permission is that of the token that created the rule.
 func ApproverRules(ctx context.Context, tx *store.Tx, workflows ...store.Workflow) (map[string]api.WorkflowRule,
 	error) {
-	kept, ids := map[string]*keptRule{}, []string{}
+	kept, ids := map[string]*storedRule{}, []string{}
 	for _, w := range workflows {
 		rule, err := decodeRule(w)
 		if err != nil {
@@ -60,14 +60,14 @@ func ApproverRules(ctx context.Context, tx *store.Tx, workflows ...store.Workflo
 	all := map[string]api.WorkflowRule{}
 	for _, w := range workflows {
 		if of := kept[w.ID]; of != nil {
-			all[w.ID] = of.shown(w, now[w.ID])
+			all[w.ID] = of.toAPI(w, now[w.ID])
 		}
 	}
 	return all, nil
 }
 
-// shown returns the rule, with the reason why it is void, if it is.
-func (k *keptRule) shown(w store.Workflow, now store.RulesOfWorkflowsRow) api.WorkflowRule {
+// toAPI returns the rule, with the reason why it is void, if it is.
+func (k *storedRule) toAPI(w store.Workflow, now store.RulesOfWorkflowsRow) api.WorkflowRule {
 	rule := api.WorkflowRule{By: k.By, At: k.At, Reason: k.Reason}
 	switch {
 	case w.Status != string(Running): // its rule ended with it
@@ -80,9 +80,9 @@ func (k *keptRule) shown(w store.Workflow, now store.RulesOfWorkflowsRow) api.Wo
 }
 
 // workflowRule returns the approver's rule as the core needs it.
-func (f *flow) workflowRule(ctx context.Context) (*WorkflowRule, error) {
-	all, err := ApproverRules(ctx, f.tx, f.row)
-	rule, has := all[f.row.ID]
+func (x *executor) workflowRule(ctx context.Context) (*WorkflowRule, error) {
+	all, err := ApproverRules(ctx, x.tx, x.row)
+	rule, has := all[x.row.ID]
 	if !has || err != nil {
 		return nil, err
 	}
@@ -101,8 +101,8 @@ type Approver struct {
 // approver changes nothing; a workflow has one rule at a time. The caller checks the
 // permission, and writes the audit event. Errors: store.ErrNotFound; a *Conflict.
 func ApproveWorkflow(ctx context.Context, tx *store.Tx, workflowID string, by Approver) error {
-	if len(by.Reason) > mostReason {
-		return tooLong()
+	if len(by.Reason) > maxReasonBytes {
+		return reasonTooLong()
 	}
 	row, install, err := lockRunning(ctx, tx, workflowID, "There is nothing left to approve.")
 	if err != nil {
@@ -117,9 +117,9 @@ func ApproveWorkflow(ctx context.Context, tx *store.Tx, workflowID string, by Ap
 	switch {
 	case row.Cancelled:
 		return conflict(CodeWorkflowEnded, "There is nothing left to approve.", "%s is being cancelled", what)
-	case row.PlanOnly || !Kind(row.Kind).covers():
+	case row.PlanOnly || !Kind(row.Kind).allowsWorkflowRule():
 		return conflict(CodeNotCovered, "Approve what waits by name (nuon review).",
-			"only a provision or a deploy can be approved as a whole, and this is %s", words(row))
+			"only a provision or a deploy can be approved as a whole, and this is %s", describeWorkflow(row))
 	case install.ApprovalsByOthers && row.RequestedBy == by.Name:
 		return conflict(CodeOwnChange, "Ask another approver.",
 			"%s asked for this, and install %s lets nobody approve what they asked for themselves", by.Name, install.Name)
@@ -129,14 +129,14 @@ func ApproveWorkflow(ctx context.Context, tx *store.Tx, workflowID string, by Ap
 		return conflict(CodeHasRule, "Nothing is left to do; nuon approve --workflow "+row.ID+" --revoke takes it back.",
 			"%s approves %s already", was.By, what)
 	}
-	raw, err := encode(keptRule{By: by.Name, Token: by.Token, At: tx.Now().UTC().Truncate(time.Second), Reason: by.Reason})
+	raw, err := encode(storedRule{By: by.Name, Token: by.Token, At: tx.Now().UTC().Truncate(time.Second), Reason: by.Reason})
 	if err != nil {
 		return err
 	}
 	return setWorkflowRule(ctx, tx, row, raw)
 }
 
-func words(w store.Workflow) string {
+func describeWorkflow(w store.Workflow) string {
 	if w.PlanOnly {
 		return "a " + w.Kind + " that only plans"
 	}
@@ -178,7 +178,7 @@ func lockRunning(ctx context.Context, tx *store.Tx, workflowID, ended string) (r
 }
 
 func setWorkflowRule(ctx context.Context, tx *store.Tx, row store.Workflow, rule json.RawMessage) error {
-	if err := one(tx.SetWorkflowRule(ctx, rule, tx.Org, row.ID)); err != nil {
+	if err := expectOneRow(tx.SetWorkflowRule(ctx, rule, tx.Org, row.ID)); err != nil {
 		return fmt.Errorf("set the rule of workflow %s: %w", row.ID, err)
 	}
 	if err := tx.Notify(ctx, store.ChannelWorkflows, tx.Org+"/"+row.ID); err != nil {
@@ -187,32 +187,32 @@ func setWorkflowRule(ctx context.Context, tx *store.Tx, row store.Workflow, rule
 	return tx.Enqueue(ctx, queue.Advance{Org: tx.Org, Workflow: row.ID})
 }
 
-// approveByRule approves a plan by an approver's rule for the workflow, in the name
+// approveByWorkflowRule approves a plan by an approver's rule for the workflow, in the name
 // of the approver.
-func (f *flow) approveByRule(ctx context.Context, c ApproveByRule) error {
-	kept, err := decodeRule(f.row)
+func (x *executor) approveByWorkflowRule(ctx context.Context, c ApproveByWorkflowRule) error {
+	kept, err := decodeRule(x.row)
 	if err != nil {
 		return err
 	}
 	if kept == nil || kept.By != c.By {
-		return errMoved
+		return errRowChanged
 	}
 	reason := c.Reason
 	if kept.Reason != "" {
 		reason += ": " + kept.Reason
 	}
-	rule := api.ApprovalRule{Workflow: f.row.ID, By: kept.By, At: kept.At}
+	rule := api.ApprovalRule{Workflow: x.row.ID, By: kept.By, At: kept.At}
 	words := "approved by " + kept.By + ": " + reason
-	if err := f.approve(ctx, c.Step, byARule{actor: kept.By, reason: reason, words: words, rule: rule}); err != nil {
+	if err := x.approvePlan(ctx, c.Step, ruleApproval{actor: kept.By, reason: reason, text: words, rule: rule}); err != nil {
 		return err
 	}
-	plan := f.plan(c.Step)
+	plan := x.planOf(c.Step)
 	detail := map[string]any{
-		"kind": ApprovalOfPlan, "install": f.install.ID, "content_digest": plan.content, "reason": reason, "plan": plan.ID,
-		"workflow": f.row.ID, "rule": rule,
+		"kind": ApprovalOfPlan, "install": x.install.ID, "content_digest": plan.contentDigest, "reason": reason, "plan": plan.ID,
+		"workflow": x.row.ID, "rule": rule,
 	}
-	if err := f.tx.Audit(ctx, kept.By, "approval.approve", plan.Approval, detail); err != nil {
+	if err := x.tx.Audit(ctx, kept.By, "approval.approve", plan.Approval, detail); err != nil {
 		return err
 	}
-	return f.move(ctx, c.Step, StepSucceeded, words)
+	return x.setStepStatus(ctx, c.Step, StepSucceeded, words)
 }

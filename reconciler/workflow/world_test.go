@@ -83,7 +83,7 @@ func newWorld(t *rapid.T) *world {
 }
 
 func (w *world) start(kind Kind) {
-	var parts []Part
+	var parts []ComponentPart
 	based := rapid.Bool().Draw(w.t, "the first is the sandbox")
 	for _, p := range w.parts {
 		p.version = 1
@@ -95,19 +95,19 @@ func (w *world) start(kind Kind) {
 		}
 		p.absent = kind == KindDeprovision || kind == KindTeardown
 		p.disputed = kind == KindRestore && rapid.Bool().Draw(w.t, "disputed")
-		part := Part{Component: p.name, Reason: "it is behind", Base: based && len(p.after) == 0}
+		part := ComponentPart{Component: p.name, Reason: "it is behind", Sandbox: based && len(p.after) == 0}
 		for _, up := range p.after {
-			part.After = append(part.After, w.parts[up].name)
+			part.DependsOn = append(part.DependsOn, w.parts[up].name)
 		}
 		if kind != KindRestore {
-			part.Before, part.Then = w.acts("pre-component", p.name), w.acts("post-component", p.name)
+			part.ActionsBefore, part.ActionsAfter = w.acts("pre-component", p.name), w.acts("post-component", p.name)
 		}
 		parts = append(parts, part)
 	}
-	var around Around
+	var around WorkflowActions
 	if kind != KindRestore && rapid.IntRange(0, 2).Draw(w.t, "around") == 0 {
-		around = Around{Before: w.acts("pre-all", ""), Then: w.acts("post-all", ""), BeforeAll: w.acts("pre-inner", ""),
-			ThenAll: w.acts("post-inner", "")}
+		around = WorkflowActions{Before: w.acts("pre-all", ""), After: w.acts("post-all", ""), BeforeComponents: w.acts("pre-inner", ""),
+			AfterComponents: w.acts("post-inner", "")}
 	}
 	steps, err := Compose(kind, parts, around, counter())
 	if err != nil {
@@ -130,12 +130,12 @@ func (w *world) anyWorkflowRule() *WorkflowRule {
 }
 
 // acts draws up to two actions that an event triggers.
-func (w *world) acts(trigger, component string) []Act {
-	var all []Act
+func (w *world) acts(trigger, component string) []TriggeredAction {
+	var all []TriggeredAction
 	for i := range max(0, rapid.IntRange(-2, 2).Draw(w.t, trigger+" of "+component)) {
-		a := Act{Action: fmt.Sprint(trigger, i, component), Trigger: trigger}
+		a := TriggeredAction{Action: fmt.Sprint(trigger, i, component), Trigger: trigger}
 		if component != "" && rapid.Bool().Draw(w.t, "reads") {
-			a.After = []string{rapid.SampledFrom(w.parts).Draw(w.t, "read").name}
+			a.ReadsFrom = []string{rapid.SampledFrom(w.parts).Draw(w.t, "read").name}
 		}
 		all = append(all, a)
 	}
@@ -144,22 +144,22 @@ func (w *world) acts(trigger, component string) []Act {
 
 // wants returns what the engine gives the core: for a restore its state version,
 // otherwise the install's desired state.
-func (w *world) wants() map[string]Want {
+func (w *world) wants() map[string]DesiredState {
 	all := w.desired()
 	if w.g.Kind == KindRestore {
-		return map[string]Want{w.parts[0].name: {Digest: "restore:1:x", Reason: "alice wants it back"}}
+		return map[string]DesiredState{w.parts[0].name: {Digest: "restore:1:x", Reason: "alice wants it back"}}
 	}
 	return all
 }
 
 // desired computes the desired state as rollout does: upstream first.
-func (w *world) desired() map[string]Want {
-	all := map[string]Want{}
+func (w *world) desired() map[string]DesiredState {
+	all := map[string]DesiredState{}
 	for i, p := range w.parts {
-		want := Want{Absent: p.absent, Reason: fmt.Sprintf("version %d", p.version), Retries: p.retries}
+		want := DesiredState{Absent: p.absent, Reason: fmt.Sprintf("version %d", p.version), Retries: p.retries}
 		switch {
 		case p.disputed:
-			want.Waits, want.Stuck = "its state is contested", true
+			want.WaitReason, want.Stalled = "its state is contested", true
 		case p.absent:
 			want.Current, want.Digest = !p.claimed.there, "gone:"+p.name
 			w.stillNeeded(i, &want)
@@ -167,35 +167,35 @@ func (w *world) desired() map[string]Want {
 			w.desire(p, &want, all)
 			want.Current = want.Digest != "" && want.Digest == p.claimed.digest
 		}
-		want.Refused = p.refused[want.Digest]
+		want.RejectionReason = p.refused[want.Digest]
 		all[p.name] = want
 	}
 	return all
 }
 
-func (w *world) desire(p *part, want *Want, all map[string]Want) {
+func (w *world) desire(p *part, want *DesiredState, all map[string]DesiredState) {
 	digest := fmt.Sprintf("%s@%d", p.name, p.version)
 	for _, up := range p.after {
 		upstream := all[w.parts[up].name]
 		if !upstream.Current || upstream.Absent {
-			want.Waits = "waits for " + w.parts[up].name
-			want.Stuck = want.Stuck || upstream.Stuck || upstream.Refused != "" || upstream.Absent
+			want.WaitReason = "waits for " + w.parts[up].name
+			want.Stalled = want.Stalled || upstream.Stalled || upstream.RejectionReason != "" || upstream.Absent
 		}
 		digest += "," + w.parts[up].claimed.digest
 	}
 	if p.building {
-		want.Waits = "its build is running"
+		want.WaitReason = "its build is running"
 	}
-	if want.Waits == "" {
+	if want.WaitReason == "" {
 		want.Digest = digest
 	}
 }
 
-func (w *world) stillNeeded(i int, want *Want) {
+func (w *world) stillNeeded(i int, want *DesiredState) {
 	for _, p := range w.parts {
 		if slices.Contains(p.after, i) && p.claimed.there {
-			want.Waits = p.name + " is still there"
-			want.Stuck = want.Stuck || !p.absent || p.disputed || p.refused["gone:"+p.name] != ""
+			want.WaitReason = p.name + " is still there"
+			want.Stalled = want.Stalled || !p.absent || p.disputed || p.refused["gone:"+p.name] != ""
 		}
 	}
 }
@@ -216,7 +216,7 @@ func (w *world) settle() {
 		if round > 50 {
 			w.broken(lawEnds, "the core never comes to rest")
 		}
-		w.g.Wants = w.wants()
+		w.g.Desired = w.wants()
 		w.loadScripts()
 		todo := Advance(w.g)
 		if len(todo) == 0 {
@@ -238,9 +238,9 @@ func (w *world) do(c Command) {
 	w.check(c)
 	w.g.Apply(c)
 	for _, s := range w.g.Steps {
-		table := stepMoves
-		if renewed, is := c.(Renew); is && renewed.Step == s.ID {
-			table = retryMoves
+		table := stepTransitions
+		if renewed, is := c.(RestartStep); is && renewed.Step == s.ID {
+			table = retryTransitions
 		}
 		if !table.allows(before[s.ID], s.Status) {
 			w.broken(lawMoves, "step %s moved from %s to %s", s.ID, before[s.ID], s.Status)
@@ -249,16 +249,16 @@ func (w *world) do(c Command) {
 			w.broken(lawWords, "step %s has no reason", s.ID)
 		}
 	}
-	if begun, is := c.(Begin); is {
-		s := w.g.step(begun.Step)
+	if begun, is := c.(StartStep); is {
+		s := w.g.stepByID(begun.Step)
 		s.Job.ID = fmt.Sprint("job", len(w.history))
 		if s.Kind == StepPlan {
 			p := w.part(s.Component)
 			p.basis, p.seen = p.serial, p.real
 		}
 		if s.Kind == StepSync && w.part(s.Component).version%2 == 0 { // a small artifact is left to the plan
-			s.Job.ID, s.Job.Status, s.Job.WithPlan = "", JobSucceeded, true
-			w.copied[s.Component+" for "+s.Job.Desired] = true
+			s.Job.ID, s.Job.Status, s.Job.CopiedByPlan = "", JobSucceeded, true
+			w.copied[s.Component+" for "+s.Job.DesiredDigest] = true
 		}
 	}
 }
@@ -271,7 +271,7 @@ func (w *world) log(format string, args ...any) {
 func (w *world) open() []*Step {
 	var all []*Step
 	for _, s := range w.g.Steps {
-		if s.open() {
+		if s.hasOpenJob() {
 			all = append(all, s)
 		}
 	}
@@ -292,15 +292,15 @@ func (w *world) asked() []*Step {
 // accept is a runner taking an apply: the plan is consumed, or the accept is refused
 // because the plan may not be applied.
 func (w *world) accept(s *Step) bool {
-	in := w.g.group(s.Component)
+	in := w.g.groupOf(s.Component)
 	plan, p := in.plan.Plan, w.part(s.Component)
 	want := w.wants()[s.Component]
-	why := acceptedApply{component: s.Component, destroy: s.Destroy, plan: *plan, want: want, rules: w.g.rules()}.refusal()
+	why := acceptedApply{component: s.Component, destroy: s.Destroy, plan: *plan, desired: want, rules: w.g.approvalRules()}.blockReason()
 	if why != "" {
 		w.log("accept of %s refused: %s", s.Component, why)
 		return false
 	}
-	if plan.Status != PlanApproved || want.Waits != "" || want.Digest != plan.Desired || want.Absent != s.Destroy ||
+	if plan.Status != PlanApproved || want.WaitReason != "" || want.Digest != plan.DesiredDigest || want.Absent != s.Destroy ||
 		!w.holds(plan, s.Destroy) {
 		w.broken(lawOwnPlan, "apply of %s was accepted", s.Component)
 	}
@@ -325,7 +325,7 @@ func (w *world) end(s *Step, status JobStatus) {
 			status = JobFailed
 		}
 		if status == JobSucceeded {
-			w.copied[s.Component+" for "+s.Job.Desired] = true
+			w.copied[s.Component+" for "+s.Job.DesiredDigest] = true
 		}
 	case StepPlan:
 		if status == JobStale {
@@ -363,7 +363,7 @@ func (w *world) count(s *Step, ended JobStatus) {
 // planned stores what a plan job found. It returns false if the plan proves nothing,
 // because a state arrived meanwhile.
 func (w *world) planned(s *Step) bool {
-	p, wanted := w.part(s.Component), s.Job.Desired
+	p, wanted := w.part(s.Component), s.Job.DesiredDigest
 	if s.Destroy {
 		wanted = ""
 	}
@@ -371,7 +371,7 @@ func (w *world) planned(s *Step) bool {
 		return false
 	}
 	w.plans++
-	s.Plan = &Plan{ID: fmt.Sprint("plan", w.plans), Status: PlanReady, Desired: s.Job.Desired, Destructive: s.Destroy}
+	s.Plan = &Plan{ID: fmt.Sprint("plan", w.plans), Status: PlanReady, DesiredDigest: s.Job.DesiredDigest, Destructive: s.Destroy}
 	switch {
 	case w.g.Kind == KindRestore:
 		if rapid.IntRange(0, 4).Draw(w.t, "equal") == 0 {
@@ -382,14 +382,14 @@ func (w *world) planned(s *Step) bool {
 		w.landed(s)
 	case !s.Destroy:
 		s.Plan.Destructive = rapid.Bool().Draw(w.t, "destructive")
-		s.Plan.Individual = rapid.IntRange(0, 3).Draw(w.t, "individual") == 0
+		s.Plan.IndividualApproval = rapid.IntRange(0, 3).Draw(w.t, "individual") == 0
 	}
 	return true
 }
 
 // endApply does the runner's work, and then records what the recovery function allows to record.
 func (w *world) endApply(s *Step, status JobStatus) {
-	p, planned := w.part(s.Component), w.g.group(s.Component).plan
+	p, planned := w.part(s.Component), w.g.groupOf(s.Component).plan
 	if w.applying[s.Component] == "" {
 		return
 	}
@@ -399,8 +399,8 @@ func (w *world) endApply(s *Step, status JobStatus) {
 	} else {
 		w.did(p, planned, status)
 	}
-	switch aftermathOf(observed{consumed: true, job: status}).there {
-	case claimSame:
+	switch applyResultOf(applyObservation{consumed: true, job: status}).applied {
+	case claimUnchanged:
 		p.claimed = p.before
 	case claimPlanned:
 		if w.g.Kind != KindRestore {
@@ -424,7 +424,7 @@ func (w *world) did(p *part, planned *Step, status JobStatus) {
 	case 1:
 		p.real = fmt.Sprint("half of ", planned.Plan.ID)
 	case 2:
-		p.real = planned.Plan.Desired
+		p.real = planned.Plan.DesiredDigest
 		if planned.Destroy {
 			p.real = ""
 		}
@@ -442,7 +442,7 @@ func (w *world) landed(planned *Step) {
 		p.claimed = standing{}
 		return
 	}
-	p.claimed = standing{there: true, digest: planned.Plan.Desired}
+	p.claimed = standing{there: true, digest: planned.Plan.DesiredDigest}
 }
 
 // haunt is a write of a process that a person had reported as lost. What is deployed changes,
@@ -488,19 +488,19 @@ func (w *world) loadScripts() {
 		digest := w.scriptOf(s)
 		s.Script = &Script{Digest: digest, Approved: w.scripts[digest] == approvedScript}
 		if said := w.scripts[digest]; said != "" && !s.Script.Approved {
-			s.Script.Rejected, s.Script.By = said, "alice"
+			s.Script.RejectionReason, s.Script.RejectedBy = said, "alice"
 		}
 	}
 }
 
-// answerScripts is a person's answer about the scripts that wait.
+// recordScriptAnswers is a person's answer about the scripts that wait.
 func (w *world) answerScripts(yes bool) {
-	if w.g.Question == nil {
+	if w.g.ScriptRequest == nil {
 		return
 	}
-	w.log("a person says %t to the scripts %v", yes, w.g.Question.Digests)
-	w.sayScripts(w.g.Question.Digests, yes)
-	w.g.Question = nil
+	w.log("a person says %t to the scripts %v", yes, w.g.ScriptRequest.Digests)
+	w.sayScripts(w.g.ScriptRequest.Digests, yes)
+	w.g.ScriptRequest = nil
 }
 
 func (w *world) sayScripts(digests []string, yes bool) {
@@ -514,7 +514,7 @@ func (w *world) sayScripts(digests []string, yes bool) {
 // answer is a person's answer about a plan.
 func (w *world) answer(planned *Step, yes bool) {
 	w.log("a person says %t to %s", yes, planned.Component)
-	planned.Plan.By, planned.Plan.Because, planned.Plan.Authority = "alice", "because", ByPerson
+	planned.Plan.DecidedBy, planned.Plan.DecisionReason, planned.Plan.Authority = "alice", "because", ByPerson
 	if yes {
 		planned.Plan.Status, w.yes[planned.Plan.ID] = PlanApproved, ByPerson
 		w.sayScripts(w.shown[planned.Plan.ID], true)

@@ -227,7 +227,7 @@ type reconciled struct {
 // twenty plans that wait for a person. It measures the time on a separate connection to Postgres,
 // like that of the reconciler, and counts the statements on another one.
 func (p *plane) reconcileOne() []reconciled {
-	meter := storetest.NewMeter(p.b, p.Database.DSN())
+	meter := storetest.NewStatementCounter(p.b, p.Database.DSN())
 	open := func(dsn string) *rollout.Rollout {
 		s, err := store.Open(p.b.Context(), dsn)
 		must(p.b, err)

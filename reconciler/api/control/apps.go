@@ -80,7 +80,7 @@ func (s *Server) createApp(ctx context.Context, tx *store.Tx, n api.NewApp) (api
 		params.WatchID = &watch.ID
 	}
 	row, err := tx.AddApp(ctx, params)
-	if _, taken := store.IsConflict(err); taken {
+	if _, taken := store.IsUniqueViolation(err); taken {
 		return api.App{}, problem.Error{
 			Status: http.StatusConflict, Code: "exists", Title: "there is an app " + quoted(n.Name) + " already",
 		}

@@ -76,26 +76,26 @@ func checkWish(n api.NewWorkflow) error {
 	return nil
 }
 
-func wishOf(n api.NewWorkflow, actor string) rollout.Wish {
-	return rollout.Wish{
+func wishOf(n api.NewWorkflow, actor string) rollout.DeployRequest {
+	return rollout.DeployRequest{
 		Kind: workflow.Kind(n.Kind), Components: n.Components, Dependents: n.Dependents, Redeploy: n.Redeploy,
 		PlanOnly: n.PlanOnly, Actor: actor,
 	}
 }
 
-func runOf(n api.NewWorkflow, actor string) rollout.Run {
-	return rollout.Run{Action: n.Action, Env: n.Env, Inputs: n.Inputs, Actor: actor}
+func runOf(n api.NewWorkflow, actor string) rollout.ActionRequest {
+	return rollout.ActionRequest{Action: n.Action, Env: n.Env, Inputs: n.Inputs, Actor: actor}
 }
 
 func (s *Server) ask(ctx context.Context, tx *store.Tx, install store.Install, n api.NewWorkflow) (api.Asked, error) {
-	actor, granted := callerOf(ctx).actor, rollout.Granted{}
+	actor, granted := callerOf(ctx).actor, rollout.RequestResult{}
 	var err error
 	if n.Kind == api.NewWorkflowKindAction {
 		granted.Workflow, err = s.rooms.AskAction(ctx, tx, install, runOf(n, actor))
 	} else {
 		granted, err = s.rooms.Ask(ctx, tx, install, wishOf(n, actor))
 	}
-	asked := api.Asked{Outcome: granted.Words, Workflow: api.Workflow{ID: granted.Workflow}}
+	asked := api.Asked{Outcome: granted.Note, Workflow: api.Workflow{ID: granted.Workflow}}
 	if err != nil {
 		return asked, conflicting(err)
 	}
@@ -161,10 +161,10 @@ func (s *Server) sketch(
 	if asked.Install, err = s.viewInstall(ctx, tx, install.ID); err != nil {
 		return asked, err
 	}
-	var granted rollout.Granted
+	var granted rollout.RequestResult
 	if n.Kind == api.NewWorkflowKindAction {
-		granted.Sketches = make([]rollout.Sketch, 1)
-		granted.Sketches[0], err = s.rooms.SketchAction(ctx, tx, install, runOf(n, actor))
+		granted.DryRun = make([]rollout.DryRunWorkflow, 1)
+		granted.DryRun[0], err = s.rooms.SketchAction(ctx, tx, install, runOf(n, actor))
 	} else {
 		granted, err = s.rooms.Sketch(ctx, tx, install, wishOf(n, actor))
 	}
@@ -172,10 +172,10 @@ func (s *Server) sketch(
 		return asked, conflicting(err)
 	}
 	words := []string{}
-	if granted.Words != "" {
-		words = append(words, granted.Words)
+	if granted.Note != "" {
+		words = append(words, granted.Note)
 	}
-	for i, one := range granted.Sketches {
+	for i, one := range granted.DryRun {
 		if i == 0 {
 			asked.Workflow = sketched(one, asked.Install, actor)
 			continue
@@ -188,7 +188,7 @@ func (s *Server) sketch(
 
 // sketched returns a workflow that would be started. It has no id, and the ids of its steps are
 // valid only within it.
-func sketched(of rollout.Sketch, install api.Install, actor string) api.Workflow {
+func sketched(of rollout.DryRunWorkflow, install api.Install, actor string) api.Workflow {
 	r := of.Request
 	w := api.Workflow{
 		Install: install.Name, InstallID: install.ID, App: install.App, Kind: api.WorkflowKind(r.Kind),

@@ -162,7 +162,7 @@ func (s *Server) find(r *http.Request, keys token.Keys, plain string) (caller, e
 	}
 	c := caller{accept: r.Header.Get("Accept")}
 	var used *time.Time
-	err := s.store.Read(r.Context(), parts[0], func(ctx context.Context, tx *store.Tx) error {
+	err := s.store.ReadTx(r.Context(), parts[0], func(ctx context.Context, tx *store.Tx) error {
 		row, err := tx.TokenByHash(ctx, tx.Org, hash)
 		if err != nil {
 			return err
@@ -191,7 +191,7 @@ func (s *Server) touch(ctx context.Context, c caller, used *time.Time) {
 	if used != nil && time.Since(*used) < touchEvery {
 		return
 	}
-	err := s.store.In(ctx, c.org.ID, func(ctx context.Context, tx *store.Tx) error {
+	err := s.store.InTx(ctx, c.org.ID, func(ctx context.Context, tx *store.Tx) error {
 		return tx.TouchToken(ctx, tx.Org, c.token, touchEvery.Seconds())
 	})
 	if err != nil && ctx.Err() == nil {

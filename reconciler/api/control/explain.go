@@ -156,10 +156,10 @@ func installChain(ctx context.Context, tx *store.Tx, key string) ([]api.Cause, e
 	chain = append(chain, approved...)
 	for _, row := range rows {
 		ic := row.InstallComponent
-		if !view.Causes(view.At(ic.ID)) {
+		if !view.AffectsStatus(view.ComponentByID(ic.ID)) {
 			continue
 		}
-		status, reason := view.Component(view.At(ic.ID))
+		status, reason := view.ComponentStatus(view.ComponentByID(ic.ID))
 		below, err := componentChain(ctx, tx, ic)
 		if err != nil {
 			return nil, err
@@ -194,7 +194,7 @@ func approvedCauses(ctx context.Context, tx *store.Tx, install store.Install) ([
 		})
 	}
 	if settings := workflow.SettingsOf(install); workflow.Strictest().Loosens(settings) {
-		rule, err := workflow.RuleRecord(install)
+		rule, err := workflow.ApprovalRuleOf(install)
 		if err != nil {
 			return nil, err
 		}
@@ -203,7 +203,7 @@ func approvedCauses(ctx context.Context, tx *store.Tx, install store.Install) ([
 			reason += ", approved by " + rule.ApprovedBy
 		}
 		all = append(all, api.Cause{
-			Record: "approval_rule", ID: rule.Digest, Name: settings.Words(), Reason: reason, At: rule.At,
+			Record: "approval_rule", ID: rule.Digest, Name: settings.Summary(), Reason: reason, At: rule.At,
 		})
 	}
 	return all, nil

@@ -70,9 +70,9 @@ func TestWebhooks(t *testing.T) {
 // sweep takes due work, as the program does at intervals, and returns the polls in it.
 func (w *world) sweep() (polls []queue.Poll) {
 	w.Helper()
-	_, err := w.store.TakeDue(w.Context(), store.TakeDueOptions{
-		Most: 100, Polls: 100, Again: time.Hour, Resync: time.Hour,
-	}, func(p store.Pending) river.JobArgs {
+	_, err := w.store.ClaimDue(w.Context(), store.ClaimDueOptions{
+		Limit: 100, MaxPolls: 100, RetryAfter: time.Hour, Resync: time.Hour,
+	}, func(p store.DueItem) river.JobArgs {
 		poll := queue.Poll{Org: p.Org, Watch: p.ID}
 		if p.Kind == store.DueWatch {
 			polls = append(polls, poll)
@@ -97,8 +97,8 @@ func TestForges(t *testing.T) {
 		MirrorDir: t.TempDir(), AllowPrivate: true, Roots: server.Roots,
 	})
 	watch := func(of *tenant, url string) (id string) {
-		must(t, w.store.In(t.Context(), of.org.ID, func(ctx context.Context, tx *store.Tx) error {
-			row, err := observer.Watch(ctx, tx, url, "main", "")
+		must(t, w.store.InTx(t.Context(), of.org.ID, func(ctx context.Context, tx *store.Tx) error {
+			row, err := observer.EnsureWatch(ctx, tx, url, "main", "")
 			if err != nil {
 				return err
 			}

@@ -94,7 +94,7 @@ func (s *Server) createInstall(ctx context.Context, tx *store.Tx, n api.NewInsta
 	if err != nil {
 		return made, err
 	}
-	rule, err := workflow.NewRule(c.actor, "")
+	rule, err := workflow.NewRuleRecord(c.actor, "")
 	if err != nil {
 		return made, err
 	}
@@ -105,14 +105,14 @@ func (s *Server) createInstall(ctx context.Context, tx *store.Tx, n api.NewInsta
 		ApprovalsByOthers: begin.ByOthers, Rule: rule, Owner: fresh.Owner, Labels: fresh.Labels,
 		Account: fresh.Account, Toggles: fresh.Toggles,
 	})
-	if constraint, taken := store.IsConflict(err); taken {
+	if constraint, taken := store.IsUniqueViolation(err); taken {
 		return made, installTaken(app, n, constraint)
 	}
 	if err != nil {
 		return made, fmt.Errorf("create install %s: %w", n.Name, err)
 	}
 	if _, err := workflow.ChangeSettings(ctx, tx, row, to, workflow.Author{
-		Name: c.actor, Approve: c.role >= approver,
+		Name: c.actor, CanApprove: c.role >= approver,
 	}); err != nil {
 		return made, err
 	}
@@ -307,7 +307,7 @@ func (s *Server) changeInstall(ctx context.Context, tx *store.Tx, row store.Inst
 	}
 	if c.Approval != "" || c.AllowDestroy != nil || c.ApprovalsByOthers != nil {
 		if _, err := workflow.ChangeSettings(ctx, tx, row, to, workflow.Author{
-			Name: who.actor, Approve: who.role >= approver,
+			Name: who.actor, CanApprove: who.role >= approver,
 		}); err != nil {
 			return err
 		}
@@ -363,7 +363,7 @@ func (s *Server) ForgetInstall(ctx context.Context, r ForgetInstallRequestObject
 		if err != nil {
 			return err
 		}
-		gone, err := rollout.Gone(ctx, tx, row.ID)
+		gone, err := rollout.FullyRemoved(ctx, tx, row.ID)
 		if err != nil {
 			return err
 		}
@@ -460,7 +460,7 @@ func (*Server) viewInstall(ctx context.Context, tx *store.Tx, key string) (api.I
 		}
 		out.KeyFingerprint = to.Fingerprint()
 	}
-	if out.Rule, err = workflow.RuleRecord(row); err != nil {
+	if out.Rule, err = workflow.ApprovalRuleOf(row); err != nil {
 		return api.Install{}, err
 	}
 	if out.Pending, err = pendingSettings(view); err != nil {
@@ -517,12 +517,12 @@ func viewInstallComponents(
 	}
 	rows, err := tx.ViewInstallComponents(ctx, tx.Org, install)
 	return each(rows, func(r store.ViewInstallComponentsRow) api.InstallComponent {
-		ic := view.At(r.InstallComponent.ID)
-		status, reason := view.Component(ic)
+		ic := view.ComponentByID(r.InstallComponent.ID)
+		status, reason := view.ComponentStatus(ic)
 		c := api.InstallComponent{
 			ID: ic.ID, Name: ic.Name, Kind: r.Kind, Wanted: api.InstallComponentWanted(ic.Wanted),
 			Status: api.InstallComponentStatus(status), Reason: reason,
-			Off: api.InstallComponentOff(view.Off[ic.Name]), DesiredDigest: ic.DesiredDigest,
+			Off: api.InstallComponentOff(view.Disabled[ic.Name]), DesiredDigest: ic.DesiredDigest,
 			AppliedDigest: ic.AppliedDigest,
 			Outputs:       append([]api.OutputValue{}, byComponent[ic.Name]...), Health: rollout.HealthOf(ic),
 		}

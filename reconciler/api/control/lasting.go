@@ -35,7 +35,7 @@ func (s *Server) lasting(ctx context.Context) (_ context.Context, stop func()) {
 func (s *Server) untilBad(ctx context.Context, c caller, rung <-chan struct{}) {
 	for {
 		good := true
-		err := s.store.Read(ctx, c.org.ID, func(ctx context.Context, tx *store.Tx) (err error) {
+		err := s.store.ReadTx(ctx, c.org.ID, func(ctx context.Context, tx *store.Tx) (err error) {
 			good, err = tx.TokenIsGood(ctx, tx.Org, c.token)
 			return err
 		})

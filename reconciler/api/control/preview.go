@@ -36,7 +36,7 @@ func (s *Server) PreviewInstall(
 			return err
 		}
 		effects, err := previewInstall(ctx, tx, row, *r.Body)
-		preview.Components = each(effects, func(e rollout.Effect) api.PreviewedEffect {
+		preview.Components = each(effects, func(e rollout.ComponentEffect) api.PreviewedEffect {
 			return api.PreviewedEffect{Name: e.Component, Effect: api.PreviewedEffectEffect(e.Effect), Reason: e.Reason}
 		})
 		return err
@@ -46,7 +46,7 @@ func (s *Server) PreviewInstall(
 
 func previewInstall(
 	ctx context.Context, tx *store.Tx, row store.Install, c api.InstallChange,
-) ([]rollout.Effect, error) {
+) ([]rollout.ComponentEffect, error) {
 	config, err := declared(ctx, tx, row)
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func previewInstall(
 	if err != nil {
 		return nil, err
 	}
-	given := inputs.Named(config, c.Inputs)
+	given := inputs.MarkEntered(config, c.Inputs)
 	if len(given) > 0 {
 		kept, err := tx.InputsOfInstalls(ctx, tx.Org, []string{row.ID})
 		if err != nil {
@@ -69,10 +69,10 @@ func previewInstall(
 	if err != nil {
 		return nil, err
 	}
-	imagined, err := inputs.Imagine(runner, given)
+	imagined, err := inputs.DryRunValues(runner, given)
 	if err != nil {
 		return nil, err
 	}
-	effects, err := rollout.Preview(ctx, tx, row, rollout.Change{Install: as, Inputs: imagined})
+	effects, err := rollout.Preview(ctx, tx, row, rollout.InstallChange{Install: as, Inputs: imagined})
 	return effects, conflicting(err)
 }

@@ -78,9 +78,9 @@ func (w *world) connectApps() {
 }
 
 // metered makes the control API reach Postgres through a proxy that counts statements.
-func (w *world) metered() *storetest.Meter {
+func (w *world) metered() *storetest.StatementCounter {
 	w.Helper()
-	meter := storetest.NewMeter(w, w.dsn)
+	meter := storetest.NewStatementCounter(w, w.dsn)
 	w.store.Close()
 	var err error
 	w.store, err = store.Open(w.Context(), meter.DSN)

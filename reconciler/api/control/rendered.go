@@ -25,7 +25,7 @@ func (s *Server) RenderTexts(ctx context.Context, r RenderTextsRequestObject) (R
 	var install store.Install
 	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		if install, _, err = findInstall(ctx, tx, r.Install); err == nil {
-			display, err = rollout.DisplayOf(ctx, tx, install)
+			display, err = rollout.LoadDisplay(ctx, tx, install)
 		}
 		return err
 	})
@@ -39,9 +39,9 @@ func (s *Server) RenderTexts(ctx context.Context, r RenderTextsRequestObject) (R
 	shown, err := displayed(ctx, display, templates)
 	return RenderTexts200JSONResponse{
 		Install: install.Name, Component: r.Params.Component, Action: r.Params.Action, Release: display.Release(),
-		Texts: each(shown, func(t rollout.Shown) api.RenderedText {
+		Texts: each(shown, func(t rollout.RenderedText) api.RenderedText {
 			return api.RenderedText{
-				Key: t.Key, Text: t.Text, Sensitive: t.Sensitive, Waits: t.Waits, Problem: t.Problem,
+				Key: t.Key, Text: t.Text, Sensitive: t.Sensitive, Waits: t.WaitsFor, Problem: t.Problem,
 			}
 		}),
 	}, err
@@ -51,7 +51,7 @@ func (s *Server) RenderTexts(ctx context.Context, r RenderTextsRequestObject) (R
 // milliseconds; each text also has a separate limit.
 const longestRender = 5 * time.Second
 
-func displayed(ctx context.Context, display *rollout.Display, templates map[string]string) ([]rollout.Shown, error) {
+func displayed(ctx context.Context, display *rollout.Display, templates map[string]string) ([]rollout.RenderedText, error) {
 	within, done := context.WithTimeout(ctx, longestRender)
 	defer done()
 	shown, err := display.Render(within, templates)

@@ -55,12 +55,12 @@ type Rooms struct {
 	// Ask starts what a person's request for an install's components requires; Sketch only returns
 	// it.
 	Ask, Sketch func(
-		ctx context.Context, tx *store.Tx, install store.Install, wish rollout.Wish,
-	) (rollout.Granted, error)
+		ctx context.Context, tx *store.Tx, install store.Install, wish rollout.DeployRequest,
+	) (rollout.RequestResult, error)
 	// AskAction starts one run of an action and returns the workflow's id; SketchAction only
 	// returns what would be started.
-	AskAction    func(ctx context.Context, tx *store.Tx, install store.Install, run rollout.Run) (string, error)
-	SketchAction func(ctx context.Context, tx *store.Tx, install store.Install, run rollout.Run) (rollout.Sketch, error)
+	AskAction    func(ctx context.Context, tx *store.Tx, install store.Install, run rollout.ActionRequest) (string, error)
+	SketchAction func(ctx context.Context, tx *store.Tx, install store.Install, run rollout.ActionRequest) (rollout.DryRunWorkflow, error)
 	// RetryStep retries what failed at a step, and returns the id of the workflow that does.
 	RetryStep func(ctx context.Context, tx *store.Tx, workflow, step, actor string) (string, error)
 	// SkipStep skips the component or action that a step belongs to.
@@ -101,7 +101,7 @@ type Rooms struct {
 // Server serves the control API.
 type Server struct {
 	store   *store.Store
-	bell    *store.Bell
+	bell    *store.Notifier
 	key     seal.Identity
 	rooms   Rooms
 	version string
@@ -114,7 +114,7 @@ type Server struct {
 // Options configures a Server; every field must be set.
 type Options struct {
 	Store   *store.Store
-	Bell    *store.Bell
+	Bell    *store.Notifier
 	Key     seal.Identity // the control plane's own key, to which clients seal credentials
 	Rooms   Rooms
 	Version string
@@ -212,7 +212,7 @@ func explained(err error) error {
 		return err
 	}
 	switch {
-	case store.IsGone(err):
+	case store.IsForeignKeyViolation(err):
 		return problem.New(http.StatusConflict, "gone",
 			"something that this names was removed meanwhile", "Look again.")
 	case errors.Is(err, store.ErrNotFound):

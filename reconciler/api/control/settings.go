@@ -103,7 +103,7 @@ func mayLoosen(c caller, install string, now, to workflow.Settings, by string) e
 	return problem.Error{
 		Status: http.StatusForbidden, Code: "forbidden",
 		Title: fmt.Sprintf("token %s has the role %s; to loosen the approval settings of install %s (%s to %s) needs %s",
-			quoted(c.actor), c.role, install, now.Words(), to.Words(), approver),
+			quoted(c.actor), c.role, install, now.Summary(), to.Summary(), approver),
 		Detail: "Ask an approver to make the change, or write it in the install's file in installs/: there it waits for an approver.",
 	}
 }
@@ -262,7 +262,7 @@ func checkAccount(given map[string]map[string]string) error {
 // its release, with the inputs of the app's newest config as optional ones, so that they can be set
 // before the install gets there.
 func declared(ctx context.Context, tx *store.Tx, install store.Install) (*appconfig.App, error) {
-	config, err := rollout.Declared(ctx, tx, install)
+	config, err := rollout.ReleaseConfig(ctx, tx, install)
 	if err != nil {
 		return nil, err
 	}

@@ -68,13 +68,13 @@ func summary(
 	row store.ViewInstallsRow, v rollout.View, runner store.Runner, now time.Time,
 ) (api.InstallSummary, error) {
 	i := row.Install
-	v.App, v.Unable = row.App, dispatch.Unable(runner, now)
-	online := v.Unable == ""
+	v.App, v.RunnerUnavailable = row.App, dispatch.Unable(runner, now)
+	online := v.RunnerUnavailable == ""
 	s := api.InstallSummary{
-		ID: i.ID, Name: i.Name, App: row.App, Release: int(v.Applied()), Target: int(v.Release.Number),
+		ID: i.ID, Name: i.Name, App: row.App, Release: int(v.AppliedRelease()), Target: int(v.Release.Number),
 		Latest: int(v.Latest), Behind: v.Behind,
-		RefusedAt: v.RefusedAt(),
-		Health:    api.InstallSummaryHealth(v.Health(online)), Unwell: v.Unwell(), Runner: runner.Name,
+		RefusedAt: v.RejectedAt(),
+		Health:    api.InstallSummaryHealth(v.Health(online)), Unwell: v.Unhealthy(), Runner: runner.Name,
 		RunnerOnline: online, Owner: api.InstallSummaryOwner(i.Owner),
 	}
 	status, reason := v.Status()

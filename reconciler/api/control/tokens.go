@@ -69,7 +69,7 @@ func (s *Server) CreateToken(ctx context.Context, r CreateTokenRequestObject) (C
 			OrgID: tx.Org, ID: id.New("tok"), Name: r.Body.Name, Role: string(r.Body.Role), AppID: app, Hash: hash,
 			CreatedBy: callerOf(ctx).actor, ExpiresAt: &expires,
 		})
-		if _, taken := store.IsConflict(err); taken {
+		if _, taken := store.IsUniqueViolation(err); taken {
 			return problem.New(http.StatusConflict, "exists", "there is a token "+quoted(r.Body.Name)+" already",
 				"Choose another name, or revoke that one first (`nuon tokens revoke "+r.Body.Name+"`).")
 		}

@@ -10,12 +10,12 @@ import (
 
 // read runs one read-only transaction in the caller's scope.
 func (s *Server) read(ctx context.Context, work func(context.Context, *store.Tx) error) error {
-	return s.store.ReadScope(ctx, callerOf(ctx).scope(), work)
+	return s.store.ReadScopedTx(ctx, callerOf(ctx).scope(), work)
 }
 
 // change runs one transaction in the caller's scope.
 func (s *Server) change(ctx context.Context, work func(context.Context, *store.Tx) error) error {
-	return s.store.InScope(ctx, callerOf(ctx).scope(), work)
+	return s.store.InScopedTx(ctx, callerOf(ctx).scope(), work)
 }
 
 // goneOn logs the error of continuing at once after a person's decision. The decision is stored,

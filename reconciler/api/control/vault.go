@@ -116,7 +116,7 @@ func (s *Server) CreateCredential(
 			OrgID: tx.Org, ID: row, Name: n.Name, Username: orElse(n.Username, "git"), Sealed: sealed,
 			Repositories: repositories,
 		})
-		if _, taken := store.IsConflict(err); taken {
+		if _, taken := store.IsUniqueViolation(err); taken {
 			return problem.Error{
 				Status: http.StatusConflict, Code: "exists",
 				Title: "there is a credential " + quoted(n.Name) + " already",

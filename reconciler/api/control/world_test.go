@@ -90,7 +90,7 @@ func (w *world) serve(limits ratelimit.Options) {
 
 // handler returns the control API, wired as in the program.
 func (w *world) handler(limits ratelimit.Options) http.Handler {
-	bell := store.NewBell()
+	bell := store.NewNotifier()
 	ctx, stop := context.WithCancel(context.WithoutCancel(w.Context()))
 	rung := make(chan struct{})
 	go func() { defer close(rung); _ = bell.Run(ctx, w.store) }()
@@ -100,7 +100,7 @@ func (w *world) handler(limits ratelimit.Options) http.Handler {
 	engine := workflow.New(w.store, rolls)
 	w.dispatch = dispatch.New(w.store, bell, map[string]dispatch.Owner{"step": engine})
 	w.dispatch.OnRegistered(func(ctx context.Context, tx *store.Tx, r store.Runner) error {
-		return inputs.HandOver(ctx, tx, w.key, r)
+		return inputs.ResealToRunner(ctx, tx, w.key, r)
 	})
 	return control.New(control.Options{
 		Store: w.store, Bell: bell, Key: w.key, Version: "test", Hooks: observe.Webhook(w.store, w.key), Quota: limits,
@@ -120,12 +120,12 @@ func (w *world) handler(limits ratelimit.Options) http.Handler {
 				return err
 			},
 			PreviewApp:     preview.New(w.store, catalog.New(w.store, watcher, nil)).App,
-			ReleasePartial: release.Partial,
+			ReleasePartial: release.CreatePartial,
 			RetryBuild:     func(_ context.Context, _ *store.Tx, build string) (string, error) { return build, nil },
 			AdvanceNow:     func(context.Context, string, string) error { return w.advance() },
 			RolloutNow:     rolls.Reconcile,
-			Ask:            rolls.Ask, Sketch: rolls.Sketch, AskAction: rolls.AskAction,
-			SketchAction: rolls.SketchAction,
+			Ask:            rolls.Request, Sketch: rolls.DryRun, AskAction: rolls.RequestAction,
+			SketchAction: rolls.DryRunAction,
 			RetryStep: func(ctx context.Context, tx *store.Tx, workflowID, step, actor string) (string, error) {
 				return workflowID, engine.RetryStep(ctx, tx, workflowID, step, actor)
 			},
@@ -162,7 +162,7 @@ func (w *world) handler(limits ratelimit.Options) http.Handler {
 			AskRestore: func(
 				ctx context.Context, tx *store.Tx, i store.Install, component string, version int, reason, actor string,
 			) (string, error) {
-				made, err := rolls.AskRestore(ctx, tx, i, component, version, reason, actor)
+				made, err := rolls.RequestRestore(ctx, tx, i, component, version, reason, actor)
 				return made, refused(err)
 			},
 			AbandonState: func(
@@ -250,7 +250,7 @@ func (o *tenant) as(role string) *api.ClientWithResponses {
 }
 
 func (o *tenant) in(work func(context.Context, *store.Tx) error) error {
-	return o.w.store.In(o.w.Context(), o.org.ID, work)
+	return o.w.store.InTx(o.w.Context(), o.org.ID, work)
 }
 
 // answer is an HTTP response.
@@ -418,7 +418,7 @@ func hello(component string) appconfig.App {
 
 // refusedRepository converts the error of a repository that cannot be read to a problem.
 func refusedRepository(err error) error {
-	var trouble *observe.Trouble
+	var trouble *observe.RepoError
 	if errors.As(err, &trouble) {
 		return problem.New(http.StatusUnprocessableEntity, "repository_refused", trouble.Error(), "")
 	}

@@ -111,7 +111,7 @@ func (s served) atWork(t *testing.T, org string) atWork {
 
 func (s served) replace(t *testing.T, r dispatchtest.Runner) {
 	t.Helper()
-	must(t, s.Store.In(t.Context(), r.Org, func(ctx context.Context, tx *store.Tx) error {
+	must(t, s.Store.InTx(t.Context(), r.Org, func(ctx context.Context, tx *store.Tx) error {
 		_, err := s.Dispatch.Replace(ctx, tx, dispatch.Replacement{Runner: r.Runner, Reason: "its machine burnt"})
 		return err
 	}))

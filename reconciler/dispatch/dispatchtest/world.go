@@ -46,7 +46,7 @@ func On(t testing.TB, dsn string) *World {
 	s, err := store.Open(t.Context(), dsn)
 	must(t, err)
 	t.Cleanup(s.Close)
-	bell := store.NewBell()
+	bell := store.NewNotifier()
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	var ringing sync.WaitGroup
 	ringing.Go(func() { _ = bell.Run(ctx, s) })
@@ -98,7 +98,7 @@ func (w *World) Text(t testing.TB, sql string, args ...any) string {
 // In runs one transaction of the world's org.
 func (w *World) In(t testing.TB, work func(context.Context, *store.Tx) error) {
 	t.Helper()
-	must(t, w.Store.In(t.Context(), w.Org.ID, work))
+	must(t, w.Store.InTx(t.Context(), w.Org.ID, work))
 }
 
 // Plan returns Postgres's plan for a statement, as the program's own role in the world's org, where
@@ -138,7 +138,7 @@ func (w *World) Runner(t testing.TB, kind string) Runner { return w.RunnerIn(t, 
 func (w *World) RunnerIn(t testing.TB, org, kind string) Runner {
 	t.Helper()
 	var token string
-	must(t, w.Store.In(t.Context(), org, func(ctx context.Context, tx *store.Tx) (err error) {
+	must(t, w.Store.InTx(t.Context(), org, func(ctx context.Context, tx *store.Tx) (err error) {
 		_, token, err = dispatch.CreateRunner(ctx, tx, dispatch.NewRunner{Name: id.New("r"), Kind: kind})
 		return err
 	}))
@@ -183,7 +183,7 @@ func (w *World) Enqueue(t testing.TB, runner Runner, j dispatch.NewJob) string {
 	t.Helper()
 	j.Runner, j.OwnerKind, j.OwnerID, j.Reason = runner.Runner, "step", "stp_1", "a test asked for it"
 	var jobID string
-	must(t, w.Store.In(t.Context(), runner.Org, func(ctx context.Context, tx *store.Tx) (err error) {
+	must(t, w.Store.InTx(t.Context(), runner.Org, func(ctx context.Context, tx *store.Tx) (err error) {
 		jobID, err = dispatch.Enqueue(ctx, tx, j)
 		return err
 	}))

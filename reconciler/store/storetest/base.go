@@ -12,14 +12,14 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// base is how a new database is.
-type base struct {
+// templateState is how a new database is.
+type templateState struct {
 	// Schema changes with everything that a test may change in the schema.
 	Schema string
-	// Look returns the tables that have rows.
-	Look string
-	// Kept are the tables with rows, and their digests. Those are left, and compared.
-	Kept map[string]string
+	// Digest returns the tables that have rows.
+	Digest string
+	// Rows are the tables with rows, and their digests. Those are left, and compared.
+	Rows map[string]string
 	// Sequences are the values of those that were used.
 	Sequences map[string]int64
 }
@@ -53,8 +53,8 @@ const strayNow = `select (select count(*) from pg_db_role_setting where setdatab
 	+ (select count(*) from pg_largeobject_metadata)`
 
 // readBase reads a database that nobody has used.
-func readBase(ctx context.Context, db *pgx.Conn) (base, error) {
-	b := base{Kept: map[string]string{}}
+func readBase(ctx context.Context, db *pgx.Conn) (templateState, error) {
+	b := templateState{Rows: map[string]string{}}
 	tables, err := column(ctx, db, `select format('%I.%I', n.nspname, c.relname) from pg_class c join pg_namespace n on n.oid = c.relnamespace
 		where c.relkind = 'r' and n.nspname !~ '^pg_' and n.nspname <> 'information_schema' order by 1`)
 	if err != nil {
@@ -64,13 +64,13 @@ func readBase(ctx context.Context, db *pgx.Conn) (base, error) {
 	for _, table := range tables {
 		looks = append(looks, fmt.Sprintf("select '%s' where exists (select from %s)", table, table))
 	}
-	b.Look = strings.Join(looks, " union all ")
-	filled, err := column(ctx, db, b.Look)
+	b.Digest = strings.Join(looks, " union all ")
+	filled, err := column(ctx, db, b.Digest)
 	if err != nil {
 		return b, err
 	}
 	for _, table := range filled {
-		if b.Kept[table], err = digest(ctx, db, table); err != nil {
+		if b.Rows[table], err = digest(ctx, db, table); err != nil {
 			return b, err
 		}
 	}
@@ -96,7 +96,7 @@ func usedSequences(ctx context.Context, db *pgx.Conn) (map[string]int64, error) 
 }
 
 // restore empties a database.
-func (b base) restore(ctx context.Context, db *pgx.Conn) error {
+func (b templateState) restore(ctx context.Context, db *pgx.Conn) error {
 	var schema string
 	var size, strays, deadlocks int64
 	err := db.QueryRow(ctx, `select (`+schemaNow+`), (`+strayNow+`),
@@ -108,14 +108,14 @@ func (b base) restore(ctx context.Context, db *pgx.Conn) error {
 	if schema != b.Schema || strays != 0 || deadlocks != 0 || size > largest {
 		return errOther
 	}
-	filled, err := column(ctx, db, b.Look)
+	filled, err := column(ctx, db, b.Digest)
 	if err != nil {
 		return err
 	}
 	// Without foreign keys and triggers, the order does not matter, and what forbids it is not asked.
 	undo := []string{"begin", "set local session_replication_role = replica"}
 	for _, table := range filled {
-		if _, keep := b.Kept[table]; !keep {
+		if _, keep := b.Rows[table]; !keep {
 			undo = append(undo, "delete from "+table)
 		}
 	}
@@ -130,11 +130,11 @@ func (b base) restore(ctx context.Context, db *pgx.Conn) error {
 			undo = append(undo, fmt.Sprintf("select setval('%s', %d)", name, first))
 		}
 	}
-	if err := together(ctx, db, append(undo, "commit")); err != nil {
+	if err := execBatch(ctx, db, append(undo, "commit")); err != nil {
 		return err
 	}
-	for _, table := range slices.Sorted(maps.Keys(b.Kept)) {
-		if now, err := digest(ctx, db, table); err != nil || now != b.Kept[table] {
+	for _, table := range slices.Sorted(maps.Keys(b.Rows)) {
+		if now, err := digest(ctx, db, table); err != nil || now != b.Rows[table] {
 			return errors.Join(err, errOther)
 		}
 	}
@@ -150,12 +150,12 @@ type snapshot struct {
 // snapshot reads the rows of a database.
 func (s *server) snapshot(ctx context.Context, db *pgx.Conn) (snapshot, error) {
 	found := snapshot{rows: map[string][]byte{}}
-	filled, err := column(ctx, db, s.base.Look)
+	filled, err := column(ctx, db, s.base.Digest)
 	if err != nil {
 		return found, err
 	}
 	for _, table := range filled {
-		if _, keep := s.base.Kept[table]; keep {
+		if _, keep := s.base.Rows[table]; keep {
 			continue
 		}
 		var rows bytes.Buffer
@@ -174,7 +174,7 @@ func (s snapshot) restore(ctx context.Context, db *pgx.Conn) error {
 	for name, last := range s.sequences {
 		first = append(first, fmt.Sprintf("select setval('%s', %d)", name, last))
 	}
-	if err := together(ctx, db, first); err != nil {
+	if err := execBatch(ctx, db, first); err != nil {
 		return err
 	}
 	for _, table := range slices.Sorted(maps.Keys(s.rows)) {
@@ -182,11 +182,11 @@ func (s snapshot) restore(ctx context.Context, db *pgx.Conn) error {
 			return fmt.Errorf("write %s: %w", table, err)
 		}
 	}
-	return together(ctx, db, []string{"reset session_replication_role"})
+	return execBatch(ctx, db, []string{"reset session_replication_role"})
 }
 
-// together runs statements in one round trip.
-func together(ctx context.Context, db *pgx.Conn, statements []string) error {
+// execBatch runs statements in one round trip.
+func execBatch(ctx context.Context, db *pgx.Conn, statements []string) error {
 	_, err := db.PgConn().Exec(ctx, strings.Join(statements, ";\n")).ReadAll()
 	return err
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Meter is a proxy to Postgres that counts statements.
-type Meter struct {
+// StatementCounter is a proxy to Postgres that counts statements.
+type StatementCounter struct {
 	// DSN connects to the database through the proxy.
 	DSN string
 
@@ -22,10 +22,10 @@ type Meter struct {
 }
 
 // Statements returns the number of statements so far, including begin and commit.
-func (m *Meter) Statements() int64 { return m.statements.Load() }
+func (m *StatementCounter) Statements() int64 { return m.statements.Load() }
 
-// NewMeter starts a proxy to a database. Close all connections through it before the test ends.
-func NewMeter(t testing.TB, dsn string) *Meter {
+// NewStatementCounter starts a proxy to a database. Close all connections through it before the test ends.
+func NewStatementCounter(t testing.TB, dsn string) *StatementCounter {
 	t.Helper()
 	server, err := pgx.ParseConfig(dsn)
 	if err != nil {
@@ -35,7 +35,7 @@ func NewMeter(t testing.TB, dsn string) *Meter {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &Meter{DSN: fmt.Sprintf("host=127.0.0.1 port=%d user=%s password='%s' dbname=%s sslmode=disable",
+	m := &StatementCounter{DSN: fmt.Sprintf("host=127.0.0.1 port=%d user=%s password='%s' dbname=%s sslmode=disable",
 		l.Addr().(*net.TCPAddr).Port, server.User, server.Password, server.Database)}
 	network, address := pgconn.NetworkAddress(server.Host, server.Port)
 	var busy sync.WaitGroup
@@ -45,16 +45,16 @@ func NewMeter(t testing.TB, dsn string) *Meter {
 			if err != nil {
 				return
 			}
-			busy.Go(func() { m.pass(client, network, address) })
+			busy.Go(func() { m.proxy(client, network, address) })
 		}
 	})
 	t.Cleanup(func() { _ = l.Close(); busy.Wait() })
 	return m
 }
 
-// pass forwards one connection and counts its Bind and Query messages: one per execution of a
+// proxy forwards one connection and counts its Bind and Query messages: one per execution of a
 // prepared statement, and one per simple query (PostgreSQL's frontend/backend protocol 3.0).
-func (m *Meter) pass(client net.Conn, network, address string) {
+func (m *StatementCounter) proxy(client net.Conn, network, address string) {
 	defer client.Close() //nolint:errcheck // the connection is done
 	server, err := net.Dial(network, address)
 	if err != nil {

@@ -21,7 +21,7 @@ type server struct {
 	// prefix begins the names of all databases with this schema: those of other processes, too.
 	prefix string
 	// base is what a new database has in it, and how its schema is.
-	base base
+	base templateState
 
 	mu sync.Mutex
 	// coordinator holds the advisory locks by which processes share databases: whoever has the lock on a database's id uses it.

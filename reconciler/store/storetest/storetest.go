@@ -40,14 +40,14 @@ func New(t testing.TB) (*store.Store, store.Org) {
 // DSN returns the address of an empty, migrated database, as its owner.
 func DSN(t testing.TB) string {
 	t.Helper()
-	return take(t).dsn
+	return takeDatabase(t).dsn
 }
 
-// Frozen holds the rows of a database, for tests that all start with the same rows.
-type Frozen struct{ rows snapshot }
+// Snapshot holds the rows of a database, for tests that all start with the same rows.
+type Snapshot struct{ rows snapshot }
 
-// Freeze reads all rows of a test's database.
-func Freeze(t testing.TB, dsn string) Frozen {
+// TakeSnapshot reads all rows of a test's database.
+func TakeSnapshot(t testing.TB, dsn string) Snapshot {
 	t.Helper()
 	db, err := pgx.Connect(t.Context(), dsn)
 	if err != nil {
@@ -62,21 +62,21 @@ func Freeze(t testing.TB, dsn string) Frozen {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Frozen{rows}
+	return Snapshot{rows}
 }
 
 // DSN returns the address of a database with the frozen rows, as its owner.
-func (f Frozen) DSN(t testing.TB) string {
+func (f Snapshot) DSN(t testing.TB) string {
 	t.Helper()
-	d := take(t)
+	d := takeDatabase(t)
 	if err := f.rows.restore(t.Context(), d.admin); err != nil {
 		t.Fatal(err)
 	}
 	return d.dsn
 }
 
-// take returns an empty database. It goes back when the test ends.
-func take(t testing.TB) *database {
+// takeDatabase returns an empty database. It goes back when the test ends.
+func takeDatabase(t testing.TB) *database {
 	t.Helper()
 	s, err := newServer()
 	if err != nil {

@@ -98,7 +98,7 @@ func TestFrozenRows(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	frozen := Freeze(t, dsn)
+	frozen := TakeSnapshot(t, dsn)
 	const all = "select (select string_agg(o::text, ',' order by id) from orgs o) || (select string_agg(pg_sequence_last_value(seqrelid)::text, ' ' order by seqrelid) from pg_sequence)"
 	want := text(t, db, all)
 	must(t, db.Close(t.Context()))
