@@ -96,7 +96,7 @@ func (r *replica) registerReplica(ctx context.Context) error {
 }
 
 func (r *replica) sendHeartbeat(ctx context.Context) error {
-	return r.store.RecordHeartbeat(ctx, store.SayHereParams{ID: r.id, Version: version.Number, Schema: int32(store.Schema()), Embedded: r.embedded()}) //nolint:gosec // a handful
+	return r.store.RecordHeartbeat(ctx, store.RecordHeartbeatParams{ID: r.id, Version: version.Number, Schema: int32(store.Schema()), Embedded: r.embedded()}) //nolint:gosec // a handful
 }
 
 // heartbeatLoop sends heartbeats until ctx ends, and then records that the replica is gone.

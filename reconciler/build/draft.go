@@ -38,7 +38,7 @@ func DryRunBuilds(
 	if err != nil && !errors.Is(err, errNothingToBuild) {
 		return nil, fmt.Errorf("read app %s: %w", appID, err)
 	}
-	rows, err := tx.RolloutComponents(ctx, tx.Org, appID)
+	rows, err := tx.ComponentsForRollout(ctx, tx.Org, appID)
 	if err != nil {
 		return nil, err
 	}

@@ -103,7 +103,7 @@ func Dismiss(ctx context.Context, tx *store.Tx, component store.InstallComponent
 		return fmt.Errorf("dismiss version %d of the state of %s: %w", version, component.Name, err)
 	}
 	// The attempt that wrote it changed resources that no plan has seen.
-	if err := tx.ForgetApplied(ctx, tx.Org, component.ID); err != nil {
+	if err := tx.MarkAppliedUnknown(ctx, tx.Org, component.ID); err != nil {
 		return err
 	}
 	return tx.Enqueue(ctx, queue.Rollout{Org: tx.Org, Install: component.InstallID})

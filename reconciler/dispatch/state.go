@@ -217,7 +217,7 @@ func unsettle(ctx context.Context, tx *store.Tx, h held, component string) error
 	if h.atWork() || h.job.InstallID == nil {
 		return nil
 	}
-	if err := tx.ForgetApplied(ctx, tx.Org, component); err != nil {
+	if err := tx.MarkAppliedUnknown(ctx, tx.Org, component); err != nil {
 		return err
 	}
 	return tx.Enqueue(ctx, queue.Rollout{Org: tx.Org, Install: *h.job.InstallID})

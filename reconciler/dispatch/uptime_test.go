@@ -38,7 +38,7 @@ func newOutage(t *testing.T, w *dispatchtest.World) *outage {
 // beat sends a replica's heartbeat.
 func (o *outage) beat() {
 	o.Helper()
-	must(o, o.Store.RecordHeartbeat(o.Context(), store.SayHereParams{ID: "rep_a", Version: "1", Schema: 1}))
+	must(o, o.Store.RecordHeartbeat(o.Context(), store.RecordHeartbeatParams{ID: "rep_a", Version: "1", Schema: 1}))
 }
 
 // passed makes all recorded times an hour older, as if nobody could write to the database for that

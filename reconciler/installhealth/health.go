@@ -80,7 +80,7 @@ func (h *Health) reconcile(ctx context.Context, tx *store.Tx, install store.Inst
 	if err != nil {
 		return err
 	}
-	busy, err := tx.HealthUnderWay(ctx, tx.Org, install.ID)
+	busy, err := tx.HealthJobRunning(ctx, tx.Org, install.ID)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (h *Health) JobEnded(ctx context.Context, tx *store.Tx, job store.Job, resu
 		wait = notReadyInterval
 	}
 	for _, part := range result.Health.Parts {
-		own, err := tx.PlaceOnInstall(ctx, tx.Org, job.OwnerID, part.InstallComponent)
+		own, err := tx.ComponentOnInstall(ctx, tx.Org, job.OwnerID, part.InstallComponent)
 		if err != nil {
 			return fmt.Errorf("keep the health of %s: %w", part.InstallComponent, err)
 		}
@@ -144,7 +144,7 @@ func (h *Health) JobEnded(ctx context.Context, tx *store.Tx, job store.Job, resu
 			wait = notReadyInterval
 		}
 	}
-	if err := tx.DropHealthJobs(ctx, tx.Org, job.OwnerID, job.ID); err != nil {
+	if err := tx.DeleteHealthJobs(ctx, tx.Org, job.OwnerID, job.ID); err != nil {
 		return err
 	}
 	return setDueIn(ctx, tx, job.OwnerID, wait)

@@ -56,13 +56,13 @@ func (o *Observer) saveRevision(ctx context.Context, org string, at watchState, 
 			return err
 		}
 		added = true
-		ago, err := tx.MoveWatch(ctx, &revision.ID, org, watch.ID)
+		ago, err := tx.SetWatchRevision(ctx, &revision.ID, org, watch.ID)
 		if err != nil {
 			return err
 		}
 		if o.missedDelivery(watch, at.watch, ago) {
 			watch.WebhookID = nil
-			if err := tx.Unannounced(ctx, org, watch.ID); err != nil {
+			if err := tx.ClearWatchWebhook(ctx, org, watch.ID); err != nil {
 				return err
 			}
 		}

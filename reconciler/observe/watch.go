@@ -20,13 +20,13 @@ func (o *Observer) EnsureWatch(ctx context.Context, tx *store.Tx, url, ref, cred
 	if err != nil {
 		return store.Watch{}, err
 	}
-	key := store.WatchOfParams{OrgID: tx.Org, URL: at.String(), Ref: ref, CredentialID: credentialID}
+	key := store.FindWatchParams{OrgID: tx.Org, URL: at.String(), Ref: ref, CredentialID: credentialID}
 	err = tx.AddWatch(ctx, store.AddWatchParams{OrgID: tx.Org, ID: id.New("wat"), URL: key.URL, Ref: ref,
 		CredentialID: credentialID})
 	if err != nil {
 		return store.Watch{}, fmt.Errorf("watch %s: %w", url, err)
 	}
-	watch, err := tx.WatchOf(ctx, key)
+	watch, err := tx.FindWatch(ctx, key)
 	if err != nil {
 		return store.Watch{}, fmt.Errorf("watch %s: %w", url, err)
 	}

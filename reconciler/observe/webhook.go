@@ -301,9 +301,9 @@ func pollPushed(ctx context.Context, tx *store.Tx, hook string, from forge.Forge
 			return deliveryResponse{}, err
 		}
 		err := errors.Join(
-			tx.Delivered(ctx, store.DeliveredParams{Forge: from.Name, DeliveryID: id, OrgID: tx.Org, Ids: a.polled}),
-			tx.AnnouncedBy(ctx, hook, tx.Org, a.announced),
-			tx.WakeWatches(ctx, tx.Org, a.polled))
+			tx.RecordDelivery(ctx, store.RecordDeliveryParams{Forge: from.Name, DeliveryID: id, OrgID: tx.Org, Ids: a.polled}),
+			tx.SetWatchWebhook(ctx, hook, tx.Org, a.announced),
+			tx.MakeWatchesDue(ctx, tx.Org, a.polled))
 		if err != nil {
 			return deliveryResponse{}, err
 		}

@@ -316,7 +316,7 @@ func TestPollingFollowsDeliveries(t *testing.T) {
 	next("when deliveries come again", 15*time.Minute)
 
 	b.in(func(ctx context.Context, tx *store.Tx) error {
-		if err := tx.WakeWatchesOfWebhook(ctx, b.org, h.id); err != nil {
+		if err := tx.MakeWatchesOfWebhookDue(ctx, b.org, h.id); err != nil {
 			return err
 		}
 		_, err := tx.DropWebhook(ctx, b.org, h.id)

@@ -121,7 +121,7 @@ func TestWhatGoesAndWhatStays(t *testing.T) {
 	w.workflow("applied", 5, 399, "applied") // the last applied one
 	w.workflow("young", 6, 40, "superseded")
 	w.workflow("newest", 7, 400, "superseded")
-	w.exec("insert into refusals (org_id, install_component_id, desired_digest, kind, actor, reason, workflow_id) values ($1, 'ico', 'd', 'rejected', 'v', 'no', 'refused')", w.org)
+	w.exec("insert into rejections (org_id, install_component_id, desired_digest, kind, actor, reason, workflow_id) values ($1, 'ico', 'd', 'rejected', 'v', 'no', 'refused')", w.org)
 	w.exec("update jobs set status = 'running', ended_at = null where id = 'job-works'")
 	w.job("job-lone", "step", "stp-long-gone", 400)
 	w.job("job-holds", "step", "stp-long-gone", 400)

@@ -40,9 +40,9 @@ func (r *Rollout) Abandon(ctx context.Context, tx *store.Tx, install store.Insta
 		return err
 	}
 	for _, forget := range []func() error{
-		func() error { return tx.DropRefusals(ctx, tx.Org, locked.ID, []string{component}) },
+		func() error { return tx.DeleteRejections(ctx, tx.Org, locked.ID, []string{component}) },
 		func() error {
-			return tx.DropOutputs(ctx, store.DropOutputsParams{OrgID: tx.Org, InstallID: locked.ID, Scope: "component",
+			return tx.DeleteOutputs(ctx, store.DeleteOutputsParams{OrgID: tx.Org, InstallID: locked.ID, Scope: "component",
 				Owner: component})
 		},
 		func() error {

@@ -61,7 +61,7 @@ type DryRunWorkflow struct {
 // components (of all, if none is named), and starts what is missing at once, in the
 // person's name. A plan-only request changes no desired state, and ignores earlier
 // refusals. The caller audits the call. Errors: store.ErrNotFound, *workflow.Conflict.
-func (r *Rollout) Request(ctx context.Context, tx *store.Tx, install store.Install, wish DeployRequest) (RequestResult, error) {
+func (r *Rollout) Request(ctx context.Context, tx *store.Tx, install store.Install, req DeployRequest) (RequestResult, error) {
 	locked, err := tx.LockInstall(ctx, tx.Org, install.ID)
 	if err != nil {
 		return RequestResult{}, fmt.Errorf("install %s: %w", install.Name, err)
@@ -70,11 +70,11 @@ func (r *Rollout) Request(ctx context.Context, tx *store.Tx, install store.Insta
 	if err != nil {
 		return RequestResult{}, err
 	}
-	g, err := s.resolveRequest(wish)
+	g, err := s.resolveRequest(req)
 	if err != nil {
 		return RequestResult{}, err
 	}
-	if wish.PlanOnly {
+	if req.PlanOnly {
 		return s.startPlanOnly(ctx, tx, g)
 	}
 	if err := g.store(ctx, tx, locked); err != nil {
@@ -83,7 +83,7 @@ func (r *Rollout) Request(ctx context.Context, tx *store.Tx, install store.Insta
 	if s, err = loadLocked(ctx, tx, s.install, r.configs); err != nil {
 		return RequestResult{}, err
 	}
-	all, err := s.ensureInstall(ctx, tx, &g, wish.Actor)
+	all, err := s.ensureInstall(ctx, tx, &g, req.Actor)
 	if err != nil || len(all) == 0 {
 		return RequestResult{Note: g.note()}, err
 	}
@@ -91,33 +91,33 @@ func (r *Rollout) Request(ctx context.Context, tx *store.Tx, install store.Insta
 }
 
 // store stores the desired state that was resolved from the request.
-func (g resolvedRequest) store(ctx context.Context, tx *store.Tx, install store.Install) error {
+func (r resolvedRequest) store(ctx context.Context, tx *store.Tx, install store.Install) error {
 	wanted := "present"
-	if g.Kind == workflow.KindDeprovision {
+	if r.Kind == workflow.KindDeprovision {
 		wanted = "absent"
 	}
-	if g.Kind != workflow.KindTeardown {
-		if err := tx.WantInstall(ctx, wanted, tx.Org, install.ID); err != nil {
+	if r.Kind != workflow.KindTeardown {
+		if err := tx.SetInstallPresence(ctx, wanted, tx.Org, install.ID); err != nil {
 			return err
 		}
 	}
-	for _, name := range g.tearDown {
-		if err := tx.TearDown(ctx, store.TearDownParams{OrgID: tx.Org, InstallID: install.ID, Names: []string{name},
-			Reason: g.tearDownReason(name)}); err != nil {
+	for _, name := range r.tearDown {
+		if err := tx.MarkTornDown(ctx, store.MarkTornDownParams{OrgID: tx.Org, InstallID: install.ID, Names: []string{name},
+			Reason: r.tearDownReason(name)}); err != nil {
 			return err
 		}
 	}
-	if err := tx.BringBack(ctx, tx.Org, install.ID, append([]string{}, g.bringBack...)); err != nil {
+	if err := tx.ClearTornDown(ctx, tx.Org, install.ID, append([]string{}, r.bringBack...)); err != nil {
 		return err
 	}
-	return tx.DropRefusals(ctx, tx.Org, install.ID, append([]string{}, g.selected...))
+	return tx.DeleteRejections(ctx, tx.Org, install.ID, append([]string{}, r.selected...))
 }
 
 // note returns notes on what the request causes in addition.
-func (g resolvedRequest) note() string {
+func (r resolvedRequest) note() string {
 	var besides []string
-	for _, name := range g.bringBack {
-		if !slices.Contains(g.Components, name) {
+	for _, name := range r.bringBack {
+		if !slices.Contains(r.Components, name) {
 			besides = append(besides, name)
 		}
 	}
@@ -129,13 +129,13 @@ func (g resolvedRequest) note() string {
 
 // startPlanOnly starts the plan-only workflows of a request.
 func (s *snapshot) startPlanOnly(ctx context.Context, tx *store.Tx, g resolvedRequest) (RequestResult, error) {
-	starts, wants, why, err := s.wouldStart(ctx, tx, g)
+	starts, states, why, err := s.wouldStart(ctx, tx, g)
 	if err != nil || len(starts) == 0 {
 		return RequestResult{Note: why}, err
 	}
 	var out RequestResult
 	for i, st := range starts {
-		request := s.workflowRequest(st, wants, g.Actor)
+		request := s.workflowRequest(st, states, g.Actor)
 		request.PlanOnly, request.Assumptions = true, g.assumptions()
 		id, err := workflow.Start(ctx, tx, request)
 		if err != nil {
@@ -149,24 +149,24 @@ func (s *snapshot) startPlanOnly(ctx context.Context, tx *store.Tx, g resolvedRe
 }
 
 // DryRun returns what Request would start. It starts and writes nothing. Errors: those of Request.
-func (r *Rollout) DryRun(ctx context.Context, tx *store.Tx, install store.Install, wish DeployRequest) (RequestResult, error) {
+func (r *Rollout) DryRun(ctx context.Context, tx *store.Tx, install store.Install, req DeployRequest) (RequestResult, error) {
 	all, err := loadReadOnly(ctx, tx, []store.Install{install})
 	if err != nil {
 		return RequestResult{}, err
 	}
 	s := all[0]
-	g, err := s.resolveRequest(wish)
+	g, err := s.resolveRequest(req)
 	if err != nil {
 		return RequestResult{}, err
 	}
-	starts, wants, why, err := s.wouldStart(ctx, tx, g)
+	starts, states, why, err := s.wouldStart(ctx, tx, g)
 	if err != nil || len(starts) == 0 {
 		return RequestResult{Note: why}, err
 	}
 	out := RequestResult{Note: g.note()}
 	for _, st := range starts {
-		request := s.workflowRequest(st, wants, g.Actor)
-		request.PlanOnly = wish.PlanOnly
+		request := s.workflowRequest(st, states, g.Actor)
+		request.PlanOnly = req.PlanOnly
 		n := 0
 		steps, err := request.Steps(func() string { n++; return strconv.Itoa(n) })
 		if err != nil {
@@ -179,16 +179,16 @@ func (r *Rollout) DryRun(ctx context.Context, tx *store.Tx, install store.Instal
 
 // wouldStart returns the workflows that a request leads to now, or why there are
 // none. For a plan-only request they contain only its components.
-func (s *snapshot) wouldStart(ctx context.Context, tx *store.Tx, g resolvedRequest) (starts []workflowStart, wants map[string]*desiredState,
+func (s *snapshot) wouldStart(ctx context.Context, tx *store.Tx, g resolvedRequest) (starts []workflowStart, states map[string]*desiredState,
 	why string, err error) {
-	wants = s.desiredStates()
+	states = s.desiredStates()
 	all, err := readRunning(ctx, tx, s.install.ID)
 	if err != nil {
 		return nil, nil, "", err
 	}
 	now := all[s.install.ID]
 	busy := slices.Sorted(maps.Keys(now.busy))
-	starts = s.allStarts(wants, now, &g)
+	starts = s.allStarts(states, now, &g)
 	if g.PlanOnly {
 		starts = filterStarts(starts, g.selected)
 	}
@@ -199,7 +199,7 @@ func (s *snapshot) wouldStart(ctx context.Context, tx *store.Tx, g resolvedReque
 	default:
 		why = fmt.Sprintf("nothing to do: the install is %s: %s", status, reason)
 	}
-	return starts, wants, why, nil
+	return starts, states, why, nil
 }
 
 // filterStarts reduces workflows to the named components; without names it returns all.
@@ -343,7 +343,7 @@ func checkInputs(action *appconfig.Action, given map[string]string) error {
 // deleted. It is false while anything may be deployed, and while a contested state
 // refers to something that may be.
 func FullyRemoved(ctx context.Context, tx *store.Tx, installID string) (bool, error) {
-	places, err := tx.RolloutPlaces(ctx, tx.Org, installID)
+	places, err := tx.ListInstallComponents(ctx, tx.Org, installID)
 	if err != nil {
 		return false, fmt.Errorf("install %s: %w", installID, err)
 	}

@@ -221,7 +221,7 @@ func TestStepsAreRetriedAndSkippedInARunningWorkflow(t *testing.T) {
 	w.runJobs()
 	w.want(w.asked(), "[metrics network]")
 	w.want(w.one("select id from workflows where status = 'running'"), in)
-	w.want(w.list("select kind from refusals"), "[]")
+	w.want(w.list("select kind from rejections"), "[]")
 
 	skip := func(kind, of string) error {
 		step := w.on(kind, of)
@@ -242,7 +242,7 @@ func TestStepsAreRetriedAndSkippedInARunningWorkflow(t *testing.T) {
 	w.approveAll()
 	w.want(w.workflows(), "[provision succeeded deploy succeeded]")
 	w.want(w.one("select outcome from workflows where number = 2"), "1 deployed; metrics skipped by alice: not today")
-	w.want(w.list("select string_agg(component, ' ' order by component) from steps where passed"), "[metrics metrics]")
+	w.want(w.list("select string_agg(component, ' ' order by component) from steps where skipped_by_person"), "[metrics metrics]")
 	w.look()
 	w.want(w.workflows(), "[provision succeeded deploy succeeded]")
 	// Approval is requested again once a person retries.
@@ -328,8 +328,8 @@ func TestAPlanOnlyWorkflowChangesNothing(t *testing.T) {
 	w.runJobs()
 	must(t, w.answer("metrics", workflow.Reject, "not now"))
 	held := func() string {
-		return w.one(`select string_agg(concat_ws(' ', name, wanted, desired_digest, applied_digest, torn_down), ',' order by name) from install_components`) +
-			w.one("select wanted from installs") + w.one("select count(*)::text from refusals")
+		return w.one(`select string_agg(concat_ws(' ', name, desired_presence, desired_digest, applied_digest, torn_down), ',' order by name) from install_components`) +
+			w.one("select desired_presence from installs") + w.one("select count(*)::text from rejections")
 	}
 	before := held()
 	plan := func(wish rollout.DeployRequest) string {

@@ -70,7 +70,7 @@ func TestDesiredStateCostsWhatIsRead(t *testing.T) {
 func TestDesiredStateOfAnInstallThatIsToBeGoneCostsWhatIsThere(t *testing.T) {
 	cost := func(components int) float64 {
 		s := chain(components, 1)
-		s.install.Wanted = "absent"
+		s.install.DesiredPresence = "absent"
 		return testing.AllocsPerRun(10, func() { s.desiredStates() })
 	}
 	if few, many := cost(20), cost(80); many > 4.5*few {

@@ -35,21 +35,21 @@ type runningWorkflows struct {
 //     that left the app.
 //
 // What was refused is not started again, and no two workflows change one component.
-func (s *snapshot) missingWorkflows(wants map[string]*desiredState, now runningWorkflows) []workflowStart {
+func (s *snapshot) missingWorkflows(states map[string]*desiredState, now runningWorkflows) []workflowStart {
 	switch {
-	case s.install.Wanted == "absent":
-		return s.deprovisionStart(wants, now)
+	case s.install.DesiredPresence == "absent":
+		return s.deprovisionStart(states, now)
 	case s.config == nil:
 		return nil
-	case !s.provisioned(wants):
-		return append(s.provisionStart(wants, now), s.teardownStarts(wants, now)...)
+	case !s.provisioned(states):
+		return append(s.provisionStart(states, now), s.teardownStarts(states, now)...)
 	}
-	return append(s.deployStart(wants, now), s.teardownStarts(wants, now)...)
+	return append(s.deployStart(states, now), s.teardownStarts(states, now)...)
 }
 
 // provisioned reports whether the install has the base of everything else: its
 // sandbox, or any component if it has no sandbox.
-func (s *snapshot) provisioned(wants map[string]*desiredState) bool {
+func (s *snapshot) provisioned(states map[string]*desiredState) bool {
 	if base := s.components["sandbox"]; base != nil && base.config != nil {
 		return base.mayBeDeployed() && (base.row.AppliedDigest != "" || s.install.Provisioned)
 	}
@@ -57,18 +57,18 @@ func (s *snapshot) provisioned(wants map[string]*desiredState) bool {
 		return true
 	}
 	for _, p := range s.components {
-		if p.mayBeDeployed() && wants[p.row.Name] != nil && !wants[p.row.Name].Absent {
+		if p.mayBeDeployed() && states[p.row.Name] != nil && !states[p.row.Name].Absent {
 			return true
 		}
 	}
 	return false
 }
 
-func (s *snapshot) provisionStart(wants map[string]*desiredState, now runningWorkflows) []workflowStart {
+func (s *snapshot) provisionStart(states map[string]*desiredState, now runningWorkflows) []workflowStart {
 	var names []string
 	ready := false
 	for _, name := range s.names() {
-		w := wants[name]
+		w := states[name]
 		if w.Absent {
 			continue
 		}
@@ -89,16 +89,16 @@ func (s *snapshot) provisionStart(wants map[string]*desiredState, now runningWor
 }
 
 // deployStart starts what is behind and can be planned, together with what waits only for that.
-func (s *snapshot) deployStart(wants map[string]*desiredState, now runningWorkflows) []workflowStart {
+func (s *snapshot) deployStart(states map[string]*desiredState, now runningWorkflows) []workflowStart {
 	in, all := map[string]bool{}, s.names()
 	for _, name := range all {
-		w := wants[name]
+		w := states[name]
 		in[name] = !w.Absent && w.behind && w.WaitReason == "" && w.RejectionReason == "" && !now.busy[name]
 	}
 	for grew := true; grew; {
 		grew = false
 		for _, name := range all {
-			w := wants[name]
+			w := states[name]
 			if in[name] || w.Absent || !w.behind || w.externalWait || w.Stalled || now.busy[name] || len(w.blockers) == 0 {
 				continue
 			}
@@ -111,14 +111,14 @@ func (s *snapshot) deployStart(wants map[string]*desiredState, now runningWorkfl
 	for _, name := range all {
 		if in[name] {
 			names = append(names, name)
-			reasons = append(reasons, fmt.Sprintf("%s is behind: %s", name, wants[name].changeText))
+			reasons = append(reasons, fmt.Sprintf("%s is behind: %s", name, states[name].changeText))
 		}
 	}
 	if len(names) == 0 {
 		return nil
 	}
 	return []workflowStart{{kind: workflow.KindDeploy, components: names, reason: joinReasons(reasons),
-		onlyInputs: s.onlyInputs(wants, names)}}
+		onlyInputs: s.onlyInputs(states, names)}}
 }
 
 // maxListedReasons is how many components a workflow's reason lists individually.
@@ -131,10 +131,10 @@ func joinReasons(reasons []string) string {
 	return fmt.Sprintf("%s; and %d more", strings.Join(reasons[:maxListedReasons], "; "), len(reasons)-maxListedReasons)
 }
 
-func (s *snapshot) teardownStarts(wants map[string]*desiredState, now runningWorkflows) []workflowStart {
+func (s *snapshot) teardownStarts(states map[string]*desiredState, now runningWorkflows) []workflowStart {
 	var all []workflowStart
 	for _, name := range s.names() {
-		w := wants[name]
+		w := states[name]
 		if w.Absent && w.behind && w.WaitReason == "" && w.RejectionReason == "" && !now.busy[name] {
 			all = append(all, workflowStart{kind: workflow.KindTeardown, components: []string{name}, reason: w.Reason})
 		}
@@ -144,13 +144,13 @@ func (s *snapshot) teardownStarts(wants map[string]*desiredState, now runningWor
 
 // deprovisionStart starts the removal of all that is deployed and can be removed: not what
 // was refused, nor what that depends on.
-func (s *snapshot) deprovisionStart(wants map[string]*desiredState, now runningWorkflows) []workflowStart {
+func (s *snapshot) deprovisionStart(states map[string]*desiredState, now runningWorkflows) []workflowStart {
 	if now.overComponents {
 		return nil
 	}
 	var names []string
 	for _, name := range s.names() {
-		if w := wants[name]; w.behind && w.RejectionReason == "" && !w.Stalled {
+		if w := states[name]; w.behind && w.RejectionReason == "" && !w.Stalled {
 			names = append(names, name)
 		}
 	}

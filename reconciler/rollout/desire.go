@@ -17,15 +17,15 @@ import (
 type desiredState struct {
 	workflow.DesiredState
 	digestInputs  digestInputs
-	behind        bool           // the applied state is not the desired one, as far as is already known
-	building      bool           // its own artifact is being built
-	blockers      []string       // the components that it waits for
-	externalWait  bool           // it waits for something that is not another component
-	rejection     *store.Refusal // the refusal of the current desired state; nil for none
-	changes       changes        // what changed since the last apply; empty for a component to be removed
-	changeText    string         // moves as text
-	disabled      DisabledReason // why it is to be removed although the release has it
-	unsatisfiable bool           // it can never be deployed on any install; only another release of the app helps
+	behind        bool             // the applied state is not the desired one, as far as is already known
+	building      bool             // its own artifact is being built
+	blockers      []string         // the components that it waits for
+	externalWait  bool             // it waits for something that is not another component
+	rejection     *store.Rejection // the refusal of the current desired state; nil for none
+	changes       changes          // what changed since the last apply; empty for a component to be removed
+	changeText    string           // moves as text
+	disabled      DisabledReason   // why it is to be removed although the release has it
+	unsatisfiable bool             // it can never be deployed on any install; only another release of the app helps
 }
 
 // DisabledReason is why a component is to be removed from an install although the app's version has it.
@@ -254,7 +254,7 @@ func (d *resolver) waitForValues(p *installComponent, w *desiredState) {
 // absentReason returns why a component is to be removed, or "" if it is to be deployed.
 func (s *snapshot) absentReason(p *installComponent, w *desiredState) string {
 	switch {
-	case s.install.Wanted == "absent":
+	case s.install.DesiredPresence == "absent":
 		return "the install is to be gone"
 	case p.config == nil && s.pinned():
 		return fmt.Sprintf("%s is no part of release %d, at which the install is pinned", p.row.Name, s.release.Number)
@@ -262,7 +262,7 @@ func (s *snapshot) absentReason(p *installComponent, w *desiredState) string {
 		return fmt.Sprintf("%s left the app in release %d", p.row.Name, s.release.Number)
 	case !s.enabled(p):
 		w.disabled = DisabledByToggle
-		if _, said := s.toggles[p.row.Name]; said {
+		if _, isSet := s.toggles[p.row.Name]; isSet {
 			return p.row.Name + " is switched off on this install"
 		}
 		return p.row.Name + " is off unless an install switches it on"
@@ -349,7 +349,7 @@ func absentDigestOf(p *installComponent) string {
 }
 
 // rejectionText describes a refusal, to follow "is".
-func rejectionText(r store.Refusal) string {
+func rejectionText(r store.Rejection) string {
 	words := map[string]string{"rejected": "rejected by " + r.Actor, "cancelled": "cancelled by " + r.Actor,
 		"stalled": "stalled"}[r.Kind]
 	if r.Reason == "" {

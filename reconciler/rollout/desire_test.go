@@ -22,7 +22,7 @@ const key = "key-0000000000000001"
 func newSnapshot() *snapshot {
 	s := &snapshot{
 		org: store.Org{ID: "org_1", Name: "acme"}, app: store.App{ID: "app_1", Name: "hello"},
-		release: store.Release{ID: "rel_1", Number: 1, Status: "complete"}, install: store.Install{ID: "ins_1", Name: "east", Wanted: "present"},
+		release: store.Release{ID: "rel_1", Number: 1, Status: "complete"}, install: store.Install{ID: "ins_1", Name: "east", DesiredPresence: "present"},
 		runnerKey: key, components: map[string]*installComponent{}, inputs: map[string]store.InstallInput{}, outputs: map[outputOwner][]store.Output{},
 		config: &appconfig.App{
 			Sandbox: &appconfig.Component{Name: "sandbox", Kind: "sandbox", Terraform: &appconfig.Terraform{}},
@@ -39,7 +39,7 @@ func newSnapshot() *snapshot {
 	}
 	for _, name := range []string{"sandbox", "network", "web", "metrics"} {
 		p := &installComponent{
-			componentRow: componentRow{row: store.InstallComponent{ID: "ico_" + name, ComponentID: "cmp_" + name, Name: name}, rejections: map[string]store.Refusal{}},
+			componentRow: componentRow{row: store.InstallComponent{ID: "ico_" + name, ComponentID: "cmp_" + name, Name: name}, rejections: map[string]store.Rejection{}},
 			component:    store.Component{ID: "cmp_" + name, Name: name, Present: true},
 			artifact:     &store.Build{ArtifactDigest: "sha256:" + name, Number: 1, Status: "succeeded", Reason: "commit 1a2b3c4 changed it"},
 		}
@@ -187,11 +187,11 @@ func TestDesire(t *testing.T) {
 		{"a no", func(s *snapshot) {
 			s.inputs["greeting"] = store.InstallInput{Value: &howdy}
 			digest := s.desiredStates()["web"].Digest
-			s.components["web"].rejections[digest] = store.Refusal{Kind: "rejected", Actor: "alice", Reason: "too risky"}
+			s.components["web"].rejections[digest] = store.Rejection{Kind: "rejected", Actor: "alice", Reason: "too risky"}
 		}, with("web", "refused: behind, rejected by alice: too risky")},
 		{"a no to what is not wanted any more", func(s *snapshot) {
 			s.inputs["greeting"] = store.InstallInput{Value: &howdy}
-			s.components["web"].rejections["sha256:old"] = store.Refusal{Kind: "rejected", Actor: "alice"}
+			s.components["web"].rejections["sha256:old"] = store.Rejection{Kind: "rejected", Actor: "alice"}
 		}, with("web", "behind: input greeting changed")},
 		{"a component that left", func(s *snapshot) { s.release.Number = 2; s.components["metrics"].config = nil },
 			with("metrics", "behind: metrics left the app in release 2")},
@@ -210,7 +210,7 @@ func TestDesire(t *testing.T) {
 			"network", "stuck: web, which needs it, is still there", "web", "stuck: network, which is torn down")},
 		{"pinned: what is no part of that release", func(s *snapshot) { s.pin(3); s.components["metrics"].config = nil },
 			with("metrics", "behind: metrics is no part of release 3, at which the install is pinned")},
-		{"an install that is to be gone", func(s *snapshot) { s.install.Wanted = "absent" }, map[string]string{
+		{"an install that is to be gone", func(s *snapshot) { s.install.DesiredPresence = "absent" }, map[string]string{
 			"metrics": "behind: the install is to be gone", "web": "behind: the install is to be gone",
 			"network": "waits: web, which needs it, is still there",
 			"sandbox": "waits: metrics, which needs it, is still there; network, which needs it, is still there; web, which needs it, is still there"}},
@@ -253,7 +253,7 @@ func TestDecide(t *testing.T) {
 		}, none, []workflowStart{{kind: workflow.KindProvision, components: everything, reason: "install east is new: everything of release 1 is to be there"}}},
 		{"nor twice", fresh, runningWorkflows{busy: map[string]bool{"sandbox": true}, overComponents: true}, nil},
 		{"nor after a no to its sandbox", func(s *snapshot) {
-			s.components["sandbox"].rejections[s.desiredStates()["sandbox"].Digest] = store.Refusal{Kind: "rejected", Actor: "alice"}
+			s.components["sandbox"].rejections[s.desiredStates()["sandbox"].Digest] = store.Rejection{Kind: "rejected", Actor: "alice"}
 		}, none, nil},
 		{"nothing is behind", rebuilt(), none, nil},
 		{"just what is behind", rebuilt("metrics"), none, []workflowStart{{kind: workflow.KindDeploy, components: []string{"metrics"}, reason: "metrics is behind: artifact changed: build 2 of metrics, because r"}}},
@@ -263,7 +263,7 @@ func TestDecide(t *testing.T) {
 			[]workflowStart{{kind: workflow.KindDeploy, components: []string{"metrics"}, reason: "metrics is behind: artifact changed: build 2 of metrics, because r"}}},
 		{"not what was refused, nor what waits for that", func(s *snapshot) {
 			rebuilt("network", "web")(s)
-			s.components["network"].rejections[s.desiredStates()["network"].Digest] = store.Refusal{Kind: "stalled", Actor: "nuon"}
+			s.components["network"].rejections[s.desiredStates()["network"].Digest] = store.Rejection{Kind: "stalled", Actor: "nuon"}
 		}, none, nil},
 		{"what left is torn down, each on its own", func(s *snapshot) { s.landAll(); s.components["metrics"].config = nil; s.components["web"].config = nil }, none, []workflowStart{
 			{kind: workflow.KindTeardown, components: []string{"metrics"}, reason: "metrics left the app in release 1"}, {kind: workflow.KindTeardown, components: []string{"web"}, reason: "web left the app in release 1"}}},
@@ -273,18 +273,18 @@ func TestDecide(t *testing.T) {
 			{kind: workflow.KindProvision, components: []string{"network", "sandbox", "web"}, reason: "install east is new: everything of release 1 is to be there"}}},
 		{"what is off and was never there is left alone", func(s *snapshot) { s.land("sandbox", "network"); s.land("web"); s.toggle("metrics", false) }, none, nil},
 		{"what was never there is not torn down", func(s *snapshot) { s.landAll(); s.components["metrics"] = &installComponent{} }, none, nil},
-		{"to be gone: everything that is there", func(s *snapshot) { s.land("sandbox", "network"); s.install.Wanted = "absent" }, none,
+		{"to be gone: everything that is there", func(s *snapshot) { s.land("sandbox", "network"); s.install.DesiredPresence = "absent" }, none,
 			[]workflowStart{{kind: workflow.KindDeprovision, components: []string{"network", "sandbox"}, reason: "install east is to be gone"}}},
-		{"once nothing else runs", func(s *snapshot) { s.landAll(); s.install.Wanted = "absent" }, runningWorkflows{busy: map[string]bool{"web": true}, overComponents: true}, nil},
+		{"once nothing else runs", func(s *snapshot) { s.landAll(); s.install.DesiredPresence = "absent" }, runningWorkflows{busy: map[string]bool{"web": true}, overComponents: true}, nil},
 		{"to be gone: not what was refused, nor what that stands on", func(s *snapshot) {
 			s.landAll()
-			s.install.Wanted = "absent"
-			s.components["web"].rejections[s.desiredStates()["web"].Digest] = store.Refusal{Kind: "rejected", Actor: "alice"}
+			s.install.DesiredPresence = "absent"
+			s.components["web"].rejections[s.desiredStates()["web"].Digest] = store.Rejection{Kind: "rejected", Actor: "alice"}
 		}, none, []workflowStart{{kind: workflow.KindDeprovision, components: []string{"metrics"}, reason: "install east is to be gone"}}},
 		{"what a first apply may have left is destroyed too", func(s *snapshot) {
 			s.landAll()
 			s.components["web"].row.AppliedDigest = ""
-			s.install.Wanted = "absent"
+			s.install.DesiredPresence = "absent"
 		}, none, []workflowStart{{kind: workflow.KindDeprovision, components: everything, reason: "install east is to be gone"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

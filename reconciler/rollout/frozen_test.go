@@ -95,8 +95,8 @@ func TestAPinnedInstallNeverMoves(t *testing.T) {
 // wanted returns the desired state of the install.
 func (w *world) wanted() []string {
 	w.Helper()
-	return w.list(`select format('%s %s %s %s', name, wanted, desired_digest, waits_for) from install_components
-		where wanted = 'present' or applied_artifact <> '' order by name`)
+	return w.list(`select format('%s %s %s %s', name, desired_presence, desired_digest, waits_for) from install_components
+		where desired_presence = 'present' or applied_artifact <> '' order by name`)
 }
 
 // endBuilds ends the running builds.

@@ -67,7 +67,7 @@ func TestAMistakeThatIsTakenBackIsNoRefusal(t *testing.T) {
 			w.look()
 			w.end(o, interrupted)
 			w.runJobs()
-			w.want(w.list("select kind || ' by ' || actor || ': ' || reason from refusals"), "[]")
+			w.want(w.list("select kind || ' by ' || actor || ': ' || reason from rejections"), "[]")
 			w.want(w.asked(), "[web]")
 			w.approveAll()
 			w.want(w.workflows(), "[provision succeeded deploy succeeded]")
@@ -85,7 +85,7 @@ func TestAShutdownIsNoRefusal(t *testing.T) {
 				o := w.begun(kind)
 				w.end(o, ended)
 				w.runJobs()
-				w.want(w.list("select kind || ' by ' || actor || ': ' || reason from refusals"), "[]")
+				w.want(w.list("select kind || ' by ' || actor || ': ' || reason from rejections"), "[]")
 				w.want(w.asked(), "[web]")
 				// A job that changes nothing gets another attempt. An apply is never
 				// repeated: it is planned and approved again.
@@ -413,10 +413,10 @@ func (h *history) check() {
 	h.Helper()
 	for what, sql := range map[string]string{
 		"two applies of one component at once":    `select spec->'apply'->'deploy'->>'component' from jobs where kind = 'apply' and status = 'running' group by 1 having count(*) > 1`,
-		"a cancel that nobody said is remembered": `select r.reason from refusals r join workflows w on w.id = r.workflow_id where r.kind = 'cancelled' and not w.cancelled`,
-		"a rejection that nobody said is remembered": `select r.reason from refusals r where r.kind = 'rejected'
+		"a cancel that nobody said is remembered": `select r.reason from rejections r join workflows w on w.id = r.workflow_id where r.kind = 'cancelled' and not w.cancelled`,
+		"a rejection that nobody said is remembered": `select r.reason from rejections r where r.kind = 'rejected'
 			and not exists (select from plans p join approvals a on a.plan_id = p.id and a.status = 'rejected' where p.workflow_id = r.workflow_id and p.install_component_id = r.install_component_id)`,
-		"a failure is remembered where nothing failed": `select r.reason from refusals r where r.kind = 'stalled'
+		"a failure is remembered where nothing failed": `select r.reason from rejections r where r.kind = 'stalled'
 			and not exists (select from jobs j join steps s on s.id = j.owner_id where s.workflow_id = r.workflow_id and (j.status = 'failed' or j.status = 'lost'))`,
 		"a job of a workflow that has ended": `select j.id from jobs j join steps s on s.id = j.owner_id join workflows w on w.id = s.workflow_id where j.ended_at is null and w.status <> 'running'`,
 	} {

@@ -45,7 +45,7 @@ func Pin(ctx context.Context, tx *store.Tx, install store.Install, number int, r
 		if w.rejection == nil {
 			continue
 		}
-		if err := tx.DropRefusal(ctx, tx.Org, s.components[name].row.ID, w.Digest); err != nil {
+		if err := tx.DeleteRejection(ctx, tx.Org, s.components[name].row.ID, w.Digest); err != nil {
 			return fmt.Errorf("pin install %s: %w", install.Name, err)
 		}
 	}

@@ -210,12 +210,12 @@ func TestAPinForgetsJustTheNoToWhatItAsksFor(t *testing.T) {
 	w.look()
 	w.runJobs()
 	must(t, w.answer("metrics", workflow.Reject, "not today"))
-	w.exec(`insert into refusals (org_id, install_component_id, desired_digest, kind, actor, reason, workflow_id)
+	w.exec(`insert into rejections (org_id, install_component_id, desired_digest, kind, actor, reason, workflow_id)
 		select $1, id, $2, 'stalled', 'nuon', 'it failed once', 'wfl' from install_components where name = 'metrics'`,
 		w.org, applied)
 	w.exec("update install_components set applied_digest = 'sha256:other' where name = 'metrics'")
 	must(t, w.pin(1))
-	w.want(w.list("select kind from refusals"), "[rejected]")
+	w.want(w.list("select kind from rejections"), "[rejected]")
 }
 
 // TestPreviewWritesNothing: a preview runs in a read-only transaction, and changes no row.

@@ -77,7 +77,7 @@ func TestEffects(t *testing.T) {
 			ComponentEffect{"web", "behind", "input greeting changed; it comes after network"})},
 		{"what a person said no to", nothing, func(s *snapshot) {
 			input(s)
-			s.components["web"].rejections[s.desiredStates()["web"].Digest] = store.Refusal{Kind: "rejected", Actor: "alice"}
+			s.components["web"].rejections[s.desiredStates()["web"].Digest] = store.Rejection{Kind: "rejected", Actor: "alice"}
 		}, with(ComponentEffect{"web", "behind", "input greeting changed; it is behind, rejected by alice"})},
 	} {
 		t.Run(c.name, func(t *testing.T) {

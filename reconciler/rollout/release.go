@@ -168,7 +168,7 @@ type releaseComponent struct {
 // readRelease reads the release that installs of an app follow, or the pinned one, in
 // one statement, so that its parts are consistent with each other.
 func readRelease(ctx context.Context, tx *store.Tx, appID, pin string, known *configCache) (*appRelease, error) {
-	row, err := tx.RolloutRelease(ctx, pin, tx.Org, appID)
+	row, err := tx.ReleaseForRollout(ctx, pin, tx.Org, appID)
 	if err != nil {
 		return nil, err
 	}

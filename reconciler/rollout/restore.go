@@ -38,11 +38,11 @@ func (s *snapshot) contestedReason(p *installComponent) string {
 		first.Version, name, more, orDefault(first.Reason, "two attempts wrote at the same time"), at)
 }
 
-func orDefault(said, otherwise string) string {
-	if said == "" {
-		return otherwise
+func orDefault(text, fallback string) string {
+	if text == "" {
+		return fallback
 	}
-	return said
+	return text
 }
 
 // RequestRestore starts a workflow that makes a state version of a component the newest
@@ -84,7 +84,7 @@ func (r *Rollout) RequestRestore(ctx context.Context, tx *store.Tx, install stor
 	} else if err != nil {
 		return "", err
 	}
-	if err := tx.DropRefusals(ctx, tx.Org, locked.ID, []string{component}); err != nil {
+	if err := tx.DeleteRejections(ctx, tx.Org, locked.ID, []string{component}); err != nil {
 		return "", err
 	}
 	why := fmt.Sprintf("%s asked for version %d of the state of %s to be the newest one: %s", actor, version,

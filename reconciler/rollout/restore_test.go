@@ -49,7 +49,7 @@ func (w *world) dismiss(component string, version int32) {
 		if _, err := tx.LockInstall(ctx, tx.Org, w.install); err != nil {
 			return err
 		}
-		places, err := tx.RolloutPlaces(ctx, tx.Org, w.install)
+		places, err := tx.ListInstallComponents(ctx, tx.Org, w.install)
 		if err != nil {
 			return err
 		}

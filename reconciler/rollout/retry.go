@@ -26,11 +26,11 @@ func (r *Rollout) Retry(ctx context.Context, tx *store.Tx, f workflow.Failure, a
 	if f.Action.Action != "" {
 		return s.retryAction(ctx, tx, f, actor)
 	}
-	if err := tx.DropRefusalsOfWorkflow(ctx, tx.Org, f.Workflow.ID, f.Components); err != nil {
+	if err := tx.DeleteRejectionsOfWorkflow(ctx, tx.Org, f.Workflow.ID, f.Components); err != nil {
 		return "", err
 	}
 	if len(f.FailedComponents) > 0 { // an empty list would mean all
-		if err := tx.DropRefusals(ctx, tx.Org, install.ID, f.FailedComponents); err != nil {
+		if err := tx.DeleteRejections(ctx, tx.Org, install.ID, f.FailedComponents); err != nil {
 			return "", err
 		}
 	}
@@ -61,10 +61,10 @@ func (s *snapshot) nothingToRetry(ctx context.Context, tx *store.Tx, f workflow.
 				"workflow %d (%s) is at work on %s already", b.Number, b.Kind, b.Component)
 		}
 	}
-	wants := s.desiredStates()
+	states := s.desiredStates()
 	var words []string
 	for _, name := range f.Components {
-		switch w := wants[name]; {
+		switch w := states[name]; {
 		case w == nil:
 			words = append(words, name+" is no part of the install any more")
 		case w.Current:

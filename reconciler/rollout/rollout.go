@@ -72,27 +72,27 @@ func (s *snapshot) ensureInstall(ctx context.Context, tx *store.Tx, g *resolvedR
 // ensureInstalls stores the desired state of locked installs and starts what is missing, with
 // one statement of each kind for all of them.
 func ensureInstalls(ctx context.Context, tx *store.Tx, installs []*snapshot, g *resolvedRequest, by string) (all []startedWorkflow, err error) {
-	wants, ids := make([]map[string]*desiredState, len(installs)), make([]string, len(installs))
+	states, ids := make([]map[string]*desiredState, len(installs)), make([]string, len(installs))
 	for i, s := range installs {
-		wants[i], ids[i] = s.desiredStates(), s.install.ID
+		states[i], ids[i] = s.desiredStates(), s.install.ID
 	}
-	if err := storeDesired(ctx, tx, installs, wants); err != nil {
+	if err := storeDesired(ctx, tx, installs, states); err != nil {
 		return nil, err
 	}
 	now, err := readRunning(ctx, tx, ids...)
 	if err != nil {
 		return nil, err
 	}
-	if err := recordResolved(ctx, tx, installs, wants); err != nil {
+	if err := recordResolved(ctx, tx, installs, states); err != nil {
 		return nil, err
 	}
 	var requests []workflow.Request
 	var advances []river.JobArgs
 	for i, s := range installs {
-		for _, st := range s.allStarts(wants[i], now[s.install.ID], g) {
-			r := s.workflowRequest(st, wants[i], by)
+		for _, st := range s.allStarts(states[i], now[s.install.ID], g) {
+			r := s.workflowRequest(st, states[i], by)
 			r.Trace, r.Locked = s.trace(st.components),
-				&workflow.LockedInstall{Install: s.install, Resolved: &resolved{snapshot: s, desired: wants[i]}}
+				&workflow.LockedInstall{Install: s.install, Resolved: &resolved{snapshot: s, desired: states[i]}}
 			requests, all = append(requests, r), append(all, startedWorkflow{components: st.components})
 		}
 		for _, id := range now[s.install.ID].ids { // the desired state may have changed since they started
@@ -113,17 +113,17 @@ func ensureInstalls(ctx context.Context, tx *store.Tx, installs []*snapshot, g *
 }
 
 // allStarts returns the workflows that a person requested, and the others that are missing.
-func (s *snapshot) allStarts(wants map[string]*desiredState, now runningWorkflows, g *resolvedRequest) []workflowStart {
+func (s *snapshot) allStarts(states map[string]*desiredState, now runningWorkflows, g *resolvedRequest) []workflowStart {
 	if g == nil {
-		return s.missingWorkflows(wants, now)
+		return s.missingWorkflows(states, now)
 	}
-	asked := s.requestedStarts(*g, wants, now)
+	asked := s.requestedStarts(*g, states, now)
 	for _, st := range asked {
 		for _, name := range st.components {
 			now.busy[name], now.overComponents = true, true
 		}
 	}
-	return append(asked, s.missingWorkflows(wants, now)...)
+	return append(asked, s.missingWorkflows(states, now)...)
 }
 
 // Resolve reads a locked install once and computes the desired state of each component
@@ -167,38 +167,38 @@ func (r *resolved) DesiredStates() map[string]workflow.DesiredState {
 // applyAssumptions changes a snapshot to the install as it would be if a person's request had
 // been applied, without refusals.
 func (s *snapshot) applyAssumptions(as workflow.Assumptions) {
-	s.install.Wanted = "present"
+	s.install.DesiredPresence = "present"
 	if as.Absent {
-		s.install.Wanted = "absent"
+		s.install.DesiredPresence = "absent"
 	}
 	for name, p := range s.components {
 		p.row.TornDown = slices.Contains(as.TornDown, name) || p.row.TornDown && !slices.Contains(as.Deployed, name)
-		p.rejections = map[string]store.Refusal{}
+		p.rejections = map[string]store.Rejection{}
 	}
 }
 
 // storeDesired stores the desired states of installs, in one statement and only where they have changed.
-func storeDesired(ctx context.Context, tx *store.Tx, installs []*snapshot, wants []map[string]*desiredState) error {
-	set := store.SetDesiresParams{OrgID: tx.Org}
+func storeDesired(ctx context.Context, tx *store.Tx, installs []*snapshot, states []map[string]*desiredState) error {
+	set := store.SetDesiredStatesParams{OrgID: tx.Org}
 	for i, s := range installs {
 		for _, name := range s.names() {
 			before := storedColumnsOf(s.components[name].row)
-			row := s.updateRow(name, wants[i][name])
+			row := s.updateRow(name, states[i][name])
 			if storedColumnsOf(row) == before {
 				continue
 			}
-			set.Ids, set.Wanted = append(set.Ids, row.ID), append(set.Wanted, row.Wanted)
+			set.Ids, set.Presences = append(set.Ids, row.ID), append(set.Presences, row.DesiredPresence)
 			set.Digests, set.Reasons, set.Waits = append(set.Digests, row.DesiredDigest), append(set.Reasons, row.DesiredReason),
 				append(set.Waits, row.WaitsFor)
-			set.Behind, set.Off, set.Never = append(set.Behind, row.Behind), append(set.Off, row.Off),
-				append(set.Never, row.Never)
-			set.Stuck = append(set.Stuck, row.Stuck)
+			set.Behind, set.DisabledBy, set.Unsatisfiable = append(set.Behind, row.Behind), append(set.DisabledBy, row.DisabledBy),
+				append(set.Unsatisfiable, row.Unsatisfiable)
+			set.Stalled = append(set.Stalled, row.Stalled)
 		}
 	}
 	if len(set.Ids) == 0 {
 		return nil
 	}
-	if err := tx.SetDesires(ctx, set); err != nil {
+	if err := tx.SetDesiredStates(ctx, set); err != nil {
 		return fmt.Errorf("write what is wanted of %d components: %w", len(set.Ids), err)
 	}
 	return nil
@@ -211,15 +211,15 @@ type storedColumns struct {
 }
 
 func storedColumnsOf(row store.InstallComponent) storedColumns {
-	return storedColumns{row.Wanted, row.DesiredDigest, row.DesiredReason, row.WaitsFor, row.Off, row.Behind,
-		row.Never, row.Stuck}
+	return storedColumns{row.DesiredPresence, row.DesiredDigest, row.DesiredReason, row.WaitsFor, row.DisabledBy, row.Behind,
+		row.Unsatisfiable, row.Stalled}
 }
 
 // recordResolved records that the desired states of installs were computed for their current release.
-func recordResolved(ctx context.Context, tx *store.Tx, installs []*snapshot, wants []map[string]*desiredState) error {
+func recordResolved(ctx context.Context, tx *store.Tx, installs []*snapshot, states []map[string]*desiredState) error {
 	set := store.SetResolvedParams{OrgID: tx.Org}
 	for i, s := range installs {
-		provisioned := s.provisioned(wants[i])
+		provisioned := s.provisioned(states[i])
 		if provisioned == s.install.Provisioned && s.release.ID == s.install.ResolvedReleaseID {
 			continue
 		}
@@ -243,10 +243,10 @@ func (s *snapshot) updateRow(name string, w *desiredState) store.InstallComponen
 	if keep := same && row.DesiredReason != "" && !w.Absent; !keep {
 		row.DesiredReason = w.Reason
 	}
-	row.Wanted, row.DesiredDigest, row.WaitsFor = "present", w.Digest, w.WaitReason
-	row.Behind, row.Off, row.Never, row.Stuck = w.behind, string(w.disabled), w.unsatisfiable, w.WaitReason != "" && w.Stalled
+	row.DesiredPresence, row.DesiredDigest, row.WaitsFor = "present", w.Digest, w.WaitReason
+	row.Behind, row.DisabledBy, row.Unsatisfiable, row.Stalled = w.behind, string(w.disabled), w.unsatisfiable, w.WaitReason != "" && w.Stalled
 	if w.Absent {
-		row.Wanted = "absent"
+		row.DesiredPresence = "absent"
 	}
 	return *row
 }
@@ -254,7 +254,7 @@ func (s *snapshot) updateRow(name string, w *desiredState) store.InstallComponen
 // readRunning returns what runs on installs, by install: the components that are being
 // changed, and all running workflows, including actions.
 func readRunning(ctx context.Context, tx *store.Tx, installs ...string) (map[string]runningWorkflows, error) {
-	rows, err := tx.UnderWay(ctx, tx.Org, installs)
+	rows, err := tx.RunningWorkflowsOfInstalls(ctx, tx.Org, installs)
 	if err != nil {
 		return nil, err
 	}
@@ -274,13 +274,13 @@ func readRunning(ctx context.Context, tx *store.Tx, installs ...string) (map[str
 }
 
 // workflowRequest converts a decision into a workflow.Request.
-func (s *snapshot) workflowRequest(st workflowStart, wants map[string]*desiredState, by string) workflow.Request {
+func (s *snapshot) workflowRequest(st workflowStart, states map[string]*desiredState, by string) workflow.Request {
 	r := workflow.Request{
 		Install: s.install.ID, Kind: st.kind, Reason: st.reason, RequestedBy: by, Release: s.release.Number,
 		Actions: s.workflowActions(st), Components: map[string]string{}, Redeploy: st.redeploy,
 	}
 	for _, name := range st.components {
-		r.Parts = append(r.Parts, s.componentPart(st, name, wants[name]))
+		r.Parts = append(r.Parts, s.componentPart(st, name, states[name]))
 		r.Components[name] = s.components[name].row.ID
 	}
 	return r

@@ -22,7 +22,7 @@ type componentRow struct {
 	row        store.InstallComponent
 	applying   bool // a runner applies it now under a valid lease
 	contested  []contestedState
-	rejections map[string]store.Refusal // by desired digest
+	rejections map[string]store.Rejection // by desired digest
 }
 
 // contestedState is a state version that a person has to decide about.
@@ -68,7 +68,7 @@ func groupBy[T any](rows []T, of func(T) string) map[string][]T {
 
 // readComponentRows reads the components of installs, by install.
 func readComponentRows(ctx context.Context, tx *store.Tx, installs ...string) (map[string][]componentRow, error) {
-	found, err := tx.PlacesOfInstalls(ctx, tx.Org, installs)
+	found, err := tx.ComponentsOfInstalls(ctx, tx.Org, installs)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func readComponentRows(ctx context.Context, tx *store.Tx, installs ...string) (m
 		if p.contested, err = decodeContested(f.Contested); err != nil {
 			return nil, fmt.Errorf("component %s: %w", p.row.Name, err)
 		}
-		if p.rejections, err = decodeRejections(p.row.ID, f.Refusals); err != nil {
+		if p.rejections, err = decodeRejections(p.row.ID, f.Rejections); err != nil {
 			return nil, fmt.Errorf("component %s: %w", p.row.Name, err)
 		}
 		all[p.row.InstallID] = append(all[p.row.InstallID], p)
@@ -94,17 +94,17 @@ func decodeContested(raw json.RawMessage) (all []contestedState, err error) {
 }
 
 // decodeRejections decodes a component's refusals, by desired digest.
-func decodeRejections(component string, raw json.RawMessage) (map[string]store.Refusal, error) {
+func decodeRejections(component string, raw json.RawMessage) (map[string]store.Rejection, error) {
 	var found []struct {
 		Desired, Kind, Actor, Reason, Workflow string
 		At                                     time.Time
 	}
 	if err := json.Unmarshal(raw, &found); err != nil {
-		return nil, fmt.Errorf("decode its refusals: %w", err)
+		return nil, fmt.Errorf("decode its rejections: %w", err)
 	}
-	all := make(map[string]store.Refusal, len(found))
+	all := make(map[string]store.Rejection, len(found))
 	for _, r := range found {
-		all[r.Desired] = store.Refusal{
+		all[r.Desired] = store.Rejection{
 			InstallComponentID: component, DesiredDigest: r.Desired, Kind: r.Kind, Actor: r.Actor, Reason: r.Reason,
 			WorkflowID: r.Workflow,
 			At:         r.At,

@@ -26,7 +26,7 @@ type snapshot struct {
 	runner     store.Runner
 	runnerKey  string // id of the runner's public key; empty until it has registered
 	components map[string]*installComponent
-	rejections map[string]map[string]store.Refusal // by component and desired digest, also those that a request deletes
+	rejections map[string]map[string]store.Rejection // by component and desired digest, also those that a request deletes
 	inputs     map[string]store.InstallInput
 	outputs    map[outputOwner][]store.Output
 
@@ -107,7 +107,7 @@ func assemble(ctx context.Context, tx *store.Tx, install store.Install, part *ap
 	s := &snapshot{
 		org: rows.org, app: part.app, release: part.release, latest: part.latest, newest: part.newest, config: part.config,
 		configTrace: part.configTrace, configAt: part.configAt, install: install,
-		components: map[string]*installComponent{}, rejections: map[string]map[string]store.Refusal{}, inputs: map[string]store.InstallInput{},
+		components: map[string]*installComponent{}, rejections: map[string]map[string]store.Rejection{}, inputs: map[string]store.InstallInput{},
 		outputs: map[outputOwner][]store.Output{},
 	}
 	if err := json.Unmarshal(install.Toggles, &s.toggles); err != nil {
@@ -181,12 +181,12 @@ func (s *snapshot) addComponents(part *appRelease, places []componentRow) {
 // insertComponents inserts the missing rows.
 func (s *snapshot) insertComponents(ctx context.Context, tx *store.Tx, missing []store.Component, _ []componentRow) ([]componentRow,
 	error) {
-	add := store.AddPlacesParams{OrgID: tx.Org, InstallID: s.install.ID}
+	add := store.AddInstallComponentsParams{OrgID: tx.Org, InstallID: s.install.ID}
 	for _, c := range missing {
 		add.Ids, add.ComponentIds, add.Names = append(add.Ids, newInstallComponentID()), append(add.ComponentIds, c.ID),
 			append(add.Names, c.Name)
 	}
-	if err := tx.AddPlaces(ctx, add); err != nil {
+	if err := tx.AddInstallComponents(ctx, add); err != nil {
 		return nil, err
 	}
 	places, err := readComponentRows(ctx, tx, s.install.ID)
@@ -199,7 +199,7 @@ func (s *snapshot) assumeRows(_ context.Context, tx *store.Tx, missing []store.C
 	for _, c := range missing {
 		rows = append(rows,
 			componentRow{row: store.InstallComponent{OrgID: tx.Org, InstallID: s.install.ID, ComponentID: c.ID, Name: c.Name,
-				Wanted: "present"}})
+				DesiredPresence: "present"}})
 	}
 	return rows, nil
 }

@@ -23,9 +23,9 @@ type View struct {
 	Install           store.Install
 	App               string // name of the install's app; without it, commands use the install's id. Set by the caller.
 	Components        []store.InstallComponent
-	Rejections        map[string]map[string]store.Refusal // by component, by desired digest
-	Contested         map[string]bool                     // components with a state version that a person must decide about
-	Busy              []store.BusyOfInstallsRow           // components that running workflows are changing
+	Rejections        map[string]map[string]store.Rejection // by component, by desired digest
+	Contested         map[string]bool                       // components with a state version that a person must decide about
+	Busy              []store.BusyOfInstallsRow             // components that running workflows are changing
 	Waiting           []store.WaitingOfInstallsRow
 	Release           store.Release             // that the install is to have; its number is 0 if the app has none
 	Latest            int32                     // number of the release that installs follow
@@ -88,7 +88,7 @@ func addActivity(ctx context.Context, tx *store.Tx, views []View, ids []string) 
 func newView(install store.Install) View {
 	return View{
 		Install: install, Applying: map[string]bool{}, Disabled: map[string]DisabledReason{}, Unsatisfiable: map[string]bool{},
-		Rejections: map[string]map[string]store.Refusal{}, Contested: map[string]bool{},
+		Rejections: map[string]map[string]store.Rejection{}, Contested: map[string]bool{},
 	}
 }
 
@@ -96,9 +96,9 @@ func newView(install store.Install) View {
 func (s *snapshot) view() View {
 	v := newView(s.install)
 	v.App, v.Release, v.Latest, v.Newest, v.Rejections = s.app.Name, s.release, s.latest, s.newest, s.rejections
-	wants := s.desiredStates()
+	states := s.desiredStates()
 	for _, name := range s.sandboxFirst() {
-		w := wants[name]
+		w := states[name]
 		v.Components = append(v.Components, s.updateRow(name, w))
 		v.Contested[name] = len(s.components[name].contested) > 0
 		if w.behind {
@@ -118,9 +118,9 @@ func (s *snapshot) view() View {
 }
 
 // rejection returns the refusal of a component's current desired state, if that is not applied.
-func (v View) rejection(c store.InstallComponent) (store.Refusal, bool) {
+func (v View) rejection(c store.InstallComponent) (store.Rejection, bool) {
 	if c.DesiredDigest == "" || c.DesiredDigest == c.AppliedDigest {
-		return store.Refusal{}, false
+		return store.Rejection{}, false
 	}
 	refused, no := v.Rejections[c.Name][c.DesiredDigest]
 	return refused, no
@@ -175,9 +175,9 @@ func (v View) ComponentStatus(c store.InstallComponent) (status, reason string) 
 		return "behind", "a version of its state is being put back"
 	case v.Contested[c.Name]:
 		return StatusStalled, c.WaitsFor
-	case c.Wanted == "absent" && gone && v.Disabled[c.Name] != "":
+	case c.DesiredPresence == "absent" && gone && v.Disabled[c.Name] != "":
 		return "gone", c.DesiredReason
-	case c.Wanted == "absent" && gone:
+	case c.DesiredPresence == "absent" && gone:
 		return "gone", "nothing of it is there"
 	case no && refused.Kind == string(workflow.RejectionStalled):
 		return StatusStalled, rejectionText(refused)
@@ -187,13 +187,13 @@ func (v View) ComponentStatus(c store.InstallComponent) (status, reason string) 
 		return "behind", "a plan waits for approval: " + c.DesiredReason
 	case v.Unsatisfiable[c.Name]:
 		return StatusStalled, c.WaitsFor
-	case v.Applying[c.Name] && c.Wanted != "absent":
+	case v.Applying[c.Name] && c.DesiredPresence != "absent":
 		return "behind", applyingText(c.DesiredReason)
 	case c.WaitsFor != "":
 		return "waiting", "waits: " + c.WaitsFor
-	case c.Wanted == "absent" && v.busy(c.Name):
+	case c.DesiredPresence == "absent" && v.busy(c.Name):
 		return "behind", "is being destroyed: " + c.DesiredReason
-	case c.Wanted == "absent":
+	case c.DesiredPresence == "absent":
 		return "behind", "is to be destroyed: " + c.DesiredReason
 	case c.DesiredDigest != "" && c.DesiredDigest == c.AppliedDigest:
 		return "current", "as it is wanted"
@@ -207,13 +207,13 @@ func (v View) ComponentStatus(c store.InstallComponent) (status, reason string) 
 // release: everything that is not in its desired state waits for something that only
 // they provide, such as the value of an input. The reason of Status states what.
 func (v View) Blocked() bool {
-	if v.Unresolved || v.Install.Wanted == "absent" || len(v.Busy)+len(v.blockingApprovals()) > 0 {
+	if v.Unresolved || v.Install.DesiredPresence == "absent" || len(v.Busy)+len(v.blockingApprovals()) > 0 {
 		return false
 	}
 	blocked := false
 	for _, c := range v.Components {
 		switch status, _ := v.ComponentStatus(c); {
-		case status == "behind", status == StatusWaiting && !c.Stuck:
+		case status == "behind", status == StatusWaiting && !c.Stalled:
 			return false
 		case status == StatusWaiting:
 			blocked = true
@@ -230,7 +230,7 @@ func (v View) AffectsStatus(c store.InstallComponent) bool {
 	case StatusCurrent:
 		return false
 	case StatusDeprovisioned:
-		return v.planWaits(c.Name) || v.busy(c.Name) || v.Install.Wanted == "absent"
+		return v.planWaits(c.Name) || v.busy(c.Name) || v.Install.DesiredPresence == "absent"
 	}
 	return true
 }
@@ -249,7 +249,7 @@ func applyingText(reason string) string {
 func (v View) Status() (status, reason string) {
 	status, reason = v.baseStatus()
 	switch {
-	case v.Install.Wanted == "absent":
+	case v.Install.DesiredPresence == "absent":
 		return status, reason
 	case v.Install.PinReleaseID == nil:
 		return status, reason + v.newerReleaseText()
@@ -291,14 +291,14 @@ func (v View) baseStatus() (status, reason string) {
 	switch {
 	case len(v.blockingApprovals()) > 0:
 		return StatusWaitingForApproval, v.waitingText()
-	case v.Install.Wanted == "absent" && !there && len(v.Busy) == 0 &&
+	case v.Install.DesiredPresence == "absent" && !there && len(v.Busy) == 0 &&
 		!slices.Contains(slices.Collect(maps.Values(v.Contested)), true):
 		return StatusDeprovisioned, "nothing of it is there"
-	case v.Install.Wanted == "absent" && len(v.Busy) > 0:
+	case v.Install.DesiredPresence == "absent" && len(v.Busy) > 0:
 		return StatusDeprovisioning, "everything is being destroyed" + v.runnerUnavailableText()
 	case len(v.Busy) > 0:
 		return StatusDeploying, "working on " + v.busyText() + v.runnerUnavailableText()
-	case v.Unresolved && v.Install.Wanted != "absent" && len(v.Components) > 0: // the stored states may be older
+	case v.Unresolved && v.Install.DesiredPresence != "absent" && len(v.Components) > 0: // the stored states may be older
 		if !there && len(found["gone"]) < len(v.Components) {
 			return StatusNew, v.unresolvedText()
 		}
@@ -308,7 +308,7 @@ func (v View) baseStatus() (status, reason string) {
 			v.remedy(len(found[StatusStalled]))
 	case len(found[StatusRejected]) > 0:
 		return StatusRejected, joinReasons(found[StatusRejected])
-	case v.Install.Wanted == "absent":
+	case v.Install.DesiredPresence == "absent":
 		return StatusDeprovisioning, "everything is to be destroyed"
 	case !there && len(v.Components) == 0:
 		return StatusNew, "its app has nothing to deploy yet"
@@ -337,13 +337,13 @@ func (v View) runnerUnavailableText() string {
 // remedy returns what a person can do about what stalled. The reasons of a contested
 // version, and of what can never be deployed, already state it.
 func (v View) remedy(stalled int) string {
-	told := 0
+	selfExplained := 0
 	for _, c := range v.Components {
 		if (v.Contested[c.Name] || v.Unsatisfiable[c.Name]) && !v.restoring(c.Name) {
-			told++
+			selfExplained++
 		}
 	}
-	if told == stalled {
+	if selfExplained == stalled {
 		return ""
 	}
 	return fmt.Sprintf("; mend it and push, or try again with `nuon deploy %s`", v.address())
@@ -401,7 +401,7 @@ func (v View) Health(online bool) string {
 			worst = HealthProgressing
 			continue
 		}
-		missing := c.Wanted == "present" && (c.AppliedArtifact == "" || c.AppliedDigest == "")
+		missing := c.DesiredPresence == "present" && (c.AppliedArtifact == "" || c.AppliedDigest == "")
 		if missing || status == StatusStalled {
 			return HealthAttention
 		}

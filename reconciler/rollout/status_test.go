@@ -14,7 +14,7 @@ func TestStatus(t *testing.T) {
 			artifact = "sha256:a"
 		}
 		return store.InstallComponent{
-			ID: "ico_" + name, Name: name, Wanted: "present", DesiredDigest: desired, AppliedDigest: applied,
+			ID: "ico_" + name, Name: name, DesiredPresence: "present", DesiredDigest: desired, AppliedDigest: applied,
 			AppliedArtifact: artifact, DesiredReason: "input greeting changed",
 		}
 	}
@@ -22,12 +22,12 @@ func TestStatus(t *testing.T) {
 		c.WaitsFor, c.DesiredDigest = for_, ""
 		return c
 	}
-	absent := func(c store.InstallComponent) store.InstallComponent { c.Wanted = "absent"; return c }
-	no := func(kind string) map[string]map[string]store.Refusal {
-		return map[string]map[string]store.Refusal{"web": {"d2": {Kind: kind, Actor: "alice", Reason: "too risky"}}}
+	absent := func(c store.InstallComponent) store.InstallComponent { c.DesiredPresence = "absent"; return c }
+	no := func(kind string) map[string]map[string]store.Rejection {
+		return map[string]map[string]store.Rejection{"web": {"d2": {Kind: kind, Actor: "alice", Reason: "too risky"}}}
 	}
 	busy := []store.BusyOfInstallsRow{{Component: "web"}}
-	gone := store.Install{Wanted: "absent"}
+	gone := store.Install{DesiredPresence: "absent"}
 	for _, c := range []struct {
 		name string
 		view View
@@ -81,11 +81,11 @@ func TestStatus(t *testing.T) {
 // is blocked if all that is missing comes from a person or another release.
 func TestBlocked(t *testing.T) {
 	part := func(name, waits string, stuck bool) store.InstallComponent {
-		return store.InstallComponent{Name: name, Wanted: "present", WaitsFor: waits, Stuck: stuck}
+		return store.InstallComponent{Name: name, DesiredPresence: "present", WaitsFor: waits, Stalled: stuck}
 	}
 	stuck, waits, behind := part("web", "input zone has no value", true), part("net", "build 2 of net is running", false),
 		part("db", "", false)
-	done := store.InstallComponent{Name: "done", Wanted: "present", DesiredDigest: "d", AppliedDigest: "d",
+	done := store.InstallComponent{Name: "done", DesiredPresence: "present", DesiredDigest: "d", AppliedDigest: "d",
 		AppliedArtifact: "a"}
 	for name, c := range map[string]struct {
 		view View
@@ -105,7 +105,7 @@ func TestBlocked(t *testing.T) {
 			Waiting: []store.WaitingOfInstallsRow{{Kind: workflow.ApprovalOfSettings}}}, true},
 		"of an older release": {View{Components: []store.InstallComponent{stuck}, Unresolved: true}, false},
 		"of one that is to be gone": {View{Components: []store.InstallComponent{stuck},
-			Install: store.Install{Wanted: "absent"}}, false},
+			Install: store.Install{DesiredPresence: "absent"}}, false},
 	} {
 		if got := c.view.Blocked(); got != c.want {
 			t.Errorf("%s: blocked %t", name, got)

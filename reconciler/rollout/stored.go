@@ -15,11 +15,11 @@ func LoadStoredViews(ctx context.Context, tx *store.Tx, installs []store.Install
 	for _, install := range installs {
 		ids = append(ids, install.ID)
 	}
-	places, err := tx.StoredPlaces(ctx, tx.Org, ids)
+	places, err := tx.StoredComponentsOfInstalls(ctx, tx.Org, ids)
 	if err != nil {
 		return nil, fmt.Errorf("status of %d installs: %w", len(installs), err)
 	}
-	placesOf := groupBy(places, func(p store.StoredPlacesRow) string { return p.InstallID })
+	placesOf := groupBy(places, func(p store.StoredComponentsOfInstallsRow) string { return p.InstallID })
 	releases, err := tx.ReleasesOfInstalls(ctx, tx.Org, ids)
 	if err != nil {
 		return nil, fmt.Errorf("status of %d installs: %w", len(installs), err)
@@ -45,27 +45,27 @@ func LoadStoredViews(ctx context.Context, tx *store.Tx, installs []store.Install
 }
 
 // addStored adds a component as stored.
-func (v *View) addStored(p store.StoredPlacesRow) {
+func (v *View) addStored(p store.StoredComponentsOfInstallsRow) {
 	v.Components = append(v.Components, store.InstallComponent{
-		ID: p.ID, InstallID: p.InstallID, ComponentID: p.ComponentID, Name: p.Name, Wanted: p.Wanted,
+		ID: p.ID, InstallID: p.InstallID, ComponentID: p.ComponentID, Name: p.Name, DesiredPresence: p.DesiredPresence,
 		DesiredDigest: p.DesiredDigest,
-		DesiredReason: p.DesiredReason, WaitsFor: p.WaitsFor, Behind: p.Behind, Off: p.Off, Never: p.Never, Stuck: p.Stuck,
+		DesiredReason: p.DesiredReason, WaitsFor: p.WaitsFor, Behind: p.Behind, DisabledBy: p.DisabledBy, Unsatisfiable: p.Unsatisfiable, Stalled: p.Stalled,
 		AppliedDigest: p.AppliedDigest, AppliedArtifact: p.AppliedArtifact, Health: p.Health,
 	})
 	// A component applied since its row was stored is no longer behind.
 	if p.Behind && (p.DesiredDigest == "" || p.DesiredDigest != p.AppliedDigest) {
 		v.Behind = append(v.Behind, p.Name)
 	}
-	if p.Off != "" {
-		v.Disabled[p.Name] = DisabledReason(p.Off)
+	if p.DisabledBy != "" {
+		v.Disabled[p.Name] = DisabledReason(p.DisabledBy)
 	}
-	if p.Never {
+	if p.Unsatisfiable {
 		v.Unsatisfiable[p.Name] = true
 	}
 	v.Contested[p.Name], v.Applying[p.Name] = p.Contested, p.Applying
-	if p.Refused != "" {
-		v.Rejections[p.Name] = map[string]store.Refusal{p.DesiredDigest: {
-			InstallComponentID: p.ID, DesiredDigest: p.DesiredDigest, Kind: p.Refused, Actor: p.Actor, Reason: p.Because,
+	if p.Rejection != "" {
+		v.Rejections[p.Name] = map[string]store.Rejection{p.DesiredDigest: {
+			InstallComponentID: p.ID, DesiredDigest: p.DesiredDigest, Kind: p.Rejection, Actor: p.Actor, Reason: p.RejectionReason,
 		}}
 	}
 }

@@ -18,7 +18,7 @@ func said(v rollout.View) []string {
 	all := []string{status + ": " + reason, fmt.Sprint("behind: ", v.Behind), fmt.Sprint("applied: ", v.AppliedRelease())}
 	for _, c := range v.Components {
 		status, reason := v.ComponentStatus(c)
-		all = append(all, fmt.Sprintf("%s %s: %s %s %t", c.Name, status, reason, v.Disabled[c.Name], c.Stuck))
+		all = append(all, fmt.Sprintf("%s %s: %s %s %t", c.Name, status, reason, v.Disabled[c.Name], c.Stalled))
 	}
 	return all
 }
@@ -64,7 +64,7 @@ func TestStoredViewsSayWhatIsWorkedOut(t *testing.T) {
 			_, err := w.wish(rollout.DeployRequest{Kind: workflow.KindTeardown, Components: []string{"metrics"}})
 			must(t, err)
 		}},
-		{"an end", func() { w.exec("update installs set wanted = 'absent'") }},
+		{"an end", func() { w.exec("update installs set desired_presence = 'absent'") }},
 	} {
 		step.do()
 		w.look()

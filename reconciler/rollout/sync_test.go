@@ -66,9 +66,9 @@ func TestASyncThatFailsStallsItsComponent(t *testing.T) {
 	if strings.Join(steps, "\n") != strings.Join(want, "\n") {
 		t.Errorf("%s", strings.Join(steps, "\n"))
 	}
-	if refusals := w.list("select kind || ': ' || reason from refusals"); len(refusals) != 1 ||
-		refusals[0] != "stalled: it was made to fail" {
-		t.Errorf("remembered: %v", refusals)
+	if rejections := w.list("select kind || ': ' || reason from rejections"); len(rejections) != 1 ||
+		rejections[0] != "stalled: it was made to fail" {
+		t.Errorf("remembered: %v", rejections)
 	}
 	delete(w.break_, "sync sandbox")
 	w.look()

@@ -105,12 +105,12 @@ const maxTimeout = time.Hour
 
 // jobTimeout returns the timeout of a plan, or an apply, for a component's kind, in
 // seconds; said is the component's own setting.
-func jobTimeout(kind, said string) int {
+func jobTimeout(kind, configured string) int {
 	limit, known := defaultTimeouts[kind]
 	if !known {
 		limit = maxTimeout
 	}
-	if own, err := time.ParseDuration(said); err == nil && own > 0 {
+	if own, err := time.ParseDuration(configured); err == nil && own > 0 {
 		limit = min(own, maxTimeout)
 	}
 	return int(limit.Seconds())

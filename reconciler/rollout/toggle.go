@@ -39,14 +39,14 @@ func CheckToggles(ctx context.Context, tx *store.Tx, before, after store.Install
 }
 
 // missingDependencies returns, for each component that is to be deployed, those that it needs and that are off.
-func (s *snapshot) missingDependencies(wants map[string]*desiredState) map[string][]string {
+func (s *snapshot) missingDependencies(states map[string]*desiredState) map[string][]string {
 	all := map[string][]string{}
-	for name, w := range wants {
+	for name, w := range states {
 		if w.Absent {
 			continue
 		}
 		for _, on := range s.components[name].dependsOn {
-			if up := wants[on]; up != nil && up.disabled != "" {
+			if up := states[on]; up != nil && up.disabled != "" {
 				all[name] = append(all[name], on)
 			}
 		}
@@ -68,7 +68,7 @@ func dependentsOf(bereft map[string][]string, missing string) []string {
 
 // dependents returns the components that are to be deployed and need one of the named
 // ones, directly or indirectly, in order. The named ones are not included.
-func (s *snapshot) dependents(wants map[string]*desiredState, names ...string) []string {
+func (s *snapshot) dependents(states map[string]*desiredState, names ...string) []string {
 	in := map[string]bool{}
 	for _, name := range names {
 		in[name] = true
@@ -76,7 +76,7 @@ func (s *snapshot) dependents(wants map[string]*desiredState, names ...string) [
 	for grew := true; grew; {
 		grew = false
 		for _, name := range s.names() {
-			if w := wants[name]; in[name] || w == nil || w.Absent {
+			if w := states[name]; in[name] || w == nil || w.Absent {
 				continue
 			}
 			if slices.ContainsFunc(s.components[name].dependsOn, func(on string) bool { return in[on] }) {

@@ -110,10 +110,10 @@ func (s *snapshot) workflowActions(st workflowStart) workflow.WorkflowActions {
 
 // onlyInputs reports whether changed inputs are the only reason to deploy these
 // components: at least one has changed inputs, and none has any other change.
-func (s *snapshot) onlyInputs(wants map[string]*desiredState, names []string) bool {
+func (s *snapshot) onlyInputs(states map[string]*desiredState, names []string) bool {
 	moved := false
 	for _, name := range names {
-		m := wants[name].changes
+		m := states[name].changes
 		switch {
 		case m.inputs() != nil:
 			moved = true

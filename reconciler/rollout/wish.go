@@ -39,15 +39,15 @@ type resolvedRequest struct {
 // resolveRequest checks a request, and changes the snapshot to the install as it will be: with the requested
 // desired state, and without the refusals that the request deletes. It writes nothing. Errors:
 // *workflow.Conflict.
-func (s *snapshot) resolveRequest(wish DeployRequest) (resolvedRequest, error) {
-	g := resolvedRequest{DeployRequest: wish, selected: slices.Clone(wish.Components)}
-	for _, name := range wish.Components {
+func (s *snapshot) resolveRequest(req DeployRequest) (resolvedRequest, error) {
+	g := resolvedRequest{DeployRequest: req, selected: slices.Clone(req.Components)}
+	for _, name := range req.Components {
 		if s.components[name] == nil {
 			return g, unknownComponent(s.install, name)
 		}
 	}
 	var err error
-	switch wish.Kind {
+	switch req.Kind {
 	case workflow.KindTeardown:
 		err = s.resolveTeardown(&g)
 	case workflow.KindDeploy:
@@ -58,14 +58,14 @@ func (s *snapshot) resolveRequest(wish DeployRequest) (resolvedRequest, error) {
 	}
 	slices.Sort(g.selected)
 	g.selected = slices.Compact(g.selected)
-	refusals := map[string]map[string]store.Refusal{}
+	rejections := map[string]map[string]store.Rejection{}
 	for name, p := range s.components {
-		refusals[name] = p.rejections
+		rejections[name] = p.rejections
 	}
 	s.applyAssumptions(g.assumptions())
 	for name, p := range s.components {
 		if !g.clearsRejections(name) {
-			p.rejections = refusals[name]
+			p.rejections = rejections[name]
 		}
 	}
 	for _, name := range g.tearDown {
@@ -75,8 +75,8 @@ func (s *snapshot) resolveRequest(wish DeployRequest) (resolvedRequest, error) {
 }
 
 // clearsRejections reports whether the request deletes the refusals of a component.
-func (g resolvedRequest) clearsRejections(name string) bool {
-	return g.PlanOnly || len(g.selected) == 0 || slices.Contains(g.selected, name)
+func (r resolvedRequest) clearsRejections(name string) bool {
+	return r.PlanOnly || len(r.selected) == 0 || slices.Contains(r.selected, name)
 }
 
 func unknownComponent(install store.Install, name string) error {
@@ -138,7 +138,7 @@ func (s *snapshot) enabledDependents(names []string) []string {
 // include them.
 func (s *snapshot) resolveTeardown(g *resolvedRequest) error {
 	switch {
-	case s.install.Wanted == "absent":
+	case s.install.DesiredPresence == "absent":
 		return conflict(CodeDeprovisioning, "Nothing more needs to be asked.", "install %s is to be gone with all that it has",
 			s.install.Name)
 	case len(g.selected) == 0:
@@ -170,22 +170,22 @@ func isOrAre(names []string) string {
 }
 
 // assumptions returns the desired state once the request is applied.
-func (g resolvedRequest) assumptions() workflow.Assumptions {
-	return workflow.Assumptions{Absent: g.Kind == workflow.KindDeprovision, TornDown: g.tearDown, Deployed: g.bringBack}
+func (r resolvedRequest) assumptions() workflow.Assumptions {
+	return workflow.Assumptions{Absent: r.Kind == workflow.KindDeprovision, TornDown: r.tearDown, Deployed: r.bringBack}
 }
 
-func (g resolvedRequest) tearDownReason(name string) string {
-	return fmt.Sprintf("%s was torn down by %s", name, g.Actor)
+func (r resolvedRequest) tearDownReason(name string) string {
+	return fmt.Sprintf("%s was torn down by %s", name, r.Actor)
 }
 
 // requestedStarts returns the workflows that the request itself is for; other missing ones come in addition. A
 // component that another workflow is changing is torn down once that workflow has released it.
-func (s *snapshot) requestedStarts(g resolvedRequest, wants map[string]*desiredState, now runningWorkflows) []workflowStart {
+func (s *snapshot) requestedStarts(g resolvedRequest, states map[string]*desiredState, now runningWorkflows) []workflowStart {
 	switch {
 	case g.Kind == workflow.KindTeardown:
 		var names []string
 		for _, name := range g.selected {
-			if w := wants[name]; w.Absent && w.behind && !w.externalWait && !now.busy[name] {
+			if w := states[name]; w.Absent && w.behind && !w.externalWait && !now.busy[name] {
 				names = append(names, name)
 			}
 		}
@@ -193,10 +193,10 @@ func (s *snapshot) requestedStarts(g resolvedRequest, wants map[string]*desiredS
 			return []workflowStart{{kind: workflow.KindTeardown, components: names,
 				reason: fmt.Sprintf("%s asked for the teardown of %s", g.Actor, strings.Join(g.selected, ", "))}}
 		}
-	case g.Redeploy && s.provisioned(wants):
+	case g.Redeploy && s.provisioned(states):
 		var names []string
 		for _, name := range g.selected {
-			if !wants[name].Absent {
+			if !states[name].Absent {
 				names = append(names, name)
 			}
 		}

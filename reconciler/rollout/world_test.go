@@ -660,7 +660,7 @@ func (w *world) dump() {
 		"select format('workflow %s %s %s: %s / %s', number, kind, status, reason, outcome) from workflows order by number",
 		"select format('step %s %s%s %s (try %s): %s', s.kind, component, action, s.status, tries, s.reason) from steps s join workflows w on w.id = s.workflow_id order by w.number, position",
 		"select format('plan of %s %s: %s', component, status, reason) from plans order by created_at",
-		"select format('%s wanted %s desired %s applied %s waits %s: %s', name, wanted, left(desired_digest, 14), left(applied_digest, 14), waits_for, desired_reason) from install_components order by name",
+		"select format('%s wanted %s desired %s applied %s waits %s: %s', name, desired_presence, left(desired_digest, 14), left(applied_digest, 14), waits_for, desired_reason) from install_components order by name",
 		"select format('job %s %s %s: %s', kind, status, reason, error) from jobs order by created_at",
 	} {
 		for _, line := range w.list(sql) {

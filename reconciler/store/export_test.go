@@ -8,6 +8,6 @@ func Raw(t *Tx) pgx.Tx { return t.tx }
 // Statements are queries whose plans tests check.
 var Statements = map[string]string{
 	"ChangedInstalls": changedInstalls,
-	"DropHealthJobs":  dropHealthJobs, "DropRefusalsOfWorkflow": dropRefusalsOfWorkflow, "RetainJobs": retainJobs, "RetainRunnerLogs": retainRunnerLogs,
-	"RetainWorkflows": retainWorkflows, "StoredPlaces": storedPlaces, "ViewWorkflows": viewWorkflows,
+	"DropHealthJobs":  deleteHealthJobs, "DropRefusalsOfWorkflow": deleteRejectionsOfWorkflow, "RetainJobs": retainJobs, "RetainRunnerLogs": retainRunnerLogs,
+	"RetainWorkflows": retainWorkflows, "StoredPlaces": storedComponentsOfInstalls, "ViewWorkflows": viewWorkflows,
 }

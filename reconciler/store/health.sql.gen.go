@@ -9,35 +9,35 @@ import (
 	"context"
 )
 
-const dropHealthJobs = `-- name: DropHealthJobs :exec
-delete from jobs where org_id = $1 and owner_kind = 'health' and owner_id = $2::text and ended_at is not null and id <> $3
+const componentOnInstall = `-- name: ComponentOnInstall :one
+select exists (select 1 from install_components where org_id = $1 and install_id = $2 and id = $3)
 `
 
-// A look is worth nothing once there is a newer one, and nobody wants to read its log.
-func (q *Queries) DropHealthJobs(ctx context.Context, orgID string, installID string, keep string) error {
-	_, err := q.db.Exec(ctx, dropHealthJobs, orgID, installID, keep)
-	return err
-}
-
-const healthUnderWay = `-- name: HealthUnderWay :one
-
-select exists (select 1 from jobs where org_id = $1 and owner_kind = 'health' and owner_id = $2::text and ended_at is null)
-`
-
-// Looks at how what is deployed is (package health).
-func (q *Queries) HealthUnderWay(ctx context.Context, orgID string, installID string) (bool, error) {
-	row := q.db.QueryRow(ctx, healthUnderWay, orgID, installID)
+func (q *Queries) ComponentOnInstall(ctx context.Context, orgID string, installID string, iD string) (bool, error) {
+	row := q.db.QueryRow(ctx, componentOnInstall, orgID, installID, iD)
 	var exists bool
 	err := row.Scan(&exists)
 	return exists, err
 }
 
-const placeOnInstall = `-- name: PlaceOnInstall :one
-select exists (select 1 from install_components where org_id = $1 and install_id = $2 and id = $3)
+const deleteHealthJobs = `-- name: DeleteHealthJobs :exec
+delete from jobs where org_id = $1 and owner_kind = 'health' and owner_id = $2::text and ended_at is not null and id <> $3
 `
 
-func (q *Queries) PlaceOnInstall(ctx context.Context, orgID string, installID string, iD string) (bool, error) {
-	row := q.db.QueryRow(ctx, placeOnInstall, orgID, installID, iD)
+// A look is worth nothing once there is a newer one, and nobody wants to read its log.
+func (q *Queries) DeleteHealthJobs(ctx context.Context, orgID string, installID string, keep string) error {
+	_, err := q.db.Exec(ctx, deleteHealthJobs, orgID, installID, keep)
+	return err
+}
+
+const healthJobRunning = `-- name: HealthJobRunning :one
+
+select exists (select 1 from jobs where org_id = $1 and owner_kind = 'health' and owner_id = $2::text and ended_at is null)
+`
+
+// Looks at how what is deployed is (package health).
+func (q *Queries) HealthJobRunning(ctx context.Context, orgID string, installID string) (bool, error) {
+	row := q.db.QueryRow(ctx, healthJobRunning, orgID, installID)
 	var exists bool
 	err := row.Scan(&exists)
 	return exists, err

@@ -29,7 +29,7 @@ func TestLargeTablesAreReadByIndex(t *testing.T) {
 		`insert into jobs (org_id, id, runner_id, kind, status, owner_kind, owner_id, install_id, spec, reason, created_at, ended_at)
 			select 'o', 'job' || i.id || n, 'run', 'health', 'succeeded', 'health', i.id, i.id, '{}', 'r', at, at
 			from installs i cross join generate_series(1, 10) n cross join lateral (select now() - n * interval '10 days') a (at)`,
-		`insert into refusals (org_id, install_component_id, desired_digest, kind, actor, reason, workflow_id)
+		`insert into rejections (org_id, install_component_id, desired_digest, kind, actor, reason, workflow_id)
 			select 'o', c.id, 'd' || n, 'rejected', 'alice', 'r', 'wfl' || c.install_id || n from install_components c cross join generate_series(1, 5) n`,
 		`insert into runner_logs (org_id, runner_id, seq, lines, many, size, at) select 'o', 'run', g, '', 1, 1, now() - g * interval '1 minute' from generate_series(1, 10000) g`,
 		`analyze`,

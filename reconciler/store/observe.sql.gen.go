@@ -108,16 +108,6 @@ func (q *Queries) AddWebhookDelivery(ctx context.Context, orgID string, webhookI
 	return result.RowsAffected(), nil
 }
 
-const announcedBy = `-- name: AnnouncedBy :exec
-update watches set webhook_id = $1::text where org_id = $2 and id = any($3::text[])
-`
-
-// AnnouncedBy has watches polled seldom, because a webhook announces pushes to them.
-func (q *Queries) AnnouncedBy(ctx context.Context, webhookID string, orgID string, ids []string) error {
-	_, err := q.db.Exec(ctx, announcedBy, webhookID, orgID, ids)
-	return err
-}
-
 const appsOfWatch = `-- name: AppsOfWatch :many
 select a.id from apps a
 where a.org_id = $1 and (a.watch_id = $2::text or exists (
@@ -147,6 +137,16 @@ func (q *Queries) AppsOfWatch(ctx context.Context, orgID string, watchID string)
 	return items, nil
 }
 
+const clearWatchWebhook = `-- name: ClearWatchWebhook :exec
+update watches set webhook_id = null where org_id = $1 and id = $2
+`
+
+// ClearWatchWebhook has a watch polled as often as any other again.
+func (q *Queries) ClearWatchWebhook(ctx context.Context, orgID string, iD string) error {
+	_, err := q.db.Exec(ctx, clearWatchWebhook, orgID, iD)
+	return err
+}
+
 const credentialOfWatch = `-- name: CredentialOfWatch :one
 select org_id, id, name, username, sealed, repositories, created_at from credentials where org_id = $1 and id = $2
 `
@@ -166,29 +166,6 @@ func (q *Queries) CredentialOfWatch(ctx context.Context, orgID string, iD string
 	return i, err
 }
 
-const delivered = `-- name: Delivered :exec
-update watches set delivered_at = now(), delivery_forge = $1, delivery_id = $2
-where org_id = $3 and id = any($4::text[])
-`
-
-type DeliveredParams struct {
-	Forge      string
-	DeliveryID string
-	OrgID      string
-	Ids        []string
-}
-
-// Delivered records a delivery at the watches that it is about.
-func (q *Queries) Delivered(ctx context.Context, arg DeliveredParams) error {
-	_, err := q.db.Exec(ctx, delivered,
-		arg.Forge,
-		arg.DeliveryID,
-		arg.OrgID,
-		arg.Ids,
-	)
-	return err
-}
-
 const dueOf = `-- name: DueOf :one
 select at from due where org_id = $1 and kind = $2 and id = $3
 `
@@ -198,6 +175,45 @@ func (q *Queries) DueOf(ctx context.Context, orgID string, kind string, iD strin
 	var at time.Time
 	err := row.Scan(&at)
 	return at, err
+}
+
+const findWatch = `-- name: FindWatch :one
+select org_id, id, url, ref, credential_id, revision_id, checked_at, polled_at, error, webhook_id, delivered_at, delivery_forge, delivery_id, created_at from watches where org_id = $1 and url = $2 and ref = $3 and credential_id = $4 for update
+`
+
+type FindWatchParams struct {
+	OrgID        string
+	URL          string
+	Ref          string
+	CredentialID string
+}
+
+// FindWatch is locked: whoever is about to read a watch must not miss that it is taken off the list of what is due.
+func (q *Queries) FindWatch(ctx context.Context, arg FindWatchParams) (Watch, error) {
+	row := q.db.QueryRow(ctx, findWatch,
+		arg.OrgID,
+		arg.URL,
+		arg.Ref,
+		arg.CredentialID,
+	)
+	var i Watch
+	err := row.Scan(
+		&i.OrgID,
+		&i.ID,
+		&i.URL,
+		&i.Ref,
+		&i.CredentialID,
+		&i.RevisionID,
+		&i.CheckedAt,
+		&i.PolledAt,
+		&i.Error,
+		&i.WebhookID,
+		&i.DeliveredAt,
+		&i.DeliveryForge,
+		&i.DeliveryID,
+		&i.CreatedAt,
+	)
+	return i, err
 }
 
 const lockWatch = `-- name: LockWatch :one
@@ -251,18 +267,37 @@ func (q *Queries) LockWatches(ctx context.Context, orgID string, ids []string) (
 	return items, nil
 }
 
-const moveWatch = `-- name: MoveWatch :one
-update watches set revision_id = $1, checked_at = now(), polled_at = now(), error = ''
-where org_id = $2 and id = $3
-returning coalesce(extract(epoch from now() - delivered_at), 'infinity')::float8
+const makeWatchesDue = `-- name: MakeWatchesDue :exec
+update due set at = least(at, now()) where org_id = $1 and kind = 'watch' and id = any($2::text[])
 `
 
-// MoveWatch and SetWatchChecked return how many seconds ago a webhook last reported a push; infinity for never.
-func (q *Queries) MoveWatch(ctx context.Context, revisionID *string, orgID string, iD string) (float64, error) {
-	row := q.db.QueryRow(ctx, moveWatch, revisionID, orgID, iD)
-	var column_1 float64
-	err := row.Scan(&column_1)
-	return column_1, err
+// MakeWatchesDue has watches polled now. What nobody reads has no line in due and gets none.
+func (q *Queries) MakeWatchesDue(ctx context.Context, orgID string, ids []string) error {
+	_, err := q.db.Exec(ctx, makeWatchesDue, orgID, ids)
+	return err
+}
+
+const recordDelivery = `-- name: RecordDelivery :exec
+update watches set delivered_at = now(), delivery_forge = $1, delivery_id = $2
+where org_id = $3 and id = any($4::text[])
+`
+
+type RecordDeliveryParams struct {
+	Forge      string
+	DeliveryID string
+	OrgID      string
+	Ids        []string
+}
+
+// RecordDelivery records a delivery at the watches that it is about.
+func (q *Queries) RecordDelivery(ctx context.Context, arg RecordDeliveryParams) error {
+	_, err := q.db.Exec(ctx, recordDelivery,
+		arg.Forge,
+		arg.DeliveryID,
+		arg.OrgID,
+		arg.Ids,
+	)
+	return err
 }
 
 const setWatchChecked = `-- name: SetWatchChecked :one
@@ -290,32 +325,36 @@ func (q *Queries) SetWatchError(ctx context.Context, error string, orgID string,
 	return column_1, err
 }
 
+const setWatchRevision = `-- name: SetWatchRevision :one
+update watches set revision_id = $1, checked_at = now(), polled_at = now(), error = ''
+where org_id = $2 and id = $3
+returning coalesce(extract(epoch from now() - delivered_at), 'infinity')::float8
+`
+
+// SetWatchRevision and SetWatchChecked return how many seconds ago a webhook last reported a push; infinity for never.
+func (q *Queries) SetWatchRevision(ctx context.Context, revisionID *string, orgID string, iD string) (float64, error) {
+	row := q.db.QueryRow(ctx, setWatchRevision, revisionID, orgID, iD)
+	var column_1 float64
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
+const setWatchWebhook = `-- name: SetWatchWebhook :exec
+update watches set webhook_id = $1::text where org_id = $2 and id = any($3::text[])
+`
+
+// SetWatchWebhook has watches polled seldom, because a webhook announces pushes to them.
+func (q *Queries) SetWatchWebhook(ctx context.Context, webhookID string, orgID string, ids []string) error {
+	_, err := q.db.Exec(ctx, setWatchWebhook, webhookID, orgID, ids)
+	return err
+}
+
 const setWebhookDelivered = `-- name: SetWebhookDelivered :exec
 update webhooks set last_delivery_at = now(), last_result = $1 where org_id = $2 and id = $3
 `
 
 func (q *Queries) SetWebhookDelivered(ctx context.Context, result string, orgID string, iD string) error {
 	_, err := q.db.Exec(ctx, setWebhookDelivered, result, orgID, iD)
-	return err
-}
-
-const unannounced = `-- name: Unannounced :exec
-update watches set webhook_id = null where org_id = $1 and id = $2
-`
-
-// Unannounced has a watch polled as often as any other again.
-func (q *Queries) Unannounced(ctx context.Context, orgID string, iD string) error {
-	_, err := q.db.Exec(ctx, unannounced, orgID, iD)
-	return err
-}
-
-const wakeWatches = `-- name: WakeWatches :exec
-update due set at = least(at, now()) where org_id = $1 and kind = 'watch' and id = any($2::text[])
-`
-
-// WakeWatches has watches polled now. What nobody reads has no line in due and gets none.
-func (q *Queries) WakeWatches(ctx context.Context, orgID string, ids []string) error {
-	_, err := q.db.Exec(ctx, wakeWatches, orgID, ids)
 	return err
 }
 
@@ -327,45 +366,6 @@ select org_id, id, url, ref, credential_id, revision_id, checked_at, polled_at, 
 // What observe reads and writes: watches, revisions, and the webhooks that make it look sooner.
 func (q *Queries) WatchByID(ctx context.Context, orgID string, iD string) (Watch, error) {
 	row := q.db.QueryRow(ctx, watchByID, orgID, iD)
-	var i Watch
-	err := row.Scan(
-		&i.OrgID,
-		&i.ID,
-		&i.URL,
-		&i.Ref,
-		&i.CredentialID,
-		&i.RevisionID,
-		&i.CheckedAt,
-		&i.PolledAt,
-		&i.Error,
-		&i.WebhookID,
-		&i.DeliveredAt,
-		&i.DeliveryForge,
-		&i.DeliveryID,
-		&i.CreatedAt,
-	)
-	return i, err
-}
-
-const watchOf = `-- name: WatchOf :one
-select org_id, id, url, ref, credential_id, revision_id, checked_at, polled_at, error, webhook_id, delivered_at, delivery_forge, delivery_id, created_at from watches where org_id = $1 and url = $2 and ref = $3 and credential_id = $4 for update
-`
-
-type WatchOfParams struct {
-	OrgID        string
-	URL          string
-	Ref          string
-	CredentialID string
-}
-
-// WatchOf is locked: whoever is about to read a watch must not miss that it is taken off the list of what is due.
-func (q *Queries) WatchOf(ctx context.Context, arg WatchOfParams) (Watch, error) {
-	row := q.db.QueryRow(ctx, watchOf,
-		arg.OrgID,
-		arg.URL,
-		arg.Ref,
-		arg.CredentialID,
-	)
 	var i Watch
 	err := row.Scan(
 		&i.OrgID,

@@ -173,6 +173,17 @@ func (q *Queries) LockCredential(ctx context.Context, orgID string, key string) 
 	return i, err
 }
 
+const makeWatchesOfWebhookDue = `-- name: MakeWatchesOfWebhookDue :exec
+update due d set at = least(d.at, now()) where d.org_id = $1 and d.kind = 'watch'
+and d.id in (select w.id from watches w where w.org_id = $1 and w.webhook_id = $2::text)
+`
+
+// MakeWatchesOfWebhookDue has all that a webhook announced polled now.
+func (q *Queries) MakeWatchesOfWebhookDue(ctx context.Context, orgID string, webhookID string) error {
+	_, err := q.db.Exec(ctx, makeWatchesOfWebhookDue, orgID, webhookID)
+	return err
+}
+
 const openJobsOfApp = `-- name: OpenJobsOfApp :many
 select j.id from jobs j join builds b on b.org_id = j.org_id and j.owner_kind = 'build' and b.id = j.owner_id
 join components c on c.org_id = b.org_id and c.id = b.component_id
@@ -324,15 +335,4 @@ func (q *Queries) ViewWebhooks(ctx context.Context, orgID string, iD string) ([]
 		return nil, err
 	}
 	return items, nil
-}
-
-const wakeWatchesOfWebhook = `-- name: WakeWatchesOfWebhook :exec
-update due d set at = least(d.at, now()) where d.org_id = $1 and d.kind = 'watch'
-and d.id in (select w.id from watches w where w.org_id = $1 and w.webhook_id = $2::text)
-`
-
-// WakeWatchesOfWebhook has all that a webhook announced polled now.
-func (q *Queries) WakeWatchesOfWebhook(ctx context.Context, orgID string, webhookID string) error {
-	_, err := q.db.Exec(ctx, wakeWatchesOfWebhook, orgID, webhookID)
-	return err
 }

@@ -192,7 +192,7 @@ delete from workflows d where d.org_id = $1 and d.id in (
     select w.id from workflows w
     where w.org_id = $1 and w.ended_at < now() - make_interval(secs => $2::float8)
       and w.number < (select max(n.number) from workflows n where n.org_id = w.org_id and n.install_id = w.install_id)
-      and not exists (select 1 from refusals r where r.org_id = w.org_id and r.workflow_id = w.id)
+      and not exists (select 1 from rejections r where r.org_id = w.org_id and r.workflow_id = w.id)
       and not exists (select 1 from plans p where p.org_id = w.org_id and p.workflow_id = w.id and (
           p.status in ('ready', 'approved', 'consumed')
           or (p.status = 'applied' and not exists (select 1 from plans n where n.org_id = p.org_id and n.install_component_id = p.install_component_id

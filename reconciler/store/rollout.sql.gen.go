@@ -26,13 +26,13 @@ func (q *Queries) AbandonComponent(ctx context.Context, reason string, orgID str
 	return result.RowsAffected(), nil
 }
 
-const addPlaces = `-- name: AddPlaces :exec
+const addInstallComponents = `-- name: AddInstallComponents :exec
 insert into install_components (org_id, id, install_id, component_id, name)
 select $1, unnest($2::text[]), $3, unnest($4::text[]), unnest($5::text[])
 on conflict (org_id, install_id, component_id) do nothing
 `
 
-type AddPlacesParams struct {
+type AddInstallComponentsParams struct {
 	OrgID        string
 	Ids          []string
 	InstallID    string
@@ -40,24 +40,14 @@ type AddPlacesParams struct {
 	Names        []string
 }
 
-func (q *Queries) AddPlaces(ctx context.Context, arg AddPlacesParams) error {
-	_, err := q.db.Exec(ctx, addPlaces,
+func (q *Queries) AddInstallComponents(ctx context.Context, arg AddInstallComponentsParams) error {
+	_, err := q.db.Exec(ctx, addInstallComponents,
 		arg.OrgID,
 		arg.Ids,
 		arg.InstallID,
 		arg.ComponentIds,
 		arg.Names,
 	)
-	return err
-}
-
-const bringBack = `-- name: BringBack :exec
-update install_components set torn_down = false, torn_down_reason = ''
-where org_id = $1 and install_id = $2 and name = any($3::text[]) and torn_down
-`
-
-func (q *Queries) BringBack(ctx context.Context, orgID string, installID string, names []string) error {
-	_, err := q.db.Exec(ctx, bringBack, orgID, installID, names)
 	return err
 }
 
@@ -149,6 +139,127 @@ func (q *Queries) BusyOfInstalls(ctx context.Context, orgID string, installIds [
 	return items, nil
 }
 
+const clearTornDown = `-- name: ClearTornDown :exec
+update install_components set torn_down = false, torn_down_reason = ''
+where org_id = $1 and install_id = $2 and name = any($3::text[]) and torn_down
+`
+
+func (q *Queries) ClearTornDown(ctx context.Context, orgID string, installID string, names []string) error {
+	_, err := q.db.Exec(ctx, clearTornDown, orgID, installID, names)
+	return err
+}
+
+const componentsForRollout = `-- name: ComponentsForRollout :many
+select org_id, id, app_id, name, kind, present, watch_id, input_id, problem, problem_digest, created_at from components where org_id = $1 and app_id = $2 order by kind <> 'sandbox', name
+`
+
+func (q *Queries) ComponentsForRollout(ctx context.Context, orgID string, appID string) ([]Component, error) {
+	rows, err := q.db.Query(ctx, componentsForRollout, orgID, appID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Component{}
+	for rows.Next() {
+		var i Component
+		if err := rows.Scan(
+			&i.OrgID,
+			&i.ID,
+			&i.AppID,
+			&i.Name,
+			&i.Kind,
+			&i.Present,
+			&i.WatchID,
+			&i.InputID,
+			&i.Problem,
+			&i.ProblemDigest,
+			&i.CreatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const componentsOfInstalls = `-- name: ComponentsOfInstalls :many
+
+select ic.org_id, ic.id, ic.install_id, ic.component_id, ic.name, ic.desired_presence, ic.desired_digest, ic.desired_reason, ic.waits_for, ic.behind, ic.disabled_by, ic.unsatisfiable, ic.stalled, ic.torn_down, ic.torn_down_reason, ic.applied_digest, ic.applied_artifact, ic.applied_release_id, ic.applied_config, ic.applied_values, ic.applied_at, ic.applied_inventory, ic.applied_cluster, ic.health, ic.abandoned,
+    case when ic.applied_artifact <> '' and ic.applied_digest = '' then exists (
+        select 1 from jobs j
+        join attempts a on a.org_id = j.org_id and a.job_id = j.id and a.number = j.attempt
+        join steps s on s.org_id = j.org_id and s.id = j.owner_id
+        where j.org_id = ic.org_id and j.kind = 'apply' and j.ended_at is null and a.status = 'running' and s.install_component_id = ic.id)
+    else false end::boolean as applying,
+    coalesce((select jsonb_agg(jsonb_build_object('version', s.version, 'status', s.status, 'reason', s.reason) order by s.version)
+        from states s where s.org_id = ic.org_id and s.install_component_id = ic.id and s.status in ('contested', 'withheld')), '[]')::jsonb as contested,
+    coalesce((select jsonb_agg(jsonb_build_object('desired', r.desired_digest, 'kind', r.kind, 'actor', r.actor, 'reason', r.reason, 'workflow', r.workflow_id, 'at', r.at))
+        from rejections r where r.org_id = ic.org_id and r.install_component_id = ic.id), '[]')::jsonb as rejections
+from install_components ic where ic.org_id = $1 and ic.install_id = any($2::text[]) order by ic.install_id, ic.name
+`
+
+type ComponentsOfInstallsRow struct {
+	InstallComponent InstallComponent
+	Applying         bool
+	Contested        json.RawMessage
+	Rejections       json.RawMessage
+}
+
+// What a snapshot of some installs is read from, one query each for all of them.
+// ComponentsOfInstalls are the components of installs, each with the state versions that a person has to decide about, with what was
+// said no to, and with whether a runner applies it now, while its lease holds.
+func (q *Queries) ComponentsOfInstalls(ctx context.Context, orgID string, installIds []string) ([]ComponentsOfInstallsRow, error) {
+	rows, err := q.db.Query(ctx, componentsOfInstalls, orgID, installIds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ComponentsOfInstallsRow{}
+	for rows.Next() {
+		var i ComponentsOfInstallsRow
+		if err := rows.Scan(
+			&i.InstallComponent.OrgID,
+			&i.InstallComponent.ID,
+			&i.InstallComponent.InstallID,
+			&i.InstallComponent.ComponentID,
+			&i.InstallComponent.Name,
+			&i.InstallComponent.DesiredPresence,
+			&i.InstallComponent.DesiredDigest,
+			&i.InstallComponent.DesiredReason,
+			&i.InstallComponent.WaitsFor,
+			&i.InstallComponent.Behind,
+			&i.InstallComponent.DisabledBy,
+			&i.InstallComponent.Unsatisfiable,
+			&i.InstallComponent.Stalled,
+			&i.InstallComponent.TornDown,
+			&i.InstallComponent.TornDownReason,
+			&i.InstallComponent.AppliedDigest,
+			&i.InstallComponent.AppliedArtifact,
+			&i.InstallComponent.AppliedReleaseID,
+			&i.InstallComponent.AppliedConfig,
+			&i.InstallComponent.AppliedValues,
+			&i.InstallComponent.AppliedAt,
+			&i.InstallComponent.AppliedInventory,
+			&i.InstallComponent.AppliedCluster,
+			&i.InstallComponent.Health,
+			&i.InstallComponent.Abandoned,
+			&i.Applying,
+			&i.Contested,
+			&i.Rejections,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const contestedStates = `-- name: ContestedStates :many
 select s.install_component_id, s.version, s.status, s.reason from states s
 join install_components ic on ic.org_id = s.org_id and ic.id = s.install_component_id
@@ -189,45 +300,35 @@ func (q *Queries) ContestedStates(ctx context.Context, orgID string, installID s
 	return items, nil
 }
 
-const dropRefusal = `-- name: DropRefusal :exec
-delete from refusals where org_id = $1 and install_component_id = $2 and desired_digest = $3
+const deleteRejection = `-- name: DeleteRejection :exec
+delete from rejections where org_id = $1 and install_component_id = $2 and desired_digest = $3
 `
 
-// DropRefusal forgets the no that was said to one thing that was wanted.
-func (q *Queries) DropRefusal(ctx context.Context, orgID string, installComponentID string, desiredDigest string) error {
-	_, err := q.db.Exec(ctx, dropRefusal, orgID, installComponentID, desiredDigest)
+// DeleteRejection forgets the no that was said to one thing that was wanted.
+func (q *Queries) DeleteRejection(ctx context.Context, orgID string, installComponentID string, desiredDigest string) error {
+	_, err := q.db.Exec(ctx, deleteRejection, orgID, installComponentID, desiredDigest)
 	return err
 }
 
-const dropRefusals = `-- name: DropRefusals :exec
-delete from refusals r using install_components ic
+const deleteRejections = `-- name: DeleteRejections :exec
+delete from rejections r using install_components ic
 where r.org_id = $1 and ic.org_id = r.org_id and ic.id = r.install_component_id and ic.install_id = $2
   and (cardinality($3::text[]) = 0 or ic.name = any($3::text[]))
 `
 
-func (q *Queries) DropRefusals(ctx context.Context, orgID string, installID string, names []string) error {
-	_, err := q.db.Exec(ctx, dropRefusals, orgID, installID, names)
+func (q *Queries) DeleteRejections(ctx context.Context, orgID string, installID string, names []string) error {
+	_, err := q.db.Exec(ctx, deleteRejections, orgID, installID, names)
 	return err
 }
 
-const dropRefusalsOfWorkflow = `-- name: DropRefusalsOfWorkflow :exec
-delete from refusals r using install_components ic
+const deleteRejectionsOfWorkflow = `-- name: DeleteRejectionsOfWorkflow :exec
+delete from rejections r using install_components ic
 where r.org_id = $1 and r.workflow_id = $2 and ic.org_id = r.org_id and ic.id = r.install_component_id and ic.name = any($3::text[])
 `
 
-// DropRefusalsOfWorkflow forgets what one workflow refused of components.
-func (q *Queries) DropRefusalsOfWorkflow(ctx context.Context, orgID string, workflowID string, names []string) error {
-	_, err := q.db.Exec(ctx, dropRefusalsOfWorkflow, orgID, workflowID, names)
-	return err
-}
-
-const forgetApplied = `-- name: ForgetApplied :exec
-update install_components set applied_digest = '' where org_id = $1 and id = $2
-`
-
-// ForgetApplied says that what is there of a component is not known any more.
-func (q *Queries) ForgetApplied(ctx context.Context, orgID string, iD string) error {
-	_, err := q.db.Exec(ctx, forgetApplied, orgID, iD)
+// DeleteRejectionsOfWorkflow forgets what one workflow refused of components.
+func (q *Queries) DeleteRejectionsOfWorkflow(ctx context.Context, orgID string, workflowID string, names []string) error {
+	_, err := q.db.Exec(ctx, deleteRejectionsOfWorkflow, orgID, workflowID, names)
 	return err
 }
 
@@ -264,7 +365,7 @@ func (q *Queries) InputsOfInstalls(ctx context.Context, orgID string, installIds
 }
 
 const installForStatus = `-- name: InstallForStatus :one
-select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, wanted, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, owner, labels, account, toggles, changed, created_at from installs where org_id = $1 and id = $2
+select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, desired_presence, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, owner, labels, account, toggles, changed, created_at from installs where org_id = $1 and id = $2
 `
 
 func (q *Queries) InstallForStatus(ctx context.Context, orgID string, iD string) (Install, error) {
@@ -280,7 +381,7 @@ func (q *Queries) InstallForStatus(ctx context.Context, orgID string, iD string)
 		&i.AllowDestroy,
 		&i.ApprovalsByOthers,
 		&i.Rule,
-		&i.Wanted,
+		&i.DesiredPresence,
 		&i.Provisioned,
 		&i.ResolvedReleaseID,
 		&i.PinReleaseID,
@@ -364,8 +465,58 @@ func (q *Queries) InstallsOfRange(ctx context.Context, arg InstallsOfRangeParams
 	return items, nil
 }
 
+const listInstallComponents = `-- name: ListInstallComponents :many
+select org_id, id, install_id, component_id, name, desired_presence, desired_digest, desired_reason, waits_for, behind, disabled_by, unsatisfiable, stalled, torn_down, torn_down_reason, applied_digest, applied_artifact, applied_release_id, applied_config, applied_values, applied_at, applied_inventory, applied_cluster, health, abandoned from install_components where org_id = $1 and install_id = $2 order by name
+`
+
+func (q *Queries) ListInstallComponents(ctx context.Context, orgID string, installID string) ([]InstallComponent, error) {
+	rows, err := q.db.Query(ctx, listInstallComponents, orgID, installID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []InstallComponent{}
+	for rows.Next() {
+		var i InstallComponent
+		if err := rows.Scan(
+			&i.OrgID,
+			&i.ID,
+			&i.InstallID,
+			&i.ComponentID,
+			&i.Name,
+			&i.DesiredPresence,
+			&i.DesiredDigest,
+			&i.DesiredReason,
+			&i.WaitsFor,
+			&i.Behind,
+			&i.DisabledBy,
+			&i.Unsatisfiable,
+			&i.Stalled,
+			&i.TornDown,
+			&i.TornDownReason,
+			&i.AppliedDigest,
+			&i.AppliedArtifact,
+			&i.AppliedReleaseID,
+			&i.AppliedConfig,
+			&i.AppliedValues,
+			&i.AppliedAt,
+			&i.AppliedInventory,
+			&i.AppliedCluster,
+			&i.Health,
+			&i.Abandoned,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const lockInstallRange = `-- name: LockInstallRange :many
-select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, wanted, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, owner, labels, account, toggles, changed, created_at from installs where org_id = $1 and app_id = $2 and id between $3 and $4 order by id for update skip locked
+select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, desired_presence, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, owner, labels, account, toggles, changed, created_at from installs where org_id = $1 and app_id = $2 and id between $3 and $4 order by id for update skip locked
 `
 
 type LockInstallRangeParams struct {
@@ -400,7 +551,7 @@ func (q *Queries) LockInstallRange(ctx context.Context, arg LockInstallRangePara
 			&i.AllowDestroy,
 			&i.ApprovalsByOthers,
 			&i.Rule,
-			&i.Wanted,
+			&i.DesiredPresence,
 			&i.Provisioned,
 			&i.ResolvedReleaseID,
 			&i.PinReleaseID,
@@ -421,6 +572,39 @@ func (q *Queries) LockInstallRange(ctx context.Context, arg LockInstallRangePara
 		return nil, err
 	}
 	return items, nil
+}
+
+const markAppliedUnknown = `-- name: MarkAppliedUnknown :exec
+update install_components set applied_digest = '' where org_id = $1 and id = $2
+`
+
+// MarkAppliedUnknown says that what is there of a component is not known any more.
+func (q *Queries) MarkAppliedUnknown(ctx context.Context, orgID string, iD string) error {
+	_, err := q.db.Exec(ctx, markAppliedUnknown, orgID, iD)
+	return err
+}
+
+const markTornDown = `-- name: MarkTornDown :exec
+update install_components set torn_down = true, torn_down_reason = $1
+where org_id = $2 and install_id = $3 and name = any($4::text[])
+`
+
+type MarkTornDownParams struct {
+	Reason    string
+	OrgID     string
+	InstallID string
+	Names     []string
+}
+
+// MarkTornDown has components stay absent until somebody asks for their deploy.
+func (q *Queries) MarkTornDown(ctx context.Context, arg MarkTornDownParams) error {
+	_, err := q.db.Exec(ctx, markTornDown,
+		arg.Reason,
+		arg.OrgID,
+		arg.InstallID,
+		arg.Names,
+	)
+	return err
 }
 
 const outputsOfInstalls = `-- name: OutputsOfInstalls :many
@@ -457,79 +641,83 @@ func (q *Queries) OutputsOfInstalls(ctx context.Context, orgID string, installId
 	return items, nil
 }
 
-const placesOfInstalls = `-- name: PlacesOfInstalls :many
-
-select ic.org_id, ic.id, ic.install_id, ic.component_id, ic.name, ic.wanted, ic.desired_digest, ic.desired_reason, ic.waits_for, ic.behind, ic.off, ic.never, ic.stuck, ic.torn_down, ic.torn_down_reason, ic.applied_digest, ic.applied_artifact, ic.applied_release_id, ic.applied_config, ic.applied_values, ic.applied_at, ic.applied_inventory, ic.applied_cluster, ic.health, ic.abandoned,
-    case when ic.applied_artifact <> '' and ic.applied_digest = '' then exists (
-        select 1 from jobs j
-        join attempts a on a.org_id = j.org_id and a.job_id = j.id and a.number = j.attempt
-        join steps s on s.org_id = j.org_id and s.id = j.owner_id
-        where j.org_id = ic.org_id and j.kind = 'apply' and j.ended_at is null and a.status = 'running' and s.install_component_id = ic.id)
-    else false end::boolean as applying,
-    coalesce((select jsonb_agg(jsonb_build_object('version', s.version, 'status', s.status, 'reason', s.reason) order by s.version)
-        from states s where s.org_id = ic.org_id and s.install_component_id = ic.id and s.status in ('contested', 'withheld')), '[]')::jsonb as contested,
-    coalesce((select jsonb_agg(jsonb_build_object('desired', r.desired_digest, 'kind', r.kind, 'actor', r.actor, 'reason', r.reason, 'workflow', r.workflow_id, 'at', r.at))
-        from refusals r where r.org_id = ic.org_id and r.install_component_id = ic.id), '[]')::jsonb as refusals
-from install_components ic where ic.org_id = $1 and ic.install_id = any($2::text[]) order by ic.install_id, ic.name
+const releaseForRollout = `-- name: ReleaseForRollout :one
+select a.org_id, a.id, a.name, a.watch_id, a.directory, a.version_id, a.revision_id, a.diagnostics, a.created_at, coalesce(r.id, '')::text as release_id, coalesce(r.number, 0)::int as number, coalesce(r.status, '')::text as status,
+    coalesce(r.reason, '')::text as reason, coalesce(r.partial, false)::bool as partial, coalesce(r.commits, '[]')::jsonb as commits,
+    coalesce(v.id, '')::text as version_id, coalesce(rev.trace, '')::text as config_trace, v.created_at as version_at, coalesce(r.config, v.config, 'null')::jsonb as config,
+    coalesce(n.number, 0)::int as newest, coalesce(n.status, '')::text as newest_status, coalesce(n.reason, '')::text as newest_reason,
+    coalesce((select max(f.number) from releases f where f.org_id = a.org_id and f.app_id = a.id and f.status = 'complete'), n.number, 0)::int as latest,
+    coalesce((select jsonb_agg(jsonb_build_object('id', c.id, 'name', c.name, 'kind', c.kind, 'declared', rc.release_id is not null,
+            'problem', coalesce(rc.problem, ''), 'build', b.number, 'status', b.status, 'artifact', b.artifact_digest, 'bytes', b.artifact_bytes, 'error', b.error, 'reason', b.reason,
+            'created_at', b.created_at, 'trace', b.trace)
+            order by c.kind <> 'sandbox', c.name)
+        from components c
+        left join release_components rc on rc.org_id = c.org_id and rc.component_id = c.id and rc.release_id = r.id
+        left join lateral (select org_id, id, component_id, input_id, number, status, repository, commit, source_digest, artifact_digest, artifact_bytes, reason, error, job_id, trace, created_at, ended_at from builds i where i.org_id = rc.org_id and i.input_id = rc.input_id
+            order by i.status <> 'failed' desc, i.number desc limit 1) b on true
+        where c.org_id = a.org_id and c.app_id = a.id), '[]')::jsonb as components
+from apps a
+left join releases n on n.org_id = a.org_id and n.app_id = a.id
+    and n.number = (select max(m.number) from releases m where m.org_id = a.org_id and m.app_id = a.id)
+left join releases r on r.org_id = a.org_id and r.app_id = a.id and (case when $1::text <> '' then r.id = $1 else r.number = coalesce(
+    (select max(f.number) from releases f where f.org_id = a.org_id and f.app_id = a.id and f.status = 'complete'), n.number) end)
+left join app_versions v on v.org_id = r.org_id and v.id = r.version_id
+left join revisions rev on rev.org_id = v.org_id and rev.id = v.revision_id
+where a.org_id = $2 and a.id = $3
 `
 
-type PlacesOfInstallsRow struct {
-	InstallComponent InstallComponent
-	Applying         bool
-	Contested        json.RawMessage
-	Refusals         json.RawMessage
+type ReleaseForRolloutRow struct {
+	App          App
+	ReleaseID    string
+	Number       int32
+	Status       string
+	Reason       string
+	Partial      bool
+	Commits      json.RawMessage
+	VersionID    string
+	ConfigTrace  string
+	VersionAt    *time.Time
+	Config       json.RawMessage
+	Newest       int32
+	NewestStatus string
+	NewestReason string
+	Latest       int32
+	Components   json.RawMessage
 }
 
-// What a snapshot of some installs is read from, one query each for all of them.
-// PlacesOfInstalls are the components of installs, each with the state versions that a person has to decide about, with what was
-// said no to, and with whether a runner applies it now, while its lease holds.
-func (q *Queries) PlacesOfInstalls(ctx context.Context, orgID string, installIds []string) ([]PlacesOfInstallsRow, error) {
-	rows, err := q.db.Query(ctx, placesOfInstalls, orgID, installIds)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []PlacesOfInstallsRow{}
-	for rows.Next() {
-		var i PlacesOfInstallsRow
-		if err := rows.Scan(
-			&i.InstallComponent.OrgID,
-			&i.InstallComponent.ID,
-			&i.InstallComponent.InstallID,
-			&i.InstallComponent.ComponentID,
-			&i.InstallComponent.Name,
-			&i.InstallComponent.Wanted,
-			&i.InstallComponent.DesiredDigest,
-			&i.InstallComponent.DesiredReason,
-			&i.InstallComponent.WaitsFor,
-			&i.InstallComponent.Behind,
-			&i.InstallComponent.Off,
-			&i.InstallComponent.Never,
-			&i.InstallComponent.Stuck,
-			&i.InstallComponent.TornDown,
-			&i.InstallComponent.TornDownReason,
-			&i.InstallComponent.AppliedDigest,
-			&i.InstallComponent.AppliedArtifact,
-			&i.InstallComponent.AppliedReleaseID,
-			&i.InstallComponent.AppliedConfig,
-			&i.InstallComponent.AppliedValues,
-			&i.InstallComponent.AppliedAt,
-			&i.InstallComponent.AppliedInventory,
-			&i.InstallComponent.AppliedCluster,
-			&i.InstallComponent.Health,
-			&i.InstallComponent.Abandoned,
-			&i.Applying,
-			&i.Contested,
-			&i.Refusals,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
+// ReleaseForRollout gives an app as an install is to have it, in one statement: the release that it is pinned to (pin), else the newest
+// complete one, else the newest. Its components are those that the app has or ever had, each with the build that counts for its
+// input; those of another release have declared false (rollout.releaseComponent).
+func (q *Queries) ReleaseForRollout(ctx context.Context, pin string, orgID string, appID string) (ReleaseForRolloutRow, error) {
+	row := q.db.QueryRow(ctx, releaseForRollout, pin, orgID, appID)
+	var i ReleaseForRolloutRow
+	err := row.Scan(
+		&i.App.OrgID,
+		&i.App.ID,
+		&i.App.Name,
+		&i.App.WatchID,
+		&i.App.Directory,
+		&i.App.VersionID,
+		&i.App.RevisionID,
+		&i.App.Diagnostics,
+		&i.App.CreatedAt,
+		&i.ReleaseID,
+		&i.Number,
+		&i.Status,
+		&i.Reason,
+		&i.Partial,
+		&i.Commits,
+		&i.VersionID,
+		&i.ConfigTrace,
+		&i.VersionAt,
+		&i.Config,
+		&i.Newest,
+		&i.NewestStatus,
+		&i.NewestReason,
+		&i.Latest,
+		&i.Components,
+	)
+	return i, err
 }
 
 const releasesOfInstalls = `-- name: ReleasesOfInstalls :many
@@ -559,7 +747,7 @@ type ReleasesOfInstallsRow struct {
 	Latest       int32
 }
 
-// ReleasesOfInstalls gives the release that each install is to have, as RolloutRelease does, without what is in it.
+// ReleasesOfInstalls gives the release that each install is to have, as ReleaseForRollout does, without what is in it.
 func (q *Queries) ReleasesOfInstalls(ctx context.Context, orgID string, installIds []string) ([]ReleasesOfInstallsRow, error) {
 	rows, err := q.db.Query(ctx, releasesOfInstalls, orgID, installIds)
 	if err != nil {
@@ -591,171 +779,6 @@ func (q *Queries) ReleasesOfInstalls(ctx context.Context, orgID string, installI
 		return nil, err
 	}
 	return items, nil
-}
-
-const rolloutComponents = `-- name: RolloutComponents :many
-select org_id, id, app_id, name, kind, present, watch_id, input_id, problem, problem_digest, created_at from components where org_id = $1 and app_id = $2 order by kind <> 'sandbox', name
-`
-
-func (q *Queries) RolloutComponents(ctx context.Context, orgID string, appID string) ([]Component, error) {
-	rows, err := q.db.Query(ctx, rolloutComponents, orgID, appID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []Component{}
-	for rows.Next() {
-		var i Component
-		if err := rows.Scan(
-			&i.OrgID,
-			&i.ID,
-			&i.AppID,
-			&i.Name,
-			&i.Kind,
-			&i.Present,
-			&i.WatchID,
-			&i.InputID,
-			&i.Problem,
-			&i.ProblemDigest,
-			&i.CreatedAt,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const rolloutPlaces = `-- name: RolloutPlaces :many
-select org_id, id, install_id, component_id, name, wanted, desired_digest, desired_reason, waits_for, behind, off, never, stuck, torn_down, torn_down_reason, applied_digest, applied_artifact, applied_release_id, applied_config, applied_values, applied_at, applied_inventory, applied_cluster, health, abandoned from install_components where org_id = $1 and install_id = $2 order by name
-`
-
-func (q *Queries) RolloutPlaces(ctx context.Context, orgID string, installID string) ([]InstallComponent, error) {
-	rows, err := q.db.Query(ctx, rolloutPlaces, orgID, installID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []InstallComponent{}
-	for rows.Next() {
-		var i InstallComponent
-		if err := rows.Scan(
-			&i.OrgID,
-			&i.ID,
-			&i.InstallID,
-			&i.ComponentID,
-			&i.Name,
-			&i.Wanted,
-			&i.DesiredDigest,
-			&i.DesiredReason,
-			&i.WaitsFor,
-			&i.Behind,
-			&i.Off,
-			&i.Never,
-			&i.Stuck,
-			&i.TornDown,
-			&i.TornDownReason,
-			&i.AppliedDigest,
-			&i.AppliedArtifact,
-			&i.AppliedReleaseID,
-			&i.AppliedConfig,
-			&i.AppliedValues,
-			&i.AppliedAt,
-			&i.AppliedInventory,
-			&i.AppliedCluster,
-			&i.Health,
-			&i.Abandoned,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const rolloutRelease = `-- name: RolloutRelease :one
-select a.org_id, a.id, a.name, a.watch_id, a.directory, a.version_id, a.revision_id, a.diagnostics, a.created_at, coalesce(r.id, '')::text as release_id, coalesce(r.number, 0)::int as number, coalesce(r.status, '')::text as status,
-    coalesce(r.reason, '')::text as reason, coalesce(r.partial, false)::bool as partial, coalesce(r.commits, '[]')::jsonb as commits,
-    coalesce(v.id, '')::text as version_id, coalesce(rev.trace, '')::text as config_trace, v.created_at as version_at, coalesce(r.config, v.config, 'null')::jsonb as config,
-    coalesce(n.number, 0)::int as newest, coalesce(n.status, '')::text as newest_status, coalesce(n.reason, '')::text as newest_reason,
-    coalesce((select max(f.number) from releases f where f.org_id = a.org_id and f.app_id = a.id and f.status = 'complete'), n.number, 0)::int as latest,
-    coalesce((select jsonb_agg(jsonb_build_object('id', c.id, 'name', c.name, 'kind', c.kind, 'declared', rc.release_id is not null,
-            'problem', coalesce(rc.problem, ''), 'build', b.number, 'status', b.status, 'artifact', b.artifact_digest, 'bytes', b.artifact_bytes, 'error', b.error, 'reason', b.reason,
-            'created_at', b.created_at, 'trace', b.trace)
-            order by c.kind <> 'sandbox', c.name)
-        from components c
-        left join release_components rc on rc.org_id = c.org_id and rc.component_id = c.id and rc.release_id = r.id
-        left join lateral (select org_id, id, component_id, input_id, number, status, repository, commit, source_digest, artifact_digest, artifact_bytes, reason, error, job_id, trace, created_at, ended_at from builds i where i.org_id = rc.org_id and i.input_id = rc.input_id
-            order by i.status <> 'failed' desc, i.number desc limit 1) b on true
-        where c.org_id = a.org_id and c.app_id = a.id), '[]')::jsonb as components
-from apps a
-left join releases n on n.org_id = a.org_id and n.app_id = a.id
-    and n.number = (select max(m.number) from releases m where m.org_id = a.org_id and m.app_id = a.id)
-left join releases r on r.org_id = a.org_id and r.app_id = a.id and (case when $1::text <> '' then r.id = $1 else r.number = coalesce(
-    (select max(f.number) from releases f where f.org_id = a.org_id and f.app_id = a.id and f.status = 'complete'), n.number) end)
-left join app_versions v on v.org_id = r.org_id and v.id = r.version_id
-left join revisions rev on rev.org_id = v.org_id and rev.id = v.revision_id
-where a.org_id = $2 and a.id = $3
-`
-
-type RolloutReleaseRow struct {
-	App          App
-	ReleaseID    string
-	Number       int32
-	Status       string
-	Reason       string
-	Partial      bool
-	Commits      json.RawMessage
-	VersionID    string
-	ConfigTrace  string
-	VersionAt    *time.Time
-	Config       json.RawMessage
-	Newest       int32
-	NewestStatus string
-	NewestReason string
-	Latest       int32
-	Components   json.RawMessage
-}
-
-// RolloutRelease gives an app as an install is to have it, in one statement: the release that it is pinned to (pin), else the newest
-// complete one, else the newest. Its components are those that the app has or ever had, each with the build that counts for its
-// input; those of another release have declared false (rollout.releaseComponent).
-func (q *Queries) RolloutRelease(ctx context.Context, pin string, orgID string, appID string) (RolloutReleaseRow, error) {
-	row := q.db.QueryRow(ctx, rolloutRelease, pin, orgID, appID)
-	var i RolloutReleaseRow
-	err := row.Scan(
-		&i.App.OrgID,
-		&i.App.ID,
-		&i.App.Name,
-		&i.App.WatchID,
-		&i.App.Directory,
-		&i.App.VersionID,
-		&i.App.RevisionID,
-		&i.App.Diagnostics,
-		&i.App.CreatedAt,
-		&i.ReleaseID,
-		&i.Number,
-		&i.Status,
-		&i.Reason,
-		&i.Partial,
-		&i.Commits,
-		&i.VersionID,
-		&i.ConfigTrace,
-		&i.VersionAt,
-		&i.Config,
-		&i.Newest,
-		&i.NewestStatus,
-		&i.NewestReason,
-		&i.Latest,
-		&i.Components,
-	)
-	return i, err
 }
 
 const runnersByID = `-- name: RunnersByID :many
@@ -851,44 +874,77 @@ func (q *Queries) RunnersOfInstalls(ctx context.Context, orgID string, ids []str
 	return items, nil
 }
 
-const setDesires = `-- name: SetDesires :exec
+const runningWorkflowsOfInstalls = `-- name: RunningWorkflowsOfInstalls :many
+select w.install_id, w.id, (array(select distinct s.component from steps s where s.org_id = w.org_id and s.workflow_id = w.id
+    and s.component <> '' and s.status in ('pending', 'running', 'waiting')))::text[] as components
+from workflows w where w.org_id = $1 and w.install_id = any($2::text[]) and w.status = 'running' order by w.install_id, w.number
+`
+
+type RunningWorkflowsOfInstallsRow struct {
+	InstallID  string
+	ID         string
+	Components []string
+}
+
+// RunningWorkflowsOfInstalls gives the running workflows of installs, each with what it has still to do something about (BusyComponents).
+func (q *Queries) RunningWorkflowsOfInstalls(ctx context.Context, orgID string, installIds []string) ([]RunningWorkflowsOfInstallsRow, error) {
+	rows, err := q.db.Query(ctx, runningWorkflowsOfInstalls, orgID, installIds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []RunningWorkflowsOfInstallsRow{}
+	for rows.Next() {
+		var i RunningWorkflowsOfInstallsRow
+		if err := rows.Scan(&i.InstallID, &i.ID, &i.Components); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const setDesiredStates = `-- name: SetDesiredStates :exec
 with written as (
-update install_components ic set wanted = d.wanted, desired_digest = d.digest, desired_reason = d.reason, waits_for = d.waits, behind = d.behind,
-    off = d.off, never = d.never, stuck = d.stuck
-from (select unnest($2::text[]) as id, unnest($3::text[]) as wanted, unnest($4::text[]) as digest,
-    unnest($5::text[]) as reason, unnest($6::text[]) as waits, unnest($7::bool[]) as behind, unnest($8::text[]) as off,
-    unnest($9::bool[]) as never, unnest($10::bool[]) as stuck) d
+update install_components ic set desired_presence = d.presence, desired_digest = d.digest, desired_reason = d.reason, waits_for = d.waits, behind = d.behind,
+    disabled_by = d.disabled_by, unsatisfiable = d.unsatisfiable, stalled = d.stalled
+from (select unnest($2::text[]) as id, unnest($3::text[]) as presence, unnest($4::text[]) as digest,
+    unnest($5::text[]) as reason, unnest($6::text[]) as waits, unnest($7::bool[]) as behind, unnest($8::text[]) as disabled_by,
+    unnest($9::bool[]) as unsatisfiable, unnest($10::bool[]) as stalled) d
 where ic.org_id = $1 and ic.id = d.id returning ic.install_id)
 update installs i set changed = 0 -- the trigger writes it
 where i.org_id = $1 and i.id in (select w.install_id from written w)
 `
 
-type SetDesiresParams struct {
-	OrgID   string
-	Ids     []string
-	Wanted  []string
-	Digests []string
-	Reasons []string
-	Waits   []string
-	Behind  []bool
-	Off     []string
-	Never   []bool
-	Stuck   []bool
+type SetDesiredStatesParams struct {
+	OrgID         string
+	Ids           []string
+	Presences     []string
+	Digests       []string
+	Reasons       []string
+	Waits         []string
+	Behind        []bool
+	DisabledBy    []string
+	Unsatisfiable []bool
+	Stalled       []bool
 }
 
-// SetDesires writes what is wanted of some components, and that their installs changed.
-func (q *Queries) SetDesires(ctx context.Context, arg SetDesiresParams) error {
-	_, err := q.db.Exec(ctx, setDesires,
+// SetDesiredStates writes what is wanted of some components, and that their installs changed.
+func (q *Queries) SetDesiredStates(ctx context.Context, arg SetDesiredStatesParams) error {
+	_, err := q.db.Exec(ctx, setDesiredStates,
 		arg.OrgID,
 		arg.Ids,
-		arg.Wanted,
+		arg.Presences,
 		arg.Digests,
 		arg.Reasons,
 		arg.Waits,
 		arg.Behind,
-		arg.Off,
-		arg.Never,
-		arg.Stuck,
+		arg.DisabledBy,
+		arg.Unsatisfiable,
+		arg.Stalled,
 	)
 	return err
 }
@@ -917,8 +973,8 @@ func (q *Queries) SetResolved(ctx context.Context, arg SetResolvedParams) error 
 	return err
 }
 
-const storedPlaces = `-- name: StoredPlaces :many
-select ic.install_id, ic.id, ic.component_id, ic.name, ic.wanted, ic.desired_digest, ic.desired_reason, ic.waits_for, ic.behind, ic.off, ic.never, ic.stuck,
+const storedComponentsOfInstalls = `-- name: StoredComponentsOfInstalls :many
+select ic.install_id, ic.id, ic.component_id, ic.name, ic.desired_presence, ic.desired_digest, ic.desired_reason, ic.waits_for, ic.behind, ic.disabled_by, ic.unsatisfiable, ic.stalled,
     ic.applied_digest, ic.applied_artifact, ic.health,
     case when ic.applied_artifact <> '' and ic.applied_digest = '' then exists (
         select 1 from jobs j
@@ -926,126 +982,70 @@ select ic.install_id, ic.id, ic.component_id, ic.name, ic.wanted, ic.desired_dig
         join steps s on s.org_id = j.org_id and s.id = j.owner_id
         where j.org_id = ic.org_id and j.kind = 'apply' and j.ended_at is null and a.status = 'running' and s.install_component_id = ic.id)
     else false end::boolean as applying,
-    coalesce(r.kind, '')::text as refused, coalesce(r.actor, '')::text as actor, coalesce(r.reason, '')::text as because,
+    coalesce(r.kind, '')::text as rejection, coalesce(r.actor, '')::text as actor, coalesce(r.reason, '')::text as rejection_reason,
     exists (select 1 from states s where s.org_id = ic.org_id and s.install_component_id = ic.id and s.status in ('contested', 'withheld')) as contested
 from install_components ic
-left join refusals r on r.org_id = ic.org_id and r.install_component_id = ic.id and r.desired_digest = ic.desired_digest
+left join rejections r on r.org_id = ic.org_id and r.install_component_id = ic.id and r.desired_digest = ic.desired_digest
 where ic.org_id = $1 and ic.install_id = any($2::text[])
 order by ic.install_id, ic.name <> 'sandbox', ic.name
 `
 
-type StoredPlacesRow struct {
+type StoredComponentsOfInstallsRow struct {
 	InstallID       string
 	ID              string
 	ComponentID     string
 	Name            string
-	Wanted          string
+	DesiredPresence string
 	DesiredDigest   string
 	DesiredReason   string
 	WaitsFor        string
 	Behind          bool
-	Off             string
-	Never           bool
-	Stuck           bool
+	DisabledBy      string
+	Unsatisfiable   bool
+	Stalled         bool
 	AppliedDigest   string
 	AppliedArtifact string
 	Health          json.RawMessage
 	Applying        bool
-	Refused         string
+	Rejection       string
 	Actor           string
-	Because         string
+	RejectionReason string
 	Contested       bool
 }
 
-// StoredPlaces are the components of installs as their desired states were last written down, with what was said no to of just that.
+// StoredComponentsOfInstalls are the components of installs as their desired states were last written down, with what was said no to of just that.
 // The sandbox comes first. What was applied of them, which may be large, is not read.
-func (q *Queries) StoredPlaces(ctx context.Context, orgID string, installIds []string) ([]StoredPlacesRow, error) {
-	rows, err := q.db.Query(ctx, storedPlaces, orgID, installIds)
+func (q *Queries) StoredComponentsOfInstalls(ctx context.Context, orgID string, installIds []string) ([]StoredComponentsOfInstallsRow, error) {
+	rows, err := q.db.Query(ctx, storedComponentsOfInstalls, orgID, installIds)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []StoredPlacesRow{}
+	items := []StoredComponentsOfInstallsRow{}
 	for rows.Next() {
-		var i StoredPlacesRow
+		var i StoredComponentsOfInstallsRow
 		if err := rows.Scan(
 			&i.InstallID,
 			&i.ID,
 			&i.ComponentID,
 			&i.Name,
-			&i.Wanted,
+			&i.DesiredPresence,
 			&i.DesiredDigest,
 			&i.DesiredReason,
 			&i.WaitsFor,
 			&i.Behind,
-			&i.Off,
-			&i.Never,
-			&i.Stuck,
+			&i.DisabledBy,
+			&i.Unsatisfiable,
+			&i.Stalled,
 			&i.AppliedDigest,
 			&i.AppliedArtifact,
 			&i.Health,
 			&i.Applying,
-			&i.Refused,
+			&i.Rejection,
 			&i.Actor,
-			&i.Because,
+			&i.RejectionReason,
 			&i.Contested,
 		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const tearDown = `-- name: TearDown :exec
-update install_components set torn_down = true, torn_down_reason = $1
-where org_id = $2 and install_id = $3 and name = any($4::text[])
-`
-
-type TearDownParams struct {
-	Reason    string
-	OrgID     string
-	InstallID string
-	Names     []string
-}
-
-// TearDown has components stay absent until somebody asks for their deploy.
-func (q *Queries) TearDown(ctx context.Context, arg TearDownParams) error {
-	_, err := q.db.Exec(ctx, tearDown,
-		arg.Reason,
-		arg.OrgID,
-		arg.InstallID,
-		arg.Names,
-	)
-	return err
-}
-
-const underWay = `-- name: UnderWay :many
-select w.install_id, w.id, (array(select distinct s.component from steps s where s.org_id = w.org_id and s.workflow_id = w.id
-    and s.component <> '' and s.status in ('pending', 'running', 'waiting')))::text[] as components
-from workflows w where w.org_id = $1 and w.install_id = any($2::text[]) and w.status = 'running' order by w.install_id, w.number
-`
-
-type UnderWayRow struct {
-	InstallID  string
-	ID         string
-	Components []string
-}
-
-// UnderWay gives the running workflows of installs, each with what it has still to do something about (BusyComponents).
-func (q *Queries) UnderWay(ctx context.Context, orgID string, installIds []string) ([]UnderWayRow, error) {
-	rows, err := q.db.Query(ctx, underWay, orgID, installIds)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []UnderWayRow{}
-	for rows.Next() {
-		var i UnderWayRow
-		if err := rows.Scan(&i.InstallID, &i.ID, &i.Components); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

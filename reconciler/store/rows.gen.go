@@ -171,7 +171,7 @@ type Install struct {
 	AllowDestroy      bool
 	ApprovalsByOthers bool
 	Rule              json.RawMessage
-	Wanted            string
+	DesiredPresence   string
 	Provisioned       bool
 	ResolvedReleaseID string
 	PinReleaseID      *string
@@ -191,14 +191,14 @@ type InstallComponent struct {
 	InstallID        string
 	ComponentID      string
 	Name             string
-	Wanted           string
+	DesiredPresence  string
 	DesiredDigest    string
 	DesiredReason    string
 	WaitsFor         string
 	Behind           bool
-	Off              string
-	Never            bool
-	Stuck            bool
+	DisabledBy       string
+	Unsatisfiable    bool
+	Stalled          bool
 	TornDown         bool
 	TornDownReason   string
 	AppliedDigest    string
@@ -301,17 +301,6 @@ type Plan struct {
 	CreatedAt          time.Time
 }
 
-type Refusal struct {
-	OrgID              string
-	InstallComponentID string
-	DesiredDigest      string
-	Kind               string
-	Actor              string
-	Reason             string
-	WorkflowID         string
-	At                 time.Time
-}
-
 type Registration struct {
 	OrgID        string
 	ID           string
@@ -321,6 +310,17 @@ type Registration struct {
 	UsedAt       *time.Time
 	Challenge    []byte
 	ChallengeFor string
+}
+
+type Rejection struct {
+	OrgID              string
+	InstallComponentID string
+	DesiredDigest      string
+	Kind               string
+	Actor              string
+	Reason             string
+	WorkflowID         string
+	At                 time.Time
 }
 
 type Release struct {
@@ -470,10 +470,10 @@ type Step struct {
 	InstallComponentID *string
 	Status             string
 	Reason             string
-	Passed             bool
+	SkippedByPerson    bool
 	RejectedBy         string
 	Tries              int32
-	Broken             int32
+	Interruptions      int32
 	Target             json.RawMessage
 	PlanID             *string
 	JobID              *string

@@ -392,8 +392,8 @@ const sweptJobTries = 3
 func (s *Store) ClaimDue(ctx context.Context, o ClaimDueOptions, enqueue func(DueItem) river.JobArgs) (int, error) {
 	n := 0
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		rows, err := New(tx).TakeDue(ctx,
-			TakeDueParams{Most: o.Limit, Polls: o.MaxPolls, AgainSeconds: o.RetryAfter.Seconds(),
+		rows, err := New(tx).ClaimDue(ctx,
+			ClaimDueParams{Most: o.Limit, Polls: o.MaxPolls, AgainSeconds: o.RetryAfter.Seconds(),
 				ResyncSeconds: o.Resync.Seconds()})
 		if err != nil {
 			return err

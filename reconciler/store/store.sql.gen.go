@@ -9,6 +9,72 @@ import (
 	"context"
 )
 
+const claimDue = `-- name: ClaimDue :many
+with at_work as (
+    select kind, args->>'org' as org_id, coalesce(args->>'watch', args->>'id', args->>'install', args->>'app', args->>'org') as id
+    from river.river_job where state = 'running'
+), polls as (
+    select args->>'org' as org_id, count(*) as many from river.river_job
+    where state in ('available', 'running', 'retryable', 'scheduled') and queue = 'remote' and kind = 'poll' group by 1
+), turns as (
+    select d.org_id, d.kind, d.id, d.at, row_number() over (partition by d.org_id, d.kind = 'watch' order by d.at) as turn
+    from due d where d.at <= now() and not exists (
+        select 1 from at_work w where w.org_id = d.org_id and w.id = d.id and w.kind = case d.kind
+            when 'watch' then 'poll' when 'attempt' then 'expire' when 'install' then 'resync' when 'app' then 'catalog' when 'org' then 'retain' else d.kind end)
+), chosen as (
+    select t.org_id, t.kind, t.id from turns t left join polls p on p.org_id = t.org_id
+    where t.kind <> 'watch' or t.turn + coalesce(p.many, 0) <= $3::bigint
+    order by t.turn, t.at limit $4
+), taken as (
+    select d.org_id, d.kind, d.id from due d join chosen c on c.org_id = d.org_id and c.kind = d.kind and c.id = d.id
+    where d.at <= now() for update of d skip locked
+)
+update due set at = now() + make_interval(secs => case when taken.kind = 'install' then (0.9 + 0.2 * random()) * $1::float8 else $2::float8 end)
+from taken where due.org_id = taken.org_id and due.kind = taken.kind and due.id = taken.id
+returning due.org_id, due.kind, due.id
+`
+
+type ClaimDueParams struct {
+	ResyncSeconds float64
+	AgainSeconds  float64
+	Polls         int64
+	Most          int32
+}
+
+type ClaimDueRow struct {
+	OrgID string
+	Kind  string
+	ID    string
+}
+
+// ClaimDue claims what is due and puts it off; the work itself says when it is due next. What is at work now stays due until that has
+// ended: it may have begun before what made it due. Orgs take turns, and of polls an org has no more than @polls that wait or are under
+// way, so that much that is due, or a slow git server, keeps nobody else waiting.
+func (q *Queries) ClaimDue(ctx context.Context, arg ClaimDueParams) ([]ClaimDueRow, error) {
+	rows, err := q.db.Query(ctx, claimDue,
+		arg.ResyncSeconds,
+		arg.AgainSeconds,
+		arg.Polls,
+		arg.Most,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ClaimDueRow{}
+	for rows.Next() {
+		var i ClaimDueRow
+		if err := rows.Scan(&i.OrgID, &i.Kind, &i.ID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const clearDue = `-- name: ClearDue :exec
 delete from due where org_id = $1 and kind = $2 and id = $3
 `
@@ -84,70 +150,4 @@ func (q *Queries) SetDueIn(ctx context.Context, arg SetDueInParams) error {
 		arg.InSeconds,
 	)
 	return err
-}
-
-const takeDue = `-- name: TakeDue :many
-with at_work as (
-    select kind, args->>'org' as org_id, coalesce(args->>'watch', args->>'id', args->>'install', args->>'app', args->>'org') as id
-    from river.river_job where state = 'running'
-), polls as (
-    select args->>'org' as org_id, count(*) as many from river.river_job
-    where state in ('available', 'running', 'retryable', 'scheduled') and queue = 'remote' and kind = 'poll' group by 1
-), turns as (
-    select d.org_id, d.kind, d.id, d.at, row_number() over (partition by d.org_id, d.kind = 'watch' order by d.at) as turn
-    from due d where d.at <= now() and not exists (
-        select 1 from at_work w where w.org_id = d.org_id and w.id = d.id and w.kind = case d.kind
-            when 'watch' then 'poll' when 'attempt' then 'expire' when 'install' then 'resync' when 'app' then 'catalog' when 'org' then 'retain' else d.kind end)
-), chosen as (
-    select t.org_id, t.kind, t.id from turns t left join polls p on p.org_id = t.org_id
-    where t.kind <> 'watch' or t.turn + coalesce(p.many, 0) <= $3::bigint
-    order by t.turn, t.at limit $4
-), taken as (
-    select d.org_id, d.kind, d.id from due d join chosen c on c.org_id = d.org_id and c.kind = d.kind and c.id = d.id
-    where d.at <= now() for update of d skip locked
-)
-update due set at = now() + make_interval(secs => case when taken.kind = 'install' then (0.9 + 0.2 * random()) * $1::float8 else $2::float8 end)
-from taken where due.org_id = taken.org_id and due.kind = taken.kind and due.id = taken.id
-returning due.org_id, due.kind, due.id
-`
-
-type TakeDueParams struct {
-	ResyncSeconds float64
-	AgainSeconds  float64
-	Polls         int64
-	Most          int32
-}
-
-type TakeDueRow struct {
-	OrgID string
-	Kind  string
-	ID    string
-}
-
-// ClaimDue claims what is due and puts it off; the work itself says when it is due next. What is at work now stays due until that has
-// ended: it may have begun before what made it due. Orgs take turns, and of polls an org has no more than @polls that wait or are under
-// way, so that much that is due, or a slow git server, keeps nobody else waiting.
-func (q *Queries) TakeDue(ctx context.Context, arg TakeDueParams) ([]TakeDueRow, error) {
-	rows, err := q.db.Query(ctx, takeDue,
-		arg.ResyncSeconds,
-		arg.AgainSeconds,
-		arg.Polls,
-		arg.Most,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []TakeDueRow{}
-	for rows.Next() {
-		var i TakeDueRow
-		if err := rows.Scan(&i.OrgID, &i.Kind, &i.ID); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
 }

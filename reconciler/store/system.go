@@ -34,21 +34,21 @@ func (c *clock) set(asked, said time.Time) {
 func (t *Tx) Now() time.Time { return t.clock.now() }
 
 // RecordHeartbeat records a replica's heartbeat, and deletes replicas that were not seen for a day.
-func (s *Store) RecordHeartbeat(ctx context.Context, r SayHereParams) error {
+func (s *Store) RecordHeartbeat(ctx context.Context, r RecordHeartbeatParams) error {
 	q := New(s.pool)
 	r.GapSeconds = UptimeGap.Seconds()
 	asked := time.Now()
-	said, err := q.SayHere(ctx, r)
+	said, err := q.RecordHeartbeat(ctx, r)
 	if err != nil {
 		return fmt.Errorf("say that replica %s is there: %w", r.ID, err)
 	}
 	s.clock.set(asked, said)
-	return q.ForgetReplicas(ctx)
+	return q.DeleteStaleReplicas(ctx)
 }
 
 // RemoveReplica removes a stopping replica from the list.
 func (s *Store) RemoveReplica(ctx context.Context, replica string) error {
-	return New(s.pool).DropReplica(ctx, replica)
+	return New(s.pool).DeleteReplica(ctx, replica)
 }
 
 // Replicas returns all that were seen within a day, the oldest first.
@@ -60,7 +60,7 @@ func (s *Store) Replicas(ctx context.Context) ([]Replica, error) {
 // was seen within alive.
 func (s *Store) OtherEmbeddedRegistry(ctx context.Context, replica string,
 	alive time.Duration) (other string, seen time.Duration, found bool, err error) {
-	row, err := New(s.pool).EmbeddedBefore(ctx, replica, alive.Seconds())
+	row, err := New(s.pool).OtherEmbeddedReplica(ctx, replica, alive.Seconds())
 	if errors.Is(err, ErrNotFound) {
 		return "", 0, false, nil
 	}
@@ -142,7 +142,7 @@ func (s *Store) FailingJobs(ctx context.Context) ([]FailingJob, error) {
 
 // QueueDelay returns how long the oldest due item of any org has waited: for the sweep, or for a worker.
 func (s *Store) QueueDelay(ctx context.Context) (time.Duration, error) {
-	seconds, err := New(s.pool).LateSeconds(ctx)
+	seconds, err := New(s.pool).QueueDelaySeconds(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("read what is due: %w", err)
 	}

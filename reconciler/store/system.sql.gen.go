@@ -21,55 +21,22 @@ func (q *Queries) ContestedComponents(ctx context.Context, orgID string) (int64,
 	return count, err
 }
 
-const dropReplica = `-- name: DropReplica :exec
+const deleteReplica = `-- name: DeleteReplica :exec
 delete from replicas where id = $1
 `
 
-func (q *Queries) DropReplica(ctx context.Context, id string) error {
-	_, err := q.db.Exec(ctx, dropReplica, id)
+func (q *Queries) DeleteReplica(ctx context.Context, id string) error {
+	_, err := q.db.Exec(ctx, deleteReplica, id)
 	return err
 }
 
-const embeddedBefore = `-- name: EmbeddedBefore :one
-select o.id, extract(epoch from now() - o.seen_at)::float8 as seconds
-from replicas o, replicas me
-where me.id = $1 and o.id <> me.id and o.embedded and o.seen_at > now() - make_interval(secs => $2::float8)
-  and (o.started_at, o.id) < (me.started_at, me.id)
-order by o.seen_at desc limit 1
-`
-
-type EmbeddedBeforeRow struct {
-	ID      string
-	Seconds float64
-}
-
-// EmbeddedBefore finds a living replica that had an embedded registry before this one.
-func (q *Queries) EmbeddedBefore(ctx context.Context, iD string, aliveSeconds float64) (EmbeddedBeforeRow, error) {
-	row := q.db.QueryRow(ctx, embeddedBefore, iD, aliveSeconds)
-	var i EmbeddedBeforeRow
-	err := row.Scan(&i.ID, &i.Seconds)
-	return i, err
-}
-
-const forgetReplicas = `-- name: ForgetReplicas :exec
+const deleteStaleReplicas = `-- name: DeleteStaleReplicas :exec
 delete from replicas where seen_at < now() - interval '1 day'
 `
 
-func (q *Queries) ForgetReplicas(ctx context.Context) error {
-	_, err := q.db.Exec(ctx, forgetReplicas)
+func (q *Queries) DeleteStaleReplicas(ctx context.Context) error {
+	_, err := q.db.Exec(ctx, deleteStaleReplicas)
 	return err
-}
-
-const lateSeconds = `-- name: LateSeconds :one
-select coalesce(greatest(extract(epoch from now() - min(at)), 0), 0)::float8 from due
-`
-
-// LateSeconds is how long the oldest thing that is due waits to be taken up.
-func (q *Queries) LateSeconds(ctx context.Context) (float64, error) {
-	row := q.db.QueryRow(ctx, lateSeconds)
-	var column_1 float64
-	err := row.Scan(&column_1)
-	return column_1, err
 }
 
 const listOrgs = `-- name: ListOrgs :many
@@ -167,6 +134,74 @@ func (q *Queries) OpenJobs(ctx context.Context, orgID string) ([]OpenJobsRow, er
 	return items, nil
 }
 
+const otherEmbeddedReplica = `-- name: OtherEmbeddedReplica :one
+select o.id, extract(epoch from now() - o.seen_at)::float8 as seconds
+from replicas o, replicas me
+where me.id = $1 and o.id <> me.id and o.embedded and o.seen_at > now() - make_interval(secs => $2::float8)
+  and (o.started_at, o.id) < (me.started_at, me.id)
+order by o.seen_at desc limit 1
+`
+
+type OtherEmbeddedReplicaRow struct {
+	ID      string
+	Seconds float64
+}
+
+// OtherEmbeddedReplica finds a living replica that had an embedded registry before this one.
+func (q *Queries) OtherEmbeddedReplica(ctx context.Context, iD string, aliveSeconds float64) (OtherEmbeddedReplicaRow, error) {
+	row := q.db.QueryRow(ctx, otherEmbeddedReplica, iD, aliveSeconds)
+	var i OtherEmbeddedReplicaRow
+	err := row.Scan(&i.ID, &i.Seconds)
+	return i, err
+}
+
+const queueDelaySeconds = `-- name: QueueDelaySeconds :one
+select coalesce(greatest(extract(epoch from now() - min(at)), 0), 0)::float8 from due
+`
+
+// QueueDelaySeconds is how long the oldest thing that is due waits to be taken up.
+func (q *Queries) QueueDelaySeconds(ctx context.Context) (float64, error) {
+	row := q.db.QueryRow(ctx, queueDelaySeconds)
+	var column_1 float64
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
+const recordHeartbeat = `-- name: RecordHeartbeat :one
+
+with up as (
+    insert into uptime as u (one) values (true)
+    on conflict (one) do update set seen_at = excluded.seen_at,
+        since = case when u.seen_at < excluded.seen_at - make_interval(secs => $5::float8) then excluded.since else u.since end
+)
+insert into replicas (id, version, schema, embedded) values ($1, $2, $3, $4)
+on conflict (id) do update set version = excluded.version, schema = excluded.schema, embedded = excluded.embedded, seen_at = now()
+returning clock_timestamp()::timestamptz
+`
+
+type RecordHeartbeatParams struct {
+	ID         string
+	Version    string
+	Schema     int32
+	Embedded   bool
+	GapSeconds float64
+}
+
+// system: the replicas, and counts for whoever runs the control plane. Replicas and due belong to no org; all else is one org's.
+// RecordHeartbeat is a replica's heartbeat, and returns the time. After a gap in which no replica could write, the control plane is up since now.
+func (q *Queries) RecordHeartbeat(ctx context.Context, arg RecordHeartbeatParams) (time.Time, error) {
+	row := q.db.QueryRow(ctx, recordHeartbeat,
+		arg.ID,
+		arg.Version,
+		arg.Schema,
+		arg.Embedded,
+		arg.GapSeconds,
+	)
+	var column_1 time.Time
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
 const rescueWork = `-- name: RescueWork :execrows
 update river.river_job j set state = 'available', scheduled_at = now()
 where j.state = 'running' and (
@@ -232,39 +267,4 @@ func (q *Queries) RunnersByState(ctx context.Context, onlineSeconds float64, org
 		return nil, err
 	}
 	return items, nil
-}
-
-const sayHere = `-- name: SayHere :one
-
-with up as (
-    insert into uptime as u (one) values (true)
-    on conflict (one) do update set seen_at = excluded.seen_at,
-        since = case when u.seen_at < excluded.seen_at - make_interval(secs => $5::float8) then excluded.since else u.since end
-)
-insert into replicas (id, version, schema, embedded) values ($1, $2, $3, $4)
-on conflict (id) do update set version = excluded.version, schema = excluded.schema, embedded = excluded.embedded, seen_at = now()
-returning clock_timestamp()::timestamptz
-`
-
-type SayHereParams struct {
-	ID         string
-	Version    string
-	Schema     int32
-	Embedded   bool
-	GapSeconds float64
-}
-
-// system: the replicas, and counts for whoever runs the control plane. Replicas and due belong to no org; all else is one org's.
-// SayHere is a replica's heartbeat, and returns the time. After a gap in which no replica could write, the control plane is up since now.
-func (q *Queries) SayHere(ctx context.Context, arg SayHereParams) (time.Time, error) {
-	row := q.db.QueryRow(ctx, sayHere,
-		arg.ID,
-		arg.Version,
-		arg.Schema,
-		arg.Embedded,
-		arg.GapSeconds,
-	)
-	var column_1 time.Time
-	err := row.Scan(&column_1)
-	return column_1, err
 }

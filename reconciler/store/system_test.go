@@ -79,7 +79,7 @@ func await(t *testing.T, what string, is func() bool) {
 
 func beat(t *testing.T, s *store.Store, replica string, embedded bool) {
 	t.Helper()
-	if err := s.RecordHeartbeat(t.Context(), store.SayHereParams{ID: replica, Version: "1", Schema: 1, Embedded: embedded}); err != nil {
+	if err := s.RecordHeartbeat(t.Context(), store.RecordHeartbeatParams{ID: replica, Version: "1", Schema: 1, Embedded: embedded}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -81,7 +81,7 @@ func TestWorkByKeyIsPlannedOnce(t *testing.T) {
 	look := func(in func(work func(context.Context, *store.Tx) error) error) (once, each int) {
 		must(t, in(func(ctx context.Context, tx *store.Tx) error {
 			for range 3 {
-				if _, err := tx.PlacesOfInstalls(ctx, org.ID, []string{"ins"}); err != nil {
+				if _, err := tx.ComponentsOfInstalls(ctx, org.ID, []string{"ins"}); err != nil {
 					return err
 				}
 			}

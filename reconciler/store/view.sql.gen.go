@@ -85,7 +85,7 @@ func (q *Queries) AddCredential(ctx context.Context, arg AddCredentialParams) (C
 const addInstall = `-- name: AddInstall :one
 insert into installs (org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, owner, labels, account, toggles)
 values ($1, $2, $3, $4, $5, $6, $7, $8, coalesce($9::jsonb, '{}'), coalesce(nullif($10::text, ''), 'hand'),
-    coalesce($11::jsonb, '{}'), coalesce($12::jsonb, '{}'), coalesce($13::jsonb, '{}')) returning org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, wanted, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, owner, labels, account, toggles, changed, created_at
+    coalesce($11::jsonb, '{}'), coalesce($12::jsonb, '{}'), coalesce($13::jsonb, '{}')) returning org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, desired_presence, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, owner, labels, account, toggles, changed, created_at
 `
 
 type AddInstallParams struct {
@@ -132,7 +132,7 @@ func (q *Queries) AddInstall(ctx context.Context, arg AddInstallParams) (Install
 		&i.AllowDestroy,
 		&i.ApprovalsByOthers,
 		&i.Rule,
-		&i.Wanted,
+		&i.DesiredPresence,
 		&i.Provisioned,
 		&i.ResolvedReleaseID,
 		&i.PinReleaseID,
@@ -212,7 +212,7 @@ func (q *Queries) ChangeInstall(ctx context.Context, arg ChangeInstallParams) er
 }
 
 const changedInstalls = `-- name: ChangedInstalls :many
-select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.rule, i.wanted, i.provisioned, i.resolved_release_id, i.pin_release_id, i.pin_reason, i.pinned_by, i.owner, i.labels, i.account, i.toggles, i.changed, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
+select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.rule, i.desired_presence, i.provisioned, i.resolved_release_id, i.pin_release_id, i.pin_reason, i.pinned_by, i.owner, i.labels, i.account, i.toggles, i.changed, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
 where i.org_id = $1 and i.app_id = $2 and i.id in (
     select n.id from installs n where n.org_id = $1 and n.app_id = $2
       and n.changed >= $3 and n.changed < (select pg_snapshot_xmax(pg_current_snapshot())::text::bigint)
@@ -248,7 +248,7 @@ func (q *Queries) ChangedInstalls(ctx context.Context, orgID string, appID strin
 			&i.Install.AllowDestroy,
 			&i.Install.ApprovalsByOthers,
 			&i.Install.Rule,
-			&i.Install.Wanted,
+			&i.Install.DesiredPresence,
 			&i.Install.Provisioned,
 			&i.Install.ResolvedReleaseID,
 			&i.Install.PinReleaseID,
@@ -360,6 +360,17 @@ func (q *Queries) LastWorkflows(ctx context.Context, installIds []string, orgID 
 		return nil, err
 	}
 	return items, nil
+}
+
+const makeWatchesOfCredentialDue = `-- name: MakeWatchesOfCredentialDue :exec
+update due d set at = least(d.at, now()) where d.org_id = $1 and d.kind = 'watch'
+and d.id in (select w.id from watches w where w.org_id = $1 and w.credential_id = $2)
+`
+
+// MakeWatchesOfCredentialDue has all that is read with a credential polled now.
+func (q *Queries) MakeWatchesOfCredentialDue(ctx context.Context, orgID string, credentialID string) error {
+	_, err := q.db.Exec(ctx, makeWatchesOfCredentialDue, orgID, credentialID)
+	return err
 }
 
 const pinInstall = `-- name: PinInstall :exec
@@ -498,6 +509,15 @@ func (q *Queries) SetCredentialRepositories(ctx context.Context, repositories []
 		return 0, err
 	}
 	return result.RowsAffected(), nil
+}
+
+const setInstallPresence = `-- name: SetInstallPresence :exec
+update installs set desired_presence = $1 where org_id = $2 and id = $3
+`
+
+func (q *Queries) SetInstallPresence(ctx context.Context, presence string, orgID string, iD string) error {
+	_, err := q.db.Exec(ctx, setInstallPresence, presence, orgID, iD)
+	return err
 }
 
 const showPlan = `-- name: ShowPlan :one
@@ -1045,7 +1065,7 @@ func (q *Queries) ViewInputsToReseal(ctx context.Context, orgID string, runnerID
 }
 
 const viewInstall = `-- name: ViewInstall :many
-select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.rule, i.wanted, i.provisioned, i.resolved_release_id, i.pin_release_id, i.pin_reason, i.pinned_by, i.owner, i.labels, i.account, i.toggles, i.changed, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
+select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.rule, i.desired_presence, i.provisioned, i.resolved_release_id, i.pin_release_id, i.pin_reason, i.pinned_by, i.owner, i.labels, i.account, i.toggles, i.changed, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
 where i.org_id = $1
   and (i.id = $2 or i.name = $2 or i.name = split_part($2, '/', 2) and a.name || '/' || i.name = $2) limit 2
 `
@@ -1075,7 +1095,7 @@ func (q *Queries) ViewInstall(ctx context.Context, orgID string, key string) ([]
 			&i.Install.AllowDestroy,
 			&i.Install.ApprovalsByOthers,
 			&i.Install.Rule,
-			&i.Install.Wanted,
+			&i.Install.DesiredPresence,
 			&i.Install.Provisioned,
 			&i.Install.ResolvedReleaseID,
 			&i.Install.PinReleaseID,
@@ -1100,7 +1120,7 @@ func (q *Queries) ViewInstall(ctx context.Context, orgID string, key string) ([]
 }
 
 const viewInstallComponents = `-- name: ViewInstallComponents :many
-select ic.org_id, ic.id, ic.install_id, ic.component_id, ic.name, ic.wanted, ic.desired_digest, ic.desired_reason, ic.waits_for, ic.behind, ic.off, ic.never, ic.stuck, ic.torn_down, ic.torn_down_reason, ic.applied_digest, ic.applied_artifact, ic.applied_release_id, ic.applied_config, ic.applied_values, ic.applied_at, ic.applied_inventory, ic.applied_cluster, ic.health, ic.abandoned, c.kind from install_components ic
+select ic.org_id, ic.id, ic.install_id, ic.component_id, ic.name, ic.desired_presence, ic.desired_digest, ic.desired_reason, ic.waits_for, ic.behind, ic.disabled_by, ic.unsatisfiable, ic.stalled, ic.torn_down, ic.torn_down_reason, ic.applied_digest, ic.applied_artifact, ic.applied_release_id, ic.applied_config, ic.applied_values, ic.applied_at, ic.applied_inventory, ic.applied_cluster, ic.health, ic.abandoned, c.kind from install_components ic
 join components c on c.org_id = ic.org_id and c.id = ic.component_id
 where ic.org_id = $1 and ic.install_id = $2 order by c.kind <> 'sandbox', ic.name
 `
@@ -1125,14 +1145,14 @@ func (q *Queries) ViewInstallComponents(ctx context.Context, orgID string, insta
 			&i.InstallComponent.InstallID,
 			&i.InstallComponent.ComponentID,
 			&i.InstallComponent.Name,
-			&i.InstallComponent.Wanted,
+			&i.InstallComponent.DesiredPresence,
 			&i.InstallComponent.DesiredDigest,
 			&i.InstallComponent.DesiredReason,
 			&i.InstallComponent.WaitsFor,
 			&i.InstallComponent.Behind,
-			&i.InstallComponent.Off,
-			&i.InstallComponent.Never,
-			&i.InstallComponent.Stuck,
+			&i.InstallComponent.DisabledBy,
+			&i.InstallComponent.Unsatisfiable,
+			&i.InstallComponent.Stalled,
 			&i.InstallComponent.TornDown,
 			&i.InstallComponent.TornDownReason,
 			&i.InstallComponent.AppliedDigest,
@@ -1158,7 +1178,7 @@ func (q *Queries) ViewInstallComponents(ctx context.Context, orgID string, insta
 }
 
 const viewInstalls = `-- name: ViewInstalls :many
-select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.rule, i.wanted, i.provisioned, i.resolved_release_id, i.pin_release_id, i.pin_reason, i.pinned_by, i.owner, i.labels, i.account, i.toggles, i.changed, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
+select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.rule, i.desired_presence, i.provisioned, i.resolved_release_id, i.pin_release_id, i.pin_reason, i.pinned_by, i.owner, i.labels, i.account, i.toggles, i.changed, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
 where i.org_id = $1 and ($2::text = '' or a.id = $2) and ($3::text = '' or i.runner_id = $3)
   and i.labels @> $4::jsonb and (a.name, i.name) > ($5::text, $6::text)
 order by a.name, i.name limit $7
@@ -1207,7 +1227,7 @@ func (q *Queries) ViewInstalls(ctx context.Context, arg ViewInstallsParams) ([]V
 			&i.Install.AllowDestroy,
 			&i.Install.ApprovalsByOthers,
 			&i.Install.Rule,
-			&i.Install.Wanted,
+			&i.Install.DesiredPresence,
 			&i.Install.Provisioned,
 			&i.Install.ResolvedReleaseID,
 			&i.Install.PinReleaseID,
@@ -1764,7 +1784,7 @@ func (q *Queries) ViewSharedRunners(ctx context.Context, orgID string) ([]Runner
 }
 
 const viewSteps = `-- name: ViewSteps :many
-select s.org_id, s.id, s.workflow_id, s.position, s.kind, s.component, s.action, s.trigger, s.destroy, s.needs, s.install_component_id, s.status, s.reason, s.passed, s.rejected_by, s.tries, s.broken, s.target, s.plan_id, s.job_id, s.started_at, s.ended_at, coalesce(ap.id, '') as approval from steps s
+select s.org_id, s.id, s.workflow_id, s.position, s.kind, s.component, s.action, s.trigger, s.destroy, s.needs, s.install_component_id, s.status, s.reason, s.skipped_by_person, s.rejected_by, s.tries, s.interruptions, s.target, s.plan_id, s.job_id, s.started_at, s.ended_at, coalesce(ap.id, '') as approval from steps s
 left join approvals ap on ap.org_id = s.org_id and (ap.plan_id = s.plan_id
     or s.kind = 'action' and s.status = 'waiting' and ap.workflow_id = s.workflow_id and ap.kind = 'scripts' and ap.status = 'waiting')
 where s.org_id = $1 and s.workflow_id = any($2::text[]) order by s.workflow_id, s.position
@@ -1798,10 +1818,10 @@ func (q *Queries) ViewSteps(ctx context.Context, orgID string, workflowIds []str
 			&i.Step.InstallComponentID,
 			&i.Step.Status,
 			&i.Step.Reason,
-			&i.Step.Passed,
+			&i.Step.SkippedByPerson,
 			&i.Step.RejectedBy,
 			&i.Step.Tries,
-			&i.Step.Broken,
+			&i.Step.Interruptions,
 			&i.Step.Target,
 			&i.Step.PlanID,
 			&i.Step.JobID,
@@ -1999,24 +2019,4 @@ func (q *Queries) ViewWorkflows(ctx context.Context, arg ViewWorkflowsParams) ([
 		return nil, err
 	}
 	return items, nil
-}
-
-const wakeWatchesOfCredential = `-- name: WakeWatchesOfCredential :exec
-update due d set at = least(d.at, now()) where d.org_id = $1 and d.kind = 'watch'
-and d.id in (select w.id from watches w where w.org_id = $1 and w.credential_id = $2)
-`
-
-// WakeWatchesOfCredential has all that is read with a credential polled now.
-func (q *Queries) WakeWatchesOfCredential(ctx context.Context, orgID string, credentialID string) error {
-	_, err := q.db.Exec(ctx, wakeWatchesOfCredential, orgID, credentialID)
-	return err
-}
-
-const wantInstall = `-- name: WantInstall :exec
-update installs set wanted = $1 where org_id = $2 and id = $3
-`
-
-func (q *Queries) WantInstall(ctx context.Context, wanted string, orgID string, iD string) error {
-	_, err := q.db.Exec(ctx, wantInstall, wanted, orgID, iD)
-	return err
 }

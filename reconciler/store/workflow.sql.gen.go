@@ -309,42 +309,26 @@ func (q *Queries) ApprovedScripts(ctx context.Context, orgID string, installID s
 	return items, nil
 }
 
-const beginStep = `-- name: BeginStep :execrows
-update steps set status = 'running', reason = $1, tries = $2, job_id = $3, target = $4, started_at = now(), ended_at = null
-where org_id = $5 and id = $6 and status = 'pending'
+const cancelWorkflow = `-- name: CancelWorkflow :execrows
+update workflows set cancelled = true, request = request || $1::jsonb, revision = revision + 1
+where org_id = $2 and id = $3 and status = 'running' and not cancelled
 `
 
-type BeginStepParams struct {
-	Reason string
-	Tries  int32
-	JobID  *string
-	Target json.RawMessage
-	OrgID  string
-	ID     string
-}
-
-func (q *Queries) BeginStep(ctx context.Context, arg BeginStepParams) (int64, error) {
-	result, err := q.db.Exec(ctx, beginStep,
-		arg.Reason,
-		arg.Tries,
-		arg.JobID,
-		arg.Target,
-		arg.OrgID,
-		arg.ID,
-	)
+func (q *Queries) CancelWorkflow(ctx context.Context, cancel json.RawMessage, orgID string, iD string) (int64, error) {
+	result, err := q.db.Exec(ctx, cancelWorkflow, cancel, orgID, iD)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected(), nil
 }
 
-const begunBefore = `-- name: BegunBefore :many
+const componentsWithFailedApply = `-- name: ComponentsWithFailedApply :many
 select distinct component from plans where org_id = $1 and workflow_id = $2 and status = 'failed'
 `
 
-// BegunBefore gives the components of a workflow of which an apply began that did not end well: something may have been deployed.
-func (q *Queries) BegunBefore(ctx context.Context, orgID string, workflowID string) ([]string, error) {
-	rows, err := q.db.Query(ctx, begunBefore, orgID, workflowID)
+// ComponentsWithFailedApply gives the components of a workflow of which an apply began that did not end well: something may have been deployed.
+func (q *Queries) ComponentsWithFailedApply(ctx context.Context, orgID string, workflowID string) ([]string, error) {
+	rows, err := q.db.Query(ctx, componentsWithFailedApply, orgID, workflowID)
 	if err != nil {
 		return nil, err
 	}
@@ -363,19 +347,6 @@ func (q *Queries) BegunBefore(ctx context.Context, orgID string, workflowID stri
 	return items, nil
 }
 
-const cancelWorkflow = `-- name: CancelWorkflow :execrows
-update workflows set cancelled = true, request = request || $1::jsonb, revision = revision + 1
-where org_id = $2 and id = $3 and status = 'running' and not cancelled
-`
-
-func (q *Queries) CancelWorkflow(ctx context.Context, cancel json.RawMessage, orgID string, iD string) (int64, error) {
-	result, err := q.db.Exec(ctx, cancelWorkflow, cancel, orgID, iD)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
-}
-
 const consumePlan = `-- name: ConsumePlan :execrows
 update plans set status = 'consumed', consumed_at = now(), reason = 'its apply was accepted', target = $1
 where org_id = $2 and id = $3 and status = 'approved' and consumed_at is null
@@ -389,32 +360,137 @@ func (q *Queries) ConsumePlan(ctx context.Context, target json.RawMessage, orgID
 	return result.RowsAffected(), nil
 }
 
-const denyStep = `-- name: DenyStep :execrows
-update steps set rejected_by = $1 where org_id = $2 and id = $3 and status = 'failed'
+const currentJobs = `-- name: CurrentJobs :many
+select s.id as step_id, coalesce(j.id, '')::text as id, coalesce(j.status, 'succeeded')::text as status, coalesce(j.cancel, false)::bool as cancel,
+       coalesce(j.error, '')::text as error, coalesce(j.result->>'status', '')::text as result,
+       coalesce(j.spec->'plan'->>'desired_digest', s.target->>'digest', '')::text as desired_digest,
+       coalesce(s.target->>'problem', '')::text as problem, coalesce(s.target->>'stale', '')::text as stale,
+       exists (select 1 from attempts a where a.org_id = j.org_id and a.job_id = j.id and a.status not in ('offered', 'withdrawn')) as started
+from steps s left join jobs j on j.org_id = s.org_id and j.id = s.job_id
+where s.org_id = $1 and s.workflow_id = $2 and (j.id is not null or s.kind = 'sync' and s.job_id is null and s.target is not null)
 `
 
-// DenyStep says who said no to the plan or the script of a step.
-func (q *Queries) DenyStep(ctx context.Context, rejectedBy string, orgID string, iD string) (int64, error) {
-	result, err := q.db.Exec(ctx, denyStep, rejectedBy, orgID, iD)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
+type CurrentJobsRow struct {
+	StepID        string
+	ID            string
+	Status        string
+	Cancel        bool
+	Error         string
+	Result        string
+	DesiredDigest string
+	Problem       string
+	Stale         string
+	Started       bool
 }
 
-const dropOutputs = `-- name: DropOutputs :exec
+// CurrentJobs returns the newest job of each step of a workflow that has one. A sync that needed none has an empty id and succeeded.
+func (q *Queries) CurrentJobs(ctx context.Context, orgID string, workflowID string) ([]CurrentJobsRow, error) {
+	rows, err := q.db.Query(ctx, currentJobs, orgID, workflowID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []CurrentJobsRow{}
+	for rows.Next() {
+		var i CurrentJobsRow
+		if err := rows.Scan(
+			&i.StepID,
+			&i.ID,
+			&i.Status,
+			&i.Cancel,
+			&i.Error,
+			&i.Result,
+			&i.DesiredDigest,
+			&i.Problem,
+			&i.Stale,
+			&i.Started,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const currentPlans = `-- name: CurrentPlans :many
+select s.id as step_id, p.id, p.status, p.reason, p.desired_digest, p.destructive, p.individual_approval,
+       coalesce(p.target->>'problem', '')::text as problem,
+       coalesce(a.id, '') as approval_id, coalesce(r.actor, '') as actor, coalesce(r.reason, '') as decision_reason, 
+       (case when r.answer is distinct from 'approve' then '' when r.rule is null then 'person' when r.rule ->> 'workflow' is null then 'install'
+        else 'workflow' end)::text as authority
+from steps s
+join plans p on p.org_id = s.org_id and p.id = s.plan_id
+left join approvals a on a.org_id = p.org_id and a.plan_id = p.id
+left join approval_responses r on r.org_id = a.org_id and r.approval_id = a.id
+where s.org_id = $1 and s.workflow_id = $2 and s.kind = 'plan'
+for update of p
+`
+
+type CurrentPlansRow struct {
+	StepID             string
+	ID                 string
+	Status             string
+	Reason             string
+	DesiredDigest      string
+	Destructive        bool
+	IndividualApproval bool
+	Problem            string
+	ApprovalID         string
+	Actor              string
+	DecisionReason     string
+	Authority          string
+}
+
+// CurrentPlans gives what a graph needs of the plans that its steps name; reports are large and stay where they are.
+func (q *Queries) CurrentPlans(ctx context.Context, orgID string, workflowID string) ([]CurrentPlansRow, error) {
+	rows, err := q.db.Query(ctx, currentPlans, orgID, workflowID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []CurrentPlansRow{}
+	for rows.Next() {
+		var i CurrentPlansRow
+		if err := rows.Scan(
+			&i.StepID,
+			&i.ID,
+			&i.Status,
+			&i.Reason,
+			&i.DesiredDigest,
+			&i.Destructive,
+			&i.IndividualApproval,
+			&i.Problem,
+			&i.ApprovalID,
+			&i.Actor,
+			&i.DecisionReason,
+			&i.Authority,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const deleteOutputs = `-- name: DeleteOutputs :exec
 delete from outputs where org_id = $1 and install_id = $2 and scope = $3 and owner = $4
 `
 
-type DropOutputsParams struct {
+type DeleteOutputsParams struct {
 	OrgID     string
 	InstallID string
 	Scope     string
 	Owner     string
 }
 
-func (q *Queries) DropOutputs(ctx context.Context, arg DropOutputsParams) error {
-	_, err := q.db.Exec(ctx, dropOutputs,
+func (q *Queries) DeleteOutputs(ctx context.Context, arg DeleteOutputsParams) error {
+	_, err := q.db.Exec(ctx, deleteOutputs,
 		arg.OrgID,
 		arg.InstallID,
 		arg.Scope,
@@ -500,7 +576,7 @@ func (q *Queries) FindPlan(ctx context.Context, orgID string, iD string) (FindPl
 }
 
 const findStep = `-- name: FindStep :one
-select s.org_id, s.id, s.workflow_id, s.position, s.kind, s.component, s.action, s.trigger, s.destroy, s.needs, s.install_component_id, s.status, s.reason, s.passed, s.rejected_by, s.tries, s.broken, s.target, s.plan_id, s.job_id, s.started_at, s.ended_at, w.install_id, w.cancelled, w.plan_only, w.status as workflow_status
+select s.org_id, s.id, s.workflow_id, s.position, s.kind, s.component, s.action, s.trigger, s.destroy, s.needs, s.install_component_id, s.status, s.reason, s.skipped_by_person, s.rejected_by, s.tries, s.interruptions, s.target, s.plan_id, s.job_id, s.started_at, s.ended_at, w.install_id, w.cancelled, w.plan_only, w.status as workflow_status
 from steps s join workflows w on w.org_id = s.org_id and w.id = s.workflow_id
 where s.org_id = $1 and s.id = $2
 `
@@ -530,10 +606,10 @@ func (q *Queries) FindStep(ctx context.Context, orgID string, iD string) (FindSt
 		&i.Step.InstallComponentID,
 		&i.Step.Status,
 		&i.Step.Reason,
-		&i.Step.Passed,
+		&i.Step.SkippedByPerson,
 		&i.Step.RejectedBy,
 		&i.Step.Tries,
-		&i.Step.Broken,
+		&i.Step.Interruptions,
 		&i.Step.Target,
 		&i.Step.PlanID,
 		&i.Step.JobID,
@@ -603,7 +679,7 @@ func (q *Queries) FinishWorkflow(ctx context.Context, arg FinishWorkflowParams) 
 }
 
 const installComponentByID = `-- name: InstallComponentByID :one
-select org_id, id, install_id, component_id, name, wanted, desired_digest, desired_reason, waits_for, behind, off, never, stuck, torn_down, torn_down_reason, applied_digest, applied_artifact, applied_release_id, applied_config, applied_values, applied_at, applied_inventory, applied_cluster, health, abandoned from install_components where org_id = $1 and id = $2
+select org_id, id, install_id, component_id, name, desired_presence, desired_digest, desired_reason, waits_for, behind, disabled_by, unsatisfiable, stalled, torn_down, torn_down_reason, applied_digest, applied_artifact, applied_release_id, applied_config, applied_values, applied_at, applied_inventory, applied_cluster, health, abandoned from install_components where org_id = $1 and id = $2
 `
 
 func (q *Queries) InstallComponentByID(ctx context.Context, orgID string, iD string) (InstallComponent, error) {
@@ -615,14 +691,14 @@ func (q *Queries) InstallComponentByID(ctx context.Context, orgID string, iD str
 		&i.InstallID,
 		&i.ComponentID,
 		&i.Name,
-		&i.Wanted,
+		&i.DesiredPresence,
 		&i.DesiredDigest,
 		&i.DesiredReason,
 		&i.WaitsFor,
 		&i.Behind,
-		&i.Off,
-		&i.Never,
-		&i.Stuck,
+		&i.DisabledBy,
+		&i.Unsatisfiable,
+		&i.Stalled,
 		&i.TornDown,
 		&i.TornDownReason,
 		&i.AppliedDigest,
@@ -639,76 +715,21 @@ func (q *Queries) InstallComponentByID(ctx context.Context, orgID string, iD str
 	return i, err
 }
 
-const jobNow = `-- name: JobNow :one
+const jobStatus = `-- name: JobStatus :one
 select status, cancel, error from jobs where org_id = $1 and id = $2
 `
 
-type JobNowRow struct {
+type JobStatusRow struct {
 	Status string
 	Cancel bool
 	Error  string
 }
 
-func (q *Queries) JobNow(ctx context.Context, orgID string, iD string) (JobNowRow, error) {
-	row := q.db.QueryRow(ctx, jobNow, orgID, iD)
-	var i JobNowRow
+func (q *Queries) JobStatus(ctx context.Context, orgID string, iD string) (JobStatusRow, error) {
+	row := q.db.QueryRow(ctx, jobStatus, orgID, iD)
+	var i JobStatusRow
 	err := row.Scan(&i.Status, &i.Cancel, &i.Error)
 	return i, err
-}
-
-const jobsUnderWay = `-- name: JobsUnderWay :many
-select s.id as step_id, coalesce(j.id, '')::text as id, coalesce(j.status, 'succeeded')::text as status, coalesce(j.cancel, false)::bool as cancel,
-       coalesce(j.error, '')::text as error, coalesce(j.result->>'status', '')::text as result,
-       coalesce(j.spec->'plan'->>'desired_digest', s.target->>'digest', '')::text as desired_digest,
-       coalesce(s.target->>'problem', '')::text as problem, coalesce(s.target->>'stale', '')::text as stale,
-       exists (select 1 from attempts a where a.org_id = j.org_id and a.job_id = j.id and a.status not in ('offered', 'withdrawn')) as begun
-from steps s left join jobs j on j.org_id = s.org_id and j.id = s.job_id
-where s.org_id = $1 and s.workflow_id = $2 and (j.id is not null or s.kind = 'sync' and s.job_id is null and s.target is not null)
-`
-
-type JobsUnderWayRow struct {
-	StepID        string
-	ID            string
-	Status        string
-	Cancel        bool
-	Error         string
-	Result        string
-	DesiredDigest string
-	Problem       string
-	Stale         string
-	Begun         bool
-}
-
-// JobsUnderWay returns the newest job of each step of a workflow that has one. A sync that needed none has an empty id and succeeded.
-func (q *Queries) JobsUnderWay(ctx context.Context, orgID string, workflowID string) ([]JobsUnderWayRow, error) {
-	rows, err := q.db.Query(ctx, jobsUnderWay, orgID, workflowID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []JobsUnderWayRow{}
-	for rows.Next() {
-		var i JobsUnderWayRow
-		if err := rows.Scan(
-			&i.StepID,
-			&i.ID,
-			&i.Status,
-			&i.Cancel,
-			&i.Error,
-			&i.Result,
-			&i.DesiredDigest,
-			&i.Problem,
-			&i.Stale,
-			&i.Begun,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
 }
 
 const linkPlan = `-- name: LinkPlan :exec
@@ -779,7 +800,7 @@ func (q *Queries) LockApproval(ctx context.Context, orgID string, iD string) (Lo
 
 const lockInstall = `-- name: LockInstall :one
 
-select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, wanted, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, owner, labels, account, toggles, changed, created_at from installs where org_id = $1 and id = $2 for update
+select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, desired_presence, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, owner, labels, account, toggles, changed, created_at from installs where org_id = $1 and id = $2 for update
 `
 
 // workflow: workflows, their steps, plans, approvals and refusals, and what was applied. Everything that is read here to decide is
@@ -797,7 +818,7 @@ func (q *Queries) LockInstall(ctx context.Context, orgID string, iD string) (Ins
 		&i.AllowDestroy,
 		&i.ApprovalsByOthers,
 		&i.Rule,
-		&i.Wanted,
+		&i.DesiredPresence,
 		&i.Provisioned,
 		&i.ResolvedReleaseID,
 		&i.PinReleaseID,
@@ -813,55 +834,13 @@ func (q *Queries) LockInstall(ctx context.Context, orgID string, iD string) (Ins
 	return i, err
 }
 
-const movePlan = `-- name: MovePlan :execrows
-update plans set status = $1, reason = $2 where org_id = $3 and id = $4 and status = $5
+const markSkippedByPerson = `-- name: MarkSkippedByPerson :execrows
+update steps set skipped_by_person = true where org_id = $1 and id = $2 and status = 'skipped'
 `
 
-type MovePlanParams struct {
-	Status string
-	Reason string
-	OrgID  string
-	ID     string
-	Was    string
-}
-
-func (q *Queries) MovePlan(ctx context.Context, arg MovePlanParams) (int64, error) {
-	result, err := q.db.Exec(ctx, movePlan,
-		arg.Status,
-		arg.Reason,
-		arg.OrgID,
-		arg.ID,
-		arg.Was,
-	)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
-}
-
-const moveStep = `-- name: MoveStep :execrows
-update steps set status = $1, reason = $2,
-    started_at = case when $1 in ('running', 'waiting') then coalesce(started_at, now()) else started_at end,
-    ended_at = case when $1 in ('succeeded', 'failed', 'skipped', 'cancelled') then now() end
-where org_id = $3 and id = $4 and status = $5
-`
-
-type MoveStepParams struct {
-	Status string
-	Reason string
-	OrgID  string
-	ID     string
-	Was    string
-}
-
-func (q *Queries) MoveStep(ctx context.Context, arg MoveStepParams) (int64, error) {
-	result, err := q.db.Exec(ctx, moveStep,
-		arg.Status,
-		arg.Reason,
-		arg.OrgID,
-		arg.ID,
-		arg.Was,
-	)
+// MarkSkippedByPerson says that it was a person who skipped a step.
+func (q *Queries) MarkSkippedByPerson(ctx context.Context, orgID string, iD string) (int64, error) {
+	result, err := q.db.Exec(ctx, markSkippedByPerson, orgID, iD)
 	if err != nil {
 		return 0, err
 	}
@@ -899,17 +878,22 @@ func (q *Queries) NewestSettings(ctx context.Context, orgID string, installID st
 	return i, err
 }
 
-const passStep = `-- name: PassStep :execrows
-update steps set passed = true where org_id = $1 and id = $2 and status = 'skipped'
+const newestStateSerial = `-- name: NewestStateSerial :one
+select serial, lineage from states where org_id = $1 and install_component_id = $2 and status = 'kept'
+order by version desc limit 1
 `
 
-// PassStep says that it was a person who skipped a step.
-func (q *Queries) PassStep(ctx context.Context, orgID string, iD string) (int64, error) {
-	result, err := q.db.Exec(ctx, passStep, orgID, iD)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
+type NewestStateSerialRow struct {
+	Serial  int64
+	Lineage string
+}
+
+// NewestStateSerial is what the next plan would read.
+func (q *Queries) NewestStateSerial(ctx context.Context, orgID string, installComponentID string) (NewestStateSerialRow, error) {
+	row := q.db.QueryRow(ctx, newestStateSerial, orgID, installComponentID)
+	var i NewestStateSerialRow
+	err := row.Scan(&i.Serial, &i.Lineage)
+	return i, err
 }
 
 const planApproval = `-- name: PlanApproval :one
@@ -929,69 +913,6 @@ func (q *Queries) PlanApproval(ctx context.Context, orgID string, planID string)
 	var i PlanApprovalRow
 	err := row.Scan(&i.Authority, &i.Actor)
 	return i, err
-}
-
-const plansUnderWay = `-- name: PlansUnderWay :many
-select s.id as step_id, p.id, p.status, p.reason, p.desired_digest, p.destructive, p.individual_approval,
-       coalesce(p.target->>'problem', '')::text as problem,
-       coalesce(a.id, '') as approval_id, coalesce(r.actor, '') as actor, coalesce(r.reason, '') as because, 
-       (case when r.answer is distinct from 'approve' then '' when r.rule is null then 'person' when r.rule ->> 'workflow' is null then 'install'
-        else 'workflow' end)::text as authority
-from steps s
-join plans p on p.org_id = s.org_id and p.id = s.plan_id
-left join approvals a on a.org_id = p.org_id and a.plan_id = p.id
-left join approval_responses r on r.org_id = a.org_id and r.approval_id = a.id
-where s.org_id = $1 and s.workflow_id = $2 and s.kind = 'plan'
-for update of p
-`
-
-type PlansUnderWayRow struct {
-	StepID             string
-	ID                 string
-	Status             string
-	Reason             string
-	DesiredDigest      string
-	Destructive        bool
-	IndividualApproval bool
-	Problem            string
-	ApprovalID         string
-	Actor              string
-	Because            string
-	Authority          string
-}
-
-// PlansUnderWay gives what a graph needs of the plans that its steps name; reports are large and stay where they are.
-func (q *Queries) PlansUnderWay(ctx context.Context, orgID string, workflowID string) ([]PlansUnderWayRow, error) {
-	rows, err := q.db.Query(ctx, plansUnderWay, orgID, workflowID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []PlansUnderWayRow{}
-	for rows.Next() {
-		var i PlansUnderWayRow
-		if err := rows.Scan(
-			&i.StepID,
-			&i.ID,
-			&i.Status,
-			&i.Reason,
-			&i.DesiredDigest,
-			&i.Destructive,
-			&i.IndividualApproval,
-			&i.Problem,
-			&i.ApprovalID,
-			&i.Actor,
-			&i.Because,
-			&i.Authority,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
 }
 
 const putOutput = `-- name: PutOutput :exec
@@ -1020,39 +941,6 @@ func (q *Queries) PutOutput(ctx context.Context, arg PutOutputParams) error {
 		arg.Value,
 		arg.Sealed,
 		arg.Hash,
-	)
-	return err
-}
-
-const putRefusal = `-- name: PutRefusal :exec
-insert into refusals (org_id, install_component_id, desired_digest, kind, actor, reason, workflow_id)
-select $1, $2::text, $3::text, $4, $5, $6, $7
-where not exists (select 1 from install_components c where c.org_id = $1 and c.id = $2::text and c.applied_digest = $3::text)
-on conflict (org_id, install_component_id, desired_digest)
-do update set kind = excluded.kind, actor = excluded.actor, reason = excluded.reason, workflow_id = excluded.workflow_id, at = now()
-`
-
-type PutRefusalParams struct {
-	OrgID              string
-	InstallComponentID string
-	DesiredDigest      string
-	Kind               string
-	Actor              string
-	Reason             string
-	WorkflowID         string
-}
-
-// PutRefusal remembers a no to what is wanted of a component. A no to doing again what is there already ends with its workflow: it
-// is none to what is there.
-func (q *Queries) PutRefusal(ctx context.Context, arg PutRefusalParams) error {
-	_, err := q.db.Exec(ctx, putRefusal,
-		arg.OrgID,
-		arg.InstallComponentID,
-		arg.DesiredDigest,
-		arg.Kind,
-		arg.Actor,
-		arg.Reason,
-		arg.WorkflowID,
 	)
 	return err
 }
@@ -1091,25 +979,58 @@ func (q *Queries) PutScriptAnswer(ctx context.Context, arg PutScriptAnswerParams
 	return err
 }
 
+const recordRejection = `-- name: RecordRejection :exec
+insert into rejections (org_id, install_component_id, desired_digest, kind, actor, reason, workflow_id)
+select $1, $2::text, $3::text, $4, $5, $6, $7
+where not exists (select 1 from install_components c where c.org_id = $1 and c.id = $2::text and c.applied_digest = $3::text)
+on conflict (org_id, install_component_id, desired_digest)
+do update set kind = excluded.kind, actor = excluded.actor, reason = excluded.reason, workflow_id = excluded.workflow_id, at = now()
+`
+
+type RecordRejectionParams struct {
+	OrgID              string
+	InstallComponentID string
+	DesiredDigest      string
+	Kind               string
+	Actor              string
+	Reason             string
+	WorkflowID         string
+}
+
+// RecordRejection remembers a no to what is wanted of a component. A no to doing again what is there already ends with its workflow: it
+// is none to what is there.
+func (q *Queries) RecordRejection(ctx context.Context, arg RecordRejectionParams) error {
+	_, err := q.db.Exec(ctx, recordRejection,
+		arg.OrgID,
+		arg.InstallComponentID,
+		arg.DesiredDigest,
+		arg.Kind,
+		arg.Actor,
+		arg.Reason,
+		arg.WorkflowID,
+	)
+	return err
+}
+
 const resetStep = `-- name: ResetStep :exec
-update steps set status = 'pending', reason = $1, passed = false, rejected_by = '', tries = $2, broken = $3, job_id = null, plan_id = null, target = null,
+update steps set status = 'pending', reason = $1, skipped_by_person = false, rejected_by = '', tries = $2, interruptions = $3, job_id = null, plan_id = null, target = null,
     started_at = null, ended_at = null
 where org_id = $4 and id = $5
 `
 
 type ResetStepParams struct {
-	Reason string
-	Tries  int32
-	Broken int32
-	OrgID  string
-	ID     string
+	Reason        string
+	Tries         int32
+	Interruptions int32
+	OrgID         string
+	ID            string
 }
 
 func (q *Queries) ResetStep(ctx context.Context, arg ResetStepParams) error {
 	_, err := q.db.Exec(ctx, resetStep,
 		arg.Reason,
 		arg.Tries,
-		arg.Broken,
+		arg.Interruptions,
 		arg.OrgID,
 		arg.ID,
 	)
@@ -1119,7 +1040,7 @@ func (q *Queries) ResetStep(ctx context.Context, arg ResetStepParams) error {
 const rulesOfWorkflows = `-- name: RulesOfWorkflows :many
 select w.id, i.approvals_by_others, exists (select from tokens t where t.org_id = w.org_id and t.id = w.rule ->> 'token'
         and t.role in ('approver', 'admin') and t.revoked_at is null and (t.expires_at is null or t.expires_at > now())
-        and (t.app_id is null or t.app_id = i.app_id)) as may
+        and (t.app_id is null or t.app_id = i.app_id)) as may_approve
 from workflows w join installs i on i.org_id = w.org_id and i.id = w.install_id
 where w.org_id = $1 and w.id = any($2::text[]) and w.rule is not null
 `
@@ -1127,7 +1048,7 @@ where w.org_id = $1 and w.id = any($2::text[]) and w.rule is not null
 type RulesOfWorkflowsRow struct {
 	ID                string
 	ApprovalsByOthers bool
-	May               bool
+	MayApprove        bool
 }
 
 // RulesOfWorkflows gives, of workflows with an approver's rule, whether the approver's token may still answer approvals of the app, and
@@ -1141,7 +1062,7 @@ func (q *Queries) RulesOfWorkflows(ctx context.Context, orgID string, ids []stri
 	items := []RulesOfWorkflowsRow{}
 	for rows.Next() {
 		var i RulesOfWorkflowsRow
-		if err := rows.Scan(&i.ID, &i.ApprovalsByOthers, &i.May); err != nil {
+		if err := rows.Scan(&i.ID, &i.ApprovalsByOthers, &i.MayApprove); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -1351,6 +1272,32 @@ func (q *Queries) SetHealth(ctx context.Context, arg SetHealthParams) error {
 	return err
 }
 
+const setPlanStatus = `-- name: SetPlanStatus :execrows
+update plans set status = $1, reason = $2 where org_id = $3 and id = $4 and status = $5
+`
+
+type SetPlanStatusParams struct {
+	Status string
+	Reason string
+	OrgID  string
+	ID     string
+	Was    string
+}
+
+func (q *Queries) SetPlanStatus(ctx context.Context, arg SetPlanStatusParams) (int64, error) {
+	result, err := q.db.Exec(ctx, setPlanStatus,
+		arg.Status,
+		arg.Reason,
+		arg.OrgID,
+		arg.ID,
+		arg.Was,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const setPlanTarget = `-- name: SetPlanTarget :exec
 update plans set target = $1 where org_id = $2 and id = $3
 `
@@ -1387,6 +1334,48 @@ func (q *Queries) SetRule(ctx context.Context, arg SetRuleParams) error {
 	return err
 }
 
+const setStepRejectedBy = `-- name: SetStepRejectedBy :execrows
+update steps set rejected_by = $1 where org_id = $2 and id = $3 and status = 'failed'
+`
+
+// SetStepRejectedBy says who said no to the plan or the script of a step.
+func (q *Queries) SetStepRejectedBy(ctx context.Context, rejectedBy string, orgID string, iD string) (int64, error) {
+	result, err := q.db.Exec(ctx, setStepRejectedBy, rejectedBy, orgID, iD)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const setStepStatus = `-- name: SetStepStatus :execrows
+update steps set status = $1, reason = $2,
+    started_at = case when $1 in ('running', 'waiting') then coalesce(started_at, now()) else started_at end,
+    ended_at = case when $1 in ('succeeded', 'failed', 'skipped', 'cancelled') then now() end
+where org_id = $3 and id = $4 and status = $5
+`
+
+type SetStepStatusParams struct {
+	Status string
+	Reason string
+	OrgID  string
+	ID     string
+	Was    string
+}
+
+func (q *Queries) SetStepStatus(ctx context.Context, arg SetStepStatusParams) (int64, error) {
+	result, err := q.db.Exec(ctx, setStepStatus,
+		arg.Status,
+		arg.Reason,
+		arg.OrgID,
+		arg.ID,
+		arg.Was,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const setStepTarget = `-- name: SetStepTarget :exec
 update steps set target = $1 where org_id = $2 and id = $3
 `
@@ -1409,22 +1398,33 @@ func (q *Queries) SetWorkflowRule(ctx context.Context, rule json.RawMessage, org
 	return result.RowsAffected(), nil
 }
 
-const stateNow = `-- name: StateNow :one
-select serial, lineage from states where org_id = $1 and install_component_id = $2 and status = 'kept'
-order by version desc limit 1
+const startStep = `-- name: StartStep :execrows
+update steps set status = 'running', reason = $1, tries = $2, job_id = $3, target = $4, started_at = now(), ended_at = null
+where org_id = $5 and id = $6 and status = 'pending'
 `
 
-type StateNowRow struct {
-	Serial  int64
-	Lineage string
+type StartStepParams struct {
+	Reason string
+	Tries  int32
+	JobID  *string
+	Target json.RawMessage
+	OrgID  string
+	ID     string
 }
 
-// StateNow is what the next plan would read.
-func (q *Queries) StateNow(ctx context.Context, orgID string, installComponentID string) (StateNowRow, error) {
-	row := q.db.QueryRow(ctx, stateNow, orgID, installComponentID)
-	var i StateNowRow
-	err := row.Scan(&i.Serial, &i.Lineage)
-	return i, err
+func (q *Queries) StartStep(ctx context.Context, arg StartStepParams) (int64, error) {
+	result, err := q.db.Exec(ctx, startStep,
+		arg.Reason,
+		arg.Tries,
+		arg.JobID,
+		arg.Target,
+		arg.OrgID,
+		arg.ID,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const stateToRestore = `-- name: StateToRestore :one
@@ -1448,7 +1448,7 @@ func (q *Queries) StateToRestore(ctx context.Context, orgID string, installCompo
 }
 
 const stepsOfWorkflow = `-- name: StepsOfWorkflow :many
-select org_id, id, workflow_id, position, kind, component, action, trigger, destroy, needs, install_component_id, status, reason, passed, rejected_by, tries, broken, target, plan_id, job_id, started_at, ended_at from steps where org_id = $1 and workflow_id = $2 order by position
+select org_id, id, workflow_id, position, kind, component, action, trigger, destroy, needs, install_component_id, status, reason, skipped_by_person, rejected_by, tries, interruptions, target, plan_id, job_id, started_at, ended_at from steps where org_id = $1 and workflow_id = $2 order by position
 `
 
 func (q *Queries) StepsOfWorkflow(ctx context.Context, orgID string, workflowID string) ([]Step, error) {
@@ -1474,10 +1474,10 @@ func (q *Queries) StepsOfWorkflow(ctx context.Context, orgID string, workflowID 
 			&i.InstallComponentID,
 			&i.Status,
 			&i.Reason,
-			&i.Passed,
+			&i.SkippedByPerson,
 			&i.RejectedBy,
 			&i.Tries,
-			&i.Broken,
+			&i.Interruptions,
 			&i.Target,
 			&i.PlanID,
 			&i.JobID,

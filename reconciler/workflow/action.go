@@ -41,13 +41,13 @@ func (g *Graph) advanceAction(s *Step) []Command {
 			return []Command{SetStatus{s.ID, StepSkipped, why}}
 		}
 	}
-	in := g.groupOf(s.Component)
+	gr := g.groupOf(s.Component)
 	switch {
 	case s.isPostAction() && g.nothingApplied(s):
 		return []Command{SetStatus{s.ID, StepSkipped, "nothing was " + pastVerb(s.Destroy)}}
-	case s.isPreAction() && in.plan != nil && in.apply.Status.Ended():
+	case s.isPreAction() && gr.plan != nil && gr.apply.Status.Ended():
 		return []Command{SetStatus{s.ID, StepSkipped, fmt.Sprintf("%s is not %s: %s", s.Component, pastVerb(s.Destroy),
-			in.apply.Reason)}}
+			gr.apply.Reason)}}
 	case g.notReadyReason(s) != "": // its component is about to be planned again, or waits
 		return s.stopWaiting(g.notReadyReason(s))
 	}
@@ -107,7 +107,7 @@ func (gr stepGroup) readyToApply() bool {
 // an apply, and the approved plan no longer leads to the desired state. It returns ""
 // if the action may start.
 func (g *Graph) notReadyReason(s *Step) string {
-	if in := g.groupOf(s.Component); s.isPreAction() && in.plan != nil && !in.readyToApply() {
+	if gr := g.groupOf(s.Component); s.isPreAction() && gr.plan != nil && !gr.readyToApply() {
 		return "the plan of " + s.Component + " that was approved does not lead to what is wanted any more"
 	}
 	return ""

@@ -30,22 +30,22 @@ func Advance(g *Graph) []Command {
 	if g.PlanOnly {
 		return g.advancePlanOnly()
 	}
-	var todo []Command
-	for _, in := range g.groups() {
+	var commands []Command
+	for _, gr := range g.groups() {
 		if g.Cancelled != nil {
-			todo = append(todo, in.cancel(*g.Cancelled)...)
+			commands = append(commands, gr.cancel(*g.Cancelled)...)
 			continue
 		}
-		todo = append(todo, in.nextCommands()...)
+		commands = append(commands, gr.nextCommands()...)
 	}
-	todo = append(todo, g.advanceActions()...)
-	if len(todo) == 0 {
-		todo = g.withdrawUnneededRequest()
+	commands = append(commands, g.advanceActions()...)
+	if len(commands) == 0 {
+		commands = g.withdrawUnneededRequest()
 	}
-	if len(todo) == 0 && g.allEnded() {
+	if len(commands) == 0 && g.allEnded() {
 		return []Command{g.finalResult()}
 	}
-	return todo
+	return commands
 }
 
 func (g *Graph) allEnded() bool {
@@ -362,25 +362,25 @@ func (gr stepGroup) afterApply(o applyObservation, moved string) []Command {
 
 // applyOutcome describes the result of an apply in one sentence.
 func (gr stepGroup) applyOutcome(o applyObservation) string {
-	said := ""
+	jobError := ""
 	if gr.apply.Job != nil {
-		said = gr.apply.Job.Error
+		jobError = gr.apply.Job.Error
 	}
 	switch {
 	case !o.consumed && o.job == JobCancelled:
 		return "its apply was stopped before it began"
 	case !o.consumed:
-		return orDefault(said, "its apply did not begin")
+		return orDefault(jobError, "its apply did not begin")
 	case o.job == JobSucceeded && gr.g.Kind == KindRestore:
 		return "the state of " + gr.plan.Component + " is restored; what follows from that is planned next"
 	case o.job == JobSucceeded:
 		return gr.plan.Component + " is " + pastVerb(gr.plan.Destroy)
 	case o.job == JobStale:
-		return "the plan was stale: " + orDefault(said, "the world moved between plan and apply")
+		return "the plan was stale: " + orDefault(jobError, "the world moved between plan and apply")
 	case o.job == JobCancelled:
 		return "its apply was interrupted; what is there is planned anew"
 	case o.job == JobFailed:
-		return orDefault(said, "the apply failed")
+		return orDefault(jobError, "the apply failed")
 	}
 	return "its apply was lost; what is there is planned anew"
 }
@@ -400,20 +400,20 @@ func pastVerb(destroy bool) string {
 	return "deployed"
 }
 
-func decisionText(what string, plan *Plan) string {
+func decisionText(verb string, plan *Plan) string {
 	if plan.Authority == ByInstallRule {
 		return plan.DecisionReason
 	}
 	if plan.DecisionReason == "" {
-		return fmt.Sprintf("%s by %s", what, plan.DecidedBy)
+		return fmt.Sprintf("%s by %s", verb, plan.DecidedBy)
 	}
-	return fmt.Sprintf("%s by %s: %s", what, plan.DecidedBy, plan.DecisionReason)
+	return fmt.Sprintf("%s by %s: %s", verb, plan.DecidedBy, plan.DecisionReason)
 }
 
 // orDefault returns said, or otherwise if said is empty.
-func orDefault(said, otherwise string) string {
-	if said == "" {
-		return otherwise
+func orDefault(text, fallback string) string {
+	if text == "" {
+		return fallback
 	}
-	return said
+	return text
 }

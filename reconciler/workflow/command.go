@@ -126,8 +126,8 @@ func (g *Graph) Apply(c Command) {
 	case WithdrawScriptApproval:
 		g.ScriptRequest = nil
 	case ApproveByInstallRule:
-		in := g.groupOf(g.stepByID(c.Step).Component)
-		in.plan.Plan.approve(ByInstallRule, installRuleActor, c.Reason)
+		gr := g.groupOf(g.stepByID(c.Step).Component)
+		gr.plan.Plan.approve(ByInstallRule, installRuleActor, c.Reason)
 		g.setStatus(c.Step, StepSucceeded, c.Reason)
 	case ApproveByWorkflowRule:
 		plan := g.groupOf(g.stepByID(c.Step).Component).plan.Plan
@@ -191,11 +191,11 @@ func (g *Graph) startStep(s *Step, reason string) {
 }
 
 func (g *Graph) replan(c Replan) {
-	in := g.groupOf(c.Component)
-	if in.apply != nil {
-		in.apply.EarlierApplyFailed = in.apply.EarlierApplyFailed || in.plan.Plan != nil && in.plan.Plan.Status == PlanFailed
+	gr := g.groupOf(c.Component)
+	if gr.apply != nil {
+		gr.apply.EarlierApplyFailed = gr.apply.EarlierApplyFailed || gr.plan.Plan != nil && gr.plan.Plan.Status == PlanFailed
 	}
-	for i, s := range in.stepsToReset(c) {
+	for i, s := range gr.stepsToReset(c) {
 		s.Tries, s.Interruptions = c.counts(i, s)
 		s.Status, s.Reason, s.RejectedBy, s.Job, s.Plan = StepPending, c.Reason, "", nil, nil
 	}

@@ -108,7 +108,7 @@ func dependencies(parts []ComponentPart, destroy bool) (map[string][]string, err
 	}
 	for _, p := range parts {
 		for _, other := range p.DependsOn {
-			if _, in := needs[other]; !in || other == p.Component {
+			if _, ok := needs[other]; !ok || other == p.Component {
 				continue
 			}
 			if destroy {
@@ -224,7 +224,7 @@ func (c *composer) addActions(name string) {
 	}
 	for i, s := range g.after {
 		for _, other := range p.ActionsAfter[i].ReadsFrom {
-			if read, in := c.groups[other]; in && other != name {
+			if read, ok := c.groups[other]; ok && other != name {
 				s.Needs = slices.Insert(s.Needs, 1, read.apply.ID)
 			}
 		}

@@ -129,7 +129,7 @@ func (e jobEnd) staleReason(ctx context.Context, target Target) (string, error) 
 // stateChange describes how the current state differs from the one that a plan was
 // made on, or returns "" if they are the same.
 func (e jobEnd) stateChange(ctx context.Context, installComponent string, basis api.Basis) (string, error) {
-	now, err := e.tx.StateNow(ctx, e.tx.Org, installComponent)
+	now, err := e.tx.NewestStateSerial(ctx, e.tx.Org, installComponent)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return "", err
 	}
@@ -274,7 +274,7 @@ func (e jobEnd) recordAction(ctx context.Context) error {
 
 // saveOutputs replaces all outputs of one component or action.
 func (e jobEnd) saveOutputs(ctx context.Context, scope, owner string, outputs []output) error {
-	err := e.tx.DropOutputs(ctx, store.DropOutputsParams{OrgID: e.tx.Org, InstallID: e.install.ID, Scope: scope,
+	err := e.tx.DeleteOutputs(ctx, store.DeleteOutputsParams{OrgID: e.tx.Org, InstallID: e.install.ID, Scope: scope,
 		Owner: owner})
 	if err != nil {
 		return err

@@ -121,7 +121,7 @@ type executor struct {
 // advance calls the core until it returns no commands, runs the commands, and
 // notifies watchers of the workflow.
 func (x *executor) advance(ctx context.Context) error {
-	said := 0
+	executed := 0
 	for round := 0; ; round++ {
 		if round == maxAdvanceRounds {
 			return fmt.Errorf("it does not come to rest after %d rounds", maxAdvanceRounds)
@@ -135,9 +135,9 @@ func (x *executor) advance(ctx context.Context) error {
 				return err
 			}
 		}
-		said += len(todo)
+		executed += len(todo)
 	}
-	if said == 0 {
+	if executed == 0 {
 		return nil
 	}
 	if x.graph.Status != Running || x.rejectionsChanged {

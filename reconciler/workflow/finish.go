@@ -11,22 +11,22 @@ func (g *Graph) finalResult() FinishWorkflow {
 	var done, same, actions int
 	var failed, cancelled, skipped []string
 	stuck, rejected := false, 0
-	for _, in := range g.groups() {
-		switch name := in.plan.Component; {
-		case in.apply.Status == StepSucceeded:
+	for _, gr := range g.groups() {
+		switch name := gr.plan.Component; {
+		case gr.apply.Status == StepSucceeded:
 			done++
-		case in.g.isDone(in.apply):
+		case gr.g.isDone(gr.apply):
 			same++
-		case in.failedStep() != nil:
-			failed = append(failed, name+": "+in.failedStep().Reason)
-			if in.failedStep().RejectedBy != "" {
+		case gr.failedStep() != nil:
+			failed = append(failed, name+": "+gr.failedStep().Reason)
+			if gr.failedStep().RejectedBy != "" {
 				rejected++
 			}
-		case slices.ContainsFunc(in.steps(), func(s *Step) bool { return s.Status == StepCancelled }):
+		case slices.ContainsFunc(gr.steps(), func(s *Step) bool { return s.Status == StepCancelled }):
 			cancelled = append(cancelled, name)
 		default:
-			skipped = append(skipped, fmt.Sprintf("%s skipped%s", name, in.skipReason()))
-			stuck = stuck || in.isStuck()
+			skipped = append(skipped, fmt.Sprintf("%s skipped%s", name, gr.skipReason()))
+			stuck = stuck || gr.isStuck()
 		}
 	}
 	for _, s := range g.Steps {

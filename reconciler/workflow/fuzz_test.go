@@ -76,8 +76,8 @@ func FuzzPlanResult(f *testing.F) {
 // FuzzAsked: the request of a workflow is decoded from its row.
 func FuzzAsked(f *testing.F) {
 	for _, seed := range []string{`{}`, `{"env":{"A":"b"}}`,
-		`{"restore":{"component":"web","place":"ico_1","version":2,"digest":"d"}}`, `{"cancel":{"Actor":"a"}}`,
-		`{"supposed":{"absent":true,"torn_down":["web"]},"redeploy":["web"],"inputs":{"a":"b"}}`} {
+		`{"restore":{"component":"web","install_component":"ico_1","version":2,"digest":"d"}}`, `{"cancel":{"Actor":"a"}}`,
+		`{"assumptions":{"absent":true,"torn_down":["web"]},"redeploy":["web"],"inputs":{"a":"b"}}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {

@@ -114,8 +114,8 @@ type stepGroup struct {
 func (g *Graph) groups() []stepGroup {
 	all := make([]stepGroup, 0, len(g.Steps)/4)
 	for i, s := range g.Steps {
-		if in := g.groupAt(i); s.Kind == StepPlan && in.apply != nil {
-			all = append(all, in)
+		if gr := g.groupAt(i); s.Kind == StepPlan && gr.apply != nil {
+			all = append(all, gr)
 		}
 	}
 	return all
@@ -123,15 +123,15 @@ func (g *Graph) groups() []stepGroup {
 
 // groupAt returns the group whose plan step is the i-th step.
 func (g *Graph) groupAt(i int) stepGroup {
-	in := stepGroup{plan: g.Steps[i], desired: g.desiredOf(g.Steps[i].Component), g: g}
+	gr := stepGroup{plan: g.Steps[i], desired: g.desiredOf(g.Steps[i].Component), g: g}
 	beside := func(i int, kind StepKind) *Step {
-		if i < 0 || i >= len(g.Steps) || g.Steps[i].Kind != kind || g.Steps[i].Component != in.plan.Component {
+		if i < 0 || i >= len(g.Steps) || g.Steps[i].Kind != kind || g.Steps[i].Component != gr.plan.Component {
 			return nil
 		}
 		return g.Steps[i]
 	}
-	in.sync, in.approve, in.apply = beside(i-1, StepSync), beside(i+1, StepApprove), beside(i+2, StepApply)
-	return in
+	gr.sync, gr.approve, gr.apply = beside(i-1, StepSync), beside(i+1, StepApprove), beside(i+2, StepApply)
+	return gr
 }
 
 // steps returns the steps that the group has, in order.
@@ -172,10 +172,10 @@ func (g *Graph) isDone(s *Step) bool {
 	if s.Kind != StepApply || s.Status != StepSkipped {
 		return false
 	}
-	for _, in := range g.groups() {
-		if in.apply == s {
-			plan := in.plan.Plan
-			return in.plan.Status == StepSucceeded && in.approve.Status == StepSkipped &&
+	for _, gr := range g.groups() {
+		if gr.apply == s {
+			plan := gr.plan.Plan
+			return gr.plan.Status == StepSucceeded && gr.approve.Status == StepSkipped &&
 				(plan == nil || plan.Status == PlanEmpty)
 		}
 	}

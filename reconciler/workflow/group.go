@@ -96,15 +96,15 @@ func (g *Graph) failUnavailable(s *Step, by Unavailable) []Command {
 	case s.Kind == StepAction:
 		return []Command{SetStatus{s.ID, StepFailed, why}}
 	}
-	in := g.groupOf(s.Component)
+	gr := g.groupOf(s.Component)
 	if g.PlanOnly {
-		return in.endWithoutPlan(StepFailed, why)
+		return gr.endWithoutPlan(StepFailed, why)
 	}
 	var todo []Command
-	if plan := in.plan.Plan; plan != nil && plan.Status.Live() {
-		todo = append(todo, ClosePlan{in.plan.ID, PlanSuperseded, why})
+	if plan := gr.plan.Plan; plan != nil && plan.Status.Live() {
+		todo = append(todo, ClosePlan{gr.plan.ID, PlanSuperseded, why})
 	}
-	return append(todo, in.stall(why)...)
+	return append(todo, gr.stall(why)...)
 }
 
 // stall stalls a group, and records why: the same desired state is not tried again until a person

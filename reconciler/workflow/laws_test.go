@@ -54,11 +54,11 @@ func (w *world) check(c Command) {
 	case StartStep:
 		w.checkBegin(w.g.stepByID(c.Step))
 	case RequestApproval:
-		in := w.g.groupOf(w.g.stepByID(c.Step).Component)
-		if no := w.part(in.plan.Component).refused[in.plan.Plan.DesiredDigest]; no != "" {
-			w.broken(lawNo, "%s is asked about again after %q", in.plan.Component, no)
+		gr := w.g.groupOf(w.g.stepByID(c.Step).Component)
+		if no := w.part(gr.plan.Component).refused[gr.plan.Plan.DesiredDigest]; no != "" {
+			w.broken(lawNo, "%s is asked about again after %q", gr.plan.Component, no)
 		}
-		w.shown[in.plan.Plan.ID] = w.g.unseenScriptsWith(in.plan.Component)
+		w.shown[gr.plan.Plan.ID] = w.g.unseenScriptsWith(gr.plan.Component)
 	case RequestScriptApproval:
 		if len(c.Digests) == 0 || w.g.ScriptRequest != nil && !slices.ContainsFunc(c.Digests, func(d string) bool {
 			return !w.g.ScriptRequest.covers(d)
@@ -71,28 +71,28 @@ func (w *world) check(c Command) {
 			}
 		}
 	case ApproveByInstallRule:
-		in := w.g.groupOf(w.g.stepByID(c.Step).Component)
-		if !w.ruleLets(in.plan.Plan) {
-			w.broken(lawOwnPlan, "the rule let %s through", in.plan.Component)
+		gr := w.g.groupOf(w.g.stepByID(c.Step).Component)
+		if !w.ruleLets(gr.plan.Plan) {
+			w.broken(lawOwnPlan, "the rule let %s through", gr.plan.Component)
 		}
-		w.yes[in.plan.Plan.ID] = ByInstallRule
+		w.yes[gr.plan.Plan.ID] = ByInstallRule
 	case ApproveByWorkflowRule:
-		in := w.g.groupOf(w.g.stepByID(c.Step).Component)
-		if !w.workflowRuleLets(in.plan.Plan, in.plan.Destroy) || c.By != w.g.WorkflowRule.By {
-			w.broken(lawOwnPlan, "the rule of an approver let %s through", in.plan.Component)
+		gr := w.g.groupOf(w.g.stepByID(c.Step).Component)
+		if !w.workflowRuleLets(gr.plan.Plan, gr.plan.Destroy) || c.By != w.g.WorkflowRule.By {
+			w.broken(lawOwnPlan, "the rule of an approver let %s through", gr.plan.Component)
 		}
-		if unseen := w.g.unseenScriptsWith(in.plan.Component); len(unseen) > 0 {
-			w.broken(lawScript, "the rule of an approver let %s through with %v", in.plan.Component, unseen)
+		if unseen := w.g.unseenScriptsWith(gr.plan.Component); len(unseen) > 0 {
+			w.broken(lawScript, "the rule of an approver let %s through with %v", gr.plan.Component, unseen)
 		}
-		w.yes[in.plan.Plan.ID] = ByWorkflowRule
+		w.yes[gr.plan.Plan.ID] = ByWorkflowRule
 	case ClosePlan:
 		plan := w.g.stepByID(c.Step).Plan
 		if !planTransitions.allows(plan.Status, c.To) {
 			w.broken(lawMoves, "plan %s moved from %s to %s", plan.ID, plan.Status, c.To)
 		}
 	case Replan:
-		in := w.g.groupOf(c.Component)
-		if in.plan.hasOpenJob() || in.apply.hasOpenJob() {
+		gr := w.g.groupOf(c.Component)
+		if gr.plan.hasOpenJob() || gr.apply.hasOpenJob() {
 			w.broken(lawJobs, "%s is begun anew while a job of it runs", c.Component)
 		}
 		if p := w.part(c.Component); c.Fresh {
@@ -180,15 +180,15 @@ func (w *world) holds(plan *Plan, destroy bool) bool {
 // checkRefuse verifies that a recorded refusal is a person's rejection, or a failure
 // whose retries are used up.
 func (w *world) checkRefuse(c RecordRejection) {
-	p, in, retries := w.part(c.Component), w.g.groupOf(c.Component), w.wants()[c.Component].Retries
-	ill := slices.ContainsFunc(in.steps(), func(s *Step) bool {
+	p, gr, retries := w.part(c.Component), w.g.groupOf(c.Component), w.wants()[c.Component].Retries
+	ill := slices.ContainsFunc(gr.steps(), func(s *Step) bool {
 		return slices.ContainsFunc(s.Needs, func(id string) bool { return w.g.stepByID(id).isPreAction() && w.g.stepByID(id).endedBadly() })
 	})
 	good := false
 	switch c.Kind {
 	case RejectionByPerson:
-		good = in.plan.Plan != nil && in.plan.Plan.Status == PlanRejected ||
-			slices.ContainsFunc(in.steps(), func(s *Step) bool {
+		good = gr.plan.Plan != nil && gr.plan.Plan.Status == PlanRejected ||
+			slices.ContainsFunc(gr.steps(), func(s *Step) bool {
 				return slices.ContainsFunc(s.Needs, func(id string) bool {
 					return w.g.stepByID(id).isPreAction() && w.g.stepByID(id).RejectedBy == c.Actor
 				})
@@ -232,14 +232,14 @@ func (w *world) checkAct(s *Step) {
 		w.broken(lawScript, "action %s began with script %s, of which %q was said", s.Action, w.scriptOf(s),
 			w.scripts[w.scriptOf(s)])
 	}
-	in := w.g.groupOf(s.Component)
+	gr := w.g.groupOf(s.Component)
 	switch {
-	case s.isPreAction() && in.plan != nil:
-		if plan := in.plan.Plan; plan == nil || w.yes[plan.ID] == "" || plan.Status != PlanApproved ||
+	case s.isPreAction() && gr.plan != nil:
+		if plan := gr.plan.Plan; plan == nil || w.yes[plan.ID] == "" || plan.Status != PlanApproved ||
 			w.wants()[s.Component].Digest != plan.DesiredDigest {
 			w.broken(lawOwnPlan, "action %s began before %s was approved", s.Action, s.Component)
 		}
-	case s.isPostAction() && in.plan != nil && in.apply.Status != StepSucceeded && !in.apply.EarlierApplyFailed:
+	case s.isPostAction() && gr.plan != nil && gr.apply.Status != StepSucceeded && !gr.apply.EarlierApplyFailed:
 		w.broken(lawAfter, "action %s began though nothing was done to %s", s.Action, s.Component)
 	}
 }
@@ -439,9 +439,9 @@ func (w *world) others() {
 	for _, p := range w.parts {
 		p.building = false
 		w.dismiss(p)
-		in := w.g.groupOf(p.name)
+		gr := w.g.groupOf(p.name)
 		want := w.desired()[p.name]
-		if in.plan == nil || in.ended() && want.WaitReason == "" && want.RejectionReason == "" {
+		if gr.plan == nil || gr.ended() && want.WaitReason == "" && want.RejectionReason == "" {
 			p.claimed, p.real = standing{there: !p.absent, digest: want.Digest}, want.Digest
 			if p.absent {
 				p.claimed, p.real = standing{}, ""
@@ -522,17 +522,17 @@ func (w *world) fate(s *Step, bad string) {
 func (w *world) checkFates(bad map[string]string) {
 	done := map[string]bool{}
 	for _, p := range w.parts {
-		in := w.g.groupOf(p.name)
-		done[p.name] = w.g.isDone(in.apply)
-		plan := in.plan.Plan
+		gr := w.g.groupOf(p.name)
+		done[p.name] = w.g.isDone(gr.apply)
+		plan := gr.plan.Plan
 		asked := !w.g.Rule.ApproveAll || plan != nil && (plan.IndividualApproval || plan.Destructive && !w.g.Rule.AllowDestroy) ||
 			w.g.Kind == KindTeardown || w.g.Kind == KindRestore
-		asked = asked && (plan == nil || !w.workflowRuleLets(plan, in.plan.Destroy) || plan.Authority == ByPerson)
-		empty := in.plan.Plan != nil && in.plan.Plan.Status == PlanEmpty
-		first, _ := in.preActions()
+		asked = asked && (plan == nil || !w.workflowRuleLets(plan, gr.plan.Destroy) || plan.Authority == ByPerson)
+		empty := gr.plan.Plan != nil && gr.plan.Plan.Status == PlanEmpty
+		first, _ := gr.preActions()
 		switch bad[p.name] {
 		case "sync fails":
-			asked = in.sync != nil
+			asked = gr.sync != nil
 		case "is rejected":
 			asked = asked && !empty
 		case "apply fails":

@@ -13,11 +13,11 @@ import (
 // WorkflowParams is the request behind a workflow, apart from its kind. It is stored with the
 // workflow as JSON.
 type WorkflowParams struct {
-	Env         map[string]string `json:"env,omitempty"`      // of an action run
-	Inputs      map[string]string `json:"inputs,omitempty"`   // of an action run
-	Restore     Restore           `json:"restore,omitzero"`   // of a restore
-	Redeploy    []string          `json:"redeploy,omitempty"` // components that are planned even if they are up to date
-	Assumptions *Assumptions      `json:"supposed,omitempty"` // of one that only plans
+	Env         map[string]string `json:"env,omitempty"`         // of an action run
+	Inputs      map[string]string `json:"inputs,omitempty"`      // of an action run
+	Restore     Restore           `json:"restore,omitzero"`      // of a restore
+	Redeploy    []string          `json:"redeploy,omitempty"`    // components that are planned even if they are up to date
+	Assumptions *Assumptions      `json:"assumptions,omitempty"` // of one that only plans
 	Cancel      *Cancellation     `json:"cancel,omitempty"`
 }
 
@@ -26,7 +26,7 @@ type WorkflowParams struct {
 type Assumptions struct {
 	Absent   bool     `json:"absent,omitempty"`    // the install is to be removed
 	TornDown []string `json:"torn_down,omitempty"` // components to be removed
-	Deployed []string `json:"wanted,omitempty"`    // components to be deployed although they were torn down
+	Deployed []string `json:"deployed,omitempty"`  // components to be deployed although they were torn down
 }
 
 // load reads a workflow of a locked install into a graph, and computes the desired state.
@@ -95,8 +95,8 @@ func (x *executor) loadSteps(ctx context.Context) error {
 	for _, r := range rows {
 		s := &Step{
 			ID: r.ID, Kind: StepKind(r.Kind), Component: r.Component, Action: r.Action, Trigger: r.Trigger, Destroy: r.Destroy,
-			Status: StepStatus(r.Status), Reason: r.Reason, SkippedByPerson: r.Passed, RejectedBy: r.RejectedBy, Tries: int(r.Tries),
-			Interruptions: int(r.Broken),
+			Status: StepStatus(r.Status), Reason: r.Reason, SkippedByPerson: r.SkippedByPerson, RejectedBy: r.RejectedBy, Tries: int(r.Tries),
+			Interruptions: int(r.Interruptions),
 		}
 		if err := json.Unmarshal(r.Needs, &s.Needs); err != nil {
 			return fmt.Errorf("decode the needs of step %s: %w", r.ID, err)
@@ -108,7 +108,7 @@ func (x *executor) loadSteps(ctx context.Context) error {
 }
 
 func (x *executor) loadPlans(ctx context.Context) error {
-	rows, err := x.tx.PlansUnderWay(ctx, x.tx.Org, x.row.ID)
+	rows, err := x.tx.CurrentPlans(ctx, x.tx.Org, x.row.ID)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (x *executor) loadPlans(ctx context.Context) error {
 		plan := &Plan{
 			ID: r.ID, Status: PlanStatus(r.Status), DesiredDigest: r.DesiredDigest, Destructive: r.Destructive,
 			IndividualApproval: r.IndividualApproval,
-			Approval:           r.ApprovalID, Authority: Authority(r.Authority), DecidedBy: r.Actor, DecisionReason: r.Because,
+			Approval:           r.ApprovalID, Authority: Authority(r.Authority), DecidedBy: r.Actor, DecisionReason: r.DecisionReason,
 		}
 		s := x.graph.stepByID(r.StepID)
 		s.Plan = plan
@@ -124,7 +124,7 @@ func (x *executor) loadPlans(ctx context.Context) error {
 			apply.Job.Status, apply.Job.Error = JobFailed, r.Problem
 		}
 	}
-	begun, err := x.tx.BegunBefore(ctx, x.tx.Org, x.row.ID)
+	begun, err := x.tx.ComponentsWithFailedApply(ctx, x.tx.Org, x.row.ID)
 	for _, component := range begun {
 		if apply := x.graph.groupOf(component).apply; apply != nil {
 			apply.EarlierApplyFailed = true
@@ -134,7 +134,7 @@ func (x *executor) loadPlans(ctx context.Context) error {
 }
 
 func (x *executor) loadJobs(ctx context.Context) error {
-	rows, err := x.tx.JobsUnderWay(ctx, x.tx.Org, x.row.ID)
+	rows, err := x.tx.CurrentJobs(ctx, x.tx.Org, x.row.ID)
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (x *executor) loadJobs(ctx context.Context) error {
 			job.Status, job.Error = JobFailed, r.Problem
 		case r.Stale != "":
 			job.Status, job.Error = JobStale, r.Stale
-		case r.Begun && job.Status == JobStale && x.graph.stepByID(r.StepID).Kind == StepAction:
+		case r.Started && job.Status == JobStale && x.graph.stepByID(r.StepID).Kind == StepAction:
 			job.Status = JobFailed // an action that ran cannot be stale, even if its runner reports so
 		}
 		x.graph.stepByID(r.StepID).Job = job

@@ -35,11 +35,11 @@ func acted(t *testing.T) *Graph {
 
 // planned ends the plan of a component, and a person approves it.
 func (g *Graph) planned(component string) []string {
-	in := g.synced(component)
-	in.plan.Job.Status, in.plan.Plan = JobSucceeded,
-		&Plan{ID: "plan of " + component, Status: PlanReady, DesiredDigest: in.desired.Digest}
+	gr := g.synced(component)
+	gr.plan.Job.Status, gr.plan.Plan = JobSucceeded,
+		&Plan{ID: "plan of " + component, Status: PlanReady, DesiredDigest: gr.desired.Digest}
 	run(g)
-	in.plan.Plan.Status, in.plan.Plan.DecidedBy = PlanApproved, "alice"
+	gr.plan.Plan.Status, gr.plan.Plan.DecidedBy = PlanApproved, "alice"
 	return run(g)
 }
 
@@ -51,8 +51,8 @@ func (g *Graph) synced(component string) stepGroup {
 }
 
 func (g *Graph) applied(component string) []string {
-	in := g.groupOf(component)
-	in.plan.Plan.Status, in.apply.Job.Status = PlanConsumed, JobSucceeded
+	gr := g.groupOf(component)
+	gr.plan.Plan.Status, gr.apply.Job.Status = PlanConsumed, JobSucceeded
 	return run(g)
 }
 
@@ -80,11 +80,11 @@ func same(t *testing.T, got []string, want ...string) {
 
 func TestAnActionBeforeAComponentRunsOnceItIsApproved(t *testing.T) {
 	g := acted(t)
-	same(t, g.planned("web"), "Set{7 succeeded approved by alice}", "Set{8 pending comes after action drain}",
-		"Begin{13 runs before web is deployed}")
-	same(t, g.ended("drain", JobSucceeded), "Set{13 succeeded the action ran}", "Begin{8 approved by alice}")
-	same(t, g.applied("web"), "EndPlan{6 applied web is deployed}", "Set{8 succeeded web is deployed}", "Begin{9 r}",
-		"Begin{14 runs after web was deployed}")
+	same(t, g.planned("web"), "SetStatus{7 succeeded approved by alice}", "SetStatus{8 pending comes after action drain}",
+		"StartStep{13 runs before web is deployed}")
+	same(t, g.ended("drain", JobSucceeded), "SetStatus{13 succeeded the action ran}", "StartStep{8 approved by alice}")
+	same(t, g.applied("web"), "ClosePlan{6 applied web is deployed}", "SetStatus{8 succeeded web is deployed}", "StartStep{9 r}",
+		"StartStep{14 runs after web was deployed}")
 }
 
 // TestARuleThatChangedLetsNothingBegin: a plan that the rule approved is withdrawn if
@@ -95,10 +95,10 @@ func TestARuleThatChangedLetsNothingBegin(t *testing.T) {
 	let := func() *Graph { // web is approved by the rule, and drain runs before it
 		g := acted(t)
 		g.Rule = Rule{ApproveAll: true}
-		in := g.synced("web")
-		in.plan.Job.Status, in.plan.Plan = JobSucceeded, &Plan{ID: "p", Status: PlanReady, DesiredDigest: "w1"}
-		if said := run(g); in.plan.Plan.Status != PlanApproved ||
-			said[len(said)-1] != "Begin{13 runs before web is deployed}" {
+		gr := g.synced("web")
+		gr.plan.Job.Status, gr.plan.Plan = JobSucceeded, &Plan{ID: "p", Status: PlanReady, DesiredDigest: "w1"}
+		if said := run(g); gr.plan.Plan.Status != PlanApproved ||
+			said[len(said)-1] != "StartStep{13 runs before web is deployed}" {
 			t.Fatal(said)
 		}
 		return g
@@ -106,20 +106,20 @@ func TestARuleThatChangedLetsNothingBegin(t *testing.T) {
 	g := let()
 	g.Rule = Rule{}
 	said := g.ended("drain", JobSucceeded)
-	same(t, said[:2], "EndPlan{6 superseded "+why+"}", "Again{web true false "+why+"}")
+	same(t, said[:2], "ClosePlan{6 superseded "+why+"}", "Replan{web true false "+why+"}")
 
 	g = let()
 	said = g.ended("drain", JobSucceeded)
-	same(t, said[1:], "Begin{8 let through by the install's rule (approve-all)}")
+	same(t, said[1:], "StartStep{8 let through by the install's rule (approve-all)}")
 	g.Rule = Rule{}
-	same(t, run(g), "Stop{8 "+why+"}")
+	same(t, run(g), "CancelJob{8 "+why+"}")
 
 	g = acted(t) // a person approved it
 	g.planned("web")
 	g.Rule = Rule{ApproveAll: true, AllowDestroy: true}
 	run(g)
 	g.Rule = Rule{}
-	same(t, g.ended("drain", JobSucceeded), "Set{13 succeeded the action ran}", "Begin{8 approved by alice}")
+	same(t, g.ended("drain", JobSucceeded), "SetStatus{13 succeeded the action ran}", "StartStep{8 approved by alice}")
 }
 
 // TestARuleForAWorkflow: an approver's rule approves the plans of the workflow, also
@@ -129,9 +129,9 @@ func TestARuleThatChangedLetsNothingBegin(t *testing.T) {
 func TestARuleForAWorkflow(t *testing.T) {
 	const other = "the rule of alice for the workflow does not approve it: "
 	plan := func(g *Graph, p Plan) []string {
-		in := g.synced("web")
+		gr := g.synced("web")
 		p.ID, p.Status, p.DesiredDigest = "p", PlanReady, "w1"
-		in.plan.Job.Status, in.plan.Plan = JobSucceeded, &p
+		gr.plan.Job.Status, gr.plan.Plan = JobSucceeded, &p
 		return run(g)
 	}
 	fresh := func() *Graph {
@@ -139,7 +139,7 @@ func TestARuleForAWorkflow(t *testing.T) {
 		g.WorkflowRule = &WorkflowRule{By: "alice"}
 		return g
 	}
-	covered := []string{"Set{6 succeeded the plan is ready}", "ApproveByRule{7 alice by the rule for the whole workflow}"}
+	covered := []string{"SetStatus{6 succeeded the plan is ready}", "ApproveByWorkflowRule{7 alice by the rule for the whole workflow}"}
 	g := fresh()
 	same(t, plan(g, Plan{})[:2], covered...)
 	if s := g.groupOf("web").approve; s.Reason != "approved by alice: by the rule for the whole workflow" {
@@ -159,12 +159,12 @@ func TestARuleForAWorkflow(t *testing.T) {
 	} {
 		g := fresh()
 		c.set(g)
-		same(t, plan(g, c.plan), "Set{6 succeeded the plan is ready}", "Ask{7 "+why+"}")
+		same(t, plan(g, c.plan), "SetStatus{6 succeeded the plan is ready}", "RequestApproval{7 "+why+"}")
 	}
 
 	g = fresh() // what the install's rule approves needs no rule of an approver
 	g.Rule = Rule{ApproveAll: true}
-	if said := plan(g, Plan{}); said[1] != "Allow{7 let through by the install's rule (approve-all)}" {
+	if said := plan(g, Plan{}); said[1] != "ApproveByInstallRule{7 let through by the install's rule (approve-all)}" {
 		t.Errorf("it says %q", said)
 	}
 
@@ -177,13 +177,13 @@ func TestARuleForAWorkflow(t *testing.T) {
 	plan(g, Plan{})
 	g.WorkflowRule = nil
 	why := "the rule of alice for the workflow does not hold: it was taken back"
-	same(t, g.ended("drain", JobSucceeded)[:2], "EndPlan{6 superseded "+why+"}", "Again{web true false "+why+"}")
+	same(t, g.ended("drain", JobSucceeded)[:2], "ClosePlan{6 superseded "+why+"}", "Replan{web true false "+why+"}")
 
 	g = fresh() // withdrawn while the apply waits for a runner
 	plan(g, Plan{})
 	g.ended("drain", JobSucceeded)
 	g.WorkflowRule = nil
-	same(t, run(g), "Stop{8 "+why+"}")
+	same(t, run(g), "CancelJob{8 "+why+"}")
 
 	g = fresh() // what a runner has taken is completed
 	plan(g, Plan{})
@@ -259,9 +259,9 @@ func TestAnActionBeforeAComponentThatFailsStopsIt(t *testing.T) {
 	g.planned("web")
 	why := "action drain (pre-deploy-component) did not succeed: exit 3"
 	said := g.ended("drain", JobFailed)
-	same(t, said[:4], "Set{13 failed exit 3}", "EndPlan{6 superseded "+why+"}", "Refuse{web w1 stalled  "+why+"}",
-		"Set{8 skipped "+why+"}")
-	same(t, said[len(said)-1:], "Finish{failed 1 deployed; action drain: exit 3; web skipped; site skipped}")
+	same(t, said[:4], "SetStatus{13 failed exit 3}", "ClosePlan{6 superseded "+why+"}", "RecordRejection{web w1 stalled  "+why+"}",
+		"SetStatus{8 skipped "+why+"}")
+	same(t, said[len(said)-1:], "FinishWorkflow{failed 1 deployed; action drain: exit 3; web skipped; site skipped}")
 	for _, name := range []string{"smoke", "tell"} {
 		if s := g.action(name); s.Status != StepSkipped {
 			t.Errorf("action %s is %s", name, s.Status)
@@ -278,10 +278,10 @@ func TestARejectedScriptIsANo(t *testing.T) {
 	g.action("drain").Script = no
 	why := "action drain (pre-deploy-component) did not succeed: " + no.RejectionReason
 	said := g.planned("web")
-	if !slices.Contains(said, "Refuse{web w1 rejected vera "+why+"}") {
+	if !slices.Contains(said, "RecordRejection{web w1 rejected vera "+why+"}") {
 		t.Errorf("it says %q", said)
 	}
-	same(t, said[len(said)-1:], "Finish{rejected 1 deployed; action drain: "+no.RejectionReason+"; web skipped; site skipped}")
+	same(t, said[len(said)-1:], "FinishWorkflow{rejected 1 deployed; action drain: "+no.RejectionReason+"; web skipped; site skipped}")
 
 	g = acted(t)
 	g.action("smoke").Script = no
@@ -290,7 +290,7 @@ func TestARejectedScriptIsANo(t *testing.T) {
 	g.applied("web")
 	g.planned("site")
 	said = g.applied("site")
-	same(t, said[len(said)-1:], "Finish{rejected 3 deployed; 1 action run; action smoke: "+no.RejectionReason+"}")
+	same(t, said[len(said)-1:], "FinishWorkflow{rejected 3 deployed; 1 action run; action smoke: "+no.RejectionReason+"}")
 
 	g = acted(t) // together with a failure, the workflow ends as failed
 	g.action("smoke").Script = no
@@ -299,7 +299,7 @@ func TestARejectedScriptIsANo(t *testing.T) {
 	g.applied("web")
 	g.groupOf("site").sync.Job.Status = JobFailed
 	said = run(g)
-	same(t, said[len(said)-1:], "Finish{failed 2 deployed; 1 action run; site: the sync failed; action smoke: "+
+	same(t, said[len(said)-1:], "FinishWorkflow{failed 2 deployed; 1 action run; site: the sync failed; action smoke: "+
 		no.RejectionReason+"}")
 }
 
@@ -308,11 +308,11 @@ func TestAnActionAfterAComponentThatFailsStopsOnlyWhatFollowsEverything(t *testi
 	g.planned("web")
 	g.ended("drain", JobSucceeded)
 	g.applied("web")
-	same(t, g.ended("smoke", JobFailed), "Set{14 failed exit 3}",
-		"Set{15 skipped action smoke, which comes first, did not succeed: exit 3}")
+	same(t, g.ended("smoke", JobFailed), "SetStatus{14 failed exit 3}",
+		"SetStatus{15 skipped action smoke, which comes first, did not succeed: exit 3}")
 	g.planned("site")
-	same(t, g.applied("site"), "EndPlan{10 applied site is deployed}", "Set{12 succeeded site is deployed}",
-		"Finish{failed 3 deployed; 1 action run; action smoke: exit 3}")
+	same(t, g.applied("site"), "ClosePlan{10 applied site is deployed}", "SetStatus{12 succeeded site is deployed}",
+		"FinishWorkflow{failed 3 deployed; 1 action run; action smoke: exit 3}")
 }
 
 // After a failure, only what waits for the retry is left to run.
@@ -356,7 +356,7 @@ func TestARetryBeginsAgainWhatFailedAndWhatWasSkippedForIt(t *testing.T) {
 		slices.Sort(again)
 		slices.Sort(c.want)
 		same(t, again, c.want...)
-		if said := run(g); len(said) == 0 || !strings.HasPrefix(said[0], "Begin{") {
+		if said := run(g); len(said) == 0 || !strings.HasPrefix(said[0], "StartStep{") {
 			t.Errorf("after the retry of %s: %v", c.at, said)
 		}
 	}
@@ -410,13 +410,13 @@ func TestASkipGoesOnWithoutAStep(t *testing.T) {
 		return run(g)
 	}
 	do(g.action("drain"))
-	same(t, g.planned("web"), "Set{7 succeeded approved by alice}", "Begin{8 approved by alice}")
+	same(t, g.planned("web"), "SetStatus{7 succeeded approved by alice}", "StartStep{8 approved by alice}")
 	g.applied("web")
-	in := g.synced("site")
-	in.plan.Job.Status, in.plan.Plan = JobSucceeded, &Plan{ID: "p", Status: PlanReady, DesiredDigest: "s1"}
+	gr := g.synced("site")
+	gr.plan.Job.Status, gr.plan.Plan = JobSucceeded, &Plan{ID: "p", Status: PlanReady, DesiredDigest: "s1"}
 	run(g)
-	if said := do(in.approve); g.Desired["site"].RejectionReason == "" || in.plan.Plan.Status != PlanSuperseded ||
-		in.apply.Status != StepSkipped {
+	if said := do(gr.approve); g.Desired["site"].RejectionReason == "" || gr.plan.Plan.Status != PlanSuperseded ||
+		gr.apply.Status != StepSkipped {
 		t.Errorf("a skip of site says %v", said)
 	}
 	g.ended("smoke", JobSucceeded)

@@ -152,7 +152,7 @@ func (r Response) continueWorkflow(ctx context.Context, tx *store.Tx, row store.
 		if r.Answer == Reject {
 			to = PlanRejected
 		}
-		err := expectOneRow(tx.MovePlan(ctx, store.MovePlanParams{OrgID: tx.Org, ID: *plan, Status: string(to), Reason: r.text(),
+		err := expectOneRow(tx.SetPlanStatus(ctx, store.SetPlanStatusParams{OrgID: tx.Org, ID: *plan, Status: string(to), Reason: r.text(),
 			Was: string(PlanReady)}))
 		if err != nil {
 			return err

@@ -13,7 +13,7 @@ import (
 // workflow.
 type Restore struct {
 	Component        string `json:"component"`
-	InstallComponent string `json:"place"` // id of the install component
+	InstallComponent string `json:"install_component"` // id of the install component
 	api.Restore
 }
 

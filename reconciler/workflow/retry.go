@@ -33,9 +33,9 @@ func Retry(g *Graph, s *Step, actor string) ([]Command, error) {
 	g.collectSkipped(again)
 	var todo []Command
 	why := "retried by " + actor
-	for _, in := range g.groups() {
-		if again[in.plan] {
-			todo = append(todo, ClearRejection{Component: in.plan.Component, OnlyOfWorkflow: !asked[in.plan]})
+	for _, gr := range g.groups() {
+		if again[gr.plan] {
+			todo = append(todo, ClearRejection{Component: gr.plan.Component, OnlyOfWorkflow: !asked[gr.plan]})
 		}
 	}
 	for _, step := range g.Steps {
@@ -59,33 +59,33 @@ func (g *Graph) restartedComponents(todo []Command) []string {
 
 // collectFailed adds the steps that failed together with s to again.
 func (g *Graph) collectFailed(s *Step, again map[*Step]bool) error {
-	in := g.groupOf(s.Component)
+	gr := g.groupOf(s.Component)
 	switch {
-	case s.Kind == StepAction && (!s.isPreAction() || in.plan == nil):
+	case s.Kind == StepAction && (!s.isPreAction() || gr.plan == nil):
 		return g.collectFailedAction(s, again)
 	case g.PlanOnly:
-		return in.collectFailedPlan(again)
-	case in.plan == nil:
+		return gr.collectFailedPlan(again)
+	case gr.plan == nil:
 		return notRetryable("Look at the workflow (nuon workflows get).", "the step belongs to nothing that can be retried")
-	case !in.ended():
+	case !gr.ended():
 		return notRetryable("Wait for it, or cancel the workflow (nuon workflows cancel).", "%s is still under way",
 			s.Component)
-	case g.isDone(in.apply):
+	case g.isDone(gr.apply):
 		return notRetryable("To do it all the same, use `nuon deploy --redeploy`.", "%s is %s already", s.Component,
-			pastVerb(in.plan.Destroy))
+			pastVerb(gr.plan.Destroy))
 	}
-	ill, _ := in.preActions()
+	ill, _ := gr.preActions()
 	failed := ill != nil
-	for _, step := range in.steps() {
+	for _, step := range gr.steps() {
 		failed = failed || step.Status == StepFailed || step.Status == StepCancelled || step.SkippedByPerson
 	}
 	if !failed {
-		return notRetryable("Retry what it came after.", "%s did not fail, it was skipped: %s", s.Component, in.apply.Reason)
+		return notRetryable("Retry what it came after.", "%s did not fail, it was skipped: %s", s.Component, gr.apply.Reason)
 	}
-	for _, step := range in.steps() {
+	for _, step := range gr.steps() {
 		again[step] = true
 	}
-	for _, id := range in.apply.Needs {
+	for _, id := range gr.apply.Needs {
 		if need := g.stepByID(id); need != nil && need.isPreAction() && need.endedBadly() {
 			again[need] = true
 		}
@@ -132,9 +132,9 @@ func (g *Graph) collectSkipped(again map[*Step]bool) {
 				again[s], grew = true, true
 			}
 		}
-		for _, in := range g.groups() {
-			if slices.ContainsFunc(in.steps(), func(s *Step) bool { return again[s] }) {
-				for _, s := range in.steps() {
+		for _, gr := range g.groups() {
+			if slices.ContainsFunc(gr.steps(), func(s *Step) bool { return again[s] }) {
+				for _, s := range gr.steps() {
 					again[s] = true
 				}
 			}
@@ -152,7 +152,7 @@ func notSkippable(remedy, title string, args ...any) error {
 // that need the action continue. Errors: *Conflict.
 func Skip(g *Graph, s *Step, actor, reason string) ([]Command, error) {
 	words := skippedByPrefix + actor + ": " + orDefault(reason, noReasonGiven)
-	in := g.groupOf(s.Component)
+	gr := g.groupOf(s.Component)
 	switch {
 	case g.Cancelled != nil:
 		return nil, notSkippable("Nothing of it is begun any more.", "the workflow is being cancelled")
@@ -163,24 +163,24 @@ func Skip(g *Graph, s *Step, actor, reason string) ([]Command, error) {
 			orDefault(s.Action, s.Component))
 	case s.Kind == StepAction:
 		return []Command{MarkSkipped{s.ID, words}}, nil
-	case in.plan == nil:
+	case gr.plan == nil:
 		return nil, notSkippable("Look at the workflow (nuon workflows get).",
 			"the step belongs to nothing that can be skipped")
-	case slices.ContainsFunc(in.steps(), func(s *Step) bool { return s.Status == StepRunning }) || in.preActionRuns():
+	case slices.ContainsFunc(gr.steps(), func(s *Step) bool { return s.Status == StepRunning }) || gr.preActionRuns():
 		return nil, notSkippable("Wait for it, or cancel the workflow (nuon workflows cancel).", "%s is being worked on",
 			s.Component)
-	case in.workedDigest() == "" && !g.PlanOnly:
+	case gr.workedDigest() == "" && !g.PlanOnly:
 		return nil, notSkippable("Wait until it has a plan, then skip it or reject the plan.",
-			"what is wanted of %s is not known yet: %s", s.Component, in.desired.WaitReason)
+			"what is wanted of %s is not known yet: %s", s.Component, gr.desired.WaitReason)
 	}
 	var todo []Command
-	if plan := in.plan.Plan; plan != nil && plan.Status.Live() {
-		todo = append(todo, ClosePlan{in.plan.ID, PlanSuperseded, words})
+	if plan := gr.plan.Plan; plan != nil && plan.Status.Live() {
+		todo = append(todo, ClosePlan{gr.plan.ID, PlanSuperseded, words})
 	}
 	if !g.PlanOnly {
-		todo = append(todo, in.recordRejection(RejectionCancelled, actor, fmt.Sprintf("skipped: %s", orDefault(reason, noReasonGiven)))...)
+		todo = append(todo, gr.recordRejection(RejectionCancelled, actor, fmt.Sprintf("skipped: %s", orDefault(reason, noReasonGiven)))...)
 	}
-	for _, step := range in.steps() {
+	for _, step := range gr.steps() {
 		if !step.Status.Ended() {
 			todo = append(todo, MarkSkipped{step.ID, words})
 		}

@@ -25,9 +25,9 @@ func ScriptOf(action appconfig.Action) (ScriptContent, error) {
 		KubeConfig:        action.KubeConfig,
 		KubernetesContext: action.KubernetesContext, Image: action.Image,
 	}
-	for _, in := range action.Inputs {
-		in.Description = ""
-		runs.Inputs = append(runs.Inputs, in)
+	for _, input := range action.Inputs {
+		input.Description = ""
+		runs.Inputs = append(runs.Inputs, input)
 	}
 	content, err := encode(runs)
 	if err != nil {
@@ -61,9 +61,9 @@ func (x *executor) loadScripts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	said := map[string]store.ScriptAnswersRow{}
+	answers := map[string]store.ScriptAnswersRow{}
 	for _, r := range rows {
-		said[r.Digest] = r
+		answers[r.Digest] = r
 	}
 	x.scripts = map[string]ScriptContent{}
 	for _, s := range actions {
@@ -73,7 +73,7 @@ func (x *executor) loadScripts(ctx context.Context) error {
 		}
 		x.scripts[content.Digest] = content
 		s.Script = &Script{Digest: content.Digest}
-		switch answer, answered := said[content.Digest]; {
+		switch answer, answered := answers[content.Digest]; {
 		case answered && answer.Answer == string(Approve):
 			s.Script.Approved = true
 		case answered && !x.requestedAfter(answer):

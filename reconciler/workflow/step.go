@@ -149,12 +149,12 @@ func (e *Engine) FailureAt(ctx context.Context, tx *store.Tx, workflowID, stepID
 		failure.Action, failure.OfComponent = TriggeredAction{Action: s.Action, Trigger: s.Trigger}, s.Component
 		return failure, nil
 	}
-	for _, in := range f.graph.groups() {
-		if again[in.plan] {
-			failure.Components = append(failure.Components, in.plan.Component)
+	for _, gr := range f.graph.groups() {
+		if again[gr.plan] {
+			failure.Components = append(failure.Components, gr.plan.Component)
 		}
-		if asked[in.plan] {
-			failure.FailedComponents = append(failure.FailedComponents, in.plan.Component)
+		if asked[gr.plan] {
+			failure.FailedComponents = append(failure.FailedComponents, gr.plan.Component)
 		}
 	}
 	if len(failure.Components) == 0 {

@@ -19,40 +19,40 @@ func begun(t *testing.T, planOnly bool, want DesiredState) *Graph {
 		t.Fatal(err)
 	}
 	g := &Graph{Kind: KindDeploy, PlanOnly: planOnly, Status: Running, Steps: steps, Desired: map[string]DesiredState{"web": want}}
-	same(t, run(g), "Begin{1 r}")
+	same(t, run(g), "StartStep{1 r}")
 	return g
 }
 
 func TestASyncThatFailsIsTriedAsOftenAsAPlan(t *testing.T) {
 	g := begun(t, false, DesiredState{Digest: "d1", Reason: "r", Retries: 1})
 	g.Steps[0].Job.Status, g.Steps[0].Job.Error = JobFailed, "no room"
-	same(t, run(g), "Again{web false false no room (try 2 of at most 2)}", "Begin{1 r}")
+	same(t, run(g), "Replan{web false false no room (try 2 of at most 2)}", "StartStep{1 r}")
 	g.Steps[0].Job.Status, g.Steps[0].Job.Error = JobFailed, "no room"
 	why := "no room (after 2 tries)"
-	same(t, run(g), "Refuse{web d1 stalled  "+why+"}", "Set{1 failed "+why+"}", "Set{2 skipped "+why+"}", "Set{3 skipped "+
-		why+"}", "Set{4 skipped "+why+"}",
-		"Finish{failed web: "+why+"}")
+	same(t, run(g), "RecordRejection{web d1 stalled  "+why+"}", "SetStatus{1 failed "+why+"}", "SetStatus{2 skipped "+why+"}", "SetStatus{3 skipped "+
+		why+"}", "SetStatus{4 skipped "+why+"}",
+		"FinishWorkflow{failed web: "+why+"}")
 }
 
 func TestAPlanThatFailedBeginsBehindItsSync(t *testing.T) {
 	g := begun(t, false, DesiredState{Digest: "d1", Reason: "r", Retries: 1})
 	g.Steps[0].Job.Status = JobSucceeded
-	same(t, run(g), "Set{1 succeeded "+syncedReason+"}", "Begin{2 r}")
+	same(t, run(g), "SetStatus{1 succeeded "+syncedReason+"}", "StartStep{2 r}")
 	g.Steps[1].Job.Status, g.Steps[1].Job.Error = JobFailed, "no quota"
-	same(t, run(g), "Again{web false false no quota (try 2 of at most 2)}", "Begin{2 r}")
+	same(t, run(g), "Replan{web false false no quota (try 2 of at most 2)}", "StartStep{2 r}")
 }
 
 func TestWhatMovesIsSyncedAnew(t *testing.T) {
 	g := begun(t, false, DesiredState{Digest: "d1", Reason: "r"})
 	g.Desired["web"] = DesiredState{Digest: "d2", Reason: "build 2"}
-	same(t, run(g), "Stop{1 superseded by a newer desired: build 2}")
+	same(t, run(g), "CancelJob{1 superseded by a newer desired: build 2}")
 	g.Steps[0].Job.Status = JobSucceeded // it was almost done
-	same(t, run(g), "Again{web true false superseded by a newer desired: build 2}", "Begin{1 build 2}")
+	same(t, run(g), "Replan{web true false superseded by a newer desired: build 2}", "StartStep{1 build 2}")
 	g.Steps[0].Job.Status = JobSucceeded
 	g.Desired["web"] = DesiredState{WaitReason: "its build is running"}
-	same(t, run(g), "Set{1 succeeded "+syncedReason+"}", "Set{2 pending waits: its build is running}")
+	same(t, run(g), "SetStatus{1 succeeded "+syncedReason+"}", "SetStatus{2 pending waits: its build is running}")
 	g.Desired["web"] = DesiredState{Digest: "d3", Reason: "build 3"}
-	same(t, run(g), "Again{web true false superseded by a newer desired: build 3}", "Begin{1 build 3}")
+	same(t, run(g), "Replan{web true false superseded by a newer desired: build 3}", "StartStep{1 build 3}")
 }
 
 // The desired state changes and changes back while the job for it is being stopped:
@@ -63,13 +63,13 @@ func TestWhatMovesAwayAndBackIsBegunAnew(t *testing.T) {
 		for _, at := range []int{0, 1} {
 			step := g.Steps[at]
 			g.Desired["web"] = DesiredState{Digest: "d2", Reason: "a slip"}
-			same(t, run(g), "Stop{"+step.ID+" superseded by a newer desired: a slip}")
+			same(t, run(g), "CancelJob{"+step.ID+" superseded by a newer desired: a slip}")
 			g.Desired["web"] = DesiredState{Digest: "d1", Reason: "r"}
 			same(t, run(g))
 			step.Job.Status = as
-			same(t, run(g), "Again{web true false "+revertedReason+"}", "Begin{1 r}")
+			same(t, run(g), "Replan{web true false "+revertedReason+"}", "StartStep{1 r}")
 			g.Steps[0].Job.Status = JobSucceeded
-			same(t, run(g), "Set{1 succeeded "+syncedReason+"}", "Begin{2 r}")
+			same(t, run(g), "SetStatus{1 succeeded "+syncedReason+"}", "StartStep{2 r}")
 		}
 	}
 }
@@ -82,16 +82,16 @@ func TestAnInterruptionIsNoFailure(t *testing.T) {
 		g.Steps[0].Job.Status, g.Steps[0].Job.Error = as, said
 		same(t, run(g), want...)
 	}
-	lost := "Again{web false true the job that copied its artifact was lost (try %d of at most 5)}"
-	end(JobLost, "", fmt.Sprintf(lost, 2), "Begin{1 r}")
-	end(JobLost, "", fmt.Sprintf(lost, 3), "Begin{1 r}")
-	end(JobFailed, "no room", "Again{web false false no room (try 2 of at most 2)}", "Begin{1 r}")
-	end(JobLost, "", fmt.Sprintf(lost, 4), "Begin{1 r}")
-	end(JobLost, "", fmt.Sprintf(lost, 5), "Begin{1 r}")
+	lost := "Replan{web false true the job that copied its artifact was lost (try %d of at most 5)}"
+	end(JobLost, "", fmt.Sprintf(lost, 2), "StartStep{1 r}")
+	end(JobLost, "", fmt.Sprintf(lost, 3), "StartStep{1 r}")
+	end(JobFailed, "no room", "Replan{web false false no room (try 2 of at most 2)}", "StartStep{1 r}")
+	end(JobLost, "", fmt.Sprintf(lost, 4), "StartStep{1 r}")
+	end(JobLost, "", fmt.Sprintf(lost, 5), "StartStep{1 r}")
 	why := "the job that copied its artifact was lost (after 5 tries)"
-	end(JobLost, "", "Refuse{web d1 stalled  "+why+"}", "Set{1 failed "+why+"}", "Set{2 skipped "+why+"}",
-		"Set{3 skipped "+why+"}", "Set{4 skipped "+why+"}",
-		"Finish{failed web: "+why+"}")
+	end(JobLost, "", "RecordRejection{web d1 stalled  "+why+"}", "SetStatus{1 failed "+why+"}", "SetStatus{2 skipped "+why+"}",
+		"SetStatus{3 skipped "+why+"}", "SetStatus{4 skipped "+why+"}",
+		"FinishWorkflow{failed web: "+why+"}")
 }
 
 func TestNothingIsCopiedForWhatIsThere(t *testing.T) {
@@ -100,9 +100,9 @@ func TestNothingIsCopiedForWhatIsThere(t *testing.T) {
 	run(g)
 	g.Steps[0].Job.Status = JobCancelled
 	why := "nothing to do: web is as it is wanted"
-	same(t, run(g), "Again{web true false superseded by a newer desired: back again}",
-		"Set{1 skipped "+why+"}", "Set{2 succeeded "+why+"}", "Set{3 skipped "+why+"}", "Set{4 skipped "+why+"}",
-		"Finish{succeeded 1 without changes}")
+	same(t, run(g), "Replan{web true false superseded by a newer desired: back again}",
+		"SetStatus{1 skipped "+why+"}", "SetStatus{2 succeeded "+why+"}", "SetStatus{3 skipped "+why+"}", "SetStatus{4 skipped "+why+"}",
+		"FinishWorkflow{succeeded 1 without changes}")
 }
 
 func TestAPlanOnlyWorkflowWhoseSyncFails(t *testing.T) {
@@ -112,7 +112,7 @@ func TestAPlanOnlyWorkflowWhoseSyncFails(t *testing.T) {
 	g.Steps = append(g.Steps[:2], &Step{ID: "still", Kind: StepSync, Component: "busy", Status: StepSucceeded,
 		Reason: "r"}, g.Steps[2])
 	g.Steps[0].Job.Status, g.Steps[0].Job.Error = JobFailed, "no room"
-	same(t, run(g), "Set{1 failed no room}", "Set{2 skipped no room}")
+	same(t, run(g), "SetStatus{1 failed no room}", "SetStatus{2 skipped no room}")
 	var no *Conflict
 	if _, err := Retry(g, g.Steps[3], "bob"); !errors.As(err, &no) || no.Title != "the plan of busy has not failed" {
 		t.Errorf("got %v", err)
@@ -124,10 +124,10 @@ func TestAPlanOnlyWorkflowWhoseSyncFails(t *testing.T) {
 	for _, c := range todo {
 		g.Apply(c)
 	}
-	same(t, run(g), "Begin{1 r}")
+	same(t, run(g), "StartStep{1 r}")
 	g.Steps[0].Job.Status, g.Steps[0].Job.Error = JobFailed, "no room"
 	g.Steps[3].Job.Status, g.Steps[3].Plan = JobSucceeded, &Plan{ID: "p", Status: PlanEmpty}
-	if said := run(g); said[len(said)-1] != "Finish{failed planned only: 1 without changes; web: no room}" {
+	if said := run(g); said[len(said)-1] != "FinishWorkflow{failed planned only: 1 without changes; web: no room}" {
 		t.Errorf("it ends with %v", said)
 	}
 }
@@ -142,7 +142,7 @@ func TestAPlanOnlyWorkflowOfWhatCannotBeHad(t *testing.T) {
 		}
 		g.Apply(c)
 	}
-	if said := run(g); len(said) != 1 || !strings.HasPrefix(said[0], "Finish{failed") {
+	if said := run(g); len(said) != 1 || !strings.HasPrefix(said[0], "FinishWorkflow{failed") {
 		t.Errorf("it ends with %v", said)
 	}
 }

@@ -71,7 +71,7 @@ func (k *storedRule) toAPI(w store.Workflow, now store.RulesOfWorkflowsRow) api.
 	rule := api.WorkflowRule{By: k.By, At: k.At, Reason: k.Reason}
 	switch {
 	case w.Status != string(Running): // its rule ended with it
-	case !now.May:
+	case !now.MayApprove:
 		rule.Void = k.By + " may not approve any more: the token was revoked or has run out"
 	case now.ApprovalsByOthers && w.RequestedBy == k.By:
 		rule.Void = "the install lets nobody approve what they asked for themselves"

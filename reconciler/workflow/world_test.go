@@ -281,9 +281,9 @@ func (w *world) open() []*Step {
 // asked returns the plan steps whose plans wait for an approval.
 func (w *world) asked() []*Step {
 	var all []*Step
-	for _, in := range w.g.groups() {
-		if in.approve.Status == StepWaiting && in.plan.Plan.Status == PlanReady {
-			all = append(all, in.plan)
+	for _, gr := range w.g.groups() {
+		if gr.approve.Status == StepWaiting && gr.plan.Plan.Status == PlanReady {
+			all = append(all, gr.plan)
 		}
 	}
 	return all
@@ -292,8 +292,8 @@ func (w *world) asked() []*Step {
 // accept is a runner taking an apply: the plan is consumed, or the accept is refused
 // because the plan may not be applied.
 func (w *world) accept(s *Step) bool {
-	in := w.g.groupOf(s.Component)
-	plan, p := in.plan.Plan, w.part(s.Component)
+	gr := w.g.groupOf(s.Component)
+	plan, p := gr.plan.Plan, w.part(s.Component)
 	want := w.wants()[s.Component]
 	why := acceptedApply{component: s.Component, destroy: s.Destroy, plan: *plan, desired: want, rules: w.g.approvalRules()}.blockReason()
 	if why != "" {

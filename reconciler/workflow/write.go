@@ -43,7 +43,7 @@ func (x *executor) execute(ctx context.Context, c Command) error {
 		err = x.setStepStatus(ctx, c.Step, c.To, c.Reason)
 	case RejectStep:
 		if err = x.setStepStatus(ctx, c.Step, StepFailed, c.Reason); err == nil {
-			err = expectOneRow(x.tx.DenyStep(ctx, c.By, x.tx.Org, c.Step))
+			err = expectOneRow(x.tx.SetStepRejectedBy(ctx, c.By, x.tx.Org, c.Step))
 		}
 	case ClosePlan:
 		err = x.closePlan(ctx, c)
@@ -57,7 +57,7 @@ func (x *executor) execute(ctx context.Context, c Command) error {
 		err = x.clearRejection(ctx, c)
 	case MarkSkipped:
 		if err = x.setStepStatus(ctx, c.Step, StepSkipped, c.Reason); err == nil {
-			err = expectOneRow(x.tx.PassStep(ctx, x.tx.Org, c.Step))
+			err = expectOneRow(x.tx.MarkSkippedByPerson(ctx, x.tx.Org, c.Step))
 		}
 	case FinishWorkflow:
 		err = expectOneRow(x.tx.FinishWorkflow(ctx, store.FinishWorkflowParams{OrgID: x.tx.Org, ID: x.row.ID, Status: string(c.Status),
@@ -83,7 +83,7 @@ func (x *executor) setStepStatus(ctx context.Context, step string, to StepStatus
 	if !stepTransitions.allows(was, to) {
 		return fmt.Errorf("a step does not move from %s to %s", was, to)
 	}
-	return expectOneRow(x.tx.MoveStep(ctx, store.MoveStepParams{OrgID: x.tx.Org, ID: step, Status: string(to), Reason: reason,
+	return expectOneRow(x.tx.SetStepStatus(ctx, store.SetStepStatusParams{OrgID: x.tx.Org, ID: step, Status: string(to), Reason: reason,
 		Was: string(was)}))
 }
 
@@ -91,7 +91,7 @@ func (x *executor) setPlanStatus(ctx context.Context, plan *Plan, to PlanStatus,
 	if !planTransitions.allows(plan.Status, to) {
 		return fmt.Errorf("a plan does not move from %s to %s", plan.Status, to)
 	}
-	return expectOneRow(x.tx.MovePlan(ctx, store.MovePlanParams{OrgID: x.tx.Org, ID: plan.ID, Status: string(to), Reason: reason,
+	return expectOneRow(x.tx.SetPlanStatus(ctx, store.SetPlanStatusParams{OrgID: x.tx.Org, ID: plan.ID, Status: string(to), Reason: reason,
 		Was: string(plan.Status)}))
 }
 
@@ -221,7 +221,7 @@ func (x *executor) replan(ctx context.Context, c Replan) error {
 	for i, s := range x.graph.groupOf(c.Component).stepsToReset(c) {
 		tries, broken := c.counts(i, s)
 		err := x.tx.ResetStep(ctx, store.ResetStepParams{
-			OrgID: x.tx.Org, ID: s.ID, Reason: c.Reason, Tries: int32(tries), Broken: int32(broken), //nolint:gosec // a handful
+			OrgID: x.tx.Org, ID: s.ID, Reason: c.Reason, Tries: int32(tries), Interruptions: int32(broken), //nolint:gosec // a handful
 		})
 		if err != nil {
 			return err
@@ -240,9 +240,9 @@ func (x *executor) restartStep(ctx context.Context, c RestartStep) error {
 func (x *executor) clearRejection(ctx context.Context, c ClearRejection) error {
 	x.rejectionsChanged = true
 	if c.OnlyOfWorkflow {
-		return x.tx.DropRefusalsOfWorkflow(ctx, x.tx.Org, x.row.ID, []string{c.Component})
+		return x.tx.DeleteRejectionsOfWorkflow(ctx, x.tx.Org, x.row.ID, []string{c.Component})
 	}
-	return x.tx.DropRefusals(ctx, x.tx.Org, x.install.ID, []string{c.Component})
+	return x.tx.DeleteRejections(ctx, x.tx.Org, x.install.ID, []string{c.Component})
 }
 
 func (x *executor) recordRejection(ctx context.Context, c RecordRejection) error {
@@ -251,7 +251,7 @@ func (x *executor) recordRejection(ctx context.Context, c RecordRejection) error
 	if row.InstallComponentID == nil {
 		return fmt.Errorf("step %s names no install component", row.ID)
 	}
-	return x.tx.PutRefusal(ctx, store.PutRefusalParams{
+	return x.tx.RecordRejection(ctx, store.RecordRejectionParams{
 		OrgID: x.tx.Org, InstallComponentID: *row.InstallComponentID, DesiredDigest: c.DesiredDigest,
 		Kind: string(c.Kind), Actor: orDefault(c.Actor, systemActor), Reason: c.Reason, WorkflowID: x.row.ID,
 	})
@@ -264,7 +264,7 @@ func (x *executor) cancelJob(ctx context.Context, c CancelJob) error {
 		return err
 	}
 	x.graph.Apply(c)
-	now, err := x.tx.JobNow(ctx, x.tx.Org, s.Job.ID)
+	now, err := x.tx.JobStatus(ctx, x.tx.Org, s.Job.ID)
 	if err != nil {
 		return err
 	}
@@ -284,17 +284,17 @@ func (x *executor) startStep(ctx context.Context, c StartStep) error {
 		return fmt.Errorf("begin %s of %s: %w", s.Kind, orDefault(s.Component, s.Action), err)
 	}
 	x.graph.Apply(c)
-	begun := store.BeginStepParams{OrgID: x.tx.Org, ID: s.ID, Reason: c.Reason,
+	begun := store.StartStepParams{OrgID: x.tx.Org, ID: s.ID, Reason: c.Reason,
 		Tries: int32(s.Tries), Target: target} //nolint:gosec // a handful
 	if s.Kind == StepSync && job.Spec.Kind == "" {
 		s.Job.Status, s.Job.CopiedByPlan = JobSucceeded, true
-		return expectOneRow(x.tx.BeginStep(ctx, begun))
+		return expectOneRow(x.tx.StartStep(ctx, begun))
 	}
 	if s.Job.ID, err = dispatch.Enqueue(ctx, x.tx, job); err != nil {
 		return err
 	}
 	begun.JobID = &s.Job.ID
-	return expectOneRow(x.tx.BeginStep(ctx, begun))
+	return expectOneRow(x.tx.StartStep(ctx, begun))
 }
 
 // newJob returns the job of a step, and the target that is stored with the step.

@@ -131,7 +131,7 @@ func TestExplainLeavesOutWhatIsOff(t *testing.T) {
 	}) {
 		t.Errorf("what is gone on purpose explains its install: %v", chain)
 	}
-	w.exec("update installs set wanted = 'absent'")
+	w.exec("update installs set desired_presence = 'absent'")
 	if chain := w.one.chain("install"); !slices.ContainsFunc(chain,
 		func(c string) bool { return strings.HasPrefix(c, "install_component") }) {
 		t.Errorf("an install that is to be gone is not explained by what is gone of it: %v", chain)

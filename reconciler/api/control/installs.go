@@ -442,7 +442,7 @@ func (*Server) viewInstall(ctx context.Context, tx *store.Tx, key string) (api.I
 		Runner: s.Runner, RunnerOnline: s.RunnerOnline, Owner: api.InstallOwner(s.Owner), Labels: s.Labels,
 		LastWorkflow: s.LastWorkflow,
 		Approval:     api.InstallApproval(row.Approval), AllowDestroy: row.AllowDestroy,
-		ApprovalsByOthers: row.ApprovalsByOthers, Wanted: api.InstallWanted(row.Wanted), CreatedAt: row.CreatedAt,
+		ApprovalsByOthers: row.ApprovalsByOthers, Wanted: api.InstallWanted(row.DesiredPresence), CreatedAt: row.CreatedAt,
 	}
 	settings, err := settingsOf(row)
 	if err != nil {
@@ -520,7 +520,7 @@ func viewInstallComponents(
 		ic := view.ComponentByID(r.InstallComponent.ID)
 		status, reason := view.ComponentStatus(ic)
 		c := api.InstallComponent{
-			ID: ic.ID, Name: ic.Name, Kind: r.Kind, Wanted: api.InstallComponentWanted(ic.Wanted),
+			ID: ic.ID, Name: ic.Name, Kind: r.Kind, Wanted: api.InstallComponentWanted(ic.DesiredPresence),
 			Status: api.InstallComponentStatus(status), Reason: reason,
 			Off: api.InstallComponentOff(view.Disabled[ic.Name]), DesiredDigest: ic.DesiredDigest,
 			AppliedDigest: ic.AppliedDigest,

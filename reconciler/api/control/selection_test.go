@@ -48,7 +48,7 @@ func TestListInstalls(t *testing.T) {
 			}
 			w.one.add("installs", "id", fmt.Sprintf("ins_%d%s", 9-i, app), "app_id", appID, "name",
 				fmt.Sprintf("i%d", i), "runner_id", runner,
-				"labels", fmt.Sprintf(`{"n": "%d", "app": "%s"}`, i%3, app), "wanted",
+				"labels", fmt.Sprintf(`{"n": "%d", "app": "%s"}`, i%3, app), "desired_presence",
 				map[bool]string{true: "absent", false: "present"}[i > 3])
 		}
 	}
@@ -102,7 +102,7 @@ func TestAMatchAfterManyOthers(t *testing.T) {
 	w := newWorld(t)
 	app := w.one.app("hello", appconfig.App{})
 	r, _ := w.one.runner("acme", "install", false)
-	w.exec("insert into installs (org_id, id, app_id, name, runner_id, wanted) select $1, 'ins_' || i, $2, 'i' || lpad(i::text, 4, '0'), $3, case when i = 1001 then 'absent' else 'present' end from generate_series(1, 1001) i",
+	w.exec("insert into installs (org_id, id, app_id, name, runner_id, desired_presence) select $1, 'ins_' || i, $2, 'i' || lpad(i::text, 4, '0'), $3, case when i = 1001 then 'absent' else 'present' end from generate_series(1, 1001) i",
 		w.one.org.ID, app, r.ID)
 	if diff := cmp.Diff(
 		[]string{"hello/i1001"}, w.installPages(api.ListInstallsParams{Status: "gone", Limit: 1}),

@@ -209,7 +209,7 @@ func forgetNos(ctx context.Context, tx *store.Tx, before, after store.Install) e
 	if len(switched) == 0 { // an empty list would mean all of them
 		return nil
 	}
-	return tx.DropRefusals(ctx, tx.Org, before.ID, switched)
+	return tx.DeleteRejections(ctx, tx.Org, before.ID, switched)
 }
 
 // place sets the cloud account of an install. The account never changes, because it contains

@@ -184,12 +184,12 @@ func TestSwitching(t *testing.T) {
 	w.refusedAs(w.call(w.one.token["operator"], http.MethodPost, path+"/preview",
 		api.InstallChange{Toggles: map[string]bool{"cache": false}}), http.StatusConflict, "needed_by")
 	// Its earlier rejection is removed; one of another component is not.
-	w.exec(`insert into refusals (org_id, install_component_id, desired_digest, kind, actor, reason, workflow_id)
+	w.exec(`insert into rejections (org_id, install_component_id, desired_digest, kind, actor, reason, workflow_id)
 		select org_id, id, 'd', 'rejected', 'vera', 'no', 'w' from install_components where name in ('api', 'web')`)
 	w.ok(http.MethodPatch, path,
 		api.InstallChange{Toggles: map[string]bool{"cache": false, "api": false}}, http.StatusOK)
 	if left := w.texts(
-		"select ic.name from refusals r join install_components ic on ic.id = r.install_component_id",
+		"select ic.name from rejections r join install_components ic on ic.id = r.install_component_id",
 	); !cmp.Equal(left, []string{"web"}) {
 		t.Errorf("the refusals are of %v", left)
 	}

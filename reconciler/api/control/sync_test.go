@@ -81,7 +81,7 @@ func TestSyncTellsWhatChanged(t *testing.T) {
 
 	open, err := w.seed.Begin(t.Context())
 	must(t, err)
-	_, err = open.Exec(t.Context(), "update installs set wanted = 'absent' where id = 'ins_7'")
+	_, err = open.Exec(t.Context(), "update installs set desired_presence = 'absent' where id = 'ins_7'")
 	must(t, err)
 	mark = w.mark("hello") // not visible yet
 	must(t, open.Commit(t.Context()))
@@ -105,7 +105,7 @@ func TestSyncWaitsByWhatChanged(t *testing.T) {
 	r, _ := w.one.runner("fleet", "install", false)
 	w.exec("insert into apps (org_id, id, name, watch_id) values ($1, 'app_fleet', 'fleet', $2)",
 		w.one.org.ID, w.one.ids["watch"])
-	w.exec(`insert into installs (org_id, id, app_id, name, runner_id, wanted)
+	w.exec(`insert into installs (org_id, id, app_id, name, runner_id, desired_presence)
 		select $1, 'ins_' || i, 'app_fleet', 'i' || i, $2, case when i < 3 then 'present' else 'absent' end from generate_series(1, 300) i`, w.one.org.ID, r.ID)
 	behind, err := url.Parse(w.url)
 	must(t, err)
@@ -124,9 +124,9 @@ func TestSyncWaitsByWhatChanged(t *testing.T) {
 		told.Add(int64(strings.Count(string(body), `"id":"ins_`)))
 		switch parts.Add(1) { // concurrent events
 		case 3:
-			w.exec("update installs set wanted = 'absent' where id = 'ins_1'")
+			w.exec("update installs set desired_presence = 'absent' where id = 'ins_1'")
 		case 6:
-			w.exec("update installs set wanted = 'absent' where id = 'ins_2'")
+			w.exec("update installs set desired_presence = 'absent' where id = 'ins_2'")
 		}
 		return err
 	}

@@ -150,7 +150,7 @@ func (s *Server) UpdateCredential(
 		if err := fenced(tx.SetCredentialRepositories(ctx, row.Repositories, tx.Org, row.ID)); err != nil {
 			return fmt.Errorf("update credential %s: %w", row.Name, err)
 		}
-		if err := tx.WakeWatchesOfCredential(ctx, tx.Org, row.ID); err != nil {
+		if err := tx.MakeWatchesOfCredentialDue(ctx, tx.Org, row.ID); err != nil {
 			return fmt.Errorf("update credential %s: %w", row.Name, err)
 		}
 		return tx.Audit(ctx, callerOf(ctx).actor, "credential.update", row.ID,

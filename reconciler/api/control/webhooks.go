@@ -130,7 +130,7 @@ func (s *Server) webhooks(ctx context.Context, id string) (items []api.KnownWebh
 func (s *Server) DeleteWebhook(ctx context.Context, r DeleteWebhookRequestObject) (DeleteWebhookResponseObject, error) {
 	err := s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
 		// The repositories that it announced are polled at the usual interval from now on.
-		if err := tx.WakeWatchesOfWebhook(ctx, tx.Org, r.Webhook); err != nil {
+		if err := tx.MakeWatchesOfWebhookDue(ctx, tx.Org, r.Webhook); err != nil {
 			return err
 		}
 		if err := existing(tx.DropWebhook(ctx, tx.Org, r.Webhook)); err != nil {

@@ -387,9 +387,9 @@ create table installs (
     allow_destroy boolean not null default false,
     -- Nobody answers what they asked for themselves.
     approvals_by_others boolean not null default false,
-    -- Who set the three settings above, and when; see workflow.RuleRecord.
+    -- Who set the three settings above, and when; see workflow.ApprovalRuleOf.
     rule          jsonb not null default '{}',
-    wanted        text not null default 'present' check (wanted in ('present', 'absent')),
+    desired_presence        text not null default 'present' check (desired_presence in ('present', 'absent')),
     provisioned   boolean not null default false,
     -- The release that its components' desired states were worked out for: lists read these as they stand here.
     resolved_release_id text not null default '',
@@ -436,16 +436,16 @@ create table install_components (
     install_id         text not null,
     component_id       text not null,
     name               text not null,
-    wanted             text not null default 'present' check (wanted in ('present', 'absent')),
+    desired_presence             text not null default 'present' check (desired_presence in ('present', 'absent')),
     desired_digest     text not null default '',
     desired_reason     text not null default '',
     waits_for          text not null default '',
     -- What else lists show of what is wanted: that something else is there, as far as can be said already; why it is to be gone though the
     -- version has it; that it waits for what no install can ever give; and that it waits for what only a person or another release gives.
     behind             boolean not null default false,
-    off                text not null default '' check (off in ('', 'toggle', 'teardown')),
-    never              boolean not null default false,
-    stuck              boolean not null default false,
+    disabled_by                text not null default '' check (disabled_by in ('', 'toggle', 'teardown')),
+    unsatisfiable              boolean not null default false,
+    stalled              boolean not null default false,
     -- A person tore it down: it stays absent until somebody asks for its deploy.
     torn_down          boolean not null default false,
     torn_down_reason   text not null default '',
@@ -470,7 +470,7 @@ create table install_components (
 );
 
 -- A person's no, or a failure that needs one, is part of the state: it is held against what was wanted then.
-create table refusals (
+create table rejections (
     org_id               text not null,
     install_component_id text not null,
     desired_digest       text not null,
@@ -483,7 +483,7 @@ create table refusals (
     foreign key (org_id, install_component_id) references install_components on delete cascade
 );
 -- What one workflow refused.
-create index refusals_of_workflow on refusals (org_id, workflow_id);
+create index rejections_of_workflow on rejections (org_id, workflow_id);
 
 -- What an install's component or action gave: plain, or sealed to the install's key with a keyed hash.
 create table outputs (
@@ -513,11 +513,11 @@ create table workflows (
     reason       text not null,
     outcome      text not null default '',
     requested_by text not null,
-    -- What a person asked for besides the kind, and who ended it and why (workflow.Asked).
+    -- What a person asked for besides the kind, and who ended it and why (workflow.WorkflowParams).
     request      jsonb not null default '{}',
     cancelled    boolean not null default false,
     plan_only    boolean not null default false,
-    -- The rule of an approver for this workflow (workflow.keptRule): who, by which token, when; null for none.
+    -- The rule of an approver for this workflow (workflow.storedRule): who, by which token, when; null for none.
     rule         jsonb,
     -- Number of the release that it was started for; 0 for none.
     release      int not null default 0,
@@ -553,12 +553,12 @@ create table steps (
     status               text not null check (status in ('pending', 'running', 'waiting', 'succeeded', 'failed', 'skipped', 'cancelled')),
     reason               text not null default '',
     -- Skipped by a person, who said to go on without it.
-    passed               boolean not null default false,
+    skipped_by_person               boolean not null default false,
     -- Who rejected its plan or script.
     rejected_by          text not null default '',
     tries                int not null default 0,
     -- How many of the tries were interrupted, lost or stale, which is no failure.
-    broken               int not null default 0,
+    interruptions               int not null default 0,
     -- What the plan under way leads to (workflow.Target); kept with the plan once there is one.
     target               jsonb,
     plan_id              text,

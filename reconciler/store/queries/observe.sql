@@ -10,8 +10,8 @@ select * from watches where org_id = @org_id and id = @id for update;
 insert into watches (org_id, id, url, ref, credential_id) values (@org_id, @id, @url, @ref, @credential_id)
 on conflict (org_id, url, ref, credential_id) do nothing;
 
--- WatchOf is locked: whoever is about to read a watch must not miss that it is taken off the list of what is due.
--- name: WatchOf :one
+-- FindWatch is locked: whoever is about to read a watch must not miss that it is taken off the list of what is due.
+-- name: FindWatch :one
 select * from watches where org_id = @org_id and url = @url and ref = @ref and credential_id = @credential_id for update;
 
 -- WatchesPolled are those that something reads.
@@ -36,8 +36,8 @@ values (@org_id, @id, @watch_id,
     @commit, @tree, @previous, @forced, @subject, @author, @changed_paths, @reason, @trace)
 returning *;
 
--- MoveWatch and SetWatchChecked return how many seconds ago a webhook last reported a push; infinity for never.
--- name: MoveWatch :one
+-- SetWatchRevision and SetWatchChecked return how many seconds ago a webhook last reported a push; infinity for never.
+-- name: SetWatchRevision :one
 update watches set revision_id = @revision_id, checked_at = now(), polled_at = now(), error = ''
 where org_id = @org_id and id = @id
 returning coalesce(extract(epoch from now() - delivered_at), 'infinity')::float8;
@@ -55,21 +55,21 @@ returning extract(epoch from now() - coalesce(checked_at, created_at))::float8;
 -- name: LockWatches :many
 select id from watches where org_id = @org_id and id = any(@ids::text[]) order by id for update;
 
--- Delivered records a delivery at the watches that it is about.
--- name: Delivered :exec
+-- RecordDelivery records a delivery at the watches that it is about.
+-- name: RecordDelivery :exec
 update watches set delivered_at = now(), delivery_forge = @forge, delivery_id = @delivery_id
 where org_id = @org_id and id = any(@ids::text[]);
 
--- AnnouncedBy has watches polled seldom, because a webhook announces pushes to them.
--- name: AnnouncedBy :exec
+-- SetWatchWebhook has watches polled seldom, because a webhook announces pushes to them.
+-- name: SetWatchWebhook :exec
 update watches set webhook_id = @webhook_id::text where org_id = @org_id and id = any(@ids::text[]);
 
--- Unannounced has a watch polled as often as any other again.
--- name: Unannounced :exec
+-- ClearWatchWebhook has a watch polled as often as any other again.
+-- name: ClearWatchWebhook :exec
 update watches set webhook_id = null where org_id = @org_id and id = @id;
 
--- WakeWatches has watches polled now. What nobody reads has no line in due and gets none.
--- name: WakeWatches :exec
+-- MakeWatchesDue has watches polled now. What nobody reads has no line in due and gets none.
+-- name: MakeWatchesDue :exec
 update due set at = least(at, now()) where org_id = @org_id and kind = 'watch' and id = any(@ids::text[]);
 
 -- name: CredentialOfWatch :one

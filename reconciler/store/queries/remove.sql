@@ -59,8 +59,8 @@ delete from credentials where org_id = @org_id and id = @id;
 select id, created_at, rotated_at, previous_until, last_delivery_at, last_result from webhooks
 where org_id = @org_id and (@id::text = '' or id = @id) order by created_at, id;
 
--- WakeWatchesOfWebhook has all that a webhook announced polled now.
--- name: WakeWatchesOfWebhook :exec
+-- MakeWatchesOfWebhookDue has all that a webhook announced polled now.
+-- name: MakeWatchesOfWebhookDue :exec
 update due d set at = least(d.at, now()) where d.org_id = @org_id and d.kind = 'watch'
 and d.id in (select w.id from watches w where w.org_id = @org_id and w.webhook_id = @webhook_id::text);
 

@@ -3,13 +3,13 @@
 -- name: RunnersByID :many
 select * from runners where org_id = @org_id and id = any(@ids::text[]);
 
--- name: RolloutComponents :many
+-- name: ComponentsForRollout :many
 select * from components where org_id = @org_id and app_id = @app_id order by kind <> 'sandbox', name;
 
--- RolloutRelease gives an app as an install is to have it, in one statement: the release that it is pinned to (pin), else the newest
+-- ReleaseForRollout gives an app as an install is to have it, in one statement: the release that it is pinned to (pin), else the newest
 -- complete one, else the newest. Its components are those that the app has or ever had, each with the build that counts for its
 -- input; those of another release have declared false (rollout.releaseComponent).
--- name: RolloutRelease :one
+-- name: ReleaseForRollout :one
 select sqlc.embed(a), coalesce(r.id, '')::text as release_id, coalesce(r.number, 0)::int as number, coalesce(r.status, '')::text as status,
     coalesce(r.reason, '')::text as reason, coalesce(r.partial, false)::bool as partial, coalesce(r.commits, '[]')::jsonb as commits,
     coalesce(v.id, '')::text as version_id, coalesce(rev.trace, '')::text as config_trace, v.created_at as version_at, coalesce(r.config, v.config, 'null')::jsonb as config,
@@ -33,32 +33,32 @@ left join app_versions v on v.org_id = r.org_id and v.id = r.version_id
 left join revisions rev on rev.org_id = v.org_id and rev.id = v.revision_id
 where a.org_id = @org_id and a.id = @app_id;
 
--- name: RolloutPlaces :many
+-- name: ListInstallComponents :many
 select * from install_components where org_id = @org_id and install_id = @install_id order by name;
 
--- name: AddPlaces :exec
+-- name: AddInstallComponents :exec
 insert into install_components (org_id, id, install_id, component_id, name)
 select @org_id, unnest(@ids::text[]), @install_id, unnest(@component_ids::text[]), unnest(@names::text[])
 on conflict (org_id, install_id, component_id) do nothing;
 
--- SetDesires writes what is wanted of some components, and that their installs changed.
--- name: SetDesires :exec
+-- SetDesiredStates writes what is wanted of some components, and that their installs changed.
+-- name: SetDesiredStates :exec
 with written as (
-update install_components ic set wanted = d.wanted, desired_digest = d.digest, desired_reason = d.reason, waits_for = d.waits, behind = d.behind,
-    off = d.off, never = d.never, stuck = d.stuck
-from (select unnest(@ids::text[]) as id, unnest(@wanted::text[]) as wanted, unnest(@digests::text[]) as digest,
-    unnest(@reasons::text[]) as reason, unnest(@waits::text[]) as waits, unnest(@behind::bool[]) as behind, unnest(@off::text[]) as off,
-    unnest(@never::bool[]) as never, unnest(@stuck::bool[]) as stuck) d
+update install_components ic set desired_presence = d.presence, desired_digest = d.digest, desired_reason = d.reason, waits_for = d.waits, behind = d.behind,
+    disabled_by = d.disabled_by, unsatisfiable = d.unsatisfiable, stalled = d.stalled
+from (select unnest(@ids::text[]) as id, unnest(@presences::text[]) as presence, unnest(@digests::text[]) as digest,
+    unnest(@reasons::text[]) as reason, unnest(@waits::text[]) as waits, unnest(@behind::bool[]) as behind, unnest(@disabled_by::text[]) as disabled_by,
+    unnest(@unsatisfiable::bool[]) as unsatisfiable, unnest(@stalled::bool[]) as stalled) d
 where ic.org_id = @org_id and ic.id = d.id returning ic.install_id)
 update installs i set changed = 0 -- the trigger writes it
 where i.org_id = @org_id and i.id in (select w.install_id from written w);
 
--- TearDown has components stay absent until somebody asks for their deploy.
--- name: TearDown :exec
+-- MarkTornDown has components stay absent until somebody asks for their deploy.
+-- name: MarkTornDown :exec
 update install_components set torn_down = true, torn_down_reason = @reason
 where org_id = @org_id and install_id = @install_id and name = any(@names::text[]);
 
--- name: BringBack :exec
+-- name: ClearTornDown :exec
 update install_components set torn_down = false, torn_down_reason = ''
 where org_id = @org_id and install_id = @install_id and name = any(@names::text[]) and torn_down;
 
@@ -68,15 +68,15 @@ update install_components set applied_digest = '', applied_artifact = '', applie
     applied_values = null, applied_inventory = null, applied_cluster = null, applied_at = null, health = null, abandoned = @reason
 where org_id = @org_id and id = @id;
 
--- ForgetApplied says that what is there of a component is not known any more.
--- name: ForgetApplied :exec
+-- MarkAppliedUnknown says that what is there of a component is not known any more.
+-- name: MarkAppliedUnknown :exec
 update install_components set applied_digest = '' where org_id = @org_id and id = @id;
 
 -- What a snapshot of some installs is read from, one query each for all of them.
 
--- PlacesOfInstalls are the components of installs, each with the state versions that a person has to decide about, with what was
+-- ComponentsOfInstalls are the components of installs, each with the state versions that a person has to decide about, with what was
 -- said no to, and with whether a runner applies it now, while its lease holds.
--- name: PlacesOfInstalls :many
+-- name: ComponentsOfInstalls :many
 select sqlc.embed(ic),
     case when ic.applied_artifact <> '' and ic.applied_digest = '' then exists (
         select 1 from jobs j
@@ -87,7 +87,7 @@ select sqlc.embed(ic),
     coalesce((select jsonb_agg(jsonb_build_object('version', s.version, 'status', s.status, 'reason', s.reason) order by s.version)
         from states s where s.org_id = ic.org_id and s.install_component_id = ic.id and s.status in ('contested', 'withheld')), '[]')::jsonb as contested,
     coalesce((select jsonb_agg(jsonb_build_object('desired', r.desired_digest, 'kind', r.kind, 'actor', r.actor, 'reason', r.reason, 'workflow', r.workflow_id, 'at', r.at))
-        from refusals r where r.org_id = ic.org_id and r.install_component_id = ic.id), '[]')::jsonb as refusals
+        from rejections r where r.org_id = ic.org_id and r.install_component_id = ic.id), '[]')::jsonb as rejections
 from install_components ic where ic.org_id = @org_id and ic.install_id = any(@install_ids::text[]) order by ic.install_id, ic.name;
 
 -- name: InputsOfInstalls :many
@@ -123,19 +123,19 @@ select a.install_id, a.id, a.kind, coalesce(p.component, '')::text as component,
 from approvals a left join plans p on p.org_id = a.org_id and p.id = a.plan_id
 where a.org_id = @org_id and a.install_id = any(@install_ids::text[]) and a.status = 'waiting' order by a.created_at, a.id;
 
--- name: DropRefusals :exec
-delete from refusals r using install_components ic
+-- name: DeleteRejections :exec
+delete from rejections r using install_components ic
 where r.org_id = @org_id and ic.org_id = r.org_id and ic.id = r.install_component_id and ic.install_id = @install_id
   and (cardinality(@names::text[]) = 0 or ic.name = any(@names::text[]));
 
--- DropRefusalsOfWorkflow forgets what one workflow refused of components.
--- name: DropRefusalsOfWorkflow :exec
-delete from refusals r using install_components ic
+-- DeleteRejectionsOfWorkflow forgets what one workflow refused of components.
+-- name: DeleteRejectionsOfWorkflow :exec
+delete from rejections r using install_components ic
 where r.org_id = @org_id and r.workflow_id = @workflow_id and ic.org_id = r.org_id and ic.id = r.install_component_id and ic.name = any(@names::text[]);
 
--- DropRefusal forgets the no that was said to one thing that was wanted.
--- name: DropRefusal :exec
-delete from refusals where org_id = @org_id and install_component_id = @install_component_id and desired_digest = @desired_digest;
+-- DeleteRejection forgets the no that was said to one thing that was wanted.
+-- name: DeleteRejection :exec
+delete from rejections where org_id = @org_id and install_component_id = @install_component_id and desired_digest = @desired_digest;
 
 -- BusyComponents are what the running workflows of installs have still to do something about. A component whose own steps have all
 -- ended is free, whatever else its workflow waits for; a workflow without components (an action) is not in it.
@@ -152,8 +152,8 @@ update installs i set provisioned = d.provisioned, resolved_release_id = d.relea
 from (select unnest(@ids::text[]) as id, unnest(@provisioned::bool[]) as provisioned, unnest(@releases::text[]) as release) d
 where i.org_id = @org_id and i.id = d.id;
 
--- UnderWay gives the running workflows of installs, each with what it has still to do something about (BusyComponents).
--- name: UnderWay :many
+-- RunningWorkflowsOfInstalls gives the running workflows of installs, each with what it has still to do something about (BusyComponents).
+-- name: RunningWorkflowsOfInstalls :many
 select w.install_id, w.id, (array(select distinct s.component from steps s where s.org_id = w.org_id and s.workflow_id = w.id
     and s.component <> '' and s.status in ('pending', 'running', 'waiting')))::text[] as components
 from workflows w where w.org_id = @org_id and w.install_id = any(@install_ids::text[]) and w.status = 'running' order by w.install_id, w.number;
@@ -181,10 +181,10 @@ join install_components ic on ic.org_id = s.org_id and ic.id = s.install_compone
 where s.org_id = @org_id and ic.install_id = @install_id and s.status in ('contested', 'withheld')
 order by s.install_component_id, s.version;
 
--- StoredPlaces are the components of installs as their desired states were last written down, with what was said no to of just that.
+-- StoredComponentsOfInstalls are the components of installs as their desired states were last written down, with what was said no to of just that.
 -- The sandbox comes first. What was applied of them, which may be large, is not read.
--- name: StoredPlaces :many
-select ic.install_id, ic.id, ic.component_id, ic.name, ic.wanted, ic.desired_digest, ic.desired_reason, ic.waits_for, ic.behind, ic.off, ic.never, ic.stuck,
+-- name: StoredComponentsOfInstalls :many
+select ic.install_id, ic.id, ic.component_id, ic.name, ic.desired_presence, ic.desired_digest, ic.desired_reason, ic.waits_for, ic.behind, ic.disabled_by, ic.unsatisfiable, ic.stalled,
     ic.applied_digest, ic.applied_artifact, ic.health,
     case when ic.applied_artifact <> '' and ic.applied_digest = '' then exists (
         select 1 from jobs j
@@ -192,14 +192,14 @@ select ic.install_id, ic.id, ic.component_id, ic.name, ic.wanted, ic.desired_dig
         join steps s on s.org_id = j.org_id and s.id = j.owner_id
         where j.org_id = ic.org_id and j.kind = 'apply' and j.ended_at is null and a.status = 'running' and s.install_component_id = ic.id)
     else false end::boolean as applying,
-    coalesce(r.kind, '')::text as refused, coalesce(r.actor, '')::text as actor, coalesce(r.reason, '')::text as because,
+    coalesce(r.kind, '')::text as rejection, coalesce(r.actor, '')::text as actor, coalesce(r.reason, '')::text as rejection_reason,
     exists (select 1 from states s where s.org_id = ic.org_id and s.install_component_id = ic.id and s.status in ('contested', 'withheld')) as contested
 from install_components ic
-left join refusals r on r.org_id = ic.org_id and r.install_component_id = ic.id and r.desired_digest = ic.desired_digest
+left join rejections r on r.org_id = ic.org_id and r.install_component_id = ic.id and r.desired_digest = ic.desired_digest
 where ic.org_id = @org_id and ic.install_id = any(@install_ids::text[])
 order by ic.install_id, ic.name <> 'sandbox', ic.name;
 
--- ReleasesOfInstalls gives the release that each install is to have, as RolloutRelease does, without what is in it.
+-- ReleasesOfInstalls gives the release that each install is to have, as ReleaseForRollout does, without what is in it.
 -- name: ReleasesOfInstalls :many
 select i.id as install_id, coalesce(r.id, '')::text as release_id, coalesce(r.number, 0)::int as number, coalesce(r.status, '')::text as status,
     coalesce(r.reason, '')::text as reason, coalesce(r.partial, false)::bool as partial, coalesce(r.commits, '[]')::jsonb as commits,

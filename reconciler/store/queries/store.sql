@@ -18,10 +18,10 @@ on conflict (org_id, kind, id) do update set at = excluded.at;
 -- name: ClearDue :exec
 delete from due where org_id = @org_id and kind = @kind and id = @id;
 
--- TakeDue claims what is due and puts it off; the work itself says when it is due next. What is at work now stays due until that has
+-- ClaimDue claims what is due and puts it off; the work itself says when it is due next. What is at work now stays due until that has
 -- ended: it may have begun before what made it due. Orgs take turns, and of polls an org has no more than @polls that wait or are under
 -- way, so that much that is due, or a slow git server, keeps nobody else waiting.
--- name: TakeDue :many
+-- name: ClaimDue :many
 with at_work as (
     select kind, args->>'org' as org_id, coalesce(args->>'watch', args->>'id', args->>'install', args->>'app', args->>'org') as id
     from river.river_job where state = 'running'

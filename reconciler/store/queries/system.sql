@@ -1,7 +1,7 @@
 -- system: the replicas, and counts for whoever runs the control plane. Replicas and due belong to no org; all else is one org's.
 
--- SayHere is a replica's heartbeat, and returns the time. After a gap in which no replica could write, the control plane is up since now.
--- name: SayHere :one
+-- RecordHeartbeat is a replica's heartbeat, and returns the time. After a gap in which no replica could write, the control plane is up since now.
+-- name: RecordHeartbeat :one
 with up as (
     insert into uptime as u (one) values (true)
     on conflict (one) do update set seen_at = excluded.seen_at,
@@ -11,25 +11,25 @@ insert into replicas (id, version, schema, embedded) values (@id, @version, @sch
 on conflict (id) do update set version = excluded.version, schema = excluded.schema, embedded = excluded.embedded, seen_at = now()
 returning clock_timestamp()::timestamptz;
 
--- name: ForgetReplicas :exec
+-- name: DeleteStaleReplicas :exec
 delete from replicas where seen_at < now() - interval '1 day';
 
--- name: DropReplica :exec
+-- name: DeleteReplica :exec
 delete from replicas where id = @id;
 
 -- name: ListReplicas :many
 select * from replicas order by started_at, id;
 
--- EmbeddedBefore finds a living replica that had an embedded registry before this one.
--- name: EmbeddedBefore :one
+-- OtherEmbeddedReplica finds a living replica that had an embedded registry before this one.
+-- name: OtherEmbeddedReplica :one
 select o.id, extract(epoch from now() - o.seen_at)::float8 as seconds
 from replicas o, replicas me
 where me.id = @id and o.id <> me.id and o.embedded and o.seen_at > now() - make_interval(secs => @alive_seconds::float8)
   and (o.started_at, o.id) < (me.started_at, me.id)
 order by o.seen_at desc limit 1;
 
--- LateSeconds is how long the oldest thing that is due waits to be taken up.
--- name: LateSeconds :one
+-- QueueDelaySeconds is how long the oldest thing that is due waits to be taken up.
+-- name: QueueDelaySeconds :one
 select coalesce(greatest(extract(epoch from now() - min(at)), 0), 0)::float8 from due;
 
 -- OpenJobs counts the jobs of an org that have not ended, and of those that run, how many nobody hears of.

@@ -112,8 +112,8 @@ where org_id = @org_id and id = @id;
 -- name: PinInstall :exec
 update installs set pin_release_id = @pin_release_id, pin_reason = @pin_reason, pinned_by = @pinned_by where org_id = @org_id and id = @id;
 
--- name: WantInstall :exec
-update installs set wanted = @wanted where org_id = @org_id and id = @id;
+-- name: SetInstallPresence :exec
+update installs set desired_presence = @presence where org_id = @org_id and id = @id;
 
 -- name: DropInstall :exec
 delete from installs where org_id = @org_id and id = @id;
@@ -230,8 +230,8 @@ values (@org_id, @id, @name, @username, @sealed, coalesce(@repositories::text[],
 -- name: SetCredentialRepositories :execrows
 update credentials set repositories = @repositories where org_id = @org_id and id = @id;
 
--- WakeWatchesOfCredential has all that is read with a credential polled now.
--- name: WakeWatchesOfCredential :exec
+-- MakeWatchesOfCredentialDue has all that is read with a credential polled now.
+-- name: MakeWatchesOfCredentialDue :exec
 update due d set at = least(d.at, now()) where d.org_id = @org_id and d.kind = 'watch'
 and d.id in (select w.id from watches w where w.org_id = @org_id and w.credential_id = @credential_id);
 

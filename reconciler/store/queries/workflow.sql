@@ -25,11 +25,11 @@ select sqlc.embed(s), w.install_id, w.cancelled, w.plan_only, w.status as workfl
 from steps s join workflows w on w.org_id = s.org_id and w.id = s.workflow_id
 where s.org_id = @org_id and s.id = @id;
 
--- PlansUnderWay gives what a graph needs of the plans that its steps name; reports are large and stay where they are.
--- name: PlansUnderWay :many
+-- CurrentPlans gives what a graph needs of the plans that its steps name; reports are large and stay where they are.
+-- name: CurrentPlans :many
 select s.id as step_id, p.id, p.status, p.reason, p.desired_digest, p.destructive, p.individual_approval,
        coalesce(p.target->>'problem', '')::text as problem,
-       coalesce(a.id, '') as approval_id, coalesce(r.actor, '') as actor, coalesce(r.reason, '') as because, 
+       coalesce(a.id, '') as approval_id, coalesce(r.actor, '') as actor, coalesce(r.reason, '') as decision_reason, 
        (case when r.answer is distinct from 'approve' then '' when r.rule is null then 'person' when r.rule ->> 'workflow' is null then 'install'
         else 'workflow' end)::text as authority
 from steps s
@@ -39,21 +39,21 @@ left join approval_responses r on r.org_id = a.org_id and r.approval_id = a.id
 where s.org_id = @org_id and s.workflow_id = @workflow_id and s.kind = 'plan'
 for update of p;
 
--- BegunBefore gives the components of a workflow of which an apply began that did not end well: something may have been deployed.
--- name: BegunBefore :many
+-- ComponentsWithFailedApply gives the components of a workflow of which an apply began that did not end well: something may have been deployed.
+-- name: ComponentsWithFailedApply :many
 select distinct component from plans where org_id = @org_id and workflow_id = @workflow_id and status = 'failed';
 
--- JobsUnderWay returns the newest job of each step of a workflow that has one. A sync that needed none has an empty id and succeeded.
--- name: JobsUnderWay :many
+-- CurrentJobs returns the newest job of each step of a workflow that has one. A sync that needed none has an empty id and succeeded.
+-- name: CurrentJobs :many
 select s.id as step_id, coalesce(j.id, '')::text as id, coalesce(j.status, 'succeeded')::text as status, coalesce(j.cancel, false)::bool as cancel,
        coalesce(j.error, '')::text as error, coalesce(j.result->>'status', '')::text as result,
        coalesce(j.spec->'plan'->>'desired_digest', s.target->>'digest', '')::text as desired_digest,
        coalesce(s.target->>'problem', '')::text as problem, coalesce(s.target->>'stale', '')::text as stale,
-       exists (select 1 from attempts a where a.org_id = j.org_id and a.job_id = j.id and a.status not in ('offered', 'withdrawn')) as begun
+       exists (select 1 from attempts a where a.org_id = j.org_id and a.job_id = j.id and a.status not in ('offered', 'withdrawn')) as started
 from steps s left join jobs j on j.org_id = s.org_id and j.id = s.job_id
 where s.org_id = @org_id and s.workflow_id = @workflow_id and (j.id is not null or s.kind = 'sync' and s.job_id is null and s.target is not null);
 
--- name: JobNow :one
+-- name: JobStatus :one
 select status, cancel, error from jobs where org_id = @org_id and id = @id;
 
 -- AddWorkflows adds workflows of any number of installs; nth counts those of one install, from 1.
@@ -78,27 +78,27 @@ from (select unnest(@workflow_ids::text[]) as workflow_id, unnest(@ids::text[]) 
     unnest(@needs::text[]) as needs, unnest(@install_components::text[]) as install_component, unnest(@reasons::text[]) as reason,
     unnest(@tries::int[]) as tries, unnest(@statuses::text[]) as status, unnest(@job_ids::text[]) as job_id, unnest(@targets::text[]) as target) s;
 
--- name: MoveStep :execrows
+-- name: SetStepStatus :execrows
 update steps set status = @status, reason = @reason,
     started_at = case when @status in ('running', 'waiting') then coalesce(started_at, now()) else started_at end,
     ended_at = case when @status in ('succeeded', 'failed', 'skipped', 'cancelled') then now() end
 where org_id = @org_id and id = @id and status = @was;
 
--- name: BeginStep :execrows
+-- name: StartStep :execrows
 update steps set status = 'running', reason = @reason, tries = @tries, job_id = @job_id, target = @target, started_at = now(), ended_at = null
 where org_id = @org_id and id = @id and status = 'pending';
 
 -- name: ResetStep :exec
-update steps set status = 'pending', reason = @reason, passed = false, rejected_by = '', tries = @tries, broken = @broken, job_id = null, plan_id = null, target = null,
+update steps set status = 'pending', reason = @reason, skipped_by_person = false, rejected_by = '', tries = @tries, interruptions = @interruptions, job_id = null, plan_id = null, target = null,
     started_at = null, ended_at = null
 where org_id = @org_id and id = @id;
 
--- PassStep says that it was a person who skipped a step.
--- name: PassStep :execrows
-update steps set passed = true where org_id = @org_id and id = @id and status = 'skipped';
+-- MarkSkippedByPerson says that it was a person who skipped a step.
+-- name: MarkSkippedByPerson :execrows
+update steps set skipped_by_person = true where org_id = @org_id and id = @id and status = 'skipped';
 
--- DenyStep says who said no to the plan or the script of a step.
--- name: DenyStep :execrows
+-- SetStepRejectedBy says who said no to the plan or the script of a step.
+-- name: SetStepRejectedBy :execrows
 update steps set rejected_by = @rejected_by where org_id = @org_id and id = @id and status = 'failed';
 
 -- name: SetStepTarget :exec
@@ -137,11 +137,11 @@ update workflows set rule = sqlc.narg('rule'), revision = revision + 1 where org
 -- name: RulesOfWorkflows :many
 select w.id, i.approvals_by_others, exists (select from tokens t where t.org_id = w.org_id and t.id = w.rule ->> 'token'
         and t.role in ('approver', 'admin') and t.revoked_at is null and (t.expires_at is null or t.expires_at > now())
-        and (t.app_id is null or t.app_id = i.app_id)) as may
+        and (t.app_id is null or t.app_id = i.app_id)) as may_approve
 from workflows w join installs i on i.org_id = w.org_id and i.id = w.install_id
 where w.org_id = @org_id and w.id = any(@ids::text[]) and w.rule is not null;
 
--- name: MovePlan :execrows
+-- name: SetPlanStatus :execrows
 update plans set status = @status, reason = @reason where org_id = @org_id and id = @id and status = @was;
 
 -- name: ConsumePlan :execrows
@@ -207,10 +207,10 @@ where org_id = @org_id and plan_id = @plan_id::text and status in ('waiting', 'a
 insert into approval_responses (org_id, id, approval_id, content_digest, answer, reason, actor, rule)
 values (@org_id, @id, @approval_id, @content_digest, @answer, @reason, @actor, sqlc.narg('rule'));
 
--- PutRefusal remembers a no to what is wanted of a component. A no to doing again what is there already ends with its workflow: it
+-- RecordRejection remembers a no to what is wanted of a component. A no to doing again what is there already ends with its workflow: it
 -- is none to what is there.
--- name: PutRefusal :exec
-insert into refusals (org_id, install_component_id, desired_digest, kind, actor, reason, workflow_id)
+-- name: RecordRejection :exec
+insert into rejections (org_id, install_component_id, desired_digest, kind, actor, reason, workflow_id)
 select @org_id, @install_component_id::text, @desired_digest::text, @kind, @actor, @reason, @workflow_id
 where not exists (select 1 from install_components c where c.org_id = @org_id and c.id = @install_component_id::text and c.applied_digest = @desired_digest::text)
 on conflict (org_id, install_component_id, desired_digest)
@@ -246,15 +246,15 @@ update install_components set applied_cluster = @cluster where org_id = @org_id 
 update install_components set health = @health
 where org_id = @org_id and id = @id and applied_artifact <> '' and coalesce((health ->> 'at')::timestamptz < @seen_at::timestamptz, true);
 
--- name: DropOutputs :exec
+-- name: DeleteOutputs :exec
 delete from outputs where org_id = @org_id and install_id = @install_id and scope = @scope and owner = @owner;
 
 -- name: PutOutput :exec
 insert into outputs (org_id, install_id, scope, owner, name, value, sealed, hash)
 values (@org_id, @install_id, @scope, @owner, @name, @value, @sealed, @hash);
 
--- StateNow is what the next plan would read.
--- name: StateNow :one
+-- NewestStateSerial is what the next plan would read.
+-- name: NewestStateSerial :one
 select serial, lineage from states where org_id = @org_id and install_component_id = @install_component_id and status = 'kept'
 order by version desc limit 1;
 

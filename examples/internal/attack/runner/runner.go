@@ -115,7 +115,7 @@ func (h *hostile) remember(ctx context.Context) (err error) {
 // own.
 func (h *hostile) rows(ctx context.Context) (text string, err error) {
 	err = h.Database.QueryRow(ctx, `select concat(
-		(select string_agg(concat(c.id, wanted, desired_digest, applied_digest, applied_values), ',' order by c.id) from install_components c where install_id = i.id),
+		(select string_agg(concat(c.id, desired_presence, desired_digest, applied_digest, applied_values), ',' order by c.id) from install_components c where install_id = i.id),
 		(select string_agg(concat(o.name, o.value, o.sealed, o.hash), ',' order by o.scope, o.owner, o.name) from outputs o where install_id = i.id),
 		(select string_agg(concat(s.version, s.digest, s.status), ',' order by s.version) from states s join install_components c
 			on c.id = s.install_component_id where c.install_id = i.id),
