@@ -7,7 +7,7 @@ func Raw(t *Tx) pgx.Tx { return t.tx }
 
 // Statements are queries whose plans tests check.
 var Statements = map[string]string{
-	"ChangedInstalls": changedInstalls,
-	"DropHealthJobs":  deleteHealthJobs, "DropRefusalsOfWorkflow": deleteRejectionsOfWorkflow, "RetainJobs": retainJobs, "RetainRunnerLogs": retainRunnerLogs,
-	"RetainWorkflows": retainWorkflows, "StoredPlaces": storedComponentsOfInstalls, "ViewWorkflows": viewWorkflows,
+	"ChangedInstalls":  changedInstalls,
+	"DeleteHealthJobs": deleteHealthJobs, "DeleteRejectionsOfWorkflow": deleteRejectionsOfWorkflow, "RetainJobs": retainJobs, "RetainRunnerLogs": retainRunnerLogs,
+	"RetainWorkflows": retainWorkflows, "StoredComponentsOfInstalls": storedComponentsOfInstalls, "ViewWorkflows": viewWorkflows,
 }

@@ -44,15 +44,15 @@ func TestLargeTablesAreReadByIndex(t *testing.T) {
 		statement, index string
 		args             []any
 	}{
-		{"DropHealthJobs", "jobs_of_owner", []any{"o", "ins7", "job_kept"}},
-		{"DropRefusalsOfWorkflow", "refusals_of_workflow", []any{"o", "wflins71", []string{"web"}}},
+		{"DeleteHealthJobs", "jobs_of_owner", []any{"o", "ins7", "job_kept"}},
+		{"DeleteRejectionsOfWorkflow", "rejections_of_workflow", []any{"o", "wflins71", []string{"web"}}},
 		{"RetainJobs", "jobs_ended", []any{"o", old, 500}},
 		{"RetainWorkflows", "workflows_ended", []any{"o", old, 500}},
 		{"RetainRunnerLogs", "runner_logs_age", []any{"o", (9900 * time.Minute).Seconds(), 500}},
 		{"ViewWorkflows", "workflows_by_kind", []any{"o", "", "", "restore", "zz", 100}},
 		{"ChangedInstalls", "installs_changed", []any{"o", "app", int64(1) << 40}},
 		{"ChangedInstalls", "workflows_changed", []any{"o", "app", int64(1) << 40}},
-		{"StoredPlaces", "install_components_org_id_install_id_component_id_key", []any{"o", []string{"ins1", "ins2"}}},
+		{"StoredComponentsOfInstalls", "install_components_org_id_install_id_component_id_key", []any{"o", []string{"ins1", "ins2"}}},
 	} {
 		rows, err := db.Query(t.Context(), "explain "+store.Statements[c.statement], c.args...)
 		must(t, err)

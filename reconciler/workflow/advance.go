@@ -11,7 +11,7 @@ const maxInterruptedTries = 5
 // waits for a job, a person or another workflow. The caller applies the commands and calls
 // Advance again until it returns none. It is pure: equal graphs give equal commands.
 //
-// Its invariants (checked by the properties in laws_test.go):
+// Its invariants (checked by the properties in invariants_test.go):
 //   - A component has at most one apply at a time.
 //   - No apply runs without its own plan, approved by a person, by an approver's rule for
 //     the workflow or by the install's rule.

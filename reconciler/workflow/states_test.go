@@ -65,7 +65,7 @@ func ordered(first string, life dispatch.Life) transitions[string] {
 }
 
 const statesHead = "# Life cycles\n\n" +
-	"Drawn from the tables in `reconciler/workflow/life.go` and `reconciler/dispatch/status.go`; `go test ./reconciler/workflow -update`\n" +
+	"Drawn from the tables in `reconciler/workflow/lifecycle.go` and `reconciler/dispatch/status.go`; `go test ./reconciler/workflow -update`\n" +
 	"draws them anew. What follows when an apply has ended is the table of `reconciler/workflow/recover_test.go`.\n" +
 	"Every move carries a reason as a sentence, which is stored and is what `nuon explain` prints.\n"
 
@@ -184,6 +184,6 @@ func TestTheDocsShowTheTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(got) != want {
-		t.Errorf("%s does not show the tables of life.go; draw it anew with: go test ./reconciler/workflow -update", path)
+		t.Errorf("%s does not show the tables of lifecycle.go; update it with: go test ./reconciler/workflow -update", path)
 	}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // world responds to a workflow as runners, people and the rest of the control plane would, in
-// any order, and checks the invariants meanwhile (laws_test.go). It does not depend on how
+// any order, and checks the invariants meanwhile (invariants_test.go). It does not depend on how
 // Advance decides, and it holds what the control plane does not see: what is really deployed.
 type world struct {
 	t     *rapid.T

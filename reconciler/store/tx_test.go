@@ -86,7 +86,7 @@ func TestWorkByKeyIsPlannedOnce(t *testing.T) {
 				}
 			}
 			rows, err := store.Raw(tx).Query(ctx, `select generic_plans::int, custom_plans::int from pg_prepared_statements
-				where statement like '-- name: PlacesOfInstalls %'`)
+				where statement like '-- name: ComponentsOfInstalls %'`)
 			if err != nil {
 				return err
 			}
@@ -96,13 +96,13 @@ func TestWorkByKeyIsPlannedOnce(t *testing.T) {
 		return once, each
 	}
 	if once, each := look(func(work func(context.Context, *store.Tx) error) error { return s.InTx(t.Context(), org.ID, work) }); once == 0 || each != 0 {
-		t.Errorf("In: one plan served %d times, another was made %d times", once, each)
+		t.Errorf("InTx: one plan served %d times, another was made %d times", once, each)
 	}
 	if once, each := look(func(work func(context.Context, *store.Tx) error) error { return s.ReadTx(t.Context(), org.ID, work) }); once == 0 || each != 0 {
-		t.Errorf("Read: one plan served %d times, another was made %d times", once, each)
+		t.Errorf("ReadTx: one plan served %d times, another was made %d times", once, each)
 	}
 	scope := store.Scope{Org: org.ID}
 	if _, each := look(func(work func(context.Context, *store.Tx) error) error { return s.InScopedTx(t.Context(), scope, work) }); each == 0 {
-		t.Error("InScope: no plan was made for the values")
+		t.Error("InScopedTx: no plan was made for the values")
 	}
 }

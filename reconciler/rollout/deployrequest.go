@@ -20,7 +20,7 @@ type DeployRequest struct {
 	Actor      string
 }
 
-// The codes of the *workflow.Conflict errors of a request, in addition to those of ask.go.
+// The codes of the *workflow.Conflict errors of a request, in addition to those of request.go.
 const (
 	CodeNoComponents   = "no_components"
 	CodeSandbox        = "sandbox"
