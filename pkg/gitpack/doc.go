@@ -13,7 +13,7 @@
 //
 // Store adds a pack to a repository on disk, for go-git to read. Repository reads single objects,
 // within the same limits, from a repository that another program wrote. Remote requests a pack from
-// a server over git's smart HTTP protocol.
+// a server over git's smart HTTP protocol, or over the stream of an ssh connection (OpenStream).
 //
 // The package opens no connections itself, runs no program, and does not handle credentials.
 // reconciler/observe and pkg/configfetch use it.

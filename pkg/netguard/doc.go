@@ -10,6 +10,7 @@
 // resolved address and no name server: the author of a URL must not learn the layout of the network
 // that reads it.
 //
-// A Budget bounds the bytes of responses; the caller chooses the number. reconciler/observe,
-// pkg/configfetch, pkg/gitpack and runnerd/helmsdk/source use the package.
+// Describe states what went wrong, and what to do, for the author of a URL. A Budget bounds the bytes
+// of responses; the caller chooses the number. reconciler/observe, pkg/configfetch, pkg/gitpack,
+// runnerd/helmsdk/source and runnerd/kind/terraform/modules use the package.
 package netguard

@@ -79,18 +79,23 @@ type Transport struct {
 
 // NewTransport returns a transport with the given options.
 func NewTransport(options Options) *Transport {
-	fill := func(into *time.Duration, standard time.Duration) {
-		if *into == 0 {
-			*into = standard
-		}
-	}
-	fill(&options.Dial, 10*time.Second)
-	fill(&options.Handshake, 10*time.Second)
-	fill(&options.Header, 30*time.Second)
-	fill(&options.Idle, 30*time.Second)
+	options.fill()
 	return &Transport{idle: options.Idle, schemes: map[string]*http.Transport{
 		"https": options.transport("https", options.HTTPS), "http": options.transport("http", options.HTTP),
 	}}
+}
+
+// fill sets the time limits that are zero.
+func (o *Options) fill() {
+	for _, one := range []struct {
+		limit    *time.Duration
+		standard time.Duration
+	}{{&o.Dial, 10 * time.Second}, {&o.Handshake, 10 * time.Second}, {&o.Header, 30 * time.Second},
+		{&o.Idle, 30 * time.Second}} {
+		if *one.limit == 0 {
+			*one.limit = one.standard
+		}
+	}
 }
 
 func (o Options) transport(scheme string, allowed []Kind) *http.Transport {

@@ -14,9 +14,9 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/gittest"
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/reconciler/build"
-	"github.com/nuon-toolkit/nuon/reconciler/observe/gittest"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/configfetch"
-	"github.com/nuon-toolkit/nuon/reconciler/observe/gittest"
+	"github.com/nuon-toolkit/nuon/pkg/gittest"
 )
 
 // shelf is a server with one file, which can be removed.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nuon-toolkit/nuon/reconciler/observe/gittest"
+	"github.com/nuon-toolkit/nuon/pkg/gittest"
 )
 
 // mktree writes a tree object with exactly these entries ("mode type hash\tname"), without git's

@@ -1,0 +1,70 @@
+package gitpack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/go-git/go-git/v5/plumbing/format/pktline"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/go-git/go-git/v5/plumbing/transport"
+
+	"github.com/nuon-toolkit/nuon/pkg/netguard"
+)
+
+// OpenStream reads the branches and tags of a server over a stream to its git-upload-pack, such as
+// the one that a command on an SSH connection has. The stream serves one Fetch. The caller closes
+// it, and ends a call whose context ends by closing it.
+func OpenStream(ctx context.Context, stream io.ReadWriteCloser) (*Remote, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	advertised := packp.NewAdvRefs()
+	err := advertised.Decode(newBudget("a list of branches and tags", maxRefsBytes).Bound(stream))
+	switch {
+	case errors.Is(err, packp.ErrEmptyAdvRefs):
+		return nil, transport.ErrEmptyRemoteRepository
+	case errors.Is(err, packp.ErrEmptyInput):
+		return nil, transport.ErrRepositoryNotFound
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	transport.FilterUnsupportedCapabilities(advertised.Capabilities)
+	bodies := &boundedBodies{pack: newBudget("an answer without a pack", maxPrefaceBytes)}
+	return &Remote{Advertised: advertised, session: &streamSession{stream: stream, budget: bodies.pack}, bodies: bodies}, nil
+}
+
+// streamSession implements the part of transport.UploadPackSession that a Remote uses, over a
+// stream.
+type streamSession struct {
+	transport.UploadPackSession
+	stream io.ReadWriteCloser
+	budget *netguard.Budget
+}
+
+// UploadPack sends a request and reads the response up to its pack.
+func (s *streamSession) UploadPack(
+	ctx context.Context, request *packp.UploadPackRequest,
+) (*packp.UploadPackResponse, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := request.Validate(); err != nil {
+		return nil, err
+	}
+	if err := request.UploadRequest.Encode(s.stream); err != nil {
+		return nil, fmt.Errorf("request a pack: %w", err)
+	}
+	if err := request.UploadHaves.Encode(s.stream, false); err != nil {
+		return nil, fmt.Errorf("request a pack: %w", err)
+	}
+	if err := pktline.NewEncoder(s.stream).Encodef("done\n"); err != nil {
+		return nil, fmt.Errorf("request a pack: %w", err)
+	}
+	response := packp.NewUploadPackResponse(request)
+	if err := response.Decode(s.budget.Bound(s.stream)); err != nil {
+		return nil, fmt.Errorf("request a pack: %w", err)
+	}
+	return response, nil
+}
