@@ -36,7 +36,7 @@ the file can be used.`,
 			if err != nil {
 				return fmt.Errorf("%w\na runner with this file takes no jobs; correct it, and it counts at once", err)
 			}
-			for _, line := range read.At(time.Now()).Lines() {
+			for _, line := range read.RuleAt(time.Now()).Lines() {
 				if _, err := fmt.Fprintf(command.OutOrStdout(), "%-11s %s\n", line[0], line[1]); err != nil {
 					return err
 				}

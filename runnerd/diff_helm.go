@@ -466,7 +466,7 @@ func (d *helmDiff) deployed(ctx context.Context, reached *cluster.Cluster) (*hel
 			first = client
 		}
 		history, err := client.History(ctx, d.Release)
-		if elsewhere := (*helmsdk.ElsewhereError)(nil); errors.As(err, &elsewhere) && d.Cluster.Driver == "" {
+		if elsewhere := (*helmsdk.OtherDriverError)(nil); errors.As(err, &elsewhere) && d.Cluster.Driver == "" {
 			continue // the next driver is tried
 		}
 		if err != nil {

@@ -20,7 +20,7 @@ import (
 type kind struct {
 	build  job.Handler
 	deploy deploy.Kind
-	health healthcheck.Look
+	health healthcheck.Checker
 }
 
 // kinds maps the names of the kinds of component to their implementations.
@@ -47,8 +47,8 @@ func handlers() job.Handlers {
 }
 
 // looks returns the kinds that have a health check.
-func looks() healthcheck.Health {
-	made := healthcheck.Health{}
+func looks() healthcheck.Handler {
+	made := healthcheck.Handler{}
 	for name, k := range kinds {
 		if k.health != nil {
 			made[name] = k.health

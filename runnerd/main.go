@@ -32,11 +32,11 @@ import (
 )
 
 func main() {
-	if err := subprocess.Become(); err != nil {
+	if err := subprocess.RunReexec(); err != nil {
 		fmt.Fprintln(os.Stderr, "runnerd:", err)
 		os.Exit(1)
 	}
-	kubernetes.Become()
+	kubernetes.RunKustomizeProcess()
 	if err := execute(newRoot()); err != nil {
 		fmt.Fprintln(os.Stderr, "runnerd:", err)
 		os.Exit(1)
@@ -117,7 +117,7 @@ A plan goes stale when the account, project, region or cluster that these
 variables choose is another one at its apply.`
 
 func newRun() *cobra.Command {
-	options := runner.Options{Version: version.Number, Settle: settle}
+	options := runner.Options{Version: version.Number, FinishKilled: settle}
 	var insight insight
 	var passwordFile string
 	command := &cobra.Command{
@@ -148,7 +148,7 @@ func newRun() *cobra.Command {
 			}
 			ctx, abandon, release := untilStopped(parent)
 			defer release()
-			options.Abandon = abandon
+			options.StopNow = abandon
 			options.Reaper = true
 			if err := process.Adopt(); err != nil {
 				return err
@@ -183,7 +183,7 @@ func newRun() *cobra.Command {
 }
 
 func settle(root string, attempt spool.Attempt, spec api.JobSpec) ([]string, error) {
-	return terraform.Settle(root, runner.KeyFile(root), attempt, spec)
+	return terraform.FinishKilled(root, runner.KeyFile(root), attempt, spec)
 }
 
 // takeSecret returns the value of a variable and removes it from the environment.
@@ -291,7 +291,7 @@ func newJob() *cobra.Command {
 					return fmt.Errorf("set %s: %w", job.VarDir, err)
 				}
 			}
-			return job.Process(command.Context(), handlers(), timing.Default())
+			return job.RunProcess(command.Context(), handlers(), timing.Default())
 		},
 	}
 	command.Flags().StringVar(&dir, "dir", "", "the spool directory of the attempt")

@@ -48,7 +48,7 @@ works while the network is down.`,
 func printStatus(out io.Writer, status runner.Status) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	works := "no runnerd works here"
-	if status.Working {
+	if status.Running {
 		works = "works"
 	}
 	if status.Runner == "" {
@@ -64,8 +64,8 @@ func printStatus(out io.Writer, status runner.Status) error {
 	for _, line := range status.Allows() {
 		fmt.Fprintf(table, "%s\t%s\n", line[0], line[1])
 	}
-	if status.Refused > 0 {
-		fmt.Fprintf(table, "refused\t%d kept in refused/: the control plane did not take them\n", status.Refused)
+	if status.Undelivered > 0 {
+		fmt.Fprintf(table, "refused\t%d kept in refused/: the control plane did not take them\n", status.Undelivered)
 	}
 	fmt.Fprintf(table, "in hand\t%d\n", len(status.Attempts))
 	if len(status.Attempts) > 0 {

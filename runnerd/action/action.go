@@ -35,7 +35,7 @@ func (Action) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	if err != nil {
 		return api.JobResult{}, err
 	}
-	work, err := env.Work()
+	work, err := env.CreateWorkDir()
 	if err != nil {
 		return api.JobResult{}, err
 	}
@@ -78,7 +78,7 @@ func (r *run) step(ctx context.Context, number int, step api.ActionStep) (map[st
 	if err := os.WriteFile(outputs, nil, 0o600); err != nil {
 		return nil, err
 	}
-	if err := subprocess.Give(outputs); err != nil {
+	if err := subprocess.GrantOwnership(outputs); err != nil {
 		return nil, err
 	}
 	argv, err := r.argv(number, step)
@@ -112,7 +112,7 @@ func (r *run) root() (string, error) {
 	if err := os.Mkdir(filepath.Join(root, "tmp"), 0o700); err != nil {
 		return "", err
 	}
-	return root, subprocess.Give(root)
+	return root, subprocess.GrantOwnership(root)
 }
 
 // argv returns the command line of a step: the script, written to a file, or the command.

@@ -224,7 +224,7 @@ func TestCluster(t *testing.T) {
 	t.Setenv("KUBECONFIG", file+"-ambient:"+file)
 	t.Setenv("KUBE_TOKEN", "planted-ambient")
 	t.Setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
-	t.Setenv(jobenv.VarNamed, "KUBECONFIG,KUBE_TOKEN")
+	t.Setenv(jobenv.VarPassEnv, "KUBECONFIG,KUBE_TOKEN")
 	const look = `echo "seen=${KUBECONFIG:-none},${NUON_KUBECONFIG_ENABLED:-unset},${KUBE_TOKEN:+set},${KUBERNETES_SERVICE_HOST:-none}" >>"$NUON_ACTIONS_OUTPUT_FILEPATH"
 for f in $(echo "${KUBECONFIG:-}" | tr : ' '); do cat "$f" 2>/dev/null || true; done`
 	for name, test := range map[string]struct {

@@ -47,10 +47,10 @@ func (r *run) openCluster(ctx context.Context) error {
 		return nil
 	}
 	own := r.sandbox() && (r.env.KubeConfig != "" || os.Getenv(jobenv.VarKubeConfig) != "")
-	if !own && cluster.Told(r.values, r.spec.Cluster) {
+	if !own && cluster.HasClusterOutputs(r.values, r.spec.Cluster) {
 		return r.writeKubeConfig(ctx)
 	}
-	environ := jobenv.ForTool(os.Environ())
+	environ := jobenv.ToolEnv(os.Environ())
 	if !r.cluster(environ) && environ["KUBERNETES_SERVICE_HOST"] == "" {
 		r.env.Log.Warn("action %s has enable_kube_config, and this runner was given no cluster; let the sandbox have an output cluster, or have the runner's owner start it with runnerd run --kubeconfig", r.spec.Action)
 		return nil
@@ -61,7 +61,7 @@ func (r *run) openCluster(ctx context.Context) error {
 		if err != nil && path == r.env.KubeConfig {
 			return fmt.Errorf("the runner's kubeconfig: %w; see to it that the file of runnerd run --kubeconfig is there", err)
 		}
-		if err == nil && subprocess.Separate() && path == r.env.KubeConfig {
+		if err == nil && subprocess.HasOtherUser() && path == r.env.KubeConfig {
 			if err := r.showOwn(content); err != nil {
 				return err
 			}
@@ -84,7 +84,7 @@ func (r *run) writeKubeConfig(ctx context.Context) error {
 	if err := reached.WriteKubeconfig(ctx, path); err != nil {
 		return err
 	}
-	if err := subprocess.Show(path); err != nil {
+	if err := subprocess.GrantRead(path); err != nil {
 		return err
 	}
 	r.made = path
@@ -98,7 +98,7 @@ func (r *run) showOwn(content []byte) error {
 		return fmt.Errorf("copy the runner's kubeconfig: %w", err)
 	}
 	r.own = path
-	return subprocess.Show(path)
+	return subprocess.GrantRead(path)
 }
 
 // mostKubeConfig bounds a kubeconfig, in bytes.

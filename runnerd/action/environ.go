@@ -29,7 +29,7 @@ func (r *run) environ(step api.ActionStep, outputs string) ([]string, error) {
 	if err := r.checkFreeEnv(); err != nil {
 		return nil, err
 	}
-	made := jobenv.ForTool(os.Environ())
+	made := jobenv.ToolEnv(os.Environ())
 	reachable := r.cluster(made)
 	made["TRIGGER_TYPE"], made["COMPONENT_NAME"] = r.spec.Trigger, r.spec.Component
 	maps.Copy(made, own)

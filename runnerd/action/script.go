@@ -23,7 +23,7 @@ func (r *run) script(number int, contents string) (string, error) {
 	if err := os.WriteFile(path, []byte(rendered), 0o700); err != nil {
 		return "", fmt.Errorf("write the script: %w", err)
 	}
-	return path, subprocess.Show(path)
+	return path, subprocess.GrantRead(path)
 }
 
 // command returns the words of a command line. It renders each word separately, so that a value

@@ -13,7 +13,7 @@ import (
 // directory, return outputs and can read the runner's kubeconfig, but cannot replace files
 // that root reads or runs next.
 func TestStepsOfAnotherUser(t *testing.T) {
-	root := childtest.Another(t)
+	root := childtest.UseOtherUser(t)
 	r := newRig(t)
 	r.env.Root, r.env.Dir = root, filepath.Join(root, "spool", "job_1.1")
 	if err := os.MkdirAll(r.env.Dir, 0o700); err != nil {

@@ -20,8 +20,8 @@ import (
 // Terraform state in base64.
 const maxAnswer = 512 << 20
 
-// Always returns a token function for NewClient that always returns token.
-func Always(token seal.Secret) func() seal.Secret { return func() seal.Secret { return token } }
+// StaticToken returns a token function for NewClient that always returns token.
+func StaticToken(token seal.Secret) func() seal.Secret { return func() seal.Secret { return token } }
 
 // NewClient returns the generated client for base, which sends the current result of token
 // with every call. A call fails after limit; zero leaves that to the context.
@@ -70,8 +70,8 @@ func newTransport(silence time.Duration) *http.Transport {
 	}
 }
 
-// As sends one call with another token than that of its client.
-func As(token seal.Secret) api.RequestEditorFn {
+// WithToken sends one call with another token than that of its client.
+func WithToken(token seal.Secret) api.RequestEditorFn {
 	return func(_ context.Context, request *http.Request) error {
 		request.Header.Set("Authorization", "Bearer "+string(token.Reveal()))
 		return nil

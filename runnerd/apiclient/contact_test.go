@@ -18,7 +18,7 @@ import (
 )
 
 func refusal(status int, contentType, body string) error {
-	return apiclient.Check("take the job",
+	return apiclient.CheckResponse("take the job",
 		&http.Response{StatusCode: status, Header: http.Header{"Content-Type": {contentType}}}, []byte(body))
 }
 
@@ -53,7 +53,7 @@ func TestRefusal(t *testing.T) {
 			if test.err == nil || test.err.Error() != test.text {
 				t.Errorf("got %v", test.err)
 			}
-			if got := apiclient.AsRefusal(test.err).Passing(); got != test.passing {
+			if got := apiclient.AsResponseError(test.err).IsTemporary(); got != test.passing {
 				t.Errorf("passing: %v", got)
 			}
 		})
@@ -64,7 +64,7 @@ func TestRefusal(t *testing.T) {
 		}
 	}
 	for status, final := range map[int]bool{200: true, 404: true, 426: true, 429: false, 502: false} {
-		if got := apiclient.ByStatus(apiclient.AsRefusal(refusal(status, "text/html", ""))); got != final {
+		if got := apiclient.FinalByStatus(apiclient.AsResponseError(refusal(status, "text/html", ""))); got != final {
 			t.Errorf("%d: final %v", status, got)
 		}
 	}
@@ -73,15 +73,15 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-func pace(log *bytes.Buffer) apiclient.Pace {
-	return apiclient.Pace{First: time.Millisecond, Most: 4 * time.Millisecond,
-		Line: &apiclient.Line{Log: slog.New(slog.NewTextHandler(log, nil)), URL: "http://x"}}
+func pace(log *bytes.Buffer) apiclient.RetryPolicy {
+	return apiclient.RetryPolicy{First: time.Millisecond, Max: 4 * time.Millisecond,
+		Connection: &apiclient.ConnectionLog{Log: slog.New(slog.NewTextHandler(log, nil)), URL: "http://x"}}
 }
 
 func TestPersistLogsOnlyTheChange(t *testing.T) {
 	var log bytes.Buffer
 	tries := 0
-	err := apiclient.Persist(t.Context(), pace(&log), func(context.Context) error {
+	err := apiclient.Retry(t.Context(), pace(&log), func(context.Context) error {
 		if tries++; tries < 6 {
 			return errors.New("connection refused")
 		}
@@ -99,7 +99,7 @@ func TestPersistLogsOnlyTheChange(t *testing.T) {
 func TestPersistEndsWithARefusal(t *testing.T) {
 	var log bytes.Buffer
 	tries := 0
-	err := apiclient.Persist(t.Context(), pace(&log), func(context.Context) error {
+	err := apiclient.Retry(t.Context(), pace(&log), func(context.Context) error {
 		tries++
 		return refusal(409, "application/problem+json", `{"code":"offer_gone"}`)
 	})
@@ -107,8 +107,8 @@ func TestPersistEndsWithARefusal(t *testing.T) {
 		t.Errorf("%d tries, %v", tries, err)
 	}
 	custom := pace(&log)
-	custom.Final = func(r *apiclient.Refusal) bool { return r.Status == 404 }
-	err = apiclient.Persist(t.Context(), custom, func(context.Context) error {
+	custom.IsFinal = func(r *apiclient.ResponseError) bool { return r.Status == 404 }
+	err = apiclient.Retry(t.Context(), custom, func(context.Context) error {
 		if tries++; tries < 5 {
 			return refusal(409, "application/problem+json", `{"code":"offer_gone"}`)
 		}
@@ -117,7 +117,7 @@ func TestPersistEndsWithARefusal(t *testing.T) {
 	if !apiclient.HasStatus(err, 404) || tries != 5 {
 		t.Errorf("%d tries, %v", tries, err)
 	}
-	if err := apiclient.Persist(t.Context(), pace(&log), func(context.Context) error { return apiclient.Permanent(errors.New("nonsense")) }); err == nil || err.Error() != "nonsense" {
+	if err := apiclient.Retry(t.Context(), pace(&log), func(context.Context) error { return apiclient.Permanent(errors.New("nonsense")) }); err == nil || err.Error() != "nonsense" {
 		t.Errorf("permanent: %v", err)
 	}
 }
@@ -125,7 +125,7 @@ func TestPersistEndsWithARefusal(t *testing.T) {
 func TestPersistEndsWithItsContext(t *testing.T) {
 	ctx, stop := context.WithCancelCause(t.Context())
 	why := errors.New("the runner stops")
-	err := apiclient.Persist(ctx, apiclient.Pace{First: time.Hour, Most: time.Hour}, func(context.Context) error {
+	err := apiclient.Retry(ctx, apiclient.RetryPolicy{First: time.Hour, Max: time.Hour}, func(context.Context) error {
 		stop(why)
 		return errors.New("connection refused")
 	})
@@ -149,7 +149,7 @@ func TestClientSendsItsTokenAndFollowsNoRedirect(t *testing.T) {
 		http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
 	}))
 	defer server.Close()
-	client, err := apiclient.NewClient(server.URL, apiclient.Always(seal.NewSecret([]byte("key"))), time.Minute)
+	client, err := apiclient.NewClient(server.URL, apiclient.StaticToken(seal.NewSecret([]byte("key"))), time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestClientSendsItsTokenAndFollowsNoRedirect(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	for _, bad := range []string{"", "host:1", "ftp://host", "://"} {
-		if _, err := apiclient.NewClient(bad, apiclient.Always(seal.Secret{}), 0); err == nil {
+		if _, err := apiclient.NewClient(bad, apiclient.StaticToken(seal.Secret{}), 0); err == nil {
 			t.Errorf("took %q", bad)
 		}
 	}

@@ -12,25 +12,25 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
-// Held sets the limits of a call that the server holds open, sending a byte from time to time.
-type Held struct {
+// LongPoll sets the limits of a call that the server holds open, sending a byte from time to time.
+type LongPoll struct {
 	// Silence is the longest time without a response after the call, and without
 	// a byte after another.
 	Silence time.Duration
 	// Limit bounds the whole call.
 	Limit time.Duration
-	// Heard, if set, is called for each part of a successful response that is read,
+	// OnRead, if set, is called for each part of a successful response that is read,
 	// by the reading goroutine.
-	Heard func()
+	OnRead func()
 }
 
 // ErrSilent is the error of a held call without a byte for too long.
 var ErrSilent = errors.New("no sign of life from the control plane")
 
-// NewHeldClient is like NewClient, for calls that are held open.
-func NewHeldClient(base string, token func() seal.Secret, held Held) (*api.ClientWithResponses, error) {
-	if held.Heard == nil {
-		held.Heard = func() {}
+// NewLongPollClient is like NewClient, for calls that are held open.
+func NewLongPollClient(base string, token func() seal.Secret, held LongPoll) (*api.ClientWithResponses, error) {
+	if held.OnRead == nil {
+		held.OnRead = func() {}
 	}
 	return newClient(base, token, held.Limit, heldTransport{transport(), held})
 }
@@ -38,13 +38,13 @@ func NewHeldClient(base string, token func() seal.Secret, held Held) (*api.Clien
 // heldTransport cancels calls that are silent.
 type heldTransport struct {
 	below http.RoundTripper
-	Held
+	LongPoll
 }
 
 // RoundTrip makes one call and returns when the head of the response has arrived.
 func (h heldTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(request.Context())
-	watch := &watched{held: h.Held, ctx: ctx, cancel: cancel}
+	watch := &watched{held: h.LongPoll, ctx: ctx, cancel: cancel}
 	watch.silence = time.AfterFunc(h.Silence, func() { cancel(fmt.Errorf("%w for %s", ErrSilent, h.Silence)) })
 	answer, err := h.below.RoundTrip(request.WithContext(ctx))
 	if err != nil {
@@ -60,7 +60,7 @@ func (h heldTransport) RoundTrip(request *http.Request) (*http.Response, error) 
 // watched is the response body of a held call.
 type watched struct {
 	io.ReadCloser
-	held    Held
+	held    LongPoll
 	yes     bool // the response comes from the runner API
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
@@ -73,7 +73,7 @@ func (w *watched) Read(into []byte) (int, error) {
 	if n > 0 {
 		w.silence.Reset(w.held.Silence)
 		if w.yes {
-			w.held.Heard()
+			w.held.OnRead()
 		}
 	}
 	if err != nil && !errors.Is(err, io.EOF) {

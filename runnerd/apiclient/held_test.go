@@ -99,8 +99,8 @@ func TestACallIsHeldAsLongAsItIsHeard(t *testing.T) {
 					time.AfterFunc(c.stop, stop)
 				}
 				heard := 0
-				held := heldTransport{c.server, Held{Silence: silence, Limit: limit, Heard: func() { heard++ }}}
-				client, err := newClient("http://x", Always(seal.NewSecret([]byte("key"))), limit, held)
+				held := heldTransport{c.server, LongPoll{Silence: silence, Limit: limit, OnRead: func() { heard++ }}}
+				client, err := newClient("http://x", StaticToken(seal.NewSecret([]byte("key"))), limit, held)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -18,14 +18,14 @@ import (
 func TestAReplacedRunnersLineIsThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
-		line := &apiclient.Line{Log: slog.New(slog.NewTextHandler(&log, nil)), URL: "http://x"}
-		no := &apiclient.Refusal{Doing: "ask for work", Status: http.StatusUnauthorized, Code: "unknown_token"}
+		line := &apiclient.ConnectionLog{Log: slog.New(slog.NewTextHandler(&log, nil)), URL: "http://x"}
+		no := &apiclient.ResponseError{Operation: "ask for work", Status: http.StatusUnauthorized, Code: "unknown_token"}
 		for range 100 {
-			line.Lost(no)
-			line.Back()
+			line.Failed(no)
+			line.Recovered()
 		}
 		time.Sleep(11 * time.Minute)
-		line.Lost(no)
+		line.Failed(no)
 		if refused := strings.Count(log.String(), "the control plane refuses"); refused != 2 ||
 			strings.Contains(log.String(), "contact") {
 			t.Errorf("said %d times:\n%s", refused, log.String())
@@ -37,13 +37,13 @@ func TestAReplacedRunnersLineIsThere(t *testing.T) {
 // also when the restored contact is a rejection.
 func TestALineIsLostAndBackOnce(t *testing.T) {
 	var log strings.Builder
-	line := &apiclient.Line{Log: slog.New(slog.NewTextHandler(&log, nil)), URL: "http://x"}
+	line := &apiclient.ConnectionLog{Log: slog.New(slog.NewTextHandler(&log, nil)), URL: "http://x"}
 	for range 3 {
-		line.Lost(errors.New("no route"))
-		line.Lost(&apiclient.Refusal{Status: http.StatusServiceUnavailable, Code: "unavailable"})
+		line.Failed(errors.New("no route"))
+		line.Failed(&apiclient.ResponseError{Status: http.StatusServiceUnavailable, Code: "unavailable"})
 	}
-	line.Lost(&apiclient.Refusal{Status: http.StatusUnauthorized, Code: "unknown_token"})
-	line.Back()
+	line.Failed(&apiclient.ResponseError{Status: http.StatusUnauthorized, Code: "unknown_token"})
+	line.Recovered()
 	if lost, back := strings.Count(log.String(), "lost contact"), strings.Count(log.String(), "is back"); lost != 1 || back != 1 {
 		t.Errorf("lost %d times, back %d times:\n%s", lost, back, log.String())
 	}

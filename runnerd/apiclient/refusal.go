@@ -12,10 +12,10 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// Refusal is an unsuccessful response.
-type Refusal struct {
-	// Doing is the operation that was tried: "lease", "deliver the result of job_1/2".
-	Doing string
+// ResponseError is an unsuccessful response.
+type ResponseError struct {
+	// Operation is the operation that was tried: "lease", "deliver the result of job_1/2".
+	Operation string
 	// Status is the HTTP status.
 	Status int
 	// Code is the stable code for programs; empty when the response was no problem+json.
@@ -24,10 +24,10 @@ type Refusal struct {
 	Title, Detail string
 	// Body is the body of the response, for responses that carry more than a problem.
 	Body []byte
-	// Stranger means that the response did not come from the runner API but from
+	// NotFromAPI means that the response did not come from the runner API but from
 	// something in between, such as a proxy's page. Even if it is successful, it is not
 	// the result of the call.
-	Stranger bool
+	NotFromAPI bool
 	// RetryAfter is the pause that the server requests, at most longestAsked; 0 for none.
 	RetryAfter time.Duration
 }
@@ -37,37 +37,37 @@ type Refusal struct {
 const longestAsked = 30 * time.Second
 
 // Error returns the operation, the reason and the remedy.
-func (r *Refusal) Error() string {
-	title := r.Title
+func (e *ResponseError) Error() string {
+	title := e.Title
 	if title == "" {
-		title = http.StatusText(r.Status)
+		title = http.StatusText(e.Status)
 	}
-	text := fmt.Sprintf("%s: %s (HTTP %d", r.Doing, strings.TrimRight(title, "."), r.Status)
-	if r.Code != "" {
-		text += ", " + r.Code
+	text := fmt.Sprintf("%s: %s (HTTP %d", e.Operation, strings.TrimRight(title, "."), e.Status)
+	if e.Code != "" {
+		text += ", " + e.Code
 	}
 	text += ")"
-	if r.Detail != "" {
-		text += "; " + r.Detail
+	if e.Detail != "" {
+		text += "; " + e.Detail
 	}
-	if r.Stranger {
+	if e.NotFromAPI {
 		text += "; this is no answer of a runner API: look at what is between here and it, and at --url"
 	}
 	return text
 }
 
-// Passing reports whether the same call may succeed later: the server is overloaded,
+// IsTemporary reports whether the same call may succeed later: the server is overloaded,
 // restarting or behind a proxy that cannot reach it; or it does not support this runner's
 // API version (426) until one of them is updated, for which no work may be discarded.
 // Where work would be lost otherwise, an unknown key (401, 403) counts as passing, too;
-// the caller decides that with Final.
-func (r *Refusal) Passing() bool {
-	return r.Stranger || mayPass(r.Status) || r.Status == http.StatusUpgradeRequired
+// the caller decides that with IsFinal.
+func (e *ResponseError) IsTemporary() bool {
+	return e.NotFromAPI || mayPass(e.Status) || e.Status == http.StatusUpgradeRequired
 }
 
-// ByStatus is a Pace's Final for a call that a person waits for: it judges every response
+// FinalByStatus is a RetryPolicy's IsFinal for a call that a person waits for: it judges every response
 // by its status, even one of a stranger.
-func ByStatus(r *Refusal) bool { return !mayPass(r.Status) }
+func FinalByStatus(r *ResponseError) bool { return !mayPass(r.Status) }
 
 func mayPass(status int) bool {
 	switch status {
@@ -77,9 +77,9 @@ func mayPass(status int) bool {
 	return status >= 500
 }
 
-// AsRefusal returns the Refusal in err, or nil when there was no response.
-func AsRefusal(err error) *Refusal {
-	var refusal *Refusal
+// AsResponseError returns the ResponseError in err, or nil when there was no response.
+func AsResponseError(err error) *ResponseError {
+	var refusal *ResponseError
 	if errors.As(err, &refusal) {
 		return refusal
 	}
@@ -88,19 +88,19 @@ func AsRefusal(err error) *Refusal {
 
 // HasStatus reports whether err is a response with the HTTP status, from any server.
 func HasStatus(err error, status int) bool {
-	refusal := AsRefusal(err)
+	refusal := AsResponseError(err)
 	return refusal != nil && refusal.Status == status
 }
 
-// Check returns nil for a successful response of the runner API, and otherwise a *Refusal.
+// CheckResponse returns nil for a successful response of the runner API, and otherwise a *ResponseError.
 // body is the body of the response. A successful response is 202 or 204, or JSON;
 // every rejection of the runner API is a problem with a code. The exception is 413,
 // for which the code may be missing: a proxy with a size limit never lets the call through.
-func Check(doing string, answer *http.Response, body []byte) error {
+func CheckResponse(doing string, answer *http.Response, body []byte) error {
 	if isYes(answer) || answer.StatusCode == http.StatusAccepted || answer.StatusCode == http.StatusNoContent {
 		return nil
 	}
-	refusal := &Refusal{Doing: doing, Status: answer.StatusCode, Body: body}
+	refusal := &ResponseError{Operation: doing, Status: answer.StatusCode, Body: body}
 	if seconds, err := strconv.Atoi(answer.Header.Get("Retry-After")); err == nil {
 		refusal.RetryAfter = time.Duration(min(max(seconds, 0), int(longestAsked.Seconds()))) * time.Second
 	}
@@ -108,7 +108,7 @@ func Check(doing string, answer *http.Response, body []byte) error {
 	if strings.Contains(answer.Header.Get("Content-Type"), "json") && json.Unmarshal(body, &problem) == nil {
 		refusal.Code, refusal.Title, refusal.Detail = problem.Code, problem.Title, problem.Detail
 	}
-	refusal.Stranger = refusal.Code == "" && refusal.Status != http.StatusRequestEntityTooLarge
+	refusal.NotFromAPI = refusal.Code == "" && refusal.Status != http.StatusRequestEntityTooLarge
 	return refusal
 }
 

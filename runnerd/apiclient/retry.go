@@ -8,34 +8,34 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/backoff"
 )
 
-// Pace configures the retries of a call.
-type Pace struct {
-	// First and Most bound the pause between tries, see package timing.
-	First, Most time.Duration
-	// Final reports which rejections end the retries. Nil means those that are not Passing.
-	Final func(*Refusal) bool
-	// Line, if set, records every failed try and the success.
-	Line *Line
+// RetryPolicy configures the retries of a call.
+type RetryPolicy struct {
+	// First and Max bound the pause between tries, see package timing.
+	First, Max time.Duration
+	// IsFinal reports which rejections end the retries. Nil means those that are not temporary.
+	IsFinal func(*ResponseError) bool
+	// Connection, if set, records every failed try and the success.
+	Connection *ConnectionLog
 }
 
-// Persist calls try until it succeeds, is permanently rejected, or ctx ends. Calls without
+// Retry calls try until it succeeds, is permanently rejected, or ctx ends. Calls without
 // a response are always retried. The error is that of the last try; when ctx ended it also
 // wraps the cause of ctx.
-func Persist(ctx context.Context, pace Pace, try func(context.Context) error) error {
-	pauses := backoff.Backoff{First: pace.First, Most: pace.Most}
+func Retry(ctx context.Context, pace RetryPolicy, try func(context.Context) error) error {
+	pauses := backoff.Backoff{First: pace.First, Most: pace.Max}
 	for {
 		err := try(ctx)
 		if err == nil || pace.final(err) {
 			// A rejection is a response, so the server can be reached.
-			pace.Line.Back()
+			pace.Connection.Recovered()
 			return err
 		}
 		if ctx.Err() != nil {
 			return errors.Join(context.Cause(ctx), err)
 		}
-		pace.Line.Lost(err)
+		pace.Connection.Failed(err)
 		wait := backoff.Jitter(pauses.Next())
-		if refusal := AsRefusal(err); refusal != nil {
+		if refusal := AsResponseError(err); refusal != nil {
 			wait += refusal.RetryAfter
 		}
 		if !backoff.Pause(ctx, wait) {
@@ -44,16 +44,16 @@ func Persist(ctx context.Context, pace Pace, try func(context.Context) error) er
 	}
 }
 
-func (p Pace) final(err error) bool {
-	refusal := AsRefusal(err)
+func (p RetryPolicy) final(err error) bool {
+	refusal := AsResponseError(err)
 	if refusal == nil {
 		var permanent *permanentError
 		return errors.As(err, &permanent)
 	}
-	if p.Final != nil {
-		return p.Final(refusal)
+	if p.IsFinal != nil {
+		return p.IsFinal(refusal)
 	}
-	return !refusal.Passing()
+	return !refusal.IsTemporary()
 }
 
 // Permanent marks an error that no retry can fix, such as a malformed response.

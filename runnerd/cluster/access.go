@@ -69,7 +69,7 @@ func checkOrigin(opened *values.Values, path []string) error {
 	if !ofSandbox && !ofComponent || path[len(path)-1] != "cluster" {
 		return fmt.Errorf("the control plane names %s as a cluster, and a cluster is the output cluster of the sandbox or a component; nothing there is used: this is a fault of the control plane, report it", where)
 	}
-	if !opened.Authentic(path) {
+	if !opened.IsAuthentic(path) {
 		return fmt.Errorf("no runner of this install reported the cluster at %s: its keyed hash is missing or wrong, so no credential goes there; deploy what it comes from again", where)
 	}
 	return nil
@@ -115,8 +115,8 @@ func outputsAt(opened *values.Values, path []string) (map[string]any, error) {
 	return made, nil
 }
 
-// Told reports whether the outputs at the spec's path describe a cluster.
-func Told(opened *values.Values, spec api.ClusterSpec) bool {
+// HasClusterOutputs reports whether the outputs at the spec's path describe a cluster.
+func HasClusterOutputs(opened *values.Values, spec api.ClusterSpec) bool {
 	found, err := outputsAt(opened, spec.Path)
 	return found != nil || err != nil
 }

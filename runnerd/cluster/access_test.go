@@ -255,7 +255,7 @@ echo "{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io
 	if err != nil {
 		t.Fatal(err)
 	}
-	getter := c.Getter("x")
+	getter := c.RESTClientGetter("x")
 	client, err := getter.ToDiscoveryClient()
 	if err != nil {
 		t.Fatal(err)
@@ -304,7 +304,7 @@ func TestNoLoginFollowsARedirect(t *testing.T) {
 	defer server.Close()
 	ask := func(c *Cluster) {
 		t.Helper()
-		client, err := c.Getter("x").ToDiscoveryClient()
+		client, err := c.RESTClientGetter("x").ToDiscoveryClient()
 		if err != nil {
 			t.Fatal(err)
 		}

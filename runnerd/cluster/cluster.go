@@ -46,9 +46,9 @@ func (c *Cluster) Identity() string { return c.identity }
 // Address returns the URL of the API server.
 func (c *Cluster) Address() string { return c.config.Host }
 
-// REST returns a copy of the client configuration. Requests have the time limits and retries
+// RESTConfig returns a copy of the client configuration. Requests have the time limits and retries
 // of transport; warnings of the server go to the log, each sentence once.
-func (c *Cluster) REST() *rest.Config {
+func (c *Cluster) RESTConfig() *rest.Config {
 	made := rest.CopyConfig(c.config)
 	for _, wrap := range c.wraps {
 		made.Wrap(wrap)
@@ -56,9 +56,9 @@ func (c *Cluster) REST() *rest.Config {
 	return made
 }
 
-// Wrapped returns the same cluster with another transport: wrap gets the current one and sees
+// WithTransport returns the same cluster with another transport: wrap gets the current one and sees
 // each request first. Both share the discovered kinds.
-func (c *Cluster) Wrapped(wrap func(http.RoundTripper) http.RoundTripper) *Cluster {
+func (c *Cluster) WithTransport(wrap func(http.RoundTripper) http.RoundTripper) *Cluster {
 	made := *c
 	made.wraps = append(slices.Clip(c.wraps), wrap)
 	made.client = &client{}
@@ -76,7 +76,7 @@ func (c *Cluster) Mapper() (meta.RESTMapper, error) {
 
 // Dynamic returns a client for objects of any kind.
 func (c *Cluster) Dynamic() (dynamic.Interface, error) {
-	c.client.once.Do(func() { c.client.dynamic, c.client.trouble = dynamic.NewForConfig(c.REST()) })
+	c.client.once.Do(func() { c.client.dynamic, c.client.trouble = dynamic.NewForConfig(c.RESTConfig()) })
 	if c.client.trouble != nil {
 		return nil, fmt.Errorf("the access to the cluster cannot be used: %w", c.client.trouble)
 	}

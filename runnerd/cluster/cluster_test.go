@@ -52,7 +52,7 @@ func TestWaitUntilAllIsReady(t *testing.T) {
 	missing := api.ObjectRef{Version: "v1", Kind: "ConfigMap", Namespace: namespace, Name: "gone"}
 	unknown := api.ObjectRef{Group: "no.example", Version: "v1", Kind: "Nothing", Namespace: namespace, Name: "gone"}
 	objects, err := c.Objects(t.Context(), []api.ObjectRef{missing, refs[1], unknown, refs[0]})
-	if err != nil || len(objects) != 2 || cluster.Ref(objects[0]) != refs[1] || cluster.Ref(objects[1]) != refs[0] {
+	if err != nil || len(objects) != 2 || cluster.RefOf(objects[0]) != refs[1] || cluster.RefOf(objects[1]) != refs[0] {
 		t.Errorf("%v %v", objects, err)
 	}
 	health, err = c.Health(t.Context(), append(refs, missing))
@@ -60,7 +60,7 @@ func TestWaitUntilAllIsReady(t *testing.T) {
 		health.Objects[0].Object != missing {
 		t.Errorf("%+v %v", health, err)
 	}
-	outputs, err := c.Outputs(t.Context(), refs, values.ComponentOf(api.DeploySpec{InstallID: "ins_1", Component: "web", InstallComponent: "ic_web"}), seal.Identity{}, func(string) bool { return false })
+	outputs, err := c.Outputs(t.Context(), refs, values.ComponentProducer(api.DeploySpec{InstallID: "ins_1", Component: "web", InstallComponent: "ic_web"}), seal.Identity{}, func(string) bool { return false })
 	if err != nil || len(outputs) != 4 || !strings.Contains(string(outputs[1].Value), `"`+namespace+`":{"web":`) ||
 		!strings.Contains(string(outputs[1].Value), `"ingress"`) {
 		t.Errorf("%s %v", outputs, err)
@@ -130,10 +130,10 @@ func TestAClaimThatNobodyUses(t *testing.T) {
 	}
 }
 
-// TestNamesAreSafeToPrint checks Name, because the names of a chart's
+// TestNamesAreSafeToPrint checks DisplayName, because the names of a chart's
 // objects appear in messages.
 func TestNamesAreSafeToPrint(t *testing.T) {
-	said := cluster.Name(api.ObjectRef{Kind: "Pod\x1b[2J", Namespace: "a\nb", Name: strings.Repeat("x", 10_000)})
+	said := cluster.DisplayName(api.ObjectRef{Kind: "Pod\x1b[2J", Namespace: "a\nb", Name: strings.Repeat("x", 10_000)})
 	if strings.ContainsAny(said, "\x1b\n") || len(said) > 1000 {
 		t.Errorf("%q", said)
 	}
@@ -237,7 +237,7 @@ func TestWaitGoesOnWhenTheServerComesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	looked := make(chan struct{}, 100)
-	c = c.Wrapped(func(next http.RoundTripper) http.RoundTripper {
+	c = c.WithTransport(func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(r *http.Request) (*http.Response, error) {
 			looked <- struct{}{}
 			return next.RoundTrip(r)
@@ -268,7 +268,7 @@ func TestWaitGoesOnWhileTheServerIsOverloaded(t *testing.T) {
 		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n")
 	for code, tries := range map[int]int{http.StatusServiceUnavailable: 2, http.StatusForbidden: 0} {
 		calls := 0
-		c := direct.Wrapped(func(next http.RoundTripper) http.RoundTripper {
+		c := direct.WithTransport(func(next http.RoundTripper) http.RoundTripper {
 			return roundTripper(func(r *http.Request) (*http.Response, error) {
 				if calls++; calls > 2 {
 					return next.RoundTrip(r)

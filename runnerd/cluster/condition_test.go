@@ -71,7 +71,7 @@ func TestJudge(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			object := objectOf(t, test.object)
-			got := judge(Ref(object), object)
+			got := judge(RefOf(object), object)
 			if got.ready != test.ready || got.status != test.status || got.final != test.final ||
 				!strings.Contains(got.reason, test.reason) {
 				t.Errorf("got %+v", got)

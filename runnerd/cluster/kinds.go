@@ -42,9 +42,9 @@ func (k *kinds) invalidate() {
 	}
 }
 
-// Getter returns access for libraries that are built for kubectl. Objects without
+// RESTClientGetter returns access for libraries that are built for kubectl. Objects without
 // a namespace belong to namespace.
-func (c *Cluster) Getter(namespace string) genericclioptions.RESTClientGetter {
+func (c *Cluster) RESTClientGetter(namespace string) genericclioptions.RESTClientGetter {
 	return &getter{cluster: c, namespace: namespace}
 }
 
@@ -54,7 +54,7 @@ type getter struct {
 }
 
 // ToRESTConfig returns the cluster's own configuration.
-func (g *getter) ToRESTConfig() (*rest.Config, error) { return g.cluster.REST(), nil }
+func (g *getter) ToRESTConfig() (*rest.Config, error) { return g.cluster.RESTConfig(), nil }
 
 // ToDiscoveryClient returns the shared client with its cache in memory.
 func (g *getter) ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error) {

@@ -19,8 +19,8 @@ import (
 // workers is the number of concurrent requests of one call.
 const workers = 8
 
-// Ref returns the reference of an object.
-func Ref(u *unstructured.Unstructured) api.ObjectRef {
+// RefOf returns the reference of an object.
+func RefOf(u *unstructured.Unstructured) api.ObjectRef {
 	kind := u.GroupVersionKind()
 	return api.ObjectRef{Group: kind.Group, Version: kind.Version, Kind: kind.Kind, Namespace: u.GetNamespace(),
 		Name: u.GetName()}
@@ -30,8 +30,8 @@ func Ref(u *unstructured.Unstructured) api.ObjectRef {
 // may contain any name.
 const mostName = 600
 
-// Name returns an object's kind, namespace and name for messages, safe to print.
-func Name(ref api.ObjectRef) string { return diff.EscapeText(short(ref.String(), mostName)) }
+// DisplayName returns an object's kind, namespace and name for messages, safe to print.
+func DisplayName(ref api.ObjectRef) string { return diff.EscapeText(short(ref.String(), mostName)) }
 
 // Resource returns the client for objects of ref's kind, in ref's namespace unless the kind
 // is cluster-scoped. For a kind that the server does not have it returns an error for which
@@ -80,7 +80,7 @@ func (c *Cluster) look(ctx context.Context, refs []api.ObjectRef) ([]*unstructur
 		group.Go(func() error { // gets one object
 			object, err := c.get(ctx, ref)
 			if err != nil {
-				return fmt.Errorf("look at %s: %w", Name(ref), Explain(err))
+				return fmt.Errorf("look at %s: %w", DisplayName(ref), Explain(err))
 			}
 			made[i] = object
 			return nil

@@ -90,7 +90,7 @@ func (o opener) source(given *clientcmdapi.ExecConfig, config *rest.Config) (*so
 	if given.InteractiveMode == clientcmdapi.AlwaysExecInteractiveMode {
 		return nil, fmt.Errorf("the plugin %s for the cluster's credentials asks a person, and nobody is there; use one that does not", given.Command)
 	}
-	environ := jobenv.ForTool(o.environ)
+	environ := jobenv.ToolEnv(o.environ)
 	for _, each := range given.Env {
 		environ[each.Name] = each.Value
 		if secretName(each.Name) {

@@ -44,7 +44,9 @@ func (t podTrouble) words() string {
 }
 
 // core returns the typed client for pods, events and logs.
-func (c *Cluster) core() (*typedcore.CoreV1Client, error) { return typedcore.NewForConfig(c.REST()) }
+func (c *Cluster) core() (*typedcore.CoreV1Client, error) {
+	return typedcore.NewForConfig(c.RESTConfig())
+}
 
 // podsOf returns the pods of an object of a built-in kind, found by its selector;
 // none for other kinds.
@@ -193,7 +195,7 @@ func (c *Cluster) withPods(ctx context.Context, made condition, object *unstruct
 	}
 	pods, err := c.podsOf(ctx, object)
 	if err != nil {
-		c.log.Debug("the pods of %s: %v", Name(made.ref), Explain(err))
+		c.log.Debug("the pods of %s: %v", DisplayName(made.ref), Explain(err))
 		return made
 	}
 	trouble, has := worst(pods)

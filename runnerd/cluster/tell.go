@@ -40,7 +40,7 @@ func (c *Cluster) tell(ctx context.Context, unready []condition) {
 }
 
 func (c *Cluster) tellOne(ctx context.Context, what condition) {
-	c.log.Warn("%s is not ready: %s", Name(what.ref), what.reason)
+	c.log.Warn("%s is not ready: %s", DisplayName(what.ref), what.reason)
 	object, err := c.get(ctx, what.ref)
 	if err != nil || object == nil {
 		return
@@ -51,7 +51,7 @@ func (c *Cluster) tellOne(ctx context.Context, what condition) {
 	}
 	pods, err := c.podsOf(ctx, object)
 	if err != nil {
-		c.log.Debug("the pods of %s: %v", Name(what.ref), Explain(err))
+		c.log.Debug("the pods of %s: %v", DisplayName(what.ref), Explain(err))
 	}
 	trouble, has := worst(pods)
 	if has && trouble.pod.UID != object.GetUID() {

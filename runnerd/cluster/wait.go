@@ -42,7 +42,7 @@ func (e *NotReadyError) Error() string {
 	if e.Final {
 		ending, remedy = "and does not become so by itself", ""
 	}
-	return fmt.Sprintf("%s is not ready %s%s: %s; its events and last lines are in the step's log%s", Name(e.Object),
+	return fmt.Sprintf("%s is not ready %s%s: %s; its events and last lines are in the step's log%s", DisplayName(e.Object),
 		ending, others, e.Reason, remedy)
 }
 
@@ -193,7 +193,7 @@ func (w *wait) progress() {
 	unready := w.unready()
 	for _, each := range unready {
 		if each.status == api.ObjectHealthStatusDegraded {
-			w.once(Name(each.ref)+" "+either(each.word, each.reason), "%s: %s", Name(each.ref), each.reason)
+			w.once(DisplayName(each.ref)+" "+either(each.word, each.reason), "%s: %s", DisplayName(each.ref), each.reason)
 		}
 	}
 	if time.Since(w.toldAt) < tellEvery {
@@ -202,7 +202,7 @@ func (w *wait) progress() {
 	w.toldAt = time.Now()
 	first := unready[0]
 	w.cluster.log.Info("%d of %d ready: waiting for %s (%s)", len(w.refs)-len(unready), len(w.refs),
-		Name(first.ref), first.reason)
+		DisplayName(first.ref), first.reason)
 }
 
 // mostTold bounds the number of messages that are logged once.

@@ -10,17 +10,17 @@ import (
 // their managed fields.
 const FieldManager = "nuon-runner"
 
-// CannotChange reports whether an API server's message means that a field
+// IsImmutableField reports whether an API server's message means that a field
 // cannot be changed in place.
-func CannotChange(message string) bool { return immutable.MatchString(message) }
+func IsImmutableField(message string) bool { return immutable.MatchString(message) }
 
 // minSecret is the shortest value of a Secret, in bytes, that is masked everywhere.
 // A shorter one would mask half of the log.
 const minSecret = 6
 
-// LearnSecret adds the values of an object to the known secrets if it is a Secret,
+// AddSecretValues adds the values of an object to the known secrets if it is a Secret,
 // so that messages of the server that quote them are masked.
-func LearnSecret(object map[string]any, known *values.Secrets) {
+func AddSecretValues(object map[string]any, known *values.Secrets) {
 	if object["apiVersion"] != "v1" || object["kind"] != "Secret" {
 		return
 	}

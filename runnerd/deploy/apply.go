@@ -88,20 +88,20 @@ func (b bundle) check(spec api.ApplySpec) error {
 	noted := b.note
 	switch {
 	case noted.Basis != spec.Basis:
-		return job.Stale("the plan bundle was made from something else than the plan that was approved")
+		return job.Stalef("the plan bundle was made from something else than the plan that was approved")
 	case noted.ReportDigest != spec.ReportDigest:
-		return job.Stale("the plan bundle says something else (%s) than what was approved (%s)",
+		return job.Stalef("the plan bundle says something else (%s) than what was approved (%s)",
 			noted.ReportDigest, spec.ReportDigest)
 	case spec.Deploy.Artifact.Digest != spec.Basis.Artifact:
-		return job.Stale("the component's artifact is %s now, and was %s when the plan was made",
+		return job.Stalef("the component's artifact is %s now, and was %s when the plan was made",
 			spec.Deploy.Artifact.Digest, spec.Basis.Artifact)
 	case noted.Settings != settings:
-		return job.Stale("the component has other settings now than when the plan was made")
+		return job.Stalef("the component has other settings now than when the plan was made")
 	case noted.Destroy != spec.Destroy:
-		return job.Stale("the plan that was approved and the plan in the bundle differ in whether they destroy " +
+		return job.Stalef("the plan that was approved and the plan in the bundle differ in whether they destroy " +
 			"everything")
 	case noted.Restore != spec.Restore:
-		return job.Stale("the plan that was approved and the plan in the bundle differ in which version of the " +
+		return job.Stalef("the plan that was approved and the plan in the bundle differ in which version of the " +
 			"state they restore")
 	}
 	if err := checkEnviron(noted.Environ); err != nil {
@@ -117,7 +117,7 @@ func sameTarget(then, now map[string]string) error {
 	for _, name := range slices.Concat(slices.Sorted(maps.Keys(then)), slices.Sorted(maps.Keys(now))) {
 		if then[name] != now[name] {
 			// The error omits the values, because they name the customer's accounts.
-			return job.Stale("the runner has another %s in its environment than when the plan was made", name)
+			return job.Stalef("the runner has another %s in its environment than when the plan was made", name)
 		}
 	}
 	return nil
@@ -135,14 +135,14 @@ func unchanged(ctx context.Context, session Session, spec api.ApplySpec, plan bu
 	}
 
 	report, err := session.Report(ctx)
-	if refused := (*RefusedError)(nil); errors.As(err, &refused) {
-		return job.Stale("what was accepted when the plan was made is refused now: %v", refused)
+	if refused := (*RejectedError)(nil); errors.As(err, &refused) {
+		return job.Stalef("what was accepted when the plan was made is refused now: %v", refused)
 	}
 	if err != nil {
 		return err
 	}
 	if report.Digest() != spec.ReportDigest {
-		return job.Stale("%s", moved(plan.report, report))
+		return job.Stalef("%s", moved(plan.report, report))
 	}
 	return nil
 }
@@ -151,14 +151,14 @@ func unchanged(ctx context.Context, session Session, spec api.ApplySpec, plan bu
 func (o Observation) same(then api.Basis) error {
 	switch {
 	case o.StateLineage != then.StateLineage:
-		return job.Stale("the state is another one than the plan was made for (lineage %q now, %q then)",
+		return job.Stalef("the state is another one than the plan was made for (lineage %q now, %q then)",
 			o.StateLineage, then.StateLineage)
 	case o.StateSerial != then.StateSerial:
-		return job.Stale("the state moved from serial %d to %d since the plan was made", then.StateSerial, o.StateSerial)
+		return job.Stalef("the state moved from serial %d to %d since the plan was made", then.StateSerial, o.StateSerial)
 	case o.Cluster != then.Cluster:
-		return job.Stale("the plan was made for another cluster than the one that the runner finds now")
+		return job.Stalef("the plan was made for another cluster than the one that the runner finds now")
 	case o.Observed != then.Observed:
-		return job.Stale("%s", cmp.Or(o.Changed, "what is there is not what the plan was made from"))
+		return job.Stalef("%s", cmp.Or(o.Changed, "what is there is not what the plan was made from"))
 	}
 	return nil
 }

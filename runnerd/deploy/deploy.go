@@ -31,21 +31,21 @@ type Kind interface {
 	Open(ctx context.Context, op *Operation) (Session, error)
 }
 
-// Session is one plan or apply of one component. A plan calls Plan, and then Standing when
+// Session is one plan or apply of one component. A plan calls Plan, and then CurrentState when
 // there is nothing to apply. An apply calls Observe, Report and Apply in this order, each only
 // when everything before it agrees with the approved plan. Only Apply may change anything.
 type Session interface {
 	// Plan returns what an apply would do.
 	Plan(ctx context.Context) (Plan, error)
-	// Standing returns the current outputs and health of a component that needs no apply.
-	Standing(ctx context.Context) (Outcome, error)
+	// CurrentState returns the current outputs and health of a component that needs no apply.
+	CurrentState(ctx context.Context) (ComponentState, error)
 	// Observe returns the current observation, to compare with that of the plan.
 	Observe(ctx context.Context) (Observation, error)
 	// Report computes the report of the stored plan again.
 	Report(ctx context.Context) (*diff.Report, error)
 	// Apply makes the changes of the report. An error with a Health fails the
 	// job and reports both.
-	Apply(ctx context.Context) (Outcome, error)
+	Apply(ctx context.Context) (ComponentState, error)
 	// Close releases what Open acquired. ctx may have ended.
 	Close(ctx context.Context) error
 }
@@ -103,22 +103,22 @@ type Observation struct {
 	Changed string
 }
 
-// Outcome holds a component's outputs and health, after an apply or without one.
-type Outcome struct {
+// ComponentState holds a component's outputs and health, after an apply or without one.
+type ComponentState struct {
 	Outputs []api.Output
 	Health  api.Health
 }
 
-// RefusedError is a server's rejection of a change. During a plan it is the job's error.
+// RejectedError is a server's rejection of a change. During a plan it is the job's error.
 // During an apply it means that the plan is stale: the server accepted the same change
 // when the plan was made.
-type RefusedError struct{ Err error }
+type RejectedError struct{ Err error }
 
 // Error returns the server's reason.
-func (r *RefusedError) Error() string { return r.Err.Error() }
+func (e *RejectedError) Error() string { return e.Err.Error() }
 
 // Unwrap returns Err.
-func (r *RefusedError) Unwrap() error { return r.Err }
+func (e *RejectedError) Unwrap() error { return e.Err }
 
 // ClusterIdentity returns a cluster's identity with a hash by which this install recognizes it.
 // The hash is keyed with the install key and bound to the component: nobody else can make one

@@ -117,7 +117,7 @@ func asItStands(ctx context.Context, op *Operation, session Session, result api.
 	if op.Destroy {
 		return result, nil
 	}
-	stands, err := session.Standing(ctx)
+	stands, err := session.CurrentState(ctx)
 	if err != nil {
 		return api.PlanResult{}, err
 	}

@@ -59,7 +59,7 @@ func (f *fake) Plan(ctx context.Context) (Plan, error) {
 func (f *fake) Report(context.Context) (*diff.Report, error) {
 	f.called("report")
 	if f.refuses != nil {
-		return nil, &RefusedError{f.refuses}
+		return nil, &RejectedError{f.refuses}
 	}
 	made := f.report
 	return &made, nil
@@ -70,14 +70,14 @@ func (f *fake) Observe(context.Context) (Observation, error) {
 	return f.observed, nil
 }
 
-func (f *fake) Apply(context.Context) (Outcome, error) {
+func (f *fake) Apply(context.Context) (ComponentState, error) {
 	f.called("apply")
-	return Outcome{Outputs: []api.Output{{Name: "made"}}, Health: f.health}, f.fails
+	return ComponentState{Outputs: []api.Output{{Name: "made"}}, Health: f.health}, f.fails
 }
 
-func (f *fake) Standing(context.Context) (Outcome, error) {
+func (f *fake) CurrentState(context.Context) (ComponentState, error) {
 	f.called("standing")
-	return Outcome{Outputs: []api.Output{{Name: "stands"}}, Health: f.health}, nil
+	return ComponentState{Outputs: []api.Output{{Name: "stands"}}, Health: f.health}, nil
 }
 
 func (f *fake) Close(context.Context) error {

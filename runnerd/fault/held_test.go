@@ -34,8 +34,8 @@ func TestAHeldPollNoticesAHole(t *testing.T) {
 	t.Cleanup(server.Close)
 	p := proxyTo(t, server.URL)
 	heard := make(chan struct{}, 1)
-	client, err := apiclient.NewHeldClient(p.URL(), apiclient.Always(seal.Secret{}),
-		apiclient.Held{Silence: silence, Limit: time.Hour, Heard: func() {
+	client, err := apiclient.NewLongPollClient(p.URL(), apiclient.StaticToken(seal.Secret{}),
+		apiclient.LongPoll{Silence: silence, Limit: time.Hour, OnRead: func() {
 			select {
 			case heard <- struct{}{}:
 			default:
@@ -63,12 +63,12 @@ func TestAHeldPollNoticesAHole(t *testing.T) {
 				ended = poll()
 			}
 		}
-		p.Set(Weather{Hole: true})
+		p.SetFaults(Faults{Blackhole: true})
 		if err := testtime.Receive(t, ended, "the end of a poll in a hole"); !errors.Is(err, apiclient.ErrSilent) {
 			t.Errorf("in a hole: %v", err)
 		}
 		<-left // the proxy ends the request at the server, too
-		p.Set(Weather{})
+		p.SetFaults(Faults{})
 		for len(heard) > 0 {
 			<-heard
 		}

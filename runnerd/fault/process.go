@@ -17,8 +17,8 @@ type Process struct {
 	Args []string
 }
 
-// Line returns the command line as one string.
-func (p Process) Line() string { return strings.Join(p.Args, " ") }
+// CommandLine returns the command line as one string.
+func (p Process) CommandLine() string { return strings.Join(p.Args, " ") }
 
 // Processes returns all processes of this machine that have a command line, by pid.
 func Processes() (map[int]Process, error) {
@@ -37,8 +37,8 @@ func Processes() (map[int]Process, error) {
 	return all, nil
 }
 
-// Below returns all descendants of a process, without the process itself.
-func Below(all map[int]Process, root int) []Process {
+// Descendants returns all descendants of a process, without the process itself.
+func Descendants(all map[int]Process, root int) []Process {
 	chosen := map[int]bool{root: true}
 	var found []Process
 	for grown := true; grown; {
@@ -66,14 +66,14 @@ func Kill(p Process) (hit bool, err error) {
 		return false, nil // it has ended
 	}
 	if err := process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return false, fmt.Errorf("kill %s (process %d): %w", p.Line(), p.PID, err)
+		return false, fmt.Errorf("kill %s (process %d): %w", p.CommandLine(), p.PID, err)
 	}
 	return true, nil
 }
 
-// Using returns the processes that have a directory, or one below it, as their working directory or
+// UsingDir returns the processes that have a directory, or one below it, as their working directory or
 // on their command line, except the calling process.
-func Using(dir string) ([]Process, error) {
+func UsingDir(dir string) ([]Process, error) {
 	all, err := Processes()
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func Using(dir string) ([]Process, error) {
 			continue
 		}
 		cwd, _ := os.Readlink("/proc/" + strconv.Itoa(pid) + "/cwd") // empty if the process has ended
-		if cwd == dir || strings.HasPrefix(cwd, dir+"/") || strings.Contains(p.Line(), dir) {
+		if cwd == dir || strings.HasPrefix(cwd, dir+"/") || strings.Contains(p.CommandLine(), dir) {
 			found = append(found, p)
 		}
 	}

@@ -20,11 +20,11 @@ func TestFindAndKill(t *testing.T) {
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	var sleep Process
 	testtime.Until(t, "both are there", func() bool {
-		using, err := Using(dir)
+		using, err := UsingDir(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		i := slices.IndexFunc(using, func(p Process) bool { return p.Line() == "sleep 300" })
+		i := slices.IndexFunc(using, func(p Process) bool { return p.CommandLine() == "sleep 300" })
 		if i >= 0 {
 			sleep = using[i]
 		}
@@ -35,10 +35,10 @@ func TestFindAndKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	below := func(pid int) bool {
-		return slices.ContainsFunc(Below(all, pid), func(p Process) bool { return p.PID == sleep.PID })
+		return slices.ContainsFunc(Descendants(all, pid), func(p Process) bool { return p.PID == sleep.PID })
 	}
 	if !below(cmd.Process.Pid) || !below(os.Getpid()) || below(sleep.PID) {
-		t.Errorf("what is below what: %v", Below(all, os.Getpid()))
+		t.Errorf("what is below what: %v", Descendants(all, os.Getpid()))
 	}
 
 	another := sleep

@@ -20,24 +20,24 @@ import (
 // mostBody bounds the body of a forwarded request, in bytes; the rest of a larger one is cut off.
 const mostBody = 256 << 20
 
-// Weather is the condition of the network. The zero value has no faults.
-type Weather struct {
-	// Hole drops everything: no request or response is forwarded, and connections stay open until
+// Faults is the condition of the network. The zero value has no faults.
+type Faults struct {
+	// Blackhole drops everything: no request or response is forwarded, and connections stay open until
 	// the weather changes; then they are reset.
-	Hole bool
+	Blackhole bool
 	// Reset is the share of requests, 0 to 1, whose connection is reset: for half of them before the
 	// request is forwarded, for the other half after the response has arrived, which is then lost.
 	Reset float64
 	// Cut is the share of responses that end in the middle.
 	Cut float64
-	// Slow is the maximum delay of a request, and again of its response. Each delay is drawn
+	// MaxDelay is the maximum delay of a request, and again of its response. Each delay is drawn
 	// separately, so concurrent requests overtake each other.
-	Slow time.Duration
-	// Twice is the share of requests that are sent twice. The copy is sent up to Late after the
+	MaxDelay time.Duration
+	// Duplicate is the share of requests that are sent twice. The copy is sent up to MaxDuplicateDelay after the
 	// first, possibly after later requests have completed.
-	Twice float64
-	// Late is the maximum delay of a copy; zero sends it at once.
-	Late time.Duration
+	Duplicate float64
+	// MaxDuplicateDelay is the maximum delay of a copy; zero sends it at once.
+	MaxDuplicateDelay time.Duration
 }
 
 // Proxy forwards HTTP requests to the first backend that accepts a connection, with the faults of
@@ -53,14 +53,14 @@ type Proxy struct {
 
 	mu      sync.Mutex
 	random  *rand.Rand
-	weather Weather
+	weather Faults
 	changed chan struct{} // closed when the weather changes
 	first   int           // the backend to try first
 	counts  Counts
 }
 
 // Counts holds the number of requests by result.
-type Counts struct{ Passed, Swallowed, Reset, Cut, Twice, Refused int }
+type Counts struct{ Passed, Dropped, Reset, Cut, Duplicated, Refused int }
 
 // NewProxy listens on a free port of the loopback address and forwards to backends such as
 // http://127.0.0.1:7111. seed determines the fate of each request.
@@ -91,8 +91,8 @@ func NewProxy(seed uint64, backends ...string) (*Proxy, error) {
 // URL returns the address of the proxy.
 func (p *Proxy) URL() string { return "http://" + p.listener.Addr().String() }
 
-// Set changes the weather.
-func (p *Proxy) Set(w Weather) {
+// SetFaults changes the weather.
+func (p *Proxy) SetFaults(w Faults) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.weather = w
@@ -126,13 +126,13 @@ func (p *Proxy) fate() fate {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	w := p.weather
-	f := fate{before: p.upTo(w.Slow), after: p.upTo(w.Slow), late: p.upTo(w.Late)}
+	f := fate{before: p.upTo(w.MaxDelay), after: p.upTo(w.MaxDelay), late: p.upTo(w.MaxDuplicateDelay)}
 	if p.random.Float64() < w.Reset {
 		f.loseRequest = p.random.IntN(2) == 0
 		f.loseAnswer = !f.loseRequest
 	}
 	f.cut = p.random.Float64() < w.Cut
-	f.twice = p.random.Float64() < w.Twice
+	f.twice = p.random.Float64() < w.Duplicate
 	return f
 }
 
@@ -157,7 +157,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	f := p.fate()
 	if !p.through(r.Context()) || !backoff.Pause(r.Context(), f.before) {
-		p.count(func(c *Counts) { c.Swallowed++ })
+		p.count(func(c *Counts) { c.Dropped++ })
 		reset(w)
 		return
 	}
@@ -191,7 +191,7 @@ func (p *Proxy) through(ctx context.Context) bool {
 	lost := false
 	for {
 		p.mu.Lock()
-		hole, changed := p.weather.Hole, p.changed
+		hole, changed := p.weather.Blackhole, p.changed
 		p.mu.Unlock()
 		if !hole {
 			return !lost
@@ -246,7 +246,7 @@ func (p *Proxy) answer(w http.ResponseWriter, r *http.Request, answer *http.Resp
 
 // sendCopy sends a request again, later, and drops the response.
 func (p *Proxy) sendCopy(r *http.Request, body []byte, late time.Duration) {
-	p.count(func(c *Counts) { c.Twice++ })
+	p.count(func(c *Counts) { c.Duplicated++ })
 	again := r.Clone(p.ctx)
 	p.copies.Go(func() {
 		ctx, cancel := context.WithTimeout(p.ctx, late+time.Minute)

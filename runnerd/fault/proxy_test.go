@@ -84,7 +84,7 @@ func TestGoodWeather(t *testing.T) {
 func TestResetLosesTheRequestOrTheAnswer(t *testing.T) {
 	s := serve(t)
 	p := proxyTo(t, s.URL)
-	p.Set(Weather{Reset: 1})
+	p.SetFaults(Faults{Reset: 1})
 	for i := range 20 {
 		if got, err := post(t.Context(), p, fmt.Sprint(i)); !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, io.EOF) {
 			t.Fatalf("got %q, %v; want a reset", got, err)
@@ -98,7 +98,7 @@ func TestResetLosesTheRequestOrTheAnswer(t *testing.T) {
 func TestHoleSwallowsUntilItCloses(t *testing.T) {
 	s := serve(t)
 	p := proxyTo(t, s.URL)
-	p.Set(Weather{Hole: true})
+	p.SetFaults(Faults{Blackhole: true})
 	ended := make(chan error, 1)
 	go func() {
 		_, err := post(context.WithoutCancel(t.Context()), p, "lost")
@@ -112,7 +112,7 @@ func TestHoleSwallowsUntilItCloses(t *testing.T) {
 		t.Fatalf("a hole answered: %v", err)
 	case <-late.Done():
 	}
-	p.Set(Weather{})
+	p.SetFaults(Faults{})
 	if err := <-ended; err == nil {
 		t.Error("what was in the hole came through")
 	}
@@ -136,14 +136,14 @@ func TestHoleSwallowsAnswersUnderWay(t *testing.T) {
 		ended <- err
 	}()
 	<-began
-	p.Set(Weather{Hole: true})
+	p.SetFaults(Faults{Blackhole: true})
 	close(goOn) // the response meets the open hole, however late it is
 	select {
 	case err := <-ended:
 		t.Fatalf("the answer came through: %v", err)
 	case <-time.After(100 * time.Millisecond): //walltime: nothing says that nothing comes
 	}
-	p.Set(Weather{})
+	p.SetFaults(Faults{})
 	if err := <-ended; err == nil {
 		t.Error("the answer came through in the end")
 	}
@@ -152,7 +152,7 @@ func TestHoleSwallowsAnswersUnderWay(t *testing.T) {
 func TestTwiceSendsTheSameAgain(t *testing.T) {
 	s := serve(t)
 	p := proxyTo(t, s.URL)
-	p.Set(Weather{Twice: 1, Late: 50 * time.Millisecond})
+	p.SetFaults(Faults{Duplicate: 1, MaxDuplicateDelay: 50 * time.Millisecond})
 	if got, err := post(t.Context(), p, "a"); got != "echo a" || err != nil {
 		t.Fatalf("got %q, %v", got, err)
 	}
@@ -162,7 +162,7 @@ func TestTwiceSendsTheSameAgain(t *testing.T) {
 func TestSlowReorders(t *testing.T) {
 	s := serve(t)
 	p := proxyTo(t, s.URL)
-	p.Set(Weather{Slow: 300 * time.Millisecond})
+	p.SetFaults(Faults{MaxDelay: 300 * time.Millisecond})
 	var sent []string
 	var all sync.WaitGroup
 	for i := range 20 {
@@ -184,7 +184,7 @@ func TestSlowReorders(t *testing.T) {
 func TestCutEndsAnAnswerInTheMiddle(t *testing.T) {
 	s := serve(t)
 	p := proxyTo(t, s.URL)
-	p.Set(Weather{Cut: 1})
+	p.SetFaults(Faults{Cut: 1})
 	if got, err := post(t.Context(), p, strings.Repeat("x", 1000)); err == nil || len(got) >= 1000 {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
@@ -216,7 +216,7 @@ func TestBackendsTakeTurnsAndStandIn(t *testing.T) {
 func TestCloseEndsWhatIsInAHole(t *testing.T) {
 	s := serve(t)
 	p := proxyTo(t, s.URL)
-	p.Set(Weather{Hole: true})
+	p.SetFaults(Faults{Blackhole: true})
 	ended := make(chan error, 1)
 	go func() {
 		c, err := net.Dial("tcp", strings.TrimPrefix(p.URL(), "http://"))

@@ -19,15 +19,15 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
-// Look returns the health of the deployed objects of one component.
-type Look func(ctx context.Context, env *job.Env, part api.HealthPart) (api.Health, error)
+// Checker returns the health of the deployed objects of one component.
+type Checker func(ctx context.Context, env *job.Env, part api.HealthPart) (api.Health, error)
 
-// Health is the handler of health jobs. It maps the name of each kind of component to its Look.
-type Health map[string]Look
+// Handler is the handler of health jobs. It maps the name of each kind of component to its Checker.
+type Handler map[string]Checker
 
 // Run checks each component. One that cannot be checked is unknown, and the log has the reason;
 // the others still count. The job fails when no component could be checked.
-func (h Health) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
+func (h Handler) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	var (
 		made     api.HealthResult
 		troubles []error
@@ -53,7 +53,7 @@ func (h Health) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	return api.JobResult{Status: job.Succeeded, Health: made}, nil
 }
 
-func (h Health) look(ctx context.Context, env *job.Env, part api.HealthPart) (api.Health, error) {
+func (h Handler) look(ctx context.Context, env *job.Env, part api.HealthPart) (api.Health, error) {
 	look, known := h[part.Deploy.ComponentKind]
 	if !known {
 		return api.Health{}, fmt.Errorf("this runner cannot look at components of kind %q; update it to the version of the control plane", part.Deploy.ComponentKind)

@@ -91,7 +91,7 @@ func look(_ context.Context, env *job.Env, part api.HealthPart) (api.Health, err
 	if err != nil {
 		return api.Health{}, err
 	}
-	client, err := found.Getter("x").ToDiscoveryClient()
+	client, err := found.RESTClientGetter("x").ToDiscoveryClient()
 	if err != nil {
 		return api.Health{}, err
 	}
@@ -116,7 +116,7 @@ func (r *rig) run(part api.HealthPart, rule policy.Rule) api.JobResult {
 	if err := rule.CheckSpec("health", env.Spec); err != nil { // the job process does this first
 		return api.JobResult{Status: api.JobResultStatusFailed, Error: err.Error()}
 	}
-	result, err := healthcheck.Health{"helm_chart": look, "kubernetes_manifest": look}.Run(r.Context(), env)
+	result, err := healthcheck.Handler{"helm_chart": look, "kubernetes_manifest": look}.Run(r.Context(), env)
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -173,12 +173,12 @@ func rule(t *testing.T, text string) policy.Rule {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return file.At(fixed)
+	return file.RuleAt(fixed)
 }
 
 func TestHealthOfAClusterThatWasAppliedTo(t *testing.T) {
 	r := newRig(t)
-	open := policy.Open().At(fixed)
+	open := policy.Default().RuleAt(fixed)
 	part := r.part(map[string]any{"endpoint": r.server.URL, "certificate_authority_data": r.authority, "token": "planted-token"}, open)
 	if got := r.run(part, open); got.Status != api.JobResultStatusSucceeded || r.connected.Load() == 0 ||
 		r.sent.Load() != "Bearer planted-token" {
@@ -229,21 +229,21 @@ func TestHealthOfAHostileControlPlane(t *testing.T) {
 		"a kind that is not allowed": {file: `components = ["kubernetes_manifest"]`,
 			change: func(*rig, *api.HealthPart) {}, want: "does not allow components of kind helm_chart"},
 		"another known cluster": {change: func(r *rig, p *api.HealthPart) {
-			other := r.part(map[string]any{"endpoint": "https://other.example", "certificate_authority_data": r.authority, "token": "t"}, policy.Open().At(fixed))
+			other := r.part(map[string]any{"endpoint": "https://other.example", "certificate_authority_data": r.authority, "token": "t"}, policy.Default().RuleAt(fixed))
 			p.Cluster = other.Cluster
 		}, want: "is not the one that this component was last applied to"},
 		"another login": {change: func(r *rig, p *api.HealthPart) {
 			other := r.part(map[string]any{
 				"endpoint": r.server.URL, "certificate_authority_data": r.authority,
 				"client_certificate_data": r.authority, "client_key_data": r.authority,
-			}, policy.Open().At(fixed))
+			}, policy.Default().RuleAt(fixed))
 			p.Cluster = other.Cluster
 		}, want: "is not the one that this component was last applied to"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
 			t.Setenv("TRACE", r.traces)
-			part := r.part(map[string]any{"endpoint": r.server.URL, "certificate_authority_data": r.authority, "token": "planted-token"}, policy.Open().At(fixed))
+			part := r.part(map[string]any{"endpoint": r.server.URL, "certificate_authority_data": r.authority, "token": "planted-token"}, policy.Default().RuleAt(fixed))
 			test.change(r, &part)
 			got := r.run(part, rule(t, test.file))
 			if got.Status != api.JobResultStatusFailed || !strings.Contains(got.Error, test.want) {
@@ -341,7 +341,7 @@ func TestCloudLoginsOfHealth(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
-			open := policy.Open().At(fixed)
+			open := policy.Default().RuleAt(fixed)
 			part := r.part(test.applied(r), open)
 			outputs := test.told(r)
 			encoded, err := json.Marshal(outputs)

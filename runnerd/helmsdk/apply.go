@@ -37,7 +37,7 @@ type ApplyRequest struct {
 	Rendered *Rendered
 	// Digest is the approved digest of Rendered.
 	Digest string
-	// Decision is the result of Decide, install or upgrade. Heal must have healed its
+	// Decision is the result of Decide, install or upgrade. MarkFailed must have healed its
 	// revisions already.
 	Decision Decision
 	Owner    Owner
@@ -113,7 +113,7 @@ func (r ApplyRequest) check() error {
 // store a little later.
 func (c *Client) configure(ctx, kept context.Context, name string, decision Decision, p planned) (*delivery,
 	*action.Configuration, error) {
-	bound := c.cluster.Wrapped(bind(ctx))
+	bound := c.cluster.WithTransport(bind(ctx))
 	d, err := c.deliver(ctx, bound, name)
 	if err != nil {
 		return nil, nil, err
@@ -135,7 +135,7 @@ func (c *Client) configure(ctx, kept context.Context, name string, decision Deci
 	}
 	store.Driver = guarded{Driver: store.Driver, planned: p, delivery: d}
 	return d, &action.Configuration{
-		RESTClientGetter: bound.Getter(c.namespace), Releases: store, KubeClient: d, Capabilities: caps, Log: c.log.Debug,
+		RESTClientGetter: bound.RESTClientGetter(c.namespace), Releases: store, KubeClient: d, Capabilities: caps, Log: c.log.Debug,
 		HookOutputFunc: func(_, _, _ string) io.Writer { return io.Discard },
 	}, nil
 }
@@ -229,9 +229,9 @@ func (r ApplyRequest) has(kind, name string) bool {
 	return false
 }
 
-// Heal marks the revisions that the decision names as failed, with a reason. It does
+// MarkFailed marks the revisions that the decision names as failed, with a reason. It does
 // not touch the objects.
-func (c *Client) Heal(ctx context.Context, name string, decision Decision, owner Owner) error {
+func (c *Client) MarkFailed(ctx context.Context, name string, decision Decision, owner Owner) error {
 	if len(decision.Heal) == 0 {
 		return nil
 	}

@@ -26,8 +26,8 @@ import (
 // askers is the number of concurrent dry runs.
 const askers = 8
 
-// AskRequest describes a dry run of a rendering.
-type AskRequest struct {
+// DryRunRequest describes a dry run of a rendering.
+type DryRunRequest struct {
 	// Release is the name.
 	Release string
 	// Rendered is what would be applied.
@@ -41,7 +41,7 @@ type AskRequest struct {
 // Change is the effect of a request on an object.
 type Change string
 
-// The changes of an Answer.
+// The changes of an DryRunResult.
 const (
 	ChangeCreate Change = "create"
 	ChangeUpdate Change = "update"
@@ -53,8 +53,8 @@ const (
 	ChangeKeep Change = "keep"
 )
 
-// Answer is the API server's response to the dry run of one request.
-type Answer struct {
+// DryRunResult is the API server's response to the dry run of one request.
+type DryRunResult struct {
 	Ref api.ObjectRef
 	// Hook reports that the object is a hook; only hooks that will run are included.
 	Hook bool
@@ -62,10 +62,10 @@ type Answer struct {
 	Rendered []byte
 	// Live is the object as it is, nil if it does not exist.
 	Live []byte
-	// Wanted is the object as the server would store it; nil if the server was not
+	// Desired is the object as the server would store it; nil if the server was not
 	// asked, refused, or will delete it. For a hook it is the new object with the
 	// server's defaults; nil if an object of that name exists and will be deleted first.
-	Wanted []byte
+	Desired []byte
 	// Change is what will happen; it is set even if the server was not asked.
 	Change Change
 	// Adopted reports that the object exists, does not belong to this release, and
@@ -78,26 +78,26 @@ type Answer struct {
 	Err error
 }
 
-// Ask sends the same requests as Apply, each marked as a dry run, and returns the answers:
+// DryRun sends the same requests as Apply, each marked as a dry run, and returns the answers:
 // first the objects in Helm's order, then the deletions, then the hooks that will run. It
 // returns an error only if it could not ask at all; refusals are in the answers.
-func (c *Client) Ask(ctx context.Context, request AskRequest) ([]Answer, error) {
+func (c *Client) DryRun(ctx context.Context, request DryRunRequest) ([]DryRunResult, error) {
 	a, err := c.asking(ctx, request.Release, request.Decision)
 	if err != nil {
 		return nil, err
 	}
 	a.take, a.rendered = request.TakeOwnership, request.Rendered
 	a.expect(request.Rendered)
-	var work []func() []Answer
+	var work []func() []DryRunResult
 	for _, document := range documents(request.Rendered.Manifest) {
 		for _, object := range flatten(document) {
-			work = append(work, func() []Answer { return []Answer{a.object(object)} })
+			work = append(work, func() []DryRunResult { return []DryRunResult{a.object(object)} })
 		}
 	}
 	answers := a.all(work)
 	work = nil
 	for _, gone := range a.leaving(answers) {
-		work = append(work, func() []Answer { return a.leave(gone) })
+		work = append(work, func() []DryRunResult { return a.leave(gone) })
 	}
 	return append(append(answers, a.all(work)...), a.hooks(request.Rendered.Hooks)...), context.Cause(ctx)
 }
@@ -114,7 +114,7 @@ type asking struct {
 }
 
 func (c *Client) asking(ctx context.Context, name string, decision Decision) (*asking, error) {
-	d, err := c.deliver(ctx, c.cluster.Wrapped(bind(ctx)).Wrapped(dryRun), name)
+	d, err := c.deliver(ctx, c.cluster.WithTransport(bind(ctx)).WithTransport(dryRun), name)
 	if err != nil {
 		return nil, err
 	}
@@ -148,8 +148,8 @@ func (a *asking) expect(rendered *Rendered) {
 }
 
 // all runs work concurrently and returns the results in order.
-func (a *asking) all(work []func() []Answer) []Answer {
-	answers := make([][]Answer, len(work))
+func (a *asking) all(work []func() []DryRunResult) []DryRunResult {
+	answers := make([][]DryRunResult, len(work))
 	var group errgroup.Group
 	group.SetLimit(askers)
 	for i, one := range work {
@@ -163,7 +163,7 @@ func (a *asking) all(work []func() []Answer) []Answer {
 }
 
 // object dry-runs one object of the release.
-func (a *asking) object(o *unstructured.Unstructured) Answer {
+func (a *asking) object(o *unstructured.Unstructured) DryRunResult {
 	info, answer := a.info(o)
 	if info == nil {
 		return answer
@@ -211,9 +211,9 @@ func (a *asking) object(o *unstructured.Unstructured) Answer {
 }
 
 // info returns the resource of an object, or an answer with the reason why there is none.
-func (a *asking) info(o *unstructured.Unstructured) (*resource.Info, Answer) {
+func (a *asking) info(o *unstructured.Unstructured) (*resource.Info, DryRunResult) {
 	kind := o.GroupVersionKind()
-	answer := Answer{Ref: cluster.Ref(o), Rendered: encode(o), Change: ChangeCreate}
+	answer := DryRunResult{Ref: cluster.RefOf(o), Rendered: encode(o), Change: ChangeCreate}
 	mapping, err := a.mapper.RESTMapping(kind.GroupKind(), kind.Version)
 	switch {
 	case meta.IsNoMatchError(err):
@@ -223,9 +223,9 @@ func (a *asking) info(o *unstructured.Unstructured) (*resource.Info, Answer) {
 		case a.templated[kind.Group+"/"+kind.Kind]:
 			answer.Err = fmt.Errorf(
 				"%s: its definition (CRD) is among the templates of the same chart, and Helm can create the two only one after the other; "+
-					"move the definition into the folder crds/ of the chart", cluster.Name(answer.Ref))
+					"move the definition into the folder crds/ of the chart", cluster.DisplayName(answer.Ref))
 		default:
-			answer.Err = fmt.Errorf("%s: %w", cluster.Name(answer.Ref), cluster.Explain(err))
+			answer.Err = fmt.Errorf("%s: %w", cluster.DisplayName(answer.Ref), cluster.Explain(err))
 		}
 		return nil, answer
 	case err != nil:
@@ -236,7 +236,7 @@ func (a *asking) info(o *unstructured.Unstructured) (*resource.Info, Answer) {
 	} else if o.GetNamespace() == "" {
 		o.SetNamespace(a.namespace)
 	}
-	answer.Ref, answer.Rendered = cluster.Ref(o), encode(o)
+	answer.Ref, answer.Rendered = cluster.RefOf(o), encode(o)
 	made, err := a.Client.Build(bytes.NewReader(answer.Rendered), false)
 	if err != nil || len(made) != 1 {
 		return nil, a.refused(answer, err)
@@ -245,17 +245,17 @@ func (a *asking) info(o *unstructured.Unstructured) (*resource.Info, Answer) {
 }
 
 // answered sets the server's response to a creation or a change.
-func (a *asking) answered(answer Answer, info *resource.Info, err error) Answer {
+func (a *asking) answered(answer DryRunResult, info *resource.Info, err error) DryRunResult {
 	if err != nil {
 		return a.refused(answer, err)
 	}
-	answer.Wanted = encode(info.Object)
+	answer.Desired = encode(info.Object)
 	return answer
 }
 
 // refused sets a refusal, or why it does not count: this change creates a
 // prerequisite that does not exist yet.
-func (a *asking) refused(answer Answer, err error) Answer {
+func (a *asking) refused(answer DryRunResult, err error) DryRunResult {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && apierrors.IsNotFound(err) {
 		details := status.Status().Details
@@ -264,7 +264,7 @@ func (a *asking) refused(answer Answer, err error) Answer {
 			return answer
 		}
 	}
-	answer.Err = fmt.Errorf("%s: %w", cluster.Name(answer.Ref), explain(a.ctx, single(err)))
+	answer.Err = fmt.Errorf("%s: %w", cluster.DisplayName(answer.Ref), explain(a.ctx, single(err)))
 	return answer
 }
 
@@ -286,11 +286,11 @@ func (a *asking) stranger(info *resource.Info, live *unstructured.Unstructured) 
 	}
 	return fmt.Errorf(
 		"%s is there already and %s; set take_ownership = true to take it over, or let the chart name its object otherwise",
-		cluster.Name(ref(info)), whose)
+		cluster.DisplayName(ref(info)), whose)
 }
 
 // leaving returns the standing objects that the release will no longer have.
-func (a *asking) leaving(answers []Answer) kube.ResourceList {
+func (a *asking) leaving(answers []DryRunResult) kube.ResourceList {
 	wanted := map[string]bool{}
 	for _, answer := range answers {
 		wanted[answer.Ref.Group+"/"+answer.Ref.Kind+"/"+answer.Ref.Namespace+"/"+answer.Ref.Name] = true
@@ -300,11 +300,11 @@ func (a *asking) leaving(answers []Answer) kube.ResourceList {
 
 // leave dry-runs the deletion of one object; it returns nothing if the object does
 // not exist, or this release would not delete it.
-func (a *asking) leave(o *resource.Info) []Answer {
-	answer := Answer{Ref: ref(o), Change: ChangeDelete}
+func (a *asking) leave(o *resource.Info) []DryRunResult {
+	answer := DryRunResult{Ref: ref(o), Change: ChangeDelete}
 	live, err := get(o)
 	if err != nil {
-		return []Answer{a.refused(answer, err)}
+		return []DryRunResult{a.refused(answer, err)}
 	}
 	if !a.mayDelete(o, live) {
 		return nil
@@ -312,24 +312,24 @@ func (a *asking) leave(o *resource.Info) []Answer {
 	answer.Live = encode(live)
 	if keeps(live) {
 		answer.Change = ChangeKeep
-		return []Answer{answer}
+		return []DryRunResult{answer}
 	}
 	if _, errs := a.Client.DeleteWithPropagationPolicy(kube.ResourceList{o},
 		metav1.DeletePropagationBackground); len(errs) > 0 {
-		return []Answer{a.refused(answer, errs[0])}
+		return []DryRunResult{a.refused(answer, errs[0])}
 	}
-	return []Answer{answer}
+	return []DryRunResult{answer}
 }
 
 // hooks dry-runs the hooks that will run.
-func (a *asking) hooks(hooks []Hook) []Answer {
-	var work []func() []Answer
+func (a *asking) hooks(hooks []Hook) []DryRunResult {
+	var work []func() []DryRunResult
 	for _, h := range hooks {
 		if !h.runsAt(hookEvents(a.decision.Action)...) {
 			continue
 		}
 		for _, o := range flatten(h.Manifest) {
-			work = append(work, func() []Answer { return []Answer{a.hook(h, o)} })
+			work = append(work, func() []DryRunResult { return []DryRunResult{a.hook(h, o)} })
 		}
 	}
 	return a.all(work)
@@ -337,7 +337,7 @@ func (a *asking) hooks(hooks []Hook) []Answer {
 
 // hook dry-runs the creation of a hook. If an object of its name exists and will be
 // deleted first, it creates a copy under another name.
-func (a *asking) hook(h Hook, o *unstructured.Unstructured) Answer {
+func (a *asking) hook(h Hook, o *unstructured.Unstructured) DryRunResult {
 	info, answer := a.info(o)
 	answer.Hook = true
 	if info == nil {
@@ -355,7 +355,7 @@ func (a *asking) hook(h Hook, o *unstructured.Unstructured) Answer {
 	if !h.deletedAt(release.HookBeforeHookCreation) || h.Kind == "CustomResourceDefinition" {
 		answer.Err = fmt.Errorf(
 			"the hook %s is there already, left by an earlier run: the chart does not let Helm delete it before it is created; "+
-				"add before-hook-creation to its helm.sh/hook-delete-policy, or delete it", cluster.Name(answer.Ref))
+				"add before-hook-creation to its helm.sh/hook-delete-policy, or delete it", cluster.DisplayName(answer.Ref))
 		return answer
 	}
 	other := o.DeepCopy()

@@ -54,9 +54,9 @@ func TestAskedIsApplied(t *testing.T) {
 		p := r.plan(files, nil)
 		var asked, applied recorder
 		plain := r.cluster
-		r.cluster = plain.Wrapped(asked.wrap)
+		r.cluster = plain.WithTransport(asked.wrap)
 		answers := r.ask(p)
-		r.cluster = plain.Wrapped(applied.wrap)
+		r.cluster = plain.WithTransport(applied.wrap)
 		if _, err := r.try(t.Context(), p); err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +94,7 @@ func compareSent(t *testing.T, asked, applied []string) {
 }
 
 // compareAnswer compares the result of a dry run with the live object.
-func compareAnswer(t *testing.T, r *rig, a Answer) {
+func compareAnswer(t *testing.T, r *rig, a DryRunResult) {
 	t.Helper()
 	live := clustertest.Get(t, r.cluster, a.Ref)
 	switch {
@@ -106,9 +106,9 @@ func compareAnswer(t *testing.T, r *rig, a Answer) {
 		}
 	case live == nil:
 		t.Errorf("%s is not there", a.Ref.Name)
-	case a.Wanted != nil:
+	case a.Desired != nil:
 		wanted := &unstructured.Unstructured{}
-		if err := wanted.UnmarshalJSON(a.Wanted); err != nil {
+		if err := wanted.UnmarshalJSON(a.Desired); err != nil {
 			t.Fatal(err)
 		}
 		for _, o := range []*unstructured.Unstructured{live, wanted} {
@@ -144,7 +144,7 @@ func TestRefusals(t *testing.T) {
 	answers := r.ask(p)
 	for name, want := range map[string]string{"fixed": "immutable", "bad": "between 1 and 65535", "thing": "no.such",
 		"taken": "take_ownership", "cr": "folder crds/", "badhook": "between 1 and 65535", "inns": "no-such-namespace"} {
-		i := slices.IndexFunc(answers, func(a Answer) bool { return a.Ref.Name == name })
+		i := slices.IndexFunc(answers, func(a DryRunResult) bool { return a.Ref.Name == name })
 		if i < 0 || answers[i].Err == nil || !strings.Contains(answers[i].Err.Error(), want) ||
 			!strings.Contains(answers[i].Err.Error(), name) {
 			t.Errorf("%s: %+v", name, answers[max(i, 0)])
@@ -230,7 +230,7 @@ func TestCRDs(t *testing.T) {
 		t.Errorf("%+v", p.rendered.CRDs)
 	}
 	if a := answerOf(t, r.ask(p), kind, "one"); a.Err != nil || a.Change != ChangeUpdate ||
-		!strings.Contains(string(a.Wanted), `"x":2`) {
+		!strings.Contains(string(a.Desired), `"x":2`) {
 		t.Errorf("%+v", a)
 	}
 	changed := strings.Replace(crd(name), "type: object\n            x-kube",
@@ -253,7 +253,7 @@ func TestLookupReads(t *testing.T) {
 	r := newRig(t)
 	var all recorder
 	plain := r.cluster
-	r.cluster = plain.Wrapped(all.wrap)
+	r.cluster = plain.WithTransport(all.wrap)
 	p := r.plan(app(tree{"a": configMap("a", `n: "{{ len (lookup "v1" "ConfigMap" .Release.Namespace "").items }}"`,
 		`none: "{{ lookup "v1" "Pod" .Release.Namespace "x" }}"`)}), nil)
 	if len(all.sent) > 0 || !strings.Contains(p.rendered.Manifest, `none: "map[]"`) {
@@ -321,7 +321,7 @@ func TestKilled(t *testing.T) {
 		d := r.decide(true)
 		r.attempt++
 		owner := Owner{Install: "inst", Component: "comp", Attempt: fmt.Sprintf("job.%d", r.attempt)}
-		if err := r.Heal(t.Context(), "web", d, owner); err != nil {
+		if err := r.MarkFailed(t.Context(), "web", d, owner); err != nil {
 			return err
 		}
 		_, err := r.Uninstall(t.Context(), UninstallRequest{Release: "web", Decision: d, Owner: owner, Timeout: r.timeout})
@@ -352,7 +352,7 @@ func TestKilled(t *testing.T) {
 					r.apply(files, nil)
 				}
 				plain, c := r.cluster, &cut{left: at, answered: answered}
-				r.cluster = plain.Wrapped(c.wrap)
+				r.cluster = plain.WithTransport(c.wrap)
 				_ = test.dies(r, test.files)
 				died = c.dead
 				r.cluster = plain
@@ -370,7 +370,7 @@ func TestKilled(t *testing.T) {
 // there lists the ConfigMaps that the tests create, with the data of the one named a.
 func (r *rig) there() string {
 	r.t.Helper()
-	clients, err := kubernetes.NewForConfig(r.cluster.REST())
+	clients, err := kubernetes.NewForConfig(r.cluster.RESTConfig())
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -86,9 +86,9 @@ func (r *rig) plan(files tree, values map[string]any) plan {
 	return made
 }
 
-func (r *rig) ask(p plan) []Answer {
+func (r *rig) ask(p plan) []DryRunResult {
 	r.t.Helper()
-	answers, err := r.Ask(r.t.Context(), AskRequest{Release: "web", Rendered: p.rendered, Decision: p.decision,
+	answers, err := r.DryRun(r.t.Context(), DryRunRequest{Release: "web", Rendered: p.rendered, Decision: p.decision,
 		TakeOwnership: r.take})
 	if err != nil {
 		r.t.Fatal(err)
@@ -108,7 +108,7 @@ func (r *rig) request(p plan) ApplyRequest {
 
 func (r *rig) try(ctx context.Context, p plan) (*Release, error) {
 	request := r.request(p)
-	if err := r.Heal(ctx, "web", p.decision, request.Owner); err != nil {
+	if err := r.MarkFailed(ctx, "web", p.decision, request.Owner); err != nil {
 		return nil, err
 	}
 	return r.Apply(ctx, request)
@@ -154,13 +154,13 @@ func (r *rig) data(kind, name, key string) string {
 func (r *rig) sdk() *action.Configuration {
 	r.t.Helper()
 	made := &action.Configuration{}
-	if err := made.Init(r.cluster.Getter(r.namespace), r.namespace, r.driver, func(string, ...any) {}); err != nil {
+	if err := made.Init(r.cluster.RESTClientGetter(r.namespace), r.namespace, r.driver, func(string, ...any) {}); err != nil {
 		r.t.Fatal(err)
 	}
 	return made
 }
 
-func answerOf(t *testing.T, answers []Answer, kind, name string) Answer {
+func answerOf(t *testing.T, answers []DryRunResult, kind, name string) DryRunResult {
 	t.Helper()
 	for _, a := range answers {
 		if a.Ref.Kind == kind && a.Ref.Name == name {
@@ -168,7 +168,7 @@ func answerOf(t *testing.T, answers []Answer, kind, name string) Answer {
 		}
 	}
 	t.Fatalf("no answer for %s %s", kind, name)
-	return Answer{}
+	return DryRunResult{}
 }
 
 func configMap(name string, lines ...string) string {
@@ -193,7 +193,7 @@ func TestPlannedBytes(t *testing.T) {
 			p := r.plan(web().with(odd), map[string]any{"greeting": "one"})
 			answers := r.ask(p)
 			for _, a := range answers {
-				if a.Err != nil || a.Unchecked != "" || a.Wanted == nil || a.Change != ChangeCreate {
+				if a.Err != nil || a.Unchecked != "" || a.Desired == nil || a.Change != ChangeCreate {
 					t.Errorf("%+v", a)
 				}
 			}

@@ -18,8 +18,8 @@ const (
 	ActionUpgrade Action = "upgrade"
 	// ActionUninstall removes the release and its records.
 	ActionUninstall Action = "uninstall"
-	// ActionNothing: there is nothing to uninstall.
-	ActionNothing Action = "nothing"
+	// ActionNone: there is nothing to uninstall.
+	ActionNone Action = "nothing"
 	// ActionStall: a person must do something first; Hint states what.
 	ActionStall Action = "stall"
 )
@@ -45,7 +45,7 @@ type Decision struct {
 	Reason string `json:"reason"`
 	// Hint states what a person can do about a stall.
 	Hint string `json:"hint,omitempty"`
-	// Heal are revisions that an interrupted attempt of this component left
+	// MarkFailed are revisions that an interrupted attempt of this component left
 	// unfinished: they are marked as failed first.
 	Heal []int `json:"heal,omitempty"`
 	// Revision is the one that will be created.
@@ -78,7 +78,7 @@ func Decide(seen Observation) Decision {
 	})
 	if len(history) == 0 {
 		if seen.Destroy {
-			return Decision{Action: ActionNothing, Reason: "there is no release " + seen.name()}
+			return Decision{Action: ActionNone, Reason: "there is no release " + seen.name()}
 		}
 		return Decision{Action: ActionInstall, Revision: 1, Reason: "there is no release " + seen.name() + " yet"}
 	}
@@ -189,7 +189,7 @@ func (d Decision) stall(seen Observation, last Release, what string) Decision {
 // anew decides for a release that was uninstalled with its history kept.
 func (d Decision) anew(seen Observation, last Release) Decision {
 	if seen.Destroy {
-		d.Action, d.Reason, d.Heal = ActionNothing,
+		d.Action, d.Reason, d.Heal = ActionNone,
 			fmt.Sprintf("the release %s was uninstalled already, and its history kept", seen.name()), nil
 		return d
 	}

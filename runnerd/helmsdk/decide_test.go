@@ -188,7 +188,7 @@ func TestDecideProperties(t *testing.T) {
 				t.Fatalf("%v: heals what is not ours: %+v", lines, d)
 			}
 		}
-		if d.Action == ActionStall || d.Action == ActionNothing {
+		if d.Action == ActionStall || d.Action == ActionNone {
 			return
 		}
 		// After healing, nothing needs healing, and the decision is the same.

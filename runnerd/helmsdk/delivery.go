@@ -73,7 +73,7 @@ func (c *Client) deliver(ctx context.Context, through *cluster.Cluster, name str
 	if err != nil {
 		return nil, explain(ctx, err)
 	}
-	made := kube.New(through.Getter(c.namespace))
+	made := kube.New(through.RESTClientGetter(c.namespace))
 	made.Namespace, made.Log = c.namespace, c.log.Debug
 	return &delivery{Client: made, ctx: ctx, plain: c.cluster, mapper: mapper, log: c.log, release: name,
 		namespace: c.namespace, objects: map[string]bool{}}, nil
@@ -148,7 +148,7 @@ func unite(list kube.ResourceList, o *resource.Info) (kube.ResourceList, error) 
 		both, err = jsonpatch.MergePatch(older, newer)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("put %s of two revisions together: %w", cluster.Name(ref(o)), err)
+		return nil, fmt.Errorf("put %s of two revisions together: %w", cluster.DisplayName(ref(o)), err)
 	}
 	united := &unstructured.Unstructured{}
 	if err := united.UnmarshalJSON(both); err != nil {
@@ -272,12 +272,12 @@ func (d *delivery) pruned(left kube.ResourceList) error {
 	for _, o := range left {
 		live, err := get(o)
 		if err != nil {
-			return fmt.Errorf("look whether %s is gone: %w", cluster.Name(ref(o)), err)
+			return fmt.Errorf("look whether %s is gone: %w", cluster.DisplayName(ref(o)), err)
 		}
 		if live != nil && live.GetDeletionTimestamp() == nil && !keeps(live) {
 			return fmt.Errorf(
 				"%s is not in the chart any more, and could not be deleted; see that the runner may delete it, and deploy again",
-				cluster.Name(ref(o)))
+				cluster.DisplayName(ref(o)))
 		}
 	}
 	return nil
@@ -295,7 +295,7 @@ func (d *delivery) from(original, target kube.ResourceList) (kube.ResourceList, 
 				return nil, err
 			}
 			if d.taken(live) {
-				d.log.Info("%s stays: another release took it over", cluster.Name(ref(o)))
+				d.log.Info("%s stays: another release took it over", cluster.DisplayName(ref(o)))
 				continue
 			}
 		}
@@ -336,7 +336,7 @@ func get(o *resource.Info) (*unstructured.Unstructured, error) {
 	}
 	object, ok := live.(*unstructured.Unstructured)
 	if !ok {
-		return nil, fmt.Errorf("the server gives %T for %s", live, cluster.Name(ref(o)))
+		return nil, fmt.Errorf("the server gives %T for %s", live, cluster.DisplayName(ref(o)))
 	}
 	return object, nil
 }
@@ -378,7 +378,7 @@ func (d *delivery) mayDelete(o *resource.Info, live *unstructured.Unstructured) 
 func (d *delivery) sign(o *resource.Info) error {
 	object, ok := o.Object.(*unstructured.Unstructured)
 	if !ok {
-		return fmt.Errorf("%s is not in a form that can be changed", cluster.Name(ref(o)))
+		return fmt.Errorf("%s is not in a form that can be changed", cluster.DisplayName(ref(o)))
 	}
 	labels, notes := object.GetLabels(), object.GetAnnotations()
 	if labels == nil {

@@ -41,7 +41,7 @@ func (d *delivery) WatchUntilReady(resources kube.ResourceList, timeout time.Dur
 
 // hook waits for one hook.
 func (d *delivery) hook(o *resource.Info, timeout time.Duration) error {
-	name, begun, said := cluster.Name(ref(o)), time.Now(), time.Now()
+	name, begun, said := cluster.DisplayName(ref(o)), time.Now(), time.Now()
 	d.log.Info("waiting for the hook %s", name)
 	var trouble error
 	err := d.until(timeout, func() (bool, error) {
@@ -176,7 +176,7 @@ func (d *delivery) waitForDelete(resources kube.ResourceList, timeout time.Durat
 		}
 		if len(left) > 0 && time.Since(said) > sayEvery {
 			said = time.Now()
-			d.log.Info("waiting until %s is gone", cluster.Name(ref(left[0])))
+			d.log.Info("waiting until %s is gone", cluster.DisplayName(ref(left[0])))
 		}
 		return len(left) == 0, nil
 	})
@@ -187,12 +187,12 @@ func (d *delivery) waitForDelete(resources kube.ResourceList, timeout time.Durat
 		return fmt.Errorf("wait for objects to be gone: %w", explain(d.ctx, err))
 	}
 	if last == nil {
-		return fmt.Errorf("%s is not gone: the cluster does not answer; try again", cluster.Name(ref(left[0])))
+		return fmt.Errorf("%s is not gone: the cluster does not answer; try again", cluster.DisplayName(ref(left[0])))
 	}
 	why := "the cluster is still at it"
 	if finalizers := last.GetFinalizers(); len(finalizers) > 0 {
 		why = "its finalizers are left: " + boundedText(strings.Join(finalizers, ", "), 300)
 	}
 	return fmt.Errorf("%s is not gone: %s; find out which controller should take them away, and try again",
-		cluster.Name(ref(left[0])), why)
+		cluster.DisplayName(ref(left[0])), why)
 }

@@ -120,7 +120,7 @@ func TestUninstall(t *testing.T) {
 	clustertest.Delete(t, r.cluster, api.ObjectRef{Version: "v1", Kind: "ConfigMap", Namespace: r.namespace, Name: "b"})
 	request := UninstallRequest{Release: "web", Decision: r.decide(true),
 		Owner: Owner{Install: "i", Component: "comp", Attempt: "j.1"}, Timeout: testtime.Limit}
-	answers, err := r.AskUninstall(t.Context(), request)
+	answers, err := r.DryRunUninstall(t.Context(), request)
 	if err != nil || len(answers) != 4 {
 		t.Fatalf("%+v, %v", answers, err)
 	}
@@ -136,14 +136,14 @@ func TestUninstall(t *testing.T) {
 		t.Fatal("asking changed something")
 	}
 	done, err := r.Uninstall(t.Context(), request)
-	if err != nil || len(done.Gone) != 2 || len(done.Kept) != 1 || done.Kept[0].Name != "kept" {
+	if err != nil || len(done.Deleted) != 2 || len(done.Kept) != 1 || done.Kept[0].Name != "kept" {
 		t.Fatalf("%+v, %v", done, err)
 	}
 	if history, err := r.History(t.Context(), "web"); err != nil || len(history) > 0 || r.get("ConfigMap", "a") != nil ||
 		r.get("ConfigMap", "kept") == nil || r.get("Job", "migrate") == nil {
 		t.Errorf("left %v, %v", history, err)
 	}
-	if d := r.decide(true); d.Action != ActionNothing {
+	if d := r.decide(true); d.Action != ActionNone {
 		t.Errorf("%+v", d)
 	}
 }
@@ -169,7 +169,7 @@ func TestUninstallHangs(t *testing.T) {
 	if _, err := r.Uninstall(t.Context(), request); err != nil {
 		t.Error(err)
 	}
-	if d := r.decide(true); d.Action != ActionNothing || r.get("ConfigMap", "hanging") != nil {
+	if d := r.decide(true); d.Action != ActionNone || r.get("ConfigMap", "hanging") != nil {
 		t.Errorf("%+v", d)
 	}
 }
@@ -178,7 +178,7 @@ func patchFinalizers(t *testing.T, r *rig, name string) {
 	t.Helper()
 	o := r.get("ConfigMap", name)
 	o.SetFinalizers(nil)
-	resource, err := r.cluster.Resource(cluster.Ref(o))
+	resource, err := r.cluster.Resource(cluster.RefOf(o))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func (c *Client) storage(ctx context.Context) (*storage.Storage, error) {
 }
 
 func (c *Client) storageOf(ctx context.Context, kind string) (*storage.Storage, error) {
-	clients, err := kubernetes.NewForConfig(c.cluster.Wrapped(bind(ctx)).REST())
+	clients, err := kubernetes.NewForConfig(c.cluster.WithTransport(bind(ctx)).RESTConfig())
 	if err != nil {
 		return nil, err
 	}
@@ -62,14 +62,14 @@ func (c *Client) elsewhere(ctx context.Context, name string) error {
 	if err != nil || last.Info == nil || last.Info.Status == release.StatusUninstalled {
 		return nil //nolint:nilerr // there is none, or this runner may not read it
 	}
-	return &ElsewhereError{Release: name, Namespace: c.namespace, Driver: c.driver, Other: other}
+	return &OtherDriverError{Release: name, Namespace: c.namespace, Driver: c.driver, Other: other}
 }
 
-// ElsewhereError reports that a release has its records with the other storage driver.
-type ElsewhereError struct{ Release, Namespace, Driver, Other string }
+// OtherDriverError reports that a release has its records with the other storage driver.
+type OtherDriverError struct{ Release, Namespace, Driver, Other string }
 
 // Error states what to set, or which command to run.
-func (e *ElsewhereError) Error() string {
+func (e *OtherDriverError) Error() string {
 	return fmt.Sprintf(
 		"the release %s in the namespace %s has its records in %ss, and storage_driver of the component is %s: set storage_driver = %q, "+
 			"or remove the release first with: HELM_DRIVER=%s helm uninstall %s -n %s", e.Release, e.Namespace,
@@ -78,7 +78,7 @@ func (e *ElsewhereError) Error() string {
 }
 
 // History returns the recorded revisions of a release, newest last; none if there is no
-// such release. It returns an *ElsewhereError if the other storage driver has that release.
+// such release. It returns an *OtherDriverError if the other storage driver has that release.
 func (c *Client) History(ctx context.Context, name string) ([]Release, error) {
 	store, err := c.storage(ctx)
 	if err != nil {

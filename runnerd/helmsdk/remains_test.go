@@ -25,7 +25,7 @@ func (r *rig) annotate(name string, annotations map[string]string) {
 	r.t.Helper()
 	o := r.get("ConfigMap", name)
 	o.SetAnnotations(annotations)
-	resource, err := r.cluster.Resource(cluster.Ref(o))
+	resource, err := r.cluster.Resource(cluster.RefOf(o))
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestUninstallOfNothing(t *testing.T) {
 	}
 	request := r.removal("comp")
 	done, err := r.Uninstall(t.Context(), request)
-	if err != nil || len(done.Gone) != 1 || r.get("ConfigMap", "a") != nil {
+	if err != nil || len(done.Deleted) != 1 || r.get("ConfigMap", "a") != nil {
 		t.Errorf("%+v, %v", done, err)
 	}
 }
@@ -105,15 +105,15 @@ func TestStrays(t *testing.T) {
 	if _, err := r.Apply(t.Context(), request); err != nil {
 		t.Fatal(err)
 	}
-	if found, err := r.Strays(t.Context(), component, "web"); err != nil || len(found) != 0 {
+	if found, err := r.StaleReleases(t.Context(), component, "web"); err != nil || len(found) != 0 {
 		t.Errorf("got %v, %v", found, err)
 	}
-	found, err := rigWith(t, r.cluster, "configmap").Strays(t.Context(), component, "web")
-	if want := (Stray{Release: "web", Namespace: r.namespace, Driver: "configmap"}); err != nil || len(found) != 1 ||
+	found, err := rigWith(t, r.cluster, "configmap").StaleReleases(t.Context(), component, "web")
+	if want := (StaleRelease{Release: "web", Namespace: r.namespace, Driver: "configmap"}); err != nil || len(found) != 1 ||
 		found[0] != want {
 		t.Errorf("got %v, %v", found, err)
 	}
-	if found, err := r.Strays(t.Context(), "other-"+component, "web"); err != nil || len(found) != 0 {
+	if found, err := r.StaleReleases(t.Context(), "other-"+component, "web"); err != nil || len(found) != 0 {
 		t.Errorf("got %v, %v", found, err)
 	}
 }
@@ -145,10 +145,10 @@ func TestTakenByAnother(t *testing.T) {
 	}
 	r.annotate("a", r.other())
 	done, err := r.Uninstall(t.Context(), r.removal("comp"))
-	if err != nil || len(done.Gone) > 0 || r.get("ConfigMap", "a") == nil {
+	if err != nil || len(done.Deleted) > 0 || r.get("ConfigMap", "a") == nil {
 		t.Errorf("%+v, %v", done, err)
 	}
-	if d := r.decide(true); d.Action != ActionNothing {
+	if d := r.decide(true); d.Action != ActionNone {
 		t.Errorf("%+v", d)
 	}
 }
@@ -174,7 +174,7 @@ func TestVersionGone(t *testing.T) {
 	done, err := r.Uninstall(t.Context(), r.removal("comp"))
 	ref := api.ObjectRef{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget", Namespace: r.namespace,
 		Name: "budget"}
-	if err != nil || len(done.Gone) != 2 || clustertest.Get(t, r.cluster, ref) != nil {
+	if err != nil || len(done.Deleted) != 2 || clustertest.Get(t, r.cluster, ref) != nil {
 		t.Errorf("%+v, %v", done, err)
 	}
 }
@@ -185,7 +185,7 @@ func TestPruneIsNoticed(t *testing.T) {
 	r := newRig(t)
 	r.apply(app(tree{"a": configMap("a"), "b": configMap("b")}), nil)
 	p, plain := r.plan(app(tree{"a": configMap("a")}), nil), r.cluster
-	r.cluster = plain.Wrapped(func(next http.RoundTripper) http.RoundTripper {
+	r.cluster = plain.WithTransport(func(next http.RoundTripper) http.RoundTripper {
 		return roundTrip(func(request *http.Request) (*http.Response, error) {
 			if request.Method == http.MethodDelete {
 				drop(request)
@@ -210,7 +210,7 @@ func TestRecordIsNoticed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	p, plain := r.plan(app(tree{"a": configMap("a")}), nil), r.cluster
-	r.cluster = plain.Wrapped(func(next http.RoundTripper) http.RoundTripper {
+	r.cluster = plain.WithTransport(func(next http.RoundTripper) http.RoundTripper {
 		return roundTrip(func(request *http.Request) (*http.Response, error) {
 			if request.Method == http.MethodPut {
 				drop(request)
@@ -304,12 +304,12 @@ func oddObject(t *testing.T, kind, text string) string {
 			if len(encode(o)) == 0 {
 				t.Errorf("%s with %s cannot be sent", kind, text)
 			}
-			all = append(all, cluster.Ref(o).String())
+			all = append(all, cluster.RefOf(o).String())
 		}
 	}
 	for _, h := range made.Hooks {
 		for _, o := range flatten(h.Manifest) {
-			all = append(all, "hook "+cluster.Ref(o).String())
+			all = append(all, "hook "+cluster.RefOf(o).String())
 		}
 	}
 	return strings.Join(all, ", ")

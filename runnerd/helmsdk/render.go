@@ -28,12 +28,12 @@ type RenderRequest struct {
 // schema is a *SchemaError. Templates cannot be interrupted: when ctx ends, Render
 // returns and leaves its goroutine running.
 func (c *Client) Render(ctx context.Context, chart *Chart, request RenderRequest) (*Rendered, error) {
-	reading := c.cluster.Wrapped(bind(ctx)).Wrapped(readOnly)
+	reading := c.cluster.WithTransport(bind(ctx)).WithTransport(readOnly)
 	caps, err := c.capabilities(ctx)
 	if err != nil {
 		return nil, err
 	}
-	made, err := render(ctx, chart, request, caps, engine.New(reading.REST()), c.log.Warn)
+	made, err := render(ctx, chart, request, caps, engine.New(reading.RESTConfig()), c.log.Warn)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func RenderOffline(ctx context.Context, chart *Chart, request RenderRequest, kub
 
 // capabilities returns the cluster's version and kinds.
 func (c *Client) capabilities(ctx context.Context) (*chartutil.Capabilities, error) {
-	discovery, err := c.cluster.Wrapped(bind(ctx)).Getter(c.namespace).ToDiscoveryClient()
+	discovery, err := c.cluster.WithTransport(bind(ctx)).RESTClientGetter(c.namespace).ToDiscoveryClient()
 	if err != nil {
 		return nil, err
 	}

@@ -14,27 +14,27 @@ import (
 	"k8s.io/client-go/metadata"
 )
 
-// Stray is a release that a component created under another name, in another
+// StaleRelease is a release that a component created under another name, in another
 // namespace or with another driver than its current settings. After a change of
 // settings, only its labels identify it.
-type Stray struct {
+type StaleRelease struct {
 	Release, Namespace, Driver string
 }
 
 // String returns the release, and how to remove it.
-func (s Stray) String() string {
+func (s StaleRelease) String() string {
 	return fmt.Sprintf("the release %s in the namespace %s; remove it with: HELM_DRIVER=%s helm uninstall %s -n %s",
 		s.Release, s.Namespace, s.Driver, s.Release, s.Namespace)
 }
 
-// Strays returns the releases of a component other than name, by the labels of all records. If
+// StaleReleases returns the releases of a component other than name, by the labels of all records. If
 // the runner may not list records in all namespaces, it lists those of the client's namespace.
-func (c *Client) Strays(ctx context.Context, component, name string) ([]Stray, error) {
-	client, err := metadata.NewForConfig(c.cluster.Wrapped(bind(ctx)).REST())
+func (c *Client) StaleReleases(ctx context.Context, component, name string) ([]StaleRelease, error) {
+	client, err := metadata.NewForConfig(c.cluster.WithTransport(bind(ctx)).RESTConfig())
 	if err != nil {
 		return nil, err
 	}
-	var found []Stray
+	var found []StaleRelease
 	for driver, resource := range map[string]string{"configmap": "configmaps", "secret": "secrets"} {
 		kind := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: resource})
 		newest, err := newestRecords(ctx, kind)
@@ -48,14 +48,14 @@ func (c *Client) Strays(ctx context.Context, component, name string) ([]Stray, e
 			return nil, fmt.Errorf("look for other releases of the component: %w", explain(ctx, err))
 		}
 		for _, r := range newest {
-			s := Stray{Release: r.Labels["name"], Namespace: r.Namespace, Driver: driver}
+			s := StaleRelease{Release: r.Labels["name"], Namespace: r.Namespace, Driver: driver}
 			if r.Labels[LabelComponent] == component && r.Labels["status"] != string(release.StatusUninstalled) &&
-				s != (Stray{name, c.namespace, c.driver}) {
+				s != (StaleRelease{name, c.namespace, c.driver}) {
 				found = append(found, s)
 			}
 		}
 	}
-	slices.SortFunc(found, func(a, b Stray) int {
+	slices.SortFunc(found, func(a, b StaleRelease) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Release, b.Release),
 			cmp.Compare(a.Driver, b.Driver))
 	})

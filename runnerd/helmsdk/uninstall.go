@@ -28,26 +28,26 @@ type UninstallRequest struct {
 	Timeout time.Duration
 }
 
-// Uninstalled is the result of an uninstallation.
-type Uninstalled struct {
-	// Gone are the objects of the release that no longer exist.
-	Gone []api.ObjectRef
+// UninstallResult is the result of an uninstallation.
+type UninstallResult struct {
+	// Deleted are the objects of the release that no longer exist.
+	Deleted []api.ObjectRef
 	// Kept are those that stay because of their annotation helm.sh/resource-policy.
 	Kept []api.ObjectRef
 }
 
 // Uninstall runs the hooks, deletes the objects, waits until they are deleted, and
 // removes the records. Objects that do not exist are no error.
-func (c *Client) Uninstall(ctx context.Context, request UninstallRequest) (Uninstalled, error) {
+func (c *Client) Uninstall(ctx context.Context, request UninstallRequest) (UninstallResult, error) {
 	if request.Decision.Action != ActionUninstall {
-		return Uninstalled{}, nil
+		return UninstallResult{}, nil
 	}
 	if err := request.Owner.check(); err != nil {
-		return Uninstalled{}, err
+		return UninstallResult{}, err
 	}
 	history, err := c.History(ctx, request.Release)
 	if err != nil || len(history) == 0 {
-		return Uninstalled{}, err
+		return UninstallResult{}, err
 	}
 	kept, end := lasting(ctx)
 	defer end()
@@ -55,7 +55,7 @@ func (c *Client) Uninstall(ctx context.Context, request UninstallRequest) (Unins
 	d, config, err := c.configure(ctx, kept, request.Release, request.Decision,
 		planned{owner: request.Owner, revision: newest, uninstalls: true})
 	if err != nil {
-		return Uninstalled{}, err
+		return UninstallResult{}, err
 	}
 	d.waitAtMost = request.Timeout
 	uninstall := action.NewUninstall(config)
@@ -65,21 +65,21 @@ func (c *Client) Uninstall(ctx context.Context, request UninstallRequest) (Unins
 		err = errors.Join(d.errors...) // the SDK only reports that there were some
 	}
 	if err != nil && !errors.Is(err, driver.ErrReleaseNotFound) {
-		return Uninstalled{}, fmt.Errorf("uninstall the release %s: %w", request.Release, explain(ctx, single(err)))
+		return UninstallResult{}, fmt.Errorf("uninstall the release %s: %w", request.Release, explain(ctx, single(err)))
 	}
 	return d.remaining()
 }
 
 // remaining reads which of the standing objects are left.
-func (d *delivery) remaining() (Uninstalled, error) {
-	var made Uninstalled
+func (d *delivery) remaining() (UninstallResult, error) {
+	var made UninstallResult
 	for _, o := range d.standing {
 		live, err := get(o)
 		switch {
 		case err != nil:
-			return made, fmt.Errorf("look for %s: %w", cluster.Name(ref(o)), explain(d.ctx, err))
+			return made, fmt.Errorf("look for %s: %w", cluster.DisplayName(ref(o)), explain(d.ctx, err))
 		case live == nil:
-			made.Gone = append(made.Gone, ref(o))
+			made.Deleted = append(made.Deleted, ref(o))
 		case hasPolicy(o.Object) || keeps(live):
 			made.Kept = append(made.Kept, ref(o))
 		}
@@ -87,10 +87,10 @@ func (d *delivery) remaining() (Uninstalled, error) {
 	return made, nil
 }
 
-// AskUninstall returns what Uninstall would do to each object (delete, keep, none if
-// it does not exist), with the server's response to a dry run, as Ask does, followed
+// DryRunUninstall returns what Uninstall would do to each object (delete, keep, none if
+// it does not exist), with the server's response to a dry run, as DryRun does, followed
 // by the responses for the hooks.
-func (c *Client) AskUninstall(ctx context.Context, request UninstallRequest) ([]Answer, error) {
+func (c *Client) DryRunUninstall(ctx context.Context, request UninstallRequest) ([]DryRunResult, error) {
 	if request.Decision.Action != ActionUninstall {
 		return nil, nil
 	}
@@ -108,9 +108,9 @@ func (c *Client) AskUninstall(ctx context.Context, request UninstallRequest) ([]
 	if err != nil {
 		return nil, fmt.Errorf("read the objects of the release %s: %s; its record is damaged", request.Release, bounded(err))
 	}
-	work := make([]func() []Answer, len(a.standing))
+	work := make([]func() []DryRunResult, len(a.standing))
 	for i, o := range a.standing {
-		work[i] = func() []Answer { return []Answer{a.removal(o, newest)} }
+		work[i] = func() []DryRunResult { return []DryRunResult{a.removal(o, newest)} }
 	}
 	answers := a.all(work)
 	return append(answers, a.hooks(last.Hooks)...), context.Cause(ctx)
@@ -119,8 +119,8 @@ func (c *Client) AskUninstall(ctx context.Context, request UninstallRequest) ([]
 // removal dry-runs the removal of one object at an uninstallation. For an object of
 // the newest revision the manifest decides whether it is kept, for one left by older
 // revisions the live object, too.
-func (a *asking) removal(o *resource.Info, newest kube.ResourceList) Answer {
-	answer := Answer{Ref: ref(o), Change: ChangeNone}
+func (a *asking) removal(o *resource.Info, newest kube.ResourceList) DryRunResult {
+	answer := DryRunResult{Ref: ref(o), Change: ChangeNone}
 	live, err := get(o)
 	if err != nil {
 		return a.refused(answer, err)

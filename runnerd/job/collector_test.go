@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// TestTheCollectorRunsInAJob checks that the collector is off only until Process starts,
+// TestTheCollectorRunsInAJob checks that the collector is off only until RunProcess starts,
 // and that Terraform and scripts do not inherit the setting.
 func TestTheCollectorRunsInAJob(t *testing.T) {
-	name, value, _ := strings.Cut(WithoutCollector, "=")
+	name, value, _ := strings.Cut(GCOff, "=")
 	t.Setenv(name, value)
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	if err := startCollector(); err != nil {

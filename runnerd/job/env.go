@@ -41,7 +41,7 @@ type Env struct {
 	// computes it; empty for any cluster.
 	OnlyCluster string
 	// API makes the API calls that this attempt may make.
-	API *Remote
+	API *AttemptClient
 	// Vendor is the source of the vendor's artifacts. For a build job it is the vendor's
 	// registry itself; for a sync job, and for a plan job that copies its artifact,
 	// it is the runner API, which serves the artifact of the job's spec to the attempt token;
@@ -52,17 +52,17 @@ type Env struct {
 	Timing timing.Timing
 }
 
-// Work creates the work directory of the attempt and returns its path. runnerd removes it after
+// CreateWorkDir creates the work directory of the attempt and returns its path. runnerd removes it after
 // the job. Where programs run as another user they can only traverse it, and the handler grants
 // them access to the files in it (package child).
-func (e *Env) Work() (string, error) {
+func (e *Env) CreateWorkDir() (string, error) {
 	work := spool.Attempt{Dir: e.Dir}.WorkDir()
-	if subprocess.Separate() {
+	if subprocess.HasOtherUser() {
 		work = filepath.Join(spool.Attempt{Dir: e.Dir}.SharedDir(), "work")
 	}
 	err := os.MkdirAll(work, 0o700)
-	if err == nil && subprocess.Separate() {
-		err = errors.Join(subprocess.Admit(filepath.Dir(work)), subprocess.Admit(work))
+	if err == nil && subprocess.HasOtherUser() {
+		err = errors.Join(subprocess.AllowTraverse(filepath.Dir(work)), subprocess.AllowTraverse(work))
 	}
 	if err != nil {
 		return "", fmt.Errorf("make the work directory: %w", err)

@@ -111,8 +111,8 @@ var errFull = errors.New("no space left on device")
 func TestALogThatCannotBeWritten(t *testing.T) {
 	log := NewLog(fullDisk{}, &redact.Set{})
 	log.Info("x")
-	if !errors.Is(log.Trouble(), errFull) {
-		t.Errorf("got %v", log.Trouble())
+	if !errors.Is(log.Err(), errFull) {
+		t.Errorf("got %v", log.Err())
 	}
 }
 
@@ -162,23 +162,23 @@ func TestRegistries(t *testing.T) {
 func TestAttemptURL(t *testing.T) {
 	at := timing.From(time.Millisecond)
 	for _, bad := range []string{"", "http://x", "http://x/runner/v1/jobs/a/attempts/x", "http://x/runner/v1/jobs/a%2Fb/attempts/1", "http://x/runner/v1/jobs/../attempts/1", "http://x/runner/v1/jobs/a/attempts/0", "ftp://x/runner/v1/jobs/a/attempts/1"} {
-		if _, err := NewRemote(bad, seal.Secret{}, t.TempDir(), at); err == nil {
+		if _, err := NewAttemptClient(bad, seal.Secret{}, t.TempDir(), at); err == nil {
 			t.Errorf("took %q", bad)
 		}
 	}
-	remote, err := NewRemote("http://x:1/runner/v1/jobs/a/attempts/12", seal.Secret{}, t.TempDir(), at)
+	remote, err := NewAttemptClient("http://x:1/runner/v1/jobs/a/attempts/12", seal.Secret{}, t.TempDir(), at)
 	if err != nil || remote.job != "a" || remote.attempt != 12 {
 		t.Errorf("got %+v %v", remote, err)
 	}
 }
 
-// remoteOf returns a Remote for a server with the handler handle.
-func remoteOf(t *testing.T, handle http.HandlerFunc) (*Remote, spool.Attempt) {
+// remoteOf returns a AttemptClient for a server with the handler handle.
+func remoteOf(t *testing.T, handle http.HandlerFunc) (*AttemptClient, spool.Attempt) {
 	t.Helper()
 	server := httptest.NewServer(contacttest.Unpacked(handle))
 	t.Cleanup(server.Close)
 	dir := t.TempDir()
-	remote, err := NewRemote(server.URL+"/runner/v1/jobs/a/attempts/1", seal.NewSecret([]byte("t")), dir,
+	remote, err := NewAttemptClient(server.URL+"/runner/v1/jobs/a/attempts/1", seal.NewSecret([]byte("t")), dir,
 		timing.From(20*time.Millisecond))
 	if err != nil {
 		t.Fatal(err)
@@ -268,8 +268,8 @@ func TestUnlockWithoutContact(t *testing.T) {
 		t.Fatal(err)
 	}
 	files, err := attempt.States()
-	if !attempt.UnlockAsked() || err != nil || len(files) != 1 {
-		t.Errorf("asked: %v, states: %v %v", attempt.UnlockAsked(), files, err)
+	if !attempt.UnlockRequested() || err != nil || len(files) != 1 {
+		t.Errorf("asked: %v, states: %v %v", attempt.UnlockRequested(), files, err)
 	}
 }
 
@@ -364,7 +364,7 @@ func TestReadEnvironment(t *testing.T) {
 func TestWork(t *testing.T) {
 	env := &Env{Dir: t.TempDir()}
 	for range 2 {
-		work, err := env.Work()
+		work, err := env.CreateWorkDir()
 		if err != nil || work != filepath.Join(env.Dir, "work") {
 			t.Fatal(work, err)
 		}

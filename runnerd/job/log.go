@@ -50,8 +50,8 @@ func (l *Log) Warn(format string, args ...any) { l.print(api.Warn, fmt.Sprintf(f
 // Error logs a problem.
 func (l *Log) Error(format string, args ...any) { l.print(api.Error, fmt.Sprintf(format, args...)) }
 
-// Trouble returns the first error of writing the log, or nil.
-func (l *Log) Trouble() error {
+// Err returns the first error of writing the log, or nil.
+func (l *Log) Err() error {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	return l.trouble

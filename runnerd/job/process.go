@@ -29,12 +29,12 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
 
-// Process runs the job that the environment describes, in this process, with one of handlers,
+// RunProcess runs the job that the environment describes, in this process, with one of handlers,
 // and stores its result in the spool. SIGINT and SIGTERM end the ctx of the handler.
 // It returns an error only when it could not store a result; a failed job is no error.
 // It may be called once in a process, because it takes over the signals and the standard output
 // and hides the memory.
-func Process(ctx context.Context, handlers Handlers, at timing.Timing) error {
+func RunProcess(ctx context.Context, handlers Handlers, at timing.Timing) error {
 	if err := errors.Join(hardening.HideMemory(), startCollector()); err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func Process(ctx context.Context, handlers Handlers, at timing.Timing) error {
 	result.Error = secrets.String(result.Error)
 	leaveNothing(at)
 	closeLog()
-	if trouble := log.Trouble(); trouble != nil {
+	if trouble := log.Err(); trouble != nil {
 		// runnerd adds this to the log if the disk has room again.
 		fmt.Fprintf(os.Stderr, "lines of this job's log are lost: %v\n", trouble)
 	}
@@ -93,11 +93,11 @@ func Process(ctx context.Context, handlers Handlers, at timing.Timing) error {
 func leaveNothing(at timing.Timing) {
 	giveUp := time.Now().Add(at.KillWait / 2)
 	for {
-		left, err := process.KillBelow()
+		left, err := process.KillDescendants()
 		if err != nil || left == 0 || time.Now().After(giveUp) {
 			return
 		}
-		backoff.Pause(context.Background(), at.Look/10)
+		backoff.Pause(context.Background(), at.PollInterval/10)
 	}
 }
 
@@ -113,7 +113,7 @@ func sendLast(ctx context.Context, stop func(context.Context) error) {
 // contains them all, periodically their descendants. The returned function stops that.
 func record(attempt spool.Attempt, this spool.Process, user *subprocess.User, at timing.Timing) (stop func()) {
 	recorder := &process.Recorder{Attempt: attempt}
-	subprocess.Configure(subprocess.Setup{Started: recorder.Note, User: user})
+	subprocess.Configure(subprocess.Setup{Started: recorder.Record, User: user})
 	if this.Cgroup != "" {
 		return func() {}
 	}
@@ -121,8 +121,8 @@ func record(attempt spool.Attempt, this spool.Process, user *subprocess.User, at
 	ended := make(chan struct{})
 	go func() { // runs until stop
 		defer close(ended)
-		for backoff.Pause(ctx, 2*at.Look) {
-			_ = recorder.Note() // a full disk does not end the job; the next pass tries again
+		for backoff.Pause(ctx, 2*at.PollInterval) {
+			_ = recorder.Record() // a full disk does not end the job; the next pass tries again
 		}
 	}()
 	return func() {
@@ -147,11 +147,11 @@ func programUser(attempt spool.Attempt, named string) (*subprocess.User, error) 
 		return nil, fmt.Errorf("make the directory of the job's user: %w", err)
 	}
 	for _, dir := range []string{user.Home, user.Temp} {
-		if err := errors.Join(os.Mkdir(dir, 0o700), subprocess.Give(dir)); err != nil {
+		if err := errors.Join(os.Mkdir(dir, 0o700), subprocess.GrantOwnership(dir)); err != nil {
 			return nil, fmt.Errorf("make the directory of the job's user: %w", err)
 		}
 	}
-	return user, subprocess.Admit(shared)
+	return user, subprocess.AllowTraverse(shared)
 }
 
 // takeOver makes sure that this process holds the lock of the attempt, keeps child processes
@@ -197,14 +197,14 @@ func openLog(attempt spool.Attempt, secrets *redact.Set, at timing.Timing) (*Log
 	go func() { // waits until this process, the last writer, closes the pipe
 		defer close(drained)
 		caught := log.Writer(api.Warn)
-		_, _ = read.WriteTo(caught) // errors of the log are in Trouble
+		_, _ = read.WriteTo(caught) // errors of the log are in Err
 		_ = caught.Close()
 	}()
 	return log, func() {
 		os.Stdout, os.Stderr = stdout, stderr
 		_ = write.Close()
 		// A process that the job left behind may hold the pipe open forever.
-		_ = read.SetReadDeadline(time.Now().Add(at.Gather))
+		_ = read.SetReadDeadline(time.Now().Add(at.BatchInterval))
 		<-drained
 		_ = read.Close()
 		log.Close()
@@ -240,10 +240,10 @@ func run(ctx context.Context, env *Env, from environment, handlers Handlers) api
 
 // prepare completes env with the API client, the key, the spec and the registries.
 func prepare(ctx context.Context, env *Env, from environment) (err error) {
-	if env.API, err = NewRemote(from.url, from.token, from.dir, env.Timing); err != nil {
+	if env.API, err = NewAttemptClient(from.url, from.token, from.dir, env.Timing); err != nil {
 		return err
 	}
-	env.API.WarnIn(env.Log)
+	env.API.SetLog(env.Log)
 	if from.keyFile != "" {
 		env.Key, err = seal.LoadIdentity(from.keyFile)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -18,9 +18,9 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
 
-// Remote makes the API calls of one attempt with the attempt token. Calls without a usable
+// AttemptClient makes the API calls of one attempt with the attempt token. Calls without a usable
 // response are retried until ctx ends. It is safe for concurrent use.
-type Remote struct {
+type AttemptClient struct {
 	job     string
 	attempt int
 	base    *url.URL
@@ -34,16 +34,16 @@ type Remote struct {
 	log    *Log // may be nil
 }
 
-// WarnIn sets the job's log as the target of warnings that need a person's decision.
-func (r *Remote) WarnIn(log *Log) { r.log = log }
+// SetLog sets the job's log as the target of warnings that need a person's decision.
+func (c *AttemptClient) SetLog(log *Log) { c.log = log }
 
 // attemptPath matches the path of NUON_JOB_URL.
 var attemptPath = regexp.MustCompile(`^/runner/v1/jobs/([^/]+)/attempts/([0-9]+)$`)
 
-// NewRemote returns the client of the attempt at jobURL, which is <runner
+// NewAttemptClient returns the client of the attempt at jobURL, which is <runner
 // API>/runner/v1/jobs/{job}/attempts/{n}. It spools states below dir, the
 // attempt's spool directory.
-func NewRemote(jobURL string, token seal.Secret, dir string, at timing.Timing) (*Remote, error) {
+func NewAttemptClient(jobURL string, token seal.Secret, dir string, at timing.Timing) (*AttemptClient, error) {
 	parsed, err := url.Parse(jobURL)
 	if err != nil {
 		return nil, fmt.Errorf("the URL of the attempt is not one: %w", err)
@@ -60,11 +60,11 @@ func NewRemote(jobURL string, token seal.Secret, dir string, at timing.Timing) (
 		return nil, fmt.Errorf("%q is not the URL of an attempt: %w", jobURL, err)
 	}
 	base := &url.URL{Scheme: parsed.Scheme, Host: parsed.Host}
-	remote := &Remote{job: match[1], attempt: number, base: base, spool: spool.Attempt{Dir: dir}, timing: at}
-	if remote.quick, err = apiclient.NewClient(base.String(), apiclient.Always(token), at.Call); err != nil {
+	remote := &AttemptClient{job: match[1], attempt: number, base: base, spool: spool.Attempt{Dir: dir}, timing: at}
+	if remote.quick, err = apiclient.NewClient(base.String(), apiclient.StaticToken(token), at.CallTimeout); err != nil {
 		return nil, err
 	}
-	remote.heavy, err = apiclient.NewClient(base.String(), apiclient.Always(token), at.Transfer)
+	remote.heavy, err = apiclient.NewClient(base.String(), apiclient.StaticToken(token), at.TransferTimeout)
 	return remote, err
 }
 
@@ -82,28 +82,28 @@ func (e *LockedError) Error() string {
 
 // GetState returns the newest sealed state of the job's install component,
 // and false when there is none.
-func (r *Remote) GetState(ctx context.Context) (state api.State, found bool, err error) {
-	return r.getState(ctx, &api.GetStateParams{})
+func (c *AttemptClient) GetState(ctx context.Context) (state api.State, found bool, err error) {
+	return c.getState(ctx, &api.GetStateParams{})
 }
 
 // GetStateVersion returns the sealed version that the spec restores, and false
 // when it does not exist.
-func (r *Remote) GetStateVersion(ctx context.Context, version int) (state api.State, found bool, err error) {
-	return r.getState(ctx, &api.GetStateParams{Version: version})
+func (c *AttemptClient) GetStateVersion(ctx context.Context, version int) (state api.State, found bool, err error) {
+	return c.getState(ctx, &api.GetStateParams{Version: version})
 }
 
 // codeNoState is the runner API's error code for a missing state. No other 404 means that:
 // a plan that mistook it for a missing state would create everything again.
 const codeNoState = "no_state"
 
-func (r *Remote) getState(ctx context.Context, which *api.GetStateParams) (state api.State, found bool, err error) {
-	err = r.persist(ctx, func(ctx context.Context) error {
-		answer, err := r.heavy.GetStateWithResponse(ctx, r.job, r.attempt, which)
+func (c *AttemptClient) getState(ctx context.Context, which *api.GetStateParams) (state api.State, found bool, err error) {
+	err = c.persist(ctx, func(ctx context.Context) error {
+		answer, err := c.heavy.GetStateWithResponse(ctx, c.job, c.attempt, which)
 		if err != nil {
 			return err
 		}
-		err = apiclient.Check("read the state", answer.HTTPResponse, answer.Body)
-		if refusal := apiclient.AsRefusal(err); refusal != nil && refusal.Code == codeNoState {
+		err = apiclient.CheckResponse("read the state", answer.HTTPResponse, answer.Body)
+		if refusal := apiclient.AsResponseError(err); refusal != nil && refusal.Code == codeNoState {
 			found = false
 			return nil
 		}
@@ -121,9 +121,9 @@ func (r *Remote) getState(ctx context.Context, which *api.GetStateParams) (state
 
 // LockState takes the state lock for this attempt. The error is a *LockedError when
 // another attempt holds it.
-func (r *Remote) LockState(ctx context.Context, lock api.StateLock) error {
-	return r.persist(ctx, func(ctx context.Context) error {
-		answer, err := r.quick.LockStateWithResponse(ctx, r.job, r.attempt, lock)
+func (c *AttemptClient) LockState(ctx context.Context, lock api.StateLock) error {
+	return c.persist(ctx, func(ctx context.Context) error {
+		answer, err := c.quick.LockStateWithResponse(ctx, c.job, c.attempt, lock)
 		if err != nil {
 			return err
 		}
@@ -134,94 +134,94 @@ func (r *Remote) LockState(ctx context.Context, lock api.StateLock) error {
 			}
 			return apiclient.Permanent(&locked)
 		}
-		return apiclient.Check("lock the state", answer.HTTPResponse, answer.Body)
+		return apiclient.CheckResponse("lock the state", answer.HTTPResponse, answer.Body)
 	})
 }
 
 // SpoolState stores a sealed state version in the spool, on disk when it returns. runnerd
 // delivers the versions in the order of these calls, even after the job process has ended.
-func (r *Remote) SpoolState(state api.State) error {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	if err := r.spool.AddState(state, r.number+1); err != nil {
+func (c *AttemptClient) SpoolState(state api.State) error {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if err := c.spool.AddState(state, c.number+1); err != nil {
 		return err
 	}
-	r.number++
+	c.number++
 	return nil
 }
 
 // DeliverState sends a sealed state version to the control plane immediately, after
-// those in the spool. It is used when the disk is full, and fails after timing.UnlockTry.
+// those in the spool. It is used when the disk is full, and fails after timing.UnlockTimeout.
 // The ctx of the job may have ended.
-func (r *Remote) DeliverState(ctx context.Context, state api.State) error {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	short, stop := context.WithTimeout(context.WithoutCancel(ctx), r.timing.UnlockTry)
+func (c *AttemptClient) DeliverState(ctx context.Context, state api.State) error {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	short, stop := context.WithTimeout(context.WithoutCancel(ctx), c.timing.UnlockTimeout)
 	defer stop()
-	if err := r.deliverStates(short); err != nil {
+	if err := c.deliverStates(short); err != nil {
 		return err
 	}
-	return r.putState(short, state)
+	return c.putState(short, state)
 }
 
 // UnlockState delivers the spooled states and then frees the state lock, so that the next
-// holder reads them. When the control plane cannot be reached within timing.UnlockTry,
+// holder reads them. When the control plane cannot be reached within timing.UnlockTimeout,
 // or rejects the call, it requests that runnerd does both later, and returns nil, so that a
 // finished job is not delayed. ctx may have ended. It returns only errors of the disk.
-func (r *Remote) UnlockState(ctx context.Context) error {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	short, stop := context.WithTimeout(context.WithoutCancel(ctx), r.timing.UnlockTry)
+func (c *AttemptClient) UnlockState(ctx context.Context) error {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	short, stop := context.WithTimeout(context.WithoutCancel(ctx), c.timing.UnlockTimeout)
 	defer stop()
-	err := r.deliverStates(short)
+	err := c.deliverStates(short)
 	if err == nil {
-		err = r.persist(short, func(ctx context.Context) error {
-			answer, err := r.quick.UnlockStateWithResponse(ctx, r.job, r.attempt)
+		err = c.persist(short, func(ctx context.Context) error {
+			answer, err := c.quick.UnlockStateWithResponse(ctx, c.job, c.attempt)
 			if err != nil {
 				return err
 			}
-			return apiclient.Check("unlock the state", answer.HTTPResponse, answer.Body)
+			return apiclient.CheckResponse("unlock the state", answer.HTTPResponse, answer.Body)
 		})
 	}
 	if err != nil {
-		return r.spool.AskUnlock()
+		return c.spool.RequestUnlock()
 	}
 	return nil
 }
 
 // deliverStates sends the versions in the spool. runnerd may do so at the same time;
 // a version that the server already has changes nothing.
-func (r *Remote) deliverStates(ctx context.Context) error {
-	return r.spool.EachState(func(_ string, state api.State) error { return r.putState(ctx, state) })
+func (c *AttemptClient) deliverStates(ctx context.Context) error {
+	return c.spool.EachState(func(_ string, state api.State) error { return c.putState(ctx, state) })
 }
 
-func (r *Remote) putState(ctx context.Context, state api.State) error {
-	return r.persist(ctx, func(ctx context.Context) error {
-		answer, err := r.heavy.PutStateWithResponse(ctx, r.job, r.attempt, state)
+func (c *AttemptClient) putState(ctx context.Context, state api.State) error {
+	return c.persist(ctx, func(ctx context.Context) error {
+		answer, err := c.heavy.PutStateWithResponse(ctx, c.job, c.attempt, state)
 		if err != nil {
 			return err
 		}
-		if answer.StatusCode() == http.StatusAccepted && r.log != nil {
-			r.log.Warn("%s", Contested(state))
+		if answer.StatusCode() == http.StatusAccepted && c.log != nil {
+			c.log.Warn("%s", ContestedWarning(state))
 		}
-		return apiclient.Check("deliver a state", answer.HTTPResponse, answer.Body)
+		return apiclient.CheckResponse("deliver a state", answer.HTTPResponse, answer.Body)
 	})
 }
 
-// Contested returns the warning about a state version that the control plane has stored,
+// ContestedWarning returns the warning about a state version that the control plane has stored,
 // but not as the newest version.
-func Contested(state api.State) string {
+func ContestedWarning(state api.State) string {
 	return fmt.Sprintf("the state that this attempt wrote (serial %d) is kept as a contested version: another attempt has taken the place of this one; nothing is planned for this component until a person restores or dismisses it, see `nuon state list`", state.Serial)
 }
 
 // spec fetches the job's spec.
-func (r *Remote) spec(ctx context.Context) (spec api.JobSpec, err error) {
-	err = r.persist(ctx, func(ctx context.Context) error {
-		answer, err := r.quick.GetSpecWithResponse(ctx, r.job, r.attempt)
+func (c *AttemptClient) spec(ctx context.Context) (spec api.JobSpec, err error) {
+	err = c.persist(ctx, func(ctx context.Context) error {
+		answer, err := c.quick.GetSpecWithResponse(ctx, c.job, c.attempt)
 		if err != nil {
 			return err
 		}
-		if err := apiclient.Check("read what to do", answer.HTTPResponse, answer.Body); err != nil {
+		if err := apiclient.CheckResponse("read what to do", answer.HTTPResponse, answer.Body); err != nil {
 			return err
 		}
 		if answer.JSON200 == nil {
@@ -233,6 +233,6 @@ func (r *Remote) spec(ctx context.Context) (spec api.JobSpec, err error) {
 	return spec, err
 }
 
-func (r *Remote) persist(ctx context.Context, try func(context.Context) error) error {
-	return apiclient.Persist(ctx, apiclient.Pace{First: r.timing.BackoffFirst, Most: r.timing.BackoffMost}, try)
+func (c *AttemptClient) persist(ctx context.Context, try func(context.Context) error) error {
+	return apiclient.Retry(ctx, apiclient.RetryPolicy{First: c.timing.BackoffMin, Max: c.timing.BackoffMax}, try)
 }

@@ -9,5 +9,5 @@ type StaleError struct{ why string }
 // Error returns the reason in one sentence, with the remedy.
 func (s *StaleError) Error() string { return s.why + "; plan again" }
 
-// Stale returns a *StaleError. A handler may return it only when it has changed nothing.
-func Stale(format string, args ...any) error { return &StaleError{why: fmt.Sprintf(format, args...)} }
+// Stalef returns a *StaleError. A handler may return it only when it has changed nothing.
+func Stalef(format string, args ...any) error { return &StaleError{why: fmt.Sprintf(format, args...)} }

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// VarNamed passes the names of --pass-env from runnerd to a job process, separated by commas.
-const VarNamed = "NUON_PASS_ENV"
+// VarPassEnv passes the names of --pass-env from runnerd to a job process, separated by commas.
+const VarPassEnv = "NUON_PASS_ENV"
 
 // basic are the variables that every program may need: for the network and for paths.
 var basic = []string{
@@ -58,22 +58,22 @@ func CheckName(name string) error {
 	return nil
 }
 
-// ForJob returns the part of a runner's environment that its job processes get: the basic
+// JobEnv returns the part of a runner's environment that its job processes get: the basic
 // variables, those that its owner named and, on an install runner, those of its cloud identity.
 // A build runner executes the content of a repository for no particular account, so by default
 // it passes on no identity.
-func ForJob(environ []string, install bool, named []string) []string {
+func JobEnv(environ []string, install bool, named []string) []string {
 	made := pick(environ, func(name string) bool {
 		return slices.Contains(basic, name) || slices.Contains(named, name) || install && isIdentity(name)
 	})
 	if len(named) > 0 {
-		made = append(made, VarNamed+"="+strings.Join(named, ","))
+		made = append(made, VarPassEnv+"="+strings.Join(named, ","))
 	}
 	return made
 }
 
-// ForTool returns the part of a job process's environment that its tools and scripts get.
-func ForTool(environ []string) map[string]string {
+// ToolEnv returns the part of a job process's environment that its tools and scripts get.
+func ToolEnv(environ []string) map[string]string {
 	named := namedIn(environ)
 	made := map[string]string{}
 	for _, entry := range pick(environ, func(name string) bool {
@@ -86,7 +86,7 @@ func ForTool(environ []string) map[string]string {
 }
 
 // WithoutCluster removes everything that leads to the runner's cluster from a result
-// of ForTool: an action that did not request a cluster gets none, even if the
+// of ToolEnv: an action that did not request a cluster gets none, even if the
 // runner's owner passes it on.
 func WithoutCluster(environ map[string]string) {
 	maps.DeleteFunc(environ, func(name, _ string) bool { return isCluster(name) })
@@ -104,7 +104,7 @@ func Lookup(environ []string, name string) string {
 }
 
 func namedIn(environ []string) []string {
-	return strings.Split(Lookup(environ, VarNamed), ",")
+	return strings.Split(Lookup(environ, VarPassEnv), ",")
 }
 
 // pick returns the entries with wanted names and non-empty values, each name once,

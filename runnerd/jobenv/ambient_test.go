@@ -39,13 +39,13 @@ func TestForJob(t *testing.T) {
 	}{
 		"install runner": {install: true, want: slices.Concat(reach, identity)},
 		"install runner with a name": {install: true, named: []string{"VENDOR_API"},
-			want: slices.Concat(reach, identity, []string{"VENDOR_API", VarNamed})},
+			want: slices.Concat(reach, identity, []string{"VENDOR_API", VarPassEnv})},
 		"build runner": {want: reach},
 		"build runner with a name": {named: []string{"VENDOR_API"},
-			want: slices.Concat(reach, []string{"VENDOR_API", VarNamed})},
+			want: slices.Concat(reach, []string{"VENDOR_API", VarPassEnv})},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, names(ForJob(started, test.install, test.named))); diff != "" {
+			if diff := cmp.Diff(test.want, names(JobEnv(started, test.install, test.named))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -53,8 +53,8 @@ func TestForJob(t *testing.T) {
 }
 
 func TestForTool(t *testing.T) {
-	job := ForJob(started, true, []string{"VENDOR_API", "NOT_SET"})
-	made := ForTool(append(job, "NUON_JOB_TOKEN=planted", "TF_LOG=TRACE"))
+	job := JobEnv(started, true, []string{"VENDOR_API", "NOT_SET"})
+	made := ToolEnv(append(job, "NUON_JOB_TOKEN=planted", "TF_LOG=TRACE"))
 	if made["AWS_REGION"] != "eu-1" || made["VENDOR_API"] != "planted-vendor" || made["PATH"] != "/bin" {
 		t.Errorf("%v", made)
 	}
@@ -67,7 +67,7 @@ func TestForTool(t *testing.T) {
 
 func TestSecrets(t *testing.T) {
 	var got []string
-	for _, secret := range Secrets(ForJob(started, true, []string{"VENDOR_API"})) {
+	for _, secret := range Secrets(JobEnv(started, true, []string{"VENDOR_API"})) {
 		got = append(got, string(secret))
 	}
 	want := []string{"/planted+aws", "planted-arm", `{"type":"service_account","private_key":"planted-google-key"}`,

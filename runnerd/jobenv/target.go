@@ -18,7 +18,7 @@ var choosing = []string{
 // values an apply would change another target than planned.
 func Target(environ []string) map[string]string {
 	made := map[string]string{}
-	for name, value := range ForTool(environ) {
+	for name, value := range ToolEnv(environ) {
 		if slices.Contains(choosing, name) {
 			made[name] = value
 		}

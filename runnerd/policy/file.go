@@ -16,7 +16,7 @@ import (
 const maxFile = 64 << 10
 
 // File is the content of a runner file. The zero value of each part forbids nothing;
-// see Open for a runner without a file.
+// see Default for a runner without a file.
 type File struct {
 	// Enabled is false for a runner that accepts no jobs.
 	Enabled bool `toml:"enabled"`
@@ -56,20 +56,20 @@ type Limits struct {
 	// Memory is the total memory of the processes of one job.
 	Memory Size `toml:"memory"`
 	// Timeout is how long one job may run.
-	Timeout Span `toml:"timeout"`
+	Timeout Duration `toml:"timeout"`
 	// Capacity is how many jobs may run at once; nil for the value that the
 	// runner was started with.
 	Capacity *int `toml:"capacity"`
 }
 
-// Open returns the File of a runner without a file: everything is allowed except debug
+// Default returns the File of a runner without a file: everything is allowed except debug
 // commands, undeclared environment variables, and login programs of a cluster's outputs.
-func Open() File { return File{Enabled: true} }
+func Default() File { return File{Enabled: true} }
 
 // Parse parses a runner file. The error has a line of the form "name:line:column:
 // what is wrong, and what would be right" for each unknown key, or for the first invalid value.
 func Parse(name string, content []byte) (File, error) {
-	file := Open()
+	file := Default()
 	decoder := toml.NewDecoder(bytes.NewReader(content)).DisallowUnknownFields()
 	err := decoder.Decode(&file)
 	if err == nil {

@@ -48,7 +48,7 @@ func parsed(t *testing.T, text string) File {
 
 func TestParse(t *testing.T) {
 	friday := time.Date(2025, 11, 21, 23, 0, 0, 0, time.UTC) // midnight in Berlin
-	got := parsed(t, whole).At(friday).RunnerPolicy
+	got := parsed(t, whole).RuleAt(friday).RunnerPolicy
 	want := api.RunnerPolicy{
 		Jobs: &[]string{"plan", "apply"}, Components: &[]string{"terraform_module"}, Debug: true,
 		FreeEnv: true, ClusterExec: []string{"aws"},
@@ -58,7 +58,7 @@ func TestParse(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(api.RunnerPolicy{}, parsed(t, "# nothing\n").At(friday).RunnerPolicy); diff != "" {
+	if diff := cmp.Diff(api.RunnerPolicy{}, parsed(t, "# nothing\n").RuleAt(friday).RunnerPolicy); diff != "" {
 		t.Errorf("an empty file forbids something: %s", diff)
 	}
 }
@@ -105,7 +105,7 @@ func TestAFileOfTheWrongSize(t *testing.T) {
 		if _, err := Read(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v", err)
 		}
-		if rule := (&Watched{Path: path}).Look(time.Now()); !rule.Off {
+		if rule := (&FileWatcher{Path: path}).Reload(time.Now()); !rule.Off {
 			t.Errorf("got %+v", rule)
 		}
 	}
@@ -144,7 +144,7 @@ func TestCheck(t *testing.T) {
 		"a kind nobody knows yet": {"", inside, "debug", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := parsed(t, test.file).At(test.at).Check(test.kind, test.component)
+			err := parsed(t, test.file).RuleAt(test.at).Check(test.kind, test.component)
 			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v", err)
 			}
@@ -154,7 +154,7 @@ func TestCheck(t *testing.T) {
 
 func TestABrokenFileMeansOff(t *testing.T) {
 	_, err := Parse("runner.toml", []byte("enabled = maybe"))
-	rule := Broken(parsed(t, whole), err, time.Now())
+	rule := BrokenRule(parsed(t, whole), err, time.Now())
 	if !rule.Off || rule.Limits.Capacity != 3 || !strings.Contains(rule.Reason, "runner.toml:1:11") {
 		t.Errorf("got %+v", rule)
 	}
@@ -164,7 +164,7 @@ func TestABrokenFileMeansOff(t *testing.T) {
 }
 
 func TestASpecIsWhatWasOffered(t *testing.T) {
-	rule := parsed(t, `components = ["sandbox"]`).At(time.Now())
+	rule := parsed(t, `components = ["sandbox"]`).RuleAt(time.Now())
 	plan := func(component string) api.JobSpec {
 		return api.JobSpec{Kind: api.JobSpecKindPlan, Plan: api.PlanSpec{Deploy: api.DeploySpec{ComponentKind: component}}}
 	}
@@ -212,13 +212,13 @@ func TestTheWindowOnDaysOnWhichTheClockIsSet(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if night.Has(moment) != has {
+		if night.IsOpen(moment) != has {
 			t.Errorf("%s: %v", at, !has)
 		}
 	}
 }
 
-// TestOpensIsWhenItOpens checks that Opens returns the first time at which a closed window
+// TestOpensIsWhenItOpens checks that NextOpen returns the first time at which a closed window
 // is open, for any window, zone and time.
 func TestOpensIsWhenItOpens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -232,14 +232,14 @@ func TestOpensIsWhenItOpens(t *testing.T) {
 			t.Fatal(err)
 		}
 		at := time.Unix(rapid.Int64Range(1_700_000_000, 1_900_000_000).Draw(t, "at"), 0).Truncate(time.Minute)
-		if w.Has(at) {
+		if w.IsOpen(at) {
 			return
 		}
-		opens := w.Opens(at)
-		if !w.Has(opens) {
+		opens := w.NextOpen(at)
+		if !w.IsOpen(opens) {
 			t.Fatalf("closed when it opens, %v", opens)
 		}
-		if before := opens.Add(-time.Minute); before.After(at) && w.Has(before) {
+		if before := opens.Add(-time.Minute); before.After(at) && w.IsOpen(before) {
 			t.Fatalf("open before it opens, %v", opens)
 		}
 		if opens.Sub(at) > 8*24*time.Hour {
@@ -252,7 +252,7 @@ func TestTimeoutOf(t *testing.T) {
 	for _, test := range []struct{ spec, own, want time.Duration }{
 		{0, 0, time.Hour}, {0, time.Minute, time.Minute}, {time.Minute, 0, time.Minute}, {time.Minute, time.Second, time.Second}, {time.Second, time.Minute, time.Second},
 	} {
-		if got := (Limits{Timeout: Span(test.own)}).TimeoutOf(test.spec, time.Hour); got != test.want {
+		if got := (Limits{Timeout: Duration(test.own)}).TimeoutOf(test.spec, time.Hour); got != test.want {
 			t.Errorf("%+v: got %v", test, got)
 		}
 	}
@@ -265,7 +265,7 @@ func TestWhatASpecMayBring(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rule := file.At(time.Now())
+	rule := file.RuleAt(time.Now())
 	spec := func(kinds ...string) api.JobSpec {
 		made := api.JobSpec{Kind: api.JobSpecKindHealth}
 		for _, kind := range kinds {
@@ -284,7 +284,7 @@ func TestWhatASpecMayBring(t *testing.T) {
 		rule.MayExec("/tmp/aws") || rule.WithoutExec().MayExec("aws") {
 		t.Errorf("%+v", rule)
 	}
-	if none := Open().At(time.Now()); none.FreeEnv || none.MayExec("aws") || none.MayExec("") {
+	if none := Default().RuleAt(time.Now()); none.FreeEnv || none.MayExec("aws") || none.MayExec("") {
 		t.Errorf("without a file: %+v", none)
 	}
 	for _, bad := range []string{"", "a/b", "../x", "/a/../b", "a b", "-x y"} {
@@ -303,7 +303,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		rule := file.At(time.Unix(1_763_000_000, 0))
+		rule := file.RuleAt(time.Unix(1_763_000_000, 0))
 		if rule.Off && rule.Check("plan", "sandbox") == nil {
 			t.Error("off, and takes a plan")
 		}

@@ -12,8 +12,8 @@ import (
 // Rule is what a runner allows at a point in time, as it is reported to the control plane.
 type Rule struct{ api.RunnerPolicy }
 
-// At returns the rule that follows from the file at a point in time.
-func (f File) At(now time.Time) Rule {
+// RuleAt returns the rule that follows from the file at a point in time.
+func (f File) RuleAt(now time.Time) Rule {
 	rule := Rule{api.RunnerPolicy{Debug: f.Debug, FreeEnv: f.Actions.FreeEnv, Limits: api.RunnerLimits{
 		MemoryBytes: int64(f.Limits.Memory), TimeoutSeconds: int(time.Duration(f.Limits.Timeout) / time.Second),
 	}}}
@@ -35,7 +35,7 @@ func (f File) At(now time.Time) Rule {
 	switch {
 	case !f.Enabled:
 		return rule.off("it is switched off in its own runner file (enabled = false)")
-	case f.Window != nil && !f.Window.Has(now):
+	case f.Window != nil && !f.Window.IsOpen(now):
 		allowed := jobs
 		if rule.Jobs != nil {
 			allowed = *rule.Jobs
@@ -43,16 +43,16 @@ func (f File) At(now time.Time) Rule {
 		allowed = slices.DeleteFunc(slices.Clone(allowed), func(kind string) bool { return slices.Contains(changing, kind) })
 		rule.Jobs = &allowed
 		rule.Reason = fmt.Sprintf("outside its window (%s): applies and actions wait until %s", f.Window,
-			f.Window.Opens(now).Format("Mon 2 Jan 15:04"))
+			f.Window.NextOpen(now).Format("Mon 2 Jan 15:04"))
 	}
 	return rule
 }
 
-// Broken returns the rule of a runner whose file is invalid: it accepts nothing.
+// BrokenRule returns the rule of a runner whose file is invalid: it accepts nothing.
 // last is the last valid file, which is still shown.
-func Broken(last File, reason error, now time.Time) Rule {
+func BrokenRule(last File, reason error, now time.Time) Rule {
 	last.Enabled, last.Window = true, nil
-	return last.At(now).off("its runner file cannot be used, so it takes no jobs: " + reason.Error())
+	return last.RuleAt(now).off("its runner file cannot be used, so it takes no jobs: " + reason.Error())
 }
 
 func (r Rule) off(reason string) Rule {

@@ -113,21 +113,21 @@ func (s Size) String() string {
 	return fmt.Sprintf("%d MiB", s>>20)
 }
 
-// Span is a duration, written as "45m" or "1h30m".
-type Span time.Duration
+// Duration is a duration, written as "45m" or "1h30m".
+type Duration time.Duration
 
 // UnmarshalText parses a duration between one second and a week.
-func (s *Span) UnmarshalText(text []byte) error {
+func (d *Duration) UnmarshalText(text []byte) error {
 	length, err := time.ParseDuration(string(text))
 	if err != nil || length < time.Second || length > 7*24*time.Hour {
 		return fmt.Errorf("%q is no time limit; write it as \"45m\" or \"1h30m\", between 1s and a week", text)
 	}
-	*s = Span(length)
+	*d = Duration(length)
 	return nil
 }
 
 // String formats the duration.
-func (s Span) String() string { return time.Duration(s).String() }
+func (d Duration) String() string { return time.Duration(d).String() }
 
 // maxCapacity is more jobs than any machine can use.
 const maxCapacity = 256

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Watched is a runner file that is read again at every poll, so that a change takes effect
+// FileWatcher is a runner file that is read again at every poll, so that a change takes effect
 // immediately. It is for one goroutine.
-type Watched struct {
+type FileWatcher struct {
 	// Path is the path of the file.
 	Path string
 	// Required means that the file must exist. A file that was found once is
@@ -20,21 +20,21 @@ type Watched struct {
 	known bool
 }
 
-// Look reads the file and returns the current rule. If a file that is not required does not
-// exist, everything is allowed that Open allows.
-func (w *Watched) Look(now time.Time) Rule {
+// Reload reads the file and returns the current rule. If a file that is not required does not
+// exist, everything is allowed that Default allows.
+func (w *FileWatcher) Reload(now time.Time) Rule {
 	file, err := Read(w.Path)
 	switch {
 	case err == nil:
 		w.last, w.known, w.Required = file, true, true
-		return file.At(now)
+		return file.RuleAt(now)
 	case errors.Is(err, fs.ErrNotExist) && !w.Required:
-		return Open().At(now)
+		return Default().RuleAt(now)
 	case errors.Is(err, fs.ErrNotExist):
 		err = fmt.Errorf("%s is not there; put it back, or start the runner without one", w.Path)
 	}
 	if !w.known {
-		return Broken(Open(), err, now)
+		return BrokenRule(Default(), err, now)
 	}
-	return Broken(w.last, err, now)
+	return BrokenRule(w.last, err, now)
 }

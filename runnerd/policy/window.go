@@ -82,9 +82,9 @@ func (z *Zone) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Has reports whether the window is open at a time. Hours are those of the wall clock:
+// IsOpen reports whether the window is open at a time. Hours are those of the wall clock:
 // on a day on which the clock changes, the window is an hour shorter or longer.
-func (w Window) Has(at time.Time) bool {
+func (w Window) IsOpen(at time.Time) bool {
 	local := at.In(w.Zone.location)
 	minute := local.Hour()*60 + local.Minute()
 	from, until := w.Hours.From, w.Hours.Until
@@ -102,8 +102,8 @@ func (w Window) opensOn(day time.Weekday) bool {
 	return len(w.Days) == 0 || slices.Contains(w.Days, Day(day))
 }
 
-// Opens returns when a closed window opens next.
-func (w Window) Opens(after time.Time) time.Time {
+// NextOpen returns when a closed window opens next.
+func (w Window) NextOpen(after time.Time) time.Time {
 	local := after.In(w.Zone.location)
 	for day := 0; ; day++ {
 		opens := time.Date(local.Year(), local.Month(), local.Day()+day, 0, w.Hours.From, 0, 0, w.Zone.location)

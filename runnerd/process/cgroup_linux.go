@@ -46,9 +46,9 @@ func FindCgroups(name string) (Cgroups, error) {
 	return made, nil
 }
 
-// Make makes the control group of an attempt and returns its directory, or "" where there
+// Create makes the control group of an attempt and returns its directory, or "" where there
 // are no control groups.
-func (c Cgroups) Make(attempt string) (string, error) {
+func (c Cgroups) Create(attempt string) (string, error) {
 	if c.dir == "" {
 		return "", nil
 	}

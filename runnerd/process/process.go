@@ -6,8 +6,8 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
-// ErrNone is returned when the process to signal does not exist.
-var ErrNone = errors.New("there is no such process")
+// ErrNoProcess is returned when the process to signal does not exist.
+var ErrNoProcess = errors.New("there is no such process")
 
 // Job identifies the processes of one attempt.
 type Job struct {
@@ -17,9 +17,9 @@ type Job struct {
 	Members []spool.Member
 }
 
-// Of returns the job of an attempt. It returns false when the job process has
+// JobOf returns the job of an attempt. It returns false when the job process has
 // not recorded itself yet.
-func Of(attempt spool.Attempt) (Job, bool, error) {
+func JobOf(attempt spool.Attempt) (Job, bool, error) {
 	leader, found, err := attempt.Process()
 	if err != nil || !found {
 		return Job{}, found, err

@@ -26,7 +26,7 @@ func Adopt() error {
 func (j Job) Interrupt() error {
 	stat, err := spool.ReadStat(j.Leader.PID)
 	if err != nil || stat.Start != j.Leader.Start || j.Leader.Boot != spool.Boot() {
-		return ErrNone
+		return ErrNoProcess
 	}
 	if err := syscall.Kill(-j.Leader.PID, syscall.SIGINT); err != nil {
 		return fmt.Errorf("interrupt process group %d: %w", j.Leader.PID, err)
@@ -47,11 +47,11 @@ func (j Job) Kill() (int, error) {
 	return len(members), killEach(members)
 }
 
-// InterruptRest sends SIGINT to the processes of a dead job process: those in its process
+// InterruptOrphans sends SIGINT to the processes of a dead job process: those in its process
 // group, and the programs that lead their own group, each of which ends the processes that it
 // started. It returns the number of processes of the job. It is called once, because a second
 // interrupt makes Terraform stop immediately.
-func (j Job) InterruptRest() (int, error) {
+func (j Job) InterruptOrphans() (int, error) {
 	members, err := j.members()
 	if err != nil {
 		return 0, err
@@ -67,15 +67,15 @@ func (j Job) InterruptRest() (int, error) {
 	return len(members), nil
 }
 
-// Living returns the number of processes of the job.
-func (j Job) Living() (int, error) {
+// CountLive returns the number of processes of the job.
+func (j Job) CountLive() (int, error) {
 	members, err := j.members()
 	return len(members), err
 }
 
-// KillBelow kills the descendants of this process, which must have called Adopt, and returns
+// KillDescendants kills the descendants of this process, which must have called Adopt, and returns
 // how many there were. When it returns 0, none is left.
-func KillBelow() (int, error) {
+func KillDescendants() (int, error) {
 	all, err := spool.Processes()
 	if err != nil {
 		return 0, err
@@ -102,11 +102,11 @@ func Children() (map[int]bool, error) {
 	return children, err
 }
 
-// KillStrays kills the children of this process that are neither in known nor part of a job
+// KillOrphans kills the children of this process that are neither in known nor part of a job
 // of spared, and reaps those that have ended. It returns how many were alive. In a process that
 // has called Adopt, or that is the first of its container, these are the processes that a job
 // left behind after its own process ended.
-func KillStrays(known map[int]bool, spared []Job) (int, error) {
+func KillOrphans(known map[int]bool, spared []Job) (int, error) {
 	belongs := map[int]bool{}
 	for _, job := range spared {
 		members, err := job.members()

@@ -21,37 +21,37 @@ func (j Job) Interrupt() error { return j.signal(syscall.SIGINT) }
 // groups; production runners are Linux.
 func (j Job) Kill() (int, error) {
 	err := j.signal(syscall.SIGKILL)
-	if errors.Is(err, ErrNone) {
+	if errors.Is(err, ErrNoProcess) {
 		return 0, nil
 	}
 	return 1, err
 }
 
-// InterruptRest finds nothing without /proc.
-func (j Job) InterruptRest() (int, error) { return 0, nil }
+// InterruptOrphans finds nothing without /proc.
+func (j Job) InterruptOrphans() (int, error) { return 0, nil }
 
-// Living finds nothing without /proc.
-func (j Job) Living() (int, error) { return 0, nil }
+// CountLive finds nothing without /proc.
+func (j Job) CountLive() (int, error) { return 0, nil }
 
-// KillBelow finds nothing without /proc.
-func KillBelow() (int, error) { return 0, nil }
+// KillDescendants finds nothing without /proc.
+func KillDescendants() (int, error) { return 0, nil }
 
 // Children finds none without /proc.
 func Children() (map[int]bool, error) { return map[int]bool{}, nil }
 
-// KillStrays finds none without /proc.
-func KillStrays(map[int]bool, []Job) (int, error) { return 0, nil }
+// KillOrphans finds none without /proc.
+func KillOrphans(map[int]bool, []Job) (int, error) { return 0, nil }
 
 // Memory returns 0, because it is unknown without /proc.
 func (j Job) Memory() (int64, error) { return 0, nil }
 
 func (j Job) signal(signal syscall.Signal) error {
 	if j.Leader.PID <= 1 {
-		return ErrNone
+		return ErrNoProcess
 	}
 	err := syscall.Kill(-j.Leader.PID, signal)
 	if errors.Is(err, syscall.ESRCH) || errors.Is(err, syscall.EPERM) {
-		return ErrNone // a group of only zombies gives EPERM on Darwin
+		return ErrNoProcess // a group of only zombies gives EPERM on Darwin
 	}
 	if err != nil {
 		return fmt.Errorf("signal process group %d: %w", j.Leader.PID, err)
@@ -67,8 +67,8 @@ func FindCgroups(string) (Cgroups, error) {
 	return Cgroups{}, errors.New("this system has no control groups")
 }
 
-// Make does nothing.
-func (Cgroups) Make(string) (string, error) { return "", nil }
+// Create does nothing.
+func (Cgroups) Create(string) (string, error) { return "", nil }
 
 // Close does nothing.
 func (Cgroups) Close() {}
@@ -82,5 +82,5 @@ func (j Job) RemoveCgroup() error { return nil }
 // Recorder records nothing without /proc.
 type Recorder struct{ Attempt spool.Attempt }
 
-// Note does nothing.
-func (r *Recorder) Note() error { return nil }
+// Record does nothing.
+func (r *Recorder) Record() error { return nil }

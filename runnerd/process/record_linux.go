@@ -24,8 +24,8 @@ type Recorder struct {
 	known map[spool.Member]bool
 }
 
-// Note lists the descendants, and writes the list if it has a new process.
-func (r *Recorder) Note() error {
+// Record lists the descendants, and writes the list if it has a new process.
+func (r *Recorder) Record() error {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	if err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil); errors.Is(err, unix.ECHILD) {

@@ -19,16 +19,16 @@ func (a *attempt) accept(ctx context.Context) error {
 	defer stop()
 	unheard := a.adopted
 	var accepted api.Accepted
-	err := apiclient.Persist(within, a.runner.pace(), func(ctx context.Context) error {
+	err := apiclient.Retry(within, a.runner.pace(), func(ctx context.Context) error {
 		answer, err := a.runner.quick.AcceptWithResponse(ctx, a.record.Job, a.record.Attempt)
 		if err == nil {
-			err = apiclient.Check("accept "+a.name(), answer.HTTPResponse, answer.Body)
+			err = apiclient.CheckResponse("accept "+a.name(), answer.HTTPResponse, answer.Body)
 		}
 		if err == nil && (answer.JSON200 == nil || answer.JSON200.Token == "") {
 			err = errors.New("accept " + a.name() + ": the answer holds no attempt token")
 		}
 		if err != nil {
-			unheard = unheard || apiclient.AsRefusal(err) == nil || apiclient.AsRefusal(err).Passing()
+			unheard = unheard || apiclient.AsResponseError(err) == nil || apiclient.AsResponseError(err).IsTemporary()
 			return err
 		}
 		accepted = *answer.JSON200

@@ -56,7 +56,7 @@ echo "$(id -u):$(id -g) home=$HOME tmp=$TMPDIR $(grep NoNewPrivs /proc/self/stat
 
 // attack runs the script as handlers run scripts, and records what succeeded.
 func attack(ctx context.Context, env *job.Env) (api.JobResult, error) {
-	work, err := env.Work()
+	work, err := env.CreateWorkDir()
 	if err != nil {
 		return api.JobResult{}, err
 	}
@@ -65,8 +65,8 @@ func attack(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		return api.JobResult{}, err
 	}
 	own, shown := filepath.Join(work, "own"), filepath.Join(work, "shown")
-	err = errors.Join(os.Mkdir(own, 0o700), subprocess.Give(own), os.WriteFile(shown, []byte(attacks), 0o600),
-		subprocess.Show(shown))
+	err = errors.Join(os.Mkdir(own, 0o700), subprocess.GrantOwnership(own), os.WriteFile(shown, []byte(attacks), 0o600),
+		subprocess.GrantRead(shown))
 	if err != nil {
 		return api.JobResult{}, err
 	}
@@ -77,7 +77,7 @@ func attack(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		return api.JobResult{}, err
 	}
 	for _, file := range []string{"said", "who"} {
-		content, err := subprocess.ReadLeft(own, file, 1<<20)
+		content, err := subprocess.ReadUntrusted(own, file, 1<<20)
 		if err != nil {
 			return api.JobResult{}, err
 		}

@@ -39,7 +39,7 @@ type attempt struct {
 	specSeen  bool
 	specLimit time.Duration
 	// unwritten is the ending that could not be written to disk. Only superviseLoop uses it.
-	unwritten *spool.Ending
+	unwritten *spool.Termination
 	// concluded is closed when the process has ended and the result is known.
 	concluded chan struct{}
 	// gone is closed when nothing is left to do for the attempt.
@@ -219,7 +219,7 @@ func (a *attempt) superviseLoop(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			// The disk is full or missing, and without it nothing can be decided.
 			a.log.Error("cannot look after the job; trying again", "error", err)
-			backoff.Pause(ctx, a.runner.Timing.Beat)
+			backoff.Pause(ctx, a.runner.Timing.HeartbeatInterval)
 		}
 	}
 }

@@ -55,13 +55,13 @@ func (r *runner) killStrays(turn *attempt) (int, error) {
 	}
 	r.children.mutex.Lock()
 	defer r.children.mutex.Unlock()
-	return process.KillStrays(r.children.known, spared)
+	return process.KillOrphans(r.children.known, spared)
 }
 
 // reapLoop periodically ends processes that jobs have left to this process and that
 // no attempt supervises.
 func (r *runner) reapLoop(ctx context.Context) {
-	for backoff.Pause(ctx, r.Timing.Beat) {
+	for backoff.Pause(ctx, r.Timing.HeartbeatInterval) {
 		if _, err := r.killStrays(nil); err != nil {
 			r.log.Warn("cannot look for processes that jobs have left behind", "error", err)
 		}

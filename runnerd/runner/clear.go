@@ -13,15 +13,15 @@ import (
 // Its errors are only logged, so that they never fail a job.
 func (r *runner) clearLoop(ctx context.Context) {
 	for {
-		r.clear(time.Now().Add(-r.Timing.Keep))
-		if !backoff.Pause(ctx, r.Timing.Clear) {
+		r.clear(time.Now().Add(-r.Timing.MaxAge))
+		if !backoff.Pause(ctx, r.Timing.CleanupInterval) {
 			return
 		}
 	}
 }
 
 func (r *runner) clear(before time.Time) {
-	removed, kept, err := r.spool.ClearRefused(before)
+	removed, kept, err := r.spool.PruneUndelivered(before)
 	if err != nil {
 		r.log.Warn("cannot clear what was set aside", "error", err)
 	}

@@ -57,10 +57,10 @@ func (a *attempt) settle() ([]string, error) {
 		}
 	}
 	spec, found, err := a.dir.Spec()
-	if err != nil || !found || a.runner.Settle == nil {
+	if err != nil || !found || a.runner.FinishKilled == nil {
 		return nil, nil //nolint:nilerr // without its spec the job did nothing
 	}
-	return a.runner.Settle(a.runner.Dir, a.dir, spec)
+	return a.runner.FinishKilled(a.runner.Dir, a.dir, spec)
 }
 
 // sweep kills the processes that the job process left behind, until none is left.
@@ -89,9 +89,9 @@ func (a *attempt) sweep(ctx context.Context) error {
 		if time.Now().After(warnAt) {
 			a.log.Warn("processes of the job do not die; the job counts as running until they do", "processes", left,
 				"session", job.Leader.PID)
-			warnAt = time.Now().Add(a.runner.Timing.BackoffMost)
+			warnAt = time.Now().Add(a.runner.Timing.BackoffMax)
 		}
-		if !backoff.Pause(ctx, a.runner.Timing.Look) {
+		if !backoff.Pause(ctx, a.runner.Timing.PollInterval) {
 			return ctx.Err()
 		}
 	}
@@ -101,7 +101,7 @@ func (a *attempt) sweep(ctx context.Context) error {
 type outcome struct {
 	result api.JobResult // from the job process
 	found  bool
-	ending spool.Ending // from this runner
+	ending spool.Termination // from this runner
 	ended  bool
 	limit  time.Duration
 	memory policy.Size

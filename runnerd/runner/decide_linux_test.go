@@ -35,8 +35,8 @@ func TestNext(t *testing.T) {
 }
 
 func TestFinal(t *testing.T) {
-	cancel, timeout := spool.Ending{Reason: spool.ReasonCancel}, spool.Ending{Reason: spool.ReasonTimeout}
-	killed := spool.Ending{Reason: spool.ReasonTimeout, Killed: true}
+	cancel, timeout := spool.Termination{Reason: spool.ReasonCancel}, spool.Termination{Reason: spool.ReasonTimeout}
+	killed := spool.Termination{Reason: spool.ReasonTimeout, Killed: true}
 	result := func(status api.JobResultStatus) api.JobResult { return api.JobResult{Status: status, Error: "because"} }
 	for name, test := range map[string]struct {
 		seen   outcome
@@ -53,7 +53,7 @@ func TestFinal(t *testing.T) {
 		"out of time, and killed": {outcome{ending: killed, ended: true, limit: time.Minute}, "failed",
 			"all its processes were killed"},
 		"gone":                         {outcome{}, "lost", "nothing more runs here"},
-		"too large":                    {outcome{ending: spool.Ending{Reason: spool.ReasonMemory, Killed: true}, ended: true, memory: 512 << 20}, "failed", "more than its limit of 512 MiB"},
+		"too large":                    {outcome{ending: spool.Termination{Reason: spool.ReasonMemory, Killed: true}, ended: true, memory: 512 << 20}, "failed", "more than its limit of 512 MiB"},
 		"interrupted by somebody else": {outcome{result: result("cancelled"), found: true}, "cancelled", "because"},
 		"killed, but it left a failure": {outcome{result: result("failed"), found: true, ending: killed, ended: true},
 			"failed", "because"},
@@ -136,7 +136,7 @@ func TestAJobIsEndedWithoutADisk(t *testing.T) {
 	if again, ends, err := a.ending(); !ends || err != nil || !again.Killed || !again.Since.Equal(ending.Since) {
 		t.Errorf("got %+v, %v, %v", again, ends, err)
 	}
-	if kept, found, err := a.dir.Ending(); !found || err != nil || !kept.Killed {
+	if kept, found, err := a.dir.Termination(); !found || err != nil || !kept.Killed {
 		t.Errorf("on disk is %+v, %v, %v", kept, found, err)
 	}
 }

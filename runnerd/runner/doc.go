@@ -9,6 +9,6 @@
 // killed is simply started again.
 //
 // It never does a job's work, opens no secret, and reads only the time limit
-// and the install of a spec; it passes what a killed job left behind to Options.Settle.
+// and the install of a spec; it passes what a killed job left behind to Options.FinishKilled.
 // The runnerd command calls Run.
 package runner

@@ -139,7 +139,7 @@ func kill(t *testing.T, runnerd int, dir, plug string) {
 			victims = []fault.Process{now}
 		}
 	case "runnerd and all its children":
-		victims = append(victims, fault.Below(all, runnerd)...)
+		victims = append(victims, fault.Descendants(all, runnerd)...)
 	}
 	for _, victim := range victims {
 		if _, err := fault.Kill(victim); err != nil {
@@ -191,13 +191,13 @@ func check(t *testing.T, s *server, dir string, job *served) {
 // nothing counts twice.
 func TestEveryWeather(t *testing.T) {
 	t.Parallel()
-	for name, weather := range map[string]fault.Weather{
-		"a black hole":    {Hole: true},
+	for name, weather := range map[string]fault.Faults{
+		"a black hole":    {Blackhole: true},
 		"resets":          {Reset: 0.4},
 		"cut answers":     {Cut: 0.4},
-		"slow":            {Slow: 300 * time.Millisecond},
-		"twice and later": {Twice: 0.5, Late: 200 * time.Millisecond, Slow: 50 * time.Millisecond},
-		"all of it":       {Reset: 0.2, Cut: 0.2, Slow: 30 * time.Millisecond, Twice: 0.3, Late: 100 * time.Millisecond},
+		"slow":            {MaxDelay: 300 * time.Millisecond},
+		"twice and later": {Duplicate: 0.5, MaxDuplicateDelay: 200 * time.Millisecond, MaxDelay: 50 * time.Millisecond},
+		"all of it":       {Reset: 0.2, Cut: 0.2, MaxDelay: 30 * time.Millisecond, Duplicate: 0.3, MaxDuplicateDelay: 100 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -209,23 +209,23 @@ func TestEveryWeather(t *testing.T) {
 			}
 			t.Cleanup(func() { _ = proxy.Close() })
 			job := s.enqueue("job_1", "plugged", map[string]string{"pause": "running"})
-			if !weather.Hole {
-				proxy.Set(weather)
+			if !weather.Blackhole {
+				proxy.SetFaults(weather)
 			}
 			work(t, s, dir, func(o *runner.Options) { o.URL = proxy.URL() })
 			testtime.Until(t, "the job runs", func() bool { _, err := os.Stat(filepath.Join(dir, "locked")); return err == nil })
-			proxy.Set(weather)
+			proxy.SetFaults(weather)
 			touch(t, dir, "go on")
-			if weather.Hole {
+			if weather.Blackhole {
 				// The job ends while the control plane cannot be reached.
 				testtime.Until(t, "the job has ended", func() bool {
 					_, err := os.Stat(filepath.Join(dir, "spool", "job_1.1", "final.json"))
 					return err == nil
 				})
-				proxy.Set(fault.Weather{})
+				proxy.SetFaults(fault.Faults{})
 			}
 			s.until("the result is there", job.ended)
-			proxy.Set(fault.Weather{})
+			proxy.SetFaults(fault.Faults{})
 			spoolIsEmpty(t, dir)
 			check(t, s, dir, job)
 			if job.result.Status != api.JobResultStatusSucceeded {

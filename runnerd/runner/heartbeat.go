@@ -34,11 +34,11 @@ func (r *runner) heartbeatLoop(ctx context.Context) {
 		task.Came(err)
 		if err != nil {
 			if ctx.Err() == nil {
-				r.line.Lost(err)
+				r.line.Failed(err)
 			}
 			continue
 		}
-		r.line.Back()
+		r.line.Recovered()
 		if answer.LeaseSeconds > 0 {
 			r.setLease(answer.LeaseSeconds)
 		}
@@ -65,11 +65,11 @@ func (r *runner) heartbeat(ctx context.Context, refs []api.AttemptRef) (api.Hear
 		refs = []api.AttemptRef{}
 	}
 	key := r.keys.now()
-	answer, err := r.quick.HeartbeatWithResponse(ctx, api.Heartbeat{Attempts: refs, Version: r.Version}, apiclient.As(key))
+	answer, err := r.quick.HeartbeatWithResponse(ctx, api.Heartbeat{Attempts: refs, Version: r.Version}, apiclient.WithToken(key))
 	if err != nil {
 		return api.HeartbeatAnswer{}, err
 	}
-	if err := apiclient.Check("heartbeat", answer.HTTPResponse, answer.Body); err != nil {
+	if err := apiclient.CheckResponse("heartbeat", answer.HTTPResponse, answer.Body); err != nil {
 		if apiclient.HasStatus(err, http.StatusUnauthorized) {
 			// The next heartbeat uses the other key. While the runner is at capacity
 			// no other call tries it.
@@ -78,7 +78,7 @@ func (r *runner) heartbeat(ctx context.Context, refs []api.AttemptRef) (api.Hear
 		return api.HeartbeatAnswer{}, err
 	}
 	if answer.JSON200 == nil {
-		return api.HeartbeatAnswer{}, &apiclient.Refusal{Doing: "heartbeat", Status: answer.StatusCode(),
+		return api.HeartbeatAnswer{}, &apiclient.ResponseError{Operation: "heartbeat", Status: answer.StatusCode(),
 			Title: "the answer is not one of a runner API"}
 	}
 	r.keys.proven(key)

@@ -91,7 +91,7 @@ func prove(ctx context.Context, client *api.ClientWithResponses, key seal.Identi
 	if err != nil {
 		return "", err
 	}
-	if err := apiclient.Check("prove the install key", answer.HTTPResponse, answer.Body); err != nil {
+	if err := apiclient.CheckResponse("prove the install key", answer.HTTPResponse, answer.Body); err != nil {
 		return "", err
 	}
 	if answer.JSON200 == nil {
@@ -107,13 +107,13 @@ func prove(ctx context.Context, client *api.ClientWithResponses, key seal.Identi
 // register exchanges the token for a key. Unlike later calls it is not retried when the token
 // is rejected, because a person has to act.
 func (r *runner) register(ctx context.Context, key seal.Identity) (identity, error) {
-	client, err := apiclient.NewClient(r.URL, apiclient.Always(r.Token), r.Timing.Call)
+	client, err := apiclient.NewClient(r.URL, apiclient.StaticToken(r.Token), r.Timing.CallTimeout)
 	if err != nil {
 		return identity{}, err
 	}
 	var registered *api.Registered
-	pace := apiclient.Pace{First: r.Timing.BackoffFirst, Most: r.Timing.BackoffMost, Line: r.line, Final: apiclient.ByStatus}
-	err = apiclient.Persist(ctx, pace, func(ctx context.Context) error {
+	pace := apiclient.RetryPolicy{First: r.Timing.BackoffMin, Max: r.Timing.BackoffMax, Connection: r.line, IsFinal: apiclient.FinalByStatus}
+	err = apiclient.Retry(ctx, pace, func(ctx context.Context) error {
 		proof, err := prove(ctx, client, key)
 		if err != nil {
 			return err
@@ -124,7 +124,7 @@ func (r *runner) register(ctx context.Context, key seal.Identity) (identity, err
 		if err != nil {
 			return err
 		}
-		if err := apiclient.Check("register this runner", answer.HTTPResponse, answer.Body); err != nil {
+		if err := apiclient.CheckResponse("register this runner", answer.HTTPResponse, answer.Body); err != nil {
 			return err
 		}
 		if registered = answer.JSON200; registered == nil || registered.RunnerKey == "" {
@@ -132,7 +132,7 @@ func (r *runner) register(ctx context.Context, key seal.Identity) (identity, err
 		}
 		return nil
 	})
-	if refusal := apiclient.AsRefusal(err); refusal != nil &&
+	if refusal := apiclient.AsResponseError(err); refusal != nil &&
 		(refusal.Status == http.StatusUnauthorized || refusal.Status == http.StatusForbidden) {
 		return identity{}, fmt.Errorf("%w; a registration token works once and for a short time, and this one does not: make a new one (nuon runners create, or nuon runners replace for one that was registered before) and set NUON_REGISTRATION_TOKEN to it", err)
 	}

@@ -68,8 +68,8 @@ func parseJobUser(named string) (*subprocess.User, error) {
 	return &subprocess.User{UID: uint32(first), GID: uint32(second)}, nil
 }
 
-// Programs describes the user that the programs of jobs run as, for ReadStatus.
-type Programs struct {
+// ProgramUser describes the user that the programs of jobs run as, for ReadStatus.
+type ProgramUser struct {
 	// User is UID:GID; empty for the runner's own user.
 	User string `json:"user,omitempty"`
 	// Root is set when the runner's own user is root.
@@ -77,7 +77,7 @@ type Programs struct {
 }
 
 // String describes it to the runner's owner.
-func (p Programs) String() string {
+func (p ProgramUser) String() string {
 	switch {
 	case p.User != "":
 		return "run as user " + p.User + ", which cannot read the runner's files"
@@ -96,7 +96,7 @@ func (r *runner) separate() error {
 	if err != nil {
 		return err
 	}
-	says := Programs{Root: os.Geteuid() == 0}
+	says := ProgramUser{Root: os.Geteuid() == 0}
 	if found != nil {
 		says.User = fmt.Sprintf("%d:%d", found.UID, found.GID)
 		subprocess.Configure(subprocess.Setup{User: found})
@@ -129,7 +129,7 @@ func share(dir string, to *subprocess.User) error {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
 			return err
 		}
-		if err := subprocess.Admit(filepath.Join(dir, name)); err != nil {
+		if err := subprocess.AllowTraverse(filepath.Join(dir, name)); err != nil {
 			return err
 		}
 	}
@@ -149,7 +149,7 @@ func share(dir string, to *subprocess.User) error {
 			return err
 		}
 	}
-	return subprocess.Admit(dir)
+	return subprocess.AllowTraverse(dir)
 }
 
 func isShared(name string) bool {

@@ -44,10 +44,10 @@ func TestShareNeedsAWay(t *testing.T) {
 
 func TestProgramsSays(t *testing.T) {
 	for _, test := range []struct {
-		says Programs
+		says ProgramUser
 		want string
 	}{
-		{Programs{User: "7:7", Root: true}, "cannot read the runner's files"}, {Programs{Root: true}, "run as root"}, {Programs{}, "can read its files"},
+		{ProgramUser{User: "7:7", Root: true}, "cannot read the runner's files"}, {ProgramUser{Root: true}, "run as root"}, {ProgramUser{}, "can read its files"},
 	} {
 		if got := test.says.String(); !strings.Contains(got, test.want) {
 			t.Errorf("%+v: %s", test.says, got)

@@ -16,9 +16,9 @@ import (
 func journalDir(dir string) string { return filepath.Join(dir, "journal") }
 
 // newJournal creates the journal, which masks the secrets that this process was started with.
-func newJournal(o Options) (*runnerlog.Journal, *redact.Set) {
+func newJournal(o Options) (*runnerlog.Collector, *redact.Set) {
 	secrets := &redact.Set{}
-	for _, secret := range jobenv.Secrets(jobenv.ForJob(os.Environ(), true, o.PassEnv)) {
+	for _, secret := range jobenv.Secrets(jobenv.JobEnv(os.Environ(), true, o.PassEnv)) {
 		secrets.Add(secret)
 	}
 	secrets.AddSecret(o.Token)
@@ -47,5 +47,5 @@ func (r *runner) sendJournal(ctx context.Context, chunk api.NewLogChunk) error {
 	if err != nil {
 		return err
 	}
-	return apiclient.Check("deliver the runner's own log", answer.HTTPResponse, answer.Body)
+	return apiclient.CheckResponse("deliver the runner's own log", answer.HTTPResponse, answer.Body)
 }

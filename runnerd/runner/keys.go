@@ -153,7 +153,7 @@ func (r *runner) registerAgain(ctx context.Context) error {
 	}
 	// Neither a new rule nor a stop may interrupt the exchange of the token,
 	// which works only once.
-	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 2*r.Timing.Call)
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 2*r.Timing.CallTimeout)
 	defer stop()
 	known, err := r.register(ctx, key)
 	if err != nil && ctx.Err() != nil {
@@ -178,7 +178,7 @@ func (r *runner) rotateLoop(ctx context.Context) {
 	defer task.Leave()
 	for {
 		age, follows := r.keys.age()
-		wait := r.Timing.KeyLife - age
+		wait := r.Timing.KeyMaxAge - age
 		if follows || wait <= 0 {
 			task.Works("changing the runner key")
 			err := r.rotate(ctx, follows)
@@ -186,7 +186,7 @@ func (r *runner) rotateLoop(ctx context.Context) {
 			if err != nil && ctx.Err() == nil {
 				r.log.Warn("cannot change the runner key now; the one in use stays good", "error", err)
 			}
-			wait = r.Timing.KeyLife / 24
+			wait = r.Timing.KeyMaxAge / 24
 		}
 		task.Waits("for the runner key to be old")
 		if !backoff.Pause(ctx, wait) {
@@ -200,7 +200,7 @@ func (r *runner) rotate(ctx context.Context, follows bool) error {
 	if !follows {
 		answer, err := r.quick.RotateKeyWithResponse(ctx)
 		if err == nil {
-			err = apiclient.Check("ask for a new runner key", answer.HTTPResponse, answer.Body)
+			err = apiclient.CheckResponse("ask for a new runner key", answer.HTTPResponse, answer.Body)
 		}
 		if err == nil && (answer.JSON200 == nil || answer.JSON200.RunnerKey == "") {
 			err = fmt.Errorf("ask for a new runner key: the answer holds none")

@@ -88,7 +88,7 @@ func TestAnOldKeyIsChanged(t *testing.T) {
 			keys.KeySince = time.Now().Add(-48 * time.Hour)
 			putKeys(t, dir, keys)
 			s.setTrouble(trouble())
-			work(t, s, dir, func(o *runner.Options) { o.Timing.KeyLife = 12 * time.Second })
+			work(t, s, dir, func(o *runner.Options) { o.Timing.KeyMaxAge = 12 * time.Second })
 			s.until("the new key is in use", func() bool { return s.key != "key-of-the-runner" && s.nextKey == "" })
 			testtime.Until(t, "only the new key is on disk", func() bool {
 				keys := keysIn(t, dir)
@@ -164,7 +164,7 @@ func TestAKeyOfTheFuture(t *testing.T) {
 	keys := keysIn(t, dir)
 	keys.KeySince = time.Now().Add(1000 * time.Hour)
 	putKeys(t, dir, keys)
-	work(t, s, dir, func(o *runner.Options) { o.Timing.KeyLife = time.Second })
+	work(t, s, dir, func(o *runner.Options) { o.Timing.KeyMaxAge = time.Second })
 	s.until("the new key is in use", func() bool { return s.key != "key-of-the-runner" && s.nextKey == "" })
 }
 

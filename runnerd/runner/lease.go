@@ -53,7 +53,7 @@ func (r *runner) leaseLoop(ctx, after context.Context) {
 		if taken == 0 && free > 0 {
 			// An empty poll took its time; this prevents a busy loop with a server that
 			// responds immediately.
-			backoff.Pause(ctx, r.Timing.BackoffFirst)
+			backoff.Pause(ctx, r.Timing.BackoffMin)
 		}
 	}
 }
@@ -74,13 +74,13 @@ func (r *runner) askForWork(ctx context.Context, free int, rule policy.Rule, cha
 		}
 	})
 	pace := r.pace()
-	pace.Final = func(*apiclient.Refusal) bool { return false }
+	pace.IsFinal = func(*apiclient.ResponseError) bool { return false }
 	request := api.LeaseRequest{Free: free, Version: r.Version, Policy: rule.RunnerPolicy}
-	err = apiclient.Persist(ctx, pace, func(ctx context.Context) error {
+	err = apiclient.Retry(ctx, pace, func(ctx context.Context) error {
 		key := r.keys.now()
 		answer, err := r.poll.lease(ctx, request, key)
 		if err == nil {
-			err = apiclient.Check("ask for work", answer.HTTPResponse, answer.Body)
+			err = apiclient.CheckResponse("ask for work", answer.HTTPResponse, answer.Body)
 		}
 		if apiclient.HasStatus(err, http.StatusUnauthorized) {
 			return errors.Join(err, r.refused(ctx, key))
@@ -119,7 +119,7 @@ func (r *runner) refused(ctx context.Context, key seal.Secret) error {
 func (r *runner) take(ctx context.Context, offer api.Offer) bool {
 	within := time.Duration(offer.AcceptWithinSeconds) * time.Second
 	if within <= 0 {
-		within = r.Timing.Call
+		within = r.Timing.CallTimeout
 	}
 	// The rule may have changed since the poll started, and the control plane is not
 	// trusted to follow it.
@@ -173,7 +173,7 @@ func (r *runner) adopt(ctx context.Context) error {
 	for _, dir := range found {
 		record, err := dir.Record()
 		if err != nil {
-			aside, moveErr := r.spool.SetAside(dir)
+			aside, moveErr := r.spool.MoveToUndelivered(dir)
 			r.log.Error("the spool holds what is no attempt; it is set aside", "now_at", aside, "error",
 				errors.Join(err, moveErr))
 			continue

@@ -20,36 +20,36 @@ import (
 type polls struct {
 	client *api.ClientWithResponses
 	timing timing.Timing
-	line   *apiclient.Line
+	line   *apiclient.ConnectionLog
 
 	short bool
 	first time.Time // when the first byte of the current poll arrived
 }
 
-func newPolls(o Options, key func() seal.Secret, line *apiclient.Line) (p *polls, err error) {
+func newPolls(o Options, key func() seal.Secret, line *apiclient.ConnectionLog) (p *polls, err error) {
 	p = &polls{timing: o.Timing, line: line}
-	p.client, err = apiclient.NewHeldClient(o.URL, key, apiclient.Held{
-		Silence: o.Timing.PollSilence, Limit: o.Timing.Poll + o.Timing.PollSilence, Heard: p.heard,
+	p.client, err = apiclient.NewLongPollClient(o.URL, key, apiclient.LongPoll{
+		Silence: o.Timing.LongPollSilence, Limit: o.Timing.LongPoll + o.Timing.LongPollSilence, OnRead: p.heard,
 	})
 	return p, err
 }
 
 // lease makes one poll. Without capacity for a job the server responds immediately.
 func (p *polls) lease(ctx context.Context, request api.LeaseRequest, key seal.Secret) (*api.LeaseResponse, error) {
-	hold := p.timing.Poll
+	hold := p.timing.LongPoll
 	if p.short {
-		hold = p.timing.PollShort
+		hold = p.timing.ShortPoll
 	}
 	request.WaitSeconds = max(1, int(hold/time.Second))
 	if request.Free == 0 {
 		request.WaitSeconds = -1
 	}
 	p.first = time.Time{}
-	answer, err := p.client.LeaseWithResponse(ctx, request, apiclient.As(key))
+	answer, err := p.client.LeaseWithResponse(ctx, request, apiclient.WithToken(key))
 	switch {
 	case errors.Is(err, apiclient.ErrSilent) && p.first.IsZero():
 		p.short = true
-	case err == nil && !p.first.IsZero() && time.Since(p.first) >= p.timing.Gather:
+	case err == nil && !p.first.IsZero() && time.Since(p.first) >= p.timing.BatchInterval:
 		p.short = false // the start of the response arrived before its end
 	}
 	return answer, err
@@ -61,5 +61,5 @@ func (p *polls) heard() {
 	if p.first.IsZero() {
 		p.first = time.Now()
 	}
-	p.line.Back()
+	p.line.Recovered()
 }

@@ -51,8 +51,8 @@ func TestPollsAreShortWhereNoBeatComesThrough(t *testing.T) {
 	}))
 	defer server.Close()
 	options := Options{URL: server.URL, Timing: timing.Default()}
-	options.Timing.PollSilence, options.Timing.Gather = 2*time.Second, 100*time.Millisecond
-	p, err := newPolls(options, apiclient.Always(seal.Secret{}), &apiclient.Line{Log: slog.New(slog.DiscardHandler)})
+	options.Timing.LongPollSilence, options.Timing.BatchInterval = 2*time.Second, 100*time.Millisecond
+	p, err := newPolls(options, apiclient.StaticToken(seal.Secret{}), &apiclient.ConnectionLog{Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

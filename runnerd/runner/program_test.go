@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case "job":
-			exit(job.Process(context.Background(), job.Handlers{api.JobSpecKindAction: job.HandlerFunc(do)}, testTiming()))
+			exit(job.RunProcess(context.Background(), job.Handlers{api.JobSpecKindAction: job.HandlerFunc(do)}, testTiming()))
 		case "ptrace":
 			exit(attach(os.Args[2]))
 		case "root":
@@ -100,8 +100,8 @@ func testTiming() timing.Timing {
 	if named, err := time.ParseDuration(os.Getenv(varTick)); err == nil {
 		at = timing.From(named)
 	}
-	at.Call, at.Transfer = 5*time.Second, product.Transfer // a call without a response is retried
-	at.UnlockTry, at.JobGrace, at.KillWait = product.UnlockTry, product.JobGrace, product.KillWait
+	at.CallTimeout, at.TransferTimeout = 5*time.Second, product.TransferTimeout // a call without a response is retried
+	at.UnlockTimeout, at.JobGrace, at.KillWait = product.UnlockTimeout, product.JobGrace, product.KillWait
 	return at
 }
 
@@ -163,7 +163,7 @@ func do(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		<-ctx.Done()
 		return api.JobResult{}, ctx.Err()
 	case "rendered secrets":
-		work, err := env.Work()
+		work, err := env.CreateWorkDir()
 		if err == nil {
 			err = os.WriteFile(filepath.Join(work, "script"), []byte("planted"), 0o600)
 		}

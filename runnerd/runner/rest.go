@@ -21,34 +21,34 @@ func (a *attempt) rest(ctx context.Context) error {
 	if finished || err != nil || endingErr != nil || ending.Killed {
 		return nil //nolint:nilerr // a result that cannot be read is a result
 	}
-	begun, found, err := a.dir.Rest()
+	begun, found, err := a.dir.OrphansInterruptedAt()
 	if err != nil {
 		return err
 	}
 	if !found {
-		left, err := job.Living()
+		left, err := job.CountLive()
 		if err != nil || left == 0 {
 			return err
 		}
 		a.log.Warn("the job process is gone, and what it ran is not; interrupting that", "processes", left, "grace",
 			a.runner.Timing.ToolGrace.String())
 		begun = time.Now()
-		if err := a.dir.MarkRest(begun); err != nil {
+		if err := a.dir.MarkOrphansInterrupted(begun); err != nil {
 			return err
 		}
 		// When the job was being ended anyway, the job process has passed the interrupt on,
 		// and a second one does harm.
 		if !ends {
-			if _, err := job.InterruptRest(); err != nil {
+			if _, err := job.InterruptOrphans(); err != nil {
 				return err
 			}
 		}
 	}
 	for graceEnds := steady(begun).Add(a.runner.Timing.ToolGrace); time.Now().Before(graceEnds); {
-		if left, err := job.Living(); err != nil || left == 0 {
+		if left, err := job.CountLive(); err != nil || left == 0 {
 			return err
 		}
-		if !backoff.Pause(ctx, a.runner.Timing.Look) {
+		if !backoff.Pause(ctx, a.runner.Timing.PollInterval) {
 			return ctx.Err()
 		}
 	}

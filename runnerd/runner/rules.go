@@ -17,7 +17,7 @@ func PolicyFile(dir string) string { return filepath.Join(dir, "runner.toml") }
 
 // rules holds the current rule of the runner file.
 type rules struct {
-	watched policy.Watched // only for the polling goroutine
+	watched policy.FileWatcher // only for the polling goroutine
 	log     *slog.Logger
 
 	mutex   sync.Mutex
@@ -26,12 +26,12 @@ type rules struct {
 }
 
 func newRules(options Options) *rules {
-	held := &rules{watched: policy.Watched{Path: options.Policy, Required: options.Policy != ""}, log: options.Log,
+	held := &rules{watched: policy.FileWatcher{Path: options.Policy, Required: options.Policy != ""}, log: options.Log,
 		changed: make(chan struct{})}
 	if options.Policy == "" {
 		held.watched.Path = PolicyFile(options.Dir)
 	}
-	held.rule = held.watched.Look(time.Now())
+	held.rule = held.watched.Reload(time.Now())
 	held.say()
 	return held
 }
@@ -45,7 +45,7 @@ func (r *rules) now() (policy.Rule, <-chan struct{}) {
 
 // look reads the file again.
 func (r *rules) look() {
-	rule := r.watched.Look(time.Now())
+	rule := r.watched.Reload(time.Now())
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	if reflect.DeepEqual(rule, r.rule) {
@@ -75,7 +75,7 @@ func (r *runner) ruleLoop(ctx context.Context) {
 	task := status.Enter(ctx, "runner file")
 	defer task.Leave()
 	task.Waits("for the next look at the runner file and the clock")
-	look := time.NewTicker(r.Timing.Rules)
+	look := time.NewTicker(r.Timing.PolicyInterval)
 	defer look.Stop()
 	for {
 		select {

@@ -95,7 +95,7 @@ func TestReload(t *testing.T) {
 	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
 	reload := make(chan struct{})
-	work(t, s, dir, func(o *runner.Options) { o.Reload, o.Timing.Rules = reload, time.Hour })
+	work(t, s, dir, func(o *runner.Options) { o.Reload, o.Timing.PolicyInterval = reload, time.Hour })
 	s.until("it asks", func() bool { return len(s.calls) > 2 })
 	writeRules(t, dir, "debug = true\n")
 	reload <- struct{}{}

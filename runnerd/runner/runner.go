@@ -49,7 +49,7 @@ type Options struct {
 	RegistryPassword seal.Secret
 	// Policy is the path of the runner file; empty means PolicyFile, if that exists.
 	Policy string
-	// Reload makes the runner read that file immediately, in addition to every timing.Rules.
+	// Reload makes the runner read that file immediately, in addition to every timing.PolicyInterval.
 	Reload <-chan struct{}
 	// Version is the version of this program, which the control plane displays.
 	Version string
@@ -64,16 +64,16 @@ type Options struct {
 	KubeConfig string
 	// PassEnv names variables that jobs get in addition to those of package ambient.
 	PassEnv []string
-	// Settle, when set, is called after all processes of a job have ended and before its end
+	// FinishKilled, when set, is called after all processes of a job have ended and before its end
 	// is reported. It saves and removes what the job left outside of its spool directory,
 	// below root, this runner's own directory. The returned sentences go to the job's log;
 	// after an error it is called again.
-	Settle func(root string, attempt spool.Attempt, spec api.JobSpec) (said []string, err error)
+	FinishKilled func(root string, attempt spool.Attempt, spec api.JobSpec) (said []string, err error)
 	// Reaper means that this process starts only job processes, and adopts what those leave
 	// behind when they die (see process.Adopt): it kills all other processes below it.
 	Reaper bool
-	// Abandon, when closed, ends Run immediately. Jobs continue.
-	Abandon <-chan struct{}
+	// StopNow, when closed, ends Run immediately. Jobs continue.
+	StopNow <-chan struct{}
 	// Log receives the messages for the operator of the runner; nil means slog.Default.
 	Log *slog.Logger
 	// Timing holds the durations; zero means timing.Default.
@@ -138,7 +138,7 @@ type runner struct {
 	kind  string // the registered kind: build or install
 	keys  *keys
 	rules *rules
-	line  *apiclient.Line
+	line  *apiclient.ConnectionLog
 	spool spool.Spool
 	lines        // use the runner key
 	poll  *polls // makes the lease calls
@@ -149,7 +149,7 @@ type runner struct {
 	// changed has an element when an attempt was added or removed.
 	changed chan struct{}
 	// journal collects the lines of log for the control plane; secrets is what it masks.
-	journal *runnerlog.Journal
+	journal *runnerlog.Collector
 	secrets *redact.Set
 	// working counts the goroutines of attempts.
 	working sync.WaitGroup
@@ -172,10 +172,10 @@ type lines struct {
 }
 
 func (o Options) connect(token func() seal.Secret) (made lines, err error) {
-	if made.quick, err = apiclient.NewClient(o.URL, token, o.Timing.Call); err != nil {
+	if made.quick, err = apiclient.NewClient(o.URL, token, o.Timing.CallTimeout); err != nil {
 		return made, err
 	}
-	made.heavy, err = apiclient.NewClient(o.URL, token, o.Timing.Transfer)
+	made.heavy, err = apiclient.NewClient(o.URL, token, o.Timing.TransferTimeout)
 	return made, err
 }
 
@@ -188,9 +188,9 @@ func Run(ctx context.Context, options Options) error {
 		return err
 	}
 	own, secrets := newJournal(options)
-	options.Log = own.Over(options.Log)
+	options.Log = own.Tee(options.Log)
 	r := &runner{Options: options, log: options.Log, journal: own, secrets: secrets, spool: spool.Spool{Root: options.Dir}, attempts: map[string]*attempt{}, changed: make(chan struct{}, 1), stuck: make(chan error, 1)}
-	r.line = &apiclient.Line{Log: r.log, URL: r.URL}
+	r.line = &apiclient.ConnectionLog{Log: r.log, URL: r.URL}
 	if r.children.known, err = process.Children(); err != nil {
 		return err
 	}
@@ -269,7 +269,7 @@ func (r *runner) claimDirectory(ctx context.Context) (*os.File, error) {
 		if !errors.Is(err, filelock.ErrHeld) {
 			return lock, err
 		}
-		if tries == 5 || !backoff.Pause(ctx, r.Timing.Look) {
+		if tries == 5 || !backoff.Pause(ctx, r.Timing.PollInterval) {
 			return nil, fmt.Errorf("another runnerd works in %s; stop it, or give this one a directory of its own with --dir", r.Dir)
 		}
 	}
@@ -301,7 +301,7 @@ func (r *runner) work(ctx context.Context) error {
 		r.windDown()
 	case stuck = <-r.stuck:
 		r.windDown()
-	case <-r.Abandon:
+	case <-r.StopNow:
 	}
 	stopTaking()
 	stop()
@@ -327,7 +327,7 @@ func (r *runner) windDown() {
 		case <-limit.C:
 			r.log.Info("stopping: jobs go on without this process, and the next runnerd in this directory adopts them", "jobs", len(running), "dir", r.Dir)
 			return
-		case <-r.Abandon:
+		case <-r.StopNow:
 			return
 		}
 	}
@@ -394,16 +394,16 @@ func (r *runner) setLease(seconds int) {
 func (r *runner) beat() time.Duration {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	return r.Timing.BeatWithin(r.lease)
+	return r.Timing.HeartbeatFor(r.lease)
 }
 
 // pace returns a Pace that retries without limit. A key that the control plane does not know
 // now (401, 403) ends nothing, because the spool may hold the only copy of its content.
-func (r *runner) pace() apiclient.Pace {
-	return apiclient.Pace{
-		First: r.Timing.BackoffFirst, Most: r.Timing.BackoffMost, Line: r.line,
-		Final: func(refusal *apiclient.Refusal) bool {
-			return !refusal.Passing() && refusal.Status != http.StatusUnauthorized && refusal.Status != http.StatusForbidden
+func (r *runner) pace() apiclient.RetryPolicy {
+	return apiclient.RetryPolicy{
+		First: r.Timing.BackoffMin, Max: r.Timing.BackoffMax, Connection: r.line,
+		IsFinal: func(refusal *apiclient.ResponseError) bool {
+			return !refusal.IsTemporary() && refusal.Status != http.StatusUnauthorized && refusal.Status != http.StatusForbidden
 		},
 	}
 }

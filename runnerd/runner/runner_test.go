@@ -40,7 +40,7 @@ func work(t *testing.T, s *server, dir string, change ...func(*runner.Options)) 
 	ctx, stop := context.WithCancel(t.Context())
 	w := &working{stop: stop, abandon: make(chan struct{}), ended: make(chan error, 1)}
 	options := testOptions(s.http.URL, dir)
-	options.Abandon = w.abandon
+	options.StopNow = w.abandon
 	options.Log = slog.New(slog.NewTextHandler(t.Output(), nil))
 	for _, apply := range change {
 		apply(&options)
@@ -542,7 +542,7 @@ func TestAfterAKilledJob(t *testing.T) {
 	job := s.enqueue("job_1", "rendered secrets", nil)
 	settled := make(chan api.JobSpec, 1)
 	work(t, s, dir, func(o *runner.Options) {
-		o.Settle = func(root string, attempt spool.Attempt, spec api.JobSpec) ([]string, error) {
+		o.FinishKilled = func(root string, attempt spool.Attempt, spec api.JobSpec) ([]string, error) {
 			if root != dir {
 				t.Errorf("the runner's directory is said to be %s", root)
 			}
@@ -874,7 +874,7 @@ func TestAdopt(t *testing.T) {
 		"after the process was killed": {
 			record: spool.Record{Token: "attempt-token-job_1"}, accepted: true, status: "cancelled", text: "were killed",
 			prepare: func(a spool.Attempt) error {
-				return errors.Join(a.MarkStarted(time.Now()), a.SaveEnding(spool.Ending{Reason: spool.ReasonCancel, Killed: true}))
+				return errors.Join(a.MarkStarted(time.Now()), a.SaveTermination(spool.Termination{Reason: spool.ReasonCancel, Killed: true}))
 			},
 		},
 		"with a broken result": {
@@ -979,7 +979,7 @@ func TestStatus(t *testing.T) {
 		}
 		return status
 	}
-	if got := read(); got.Runner != "" || got.Working || len(got.Attempts) != 0 {
+	if got := read(); got.Runner != "" || got.Running || len(got.Attempts) != 0 {
 		t.Errorf("an empty directory: %+v", got)
 	}
 	job := s.enqueue("job_1", "wait and succeed", map[string]string{"file": "go"})
@@ -987,7 +987,7 @@ func TestStatus(t *testing.T) {
 	w := work(t, s, dir)
 	s.until("it runs", func() bool { return len(job.lines) > 0 })
 	got := read()
-	if !got.Working || got.Runner != "run_1" || got.Kind != "install" || got.KeySince.IsZero() {
+	if !got.Running || got.Runner != "run_1" || got.Kind != "install" || got.KeySince.IsZero() {
 		t.Errorf("got %+v", got)
 	}
 	key, err := seal.LoadIdentity(runner.KeyFile(dir))
@@ -1003,7 +1003,7 @@ func TestStatus(t *testing.T) {
 	touch(t, dir, "go")
 	testtime.Until(t, "the job ends without its runnerd",
 		func() bool { got = read(); return len(got.Attempts) == 1 && got.Attempts[0].Status == "ended" })
-	if got.Working {
+	if got.Running {
 		t.Error("nobody works here")
 	}
 }

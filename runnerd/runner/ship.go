@@ -47,7 +47,7 @@ func (a *attempt) shipLoop(ctx context.Context) {
 	}()
 	task := status.Enter(ctx, "delivery of "+a.name())
 	defer task.Leave()
-	gather := time.NewTicker(a.runner.Timing.Gather)
+	gather := time.NewTicker(a.runner.Timing.BatchInterval)
 	defer gather.Stop()
 	concluded := a.concluded
 	for {
@@ -63,7 +63,7 @@ func (a *attempt) shipLoop(ctx context.Context) {
 		if err != nil {
 			// ship itself retries the server; this is an error of the disk.
 			a.log.Error("cannot deliver what the job left; trying again", "error", err)
-			backoff.Pause(ctx, a.runner.Timing.Beat)
+			backoff.Pause(ctx, a.runner.Timing.HeartbeatInterval)
 		}
 		task.Waits("for the job to leave more, or to end")
 		select {
@@ -104,15 +104,15 @@ func (s *shipper) ship(ctx context.Context, last bool) (bool, error) {
 func (s *shipper) call(ctx context.Context, try func(context.Context, lines) error) error {
 	if s.own.quick == nil && s.isAccepted() {
 		token := seal.NewSecret([]byte(s.record.Token))
-		own, err := s.runner.connect(apiclient.Always(token))
+		own, err := s.runner.connect(apiclient.StaticToken(token))
 		if err != nil {
 			return apiclient.Permanent(err)
 		}
 		s.own = own
 	}
 	pace := s.runner.pace()
-	pace.Final = func(r *apiclient.Refusal) bool { return !r.Passing() || isNoRoom(r) }
-	return apiclient.Persist(ctx, pace, func(ctx context.Context) error {
+	pace.IsFinal = func(r *apiclient.ResponseError) bool { return !r.IsTemporary() || isNoRoom(r) }
+	return apiclient.Retry(ctx, pace, func(ctx context.Context) error {
 		key := s.runner.keys.now()
 		err := try(ctx, s.runner.lines)
 		if apiclient.HasStatus(err, http.StatusUnauthorized) && s.runner.keys.replaced(key) {
@@ -130,8 +130,8 @@ var errNoRoom = errors.New("the control plane has no room for a state")
 
 // isNoRoom reports whether the runner API has no room for a state now.
 func isNoRoom(err error) bool {
-	refusal := apiclient.AsRefusal(err)
-	return refusal != nil && refusal.Status == http.StatusInsufficientStorage && !refusal.Stranger
+	refusal := apiclient.AsResponseError(err)
+	return refusal != nil && refusal.Status == http.StatusInsufficientStorage && !refusal.NotFromAPI
 }
 
 // waitForRoom leaves the states in the spool until the next try. It logs that once.
@@ -142,8 +142,8 @@ func (s *shipper) waitForRoom(state api.State, err error) error {
 			return err
 		}
 	}
-	wait := s.runner.Timing.BackoffMost
-	if refusal := apiclient.AsRefusal(err); refusal != nil {
+	wait := s.runner.Timing.BackoffMax
+	if refusal := apiclient.AsResponseError(err); refusal != nil {
 		wait = max(wait, refusal.RetryAfter)
 	}
 	s.full, s.noRoomUntil = true, time.Now().Add(wait)
@@ -172,41 +172,41 @@ func (s *shipper) shipEachState(ctx context.Context) error {
 				return err
 			}
 			contested = answer.StatusCode() == http.StatusAccepted
-			return apiclient.Check("deliver a state of "+s.name(), answer.HTTPResponse, answer.Body)
+			return apiclient.CheckResponse("deliver a state of "+s.name(), answer.HTTPResponse, answer.Body)
 		})
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err == nil && contested:
 			s.log.Warn("a state version is contested", "serial", state.Serial)
-			if err := s.dir.AppendLines(api.Warn, job.Contested(state)); err != nil {
+			if err := s.dir.AppendLines(api.Warn, job.ContestedWarning(state)); err != nil {
 				return err
 			}
-			return spool.StateDone(file)
+			return spool.RemoveState(file)
 		case err == nil:
-			if err := s.dir.KeepState(state); err != nil {
+			if err := s.dir.CacheState(state); err != nil {
 				return err
 			}
-			return spool.StateDone(file)
+			return spool.RemoveState(file)
 		case isNoRoom(err):
 			return s.waitForRoom(state, err)
 		}
 		// A control plane that was restored from an older backup does not know this attempt,
 		// whose state is the newest.
 		if apiclient.HasStatus(err, http.StatusNotFound) {
-			if err := s.dir.KeepState(state); err != nil {
+			if err := s.dir.CacheState(state); err != nil {
 				return err
 			}
 		}
 		s.log.Error("the control plane refuses a state version; it is kept", "serial", state.Serial, "error", err)
-		return spool.RefuseState(file)
+		return spool.RejectState(file)
 	})
 }
 
 // shipUnlock frees the state lock if the job process could not. It comes after the states,
 // so that the next holder reads them.
 func (s *shipper) shipUnlock(ctx context.Context) error {
-	if !s.dir.UnlockAsked() {
+	if !s.dir.UnlockRequested() {
 		return nil
 	}
 	err := s.call(ctx, func(ctx context.Context, on lines) error {
@@ -214,7 +214,7 @@ func (s *shipper) shipUnlock(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return apiclient.Check("unlock the state of "+s.name(), answer.HTTPResponse, answer.Body)
+		return apiclient.CheckResponse("unlock the state of "+s.name(), answer.HTTPResponse, answer.Body)
 	})
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -222,7 +222,7 @@ func (s *shipper) shipUnlock(ctx context.Context) error {
 	if err != nil {
 		s.log.Warn("the control plane does not free the state lock now; it does when it gets the result", "error", err)
 	}
-	return s.dir.UnlockDone()
+	return s.dir.ClearUnlockRequest()
 }
 
 func (s *shipper) shipLines(ctx context.Context, last bool) (err error) {
@@ -241,7 +241,7 @@ func (s *shipper) shipLines(ctx context.Context, last bool) (err error) {
 			if err != nil {
 				return err
 			}
-			return apiclient.Check("deliver the log of "+s.name(), answer.HTTPResponse, answer.Body)
+			return apiclient.CheckResponse("deliver the log of "+s.name(), answer.HTTPResponse, answer.Body)
 		})
 		switch {
 		case ctx.Err() != nil:
@@ -250,7 +250,7 @@ func (s *shipper) shipLines(ctx context.Context, last bool) (err error) {
 			s.log.Error("the control plane takes no more lines of this job's log", "error", err)
 			s.deaf = true
 		default:
-			if err := s.chunks.Sent(len(chunks)); err != nil {
+			if err := s.chunks.MarkSent(len(chunks)); err != nil {
 				return err
 			}
 		}
@@ -267,7 +267,7 @@ func (s *shipper) shipResult(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	refused, err := s.dir.RefusedStates()
+	refused, err := s.dir.RejectedStates()
 	if err != nil {
 		return err
 	}
@@ -292,7 +292,7 @@ func (s *shipper) shipResult(ctx context.Context) error {
 		s.log.Info("the job was not this runner's", "error", err)
 		return s.dir.Remove()
 	}
-	aside, moveErr := s.runner.spool.SetAside(s.dir)
+	aside, moveErr := s.runner.spool.MoveToUndelivered(s.dir)
 	if moveErr != nil {
 		return moveErr
 	}
@@ -307,7 +307,7 @@ func (s *shipper) postResult(ctx context.Context, result api.JobResult) error {
 		if err != nil {
 			return err
 		}
-		return apiclient.Check("deliver the result of "+s.name(), answer.HTTPResponse, answer.Body)
+		return apiclient.CheckResponse("deliver the result of "+s.name(), answer.HTTPResponse, answer.Body)
 	})
 }
 

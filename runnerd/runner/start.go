@@ -79,13 +79,13 @@ func (a *attempt) command(lock, secrets *os.File) (*exec.Cmd, func(), error) {
 }
 
 func (a *attempt) environment() []string {
-	env := jobenv.ForJob(os.Environ(), a.runner.kind == string(api.RunnerKindInstall), a.runner.PassEnv)
+	env := jobenv.JobEnv(os.Environ(), a.runner.kind == string(api.RunnerKindInstall), a.runner.PassEnv)
 	for _, name := range passed {
 		if value, found := os.LookupEnv(name); found {
 			env = append(env, name+"="+value)
 		}
 	}
-	if cgroup, err := a.runner.cgroups.Make(filepath.Base(a.dir.Dir)); err != nil {
+	if cgroup, err := a.runner.cgroups.Create(filepath.Base(a.dir.Dir)); err != nil {
 		a.log.Warn("cannot hold the processes of the job together", "error", err)
 	} else if cgroup != "" {
 		env = append(env, job.VarCgroup+"="+cgroup)
@@ -96,7 +96,7 @@ func (a *attempt) environment() []string {
 	if a.runner.KubeConfig != "" && a.runner.kind == string(api.RunnerKindInstall) {
 		env = append(env, job.VarKubeConfig+"="+a.runner.KubeConfig)
 	}
-	return append(env, job.WithoutCollector,
+	return append(env, job.GCOff,
 		fmt.Sprintf("%s=%s/runner/v1/jobs/%s/attempts/%d", job.VarURL, strings.TrimRight(a.runner.URL, "/"),
 			a.record.Job, a.record.Attempt),
 		job.VarDir+"="+a.dir.Dir,

@@ -35,17 +35,17 @@ type Status struct {
 	KeyFingerprint string `json:"key_fingerprint,omitempty"`
 	// KeySince is when its runner key was issued.
 	KeySince time.Time `json:"key_since,omitzero"`
-	// Working means that a runnerd runs in the directory.
-	Working bool `json:"working"`
+	// Running means that a runnerd runs in the directory.
+	Running bool `json:"working"`
 	// Policy is the current rule of the runner file.
 	Policy api.RunnerPolicy `json:"policy"`
-	// Programs describes the user that the programs of jobs run as.
-	Programs Programs `json:"programs"`
+	// ProgramUser describes the user that the programs of jobs run as.
+	Programs ProgramUser `json:"programs"`
 	// Attempts are the attempts in the spool.
 	Attempts []AttemptStatus `json:"attempts"`
-	// Refused is the number of entries that were set aside because the control plane rejected
+	// Undelivered is the number of entries that were set aside because the control plane rejected
 	// them.
-	Refused int `json:"refused"`
+	Undelivered int `json:"refused"`
 }
 
 // AttemptStatus is one attempt in the spool.
@@ -88,23 +88,23 @@ func ReadStatus(options StatusOptions) (Status, error) {
 	if err == nil {
 		status.KeyFingerprint = key.Recipient().Fingerprint()
 	}
-	if status.Working, err = filelock.Held(lockFile(options.Dir)); err != nil {
+	if status.Running, err = filelock.Held(lockFile(options.Dir)); err != nil {
 		return status, err
 	}
 	if _, err := spool.LoadJSON(programsFile(options.Dir), &status.Programs); err != nil {
 		return status, err
 	}
-	watched := policy.Watched{Path: options.Policy, Required: options.Policy != ""}
+	watched := policy.FileWatcher{Path: options.Policy, Required: options.Policy != ""}
 	if options.Policy == "" {
 		watched.Path = PolicyFile(options.Dir)
 	}
-	status.Policy = watched.Look(time.Now()).RunnerPolicy
+	status.Policy = watched.Reload(time.Now()).RunnerPolicy
 	refused, err := os.ReadDir(filepath.Join(options.Dir, "refused"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return status, fmt.Errorf("read what was set aside: %w", err)
 	}
-	status.Refused = len(refused)
-	found, err := spool.Spool{Root: options.Dir}.Look()
+	status.Undelivered = len(refused)
+	found, err := spool.Spool{Root: options.Dir}.ListReadOnly()
 	if err != nil {
 		return status, err
 	}
@@ -126,7 +126,7 @@ func statusOf(dir spool.Attempt) (AttemptStatus, error) {
 		return AttemptStatus{}, err
 	}
 	status := AttemptStatus{Job: record.Job, Attempt: record.Attempt, Kind: record.Kind, Status: waits[seen.next()]}
-	if ending, ends, err := dir.Ending(); err == nil && ends && seen.Alive {
+	if ending, ends, err := dir.Termination(); err == nil && ends && seen.Alive {
 		status.Status = "being ended (" + ending.Reason + ")"
 	}
 	if spec, found, err := dir.Spec(); err == nil && found {

@@ -15,7 +15,7 @@ import (
 // A job that exceeds its memory limit is killed without an interrupt. All of this is recorded
 // on disk, so that a restarted runnerd continues with it.
 func (a *attempt) watch(ctx context.Context) error {
-	look := time.NewTicker(a.runner.Timing.Look)
+	look := time.NewTicker(a.runner.Timing.PollInterval)
 	defer look.Stop()
 	if a.adopted {
 		a.log.Info("adopted a running job")
@@ -68,7 +68,7 @@ func (a *attempt) reap() {
 }
 
 // ending returns why the job has to end, and starts that if there is a new reason.
-func (a *attempt) ending() (spool.Ending, bool, error) {
+func (a *attempt) ending() (spool.Termination, bool, error) {
 	ending, found, err := a.begunEnding()
 	if err != nil || found {
 		return ending, found, err
@@ -93,26 +93,26 @@ func (a *attempt) ending() (spool.Ending, bool, error) {
 	if reason == "" {
 		return ending, false, nil
 	}
-	ending = spool.Ending{Reason: reason, Since: time.Now()}
+	ending = spool.Termination{Reason: reason, Since: time.Now()}
 	a.writeEnding(ending)
 	return ending, true, nil
 }
 
 // begunEnding returns why the job is being ended, and false when it is not.
-func (a *attempt) begunEnding() (spool.Ending, bool, error) {
+func (a *attempt) begunEnding() (spool.Termination, bool, error) {
 	if a.unwritten != nil {
 		a.writeEnding(*a.unwritten)
 	}
 	if a.unwritten != nil {
 		return *a.unwritten, true, nil
 	}
-	return a.dir.Ending()
+	return a.dir.Termination()
 }
 
 // writeEnding records on disk why the job is being ended. If the disk is full it keeps
 // the reason in memory: this job may have filled the disk.
-func (a *attempt) writeEnding(ending spool.Ending) {
-	err := a.dir.SaveEnding(ending)
+func (a *attempt) writeEnding(ending spool.Termination) {
+	err := a.dir.SaveTermination(ending)
 	if err == nil {
 		a.unwritten = nil
 		return
@@ -145,7 +145,7 @@ func (a *attempt) limit() time.Duration {
 			a.noteInstall(spec)
 		}
 	}
-	own := policy.Limits{Timeout: policy.Span(time.Duration(a.record.Policy.Limits.TimeoutSeconds) * time.Second)}
+	own := policy.Limits{Timeout: policy.Duration(time.Duration(a.record.Policy.Limits.TimeoutSeconds) * time.Second)}
 	return own.TimeoutOf(a.specLimit, a.runner.Timing.JobLimit)
 }
 
@@ -169,7 +169,7 @@ func (a *attempt) memoryIsOver() (bool, error) {
 // processes returns the job that identifies the processes of this attempt. It returns false
 // when the job process has not recorded itself yet.
 func (a *attempt) processes() (process.Job, bool, error) {
-	return process.Of(a.dir)
+	return process.JobOf(a.dir)
 }
 
 // steady converts a time from disk to this process's monotonic clock, so that setting
@@ -178,20 +178,20 @@ func steady(wall time.Time) time.Time { return time.Now().Add(-max(0, time.Since
 
 // interrupt interrupts the job process. It returns false when the process has
 // not recorded itself yet.
-func (a *attempt) interrupt(ending spool.Ending) bool {
+func (a *attempt) interrupt(ending spool.Termination) bool {
 	job, found, err := a.processes()
 	if err != nil || !found {
 		return false
 	}
 	a.log.Info("interrupting the job", "reason", ending.Reason, "grace", a.runner.Timing.JobGrace.String())
-	if err := job.Interrupt(); err != nil && !errors.Is(err, process.ErrNone) {
+	if err := job.Interrupt(); err != nil && !errors.Is(err, process.ErrNoProcess) {
 		a.log.Warn("cannot interrupt the job", "error", err)
 	}
 	return true
 }
 
 // kill kills every process of the job.
-func (a *attempt) kill(ending spool.Ending) error {
+func (a *attempt) kill(ending spool.Termination) error {
 	if !ending.Killed {
 		a.log.Warn("killing all processes of the job", "reason", ending.Reason)
 		ending.Killed = true

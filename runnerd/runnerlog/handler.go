@@ -10,18 +10,18 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// Over returns a logger that writes to log, and also adds the lines to the journal:
+// Tee returns a logger that writes to log, and also adds the lines to the journal:
 // from slog.LevelInfo up, or lower where log does.
-func (j *Journal) Over(log *slog.Logger) *slog.Logger {
+func (c *Collector) Tee(log *slog.Logger) *slog.Logger {
 	text := &words{}
 	text.handler = slog.NewTextHandler(&text.buffer,
 		&slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: onlyAttributes})
-	return slog.New(handler{journal: j, below: log.Handler(), words: text, attributes: text.handler})
+	return slog.New(handler{journal: c, below: log.Handler(), words: text, attributes: text.handler})
 }
 
 // handler is a slog.Handler in front of another one.
 type handler struct {
-	journal    *Journal
+	journal    *Collector
 	below      slog.Handler
 	words      *words
 	attributes slog.Handler // writes to words

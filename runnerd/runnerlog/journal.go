@@ -23,8 +23,8 @@ const (
 	longestLine = 8 << 10
 )
 
-// Journal collects log lines. It is safe for concurrent use. New returns one.
-type Journal struct {
+// Collector collects log lines. It is safe for concurrent use. New returns one.
+type Collector struct {
 	secrets *redact.Set
 	limit   *rate.Limiter
 	// grown has an element when there are lines to take.
@@ -38,50 +38,50 @@ type Journal struct {
 
 // New returns a journal that masks the secrets in its lines, including those that are
 // added to secrets later.
-func New(secrets *redact.Set) *Journal {
-	return &Journal{secrets: secrets, limit: rate.NewLimiter(lineRate, lineBurst), grown: make(chan struct{}, 1)}
+func New(secrets *redact.Set) *Collector {
+	return &Collector{secrets: secrets, limit: rate.NewLimiter(lineRate, lineBurst), grown: make(chan struct{}, 1)}
 }
 
 // note adds one line. It waits only for other calls of note.
-func (j *Journal) note(at time.Time, level api.LogLineL, text string) {
-	text = strings.ReplaceAll(strings.ToValidUTF8(j.secrets.String(text), "\uFFFD"), "\x00", "\uFFFD")
+func (c *Collector) note(at time.Time, level api.LogLineL, text string) {
+	text = strings.ReplaceAll(strings.ToValidUTF8(c.secrets.String(text), "\uFFFD"), "\x00", "\uFFFD")
 	text = strings.ReplaceAll(text, "\n", " ")
 	if over := len(text) - longestLine; over > 0 {
 		text = fmt.Sprintf("%s… (%d more bytes were cut)", strings.ToValidUTF8(text[:longestLine], ""), over)
 	}
-	j.mutex.Lock()
-	defer j.mutex.Unlock()
-	if !j.limit.AllowN(at, 1) {
-		j.dropped++
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if !c.limit.AllowN(at, 1) {
+		c.dropped++
 		return
 	}
-	j.keep(api.LogLine{T: at.UTC(), L: level, M: text})
-	for j.size > mostHeld {
-		j.size -= weight(j.lines[0])
-		j.lines = j.lines[1:]
-		j.dropped++
+	c.keep(api.LogLine{T: at.UTC(), L: level, M: text})
+	for c.size > mostHeld {
+		c.size -= weight(c.lines[0])
+		c.lines = c.lines[1:]
+		c.dropped++
 	}
 	select {
-	case j.grown <- struct{}{}:
+	case c.grown <- struct{}{}:
 	default:
 	}
 }
 
 // keep appends a line, after a mark for lines that were dropped before it.
-func (j *Journal) keep(line api.LogLine) {
-	if j.dropped > 0 {
-		mark := droppedHere(line.T, j.dropped)
-		j.lines, j.size, j.dropped = append(j.lines, mark), j.size+weight(mark), 0
+func (c *Collector) keep(line api.LogLine) {
+	if c.dropped > 0 {
+		mark := droppedHere(line.T, c.dropped)
+		c.lines, c.size, c.dropped = append(c.lines, mark), c.size+weight(mark), 0
 	}
-	j.lines, j.size = append(j.lines, line), j.size+weight(line)
+	c.lines, c.size = append(c.lines, line), c.size+weight(line)
 }
 
 // take removes and returns the collected lines.
-func (j *Journal) take() []api.LogLine {
-	j.mutex.Lock()
-	defer j.mutex.Unlock()
-	lines := j.lines
-	j.lines, j.size = nil, 0
+func (c *Collector) take() []api.LogLine {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	lines := c.lines
+	c.lines, c.size = nil, 0
 	return lines
 }
 

@@ -74,7 +74,7 @@ func (p *plane) lines() []string {
 }
 
 // run runs a journal against the plane until stop is called.
-func run(t *testing.T, j *Journal, p *plane, dir string) (stop func()) {
+func run(t *testing.T, j *Collector, p *plane, dir string) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {
@@ -101,7 +101,7 @@ func TestWhatIsTakenDown(t *testing.T) {
 	secrets.Add([]byte("planted-secret"))
 	begun, j := time.Now(), New(secrets)
 	var below strings.Builder
-	log := j.Over(slog.New(slog.NewTextHandler(&below, &slog.HandlerOptions{Level: slog.LevelWarn})))
+	log := j.Tee(slog.New(slog.NewTextHandler(&below, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	log.Info("started", "kind", "install", "time", "mine")
 	log.With("runner", "run_1").WithGroup("g").Warn("a b", "c", "d e", "key", "planted-secret")
 	log.Error("bad\nplanted-secret\x00", "error", errors.New("x: \"y\""))
@@ -135,7 +135,7 @@ func TestWhatIsTakenDown(t *testing.T) {
 func TestAFloodIsCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j, p := New(&redact.Set{}), &plane{}
-		log := j.Over(slog.New(slog.NewTextHandler(io.Discard, nil)))
+		log := j.Tee(slog.New(slog.NewTextHandler(io.Discard, nil)))
 		for n := range 5000 {
 			log.Info(fmt.Sprint(n))
 		}
@@ -157,7 +157,7 @@ func TestAFloodIsCut(t *testing.T) {
 func TestAwayForLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j, p, dir := New(&redact.Set{}), &plane{fails: func() error { return away }}, t.TempDir()
-		log := j.Over(slog.New(slog.NewTextHandler(io.Discard, nil)))
+		log := j.Tee(slog.New(slog.NewTextHandler(io.Discard, nil)))
 		stop := run(t, j, p, dir)
 		text := strings.Repeat("x", 4000)
 		for n := range 1000 {
@@ -232,7 +232,7 @@ func TestRefused(t *testing.T) {
 			p := &plane{}
 			p.fails = func() error {
 				if refuse {
-					return &apiclient.Refusal{Status: status}
+					return &apiclient.ResponseError{Status: status}
 				}
 				return nil
 			}

@@ -14,7 +14,7 @@ import (
 type Options struct {
 	// Dir is the journal's own directory. It is created if necessary.
 	Dir string
-	// Send delivers a chunk. A chunk that is permanently rejected (a *apiclient.Refusal that is
+	// Send delivers a chunk. A chunk that is permanently rejected (a *apiclient.ResponseError that is
 	// neither passing nor about the key) is dropped; after any other error it is sent again.
 	Send func(ctx context.Context, chunk api.NewLogChunk) error
 	// Timing sets how long lines are gathered, and the pause after an error.
@@ -24,28 +24,28 @@ type Options struct {
 // Run sends the collected lines until ctx ends. It then writes the rest to disk and tries once
 // more to send it. After an error of the disk the lines stay in memory: it cannot be logged,
 // because this is the log.
-func (j *Journal) Run(ctx context.Context, o Options) {
-	s := &shipper{journal: j, Options: o, store: open(o.Dir)}
+func (c *Collector) Run(ctx context.Context, o Options) {
+	s := &shipper{journal: c, Options: o, store: open(o.Dir)}
 	for {
 		again := s.round(ctx)
 		select {
-		case <-j.grown:
+		case <-c.grown:
 		case <-again:
 		case <-ctx.Done():
-			last, stop := context.WithTimeout(context.WithoutCancel(ctx), o.Timing.Look*10)
+			last, stop := context.WithTimeout(context.WithoutCancel(ctx), o.Timing.PollInterval*10)
 			defer stop()
 			s.notBefore = time.Time{}
 			s.round(last)
 			return
 		}
-		backoff.Pause(ctx, o.Timing.Gather)
+		backoff.Pause(ctx, o.Timing.BatchInterval)
 	}
 }
 
 // shipper is the state of one Run.
 type shipper struct {
 	Options
-	journal   *Journal
+	journal   *Collector
 	store     *store
 	pause     time.Duration
 	notBefore time.Time // time of the next try
@@ -64,7 +64,7 @@ func (s *shipper) round(ctx context.Context) <-chan time.Time {
 			return nil
 		}
 		if err := s.Send(ctx, chunk); err != nil && !isFinal(err) {
-			s.pause = min(max(2*s.pause, s.Timing.BackoffFirst), s.Timing.BackoffMost)
+			s.pause = min(max(2*s.pause, s.Timing.BackoffMin), s.Timing.BackoffMax)
 			s.notBefore = time.Now().Add(s.pause)
 			return time.After(s.pause)
 		}
@@ -75,6 +75,6 @@ func (s *shipper) round(ctx context.Context) <-chan time.Time {
 
 // isFinal reports whether a control plane that accepts the key will never accept the chunk.
 func isFinal(err error) bool {
-	refusal := apiclient.AsRefusal(err)
-	return refusal != nil && !refusal.Passing() && !apiclient.HasStatus(err, 401) && !apiclient.HasStatus(err, 403)
+	refusal := apiclient.AsResponseError(err)
+	return refusal != nil && !refusal.IsTemporary() && !apiclient.HasStatus(err, 401) && !apiclient.HasStatus(err, 403)
 }

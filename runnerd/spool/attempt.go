@@ -27,7 +27,7 @@ const (
 	restFile    = "rest.json"     // time, by runnerd, before it interrupts the programs of a dead job process
 	unlockFile  = "unlock"        // by the job process: free the state lock after the states are delivered
 	resultFile  = "result.json"   // api.JobResult, by the job process
-	endingFile  = "ending.json"   // Ending, by runnerd, before it interrupts
+	endingFile  = "ending.json"   // Termination, by runnerd, before it interrupts
 	finalFile   = "final.json"    // api.JobResult as it is delivered, by runnerd
 )
 
@@ -58,8 +58,8 @@ type Record struct {
 // Accepted reports whether the control plane has assigned the attempt to this runner.
 func (r Record) Accepted() bool { return r.Token != "" }
 
-// Ending records why runnerd ends a job early.
-type Ending struct {
+// Termination records why runnerd ends a job early.
+type Termination struct {
 	// Reason is ReasonCancel, ReasonTimeout or ReasonMemory.
 	Reason string `json:"reason"`
 	// Since is when the job process was interrupted.
@@ -69,7 +69,7 @@ type Ending struct {
 	Killed bool `json:"killed,omitempty"`
 }
 
-// The reasons of an Ending.
+// The reasons of an Termination.
 const (
 	ReasonCancel  = "cancel"
 	ReasonTimeout = "timeout"
@@ -118,12 +118,12 @@ func (a Attempt) Started() (at time.Time, found bool, err error) {
 	return at, found, err
 }
 
-// MarkRest records that the programs of the dead job process are being interrupted,
+// MarkOrphansInterrupted records that the programs of the dead job process are being interrupted,
 // which is done only once.
-func (a Attempt) MarkRest(at time.Time) error { return a.save(restFile, at) }
+func (a Attempt) MarkOrphansInterrupted(at time.Time) error { return a.save(restFile, at) }
 
-// Rest returns the time of MarkRest, and false when it was not called.
-func (a Attempt) Rest() (at time.Time, found bool, err error) {
+// OrphansInterruptedAt returns the time of MarkOrphansInterrupted, and false when it was not called.
+func (a Attempt) OrphansInterruptedAt() (at time.Time, found bool, err error) {
 	found, err = a.load(restFile, &at)
 	return at, found, err
 }
@@ -155,23 +155,23 @@ func (a Attempt) Final() (result api.JobResult, found bool, err error) {
 	return result, found, err
 }
 
-// SaveEnding records that the job is being ended.
-func (a Attempt) SaveEnding(ending Ending) error { return a.save(endingFile, ending) }
+// SaveTermination records that the job is being ended.
+func (a Attempt) SaveTermination(ending Termination) error { return a.save(endingFile, ending) }
 
-// Ending reads the ending, and returns false when the job is not being ended.
-func (a Attempt) Ending() (ending Ending, found bool, err error) {
+// Termination reads the ending, and returns false when the job is not being ended.
+func (a Attempt) Termination() (ending Termination, found bool, err error) {
 	found, err = a.load(endingFile, &ending)
 	return ending, found, err
 }
 
-// AskUnlock requests that runnerd frees the state lock after the states are delivered.
-func (a Attempt) AskUnlock() error { return WriteFile(a.path(unlockFile), nil) }
+// RequestUnlock requests that runnerd frees the state lock after the states are delivered.
+func (a Attempt) RequestUnlock() error { return WriteFile(a.path(unlockFile), nil) }
 
-// UnlockAsked reports whether an AskUnlock is still pending.
-func (a Attempt) UnlockAsked() bool { return a.has(unlockFile) }
+// UnlockRequested reports whether an RequestUnlock is still pending.
+func (a Attempt) UnlockRequested() bool { return a.has(unlockFile) }
 
-// UnlockDone clears the request of AskUnlock.
-func (a Attempt) UnlockDone() error {
+// ClearUnlockRequest clears the request of RequestUnlock.
+func (a Attempt) ClearUnlockRequest() error {
 	if err := os.Remove(a.path(unlockFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("note that the state lock is free: %w", err)
 	}

@@ -123,9 +123,9 @@ func (c *Chunks) Next(most int, complete bool) ([]api.NewLogChunk, error) {
 	return chunks, nil
 }
 
-// Sent records that n more chunks have arrived. If the record is lost they are sent again,
+// MarkSent records that n more chunks have arrived. If the record is lost they are sent again,
 // which changes nothing.
-func (c *Chunks) Sent(n int) error {
+func (c *Chunks) MarkSent(n int) error {
 	c.sent += n
 	return c.note(cut{Sent: c.sent})
 }

@@ -23,7 +23,7 @@ func TestClearRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		moved, err := s.SetAside(attempt)
+		moved, err := s.MoveToUndelivered(attempt)
 		if err == nil {
 			err = os.Chtimes(moved, at, at)
 		}
@@ -40,7 +40,7 @@ func TestClearRefused(t *testing.T) {
 		if err := a.AddState(api.State{}, 1); err != nil {
 			return err
 		}
-		return spool.RefuseState(filepath.Join(a.StateDir(), "000001.json"))
+		return spool.RejectState(filepath.Join(a.StateDir(), "000001.json"))
 	}, old)
 	errored := filepath.Join(s.Root, "refused", "job.1-errored.tfstate")
 	if err := os.WriteFile(errored, nil, 0o600); err != nil {
@@ -49,7 +49,7 @@ func TestClearRefused(t *testing.T) {
 	if err := os.Chtimes(errored, old, old); err != nil {
 		t.Fatal(err)
 	}
-	removed, kept, err := s.ClearRefused(time.Now().Add(-time.Minute))
+	removed, kept, err := s.PruneUndelivered(time.Now().Add(-time.Minute))
 	if err != nil || removed != 1 || kept != 3 {
 		t.Errorf("%d removed, %d kept: %v", removed, kept, err)
 	}
@@ -58,7 +58,7 @@ func TestClearRefused(t *testing.T) {
 			t.Errorf("%s: %v", filepath.Base(path), err)
 		}
 	}
-	if _, _, err := (spool.Spool{Root: t.TempDir()}).ClearRefused(time.Now()); err != nil {
+	if _, _, err := (spool.Spool{Root: t.TempDir()}).PruneUndelivered(time.Now()); err != nil {
 		t.Errorf("where there is nothing: %v", err)
 	}
 }

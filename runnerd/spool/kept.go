@@ -9,10 +9,10 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// KeepState stores, still sealed, the newest state of the attempt's component that this runner
+// CacheState stores, still sealed, the newest state of the attempt's component that this runner
 // has delivered. It is the only other copy of the state: a control plane that was restored from
 // an older backup gets it from here. It does nothing for an attempt without a component.
-func (a Attempt) KeepState(state api.State) error {
+func (a Attempt) CacheState(state api.State) error {
 	spec, found, err := a.Spec()
 	component := spec.Plan.Deploy.InstallComponent
 	if spec.Kind == api.JobSpecKindApply {
@@ -36,9 +36,9 @@ func (a Attempt) KeepState(state api.State) error {
 	return WriteFile(file, encoded)
 }
 
-// KeptState returns the newest state of an install component that this runner has delivered,
+// CachedState returns the newest state of an install component that this runner has delivered,
 // and false when there is none.
-func (s Spool) KeptState(component string) (state api.State, found bool, err error) {
+func (s Spool) CachedState(component string) (state api.State, found bool, err error) {
 	file, err := s.keptFile(component)
 	if err != nil {
 		return state, false, err

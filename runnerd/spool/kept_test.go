@@ -26,22 +26,22 @@ func TestKeptStateIsTheLastOfItsComponent(t *testing.T) {
 	action := attempt("action", api.JobSpec{Kind: api.JobSpecKindAction})
 	hostile := attempt("hostile", api.JobSpec{Kind: api.JobSpecKindPlan, Plan: api.PlanSpec{Deploy: api.DeploySpec{InstallComponent: "../../web"}}})
 
-	if _, found, err := s.KeptState("web"); found || err != nil {
+	if _, found, err := s.CachedState("web"); found || err != nil {
 		t.Fatalf("before anything was handed in: %t %v", found, err)
 	}
 	for _, step := range []struct {
 		by     Attempt
 		serial int64
 	}{{plan, 7}, {other, 1}, {apply, 8}, {action, 9}} {
-		if err := step.by.KeepState(api.State{Serial: step.serial, Lineage: "l"}); err != nil {
+		if err := step.by.CacheState(api.State{Serial: step.serial, Lineage: "l"}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	got, found, err := s.KeptState("web")
+	got, found, err := s.CachedState("web")
 	if diff := cmp.Diff(api.State{Serial: 8, Lineage: "l"}, got); diff != "" || !found || err != nil {
 		t.Errorf("%t %v:\n%s", found, err, diff)
 	}
-	if err := hostile.KeepState(api.State{}); err == nil {
+	if err := hostile.CacheState(api.State{}); err == nil {
 		t.Error("a state was written to a place that the control plane chose")
 	}
 }

@@ -102,8 +102,8 @@ func (s Spool) List() ([]Attempt, error) {
 	return attempts, nil
 }
 
-// Look returns the attempts in the spool by name, and removes nothing.
-func (s Spool) Look() ([]Attempt, error) {
+// ListReadOnly returns the attempts in the spool by name, and removes nothing.
+func (s Spool) ListReadOnly() ([]Attempt, error) {
 	entries, err := s.entries()
 	return s.attempts(entries), err
 }
@@ -132,10 +132,10 @@ func (s Spool) attempts(entries []fs.DirEntry) []Attempt {
 	return attempts
 }
 
-// SetAside moves an attempt that the server rejects from the spool to <root>/refused,
+// MoveToUndelivered moves an attempt that the server rejects from the spool to <root>/refused,
 // and returns its new path. It deletes nothing, because the attempt may hold the only copy
 // of a Terraform state.
-func (s Spool) SetAside(attempt Attempt) (string, error) {
+func (s Spool) MoveToUndelivered(attempt Attempt) (string, error) {
 	refused := s.refused()
 	if err := os.MkdirAll(refused, 0o700); err != nil {
 		return "", fmt.Errorf("set %s aside: %w", attempt.Dir, err)
@@ -148,9 +148,9 @@ func (s Spool) SetAside(attempt Attempt) (string, error) {
 	return target, nil
 }
 
-// ClearRefused removes the attempts that were set aside before a time. It never removes one
+// PruneUndelivered removes the attempts that were set aside before a time. It never removes one
 // with a Terraform state that the control plane does not have, and counts those in kept.
-func (s Spool) ClearRefused(before time.Time) (removed, kept int, err error) {
+func (s Spool) PruneUndelivered(before time.Time) (removed, kept int, err error) {
 	entries, err := os.ReadDir(s.refused())
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, 0, nil
@@ -190,7 +190,7 @@ func (a Attempt) undelivered() (bool, error) {
 	if err != nil || !info.IsDir() {
 		return false, err
 	}
-	for _, list := range []func() ([]string, error){a.States, a.RefusedStates} {
+	for _, list := range []func() ([]string, error){a.States, a.RejectedStates} {
 		if files, err := list(); err != nil || len(files) > 0 {
 			return true, err
 		}

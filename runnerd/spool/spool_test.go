@@ -136,13 +136,13 @@ func TestStatesInOrder(t *testing.T) {
 			t.Errorf("%s: %v %v %v", file, state.Serial, found, err)
 		}
 	}
-	if err := errors.Join(spool.StateDone(files[0]), spool.StateDone(files[0]), spool.RefuseState(files[1])); err != nil {
+	if err := errors.Join(spool.RemoveState(files[0]), spool.RemoveState(files[0]), spool.RejectState(files[1])); err != nil {
 		t.Fatal(err)
 	}
 	if left, _ := attempt.States(); len(left) != 9 {
 		t.Errorf("%d are left", len(left))
 	}
-	if refused, _ := attempt.RefusedStates(); len(refused) != 1 {
+	if refused, _ := attempt.RejectedStates(); len(refused) != 1 {
 		t.Errorf("refused: %v", refused)
 	}
 	if _, found, err := spool.LoadState(files[0]); found || err != nil {
@@ -201,7 +201,7 @@ func TestChunksAreTheSameAgain(t *testing.T) {
 					written = append(written, message)
 				}
 			case "ship":
-				if err := chunks.Sent(ship(false)); err != nil {
+				if err := chunks.MarkSent(ship(false)); err != nil {
 					t.Fatal(err)
 				}
 			case "unheard":
@@ -214,7 +214,7 @@ func TestChunksAreTheSameAgain(t *testing.T) {
 			}
 		}
 		for n := ship(true); n > 0; n = ship(true) {
-			if err := chunks.Sent(n); err != nil {
+			if err := chunks.MarkSent(n); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -28,7 +28,7 @@ func (a Attempt) AddState(state api.State, number int) error {
 // AppendState adds one more version after the job process has ended.
 func (a Attempt) AppendState(state api.State) error {
 	number := 0
-	for _, list := range []func() ([]string, error){a.States, a.RefusedStates} {
+	for _, list := range []func() ([]string, error){a.States, a.RejectedStates} {
 		files, err := list()
 		if err != nil {
 			return err
@@ -52,8 +52,8 @@ const (
 // States returns the files of the versions that are not delivered yet, oldest first.
 func (a Attempt) States() ([]string, error) { return a.stateFiles(stateSuffix) }
 
-// RefusedStates returns the files of the versions that RefuseState was called for.
-func (a Attempt) RefusedStates() ([]string, error) { return a.stateFiles(refusedSuffix) }
+// RejectedStates returns the files of the versions that RejectState was called for.
+func (a Attempt) RejectedStates() ([]string, error) { return a.stateFiles(refusedSuffix) }
 
 func (a Attempt) stateFiles(suffix string) ([]string, error) {
 	entries, err := os.ReadDir(a.StateDir())
@@ -102,17 +102,17 @@ func LoadState(file string) (state api.State, found bool, err error) {
 	return state, found, err
 }
 
-// StateDone removes a version that has been delivered.
-func StateDone(file string) error {
+// RemoveState removes a version that has been delivered.
+func RemoveState(file string) error {
 	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove a delivered state: %w", err)
 	}
 	return nil
 }
 
-// RefuseState renames a version that the server rejects permanently, so that it is
+// RejectState renames a version that the server rejects permanently, so that it is
 // stored but not sent again.
-func RefuseState(file string) error {
+func RejectState(file string) error {
 	if err := os.Rename(file, strings.TrimSuffix(file, stateSuffix)+refusedSuffix); err != nil {
 		return fmt.Errorf("keep a refused state: %w", err)
 	}

@@ -10,10 +10,10 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// Difference describes the resources that Terraform's state would gain and lose if to replaced
+// DiffVersions describes the resources that Terraform's state would gain and lose if to replaced
 // now. It lists only addresses, because the attributes may be secret. Replacing the state
 // touches no existing object. The zero Version for now means no state.
-func Difference(now, to Version) (*diff.Report, error) {
+func DiffVersions(now, to Version) (*diff.Report, error) {
 	before, err := now.holdings()
 	if err != nil {
 		return nil, err

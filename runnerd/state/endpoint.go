@@ -15,8 +15,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
-// Remote stores sealed states and the lock; *job.Remote implements it.
-type Remote interface {
+// Backend stores sealed states and the lock; *job.Remote implements it.
+type Backend interface {
 	// GetState returns the newest sealed state, and false when there is none.
 	GetState(ctx context.Context) (state api.State, found bool, err error)
 	// LockState takes the lock for this attempt. The error is a *job.LockedError when
@@ -30,18 +30,18 @@ type Remote interface {
 	DeliverState(ctx context.Context, state api.State) error
 }
 
-// Options configures an endpoint. Remote and Key are required.
+// Options configures an endpoint. Backend and Key are required.
 type Options struct {
-	Remote Remote
+	Backend Backend
 	// Key seals and opens states.
 	Key seal.Identity
 	// Context identifies the component that the states belong to.
 	Context seal.Context
-	// Learn, when set, is called with every sensitive value of a state as soon as the state
+	// OnSecret, when set, is called with every sensitive value of a state as soon as the state
 	// is in memory, so that the caller can mask it in its logs.
-	Learn func(secret []byte)
-	// Say, when set, writes to the job's log.
-	Say func(format string, args ...any)
+	OnSecret func(secret []byte)
+	// Logf, when set, writes to the job's log.
+	Logf func(format string, args ...any)
 }
 
 // Endpoint serves one Terraform working directory.
@@ -60,14 +60,14 @@ type Endpoint struct {
 	trouble error    // the error of the last read, write or lock
 }
 
-// Start opens the endpoint on a free port. ctx bounds its calls to Remote, except for storing a
+// Start opens the endpoint on a free port. ctx bounds its calls to Backend, except for storing a
 // state and freeing the lock, which must also work for a canceled job. Close ends the endpoint.
 func Start(ctx context.Context, options Options) (*Endpoint, error) {
-	if options.Learn == nil {
-		options.Learn = func([]byte) {}
+	if options.OnSecret == nil {
+		options.OnSecret = func([]byte) {}
 	}
-	if options.Say == nil {
-		options.Say = func(string, ...any) {}
+	if options.Logf == nil {
+		options.Logf = func(string, ...any) {}
 	}
 	if options.Key.IsZero() {
 		return nil, errors.New("this runner has no install key, so no state can be opened; start it with a key file")
@@ -104,7 +104,7 @@ func (e *Endpoint) Environ() map[string]string {
 		"TF_HTTP_UNLOCK_ADDRESS": e.address,
 		"TF_HTTP_USERNAME":       e.user,
 		"TF_HTTP_PASSWORD":       e.password,
-		// Remote already retries its calls.
+		// Backend already retries its calls.
 		"TF_HTTP_RETRY_MAX": "0",
 	}
 }
@@ -131,18 +131,18 @@ func (e *Endpoint) Close(ctx context.Context) error {
 	if e.lockID == "" {
 		return err
 	}
-	e.options.Say("Terraform left the state locked; freeing the lock")
-	if unlocking := e.options.Remote.UnlockState(ctx); unlocking != nil {
+	e.options.Logf("Terraform left the state locked; freeing the lock")
+	if unlocking := e.options.Backend.UnlockState(ctx); unlocking != nil {
 		return errors.Join(err, fmt.Errorf("free the state lock: %w", unlocking))
 	}
 	e.lockID = ""
 	return err
 }
 
-// Trouble returns the error of Terraform's last read, write or lock, or nil. Terraform's
+// Err returns the error of Terraform's last read, write or lock, or nil. Terraform's
 // own message only reports that there was an error. It is a *job.LockedError when another
 // attempt holds the lock.
-func (e *Endpoint) Trouble() error {
+func (e *Endpoint) Err() error {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
 	return e.trouble

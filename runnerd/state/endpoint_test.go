@@ -21,7 +21,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
-// shelf is a Remote that stores states in memory.
+// shelf is a Backend that stores states in memory.
 type shelf struct {
 	mutex   sync.Mutex
 	states  []api.State
@@ -156,8 +156,8 @@ func TestProtocol(t *testing.T) {
 	remote, key := &shelf{}, identity(t)
 	var learnt []string
 	endpoint, terraform := start(t,
-		Options{Remote: remote, Key: key, Context: component,
-			Learn: func(secret []byte) { learnt = append(learnt, string(secret)) }})
+		Options{Backend: remote, Key: key, Context: component,
+			OnSecret: func(secret []byte) { learnt = append(learnt, string(secret)) }})
 
 	terraform.want(http.StatusNotFound, "GET", "", "")
 	terraform.want(http.StatusOK, "LOCK", "", `{"ID":"lock-1","Who":"me"}`)
@@ -188,10 +188,10 @@ func TestProtocol(t *testing.T) {
 		!strings.HasPrefix(kept.Digest, "hmac:") {
 		t.Fatalf("kept %v, %v", kept, err)
 	}
-	if last := endpoint.Last(); last.Serial != 2 || last.Lineage != "line-1" {
+	if last := endpoint.LastVersion(); last.Serial != 2 || last.Lineage != "line-1" {
 		t.Fatalf("last is %d of %s", last.Serial, last.Lineage)
 	}
-	outputs, err := endpoint.Last().Outputs()
+	outputs, err := endpoint.LastVersion().Outputs()
 	if err != nil || !outputs["token"].Sensitive || outputs["url"].Sensitive ||
 		string(outputs["url"].Value.Reveal()) != `"http://x"` {
 		t.Fatal(outputs, err)
@@ -202,18 +202,18 @@ func TestProtocol(t *testing.T) {
 // what the last one wrote.
 func TestNextProcessReads(t *testing.T) {
 	remote, key := &shelf{}, identity(t)
-	_, first := start(t, Options{Remote: remote, Key: key})
+	_, first := start(t, Options{Backend: remote, Key: key})
 	first.want(http.StatusOK, "LOCK", "", `{"ID":"lock-1"}`)
 	first.want(http.StatusOK, "POST", "?ID=lock-1", written(7))
 	first.want(http.StatusOK, "UNLOCK", "", `{"ID":"lock-1"}`)
-	endpoint, second := start(t, Options{Remote: remote, Key: key})
+	endpoint, second := start(t, Options{Backend: remote, Key: key})
 	if got := second.want(http.StatusOK, "GET", "", ""); got != written(7) {
 		t.Fatalf("got %s", got)
 	}
 	if version, err := endpoint.Read(context.Background()); err != nil || version.Serial != 7 {
 		t.Fatal(version.Serial, err)
 	}
-	_, stranger := start(t, Options{Remote: remote})
+	_, stranger := start(t, Options{Backend: remote})
 	if said := stranger.want(http.StatusInternalServerError, "GET", "", ""); !strings.Contains(said, key.KeyID()) {
 		t.Fatalf("the key that is needed is not named: %s", said)
 	}
@@ -224,14 +224,14 @@ func TestNextProcessReads(t *testing.T) {
 	honest := remote.states[0]
 	remote.states[0] = api.State{Serial: 7, Lineage: honest.Lineage, Digest: "hmac:" + strings.Repeat("0", 64),
 		Sealed: forged}
-	_, deceived := start(t, Options{Remote: remote, Key: key})
+	_, deceived := start(t, Options{Backend: remote, Key: key})
 	if said := deceived.want(http.StatusInternalServerError, "GET", "", ""); !strings.Contains(said,
 		"not written by a runner of this install") {
 		t.Fatal(said)
 	}
 	remote.states[0] = honest
 	remote.states[0].Serial = 8
-	_, third := start(t, Options{Remote: remote, Key: key})
+	_, third := start(t, Options{Backend: remote, Key: key})
 	if said := third.want(http.StatusInternalServerError, "GET", "", ""); !strings.Contains(said,
 		"it was changed on the way") {
 		t.Fatal(said)
@@ -240,14 +240,14 @@ func TestNextProcessReads(t *testing.T) {
 
 func TestHeldByAnother(t *testing.T) {
 	remote := &shelf{held: &api.StateLock{ID: "theirs", Holder: "job_9 attempt 1", Info: json.RawMessage(`{"Operation":"OperationTypeApply"}`)}}
-	endpoint, terraform := start(t, Options{Remote: remote})
+	endpoint, terraform := start(t, Options{Backend: remote})
 	said := terraform.want(http.StatusLocked, "LOCK", "", `{"ID":"mine"}`)
 	var holder map[string]string
 	if err := json.Unmarshal([]byte(said), &holder); err != nil || holder["ID"] != "theirs" ||
 		holder["Who"] != "job_9 attempt 1" || holder["Operation"] != "OperationTypeApply" {
 		t.Fatal(said, err)
 	}
-	if err := endpoint.Trouble(); err == nil || !strings.Contains(err.Error(), "job_9 attempt 1") {
+	if err := endpoint.Err(); err == nil || !strings.Contains(err.Error(), "job_9 attempt 1") {
 		t.Fatal(err)
 	}
 	remote.held.Info = json.RawMessage(`null`)
@@ -256,7 +256,7 @@ func TestHeldByAnother(t *testing.T) {
 	}
 	remote.held = nil
 	terraform.want(http.StatusOK, "LOCK", "", `{"ID":"mine"}`)
-	if err := endpoint.Trouble(); err != nil {
+	if err := endpoint.Err(); err != nil {
 		t.Fatal(err)
 	}
 	terraform.want(http.StatusOK, "UNLOCK", "", "")
@@ -265,7 +265,7 @@ func TestHeldByAnother(t *testing.T) {
 func TestCloseFreesTheLock(t *testing.T) {
 	remote := &shelf{}
 	ctx, cancel := context.WithCancel(context.Background())
-	endpoint, err := Start(ctx, Options{Remote: remote, Key: identity(t)})
+	endpoint, err := Start(ctx, Options{Backend: remote, Key: identity(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,7 +284,7 @@ func TestCloseFreesTheLock(t *testing.T) {
 	if err := endpoint.Close(ctx); err != nil || remote.held != nil || remote.unlocks != 1 || len(remote.states) != 1 {
 		t.Fatal(err, remote.held, remote.unlocks)
 	}
-	again, err := Start(ctx, Options{Remote: remote, Key: identity(t)})
+	again, err := Start(ctx, Options{Backend: remote, Key: identity(t)})
 	if err != nil || again.Close(ctx) != nil || remote.unlocks != 1 {
 		t.Fatal("a lock that it did not hold was freed", err, remote.unlocks)
 	}
@@ -292,7 +292,7 @@ func TestCloseFreesTheLock(t *testing.T) {
 
 func TestRefuses(t *testing.T) {
 	remote := &shelf{}
-	endpoint, terraform := start(t, Options{Remote: remote})
+	endpoint, terraform := start(t, Options{Backend: remote})
 	terraform.want(http.StatusMethodNotAllowed, "DELETE", "", "")
 	terraform.want(http.StatusBadRequest, "LOCK", "", "")
 	terraform.want(http.StatusBadRequest, "LOCK", "", "{")
@@ -312,11 +312,11 @@ func TestRefuses(t *testing.T) {
 	}
 	other := client{t: t, env: endpoint.Environ()}
 	other.want(http.StatusNotFound, "GET", "", "")
-	if err := endpoint.Keep(t.Context(), []byte(written(1)), ""); err != nil || len(remote.states) != 1 {
+	if err := endpoint.StoreState(t.Context(), []byte(written(1)), ""); err != nil || len(remote.states) != 1 {
 		t.Fatal(err)
 	}
 	other.want(http.StatusOK, "GET", "", "")
-	if _, err := Start(context.Background(), Options{Remote: remote}); err == nil {
+	if _, err := Start(context.Background(), Options{Backend: remote}); err == nil {
 		t.Fatal("it started without a key")
 	}
 }
@@ -326,7 +326,7 @@ func TestRefuses(t *testing.T) {
 func TestAFullDisk(t *testing.T) {
 	remote := &shelf{full: errors.New("no space left"), away: errors.New("no contact")}
 	var said []string
-	_, terraform := start(t, Options{Remote: remote, Say: func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }})
+	_, terraform := start(t, Options{Backend: remote, Logf: func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }})
 	terraform.want(http.StatusOK, "LOCK", "", `{"ID":"l"}`)
 	answer := terraform.want(http.StatusInternalServerError, "POST", "?ID=l", written(1))
 	if !strings.Contains(answer, "no space left") || !strings.Contains(answer, "no contact") {
@@ -347,7 +347,7 @@ func TestKilledInMidWrite(t *testing.T) {
 	for name, test := range map[string]struct{ cut, states int }{"half of it came": {40, 0}, "all of it came": {0, 1}} {
 		t.Run(name, func(t *testing.T) {
 			remote := &shelf{}
-			endpoint, err := Start(t.Context(), Options{Remote: remote, Key: identity(t)})
+			endpoint, err := Start(t.Context(), Options{Backend: remote, Key: identity(t)})
 			if err != nil {
 				t.Fatal(err)
 			}

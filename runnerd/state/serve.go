@@ -60,16 +60,16 @@ func (e *Endpoint) get(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(now.Plain.Reveal()) // Terraform has ended if it does not read this
 }
 
-// Read returns the newest version: the one that this process wrote, or else that of Remote.
+// Read returns the newest version: the one that this process wrote, or else that of Backend.
 func (e *Endpoint) Read(ctx context.Context) (Version, error) {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
 	return e.read(ctx)
 }
 
-// Last returns the version that was read or written last, without a call to Remote.
+// LastVersion returns the version that was read or written last, without a call to Backend.
 // It returns the zero Version before that.
-func (e *Endpoint) Last() Version {
+func (e *Endpoint) LastVersion() Version {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
 	if e.now == nil {
@@ -81,11 +81,11 @@ func (e *Endpoint) Last() Version {
 func (e *Endpoint) read(ctx context.Context) (Version, error) {
 	// While this process holds the lock nobody else writes. Reading the cached version
 	// is not only faster: Terraform reads before it writes, also in a canceled job, whose
-	// calls to Remote fail.
+	// calls to Backend fail.
 	if e.now != nil && (e.wrote || e.lockID != "") {
 		return *e.now, nil
 	}
-	kept, found, err := e.options.Remote.GetState(ctx)
+	kept, found, err := e.options.Backend.GetState(ctx)
 	if err != nil {
 		return Version{}, fmt.Errorf("read the state from the control plane: %w", err)
 	}
@@ -93,11 +93,11 @@ func (e *Endpoint) read(ctx context.Context) (Version, error) {
 		e.now = &Version{}
 		return Version{}, nil
 	}
-	version, err := Opened(kept, e.options.Key, e.options.Context)
+	version, err := OpenVersion(kept, e.options.Key, e.options.Context)
 	if err != nil {
 		return Version{}, err
 	}
-	version.Sensitive(e.options.Learn)
+	version.Sensitive(e.options.OnSecret)
 	e.now = &version
 	return version, nil
 }
@@ -136,10 +136,10 @@ func isWhole(r *http.Request, content []byte) bool {
 	return subtle.ConstantTimeCompare([]byte(base64.StdEncoding.EncodeToString(sum[:])), []byte(claimed)) == 1
 }
 
-// Keep stores a state that did not come over HTTP: one that Terraform wrote to errored.tfstate
-// because the endpoint did not accept it. first is as in Parse.
-func (e *Endpoint) Keep(ctx context.Context, plain []byte, first string) error {
-	version, err := Parse(plain, first)
+// StoreState stores a state that did not come over HTTP: one that Terraform wrote to errored.tfstate
+// because the endpoint did not accept it. first is as in ParseStateFile.
+func (e *Endpoint) StoreState(ctx context.Context, plain []byte, first string) error {
+	version, err := ParseStateFile(plain, first)
 	if err != nil {
 		return err
 	}
@@ -156,17 +156,17 @@ func (e *Endpoint) keep(ctx context.Context, plain []byte) error {
 		return err
 	}
 	// First, because these values may appear in Terraform's output immediately.
-	sensitive(plain, e.options.Learn)
+	sensitive(plain, e.options.OnSecret)
 	closed, err := version.sealed(e.options.Key, e.options.Context)
 	if err != nil {
 		return err
 	}
-	if err := e.options.Remote.SpoolState(closed); err != nil {
+	if err := e.options.Backend.SpoolState(closed); err != nil {
 		err = fmt.Errorf("keep the state on the runner's disk: %w", err)
-		if delivering := e.options.Remote.DeliverState(ctx, closed); delivering != nil {
+		if delivering := e.options.Backend.DeliverState(ctx, closed); delivering != nil {
 			return errors.Join(err, delivering)
 		}
-		e.options.Say("%v; it was delivered at once instead: make room on the disk", err)
+		e.options.Logf("%v; it was delivered at once instead: make room on the disk", err)
 	}
 	e.now, e.wrote = &version, true
 	return nil
@@ -183,7 +183,7 @@ func (e *Endpoint) lock(w http.ResponseWriter, r *http.Request) {
 		_, _ = fmt.Fprintf(w, `{"ID":%q,"Who":"this job"}`, e.lockID)
 		return
 	}
-	err = e.options.Remote.LockState(r.Context(), api.StateLock{ID: id, Info: info})
+	err = e.options.Backend.LockState(r.Context(), api.StateLock{ID: id, Info: info})
 	var held *job.LockedError
 	if errors.As(err, &held) {
 		e.trouble = held
@@ -232,7 +232,7 @@ func (e *Endpoint) unlock(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the state is locked under another lock id", http.StatusConflict)
 		return
 	}
-	if err := e.options.Remote.UnlockState(context.WithoutCancel(r.Context())); err != nil {
+	if err := e.options.Backend.UnlockState(context.WithoutCancel(r.Context())); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}

@@ -77,9 +77,9 @@ func ContextOf(spec api.DeploySpec) seal.Context {
 	return seal.Context{Install: spec.InstallID, Kind: seal.KindState, Component: spec.InstallComponent}
 }
 
-// Opened opens a stored version, and checks that serial and lineage are as stated, that it
+// OpenVersion opens a stored version, and checks that serial and lineage are as stated, that it
 // belongs to the component of the context, and that a runner of its install wrote it.
-func Opened(kept api.State, key seal.Identity, context seal.Context) (Version, error) {
+func OpenVersion(kept api.State, key seal.Identity, context seal.Context) (Version, error) {
 	plain, err := key.Open(kept.Sealed, context)
 	if errors.Is(err, seal.ErrContext) {
 		return Version{}, fmt.Errorf("open the state (serial %d): %w: the control plane put it in another place; do not apply, read the audit log", kept.Serial, err)
@@ -101,17 +101,17 @@ func Opened(kept api.State, key seal.Identity, context seal.Context) (Version, e
 	return version, nil
 }
 
-// Sealed returns a version in the form that may leave this machine, bound to the
+// SealVersion returns a version in the form that may leave this machine, bound to the
 // component of the context.
-func Sealed(version Version, key seal.Identity, context seal.Context) (api.State, error) {
+func SealVersion(version Version, key seal.Identity, context seal.Context) (api.State, error) {
 	return version.sealed(key, context)
 }
 
-// Parse parses a state that Terraform wrote to a file. first is the lineage for a state that
+// ParseStateFile parses a state that Terraform wrote to a file. first is the lineage for a state that
 // has none: Terraform sets a lineage only after it has checked that there is no earlier state,
 // so a first state that it saves without a response has none. Where a state existed before,
 // first is empty, and a state without a lineage is an error.
-func Parse(plain []byte, first string) (Version, error) {
+func ParseStateFile(plain []byte, first string) (Version, error) {
 	version, err := parse(plain)
 	if err == nil || first == "" {
 		return version, err
@@ -126,8 +126,8 @@ func Parse(plain []byte, first string) (Version, error) {
 	return numbered(plain, 1, first)
 }
 
-// Under returns the same content with another serial and lineage.
-func (v Version) Under(serial int64, lineage string) (Version, error) {
+// WithSerial returns the same content with another serial and lineage.
+func (v Version) WithSerial(serial int64, lineage string) (Version, error) {
 	return numbered(v.Plain.Reveal(), serial, lineage)
 }
 

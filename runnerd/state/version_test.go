@@ -39,7 +39,7 @@ func TestParse(t *testing.T) {
 		"with a lineage, no serial": {plain: `{"version":4,"lineage":"l"}`, first: "mine"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			made, err := Parse([]byte(test.plain), test.first)
+			made, err := ParseStateFile([]byte(test.plain), test.first)
 			if made.Serial != test.serial || made.Lineage != test.lineage || (err == nil) != (test.lineage != "") {
 				t.Fatalf("%d of %q, %v", made.Serial, made.Lineage, err)
 			}
@@ -61,7 +61,7 @@ func TestDifference(t *testing.T) {
 	after := version(t, head+`,"outputs":{"new":{"value":1},"same":{"value":{"a":2,"b":1}},"other":{"value":1,"sensitive":true}},"resources":[`+
 		instance("same", `{"attributes":{"b":2,"a":1}}`)+`,{"module":"module.m","mode":"managed","type":"x","name":"new","instances":[{"attributes":{}}]},`+
 		instance("other", `{"attributes":{"a":1.0},"status":"tainted"}`)+`]}`)
-	report, err := Difference(before, after)
+	report, err := DiffVersions(before, after)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestDifference(t *testing.T) {
 		"notes alone":                   {version(t, head+`}`), version(t, head+`,"check_results":[1]}`), true},
 		"nothing before":                {Version{}, after, true},
 	} {
-		if report, err := Difference(test.now, test.to); err != nil || report.Applyable != test.applyable ||
+		if report, err := DiffVersions(test.now, test.to); err != nil || report.Applyable != test.applyable ||
 			report.Validate() != nil {
 			t.Errorf("%s: %+v, %v", name, report, err)
 		}
@@ -112,7 +112,7 @@ func FuzzState(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, plain []byte) {
-		made, err := Parse(plain, "first")
+		made, err := ParseStateFile(plain, "first")
 		if err != nil {
 			return
 		}
@@ -123,18 +123,18 @@ func FuzzState(f *testing.F) {
 		if _, err := made.Outputs(); err != nil {
 			return
 		}
-		moved, err := made.Under(made.Serial/2, "another")
+		moved, err := made.WithSerial(made.Serial/2, "another")
 		if err != nil || moved.Serial != made.Serial/2 || moved.Lineage != "another" {
 			t.Fatalf("%d of %q, %v", moved.Serial, moved.Lineage, err)
 		}
-		report, err := Difference(made, moved)
+		report, err := DiffVersions(made, moved)
 		if err != nil {
 			return // the resources cannot be read
 		}
 		if report.Applyable || len(report.Changes)+len(report.Outputs) > 0 {
 			t.Fatalf("another number is another state: %+v", report)
 		}
-		if report, err = Difference(Version{}, made); err != nil {
+		if report, err = DiffVersions(Version{}, made); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := json.Marshal(report); err != nil {
@@ -155,11 +155,11 @@ func TestStatesStayWithTheirComponent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept, err := Sealed(version, key, component)
+	kept, err := SealVersion(version, key, component)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if opened, err := Opened(kept, key, component); err != nil || opened.Serial != 7 {
+	if opened, err := OpenVersion(kept, key, component); err != nil || opened.Serial != 7 {
 		t.Fatal(err)
 	}
 	for name, place := range map[string]seal.Context{
@@ -167,7 +167,7 @@ func TestStatesStayWithTheirComponent(t *testing.T) {
 		"another install":   {Install: "ins_2", Kind: seal.KindState, Component: "ic"},
 		"another kind":      {Install: "ins_1", Kind: seal.KindBundle, Component: "ic"},
 	} {
-		if _, err := Opened(kept, key, place); !errors.Is(err, seal.ErrContext) ||
+		if _, err := OpenVersion(kept, key, place); !errors.Is(err, seal.ErrContext) ||
 			!strings.Contains(err.Error(), component.String()) || !strings.Contains(err.Error(), place.String()) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -179,7 +179,7 @@ func TestStatesStayWithTheirComponent(t *testing.T) {
 		t.Fatal(err)
 	}
 	kept.Sealed, kept.Digest = forged, "hmac:"+strings.Repeat("0", 64)
-	if _, err := Opened(kept, key, component); err == nil ||
+	if _, err := OpenVersion(kept, key, component); err == nil ||
 		!strings.Contains(err.Error(), "not written by a runner of this install") {
 		t.Error(err)
 	}

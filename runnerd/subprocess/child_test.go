@@ -20,7 +20,7 @@ import (
 // TestMain runs a Program when CHILD_TEST_SCRIPT is set, so that a test can kill the
 // process that runs it.
 func TestMain(m *testing.M) {
-	if err := Become(); err != nil {
+	if err := RunReexec(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

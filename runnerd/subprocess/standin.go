@@ -13,12 +13,12 @@ const (
 	varUser    = "NUON_CHILD_USER"
 )
 
-// StandIn returns the executable and the environment to pass to a library that starts
+// Reexec returns the executable and the environment to pass to a library that starts
 // the program at path by its own means. Where Setup has no user, these are the program and env.
 // Otherwise they are the executable of this process, and env plus the variables
 // that make it become that program as that user. The main function of this process's
-// program calls Become first.
-func StandIn(path string, env map[string]string) (executable string, environ map[string]string, err error) {
+// program calls RunReexec first.
+func Reexec(path string, env map[string]string) (executable string, environ map[string]string, err error) {
 	user := setup.User
 	if user == nil {
 		return path, env, nil
@@ -38,9 +38,9 @@ func StandIn(path string, env map[string]string) (executable string, environ map
 	return executable, environ, nil
 }
 
-// Become replaces this process with the program that it stands in for, and does not return
+// RunReexec replaces this process with the program that it stands in for, and does not return
 // in that case. In any other process it does nothing.
-func Become() error {
+func RunReexec() error {
 	path, found := os.LookupEnv(varProgram)
 	if !found {
 		return nil

@@ -9,7 +9,7 @@ import (
 
 // TestStandInOfThisUser requires that without another user the program is started directly.
 func TestStandInOfThisUser(t *testing.T) {
-	executable, environ, err := StandIn("/bin/sh", map[string]string{"GREETING": "hello"})
+	executable, environ, err := Reexec("/bin/sh", map[string]string{"GREETING": "hello"})
 	if want := map[string]string{"GREETING": "hello"}; err != nil || executable != "/bin/sh" ||
 		!maps.Equal(environ, want) {
 		t.Errorf("%v: %s %v", err, executable, environ)
@@ -25,7 +25,7 @@ func TestStandInOfAnotherUser(t *testing.T) {
 	before := setup
 	t.Cleanup(func() { setup = before })
 	Configure(Setup{User: &User{UID: 65534, GID: 65534, Home: "/nonexistent", Temp: "/tmp"}})
-	executable, environ, err := StandIn("/bin/sh", map[string]string{"GREETING": "hello"})
+	executable, environ, err := Reexec("/bin/sh", map[string]string{"GREETING": "hello"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,26 +20,26 @@ type User struct {
 	Home, Temp string
 }
 
-// Separate reports whether programs run as another user than this process.
-func Separate() bool { return setup.User != nil }
+// HasOtherUser reports whether programs run as another user than this process.
+func HasOtherUser() bool { return setup.User != nil }
 
 // The functions below do nothing where programs run as this process's own user.
 // They are for a process of root that runs beside possibly hostile programs: they never
 // change the owner of a file that a program can already reach, and never open a file by a path
 // that a program can change.
 
-// Admit allows programs to traverse a directory, but not to list or change it.
+// AllowTraverse allows programs to traverse a directory, but not to list or change it.
 // They cannot replace its entries.
-func Admit(dir string) error {
+func AllowTraverse(dir string) error {
 	if setup.User == nil {
 		return nil
 	}
 	return errors.Join(os.Chmod(dir, 0o710), os.Lchown(dir, os.Geteuid(), int(setup.User.GID)))
 }
 
-// Show allows programs to read a file, or a directory with everything below it, and to execute
+// GrantRead allows programs to read a file, or a directory with everything below it, and to execute
 // what its owner may execute. The path is in a directory that programs cannot change.
-func Show(path string) error {
+func GrantRead(path string) error {
 	return hand(path, func(root *os.Root, name string, mode fs.FileMode) error {
 		if err := root.Lchown(name, os.Geteuid(), int(setup.User.GID)); err != nil || mode&fs.ModeSymlink != 0 {
 			return err
@@ -48,10 +48,10 @@ func Show(path string) error {
 	})
 }
 
-// Give makes programs the owner of a file, or of a directory with everything below it.
+// GrantOwnership makes programs the owner of a file, or of a directory with everything below it.
 // The path is in a directory that programs cannot change, and only this process has
 // had access to it so far.
-func Give(path string) error {
+func GrantOwnership(path string) error {
 	return hand(path, func(root *os.Root, name string, _ fs.FileMode) error {
 		return root.Lchown(name, int(setup.User.UID), int(setup.User.GID))
 	})
@@ -98,10 +98,10 @@ func handBelow(root *os.Root, name string, each func(root *os.Root, name string,
 	return each(root, name, info.Mode())
 }
 
-// Owned returns an error unless programs own the file: a program can place a hard
+// CheckOwner returns an error unless programs own the file: a program can place a hard
 // link to a file that it may not read where this process reads. Callers pass the
 // FileInfo of an open file.
-func Owned(info fs.FileInfo) error {
+func CheckOwner(info fs.FileInfo) error {
 	if setup.User == nil {
 		return nil
 	}
@@ -111,10 +111,10 @@ func Owned(info fs.FileInfo) error {
 	return nil
 }
 
-// ReadLeft reads a file that a program left in or below dir. The file must be regular,
+// ReadUntrusted reads a file that a program left in or below dir. The file must be regular,
 // have at most most bytes, belong to the programs' user, and not be reached by a link
 // that leads out of dir.
-func ReadLeft(dir, name string, most int64) ([]byte, error) {
+func ReadUntrusted(dir, name string, most int64) ([]byte, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ func ReadLeft(dir, name string, most int64) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a file", filepath.Base(name))
 	}
-	if err := Owned(info); err != nil {
+	if err := CheckOwner(info); err != nil {
 		return nil, err
 	}
 	content, err := io.ReadAll(io.LimitReader(file, most+1))
@@ -143,7 +143,7 @@ func ReadLeft(dir, name string, most int64) ([]byte, error) {
 	return content, err
 }
 
-// ErrTooLarge is the error that ReadLeft wraps for a file that is too large.
+// ErrTooLarge is the error that ReadUntrusted wraps for a file that is too large.
 var ErrTooLarge = errors.New("too large")
 
 // environ replaces the home and temporary directories of this process with the user's.

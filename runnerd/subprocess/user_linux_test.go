@@ -34,7 +34,7 @@ func write(t *testing.T, path, content string) string {
 // TestHandingOver checks that a program can traverse what it is admitted to, can read what it
 // is shown, and owns what it is given.
 func TestHandingOver(t *testing.T) {
-	dir := childtest.Another(t)
+	dir := childtest.UseOtherUser(t)
 	shown, given := filepath.Join(dir, "shown"), filepath.Join(dir, "given")
 	write(t, filepath.Join(shown, "below", "vars"), "vars")
 	write(t, filepath.Join(given, "below", "tree"), "tree")
@@ -43,7 +43,7 @@ func TestHandingOver(t *testing.T) {
 	if err := os.Symlink(outside, filepath.Join(given, "link")); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(subprocess.Show(shown), subprocess.Give(given)); err != nil {
+	if err := errors.Join(subprocess.GrantRead(shown), subprocess.GrantOwnership(given)); err != nil {
 		t.Fatal(err)
 	}
 	for script, want := range map[string]bool{
@@ -78,14 +78,14 @@ func TestHandingOver(t *testing.T) {
 // TestTrapsForRoot checks that root reads no file on behalf of a program that the program could
 // not read, even if the program replaces a file by a link.
 func TestTrapsForRoot(t *testing.T) {
-	dir := childtest.Another(t)
+	dir := childtest.UseOtherUser(t)
 	secret, tree := write(t, filepath.Join(dir, "install.key"), "the key"), filepath.Join(dir, "tree")
 	for _, trap := range []string{"none", "symbolic link", "relative link", "hard link", "named pipe", "directory",
 		"link to a directory"} {
 		t.Run(trap, func(t *testing.T) {
 			left := write(t, filepath.Join(tree, "below", "left"), "left")
 			t.Cleanup(func() { _ = os.RemoveAll(tree) })
-			if err := subprocess.Give(tree); err != nil {
+			if err := subprocess.GrantOwnership(tree); err != nil {
 				t.Fatal(err)
 			}
 			err := os.Remove(left)
@@ -109,11 +109,11 @@ func TestTrapsForRoot(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			content, err := subprocess.ReadLeft(tree, "below/left", 100)
+			content, err := subprocess.ReadUntrusted(tree, "below/left", 100)
 			if (err == nil) != (trap == "none") || string(content) == "the key" {
 				t.Errorf("read %q, %v", content, err)
 			}
-			files, err := artifact.ReadDir(tree, artifact.ReadOptions{Accept: subprocess.Owned})
+			files, err := artifact.ReadDir(tree, artifact.ReadOptions{Accept: subprocess.CheckOwner})
 			for _, file := range files {
 				if strings.Contains(string(file.Content), "key") {
 					t.Errorf("packed the key: %v", err)

@@ -30,12 +30,12 @@ func (t *Tool) configure() error {
 	t.ownRules = true
 	t.Config = filepath.Join(t.root, "tools", "terraform.rc")
 	if content, err := os.ReadFile(t.Config); err == nil && string(content) == rules {
-		return subprocess.Show(t.Config)
+		return subprocess.GrantRead(t.Config)
 	}
 	if err := writeFile(t.Config, []byte(rules)); err != nil {
 		return fmt.Errorf("write Terraform's CLI configuration: %w", err)
 	}
-	return subprocess.Show(t.Config)
+	return subprocess.GrantRead(t.Config)
 }
 
 // PluginCache returns the directory of the provider cache, or "" when the runner's owner
@@ -45,7 +45,7 @@ func (t Tool) PluginCache() string {
 	if !t.ownRules {
 		return ""
 	}
-	if subprocess.Separate() {
+	if subprocess.HasOtherUser() {
 		// The jobs' user writes this cache, and another cache is for this user.
 		return filepath.Join(t.root, "tools", "plugins-of-jobs")
 	}
@@ -56,7 +56,7 @@ func (t Tool) PluginCache() string {
 func MakePluginCache(dir string) error {
 	err := os.Mkdir(dir, 0o755)
 	if err == nil {
-		err = subprocess.Give(dir)
+		err = subprocess.GrantOwnership(dir)
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("make the plugin cache: %w", err)
@@ -68,7 +68,7 @@ func MakePluginCache(dir string) error {
 // may see, overridden by the component's own variables, overridden by those that
 // the product relies on.
 func (t Tool) Environ(own map[string]string) map[string]string {
-	made := jobenv.ForTool(t.environ)
+	made := jobenv.ToolEnv(t.environ)
 	maps.Copy(made, own)
 	made["CHECKPOINT_DISABLE"] = "1"
 	made["TF_CLI_CONFIG_FILE"] = t.Config

@@ -44,7 +44,7 @@ func fetch(ctx context.Context, options Options) (string, error) {
 		return "", err
 	}
 	defer func() { _ = os.RemoveAll(beside) }()
-	options.Say("fetching Terraform %s", options.Version)
+	options.Logf("fetching Terraform %s", options.Version)
 	getting := &releases.ExactVersion{
 		Product:          product.Terraform,
 		Version:          wanted,

@@ -33,8 +33,8 @@ type Options struct {
 	Version string
 	// Environ is the runner's environment, as NAME=value; nil means os.Environ.
 	Environ []string
-	// Say, when set, writes to the job's log.
-	Say func(format string, args ...any)
+	// Logf, when set, writes to the job's log.
+	Logf func(format string, args ...any)
 
 	// publicKey replaces the publisher's key in tests.
 	publicKey string
@@ -71,8 +71,8 @@ func Find(ctx context.Context, options Options) (Tool, error) {
 	if options.Environ == nil {
 		options.Environ = os.Environ()
 	}
-	if options.Say == nil {
-		options.Say = func(string, ...any) {}
+	if options.Logf == nil {
+		options.Logf = func(string, ...any) {}
 	}
 	if !exactVersion.MatchString(options.Version) {
 		return Tool{}, fmt.Errorf("%w: %q is not an exact version; set terraform_version to one like 1.11.4",
@@ -123,7 +123,7 @@ func (t Tool) named(ctx context.Context, name string, options Options) (Tool, er
 		return Tool{}, fmt.Errorf("%w: %s names %s: %w; correct it or unset it", ErrNotFound, EnvExecutable, name, err)
 	}
 	if version != options.Version {
-		options.Say("%s names %s, which is version %s; the component asks for %s and gets this one", EnvExecutable,
+		options.Logf("%s names %s, which is version %s; the component asks for %s and gets this one", EnvExecutable,
 			path, version, options.Version)
 	}
 	return t.as(path, version), nil

@@ -90,7 +90,7 @@ func TestFind(t *testing.T) {
 			found, err := Find(context.Background(), Options{
 				Root: t.TempDir(), Version: test.version,
 				Environ: env(append(test.env, "PATH", bin+":/usr/bin:/bin", EnvReleases, nowhere)...),
-				Say:     func(format string, args ...any) { fmt.Fprintf(&said, format, args...) },
+				Logf:    func(format string, args ...any) { fmt.Fprintf(&said, format, args...) },
 			})
 			if test.wrong != "" {
 				if err == nil || !strings.Contains(err.Error(), test.wrong) {
@@ -185,13 +185,13 @@ func TestEnvironIsClean(t *testing.T) {
 	found, err := Find(context.Background(),
 		Options{Root: root, Version: "1.11.4",
 			Environ: env("PATH", bin, "HOME", "/home/x", "SECRET", "planted", "TF_LOG", "TRACE", "TF_CLI_ARGS_apply",
-				"-auto-approve", "AWS_PROFILE", "prod", jobenv.VarNamed, "VENDOR_API", "VENDOR_API", "named")})
+				"-auto-approve", "AWS_PROFILE", "prod", jobenv.VarPassEnv, "VENDOR_API", "VENDOR_API", "named")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := found.Environ(map[string]string{"AWS_REGION": "eu-1", "CHECKPOINT_DISABLE": "", "TF_CLI_CONFIG_FILE": "/evil"})
 	if got["AWS_PROFILE"] != "prod" || got["VENDOR_API"] != "named" || got["TF_CLI_ARGS_apply"] != "" ||
-		got[jobenv.VarNamed] != "" {
+		got[jobenv.VarPassEnv] != "" {
 		t.Fatal(got)
 	}
 	if got["SECRET"] != "" || got["TF_LOG"] != "" || got["CHECKPOINT_DISABLE"] != "1" ||

@@ -21,7 +21,7 @@ type pace struct {
 // paceOf returns a policy that retries for about two minutes: as long as the restart of a
 // control plane or a registry takes.
 func paceOf(t timing.Timing) pace {
-	return pace{first: t.BackoffFirst, most: t.BackoffMost, tries: 12, silence: t.PollSilence}
+	return pace{first: t.BackoffMin, most: t.BackoffMax, tries: 12, silence: t.LongPollSilence}
 }
 
 // patiently retries do while a registry is unreachable.

@@ -163,7 +163,7 @@ func (r *rig) env() *job.Env {
 	}
 	secrets := &redact.Set{}
 	at := timing.From(5 * time.Millisecond)
-	at.PollSilence = cmp.Or(r.silence, testtime.Limit) // a busy machine may stall, too
+	at.LongPollSilence = cmp.Or(r.silence, testtime.Limit) // a busy machine may stall, too
 	return &job.Env{
 		Spec: api.JobSpec{Kind: api.JobSpecKindSync, Sync: api.SyncSpec{
 			Component: "web", From: api.ArtifactRef{Repository: vendorRepository, Digest: r.parts.Digest}, To: installRepository,

@@ -23,8 +23,8 @@ type Producer struct {
 	outputs   render.Path
 }
 
-// ComponentOf returns the component of a spec as a producer of outputs.
-func ComponentOf(spec api.DeploySpec) Producer {
+// ComponentProducer returns the component of a spec as a producer of outputs.
+func ComponentProducer(spec api.DeploySpec) Producer {
 	path := render.Path{"components", spec.Component, "outputs"}
 	if spec.Component == "sandbox" {
 		path = render.Path{"sandbox", "outputs"}
@@ -32,8 +32,8 @@ func ComponentOf(spec api.DeploySpec) Producer {
 	return Producer{install: spec.InstallID, component: spec.InstallComponent, outputs: path}
 }
 
-// ActionOf returns the action of a spec as a producer of outputs.
-func ActionOf(spec api.ActionSpec) Producer {
+// ActionProducer returns the action of a spec as a producer of outputs.
+func ActionProducer(spec api.ActionSpec) Producer {
 	return Producer{install: spec.InstallID, outputs: render.Path{"actions", "workflows", spec.Action, "outputs"}}
 }
 
@@ -104,13 +104,13 @@ func sameHash(made, given string) bool {
 	return made != "" && subtle.ConstantTimeCompare([]byte(made), []byte(given)) == 1
 }
 
-// Authentic reports whether a holder of the install key reported every value at and below
+// IsAuthentic reports whether a holder of the install key reported every value at and below
 // a path: outputs, plain or sealed, whose keyed hashes match. It returns false for inputs,
 // for values that the control plane adds, and for a path without a value.
 //
 // A control plane cannot forge an authentic value. It can still omit one, or send an older
 // value of the same output.
-func (v *Values) Authentic(path render.Path) bool {
+func (v *Values) IsAuthentic(path render.Path) bool {
 	path = render.Canonical(path)
 	value, found := v.tree.Get(path)
 	return found && v.authentic(path, value)

@@ -28,7 +28,7 @@ func TestSealedValuesStayInTheirPlace(t *testing.T) {
 		return made
 	}
 	component := func(install, name, id string) Producer {
-		return ComponentOf(api.DeploySpec{InstallID: install, Component: name, InstallComponent: id})
+		return ComponentProducer(api.DeploySpec{InstallID: install, Component: name, InstallComponent: id})
 	}
 	type held struct {
 		path      string
@@ -53,7 +53,7 @@ func TestSealedValuesStayInTheirPlace(t *testing.T) {
 				all = append(all, held{c.path + name, c.id, o.Hash, o.Sealed, ins})
 			}
 		}
-		o := output(ActionOf(api.ActionSpec{InstallID: ins, Action: "web"}), "token")
+		o := output(ActionProducer(api.ActionSpec{InstallID: ins, Action: "web"}), "token")
 		all = append(all, held{"actions.workflows.web.outputs.token", "", o.Hash, o.Sealed, ins})
 	}
 	for _, place := range all {
@@ -184,11 +184,11 @@ func TestAuthentic(t *testing.T) {
 		"install.inputs.plain":                    false,
 		"install.id":                              false,
 	} {
-		if got := opened.Authentic(at(path)); got != want {
+		if got := opened.IsAuthentic(at(path)); got != want {
 			t.Errorf("%s: authentic is %v", path, got)
 		}
 	}
-	if opened.Authentic(nil) {
+	if opened.IsAuthentic(nil) {
 		t.Error("all values are authentic")
 	}
 }
@@ -221,15 +221,15 @@ func TestMadeUpValuesAreNotAuthentic(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if opened.Authentic(cluster) {
+		if opened.IsAuthentic(cluster) {
 			t.Errorf("%s: the cluster is authentic", name)
 		}
 	}
 	given := reported(t, key)
-	if opened, err := Open("ins_2", api.Values{Plain: given.Plain, Proofs: given.Proofs}, key, &redact.Set{}); err != nil || opened.Authentic(cluster) {
+	if opened, err := Open("ins_2", api.Values{Plain: given.Plain, Proofs: given.Proofs}, key, &redact.Set{}); err != nil || opened.IsAuthentic(cluster) {
 		t.Errorf("another install's values are authentic: %v", err)
 	}
-	if opened, err := Open(install, api.Values{Plain: given.Plain, Proofs: given.Proofs}, seal.Identity{}, &redact.Set{}); err != nil || opened.Authentic(cluster) {
+	if opened, err := Open(install, api.Values{Plain: given.Plain, Proofs: given.Proofs}, seal.Identity{}, &redact.Set{}); err != nil || opened.IsAuthentic(cluster) {
 		t.Errorf("a runner without a key takes values for authentic: %v", err)
 	}
 }
@@ -239,7 +239,7 @@ func TestMadeUpValuesAreNotAuthentic(t *testing.T) {
 func TestAuthenticIsWhatGetReads(t *testing.T) {
 	t.Parallel()
 	key := identity(t)
-	from := ComponentOf(api.DeploySpec{InstallID: install, Component: "sandbox", InstallComponent: "ic_s"})
+	from := ComponentProducer(api.DeploySpec{InstallID: install, Component: "sandbox", InstallComponent: "ic_s"})
 	made, err := Output(from, "endpoint", []byte(`"https://genuine"`), false, key, noSecret)
 	if err != nil {
 		t.Fatal(err)
@@ -253,8 +253,8 @@ func TestAuthenticIsWhatGetReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"sandbox.outputs.endpoint", "install.sandbox.outputs.endpoint"} {
-		if got, _ := opened.Get(at(path)...); !opened.Authentic(at(path)) || got != "https://genuine" {
-			t.Errorf("%s: authentic is %v, and it reads %q", path, opened.Authentic(at(path)), got)
+		if got, _ := opened.Get(at(path)...); !opened.IsAuthentic(at(path)) || got != "https://genuine" {
+			t.Errorf("%s: authentic is %v, and it reads %q", path, opened.IsAuthentic(at(path)), got)
 		}
 	}
 }
@@ -296,9 +296,9 @@ func TestPathsAreWrittenApart(t *testing.T) {
 		make := func(label string) (string, seal.Context) {
 			name, output, kind := key.Draw(t, label+" name"), key.Draw(t, label+" output"), rapid.Bool().Draw(t,
 				label+" is an action")
-			from := ComponentOf(api.DeploySpec{InstallID: install, Component: name})
+			from := ComponentProducer(api.DeploySpec{InstallID: install, Component: name})
 			if kind {
-				from = ActionOf(api.ActionSpec{InstallID: install, Action: name})
+				from = ActionProducer(api.ActionSpec{InstallID: install, Action: name})
 			}
 			return fmt.Sprintf("%q %q %v", name, output, kind), from.context(output)
 		}

@@ -45,7 +45,7 @@ func sealed(t testing.TB, key seal.Identity, path, value string) api.SealedValue
 const install = "ins_1"
 
 // web is the producer of the tests' outputs.
-var web = ComponentOf(api.DeploySpec{InstallID: install, Component: "web", InstallComponent: "ic_web"})
+var web = ComponentProducer(api.DeploySpec{InstallID: install, Component: "web", InstallComponent: "ic_web"})
 
 func noSecret(string) bool { return false }
 

@@ -120,9 +120,9 @@ func (s *site) applyOf(name, greeting string) {
 		return err == nil, nil
 	})
 	s.until("terraform applies", func() (bool, error) {
-		using, err := fault.Using(s.Installers["east"].Dir)
+		using, err := fault.UsingDir(s.Installers["east"].Dir)
 		for _, p := range using {
-			if strings.Contains(p.Line(), "sleep 8") {
+			if strings.Contains(p.CommandLine(), "sleep 8") {
 				return true, nil
 			}
 		}

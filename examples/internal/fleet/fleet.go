@@ -422,11 +422,11 @@ func (f *Fleet) Stop() error {
 // clear kills the processes of jobs, which survive their runner.
 func (f *Fleet) clear() error {
 	return Until(context.Background(), startLimit, "no process is left", func() (bool, error) {
-		left, err := fault.Using(f.path("runners"))
+		left, err := fault.UsingDir(f.path("runners"))
 		if err != nil {
 			return false, err
 		}
-		homes, err := fault.Using(f.path("homes"))
+		homes, err := fault.UsingDir(f.path("homes"))
 		if err != nil {
 			return false, err
 		}

@@ -29,12 +29,12 @@ var faults = map[string]func(*soak, context.Context, *rand.Rand) (string, error)
 	"hole":       (*soak).blackHole,
 	"replace":    (*soak).replaceMachine,
 	"reset": weather("reset",
-		func(r *rand.Rand) fault.Weather { return fault.Weather{Reset: 0.1 + 0.4*r.Float64(), Cut: 0.1} }),
-	"slow": weather("slow", func(r *rand.Rand) fault.Weather {
-		return fault.Weather{Slow: 100*time.Millisecond + upTo(r, 2*time.Second)}
+		func(r *rand.Rand) fault.Faults { return fault.Faults{Reset: 0.1 + 0.4*r.Float64(), Cut: 0.1} }),
+	"slow": weather("slow", func(r *rand.Rand) fault.Faults {
+		return fault.Faults{MaxDelay: 100*time.Millisecond + upTo(r, 2*time.Second)}
 	}),
-	"twice": weather("twice", func(r *rand.Rand) fault.Weather {
-		return fault.Weather{Twice: 0.5, Late: upTo(r, 3*time.Second) + 1, Slow: 300 * time.Millisecond}
+	"twice": weather("twice", func(r *rand.Rand) fault.Faults {
+		return fault.Faults{Duplicate: 0.5, MaxDuplicateDelay: upTo(r, 3*time.Second) + 1, MaxDelay: 300 * time.Millisecond}
 	}),
 }
 
@@ -131,7 +131,7 @@ func (s *soak) killMachine(ctx context.Context, r *rand.Rand) (string, error) {
 func (s *soak) jobsOf(runner *fleet.Runner) ([]fault.Process, error) {
 	var found []fault.Process
 	for _, dir := range []string{runner.Dir, runner.Home} {
-		using, err := fault.Using(dir)
+		using, err := fault.UsingDir(dir)
 		if err != nil {
 			return nil, err
 		}
@@ -160,7 +160,7 @@ func (s *soak) killTerraform(ctx context.Context, r *rand.Rand) (string, error) 
 // killOne waits up to five seconds for a matching process, lets it work for a moment, and kills it.
 func (s *soak) killOne(ctx context.Context, r *rand.Rand, meant func(fault.Process) bool) (string, error) {
 	for range 50 {
-		using, err := fault.Using(s.path("runners"))
+		using, err := fault.UsingDir(s.path("runners"))
 		if err != nil {
 			return "", err
 		}
@@ -178,7 +178,7 @@ func (s *soak) killOne(ctx context.Context, r *rand.Rand, meant func(fault.Proce
 		if err != nil || !hit {
 			return "", err
 		}
-		return strings.ReplaceAll(chosen.Line(), s.Dir, "…"), nil
+		return strings.ReplaceAll(chosen.CommandLine(), s.Dir, "…"), nil
 	}
 	return "", nil
 }
@@ -214,22 +214,22 @@ func (s *soak) blackHole(ctx context.Context, r *rand.Rand) (string, error) {
 	if r.IntN(8) == 0 {
 		away = 65*time.Second + upTo(r, 20*time.Second)
 	}
-	runner.Line.Set(fault.Weather{Hole: true})
+	runner.Line.SetFaults(fault.Faults{Blackhole: true})
 	backoff.Pause(ctx, away)
-	runner.Line.Set(fault.Weather{})
+	runner.Line.SetFaults(fault.Faults{})
 	return fmt.Sprintf("%s for %s", runner.Name, away), nil
 }
 
 // weather returns a fault that changes the weather on the connections of all runners.
-func weather(name string, draw func(*rand.Rand) fault.Weather) func(*soak, context.Context, *rand.Rand) (string, error) {
+func weather(name string, draw func(*rand.Rand) fault.Faults) func(*soak, context.Context, *rand.Rand) (string, error) {
 	return func(s *soak, ctx context.Context, r *rand.Rand) (string, error) {
 		w, during := draw(r), time.Second+upTo(r, 6*time.Second)
 		for _, runner := range s.runners() {
-			runner.Line.Set(w)
+			runner.Line.SetFaults(w)
 		}
 		backoff.Pause(ctx, during)
 		for _, runner := range s.runners() {
-			runner.Line.Set(fault.Weather{})
+			runner.Line.SetFaults(fault.Faults{})
 		}
 		return fmt.Sprintf("%s for %s", name, during), nil
 	}

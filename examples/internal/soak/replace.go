@@ -19,7 +19,7 @@ import (
 func (s *soak) replaceMachine(ctx context.Context, r *rand.Rand) (string, error) {
 	name := one(r, customers)
 	old, alive := s.fleet.Installers[name], r.IntN(2) == 0
-	old.Line.Set(fault.Weather{Hole: true})
+	old.Line.SetFaults(fault.Faults{Blackhole: true})
 	backoff.Pause(ctx, upTo(r, 5*time.Second))
 	ctx = context.WithoutCancel(ctx) // a fault in progress is still repaired
 	var replaced api.ReplacedRunner
@@ -27,7 +27,7 @@ func (s *soak) replaceMachine(ctx context.Context, r *rand.Rand) (string, error)
 		// The control plane is down, so the person does not replace the machine, which turns out to
 		// be fine.
 		s.say("replace: %v", err)
-		old.Line.Set(fault.Weather{})
+		old.Line.SetFaults(fault.Faults{})
 		return "", nil
 	}
 	if !alive {
@@ -55,7 +55,7 @@ func (s *soak) replaceMachine(ctx context.Context, r *rand.Rand) (string, error)
 	}
 	s.returned = append(s.returned, old)
 	backoff.Pause(ctx, upTo(r, 20*time.Second)) // long enough for the new one to do the same work
-	old.Line.Set(fault.Weather{})
+	old.Line.SetFaults(fault.Faults{})
 	return fmt.Sprintf("%s, which came back; %d attempts were lost", old.Name, len(replaced.Lost)), nil
 }
 

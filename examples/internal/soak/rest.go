@@ -20,7 +20,7 @@ import (
 // install is in its desired state. People still answer pending approvals, but start nothing new.
 func (s *soak) rest(ctx context.Context) error {
 	for _, r := range append(s.runners(), s.returned...) {
-		r.Line.Set(fault.Weather{})
+		r.Line.SetFaults(fault.Faults{})
 		if err := r.Start(); err != nil {
 			return err
 		}

@@ -82,13 +82,13 @@ func Create(t testing.TB, c *cluster.Cluster, namespace, text string) []api.Obje
 		if object.GetNamespace() == "" {
 			object.SetNamespace(namespace)
 		}
-		ref := cluster.Ref(object)
+		ref := cluster.RefOf(object)
 		resource, err := c.Resource(ref)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, err := resource.Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
-			t.Fatalf("create %s: %v", cluster.Name(ref), err)
+			t.Fatalf("create %s: %v", cluster.DisplayName(ref), err)
 		}
 		made = append(made, ref)
 	}
@@ -105,7 +105,7 @@ func Delete(t testing.TB, c *cluster.Cluster, ref api.ObjectRef) {
 		err = resource.Delete(ctx, ref.Name, metav1.DeleteOptions{})
 	}
 	if err != nil {
-		t.Logf("delete %s: %v", cluster.Name(ref), err)
+		t.Logf("delete %s: %v", cluster.DisplayName(ref), err)
 	}
 }
 

@@ -248,7 +248,7 @@ func (r *resolving) lying(name, version string) *part {
 }
 
 func (r *resolving) note(d Dependency, chosen *chart.Dependency) {
-	d.Name, d.Version, d.Of = chosen.Name, chosen.Version, r.of.meta.Name
+	d.Name, d.Version, d.Parent = chosen.Name, chosen.Version, r.of.meta.Name
 	if !slices.Contains(r.dependencies, d) {
 		r.dependencies = append(r.dependencies, d)
 	}

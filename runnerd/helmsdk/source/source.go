@@ -78,8 +78,8 @@ type Chart struct {
 // Dependency is a chart that another depends on.
 type Dependency struct {
 	Name, Version string
-	// Of is the name of the chart that depends on it.
-	Of string
+	// Parent is the name of the chart that depends on it.
+	Parent string
 	// Repository is as in Chart.yaml or the lock; empty for a chart that is only in charts/.
 	Repository string
 	// Digest is the digest of the archive; empty for a directory.

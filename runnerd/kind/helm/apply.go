@@ -36,13 +36,13 @@ func (o *operation) Report(ctx context.Context) (*diff.Report, error) {
 
 // Apply installs, upgrades or uninstalls the release, and waits for its objects. If
 // they do not become ready, the release is marked as failed, and the error states why.
-func (o *operation) Apply(ctx context.Context) (deploy.Outcome, error) {
+func (o *operation) Apply(ctx context.Context) (deploy.ComponentState, error) {
 	decision := o.saved.note.Decision
-	if err := o.client.Heal(ctx, o.Release, decision, o.owner()); err != nil {
-		return deploy.Outcome{}, err
+	if err := o.client.MarkFailed(ctx, o.Release, decision, o.owner()); err != nil {
+		return deploy.ComponentState{}, err
 	}
 	if o.op.Destroy {
-		return deploy.Outcome{}, o.uninstall(ctx, decision)
+		return deploy.ComponentState{}, o.uninstall(ctx, decision)
 	}
 	release, err := o.client.Apply(ctx, helmsdk.ApplyRequest{
 		Release: o.Release, Chart: o.chart, Values: o.values, Rendered: o.rendered, Digest: o.saved.note.Rendered,
@@ -66,36 +66,36 @@ func (o *operation) uninstall(ctx context.Context, decision helmsdk.Decision) er
 	if err != nil {
 		return err
 	}
-	o.env.Log.Info("the release %s is gone, with %d objects", o.Release, len(done.Gone))
+	o.env.Log.Info("the release %s is gone, with %d objects", o.Release, len(done.Deleted))
 	return nil
 }
 
 // failed adds the health of the objects to a failure, so that a person sees which did
 // not become ready.
-func (o *operation) failed(ctx context.Context, release *helmsdk.Release, failure error) (deploy.Outcome, error) {
+func (o *operation) failed(ctx context.Context, release *helmsdk.Release, failure error) (deploy.ComponentState, error) {
 	var unready *cluster.NotReadyError
 	if release == nil || !errors.As(failure, &unready) {
-		return deploy.Outcome{}, failure
+		return deploy.ComponentState{}, failure
 	}
 	refs, err := o.refs(release)
 	if err != nil {
-		return deploy.Outcome{}, failure // it states more than err
+		return deploy.ComponentState{}, failure // it states more than err
 	}
 	health, err := o.cluster.Health(ctx, refs)
 	if err != nil {
-		return deploy.Outcome{}, failure // it states more than err
+		return deploy.ComponentState{}, failure // it states more than err
 	}
-	return deploy.Outcome{Health: health}, failure
+	return deploy.ComponentState{Health: health}, failure
 }
 
 // outcome returns the outputs and the health of a release.
-func (o *operation) outcome(ctx context.Context, release *helmsdk.Release) (made deploy.Outcome, err error) {
+func (o *operation) outcome(ctx context.Context, release *helmsdk.Release) (made deploy.ComponentState, err error) {
 	refs, err := o.refs(release)
 	if err != nil {
 		return made, err
 	}
 	if made.Health, err = o.cluster.Health(ctx, refs); err != nil {
-		return deploy.Outcome{}, err
+		return deploy.ComponentState{}, err
 	}
 	made.Outputs, err = o.outputs(ctx, release, refs)
 	return made, err

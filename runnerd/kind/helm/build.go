@@ -89,7 +89,7 @@ func logChart(log *job.Log, made *source.Chart) {
 	}
 	log.Info("chart %s %s from %s", made.Name, made.Version, from)
 	for _, dependency := range made.Dependencies {
-		log.Info("%s needs %s", dependency.Of, dependency)
+		log.Info("%s needs %s", dependency.Parent, dependency)
 	}
 }
 

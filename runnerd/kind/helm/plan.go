@@ -87,7 +87,7 @@ func (o *operation) planDestroy(ctx context.Context, decision helmsdk.Decision) 
 		return nil, savedPlan{}, errors.New(strings.Join(strays, "\n"))
 	}
 	report := &diff.Report{Kind: diff.KindKubernetes}
-	if decision.Action != helmsdk.ActionNothing {
+	if decision.Action != helmsdk.ActionNone {
 		report, err = o.report(ctx, question{decision: decision})
 	}
 	return report, savedPlan{note: note{Decision: decision}}, err
@@ -139,7 +139,7 @@ func learnSecrets(rendered *helmsdk.Rendered, known *values.Secrets) {
 		for document := range documents(text) {
 			var object map[string]any
 			if yaml.Unmarshal([]byte(document), &object) == nil {
-				cluster.LearnSecret(object, known)
+				cluster.AddSecretValues(object, known)
 			}
 		}
 	}
@@ -149,7 +149,7 @@ func learnSecrets(rendered *helmsdk.Rendered, known *values.Secrets) {
 // in another namespace or with the other storage driver. Nothing removes them
 // automatically, because their settings are no longer stored anywhere.
 func (s *session) strays(ctx context.Context) ([]string, error) {
-	found, err := s.client.Strays(ctx, s.deploy.InstallComponent, s.Release)
+	found, err := s.client.StaleReleases(ctx, s.deploy.InstallComponent, s.Release)
 	if err != nil {
 		return nil, err
 	}
@@ -196,11 +196,11 @@ func (s *session) weigh(chart *helmsdk.Chart, rendered *helmsdk.Rendered) error 
 	return nil
 }
 
-// Standing returns the outputs and the health of the deployed release, if there is one.
-func (o *operation) Standing(ctx context.Context) (deploy.Outcome, error) {
+// CurrentState returns the outputs and the health of the deployed release, if there is one.
+func (o *operation) CurrentState(ctx context.Context) (deploy.ComponentState, error) {
 	found := deployed(o.history)
 	if found == nil {
-		return deploy.Outcome{}, nil
+		return deploy.ComponentState{}, nil
 	}
 	return o.outcome(ctx, found)
 }

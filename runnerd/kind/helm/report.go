@@ -67,7 +67,7 @@ func (s *session) report(ctx context.Context, q question) (*diff.Report, error) 
 
 // before returns what was applied last: the revision that is deployed or was the last
 // to be, and objects that later failed revisions have left in addition.
-func (s *session) before(d helmsdk.Decision, answers []helmsdk.Answer) []manifest.Source {
+func (s *session) before(d helmsdk.Decision, answers []helmsdk.DryRunResult) []manifest.Source {
 	var made []manifest.Source
 	seen := map[manifest.ID]bool{}
 	if base := d.Before(s.history); base != nil {
@@ -149,20 +149,20 @@ func decisionNotes(d helmsdk.Decision) []string {
 }
 
 // ask dry-runs the change twice, the second time to find what the server regenerates.
-func (s *session) ask(ctx context.Context, q question) (first, second []helmsdk.Answer, err error) {
+func (s *session) ask(ctx context.Context, q question) (first, second []helmsdk.DryRunResult, err error) {
 	if q.rendered == nil {
-		first, err = s.client.AskUninstall(ctx, helmsdk.UninstallRequest{Release: s.Release, Decision: q.decision,
+		first, err = s.client.DryRunUninstall(ctx, helmsdk.UninstallRequest{Release: s.Release, Decision: q.decision,
 			Owner: s.owner(), Timeout: deploy.WaitTime(ctx)})
 		return first, nil, err
 	}
-	request := helmsdk.AskRequest{Release: s.Release, Rendered: q.rendered, Decision: q.decision,
+	request := helmsdk.DryRunRequest{Release: s.Release, Rendered: q.rendered, Decision: q.decision,
 		TakeOwnership: s.deploy.Helm.TakeOwnership}
-	if first, err = s.client.Ask(ctx, request); err != nil || !slices.ContainsFunc(first, func(a helmsdk.Answer) bool {
-		return a.Wanted != nil
+	if first, err = s.client.DryRun(ctx, request); err != nil || !slices.ContainsFunc(first, func(a helmsdk.DryRunResult) bool {
+		return a.Desired != nil
 	}) {
 		return first, nil, err
 	}
-	second, err = s.client.Ask(ctx, request)
+	second, err = s.client.DryRun(ctx, request)
 	return first, second, err
 }
 
@@ -200,7 +200,7 @@ func stream(name string, objects iter.Seq[[]byte]) []manifest.Source {
 }
 
 // live returns the objects as they are in the cluster.
-func live(answers []helmsdk.Answer) []manifest.Source {
+func live(answers []helmsdk.DryRunResult) []manifest.Source {
 	return stream("the cluster", func(yield func([]byte) bool) {
 		for _, each := range answers {
 			if !yield(each.Live) {
@@ -212,10 +212,10 @@ func live(answers []helmsdk.Answer) []manifest.Source {
 
 // wanted returns the objects as the server would store them. Hooks are compared as
 // rendered: their objects are deleted when they are done.
-func wanted(answers []helmsdk.Answer) []manifest.Source {
+func wanted(answers []helmsdk.DryRunResult) []manifest.Source {
 	return stream("the server's answers", func(yield func([]byte) bool) {
 		for _, each := range answers {
-			if !each.Hook && !yield(each.Wanted) {
+			if !each.Hook && !yield(each.Desired) {
 				return
 			}
 		}
@@ -224,7 +224,7 @@ func wanted(answers []helmsdk.Answer) []manifest.Source {
 
 // findings returns the findings of the dry run by object, except those that are noted
 // once for many objects.
-func findings(answers []helmsdk.Answer, release, namespace string) map[manifest.ID][]diff.Finding {
+func findings(answers []helmsdk.DryRunResult, release, namespace string) map[manifest.ID][]diff.Finding {
 	made, together := map[manifest.ID][]diff.Finding{}, uncheckedTogether(answers)
 	for _, each := range answers {
 		id := idOf(each)
@@ -239,7 +239,7 @@ func findings(answers []helmsdk.Answer, release, namespace string) map[manifest.
 }
 
 // idOf returns the object of an answer for the differ.
-func idOf(answer helmsdk.Answer) manifest.ID {
+func idOf(answer helmsdk.DryRunResult) manifest.ID {
 	return manifest.ID{Group: answer.Ref.Group, Kind: answer.Ref.Kind, Namespace: answer.Ref.Namespace,
 		Name: answer.Ref.Name}
 }
@@ -293,7 +293,7 @@ func crdNotes(crds []crdNote) []string {
 
 // staying returns notes about what remains after an uninstall although the release
 // does not keep it: the claims of StatefulSets, with their data.
-func staying(answers []helmsdk.Answer) []string {
+func staying(answers []helmsdk.DryRunResult) []string {
 	sets := map[string]string{}
 	for _, each := range answers {
 		if each.Ref.Group != "apps" || each.Ref.Kind != "StatefulSet" || each.Live == nil ||

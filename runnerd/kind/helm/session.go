@@ -105,8 +105,8 @@ func pullChart(ctx context.Context, env *job.Env, from api.ArtifactRef) (*helmsd
 	return helmsdk.LoadChart(files)
 }
 
-// refusals joins all refusals by the server into one deploy.RefusedError; nil if there are none.
-func refusals(answers []helmsdk.Answer) error {
+// refusals joins all refusals by the server into one deploy.RejectedError; nil if there are none.
+func refusals(answers []helmsdk.DryRunResult) error {
 	var all []error
 	more := 0
 	for _, answer := range answers {
@@ -124,7 +124,7 @@ func refusals(answers []helmsdk.Answer) error {
 	if len(all) == 0 {
 		return nil
 	}
-	return &deploy.RefusedError{Err: errors.Join(all...)}
+	return &deploy.RejectedError{Err: errors.Join(all...)}
 }
 
 // mostRefusals bounds the refusals reported for one plan.

@@ -14,7 +14,7 @@ import (
 const manyUnchecked = 3
 
 // uncheckedTogether returns the reasons that many objects share, with the number of objects.
-func uncheckedTogether(answers []helmsdk.Answer) map[string]int {
+func uncheckedTogether(answers []helmsdk.DryRunResult) map[string]int {
 	made := map[string]int{}
 	for _, each := range answers {
 		if each.Unchecked != "" {
@@ -26,7 +26,7 @@ func uncheckedTogether(answers []helmsdk.Answer) map[string]int {
 }
 
 // uncheckedNotes returns the notes for these reasons.
-func uncheckedNotes(answers []helmsdk.Answer) []string {
+func uncheckedNotes(answers []helmsdk.DryRunResult) []string {
 	var made []string
 	together := uncheckedTogether(answers)
 	for _, reason := range slices.Sorted(maps.Keys(together)) {

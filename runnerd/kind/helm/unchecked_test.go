@@ -12,12 +12,12 @@ import (
 // TestUnchecked: a reason that many objects share is reported once, other reasons at each object.
 func TestUnchecked(t *testing.T) {
 	const many, few = "its namespace shop is created by this change", "its definition (CRD) is created by this change"
-	answers := []helmsdk.Answer{{Ref: api.ObjectRef{Kind: "ConfigMap", Name: "checked"}}}
+	answers := []helmsdk.DryRunResult{{Ref: api.ObjectRef{Kind: "ConfigMap", Name: "checked"}}}
 	for _, name := range []string{"a", "b", "c"} {
-		answers = append(answers, helmsdk.Answer{Ref: api.ObjectRef{Kind: "ConfigMap", Name: name}, Unchecked: many})
+		answers = append(answers, helmsdk.DryRunResult{Ref: api.ObjectRef{Kind: "ConfigMap", Name: name}, Unchecked: many})
 	}
 	for _, name := range []string{"d", "e"} {
-		answers = append(answers, helmsdk.Answer{Ref: api.ObjectRef{Kind: "Web", Name: name}, Unchecked: few})
+		answers = append(answers, helmsdk.DryRunResult{Ref: api.ObjectRef{Kind: "Web", Name: name}, Unchecked: few})
 	}
 	if got, want := uncheckedNotes(answers), []string{"Not checked by the server: 3 objects, of each because " + many +
 		"."}; !slices.Equal(got, want) {

@@ -28,7 +28,7 @@ const varKustomize = "NUON_KUSTOMIZE"
 // a value. Tests change it.
 var maxMemory int64 = 2 << 30
 
-// kustomizeProgram returns the path of a program that calls Become: this one. Tests change it.
+// kustomizeProgram returns the path of a program that calls RunKustomizeProcess: this one. Tests change it.
 var kustomizeProgram = os.Executable
 
 // The exit codes of the process. With any other code its output has no explanation.
@@ -122,9 +122,9 @@ func (o *output) Write(text []byte) (int, error) {
 	return o.kept.Write(text)
 }
 
-// Become runs kustomize and ends this process if it was started for that. In any other process
+// RunKustomizeProcess runs kustomize and ends this process if it was started for that. In any other process
 // it does nothing. The main function of a program that builds manifests calls it first.
-func Become() {
+func RunKustomizeProcess() {
 	if os.Getenv(varKustomize) == "" {
 		return
 	}

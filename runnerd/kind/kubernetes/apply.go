@@ -15,29 +15,29 @@ import (
 // Apply makes the changes of the last report, waits until the objects are ready, and returns
 // outputs and health. The next plan and apply repair an apply that was killed halfway,
 // because every request states the complete desired object.
-func (o *operation) Apply(ctx context.Context) (deploy.Outcome, error) {
+func (o *operation) Apply(ctx context.Context) (deploy.ComponentState, error) {
 	change := &change{session: o.session, seen: o.seen, before: o.before}
 	waiting, done := deploy.WithWaitTime(ctx)
 	defer done()
 	if err := change.run(waiting); err != nil {
-		return deploy.Outcome{}, err
+		return deploy.ComponentState{}, err
 	}
 	if o.op.Destroy {
-		return deploy.Outcome{}, nil
+		return deploy.ComponentState{}, nil
 	}
 	change.step("wait")
 	health, err := o.cluster.Wait(ctx, refs(o.objects), deploy.WaitTime(ctx))
 	if err != nil {
-		return deploy.Outcome{Health: health}, err
+		return deploy.ComponentState{Health: health}, err
 	}
 	outputs, err := o.outputs(ctx, o.objects)
-	return deploy.Outcome{Outputs: outputs, Health: health}, err
+	return deploy.ComponentState{Outputs: outputs, Health: health}, err
 }
 
 // outputs returns the outputs of the component: its manifest, sealed, and those that
 // identify its objects.
 func (s *session) outputs(ctx context.Context, objects []*wanted) ([]api.Output, error) {
-	from, secret := values.ComponentOf(s.deploy), s.known.Contains()
+	from, secret := values.ComponentProducer(s.deploy), s.known.Contains()
 	made, err := s.cluster.Outputs(ctx, refs(objects), from, s.env.Key, secret)
 	if err != nil {
 		return nil, err

@@ -42,7 +42,7 @@ func (s *session) ours(live *unstructured.Unstructured) bool {
 // refuse returns the error with which the server, or the owner of an existing
 // object, rejects an object.
 func refuse(w *wanted, err error) error {
-	return &deploy.RefusedError{Err: fmt.Errorf("%s: %s: %w", w.place, cluster.Name(w.ref), err)}
+	return &deploy.RejectedError{Err: fmt.Errorf("%s: %s: %w", w.place, cluster.DisplayName(w.ref), err)}
 }
 
 // world is the context of an object in the whole change.
@@ -108,7 +108,7 @@ func get(ctx context.Context, resource dynamic.ResourceInterface, ref api.Object
 		return nil, nil //nolint:nilnil // not there
 	}
 	if err != nil {
-		return nil, fmt.Errorf("look at %s: %w", cluster.Name(ref), cluster.Explain(err))
+		return nil, fmt.Errorf("look at %s: %w", cluster.DisplayName(ref), cluster.Explain(err))
 	}
 	return found, nil
 }
@@ -178,7 +178,7 @@ func (s *session) try(ctx context.Context, resource dynamic.ResourceInterface, a
 func send(ctx context.Context, resource dynamic.ResourceInterface, w *wanted, dry, force bool) (*unstructured.Unstructured, error) {
 	data, err := json.Marshal(w.Object)
 	if err != nil {
-		return nil, fmt.Errorf("write %s: %w", cluster.Name(w.ref), err)
+		return nil, fmt.Errorf("write %s: %w", cluster.DisplayName(w.ref), err)
 	}
 	options := metav1.PatchOptions{FieldManager: cluster.FieldManager, Force: &force,
 		FieldValidation: metav1.FieldValidationStrict}
@@ -218,7 +218,7 @@ func conflictsOf(err error) (found []conflict) {
 func (s *session) refused(a *asked, err error, in world) error {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Code >= 500 && !untyped(err) {
-		return fmt.Errorf("try %s: %w", cluster.Name(a.ref), cluster.Explain(err))
+		return fmt.Errorf("try %s: %w", cluster.DisplayName(a.ref), cluster.Explain(err))
 	}
 	a.answer, a.again = nil, nil
 	switch {
@@ -235,7 +235,7 @@ func (s *session) refused(a *asked, err error, in world) error {
 		return refuse(a.wanted, untypedWords(err))
 	case len(a.conflicts) > 0:
 		return refuse(a.wanted, conflictWords(a.conflicts))
-	case apierrors.IsInvalid(err) && cluster.CannotChange(err.Error()):
+	case apierrors.IsInvalid(err) && cluster.IsImmutableField(err.Error()):
 		if !a.recreated() {
 			return refuse(a.wanted, fmt.Errorf("%w. To have it deleted and made anew, give it the annotation %s: \"true\"", cluster.Explain(err), annotationRecreate))
 		}

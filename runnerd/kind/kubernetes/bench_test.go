@@ -56,7 +56,7 @@ func benchmarkDryRuns(b *testing.B, away time.Duration) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	far := session.cluster.Wrapped(func(next http.RoundTripper) http.RoundTripper { return distant{next, away} })
+	far := session.cluster.WithTransport(func(next http.RoundTripper) http.RoundTripper { return distant{next, away} })
 	if session.client, err = far.Dynamic(); err != nil {
 		b.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func load(files []artifact.File) ([]*wanted, []api.ObjectRef, error) {
 		if err := utiljson.Unmarshal(each.Object, &u.Object); err != nil {
 			return nil, nil, fmt.Errorf("read the plan bundle: %w; plan again", err)
 		}
-		objects[i] = &wanted{object: object{u, each.Place}, ref: cluster.Ref(u)}
+		objects[i] = &wanted{object: object{u, each.Place}, ref: cluster.RefOf(u)}
 	}
 	return objects, saved.Inventory, nil
 }

@@ -56,7 +56,7 @@ func (c *change) apply(ctx context.Context, a *asked) error {
 		return nil
 	}
 	if a.recreate != "" {
-		c.step("delete " + cluster.Name(a.ref) + " to make it anew")
+		c.step("delete " + cluster.DisplayName(a.ref) + " to make it anew")
 		if err := c.remove(ctx, &leaving{ref: a.ref, live: a.live}, metav1.DeletePropagationForeground); err != nil {
 			return err
 		}
@@ -64,11 +64,11 @@ func (c *change) apply(ctx context.Context, a *asked) error {
 			return err
 		}
 	}
-	c.step("apply " + cluster.Name(a.ref))
+	c.step("apply " + cluster.DisplayName(a.ref))
 	if err := c.sendPatiently(ctx, a); err != nil {
 		return err
 	}
-	c.env.Log.Info("applied %s", cluster.Name(a.ref))
+	c.env.Log.Info("applied %s", cluster.DisplayName(a.ref))
 	return nil
 }
 
@@ -93,11 +93,11 @@ func (c *change) sendPatiently(ctx context.Context, a *asked) error {
 			if conflicts := conflictsOf(err); len(conflicts) > 0 {
 				err = conflictWords(conflicts)
 			}
-			return fmt.Errorf("apply %s: %w", cluster.Name(a.ref), cluster.Explain(err))
+			return fmt.Errorf("apply %s: %w", cluster.DisplayName(a.ref), cluster.Explain(err))
 		}
-		c.env.Log.Debug("apply %s, trying again: %v", cluster.Name(a.ref), cluster.Explain(err))
+		c.env.Log.Debug("apply %s, trying again: %v", cluster.DisplayName(a.ref), cluster.Explain(err))
 		if err := rest(ctx, pause); err != nil {
-			return fmt.Errorf("apply %s: %w", cluster.Name(a.ref), err)
+			return fmt.Errorf("apply %s: %w", cluster.DisplayName(a.ref), err)
 		}
 	}
 }
@@ -162,7 +162,7 @@ func (c *change) established(ctx context.Context, definitions []*asked) error {
 			}
 			if err := rest(ctx, pause/2); err != nil {
 				return fmt.Errorf("%s is not served: %s; see to the cluster's API server, and plan again: %w",
-					cluster.Name(a.ref), why, err)
+					cluster.DisplayName(a.ref), why, err)
 			}
 		}
 	}
@@ -177,7 +177,7 @@ func notServed(ctx context.Context, resource dynamic.ResourceInterface, a *asked
 		return "", err
 	}
 	if live == nil {
-		return "", fmt.Errorf("%s is gone; others deleted it: plan again", cluster.Name(a.ref))
+		return "", fmt.Errorf("%s is gone; others deleted it: plan again", cluster.DisplayName(a.ref))
 	}
 	conditions, _, _ := unstructured.NestedSlice(live.Object, "status", "conditions")
 	why := "the server says nothing about it yet"
@@ -186,7 +186,7 @@ func notServed(ctx context.Context, resource dynamic.ResourceInterface, a *asked
 		message, _ := condition["message"].(string)
 		switch {
 		case condition["type"] == "NamesAccepted" && condition["status"] == "False":
-			return "", fmt.Errorf("%s: the server does not take its names: %s; rename the kind, or remove the definition that has them", cluster.Name(a.ref), diff.EscapeText(short(message)))
+			return "", fmt.Errorf("%s: the server does not take its names: %s; rename the kind, or remove the definition that has them", cluster.DisplayName(a.ref), diff.EscapeText(short(message)))
 		case condition["type"] == "Established" && condition["status"] == "True":
 			return "", nil
 		case condition["type"] == "Established":

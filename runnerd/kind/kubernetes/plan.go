@@ -80,7 +80,7 @@ func read(ctx context.Context, op *deploy.Operation) ([]object, string, error) {
 		return nil, "", err
 	}
 	for _, o := range objects {
-		cluster.LearnSecret(o.Object, op.Secrets)
+		cluster.AddSecretValues(o.Object, op.Secrets)
 	}
 	return objects, namespace, nil
 }
@@ -99,7 +99,7 @@ func (o *operation) Plan(ctx context.Context) (deploy.Plan, error) {
 	return planned, err
 }
 
-// Report repeats the dry runs. A rejection is a deploy.RefusedError.
+// Report repeats the dry runs. A rejection is a deploy.RejectedError.
 func (o *operation) Report(ctx context.Context) (report *diff.Report, err error) {
 	if o.seen, err = o.look(ctx, o.objects, o.inventory); err != nil {
 		return nil, err
@@ -112,8 +112,8 @@ func (o *operation) Observe(context.Context) (deploy.Observation, error) {
 	return deploy.Observation{Cluster: o.cluster.Identity(), Observed: observed(o.inventory)}, nil
 }
 
-// Standing returns the outputs and the health of the objects.
-func (o *operation) Standing(ctx context.Context) (made deploy.Outcome, err error) {
+// CurrentState returns the outputs and the health of the objects.
+func (o *operation) CurrentState(ctx context.Context) (made deploy.ComponentState, err error) {
 	if made.Outputs, err = o.outputs(ctx, o.objects); err != nil {
 		return made, err
 	}

@@ -22,7 +22,7 @@ func (c *change) prune(ctx context.Context) error {
 	slices.Reverse(order)
 	for _, stage := range order {
 		err := each(ctx, len(stage), func(ctx context.Context, i int) error {
-			c.step("delete " + cluster.Name(stage[i].ref))
+			c.step("delete " + cluster.DisplayName(stage[i].ref))
 			return c.remove(ctx, stage[i], metav1.DeletePropagationBackground)
 		})
 		if err != nil {
@@ -33,7 +33,7 @@ func (c *change) prune(ctx context.Context) error {
 			return err
 		}
 		for _, l := range stage {
-			c.env.Log.Info("deleted %s", cluster.Name(l.ref))
+			c.env.Log.Info("deleted %s", cluster.DisplayName(l.ref))
 		}
 	}
 	return nil
@@ -50,7 +50,7 @@ func (c *change) remove(ctx context.Context, l *leaving, how metav1.DeletionProp
 		return err
 	}
 	if c.ours(l.live) && !c.ours(live) || releaseOf(l.live) == "" && releaseOf(live) != "" {
-		return fmt.Errorf("delete %s: it was taken from this component a moment ago; plan again", cluster.Name(l.ref))
+		return fmt.Errorf("delete %s: it was taken from this component a moment ago; plan again", cluster.DisplayName(l.ref))
 	}
 	l.live = live
 	uid := live.GetUID()
@@ -58,7 +58,7 @@ func (c *change) remove(ctx context.Context, l *leaving, how metav1.DeletionProp
 		PropagationPolicy: &how, Preconditions: &metav1.Preconditions{UID: &uid},
 	})
 	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("delete %s: %w", cluster.Name(l.ref), cluster.Explain(err))
+		return fmt.Errorf("delete %s: %w", cluster.DisplayName(l.ref), cluster.Explain(err))
 	}
 	return nil
 }
@@ -83,7 +83,7 @@ func (c *change) gone(ctx context.Context, going []*leaving) error {
 				l.live = live
 			}
 			if err := rest(ctx, pause); err != nil {
-				return fmt.Errorf("%s is being deleted, and still there: %s: %w", cluster.Name(l.ref),
+				return fmt.Errorf("%s is being deleted, and still there: %s: %w", cluster.DisplayName(l.ref),
 					held(l.live)+"; plan again when it is gone", err)
 			}
 		}

@@ -105,7 +105,7 @@ func (s *session) report(seen *survey) (*diff.Report, error) {
 	for _, l := range seen.leaving {
 		switch {
 		case l.left != "":
-			o.Notes = append(o.Notes, fmt.Sprintf("%s stays as it is: %s.", cluster.Name(l.ref), l.left))
+			o.Notes = append(o.Notes, fmt.Sprintf("%s stays as it is: %s.", cluster.DisplayName(l.ref), l.left))
 		default:
 			before.add(trace(l.ref))
 			live.addLive(l.live)

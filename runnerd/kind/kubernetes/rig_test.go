@@ -34,7 +34,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	Become()
+	RunKustomizeProcess()
 	if given := os.Getenv(varProcess); given != "" {
 		os.Exit(beProcess([]byte(given)))
 	}

@@ -40,7 +40,7 @@ type leaving struct {
 func (l *leaving) goes() bool { return l.live != nil && l.left == "" }
 
 // look does dry runs for all objects with 8 workers. Definitions come first, because the server
-// cannot predict which objects they will allow. A *deploy.RefusedError lists all rejections.
+// cannot predict which objects they will allow. A *deploy.RejectedError lists all rejections.
 func (s *session) look(ctx context.Context, objects []*wanted, inventory []api.ObjectRef) (*survey, error) {
 	in := worldOf(objects, inventory)
 	gone := without(inventory, objects)
@@ -62,7 +62,7 @@ func (s *session) look(ctx context.Context, objects []*wanted, inventory []api.O
 			} else {
 				made.leaving[i-len(objects)], err = s.askLeaving(ctx, gone[i-len(objects)], in)
 			}
-			var refused *deploy.RefusedError
+			var refused *deploy.RejectedError
 			if errors.As(err, &refused) {
 				against[i], err = refused.Err, nil
 			}
@@ -76,7 +76,7 @@ func (s *session) look(ctx context.Context, objects []*wanted, inventory []api.O
 		}
 	}
 	if against = slices.DeleteFunc(against, func(err error) bool { return err == nil }); len(against) > 0 {
-		return nil, &deploy.RefusedError{Err: joined(against)}
+		return nil, &deploy.RejectedError{Err: joined(against)}
 	}
 	return made, nil
 }
@@ -141,7 +141,7 @@ func (s *session) askLeaving(ctx context.Context, ref api.ObjectRef, in world) (
 		return made, nil
 	}
 	if what := in.needs(made.live); what != "" {
-		return nil, &deploy.RefusedError{Err: fmt.Errorf("%s leaves the manifest, and %s, which it still holds, would go with it; keep it, or take that out, too", cluster.Name(ref), what)}
+		return nil, &deploy.RejectedError{Err: fmt.Errorf("%s leaves the manifest, and %s, which it still holds, would go with it; keep it, or take that out, too", cluster.DisplayName(ref), what)}
 	}
 	if made.live.GetDeletionTimestamp() != nil {
 		return made, nil
@@ -152,9 +152,9 @@ func (s *session) askLeaving(ctx context.Context, ref api.ObjectRef, in world) (
 	case err == nil || apierrors.IsNotFound(err):
 		return made, nil
 	case errors.As(err, &status) && status.Status().Code < 500:
-		return nil, &deploy.RefusedError{Err: fmt.Errorf("delete %s: %w", cluster.Name(ref), cluster.Explain(err))}
+		return nil, &deploy.RejectedError{Err: fmt.Errorf("delete %s: %w", cluster.DisplayName(ref), cluster.Explain(err))}
 	}
-	return nil, fmt.Errorf("try to delete %s: %w", cluster.Name(ref), cluster.Explain(err))
+	return nil, fmt.Errorf("try to delete %s: %w", cluster.DisplayName(ref), cluster.Explain(err))
 }
 
 // releaseOf returns the Helm release that took an object over after our last apply,
@@ -187,8 +187,8 @@ func releaseOf(live *unstructured.Unstructured) string {
 func (w world) needs(leaving *unstructured.Unstructured) string {
 	kinds := defined([]object{{leaving, ""}})
 	for _, ref := range w.wanted {
-		if _, ours := kinds[kindOf(ref)]; ours || isNamespace(cluster.Ref(leaving)) && ref.Namespace == leaving.GetName() {
-			return cluster.Name(ref)
+		if _, ours := kinds[kindOf(ref)]; ours || isNamespace(cluster.RefOf(leaving)) && ref.Namespace == leaving.GetName() {
+			return cluster.DisplayName(ref)
 		}
 	}
 	return ""

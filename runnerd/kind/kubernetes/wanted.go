@@ -63,7 +63,7 @@ func (s *session) settle(objects []object, namespace string) ([]*wanted, error) 
 		problems []error
 	)
 	for _, o := range objects {
-		w := &wanted{object: o, ref: cluster.Ref(o.Unstructured)}
+		w := &wanted{object: o, ref: cluster.RefOf(o.Unstructured)}
 		namespaced, err := s.namespaced(w.ref, kinds)
 		if err != nil {
 			var unknown *unknownKind
@@ -77,14 +77,14 @@ func (s *session) settle(objects []object, namespace string) ([]*wanted, error) 
 		case !namespaced:
 			w.SetNamespace("")
 		case w.GetNamespace() == "" && namespace == "":
-			problems = append(problems, fmt.Errorf("%s: %s has no namespace, and the component names none; write namespace into either", o.place, cluster.Name(w.ref)))
+			problems = append(problems, fmt.Errorf("%s: %s has no namespace, and the component names none; write namespace into either", o.place, cluster.DisplayName(w.ref)))
 			continue
 		case w.GetNamespace() == "":
 			w.SetNamespace(namespace)
 		}
-		w.ref = cluster.Ref(w.Unstructured)
+		w.ref = cluster.RefOf(w.Unstructured)
 		if first, twice := places[identity(w.ref)]; twice {
-			problems = append(problems, fmt.Errorf("%s: %s is there already, in %s; take one of them out", o.place, cluster.Name(w.ref), first))
+			problems = append(problems, fmt.Errorf("%s: %s is there already, in %s; take one of them out", o.place, cluster.DisplayName(w.ref), first))
 			continue
 		}
 		places[identity(w.ref)] = o.place
@@ -114,7 +114,7 @@ func (u *unknownKind) Error() string {
 		version = u.ref.Group + "/" + version
 	}
 	return fmt.Sprintf("%s: the cluster has no kind %s of %s; correct apiVersion and kind, or deploy first what brings its CustomResourceDefinition (dependencies)",
-		cluster.Name(u.ref), diff.EscapeText(u.ref.Kind), diff.EscapeText(version))
+		cluster.DisplayName(u.ref), diff.EscapeText(u.ref.Kind), diff.EscapeText(version))
 }
 
 // namespaced reports whether a kind is namespaced, according to the server or else to the

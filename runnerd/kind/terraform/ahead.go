@@ -9,7 +9,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/state"
 )
 
-// ahead is a state.Remote that detects when this runner has delivered a newer state than
+// ahead is a state.Backend that detects when this runner has delivered a newer state than
 // the control plane has. That happens only when the control plane was restored from an older
 // backup, because it never discards a stored version. The newer state is then delivered again,
 // because a plan from the older one would create existing objects a second time. A control
@@ -17,7 +17,7 @@ import (
 // is rejected, because a hostile one would roll a state back this way. A state that a person
 // abandoned stays abandoned: then there is no state, or one of another lineage.
 type ahead struct {
-	state.Remote
+	state.Backend
 	spool     spool.Spool
 	component string
 	say       func(format string, args ...any)
@@ -25,11 +25,11 @@ type ahead struct {
 
 // GetState returns the newest sealed state that the control plane or this runner has.
 func (a ahead) GetState(ctx context.Context) (newest api.State, found bool, err error) {
-	newest, found, err = a.Remote.GetState(ctx)
+	newest, found, err = a.Backend.GetState(ctx)
 	if err != nil {
 		return newest, found, err
 	}
-	kept, there, err := a.spool.KeptState(a.component)
+	kept, there, err := a.spool.CachedState(a.component)
 	if err != nil || !there || found && (kept.Lineage != newest.Lineage || kept.Serial <= newest.Serial) {
 		return newest, found, err
 	}
@@ -40,7 +40,7 @@ func (a ahead) GetState(ctx context.Context) (newest api.State, found bool, err 
 	if err := a.DeliverState(ctx, kept); err != nil {
 		return api.State{}, false, fmt.Errorf("the control plane has %s, and does not take serial %d, which this runner has handed in before; it is in the runner's directory states: %w", had, kept.Serial, err)
 	}
-	newest, found, err = a.Remote.GetState(ctx)
+	newest, found, err = a.Backend.GetState(ctx)
 	switch {
 	case err != nil || !found || newest.Lineage != kept.Lineage:
 		// A person may have abandoned the state in the meantime (nuon state abandon),

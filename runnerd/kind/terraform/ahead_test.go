@@ -14,7 +14,7 @@ import (
 
 // restored is a control plane with at most one state.
 type restored struct {
-	state.Remote
+	state.Backend
 	has       *api.State
 	dismissed bool // delivered states are not stored
 	refuses   error
@@ -67,12 +67,12 @@ func TestAheadOfAControlPlane(t *testing.T) {
 					t.Fatal(err)
 				}
 				spec := api.JobSpec{Kind: api.JobSpecKindPlan, Plan: api.PlanSpec{Deploy: api.DeploySpec{InstallComponent: "web"}}}
-				if err := errors.Join(a.SaveSpec(spec), a.KeepState(*test.kept)); err != nil {
+				if err := errors.Join(a.SaveSpec(spec), a.CacheState(*test.kept)); err != nil {
 					t.Fatal(err)
 				}
 			}
 			remote := &restored{has: test.has, refuses: test.refuses, dismissed: test.dismissed}
-			got, found, err := ahead{Remote: remote, spool: spooled, component: "web", say: func(f string, args ...any) { said += fmt.Sprintf(f, args...) }}.GetState(t.Context())
+			got, found, err := ahead{Backend: remote, spool: spooled, component: "web", say: func(f string, args ...any) { said += fmt.Sprintf(f, args...) }}.GetState(t.Context())
 			if test.want < 0 {
 				if err == nil || found || !strings.Contains(err.Error(), "serial 5") {
 					t.Errorf("%v %t %v", got, found, err)

@@ -22,7 +22,7 @@ func (s *session) Observe(ctx context.Context) (deploy.Observation, error) {
 func (s *session) Report(ctx context.Context) (*diff.Report, error) {
 	noted := s.saved.note
 	if s.place.root != noted.Workplace {
-		return nil, job.Stale("the plan was made in %s, and this runner works in %s", noted.Workplace, s.place.root)
+		return nil, job.Stalef("the plan was made in %s, and this runner works in %s", noted.Workplace, s.place.root)
 	}
 	if err := os.WriteFile(s.place.plan(), s.saved.plan, 0o600); err != nil {
 		return nil, fmt.Errorf("restore the plan file: %w", err)
@@ -31,14 +31,14 @@ func (s *session) Report(ctx context.Context) (*diff.Report, error) {
 		return nil, err
 	}
 	if now := s.terraform.tool.Version; now != noted.Terraform {
-		return nil, job.Stale("the plan was made by Terraform %s, and this runner has %s now", noted.Terraform, now)
+		return nil, job.Stalef("the plan was made by Terraform %s, and this runner has %s now", noted.Terraform, now)
 	}
 	return s.report(ctx)
 }
 
 // Apply applies the plan file and returns the outputs of the resulting state. All states
 // that Terraform wrote are in the spool, even if the apply failed or was canceled.
-func (s *session) Apply(ctx context.Context) (made deploy.Outcome, err error) {
+func (s *session) Apply(ctx context.Context) (made deploy.ComponentState, err error) {
 	done, err := s.terraform.apply(ctx, s.place.plan())
 	err = s.said(err)
 	if stray := s.keepStray(ctx); stray != nil {
@@ -46,12 +46,12 @@ func (s *session) Apply(ctx context.Context) (made deploy.Outcome, err error) {
 		done = false
 	}
 	if isSavedPlanStale(err) {
-		return made, job.Stale("Terraform says that the state moved since the plan was made")
+		return made, job.Stalef("Terraform says that the state moved since the plan was made")
 	}
 	if !done {
 		return made, err
 	}
-	made.Outputs, err = outputsOf(s.endpoint.Last(), s.Env.Key, s.Deploy, s.Secrets)
+	made.Outputs, err = outputsOf(s.endpoint.LastVersion(), s.Env.Key, s.Deploy, s.Secrets)
 	return made, err
 }
 
@@ -66,7 +66,7 @@ func (s *session) keepStray(ctx context.Context) error {
 	if err != nil || content == nil {
 		return err
 	}
-	keeping := s.endpoint.Keep(ctx, content, firstLineage(s.Env.Spec))
+	keeping := s.endpoint.StoreState(ctx, content, firstLineage(s.Env.Spec))
 	if keeping == nil {
 		s.Env.Log.Warn("Terraform could not hand over its last state; it was found and is kept")
 		return nil

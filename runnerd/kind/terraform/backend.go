@@ -41,7 +41,7 @@ const maxBackend = 1 << 20
 // configured only by the environment. A state that went elsewhere would be readable there,
 // and nobody would know of it.
 func checkBackend(moduleDir string) error {
-	content, err := subprocess.ReadLeft(moduleDir, filepath.Join(".terraform", "terraform.tfstate"), maxBackend)
+	content, err := subprocess.ReadUntrusted(moduleDir, filepath.Join(".terraform", "terraform.tfstate"), maxBackend)
 	if err != nil {
 		return fmt.Errorf("the module does not keep its state with nuon: %w; remove its backend or cloud block", err)
 	}

@@ -33,7 +33,7 @@ func (Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	if source.Type != artifact.MediaSource {
 		return api.JobResult{}, fmt.Errorf("the source is of type %s; this is a fault of the control plane, report it", source.Type)
 	}
-	work, err := env.Work()
+	work, err := env.CreateWorkDir()
 	if err != nil {
 		return api.JobResult{}, err
 	}
@@ -115,13 +115,13 @@ const maxLockFile = 4 << 20
 func proveModule(ctx context.Context, env *job.Env, module *tfmodule.Module, dir string) ([]byte, error) {
 	// The home directory is empty, because a vendor's module must not use files of the user
 	// who runs the builder.
-	work, err := env.Work()
+	work, err := env.CreateWorkDir()
 	if err != nil {
 		return nil, err
 	}
 	home, err := os.MkdirTemp(work, "home-*")
 	if err == nil {
-		err = errors.Join(subprocess.Give(home), subprocess.Give(filepath.Join(work, "tree")))
+		err = errors.Join(subprocess.GrantOwnership(home), subprocess.GrantOwnership(filepath.Join(work, "tree")))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("make a home directory: %w", err)
@@ -138,7 +138,7 @@ func proveModule(ctx context.Context, env *job.Env, module *tfmodule.Module, dir
 	if err := terraform.validate(ctx); err != nil {
 		return nil, err
 	}
-	lock, err := subprocess.ReadLeft(dir, lockFileName, maxLockFile)
+	lock, err := subprocess.ReadUntrusted(dir, lockFileName, maxLockFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

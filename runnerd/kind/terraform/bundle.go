@@ -94,7 +94,7 @@ func load(files []artifact.File) (savedPlan, error) {
 
 // snapshot reads the tree of a workplace without the files that init recreates.
 func snapshot(place *workplace) ([]artifact.File, error) {
-	return artifact.ReadDir(place.tree(), artifact.ReadOptions{Accept: subprocess.Owned, Skip: func(_ string, entry os.DirEntry) bool {
+	return artifact.ReadDir(place.tree(), artifact.ReadOptions{Accept: subprocess.CheckOwner, Skip: func(_ string, entry os.DirEntry) bool {
 		return entry.Name() == ".terraform"
 	}})
 }

@@ -338,7 +338,7 @@ func TestLockHeldByAnother(t *testing.T) {
 	r.lock = &api.StateLock{ID: "theirs", Holder: "job_77 attempt 2",
 		Info: json.RawMessage(`{"ID":"theirs","Operation":"OperationTypeApply"}`)}
 	env := r.env(api.JobSpecKindPlan)
-	env.Timing.UnlockTry = time.Second
+	env.Timing.UnlockTimeout = time.Second
 	env.Spec.Plan = api.PlanSpec{Deploy: spec}
 	_, err := r.run(t.Context(), deploy.PlanHandler(Kind{}), env)
 	if err == nil || !strings.Contains(err.Error(), "the state is locked by job_77 attempt 2") {

@@ -17,7 +17,7 @@ func outputsOf(version state.Version, key seal.Identity, from api.DeploySpec, kn
 	if err != nil {
 		return nil, err
 	}
-	producer, secret := values.ComponentOf(from), known.Contains()
+	producer, secret := values.ComponentProducer(from), known.Contains()
 	made := make([]api.Output, 0, len(found))
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		output, err := values.Output(producer, name, found[name].Value.Reveal(), found[name].Sensitive, key, secret)

@@ -39,7 +39,7 @@ func (s *session) Plan(ctx context.Context) (deploy.Plan, error) {
 		return deploy.Plan{}, err
 	}
 	// This is the state that Terraform read while it held the lock.
-	made := deploy.Plan{Environ: s.variables.environ, Observed: observation(s.endpoint.Last())}
+	made := deploy.Plan{Environ: s.variables.environ, Observed: observation(s.endpoint.LastVersion())}
 	if made.Report, err = s.report(ctx); err != nil || !made.Report.Applyable {
 		return made, err
 	}
@@ -65,8 +65,8 @@ func (s *session) save(changed []artifact.File) ([]artifact.File, error) {
 	}.save()
 }
 
-// Standing returns the outputs of the current state.
-func (s *session) Standing(context.Context) (made deploy.Outcome, err error) {
-	made.Outputs, err = outputsOf(s.endpoint.Last(), s.Env.Key, s.Deploy, s.Secrets)
+// CurrentState returns the outputs of the current state.
+func (s *session) CurrentState(context.Context) (made deploy.ComponentState, err error) {
+	made.Outputs, err = outputsOf(s.endpoint.LastVersion(), s.Env.Key, s.Deploy, s.Secrets)
 	return made, err
 }

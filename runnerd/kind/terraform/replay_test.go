@@ -41,7 +41,7 @@ func TestAnOlderPlanIsNotAppliedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	done := api.JobSpec{Kind: api.JobSpecKindPlan, Plan: api.PlanSpec{Deploy: spec}}
-	if err := errors.Join(handedIn.SaveSpec(done), handedIn.KeepState(newest)); err != nil {
+	if err := errors.Join(handedIn.SaveSpec(done), handedIn.CacheState(newest)); err != nil {
 		t.Fatal(err)
 	}
 	r.states = before

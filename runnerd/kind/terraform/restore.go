@@ -94,7 +94,7 @@ func (r *restoring) readNewest(ctx context.Context) error {
 }
 
 func (r *restoring) open(kept api.State) (state.Version, error) {
-	version, err := state.Opened(kept, r.Env.Key, state.ContextOf(r.Deploy))
+	version, err := state.OpenVersion(kept, r.Env.Key, state.ContextOf(r.Deploy))
 	if err == nil {
 		version.Sensitive(func(secret []byte) { r.Env.Redact.Add(secret) })
 	}
@@ -103,7 +103,7 @@ func (r *restoring) open(kept api.State) (state.Version, error) {
 
 // Report describes what the state gains and loses.
 func (r *restoring) Report(context.Context) (*diff.Report, error) {
-	made, err := state.Difference(r.now, r.to)
+	made, err := state.DiffVersions(r.now, r.to)
 	if err == nil && r.closed != "" {
 		made.Applyable = true
 		made.Notes = append(made.Notes, fmt.Sprintf("The newest version is sealed to the key %s, which is not this runner's, so nobody can say what the state loses.", r.closed))
@@ -123,39 +123,39 @@ func (r *restoring) Observe(context.Context) (deploy.Observation, error) {
 	return observation(r.now), nil
 }
 
-// Standing returns the outputs of the newest version.
-func (r *restoring) Standing(context.Context) (made deploy.Outcome, err error) {
+// CurrentState returns the outputs of the newest version.
+func (r *restoring) CurrentState(context.Context) (made deploy.ComponentState, err error) {
 	made.Outputs, err = outputsOf(r.now, r.Env.Key, r.Deploy, r.Secrets)
 	return made, err
 }
 
 // Apply writes the content of the version as the newest one.
-func (r *restoring) Apply(ctx context.Context) (deploy.Outcome, error) {
+func (r *restoring) Apply(ctx context.Context) (deploy.ComponentState, error) {
 	lineage := cmp.Or(r.now.Lineage, r.to.Lineage)
-	made, err := r.to.Under(r.now.Serial+1, lineage)
+	made, err := r.to.WithSerial(r.now.Serial+1, lineage)
 	if err != nil {
-		return deploy.Outcome{}, err
+		return deploy.ComponentState{}, err
 	}
 	// This is done before the state is written: unreadable outputs must not fail a job
 	// that has done its work.
 	outputs, err := outputsOf(made, r.Env.Key, r.Deploy, r.Secrets)
 	if err != nil {
-		return deploy.Outcome{}, err
+		return deploy.ComponentState{}, err
 	}
 	if err := ctx.Err(); err != nil {
-		return deploy.Outcome{}, fmt.Errorf("nothing was restored: %w", context.Cause(ctx))
+		return deploy.ComponentState{}, fmt.Errorf("nothing was restored: %w", context.Cause(ctx))
 	}
 	if err := r.keep(ctx, made); err != nil {
-		return deploy.Outcome{}, err
+		return deploy.ComponentState{}, err
 	}
 	r.Env.Log.Info("version %d of the state (serial %d) is the newest now, as serial %d", r.Restore.Version,
 		r.to.Serial, made.Serial)
-	return deploy.Outcome{Outputs: outputs}, nil
+	return deploy.ComponentState{Outputs: outputs}, nil
 }
 
 // keep writes the version to the spool or, if the disk is full, delivers it immediately.
 func (r *restoring) keep(ctx context.Context, made state.Version) error {
-	closed, err := state.Sealed(made, r.Env.Key, state.ContextOf(r.Deploy))
+	closed, err := state.SealVersion(made, r.Env.Key, state.ContextOf(r.Deploy))
 	if err != nil {
 		return err
 	}
@@ -181,10 +181,10 @@ func lockPatiently(ctx context.Context, env *job.Env) error {
 	for begun := time.Now(); ; {
 		err := env.API.LockState(ctx, lock)
 		var held *job.LockedError
-		if err == nil || !errors.As(err, &held) || time.Since(begun) > env.Timing.UnlockTry {
+		if err == nil || !errors.As(err, &held) || time.Since(begun) > env.Timing.UnlockTimeout {
 			return err
 		}
-		if !backoff.Pause(ctx, env.Timing.BackoffFirst) {
+		if !backoff.Pause(ctx, env.Timing.BackoffMin) {
 			return err
 		}
 	}

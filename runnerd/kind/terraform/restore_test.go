@@ -175,7 +175,7 @@ func TestRestoreIsRefused(t *testing.T) {
 	r.states[0].Digest = first
 	r.lock = &api.StateLock{ID: "theirs", Holder: "job_77 attempt 2"}
 	env := r.env(api.JobSpecKindApply)
-	env.Timing.UnlockTry = 100 * time.Millisecond
+	env.Timing.UnlockTimeout = 100 * time.Millisecond
 	env.Spec.Apply = restoreSpec(spec, planned, api.Restore{Version: 1, Digest: r.states[0].Digest})
 	if _, err := r.run(t.Context(), deploy.ApplyHandler(Kind{}), env); err == nil ||
 		!strings.Contains(err.Error(), "the state is locked by job_77 attempt 2") || r.lock == nil {

@@ -38,7 +38,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	if err := subprocess.Become(); err != nil {
+	if err := subprocess.RunReexec(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -185,12 +185,12 @@ func (r *rig) env(kind api.JobSpecKind) *job.Env {
 	secrets := &redact.Set{}
 	name := fmt.Sprintf("job-%d", r.jobs)
 	at := timing.Default()
-	remote, err := job.NewRemote(r.api.URL+"/runner/v1/jobs/"+name+"/attempts/1", seal.NewSecret([]byte(token)), dir, at)
+	remote, err := job.NewAttemptClient(r.api.URL+"/runner/v1/jobs/"+name+"/attempts/1", seal.NewSecret([]byte(token)), dir, at)
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	log := job.NewLog(&r.log, secrets)
-	remote.WarnIn(log)
+	remote.SetLog(log)
 	registry := &job.Registry{Reference: r.plainHost()}
 	env := &job.Env{
 		Spec: api.JobSpec{Job: name, Attempt: 1, Kind: kind, Org: "dev", TimeoutSeconds: 600},
@@ -242,7 +242,7 @@ func beProcess(given []byte) int {
 		return 2
 	}
 	at := timing.Default()
-	remote, err := job.NewRemote(told.API, seal.NewSecret([]byte(token)), told.Dir, at)
+	remote, err := job.NewAttemptClient(told.API, seal.NewSecret([]byte(token)), told.Dir, at)
 	if err != nil {
 		return 2
 	}

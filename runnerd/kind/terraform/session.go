@@ -56,11 +56,11 @@ func (s *session) open(ctx context.Context) (err error) {
 		return err
 	}
 	s.endpoint, err = state.Start(ctx, state.Options{
-		Remote:  ahead{Remote: s.Env.API, spool: spool.Spool{Root: s.Env.Root}, component: component, say: s.Env.Log.Warn},
-		Key:     s.Env.Key,
-		Context: state.ContextOf(s.Deploy),
-		Learn:   func(secret []byte) { s.Env.Redact.Add(secret) },
-		Say:     s.Env.Log.Warn,
+		Backend:  ahead{Backend: s.Env.API, spool: spool.Spool{Root: s.Env.Root}, component: component, say: s.Env.Log.Warn},
+		Key:      s.Env.Key,
+		Context:  state.ContextOf(s.Deploy),
+		OnSecret: func(secret []byte) { s.Env.Redact.Add(secret) },
+		Logf:     s.Env.Log.Warn,
 	})
 	if err != nil {
 		return errors.Join(err, s.place.leave())
@@ -77,7 +77,7 @@ func (s *session) Close(ctx context.Context) error {
 // said returns the error of the state endpoint if that was the cause of a Terraform error,
 // and otherwise the Terraform error.
 func (s *session) said(err error) error {
-	if trouble := s.endpoint.Trouble(); err != nil && trouble != nil && !errors.Is(err, context.Canceled) {
+	if trouble := s.endpoint.Err(); err != nil && trouble != nil && !errors.Is(err, context.Canceled) {
 		return trouble
 	}
 	return err

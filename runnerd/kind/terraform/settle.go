@@ -15,13 +15,13 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/state"
 )
 
-// Settle does the final work of a job that was killed, after all its processes have ended:
+// FinishKilled does the final work of a job that was killed, after all its processes have ended:
 // it seals a last state that Terraform left in the workplace, adds it to the attempt's spool,
 // and removes the workplace with its rendered secrets. root is the runner's directory
 // and keyFile the path of the install key. The returned sentences are for the job's log.
-// An error is one of the disk, after which Settle can be called again. It does nothing
+// An error is one of the disk, after which FinishKilled can be called again. It does nothing
 // for a job that ended regularly.
-func Settle(root, keyFile string, attempt spool.Attempt, spec api.JobSpec) (said []string, err error) {
+func FinishKilled(root, keyFile string, attempt spool.Attempt, spec api.JobSpec) (said []string, err error) {
 	deploy := spec.Plan.Deploy
 	if spec.Kind == api.JobSpecKindApply {
 		deploy = spec.Apply.Deploy
@@ -82,12 +82,12 @@ func (w *workplace) salvage(root, keyFile string, context seal.Context, attempt 
 	if err != nil {
 		return nil, fmt.Errorf("seal the state that Terraform left: %w", err)
 	}
-	last, err := state.Parse(content, firstLineage(spec))
+	last, err := state.ParseStateFile(content, firstLineage(spec))
 	if err != nil {
 		context.Kind = seal.KindStrayState
 		return w.setAside(content, key, context, root, spec)
 	}
-	kept, err := state.Sealed(last, key, context)
+	kept, err := state.SealVersion(last, key, context)
 	if err != nil {
 		return nil, err
 	}

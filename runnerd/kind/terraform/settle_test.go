@@ -75,7 +75,7 @@ func TestSettle(t *testing.T) {
 			if err := attempt.AddState(api.State{Serial: 8, Lineage: "l"}, 1); err != nil {
 				t.Fatal(err)
 			}
-			said, err := Settle(r.root, key, attempt, spec)
+			said, err := FinishKilled(r.root, key, attempt, spec)
 			if err != nil || !strings.Contains(strings.Join(said, " "), test.said) || (test.said == "") != (len(said) == 0) {
 				t.Fatal(said, err)
 			}
@@ -91,7 +91,7 @@ func TestSettle(t *testing.T) {
 			}
 			r.mustBeFree()
 			r.mustNotLeak("planted-in-vars", "planted-in-state")
-			if again, err := Settle(r.root, key, attempt, spec); err != nil || len(again) != 0 {
+			if again, err := FinishKilled(r.root, key, attempt, spec); err != nil || len(again) != 0 {
 				t.Fatal("not idempotent:", again, err)
 			}
 		})
@@ -99,7 +99,7 @@ func TestSettle(t *testing.T) {
 }
 
 // TestSettleLeavesOthersAlone checks that files of another attempt stay, whether it is running
-// or waits for its own Settle.
+// or waits for its own FinishKilled.
 func TestSettleLeavesOthersAlone(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -107,7 +107,7 @@ func TestSettleLeavesOthersAlone(t *testing.T) {
 	early, earlySpec := killed(t, r, "")
 	late, lateSpec := killed(t, r, "")
 	place := filepath.Join(r.root, "work", "ic_web")
-	if said, err := Settle(r.root, key, early, earlySpec); err != nil || len(said) != 0 {
+	if said, err := FinishKilled(r.root, key, early, earlySpec); err != nil || len(said) != 0 {
 		t.Fatal(said, err)
 	}
 	if _, err := os.Stat(place); err != nil {
@@ -118,7 +118,7 @@ func TestSettleLeavesOthersAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if said, err := Settle(r.root, key, late, lateSpec); err != nil || len(said) != 0 {
+	if said, err := FinishKilled(r.root, key, late, lateSpec); err != nil || len(said) != 0 {
 		t.Fatal(said, err)
 	}
 	if _, err := os.Stat(place); err != nil {
@@ -133,7 +133,7 @@ func TestSettleLeavesOthersAlone(t *testing.T) {
 func TestSettleOfOtherKinds(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []api.JobSpecKind{api.JobSpecKindBuild, api.JobSpecKindAction, api.JobSpecKindPlan} {
-		said, err := Settle(t.TempDir(), "/nowhere", spool.Attempt{Dir: t.TempDir()},
+		said, err := FinishKilled(t.TempDir(), "/nowhere", spool.Attempt{Dir: t.TempDir()},
 			api.JobSpec{Job: "job_1", Attempt: 1, Kind: kind})
 		if err != nil || len(said) != 0 {
 			t.Error(kind, said, err)

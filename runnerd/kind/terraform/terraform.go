@@ -38,7 +38,7 @@ type terraform struct {
 // openTerraform finds the executable of the version and prepares it for dir. own are
 // the variables of the component and of the endpoint.
 func openTerraform(ctx context.Context, env *job.Env, asked, dir string, own map[string]string) (*terraform, error) {
-	found, err := tfbinary.Find(ctx, tfbinary.Options{Root: env.Root, Version: asked, Say: env.Log.Info})
+	found, err := tfbinary.Find(ctx, tfbinary.Options{Root: env.Root, Version: asked, Logf: env.Log.Info})
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (t *terraform) init(ctx context.Context, backend, fetches bool) error {
 
 // validate returns an error that lists all problems, each with file and line.
 func (t *terraform) validate(ctx context.Context) error {
-	executable, environ, err := subprocess.StandIn(t.tool.Path, t.environ)
+	executable, environ, err := subprocess.Reexec(t.tool.Path, t.environ)
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (t *terraform) validate(ctx context.Context) error {
 
 // patience returns how long Terraform retries to get a state lock that another attempt holds:
 // as long as an ending attempt tries to free it.
-func (t *terraform) patience() string { return t.env.Timing.UnlockTry.String() }
+func (t *terraform) patience() string { return t.env.Timing.UnlockTimeout.String() }
 
 // plan writes a plan file to the path to.
 func (t *terraform) plan(ctx context.Context, to string, destroy bool, varFiles []string) error {
@@ -124,8 +124,8 @@ func (t *terraform) plan(ctx context.Context, to string, destroy bool, varFiles 
 	}
 	// Where programs run as another user, the file is created first, and Terraform cannot
 	// change it after this job has read it.
-	if subprocess.Separate() {
-		if err := errors.Join(os.WriteFile(to, nil, 0o600), subprocess.Give(to)); err != nil {
+	if subprocess.HasOtherUser() {
+		if err := errors.Join(os.WriteFile(to, nil, 0o600), subprocess.GrantOwnership(to)); err != nil {
 			return fmt.Errorf("make the plan file: %w", err)
 		}
 	}
@@ -135,7 +135,7 @@ func (t *terraform) plan(ctx context.Context, to string, destroy bool, varFiles 
 
 // show returns the JSON of a plan file. It contains secrets in plain text.
 func (t *terraform) show(ctx context.Context, plan string) ([]byte, error) {
-	if err := subprocess.Show(plan); err != nil {
+	if err := subprocess.GrantRead(plan); err != nil {
 		return nil, err
 	}
 	raw := &bounded{most: maxPlan}

@@ -340,7 +340,7 @@ func TestTerraformIsKilled(t *testing.T) {
 }
 
 // TestJobProcessIsKilled kills the job's own process in the middle of an apply. Terraform
-// continues until the runner interrupts it, and leaves its state in a file, which Settle finds.
+// continues until the runner interrupts it, and leaves its state in a file, which FinishKilled finds.
 func TestJobProcessIsKilled(t *testing.T) {
 	providertest.Use(t)
 	for name, test := range map[string]struct{ second, journal, state, left string }{
@@ -370,7 +370,7 @@ func TestJobProcessIsKilled(t *testing.T) {
 				t.Error(r.journal())
 			}
 			attempt := spool.Attempt{Dir: env.Dir}
-			said, err := Settle(r.root, key, attempt, env.Spec)
+			said, err := FinishKilled(r.root, key, attempt, env.Spec)
 			if err != nil || !strings.Contains(strings.Join(said, " "), "it was found, and is kept") {
 				t.Fatal(said, err)
 			}

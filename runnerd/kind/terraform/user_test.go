@@ -14,7 +14,7 @@ import (
 // built, planned and applied as usual, and that links that its programs put in place of files
 // that root reads are not followed.
 func TestTerraformOfAnotherUser(t *testing.T) {
-	root := childtest.Another(t)
+	root := childtest.UseOtherUser(t)
 	r := newRig(t)
 	r.root = root
 	secret := filepath.Join(root, "install.key")

@@ -26,7 +26,7 @@ import (
 //	work/<install component>/tree   the artifact's files, and those that Terraform writes
 //	work/<install component>/vars   the rendered variables
 //	work/<install component>/plan   the plan file
-//	work/<install component>/use    which attempt uses it, for Settle
+//	work/<install component>/use    which attempt uses it, for FinishKilled
 //
 // Where programs run as another user, that user owns the tree, can read the variables and the
 // plan, and cannot access the rest.
@@ -95,13 +95,13 @@ func (w *workplace) wipe() error {
 	if err := os.Mkdir(w.root, 0o700); err != nil {
 		return fmt.Errorf("make the work directory: %w", err)
 	}
-	return subprocess.Admit(w.root)
+	return subprocess.AllowTraverse(w.root)
 }
 
 // handOver gives Terraform access to its files: it owns the tree and can read the variables.
 // Nothing is written to the tree after that.
 func (w *workplace) handOver() error {
-	return errors.Join(subprocess.Show(w.vars()), subprocess.Give(w.tree()))
+	return errors.Join(subprocess.GrantRead(w.vars()), subprocess.GrantOwnership(w.tree()))
 }
 
 func (w *workplace) noteUse() error {
@@ -167,7 +167,7 @@ const maxStray = 256 << 20
 
 // strayState returns the content of errored.tfstate, or nil when it does not exist.
 func (w *workplace) strayState() ([]byte, error) {
-	content, err := subprocess.ReadLeft(w.tree(), filepath.Join(filepath.FromSlash(w.module), erroredState), maxStray)
+	content, err := subprocess.ReadUntrusted(w.tree(), filepath.Join(filepath.FromSlash(w.module), erroredState), maxStray)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}

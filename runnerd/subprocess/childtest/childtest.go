@@ -15,9 +15,9 @@ import (
 // UID is the id of that user and of its group: nobody.
 const UID = 65534
 
-// Another makes programs run as another user until the test ends, and returns a runner
+// UseOtherUser makes programs run as another user until the test ends, and returns a runner
 // directory that this user can traverse.
-func Another(t *testing.T) (root string) {
+func UseOtherUser(t *testing.T) (root string) {
 	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("needs root: only root can start programs as another user")
@@ -35,12 +35,12 @@ func Another(t *testing.T) (root string) {
 	})
 	for _, dir := range []string{root, filepath.Join(root, "work"), filepath.Join(root, "jobs"),
 		filepath.Join(root, "tools")} {
-		if err := errors.Join(os.MkdirAll(dir, 0o700), subprocess.Admit(dir)); err != nil {
+		if err := errors.Join(os.MkdirAll(dir, 0o700), subprocess.AllowTraverse(dir)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, dir := range []string{user.Home, user.Temp} {
-		if err := errors.Join(os.Mkdir(dir, 0o700), subprocess.Give(dir)); err != nil {
+		if err := errors.Join(os.Mkdir(dir, 0o700), subprocess.GrantOwnership(dir)); err != nil {
 			t.Fatal(err)
 		}
 	}
