@@ -7,7 +7,7 @@ import (
 )
 
 // ConnectionLog tracks whether the control plane responds. It logs changes, not every try.
-// All calls of one runner share one. A nil Line does nothing.
+// All calls of one runner share one. A nil ConnectionLog does nothing.
 type ConnectionLog struct {
 	// Log receives the messages.
 	Log *slog.Logger

@@ -40,7 +40,7 @@ func (r *runner) startJournal() (stop func()) {
 	}
 }
 
-// sendJournal makes one call. It does not use the Line, because the Line's log messages would
+// sendJournal makes one call. It does not use the ConnectionLog, because its log messages would
 // enter the journal again.
 func (r *runner) sendJournal(ctx context.Context, chunk api.NewLogChunk) error {
 	answer, err := r.quick.AppendRunnerLogsWithResponse(ctx, api.LogBatch{Chunks: []api.NewLogChunk{chunk}})
