@@ -19,8 +19,8 @@ type bootstrapOptions struct{ databaseURL, keyFile, org, actor string }
 // registryTokenLife is how long a runner's token for the embedded registry is valid.
 const registryTokenLife = 90 * 24 * time.Hour
 
-func createBootstrap(ctx context.Context, o bootstrapOptions) (devcontract.Admission, error) {
-	var made devcontract.Admission
+func createBootstrap(ctx context.Context, o bootstrapOptions) (devcontract.BootstrapCredentials, error) {
+	var made devcontract.BootstrapCredentials
 	key, err := seal.LoadIdentity(o.keyFile)
 	if err != nil {
 		return made, err

@@ -101,12 +101,12 @@ func (r *replica) sendHeartbeat(ctx context.Context) error {
 
 // heartbeatLoop sends heartbeats until ctx ends, and then records that the replica is gone.
 func (r *replica) heartbeatLoop(ctx context.Context) {
-	task := status.Enter(ctx, "heartbeat")
-	defer task.Leave()
+	task := status.Register(ctx, "heartbeat")
+	defer task.Unregister()
 	tick := time.NewTicker(heartbeatInterval)
 	defer tick.Stop()
 	for {
-		task.Waits("for the next heartbeat")
+		task.SetWaiting("for the next heartbeat")
 		select {
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
@@ -118,9 +118,9 @@ func (r *replica) heartbeatLoop(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		task.Works("saying that this replica is there")
+		task.SetWorking("saying that this replica is there")
 		err := r.heartbeatAndRescue(ctx)
-		task.Came(err)
+		task.ReportResult(err)
 		if err != nil && ctx.Err() == nil {
 			slog.WarnContext(ctx, "heartbeat", "error", err)
 		}

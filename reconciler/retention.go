@@ -25,18 +25,18 @@ const scheduleEvery = time.Hour
 
 // scheduleRetention schedules the daily retention of every org, until ctx ends.
 func scheduleRetention(ctx context.Context, s *store.Store) {
-	task := status.Enter(ctx, "retention")
-	defer task.Leave()
+	task := status.Register(ctx, "retention")
+	defer task.Unregister()
 	tick := time.NewTicker(scheduleEvery)
 	defer tick.Stop()
 	for {
-		task.Works("looking for new orgs")
+		task.SetWorking("looking for new orgs")
 		err := s.ScheduleRetention(ctx)
-		task.Came(err)
+		task.ReportResult(err)
 		if err != nil && ctx.Err() == nil {
 			slog.WarnContext(ctx, "look for orgs that are not cleaned up yet", "error", err)
 		}
-		task.Waits("for the next look at new orgs")
+		task.SetWaiting("for the next look at new orgs")
 		select {
 		case <-ctx.Done():
 			return

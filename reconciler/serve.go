@@ -79,7 +79,7 @@ type server struct {
 // serve runs a replica until ctx ends, and then lets work in flight finish.
 func serve(ctx context.Context, o serveOptions) (err error) {
 	r := &replica{options: o, notifier: store.NewNotifier(), board: status.NewBoard(), metrics: metrics.New(version.Number)}
-	ctx, stopTraces, err := telemetry.Start(r.board.On(ctx), "nuon-reconciler", version.Number)
+	ctx, stopTraces, err := telemetry.Start(r.board.WithBoard(ctx), "nuon-reconciler", version.Number)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func serve(ctx context.Context, o serveOptions) (err error) {
 
 // sendLast exports the last spans. A collector that refuses them is not an error of this program.
 func sendLast(ctx context.Context, stop func(context.Context) error) {
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), telemetry.StopTime)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), telemetry.StopTimeout)
 	defer cancel()
 	if err := stop(last); err != nil {
 		slog.WarnContext(ctx, "the last traces were not exported", "error", err)
@@ -295,7 +295,7 @@ func (r *replica) listen(ctx context.Context, name, address string, handler http
 		guard.Time = registryTime
 	}
 	made := &server{name: name, listener: l, http: &http.Server{
-		Handler: middleware.New(r.health.Over(handler), guard), ReadHeaderTimeout: headerTime, MaxHeaderBytes: headerBytes,
+		Handler: middleware.New(r.health.Handler(handler), guard), ReadHeaderTimeout: headerTime, MaxHeaderBytes: headerBytes,
 		IdleTimeout: idleTime,
 		// The context carries telemetry; requests must not end when ctx does.
 		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
@@ -350,11 +350,11 @@ func (r *replica) writeReadyFile() error {
 		case registryListener:
 			now.Registry = s.listener.Addr().String()
 		case metricsListener:
-			now.InsightURL = url
+			now.MetricsURL = url
 		}
 	}
 	slog.Info("ready", "control", now.ControlURL, "runner", now.RunnerURL, "registry", now.Registry,
-		"insight", now.InsightURL)
+		"insight", now.MetricsURL)
 	if r.options.readyFile == "" {
 		return nil
 	}

@@ -39,10 +39,10 @@ func (w worker[T]) Work(ctx context.Context, job *river.Job[T]) error {
 		}
 		defer w.limiter.leave(org)
 	}
-	ctx = telemetry.With(ctx, aboutWork(job.Args)...)
-	task := status.Enter(ctx, "work")
-	defer task.Leave()
-	task.Works(fmt.Sprintf("%s %s", job.Kind, job.EncodedArgs))
+	ctx = telemetry.ContextWithAttrs(ctx, aboutWork(job.Args)...)
+	task := status.Register(ctx, "work")
+	defer task.Unregister()
+	task.SetWorking(fmt.Sprintf("%s %s", job.Kind, job.EncodedArgs))
 	began := time.Now()
 	err := w.run(ctx, job.Args)
 	w.metrics.RecordWork(job.Kind, time.Since(began), err)
@@ -192,21 +192,21 @@ var dueOptions = store.ClaimDueOptions{Limit: 500, MaxPolls: 2 * maxRemotePerOrg
 
 // sweep turns due entries into work until ctx ends. Several replicas may sweep at once.
 func sweep(ctx context.Context, s *store.Store) {
-	task := status.Enter(ctx, "sweep")
-	defer task.Leave()
+	task := status.Register(ctx, "sweep")
+	defer task.Unregister()
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
 	var said time.Time // when an error was last logged
 	for {
-		task.Waits("for the next sweep")
+		task.SetWaiting("for the next sweep")
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
-		task.Works("taking what is due")
+		task.SetWorking("taking what is due")
 		_, err := s.ClaimDue(ctx, dueOptions, jobForDue)
-		task.Came(err)
+		task.ReportResult(err)
 		switch {
 		case err == nil:
 			said = time.Time{}

@@ -40,10 +40,10 @@ func (i *insight) open(ctx context.Context, to io.Writer) (context.Context, *slo
 	}
 	board, mux := status.NewBoard(), http.NewServeMux()
 	mux.Handle("GET /debug/status", board.Handler("runnerd", version.Number, nil))
-	at, stop, err := status.Serve(ctx, i.listen, probe.New().Over(mux))
+	at, stop, err := status.Serve(ctx, i.listen, probe.New().Handler(mux))
 	if err != nil {
 		return ctx, nil, nil, errors.Join(err, errors.New("choose another address with --insight-listen"))
 	}
 	log.Info("insight", "url", "http://"+at+"/debug/status")
-	return board.On(ctx), log, stop, nil
+	return board.WithBoard(ctx), log, stop, nil
 }

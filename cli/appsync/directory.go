@@ -155,7 +155,7 @@ func packElsewhere(ctx context.Context, t *tar.Writer, config *appconfig.App) er
 		if err != nil {
 			return fmt.Errorf("read %s: %w", console.Line(file.Reference), err)
 		}
-		if err := entry(t, elsewhere.Carried(file.Reference), text); err != nil {
+		if err := entry(t, elsewhere.UploadPath(file.Reference), text); err != nil {
 			return err
 		}
 	}

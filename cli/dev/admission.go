@@ -23,7 +23,7 @@ import (
 const renewBefore = 7 * 24 * time.Hour
 
 // lasts reports whether an admission has a token and its registry credentials do not expire soon.
-func lasts(a devcontract.Admission, now time.Time) bool {
+func lasts(a devcontract.BootstrapCredentials, now time.Time) bool {
 	for _, access := range []devcontract.RegistryAccess{a.Registry.Vendor, a.Registry.Install} {
 		if !access.Expires.IsZero() && access.Expires.Before(now.Add(renewBefore)) {
 			return false
@@ -35,8 +35,8 @@ func lasts(a devcontract.Admission, now time.Time) bool {
 // admit returns a working admission: the stored one if the control plane still accepts
 // its token, else a new one from `reconciler bootstrap`. Because each bootstrap issues
 // new tokens, the admission is stored in the data directory, readable only by its owner.
-func (s *system) admit(ctx context.Context) (devcontract.Admission, error) {
-	var kept devcontract.Admission
+func (s *system) admit(ctx context.Context) (devcontract.BootstrapCredentials, error) {
+	var kept devcontract.BootstrapCredentials
 	err := readJSON(s.place.admission(), &kept)
 	fresh := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !fresh {
@@ -47,29 +47,29 @@ func (s *system) admit(ctx context.Context) (devcontract.Admission, error) {
 	}
 	printed, err := output(s.reconcilerLog, s.bootstrapCommand(ctx))
 	if err != nil {
-		return devcontract.Admission{},
+		return devcontract.BootstrapCredentials{},
 			fmt.Errorf("make the org %s: reconciler bootstrap: %w; its reason stands above", s.options.Org, err)
 	}
-	var made devcontract.Admission
+	var made devcontract.BootstrapCredentials
 	if err := json.Unmarshal(printed, &made); err != nil {
-		return devcontract.Admission{},
+		return devcontract.BootstrapCredentials{},
 			fmt.Errorf("make the org %s: reconciler bootstrap printed no JSON: %w", s.options.Org, err)
 	}
 	if made.Token == "" {
-		return devcontract.Admission{},
+		return devcontract.BootstrapCredentials{},
 			fmt.Errorf("make the org %s: reconciler bootstrap gave no token; is it of the same version as nuon?",
 				s.options.Org)
 	}
 	if fresh { // the installs of the previous system are gone, and their keys too
 		if err := pins.Reset(s.ready.ControlURL); err != nil {
-			return devcontract.Admission{}, err
+			return devcontract.BootstrapCredentials{}, err
 		}
 	}
 	return made, writeJSON(s.place.admission(), made)
 }
 
 // known reports whether the control plane accepts the stored token.
-func (s *system) known(ctx context.Context, kept devcontract.Admission) bool {
+func (s *system) known(ctx context.Context, kept devcontract.BootstrapCredentials) bool {
 	client, err := s.client(kept)
 	if err != nil {
 		return false
@@ -78,7 +78,7 @@ func (s *system) known(ctx context.Context, kept devcontract.Admission) bool {
 	return err == nil && who.Org == kept.Org
 }
 
-func (s *system) client(with devcontract.Admission) (*apiclient.Client, error) {
+func (s *system) client(with devcontract.BootstrapCredentials) (*apiclient.Client, error) {
 	return apiclient.New(contexts.Context{URL: s.ready.ControlURL, Token: with.Token, Org: with.Org})
 }
 
@@ -116,7 +116,7 @@ const runnerFile = "runner.json"
 // register returns the name of a runner and, if its directory contains no key yet, a new
 // registration token. If the name belongs to an earlier runner whose directory was lost,
 // it appends a number.
-func (s *system) register(ctx context.Context, with devcontract.Admission,
+func (s *system) register(ctx context.Context, with devcontract.BootstrapCredentials,
 	runner runnerPlan) (name, token string, err error) {
 	var there json.RawMessage
 	err = readJSON(filepath.Join(s.place.runner(runner.dir), runnerFile), &there)

@@ -18,7 +18,7 @@ func writeBanner(to io.Writer, made Ready, saved Saved, database string, took ti
 		{"API", made.ControlURL},
 		{"runner API", made.RunnerURL + " (runners build and local)"},
 		{"registry", made.Registry},
-		{"insight", made.InsightURL + "/debug/status and /metrics"},
+		{"insight", made.MetricsURL + "/debug/status and /metrics"},
 		{"database", database},
 		{"data", made.DataDir},
 		{"org", made.Org},

@@ -583,7 +583,7 @@ func TestSaveContext(t *testing.T) {
 
 func TestAdmissionLasts(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
-	a := devcontract.Admission{Token: "t"}
+	a := devcontract.BootstrapCredentials{Token: "t"}
 	if !lasts(a, now) {
 		t.Error("without an end it lasts")
 	}
@@ -592,7 +592,7 @@ func TestAdmissionLasts(t *testing.T) {
 		t.Error("with time left it lasts")
 	}
 	a.Registry.Install.Expires = now.Add(renewBefore - time.Hour)
-	if lasts(a, now) || lasts(devcontract.Admission{}, now) {
+	if lasts(a, now) || lasts(devcontract.BootstrapCredentials{}, now) {
 		t.Error("near its end, or empty, it does not")
 	}
 }

@@ -35,7 +35,7 @@ func DefaultDataDir(getenv func(string) string) (string, error) {
 	}
 	if base != "" {
 		dir := filepath.Join(base, "nuon", "dev")
-		if os.Geteuid() != 0 || pgcluster.CheckPlace(place{dir}.postgres()) == nil {
+		if os.Geteuid() != 0 || pgcluster.CheckDir(place{dir}.postgres()) == nil {
 			return dir, nil
 		}
 	}

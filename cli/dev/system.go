@@ -300,7 +300,7 @@ func (s *system) databaseArguments() []string {
 }
 
 // startRunners registers runners that have no key yet, then starts both.
-func (s *system) startRunners(ctx context.Context, with devcontract.Admission) error {
+func (s *system) startRunners(ctx context.Context, with devcontract.BootstrapCredentials) error {
 	names, tokens := make([]string, len(runnerPlans)), make([]string, len(runnerPlans))
 	for number, runner := range runnerPlans {
 		var err error
@@ -385,7 +385,7 @@ func (s *system) stopInOrder() {
 }
 
 // announce writes the ready file and the banner.
-func (s *system) announce(with devcontract.Admission, saved Saved, took time.Duration) error {
+func (s *system) announce(with devcontract.BootstrapCredentials, saved Saved, took time.Duration) error {
 	made := Ready{
 		Ready: s.ready,
 		Org:   with.Org, Context: ContextName, DataDir: s.place.dir, PID: os.Getpid(),

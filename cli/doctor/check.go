@@ -145,7 +145,7 @@ func (m machine) dataDir() Check {
 
 func checkDir(dir string) Check {
 	const name = "data directory"
-	if err := pgcluster.CheckPlace(filepath.Join(dir, "postgres")); err != nil {
+	if err := pgcluster.CheckDir(filepath.Join(dir, "postgres")); err != nil {
 		return Check{name, Missing, dir, err.Error()}
 	}
 	existing := nearest(dir)

@@ -109,10 +109,10 @@ func (v *view) excerpt(c *config, d diagnostic.Diagnostic, text *source) {
 	if line, ok := text.line(d.File, d.Line); ok && !whole {
 		number := fmt.Sprintf("%*d", gutter, d.Line)
 		indent = len(number) + 1
-		shown := excerpt.Of(readable(line, d), d.Column, d.Width, v.console.Width-len(number)-len(" | "))
+		shown := excerpt.Format(readable(line, d), d.Column, d.Width, v.console.Width-len(number)-len(" | "))
 		v.line("%s %s", v.ink(faint, number+" |"), strings.TrimRight(shown.Text, " "))
-		mark := strings.Repeat("^", shown.Width)
-		v.line("%s %s%s", v.ink(faint, strings.Repeat(" ", len(number))+" |"), strings.Repeat(" ", shown.At),
+		mark := strings.Repeat("^", shown.MarkWidth)
+		v.line("%s %s%s", v.ink(faint, strings.Repeat(" ", len(number))+" |"), strings.Repeat(" ", shown.MarkStart),
 			v.ink(inkOf(d.Severity), mark))
 	}
 	if d.Hint != "" {

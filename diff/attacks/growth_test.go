@@ -568,8 +568,8 @@ func checkGrowth(t *testing.T, n int, input func(n int) func() *diff.Report) {
 	small, large := input(n), input(4*n)
 	few, many := small(), large()
 	// A quadratic cost would be sixteen times as high.
-	testtime.Growth(t, 9, "comparing four times as much", func() { small() }, func() { large() })
-	testtime.Growth(t, 9, "rendering four times as much", func() { renderAll(t, few) }, func() { renderAll(t, many) })
+	testtime.CheckGrowth(t, 9, "comparing four times as much", func() { small() }, func() { large() })
+	testtime.CheckGrowth(t, 9, "rendering four times as much", func() { renderAll(t, few) }, func() { renderAll(t, many) })
 }
 
 func renderAll(t *testing.T, r *diff.Report) {

@@ -44,13 +44,13 @@ const maxFiles = 10_000
 // Compare returns the components whose code differs, by name. It leaves out a component whose code
 // is not in both trees.
 func Compare(before, after Side) (map[string]Change, error) {
-	was, is := before.read(), after.read()
+	codeBefore, codeAfter := before.readCode(), after.readCode()
 	if err := cmp.Or(before.Tree.Err(), after.Tree.Err()); err != nil {
 		return nil, fmt.Errorf("read the code: %w", err)
 	}
 	all := map[string]Change{}
-	for name, now := range is {
-		if old, both := was[name]; both && (old.problem != now.problem || !slices.Equal(old.sources, now.sources)) {
+	for name, now := range codeAfter {
+		if old, both := codeBefore[name]; both && (old.problem != now.problem || !slices.Equal(old.sources, now.sources)) {
 			all[name] = Change{Before: old.problem, After: now.problem}
 		}
 	}
@@ -58,13 +58,13 @@ func Compare(before, after Side) (map[string]Change, error) {
 		return all, nil
 	}
 	files, err := gittree.Changes(before.Tree, after.Tree, maxFiles)
-	if err != nil && !errors.Is(err, gittree.ErrManyChanged) {
+	if err != nil && !errors.Is(err, gittree.ErrTooManyChanges) {
 		return nil, fmt.Errorf("compare the code: %w", err)
 	}
 	for name, change := range all {
 		change.More = err != nil
 		for _, file := range files {
-			if was[name].has(file.Path) || is[name].has(file.Path) {
+			if codeBefore[name].contains(file.Path) || codeAfter[name].contains(file.Path) {
 				change.Files = append(change.Files, file)
 			}
 		}
@@ -79,8 +79,8 @@ type code struct {
 	problem string
 }
 
-// read returns the code of every deployed component whose code is in the tree.
-func (s Side) read() map[string]code {
+// readCode returns the code of every deployed component whose code is in the tree.
+func (s Side) readCode() map[string]code {
 	all := map[string]code{}
 	deployed := s.App.Deployed()
 	components := deployed.Components
@@ -93,17 +93,17 @@ func (s Side) read() map[string]code {
 			continue
 		}
 		sources, err := s.App.Sources(c, s.Tree, "the repository")
-		one := code{sources: sources}
+		componentCode := code{sources: sources}
 		if err != nil {
-			one.problem = err.Error()
+			componentCode.problem = err.Error()
 		}
-		all[c.Name] = one
+		all[c.Name] = componentCode
 	}
 	return all
 }
 
-// has reports whether a file is in one of the directories.
-func (c code) has(file string) bool {
+// contains reports whether a file is in one of the directories.
+func (c code) contains(file string) bool {
 	return slices.ContainsFunc(c.sources, func(s sourcedir.Source) bool {
 		return s.Directory == "." || strings.HasPrefix(file, s.Directory+"/")
 	})

@@ -104,7 +104,7 @@ func values[T any](entries []*entry[T]) []T {
 // bounded removes permissions boundaries that restrict nothing.
 func bounded[T any](list []T, role func(*T) *format.Role) []T {
 	for i := range list {
-		if one := role(&list[i]); policydocument.None(one.PermissionsBoundary) {
+		if one := role(&list[i]); policydocument.IsEmpty(one.PermissionsBoundary) {
 			one.PermissionsBoundary = ""
 		}
 	}

@@ -43,7 +43,7 @@ func (c *checker) noteDocuments(found []fragment, cloud string) {
 		cloud = c.cloud
 	}
 	for i := range found {
-		if !policydocument.None(found[i].text) {
+		if !policydocument.IsEmpty(found[i].text) {
 			c.documents = append(c.documents, roleDocument(&found[i], cloud))
 		}
 	}

@@ -251,7 +251,7 @@ func (c *checker) tellIdle() {
 // tellUndotted warns about expressions without the leading dot, in a text that nothing else
 // renders.
 func (c *checker) tellUndotted(t *text) {
-	for _, use := range render.Undotted(t.text) {
+	for _, use := range render.MissingDots(t.text) {
 		c.warnf(ruleUndotted, t.place(use.Line, use.Column, use.Width), "write {{."+use.Written+"}}",
 			"%s: %s has no leading dot, so it stays as it is written", t.path, use.Written)
 	}

@@ -127,7 +127,7 @@ func (a Artifact) Manifest() ([]byte, error) {
 		Versioned:    specs.Versioned{SchemaVersion: 2},
 		MediaType:    ocispec.MediaTypeImageManifest,
 		ArtifactType: string(a.Type),
-		Config:       bareDescriptor(ocispec.DescriptorEmptyJSON),
+		Config:       withoutData(ocispec.DescriptorEmptyJSON),
 		Layers:       []ocispec.Descriptor{a.layerDescriptor()},
 		Annotations:  annotations,
 	})
@@ -137,9 +137,9 @@ func (a Artifact) Manifest() ([]byte, error) {
 	return manifest, nil
 }
 
-// bareDescriptor returns the descriptor without its inlined data: some registries reject inlined
+// withoutData returns the descriptor without its inlined data: some registries reject inlined
 // data, and the blob is pushed anyway.
-func bareDescriptor(full ocispec.Descriptor) ocispec.Descriptor {
+func withoutData(full ocispec.Descriptor) ocispec.Descriptor {
 	return ocispec.Descriptor{MediaType: full.MediaType, Digest: full.Digest, Size: full.Size}
 }
 
@@ -164,8 +164,8 @@ func parseManifest(content []byte) (Artifact, ocispec.Descriptor, error) {
 			ErrDamaged, manifest.MediaType, len(manifest.Layers), ocispec.MediaTypeImageManifest)
 	}
 	layer := manifest.Layers[0]
-	form, ours := strings.CutPrefix(layer.MediaType, manifest.ArtifactType+".")
-	if !ours || !slices.Contains([]Form{FormTree, FormSealed}, Form(form)) {
+	form, known := strings.CutPrefix(layer.MediaType, manifest.ArtifactType+".")
+	if !known || !slices.Contains([]Form{FormTree, FormSealed}, Form(form)) {
 		return Artifact{}, ocispec.Descriptor{}, fmt.Errorf(
 			"%w: artifact type %q with a layer of type %q is not one that nuon makes",
 			ErrDamaged, manifest.ArtifactType, layer.MediaType)

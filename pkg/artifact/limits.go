@@ -51,8 +51,8 @@ type tally struct {
 	bytes  int64
 }
 
-// room returns how many bytes the next file may have. It fails if no further file is allowed.
-func (t *tally) room(path string) (int64, error) {
+// remaining returns how many bytes the next file may have. It fails if no further file is allowed.
+func (t *tally) remaining(path string) (int64, error) {
 	if t.files >= t.limits.Files {
 		return 0, fmt.Errorf("%w: more than %d files", ErrTooLarge, t.limits.Files)
 	}

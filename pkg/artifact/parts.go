@@ -82,36 +82,36 @@ func partsOf(manifest []byte, digest string) (Parts, error) {
 
 // HasBlob reports whether the repository has the blob. Errors are *Error.
 func (r *Repository) HasBlob(ctx context.Context, blob Blob) (bool, error) {
-	there, err := r.remote.Blobs().Exists(ctx, blob.descriptor())
+	exists, err := r.remote.Blobs().Exists(ctx, blob.descriptor())
 	if err != nil {
 		return false, r.explain("look up", blob.Digest, err)
 	}
-	return there, nil
+	return exists, nil
 }
 
 // Fetch returns the bytes of a blob from offset, or from the start if the registry does not support
 // ranges; at is the offset of the first returned byte. The bytes are not verified: the caller
 // compares the digest of the whole blob. The caller closes body. Errors are *Error, also those of
 // body.
-func (r *Repository) Fetch(ctx context.Context, blob Blob, offset int64) (body io.ReadCloser, at int64, err error) {
-	answer, err := r.get(ctx, blob, offset)
-	if err == nil && answer.StatusCode == http.StatusRequestedRangeNotSatisfiable && offset > 0 {
-		_ = answer.Body.Close()
-		answer, err = r.get(ctx, blob, 0)
+func (r *Repository) Fetch(ctx context.Context, blob Blob, offset int64) (body io.ReadCloser, start int64, err error) {
+	response, err := r.get(ctx, blob, offset)
+	if err == nil && response.StatusCode == http.StatusRequestedRangeNotSatisfiable && offset > 0 {
+		_ = response.Body.Close()
+		response, err = r.get(ctx, blob, 0)
 	}
 	if err != nil {
 		return nil, 0, r.explain("pull", blob.Digest, err)
 	}
-	if at, err = begins(answer, offset); err == nil && answer.ContentLength >= 0 &&
-		at+answer.ContentLength != blob.Size {
+	if start, err = rangeStart(response, offset); err == nil && response.ContentLength >= 0 &&
+		start+response.ContentLength != blob.Size {
 		err = fmt.Errorf("%w: it has %d bytes there, and should have %d",
-			ErrDamaged, at+answer.ContentLength, blob.Size)
+			ErrDamaged, start+response.ContentLength, blob.Size)
 	}
 	if err != nil {
-		_ = answer.Body.Close()
+		_ = response.Body.Close()
 		return nil, 0, r.explain("pull", blob.Digest, err)
 	}
-	return &fetched{ReadCloser: answer.Body, of: r, digest: blob.Digest}, at, nil
+	return &blobReader{ReadCloser: response.Body, repository: r, digest: blob.Digest}, start, nil
 }
 
 // get requests a blob from offset.
@@ -136,47 +136,47 @@ func (r *Repository) get(ctx context.Context, blob Blob, offset int64) (*http.Re
 	return r.remote.Client.Do(request)
 }
 
-// begins returns the offset of the first byte of a response.
-func begins(answer *http.Response, offset int64) (int64, error) {
-	switch answer.StatusCode {
+// rangeStart returns the offset of the first byte of a response.
+func rangeStart(response *http.Response, offset int64) (int64, error) {
+	switch response.StatusCode {
 	case http.StatusOK:
 		return 0, nil
 	case http.StatusPartialContent:
-		said := answer.Header.Get("Content-Range")
-		if !strings.HasPrefix(said, fmt.Sprintf("bytes %d-", offset)) {
-			return 0, fmt.Errorf("the registry was asked for what comes after byte %d, and gives %.60q", offset, said)
+		contentRange := response.Header.Get("Content-Range")
+		if !strings.HasPrefix(contentRange, fmt.Sprintf("bytes %d-", offset)) {
+			return 0, fmt.Errorf("the registry was asked for what comes after byte %d, and gives %.60q", offset, contentRange)
 		}
 		return offset, nil
 	}
-	return 0, refusalOf(answer)
+	return 0, errorResponse(response)
 }
 
-// refusalOf converts an unsuccessful response to the error type of the registry client.
-func refusalOf(answer *http.Response) error {
-	refusal := &errcode.ErrorResponse{Method: answer.Request.Method, URL: answer.Request.URL,
-		StatusCode: answer.StatusCode}
-	var said struct {
+// errorResponse converts an unsuccessful response to the error type of the registry client.
+func errorResponse(response *http.Response) error {
+	result := &errcode.ErrorResponse{Method: response.Request.Method, URL: response.Request.URL,
+		StatusCode: response.StatusCode}
+	var body struct {
 		Errors errcode.Errors `json:"errors"`
 	}
-	if raw, err := io.ReadAll(io.LimitReader(answer.Body, maxManifestBytes)); err == nil &&
-		json.Unmarshal(raw, &said) == nil {
-		refusal.Errors = said.Errors
+	if raw, err := io.ReadAll(io.LimitReader(response.Body, maxManifestBytes)); err == nil &&
+		json.Unmarshal(raw, &body) == nil {
+		result.Errors = body.Errors
 	}
-	return refusal
+	return result
 }
 
-// fetched is a body whose errors name the registry.
-type fetched struct {
+// blobReader is a body whose errors name the registry.
+type blobReader struct {
 	io.ReadCloser
-	of     *Repository
-	digest string
+	repository *Repository
+	digest     string
 }
 
 // Read reads the next bytes.
-func (f *fetched) Read(into []byte) (int, error) {
-	n, err := f.ReadCloser.Read(into)
+func (b *blobReader) Read(into []byte) (int, error) {
+	n, err := b.ReadCloser.Read(into)
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = f.of.explain("pull", f.digest, err)
+		err = b.repository.explain("pull", b.digest, err)
 	}
 	return n, err
 }
@@ -193,20 +193,20 @@ func (r *Repository) PutBlob(ctx context.Context, blob Blob, content io.Reader) 
 // PutManifest stores the manifest of an artifact whose layer is already in the registry. It does
 // not send what the registry already has. Errors are *Error.
 func (r *Repository) PutManifest(ctx context.Context, parts Parts) error {
-	described := ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: godigest.Digest(parts.Digest),
+	descriptor := ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: godigest.Digest(parts.Digest),
 		Size: int64(len(parts.Manifest))}
 	empty := ocispec.DescriptorEmptyJSON
-	if err := r.pushBlob(ctx, bareDescriptor(empty), empty.Data); err != nil {
+	if err := r.pushBlob(ctx, withoutData(empty), empty.Data); err != nil {
 		return r.explain("push", parts.Digest, err)
 	}
-	there, err := r.remote.Manifests().Exists(ctx, described)
+	exists, err := r.remote.Manifests().Exists(ctx, descriptor)
 	if err != nil {
 		return r.explain("look up", parts.Digest, err)
 	}
-	if there {
+	if exists {
 		return nil
 	}
-	if err := r.remote.Manifests().Push(ctx, described, bytes.NewReader(parts.Manifest)); err != nil {
+	if err := r.remote.Manifests().Push(ctx, descriptor, bytes.NewReader(parts.Manifest)); err != nil {
 		return r.explain("push", parts.Digest, err)
 	}
 	return nil

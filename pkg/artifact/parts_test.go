@@ -80,11 +80,11 @@ func TestFetchIsRefusedInWords(t *testing.T) {
 		"another part": {func(w http.ResponseWriter) {
 			w.Header().Set("Content-Range", "bytes 1-2/9")
 			w.WriteHeader(http.StatusPartialContent)
-		}, Refused, `gives "bytes 1-2/9"`},
+		}, Rejected, `gives "bytes 1-2/9"`},
 		"says what it has": {func(w http.ResponseWriter) {
 			w.WriteHeader(http.StatusTeapot)
 			_, _ = w.Write([]byte(`{"errors":[{"code":"X","message":"no tea"}]}`))
-		}, Refused, "no tea"},
+		}, Rejected, "no tea"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := open(t, partial(t, packed,

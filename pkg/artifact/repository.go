@@ -39,8 +39,8 @@ func ParseReference(text string, plainHTTP bool) (Reference, error) {
 	return Reference{Host: host, Repository: repository, PlainHTTP: plainHTTP}, nil
 }
 
-// Below returns the repository with that name below this one.
-func (r Reference) Below(name string) Reference {
+// Child returns the repository with that name below this one.
+func (r Reference) Child(name string) Reference {
 	r.Repository = strings.Trim(r.Repository+"/"+name, "/")
 	return r
 }
@@ -92,40 +92,40 @@ func Open(reference Reference, credential Credential) (*Repository, error) {
 		return nil, fmt.Errorf("open repository %s: leave out the tag or digest", reference)
 	}
 	opened.PlainHTTP = reference.PlainHTTP
-	opened.Client = client(opened.Reference.Host(), credential)
+	opened.Client = newAuthClient(opened.Reference.Host(), credential)
 	opened.SkipReferrersGC = true
 	return &Repository{reference: reference, remote: opened}, nil
 }
 
-func client(host string, credential Credential) remote.Client {
-	speaking := &auth.Client{
+func newAuthClient(host string, credential Credential) remote.Client {
+	authClient := &auth.Client{
 		Client: &http.Client{Transport: retry.NewTransport(nil)},
 		Header: http.Header{"User-Agent": {"nuon"}},
 		Cache:  auth.NewCache(),
 	}
 	if !credential.token.IsZero() {
-		return bearerClient{speaking: speaking, token: credential.token}
+		return bearerClient{client: authClient, token: credential.token}
 	}
 	if !credential.password.IsZero() {
-		speaking.Credential = auth.StaticCredential(host, auth.Credential{
+		authClient.Credential = auth.StaticCredential(host, auth.Credential{
 			Username: credential.username,
 			Password: string(credential.password.Reveal()),
 		})
 	}
-	return speaking
+	return authClient
 }
 
 // bearerClient sends a fixed token with each request, without waiting for a challenge. The client
 // below it removes the header when a redirect leaves the original host.
 type bearerClient struct {
-	speaking *auth.Client
-	token    seal.Secret
+	client *auth.Client
+	token  seal.Secret
 }
 
 // Do sends one request of package remote.
 func (b bearerClient) Do(request *http.Request) (*http.Response, error) {
 	request.Header.Set("Authorization", "Bearer "+string(b.token.Reveal()))
-	return b.speaking.Do(request)
+	return b.client.Do(request)
 }
 
 // Reference returns the reference that was opened.
@@ -150,34 +150,34 @@ func (r *Repository) Push(ctx context.Context, artifact Artifact) (string, error
 		return "", fmt.Errorf("push %s to %s: %w: the layer has %d bytes, at most %d are allowed",
 			digest, r.reference, ErrTooLarge, len(artifact.Layer), r.limit())
 	}
-	described := ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: godigest.Digest(digest),
+	descriptor := ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: godigest.Digest(digest),
 		Size: int64(len(manifest))}
-	there, err := r.remote.Manifests().Exists(ctx, described)
+	exists, err := r.remote.Manifests().Exists(ctx, descriptor)
 	if err != nil {
 		return "", r.explain("look up", digest, err)
 	}
-	if there {
+	if exists {
 		return digest, nil
 	}
 	empty := ocispec.DescriptorEmptyJSON
-	if err := r.pushBlob(ctx, bareDescriptor(empty), empty.Data); err != nil {
+	if err := r.pushBlob(ctx, withoutData(empty), empty.Data); err != nil {
 		return "", r.explain("push", digest, err)
 	}
 	if err := r.pushBlob(ctx, artifact.layerDescriptor(), artifact.Layer); err != nil {
 		return "", r.explain("push", digest, err)
 	}
-	if err := r.remote.Manifests().Push(ctx, described, bytes.NewReader(manifest)); err != nil {
+	if err := r.remote.Manifests().Push(ctx, descriptor, bytes.NewReader(manifest)); err != nil {
 		return "", r.explain("push", digest, err)
 	}
 	return digest, nil
 }
 
-func (r *Repository) pushBlob(ctx context.Context, described ocispec.Descriptor, content []byte) error {
-	there, err := r.remote.Blobs().Exists(ctx, described)
-	if err != nil || there {
+func (r *Repository) pushBlob(ctx context.Context, descriptor ocispec.Descriptor, content []byte) error {
+	exists, err := r.remote.Blobs().Exists(ctx, descriptor)
+	if err != nil || exists {
 		return err
 	}
-	return r.remote.Blobs().Push(ctx, described, bytes.NewReader(content))
+	return r.remote.Blobs().Push(ctx, descriptor, bytes.NewReader(content))
 }
 
 // Has reports whether the registry has the artifact with that digest. Errors are *Error.
@@ -185,12 +185,12 @@ func (r *Repository) Has(ctx context.Context, digest string) (bool, error) {
 	if err := CheckDigest(digest); err != nil {
 		return false, fmt.Errorf("look up in %s: %w", r.reference, err)
 	}
-	there, err := r.remote.Manifests().Exists(ctx,
+	exists, err := r.remote.Manifests().Exists(ctx,
 		ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: godigest.Digest(digest)})
 	if err != nil {
 		return false, r.explain("look up", digest, err)
 	}
-	return there, nil
+	return exists, nil
 }
 
 // Pull fetches the artifact with that digest, with one GET for the manifest and one for the layer.
@@ -236,8 +236,8 @@ func readChecked(reader io.ReadCloser, digest string, limit int64) ([]byte, erro
 	if int64(len(content)) > limit {
 		return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, limit)
 	}
-	if came := Digest(content); came != digest {
-		return nil, fmt.Errorf("%w: asked for %s, got bytes of %s", ErrDamaged, digest, came)
+	if actual := Digest(content); actual != digest {
+		return nil, fmt.Errorf("%w: asked for %s, got bytes of %s", ErrDamaged, digest, actual)
 	}
 	return content, nil
 }

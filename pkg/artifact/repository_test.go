@@ -113,7 +113,7 @@ func TestRefusalsSayWhoAndWhatNext(t *testing.T) {
 		"wrong token":       {status(401, ""), Bearer("t"), Unauthorized, "token"},
 		"forbidden":         {status(403, ""), Basic("u", "p"), Forbidden, "let the credential"},
 		"not there":         {status(404, ""), Credential{}, NotFound, "check that it was pushed"},
-		"something strange": {status(418, ""), Credential{}, Refused, "registry's own log"},
+		"something strange": {status(418, ""), Credential{}, Rejected, "registry's own log"},
 	}
 	packed := pack(t)
 	for name, test := range tests {
@@ -211,7 +211,7 @@ func TestPullRefusesForeignManifests(t *testing.T) {
 
 func TestReferences(t *testing.T) {
 	got, err := ParseReference("127.0.0.1:7112/dev/vendor", true)
-	if err != nil || got.Below("hello/net").String() != "127.0.0.1:7112/dev/vendor/hello/net" || !got.PlainHTTP {
+	if err != nil || got.Child("hello/net").String() != "127.0.0.1:7112/dev/vendor/hello/net" || !got.PlainHTTP {
 		t.Errorf("parsed %+v: %v", got, err)
 	}
 	for _, text := range []string{"", "host", "host/", "/path", "https://host/path", "host/path@sha256:00"} {

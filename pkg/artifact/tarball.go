@@ -48,7 +48,7 @@ func Tarball(files []File, limits Limits) ([]byte, error) {
 }
 
 func header(file File) *tar.Header {
-	made := &tar.Header{
+	h := &tar.Header{
 		Typeflag: tar.TypeReg,
 		Name:     file.Path,
 		Size:     int64(len(file.Content)),
@@ -57,11 +57,11 @@ func header(file File) *tar.Header {
 	}
 	switch {
 	case file.Link != "":
-		made.Typeflag, made.Linkname, made.Mode = tar.TypeSymlink, file.Link, 0o777
+		h.Typeflag, h.Linkname, h.Mode = tar.TypeSymlink, file.Link, 0o777
 	case file.Executable:
-		made.Mode = 0o755
+		h.Mode = 0o755
 	}
-	return made
+	return h
 }
 
 // Untar reads a gzip-compressed tar archive into files, sorted by path. It also accepts archives
@@ -74,8 +74,8 @@ func Untar(layer []byte, limits Limits) ([]File, error) {
 		return nil, fmt.Errorf("unpack: %w: %w", ErrDamaged, err)
 	}
 	compressed.Multistream(false)
-	most := limits.TotalBytes + int64(limits.Files+1)*tarOverhead
-	archive := tar.NewReader(&cappedReader{from: compressed, left: most})
+	limit := limits.TotalBytes + int64(limits.Files+1)*tarOverhead
+	archive := tar.NewReader(&cappedReader{reader: compressed, remaining: limit})
 	var files []File
 	count := tally{limits: limits}
 	for {
@@ -84,10 +84,10 @@ func Untar(layer []byte, limits Limits) ([]File, error) {
 			break
 		}
 		if err != nil {
-			return nil, damaged(err)
+			return nil, asDamaged(err)
 		}
 		if entry.Typeflag == tar.TypeDir {
-			if _, err := count.room(entry.Name); err != nil {
+			if _, err := count.remaining(entry.Name); err != nil {
 				return nil, fmt.Errorf("unpack: %w", err)
 			}
 			continue
@@ -105,7 +105,7 @@ func Untar(layer []byte, limits Limits) ([]File, error) {
 }
 
 func untarEntry(archive *tar.Reader, entry *tar.Header, count *tally) (File, error) {
-	room, err := count.room(entry.Name)
+	remaining, err := count.remaining(entry.Name)
 	if err != nil {
 		return File{}, fmt.Errorf("unpack: %w", err)
 	}
@@ -122,9 +122,9 @@ func untarEntry(archive *tar.Reader, entry *tar.Header, count *tally) (File, err
 			ErrUnsafe, entry.Name, entry.Typeflag)
 	}
 	// The size in the header is not trusted: the actual bytes are counted.
-	content, err := io.ReadAll(io.LimitReader(archive, room+1))
+	content, err := io.ReadAll(io.LimitReader(archive, remaining+1))
 	if err != nil {
-		return File{}, damaged(err)
+		return File{}, asDamaged(err)
 	}
 	if err := count.add(entry.Name, int64(len(content))); err != nil {
 		return File{}, fmt.Errorf("unpack: %w", err)
@@ -133,9 +133,9 @@ func untarEntry(archive *tar.Reader, entry *tar.Header, count *tally) (File, err
 	return File{Path: entry.Name, Executable: executable, Content: content}, nil
 }
 
-// damaged marks an error of the archive reader as ErrDamaged, unless it is ErrTooLarge from
+// asDamaged marks an error of the archive reader as ErrDamaged, unless it is ErrTooLarge from
 // cappedReader.
-func damaged(err error) error {
+func asDamaged(err error) error {
 	if errors.Is(err, ErrTooLarge) {
 		return fmt.Errorf("unpack: %w", err)
 	}
@@ -145,18 +145,18 @@ func damaged(err error) error {
 // cappedReader fails with ErrTooLarge, instead of returning end of file, when the archive is longer
 // than any allowed tree: a small layer may unpack to terabytes.
 type cappedReader struct {
-	from io.Reader
-	left int64
+	reader    io.Reader
+	remaining int64
 }
 
 func (c *cappedReader) Read(into []byte) (int, error) {
-	if c.left <= 0 {
+	if c.remaining <= 0 {
 		return 0, fmt.Errorf("%w: the archive unpacks to more than its limits allow", ErrTooLarge)
 	}
-	if int64(len(into)) > c.left {
-		into = into[:c.left]
+	if int64(len(into)) > c.remaining {
+		into = into[:c.remaining]
 	}
-	read, err := c.from.Read(into)
-	c.left -= int64(read)
+	read, err := c.reader.Read(into)
+	c.remaining -= int64(read)
 	return read, err
 }

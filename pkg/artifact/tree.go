@@ -88,7 +88,7 @@ func ReadFS(fsys fs.FS, options ReadOptions) ([]File, error) {
 }
 
 func readEntry(fsys fs.FS, name string, entry fs.DirEntry, count *tally, accept func(fs.FileInfo) error) (File, error) {
-	room, err := count.room(name)
+	remaining, err := count.remaining(name)
 	if err != nil {
 		return File{}, err
 	}
@@ -121,7 +121,7 @@ func readEntry(fsys fs.FS, name string, entry fs.DirEntry, count *tally, accept 
 			return File{}, err
 		}
 	}
-	content, err := io.ReadAll(io.LimitReader(opened, room+1))
+	content, err := io.ReadAll(io.LimitReader(opened, remaining+1))
 	if err != nil {
 		return File{}, fmt.Errorf("read %s: %w", name, err)
 	}
@@ -137,9 +137,9 @@ func readEntry(fsys fs.FS, name string, entry fs.DirEntry, count *tally, accept 
 // ErrUnsafe or ErrTooLarge.
 func CheckTree(files []File, limits Limits) error {
 	count := tally{limits: limits.orDefault()}
-	taken := make(map[string]bool, len(files))
+	seen := make(map[string]bool, len(files))
 	for _, file := range files {
-		if _, err := count.room(file.Path); err != nil {
+		if _, err := count.remaining(file.Path); err != nil {
 			return err
 		}
 		if err := count.add(file.Path, int64(len(file.Content))); err != nil {
@@ -148,10 +148,10 @@ func CheckTree(files []File, limits Limits) error {
 		if err := checkPath(file.Path); err != nil {
 			return err
 		}
-		if taken[file.Path] {
+		if seen[file.Path] {
 			return fmt.Errorf("%w: %s is there twice", ErrUnsafe, file.Path)
 		}
-		taken[file.Path] = true
+		seen[file.Path] = true
 		if file.Link == "" {
 			continue
 		}
@@ -164,7 +164,7 @@ func CheckTree(files []File, limits Limits) error {
 	}
 	for _, file := range files {
 		for parent := path.Dir(file.Path); parent != "."; parent = path.Dir(parent) {
-			if taken[parent] {
+			if seen[parent] {
 				return fmt.Errorf("%w: %s lies below %s, which is not a directory", ErrUnsafe, file.Path, parent)
 			}
 		}

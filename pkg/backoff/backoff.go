@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Backoff returns pauses that double from First to Most.
+// Backoff returns pauses that double from First to Max.
 type Backoff struct {
-	First, Most time.Duration
+	First, Max time.Duration
 
 	next time.Duration
 }
@@ -22,7 +22,7 @@ func (b *Backoff) Next() time.Duration {
 	if pause == 0 {
 		pause = b.First
 	}
-	b.next = min(2*pause, b.Most)
+	b.next = min(2*pause, b.Max)
 	return pause
 }
 

@@ -15,9 +15,9 @@ func TestNext(t *testing.T) {
 		backoff backoff.Backoff
 		want    []time.Duration
 	}{
-		"doubles up to the most":    {backoff.Backoff{First: 1, Most: 5}, []time.Duration{1, 2, 4, 5, 5}},
-		"stays":                     {backoff.Backoff{First: 3, Most: 3}, []time.Duration{3, 3, 3}},
-		"first is more than most":   {backoff.Backoff{First: 4, Most: 3}, []time.Duration{4, 3, 3}},
+		"doubles up to the most":    {backoff.Backoff{First: 1, Max: 5}, []time.Duration{1, 2, 4, 5, 5}},
+		"stays":                     {backoff.Backoff{First: 3, Max: 3}, []time.Duration{3, 3, 3}},
+		"first is more than most":   {backoff.Backoff{First: 4, Max: 3}, []time.Duration{4, 3, 3}},
 		"the zero value is at once": {backoff.Backoff{}, []time.Duration{0, 0}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -28,13 +28,13 @@ func (o Options) kinds() (https, http []netguard.Kind) {
 
 // explainBlocked explains why the fetcher does not connect to a server.
 func explainBlocked(blocked *netguard.BlockedError) *Error {
-	why := "its server " + plain(blocked.Error(), 300)
+	why := "its server " + sanitize(blocked.Error(), 300)
 	switch {
 	case blocked.Kind == netguard.Special:
-		return refuse(why+", and no file is read from there", besides)
+		return permanent(why+", and no file is read from there", localFileRemedy)
 	case blocked.Scheme == "http" && blocked.Kind == netguard.Private:
-		return refuse(why+", which is read over https only", "write https://, or "+besides)
+		return permanent(why+", which is read over https only", "write https://, or "+localFileRemedy)
 	}
-	return refuse(why+
-		"; a control plane reads from private networks only when it is started with --allow-private-remotes", besides)
+	return permanent(why+
+		"; a control plane reads from private networks only when it is started with --allow-private-remotes", localFileRemedy)
 }

@@ -28,8 +28,8 @@ type Error struct {
 	Why string
 	// Remedy states what to do about it: imperative, lower case.
 	Remedy string
-	// Passing is true if the problem may be temporary.
-	Passing bool
+	// Temporary is true if the problem may be temporary.
+	Temporary bool
 }
 
 // Error returns Why.
@@ -38,29 +38,29 @@ func (e *Error) Error() string { return e.Why }
 // Hint returns Remedy.
 func (e *Error) Hint() string { return e.Remedy }
 
-// refuse returns an Error that only a change to the reference, or to its target, can fix.
-func refuse(why, remedy string) *Error { return &Error{Why: why, Remedy: remedy} }
+// permanent returns an Error that only a change to the reference, or to its target, can fix.
+func permanent(why, remedy string) *Error { return &Error{Why: why, Remedy: remedy} }
 
-// besides is the remedy that always works.
-const besides = "put the file beside the config and write ./name"
+// localFileRemedy is the remedy that always works.
+const localFileRemedy = "put the file beside the config and write ./name"
 
-const syncAgain = "run `nuon sync` again later, or " + besides
+const syncAgain = "run `nuon sync` again later, or " + localFileRemedy
 
-func passing(why string) *Error { return &Error{Why: why, Remedy: syncAgain, Passing: true} }
+func temporary(why string) *Error { return &Error{Why: why, Remedy: syncAgain, Temporary: true} }
 
-// errTooMuch reports that a server sent more than may be read.
-var errTooMuch = errors.New("too much")
+// errBudgetExceeded reports that a server sent more than may be read.
+var errBudgetExceeded = errors.New("too much")
 
 // explain converts a failure to an Error. It returns an Error unchanged.
 func explain(err error) *Error {
 	if found := explainKnown(err); found != nil {
 		return found
 	}
-	text := plain(cause(err).Error(), 200)
+	text := sanitize(cause(err).Error(), 200)
 	if strings.Contains(text, "://") {
 		text = "the server's answer cannot be used" // a URL may be confidential
 	}
-	return refuse(text, "check the address, or "+besides)
+	return permanent(text, "check the address, or "+localFileRemedy)
 }
 
 // explainKnown is explain for errors with a specific message; it returns nil for other errors.
@@ -70,7 +70,7 @@ func explainKnown(err error) *Error {
 		known      *Error
 		blocked    *netguard.BlockedError
 		redirected *netguard.RedirectError
-		scheme     *netguard.SchemeError
+		scheme     *netguard.UnsupportedSchemeError
 	)
 	switch {
 	case errors.As(err, &known):
@@ -78,9 +78,9 @@ func explainKnown(err error) *Error {
 	case errors.As(err, &blocked):
 		return explainBlocked(blocked)
 	case errors.As(err, &redirected):
-		return refuse(redirected.Why, "write the address that it leads to, or "+besides)
+		return permanent(redirected.Why, "write the address that it leads to, or "+localFileRemedy)
 	case errors.As(err, &scheme):
-		return refuse("it leads to an address that is none of the web", "check the address, or "+besides)
+		return permanent("it leads to an address that is none of the web", "check the address, or "+localFileRemedy)
 	}
 	if found := explainGit(err); found != nil {
 		return found
@@ -91,29 +91,29 @@ func explainKnown(err error) *Error {
 // explainNetwork is explain for network errors of any server; it returns nil for other errors.
 func explainNetwork(err error) *Error {
 	var (
-		lookup   *net.DNSError
-		unproven *tls.CertificateVerificationError
-		late     net.Error
-		dial     *net.OpError
-		disk     *fs.PathError
+		lookup      *net.DNSError
+		certificate *tls.CertificateVerificationError
+		timeout     net.Error
+		dial        *net.OpError
+		disk        *fs.PathError
 	)
 	switch {
-	case errors.Is(err, errTooMuch), errors.Is(err, gitpack.ErrTooMuch):
-		return refuse("more is sent than may be read", "make it smaller, or "+besides)
+	case errors.Is(err, errBudgetExceeded), errors.Is(err, gitpack.ErrLimit):
+		return permanent("more is sent than may be read", "make it smaller, or "+localFileRemedy)
 	case errors.As(err, &lookup):
 		return unknownName(lookup)
-	case errors.As(err, &unproven):
-		return refuse("the server does not prove who it is: "+plain(unproven.Error(), 200),
-			"mend its certificate, or "+besides)
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &late) && late.Timeout():
-		return passing("it did not come in time")
+	case errors.As(err, &certificate):
+		return permanent("the server does not prove who it is: "+sanitize(certificate.Error(), 200),
+			"mend its certificate, or "+localFileRemedy)
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		return temporary("it did not come in time")
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return passing("the server refuses connections")
+		return temporary("the server refuses connections")
 	case errors.As(err, &disk):
-		return passing("there was no room to keep it for a moment")
+		return temporary("there was no room to keep it for a moment")
 	case errors.As(err, &dial), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF),
 		errors.Is(err, http.ErrServerClosed):
-		return passing("the connection to the server broke")
+		return temporary("the connection to the server broke")
 	}
 	return nil
 }
@@ -121,49 +121,49 @@ func explainNetwork(err error) *Error {
 // unknownName explains a failed lookup. It leaves out the name server, which concerns only the
 // operator of this program.
 func unknownName(lookup *net.DNSError) *Error {
-	name := plain(lookup.Name, 200)
+	name := sanitize(lookup.Name, 200)
 	if lookup.IsNotFound {
-		return refuse("there is no server of the name "+name, "check the address, or "+besides)
+		return permanent("there is no server of the name "+name, "check the address, or "+localFileRemedy)
 	}
-	return passing("the name " + name + " could not be looked up")
+	return temporary("the name " + name + " could not be looked up")
 }
 
 // explainGit is explain for errors of the git library; it returns nil for other errors.
 func explainGit(err error) *Error {
-	var answer *githttp.Err
+	var response *githttp.Err
 	switch {
 	case errors.Is(err, transport.ErrAuthenticationRequired), errors.Is(err, transport.ErrAuthorizationFailed):
-		return refuse("the server asks who wants to read the repository, or has none of that name",
-			"check the address; when it is private, "+besides)
+		return permanent("the server asks who wants to read the repository, or has none of that name",
+			"check the address; when it is private, "+localFileRemedy)
 	case errors.Is(err, transport.ErrRepositoryNotFound):
-		return refuse("there is no such repository", "check the address, or "+besides)
+		return permanent("there is no such repository", "check the address, or "+localFileRemedy)
 	case errors.Is(err, transport.ErrEmptyRemoteRepository):
-		return refuse("the repository is empty", "push the file, or "+besides)
-	case errors.Is(err, gitpack.ErrNotGiven):
-		return refuse("the server does not give that commit, to which no branch or tag leads any more",
+		return permanent("the repository is empty", "push the file, or "+localFileRemedy)
+	case errors.Is(err, gitpack.ErrNotServed):
+		return permanent("the server does not give that commit, to which no branch or tag leads any more",
 			"write a branch or a tag in ?ref=, or push the commit again")
 	case errors.Is(err, errPack), errors.Is(err, gitpack.ErrMalformed):
-		return refuse("what the server sends is no git repository's data", "run `git fsck` there, or "+besides)
-	case errors.As(err, &answer):
-		return explainStatus(answer.StatusCode())
+		return permanent("what the server sends is no git repository's data", "run `git fsck` there, or "+localFileRemedy)
+	case errors.As(err, &response):
+		return explainStatus(response.StatusCode())
 	}
 	return nil
 }
 
 // explainStatus explains an HTTP status other than success.
 func explainStatus(status int) *Error {
-	said := fmt.Sprintf("the server answers %d %s", status, http.StatusText(status))
+	text := fmt.Sprintf("the server answers %d %s", status, http.StatusText(status))
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return refuse(strings.TrimSpace(said)+": not everybody may read it", "make it public, or "+besides)
+		return permanent(strings.TrimSpace(text)+": not everybody may read it", "make it public, or "+localFileRemedy)
 	case status == http.StatusNotFound || status == http.StatusGone:
-		return refuse(strings.TrimSpace(said)+": there is no such file, or not for everybody",
-			"check the address, or "+besides)
+		return permanent(strings.TrimSpace(text)+": there is no such file, or not for everybody",
+			"check the address, or "+localFileRemedy)
 	case status == http.StatusTooManyRequests || status == http.StatusRequestTimeout ||
 		status >= http.StatusInternalServerError:
-		return passing(strings.TrimSpace(said))
+		return temporary(strings.TrimSpace(text))
 	}
-	return refuse(strings.TrimSpace(said), "check the address, or "+besides)
+	return permanent(strings.TrimSpace(text), "check the address, or "+localFileRemedy)
 }
 
 // cause unwraps errors of the git library, which hide their causes, and of the HTTP client, which

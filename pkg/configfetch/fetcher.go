@@ -37,10 +37,10 @@ type Fetcher struct {
 
 const (
 	defaultTimeout = 15 * time.Second
-	// tries is the number of attempts after temporary failures, within the timeout.
-	tries = 2
-	// pause is the maximum wait before the next attempt.
-	pause = 400 * time.Millisecond
+	// maxAttempts is the number of attempts after temporary failures, within the timeout.
+	maxAttempts = 2
+	// retryPause is the maximum wait before the next attempt.
+	retryPause = 400 * time.Millisecond
 )
 
 // New returns a Fetcher.
@@ -62,14 +62,14 @@ func (f *Fetcher) Fetch(ctx context.Context, reference string, limit int64) ([]b
 }
 
 func (f *Fetcher) fetch(ctx context.Context, text string, limit int64, budget *netguard.Budget) ([]byte, error) {
-	at, problem := parse(text)
+	ref, problem := parse(text)
 	if problem != nil {
 		return nil, problem
 	}
 	within, cancel := context.WithTimeout(ctx, f.options.Timeout)
 	defer cancel()
 	for try := 1; ; try++ {
-		data, err := f.read(within, at, limit, budget)
+		data, err := f.read(within, ref, limit, budget)
 		if err == nil {
 			return data, nil
 		}
@@ -77,7 +77,7 @@ func (f *Fetcher) fetch(ctx context.Context, text string, limit int64, budget *n
 			return nil, fmt.Errorf("read a file from elsewhere: %w", ctx.Err())
 		}
 		problem := explain(err)
-		if !problem.Passing || try == tries || !backoff.Pause(within, backoff.Jitter(pause)) {
+		if !problem.Temporary || try == maxAttempts || !backoff.Pause(within, backoff.Jitter(retryPause)) {
 			return nil, problem
 		}
 	}
@@ -85,15 +85,15 @@ func (f *Fetcher) fetch(ctx context.Context, text string, limit int64, budget *n
 
 // read makes one attempt.
 func (f *Fetcher) read(
-	ctx context.Context, at reference, limit int64, budget *netguard.Budget,
+	ctx context.Context, ref reference, limit int64, budget *netguard.Budget,
 ) (data []byte, err error) {
-	switch at.scheme {
+	switch ref.scheme {
 	case web:
-		data, err = f.readWeb(ctx, at.url, limit, budget)
+		data, err = f.readWeb(ctx, ref.url, limit, budget)
 	case git:
-		data, err = f.readGit(ctx, at, limit, budget)
+		data, err = f.readGit(ctx, ref, limit, budget)
 	case local:
-		data, err = f.readLocal(at.path, limit)
+		data, err = f.readLocal(ref.path, limit)
 	}
 	switch {
 	case err != nil:
@@ -101,11 +101,11 @@ func (f *Fetcher) read(
 	case int64(len(data)) > limit:
 		return nil, tooLarge(limit)
 	case !utf8.Valid(data) || slices.Contains(data, 0):
-		return nil, refuse("it is not UTF-8 text", "name a text file, or save it as UTF-8")
+		return nil, permanent("it is not UTF-8 text", "name a text file, or save it as UTF-8")
 	}
 	return data, nil
 }
 
 func tooLarge(limit int64) *Error {
-	return refuse(fmt.Sprintf("it is larger than %d bytes", limit), "make it smaller, or split it")
+	return permanent(fmt.Sprintf("it is larger than %d bytes", limit), "make it smaller, or split it")
 }

@@ -22,11 +22,11 @@ func TestFindInHostileObjects(t *testing.T) {
 		hash("self tree"): {kind: plumbing.TreeObject, data: append([]byte("40000 a\x00"), selfHash()...)},
 	}
 	for _, from := range []string{"loop", "blob", "bare", "leads", "cut", "odd", "absent"} {
-		if at, err := find(objects, hash(from), "a"); err == nil {
+		if at, err := findBlob(objects, hash(from), "a"); err == nil {
 			t.Errorf("%s: found %s", from, at)
 		}
 	}
-	if _, err := find(objects, hash("self"), strings.Repeat("a/", 500)+"a"); err == nil {
+	if _, err := findBlob(objects, hash("self"), strings.Repeat("a/", 500)+"a"); err == nil {
 		t.Error("a directory in itself has a file")
 	}
 }

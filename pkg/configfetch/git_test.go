@@ -237,7 +237,7 @@ func TestGitServersThatAreNone(t *testing.T) {
 		budget := newBudget(1 << 40)
 		_, err := fetcher.fetch(t.Context(), "git::"+at+"/o/r//a", limit, budget)
 		refused(t, err, "more is sent than may be read")
-		if read := 1<<40 - budget.Left(); read > 16<<20+1 { // one more byte shows that there is more
+		if read := 1<<40 - budget.Remaining(); read > 16<<20+1 { // one more byte shows that there is more
 			t.Errorf("%d bytes were read", read)
 		}
 	})

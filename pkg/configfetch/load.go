@@ -13,20 +13,20 @@ import (
 const (
 	// defaultTotal bounds the bytes that all its references receive over the network.
 	defaultTotal = 128 << 20
-	// longestLoad bounds the time for all references together.
-	longestLoad = time.Minute
-	// mostReferences bounds the number of references; a real config has far fewer than a hundred.
-	mostReferences = 500
-	// mostAtOnce is the number of references that are read concurrently.
-	mostAtOnce = 4
+	// maxLoadTime bounds the time for all references together.
+	maxLoadTime = time.Minute
+	// maxReferences bounds the number of references; a real config has far fewer than a hundred.
+	maxReferences = 500
+	// maxConcurrent is the number of references that are read concurrently.
+	maxConcurrent = 4
 )
 
 // Load returns the function through which one load of a config reads its references until ctx ends.
 // All reads share limits on time, bytes and number, so that the load ends for any config. The
 // function is safe for concurrent use.
 func (f *Fetcher) Load(ctx context.Context) func(reference string, limit int64) ([]byte, error) {
-	l := &load{fetcher: f, end: time.Now().Add(longestLoad), budget: newBudget(defaultTotal),
-		places: make(chan struct{}, mostAtOnce)}
+	l := &load{fetcher: f, end: time.Now().Add(maxLoadTime), budget: newBudget(defaultTotal),
+		slots: make(chan struct{}, maxConcurrent)}
 	return func(reference string, limit int64) ([]byte, error) { return l.fetch(ctx, reference, limit) }
 }
 
@@ -35,22 +35,22 @@ type load struct {
 	fetcher *Fetcher
 	end     time.Time
 	budget  *netguard.Budget
-	places  chan struct{}
+	slots   chan struct{}
 
-	mu    sync.Mutex
-	asked int
+	mu         sync.Mutex
+	references int
 }
 
 func (l *load) fetch(ctx context.Context, reference string, limit int64) ([]byte, error) {
-	if l.crowded() {
-		return nil, refuse(fmt.Sprintf("the config has more than %d references to other places",
-			mostReferences), besides)
+	if l.tooMany() {
+		return nil, permanent(fmt.Sprintf("the config has more than %d references to other places",
+			maxReferences), localFileRemedy)
 	}
 	within, cancel := context.WithDeadline(ctx, l.end)
 	defer cancel()
 	select {
-	case l.places <- struct{}{}:
-		defer func() { <-l.places }()
+	case l.slots <- struct{}{}:
+		defer func() { <-l.slots }()
 	case <-within.Done():
 	}
 	var data []byte
@@ -59,7 +59,7 @@ func (l *load) fetch(ctx context.Context, reference string, limit int64) ([]byte
 		data, err = l.fetcher.fetch(within, reference, limit, l.budget)
 	}
 	if err != nil && within.Err() != nil && ctx.Err() == nil {
-		return nil, passing(fmt.Sprintf("all references of the config together took more than %s", longestLoad))
+		return nil, temporary(fmt.Sprintf("all references of the config together took more than %s", maxLoadTime))
 	}
 	if err != nil && ctx.Err() != nil {
 		return nil, fmt.Errorf("read a file from elsewhere: %w", ctx.Err())
@@ -67,12 +67,12 @@ func (l *load) fetch(ctx context.Context, reference string, limit int64) ([]byte
 	return data, err
 }
 
-func (l *load) crowded() bool {
+func (l *load) tooMany() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.asked++
-	return l.asked > mostReferences
+	l.references++
+	return l.references > maxReferences
 }
 
 // newBudget returns the budget of the bytes that several references may receive.
-func newBudget(bytes int64) *netguard.Budget { return netguard.NewBudget(bytes, errTooMuch) }
+func newBudget(bytes int64) *netguard.Budget { return netguard.NewBudget(bytes, errBudgetExceeded) }

@@ -34,7 +34,7 @@ func TestOnlyAFewAtOnce(t *testing.T) {
 			}
 		})
 	}
-	for range mostAtOnce {
+	for range maxConcurrent {
 		<-arrived
 	}
 	select {
@@ -44,7 +44,7 @@ func TestOnlyAFewAtOnce(t *testing.T) {
 	}
 	close(leave)
 	wait.Wait()
-	if most.Load() != mostAtOnce {
+	if most.Load() != maxConcurrent {
 		t.Errorf("%d were read at once", most.Load())
 	}
 }
@@ -54,15 +54,15 @@ func TestALoadEnds(t *testing.T) {
 		var asked atomic.Int64
 		at, fetcher := serve(t, func(http.ResponseWriter, *http.Request) { asked.Add(1) })
 		read := fetcher.Load(t.Context())
-		for i := range mostReferences + 100 {
+		for i := range maxReferences + 100 {
 			_, err := read(fmt.Sprintf("%s/%d", at, i), limit)
-			if i >= mostReferences {
+			if i >= maxReferences {
 				refused(t, err, "more than 500 references")
 			} else if err != nil {
 				t.Fatal(err)
 			}
 		}
-		if asked.Load() != mostReferences {
+		if asked.Load() != maxReferences {
 			t.Errorf("the server was asked %d times", asked.Load())
 		}
 	})
@@ -71,7 +71,7 @@ func TestALoadEnds(t *testing.T) {
 			fmt.Fprint(w, strings.Repeat("a", limit))
 		})
 		l := &load{fetcher: fetcher, end: time.Now().Add(time.Hour), budget: newBudget(2*limit + 100),
-			places: make(chan struct{}, 1)}
+			slots: make(chan struct{}, 1)}
 		for range 2 {
 			if _, err := l.fetch(t.Context(), at+"/x", limit); err != nil {
 				t.Fatal(err)
@@ -86,7 +86,7 @@ func TestALoadEnds(t *testing.T) {
 			panic(http.ErrAbortHandler)
 		})
 		l := &load{fetcher: fetcher, end: time.Now().Add(100 * time.Millisecond), budget: newBudget(limit),
-			places: make(chan struct{}, 1)}
+			slots: make(chan struct{}, 1)}
 		for range 400 {
 			_, err := l.fetch(t.Context(), at+"/x", limit)
 			refused(t, err, "together took more than")

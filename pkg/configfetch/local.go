@@ -14,13 +14,13 @@ import (
 // readLocal reads a file of this machine, if this is the machine of the config's author.
 func (f *Fetcher) readLocal(name string, limit int64) ([]byte, error) {
 	if !f.options.Local {
-		return nil, refuse("file:// is only read where the config lies", besides)
+		return nil, permanent("file:// is only read where the config lies", localFileRemedy)
 	}
 	// Stat comes before Open, because opening a pipe blocks until there is a writer.
 	if info, err := os.Stat(name); err != nil {
 		return nil, explainFile(err)
 	} else if !info.Mode().IsRegular() {
-		return nil, refuse("it is not a regular file", "name a file")
+		return nil, permanent("it is not a regular file", "name a file")
 	}
 	file, err := os.Open(name)
 	if err != nil {
@@ -37,22 +37,22 @@ func (f *Fetcher) readLocal(name string, limit int64) ([]byte, error) {
 // IsLocal reports whether a reference is to a file on the machine of its author.
 func IsLocal(reference string) bool { return strings.HasPrefix(reference, "file://") }
 
-// Carried returns the slash path in an uploaded directory under which the file of a local reference
+// UploadPath returns the slash path in an uploaded directory under which the file of a local reference
 // is included, because the receiver of the upload cannot read it from the author's machine.
-func Carried(reference string) string {
+func UploadPath(reference string) string {
 	sum := sha256.Sum256([]byte(reference))
 	return ".nuon/files/" + hex.EncodeToString(sum[:])
 }
 
 func explainFile(err error) *Error {
-	var at *fs.PathError
+	var pathError *fs.PathError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return refuse("it does not exist", "check the path")
+		return permanent("it does not exist", "check the path")
 	case errors.Is(err, fs.ErrPermission):
-		return refuse("it may not be read", "check the file's permissions")
-	case errors.As(err, &at):
-		err = at.Err
+		return permanent("it may not be read", "check the file's permissions")
+	case errors.As(err, &pathError):
+		err = pathError.Err
 	}
-	return refuse(fmt.Sprint(err), "check the path")
+	return permanent(fmt.Sprint(err), "check the path")
 }

@@ -97,7 +97,7 @@ func TestRefusedReferences(t *testing.T) {
 		switch {
 		case problem == nil:
 			t.Errorf("%q was let through", text)
-		case !strings.Contains(problem.Why, word) || problem.Remedy == "" || problem.Passing:
+		case !strings.Contains(problem.Why, word) || problem.Remedy == "" || problem.Temporary:
 			t.Errorf("%q: got %q, want words with %q", text, problem.Why, word)
 		case strings.Contains(problem.Why+problem.Remedy, "hunter2"):
 			t.Errorf("%q: the password is in the words: %s", text, problem)
@@ -108,11 +108,11 @@ func TestRefusedReferences(t *testing.T) {
 func TestPlain(t *testing.T) {
 	for text, want := range map[string]string{"a\x1b[31mb\r\nc": "a [31mb  c", "\xffok": "\uFFFDok",
 		"a\u202eb": "a b", " ok ": "ok"} {
-		if got := plain(text, 100); got != want {
+		if got := sanitize(text, 100); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}
-	if got := plain(strings.Repeat("é", 50), 10); got != strings.Repeat("é", 10)+"…" {
+	if got := sanitize(strings.Repeat("é", 50), 10); got != strings.Repeat("é", 10)+"…" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -17,11 +17,11 @@ import (
 
 // readWeb fetches a file from a server.
 func (f *Fetcher) readWeb(
-	ctx context.Context, at *url.URL, limit int64, budget *netguard.Budget,
+	ctx context.Context, u *url.URL, limit int64, budget *netguard.Budget,
 ) (data []byte, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
-		return nil, refuse("it is not a URL", "write it as https://host/path")
+		return nil, permanent("it is not a URL", "write it as https://host/path")
 	}
 	request.Header.Set("Accept", "text/plain, */*")
 	request.Header.Set("User-Agent", "nuon/"+version.Number)
@@ -36,7 +36,7 @@ func (f *Fetcher) readWeb(
 	if response.ContentLength > limit {
 		return nil, tooLarge(limit)
 	}
-	body, err := decoded(response, limit, budget)
+	body, err := decodeBody(response, limit, budget)
 	if err != nil {
 		return nil, err
 	}
@@ -46,24 +46,24 @@ func (f *Fetcher) readWeb(
 	return data, checkPage(response, data)
 }
 
-// decoded returns a reader of the decompressed response. Requests ask for an uncompressed response,
+// decodeBody returns a reader of the decompressed response. Requests ask for an uncompressed response,
 // but some servers compress it anyway. Both the received bytes and the decompressed bytes are
 // bounded, so that neither an endless nor an exploding response is read.
-func decoded(response *http.Response, limit int64, budget *netguard.Budget) (io.Reader, error) {
+func decodeBody(response *http.Response, limit int64, budget *netguard.Budget) (io.Reader, error) {
 	// Incompressible data grows slightly when it is compressed.
-	body := netguard.NewBudget(limit+limit/8+1024, tooLarge(limit)).Bound(budget.Bound(response.Body))
+	body := netguard.NewBudget(limit+limit/8+1024, tooLarge(limit)).Limit(budget.Limit(response.Body))
 	switch encoding := strings.ToLower(response.Header.Get("Content-Encoding")); encoding {
 	case "", "identity":
 		return body, nil
 	case "gzip", "x-gzip":
-		grown, err := gzip.NewReader(body)
+		unzipped, err := gzip.NewReader(body)
 		if errors.Is(err, gzip.ErrHeader) {
-			return nil, refuse("the server calls its answer gzip, which it is not", besides)
+			return nil, permanent("the server calls its answer gzip, which it is not", localFileRemedy)
 		}
-		return grown, err
+		return unzipped, err
 	default:
-		return nil, refuse("the server sends it compressed as "+plain(encoding,
-			40)+", which was not asked for", besides)
+		return nil, permanent("the server sends it compressed as "+sanitize(encoding,
+			40)+", which was not asked for", localFileRemedy)
 	}
 }
 
@@ -78,9 +78,9 @@ func checkPage(response *http.Response, data []byte) error {
 		return nil
 	}
 	remedy := "write the address of the file itself (forges call it raw)"
-	if owner, file, is := strings.Cut(response.Request.URL.EscapedPath(), "/blob/"); is &&
+	if owner, file, found := strings.Cut(response.Request.URL.EscapedPath(), "/blob/"); found &&
 		response.Request.URL.Host == "github.com" {
-		remedy = "write https://raw.githubusercontent.com" + plain(owner+"/"+file, 300)
+		remedy = "write https://raw.githubusercontent.com" + sanitize(owner+"/"+file, 300)
 	}
-	return refuse("the answer is a web page", remedy)
+	return permanent("the answer is a web page", remedy)
 }

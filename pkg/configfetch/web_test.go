@@ -53,7 +53,7 @@ func refused(t *testing.T, err error, words string) {
 func passes(t *testing.T, err error) {
 	t.Helper()
 	var problem *Error
-	if !errors.As(err, &problem) || !problem.Passing {
+	if !errors.As(err, &problem) || !problem.Temporary {
 		t.Fatalf("%v: it may come right by itself", err)
 	}
 }

@@ -48,17 +48,17 @@ type Diagnostics []Diagnostic
 
 // HasErrors reports whether one of them is an error.
 func (d Diagnostics) HasErrors() bool {
-	return slices.ContainsFunc(d, func(one Diagnostic) bool { return one.Severity == Error })
+	return slices.ContainsFunc(d, func(diag Diagnostic) bool { return diag.Severity == Error })
 }
 
 // Count returns the number of errors and the number of warnings.
-func (d Diagnostics) Count() (wrong, warned int) {
-	for _, one := range d {
-		if one.Severity == Error {
-			wrong++
+func (d Diagnostics) Count() (errorCount, warningCount int) {
+	for _, diag := range d {
+		if diag.Severity == Error {
+			errorCount++
 		}
 	}
-	return wrong, len(d) - wrong
+	return errorCount, len(d) - errorCount
 }
 
 // Strict returns the diagnostics with every warning turned into an error.
@@ -73,23 +73,23 @@ func (d Diagnostics) Strict() Diagnostics {
 // Err returns an error with all errors, one per line and without the warnings. It returns nil if
 // there are none.
 func (d Diagnostics) Err() error {
-	var wrong Diagnostics
-	for _, one := range d {
-		if one.Severity == Error {
-			wrong = append(wrong, one)
+	var errs Diagnostics
+	for _, diag := range d {
+		if diag.Severity == Error {
+			errs = append(errs, diag)
 		}
 	}
-	if wrong == nil {
+	if errs == nil {
 		return nil
 	}
-	return errors.New(wrong.String())
+	return errors.New(errs.String())
 }
 
 // String returns all diagnostics, one per line.
 func (d Diagnostics) String() string {
 	lines := make([]string, len(d))
-	for i, one := range d {
-		lines[i] = one.String()
+	for i, diag := range d {
+		lines[i] = diag.String()
 	}
 	return strings.Join(lines, "\n")
 }

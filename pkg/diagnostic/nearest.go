@@ -30,18 +30,18 @@ func Nearest(mistaken string, known []string) (string, bool) {
 		}
 	}
 	if best == "" {
-		best = begun(mistaken, known)
+		best = onlyPrefixMatch(mistaken, known)
 	}
 	return best, best != ""
 }
 
-// begun returns the only known name for which one of the two names is a prefix of the other, such
+// onlyPrefixMatch returns the only known name for which one of the two names is a prefix of the other, such
 // as terraform_module for terraform.
-func begun(mistaken string, known []string) string {
-	const least = 2 // minimum length in bytes of a meaningful prefix
+func onlyPrefixMatch(mistaken string, known []string) string {
+	const shortest = 2 // minimum length in bytes of a meaningful prefix
 	found := ""
 	for _, name := range known {
-		if min(len(name), len(mistaken)) < least ||
+		if min(len(name), len(mistaken)) < shortest ||
 			!strings.HasPrefix(name, mistaken) && !strings.HasPrefix(mistaken, name) {
 			continue
 		}

@@ -7,9 +7,9 @@ import (
 
 // Quote quotes text from an author, shortened to fit on a line.
 func Quote(s string) string {
-	const most = 60
-	if len(s) > most {
-		cut := most
+	const maxLength = 60
+	if len(s) > maxLength {
+		cut := maxLength
 		for cut > 0 && !utf8.RuneStart(s[cut]) {
 			cut--
 		}

@@ -56,7 +56,7 @@ func CheckValue(name, value string) error {
 	if strings.ContainsRune(value, 0) {
 		return fmt.Errorf("the environment variable %.60s holds a NUL character; remove it", name)
 	}
-	if place(name) && !placeForm.MatchString(value) {
+	if isHostNamePart(name) && !hostNamePart.MatchString(value) {
 		return fmt.Errorf("the environment variable %.60s becomes part of an address: its value may have letters, digits and dashes only",
 			name)
 	}
@@ -82,8 +82,8 @@ func CheckAll(environ map[string]string) error {
 }
 
 // find returns the group that reserves a name in upper case, or nil.
-func find(name string) *group {
-	if slices.Contains(harmless, name) {
+func find(name string) *reservedGroup {
+	if slices.Contains(settable, name) {
 		return nil
 	}
 	for i := range groups {
@@ -96,10 +96,10 @@ func find(name string) *group {
 	return nil
 }
 
-// placeForm matches the names of regions, zones and projects of clouds.
-var placeForm = lazyregexp.New(`^[A-Za-z0-9-]*$`)
+// hostNamePart matches the names of regions, zones and projects of clouds.
+var hostNamePart = lazyregexp.New(`^[A-Za-z0-9-]*$`)
 
-// place reports whether clients build host names from the variable's value.
-func place(name string) bool {
-	return slices.Contains(places, strings.ToUpper(name))
+// isHostNamePart reports whether clients build host names from the variable's value.
+func isHostNamePart(name string) bool {
+	return slices.Contains(locations, strings.ToUpper(name))
 }

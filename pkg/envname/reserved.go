@@ -1,7 +1,7 @@
 package envname
 
-// group is a set of reserved names with one reason.
-type group struct {
+// reservedGroup is a set of reserved names with one reason.
+type reservedGroup struct {
 	why, instead string
 	names        []string
 	prefixes     []string
@@ -12,28 +12,28 @@ const (
 	ofTheOwner  = "the runner's owner sets it for the runner, and passes it on with runnerd run --pass-env where that is needed"
 )
 
-// places are variables that select a region, zone or project in the cloud of the runner's identity.
+// locations are variables that select a region, zone or project in the cloud of the runner's identity.
 // Real apps set them for their scripts. They do not lead to another server if the value has the
 // form of a region, zone or project name.
-var places = []string{
+var locations = []string{
 	"AWS_REGION", "AWS_DEFAULT_REGION", "GOOGLE_PROJECT", "GOOGLE_CLOUD_PROJECT", "GOOGLE_REGION", "GOOGLE_ZONE",
 	"CLOUDSDK_CORE_PROJECT", "CLOUDSDK_COMPUTE_REGION", "CLOUDSDK_COMPUTE_ZONE", "ARM_SUBSCRIPTION_ID",
 	"AZURE_SUBSCRIPTION_ID",
 }
 
-// harmless are names with a reserved prefix that no program acts on, or that select something safe.
+// settable are names with a reserved prefix that no program acts on, or that select something safe.
 // Real apps use them.
-var harmless = append([]string{
+var settable = append([]string{
 	"AWS_ACCOUNT_ID", "AWS_DEFAULT_OUTPUT", "AWS_MAX_ATTEMPTS", "AWS_RETRY_MODE", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_NAME",
 	"GIT_BRANCH", "GIT_COMMIT", "GIT_COMMITTER_EMAIL", "GIT_COMMITTER_NAME", "GIT_REF", "GIT_REPO", "GIT_REPOSITORY",
 	"GIT_SHA", "GIT_TAG", "GIT_USER_EMAIL", "GIT_USER_NAME", "HELM_CHART", "HELM_RELEASE", "JAVA_VERSION",
 	"KUBE_NAMESPACE", "KUBERNETES_NAMESPACE", "KUBERNETES_VERSION", "PYTHON_VERSION", "RUBY_VERSION",
-}, places...)
+}, locations...)
 
 // groups is the list of reserved names. A family whose names are all known (node's, ssh's) is
 // listed by name, so that NODE_SECURITY_GROUP_ID and SSH_USER remain allowed; one that grows
 // (git's, Python's) is listed by prefix.
-var groups = []group{
+var groups = []reservedGroup{
 	{
 		why: "the runner sets it", instead: anotherName,
 		names: []string{"COMPONENT_ID", "COMPONENT_NAME", "CHECKPOINT_DISABLE", "KUBERNETES_EXEC_INFO",

@@ -20,9 +20,9 @@ var bitbucketCloud = Forge{
 			{"Triggers", "Repository push"},
 		},
 	},
-	eventHeader: "X-Event-Key", also: "X-Hook-UUID",
+	eventHeader: "X-Event-Key", extraHeader: "X-Hook-UUID",
 	idHeaders: []string{"X-Request-UUID"},
-	signed:    signedByAtlassian,
+	verify:    verifyAtlassian,
 	parse:     parseBitbucketCloud,
 }
 
@@ -42,7 +42,7 @@ var bitbucketDataCenter = Forge{
 	},
 	eventHeader: "X-Event-Key",
 	idHeaders:   []string{"X-Request-Id"},
-	signed:      signedByAtlassian,
+	verify:      verifyAtlassian,
 	unsignedPing: func(header http.Header) bool {
 		return header.Get("X-Event-Key") == eventDiagnostics && header.Get(headerAtlassianSignature) == ""
 	},
@@ -54,8 +54,8 @@ const (
 	eventDiagnostics         = "diagnostics:ping"
 )
 
-func signedByAtlassian(d Delivery, secret seal.Secret) bool {
-	return hexSignature(d.Header.Get(headerAtlassianSignature), "sha256=", d.Body, secret)
+func verifyAtlassian(d Delivery, secret seal.Secret) bool {
+	return verifyHexSignature(d.Header.Get(headerAtlassianSignature), "sha256=", d.Body, secret)
 }
 
 func parseBitbucketCloud(event string, d Delivery) (Event, error) {
@@ -80,11 +80,11 @@ func parseBitbucketCloud(event string, d Delivery) (Event, error) {
 	if err := decode(d.Body, &p); err != nil {
 		return Event{}, err
 	}
-	at := repository(p.Repository.Links.HTML.Href)
+	repo := repository(p.Repository.Links.HTML.Href)
 	switch {
 	case event != "repo:push":
-		return notPush(at, event), nil
-	case at.IsZero():
+		return otherEvent(repo, event), nil
+	case repo.IsZero():
 		return Event{}, malformed("the payload of the push names no repository")
 	}
 	var refs []string
@@ -97,7 +97,7 @@ func parseBitbucketCloud(event string, d Delivery) (Event, error) {
 			refs = append(refs, "refs/heads/"+change.New.Name)
 		}
 	}
-	return pushedSeveral(at, refs)
+	return pushEventOf(repo, refs)
 }
 
 func parseBitbucketDataCenter(event string, d Delivery) (Event, error) {
@@ -121,20 +121,20 @@ func parseBitbucketDataCenter(event string, d Delivery) (Event, error) {
 	if err := decode(d.Body, &p); err != nil {
 		return Event{}, err
 	}
-	var at Repository
+	var repo Repository
 	for _, clone := range p.Repository.Links.Clone {
-		at.URLs = append(at.URLs, clone.Href)
+		repo.URLs = append(repo.URLs, clone.Href)
 	}
 	// Older servers identify the repository only by project and slug.
-	if len(at.URLs) == 0 && p.Repository.Slug != "" && p.Repository.Project.Key != "" {
-		at.Path = "/scm/" + p.Repository.Project.Key + "/" + p.Repository.Slug
+	if len(repo.URLs) == 0 && p.Repository.Slug != "" && p.Repository.Project.Key != "" {
+		repo.Path = "/scm/" + p.Repository.Project.Key + "/" + p.Repository.Slug
 	}
 	switch {
 	case event == eventDiagnostics:
-		return skip(at, "the webhook works"), nil
+		return skipped(repo, "the webhook works"), nil
 	case event != "repo:refs_changed":
-		return notPush(at, event), nil
-	case at.IsZero():
+		return otherEvent(repo, event), nil
+	case repo.IsZero():
 		return Event{}, malformed("the payload of the push names no repository")
 	}
 	var refs []string
@@ -143,13 +143,13 @@ func parseBitbucketDataCenter(event string, d Delivery) (Event, error) {
 			refs = append(refs, change.RefID)
 		}
 	}
-	return pushedSeveral(at, refs)
+	return pushEventOf(repo, refs)
 }
 
-// pushedSeveral returns the event of a push, with the refs that it did not delete.
-func pushedSeveral(at Repository, refs []string) (Event, error) {
+// pushEventOf returns the event of a push, with the refs that it did not delete.
+func pushEventOf(repo Repository, refs []string) (Event, error) {
 	if len(refs) == 0 {
-		return skip(at, "the push only deleted, so there is nothing to poll"), nil
+		return skipped(repo, "the push only deleted, so there is nothing to poll"), nil
 	}
-	return Event{Repository: at, Refs: refs}, nil
+	return Event{Repository: repo, Refs: refs}, nil
 }

@@ -39,14 +39,14 @@ type Forge struct {
 
 	// eventHeader is the header with the kind of event, which every delivery of this forge has.
 	eventHeader string
-	// also is a header that distinguishes this forge from another one with the same eventHeader;
+	// extraHeader is a header that distinguishes this forge from another one with the same eventHeader;
 	// empty if there is none.
-	also string
+	extraHeader string
 	// idHeaders are the headers that identify a delivery, with the same value when it is sent
 	// again. The first one that is set counts.
 	idHeaders []string
-	// signed reports whether a delivery was made with the secret, in constant time.
-	signed func(Delivery, seal.Secret) bool
+	// verify reports whether a delivery was made with the secret, in constant time.
+	verify func(Delivery, seal.Secret) bool
 	// unsignedPing reports whether a delivery is a connection test that the forge never signs; nil
 	// for forges without any.
 	unsignedPing func(http.Header) bool
@@ -58,13 +58,13 @@ type Forge struct {
 type Delivery struct {
 	Header http.Header
 	Body   []byte
-	// Received is the time of arrival. If the forge signs a time, that time must be within Window
+	// Received is the time of arrival. If the forge signs a time, that time must be within ReplayWindow
 	// of Received.
 	Received time.Time
 }
 
-// Window is the maximum difference between the signed time of a delivery and its arrival.
-const Window = 5 * time.Minute
+// ReplayWindow is the maximum difference between the signed time of a delivery and its arrival.
+const ReplayWindow = 5 * time.Minute
 
 // MaxBody is the maximum size of a delivery in bytes. GitHub and GitLab send at most that much.
 const MaxBody = 25 << 20
@@ -86,7 +86,7 @@ type Event struct {
 }
 
 // ErrUnverified is returned for a delivery that was not made with the webhook's secret, or not
-// within Window.
+// within ReplayWindow.
 var ErrUnverified = errors.New(
 	"the delivery is not signed with the secret of this webhook, or its time is more than 5 minutes off")
 
@@ -103,7 +103,7 @@ func malformed(format string, arguments ...any) error {
 // Identify returns the forge that sent the headers.
 func Identify(header http.Header) (Forge, bool) {
 	for _, f := range All {
-		if header.Get(f.eventHeader) != "" && (f.also == "" || header.Get(f.also) != "") {
+		if header.Get(f.eventHeader) != "" && (f.extraHeader == "" || header.Get(f.extraHeader) != "") {
 			return f, true
 		}
 	}
@@ -152,7 +152,7 @@ func (f Forge) IsUnsignedPing(header http.Header) bool {
 func (f Forge) Verify(d Delivery, secrets ...seal.Secret) error {
 	verified := false
 	for _, secret := range secrets {
-		if f.signed(d, secret) && !secret.IsZero() {
+		if f.verify(d, secret) && !secret.IsZero() {
 			verified = true
 		}
 	}
@@ -172,18 +172,18 @@ func (f Forge) Parse(d Delivery) (Event, error) {
 	return parsed, err
 }
 
-// hexSignature reports whether a header consists of prefix and the hexadecimal HMAC-SHA256 of
+// verifyHexSignature reports whether a header consists of prefix and the hexadecimal HMAC-SHA256 of
 // content.
-func hexSignature(header, prefix string, content []byte, secret seal.Secret) bool {
-	return hmac.Equal([]byte(header), []byte(prefix+hexSum(secret, content)))
+func verifyHexSignature(header, prefix string, content []byte, secret seal.Secret) bool {
+	return hmac.Equal([]byte(header), []byte(prefix+hexHMAC(secret, content)))
 }
 
-func hexSum(secret seal.Secret, content []byte) string {
-	return hex.EncodeToString(sum(secret.Reveal(), content))
+func hexHMAC(secret seal.Secret, content []byte) string {
+	return hex.EncodeToString(hmacSHA256(secret.Reveal(), content))
 }
 
-// sum returns the HMAC-SHA256 of the concatenated parts.
-func sum(key []byte, parts ...[]byte) []byte {
+// hmacSHA256 returns the HMAC-SHA256 of the concatenated parts.
+func hmacSHA256(key []byte, parts ...[]byte) []byte {
 	mac := hmac.New(sha256.New, key)
 	for _, part := range parts {
 		mac.Write(part)
@@ -191,16 +191,16 @@ func sum(key []byte, parts ...[]byte) []byte {
 	return mac.Sum(nil)
 }
 
-// recent reports whether a header contains a time in Unix seconds that is within Window of the
+// isRecent reports whether a header contains a time in Unix seconds that is within ReplayWindow of the
 // delivery's arrival.
-func recent(seconds string, d Delivery) bool {
-	at, err := strconv.ParseInt(seconds, 10, 64)
-	return err == nil && d.Received.Sub(time.Unix(at, 0)).Abs() <= Window
+func isRecent(seconds string, d Delivery) bool {
+	sent, err := strconv.ParseInt(seconds, 10, 64)
+	return err == nil && d.Received.Sub(time.Unix(sent, 0)).Abs() <= ReplayWindow
 }
 
-// content returns the JSON of a delivery. Some forges can also send it as a form field, and some of
+// payload returns the JSON of a delivery. Some forges can also send it as a form field, and some of
 // their pages do so by default.
-func content(d Delivery) []byte {
+func payload(d Delivery) []byte {
 	kind, _, err := mime.ParseMediaType(d.Header.Get("Content-Type"))
 	if err != nil || kind != "application/x-www-form-urlencoded" {
 		return d.Body
@@ -220,29 +220,29 @@ func decode(text []byte, into any) error {
 	return nil
 }
 
-// isZero reports whether a commit means that there is none, as for a deleted ref. Forges send zeros
+// isDeleted reports whether a commit means that there is none, as for a deleted ref. Forges send zeros
 // or an empty string.
-func isZero(commit string) bool { return strings.Trim(commit, "0") == "" }
+func isDeleted(commit string) bool { return strings.Trim(commit, "0") == "" }
 
-// skip returns an event that needs no poll.
-func skip(at Repository, format string, arguments ...any) Event {
-	return Event{Repository: at, Skipped: fmt.Sprintf(format, arguments...)}
+// skipped returns an event that needs no poll.
+func skipped(repo Repository, format string, arguments ...any) Event {
+	return Event{Repository: repo, Skipped: fmt.Sprintf(format, arguments...)}
 }
 
-// notPush returns the event for all kinds but pushes.
-func notPush(at Repository, event string) Event {
-	return skip(at, "nuon polls after pushes only, and this is the event %q", event)
+// otherEvent returns the event for all kinds but pushes.
+func otherEvent(repo Repository, event string) Event {
+	return skipped(repo, "nuon polls after pushes only, and this is the event %q", event)
 }
 
-// pushed returns the event of a push of one ref.
-func pushed(at Repository, ref, after string) (Event, error) {
+// pushEvent returns the event of a push of one ref.
+func pushEvent(repo Repository, ref, after string) (Event, error) {
 	if ref == "" {
 		return Event{}, malformed("the payload of the push names no ref")
 	}
-	if isZero(after) {
-		return skip(at, "%s was deleted, so there is nothing to poll", printable(ref)), nil
+	if isDeleted(after) {
+		return skipped(repo, "%s was deleted, so there is nothing to poll", printable(ref)), nil
 	}
-	return Event{Repository: at, Refs: []string{ref}}, nil
+	return Event{Repository: repo, Refs: []string{ref}}, nil
 }
 
 // printable returns untrusted text on one line of bounded length, without control characters.

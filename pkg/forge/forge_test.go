@@ -86,7 +86,7 @@ func TestDeliveries(t *testing.T) {
 		if w.forge == "bitbucket-dc" {
 			page = forgetest.DataCenterPage
 		}
-		if name != "bitbucket-dc-ping" && event.Repository.Matches(page+".git") != forge.Same {
+		if name != "bitbucket-dc-ping" && event.Repository.Matches(page+".git") != forge.SameRepository {
 			t.Errorf("%s is not about %s: %+v", name, page, event.Repository)
 		}
 	}
@@ -255,7 +255,7 @@ func FuzzDeliveries(f *testing.F) {
 			t.Errorf("%s passes with %q", name, signature)
 		}
 		event, err := by.Parse(d)
-		if err == nil && event.Repository.Matches("https://git.example/acme/shop") == forge.Same &&
+		if err == nil && event.Repository.Matches("https://git.example/acme/shop") == forge.SameRepository &&
 			event.Repository.IsZero() {
 			t.Errorf("%s %q is about a repository that it does not name", name, body)
 		}

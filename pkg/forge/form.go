@@ -19,9 +19,9 @@ type Field struct{ Name, Value string }
 // Fill returns the fields with the values of one webhook.
 func (f Form) Fill(url, secret string) []Field {
 	filled := make([]Field, len(f.Fields))
-	put := strings.NewReplacer("{url}", url, "{secret}", secret)
+	replacer := strings.NewReplacer("{url}", url, "{secret}", secret)
 	for i, field := range f.Fields {
-		filled[i] = Field{Name: field.Name, Value: put.Replace(field.Value)}
+		filled[i] = Field{Name: field.Name, Value: replacer.Replace(field.Value)}
 	}
 	return filled
 }

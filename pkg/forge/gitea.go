@@ -8,10 +8,10 @@ var gitea = Forge{
 	Form:        giteaForm("Gitea"),
 	eventHeader: "X-Gitea-Event",
 	idHeaders:   []string{"X-Gitea-Delivery"},
-	signed: func(d Delivery, secret seal.Secret) bool {
-		return hexSignature(d.Header.Get("X-Gitea-Signature"), "", content(d), secret)
+	verify: func(d Delivery, secret seal.Secret) bool {
+		return verifyHexSignature(d.Header.Get("X-Gitea-Signature"), "", payload(d), secret)
 	},
-	parse: func(event string, d Delivery) (Event, error) { return parseHubPush(event, content(d)) },
+	parse: func(event string, d Delivery) (Event, error) { return parseGitHubEvent(event, payload(d)) },
 }
 
 // Forgejo works like Gitea, with headers of another name.
@@ -20,8 +20,8 @@ var forgejo = Forge{
 	Form:        giteaForm("Forgejo"),
 	eventHeader: "X-Forgejo-Event",
 	idHeaders:   []string{"X-Forgejo-Delivery"},
-	signed: func(d Delivery, secret seal.Secret) bool {
-		return hexSignature(d.Header.Get("X-Forgejo-Signature"), "", content(d), secret)
+	verify: func(d Delivery, secret seal.Secret) bool {
+		return verifyHexSignature(d.Header.Get("X-Forgejo-Signature"), "", payload(d), secret)
 	},
 	parse: gitea.parse,
 }

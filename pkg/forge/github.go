@@ -18,14 +18,14 @@ var github = Forge{
 	},
 	eventHeader: "X-GitHub-Event",
 	idHeaders:   []string{"X-GitHub-Delivery"},
-	signed: func(d Delivery, secret seal.Secret) bool {
-		return hexSignature(d.Header.Get("X-Hub-Signature-256"), "sha256=", d.Body, secret)
+	verify: func(d Delivery, secret seal.Secret) bool {
+		return verifyHexSignature(d.Header.Get("X-Hub-Signature-256"), "sha256=", d.Body, secret)
 	},
-	parse: func(event string, d Delivery) (Event, error) { return parseHubPush(event, content(d)) },
+	parse: func(event string, d Delivery) (Event, error) { return parseGitHubEvent(event, payload(d)) },
 }
 
-// hubPayload is the payload that GitHub, Gitea and Forgejo have in common.
-type hubPayload struct {
+// githubPayload is the payload that GitHub, Gitea and Forgejo have in common.
+type githubPayload struct {
 	Ref        string `json:"ref"`
 	After      string `json:"after"`
 	Deleted    bool   `json:"deleted"`
@@ -37,24 +37,24 @@ type hubPayload struct {
 	} `json:"repository"`
 }
 
-// parseHubPush parses an event of GitHub, Gitea or Forgejo.
-func parseHubPush(event string, text []byte) (Event, error) {
-	var p hubPayload
+// parseGitHubEvent parses an event of GitHub, Gitea or Forgejo.
+func parseGitHubEvent(event string, text []byte) (Event, error) {
+	var p githubPayload
 	if err := decode(text, &p); err != nil {
 		return Event{}, err
 	}
-	at := repository(p.Repository.CloneURL, p.Repository.HTMLURL, p.Repository.SSHURL)
+	repo := repository(p.Repository.CloneURL, p.Repository.HTMLURL, p.Repository.SSHURL)
 	switch {
 	case event == "ping":
-		return skip(at, "the webhook works"), nil
+		return skipped(repo, "the webhook works"), nil
 	case event == "delete":
-		return skip(at, "%s %s was deleted, so there is nothing to poll", printable(p.RefType), printable(p.Ref)), nil
+		return skipped(repo, "%s %s was deleted, so there is nothing to poll", printable(p.RefType), printable(p.Ref)), nil
 	case event != "push":
-		return notPush(at, event), nil
-	case at.IsZero():
+		return otherEvent(repo, event), nil
+	case repo.IsZero():
 		return Event{}, malformed("the payload of the push names no repository")
 	case p.Deleted:
-		return pushed(at, p.Ref, "")
+		return pushEvent(repo, p.Ref, "")
 	}
-	return pushed(at, p.Ref, p.After)
+	return pushEvent(repo, p.Ref, p.After)
 }

@@ -28,9 +28,9 @@ var gitlab = Forge{
 	},
 	eventHeader: "X-Gitlab-Event",
 	idHeaders:   []string{"Idempotency-Key", "Webhook-Id", "X-Gitlab-Event-UUID"},
-	signed: func(d Delivery, secret seal.Secret) bool {
+	verify: func(d Delivery, secret seal.Secret) bool {
 		if d.Header.Get(headerStandardSignature) != "" {
-			return standardSignature(d, secret)
+			return verifyStandardSignature(d, secret)
 		}
 		// The values are hashed so that the time of the comparison does not reveal their lengths.
 		sent, want := sha256.Sum256([]byte(d.Header.Get("X-Gitlab-Token"))), sha256.Sum256(secret.Reveal())
@@ -51,23 +51,23 @@ const (
 // every forge.
 const SecretPrefix = "whsec_"
 
-// standardSignature reports whether a delivery has a Standard Webhooks signature: v1,<base64 of
+// verifyStandardSignature reports whether a delivery has a Standard Webhooks signature: v1,<base64 of
 // HMAC-SHA256(id.timestamp.body)>, once or for several keys.
-func standardSignature(d Delivery, secret seal.Secret) bool {
-	encoded, is := strings.CutPrefix(string(secret.Reveal()), SecretPrefix)
+func verifyStandardSignature(d Delivery, secret seal.Secret) bool {
+	encoded, prefixed := strings.CutPrefix(string(secret.Reveal()), SecretPrefix)
 	key, err := base64.StdEncoding.DecodeString(encoded)
-	if !is || err != nil || len(key) == 0 {
+	if !prefixed || err != nil || len(key) == 0 {
 		return false
 	}
 	id, timestamp := d.Header.Get(headerStandardID), d.Header.Get(headerStandardTimestamp)
-	want := "v1," + base64.StdEncoding.EncodeToString(sum(key, []byte(id+"."+timestamp+"."), d.Body))
+	want := "v1," + base64.StdEncoding.EncodeToString(hmacSHA256(key, []byte(id+"."+timestamp+"."), d.Body))
 	found := false
-	for one := range strings.FieldsSeq(d.Header.Get(headerStandardSignature)) {
-		if hmac.Equal([]byte(one), []byte(want)) {
+	for signature := range strings.FieldsSeq(d.Header.Get(headerStandardSignature)) {
+		if hmac.Equal([]byte(signature), []byte(want)) {
 			found = true
 		}
 	}
-	return found && recent(timestamp, d)
+	return found && isRecent(timestamp, d)
 }
 
 // parseGitLab parses an event of a project, of a group, or of the whole server. For the latter
@@ -87,16 +87,16 @@ func parseGitLab(event string, d Delivery) (Event, error) {
 	if err := decode(d.Body, &p); err != nil {
 		return Event{}, err
 	}
-	at := repository(p.Project.GitHTTPURL, p.Project.WebURL, p.Project.GitSSHURL)
+	repo := repository(p.Project.GitHTTPURL, p.Project.WebURL, p.Project.GitSSHURL)
 	kind := p.Kind
 	if kind == "" {
 		kind = p.Event
 	}
 	switch {
 	case kind != "push" && kind != "tag_push":
-		return notPush(at, event), nil
-	case at.IsZero():
+		return otherEvent(repo, event), nil
+	case repo.IsZero():
 		return Event{}, malformed("the payload of the push names no project")
 	}
-	return pushed(at, p.Ref, p.After)
+	return pushEvent(repo, p.Ref, p.After)
 }

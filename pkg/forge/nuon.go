@@ -27,17 +27,17 @@ var nuon = Forge{
 	},
 	eventHeader: HeaderSignature,
 	idHeaders:   []string{HeaderSignature},
-	signed: func(d Delivery, secret seal.Secret) bool {
+	verify: func(d Delivery, secret seal.Secret) bool {
 		timestamp := d.Header.Get(HeaderTimestamp)
-		return hexSignature(d.Header.Get(HeaderSignature), "sha256=", signedText(timestamp, d.Body),
-			secret) && recent(timestamp, d)
+		return verifyHexSignature(d.Header.Get(HeaderSignature), "sha256=", signedText(timestamp, d.Body),
+			secret) && isRecent(timestamp, d)
 	},
 	parse: parseNuon,
 }
 
 // Sign returns the HeaderSignature of a delivery in the nuon format.
 func Sign(secret seal.Secret, timestamp string, body []byte) string {
-	return "sha256=" + hexSum(secret, signedText(timestamp, body))
+	return "sha256=" + hexHMAC(secret, signedText(timestamp, body))
 }
 
 func signedText(timestamp string, body []byte) []byte {

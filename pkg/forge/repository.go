@@ -42,35 +42,35 @@ type Match int
 
 // The results of Matches.
 const (
-	// Other means that the repositories differ.
-	Other Match = iota
-	// SamePath means a repository with the same path on another host, such as the host name inside
+	// DifferentRepository means that the repositories differ.
+	DifferentRepository Match = iota
+	// SamePathElsewhere means a repository with the same path on another host, such as the host name inside
 	// a cluster. It may be a different repository.
-	SamePath
-	// Same means that the repositories are the same.
-	Same
+	SamePathElsewhere
+	// SameRepository means that the repositories are the same.
+	SameRepository
 )
 
 // Matches compares the repository with the URL of a watched one. It ignores letter case, ports, a
 // final .git or slash, and whether a URL is for https, ssh or the web page. The comparison is
 // lenient because an unnecessary poll costs little, but a missed one costs a whole poll interval.
 func (r Repository) Matches(watched string) Match {
-	at, ok := parseAddress(watched)
+	watchedAddress, ok := parseAddress(watched)
 	if !ok {
-		return Other
+		return DifferentRepository
 	}
-	found := Other
-	if r.Path != "" && strings.HasSuffix(at.path, bare(r.Path)) {
-		found = Same
+	found := DifferentRepository
+	if r.Path != "" && strings.HasSuffix(watchedAddress.path, normalizePath(r.Path)) {
+		found = SameRepository
 	}
 	for _, text := range r.URLs {
 		named, ok := parseAddress(text)
 		switch {
-		case !ok || named.path != at.path:
-		case named.host == at.host:
-			found = Same
+		case !ok || named.path != watchedAddress.path:
+		case named.host == watchedAddress.host:
+			found = SameRepository
 		default:
-			found = max(found, SamePath)
+			found = max(found, SamePathElsewhere)
 		}
 	}
 	return found
@@ -103,18 +103,18 @@ func parseAddress(text string) (address, bool) {
 		if parts == nil {
 			return address{}, false
 		}
-		return address{host: hostname(parts[1]), path: bare("/" + parts[2])}, true
+		return address{host: hostname(parts[1]), path: normalizePath("/" + parts[2])}, true
 	}
 	parsed, err := url.Parse(text)
-	if err != nil || bare(parsed.Path) == "" || parsed.Hostname() == "" && parsed.Scheme != "file" {
+	if err != nil || normalizePath(parsed.Path) == "" || parsed.Hostname() == "" && parsed.Scheme != "file" {
 		return address{}, false
 	}
-	return address{host: hostname(parsed.Hostname()), path: bare(parsed.Path)}, true
+	return address{host: hostname(parsed.Hostname()), path: normalizePath(parsed.Path)}, true
 }
 
 func hostname(text string) string { return strings.TrimSuffix(strings.ToLower(text), ".") }
 
-// bare returns a path without the parts in which URLs of one repository differ.
-func bare(path string) string {
+// normalizePath returns a path without the parts in which URLs of one repository differ.
+func normalizePath(path string) string {
 	return strings.TrimRight(strings.TrimSuffix(strings.TrimRight(strings.ToLower(path), "/"), ".git"), "/")
 }

@@ -5,7 +5,7 @@
 // passes. The first pass inflates each object into a buffer of fixed size, checks every declared
 // size (of an object, of a delta, of a delta's result) before it inflates the object, and stores a
 // record of fixed size per object. The second pass applies each delta once, and uses no more memory
-// than Limits.Held. A pack that exceeds a limit fails with a *LimitError and a broken one with
+// than Limits.Memory. A pack that exceeds a limit fails with a *LimitError and a broken one with
 // ErrMalformed; in both cases nothing of it is stored.
 //
 // Packs that are read at the same time share a Budget, so that ten packs do not use ten times the

@@ -86,19 +86,19 @@ func malformed(err error) error {
 
 // entry is the record of one object in the pack, in the order of offsets.
 type entry struct {
-	offset   int64
-	size     int64 // inflated size, of an object or of the instructions of a delta
-	result   int64 // size of the result of a delta
-	chain    int64 // total inflated bytes to build the object, including itself
-	base     int32 // base of an offset delta; -1 for none
-	child    int32 // first offset delta that is based on this entry; -1 for none
-	sibling  int32 // next delta with the same base
-	family   int32 // number of offset deltas that descend from this entry, including itself
-	depth    int32
-	crc      uint32
-	kind     plumbing.ObjectType
-	resolved bool
-	hash     plumbing.Hash
+	offset      int64
+	size        int64 // inflated size, of an object or of the instructions of a delta
+	resultSize  int64 // size of the result of a delta
+	chain       int64 // total inflated bytes to build the object, including itself
+	base        int32 // base of an offset delta; -1 for none
+	child       int32 // first offset delta that is based on this entry; -1 for none
+	sibling     int32 // next delta with the same base
+	descendants int32 // number of offset deltas that descend from this entry, including itself
+	depth       int32
+	crc         uint32
+	kind        plumbing.ObjectType
+	resolved    bool
+	hash        plumbing.Hash
 }
 
 // indexer is one run of Index.
@@ -112,14 +112,14 @@ type indexer struct {
 	// waiting contains the deltas that refer to their base by hash.
 	waiting map[plumbing.Hash][]int32
 	total   int64
-	// held is the number of bytes of content in memory; needed is the number that resolving may
+	// reserved is the number of bytes of content in memory; needed is the number that resolving may
 	// need.
-	held, needed int64
-	done         int
+	reserved, needed int64
+	done             int
 }
 
-// take counts bytes before they are inflated.
-func (x *indexer) take(bytes int64) error {
+// countBytes counts bytes before they are inflated.
+func (x *indexer) countBytes(bytes int64) error {
 	if x.total += bytes; x.total > x.Limits.Total {
 		return &LimitError{What: "a repository", Limit: x.Limits.Total, Unit: "bytes"}
 	}
@@ -139,7 +139,7 @@ func (x *indexer) scan(count int) error {
 		if err := x.Limits.checkSize(header.Type, header.Length); err != nil {
 			return err
 		}
-		if err := x.take(header.Length); err != nil {
+		if err := x.countBytes(header.Length); err != nil {
 			return err
 		}
 		if err := x.scanOne(header); err != nil {
@@ -148,7 +148,7 @@ func (x *indexer) scan(count int) error {
 	}
 	for i := len(x.entries) - 1; i >= 0; i-- {
 		if e := x.entries[i]; e.base >= 0 {
-			x.entries[e.base].family += e.family
+			x.entries[e.base].descendants += e.descendants
 		}
 	}
 	return nil
@@ -156,8 +156,8 @@ func (x *indexer) scan(count int) error {
 
 func (x *indexer) scanOne(header *packfile.ObjectHeader) error {
 	e := entry{offset: header.Offset, size: header.Length, kind: header.Type, base: -1,
-		child: -1, sibling: -1, family: 1}
-	sink := &sink{left: header.Length}
+		child: -1, sibling: -1, descendants: 1}
+	sink := &sink{remaining: header.Length}
 	switch header.Type {
 	case plumbing.CommitObject, plumbing.TreeObject, plumbing.BlobObject, plumbing.TagObject:
 		hasher := plumbing.NewHasher(header.Type, header.Length)
@@ -172,19 +172,19 @@ func (x *indexer) scanOne(header *packfile.ObjectHeader) error {
 		x.done++
 		x.entries = append(x.entries, e)
 		return x.visit(Object{Kind: e.kind, Hash: e.hash, Size: e.size, Offset: e.offset,
-			CRC: e.crc, Content: sink.kept})
+			CRC: e.crc, Content: sink.content})
 	case plumbing.OFSDeltaObject, plumbing.REFDeltaObject:
-		sink.keep = deltaHead
+		sink.keep = maxDeltaHeader
 		if err := x.inflate(sink, &e); err != nil {
 			return err
 		}
-		return x.scanDelta(header, e, sink.kept)
+		return x.scanDelta(header, e, sink.content)
 	}
 	return fmt.Errorf("an object of kind %d", header.Type)
 }
 
-// deltaHead is the maximum length of the two sizes at the start of a delta.
-const deltaHead = 2 * binary.MaxVarintLen64
+// maxDeltaHeader is the maximum length of the two sizes at the start of a delta.
+const maxDeltaHeader = 2 * binary.MaxVarintLen64
 
 // scanDelta checks the declared size of a delta's result.
 func (x *indexer) scanDelta(header *packfile.ObjectHeader, e entry, head []byte) error {
@@ -195,18 +195,18 @@ func (x *indexer) scanDelta(header *packfile.ObjectHeader, e entry, head []byte)
 	if result < 0 || result > x.Limits.Object {
 		return &LimitError{What: "a file", Limit: x.Limits.Object, Unit: "bytes"}
 	}
-	if err := x.take(result); err != nil {
+	if err := x.countBytes(result); err != nil {
 		return err
 	}
-	e.result = result
+	e.resultSize = result
 	x.needed += e.size + 2*result
-	at := int32(len(x.entries)) //nolint:gosec // bounded by Limits.Objects
+	index := int32(len(x.entries)) //nolint:gosec // bounded by Limits.Objects
 	if header.Type == plumbing.REFDeltaObject {
-		x.waiting[header.Reference] = append(x.waiting[header.Reference], at)
+		x.waiting[header.Reference] = append(x.waiting[header.Reference], index)
 		x.entries = append(x.entries, e)
 		return nil
 	}
-	base, there := slices.BinarySearchFunc(x.entries, header.OffsetReference, func(e entry, offset int64) int {
+	base, found := slices.BinarySearchFunc(x.entries, header.OffsetReference, func(e entry, offset int64) int {
 		switch {
 		case e.offset < offset:
 			return -1
@@ -215,12 +215,12 @@ func (x *indexer) scanDelta(header *packfile.ObjectHeader, e entry, head []byte)
 		}
 		return 0
 	})
-	if !there {
+	if !found {
 		return errors.New("a delta is based on no object")
 	}
 	e.base, e.sibling = int32(base), x.entries[base].child //nolint:gosec // bounded by Limits.Objects
 	x.entries = append(x.entries, e)
-	x.entries[base].child = at
+	x.entries[base].child = index
 	return nil
 }
 
@@ -254,15 +254,15 @@ func (x *indexer) inflate(into *sink, e *entry) error {
 // sink receives an inflated object. It hashes the object, stores its first bytes, and fails if the
 // object is longer than declared.
 type sink struct {
-	left int64
-	hash io.Writer // nil for none
-	keep int64
-	kept []byte
+	remaining int64
+	hash      io.Writer // nil for none
+	keep      int64
+	content   []byte
 }
 
 // Write accepts the next bytes.
 func (s *sink) Write(data []byte) (int, error) {
-	if s.left -= int64(len(data)); s.left < 0 {
+	if s.remaining -= int64(len(data)); s.remaining < 0 {
 		return 0, errors.New("an object is longer than it says")
 	}
 	if s.hash != nil {
@@ -270,8 +270,8 @@ func (s *sink) Write(data []byte) (int, error) {
 			return 0, err
 		}
 	}
-	if room := s.keep - int64(len(s.kept)); room > 0 {
-		s.kept = append(s.kept, data[:min(int64(len(data)), room)]...)
+	if space := s.keep - int64(len(s.content)); space > 0 {
+		s.content = append(s.content, data[:min(int64(len(data)), space)]...)
 	}
 	return len(data), nil
 }

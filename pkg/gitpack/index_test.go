@@ -26,7 +26,7 @@ import (
 // small returns limits that a test exceeds quickly.
 func small() gitpack.Limits {
 	return gitpack.Limits{Pack: 8 << 20, Objects: 500, Object: 8 << 20, Tree: 1 << 20, Total: 64 << 20, Depth: 200,
-		Chain: 48 << 20, Held: 32 << 20}
+		Chain: 48 << 20, Memory: 32 << 20}
 }
 
 // counted is a pack that counts the bytes that are read from it.
@@ -87,22 +87,22 @@ func TestBombs(t *testing.T) {
 			p.Add(plumbing.CommitObject, 2<<20, nil, make([]byte, 2<<20))
 		}, "a commit of more than 1 MiB", 1},
 		"a huge delta": {func(p *packtest.Pack) {
-			p.Based(p.Blob(zeros), append(packtest.Delta(1<<20, 1), make([]byte, 9<<20)...))
+			p.OffsetDelta(p.Blob(zeros), append(packtest.Delta(1<<20, 1), make([]byte, 9<<20)...))
 		}, "a delta of more than 8 MiB", 1},
 		"a size of petabytes": {func(p *packtest.Pack) {
 			p.Add(plumbing.BlobObject, 1<<50, nil, zeros)
 		}, "a file of more than 8 MiB", 1},
 		"a delta that grows": {func(p *packtest.Pack) {
-			p.Based(p.Blob(zeros), packtest.Delta(1<<20, 9<<20, bytes.Repeat([]byte{0x80}, 144)...))
+			p.OffsetDelta(p.Blob(zeros), packtest.Delta(1<<20, 9<<20, bytes.Repeat([]byte{0x80}, 144)...))
 		}, "a file of more than 8 MiB", 1},
 		"a delta that makes a huge tree": {func(p *packtest.Pack) {
 			at := p.Add(plumbing.TreeObject, 1<<16, nil, make([]byte, 1<<16))
-			p.Based(at, packtest.Delta(1<<16, 2<<20, bytes.Repeat([]byte{0x80}, 32)...))
+			p.OffsetDelta(at, packtest.Delta(1<<16, 2<<20, bytes.Repeat([]byte{0x80}, 32)...))
 		}, "a tree of more than 1 MiB", 2},
 		"many deltas that grow": {func(p *packtest.Pack) {
 			at := p.Blob(zeros)
 			for range 10 {
-				p.Based(at, packtest.Delta(1<<20, 8<<20, bytes.Repeat([]byte{0x80}, 128)...))
+				p.OffsetDelta(at, packtest.Delta(1<<20, 8<<20, bytes.Repeat([]byte{0x80}, 128)...))
 			}
 		}, "a repository of more than 64 MiB", 1},
 		"many blobs of zeros": {func(p *packtest.Pack) {
@@ -114,7 +114,7 @@ func TestBombs(t *testing.T) {
 		"a deep chain": {func(p *packtest.Pack) {
 			at := p.Blob(make([]byte, 1<<16))
 			for range 201 {
-				at = p.Based(at, packtest.Delta(1<<16, 1<<16, 0x80))
+				at = p.OffsetDelta(at, packtest.Delta(1<<16, 1<<16, 0x80))
 			}
 		}, "a chain of more than 200 deltas", 64},
 		"a deep chain by names": {func(p *packtest.Pack) {
@@ -125,14 +125,14 @@ func TestBombs(t *testing.T) {
 				// 0x92 would need sizes.
 				next := content + "b"
 				operations := []byte{0x90 | 0x20, byte(len(content)), byte(len(content) >> 8), 1, 'b'}
-				p.Named(hashOf(content), packtest.Delta(int64(len(content)), int64(len(next)), operations...))
+				p.RefDelta(hashOf(content), packtest.Delta(int64(len(content)), int64(len(next)), operations...))
 				content = next
 			}
 		}, "a chain of more than 200 deltas", 1 + 50},
 		"a heavy chain": {func(p *packtest.Pack) {
 			at := p.Blob(zeros)
 			for range 60 {
-				at = p.Based(at, packtest.Delta(1<<20, 1<<20, packtest.CopyAll(1<<20)...))
+				at = p.OffsetDelta(at, packtest.Delta(1<<20, 1<<20, packtest.CopyAll(1<<20)...))
 			}
 		}, "a chain of deltas of more than 48 MiB", 256},
 		"more objects than allowed": {func(p *packtest.Pack) {
@@ -148,7 +148,7 @@ func TestBombs(t *testing.T) {
 			pack := p.Bytes()
 			var err error
 			took := allocated(func() { _, _, err = index(t, small(), pack) })
-			if !errors.Is(err, gitpack.ErrTooMuch) || !strings.Contains(err.Error(), c.want) {
+			if !errors.Is(err, gitpack.ErrLimit) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 			if took > c.most<<20 {
@@ -166,17 +166,17 @@ func TestNothingIsInflatedThatIsTooLarge(t *testing.T) {
 	_, _ = random.Read(noise)
 	var p packtest.Pack
 	p.Add(plumbing.BlobObject, 9<<20, nil, noise)
-	if _, read, err := index(t, small(), p.Bytes()); !errors.Is(err, gitpack.ErrTooMuch) || read > 1<<16 {
+	if _, read, err := index(t, small(), p.Bytes()); !errors.Is(err, gitpack.ErrLimit) || read > 1<<16 {
 		t.Errorf("%d bytes of the pack were read, %v", read, err)
 	}
-	if _, read, err := index(t, small(), new(packtest.Pack).Claiming(501)); !errors.Is(err, gitpack.ErrTooMuch) ||
+	if _, read, err := index(t, small(), new(packtest.Pack).WithCount(501)); !errors.Is(err, gitpack.ErrLimit) ||
 		read > 1<<16 {
 		t.Errorf("%d bytes of the pack were read, %v", read, err)
 	}
 	p = packtest.Pack{}
 	p.Blob(noise)
 	p.Blob(noise)
-	if _, read, err := index(t, small(), p.Bytes()); !errors.Is(err, gitpack.ErrTooMuch) || read > 0 {
+	if _, read, err := index(t, small(), p.Bytes()); !errors.Is(err, gitpack.ErrLimit) || read > 0 {
 		t.Errorf("%d bytes of a pack that is too large were read, %v", read, err)
 	}
 }
@@ -185,7 +185,7 @@ func TestBrokenPacks(t *testing.T) {
 	base := bytes.Repeat([]byte("a"), 1000)
 	whole := func() []byte {
 		var p packtest.Pack
-		p.Based(p.Blob(base), packtest.Delta(1000, 4, 0x90, 4))
+		p.OffsetDelta(p.Blob(base), packtest.Delta(1000, 4, 0x90, 4))
 		return p.Bytes()
 	}
 	if _, _, err := index(t, small(), whole()); err != nil {
@@ -197,27 +197,27 @@ func TestBrokenPacks(t *testing.T) {
 		"no kind":           func(p *packtest.Pack) { p.Add(plumbing.ObjectType(5), 1000, nil, base) },
 		"kind 0":            func(p *packtest.Pack) { p.Add(plumbing.ObjectType(0), 1000, nil, base) },
 		"a base that is not here": func(p *packtest.Pack) {
-			p.Named(hashOf("elsewhere"), packtest.Delta(1000, 10, 0x90, 10))
+			p.RefDelta(hashOf("elsewhere"), packtest.Delta(1000, 10, 0x90, 10))
 		},
 		"no base before": func(p *packtest.Pack) {
 			p.Add(plumbing.OFSDeltaObject, 5, []byte{1}, packtest.Delta(1000, 10))
 		},
-		"inside of its base": func(p *packtest.Pack) { p.Based(p.Blob(base)+1, packtest.Delta(1000, 10, 0x90, 10)) },
+		"inside of its base": func(p *packtest.Pack) { p.OffsetDelta(p.Blob(base)+1, packtest.Delta(1000, 10, 0x90, 10)) },
 		"based on itself": func(p *packtest.Pack) {
 			p.Add(plumbing.OFSDeltaObject, 5, []byte{0}, packtest.Delta(1000, 10))
 		},
-		"a delta of nothing":   func(p *packtest.Pack) { p.Based(p.Blob(base), nil) },
-		"sizes without an end": func(p *packtest.Pack) { p.Based(p.Blob(base), bytes.Repeat([]byte{0xff}, 30)) },
+		"a delta of nothing":   func(p *packtest.Pack) { p.OffsetDelta(p.Blob(base), nil) },
+		"sizes without an end": func(p *packtest.Pack) { p.OffsetDelta(p.Blob(base), bytes.Repeat([]byte{0xff}, 30)) },
 		"out of its base": func(p *packtest.Pack) {
-			p.Based(p.Blob(base), packtest.Delta(1000, 900, 0x93, 0xff, 0xff, 0x10))
+			p.OffsetDelta(p.Blob(base), packtest.Delta(1000, 900, 0x93, 0xff, 0xff, 0x10))
 		},
-		"of a larger base":  func(p *packtest.Pack) { p.Based(p.Blob(base), packtest.Delta(2000, 10, 0x90, 10)) },
-		"less than it says": func(p *packtest.Pack) { p.Based(p.Blob(base), packtest.Delta(1000, 10, 0x90, 9)) },
-		"more than it says": func(p *packtest.Pack) { p.Based(p.Blob(base), packtest.Delta(1000, 10, 0x90, 11)) },
+		"of a larger base":  func(p *packtest.Pack) { p.OffsetDelta(p.Blob(base), packtest.Delta(2000, 10, 0x90, 10)) },
+		"less than it says": func(p *packtest.Pack) { p.OffsetDelta(p.Blob(base), packtest.Delta(1000, 10, 0x90, 9)) },
+		"more than it says": func(p *packtest.Pack) { p.OffsetDelta(p.Blob(base), packtest.Delta(1000, 10, 0x90, 11)) },
 		// Each refers to the other. Such hashes cannot be computed, but they can be claimed.
 		"in a circle": func(p *packtest.Pack) {
-			p.Named(hashOf("b"), packtest.Delta(1, 1, 1, 'a'))
-			p.Named(hashOf("a"), packtest.Delta(1, 1, 1, 'b'))
+			p.RefDelta(hashOf("b"), packtest.Delta(1, 1, 1, 'a'))
+			p.RefDelta(hashOf("a"), packtest.Delta(1, 1, 1, 'b'))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -253,15 +253,15 @@ func TestBrokenPacks(t *testing.T) {
 }
 
 // TestALongChainTakesTheMemoryOfTwo resolves a chain whose objects together take far more memory
-// than Limits.Held.
+// than Limits.Memory.
 func TestALongChainTakesTheMemoryOfTwo(t *testing.T) {
 	limits := small()
-	limits.Held, limits.Total, limits.Chain = 5<<20, 1<<30, 1<<30
+	limits.Memory, limits.Total, limits.Chain = 5<<20, 1<<30, 1<<30
 	var p packtest.Pack
 	at := p.Blob(make([]byte, 1<<20))
 	for range 150 {
-		p.Based(at, packtest.Delta(1<<20, 1, 0x90, 1))
-		at = p.Based(at, packtest.Delta(1<<20, 1<<20, packtest.CopyAll(1<<20)...))
+		p.OffsetDelta(at, packtest.Delta(1<<20, 1, 0x90, 1))
+		at = p.OffsetDelta(at, packtest.Delta(1<<20, 1<<20, packtest.CopyAll(1<<20)...))
 	}
 	if objects, _, err := index(t, limits, p.Bytes()); err != nil || len(objects) != 301 {
 		t.Fatalf("%d objects, %v", len(objects), err)
@@ -278,7 +278,7 @@ func TestBranchesAreHeldWithinBounds(t *testing.T) {
 		var next []int64
 		for _, at := range level {
 			for range 2 {
-				next = append(next, p.Based(at, packtest.Delta(size, size, packtest.CopyAll(size)...)))
+				next = append(next, p.OffsetDelta(at, packtest.Delta(size, size, packtest.CopyAll(size)...)))
 			}
 		}
 		level = next
@@ -287,7 +287,7 @@ func TestBranchesAreHeldWithinBounds(t *testing.T) {
 	if _, _, err := index(t, limits, p.Bytes()); err != nil {
 		t.Fatal(err)
 	}
-	limits.Held = 3 << 20
+	limits.Memory = 3 << 20
 	if _, _, err := index(t, limits, p.Bytes()); err == nil ||
 		err.Error() != "a pack whose deltas need memory of more than 3 MiB" {
 		t.Fatalf("got %v", err)
@@ -454,7 +454,7 @@ func TestStoreLeavesNothingOfABrokenPack(t *testing.T) {
 	}
 	endless := io.LimitReader(neverEnds{}, 1<<40)
 	if err := gitpack.Store(t.Context(), endless, dir,
-		gitpack.Options{Limits: small()}); !errors.Is(err, gitpack.ErrTooMuch) {
+		gitpack.Options{Limits: small()}); !errors.Is(err, gitpack.ErrLimit) {
 		t.Errorf("endless: got %v", err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
@@ -470,12 +470,12 @@ func (neverEnds) Read(into []byte) (int, error) { return len(into), nil }
 // hashes.
 func FuzzIndex(f *testing.F) {
 	var p packtest.Pack
-	p.Based(p.Blob([]byte("base")), packtest.Delta(4, 4, 0x90, 4))
-	p.Named(hashOf("base"), packtest.Delta(4, 1, 0x90, 1))
+	p.OffsetDelta(p.Blob([]byte("base")), packtest.Delta(4, 4, 0x90, 4))
+	p.RefDelta(hashOf("base"), packtest.Delta(4, 1, 0x90, 1))
 	f.Add(p.Bytes())
 	f.Fuzz(func(t *testing.T, pack []byte) {
 		objects, _, err := index(t, small(), pack)
-		if err != nil && !errors.Is(err, gitpack.ErrMalformed) && !errors.Is(err, gitpack.ErrTooMuch) {
+		if err != nil && !errors.Is(err, gitpack.ErrMalformed) && !errors.Is(err, gitpack.ErrLimit) {
 			t.Fatal(err)
 		}
 		for _, o := range objects {

@@ -29,8 +29,8 @@ type Limits struct {
 	// Chain is the maximum size of everything that is inflated to read one object: its base, and
 	// each delta and its result.
 	Chain int64
-	// Held is the maximum size of the content that Index has in memory at one time.
-	Held int64
+	// Memory is the maximum size of the content that Index has in memory at one time.
+	Memory int64
 }
 
 // Default returns the limits of a repository that a control plane mirrors.
@@ -38,12 +38,12 @@ func Default() Limits {
 	return Limits{
 		Pack: 1 << 30, Objects: 1_000_000, Object: 64 << 20, Tree: 16 << 20, Total: 4 << 30,
 		Depth: 4095, // git's own limit (pack-objects.h, OE_DEPTH_BITS)
-		Chain: 1 << 30, Held: 256 << 20,
+		Chain: 1 << 30, Memory: 256 << 20,
 	}
 }
 
-// ErrTooMuch is wrapped by every *LimitError.
-var ErrTooMuch = errors.New("too much")
+// ErrLimit is wrapped by every *LimitError.
+var ErrLimit = errors.New("too much")
 
 // ErrMalformed is wrapped when a pack is invalid.
 var ErrMalformed = errors.New("malformed pack")
@@ -63,11 +63,11 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("%s of more than %d %s", e.What, e.Limit, e.Unit)
 }
 
-// Unwrap returns ErrTooMuch.
-func (e *LimitError) Unwrap() error { return ErrTooMuch }
+// Unwrap returns ErrLimit.
+func (e *LimitError) Unwrap() error { return ErrLimit }
 
-// of returns the maximum size of an object of a kind, and the name of the kind for messages.
-func (l Limits) of(kind plumbing.ObjectType) (int64, string) {
+// maxSizeOf returns the maximum size of an object of a kind, and the name of the kind for messages.
+func (l Limits) maxSizeOf(kind plumbing.ObjectType) (int64, string) {
 	switch kind {
 	case plumbing.CommitObject, plumbing.TreeObject, plumbing.TagObject:
 		return l.Tree, "a " + kind.String()
@@ -79,14 +79,14 @@ func (l Limits) of(kind plumbing.ObjectType) (int64, string) {
 
 // checkSize fails if an object of a kind exceeds its maximum size.
 func (l Limits) checkSize(kind plumbing.ObjectType, size int64) error {
-	if most, what := l.of(kind); size < 0 || size > most {
-		return &LimitError{What: what, Limit: most, Unit: "bytes"}
+	if max, what := l.maxSizeOf(kind); size < 0 || size > max {
+		return &LimitError{What: what, Limit: max, Unit: "bytes"}
 	}
 	return nil
 }
 
-// record is the memory in bytes that Index uses for each object of a pack, including the index.
-const record = 256
+// recordSize is the memory in bytes that Index uses for each object of a pack, including the index.
+const recordSize = 256
 
 // Budget bounds the memory and the work of all packs that are read at the same time. It is safe for
 // concurrent use.
@@ -117,7 +117,7 @@ func (b *Budget) acquireRecords(ctx context.Context, n int64) (release func(), e
 	if err := b.workers.Acquire(ctx, 1); err != nil {
 		return nil, err
 	}
-	weight := min(n*record, b.size)
+	weight := min(n*recordSize, b.size)
 	if err := b.records.Acquire(ctx, weight); err != nil {
 		b.workers.Release(1)
 		return nil, err

@@ -27,8 +27,8 @@ const (
 
 // Errors of a Remote.
 var (
-	// ErrNotGiven is wrapped when a server does not send an object that was requested by its hash.
-	ErrNotGiven = errors.New("the server does not give the object: no branch or tag leads to it")
+	// ErrNotServed is wrapped when a server does not send an object that was requested by its hash.
+	ErrNotServed = errors.New("the server does not give the object: no branch or tag leads to it")
 	// ErrShallow is returned when a request has a depth and the server supports only whole
 	// histories.
 	ErrShallow = errors.New("the server does not give shallow histories")
@@ -77,83 +77,83 @@ func Open(ctx context.Context, client *http.Client, url string, auth transport.A
 }
 
 // Supports reports whether the server has a capability.
-func (r *Remote) Supports(one capability.Capability) bool {
-	return r.Advertised.Capabilities.Supports(one)
+func (r *Remote) Supports(c capability.Capability) bool {
+	return r.Advertised.Capabilities.Supports(c)
 }
 
 // Fetch requests a pack of at most limit bytes, which the caller reads and closes. An empty pack is
 // an empty stream.
-func (r *Remote) Fetch(ctx context.Context, asked Request, limit int64) (io.ReadCloser, error) {
-	request, err := r.request(asked)
+func (r *Remote) Fetch(ctx context.Context, want Request, limit int64) (io.ReadCloser, error) {
+	request, err := r.request(want)
 	if err != nil {
 		return nil, err
 	}
 	response, err := r.session.UploadPack(ctx, request)
 	if errors.Is(err, transport.ErrEmptyUploadPackRequest) {
-		return nil, fmt.Errorf("%w (empty answer)", ErrNotGiven)
+		return nil, fmt.Errorf("%w (empty answer)", ErrNotServed)
 	}
 	if err != nil {
-		return nil, notGiven(err)
+		return nil, asNotServed(err)
 	}
 	r.bodies.allow(limit)
 	var pack io.Reader = response
 	if request.Capabilities.Supports(capability.Sideband64k) {
 		pack = sideband.NewDemuxer(sideband.Sideband64k, response)
 	}
-	return answer{pack, response}, nil
+	return packStream{pack, response}, nil
 }
 
-// answer is the response stream with a pack.
-type answer struct {
+// packStream is the response stream with a pack.
+type packStream struct {
 	pack io.Reader
 	io.Closer
 }
 
 // Read reads the pack.
-func (a answer) Read(into []byte) (int, error) {
-	n, err := a.pack.Read(into)
+func (s packStream) Read(into []byte) (int, error) {
+	n, err := s.pack.Read(into)
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = notGiven(err)
+		err = asNotServed(err)
 	}
 	return n, err
 }
 
-// notGiven recognizes the error text with which servers refuse an object.
-func notGiven(err error) error {
+// asNotServed recognizes the error text with which servers refuse an object.
+func asNotServed(err error) error {
 	if strings.Contains(err.Error(), "not our ref") {
-		return fmt.Errorf("%w: %w", ErrNotGiven, err)
+		return fmt.Errorf("%w: %w", ErrNotServed, err)
 	}
 	return err
 }
 
-func (r *Remote) request(asked Request) (*packp.UploadPackRequest, error) {
+func (r *Remote) request(want Request) (*packp.UploadPackRequest, error) {
 	request := packp.NewUploadPackRequest()
-	wanted := []capability.Capability{capability.OFSDelta, capability.Sideband64k, capability.NoProgress}
-	if asked.Depth > 0 {
+	preferred := []capability.Capability{capability.OFSDelta, capability.Sideband64k, capability.NoProgress}
+	if want.Depth > 0 {
 		if !r.Supports(capability.Shallow) {
 			return nil, ErrShallow
 		}
-		wanted = append(wanted, capability.Shallow)
-		request.Depth = packp.DepthCommits(asked.Depth)
+		preferred = append(preferred, capability.Shallow)
+		request.Depth = packp.DepthCommits(want.Depth)
 	}
-	if asked.Filter != "" {
-		wanted = append(wanted, capability.Filter)
-		request.Filter = asked.Filter
+	if want.Filter != "" {
+		preferred = append(preferred, capability.Filter)
+		request.Filter = want.Filter
 	}
-	for _, one := range wanted {
-		if !r.Supports(one) {
+	for _, c := range preferred {
+		if !r.Supports(c) {
 			continue
 		}
-		if err := request.Capabilities.Set(one); err != nil {
+		if err := request.Capabilities.Set(c); err != nil {
 			return nil, err
 		}
 	}
-	request.Wants = []plumbing.Hash{asked.Want}
-	if !asked.Have.IsZero() && asked.Have != asked.Want {
+	request.Wants = []plumbing.Hash{want.Want}
+	if !want.Have.IsZero() && want.Have != want.Want {
 		// The commit is sent as shallow, even if more of its history is present, so that the server
 		// leaves out only the content of that commit.
-		request.Haves = []plumbing.Hash{asked.Have}
-		request.Shallows = []plumbing.Hash{asked.Have}
+		request.Haves = []plumbing.Hash{want.Have}
+		request.Shallows = []plumbing.Hash{want.Have}
 	}
 	return request, nil
 }
@@ -179,14 +179,14 @@ func (b *boundedBodies) RoundTrip(request *http.Request) (*http.Response, error)
 	var budget *netguard.Budget
 	switch {
 	case response.StatusCode >= http.StatusMultipleChoices:
-		budget = newBudget("an error", maxErrorBytes)
+		budget = newResponseBudget("an error", maxErrorBytes)
 	case request.Method == http.MethodPost:
-		budget = newBudget("an answer without a pack", maxPrefaceBytes)
+		budget = newResponseBudget("an answer without a pack", maxPrefaceBytes)
 		b.pack = budget
 	default:
-		budget = newBudget("a list of branches and tags", maxRefsBytes)
+		budget = newResponseBudget("a list of branches and tags", maxRefsBytes)
 	}
-	response.Body = budget.Bound(response.Body)
+	response.Body = budget.Limit(response.Body)
 	return response, nil
 }
 
@@ -198,7 +198,7 @@ func (b *boundedBodies) allow(limit int64) {
 	}
 }
 
-// newBudget returns the budget of one response.
-func newBudget(what string, limit int64) *netguard.Budget {
+// newResponseBudget returns the budget of one response.
+func newResponseBudget(what string, limit int64) *netguard.Budget {
 	return netguard.NewBudget(limit, &LimitError{What: what, Limit: limit, Unit: "bytes"})
 }

@@ -59,8 +59,8 @@ func (r *Repository) Read(ctx context.Context, hash plumbing.Hash, use func(*plu
 	return err
 }
 
-// take counts an object before it is read.
-func (r *Repository) take(kind plumbing.ObjectType, size int64) error {
+// countObject counts an object before it is read.
+func (r *Repository) countObject(kind plumbing.ObjectType, size int64) error {
 	if err := r.options.Limits.checkSize(kind, size); err != nil {
 		return err
 	}
@@ -70,8 +70,8 @@ func (r *Repository) take(kind plumbing.ObjectType, size int64) error {
 	return nil
 }
 
-// longestHeader is the maximum length of "commit ", the digits of a size, and a zero byte.
-const longestHeader = 32
+// maxHeader is the maximum length of "commit ", the digits of a size, and a zero byte.
+const maxHeader = 32
 
 // readLoose reads an object from its own file, which contains compressed a header such as "blob
 // 12\x00" and the content.
@@ -96,7 +96,7 @@ func (r *Repository) readLoose(
 	if err != nil {
 		return fmt.Errorf("object %s: %w", name, malformed(err))
 	}
-	if err := r.take(kind, size); err != nil {
+	if err := r.countObject(kind, size); err != nil {
 		return err
 	}
 	release, err := r.options.Budget.Acquire(ctx, size)
@@ -111,17 +111,17 @@ func (r *Repository) readLoose(
 	if _, err := buffered.ReadByte(); !errors.Is(err, io.EOF) {
 		return fmt.Errorf("object %s: %w", name, malformed(errors.New("it is longer than it says")))
 	}
-	return handOver(kind, content, hash, use)
+	return useObject(kind, content, hash, use)
 }
 
 func looseHeader(from *bufio.Reader) (kind plumbing.ObjectType, size int64, err error) {
-	start, err := from.Peek(longestHeader)
+	start, err := from.Peek(maxHeader)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return kind, 0, err
 	}
-	header, _, ended := strings.Cut(string(start), "\x00")
+	header, _, terminated := strings.Cut(string(start), "\x00")
 	word, digits, spaced := strings.Cut(header, " ")
-	if !ended || !spaced {
+	if !terminated || !spaced {
 		return kind, 0, errors.New("it has no header")
 	}
 	if kind, err = plumbing.ParseObjectType(word); err != nil || kind.IsDelta() || kind == plumbing.AnyObject {
@@ -134,7 +134,7 @@ func looseHeader(from *bufio.Reader) (kind plumbing.ObjectType, size int64, err 
 	return kind, size, err
 }
 
-func handOver(
+func useObject(
 	kind plumbing.ObjectType, content []byte, hash plumbing.Hash, use func(*plumbing.MemoryObject) error,
 ) error {
 	if plumbing.ComputeHash(kind, content) != hash {
@@ -159,8 +159,8 @@ func (r *Repository) list() error {
 		return fmt.Errorf("list packs: %w", err)
 	}
 	for _, info := range files {
-		name, is := strings.CutSuffix(info.Name(), ".idx")
-		if !is || !strings.HasPrefix(name, "pack-") {
+		name, isIndex := strings.CutSuffix(info.Name(), ".idx")
+		if !isIndex || !strings.HasPrefix(name, "pack-") {
 			continue
 		}
 		index, err := r.readIndex(r.root.Join(dir, info.Name()))
@@ -207,7 +207,7 @@ func (r *Repository) readPacked(ctx context.Context, hash plumbing.Hash, use fun
 		if err := found.measure(offset); err != nil {
 			return fmt.Errorf("object %s: %w", hash, malformed(err))
 		}
-		release, err := r.options.Budget.Acquire(ctx, found.largest)
+		release, err := r.options.Budget.Acquire(ctx, found.maxSize)
 		if err != nil {
 			return err
 		}
@@ -216,7 +216,7 @@ func (r *Repository) readPacked(ctx context.Context, hash plumbing.Hash, use fun
 		if err != nil {
 			return fmt.Errorf("object %s: %w", hash, malformed(err))
 		}
-		return handOver(found.kind, content, hash, use)
+		return useObject(found.kind, content, hash, use)
 	}
 	return plumbing.ErrObjectNotFound
 }
@@ -231,7 +231,7 @@ type chain struct {
 	base    link
 	cached  []byte // the base, if it was read before
 	kind    plumbing.ObjectType
-	largest int64 // the maximum memory of one step
+	maxSize int64 // the maximum memory of one step
 }
 
 type link struct{ offset, size, result int64 }
@@ -240,7 +240,7 @@ type link struct{ offset, size, result int64 }
 func (c *chain) measure(offset int64) error {
 	limits, sum := c.repository.options.Limits, int64(0)
 	for {
-		if cached, there := c.pack.bases.Get(offset); there {
+		if cached, found := c.pack.bases.Get(offset); found {
 			c.kind, c.cached = plumbing.ObjectType(cached[0]), cached[1:]
 			c.base = link{offset: offset, size: int64(len(c.cached)), result: int64(len(c.cached))}
 			break
@@ -252,18 +252,18 @@ func (c *chain) measure(offset int64) error {
 		if err := limits.checkSize(header.Type, header.Length); err != nil {
 			return err
 		}
-		at := link{offset, header.Length, header.Length}
+		entry := link{offset, header.Length, header.Length}
 		if !header.Type.IsDelta() {
-			c.kind, c.base = header.Type, at
+			c.kind, c.base = header.Type, entry
 			break
 		}
-		if at.result, err = c.resultOf(header); err != nil {
+		if entry.result, err = c.resultOf(header); err != nil {
 			return err
 		}
-		if sum += at.size + at.result; at.result > limits.Object || sum > limits.Chain {
+		if sum += entry.size + entry.result; entry.result > limits.Object || sum > limits.Chain {
 			return &LimitError{What: "a chain of deltas", Limit: min(limits.Object, limits.Chain), Unit: "bytes"}
 		}
-		if c.deltas = append(c.deltas, at); len(c.deltas) > limits.Depth {
+		if c.deltas = append(c.deltas, entry); len(c.deltas) > limits.Depth {
 			return &LimitError{What: "a chain", Limit: int64(limits.Depth), Unit: "deltas"}
 		}
 		if offset = header.OffsetReference; header.Type == plumbing.REFDeltaObject {
@@ -274,11 +274,11 @@ func (c *chain) measure(offset int64) error {
 	}
 	before := c.base.result
 	for i := len(c.deltas) - 1; i >= 0; i-- {
-		at := c.deltas[i]
-		c.largest, before = max(c.largest, before+at.size+2*at.result), at.result
+		entry := c.deltas[i]
+		c.maxSize, before = max(c.maxSize, before+entry.size+2*entry.result), entry.result
 	}
-	c.largest = max(c.largest, c.base.size)
-	return c.repository.take(c.kind, before)
+	c.maxSize = max(c.maxSize, c.base.size)
+	return c.repository.countObject(c.kind, before)
 }
 
 // resultOf reads the start of a delta.
@@ -287,7 +287,7 @@ func (c *chain) resultOf(header *packfile.ObjectHeader) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	head := make([]byte, min(header.Length, deltaHead))
+	head := make([]byte, min(header.Length, maxDeltaHeader))
 	_, err = io.ReadFull(inflated, head)
 	if err := errors.Join(err, inflated.Close()); err != nil {
 		return 0, err
@@ -303,11 +303,11 @@ func (c *chain) read() (content []byte, err error) {
 		}
 	}
 	for i := len(c.deltas) - 1; i >= 0; i-- {
-		if at := c.base; i < len(c.deltas)-1 {
-			at = c.deltas[i+1]
-			c.pack.bases.Put(at.offset, append([]byte{byte(c.kind)}, content...))
+		if entry := c.base; i < len(c.deltas)-1 {
+			entry = c.deltas[i+1]
+			c.pack.bases.Put(entry.offset, append([]byte{byte(c.kind)}, content...))
 		} else if c.cached == nil {
-			c.pack.bases.Put(at.offset, append([]byte{byte(c.kind)}, content...))
+			c.pack.bases.Put(entry.offset, append([]byte{byte(c.kind)}, content...))
 		}
 		instructions, err := c.inflate(c.deltas[i])
 		if err != nil {
@@ -324,17 +324,17 @@ func (c *chain) read() (content []byte, err error) {
 }
 
 // inflate inflates the entry at one offset.
-func (c *chain) inflate(at link) ([]byte, error) {
-	if _, err := c.scanner.SeekObjectHeader(at.offset); err != nil {
+func (c *chain) inflate(entry link) ([]byte, error) {
+	if _, err := c.scanner.SeekObjectHeader(entry.offset); err != nil {
 		return nil, err
 	}
-	into := &sink{left: at.size, keep: at.size}
+	into := &sink{remaining: entry.size, keep: entry.size}
 	n, _, err := c.scanner.NextObject(into)
 	if err != nil {
 		return nil, err
 	}
-	if n != at.size {
+	if n != entry.size {
 		return nil, errors.New("it is shorter than it says")
 	}
-	return into.kept, nil
+	return into.content, nil
 }

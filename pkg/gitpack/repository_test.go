@@ -56,23 +56,23 @@ func TestBombsOnThisMachine(t *testing.T) {
 		make func(p *packtest.Pack) int64
 		want error
 	}{
-		"a blob of zeros": {func(p *packtest.Pack) int64 { return p.Blob(make([]byte, 16<<20)) }, gitpack.ErrTooMuch},
+		"a blob of zeros": {func(p *packtest.Pack) int64 { return p.Blob(make([]byte, 16<<20)) }, gitpack.ErrLimit},
 		"on a large base": {func(p *packtest.Pack) int64 {
-			return p.Based(p.Blob(make([]byte, 16<<20)), packtest.Delta(16<<20, 6, 6, 'w', 'a', 'n', 't', 'e', 'd'))
-		}, gitpack.ErrTooMuch},
+			return p.OffsetDelta(p.Blob(make([]byte, 16<<20)), packtest.Delta(16<<20, 6, 6, 'w', 'a', 'n', 't', 'e', 'd'))
+		}, gitpack.ErrLimit},
 		"a delta that grows": {func(p *packtest.Pack) int64 {
-			return p.Based(p.Blob(make([]byte, 1<<16)), packtest.Delta(1<<16, 16<<20, 0x80))
-		}, gitpack.ErrTooMuch},
+			return p.OffsetDelta(p.Blob(make([]byte, 1<<16)), packtest.Delta(1<<16, 16<<20, 0x80))
+		}, gitpack.ErrLimit},
 		"a heavy chain": {func(p *packtest.Pack) int64 {
 			at := p.Blob(make([]byte, 1<<20))
 			for range 60 {
-				at = p.Based(at, packtest.Delta(1<<20, 1<<20, packtest.CopyAll(1<<20)...))
+				at = p.OffsetDelta(at, packtest.Delta(1<<20, 1<<20, packtest.CopyAll(1<<20)...))
 			}
 			return at
-		}, gitpack.ErrTooMuch},
+		}, gitpack.ErrLimit},
 		"in a circle": {func(p *packtest.Pack) int64 {
-			return p.Named(wanted, packtest.Delta(6, 6, 0x90, 6))
-		}, gitpack.ErrTooMuch},
+			return p.RefDelta(wanted, packtest.Delta(6, 6, 0x90, 6))
+		}, gitpack.ErrLimit},
 		"another object": {func(p *packtest.Pack) int64 { return p.Blob([]byte("another")) }, gitpack.ErrMalformed},
 		"longer than said": {func(p *packtest.Pack) int64 {
 			return p.Add(plumbing.BlobObject, 3, nil, []byte("wanted"))
@@ -104,7 +104,7 @@ func TestLooseObjects(t *testing.T) {
 		want error
 	}{
 		"as it is":         {"blob 6\x00wanted", nil},
-		"too large":        {"blob 9999999999\x00wanted", gitpack.ErrTooMuch},
+		"too large":        {"blob 9999999999\x00wanted", gitpack.ErrLimit},
 		"longer than said": {"blob 6\x00wanted" + strings.Repeat("\x00", 8<<20), gitpack.ErrMalformed},
 		"shorter":          {"blob 7\x00wanted", gitpack.ErrMalformed},
 		"endless header":   {strings.Repeat(" ", 8<<20), gitpack.ErrMalformed},

@@ -24,7 +24,7 @@ func Spool(pack io.Reader, dir string, limit int64) (file *os.File, size int64, 
 			file = nil
 		}
 	}()
-	size, err = io.Copy(file, newBudget("a pack", limit).Bound(io.NopCloser(pack)))
+	size, err = io.Copy(file, newResponseBudget("a pack", limit).Limit(io.NopCloser(pack)))
 	return file, size, err
 }
 
@@ -43,9 +43,9 @@ func Store(ctx context.Context, pack io.Reader, dir string, options Options) (er
 	if err != nil {
 		return err
 	}
-	kept := false
+	stored := false
 	defer func() {
-		if !kept {
+		if !stored {
 			err = errors.Join(err, Discard(file))
 		}
 	}()
@@ -70,7 +70,7 @@ func Store(ctx context.Context, pack io.Reader, dir string, options Options) (er
 	}
 	// A repository uses a pack as soon as the pack has its final name, so the index is written
 	// first.
-	kept = true
+	stored = true
 	if err := errors.Join(file.Close(), os.Rename(file.Name(), base+".pack")); err != nil {
 		return fmt.Errorf("store a pack: %w", err)
 	}

@@ -21,7 +21,7 @@ func OpenStream(ctx context.Context, stream io.ReadWriteCloser) (*Remote, error)
 		return nil, err
 	}
 	advertised := packp.NewAdvRefs()
-	err := advertised.Decode(newBudget("a list of branches and tags", maxRefsBytes).Bound(stream))
+	err := advertised.Decode(newResponseBudget("a list of branches and tags", maxRefsBytes).Limit(stream))
 	switch {
 	case errors.Is(err, packp.ErrEmptyAdvRefs):
 		return nil, transport.ErrEmptyRemoteRepository
@@ -31,7 +31,7 @@ func OpenStream(ctx context.Context, stream io.ReadWriteCloser) (*Remote, error)
 		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
 	transport.FilterUnsupportedCapabilities(advertised.Capabilities)
-	bodies := &boundedBodies{pack: newBudget("an answer without a pack", maxPrefaceBytes)}
+	bodies := &boundedBodies{pack: newResponseBudget("an answer without a pack", maxPrefaceBytes)}
 	return &Remote{Advertised: advertised, session: &streamSession{stream: stream, budget: bodies.pack}, bodies: bodies}, nil
 }
 
@@ -63,7 +63,7 @@ func (s *streamSession) UploadPack(
 		return nil, fmt.Errorf("request a pack: %w", err)
 	}
 	response := packp.NewUploadPackResponse(request)
-	if err := response.Decode(s.budget.Bound(s.stream)); err != nil {
+	if err := response.Decode(s.budget.Limit(s.stream)); err != nil {
 		return nil, fmt.Errorf("request a pack: %w", err)
 	}
 	return response, nil

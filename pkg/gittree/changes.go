@@ -11,8 +11,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
-// ErrManyChanged is returned when more files changed than the limit.
-var ErrManyChanged = errors.New("more files changed than are listed")
+// ErrTooManyChanges is returned when more files changed than the limit.
+var ErrTooManyChanges = errors.New("more files changed than are listed")
 
 // Change is a file that differs between two trees. A renamed file results in two changes.
 type Change struct {
@@ -27,10 +27,10 @@ type File struct {
 }
 
 // Changes returns the files that differ between two trees, sorted by path. It reads only
-// directories that differ. If more than limit files changed, it returns ErrManyChanged.
+// directories that differ. If more than limit files changed, it returns ErrTooManyChanges.
 func Changes(before, after *Tree, limit int) ([]Change, error) {
 	c := comparison{before: before, after: after, limit: limit}
-	if err := c.trees("", before.root, after.root); err != nil {
+	if err := c.compareDirs("", before.root, after.root); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(c.changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
@@ -43,22 +43,22 @@ type comparison struct {
 	changes       []Change
 }
 
-// trees compares two directories with the same name. A zero hash means that the directory does not
+// compareDirs compares two directories with the same name. A zero hash means that the directory does not
 // exist.
-func (c *comparison) trees(dir string, before, after plumbing.Hash) error {
+func (c *comparison) compareDirs(dir string, before, after plumbing.Hash) error {
 	if before == after {
 		return nil
 	}
-	old, err := c.before.named(before)
+	old, err := c.before.entriesByName(before)
 	if err != nil {
 		return err
 	}
-	current, err := c.after.named(after)
+	current, err := c.after.entriesByName(after)
 	if err != nil {
 		return err
 	}
 	for name, entry := range current {
-		if err := c.entries(path.Join(dir, name), old[name], entry); err != nil {
+		if err := c.compareEntries(path.Join(dir, name), old[name], entry); err != nil {
 			return err
 		}
 	}
@@ -66,15 +66,15 @@ func (c *comparison) trees(dir string, before, after plumbing.Hash) error {
 		if _, still := current[name]; still {
 			continue
 		}
-		if err := c.entries(path.Join(dir, name), entry, object.TreeEntry{}); err != nil {
+		if err := c.compareEntries(path.Join(dir, name), entry, object.TreeEntry{}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// named returns the entries of a directory by name, and none for a zero hash.
-func (t *Tree) named(hash plumbing.Hash) (map[string]object.TreeEntry, error) {
+// entriesByName returns the entries of a directory by name, and none for a zero hash.
+func (t *Tree) entriesByName(hash plumbing.Hash) (map[string]object.TreeEntry, error) {
 	if hash.IsZero() {
 		return nil, nil
 	}
@@ -89,25 +89,25 @@ func (t *Tree) named(hash plumbing.Hash) (map[string]object.TreeEntry, error) {
 	return named, nil
 }
 
-// entries compares the entries of two directories under one name. The zero entry means that there
+// compareEntries compares the entries of two directories under one name. The zero entry means that there
 // is none.
-func (c *comparison) entries(at string, before, after object.TreeEntry) error {
+func (c *comparison) compareEntries(name string, before, after object.TreeEntry) error {
 	if before.Hash == after.Hash && before.Mode == after.Mode {
 		return nil
 	}
 	if isDir(before) || isDir(after) {
-		if err := c.trees(at, dirHash(before), dirHash(after)); err != nil {
+		if err := c.compareDirs(name, dirHash(before), dirHash(after)); err != nil {
 			return err
 		}
 	}
-	was, is := fileOf(before), fileOf(after)
-	if was == is {
+	oldFile, newFile := fileOf(before), fileOf(after)
+	if oldFile == newFile {
 		return nil
 	}
 	if len(c.changes) == c.limit {
-		return ErrManyChanged
+		return ErrTooManyChanges
 	}
-	c.changes = append(c.changes, Change{Path: at, Before: was, After: is})
+	c.changes = append(c.changes, Change{Path: name, Before: oldFile, After: newFile})
 	return nil
 }
 

@@ -28,22 +28,22 @@ var ErrLink = errors.New("is a symbolic link, and links in repositories are not 
 // follow symbolic links: a link has mode fs.ModeSymlink, and only ReadLink can read it. Submodules
 // are left out. A Tree is safe for concurrent use.
 type Tree struct {
-	root    plumbing.Hash
-	damaged func(error) error
-	mu      sync.Mutex
-	store   storer.EncodedObjectStorer
-	known   map[plumbing.Hash][]object.TreeEntry
-	err     error
+	root      plumbing.Hash
+	wrapError func(error) error
+	mu        sync.Mutex
+	store     storer.EncodedObjectStorer
+	cache     map[plumbing.Hash][]object.TreeEntry
+	err       error
 }
 
 // New returns the tree with a hash; the zero hash is an empty tree. If an object cannot be read,
 // damaged, which may be nil, converts the error to the one that is reported.
-func New(store storer.EncodedObjectStorer, root plumbing.Hash, damaged func(error) error) *Tree {
-	if damaged == nil {
-		damaged = func(err error) error { return err }
+func New(store storer.EncodedObjectStorer, root plumbing.Hash, wrapError func(error) error) *Tree {
+	if wrapError == nil {
+		wrapError = func(err error) error { return err }
 	}
-	return &Tree{store: store, root: root, damaged: damaged,
-		known: map[plumbing.Hash][]object.TreeEntry{plumbing.ZeroHash: nil}}
+	return &Tree{store: store, root: root, wrapError: wrapError,
+		cache: map[plumbing.Hash][]object.TreeEntry{plumbing.ZeroHash: nil}}
 }
 
 var (
@@ -86,7 +86,7 @@ func (t *Tree) Open(name string) (fs.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &openDir{info: info, left: listed}, nil
+		return &openDir{info: info, remaining: listed}, nil
 	}
 	content, err := t.content("open", name, entry)
 	if err != nil {
@@ -163,43 +163,43 @@ func (t *Tree) find(op, name string) (object.TreeEntry, error) {
 	if !fs.ValidPath(name) {
 		return object.TreeEntry{}, &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
 	}
-	at := object.TreeEntry{Name: ".", Mode: filemode.Dir, Hash: t.root}
+	current := object.TreeEntry{Name: ".", Mode: filemode.Dir, Hash: t.root}
 	if name == "." {
-		return at, nil
+		return current, nil
 	}
 	for part := range strings.SplitSeq(name, "/") {
-		if isLink(at) {
-			return at, &fs.PathError{Op: op, Path: name, Err: ErrLink}
+		if isLink(current) {
+			return current, &fs.PathError{Op: op, Path: name, Err: ErrLink}
 		}
-		if !isDir(at) {
-			return at, &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
+		if !isDir(current) {
+			return current, &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
 		}
-		entries, err := t.entries(at.Hash)
+		entries, err := t.entries(current.Hash)
 		if err != nil {
-			return at, &fs.PathError{Op: op, Path: name, Err: err}
+			return current, &fs.PathError{Op: op, Path: name, Err: err}
 		}
 		found := slices.IndexFunc(entries, func(entry object.TreeEntry) bool {
 			return entry.Name == part && !isSubmodule(entry)
 		})
 		if found < 0 {
-			return at, &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
+			return current, &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
 		}
-		at = entries[found]
+		current = entries[found]
 	}
-	return at, nil
+	return current, nil
 }
 
 func (t *Tree) entries(hash plumbing.Hash) ([]object.TreeEntry, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if known, there := t.known[hash]; there {
+	if known, cached := t.cache[hash]; cached {
 		return known, nil
 	}
 	entries, err := Entries(t.store, hash)
 	if err != nil {
-		return nil, t.broken(err)
+		return nil, t.recordError(err)
 	}
-	t.known[hash] = entries
+	t.cache[hash] = entries
 	return entries, nil
 }
 
@@ -207,14 +207,14 @@ func (t *Tree) content(op, name string, entry object.TreeEntry) ([]byte, error) 
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if size, err := t.store.EncodedObjectSize(entry.Hash); err != nil {
-		return nil, &fs.PathError{Op: op, Path: name, Err: t.broken(err)}
+		return nil, &fs.PathError{Op: op, Path: name, Err: t.recordError(err)}
 	} else if size > maxFile {
 		return nil, &fs.PathError{Op: op, Path: name,
 			Err: fmt.Errorf("has more than %d MiB; keep large files out of the repository", maxFile>>20)}
 	}
 	content, err := t.blob(entry.Hash)
 	if err != nil {
-		return nil, &fs.PathError{Op: op, Path: name, Err: t.broken(err)}
+		return nil, &fs.PathError{Op: op, Path: name, Err: t.recordError(err)}
 	}
 	return content, nil
 }
@@ -232,9 +232,9 @@ func (t *Tree) blob(hash plumbing.Hash) ([]byte, error) {
 	return content, errors.Join(err, reader.Close())
 }
 
-// broken stores the first error of an unreadable object. The caller holds the lock.
-func (t *Tree) broken(err error) error {
-	err = t.damaged(err)
+// recordError stores the first error of an unreadable object. The caller holds the lock.
+func (t *Tree) recordError(err error) error {
+	err = t.wrapError(err)
 	if t.err == nil {
 		t.err = err
 	}
@@ -250,7 +250,7 @@ func (t *Tree) info(name string, entry object.TreeEntry) fs.FileInfo {
 		defer t.mu.Unlock()
 		size, err := t.store.EncodedObjectSize(entry.Hash)
 		if err != nil {
-			_ = t.broken(err)
+			_ = t.recordError(err)
 		}
 		described.size = size
 	}
@@ -294,8 +294,8 @@ func (f *openFile) Close() error               { return nil }
 
 // openDir is a directory whose entries were read when it was opened.
 type openDir struct {
-	info fs.FileInfo
-	left []fs.DirEntry
+	info      fs.FileInfo
+	remaining []fs.DirEntry
 }
 
 func (d *openDir) Stat() (fs.FileInfo, error) { return d.info, nil }
@@ -306,15 +306,15 @@ func (d *openDir) Read([]byte) (int, error) {
 
 func (d *openDir) ReadDir(n int) ([]fs.DirEntry, error) {
 	if n <= 0 {
-		listed := d.left
-		d.left = nil
+		listed := d.remaining
+		d.remaining = nil
 		return listed, nil
 	}
-	if len(d.left) == 0 {
+	if len(d.remaining) == 0 {
 		return nil, io.EOF
 	}
-	n = min(n, len(d.left))
-	listed := d.left[:n]
-	d.left = d.left[n:]
+	n = min(n, len(d.remaining))
+	listed := d.remaining[:n]
+	d.remaining = d.remaining[n:]
 	return listed, nil
 }

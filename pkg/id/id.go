@@ -17,13 +17,13 @@ import (
 // case).
 var lower = base32.NewEncoding("0123456789abcdefghijklmnopqrstuv").WithPadding(base32.NoPadding)
 
-// shape matches the part of an id after the prefix.
-var shape = lazyregexp.New(`^_[0-9a-v]{26}$`)
+// suffixForm matches the part of an id after the prefix.
+var suffixForm = lazyregexp.New(`^_[0-9a-v]{26}$`)
 
 // Valid reports whether text has the form of an id with that prefix.
 func Valid(prefix, text string) bool {
-	rest, found := strings.CutPrefix(text, prefix)
-	return found && shape.MatchString(rest)
+	suffix, found := strings.CutPrefix(text, prefix)
+	return found && suffixForm.MatchString(suffix)
 }
 
 // New returns a new id: prefix, an underscore, 6 bytes of Unix milliseconds and 10 random bytes.

@@ -18,22 +18,22 @@ const (
 func KindOf(address netip.Addr) Kind {
 	address = address.Unmap()
 	switch {
-	case !address.IsValid() || address.Zone() != "" || within(special, address):
+	case !address.IsValid() || address.Zone() != "" || inPrefixes(special, address):
 		return Special
 	case address.IsLoopback():
 		return Loopback
-	case address.IsPrivate() || within(private, address):
+	case address.IsPrivate() || inPrefixes(private, address):
 		return Private
-	case !address.IsGlobalUnicast() || address.Is6() && !handedOut.Contains(address):
+	case !address.IsGlobalUnicast() || address.Is6() && !globalUnicast.Contains(address):
 		return Special
 	}
 	return Public
 }
 
-// handedOut is the part of IPv6 that is assigned to machines on the internet (RFC 4291, section
+// globalUnicast is the part of IPv6 that is assigned to machines on the internet (RFC 4291, section
 // 2.4). Addresses outside of it embed an IPv4 address (RFC 6052, RFC 8215), which could be a
 // private one, or lead nowhere.
-var handedOut = netip.MustParsePrefix("2000::/3")
+var globalUnicast = netip.MustParsePrefix("2000::/3")
 
 // private lists the private ranges that net/netip does not count as private: shared address space
 // (RFC 6598).
@@ -61,7 +61,7 @@ var special = []netip.Prefix{
 	netip.MustParsePrefix("fd20:ce::254/128"),   // Google Cloud's
 }
 
-func within(list []netip.Prefix, address netip.Addr) bool {
+func inPrefixes(list []netip.Prefix, address netip.Addr) bool {
 	for _, prefix := range list {
 		if prefix.Contains(address) {
 			return true

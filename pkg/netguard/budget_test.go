@@ -45,17 +45,17 @@ func TestReadAll(t *testing.T) {
 func TestBudgetOfSeveral(t *testing.T) {
 	all := netguard.NewBudget(5, errBroken)
 	read := func(text string, limit int64) (string, error) {
-		got, err := netguard.ReadAll(all.Bound(io.NopCloser(strings.NewReader(text))), limit, errLarge)
+		got, err := netguard.ReadAll(all.Limit(io.NopCloser(strings.NewReader(text))), limit, errLarge)
 		return string(got), err
 	}
-	if got, err := read("abc", 3); got != "abc" || err != nil || all.Left() != 2 {
-		t.Errorf("got %q, %v, %d left", got, err, all.Left())
+	if got, err := read("abc", 3); got != "abc" || err != nil || all.Remaining() != 2 {
+		t.Errorf("got %q, %v, %d left", got, err, all.Remaining())
 	}
-	if got, err := read("abc", 3); got != "ab" || !errors.Is(err, errBroken) || all.Left() != 0 {
-		t.Errorf("got %q, %v, %d left", got, err, all.Left())
+	if got, err := read("abc", 3); got != "ab" || !errors.Is(err, errBroken) || all.Remaining() != 0 {
+		t.Errorf("got %q, %v, %d left", got, err, all.Remaining())
 	}
 	all.Set(4, errBroken)
 	if got, err := read("abcd", 2); got != "ab" || !errors.Is(err, errLarge) {
-		t.Errorf("got %q, %v, %d left", got, err, all.Left())
+		t.Errorf("got %q, %v, %d left", got, err, all.Remaining())
 	}
 }

@@ -34,7 +34,7 @@ func Describe(err error) (Problem, bool) {
 		request    *url.Error
 		blocked    *BlockedError
 		redirected *RedirectError
-		scheme     *SchemeError
+		scheme     *UnsupportedSchemeError
 		lookup     *net.DNSError
 		unproven   *tls.CertificateVerificationError
 		late       net.Error

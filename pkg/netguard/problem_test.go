@@ -25,7 +25,7 @@ func TestDescribe(t *testing.T) {
 	}{
 		"blocked":    {&netguard.BlockedError{Host: "h", Kind: netguard.Private}, "private network", false},
 		"redirected": {&netguard.RedirectError{Why: "it is redirected from https to http"}, "from https to http", false},
-		"scheme":     {&netguard.SchemeError{Scheme: "ftp"}, `"ftp"`, false},
+		"scheme":     {&netguard.UnsupportedSchemeError{Scheme: "ftp"}, `"ftp"`, false},
 		"no name":    {&net.DNSError{Name: "nowhere", IsNotFound: true, Server: "10.9.8.7"}, "name nowhere", false},
 		"lookup":     {&net.DNSError{Name: "slow", Server: "10.9.8.7"}, "cannot be resolved", true},
 		"unproven":   {&tls.CertificateVerificationError{Err: errors.New("unknown authority")}, "certificate", false},

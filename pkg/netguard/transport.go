@@ -56,20 +56,22 @@ func (e *BlockedError) Error() string {
 	return e.Host + " leads to an address that is none of the internet"
 }
 
-// SchemeError reports a URL whose scheme is neither https nor http, or is disabled.
-type SchemeError struct{ Scheme string }
+// UnsupportedSchemeError reports a URL whose scheme is neither https nor http, or is disabled.
+type UnsupportedSchemeError struct{ Scheme string }
 
 // Error names the scheme.
-func (e *SchemeError) Error() string { return fmt.Sprintf("%q is not spoken here", e.Scheme) }
+func (e *UnsupportedSchemeError) Error() string {
+	return fmt.Sprintf("%q is not spoken here", e.Scheme)
+}
 
 // ErrStalled is returned when a server pauses for too long. It implements net.Error as a timeout.
-var ErrStalled error = stalled{}
+var ErrStalled error = stalledError{}
 
-type stalled struct{}
+type stalledError struct{}
 
-func (stalled) Error() string   { return "the server stopped sending" }
-func (stalled) Timeout() bool   { return true }
-func (stalled) Temporary() bool { return true }
+func (stalledError) Error() string   { return "the server stopped sending" }
+func (stalledError) Timeout() bool   { return true }
+func (stalledError) Temporary() bool { return true }
 
 // Transport is an http.RoundTripper for untrusted servers.
 type Transport struct {
@@ -133,21 +135,21 @@ func (o Options) dialer(scheme string, allowed []Kind) func(context.Context, str
 			}}
 		opened, err := dialer.DialContext(ctx, network, address)
 		if err != nil {
-			return nil, nameless(err, address)
+			return nil, stripAddress(err, address)
 		}
-		return &connection{opened, address}, nil
+		return &hostConn{opened, address}, nil
 	}
 }
 
-// written is a net.Addr with the address as it was written in the URL.
-type written string
+// hostAddr is a net.Addr with the address as it was written in the URL.
+type hostAddr string
 
 // Network and String implement net.Addr.
-func (written) Network() string  { return "tcp" }
-func (w written) String() string { return string(w) }
+func (hostAddr) Network() string  { return "tcp" }
+func (a hostAddr) String() string { return string(a) }
 
-// nameless removes the resolved address and the name server from an error.
-func nameless(err error, address string) error {
+// stripAddress removes the resolved address and the name server from an error.
+func stripAddress(err error, address string) error {
 	var (
 		blocked   *BlockedError
 		lookup    *net.DNSError
@@ -160,17 +162,17 @@ func nameless(err error, address string) error {
 		return blocked
 	case errors.As(err, &lookup):
 		return &net.DNSError{
-			UnwrapErr: lookup.UnwrapErr, Err: plainLookup(lookup), Name: lookup.Name,
+			UnwrapErr: lookup.UnwrapErr, Err: explainLookup(lookup), Name: lookup.Name,
 			IsTimeout: lookup.IsTimeout, IsTemporary: lookup.IsTemporary, IsNotFound: lookup.IsNotFound,
 		}
 	case errors.As(err, &operation):
-		return &net.OpError{Op: operation.Op, Net: operation.Net, Addr: written(address), Err: operation.Err}
+		return &net.OpError{Op: operation.Op, Net: operation.Net, Addr: hostAddr(address), Err: operation.Err}
 	}
 	return err
 }
 
-// plainLookup returns a text for a failed lookup. The library's own text may name the name server.
-func plainLookup(lookup *net.DNSError) string {
+// explainLookup returns a text for a failed lookup. The library's own text may name the name server.
+func explainLookup(lookup *net.DNSError) string {
 	switch {
 	case lookup.IsNotFound:
 		return "no such host"
@@ -180,29 +182,29 @@ func plainLookup(lookup *net.DNSError) string {
 	return "the name cannot be looked up"
 }
 
-// connection is a connection whose errors name the host as it was written.
-type connection struct {
+// hostConn is a connection whose errors name the host as it was written.
+type hostConn struct {
 	net.Conn
 	address string
 }
 
 // Read reads from the server.
-func (c *connection) Read(into []byte) (int, error) {
+func (c *hostConn) Read(into []byte) (int, error) {
 	n, err := c.Conn.Read(into)
-	return n, nameless(err, c.address)
+	return n, stripAddress(err, c.address)
 }
 
 // Write writes to the server.
-func (c *connection) Write(data []byte) (int, error) {
+func (c *hostConn) Write(data []byte) (int, error) {
 	n, err := c.Conn.Write(data)
-	return n, nameless(err, c.address)
+	return n, stripAddress(err, c.address)
 }
 
 // RoundTrip sends one request.
 func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	transport, known := t.schemes[request.URL.Scheme]
 	if !known {
-		return nil, &SchemeError{request.URL.Scheme}
+		return nil, &UnsupportedSchemeError{request.URL.Scheme}
 	}
 	ctx, cancel := context.WithCancelCause(request.Context())
 	response, err := transport.RoundTrip(request.WithContext(ctx))

@@ -135,7 +135,7 @@ func TestOnlyAllowedKindsAreDialled(t *testing.T) {
 	if n := opened.Load(); n > 0 {
 		t.Errorf("%d connections were opened", n)
 	}
-	var scheme *netguard.SchemeError
+	var scheme *netguard.UnsupportedSchemeError
 	if _, err := get(client(netguard.Options{HTTPS: everywhere}, netip.Addr{}),
 		"ftp://127.0.0.1/"); !errors.As(err, &scheme) {
 		t.Errorf("ftp: got %v", err)

@@ -55,9 +55,9 @@ type Search struct {
 	Fetch *Fetch
 }
 
-// usualPlaces are the directories in which distributions install the server, which is rarely on
+// usualDirs are the directories in which distributions install the server, which is rarely on
 // PATH.
-var usualPlaces = []string{
+var usualDirs = []string{
 	"/usr/lib/postgresql/*/bin",                                 // Debian, Ubuntu
 	"/usr/pgsql-*/bin",                                          // the PostgreSQL project, for Fedora
 	"/usr/libexec/postgresql*",                                  // Alpine
@@ -86,7 +86,7 @@ func Find(ctx context.Context, search Search) (Binaries, error) {
 		}
 		return found, nil
 	}
-	var refused []error
+	var rejected []error
 	for _, dir := range filepath.SplitList(getenv("PATH")) {
 		if !filepath.IsAbs(dir) {
 			continue
@@ -95,45 +95,45 @@ func Find(ctx context.Context, search Search) (Binaries, error) {
 		if err == nil {
 			return found, nil
 		}
-		refused = append(refused, ignoreAbsent(err))
+		rejected = append(rejected, ignoreNoPostgres(err))
 	}
-	all, unusable := search.usual(ctx)
+	all, unusable := search.searchUsualDirs(ctx)
 	if len(all) > 0 {
 		return newest(all), nil
 	}
-	refused = append(refused, unusable)
+	rejected = append(rejected, unusable)
 	if search.Fetch != nil {
 		found, err := search.Fetch.get(ctx, search.Major)
 		if err == nil {
 			return found, nil
 		}
-		refused = append(refused, err)
+		rejected = append(rejected, err)
 	}
-	return Binaries{}, noBinaries(search.Major, errors.Join(refused...))
+	return Binaries{}, noBinaries(search.Major, errors.Join(rejected...))
 }
 
-// usual inspects the usual places. It returns the usable installations, and the reasons why others
+// searchUsualDirs inspects the usual places. It returns the usable installations, and the reasons why others
 // are not.
-func (s Search) usual(ctx context.Context) ([]Binaries, error) {
+func (s Search) searchUsualDirs(ctx context.Context) ([]Binaries, error) {
 	patterns := s.Patterns
 	if patterns == nil {
-		patterns = usualPlaces
+		patterns = usualDirs
 	}
 	var all []Binaries
-	var refused []error
+	var rejected []error
 	for _, pattern := range patterns {
 		// An invalid pattern matches nothing.
 		dirs, _ := filepath.Glob(pattern)
 		for _, dir := range dirs {
 			found, err := s.inspect(ctx, dir, "this machine")
 			if err != nil {
-				refused = append(refused, ignoreAbsent(err))
+				rejected = append(rejected, ignoreNoPostgres(err))
 				continue
 			}
 			all = append(all, found)
 		}
 	}
-	return all, errors.Join(refused...)
+	return all, errors.Join(rejected...)
 }
 
 func newest(all []Binaries) Binaries {
@@ -148,11 +148,11 @@ func compareVersions(a, b string) int {
 	})
 }
 
-// errAbsent marks a directory without PostgreSQL.
-var errAbsent = errors.New("there is no postgres in it")
+// errNoPostgres marks a directory without PostgreSQL.
+var errNoPostgres = errors.New("there is no postgres in it")
 
-func ignoreAbsent(err error) error {
-	if errors.Is(err, errAbsent) {
+func ignoreNoPostgres(err error) error {
+	if errors.Is(err, errNoPostgres) {
 		return nil
 	}
 	return err
@@ -164,7 +164,7 @@ var versionLine = lazyregexp.New(`^postgres \(PostgreSQL\) (\d+)([.0-9]*)`)
 func (s Search) inspect(ctx context.Context, dir, source string) (Binaries, error) {
 	postgres := filepath.Join(dir, "postgres")
 	if _, err := os.Stat(postgres); err != nil {
-		return Binaries{}, fmt.Errorf("%s: %w", dir, errAbsent)
+		return Binaries{}, fmt.Errorf("%s: %w", dir, errNoPostgres)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "initdb")); err != nil {
 		return Binaries{}, fmt.Errorf("%s: there is a postgres but no initdb beside it", dir)
@@ -172,13 +172,13 @@ func (s Search) inspect(ctx context.Context, dir, source string) (Binaries, erro
 	if err := reachableByServer(postgres); err != nil {
 		return Binaries{}, err
 	}
-	said, err := askVersion(ctx, postgres)
+	output, err := readVersion(ctx, postgres)
 	if err != nil {
 		return Binaries{}, fmt.Errorf("ask %s for its version: %w", postgres, err)
 	}
-	parts := versionLine.FindStringSubmatch(string(said))
+	parts := versionLine.FindStringSubmatch(string(output))
 	if parts == nil {
-		return Binaries{}, fmt.Errorf("%s says %.60q instead of a PostgreSQL version", postgres, said)
+		return Binaries{}, fmt.Errorf("%s says %.60q instead of a PostgreSQL version", postgres, output)
 	}
 	// The regular expression matches only digits.
 	major, _ := strconv.Atoi(parts[1])
@@ -193,29 +193,29 @@ func (s Search) inspect(ctx context.Context, dir, source string) (Binaries, erro
 	return found, nil
 }
 
-// askLimit is the maximum time for postgres to print its version after it has started. It only
+// versionTimeout is the maximum time for postgres to print its version after it has started. It only
 // guards against a hang.
-const askLimit = 2 * time.Minute
+const versionTimeout = 2 * time.Minute
 
-// askVersion returns the output of `postgres --version`. The binary may have been unpacked a moment
+// readVersion returns the output of `postgres --version`. The binary may have been unpacked a moment
 // ago, so a busy file is retried.
-func askVersion(ctx context.Context, postgres string) (said []byte, err error) {
-	err = execretry.Patiently(ctx, func() (err error) {
-		bounded, cancel := context.WithTimeout(ctx, askLimit)
+func readVersion(ctx context.Context, postgres string) (output []byte, err error) {
+	err = execretry.Retry(ctx, func() (err error) {
+		bounded, cancel := context.WithTimeout(ctx, versionTimeout)
 		defer cancel()
-		said, err = exec.CommandContext(bounded, postgres, "--version").Output()
+		output, err = exec.CommandContext(bounded, postgres, "--version").Output()
 		return err
 	})
-	return said, err
+	return output, err
 }
 
 // noBinaries returns an error that names the package to install.
-func noBinaries(major int, refused error) error {
+func noBinaries(major int, rejected error) error {
 	release, _ := os.ReadFile("/etc/os-release")
 	hint := installHint(string(release), major)
-	if refused == nil {
+	if rejected == nil {
 		return fmt.Errorf("%w on this machine; %s", ErrNoBinaries, hint)
 	}
 	return fmt.Errorf("%w on this machine (%s); %s",
-		ErrNoBinaries, strings.ReplaceAll(refused.Error(), "\n", "; "), hint)
+		ErrNoBinaries, strings.ReplaceAll(rejected.Error(), "\n", "; "), hint)
 }

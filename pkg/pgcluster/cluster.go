@@ -29,10 +29,10 @@ var ErrInUse = errors.New("in use by another process")
 const Superuser = "nuon"
 
 const (
-	// stopPatience is how long a stop waits after each signal.
-	stopPatience = 15 * time.Second
-	// startPatience is how long the children of a killed postmaster may take to exit.
-	startPatience = time.Minute
+	// stopTimeout is how long a stop waits after each signal.
+	stopTimeout = 15 * time.Second
+	// orphanTimeout is how long the children of a killed postmaster may take to exit.
+	orphanTimeout = time.Minute
 	// retryPause is the wait between two attempts to start.
 	retryPause = 200 * time.Millisecond
 )
@@ -96,7 +96,7 @@ func prepare(options Options) (*Cluster, error) {
 	}
 	cluster := &Cluster{dir: dir, data: filepath.Join(dir, "data"), owner: server, output: &tail{to: options.Log},
 		settings: options.Settings}
-	if err := server.checkPlace(dir); err != nil {
+	if err := server.checkDir(dir); err != nil {
 		return nil, err
 	}
 	// The parents are accessible to others; only the cluster's own directory is private.
@@ -129,25 +129,25 @@ func (c *Cluster) takeLock() error {
 func (c *Cluster) unlock() error { return filelock.Unlock(c.lock) }
 
 func (c *Cluster) start(ctx context.Context, options Options) error {
-	if err := c.choose(ctx, options); err != nil {
+	if err := c.selectBinaries(ctx, options); err != nil {
 		return err
 	}
 	if err := c.prepareSocketDir(); err != nil {
 		return err
 	}
-	if err := c.initialise(ctx); err != nil {
+	if err := c.initialize(ctx); err != nil {
 		return err
 	}
-	giveUp := time.Now().Add(startPatience)
+	giveUp := time.Now().Add(orphanTimeout)
 	for {
-		if err := c.clearStray(ctx); err != nil {
+		if err := c.stopStale(ctx); err != nil {
 			return err
 		}
 		if err := c.clearSocket(); err != nil {
 			return err
 		}
 		err := c.startOnce(ctx)
-		if err == nil || !c.leavingChildren() || time.Now().After(giveUp) {
+		if err == nil || !c.childrenRemain() || time.Now().After(giveUp) {
 			return err
 		}
 		select {
@@ -158,8 +158,8 @@ func (c *Cluster) start(ctx context.Context, options Options) error {
 	}
 }
 
-// choose determines the binaries. A data directory can be used by one major version only.
-func (c *Cluster) choose(ctx context.Context, options Options) error {
+// selectBinaries determines the binaries. A data directory can be used by one major version only.
+func (c *Cluster) selectBinaries(ctx context.Context, options Options) error {
 	major, err := c.majorOfData()
 	if err != nil {
 		return err
@@ -195,23 +195,23 @@ func (c *Cluster) majorOfData() (int, error) {
 	return major, nil
 }
 
-// initialise creates the data directory under a temporary name and renames it when it is complete,
+// initialize creates the data directory under a temporary name and renames it when it is complete,
 // so that an interrupted initdb leaves nothing that looks like a cluster.
-func (c *Cluster) initialise(ctx context.Context) error {
+func (c *Cluster) initialize(ctx context.Context) error {
 	if major, err := c.majorOfData(); err != nil || major != 0 {
 		return err
 	}
 	if _, err := os.Lstat(c.data); err == nil {
 		return fmt.Errorf("%s is there but is not a PostgreSQL data directory; move it away", c.data)
 	}
-	beside := c.data + ".new"
-	if err := os.RemoveAll(beside); err != nil {
+	tempDir := c.data + ".new"
+	if err := os.RemoveAll(tempDir); err != nil {
 		return err
 	}
 	// The thread must live as long as the child, which gets a signal when the thread ends.
 	runtime.LockOSThread()
-	err := execretry.Patiently(ctx, func() error {
-		command := c.command(ctx, syscall.SIGKILL, "initdb", "-D", beside, "-U", Superuser,
+	err := execretry.Retry(ctx, func() error {
+		command := c.command(ctx, syscall.SIGKILL, "initdb", "-D", tempDir, "-U", Superuser,
 			"--auth=trust", "--encoding=UTF8", "--locale=C", "--no-instructions", "--no-sync")
 		// initdb reports its progress on stdout; only errors matter.
 		command.Stdout = nil
@@ -219,9 +219,9 @@ func (c *Cluster) initialise(ctx context.Context) error {
 	})
 	runtime.UnlockOSThread()
 	if err != nil {
-		return errors.Join(fmt.Errorf("make a new cluster: initdb: %w: %s", err, c.output), os.RemoveAll(beside))
+		return errors.Join(fmt.Errorf("make a new cluster: initdb: %w: %s", err, c.output), os.RemoveAll(tempDir))
 	}
-	if err := os.Rename(beside, c.data); err != nil {
+	if err := os.Rename(tempDir, c.data); err != nil {
 		return fmt.Errorf("make a new cluster: %w", err)
 	}
 	return nil
@@ -232,7 +232,7 @@ func (c *Cluster) command(
 ) *exec.Cmd {
 	command := exec.CommandContext(ctx, filepath.Join(c.binaries.Dir, name), arguments...)
 	command.Dir, command.Stdout, command.Stderr = c.dir, c.output, c.output
-	// leavingChildren parses the messages, so they must be in English for any locale of the user.
+	// childrenRemain parses the messages, so they must be in English for any locale of the user.
 	command.Env = []string{"PATH=" + c.binaries.Dir + ":/usr/bin:/bin", "LC_ALL=C", "TZ=UTC"}
 	command.SysProcAttr = childAttributes(c.owner.credential(), whenOrphaned)
 	// Children of a killed postmaster keep its output open; do not wait for them.
@@ -249,15 +249,15 @@ func (c *Cluster) startOnce(ctx context.Context) error {
 	if err := <-started; err != nil {
 		return err
 	}
-	again := time.NewTicker(5 * time.Millisecond)
-	defer again.Stop()
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
 	for {
 		select {
 		case <-c.done:
 			return fmt.Errorf("the server left at once: %w: %s", c.Err(), c.output)
 		case <-ctx.Done():
 			return errors.Join(ctx.Err(), c.end())
-		case <-again.C:
+		case <-ticker.C:
 			if read := c.readPidFile(); read.pid == c.cmd.Process.Pid && read.status == "ready" {
 				return nil
 			}
@@ -287,7 +287,7 @@ func (c *Cluster) watch(ctx context.Context, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer close(c.done)
-	c.err = execretry.Patiently(ctx, func() error {
+	c.err = execretry.Retry(ctx, func() error {
 		c.cmd = c.command(context.WithoutCancel(ctx), syscall.SIGINT, "postgres", c.arguments()...)
 		return c.cmd.Start()
 	})
@@ -301,9 +301,9 @@ func (c *Cluster) watch(ctx context.Context, started chan<- error) {
 	}
 }
 
-// leavingChildren reports whether processes of a killed postmaster still use its shared memory,
+// childrenRemain reports whether processes of a killed postmaster still use its shared memory,
 // according to the server's last messages. Such processes are about to exit.
-func (c *Cluster) leavingChildren() bool {
+func (c *Cluster) childrenRemain() bool {
 	return strings.Contains(c.output.String(), "pre-existing shared memory block")
 }
 
@@ -361,12 +361,12 @@ func (c *Cluster) end() error {
 		if err := c.cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			return fmt.Errorf("stop PostgreSQL: %w", err)
 		}
-		patience := time.NewTimer(stopPatience)
+		timeout := time.NewTimer(stopTimeout)
 		select {
 		case <-c.done:
-			patience.Stop()
+			timeout.Stop()
 			return nil
-		case <-patience.C:
+		case <-timeout.C:
 		}
 	}
 	return fmt.Errorf("stop PostgreSQL: process %d does not end", c.cmd.Process.Pid)

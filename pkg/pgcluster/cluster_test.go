@@ -257,7 +257,7 @@ func TestStalePidFiles(t *testing.T) {
 				if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 					t.Fatal(err)
 				}
-				if err := cluster.owner.take(file); err != nil {
+				if err := cluster.owner.chown(file); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -499,7 +499,7 @@ func TestClosedPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	inside := filepath.Join(dir, "not", "yet", "there")
-	err := server.checkPlace(inside)
+	err := server.checkDir(inside)
 	if err == nil || !strings.Contains(err.Error(), "postgres") || !strings.Contains(err.Error(), dir) ||
 		!strings.Contains(err.Error(), "/var/lib") {
 		t.Errorf("a closed parent gives %v, want who, where and what to do", err)
@@ -507,14 +507,14 @@ func TestClosedPlace(t *testing.T) {
 	if err := os.Chmod(dir, 0o711); err != nil {
 		t.Fatal(err)
 	}
-	if err := server.checkPlace(inside); err != nil {
+	if err := server.checkDir(inside); err != nil {
 		t.Errorf("a passable parent gives %v", err)
 	}
 	server.switched = false
 	if err := os.Chmod(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := server.checkPlace(inside); err != nil {
+	if err := server.checkDir(inside); err != nil {
 		t.Errorf("for ourselves: %v", err)
 	}
 }

@@ -26,8 +26,8 @@ const (
 
 	// maxJarBytes bounds the download; a jar has about 15 MB.
 	maxJarBytes = 128 << 20
-	// fetchPatience bounds a whole fetch.
-	fetchPatience = 10 * time.Minute
+	// fetchTimeout bounds a whole fetch.
+	fetchTimeout = 10 * time.Minute
 )
 
 // Fetch downloads PostgreSQL binaries into a cache, once. The zero value downloads from Maven
@@ -64,7 +64,7 @@ func (f Fetch) get(ctx context.Context, major int) (Binaries, error) {
 	final := filepath.Join(cache, fetchVersion+"-"+platform)
 	bin := filepath.Join(final, "bin")
 	if _, err := os.Stat(final); errors.Is(err, fs.ErrNotExist) {
-		ctx, cancel := context.WithTimeout(ctx, fetchPatience)
+		ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 		defer cancel()
 		if err := f.install(ctx, platform, cache, final); err != nil {
 			return Binaries{}, fmt.Errorf("fetch PostgreSQL %s: %w", fetchVersion, err)
@@ -108,28 +108,28 @@ func (f Fetch) install(ctx context.Context, platform, cache, final string) (err 
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return err
 	}
-	beside, err := os.MkdirTemp(cache, ".fetch-*")
+	tempDir, err := os.MkdirTemp(cache, ".fetch-*")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(beside)) }()
-	jar := filepath.Join(beside, "binaries.jar")
+	defer func() { err = errors.Join(err, os.RemoveAll(tempDir)) }()
+	jar := filepath.Join(tempDir, "binaries.jar")
 	if err := f.download(ctx, f.address(platform), jar); err != nil {
 		return err
 	}
-	tree := filepath.Join(beside, "tree")
+	tree := filepath.Join(tempDir, "tree")
 	if err := unpackJar(jar, tree); err != nil {
 		return err
 	}
 	// The server's user may differ from the current user.
-	if err := os.Chmod(beside, 0o755); err != nil {
+	if err := os.Chmod(tempDir, 0o755); err != nil {
 		return err
 	}
 	if _, err := (Search{}).inspect(ctx, filepath.Join(tree, "bin"), "fetched"); err != nil {
 		return fmt.Errorf("what was fetched does not run here: %w", err)
 	}
 	if err := os.Rename(tree, final); err != nil {
-		if _, there := os.Stat(final); there == nil {
+		if _, statErr := os.Stat(final); statErr == nil {
 			return nil
 		}
 		return err
@@ -174,9 +174,9 @@ func (f Fetch) download(ctx context.Context, address, file string) error {
 	if written > maxJarBytes {
 		return fmt.Errorf("download %s: it has more than %d bytes", address, int64(maxJarBytes))
 	}
-	if came := hex.EncodeToString(sum.Sum(nil)); came != published {
+	if digest := hex.EncodeToString(sum.Sum(nil)); digest != published {
 		return fmt.Errorf("download %s: its SHA-256 is %s, but %s was published; nothing of it was used",
-			address, came, published)
+			address, digest, published)
 	}
 	return nil
 }
@@ -212,16 +212,16 @@ func (f Fetch) request(ctx context.Context, address string) (io.ReadCloser, erro
 	if client == nil {
 		client = http.DefaultClient
 	}
-	answer, err := client.Do(request)
+	response, err := client.Do(request)
 	if err != nil {
 		// The error of net/http already contains the URL.
 		return nil, fmt.Errorf("download: %w", err)
 	}
-	if answer.StatusCode != http.StatusOK {
+	if response.StatusCode != http.StatusOK {
 		return nil, errors.Join(fmt.Errorf("download %s: the server says %s", address,
-			answer.Status), answer.Body.Close())
+			response.Status), response.Body.Close())
 	}
-	return answer.Body, nil
+	return response.Body, nil
 }
 
 // CanFetch reports whether binaries for this machine can be downloaded.

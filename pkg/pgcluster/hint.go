@@ -34,7 +34,7 @@ func packageCommand(system, release string, major int) string {
 	if system == "darwin" {
 		return "brew install " + version("postgresql@%d", "postgresql@17")
 	}
-	for _, kin := range distributions(release) {
+	for _, kin := range distributionsOf(release) {
 		switch kin {
 		case "debian", "ubuntu":
 			return "apt-get install " + version("postgresql-%d", "postgresql")
@@ -51,7 +51,7 @@ func packageCommand(system, release string, major int) string {
 	return ""
 }
 
-func distributions(release string) []string {
+func distributionsOf(release string) []string {
 	var names []string
 	for _, line := range strings.Split(release, "\n") {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), "=")

@@ -50,40 +50,40 @@ func (o owner) credential() *syscall.Credential {
 	return &syscall.Credential{Uid: uint32(o.uid), Gid: uint32(o.gid)}
 }
 
-// take changes the owner of a file or directory to o.
-func (o owner) take(path string) error {
+// chown changes the owner of a file or directory to o.
+func (o owner) chown(path string) error {
 	if !o.switched {
 		return nil
 	}
 	return os.Lchown(path, o.uid, o.gid)
 }
 
-// passes reports whether the owner may traverse a directory or execute a file.
-func (o owner) passes(info fs.FileInfo) bool {
+// canAccess reports whether the owner may traverse a directory or execute a file.
+func (o owner) canAccess(info fs.FileInfo) bool {
 	mode := info.Mode().Perm()
-	of, known := info.Sys().(*syscall.Stat_t)
+	stat, known := info.Sys().(*syscall.Stat_t)
 	switch {
-	case known && int(of.Uid) == o.uid:
+	case known && int(stat.Uid) == o.uid:
 		return mode&0o100 != 0
-	case known && int(of.Gid) == o.gid:
+	case known && int(stat.Gid) == o.gid:
 		return mode&0o010 != 0
 	default:
 		return mode&0o001 != 0
 	}
 }
 
-// CheckPlace reports an error if a cluster cannot be in dir: the server's user must be able to
+// CheckDir reports an error if a cluster cannot be in dir: the server's user must be able to
 // traverse every existing directory above it. The check matters only for root, because the server
 // then runs as another user, to which root's home is not accessible.
-func CheckPlace(dir string) error {
+func CheckDir(dir string) error {
 	server, err := serverOwner()
 	if err != nil {
 		return err
 	}
-	return server.checkPlace(dir)
+	return server.checkDir(dir)
 }
 
-func (o owner) checkPlace(dir string) error {
+func (o owner) checkDir(dir string) error {
 	if !o.switched {
 		return nil
 	}
@@ -96,7 +96,7 @@ func (o owner) checkPlace(dir string) error {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		if err == nil && !o.passes(info) {
+		if err == nil && !o.canAccess(info) {
 			return fmt.Errorf("%s: the user %s, who runs PostgreSQL for root, may not pass through %s; use a directory that is open to it, for example below /var/lib",
 				dir, o.name, parent)
 		}
@@ -121,11 +121,11 @@ func reachableByServer(file string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	if !server.passes(info) {
+	if !server.canAccess(info) {
 		return fmt.Errorf("%s: the user who runs PostgreSQL may not run it", file)
 	}
-	if err := server.checkPlace(file); err != nil {
+	if err := server.checkDir(file); err != nil {
 		return err
 	}
-	return server.checkPlace(resolved)
+	return server.checkDir(resolved)
 }

@@ -37,16 +37,16 @@ func (c *Cluster) readPidFile() pidFile {
 	return read
 }
 
-// clearStray prepares for a new postmaster. A postmaster that still runs on this directory has
-// outlived its supervisor, because this process holds the lock; clearStray stops it. It disarms a
+// stopStale prepares for a new postmaster. A postmaster that still runs on this directory has
+// outlived its supervisor, because this process holds the lock; stopStale stops it. It disarms a
 // pid file that names another process.
-func (c *Cluster) clearStray(ctx context.Context) error {
+func (c *Cluster) stopStale(ctx context.Context) error {
 	read := c.readPidFile()
 	if read.lines == nil {
 		return nil
 	}
 	if c.isOurPostmaster(read.pid) {
-		if err := c.stopStray(ctx, read.pid); err != nil {
+		if err := c.stopStalePostmaster(ctx, read.pid); err != nil {
 			return err
 		}
 		read = c.readPidFile()
@@ -61,14 +61,14 @@ func (c *Cluster) isOurPostmaster(pid int) bool {
 	return strings.Contains(commandLine(pid), "\x00"+c.data+"\x00")
 }
 
-// stopStray stops a postmaster, gently at first and then by force.
-func (c *Cluster) stopStray(ctx context.Context, pid int) error {
+// stopStalePostmaster stops a postmaster, gently at first and then by force.
+func (c *Cluster) stopStalePostmaster(ctx context.Context, pid int) error {
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGKILL} {
 		if err := syscall.Kill(pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
 			return fmt.Errorf("stop PostgreSQL %d, left over in %s: %w", pid, c.data, err)
 		}
-		gone, err := until(ctx, stopPatience, func() bool { return !c.isOurPostmaster(pid) })
-		if err != nil || gone {
+		exited, err := pollUntil(ctx, stopTimeout, func() bool { return !c.isOurPostmaster(pid) })
+		if err != nil || exited {
 			return err
 		}
 	}
@@ -102,26 +102,26 @@ func (c *Cluster) disarmPidFile(read pidFile) error {
 
 // replacePidFile writes a temporary file and renames it, so that a crash leaves no partial file.
 func (c *Cluster) replacePidFile(content string) error {
-	beside := c.pidFileName() + ".nuon"
-	if err := os.WriteFile(beside, []byte(content), 0o600); err != nil {
+	tempFile := c.pidFileName() + ".nuon"
+	if err := os.WriteFile(tempFile, []byte(content), 0o600); err != nil {
 		return fmt.Errorf("write pid file: %w", err)
 	}
-	if err := c.owner.take(beside); err != nil {
+	if err := c.owner.chown(tempFile); err != nil {
 		return fmt.Errorf("write pid file: %w", err)
 	}
-	if err := os.Rename(beside, c.pidFileName()); err != nil {
+	if err := os.Rename(tempFile, c.pidFileName()); err != nil {
 		return fmt.Errorf("write pid file: %w", err)
 	}
 	return nil
 }
 
-// until calls done every few milliseconds until it returns true, for at most limit. It polls
+// pollUntil calls done every few milliseconds until it returns true, for at most limit. It polls
 // because there is no signal for the end of a process that is not a child.
-func until(ctx context.Context, limit time.Duration, done func() bool) (bool, error) {
+func pollUntil(ctx context.Context, limit time.Duration, done func() bool) (bool, error) {
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
-	again := time.NewTicker(10 * time.Millisecond)
-	defer again.Stop()
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
 	for {
 		if done() {
 			return true, nil
@@ -131,7 +131,7 @@ func until(ctx context.Context, limit time.Duration, done func() bool) (bool, er
 			return false, ctx.Err()
 		case <-deadline.C:
 			return false, nil
-		case <-again.C:
+		case <-ticker.C:
 		}
 	}
 }

@@ -26,7 +26,7 @@ func (c *Cluster) prepareSocketDir() error {
 	if len(filepath.Join(c.socketDir, socketName+".lock")) > maxSocketPath {
 		sum := sha256.Sum256([]byte(c.dir))
 		c.socketDir = filepath.Join(shortTempDir(), "nuon-pg-"+hex.EncodeToString(sum[:6]))
-		if err := c.owner.checkPlace(c.socketDir); err != nil {
+		if err := c.owner.checkDir(c.socketDir); err != nil {
 			return fmt.Errorf("place the socket of PostgreSQL: %w", err)
 		}
 	}
@@ -52,14 +52,14 @@ func makeOwned(dir string, server owner) error {
 	if err != nil {
 		return err
 	}
-	of, known := info.Sys().(*syscall.Stat_t)
-	if !info.IsDir() || !known || int(of.Uid) != server.uid && int(of.Uid) != os.Geteuid() {
+	stat, known := info.Sys().(*syscall.Stat_t)
+	if !info.IsDir() || !known || int(stat.Uid) != server.uid && int(stat.Uid) != os.Geteuid() {
 		return fmt.Errorf("%s is there already and is not a directory of ours; remove it", dir)
 	}
 	if err := os.Chmod(dir, 0o700); err != nil {
 		return err
 	}
-	return server.take(dir)
+	return server.chown(dir)
 }
 
 // clearSocket removes the socket files of a killed postmaster. This process holds the lock and has

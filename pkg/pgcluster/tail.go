@@ -18,17 +18,17 @@ type tail struct {
 
 // Write stores and forwards output. It ignores errors of the underlying writer, because an error
 // here would end the child.
-func (t *tail) Write(said []byte) (int, error) {
+func (t *tail) Write(output []byte) (int, error) {
 	t.mu.Lock()
-	t.last = append(t.last, said...)
+	t.last = append(t.last, output...)
 	if len(t.last) > tailBytes {
 		t.last = append([]byte{}, t.last[len(t.last)-tailBytes:]...)
 	}
 	t.mu.Unlock()
 	if t.to != nil {
-		_, _ = t.to.Write(said)
+		_, _ = t.to.Write(output)
 	}
-	return len(said), nil
+	return len(output), nil
 }
 
 // String returns the end of the output on one line.

@@ -8,9 +8,9 @@ type automaton struct {
 	// tables contain the children of the nodes with many children, such as the root. In ordinary
 	// text, most steps use them.
 	tables [][256]int32
-	// begins contains, for each byte, whether a form starts with it. Most text is skipped by this
+	// starts contains, for each byte, whether a form starts with it. Most text is skipped by this
 	// check alone.
-	begins [256]bool
+	starts [256]bool
 }
 
 // node is one prefix of a form. It contains no pointer, so the garbage collector does not scan the
@@ -29,35 +29,35 @@ type node struct {
 	label byte
 }
 
-// manyChildren is the number of children from which a node has a table.
-const manyChildren = 3
+// tableThreshold is the number of children from which a node has a table.
+const tableThreshold = 3
 
 const root int32 = 0
 
 // compile builds the automaton of non-empty forms.
 func compile(forms map[string]struct{}) *automaton {
-	most := 1 // one node for each byte, if no two forms start alike
+	maxNodes := 1 // one node for each byte, if no two forms start alike
 	for form := range forms {
-		most += len(form)
+		maxNodes += len(form)
 	}
-	a := &automaton{nodes: make([]node, 1, most)}
+	a := &automaton{nodes: make([]node, 1, maxNodes)}
 	for form := range forms {
 		a.insert(form)
-		a.begins[form[0]] = true
+		a.starts[form[0]] = true
 	}
-	a.tabulate()
+	a.buildTables()
 	a.link()
 	return a
 }
 
-// tabulate builds the tables of the nodes with many children.
-func (a *automaton) tabulate() {
+// buildTables builds the tables of the nodes with many children.
+func (a *automaton) buildTables() {
 	for at := range a.nodes {
 		many := 0
 		for child := a.nodes[at].child; child != root; child = a.nodes[child].sibling {
 			many++
 		}
-		if many < manyChildren {
+		if many < tableThreshold {
 			continue
 		}
 		var table [256]int32

@@ -29,12 +29,12 @@ func formsOf(value []byte) []string {
 	return append(forms, disguisedForms(value)...)
 }
 
-// Disguised forms are searched only for values with minDisguised to mostDisguised bytes. Reversed
+// Disguised forms are searched only for values with minDisguisedBytes to maxDisguisedBytes bytes. Reversed
 // or in another case, a shorter value is likely to be an ordinary word; for a longer one they take
 // too much memory, because each form costs several nodes per byte.
 const (
-	minDisguised  = 8
-	mostDisguised = 512
+	minDisguisedBytes = 8
+	maxDisguisedBytes = 512
 )
 
 // separators are the texts that people put between the letters of a value to spell it out. With NUL
@@ -45,7 +45,7 @@ var separators = []string{" ", "  ", "-", "_", ".", ",", ", ", ":", "|", "\n", "
 // past a filter, and in which dumps show it: reversed, in upper and lower case, letter by letter,
 // byte by byte as numbers and as escapes, and in pieces.
 func disguisedForms(value []byte) []string {
-	if len(value) < minDisguised || len(value) > mostDisguised {
+	if len(value) < minDisguisedBytes || len(value) > maxDisguisedBytes {
 		return nil
 	}
 	text := string(value)
@@ -74,16 +74,16 @@ func disguisedForms(value []byte) []string {
 		forms = append(forms, strings.Join(decimals, between))
 	}
 	forms = append(forms, "&#"+strings.Join(decimals, ";&#")+";")
-	return append(forms, pieces(text)...)
+	return append(forms, splitRandom(text)...)
 }
 
 // minPiece is the minimum length in bytes of a piece of a secret that is searched separately.
 const minPiece = 16
 
-// pieces splits a random key or token of 32 bytes or more into parts of at least 16 bytes, so that
+// splitRandom splits a random key or token of 32 bytes or more into parts of at least 16 bytes, so that
 // it is also found when it is printed in two halves or broken into lines. Other values (an address,
 // a sentence) have no pieces, because a part of them may be ordinary text.
-func pieces(text string) []string {
+func splitRandom(text string) []string {
 	many := len(text) / minPiece
 	if many < 2 || !isRandom(text) {
 		return nil
@@ -187,26 +187,26 @@ func lineForms(value []byte) []string {
 			forms = append(forms, formsOf([]byte(line))...)
 			continue
 		}
-		if short++; short > mostShort {
+		if short++; short > maxShortLines {
 			continue
 		}
 		if i > 0 {
 			before := lines[i-1]
-			forms = append(forms, indented(before[max(0, len(before)-beside):], line)...)
+			forms = append(forms, indented(before[max(0, len(before)-neighborBytes):], line)...)
 		} else {
 			after := lines[i+1]
-			forms = append(forms, indented(line, after[:min(beside, len(after))])...)
+			forms = append(forms, indented(line, after[:min(neighborBytes, len(after))])...)
 		}
 	}
 	return forms
 }
 
-// mostShort is the maximum number of short lines of a secret that are searched separately. A key
+// maxShortLines is the maximum number of short lines of a secret that are searched separately. A key
 // has one; a secret file has many, and each takes about ten kilobytes.
-const mostShort = 16
+const maxShortLines = 16
 
-// beside is how many bytes of the neighboring line must match to identify a short line.
-const beside = 8
+// neighborBytes is how many bytes of the neighboring line must match to identify a short line.
+const neighborBytes = 8
 
 // indented returns two consecutive lines, the second with each indentation that tools and people
 // use.
@@ -247,10 +247,10 @@ func base64Forms(alphabet *base64.Encoding, value []byte) []string {
 func jsonForms(value []byte) []string {
 	var forms []string
 	for _, html := range []bool{true, false} {
-		once := jsonEscape(value, html)
-		forms = append(forms, once, jsonEscape([]byte(once), html))
+		escaped := jsonEscape(value, html)
+		forms = append(forms, escaped, jsonEscape([]byte(escaped), html))
 		// Terraform's strings double the first character of a template.
-		forms = append(forms, strings.NewReplacer("${", "$${", "%{", "%%{").Replace(once))
+		forms = append(forms, strings.NewReplacer("${", "$${", "%{", "%%{").Replace(escaped))
 	}
 	return forms
 }

@@ -44,7 +44,7 @@ func byComparison(forms map[string]struct{}, text []byte) string {
 	for form := range forms {
 		for at := range text {
 			if bytes.HasPrefix(text[at:], []byte(form)) {
-				hide(hidden[:at+len(form)], int32(len(form)))
+				mask(hidden[:at+len(form)], int32(len(form)))
 			}
 		}
 	}
@@ -54,7 +54,7 @@ func byComparison(forms map[string]struct{}, text []byte) string {
 		case !hidden[i]:
 			out.WriteByte(b)
 		case i == 0 || !hidden[i-1]:
-			out.WriteString(Mark)
+			out.WriteString(Mask)
 		}
 	}
 	return out.String()

@@ -85,12 +85,12 @@ func TestDisguises(t *testing.T) {
 		"numbers": "[" + strings.Join(numbers, ", ") + "]", "entities": "&#" + strings.Join(numbers, ";&#") + ";",
 	} {
 		got := set.String(text)
-		left := strings.Trim(strings.ReplaceAll(got, redact.Mark, ""), "[]=%")
+		left := strings.Trim(strings.ReplaceAll(got, redact.Mask, ""), "[]=%")
 		allowed := 0
 		if name == "base32 of more" { // the neighbors remain, and one character that is shared with each
 			allowed = (len("password=")*8+4)/5 + (len("&more")*8+4)/5 + 2
 		}
-		if !strings.Contains(got, redact.Mark) || len(left) > allowed {
+		if !strings.Contains(got, redact.Mask) || len(left) > allowed {
 			t.Errorf("%s: %q became %q", name, text, got)
 		}
 	}
@@ -131,7 +131,7 @@ func TestShells(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", script, err)
 		}
-		if got := set.String(string(said)); strings.Contains(got, "ecret") || !strings.Contains(got, redact.Mark) {
+		if got := set.String(string(said)); strings.Contains(got, "ecret") || !strings.Contains(got, redact.Mask) {
 			t.Errorf("%s printed %q, which became %q", script, said, got)
 		}
 	}
@@ -154,7 +154,7 @@ func TestKeysOfSeveralLines(t *testing.T) {
 			text += indent + strings.TrimSpace(line) + end
 		}
 		text += indent + "EOT" + end
-		left := strings.TrimSpace(strings.ReplaceAll(strings.NewReplacer(redact.Mark, "", "key = <<-EOT",
+		left := strings.TrimSpace(strings.ReplaceAll(strings.NewReplacer(redact.Mask, "", "key = <<-EOT",
 			"").Replace(set.String(text)), "EOT", ""))
 		if left != "" {
 			t.Fatalf("%q is left of\n%s", left, text)
@@ -230,7 +230,7 @@ func TestWriterHidesExactlyTheOccurrences(t *testing.T) {
 		if diff := cmp.Diff(reference(text, secrets), out.String()); diff != "" {
 			t.Fatal(diff)
 		}
-		if set.Contains(text) != strings.Contains(out.String(), redact.Mark) {
+		if set.Contains(text) != strings.Contains(out.String(), redact.Mask) {
 			t.Fatal("Contains and Writer disagree")
 		}
 	})
@@ -254,7 +254,7 @@ func reference(text []byte, secrets [][]byte) string {
 		case !hidden[i]:
 			out.WriteByte(b)
 		case i == 0 || !hidden[i-1]:
-			out.WriteString(redact.Mark)
+			out.WriteString(redact.Mask)
 		}
 	}
 	return out.String()
@@ -275,9 +275,9 @@ func TestBase64AtEveryAlignment(t *testing.T) {
 		got := set.String(encoded)
 		// What may remain is the encoding of the text before and after, and one shared character at
 		// each end.
-		left := strings.TrimRight(strings.ReplaceAll(got, redact.Mark, ""), "=")
+		left := strings.TrimRight(strings.ReplaceAll(got, redact.Mask, ""), "=")
 		most := (len(before)*8+5)/6 + (len(after)*8+5)/6 + 2
-		if !strings.Contains(got, redact.Mark) || len(left) > most {
+		if !strings.Contains(got, redact.Mask) || len(left) > most {
 			t.Fatalf("%q became %q: %d characters are left, at most %d may be", encoded, got, len(left), most)
 		}
 	})

@@ -8,8 +8,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
-// Mark replaces a secret in the output.
-const Mark = seal.Redacted
+// Mask replaces a secret in the output.
+const Mask = seal.Redacted
 
 // MinLength is the minimum length in bytes of a secret that is searched. A shorter value would mask
 // matches all over ordinary text, and is too short to be secret.
@@ -46,10 +46,10 @@ func (s *Set) Add(secret []byte) bool {
 		s.known = map[string]struct{}{}
 	}
 	before := len(s.known)
-	s.learn(secret)
+	s.addForms(secret)
 	if trimmed := bytes.TrimSpace(secret); len(trimmed) >= MinLength {
 		// The last line end of a file is rarely printed with its content.
-		s.learn(trimmed)
+		s.addForms(trimmed)
 	}
 	for _, form := range lineForms(secret) {
 		s.known[form] = struct{}{}
@@ -80,14 +80,14 @@ func (s *Set) search() *automaton {
 // AddSecret is Add for a seal.Secret.
 func (s *Set) AddSecret(secret seal.Secret) bool { return s.Add(secret.Reveal()) }
 
-func (s *Set) learn(value []byte) {
+func (s *Set) addForms(value []byte) {
 	for _, form := range formsOf(value) {
 		s.known[form] = struct{}{}
 	}
 }
 
 // String returns text without secrets: it removes every byte that is within any form of any secret,
-// and replaces each run of such bytes by one Mark.
+// and replaces each run of such bytes by one Mask.
 func (s *Set) String(text string) string {
 	if s.search() == nil {
 		return text

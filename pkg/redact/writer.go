@@ -20,14 +20,14 @@ type Writer struct {
 	mutex   sync.Mutex
 	machine *automaton
 	state   int32
-	// held contains the bytes that may still turn out to be secret; hidden contains, for each,
+	// pending contains the bytes that may still turn out to be secret; hidden contains, for each,
 	// whether it already has.
-	held   []byte
-	hidden []bool
-	// marked is true if the last output was a Mark, so that more secret bytes need no further Mark.
-	marked bool
-	ready  []byte
-	failed error
+	pending []byte
+	masked  []bool
+	// maskWritten is true if the last output was a Mask, so that more secret bytes need no further Mask.
+	maskWritten bool
+	ready       []byte
+	err         error
 }
 
 // Writer returns a Writer to out. Secrets that are added later apply from the bytes on that are
@@ -38,8 +38,8 @@ func (s *Set) Writer(out io.Writer) *Writer { return &Writer{set: s, out: out} }
 func (w *Writer) Write(text []byte) (int, error) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	if w.failed != nil {
-		return 0, w.failed
+	if w.err != nil {
+		return 0, w.err
 	}
 	w.refresh()
 	if w.machine == nil {
@@ -58,11 +58,11 @@ func (w *Writer) Write(text []byte) (int, error) {
 func (w *Writer) Flush() error {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	if w.failed != nil {
-		return w.failed
+	if w.err != nil {
+		return w.err
 	}
 	w.refresh()
-	w.release(len(w.held))
+	w.release(len(w.pending))
 	w.state = root
 	return w.emit()
 }
@@ -72,9 +72,9 @@ func (w *Writer) Close() error {
 	err := w.Flush()
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	if w.failed == nil {
-		w.failed = errClosed
-	} else if errors.Is(w.failed, errClosed) {
+	if w.err == nil {
+		w.err = errClosed
+	} else if errors.Is(w.err, errClosed) {
 		return nil
 	}
 	return err
@@ -87,44 +87,44 @@ func (w *Writer) refresh() {
 		return
 	}
 	w.machine, w.state = machine, root
-	for i, b := range w.held {
+	for i, b := range w.pending {
 		w.state = machine.step(w.state, b)
-		hide(w.hidden[:i+1], machine.nodes[w.state].match)
+		mask(w.masked[:i+1], machine.nodes[w.state].match)
 	}
 }
 
 func (w *Writer) scan(text []byte) {
 	for len(text) > 0 {
 		if w.state == root {
-			plain := w.machine.plain(text)
+			plain := w.machine.skipUnmatched(text)
 			if plain > 0 {
-				w.ready, w.marked = append(w.ready, text[:plain]...), false
+				w.ready, w.maskWritten = append(w.ready, text[:plain]...), false
 				text = text[plain:]
 				continue
 			}
 		}
 		w.state = w.machine.step(w.state, text[0])
-		w.held, w.hidden = append(w.held, text[0]), append(w.hidden, false)
+		w.pending, w.masked = append(w.pending, text[0]), append(w.masked, false)
 		text = text[1:]
-		hide(w.hidden, w.machine.nodes[w.state].match)
+		mask(w.masked, w.machine.nodes[w.state].match)
 		// Bytes that are not part of a possible start of a form are settled.
-		w.release(len(w.held) - int(w.machine.nodes[w.state].depth))
+		w.release(len(w.pending) - int(w.machine.nodes[w.state].depth))
 	}
 }
 
-// plain returns the number of bytes at the start of text before the first byte that a form starts
+// skipUnmatched returns the number of bytes at the start of text before the first byte that a form starts
 // with.
-func (a *automaton) plain(text []byte) int {
+func (a *automaton) skipUnmatched(text []byte) int {
 	for i, b := range text {
-		if a.begins[b] {
+		if a.starts[b] {
 			return i
 		}
 	}
 	return len(text)
 }
 
-// hide marks the last n bytes as secret.
-func hide(hidden []bool, n int32) {
+// mask marks the last n bytes as secret.
+func mask(hidden []bool, n int32) {
 	for i := len(hidden) - int(n); i < len(hidden); i++ {
 		hidden[i] = true
 	}
@@ -136,14 +136,14 @@ func (w *Writer) release(n int) {
 		return
 	}
 	for i := range n {
-		if !w.hidden[i] {
-			w.ready, w.marked = append(w.ready, w.held[i]), false
-		} else if !w.marked {
-			w.ready, w.marked = append(w.ready, Mark...), true
+		if !w.masked[i] {
+			w.ready, w.maskWritten = append(w.ready, w.pending[i]), false
+		} else if !w.maskWritten {
+			w.ready, w.maskWritten = append(w.ready, Mask...), true
 		}
 	}
-	w.held = append(w.held[:0], w.held[n:]...)
-	w.hidden = append(w.hidden[:0], w.hidden[n:]...)
+	w.pending = append(w.pending[:0], w.pending[n:]...)
+	w.masked = append(w.masked[:0], w.masked[n:]...)
 }
 
 func (w *Writer) emit() error {
@@ -153,7 +153,7 @@ func (w *Writer) emit() error {
 	_, err := w.out.Write(w.ready)
 	w.ready = w.ready[:0]
 	if err != nil {
-		w.failed = err
+		w.err = err
 	}
 	return err
 }

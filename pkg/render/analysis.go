@@ -20,9 +20,9 @@ type origin struct {
 type originKind int
 
 const (
-	other originKind = iota // a literal, or a value whose sources are already recorded
-	root                    // the object with the single key "nuon"
-	below                   // the value at path below .nuon; not yet recorded
+	other     originKind = iota // a literal, or a value whose sources are already recorded
+	root                        // the object with the single key "nuon"
+	nuonValue                   // the value at path below .nuon; not yet recorded
 )
 
 // Longer paths are cut: a read of a deeply nested value counts as a read of the value that contains
@@ -38,9 +38,9 @@ func (o origin) follow(keys ...string) origin {
 		if keys[0] != "nuon" {
 			return origin{}
 		}
-		o, keys = origin{kind: below, path: Path{}}, keys[1:]
+		o, keys = origin{kind: nuonValue, path: Path{}}, keys[1:]
 	}
-	if o.kind != below || o.ends || len(keys) == 0 {
+	if o.kind != nuonValue || o.ends || len(keys) == 0 {
 		return o
 	}
 	size := 0
@@ -97,14 +97,14 @@ type analysis struct {
 	lines      textLines
 	refs       map[string]Path
 	uses       []use
-	sites      map[int]site
+	positions  map[int]position
 	declared   []*variable
 	depth      int
-	refused    *Error
+	err        *Error
 }
 
 func newAnalysis(name, text string) *analysis {
-	return &analysis{name: name, text: text, lines: linesOf(text), refs: map[string]Path{}, sites: map[int]site{}}
+	return &analysis{name: name, text: text, lines: linesOf(text), refs: map[string]Path{}, positions: map[int]position{}}
 }
 
 func (a *analysis) start() *scope {
@@ -115,8 +115,8 @@ func (a *analysis) start() *scope {
 // sorted completes the analysis and returns the refs, sorted.
 func (a *analysis) sorted() []Path {
 	for _, v := range a.declared {
-		if !v.used && v.from.kind == below && len(v.from.path) > 0 {
-			a.note(v.from)
+		if !v.used && v.from.kind == nuonValue && len(v.from.path) > 0 {
+			a.recordRead(v.from)
 		}
 	}
 	var refs []Path
@@ -127,67 +127,67 @@ func (a *analysis) sorted() []Path {
 	return refs
 }
 
-// note records that the template reads a value, and where in the text.
-func (a *analysis) note(o origin) {
-	a.uses = append(a.uses, use{path: a.record(o.path), at: o.at, printed: o.printed})
+// recordRead records that the template reads a value, and where in the text.
+func (a *analysis) recordRead(o origin) {
+	a.uses = append(a.uses, use{path: a.addRef(o.path), at: o.at, printed: o.printed})
 }
 
-// record adds a ref and returns the one shared copy of its path.
-func (a *analysis) record(path Path) Path {
+// addRef adds a ref and returns the one shared copy of its path.
+func (a *analysis) addRef(path Path) Path {
 	path = Canonical(path)
 	key := strings.Join(path, "\x00")
-	if known, ok := a.refs[key]; ok {
-		return known
+	if shared, ok := a.refs[key]; ok {
+		return shared
 	}
 	a.refs[key] = path
 	if len(path) == 1 && path[0] == "install" {
 		// Aliases are visible below install, so a template that reads install as a whole also reads
 		// their targets.
-		a.record(Path{"inputs", "inputs"})
-		a.record(Path{"sandbox"})
+		a.addRef(Path{"inputs", "inputs"})
+		a.addRef(Path{"sandbox"})
 	}
 	return path
 }
 
-// consume records that the template uses a value.
-func (a *analysis) consume(node parse.Node, o origin) {
+// recordUse records that the template uses a value.
+func (a *analysis) recordUse(node parse.Node, o origin) {
 	switch {
 	case o.kind == other:
 	case o.kind == root || len(o.path) == 0:
-		a.refuse(node, "this reads everything below .nuon", "name the value that is meant, such as .nuon.install.id")
+		a.reject(node, "this reads everything below .nuon", "name the value that is meant, such as .nuon.install.id")
 	default:
-		a.note(o)
+		a.recordRead(o)
 	}
 }
 
-// test records that the template only tests a value for truth. `.nuon` always exists and
+// recordCondition records that the template only tests a value for truth. `.nuon` always exists and
 // `.nuon.install` always has an id, so a test reads neither as a whole.
-func (a *analysis) test(node parse.Node, o origin) {
+func (a *analysis) recordCondition(node parse.Node, o origin) {
 	switch {
-	case o.kind == root, o.kind == below && len(o.path) == 0:
-	case o.kind == below && len(o.path) == 1 && o.path[0] == "install":
+	case o.kind == root, o.kind == nuonValue && len(o.path) == 0:
+	case o.kind == nuonValue && len(o.path) == 1 && o.path[0] == "install":
 		o.path = Path{"install", "id"}
-		a.note(o)
+		a.recordRead(o)
 	default:
-		a.consume(node, o)
+		a.recordUse(node, o)
 	}
 }
 
-// refuse stores the first reason to reject the template.
-func (a *analysis) refuse(node parse.Node, message, hint string) {
-	if a.refused != nil {
+// reject stores the first reason to reject the template.
+func (a *analysis) reject(node parse.Node, message, hint string) {
+	if a.err != nil {
 		return
 	}
 	at := a.lines.place(a.span(node))
-	a.refused = &Error{Name: a.name, Line: at.Line, Column: at.Column, Width: at.Width, Message: message, Hint: hint}
+	a.err = &Error{Name: a.name, Line: at.Line, Column: at.Column, Width: at.Width, Message: message, Hint: hint}
 }
 
 func (a *analysis) list(list *parse.ListNode, s *scope) {
-	if list == nil || a.refused != nil {
+	if list == nil || a.err != nil {
 		return
 	}
 	if a.depth++; a.depth > maxNesting {
-		a.refuse(list, fmt.Sprintf("if, with and range are nested more than %d levels deep", maxNesting), "")
+		a.reject(list, fmt.Sprintf("if, with and range are nested more than %d levels deep", maxNesting), "")
 		return
 	}
 	defer func() { a.depth-- }()
@@ -202,45 +202,45 @@ func (a *analysis) node(node parse.Node, s *scope) {
 		o := a.pipe(node.Pipe, s)
 		if len(node.Pipe.Decl) == 0 {
 			o.printed = true
-			a.consume(node.Pipe, o)
+			a.recordUse(node.Pipe, o)
 		}
 	case *parse.IfNode:
-		in := s.inner(s.dot)
-		a.test(node.Pipe, a.pipe(node.Pipe, in))
-		a.list(node.List, in.inner(in.dot))
-		a.list(node.ElseList, in.inner(in.dot))
+		inner := s.inner(s.dot)
+		a.recordCondition(node.Pipe, a.pipe(node.Pipe, inner))
+		a.list(node.List, inner.inner(inner.dot))
+		a.list(node.ElseList, inner.inner(inner.dot))
 	case *parse.WithNode:
-		in := s.inner(s.dot)
-		o := a.pipe(node.Pipe, in)
-		a.test(node.Pipe, o)
-		a.list(node.List, in.inner(o))
-		a.list(node.ElseList, in.inner(in.dot))
+		inner := s.inner(s.dot)
+		o := a.pipe(node.Pipe, inner)
+		a.recordCondition(node.Pipe, o)
+		a.list(node.List, inner.inner(o))
+		a.list(node.ElseList, inner.inner(inner.dot))
 	case *parse.RangeNode:
-		if countsUp(node.Pipe) {
-			a.refuse(node.Pipe, "a range over a number", "range over a list or an object")
+		if isNumber(node.Pipe) {
+			a.reject(node.Pipe, "a range over a number", "range over a list or an object")
 			return
 		}
-		in := s.inner(s.dot)
+		inner := s.inner(s.dot)
 		declared := len(a.declared)
-		a.consume(node.Pipe, a.pipe(node.Pipe, in))
+		a.recordUse(node.Pipe, a.pipe(node.Pipe, inner))
 		for _, v := range a.declared[declared:] {
 			v.from = origin{} // elements of the value that was just recorded
 		}
-		a.list(node.List, in.inner(origin{}))
-		a.list(node.ElseList, in.inner(in.dot))
+		a.list(node.List, inner.inner(origin{}))
+		a.list(node.ElseList, inner.inner(inner.dot))
 	case *parse.TemplateNode:
-		a.refuse(node, "templates cannot call other templates", "write the text where it is used")
+		a.reject(node, "templates cannot call other templates", "write the text where it is used")
 	}
 }
 
-// countsUp reports whether a pipeline always results in a number.
-func countsUp(pipe *parse.PipeNode) bool {
+// isNumber reports whether a pipeline always results in a number.
+func isNumber(pipe *parse.PipeNode) bool {
 	last := pipe.Cmds[len(pipe.Cmds)-1]
 	switch first := last.Args[0].(type) {
 	case *parse.NumberNode:
 		return true
 	case *parse.PipeNode:
-		return len(last.Args) == 1 && countsUp(first)
+		return len(last.Args) == 1 && isNumber(first)
 	case *parse.IdentifierNode:
 		return functions[first.Ident].number
 	}
@@ -262,15 +262,15 @@ func (a *analysis) pipe(pipe *parse.PipeNode, s *scope) origin {
 			v := &variable{name: name, from: value}
 			s.vars = append(s.vars, v)
 			if a.declared = append(a.declared, v); len(a.declared) > maxVariables {
-				a.refuse(decl, fmt.Sprintf("more than %d variables are declared", maxVariables),
+				a.reject(decl, fmt.Sprintf("more than %d variables are declared", maxVariables),
 					"write what they stand for in their place")
 			}
 			continue
 		}
 		// After an assignment in a branch or a loop, the variable can have either value.
 		if v := s.find(name); v != nil {
-			a.consume(decl, v.from)
-			a.consume(decl, value)
+			a.recordUse(decl, v.from)
+			a.recordUse(decl, value)
 			v.from = origin{}
 		}
 	}
@@ -288,12 +288,12 @@ func (a *analysis) command(cmd *parse.CommandNode, piped []origin, s *scope) ori
 		return value
 	}
 	// The command is not a function but has arguments, which fails when the template runs.
-	a.consume(cmd, value)
+	a.recordUse(cmd, value)
 	for _, arg := range cmd.Args[1:] {
-		a.consume(arg, a.operand(arg, s))
+		a.recordUse(arg, a.operand(arg, s))
 	}
 	for _, o := range piped {
-		a.consume(cmd, o)
+		a.recordUse(cmd, o)
 	}
 	return origin{}
 }
@@ -328,11 +328,11 @@ func (a *analysis) chain(node parse.Node, from origin, keys []string) origin {
 	}
 	from = from.follow(keys...)
 	from.at = a.span(node)
-	at := site{at: from.at}
-	if from.kind == below {
+	at := position{at: from.at}
+	if from.kind == nuonValue {
 		at.path = from.path
 	}
-	a.sites[int(node.Position())] = at
+	a.positions[int(node.Position())] = at
 	return from
 }
 
@@ -353,7 +353,7 @@ func (a *analysis) call(name *parse.IdentifierNode, args []parse.Node, piped []o
 		values[0] = structural(values[0], args[1:])
 	}
 	for _, o := range values {
-		a.consume(name, o)
+		a.recordUse(name, o)
 	}
 	return origin{}
 }
@@ -361,20 +361,20 @@ func (a *analysis) call(name *parse.IdentifierNode, args []parse.Node, piped []o
 // callIndex follows literal keys, so that `index .nuon.components "a-b" "outputs"` reads the same
 // path as a chain of fields. It stops at the first key that is not a literal.
 func (a *analysis) callIndex(name parse.Node, args []parse.Node, values []origin) origin {
-	at := values[0]
+	target := values[0]
 	for i := 1; i < len(values); i++ {
 		if i < len(args) {
 			if key, ok := args[i].(*parse.StringNode); ok {
-				at = at.follow(key.Text)
-				at.at.end = max(at.at.end, int(key.Pos)+len(key.Quoted))
+				target = target.follow(key.Text)
+				target.at.end = max(target.at.end, int(key.Pos)+len(key.Quoted))
 				continue
 			}
 		}
-		a.consume(name, at)
-		at = origin{}
-		a.consume(name, values[i])
+		a.recordUse(name, target)
+		target = origin{}
+		a.recordUse(name, values[i])
 	}
-	return at
+	return target
 }
 
 // structural follows literal keys through the levels of .nuon that only group values (components,
@@ -386,7 +386,7 @@ func structural(o origin, keys []parse.Node) origin {
 		if !ok {
 			return o
 		}
-		if o.kind == below && !sorts(o.path) {
+		if o.kind == nuonValue && !isGroup(o.path) {
 			return o
 		}
 		o = o.follow(key.Text)
@@ -394,7 +394,7 @@ func structural(o origin, keys []parse.Node) origin {
 	return o
 }
 
-func sorts(path Path) bool {
+func isGroup(path Path) bool {
 	path = Canonical(path)
 	switch len(path) {
 	case 0, 1:

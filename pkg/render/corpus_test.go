@@ -22,7 +22,7 @@ func TestCorpus(t *testing.T) {
 	var counted struct{ files, texts, templates, uses, undotted int }
 	check := func(name, text string) {
 		counted.texts++
-		counted.undotted += len(Undotted(text))
+		counted.undotted += len(MissingDots(text))
 		tmpl, err := Parse(name, text)
 		if err != nil {
 			t.Errorf("%v", err)

@@ -44,29 +44,29 @@ func (e *Error) Error() string {
 
 // parseError converts the parser's "template: name:line: text" to an Error.
 func parseError(name, text string, err error) *Error {
-	refused := &Error{Name: name, Message: "the template cannot be parsed"}
+	rejected := &Error{Name: name, Message: "the template cannot be parsed"}
 	words, ok := strings.CutPrefix(err.Error(), "template: "+parseName+":")
 	if !ok {
-		return refused
+		return rejected
 	}
 	line, words, ok := strings.Cut(words, ":")
 	if n, err := strconv.Atoi(line); ok && err == nil {
-		refused.Line = n
-		refused.Message = printable(strings.ReplaceAll(strings.TrimSpace(words), " "+parseName+":", " line "))
+		rejected.Line = n
+		rejected.Message = printable(strings.ReplaceAll(strings.TrimSpace(words), " "+parseName+":", " line "))
 	}
-	if missing, ok := strings.CutPrefix(refused.Message, "function "); ok {
+	if missing, ok := strings.CutPrefix(rejected.Message, "function "); ok {
 		missing, _, _ = strings.Cut(strings.TrimPrefix(missing, `"`), `"`)
-		refused.missesFunction(text, missing)
-		return refused
+		rejected.explainMissingFunction(text, missing)
+		return rejected
 	}
-	refused.explain(text)
-	return refused
+	rejected.explain(text)
+	return rejected
 }
 
-// missesFunction reports that a function does not exist, and points to the first place from the
+// explainMissingFunction reports that a function does not exist, and points to the first place from the
 // line on that calls it.
-func (e *Error) missesFunction(text, missing string) {
-	e.Message, e.Hint = fmt.Sprintf("there is no function %q", missing), instead(missing)
+func (e *Error) explainMissingFunction(text, missing string) {
+	e.Message, e.Hint = fmt.Sprintf("there is no function %q", missing), missingFunctionHint(missing)
 	lines := linesOf(text)
 	for at := range words(text) {
 		word, _, _ := strings.Cut(text[at.start:at.end], ".")
@@ -77,8 +77,8 @@ func (e *Error) missesFunction(text, missing string) {
 	}
 }
 
-// instead returns the hint for a function that does not exist.
-func instead(missing string) string {
+// missingFunctionHint returns the hint for a function that does not exist.
+func missingFunctionHint(missing string) string {
 	switch missing {
 	case "nuon":
 		return "write .nuon with a leading dot"
@@ -115,31 +115,31 @@ var runLocation = sync.OnceValue(func() *regexp.Regexp {
 // values, so only messages of this package are used.
 func (t *Template) runError(err error, root Tree) *Error {
 	failed := &Error{Name: t.name, Message: "it cannot be evaluated with these values"}
-	words := err.Error()
+	message := err.Error()
 	label := "a value"
-	if where := runLocation().FindStringSubmatch(words); where != nil {
-		failed.Line, _ = strconv.Atoi(where[1])
-		failed.Column, _ = strconv.Atoi(where[2])
+	if location := runLocation().FindStringSubmatch(message); location != nil {
+		failed.Line, _ = strconv.Atoi(location[1])
+		failed.Column, _ = strconv.Atoi(location[2])
 		failed.Column++ // text/template counts bytes from 0 on
 		label = t.locate(failed, label)
 	}
-	var ours *functionError
+	var functionErr *functionError
 	switch {
 	case errors.Is(err, errTooMuchWork):
 		failed.Message, failed.Hint = errTooMuchWork.Error(), "make loops and texts smaller"
 	case errors.Is(err, errTooMuchOutput):
 		failed.Message = errTooMuchOutput.Error()
-	case errors.As(err, &ours):
-		failed.Message = ours.Error()
-	case strings.Contains(words, "map has no entry for key"):
+	case errors.As(err, &functionErr):
+		failed.Message = functionErr.Error()
+	case strings.Contains(message, "map has no entry for key"):
 		failed.Message, failed.Hint = label+" has no value", "`dig` and `hasKey` can ask for what may be missing"
 		if near, ok := root.nearest(failed.Path); ok && len(failed.Path) > 0 {
 			failed.Hint = printable("the nearest that has one is .nuon." + near.String())
 		}
-	case strings.Contains(words, "nil pointer evaluating"), strings.Contains(words, "nil data"):
+	case strings.Contains(message, "nil pointer evaluating"), strings.Contains(message, "nil data"):
 		failed.Message, failed.Hint = label+" has no value: what it looks into is null",
 			"`dig` can ask for what may be missing"
-	case strings.Contains(words, "can't evaluate field"):
+	case strings.Contains(message, "can't evaluate field"):
 		failed.Message = label + " has no value: what it looks into is not an object"
 	}
 	return failed
@@ -149,7 +149,7 @@ func (t *Template) runError(err error, root Tree) *Error {
 // the value that is read there.
 func (t *Template) locate(failed *Error, fallback string) (label string) {
 	lines := linesOf(t.text)
-	at, known := t.sites[lines.offset(failed.Line, failed.Column)]
+	at, known := t.positions[lines.offset(failed.Line, failed.Column)]
 	if !known {
 		return fallback
 	}
@@ -161,13 +161,13 @@ func (t *Template) locate(failed *Error, fallback string) (label string) {
 	return printable(".nuon." + at.path.String())
 }
 
-// maxWords bounds how many bytes of a template an error repeats.
-const maxWords = 2000
+// maxMessage bounds how many bytes of a template an error repeats.
+const maxMessage = 2000
 
 // printable makes text from a template safe to show in a terminal.
 func printable(words string) string {
-	if len(words) > maxWords {
-		words = strings.ToValidUTF8(words[:maxWords], "") + "…"
+	if len(words) > maxMessage {
+		words = strings.ToValidUTF8(words[:maxMessage], "") + "…"
 	}
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

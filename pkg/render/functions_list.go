@@ -86,14 +86,14 @@ func fnPluck(args []any) (any, error) {
 }
 
 func fnPick(args []any) (any, error) {
-	return selected(args, func(keys map[string]bool, key string) bool { return keys[key] })
+	return filterKeys(args, func(keys map[string]bool, key string) bool { return keys[key] })
 }
 
 func fnOmit(args []any) (any, error) {
-	return selected(args, func(keys map[string]bool, key string) bool { return !keys[key] })
+	return filterKeys(args, func(keys map[string]bool, key string) bool { return !keys[key] })
 }
 
-func selected(args []any, keep func(keys map[string]bool, key string) bool) (any, error) {
+func filterKeys(args []any, keep func(keys map[string]bool, key string) bool) (any, error) {
 	object, err := asDict(args[0])
 	if err != nil {
 		return nil, err
@@ -106,9 +106,9 @@ func selected(args []any, keep func(keys map[string]bool, key string) bool) (any
 		}
 		keys[key] = true
 	}
-	kept := maps.Clone(object)
-	maps.DeleteFunc(kept, func(key string, _ any) bool { return !keep(keys, key) })
-	return kept, nil
+	filtered := maps.Clone(object)
+	maps.DeleteFunc(filtered, func(key string, _ any) bool { return !keep(keys, key) })
+	return filtered, nil
 }
 
 // fnMerge returns a new object. For each key the first object that has it wins, and nested objects
@@ -122,23 +122,23 @@ func fnMerge(args []any) (any, error) {
 			return nil, err
 		}
 	}
-	return merged(objects), nil
+	return mergeObjects(objects), nil
 }
 
-// merged merges objects. It visits each key of each object once, for any number of objects.
-func merged(objects []map[string]any) map[string]any {
+// mergeObjects merges objects. It visits each key of each object once, for any number of objects.
+func mergeObjects(objects []map[string]any) map[string]any {
 	all := map[string]any{}
 	// inner contains the objects to merge recursively: keys that are an object in two or more
 	// arguments.
 	inner := map[string][]map[string]any{}
 	for _, object := range objects {
 		for key, v := range object {
-			have, has := all[key]
+			present, has := all[key]
 			if !has {
 				all[key] = v
 				continue
 			}
-			first, both := have.(map[string]any)
+			first, both := present.(map[string]any)
 			if second, ok := v.(map[string]any); both && ok {
 				if inner[key] == nil {
 					inner[key] = []map[string]any{first}
@@ -148,13 +148,13 @@ func merged(objects []map[string]any) map[string]any {
 		}
 	}
 	for key, objects := range inner {
-		all[key] = merged(objects)
+		all[key] = mergeObjects(objects)
 	}
 	return all
 }
 
-// onList calls f with a copy of a list.
-func onList(v any, f func(list []any) []any) (any, error) {
+// withListCopy calls f with a copy of a list.
+func withListCopy(v any, f func(list []any) []any) (any, error) {
 	list, err := asList(v)
 	if err != nil {
 		return nil, err
@@ -163,27 +163,27 @@ func onList(v any, f func(list []any) []any) (any, error) {
 }
 
 func fnAppend(args []any) (any, error) {
-	return onList(args[0], func(list []any) []any { return append(list, args[1]) })
+	return withListCopy(args[0], func(list []any) []any { return append(list, args[1]) })
 }
 
 func fnPrepend(args []any) (any, error) {
-	return onList(args[0], func(list []any) []any { return slices.Insert(list, 0, args[1]) })
+	return withListCopy(args[0], func(list []any) []any { return slices.Insert(list, 0, args[1]) })
 }
 
 func fnRest(args []any) (any, error) {
-	return onList(args[0], func(list []any) []any { return list[min(1, len(list)):] })
+	return withListCopy(args[0], func(list []any) []any { return list[min(1, len(list)):] })
 }
 
 func fnInitial(args []any) (any, error) {
-	return onList(args[0], func(list []any) []any { return list[:max(0, len(list)-1)] })
+	return withListCopy(args[0], func(list []any) []any { return list[:max(0, len(list)-1)] })
 }
 
 func fnReverse(args []any) (any, error) {
-	return onList(args[0], func(list []any) []any { slices.Reverse(list); return list })
+	return withListCopy(args[0], func(list []any) []any { slices.Reverse(list); return list })
 }
 
 func fnCompact(args []any) (any, error) {
-	return onList(args[0], func(list []any) []any { return slices.DeleteFunc(list, isEmpty) })
+	return withListCopy(args[0], func(list []any) []any { return slices.DeleteFunc(list, isEmpty) })
 }
 
 // fnWithout removes the elements whose JSON equals that of one of the other arguments. Comparing
@@ -201,17 +201,17 @@ func fnWithout(args []any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	kept := make([]any, 0, len(list))
+	remaining := make([]any, 0, len(list))
 	for _, item := range list {
 		key, err := encode(item, "")
 		if err != nil {
 			return nil, err
 		}
 		if !unwanted[key] {
-			kept = append(kept, item)
+			remaining = append(remaining, item)
 		}
 	}
-	return kept, nil
+	return remaining, nil
 }
 
 // fnSlice returns a part of a list, like Sprig's: slice list from to.
@@ -222,7 +222,7 @@ func fnSlice(args []any) (any, error) {
 	}
 	bounds := []int64{0, int64(len(list))}
 	for i, arg := range args[1:] {
-		if bounds[i], err = whole(arg); err != nil {
+		if bounds[i], err = toInt(arg); err != nil {
 			return nil, err
 		}
 	}

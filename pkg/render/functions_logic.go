@@ -115,7 +115,7 @@ func fnEq(args []any) (any, error) {
 
 func fnNe(args []any) (any, error) { return !equal(args[0], args[1]), nil }
 
-func ordered(holds func(int) bool) func([]any) (any, error) {
+func comparison(holds func(int) bool) func([]any) (any, error) {
 	return func(args []any) (any, error) {
 		if x, ok := args[0].(string); ok {
 			if y, ok := args[1].(string); ok {
@@ -156,35 +156,35 @@ func fnList(args []any) (any, error) { return slices.Clone(args), nil }
 
 // fnDig follows keys and returns the default if one is missing: dig "a" "b" "default" object.
 func fnDig(args []any) (any, error) {
-	at, fallback := args[len(args)-1], args[len(args)-2]
+	current, fallback := args[len(args)-1], args[len(args)-2]
 	for _, arg := range args[:len(args)-2] {
 		key, ok := arg.(string)
 		if !ok {
 			return nil, errors.New("a key must be a string, not " + kindOf(arg))
 		}
-		object, ok := at.(map[string]any)
-		if !ok && at != nil {
-			return nil, errors.New("can only look into an object, not " + kindOf(at))
+		object, ok := current.(map[string]any)
+		if !ok && current != nil {
+			return nil, errors.New("can only look into an object, not " + kindOf(current))
 		}
-		if at, ok = object[key]; !ok {
+		if current, ok = object[key]; !ok {
 			return fallback, nil
 		}
 	}
-	return at, nil
+	return current, nil
 }
 
 // fnIndex is stricter than text/template's: a missing key is an error, as in a chain of fields. dig
 // returns a default instead.
 func fnIndex(args []any) (any, error) {
-	at := args[0]
+	current := args[0]
 	for _, arg := range args[1:] {
-		switch from := at.(type) {
+		switch from := current.(type) {
 		case map[string]any:
 			key, ok := arg.(string)
 			if !ok {
 				return nil, errors.New("the key of an object must be a string, not " + kindOf(arg))
 			}
-			if at, ok = from[key]; !ok {
+			if current, ok = from[key]; !ok {
 				return nil, errors.New("there is no such key; `dig` gives a default instead")
 			}
 		case []any:
@@ -195,12 +195,12 @@ func fnIndex(args []any) (any, error) {
 			if i < 0 || i >= int64(len(from)) {
 				return nil, errors.New("the list is shorter than that")
 			}
-			at = from[i]
+			current = from[i]
 		default:
-			return nil, errors.New("can only look into an object or a list, not " + kindOf(at))
+			return nil, errors.New("can only look into an object or a list, not " + kindOf(current))
 		}
 	}
-	return at, nil
+	return current, nil
 }
 
 func fnHasKey(args []any) (any, error) {

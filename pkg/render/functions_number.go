@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// whole converts a value to an integer. Numbers lose their fraction, and strings are parsed as
+// toInt converts a value to an integer. Numbers lose their fraction, and strings are parsed as
 // decimal, because inputs are always strings.
-func whole(v any) (int64, error) {
+func toInt(v any) (int64, error) {
 	switch v := v.(type) {
 	case int64:
 		return v, nil
@@ -32,14 +32,14 @@ func whole(v any) (int64, error) {
 	return 0, errors.New("wants a whole number, not " + kindOf(v))
 }
 
-func fnInt(args []any) (any, error) { return whole(args[0]) }
+func fnInt(args []any) (any, error) { return toInt(args[0]) }
 
-// fold computes with exact numbers. It fails if the result does not fit into 64 bits, instead of
+// foldInts computes with exact numbers. It fails if the result does not fit into 64 bits, instead of
 // overflowing.
-func fold(args []any, step func(acc, n *big.Int) error) (any, error) {
+func foldInts(args []any, step func(acc, n *big.Int) error) (any, error) {
 	var acc *big.Int
 	for _, arg := range args {
-		n, err := whole(arg)
+		n, err := toInt(arg)
 		if err != nil {
 			return nil, err
 		}
@@ -58,21 +58,21 @@ func fold(args []any, step func(acc, n *big.Int) error) (any, error) {
 }
 
 func fnAdd(args []any) (any, error) {
-	return fold(args, func(acc, n *big.Int) error { acc.Add(acc, n); return nil })
+	return foldInts(args, func(acc, n *big.Int) error { acc.Add(acc, n); return nil })
 }
 
 func fnSub(args []any) (any, error) {
-	return fold(args, func(acc, n *big.Int) error { acc.Sub(acc, n); return nil })
+	return foldInts(args, func(acc, n *big.Int) error { acc.Sub(acc, n); return nil })
 }
 
 func fnMul(args []any) (any, error) {
-	return fold(args, func(acc, n *big.Int) error { acc.Mul(acc, n); return nil })
+	return foldInts(args, func(acc, n *big.Int) error { acc.Mul(acc, n); return nil })
 }
 
 var errDivideByZero = errors.New("division by zero")
 
 func fnDiv(args []any) (any, error) {
-	return fold(args, func(acc, n *big.Int) error {
+	return foldInts(args, func(acc, n *big.Int) error {
 		if n.Sign() == 0 {
 			return errDivideByZero
 		}
@@ -82,7 +82,7 @@ func fnDiv(args []any) (any, error) {
 }
 
 func fnMod(args []any) (any, error) {
-	return fold(args, func(acc, n *big.Int) error {
+	return foldInts(args, func(acc, n *big.Int) error {
 		if n.Sign() == 0 {
 			return errDivideByZero
 		}
@@ -92,7 +92,7 @@ func fnMod(args []any) (any, error) {
 }
 
 func fnMin(args []any) (any, error) {
-	return fold(args, func(acc, n *big.Int) error {
+	return foldInts(args, func(acc, n *big.Int) error {
 		if n.Cmp(acc) < 0 {
 			acc.Set(n)
 		}
@@ -101,7 +101,7 @@ func fnMin(args []any) (any, error) {
 }
 
 func fnMax(args []any) (any, error) {
-	return fold(args, func(acc, n *big.Int) error {
+	return foldInts(args, func(acc, n *big.Int) error {
 		if n.Cmp(acc) > 0 {
 			acc.Set(n)
 		}
@@ -109,8 +109,8 @@ func fnMax(args []any) (any, error) {
 	})
 }
 
-// decimal converts a value to a float.
-func decimal(v any) (float64, error) {
+// toFloat converts a value to a float.
+func toFloat(v any) (float64, error) {
 	if s, ok := v.(string); ok {
 		f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
@@ -124,31 +124,31 @@ func decimal(v any) (float64, error) {
 	return 0, errors.New("wants a number, not " + kindOf(v))
 }
 
-func fnFloat64(args []any) (any, error) { return decimal(args[0]) }
+func fnFloat64(args []any) (any, error) { return toFloat(args[0]) }
 func fnAdd1(args []any) (any, error)    { return fnAdd([]any{args[0], int64(1)}) }
 
-// rounded returns a function that rounds a number so that JSON writes it without a fraction.
-func rounded(how func(float64) float64) func(args []any) (any, error) {
+// roundingFunc returns a function that rounds a number so that JSON writes it without a fraction.
+func roundingFunc(how func(float64) float64) func(args []any) (any, error) {
 	return func(args []any) (any, error) {
-		f, err := decimal(args[0])
+		f, err := toFloat(args[0])
 		if err != nil {
 			return nil, err
 		}
-		return plainFloat(how(f))
+		return normalizeFloat(how(f))
 	}
 }
 
 // fnRound rounds half away from zero: round number digits.
 func fnRound(args []any) (any, error) {
 	const most = 15 // decimal digits of precision of a float64
-	f, err := decimal(args[0])
+	f, err := toFloat(args[0])
 	if err != nil {
 		return nil, err
 	}
-	digits, err := whole(args[1])
+	digits, err := toInt(args[1])
 	if err != nil || digits < 0 || digits > most {
 		return nil, errors.New("the second argument is the number of digits, up to " + strconv.Itoa(most))
 	}
 	scale := math.Pow10(int(digits))
-	return plainFloat(math.Round(f*scale) / scale)
+	return normalizeFloat(math.Round(f*scale) / scale)
 }

@@ -10,9 +10,9 @@ import (
 // maxPattern is the maximum length of a regular expression in bytes.
 const maxPattern = 1000
 
-// program compiles a regular expression. The error does not contain the expression, because it may
+// compilePattern compiles a regular expression. The error does not contain the expression, because it may
 // contain values.
-func program(v any) (*regexp.Regexp, error) {
+func compilePattern(v any) (*regexp.Regexp, error) {
 	pattern, ok := v.(string)
 	if !ok {
 		return nil, errors.New("the regular expression must be a string, not " + kindOf(v))
@@ -58,43 +58,43 @@ func regexCost(args []any) (int, error) {
 	return len(compiled.Inst) * (1 + compiled.NumCap/8) * (len(searched) + callCost), nil
 }
 
-// regex compiles the first argument and passes the others to f as strings.
-func regex(args []any, f func(re *regexp.Regexp, s []string) (any, error)) (any, error) {
-	re, err := program(args[0])
+// withRegexp compiles the first argument and passes the others to f as strings.
+func withRegexp(args []any, f func(re *regexp.Regexp, s []string) (any, error)) (any, error) {
+	re, err := compilePattern(args[0])
 	if err != nil {
 		return nil, err
 	}
-	return text(args[1:], func(s []string) (any, error) { return f(re, s) })
+	return withStrings(args[1:], func(s []string) (any, error) { return f(re, s) })
 }
 
 func fnRegexMatch(args []any) (any, error) {
-	return regex(args, func(re *regexp.Regexp, s []string) (any, error) { return re.MatchString(s[0]), nil })
+	return withRegexp(args, func(re *regexp.Regexp, s []string) (any, error) { return re.MatchString(s[0]), nil })
 }
 
 func fnRegexFind(args []any) (any, error) {
-	return regex(args, func(re *regexp.Regexp, s []string) (any, error) { return re.FindString(s[0]), nil })
+	return withRegexp(args, func(re *regexp.Regexp, s []string) (any, error) { return re.FindString(s[0]), nil })
 }
 
 func fnRegexReplaceAll(args []any) (any, error) {
-	return regex(args, func(re *regexp.Regexp, s []string) (any, error) {
-		return replaced(re, s[0], func(match []int) int {
+	return withRegexp(args, func(re *regexp.Regexp, s []string) (any, error) {
+		return checkReplacement(re, s[0], func(match []int) int {
 			return len(re.ExpandString(nil, s[1], s[0], match))
 		}, func() string { return re.ReplaceAllString(s[0], s[1]) })
 	})
 }
 
 func fnRegexReplaceAllLiteral(args []any) (any, error) {
-	return regex(args, func(re *regexp.Regexp, s []string) (any, error) {
-		return replaced(re, s[0], func([]int) int { return len(s[1]) },
+	return withRegexp(args, func(re *regexp.Regexp, s []string) (any, error) {
+		return checkReplacement(re, s[0], func([]int) int { return len(s[1]) },
 			func() string { return re.ReplaceAllLiteralString(s[0], s[1]) })
 	})
 }
 
 var errTooManyMatches = fmt.Errorf("replaces more than %d places", maxParts)
 
-// replaced checks the size of the result before it is built: every byte of a text can match, and
+// checkReplacement checks the size of the result before it is built: every byte of a text can match, and
 // every match can be replaced by the whole of another text.
-func replaced(re *regexp.Regexp, in string, width func(match []int) int, do func() string) (any, error) {
+func checkReplacement(re *regexp.Regexp, in string, width func(match []int) int, do func() string) (any, error) {
 	size := 0
 	matches := re.FindAllStringSubmatchIndex(in, maxParts+1)
 	if len(matches) > maxParts {
@@ -110,11 +110,11 @@ func replaced(re *regexp.Regexp, in string, width func(match []int) int, do func
 
 // fnRegexSplit splits like Sprig's: regexSplit expression text n. A negative n returns all parts.
 func fnRegexSplit(args []any) (any, error) {
-	n, err := whole(args[2])
+	n, err := toInt(args[2])
 	if err != nil {
 		return nil, err
 	}
-	return regex(args[:2], func(re *regexp.Regexp, s []string) (any, error) {
+	return withRegexp(args[:2], func(re *regexp.Regexp, s []string) (any, error) {
 		if n < 0 || n > maxParts {
 			n = maxParts + 1
 		}

@@ -55,9 +55,9 @@ func asTexts(v any) ([]string, error) {
 	return texts, nil
 }
 
-// text converts all arguments to strings (numbers and bools are formatted, as in Sprig) and passes
+// withStrings converts all arguments to strings (numbers and bools are formatted, as in Sprig) and passes
 // them to f. Other types are an error.
-func text(args []any, f func(s []string) (any, error)) (any, error) {
+func withStrings(args []any, f func(s []string) (any, error)) (any, error) {
 	texts := make([]string, len(args))
 	for i, arg := range args {
 		switch arg.(type) {
@@ -103,7 +103,7 @@ func splitText(s []string) ([]string, error) {
 
 // fnSplit returns an object with keys _0, _1, ..., like Sprig's; splitList returns a list.
 func fnSplit(args []any) (any, error) {
-	return text(args, func(s []string) (any, error) {
+	return withStrings(args, func(s []string) (any, error) {
 		parts, err := splitText(s)
 		object := make(map[string]any, len(parts))
 		for i, part := range parts {
@@ -114,7 +114,7 @@ func fnSplit(args []any) (any, error) {
 }
 
 func fnSplitList(args []any) (any, error) {
-	return text(args, func(s []string) (any, error) {
+	return withStrings(args, func(s []string) (any, error) {
 		parts, err := splitText(s)
 		list := make([]any, len(parts))
 		for i, part := range parts {
@@ -125,31 +125,31 @@ func fnSplitList(args []any) (any, error) {
 }
 
 func fnUpper(args []any) (any, error) {
-	return text(args, func(s []string) (any, error) { return strings.ToUpper(s[0]), nil })
+	return withStrings(args, func(s []string) (any, error) { return strings.ToUpper(s[0]), nil })
 }
 
 func fnLower(args []any) (any, error) {
-	return text(args, func(s []string) (any, error) { return strings.ToLower(s[0]), nil })
+	return withStrings(args, func(s []string) (any, error) { return strings.ToLower(s[0]), nil })
 }
 
 func fnTrim(args []any) (any, error) {
-	return text(args, func(s []string) (any, error) { return strings.TrimSpace(s[0]), nil })
+	return withStrings(args, func(s []string) (any, error) { return strings.TrimSpace(s[0]), nil })
 }
 
 func fnTrimPrefix(args []any) (any, error) {
-	return text(args, func(s []string) (any, error) { return strings.TrimPrefix(s[1], s[0]), nil })
+	return withStrings(args, func(s []string) (any, error) { return strings.TrimPrefix(s[1], s[0]), nil })
 }
 
 func fnTrimSuffix(args []any) (any, error) {
-	return text(args, func(s []string) (any, error) { return strings.TrimSuffix(s[1], s[0]), nil })
+	return withStrings(args, func(s []string) (any, error) { return strings.TrimSuffix(s[1], s[0]), nil })
 }
 
 func fnHasPrefix(args []any) (any, error) {
-	return text(args, func(s []string) (any, error) { return strings.HasPrefix(s[1], s[0]), nil })
+	return withStrings(args, func(s []string) (any, error) { return strings.HasPrefix(s[1], s[0]), nil })
 }
 
 func fnHasSuffix(args []any) (any, error) {
-	return text(args, func(s []string) (any, error) { return strings.HasSuffix(s[1], s[0]), nil })
+	return withStrings(args, func(s []string) (any, error) { return strings.HasSuffix(s[1], s[0]), nil })
 }
 
 // fnContains reports whether the second argument contains a substring, or an element if it is a
@@ -158,11 +158,11 @@ func fnContains(args []any) (any, error) {
 	if _, ok := args[1].([]any); ok {
 		return fnHas(args)
 	}
-	return text(args, func(s []string) (any, error) { return strings.Contains(s[1], s[0]), nil })
+	return withStrings(args, func(s []string) (any, error) { return strings.Contains(s[1], s[0]), nil })
 }
 
 func fnReplace(args []any) (any, error) {
-	return text(args, func(s []string) (any, error) {
+	return withStrings(args, func(s []string) (any, error) {
 		if strings.Count(s[2], s[0])*len(s[1]) > MaxOutput {
 			return nil, errTooMuchOutput
 		}
@@ -170,7 +170,7 @@ func fnReplace(args []any) (any, error) {
 	})
 }
 
-func quoted(args []any, with func(string) string) (any, error) {
+func quoteAll(args []any, with func(string) string) (any, error) {
 	var parts []string
 	for _, arg := range args {
 		if arg == nil {
@@ -185,10 +185,10 @@ func quoted(args []any, with func(string) string) (any, error) {
 	return strings.Join(parts, " "), nil
 }
 
-func fnQuote(args []any) (any, error) { return quoted(args, strconv.Quote) }
+func fnQuote(args []any) (any, error) { return quoteAll(args, strconv.Quote) }
 
 func fnSquote(args []any) (any, error) {
-	return quoted(args, func(s string) string { return "'" + s + "'" })
+	return quoteAll(args, func(s string) string { return "'" + s + "'" })
 }
 
 func fnIndent(args []any) (any, error) {
@@ -307,25 +307,25 @@ func fnToJSON(args []any) (any, error)       { return encode(args[0], "") }
 func fnToPrettyJSON(args []any) (any, error) { return encode(args[0], "  ") }
 
 func fnFromJSON(args []any) (any, error) {
-	return text(args, func(s []string) (any, error) {
+	return withStrings(args, func(s []string) (any, error) {
 		decoder := json.NewDecoder(strings.NewReader(s[0]))
 		decoder.UseNumber()
 		var v any
 		if err := decoder.Decode(&v); err != nil || decoder.More() {
 			return nil, errors.New("the text is not JSON")
 		}
-		return plain(v, 0)
+		return normalize(v, 0)
 	})
 }
 
 func fnB64enc(args []any) (any, error) {
-	return text(args, func(s []string) (any, error) {
+	return withStrings(args, func(s []string) (any, error) {
 		return base64.StdEncoding.EncodeToString([]byte(s[0])), nil
 	})
 }
 
 func fnB64dec(args []any) (any, error) {
-	return text(args, func(s []string) (any, error) {
+	return withStrings(args, func(s []string) (any, error) {
 		decoded, err := base64.StdEncoding.DecodeString(s[0])
 		if err != nil {
 			return nil, errors.New("the text is not base64")

@@ -12,23 +12,23 @@ import (
 	"unicode/utf8"
 )
 
-// ofText adapts a function of one string.
-func ofText(f func(string) string) func(args []any) (any, error) {
+// stringFunc adapts a function of one string.
+func stringFunc(f func(string) string) func(args []any) (any, error) {
 	return func(args []any) (any, error) {
-		return text(args, func(s []string) (any, error) { return f(s[0]), nil })
+		return withStrings(args, func(s []string) (any, error) { return f(s[0]), nil })
 	}
 }
 
 func anyList(texts []string) []any {
 	list := make([]any, len(texts))
-	for i, one := range texts {
-		list[i] = one
+	for i, s := range texts {
+		list[i] = s
 	}
 	return list
 }
 
-// shown returns every value as it would be printed.
-func shown(args []any) ([]string, error) {
+// displayAll returns every value as it would be printed.
+func displayAll(args []any) ([]string, error) {
 	texts := make([]string, len(args))
 	for i, arg := range args {
 		var err error
@@ -41,12 +41,12 @@ func shown(args []any) ([]string, error) {
 
 // fnPrint concatenates values. Unlike Go's, it never adds spaces between them.
 func fnPrint(args []any) (any, error) {
-	texts, err := shown(args)
+	texts, err := displayAll(args)
 	return strings.Join(texts, ""), err
 }
 
 func fnPrintln(args []any) (any, error) {
-	texts, err := shown(args)
+	texts, err := displayAll(args)
 	return strings.Join(texts, " ") + "\n", err
 }
 
@@ -57,11 +57,11 @@ func fnCat(args []any) (any, error) {
 		if arg == nil {
 			continue
 		}
-		one, err := display(arg)
+		s, err := display(arg)
 		if err != nil {
 			return nil, err
 		}
-		texts = append(texts, one)
+		texts = append(texts, s)
 	}
 	return strings.Join(texts, " "), nil
 }
@@ -71,11 +71,11 @@ func fnToStrings(args []any) (any, error) {
 	return anyList(texts), err
 }
 
-func fnTitle(args []any) (any, error)   { return ofText(initials(unicode.ToTitle))(args) }
-func fnUntitle(args []any) (any, error) { return ofText(initials(unicode.ToLower))(args) }
+func fnTitle(args []any) (any, error)   { return stringFunc(mapInitials(unicode.ToTitle))(args) }
+func fnUntitle(args []any) (any, error) { return stringFunc(mapInitials(unicode.ToLower))(args) }
 
-// initials returns a function that changes the first letter of every word.
-func initials(change func(rune) rune) func(string) string {
+// mapInitials returns a function that changes the first letter of every word.
+func mapInitials(change func(rune) rune) func(string) string {
 	return func(s string) string {
 		before := ' '
 		return strings.Map(func(r rune) rune {
@@ -90,7 +90,7 @@ func initials(change func(rune) rune) func(string) string {
 }
 
 func fnTrimAll(args []any) (any, error) {
-	return text(args, func(s []string) (any, error) {
+	return withStrings(args, func(s []string) (any, error) {
 		if len(s[0]) > maxPattern {
 			return nil, errors.New("the characters to trim are too many")
 		}
@@ -101,11 +101,11 @@ func fnTrimAll(args []any) (any, error) {
 // fnTrunc returns n bytes from the start, or from the end if n is negative. It does not split a
 // character.
 func fnTrunc(args []any) (any, error) {
-	n, err := whole(args[0])
+	n, err := toInt(args[0])
 	if err != nil {
 		return nil, err
 	}
-	return text(args[1:], func(s []string) (any, error) {
+	return withStrings(args[1:], func(s []string) (any, error) {
 		switch size := int64(len(s[0])); {
 		case n >= size || n <= -size:
 			return s[0], nil
@@ -120,15 +120,15 @@ func fnTrunc(args []any) (any, error) {
 // fnSubstr returns the bytes between two offsets: substr from to text. A negative end means the end
 // of the text.
 func fnSubstr(args []any) (any, error) {
-	from, err := whole(args[0])
+	from, err := toInt(args[0])
 	if err != nil {
 		return nil, err
 	}
-	to, err := whole(args[1])
+	to, err := toInt(args[1])
 	if err != nil {
 		return nil, err
 	}
-	return text(args[2:], func(s []string) (any, error) {
+	return withStrings(args[2:], func(s []string) (any, error) {
 		size := int64(len(s[0]))
 		if to < 0 || to > size {
 			to = size
@@ -150,7 +150,7 @@ func boundary(s string, at int64) int64 {
 }
 
 func fnNospace(args []any) (any, error) {
-	return ofText(func(s string) string {
+	return stringFunc(func(s string) string {
 		return strings.Map(func(r rune) rune {
 			if unicode.IsSpace(r) {
 				return -1
@@ -161,11 +161,11 @@ func fnNospace(args []any) (any, error) {
 }
 
 func fnRepeat(args []any) (any, error) {
-	n, err := whole(args[0])
+	n, err := toInt(args[0])
 	if err != nil {
 		return nil, err
 	}
-	return text(args[1:], func(s []string) (any, error) {
+	return withStrings(args[1:], func(s []string) (any, error) {
 		if n < 0 || n > MaxOutput || int(n)*len(s[0]) > MaxOutput {
 			return nil, errTooMuchOutput
 		}
@@ -175,11 +175,11 @@ func fnRepeat(args []any) (any, error) {
 
 // fnSplitn returns an object with keys _0, _1, ... of at most n parts.
 func fnSplitn(args []any) (any, error) {
-	n, err := whole(args[1])
+	n, err := toInt(args[1])
 	if err != nil || n < 0 || n > maxParts {
 		return nil, errors.New("the second argument is the number of parts, up to " + strconv.Itoa(maxParts))
 	}
-	return text([]any{args[0], args[2]}, func(s []string) (any, error) {
+	return withStrings([]any{args[0], args[2]}, func(s []string) (any, error) {
 		object := map[string]any{}
 		for i, part := range strings.SplitN(s[1], s[0], int(n)) {
 			object["_"+strconv.Itoa(i)] = part
@@ -188,11 +188,11 @@ func fnSplitn(args []any) (any, error) {
 	})
 }
 
-// cased returns a function that writes the words of a text in lower case with a separator between
+// separatedWords returns a function that writes the words of a text in lower case with a separator between
 // them. A word ends before a character that is neither letter nor digit, and between a lower case
 // and an upper case letter.
-func cased(separator string) func(args []any) (any, error) {
-	return ofText(func(s string) string {
+func separatedWords(separator string) func(args []any) (any, error) {
+	return stringFunc(func(s string) string {
 		var out strings.Builder
 		var before rune
 		for _, r := range s {
@@ -211,13 +211,13 @@ func cased(separator string) func(args []any) (any, error) {
 }
 
 func fnSHA1(args []any) (any, error) {
-	return ofText(func(s string) string { sum := sha1.Sum([]byte(s)); return hex.EncodeToString(sum[:]) })(args) //nolint:gosec // see above
+	return stringFunc(func(s string) string { sum := sha1.Sum([]byte(s)); return hex.EncodeToString(sum[:]) })(args) //nolint:gosec // see above
 }
 
 func fnSHA256(args []any) (any, error) {
-	return ofText(func(s string) string { sum := sha256.Sum256([]byte(s)); return hex.EncodeToString(sum[:]) })(args)
+	return stringFunc(func(s string) string { sum := sha256.Sum256([]byte(s)); return hex.EncodeToString(sum[:]) })(args)
 }
 
 func fnSHA512(args []any) (any, error) {
-	return ofText(func(s string) string { sum := sha512.Sum512([]byte(s)); return hex.EncodeToString(sum[:]) })(args)
+	return stringFunc(func(s string) string { sum := sha512.Sum512([]byte(s)); return hex.EncodeToString(sum[:]) })(args)
 }

@@ -34,10 +34,10 @@ func FuzzParse(f *testing.F) {
 	}
 	tree := sample()
 	f.Fuzz(func(t *testing.T, text string) {
-		checkPlaces(t, text, Undotted(text))
+		checkPlaces(t, text, MissingDots(text))
 		var tmpl *Template
 		var err error
-		testtime.Cheap(t, 10_000, func() { tmpl, err = Parse("f", text) })
+		testtime.CheckCost(t, 10_000, func() { tmpl, err = Parse("f", text) })
 		var refused *Error
 		if err != nil {
 			if !errors.As(err, &refused) {
@@ -49,7 +49,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		checkPlaces(t, text, tmpl.Uses())
-		testtime.Cheap(t, 10_000, func() { _, err = tmpl.Execute(tree) })
+		testtime.CheckCost(t, 10_000, func() { _, err = tmpl.Execute(tree) })
 		if err != nil && !errors.As(err, &refused) {
 			t.Fatalf("%T: %v", err, err)
 		}

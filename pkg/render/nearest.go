@@ -24,7 +24,7 @@ func (t Tree) nearest(p Path) (Path, bool) {
 		if _, ok := object[p[n]]; ok {
 			continue
 		}
-		if !declares(p[:n]) {
+		if !hasDeclaredNames(p[:n]) {
 			return nil, false
 		}
 		key, ok := diagnostic.Nearest(p[n], slices.Collect(maps.Keys(object)))
@@ -33,9 +33,9 @@ func (t Tree) nearest(p Path) (Path, bool) {
 	return nil, false
 }
 
-// declares reports whether the keys directly below a canonical path are declared names (format
+// hasDeclaredNames reports whether the keys directly below a canonical path are declared names (format
 // section 3.2).
-func declares(p Path) bool {
+func hasDeclaredNames(p Path) bool {
 	switch {
 	case len(p) == 0:
 		return true

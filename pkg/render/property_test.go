@@ -173,7 +173,7 @@ func refsAreComplete(t *rapid.T) bool {
 }
 
 func executeWhole(t *rapid.T, tmpl *Template, tree Tree) (string, error) {
-	whole, err := plain(map[string]any(tree), 0)
+	whole, err := normalize(map[string]any(tree), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,44 +11,44 @@ import (
 // the template. Where possible it determines the column, because the parser reports only the line.
 // Messages without a better wording are left unchanged.
 func (e *Error) explain(text string) {
-	switch said := e.Message; {
-	case strings.HasPrefix(said, "unclosed action"), strings.HasPrefix(said, "unclosed comment"):
+	switch parserMessage := e.Message; {
+	case strings.HasPrefix(parserMessage, "unclosed action"), strings.HasPrefix(parserMessage, "unclosed comment"):
 		e.Message, e.Hint = "an expression is not closed", "write }} behind it"
-		e.point(text, notClosed(text))
-	case said == "unexpected EOF":
-		what, at := notEnded(text)
+		e.setPosition(text, unclosedAction(text))
+	case parserMessage == "unexpected EOF":
+		what, at := unendedBlock(text)
 		e.Message, e.Hint = what+" is not ended", "write {{end}} where it ends"
-		e.point(text, at)
-	case strings.HasPrefix(said, "unexpected {{end}}"):
+		e.setPosition(text, at)
+	case strings.HasPrefix(parserMessage, "unexpected {{end}}"):
 		e.Message, e.Hint = "there is an {{end}} too many", "remove it, or write the if, range or with that it ends"
-	case strings.HasPrefix(said, "unexpected {{else"):
+	case strings.HasPrefix(parserMessage, "unexpected {{else"):
 		e.Message, e.Hint = "there is an {{else}} without an if, range or with before it", "remove it"
-	case strings.HasPrefix(said, "unclosed left paren"):
+	case strings.HasPrefix(parserMessage, "unclosed left paren"):
 		e.Message, e.Hint = "a parenthesis is not closed", "write ) behind it"
-	case strings.HasPrefix(said, "unterminated"):
+	case strings.HasPrefix(parserMessage, "unterminated"):
 		e.Message, e.Hint = "a text in an expression is not closed", "write its quote behind it"
-	case strings.HasPrefix(said, "malformed character constant"):
+	case strings.HasPrefix(parserMessage, "malformed character constant"):
 		e.Message, e.Hint = "a text in an expression stands in double quotes", `write "text"`
-	case strings.HasPrefix(said, "undefined variable"):
-		name := strings.Trim(strings.TrimPrefix(said, "undefined variable "), `"`)
+	case strings.HasPrefix(parserMessage, "undefined variable"):
+		name := strings.Trim(strings.TrimPrefix(parserMessage, "undefined variable "), `"`)
 		e.Message, e.Hint = "there is no variable "+name, "set it before: {{ "+name+" := … }}"
-	case strings.HasPrefix(said, `unexpected "="`):
+	case strings.HasPrefix(parserMessage, `unexpected "="`):
 		e.Message, e.Hint = "an expression does not compare with =",
 			`write eq A B, such as {{ if eq .nuon.install.name "acme" }}`
-	case strings.HasPrefix(said, "non executable command in pipeline"):
+	case strings.HasPrefix(parserMessage, "non executable command in pipeline"):
 		e.Message, e.Hint = "what stands behind a | must be a function", "write A | FUNCTION"
-	case strings.HasPrefix(said, "missing value for command"):
+	case strings.HasPrefix(parserMessage, "missing value for command"):
 		e.Message, e.Hint = "an expression is empty", "write what it should give, or remove it"
-	case strings.HasPrefix(said, "missing value for "):
-		e.Message, e.Hint = strings.TrimPrefix(said, "missing value for ")+" says nothing to look at",
+	case strings.HasPrefix(parserMessage, "missing value for "):
+		e.Message, e.Hint = strings.TrimPrefix(parserMessage, "missing value for ")+" says nothing to look at",
 			"write an expression behind it"
-	case strings.Contains(said, "U+002D '-'"):
-		e.dashed(text)
+	case strings.Contains(parserMessage, "U+002D '-'"):
+		e.explainDash(text)
 	}
 }
 
-// point sets the position, if it is known.
-func (e *Error) point(text string, at span) {
+// setPosition sets the position, if it is known.
+func (e *Error) setPosition(text string, at span) {
 	if at.start < 0 {
 		return
 	}
@@ -56,16 +56,16 @@ func (e *Error) point(text string, at span) {
 	e.Line, e.Column, e.Width = place.Line, place.Column, place.Width
 }
 
-// nowhere is an unknown position.
-var nowhere = span{-1, -1}
+// noSpan is an unknown position.
+var noSpan = span{-1, -1}
 
 // dashedPath matches a path with a name that contains a dash.
 var dashedPath = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(\.nuon(?:\.[A-Za-z0-9_]+)*)\.([A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)+)((?:\.[A-Za-z0-9_]+)*)`)
 })
 
-// dashed explains a name with a dash, which the parser reads as a minus that it does not support.
-func (e *Error) dashed(text string) {
+// explainDash explains a name with a dash, which the parser reads as a minus that it does not support.
+func (e *Error) explainDash(text string) {
 	e.Message, e.Hint = "a name with a dash cannot stand behind a dot", `write index PATH "NAME"`
 	for _, found := range dashedPath().FindAllStringSubmatchIndex(text, -1) {
 		at := span{found[0], found[1]}
@@ -78,24 +78,24 @@ func (e *Error) dashed(text string) {
 			whole = "(" + whole + ")" + rest
 		}
 		e.Hint = printable("write " + whole)
-		e.point(text, at)
+		e.setPosition(text, at)
 		return
 	}
 }
 
-// notClosed returns the first expression that is not closed.
-func notClosed(text string) span {
+// unclosedAction returns the first expression that is not closed.
+func unclosedAction(text string) span {
 	for at, closed := range actions(text) {
 		if !closed {
 			first, _, _ := strings.Cut(text[at.start:at.end], "\n")
 			return span{at.start, at.start + len(first)}
 		}
 	}
-	return nowhere
+	return noSpan
 }
 
-// notEnded returns the innermost if, range or with that has no end.
-func notEnded(text string) (what string, at span) {
+// unendedBlock returns the innermost if, range or with that has no end.
+func unendedBlock(text string) (what string, at span) {
 	type block struct {
 		what string
 		at   span
@@ -113,7 +113,7 @@ func notEnded(text string) (what string, at span) {
 		}
 	}
 	if len(open) == 0 {
-		return "an if, range or with", nowhere
+		return "an if, range or with", noSpan
 	}
 	last := open[len(open)-1]
 	return last.what, last.at

@@ -17,16 +17,16 @@ const parseName = "t"
 
 // Template is a checked template. It is safe for concurrent use.
 type Template struct {
-	name  string
-	text  string
-	tree  *parse.Tree // nil for a text without .nuon
-	refs  []Path
-	uses  []Use
-	sites map[int]site // by the offset that text/template reports in its errors
+	name      string
+	text      string
+	tree      *parse.Tree // nil for a text without .nuon
+	refs      []Path
+	uses      []Use
+	positions map[int]position // by the offset that text/template reports in its errors
 }
 
-// site is a place where a template reads a path.
-type site struct {
+// position is a place where a template reads a path.
+type position struct {
 	at   span
 	path Path // nil if the path below .nuon is unknown
 }
@@ -38,8 +38,8 @@ func Parse(name, text string) (*Template, error) {
 	if !strings.Contains(text, ".nuon") {
 		return t, nil
 	}
-	if refused := bounds(name, text); refused != nil {
-		return nil, refused
+	if tooCostly := checkBounds(name, text); tooCostly != nil {
+		return nil, tooCostly
 	}
 	trees := map[string]*parse.Tree{}
 	tree, err := parse.New(parseName).Parse(text, "", "", trees, parseNames())
@@ -60,19 +60,19 @@ func Parse(name, text string) (*Template, error) {
 	}
 	a := newAnalysis(name, text)
 	a.list(tree.Root, a.start())
-	if a.refused != nil {
-		return nil, a.refused
+	if a.err != nil {
+		return nil, a.err
 	}
-	t.tree, t.refs, t.sites = tree, a.sorted(), a.sites
-	t.uses = a.placed()
+	t.tree, t.refs, t.positions = tree, a.sorted(), a.positions
+	t.uses = a.sortedUses()
 	if err := instrument(tree.Root); err != nil {
 		return nil, &Error{Name: name, Message: err.Error()}
 	}
 	return t, nil
 }
 
-// bounds rejects texts that are too costly to parse.
-func bounds(name, text string) *Error {
+// checkBounds rejects texts that are too costly to parse.
+func checkBounds(name, text string) *Error {
 	switch {
 	case len(text) > MaxText:
 		return &Error{Name: name, Message: fmt.Sprintf("the template is larger than %d bytes", MaxText)}

@@ -15,17 +15,17 @@ type Tree map[string]any
 // Get returns the value at a path or an alias. The second result is false if the key does not
 // exist; for a key with the value null, Get returns nil, true.
 func (t Tree) Get(p Path) (any, bool) {
-	var at any = map[string]any(t)
+	var current any = map[string]any(t)
 	for _, key := range Canonical(p) {
-		object, ok := asObject(at)
+		object, ok := asObject(current)
 		if !ok {
 			return nil, false
 		}
-		if at, ok = object[key]; !ok {
+		if current, ok = object[key]; !ok {
 			return nil, false
 		}
 	}
-	return at, true
+	return current, true
 }
 
 // Set stores a value at a path or an alias and creates the objects above it. It replaces a parent
@@ -36,16 +36,16 @@ func (t Tree) Set(p Path, v any) {
 	if len(p) == 0 {
 		return
 	}
-	at := map[string]any(t)
+	object := map[string]any(t)
 	for _, key := range p[:len(p)-1] {
-		next, ok := asObject(at[key])
+		next, ok := asObject(object[key])
 		if !ok {
 			next = map[string]any{}
-			at[key] = next
+			object[key] = next
 		}
-		at = next
+		object = next
 	}
-	at[p[len(p)-1]] = v
+	object[p[len(p)-1]] = v
 }
 
 func asObject(v any) (map[string]any, bool) {
@@ -67,9 +67,9 @@ var (
 	errNotJSON = errors.New("a value is not a JSON value")
 )
 
-// plain copies a value into the few types that templates use: nil, bool, int64, float64, string,
+// normalize copies a value into the few types that templates use: nil, bool, int64, float64, string,
 // []any and map[string]any. None of them has methods, so a template cannot call any.
-func plain(v any, depth int) (any, error) {
+func normalize(v any, depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, errTooDeep
 	}
@@ -77,9 +77,9 @@ func plain(v any, depth int) (any, error) {
 	case nil, bool, int64, string:
 		return v, nil
 	case json.Number:
-		return plainNumber(v)
+		return normalizeNumber(v)
 	case Tree:
-		return plain(map[string]any(v), depth)
+		return normalize(map[string]any(v), depth)
 	}
 	rv := reflect.ValueOf(v)
 	switch rv.Kind() {
@@ -95,11 +95,11 @@ func plain(v any, depth int) (any, error) {
 		}
 		return int64(rv.Uint()), nil
 	case reflect.Float32, reflect.Float64:
-		return plainFloat(rv.Float())
+		return normalizeFloat(rv.Float())
 	case reflect.Slice, reflect.Array:
 		list := make([]any, rv.Len())
 		for i := range list {
-			item, err := plain(rv.Index(i).Interface(), depth+1)
+			item, err := normalize(rv.Index(i).Interface(), depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -112,7 +112,7 @@ func plain(v any, depth int) (any, error) {
 		}
 		object := make(map[string]any, rv.Len())
 		for entries := rv.MapRange(); entries.Next(); {
-			item, err := plain(entries.Value().Interface(), depth+1)
+			item, err := normalize(entries.Value().Interface(), depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -123,20 +123,20 @@ func plain(v any, depth int) (any, error) {
 	return nil, errNotJSON
 }
 
-func plainNumber(n json.Number) (any, error) {
-	if whole, err := n.Int64(); err == nil {
-		return whole, nil
+func normalizeNumber(n json.Number) (any, error) {
+	if integer, err := n.Int64(); err == nil {
+		return integer, nil
 	}
 	f, err := n.Float64()
 	if err != nil {
 		return nil, errNotJSON
 	}
-	return plainFloat(f)
+	return normalizeFloat(f)
 }
 
-// plainFloat converts whole numbers to integers: JSON has one kind of number, so 3.0 from
+// normalizeFloat converts whole numbers to integers: JSON has one kind of number, so 3.0 from
 // encoding/json prints as 3.
-func plainFloat(f float64) (any, error) {
+func normalizeFloat(f float64) (any, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return nil, errNotJSON
 	}
@@ -150,35 +150,35 @@ func plainFloat(f float64) (any, error) {
 // visible returns the values that a template with these refs may read, with the aliases of section
 // 3.2 in place.
 func (t Tree) visible(refs []Path) (map[string]any, error) {
-	seen := Tree{}
+	values := Tree{}
 	for _, ref := range refs {
-		if _, ok := seen.Get(ref); ok {
+		if _, ok := values.Get(ref); ok {
 			continue // a shorter ref included it already, because refs are sorted
 		}
 		value, ok := t.Get(ref)
 		if !ok {
-			t.sketch(seen, ref)
+			t.addParents(values, ref)
 			continue
 		}
-		value, err := plain(value, 0)
+		value, err := normalize(value, 0)
 		if err != nil {
 			return nil, fmt.Errorf(".nuon.%s: %w", ref, err)
 		}
-		seen.Set(ref, value)
+		values.Set(ref, value)
 	}
-	return seen.withAliases(), nil
+	return values.withAliases(), nil
 }
 
-// sketch creates the existing objects above a missing value, so that a template can test for a key
+// addParents creates the existing objects above a missing value, so that a template can test for a key
 // that may be missing and an error can report where the path ends. A parent that is not an object
 // is replaced by an empty value, because the template does not read it.
-func (t Tree) sketch(seen Tree, ref Path) {
+func (t Tree) addParents(values Tree, ref Path) {
 	for n := len(ref) - 1; n > 0; n-- {
 		above, ok := t.Get(ref[:n])
 		if !ok {
 			continue
 		}
-		if _, ok := seen.Get(ref[:n]); ok {
+		if _, ok := values.Get(ref[:n]); ok {
 			return
 		}
 		var hint any = ""
@@ -187,7 +187,7 @@ func (t Tree) sketch(seen Tree, ref Path) {
 		} else if above == nil {
 			hint = nil
 		}
-		seen.Set(ref[:n], hint)
+		values.Set(ref[:n], hint)
 		return
 	}
 }

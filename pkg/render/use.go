@@ -34,9 +34,9 @@ type use struct {
 // $x can be one of two values.
 func (t *Template) Uses() []Use { return t.uses }
 
-// placed returns the uses in order and without duplicates. A use is marked as printed only if the
+// sortedUses returns the uses in order and without duplicates. A use is marked as printed only if the
 // value has no other use at the same place.
-func (a *analysis) placed() []Use {
+func (a *analysis) sortedUses() []Use {
 	slices.SortFunc(a.uses, func(x, y use) int {
 		order := cmp.Or(cmp.Compare(x.at.start, y.at.start), cmp.Compare(x.at.end, y.at.end),
 			slices.Compare(x.path, y.path))
@@ -99,10 +99,10 @@ func (a *analysis) span(node parse.Node) span {
 	at := min(int(node.Position()), len(a.text))
 	switch node := node.(type) {
 	case *parse.FieldNode:
-		at -= trailing(a.text[:at], "."+node.Ident[0])
+		at -= suffixLength(a.text[:at], "."+node.Ident[0])
 		return a.reach(at, chainWidth(node.Ident))
 	case *parse.VariableNode:
-		at -= trailing(a.text[:at], node.Ident[0])
+		at -= suffixLength(a.text[:at], node.Ident[0])
 		return a.reach(at, chainWidth(node.Ident)-1)
 	case *parse.ChainNode:
 		end := at + chainWidth(node.Field)
@@ -130,7 +130,7 @@ func (a *analysis) last(pipe *parse.PipeNode) int {
 // opening returns the offset of the parenthesis before a pipeline.
 func (a *analysis) opening(at int) int {
 	before := strings.TrimRight(a.text[:min(at, len(a.text))], " \t\r\n")
-	return len(before) - trailing(before, "(")
+	return len(before) - suffixLength(before, "(")
 }
 
 func (a *analysis) reach(start, width int) span {
@@ -146,7 +146,7 @@ func chainWidth(keys []string) int {
 	return width
 }
 
-func trailing(text, suffix string) int {
+func suffixLength(text, suffix string) int {
 	if strings.HasSuffix(text, suffix) {
 		return len(suffix)
 	}

@@ -149,7 +149,7 @@ func TestUndotted(t *testing.T) {
 		{`{{ "a \" nuon.a" nuon.c`, []string{`1:18 c "nuon.c"`}},
 		{"{{nuon.}}{{nuon..a}}{{nuon}}{{xnuon.a}}{{.x.nuon.a}}", nil},
 	} {
-		if diff := cmp.Diff(test.want, where(Undotted(test.text))); diff != "" {
+		if diff := cmp.Diff(test.want, where(MissingDots(test.text))); diff != "" {
 			t.Errorf("Undotted(%q):\n%s", test.text, diff)
 		}
 	}

@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// Undotted returns the expressions that probably should read a value but lack the leading dot, such
+// MissingDots returns the expressions that probably should read a value but lack the leading dot, such
 // as {{nuon.install.id}}. In a text without `.nuon` they are literal text, so that the braces
 // appear in the result; in any other text they are rejected. Path is the canonical path that the
 // expression would read with the dot.
-func Undotted(text string) []Use {
+func MissingDots(text string) []Use {
 	if !strings.Contains(text, "nuon.") || !strings.Contains(text, "{{") {
 		return nil
 	}
@@ -88,26 +88,26 @@ func tooMuchCode(text string) bool {
 func token(text string) (width int, isWord bool) {
 	switch {
 	case strings.HasPrefix(text, "/*"):
-		return enclosed(text, 2, "*/"), false
+		return enclosedLength(text, 2, "*/"), false
 	case text[0] == '`':
-		return enclosed(text, 1, "`"), false
+		return enclosedLength(text, 1, "`"), false
 	case text[0] == '"', text[0] == '\'':
 		return quotedWidth(text), false
 	}
-	for width < len(text) && wordByte(text[width]) {
+	for width < len(text) && isWordByte(text[width]) {
 		width++
 	}
 	return max(width, 1), width > 0
 }
 
-func wordByte(b byte) bool {
+func isWordByte(b byte) bool {
 	return b == '.' || b == '_' || b == '$' || b >= utf8.RuneSelf ||
 		'0' <= b && b <= '9' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z'
 }
 
-// enclosed returns the length of a comment or a raw string whose opening has skip bytes. One that
+// enclosedLength returns the length of a comment or a raw string whose opening has skip bytes. One that
 // does not end extends to the end of the text.
-func enclosed(text string, skip int, end string) int {
+func enclosedLength(text string, skip int, end string) int {
 	if n := strings.Index(text[skip:], end); n >= 0 {
 		return skip + n + len(end)
 	}

@@ -20,8 +20,8 @@ const (
 	KindOutput = "output"
 	// KindState is one version of a Terraform state.
 	KindState = "state"
-	// KindStrayState is a state file that a killed Terraform left behind and that is incomplete.
-	KindStrayState = "stray state"
+	// KindPartialState is a state file that a killed Terraform left behind and that is incomplete.
+	KindPartialState = "stray state"
 	// KindBundle is a plan bundle.
 	KindBundle = "bundle"
 	// KindRegistration is the nonce that a runner decrypts when it registers. Path is its
@@ -33,9 +33,9 @@ const (
 	// KindWebhook is the secret of a webhook. Component is the id of its row; it is empty while a
 	// client sends the secret.
 	KindWebhook = "webhook"
-	// KindAnswer is a response of the control API that is stored to be repeated. Path is the
+	// KindResponse is a response of the control API that is stored to be repeated. Path is the
 	// idempotency key.
-	KindAnswer = "answer"
+	KindResponse = "answer"
 )
 
 // ErrContext is wrapped by Open when the value was sealed under another context.
@@ -106,9 +106,9 @@ func (c Context) String() string {
 	return text
 }
 
-// line returns the first line of a plaintext of format 2, with its line end.
-func (c Context) line() []byte {
-	encoded, err := json.Marshal(header{Format: Format, Context: c})
+// header returns the first line of a plaintext of format 2, with its line end.
+func (c Context) header() []byte {
+	encoded, err := json.Marshal(contextHeader{Format: Format, Context: c})
 	if err != nil {
 		// Strings always encode.
 		panic("encode the context of a sealed value: " + err.Error())
@@ -120,25 +120,25 @@ func (c Context) line() []byte {
 // private key can compute it, so unlike a ciphertext it proves that the value came from a holder of
 // that key.
 func (c Context) Hash(key Identity, value []byte) string {
-	return key.Hash(strings.TrimSuffix(string(c.line()), "\n"), value)
+	return key.Hash(strings.TrimSuffix(string(c.header()), "\n"), value)
 }
 
-type header struct {
+type contextHeader struct {
 	Format int `json:"nuon_sealed"`
 	Context
 }
 
-// longestHeader bounds how many bytes of a plaintext are searched for the end of its first line.
-const longestHeader = 64 << 10
+// maxHeader bounds how many bytes of a plaintext are searched for the end of its first line.
+const maxHeader = 64 << 10
 
 // unwrap returns the value that follows the context line.
 func (c Context) unwrap(plain []byte) ([]byte, error) {
-	if value, matches := bytes.CutPrefix(plain, c.line()); matches {
+	if value, matches := bytes.CutPrefix(plain, c.header()); matches {
 		return value, nil
 	}
-	first, _, ends := bytes.Cut(plain[:min(len(plain), longestHeader)], []byte("\n"))
-	var found header
-	if !ends || json.Unmarshal(first, &found) != nil || found.Format < 1 {
+	first, _, terminated := bytes.Cut(plain[:min(len(plain), maxHeader)], []byte("\n"))
+	var found contextHeader
+	if !terminated || json.Unmarshal(first, &found) != nil || found.Format < 1 {
 		return nil, ErrFormat
 	}
 	if found.Format != Format {

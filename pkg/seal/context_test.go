@@ -82,19 +82,19 @@ func TestOtherFormats(t *testing.T) {
 		"empty":             "",
 		"lines":             "a\nb\n",
 		"JSON":              "{\"a\":1}\nvalue",
-		"no line end":       strings.TrimSuffix(string(context.line()), "\n"),
-		"a long first line": strings.Repeat("x", 2*longestHeader) + "\n",
+		"no line end":       strings.TrimSuffix(string(context.header()), "\n"),
+		"a long first line": strings.Repeat("x", 2*maxHeader) + "\n",
 	} {
 		if _, err := identity.Open(raw(t, identity.Recipient(), plain), context); !errors.Is(err, ErrFormat) {
 			t.Errorf("%s: %v, want ErrFormat", name, err)
 		}
 	}
-	later := strings.Replace(string(context.line()), ":2,", ":3,", 1)
+	later := strings.Replace(string(context.header()), ":2,", ":3,", 1)
 	if _, err := identity.Open(raw(t, identity.Recipient(), later+"value"), context); err == nil ||
 		!strings.Contains(err.Error(), "format 3") {
 		t.Error(err)
 	}
-	spaced := strings.Replace(string(context.line()), ",", ", ", 1)
+	spaced := strings.Replace(string(context.header()), ",", ", ", 1)
 	if _, err := identity.Open(raw(t, identity.Recipient(), spaced+"value"), context); !errors.Is(err, ErrContext) {
 		t.Errorf("a context in another spelling: %v", err)
 	}

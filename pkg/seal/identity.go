@@ -18,9 +18,9 @@ import (
 // ErrWrongKey is wrapped by Open when the value was sealed to another key.
 var ErrWrongKey = errors.New("sealed to another key")
 
-// ErrBroken is wrapped by Open when the key matches but the ciphertext is truncated, altered, or
+// ErrDamaged is wrapped by Open when the key matches but the ciphertext is truncated, altered, or
 // not an age file.
-var ErrBroken = errors.New("sealed value is damaged")
+var ErrDamaged = errors.New("sealed value is damaged")
 
 // Identity is the private half of a key. Like a Secret, it prints as Redacted; only CreateIdentity
 // writes it out. The zero Identity opens nothing.
@@ -84,7 +84,7 @@ func (i Identity) Recipient() Recipient {
 func (i Identity) KeyID() string { return i.Recipient().KeyID() }
 
 // Open decrypts a value that was sealed under the same context. The error wraps ErrWrongKey, and
-// names the required key, if the value was sealed to another key; ErrBroken if the bytes are
+// names the required key, if the value was sealed to another key; ErrDamaged if the bytes are
 // damaged; ErrContext, and names both contexts, if it was sealed under another context; and
 // ErrFormat if it was sealed without a context.
 //
@@ -105,11 +105,11 @@ func (i Identity) Open(sealed Sealed, context Context) (Secret, error) {
 			return Secret{}, fmt.Errorf("open a value that names key %s but was not made for it: %w",
 				sealed.KeyID, ErrWrongKey)
 		}
-		return Secret{}, fmt.Errorf("open a value with key %s: %w: %w", sealed.KeyID, ErrBroken, err)
+		return Secret{}, fmt.Errorf("open a value with key %s: %w: %w", sealed.KeyID, ErrDamaged, err)
 	}
 	plain, err := io.ReadAll(reader)
 	if err != nil {
-		return Secret{}, fmt.Errorf("open a value with key %s: %w: %w", sealed.KeyID, ErrBroken, err)
+		return Secret{}, fmt.Errorf("open a value with key %s: %w: %w", sealed.KeyID, ErrDamaged, err)
 	}
 	value, err := context.unwrap(plain)
 	if err != nil {

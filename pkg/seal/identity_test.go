@@ -92,7 +92,7 @@ func TestOpenRefusesEveryDamage(t *testing.T) {
 			t.Fatalf("byte %d changed and it opened as %q", i, opened.Reveal())
 		}
 		cut := Sealed{KeyID: sealed.KeyID, Ciphertext: sealed.Ciphertext[:i]}
-		if _, err := identity.Open(cut, InputContext("ins_1", "x")); !errors.Is(err, ErrBroken) {
+		if _, err := identity.Open(cut, InputContext("ins_1", "x")); !errors.Is(err, ErrDamaged) {
 			t.Fatalf("cut to %d bytes it gives %v, want ErrBroken", i, err)
 		}
 	}
@@ -144,7 +144,7 @@ func TestFixedForms(t *testing.T) {
 		"key id":       identity.KeyID(),
 		"hash":         identity.Hash("input/x", []byte("value")),
 		"fingerprint":  identity.Recipient().Fingerprint(),
-		"context":      string(everything.line()),
+		"context":      string(everything.header()),
 		"context hash": everything.Hash(identity, []byte("value")),
 	}
 	want := map[string]string{

@@ -80,23 +80,23 @@ func LoadOrCreateIdentity(file string) (Identity, error) {
 // partial key under the final name.
 func writeIdentity(file string, identity Identity) error {
 	dir := filepath.Dir(file)
-	beside, err := os.CreateTemp(dir, "."+filepath.Base(file)+".*") // mode 0600, O_EXCL
+	tempFile, err := os.CreateTemp(dir, "."+filepath.Base(file)+".*") // mode 0600, O_EXCL
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(beside.Name()) }()
+	defer func() { _ = os.Remove(tempFile.Name()) }()
 	text := "# public key: " + identity.Recipient().String() + "\n" + identity.key().String() + "\n"
-	_, err = beside.WriteString(text)
+	_, err = tempFile.WriteString(text)
 	if err == nil {
-		err = beside.Sync()
+		err = tempFile.Sync()
 	}
-	if closed := beside.Close(); err == nil {
+	if closed := tempFile.Close(); err == nil {
 		err = closed
 	}
 	if err != nil {
 		return err
 	}
-	if err := os.Link(beside.Name(), file); err != nil {
+	if err := os.Link(tempFile.Name(), file); err != nil {
 		return err
 	}
 	return syncDir(dir)

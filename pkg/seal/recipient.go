@@ -111,7 +111,7 @@ func (r Recipient) Seal(context Context, plain []byte) (Sealed, error) {
 	if err != nil {
 		return Sealed{}, fmt.Errorf("seal to %s: %w", r.KeyID(), err)
 	}
-	if _, err := writer.Write(context.line()); err != nil {
+	if _, err := writer.Write(context.header()); err != nil {
 		return Sealed{}, fmt.Errorf("seal to %s: %w", r.KeyID(), err)
 	}
 	if _, err := writer.Write(plain); err != nil {

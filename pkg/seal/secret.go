@@ -22,8 +22,8 @@ type Secret struct {
 
 // NewSecret returns a Secret with a copy of value.
 func NewSecret(value []byte) Secret {
-	kept := append([]byte{}, value...)
-	return Secret{reveal: func() []byte { return append([]byte{}, kept...) }}
+	copied := append([]byte{}, value...)
+	return Secret{reveal: func() []byte { return append([]byte{}, copied...) }}
 }
 
 // Reveal returns a copy of the secret bytes; nil for the zero Secret. It is the only access to the

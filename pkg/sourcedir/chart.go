@@ -79,21 +79,21 @@ func localCharts(tree fs.FS, dir string) ([]string, error) {
 	for _, file := range []string{"Chart.yaml", "requirements.yaml"} {
 		name := path.Join(dir, file)
 		var chart chartFile
-		there, err := readYAML(tree, name, &chart)
+		exists, err := readYAML(tree, name, &chart)
 		if err != nil {
 			return nil, err
 		}
-		if !there && file == "Chart.yaml" {
+		if !exists && file == "Chart.yaml" {
 			return nil, fmt.Errorf("there is no Chart.yaml in %s; commit the chart there, or correct the directory",
 				dir)
 		}
 		for _, need := range chart.Dependencies {
-			at, err := localChart(tree, dir, name, need)
+			chartDir, err := localChart(tree, dir, name, need)
 			if err != nil {
 				return nil, err
 			}
-			if at != "" {
-				dirs = append(dirs, at)
+			if chartDir != "" {
+				dirs = append(dirs, chartDir)
 			}
 		}
 	}
@@ -107,13 +107,13 @@ func localChart(tree fs.FS, dir, file string, need chartDependency) (string, err
 	if !local {
 		return "", nil
 	}
-	at := path.Join(dir, target)
-	info, err := lstat(tree, at)
-	inside := !path.IsAbs(target) && fs.ValidPath(at)
+	chartDir := path.Join(dir, target)
+	info, err := lstat(tree, chartDir)
+	inside := !path.IsAbs(target) && fs.ValidPath(chartDir)
 	switch {
 	case inside && err == nil && info.IsDir():
-		return at, nil
-	case vendored(tree, dir, need.Name):
+		return chartDir, nil
+	case isVendored(tree, dir, need.Name):
 		return "", nil
 	case !inside:
 		return "", fmt.Errorf("%s:%d: dependency %q leads out of the repository; copy it into the repository and name it by a path such as file://../%s",
@@ -121,15 +121,15 @@ func localChart(tree fs.FS, dir, file string, need chartDependency) (string, err
 	case err == nil && info.Mode()&fs.ModeSymlink != 0:
 		return "", fmt.Errorf(
 			"%s:%d: dependency %q is in %s, which is a symbolic link; name the directory that it leads to",
-			file, need.Repository.Line, need.Name, at)
+			file, need.Repository.Line, need.Name, chartDir)
 	}
 	return "", fmt.Errorf("%s:%d: dependency %q is in %s, which is not there; commit it, or correct the path",
-		file, need.Repository.Line, need.Name, at)
+		file, need.Repository.Line, need.Name, chartDir)
 }
 
-// vendored reports whether a chart is below the charts/ of another one, as a directory or as an
+// isVendored reports whether a chart is below the charts/ of another one, as a directory or as an
 // archive.
-func vendored(tree fs.FS, dir, name string) bool {
+func isVendored(tree fs.FS, dir, name string) bool {
 	entries, err := fs.ReadDir(tree, path.Join(dir, "charts"))
 	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
 		return e.Name() == name || strings.HasPrefix(e.Name(), name+"-") && strings.HasSuffix(e.Name(), ".tgz")

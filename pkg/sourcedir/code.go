@@ -49,8 +49,8 @@ type Source struct {
 func (f Found) Sources(tree Tree, where string) ([]Source, error) {
 	sources := make([]Source, 0, len(f.Directories))
 	for _, dir := range f.Directories {
-		hash, there := tree.Hash(dir)
-		if !there {
+		hash, exists := tree.Hash(dir)
+		if !exists {
 			return nil, fmt.Errorf("there is no directory %s in %s; commit it", dir, where)
 		}
 		sources = append(sources, Source{Directory: dir, Tree: hash})
@@ -152,7 +152,7 @@ func checkPatch(tree fs.FS, name, where string) error {
 func Outside(dirs []string) func(name string, entry fs.DirEntry) bool {
 	return func(name string, entry fs.DirEntry) bool {
 		for _, dir := range dirs {
-			if below(name, dir) || entry.IsDir() && below(dir, name) {
+			if isBelow(name, dir) || entry.IsDir() && isBelow(dir, name) {
 				return false
 			}
 		}
@@ -169,7 +169,7 @@ func (c Code) Skip(dirs []string) func(name string, entry fs.DirEntry) bool {
 	return Outside(dirs)
 }
 
-// below reports whether a clean path is dir or inside of it.
-func below(name, dir string) bool {
+// isBelow reports whether a clean path is dir or inside of it.
+func isBelow(name, dir string) bool {
 	return dir == "." || name == dir || strings.HasPrefix(name, dir+"/")
 }

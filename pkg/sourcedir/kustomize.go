@@ -44,7 +44,7 @@ func kustomizeDirectories(tree fs.FS, root string) ([]string, error) {
 		if len(dirs) > maxDirectories {
 			return nil, fmt.Errorf("the kustomization in %s is made from more than %d others", root, maxDirectories)
 		}
-		further, besides, err := readKustomization(tree, dirs[i])
+		further, fileDirs, err := readKustomization(tree, dirs[i])
 		if err != nil {
 			return nil, err
 		}
@@ -53,7 +53,7 @@ func kustomizeDirectories(tree fs.FS, root string) ([]string, error) {
 				dirs = append(dirs, dir)
 			}
 		}
-		files = append(files, besides...)
+		files = append(files, fileDirs...)
 	}
 	return withLinked(tree, append(dirs, files...))
 }
@@ -61,7 +61,7 @@ func kustomizeDirectories(tree fs.FS, root string) ([]string, error) {
 // readKustomization returns the directories that a kustomization refers to, and those of files that
 // it refers to in other directories. kustomize rejects files in other directories with its own
 // message.
-func readKustomization(tree fs.FS, dir string) (dirs, besides []string, err error) {
+func readKustomization(tree fs.FS, dir string) (dirs, fileDirs []string, err error) {
 	file, read, err := kustomizationIn(tree, dir)
 	if err != nil {
 		return nil, nil, err
@@ -74,12 +74,12 @@ func readKustomization(tree fs.FS, dir string) (dirs, besides []string, err erro
 		if node.Kind != yaml.ScalarNode || name == "" || strings.Contains(name, "\n") { // inline
 			continue
 		}
-		at := path.Join(dir, name)
-		if path.IsAbs(name) || !fs.ValidPath(at) && !strings.Contains(name, "://") {
+		target := path.Join(dir, name)
+		if path.IsAbs(name) || !fs.ValidPath(target) && !strings.Contains(name, "://") {
 			return nil, nil, fmt.Errorf("%s:%d: %s leads out of the repository; copy it into the repository",
-				file, node.Line, at)
+				file, node.Line, target)
 		}
-		info, err := fs.Stat(tree, at)
+		info, err := fs.Stat(tree, target)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil, nil, fmt.Errorf("%s:%d: there is no %q in the repository, and a build fetches nothing for a kustomization; commit it there",
@@ -87,27 +87,27 @@ func readKustomization(tree fs.FS, dir string) (dirs, besides []string, err erro
 		case err != nil:
 			return nil, nil, fmt.Errorf("%s:%d: %v; commit what it leads to", file, node.Line, err)
 		case info.IsDir():
-			dirs = append(dirs, at)
-		case !below(at, dir):
-			besides = append(besides, path.Dir(at))
+			dirs = append(dirs, target)
+		case !isBelow(target, dir):
+			fileDirs = append(fileDirs, path.Dir(target))
 		}
 	}
-	return dirs, besides, nil
+	return dirs, fileDirs, nil
 }
 
 // kustomizationIn reads the kustomization file of a directory, which must have exactly one.
 func kustomizationIn(tree fs.FS, dir string) (file string, read kustomization, err error) {
 	for _, name := range kustomizationFiles {
 		name = path.Join(dir, name)
-		var one kustomization
-		there, err := readYAML(tree, name, &one)
+		var candidate kustomization
+		exists, err := readYAML(tree, name, &candidate)
 		switch {
 		case err != nil:
 			return "", read, err
-		case there && file != "":
+		case exists && file != "":
 			return "", read, fmt.Errorf("both %s and %s are there; keep one of them", file, name)
-		case there:
-			file, read = name, one
+		case exists:
+			file, read = name, candidate
 		}
 	}
 	if file == "" {

@@ -60,29 +60,29 @@ func linksIn(tree fs.FS, dir string, entries *int) ([]string, error) {
 // addLinked adds the directories that are needed to follow one link: those of the links on the way
 // and of the target.
 func addLinked(tree fs.FS, dirs []string, link string) []string {
-	at, rest, hops := ".", strings.Split(link, "/"), 0
+	dir, rest, hops := ".", strings.Split(link, "/"), 0
 	for len(rest) > 0 {
-		next := path.Join(at, rest[0])
+		next := path.Join(dir, rest[0])
 		rest = rest[1:]
 		info, err := lstat(tree, next)
 		if err != nil {
 			return dirs // it leads nowhere or out of the repository, which packing reports
 		}
 		if info.Mode()&fs.ModeSymlink == 0 {
-			at = next
+			dir = next
 			continue
 		}
 		written, err := fs.ReadLink(tree, next)
 		if hops++; err != nil || path.IsAbs(written) || hops > maxHops {
 			return dirs
 		}
-		dirs = addDirectory(dirs, at)
+		dirs = addDirectory(dirs, dir)
 		rest = append(strings.Split(written, "/"), rest...)
 	}
-	if info, err := lstat(tree, at); err != nil || !info.IsDir() {
-		at = path.Dir(at)
+	if info, err := lstat(tree, dir); err != nil || !info.IsDir() {
+		dir = path.Dir(dir)
 	}
-	return addDirectory(dirs, at)
+	return addDirectory(dirs, dir)
 }
 
 // lstat describes the file at a path without following a link. An invalid path does not exist.
@@ -95,7 +95,7 @@ func lstat(tree fs.FS, name string) (fs.FileInfo, error) {
 
 // addDirectory adds a directory unless it is inside of another one.
 func addDirectory(dirs []string, dir string) []string {
-	if slices.ContainsFunc(dirs, func(other string) bool { return below(dir, other) }) {
+	if slices.ContainsFunc(dirs, func(other string) bool { return isBelow(dir, other) }) {
 		return dirs
 	}
 	return append(dirs, dir)

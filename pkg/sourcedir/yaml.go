@@ -21,7 +21,7 @@ var yamlLine = lazyregexp.New(`line ([0-9]+)`)
 
 // readYAML reads one file; it returns false if the file does not exist. The error for an invalid
 // file quotes nothing of it.
-func readYAML(tree fs.FS, name string, into any) (there bool, err error) {
+func readYAML(tree fs.FS, name string, into any) (exists bool, err error) {
 	info, err := fs.Stat(tree, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil

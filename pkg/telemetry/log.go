@@ -17,7 +17,7 @@ type LogOptions struct {
 	Level  string // debug, info, warn or error; empty for info
 }
 
-// NewLog returns a logger that adds the attributes of the context (With) and its trace id to each
+// NewLog returns a logger that adds the attributes of the context (ContextWithAttrs) and its trace id to each
 // line.
 func NewLog(w io.Writer, o LogOptions) (*slog.Logger, error) {
 	var level slog.Level
@@ -36,24 +36,24 @@ func NewLog(w io.Writer, o LogOptions) (*slog.Logger, error) {
 	return nil, fmt.Errorf("--log-format %q: use text or json", o.Format)
 }
 
-type aboutKey struct{}
+type attrsKey struct{}
 
-// With adds attributes to ctx that every log line and span under it has. A new value replaces that
+// ContextWithAttrs adds attributes to ctx that every log line and span under it has. A new value replaces that
 // of the same key; an attribute without a value is left out.
-func With(ctx context.Context, about ...slog.Attr) context.Context {
+func ContextWithAttrs(ctx context.Context, attrs ...slog.Attr) context.Context {
 	all := slices.Clone(attrsOf(ctx))
-	for _, a := range about {
+	for _, a := range attrs {
 		if a.Value.String() == "" {
 			continue
 		}
 		all = append(slices.DeleteFunc(all, func(b slog.Attr) bool { return b.Key == a.Key }), a)
 	}
-	return context.WithValue(ctx, aboutKey{}, all)
+	return context.WithValue(ctx, attrsKey{}, all)
 }
 
 func attrsOf(ctx context.Context) []slog.Attr {
-	about, _ := ctx.Value(aboutKey{}).([]slog.Attr)
-	return about
+	attrs, _ := ctx.Value(attrsKey{}).([]slog.Attr)
+	return attrs
 }
 
 // handler adds the attributes of the context to each line. The line's own attributes take
@@ -69,8 +69,8 @@ func (h handler) Handle(ctx context.Context, line slog.Record) error {
 			line.AddAttrs(a)
 		}
 	}
-	if at := trace.SpanContextFromContext(ctx); at.HasTraceID() {
-		line.AddAttrs(slog.String("trace_id", at.TraceID().String()))
+	if span := trace.SpanContextFromContext(ctx); span.HasTraceID() {
+		line.AddAttrs(slog.String("trace_id", span.TraceID().String()))
 	}
 	return h.Handler.Handle(ctx, line)
 }

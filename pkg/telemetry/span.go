@@ -14,22 +14,22 @@ import (
 // Span is one piece of work in the trace from a push to its results. A nil Span does nothing.
 type Span struct{ span trace.Span }
 
-// Begin starts a span below that of ctx, or in a new trace. Its attributes are ids and plain words,
+// StartSpan starts a span below that of ctx, or in a new trace. Its attributes are ids and plain words,
 // never secrets; log lines of the returned context contain them too. End must be called.
-func Begin(ctx context.Context, name string, about ...slog.Attr) (context.Context, *Span) {
-	return begin(ctx, name, about)
+func StartSpan(ctx context.Context, name string, attrs ...slog.Attr) (context.Context, *Span) {
+	return startSpan(ctx, name, attrs)
 }
 
-// BeginAt is Begin for work that started earlier. Code that polls uses it to record a span only if
+// StartSpanAt is StartSpan for work that started earlier. Code that polls uses it to record a span only if
 // it found something.
-func BeginAt(ctx context.Context, since time.Time, name string, about ...slog.Attr) (context.Context, *Span) {
-	return begin(ctx, name, about, trace.WithTimestamp(since))
+func StartSpanAt(ctx context.Context, since time.Time, name string, attrs ...slog.Attr) (context.Context, *Span) {
+	return startSpan(ctx, name, attrs, trace.WithTimestamp(since))
 }
 
-func begin(
-	ctx context.Context, name string, about []slog.Attr, options ...trace.SpanStartOption,
+func startSpan(
+	ctx context.Context, name string, attrs []slog.Attr, options ...trace.SpanStartOption,
 ) (context.Context, *Span) {
-	ctx = With(ctx, about...)
+	ctx = ContextWithAttrs(ctx, attrs...)
 	tracer := tracerOf(ctx)
 	if tracer == nil {
 		return ctx, nil
@@ -39,9 +39,9 @@ func begin(
 }
 
 // attributes converts log attributes to OpenTelemetry attributes.
-func attributes(about []slog.Attr) []attribute.KeyValue {
-	all := make([]attribute.KeyValue, 0, len(about))
-	for _, a := range about {
+func attributes(attrs []slog.Attr) []attribute.KeyValue {
+	all := make([]attribute.KeyValue, 0, len(attrs))
+	for _, a := range attrs {
 		all = append(all, attribute.String("nuon."+a.Key, a.Value.String()))
 	}
 	return all
@@ -59,8 +59,8 @@ func (s *Span) End(err error) {
 	s.span.End()
 }
 
-// Failed marks the span as failed for a reason that is not an error of the program.
-func (s *Span) Failed() {
+// MarkFailed marks the span as failed for a reason that is not an error of the program.
+func (s *Span) MarkFailed() {
 	if s != nil {
 		s.span.SetStatus(codes.Error, "")
 	}

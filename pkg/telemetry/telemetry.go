@@ -28,7 +28,7 @@ const scope = "github.com/nuon-toolkit/nuon"
 type tracerKey struct{}
 
 // Start reads the standard variables (OTEL_EXPORTER_OTLP_ENDPOINT and others in OpenTelemetry's
-// specification). It returns a context in which Begin starts spans, and a function that sends the
+// specification). It returns a context in which StartSpan starts spans, and a function that sends the
 // remaining spans. Without an endpoint, or with OTEL_SDK_DISABLED or OTEL_TRACES_EXPORTER=none,
 // nothing is recorded or exported, and stop does nothing. Only OTLP over HTTP is supported. An
 // unreachable collector is reported in the log and never blocks the program.
@@ -36,7 +36,7 @@ func Start(
 	ctx context.Context, service, version string,
 ) (_ context.Context, stop func(context.Context) error, err error) {
 	idle := func(context.Context) error { return nil }
-	if !wanted(os.Getenv) {
+	if !hasEndpoint(os.Getenv) {
 		return ctx, idle, nil
 	}
 	if p := protocol(os.Getenv); p != "" && !strings.HasPrefix(p, "http/") {
@@ -60,11 +60,11 @@ func Start(
 	return context.WithValue(ctx, tracerKey{}, provider.Tracer(scope)), provider.Shutdown, nil
 }
 
-// StopTime is the maximum time for a program to send its last spans when it ends.
-const StopTime = 2 * time.Second
+// StopTimeout is the maximum time for a program to send its last spans when it ends.
+const StopTimeout = 2 * time.Second
 
-// wanted reports whether the environment configures an endpoint for traces.
-func wanted(getenv func(string) string) bool {
+// hasEndpoint reports whether the environment configures an endpoint for traces.
+func hasEndpoint(getenv func(string) string) bool {
 	if strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true") ||
 		strings.EqualFold(getenv("OTEL_TRACES_EXPORTER"), "none") {
 		return false
@@ -79,9 +79,9 @@ func protocol(getenv func(string) string) string {
 	return getenv("OTEL_EXPORTER_OTLP_PROTOCOL")
 }
 
-// Carry returns ctx with the telemetry of another context. It is for work that outlives the context
+// CopyTracer returns ctx with the telemetry of another context. It is for work that outlives the context
 // of Start, or that has a separate context.
-func Carry(ctx, from context.Context) context.Context {
+func CopyTracer(ctx, from context.Context) context.Context {
 	if tracer := tracerOf(from); tracer != nil {
 		return context.WithValue(ctx, tracerKey{}, tracer)
 	}

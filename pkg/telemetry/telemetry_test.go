@@ -24,14 +24,14 @@ func TestWithoutAnEndpoint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, span := Begin(ctx, "alone", slog.String("org", "org_1"))
+	ctx, span := StartSpan(ctx, "alone", slog.String("org", "org_1"))
 	if span != nil || Inject(ctx) != "" {
 		t.Errorf("a span was made: %q", Inject(ctx))
 	}
-	span.Failed()
+	span.MarkFailed()
 	span.End(context.Canceled)
 	const place = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-	ctx, span = Begin(Extract(ctx, place), "below")
+	ctx, span = StartSpan(Extract(ctx, place), "below")
 	span.End(nil)
 	if got := Inject(ctx); got != place {
 		t.Errorf("the place became %q", got)
@@ -65,9 +65,9 @@ func TestExport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	above, first := Begin(ctx, "first", slog.String("org", "org_1"))
-	elsewhere := Extract(Carry(t.Context(), ctx), Inject(above))
-	_, second := Begin(elsewhere, "second")
+	above, first := StartSpan(ctx, "first", slog.String("org", "org_1"))
+	elsewhere := Extract(CopyTracer(t.Context(), ctx), Inject(above))
+	_, second := StartSpan(elsewhere, "second")
 	second.End(http.ErrAbortHandler)
 	first.End(nil)
 	if err := stop(t.Context()); err != nil {
@@ -103,8 +103,8 @@ func TestLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx := With(t.Context(), slog.String("org", "org_1"), slog.String("job", "old"), slog.String("none", ""))
-	ctx = With(ctx, slog.String("job", "job_1"))
+	ctx := ContextWithAttrs(t.Context(), slog.String("org", "org_1"), slog.String("job", "old"), slog.String("none", ""))
+	ctx = ContextWithAttrs(ctx, slog.String("job", "job_1"))
 	ctx = Extract(ctx, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 	log.With("runner", "r").DebugContext(ctx, "hello", "org", "mine")
 	var line map[string]any

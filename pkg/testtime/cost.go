@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// leastUnit is less than the time of a unit on any machine.
-const leastUnit = 20 * time.Microsecond
+// minUnit is less than the time of a unit on any machine.
+const minUnit = 20 * time.Microsecond
 
 // Cost returns the processor time of the work, as a multiple of that of a fixed piece of Go code (a
 // unit) that runs right after it in the same thread. Other programs, other tests and the race
@@ -19,51 +19,51 @@ func Cost(work func()) float64 {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	took := measure(work)
-	return float64(took) / float64(max(unit(), leastUnit))
+	return float64(took) / float64(max(unit(), minUnit))
 }
 
 func measure(work func()) time.Duration {
-	begun := cpuTime()
+	start := cpuTime()
 	work()
-	return cpuTime() - begun
+	return cpuTime() - start
 }
 
-// Cheap fails the test if the work costs more units than the limit. A unit is about a millisecond
+// CheckCost fails the test if the work costs more units than the limit. A unit is about a millisecond
 // of one idle core, without the race detector. Limits are at least ten times the usual cost, and
 // far below that of quadratic work.
-func Cheap(t testing.TB, limit float64, work func()) {
+func CheckCost(t testing.TB, limit float64, work func()) {
 	t.Helper()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	took := measure(work)
-	if float64(took) <= limit*float64(leastUnit) {
+	if float64(took) <= limit*float64(minUnit) {
 		return // saves a fuzz test the time to measure negligible work
 	}
-	cost := float64(took) / float64(max(unit(), leastUnit))
+	cost := float64(took) / float64(max(unit(), minUnit))
 	t.Logf("cost: %.1f units of %g", cost, limit)
 	if cost > limit {
 		t.Errorf("cost: %.0f units, more than %g", cost, limit)
 	}
 }
 
-// leastGrowing is the minimum time from which growth can be distinguished from the clock's
+// minGrowthTime is the minimum time from which growth can be distinguished from the clock's
 // resolution and from one-time work.
-const leastGrowing = time.Millisecond
+const minGrowthTime = time.Millisecond
 
-// Growth fails the test if large takes more than limit times the processor time of small. It
+// CheckGrowth fails the test if large takes more than limit times the processor time of small. It
 // measures each up to three times and uses the minimum, because other load only increases the
 // times. The processor time includes all goroutines and the garbage collector, so no other test may
 // run at the same time: do not use it in tests that call t.Parallel.
-func Growth(t testing.TB, limit float64, what string, small, large func()) {
+func CheckGrowth(t testing.TB, limit float64, what string, small, large func()) {
 	t.Helper()
-	few := max(processCost(small), leastGrowing)
+	few := max(processCost(small), minGrowthTime)
 	for range 2 {
-		few = min(few, max(processCost(small), leastGrowing))
+		few = min(few, max(processCost(small), minGrowthTime))
 	}
 	ratio := float64(processCost(large)) / float64(few)
-	for again := 0; again < 2 && ratio > limit; again++ {
+	for attempt := 0; attempt < 2 && ratio > limit; attempt++ {
 		// Over several rounds, a run of the garbage collector affects both equally.
-		few := max(processCost(func() { repeat(small) }), leastGrowing)
+		few := max(processCost(func() { repeat(small) }), minGrowthTime)
 		ratio = min(ratio, float64(processCost(func() { repeat(large) }))/float64(few))
 	}
 	if ratio > limit {
@@ -79,20 +79,20 @@ func repeat(work func()) {
 
 // processCost returns the processor time that this process uses while work runs.
 func processCost(work func()) time.Duration {
-	begun := processTime()
+	start := processTime()
 	work()
-	return processTime() - begun
+	return processTime() - start
 }
 
 // unit returns the mean processor time of one unit of work, over so many units that the clock's
 // resolution does not matter.
 func unit() time.Duration {
-	begun, n := cpuTime(), 0
-	for n < 4 || cpuTime()-begun < 8*time.Millisecond {
+	start, n := cpuTime(), 0
+	for n < 4 || cpuTime()-start < 8*time.Millisecond {
 		reference()
 		n++
 	}
-	return (cpuTime() - begun) / time.Duration(n)
+	return (cpuTime() - start) / time.Duration(n)
 }
 
 // reference is the unit of work. It does what most of the measured code does: it creates strings,

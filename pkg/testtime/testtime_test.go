@@ -62,8 +62,8 @@ func TestWhatComesLateComes(t *testing.T) {
 
 func TestRest(t *testing.T) {
 	for took, want := range map[time.Duration]time.Duration{
-		0: shortestRest, 10 * time.Millisecond: shortestRest, 100 * time.Millisecond: 400 * time.Millisecond,
-		time.Minute: longestRest,
+		0: minRest, 10 * time.Millisecond: minRest, 100 * time.Millisecond: 400 * time.Millisecond,
+		time.Minute: maxRest,
 	} {
 		if got := Rest(took); got != want {
 			t.Errorf("after a check of %s: %s, want %s", took, got, want)
@@ -115,8 +115,8 @@ func TestCost(t *testing.T) {
 	if few < 0.1 || many < 4 || few > 20 || many > 400 || many < 3*few {
 		t.Errorf("2 units cost %.1f, 40 cost %.1f", few, many)
 	}
-	if fails(t, func(t testing.TB) { Cheap(t, 20, work(2)) }) ||
-		!fails(t, func(t testing.TB) { Cheap(t, 2, work(40)) }) {
+	if fails(t, func(t testing.TB) { CheckCost(t, 20, work(2)) }) ||
+		!fails(t, func(t testing.TB) { CheckCost(t, 2, work(40)) }) {
 		t.Error("the limit is not what counts")
 	}
 }
@@ -130,10 +130,10 @@ func TestGrowth(t *testing.T) {
 			}
 		}
 	}
-	if fails(t, func(t testing.TB) { Growth(t, 9, "work", work(4), work(16)) }) {
+	if fails(t, func(t testing.TB) { CheckGrowth(t, 9, "work", work(4), work(16)) }) {
 		t.Error("four times the work is too much")
 	}
-	if !fails(t, func(t testing.TB) { Growth(t, 9, "work", work(4), work(64)) }) {
+	if !fails(t, func(t testing.TB) { CheckGrowth(t, 9, "work", work(4), work(64)) }) {
 		t.Error("sixteen times the work is not too much")
 	}
 }

@@ -27,16 +27,16 @@ const (
 	longestPoll = 100 * time.Millisecond
 	// A check that starts programs is as expensive as the awaited work: on a busy machine, many of
 	// them would delay each other. So the pause after one is restShare times as long as the check
-	// took, between shortestRest and longestRest.
-	restShare    = 4
-	shortestRest = 200 * time.Millisecond
-	longestRest  = 2 * time.Second
+	// took, between minRest and maxRest.
+	restShare = 4
+	minRest   = 200 * time.Millisecond
+	maxRest   = 2 * time.Second
 )
 
 // Rest returns the wait before the next check of a condition whose last check, which ran a program
 // or called a server, took this long.
 func Rest(took time.Duration) time.Duration {
-	return min(max(restShare*took, shortestRest), longestRest)
+	return min(max(restShare*took, minRest), maxRest)
 }
 
 // Context returns the context of the test with a deadline that only ends a hang.

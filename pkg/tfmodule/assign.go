@@ -82,8 +82,8 @@ func assignedIn(t tree, dir string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, one := range set {
-			names[one.Name] = true
+		for _, assignment := range set {
+			names[assignment.Name] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(names)), nil

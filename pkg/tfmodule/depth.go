@@ -84,7 +84,7 @@ func (n *nesting) count(name string, tokens hclsyntax.Tokens) error {
 		} else if token.Type != hclsyntax.TokenNewline && token.Type != hclsyntax.TokenComment {
 			prefixes = 0
 		}
-		switch weigh(token.Type) {
+		switch weightOf(token.Type) {
 		case opens:
 			if depth++; depth > maxNesting {
 				return fmt.Errorf("%s: brackets are nested more than %d deep; make it simpler", at, maxNesting)
@@ -108,13 +108,13 @@ func (n *nesting) count(name string, tokens hclsyntax.Tokens) error {
 type weight int
 
 const (
-	nothing weight = iota
+	noEffect weight = iota
 	opens
 	closes
 	repeats
 )
 
-func weigh(kind hclsyntax.TokenType) weight {
+func weightOf(kind hclsyntax.TokenType) weight {
 	switch kind {
 	case hclsyntax.TokenOBrace, hclsyntax.TokenOBrack, hclsyntax.TokenOParen, hclsyntax.TokenOQuote,
 		hclsyntax.TokenOHeredoc, hclsyntax.TokenTemplateInterp:
@@ -130,5 +130,5 @@ func weigh(kind hclsyntax.TokenType) weight {
 		hclsyntax.TokenAnd, hclsyntax.TokenOr, hclsyntax.TokenBang, hclsyntax.TokenDot, hclsyntax.TokenQuestion:
 		return repeats
 	}
-	return nothing
+	return noEffect
 }

@@ -5,9 +5,9 @@ import (
 	"path"
 )
 
-// leftOut reports whether a file never belongs to a module: the files of a local Terraform run, and
+// isIgnored reports whether a file never belongs to a module: the files of a local Terraform run, and
 // git's own files. State may contain secrets.
-func leftOut(name string) bool {
+func isIgnored(name string) bool {
 	if name == ".terraform" || name == ".git" {
 		return true
 	}
@@ -20,7 +20,7 @@ func leftOut(name string) bool {
 // directory on the way to one of the dirs is not outside.
 func Outside(dirs []string) func(name string, entry fs.DirEntry) bool {
 	return func(name string, entry fs.DirEntry) bool {
-		if leftOut(entry.Name()) && name != "." {
+		if isIgnored(entry.Name()) && name != "." {
 			return true
 		}
 		for _, dir := range dirs {

@@ -46,10 +46,10 @@ func parseDir(t tree, dir string) (*parsedDir, error) {
 		}
 	}
 	for _, resource := range module.ManagedResources {
-		implied(module.Module, resource.Provider.Name)
+		addImpliedProvider(module.Module, resource.Provider.Name)
 	}
 	for _, data := range module.DataResources {
-		implied(module.Module, data.Provider.Name)
+		addImpliedProvider(module.Module, data.Provider.Name)
 	}
 	return module, nil
 }
@@ -57,19 +57,19 @@ func parseDir(t tree, dir string) (*parsedDir, error) {
 // merge restores what an override file does not change. A block in an override file changes only
 // the arguments that it contains, but the parser treats it as a complete declaration.
 func (p *parsedDir) merge(variables map[string]*tfconfig.Variable, calls map[string]*tfconfig.ModuleCall) {
-	for name, was := range variables {
-		is := p.Variables[name]
-		if is == was {
+	for name, original := range variables {
+		merged := p.Variables[name]
+		if merged == original {
 			continue
 		}
-		is.Required = is.Required && was.Required
-		is.Type, is.Description = cmp.Or(is.Type, was.Type), cmp.Or(is.Description, was.Description)
-		is.Sensitive = is.Sensitive || was.Sensitive
-		is.Pos = was.Pos
+		merged.Required = merged.Required && original.Required
+		merged.Type, merged.Description = cmp.Or(merged.Type, original.Type), cmp.Or(merged.Description, original.Description)
+		merged.Sensitive = merged.Sensitive || original.Sensitive
+		merged.Pos = original.Pos
 	}
-	for name, was := range calls {
-		if is := p.ModuleCalls[name]; is != was && is.Source == "" {
-			is.Source, is.Version, is.Pos = was.Source, cmp.Or(is.Version, was.Version), was.Pos
+	for name, original := range calls {
+		if merged := p.ModuleCalls[name]; merged != original && merged.Source == "" {
+			merged.Source, merged.Version, merged.Pos = original.Source, cmp.Or(merged.Version, original.Version), original.Pos
 		}
 	}
 }
@@ -80,7 +80,7 @@ func isOverride(name string) bool {
 	return base == "override" || strings.HasSuffix(base, "_override")
 }
 
-func implied(module *tfconfig.Module, provider string) {
+func addImpliedProvider(module *tfconfig.Module, provider string) {
 	if module.RequiredProviders[provider] == nil {
 		module.RequiredProviders[provider] = &tfconfig.ProviderRequirement{}
 	}

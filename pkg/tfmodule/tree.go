@@ -28,7 +28,7 @@ type tree struct {
 // checkDir checks that name is a directory whose path contains no link. A link on the path would
 // have to be packed too, which users do not expect.
 func (t tree) checkDir(name string) error {
-	if link, err := t.linkOnTheWay(name); err != nil {
+	if link, err := t.firstLink(name); err != nil {
 		return err
 	} else if link != "" {
 		return fmt.Errorf("%s goes through the symbolic link %s; name the directory that it leads to", name, link)
@@ -46,9 +46,9 @@ func (t tree) checkDir(name string) error {
 	return nil
 }
 
-// linkOnTheWay returns the first part of name that is a symbolic link, or the empty string. A
+// firstLink returns the first part of name that is a symbolic link, or the empty string. A
 // missing part ends the search.
-func (t tree) linkOnTheWay(name string) (string, error) {
+func (t tree) firstLink(name string) (string, error) {
 	parts := strings.Split(name, "/")
 	for i := range parts {
 		upTo := strings.Join(parts[:i+1], "/")
@@ -66,9 +66,9 @@ func (t tree) linkOnTheWay(name string) (string, error) {
 	return "", nil
 }
 
-// target returns the path that a link leads to inside the tree. The path must not contain a second
+// resolveLink returns the path that a link leads to inside the tree. The path must not contain a second
 // link, because chains of links could leave the tree.
-func (t tree) target(link string) (string, error) {
+func (t tree) resolveLink(link string) (string, error) {
 	written, err := fs.ReadLink(t.fsys, link)
 	if err != nil {
 		return "", fmt.Errorf("read link %s: %w", link, err)
@@ -78,7 +78,7 @@ func (t tree) target(link string) (string, error) {
 		return "", fmt.Errorf("the symbolic link %s leads out of the repository, to %q; put the file itself there",
 			link, written)
 	}
-	second, err := t.linkOnTheWay(reached)
+	second, err := t.firstLink(reached)
 	if err != nil {
 		return "", err
 	}
@@ -96,7 +96,7 @@ func (t tree) readFile(name string) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	if info.Mode()&fs.ModeSymlink != 0 {
-		if name, err = t.target(name); err != nil {
+		if name, err = t.resolveLink(name); err != nil {
 			return nil, err
 		}
 		if info, err = fs.Lstat(t.fsys, name); err != nil {
@@ -138,7 +138,7 @@ func (t tree) linkedDirs(dir string) ([]string, error) {
 			return fmt.Errorf("%s holds more than %d files; put the module into a directory of its own",
 				dir, maxEntries)
 		}
-		if name != dir && leftOut(entry.Name()) {
+		if name != dir && isIgnored(entry.Name()) {
 			if entry.IsDir() {
 				return fs.SkipDir
 			}
@@ -147,7 +147,7 @@ func (t tree) linkedDirs(dir string) ([]string, error) {
 		if entry.Type() != fs.ModeSymlink {
 			return nil
 		}
-		reached, err := t.target(name)
+		reached, err := t.resolveLink(name)
 		if err != nil {
 			return err
 		}

@@ -84,7 +84,7 @@ func TestOnePushAllTheWayToBuilds(t *testing.T) {
 // packedSource checks what a build runner would pull, and its spec.
 func (b *bench) packedSource(built store.Build, want []string) {
 	b.t.Helper()
-	repository, err := artifact.Open(b.vendor.Base.Below(b.org+"/sources/"+built.ComponentID), b.vendor.Credential)
+	repository, err := artifact.Open(b.vendor.Base.Child(b.org+"/sources/"+built.ComponentID), b.vendor.Credential)
 	if err != nil {
 		b.t.Fatal(err)
 	}

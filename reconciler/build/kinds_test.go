@@ -67,7 +67,7 @@ func (b *bench) job(built store.Build) (spec api.JobSpec) {
 // sourceOf returns the files that a build would find, by path.
 func (b *bench) sourceOf(built store.Build) map[string]string {
 	b.t.Helper()
-	repository, err := artifact.Open(b.vendor.Base.Below(b.org+"/sources/"+built.ComponentID), b.vendor.Credential)
+	repository, err := artifact.Open(b.vendor.Base.Child(b.org+"/sources/"+built.ComponentID), b.vendor.Credential)
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -191,7 +191,7 @@ func (k *saver) createBuild(ctx context.Context, found *candidate) (err error) {
 	if found.revision != nil {
 		revision, commit, trace = &found.revision.ID, found.revision.Commit, found.revision.Trace
 	}
-	ctx, span := telemetry.Begin(telemetry.Extract(ctx, trace), "build",
+	ctx, span := telemetry.StartSpan(telemetry.Extract(ctx, trace), "build",
 		slog.String("org", k.tx.Org), slog.String("component", found.row.ID),
 		slog.String("revision", revisionID(found.revision)))
 	defer func() { span.End(err) }()

@@ -24,7 +24,7 @@ type Registry struct {
 
 // Push stores a packed source. An error of the registry is an *artifact.Error.
 func (r Registry) Push(ctx context.Context, repository string, source artifact.Artifact) (string, error) {
-	opened, err := artifact.Open(r.Base.Below(repository), r.Credential)
+	opened, err := artifact.Open(r.Base.Child(repository), r.Credential)
 	if err != nil {
 		return "", err
 	}

@@ -82,7 +82,7 @@ func (c *Catalog) readApp(ctx context.Context, org, appID string, again bool) (e
 	if at.revision == nil || at.isRead() && !again && !at.hasUnreadFiles() {
 		return nil
 	}
-	ctx, span := telemetry.Begin(telemetry.Extract(ctx, at.revision.Trace), "catalog",
+	ctx, span := telemetry.StartSpan(telemetry.Extract(ctx, at.revision.Trace), "catalog",
 		slog.String("org", org), slog.String("app", appID), slog.String("revision", at.revision.ID))
 	defer func() { span.End(err) }()
 	tree, err := c.observer.Tree(ctx, org, at.revision.ID)

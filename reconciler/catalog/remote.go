@@ -37,7 +37,7 @@ func (c *Catalog) load(
 func preferUploaded(files fs.FS, fetch func(string, int64) ([]byte, error)) func(string, int64) ([]byte, error) {
 	return func(reference string, limit int64) ([]byte, error) {
 		if configfetch.IsLocal(reference) {
-			if data, err := fs.ReadFile(files, configfetch.Carried(reference)); err == nil && int64(len(data)) <= limit {
+			if data, err := fs.ReadFile(files, configfetch.UploadPath(reference)); err == nil && int64(len(data)) <= limit {
 				return data, nil
 			}
 		}

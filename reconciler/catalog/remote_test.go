@@ -176,7 +176,7 @@ func TestFilesThatAnUploadCarries(t *testing.T) {
 	base := strings.Replace(sandbox, `repo = "."`, `repo = "`+elsewhere.URL()+`"`+"\nbranch = \"main\"", 1)
 	packed := archive(t, "metadata.toml", "version = \"v2\"\nreadme = \""+reference+"\"\n", "runner.toml",
 		"runner_type = \"aws\"\n", "sandbox.toml", base,
-		configfetch.Carried(reference), "# Notes\n")
+		configfetch.UploadPath(reference), "# Notes\n")
 	found, err := b.catalog.Upload(t.Context(), b.org, b.app, "uploaded by ada", bytes.NewReader(packed))
 	if err != nil || found.HasErrors() {
 		t.Fatalf("got %v, %v", found, err)

@@ -153,7 +153,7 @@ func compareTrees(m *mirror, previous *store.Revision, now *object.Commit) ([]st
 	}
 	before, after := gittree.New(m.store, plumbing.NewHash(previous.Tree), nil), gittree.New(m.store, now.TreeHash, nil)
 	changes, err := gittree.Changes(before, after, maxChanged)
-	if errors.Is(err, gittree.ErrManyChanged) {
+	if errors.Is(err, gittree.ErrTooManyChanges) {
 		return nil, fmt.Sprintf("more than %d files changed; they are not listed", maxChanged), nil
 	}
 	changed := make([]string, 0, len(changes))

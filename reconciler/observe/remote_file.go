@@ -177,7 +177,7 @@ func (r *fileRemote) fetch(ctx context.Context, into *mirror, want, _ plumbing.H
 		err = copying.history(commit, depth)
 	}
 	if errors.Is(err, plumbing.ErrObjectNotFound) && commit == nil {
-		err = fmt.Errorf("%w: %s", gitpack.ErrNotGiven, want)
+		err = fmt.Errorf("%w: %s", gitpack.ErrNotServed, want)
 	}
 	return asRepoError(ctx, r.url, err)
 }

@@ -120,5 +120,5 @@ func (r *httpRemote) fetchPack(ctx context.Context, into *mirror, request gitpac
 
 // isCommitNotServed reports whether a server rejected a request for a commit by its hash.
 func isCommitNotServed(err error) bool {
-	return err != nil && (errors.Is(err, gitpack.ErrNotGiven))
+	return err != nil && (errors.Is(err, gitpack.ErrNotServed))
 }

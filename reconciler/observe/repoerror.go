@@ -89,7 +89,7 @@ func gitErrorMessage(url string, err error) string {
 		return url + " is not there, or not for this credential; check the address, and that the token may read it"
 	case errors.Is(err, transport.ErrEmptyRemoteRepository):
 		return url + " has no commits yet; push one"
-	case errors.Is(err, gitpack.ErrNotGiven):
+	case errors.Is(err, gitpack.ErrNotServed):
 		return url + " does not give this commit: no branch or tag leads to it any more; push it to a branch, or name a branch or tag"
 	case errors.Is(err, gitpack.ErrShallow):
 		return url + " does not give shallow histories, which nuon needs; use a server that speaks git's smart protocol in full"

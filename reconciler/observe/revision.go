@@ -20,7 +20,7 @@ import (
 // the push; `began` is when the poll started.
 func (o *Observer) saveRevision(ctx context.Context, org string, at watchState, seen observation,
 	began time.Time) (err error) {
-	ctx, span := telemetry.BeginAt(ctx, began, "observe", slog.String("org", org), slog.String("watch", at.watch.ID),
+	ctx, span := telemetry.StartSpanAt(ctx, began, "observe", slog.String("org", org), slog.String("watch", at.watch.ID),
 		slog.String("commit", seen.commit.Hash.String()))
 	added := false
 	defer func() {

@@ -259,14 +259,14 @@ type watchMatch struct {
 // matchWatches returns the watches that an event concerns.
 func matchWatches(event forge.Event, watches []store.Watch) (a watchMatch) {
 	for _, watch := range watches {
-		match := forge.Same
+		match := forge.SameRepository
 		if !event.Repository.IsZero() {
 			match = event.Repository.Matches(watch.URL)
 		}
 		switch {
-		case match == forge.Other:
+		case match == forge.DifferentRepository:
 			continue
-		case match == forge.SamePath:
+		case match == forge.SamePathElsewhere:
 			a.elsewhere = watch.URL
 		}
 		pushed := len(event.Refs) == 0 ||
@@ -276,7 +276,7 @@ func matchWatches(event forge.Event, watches []store.Watch) (a watchMatch) {
 			continue
 		}
 		a.polled, a.refs = append(a.polled, watch.ID), append(a.refs, watch.Ref)
-		if match == forge.Same && !event.Repository.IsZero() {
+		if match == forge.SameRepository && !event.Repository.IsZero() {
 			a.announced = append(a.announced, watch.ID)
 		}
 	}

@@ -40,8 +40,8 @@ func NewNotifier() *Notifier { return &Notifier{waiters: map[string][]chan struc
 
 // Run listens until ctx ends. It reopens a lost connection and then wakes all waiters.
 func (n *Notifier) Run(ctx context.Context, s *Store) error {
-	task := status.Enter(ctx, "bell")
-	defer task.Leave()
+	task := status.Register(ctx, "bell")
+	defer task.Unregister()
 	pause, first := reconnectFirst, true
 	for {
 		heard, err := n.listen(ctx, s, task)
@@ -49,14 +49,14 @@ func (n *Notifier) Run(ctx context.Context, s *Store) error {
 			return nil // the normal end
 		}
 		n.recordStop(err)
-		task.Came(err)
+		task.ReportResult(err)
 		level := slog.LevelDebug // of a long outage, only the start is a warning
 		if heard || first {
 			pause, level = reconnectFirst, slog.LevelWarn
 		}
 		first = false
 		slog.Log(ctx, level, "lost the connection that listens for notifications; opening another", "error", err)
-		task.Waits("for a moment before it connects again")
+		task.SetWaiting("for a moment before it connects again")
 		n.notifyAll()
 		select {
 		case <-ctx.Done():
@@ -98,7 +98,7 @@ func (n *Notifier) recordStop(why error) {
 
 // listen handles one connection until it is lost; heard is true if it started to listen.
 func (n *Notifier) listen(ctx context.Context, s *Store, task *status.Task) (heard bool, err error) {
-	task.Works("connecting")
+	task.SetWorking("connecting")
 	// A separate connection beside the pool: its LISTENs must not pass to the next user of a pooled
 	// connection, and an exhausted pool must not delay it.
 	c, err := s.connect(ctx)
@@ -114,10 +114,10 @@ func (n *Notifier) listen(ctx context.Context, s *Store, task *status.Task) (hea
 	n.mu.Lock()
 	n.listening, n.lost = true, nil
 	n.mu.Unlock()
-	task.Came(nil)
+	task.ReportResult(nil)
 	// Notifications may have been missed before this connection.
 	n.notifyAll()
-	task.Waits("for a notification")
+	task.SetWaiting("for a notification")
 	for {
 		notification, err := nextNotification(ctx, c)
 		if err != nil {

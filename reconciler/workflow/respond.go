@@ -174,7 +174,7 @@ func (r Response) recordApprovalSpan(ctx context.Context, tx *store.Tx, row stor
 	if err != nil {
 		return err
 	}
-	_, span := telemetry.BeginAt(telemetry.Extract(ctx, of.Trace), row.Approval.CreatedAt, "approval",
+	_, span := telemetry.StartSpanAt(telemetry.Extract(ctx, of.Trace), row.Approval.CreatedAt, "approval",
 		slog.String("org", tx.Org),
 		slog.String("install", row.Approval.InstallID), slog.String("workflow", *row.Approval.WorkflowID),
 		slog.String("answer", string(r.Answer)))

@@ -152,7 +152,7 @@ func (r Request) prepare(ctx context.Context, org string) (*pendingWorkflow, err
 	if w.params, err = encode(r.workflowParams()); err != nil {
 		return nil, err
 	}
-	ctx, w.span = telemetry.Begin(telemetry.Extract(ctx, r.Trace), "rollout",
+	ctx, w.span = telemetry.StartSpan(telemetry.Extract(ctx, r.Trace), "rollout",
 		slog.String("org", org), slog.String("install", r.Install), slog.String("workflow", w.id),
 		slog.String("kind", string(r.Kind)))
 	w.trace = telemetry.Inject(ctx)

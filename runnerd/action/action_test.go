@@ -207,7 +207,7 @@ func TestSecrets(t *testing.T) {
 	}
 	known := &redact.Set{}
 	known.Add([]byte(secret))
-	if known.Contains(r.log.Bytes()) || !strings.Contains(r.log.String(), "token is "+redact.Mark) {
+	if known.Contains(r.log.Bytes()) || !strings.Contains(r.log.String(), "token is "+redact.Mask) {
 		t.Fatal(r.log)
 	}
 }

@@ -29,7 +29,7 @@ func (r *run) execute(ctx context.Context, dir string, argv, environ []string) e
 	}
 	// A script was just written, and a program of the bundle was just unpacked, so starting
 	// them may fail for a moment.
-	err = execretry.Patiently(ctx, func() error { return step.Run(ctx) })
+	err = execretry.Retry(ctx, func() error { return step.Run(ctx) })
 	_ = stdout.Close() // errors of the log are in Log.Trouble
 	_ = stderr.Close()
 	if ctx.Err() != nil {

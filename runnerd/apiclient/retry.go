@@ -22,7 +22,7 @@ type RetryPolicy struct {
 // a response are always retried. The error is that of the last try; when ctx ended it also
 // wraps the cause of ctx.
 func Retry(ctx context.Context, pace RetryPolicy, try func(context.Context) error) error {
-	pauses := backoff.Backoff{First: pace.First, Most: pace.Max}
+	pauses := backoff.Backoff{First: pace.First, Max: pace.Max}
 	for {
 		err := try(ctx)
 		if err == nil || pace.final(err) {

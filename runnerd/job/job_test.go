@@ -142,7 +142,7 @@ func TestRegistries(t *testing.T) {
 		if err != nil || install.Reference != own || vendor.Reference != (artifact.Reference{Host: "runner.example:7111"}) {
 			t.Fatal(vendor, install, err)
 		}
-		if got := vendor.Reference.Below("hello/network").String(); got != "runner.example:7111/hello/network" {
+		if got := vendor.Reference.Child("hello/network").String(); got != "runner.example:7111/hello/network" {
 			t.Errorf("below it: %s", got)
 		}
 	})

@@ -104,7 +104,7 @@ func leaveNothing(at timing.Timing) {
 // sendLast sends the job's spans. Spans that the collector does not accept in time are lost;
 // they do not delay the result for long.
 func sendLast(ctx context.Context, stop func(context.Context) error) {
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), telemetry.StopTime)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), telemetry.StopTimeout)
 	defer cancel()
 	_ = stop(last)
 }
@@ -221,12 +221,12 @@ func run(ctx context.Context, env *Env, from environment, handlers Handlers) api
 	if !known {
 		return ended(ctx, env, fmt.Errorf("this runner cannot do jobs of kind %q; update it to the version of the control plane", env.Spec.Kind))
 	}
-	ctx, span := telemetry.Begin(telemetry.Extract(ctx, env.Spec.Trace), "job "+string(env.Spec.Kind),
+	ctx, span := telemetry.StartSpan(telemetry.Extract(ctx, env.Spec.Trace), "job "+string(env.Spec.Kind),
 		slog.String("org", env.Spec.Org),
 		slog.String("job", env.Spec.Job), slog.Int("attempt", env.Spec.Attempt))
 	result, err := guarded(ctx, handler, env)
 	if err == nil && result.Status != api.JobResultStatusSucceeded {
-		span.Failed()
+		span.MarkFailed()
 	}
 	span.End(err)
 	if err != nil {

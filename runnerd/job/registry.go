@@ -51,5 +51,5 @@ func (r *Registry) Open(name string) (*artifact.Repository, error) {
 	if name == "" || path.Clean("/"+name) != "/"+name || strings.ContainsAny(name, "@:") {
 		return nil, fmt.Errorf("%q is not the name of a repository; this is a fault of the control plane, report it", name)
 	}
-	return artifact.Open(r.Reference.Below(name), r.Credential)
+	return artifact.Open(r.Reference.Child(name), r.Credential)
 }

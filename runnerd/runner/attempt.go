@@ -188,8 +188,8 @@ func observe(dir spool.Attempt, accepted bool) (seen observed, err error) {
 func (a *attempt) superviseLoop(ctx context.Context) {
 	defer close(a.gone)
 	defer a.runner.leave(a)
-	task := status.Enter(ctx, "attempt "+a.name())
-	defer task.Leave()
+	task := status.Register(ctx, "attempt "+a.name())
+	defer task.Unregister()
 	var shipping sync.WaitGroup
 	defer shipping.Wait()
 	shipped := false
@@ -201,7 +201,7 @@ func (a *attempt) superviseLoop(ctx context.Context) {
 		seen, err := observe(a.dir, a.isAccepted())
 		if err == nil {
 			next := seen.next()
-			task.Works(string(next))
+			task.SetWorking(string(next))
 			if next == deliver {
 				close(a.concluded)
 				a.runner.wake()
@@ -215,7 +215,7 @@ func (a *attempt) superviseLoop(ctx context.Context) {
 		if errors.Is(err, errWithdrawn) {
 			return
 		}
-		task.Came(err)
+		task.ReportResult(err)
 		if err != nil && ctx.Err() == nil {
 			// The disk is full or missing, and without it nothing can be decided.
 			a.log.Error("cannot look after the job; trying again", "error", err)

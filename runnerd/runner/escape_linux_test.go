@@ -76,7 +76,7 @@ func startProgramAs(t *testing.T, s *server, dir string, uid int, args ...string
 		t.Fatal(err)
 	}
 	var command *exec.Cmd
-	err = execretry.Patiently(t.Context(), func() error {
+	err = execretry.Retry(t.Context(), func() error {
 		command = exec.Command(program, append([]string{"run", s.http.URL, dir}, args...)...)
 		command.Dir, command.Stderr = "/", os.Stderr
 		if uid != os.Getuid() {

@@ -15,9 +15,9 @@ import (
 // cancellations. A failed heartbeat is not retried, because the next one replaces it.
 // Without attempts it sends nothing: the lease loop's poll shows that the runner is online.
 func (r *runner) heartbeatLoop(ctx context.Context) {
-	task := status.Enter(ctx, "heartbeat")
-	defer task.Leave()
-	task.Waits("for the next beat")
+	task := status.Register(ctx, "heartbeat")
+	defer task.Unregister()
+	task.SetWaiting("for the next beat")
 	for backoff.Pause(ctx, r.beat()) {
 		kept := map[api.AttemptRef]*attempt{}
 		refs := []api.AttemptRef{}
@@ -31,7 +31,7 @@ func (r *runner) heartbeatLoop(ctx context.Context) {
 			continue
 		}
 		answer, err := r.heartbeat(ctx, refs)
-		task.Came(err)
+		task.ReportResult(err)
 		if err != nil {
 			if ctx.Err() == nil {
 				r.line.Failed(err)

@@ -174,21 +174,21 @@ func (r *runner) registerAgain(ctx context.Context) error {
 // rotateLoop replaces the runner key when it is old. It waits for that, and for the
 // first use of the new key.
 func (r *runner) rotateLoop(ctx context.Context) {
-	task := status.Enter(ctx, "runner key")
-	defer task.Leave()
+	task := status.Register(ctx, "runner key")
+	defer task.Unregister()
 	for {
 		age, follows := r.keys.age()
 		wait := r.Timing.KeyMaxAge - age
 		if follows || wait <= 0 {
-			task.Works("changing the runner key")
+			task.SetWorking("changing the runner key")
 			err := r.rotate(ctx, follows)
-			task.Came(err)
+			task.ReportResult(err)
 			if err != nil && ctx.Err() == nil {
 				r.log.Warn("cannot change the runner key now; the one in use stays good", "error", err)
 			}
 			wait = r.Timing.KeyMaxAge / 24
 		}
-		task.Waits("for the runner key to be old")
+		task.SetWaiting("for the runner key to be old")
 		if !backoff.Pause(ctx, wait) {
 			return
 		}

@@ -23,13 +23,13 @@ import (
 // It returns when ctx ends; attempts run with after, which outlives ctx.
 func (r *runner) leaseLoop(ctx, after context.Context) {
 	var told policy.Rule
-	task := status.Enter(ctx, "lease")
-	defer task.Leave()
+	task := status.Register(ctx, "lease")
+	defer task.Unregister()
 	for ctx.Err() == nil {
 		rule, changed := r.rules.now()
 		free := r.free(rule)
 		if free == 0 && reflect.DeepEqual(rule, told) {
-			task.Waits("for a job to end, or for another rule in the runner file")
+			task.SetWaiting("for a job to end, or for another rule in the runner file")
 			select {
 			case <-r.changed:
 			case <-changed:
@@ -37,9 +37,9 @@ func (r *runner) leaseLoop(ctx, after context.Context) {
 			}
 			continue
 		}
-		task.Waits("for the control plane to have work")
+		task.SetWaiting("for the control plane to have work")
 		offers, err := r.askForWork(ctx, free, rule, changed)
-		task.Came(err)
+		task.ReportResult(err)
 		if err != nil {
 			continue // only the end of ctx and a new rule end the retries
 		}

@@ -72,9 +72,9 @@ func (r *rules) say() {
 // ruleLoop periodically checks the runner file and the clock, and does so
 // immediately after a signal.
 func (r *runner) ruleLoop(ctx context.Context) {
-	task := status.Enter(ctx, "runner file")
-	defer task.Leave()
-	task.Waits("for the next look at the runner file and the clock")
+	task := status.Register(ctx, "runner file")
+	defer task.Unregister()
+	task.SetWaiting("for the next look at the runner file and the clock")
 	look := time.NewTicker(r.Timing.PolicyInterval)
 	defer look.Stop()
 	for {

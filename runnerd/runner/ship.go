@@ -45,8 +45,8 @@ func (a *attempt) shipLoop(ctx context.Context) {
 			_ = s.chunks.Close()
 		}
 	}()
-	task := status.Enter(ctx, "delivery of "+a.name())
-	defer task.Leave()
+	task := status.Register(ctx, "delivery of "+a.name())
+	defer task.Unregister()
 	gather := time.NewTicker(a.runner.Timing.BatchInterval)
 	defer gather.Stop()
 	concluded := a.concluded
@@ -54,9 +54,9 @@ func (a *attempt) shipLoop(ctx context.Context) {
 		// This is checked first, so that nothing is added to the spool after
 		// a final pass has started.
 		last := a.isConcluded()
-		task.Works("delivering what the job leaves")
+		task.SetWorking("delivering what the job leaves")
 		done, err := s.ship(ctx, last)
-		task.Came(err)
+		task.ReportResult(err)
 		if ctx.Err() != nil || done {
 			return
 		}
@@ -65,7 +65,7 @@ func (a *attempt) shipLoop(ctx context.Context) {
 			a.log.Error("cannot deliver what the job left; trying again", "error", err)
 			backoff.Pause(ctx, a.runner.Timing.HeartbeatInterval)
 		}
-		task.Waits("for the job to leave more, or to end")
+		task.SetWaiting("for the job to leave more, or to end")
 		select {
 		case <-gather.C:
 		case <-concluded:

@@ -118,9 +118,9 @@ func TestWhatIsTakenDown(t *testing.T) {
 		got = append(got, string(l.L)+" "+l.M)
 	}
 	want := []string{
-		"info started kind=install", `warn a b runner=run_1 g.c="d e" g.key=` + redact.Mark,
-		`error bad ` + redact.Mark + "\uFFFD error=\"x: \\\"y\\\"\"",
-		"info the new key is " + redact.Mark, "info " + strings.Repeat("é", longestLine/2) + "… (8192 more bytes were cut)",
+		"info started kind=install", `warn a b runner=run_1 g.c="d e" g.key=` + redact.Mask,
+		`error bad ` + redact.Mask + "\uFFFD error=\"x: \\\"y\\\"\"",
+		"info the new key is " + redact.Mask, "info " + strings.Repeat("é", longestLine/2) + "… (8192 more bytes were cut)",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -63,7 +63,7 @@ func (t Tool) ask(ctx context.Context, path string) (string, error) {
 // run runs an executable, which may just have been written, to get its version.
 func (t Tool) run(ctx context.Context, path string) (string, error) {
 	var out, wrong bytes.Buffer
-	err := execretry.Patiently(ctx, func() error {
+	err := execretry.Retry(ctx, func() error {
 		ctx, cancel := context.WithTimeout(ctx, askLimit)
 		defer cancel()
 		out.Reset()

@@ -26,7 +26,7 @@ func paceOf(t timing.Timing) pace {
 
 // patiently retries do while a registry is unreachable.
 func (c *copying) patiently(ctx context.Context, do func() error) error {
-	pauses := backoff.Backoff{First: c.pace.first, Most: c.pace.most}
+	pauses := backoff.Backoff{First: c.pace.first, Max: c.pace.most}
 	for try := 1; ; try++ {
 		err := do()
 		if err == nil || !passing(err) || try == c.pace.tries {
@@ -48,7 +48,7 @@ func passing(err error) bool {
 	switch refused.Reason {
 	case artifact.Unreachable:
 		return true
-	case artifact.Refused:
+	case artifact.Rejected:
 		return refused.Status == 0 || refused.Status == http.StatusTooManyRequests ||
 			refused.Status >= http.StatusInternalServerError
 	}

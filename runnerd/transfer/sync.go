@@ -65,7 +65,7 @@ func (c *copying) words(err error, spec api.SyncSpec) error {
 		return fmt.Errorf("%s is damaged in the vendor's registry, and nothing of it was used: %w", build, refused.Err)
 	case artifact.Unauthorized, artifact.Forbidden:
 		return fmt.Errorf("the control plane does not hand out %s to this runner (%s): retry this step; if that does not help, report it", build, refused.Reason)
-	case artifact.Unreachable, artifact.Refused:
+	case artifact.Unreachable, artifact.Rejected:
 		return fmt.Errorf("%s could not be fetched from the control plane: %w; look whether the runner reaches it (runnerd status) and whether its registry is well, then retry this step", build, refused.Err)
 	}
 	return err

@@ -83,7 +83,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	_ = os.Chtimes(o.Program, now, now) // only for removeOld
 	c := &Cluster{said: &tail{to: o.Log}, done: make(chan struct{})}
 	words := make(chan string, 1)
-	if err := execretry.Patiently(ctx, func() error { return c.launch(o, words) }); err != nil {
+	if err := execretry.Retry(ctx, func() error { return c.launch(o, words) }); err != nil {
 		return nil, fmt.Errorf("start the cluster's program: %w", err)
 	}
 	select {

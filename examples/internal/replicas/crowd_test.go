@@ -68,7 +68,7 @@ func (c *crowd) look(ctx context.Context) {
 		asking, stop := context.WithTimeout(ctx, 5*time.Second) //walltime: a load balancer's own; others take the requests then
 		ok := false
 		if r, err := c.get(asking, url+"/readyz"); err == nil {
-			var a probe.Answer
+			var a probe.Report
 			ok = json.NewDecoder(r.Body).Decode(&a) == nil && a.Ready && r.StatusCode == http.StatusOK
 			_ = r.Body.Close() // it was read
 		}

@@ -15,45 +15,45 @@ import (
 
 // Line is one line as a terminal shows it.
 type Line struct {
-	Text  string // without control sequences; no wider than the room
-	At    int    // columns before the mark
-	Width int    // columns of the mark, at least one
+	Text      string // without control sequences; no wider than the room
+	MarkStart int    // columns before the mark
+	MarkWidth int    // columns of the mark, at least one
 }
 
 const (
-	// tab is the tab width in columns.
-	tab = 4
-	// most bounds how many bytes around the mark are processed, because a line can be megabytes
+	// tabWidth is the tab width in columns.
+	tabWidth = 4
+	// maxContext bounds how many bytes around the mark are processed, because a line can be megabytes
 	// long.
-	most = 4096
-	// leastRoom is the minimum width that is used, even if there is less room.
-	leastRoom = 16
+	maxContext = 4096
+	// minWidth is the minimum width that is used, even if there is less room.
+	minWidth = 16
 
-	cut = "…"
+	ellipsis = "…"
 )
 
-// Of formats a line in room columns, and marks width bytes from column on. column is in bytes, from
+// Format formats a line in room columns, and marks width bytes from column on. column is in bytes, from
 // 1, and may be beyond the end of the line. A width of 0 marks one character.
 //
 // A line that is too long is cut so that the start of the mark is visible. Tabs become spaces, and
 // so do control characters and characters that display as something else. Invalid bytes become the
 // replacement character.
-func Of(line string, column, width, room int) Line {
-	room = max(room, leastRoom)
+func Format(line string, column, width, columns int) Line {
+	columns = max(columns, minWidth)
 	from := min(max(column-1, 0), len(line))
 	to := min(from+max(width, 0), len(line))
 	line, from, to = around(line, from, to)
-	cells, begin, end := split(line, from, to)
-	return fit(cells, begin, max(end, begin+1), room)
+	cells, start, end := split(line, from, to)
+	return fit(cells, start, max(end, start+1), columns)
 }
 
 // around drops the parts that are far from the mark, to bound the work.
 func around(line string, from, to int) (string, int, int) {
-	begin, end := max(from-most, 0), min(from+most, len(line))
-	for begin > 0 && begin < from && !utf8.RuneStart(line[begin]) {
-		begin++
+	start, end := max(from-maxContext, 0), min(from+maxContext, len(line))
+	for start > 0 && start < from && !utf8.RuneStart(line[start]) {
+		start++
 	}
-	return line[begin:end], from - begin, min(to, end) - begin
+	return line[start:end], from - start, min(to, end) - start
 }
 
 // cell is one character with its width in columns.
@@ -64,32 +64,32 @@ type cell struct {
 
 // split splits a line into cells. It returns the index of the first marked cell, and the index
 // after the last one.
-func split(line string, from, to int) (cells []cell, begin, end int) {
-	column, begin, end := 0, -1, -1
+func split(line string, from, to int) (cells []cell, start, end int) {
+	column, start, end := 0, -1, -1
 	for at := 0; at < len(line); {
 		r, size := utf8.DecodeRuneInString(line[at:])
-		if begin < 0 && at+size > from {
-			begin = len(cells)
+		if start < 0 && at+size > from {
+			start = len(cells)
 		}
 		if end < 0 && at >= to {
 			end = len(cells)
 		}
-		c := show(r, column)
+		c := newCell(r, column)
 		cells, column, at = append(cells, c), column+c.width, at+size
 	}
-	if begin < 0 {
-		begin = len(cells)
+	if start < 0 {
+		start = len(cells)
 	}
 	if end < 0 {
 		end = len(cells)
 	}
-	return cells, begin, end
+	return cells, start, end
 }
 
-func show(r rune, column int) cell {
+func newCell(r rune, column int) cell {
 	switch {
 	case r == '\t':
-		n := tab - column%tab
+		n := tabWidth - column%tabWidth
 		return cell{strings.Repeat(" ", n), n}
 	case r != utf8.RuneError && !strconv.IsPrint(r):
 		return cell{" ", 1}
@@ -99,57 +99,57 @@ func show(r rune, column int) cell {
 }
 
 // fit cuts cells to the available room.
-func fit(cells []cell, begin, end, room int) Line {
-	first, last := window(cells, begin, room)
+func fit(cells []cell, start, end, columns int) Line {
+	first, last := window(cells, start, columns)
 	var shown strings.Builder
 	l := Line{}
 	column := 0
 	if first > 0 {
-		shown.WriteString(cut)
+		shown.WriteString(ellipsis)
 		column++
 	}
 	for i, c := range cells[first:last] {
-		if first+i < begin {
-			l.At += c.width
+		if first+i < start {
+			l.MarkStart += c.width
 		} else if first+i < end {
-			l.Width += c.width
+			l.MarkWidth += c.width
 		}
 		shown.WriteString(c.text)
 	}
-	l.At += column
+	l.MarkStart += column
 	if last < len(cells) {
-		shown.WriteString(cut)
+		shown.WriteString(ellipsis)
 	}
-	l.Text, l.Width = shown.String(), max(l.Width, 1)
+	l.Text, l.MarkWidth = shown.String(), max(l.MarkWidth, 1)
 	return l
 }
 
 // window returns the range of visible cells: all if they fit, else those from slightly before the
 // mark on.
-func window(cells []cell, begin, room int) (first, last int) {
-	if total(cells) <= room {
+func window(cells []cell, start, columns int) (first, last int) {
+	if totalWidth(cells) <= columns {
 		return 0, len(cells)
 	}
-	before := total(cells[:begin])
-	for first < begin && before-total(cells[:first]) > room/3 && total(cells[first:]) > room-1 {
+	before := totalWidth(cells[:start])
+	for first < start && before-totalWidth(cells[:first]) > columns/3 && totalWidth(cells[first:]) > columns-1 {
 		first++
 	}
-	left := room - 1 // for the ellipsis at the end
+	remaining := columns - 1 // for the ellipsis at the end
 	if first > 0 {
-		left--
+		remaining--
 	}
 	last = first
-	for last < len(cells) && cells[last].width <= left {
-		left -= cells[last].width
+	for last < len(cells) && cells[last].width <= remaining {
+		remaining -= cells[last].width
 		last++
 	}
-	if last == len(cells)-1 && cells[last].width <= left+1 { // the ellipsis would replace only the last character
+	if last == len(cells)-1 && cells[last].width <= remaining+1 { // the ellipsis would replace only the last character
 		last++
 	}
 	return first, last
 }
 
-func total(cells []cell) int {
+func totalWidth(cells []cell) int {
 	n := 0
 	for _, c := range cells {
 		n += c.width

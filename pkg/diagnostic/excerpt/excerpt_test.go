@@ -44,8 +44,8 @@ func TestOf(t *testing.T) {
 			strings.Repeat(" ", 19) + "^"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := Of(c.line, c.column, c.width, 20)
-			mark := strings.Repeat(" ", l.At) + strings.Repeat("^", l.Width)
+			l := Format(c.line, c.column, c.width, 20)
+			mark := strings.Repeat(" ", l.MarkStart) + strings.Repeat("^", l.MarkWidth)
 			if l.Text != c.text || mark != c.mark {
 				t.Errorf("shows\n%q\n%q, want\n%q\n%q", l.Text, mark, c.text, c.mark)
 			}
@@ -61,13 +61,13 @@ func TestFits(t *testing.T) {
 		if rapid.Bool().Draw(t, "text") {
 			line = rapid.StringN(0, 200, -1).Draw(t, "line")
 		}
-		room := rapid.IntRange(leastRoom, 120).Draw(t, "room")
-		l := Of(line, rapid.IntRange(-3, 300).Draw(t, "column"), rapid.IntRange(-3, 300).Draw(t, "width"), room)
+		room := rapid.IntRange(minWidth, 120).Draw(t, "room")
+		l := Format(line, rapid.IntRange(-3, 300).Draw(t, "column"), rapid.IntRange(-3, 300).Draw(t, "width"), room)
 		switch wide := ansi.StringWidth(l.Text); {
 		case wide > room:
 			t.Fatalf("%q is %d columns wide, for %d", l.Text, wide, room)
-		case l.At < 0 || l.At > room || l.Width < 1 || l.At+l.Width > room+1:
-			t.Fatalf("the mark is at %d, %d wide, below %q", l.At, l.Width, l.Text)
+		case l.MarkStart < 0 || l.MarkStart > room || l.MarkWidth < 1 || l.MarkStart+l.MarkWidth > room+1:
+			t.Fatalf("the mark is at %d, %d wide, below %q", l.MarkStart, l.MarkWidth, l.Text)
 		case strings.ContainsFunc(l.Text, func(r rune) bool { return r < ' ' || r == 0x7f }):
 			t.Fatalf("%q has control characters", l.Text)
 		}

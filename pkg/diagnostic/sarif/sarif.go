@@ -117,19 +117,19 @@ func New(t Tool, found diagnostic.Diagnostics, text Text) Log {
 		d.Rules = append(d.Rules, descriptor{r.Name, message{r.Summary}, configuration{levelOf(r)}})
 	}
 	results, seen := []result{}, map[string]int{}
-	for i, one := range found {
-		at := regionOf(one)
+	for i, diag := range found {
+		diagRegion := regionOf(diag)
 		if text != nil {
 			if line, ok := text(i); ok {
-				at = at.characters(line)
+				diagRegion = diagRegion.characters(line)
 			}
 		}
 		results = append(results, result{
-			RuleID:    one.Rule,
-			RuleIndex: slices.IndexFunc(t.Rules, func(r Rule) bool { return r.Name == one.Rule }),
-			Level:     string(one.Severity), Message: message{sentence(one)},
-			Locations:    []location{{physicalLocation{artifact{(&url.URL{Path: one.File}).String(), root}, at}}},
-			Fingerprints: map[string]string{fingerprint: known(one, seen)},
+			RuleID:    diag.Rule,
+			RuleIndex: slices.IndexFunc(t.Rules, func(r Rule) bool { return r.Name == diag.Rule }),
+			Level:     string(diag.Severity), Message: message{sentence(diag)},
+			Locations:    []location{{physicalLocation{artifact{(&url.URL{Path: diag.File}).String(), root}, diagRegion}}},
+			Fingerprints: map[string]string{fingerprint: fingerprintOf(diag, seen)},
 		})
 	}
 	return Log{schema, version, []run{{tool{d}, "unicodeCodePoints", results}}}
@@ -175,9 +175,9 @@ func characters(line string, column int) int {
 	return utf8.RuneCountInString(line[:column-1]) + 1
 }
 
-// known returns the fingerprint of a result. It covers the rule, the file, the message, and the
+// fingerprintOf returns the fingerprint of a result. It covers the rule, the file, the message, and the
 // number of equal results before it, but not the position in the file.
-func known(d diagnostic.Diagnostic, seen map[string]int) string {
+func fingerprintOf(d diagnostic.Diagnostic, seen map[string]int) string {
 	same := strings.Join([]string{d.Rule, d.File, d.Message}, "\x00")
 	seen[same]++
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d", same, seen[same]))

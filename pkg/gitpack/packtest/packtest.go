@@ -42,24 +42,24 @@ func (p *Pack) Blob(content []byte) int64 {
 	return p.Add(plumbing.BlobObject, int64(len(content)), nil, content)
 }
 
-// Based appends a delta of the object at an offset.
-func (p *Pack) Based(on int64, delta []byte) int64 {
-	return p.Add(plumbing.OFSDeltaObject, int64(len(delta)), Back(p.Offset()-on), delta)
+// OffsetDelta appends a delta of the object at an offset.
+func (p *Pack) OffsetDelta(base int64, delta []byte) int64 {
+	return p.Add(plumbing.OFSDeltaObject, int64(len(delta)), EncodeDistance(p.Offset()-base), delta)
 }
 
-// Named appends a delta of the object with a hash.
-func (p *Pack) Named(on plumbing.Hash, delta []byte) int64 {
-	return p.Add(plumbing.REFDeltaObject, int64(len(delta)), on[:], delta)
+// RefDelta appends a delta of the object with a hash.
+func (p *Pack) RefDelta(base plumbing.Hash, delta []byte) int64 {
+	return p.Add(plumbing.REFDeltaObject, int64(len(delta)), base[:], delta)
 }
 
 // Offset returns the offset of the next object.
 func (p *Pack) Offset() int64 { return int64(12 + p.body.Len()) }
 
 // Bytes returns the pack.
-func (p *Pack) Bytes() []byte { return p.Claiming(p.count) }
+func (p *Pack) Bytes() []byte { return p.WithCount(p.count) }
 
-// Claiming returns the pack with another number of objects in its header.
-func (p *Pack) Claiming(count uint32) []byte {
+// WithCount returns the pack with another number of objects in its header.
+func (p *Pack) WithCount(count uint32) []byte {
 	pack := binary.BigEndian.AppendUint32([]byte("PACK\x00\x00\x00\x02"), count)
 	pack = append(pack, p.body.Bytes()...)
 	sum := sha1.Sum(pack) //nolint:gosec // required by the pack format
@@ -90,8 +90,8 @@ func CopyAll(n int64) (operations []byte) {
 	return operations
 }
 
-// Back encodes the distance back to a base (git's pack-format documentation).
-func Back(distance int64) []byte {
+// EncodeDistance encodes the distance back to a base (git's pack-format documentation).
+func EncodeDistance(distance int64) []byte {
 	out := []byte{byte(distance & 0x7f)}
 	for distance >>= 7; distance != 0; distance >>= 7 {
 		distance--

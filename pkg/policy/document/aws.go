@@ -12,26 +12,26 @@ import (
 // The rules are those of the grammar of the IAM policy language for policies of a role: they report
 // what AWS rejects as malformed.
 
-// aws checks an identity policy.
-func (c checker) aws(document *value) {
-	c.names(document, "a policy document", []string{"Version", "Id", "Statement"})
-	if v := document.get("Version"); v != nil && !v.hole() &&
+// checkAWS checks an identity policy.
+func (c checker) checkAWS(document *value) {
+	c.checkForbiddenNames(document, "a policy document", []string{"Version", "Id", "Statement"})
+	if v := document.get("Version"); v != nil && !v.hasPlaceholder() &&
 		(v.kind != '"' || v.text != "2012-10-17" && v.text != "2008-10-17") {
-		c.wrong(v, "iam-version", "there is no version "+source.Plain(c.Bytes[v.offset:v.end])+
+		c.reportValue(v, "iam-version", "there is no version "+source.Plain(c.Bytes[v.offset:v.end])+
 			" of the policy language", `write "2012-10-17"`)
 	}
 	statements := document.get("Statement")
 	switch {
 	case statements == nil:
-		if c.has(document, "Statement") {
+		if c.hasSimilarName(document, "Statement") {
 			return
 		}
-		c.wrong(document, "iam-missing", "the document has no Statement", `add "Statement": [ … ]`)
-	case statements.hole():
+		c.reportValue(document, "iam-missing", "the document has no Statement", `add "Statement": [ … ]`)
+	case statements.hasPlaceholder():
 	case statements.kind == '{':
-		c.statement(statements, map[string]bool{})
+		c.checkStatement(statements, map[string]bool{})
 	case statements.kind != '[':
-		c.wrong(statements, "iam-shape",
+		c.reportValue(statements, "iam-shape",
 			"Statement must be an object or a list of objects, and is "+kindOf(statements), "write it as [ … ]")
 	case len(statements.items) == 0:
 		// AWS rejects an empty list. People write it in apps for other clouds, where nothing reads
@@ -41,14 +41,14 @@ func (c checker) aws(document *value) {
 	default:
 		ids := map[string]bool{}
 		for i := range statements.items {
-			c.statement(&statements.items[i], ids)
+			c.checkStatement(&statements.items[i], ids)
 		}
 	}
 }
 
-// has reports whether an object has a name, or one that is so similar that it was probably meant.
+// hasSimilarName reports whether an object has a name, or one that is so similar that it was probably meant.
 // The similar name is reported separately.
-func (c checker) has(v *value, name string) bool {
+func (c checker) hasSimilarName(v *value, name string) bool {
 	return slices.ContainsFunc(v.members, func(m member) bool {
 		_, near := diagnostic.Nearest(m.name, []string{name})
 		return near && !slices.Contains(statementKeys(), m.name) || strings.EqualFold(m.name, name)
@@ -60,12 +60,12 @@ func statementKeys() []string {
 	return []string{"Sid", "Effect", "Action", "NotAction", "Resource", "NotResource", "Condition"}
 }
 
-// names reports names that an object must not have. A name that differs only in capitalization is a
+// checkForbiddenNames reports names that an object must not have. A name that differs only in capitalization is a
 // warning, because AWS may accept it.
-func (c checker) names(v *value, what string, known []string) {
+func (c checker) checkForbiddenNames(v *value, what string, known []string) {
 	for i := range v.members {
 		m := &v.members[i]
-		if slices.Contains(known, m.name) || source.HasHole(m.name) || m.name == "Principal" ||
+		if slices.Contains(known, m.name) || source.HasPlaceholder(m.name) || m.name == "Principal" ||
 			m.name == "NotPrincipal" {
 			continue
 		}
@@ -79,123 +79,123 @@ func (c checker) names(v *value, what string, known []string) {
 		if hint == "" {
 			hint = "remove it; known are " + strings.Join(known, ", ")
 		}
-		c.wrongName(m, "iam-unknown-key", fmt.Sprintf("%s has no key %s", what, source.Quote(m.name)), hint)
+		c.reportName(m, "iam-unknown-key", fmt.Sprintf("%s has no key %s", what, source.Quote(m.name)), hint)
 	}
 }
 
-func (c checker) statement(v *value, ids map[string]bool) {
-	if v.hole() {
+func (c checker) checkStatement(v *value, ids map[string]bool) {
+	if v.hasPlaceholder() {
 		return
 	}
 	if v.kind != '{' {
-		c.wrong(v, "iam-shape", "a statement must be an object, and is "+kindOf(v), "write it as { … }")
+		c.reportValue(v, "iam-shape", "a statement must be an object, and is "+kindOf(v), "write it as { … }")
 		return
 	}
-	c.principals(v)
-	c.names(v, "a statement", statementKeys())
-	c.id(v.get("Sid"), ids)
-	c.effect(v)
-	c.exactlyOne(v, "Action", "NotAction")
-	c.exactlyOne(v, "Resource", "NotResource")
+	c.checkPrincipals(v)
+	c.checkForbiddenNames(v, "a statement", statementKeys())
+	c.checkID(v.get("Sid"), ids)
+	c.checkEffect(v)
+	c.requireExactlyOne(v, "Action", "NotAction")
+	c.requireExactlyOne(v, "Resource", "NotResource")
 	for _, name := range []string{"Action", "NotAction"} {
-		c.each(v.get(name), name, c.action)
+		c.eachString(v.get(name), name, c.checkAction)
 	}
 	for _, name := range []string{"Resource", "NotResource"} {
-		c.each(v.get(name), name, c.resource)
+		c.eachString(v.get(name), name, c.checkResource)
 	}
-	c.condition(v.get("Condition"))
+	c.checkCondition(v.get("Condition"))
 }
 
-func (c checker) principals(v *value) {
+func (c checker) checkPrincipals(v *value) {
 	for i := range v.members {
 		if m := &v.members[i]; m.name == "Principal" || m.name == "NotPrincipal" {
-			c.wrongName(m, "iam-principal",
+			c.reportName(m, "iam-principal",
 				m.name+" has no place in the policy of a role: the role is who acts", "remove "+m.name)
 		}
 	}
 }
 
-func (c checker) id(v *value, ids map[string]bool) {
+func (c checker) checkID(v *value, ids map[string]bool) {
 	switch {
-	case v == nil || v.hole():
+	case v == nil || v.hasPlaceholder():
 		return
 	case v.kind != '"':
-		c.wrong(v, "iam-sid", "Sid must be a text, and is "+kindOf(v), "put it in quotes")
+		c.reportValue(v, "iam-sid", "Sid must be a text, and is "+kindOf(v), "put it in quotes")
 		return
 	}
 	for _, r := range v.text {
 		if r < '0' || r > '9' && r < 'A' || r > 'Z' && r < 'a' || r > 'z' {
-			c.wrong(v, "iam-sid", fmt.Sprintf("the Sid %s has %q in it, and may have only letters and digits",
+			c.reportValue(v, "iam-sid", fmt.Sprintf("the Sid %s has %q in it, and may have only letters and digits",
 				source.Quote(v.text), r), "write only A-Z, a-z and 0-9")
 			return
 		}
 	}
 	if ids[v.text] && v.text != "" {
-		c.wrong(v, "iam-sid", "another statement has the Sid "+source.Quote(v.text)+", too",
+		c.reportValue(v, "iam-sid", "another statement has the Sid "+source.Quote(v.text)+", too",
 			"give each statement a Sid of its own, or none")
 	}
 	ids[v.text] = true
 }
 
-func (c checker) effect(v *value) {
+func (c checker) checkEffect(v *value) {
 	effect := v.get("Effect")
 	switch {
-	case effect == nil && !c.has(v, "Effect"):
-		c.wrong(v, "iam-missing", "a statement without Effect", `add "Effect": "Allow"`)
-	case effect == nil || effect.hole():
+	case effect == nil && !c.hasSimilarName(v, "Effect"):
+		c.reportValue(v, "iam-missing", "a statement without Effect", `add "Effect": "Allow"`)
+	case effect == nil || effect.hasPlaceholder():
 	case effect.kind != '"' || effect.text != "Allow" && effect.text != "Deny":
-		c.wrong(effect, "iam-effect", "Effect must be Allow or Deny, written like this", `write "Allow" or "Deny"`)
+		c.reportValue(effect, "iam-effect", "Effect must be Allow or Deny, written like this", `write "Allow" or "Deny"`)
 	}
 }
 
-// exactlyOne requires exactly one of two names.
-func (c checker) exactlyOne(v *value, name, not string) {
-	switch one, other := c.has(v, name), c.has(v, not); {
+// requireExactlyOne requires exactly one of two names.
+func (c checker) requireExactlyOne(v *value, name, not string) {
+	switch one, other := c.hasSimilarName(v, name), c.hasSimilarName(v, not); {
 	case one && other:
-		c.wrong(v, "iam-statement", fmt.Sprintf("a statement with %s and %s", name, not), "make two statements of it")
+		c.reportValue(v, "iam-statement", fmt.Sprintf("a statement with %s and %s", name, not), "make two statements of it")
 	case !one && !other:
-		c.wrong(v, "iam-missing", fmt.Sprintf("a statement without %s", name), fmt.Sprintf("add %s, or %s", name, not))
+		c.reportValue(v, "iam-missing", fmt.Sprintf("a statement without %s", name), fmt.Sprintf("add %s, or %s", name, not))
 	}
 }
 
-// each calls check for the string, or for each string of the list.
-func (c checker) each(v *value, name string, check func(v *value)) {
+// eachString calls check for the string, or for each string of the list.
+func (c checker) eachString(v *value, name string, check func(v *value)) {
 	switch {
-	case v == nil || v.hole():
+	case v == nil || v.hasPlaceholder():
 	case v.kind == '"':
 		check(v)
 	case v.kind != '[':
-		c.wrong(v, "iam-shape", fmt.Sprintf("%s must be a text or a list of texts, and is %s", name,
+		c.reportValue(v, "iam-shape", fmt.Sprintf("%s must be a text or a list of texts, and is %s", name,
 			kindOf(v)), "write it as [ … ]")
 	case len(v.items) == 0:
-		c.wrong(v, "iam-missing", name+" is empty", "name at least one, or remove the statement")
+		c.reportValue(v, "iam-missing", name+" is empty", "name at least one, or remove the statement")
 	default:
 		for i := range v.items {
 			item := &v.items[i]
 			if item.kind != '"' {
-				c.wrong(item, "iam-shape",
+				c.reportValue(item, "iam-shape",
 					fmt.Sprintf("an entry of %s must be a text, and is %s", name, kindOf(item)), "put it in quotes")
-			} else if !item.hole() {
+			} else if !item.hasPlaceholder() {
 				check(item)
 			}
 		}
 	}
 }
 
-func (c checker) action(v *value) {
+func (c checker) checkAction(v *value) {
 	service, action, ok := strings.Cut(v.text, ":")
 	if v.text == "*" || ok && service != "" && action != "" {
 		return
 	}
-	c.wrong(v, "iam-action", fmt.Sprintf("%s is no action: an action is service:Name", source.Quote(v.text)),
+	c.reportValue(v, "iam-action", fmt.Sprintf("%s is no action: an action is service:Name", source.Quote(v.text)),
 		`write it as "s3:GetObject", "s3:*" or "*"`)
 }
 
-func (c checker) resource(v *value) {
+func (c checker) checkResource(v *value) {
 	if strings.HasPrefix(v.text, "*") || strings.HasPrefix(v.text, "arn:") || strings.HasPrefix(v.text, "${") {
 		return
 	}
-	c.wrong(v, "iam-resource", fmt.Sprintf("%s is no resource: a resource is an ARN or *", source.Quote(v.text)),
+	c.reportValue(v, "iam-resource", fmt.Sprintf("%s is no resource: a resource is an ARN or *", source.Quote(v.text)),
 		`write it as "arn:aws:…" or "*"`)
 }
 
@@ -210,44 +210,44 @@ func operators() []string {
 	}
 }
 
-func (c checker) condition(v *value) {
-	if v == nil || v.hole() {
+func (c checker) checkCondition(v *value) {
+	if v == nil || v.hasPlaceholder() {
 		return
 	}
 	if v.kind != '{' {
-		c.wrong(v, "iam-shape", "Condition must be an object, and is "+kindOf(v),
+		c.reportValue(v, "iam-shape", "Condition must be an object, and is "+kindOf(v),
 			`write it as { "StringEquals": { … } }`)
 		return
 	}
 	for i := range v.members {
 		m := &v.members[i]
-		c.operator(m)
-		if m.value.kind != '{' && !m.value.hole() {
-			c.wrong(&m.value, "iam-shape", "a condition must be an object of keys and values, and is "+kindOf(&m.value),
+		c.checkOperator(m)
+		if m.value.kind != '{' && !m.value.hasPlaceholder() {
+			c.reportValue(&m.value, "iam-shape", "a condition must be an object of keys and values, and is "+kindOf(&m.value),
 				`write it as { "aws:RequestTag/name": "value" }`)
 		}
 		for j := range m.value.members {
-			c.conditionValue(&m.value.members[j].value)
+			c.checkConditionValue(&m.value.members[j].value)
 		}
 	}
 }
 
-func (c checker) conditionValue(v *value) {
+func (c checker) checkConditionValue(v *value) {
 	for i := range v.items {
 		if item := &v.items[i]; item.kind == '{' || item.kind == '[' || item.kind == 'n' {
-			c.wrong(item, "iam-shape",
+			c.reportValue(item, "iam-shape",
 				"an entry of a condition's values must be a text, a number, or true or false, and is "+kindOf(item),
 				"put it in quotes")
 		}
 	}
 	if v.kind == '{' || v.kind == 'n' {
-		c.wrong(v, "iam-shape", "a condition's value must be a text or a list of texts, and is "+kindOf(v),
+		c.reportValue(v, "iam-shape", "a condition's value must be a text or a list of texts, and is "+kindOf(v),
 			"put it in quotes")
 	}
 }
 
-func (c checker) operator(m *member) {
-	if source.HasHole(m.name) {
+func (c checker) checkOperator(m *member) {
+	if source.HasPlaceholder(m.name) {
 		return
 	}
 	name := m.name
@@ -268,5 +268,5 @@ func (c checker) operator(m *member) {
 	if hint == "" {
 		hint = "use an operator such as StringEquals, StringLike, ArnLike, IpAddress or Bool"
 	}
-	c.wrongName(m, "iam-condition", "there is no condition operator "+source.Quote(m.name), hint)
+	c.reportName(m, "iam-condition", "there is no condition operator "+source.Quote(m.name), hint)
 }

@@ -16,15 +16,15 @@ const (
 	Azure = "azure"
 )
 
-// None reports whether a text means that there is no document: a boundary of "" or {} is none.
-func None(text string) bool {
+// IsEmpty reports whether a text means that there is no document: a boundary of "" or {} is none.
+func IsEmpty(text string) bool {
 	text = strings.TrimSpace(strings.TrimPrefix(text, "\uFEFF"))
 	return text == "" || len(text) < 100 && strings.Join(strings.Fields(text), "") == "{}"
 }
 
 // Check returns all problems of a document that can be found without access to a cloud. It
 // determines the kind of document from its keys. name becomes the File of the diagnostics; the
-// result is nil if the document can be used. A text for which None is true has no problems.
+// result is nil if the document can be used. A text for which IsEmpty is true has no problems.
 func Check(name, text string) []diagnostic.Diagnostic { return CheckFor(name, text, "") }
 
 // CheckFor is Check for a document of the given cloud, or "" if the cloud is unknown.
@@ -33,11 +33,11 @@ func CheckFor(name, text, cloud string) []diagnostic.Diagnostic {
 	if !ok {
 		return t.Diagnostics()
 	}
-	if !None(text) {
+	if !IsEmpty(text) {
 		if masked, ok := withoutTemplates(t); ok {
 			if document, ok := parse(t, masked); ok {
 				c := checker{t}
-				c.duplicates(&document)
+				c.checkDuplicates(&document)
 				c.check(&document, cloud)
 			}
 		}
@@ -59,26 +59,26 @@ func withoutTemplates(t *source.Text) (string, bool) {
 	masked := []byte(t.Bytes)
 	inside, at := false, 0
 	for _, e := range expressions {
-		inside = quoted(t.Bytes[at:e.Offset], inside)
+		inside = endsInString(t.Bytes[at:e.Offset], inside)
 		at = e.End
-		stand := strings.Repeat(" ", e.End-e.Offset)
+		placeholder := strings.Repeat(" ", e.End-e.Offset)
 		switch {
 		case inside && e.Comment():
-			stand = strings.Repeat("_", e.End-e.Offset)
+			placeholder = strings.Repeat("_", e.End-e.Offset)
 		case inside:
-			stand = source.Placeholder(e.End - e.Offset)
+			placeholder = source.Placeholder(e.End - e.Offset)
 		case e.Control():
 			return "", false
 		case !e.Comment():
-			stand = `"` + source.Placeholder(e.End-e.Offset-2) + `"`
+			placeholder = `"` + source.Placeholder(e.End-e.Offset-2) + `"`
 		}
-		copy(masked[e.Offset:e.End], stand)
+		copy(masked[e.Offset:e.End], placeholder)
 	}
 	return string(masked), true
 }
 
-// quoted reports whether the end of a piece of JSON is inside of a string.
-func quoted(piece string, inside bool) bool {
+// endsInString reports whether the end of a piece of JSON is inside of a string.
+func endsInString(piece string, inside bool) bool {
 	for at := 0; at < len(piece); at++ {
 		switch {
 		case piece[at] == '"':
@@ -93,11 +93,11 @@ func quoted(piece string, inside bool) bool {
 // checker reports the problems of a document.
 type checker struct{ *source.Text }
 
-func (c checker) wrong(v *value, rule, message, hint string) {
+func (c checker) reportValue(v *value, rule, message, hint string) {
 	c.Error(v.offset, c.width(v.offset, v.end), rule, message, hint)
 }
 
-func (c checker) wrongName(m *member, rule, message, hint string) {
+func (c checker) reportName(m *member, rule, message, hint string) {
 	c.Error(m.offset, c.width(m.offset, m.end), rule, message, hint)
 }
 
@@ -109,29 +109,29 @@ func (c checker) width(offset, end int) int {
 	return end - offset
 }
 
-// duplicates reports names that occur twice in one object, at any depth.
-func (c checker) duplicates(v *value) {
+// checkDuplicates reports names that occur twice in one object, at any depth.
+func (c checker) checkDuplicates(v *value) {
 	seen := map[string]bool{}
 	for i := range v.members {
 		m := &v.members[i]
-		if seen[m.name] && !source.HasHole(m.name) {
-			c.wrongName(m, "json-duplicate", "the key "+source.Quote(m.name)+" is here twice",
+		if seen[m.name] && !source.HasPlaceholder(m.name) {
+			c.reportName(m, "json-duplicate", "the key "+source.Quote(m.name)+" is here twice",
 				"remove one, or make one list of both")
 		}
 		seen[m.name] = true
-		c.duplicates(&m.value)
+		c.checkDuplicates(&m.value)
 	}
 	for i := range v.items {
-		c.duplicates(&v.items[i])
+		c.checkDuplicates(&v.items[i])
 	}
 }
 
 func (c checker) check(document *value, cloud string) {
-	if document.hole() {
+	if document.hasPlaceholder() {
 		return // the whole document comes from an expression
 	}
 	if document.kind != '{' {
-		c.wrong(document, "iam-shape", "a document is an object, and this is "+kindOf(document), "write it as { … }")
+		c.reportValue(document, "iam-shape", "a document is an object, and this is "+kindOf(document), "write it as { … }")
 		return
 	}
 	if cloud == "" {
@@ -139,16 +139,16 @@ func (c checker) check(document *value, cloud string) {
 	}
 	switch cloud {
 	case GCP:
-		c.lists(document, "includedPermissions", "bindings", "excludedPermissions")
+		c.requireLists(document, "includedPermissions", "bindings", "excludedPermissions")
 	case Azure:
 		for i := range document.members {
 			if m := &document.members[i]; slices.Contains([]string{"actions", "notactions", "dataactions",
 				"notdataactions", "assignablescopes", "permissions"}, strings.ToLower(m.name)) {
-				c.lists(document, m.name)
+				c.requireLists(document, m.name)
 			}
 		}
 	default:
-		c.aws(document)
+		c.checkAWS(document)
 	}
 }
 
@@ -166,11 +166,11 @@ func cloudOf(document *value) string {
 	return AWS
 }
 
-// lists requires lists under these names.
-func (c checker) lists(document *value, names ...string) {
+// requireLists requires lists under these names.
+func (c checker) requireLists(document *value, names ...string) {
 	for _, name := range names {
-		if v := document.get(name); v != nil && v.kind != '[' && !v.hole() {
-			c.wrong(v, "iam-shape", fmt.Sprintf("%s must be a list, and is %s", name, kindOf(v)), "write it as [ … ]")
+		if v := document.get(name); v != nil && v.kind != '[' && !v.hasPlaceholder() {
+			c.reportValue(v, "iam-shape", fmt.Sprintf("%s must be a list, and is %s", name, kindOf(v)), "write it as [ … ]")
 		}
 	}
 }

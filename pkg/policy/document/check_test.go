@@ -35,7 +35,7 @@ func TestLineEndsAndByteOrderMarkAreNoMistakes(t *testing.T) {
 func TestNone(t *testing.T) {
 	for text, want := range map[string]bool{"": true, " \n": true, "{}": true, "{ \n }": true, "[]": false,
 		"{\"a\": 1}": false, "null": false} {
-		if got := document.None(text); got != want {
+		if got := document.IsEmpty(text); got != want {
 			t.Errorf("None(%q) = %v", text, got)
 		}
 	}
@@ -65,7 +65,7 @@ func TestCheckBearsAnything(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := document.Check("p.json", text)
-			sourcetest.Sound(t, text, found)
+			sourcetest.CheckUsable(t, text, found)
 			if len(found) > 60 || name != "expressions" && !diagnostic.Diagnostics(found).HasErrors() {
 				t.Errorf("said %d things", len(found))
 			}
@@ -76,7 +76,7 @@ func TestCheckBearsAnything(t *testing.T) {
 func TestValuesOfADocumentAreNotRepeated(t *testing.T) {
 	const secret = "AKIAsecretAKIAsecret"
 	text := `{"Statement": {"Effect": "Allow", "Action": "*", "Resource": "*", "Condition": {"StringEqual": {"a": {"b": "` + secret + `"}}}}, "Version": 1} "` + secret + `"`
-	if said := sourcetest.Say(document.Check("p.json", text)); strings.Contains(said, secret) {
+	if said := sourcetest.Format(document.Check("p.json", text)); strings.Contains(said, secret) {
 		t.Error(said)
 	}
 }
@@ -93,7 +93,7 @@ func TestCheckOfChangedDocuments(t *testing.T) {
 			to := min(len(text), from+rapid.IntRange(0, 8).Draw(r, "length"))
 			text = strings.ToValidUTF8(text[:from]+rapid.SampledFrom(pieces).Draw(r, "piece")+text[to:], "")
 		}
-		sourcetest.Sound(t, text, document.Check("p.json", text))
+		sourcetest.CheckUsable(t, text, document.Check("p.json", text))
 	})
 }
 
@@ -102,7 +102,7 @@ func FuzzCheck(f *testing.F) {
 	f.Add(`{"Statement": {{ if .nuon.x }}[]{{ else }}{}{{ end }}}`)
 	f.Add(`{"Statement": [{{ toJson .nuon.x }}, "{{ index .nuon "a" }}"], "includedPermissions": 1, "a": "\u00e9\"\\"}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		sourcetest.Sound(t, text, document.Check("p.json", text))
+		sourcetest.CheckUsable(t, text, document.Check("p.json", text))
 	})
 }
 

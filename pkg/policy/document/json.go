@@ -41,8 +41,8 @@ func (v *value) get(name string) *value {
 	return nil
 }
 
-// hole reports whether the value is, or contains, a template expression.
-func (v *value) hole() bool { return v.kind == '"' && source.HasHole(v.text) }
+// hasPlaceholder reports whether the value is, or contains, a template expression.
+func (v *value) hasPlaceholder() bool { return v.kind == '"' && source.HasPlaceholder(v.text) }
 
 // parser parses JSON with positions.
 type parser struct {
@@ -88,7 +88,7 @@ func (p *parser) value(depth int) (v value, ok bool) {
 	switch v.kind {
 	case '"':
 		v.text = token.String()
-		v.offset = p.begin(p.last)
+		v.offset = p.stringStart(p.last)
 	case '{':
 		return v, p.object(&v, depth)
 	case '[':
@@ -97,8 +97,8 @@ func (p *parser) value(depth int) (v value, ok bool) {
 	return v, true
 }
 
-// begin returns the start of the string token that ends at end.
-func (p *parser) begin(end int) int {
+// stringStart returns the start of the string token that ends at end.
+func (p *parser) stringStart(end int) int {
 	for at := end - 2; at >= 0; at-- {
 		if p.text[at] != '"' {
 			continue
@@ -125,7 +125,7 @@ func (p *parser) object(v *value, depth int) bool {
 		if !ok {
 			return false
 		}
-		m := member{name: token.String(), offset: p.begin(p.last), end: p.last}
+		m := member{name: token.String(), offset: p.stringStart(p.last), end: p.last}
 		if m.value, ok = p.value(depth + 1); !ok {
 			return false
 		}

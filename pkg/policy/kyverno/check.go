@@ -129,23 +129,23 @@ func (r *reader) withoutTemplates() ([]byte, bool) {
 		return nil, false
 	}
 	return nuonExpression().ReplaceAllFunc([]byte(r.Bytes), func(e []byte) []byte {
-		stand := []byte(source.Placeholder(len(e)))
+		placeholder := []byte(source.Placeholder(len(e)))
 		for i, c := range e {
 			if c == '\n' && i > len("\uE000") {
-				stand[i] = '\n'
+				placeholder[i] = '\n'
 			}
 		}
-		return stand
+		return placeholder
 	}), true
 }
 
 // readPolicy reads one document. ok is false if it is not a policy that is evaluated here.
 func (r *reader) readPolicy(n *yaml.Node) (policy Policy, ok bool) {
 	if n.Kind != yaml.MappingNode {
-		r.shape(n, "a policy", "a map")
+		r.reportShape(n, "a policy", "a map")
 		return policy, false
 	}
-	if !r.ours(n) {
+	if !r.isSupported(n) {
 		return policy, false
 	}
 	r.variables, r.names = nil, map[string]bool{}
@@ -155,8 +155,8 @@ func (r *reader) readPolicy(n *yaml.Node) (policy Policy, ok bool) {
 	return policy, true
 }
 
-// ours reports whether a document is of a supported kind, and adds a diagnostic if not.
-func (r *reader) ours(n *yaml.Node) bool {
+// isSupported reports whether a document is of a supported kind, and adds a diagnostic if not.
+func (r *reader) isSupported(n *yaml.Node) bool {
 	versionAt, version := lookup(n, "apiVersion")
 	kindAt, kind := lookup(n, "kind")
 	if versionAt == nil || kindAt == nil {
@@ -170,20 +170,20 @@ func (r *reader) ours(n *yaml.Node) bool {
 		return true
 	case group == "policies.kyverno.io", group == "kyverno.io" && slices.Contains(others, kind),
 		group == "admissionregistration.k8s.io":
-		r.doubt(kindAt, "kyverno-not-evaluated",
+		r.reportWarning(kindAt, "kyverno-not-evaluated",
 			fmt.Sprintf("a %s of %s is not evaluated here: the install's cluster decides",
-				source.Plain(kind), source.Plain(version)), elsewhere)
+				source.Plain(kind), source.Plain(version)), clusterHint)
 	case group == "kyverno.io" && !slices.Contains(known, kind):
 		hint := diagnostic.DidYouMean(kind, slices.Concat(known, others))
 		if hint == "" {
 			hint = "write ClusterPolicy or Policy"
 		}
-		r.wrong(kindAt, "kyverno-kind", "Kyverno has no kind "+source.Quote(kind), hint)
+		r.reportError(kindAt, "kyverno-kind", "Kyverno has no kind "+source.Quote(kind), hint)
 	case kind == "ClusterPolicy" || kind == "Policy":
-		r.wrong(versionAt, "kyverno-kind",
+		r.reportError(versionAt, "kyverno-kind",
 			"there is no "+source.Plain(kind)+" of "+source.Quote(version), "write kyverno.io/v1")
 	default:
-		r.wrong(kindAt, "kyverno-kind", fmt.Sprintf("a %s of %s is no Kyverno policy", source.Quote(kind),
+		r.reportError(kindAt, "kyverno-kind", fmt.Sprintf("a %s of %s is no Kyverno policy", source.Quote(kind),
 			source.Quote(version)), "put other objects into a component; write a ClusterPolicy of kyverno.io/v1 here")
 	}
 	return false

@@ -92,8 +92,8 @@ func TestCheckRefusesTextsThatAreMadeToTakeLong(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			found := kyverno.Check("p.yaml", test.text)
-			sourcetest.Sound(t, test.text, found)
-			if said := sourcetest.Say(found); !diagnostic.Diagnostics(found).HasErrors() ||
+			sourcetest.CheckUsable(t, test.text, found)
+			if said := sourcetest.Format(found); !diagnostic.Diagnostics(found).HasErrors() ||
 				!strings.Contains(said, test.want) {
 				t.Errorf("said %q, not %q", said, test.want)
 			}
@@ -112,7 +112,7 @@ func TestCheckOfChangedPolicies(t *testing.T) {
 			lines[rapid.IntRange(0, len(lines)-1).Draw(r, "line")] = rapid.SampledFrom(pieces).Draw(r, "piece")
 		}
 		text := strings.Join(lines, "")
-		sourcetest.Sound(t, text, kyverno.Check("p.yaml", text))
+		sourcetest.CheckUsable(t, text, kyverno.Check("p.yaml", text))
 	})
 }
 
@@ -121,7 +121,7 @@ func FuzzCheck(f *testing.F) {
 	f.Add("apiVersion: kyverno.io/v1\nkind: Policy\nmetadata: {name: {{ .nuon.install.id }}}\nspec:\n  rules:\n  - name: &a r\n    match: {any: [{resources: {kinds: [A/b]}}]}\n    mutate: {foreach: [{list: \"x\", patchStrategicMerge: {\"+(a)\": \"{{ element.{a: b} }}\"}}]}\n")
 	f.Add("a: &a [*a, *a]\n<<: *a\n--- \n- ? b\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		sourcetest.Sound(t, text, kyverno.Check("p.yaml", text))
+		sourcetest.CheckUsable(t, text, kyverno.Check("p.yaml", text))
 	})
 }
 

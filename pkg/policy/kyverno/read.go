@@ -43,11 +43,11 @@ func (r *reader) fieldsOf(t reflect.Type) []field {
 	}
 	for _, f := range reflect.VisibleFields(t) {
 		if name := f.Tag.Get("yaml"); name != "" {
-			one := field{index: f.Index, name: name, check: f.Tag.Get("check")}
+			fieldOfType := field{index: f.Index, name: name, check: f.Tag.Get("check")}
 			if enum := f.Tag.Get("enum"); enum != "" {
-				one.enum = strings.Split(enum, ",")
+				fieldOfType.enum = strings.Split(enum, ",")
 			}
-			all = append(all, one)
+			all = append(all, fieldOfType)
 		}
 	}
 	if r.fields == nil {
@@ -57,8 +57,8 @@ func (r *reader) fieldsOf(t reflect.Type) []field {
 	return all
 }
 
-// at returns the offset and width of a node.
-func (r *reader) at(n *yaml.Node) (offset, width int) {
+// span returns the offset and width of a node.
+func (r *reader) span(n *yaml.Node) (offset, width int) {
 	const widest = 1000 // a longer value is not underlined as a whole; aliases may repeat it often
 	offset = r.Offset(n.Line, n.Column)
 	if n.Kind != yaml.ScalarNode || n.Value == "" || len(n.Value) > widest {
@@ -72,13 +72,13 @@ func (r *reader) at(n *yaml.Node) (offset, width int) {
 	return offset, 0
 }
 
-func (r *reader) wrong(n *yaml.Node, rule, message, hint string) {
-	offset, width := r.at(n)
+func (r *reader) reportError(n *yaml.Node, rule, message, hint string) {
+	offset, width := r.span(n)
 	r.Error(offset, width, rule, message, hint)
 }
 
-func (r *reader) doubt(n *yaml.Node, rule, message, hint string) {
-	offset, width := r.at(n)
+func (r *reader) reportWarning(n *yaml.Node, rule, message, hint string) {
+	offset, width := r.span(n)
 	r.Warning(offset, width, rule, message, hint)
 }
 
@@ -87,7 +87,7 @@ func (r *reader) enter(n *yaml.Node) bool {
 	r.nodes++
 	if r.nodes > maxNodes || r.depth >= maxDepth {
 		if r.nodes <= maxNodes+1 {
-			r.wrong(n, "kyverno-limit", fmt.Sprintf("the policy has more than %d values, or they are more than %d deep",
+			r.reportError(n, "kyverno-limit", fmt.Sprintf("the policy has more than %d values, or they are more than %d deep",
 				maxNodes, maxDepth), "split it into several policies")
 			r.nodes = maxNodes + 1
 		}
@@ -101,12 +101,12 @@ func (r *reader) leave() { r.depth-- }
 
 // read fills a value from a node.
 func (r *reader) read(n *yaml.Node, into reflect.Value, f field) {
-	if n = resolve(n); n == nil || isNull(n) || source.HasHole(n.Value) {
+	if n = resolve(n); n == nil || isNull(n) || source.HasPlaceholder(n.Value) {
 		return
 	}
 	if into.Type() == reflect.TypeFor[*yaml.Node]() {
 		into.Set(reflect.ValueOf(n))
-		r.free(n)
+		r.readAny(n)
 		return
 	}
 	if !r.enter(n) {
@@ -134,13 +134,13 @@ func (r *reader) read(n *yaml.Node, into reflect.Value, f field) {
 
 func (r *reader) readList(n *yaml.Node, into reflect.Value, f field) {
 	if n.Kind != yaml.SequenceNode {
-		r.shape(n, f.name, "a list")
+		r.reportShape(n, f.name, "a list")
 		return
 	}
 	into.Set(reflect.MakeSlice(into.Type(), len(n.Content), len(n.Content)))
 	for i, item := range n.Content {
 		if isNull(resolve(item)) {
-			r.wrong(item, "kyverno-shape", kindName(f.name)+" is empty", "remove the entry, or write what is missing")
+			r.reportError(item, "kyverno-shape", kindName(f.name)+" is empty", "remove the entry, or write what is missing")
 			continue
 		}
 		r.read(item, into.Index(i), f)
@@ -149,11 +149,11 @@ func (r *reader) readList(n *yaml.Node, into reflect.Value, f field) {
 
 func (r *reader) readMap(n *yaml.Node, into reflect.Value, f field) {
 	if n.Kind != yaml.MappingNode {
-		r.shape(n, f.name, "a map of texts")
+		r.reportShape(n, f.name, "a map of texts")
 		return
 	}
 	into.Set(reflect.MakeMap(into.Type()))
-	r.pairs(n, func(key, value *yaml.Node) {
+	r.eachPair(n, func(key, value *yaml.Node) {
 		text := reflect.New(into.Type().Elem()).Elem()
 		r.read(value, text, field{name: key.Value})
 		into.SetMapIndex(reflect.ValueOf(key.Value), text)
@@ -162,14 +162,14 @@ func (r *reader) readMap(n *yaml.Node, into reflect.Value, f field) {
 
 func (r *reader) readScalar(n *yaml.Node, into reflect.Value, f field) {
 	if n.Kind != yaml.ScalarNode {
-		r.shape(n, f.name, wanted(into.Kind()))
+		r.reportShape(n, f.name, describeKind(into.Kind()))
 		return
 	}
 	tag := n.ShortTag()
 	switch into.Kind() {
 	case reflect.String:
 		if tag != "!!str" && tag != "!!timestamp" {
-			r.wrong(n, "kyverno-shape", fmt.Sprintf("%s must be a text, and %s is not one", f.name,
+			r.reportError(n, "kyverno-shape", fmt.Sprintf("%s must be a text, and %s is not one", f.name,
 				source.Quote(n.Value)), "put it in quotes")
 			return
 		}
@@ -181,14 +181,14 @@ func (r *reader) readScalar(n *yaml.Node, into reflect.Value, f field) {
 		yes := slices.Contains([]string{"true", "yes", "on", "y"}, strings.ToLower(n.Value))
 		if no := slices.Contains([]string{"false", "no", "off", "n"}, strings.ToLower(n.Value)); n.Style != 0 ||
 			!yes && !no {
-			r.shape(n, f.name, "true or false")
+			r.reportShape(n, f.name, "true or false")
 			return
 		}
 		into.SetBool(yes)
 	case reflect.Int:
 		number, err := strconv.Atoi(n.Value)
 		if tag != "!!int" || err != nil {
-			r.shape(n, f.name, "a number")
+			r.reportShape(n, f.name, "a number")
 			return
 		}
 		into.SetInt(int64(number))
@@ -203,10 +203,10 @@ func (r *reader) checkEnum(n *yaml.Node, f field) {
 	if hint == "" {
 		hint = "write one of " + strings.Join(f.enum, ", ")
 	}
-	r.wrong(n, "kyverno-value", fmt.Sprintf("%s cannot be %s", f.name, source.Quote(n.Value)), hint)
+	r.reportError(n, "kyverno-value", fmt.Sprintf("%s cannot be %s", f.name, source.Quote(n.Value)), hint)
 }
 
-func wanted(kind reflect.Kind) string {
+func describeKind(kind reflect.Kind) string {
 	switch kind {
 	case reflect.Bool:
 		return "true or false"
@@ -216,8 +216,8 @@ func wanted(kind reflect.Kind) string {
 	return "a text"
 }
 
-func (r *reader) shape(n *yaml.Node, name, want string) {
-	r.wrong(n, "kyverno-shape", fmt.Sprintf("%s must be %s, and is %s", name, want, kindOf(n)),
+func (r *reader) reportShape(n *yaml.Node, name, want string) {
+	r.reportError(n, "kyverno-shape", fmt.Sprintf("%s must be %s, and is %s", name, want, kindOf(n)),
 		"write "+name+" as "+want)
 }
 
@@ -247,32 +247,32 @@ func (r *reader) conditionList(n *yaml.Node, into reflect.Value, f field) {
 // readStruct reads a map whose keys are the fields of a type.
 func (r *reader) readStruct(n *yaml.Node, into reflect.Value, name string) {
 	if n.Kind != yaml.MappingNode {
-		r.shape(n, kindName(name), "a map")
+		r.reportShape(n, kindName(name), "a map")
 		return
 	}
 	fields := r.fieldsOf(into.Type())
 	seen := map[string]bool{}
-	r.pairs(n, func(key, value *yaml.Node) {
+	r.eachPair(n, func(key, value *yaml.Node) {
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == key.Value })
 		if i < 0 {
-			r.unknown(key, fields, name)
+			r.reportUnknownKey(key, fields, name)
 			return
 		}
 		f := fields[i]
 		seen[f.name] = !isNull(resolve(value))
 		if f.check == "later" && seen[f.name] {
-			r.later(key, f.name)
+			r.reportNotEvaluated(key, f.name)
 		}
 		r.read(value, into.FieldByIndex(f.index), f)
 	})
 	for _, f := range fields {
 		if f.check == "required" && !seen[f.name] {
-			r.wrong(n, "kyverno-missing", fmt.Sprintf("%s has no %s", kindName(name), f.name), "add "+f.name)
+			r.reportError(n, "kyverno-missing", fmt.Sprintf("%s has no %s", kindName(name), f.name), "add "+f.name)
 		}
 	}
 }
 
-func (r *reader) unknown(key *yaml.Node, fields []field, name string) {
+func (r *reader) reportUnknownKey(key *yaml.Node, fields []field, name string) {
 	var known []string
 	for _, f := range fields {
 		known = append(known, f.name)
@@ -281,7 +281,7 @@ func (r *reader) unknown(key *yaml.Node, fields []field, name string) {
 	if hint == "" {
 		hint = "remove it"
 	}
-	r.doubt(key, "kyverno-unknown-field",
+	r.reportWarning(key, "kyverno-unknown-field",
 		fmt.Sprintf(
 			"%s has no field %s: a strict API server rejects the policy, and Kyverno's own CLI drops it without a word",
 			kindName(name), source.Quote(key.Value)), hint)
@@ -300,18 +300,18 @@ func kindName(name string) string {
 	return name
 }
 
-// later reports a part that only Kyverno in the cluster evaluates.
-func (r *reader) later(key *yaml.Node, what string) {
-	r.doubt(key, "kyverno-not-evaluated",
-		what+" is not evaluated here: the Kyverno of the install's cluster decides", elsewhere)
+// reportNotEvaluated reports a part that only Kyverno in the cluster evaluates.
+func (r *reader) reportNotEvaluated(key *yaml.Node, what string) {
+	r.reportWarning(key, "kyverno-not-evaluated",
+		what+" is not evaluated here: the Kyverno of the install's cluster decides", clusterHint)
 }
 
-// elsewhere is the hint for a part that is not evaluated here.
-const elsewhere = "try it in a test install; a preview here says nothing about it"
+// clusterHint is the hint for a part that is not evaluated here.
+const clusterHint = "try it in a test install; a preview here says nothing about it"
 
-// pairs calls each for the keys and values of a map, including merged ones. It reports duplicate
+// eachPair calls each for the keys and values of a map, including merged ones. It reports duplicate
 // keys and keys that are not strings.
-func (r *reader) pairs(n *yaml.Node, each func(key, value *yaml.Node)) {
+func (r *reader) eachPair(n *yaml.Node, each func(key, value *yaml.Node)) {
 	seen := map[string]bool{}
 	var walk func(n *yaml.Node, merged bool)
 	walk = func(n *yaml.Node, merged bool) {
@@ -326,19 +326,19 @@ func (r *reader) pairs(n *yaml.Node, each func(key, value *yaml.Node)) {
 			return
 		}
 		if n.Kind != yaml.MappingNode {
-			r.shape(n, "what is merged", "a map")
+			r.reportShape(n, "what is merged", "a map")
 			return
 		}
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key, value := resolve(n.Content[i]), n.Content[i+1]
 			switch {
 			case key == nil || key.Kind != yaml.ScalarNode:
-				r.shape(n.Content[i], "a key", "a text")
+				r.reportShape(n.Content[i], "a key", "a text")
 			case key.ShortTag() == "!!merge":
 				walk(value, true)
-			case source.HasHole(key.Value):
+			case source.HasPlaceholder(key.Value):
 			case seen[key.Value] && !merged:
-				r.wrong(key, "kyverno-duplicate",
+				r.reportError(key, "kyverno-duplicate",
 					"the key "+source.Quote(key.Value)+" is here twice", "remove one of them")
 			case !seen[key.Value]:
 				seen[key.Value] = true
@@ -349,8 +349,8 @@ func (r *reader) pairs(n *yaml.Node, each func(key, value *yaml.Node)) {
 	walk(n, false)
 }
 
-// free reads a value of any form. Only its variables, its anchors and its size are checked.
-func (r *reader) free(n *yaml.Node) {
+// readAny reads a value of any form. Only its variables, its anchors and its size are checked.
+func (r *reader) readAny(n *yaml.Node) {
 	n = resolve(n)
 	if n == nil || !r.enter(n) {
 		return
@@ -361,12 +361,12 @@ func (r *reader) free(n *yaml.Node) {
 		r.variables = append(r.variables, n)
 	case yaml.SequenceNode:
 		for _, item := range n.Content {
-			r.free(item)
+			r.readAny(item)
 		}
 	case yaml.MappingNode:
-		r.pairs(n, func(key, value *yaml.Node) {
+		r.eachPair(n, func(key, value *yaml.Node) {
 			r.variables = append(r.variables, key)
-			r.free(value)
+			r.readAny(value)
 		})
 	}
 }

@@ -17,7 +17,7 @@ const autogen = "pod-policies.kyverno.io/autogen-controllers"
 func (r *reader) checkPolicy(n *yaml.Node, policy *Policy) {
 	_, isSet := policy.Metadata.Annotations[autogen]
 	if metadata, _ := lookup(n, "metadata"); isSet && metadata != nil {
-		r.later(metadata, "the annotation "+autogen)
+		r.reportNotEvaluated(metadata, "the annotation "+autogen)
 	}
 	spec, _ := lookup(n, "spec")
 	rules, _ := lookup(spec, "rules")
@@ -25,7 +25,7 @@ func (r *reader) checkPolicy(n *yaml.Node, policy *Policy) {
 		return
 	}
 	if len(rules.Content) == 0 {
-		r.wrong(rules, "kyverno-missing", "the policy has no rules", "add a rule")
+		r.reportError(rules, "kyverno-missing", "the policy has no rules", "add a rule")
 	}
 	seen := map[string]bool{}
 	for i, rule := range rules.Content {
@@ -33,9 +33,9 @@ func (r *reader) checkPolicy(n *yaml.Node, policy *Policy) {
 			continue
 		}
 		r.checkRule(rule, &policy.Spec.Rules[i])
-		if at, name := lookup(rule, "name"); at != nil && name != "" && !source.HasHole(name) {
+		if at, name := lookup(rule, "name"); at != nil && name != "" && !source.HasPlaceholder(name) {
 			if seen[name] {
-				r.wrong(at, "kyverno-duplicate", "another rule of this policy is called "+source.Quote(name)+", too",
+				r.reportError(at, "kyverno-duplicate", "another rule of this policy is called "+source.Quote(name)+", too",
 					"give each rule a name of its own")
 			}
 			seen[name] = true
@@ -45,8 +45,8 @@ func (r *reader) checkPolicy(n *yaml.Node, policy *Policy) {
 
 func (r *reader) checkRule(n *yaml.Node, rule *Rule) {
 	const longest = 63
-	if at, name := lookup(n, "name"); at != nil && len(name) > longest && !source.HasHole(name) {
-		r.wrong(at, "kyverno-value", fmt.Sprintf("the name of a rule has at most %d characters, and this one has %d",
+	if at, name := lookup(n, "name"); at != nil && len(name) > longest && !source.HasPlaceholder(name) {
+		r.reportError(at, "kyverno-value", fmt.Sprintf("the name of a rule has at most %d characters, and this one has %d",
 			longest, len(name)), "shorten it")
 	}
 	r.oneOf(n, "a rule", "validate", "mutate", "generate", "verifyImages")
@@ -94,11 +94,11 @@ func (r *reader) oneOf(n *yaml.Node, name string, keys ...string) {
 	}
 	choice := strings.Join(keys[:len(keys)-1], ", ") + " or " + keys[len(keys)-1]
 	if len(has) == 0 {
-		r.wrong(n, "kyverno-rule", fmt.Sprintf("%s does nothing: it has none of %s", name,
+		r.reportError(n, "kyverno-rule", fmt.Sprintf("%s does nothing: it has none of %s", name,
 			strings.ReplaceAll(choice, " or ", " and ")), "add one of "+choice)
 		return
 	}
-	r.wrong(n, "kyverno-rule", fmt.Sprintf("%s has %s, and may have only one of them", name,
+	r.reportError(n, "kyverno-rule", fmt.Sprintf("%s has %s, and may have only one of them", name,
 		strings.Join(has, " and ")), "make one of each")
 }
 
@@ -123,26 +123,26 @@ func (r *reader) checkMatch(rule *yaml.Node, key string, match Match, needed boo
 	}
 	switch {
 	case len(has) == 0 && needed:
-		r.wrong(n, "kyverno-missing", key+" chooses nothing", "add any with a list of resources")
+		r.reportError(n, "kyverno-missing", key+" chooses nothing", "add any with a list of resources")
 	case len(has) > 1 && (has[0] == "any" || has[0] == "all"):
-		r.wrong(n, "kyverno-rule", fmt.Sprintf("%s has %s, and may have only one form", key,
+		r.reportError(n, "kyverno-rule", fmt.Sprintf("%s has %s, and may have only one form", key,
 			strings.Join(has, " and ")), "put all of it under any, or all of it under all")
 	}
 	for _, filter := range slices.Concat(match.Any, match.All, []Filter{match.Filter}) {
 		for _, kind := range filter.Resources.Kinds {
-			if subresource(kind) {
-				r.later(n, "the subresource "+source.Quote(kind))
+			if isSubresource(kind) {
+				r.reportNotEvaluated(n, "the subresource "+source.Quote(kind))
 			}
 		}
 	}
 }
 
-// subresource reports whether a kind such as Pod/exec, v1/Pod/exec or Pod.status is a part of an
+// isSubresource reports whether a kind such as Pod/exec, v1/Pod/exec or Pod.status is a part of an
 // object. A group contains dots, a version starts with v or is a wildcard, and a kind is
 // capitalized.
-func subresource(kind string) bool {
+func isSubresource(kind string) bool {
 	last := kind[strings.LastIndexByte(kind, '/')+1:]
-	if strings.Contains(kind, "{{") || source.HasHole(kind) || last == "" {
+	if strings.Contains(kind, "{{") || source.HasPlaceholder(kind) || last == "" {
 		return false
 	}
 	if _, part, ok := strings.Cut(last, "."); ok && part != "" && !strings.Contains(kind, "/") {
@@ -151,8 +151,8 @@ func subresource(kind string) bool {
 	return strings.Contains(kind, "/") && last[0] >= 'a' && last[0] <= 'z'
 }
 
-// evaluated reports whether conditions with this operator are evaluated here.
-func evaluated(operator string) bool {
+// isEvaluated reports whether conditions with this operator are evaluated here.
+func isEvaluated(operator string) bool {
 	return slices.Contains([]string{"Equal", "Equals", "NotEqual", "NotEquals", "In", "AnyIn", "AllIn", "NotIn",
 		"AnyNotIn", "AllNotIn"}, operator)
 }
@@ -161,9 +161,9 @@ func evaluated(operator string) bool {
 func (r *reader) checkOperators(n *yaml.Node) {
 	for _, list := range conditionLists(n, 0) {
 		for _, condition := range list.Content {
-			if at, operator := lookup(condition, "operator"); at != nil && !evaluated(operator) &&
+			if at, operator := lookup(condition, "operator"); at != nil && !isEvaluated(operator) &&
 				strings.Contains(operator, "Than") {
-				r.later(at, "the operator "+source.Plain(operator))
+				r.reportNotEvaluated(at, "the operator "+source.Plain(operator))
 			}
 		}
 	}

@@ -11,20 +11,20 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/policy/source"
 )
 
-// roots returns the variables that Kyverno defines, in addition to those of a rule's context.
+// builtinVariables returns the variables that Kyverno defines, in addition to those of a rule's context.
 // element and elementIndex may be followed by a number.
-func roots() []string {
+func builtinVariables() []string {
 	return []string{"request", "element", "elementIndex", "images", "image", "target", "serviceAccountName",
 		"serviceAccountNamespace", "globalContext"}
 }
 
-// standard returns the functions of JMESPath itself, which are evaluated here.
-func standard() []string {
+// jmespathFunctions returns the functions of JMESPath itself, which are evaluated here.
+func jmespathFunctions() []string {
 	return strings.Fields("abs avg ceil contains ends_with floor join keys length map max max_by merge min min_by not_null reverse sort sort_by starts_with sum to_array to_number to_string type values")
 }
 
-// additional returns the functions that Kyverno adds, which are not evaluated here.
-func additional() []string {
+// kyvernoFunctions returns the functions that Kyverno adds, which are not evaluated here.
+func kyvernoFunctions() []string {
 	return strings.Fields("add base64_decode base64_encode compare divide equal_fold image_normalize is_external_url items label_match lookup md5 modulo multiply object_from_lists " +
 		"parse_json parse_yaml path_canonicalize pattern_match random regex_match regex_replace_all regex_replace_all_literal replace replace_all round semver_compare sha1 sha256 split subtract " +
 		"time_add time_after time_before time_between time_diff time_now time_now_utc time_parse time_since time_to_cron time_truncate time_utc to_boolean to_lower to_upper trim trim_prefix truncate x509_decode zip")
@@ -33,21 +33,21 @@ func additional() []string {
 // checkVariables checks Kyverno's variables in the texts of a policy. It reports each name that is
 // not evaluated once.
 func (r *reader) checkVariables() {
-	said := map[string]bool{}
+	reported := map[string]bool{}
 	for _, n := range r.variables {
-		if source.HasHole(n.Value) || !strings.Contains(n.Value, "{{") && !strings.Contains(n.Value, "$(") {
+		if source.HasPlaceholder(n.Value) || !strings.Contains(n.Value, "{{") && !strings.Contains(n.Value, "$(") {
 			continue
 		}
-		if strings.Contains(n.Value, "$(") && !said["$("] {
-			said["$("] = true
-			r.later(n, "a reference such as $(…)")
+		if strings.Contains(n.Value, "$(") && !reported["$("] {
+			reported["$("] = true
+			r.reportNotEvaluated(n, "a reference such as $(…)")
 		}
 		found, ok := expressions(n.Value)
 		if !ok {
-			r.doubt(n, "kyverno-variable", "a variable is opened with {{ and not closed", "close it with }}")
+			r.reportWarning(n, "kyverno-variable", "a variable is opened with {{ and not closed", "close it with }}")
 		}
 		for _, e := range found {
-			r.checkExpression(n, e, said)
+			r.checkExpression(n, e, reported)
 		}
 	}
 }
@@ -56,24 +56,24 @@ func (r *reader) checkVariables() {
 // nested variables use. ok is false if one is not closed.
 func expressions(text string) (found []string, ok bool) {
 	for {
-		begin := strings.Index(text, "{{")
-		if begin < 0 {
+		start := strings.Index(text, "{{")
+		if start < 0 {
 			return found, true
 		}
-		escaped := begin > 0 && text[begin-1] == '\\'
-		end := matching(text[begin:])
+		escaped := start > 0 && text[start-1] == '\\'
+		end := expressionLength(text[start:])
 		if end < 0 {
 			return found, escaped
 		}
 		if !escaped {
-			found = append(found, strings.TrimSpace(text[begin+2:begin+end-2]))
+			found = append(found, strings.TrimSpace(text[start+2:start+end-2]))
 		}
-		text = text[begin+end:]
+		text = text[start+end:]
 	}
 }
 
-// matching returns the length of the expression at the start of s, or -1.
-func matching(s string) int {
+// expressionLength returns the length of the expression at the start of s, or -1.
+func expressionLength(s string) int {
 	depth := 0
 	for at := 0; at < len(s); at++ {
 		switch s[at] {
@@ -111,9 +111,9 @@ func words(expression string) []word {
 				return all
 			}
 			at += end + 2
-		case letter(c):
+		case isNameByte(c):
 			end := at
-			for end < len(expression) && (letter(expression[end]) || expression[end] >= '0' && expression[end] <= '9') {
+			for end < len(expression) && (isNameByte(expression[end]) || expression[end] >= '0' && expression[end] <= '9') {
 				end++
 			}
 			if at == 0 || expression[at-1] != '.' {
@@ -128,45 +128,45 @@ func words(expression string) []word {
 	return all
 }
 
-func letter(c byte) bool { return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+func isNameByte(c byte) bool { return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
-func (r *reader) checkExpression(n *yaml.Node, expression string, said map[string]bool) {
+func (r *reader) checkExpression(n *yaml.Node, expression string, reported map[string]bool) {
 	if expression == "" {
-		r.doubt(n, "kyverno-variable", "a variable without a name",
+		r.reportWarning(n, "kyverno-variable", "a variable without a name",
 			"name it, such as {{ request.object.metadata.name }}")
 		return
 	}
 	for i, w := range words(expression) {
-		if said[w.text] && w.text != "request" {
+		if reported[w.text] && w.text != "request" {
 			continue
 		}
 		switch {
 		case w.function:
-			r.checkFunction(n, w.text, said)
+			r.checkFunction(n, w.text, reported)
 		case i == 0 && strings.HasPrefix(expression, w.text):
-			r.checkRoot(n, w, said)
+			r.checkRoot(n, w, reported)
 		}
 	}
 }
 
-func (r *reader) checkFunction(n *yaml.Node, name string, said map[string]bool) {
+func (r *reader) checkFunction(n *yaml.Node, name string, reported map[string]bool) {
 	switch {
-	case slices.Contains(standard(), name):
-	case slices.Contains(additional(), name):
-		said[name] = true
-		r.later(n, "the function "+name)
+	case slices.Contains(jmespathFunctions(), name):
+	case slices.Contains(kyvernoFunctions(), name):
+		reported[name] = true
+		r.reportNotEvaluated(n, "the function "+name)
 	default:
-		said[name] = true
-		hint := diagnostic.DidYouMean(name, slices.Concat(standard(), additional()))
+		reported[name] = true
+		hint := diagnostic.DidYouMean(name, slices.Concat(jmespathFunctions(), kyvernoFunctions()))
 		if hint == "" {
 			hint = "check the name; if it is a newer function of Kyverno's, the cluster's Kyverno decides"
 		}
-		r.doubt(n, "kyverno-variable", "there is no function "+source.Quote(name)+" that is known here", hint)
+		r.reportWarning(n, "kyverno-variable", "there is no function "+source.Quote(name)+" that is known here", hint)
 	}
 }
 
 // checkRoot checks the first name of an expression.
-func (r *reader) checkRoot(n *yaml.Node, w word, said map[string]bool) {
+func (r *reader) checkRoot(n *yaml.Node, w word, reported map[string]bool) {
 	name := strings.TrimRight(w.text, "0123456789")
 	if name != "element" && name != "elementIndex" {
 		name = w.text
@@ -177,37 +177,37 @@ func (r *reader) checkRoot(n *yaml.Node, w word, said map[string]bool) {
 	switch name {
 	case "element", "elementIndex":
 	case "request":
-		r.checkRequest(n, w.rest, said)
+		r.checkRequest(n, w.rest, reported)
 	default:
-		said[name] = true
-		if slices.Contains(roots(), name) {
-			r.later(n, "the variable "+name)
+		reported[name] = true
+		if slices.Contains(builtinVariables(), name) {
+			r.reportNotEvaluated(n, "the variable "+name)
 			return
 		}
-		hint := diagnostic.DidYouMean(name, slices.Concat(roots(), r.contextNames()))
+		hint := diagnostic.DidYouMean(name, slices.Concat(builtinVariables(), r.contextNames()))
 		if hint == "" {
 			hint = "begin it with request.object, with element in a foreach, or with a name of the rule's context"
 		}
-		r.doubt(n, "kyverno-variable", fmt.Sprintf("nothing gives the variable %s a value", source.Quote(name)), hint)
+		r.reportWarning(n, "kyverno-variable", fmt.Sprintf("nothing gives the variable %s a value", source.Quote(name)), hint)
 	}
 }
 
 // checkRequest reports parts of a request that are unknown before the request is sent. Only the
 // object and its identity are known then.
-func (r *reader) checkRequest(n *yaml.Node, rest string, said map[string]bool) {
+func (r *reader) checkRequest(n *yaml.Node, rest string, reported map[string]bool) {
 	part := strings.TrimPrefix(rest, ".")
 	for end := range len(part) {
-		if !letter(part[end]) {
+		if !isNameByte(part[end]) {
 			part = part[:end]
 			break
 		}
 	}
 	if part == rest || slices.Contains([]string{"object", "operation", "namespace", "name", "kind"},
-		part) || said["request."+part] {
+		part) || reported["request."+part] {
 		return
 	}
-	said["request."+part] = true
-	r.later(n, "the variable request."+source.Plain(part))
+	reported["request."+part] = true
+	r.reportNotEvaluated(n, "the variable request."+source.Plain(part))
 }
 
 func (r *reader) contextNames() []string {

@@ -47,9 +47,9 @@ func restricted(version ast.RegoVersion) *ast.Capabilities {
 	return c
 }
 
-// unrepeatable reports whether a function may return another value on each call (as marked by OPA).
+// nondeterministic reports whether a function may return another value on each call (as marked by OPA).
 // It returns false for forbidden functions.
-func unrepeatable(name string) bool {
+func nondeterministic(name string) bool {
 	b := ast.BuiltinMap[name]
 	return b != nil && b.Nondeterministic && !slices.Contains(forbidden, name)
 }
@@ -71,7 +71,7 @@ func (p *policy) checkCalls() {
 		case slices.Contains(forbidden, name):
 			p.Error(offset(operator.Location), len(name), "rego-forbidden",
 				fmt.Sprintf("a policy may not call %s: it sees only its input", name), remedy(name))
-		case unrepeatable(name):
+		case nondeterministic(name):
 			p.Warning(offset(operator.Location), len(name), "rego-not-repeatable",
 				fmt.Sprintf("%s gives another value each time, so the same plan may get another answer", name),
 				"decide by what is in input alone")
@@ -102,9 +102,9 @@ func remedy(name string) string {
 	return "remove the call; decide by what is in input"
 }
 
-// forbiddenCall reports whether a compiler error only repeats that a forbidden function does not
+// isForbiddenCall reports whether a compiler error only repeats that a forbidden function does not
 // exist.
-func forbiddenCall(e *ast.Error) bool {
+func isForbiddenCall(e *ast.Error) bool {
 	name, ok := strings.CutPrefix(e.Message, "undefined function ")
 	return ok && slices.Contains(forbidden, name)
 }

@@ -56,7 +56,7 @@ func Read(name, text string, inputs []string) (*Module, []diagnostic.Diagnostic)
 	steps := []func(){p.checkEmpty, p.checkDepth, p.parse, p.checkPackage, p.checkCost, p.checkCalls,
 		p.compile, p.checkRules}
 	for _, step := range steps {
-		if p.guard(step); p.halted {
+		if p.recoverPanics(step); p.halted {
 			break
 		}
 	}
@@ -79,8 +79,8 @@ type policy struct {
 
 func (p *policy) halt() { p.halted = true }
 
-// guard runs a step, and reports an error if the language's parser or compiler panics.
-func (p *policy) guard(step func()) {
+// recoverPanics runs a step, and reports an error if the language's parser or compiler panics.
+func (p *policy) recoverPanics(step func()) {
 	defer func() {
 		if recover() != nil {
 			p.Error(0, 0, "rego-syntax",
@@ -140,14 +140,14 @@ func parseAs(text string, version ast.RegoVersion) (*ast.Module, error) {
 func (p *policy) warnOfOldVersion() {
 	for _, rule := range p.module.AST.Rules {
 		if errs := ast.CheckRegoV1(rule); len(errs) > 0 {
-			p.warnOld(rule.Location)
+			p.warnOldKeyword(rule.Location)
 			return
 		}
 	}
-	p.warnOld(p.module.AST.Package.Location)
+	p.warnOldKeyword(p.module.AST.Package.Location)
 }
 
-func (p *policy) warnOld(where *ast.Location) {
+func (p *policy) warnOldKeyword(where *ast.Location) {
 	p.Warning(offset(where), width(where), "rego-v0", "the policy is in the language as it was before OPA 1.0 (v0)",
 		"write `deny contains msg if { … }` for `deny[msg] { … }` and `name if { … }` for `name { … }`")
 }
@@ -183,14 +183,14 @@ func (p *policy) compile() {
 // available.
 func (p *policy) reportAll(rule string, err error) {
 	var all ast.Errors
-	if one := (*ast.Error)(nil); errors.As(err, &one) {
-		all = ast.Errors{one}
+	if parseErr := (*ast.Error)(nil); errors.As(err, &parseErr) {
+		all = ast.Errors{parseErr}
 	} else if !errors.As(err, &all) {
 		p.Error(0, 0, rule, "the policy cannot be read", "write it more simply")
 		return
 	}
 	for _, e := range all {
-		if forbiddenCall(e) || e.Message == "error limit reached" && len(all) > 1 { // already reported
+		if isForbiddenCall(e) || e.Message == "error limit reached" && len(all) > 1 { // already reported
 			continue
 		}
 		message, hint := explain(e)

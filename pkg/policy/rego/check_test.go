@@ -56,7 +56,7 @@ func TestUsualFormsAreNotTooIntricate(t *testing.T) {
 			5000) + "\"b\"}\ny := {" + strings.Repeat("\"a\": 1.5, ", 50) + "\"b\": 1}\nx[y]",
 	} {
 		text := "package nuon\ndeny contains \"x\" if {\n" + body + "\n}\n"
-		if said := sourcetest.Say(rego.Check("p.rego", text)); strings.Contains(said, "rego-limit") {
+		if said := sourcetest.Format(rego.Check("p.rego", text)); strings.Contains(said, "rego-limit") {
 			t.Errorf("%s: %s", name, said)
 		}
 	}
@@ -107,8 +107,8 @@ func TestCheckRefusesTextsThatAreMadeToTakeLong(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var found []diagnostic.Diagnostic
-			testtime.Cheap(t, 10_000, func() { found = rego.Check("p.rego", test.text) })
-			sourcetest.Sound(t, test.text, found)
+			testtime.CheckCost(t, 10_000, func() { found = rego.Check("p.rego", test.text) })
+			sourcetest.CheckUsable(t, test.text, found)
 			if said := diagnostic.Diagnostics(found).String(); !strings.Contains(said, test.want) {
 				t.Errorf("said %q, not %q", said, test.want)
 			}
@@ -154,7 +154,7 @@ func TestCheckForWarnsOfInputsThatAreNeverThere(t *testing.T) {
 	text := "package nuon\ndeny contains \"x\" if {\n\tinput.plan.a\n\tinput.review.object.b\n\tinput.review.object.c\n\tinput[input.plan.d]\n}"
 	want := "4:2+12 warning rego-input: input.review is never there: a policy of this type sees input.plan\n\tread input.plan, or change the policy's type\n"
 	if diff := cmp.Diff(want,
-		sourcetest.Say(rego.CheckFor("p.rego", text, rego.Inputs("terraform_module")))); diff != "" {
+		sourcetest.Format(rego.CheckFor("p.rego", text, rego.Inputs("terraform_module")))); diff != "" {
 		t.Error(diff)
 	}
 	if found := rego.CheckFor("p.rego", text, rego.Inputs("kubernetes_cluster")); found != nil {
@@ -187,7 +187,7 @@ func TestCheckOfAnyRules(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		text := "package nuon\n" + strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 0, 60).Draw(r, "words"), " ")
 		found := rego.Check("p.rego", text)
-		sourcetest.Sound(t, text, found)
+		sourcetest.CheckUsable(t, text, found)
 		if module, again := rego.Read("p.rego",
 			text, nil); (module == nil) != diagnostic.Diagnostics(again).HasErrors() || len(again) != len(found) {
 			r.Fatalf("Read and Check differ: %v, %v", found, again)
@@ -201,7 +201,7 @@ func FuzzCheck(f *testing.F) {
 	f.Add("package nuon\nimport rego.v1\nwarn contains {\"msg\": $`{input.x}`} if { every x in [1] { x }; some k, v in input.plan } else := 1")
 	f.Add("package nuon\ndeny := {x: [y | y := input[_]] | some x in {1, 2} } with input.a as 1")
 	f.Fuzz(func(t *testing.T, text string) {
-		sourcetest.Sound(t, text, rego.Check("p.rego", text))
+		sourcetest.CheckUsable(t, text, rego.Check("p.rego", text))
 	})
 }
 

@@ -35,7 +35,7 @@ func (p *policy) checkDepth() {
 	for ; n.at < len(n.text); n.at++ {
 		n.step()
 		if what := n.exceeded(); what != "" {
-			p.tooMuch(min(n.at, len(n.text)-1), 1, what)
+			p.reportTooComplex(min(n.at, len(n.text)-1), 1, what)
 			return
 		}
 	}
@@ -100,19 +100,19 @@ func (n *nesting) comma() {
 	if len(n.open) == 0 {
 		return
 	}
-	in := &n.open[len(n.open)-1]
-	if in.kind == '{' && in.first != '"' && in.first != '`' {
-		in.elements++
-		n.compared += 2 * in.elements
+	bracket := &n.open[len(n.open)-1]
+	if bracket.kind == '{' && bracket.first != '"' && bracket.first != '`' {
+		bracket.elements++
+		n.compared += 2 * bracket.elements
 	}
-	in.first = 0
+	bracket.first = 0
 }
 
 // word consumes a number, or a name that may contain digits. A sign in an exponent ends one word
 // and starts another.
 func (n *nesting) word() {
 	length := 0
-	for n.at+length < len(n.text) && inWord(n.text[n.at+length]) {
+	for n.at+length < len(n.text) && isNameByte(n.text[n.at+length]) {
 		length++
 	}
 	word := n.text[n.at : n.at+length]
@@ -127,7 +127,7 @@ func (n *nesting) word() {
 	n.at += length - 1
 }
 
-func inWord(c byte) bool {
+func isNameByte(c byte) bool {
 	return c == '.' || c == '_' || isDigit(c) || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
@@ -151,9 +151,9 @@ func (n *nesting) beginTemplate() {
 
 // templateText consumes one byte of a template string: its end, an escaped byte, or the start of an
 // expression.
-func (n *nesting) templateText(in frame) {
+func (n *nesting) templateText(bracket frame) {
 	switch c := n.text[n.at]; {
-	case c == in.kind, c == '\n' && in.kind == '"':
+	case c == bracket.kind, c == '\n' && bracket.kind == '"':
 		n.templates--
 		n.close()
 	case c == '\\':

@@ -20,22 +20,22 @@ func explain(e *ast.Error) (message, hint string) {
 	case ast.UnsafeVarErr:
 		return explainUnbound(message)
 	case ast.RecursionErr:
-		return clean(message), "break the circle: a rule may not need its own value"
+		return sanitize(message), "break the circle: a rule may not need its own value"
 	}
 	if name, ok := strings.CutPrefix(message, "undefined function "); ok {
-		return "there is no function " + clean(name), nearestFunction(name)
+		return "there is no function " + sanitize(name), nearestFunction(name)
 	}
 	if name, ok := strings.CutPrefix(message, "undefined ref: "); ok {
-		return clean(name) + " can never have a value", "check the name against what the rule gives"
+		return sanitize(name) + " can never have a value", "check the name against what the rule gives"
 	}
 	if strings.Contains(message, "has arity") {
-		return clean(message), "give as many arguments as the function takes"
+		return sanitize(message), "give as many arguments as the function takes"
 	}
 	if name, ok := strings.CutSuffix(message, ": invalid argument(s)"); ok {
-		return clean(name) + " cannot take a value of this type", takes(name)
+		return sanitize(name) + " cannot take a value of this type", parametersOf(name)
 	}
 	if strings.HasPrefix(message, "conflicting rules") {
-		return clean(message), "give the rule one form: `contains`, or one value"
+		return sanitize(message), "give the rule one form: `contains`, or one value"
 	}
 	if message == "match error" {
 		return "the two sides can never be equal: they are of different types", "compare values of one type"
@@ -43,7 +43,7 @@ func explain(e *ast.Error) (message, hint string) {
 	if hint == "" {
 		hint = "change the rule; the name and position say which part of it is meant"
 	}
-	return clean(message), clean(hint)
+	return sanitize(message), sanitize(hint)
 }
 
 func explainSyntax(message, hint string) (string, string) {
@@ -53,23 +53,23 @@ func explainSyntax(message, hint string) (string, string) {
 	case strings.HasPrefix(message, "unexpected eof token"):
 		return "the text ends in the middle of a rule", "close what was opened with {, [ or ("
 	case strings.Contains(message, "`if` keyword is required"):
-		return clean(message), "write `if` before the {"
+		return sanitize(message), "write `if` before the {"
 	case strings.Contains(message, "`contains` keyword is required"):
-		return clean(message), "write `deny contains msg if { … }` for `deny[msg] { … }`"
+		return sanitize(message), "write `deny contains msg if { … }` for `deny[msg] { … }`"
 	case hint == "":
 		hint = "look at the end of the line before, too: what is missing there is noticed here"
 	}
-	return clean(message), clean(hint)
+	return sanitize(message), sanitize(hint)
 }
 
 // explainUnbound explains a variable without a value, which is most often a misspelled name.
 func explainUnbound(message string) (string, string) {
 	if name, ok := strings.CutPrefix(message, "var "); ok {
 		name, _, _ = strings.Cut(name, " ")
-		return "nothing gives " + clean(name) + " a value",
-			"check the name, or bind it first: `" + clean(name) + " := input.…` or `some " + clean(name) + " in …`"
+		return "nothing gives " + sanitize(name) + " a value",
+			"check the name, or bind it first: `" + sanitize(name) + " := input.…` or `some " + sanitize(name) + " in …`"
 	}
-	return clean(message), "bind each variable before it is used under `not`, or as an argument"
+	return sanitize(message), "bind each variable before it is used under `not`, or as an argument"
 }
 
 // splitHint splits a message of the parser from the advice that follows it in parentheses.
@@ -78,13 +78,13 @@ func splitHint(message string) (what, hint string) {
 	return what, strings.TrimSuffix(hint, ")")
 }
 
-// takes describes the parameters of a function of the language.
-func takes(name string) string {
+// parametersOf describes the parameters of a function of the language.
+func parametersOf(name string) string {
 	b := ast.BuiltinMap[name]
 	if b == nil {
 		return "give it values of the types that it takes"
 	}
-	return clean("it takes " + b.Decl.FuncArgs().String())
+	return sanitize("it takes " + b.Decl.FuncArgs().String())
 }
 
 func nearestFunction(name string) string {
@@ -100,9 +100,9 @@ func nearestFunction(name string) string {
 	return "define it in this policy, or use one of OPA's own functions"
 }
 
-// clean makes text from a policy safe to show: on one line, without control sequences, and of
+// sanitize makes text from a policy safe to show: on one line, without control sequences, and of
 // limited length.
-func clean(message string) string {
+func sanitize(message string) string {
 	const longest = 200
 	message = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || !unicode.IsPrint(r) {
@@ -116,5 +116,5 @@ func clean(message string) string {
 	return message
 }
 
-// several formats a count.
-func several(n int, what string) string { return fmt.Sprintf("%d %s", n, what) }
+// countOf formats a count.
+func countOf(n int, what string) string { return fmt.Sprintf("%d %s", n, what) }

@@ -56,7 +56,7 @@ func rootOf(ref ast.Ref) string {
 		return ""
 	}
 	name, _ := ref[1].Value.(ast.String)
-	return clean(string(name))
+	return sanitize(string(name))
 }
 
 // checkData reports a read of data outside of the policy, because no other data is loaded.
@@ -66,7 +66,7 @@ func (p *policy) checkData(ref ast.Ref) {
 	}
 	if name, ok := ref[1].Value.(ast.String); ok && string(name) != Package {
 		p.Warning(offset(ref[0].Location), len("data.")+len(name), "rego-data",
-			fmt.Sprintf("data.%s is never there: a policy sees its input and its own rules", clean(string(name))),
+			fmt.Sprintf("data.%s is never there: a policy sees its input and its own rules", sanitize(string(name))),
 			"write what it would hold into this policy")
 	}
 }

@@ -20,10 +20,10 @@ const (
 	maxTerms    = 50_000     // terms; each level of comprehension doubles a term's weight
 	maxLiterals = 5000       // objects, arrays and sets as literals: their types are compared with each other
 	maxOrdering = 30_000_000 // sum of the cubes of the conditions of each rule, which may need sorting
-	maxSpread   = 1 << 16    // size of an expanded type (spread.go)
+	maxTypeSize = 1 << 16    // size of an expanded type (spread.go)
 )
 
-func (p *policy) tooMuch(offset, width int, what string) {
+func (p *policy) reportTooComplex(offset, width int, what string) {
 	p.Error(offset, width, "rego-limit", "the policy is too intricate to be checked: "+what,
 		"split it into simpler rules or into several policies")
 	p.halt()
@@ -39,12 +39,12 @@ func (p *policy) checkCost() {
 		}
 		c.rule(rule)
 		if what := c.exceeded(); what != "" {
-			p.tooMuch(offset(rule.Location), width(rule.Location), what)
+			p.reportTooComplex(offset(rule.Location), width(rule.Location), what)
 			return
 		}
 	}
-	if rule := spreads(p.module.AST); rule != nil {
-		p.tooMuch(offset(rule.Location), width(rule.Location), "its values are built from copies of copies")
+	if rule := findOversizedType(p.module.AST); rule != nil {
+		p.reportTooComplex(offset(rule.Location), width(rule.Location), "its values are built from copies of copies")
 	}
 }
 
@@ -96,13 +96,13 @@ func nests(term *ast.Term) bool {
 func (c *cost) exceeded() string {
 	switch {
 	case c.rules > maxRules:
-		return "more than " + several(maxRules, "rules")
+		return "more than " + countOf(maxRules, "rules")
 	case c.deepest > maxNesting:
 		return fmt.Sprintf("comprehensions or template strings more than %d deep", maxNesting)
 	case c.terms > maxTerms:
-		return "more than " + several(maxTerms, "terms")
+		return "more than " + countOf(maxTerms, "terms")
 	case c.literals > maxLiterals:
-		return "more than " + several(maxLiterals, "objects, arrays and sets")
+		return "more than " + countOf(maxLiterals, "objects, arrays and sets")
 	case c.ordering > maxOrdering:
 		return "too many conditions in one rule"
 	}

@@ -28,7 +28,7 @@ func (p *policy) checkRules() {
 	if p.module.Rules == nil {
 		pkg := p.module.AST.Package
 		p.Error(offset(pkg.Location), width(pkg.Location), "rego-rules",
-			"the policy has none of the rules deny, warn and pass, so it never says anything", p.misspelt())
+			"the policy has none of the rules deny, warn and pass, so it never says anything", p.misspelledHint())
 	}
 }
 
@@ -42,9 +42,9 @@ func (p *policy) rulesNamed(name string) []*ast.Rule {
 	return found
 }
 
-// misspelt returns a hint with the rule that was probably meant to be one of those that are
+// misspelledHint returns a hint with the rule that was probably meant to be one of those that are
 // evaluated.
-func (p *policy) misspelt() string {
+func (p *policy) misspelledHint() string {
 	usual := map[string]string{"violation": "deny", "violations": "deny", "denied": "deny", "allow": "deny",
 		"block": "deny", "error": "deny", "warning": "warn", "warnings": "warn", "passed": "pass"}
 	for _, rule := range p.module.AST.Rules {
@@ -66,39 +66,39 @@ func (p *policy) checkResult(name string, rules []*ast.Rule) {
 		return
 	}
 	document := p.compiler.TypeEnv.GetByRef(ast.MustParseRef("data." + Package + "." + name))
-	if document != nil && !says(document, true) {
+	if document != nil && !canBeResult(document, true) {
 		p.Error(offset(first.Location), width(first.Location), "rego-rules",
 			name+" can never give true, a text or an object with msg", fmt.Sprintf(hint, name))
 	}
 }
 
-// says reports whether a value of this type may be a result or, at the top level, a collection of
+// canBeResult reports whether a value of this type may be a result or, at the top level, a collection of
 // results.
-func says(t types.Type, top bool) bool {
+func canBeResult(t types.Type, top bool) bool {
 	switch t := t.(type) {
 	case nil, types.Boolean, types.String:
 		return true
 	case types.Any:
-		return len(t) == 0 || slices.ContainsFunc(t, func(one types.Type) bool { return says(one, top) })
+		return len(t) == 0 || slices.ContainsFunc(t, func(member types.Type) bool { return canBeResult(member, top) })
 	case *types.NamedType:
-		return says(t.Type, top)
+		return canBeResult(t.Type, top)
 	case *types.Object:
 		return hasMessage(t)
 	case *types.Set:
-		return top && says(t.Of(), false)
+		return top && canBeResult(t.Of(), false)
 	case *types.Array:
-		return top && arraySays(t)
+		return top && arrayCanBeResult(t)
 	}
 	return false
 }
 
-func arraySays(t *types.Array) bool {
+func arrayCanBeResult(t *types.Array) bool {
 	for i := range t.Len() {
-		if says(t.Select(i), false) {
+		if canBeResult(t.Select(i), false) {
 			return true
 		}
 	}
-	return t.Len() == 0 || t.Dynamic() != nil && says(t.Dynamic(), false)
+	return t.Len() == 0 || t.Dynamic() != nil && canBeResult(t.Dynamic(), false)
 }
 
 // hasMessage reports whether an object may have a string under msg.
@@ -110,7 +110,7 @@ func hasMessage(t *types.Object) bool {
 		return true
 	case types.Any:
 		return len(message) == 0 || slices.ContainsFunc(message,
-			func(one types.Type) bool { _, text := one.(types.String); return text })
+			func(member types.Type) bool { _, text := member.(types.String); return text })
 	}
 	return false
 }

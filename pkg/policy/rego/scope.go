@@ -36,13 +36,13 @@ func (s *scopes) enter(node any) {
 	if !opensScope(node) {
 		return
 	}
-	one := s.known[node]
-	if one == nil {
-		one = &scope{number: len(s.known), declared: map[string]bool{}, direct: map[string]bool{}}
-		one.read(node)
-		s.known[node] = one
+	sc := s.known[node]
+	if sc == nil {
+		sc = &scope{number: len(s.known), declared: map[string]bool{}, direct: map[string]bool{}}
+		sc.read(node)
+		s.known[node] = sc
 	}
-	s.open = append(s.open, one)
+	s.open = append(s.open, sc)
 }
 
 func (s *scopes) leave(node any) {
@@ -61,18 +61,18 @@ func opensScope(node any) bool {
 	return false
 }
 
-// of returns the scope that a name belongs to at this place: the innermost scope that declares it
+// scopeOf returns the scope that a name belongs to at this place: the innermost scope that declares it
 // or, if none does, the outermost in which it occurs, because an undeclared name is one variable
 // throughout.
-func (s *scopes) of(name string) int {
+func (s *scopes) scopeOf(name string) int {
 	for i := len(s.open) - 1; i >= 0; i-- {
 		if s.open[i].declared[name] {
 			return s.open[i].number
 		}
 	}
-	for _, one := range s.open {
-		if one.direct[name] {
-			return one.number
+	for _, sc := range s.open {
+		if sc.direct[name] {
+			return sc.number
 		}
 	}
 	return 0

@@ -31,36 +31,36 @@ type definitions struct {
 }
 
 // size is the largest size found for a name, and the largest size from any other place.
-type size struct{ most, place, second int }
+type size struct{ max, place, maxElsewhere int }
 
 func (s *size) without(place int) int {
 	if s.place == place {
-		return s.second
+		return s.maxElsewhere
 	}
-	return s.most
+	return s.max
 }
 
 // grow records a size from a place, and reports whether that changed anything.
 func (s *size) grow(to, place int) bool {
 	switch {
 	case place == s.place:
-		if to <= s.most {
+		if to <= s.max {
 			return false
 		}
-		s.most = to
-	case to > s.most:
-		s.most, s.place, s.second = to, place, s.most
-	case to > s.second:
-		s.second = to
+		s.max = to
+	case to > s.max:
+		s.max, s.place, s.maxElsewhere = to, place, s.max
+	case to > s.maxElsewhere:
+		s.maxElsewhere = to
 	default:
 		return false
 	}
 	return true
 }
 
-// spreads returns a rule in which an expanded type would be larger than maxSpread, or nil. `a :=
+// findOversizedType returns a rule in which an expanded type would be larger than maxTypeSize, or nil. `a :=
 // [b, b]` doubles the size of b.
-func spreads(module *ast.Module) *ast.Rule {
+func findOversizedType(module *ast.Module) *ast.Rule {
 	d := definitions{names: map[string]int{}, rules: map[string]bool{}, scopes: scopes{known: map[any]*scope{}}}
 	for _, rule := range module.Rules {
 		d.rules[string(ruleName(rule))] = true
@@ -141,46 +141,46 @@ func (d *definitions) define(name string, values ...*ast.Term) {
 
 // measure adds the parts of a term's type. The arguments of a call are not part of its type, nor is
 // the body of a comprehension.
-func (d *definitions) measure(in *definition, term *ast.Term) {
+func (d *definitions) measure(def *definition, term *ast.Term) {
 	switch v := term.Value.(type) {
 	case ast.Var: // only a copy
-		d.use(in, d.key(v))
+		d.use(def, d.key(v))
 		return
 	case ast.Ref:
-		d.measureRef(in, v)
+		d.measureRef(def, v)
 	case ast.Call:
 		if ref, ok := v[0].Value.(ast.Ref); ok {
-			d.measureRef(in, ref)
+			d.measureRef(def, ref)
 		}
 	case *ast.Array:
-		v.Foreach(func(item *ast.Term) { d.measure(in, item) })
+		v.Foreach(func(item *ast.Term) { d.measure(def, item) })
 	case ast.Set:
-		v.Foreach(func(item *ast.Term) { d.measure(in, item) })
+		v.Foreach(func(item *ast.Term) { d.measure(def, item) })
 	case ast.Object:
-		v.Foreach(func(key, item *ast.Term) { d.measure(in, key); d.measure(in, item) })
+		v.Foreach(func(key, item *ast.Term) { d.measure(def, key); d.measure(def, item) })
 	case *ast.ArrayComprehension:
-		d.within(v, func() { d.measure(in, v.Term) })
+		d.within(v, func() { d.measure(def, v.Term) })
 	case *ast.SetComprehension:
-		d.within(v, func() { d.measure(in, v.Term) })
+		d.within(v, func() { d.measure(def, v.Term) })
 	case *ast.ObjectComprehension:
-		d.within(v, func() { d.measure(in, v.Key); d.measure(in, v.Value) })
+		d.within(v, func() { d.measure(def, v.Key); d.measure(def, v.Value) })
 	}
-	in.own++
+	def.own++
 }
 
 // measureRef adds the first value of the reference, which bounds its size; data.nuon.name starts
 // with that name.
-func (d *definitions) measureRef(in *definition, ref ast.Ref) {
+func (d *definitions) measureRef(def *definition, ref ast.Ref) {
 	if len(ref) == 0 {
 		return
 	}
 	if !ref[0].Equal(ast.DefaultRootDocument) {
-		d.measure(in, ref[0])
+		d.measure(def, ref[0])
 		return
 	}
 	for _, part := range ref[1:] {
 		if name, ok := part.Value.(ast.String); ok && d.rules[string(name)] {
-			d.use(in, string(name))
+			d.use(def, string(name))
 		}
 	}
 }
@@ -194,9 +194,9 @@ func (d *definitions) within(comprehension any, do func()) {
 
 // use records that a definition contains the value of another name. A definition does not use its
 // own name.
-func (d *definitions) use(in *definition, name string) {
-	if number := d.number(name); number != in.name {
-		in.uses = append(in.uses, number)
+func (d *definitions) use(def *definition, name string) {
+	if number := d.number(name); number != def.name {
+		def.uses = append(def.uses, number)
 	}
 }
 
@@ -205,7 +205,7 @@ func (d *definitions) key(v ast.Var) string {
 	if d.rules[string(v)] {
 		return string(v)
 	}
-	return fmt.Sprintf("%d %s", d.of(string(v)), string(v))
+	return fmt.Sprintf("%d %s", d.scopeOf(string(v)), string(v))
 }
 
 func (d *definitions) number(name string) int {
@@ -227,19 +227,19 @@ func (d *definitions) estimate() *ast.Rule {
 	for round := range rounds {
 		grown = nil
 		for i := range d.all {
-			one := &d.all[i]
+			def := &d.all[i]
 			if round%2 == 1 {
-				one = &d.all[len(d.all)-1-i]
+				def = &d.all[len(d.all)-1-i]
 			}
-			sum := one.own
-			for _, used := range one.uses {
-				sum += sizes[used].without(one.place)
+			sum := def.own
+			for _, used := range def.uses {
+				sum += sizes[used].without(def.place)
 			}
-			if sum > maxSpread {
-				return one.rule
+			if sum > maxTypeSize {
+				return def.rule
 			}
-			if sizes[one.name].grow(sum, one.place) {
-				grown = one.rule
+			if sizes[def.name].grow(sum, def.place) {
+				grown = def.rule
 			}
 		}
 		if grown == nil {

@@ -6,13 +6,13 @@ import (
 	"unicode"
 )
 
-// hole is the rune that starts each placeholder. It is from a private use area, so that texts do
+// placeholderRune is the rune that starts each placeholder. It is from a private use area, so that texts do
 // not contain it by accident.
-const hole = "\uE000"
+const placeholderRune = "\uE000"
 
-// HasHole reports whether a value is, or contains, a template expression, so that it cannot be
+// HasPlaceholder reports whether a value is, or contains, a template expression, so that it cannot be
 // checked.
-func HasHole(value string) bool { return strings.Contains(value, hole) }
+func HasPlaceholder(value string) bool { return strings.Contains(value, placeholderRune) }
 
 // Expression is one `{{ … }}` of a text.
 type Expression struct {
@@ -61,20 +61,20 @@ func (t *Text) Expressions() (found []Expression, ok bool) {
 		if next < 0 {
 			break
 		}
-		begin := at + next
-		length := expressionEnd(t.Bytes[begin+2:])
+		start := at + next
+		length := expressionEnd(t.Bytes[start+2:])
 		if length < 0 {
-			t.Error(begin, 2, "template-syntax", "an expression begins with {{ and never ends", "close it with }}")
+			t.Error(start, 2, "template-syntax", "an expression begins with {{ and never ends", "close it with }}")
 			return found, false
 		}
-		at = begin + 2 + length
-		e := Expression{Offset: begin, End: at, Inner: trimmed(t.Bytes[begin+2 : at-2])}
+		at = start + 2 + length
+		e := Expression{Offset: start, End: at, Inner: trimMarkers(t.Bytes[start+2 : at-2])}
 		found = append(found, e)
 		switch {
 		case e.opens():
 			open = append(open, e)
 		case e.closes() && len(open) == 0:
-			t.Error(begin, at-begin, "template-syntax", "{{ end }} closes nothing",
+			t.Error(start, at-start, "template-syntax", "{{ end }} closes nothing",
 				"remove it, or open the block with {{ if … }}")
 			return found, false
 		case e.closes():
@@ -132,16 +132,16 @@ func stringEnd(s string) int {
 	return -1
 }
 
-func trimmed(inner string) string {
+func trimMarkers(inner string) string {
 	inner = strings.TrimPrefix(inner, "-")
 	return strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(inner), "-"))
 }
 
 // Placeholder returns a text of the given length in bytes that can replace an expression inside a
-// string or a plain word, so that all positions are preserved. HasHole recognizes it.
+// string or a plain word, so that all positions are preserved. HasPlaceholder recognizes it.
 func Placeholder(length int) string {
-	if length < len(hole) {
+	if length < len(placeholderRune) {
 		return strings.Repeat("_", max(length, 0))
 	}
-	return hole + strings.Repeat("_", length-len(hole))
+	return placeholderRune + strings.Repeat("_", length-len(placeholderRune))
 }

@@ -113,17 +113,17 @@ func (t *Text) Offset(line, column int) int {
 	}
 	column = max(column-1, 0)
 	marks := t.columns(line)
-	near := min(column/apart, len(marks)-1)
-	at := marks[near]
-	for left := column - near*apart; left > 0 && at < len(t.Bytes) && t.Bytes[at] != '\n'; left-- {
+	nearest := min(column/markInterval, len(marks)-1)
+	at := marks[nearest]
+	for remaining := column - nearest*markInterval; remaining > 0 && at < len(t.Bytes) && t.Bytes[at] != '\n'; remaining-- {
 		_, size := utf8.DecodeRuneInString(t.Bytes[at:])
 		at += size
 	}
 	return at
 }
 
-// apart is the number of columns between two marks of a line.
-const apart = 256
+// markInterval is the number of columns between two marks of a line.
+const markInterval = 256
 
 // columns returns the marks of a line. They avoid counting a line from its start for each position,
 // because the whole text can be one line.
@@ -133,7 +133,7 @@ func (t *Text) columns(line int) []int {
 	}
 	marks := []int{t.starts[line-1]}
 	for at, column := t.starts[line-1], 0; at < len(t.Bytes) && t.Bytes[at] != '\n'; column++ {
-		if column > 0 && column%apart == 0 {
+		if column > 0 && column%markInterval == 0 {
 			marks = append(marks, at)
 		}
 		_, size := utf8.DecodeRuneInString(t.Bytes[at:])

@@ -178,7 +178,7 @@ func TestControlAndComment(t *testing.T) {
 func TestPlaceholder(t *testing.T) {
 	for length := range 20 {
 		p := source.Placeholder(length)
-		if len(p) != length || source.HasHole("a"+p+"b") != (length >= 3) {
+		if len(p) != length || source.HasPlaceholder("a"+p+"b") != (length >= 3) {
 			t.Errorf("%d: %q", length, p)
 		}
 	}

@@ -22,8 +22,8 @@ func Serve(ctx context.Context, address string, page http.Handler) (at string, s
 	go func() { ended <- server.Serve(l) }() // serves requests until stop
 	return l.Addr().String(), func() error {
 		err := server.Close()
-		if left := <-ended; !errors.Is(left, http.ErrServerClosed) {
-			err = errors.Join(err, left)
+		if serveErr := <-ended; !errors.Is(serveErr, http.ErrServerClosed) {
+			err = errors.Join(err, serveErr)
 		}
 		return err
 	}, nil

@@ -23,8 +23,10 @@ func NewBoard() *Board { return &Board{tasks: map[*Task]struct{}{}} }
 
 type boardKey struct{}
 
-// On returns a context whose goroutines report to the board.
-func (b *Board) On(ctx context.Context) context.Context { return context.WithValue(ctx, boardKey{}, b) }
+// WithBoard returns a context whose goroutines report to the board.
+func (b *Board) WithBoard(ctx context.Context) context.Context {
+	return context.WithValue(ctx, boardKey{}, b)
+}
 
 // Task is one goroutine on the board. All methods of a nil Task do nothing.
 type Task struct {
@@ -35,8 +37,8 @@ type Task struct {
 // State is the last reported state of a task.
 type State struct {
 	Name string `json:"name"`
-	// Waits is true if the task waits, and false if it works.
-	Waits bool `json:"waits"`
+	// Waiting is true if the task waits, and false if it works.
+	Waiting bool `json:"waits"`
 	// What is what it waits for ("for the next sweep") or works on ("taking what is due").
 	What  string    `json:"what"`
 	Since time.Time `json:"since"`
@@ -45,9 +47,9 @@ type State struct {
 	ErrorAt time.Time `json:"error_at,omitzero"`
 }
 
-// Enter adds the calling goroutine to the board of ctx. It returns nil if there is none. The
-// goroutine calls Leave when it ends.
-func Enter(ctx context.Context, name string) *Task {
+// Register adds the calling goroutine to the board of ctx. It returns nil if there is none. The
+// goroutine calls Unregister when it ends.
+func Register(ctx context.Context, name string) *Task {
 	b, _ := ctx.Value(boardKey{}).(*Board)
 	if b == nil {
 		return nil
@@ -59,8 +61,8 @@ func Enter(ctx context.Context, name string) *Task {
 	return t
 }
 
-// Leave removes the task from the board.
-func (t *Task) Leave() {
+// Unregister removes the task from the board.
+func (t *Task) Unregister() {
 	if t == nil {
 		return
 	}
@@ -69,23 +71,23 @@ func (t *Task) Leave() {
 	delete(t.board.tasks, t)
 }
 
-// Waits reports what the goroutine waits for from now on: "for the next sweep".
-func (t *Task) Waits(what string) { t.say(true, what) }
+// SetWaiting reports what the goroutine waits for from now on: "for the next sweep".
+func (t *Task) SetWaiting(what string) { t.setState(true, what) }
 
-// Works reports what the goroutine works on from now on: "taking what is due".
-func (t *Task) Works(what string) { t.say(false, what) }
+// SetWorking reports what the goroutine works on from now on: "taking what is due".
+func (t *Task) SetWorking(what string) { t.setState(false, what) }
 
-func (t *Task) say(waits bool, what string) {
+func (t *Task) setState(waits bool, what string) {
 	if t == nil {
 		return
 	}
 	t.board.mu.Lock()
 	defer t.board.mu.Unlock()
-	t.state.Waits, t.state.What, t.state.Since = waits, what, time.Now()
+	t.state.Waiting, t.state.What, t.state.Since = waits, what, time.Now()
 }
 
-// Came reports the result of the goroutine's work. An error is shown until the next success.
-func (t *Task) Came(err error) {
+// ReportResult reports the result of the goroutine's work. An error is shown until the next success.
+func (t *Task) ReportResult(err error) {
 	if t == nil {
 		return
 	}

@@ -13,14 +13,14 @@ import (
 
 func TestTasksSayWhatTheyDo(t *testing.T) {
 	board := NewBoard()
-	ctx := board.On(t.Context())
-	sweep, bell := Enter(ctx, "sweep"), Enter(ctx, "bell")
-	sweep.Waits("for the next sweep")
-	bell.Works("connecting")
-	bell.Came(errors.New("no <route>"))
+	ctx := board.WithBoard(t.Context())
+	sweep, bell := Register(ctx, "sweep"), Register(ctx, "bell")
+	sweep.SetWaiting("for the next sweep")
+	bell.SetWorking("connecting")
+	bell.ReportResult(errors.New("no <route>"))
 	tasks := board.Tasks()
-	if len(tasks) != 2 || tasks[0].Name != "bell" || tasks[0].Waits || tasks[0].Error != "no <route>" ||
-		!tasks[1].Waits || tasks[1].What != "for the next sweep" {
+	if len(tasks) != 2 || tasks[0].Name != "bell" || tasks[0].Waiting || tasks[0].Error != "no <route>" ||
+		!tasks[1].Waiting || tasks[1].What != "for the next sweep" {
 		t.Fatalf("the board is %+v", tasks)
 	}
 	if page := get(t, board, "text/html"); !strings.Contains(page, "no &lt;route&gt;") ||
@@ -32,8 +32,8 @@ func TestTasksSayWhatTheyDo(t *testing.T) {
 		page.Failing[0].Tries != 3 {
 		t.Errorf("the JSON is %+v, %v", page, err)
 	}
-	bell.Came(nil)
-	sweep.Leave()
+	bell.ReportResult(nil)
+	sweep.Unregister()
 	if tasks := board.Tasks(); len(tasks) != 1 || tasks[0].Error != "" {
 		t.Errorf("the board is %+v", tasks)
 	}
@@ -43,20 +43,20 @@ func TestTasksSayWhatTheyDo(t *testing.T) {
 // that it does not appear on another board.
 func TestWithoutABoard(t *testing.T) {
 	other := NewBoard()
-	kept := Enter(other.On(t.Context()), "kept")
-	task := Enter(t.Context(), "alone")
+	kept := Register(other.WithBoard(t.Context()), "kept")
+	task := Register(t.Context(), "alone")
 	if task != nil {
 		t.Errorf("a task without a board is %+v", task)
 	}
-	task.Waits("for nothing")
-	task.Works("at nothing")
-	task.Came(errors.New("bad"))
-	task.Leave()
+	task.SetWaiting("for nothing")
+	task.SetWorking("at nothing")
+	task.ReportResult(errors.New("bad"))
+	task.Unregister()
 	if tasks := other.Tasks(); len(tasks) != 1 || tasks[0].Name != "kept" ||
 		tasks[0].What != "starting" || tasks[0].Error != "" {
 		t.Errorf("another board has %+v", tasks)
 	}
-	kept.Leave()
+	kept.Unregister()
 }
 
 func TestServe(t *testing.T) {

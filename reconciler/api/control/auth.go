@@ -117,7 +117,7 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 			problem.Writer(slog.Default())(w, r, err)
 			return
 		}
-		ctx := telemetry.With(r.Context(), slog.String("org", c.org.ID), slog.String("actor", c.actor))
+		ctx := telemetry.ContextWithAttrs(r.Context(), slog.String("org", c.org.ID), slog.String("actor", c.actor))
 		next.ServeHTTP(w, r.WithContext(context.WithValue(ctx, callerKey{}, c)))
 	})
 }

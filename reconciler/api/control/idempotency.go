@@ -128,7 +128,7 @@ func (s *Server) remember(ctx context.Context, tx *store.Tx, r repeatable, answe
 
 // context returns the context to which the stored response is sealed.
 func (r repeatable) context(org string) seal.Context {
-	return seal.Context{Org: org, Kind: seal.KindAnswer, Path: r.key}
+	return seal.Context{Org: org, Kind: seal.KindResponse, Path: r.key}
 }
 
 // fingerprint returns a hash of the request and of the caller's app, if the token is for one app: a

@@ -54,7 +54,7 @@ func New(next http.Handler, o Options) http.Handler {
 		}
 		Within(w, o.Time)
 		answer := &response{ResponseWriter: w}
-		ctx := telemetry.With(context.WithValue(r.Context(), idKey{}, id), slog.String("request", id))
+		ctx := telemetry.ContextWithAttrs(context.WithValue(r.Context(), idKey{}, id), slog.String("request", id))
 		r = r.WithContext(ctx)
 		defer o.caught(answer, r)
 		if err := spoken(r); err != nil {

@@ -177,7 +177,7 @@ func (d *door) enter(ctx context.Context, r *http.Request, route route) (context
 	if route.by&kind == 0 {
 		return nil, errWrongToken
 	}
-	ctx = telemetry.With(ctx, slog.String("org", caller.Org), slog.String("runner", caller.Runner),
+	ctx = telemetry.ContextWithAttrs(ctx, slog.String("org", caller.Org), slog.String("runner", caller.Runner),
 		slog.String("job", r.PathValue("job")), slog.String("attempt", r.PathValue("attempt")))
 	return context.WithValue(ctx, callerKey{}, caller), nil
 }

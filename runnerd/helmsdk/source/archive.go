@@ -22,7 +22,7 @@ func (s *session) unpack(name string, content []byte) ([]artifact.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s is no packed chart (a .tgz); make it with `helm package`", quote(name))
 	}
-	limit := netguard.NewBudget(s.unpacked+int64(s.files)*1024, errBomb).Bound(compressed)
+	limit := netguard.NewBudget(s.unpacked+int64(s.files)*1024, errBomb).Limit(compressed)
 	archive := tar.NewReader(limit)
 	var files []artifact.File
 	for {

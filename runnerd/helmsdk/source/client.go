@@ -132,7 +132,7 @@ func (s *session) reachable(err error) error {
 	var dial *net.OpError
 	var blocked *netguard.BlockedError
 	var redirected *netguard.RedirectError
-	var scheme *netguard.SchemeError
+	var scheme *netguard.UnsupportedSchemeError
 	switch {
 	case errors.As(err, &blocked):
 		return explainBlocked(blocked)

@@ -26,7 +26,7 @@ type builder struct {
 
 func newBuilder(t *testing.T) *builder {
 	t.Helper()
-	return &builder{t: t, vendor: &job.Registry{Reference: artifacttest.Registry(t).Below("vendor")}}
+	return &builder{t: t, vendor: &job.Registry{Reference: artifacttest.Registry(t).Child("vendor")}}
 }
 
 // run runs one build job.

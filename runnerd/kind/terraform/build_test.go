@@ -27,7 +27,7 @@ func TestBuild(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	built := r.mustBuild("modules/web", tree...)
-	opened, err := artifact.Open(r.plainHost().Below("vendor/web"), artifact.Credential{})
+	opened, err := artifact.Open(r.plainHost().Child("vendor/web"), artifact.Credential{})
 	if err != nil {
 		t.Fatal(err)
 	}

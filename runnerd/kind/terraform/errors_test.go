@@ -74,7 +74,7 @@ func TestErrorsOfProgramsLeakNothing(t *testing.T) {
 		if err == nil {
 			t.Fatalf("%s: it did not fail", name)
 		}
-		if result := r.given[len(r.given)-1]; len(result) > 64<<10 || !strings.Contains(result, redact.Mark) {
+		if result := r.given[len(r.given)-1]; len(result) > 64<<10 || !strings.Contains(result, redact.Mask) {
 			t.Errorf("%s: the result of %d bytes is too long, or says nothing of the failure: %.300s", name, len(result), result)
 		}
 		if log := r.log.Bytes(); bytes.Contains(log, []byte("\x1b")) || bytes.Contains(log, []byte("\x07")) {
@@ -157,7 +157,7 @@ locals {
 				t.Fatal("it did not fail")
 			}
 			result := r.given[len(r.given)-1]
-			if len(result) > 64<<10 || !strings.Contains(result, redact.Mark) {
+			if len(result) > 64<<10 || !strings.Contains(result, redact.Mask) {
 				t.Errorf("the result of %d bytes is too long, or says nothing of the failure: %.300s", len(result), result)
 			}
 			if strings.ContainsFunc(err.Error(), func(c rune) bool { return unicode.IsControl(c) && c != '\n' }) {

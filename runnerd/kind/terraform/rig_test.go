@@ -285,7 +285,7 @@ func (r *rig) source(files ...string) api.ArtifactRef {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	opened, err := artifact.Open(r.plainHost().Below("vendor/source"), artifact.Credential{})
+	opened, err := artifact.Open(r.plainHost().Child("vendor/source"), artifact.Credential{})
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -84,7 +84,7 @@ func (w *workplace) salvage(root, keyFile string, context seal.Context, attempt 
 	}
 	last, err := state.ParseStateFile(content, firstLineage(spec))
 	if err != nil {
-		context.Kind = seal.KindStrayState
+		context.Kind = seal.KindPartialState
 		return w.setAside(content, key, context, root, spec)
 	}
 	kept, err := state.SealVersion(last, key, context)

@@ -134,7 +134,7 @@ func Attacks(s *Server, f *fleet.Fleet) []attack.Attack {
 		{"a blob that inflates to 256 MiB", func(*rand.Rand) []byte { return bomb(bombSize, zeros()) }},
 		{"a blob that is larger than it says", func(*rand.Rand) []byte { return bomb(10, zeros()) }},
 		{"deltas that copy without end", deltas},
-		{"more objects than there are", func(*rand.Rand) []byte { return (&packtest.Pack{}).Claiming(1<<32 - 1) }},
+		{"more objects than there are", func(*rand.Rand) []byte { return (&packtest.Pack{}).WithCount(1<<32 - 1) }},
 		{"noise", func(r *rand.Rand) []byte {
 			p := bomb(1<<16, packtest.Deflate(make([]byte, 1<<16)))
 			for range 8 {
@@ -183,7 +183,7 @@ func deltas(*rand.Rand) []byte {
 	at, size := p.Blob(make([]byte, first)), int64(first)
 	for range 12 {
 		next := p.Offset()
-		p.Based(at, packtest.Delta(size, 2*size, append(packtest.CopyAll(size), packtest.CopyAll(size)...)...))
+		p.OffsetDelta(at, packtest.Delta(size, 2*size, append(packtest.CopyAll(size), packtest.CopyAll(size)...)...))
 		at, size = next, 2*size
 	}
 	return p.Bytes()

@@ -42,18 +42,18 @@ func Golden(t *testing.T, file string, check Check) {
 	}
 	archive.Files = nil
 	for _, f := range texts {
-		var said string
+		var got string
 		t.Run(f.Name, func(t *testing.T) {
 			found := check(f.Name, string(f.Data))
-			Sound(t, string(f.Data), found)
-			said = Say(found)
-			if diff := cmp.Diff(want[f.Name], said); diff != "" && !*update {
+			CheckUsable(t, string(f.Data), found)
+			got = Format(found)
+			if diff := cmp.Diff(want[f.Name], got); diff != "" && !*update {
 				t.Errorf("what is said is not what is wanted (-want +said), -update accepts it:\n%s", diff)
 			}
 		})
 		archive.Files = append(archive.Files, f)
-		if said != "" {
-			archive.Files = append(archive.Files, txtar.File{Name: f.Name + ".want", Data: []byte(said)})
+		if got != "" {
+			archive.Files = append(archive.Files, txtar.File{Name: f.Name + ".want", Data: []byte(got)})
 		}
 	}
 	if *update {
@@ -63,8 +63,8 @@ func Golden(t *testing.T, file string, check Check) {
 	}
 }
 
-// Say formats diagnostics, one per line, with their width and rule.
-func Say(found []diagnostic.Diagnostic) string {
+// Format formats diagnostics, one per line, with their width and rule.
+func Format(found []diagnostic.Diagnostic) string {
 	var b strings.Builder
 	for _, d := range found {
 		fmt.Fprintf(&b, "%d:%d+%d %s %s: %s\n", d.Line, d.Column, d.Width, d.Severity, d.Rule, d.Message)
@@ -75,9 +75,9 @@ func Say(found []diagnostic.Diagnostic) string {
 	return b.String()
 }
 
-// Sound reports diagnostics that are useless to a person: outside of the text, without a rule or
+// CheckUsable reports diagnostics that are useless to a person: outside of the text, without a rule or
 // message, with control sequences, or not sorted.
-func Sound(t testing.TB, text string, found []diagnostic.Diagnostic) {
+func CheckUsable(t testing.TB, text string, found []diagnostic.Diagnostic) {
 	t.Helper()
 	if len(text) > source.MaxBytes {
 		text = ""
@@ -91,9 +91,9 @@ func Sound(t testing.TB, text string, found []diagnostic.Diagnostic) {
 			d.Severity != diagnostic.Error && d.Severity != diagnostic.Warning {
 			t.Errorf("%s: not complete", d)
 		}
-		if said := d.Message + d.Hint; !utf8.ValidString(said) ||
-			strings.ContainsFunc(said, func(r rune) bool { return r < ' ' || r == 0x7f }) || len(said) > 2000 {
-			t.Errorf("%q: not fit to be shown", said)
+		if shown := d.Message + d.Hint; !utf8.ValidString(shown) ||
+			strings.ContainsFunc(shown, func(r rune) bool { return r < ' ' || r == 0x7f }) || len(shown) > 2000 {
+			t.Errorf("%q: not fit to be shown", shown)
 		}
 		if i > 0 && (found[i-1].Line > d.Line || found[i-1].Line == d.Line && found[i-1].Column > d.Column) {
 			t.Errorf("%s: not sorted", d)

@@ -33,8 +33,8 @@ const (
 	Oversized Reason = "too large"
 	// Cancelled: the caller's context ended.
 	Cancelled Reason = "cancelled"
-	// Refused: any other unsuccessful response.
-	Refused Reason = "refused"
+	// Rejected: any other unsuccessful response.
+	Rejected Reason = "refused"
 )
 
 // Error reports a failed registry operation, its cause, and what to do next.
@@ -85,10 +85,10 @@ func (e *Error) hint() string {
 // explain converts an error of the registry client to an *Error and classifies it.
 func (r *Repository) explain(verb, digest string, err error) error {
 	explained := &Error{Verb: verb, Repository: r.reference, Digest: digest, Err: err}
-	var answer *errcode.ErrorResponse
+	var response *errcode.ErrorResponse
 	switch {
-	case errors.As(err, &answer):
-		explained.Status = answer.StatusCode
+	case errors.As(err, &response):
+		explained.Status = response.StatusCode
 	case strings.Contains(err.Error(), "mismatch"):
 		// The client compares digests and sizes from headers itself, and has no type for that
 		// error. TestPullChecksEveryByte fails when its text changes.
@@ -117,6 +117,6 @@ func reasonOf(err error, status int) Reason {
 	case status == 0 && (errors.As(err, &dial) || errors.As(err, &lookup)):
 		return Unreachable
 	default:
-		return Refused
+		return Rejected
 	}
 }

@@ -22,32 +22,32 @@ import (
 )
 
 const (
-	// patience is how long a program may be busy. A newly forked process needs microseconds and its
+	// retryFor is how long a program may be busy. A newly forked process needs microseconds and its
 	// turn on the processor; a file that stays open longer is an error elsewhere, which must be
 	// reported.
-	patience = 20 * time.Second
+	retryFor = 20 * time.Second
 	// firstPause is the first pause between attempts; pauses double up to longestPause.
 	firstPause   = time.Millisecond
 	longestPause = 250 * time.Millisecond
 )
 
-// Patiently calls start, which starts a program, and calls it again while the program's file is
+// Retry calls start, which starts a program, and calls it again while the program's file is
 // still open for writing somewhere. start must create a new exec.Cmd for each call, because one
 // that failed to start cannot be reused. It may also wait for the program to end, because a program
-// that has run is never busy. Patiently returns the error of start unchanged. If the file stays
+// that has run is never busy. Retry returns the error of start unchanged. If the file stays
 // busy, it adds what to do about that; if ctx has ended in the meantime, the error wraps that of
 // ctx too.
-func Patiently(ctx context.Context, start func() error) error {
-	begun := time.Now()
-	pauses := backoff.Backoff{First: firstPause, Most: longestPause}
+func Retry(ctx context.Context, start func() error) error {
+	started := time.Now()
+	pauses := backoff.Backoff{First: firstPause, Max: longestPause}
 	for {
 		err := start()
 		switch {
 		case !errors.Is(err, syscall.ETXTBSY):
 			return err
-		case time.Since(begun) >= patience:
+		case time.Since(started) >= retryFor:
 			return fmt.Errorf("%w, and still is after %s: something keeps it open for writing; end that and try again",
-				err, patience)
+				err, retryFor)
 		}
 		if !backoff.Pause(ctx, pauses.Next()) {
 			return fmt.Errorf("%w: %w", err, ctx.Err())

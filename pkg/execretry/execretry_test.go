@@ -31,7 +31,7 @@ func TestPatiently(t *testing.T) {
 		"busy": {busy: 10 * time.Millisecond, tries: 5, took: 15 * time.Millisecond},
 		"busy, then another": {busy: 2 * time.Millisecond, then: other, want: []error{other}, tries: 3,
 			took: 3 * time.Millisecond},
-		"busy for ever": {busy: time.Hour, want: []error{syscall.ETXTBSY}, took: patience},
+		"busy for ever": {busy: time.Hour, want: []error{syscall.ETXTBSY}, took: retryFor},
 		"given up": {busy: time.Hour, limit: time.Second,
 			want: []error{syscall.ETXTBSY, context.DeadlineExceeded}, took: time.Second},
 	} {
@@ -43,7 +43,7 @@ func TestPatiently(t *testing.T) {
 					defer cancel()
 					ctx = limited
 				}
-				err := Patiently(ctx, func() error {
+				err := Retry(ctx, func() error {
 					tries++
 					if time.Since(begun) < test.busy {
 						return errBusy
@@ -83,7 +83,7 @@ func TestAProgramThatIsBeingWritten(t *testing.T) {
 	}
 	var said []byte
 	var refused []error
-	err = Patiently(t.Context(), func() (err error) {
+	err = Retry(t.Context(), func() (err error) {
 		said, err = exec.CommandContext(t.Context(), program).Output()
 		if err != nil {
 			refused = append(refused, err)

@@ -180,7 +180,7 @@ func TestChanges(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	if _, err := gittree.Changes(before, after, 3); !errors.Is(err, gittree.ErrManyChanged) {
+	if _, err := gittree.Changes(before, after, 3); !errors.Is(err, gittree.ErrTooManyChanges) {
 		t.Errorf("more than may be listed: %v", err)
 	}
 	if changes, err := gittree.Changes(after, after, 0); len(changes) > 0 || err != nil {

@@ -35,17 +35,17 @@ func NewBuilder(base storer.EncodedObjectStorer) *Builder {
 // buildDir is a directory under construction.
 type buildDir struct {
 	entries []object.TreeEntry
-	below   map[string]*buildDir
+	dirs    map[string]*buildDir
 }
 
 func (d *buildDir) dir(name string) *buildDir {
-	if d.below == nil {
-		d.below = map[string]*buildDir{}
+	if d.dirs == nil {
+		d.dirs = map[string]*buildDir{}
 	}
-	if d.below[name] == nil {
-		d.below[name] = &buildDir{}
+	if d.dirs[name] == nil {
+		d.dirs[name] = &buildDir{}
 	}
-	return d.below[name]
+	return d.dirs[name]
 }
 
 // Add adds a file with its content, or a symbolic link with its target. Of the mode it uses only
@@ -83,13 +83,13 @@ func gitMode(mode fs.FileMode) filemode.FileMode {
 
 // AddHash adds a file whose content is already in the base.
 func (b *Builder) AddHash(file string, mode filemode.FileMode, hash plumbing.Hash) {
-	at := &b.root
+	current := &b.root
 	if dir := path.Dir(file); dir != "." {
 		for part := range strings.SplitSeq(dir, "/") {
-			at = at.dir(part)
+			current = current.dir(part)
 		}
 	}
-	at.entries = append(at.entries, object.TreeEntry{Name: path.Base(file), Mode: mode, Hash: hash})
+	current.entries = append(current.entries, object.TreeEntry{Name: path.Base(file), Mode: mode, Hash: hash})
 }
 
 // Tree returns the tree of all files that were added.
@@ -102,17 +102,17 @@ func (b *Builder) Tree() (*Tree, error) {
 }
 
 func (b *Builder) write(d *buildDir) (plumbing.Hash, error) {
-	for name, below := range d.below {
-		hash, err := b.write(below)
+	for name, child := range d.dirs {
+		hash, err := b.write(child)
 		if err != nil {
 			return plumbing.ZeroHash, err
 		}
 		d.entries = append(d.entries, object.TreeEntry{Name: name, Mode: filemode.Dir, Hash: hash})
 	}
 	sort.Sort(object.TreeEntrySorter(d.entries)) // git's order
-	made := b.store.NewEncodedObject()
-	if err := (&object.Tree{Entries: d.entries}).Encode(made); err != nil {
+	tree := b.store.NewEncodedObject()
+	if err := (&object.Tree{Entries: d.entries}).Encode(tree); err != nil {
 		return plumbing.ZeroHash, err
 	}
-	return b.store.SetEncodedObject(made)
+	return b.store.SetEncodedObject(tree)
 }

@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-func ask(t *testing.T, h http.Handler, path string) (int, Answer) {
+func ask(t *testing.T, h http.Handler, path string) (int, Report) {
 	t.Helper()
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
-	var a Answer
+	var a Report
 	if path == "/readyz" {
 		if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil {
 			t.Fatal(err)
@@ -37,8 +37,8 @@ func TestReady(t *testing.T) {
 			Check{Name: "database", Probe: func(context.Context) error { probes.Add(1); return needed }},
 			Check{Name: "registry", Probe: func(context.Context) error { return optional }, Optional: true},
 		)
-		over := h.Over(http.NotFoundHandler())
-		expect := func(code int, ready bool) Answer {
+		over := h.Handler(http.NotFoundHandler())
+		expect := func(code int, ready bool) Report {
 			t.Helper()
 			got, a := ask(t, over, "/readyz")
 			if got != code || a.Ready != ready {
@@ -78,7 +78,7 @@ func TestReady(t *testing.T) {
 // answered, and that the connection then closes.
 func TestDrainingEndsAConnectionWithItsNextAnswer(t *testing.T) {
 	h := New()
-	server := httptest.NewServer(h.Over(http.NotFoundHandler()))
+	server := httptest.NewServer(h.Handler(http.NotFoundHandler()))
 	defer server.Close()
 	client := server.Client()
 	var reused bool
@@ -108,7 +108,7 @@ func TestDrainingEndsAConnectionWithItsNextAnswer(t *testing.T) {
 func TestAProbeThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := New(Check{Name: "database", Probe: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }})
-		if a := h.Look(t.Context()); a.Ready || a.Checks[0].Error == "" {
+		if a := h.Check(t.Context()); a.Ready || a.Checks[0].Error == "" {
 			t.Errorf("it is %+v", a)
 		}
 	})

@@ -23,8 +23,8 @@ type Check struct {
 	Optional bool
 }
 
-// Answer is the body of /readyz.
-type Answer struct {
+// Report is the body of /readyz.
+type Report struct {
 	Ready    bool     `json:"ready"`
 	Draining bool     `json:"draining,omitempty"`
 	Checks   []Result `json:"checks"`
@@ -39,10 +39,10 @@ type Result struct {
 	Error        string  `json:"error,omitempty"`
 }
 
-// Limits of the checks: each runs at most once per freshFor, for any number of requests.
+// Limits of the checks: each runs at most once per cacheTime, for any number of requests.
 const (
-	freshFor  = time.Second
-	probeTime = 3 * time.Second
+	cacheTime    = time.Second
+	probeTimeout = 3 * time.Second
 )
 
 // Health is the state of one program. It is safe for concurrent use.
@@ -61,15 +61,15 @@ func New(checks ...Check) *Health { return &Health{checks: checks} }
 // Drain marks the program as about to stop: it is not ready any more, but still answers.
 func (h *Health) Drain() { h.draining.Store(true) }
 
-// Look runs the checks, or returns results that are at most freshFor old.
-func (h *Health) Look(ctx context.Context) Answer {
+// Check runs the checks, or returns results that are at most cacheTime old.
+func (h *Health) Check(ctx context.Context) Report {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if time.Since(h.taken) > freshFor {
+	if time.Since(h.taken) > cacheTime {
 		h.last = h.probe(ctx)
 		h.taken = time.Now()
 	}
-	a := Answer{Draining: h.draining.Load(), Checks: h.last}
+	a := Report{Draining: h.draining.Load(), Checks: h.last}
 	a.Ready = !a.Draining
 	for _, r := range a.Checks {
 		a.Ready = a.Ready && (r.OK || r.Optional)
@@ -80,16 +80,16 @@ func (h *Health) Look(ctx context.Context) Answer {
 // probe runs all checks concurrently. It has its own timeout instead of the caller's, because its
 // results are shared by all callers.
 func (h *Health) probe(ctx context.Context) []Result {
-	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), probeTime)
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), probeTimeout)
 	defer stop()
 	all := make([]Result, len(h.checks))
 	var probes sync.WaitGroup
 	for i, c := range h.checks {
 		probes.Go(func() {
-			began := time.Now()
+			started := time.Now()
 			err := c.Probe(ctx)
 			all[i] = Result{Name: c.Name, OK: err == nil, Optional: c.Optional,
-				Milliseconds: float64(time.Since(began).Microseconds()) / 1000}
+				Milliseconds: float64(time.Since(started).Microseconds()) / 1000}
 			if err != nil {
 				all[i].Error = err.Error()
 			}
@@ -99,10 +99,10 @@ func (h *Health) probe(ctx context.Context) []Result {
 	return all
 }
 
-// Over handles the two routes and passes all others to next. Once the program drains, each response
+// Handler handles the two routes and passes all others to next. Once the program drains, each response
 // is the last one on its connection, so that the client sends its next request elsewhere. Idle
 // connections stay open, because closing them would lose a request that is already on its way.
-func (h *Health) Over(next http.Handler) http.Handler {
+func (h *Health) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if h.draining.Load() {
 			w.Header().Set("Connection", "close")
@@ -122,7 +122,7 @@ func (h *Health) Over(next http.Handler) http.Handler {
 }
 
 func (h *Health) ready(w http.ResponseWriter, r *http.Request) {
-	a := h.Look(r.Context())
+	a := h.Check(r.Context())
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	if !a.Ready {

@@ -19,12 +19,12 @@ type Ready struct {
 	RunnerURL  string `json:"runner_url"`
 	// Registry is host:port of the embedded registry, or host/path of the external one.
 	Registry string `json:"registry"`
-	// InsightURL is the URL of metrics and status; empty if they are disabled.
-	InsightURL string `json:"insight_url,omitempty"`
+	// MetricsURL is the URL of metrics and status; empty if they are disabled.
+	MetricsURL string `json:"insight_url,omitempty"`
 }
 
-// Admission contains the first credentials. It is a secret.
-type Admission struct {
+// BootstrapCredentials contains the first credentials. It is a secret.
+type BootstrapCredentials struct {
 	Org      string `json:"org"`   // the org's name
 	Token    string `json:"token"` // an admin's token
 	Registry struct {
