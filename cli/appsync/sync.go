@@ -362,7 +362,7 @@ func lines(s api.Sync, withInstalls bool) []progress.Line {
 		switch {
 		case i.Status == api.InstallSummaryStatusCurrent:
 			line.Mark = "✓"
-		case i.Blocked, i.Status == api.InstallSummaryStatusStalled, i.Status == api.InstallSummaryStatusRefused:
+		case i.Blocked, i.Status == api.InstallSummaryStatusStalled, i.Status == api.InstallSummaryStatusRejected:
 			line.Mark = "✗"
 		case i.Status == api.InstallSummaryStatusWaitingForApproval:
 			line.Mark = "?"
@@ -482,7 +482,7 @@ func verdict(s api.Sync, blocked []api.Component, o options) error {
 			return exitcode.With(exitcode.Failed, fmt.Errorf("%s: %s", i.Name, i.Reason))
 		case i.Blocked:
 			return installs.NeedsMore(i.App+"/"+i.Name, i.Reason)
-		case i.Status == api.InstallSummaryStatusRefused:
+		case i.Status == api.InstallSummaryStatusRejected:
 			if !old(i, s.App) {
 				worst = exitcode.Rejected
 			}
@@ -508,7 +508,7 @@ func old(i api.InstallSummary, a api.App) bool {
 	if since.IsZero() {
 		since = a.Version.CreatedAt
 	}
-	return !i.RefusedAt.IsZero() && i.RefusedAt.Before(since)
+	return !i.RejectedAt.IsZero() && i.RejectedAt.Before(since)
 }
 
 func hasConfigError(s api.Sync) bool { return slices.ContainsFunc(s.App.Diagnostics, isError) }

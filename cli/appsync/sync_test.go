@@ -83,8 +83,8 @@ func TestShowAndVerdict(t *testing.T) {
 		"current":  {change: func(s *api.Sync) { s.Installs = install("current") }, wait: true, shows: "acme\tshop\t-\tcurrent\twhy\n"},
 		"stalled":  {change: func(s *api.Sync) { s.Installs = install("stalled") }, wait: true, code: exitcode.Failed, says: "acme: why"},
 		"waits":    {change: func(s *api.Sync) { s.Installs = install("waiting_for_approval") }, wait: true, code: exitcode.Waiting, says: "nuon review"},
-		"refused":  {change: func(s *api.Sync) { s.Installs = install("refused") }, wait: true, code: exitcode.Rejected, says: "somebody said no"},
-		"no waits": {change: func(s *api.Sync) { s.Installs = install("refused") }, not: "acme"},
+		"rejected": {change: func(s *api.Sync) { s.Installs = install("rejected") }, wait: true, code: exitcode.Rejected, says: "somebody said no"},
+		"no waits": {change: func(s *api.Sync) { s.Installs = install("rejected") }, not: "acme"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := seen(c.change)

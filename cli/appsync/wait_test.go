@@ -93,8 +93,8 @@ func TestWaitFor(t *testing.T) {
 		"no install":             {state(true), []api.Sync{state(true)}, true, 1},
 		"a missing input":        {state(true), []api.Sync{blocked(state(true, "current", "waiting"), 1)}, true, 1},
 		"another one goes on":    {state(true), []api.Sync{blocked(state(true, "new", "deploying"), 0), blocked(state(true, "new", "current"), 0)}, true, 2},
-		"refused and stalled":    {state(true), []api.Sync{state(true, "refused", "stalled", "gone", "current")}, true, 1},
-		"deprovisioning goes on": {state(true, "deprovisioning"), []api.Sync{state(true, "gone")}, true, 1},
+		"rejected and stalled":   {state(true), []api.Sync{state(true, "rejected", "stalled", "deprovisioned", "current")}, true, 1},
+		"deprovisioning goes on": {state(true, "deprovisioning"), []api.Sync{state(true, "deprovisioned")}, true, 1},
 		"a build failed":         {state(false, "deploying"), []api.Sync{failed}, true, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -170,11 +170,11 @@ func TestWorstOfManyInstalls(t *testing.T) {
 		want     int
 	}{
 		{nil, exitcode.Done},
-		{[]api.InstallSummaryStatus{"current", "gone"}, exitcode.Done},
+		{[]api.InstallSummaryStatus{"current", "deprovisioned"}, exitcode.Done},
 		{[]api.InstallSummaryStatus{"current", "waiting_for_approval"}, exitcode.Waiting},
-		{[]api.InstallSummaryStatus{"refused", "waiting_for_approval"}, exitcode.Rejected},
-		{[]api.InstallSummaryStatus{"waiting_for_approval", "refused"}, exitcode.Rejected},
-		{[]api.InstallSummaryStatus{"refused", "waiting_for_approval", "stalled"}, exitcode.Failed},
+		{[]api.InstallSummaryStatus{"rejected", "waiting_for_approval"}, exitcode.Rejected},
+		{[]api.InstallSummaryStatus{"waiting_for_approval", "rejected"}, exitcode.Rejected},
+		{[]api.InstallSummaryStatus{"rejected", "waiting_for_approval", "stalled"}, exitcode.Failed},
 	} {
 		if err := verdict(state(true, c.installs...), nil, options{wait: true}); exitcode.CodeOf(err) != c.want {
 			t.Errorf("%v ended with %v, want code %d", c.installs, err, c.want)
@@ -193,8 +193,8 @@ func TestAnOldRejectionIsNotThisSyncs(t *testing.T) {
 		"an hour before": {pushed.Add(-time.Hour), exitcode.Done}, "after": {pushed.Add(time.Minute), exitcode.Rejected}, "at a time that nobody knows": {time.Time{}, exitcode.Rejected},
 	} {
 		for _, upload := range []bool{false, true} {
-			s := state(true, api.InstallSummaryStatusRefused, api.InstallSummaryStatusCurrent)
-			s.Installs[0].RefusedAt = c.at
+			s := state(true, api.InstallSummaryStatusRejected, api.InstallSummaryStatusCurrent)
+			s.Installs[0].RejectedAt = c.at
 			if s.App.Version.CreatedAt = pushed; !upload {
 				s.App.Version.CreatedAt, s.App.Revision.ObservedAt = pushed.Add(-48*time.Hour), pushed
 			}
@@ -208,7 +208,7 @@ func TestAnOldRejectionIsNotThisSyncs(t *testing.T) {
 // TestLines checks the marks of the progress lines: running, done, failed and waiting
 // for an approval.
 func TestLines(t *testing.T) {
-	s := state(false, "current", "stalled", "waiting_for_approval", "deploying", "gone")
+	s := state(false, "current", "stalled", "waiting_for_approval", "deploying", "deprovisioned")
 	s.Builds = []api.Build{
 		{Component: "web", Number: 3, Status: "queued", Waits: "for a runner"}, {Component: "api", Number: 1, Status: "failed"}, {Component: "db", Number: 2, Status: "succeeded"},
 	}
@@ -217,7 +217,7 @@ func TestLines(t *testing.T) {
 	}
 	installs := []progress.Line{
 		{Mark: "✓", Text: "acme: current"}, {Mark: "✗", Text: "acme: stalled"}, {Mark: "?", Text: "acme: waiting_for_approval"},
-		{Mark: "·", Text: "acme: deploying", Busy: true}, {Mark: "·", Text: "acme: gone"},
+		{Mark: "·", Text: "acme: deploying", Busy: true}, {Mark: "·", Text: "acme: deprovisioned"},
 	}
 	if d := cmp.Diff(builds, lines(s, false)); d != "" {
 		t.Error(d)

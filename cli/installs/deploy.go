@@ -20,7 +20,7 @@ func NewDeploy(e *cmdenv.Env) *cobra.Command {
 		Use:   "deploy INSTALL [COMPONENT…]",
 		Short: "Bring an install up to date, also with what was refused before",
 		Args:  cobra.MinimumNArgs(1),
-		Long: `Brings an install up to date: all that is behind, or just the components that are named. What was refused, cancelled or
+		Long: `Brings an install up to date: all that is behind, or just the components that are named. What was rejected, cancelled or
 failed before is tried again. A component that was torn down comes back.
 
 --explain (or --dry-run) prints the steps as a tree and ends. --plan-only makes the plans, prints what they would change,

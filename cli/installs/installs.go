@@ -29,8 +29,8 @@ func New(e *cmdenv.Env) *cobra.Command {
 }
 
 // statuses are the possible statuses of an install.
-var statuses = []string{"new", "current", "behind", "waiting_for_approval", "deploying", "stalled", "refused",
-	"waiting", "deprovisioning", "gone"}
+var statuses = []string{"new", "current", "behind", "waiting_for_approval", "deploying", "stalled", "rejected",
+	"waiting", "deprovisioning", "deprovisioned"}
 
 func newList(e *cmdenv.Env) *cobra.Command {
 	var p api.ListInstallsParams

@@ -470,7 +470,7 @@ func TestShowHidesWhatIsSensitive(t *testing.T) {
 		LastWorkflow: api.WorkflowRef{ID: "wfl_1", Number: 4, Kind: "deploy", Status: "succeeded", Outcome: "all done"},
 		Inputs: []api.InputValue{{Name: "greeting", Value: "hi\nthere"},
 			{Name: "token", Sensitive: true, Value: "hush"}},
-		Components: []api.InstallComponent{{Name: "metrics", Status: "gone", Reason: "nothing is there",
+		Components: []api.InstallComponent{{Name: "metrics", Status: "removed", Reason: "nothing is there",
 			Off: "toggle"}, {Name: "web", Status: "current", Outputs: []api.OutputValue{{Name: "url",
 			Value: json.RawMessage(`"http://x"`)}, {Name: "key", Sensitive: true, Value: json.RawMessage(`"hush"`)}}}},
 	}
@@ -492,7 +492,7 @@ inputs
   greeting           hi there
   token              (sensitive)
 components
-  metrics            gone      nothing is there
+  metrics            removed   nothing is there
   web                current
     url              "http://x"
     key              (sensitive)

@@ -136,8 +136,8 @@ func Settles(status string, blocked bool) bool {
 		return true
 	}
 	switch api.InstallStatus(status) {
-	case api.InstallStatusCurrent, api.InstallStatusWaitingForApproval, api.InstallStatusRefused,
-		api.InstallStatusStalled, api.InstallStatusGone:
+	case api.InstallStatusCurrent, api.InstallStatusWaitingForApproval, api.InstallStatusRejected,
+		api.InstallStatusStalled, api.InstallStatusDeprovisioned:
 		return true
 	}
 	return false
@@ -151,7 +151,7 @@ func progressOf(all []api.Install) []progress.Line {
 		switch {
 		case i.Status == api.InstallStatusCurrent:
 			line.Mark = "✓"
-		case i.Blocked, i.Status == api.InstallStatusStalled, i.Status == api.InstallStatusRefused:
+		case i.Blocked, i.Status == api.InstallStatusStalled, i.Status == api.InstallStatusRejected:
 			line.Mark = "✗"
 		case i.Status == api.InstallStatusWaitingForApproval:
 			line.Mark = "?"
@@ -177,7 +177,7 @@ func verdict(all []api.Install) error {
 			return exitcode.With(exitcode.Failed, fmt.Errorf("%s: %s", name, i.Reason))
 		case i.Blocked:
 			return NeedsMore(name, i.Reason)
-		case i.Status == api.InstallStatusRefused:
+		case i.Status == api.InstallStatusRejected:
 			refused = append(refused, name)
 		case i.Status == api.InstallStatusWaitingForApproval:
 			waiting = append(waiting, name)

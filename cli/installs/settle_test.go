@@ -71,12 +71,12 @@ func TestSettle(t *testing.T) {
 		"at once":             {course{"a": {"current"}}, 0},
 		"after a while":       {course{"a": {"behind", "deploying", "away", "away", "deploying", "current"}, "b": {"current"}}, 0},
 		"a person is needed":  {course{"a": {"deploying", "waiting_for_approval"}, "b": {"current"}}, exitcode.Waiting},
-		"somebody said no":    {course{"a": {"refused"}, "b": {"waiting_for_approval"}}, exitcode.Rejected},
-		"something failed":    {course{"a": {"refused"}, "b": {"new", "stalled"}}, exitcode.Failed},
+		"somebody said no":    {course{"a": {"rejected"}, "b": {"waiting_for_approval"}}, exitcode.Rejected},
+		"something failed":    {course{"a": {"rejected"}, "b": {"new", "stalled"}}, exitcode.Failed},
 		"it never was there":  {course{"a": {"away"}}, exitcode.Unreachable},
 		"it waits for ever":   {course{"a": {"waiting"}}, exitcode.Failed},
 		"an input is missing": {course{"a": {"deploying", "blocked", "current"}}, exitcode.Failed},
-		"nothing is any more": {course{"a": {"deprovisioning", "gone"}}, 0},
+		"nothing is any more": {course{"a": {"deprovisioning", "deprovisioned"}}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

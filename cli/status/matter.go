@@ -22,7 +22,7 @@ const (
 	KindApproval Kind = "approval" // a plan waits for an approval
 	KindStalled  Kind = "stalled"  // a deploy failed, or a state version is contested
 	KindHealth   Kind = "health"   // deployed objects are unhealthy
-	KindRefused  Kind = "refused"  // a person rejected the change, and the install stays behind
+	KindRejected Kind = "rejected" // a person rejected the change, and the install stays behind
 	KindBuild    Kind = "build"    // a component cannot be built
 	KindApp      Kind = "app"      // the repository cannot be read, or its config has errors
 	KindWaiting  Kind = "waiting"  // an install waits for something that is missing
@@ -32,7 +32,7 @@ const (
 	KindSystem   Kind = "system"   // the control plane is unhealthy
 )
 
-var kinds = []Kind{KindApproval, KindStalled, KindHealth, KindRefused, KindBuild, KindApp, KindWaiting, KindProgress,
+var kinds = []Kind{KindApproval, KindStalled, KindHealth, KindRejected, KindBuild, KindApp, KindWaiting, KindProgress,
 	KindStale, KindRunner, KindSystem}
 
 // Matter is an action item: something that waits for a person, on one install or in
@@ -160,8 +160,8 @@ func (s seen) troubled(now time.Time) []Matter {
 		switch i.Status {
 		case api.InstallSummaryStatusStalled:
 			m.Kind, m.What = KindStalled, "stalled"
-		case api.InstallSummaryStatusRefused:
-			m.Kind, m.What, m.Command = KindRefused, "refused", "nuon deploy "+name
+		case api.InstallSummaryStatusRejected:
+			m.Kind, m.What, m.Command = KindRejected, "rejected", "nuon deploy "+name
 		case api.InstallSummaryStatusWaiting:
 			if s.building(i.App) {
 				continue
@@ -302,7 +302,7 @@ func (s seen) unread() []Matter {
 func (s seen) away() []Matter {
 	var g gather
 	for _, i := range s.installs {
-		if i.RunnerOnline || i.Runner == "" || i.Status == api.InstallSummaryStatusGone {
+		if i.RunnerOnline || i.Runner == "" || i.Status == api.InstallSummaryStatusDeprovisioned {
 			continue
 		}
 		m := Matter{Kind: KindRunner, Runner: i.Runner, What: "runner " + i.Runner, Why: "it takes no jobs",

@@ -63,7 +63,7 @@ this org's runners. That ends with 1 when something is wrong, and with 5 when th
 	c.Flags().StringVar(&o.app, "app", "", "only this app, its installs and what waits at them")
 	c.Flags().BoolVar(&o.system, "system", false, "show the control plane itself, part by part")
 	c.Flags().BoolVar(&o.exitCode, "exit-code", false,
-		"end with 1, 3 or 4 when something failed, waits, or was refused")
+		"end with 1, 3 or 4 when something failed, waits, or was rejected")
 	watch.Flag(c, &o.watch)
 	c.MarkFlagsMutuallyExclusive("system", "app")
 	c.MarkFlagsMutuallyExclusive("system", "exit-code")
@@ -135,7 +135,7 @@ func (s Status) verdict() error {
 		switch m.Kind {
 		case KindApproval:
 			asked++
-		case KindRefused:
+		case KindRejected:
 			refused++
 		case KindStalled, KindHealth, KindBuild, KindApp, KindSystem:
 			failed++

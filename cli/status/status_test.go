@@ -95,7 +95,7 @@ func busy() seen {
 		installs: []api.InstallSummary{
 			install("hello", "acme", "waiting_for_approval", because("the plan of web waits for a person", "web")),
 			install("hello", "globex", "waiting_for_approval", because("the plan of web waits for a person", "web")),
-			install("hello", "initech", "refused",
+			install("hello", "initech", "rejected",
 				because("web: behind, rejected by alice: not during the sale", "web")),
 			install("hello", "umbrella", "stalled", because("web: behind, stalled: terraform apply ended with 1; mend it and push, or try again with `nuon deploy umbrella`", "web")),
 			install("hello", "hooli", "current", func(i *api.InstallSummary) {
@@ -113,7 +113,7 @@ func busy() seen {
 			install("shop", "draper", "current", sick("web", api.HealthStatusProgressing, "1 of 3 replicas are ready")),
 			install("shop", "cooper", "deploying",
 				sick("web", api.HealthStatusProgressing, "0 of 3 replicas are ready")),
-			install("shop", "left", "gone", func(i *api.InstallSummary) { i.RunnerOnline = false }),
+			install("shop", "left", "deprovisioned", func(i *api.InstallSummary) { i.RunnerOnline = false }),
 		},
 		approvals: []api.Approval{question("hello", "globex", "web", 3*time.Hour),
 			question("hello", "acme", "web", 5*time.Minute)},
@@ -208,7 +208,7 @@ func TestMatters(t *testing.T) {
 		want       string // the kinds
 	}{
 		"current":              {install("hello", "acme", "current"), nil, ""},
-		"gone":                 {install("hello", "acme", "gone", away), nil, ""},
+		"gone":                 {install("hello", "acme", "deprovisioned", away), nil, ""},
 		"deploying":            {install("hello", "acme", "deploying", young), nil, ""},
 		"new":                  {install("hello", "acme", "new", never), nil, ""},
 		"behind for long":      {install("hello", "acme", "behind"), nil, "stale"},
@@ -216,7 +216,7 @@ func TestMatters(t *testing.T) {
 		"behind and away":      {install("hello", "acme", "behind", away), nil, "runner"},
 		"waits for a build":    {install("hello", "acme", "waiting"), []api.Component{built}, ""},
 		"waits for ever":       {install("hello", "acme", "waiting"), nil, "waiting"},
-		"refused":              {install("hello", "acme", "refused"), nil, "refused"},
+		"rejected":             {install("hello", "acme", "rejected"), nil, "rejected"},
 		"waits for a yes":      {install("hello", "acme", "waiting_for_approval"), nil, ""}, // the approval is the action item
 		"stalled, and is away": {install("hello", "acme", "stalled", away), nil, "stalled runner"},
 	} {
@@ -238,7 +238,7 @@ func TestMatters(t *testing.T) {
 // rejection, and that over a waiting approval.
 func TestVerdict(t *testing.T) {
 	for kinds, want := range map[string]int{
-		"": exitcode.Done, "waiting stale runner": exitcode.Done, "approval": exitcode.Waiting, "approval refused": exitcode.Rejected, "approval refused stalled": exitcode.Failed,
+		"": exitcode.Done, "waiting stale runner": exitcode.Done, "approval": exitcode.Waiting, "approval rejected": exitcode.Rejected, "approval rejected stalled": exitcode.Failed,
 		"build": exitcode.Failed, "health": exitcode.Failed, "progress": exitcode.Done, "app approval": exitcode.Failed, "system": exitcode.Failed,
 	} {
 		var s Status

@@ -56,7 +56,7 @@ func (m Matter) headline() string {
 	switch {
 	case m.Kind == KindRunner && len(m.Installs) > 0:
 		return m.What + ", which works for " + listed(m.Installs)
-	case m.Kind == KindStalled, m.Kind == KindRefused, m.Kind == KindWaiting, m.Kind == KindStale:
+	case m.Kind == KindStalled, m.Kind == KindRejected, m.Kind == KindWaiting, m.Kind == KindStale:
 		return listed(m.Installs) + " of " + m.App
 	case len(m.Installs) > 0:
 		return m.What + " on " + listed(m.Installs) + " of " + m.App

@@ -197,10 +197,10 @@ const (
 	InstallStatusBehind             InstallStatus = "behind"
 	InstallStatusCurrent            InstallStatus = "current"
 	InstallStatusDeploying          InstallStatus = "deploying"
+	InstallStatusDeprovisioned      InstallStatus = "deprovisioned"
 	InstallStatusDeprovisioning     InstallStatus = "deprovisioning"
-	InstallStatusGone               InstallStatus = "gone"
 	InstallStatusNew                InstallStatus = "new"
-	InstallStatusRefused            InstallStatus = "refused"
+	InstallStatusRejected           InstallStatus = "rejected"
 	InstallStatusStalled            InstallStatus = "stalled"
 	InstallStatusWaiting            InstallStatus = "waiting"
 	InstallStatusWaitingForApproval InstallStatus = "waiting_for_approval"
@@ -215,13 +215,13 @@ func (e InstallStatus) Valid() bool {
 		return true
 	case InstallStatusDeploying:
 		return true
-	case InstallStatusDeprovisioning:
+	case InstallStatusDeprovisioned:
 		return true
-	case InstallStatusGone:
+	case InstallStatusDeprovisioning:
 		return true
 	case InstallStatusNew:
 		return true
-	case InstallStatusRefused:
+	case InstallStatusRejected:
 		return true
 	case InstallStatusStalled:
 		return true
@@ -326,12 +326,12 @@ func (e InstallComponentOff) Valid() bool {
 
 // Defines values for InstallComponentStatus.
 const (
-	InstallComponentStatusBehind  InstallComponentStatus = "behind"
-	InstallComponentStatusCurrent InstallComponentStatus = "current"
-	InstallComponentStatusGone    InstallComponentStatus = "gone"
-	InstallComponentStatusRefused InstallComponentStatus = "refused"
-	InstallComponentStatusStalled InstallComponentStatus = "stalled"
-	InstallComponentStatusWaiting InstallComponentStatus = "waiting"
+	InstallComponentStatusBehind   InstallComponentStatus = "behind"
+	InstallComponentStatusCurrent  InstallComponentStatus = "current"
+	InstallComponentStatusRejected InstallComponentStatus = "rejected"
+	InstallComponentStatusRemoved  InstallComponentStatus = "removed"
+	InstallComponentStatusStalled  InstallComponentStatus = "stalled"
+	InstallComponentStatusWaiting  InstallComponentStatus = "waiting"
 )
 
 // Valid indicates whether the value is a known member of the InstallComponentStatus enum.
@@ -341,9 +341,9 @@ func (e InstallComponentStatus) Valid() bool {
 		return true
 	case InstallComponentStatusCurrent:
 		return true
-	case InstallComponentStatusGone:
+	case InstallComponentStatusRejected:
 		return true
-	case InstallComponentStatusRefused:
+	case InstallComponentStatusRemoved:
 		return true
 	case InstallComponentStatusStalled:
 		return true
@@ -422,10 +422,10 @@ const (
 	InstallSummaryStatusBehind             InstallSummaryStatus = "behind"
 	InstallSummaryStatusCurrent            InstallSummaryStatus = "current"
 	InstallSummaryStatusDeploying          InstallSummaryStatus = "deploying"
+	InstallSummaryStatusDeprovisioned      InstallSummaryStatus = "deprovisioned"
 	InstallSummaryStatusDeprovisioning     InstallSummaryStatus = "deprovisioning"
-	InstallSummaryStatusGone               InstallSummaryStatus = "gone"
 	InstallSummaryStatusNew                InstallSummaryStatus = "new"
-	InstallSummaryStatusRefused            InstallSummaryStatus = "refused"
+	InstallSummaryStatusRejected           InstallSummaryStatus = "rejected"
 	InstallSummaryStatusStalled            InstallSummaryStatus = "stalled"
 	InstallSummaryStatusWaiting            InstallSummaryStatus = "waiting"
 	InstallSummaryStatusWaitingForApproval InstallSummaryStatus = "waiting_for_approval"
@@ -440,13 +440,13 @@ func (e InstallSummaryStatus) Valid() bool {
 		return true
 	case InstallSummaryStatusDeploying:
 		return true
-	case InstallSummaryStatusDeprovisioning:
+	case InstallSummaryStatusDeprovisioned:
 		return true
-	case InstallSummaryStatusGone:
+	case InstallSummaryStatusDeprovisioning:
 		return true
 	case InstallSummaryStatusNew:
 		return true
-	case InstallSummaryStatusRefused:
+	case InstallSummaryStatusRejected:
 		return true
 	case InstallSummaryStatusStalled:
 		return true
@@ -1937,8 +1937,8 @@ type Install struct {
 	PinnedBy string `json:"pinned_by,omitempty,omitzero"`
 	Reason   string `json:"reason"`
 
-	// RefusedAt when a person last rejected or cancelled something that it is behind with
-	RefusedAt time.Time `json:"refused_at,omitempty,omitzero"`
+	// RejectedAt when a person last rejected or cancelled something that it is behind with
+	RejectedAt time.Time `json:"rejected_at,omitempty,omitzero"`
 
 	// Release number of the release that is applied throughout; 0 when none is
 	Release int `json:"release,omitempty,omitzero"`
@@ -2085,8 +2085,8 @@ type InstallSummary struct {
 	Pinned int    `json:"pinned,omitempty,omitzero"`
 	Reason string `json:"reason"`
 
-	// RefusedAt when a person last rejected or cancelled something that it is behind with
-	RefusedAt time.Time `json:"refused_at,omitempty,omitzero"`
+	// RejectedAt when a person last rejected or cancelled something that it is behind with
+	RejectedAt time.Time `json:"rejected_at,omitempty,omitzero"`
 
 	// Release number of the release that is applied throughout; 0 when none is
 	Release int    `json:"release,omitempty,omitzero"`
@@ -4219,14 +4219,14 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/installs/{install}/states (the `ListStates` operationId).
 	ListStates(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateWorkflowWithBody Ask for a deploy (also of what was refused before), the teardown of components, a deprovision or an action run. dry_run says what would be done and does nothing.
+	// CreateWorkflowWithBody Request a deploy (also of what was rejected before), the teardown of components, a deprovision or an action run. dry_run says what would be done and does nothing.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/installs/{install}/workflows (the `CreateWorkflow` operationId).
 	CreateWorkflowWithBody(ctx context.Context, install InInstall, params *CreateWorkflowParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateWorkflow Ask for a deploy (also of what was refused before), the teardown of components, a deprovision or an action run. dry_run says what would be done and does nothing.
+	// CreateWorkflow Request a deploy (also of what was rejected before), the teardown of components, a deprovision or an action run. dry_run says what would be done and does nothing.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5647,7 +5647,7 @@ func (c *Client) ListStates(ctx context.Context, install InInstall, reqEditors .
 	return c.Client.Do(req)
 }
 
-// CreateWorkflowWithBody Ask for a deploy (also of what was refused before), the teardown of components, a deprovision or an action run. dry_run says what would be done and does nothing.
+// CreateWorkflowWithBody Request a deploy (also of what was rejected before), the teardown of components, a deprovision or an action run. dry_run says what would be done and does nothing.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5664,7 +5664,7 @@ func (c *Client) CreateWorkflowWithBody(ctx context.Context, install InInstall, 
 	return c.Client.Do(req)
 }
 
-// CreateWorkflow Ask for a deploy (also of what was refused before), the teardown of components, a deprovision or an action run. dry_run says what would be done and does nothing.
+// CreateWorkflow Request a deploy (also of what was rejected before), the teardown of components, a deprovision or an action run. dry_run says what would be done and does nothing.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -11062,14 +11062,14 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/installs/{install}/states (the `ListStates` operationId).
 	ListStatesWithResponse(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*ListStatesResponse, error)
 
-	// CreateWorkflowWithBodyWithResponse Ask for a deploy (also of what was refused before), the teardown of components, a deprovision or an action run. dry_run says what would be done and does nothing.
+	// CreateWorkflowWithBodyWithResponse Request a deploy (also of what was rejected before), the teardown of components, a deprovision or an action run. dry_run says what would be done and does nothing.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/installs/{install}/workflows (the `CreateWorkflow` operationId).
 	CreateWorkflowWithBodyWithResponse(ctx context.Context, install InInstall, params *CreateWorkflowParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateWorkflowResponse, error)
 
-	// CreateWorkflowWithResponse Ask for a deploy (also of what was refused before), the teardown of components, a deprovision or an action run. dry_run says what would be done and does nothing.
+	// CreateWorkflowWithResponse Request a deploy (also of what was rejected before), the teardown of components, a deprovision or an action run. dry_run says what would be done and does nothing.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -16492,7 +16492,7 @@ func (c *ClientWithResponses) ListStatesWithResponse(ctx context.Context, instal
 	return ParseListStatesResponse(rsp)
 }
 
-// CreateWorkflowWithBodyWithResponse Ask for a deploy (also of what was refused before), the teardown of components, a deprovision or an action run. dry_run says what would be done and does nothing.
+// CreateWorkflowWithBodyWithResponse Request a deploy (also of what was rejected before), the teardown of components, a deprovision or an action run. dry_run says what would be done and does nothing.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -16505,7 +16505,7 @@ func (c *ClientWithResponses) CreateWorkflowWithBodyWithResponse(ctx context.Con
 	return ParseCreateWorkflowResponse(rsp)
 }
 
-// CreateWorkflowWithResponse Ask for a deploy (also of what was refused before), the teardown of components, a deprovision or an action run. dry_run says what would be done and does nothing.
+// CreateWorkflowWithResponse Request a deploy (also of what was rejected before), the teardown of components, a deprovision or an action run. dry_run says what would be done and does nothing.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -25,7 +25,7 @@ const (
 	CodeNoComponents   = "no_components"
 	CodeSandbox        = "sandbox"
 	CodeSwitchedOff    = "switched_off"
-	CodeDeprovisioning = "to_be_gone"
+	CodeDeprovisioning = "deprovisioning"
 )
 
 // resolvedRequest is a resolved request.

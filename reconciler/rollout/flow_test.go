@@ -159,7 +159,7 @@ func TestANoIsRememberedUntilDesiredChangesOrAPersonAsks(t *testing.T) {
 	w.runJobs()
 	w.want(w.workflows(), "[provision succeeded deploy rejected]")
 	status, reason := w.status()
-	w.want(status+": "+reason, "refused: web: behind, rejected by alice: too risky")
+	w.want(status+": "+reason, "rejected: web: behind, rejected by alice: too risky")
 	w.want(w.health(), rollout.HealthGood)
 	for range 3 {
 		w.look()
@@ -406,7 +406,7 @@ func TestDeprovisionGoesTheOtherWayRound(t *testing.T) {
 	w.want(w.done, "[plan metrics plan web apply metrics apply web plan network apply network plan sandbox apply sandbox]")
 	w.want(len(w.state), 0)
 	status, _ = w.status()
-	w.want(status, "gone")
+	w.want(status, "deprovisioned")
 	w.want(w.workflows(), "[provision succeeded deprovision succeeded]")
 	w.want(len(w.list("select name from outputs where scope = 'component'")), 0)
 	// When the install is desired again, it is provisioned again.
@@ -426,7 +426,7 @@ func TestARejectedDestroyKeepsWhatItStandsOn(t *testing.T) {
 	w.want(len(w.state), 3)
 	w.want(w.workflows(), "[provision succeeded deprovision rejected]")
 	status, reason := w.status()
-	w.want(status+": "+reason, "refused: web: behind, rejected by alice: not yet")
+	w.want(status+": "+reason, "rejected: web: behind, rejected by alice: not yet")
 }
 
 func TestAComponentThatLeftTheAppIsTornDownByAPersonOnly(t *testing.T) {
@@ -445,7 +445,7 @@ func TestAComponentThatLeftTheAppIsTornDownByAPersonOnly(t *testing.T) {
 	w.want(w.one("select reason from approvals where status = 'waiting'"), "to destroy a component always needs a person")
 	w.approveAll()
 	status, _ = w.component("network")
-	w.want(status, "gone")
+	w.want(status, "removed")
 	_, there := w.state["network"]
 	w.want(there, false)
 	w.look()
@@ -478,7 +478,7 @@ func TestCancelStopsWhatRunsAndIsRemembered(t *testing.T) {
 	w.look()
 	w.want(w.workflows(), "[provision succeeded deploy cancelled]")
 	status, reason := w.component("web")
-	w.want(status+": "+reason, "refused: behind, cancelled by bob: lunch")
+	w.want(status+": "+reason, "rejected: behind, cancelled by bob: lunch")
 	err := w.in(func(ctx context.Context, tx *store.Tx) error {
 		return workflow.Cancel(ctx, tx, running, "bob", "again")
 	})

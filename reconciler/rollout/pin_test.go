@@ -290,7 +290,7 @@ func TestToggles(t *testing.T) {
 	must(t, w.answer("metrics", workflow.Approve, "yes"))
 	w.runJobs()
 	status, reason := w.component("metrics")
-	w.want(status+": "+reason, "gone: metrics is switched off on this install")
+	w.want(status+": "+reason, "removed: metrics is switched off on this install")
 	w.want(w.one("select status from workflows order by number desc limit 1"), "succeeded")
 	if status, reason := w.status(); status != "current" {
 		t.Errorf("the install is %s: %s", status, reason)

@@ -237,7 +237,7 @@ func TestStepsAreRetriedAndSkippedInARunningWorkflow(t *testing.T) {
 	w.want(w.one("select status || ': ' || reason from approvals order by created_at desc limit 1 offset 1"),
 		"withdrawn: skipped by alice: not today")
 	status, reason := w.component("metrics")
-	w.want(status+": "+reason, "refused: behind, cancelled by alice: skipped: not today")
+	w.want(status+": "+reason, "rejected: behind, cancelled by alice: skipped: not today")
 	w.conflict(skip("approve", "metrics"), workflow.CodeNotSkippable)
 	w.approveAll()
 	w.want(w.workflows(), "[provision succeeded deploy succeeded]")
@@ -276,7 +276,7 @@ func TestATeardownStaysUntilADeployIsAskedFor(t *testing.T) {
 	w.want(w.done, "[plan web apply web plan network apply network]")
 	w.want(w.workflows(), "[provision succeeded teardown succeeded]")
 	status, reason := w.component("web")
-	w.want(status+": "+reason, "gone: web was torn down by alice")
+	w.want(status+": "+reason, "removed: web was torn down by alice")
 	w.look()
 	w.build("web", "succeeded")
 	w.look()
@@ -360,7 +360,7 @@ func TestAPlanOnlyWorkflowChangesNothing(t *testing.T) {
 	granted, err := w.wish(rollout.DeployRequest{Kind: workflow.KindDeploy, Components: []string{"web"}, PlanOnly: true})
 	must(t, err)
 	w.want(granted.Workflow+granted.Note,
-		"nothing to do: the install is refused: metrics: behind, rejected by alice: not now")
+		"nothing to do: the install is rejected: metrics: behind, rejected by alice: not now")
 }
 
 // A dry run returns exactly what the request then starts, and writes nothing.
@@ -622,7 +622,7 @@ func TestARetryIsNoYesToWhatWasRejected(t *testing.T) {
 		w.retry("plan", "network")
 		w.approveAll()
 		status, reason := w.component("web")
-		w.want(still+" "+status+": "+reason, still+" refused: behind, rejected by alice: not this month")
+		w.want(still+" "+status+": "+reason, still+" rejected: behind, rejected by alice: not this month")
 		status, _ = w.component("network")
 		w.want(status, "current")
 	}

@@ -95,7 +95,7 @@ func (s *snapshot) stands() map[string]string {
 		case w.WaitReason != "":
 			all[name] = "waits: " + w.WaitReason
 		case w.RejectionReason != "":
-			all[name] = "refused: " + w.RejectionReason
+			all[name] = "rejected: " + w.RejectionReason
 		default:
 			all[name] = "behind: " + w.Reason
 		}
@@ -188,7 +188,7 @@ func TestDesire(t *testing.T) {
 			s.inputs["greeting"] = store.InstallInput{Value: &howdy}
 			digest := s.desiredStates()["web"].Digest
 			s.components["web"].rejections[digest] = store.Rejection{Kind: "rejected", Actor: "alice", Reason: "too risky"}
-		}, with("web", "refused: behind, rejected by alice: too risky")},
+		}, with("web", "rejected: behind, rejected by alice: too risky")},
 		{"a no to what is not wanted any more", func(s *snapshot) {
 			s.inputs["greeting"] = store.InstallInput{Value: &howdy}
 			s.components["web"].rejections["sha256:old"] = store.Rejection{Kind: "rejected", Actor: "alice"}

@@ -46,11 +46,14 @@ const (
 	StatusWaitingForApproval = "waiting_for_approval" // a plan waits for a person
 	StatusDeploying          = "deploying"            // a workflow runs
 	StatusStalled            = "stalled"              // something failed and needs a person
-	StatusRejected           = "refused"              // a person rejected what is behind
+	StatusRejected           = "rejected"             // a person rejected what is behind
 	StatusWaiting            = "waiting"              // something waits for what does not exist yet
 	StatusDeprovisioning     = "deprovisioning"
-	StatusDeprovisioned      = "gone"
+	StatusDeprovisioned      = "deprovisioned"
 )
+
+// componentRemoved is the status of a component that is not to be deployed and of which nothing is.
+const componentRemoved = "removed"
 
 // LoadViews computes the status of installs, in their order, with one query of each kind
 // for all of them. It costs as much as reconciling them; lists use LoadStoredViews.
@@ -163,8 +166,8 @@ func (v View) ComponentByID(id string) store.InstallComponent {
 	return v.Components[i]
 }
 
-// ComponentStatus returns the status of one component (current, behind, waiting, refused,
-// stalled or gone) and its reason as a sentence.
+// ComponentStatus returns the status of one component (current, behind, waiting, rejected,
+// stalled or removed) and its reason as a sentence.
 func (v View) ComponentStatus(c store.InstallComponent) (status, reason string) {
 	gone := c.AppliedArtifact == ""
 	refused, no := v.rejection(c)
@@ -176,9 +179,9 @@ func (v View) ComponentStatus(c store.InstallComponent) (status, reason string) 
 	case v.Contested[c.Name]:
 		return StatusStalled, c.WaitsFor
 	case c.DesiredPresence == "absent" && gone && v.Disabled[c.Name] != "":
-		return "gone", c.DesiredReason
+		return componentRemoved, c.DesiredReason
 	case c.DesiredPresence == "absent" && gone:
-		return "gone", "nothing of it is there"
+		return componentRemoved, "nothing of it is there"
 	case no && refused.Kind == string(workflow.RejectionStalled):
 		return StatusStalled, rejectionText(refused)
 	case no:
@@ -229,7 +232,7 @@ func (v View) AffectsStatus(c store.InstallComponent) bool {
 	switch status, _ := v.ComponentStatus(c); status {
 	case StatusCurrent:
 		return false
-	case StatusDeprovisioned:
+	case componentRemoved:
 		return v.planWaits(c.Name) || v.busy(c.Name) || v.Install.DesiredPresence == "absent"
 	}
 	return true
@@ -299,7 +302,7 @@ func (v View) baseStatus() (status, reason string) {
 	case len(v.Busy) > 0:
 		return StatusDeploying, "working on " + v.busyText() + v.runnerUnavailableText()
 	case v.Unresolved && v.Install.DesiredPresence != "absent" && len(v.Components) > 0: // the stored states may be older
-		if !there && len(found["gone"]) < len(v.Components) {
+		if !there && len(found[componentRemoved]) < len(v.Components) {
 			return StatusNew, v.unresolvedText()
 		}
 		return StatusBehind, v.unresolvedText()
@@ -312,7 +315,7 @@ func (v View) baseStatus() (status, reason string) {
 		return StatusDeprovisioning, "everything is to be destroyed"
 	case !there && len(v.Components) == 0:
 		return StatusNew, "its app has nothing to deploy yet"
-	case !there && len(found["gone"]) < len(v.Components):
+	case !there && len(found[componentRemoved]) < len(v.Components):
 		return StatusNew, joinReasons(append(found["waiting"], found["behind"]...))
 	case len(found["behind"]) > 0:
 		return StatusBehind, joinReasons(found["behind"])

@@ -41,11 +41,11 @@ func (s *soak) treat(ctx context.Context, r *rand.Rand, i api.Install, step int)
 			return
 		}
 		s.update(ctx, r, i, step)
-	case "gone":
+	case "deprovisioned":
 		s.do(ctx, "provision again", "deploy", i.Name)
 	case "stalled":
 		s.settle(ctx, r, i.Name)
-	case "refused":
+	case "rejected":
 		if draw < 500 {
 			s.do(ctx, "ask again", "deploy", i.Name)
 		}

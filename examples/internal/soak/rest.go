@@ -70,9 +70,9 @@ func (s *soak) moving(ctx context.Context, r *rand.Rand) ([]string, error) {
 	var moving []string
 	for _, i := range all {
 		switch i.Status {
-		case "current", "gone":
+		case "current", "deprovisioned":
 			continue
-		case "stalled", "refused":
+		case "stalled", "rejected":
 			s.settle(ctx, r, i.Name)
 		}
 		moving = append(moving, fmt.Sprintf("install %s is %s: %s", i.Name, i.Status, i.Reason))

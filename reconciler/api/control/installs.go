@@ -436,7 +436,7 @@ func (*Server) viewInstall(ctx context.Context, tx *store.Tx, key string) (api.I
 	s := all[0]
 	out := api.Install{
 		ID: s.ID, Name: s.Name, App: s.App, Status: api.InstallStatus(s.Status), Reason: s.Reason, Blocked: s.Blocked,
-		RefusedAt: s.RefusedAt, Release: s.Release, Target: s.Target, Commit: s.Commit, Latest: s.Latest,
+		RejectedAt: s.RejectedAt, Release: s.Release, Target: s.Target, Commit: s.Commit, Latest: s.Latest,
 		Pinned: s.Pinned, PinReason: row.PinReason, PinnedBy: row.PinnedBy, Behind: s.Behind,
 		Health: api.InstallHealth(s.Health), Unwell: s.Unwell,
 		Runner: s.Runner, RunnerOnline: s.RunnerOnline, Owner: api.InstallOwner(s.Owner), Labels: s.Labels,

@@ -48,8 +48,8 @@ func selectionOf(ctx context.Context, tx *store.Tx, p api.ListInstallsParams) (s
 		f.rows.Labels, _ = json.Marshal(map[string]string{name: value}) // texts always encode
 	}
 	err := oneOf(p.Status == "" || f.status.Valid(), "bad_status", "status of an install", p.Status,
-		"new", "current", "behind", "waiting_for_approval", "deploying", "stalled", "refused", "waiting",
-		"deprovisioning", "gone")
+		"new", "current", "behind", "waiting_for_approval", "deploying", "stalled", "rejected", "waiting",
+		"deprovisioning", "deprovisioned")
 	return f, err
 }
 

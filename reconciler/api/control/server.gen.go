@@ -146,7 +146,7 @@ type ServerInterface interface {
 	// ListStates The newest state version of each component, its lock, and contested versions.
 	// (GET /v1/installs/{install}/states)
 	ListStates(w http.ResponseWriter, r *http.Request, install InInstall)
-	// CreateWorkflow Ask for a deploy (also of what was refused before), the teardown of components, a deprovision or an action run. dry_run says what would be done and does nothing.
+	// CreateWorkflow Request a deploy (also of what was rejected before), the teardown of components, a deprovision or an action run. dry_run says what would be done and does nothing.
 	// (POST /v1/installs/{install}/workflows)
 	CreateWorkflow(w http.ResponseWriter, r *http.Request, install InInstall, params CreateWorkflowParams)
 
@@ -6417,7 +6417,7 @@ type StrictServerInterface interface {
 	// ListStates The newest state version of each component, its lock, and contested versions.
 	// (GET /v1/installs/{install}/states)
 	ListStates(ctx context.Context, request ListStatesRequestObject) (ListStatesResponseObject, error)
-	// CreateWorkflow Ask for a deploy (also of what was refused before), the teardown of components, a deprovision or an action run. dry_run says what would be done and does nothing.
+	// CreateWorkflow Request a deploy (also of what was rejected before), the teardown of components, a deprovision or an action run. dry_run says what would be done and does nothing.
 	// (POST /v1/installs/{install}/workflows)
 	CreateWorkflow(ctx context.Context, request CreateWorkflowRequestObject) (CreateWorkflowResponseObject, error)
 

@@ -198,7 +198,7 @@ func TestSwitching(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, c := range i.Components {
-		if off := c.Name != "web"; off != (c.Off == "toggle" && c.Status == "gone" &&
+		if off := c.Name != "web"; off != (c.Off == "toggle" && c.Status == "removed" &&
 			strings.Contains(c.Reason, "switched off")) {
 			t.Errorf("%s is %s (%s): %s", c.Name, c.Status, c.Off, c.Reason)
 		}

@@ -73,8 +73,8 @@ func summary(
 	s := api.InstallSummary{
 		ID: i.ID, Name: i.Name, App: row.App, Release: int(v.AppliedRelease()), Target: int(v.Release.Number),
 		Latest: int(v.Latest), Behind: v.Behind,
-		RefusedAt: v.RejectedAt(),
-		Health:    api.InstallSummaryHealth(v.Health(online)), Unwell: v.Unhealthy(), Runner: runner.Name,
+		RejectedAt: v.RejectedAt(),
+		Health:     api.InstallSummaryHealth(v.Health(online)), Unwell: v.Unhealthy(), Runner: runner.Name,
 		RunnerOnline: online, Owner: api.InstallSummaryOwner(i.Owner),
 	}
 	status, reason := v.Status()

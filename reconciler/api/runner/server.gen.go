@@ -22,11 +22,11 @@ type ServerInterface interface {
 	// Heartbeat Extends the leases of what runs here, and brings back what to cancel.
 	// (POST /runner/v1/heartbeat)
 	Heartbeat(w http.ResponseWriter, r *http.Request)
-	// Accept Take an offer (runner key). Only after this answer may the job's process do anything.
-	// 409 when the offer is gone. (POST /runner/v1/jobs/{job}/attempts/{attempt}/accept)
+	// Accept Take an offer (runner key). Only after this answer may the job's process do anything. 409 when the offer is gone.
+	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/accept)
 	Accept(w http.ResponseWriter, r *http.Request, job InJob, attempt InAttempt)
-	// AppendLogs Numbered chunks; one that is there already changes nothing (runner key or attempt
-	// token). (POST /runner/v1/jobs/{job}/attempts/{attempt}/logs)
+	// AppendLogs Numbered chunks; one that is there already changes nothing (runner key or attempt token).
+	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/logs)
 	AppendLogs(w http.ResponseWriter, r *http.Request, job InJob, attempt InAttempt)
 	// PostResult How the attempt ended (runner key or attempt token). Idempotent.
 	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/result)
@@ -34,38 +34,32 @@ type ServerInterface interface {
 	// GetSpec What to do (attempt token).
 	// (GET /runner/v1/jobs/{job}/attempts/{attempt}/spec)
 	GetSpec(w http.ResponseWriter, r *http.Request, job InJob, attempt InAttempt)
-	// GetState The newest sealed Terraform state of the job's install component, or the version
-	// that the job's spec names; 404 when there is none. (GET
-	// /runner/v1/jobs/{job}/attempts/{attempt}/state)
+	// GetState The newest sealed Terraform state of the job's install component, or the version that the job's spec names; 404 when there is none.
+	// (GET /runner/v1/jobs/{job}/attempts/{attempt}/state)
 	GetState(w http.ResponseWriter, r *http.Request, job InJob, attempt InAttempt, params GetStateParams)
-	// PutState Keep a new version (runner key or attempt token). The same digest at the same serial
-	// again changes nothing. A version of an attempt that was superseded, or that does not follow
-	// on the newest, is kept as contested and never lost. Only jobs that apply may write states; a
-	// plan may hand in one that follows on the newest, after a restore from a backup. With 507
-	// there is no room yet, and the runner keeps it and sends it again. (POST
-	// /runner/v1/jobs/{job}/attempts/{attempt}/state)
+	// PutState Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost. Only jobs that apply may write states; a plan may hand in one that follows on the newest, after a restore from a backup. With 507 there is no room yet, and the runner keeps it and sends it again.
+	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/state)
 	PutState(w http.ResponseWriter, r *http.Request, job InJob, attempt InAttempt)
 
 	// (DELETE /runner/v1/jobs/{job}/attempts/{attempt}/state/lock)
 	UnlockState(w http.ResponseWriter, r *http.Request, job InJob, attempt InAttempt)
-	// LockState Take the state lock for this attempt. 423 with the holder when another attempt has
-	// it. (POST /runner/v1/jobs/{job}/attempts/{attempt}/state/lock)
+	// LockState Take the state lock for this attempt. 423 with the holder when another attempt has it.
+	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/state/lock)
 	LockState(w http.ResponseWriter, r *http.Request, job InJob, attempt InAttempt)
-	// RotateKey A new runner key. The one that asked stays good until the new one is used for the
-	// first time, so an answer that is lost locks nobody out. (POST /runner/v1/key)
+	// RotateKey A new runner key. The one that asked stays good until the new one is used for the first time, so an answer that is lost locks nobody out.
+	// (POST /runner/v1/key)
 	RotateKey(w http.ResponseWriter, r *http.Request)
-	// Lease Long poll for offers. An offer that is not accepted in time is offered again, with
-	// another attempt number. (POST /runner/v1/lease)
+	// Lease Long poll for offers. An offer that is not accepted in time is offered again, with another attempt number.
+	// (POST /runner/v1/lease)
 	Lease(w http.ResponseWriter, r *http.Request)
-	// AppendRunnerLogs The runner's own log lines, in numbered chunks; one that is there already
-	// changes nothing. The control plane keeps the newest few. (POST /runner/v1/logs)
+	// AppendRunnerLogs The runner's own log lines, in numbered chunks; one that is there already changes nothing. The control plane keeps the newest few.
+	// (POST /runner/v1/logs)
 	AppendRunnerLogs(w http.ResponseWriter, r *http.Request)
 	// Register Trade a single-use registration token (as bearer) for a durable runner key.
 	// (POST /runner/v1/register)
 	Register(w http.ResponseWriter, r *http.Request)
-	// ChallengeRegistration Ask for a nonce, sealed to the install key that the runner is about to
-	// register (with the registration token as bearer). The newest one counts, for one
-	// registration. (POST /runner/v1/register/challenge)
+	// ChallengeRegistration Ask for a nonce, sealed to the install key that the runner is about to register (with the registration token as bearer). The newest one counts, for one registration.
+	// (POST /runner/v1/register/challenge)
 	ChallengeRegistration(w http.ResponseWriter, r *http.Request)
 }
 
@@ -1147,11 +1141,11 @@ type StrictServerInterface interface {
 	// Heartbeat Extends the leases of what runs here, and brings back what to cancel.
 	// (POST /runner/v1/heartbeat)
 	Heartbeat(ctx context.Context, request HeartbeatRequestObject) (HeartbeatResponseObject, error)
-	// Accept Take an offer (runner key). Only after this answer may the job's process do anything.
-	// 409 when the offer is gone. (POST /runner/v1/jobs/{job}/attempts/{attempt}/accept)
+	// Accept Take an offer (runner key). Only after this answer may the job's process do anything. 409 when the offer is gone.
+	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/accept)
 	Accept(ctx context.Context, request AcceptRequestObject) (AcceptResponseObject, error)
-	// AppendLogs Numbered chunks; one that is there already changes nothing (runner key or attempt
-	// token). (POST /runner/v1/jobs/{job}/attempts/{attempt}/logs)
+	// AppendLogs Numbered chunks; one that is there already changes nothing (runner key or attempt token).
+	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/logs)
 	AppendLogs(ctx context.Context, request AppendLogsRequestObject) (AppendLogsResponseObject, error)
 	// PostResult How the attempt ended (runner key or attempt token). Idempotent.
 	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/result)
@@ -1159,38 +1153,32 @@ type StrictServerInterface interface {
 	// GetSpec What to do (attempt token).
 	// (GET /runner/v1/jobs/{job}/attempts/{attempt}/spec)
 	GetSpec(ctx context.Context, request GetSpecRequestObject) (GetSpecResponseObject, error)
-	// GetState The newest sealed Terraform state of the job's install component, or the version
-	// that the job's spec names; 404 when there is none. (GET
-	// /runner/v1/jobs/{job}/attempts/{attempt}/state)
+	// GetState The newest sealed Terraform state of the job's install component, or the version that the job's spec names; 404 when there is none.
+	// (GET /runner/v1/jobs/{job}/attempts/{attempt}/state)
 	GetState(ctx context.Context, request GetStateRequestObject) (GetStateResponseObject, error)
-	// PutState Keep a new version (runner key or attempt token). The same digest at the same serial
-	// again changes nothing. A version of an attempt that was superseded, or that does not follow
-	// on the newest, is kept as contested and never lost. Only jobs that apply may write states; a
-	// plan may hand in one that follows on the newest, after a restore from a backup. With 507
-	// there is no room yet, and the runner keeps it and sends it again. (POST
-	// /runner/v1/jobs/{job}/attempts/{attempt}/state)
+	// PutState Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost. Only jobs that apply may write states; a plan may hand in one that follows on the newest, after a restore from a backup. With 507 there is no room yet, and the runner keeps it and sends it again.
+	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/state)
 	PutState(ctx context.Context, request PutStateRequestObject) (PutStateResponseObject, error)
 
 	// (DELETE /runner/v1/jobs/{job}/attempts/{attempt}/state/lock)
 	UnlockState(ctx context.Context, request UnlockStateRequestObject) (UnlockStateResponseObject, error)
-	// LockState Take the state lock for this attempt. 423 with the holder when another attempt has
-	// it. (POST /runner/v1/jobs/{job}/attempts/{attempt}/state/lock)
+	// LockState Take the state lock for this attempt. 423 with the holder when another attempt has it.
+	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/state/lock)
 	LockState(ctx context.Context, request LockStateRequestObject) (LockStateResponseObject, error)
-	// RotateKey A new runner key. The one that asked stays good until the new one is used for the
-	// first time, so an answer that is lost locks nobody out. (POST /runner/v1/key)
+	// RotateKey A new runner key. The one that asked stays good until the new one is used for the first time, so an answer that is lost locks nobody out.
+	// (POST /runner/v1/key)
 	RotateKey(ctx context.Context, request RotateKeyRequestObject) (RotateKeyResponseObject, error)
-	// Lease Long poll for offers. An offer that is not accepted in time is offered again, with
-	// another attempt number. (POST /runner/v1/lease)
+	// Lease Long poll for offers. An offer that is not accepted in time is offered again, with another attempt number.
+	// (POST /runner/v1/lease)
 	Lease(ctx context.Context, request LeaseRequestObject) (LeaseResponseObject, error)
-	// AppendRunnerLogs The runner's own log lines, in numbered chunks; one that is there already
-	// changes nothing. The control plane keeps the newest few. (POST /runner/v1/logs)
+	// AppendRunnerLogs The runner's own log lines, in numbered chunks; one that is there already changes nothing. The control plane keeps the newest few.
+	// (POST /runner/v1/logs)
 	AppendRunnerLogs(ctx context.Context, request AppendRunnerLogsRequestObject) (AppendRunnerLogsResponseObject, error)
 	// Register Trade a single-use registration token (as bearer) for a durable runner key.
 	// (POST /runner/v1/register)
 	Register(ctx context.Context, request RegisterRequestObject) (RegisterResponseObject, error)
-	// ChallengeRegistration Ask for a nonce, sealed to the install key that the runner is about to
-	// register (with the registration token as bearer). The newest one counts, for one
-	// registration. (POST /runner/v1/register/challenge)
+	// ChallengeRegistration Ask for a nonce, sealed to the install key that the runner is about to register (with the registration token as bearer). The newest one counts, for one registration.
+	// (POST /runner/v1/register/challenge)
 	ChallengeRegistration(ctx context.Context, request ChallengeRegistrationRequestObject) (ChallengeRegistrationResponseObject, error)
 }
 
