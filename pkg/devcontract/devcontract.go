@@ -20,7 +20,7 @@ type Ready struct {
 	// Registry is host:port of the embedded registry, or host/path of the external one.
 	Registry string `json:"registry"`
 	// MetricsURL is the URL of metrics and status; empty if they are disabled.
-	MetricsURL string `json:"insight_url,omitempty"`
+	MetricsURL string `json:"metrics_url,omitempty"`
 }
 
 // BootstrapCredentials contains the first credentials. It is a secret.

@@ -62,7 +62,7 @@ var html = template.Must(template.New("status").Funcs(template.FuncMap{
 <h1>{{.Program}} {{.Version}}</h1>
 <p>up for {{ago .Started}}</p>
 <table><tr><th>goroutine<th>does<th>for<th>last error</tr>
-{{range .Tasks}}<tr><td>{{.Name}}<td>{{if .Waits}}waits {{end}}{{.What}}<td>{{ago .Since}}<td class=bad>{{if .Error}}{{.Error}} ({{ago .ErrorAt}} ago){{end}}</tr>
+{{range .Tasks}}<tr><td>{{.Name}}<td>{{if .Waiting}}waits {{end}}{{.What}}<td>{{ago .Since}}<td class=bad>{{if .Error}}{{.Error}} ({{ago .ErrorAt}} ago){{end}}</tr>
 {{end}}</table>
 {{if .Failing}}<h2 class=bad>Tried again and again</h2>
 <table><tr><th>work<th>tries<th>error</tr>
