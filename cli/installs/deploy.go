@@ -18,7 +18,7 @@ func NewDeploy(e *cmdenv.Env) *cobra.Command {
 	n := api.NewWorkflow{Kind: api.NewWorkflowKindDeploy}
 	c := &cobra.Command{
 		Use:   "deploy INSTALL [COMPONENT…]",
-		Short: "Bring an install up to date, also with what was refused before",
+		Short: "Bring an install up to date, also with what was rejected before",
 		Args:  cobra.MinimumNArgs(1),
 		Long: `Brings an install up to date: all that is behind, or just the components that are named. What was rejected, cancelled or
 failed before is tried again. A component that was torn down comes back.
