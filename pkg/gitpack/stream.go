@@ -32,7 +32,8 @@ func OpenStream(ctx context.Context, stream io.ReadWriteCloser) (*Remote, error)
 	}
 	transport.FilterUnsupportedCapabilities(advertised.Capabilities)
 	bodies := &boundedBodies{pack: newResponseBudget("an answer without a pack", maxPrefaceBytes)}
-	return &Remote{Advertised: advertised, session: &streamSession{stream: stream, budget: bodies.pack}, bodies: bodies}, nil
+	return &Remote{Advertised: advertised, session: &streamSession{stream: stream, budget: bodies.pack},
+		bodies: bodies}, nil
 }
 
 // streamSession implements the part of transport.UploadPackSession that a Remote uses, over a

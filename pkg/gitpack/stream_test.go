@@ -41,7 +41,8 @@ func uploadPack(t *testing.T, dir string) io.ReadWriteCloser {
 func TestOpenStream(t *testing.T) {
 	t.Parallel()
 	repo := gittest.New(t)
-	if _, err := gitpack.OpenStream(t.Context(), uploadPack(t, repo.Dir)); !errors.Is(err, transport.ErrEmptyRemoteRepository) {
+	if _, err := gitpack.OpenStream(t.Context(), uploadPack(t, repo.Dir)); !errors.Is(err,
+		transport.ErrEmptyRemoteRepository) {
 		t.Errorf("empty: %v", err)
 	}
 	repo.Write("a", "old").Commit("old")

@@ -14,7 +14,8 @@ func TestCalls(t *testing.T) {
 	t.Parallel()
 	files := fstest.MapFS{}
 	for name, content := range map[string]string{
-		"a/main.tf":         "module \"web\" {\n  source  = \"acme/web/aws\"\n  version = \"~> 1.0\"\n}\n\nmodule \"net\" {\n  source = \"../net\"\n}\n",
+		"a/main.tf": "module \"web\" {\n  source  = \"acme/web/aws\"\n  version = \"~> 1.0\"\n}\n\n" +
+			"module \"net\" {\n  source = \"../net\"\n}\n",
 		"a/override.tf":     "module \"web\" {\n  version = \"2.0.0\"\n}\n",
 		"a/sub/main.tf":     "module \"not_read\" {\n  source = \"./x\"\n}\n",
 		"b/readme.md":       "nothing",
@@ -32,7 +33,8 @@ func TestCalls(t *testing.T) {
 	}{
 		"a": {found: true, want: []tfmodule.Call{
 			{Name: "net", Source: "../net", Position: tfmodule.Position{File: "a/main.tf", Line: 6}},
-			{Name: "web", Source: "acme/web/aws", Version: "2.0.0", Position: tfmodule.Position{File: "a/override.tf", Line: 1}},
+			{Name: "web", Source: "acme/web/aws", Version: "2.0.0", Position: tfmodule.Position{File: "a/override.tf",
+				Line: 1}},
 		}},
 		"b":     {},
 		"empty": {found: true},
@@ -57,7 +59,8 @@ func TestCalls(t *testing.T) {
 
 func TestCallIsLocal(t *testing.T) {
 	t.Parallel()
-	for source, want := range map[string]bool{"./x": true, "../x": true, "x": false, "acme/x/aws": false, "/srv/x": false} {
+	for source, want := range map[string]bool{"./x": true, "../x": true, "x": false, "acme/x/aws": false,
+		"/srv/x": false} {
 		if got := (tfmodule.Call{Source: source}).IsLocal(); got != want {
 			t.Errorf("%s: %t, want %t", source, got, want)
 		}
