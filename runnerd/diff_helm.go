@@ -74,7 +74,7 @@ func newDiff() *cobra.Command {
 		Use: "helm", Short: "Compare charts, by a request on the standard input (started by nuon diff helm)",
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			if err := bounded(); err != nil {
+			if err := limitMemory(); err != nil {
 				return err
 			}
 			var request helmRequest
@@ -91,14 +91,14 @@ func newDiff() *cobra.Command {
 	return command
 }
 
-// mostMemory bounds the address space of a comparison, in bytes, because a template can
+// maxMemory bounds the address space of a comparison, in bytes, because a template can
 // allocate any amount at once.
-const mostMemory = 8 << 30
+const maxMemory = 8 << 30
 
-// bounded limits the memory of this process, so that a comparison that needs too much fails
+// limitMemory limits the memory of this process, so that a comparison that needs too much fails
 // before the user's machine does.
-func bounded() error {
-	if err := syscall.Setrlimit(syscall.RLIMIT_AS, &syscall.Rlimit{Cur: mostMemory, Max: mostMemory}); err != nil {
+func limitMemory() error {
+	if err := syscall.Setrlimit(syscall.RLIMIT_AS, &syscall.Rlimit{Cur: maxMemory, Max: maxMemory}); err != nil {
 		return fmt.Errorf("bound the memory: %w", err)
 	}
 	return hardening.HideMemory()
@@ -148,7 +148,7 @@ func (d *helmDiff) report(ctx context.Context) (*diff.Report, error) {
 			return nil, err
 		}
 	}
-	d.log.Warn("from %s to %s, rendered without a cluster: lookup finds nothing there, and its version and kinds are %s", charts[0], charts[1], d.known())
+	d.log.Warn("from %s to %s, rendered without a cluster: lookup finds nothing there, and its version and kinds are %s", charts[0], charts[1], d.clusterVersion())
 	d.noteCRDs(rendered[0].CRDs, rendered[1].CRDs)
 	added := sourcesOfCRDs(addedCRDs(rendered[0].CRDs, rendered[1].CRDs))
 	options := d.options(append(objectsOf("again", rendered[2]), added...))
@@ -156,8 +156,8 @@ func (d *helmDiff) report(ctx context.Context) (*diff.Report, error) {
 	return kubernetes.Report(objectsOf("before", rendered[0]), append(objectsOf("after", rendered[1]), added...), options)
 }
 
-// known describes the cluster version that templates were rendered for.
-func (d *helmDiff) known() string {
+// clusterVersion describes the cluster version that templates were rendered for.
+func (d *helmDiff) clusterVersion() string {
 	if d.Kubernetes == "" {
 		return "those of a current one (--kube-version, --api-versions)"
 	}
@@ -231,7 +231,7 @@ func (l loadedChart) String() string {
 }
 
 func (d *helmDiff) load(ctx context.Context, side helmSide) (loadedChart, error) {
-	found, err := d.find(ctx, side.Chart)
+	found, err := d.findChart(ctx, side.Chart)
 	if err != nil {
 		return loadedChart{}, err
 	}
@@ -294,8 +294,8 @@ func scalar(text string) any {
 	return text
 }
 
-// find returns the chart that an argument names.
-func (d *helmDiff) find(ctx context.Context, name string) (*source.Chart, error) {
+// findChart returns the chart that an argument names.
+func (d *helmDiff) findChart(ctx context.Context, name string) (*source.Chart, error) {
 	if scheme, _, is := strings.Cut(name, "://"); is {
 		if scheme != "oci" && strings.HasSuffix(name, ".tgz") {
 			return d.fetcher.FromURL(ctx, name)
@@ -309,7 +309,7 @@ func (d *helmDiff) find(ctx context.Context, name string) (*source.Chart, error)
 	info, err := os.Stat(name)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%s is no chart: %w; name a directory, a .tgz file, oci://host/chart:version or https://repository/chart:version", name, cause(err))
+		return nil, fmt.Errorf("%s is no chart: %w; name a directory, a .tgz file, oci://host/chart:version or https://repository/chart:version", name, withoutPath(err))
 	case info.IsDir():
 		files, at, err := source.ReadLocal(name)
 		if err != nil {
@@ -340,8 +340,8 @@ func readBounded(name string) ([]byte, error) {
 	return content, nil
 }
 
-// cause returns an error without the path at its start.
-func cause(err error) error {
+// withoutPath returns an error without the path at its start.
+func withoutPath(err error) error {
 	var at *os.PathError
 	if errors.As(err, &at) {
 		return at.Err
@@ -365,16 +365,16 @@ func splitReference(text string) (repository, chart, version string, err error) 
 }
 
 func (d *helmDiff) offline(ctx context.Context, made loadedChart) (*helmsdk.Rendered, error) {
-	rendered, err := helmsdk.RenderOffline(ctx, made.chart, d.rendering(made, 1), d.Kubernetes, d.APIs)
+	rendered, err := helmsdk.RenderOffline(ctx, made.chart, d.renderRequest(made, 1), d.Kubernetes, d.APIs)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", made.name, err)
 	}
 	return rendered, nil
 }
 
-// rendering returns the request of an upgrade, so that templates render without the parts
+// renderRequest returns the request of an upgrade, so that templates render without the parts
 // that only an installation has.
-func (d *helmDiff) rendering(made loadedChart, deployed int) helmsdk.RenderRequest {
+func (d *helmDiff) renderRequest(made loadedChart, deployed int) helmsdk.RenderRequest {
 	return helmsdk.RenderRequest{Release: d.Release, Namespace: d.Namespace, Values: made.values, Upgrade: deployed > 0,
 		Revision: deployed + 1}
 }
@@ -400,7 +400,7 @@ func (d *helmDiff) againstCluster(ctx context.Context) (*diff.Report, error) {
 		return nil, err
 	}
 	if _, err := os.Stat(d.Cluster.KubeConfig); err != nil {
-		return nil, fmt.Errorf("the kubeconfig %s: %w; name the file with --kubeconfig", d.Cluster.KubeConfig, cause(err))
+		return nil, fmt.Errorf("the kubeconfig %s: %w; name the file with --kubeconfig", d.Cluster.KubeConfig, withoutPath(err))
 	}
 	reached, err := cluster.FromFile(d.Cluster.KubeConfig, d.Cluster.Context, d.log)
 	if err != nil {
@@ -410,7 +410,7 @@ func (d *helmDiff) againstCluster(ctx context.Context) (*diff.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	request := d.rendering(made, deployed.Revision)
+	request := d.renderRequest(made, deployed.Revision)
 	var rendered [2]*helmsdk.Rendered
 	for i := range rendered {
 		if rendered[i], err = client.Render(ctx, made.chart, request); err != nil {

@@ -42,12 +42,12 @@ func handlers() job.Handlers {
 		api.JobSpecKindApply: byKind(func(s api.JobSpec) string { return s.Apply.Deploy.ComponentKind },
 			func(k kind) job.Handler { return deploy.ApplyHandler(k.deploy) }),
 		api.JobSpecKindAction: action.Action{},
-		api.JobSpecKindHealth: looks(),
+		api.JobSpecKindHealth: healthCheckers(),
 	}
 }
 
-// looks returns the kinds that have a health check.
-func looks() healthcheck.Handler {
+// healthCheckers returns the kinds that have a health check.
+func healthCheckers() healthcheck.Handler {
 	made := healthcheck.Handler{}
 	for name, k := range kinds {
 		if k.health != nil {

@@ -117,8 +117,8 @@ A plan goes stale when the account, project, region or cluster that these
 variables choose is another one at its apply.`
 
 func newRun() *cobra.Command {
-	options := runner.Options{Version: version.Number, FinishKilled: settle}
-	var insight insight
+	options := runner.Options{Version: version.Number, FinishKilled: finishKilled}
+	var insight telemetryFlags
 	var passwordFile string
 	command := &cobra.Command{
 		Use:   "run",
@@ -182,7 +182,7 @@ func newRun() *cobra.Command {
 	return command
 }
 
-func settle(root string, attempt spool.Attempt, spec api.JobSpec) ([]string, error) {
+func finishKilled(root string, attempt spool.Attempt, spec api.JobSpec) ([]string, error) {
 	return terraform.FinishKilled(root, runner.KeyFile(root), attempt, spec)
 }
 

@@ -19,12 +19,12 @@ type Action struct{}
 
 // run is one run of an action.
 type run struct {
-	env    *job.Env
-	spec   api.ActionSpec
-	values *values.Values
-	work   string // the directory of all steps
-	made   string // the kubeconfig that was written for this run; empty for none
-	own    string // the copy of the runner's own kubeconfig that programs can read; empty for none
+	env        *job.Env
+	spec       api.ActionSpec
+	values     *values.Values
+	work       string // the directory of all steps
+	kubeConfig string // the kubeconfig that was written for this run; empty for none
+	own        string // the copy of the runner's own kubeconfig that programs can read; empty for none
 }
 
 // Run runs the steps in order and stops at the first that fails. The error names the step.
@@ -69,7 +69,7 @@ func (Action) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 
 // step runs one step and returns its outputs.
 func (r *run) step(ctx context.Context, number int, step api.ActionStep) (map[string]any, error) {
-	root, err := r.root()
+	root, err := r.createRoot()
 	if err != nil {
 		return nil, err
 	}
@@ -96,10 +96,10 @@ func (r *run) step(ctx context.Context, number int, step api.ActionStep) (map[st
 	return readOutputs(outputs)
 }
 
-// root creates the directory that all steps share, with a subdirectory for each, and returns
+// createRoot creates the directory that all steps share, with a subdirectory for each, and returns
 // its path. Steps own it. The files that the runner reads or shows are stored beside it,
 // where steps cannot replace them.
-func (r *run) root() (string, error) {
+func (r *run) createRoot() (string, error) {
 	root := filepath.Join(r.work, "root")
 	if _, err := os.Lstat(root); err == nil {
 		return root, nil

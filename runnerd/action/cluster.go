@@ -20,9 +20,9 @@ func (r *run) cluster(environ map[string]string) bool {
 	switch {
 	case !r.spec.KubeConfig:
 		jobenv.WithoutCluster(environ)
-	case r.made != "":
+	case r.kubeConfig != "":
 		jobenv.WithoutCluster(environ) // the other variables lead to another cluster
-		environ[jobenv.VarKubeConfig] = r.made
+		environ[jobenv.VarKubeConfig] = r.kubeConfig
 	case r.env.KubeConfig != "" && r.sandbox():
 		environ[jobenv.VarKubeConfig] = cmp.Or(r.own, r.env.KubeConfig)
 	}
@@ -62,7 +62,7 @@ func (r *run) openCluster(ctx context.Context) error {
 			return fmt.Errorf("the runner's kubeconfig: %w; see to it that the file of runnerd run --kubeconfig is there", err)
 		}
 		if err == nil && subprocess.HasOtherUser() && path == r.env.KubeConfig {
-			if err := r.showOwn(content); err != nil {
+			if err := r.copyKubeConfig(content); err != nil {
 				return err
 			}
 		}
@@ -87,12 +87,12 @@ func (r *run) writeKubeConfig(ctx context.Context) error {
 	if err := subprocess.GrantRead(path); err != nil {
 		return err
 	}
-	r.made = path
+	r.kubeConfig = path
 	return nil
 }
 
-// showOwn copies the runner's own kubeconfig to a path that the programs' user can read.
-func (r *run) showOwn(content []byte) error {
+// copyKubeConfig copies the runner's own kubeconfig to a path that the programs' user can read.
+func (r *run) copyKubeConfig(content []byte) error {
 	path := filepath.Join(r.work, "kubeconfig")
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		return fmt.Errorf("copy the runner's kubeconfig: %w", err)
@@ -101,8 +101,8 @@ func (r *run) showOwn(content []byte) error {
 	return subprocess.GrantRead(path)
 }
 
-// mostKubeConfig bounds a kubeconfig, in bytes.
-const mostKubeConfig = 4 << 20
+// maxKubeConfig bounds a kubeconfig, in bytes.
+const maxKubeConfig = 4 << 20
 
 // kubeCredential matches the credentials in a kubeconfig, written as YAML or JSON.
 var kubeCredential = regexp.MustCompile(`(?m)"?\b(?:token|password|client-key-data|id-token|refresh-token|access-token|client-secret)"?[ \t]*:[ \t]*["']?([^"'\s,}]+)`)
@@ -113,9 +113,9 @@ func readKubeConfig(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }()
-	content, err := io.ReadAll(io.LimitReader(file, mostKubeConfig+1))
-	if err == nil && len(content) > mostKubeConfig {
-		err = fmt.Errorf("%s has more than %d bytes", path, mostKubeConfig)
+	content, err := io.ReadAll(io.LimitReader(file, maxKubeConfig+1))
+	if err == nil && len(content) > maxKubeConfig {
+		err = fmt.Errorf("%s has more than %d bytes", path, maxKubeConfig)
 	}
 	return content, err
 }

@@ -35,7 +35,7 @@ func (r *run) environ(step api.ActionStep, outputs string) ([]string, error) {
 	maps.Copy(made, own)
 	maps.Copy(made, appconfig.InputEnvironment(r.spec.Inputs))
 	maps.Copy(made, r.spec.Env)
-	root, err := r.root()
+	root, err := r.createRoot()
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (r *run) environ(step api.ActionStep, outputs string) ([]string, error) {
 	}
 	made["NUON_ACTIONS_ROOT"] = root
 	made["NUON_ACTIONS_OUTPUT_FILEPATH"] = outputs
-	return lines(made)
+	return envLines(made)
 }
 
 // checkFreeEnv checks the variables that the run sets and its action does not declare.
@@ -66,7 +66,7 @@ func (r *run) checkFreeEnv() error {
 	return nil
 }
 
-func lines(environ map[string]string) ([]string, error) {
+func envLines(environ map[string]string) ([]string, error) {
 	var made []string
 	for _, name := range slices.Sorted(maps.Keys(environ)) {
 		value := environ[name]

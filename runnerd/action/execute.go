@@ -35,11 +35,11 @@ func (r *run) execute(ctx context.Context, dir string, argv, environ []string) e
 	if ctx.Err() != nil {
 		return fmt.Errorf("it was interrupted: %w", context.Cause(ctx))
 	}
-	return said(argv[0], err)
+	return exitError(argv[0], err)
 }
 
-// said explains how a program ended.
-func said(program string, err error) error {
+// exitError explains how a program ended.
+func exitError(program string, err error) error {
 	var exit *exec.ExitError
 	switch {
 	case err == nil:

@@ -16,9 +16,9 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/version"
 )
 
-// maxAnswer bounds the body of a response, in bytes. The largest is a sealed
+// maxResponse bounds the body of a response, in bytes. The largest is a sealed
 // Terraform state in base64.
-const maxAnswer = 512 << 20
+const maxResponse = 512 << 20
 
 // StaticToken returns a token function for NewClient that always returns token.
 func StaticToken(token seal.Secret) func() seal.Secret { return func() seal.Secret { return token } }
@@ -36,7 +36,7 @@ func newClient(base string, token func() seal.Secret, limit time.Duration, below
 	}
 	doer := &http.Client{
 		Timeout:   limit,
-		Transport: boundedTransport{&packingTransport{below: below}},
+		Transport: boundedTransport{&gzipTransport{next: below}},
 		// A token is for one host, and the runner API never redirects.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
@@ -52,12 +52,12 @@ func newClient(base string, token func() seal.Secret, limit time.Duration, below
 	return client, nil
 }
 
-// silence is the time without a byte after which a connection is pinged, and the time that the
+// pingAfter is the time without a byte after which a connection is pinged, and the time that the
 // response to the ping may take.
-const silence = 10 * time.Second
+const pingAfter = 10 * time.Second
 
 // transport is shared by all clients, so that they share connections.
-var transport = sync.OnceValue(func() *http.Transport { return newTransport(silence) })
+var transport = sync.OnceValue(func() *http.Transport { return newTransport(pingAfter) })
 
 // newTransport returns a transport that closes dead connections. With HTTP/2 all calls share
 // one connection, and without pings they would fail until the kernel closes it, which takes
@@ -79,13 +79,13 @@ func WithToken(token seal.Secret) api.RequestEditorFn {
 }
 
 // boundedTransport prevents a hostile or broken server from filling the memory.
-type boundedTransport struct{ below http.RoundTripper }
+type boundedTransport struct{ next http.RoundTripper }
 
 // RoundTrip makes one call.
 func (b boundedTransport) RoundTrip(request *http.Request) (*http.Response, error) {
-	answer, err := b.below.RoundTrip(request)
+	answer, err := b.next.RoundTrip(request)
 	if err == nil {
-		answer.Body = &boundedBody{ReadCloser: answer.Body, left: maxAnswer}
+		answer.Body = &boundedBody{ReadCloser: answer.Body, left: maxResponse}
 	}
 	return answer, err
 }
@@ -99,7 +99,7 @@ type boundedBody struct {
 func (b *boundedBody) Read(into []byte) (int, error) {
 	n, err := b.ReadCloser.Read(into)
 	if b.left -= int64(n); b.left < 0 {
-		return n, fmt.Errorf("the answer has more than %d bytes", int64(maxAnswer))
+		return n, fmt.Errorf("the answer has more than %d bytes", int64(maxResponse))
 	}
 	return n, err
 }

@@ -21,8 +21,8 @@ import (
 // sandbox is the context of the cluster that an install's sandbox made.
 const sandbox = "sandbox"
 
-// inCluster is the environment variable with the address of the API server in a pod.
-const inCluster = "KUBERNETES_SERVICE_HOST"
+// varServiceHost is the environment variable with the address of the API server in a pod.
+const varServiceHost = "KUBERNETES_SERVICE_HOST"
 
 // Open returns the cluster of a job. It tries in this order: for the context sandbox
 // the runner's own kubeconfig; the outputs at spec.Path of the opened values; for the context
@@ -42,7 +42,7 @@ func Open(env *job.Env, spec api.ClusterSpec, opened *values.Values) (*Cluster, 
 		mayExec: env.Policy.MayExec, only: env.OnlyCluster,
 	}
 	if spec.Context == sandbox && env.KubeConfig != "" {
-		return opener.file(env.KubeConfig, "")
+		return opener.fromFile(env.KubeConfig, "")
 	}
 	given, err := outputsAt(opened, spec.Path)
 	if err != nil {
@@ -52,10 +52,10 @@ func Open(env *job.Env, spec api.ClusterSpec, opened *values.Values) (*Cluster, 
 		if err := checkOrigin(opened, spec.Path); err != nil {
 			return nil, err
 		}
-		return opener.outputs(given, strings.Join(spec.Path, "."))
+		return opener.fromOutputs(given, strings.Join(spec.Path, "."))
 	}
-	if spec.Context == sandbox && jobenv.Lookup(opener.environ, inCluster) != "" {
-		return opener.inside()
+	if spec.Context == sandbox && jobenv.Lookup(opener.environ, varServiceHost) != "" {
+		return opener.fromPod()
 	}
 	return nil, noAccess(spec)
 }
@@ -90,7 +90,7 @@ func noAccess(spec api.ClusterSpec) error {
 func FromFile(path, context string, log Log) (*Cluster, error) {
 	opener := opener{log: log, secret: func([]byte) {}, hide: func(text string) string { return text },
 		environ: os.Environ(), mayExec: none}
-	return opener.file(path, context)
+	return opener.fromFile(path, context)
 }
 
 // outputsAt returns the cluster's outputs, or nil when there are none.
@@ -137,8 +137,8 @@ type opener struct {
 
 func none(string) bool { return false }
 
-// inside returns the cluster that the runner runs in.
-func (o opener) inside() (*Cluster, error) {
+// fromPod returns the cluster that the runner runs in.
+func (o opener) fromPod() (*Cluster, error) {
 	config, err := rest.InClusterConfig()
 	if err != nil {
 		return nil, fmt.Errorf("the access of the runner's own pod to its cluster: %w; see to it that its service account's token is mounted", err)
@@ -165,7 +165,7 @@ func (o opener) open(config *rest.Config) (*Cluster, error) {
 	}
 	if config.ExecProvider != nil {
 		var err error
-		if c.login, err = o.plug(config); err != nil {
+		if c.login, err = o.installPlugin(config); err != nil {
 			return nil, err
 		}
 	}
@@ -174,7 +174,7 @@ func (o opener) open(config *rest.Config) (*Cluster, error) {
 	// a second is for people.
 	config.QPS, config.Burst = 100, 200
 	config.WarningHandler = &warnings{log: o.log}
-	config.Wrap(c.bounded)
+	config.Wrap(c.limitRequests)
 	return c, nil
 }
 
@@ -212,8 +212,8 @@ func loginOf(config *rest.Config) string {
 	return "nothing" + as
 }
 
-// file returns the cluster of a kubeconfig file of the runner's owner.
-func (o opener) file(path, context string) (*Cluster, error) {
+// fromFile returns the cluster of a kubeconfig file of the runner's owner.
+func (o opener) fromFile(path, context string) (*Cluster, error) {
 	content, err := readBounded(path)
 	if err != nil {
 		return nil, fmt.Errorf("the runner's kubeconfig: %w; see to it that the file of runnerd run --kubeconfig is there", err)
@@ -231,5 +231,5 @@ func (o opener) file(path, context string) (*Cluster, error) {
 	if err := clientcmd.ResolveLocalPaths(config); err != nil {
 		return nil, fmt.Errorf("%s: %w; correct the paths in it", path, err)
 	}
-	return o.kubeconfig(config, context, path)
+	return o.fromKubeconfig(config, context, path)
 }

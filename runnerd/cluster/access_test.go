@@ -77,7 +77,7 @@ func write(t *testing.T, name, text string, mode os.FileMode) string {
 }
 
 func TestOrderOfAccess(t *testing.T) {
-	t.Setenv(inCluster, "")
+	t.Setenv(varServiceHost, "")
 	env, opened, _ := environment(t, map[string]any{"endpoint": "outputs.example", "token": "planted-token"})
 	env.KubeConfig = write(t, "kubeconfig", kubeconfigOf("https://file.example", "planted-file-token"), 0o600)
 	t.Setenv("KUBECONFIG", "/must/not/be/read")
@@ -106,7 +106,7 @@ func TestOrderOfAccess(t *testing.T) {
 			t.Errorf("nothing found: %v does not say %q", err, want)
 		}
 	}
-	t.Setenv(inCluster, "10.0.0.1")
+	t.Setenv(varServiceHost, "10.0.0.1")
 	t.Setenv("KUBERNETES_SERVICE_PORT", "443")
 	if _, err = Open(env, atSandbox, none); err == nil || !strings.Contains(err.Error(), "service account") {
 		t.Errorf("in a pod without a token: %v", err)
@@ -160,7 +160,7 @@ func TestOutputsOfAClusterSay(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			t.Setenv(inCluster, "")
+			t.Setenv(varServiceHost, "")
 			t.Setenv("PATH", t.TempDir())
 			env, opened, _ := environment(t, test.outputs)
 			c, err := Open(env, atSandbox, opened)
@@ -181,7 +181,7 @@ func TestOutputsOfAClusterSay(t *testing.T) {
 }
 
 func TestIdentityIsAddressAndAuthority(t *testing.T) {
-	t.Setenv(inCluster, "")
+	t.Setenv(varServiceHost, "")
 	identity := func(change map[string]any) string {
 		outputs := map[string]any{"endpoint": "https://A.example", "certificate_authority_data": authority,
 			"token": "one-token"}
@@ -215,7 +215,7 @@ func TestIdentityIsAddressAndAuthority(t *testing.T) {
 // that logs in with a program.
 func credentialsBy(t *testing.T, server *httptest.Server, script string) (*Cluster, *job.Env, error) {
 	t.Helper()
-	t.Setenv(inCluster, "")
+	t.Setenv(varServiceHost, "")
 	t.Setenv("NUON_PRIVATE", "planted-private")
 	program := write(t, "login", "#!/bin/sh\n"+script, 0o700)
 	var pem string

@@ -28,7 +28,7 @@ type Cluster struct {
 	wraps  []func(http.RoundTripper) http.RoundTripper
 	client *client
 	// login returns tokens. It is nil where the configuration itself holds the credentials.
-	login *source
+	login *tokenSource
 }
 
 // client is the shared client of a Cluster for objects of any kind, so that all requests
@@ -36,7 +36,7 @@ type Cluster struct {
 type client struct {
 	once    sync.Once
 	dynamic dynamic.Interface
-	trouble error
+	err     error
 }
 
 // Identity returns "sha256:…", a digest of the cluster's address, its certificate authority
@@ -76,9 +76,9 @@ func (c *Cluster) Mapper() (meta.RESTMapper, error) {
 
 // Dynamic returns a client for objects of any kind.
 func (c *Cluster) Dynamic() (dynamic.Interface, error) {
-	c.client.once.Do(func() { c.client.dynamic, c.client.trouble = dynamic.NewForConfig(c.RESTConfig()) })
-	if c.client.trouble != nil {
-		return nil, fmt.Errorf("the access to the cluster cannot be used: %w", c.client.trouble)
+	c.client.once.Do(func() { c.client.dynamic, c.client.err = dynamic.NewForConfig(c.RESTConfig()) })
+	if c.client.err != nil {
+		return nil, fmt.Errorf("the access to the cluster cannot be used: %w", c.client.err)
 	}
 	return c.client.dynamic, nil
 }

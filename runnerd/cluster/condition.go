@@ -27,11 +27,11 @@ type condition struct {
 	final bool
 }
 
-// judge returns the condition of an object, which is nil when the object does not exist.
+// conditionOf returns the condition of an object, which is nil when the object does not exist.
 // The rules are those of kstatus, with exceptions where kstatus does not fit a person who
 // waits: a Job is ready when it is complete, a failed Pod is not ready, a paused rollout is not
 // waited for, and a load balancer needs an address.
-func judge(ref api.ObjectRef, object *unstructured.Unstructured) condition {
+func conditionOf(ref api.ObjectRef, object *unstructured.Unstructured) condition {
 	made := condition{ref: ref}
 	if object == nil {
 		if ref.Group == "batch" && ref.Kind == "Job" {
@@ -41,7 +41,7 @@ func judge(ref api.ObjectRef, object *unstructured.Unstructured) condition {
 		}
 		return made.degraded("it is not there")
 	}
-	if own, known := ownRules(made, object); known {
+	if own, known := specialCondition(made, object); known {
 		return own
 	}
 	result, err := status.Compute(object)
@@ -54,12 +54,12 @@ func judge(ref api.ObjectRef, object *unstructured.Unstructured) condition {
 	case status.CurrentStatus:
 		made.ready = true
 	case status.FailedStatus:
-		made = made.degraded(words(result))
+		made = made.degraded(describeResult(result))
 		made.final = ref.Kind != "Pod" // a container that crashes is started again
 	case status.TerminatingStatus:
 		made = made.progressing("it is being deleted")
 	default:
-		made = made.progressing(words(result))
+		made = made.progressing(describeResult(result))
 	}
 	return made
 }
@@ -74,19 +74,19 @@ func (c condition) progressing(reason string) condition {
 	return c
 }
 
-// ownRules returns the condition of objects that kstatus judges differently
+// specialCondition returns the condition of objects that kstatus judges differently
 // than a person who waits.
-func ownRules(made condition, object *unstructured.Unstructured) (condition, bool) {
+func specialCondition(made condition, object *unstructured.Unstructured) (condition, bool) {
 	if object.GetDeletionTimestamp() != nil {
 		return made, false
 	}
 	switch made.ref.Group + "/" + made.ref.Kind {
 	case "batch/Job":
-		return jobRule(made, object)
+		return jobCondition(made, object)
 	case "/Pod":
-		if text(object, "status", "phase") == "Failed" {
+		if stringField(object, "status", "phase") == "Failed" {
 			made = made.degraded("it failed: " +
-				either(text(object, "status", "message"), text(object, "status", "reason"), "no reason is given"))
+				firstNonEmpty(stringField(object, "status", "message"), stringField(object, "status", "reason"), "no reason is given"))
 			made.final = true
 			return made, true
 		}
@@ -96,12 +96,12 @@ func ownRules(made condition, object *unstructured.Unstructured) (condition, boo
 			return made, true
 		}
 	case "/Service":
-		return serviceRule(made, object)
+		return serviceCondition(made, object)
 	}
 	return made, false
 }
 
-func jobRule(made condition, object *unstructured.Unstructured) (condition, bool) {
+func jobCondition(made condition, object *unstructured.Unstructured) (condition, bool) {
 	suspended, _, _ := unstructured.NestedBool(object.Object, "spec", "suspend")
 	for _, each := range conditionsOf(object) {
 		if each.status != "True" {
@@ -112,7 +112,7 @@ func jobRule(made condition, object *unstructured.Unstructured) (condition, bool
 			made.ready = true
 			return made, true
 		case "Failed":
-			made = made.degraded(diff.EscapeText(short("it failed: "+either(each.message, each.reason), mostReason)))
+			made = made.degraded(diff.EscapeText(truncate("it failed: "+firstNonEmpty(each.message, each.reason), maxReason)))
 			made.final = true
 			return made, true
 		}
@@ -133,11 +133,11 @@ func jobRule(made condition, object *unstructured.Unstructured) (condition, bool
 	return made.progressing(reason), true
 }
 
-// serviceRule waits for the address of a load balancer, because readers of the outputs need it.
-func serviceRule(made condition, object *unstructured.Unstructured) (condition, bool) {
+// serviceCondition waits for the address of a load balancer, because readers of the outputs need it.
+func serviceCondition(made condition, object *unstructured.Unstructured) (condition, bool) {
 	addresses, _, _ := unstructured.NestedSlice(object.Object, "status", "loadBalancer", "ingress")
 	external, _, _ := unstructured.NestedSlice(object.Object, "spec", "externalIPs")
-	if text(object, "spec", "type") != "LoadBalancer" || len(addresses)+len(external) > 0 {
+	if stringField(object, "spec", "type") != "LoadBalancer" || len(addresses)+len(external) > 0 {
 		return made, false
 	}
 	return made.progressing("its load balancer has no address yet"), true
@@ -161,27 +161,27 @@ func conditionsOf(object *unstructured.Unstructured) []statusCondition {
 	return made
 }
 
-// mostReason bounds a reason, in bytes.
-const mostReason = 300
+// maxReason bounds a reason, in bytes.
+const maxReason = 300
 
-// counted matches how kstatus reports a rollout: "Updated: 1/3".
-var counted = regexp.MustCompile(`^([A-Za-z]+): (\d+)/(\d+)$`)
+// progressPattern matches how kstatus reports a rollout: "Updated: 1/3".
+var progressPattern = regexp.MustCompile(`^([A-Za-z]+): (\d+)/(\d+)$`)
 
-// leaving matches how kstatus reports the pods that a rollout has replaced:
+// terminationPattern matches how kstatus reports the pods that a rollout has replaced:
 // "Pending termination: 2".
-var leaving = regexp.MustCompile(`^Pending termination: (\d+)$`)
+var terminationPattern = regexp.MustCompile(`^Pending termination: (\d+)$`)
 
-// words turns a result of kstatus into a sentence.
-func words(result *status.Result) string {
+// describeResult turns a result of kstatus into a sentence.
+func describeResult(result *status.Result) string {
 	said := result.Message
-	if found := counted.FindStringSubmatch(said); found != nil {
+	if found := progressPattern.FindStringSubmatch(said); found != nil {
 		what := strings.ToLower(found[1])
 		if what == "replicas" {
 			what = "created"
 		}
 		return fmt.Sprintf("%s of %s %s", found[2], found[3], what)
 	}
-	if found := leaving.FindStringSubmatch(said); found != nil {
+	if found := terminationPattern.FindStringSubmatch(said); found != nil {
 		return "replaced pods that are still there: " + found[1]
 	}
 	for _, each := range result.Conditions {
@@ -192,17 +192,17 @@ func words(result *status.Result) string {
 	if said == "" {
 		said = "its controller has not said why"
 	}
-	return diff.EscapeText(short(said, mostReason))
+	return diff.EscapeText(truncate(said, maxReason))
 }
 
-// text returns a string field of an object, or "" when it does not exist.
-func text(object *unstructured.Unstructured, fields ...string) string {
+// stringField returns a string field of an object, or "" when it does not exist.
+func stringField(object *unstructured.Unstructured, fields ...string) string {
 	found, _, _ := unstructured.NestedString(object.Object, fields...)
 	return found
 }
 
-// either returns the first text that is not empty.
-func either(texts ...string) string {
+// firstNonEmpty returns the first text that is not empty.
+func firstNonEmpty(texts ...string) string {
 	for _, each := range texts {
 		if each != "" {
 			return each
@@ -211,8 +211,8 @@ func either(texts ...string) string {
 	return ""
 }
 
-// short cuts a text to at most most bytes.
-func short(text string, most int) string {
+// truncate cuts a text to at most most bytes.
+func truncate(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}

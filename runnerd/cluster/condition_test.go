@@ -71,15 +71,15 @@ func TestJudge(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			object := objectOf(t, test.object)
-			got := judge(RefOf(object), object)
+			got := conditionOf(RefOf(object), object)
 			if got.ready != test.ready || got.status != test.status || got.final != test.final ||
 				!strings.Contains(got.reason, test.reason) {
 				t.Errorf("got %+v", got)
 			}
 		})
 	}
-	gone := judge(api.ObjectRef{Version: "v1", Kind: "ConfigMap", Name: "a"}, nil)
-	done := judge(api.ObjectRef{Group: "batch", Version: "v1", Kind: "Job", Name: "a"}, nil)
+	gone := conditionOf(api.ObjectRef{Version: "v1", Kind: "ConfigMap", Name: "a"}, nil)
+	done := conditionOf(api.ObjectRef{Group: "batch", Version: "v1", Kind: "Job", Name: "a"}, nil)
 	if gone.ready || gone.status != api.ObjectHealthStatusDegraded || !done.ready {
 		t.Errorf("not there: %+v %+v", gone, done)
 	}
@@ -95,7 +95,7 @@ func TestHealthNamesTheWorstFirst(t *testing.T) {
 	}
 	looked = append(looked, condition{ref: api.ObjectRef{Name: "bad"}, status: api.ObjectHealthStatusDegraded, reason: "r"})
 	got := healthOf(looked)
-	if got.Status != api.HealthStatusDegraded || len(got.Objects) != mostUnready || got.Objects[0].Object.Name != "bad" {
+	if got.Status != api.HealthStatusDegraded || len(got.Objects) != maxUnready || got.Objects[0].Object.Name != "bad" {
 		t.Errorf("%+v", got)
 	}
 	if got := healthOf(looked[:1]); got.Status != api.HealthStatusReady || got.Objects == nil || len(got.Objects) != 0 {

@@ -45,14 +45,14 @@ func Explain(err error) error {
 	var status apierrors.APIStatus
 	switch {
 	case errors.As(err, &status):
-		words = ofStatus(status.Status())
+		words = explainStatus(status.Status())
 	case meta.IsNoMatchError(err):
-		words = noKind(err.Error())
+		words = explainNoKind(err.Error())
 	default:
-		words = ofConnection(err)
+		words = explainConnection(err)
 	}
 	if words == "" {
-		words = ofText(err.Error())
+		words = explainText(err.Error())
 	}
 	if words == "" {
 		return err
@@ -60,45 +60,45 @@ func Explain(err error) error {
 	return &ExplainedError{words: words, err: err}
 }
 
-// mostMessage bounds how much of a server's or webhook's own message is shown, in bytes.
-const mostMessage = 600
+// maxMessage bounds how much of a server's or webhook's own message is shown, in bytes.
+const maxMessage = 600
 
 func tidy(text string) string {
-	return diff.EscapeText(short(strings.Join(strings.Fields(text), " "), mostMessage))
+	return diff.EscapeText(truncate(strings.Join(strings.Fields(text), " "), maxMessage))
 }
 
 // Patterns of the messages of API servers. Their wording has been the same since Kubernetes 1.9
 // or longer; a message that matches none is shown as it is.
 var (
-	webhookDenied = regexp.MustCompile(`(?s)admission webhook "([^"]+)" denied the request(?:: (.*)| without explanation)`)
-	webhookAway   = regexp.MustCompile(`(?s)failed calling webhook "([^"]+)": (.*)`)
-	policyDenied  = regexp.MustCompile(`(?s)ValidatingAdmissionPolicy '([^']+)' with binding '[^']*' denied request: (.*)`)
-	quotaExceeded = regexp.MustCompile(`(?s)exceeded quota: ([^,]+), (requested: .*)`)
-	podSecurity   = regexp.MustCompile(`(?s)violates PodSecurity "([^"]+)": (.*)`)
-	notAllowed    = regexp.MustCompile(`(?s)User "([^"]*)" cannot ([a-z]+) (?:resource "([^"]*)" in API group "([^"]*)"|path "([^"]*)")(?: in the namespace "([^"]*)"| at the cluster scope)?`)
-	immutable     = regexp.MustCompile(`(?i)immutable|may not be changed|updates to .* spec for fields other than|may not change|cannot be changed|is not allowed to be changed`)
-	noMatch       = regexp.MustCompile(`no matches for (?:kind "([^"]*)" in (?:version|group) "([^"]*)"|([A-Za-z0-9.]+/[^,]*), (?:Kind|Resource)=(\w+))`)
+	webhookDenied      = regexp.MustCompile(`(?s)admission webhook "([^"]+)" denied the request(?:: (.*)| without explanation)`)
+	webhookUnreachable = regexp.MustCompile(`(?s)failed calling webhook "([^"]+)": (.*)`)
+	policyDenied       = regexp.MustCompile(`(?s)ValidatingAdmissionPolicy '([^']+)' with binding '[^']*' denied request: (.*)`)
+	quotaExceeded      = regexp.MustCompile(`(?s)exceeded quota: ([^,]+), (requested: .*)`)
+	podSecurity        = regexp.MustCompile(`(?s)violates PodSecurity "([^"]+)": (.*)`)
+	notAllowed         = regexp.MustCompile(`(?s)User "([^"]*)" cannot ([a-z]+) (?:resource "([^"]*)" in API group "([^"]*)"|path "([^"]*)")(?: in the namespace "([^"]*)"| at the cluster scope)?`)
+	immutable          = regexp.MustCompile(`(?i)immutable|may not be changed|updates to .* spec for fields other than|may not change|cannot be changed|is not allowed to be changed`)
+	noMatch            = regexp.MustCompile(`no matches for (?:kind "([^"]*)" in (?:version|group) "([^"]*)"|([A-Za-z0-9.]+/[^,]*), (?:Kind|Resource)=(\w+))`)
 )
 
-// ofStatus explains the status of an API server. Messages of admission come first, because they
+// explainStatus explains the status of an API server. Messages of admission come first, because they
 // occur with many reasons.
-func ofStatus(status metav1.Status) string {
-	if words := ofAdmission(status.Message); words != "" {
+func explainStatus(status metav1.Status) string {
+	if words := explainAdmission(status.Message); words != "" {
 		return words
 	}
 	switch status.Reason {
 	case metav1.StatusReasonForbidden:
-		return forbidden(status)
+		return explainForbidden(status)
 	case metav1.StatusReasonUnauthorized:
 		return "the cluster does not take the runner's credentials (unauthorized); see to it that its token or certificate is valid and belongs to this cluster"
 	case metav1.StatusReasonInvalid:
-		return invalid(status)
+		return explainInvalid(status)
 	case metav1.StatusReasonConflict:
-		return conflict(status)
+		return explainConflict(status)
 	case metav1.StatusReasonAlreadyExists:
-		return tidy(object(status)+" is there already") + "; plan again, so that what it is gets compared"
+		return tidy(objectOfStatus(status)+" is there already") + "; plan again, so that what it is gets compared"
 	case metav1.StatusReasonNotFound:
-		return notFound(status)
+		return explainNotFound(status)
 	case metav1.StatusReasonTimeout, metav1.StatusReasonServerTimeout, metav1.StatusReasonTooManyRequests,
 		metav1.StatusReasonServiceUnavailable:
 		return tidy("the API server is overloaded or starting ("+status.Message+")") + "; try again when it answers"
@@ -109,7 +109,7 @@ func ofStatus(status metav1.Status) string {
 	return tidy("the API server refuses it: " + status.Message)
 }
 
-func ofAdmission(message string) string {
+func explainAdmission(message string) string {
 	if found := webhookDenied.FindStringSubmatch(message); found != nil {
 		said := found[2]
 		if said == "" {
@@ -118,7 +118,7 @@ func ofAdmission(message string) string {
 		return tidy("the admission webhook "+found[1]+" rejects it: "+said) +
 			"; change the object to what it asks for, or have the webhook's rules changed"
 	}
-	if found := webhookAway.FindStringSubmatch(message); found != nil {
+	if found := webhookUnreachable.FindStringSubmatch(message); found != nil {
 		return tidy("the admission webhook "+found[1]+" does not answer the API server: "+found[2]) +
 			"; see to it that it runs, or remove its configuration"
 	}
@@ -142,17 +142,17 @@ var (
 	fieldAt   = regexp.MustCompile(`(?:^|[\[ ])([A-Za-z][\w.\[\]/-]*): (?:Invalid|Required|Unsupported|Duplicate|Forbidden|Too|Internal)`)
 )
 
-// ofText explains errors of libraries that lose the type of a status but preserve its message.
-func ofText(message string) string {
-	if words := ofAdmission(message); words != "" {
+// explainText explains errors of libraries that lose the type of a status but preserve its message.
+func explainText(message string) string {
+	if words := explainAdmission(message); words != "" {
 		return words
 	}
 	if notAllowed.MatchString(message) {
-		return forbidden(metav1.Status{Message: message})
+		return explainForbidden(metav1.Status{Message: message})
 	}
 	found := isInvalid.FindStringSubmatch(message)
 	if found == nil {
-		return noKind(message)
+		return explainNoKind(message)
 	}
 	kind, _, _ := strings.Cut(found[1], ".")
 	status := metav1.Status{Details: &metav1.StatusDetails{Kind: kind, Name: found[2]}}
@@ -165,11 +165,11 @@ func ofText(message string) string {
 		status.Details.Causes = append(status.Details.Causes,
 			metav1.StatusCause{Field: found[3][at[2]:at[3]], Message: strings.Trim(rest, ", []")})
 	}
-	return invalid(status)
+	return explainInvalid(status)
 }
 
-// forbidden explains which user may not use which verb on which resource, and where.
-func forbidden(status metav1.Status) string {
+// explainForbidden explains which user may not use which verb on which resource, and where.
+func explainForbidden(status metav1.Status) string {
 	found := notAllowed.FindStringSubmatch(status.Message)
 	if found == nil {
 		return tidy("the cluster forbids it: " + status.Message)
@@ -190,18 +190,18 @@ func forbidden(status metav1.Status) string {
 		fmt.Sprintf("; give it a Role or ClusterRole with the verb %s on %s", verb, tidy(what))
 }
 
-// object returns the kind and name of the object that a status is about.
-func object(status metav1.Status) string {
+// objectOfStatus returns the kind and name of the object that a status is about.
+func objectOfStatus(status metav1.Status) string {
 	if status.Details == nil || status.Details.Name == "" {
 		return "the object"
 	}
-	return either(status.Details.Kind, "object") + " " + status.Details.Name
+	return firstNonEmpty(status.Details.Kind, "object") + " " + status.Details.Name
 }
 
-// invalid explains which fields are invalid and why, without their values: one may be a secret.
-func invalid(status metav1.Status) string {
+// explainInvalid explains which fields are invalid and why, without their values: one may be a secret.
+func explainInvalid(status metav1.Status) string {
 	if status.Details == nil || len(status.Details.Causes) == 0 {
-		return tidy(object(status)+" is not valid") + "; correct it"
+		return tidy(objectOfStatus(status)+" is not valid") + "; correct it"
 	}
 	var fields []string
 	fixed := false
@@ -211,10 +211,10 @@ func invalid(status metav1.Status) string {
 	}
 	named := tidy(strings.Join(fields, "; "))
 	if fixed {
-		return tidy(object(status)+" cannot be changed in place") + ": " + named +
+		return tidy(objectOfStatus(status)+" cannot be changed in place") + ": " + named +
 			"; it has to be replaced: delete the object, or give it another name, and deploy again"
 	}
-	return tidy(object(status)+" is not valid") + ": " + named + "; correct it"
+	return tidy(objectOfStatus(status)+" is not valid") + ": " + named + "; correct it"
 }
 
 // withoutValue removes the value from a cause's message such as `Invalid value: "x":
@@ -240,7 +240,7 @@ func withoutValue(message string) string {
 	return "has a value that is not allowed: " + detail
 }
 
-func conflict(status metav1.Status) string {
+func explainConflict(status metav1.Status) string {
 	if status.Details != nil {
 		var held []string
 		for _, cause := range status.Details.Causes {
@@ -249,34 +249,34 @@ func conflict(status metav1.Status) string {
 			}
 		}
 		if len(held) > 0 {
-			return tidy(object(status)+" has fields that others own: "+strings.Join(held, ", ")) +
+			return tidy(objectOfStatus(status)+" has fields that others own: "+strings.Join(held, ", ")) +
 				"; leave them out, or take them over"
 		}
 	}
-	return tidy(object(status)+" was changed by somebody else at the same moment ("+status.Message+")") + "; try again"
+	return tidy(objectOfStatus(status)+" was changed by somebody else at the same moment ("+status.Message+")") + "; try again"
 }
 
-func notFound(status metav1.Status) string {
+func explainNotFound(status metav1.Status) string {
 	if status.Details == nil || status.Details.Name == "" {
 		return tidy("the cluster does not have this kind of object ("+status.Message+")") +
 			"; install its CustomResourceDefinition first"
 	}
-	return tidy(object(status)+" is not there ("+status.Message+")") + "; deploy what makes it first"
+	return tidy(objectOfStatus(status)+" is not there ("+status.Message+")") + "; deploy what makes it first"
 }
 
-// noKind explains that the server does not have a kind.
-func noKind(message string) string {
+// explainNoKind explains that the server does not have a kind.
+func explainNoKind(message string) string {
 	found := noMatch.FindStringSubmatch(message)
 	if found == nil {
 		return ""
 	}
-	kind, version := either(found[1], found[4]), either(found[2], found[3])
+	kind, version := firstNonEmpty(found[1], found[4]), firstNonEmpty(found[2], found[3])
 	return tidy(fmt.Sprintf("the cluster has no kind %s in %s: there is no CRD for it", kind, version)) +
 		"; install its CustomResourceDefinition first, or correct apiVersion and kind"
 }
 
-// ofConnection explains that no server answered, or a server with another certificate.
-func ofConnection(err error) string {
+// explainConnection explains that no server answered, or a server with another certificate.
+func explainConnection(err error) string {
 	where := "the API server"
 	var request *url.Error
 	if errors.As(err, &request) {
@@ -300,7 +300,7 @@ func ofConnection(err error) string {
 		return tidy(where+" has no address: there is no host "+name.Name) +
 			"; correct the cluster's address, or the runner's name server"
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ECONNRESET),
-		errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH), silence(err):
+		errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH), isUnanswered(err):
 		return tidy(where+" does not answer ("+err.Error()+")") +
 			"; see to it that the cluster runs and that the runner reaches it"
 	case errors.As(err, &network):
@@ -310,12 +310,12 @@ func ofConnection(err error) string {
 	return ""
 }
 
-// passing reports whether an error may disappear when the server recovers,
+// isTemporary reports whether an error may disappear when the server recovers,
 // so that a wait can continue.
-func passing(err error) bool {
+func isTemporary(err error) bool {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
 		return status.Status().Code >= http.StatusInternalServerError || status.Status().Code == http.StatusTooManyRequests
 	}
-	return silence(err)
+	return isUnanswered(err)
 }

@@ -94,7 +94,7 @@ func TestExplain(t *testing.T) {
 				}
 			}
 			if said := explained.Error(); strings.Contains(said, "planted") || strings.ContainsAny(said, "\n\x1b") ||
-				len(said) > 2*mostMessage {
+				len(said) > 2*maxMessage {
 				t.Errorf("got %q", said)
 			}
 			if !errors.Is(explained, test.err) {
@@ -117,7 +117,7 @@ func TestHostileMessagesAreBounded(t *testing.T) {
 	for _, message := range []string{long, `admission webhook "` + long + `" denied the request: ` + long,
 		`User "` + long + `" cannot get resource "` + long + `" in API group ""`, "exceeded quota: " + long +
 			", requested: " + long} {
-		if said := Explain(refusal(403, metav1.StatusReasonForbidden, message)).Error(); len(said) > 10*mostMessage ||
+		if said := Explain(refusal(403, metav1.StatusReasonForbidden, message)).Error(); len(said) > 10*maxMessage ||
 			strings.ContainsAny(said, "\x00\n") {
 			t.Errorf("%d bytes", len(said))
 		}

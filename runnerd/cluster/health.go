@@ -12,22 +12,22 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// mostUnready bounds how many objects a Health names, as documented in api.Health.
-const mostUnready = 20
+// maxUnready bounds how many objects a Health names, as documented in api.Health.
+const maxUnready = 20
 
 // Health returns the health of objects. An object that does not exist is degraded, except for a
 // Job, which may remove itself. The reason of an object includes the problems of its pods.
 func (c *Cluster) Health(ctx context.Context, refs []api.ObjectRef) (api.Health, error) {
-	looked, err := c.assess(ctx, refs)
+	looked, err := c.evaluate(ctx, refs)
 	if err != nil {
 		return api.Health{}, err
 	}
 	return healthOf(looked), nil
 }
 
-// assess reads objects and returns their conditions, in the order of refs.
-func (c *Cluster) assess(ctx context.Context, refs []api.ObjectRef) ([]condition, error) {
-	objects, err := c.look(ctx, refs)
+// evaluate reads objects and returns their conditions, in the order of refs.
+func (c *Cluster) evaluate(ctx context.Context, refs []api.ObjectRef) ([]condition, error) {
+	objects, err := c.fetch(ctx, refs)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func (c *Cluster) assess(ctx context.Context, refs []api.ObjectRef) ([]condition
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(workers)
 	for i, ref := range refs {
-		made[i] = judge(ref, objects[i])
+		made[i] = conditionOf(ref, objects[i])
 		if made[i].ready || objects[i] == nil {
 			continue
 		}
@@ -54,12 +54,12 @@ func (c *Cluster) withClass(ctx context.Context, made condition, object *unstruc
 		made.status != api.ObjectHealthStatusProgressing {
 		return made
 	}
-	name := text(object, "spec", "storageClassName")
+	name := stringField(object, "spec", "storageClassName")
 	if name == "" {
 		return made
 	}
 	class, err := c.get(ctx, api.ObjectRef{Group: "storage.k8s.io", Version: "v1", Kind: "StorageClass", Name: name})
-	if err == nil && class != nil && text(class, "volumeBindingMode") == "WaitForFirstConsumer" {
+	if err == nil && class != nil && stringField(class, "volumeBindingMode") == "WaitForFirstConsumer" {
 		made.ready = true
 	}
 	return made
@@ -79,7 +79,7 @@ func healthOf(looked []condition) api.Health {
 	}
 	slices.SortStableFunc(made.Objects,
 		func(a, b api.ObjectHealth) int { return cmp.Compare(severity(b.Status), severity(a.Status)) })
-	made.Objects = made.Objects[:min(len(made.Objects), mostUnready)]
+	made.Objects = made.Objects[:min(len(made.Objects), maxUnready)]
 	return made
 }
 

@@ -17,7 +17,7 @@ import (
 // kinds caches in memory the kinds that a server has.
 type kinds struct {
 	once      sync.Once
-	trouble   error
+	err       error
 	discovery discovery.CachedDiscoveryInterface
 	mapper    *restmapper.DeferredDiscoveryRESTMapper
 }
@@ -27,13 +27,13 @@ func (k *kinds) open(config *rest.Config) error {
 	k.once.Do(func() {
 		client, err := discovery.NewDiscoveryClientForConfig(config)
 		if err != nil {
-			k.trouble = fmt.Errorf("the access to the cluster cannot be used: %w", err)
+			k.err = fmt.Errorf("the access to the cluster cannot be used: %w", err)
 			return
 		}
 		k.discovery = memory.NewMemCacheClient(client)
 		k.mapper = restmapper.NewDeferredDiscoveryRESTMapper(k.discovery)
 	})
-	return k.trouble
+	return k.err
 }
 
 func (k *kinds) invalidate() {

@@ -13,8 +13,8 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// mostKubeconfig bounds a kubeconfig and each file that it names, in bytes.
-const mostKubeconfig = 4 << 20
+// maxKubeconfig bounds a kubeconfig and each file that it names, in bytes.
+const maxKubeconfig = 4 << 20
 
 // readBounded reads a file of the runner's owner.
 func readBounded(path string) ([]byte, error) {
@@ -23,16 +23,16 @@ func readBounded(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }()
-	content, err := io.ReadAll(io.LimitReader(file, mostKubeconfig+1))
-	if err == nil && len(content) > mostKubeconfig {
-		err = fmt.Errorf("%s has more than %d bytes", path, mostKubeconfig)
+	content, err := io.ReadAll(io.LimitReader(file, maxKubeconfig+1))
+	if err == nil && len(content) > maxKubeconfig {
+		err = fmt.Errorf("%s has more than %d bytes", path, maxKubeconfig)
 	}
 	return content, err
 }
 
-// kubeconfig returns the cluster of one context of a kubeconfig, or of the current context when
+// fromKubeconfig returns the cluster of one context of a kubeconfig, or of the current context when
 // context is empty. where is the kubeconfig's name in errors.
-func (o opener) kubeconfig(config *clientcmdapi.Config, context, where string) (*Cluster, error) {
+func (o opener) fromKubeconfig(config *clientcmdapi.Config, context, where string) (*Cluster, error) {
 	if context == "" {
 		context = config.CurrentContext
 	}
@@ -61,9 +61,9 @@ func (o opener) kubeconfig(config *clientcmdapi.Config, context, where string) (
 	return o.open(made)
 }
 
-// givenKubeconfig checks a kubeconfig that came with a cluster's outputs and returns its
+// fromOutputKubeconfig checks a kubeconfig that came with a cluster's outputs and returns its
 // cluster. It must be self-contained, because no file on this machine belongs to it.
-func (o opener) givenKubeconfig(text []byte, where string) (*Cluster, error) {
+func (o opener) fromOutputKubeconfig(text []byte, where string) (*Cluster, error) {
 	config, err := clientcmd.Load(text)
 	if err != nil {
 		// The library's error may quote the text, which holds secrets.
@@ -87,7 +87,7 @@ func (o opener) givenKubeconfig(text []byte, where string) (*Cluster, error) {
 			return nil, err
 		}
 	}
-	return o.kubeconfig(config, "", where)
+	return o.fromKubeconfig(config, "", where)
 }
 
 // checkUser checks a login of a kubeconfig that came with outputs.
@@ -120,7 +120,7 @@ func (c *Cluster) WriteKubeconfig(ctx context.Context, path string) error {
 		Username: c.config.Username, Password: c.config.Password,
 	}
 	if c.login != nil {
-		token, err := c.login.current(ctx, "")
+		token, err := c.login.currentToken(ctx, "")
 		if err != nil {
 			return err
 		}

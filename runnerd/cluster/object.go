@@ -26,12 +26,12 @@ func RefOf(u *unstructured.Unstructured) api.ObjectRef {
 		Name: u.GetName()}
 }
 
-// mostName bounds a name in a message, in bytes. Kubernetes allows 253; a chart
+// maxName bounds a name in a message, in bytes. Kubernetes allows 253; a chart
 // may contain any name.
-const mostName = 600
+const maxName = 600
 
 // DisplayName returns an object's kind, namespace and name for messages, safe to print.
-func DisplayName(ref api.ObjectRef) string { return diff.EscapeText(short(ref.String(), mostName)) }
+func DisplayName(ref api.ObjectRef) string { return diff.EscapeText(truncate(ref.String(), maxName)) }
 
 // Resource returns the client for objects of ref's kind, in ref's namespace unless the kind
 // is cluster-scoped. For a kind that the server does not have it returns an error for which
@@ -58,7 +58,7 @@ func (c *Cluster) Resource(ref api.ObjectRef) (dynamic.ResourceInterface, error)
 // Objects returns the current objects in the order of refs. It omits objects that do not exist,
 // or whose kind the server does not have.
 func (c *Cluster) Objects(ctx context.Context, refs []api.ObjectRef) ([]*unstructured.Unstructured, error) {
-	found, err := c.look(ctx, refs)
+	found, err := c.fetch(ctx, refs)
 	if err != nil {
 		return nil, err
 	}
@@ -71,8 +71,8 @@ func (c *Cluster) Objects(ctx context.Context, refs []api.ObjectRef) ([]*unstruc
 	return made, nil
 }
 
-// look is like Objects, but has nil for each object that does not exist.
-func (c *Cluster) look(ctx context.Context, refs []api.ObjectRef) ([]*unstructured.Unstructured, error) {
+// fetch is like Objects, but has nil for each object that does not exist.
+func (c *Cluster) fetch(ctx context.Context, refs []api.ObjectRef) ([]*unstructured.Unstructured, error) {
 	made := make([]*unstructured.Unstructured, len(refs))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(workers)

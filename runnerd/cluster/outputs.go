@@ -58,9 +58,9 @@ func outputsOf(objects []*unstructured.Unstructured) map[string]any {
 		})
 		switch kind := object.GroupVersionKind(); {
 		case kind.Group == "" && kind.Kind == "Service":
-			services.add(object, steady(object, "loadBalancer"))
+			services.add(object, stableFields(object, "loadBalancer"))
 		case kind.Group == "networking.k8s.io" && kind.Kind == "Ingress":
-			ingresses.add(object, steady(object, "loadBalancer"))
+			ingresses.add(object, stableFields(object, "loadBalancer"))
 		case kind.Group == "apps" && kind.Kind == "Deployment":
 			deployments.add(object, deployment(object))
 		}
@@ -73,14 +73,14 @@ func outputsOf(objects []*unstructured.Unstructured) map[string]any {
 // and nobody outside the account may read those. The replica count is left out because
 // an autoscaler changes it.
 func deployment(object *unstructured.Unstructured) map[string]any {
-	made := steady(object)
+	made := stableFields(object)
 	pod := map[string]any{}
 	for _, list := range []string{"containers", "initContainers"} {
 		containers, _, _ := unstructured.NestedSlice(object.Object, "spec", "template", "spec", list)
 		kept := []any{}
 		for _, each := range containers {
 			if container, is := each.(map[string]any); is {
-				kept = append(kept, only(container, "name", "image", "ports", "resources"))
+				kept = append(kept, pickFields(container, "name", "image", "ports", "resources"))
 			}
 		}
 		if len(kept) > 0 {
@@ -94,8 +94,8 @@ func deployment(object *unstructured.Unstructured) map[string]any {
 	return made
 }
 
-// only returns the named fields that exist.
-func only(whole map[string]any, names ...string) map[string]any {
+// pickFields returns the named fields that exist.
+func pickFields(whole map[string]any, names ...string) map[string]any {
 	made := map[string]any{}
 	for _, name := range names {
 		if value, there := whole[name]; there {
@@ -105,8 +105,8 @@ func only(whole map[string]any, names ...string) map[string]any {
 	return made
 }
 
-// steady returns an object's identity, labels and spec, and the named fields of its status.
-func steady(object *unstructured.Unstructured, status ...string) map[string]any {
+// stableFields returns an object's identity, labels and spec, and the named fields of its status.
+func stableFields(object *unstructured.Unstructured, status ...string) map[string]any {
 	made := map[string]any{
 		"apiVersion": object.GetAPIVersion(),
 		"kind":       object.GetKind(),

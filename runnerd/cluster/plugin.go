@@ -44,10 +44,10 @@ type credential struct {
 	} `json:"status"`
 }
 
-// source runs a plugin for credentials. client-go's own implementation is not used:
+// tokenSource runs a plugin for credentials. client-go's own implementation is not used:
 // it passes this process's whole environment to the program, prints the program's standard
 // error where nobody reads it, and reports a failure without it.
-type source struct {
+type tokenSource struct {
 	path    string
 	args    []string
 	environ []string
@@ -60,18 +60,18 @@ type source struct {
 	expires time.Time
 }
 
-// plug replaces the plugin in config by our own, returns it, and runs it once, so that its
+// installPlugin replaces the plugin in config by our own, returns it, and runs it once, so that its
 // errors are reported before anything else is done.
-func (o opener) plug(config *rest.Config) (*source, error) {
+func (o opener) installPlugin(config *rest.Config) (*tokenSource, error) {
 	given := config.ExecProvider
 	config.ExecProvider = nil
-	s, err := o.source(given, config)
+	s, err := o.newTokenSource(given, config)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), pluginLimit)
 	defer cancel()
-	got, err := s.ask(ctx)
+	got, err := s.runPlugin(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -80,13 +80,13 @@ func (o opener) plug(config *rest.Config) (*source, error) {
 		config.CertData, config.KeyData = []byte(got.Status.ClientCertificateData), []byte(got.Status.ClientKeyData)
 	}
 	if got.Status.Token != "" {
-		s.keep(got)
-		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &login{source: s, next: next} })
+		s.setToken(got)
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &loginTransport{source: s, next: next} })
 	}
 	return s, nil
 }
 
-func (o opener) source(given *clientcmdapi.ExecConfig, config *rest.Config) (*source, error) {
+func (o opener) newTokenSource(given *clientcmdapi.ExecConfig, config *rest.Config) (*tokenSource, error) {
 	if given.InteractiveMode == clientcmdapi.AlwaysExecInteractiveMode {
 		return nil, fmt.Errorf("the plugin %s for the cluster's credentials asks a person, and nobody is there; use one that does not", given.Command)
 	}
@@ -102,7 +102,7 @@ func (o opener) source(given *clientcmdapi.ExecConfig, config *rest.Config) (*so
 		return nil, err
 	}
 	environ["KUBERNETES_EXEC_INFO"] = info
-	made := &source{name: given.Command, opener: o, now: time.Now, args: append([]string{given.Command}, given.Args...)}
+	made := &tokenSource{name: given.Command, opener: o, now: time.Now, args: append([]string{given.Command}, given.Args...)}
 	for _, name := range slices.Sorted(maps.Keys(environ)) {
 		made.environ = append(made.environ, name+"="+environ[name])
 	}
@@ -139,11 +139,11 @@ func pluginInfo(given *clientcmdapi.ExecConfig, config *rest.Config) (string, er
 	return string(encoded), nil
 }
 
-// ask runs the program and returns its credential.
-func (s *source) ask(ctx context.Context) (credential, error) {
+// runPlugin runs the program and returns its credential.
+func (s *tokenSource) runPlugin(ctx context.Context) (credential, error) {
 	ctx, cancel := context.WithTimeout(ctx, pluginLimit)
 	defer cancel()
-	stdout, stderr := heard{enough: cancel}, heard{enough: cancel}
+	stdout, stderr := limitedBuffer{cancel: cancel}, limitedBuffer{cancel: cancel}
 	err := subprocess.Program{
 		Path: s.path, Args: s.args, Dir: "/", Env: s.environ, Stdout: &stdout, Stderr: &stderr,
 		Name: s.name, Group: true, Grace: pluginGrace, Warn: s.opener.log.Warn,
@@ -155,13 +155,13 @@ func (s *source) ask(ctx context.Context) (credential, error) {
 		err = fmt.Errorf("it did not end in %s", pluginLimit)
 	}
 	if err != nil {
-		return credential{}, fmt.Errorf("the program %s, which gives the credentials for the cluster: %w%s; see to it that the runner's identity may log in there", s.name, err, s.said(stderr.text.Bytes()))
+		return credential{}, fmt.Errorf("the program %s, which gives the credentials for the cluster: %w%s; see to it that the runner's identity may log in there", s.name, err, s.stderrTail(stderr.text.Bytes()))
 	}
 	var got credential
 	if err := json.Unmarshal(stdout.text.Bytes(), &got); err != nil || got.Status == nil ||
 		got.Status.Token == "" && got.Status.ClientCertificateData == "" {
 		// The output may be a credential in another format, so it is not shown.
-		return credential{}, fmt.Errorf("the program %s printed no ExecCredential with a status%s; see to it that it is of a version that knows %s", s.name, s.said(stderr.text.Bytes()), "client.authentication.k8s.io")
+		return credential{}, fmt.Errorf("the program %s printed no ExecCredential with a status%s; see to it that it is of a version that knows %s", s.name, s.stderrTail(stderr.text.Bytes()), "client.authentication.k8s.io")
 	}
 	for _, secret := range []string{got.Status.Token, got.Status.ClientKeyData} {
 		if secret != "" {
@@ -171,8 +171,8 @@ func (s *source) ask(ctx context.Context) (credential, error) {
 	return got, nil
 }
 
-// said returns the end of a program's standard error as one line without secrets.
-func (s *source) said(text []byte) string {
+// stderrTail returns the end of a program's standard error as one line without secrets.
+func (s *tokenSource) stderrTail(text []byte) string {
 	const most = 1000
 	words := strings.Join(strings.Fields(s.opener.hide(string(text))), " ")
 	if len(words) > most {
@@ -184,37 +184,37 @@ func (s *source) said(text []byte) string {
 	return ": " + diff.EscapeText(words)
 }
 
-func (s *source) keep(got credential) {
+func (s *tokenSource) setToken(got credential) {
 	s.token, s.expires = got.Status.Token, got.Status.ExpirationTimestamp
 }
 
-// current returns a valid token. It runs the program again when the token has expired,
+// currentToken returns a valid token. It runs the program again when the token has expired,
 // or when it is the refused one, which the server rejected.
-func (s *source) current(ctx context.Context, refused string) (string, error) {
+func (s *tokenSource) currentToken(ctx context.Context, refused string) (string, error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	old := !s.expires.IsZero() && s.now().Add(renewBefore).After(s.expires)
 	if !old && s.token != refused {
 		return s.token, nil
 	}
-	got, err := s.ask(ctx)
+	got, err := s.runPlugin(ctx)
 	if err != nil {
 		return "", err
 	}
-	s.keep(got)
+	s.setToken(got)
 	return s.token, nil
 }
 
-// login adds the token to each request, and retries once with a new token when
+// loginTransport adds the token to each request, and retries once with a new token when
 // the server rejects it.
-type login struct {
-	source *source
+type loginTransport struct {
+	source *tokenSource
 	next   http.RoundTripper
 }
 
 // RoundTrip sends the request with a token.
-func (l *login) RoundTrip(request *http.Request) (*http.Response, error) {
-	token, err := l.source.current(request.Context(), "")
+func (l *loginTransport) RoundTrip(request *http.Request) (*http.Response, error) {
+	token, err := l.source.currentToken(request.Context(), "")
 	if err != nil {
 		return nil, err
 	}
@@ -222,7 +222,7 @@ func (l *login) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err != nil || response.StatusCode != http.StatusUnauthorized || request.Body != nil && request.GetBody == nil {
 		return response, err
 	}
-	fresh, err := l.source.current(request.Context(), token)
+	fresh, err := l.source.currentToken(request.Context(), token)
 	if err != nil || fresh == token {
 		return response, nil //nolint:nilerr // then the refusal is the answer
 	}
@@ -230,7 +230,7 @@ func (l *login) RoundTrip(request *http.Request) (*http.Response, error) {
 	return l.send(request, fresh)
 }
 
-func (l *login) send(request *http.Request, token string) (*http.Response, error) {
+func (l *loginTransport) send(request *http.Request, token string) (*http.Response, error) {
 	sent := request.Clone(request.Context())
 	if request.GetBody != nil {
 		body, err := request.GetBody()
@@ -243,19 +243,19 @@ func (l *login) send(request *http.Request, token string) (*http.Response, error
 	return l.next.RoundTrip(sent)
 }
 
-// heard stores a program's output, up to pluginOutput bytes. More output ends the program.
-type heard struct {
+// limitedBuffer stores a program's output, up to pluginOutput bytes. More output ends the program.
+type limitedBuffer struct {
 	text   bytes.Buffer
-	enough context.CancelFunc
+	cancel context.CancelFunc
 	full   bool
 }
 
 // Write returns an error for output beyond the limit.
-func (h *heard) Write(p []byte) (int, error) {
-	if h.text.Len()+len(p) > pluginOutput {
-		h.full = true
-		h.enough()
+func (b *limitedBuffer) Write(p []byte) (int, error) {
+	if b.text.Len()+len(p) > pluginOutput {
+		b.full = true
+		b.cancel()
 		return 0, errors.New("it printed too much")
 	}
-	return h.text.Write(p)
+	return b.text.Write(p)
 }

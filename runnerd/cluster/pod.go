@@ -15,32 +15,32 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// mostPods bounds how many pods of one object are read.
-const mostPods = 200
+// maxPods bounds how many pods of one object are read.
+const maxPods = 200
 
-// podTrouble is the problem of a pod.
-type podTrouble struct {
+// podProblem is the problem of a pod.
+type podProblem struct {
 	pod       *corev1.Pod
 	container string
 	// reason is Kubernetes' own name for it, such as CrashLoopBackOff.
 	reason, message string
-	// bad means that the problem does not disappear soon without a change.
-	bad bool
+	// lasting means that the problem does not disappear soon without a change.
+	lasting bool
 	// crashed means that the container ran before, so that the previous run's
 	// log is the useful one.
 	crashed bool
 }
 
-// words returns the problem as one sentence.
-func (t podTrouble) words() string {
-	made := fmt.Sprintf("pod %s: %s", t.pod.Name, t.reason)
-	if t.container != "" {
-		made = fmt.Sprintf("pod %s, container %s: %s", t.pod.Name, t.container, t.reason)
+// describe returns the problem as one sentence.
+func (p podProblem) describe() string {
+	made := fmt.Sprintf("pod %s: %s", p.pod.Name, p.reason)
+	if p.container != "" {
+		made = fmt.Sprintf("pod %s, container %s: %s", p.pod.Name, p.container, p.reason)
 	}
-	if t.message != "" {
-		made += ": " + t.message
+	if p.message != "" {
+		made += ": " + p.message
 	}
-	return diff.EscapeText(short(made, mostReason))
+	return diff.EscapeText(truncate(made, maxReason))
 }
 
 // core returns the typed client for pods, events and logs.
@@ -66,7 +66,7 @@ func (c *Cluster) podsOf(ctx context.Context, object *unstructured.Unstructured)
 	if err != nil {
 		return nil, err
 	}
-	list, err := core.Pods(object.GetNamespace()).List(ctx, metav1.ListOptions{LabelSelector: selector, Limit: mostPods})
+	list, err := core.Pods(object.GetNamespace()).List(ctx, metav1.ListOptions{LabelSelector: selector, Limit: maxPods})
 	if err != nil {
 		return nil, err
 	}
@@ -95,21 +95,21 @@ func selectorOf(object *unstructured.Unstructured) string {
 	return made.String()
 }
 
-// worst returns the problem of the pod in the worst condition, the newest one among equals.
+// worstProblem returns the problem of the pod in the worst condition, the newest one among equals.
 // It returns false when all pods are ready.
-func worst(pods []corev1.Pod) (podTrouble, bool) {
-	var found []podTrouble
+func worstProblem(pods []corev1.Pod) (podProblem, bool) {
+	var found []podProblem
 	for i := range pods {
-		if trouble, has := troubleOf(&pods[i]); has {
+		if trouble, has := problemOf(&pods[i]); has {
 			found = append(found, trouble)
 		}
 	}
 	if len(found) == 0 {
-		return podTrouble{}, false
+		return podProblem{}, false
 	}
-	return slices.MinFunc(found, func(a, b podTrouble) int {
-		if a.bad != b.bad {
-			if a.bad {
+	return slices.MinFunc(found, func(a, b podProblem) int {
+		if a.lasting != b.lasting {
+			if a.lasting {
 				return -1
 			}
 			return 1
@@ -118,44 +118,44 @@ func worst(pods []corev1.Pod) (podTrouble, bool) {
 	}), true
 }
 
-// troubleOf returns the reason why a pod is not ready.
-func troubleOf(pod *corev1.Pod) (podTrouble, bool) {
+// problemOf returns the reason why a pod is not ready.
+func problemOf(pod *corev1.Pod) (podProblem, bool) {
 	if pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded {
-		return podTrouble{}, false
+		return podProblem{}, false
 	}
 	for _, each := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
-		if trouble, has := containerTrouble(pod, each); has {
+		if trouble, has := containerProblem(pod, each); has {
 			return trouble, true
 		}
 	}
 	if pod.Status.Phase == corev1.PodFailed {
-		return podTrouble{pod: pod, reason: either(pod.Status.Reason, "Failed"), message: pod.Status.Message,
-			bad: true, crashed: false}, true
+		return podProblem{pod: pod, reason: firstNonEmpty(pod.Status.Reason, "Failed"), message: pod.Status.Message,
+			lasting: true, crashed: false}, true
 	}
 	ready := false
 	for _, each := range pod.Status.Conditions {
 		if each.Type == corev1.PodScheduled && each.Status == corev1.ConditionFalse {
-			return podTrouble{pod: pod, reason: either(each.Reason, "not scheduled"), message: each.Message,
-				bad: each.Reason == corev1.PodReasonUnschedulable}, true
+			return podProblem{pod: pod, reason: firstNonEmpty(each.Reason, "not scheduled"), message: each.Message,
+				lasting: each.Reason == corev1.PodReasonUnschedulable}, true
 		}
 		ready = ready || each.Type == corev1.PodReady && each.Status == corev1.ConditionTrue
 	}
 	if ready {
-		return podTrouble{}, false
+		return podProblem{}, false
 	}
-	return podTrouble{pod: pod, container: notReady(pod), reason: "not ready"}, true
+	return podProblem{pod: pod, container: notReady(pod), reason: "not ready"}, true
 }
 
-// containerTrouble returns the reason why a container does not run.
-func containerTrouble(pod *corev1.Pod, each corev1.ContainerStatus) (podTrouble, bool) {
-	made := podTrouble{pod: pod, container: each.Name}
+// containerProblem returns the reason why a container does not run.
+func containerProblem(pod *corev1.Pod, each corev1.ContainerStatus) (podProblem, bool) {
+	made := podProblem{pod: pod, container: each.Name}
 	switch {
 	case each.State.Waiting != nil:
 		made.reason, made.message = each.State.Waiting.Reason, each.State.Waiting.Message
 		if made.reason == "" || made.reason == "ContainerCreating" || made.reason == "PodInitializing" {
-			return podTrouble{}, false // still starting
+			return podProblem{}, false // still starting
 		}
-		made.bad = true
+		made.lasting = true
 		if last := each.LastTerminationState.Terminated; last != nil {
 			made.crashed = true
 			made.message = fmt.Sprintf("it ended with exit code %d and was started again %d times", last.ExitCode,
@@ -163,12 +163,12 @@ func containerTrouble(pod *corev1.Pod, each corev1.ContainerStatus) (podTrouble,
 		}
 		return made, true
 	case each.State.Terminated != nil && each.State.Terminated.ExitCode != 0:
-		made.reason = either(each.State.Terminated.Reason, "Error")
+		made.reason = firstNonEmpty(each.State.Terminated.Reason, "Error")
 		made.message = fmt.Sprintf("it ended with exit code %d", each.State.Terminated.ExitCode)
-		made.bad = true
+		made.lasting = true
 		return made, true
 	}
-	return podTrouble{}, false
+	return podProblem{}, false
 }
 
 // notReady returns the name of the first container that is not ready.
@@ -189,7 +189,7 @@ func (c *Cluster) withPods(ctx context.Context, made condition, object *unstruct
 	}
 	for _, each := range conditionsOf(object) {
 		if each.kind == "ReplicaFailure" && each.status == "True" { // a quota or an admission rule
-			made = made.degraded(diff.EscapeText(short(made.reason+"; "+each.message, mostReason)))
+			made = made.degraded(diff.EscapeText(truncate(made.reason+"; "+each.message, maxReason)))
 			return made
 		}
 	}
@@ -198,14 +198,14 @@ func (c *Cluster) withPods(ctx context.Context, made condition, object *unstruct
 		c.log.Debug("the pods of %s: %v", DisplayName(made.ref), Explain(err))
 		return made
 	}
-	trouble, has := worst(pods)
+	trouble, has := worstProblem(pods)
 	if !has {
 		return made
 	}
 	made.word = trouble.reason
 	// What a person can act on comes first.
-	made.reason = trouble.words() + " (" + made.reason + ")"
-	if trouble.bad {
+	made.reason = trouble.describe() + " (" + made.reason + ")"
+	if trouble.lasting {
 		made.status = api.ObjectHealthStatusDegraded
 	}
 	return made

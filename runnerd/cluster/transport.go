@@ -17,23 +17,23 @@ const (
 	// readLimit bounds one read request, and writeLimit one write request. A server ends
 	// a write after 60 s, and only its answer reports whether the write was made.
 	readLimit, writeLimit = 30 * time.Second, 70 * time.Second
-	// patience is how long a read is retried while the server does not answer. The pauses grow
-	// from pauseFirst to pauseMost.
-	patience              = 30 * time.Second
-	pauseFirst, pauseMost = 200 * time.Millisecond, 5 * time.Second
+	// retryFor is how long a read is retried while the server does not answer. The pauses grow
+	// from pauseFirst to pauseMax.
+	retryFor             = 30 * time.Second
+	pauseFirst, pauseMax = 200 * time.Millisecond, 5 * time.Second
 )
 
-// bounded returns the transport of a Cluster: each request has a time limit, and a read without
+// limitRequests returns the transport of a Cluster: each request has a time limit, and a read without
 // an answer is retried. A write is never retried, because the server may have executed it.
-func (c *Cluster) bounded(next http.RoundTripper) http.RoundTripper {
-	return &transport{next: next, log: c.log, patience: patience}
+func (c *Cluster) limitRequests(next http.RoundTripper) http.RoundTripper {
+	return &transport{next: next, log: c.log, retryFor: retryFor}
 }
 
 type transport struct {
 	next     http.RoundTripper
 	log      Log
-	patience time.Duration
-	told     sync.Once
+	retryFor time.Duration
+	logRetry sync.Once
 }
 
 // RoundTrip sends one request within its bounds.
@@ -41,24 +41,24 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	if request.Method != http.MethodGet {
 		return t.once(request, writeLimit)
 	}
-	if endless(request) {
+	if isStreaming(request) {
 		response, err := t.next.RoundTrip(request)
 		if err == nil {
-			if err = stays(request, response); err != nil {
+			if err = checkRedirect(request, response); err != nil {
 				_ = response.Body.Close()
 				return nil, err
 			}
 		}
 		return response, err
 	}
-	end := time.Now().Add(t.patience)
-	for pause := pauseFirst; ; pause = min(2*pause, pauseMost) {
+	end := time.Now().Add(t.retryFor)
+	for pause := pauseFirst; ; pause = min(2*pause, pauseMax) {
 		response, err := t.once(request, readLimit)
-		if err == nil || request.Context().Err() != nil || !silence(err) || time.Now().Add(pause).After(end) {
+		if err == nil || request.Context().Err() != nil || !isUnanswered(err) || time.Now().Add(pause).After(end) {
 			return response, err
 		}
-		t.told.Do(func() {
-			t.log.Warn("the API server at %s does not answer; trying again for %s", request.URL.Host, t.patience)
+		t.logRetry.Do(func() {
+			t.log.Warn("the API server at %s does not answer; trying again for %s", request.URL.Host, t.retryFor)
 		})
 		wait := time.NewTimer(pause)
 		select {
@@ -70,15 +70,15 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 }
 
-// endless reports whether a request is a watch or follows a log. These have no time limit.
-func endless(request *http.Request) bool {
+// isStreaming reports whether a request is a watch or follows a log. These have no time limit.
+func isStreaming(request *http.Request) bool {
 	query := request.URL.Query()
 	return query.Get("watch") == "true" || query.Get("watch") == "1" || query.Get("follow") == "true"
 }
 
-// silence reports whether the server did not answer. A server with the wrong
+// isUnanswered reports whether the server did not answer. A server with the wrong
 // certificate is not silent.
-func silence(err error) bool {
+func isUnanswered(err error) bool {
 	var network net.Error
 	return utilnet.IsProbableEOF(err) || utilnet.IsHTTP2ConnectionLost(err) ||
 		errors.Is(err, context.DeadlineExceeded) || errors.As(err, &network)
@@ -93,18 +93,18 @@ func (t *transport) once(request *http.Request, limit time.Duration) (*http.Resp
 		cancel()
 		return nil, err
 	}
-	response.Body = &ending{ReadCloser: response.Body, cancel: cancel}
-	if err := stays(request, response); err != nil {
+	response.Body = &cancelingBody{ReadCloser: response.Body, cancel: cancel}
+	if err := checkRedirect(request, response); err != nil {
 		_ = response.Body.Close()
 		return nil, err
 	}
 	return response, nil
 }
 
-// stays returns an error for a redirect to another server, because the login would be
+// checkRedirect returns an error for a redirect to another server, because the login would be
 // sent there, too. A server behind the API server, such as that of an added API, must not
 // redirect the runner's login.
-func stays(request *http.Request, response *http.Response) error {
+func checkRedirect(request *http.Request, response *http.Response) error {
 	if response.StatusCode < 300 || response.StatusCode > 399 {
 		return nil
 	}
@@ -117,14 +117,14 @@ func stays(request *http.Request, response *http.Response) error {
 		request.URL.Host, request.URL.Path, to.Host)
 }
 
-// ending is a response body that cancels its request when it is closed.
-type ending struct {
+// cancelingBody is a response body that cancels its request when it is closed.
+type cancelingBody struct {
 	io.ReadCloser
 	cancel context.CancelFunc
 }
 
 // Close closes the body and cancels the request's context.
-func (e *ending) Close() error {
+func (e *cancelingBody) Close() error {
 	err := e.ReadCloser.Close()
 	e.cancel()
 	return err

@@ -34,7 +34,7 @@ func TestOnlyReadsAreTriedAgain(t *testing.T) {
 	defer server.Close()
 	send := func(method, query string) (string, error) {
 		calls.Store(0)
-		tried := &transport{next: &http.Transport{DisableKeepAlives: true}, log: silent{}, patience: time.Minute}
+		tried := &transport{next: &http.Transport{DisableKeepAlives: true}, log: silent{}, retryFor: time.Minute}
 		request, err := http.NewRequestWithContext(t.Context(), method, server.URL+query, nil)
 		if err != nil {
 			t.Fatal(err)

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// lookFirst and lookMost bound the pause between two polls; the pause
+	// pollFirst and pollMax bound the pause between two polls; the pause
 	// grows by half each time.
-	lookFirst, lookMost = 250 * time.Millisecond, 3 * time.Second
-	// tellEvery is how often the log reports progress.
-	tellEvery = 10 * time.Second
+	pollFirst, pollMax = 250 * time.Millisecond, 3 * time.Second
+	// progressEvery is how often the log reports progress.
+	progressEvery = 10 * time.Second
 	// finalAfter is how long an object has to be final before the wait ends: its status may
 	// still be that of the last rollout.
 	finalAfter = 10 * time.Second
@@ -51,8 +51,8 @@ func (e *NotReadyError) Error() string {
 // and the log has the events and last log lines of the objects that are not ready.
 // Wait continues while the API server does not answer.
 func (c *Cluster) Wait(ctx context.Context, refs []api.ObjectRef, timeout time.Duration) (api.Health, error) {
-	w := &wait{cluster: c, refs: refs, begun: time.Now(), told: map[string]bool{},
-		hopeless: map[api.ObjectRef]time.Time{}, toldAt: time.Now()}
+	w := &wait{cluster: c, refs: refs, started: time.Now(), logged: map[string]bool{},
+		finalSince: map[api.ObjectRef]time.Time{}, loggedAt: time.Now()}
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	done, err := w.run(limited)
@@ -66,9 +66,9 @@ func (c *Cluster) Wait(ctx context.Context, refs []api.ObjectRef, timeout time.D
 		return health, err // no poll succeeded
 	}
 	// The explanation may take a little longer than the wait.
-	telling, stop := context.WithTimeout(ctx, tellingLimit)
+	telling, stop := context.WithTimeout(ctx, detailsLimit)
 	defer stop()
-	c.tell(telling, w.unready())
+	c.logDetails(telling, w.unready())
 	return health, w.failure()
 }
 
@@ -76,30 +76,30 @@ func (c *Cluster) Wait(ctx context.Context, refs []api.ObjectRef, timeout time.D
 type wait struct {
 	cluster *Cluster
 	refs    []api.ObjectRef
-	begun   time.Time
+	started time.Time
 	// last is the result of the last successful poll.
 	last []condition
-	// told holds the keys of the messages that are logged once; toldAt is when
+	// logged holds the keys of the messages that are logged once; loggedAt is when
 	// progress was last logged.
-	told   map[string]bool
-	toldAt time.Time
-	// hopeless maps each final object to the time since which it is final.
-	hopeless map[api.ObjectRef]time.Time
+	logged   map[string]bool
+	loggedAt time.Time
+	// finalSince maps each final object to the time since which it is final.
+	finalSince map[api.ObjectRef]time.Time
 }
 
 // run polls until all objects are ready, and reports whether they are.
 func (w *wait) run(ctx context.Context) (bool, error) {
 	var trouble error
-	for pause := lookFirst; ; pause = min(pause*3/2, lookMost) {
-		err := w.look(ctx)
+	for pause := pollFirst; ; pause = min(pause*3/2, pollMax) {
+		err := w.poll(ctx)
 		switch {
 		case err == nil:
 			trouble = nil
 			if len(w.unready()) == 0 {
 				return true, nil
 			}
-			w.progress()
-			if w.beyondHope() {
+			w.logProgress()
+			if w.hasFailed() {
 				return false, nil
 			}
 		case ctx.Err() != nil:
@@ -109,10 +109,10 @@ func (w *wait) run(ctx context.Context) (bool, error) {
 			return false, trouble
 		default:
 			trouble = err
-			if !passing(err) {
+			if !isTemporary(err) {
 				return false, err
 			}
-			w.once("", "%v; the wait goes on", err)
+			w.logOnce("", "%v; the wait goes on", err)
 		}
 		timer := time.NewTimer(pause)
 		select {
@@ -124,9 +124,9 @@ func (w *wait) run(ctx context.Context) (bool, error) {
 	}
 }
 
-// look polls the objects that were not ready in the last poll. When all of them are ready,
+// poll polls the objects that were not ready in the last poll. When all of them are ready,
 // it polls all objects again.
-func (w *wait) look(ctx context.Context) error {
+func (w *wait) poll(ctx context.Context) error {
 	var places []int
 	var refs []api.ObjectRef
 	for i, each := range w.last {
@@ -135,7 +135,7 @@ func (w *wait) look(ctx context.Context) error {
 		}
 	}
 	if len(places) > 0 {
-		looked, err := w.cluster.assess(ctx, refs)
+		looked, err := w.cluster.evaluate(ctx, refs)
 		if err != nil {
 			return err
 		}
@@ -146,7 +146,7 @@ func (w *wait) look(ctx context.Context) error {
 			return nil
 		}
 	}
-	looked, err := w.cluster.assess(ctx, w.refs)
+	looked, err := w.cluster.evaluate(ctx, w.refs)
 	if err == nil {
 		w.last = looked
 	}
@@ -168,17 +168,17 @@ func (w *wait) unready() []condition {
 	return append(bad, others...)
 }
 
-// beyondHope reports whether an object has been final for long enough.
-func (w *wait) beyondHope() bool {
+// hasFailed reports whether an object has been final for long enough.
+func (w *wait) hasFailed() bool {
 	for _, each := range w.last {
 		if !each.final || each.ready {
-			delete(w.hopeless, each.ref)
+			delete(w.finalSince, each.ref)
 			continue
 		}
-		since, known := w.hopeless[each.ref]
+		since, known := w.finalSince[each.ref]
 		if !known {
 			since = time.Now()
-			w.hopeless[each.ref] = since
+			w.finalSince[each.ref] = since
 		}
 		if each.ref.Kind == "Job" || time.Since(since) >= finalAfter {
 			return true
@@ -187,37 +187,37 @@ func (w *wait) beyondHope() bool {
 	return false
 }
 
-// progress logs the number of ready objects from time to time, and each degraded object
+// logProgress logs the number of ready objects from time to time, and each degraded object
 // immediately but only once.
-func (w *wait) progress() {
+func (w *wait) logProgress() {
 	unready := w.unready()
 	for _, each := range unready {
 		if each.status == api.ObjectHealthStatusDegraded {
-			w.once(DisplayName(each.ref)+" "+either(each.word, each.reason), "%s: %s", DisplayName(each.ref), each.reason)
+			w.logOnce(DisplayName(each.ref)+" "+firstNonEmpty(each.word, each.reason), "%s: %s", DisplayName(each.ref), each.reason)
 		}
 	}
-	if time.Since(w.toldAt) < tellEvery {
+	if time.Since(w.loggedAt) < progressEvery {
 		return
 	}
-	w.toldAt = time.Now()
+	w.loggedAt = time.Now()
 	first := unready[0]
 	w.cluster.log.Info("%d of %d ready: waiting for %s (%s)", len(w.refs)-len(unready), len(w.refs),
 		DisplayName(first.ref), first.reason)
 }
 
-// mostTold bounds the number of messages that are logged once.
-const mostTold = 50
+// maxLogged bounds the number of messages that are logged once.
+const maxLogged = 50
 
-// once logs a warning once for each key, or once for each message when key is empty.
-func (w *wait) once(key, format string, args ...any) {
+// logOnce logs a warning once for each key, or once for each message when key is empty.
+func (w *wait) logOnce(key, format string, args ...any) {
 	said := fmt.Sprintf(format, args...)
 	if key == "" {
 		key = said
 	}
-	if w.told[key] || len(w.told) >= mostTold {
+	if w.logged[key] || len(w.logged) >= maxLogged {
 		return
 	}
-	w.told[key] = true
+	w.logged[key] = true
 	w.cluster.log.Warn("%s", said)
 }
 
@@ -236,5 +236,5 @@ func (w *wait) failure() error {
 		}
 	}
 	return &NotReadyError{Object: first.ref, Reason: first.reason, Others: len(unready) - 1,
-		Waited: time.Since(w.begun), Final: w.beyondHope()}
+		Waited: time.Since(w.started), Final: w.hasFailed()}
 }

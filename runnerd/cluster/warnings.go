@@ -13,8 +13,8 @@ type warnings struct {
 	seen  map[string]bool
 }
 
-// mostWarnings bounds the number of warnings in a job's log.
-const mostWarnings = 50
+// maxWarnings bounds the number of warnings in a job's log.
+const maxWarnings = 50
 
 // HandleWarningHeader logs one warning. Code 299 is for warnings that are meant for people.
 func (w *warnings) HandleWarningHeader(code int, _, text string) {
@@ -23,12 +23,12 @@ func (w *warnings) HandleWarningHeader(code int, _, text string) {
 	}
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	if w.seen[text] || len(w.seen) >= mostWarnings {
+	if w.seen[text] || len(w.seen) >= maxWarnings {
 		return
 	}
 	if w.seen == nil {
 		w.seen = map[string]bool{}
 	}
 	w.seen[text] = true
-	w.log.Warn("the API server warns: %s", diff.EscapeText(short(text, 500)))
+	w.log.Warn("the API server warns: %s", diff.EscapeText(truncate(text, 500)))
 }

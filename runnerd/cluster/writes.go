@@ -27,7 +27,7 @@ func AddSecretValues(object map[string]any, known *values.Secrets) {
 	texts, _ := object["stringData"].(map[string]any)
 	for _, value := range texts {
 		if text, ok := value.(string); ok {
-			learn(text, known)
+			addSecretText(text, known)
 		}
 	}
 	data, _ := object["data"].(map[string]any)
@@ -36,14 +36,14 @@ func AddSecretValues(object map[string]any, known *values.Secrets) {
 		if !ok {
 			continue
 		}
-		learn(text, known)
+		addSecretText(text, known)
 		if plain, err := base64.StdEncoding.DecodeString(text); err == nil {
-			learn(string(plain), known)
+			addSecretText(string(plain), known)
 		}
 	}
 }
 
-func learn(text string, known *values.Secrets) {
+func addSecretText(text string, known *values.Secrets) {
 	if len(text) >= minSecret {
 		known.Add(text)
 	}

@@ -20,7 +20,7 @@ import (
 // and nothing is changed.
 func ApplyHandler(kind Kind) job.Handler {
 	return job.HandlerFunc(func(whole context.Context, env *job.Env) (api.JobResult, error) {
-		ctx, stop := limited(whole, env)
+		ctx, stop := withJobLimit(whole, env)
 		defer stop()
 		made, err := apply(ctx, env, kind)
 		switch {
@@ -40,18 +40,18 @@ func apply(ctx context.Context, env *job.Env, kind Kind) (api.ApplyResult, error
 	if err != nil {
 		return api.ApplyResult{}, err
 	}
-	plan, err := pull(ctx, env, spec)
+	plan, err := pullBundle(ctx, env, spec)
 	if err != nil {
 		return api.ApplyResult{}, err
 	}
-	if err := plan.check(spec); err != nil {
+	if err := plan.checkApproved(spec); err != nil {
 		return api.ApplyResult{}, err
 	}
 
 	op := &Operation{
 		Env: env, Deploy: spec.Deploy, Destroy: spec.Destroy, Restore: spec.Restore,
-		Values: opened, Secrets: values.NewSecrets(env.Redact, plan.note.Secrets...),
-		Stored: &Stored{Files: plan.files, Environ: plan.note.Environ},
+		Values: opened, Secrets: values.NewSecrets(env.Redact, plan.metadata.Secrets...),
+		Stored: &Stored{Files: plan.files, Environ: plan.metadata.Environ},
 	}
 	session, err := kind.Open(ctx, op)
 	if err != nil {
@@ -64,7 +64,7 @@ func apply(ctx context.Context, env *job.Env, kind Kind) (api.ApplyResult, error
 		}
 	}()
 
-	if err := unchanged(ctx, session, spec, plan); err != nil {
+	if err := checkUnchanged(ctx, session, spec, plan); err != nil {
 		return api.ApplyResult{}, err
 	}
 	done, err := session.Apply(ctx)
@@ -78,14 +78,14 @@ func apply(ctx context.Context, env *job.Env, kind Kind) (api.ApplyResult, error
 	return made, err
 }
 
-// check returns a stale error for a bundle that does not belong to the approved plan,
+// checkApproved returns a stale error for a bundle that does not belong to the approved plan,
 // and for a plan that was made in another environment.
-func (b bundle) check(spec api.ApplySpec) error {
+func (b bundle) checkApproved(spec api.ApplySpec) error {
 	settings, err := settingsDigest(spec.Deploy)
 	if err != nil {
 		return err
 	}
-	noted := b.note
+	noted := b.metadata
 	switch {
 	case noted.Basis != spec.Basis:
 		return job.Stalef("the plan bundle was made from something else than the plan that was approved")
@@ -107,13 +107,13 @@ func (b bundle) check(spec api.ApplySpec) error {
 	if err := checkEnviron(noted.Environ); err != nil {
 		return fmt.Errorf("%w; plan again", err)
 	}
-	return sameTarget(noted.Target, jobenv.Target(os.Environ()))
+	return checkTarget(noted.Target, jobenv.Target(os.Environ()))
 }
 
-// sameTarget returns a stale error for a plan that was made while the runner's own
+// checkTarget returns a stale error for a plan that was made while the runner's own
 // identity worked on another account, cluster or region. Programs read these variables
 // again during the apply.
-func sameTarget(then, now map[string]string) error {
+func checkTarget(then, now map[string]string) error {
 	for _, name := range slices.Concat(slices.Sorted(maps.Keys(then)), slices.Sorted(maps.Keys(now))) {
 		if then[name] != now[name] {
 			// The error omits the values, because they name the customer's accounts.
@@ -123,14 +123,14 @@ func sameTarget(then, now map[string]string) error {
 	return nil
 }
 
-// unchanged returns a stale error when the observed basis differs from the plan's, or when
+// checkUnchanged returns a stale error when the observed basis differs from the plan's, or when
 // the plan now produces another report.
-func unchanged(ctx context.Context, session Session, spec api.ApplySpec, plan bundle) error {
+func checkUnchanged(ctx context.Context, session Session, spec api.ApplySpec, plan bundle) error {
 	now, err := session.Observe(ctx)
 	if err != nil {
 		return err
 	}
-	if err := now.same(spec.Basis); err != nil {
+	if err := now.checkBasis(spec.Basis); err != nil {
 		return err
 	}
 
@@ -142,13 +142,13 @@ func unchanged(ctx context.Context, session Session, spec api.ApplySpec, plan bu
 		return err
 	}
 	if report.Digest() != spec.ReportDigest {
-		return job.Stalef("%s", moved(plan.report, report))
+		return job.Stalef("%s", explainDrift(plan.report, report))
 	}
 	return nil
 }
 
-// same returns a stale error when the observation differs from the basis of the plan.
-func (o Observation) same(then api.Basis) error {
+// checkBasis returns a stale error when the observation differs from the basis of the plan.
+func (o Observation) checkBasis(then api.Basis) error {
 	switch {
 	case o.StateLineage != then.StateLineage:
 		return job.Stalef("the state is another one than the plan was made for (lineage %q now, %q then)",

@@ -82,7 +82,7 @@ var orders = []departure{
 // movedTo makes the apply use a bundle that the install made for another context and that
 // somebody sealed again for this component.
 func movedTo(r *rig, s *api.ApplySpec, change func(*seal.Context)) {
-	context := contextOf(r.deploy)
+	context := bundleContext(r.deploy)
 	change(&context)
 	s.Bundle = r.push(authenticate(context, r.tree(r.opened(s.Bundle)), r.key))
 }
@@ -95,10 +95,10 @@ var bundles = []departure{
 		if err != nil {
 			r.t.Fatal(err)
 		}
-		s.Bundle = r.push(authenticate(contextOf(r.deploy), r.tree(r.opened(s.Bundle)), stranger))
+		s.Bundle = r.push(authenticate(bundleContext(r.deploy), r.tree(r.opened(s.Bundle)), stranger))
 	}, false, []string{"not made with this install's key"}},
 	{"of a stranger without a key", func(r *rig, s *api.ApplySpec) {
-		s.Bundle = r.push(authenticate(contextOf(r.deploy), r.tree(r.opened(s.Bundle)), seal.Identity{}))
+		s.Bundle = r.push(authenticate(bundleContext(r.deploy), r.tree(r.opened(s.Bundle)), seal.Identity{}))
 	}, false, []string{"not made with this install's key"}},
 	{"moved from another component", func(r *rig, s *api.ApplySpec) {
 		movedTo(r, s, func(c *seal.Context) { c.Component = "ico_2" })
@@ -137,15 +137,15 @@ var bundles = []departure{
 	}, false, []string{`"more"`}},
 	{"with a link for its note", func(r *rig, s *api.ApplySpec) {
 		packed, err := artifact.Tarball([]artifact.File{
-			{Path: noteName, Link: reportName}, {Path: reportName, Content: []byte("{}")},
+			{Path: metadataName, Link: reportName}, {Path: reportName, Content: []byte("{}")},
 		}, artifact.Limits{})
 		if err != nil {
 			r.t.Fatal(err)
 		}
 		s.Bundle = r.push(r.authenticate(packed))
-	}, false, []string{noteName}},
+	}, false, []string{metadataName}},
 	{"without a report", func(r *rig, s *api.ApplySpec) {
-		packed, err := artifact.Tarball([]artifact.File{{Path: noteName, Content: []byte("{}")}}, artifact.Limits{})
+		packed, err := artifact.Tarball([]artifact.File{{Path: metadataName, Content: []byte("{}")}}, artifact.Limits{})
 		if err != nil {
 			r.t.Fatal(err)
 		}
@@ -160,7 +160,7 @@ var bundles = []departure{
 	}, false, []string{"damaged"}},
 	{"with an environment that is not allowed", func(r *rig, s *api.ApplySpec) {
 		changed := r.opened(s.Bundle)
-		changed.note.Environ = map[string]string{"LD_PRELOAD": "/tmp/x.so"}
+		changed.metadata.Environ = map[string]string{"LD_PRELOAD": "/tmp/x.so"}
 		s.Bundle = r.push(r.authenticate(r.tree(changed)))
 	}, false, []string{"LD_PRELOAD", "reserved"}},
 }

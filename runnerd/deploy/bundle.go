@@ -27,20 +27,20 @@ import (
 //
 // Anyone can seal to the install key, because its public half is public, but only its
 // holder can compute the hash. The hash is checked before anything in the tree is read.
-// Hash and seal are bound to one install, component and kind (contextOf). The tree holds
+// Hash and seal are bound to one install, component and kind (bundleContext). The tree holds
 //
 //	bundle.json    the fields of note: what the plan was made from
 //	report.json    the report that people see, to explain what moved
 //	files/…        the files that the kind stored
 const (
-	bundleMagic = "nuon plan bundle 2\n"
-	noteName    = "bundle.json"
-	reportName  = "report.json"
-	filesName   = "files/"
+	bundleMagic  = "nuon plan bundle 2\n"
+	metadataName = "bundle.json"
+	reportName   = "report.json"
+	filesName    = "files/"
 )
 
-// note is the content of bundle.json. It holds secrets.
-type note struct {
+// metadata is the content of bundle.json. It holds secrets.
+type metadata struct {
 	Basis api.Basis `json:"basis"`
 	// ReportDigest is the digest of the report that people see.
 	ReportDigest string `json:"report_digest"`
@@ -60,14 +60,14 @@ type note struct {
 
 // bundle is an opened plan bundle.
 type bundle struct {
-	note   note
-	report []byte
-	files  []artifact.File
+	metadata metadata
+	report   []byte
+	files    []artifact.File
 }
 
-// contextOf returns the seal context of a component's plan bundles:
+// bundleContext returns the seal context of a component's plan bundles:
 // its install, its id and its kind.
-func contextOf(spec api.DeploySpec) seal.Context {
+func bundleContext(spec api.DeploySpec) seal.Context {
 	return seal.Context{
 		Install: spec.InstallID, Kind: seal.KindBundle, Component: spec.InstallComponent, Path: spec.ComponentKind,
 	}
@@ -86,11 +86,11 @@ func settingsDigest(spec api.DeploySpec) (string, error) {
 // seal packs, authenticates and seals the bundle. Sealing the same bundle twice returns
 // two different artifacts.
 func (b bundle) seal(context seal.Context, key seal.Identity) (artifact.Artifact, error) {
-	noted, err := json.Marshal(b.note)
+	noted, err := json.Marshal(b.metadata)
 	if err != nil {
 		return artifact.Artifact{}, fmt.Errorf("write the plan bundle: %w", err)
 	}
-	tree := []artifact.File{{Path: noteName, Content: noted}, {Path: reportName, Content: b.report}}
+	tree := []artifact.File{{Path: metadataName, Content: noted}, {Path: reportName, Content: b.report}}
 	for _, file := range b.files {
 		file.Path = filesName + file.Path
 		tree = append(tree, file)
@@ -120,18 +120,18 @@ func sealPlain(context seal.Context, plain []byte, to seal.Recipient) (artifact.
 	return artifact.Wrap(artifact.MediaPlan, encoded, nil), nil
 }
 
-// pull fetches and opens the bundle of an apply.
-func pull(ctx context.Context, env *job.Env, spec api.ApplySpec) (bundle, error) {
+// pullBundle fetches and opens the bundle of an apply.
+func pullBundle(ctx context.Context, env *job.Env, spec api.ApplySpec) (bundle, error) {
 	packed, err := env.Install.Pull(ctx, spec.Bundle)
 	if err != nil {
 		return bundle{}, err
 	}
-	return open(contextOf(spec.Deploy), packed, env.Key)
+	return openBundle(bundleContext(spec.Deploy), packed, env.Key)
 }
 
-// open returns a bundle that was made with the same install key and for the same context.
+// openBundle returns a bundle that was made with the same install key and for the same context.
 // Every error ends with the remedy.
-func open(context seal.Context, packed artifact.Artifact, key seal.Identity) (bundle, error) {
+func openBundle(context seal.Context, packed artifact.Artifact, key seal.Identity) (bundle, error) {
 	if packed.Type != artifact.MediaPlan || packed.Form != artifact.FormSealed {
 		return bundle{}, fmt.Errorf("the artifact is of type %s, not a plan bundle; "+
 			"this is a fault of the control plane, report it", packed.Type)
@@ -145,7 +145,7 @@ func open(context seal.Context, packed artifact.Artifact, key seal.Identity) (bu
 		return bundle{}, fmt.Errorf("open the plan bundle: %w; plan again with the key that the runner has now", err)
 	}
 
-	tree, err := authentic(context, plain.Reveal(), key)
+	tree, err := verifyBundle(context, plain.Reveal(), key)
 	if err != nil {
 		return bundle{}, err
 	}
@@ -153,15 +153,15 @@ func open(context seal.Context, packed artifact.Artifact, key seal.Identity) (bu
 	if err != nil {
 		return bundle{}, fmt.Errorf("unpack the plan bundle: %w; plan again", err)
 	}
-	made, err := read(files)
+	made, err := readBundle(files)
 	if err != nil {
 		return bundle{}, fmt.Errorf("read the plan bundle: %w; plan again", err)
 	}
 	return made, nil
 }
 
-// authentic returns the packed tree of a bundle whose hash was made with the key for the context.
-func authentic(context seal.Context, plain []byte, key seal.Identity) ([]byte, error) {
+// verifyBundle returns the packed tree of a bundle whose hash was made with the key for the context.
+func verifyBundle(context seal.Context, plain []byte, key seal.Identity) ([]byte, error) {
 	rest, current := bytes.CutPrefix(plain, []byte(bundleMagic))
 	if !current {
 		return nil, errors.New("the plan bundle has another format than this runner reads; plan again")
@@ -174,8 +174,8 @@ func authentic(context seal.Context, plain []byte, key seal.Identity) ([]byte, e
 	return packed, nil
 }
 
-// read assigns the files of a bundle's tree to the fields of the bundle.
-func read(tree []artifact.File) (bundle, error) {
+// readBundle assigns the files of a bundle's tree to the fields of the bundle.
+func readBundle(tree []artifact.File) (bundle, error) {
 	var made bundle
 	noted := false
 	for _, file := range tree {
@@ -184,9 +184,9 @@ func read(tree []artifact.File) (bundle, error) {
 		case stored && name != "":
 			file.Path = name
 			made.files = append(made.files, file)
-		case file.Path == noteName && file.Link == "":
+		case file.Path == metadataName && file.Link == "":
 			noted = true
-			if err := json.Unmarshal(file.Content, &made.note); err != nil {
+			if err := json.Unmarshal(file.Content, &made.metadata); err != nil {
 				return bundle{}, err
 			}
 		case file.Path == reportName && file.Link == "":
@@ -212,6 +212,6 @@ func checkEnviron(environ map[string]string) error {
 
 // StoredFiles returns the files that the kind stored in a plan bundle of the spec's component.
 func StoredFiles(spec api.DeploySpec, packed artifact.Artifact, key seal.Identity) ([]artifact.File, error) {
-	opened, err := open(contextOf(spec), packed, key)
+	opened, err := openBundle(bundleContext(spec), packed, key)
 	return opened.files, err
 }

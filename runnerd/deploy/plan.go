@@ -19,7 +19,7 @@ import (
 // to apply, the current outputs and health.
 func PlanHandler(kind Kind) job.Handler {
 	return job.HandlerFunc(func(ctx context.Context, env *job.Env) (api.JobResult, error) {
-		ctx, stop := limited(ctx, env)
+		ctx, stop := withJobLimit(ctx, env)
 		defer stop()
 		if err := copyArtifact(ctx, env); err != nil {
 			return api.JobResult{}, err
@@ -77,19 +77,19 @@ func plan(ctx context.Context, env *job.Env, kind Kind) (result api.PlanResult, 
 	if err != nil {
 		return api.PlanResult{}, err
 	}
-	result, err = describe(spec, planned)
+	result, err = planResult(spec, planned)
 	if err != nil {
 		return api.PlanResult{}, err
 	}
 	if !result.Applyable {
-		return asItStands(ctx, op, session, result)
+		return addCurrentState(ctx, op, session, result)
 	}
-	result.Bundle, err = store(ctx, op, planned, result)
+	result.Bundle, err = pushBundle(ctx, op, planned, result)
 	return result, err
 }
 
-// describe returns the part of a plan that the control plane may see.
-func describe(spec api.PlanSpec, planned Plan) (api.PlanResult, error) {
+// planResult returns the part of a plan that the control plane may see.
+func planResult(spec api.PlanSpec, planned Plan) (api.PlanResult, error) {
 	encoded, err := json.Marshal(planned.Report)
 	if err != nil {
 		return api.PlanResult{}, fmt.Errorf("write the report: %w", err)
@@ -112,8 +112,8 @@ func describe(spec api.PlanSpec, planned Plan) (api.PlanResult, error) {
 	}, nil
 }
 
-// asItStands adds outputs and health to the result of a plan that needs no apply.
-func asItStands(ctx context.Context, op *Operation, session Session, result api.PlanResult) (api.PlanResult, error) {
+// addCurrentState adds outputs and health to the result of a plan that needs no apply.
+func addCurrentState(ctx context.Context, op *Operation, session Session, result api.PlanResult) (api.PlanResult, error) {
 	if op.Destroy {
 		return result, nil
 	}
@@ -135,8 +135,8 @@ func (op *Operation) cluster(identity string) api.ClusterIdentity {
 	return ClusterIdentity(op.Env.Key, op.Deploy.InstallComponent, identity)
 }
 
-// store seals the bundle of a plan and pushes it to the install's registry.
-func store(ctx context.Context, op *Operation, planned Plan, result api.PlanResult) (api.ArtifactRef, error) {
+// pushBundle seals the bundle of a plan and pushes it to the install's registry.
+func pushBundle(ctx context.Context, op *Operation, planned Plan, result api.PlanResult) (api.ArtifactRef, error) {
 	if err := checkEnviron(planned.Environ); err != nil {
 		return api.ArtifactRef{}, err
 	}
@@ -145,13 +145,13 @@ func store(ctx context.Context, op *Operation, planned Plan, result api.PlanResu
 		return api.ArtifactRef{}, err
 	}
 	sealed, err := bundle{
-		note: note{
+		metadata: metadata{
 			Basis: result.Basis, ReportDigest: result.ReportDigest, Settings: settings,
 			Destroy: op.Destroy, Restore: op.Restore, Environ: planned.Environ, Target: jobenv.Target(os.Environ()),
 			Secrets: op.Secrets.Texts(),
 		},
 		report: result.Report, files: planned.Files,
-	}.seal(contextOf(op.Deploy), op.Env.Key)
+	}.seal(bundleContext(op.Deploy), op.Env.Key)
 	if err != nil {
 		return api.ArtifactRef{}, err
 	}

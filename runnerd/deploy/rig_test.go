@@ -180,7 +180,7 @@ func (r *rig) opened(from api.ArtifactRef) bundle {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	made, err := open(contextOf(r.deploy), packed, r.key)
+	made, err := openBundle(bundleContext(r.deploy), packed, r.key)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -189,17 +189,17 @@ func (r *rig) opened(from api.ArtifactRef) bundle {
 
 // authenticate returns the plain bytes of a bundle of the rig's component.
 func (r *rig) authenticate(packed []byte) []byte {
-	return authenticate(contextOf(r.deploy), packed, r.key)
+	return authenticate(bundleContext(r.deploy), packed, r.key)
 }
 
 // tree packs the files of a bundle as seal does, plus more files.
 func (r *rig) tree(b bundle, more ...artifact.File) []byte {
 	r.t.Helper()
-	noted, err := json.Marshal(b.note)
+	noted, err := json.Marshal(b.metadata)
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	tree := append([]artifact.File{{Path: noteName, Content: noted}, {Path: reportName, Content: b.report}}, more...)
+	tree := append([]artifact.File{{Path: metadataName, Content: noted}, {Path: reportName, Content: b.report}}, more...)
 	for _, file := range b.files {
 		file.Path = filesName + file.Path
 		tree = append(tree, file)
@@ -215,7 +215,7 @@ func (r *rig) tree(b bundle, more ...artifact.File) []byte {
 // can, and pushes them.
 func (r *rig) push(plain []byte) api.ArtifactRef {
 	r.t.Helper()
-	sealed, err := sealPlain(contextOf(r.deploy), plain, r.key.Recipient())
+	sealed, err := sealPlain(bundleContext(r.deploy), plain, r.key.Recipient())
 	if err != nil {
 		r.t.Fatal(err)
 	}

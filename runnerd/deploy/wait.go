@@ -12,16 +12,16 @@ const (
 	// WaitMargin is the part of the job's time that a wait leaves unused, so that the job can
 	// still report which object was not ready.
 	WaitMargin = 20 * time.Second
-	// unlimitedWait bounds a wait in a job without a time limit. It is the
+	// maxWait bounds a wait in a job without a time limit. It is the
 	// default of deploy_timeout.
-	unlimitedWait = 15 * time.Minute
+	maxWait = 15 * time.Minute
 )
 
 // WaitTime returns the longest time that a wait may take.
 func WaitTime(ctx context.Context) time.Duration {
 	end, limited := ctx.Deadline()
 	if !limited {
-		return unlimitedWait
+		return maxWait
 	}
 	return max(time.Until(end)-WaitMargin, time.Second)
 }
@@ -34,9 +34,9 @@ func WithWaitTime(ctx context.Context) (context.Context, context.CancelFunc) {
 // errTimeUp is the cause with which the context of a job ends at its time limit.
 var errTimeUp = errors.New("the time limit of this job is over")
 
-// limited returns a context that ends at the job's time limit, so that a wait ends with its reason
+// withJobLimit returns a context that ends at the job's time limit, so that a wait ends with its reason
 // before the job is interrupted.
-func limited(ctx context.Context, env *job.Env) (context.Context, context.CancelFunc) {
+func withJobLimit(ctx context.Context, env *job.Env) (context.Context, context.CancelFunc) {
 	if env.Spec.TimeoutSeconds <= 0 {
 		return context.WithCancel(ctx)
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/backoff"
 )
 
-// mostBody bounds the body of a forwarded request, in bytes; the rest of a larger one is cut off.
-const mostBody = 256 << 20
+// maxBody bounds the body of a forwarded request, in bytes; the rest of a larger one is cut off.
+const maxBody = 256 << 20
 
 // Faults is the condition of the network. The zero value has no faults.
 type Faults struct {
@@ -53,7 +53,7 @@ type Proxy struct {
 
 	mu      sync.Mutex
 	random  *rand.Rand
-	weather Faults
+	faults  Faults
 	changed chan struct{} // closed when the weather changes
 	first   int           // the backend to try first
 	counts  Counts
@@ -95,7 +95,7 @@ func (p *Proxy) URL() string { return "http://" + p.listener.Addr().String() }
 func (p *Proxy) SetFaults(w Faults) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.weather = w
+	p.faults = w
 	close(p.changed)
 	p.changed = make(chan struct{})
 }
@@ -116,17 +116,17 @@ func (p *Proxy) Close() error {
 	return err
 }
 
-// fate holds the faults of one request.
-type fate struct {
+// requestFaults holds the faults of one request.
+type requestFaults struct {
 	before, after, late                 time.Duration
 	loseRequest, loseAnswer, cut, twice bool
 }
 
-func (p *Proxy) fate() fate {
+func (p *Proxy) drawFaults() requestFaults {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	w := p.weather
-	f := fate{before: p.upTo(w.MaxDelay), after: p.upTo(w.MaxDelay), late: p.upTo(w.MaxDuplicateDelay)}
+	w := p.faults
+	f := requestFaults{before: p.randomDelay(w.MaxDelay), after: p.randomDelay(w.MaxDelay), late: p.randomDelay(w.MaxDuplicateDelay)}
 	if p.random.Float64() < w.Reset {
 		f.loseRequest = p.random.IntN(2) == 0
 		f.loseAnswer = !f.loseRequest
@@ -136,7 +136,7 @@ func (p *Proxy) fate() fate {
 	return f
 }
 
-func (p *Proxy) upTo(most time.Duration) time.Duration {
+func (p *Proxy) randomDelay(most time.Duration) time.Duration {
 	if most <= 0 {
 		return 0
 	}
@@ -151,12 +151,12 @@ func (p *Proxy) count(what func(*Counts)) {
 
 // ServeHTTP forwards one request, with its faults.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(io.LimitReader(r.Body, mostBody))
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
 	if err != nil {
 		panic(http.ErrAbortHandler) // the client has disconnected
 	}
-	f := p.fate()
-	if !p.through(r.Context()) || !backoff.Pause(r.Context(), f.before) {
+	f := p.drawFaults()
+	if !p.waitForNetwork(r.Context()) || !backoff.Pause(r.Context(), f.before) {
 		p.count(func(c *Counts) { c.Dropped++ })
 		reset(w)
 		return
@@ -176,22 +176,22 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer func() { _ = answer.Body.Close() }()
-	if !backoff.Pause(r.Context(), f.after) || !p.through(r.Context()) || f.loseAnswer {
+	if !backoff.Pause(r.Context(), f.after) || !p.waitForNetwork(r.Context()) || f.loseAnswer {
 		p.count(func(c *Counts) { c.Reset++ })
 		reset(w)
 		return
 	}
 	p.count(func(c *Counts) { c.Passed++ })
-	p.answer(w, r, answer, f.cut)
+	p.forwardResponse(w, r, answer, f.cut)
 }
 
-// through waits while the weather has a hole. It returns false if it had to wait, because anything
+// waitForNetwork waits while the weather has a hole. It returns false if it had to wait, because anything
 // in the hole is lost.
-func (p *Proxy) through(ctx context.Context) bool {
+func (p *Proxy) waitForNetwork(ctx context.Context) bool {
 	lost := false
 	for {
 		p.mu.Lock()
-		hole, changed := p.weather.Blackhole, p.changed
+		hole, changed := p.faults.Blackhole, p.changed
 		p.mu.Unlock()
 		if !hole {
 			return !lost
@@ -207,8 +207,8 @@ func (p *Proxy) through(ctx context.Context) bool {
 	}
 }
 
-// answer forwards a response as it arrives, and stops at a hole that opens meanwhile.
-func (p *Proxy) answer(w http.ResponseWriter, r *http.Request, answer *http.Response, cut bool) {
+// forwardResponse forwards a response as it arrives, and stops at a hole that opens meanwhile.
+func (p *Proxy) forwardResponse(w http.ResponseWriter, r *http.Request, answer *http.Response, cut bool) {
 	for name, values := range answer.Header {
 		w.Header()[name] = values
 	}
@@ -224,7 +224,7 @@ func (p *Proxy) answer(w http.ResponseWriter, r *http.Request, answer *http.Resp
 			reset(w)
 			return
 		}
-		if !p.through(r.Context()) {
+		if !p.waitForNetwork(r.Context()) {
 			reset(w)
 			return
 		}

@@ -29,8 +29,8 @@ type Log struct {
 
 	mutex   sync.Mutex
 	left    int64
-	pace    pace
-	trouble error
+	limiter rateLimiter
+	err     error
 }
 
 // NewLog returns a Log that writes one api.LogLine as JSON per line and per Write to out.
@@ -54,7 +54,7 @@ func (l *Log) Error(format string, args ...any) { l.print(api.Error, fmt.Sprintf
 func (l *Log) Err() error {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	return l.trouble
+	return l.err
 }
 
 // Redacted returns a text without secrets. Callers use it before they cut a text, because
@@ -63,12 +63,12 @@ func (l *Log) Redacted(text string) string { return l.redact.String(text) }
 
 func (l *Log) print(level api.LogLineL, text string) {
 	for line := range strings.Lines(l.redact.String(text)) {
-		l.line(level, line)
+		l.writeLine(level, line)
 	}
 }
 
-// line writes one line that has passed the redactor, split if it is too long.
-func (l *Log) line(level api.LogLineL, text string) {
+// writeLine writes one line that has passed the redactor, split if it is too long.
+func (l *Log) writeLine(level api.LogLineL, text string) {
 	text = clean(text)
 	for {
 		piece := text
@@ -95,18 +95,18 @@ func (l *Log) write(level api.LogLineL, message string) {
 	now := l.now()
 	// Only the progress messages of a tool are rate limited; warnings and errors never are.
 	if level == api.Warn || level == api.Error {
-		l.keep(now, level, message)
+		l.writeWithinLimit(now, level, message)
 		return
 	}
-	before := l.pace.dropping
-	switch fits := l.pace.admit(now, len(message)); {
+	before := l.limiter.dropping
+	switch fits := l.limiter.allow(now, len(message)); {
 	case fits:
-		if mark := l.pace.droppedTo(); mark != "" {
-			l.keep(now, api.Warn, mark)
+		if mark := l.limiter.droppedSummary(); mark != "" {
+			l.writeWithinLimit(now, api.Warn, mark)
 		}
-		l.keep(now, level, message)
+		l.writeWithinLimit(now, level, message)
 	case !before:
-		l.keep(now, api.Warn, droppedFrom)
+		l.writeWithinLimit(now, api.Warn, droppedMark)
 	}
 }
 
@@ -114,35 +114,35 @@ func (l *Log) write(level api.LogLineL, message string) {
 func (l *Log) Close() {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	if mark := l.pace.droppedTo(); mark != "" {
-		l.keep(l.now(), api.Warn, mark)
+	if mark := l.limiter.droppedSummary(); mark != "" {
+		l.writeWithinLimit(l.now(), api.Warn, mark)
 	}
 }
 
-// keep writes one line while the log has room.
-func (l *Log) keep(now time.Time, level api.LogLineL, message string) {
+// writeWithinLimit writes one line while the log has room.
+func (l *Log) writeWithinLimit(now time.Time, level api.LogLineL, message string) {
 	if l.left <= 0 {
 		return
 	}
 	encoded, err := json.Marshal(api.LogLine{T: now.UTC(), L: level, M: message})
 	if err != nil {
-		l.trouble = err
+		l.err = err
 		return
 	}
-	l.put(encoded)
+	l.writeEncoded(encoded)
 	if l.left -= int64(len(encoded)) + 1; l.left > 0 {
 		return
 	}
 	cut, err := json.Marshal(api.LogLine{T: now.UTC(), L: api.Warn, M: fmt.Sprintf("the log of this job has reached %d MiB; the rest is not kept", MaxLogBytes>>20)})
 	if err == nil {
-		l.put(cut)
+		l.writeEncoded(cut)
 	}
 }
 
-// put makes exactly one Write per line, so that appended lines of two processes do not mix.
-func (l *Log) put(encoded []byte) {
-	if _, err := l.out.Write(append(encoded, '\n')); err != nil && l.trouble == nil {
-		l.trouble = err
+// writeEncoded makes exactly one Write per line, so that appended lines of two processes do not mix.
+func (l *Log) writeEncoded(encoded []byte) {
+	if _, err := l.out.Write(append(encoded, '\n')); err != nil && l.err == nil {
+		l.err = err
 	}
 }
 
@@ -168,32 +168,32 @@ func (w *logWriter) Close() error {
 // lineWriter receives text that has passed the redactor. The redactor's lock is
 // held during each Write.
 type lineWriter struct {
-	log   *Log
-	level api.LogLineL
-	held  []byte
+	log     *Log
+	level   api.LogLineL
+	partial []byte
 }
 
 // Write splits the text into lines and holds back an incomplete last line of
 // up to maxMessage bytes.
 func (w *lineWriter) Write(text []byte) (int, error) {
-	w.held = append(w.held, text...)
+	w.partial = append(w.partial, text...)
 	for {
-		end := bytes.IndexByte(w.held, '\n')
+		end := bytes.IndexByte(w.partial, '\n')
 		if end < 0 {
 			break
 		}
-		w.log.line(w.level, string(w.held[:end]))
-		w.held = w.held[end+1:]
+		w.log.writeLine(w.level, string(w.partial[:end]))
+		w.partial = w.partial[end+1:]
 	}
-	if len(w.held) > maxMessage {
+	if len(w.partial) > maxMessage {
 		w.close()
 	}
 	return len(text), nil
 }
 
 func (w *lineWriter) close() {
-	if len(w.held) > 0 {
-		w.log.line(w.level, string(w.held))
-		w.held = nil
+	if len(w.partial) > 0 {
+		w.log.writeLine(w.level, string(w.partial))
+		w.partial = nil
 	}
 }

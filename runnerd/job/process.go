@@ -35,7 +35,7 @@ import (
 // It may be called once in a process, because it takes over the signals and the standard output
 // and hides the memory.
 func RunProcess(ctx context.Context, handlers Handlers, at timing.Timing) error {
-	if err := errors.Join(hardening.HideMemory(), startCollector()); err != nil {
+	if err := errors.Join(hardening.HideMemory(), enableGC()); err != nil {
 		return err
 	}
 	env, err := readEnvironment()
@@ -43,7 +43,7 @@ func RunProcess(ctx context.Context, handlers Handlers, at timing.Timing) error 
 		return err
 	}
 	attempt := spool.Attempt{Dir: env.dir}
-	lock, this, err := takeOver(attempt, env)
+	lock, this, err := claimAttempt(attempt, env)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func RunProcess(ctx context.Context, handlers Handlers, at timing.Timing) error 
 	if err != nil {
 		return err
 	}
-	defer record(attempt, this, user, at)()
+	defer recordProcesses(attempt, this, user, at)()
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 
@@ -76,10 +76,10 @@ func RunProcess(ctx context.Context, handlers Handlers, at timing.Timing) error 
 	if err != nil {
 		log.Warn("this job is not traced: %v", err)
 	}
-	defer sendLast(ctx, stopTraces)
+	defer sendSpans(ctx, stopTraces)
 	result := run(ctx, &Env{Dir: env.dir, Root: env.root, KubeConfig: env.kubeConfig, Log: log, Redact: secrets, Timing: at}, env, handlers)
 	result.Error = secrets.String(result.Error)
-	leaveNothing(at)
+	killDescendants(at)
 	closeLog()
 	if trouble := log.Err(); trouble != nil {
 		// runnerd adds this to the log if the disk has room again.
@@ -88,9 +88,9 @@ func RunProcess(ctx context.Context, handlers Handlers, at timing.Timing) error 
 	return attempt.SaveResult(result)
 }
 
-// leaveNothing kills the processes that the job left behind. If they do not end in time,
+// killDescendants kills the processes that the job left behind. If they do not end in time,
 // runnerd waits for them.
-func leaveNothing(at timing.Timing) {
+func killDescendants(at timing.Timing) {
 	giveUp := time.Now().Add(at.KillWait / 2)
 	for {
 		left, err := process.KillDescendants()
@@ -101,17 +101,17 @@ func leaveNothing(at timing.Timing) {
 	}
 }
 
-// sendLast sends the job's spans. Spans that the collector does not accept in time are lost;
+// sendSpans sends the job's spans. Spans that the collector does not accept in time are lost;
 // they do not delay the result for long.
-func sendLast(ctx context.Context, stop func(context.Context) error) {
+func sendSpans(ctx context.Context, stop func(context.Context) error) {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), telemetry.StopTimeout)
 	defer cancel()
 	_ = stop(last)
 }
 
-// record records the job's processes: each program when it starts and, unless a control group
+// recordProcesses records the job's processes: each program when it starts and, unless a control group
 // contains them all, periodically their descendants. The returned function stops that.
-func record(attempt spool.Attempt, this spool.Process, user *subprocess.User, at timing.Timing) (stop func()) {
+func recordProcesses(attempt spool.Attempt, this spool.Process, user *subprocess.User, at timing.Timing) (stop func()) {
 	recorder := &process.Recorder{Attempt: attempt}
 	subprocess.Configure(subprocess.Setup{Started: recorder.Record, User: user})
 	if this.Cgroup != "" {
@@ -154,9 +154,9 @@ func programUser(attempt spool.Attempt, named string) (*subprocess.User, error) 
 	return user, subprocess.AllowTraverse(shared)
 }
 
-// takeOver makes sure that this process holds the lock of the attempt, keeps child processes
+// claimAttempt makes sure that this process holds the lock of the attempt, keeps child processes
 // from inheriting it, joins the attempt's control group, and records this process.
-func takeOver(attempt spool.Attempt, env environment) (lock *os.File, this spool.Process, err error) {
+func claimAttempt(attempt spool.Attempt, env environment) (lock *os.File, this spool.Process, err error) {
 	this = spool.ThisProcess()
 	inherited := env.lock
 	if inherited == "" {
@@ -215,25 +215,25 @@ func openLog(attempt spool.Attempt, secrets *redact.Set, at timing.Timing) (*Log
 // run runs the job and returns its result.
 func run(ctx context.Context, env *Env, from environment, handlers Handlers) api.JobResult {
 	if err := prepare(ctx, env, from); err != nil {
-		return ended(ctx, env, err)
+		return errorResult(ctx, env, err)
 	}
 	handler, known := handlers[env.Spec.Kind]
 	if !known {
-		return ended(ctx, env, fmt.Errorf("this runner cannot do jobs of kind %q; update it to the version of the control plane", env.Spec.Kind))
+		return errorResult(ctx, env, fmt.Errorf("this runner cannot do jobs of kind %q; update it to the version of the control plane", env.Spec.Kind))
 	}
 	ctx, span := telemetry.StartSpan(telemetry.Extract(ctx, env.Spec.Trace), "job "+string(env.Spec.Kind),
 		slog.String("org", env.Spec.Org),
 		slog.String("job", env.Spec.Job), slog.Int("attempt", env.Spec.Attempt))
-	result, err := guarded(ctx, handler, env)
+	result, err := recoverPanic(ctx, handler, env)
 	if err == nil && result.Status != api.JobResultStatusSucceeded {
 		span.MarkFailed()
 	}
 	span.End(err)
 	if err != nil {
-		return ended(ctx, env, err)
+		return errorResult(ctx, env, err)
 	}
 	if result.Status == "" {
-		return ended(ctx, env, fmt.Errorf("the handler of %q jobs gave a result without a status; this is a fault of the product, report it", env.Spec.Kind))
+		return errorResult(ctx, env, fmt.Errorf("the handler of %q jobs gave a result without a status; this is a fault of the product, report it", env.Spec.Kind))
 	}
 	return result
 }
@@ -256,7 +256,7 @@ func prepare(ctx context.Context, env *Env, from environment) (err error) {
 	if env.Spec.Job != env.API.job || env.Spec.Attempt != env.API.attempt {
 		return fmt.Errorf("asked for the spec of %s/%d, got that of %s/%d; this is a fault of the control plane, report it", env.API.job, env.API.attempt, env.Spec.Job, env.Spec.Attempt)
 	}
-	if err := allowed(env); err != nil {
+	if err := checkAllowed(env); err != nil {
 		return err
 	}
 	if err := env.API.spool.SaveSpec(env.Spec); err != nil {
@@ -266,10 +266,10 @@ func prepare(ctx context.Context, env *Env, from environment) (err error) {
 	return err
 }
 
-// allowed checks the spec against the offer and the policy of the runner file at that time,
+// checkAllowed checks the spec against the offer and the policy of the runner file at that time,
 // and sets env.Policy. Without a record of runnerd there was no offer, and the policy is that
 // of a runner without a file.
-func allowed(env *Env) error {
+func checkAllowed(env *Env) error {
 	record, err := env.API.spool.Record()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -281,9 +281,9 @@ func allowed(env *Env) error {
 	return env.Policy.CheckSpec(record.Kind, env.Spec)
 }
 
-// guarded turns a panic of the handler into an error, so that its message passes the redactor.
+// recoverPanic turns a panic of the handler into an error, so that its message passes the redactor.
 // The Go runtime would print it unmasked.
-func guarded(ctx context.Context, handler Handler, env *Env) (result api.JobResult, err error) {
+func recoverPanic(ctx context.Context, handler Handler, env *Env) (result api.JobResult, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			env.Log.Error("the handler crashed: %v\n%s", fault, debug.Stack())
@@ -293,8 +293,8 @@ func guarded(ctx context.Context, handler Handler, env *Env) (result api.JobResu
 	return handler.Run(ctx, env)
 }
 
-// ended returns the result of a job that ended with an error.
-func ended(ctx context.Context, env *Env, err error) api.JobResult {
+// errorResult returns the result of a job that ended with an error.
+func errorResult(ctx context.Context, env *Env, err error) api.JobResult {
 	if ctx.Err() != nil {
 		env.Log.Warn("interrupted: %v", err)
 		return api.JobResult{Status: api.JobResultStatusCancelled, Error: err.Error()}

@@ -33,9 +33,9 @@ type Secrets struct {
 // that is not read yet.
 const maxSecrets = 32 << 10
 
-// pipeWait is how long writing Secrets to a pipe may take. The kernel makes pipes small
+// pipeTimeout is how long writing Secrets to a pipe may take. The kernel makes pipes small
 // for a user who has very many.
-const pipeWait = 5 * time.Second
+const pipeTimeout = 5 * time.Second
 
 // Pipe returns the reading end of a pipe that holds the secrets. The caller closes it.
 func (s Secrets) Pipe() (*os.File, error) {
@@ -48,7 +48,7 @@ func (s Secrets) Pipe() (*os.File, error) {
 	}
 	read, write, err := os.Pipe()
 	if err == nil {
-		_ = write.SetWriteDeadline(time.Now().Add(pipeWait)) // ignored for a pipe without deadlines
+		_ = write.SetWriteDeadline(time.Now().Add(pipeTimeout)) // ignored for a pipe without deadlines
 		_, err = write.Write(encoded)
 		if err = errors.Join(err, write.Close()); err != nil {
 			err = errors.Join(err, read.Close())

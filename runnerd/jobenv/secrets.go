@@ -15,7 +15,7 @@ const minLeaf = 16
 // the credentials (by name) among the identity's variables, all variables that the owner named,
 // and the passwords in proxy addresses.
 func Secrets(environ []string) [][]byte {
-	named := namedIn(environ)
+	named := passedNames(environ)
 	var made [][]byte
 	for _, entry := range pick(environ, func(name string) bool {
 		return slices.Contains(named, name) || isIdentity(name) && isCredential(name)

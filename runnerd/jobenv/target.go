@@ -2,10 +2,10 @@ package jobenv
 
 import "slices"
 
-// choosing are the variables that select the target of an identity: the account,
+// targetNames are the variables that select the target of an identity: the account,
 // project, subscription, cluster or region. Credentials are not among them, because
 // they change regularly.
-var choosing = []string{
+var targetNames = []string{
 	"AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ROLE_ARN",
 	"GOOGLE_PROJECT", "GOOGLE_CLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT", "GOOGLE_REGION", "GOOGLE_ZONE",
 	"GOOGLE_IMPERSONATE_SERVICE_ACCOUNT",
@@ -19,7 +19,7 @@ var choosing = []string{
 func Target(environ []string) map[string]string {
 	made := map[string]string{}
 	for name, value := range ToolEnv(environ) {
-		if slices.Contains(choosing, name) {
+		if slices.Contains(targetNames, name) {
 			made[name] = value
 		}
 	}

@@ -21,26 +21,26 @@ func (f File) RuleAt(now time.Time) Rule {
 		rule.Limits.Capacity = *f.Limits.Capacity
 	}
 	if len(f.Cluster.Exec) > 0 {
-		rule.ClusterExec = *plain(f.Cluster.Exec)
+		rule.ClusterExec = *stringList(f.Cluster.Exec)
 	}
 	if f.Components != nil {
-		rule.Components = plain(f.Components)
+		rule.Components = stringList(f.Components)
 	}
 	if f.Jobs != nil {
-		rule.Jobs = plain(f.Jobs)
+		rule.Jobs = stringList(f.Jobs)
 	}
 	if f.Window != nil {
 		rule.Window = f.Window.String()
 	}
 	switch {
 	case !f.Enabled:
-		return rule.off("it is switched off in its own runner file (enabled = false)")
+		return rule.disabled("it is switched off in its own runner file (enabled = false)")
 	case f.Window != nil && !f.Window.IsOpen(now):
-		allowed := jobs
+		allowed := jobKinds
 		if rule.Jobs != nil {
 			allowed = *rule.Jobs
 		}
-		allowed = slices.DeleteFunc(slices.Clone(allowed), func(kind string) bool { return slices.Contains(changing, kind) })
+		allowed = slices.DeleteFunc(slices.Clone(allowed), func(kind string) bool { return slices.Contains(changingKinds, kind) })
 		rule.Jobs = &allowed
 		rule.Reason = fmt.Sprintf("outside its window (%s): applies and actions wait until %s", f.Window,
 			f.Window.NextOpen(now).Format("Mon 2 Jan 15:04"))
@@ -52,10 +52,10 @@ func (f File) RuleAt(now time.Time) Rule {
 // last is the last valid file, which is still shown.
 func BrokenRule(last File, reason error, now time.Time) Rule {
 	last.Enabled, last.Window = true, nil
-	return last.RuleAt(now).off("its runner file cannot be used, so it takes no jobs: " + reason.Error())
+	return last.RuleAt(now).disabled("its runner file cannot be used, so it takes no jobs: " + reason.Error())
 }
 
-func (r Rule) off(reason string) Rule {
+func (r Rule) disabled(reason string) Rule {
 	r.Off, r.Reason = true, reason
 	r.Jobs = &[]string{}
 	return r
@@ -68,12 +68,12 @@ func (r Rule) Check(kind, component string) error {
 		return fmt.Errorf("this runner takes no jobs: %s", r.Reason)
 	}
 	if r.Jobs != nil && !slices.Contains(*r.Jobs, kind) {
-		if r.Reason != "" && slices.Contains(changing, kind) {
+		if r.Reason != "" && slices.Contains(changingKinds, kind) {
 			return fmt.Errorf("this runner takes no %s now: %s", kind, r.Reason)
 		}
 		return fmt.Errorf("the runner's own file does not allow jobs of kind %s; its owner decides that, with jobs in the runner file", kind)
 	}
-	if slices.Contains(unbound, kind) {
+	if slices.Contains(kindsWithoutComponent, kind) {
 		return nil
 	}
 	return r.checkComponent(component)
@@ -176,7 +176,7 @@ func listed(allowed *[]string, all string) string {
 	return strings.Join(*allowed, ", ")
 }
 
-func plain[T fmt.Stringer](all []T) *[]string {
+func stringList[T fmt.Stringer](all []T) *[]string {
 	made := make([]string, len(all))
 	for i, one := range all {
 		made[i] = one.String()

@@ -18,23 +18,23 @@ import (
 type Job struct{ name string }
 
 var (
-	jobs = []string{
+	jobKinds = []string{
 		string(api.JobSpecKindBuild), string(api.JobSpecKindSync), string(api.JobSpecKindPlan), string(api.JobSpecKindApply),
 		string(api.JobSpecKindAction), string(api.JobSpecKindHealth),
 	}
-	// changing are the kinds of job that change something; the window applies to them.
+	// changingKinds are the kinds of job that change something; the window applies to them.
 	// A sync is not one of them: it adds a copy to the install's registry, and nothing uses
 	// that before an apply.
-	changing = []string{string(api.JobSpecKindApply), string(api.JobSpecKindAction)}
-	// unbound are the kinds of job whose offer has no kind of component: actions, and health
+	changingKinds = []string{string(api.JobSpecKindApply), string(api.JobSpecKindAction)}
+	// kindsWithoutComponent are the kinds of job whose offer has no kind of component: actions, and health
 	// checks, whose spec has parts of several kinds.
-	unbound = []string{string(api.JobSpecKindAction), string(api.JobSpecKindHealth)}
+	kindsWithoutComponent = []string{string(api.JobSpecKindAction), string(api.JobSpecKindHealth)}
 )
 
 // UnmarshalText accepts the known kinds.
 func (j *Job) UnmarshalText(text []byte) error {
-	if !slices.Contains(jobs, string(text)) {
-		return fmt.Errorf("%q is no kind of job; there are %s", text, strings.Join(jobs, ", "))
+	if !slices.Contains(jobKinds, string(text)) {
+		return fmt.Errorf("%q is no kind of job; there are %s", text, strings.Join(jobKinds, ", "))
 	}
 	j.name = string(text)
 	return nil
@@ -46,15 +46,15 @@ func (j Job) String() string { return j.name }
 // Component is a kind of component.
 type Component struct{ name string }
 
-// components are the kinds that a runner can work on.
-var components = []string{
+// componentKinds are the kinds that a runner can work on.
+var componentKinds = []string{
 	appconfig.KindSandbox, appconfig.KindTerraformModule, appconfig.KindHelmChart, appconfig.KindKubernetesManifest,
 }
 
 // UnmarshalText accepts the known kinds.
 func (c *Component) UnmarshalText(text []byte) error {
-	if !slices.Contains(components, string(text)) {
-		return fmt.Errorf("%q is no kind of component; there are %s", text, strings.Join(components, ", "))
+	if !slices.Contains(componentKinds, string(text)) {
+		return fmt.Errorf("%q is no kind of component; there are %s", text, strings.Join(componentKinds, ", "))
 	}
 	c.name = string(text)
 	return nil
@@ -85,8 +85,8 @@ func (p Program) String() string { return p.name }
 // Size is a number of bytes, written as "512 MiB" or "2GiB".
 type Size int64
 
-// leastMemory is the smallest limit in bytes. No job can run with less.
-const leastMemory = 64 << 20
+// minMemory is the smallest limit in bytes. No job can run with less.
+const minMemory = 64 << 20
 
 // UnmarshalText parses a whole number of MiB or GiB.
 func (s *Size) UnmarshalText(text []byte) error {
@@ -96,7 +96,7 @@ func (s *Size) UnmarshalText(text []byte) error {
 			continue
 		}
 		number, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 64)
-		if err != nil || number > math.MaxInt64/bytes || number*bytes < leastMemory {
+		if err != nil || number > math.MaxInt64/bytes || number*bytes < minMemory {
 			break
 		}
 		*s = Size(number * bytes)

@@ -44,7 +44,7 @@ func (j Job) Kill() (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return len(members), killEach(members)
+	return len(members), killAll(members)
 }
 
 // InterruptOrphans sends SIGINT to the processes of a dead job process: those in its process
@@ -60,7 +60,7 @@ func (j Job) InterruptOrphans() (int, error) {
 		if member.Group != member.PID && member.Group != j.Leader.PID {
 			continue
 		}
-		if err := signalOne(member, os.Interrupt); err != nil {
+		if err := signalProcess(member, os.Interrupt); err != nil {
 			return len(members), err
 		}
 	}
@@ -80,14 +80,14 @@ func KillDescendants() (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	members := living(all, below(all, map[int]bool{os.Getpid(): true}))
+	members := liveOf(all, addDescendants(all, map[int]bool{os.Getpid(): true}))
 	for i, member := range members {
 		if member.PID == os.Getpid() {
 			members = append(members[:i], members[i+1:]...)
 			break
 		}
 	}
-	return len(members), killEach(members)
+	return len(members), killAll(members)
 }
 
 // Children returns the children of this process.
@@ -132,8 +132,8 @@ func KillOrphans(known map[int]bool, spared []Job) (int, error) {
 		}
 		strays[stat.PID] = true
 	}
-	members := living(all, below(all, strays))
-	return len(members), killEach(members)
+	members := liveOf(all, addDescendants(all, strays))
+	return len(members), killAll(members)
 }
 
 // Memory returns the bytes of memory that the job's processes use, without memory that is
@@ -181,18 +181,18 @@ func (j Job) members() ([]spool.Stat, error) {
 			chosen[seen.PID] = true
 		}
 	}
-	return living(all, related(all, chosen)), nil
+	return liveOf(all, addRelated(all, chosen)), nil
 }
 
-// related adds to chosen all descendants of its processes and all processes in their sessions,
+// addRelated adds to chosen all descendants of its processes and all processes in their sessions,
 // repeatedly until nothing is added. The kernel reuses a session's id only when the session
 // is empty, so if one process of a session is the job's, all of it is. The session of this
 // process never belongs to the job.
-func related(all map[int]spool.Stat, chosen map[int]bool) map[int]bool {
+func addRelated(all map[int]spool.Stat, chosen map[int]bool) map[int]bool {
 	own, _ := unix.Getsid(0)
 	sessions := map[int]bool{}
 	for grown := true; grown; {
-		below(all, chosen)
+		addDescendants(all, chosen)
 		for pid := range chosen {
 			if stat, there := all[pid]; there && stat.Session > 0 && stat.Session != own {
 				sessions[stat.Session] = true
@@ -208,8 +208,8 @@ func related(all map[int]spool.Stat, chosen map[int]bool) map[int]bool {
 	return chosen
 }
 
-// below adds all descendants of the processes in chosen.
-func below(all map[int]spool.Stat, chosen map[int]bool) map[int]bool {
+// addDescendants adds all descendants of the processes in chosen.
+func addDescendants(all map[int]spool.Stat, chosen map[int]bool) map[int]bool {
 	for grown := true; grown; {
 		grown = false
 		for _, stat := range all {
@@ -221,7 +221,7 @@ func below(all map[int]spool.Stat, chosen map[int]bool) map[int]bool {
 	return chosen
 }
 
-func living(all map[int]spool.Stat, chosen map[int]bool) []spool.Stat {
+func liveOf(all map[int]spool.Stat, chosen map[int]bool) []spool.Stat {
 	var members []spool.Stat
 	for pid := range chosen {
 		if stat, there := all[pid]; there && stat.State != 'Z' && stat.State != 'X' {
@@ -231,19 +231,19 @@ func living(all map[int]spool.Stat, chosen map[int]bool) []spool.Stat {
 	return members
 }
 
-func killEach(members []spool.Stat) error {
+func killAll(members []spool.Stat) error {
 	for _, member := range members {
-		if err := signalOne(member, os.Kill); err != nil {
+		if err := signalProcess(member, os.Kill); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// signalOne sends a signal to exactly this process, and returns nil when it has ended.
+// signalProcess sends a signal to exactly this process, and returns nil when it has ended.
 // os.FindProcess holds a reference to the process where the kernel supports it, and the start
 // time is compared afterwards, so that a process with the reused id is never signaled.
-func signalOne(stat spool.Stat, signal os.Signal) error {
+func signalProcess(stat spool.Stat, signal os.Signal) error {
 	process, gone := os.FindProcess(stat.PID)
 	if gone != nil {
 		return nil

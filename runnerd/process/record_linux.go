@@ -36,7 +36,7 @@ func (r *Recorder) Record() error {
 		return err
 	}
 	now := map[spool.Member]bool{}
-	for pid := range below(all, map[int]bool{os.Getpid(): true}) {
+	for pid := range addDescendants(all, map[int]bool{os.Getpid(): true}) {
 		if stat, there := all[pid]; there && pid != os.Getpid() {
 			now[spool.Member{PID: pid, Start: stat.Start}] = true
 		}

@@ -19,8 +19,8 @@ func (a *attempt) accept(ctx context.Context) error {
 	defer stop()
 	unheard := a.adopted
 	var accepted api.Accepted
-	err := apiclient.Retry(within, a.runner.pace(), func(ctx context.Context) error {
-		answer, err := a.runner.quick.AcceptWithResponse(ctx, a.record.Job, a.record.Attempt)
+	err := apiclient.Retry(within, a.runner.retryPolicy(), func(ctx context.Context) error {
+		answer, err := a.runner.short.AcceptWithResponse(ctx, a.record.Job, a.record.Attempt)
 		if err == nil {
 			err = apiclient.CheckResponse("accept "+a.name(), answer.HTTPResponse, answer.Body)
 		}
@@ -43,7 +43,7 @@ func (a *attempt) accept(ctx context.Context) error {
 		return ctx.Err()
 	case unheard:
 		a.log.Info("cannot tell whether the offer was accepted in time", "error", err)
-		return a.giveBack("the runner could not take it in time")
+		return a.returnOffer("the runner could not take it in time")
 	}
 	a.log.Info("the offer is gone", "error", err)
 	return errors.Join(errWithdrawn, a.dir.Remove())

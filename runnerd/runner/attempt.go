@@ -33,17 +33,17 @@ type attempt struct {
 	// exited is closed when the process that this runnerd started has ended;
 	// nil for an adopted process.
 	exited <-chan struct{}
-	// began is when the process was started, by the monotonic clock, and specLimit is the time
+	// startedAt is when the process was started, by the monotonic clock, and specLimit is the time
 	// limit of the spec. Only superviseLoop uses them.
-	began     time.Time
+	startedAt time.Time
 	specSeen  bool
 	specLimit time.Duration
-	// unwritten is the ending that could not be written to disk. Only superviseLoop uses it.
-	unwritten *spool.Termination
+	// unsavedTermination is the ending that could not be written to disk. Only superviseLoop uses it.
+	unsavedTermination *spool.Termination
 	// concluded is closed when the process has ended and the result is known.
 	concluded chan struct{}
-	// gone is closed when nothing is left to do for the attempt.
-	gone chan struct{}
+	// done is closed when nothing is left to do for the attempt.
+	done chan struct{}
 
 	supersededOnce sync.Once
 	mutex          sync.Mutex
@@ -54,21 +54,21 @@ type attempt struct {
 func newAttempt(r *runner, dir spool.Attempt, record spool.Record) *attempt {
 	a := &attempt{
 		runner: r, id: fmt.Sprintf("%s/%d", record.Job, record.Attempt), dir: dir, record: record,
-		cancel: make(chan struct{}), concluded: make(chan struct{}), gone: make(chan struct{}),
+		cancel: make(chan struct{}), concluded: make(chan struct{}), done: make(chan struct{}),
 	}
-	about := slog.New(aboutInstall{Handler: r.log.Handler(), install: &a.install})
+	about := slog.New(installHandler{Handler: r.log.Handler(), install: &a.install})
 	a.log = about.With("job", record.Job, "attempt", record.Attempt, "kind", record.Kind)
 	return a
 }
 
-// aboutInstall adds the install of an attempt to its log lines, once it is known.
-type aboutInstall struct {
+// installHandler adds the install of an attempt to its log lines, once it is known.
+type installHandler struct {
 	slog.Handler
 	install *atomic.Pointer[string]
 }
 
 // Handle writes one line.
-func (h aboutInstall) Handle(ctx context.Context, line slog.Record) error {
+func (h installHandler) Handle(ctx context.Context, line slog.Record) error {
 	if id := h.install.Load(); id != nil {
 		line.AddAttrs(slog.String("install", *id))
 	}
@@ -76,17 +76,17 @@ func (h aboutInstall) Handle(ctx context.Context, line slog.Record) error {
 }
 
 // WithAttrs returns a handler that also adds the install.
-func (h aboutInstall) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return aboutInstall{Handler: h.Handler.WithAttrs(attrs), install: h.install}
+func (h installHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return installHandler{Handler: h.Handler.WithAttrs(attrs), install: h.install}
 }
 
 // WithGroup returns a handler that also adds the install.
-func (h aboutInstall) WithGroup(name string) slog.Handler {
-	return aboutInstall{Handler: h.Handler.WithGroup(name), install: h.install}
+func (h installHandler) WithGroup(name string) slog.Handler {
+	return installHandler{Handler: h.Handler.WithGroup(name), install: h.install}
 }
 
-// noteInstall sets the install from the spec.
-func (a *attempt) noteInstall(spec api.JobSpec) {
+// setInstall sets the install from the spec.
+func (a *attempt) setInstall(spec api.JobSpec) {
 	if id := installOf(spec); id != "" && a.install.Load() == nil {
 		a.install.Store(&id)
 	}
@@ -115,8 +115,8 @@ func (a *attempt) isConcluded() bool {
 	}
 }
 
-// askCancel cancels the attempt. It may be called several times.
-func (a *attempt) askCancel() {
+// requestCancel cancels the attempt. It may be called several times.
+func (a *attempt) requestCancel() {
 	a.cancelOnce.Do(func() {
 		a.log.Info("the job is to be cancelled")
 		close(a.cancel)
@@ -141,21 +141,21 @@ type observed struct {
 	Final bool
 }
 
-// verb is the next step of an attempt.
-type verb string
+// step is the next step of an attempt.
+type step string
 
 // The verbs, in the order of a job's life.
 const (
-	accept   verb = "accept"
-	start    verb = "start"
-	watch    verb = "watch"
-	conclude verb = "conclude"
-	deliver  verb = "deliver"
+	accept   step = "accept"
+	start    step = "start"
+	watch    step = "watch"
+	conclude step = "conclude"
+	deliver  step = "deliver"
 )
 
 // next returns the next step. A live process is always watched: nothing may be reported about
 // a job that still runs.
-func (o observed) next() verb {
+func (o observed) next() step {
 	switch {
 	case o.Alive:
 		return watch
@@ -186,8 +186,8 @@ func observe(dir spool.Attempt, accepted bool) (seen observed, err error) {
 // until the shipper has delivered it. It returns early when ctx ends, and then
 // leaves everything as it is.
 func (a *attempt) superviseLoop(ctx context.Context) {
-	defer close(a.gone)
-	defer a.runner.leave(a)
+	defer close(a.done)
+	defer a.runner.removeAttempt(a)
 	task := status.Register(ctx, "attempt "+a.name())
 	defer task.Unregister()
 	var shipping sync.WaitGroup
@@ -224,13 +224,13 @@ func (a *attempt) superviseLoop(ctx context.Context) {
 	}
 }
 
-func (a *attempt) do(ctx context.Context, next verb) error {
+func (a *attempt) do(ctx context.Context, next step) error {
 	if a.adopted && (next == accept || next == start) {
 		// A machine that was off overnight must not start a job that its
 		// owner no longer allows.
-		rule, _ := a.runner.rules.now()
+		rule, _ := a.runner.rules.currentRule()
 		if err := checkOffer(rule, a.record.Kind, a.record.ComponentKind, a.record.Copies); err != nil {
-			return a.giveBack(err.Error())
+			return a.returnOffer(err.Error())
 		}
 	}
 	switch next {
@@ -245,8 +245,8 @@ func (a *attempt) do(ctx context.Context, next verb) error {
 	}
 }
 
-// giveBack ends an attempt that has not started, so that it can be offered again.
-func (a *attempt) giveBack(reason string) error {
+// returnOffer ends an attempt that has not started, so that it can be offered again.
+func (a *attempt) returnOffer(reason string) error {
 	a.log.Warn("giving a job back that has not begun", "reason", reason)
 	return a.dir.SaveFinal(api.JobResult{Status: api.JobResultStatusLost, Error: "nothing of this job ran, so it can be started again: " + reason})
 }

@@ -36,12 +36,12 @@ func (c *children) start(command *exec.Cmd) (<-chan struct{}, error) {
 	return exited, nil
 }
 
-// killStrays kills the processes that jobs have left to this process, and returns how many
+// killOrphans kills the processes that jobs have left to this process, and returns how many
 // there were. Processes of supervised attempts other than turn (nil for none) are spared,
 // because those attempts end them.
-func (r *runner) killStrays(turn *attempt) (int, error) {
+func (r *runner) killOrphans(turn *attempt) (int, error) {
 	var spared []process.Job
-	for _, other := range r.list() {
+	for _, other := range r.listAttempts() {
 		if other == turn || other.isConcluded() {
 			continue
 		}
@@ -62,7 +62,7 @@ func (r *runner) killStrays(turn *attempt) (int, error) {
 // no attempt supervises.
 func (r *runner) reapLoop(ctx context.Context) {
 	for backoff.Pause(ctx, r.Timing.HeartbeatInterval) {
-		if _, err := r.killStrays(nil); err != nil {
+		if _, err := r.killOrphans(nil); err != nil {
 			r.log.Warn("cannot look for processes that jobs have left behind", "error", err)
 		}
 	}

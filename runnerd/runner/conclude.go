@@ -14,18 +14,18 @@ import (
 // conclude makes sure that no process of the job runs any more, removes its files, completes
 // its log, and decides its result. Only after that may its end be reported.
 func (a *attempt) conclude(ctx context.Context) error {
-	a.reap() // the process may have ended before it was watched
-	if err := a.rest(ctx); err != nil {
+	a.waitReaped() // the process may have ended before it was watched
+	if err := a.awaitOrphans(ctx); err != nil {
 		return err
 	}
-	if err := a.sweep(ctx); err != nil {
+	if err := a.killAll(ctx); err != nil {
 		return err
 	}
-	said, err := a.saidAtTheEnd()
+	said, err := a.outputTail()
 	if err != nil {
 		return err
 	}
-	settled, err := a.settle()
+	settled, err := a.cleanUp()
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (a *attempt) conclude(ctx context.Context) error {
 		seen.found, seen.result = true, api.JobResult{Status: api.JobResultStatusFailed,
 			Error: fmt.Sprintf("the job ended, but its result cannot be used: %v; look at what it did in its log", err)}
 	}
-	if seen.ending, seen.ended, err = a.begunEnding(); err != nil {
+	if seen.ending, seen.ended, err = a.startedTermination(); err != nil {
 		return err
 	}
 	final := seen.final()
@@ -48,9 +48,9 @@ func (a *attempt) conclude(ctx context.Context) error {
 	return a.dir.SaveFinal(final)
 }
 
-// settle removes the job's files, because they can contain secrets and the spool directory
+// cleanUp removes the job's files, because they can contain secrets and the spool directory
 // stays until everything has been delivered.
-func (a *attempt) settle() ([]string, error) {
+func (a *attempt) cleanUp() ([]string, error) {
 	for _, dir := range []string{a.dir.WorkDir(), a.dir.SharedDir()} {
 		if err := spool.RemoveTree(dir); err != nil {
 			return nil, fmt.Errorf("remove the work directory of %s: %w", a.name(), err)
@@ -63,8 +63,8 @@ func (a *attempt) settle() ([]string, error) {
 	return a.runner.FinishKilled(a.runner.Dir, a.dir, spec)
 }
 
-// sweep kills the processes that the job process left behind, until none is left.
-func (a *attempt) sweep(ctx context.Context) error {
+// killAll kills the processes that the job process left behind, until none is left.
+func (a *attempt) killAll(ctx context.Context) error {
 	job, found, err := a.processes()
 	if err != nil || !found {
 		return err // it ended before it could start a process
@@ -74,7 +74,7 @@ func (a *attempt) sweep(ctx context.Context) error {
 		left, err := job.Kill()
 		if err == nil && a.runner.Reaper {
 			var strays int
-			strays, err = a.runner.killStrays(a)
+			strays, err = a.runner.killOrphans(a)
 			left += strays
 		}
 		if err != nil {
@@ -122,15 +122,15 @@ func (o outcome) final() api.JobResult {
 	case o.ended && o.ending.Reason == spool.ReasonMemory:
 		return api.JobResult{Status: api.JobResultStatusFailed, Error: fmt.Sprintf("the job used more than its limit of %v of memory, so all its processes were killed; the runner's owner sets that limit, with memory in [limits] of the runner file", o.memory)}
 	case timeout:
-		return api.JobResult{Status: api.JobResultStatusFailed, Error: fmt.Sprintf("the job ran longer than its limit of %v and %s; look at what it was waiting for in its log, or give it more time", o.limit, o.howItEnded())}
+		return api.JobResult{Status: api.JobResultStatusFailed, Error: fmt.Sprintf("the job ran longer than its limit of %v and %s; look at what it was waiting for in its log, or give it more time", o.limit, o.describe())}
 	case o.ended:
-		return api.JobResult{Status: api.JobResultStatusCancelled, Error: "the job was cancelled and " + o.howItEnded()}
+		return api.JobResult{Status: api.JobResultStatusCancelled, Error: "the job was cancelled and " + o.describe()}
 	}
 	return api.JobResult{Status: api.JobResultStatusLost,
 		Error: "the process of this job ended without a result; nothing more runs here"}
 }
 
-func (o outcome) howItEnded() string {
+func (o outcome) describe() string {
 	if o.ending.Killed {
 		return "did not end when it was interrupted, so all its processes were killed"
 	}

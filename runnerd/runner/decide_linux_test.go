@@ -18,7 +18,7 @@ import (
 func TestNext(t *testing.T) {
 	for _, test := range []struct {
 		seen observed
-		want verb
+		want step
 	}{
 		{observed{}, accept},
 		{observed{Accepted: true}, start},
@@ -99,17 +99,17 @@ func TestTheLimitHasASteadyClock(t *testing.T) {
 			if err := a.dir.SaveSpec(api.JobSpec{TimeoutSeconds: 60}); err != nil {
 				t.Fatal(err)
 			}
-			if over, err := a.timeIsOver(); over != test.over || err != nil {
+			if over, err := a.timeExceeded(); over != test.over || err != nil {
 				t.Errorf("over: %v %v", over, err)
 			}
-			if a.began.After(time.Now()) {
-				t.Errorf("it began at %v, in the future", a.began)
+			if a.startedAt.After(time.Now()) {
+				t.Errorf("it began at %v, in the future", a.startedAt)
 			}
 			// A clock that is set forward makes the time on disk look old.
 			if err := a.dir.MarkStarted(time.Now().Add(-2 * time.Hour)); err != nil {
 				t.Fatal(err)
 			}
-			if over, err := a.timeIsOver(); over != test.over || err != nil {
+			if over, err := a.timeExceeded(); over != test.over || err != nil {
 				t.Errorf("after the clock was set: %v %v", over, err)
 			}
 		})
@@ -122,18 +122,18 @@ func TestAJobIsEndedWithoutADisk(t *testing.T) {
 	a := &attempt{dir: spool.Attempt{Dir: dir}, log: slog.New(slog.DiscardHandler), cancel: make(chan struct{})}
 	close(a.cancel)
 	for range 2 {
-		if ending, ends, err := a.ending(); !ends || err != nil || ending.Reason != spool.ReasonCancel {
+		if ending, ends, err := a.terminationReason(); !ends || err != nil || ending.Reason != spool.ReasonCancel {
 			t.Fatalf("got %+v, %v, %v", ending, ends, err)
 		}
 	}
-	ending, _, _ := a.ending()
+	ending, _, _ := a.terminationReason()
 	if err := a.kill(ending); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil { // the disk has room again
 		t.Fatal(err)
 	}
-	if again, ends, err := a.ending(); !ends || err != nil || !again.Killed || !again.Since.Equal(ending.Since) {
+	if again, ends, err := a.terminationReason(); !ends || err != nil || !again.Killed || !again.Since.Equal(ending.Since) {
 		t.Errorf("got %+v, %v, %v", again, ends, err)
 	}
 	if kept, found, err := a.dir.Termination(); !found || err != nil || !kept.Killed {
@@ -147,7 +147,7 @@ func TestIsOpenLine(t *testing.T) {
 		"http://localhost:1":  false,
 		"http://nuon.example": true, "http://10.0.0.1:7111": true,
 	} {
-		if isOpenLine(base) != open {
+		if isPlaintext(base) != open {
 			t.Errorf("%s: %v", base, !open)
 		}
 	}

@@ -18,10 +18,10 @@ func (r *runner) heartbeatLoop(ctx context.Context) {
 	task := status.Register(ctx, "heartbeat")
 	defer task.Unregister()
 	task.SetWaiting("for the next beat")
-	for backoff.Pause(ctx, r.beat()) {
+	for backoff.Pause(ctx, r.heartbeatInterval()) {
 		kept := map[api.AttemptRef]*attempt{}
 		refs := []api.AttemptRef{}
-		for _, a := range r.list() {
+		for _, a := range r.listAttempts() {
 			if a.isAccepted() {
 				ref := api.AttemptRef{Job: a.record.Job, Attempt: a.record.Attempt}
 				kept[ref], refs = a, append(refs, ref)
@@ -34,11 +34,11 @@ func (r *runner) heartbeatLoop(ctx context.Context) {
 		task.ReportResult(err)
 		if err != nil {
 			if ctx.Err() == nil {
-				r.line.Failed(err)
+				r.connection.Failed(err)
 			}
 			continue
 		}
-		r.line.Recovered()
+		r.connection.Recovered()
 		if answer.LeaseSeconds > 0 {
 			r.setLease(answer.LeaseSeconds)
 		}
@@ -48,7 +48,7 @@ func (r *runner) heartbeatLoop(ctx context.Context) {
 				continue
 			}
 			if order.Cancel {
-				a.askCancel()
+				a.requestCancel()
 			}
 			if order.Superseded {
 				a.noteSuperseded()
@@ -59,13 +59,13 @@ func (r *runner) heartbeatLoop(ctx context.Context) {
 
 func (r *runner) heartbeat(ctx context.Context, refs []api.AttemptRef) (api.HeartbeatAnswer, error) {
 	// A heartbeat that takes longer than the interval is useless.
-	ctx, stop := context.WithTimeout(ctx, max(r.beat(), time.Second))
+	ctx, stop := context.WithTimeout(ctx, max(r.heartbeatInterval(), time.Second))
 	defer stop()
 	if refs == nil {
 		refs = []api.AttemptRef{}
 	}
-	key := r.keys.now()
-	answer, err := r.quick.HeartbeatWithResponse(ctx, api.Heartbeat{Attempts: refs, Version: r.Version}, apiclient.WithToken(key))
+	key := r.keys.currentKey()
+	answer, err := r.short.HeartbeatWithResponse(ctx, api.Heartbeat{Attempts: refs, Version: r.Version}, apiclient.WithToken(key))
 	if err != nil {
 		return api.HeartbeatAnswer{}, err
 	}
@@ -73,7 +73,7 @@ func (r *runner) heartbeat(ctx context.Context, refs []api.AttemptRef) (api.Hear
 		if apiclient.HasStatus(err, http.StatusUnauthorized) {
 			// The next heartbeat uses the other key. While the runner is at capacity
 			// no other call tries it.
-			r.keys.refused(key)
+			r.keys.markRejected(key)
 		}
 		return api.HeartbeatAnswer{}, err
 	}
@@ -81,6 +81,6 @@ func (r *runner) heartbeat(ctx context.Context, refs []api.AttemptRef) (api.Hear
 		return api.HeartbeatAnswer{}, &apiclient.ResponseError{Operation: "heartbeat", Status: answer.StatusCode(),
 			Title: "the answer is not one of a runner API"}
 	}
-	r.keys.proven(key)
+	r.keys.markValid(key)
 	return *answer.JSON200, nil
 }

@@ -89,9 +89,9 @@ func (p ProgramUser) String() string {
 
 func programsFile(dir string) string { return filepath.Join(dir, "programs.json") }
 
-// separate determines the user that programs of jobs run as, and gives that user access
+// setUpJobUser determines the user that programs of jobs run as, and gives that user access
 // to the directories that it works in and to no others.
-func (r *runner) separate() error {
+func (r *runner) setUpJobUser() error {
 	found, err := findJobUser(r.JobUser)
 	if err != nil {
 		return err
@@ -118,7 +118,7 @@ var shared = []string{"work", "jobs", "tools"}
 // to everything else in it.
 func share(dir string, to *subprocess.User) error {
 	for above := filepath.Dir(dir); ; above = filepath.Dir(above) {
-		if err := passable(above, to); err != nil {
+		if err := checkTraversable(above, to); err != nil {
 			return err
 		}
 		if above == filepath.Dir(above) {
@@ -161,8 +161,8 @@ func isShared(name string) bool {
 	return false
 }
 
-// passable returns an error unless the user can traverse a directory above the runner's.
-func passable(dir string, to *subprocess.User) error {
+// checkTraversable returns an error unless the user can traverse a directory above the runner's.
+func checkTraversable(dir string, to *subprocess.User) error {
 	info, err := os.Stat(dir)
 	if err != nil {
 		return err

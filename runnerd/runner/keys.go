@@ -21,16 +21,16 @@ type keys struct {
 	dir string
 	log *slog.Logger
 
-	mutex    sync.Mutex
-	identity identity
-	current  string
-	refusals int // consecutive rejections
+	mutex      sync.Mutex
+	identity   identity
+	current    string
+	rejections int // consecutive rejections
 }
 
-// saidReplaced is the number of consecutive rejections, of all keys together,
+// rejectionsUntilReplaced is the number of consecutive rejections, of all keys together,
 // after which the runner logs that it was replaced. A single one may happen at the moment
 // in which a key changes.
-const saidReplaced = 4
+const rejectionsUntilReplaced = 4
 
 func newKeys(dir string, log *slog.Logger, known identity) *keys {
 	k := &keys{dir: dir, log: log, identity: known, current: known.RunnerKey}
@@ -40,15 +40,15 @@ func newKeys(dir string, log *slog.Logger, known identity) *keys {
 	return k
 }
 
-// now returns the key to use.
-func (k *keys) now() seal.Secret {
+// currentKey returns the key to use.
+func (k *keys) currentKey() seal.Secret {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	return seal.NewSecret([]byte(k.current))
 }
 
-// replaced reports whether another key than used is to be used by now.
-func (k *keys) replaced(used seal.Secret) bool {
+// isReplaced reports whether another key than used is to be used by now.
+func (k *keys) isReplaced(used seal.Secret) bool {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	return string(used.Reveal()) != k.current
@@ -65,8 +65,8 @@ func (k *keys) age() (age time.Duration, follows bool) {
 	return age, k.identity.NextKey != ""
 }
 
-// offer stores a new key and uses it from then on.
-func (k *keys) offer(next string) error {
+// setNext stores a new key and uses it from then on.
+func (k *keys) setNext(next string) error {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	changed := k.identity
@@ -78,13 +78,13 @@ func (k *keys) offer(next string) error {
 	return nil
 }
 
-// proven records that a call with the key succeeded, so that the other one is no longer needed.
-func (k *keys) proven(used seal.Secret) {
+// markValid records that a call with the key succeeded, so that the other one is no longer needed.
+func (k *keys) markValid(used seal.Secret) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	key := string(used.Reveal())
 	if key == k.current {
-		k.refusals = 0
+		k.rejections = 0
 	}
 	if k.identity.NextKey == "" || key != k.identity.NextKey && key != k.current {
 		return
@@ -102,15 +102,15 @@ func (k *keys) proven(used seal.Secret) {
 	k.log.Info("the runner key is settled", "since", changed.KeySince)
 }
 
-// refused records that the control plane does not know the key, and switches to the other one.
+// markRejected records that the control plane does not know the key, and switches to the other one.
 // It reports whether all keys were rejected.
-func (k *keys) refused(used seal.Secret) (all bool) {
+func (k *keys) markRejected(used seal.Secret) (all bool) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	if string(used.Reveal()) != k.current {
 		return false // it has changed in the meantime
 	}
-	k.refusals++
+	k.rejections++
 	if k.identity.NextKey != "" {
 		if k.current == k.identity.NextKey {
 			k.current = k.identity.RunnerKey
@@ -118,14 +118,14 @@ func (k *keys) refused(used seal.Secret) (all bool) {
 			k.current = k.identity.NextKey
 		}
 	}
-	if k.refusals == saidReplaced {
+	if k.rejections == rejectionsUntilReplaced {
 		k.log.Error("the control plane does not know this runner's key any more: it was replaced, or its control plane is another one. What it still holds is delivered with the jobs' own tokens, and it takes no more jobs; to go on here, make a registration token (nuon runners replace) and start runnerd in this directory with NUON_REGISTRATION_TOKEN set")
 	}
-	return k.refusals >= 2
+	return k.rejections >= 2
 }
 
-// registered stores the result of a registration in a used directory.
-func (k *keys) registered(known identity) error {
+// setRegistered stores the result of a registration in a used directory.
+func (k *keys) setRegistered(known identity) error {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	if known.RunnerID != k.identity.RunnerID {
@@ -135,7 +135,7 @@ func (k *keys) registered(known identity) error {
 	if err := saveIdentity(k.dir, known); err != nil {
 		return err
 	}
-	k.identity, k.current, k.refusals = known, known.RunnerKey, 0
+	k.identity, k.current, k.rejections = known, known.RunnerKey, 0
 	return nil
 }
 
@@ -164,7 +164,7 @@ func (r *runner) registerAgain(ctx context.Context) error {
 		r.log.Error("cannot register again", "error", err)
 		return nil
 	}
-	if err := r.keys.registered(known); err != nil {
+	if err := r.keys.setRegistered(known); err != nil {
 		return err
 	}
 	r.log.Info("registered again, with the install key that is here")
@@ -198,7 +198,7 @@ func (r *runner) rotateLoop(ctx context.Context) {
 // rotate requests a new key unless one is pending, and proves it with an empty heartbeat.
 func (r *runner) rotate(ctx context.Context, follows bool) error {
 	if !follows {
-		answer, err := r.quick.RotateKeyWithResponse(ctx)
+		answer, err := r.short.RotateKeyWithResponse(ctx)
 		if err == nil {
 			err = apiclient.CheckResponse("ask for a new runner key", answer.HTTPResponse, answer.Body)
 		}
@@ -209,7 +209,7 @@ func (r *runner) rotate(ctx context.Context, follows bool) error {
 			return err
 		}
 		r.secrets.Add([]byte(answer.JSON200.RunnerKey))
-		if err := r.keys.offer(answer.JSON200.RunnerKey); err != nil {
+		if err := r.keys.setNext(answer.JSON200.RunnerKey); err != nil {
 			return err
 		}
 	}

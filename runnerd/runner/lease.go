@@ -26,8 +26,8 @@ func (r *runner) leaseLoop(ctx, after context.Context) {
 	task := status.Register(ctx, "lease")
 	defer task.Unregister()
 	for ctx.Err() == nil {
-		rule, changed := r.rules.now()
-		free := r.free(rule)
+		rule, changed := r.rules.currentRule()
+		free := r.freeSlots(rule)
 		if free == 0 && reflect.DeepEqual(rule, told) {
 			task.SetWaiting("for a job to end, or for another rule in the runner file")
 			select {
@@ -38,7 +38,7 @@ func (r *runner) leaseLoop(ctx, after context.Context) {
 			continue
 		}
 		task.SetWaiting("for the control plane to have work")
-		offers, err := r.askForWork(ctx, free, rule, changed)
+		offers, err := r.pollForWork(ctx, free, rule, changed)
 		task.ReportResult(err)
 		if err != nil {
 			continue // only the end of ctx and a new rule end the retries
@@ -46,7 +46,7 @@ func (r *runner) leaseLoop(ctx, after context.Context) {
 		told = rule
 		taken := 0
 		for _, offer := range offers {
-			if taken < free && r.take(after, offer) {
+			if taken < free && r.takeOffer(after, offer) {
 				taken++
 			}
 		}
@@ -58,9 +58,9 @@ func (r *runner) leaseLoop(ctx, after context.Context) {
 	}
 }
 
-// askForWork makes one poll. Without capacity it only reports the rule, and the server
+// pollForWork makes one poll. Without capacity it only reports the rule, and the server
 // responds immediately.
-func (r *runner) askForWork(ctx context.Context, free int, rule policy.Rule, changed <-chan struct{}) (offers []api.Offer, err error) {
+func (r *runner) pollForWork(ctx context.Context, free int, rule policy.Rule, changed <-chan struct{}) (offers []api.Offer, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var watching sync.WaitGroup
@@ -73,17 +73,17 @@ func (r *runner) askForWork(ctx context.Context, free int, rule policy.Rule, cha
 		case <-ctx.Done():
 		}
 	})
-	pace := r.pace()
+	pace := r.retryPolicy()
 	pace.IsFinal = func(*apiclient.ResponseError) bool { return false }
 	request := api.LeaseRequest{Free: free, Version: r.Version, Policy: rule.RunnerPolicy}
 	err = apiclient.Retry(ctx, pace, func(ctx context.Context) error {
-		key := r.keys.now()
+		key := r.keys.currentKey()
 		answer, err := r.poll.lease(ctx, request, key)
 		if err == nil {
 			err = apiclient.CheckResponse("ask for work", answer.HTTPResponse, answer.Body)
 		}
 		if apiclient.HasStatus(err, http.StatusUnauthorized) {
-			return errors.Join(err, r.refused(ctx, key))
+			return errors.Join(err, r.handleRejectedKey(ctx, key))
 		}
 		if err != nil {
 			return err
@@ -92,16 +92,16 @@ func (r *runner) askForWork(ctx context.Context, free int, rule policy.Rule, cha
 			return errors.New("ask for work: the answer holds no offers")
 		}
 		offers = answer.JSON200.Offers
-		r.keys.proven(key)
+		r.keys.markValid(key)
 		return nil
 	})
 	return offers, err
 }
 
-// refused handles a key that the control plane does not know: it switches to the other one,
+// handleRejectedKey handles a key that the control plane does not know: it switches to the other one,
 // or registers again. An error that a person has to fix ends this runner.
-func (r *runner) refused(ctx context.Context, key seal.Secret) error {
-	if !r.keys.refused(key) {
+func (r *runner) handleRejectedKey(ctx context.Context, key seal.Secret) error {
+	if !r.keys.markRejected(key) {
 		return nil
 	}
 	err := r.registerAgain(ctx)
@@ -114,16 +114,16 @@ func (r *runner) refused(ctx context.Context, key seal.Secret) error {
 	return err
 }
 
-// take creates an attempt from an offer. It returns false when this runner does
+// takeOffer creates an attempt from an offer. It returns false when this runner does
 // not accept the offer.
-func (r *runner) take(ctx context.Context, offer api.Offer) bool {
+func (r *runner) takeOffer(ctx context.Context, offer api.Offer) bool {
 	within := time.Duration(offer.AcceptWithinSeconds) * time.Second
 	if within <= 0 {
 		within = r.Timing.CallTimeout
 	}
 	// The rule may have changed since the poll started, and the control plane is not
 	// trusted to follow it.
-	rule, _ := r.rules.now()
+	rule, _ := r.rules.currentRule()
 	if err := checkOffer(rule, offer.Kind, offer.ComponentKind, offer.Copies); err != nil {
 		r.log.Warn("a job was offered that this runner does not take", "job", offer.Job, "attempt", offer.Attempt,
 			"kind", offer.Kind, "component_kind", offer.ComponentKind, "reason", err)
@@ -141,7 +141,7 @@ func (r *runner) take(ctx context.Context, offer api.Offer) bool {
 		r.log.Error("cannot take a job", "job", offer.Job, "attempt", offer.Attempt, "error", err)
 		return false
 	}
-	return r.look(ctx, newAttempt(r, dir, record))
+	return r.startSupervising(ctx, newAttempt(r, dir, record))
 }
 
 // checkOffer returns an error if an offered job is not allowed. A plan that copies its artifact
@@ -155,9 +155,9 @@ func checkOffer(rule policy.Rule, kind, component string, copies bool) error {
 	return rule.Check(kind, component)
 }
 
-// look starts the goroutines that supervise an attempt.
-func (r *runner) look(ctx context.Context, a *attempt) bool {
-	if !r.enter(a) {
+// startSupervising starts the goroutines that supervise an attempt.
+func (r *runner) startSupervising(ctx context.Context, a *attempt) bool {
+	if !r.addAttempt(a) {
 		return false
 	}
 	r.working.Go(func() { a.superviseLoop(ctx) })
@@ -180,7 +180,7 @@ func (r *runner) adopt(ctx context.Context) error {
 		}
 		a := newAttempt(r, dir, record)
 		a.adopted = true
-		r.look(ctx, a)
+		r.startSupervising(ctx, a)
 	}
 	return nil
 }

@@ -32,19 +32,19 @@ func newRules(options Options) *rules {
 		held.watched.Path = PolicyFile(options.Dir)
 	}
 	held.rule = held.watched.Reload(time.Now())
-	held.say()
+	held.logRule()
 	return held
 }
 
-// now returns the rule, and a channel that is closed when it changes.
-func (r *rules) now() (policy.Rule, <-chan struct{}) {
+// currentRule returns the rule, and a channel that is closed when it changes.
+func (r *rules) currentRule() (policy.Rule, <-chan struct{}) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	return r.rule, r.changed
 }
 
-// look reads the file again.
-func (r *rules) look() {
+// reload reads the file again.
+func (r *rules) reload() {
 	rule := r.watched.Reload(time.Now())
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -54,10 +54,10 @@ func (r *rules) look() {
 	r.rule = rule
 	close(r.changed)
 	r.changed = make(chan struct{})
-	r.say()
+	r.logRule()
 }
 
-func (r *rules) say() {
+func (r *rules) logRule() {
 	var said []any
 	for _, line := range r.rule.Lines() {
 		said = append(said, line[0], line[1])
@@ -84,6 +84,6 @@ func (r *runner) ruleLoop(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		r.rules.look()
+		r.rules.reload()
 	}
 }

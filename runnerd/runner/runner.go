@@ -134,23 +134,23 @@ func readable(path string) (string, error) {
 // runner is the state of one Run.
 type runner struct {
 	Options
-	log   *slog.Logger
-	kind  string // the registered kind: build or install
-	keys  *keys
-	rules *rules
-	line  *apiclient.ConnectionLog
-	spool spool.Spool
-	lines        // use the runner key
-	poll  *polls // makes the lease calls
+	log        *slog.Logger
+	kind       string // the registered kind: build or install
+	keys       *keys
+	rules      *rules
+	connection *apiclient.ConnectionLog
+	spool      spool.Spool
+	clients                 // use the runner key
+	poll       *leasePoller // makes the lease calls
 
 	mutex    sync.Mutex
 	attempts map[string]*attempt
 	lease    time.Duration // as the control plane last reported it
 	// changed has an element when an attempt was added or removed.
 	changed chan struct{}
-	// journal collects the lines of log for the control plane; secrets is what it masks.
-	journal *runnerlog.Collector
-	secrets *redact.Set
+	// logCollector collects the lines of log for the control plane; secrets is what it masks.
+	logCollector *runnerlog.Collector
+	secrets      *redact.Set
 	// working counts the goroutines of attempts.
 	working sync.WaitGroup
 	// children are the processes of attempts.
@@ -165,17 +165,17 @@ type runner struct {
 	stuck chan error
 }
 
-// lines are the API clients with one key or token.
-type lines struct {
-	quick *api.ClientWithResponses // for calls that the server answers immediately
-	heavy *api.ClientWithResponses // for states and results
+// clients are the API clients with one key or token.
+type clients struct {
+	short *api.ClientWithResponses // for calls that the server answers immediately
+	bulk  *api.ClientWithResponses // for states and results
 }
 
-func (o Options) connect(token func() seal.Secret) (made lines, err error) {
-	if made.quick, err = apiclient.NewClient(o.URL, token, o.Timing.CallTimeout); err != nil {
+func (o Options) connect(token func() seal.Secret) (made clients, err error) {
+	if made.short, err = apiclient.NewClient(o.URL, token, o.Timing.CallTimeout); err != nil {
 		return made, err
 	}
-	made.heavy, err = apiclient.NewClient(o.URL, token, o.Timing.TransferTimeout)
+	made.bulk, err = apiclient.NewClient(o.URL, token, o.Timing.TransferTimeout)
 	return made, err
 }
 
@@ -187,10 +187,10 @@ func Run(ctx context.Context, options Options) error {
 	if err != nil {
 		return err
 	}
-	own, secrets := newJournal(options)
+	own, secrets := newLogCollector(options)
 	options.Log = own.Tee(options.Log)
-	r := &runner{Options: options, log: options.Log, journal: own, secrets: secrets, spool: spool.Spool{Root: options.Dir}, attempts: map[string]*attempt{}, changed: make(chan struct{}, 1), stuck: make(chan error, 1)}
-	r.line = &apiclient.ConnectionLog{Log: r.log, URL: r.URL}
+	r := &runner{Options: options, log: options.Log, logCollector: own, secrets: secrets, spool: spool.Spool{Root: options.Dir}, attempts: map[string]*attempt{}, changed: make(chan struct{}, 1), stuck: make(chan error, 1)}
+	r.connection = &apiclient.ConnectionLog{Log: r.log, URL: r.URL}
 	if r.children.known, err = process.Children(); err != nil {
 		return err
 	}
@@ -199,7 +199,7 @@ func Run(ctx context.Context, options Options) error {
 		return err
 	}
 	defer func() { _ = lock.Close() }()
-	if err := r.separate(); err != nil {
+	if err := r.setUpJobUser(); err != nil {
 		return err
 	}
 	if r.cgroups, err = process.FindCgroups(cgroupName(r.Dir)); err != nil {
@@ -213,11 +213,11 @@ func Run(ctx context.Context, options Options) error {
 	}
 	r.log = r.log.With("runner", identity.RunnerID)
 	r.kind, r.keys = identity.Kind, newKeys(r.Dir, r.log, identity)
-	r.secrets.AddSecret(r.keys.now())
-	if r.lines, err = r.connect(r.keys.now); err != nil {
+	r.secrets.AddSecret(r.keys.currentKey())
+	if r.clients, err = r.connect(r.keys.currentKey); err != nil {
 		return err
 	}
-	if r.poll, err = newPolls(r.Options, r.keys.now, r.line); err != nil {
+	if r.poll, err = newLeasePoller(r.Options, r.keys.currentKey, r.connection); err != nil {
 		return err
 	}
 	r.rules = newRules(r.Options)
@@ -226,7 +226,7 @@ func Run(ctx context.Context, options Options) error {
 			r.log.Warn("--pass-env names a variable that is not set here; jobs will not see it", "variable", name)
 		}
 	}
-	if isOpenLine(r.URL) {
+	if isPlaintext(r.URL) {
 		r.log.Warn("the line to the control plane is not encrypted, and this runner's key can be read on the way; use https", "url", r.URL)
 	}
 	key, err := seal.LoadIdentity(KeyFile(r.Dir))
@@ -238,8 +238,8 @@ func Run(ctx context.Context, options Options) error {
 	return r.work(ctx)
 }
 
-// isOpenLine reports whether others can read the traffic: plain HTTP that leaves the machine.
-func isOpenLine(base string) bool {
+// isPlaintext reports whether others can read the traffic: plain HTTP that leaves the machine.
+func isPlaintext(base string) bool {
 	parsed, err := url.Parse(base)
 	if err != nil || parsed.Scheme != "http" || parsed.Hostname() == "localhost" {
 		return false
@@ -290,8 +290,8 @@ func (r *runner) work(ctx context.Context) error {
 	loops.Go(func() { r.heartbeatLoop(after) })
 	loops.Go(func() { r.ruleLoop(taking) })
 	loops.Go(func() { r.rotateLoop(taking) })
-	loops.Go(func() { r.clearLoop(taking) })
-	endJournal := r.startJournal()
+	loops.Go(func() { r.cleanUpLoop(taking) })
+	endJournal := r.startLogShipping()
 	if r.Reaper {
 		loops.Go(func() { r.reapLoop(after) })
 	}
@@ -315,15 +315,15 @@ func (r *runner) work(ctx context.Context) error {
 func (r *runner) windDown() {
 	limit := time.NewTimer(r.Timing.StopWait)
 	defer limit.Stop()
-	running := r.list()
+	running := r.listAttempts()
 	if len(running) > 0 {
 		r.log.Info("stopping: no more jobs are taken; waiting for those that run", "jobs", len(running), "at_most",
 			r.Timing.StopWait.String())
 	}
 	for len(running) > 0 {
 		select {
-		case <-running[0].gone:
-			running = r.list()
+		case <-running[0].done:
+			running = r.listAttempts()
 		case <-limit.C:
 			r.log.Info("stopping: jobs go on without this process, and the next runnerd in this directory adopts them", "jobs", len(running), "dir", r.Dir)
 			return
@@ -333,8 +333,8 @@ func (r *runner) windDown() {
 	}
 }
 
-// enter adds an attempt, and returns false when it already exists.
-func (r *runner) enter(a *attempt) bool {
+// addAttempt adds an attempt, and returns false when it already exists.
+func (r *runner) addAttempt(a *attempt) bool {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	if _, known := r.attempts[a.name()]; known {
@@ -344,15 +344,15 @@ func (r *runner) enter(a *attempt) bool {
 	return true
 }
 
-// leave removes an attempt.
-func (r *runner) leave(a *attempt) {
+// removeAttempt removes an attempt.
+func (r *runner) removeAttempt(a *attempt) {
 	r.mutex.Lock()
 	delete(r.attempts, a.name())
 	r.mutex.Unlock()
 	r.wake()
 }
 
-func (r *runner) list() []*attempt {
+func (r *runner) listAttempts() []*attempt {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	var attempts []*attempt
@@ -362,14 +362,14 @@ func (r *runner) list() []*attempt {
 	return attempts
 }
 
-// free returns how many more jobs may run. Attempts that have ended but are not
+// freeSlots returns how many more jobs may run. Attempts that have ended but are not
 // delivered yet do not count.
-func (r *runner) free(rule policy.Rule) int {
+func (r *runner) freeSlots(rule policy.Rule) int {
 	free := r.Capacity
 	if rule.Limits.Capacity > 0 {
 		free = rule.Limits.Capacity
 	}
-	for _, a := range r.list() {
+	for _, a := range r.listAttempts() {
 		if !a.isConcluded() {
 			free--
 		}
@@ -391,17 +391,17 @@ func (r *runner) setLease(seconds int) {
 	r.lease = time.Duration(seconds) * time.Second
 }
 
-func (r *runner) beat() time.Duration {
+func (r *runner) heartbeatInterval() time.Duration {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	return r.Timing.HeartbeatFor(r.lease)
 }
 
-// pace returns a Pace that retries without limit. A key that the control plane does not know
+// retryPolicy returns a Pace that retries without limit. A key that the control plane does not know
 // now (401, 403) ends nothing, because the spool may hold the only copy of its content.
-func (r *runner) pace() apiclient.RetryPolicy {
+func (r *runner) retryPolicy() apiclient.RetryPolicy {
 	return apiclient.RetryPolicy{
-		First: r.Timing.BackoffMin, Max: r.Timing.BackoffMax, Connection: r.line,
+		First: r.Timing.BackoffMin, Max: r.Timing.BackoffMax, Connection: r.connection,
 		IsFinal: func(refusal *apiclient.ResponseError) bool {
 			return !refusal.IsTemporary() && refusal.Status != http.StatusUnauthorized && refusal.Status != http.StatusForbidden
 		},

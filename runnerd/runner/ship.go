@@ -24,10 +24,10 @@ type shipper struct {
 	*attempt
 	// own are the clients with the attempt's own token, for a control plane that no longer
 	// knows the runner's key.
-	own    lines
+	own    clients
 	chunks *spool.Chunks
-	// deaf means that the server accepts no more lines of this log.
-	deaf bool
+	// logClosed means that the server accepts no more lines of this log.
+	logClosed bool
 	// full means that the control plane had no room for a state. The state stays in the spool
 	// with everything after it, and is sent again at noRoomUntil.
 	full        bool
@@ -101,8 +101,8 @@ func (s *shipper) ship(ctx context.Context, last bool) (bool, error) {
 // call makes a call until it succeeds or is permanently rejected: with the runner's key,
 // and if the control plane no longer knows that one, with the attempt's own token, which stays
 // valid for the attempt's results. A call whose key was replaced on the way is repeated.
-func (s *shipper) call(ctx context.Context, try func(context.Context, lines) error) error {
-	if s.own.quick == nil && s.isAccepted() {
+func (s *shipper) call(ctx context.Context, try func(context.Context, clients) error) error {
+	if s.own.short == nil && s.isAccepted() {
 		token := seal.NewSecret([]byte(s.record.Token))
 		own, err := s.runner.connect(apiclient.StaticToken(token))
 		if err != nil {
@@ -110,15 +110,15 @@ func (s *shipper) call(ctx context.Context, try func(context.Context, lines) err
 		}
 		s.own = own
 	}
-	pace := s.runner.pace()
+	pace := s.runner.retryPolicy()
 	pace.IsFinal = func(r *apiclient.ResponseError) bool { return !r.IsTemporary() || isNoRoom(r) }
 	return apiclient.Retry(ctx, pace, func(ctx context.Context) error {
-		key := s.runner.keys.now()
-		err := try(ctx, s.runner.lines)
-		if apiclient.HasStatus(err, http.StatusUnauthorized) && s.runner.keys.replaced(key) {
-			err = try(ctx, s.runner.lines)
+		key := s.runner.keys.currentKey()
+		err := try(ctx, s.runner.clients)
+		if apiclient.HasStatus(err, http.StatusUnauthorized) && s.runner.keys.isReplaced(key) {
+			err = try(ctx, s.runner.clients)
 		}
-		if apiclient.HasStatus(err, http.StatusUnauthorized) && s.own.quick != nil {
+		if apiclient.HasStatus(err, http.StatusUnauthorized) && s.own.short != nil {
 			err = try(ctx, s.own)
 		}
 		return err
@@ -166,8 +166,8 @@ func (s *shipper) shipStates(ctx context.Context) error {
 func (s *shipper) shipEachState(ctx context.Context) error {
 	return s.dir.EachState(func(file string, state api.State) error {
 		contested := false
-		err := s.call(ctx, func(ctx context.Context, on lines) error {
-			answer, err := on.heavy.PutStateWithResponse(ctx, s.record.Job, s.record.Attempt, state)
+		err := s.call(ctx, func(ctx context.Context, on clients) error {
+			answer, err := on.bulk.PutStateWithResponse(ctx, s.record.Job, s.record.Attempt, state)
 			if err != nil {
 				return err
 			}
@@ -209,8 +209,8 @@ func (s *shipper) shipUnlock(ctx context.Context) error {
 	if !s.dir.UnlockRequested() {
 		return nil
 	}
-	err := s.call(ctx, func(ctx context.Context, on lines) error {
-		answer, err := on.quick.UnlockStateWithResponse(ctx, s.record.Job, s.record.Attempt)
+	err := s.call(ctx, func(ctx context.Context, on clients) error {
+		answer, err := on.short.UnlockStateWithResponse(ctx, s.record.Job, s.record.Attempt)
 		if err != nil {
 			return err
 		}
@@ -231,13 +231,13 @@ func (s *shipper) shipLines(ctx context.Context, last bool) (err error) {
 			return err
 		}
 	}
-	for !s.deaf {
+	for !s.logClosed {
 		chunks, err := s.chunks.Next(chunksPerCall, last)
 		if err != nil || len(chunks) == 0 {
 			return err
 		}
-		err = s.call(ctx, func(ctx context.Context, on lines) error {
-			answer, err := on.quick.AppendLogsWithResponse(ctx, s.record.Job, s.record.Attempt, api.LogBatch{Chunks: chunks})
+		err = s.call(ctx, func(ctx context.Context, on clients) error {
+			answer, err := on.short.AppendLogsWithResponse(ctx, s.record.Job, s.record.Attempt, api.LogBatch{Chunks: chunks})
 			if err != nil {
 				return err
 			}
@@ -248,7 +248,7 @@ func (s *shipper) shipLines(ctx context.Context, last bool) (err error) {
 			return ctx.Err()
 		case err != nil:
 			s.log.Error("the control plane takes no more lines of this job's log", "error", err)
-			s.deaf = true
+			s.logClosed = true
 		default:
 			if err := s.chunks.MarkSent(len(chunks)); err != nil {
 				return err
@@ -272,7 +272,7 @@ func (s *shipper) shipResult(ctx context.Context) error {
 		return err
 	}
 	if len(refused) > 0 {
-		final = withRefusedStates(final, refused)
+		final = withRejectedStates(final, refused)
 	}
 	err = s.postResult(ctx, final)
 	unusable := isUnusable(err)
@@ -302,8 +302,8 @@ func (s *shipper) shipResult(ctx context.Context) error {
 }
 
 func (s *shipper) postResult(ctx context.Context, result api.JobResult) error {
-	return s.call(ctx, func(ctx context.Context, on lines) error {
-		answer, err := on.heavy.PostResultWithResponse(ctx, s.record.Job, s.record.Attempt, result)
+	return s.call(ctx, func(ctx context.Context, on clients) error {
+		answer, err := on.bulk.PostResultWithResponse(ctx, s.record.Job, s.record.Attempt, result)
 		if err != nil {
 			return err
 		}
@@ -319,9 +319,9 @@ func isUnusable(err error) bool {
 		apiclient.HasStatus(err, http.StatusUnprocessableEntity)
 }
 
-// withRefusedStates adds to the result that states did not arrive: the job did its work,
+// withRejectedStates adds to the result that states did not arrive: the job did its work,
 // but nothing may build on it.
-func withRefusedStates(final api.JobResult, refused []string) api.JobResult {
+func withRejectedStates(final api.JobResult, refused []string) api.JobResult {
 	names := ""
 	for _, file := range refused {
 		names += " " + filepath.Base(file)

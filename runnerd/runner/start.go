@@ -15,10 +15,10 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/tfbinary"
 )
 
-// passed names the variables of runnerd's own environment that a job process gets in addition
+// passedVariables names the variables of runnerd's own environment that a job process gets in addition
 // to those of package ambient: the locations of artifacts and tools. All others are left out,
 // so that a job neither depends on nor leaks the environment that the runner happens to have.
-var passed = []string{
+var passedVariables = []string{
 	job.VarRegistry, job.VarRegistryPlainHTTP, job.VarChartsPrivate,
 	tfbinary.EnvExecutable, tfbinary.EnvReleases, tfbinary.EnvConfig,
 }
@@ -80,7 +80,7 @@ func (a *attempt) command(lock, secrets *os.File) (*exec.Cmd, func(), error) {
 
 func (a *attempt) environment() []string {
 	env := jobenv.JobEnv(os.Environ(), a.runner.kind == string(api.RunnerKindInstall), a.runner.PassEnv)
-	for _, name := range passed {
+	for _, name := range passedVariables {
 		if value, found := os.LookupEnv(name); found {
 			env = append(env, name+"="+value)
 		}

@@ -65,8 +65,8 @@ type AttemptStatus struct {
 // Allows describes what the runner file allows, one line for each part.
 func (s Status) Allows() [][2]string { return policy.Rule{RunnerPolicy: s.Policy}.Lines() }
 
-// waits maps the next step of an attempt to its status.
-var waits = map[verb]string{
+// statusWords maps the next step of an attempt to its status.
+var statusWords = map[step]string{
 	accept: "offered", start: "accepted", watch: "running", conclude: "ended", deliver: "delivering its result",
 }
 
@@ -125,7 +125,7 @@ func statusOf(dir spool.Attempt) (AttemptStatus, error) {
 	if err != nil {
 		return AttemptStatus{}, err
 	}
-	status := AttemptStatus{Job: record.Job, Attempt: record.Attempt, Kind: record.Kind, Status: waits[seen.next()]}
+	status := AttemptStatus{Job: record.Job, Attempt: record.Attempt, Kind: record.Kind, Status: statusWords[seen.next()]}
 	if ending, ends, err := dir.Termination(); err == nil && ends && seen.Alive {
 		status.Status = "being ended (" + ending.Reason + ")"
 	}

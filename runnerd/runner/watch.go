@@ -28,15 +28,15 @@ func (a *attempt) watch(ctx context.Context) error {
 			return err
 		}
 		if !alive {
-			a.reap()
+			a.waitReaped()
 			return nil
 		}
-		ending, ends, err := a.ending()
+		ending, ends, err := a.terminationReason()
 		if err != nil {
 			return err
 		}
 		if ends && graceEnds.IsZero() {
-			graceEnds = steady(ending.Since).Add(a.runner.Timing.JobGrace)
+			graceEnds = monotonic(ending.Since).Add(a.runner.Timing.JobGrace)
 		}
 		switch {
 		case !ends:
@@ -59,17 +59,17 @@ func (a *attempt) watch(ctx context.Context) error {
 	}
 }
 
-// reap waits until the ended process has been reaped. The process released its lock when it
+// waitReaped waits until the ended process has been reaped. The process released its lock when it
 // ended, so this takes no more than a moment.
-func (a *attempt) reap() {
+func (a *attempt) waitReaped() {
 	if a.exited != nil {
 		<-a.exited
 	}
 }
 
-// ending returns why the job has to end, and starts that if there is a new reason.
-func (a *attempt) ending() (spool.Termination, bool, error) {
-	ending, found, err := a.begunEnding()
+// terminationReason returns why the job has to end, and starts that if there is a new reason.
+func (a *attempt) terminationReason() (spool.Termination, bool, error) {
+	ending, found, err := a.startedTermination()
 	if err != nil || found {
 		return ending, found, err
 	}
@@ -78,13 +78,13 @@ func (a *attempt) ending() (spool.Termination, bool, error) {
 	case <-a.cancel:
 		reason = spool.ReasonCancel
 	default:
-		over, err := a.timeIsOver()
+		over, err := a.timeExceeded()
 		if err != nil {
 			return ending, false, err
 		}
 		if over {
 			reason = spool.ReasonTimeout
-		} else if over, err = a.memoryIsOver(); err != nil {
+		} else if over, err = a.memoryExceeded(); err != nil {
 			return ending, false, err
 		} else if over {
 			reason = spool.ReasonMemory
@@ -94,45 +94,45 @@ func (a *attempt) ending() (spool.Termination, bool, error) {
 		return ending, false, nil
 	}
 	ending = spool.Termination{Reason: reason, Since: time.Now()}
-	a.writeEnding(ending)
+	a.saveTermination(ending)
 	return ending, true, nil
 }
 
-// begunEnding returns why the job is being ended, and false when it is not.
-func (a *attempt) begunEnding() (spool.Termination, bool, error) {
-	if a.unwritten != nil {
-		a.writeEnding(*a.unwritten)
+// startedTermination returns why the job is being ended, and false when it is not.
+func (a *attempt) startedTermination() (spool.Termination, bool, error) {
+	if a.unsavedTermination != nil {
+		a.saveTermination(*a.unsavedTermination)
 	}
-	if a.unwritten != nil {
-		return *a.unwritten, true, nil
+	if a.unsavedTermination != nil {
+		return *a.unsavedTermination, true, nil
 	}
 	return a.dir.Termination()
 }
 
-// writeEnding records on disk why the job is being ended. If the disk is full it keeps
+// saveTermination records on disk why the job is being ended. If the disk is full it keeps
 // the reason in memory: this job may have filled the disk.
-func (a *attempt) writeEnding(ending spool.Termination) {
+func (a *attempt) saveTermination(ending spool.Termination) {
 	err := a.dir.SaveTermination(ending)
 	if err == nil {
-		a.unwritten = nil
+		a.unsavedTermination = nil
 		return
 	}
-	if a.unwritten == nil {
+	if a.unsavedTermination == nil {
 		a.log.Warn("cannot write down that the job is being ended; it is ended all the same", "error", err)
 	}
-	a.unwritten = &ending
+	a.unsavedTermination = &ending
 }
 
-// timeIsOver reports whether the job has exceeded its time limit.
-func (a *attempt) timeIsOver() (bool, error) {
-	if a.began.IsZero() {
+// timeExceeded reports whether the job has exceeded its time limit.
+func (a *attempt) timeExceeded() (bool, error) {
+	if a.startedAt.IsZero() {
 		started, found, err := a.dir.Started()
 		if err != nil || !found {
 			return false, err
 		}
-		a.began = steady(started)
+		a.startedAt = monotonic(started)
 	}
-	return time.Since(a.began) > a.limit(), nil
+	return time.Since(a.startedAt) > a.limit(), nil
 }
 
 // limit returns how long the job may run: the limit of its spec, once the job process has it,
@@ -142,15 +142,15 @@ func (a *attempt) limit() time.Duration {
 	if !a.specSeen {
 		if spec, found, err := a.dir.Spec(); err == nil && found {
 			a.specSeen, a.specLimit = true, time.Duration(spec.TimeoutSeconds)*time.Second
-			a.noteInstall(spec)
+			a.setInstall(spec)
 		}
 	}
 	own := policy.Limits{Timeout: policy.Duration(time.Duration(a.record.Policy.Limits.TimeoutSeconds) * time.Second)}
 	return own.TimeoutOf(a.specLimit, a.runner.Timing.JobLimit)
 }
 
-// memoryIsOver reports whether the processes of the job together exceed its memory limit.
-func (a *attempt) memoryIsOver() (bool, error) {
+// memoryExceeded reports whether the processes of the job together exceed its memory limit.
+func (a *attempt) memoryExceeded() (bool, error) {
 	most := a.record.Policy.Limits.MemoryBytes
 	if most <= 0 {
 		return false, nil
@@ -172,9 +172,9 @@ func (a *attempt) processes() (process.Job, bool, error) {
 	return process.JobOf(a.dir)
 }
 
-// steady converts a time from disk to this process's monotonic clock, so that setting
+// monotonic converts a time from disk to this process's monotonic clock, so that setting
 // the machine's clock later neither kills a job nor prolongs it.
-func steady(wall time.Time) time.Time { return time.Now().Add(-max(0, time.Since(wall))) }
+func monotonic(wall time.Time) time.Time { return time.Now().Add(-max(0, time.Since(wall))) }
 
 // interrupt interrupts the job process. It returns false when the process has
 // not recorded itself yet.
@@ -195,7 +195,7 @@ func (a *attempt) kill(ending spool.Termination) error {
 	if !ending.Killed {
 		a.log.Warn("killing all processes of the job", "reason", ending.Reason)
 		ending.Killed = true
-		a.writeEnding(ending)
+		a.saveTermination(ending)
 	}
 	job, found, err := a.processes()
 	if err != nil || !found {

@@ -13,22 +13,22 @@ import (
 // Tee returns a logger that writes to log, and also adds the lines to the journal:
 // from slog.LevelInfo up, or lower where log does.
 func (c *Collector) Tee(log *slog.Logger) *slog.Logger {
-	text := &words{}
+	text := &attributeFormatter{}
 	text.handler = slog.NewTextHandler(&text.buffer,
 		&slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: onlyAttributes})
-	return slog.New(handler{journal: c, below: log.Handler(), words: text, attributes: text.handler})
+	return slog.New(handler{journal: c, next: log.Handler(), formatter: text, attributes: text.handler})
 }
 
 // handler is a slog.Handler in front of another one.
 type handler struct {
 	journal    *Collector
-	below      slog.Handler
-	words      *words
+	next       slog.Handler
+	formatter  *attributeFormatter
 	attributes slog.Handler // writes to words
 }
 
-// words formats a record's attributes as text, one record at a time.
-type words struct {
+// attributeFormatter formats a record's attributes as text, one record at a time.
+type attributeFormatter struct {
 	mutex   sync.Mutex
 	buffer  bytes.Buffer
 	handler slog.Handler
@@ -44,34 +44,34 @@ func onlyAttributes(groups []string, a slog.Attr) slog.Attr {
 
 // Enabled implements slog.Handler.
 func (h handler) Enabled(ctx context.Context, level slog.Level) bool {
-	return level >= slog.LevelInfo || h.below.Enabled(ctx, level)
+	return level >= slog.LevelInfo || h.next.Enabled(ctx, level)
 }
 
 // Handle implements slog.Handler.
 func (h handler) Handle(ctx context.Context, r slog.Record) error {
-	h.words.mutex.Lock()
-	h.words.buffer.Reset()
+	h.formatter.mutex.Lock()
+	h.formatter.buffer.Reset()
 	err := h.attributes.Handle(ctx, r)
-	text := strings.TrimSpace(r.Message + " " + strings.TrimSpace(h.words.buffer.String()))
-	h.words.mutex.Unlock()
+	text := strings.TrimSpace(r.Message + " " + strings.TrimSpace(h.formatter.buffer.String()))
+	h.formatter.mutex.Unlock()
 	if err == nil {
-		h.journal.note(r.Time, levelOf(r.Level), text)
+		h.journal.add(r.Time, levelOf(r.Level), text)
 	}
-	if !h.below.Enabled(ctx, r.Level) {
+	if !h.next.Enabled(ctx, r.Level) {
 		return nil
 	}
-	return h.below.Handle(ctx, r)
+	return h.next.Handle(ctx, r)
 }
 
 // WithAttrs implements slog.Handler.
 func (h handler) WithAttrs(attributes []slog.Attr) slog.Handler {
-	h.below, h.attributes = h.below.WithAttrs(attributes), h.attributes.WithAttrs(attributes)
+	h.next, h.attributes = h.next.WithAttrs(attributes), h.attributes.WithAttrs(attributes)
 	return h
 }
 
 // WithGroup implements slog.Handler.
 func (h handler) WithGroup(name string) slog.Handler {
-	h.below, h.attributes = h.below.WithGroup(name), h.attributes.WithGroup(name)
+	h.next, h.attributes = h.next.WithGroup(name), h.attributes.WithGroup(name)
 	return h
 }
 

@@ -14,11 +14,11 @@ import (
 
 // The limits for pending chunks.
 const (
-	// mostChunk bounds the weight of a chunk. Even as JSON with every byte escaped it is below
+	// maxChunk bounds the weight of a chunk. Even as JSON with every byte escaped it is below
 	// the control plane's limit.
-	mostChunk = 32 << 10
-	// mostChunks bounds the number of pending chunks.
-	mostChunks = 64
+	maxChunk = 32 << 10
+	// maxChunks bounds the number of pending chunks.
+	maxChunks = 64
 )
 
 // store holds the pending chunks in memory, and each also in a file for the next start.
@@ -44,12 +44,12 @@ func weight(line api.LogLine) int { return len(line.M) + 64 }
 func open(dir string) *store {
 	s := &store{dir: dir}
 	_ = os.MkdirAll(dir, 0o700)
-	given, _ := os.ReadFile(s.givenFile())
+	given, _ := os.ReadFile(s.nextFile())
 	s.next, _ = strconv.ParseInt(string(given), 10, 64) // 0 if the file is missing
 	// ReadDir sorts by name, which is the order of the numbers.
 	entries, _ := os.ReadDir(dir)
 	for _, entry := range entries {
-		if entry.Name() == givenName {
+		if entry.Name() == nextName {
 			continue
 		}
 		file := filepath.Join(dir, entry.Name())
@@ -65,7 +65,7 @@ func open(dir string) *store {
 		}
 		s.chunks, s.next = append(s.chunks, c), max(s.next, c.Seq+1)
 	}
-	s.bound()
+	s.dropOldest()
 	return s
 }
 
@@ -75,7 +75,7 @@ func (s *store) add(lines []api.LogLine) {
 	var changed []*chunk
 	for _, line := range lines {
 		last := s.last()
-		if last == nil || last.sealed || last.size+weight(line) > mostChunk {
+		if last == nil || last.sealed || last.size+weight(line) > maxChunk {
 			last = &chunk{NewLogChunk: api.NewLogChunk{Seq: s.number()}}
 			s.chunks = append(s.chunks, last)
 		}
@@ -87,7 +87,7 @@ func (s *store) add(lines []api.LogLine) {
 	for _, c := range changed {
 		s.save(c)
 	}
-	s.bound()
+	s.dropOldest()
 }
 
 // number returns the next number. Numbers increase across restarts, even when the clock
@@ -96,7 +96,7 @@ func (s *store) add(lines []api.LogLine) {
 func (s *store) number() int64 {
 	number := max(s.next, time.Now().UnixMicro())
 	s.next = number + 1
-	_ = spool.WriteFile(s.givenFile(), strconv.AppendInt(nil, s.next, 10))
+	_ = spool.WriteFile(s.nextFile(), strconv.AppendInt(nil, s.next, 10))
 	return number
 }
 
@@ -115,20 +115,20 @@ func (s *store) save(c *chunk) {
 	}
 }
 
-// bound drops the oldest chunks when there are too many. It adds the mark for the dropped lines
+// dropOldest drops the oldest chunks when there are too many. It adds the mark for the dropped lines
 // to the oldest remaining chunk that was never sent.
-func (s *store) bound() {
+func (s *store) dropOldest() {
 	dropped := 0
-	for len(s.chunks) > mostChunks {
+	for len(s.chunks) > maxChunks {
 		dropped += len(s.chunks[0].Lines)
-		s.done()
+		s.removeFirst()
 	}
 	for _, c := range s.chunks {
 		if dropped == 0 {
 			return
 		}
 		if !c.sealed {
-			mark := droppedHere(c.Lines[0].T, dropped)
+			mark := droppedMark(c.Lines[0].T, dropped)
 			c.Lines, c.size = append([]api.LogLine{mark}, c.Lines...), c.size+weight(mark)
 			s.save(c)
 			return
@@ -145,17 +145,17 @@ func (s *store) first() (api.NewLogChunk, bool) {
 	return s.chunks[0].NewLogChunk, true
 }
 
-// done removes the oldest chunk.
-func (s *store) done() {
+// removeFirst removes the oldest chunk.
+func (s *store) removeFirst() {
 	_ = os.Remove(s.file(s.chunks[0]))
 	s.chunks = s.chunks[1:]
 }
 
 func (s *store) file(c *chunk) string { return filepath.Join(s.dir, nameOf(c.Seq)) }
 
-// givenName is the name of the file with the lowest unused number.
-const givenName = "next"
+// nextName is the name of the file with the lowest unused number.
+const nextName = "next"
 
-func (s *store) givenFile() string { return filepath.Join(s.dir, givenName) }
+func (s *store) nextFile() string { return filepath.Join(s.dir, nextName) }
 
 func nameOf(seq int64) string { return fmt.Sprintf("%020d.json", seq) }

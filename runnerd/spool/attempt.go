@@ -15,20 +15,20 @@ import (
 
 // The files of an attempt.
 const (
-	recordFile  = "attempt.json"  // Record, by runnerd
-	startedFile = "started.json"  // time, by runnerd, before it starts the process
-	lockFile    = "lock"          // flock, held by the job process for its life
-	processFile = "process.json"  // Process, by the job process
-	membersFile = "members.json"  // []Member, by the job process
-	specFile    = "spec.json"     // api.JobSpec, by the job process
-	logFile     = "log.ndjson"    // api.LogLine each, by both, appended
-	chunksFile  = "chunks.ndjson" // where the log was cut, by runnerd, appended
-	stateDir    = "state"         // NNNNNN.json: api.State, by the job process
-	restFile    = "rest.json"     // time, by runnerd, before it interrupts the programs of a dead job process
-	unlockFile  = "unlock"        // by the job process: free the state lock after the states are delivered
-	resultFile  = "result.json"   // api.JobResult, by the job process
-	endingFile  = "ending.json"   // Termination, by runnerd, before it interrupts
-	finalFile   = "final.json"    // api.JobResult as it is delivered, by runnerd
+	recordFile      = "attempt.json"  // Record, by runnerd
+	startedFile     = "started.json"  // time, by runnerd, before it starts the process
+	lockFile        = "lock"          // flock, held by the job process for its life
+	processFile     = "process.json"  // Process, by the job process
+	membersFile     = "members.json"  // []Member, by the job process
+	specFile        = "spec.json"     // api.JobSpec, by the job process
+	logFile         = "log.ndjson"    // api.LogLine each, by both, appended
+	chunksFile      = "chunks.ndjson" // where the log was cut, by runnerd, appended
+	stateDir        = "state"         // NNNNNN.json: api.State, by the job process
+	interruptedFile = "rest.json"     // time, by runnerd, before it interrupts the programs of a dead job process
+	unlockFile      = "unlock"        // by the job process: free the state lock after the states are delivered
+	resultFile      = "result.json"   // api.JobResult, by the job process
+	terminationFile = "ending.json"   // Termination, by runnerd, before it interrupts
+	finalFile       = "final.json"    // api.JobResult as it is delivered, by runnerd
 )
 
 // Attempt is the directory of one attempt.
@@ -120,11 +120,11 @@ func (a Attempt) Started() (at time.Time, found bool, err error) {
 
 // MarkOrphansInterrupted records that the programs of the dead job process are being interrupted,
 // which is done only once.
-func (a Attempt) MarkOrphansInterrupted(at time.Time) error { return a.save(restFile, at) }
+func (a Attempt) MarkOrphansInterrupted(at time.Time) error { return a.save(interruptedFile, at) }
 
 // OrphansInterruptedAt returns the time of MarkOrphansInterrupted, and false when it was not called.
 func (a Attempt) OrphansInterruptedAt() (at time.Time, found bool, err error) {
-	found, err = a.load(restFile, &at)
+	found, err = a.load(interruptedFile, &at)
 	return at, found, err
 }
 
@@ -156,11 +156,11 @@ func (a Attempt) Final() (result api.JobResult, found bool, err error) {
 }
 
 // SaveTermination records that the job is being ended.
-func (a Attempt) SaveTermination(ending Termination) error { return a.save(endingFile, ending) }
+func (a Attempt) SaveTermination(ending Termination) error { return a.save(terminationFile, ending) }
 
 // Termination reads the ending, and returns false when the job is not being ended.
 func (a Attempt) Termination() (ending Termination, found bool, err error) {
-	found, err = a.load(endingFile, &ending)
+	found, err = a.load(terminationFile, &ending)
 	return ending, found, err
 }
 
@@ -178,13 +178,13 @@ func (a Attempt) ClearUnlockRequest() error {
 	return nil
 }
 
-// goneSuffix marks a directory whose content has been delivered.
-const goneSuffix = ".gone"
+// deliveredSuffix marks a directory whose content has been delivered.
+const deliveredSuffix = ".gone"
 
 // Remove deletes the directory. It renames it first, so that an interrupted removal leaves
 // nothing that looks like a job.
 func (a Attempt) Remove() error {
-	gone := a.Dir + goneSuffix
+	gone := a.Dir + deliveredSuffix
 	if err := os.Rename(a.Dir, gone); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove the spool of an attempt: %w", err)
 	}

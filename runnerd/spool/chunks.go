@@ -35,9 +35,9 @@ type Chunks struct {
 	sent int
 }
 
-// cut is one line of the index: the end of a new chunk, or the number of
+// indexEntry is one line of the index: the end of a new chunk, or the number of
 // chunks that have arrived.
-type cut struct {
+type indexEntry struct {
 	End  int64 `json:"end,omitempty"`
 	Sent int   `json:"sent,omitempty"`
 }
@@ -78,7 +78,7 @@ func (c *Chunks) restore() error {
 		if err != nil {
 			return err
 		}
-		var entry cut
+		var entry indexEntry
 		if json.Unmarshal(line, &entry) != nil {
 			continue // an incomplete line that an earlier restore terminated
 		}
@@ -104,7 +104,7 @@ func (c *Chunks) end() int64 {
 // so that a last line without a newline counts too.
 func (c *Chunks) Next(most int, complete bool) ([]api.NewLogChunk, error) {
 	for len(c.cuts)-c.sent < most {
-		grown, err := c.cutOne(complete)
+		grown, err := c.cutNext(complete)
 		if err != nil {
 			return nil, fmt.Errorf("cut the log: %w", err)
 		}
@@ -127,11 +127,11 @@ func (c *Chunks) Next(most int, complete bool) ([]api.NewLogChunk, error) {
 // which changes nothing.
 func (c *Chunks) MarkSent(n int) error {
 	c.sent += n
-	return c.note(cut{Sent: c.sent})
+	return c.appendIndex(indexEntry{Sent: c.sent})
 }
 
-// cutOne cuts one more chunk. It returns false when there is no complete line.
-func (c *Chunks) cutOne(complete bool) (bool, error) {
+// cutNext cuts one more chunk. It returns false when there is no complete line.
+func (c *Chunks) cutNext(complete bool) (bool, error) {
 	window := make([]byte, maxChunkBytes)
 	n, err := c.log.ReadAt(window, c.end())
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -147,7 +147,7 @@ func (c *Chunks) cutOne(complete bool) (bool, error) {
 		return false, nil
 	}
 	end := c.end() + int64(size)
-	if err := c.note(cut{End: end}); err != nil {
+	if err := c.appendIndex(indexEntry{End: end}); err != nil {
 		return false, err
 	}
 	if err := c.index.Sync(); err != nil {
@@ -171,7 +171,7 @@ func endOfLines(window []byte) int {
 	return size
 }
 
-func (c *Chunks) note(entry cut) error {
+func (c *Chunks) appendIndex(entry indexEntry) error {
 	line, err := json.Marshal(entry)
 	if err != nil {
 		return err

@@ -15,12 +15,12 @@ func RemoveTree(dir string) error {
 		return nil
 	}
 	// The walk stays below the opened directory, because a program that still runs in it
-	// can replace a name by a link. It reads a directory after openUp has changed its
+	// can replace a name by a link. It reads a directory after grantOwner has changed its
 	// mode, so it can enter it.
 	if root, err := os.OpenRoot(filepath.Dir(dir)); err == nil {
 		_ = fs.WalkDir(root.FS(), filepath.Base(dir), func(name string, entry fs.DirEntry, err error) error {
 			if err == nil && entry.IsDir() {
-				_ = openUp(root, name) // RemoveAll below reports what still cannot be removed
+				_ = grantOwner(root, name) // RemoveAll below reports what still cannot be removed
 			}
 			return nil
 		})
@@ -29,8 +29,8 @@ func RemoveTree(dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// openUp grants the owner of a directory all permissions on it. It follows no link.
-func openUp(root *os.Root, name string) error {
+// grantOwner grants the owner of a directory all permissions on it. It follows no link.
+func grantOwner(root *os.Root, name string) error {
 	dir, err := root.OpenRoot(name)
 	if err != nil {
 		// It cannot be entered. Its owner is this user, or Chmod fails.

@@ -32,7 +32,7 @@ func CheckID(job string, attempt int) error {
 
 func (s Spool) dir() string { return filepath.Join(s.Root, "spool") }
 
-func (s Spool) refused() string { return filepath.Join(s.Root, "refused") }
+func (s Spool) undeliveredDir() string { return filepath.Join(s.Root, "refused") }
 
 // Attempt returns the directory of an attempt, whether it exists or not.
 func (s Spool) Attempt(job string, attempt int) (Attempt, error) {
@@ -49,7 +49,7 @@ func (s Spool) Create(record Record) (Attempt, error) {
 	if err != nil {
 		return Attempt{}, err
 	}
-	if err := s.make(); err != nil {
+	if err := s.createDir(); err != nil {
 		return Attempt{}, fmt.Errorf("make the spool: %w", err)
 	}
 	if err := os.Mkdir(attempt.Dir, 0o700); err != nil {
@@ -64,8 +64,8 @@ func (s Spool) Create(record Record) (Attempt, error) {
 	return attempt, attempt.SaveRecord(record)
 }
 
-// make creates the directory of the attempts if necessary, so that it survives a power failure.
-func (s Spool) make() error {
+// createDir creates the directory of the attempts if necessary, so that it survives a power failure.
+func (s Spool) createDir() error {
 	if info, err := os.Stat(s.dir()); err == nil && info.IsDir() {
 		return nil
 	}
@@ -83,7 +83,7 @@ func (s Spool) List() ([]Attempt, error) {
 		return nil, err
 	}
 	for _, entry := range entries {
-		if strings.HasSuffix(entry.Name(), goneSuffix) {
+		if strings.HasSuffix(entry.Name(), deliveredSuffix) {
 			if err := RemoveTree(filepath.Join(s.dir(), entry.Name())); err != nil {
 				return nil, fmt.Errorf("clear the spool: %w", err)
 			}
@@ -136,7 +136,7 @@ func (s Spool) attempts(entries []fs.DirEntry) []Attempt {
 // and returns its new path. It deletes nothing, because the attempt may hold the only copy
 // of a Terraform state.
 func (s Spool) MoveToUndelivered(attempt Attempt) (string, error) {
-	refused := s.refused()
+	refused := s.undeliveredDir()
 	if err := os.MkdirAll(refused, 0o700); err != nil {
 		return "", fmt.Errorf("set %s aside: %w", attempt.Dir, err)
 	}
@@ -151,7 +151,7 @@ func (s Spool) MoveToUndelivered(attempt Attempt) (string, error) {
 // PruneUndelivered removes the attempts that were set aside before a time. It never removes one
 // with a Terraform state that the control plane does not have, and counts those in kept.
 func (s Spool) PruneUndelivered(before time.Time) (removed, kept int, err error) {
-	entries, err := os.ReadDir(s.refused())
+	entries, err := os.ReadDir(s.undeliveredDir())
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, 0, nil
 	}
@@ -166,8 +166,8 @@ func (s Spool) PruneUndelivered(before time.Time) (removed, kept int, err error)
 		if err != nil {
 			return removed, kept, fmt.Errorf("read what was set aside: %w", err)
 		}
-		attempt := Attempt{Dir: filepath.Join(s.refused(), entry.Name())}
-		states, err := attempt.undelivered()
+		attempt := Attempt{Dir: filepath.Join(s.undeliveredDir(), entry.Name())}
+		states, err := attempt.hasUndeliveredStates()
 		if err != nil {
 			return removed, kept, err
 		}
@@ -183,9 +183,9 @@ func (s Spool) PruneUndelivered(before time.Time) (removed, kept int, err error)
 	return removed, kept, nil
 }
 
-// undelivered reports whether the attempt holds state versions that the
+// hasUndeliveredStates reports whether the attempt holds state versions that the
 // control plane does not have.
-func (a Attempt) undelivered() (bool, error) {
+func (a Attempt) hasUndeliveredStates() (bool, error) {
 	info, err := os.Stat(a.Dir)
 	if err != nil || !info.IsDir() {
 		return false, err

@@ -45,15 +45,15 @@ func (a Attempt) AppendState(state api.State) error {
 
 // The suffixes of state files.
 const (
-	stateSuffix   = ".json"
-	refusedSuffix = ".refused"
+	stateSuffix    = ".json"
+	rejectedSuffix = ".refused"
 )
 
 // States returns the files of the versions that are not delivered yet, oldest first.
 func (a Attempt) States() ([]string, error) { return a.stateFiles(stateSuffix) }
 
 // RejectedStates returns the files of the versions that RejectState was called for.
-func (a Attempt) RejectedStates() ([]string, error) { return a.stateFiles(refusedSuffix) }
+func (a Attempt) RejectedStates() ([]string, error) { return a.stateFiles(rejectedSuffix) }
 
 func (a Attempt) stateFiles(suffix string) ([]string, error) {
 	entries, err := os.ReadDir(a.StateDir())
@@ -113,7 +113,7 @@ func RemoveState(file string) error {
 // RejectState renames a version that the server rejects permanently, so that it is
 // stored but not sent again.
 func RejectState(file string) error {
-	if err := os.Rename(file, strings.TrimSuffix(file, stateSuffix)+refusedSuffix); err != nil {
+	if err := os.Rename(file, strings.TrimSuffix(file, stateSuffix)+rejectedSuffix); err != nil {
 		return fmt.Errorf("keep a refused state: %w", err)
 	}
 	return nil

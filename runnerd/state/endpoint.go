@@ -55,9 +55,9 @@ type Endpoint struct {
 
 	mutex   sync.Mutex
 	now     *Version // as last read or written; nil before the first read
-	wrote   bool     // this process wrote now, so it is the newest version
+	written bool     // this process wrote now, so it is the newest version
 	lockID  string   // id of the lock that this process holds, or empty
-	trouble error    // the error of the last read, write or lock
+	err     error    // the error of the last read, write or lock
 }
 
 // Start opens the endpoint on a free port. ctx bounds its calls to Backend, except for storing a
@@ -145,10 +145,10 @@ func (e *Endpoint) Close(ctx context.Context) error {
 func (e *Endpoint) Err() error {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
-	return e.trouble
+	return e.err
 }
 
-func (e *Endpoint) knows(r *http.Request) bool {
+func (e *Endpoint) isAuthorized(r *http.Request) bool {
 	user, password, given := r.BasicAuth()
 	right := subtle.ConstantTimeCompare([]byte(user), []byte(e.user)) & subtle.ConstantTimeCompare([]byte(password),
 		[]byte(e.password))

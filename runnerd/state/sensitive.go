@@ -30,13 +30,13 @@ func sensitive(plain []byte, learn func([]byte)) {
 	}
 	for _, output := range read.Outputs {
 		if output.Sensitive {
-			leaves(output.Value, learn)
+			eachLeaf(output.Value, learn)
 		}
 	}
 	for _, resource := range read.Resources {
 		for _, instance := range resource.Instances {
 			for _, path := range instance.Sensitive {
-				leaves(follow(instance.Attributes, path), learn)
+				eachLeaf(valueAt(instance.Attributes, path), learn)
 			}
 		}
 	}
@@ -49,9 +49,9 @@ type step struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// follow returns the value at the path. For a path that does not exist it returns the value
+// valueAt returns the value at the path. For a path that does not exist it returns the value
 // that it reached last, which contains more than the path means, never less.
-func follow(at any, path []step) any {
+func valueAt(at any, path []step) any {
 	for _, step := range path {
 		var name string
 		var index struct {
@@ -62,7 +62,7 @@ func follow(at any, path []step) any {
 				return at
 			}
 		}
-		next, found := descend(at, name, index.Value)
+		next, found := childOf(at, name, index.Value)
 		if !found {
 			return at
 		}
@@ -71,15 +71,15 @@ func follow(at any, path []step) any {
 	return at
 }
 
-func descend(at any, name string, index any) (any, bool) {
+func childOf(at any, name string, index any) (any, bool) {
 	switch at := at.(type) {
 	case map[string]any:
 		if key, ok := index.(string); ok {
 			name = key
 		}
 		next, found := at[name]
-		if value, typed := ofAnyType(at); typed && !found {
-			return descend(value, name, index)
+		if value, typed := unwrapDynamic(at); typed && !found {
+			return childOf(value, name, index)
 		}
 		return next, found
 	case []any:
@@ -92,16 +92,16 @@ func descend(at any, name string, index any) (any, bool) {
 	return nil, false
 }
 
-// ofAnyType returns the value of an attribute of dynamic type: Terraform stores it next to its
+// unwrapDynamic returns the value of an attribute of dynamic type: Terraform stores it next to its
 // type, and paths skip that level.
-func ofAnyType(at map[string]any) (value any, is bool) {
+func unwrapDynamic(at map[string]any) (value any, is bool) {
 	value, hasValue := at["value"]
 	_, hasType := at["type"]
 	return value, hasValue && hasType && len(at) == 2
 }
 
-// leaves calls learn with every string and number. Booleans cannot be masked.
-func leaves(value any, learn func([]byte)) {
+// eachLeaf calls learn with every string and number. Booleans cannot be masked.
+func eachLeaf(value any, learn func([]byte)) {
 	switch value := value.(type) {
 	case string:
 		if value != "true" && value != "false" {
@@ -111,16 +111,16 @@ func leaves(value any, learn func([]byte)) {
 		learn([]byte(value))
 	case []any:
 		for _, each := range value {
-			leaves(each, learn)
+			eachLeaf(each, learn)
 		}
 	case map[string]any:
-		if of, typed := ofAnyType(value); typed {
+		if of, typed := unwrapDynamic(value); typed {
 			// The words of the type are ordinary words and no secrets.
-			leaves(of, learn)
+			eachLeaf(of, learn)
 			return
 		}
 		for _, each := range value {
-			leaves(each, learn)
+			eachLeaf(each, learn)
 		}
 	}
 }

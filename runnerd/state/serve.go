@@ -25,7 +25,7 @@ const (
 // serve implements the protocol of Terraform's http backend. Terraform shows its error
 // responses to people, so they are sentences.
 func (e *Endpoint) serve(w http.ResponseWriter, r *http.Request) {
-	if !e.knows(r) {
+	if !e.isAuthorized(r) {
 		http.Error(w, "this state endpoint belongs to one job", http.StatusUnauthorized)
 		return
 	}
@@ -48,7 +48,7 @@ func (e *Endpoint) serve(w http.ResponseWriter, r *http.Request) {
 
 func (e *Endpoint) get(w http.ResponseWriter, r *http.Request) {
 	now, err := e.read(r.Context())
-	if e.trouble = err; err != nil {
+	if e.err = err; err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
@@ -82,7 +82,7 @@ func (e *Endpoint) read(ctx context.Context) (Version, error) {
 	// While this process holds the lock nobody else writes. Reading the cached version
 	// is not only faster: Terraform reads before it writes, also in a canceled job, whose
 	// calls to Backend fail.
-	if e.now != nil && (e.wrote || e.lockID != "") {
+	if e.now != nil && (e.written || e.lockID != "") {
 		return *e.now, nil
 	}
 	kept, found, err := e.options.Backend.GetState(ctx)
@@ -116,18 +116,18 @@ func (e *Endpoint) post(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprintf("the state did not come whole, or has more than %d bytes", maxState), http.StatusBadRequest)
 		return
 	}
-	if !isWhole(r, plain) {
+	if !isComplete(r, plain) {
 		http.Error(w, "the state differs from its Content-MD5", http.StatusBadRequest)
 		return
 	}
-	if e.trouble = e.keep(r.Context(), plain); e.trouble != nil {
-		http.Error(w, e.trouble.Error(), http.StatusInternalServerError)
+	if e.err = e.store(r.Context(), plain); e.err != nil {
+		http.Error(w, e.err.Error(), http.StatusInternalServerError)
 	}
 }
 
-// isWhole checks the digest that Terraform sends. Terraform chose MD5, and it protects
+// isComplete checks the digest that Terraform sends. Terraform chose MD5, and it protects
 // only against accidents.
-func isWhole(r *http.Request, content []byte) bool {
+func isComplete(r *http.Request, content []byte) bool {
 	claimed := r.Header.Get("Content-MD5")
 	if claimed == "" {
 		return true
@@ -145,19 +145,19 @@ func (e *Endpoint) StoreState(ctx context.Context, plain []byte, first string) e
 	}
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
-	return e.keep(ctx, version.Plain.Reveal())
+	return e.store(ctx, version.Plain.Reveal())
 }
 
-// keep seals a state, writes it to disk, and makes it the newest. With a full disk nothing
+// store seals a state, writes it to disk, and makes it the newest. With a full disk nothing
 // is lost as long as the control plane can be reached.
-func (e *Endpoint) keep(ctx context.Context, plain []byte) error {
+func (e *Endpoint) store(ctx context.Context, plain []byte) error {
 	version, err := parse(plain)
 	if err != nil {
 		return err
 	}
 	// First, because these values may appear in Terraform's output immediately.
 	sensitive(plain, e.options.OnSecret)
-	closed, err := version.sealed(e.options.Key, e.options.Context)
+	closed, err := version.seal(e.options.Key, e.options.Context)
 	if err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (e *Endpoint) keep(ctx context.Context, plain []byte) error {
 		}
 		e.options.Logf("%v; it was delivered at once instead: make room on the disk", err)
 	}
-	e.now, e.wrote = &version, true
+	e.now, e.written = &version, true
 	return nil
 }
 
@@ -186,24 +186,24 @@ func (e *Endpoint) lock(w http.ResponseWriter, r *http.Request) {
 	err = e.options.Backend.LockState(r.Context(), api.StateLock{ID: id, Info: info})
 	var held *job.LockedError
 	if errors.As(err, &held) {
-		e.trouble = held
+		e.err = held
 		w.WriteHeader(http.StatusLocked)
-		_, _ = w.Write(describe(held.Holder))
+		_, _ = w.Write(describeLock(held.Holder))
 		return
 	}
-	if e.trouble = err; err != nil {
+	if e.err = err; err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
 	e.lockID = id
-	if !e.wrote {
+	if !e.written {
 		e.now = nil // the version from before the lock may be old
 	}
 }
 
-// describe returns the holder's lock as Terraform expects it, so that Terraform's
+// describeLock returns the holder's lock as Terraform expects it, so that Terraform's
 // message names the holder.
-func describe(holder api.StateLock) []byte {
+func describeLock(holder api.StateLock) []byte {
 	info := map[string]any{}
 	if json.Unmarshal(holder.Info, &info) != nil || info == nil {
 		info = map[string]any{}

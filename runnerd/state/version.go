@@ -104,7 +104,7 @@ func OpenVersion(kept api.State, key seal.Identity, context seal.Context) (Versi
 // SealVersion returns a version in the form that may leave this machine, bound to the
 // component of the context.
 func SealVersion(version Version, key seal.Identity, context seal.Context) (api.State, error) {
-	return version.sealed(key, context)
+	return version.seal(key, context)
 }
 
 // ParseStateFile parses a state that Terraform wrote to a file. first is the lineage for a state that
@@ -123,21 +123,21 @@ func ParseStateFile(plain []byte, first string) (Version, error) {
 	if json.Unmarshal(plain, &head) != nil || head.Version != 4 || head.Lineage != "" {
 		return Version{}, err
 	}
-	return numbered(plain, 1, first)
+	return withHead(plain, 1, first)
 }
 
 // WithSerial returns the same content with another serial and lineage.
 func (v Version) WithSerial(serial int64, lineage string) (Version, error) {
-	return numbered(v.Plain.Reveal(), serial, lineage)
+	return withHead(v.Plain.Reveal(), serial, lineage)
 }
 
-// numbered changes the head of a state and preserves the rest of its content.
-func numbered(plain []byte, serial int64, lineage string) (Version, error) {
+// withHead changes the head of a state and preserves the rest of its content.
+func withHead(plain []byte, serial int64, lineage string) (Version, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(plain, &fields); err != nil {
 		return Version{}, fmt.Errorf("the state is not JSON")
 	}
-	without(fields, "serial", "lineage")
+	removeFields(fields, "serial", "lineage")
 	var err error
 	if fields["serial"], err = json.Marshal(serial); err != nil {
 		return Version{}, fmt.Errorf("number the state: %w", err)
@@ -152,8 +152,8 @@ func numbered(plain []byte, serial int64, lineage string) (Version, error) {
 	return parse(made)
 }
 
-// without removes fields in every spelling that a case-insensitive reader accepts.
-func without(fields map[string]json.RawMessage, names ...string) {
+// removeFields removes fields in every spelling that a case-insensitive reader accepts.
+func removeFields(fields map[string]json.RawMessage, names ...string) {
 	for field := range fields {
 		if slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, field) }) {
 			delete(fields, field)
@@ -161,8 +161,8 @@ func without(fields map[string]json.RawMessage, names ...string) {
 	}
 }
 
-// sealed returns the version in the form that may leave this process.
-func (v Version) sealed(key seal.Identity, context seal.Context) (api.State, error) {
+// seal returns the version in the form that may leave this process.
+func (v Version) seal(key seal.Identity, context seal.Context) (api.State, error) {
 	plain := v.Plain.Reveal()
 	closed, err := key.Recipient().Seal(context, plain)
 	if err != nil {

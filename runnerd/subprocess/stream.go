@@ -21,22 +21,22 @@ func newStream(to io.Writer) (*stream, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open a pipe: %w", err)
 	}
-	made := &stream{write: write, read: read, spare: spareOf(read), drained: make(chan struct{})}
+	made := &stream{write: write, read: read, spare: openSpare(read), drained: make(chan struct{})}
 	go func() { // copies until the end of the pipe, or until the deadline of finish
 		defer close(made.drained)
-		_, _ = io.Copy(&patient{to: to}, read)
+		_, _ = io.Copy(&lenientWriter{to: to}, read)
 	}()
 	return made, nil
 }
 
-// patient continues to accept text after its writer has failed, so that a failed writer
+// lenientWriter continues to accept text after its writer has failed, so that a failed writer
 // never blocks the program.
-type patient struct {
+type lenientWriter struct {
 	to     io.Writer
 	failed bool
 }
 
-func (p *patient) Write(text []byte) (int, error) {
+func (p *lenientWriter) Write(text []byte) (int, error) {
 	if !p.failed {
 		_, err := p.to.Write(text)
 		p.failed = err != nil
@@ -44,8 +44,8 @@ func (p *patient) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// began closes this process's copies of the files that the program has inherited.
-func (s *stream) began() {
+// closeInherited closes this process's copies of the files that the program has inherited.
+func (s *stream) closeInherited() {
 	_ = s.write.Close()
 	if s.spare != nil {
 		_ = s.spare.Close()

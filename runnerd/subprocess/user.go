@@ -40,7 +40,7 @@ func AllowTraverse(dir string) error {
 // GrantRead allows programs to read a file, or a directory with everything below it, and to execute
 // what its owner may execute. The path is in a directory that programs cannot change.
 func GrantRead(path string) error {
-	return hand(path, func(root *os.Root, name string, mode fs.FileMode) error {
+	return walkUp(path, func(root *os.Root, name string, mode fs.FileMode) error {
 		if err := root.Lchown(name, os.Geteuid(), int(setup.User.GID)); err != nil || mode&fs.ModeSymlink != 0 {
 			return err
 		}
@@ -52,14 +52,14 @@ func GrantRead(path string) error {
 // The path is in a directory that programs cannot change, and only this process has
 // had access to it so far.
 func GrantOwnership(path string) error {
-	return hand(path, func(root *os.Root, name string, _ fs.FileMode) error {
+	return walkUp(path, func(root *os.Root, name string, _ fs.FileMode) error {
 		return root.Lchown(name, int(setup.User.UID), int(setup.User.GID))
 	})
 }
 
-// hand calls each for everything below a path and then for the path itself, so that the path
+// walkUp calls each for everything below a path and then for the path itself, so that the path
 // stays closed to programs until all is done. It follows no links.
-func hand(path string, each func(root *os.Root, name string, mode fs.FileMode) error) error {
+func walkUp(path string, each func(root *os.Root, name string, mode fs.FileMode) error) error {
 	if setup.User == nil {
 		return nil
 	}
@@ -68,13 +68,13 @@ func hand(path string, each func(root *os.Root, name string, mode fs.FileMode) e
 		return fmt.Errorf("hand %s to the job's user: %w", path, err)
 	}
 	defer func() { _ = parent.Close() }()
-	if err := handBelow(parent, filepath.Base(path), each); err != nil {
+	if err := walkBelow(parent, filepath.Base(path), each); err != nil {
 		return fmt.Errorf("hand %s to the job's user: %w", path, err)
 	}
 	return nil
 }
 
-func handBelow(root *os.Root, name string, each func(root *os.Root, name string, mode fs.FileMode) error) error {
+func walkBelow(root *os.Root, name string, each func(root *os.Root, name string, mode fs.FileMode) error) error {
 	info, err := root.Lstat(name)
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func handBelow(root *os.Root, name string, each func(root *os.Root, name string,
 			return err
 		}
 		for _, entry := range entries {
-			if err := handBelow(dir, entry.Name(), each); err != nil {
+			if err := walkBelow(dir, entry.Name(), each); err != nil {
 				return err
 			}
 		}

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// become replaces this process with a program of another user, with the
+// execProgram replaces this process with a program of another user, with the
 // restrictions that start applies.
-func become(path string, args, environ []string, user *User) error {
+func execProgram(path string, args, environ []string, user *User) error {
 	// The prctl setting belongs to a thread, and this thread becomes the program.
 	runtime.LockOSThread()
 	if err := errors.Join(

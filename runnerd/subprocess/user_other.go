@@ -18,8 +18,8 @@ func start(command *exec.Cmd) error {
 	return command.Start()
 }
 
-// become replaces this process with a program of another user.
-func become(path string, args, environ []string, user *User) error {
+// execProgram replaces this process with a program of another user.
+func execProgram(path string, args, environ []string, user *User) error {
 	if err := errors.Join(syscall.Setgroups(nil), syscall.Setgid(int(user.GID)),
 		syscall.Setuid(int(user.UID))); err != nil {
 		return fmt.Errorf("become user %d: %w", user.UID, err)

@@ -12,9 +12,9 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/subprocess"
 )
 
-// rules is our own CLI configuration. All its settings are also set by the environment;
+// ownConfig is our own CLI configuration. All its settings are also set by the environment;
 // the file exists because Terraform would otherwise read the user's.
-const rules = `# Written by runnerd. To use a mirror, name a file of your own in NUON_TF_CLI_CONFIG_FILE.
+const ownConfig = `# Written by runnerd. To use a mirror, name a file of your own in NUON_TF_CLI_CONFIG_FILE.
 disable_checkpoint = true
 `
 
@@ -27,12 +27,12 @@ func (t *Tool) configure() error {
 		t.Config = named
 		return nil
 	}
-	t.ownRules = true
+	t.ownConfig = true
 	t.Config = filepath.Join(t.root, "tools", "terraform.rc")
-	if content, err := os.ReadFile(t.Config); err == nil && string(content) == rules {
+	if content, err := os.ReadFile(t.Config); err == nil && string(content) == ownConfig {
 		return subprocess.GrantRead(t.Config)
 	}
-	if err := writeFile(t.Config, []byte(rules)); err != nil {
+	if err := writeFile(t.Config, []byte(ownConfig)); err != nil {
 		return fmt.Errorf("write Terraform's CLI configuration: %w", err)
 	}
 	return subprocess.GrantRead(t.Config)
@@ -42,7 +42,7 @@ func (t *Tool) configure() error {
 // has their own CLI configuration. Terraform's cache does not support concurrent writers:
 // callers hold a lock while they run init with it.
 func (t Tool) PluginCache() string {
-	if !t.ownRules {
+	if !t.ownConfig {
 		return ""
 	}
 	if subprocess.HasOtherUser() {

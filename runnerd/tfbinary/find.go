@@ -51,9 +51,9 @@ type Tool struct {
 	// Config is the CLI configuration file that it runs under.
 	Config string
 
-	root     string
-	ownRules bool // Config is ours, and so is the plugin cache
-	environ  []string
+	root      string
+	ownConfig bool // Config is ours, and so is the plugin cache
+	environ   []string
 }
 
 // ErrNotFound is wrapped by the error of Find when there is no executable of
@@ -83,13 +83,13 @@ func Find(ctx context.Context, options Options) (Tool, error) {
 		return Tool{}, err
 	}
 	if named := options.getenv(EnvExecutable); named != "" {
-		return found.named(ctx, named, options)
+		return found.findNamed(ctx, named, options)
 	}
 	other := "none is on PATH"
 	if path, err := lookPath(options.getenv("PATH"), "terraform"); err == nil {
-		version, err := found.ask(ctx, path)
+		version, err := found.readVersion(ctx, path)
 		if err == nil && version == options.Version {
-			return found.as(path, version), nil
+			return found.withExecutable(path, version), nil
 		}
 		if err == nil {
 			other = fmt.Sprintf("%s is version %s", path, version)
@@ -105,20 +105,20 @@ func Find(ctx context.Context, options Options) (Tool, error) {
 	// Starting a file that was just written may fail for a moment (see package launch).
 	// After one successful start no process has it open for writing, so later callers
 	// need not handle that.
-	if _, err := found.ask(ctx, path); err != nil {
+	if _, err := found.readVersion(ctx, path); err != nil {
 		return Tool{}, fmt.Errorf("%w: what was fetched does not run here: %w; remove %s to have it fetched again, or install Terraform %s on the runner's PATH",
 			ErrNotFound, err, filepath.Dir(path), options.Version)
 	}
-	return found.as(path, options.Version), nil
+	return found.withExecutable(path, options.Version), nil
 }
 
-// named returns the executable that the runner's owner chose, with any version.
-func (t Tool) named(ctx context.Context, name string, options Options) (Tool, error) {
+// findNamed returns the executable that the runner's owner chose, with any version.
+func (t Tool) findNamed(ctx context.Context, name string, options Options) (Tool, error) {
 	path, err := lookPath(options.getenv("PATH"), name)
 	if err != nil {
 		return Tool{}, fmt.Errorf("%w: %s names %s: %w; correct it or unset it", ErrNotFound, EnvExecutable, name, err)
 	}
-	version, err := t.ask(ctx, path)
+	version, err := t.readVersion(ctx, path)
 	if err != nil {
 		return Tool{}, fmt.Errorf("%w: %s names %s: %w; correct it or unset it", ErrNotFound, EnvExecutable, name, err)
 	}
@@ -126,10 +126,10 @@ func (t Tool) named(ctx context.Context, name string, options Options) (Tool, er
 		options.Logf("%s names %s, which is version %s; the component asks for %s and gets this one", EnvExecutable,
 			path, version, options.Version)
 	}
-	return t.as(path, version), nil
+	return t.withExecutable(path, version), nil
 }
 
-func (t Tool) as(path, version string) Tool {
+func (t Tool) withExecutable(path, version string) Tool {
 	t.Path, t.Version = path, version
 	return t
 }

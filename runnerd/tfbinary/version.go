@@ -15,24 +15,24 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/subprocess"
 )
 
-// askLimit is how long an executable may take to print its version once it has
+// versionTimeout is how long an executable may take to print its version once it has
 // started. It only ends a hang.
-const askLimit = 2 * time.Minute
+const versionTimeout = 2 * time.Minute
 
-// askGrace is how long it may take to end after an interrupt.
-const askGrace = time.Second
+// versionGrace is how long it may take to end after an interrupt.
+const versionGrace = time.Second
 
-// known caches the version that an executable reported. It is valid while the file
+// cachedVersion caches the version that an executable reported. It is valid while the file
 // is unchanged, and saves one process start per job.
-type known struct {
+type cachedVersion struct {
 	Path     string    `json:"path"`
 	Size     int64     `json:"size"`
 	Modified time.Time `json:"modified"`
 	Version  string    `json:"version"`
 }
 
-// ask returns the version of an executable.
-func (t Tool) ask(ctx context.Context, path string) (string, error) {
+// readVersion returns the version of an executable.
+func (t Tool) readVersion(ctx context.Context, path string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return "", err
@@ -41,10 +41,10 @@ func (t Tool) ask(ctx context.Context, path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	now := known{Path: real, Size: info.Size(), Modified: info.ModTime().UTC()}
+	now := cachedVersion{Path: real, Size: info.Size(), Modified: info.ModTime().UTC()}
 	note := filepath.Join(t.root, "tools", "known", strings.TrimPrefix(artifact.Digest([]byte(real)), "sha256:")+".json")
 	if content, err := os.ReadFile(note); err == nil {
-		var before known
+		var before cachedVersion
 		if json.Unmarshal(content, &before) == nil && before.Path == now.Path && before.Size == now.Size &&
 			before.Modified.Equal(now.Modified) && before.Version != "" {
 			return before.Version, nil
@@ -64,13 +64,13 @@ func (t Tool) ask(ctx context.Context, path string) (string, error) {
 func (t Tool) run(ctx context.Context, path string) (string, error) {
 	var out, wrong bytes.Buffer
 	err := execretry.Retry(ctx, func() error {
-		ctx, cancel := context.WithTimeout(ctx, askLimit)
+		ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 		defer cancel()
 		out.Reset()
 		wrong.Reset()
 		asking := subprocess.Program{
 			Path: path, Args: []string{path, "version", "-json"}, Dir: "/", Stdout: &out, Stderr: &wrong,
-			Name: path, Group: true, Grace: askGrace, Warn: func(string, ...any) {},
+			Name: path, Group: true, Grace: versionGrace, Warn: func(string, ...any) {},
 		}
 		for key, value := range t.Environ(nil) {
 			asking.Env = append(asking.Env, key+"="+value)

@@ -14,16 +14,16 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
-// copying is one copy in progress.
-type copying struct {
+// copier is one copy in progress.
+type copier struct {
 	from, to *artifact.Repository
 	dir      string
 	log      *job.Log
-	pace     pace
+	policy   retryPolicy
 }
 
 // artifact copies the missing parts of an artifact: its layer, then its manifest.
-func (c *copying) artifact(ctx context.Context, digest string) error {
+func (c *copier) artifact(ctx context.Context, digest string) error {
 	parts, there, err := c.parts(ctx, digest)
 	if err != nil {
 		return err
@@ -36,7 +36,7 @@ func (c *copying) artifact(ctx context.Context, digest string) error {
 		c.log.Info("%s is in %s already", digest, c.to.Reference())
 		return nil
 	}
-	if err := c.patiently(ctx, func() error { return c.to.PutManifest(ctx, parts) }); err != nil {
+	if err := c.retry(ctx, func() error { return c.to.PutManifest(ctx, parts) }); err != nil {
 		return err
 	}
 	c.log.Info("copied %s (%s) to %s", digest, bytesOf(parts.Layer.Size), c.to.Reference())
@@ -45,15 +45,15 @@ func (c *copying) artifact(ctx context.Context, digest string) error {
 
 // parts reads the manifest, from the install's registry if it has it, because then nothing has
 // to come from the vendor.
-func (c *copying) parts(ctx context.Context, digest string) (parts artifact.Parts, there bool, err error) {
-	err = c.patiently(ctx, func() (err error) {
+func (c *copier) parts(ctx context.Context, digest string) (parts artifact.Parts, there bool, err error) {
+	err = c.retry(ctx, func() (err error) {
 		parts, err = c.to.Parts(ctx, digest)
 		return err
 	})
 	if err == nil || reasonOf(err) != artifact.NotFound {
 		return parts, err == nil, err
 	}
-	err = c.patiently(ctx, func() (err error) {
+	err = c.retry(ctx, func() (err error) {
 		parts, err = c.from.Parts(ctx, digest)
 		return err
 	})
@@ -62,7 +62,7 @@ func (c *copying) parts(ctx context.Context, digest string) (parts artifact.Part
 
 // layer copies a layer unless the registry has it, and reports whether it did. Two jobs
 // that need the same layer take turns, and the second finds the result of the first.
-func (c *copying) layer(ctx context.Context, blob artifact.Blob) (sent bool, err error) {
+func (c *copier) layer(ctx context.Context, blob artifact.Blob) (sent bool, err error) {
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return false, fmt.Errorf("make the directory for copies: %w", err)
 	}
@@ -73,7 +73,7 @@ func (c *copying) layer(ctx context.Context, blob artifact.Blob) (sent bool, err
 	}
 	defer release()
 	var there bool
-	err = c.patiently(ctx, func() (err error) {
+	err = c.retry(ctx, func() (err error) {
 		there, err = c.to.HasBlob(ctx, blob)
 		return err
 	})
@@ -81,7 +81,7 @@ func (c *copying) layer(ctx context.Context, blob artifact.Blob) (sent bool, err
 		return false, err
 	}
 	if !there {
-		if err := c.carry(ctx, blob, path); err != nil {
+		if err := c.downloadAndPush(ctx, blob, path); err != nil {
 			return false, err
 		}
 	}
@@ -92,30 +92,30 @@ func (c *copying) layer(ctx context.Context, blob artifact.Blob) (sent bool, err
 	return !there, nil
 }
 
-// carry downloads a layer to this machine and uploads it to the install's registry.
-func (c *copying) carry(ctx context.Context, blob artifact.Blob, path string) error {
+// downloadAndPush downloads a layer to this machine and uploads it to the install's registry.
+func (c *copier) downloadAndPush(ctx context.Context, blob artifact.Blob, path string) error {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return fmt.Errorf("keep a copy under way: %w", err)
 	}
 	defer func() { _ = file.Close() }()
-	arriving := &arrival{copying: c, blob: blob, file: file}
-	if err := arriving.all(ctx); err != nil {
+	arriving := &download{copier: c, blob: blob, file: file}
+	if err := arriving.fetchVerified(ctx); err != nil {
 		if errors.Is(err, syscall.ENOSPC) {
 			_ = os.Remove(path) // others need the space, too
 			return fmt.Errorf("there is no room for %s on the runner's disk, in %s: %w; make room there, then retry this step", bytesOf(blob.Size), c.dir, err)
 		}
 		return err
 	}
-	if blob.Size >= large {
+	if blob.Size >= progressFrom {
 		c.log.Info("sending %s to %s", bytesOf(blob.Size), c.to.Reference())
 	}
-	return c.patiently(ctx, func() error { return c.push(ctx, blob, path) })
+	return c.retry(ctx, func() error { return c.push(ctx, blob, path) })
 }
 
 // push uploads a complete layer. It opens the file for each try, because a
 // request closes its body.
-func (c *copying) push(ctx context.Context, blob artifact.Blob, path string) error {
+func (c *copier) push(ctx context.Context, blob artifact.Blob, path string) error {
 	content, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("read a copy under way: %w", err)

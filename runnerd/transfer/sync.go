@@ -37,12 +37,12 @@ func Copy(ctx context.Context, env *job.Env, spec api.SyncSpec) error {
 	if err != nil {
 		return err
 	}
-	c := &copying{from: from, to: to, dir: Dir(env.Root), log: env.Log, pace: paceOf(env.Timing)}
+	c := &copier{from: from, to: to, dir: Dir(env.Root), log: env.Log, policy: retryPolicyOf(env.Timing)}
 	if _, err := filelock.Clear(c.dir, time.Now().Add(-keepFor)); err != nil {
 		env.Log.Warn("cannot clear what old copies left: %v", err)
 	}
 	if err := c.artifact(ctx, spec.From.Digest); err != nil {
-		return c.words(err, spec)
+		return c.explain(err, spec)
 	}
 	return nil
 }
@@ -50,9 +50,9 @@ func Copy(ctx context.Context, env *job.Env, spec api.SyncSpec) error {
 // Dir returns the runner's directory for copies in progress.
 func Dir(root string) string { return filepath.Join(root, "transfer") }
 
-// words explains an error of the vendor's side, with the remedy. Errors of the install's side
+// explain explains an error of the vendor's side, with the remedy. Errors of the install's side
 // are returned as they are, because they name its registry.
-func (c *copying) words(err error, spec api.SyncSpec) error {
+func (c *copier) explain(err error, spec api.SyncSpec) error {
 	var refused *artifact.Error
 	if !errors.As(err, &refused) || refused.Repository != c.from.Reference() {
 		return err

@@ -334,8 +334,8 @@ func TestAControlPlaneThatIsAwayForAWhile(t *testing.T) {
 	env := r.env()
 	dead := away(t)
 	alive := env.Vendor.Reference
-	c := &copying{dir: Dir(r.root), log: env.Log, pace: paceOf(env.Timing)}
-	err := c.patiently(t.Context(), func() error {
+	c := &copier{dir: Dir(r.root), log: env.Log, policy: retryPolicyOf(env.Timing)}
+	err := c.retry(t.Context(), func() error {
 		env.Vendor.Reference = dead
 		if tries.Add(1) == 4 {
 			env.Vendor.Reference = alive
@@ -401,7 +401,7 @@ func TestWhatNobodyWentOnWithIsRemoved(t *testing.T) {
 }
 
 func TestALargeOneSaysHowFarItIs(t *testing.T) {
-	r := newRig(t, large)
+	r := newRig(t, progressFrom)
 	if err := r.sync(); err != nil {
 		t.Fatal(err)
 	}

@@ -36,8 +36,8 @@ type Values struct {
 	// differently with masked than with tree, the result contains a secret.
 	masked render.Tree
 	sealed []render.Path
-	// proven are the paths whose values a holder of the install key reported.
-	proven []render.Path
+	// authenticPaths are the paths whose values a holder of the install key reported.
+	authenticPaths []render.Path
 }
 
 // Open opens the sealed values of a job for an install and puts each at its path. Before it
@@ -53,7 +53,7 @@ func Open(install string, given api.Values, key seal.Identity, known *redact.Set
 	if made.masked, err = plainTree(given.Plain); err != nil {
 		return nil, err
 	}
-	made.prove(install, given.Proofs, key)
+	made.verifyPlain(install, given.Proofs, key)
 	for _, each := range given.Sealed {
 		path := render.Canonical(render.Path(each.Path))
 		opened, err := openOne(install, path, each, key)
@@ -63,12 +63,12 @@ func Open(install string, given api.Values, key seal.Identity, known *redact.Set
 		value := sealedValue(path, opened)
 		made.Secrets.addLeaves(value)
 		made.tree.Set(path, value)
-		made.masked.Set(path, disguise(value))
+		made.masked.Set(path, replaceLeaves(value))
 		made.sealed = append(made.sealed, path)
-		made.proven = slices.DeleteFunc(made.proven,
+		made.authenticPaths = slices.DeleteFunc(made.authenticPaths,
 			func(p render.Path) bool { return p.HasPrefix(path...) || path.HasPrefix(p...) })
 		if each.Hash != "" {
-			made.proven = append(made.proven, path)
+			made.authenticPaths = append(made.authenticPaths, path)
 		}
 	}
 	return made, nil
@@ -76,7 +76,7 @@ func Open(install string, given api.Values, key seal.Identity, known *redact.Set
 
 // openOne opens the sealed value of one path.
 func openOne(install string, path render.Path, given api.SealedValue, key seal.Identity) (seal.Secret, error) {
-	context, err := contextOf(install, path, given.Component)
+	context, err := valueContext(install, path, given.Component)
 	if err != nil {
 		return seal.Secret{}, fmt.Errorf("open .nuon.%s: %w", path, err)
 	}
@@ -126,8 +126,8 @@ func sealedValue(path render.Path, opened seal.Secret) any {
 	return value
 }
 
-// disguise returns a value of the same shape with other leaves.
-func disguise(value any) any {
+// replaceLeaves returns a value of the same shape with other leaves.
+func replaceLeaves(value any) any {
 	switch value := value.(type) {
 	case string:
 		return "nuon-disguise-" + fmt.Sprint(len(value))
@@ -138,13 +138,13 @@ func disguise(value any) any {
 	case []any:
 		made := make([]any, len(value))
 		for i, each := range value {
-			made[i] = disguise(each)
+			made[i] = replaceLeaves(each)
 		}
 		return made
 	case map[string]any:
 		made := make(map[string]any, len(value))
 		for key, each := range value {
-			made[key] = disguise(each)
+			made[key] = replaceLeaves(each)
 		}
 		return made
 	}
@@ -170,7 +170,7 @@ func (v *Values) Render(name, text string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%w; correct the component's config, or deploy first what it reads", err)
 	}
-	if v.touches(template) {
+	if v.readsSealed(template) {
 		other, err := template.Execute(v.masked)
 		if err != nil {
 			other = "" // it fails with another value: then the whole text is secret
@@ -180,8 +180,8 @@ func (v *Values) Render(name, text string) (string, error) {
 	return rendered, nil
 }
 
-// touches reports whether a template can read a sealed value.
-func (v *Values) touches(template *render.Template) bool {
+// readsSealed reports whether a template can read a sealed value.
+func (v *Values) readsSealed(template *render.Template) bool {
 	for _, ref := range template.Refs() {
 		ref = render.Canonical(ref)
 		for _, path := range v.sealed {

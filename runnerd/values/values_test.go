@@ -29,7 +29,7 @@ func sealed(t testing.TB, key seal.Identity, path, value string) api.SealedValue
 	if strings.HasPrefix(path, "components.") || strings.HasPrefix(path, "sandbox.") {
 		made.Component = "ic_1"
 	}
-	use, err := contextOf(install, render.Canonical(made.Path), made.Component)
+	use, err := valueContext(install, render.Canonical(made.Path), made.Component)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,38 @@
+package runner
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/backoff"
+	"github.com/nuon-toolkit/nuon/pkg/filelock"
+)
+
+// cleanUpLoop removes old files from the runner's directory, at the start and then periodically.
+// Its errors are only logged, so that they never fail a job.
+func (r *runner) cleanUpLoop(ctx context.Context) {
+	for {
+		r.cleanUp(time.Now().Add(-r.Timing.MaxAge))
+		if !backoff.Pause(ctx, r.Timing.CleanupInterval) {
+			return
+		}
+	}
+}
+
+func (r *runner) cleanUp(before time.Time) {
+	removed, kept, err := r.spool.PruneUndelivered(before)
+	if err != nil {
+		r.log.Warn("cannot clear what was set aside", "error", err)
+	}
+	if kept > 0 {
+		r.log.Warn("the directory refused/ holds Terraform states that the control plane has not got; look at them, and remove them by hand when they are not needed", "at", filepath.Join(r.Dir, "refused"), "count", kept)
+	}
+	locks, err := filelock.Clear(filepath.Join(r.Dir, "work"), before)
+	if err != nil {
+		r.log.Warn("cannot clear lock files", "error", err)
+	}
+	if removed+locks > 0 {
+		r.log.Info("cleared what is old", "refused", removed, "locks", locks)
+	}
+}

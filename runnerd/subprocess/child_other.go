@@ -1,9 +1,0 @@
-//go:build !linux
-
-package subprocess
-
-import "os"
-
-// spareOf returns nil: a program that prints after the death of the process that reads its
-// output is ended by the write.
-func spareOf(*os.File) *os.File { return nil }
