@@ -67,8 +67,8 @@ func TestOneTraceFromPushToApply(t *testing.T) {
 		"OTEL_EXPORTER_OTLP_ENDPOINT=" + server.URL, "OTEL_EXPORTER_OTLP_HEADERS=authorization=" + secret, "OTEL_BSP_SCHEDULE_DELAY=200",
 	}})
 	w.start("prompt")
-	told := func() {
-		w.until("nothing waits any more", func() (bool, error) {
+	approveUntilApplied := func() {
+		w.until(fmt.Sprintf("push %d is approved and applied", w.pushed), func() (bool, error) {
 			out, err := w.fleet.Nuon(t.Context(), "review", "-o", "name")
 			if err != nil {
 				return false, err
@@ -77,16 +77,13 @@ func TestOneTraceFromPushToApply(t *testing.T) {
 				// it fails for an approval that no longer waits; the next round lists them again
 				_, _ = w.fleet.Nuon(t.Context(), "approve", approval)
 			}
-			n, err := w.ask(`select ((select count(*) from workflows where status = 'running') = 0 and
-				exists (select from install_components where name = 'web' and applied_digest <> '' and applied_digest = desired_digest))::int`)
-			return n == 1, err
+			return w.isApplied()
 		})
 	}
-	told()
+	approveUntilApplied()
 	w.push()
 	w.nuon("sync", "--app", "app")
-	told()
-	w.arrived()
+	approveUntilApplied()
 	want := []string{"approval", "build", "catalog", "job apply", "job build", "job plan", "observe", "rollout"}
 	w.until("the push is one trace", func() (bool, error) {
 		for _, names := range got.stories() {

@@ -135,15 +135,20 @@ func (w *world) nuon(args ...string) string {
 // arrived waits until the newest push is applied and nothing is running.
 func (w *world) arrived() {
 	w.Helper()
-	w.until(fmt.Sprintf("push %d is applied", w.pushed), func() (bool, error) {
-		n, err := w.ask(`select (
-			(select count(*) from builds b join components c using (org_id) where c.id = b.component_id and c.name = 'web' and b.status = 'succeeded') >= $1
-			and not exists (select from workflows where status = 'running')
-			and (select ic.applied_artifact from install_components ic where ic.name = 'web') =
-				(select b.artifact_digest from builds b join components c using (org_id) where c.id = b.component_id and c.name = 'web' order by b.number desc limit 1)
-		)::int`, w.pushed)
-		return n == 1, err
-	})
+	w.until(fmt.Sprintf("push %d is applied", w.pushed), w.isApplied)
+}
+
+// isApplied reports whether the newest push is applied and nothing is running.
+func (w *world) isApplied() (bool, error) {
+	n, err := w.ask(`select (
+		(select count(*) from builds b join components c using (org_id)
+			where c.id = b.component_id and c.name = 'web' and b.status = 'succeeded') >= $1
+		and not exists (select from workflows where status = 'running')
+		and (select ic.applied_artifact from install_components ic where ic.name = 'web') =
+			(select b.artifact_digest from builds b join components c using (org_id)
+				where c.id = b.component_id and c.name = 'web' order by b.number desc limit 1)
+	)::int`, w.pushed)
+	return n == 1, err
 }
 
 func (w *world) until(what string, look func() (bool, error)) {
