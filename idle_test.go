@@ -55,7 +55,7 @@ func TestConfigValuesAreUsedOrIdle(t *testing.T) {
 	usage := readUsage(t)
 	seen := map[string]bool{}
 	for _, kind := range format.Kinds() {
-		if !kind.Idle && !kind.Open && kind.Name != "full" {
+		if !kind.NoEffectYet && !kind.OpenEnded && kind.Name != "full" {
 			checkUsed(t, usage, kind.Type, seen)
 		}
 	}
@@ -82,7 +82,7 @@ func checkUsed(t *testing.T, usage *usage, of reflect.Type, seen map[string]bool
 		case field.Anonymous:
 			checkUsed(t, usage, field.Type, seen)
 			continue
-		case seen[name], field.Type == reflect.TypeFor[format.Stray](), field.Type == reflect.TypeFor[format.Gone]():
+		case seen[name], field.Type == reflect.TypeFor[format.Unsupported](), field.Type == reflect.TypeFor[format.Removed]():
 			continue
 		}
 		seen[name] = true

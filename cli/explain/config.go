@@ -87,7 +87,7 @@ func configKeys(_ *cobra.Command, args []string, word string) ([]string, cobra.S
 			continue
 		}
 		walk(k.Keys(), func(key format.Key) {
-			if name := k.Name + "." + key.Path; strings.HasPrefix(name, word) && !key.Stray && !key.Gone {
+			if name := k.Name + "." + key.Path; strings.HasPrefix(name, word) && !key.Unsupported && !key.Removed {
 				names = append(names, name+"\t"+key.Description)
 			}
 		})

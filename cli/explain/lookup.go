@@ -48,11 +48,11 @@ func lookUp(query string) answer {
 		return a
 	}
 	query = plain(query)
-	if k, ok := format.Find(query); ok {
+	if k, ok := format.FindKind(query); ok {
 		a.Kinds = append(a.Kinds, kindAnswer{Kind: k, Keys: k.Keys(), TOML: k.ExampleFile()})
 	}
 	if name, path, ok := strings.Cut(query, "."); ok {
-		if k, ok := format.Find(name); ok {
+		if k, ok := format.FindKind(name); ok {
 			a.Keys = keysOf(familyOf(k), func(p string) bool { return p == path })
 		}
 	}
@@ -70,7 +70,7 @@ func lookUp(query string) answer {
 // free reports whether the vendor chooses the keys below a key of this type, so that
 // looking up one of them finds the key above it.
 func free(t format.ValueType) bool {
-	return t == format.Map || t == format.Merged || t == format.Flags || t == format.Typed || t == format.Free
+	return t == format.Map || t == format.MergedMap || t == format.Flags || t == format.TypedMap || t == format.AnyValue
 }
 
 // plain removes array indexes from a path: steps[0].name becomes steps.name. A quoted
@@ -118,7 +118,7 @@ func familyOf(k format.Kind) []format.Kind {
 // are one answer.
 func keysOf(kinds []format.Kind, wanted func(path string) bool) []keyAnswer {
 	var all []keyAnswer
-	common, _ := format.Find(component)
+	common, _ := format.FindKind(component)
 	for _, k := range kinds {
 		if k.Name == singleFile && len(kinds) > 1 {
 			continue

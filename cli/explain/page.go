@@ -53,13 +53,13 @@ func (p *page) kind(k kindAnswer) {
 	}
 	p.printf("%s  %s\n\n", k.Name, where)
 	p.prose(k.Description)
-	if k.Idle {
+	if k.NoEffectYet {
 		p.prose(noEffect)
 	}
 	p.printf("\n")
 	var rows [][]string
 	for _, key := range shown(k) {
-		rows = append(rows, []string{key.Path, key.Type.Words(), need(key), brief(key)})
+		rows = append(rows, []string{key.Path, key.Type.Describe(), need(key), brief(key)})
 	}
 	if p.err == nil && rows != nil {
 		p.err = p.console.Table(p.w, []string{"KEY", "TYPE", "NEEDED", "ABOUT"}, rows)
@@ -76,7 +76,7 @@ const noEffect = "No effect yet: such files are accepted and checked, and nothin
 func shown(k kindAnswer) []format.Key {
 	var all []format.Key
 	walk(k.Keys, func(key format.Key) {
-		if !key.Stray && !key.Gone && (k.Name != singleFile || !strings.Contains(key.Path, ".")) {
+		if !key.Unsupported && !key.Removed && (k.Name != singleFile || !strings.Contains(key.Path, ".")) {
 			all = append(all, key)
 		}
 	})
@@ -93,9 +93,9 @@ func need(k format.Key) string {
 // brief describes a key for one table cell.
 func brief(k format.Key) string {
 	switch {
-	case k.Stray || k.Gone:
+	case k.Unsupported || k.Removed:
 		return "No key of the format: " + k.Hint + "."
-	case k.Idle:
+	case k.NoEffectYet:
 		return k.Description + " No effect yet."
 	}
 	return k.Description
@@ -109,7 +109,7 @@ func (p *page) keys(all []keyAnswer) {
 		if n := len(k.At) - 1; n > 0 {
 			at += fmt.Sprintf(" (and %d more)", n)
 		}
-		rows = append(rows, []string{at, k.Type.Words(), brief(k.Key)})
+		rows = append(rows, []string{at, k.Type.Describe(), brief(k.Key)})
 	}
 	if p.err == nil {
 		p.err = p.console.Table(p.w, []string{"KEY", "TYPE", "ABOUT"}, rows)
@@ -119,7 +119,7 @@ func (p *page) keys(all []keyAnswer) {
 // key prints all facts about one key.
 func (p *page) key(k keyAnswer) {
 	p.printf("%s\n\n", k.At[0])
-	if k.Stray || k.Gone {
+	if k.Unsupported || k.Removed {
 		p.prose(brief(k.Key))
 		p.printf("\n")
 	} else {
@@ -148,7 +148,7 @@ func (p *page) fact(word, text string) {
 
 // facts returns the facts about a key besides its description, as pairs of label and sentence.
 func facts(k keyAnswer) [][2]string {
-	all := [][2]string{{"type", k.Type.Words()}}
+	all := [][2]string{{"type", k.Type.Describe()}}
 	add := func(is bool, word, text string) {
 		if is {
 			all = append(all, [2]string{word, text})
@@ -158,7 +158,7 @@ func facts(k keyAnswer) [][2]string {
 	add(k.Keys != nil, "keys", names(k.Key))
 	add(k.Default != "", "default", k.Default)
 	add(k.Values != nil, "one of", values(k.Values))
-	add(k.Known != nil, "one of", values(k.Known))
+	add(k.Suggested != nil, "one of", values(k.Suggested))
 	add(k.Format != "", "format", formats[k.Format])
 	for _, old := range slices.Sorted(maps.Keys(k.OldValues)) {
 		add(true, "older", fmt.Sprintf("%q for %q", old, k.OldValues[old]))
@@ -167,8 +167,8 @@ func facts(k keyAnswer) [][2]string {
 	add(k.Template, "template", "rendered for each install; it can read {{.nuon.…}}, which docs/config.md lists")
 	add(k.File, "file", "a reference to the file that holds the text may stand here: ./ ../ https:// git:: or file://, from the directory of this file, else from "+base(k.kind))
 	add(k.Unordered || k.SortedBy != "", "order", "means nothing")
-	add(k.Idle, "effect", "none yet: it is accepted, with a warning")
-	add(!k.Idle && k.kind.Idle, "effect", "none yet, like all of a file of this kind")
+	add(k.NoEffectYet, "effect", "none yet: it is accepted, with a warning")
+	add(!k.NoEffectYet && k.kind.NoEffectYet, "effect", "none yet, like all of a file of this kind")
 	return all
 }
 
@@ -176,7 +176,7 @@ func facts(k keyAnswer) [][2]string {
 func names(k format.Key) string {
 	var all []string
 	for _, below := range k.Keys {
-		if !below.Stray && !below.Gone {
+		if !below.Unsupported && !below.Removed {
 			all = append(all, below.Name)
 		}
 	}

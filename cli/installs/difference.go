@@ -143,7 +143,7 @@ func change(app *appconfig.App, f appconfig.Install, i api.Install) api.InstallC
 	c.Toggles = map[string]bool{}
 	for n := range app.Components {
 		p := &app.Components[n]
-		if want := p.On(f.Toggles); want != p.On(i.Toggles) {
+		if want := p.Enabled(f.Toggles); want != p.Enabled(i.Toggles) {
 			c.Toggles[p.Name] = want
 		}
 	}

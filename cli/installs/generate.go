@@ -131,7 +131,7 @@ func table[V any](b *strings.Builder, name string, values map[string]V, text fun
 }
 
 func key(k string) string {
-	if syntax.Bare(k) {
+	if syntax.IsBareKey(k) {
 		return k
 	}
 	return appconfig.Quote(k)

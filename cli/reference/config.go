@@ -40,7 +40,7 @@ func fileTable() string {
 
 // effect returns the note for a kind that has no effect yet.
 func effect(k format.Kind) string {
-	if k.Idle {
+	if k.NoEffectYet {
 		return " *No effect yet.*"
 	}
 	return ""
@@ -81,7 +81,7 @@ func kindSections() string {
 // blocks describes the tables that many kinds have in common.
 func blocks() string {
 	var b strings.Builder
-	sandbox, _ := format.Find("sandbox")
+	sandbox, _ := format.FindKind("sandbox")
 	for _, block := range []struct{ title, path, about string }{
 		{"public_repo, connected_repo", "public_repo", "Where the code of something comes from. Exactly one of the two, where one is needed: `public_repo` is cloned by anybody, `connected_repo` with the org's own access."},
 		{"operation_roles", "operation_roles", "The roles that operations run with."},

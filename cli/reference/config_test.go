@@ -108,8 +108,8 @@ func TestConfigTellsEveryKey(t *testing.T) {
 // TestNoEffect checks that the page marks a kind, or a key in its example, as having
 // no effect yet exactly if package appconfig warns of it.
 func TestNoEffect(t *testing.T) {
-	metadata, _ := format.Find("metadata")
-	sandbox, _ := format.Find("sandbox")
+	metadata, _ := format.FindKind("metadata")
+	sandbox, _ := format.FindKind("sandbox")
 	for _, k := range format.Kinds() {
 		if k.Name == "full" || k.Name == "component" {
 			continue // a combination of other kinds
@@ -122,8 +122,8 @@ func TestNoEffect(t *testing.T) {
 		warned := slices.ContainsFunc(found, func(d diagnostic.Diagnostic) bool {
 			return d.File == file && d.Rule == "idle" && strings.HasPrefix(d.Message, "accepted, no effect yet")
 		})
-		idle := k.Idle || slices.ContainsFunc(k.Keys(), func(key format.Key) bool {
-			return key.Idle && regexp.MustCompile(`(?m)^\[*`+key.Name+`\b`).MatchString(k.ExampleFile())
+		idle := k.NoEffectYet || slices.ContainsFunc(k.Keys(), func(key format.Key) bool {
+			return key.NoEffectYet && regexp.MustCompile(`(?m)^\[*`+key.Name+`\b`).MatchString(k.ExampleFile())
 		}) || strings.Contains(k.ExampleFile(), "cron_schedule")
 		if warned != idle {
 			t.Errorf("%s: without effect on the page is %v, by its warning %v", k.Name, idle, warned)

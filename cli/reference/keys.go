@@ -20,7 +20,7 @@ func keyTable(b *strings.Builder, keys []format.Key, k format.Kind) {
 		for _, key := range keys {
 			switch {
 			case slices.Contains(common, key.Path):
-			case key.Stray || key.Gone:
+			case key.Unsupported || key.Removed:
 				other = append(other, fmt.Sprintf("`%s` (%s)", key.Path, text(key.Hint)))
 			default:
 				rows = append(rows, keyRow(key))
@@ -40,7 +40,7 @@ func keyTable(b *strings.Builder, keys []format.Key, k format.Kind) {
 	if common != nil {
 		b.WriteString("\nBesides, the keys that all components have: [component](#component).\n")
 	}
-	if k.Open {
+	if k.OpenEnded {
 		b.WriteString("\nIts keys are not looked into.\n")
 	}
 }
@@ -51,7 +51,7 @@ func commonKeys(k format.Kind) []string {
 		return nil
 	}
 	var names []string
-	component, _ := format.Find("component")
+	component, _ := format.FindKind("component")
 	for _, key := range component.Keys() {
 		names = append(names, key.Name)
 	}
@@ -66,7 +66,7 @@ func keyRow(k format.Key) string {
 	case k.Default != "":
 		need = "`" + strings.ReplaceAll(k.Default, "|", `\|`) + "`"
 	}
-	return fmt.Sprintf("| `%s` | %s | %s | %s |\n", k.Path, k.Type.Words(), need, meaning(k))
+	return fmt.Sprintf("| `%s` | %s | %s | %s |\n", k.Path, k.Type.Describe(), need, meaning(k))
 }
 
 // meaning returns the description of a key and of its constraints.
@@ -77,7 +77,7 @@ func meaning(k format.Key) string {
 			all = append(all, fmt.Sprintf(form, a...))
 		}
 	}
-	add(k.Values != nil || k.Known != nil, "One of %s.", codes(slices.Concat(k.Values, k.Known)))
+	add(k.Values != nil || k.Suggested != nil, "One of %s.", codes(slices.Concat(k.Values, k.Suggested)))
 	for _, old := range slices.Sorted(maps.Keys(k.OldValues)) {
 		add(true, "`%s` is an older spelling of `%s`.", old, k.OldValues[old])
 	}
@@ -92,7 +92,7 @@ func meaning(k format.Key) string {
 	} else {
 		add(link != "", "Its keys: [%s](#%s).", link, anchor(link))
 	}
-	add(k.Idle, "*No effect yet.*")
+	add(k.NoEffectYet, "*No effect yet.*")
 	return strings.Join(all, " ")
 }
 
@@ -134,7 +134,7 @@ func linkOf(k format.Key) string {
 		return ""
 	}
 	for _, kind := range format.Kinds() {
-		if kind.Component == "" && !kind.Open && slices.EqualFunc(kind.Keys(), k.Keys,
+		if kind.Component == "" && !kind.OpenEnded && slices.EqualFunc(kind.Keys(), k.Keys,
 			func(a, b format.Key) bool { return a.Name == b.Name && a.Description == b.Description }) {
 			return kind.Name
 		}

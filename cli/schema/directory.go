@@ -30,7 +30,7 @@ func writeAll(e *cmdenv.Env, dir string) error {
 	}
 	for _, k := range format.Kinds() {
 		var text bytes.Buffer
-		if err := encode(&text, jsonschema.Of(k)); err != nil {
+		if err := encode(&text, jsonschema.ForKind(k)); err != nil {
 			return fmt.Errorf("write the schema of %s: %w", k.Name, err)
 		}
 		if err := write(dir, jsonschema.FileName(k), text.Bytes()); err != nil {

@@ -73,7 +73,7 @@ func list(e *cmdenv.Env) error {
 
 // one prints the schema of a kind, as JSON also for people.
 func one(e *cmdenv.Env, name string) error {
-	kind, ok := format.Find(name)
+	kind, ok := format.FindKind(name)
 	if !ok {
 		var names []string
 		for _, k := range format.Kinds() {
@@ -85,7 +85,7 @@ func one(e *cmdenv.Env, name string) error {
 		}
 		return exitcode.Usagef("there is no kind of file %q: did you mean %q? `nuon schema` lists them", name, near)
 	}
-	schema := jsonschema.Of(kind)
+	schema := jsonschema.ForKind(kind)
 	return e.Console.Result(schema, func(w io.Writer) error { return encode(w, schema) })
 }
 

@@ -53,8 +53,8 @@ func readAll(ctx context.Context, c *console.Console, o options, dirs []string) 
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if one.app != nil && one.app.Unread() > 0 {
-			c.Say("%s", unread(one.app.Unread()))
+		if one.app != nil && one.app.NotFetched() > 0 {
+			c.Say("%s", unread(one.app.NotFetched()))
 		}
 		if o.strict {
 			one.strict()
@@ -76,7 +76,7 @@ func readAll(ctx context.Context, c *console.Console, o options, dirs []string) 
 func filesOnly(fetch func(string, int64) ([]byte, error)) func(string, int64) ([]byte, error) {
 	return func(reference string, limit int64) ([]byte, error) {
 		if !configfetch.IsLocal(reference) {
-			return nil, appconfig.ErrUnread
+			return nil, appconfig.ErrNotFetched
 		}
 		return fetch(reference, limit)
 	}

@@ -56,7 +56,7 @@ func (b *builder) notes() []string {
 	if waiting := b.notDeployed(); len(waiting) > 0 {
 		all = append(all, "nuon does not act yet on "+firstNames(waiting)+": what is said of that holds once it does.")
 	}
-	if b.before.app.Unread() > 0 || b.after.app.Unread() > 0 {
+	if b.before.app.NotFetched() > 0 || b.after.app.NotFetched() > 0 {
 		all = append(all, "Files from elsewhere were not read, so what changes in them is not known.")
 	}
 	return all

@@ -43,7 +43,7 @@ const (
 
 // componentRules returns the rules about what is built, deployed and destroyed.
 func componentRules() []Rule {
-	on := func(l *changeView) bool { return l.componentAfter.On(nil) }
+	on := func(l *changeView) bool { return l.componentAfter.Enabled(nil) }
 	return []Rule{
 		{
 			Name: componentRemoved, Kinds: deployed, Actions: actionsDestroy, Risk: diff.RiskDestroy,
@@ -117,25 +117,25 @@ func componentRules() []Rule {
 		{
 			Name: componentOff, Kinds: deployed, Actions: actionsUpdate, Risk: diff.RiskDestroy,
 			When:    "installs that say nothing of it had it, and do not any more",
-			matches: func(l *changeView) bool { return l.componentBefore.On(nil) && !l.componentAfter.On(nil) },
+			matches: func(l *changeView) bool { return l.componentBefore.Enabled(nil) && !l.componentAfter.Enabled(nil) },
 			Message: "its resources are destroyed on every install that does not switch it on",
 		},
 		{
 			Name: componentOn, Kinds: deployed, Actions: actionsUpdate, Risk: diff.RiskAdditive,
 			When:    "installs that say nothing of it get it",
-			matches: func(l *changeView) bool { return !l.componentBefore.On(nil) && l.componentAfter.On(nil) },
+			matches: func(l *changeView) bool { return !l.componentBefore.Enabled(nil) && l.componentAfter.Enabled(nil) },
 			Message: "it is deployed on every install that does not switch it off",
 		},
 		{
 			Name: componentForAll, Kinds: deployed, Actions: actionsUpdate, Risk: diff.RiskAdditive,
 			When:    "it is no longer toggleable",
-			matches: func(l *changeView) bool { return l.turnsOff("toggleable") && l.componentBefore.On(nil) },
+			matches: func(l *changeView) bool { return l.turnsOff("toggleable") && l.componentBefore.Enabled(nil) },
 			Message: "installs that have switched it off get it",
 		},
 		{
 			Name: "component-optional", Kinds: deployed, Actions: actionsUpdate, Risk: diff.RiskNone,
 			When:    "it becomes toggleable, and is on",
-			matches: func(l *changeView) bool { return l.turnsOn("toggleable") && l.componentAfter.On(nil) },
+			matches: func(l *changeView) bool { return l.turnsOn("toggleable") && l.componentAfter.Enabled(nil) },
 			Message: "installs can switch it off from now on",
 		},
 		{
@@ -399,7 +399,7 @@ func switchedOff(l *changeView) []string {
 	var names []string
 	for i := range l.configAfter.app.Components {
 		c := &l.configAfter.app.Components[i]
-		if before, ok := l.configBefore.component(c.Name); ok && before.On(was) && !c.On(is) {
+		if before, ok := l.configBefore.component(c.Name); ok && before.Enabled(was) && !c.Enabled(is) {
 			names = append(names, c.Name)
 		}
 	}

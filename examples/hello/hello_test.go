@@ -32,7 +32,7 @@ func TestConfig(t *testing.T) {
 	}
 	for _, c := range append(app.Components, *app.Sandbox) {
 		directory, ok := strings.CutPrefix(c.Source.Directory, "examples/hello/")
-		if !c.Source.Own() || !ok {
+		if !c.Source.IsAppRepository() || !ok {
 			t.Errorf("%s comes from %+v", c.Name, c.Source)
 		}
 		if _, err := os.Stat(filepath.Join(directory, "main.tf")); err != nil {

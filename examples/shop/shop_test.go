@@ -24,7 +24,7 @@ func TestConfig(t *testing.T) {
 	for name, file := range map[string]string{"database": "main.tf", "shop": "Chart.yaml"} {
 		c, _ := app.Component(name)
 		directory, ok := strings.CutPrefix(c.Source.Directory, "examples/shop/")
-		if !c.Source.Own() || !ok {
+		if !c.Source.IsAppRepository() || !ok {
 			t.Errorf("%s comes from %+v", name, c.Source)
 		}
 		if _, err := os.Stat(filepath.Join(directory, file)); err != nil {

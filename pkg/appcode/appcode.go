@@ -89,7 +89,7 @@ func (s Side) readCode() map[string]code {
 	}
 	for i := range components {
 		c := &components[i]
-		if c.Source == nil || !c.Source.In(s.Repository, s.Branch) {
+		if c.Source == nil || !c.Source.IsIn(s.Repository, s.Branch) {
 			continue
 		}
 		sources, err := s.App.Sources(c, s.Tree, "the repository")

@@ -42,8 +42,8 @@ type ActionStep struct {
 	Source         *Source           `json:"source,omitempty"`
 }
 
-// Limit returns the timeout as a duration.
-func (a *Action) Limit() time.Duration {
+// TimeoutDuration returns the timeout as a duration.
+func (a *Action) TimeoutDuration() time.Duration {
 	limit, err := time.ParseDuration(a.Timeout)
 	if err != nil {
 		limit, _ = time.ParseDuration(DefaultActionTimeout)
@@ -54,9 +54,9 @@ func (a *Action) Limit() time.Duration {
 // Templates returns every text that is rendered for a run, by its key path, such as
 // steps[0].env_vars.REGION.
 func (a *Action) Templates() map[string]string {
-	texts := textsBy{}
+	texts := textsByPath{}
 	for i, step := range a.Steps {
-		at := syntax.Item("steps", i)
+		at := syntax.JoinIndex("steps", i)
 		texts.add(at+".inline_contents", step.InlineContents)
 		texts.add(at+".command", step.Command)
 		texts.addMap(at+".env_vars", step.EnvVars)

@@ -61,9 +61,9 @@ type RemoteFile struct {
 	Bytes     int64  `json:"bytes,omitempty"`
 }
 
-// Unread returns the number of remote files that were not read (see Options.Fetch). The App holds
+// NotFetched returns the number of remote files that were not read (see Options.Fetch). The App holds
 // their references instead of their texts, so an App with such files is only good for checking.
-func (a *App) Unread() int {
+func (a *App) NotFetched() int {
 	unread := 0
 	for _, file := range a.Remote {
 		if file.Digest == "" {

@@ -160,7 +160,7 @@ func brokenConfig(t *testing.T, base fstest.MapFS,
 func told(found Diagnostics, idle bool) string {
 	var lines strings.Builder
 	for _, d := range found {
-		if idle || d.Rule != ruleIdle {
+		if idle || d.Rule != ruleNoEffectYet {
 			lines.WriteString(d.String() + "\n")
 		}
 	}

@@ -15,27 +15,27 @@ import (
 // sets, after which the positions of their elements can no longer be found.
 func (c *config) app() *App {
 	a := &App{
-		Groups:      values(c.groups),
-		Secrets:     byName(values(c.secrets), func(s Secret) string { return s.Name }),
-		Permissions: bounded(values(c.roles), func(r *format.StandingRole) *format.Role { return &r.Role }),
-		BreakGlass: byName(bounded(values(c.breakGlass), func(r *format.Role) *format.Role { return r }),
+		Groups:      entryValues(c.groups),
+		Secrets:     sortByName(entryValues(c.secrets), func(s Secret) string { return s.Name }),
+		Permissions: dropEmptyBoundaries(entryValues(c.roles), func(r *format.StandingRole) *format.Role { return &r.Role }),
+		BreakGlass: sortByName(dropEmptyBoundaries(entryValues(c.breakGlass), func(r *format.Role) *format.Role { return r }),
 			func(r format.Role) string { return r.Name }),
-		KubernetesContexts: byName(values(c.contexts), func(k format.KubernetesContext) string { return k.Name }),
-		Runbooks:           byName(values(c.runbooks), func(r format.Runbook) string { return r.Name }),
-		Branches:           byName(values(c.branches), func(b format.Branch) string { return b.Name }),
+		KubernetesContexts: sortByName(entryValues(c.contexts), func(k format.KubernetesContext) string { return k.Name }),
+		Runbooks:           sortByName(entryValues(c.runbooks), func(r format.Runbook) string { return r.Name }),
+		Branches:           sortByName(entryValues(c.branches), func(b format.Branch) string { return b.Name }),
 		Policies:           c.policyList(),
 		Actions:            c.actionList(),
 		Inputs:             c.inputList(),
 		Installs:           c.installList(),
-		Remote:             byName(slices.Clone(c.remote), func(r RemoteFile) string { return r.Reference }),
+		Remote:             sortByName(slices.Clone(c.remote), func(r RemoteFile) string { return r.Reference }),
 	}
 	c.singles(a)
 	for i := range a.Secrets {
 		a.Secrets[i].Default = ""
 	}
 	if c.ownInputs {
-		byName(a.Groups, func(g InputGroup) string { return g.Name })
-		byName(a.Inputs, func(i Input) string { return i.Name })
+		sortByName(a.Groups, func(g InputGroup) string { return g.Name })
+		sortByName(a.Inputs, func(i Input) string { return i.Name })
 	}
 	slices.SortStableFunc(a.Permissions, func(x, y format.StandingRole) int {
 		return cmp.Or(cmp.Compare(x.Type, y.Type), cmp.Compare(x.Name, y.Name))
@@ -44,10 +44,10 @@ func (c *config) app() *App {
 	if c.runner != nil {
 		driver = c.runner.value.HelmDriver
 	}
-	for _, one := range c.components {
-		a.Components = append(a.Components, one.component(driver))
+	for _, comp := range c.components {
+		a.Components = append(a.Components, comp.toComponent(driver))
 	}
-	byName(a.Components, func(c Component) string { return c.Name })
+	sortByName(a.Components, func(c Component) string { return c.Name })
 	return a
 }
 
@@ -88,12 +88,12 @@ func (c *config) singles(a *App) {
 
 // sorted returns the entry's value with its sets sorted.
 func (e *entry[T]) sorted() T {
-	format.Sort(e.keys, &e.value)
+	format.SortSets(e.keys, &e.value)
 	return e.value
 }
 
-// values returns the entries' values, nil for none.
-func values[T any](entries []*entry[T]) []T {
+// entryValues returns the entries' values, nil for none.
+func entryValues[T any](entries []*entry[T]) []T {
 	var all []T
 	for _, e := range entries {
 		all = append(all, e.sorted())
@@ -101,18 +101,18 @@ func values[T any](entries []*entry[T]) []T {
 	return all
 }
 
-// bounded removes permissions boundaries that restrict nothing.
-func bounded[T any](list []T, role func(*T) *format.Role) []T {
+// dropEmptyBoundaries removes permissions boundaries that restrict nothing.
+func dropEmptyBoundaries[T any](list []T, role func(*T) *format.Role) []T {
 	for i := range list {
-		if one := role(&list[i]); policydocument.IsEmpty(one.PermissionsBoundary) {
-			one.PermissionsBoundary = ""
+		if r := role(&list[i]); policydocument.IsEmpty(r.PermissionsBoundary) {
+			r.PermissionsBoundary = ""
 		}
 	}
 	return list
 }
 
-// byName sorts a list in place and returns it.
-func byName[T any](list []T, name func(T) string) []T {
+// sortByName sorts a list in place and returns it.
+func sortByName[T any](list []T, name func(T) string) []T {
 	slices.SortStableFunc(list, func(a, b T) int { return cmp.Compare(name(a), name(b)) })
 	return list
 }
@@ -138,8 +138,8 @@ func (c *config) policyList() []Policy {
 		if _, ofComponents := coveredKinds[policy.Type]; ofComponents && policy.Components == nil {
 			policy.Components = []string{"*"} // a policy of an older type applies to all
 		}
-		if held, ok := e.texts["contents"]; ok && policy.Name == "" {
-			policy.Name = policyStem(held.file)
+		if file, ok := e.texts["contents"]; ok && policy.Name == "" {
+			policy.Name = policyStem(file.file)
 		}
 		if policy.Name == "" && strings.HasPrefix(e.file, "policies/") {
 			policy.Name = policyStem(e.file)
@@ -150,7 +150,7 @@ func (c *config) policyList() []Policy {
 		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Engine, b.Engine),
 			cmp.Compare(a.Contents, b.Contents))
 	})
-	numbered(all)
+	nameUnnamed(all)
 	return all
 }
 
@@ -159,8 +159,8 @@ func policyStem(file string) string {
 	return strings.TrimSuffix(base, path.Ext(base))
 }
 
-// numbered names policies without a name after their type and their position among those.
-func numbered(policies []Policy) {
+// nameUnnamed names policies without a name after their type and their position among those.
+func nameUnnamed(policies []Policy) {
 	count := map[string]int{}
 	for i := range policies {
 		if policies[i].Name == "" {
@@ -180,8 +180,8 @@ func (c *config) actionList() []Action {
 			BreakGlassRole: v.BreakGlassRole, KubeConfig: v.EnableKubeConfig, KubernetesContext: v.KubernetesContext,
 			Image: v.Image, Labels: v.Labels,
 		}
-		for _, in := range v.Inputs {
-			action.Inputs = append(action.Inputs, ActionInput(in))
+		for _, input := range v.Inputs {
+			action.Inputs = append(action.Inputs, ActionInput(input))
 		}
 		for _, s := range v.Steps {
 			action.Steps = append(action.Steps, ActionStep{
@@ -191,7 +191,7 @@ func (c *config) actionList() []Action {
 		}
 		all = append(all, action)
 	}
-	return byName(all, func(a Action) string { return a.Name })
+	return sortByName(all, func(a Action) string { return a.Name })
 }
 
 func (c *config) installList() []Install {
@@ -200,8 +200,8 @@ func (c *config) installList() []Install {
 		sensitive[e.value.Name] = e.value.Sensitive
 	}
 	deployed := map[string]bool{}
-	for _, one := range c.components {
-		deployed[one.Name] = one.deployable()
+	for _, comp := range c.components {
+		deployed[comp.Name] = comp.deployable()
 	}
 	var all []Install
 	for _, e := range c.installs {
@@ -209,27 +209,27 @@ func (c *config) installList() []Install {
 		all = append(all, Install{
 			Name: v.Name, ApprovalOption: v.ApprovalOption, AllowDestroy: v.AllowDestroy, Labels: v.Labels,
 			StackOverrides: v.StackOverrides,
-			Inputs:         kept(v.Inputs, func(name string) bool { return !sensitive[name] }),
-			Toggles:        kept(v.ComponentToggles, func(name string) bool { return deployed[name] }),
+			Inputs:         filterMap(v.Inputs, func(name string) bool { return !sensitive[name] }),
+			Toggles:        filterMap(v.ComponentToggles, func(name string) bool { return deployed[name] }),
 			Account:        accountOf(v),
 		})
 	}
-	return byName(all, func(i Install) string { return i.Name })
+	return sortByName(all, func(i Install) string { return i.Name })
 }
 
-// kept returns the values of a map whose names keep accepts, nil for none.
-func kept[M ~map[string]V, V any](all M, keep func(string) bool) map[string]V {
-	var some map[string]V
+// filterMap returns the values of a map whose names keep accepts, nil for none.
+func filterMap[M ~map[string]V, V any](all M, accept func(string) bool) map[string]V {
+	var filtered map[string]V
 	for name, value := range all {
-		if !keep(name) {
+		if !accept(name) {
 			continue
 		}
-		if some == nil {
-			some = map[string]V{}
+		if filtered == nil {
+			filtered = map[string]V{}
 		}
-		some[name] = value
+		filtered[name] = value
 	}
-	return some
+	return filtered
 }
 
 // accountOf returns the cloud account of an install, as its table declares it.

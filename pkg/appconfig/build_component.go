@@ -8,36 +8,36 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
 )
 
-// component converts a file of components/ into a component of an App. driver is where Helm stores
+// toComponent converts a file of components/ into a component of an App. driver is where Helm stores
 // its records unless the file sets a driver.
-func (c *component) component(driver string) Component {
-	format.Sort(c.keys, c.kind())
-	made := commonOf(c.common())
-	made.Source = sourceOf(c.repositories())
+func (c *component) toComponent(driver string) Component {
+	format.SortSets(c.keys, c.kind())
+	comp := commonOf(c.commonKeys())
+	comp.Source = sourceOf(c.repositories())
 	switch {
 	case c.module != nil:
-		made.EnvVars = c.module.EnvVars
-		made.Terraform = &Terraform{Version: c.module.TerraformVersion, Vars: c.module.Vars,
+		comp.EnvVars = c.module.EnvVars
+		comp.Terraform = &Terraform{Version: c.module.TerraformVersion, Vars: c.module.Vars,
 			VarFiles: varFiles(c.module.VarFiles)}
 	case c.chart != nil:
-		made.Helm = c.helm(driver)
+		comp.Helm = c.toHelm(driver)
 	case c.image != nil:
-		made.Image = &Image{Public: c.image.Public, AWSECR: c.image.AWSECR, GCPGAR: c.image.GCPGAR}
+		comp.Image = &Image{Public: c.image.Public, AWSECR: c.image.AWSECR, GCPGAR: c.image.GCPGAR}
 	case c.build != nil:
-		made.EnvVars = c.build.EnvVars
-		made.Docker = c.docker()
+		comp.EnvVars = c.build.EnvVars
+		comp.Docker = c.toDocker()
 	case c.manifest != nil:
-		made.Manifest = &Manifest{Text: c.manifest.Manifest, Namespace: c.manifest.Namespace,
+		comp.Manifest = &Manifest{Text: c.manifest.Manifest, Namespace: c.manifest.Namespace,
 			Kustomize: c.manifest.Kustomize}
 	case c.pulumi != nil:
-		made.EnvVars = c.pulumi.EnvVars
-		made.Pulumi = &Pulumi{Runtime: c.pulumi.Runtime, Version: c.pulumi.PulumiVersion, Config: c.pulumi.Config}
+		comp.EnvVars = c.pulumi.EnvVars
+		comp.Pulumi = &Pulumi{Runtime: c.pulumi.Runtime, Version: c.pulumi.PulumiVersion, Config: c.pulumi.Config}
 	}
-	return made
+	return comp
 }
 
-// common returns the keys that all kinds have, from the struct of the kind.
-func (c *component) common() format.Component {
+// commonKeys returns the keys that all kinds have, from the struct of the kind.
+func (c *component) commonKeys() format.Component {
 	switch {
 	case c.module != nil:
 		return c.module.Component
@@ -76,17 +76,17 @@ func commonOf(v format.Component) Component {
 
 // sandboxOf converts sandbox.toml into a component.
 func sandboxOf(v format.Sandbox) *Component {
-	made := &Component{
+	comp := &Component{
 		Name: SandboxName, Kind: KindSandbox, MaxAutoRetries: v.MaxAutoRetries, OperationRoles: v.OperationRoles,
 		DriftSchedule: v.DriftSchedule, SkipNoops: v.SkipNoops,
 		AutoApproveOnPoliciesPassing: v.AutoApproveOnPoliciesPassing, EnvVars: v.EnvVars, Source: sourceOf(v.Repositories),
 	}
 	if v.Type == "pulumi" {
-		made.Pulumi = &Pulumi{Runtime: v.Runtime, Config: v.PulumiConfig}
+		comp.Pulumi = &Pulumi{Runtime: v.Runtime, Config: v.PulumiConfig}
 	} else {
-		made.Terraform = &Terraform{Version: v.TerraformVersion, Vars: v.Vars, VarFiles: varFiles(v.VarFiles)}
+		comp.Terraform = &Terraform{Version: v.TerraformVersion, Vars: v.Vars, VarFiles: varFiles(v.VarFiles)}
 	}
-	return made
+	return comp
 }
 
 func varFiles(files []format.VarFile) []string {
@@ -112,27 +112,27 @@ const (
 	driverNuon      = "nuon"
 )
 
-func (c *component) helm(driver string) *Helm {
+func (c *component) toHelm(driver string) *Helm {
 	h := &Helm{
 		ChartName: c.chart.ChartName, Repository: c.chart.HelmRepo, Namespace: c.chart.Namespace,
 		StorageDriver: storageDriver(c.chart.StorageDriver), Values: c.chart.Values, TakeOwnership: c.chart.TakeOwnership,
 	}
-	if written, _ := c.table.Get("storage_driver").Text(); written == "" && driver != "" {
+	if driverText, _ := c.table.Get("storage_driver").Text(); driverText == "" && driver != "" {
 		h.StorageDriver = storageDriver(driver)
 	}
 	for i, file := range c.chart.ValuesFiles {
 		text := file.Contents
-		if held, ok := c.texts[syntax.Item("values_file", i)+".path"]; ok && text == "" {
-			text = held.text
+		if file, ok := c.texts[syntax.JoinIndex("values_file", i)+".path"]; ok && text == "" {
+			text = file.text
 		}
 		h.ValuesFiles = append(h.ValuesFiles, text)
 	}
 	return h
 }
 
-func (c *component) docker() *Docker {
-	if held, ok := c.texts["dockerfile"]; ok && !held.unknown {
-		return &Docker{Contents: held.text}
+func (c *component) toDocker() *Docker {
+	if file, ok := c.texts["dockerfile"]; ok && !file.unknown {
+		return &Docker{Contents: file.text}
 	}
 	if isRemote(c.build.Dockerfile) {
 		return &Docker{Dockerfile: c.build.Dockerfile}
@@ -151,7 +151,7 @@ func sourceOf(r format.Repositories) *Source {
 	}
 	source := &Source{Repo: repository.Repo, Directory: path.Clean(repository.Directory), Branch: repository.Branch,
 		Connected: connected}
-	if source.Own() {
+	if source.IsAppRepository() {
 		// It is always read with the org's access to the app's repository, at the app's own commit.
 		source.Branch, source.Connected = "", false
 	}

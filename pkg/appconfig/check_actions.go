@@ -12,14 +12,14 @@ import (
 
 // checkActions checks each action and the names that it refers to.
 func (c *checker) checkActions() {
-	for _, one := range c.actions {
-		for i := range one.value.Triggers {
-			c.checkTrigger(one.table, syntax.Item("triggers", i), &one.value.Triggers[i])
+	for _, action := range c.actions {
+		for i := range action.value.Triggers {
+			c.checkTrigger(action.table, syntax.JoinIndex("triggers", i), &action.value.Triggers[i])
 		}
-		c.checkSteps(one)
-		c.checkActionInputs(one)
-		c.checkContext(one.table, one.value.KubernetesContext)
-		c.checkActionRoles(one)
+		c.checkSteps(action)
+		c.checkActionInputs(action)
+		c.checkContext(action.table, action.value.KubernetesContext)
+		c.checkActionRoles(action)
 	}
 }
 
@@ -32,62 +32,62 @@ func (c *checker) checkEmpty(t *syntax.Table, key string) {
 }
 
 func (c *checker) checkTrigger(t *syntax.Table, path string, trigger *format.Trigger) {
-	at := t.Place(path + ".type")
+	at := t.Position(path + ".type")
 	of, known := triggerTypes[trigger.Type]
 	switch {
 	case trigger.Type == "":
 		return // reported already
-	case slices.Contains(goneTriggerTypes, trigger.Type):
+	case slices.Contains(removedTriggerTypes, trigger.Type):
 		before, _, _ := strings.Cut(trigger.Type, "-")
-		c.warnf(ruleGoneValue, at,
+		c.warnf(ruleRemovedValue, at,
 			"write "+diagnostic.Quote(before+"-provision")+" or "+diagnostic.Quote(before+"-reprovision"),
 			"%s: %s was removed from the format and never fires", path, trigger.Type)
 		return
 	case !known:
 		types := slices.Sorted(maps.Keys(triggerTypes))
-		hint := c.near(trigger.Type, types)
+		hint := c.nearestHint(trigger.Type, types)
 		if hint == "" {
 			hint = "one of " + strings.Join(types, ", ")
 		}
 		c.errorf(ruleWrongValue, at, hint, "%s: there is no trigger type %s", path, diagnostic.Quote(trigger.Type))
 		return
 	}
-	c.checkTriggerComponent(t, path, trigger, of.component)
-	if !of.works {
-		c.warnf(ruleIdle, at, "", idleWords+"trigger %s", trigger.Type)
+	c.checkTriggerComponent(t, path, trigger, of.needsComponent)
+	if !of.supported {
+		c.warnf(ruleNoEffectYet, at, "", noEffectYetPrefix+"trigger %s", trigger.Type)
 	}
 	switch {
 	case trigger.Type == TriggerCron && trigger.CronSchedule == "" && t.Find(path+".schedule") == nil:
 		c.errorf(ruleTrigger, at, `for example "0 3 * * *"`, `%s: "cron_schedule" is missing`, path)
 	case trigger.Type != TriggerCron && trigger.CronSchedule != "":
-		c.warnf(ruleNoEffect, t.KeyPlace(path+".cron_schedule"), `remove it, or write type = "cron"`,
+		c.warnf(ruleNoEffect, t.KeyPosition(path+".cron_schedule"), `remove it, or write type = "cron"`,
 			"%s: cron_schedule has no effect: %s is not a schedule", path, trigger.Type)
 	}
 	if trigger.Index < 0 {
-		c.errorf(ruleWrongValue, t.Place(path+".index"), "write 0 or more", "%s: an index is not negative", path)
+		c.errorf(ruleWrongValue, t.Position(path+".index"), "write 0 or more", "%s: an index is not negative", path)
 	}
 }
 
 // checkTriggerComponent checks the component that a trigger names.
 func (c *checker) checkTriggerComponent(t *syntax.Table, path string, trigger *format.Trigger, wanted bool) {
-	at := t.Place(path + ".component_name")
-	one := c.names.components[trigger.ComponentName]
+	at := t.Position(path + ".component_name")
+	comp := c.names.components[trigger.ComponentName]
 	switch {
 	case wanted && trigger.ComponentName == "":
-		c.errorf(ruleTrigger, t.Place(path+".type"), "",
+		c.errorf(ruleTrigger, t.Position(path+".type"), "",
 			`%s: "component_name" is missing: %s is about one component`, path, trigger.Type)
-	case wanted && one == nil && c.lost.has(trigger.ComponentName): // reported already
-	case wanted && one == nil:
-		c.errorf(ruleUnknownName, at, c.near(trigger.ComponentName, keysOf(c.names.components)),
+	case wanted && comp == nil && c.unreadable.has(trigger.ComponentName): // reported already
+	case wanted && comp == nil:
+		c.errorf(ruleUnknownName, at, c.nearestHint(trigger.ComponentName, keysOf(c.names.components)),
 			"the trigger names the component %s, which does not exist", diagnostic.Quote(trigger.ComponentName))
 	case !wanted && trigger.ComponentName != "":
 		c.warnf(ruleNoEffect, at, "remove it",
 			"%s: component_name has no effect: %s is not about one component", path, trigger.Type)
-	case wanted && (one.image != nil || one.build != nil) && strings.Contains(trigger.Type, "-teardown-"):
+	case wanted && (comp.image != nil || comp.build != nil) && strings.Contains(trigger.Type, "-teardown-"):
 		c.warnf(ruleNoEffect, at, "remove the trigger",
 			"%s: %s never fires: component %q is an image, which is not torn down", path, trigger.Type,
 			trigger.ComponentName)
-	case wanted && isToggle(trigger.Type) && !one.Toggleable:
+	case wanted && isToggle(trigger.Type) && !comp.Toggleable:
 		c.warnf(ruleNoEffect, at, "write toggleable = true in its file, or remove the trigger",
 			"%s: %s never fires: component %q cannot be switched off or on", path, trigger.Type, trigger.ComponentName)
 	}
@@ -97,24 +97,24 @@ func isToggle(trigger string) bool {
 	return strings.HasSuffix(trigger, "-enable-component") || strings.HasSuffix(trigger, "-disable-component")
 }
 
-func (c *checker) checkSteps(one *entry[format.Action]) {
-	var list []named
-	for i := range one.value.Steps {
-		step, path := &one.value.Steps[i], syntax.Item("steps", i)
-		at := one.table.Place(path + ".name")
+func (c *checker) checkSteps(action *entry[format.Action]) {
+	var list []declaredName
+	for i := range action.value.Steps {
+		step, path := &action.value.Steps[i], syntax.JoinIndex("steps", i)
+		at := action.table.Position(path + ".name")
 		c.checkName("step", stepName, step.Name, at)
-		list = append(list, named{step.Name, at})
-		c.checkScript(one.table, path, step.Name, step.Repositories)
-		command, inline := one.table.Find(path+".command"), one.table.Find(path+".inline_contents")
+		list = append(list, declaredName{step.Name, at})
+		c.checkScript(action.table, path, step.Name, step.Repositories)
+		command, inline := action.table.Find(path+".command"), action.table.Find(path+".inline_contents")
 		switch {
 		case inline == nil && command == nil:
-			c.errorf(ruleChooseOne, one.table.Place(path), "add one of them",
+			c.errorf(ruleChooseOne, action.table.Position(path), "add one of them",
 				"step %s has neither inline_contents nor command", diagnostic.Quote(step.Name))
-		case command != nil && inline == nil && has(one.table, "image"):
+		case command != nil && inline == nil && has(action.table, "image"):
 			c.errorf(ruleChooseOne, command.Key, "write the script as inline_contents",
 				"step %s has a command: with an image, an action runs scripts only", diagnostic.Quote(step.Name))
 		case command != nil && inline == nil && step.PublicRepo == nil && step.ConnectedRepo == nil:
-			c.errorf(ruleMissingKey, one.table.Place(path),
+			c.errorf(ruleMissingKey, action.table.Position(path),
 				"name the repository that holds the program, or use inline_contents",
 				"step %s has a command, and [steps.public_repo] or [steps.connected_repo] is missing",
 				diagnostic.Quote(step.Name))
@@ -140,14 +140,14 @@ func (c *checker) checkScript(t *syntax.Table, path, name string, from format.Re
 }
 
 // checkActionInputs checks the parameters of an action.
-func (c *checker) checkActionInputs(one *entry[format.Action]) {
+func (c *checker) checkActionInputs(action *entry[format.Action]) {
 	variables := map[string]string{}
-	for i := range one.value.Inputs {
-		input, path := &one.value.Inputs[i], syntax.Item("inputs", i)
-		at := one.table.Place(path + ".name")
-		if i == mostActionInputs {
+	for i := range action.value.Inputs {
+		input, path := &action.value.Inputs[i], syntax.JoinIndex("inputs", i)
+		at := action.table.Position(path + ".name")
+		if i == maxActionInputs {
 			c.errorf(ruleTooMany, at, "give structured values as one json input",
-				"an action has at most %d inputs", mostActionInputs)
+				"an action has at most %d inputs", maxActionInputs)
 			return
 		}
 		c.checkName("input", inputName, input.Name, at)
@@ -164,42 +164,42 @@ func (c *checker) checkActionInputs(one *entry[format.Action]) {
 		}
 		variables[typed.Variable()] = input.Name
 		if input.Default == nil {
-			c.checkAsked(one, input, at)
+			c.checkUnattendedInput(action, input, at)
 			continue
 		}
 		if problem := typed.Check(*input.Default); problem != "" {
-			c.errorf(ruleInputValue, one.table.Place(path+".default"), "",
+			c.errorf(ruleInputValue, action.table.Position(path+".default"), "",
 				"%s: the default of input %s %s", path, input.Name, problem)
 		}
 	}
 }
 
-// checkAsked reports a required input of an action that also runs without a person to set it.
-func (c *checker) checkAsked(one *entry[format.Action], input *format.ActionInput, at syntax.Position) {
-	i := slices.IndexFunc(one.value.Triggers,
-		func(t format.Trigger) bool { return t.Type != TriggerManual && triggerTypes[t.Type].works })
+// checkUnattendedInput reports a required input of an action that also runs without a person to set it.
+func (c *checker) checkUnattendedInput(action *entry[format.Action], input *format.ActionInput, at syntax.Position) {
+	i := slices.IndexFunc(action.value.Triggers,
+		func(t format.Trigger) bool { return t.Type != TriggerManual && triggerTypes[t.Type].supported })
 	if i >= 0 && input.Required {
 		c.warnf(ruleUnattendedInput, at, "give it a default",
 			"input %s is required, and nobody gives it when the action runs by %s: it would fail", input.Name,
-			one.value.Triggers[i].Type)
+			action.value.Triggers[i].Type)
 	}
 }
 
 // checkActionRoles checks the roles that an action runs with.
-func (c *checker) checkActionRoles(one *entry[format.Action]) {
-	c.checkRoleName(one.table, "role", one.value.Role)
-	c.checkRoleName(one.table, "break_glass_role", one.value.BreakGlassRole)
-	if one.value.BreakGlassRole == "" {
+func (c *checker) checkActionRoles(action *entry[format.Action]) {
+	c.checkRoleName(action.table, "role", action.value.Role)
+	c.checkRoleName(action.table, "break_glass_role", action.value.BreakGlassRole)
+	if action.value.BreakGlassRole == "" {
 		return
 	}
-	at := one.table.KeyPlace("break_glass_role")
-	if one.value.Role != "" {
+	at := action.table.KeyPosition("break_glass_role")
+	if action.value.Role != "" {
 		c.errorf(ruleChooseOne, at, "keep role", "both role and break_glass_role are given")
 		return
 	}
-	for i, trigger := range one.value.Triggers {
+	for i, trigger := range action.value.Triggers {
 		if !slices.Contains([]string{"", TriggerManual, "role-enabled", "role-disabled"}, trigger.Type) {
-			c.warnf(ruleNoEffect, one.table.Place(syntax.Item("triggers", i)+".type"),
+			c.warnf(ruleNoEffect, action.table.Position(syntax.JoinIndex("triggers", i)+".type"),
 				"remove it, or write role with a standing role",
 				"triggers[%d]: %s starts nothing: only a person may start what runs with a break-glass role", i,
 				trigger.Type)

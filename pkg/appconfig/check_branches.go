@@ -8,8 +8,8 @@ import (
 
 // checkBranches checks the branches that are rolled out by rule: section 11.5.
 func (c *checker) checkBranches() {
-	for _, one := range c.branches {
-		t, branch := one.table, &one.value
+	for _, e := range c.branches {
+		t, branch := e.table, &e.value
 		c.checkSource(t, "", branch.Repositories)
 		c.checkInstallGroups(t, branch.InstallGroups)
 		if branch.Preview != nil {
@@ -20,34 +20,34 @@ func (c *checker) checkBranches() {
 		}
 		for i, name := range branch.PostDeployRunbooks {
 			if c.names.runbooks[name] == nil {
-				unknown(c, t.Place(syntax.Item("post_deploy_runbooks", i)), "runbook", name, c.names.runbooks)
+				reportUnknown(c, t.Position(syntax.JoinIndex("post_deploy_runbooks", i)), "runbook", name, c.names.runbooks)
 			}
 		}
 		if branch.SendStatusesOnIgnore && branch.IgnoreChangesRegex == "" {
-			c.warnf(ruleNoEffect, t.KeyPlace("send_statuses_on_ignore"), "write ignore_changes_regex, or remove it",
+			c.warnf(ruleNoEffect, t.KeyPosition("send_statuses_on_ignore"), "write ignore_changes_regex, or remove it",
 				"send_statuses_on_ignore has no effect: nothing is ignored")
 		}
 	}
 }
 
 func (c *checker) checkInstallGroups(t *syntax.Table, groups []format.InstallGroup) {
-	var list []named
+	var list []declaredName
 	fallback := -1
 	for i := range groups {
-		group, path := &groups[i], syntax.Item("install_groups", i)
-		list = append(list, named{group.Name, t.Place(path + ".name")})
+		group, path := &groups[i], syntax.JoinIndex("install_groups", i)
+		list = append(list, declaredName{group.Name, t.Position(path + ".name")})
 		selects := len(group.LabelSelector) > 0
 		switch {
 		case selects && group.Default:
-			c.errorf(ruleChooseOne, t.KeyPlace(path+".default"), "keep one of them",
+			c.errorf(ruleChooseOne, t.KeyPosition(path+".default"), "keep one of them",
 				"install group %s has both label_selector and default", diagnostic.Quote(group.Name))
 		case !selects && !group.Default:
-			c.errorf(ruleChooseOne, t.Place(path), `write label_selector = { ring = "0" }, or default = true`,
+			c.errorf(ruleChooseOne, t.Position(path), `write label_selector = { ring = "0" }, or default = true`,
 				"install group %s takes no installs: label_selector or default is missing",
 				diagnostic.Quote(group.Name))
 		}
 		if group.Default && fallback >= 0 {
-			c.errorf(ruleChooseOne, t.KeyPlace(path+".default"), "keep one of them",
+			c.errorf(ruleChooseOne, t.KeyPosition(path+".default"), "keep one of them",
 				"there is a second default group: the first is %s", diagnostic.Quote(groups[fallback].Name))
 		} else if group.Default {
 			fallback = i
@@ -66,13 +66,13 @@ func (c *checker) checkPreview(t *syntax.Table, preview *format.Preview) {
 	idle := preview.Mode == "none" || preview.Mode == "build-only"
 	switch {
 	case len(targets) > 1:
-		c.errorf(ruleChooseOne, t.KeyPlace("preview."+targets[1]), "keep one of them",
+		c.errorf(ruleChooseOne, t.KeyPosition("preview."+targets[1]), "keep one of them",
 			"preview: both %s and %s are given", targets[0], targets[1])
 	case len(targets) == 0 && !idle:
-		c.errorf(ruleMissingKey, t.Place("preview"), `write install_name = "NAME", or mode = "build-only"`,
+		c.errorf(ruleMissingKey, t.Position("preview"), `write install_name = "NAME", or mode = "build-only"`,
 			"preview: install_id, install_name or label_selector is missing")
 	case len(targets) == 1 && idle:
-		c.warnf(ruleNoEffect, t.KeyPlace("preview."+targets[0]), "remove it",
+		c.warnf(ruleNoEffect, t.KeyPosition("preview."+targets[0]), "remove it",
 			"preview: %s has no effect with mode %s", targets[0], preview.Mode)
 	}
 }
@@ -83,14 +83,14 @@ func (c *checker) checkBranchRun(t *syntax.Table, branch *format.Branch) {
 	for key, value := range map[string]string{"tag_prefix": run.TagPrefix, "github_label": run.GithubLabel} {
 		switch {
 		case key == needs && value == "":
-			c.errorf(ruleMissingKey, t.Place("run.mode"), "", `run: %q is missing: mode %s needs it`, key, run.Mode)
+			c.errorf(ruleMissingKey, t.Position("run.mode"), "", `run: %q is missing: mode %s needs it`, key, run.Mode)
 		case key != needs && value != "":
-			c.warnf(ruleNoEffect, t.KeyPlace("run."+key), "remove it",
+			c.warnf(ruleNoEffect, t.KeyPosition("run."+key), "remove it",
 				"run: %s has no effect with mode %s", key, run.Mode)
 		}
 	}
 	if run.Mode == "on_github_label" && branch.ConnectedRepo == nil {
-		c.errorf(ruleMissingKey, t.Place("run.mode"), "write [connected_repo]",
+		c.errorf(ruleMissingKey, t.Position("run.mode"), "write [connected_repo]",
 			"run: [connected_repo] is missing: mode on_github_label needs it")
 	}
 }

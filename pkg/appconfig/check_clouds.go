@@ -9,8 +9,8 @@ func (c *checker) checkClouds() {
 		return
 	}
 	if cloud := cloudOf(c.stack.value.Type); cloud != "" && cloud != c.cloud {
-		c.errorf(ruleCloudMismatch, c.stack.table.Place("type"), "write "+diagnostic.Quote(stackTypes[c.cloud]),
-			"the stack is for %s, and the runner is on %s", label(cloud), label(c.cloud))
+		c.errorf(ruleCloudMismatch, c.stack.table.Position("type"), "write "+diagnostic.Quote(stackTypes[c.cloud]),
+			"the stack is for %s, and the runner is on %s", cloudLabel(cloud), cloudLabel(c.cloud))
 	}
 }
 

@@ -155,7 +155,7 @@ func TestModuleProblem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	problem := app.ModuleProblem("db", module)
+	problem := app.ModuleMismatch("db", module)
 	if len(found) != 3 || strings.Count(problem, "; ") != 2 {
 		t.Fatalf("%v\n%s", found, problem)
 	}
@@ -168,7 +168,7 @@ func TestModuleProblem(t *testing.T) {
 		t.Error(problem)
 	}
 	for _, name := range []string{"web", "none"} {
-		if said := app.ModuleProblem(name, module); said != "" {
+		if said := app.ModuleMismatch(name, module); said != "" {
 			t.Errorf("%s: %s", name, said)
 		}
 	}
@@ -176,10 +176,10 @@ func TestModuleProblem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if said := app.ModuleProblem(SandboxName, base); said != "" {
+	if said := app.ModuleMismatch(SandboxName, base); said != "" {
 		t.Error(said)
 	}
-	if said := app.ModuleProblem(SandboxName, module); !strings.Contains(said, `component db, vars.sizes: the module in modules/db has no output "size"`) {
+	if said := app.ModuleMismatch(SandboxName, module); !strings.Contains(said, `component db, vars.sizes: the module in modules/db has no output "size"`) {
 		t.Error(said)
 	}
 }
@@ -196,7 +196,7 @@ func TestModuleProblemIsBounded(t *testing.T) {
 		app.Sandbox.Terraform.Vars[name] = ""
 		module.Variables = append(module.Variables, tfmodule.Variable{Name: "z" + name, Required: true})
 	}
-	problem := app.ModuleProblem(SandboxName, module)
+	problem := app.ModuleMismatch(SandboxName, module)
 	if !strings.HasSuffix(problem, "; and 9990 more") || len(problem) > 10_000 {
 		t.Errorf("%d bytes: %.300s", len(problem), problem)
 	}

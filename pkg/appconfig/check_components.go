@@ -13,30 +13,30 @@ const maxRetries = 100
 
 // checkComponents checks each component alone: section 10.
 func (c *checker) checkComponents() {
-	for _, one := range c.components {
-		c.checkRetries(one.table, one.MaxAutoRetries)
-		c.checkOwnRoles(one.table, one.OperationRoles, "a component", componentOperations)
-		c.checkContext(one.table, one.KubernetesContext)
-		c.tellContext(one)
+	for _, comp := range c.components {
+		c.checkRetries(comp.table, comp.MaxAutoRetries)
+		c.checkOwnRoles(comp.table, comp.OperationRoles, "a component", componentOperations)
+		c.checkContext(comp.table, comp.KubernetesContext)
+		c.tellContext(comp)
 		switch {
-		case one.module != nil:
-			c.checkVersion(one.table, "terraform_version", one.module.TerraformVersion)
-			c.checkEnvironment(one.table, "env_vars")
-			c.needsSource(one.table, one.module.Repositories)
-		case one.chart != nil:
-			c.checkChart(one)
-		case one.image != nil:
-			c.checkImage(one)
-		case one.build != nil:
-			c.checkVariableNames(one.table, "env_vars") // build arguments, which no program of the runner reads
-			c.checkDockerfile(one)
-			c.needsSource(one.table, one.build.Repositories)
-		case one.manifest != nil:
-			c.checkManifest(one)
-		case one.pulumi != nil:
-			c.checkVersion(one.table, "pulumi_version", one.pulumi.PulumiVersion)
-			c.checkEnvironment(one.table, "env_vars")
-			c.needsSource(one.table, one.pulumi.Repositories)
+		case comp.module != nil:
+			c.checkVersion(comp.table, "terraform_version", comp.module.TerraformVersion)
+			c.checkEnvironment(comp.table, "env_vars")
+			c.requireSource(comp.table, comp.module.Repositories)
+		case comp.chart != nil:
+			c.checkChart(comp)
+		case comp.image != nil:
+			c.checkImage(comp)
+		case comp.build != nil:
+			c.checkVariableNames(comp.table, "env_vars") // build arguments, which no program of the runner reads
+			c.checkDockerfile(comp)
+			c.requireSource(comp.table, comp.build.Repositories)
+		case comp.manifest != nil:
+			c.checkManifest(comp)
+		case comp.pulumi != nil:
+			c.checkVersion(comp.table, "pulumi_version", comp.pulumi.PulumiVersion)
+			c.checkEnvironment(comp.table, "env_vars")
+			c.requireSource(comp.table, comp.pulumi.Repositories)
 		}
 	}
 	c.checkReleases()
@@ -44,7 +44,7 @@ func (c *checker) checkComponents() {
 
 func (c *checker) checkRetries(t *syntax.Table, retries int) {
 	if retries < 0 || retries > maxRetries {
-		c.errorf(ruleWrongValue, t.Place("max_auto_retries"), "",
+		c.errorf(ruleWrongValue, t.Position("max_auto_retries"), "",
 			"max_auto_retries must be between 0 and %d", maxRetries)
 	}
 }
@@ -59,22 +59,22 @@ func (c *checker) checkVersion(t *syntax.Table, key, version string) {
 	if plain := strings.TrimPrefix(strings.TrimSpace(strings.TrimLeft(version, "=~><! ")), "v"); exactVersion.MatchString(plain) {
 		hint = "write " + diagnostic.Quote(plain)
 	}
-	c.errorf(ruleVersion, t.Place(key), hint, "%s must be one exact version, not %s", key, diagnostic.Quote(version))
+	c.errorf(ruleVersion, t.Position(key), hint, "%s must be one exact version, not %s", key, diagnostic.Quote(version))
 }
 
-func (c *checker) checkDockerfile(one *component) {
-	file := one.build.Dockerfile
-	if _, text := one.texts["dockerfile"]; text || strings.ContainsAny(file, "\r\n") {
+func (c *checker) checkDockerfile(comp *component) {
+	file := comp.build.Dockerfile
+	if _, text := comp.texts["dockerfile"]; text || strings.ContainsAny(file, "\r\n") {
 		return
 	}
-	if outside(file) {
-		c.errorf(ruleRepository, one.table.Place("dockerfile"), "write a path below the directory of the repository",
+	if escapesRoot(file) {
+		c.errorf(ruleRepository, comp.table.Position("dockerfile"), "write a path below the directory of the repository",
 			"dockerfile %s is outside of the repository", diagnostic.Quote(file))
 	}
 }
 
-// outside reports whether a path leads out of the directory that it is relative to.
-func outside(name string) bool {
+// escapesRoot reports whether a path leads out of the directory that it is relative to.
+func escapesRoot(name string) bool {
 	clean := path.Clean(name)
 	return path.IsAbs(clean) || clean == ".." || strings.HasPrefix(clean, "../") ||
 		strings.ContainsAny(clean, "\\\x00\n")

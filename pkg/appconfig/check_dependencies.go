@@ -20,14 +20,14 @@ type edge struct {
 
 // checkDependencies checks the dependencies lists of components, actions and runbooks.
 func (c *checker) checkDependencies() {
-	for _, one := range c.components {
-		c.checkList(one.table, "dependencies", one.Name)
+	for _, e := range c.components {
+		c.checkList(e.table, "dependencies", e.Name)
 	}
-	for _, one := range c.actions {
-		c.checkList(one.table, "dependencies", "")
+	for _, e := range c.actions {
+		c.checkList(e.table, "dependencies", "")
 	}
-	for _, one := range c.runbooks {
-		c.checkList(one.table, "dependencies", "")
+	for _, e := range c.runbooks {
+		c.checkList(e.table, "dependencies", "")
 	}
 }
 
@@ -39,37 +39,37 @@ func (c *checker) checkList(t *syntax.Table, key, owner string) {
 	for _, item := range items {
 		name, ok := item.Text()
 		switch {
-		case !ok || c.full() || c.names.components[name] == nil && c.lost.has(name): // reported already
+		case !ok || c.full() || c.names.components[name] == nil && c.unreadable.has(name): // reported already
 		case seen[name]:
-			c.errorf(ruleTwice, item.At, "remove it", "the dependency %q is listed twice", name)
+			c.errorf(ruleListedTwice, item.At, "remove it", "the dependency %q is listed twice", name)
 		case name == SandboxName:
 			c.warnf(ruleNoEffect, item.At, "remove it", "every component depends on the sandbox")
 		case owner != "" && name == owner:
 			c.errorf(ruleSelfDependency, item.At, "remove it", "%s depends on itself", owner)
 		case c.names.components[name] == nil:
-			c.errorf(ruleUnknownName, item.At, c.insteadOf(name),
+			c.errorf(ruleUnknownName, item.At, c.unknownComponentHint(name),
 				"the dependency %s does not exist", diagnostic.Quote(name))
 		}
 		seen[name] = true
 	}
 }
 
-// insteadOf returns the hint for a component that does not exist.
-func (c *checker) insteadOf(name string) string {
+// unknownComponentHint returns the hint for a component that does not exist.
+func (c *checker) unknownComponentHint(name string) string {
 	if c.names.actions[name] != nil {
 		return "that is an action: give it a trigger instead"
 	}
-	return c.near(name, keysOf(c.names.components))
+	return c.nearestHint(name, keysOf(c.names.components))
 }
 
 // tellContext notes a component whose cluster comes from a component that is not deployable yet.
-func (c *checker) tellContext(one *component) {
-	context := c.names.contexts[one.KubernetesContext]
-	if context == nil || !one.deployable() {
+func (c *checker) tellContext(comp *component) {
+	context := c.names.contexts[comp.KubernetesContext]
+	if context == nil || !comp.deployable() {
 		return
 	}
-	if made := c.names.components[context.value.Component]; made != nil && !made.deployable() {
-		c.noteIdle(one.table.Place("kubernetes_context"), "component "+made.Name)
+	if provider := c.names.components[context.value.Component]; provider != nil && !provider.deployable() {
+		c.noteNoValueYet(comp.table.Position("kubernetes_context"), "component "+provider.Name)
 	}
 }
 
@@ -84,27 +84,27 @@ func (c *checker) findEdges() {
 			c.edges[from] = append(c.edges[from], edge{to, at(), why()})
 		}
 	}
-	for _, one := range c.components {
-		items, _ := one.table.Get("dependencies").Items()
+	for _, comp := range c.components {
+		items, _ := comp.table.Get("dependencies").Items()
 		for _, item := range items {
-			if name, ok := item.Text(); ok && name != one.Name {
-				add(one.Name, name, func() syntax.Position { return item.At }, func() string { return "lists " + name })
+			if name, ok := item.Text(); ok && name != comp.Name {
+				add(comp.Name, name, func() syntax.Position { return item.At }, func() string { return "lists " + name })
 			}
 		}
-		if context := c.names.contexts[one.KubernetesContext]; context != nil {
-			add(one.Name, context.value.Component,
-				func() syntax.Position { return one.table.Place("kubernetes_context") },
-				func() string { return "has kubernetes_context " + one.KubernetesContext })
+		if context := c.names.contexts[comp.KubernetesContext]; context != nil {
+			add(comp.Name, context.value.Component,
+				func() syntax.Position { return comp.table.Position("kubernetes_context") },
+				func() string { return "has kubernetes_context " + comp.KubernetesContext })
 		}
 	}
 	for _, t := range c.texts {
-		if t.stage != atDeploy || t.template == nil {
+		if t.stage != stageDeploy || t.template == nil {
 			continue
 		}
 		for _, use := range t.template.Uses() {
 			if name, ok := outputsOf(use.Path); ok && c.names.readable[name] != nil {
 				add(t.name, c.names.readable[name].Name,
-					func() syntax.Position { return t.place(use.Line, use.Column, use.Width) },
+					func() syntax.Position { return t.position(use.Line, use.Column, use.Width) },
 					func() string { return fmt.Sprintf("reads .nuon.%s in %s", use.Path, t.path) })
 			}
 		}
@@ -126,20 +126,20 @@ func (c *checker) needs(name string) []string {
 // comesAfter reports whether a component is the other one or comes after it, over any number of
 // edges.
 func (c *checker) comesAfter(name, other string) bool {
-	above, known := c.upstream[name]
+	upstream, known := c.upstream[name]
 	if !known {
-		above = map[string]bool{name: true}
+		upstream = map[string]bool{name: true}
 		for queue := []string{name}; len(queue) > 0; queue = queue[1:] {
 			for _, e := range c.edges[queue[0]] {
-				if !above[e.to] {
-					above[e.to] = true
+				if !upstream[e.to] {
+					upstream[e.to] = true
 					queue = append(queue, e.to)
 				}
 			}
 		}
-		c.upstream[name] = above
+		c.upstream[name] = upstream
 	}
-	return above[other]
+	return upstream[other]
 }
 
 // checkCycles reports cycles among components of all kinds: a cycle is an error whether or not its
@@ -148,8 +148,8 @@ func (c *checker) checkCycles() {
 	done := map[string]bool{}
 	sorted := slices.SortedFunc(slices.Values(c.components),
 		func(a, b *component) int { return cmp.Compare(a.Name, b.Name) })
-	for _, one := range sorted {
-		cycle := closedPath(one.Name, c.needs, done)
+	for _, comp := range sorted {
+		cycle := findCycle(comp.Name, c.needs, done)
 		if cycle == nil {
 			continue
 		}
@@ -189,29 +189,29 @@ func (c *checker) cycleHint(cycle []string) string {
 
 // checkContexts checks the components that provide clusters.
 func (c *checker) checkContexts() {
-	for _, one := range c.contexts {
-		made := c.names.components[one.value.Component]
-		at := one.table.Place("component")
+	for _, e := range c.contexts {
+		provider := c.names.components[e.value.Component]
+		at := e.table.Position("component")
 		switch {
-		case one.value.Component == "": // reported already
-		case made == nil:
-			unknown(c, at, "component", one.value.Component, c.names.components)
-		case made.Type != format.KindTerraformModule && made.Type != format.KindPulumi:
+		case e.value.Component == "": // reported already
+		case provider == nil:
+			reportUnknown(c, at, "component", e.value.Component, c.names.components)
+		case provider.Type != format.KindTerraformModule && provider.Type != format.KindPulumi:
 			c.errorf(ruleContextKind, at, "name a terraform_module or pulumi component that has the output cluster",
-				"component %q is a %s and makes no cluster", one.value.Component, made.Type)
+				"component %q is a %s and makes no cluster", e.value.Component, provider.Type)
 		}
 	}
 }
 
 // checkContext checks the cluster that kubernetes_context selects.
 func (c *checker) checkContext(t *syntax.Table, name string) {
-	if name == "" || name == SandboxName || c.names.contexts[name] != nil || c.lost.has(name) {
+	if name == "" || name == SandboxName || c.names.contexts[name] != nil || c.unreadable.has(name) {
 		return
 	}
-	hint := c.near(name, keysOf(c.names.contexts))
+	hint := c.nearestHint(name, keysOf(c.names.contexts))
 	if hint == "" {
 		hint = "declare it in kubernetes_contexts.toml, or leave it out for the sandbox's cluster"
 	}
-	c.errorf(ruleUnknownName, t.Place("kubernetes_context"), hint,
+	c.errorf(ruleUnknownName, t.Position("kubernetes_context"), hint,
 		"there is no Kubernetes context %s", diagnostic.Quote(name))
 }

@@ -11,27 +11,27 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/policy/rego"
 )
 
-// embedded is a text in another language, with the function that checks it.
-type embedded struct {
+// embeddedDocument is a text in another language, with the function that checks it.
+type embeddedDocument struct {
 	*fragment
 	language string // equal texts in one language share one result
 	check    func(name, text string) []diagnostic.Diagnostic
 }
 
 // policyDocument returns the text of a policy with its check.
-func policyDocument(policy *format.Policy, held *fragment) embedded {
+func policyDocument(policy *format.Policy, text *fragment) embeddedDocument {
 	if policy.Engine == engineOPA {
 		inputs := rego.Inputs(policy.Type)
-		return embedded{held, "rego for " + policy.Type,
+		return embeddedDocument{text, "rego for " + policy.Type,
 			func(name, text string) []diagnostic.Diagnostic { return rego.CheckFor(name, text, inputs) }}
 	}
-	return embedded{held, engineKyverno, kyverno.Check}
+	return embeddedDocument{text, engineKyverno, kyverno.Check}
 }
 
 // roleDocument returns a JSON document of a role on a cloud, its permissions or its boundary,
 // with its check.
-func roleDocument(held *fragment, cloud string) embedded {
-	return embedded{held, "policy document of " + cloud,
+func roleDocument(text *fragment, cloud string) embeddedDocument {
+	return embeddedDocument{text, "policy document of " + cloud,
 		func(name, text string) []diagnostic.Diagnostic { return policydocument.CheckFor(name, text, cloud) }}
 }
 
@@ -44,7 +44,7 @@ const maxDocumentBytes = 4 << 20
 // the caller must call it.
 func (c *checker) startDocuments() (finish func()) {
 	type result struct {
-		embedded
+		embeddedDocument
 		found []diagnostic.Diagnostic
 	}
 	results := map[string]*result{}
@@ -56,19 +56,19 @@ func (c *checker) startDocuments() (finish func()) {
 			continue
 		}
 		if size += len(d.text); size > maxDocumentBytes {
-			c.errorf(ruleTooMany, d.place(1, 1, 0), "split the app, or write less",
+			c.errorf(ruleTooMany, d.position(1, 1, 0), "split the app, or write less",
 				"policies and policy documents are larger than %d bytes together", maxDocumentBytes)
 			break
 		}
-		results[key] = &result{embedded: d}
+		results[key] = &result{embeddedDocument: d}
 		next <- results[key]
 	}
 	close(next)
 	var waiting sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(results)) {
 		waiting.Go(func() {
-			for one := range next {
-				one.found = one.check("", one.text)
+			for r := range next {
+				r.found = r.check("", r.text)
 			}
 		})
 	}
@@ -76,15 +76,15 @@ func (c *checker) startDocuments() (finish func()) {
 		waiting.Wait()
 		for _, d := range c.documents {
 			if checked := results[d.language+"\x00"+d.text]; checked != nil {
-				c.tellDocument(d, checked.found)
+				c.reportDocument(d, checked.found)
 			}
 		}
 	}
 }
 
-// tellDocument reports what was found in a text, at its positions in the file.
-func (c *checker) tellDocument(d embedded, found []diagnostic.Diagnostic) {
-	for _, one := range found {
-		c.say(one.Severity, one.Rule, d.place(one.Line, one.Column, one.Width), one.Hint, "%s", one.Message)
+// reportDocument reports what was found in a text, at its positions in the file.
+func (c *checker) reportDocument(d embeddedDocument, found []diagnostic.Diagnostic) {
+	for _, problem := range found {
+		c.report(problem.Severity, problem.Rule, d.position(problem.Line, problem.Column, problem.Width), problem.Hint, "%s", problem.Message)
 	}
 }

@@ -9,23 +9,23 @@ import (
 )
 
 // checkImage checks the source of an image: section 10.3.
-func (c *checker) checkImage(one *component) {
-	var given []string
+func (c *checker) checkImage(comp *component) {
+	var set []string
 	for _, key := range []string{"public", "aws_ecr", "gcp_gar"} {
-		if has(one.table, key) {
-			given = append(given, key)
+		if has(comp.table, key) {
+			set = append(set, key)
 		}
 	}
 	switch {
-	case len(given) == 0:
-		c.errorf(ruleChooseOne, one.table.At, "write a [public] table with image_url and tag",
+	case len(set) == 0:
+		c.errorf(ruleChooseOne, comp.table.At, "write a [public] table with image_url and tag",
 			"[public], [aws_ecr] or [gcp_gar] is missing")
-	case len(given) > 1:
-		c.errorf(ruleChooseOne, one.table.KeyPlace(given[1]), "keep one of them",
-			"both %s and %s are given", given[0], given[1])
+	case len(set) > 1:
+		c.errorf(ruleChooseOne, comp.table.KeyPosition(set[1]), "keep one of them",
+			"both %s and %s are given", set[0], set[1])
 	}
-	for _, key := range given {
-		c.checkImageURL(one.table, key)
+	for _, key := range set {
+		c.checkImageURL(comp.table, key)
 	}
 }
 
@@ -34,7 +34,7 @@ var imageForm = lazyregexp.New(`^[a-zA-Z0-9][a-zA-Z0-9._-]*(:[0-9]+)?(/[a-zA-Z0-
 
 func (c *checker) checkImageURL(t *syntax.Table, key string) {
 	url, _ := t.Find(key + ".image_url").Text()
-	at := t.Place(key + ".image_url")
+	at := t.Position(key + ".image_url")
 	tag, _ := t.Find(key + ".tag").Text()
 	_, plain, scheme := strings.Cut(url, "://")
 	switch {
@@ -48,6 +48,6 @@ func (c *checker) checkImageURL(t *syntax.Table, key string) {
 		c.errorf(ruleWrongValue, at, `write it like "ghcr.io/acme/ledger-api"`, "image_url is no address of an image")
 	}
 	if strings.ContainsAny(tag, " \t\r\n/") {
-		c.errorf(ruleWrongValue, t.Place(key+".tag"), "", "%s is no tag of an image", diagnostic.Quote(tag))
+		c.errorf(ruleWrongValue, t.Position(key+".tag"), "", "%s is no tag of an image", diagnostic.Quote(tag))
 	}
 }

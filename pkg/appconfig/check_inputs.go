@@ -7,13 +7,13 @@ import (
 
 // checkInputs checks the inputs of the app: section 8.1.
 func (c *checker) checkInputs() {
-	for _, one := range c.inputs {
-		c.checkGroup(one)
-		input := &one.value
+	for _, e := range c.inputs {
+		c.checkGroup(e)
+		input := &e.value
 		if input.Default == nil {
 			continue
 		}
-		at := one.table.Place("default")
+		at := e.table.Position("default")
 		if problem := (&Input{Type: input.Type}).Check(*input.Default); problem != "" {
 			c.errorf(ruleInputValue, at, "", "the default of input %q %s", input.Name, problem)
 		}
@@ -24,14 +24,14 @@ func (c *checker) checkInputs() {
 	}
 }
 
-func (c *checker) checkGroup(one *entry[format.Input]) {
-	group := one.value.Group
-	if group == "" || c.names.groups[group] != nil || c.lost.has(group) {
+func (c *checker) checkGroup(e *entry[format.Input]) {
+	group := e.value.Group
+	if group == "" || c.names.groups[group] != nil || c.unreadable.has(group) {
 		return
 	}
-	hint := c.near(group, keysOf(c.names.groups))
+	hint := c.nearestHint(group, keysOf(c.names.groups))
 	if hint == "" {
 		hint = "add a [[group]] with that name"
 	}
-	c.errorf(ruleUnknownName, one.table.Place("group"), hint, "there is no input group %s", diagnostic.Quote(group))
+	c.errorf(ruleUnknownName, e.table.Position("group"), hint, "there is no input group %s", diagnostic.Quote(group))
 }

@@ -8,13 +8,13 @@ import (
 
 // checkInstalls checks each install file: section 11.4.
 func (c *checker) checkInstalls() {
-	for _, one := range c.installs {
-		c.checkAccount(one)
-		c.checkInstallInputs(one)
-		c.checkInstallToggles(one.table, one.value.Name, one.value.ComponentToggles)
+	for _, e := range c.installs {
+		c.checkAccount(e)
+		c.checkInstallInputs(e)
+		c.checkInstallToggles(e.table, e.value.Name, e.value.ComponentToggles)
 	}
 	if c.installSource != nil {
-		c.needsSource(c.installSource.table, c.installSource.value.Repositories)
+		c.requireSource(c.installSource.table, c.installSource.value.Repositories)
 	}
 }
 
@@ -22,37 +22,37 @@ func (c *checker) checkInstalls() {
 var accountTables = []struct{ key, cloud string }{{"aws_account", cloudAWS}, {"azure_account", cloudAzure},
 	{"gcp_account", cloudGCP}}
 
-func (c *checker) checkAccount(one *entry[format.Install]) {
-	given := ""
+func (c *checker) checkAccount(e *entry[format.Install]) {
+	first := ""
 	for _, account := range accountTables {
-		n := one.table.Get(account.key)
+		n := e.table.Get(account.key)
 		switch {
 		case n == nil:
 			continue
-		case given != "":
+		case first != "":
 			c.errorf(ruleChooseOne, n.Key, "keep one of them, and write an install for each account",
 				"an install is for one account")
 		case c.cloud != "" && c.cloud != account.cloud:
 			c.errorf(ruleCloudMismatch, n.Key, "write ["+c.cloud+"_account]",
-				"install %q is on %s, and the runner is on %s", one.value.Name, label(account.cloud), label(c.cloud))
+				"install %q is on %s, and the runner is on %s", e.value.Name, cloudLabel(account.cloud), cloudLabel(c.cloud))
 		}
-		given = account.key
+		first = account.key
 	}
 }
 
 // checkInstallInputs compares the inputs that an install sets with those that the app declares.
-func (c *checker) checkInstallInputs(one *entry[format.Install]) {
-	given := map[string]bool{}
-	for name, n := range mergedTables(one.table.Get("inputs")) {
-		given[name] = true
+func (c *checker) checkInstallInputs(e *entry[format.Install]) {
+	set := map[string]bool{}
+	for name, n := range mergedTables(e.table.Get("inputs")) {
+		set[name] = true
 		c.checkInstallInput(name, n)
 	}
 	for _, declared := range c.inputs {
 		input := &declared.value
 		// Files never contain the inputs that the customer sets, nor sensitive ones.
-		if input.Required && input.Default == nil && !input.Sensitive && !input.UserConfigurable && !given[input.Name] {
-			c.errorf(ruleInstallInput, one.table.Place("name"), "add it under [inputs]",
-				"install %q: the required input %q is missing", one.value.Name, input.Name)
+		if input.Required && input.Default == nil && !input.Sensitive && !input.UserConfigurable && !set[input.Name] {
+			c.errorf(ruleInstallInput, e.table.Position("name"), "add it under [inputs]",
+				"install %q: the required input %q is missing", e.value.Name, input.Name)
 		}
 	}
 }
@@ -64,8 +64,8 @@ func mergedTables(n *syntax.Node) func(yield func(string, *syntax.Node) bool) {
 		if items, ok := n.Items(); ok {
 			tables = items
 		}
-		for _, one := range tables {
-			for name, value := range one.Table().Each {
+		for _, table := range tables {
+			for name, value := range table.Table().Each {
 				if !yield(name, value) {
 					return
 				}
@@ -76,11 +76,11 @@ func mergedTables(n *syntax.Node) func(yield func(string, *syntax.Node) bool) {
 
 func (c *checker) checkInstallInput(name string, n *syntax.Node) {
 	declared := c.names.inputs[name]
-	if declared == nil && c.lost.has(name) {
+	if declared == nil && c.unreadable.has(name) {
 		return
 	}
 	if declared == nil {
-		hint := c.near(name, keysOf(c.names.inputs))
+		hint := c.nearestHint(name, keysOf(c.names.inputs))
 		if hint == "" && c.names.secrets[name] != nil {
 			hint = "that is a secret, which only the customer sets"
 		}

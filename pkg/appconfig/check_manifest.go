@@ -9,11 +9,11 @@ import (
 )
 
 // checkManifest checks a kubernetes_manifest: section 10.5.
-func (c *checker) checkManifest(one *component) {
-	t, kustomize := one.table, has(one.table, "kustomize")
+func (c *checker) checkManifest(comp *component) {
+	t, kustomize := comp.table, has(comp.table, "kustomize")
 	switch {
 	case has(t, "manifest") && kustomize:
-		c.errorf(ruleChooseOne, t.KeyPlace("kustomize"), "keep one of them", "both manifest and kustomize are given")
+		c.errorf(ruleChooseOne, t.KeyPosition("kustomize"), "keep one of them", "both manifest and kustomize are given")
 	case !has(t, "manifest") && !kustomize:
 		c.errorf(ruleChooseOne, t.At, `write manifest = "./manifests/NAME.yaml"`, "manifest or [kustomize] is missing")
 	}
@@ -28,19 +28,19 @@ func (c *checker) checkManifest(one *component) {
 				c.errorf(ruleChooseOne, n.Key, "remove it, or write [kustomize]", "%s is for kustomize only", key)
 			}
 		}
-		for _, f := range fragments("", t, one.keys, one.kind(), one.texts, isManifest) {
+		for _, f := range fragments("", t, comp.keys, comp.kind(), comp.texts, isManifest) {
 			c.checkManifestYAML(&f)
 		}
 		return
 	}
-	if one.manifest.PublicRepo == nil && one.manifest.ConnectedRepo == nil && !has(t, "public_repo") &&
+	if comp.manifest.PublicRepo == nil && comp.manifest.ConnectedRepo == nil && !has(t, "public_repo") &&
 		!has(t, "connected_repo") {
-		c.errorf(ruleMissingKey, t.Place("kustomize"), `repo = "." is the app's own repository`,
+		c.errorf(ruleMissingKey, t.Position("kustomize"), `repo = "." is the app's own repository`,
 			"kustomize needs a [public_repo] or [connected_repo]")
 	} else {
-		c.checkSource(t, "", one.manifest.Repositories)
+		c.checkSource(t, "", comp.manifest.Repositories)
 	}
-	if k := one.manifest.Kustomize; k != nil {
+	if k := comp.manifest.Kustomize; k != nil {
 		c.checkKustomize(t, k)
 	}
 }
@@ -49,18 +49,18 @@ func (c *checker) checkManifest(one *component) {
 // the repository.
 func (c *checker) checkKustomize(t *syntax.Table, k *format.Kustomize) {
 	const remedy = "write a path below the directory of the repository"
-	if outside(k.Path) {
-		c.errorf(ruleRepository, t.Place("kustomize.path"), remedy,
+	if escapesRoot(k.Path) {
+		c.errorf(ruleRepository, t.Position("kustomize.path"), remedy,
 			"path %s is outside of the repository", diagnostic.Quote(k.Path))
 	}
 	for _, patch := range k.Patches {
-		if outside(patch) {
-			c.errorf(ruleRepository, t.Place("kustomize.patches"), remedy,
+		if escapesRoot(patch) {
+			c.errorf(ruleRepository, t.Position("kustomize.patches"), remedy,
 				"patch %s is outside of the repository", diagnostic.Quote(patch))
 		}
 	}
 	if k.EnableHelm {
-		c.warnf(ruleGoneValue, t.Place("kustomize.enable_helm"), "make the chart a component of type helm_chart",
+		c.warnf(ruleRemovedValue, t.Position("kustomize.enable_helm"), "make the chart a component of type helm_chart",
 			"kustomize inflates no charts here")
 	}
 }

@@ -17,55 +17,55 @@ var reservedComponents = map[string]string{
 	"populated": ".nuon.components.populated is something else",
 }
 
-// named is the name of something that the config declares, and its position.
-type named struct {
+// declaredName is the name of something that the config declares, and its position.
+type declaredName struct {
 	name string
 	at   syntax.Position
 }
 
 // checkNames checks all names: their characters, and that they are unique.
 func (c *checker) checkNames() {
-	var components []named
-	for _, one := range c.components {
-		at := one.table.Place("name")
-		components = append(components, named{one.Name, at})
-		c.checkName("component", componentName, one.Name, at)
-		if why, reserved := reservedComponents[one.Name]; reserved {
-			c.errorf(ruleReservedName, at, "choose another name", "no component may be called %q: %s", one.Name, why)
+	var components []declaredName
+	for _, e := range c.components {
+		at := e.table.Position("name")
+		components = append(components, declaredName{e.Name, at})
+		c.checkName("component", componentName, e.Name, at)
+		if why, reserved := reservedComponents[e.Name]; reserved {
+			c.errorf(ruleReservedName, at, "choose another name", "no component may be called %q: %s", e.Name, why)
 		}
-		if one.VarName != "" && one.VarName != one.Name {
-			at := one.table.Place("var_name")
-			c.checkName("component", componentName, one.VarName, at)
-			components = append(components, named{one.VarName, at})
+		if e.VarName != "" && e.VarName != e.Name {
+			at := e.table.Position("var_name")
+			c.checkName("component", componentName, e.VarName, at)
+			components = append(components, declaredName{e.VarName, at})
 		}
 	}
 	c.checkUnique("component", components)
-	checkEach(c, "action", actionName, c.actions, func(a *format.Action) string { return a.Name })
-	checkEach(c, "input", inputName, c.inputs, func(i *format.Input) string { return i.Name })
-	checkEach(c, "input group", titleName, c.groups, func(g *format.InputGroup) string { return g.Name })
-	checkEach(c, "secret", componentName, c.secrets, func(s *format.Secret) string { return s.Name })
-	checkEach(c, "Kubernetes context", actionName, c.contexts,
+	checkNamesOf(c, "action", actionName, c.actions, func(a *format.Action) string { return a.Name })
+	checkNamesOf(c, "input", inputName, c.inputs, func(i *format.Input) string { return i.Name })
+	checkNamesOf(c, "input group", titleName, c.groups, func(g *format.InputGroup) string { return g.Name })
+	checkNamesOf(c, "secret", componentName, c.secrets, func(s *format.Secret) string { return s.Name })
+	checkNamesOf(c, "Kubernetes context", actionName, c.contexts,
 		func(k *format.KubernetesContext) string { return k.Name })
-	for _, one := range c.contexts {
-		if one.value.Name == SandboxName {
-			c.errorf(ruleReservedName, one.table.Place("name"), "choose another name",
+	for _, e := range c.contexts {
+		if e.value.Name == SandboxName {
+			c.errorf(ruleReservedName, e.table.Position("name"), "choose another name",
 				"no Kubernetes context may be called %q: that is the sandbox's cluster", SandboxName)
 		}
 	}
-	checkEach(c, "runbook", titleName, c.runbooks, func(r *format.Runbook) string { return r.Name })
-	checkEach(c, "install", installName, c.installs, func(i *format.Install) string { return i.Name })
-	checkEach(c, "branch", titleName, c.branches, func(b *format.Branch) string { return b.Name })
-	checkEach(c, "policy", titleName, c.policies, func(p *format.Policy) string { return p.Name })
+	checkNamesOf(c, "runbook", titleName, c.runbooks, func(r *format.Runbook) string { return r.Name })
+	checkNamesOf(c, "install", installName, c.installs, func(i *format.Install) string { return i.Name })
+	checkNamesOf(c, "branch", titleName, c.branches, func(b *format.Branch) string { return b.Name })
+	checkNamesOf(c, "policy", titleName, c.policies, func(p *format.Policy) string { return p.Name })
 	c.checkRoleNames()
 }
 
-// checkEach checks the names of one kind of declaration.
-func checkEach[T any](c *checker, what string, rule nameRule, all []*entry[T], name func(*T) string) {
-	list := make([]named, 0, len(all))
-	for _, one := range all {
-		at := named{name(&one.value), one.table.Place("name")}
-		c.checkName(what, rule, at.name, at.at)
-		list = append(list, at)
+// checkNamesOf checks the names of one kind of declaration.
+func checkNamesOf[T any](c *checker, what string, rule nameRule, all []*entry[T], name func(*T) string) {
+	list := make([]declaredName, 0, len(all))
+	for _, e := range all {
+		n := declaredName{name(&e.value), e.table.Position("name")}
+		c.checkName(what, rule, n.name, n.at)
+		list = append(list, n)
 	}
 	c.checkUnique(what, list)
 }
@@ -73,12 +73,12 @@ func checkEach[T any](c *checker, what string, rule nameRule, all []*entry[T], n
 // checkRoleNames requires unique names across standing and break-glass roles, which are all created
 // in one account.
 func (c *checker) checkRoleNames() {
-	var roles []named
+	var roles []declaredName
 	for _, role := range c.roles {
-		roles = append(roles, named{sameRole(role.value.Name), role.table.Place("name")})
+		roles = append(roles, declaredName{normalizeRoleName(role.value.Name), role.table.Position("name")})
 	}
 	for _, role := range c.breakGlass {
-		roles = append(roles, named{sameRole(role.value.Name), role.table.Place("name")})
+		roles = append(roles, declaredName{normalizeRoleName(role.value.Name), role.table.Position("name")})
 	}
 	c.checkUnique("role", roles)
 }
@@ -89,14 +89,14 @@ func (c *checker) checkName(what string, rule nameRule, name string, at syntax.P
 		return
 	}
 	hint := "use " + rule.words
-	if plain := plainName(name); len(name) <= maxName && rule.pattern.MatchString(plain) {
+	if plain := suggestName(name); len(name) <= maxName && rule.pattern.MatchString(plain) {
 		hint = "write " + diagnostic.Quote(plain)
 	}
 	c.errorf(ruleBadName, at, hint, "%s is no name for %s %s", diagnostic.Quote(name), article(what), what)
 }
 
-// plainName returns the name in a form that is valid for every kind.
-func plainName(name string) string {
+// suggestName returns the name in a form that is valid for every kind.
+func suggestName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '-' || r == ' ' || r == '.' {
 			return '_'
@@ -106,19 +106,19 @@ func plainName(name string) string {
 }
 
 // checkUnique reports every name that was used before.
-func (c *checker) checkUnique(what string, all []named) {
+func (c *checker) checkUnique(what string, all []declaredName) {
 	first := make(map[string]syntax.Position, len(all))
-	for _, one := range all {
-		if one.name == "" {
+	for _, n := range all {
+		if n.name == "" {
 			continue
 		}
-		if other, taken := first[one.name]; taken {
-			c.errorf(ruleDuplicateName, one.at, "rename one of them",
-				"there is a second %s %s: the first is in %s:%d", what, diagnostic.Quote(one.name), other.File,
+		if other, taken := first[n.name]; taken {
+			c.errorf(ruleDuplicateName, n.at, "rename one of them",
+				"there is a second %s %s: the first is in %s:%d", what, diagnostic.Quote(n.name), other.File,
 				other.Line)
 			continue
 		}
-		first[one.name] = one.at
+		first[n.name] = n.at
 	}
 }
 

@@ -21,10 +21,10 @@ var (
 func (c *checker) checkOwnRoles(t *syntax.Table, roles []format.OperationRole, owner string, operations []string) {
 	seen := map[string]bool{}
 	for i, role := range roles {
-		path := syntax.Item("operation_roles", i)
+		path := syntax.JoinIndex("operation_roles", i)
 		c.checkOperation(t, path, role.Operation, owner, operations)
 		if role.Operation != "" && seen[role.Operation] {
-			c.errorf(ruleTwice, t.Place(path+".operation"), "keep one of them",
+			c.errorf(ruleListedTwice, t.Position(path+".operation"), "keep one of them",
 				"%s: there is a second role for %s", path, role.Operation)
 		}
 		seen[role.Operation] = true
@@ -36,11 +36,11 @@ func (c *checker) checkOperation(t *syntax.Table, path, operation, owner string,
 	if !slices.Contains(allOperations, operation) || slices.Contains(operations, operation) {
 		return // an unknown operation is reported already
 	}
-	hint := c.near(operation, operations)
+	hint := c.nearestHint(operation, operations)
 	if hint == "" {
 		hint = "one of " + strings.Join(operations, ", ")
 	}
-	c.errorf(ruleOperation, t.Place(path+".operation"), hint,
+	c.errorf(ruleOperation, t.Position(path+".operation"), hint,
 		"%s: %s has no operation %s", path, owner, diagnostic.Quote(operation))
 }
 
@@ -51,16 +51,16 @@ func (c *checker) checkOperationRoles() {
 	}
 	t, seen := c.operationRoles.table, map[string]int{}
 	for i, rule := range c.operationRoles.value.Rules {
-		path := syntax.Item("rules", i)
+		path := syntax.JoinIndex("rules", i)
 		owner, operations := c.principal(t, path, rule.Principal)
 		if operations != nil {
 			c.checkOperation(t, path, rule.Operation, owner, operations)
 		}
 		pair := rule.Principal + " " + rule.Operation
 		if first, taken := seen[pair]; taken && rule.Principal != "" && rule.Operation != "" {
-			c.errorf(ruleTwice, t.Place(path+".principal"), "keep one of them",
+			c.errorf(ruleListedTwice, t.Position(path+".principal"), "keep one of them",
 				"%s: rules[%d] in line %d is for %s and %s already", path, first,
-				t.Place(syntax.Item("rules", first)).Line, rule.Principal, rule.Operation)
+				t.Position(syntax.JoinIndex("rules", first)).Line, rule.Principal, rule.Operation)
 		} else {
 			seen[pair] = i
 		}
@@ -68,12 +68,12 @@ func (c *checker) checkOperationRoles() {
 	}
 }
 
-const principalForms = `write nuon::sandbox, nuon::component:NAME or nuon::action:NAME`
+const principalHint = `write nuon::sandbox, nuon::component:NAME or nuon::action:NAME`
 
 // principal parses nuon::KIND:NAME. It returns what the principal is, for messages, and the
 // operations of its kind; nil if the kind is unknown.
 func (c *checker) principal(t *syntax.Table, path, principal string) (owner string, operations []string) {
-	at := t.Place(path + ".principal")
+	at := t.Position(path + ".principal")
 	bad := func(hint, format string, args ...any) {
 		c.errorf(rulePrincipal, at, hint, path+": "+format, args...)
 	}
@@ -89,23 +89,23 @@ func (c *checker) principal(t *syntax.Table, path, principal string) (owner stri
 	kind, name, named := strings.Cut(rest, ":")
 	switch {
 	case !ok:
-		bad(principalForms, "%s is no principal", diagnostic.Quote(principal))
+		bad(principalHint, "%s is no principal", diagnostic.Quote(principal))
 	case kind == "sandbox" && named:
 		bad("write nuon::sandbox", "there is one sandbox, and it has no name")
 	case kind == "sandbox":
 		return "the sandbox", sandboxOperations
 	case kind == "component":
 		if name == "" || name != "*" && c.names.components[name] == nil {
-			c.badPrincipal(at, path, kind, name, keysOf(c.names.components))
+			c.reportPrincipal(at, path, kind, name, keysOf(c.names.components))
 		}
 		return "a component", componentOperations
 	case kind == "action":
 		if name == "" || name != "*" && c.names.actions[name] == nil {
-			c.badPrincipal(at, path, kind, name, keysOf(c.names.actions))
+			c.reportPrincipal(at, path, kind, name, keysOf(c.names.actions))
 		}
 		return "an action", actionOperations
 	default:
-		hint := principalForms
+		hint := principalHint
 		if near, ok := diagnostic.Nearest(kind, []string{"sandbox", "component", "action"}); ok {
 			hint = "did you mean " + diagnostic.Quote("nuon::"+strings.TrimSuffix(near+":"+name, ":")) + "?"
 		}
@@ -114,15 +114,15 @@ func (c *checker) principal(t *syntax.Table, path, principal string) (owner stri
 	return "", nil
 }
 
-func (c *checker) badPrincipal(at syntax.Position, path, kind, name string, declared []string) {
+func (c *checker) reportPrincipal(at syntax.Position, path, kind, name string, declared []string) {
 	if name == "" {
 		c.errorf(rulePrincipal, at, "write nuon::"+kind+":NAME, or nuon::"+kind+":* for all",
 			"%s: the principal names no %s", path, kind)
 		return
 	}
-	if c.lost.has(name) {
+	if c.unreadable.has(name) {
 		return
 	}
-	c.errorf(ruleUnknownName, at, c.near(name, declared),
+	c.errorf(ruleUnknownName, at, c.nearestHint(name, declared),
 		"%s: the app has no %s %s", path, kind, diagnostic.Quote(name))
 }

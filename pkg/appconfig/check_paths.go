@@ -48,8 +48,8 @@ var outputRoots = map[string][]string{
 	format.KindKubernetesManifest: {"manifest", "resources", "ingresses", "services", "deployments"},
 }
 
-// rootsWithoutValues have no value in an install yet, because what provides them has no effect yet.
-var rootsWithoutValues = []string{"install_stack", "cloud_account", "secrets", "domain"}
+// rootsWithoutValuesYet have no value in an install yet, because what provides them has no effect yet.
+var rootsWithoutValuesYet = []string{"install_stack", "cloud_account", "secrets", "domain"}
 
 // The clouds.
 const (

@@ -38,22 +38,22 @@ var coveredKinds = map[string][]string{
 
 // checkPolicies checks each policy: section 11.1. It leaves the texts to startDocuments.
 func (c *checker) checkPolicies() {
-	for _, one := range c.policies {
-		if one.value.Type == policyOfActions {
-			c.warnf(ruleGoneValue, one.table.Place("type"), "remove the policy",
+	for _, e := range c.policies {
+		if e.value.Type == policyOfActions {
+			c.warnf(ruleRemovedValue, e.table.Position("type"), "remove the policy",
 				"policies of type %s check nothing any more", policyOfActions)
 			continue
 		}
-		c.checkScope(one)
-		if held, ok := c.policyText(one); ok && c.checkEngine(one, held) {
-			c.documents = append(c.documents, policyDocument(&one.value, held))
+		c.checkScope(e)
+		if text, ok := c.policyText(e); ok && c.checkEngine(e, text) {
+			c.documents = append(c.documents, policyDocument(&e.value, text))
 		}
 	}
 }
 
 // policyText returns the text of a policy, unless it is unknown.
-func (c *checker) policyText(one *entry[format.Policy]) (*fragment, bool) {
-	found := fragments("", one.table, one.keys, &one.value, one.texts,
+func (c *checker) policyText(e *entry[format.Policy]) (*fragment, bool) {
+	found := fragments("", e.table, e.keys, &e.value, e.texts,
 		func(k *format.Key) bool { return k.Name == "contents" })
 	if len(found) == 0 || strings.TrimSpace(found[0].text) == "" && found[0].file == nil {
 		return nil, false
@@ -61,15 +61,15 @@ func (c *checker) policyText(one *entry[format.Policy]) (*fragment, bool) {
 	return &found[0], true
 }
 
-// ofOlderType reports whether a policy has a type from the time before policies named components.
-func ofOlderType(t *syntax.Table) bool {
+// hasOldType reports whether a policy has a type from the time before policies named components.
+func hasOldType(t *syntax.Table) bool {
 	kind, _ := t.Get("type").Text()
 	return strings.HasPrefix(kind, "runner_job_")
 }
 
 // checkScope checks the components that a policy names.
-func (c *checker) checkScope(one *entry[format.Policy]) {
-	t, kind := one.table, one.value.Type
+func (c *checker) checkScope(e *entry[format.Policy]) {
+	t, kind := e.table, e.value.Type
 	covered, ofComponents := coveredKinds[kind]
 	ofNone := kind == policyCluster || kind == policySandbox
 	n := t.Get("components")
@@ -79,19 +79,19 @@ func (c *checker) checkScope(one *entry[format.Policy]) {
 	case !ofComponents && !ofNone:
 		types := slices.Sorted(maps.Keys(coveredKinds))
 		types = append(types, policyCluster, policySandbox)
-		hint := c.near(kind, types)
+		hint := c.nearestHint(kind, types)
 		if hint == "" {
 			hint = "one of " + strings.Join(types, ", ")
 		}
-		c.errorf(ruleWrongValue, t.Place("type"), hint, "there is no policy type %s", diagnostic.Quote(kind))
+		c.errorf(ruleWrongValue, t.Position("type"), hint, "there is no policy type %s", diagnostic.Quote(kind))
 		return
 	case ofNone && n != nil:
 		c.warnf(ruleNoEffect, n.Key, "remove it", "components has no effect on a policy of type %s", kind)
 		return
-	case ofComponents && n == nil && ofOlderType(t): // older types name no components: the policy applies to all
+	case ofComponents && n == nil && hasOldType(t): // older types name no components: the policy applies to all
 		return
-	case ofComponents && len(one.value.Components) == 0:
-		c.errorf(rulePolicyScope, t.Place("type"), `write components = ["*"] for all of them`,
+	case ofComponents && len(e.value.Components) == 0:
+		c.errorf(rulePolicyScope, t.Position("type"), `write components = ["*"] for all of them`,
 			`"components" is missing: a policy of type %s needs it`, kind)
 		return
 	}
@@ -111,10 +111,10 @@ func (c *checker) checkScoped(at syntax.Position, kind, name string, covered []s
 	component := c.names.components[name]
 	switch {
 	case twice:
-		c.errorf(ruleTwice, at, "remove it", "the component %s is listed twice", diagnostic.Quote(name))
+		c.errorf(ruleListedTwice, at, "remove it", "the component %s is listed twice", diagnostic.Quote(name))
 	case name == "*":
 	case component == nil:
-		unknown(c, at, "component", name, c.names.components)
+		reportUnknown(c, at, "component", name, c.names.components)
 	case !slices.Contains(covered, component.Type):
 		c.errorf(rulePolicyScope, at, "remove it, or write a policy of type "+component.Type,
 			"a policy of type %s cannot check component %q, which is a %s", kind, name, component.Type)
@@ -123,28 +123,28 @@ func (c *checker) checkScoped(at syntax.Position, kind, name string, covered []s
 
 // checkEngine compares the language of a policy with its engine, and the engine with what the
 // policy checks. It reports whether the text can be checked further.
-func (c *checker) checkEngine(one *entry[format.Policy], held *fragment) bool {
-	t, policy := one.table, &one.value
-	at := t.Place("contents")
+func (c *checker) checkEngine(e *entry[format.Policy], text *fragment) bool {
+	t, policy := e.table, &e.value
+	at := t.Position("contents")
 	if n := t.Get("engine"); n != nil {
 		at = n.At
 	}
-	switch isRego := looksLikeRego(held.text); {
+	switch isRego := looksLikeRego(text.text); {
 	case policy.Engine != engineKyverno && policy.Engine != engineOPA:
 		return false // reported already
 	case policy.Engine == engineKyverno && isRego:
 		c.errorf(rulePolicyEngine, at, `write engine = "opa"`, "the policy is Rego, and its engine is kyverno")
 		return false
-	case policy.Engine == engineOPA && looksLikeYAML(held.text):
+	case policy.Engine == engineOPA && looksLikeYAML(text.text):
 		c.errorf(rulePolicyEngine, at, `write engine = "kyverno"`, "the policy is YAML, and its engine is opa")
 		return false
 	case policy.Engine == engineOPA && policy.Type == policyCluster:
-		c.errorf(rulePolicyEngine, t.Place("type"),
+		c.errorf(rulePolicyEngine, t.Position("type"),
 			"write the type of what is checked before it is deployed, such as helm_chart",
 			"policies of type %s are Kyverno's, which the cluster enforces", policyCluster)
 	case policy.Engine == engineKyverno &&
 		!slices.Contains([]string{"", policyCluster, format.KindHelmChart, format.KindKubernetesManifest}, policy.Type):
-		c.warnf(rulePolicyEngine, t.Place("type"), `write it in Rego with engine = "opa"`,
+		c.warnf(rulePolicyEngine, t.Position("type"), `write it in Rego with engine = "opa"`,
 			"a Kyverno policy of type %s is not evaluated: Kyverno checks Kubernetes objects only", policy.Type)
 	}
 	return true

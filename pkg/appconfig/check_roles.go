@@ -17,20 +17,20 @@ const roleCustom = "custom"
 // startDocuments.
 func (c *checker) checkRoles() {
 	first := map[string]syntax.Position{}
-	for _, one := range c.roles {
-		kind, at := one.value.Type, one.table.Place("type")
+	for _, e := range c.roles {
+		kind, at := e.value.Type, e.table.Position("type")
 		if other, taken := first[kind]; taken && kind != roleCustom && kind != "" {
 			c.errorf(ruleRoleType, at, `keep one of them, or write type = "custom"`,
 				"there is a second role of type %s: the first is in %s:%d", kind, other.File, other.Line)
 		} else {
 			first[kind] = at
 		}
-		c.checkRole(one.table, &one.value.Role)
-		c.noteDocuments(fragments("", one.table, one.keys, &one.value, one.texts, isDocument), one.value.CloudPlatform)
+		c.checkRole(e.table, &e.value.Role)
+		c.noteDocuments(fragments("", e.table, e.keys, &e.value, e.texts, isDocument), e.value.CloudPlatform)
 	}
-	for _, one := range c.breakGlass {
-		c.checkRole(one.table, &one.value)
-		c.noteDocuments(fragments("", one.table, one.keys, &one.value, one.texts, isDocument), one.value.CloudPlatform)
+	for _, e := range c.breakGlass {
+		c.checkRole(e.table, &e.value)
+		c.noteDocuments(fragments("", e.table, e.keys, &e.value, e.texts, isDocument), e.value.CloudPlatform)
 	}
 }
 
@@ -53,72 +53,72 @@ func (c *checker) checkRole(t *syntax.Table, role *format.Role) {
 	cloud := c.cloud
 	if role.CloudPlatform != "" {
 		if cloud != "" && role.CloudPlatform != cloud {
-			c.errorf(ruleCloudMismatch, t.Place("cloud_platform"),
+			c.errorf(ruleCloudMismatch, t.Position("cloud_platform"),
 				"write cloud_platform = "+diagnostic.Quote(cloud)+", or leave it out",
-				"the role is for %s, and the runner is on %s", label(role.CloudPlatform), label(cloud))
+				"the role is for %s, and the runner is on %s", cloudLabel(role.CloudPlatform), cloudLabel(cloud))
 		}
 		cloud = role.CloudPlatform
 	}
 	for i := range role.Policies {
-		c.checkRolePolicy(t, syntax.Item("policies", i), &role.Policies[i], cloud)
+		c.checkRolePolicy(t, syntax.JoinIndex("policies", i), &role.Policies[i], cloud)
 	}
 }
 
-// way is one key by which a [[policies]] table grants permissions.
-type way struct {
+// grantKey is one key by which a [[policies]] table grants permissions.
+type grantKey struct {
 	key   string
 	cloud string // empty: any
 }
 
-// ways are those of section 9.1. gcp_permissions and azure_actions can be combined with the role
+// grantKeys are those of section 9.1. gcp_permissions and azure_actions can be combined with the role
 // keys of their cloud.
-var ways = []way{
+var grantKeys = []grantKey{
 	{"managed_policy_name", cloudAWS}, {"contents", ""}, {"gcp_predefined_role", cloudGCP},
 	{"gcp_permissions", cloudGCP},
 	{"azure_built_in_roles", cloudAzure}, {"azure_actions", cloudAzure},
 }
 
 func (c *checker) checkRolePolicy(t *syntax.Table, path string, policy *format.RolePolicy, cloud string) {
-	var given []way
-	for _, w := range ways {
-		if n := t.Find(path + "." + w.key); n != nil && !emptyNode(n) {
-			given = append(given, w)
+	var used []grantKey
+	for _, w := range grantKeys {
+		if n := t.Find(path + "." + w.key); n != nil && !isEmpty(n) {
+			used = append(used, w)
 		}
 	}
-	at := t.Place(path)
-	if len(given) == 0 {
-		c.warnf(ruleNoEffect, at, "remove it, or say what the role may do, such as "+exampleOfWay(cloud),
+	at := t.Position(path)
+	if len(used) == 0 {
+		c.warnf(ruleNoEffect, at, "remove it, or say what the role may do, such as "+exampleGrantKey(cloud),
 			"%s grants nothing", path)
 		return
 	}
-	for _, w := range given[1:] {
-		if w.cloud != given[0].cloud || w.cloud == cloudAWS || w.cloud == "" {
-			c.errorf(ruleChooseOne, t.KeyPlace(path+"."+w.key), "write a [[policies]] table for each",
-				"%s: both %s and %s are given", path, given[0].key, w.key)
+	for _, w := range used[1:] {
+		if w.cloud != used[0].cloud || w.cloud == cloudAWS || w.cloud == "" {
+			c.errorf(ruleChooseOne, t.KeyPosition(path+"."+w.key), "write a [[policies]] table for each",
+				"%s: both %s and %s are given", path, used[0].key, w.key)
 			return
 		}
 	}
-	for _, w := range given {
+	for _, w := range used {
 		if cloud != "" && w.cloud != "" && w.cloud != cloud {
-			c.errorf(ruleCloudMismatch, t.KeyPlace(path+"."+w.key),
-				"write it for "+label(cloud)+", such as "+exampleOfWay(cloud),
-				"%s: %s is for %s, and the role is for %s", path, w.key, label(w.cloud), label(cloud))
+			c.errorf(ruleCloudMismatch, t.KeyPosition(path+"."+w.key),
+				"write it for "+cloudLabel(cloud)+", such as "+exampleGrantKey(cloud),
+				"%s: %s is for %s, and the role is for %s", path, w.key, cloudLabel(w.cloud), cloudLabel(cloud))
 			return
 		}
 	}
-	if policy.Name == "" && given[0].key == "contents" {
-		c.errorf(ruleMissingKey, t.KeyPlace(path+".contents"), "give it a name",
+	if policy.Name == "" && used[0].key == "contents" {
+		c.errorf(ruleMissingKey, t.KeyPosition(path+".contents"), "give it a name",
 			`%s: "name" is missing: inline contents need one`, path)
 	}
 }
 
-func emptyNode(n *syntax.Node) bool {
+func isEmpty(n *syntax.Node) bool {
 	items, list := n.Items()
 	text, scalar := n.Text()
 	return list && len(items) == 0 || scalar && text == ""
 }
 
-func exampleOfWay(cloud string) string {
+func exampleGrantKey(cloud string) string {
 	switch cloud {
 	case cloudGCP:
 		return `gcp_predefined_role = "roles/viewer"`
@@ -128,43 +128,43 @@ func exampleOfWay(cloud string) string {
 	return `managed_policy_name = "ReadOnlyAccess"`
 }
 
-func label(cloud string) string {
+func cloudLabel(cloud string) string {
 	if name, ok := cloudLabels[cloud]; ok {
 		return name
 	}
 	return cloud
 }
 
-// spaces matches a template expression and the whitespace inside its braces.
-var spaces = lazyregexp.New(`\{\{-?\s*(.*?)\s*-?\}\}`)
+// templateSpaces matches a template expression and the whitespace inside its braces.
+var templateSpaces = lazyregexp.New(`\{\{-?\s*(.*?)\s*-?\}\}`)
 
-// sameRole normalizes the name of a role, so that different spellings of one name are equal.
-func sameRole(name string) string {
-	name = spaces.ReplaceAllString(strings.TrimSpace(name), "{{$1}}")
+// normalizeRoleName normalizes the name of a role, so that different spellings of one name are equal.
+func normalizeRoleName(name string) string {
+	name = templateSpaces.ReplaceAllString(strings.TrimSpace(name), "{{$1}}")
 	return strings.ReplaceAll(name, "{{.nuon.id}}", "{{.nuon.install.id}}")
 }
 
-// otherExpressions reports whether a name has template expressions besides the install's ID, whose
+// hasUnknownExpressions reports whether a name has template expressions besides the install's ID, whose
 // values are unknown here.
-func otherExpressions(role string) bool {
-	return strings.Contains(strings.ReplaceAll(sameRole(role), "{{.nuon.install.id}}", ""), "{{")
+func hasUnknownExpressions(role string) bool {
+	return strings.Contains(strings.ReplaceAll(normalizeRoleName(role), "{{.nuon.install.id}}", ""), "{{")
 }
 
 // checkRoleName reports a key that names an undeclared role.
 func (c *checker) checkRoleName(t *syntax.Table, path, role string) {
-	if role == "" || otherExpressions(role) || c.lost.has(role) {
+	if role == "" || hasUnknownExpressions(role) || c.unreadable.has(role) {
 		return
 	}
-	if _, declared := c.names.roles[sameRole(role)]; declared {
+	if _, declared := c.names.roles[normalizeRoleName(role)]; declared {
 		return
 	}
 	hint := ""
-	if near, ok := diagnostic.Nearest(sameRole(role), keysOf(c.names.roles)); ok {
+	if near, ok := diagnostic.Nearest(normalizeRoleName(role), keysOf(c.names.roles)); ok {
 		hint = "did you mean " + diagnostic.Quote(c.names.roles[near]) + "?"
 	} else if len(c.names.roles) > 0 {
 		hint = "declare it in permissions/ or break_glass.toml"
 	} else {
 		hint = "declare it in permissions/: the app has no roles"
 	}
-	c.errorf(ruleUnknownRole, t.Place(path), hint, "there is no role %s", diagnostic.Quote(role))
+	c.errorf(ruleUnknownRole, t.Position(path), hint, "there is no role %s", diagnostic.Quote(role))
 }

@@ -24,14 +24,14 @@ var adHocKeys = []string{"command", "inline_contents", "env_vars", "timeout", "r
 
 // checkRunbooks checks the steps of each runbook.
 func (c *checker) checkRunbooks() {
-	for _, one := range c.runbooks {
-		for i := range one.value.Steps {
-			c.checkRunbookStep(one.table, syntax.Item("steps", i), &one.value.Steps[i])
+	for _, e := range c.runbooks {
+		for i := range e.value.Steps {
+			c.checkRunbookStep(e.table, syntax.JoinIndex("steps", i), &e.value.Steps[i])
 		}
-		if !has(one.table, "steps") && !has(one.table, "cells") {
-			c.errorf(ruleMissingKey, one.table.At, "", `"steps" is missing`)
+		if !has(e.table, "steps") && !has(e.table, "cells") {
+			c.errorf(ruleMissingKey, e.table.At, "", `"steps" is missing`)
 		}
-		c.checkEmpty(one.table, "steps")
+		c.checkEmpty(e.table, "steps")
 	}
 }
 
@@ -49,10 +49,10 @@ func (c *checker) checkRunbookStep(t *syntax.Table, path string, step *format.Ru
 	switch step.Type {
 	case "component_deploy", "component_tear_down":
 		if step.ComponentName == "" {
-			c.errorf(ruleMissingKey, t.Place(path+".type"), "",
+			c.errorf(ruleMissingKey, t.Position(path+".type"), "",
 				`step %s: "component_name" is missing`, diagnostic.Quote(step.Name))
 		} else if c.names.components[step.ComponentName] == nil {
-			unknown(c, t.Place(path+".component_name"), "component", step.ComponentName, c.names.components)
+			reportUnknown(c, t.Position(path+".component_name"), "component", step.ComponentName, c.names.components)
 		}
 	case "action":
 		c.checkActionStep(t, path, step)
@@ -81,18 +81,18 @@ func (c *checker) checkActionStep(t *syntax.Table, path string, step *format.Run
 	script := t.Find(path+".inline_contents") != nil || t.Find(path+".command") != nil
 	switch {
 	case step.ActionName != "" && script:
-		c.errorf(ruleChooseOne, t.KeyPlace(path+".action_name"), "keep one of them",
+		c.errorf(ruleChooseOne, t.KeyPosition(path+".action_name"), "keep one of them",
 			"step %s has both action_name and a script or command", diagnostic.Quote(step.Name))
 	case step.ActionName != "" && own != "" && own != "env_vars" && own != "timeout" && own != "role":
-		c.warnf(ruleNoEffect, t.KeyPlace(path+"."+own), "remove it",
+		c.warnf(ruleNoEffect, t.KeyPosition(path+"."+own), "remove it",
 			"%s: %s has no effect: the step runs action %s", path, own, diagnostic.Quote(step.ActionName))
 	case step.ActionName == "" && !script:
-		c.errorf(ruleChooseOne, t.Place(path), "add one of them",
+		c.errorf(ruleChooseOne, t.Position(path), "add one of them",
 			"step %s has neither action_name nor a script or command", diagnostic.Quote(step.Name))
 	}
 	if step.ActionName != "" {
 		if c.names.actions[step.ActionName] == nil {
-			unknown(c, t.Place(path+".action_name"), "action", step.ActionName, c.names.actions)
+			reportUnknown(c, t.Position(path+".action_name"), "action", step.ActionName, c.names.actions)
 		}
 	} else if script {
 		c.checkScript(t, path, step.Name, step.Repositories)

@@ -9,11 +9,11 @@ func (c *checker) checkSandbox() {
 	c.checkRetries(t, value.MaxAutoRetries)
 	c.checkOwnRoles(t, value.OperationRoles, "the sandbox", sandboxOperations)
 	c.checkEnvironment(t, "env_vars")
-	c.needsSource(t, value.Repositories)
+	c.requireSource(t, value.Repositories)
 	pulumi := value.Type == "pulumi"
 	switch {
 	case pulumi && value.Runtime == "":
-		c.errorf(ruleMissingKey, t.Place("type"), `write runtime = "go", "nodejs" or "python"`,
+		c.errorf(ruleMissingKey, t.Position("type"), `write runtime = "go", "nodejs" or "python"`,
 			`"runtime" is missing: the sandbox is a Pulumi program`)
 	case !pulumi && value.TerraformVersion == "" && (value.Type == "" || value.Type == "terraform"):
 		c.errorf(ruleMissingKey, t.At, `write it like terraform_version = "1.11.4"`, `"terraform_version" is missing`)

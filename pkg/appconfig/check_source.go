@@ -13,15 +13,15 @@ import (
 
 // checkSource checks [public_repo] and [connected_repo] of the table at the path above, or of the
 // file if above is empty.
-func (c *checker) checkSource(t *syntax.Table, above string, from format.Repositories) {
+func (c *checker) checkSource(t *syntax.Table, path string, from format.Repositories) {
 	prefix := ""
-	if above != "" {
-		prefix = above + "."
+	if path != "" {
+		prefix = path + "."
 	}
 	repo, key := from.PublicRepo, prefix+"public_repo"
 	switch {
 	case repo != nil && from.ConnectedRepo != nil:
-		c.errorf(ruleChooseOne, t.KeyPlace(prefix+"connected_repo"), "keep one of them",
+		c.errorf(ruleChooseOne, t.KeyPosition(prefix+"connected_repo"), "keep one of them",
 			"both public_repo and connected_repo are given")
 	case repo == nil:
 		repo, key = from.ConnectedRepo, prefix+"connected_repo"
@@ -34,8 +34,8 @@ func (c *checker) checkSource(t *syntax.Table, above string, from format.Reposit
 	c.checkBranch(t, key, repo)
 }
 
-// needsSource is checkSource for a table that requires a source.
-func (c *checker) needsSource(t *syntax.Table, from format.Repositories) {
+// requireSource is checkSource for a table that requires a source.
+func (c *checker) requireSource(t *syntax.Table, from format.Repositories) {
 	if from.PublicRepo == nil && from.ConnectedRepo == nil {
 		if !has(t, "public_repo") && !has(t, "connected_repo") {
 			c.errorf(ruleMissingKey, t.At, `repo = "." is the app's own repository`,
@@ -49,7 +49,7 @@ func (c *checker) needsSource(t *syntax.Table, from format.Repositories) {
 // checkAddress reports a bad repository address. It does not repeat an address that may contain a
 // password.
 func (c *checker) checkAddress(t *syntax.Table, key string, repo *format.Repository) {
-	at := t.Place(key + ".repo")
+	at := t.Position(key + ".repo")
 	if repo.Repo == "" {
 		return // reported already
 	}
@@ -63,17 +63,17 @@ func (c *checker) checkAddress(t *syntax.Table, key string, repo *format.Reposit
 }
 
 func (c *checker) checkDirectory(t *syntax.Table, key string, repo *format.Repository) {
-	if outside(repo.Directory) {
-		c.errorf(ruleRepository, t.Place(key+".directory"),
+	if escapesRoot(repo.Directory) {
+		c.errorf(ruleRepository, t.Position(key+".directory"),
 			`write a path below the root of the repository, "." for the root itself`,
 			"directory %s is outside of the repository", diagnostic.Quote(repo.Directory))
 		return
 	}
-	c.checkPlace(t.Place(key+".directory"), repo)
+	c.checkCodeDirectory(t.Position(key+".directory"), repo)
 }
 
 func (c *checker) checkBranch(t *syntax.Table, key string, repo *format.Repository) {
-	at := t.Place(key + ".branch")
+	at := t.Position(key + ".branch")
 	switch {
 	case repo.Repo == ".":
 		if repo.Branch != "" {
@@ -81,7 +81,7 @@ func (c *checker) checkBranch(t *syntax.Table, key string, repo *format.Reposito
 				`the branch has no effect: repo "." is always at the app's own commit`)
 		}
 	case repo.Branch == "":
-		c.errorf(ruleMissingKey, t.Place(key), "name a branch, a tag or a full commit", `"%s.branch" is missing`, key)
+		c.errorf(ruleMissingKey, t.Position(key), "name a branch, a tag or a full commit", `"%s.branch" is missing`, key)
 	case !branchName.MatchString(repo.Branch), strings.Contains(repo.Branch, ".."), strings.Contains(repo.Branch, "@{"),
 		strings.HasSuffix(repo.Branch, ".lock"), strings.HasSuffix(repo.Branch, "/"),
 		strings.Contains(repo.Branch, "//"):
@@ -113,12 +113,12 @@ var looksLikeVersion = lazyregexp.New(`^[a-zA-Z_/-]*v?[0-9]+(\.[0-9]+)+([-+].*)?
 
 // sameRepository reports whether two addresses name one repository, in any spelling.
 func sameRepository(a, b string) bool {
-	a, b = plainRepository(a), plainRepository(b)
+	a, b = normalizeRepository(a), normalizeRepository(b)
 	return a != "" && a == b
 }
 
-// plainRepository returns host/owner/name in lower case.
-func plainRepository(repo string) string {
+// normalizeRepository returns host/owner/name in lower case.
+func normalizeRepository(repo string) string {
 	if shortRepo.MatchString(repo) {
 		repo = "https://github.com/" + repo
 	} else if scpRepo.MatchString(repo) {

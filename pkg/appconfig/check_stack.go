@@ -30,19 +30,19 @@ func (c *checker) checkStack() {
 			}
 		}
 	}
-	var list []named
+	var list []declaredName
 	indexes := map[int]int{}
 	for i := range stack.CustomNestedStacks {
-		nested, path := &stack.CustomNestedStacks[i], syntax.Item("custom_nested_stacks", i)
-		at := t.Place(path + ".name")
+		nested, path := &stack.CustomNestedStacks[i], syntax.JoinIndex("custom_nested_stacks", i)
+		at := t.Position(path + ".name")
 		c.checkName("nested stack", stepName, nested.Name, at)
-		list = append(list, named{nested.Name, at})
-		c.checkTemplateURL(t.Place(path+".template_url"), nested.TemplateURL)
+		list = append(list, declaredName{nested.Name, at})
+		c.checkTemplateURL(t.Position(path+".template_url"), nested.TemplateURL)
 		if nested.Index == nil {
 			continue
 		}
 		if first, taken := indexes[*nested.Index]; taken {
-			c.errorf(ruleDuplicateIndex, t.Place(path+".index"), "choose another index",
+			c.errorf(ruleDuplicateIndex, t.Position(path+".index"), "choose another index",
 				"nested stack %s has the index %d already", diagnostic.Quote(stack.CustomNestedStacks[first].Name),
 				*nested.Index)
 		} else {

@@ -195,16 +195,16 @@ func TestBranchTips(t *testing.T) {
 
 func TestMergeIdle(t *testing.T) {
 	idle := func(file string, line int, message string) Diagnostic {
-		return Diagnostic{File: file, Line: line, Column: 1, Severity: "warning", Rule: ruleIdle, Message: message}
+		return Diagnostic{File: file, Line: line, Column: 1, Severity: "warning", Rule: ruleNoEffectYet, Message: message}
 	}
-	got := mergeIdle(Diagnostics{
-		idle("a", 5, idleWords+"role, labels"), {File: "a", Line: 4, Rule: ruleBadName}, idle("a", 3, idleWords+"trigger cron"), idle("b", 1, idleWords+"x"),
-		idle("a", 9, withoutWords+".nuon.domain"), idle("a", 7, idleWords+"trigger cron"),
+	got := mergeNoEffectYet(Diagnostics{
+		idle("a", 5, noEffectYetPrefix+"role, labels"), {File: "a", Line: 4, Rule: ruleBadName}, idle("a", 3, noEffectYetPrefix+"trigger cron"), idle("b", 1, noEffectYetPrefix+"x"),
+		idle("a", 9, noValueYetPrefix+".nuon.domain"), idle("a", 7, noEffectYetPrefix+"trigger cron"),
 	})
 	got.Sort()
 	want := Diagnostics{
 		idle("a", 3, "accepted, no effect yet: labels, role, trigger cron; reads what has no value yet, so that it cannot be rendered: .nuon.domain"),
-		{File: "a", Line: 4, Rule: ruleBadName}, idle("b", 1, idleWords+"x"),
+		{File: "a", Line: 4, Rule: ruleBadName}, idle("b", 1, noEffectYetPrefix+"x"),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -215,7 +215,7 @@ func TestSameRole(t *testing.T) {
 	for name, want := range map[string]string{
 		"{{ .nuon.install.id }}-x": "{{.nuon.install.id}}-x", " {{- .nuon.id -}}-x": "{{.nuon.install.id}}-x", "plain": "plain",
 	} {
-		if got := sameRole(name); got != want {
+		if got := normalizeRoleName(name); got != want {
 			t.Errorf("sameRole(%q) = %q, want %q", name, got, want)
 		}
 	}
@@ -245,7 +245,7 @@ func TestYAMLMistakes(t *testing.T) {
 // TestNearIsBounded: a config with thousands of long wrong names does not take minutes.
 func TestNearIsBounded(t *testing.T) {
 	c := &checker{reporter: &reporter{}}
-	if got := c.near("ledgr", []string{"ledger", "other"}); got != `did you mean "ledger"?` {
+	if got := c.nearestHint("ledgr", []string{"ledger", "other"}); got != `did you mean "ledger"?` {
 		t.Errorf("near gave %q", got)
 	}
 	var long []string
@@ -253,7 +253,7 @@ func TestNearIsBounded(t *testing.T) {
 		long = append(long, fmt.Sprintf("%s%04d", strings.Repeat("x", 90), i))
 	}
 	asked := 0
-	for c.near(strings.Repeat("x", 90)+"abcd", long) != "" {
+	for c.nearestHint(strings.Repeat("x", 90)+"abcd", long) != "" {
 		if asked++; asked > 100 {
 			t.Fatal("it goes on comparing")
 		}

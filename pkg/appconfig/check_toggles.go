@@ -4,15 +4,15 @@ import "github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
 
 // checkToggles reports a component that is enabled by default but needs one that is not.
 func (c *checker) checkToggles() {
-	for _, one := range c.components {
-		if one.DefaultEnabled && !one.Toggleable {
-			c.warnf(ruleNoEffect, one.table.KeyPlace("default_enabled"),
+	for _, comp := range c.components {
+		if comp.DefaultEnabled && !comp.Toggleable {
+			c.warnf(ruleNoEffect, comp.table.KeyPosition("default_enabled"),
 				"write toggleable = true beside it, or remove it",
 				"default_enabled has no effect on a component that cannot be switched off")
 		}
-		for _, up := range c.lacks(one, nil) {
-			c.errorf(ruleToggle, c.edge(one.Name, up).at, "switch "+up+" on too, or "+one.Name+" off",
-				"by default %s is on, and %s, which it needs, is off", one.Name, up)
+		for _, need := range c.disabledNeeds(comp, nil) {
+			c.errorf(ruleToggle, c.edge(comp.Name, need).at, "switch "+need+" on too, or "+comp.Name+" off",
+				"by default %s is on, and %s, which it needs, is off", comp.Name, need)
 		}
 	}
 }
@@ -24,25 +24,25 @@ func (c *checker) checkInstallToggles(t *syntax.Table, install string, toggles m
 		return
 	}
 	for name, n := range t.Get("component_toggles").Table().Each {
-		switch one := c.names.components[name]; {
-		case one == nil:
-			unknown(c, n.Key, "component", name, c.names.components)
-		case !one.Toggleable:
+		switch comp := c.names.components[name]; {
+		case comp == nil:
+			reportUnknown(c, n.Key, "component", name, c.names.components)
+		case !comp.Toggleable:
 			c.errorf(ruleToggle, n.Key, "write toggleable = true in its file, or remove it here",
 				"component %q cannot be switched off or on", name)
 		}
 	}
-	for _, one := range c.components {
-		for _, up := range c.lacks(one, toggles) {
-			if isOn(one, nil) && !isOn(c.names.components[up], nil) {
+	for _, comp := range c.components {
+		for _, need := range c.disabledNeeds(comp, toggles) {
+			if isOn(comp, nil) && !isOn(c.names.components[need], nil) {
 				continue // the default has the same problem, which checkToggles reports
 			}
-			at := t.KeyPlace(syntax.Join("component_toggles", up))
-			if t.Find(syntax.Join("component_toggles", up)) == nil {
-				at = t.KeyPlace(syntax.Join("component_toggles", one.Name))
+			at := t.KeyPosition(syntax.Join("component_toggles", need))
+			if t.Find(syntax.Join("component_toggles", need)) == nil {
+				at = t.KeyPosition(syntax.Join("component_toggles", comp.Name))
 			}
-			c.errorf(ruleToggle, at, "switch "+up+" on too, or "+one.Name+" off",
-				"install %q: %s is on, and %s, which it needs, is off", install, one.Name, up)
+			c.errorf(ruleToggle, at, "switch "+need+" on too, or "+comp.Name+" off",
+				"install %q: %s is on, and %s, which it needs, is off", install, comp.Name, need)
 		}
 	}
 }
@@ -56,14 +56,14 @@ func isOn(one *component, toggles map[string]bool) bool {
 	return on || !one.Toggleable
 }
 
-// lacks returns the disabled components that an enabled component needs.
-func (c *checker) lacks(one *component, toggles map[string]bool) []string {
-	if !isOn(one, toggles) {
+// disabledNeeds returns the disabled components that an enabled component needs.
+func (c *checker) disabledNeeds(comp *component, toggles map[string]bool) []string {
+	if !isOn(comp, toggles) {
 		return nil
 	}
 	var off []string
-	for _, name := range c.needs(one.Name) {
-		if up := c.names.components[name]; up != nil && up != one && !isOn(up, toggles) {
+	for _, name := range c.needs(comp.Name) {
+		if need := c.names.components[name]; need != nil && need != comp && !isOn(need, toggles) {
 			off = append(off, name)
 		}
 	}

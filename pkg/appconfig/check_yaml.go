@@ -11,34 +11,34 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
-// maxYAML bounds the text that is parsed, maxYAMLs the total of all texts, and maxDocuments the
+// maxYAMLBytes bounds the text that is parsed, maxTotalYAMLBytes the total of all texts, and maxDocuments the
 // documents of a manifest. Anything larger is left to the deploy.
 const (
-	maxYAML      = 1 << 20
-	maxYAMLs     = 16 << 20
-	maxDocuments = 2000
+	maxYAMLBytes      = 1 << 20
+	maxTotalYAMLBytes = 16 << 20
+	maxDocuments      = 2000
 )
 
 // checkValuesYAML checks that a file of Helm values is a table. A file with template expressions is
 // only known once it is rendered.
 func (c *checker) checkValuesYAML(f *fragment) {
-	if !c.readsYAML(f.text) {
+	if !c.isCheckable(f.text) {
 		return
 	}
 	var root yaml.Node
 	err := yaml.Unmarshal([]byte(f.text), &root)
 	switch {
 	case err != nil:
-		c.badYAML(f, err)
+		c.reportYAML(f, err)
 	case len(root.Content) > 0 && root.Content[0].Kind != yaml.MappingNode && root.Content[0].Tag != "!!null":
-		c.errorf(ruleYAML, f.place(root.Content[0].Line, root.Content[0].Column, 0), "write key: value",
+		c.errorf(ruleYAML, f.position(root.Content[0].Line, root.Content[0].Column, 0), "write key: value",
 			"%s: Helm values are a table", f.path)
 	}
 }
 
 // checkManifestYAML checks the documents of a manifest.
 func (c *checker) checkManifestYAML(f *fragment) {
-	if !c.readsYAML(f.text) {
+	if !c.isCheckable(f.text) {
 		return
 	}
 	documents := yaml.NewDecoder(strings.NewReader(f.text))
@@ -50,7 +50,7 @@ func (c *checker) checkManifestYAML(f *fragment) {
 			break
 		}
 		if err != nil {
-			c.badYAML(f, err)
+			c.reportYAML(f, err)
 			return
 		}
 		if len(root.Content) == 0 || root.Content[0].Tag == "!!null" {
@@ -60,13 +60,13 @@ func (c *checker) checkManifestYAML(f *fragment) {
 		c.checkObject(f, root.Content[0])
 	}
 	if objects == 0 && strings.TrimSpace(f.text) != "" {
-		c.warnf(ruleManifest, f.place(1, 1, 0), "", "%s: there is no object in it, so that nothing is deployed", f.path)
+		c.warnf(ruleManifest, f.position(1, 1, 0), "", "%s: there is no object in it, so that nothing is deployed", f.path)
 	}
 }
 
 // checkObject requires the fields that every Kubernetes object has.
 func (c *checker) checkObject(f *fragment, object *yaml.Node) {
-	at := f.place(object.Line, object.Column, 0)
+	at := f.position(object.Line, object.Column, 0)
 	if object.Kind != yaml.MappingNode {
 		c.errorf(ruleManifest, at, "write apiVersion, kind and metadata",
 			"%s: a document of a manifest is an object", f.path)
@@ -87,35 +87,35 @@ func (c *checker) checkObject(f *fragment, object *yaml.Node) {
 	}
 }
 
-// readsYAML reports whether to check a text: it has no template expressions and is within the
+// isCheckable reports whether to check a text: it has no template expressions and is within the
 // limits.
-func (c *checker) readsYAML(text string) bool {
-	if len(text) > maxYAML || strings.Contains(text, "{{") && strings.Contains(text, "}}") {
+func (c *checker) isCheckable(text string) bool {
+	if len(text) > maxYAMLBytes || strings.Contains(text, "{{") && strings.Contains(text, "}}") {
 		return false
 	}
 	c.yaml += len(text)
-	return c.yaml <= maxYAMLs
+	return c.yaml <= maxTotalYAMLBytes
 }
 
 // yamlLine matches the line number in an error of the YAML parser.
 var yamlLine = lazyregexp.New(`line ([0-9]+): (.*)`)
 
-// badYAML reports an error of the parser, without the text that it quotes.
-func (c *checker) badYAML(f *fragment, err error) {
-	line, words := 1, yamlWords(strings.TrimPrefix(err.Error(), "yaml: "))
+// reportYAML reports an error of the parser, without the text that it quotes.
+func (c *checker) reportYAML(f *fragment, err error) {
+	line, message := 1, withoutQuotedText(strings.TrimPrefix(err.Error(), "yaml: "))
 	if found := yamlLine.FindStringSubmatch(err.Error()); found != nil {
 		line, _ = strconv.Atoi(found[1])
-		words = yamlWords(found[2])
-		if strings.HasPrefix(words, "did not find expected") {
+		message = withoutQuotedText(found[2])
+		if strings.HasPrefix(message, "did not find expected") {
 			line++ // the parser counts from 0 in errors about blocks
 		}
 	}
 	hint := ""
 	if strings.HasPrefix(lineOf(f.text, line), "\t") ||
 		strings.HasPrefix(strings.TrimLeft(lineOf(f.text, line), " "), "\t") {
-		words, hint = "a tab cannot indent", "write spaces"
+		message, hint = "a tab cannot indent", "write spaces"
 	}
-	c.errorf(ruleYAML, f.place(line, 1, 0), hint, "%s is not YAML: %s", f.path, words)
+	c.errorf(ruleYAML, f.position(line, 1, 0), hint, "%s is not YAML: %s", f.path, message)
 }
 
 // lineOf returns one line of a text, counted from 1.
@@ -128,13 +128,13 @@ func lineOf(text string, number int) string {
 	return ""
 }
 
-// yamlWords returns the part of a parser error before any quoted text.
-func yamlWords(words string) string {
-	if end := strings.IndexAny(words, "\n`'\""); end >= 0 {
-		words = strings.TrimSpace(words[:end])
+// withoutQuotedText returns the part of a parser error before any quoted text.
+func withoutQuotedText(message string) string {
+	if end := strings.IndexAny(message, "\n`'\""); end >= 0 {
+		message = strings.TrimSpace(message[:end])
 	}
-	if words == "" {
+	if message == "" {
 		return "it does not parse"
 	}
-	return words
+	return message
 }

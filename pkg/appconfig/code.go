@@ -48,7 +48,7 @@ func (a *App) Sources(c *Component, tree sourcedir.Tree, where string) ([]source
 		return nil, err
 	}
 	if found.Module != nil {
-		if problem := a.ModuleProblem(c.Name, found.Module); problem != "" {
+		if problem := a.ModuleMismatch(c.Name, found.Module); problem != "" {
 			return nil, errors.New(problem)
 		}
 	}

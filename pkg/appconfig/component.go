@@ -120,13 +120,13 @@ func deploys(kind string) bool {
 	return false
 }
 
-// On reports whether the component is enabled on an install with these toggles.
-func (c *Component) On(toggles map[string]bool) bool {
-	on, said := toggles[c.Name]
-	if !said {
-		on = c.DefaultEnabled
+// Enabled reports whether the component is enabled on an install with these toggles.
+func (c *Component) Enabled(toggles map[string]bool) bool {
+	enabled, set := toggles[c.Name]
+	if !set {
+		enabled = c.DefaultEnabled
 	}
-	return on || !c.Toggleable
+	return enabled || !c.Toggleable
 }
 
 // Source is the origin of code.
@@ -139,20 +139,20 @@ type Source struct {
 	Connected bool   `json:"connected,omitempty"` // fetching it requires the org's own access
 }
 
-// Own reports whether the source is the app's own repository at the app's own commit.
-func (s Source) Own() bool { return s.Repo == "." }
+// IsAppRepository reports whether the source is the app's own repository at the app's own commit.
+func (s Source) IsAppRepository() bool { return s.Repo == "." }
 
-// In reports whether the code is in a checkout of the repository's branch: the source is the
+// IsIn reports whether the code is in a checkout of the repository's branch: the source is the
 // app's own, or it names the same repository and branch. An empty branch means unknown.
-func (s Source) In(repository, branch string) bool {
-	return s.Own() || branch != "" && s.Branch == branch && sameRepository(s.Repo, repository)
+func (s Source) IsIn(repository, branch string) bool {
+	return s.IsAppRepository() || branch != "" && s.Branch == branch && sameRepository(s.Repo, repository)
 }
 
 // URL returns the URL that git clones: https://github.com/owner/name.git for owner/name, a full
 // URL as written. It is empty for the app's own repository.
 func (s Source) URL() string {
 	switch {
-	case s.Own():
+	case s.IsAppRepository():
 		return ""
 	case shortRepo.MatchString(s.Repo):
 		return "https://github.com/" + strings.TrimSuffix(s.Repo, ".git") + ".git"
@@ -163,7 +163,7 @@ func (s Source) URL() string {
 // Templates returns every text that a deploy renders, by key path, such as vars.cidr,
 // values."image.tag" or var_file[0].contents.
 func (c *Component) Templates() map[string]string {
-	texts := textsBy{}
+	texts := textsByPath{}
 	if c.Docker == nil {
 		texts.addMap("env_vars", c.EnvVars)
 	}
@@ -193,24 +193,24 @@ func (c *Component) Templates() map[string]string {
 	return texts
 }
 
-// textsBy maps key paths to texts.
-type textsBy map[string]string
+// textsByPath maps key paths to texts.
+type textsByPath map[string]string
 
-func (t textsBy) add(path, text string) {
+func (t textsByPath) add(path, text string) {
 	if text != "" {
 		t[path] = text
 	}
 }
 
-func (t textsBy) addMap(path string, values map[string]string) {
+func (t textsByPath) addMap(path string, values map[string]string) {
 	for name, text := range values {
 		t[syntax.Join(path, name)] = text
 	}
 }
 
-func (t textsBy) addFiles(path string, files []string) {
+func (t textsByPath) addFiles(path string, files []string) {
 	for i, text := range files {
-		t[syntax.Item(path, i)+".contents"] = text
+		t[syntax.JoinIndex(path, i)+".contents"] = text
 	}
 }
 

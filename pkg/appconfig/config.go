@@ -36,9 +36,9 @@ type config struct {
 	triggers      *entry[map[string]any]
 
 	// ownInputs is set if each input and group has its own file, so that their order is undefined.
-	ownInputs bool
-	remote    []RemoteFile
-	lost      lost
+	ownInputs  bool
+	remote     []RemoteFile
+	unreadable unreadableNames
 }
 
 // entry is one declaration of a file: its value as written, and its position.
@@ -47,7 +47,7 @@ type entry[T any] struct {
 	table *syntax.Table // of the declaration itself, if the file holds several
 	file  string
 	keys  []format.Key
-	texts map[string]content // of keys that refer to files, by key path
+	texts map[string]fileText // of keys that refer to files, by key path
 }
 
 // component is a file of components/, of any kind. Exactly one of the kind fields is set; its
@@ -57,7 +57,7 @@ type component struct {
 	file  string
 	table *syntax.Table
 	keys  []format.Key
-	texts map[string]content
+	texts map[string]fileText
 
 	module   *format.TerraformModule
 	chart    *format.HelmChart
@@ -104,8 +104,8 @@ func (c *component) repositories() format.Repositories {
 // deployable reports whether nuon deploys components of this kind so far.
 func (c *component) deployable() bool { return deploys(c.Type) }
 
-// content is the text of the file that a key refers to.
-type content struct {
+// fileText is the text of the file that a key refers to.
+type fileText struct {
 	text string
 	file string // path below the config directory, or the reference if the file is remote
 	// unknown is set if the text was not read: the file is remote, or missing and reported. Checks
@@ -113,8 +113,8 @@ type content struct {
 	unknown bool
 }
 
-// place converts a position in the text into one in its file. Lines and columns count from 1.
-func (c content) place(line, column, width int) syntax.Position {
+// position converts a position in the text into one in its file. Lines and columns count from 1.
+func (c fileText) position(line, column, width int) syntax.Position {
 	return syntax.Position{File: c.file, Line: max(line, 1), Column: max(column, 1), Width: width}
 }
 
@@ -125,15 +125,15 @@ type fragment struct {
 	text  string
 	key   *format.Key
 	node  *syntax.Node // the value of the key
-	file  *content     // set if the text is in a file
+	file  *fileText    // set if the text is in a file
 
 	trace *syntax.Trace // set on the first call of place
 }
 
-// place converts a position in the text into one in the file that holds it.
-func (f *fragment) place(line, column, width int) syntax.Position {
+// position converts a position in the text into one in the file that holds it.
+func (f *fragment) position(line, column, width int) syntax.Position {
 	if f.file != nil {
-		return f.file.place(line, column, width)
+		return f.file.position(line, column, width)
 	}
 	if f.trace == nil {
 		f.trace = f.node.Trace()
@@ -143,16 +143,16 @@ func (f *fragment) place(line, column, width int) syntax.Position {
 
 // fragments returns the texts of one declaration for the keys that wanted accepts, except unknown
 // texts.
-func fragments(owner string, t *syntax.Table, keys []format.Key, from any, texts map[string]content,
-	wanted func(*format.Key) bool) []fragment {
+func fragments(owner string, t *syntax.Table, keys []format.Key, from any, texts map[string]fileText,
+	accept func(*format.Key) bool) []fragment {
 	var all []fragment
-	for text := range format.Texts(t, keys, from, wanted) {
+	for text := range format.Texts(t, keys, from, accept) {
 		f := fragment{owner: owner, path: text.Path, text: text.Value, key: text.Key, node: text.Node}
-		if held, ok := texts[text.Path]; ok {
-			if held.unknown {
+		if file, ok := texts[text.Path]; ok {
+			if file.unknown {
 				continue
 			}
-			f.text, f.file = held.text, &held
+			f.text, f.file = file.text, &file
 		}
 		all = append(all, f)
 	}

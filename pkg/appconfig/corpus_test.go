@@ -15,11 +15,11 @@ import (
 // corpusWarnings are the rules that may cause warnings on real apps, and why a warning is enough.
 // Any other warning about these apps is a bug of the checks.
 var corpusWarnings = map[string]string{
-	ruleIdle:                "a key or kind that is accepted and has no effect yet says so",
+	ruleNoEffectYet:         "a key or kind that is accepted and has no effect yet says so",
 	ruleNoEffect:            "a key that has no effect where it stands says so",
 	"stray-key":             "keys that people really write, and no version of the format knows",
 	ruleChartVersion:        "a chart without a version is taken in the newest there is, once",
-	ruleEcho:                "an action that gives the same each time is no loop",
+	ruleDeployLoop:          "an action that gives the same each time is no loop",
 	ruleOldName:             "older spellings mean what they always did",
 	ruleUndotted:            "an expression without a dot was always left as it is",
 	ruleSecretValue:         "references that can never resolve, of which the format says so",

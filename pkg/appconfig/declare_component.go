@@ -28,10 +28,10 @@ func componentKinds() []string {
 // declareComponent reads a file of components/. Its type determines its keys.
 func (l *loader) declareComponent(d document) {
 	c := l.config
-	if l.crowded(d, d.table, len(c.components)) {
+	if l.tooMany(d, d.table, len(c.components)) {
 		return
 	}
-	l.mendType(d)
+	l.fixTypeKey(d)
 	kind, _ := d.table.Get("type").Text()
 	found := &component{file: d.file, table: d.table}
 	switch kind {
@@ -56,11 +56,11 @@ func (l *loader) declareComponent(d document) {
 		found.pulumi = componentOf(l, d, found, &format.Pulumi{})
 		found.Component = found.pulumi.Component
 	default:
-		l.badType(d, kind)
+		l.reportType(d, kind)
 		return
 	}
 	if !deploys(kind) {
-		l.warnf(ruleIdle, d.table.Place("type"), "", "accepted, no effect yet: components of type %s", kind)
+		l.warnf(ruleNoEffectYet, d.table.Position("type"), "", "accepted, no effect yet: components of type %s", kind)
 	}
 	c.components = append(c.components, found)
 }
@@ -71,23 +71,23 @@ func componentOf[T any](l *loader, d document, found *component, into *T) *T {
 	if kind == "external_image" {
 		kind = format.KindContainerImage
 	}
-	of, _ := format.Find(kind)
-	found.keys = of.Keys()
-	format.Decode(d.table, found.keys, into, l.sayOf(d))
-	found.texts = l.inline(d, d.table, found.keys, into)
+	k, _ := format.FindKind(kind)
+	found.keys = k.Keys()
+	format.Decode(d.table, found.keys, into, l.reporterOf(d))
+	found.texts = l.inlineFiles(d, d.table, found.keys, into)
 	return into
 }
 
-// mendType reports a misspelled type key and reads it as type: without the type, every other key
+// fixTypeKey reports a misspelled type key and reads it as type: without the type, every other key
 // would be unknown.
-func (l *loader) mendType(d document) {
+func (l *loader) fixTypeKey(d document) {
 	if d.table.Get("type") != nil {
 		return
 	}
 	var known []string
 	for _, kind := range componentKinds() {
-		of, _ := format.Find(kind)
-		for _, key := range of.Keys() {
+		k, _ := format.FindKind(kind)
+		for _, key := range k.Keys() {
 			known = append(known, key.Name)
 		}
 	}
@@ -105,29 +105,29 @@ func (l *loader) mendType(d document) {
 func likelyKind(table *syntax.Table) string {
 	best, most := format.KindHelmChart, 0
 	for _, kind := range componentKinds() {
-		of, _ := format.Find(kind)
-		has := 0
+		k, _ := format.FindKind(kind)
+		matches := 0
 		for name := range table.Each {
-			if slices.ContainsFunc(of.Keys(),
-				func(k format.Key) bool { return k.Name == name && !k.Gone && !k.Stray }) {
-				has++
+			if slices.ContainsFunc(k.Keys(),
+				func(k format.Key) bool { return k.Name == name && !k.Removed && !k.Unsupported }) {
+				matches++
 			}
 		}
-		if has > most {
-			best, most = kind, has
+		if matches > most {
+			best, most = kind, matches
 		}
 	}
 	return best
 }
 
-// badType reports a component of a missing or unknown type.
-func (l *loader) badType(d document, kind string) {
-	l.config.lost.table(d.table)
+// reportType reports a component of a missing or unknown type.
+func (l *loader) reportType(d document, kind string) {
+	l.config.unreadable.addTable(d.table)
 	switch {
 	case d.table.Get("type") == nil, kind == "":
 		l.errorf(ruleMissingKey, d.table.At, fmt.Sprintf("write type = %q", likelyKind(d.table)), `"type" is missing`)
 	case kind == kindJob:
-		l.errorf(ruleGoneKind, d.table.Place("type"),
+		l.errorf(ruleRemovedKind, d.table.Position("type"),
 			"write it as an action in actions/ with a post-deploy-component trigger",
 			"components of type job are not supported")
 	default:
@@ -135,7 +135,7 @@ func (l *loader) badType(d document, kind string) {
 		if hint == "" {
 			hint = "known kinds: " + strings.Join(componentKinds(), ", ")
 		}
-		l.errorf(ruleWrongValue, d.table.Place("type"), hint, "there is no component type %s", diagnostic.Quote(kind))
+		l.errorf(ruleWrongValue, d.table.Position("type"), hint, "there is no component type %s", diagnostic.Quote(kind))
 	}
 }
 
@@ -143,12 +143,12 @@ func (l *loader) badType(d document, kind string) {
 func (l *loader) readValuesFiles(d document, c *component) {
 	for i := range c.chart.ValuesFiles {
 		file := &c.chart.ValuesFiles[i]
-		path := syntax.Item("values_file", i) + ".path"
+		path := syntax.JoinIndex("values_file", i) + ".path"
 		if file.Path == "" || isRemote(file.Path) || strings.Contains(file.Path, "{{") {
 			continue
 		}
-		at := d.table.Place(path)
-		c.texts = l.hold(c.texts, path, l.local(d.where(at), at, file.Path))
+		at := d.table.Position(path)
+		c.texts = l.setText(c.texts, path, l.localFile(d.inFileOf(at), at, file.Path))
 	}
 }
 
@@ -158,22 +158,22 @@ func (l *loader) readDockerfile(d document, c *component) {
 	name := c.build.Dockerfile
 	switch {
 	case isRemote(name):
-		held := l.remoteText(d.table.Place("dockerfile"), "dockerfile", name)
-		c.texts = l.hold(c.texts, "dockerfile", held)
+		file := l.remoteFile(d.table.Position("dockerfile"), "dockerfile", name)
+		c.texts = l.setText(c.texts, "dockerfile", file)
 	case isReference(name):
-		for _, candidate := range candidates(d.where(d.table.Place("dockerfile")), name) {
-			if text, err := l.text(candidate); err == nil {
-				c.texts = l.hold(c.texts, "dockerfile", content{text: text, file: candidate})
+		for _, candidate := range candidates(d.inFileOf(d.table.Position("dockerfile")), name) {
+			if text, err := l.readText(candidate); err == nil {
+				c.texts = l.setText(c.texts, "dockerfile", fileText{text: text, file: candidate})
 				return
 			}
 		}
 	}
 }
 
-func (l *loader) hold(texts map[string]content, path string, held content) map[string]content {
+func (l *loader) setText(texts map[string]fileText, path string, text fileText) map[string]fileText {
 	if texts == nil {
-		texts = map[string]content{}
+		texts = map[string]fileText{}
 	}
-	texts[path] = held
+	texts[path] = text
 	return texts
 }

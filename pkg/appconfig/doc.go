@@ -32,7 +32,7 @@
 // root for all others. It must be in the config directory, and no part of its path may be a
 // symbolic link. dockerfile is a path in the source's directory unless there is such a file
 // beside the config. Options.Fetch reads each remote file once; without Fetch they are not read,
-// and [App.Unread] counts them.
+// and [App.NotFetched] counts them.
 //
 // source names a second TOML file, by the same rules. Its keys win over those of the file that
 // names it, table by table; in inputs.toml its groups and inputs are added. An included file is

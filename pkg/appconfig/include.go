@@ -22,8 +22,8 @@ func (l *loader) include(d *document) {
 	if d.table == nil || !mayInclude(*d) {
 		return
 	}
-	merged := l.merged(*d, d.table, []string{d.file})
-	if merged != d.table && !l.fits(d.file, merged) {
+	merged := l.withIncludes(*d, d.table, []string{d.file})
+	if merged != d.table && !l.withinMaxValues(d.file, merged) {
 		l.included[d.file] = true // so that it is not read further
 	}
 	d.table = merged
@@ -38,9 +38,9 @@ func mayInclude(d document) bool {
 	return d.section == "inputs" && !d.single
 }
 
-// merged returns a table merged with the files that it includes. above are the files that are being
+// withIncludes returns a table merged with the files that it includes. above are the files that are being
 // read, the innermost last.
-func (l *loader) merged(d document, table *syntax.Table, above []string) *syntax.Table {
+func (l *loader) withIncludes(d document, table *syntax.Table, above []string) *syntax.Table {
 	for _, source := range sourcesOf(d, table) {
 		name, _ := source.Text()
 		file, other := l.includedFile(d, source.At, name, above)
@@ -54,8 +54,8 @@ func (l *loader) merged(d document, table *syntax.Table, above []string) *syntax
 		}
 		inner := d
 		inner.file = file
-		other = l.merged(inner, other, append(slices.Clone(above), file))
-		table = laid(d, table, other)
+		other = l.withIncludes(inner, other, append(slices.Clone(above), file))
+		table = mergeTables(d, table, other)
 	}
 	return table
 }
@@ -81,9 +81,9 @@ func isText(n *syntax.Node) bool {
 	return ok && text != ""
 }
 
-// laid merges an included table over the one that includes it. The source key of the outer file
+// mergeTables merges an included table over the one that includes it. The source key of the outer file
 // stays.
-func laid(d document, table, other *syntax.Table) *syntax.Table {
+func mergeTables(d document, table, other *syntax.Table) *syntax.Table {
 	merged := table.Clone()
 	if d.section == "inputs" {
 		for _, list := range []string{"group", "input"} {
@@ -123,7 +123,7 @@ func (l *loader) includedFile(d document, at syntax.Position, name string, above
 			return file, l.parse(file)
 		}
 	}
-	message, hint := l.notThere(name, tried)
+	message, hint := l.missingFile(name, tried)
 	l.errorf(ruleInclude, at, hint, "%s", message)
 	return "", nil
 }

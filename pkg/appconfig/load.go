@@ -15,8 +15,8 @@ type Options struct {
 	Limits Limits
 	// Fetch reads a remote file. reference starts with http://, https://, git:: or file://, as
 	// written in the config; a file of more than limit bytes is an error. Load calls Fetch once
-	// for each distinct reference. If Fetch returns ErrUnread, Load skips the checks of the
-	// file's content, and App.Unread counts it; a nil Fetch does so for all files.
+	// for each distinct reference. If Fetch returns ErrNotFetched, Load skips the checks of the
+	// file's content, and App.NotFetched counts it; a nil Fetch does so for all files.
 	Fetch func(reference string, limit int64) ([]byte, error)
 	// Repository and Branch are where the config itself comes from, written as in a component, or
 	// empty if unknown. Code from another branch of the same repository is probably a mistake, so
@@ -67,9 +67,9 @@ func (l Limits) withDefaults() Limits {
 // error.
 func Load(fsys fs.FS, opts Options) (*App, Diagnostics) {
 	l := &loader{
-		reader: reader{fsys: fsys, limits: opts.Limits.withDefaults()}, config: &config{options: opts, lost: lost{}},
+		reader: reader{fsys: fsys, limits: opts.Limits.withDefaults()}, config: &config{options: opts, unreadable: unreadableNames{}},
 		parsed: map[string]*syntax.Table{}, empty: map[string]bool{}, included: map[string]bool{},
-		fetched: map[string]fetched{},
+		fetched: map[string]fetchResult{},
 	}
 	l.load()
 	check(l.config, &l.reporter)
@@ -86,15 +86,15 @@ type loader struct {
 	reader
 	config *config
 
-	ahead    *ahead
-	toml     syntax.Parser
-	files    int // TOML files parsed so far
-	values   int // values in those files
-	parsed   map[string]*syntax.Table
-	empty    map[string]bool // files of zero bytes
-	included map[string]bool // files included by others
-	includes int             // number of includes so far
-	fetched  map[string]fetched
+	prefetcher *prefetcher
+	toml       syntax.Parser
+	files      int // TOML files parsed so far
+	values     int // values in those files
+	parsed     map[string]*syntax.Table
+	empty      map[string]bool // files of zero bytes
+	included   map[string]bool // files included by others
+	includes   int             // number of includes so far
+	fetched    map[string]fetchResult
 }
 
 // document is one TOML file of a section, or the part of a nuon.APP.toml that replaces one.
@@ -129,7 +129,7 @@ func (l *loader) documents() []document {
 	entries, err := fs.ReadDir(l.fsys, ".")
 	if err != nil {
 		l.errorf(ruleUnreadableFile, syntax.Start("."), "is it a directory with a metadata.toml?",
-			"the config directory cannot be read: %s", reason(err))
+			"the config directory cannot be read: %s", withoutPath(err))
 		return nil
 	}
 	var all []document
@@ -137,13 +137,13 @@ func (l *loader) documents() []document {
 	for _, entry := range entries {
 		present[entry.Name()] = true
 	}
-	below := l.beginAll(entries)
-	defer l.ahead.waiting.Wait()
+	filesOf := l.startParsingAll(entries)
+	defer l.prefetcher.workers.Wait()
 	single := l.singleFile(entries, present)
 	for _, entry := range entries {
 		switch name := entry.Name(); {
 		case isSectionEntry(entry):
-			all = append(all, l.directory(name, below[name], present)...)
+			all = append(all, l.directory(name, filesOf[name], present)...)
 		case entry.IsDir() || !strings.HasSuffix(name, ".toml") || strings.HasPrefix(name, "."):
 			// Payload, for references or from git.
 		case name == single:
@@ -160,31 +160,31 @@ func (l *loader) documents() []document {
 		l.errorf(ruleMissingFile, syntax.Start("."), "name another directory, or write one with `nuon init`",
 			"this is not a config directory: it has no metadata.toml")
 	default:
-		l.needed(present)
+		l.checkRequiredFiles(present)
 	}
 	return all
 }
 
-// beginAll starts to read all files of the format. It returns those of each section that is a
+// startParsingAll starts to read all files of the format. It returns those of each section that is a
 // directory.
-func (l *loader) beginAll(entries []fs.DirEntry) map[string][]string {
-	below := map[string][]string{}
+func (l *loader) startParsingAll(entries []fs.DirEntry) map[string][]string {
+	filesOf := map[string][]string{}
 	var all []string
 	for _, entry := range entries {
 		switch name := entry.Name(); {
 		case isSectionEntry(entry):
 			files, err := l.tomlFiles(name)
 			if err != nil {
-				l.errorf(ruleUnreadableFile, syntax.Start(name), "", "the directory cannot be read: %s", reason(err))
+				l.errorf(ruleUnreadableFile, syntax.Start(name), "", "the directory cannot be read: %s", withoutPath(err))
 			}
-			below[name] = files
+			filesOf[name] = files
 			all = append(all, files...)
 		case isRootFile(name) && !entry.IsDir():
 			all = append(all, name)
 		}
 	}
-	l.begin(all)
-	return below
+	l.startParsing(all)
+	return filesOf
 }
 
 // isSectionEntry reports whether an entry of the root is the directory of a section, or a
@@ -197,8 +197,8 @@ func isOfFormat(entry fs.DirEntry) bool {
 	return isRootFile(entry.Name()) || isSection(entry.Name()) && entry.IsDir()
 }
 
-// needed reports missing files that every app must have.
-func (l *loader) needed(present map[string]bool) {
+// checkRequiredFiles reports missing files that every app must have.
+func (l *loader) checkRequiredFiles(present map[string]bool) {
 	for _, name := range []string{"metadata.toml", "sandbox.toml"} {
 		if !present[name] {
 			l.errorf(ruleMissingFile, syntax.Start(name), "every app has one", "%s is missing", name)
@@ -209,7 +209,7 @@ func (l *loader) needed(present map[string]bool) {
 // directory reads the files of a section that is a directory.
 func (l *loader) directory(name string, files []string, present map[string]bool) []document {
 	var all []document
-	if file := rootForm(name); len(files) > 0 && present[file] && l.saysSomething(file) {
+	if file := rootForm(name); len(files) > 0 && present[file] && l.hasContent(file) {
 		l.errorf(ruleBothForms, syntax.Start(file), "keep one of them", "both %s and %s/ are there", file, name)
 	}
 	for _, file := range files {
@@ -222,8 +222,8 @@ func (l *loader) directory(name string, files []string, present map[string]bool)
 // that includes it. In memory a value takes a hundred times its size in the file.
 const maxValues = 100_000
 
-// fits counts the values of a table, and reports whether the total is within maxValues.
-func (l *loader) fits(file string, table *syntax.Table) bool {
+// withinMaxValues counts the values of a table, and reports whether the total is within maxValues.
+func (l *loader) withinMaxValues(file string, table *syntax.Table) bool {
 	before := l.values
 	if l.values += table.Size(); l.values <= maxValues {
 		return true
@@ -234,9 +234,9 @@ func (l *loader) fits(file string, table *syntax.Table) bool {
 	return false
 }
 
-// saysSomething reports whether a TOML file contains more than comments: authors leave empty files
+// hasContent reports whether a TOML file contains more than comments: authors leave empty files
 // behind.
-func (l *loader) saysSomething(file string) bool {
+func (l *loader) hasContent(file string) bool {
 	table := l.parse(file)
 	return table == nil || table.Len() > 0
 }
@@ -266,16 +266,16 @@ func (l *loader) parse(file string) *syntax.Table {
 	}
 	data, table, problem, err := l.readAndParse(file)
 	if err != nil {
-		l.errorf(ruleUnreadableFile, syntax.Start(file), "", "the file cannot be read: %s", reason(err))
+		l.errorf(ruleUnreadableFile, syntax.Start(file), "", "the file cannot be read: %s", withoutPath(err))
 		return nil
 	}
 	l.empty[file] = len(data) == 0
 	if problem != nil {
 		l.add(*problem)
-		l.config.lost.file(string(data))
+		l.config.unreadable.addFile(string(data))
 		return nil
 	}
-	if !l.fits(file, table) {
+	if !l.withinMaxValues(file, table) {
 		return nil
 	}
 	l.parsed[file] = table
@@ -284,7 +284,7 @@ func (l *loader) parse(file string) *syntax.Table {
 
 // isComponent reports whether a file at the root belongs in components/, by its type.
 func (l *loader) isComponent(name string) bool {
-	data, err := l.bytes(name, l.limits.TOMLFile)
+	data, err := l.readBytes(name, l.limits.TOMLFile)
 	if err != nil {
 		return false
 	}

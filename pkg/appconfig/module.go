@@ -49,22 +49,22 @@ func (v moduleValues) mismatches(module *tfmodule.Module) []mismatch {
 		names = append(names, variable.Name)
 	}
 	var found []mismatch
-	var near nearest
+	var near nearestFinder
 	for _, name := range slices.Sorted(maps.Keys(v.vars)) {
 		if !declared[name] {
 			found = append(found, mismatch{
 				key:     syntax.Join("vars", name),
 				message: fmt.Sprintf("the module in %s has no variable %s", module.Dir, diagnostic.Quote(name)),
-				hint:    near.or(name, names, "remove it, or declare the variable in the module"),
+				hint:    near.hintOr(name, names, "remove it, or declare the variable in the module"),
 			})
 		}
 	}
 	if v.partial {
 		return found
 	}
-	given := v.given(module)
+	set := v.mayBeSet(module)
 	for _, variable := range module.Variables {
-		if !variable.Required || given[variable.Name] {
+		if !variable.Required || set[variable.Name] {
 			continue
 		}
 		found = append(found, mismatch{
@@ -80,9 +80,9 @@ func (v moduleValues) mismatches(module *tfmodule.Module) []mismatch {
 // assigns matches what looks like the assignment of a variable in a tfvars file, in HCL or JSON.
 var assigns = lazyregexp.New(`(?m)(?:^|[{,}])\s*"?([A-Za-z_][A-Za-z0-9_-]*)"?\s*[=:]`)
 
-// given returns the variables that may have a value. The var_files are templates, so what they
+// mayBeSet returns the variables that may have a value. The var_files are templates, so what they
 // set is only certain once they are rendered: anything that looks like an assignment counts.
-func (v moduleValues) given(module *tfmodule.Module) map[string]bool {
+func (v moduleValues) mayBeSet(module *tfmodule.Module) map[string]bool {
 	given := map[string]bool{}
 	for name := range v.vars {
 		given[name] = true
@@ -98,22 +98,22 @@ func (v moduleValues) given(module *tfmodule.Module) map[string]bool {
 	return given
 }
 
-// noOutput returns the mismatch for an output that a module does not have.
-func noOutput(module *tfmodule.Module, name string, near *nearest) (mismatch, bool) {
+// missingOutput returns the mismatch for an output that a module does not have.
+func missingOutput(module *tfmodule.Module, name string, near *nearestFinder) (mismatch, bool) {
 	if slices.Contains(module.Outputs, name) {
 		return mismatch{}, false
 	}
 	return mismatch{
 		message: fmt.Sprintf("the module in %s has no output %s", module.Dir, diagnostic.Quote(name)),
-		hint:    near.or(name, module.Outputs, "declare the output in the module, or read another one"),
+		hint:    near.hintOr(name, module.Outputs, "declare the output in the module, or read another one"),
 	}, true
 }
 
-// nearest finds near names within a bound, because a repository can declare any number of names.
-type nearest struct{ compared int }
+// nearestFinder finds near names within a bound, because a repository can declare any number of names.
+type nearestFinder struct{ compared int }
 
-// or returns a hint with the nearest of the known names, or else the other hint.
-func (n *nearest) or(name string, known []string, other string) string {
+// hintOr returns a hint with the nearest of the known names, or else the other hint.
+func (n *nearestFinder) hintOr(name string, known []string, other string) string {
 	for _, one := range known {
 		n.compared += len(name) * len(one)
 	}
@@ -128,45 +128,45 @@ func (n *nearest) or(name string, known []string, other string) string {
 // maxMismatches is the number of mismatches that are listed for one module.
 const maxMismatches = 10
 
-// ModuleProblem returns why the config does not match the Terraform module of a component, or of
+// ModuleMismatch returns why the config does not match the Terraform module of a component, or of
 // the sandbox: variables that the module does not declare or that are required and not set, and
 // outputs that are read but not declared. It returns "" if they match. Load reports the same
 // problems with positions for modules in the repository of the config.
-func (a *App) ModuleProblem(name string, module *tfmodule.Module) string {
-	component, there := a.Component(name)
-	if !there || component.Terraform == nil {
+func (a *App) ModuleMismatch(name string, module *tfmodule.Module) string {
+	component, found := a.Component(name)
+	if !found || component.Terraform == nil {
 		return ""
 	}
 	values := moduleValues{vars: component.Terraform.Vars, files: component.Terraform.VarFiles}
-	var words []string
-	for _, one := range values.mismatches(module) {
-		words = append(words, one.String())
+	var messages []string
+	for _, m := range values.mismatches(module) {
+		messages = append(messages, m.String())
 	}
-	words = append(words, a.missingOutputs(component, module)...)
-	if more := len(words) - maxMismatches; more > 0 {
-		words = append(words[:maxMismatches], fmt.Sprintf("and %d more", more))
+	messages = append(messages, a.missingOutputs(component, module)...)
+	if more := len(messages) - maxMismatches; more > 0 {
+		messages = append(messages[:maxMismatches], fmt.Sprintf("and %d more", more))
 	}
-	return strings.Join(words, "; ")
+	return strings.Join(messages, "; ")
 }
 
 // missingOutputs returns the outputs of a component that the config reads and its module does not
 // declare.
 func (a *App) missingOutputs(component *Component, module *tfmodule.Module) []string {
-	var words []string
-	var near nearest
+	var messages []string
+	var near nearestFinder
 	read := func(owner string, texts map[string]string) {
 		for _, key := range slices.Sorted(maps.Keys(texts)) {
-			if !strings.Contains(texts[key], "outputs") || !reads(texts[key], component) {
+			if !strings.Contains(texts[key], "outputs") || !mayRead(texts[key], component) {
 				continue
 			}
 			for _, ref := range refsOf(map[string]string{key: texts[key]}) {
-				output, of := outputOf(ref, component)
-				if !of || asksFor(texts[key], output) {
+				output, read := outputOf(ref, component)
+				if !read || testsFor(texts[key], output) {
 					continue
 				}
-				if one, missing := noOutput(module, output, &near); missing {
-					one.key = key
-					words = append(words, owner+", "+one.String())
+				if m, missing := missingOutput(module, output, &near); missing {
+					m.key = key
+					messages = append(messages, owner+", "+m.String())
 				}
 			}
 		}
@@ -177,16 +177,16 @@ func (a *App) missingOutputs(component *Component, module *tfmodule.Module) []st
 	for i := range a.Actions {
 		read("action "+a.Actions[i].Name, a.Actions[i].Templates())
 	}
-	return words
+	return messages
 }
 
-// asksFor reports whether a text tests with hasKey for an output before it reads it.
-func asksFor(text, output string) bool {
+// testsFor reports whether a text tests with hasKey for an output before it reads it.
+func testsFor(text, output string) bool {
 	return strings.Contains(text, "hasKey") && strings.Contains(text, strconv.Quote(output))
 }
 
-// reads reports whether a text may read from a component; it is a cheap test before parsing.
-func reads(text string, component *Component) bool {
+// mayRead reports whether a text may read from a component; it is a cheap test before parsing.
+func mayRead(text string, component *Component) bool {
 	return strings.Contains(text, component.Name) ||
 		component.VarName != "" && strings.Contains(text, component.VarName)
 }

@@ -129,10 +129,10 @@ func (a *App) Order() [][]string {
 	return order
 }
 
-// closedPath finds a cycle and returns it as a closed path, such as a, b, a. edges returns the
-// sorted names that a name needs. closedPath skips names in done and adds every name that it
+// findCycle finds a cycle and returns it as a closed path, such as a, b, a. edges returns the
+// sorted names that a name needs. findCycle skips names in done and adds every name that it
 // visits to it.
-func closedPath(start string, edges func(string) []string, done map[string]bool) []string {
+func findCycle(start string, edges func(string) []string, done map[string]bool) []string {
 	type visit struct {
 		name string
 		left []string

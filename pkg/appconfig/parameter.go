@@ -20,11 +20,11 @@ type ActionInput format.ActionInput
 var actionInputTypes = []string{"string", "number", "bool", "json"}
 
 const (
-	// mostActionInputs bounds the inputs of an action.
-	mostActionInputs = 100
-	// mostInputBytes bounds the total size of one run's input values, because they become
+	// maxActionInputs bounds the inputs of an action.
+	maxActionInputs = 100
+	// maxInputBytes bounds the total size of one run's input values, because they become
 	// environment.
-	mostInputBytes = 32 << 10
+	maxInputBytes = 32 << 10
 	// inputPrefix is the prefix of the variable that every input has.
 	inputPrefix = "NUON_INPUT_"
 )
@@ -83,8 +83,8 @@ func InputEnvironment(values map[string]string) map[string]string {
 // that is wrong, one sentence each, for a person; values is nil then.
 func (a *Action) CheckInputs(given map[string]string) (values map[string]string, problems []string) {
 	names, size := make([]string, 0, len(a.Inputs)), 0
-	for _, in := range a.Inputs {
-		names = append(names, in.Name)
+	for _, input := range a.Inputs {
+		names = append(names, input.Name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		size += len(name) + len(given[name])
@@ -93,24 +93,24 @@ func (a *Action) CheckInputs(given map[string]string) (values map[string]string,
 				fmt.Sprintf("action %s has no input %s%s", a.Name, diagnostic.Quote(name), otherInputs(name, names)))
 		}
 	}
-	if size > mostInputBytes {
-		return nil, append(problems, fmt.Sprintf("the inputs are larger than %d bytes", mostInputBytes))
+	if size > maxInputBytes {
+		return nil, append(problems, fmt.Sprintf("the inputs are larger than %d bytes", maxInputBytes))
 	}
 	values = map[string]string{}
-	for _, in := range a.Inputs {
-		value, there := given[in.Name]
+	for _, input := range a.Inputs {
+		value, set := given[input.Name]
 		switch {
-		case there:
-			if problem := in.Check(value); problem != "" {
-				problems = append(problems, fmt.Sprintf("input %s %s", in.Name, problem))
+		case set:
+			if problem := input.Check(value); problem != "" {
+				problems = append(problems, fmt.Sprintf("input %s %s", input.Name, problem))
 			}
-		case in.Default != nil:
-			value, there = *in.Default, true
-		case in.Required:
-			problems = append(problems, fmt.Sprintf("input %s is required", in.Name))
+		case input.Default != nil:
+			value, set = *input.Default, true
+		case input.Required:
+			problems = append(problems, fmt.Sprintf("input %s is required", input.Name))
 		}
-		if there {
-			values[in.Name] = value
+		if set {
+			values[input.Name] = value
 		}
 	}
 	if len(problems) > 0 {

@@ -60,7 +60,7 @@ func TestBadActionInputs(t *testing.T) {
 
 func tooManyInputs() string {
 	var b strings.Builder
-	for i := range mostActionInputs + 1 {
+	for i := range maxActionInputs + 1 {
 		fmt.Fprintf(&b, "[[inputs]]\nname='a%d'\n", i)
 	}
 	return b.String()
@@ -100,7 +100,7 @@ func TestCheckInputs(t *testing.T) {
 	if diff := cmp.Diff([]string{"input worker-count must not be empty: it is a number", "input who is required"}, problems); diff != "" {
 		t.Error(diff)
 	}
-	if _, problems = a.CheckInputs(map[string]string{"who": strings.Repeat("x", mostInputBytes), "worker-count": "1"}); len(problems) != 1 || !strings.Contains(problems[0], "larger than 32768 bytes") {
+	if _, problems = a.CheckInputs(map[string]string{"who": strings.Repeat("x", maxInputBytes), "worker-count": "1"}); len(problems) != 1 || !strings.Contains(problems[0], "larger than 32768 bytes") {
 		t.Error(problems)
 	}
 	if _, problems = (&Action{Name: "plain"}).CheckInputs(map[string]string{"x": "1"}); len(problems) != 1 ||

@@ -62,7 +62,7 @@ func TestOrderPutsDependenciesFirst(t *testing.T) {
 	})
 }
 
-// closedPath finds a cycle exactly when Order leaves out a component, and the path that it
+// findCycle finds a cycle exactly when Order leaves out a component, and the path that it
 // returns is closed.
 func TestClosedPath(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -70,7 +70,7 @@ func TestClosedPath(t *testing.T) {
 		var cycle []string
 		done := map[string]bool{}
 		for _, c := range app.Components {
-			if cycle = closedPath(c.Name, app.DependsOn, done); cycle != nil {
+			if cycle = findCycle(c.Name, app.DependsOn, done); cycle != nil {
 				break
 			}
 		}

@@ -14,16 +14,16 @@ import (
 
 // reader reads files of the config directory, within limits.
 type reader struct {
-	fsys    fs.FS
-	limits  Limits
-	read    int64 // bytes so far
-	entries int
-	plain   map[string]bool // paths that exist and contain no symbolic link
+	fsys      fs.FS
+	limits    Limits
+	bytesRead int64 // bytes so far
+	entries   int
+	plain     map[string]bool // paths that exist and contain no symbolic link
 }
 
 // tomlFiles lists the TOML files below a section directory, sorted. Their names have no meaning.
 func (r *reader) tomlFiles(dir string) ([]string, error) {
-	if r.linked(dir) {
+	if r.isLinked(dir) {
 		return nil, errLink
 	}
 	var files []string
@@ -41,7 +41,7 @@ func (r *reader) tomlFiles(dir string) ([]string, error) {
 			return nil
 		}
 		if entry.Type() == 0 { // the walk follows no links, so no parent is one either
-			r.know(name)
+			r.markPlain(name)
 		}
 		if strings.HasSuffix(name, ".toml") {
 			files = append(files, name)
@@ -58,13 +58,13 @@ var errIrregular = errors.New("it is not a regular file")
 
 var errDirectory = errors.New("it is a directory")
 
-// bytes reads a file of at most limit bytes. No part of its path may be a symbolic link.
-func (r *reader) bytes(name string, limit int64) ([]byte, error) {
+// readBytes reads a file of at most limit bytes. No part of its path may be a symbolic link.
+func (r *reader) readBytes(name string, limit int64) ([]byte, error) {
 	if !r.plain[name] {
 		info, err := fs.Lstat(r.fsys, name)
 		switch {
 		case err != nil: // Open returns the reason
-		case info.Mode()&fs.ModeSymlink != 0 || r.linked(path.Dir(name)):
+		case info.Mode()&fs.ModeSymlink != 0 || r.isLinked(path.Dir(name)):
 			return nil, errLink
 		case info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice) != 0:
 			// Opening a pipe would block until something writes to it.
@@ -91,34 +91,34 @@ func (r *reader) bytes(name string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return data, r.count(len(data))
+	return data, r.countBytes(len(data))
 }
 
 // readAll reads a file of the approximate size, and fails if it has more than limit bytes.
-func readAll(from io.Reader, size, limit int64) ([]byte, error) {
-	into := bytes.NewBuffer(make([]byte, 0, max(size, 0)+bytes.MinRead))
-	if _, err := into.ReadFrom(io.LimitReader(from, limit+1)); err != nil {
+func readAll(r io.Reader, size, limit int64) ([]byte, error) {
+	buffer := bytes.NewBuffer(make([]byte, 0, max(size, 0)+bytes.MinRead))
+	if _, err := buffer.ReadFrom(io.LimitReader(r, limit+1)); err != nil {
 		return nil, err
 	}
-	if int64(into.Len()) > limit {
+	if int64(buffer.Len()) > limit {
 		return nil, fmt.Errorf("it is larger than %d bytes", limit)
 	}
-	return into.Bytes(), nil
+	return buffer.Bytes(), nil
 }
 
-// count adds to the bytes read, and fails once they exceed the total limit.
-func (r *reader) count(size int) error {
-	if r.read += int64(size); r.read > r.limits.Total {
+// countBytes adds to the bytes read, and fails once they exceed the total limit.
+func (r *reader) countBytes(size int) error {
+	if r.bytesRead += int64(size); r.bytesRead > r.limits.Total {
 		return fmt.Errorf("the files of the app are larger than %d bytes together", r.limits.Total)
 	}
 	return nil
 }
 
-// linked reports whether a path, or a directory above it, is a symbolic link. Links are rejected,
+// isLinked reports whether a path, or a directory above it, is a symbolic link. Links are rejected,
 // not followed within bounds, so that a checkout, a git tree and an upload of one app give the
 // same result.
-func (r *reader) linked(name string) bool {
-	var there []string
+func (r *reader) isLinked(name string) bool {
+	var checked []string
 	for at := name; at != "." && !r.plain[at]; at = path.Dir(at) {
 		info, err := fs.Lstat(r.fsys, at)
 		if err != nil {
@@ -127,46 +127,46 @@ func (r *reader) linked(name string) bool {
 		if info.Mode()&fs.ModeSymlink != 0 {
 			return true
 		}
-		there = append(there, at)
+		checked = append(checked, at)
 	}
-	for _, at := range there {
-		r.know(at)
+	for _, at := range checked {
+		r.markPlain(at)
 	}
 	return false
 }
 
-// know records that no part of a path is a symbolic link.
-func (r *reader) know(name string) {
+// markPlain records that no part of a path is a symbolic link.
+func (r *reader) markPlain(name string) {
 	if r.plain == nil {
 		r.plain = map[string]bool{}
 	}
 	r.plain[name] = true
 }
 
-// text is bytes for a file that becomes part of the App.
-func (r *reader) text(name string) (string, error) {
-	data, err := r.bytes(name, r.limits.ReferencedFile)
+// readText is bytes for a file that becomes part of the App.
+func (r *reader) readText(name string) (string, error) {
+	data, err := r.readBytes(name, r.limits.ReferencedFile)
 	if err != nil {
 		return "", err
 	}
-	return asText(data)
+	return checkUTF8(data)
 }
 
-func asText(data []byte) (string, error) {
+func checkUTF8(data []byte) (string, error) {
 	if !utf8.Valid(data) || slices.Contains(data, 0) {
 		return "", errors.New("it is not UTF-8 text")
 	}
 	return string(data), nil
 }
 
-// reason returns an error without its path, which the diagnostic names anyway.
-func reason(err error) string {
-	var at *fs.PathError
+// withoutPath returns an error without its path, which the diagnostic names anyway.
+func withoutPath(err error) string {
+	var pathError *fs.PathError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "it does not exist"
-	case errors.As(err, &at):
-		return at.Err.Error()
+	case errors.As(err, &pathError):
+		return pathError.Err.Error()
 	}
 	return err.Error()
 }

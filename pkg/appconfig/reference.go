@@ -24,7 +24,7 @@ const (
 	ruleBothForms      = "both-forms"
 	ruleInclude        = "include"
 	ruleRemoteFile     = "remote-file"
-	ruleGoneKind       = "gone-kind"
+	ruleRemovedKind    = "gone-kind"
 )
 
 // isReference reports whether a value refers to a file instead of being the content. Only these
@@ -45,50 +45,50 @@ func isRemote(value string) bool {
 	return false
 }
 
-// inline reads the files that keys of a struct refer to, and replaces the references with their
+// inlineFiles reads the files that keys of a struct refer to, and replaces the references with their
 // texts.
-func (l *loader) inline(d document, t *syntax.Table, keys []format.Key, into any) map[string]content {
-	var texts map[string]content
+func (l *loader) inlineFiles(d document, t *syntax.Table, keys []format.Key, into any) map[string]fileText {
+	var texts map[string]fileText
 	for text := range format.Texts(t, keys, into, func(k *format.Key) bool { return k.File }) {
 		if !isReference(text.Value) {
 			continue
 		}
-		var held content
+		var file fileText
 		if isRemote(text.Value) {
-			held = l.remoteText(text.Node.At, text.Path, text.Value)
+			file = l.remoteFile(text.Node.At, text.Path, text.Value)
 		} else {
-			held = l.local(d.where(text.Node.At), text.Node.At, text.Value)
+			file = l.localFile(d.inFileOf(text.Node.At), text.Node.At, text.Value)
 		}
 		if texts == nil {
-			texts = map[string]content{}
+			texts = map[string]fileText{}
 		}
-		texts[text.Path] = held
-		if !held.unknown {
-			text.Set(held.text)
+		texts[text.Path] = file
+		if !file.unknown {
+			text.Set(file.text)
 		}
 	}
 	return texts
 }
 
-// local reads a file of the config directory.
-func (l *loader) local(d document, at syntax.Position, reference string) content {
-	unknown := content{unknown: true, file: d.file}
+// localFile reads a file of the config directory.
+func (l *loader) localFile(d document, at syntax.Position, reference string) fileText {
+	unknown := fileText{unknown: true, file: d.file}
 	if l.full() {
 		return unknown
 	}
 	tried := candidates(d, reference)
 	for _, name := range tried {
-		text, err := l.text(name)
+		text, err := l.readText(name)
 		if err == nil {
-			return content{text: text, file: name}
+			return fileText{text: text, file: name}
 		}
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			continue
 		case errors.Is(err, errDirectory):
-			l.errorf(ruleUnreadableFile, at, "name a file in it", "%s is a directory", quoteless(reference))
+			l.errorf(ruleUnreadableFile, at, "name a file in it", "%s is a directory", shorten(reference))
 		default:
-			l.errorf(ruleUnreadableFile, at, "", "%s cannot be read: %s", name, reason(err))
+			l.errorf(ruleUnreadableFile, at, "", "%s cannot be read: %s", name, withoutPath(err))
 		}
 		return unknown
 	}
@@ -96,15 +96,15 @@ func (l *loader) local(d document, at syntax.Position, reference string) content
 	if len(tried) == 0 {
 		rule = ruleUnreadableFile
 	}
-	message, hint := l.notThere(reference, tried)
+	message, hint := l.missingFile(reference, tried)
 	l.errorf(rule, at, hint, "%s", message)
 	return unknown
 }
 
-// notThere returns the error for a reference whose candidates are all missing, or which has none.
-func (l *loader) notThere(reference string, tried []string) (message, hint string) {
+// missingFile returns the error for a reference whose candidates are all missing, or which has none.
+func (l *loader) missingFile(reference string, tried []string) (message, hint string) {
 	if len(tried) == 0 {
-		return quoteless(reference) + " leads out of the config directory", "copy the file into it"
+		return shorten(reference) + " leads out of the config directory", "copy the file into it"
 	}
 	for _, name := range tried {
 		if nearest := l.nearestFile(name); nearest != "" {
@@ -112,7 +112,7 @@ func (l *loader) notThere(reference string, tried []string) (message, hint strin
 			break
 		}
 	}
-	return fmt.Sprintf("there is no file %s: looked for %s", quoteless(reference), strings.Join(tried, " and ")), hint
+	return fmt.Sprintf("there is no file %s: looked for %s", shorten(reference), strings.Join(tried, " and ")), hint
 }
 
 // nearestFile returns the file in the same directory whose name is most similar to a missing one.
@@ -134,9 +134,9 @@ func (l *loader) nearestFile(name string) string {
 	return nearest
 }
 
-// where returns the document with the file that holds one of its values, which may be an included
+// inFileOf returns the document with the file that holds one of its values, which may be an included
 // file.
-func (d document) where(at syntax.Position) document {
+func (d document) inFileOf(at syntax.Position) document {
 	d.file = at.File
 	return d
 }
@@ -168,21 +168,21 @@ func bases(d document) []string {
 	return []string{own, "."}
 }
 
-// fetched is the text of a remote file, or the error of reading it.
-type fetched struct {
+// fetchResult is the text of a remote file, or the error of reading it.
+type fetchResult struct {
 	text string
 	err  error
 }
 
-// remoteText reads a remote file, once for all keys that refer to it.
-func (l *loader) remoteText(at syntax.Position, key, reference string) content {
-	held := content{unknown: true, file: masked(reference)}
+// remoteFile reads a remote file, once for all keys that refer to it.
+func (l *loader) remoteFile(at syntax.Position, key, reference string) fileText {
+	file := fileText{unknown: true, file: maskCredentials(reference)}
 	if problem, hint := remoteProblem(reference, l.config.options.Fetch != nil); problem != "" {
 		l.errorf(ruleRemoteFile, at, hint, "%q: the address %s", key, problem)
-		return held
+		return file
 	}
 	if l.full() {
-		return held
+		return file
 	}
 	got, known := l.fetched[reference]
 	if !known {
@@ -190,38 +190,38 @@ func (l *loader) remoteText(at syntax.Position, key, reference string) content {
 		l.fetched[reference] = got
 	}
 	switch {
-	case errors.Is(got.err, ErrUnread):
+	case errors.Is(got.err, ErrNotFetched):
 	case got.err != nil:
 		hint := "put the file beside the config and write ./name, or try again"
 		var hinted interface{ Hint() string }
 		if errors.As(got.err, &hinted) {
 			hint = hinted.Hint()
 		}
-		l.errorf(ruleRemoteFile, at, hint, "%q: %s cannot be read: %s", key, held.file, got.err)
+		l.errorf(ruleRemoteFile, at, hint, "%q: %s cannot be read: %s", key, file.file, got.err)
 	default:
-		held.text, held.unknown = got.text, false
+		file.text, file.unknown = got.text, false
 	}
-	return held
+	return file
 }
 
-// ErrUnread is the error of an Options.Fetch that skips a file: Load then does not check the file's
+// ErrNotFetched is the error of an Options.Fetch that skips a file: Load then does not check the file's
 // content.
-var ErrUnread = errors.New("not read")
+var ErrNotFetched = errors.New("not read")
 
 // fetch reads a remote file and records it.
-func (l *loader) fetch(reference string) fetched {
+func (l *loader) fetch(reference string) fetchResult {
 	file := RemoteFile{Reference: reference}
-	got := fetched{err: ErrUnread}
+	got := fetchResult{err: ErrNotFetched}
 	var data []byte
 	if l.config.options.Fetch != nil {
 		if data, got.err = l.config.options.Fetch(reference, l.limits.ReferencedFile); got.err == nil {
-			got.err = l.count(len(data))
+			got.err = l.countBytes(len(data))
 		}
 		if got.err == nil {
-			got.text, got.err = asText(data)
+			got.text, got.err = checkUTF8(data)
 		}
 	}
-	if got.err != nil && !errors.Is(got.err, ErrUnread) {
+	if got.err != nil && !errors.Is(got.err, ErrNotFetched) {
 		return got
 	}
 	if got.err == nil {
@@ -249,9 +249,9 @@ func remoteProblem(reference string, fetches bool) (problem, hint string) {
 	return "", ""
 }
 
-// masked returns a reference that is safe to show: without user and query, which may contain a
+// maskCredentials returns a reference that is safe to show: without user and query, which may contain a
 // token.
-func masked(reference string) string {
+func maskCredentials(reference string) string {
 	forced, rest, isForced := strings.Cut(reference, "::")
 	if !isForced {
 		forced, rest = "", reference
@@ -273,7 +273,7 @@ func masked(reference string) string {
 	return address.String()
 }
 
-// quoteless shortens user input for a message, without quotes.
-func quoteless(s string) string {
+// shorten shortens user input for a message, without quotes.
+func shorten(s string) string {
 	return strings.Trim(diagnostic.Quote(s), `"`)
 }

@@ -40,14 +40,14 @@ func TestFetch(t *testing.T) {
 		t.Error(diff)
 	}
 	a, _ := app.Component("a")
-	if app.Unread() != 0 || app.Metadata.Readme != "text of "+asked[1] ||
+	if app.NotFetched() != 0 || app.Metadata.Readme != "text of "+asked[1] ||
 		a.Terraform.VarFiles[0] != "text of "+asked[0] {
-		t.Errorf("%d unread; %q; %q", app.Unread(), app.Metadata.Readme, a.Terraform.VarFiles)
+		t.Errorf("%d unread; %q; %q", app.NotFetched(), app.Metadata.Readme, a.Terraform.VarFiles)
 	}
 	roundTrip(t, app)
 
 	unread, found := Load(base.fs(), Options{})
-	if unread == nil || told(found, false) != "" || unread.Unread() != 2 || unread.Remote[0].Digest != "" {
+	if unread == nil || told(found, false) != "" || unread.NotFetched() != 2 || unread.Remote[0].Digest != "" {
 		t.Errorf("%v, %+v", found, unread)
 	}
 	if unread.Digest() == app.Digest() {
@@ -128,7 +128,7 @@ func FuzzReference(f *testing.F) {
 		if problem, _ := remoteProblem(reference, false); strings.Contains(problem, "hunter2") {
 			t.Fatalf("%q", problem)
 		}
-		if shown := masked(reference); strings.Contains(shown, "hunter2@") ||
+		if shown := maskCredentials(reference); strings.Contains(shown, "hunter2@") ||
 			strings.Contains(shown, "token=") && !strings.Contains(shown, "ref=") {
 			t.Fatalf("%q is shown as %q", reference, shown)
 		}

@@ -31,27 +31,27 @@ func (r *reporter) add(d Diagnostic) {
 		return
 	}
 	d.Line, d.Column = max(d.Line, 1), max(d.Column, 1)
-	d.Message, d.Hint = shown(d.Message), shown(d.Hint)
+	d.Message, d.Hint = sanitize(d.Message), sanitize(d.Hint)
 	r.found = append(r.found, d)
 }
 
-// shown replaces characters that would move or reorder text on a terminal: names can come from
+// sanitize replaces characters that would move or reorder text on a terminal: names can come from
 // untrusted templates and files.
-func shown(words string) string {
-	if strings.IndexFunc(words, moves) < 0 {
+func sanitize(words string) string {
+	if strings.IndexFunc(words, isUnsafeRune) < 0 {
 		return words
 	}
 	return strings.Map(func(r rune) rune {
-		if moves(r) {
+		if isUnsafeRune(r) {
 			return unicode.ReplacementChar
 		}
 		return r
 	}, words)
 }
 
-// moves reports whether a character moves the cursor, changes the text direction or breaks the
+// isUnsafeRune reports whether a character moves the cursor, changes the text direction or breaks the
 // line.
-func moves(r rune) bool {
+func isUnsafeRune(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
 }
 
@@ -60,15 +60,15 @@ func (r *reporter) full() bool { return r.dropped > 0 }
 
 // errorf reports an error: the config cannot be used. rule is one of Rules; hint is the remedy.
 func (r *reporter) errorf(rule string, at syntax.Position, hint, format string, args ...any) {
-	r.say(diagnostic.Error, rule, at, hint, format, args...)
+	r.report(diagnostic.Error, rule, at, hint, format, args...)
 }
 
 // warnf reports something that has no effect or is probably a mistake.
 func (r *reporter) warnf(rule string, at syntax.Position, hint, format string, args ...any) {
-	r.say(diagnostic.Warning, rule, at, hint, format, args...)
+	r.report(diagnostic.Warning, rule, at, hint, format, args...)
 }
 
-func (r *reporter) say(severity diagnostic.Severity, rule string, at syntax.Position, hint, format string,
+func (r *reporter) report(severity diagnostic.Severity, rule string, at syntax.Position, hint, format string,
 	args ...any) {
 	if r.full() {
 		return

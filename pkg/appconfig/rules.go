@@ -21,18 +21,18 @@ const (
 	ruleDuplicateName   = "duplicate-name"
 	ruleBadName         = "bad-name"
 	ruleReservedName    = "reserved-name"
-	ruleTwice           = "listed-twice"
+	ruleListedTwice     = "listed-twice"
 	ruleNoEffect        = "no-effect"
 	ruleOldName         = "old-name"
-	ruleGoneValue       = "gone-value"
-	ruleIdle            = "idle"
+	ruleRemovedValue    = "gone-value"
+	ruleNoEffectYet     = "idle"
 	ruleMissingKey      = "missing-key"
 	ruleWrongValue      = "wrong-value"
 	ruleEmptyList       = "empty-list"
 	ruleChooseOne       = "choose-one"
 	ruleSelfDependency  = "self-dependency"
 	ruleCycle           = "cycle"
-	ruleEcho            = "echo"
+	ruleDeployLoop      = "echo"
 	ruleTemplateSyntax  = "template-syntax"
 	ruleTemplatePath    = "template-path"
 	ruleTemplateScope   = "template-scope"
@@ -96,13 +96,13 @@ var rules = []Rule{
 		Warns: true},
 	{Name: "gone-key", Summary: "A key that the format once had is written in its newer form."},
 	{Name: ruleOldName, Summary: "Keys and values are written in their newer spelling.", Warns: true},
-	{Name: ruleGoneValue, Summary: "A value that the format once had does nothing any more.", Warns: true},
-	{Name: ruleIdle, Summary: "A key or kind of file is accepted, and nothing acts on it yet.", Warns: true},
+	{Name: ruleRemovedValue, Summary: "A value that the format once had does nothing any more.", Warns: true},
+	{Name: ruleNoEffectYet, Summary: "A key or kind of file is accepted, and nothing acts on it yet.", Warns: true},
 	{Name: ruleNoEffect, Summary: "A key says something where it means nothing.", Warns: true},
 	{Name: ruleChooseOne, Summary: "Of keys that exclude each other exactly one is there."},
 	{Name: ruleEmptyList, Summary: "A list that is needed has an element."},
-	{Name: ruleTwice, Summary: "A list names nothing twice."},
-	{Name: ruleGoneKind, Summary: "A kind of component that the format once had is written as what took its place."},
+	{Name: ruleListedTwice, Summary: "A list names nothing twice."},
+	{Name: ruleRemovedKind, Summary: "A kind of component that the format once had is written as what took its place."},
 	// Formats of values.
 	{Name: "duration", Summary: "A time limit is a Go duration of at most an hour."},
 	{Name: "cron", Summary: "A schedule has the five standard fields, in UTC, and comes some day."},
@@ -123,7 +123,7 @@ var rules = []Rule{
 	{Name: ruleSelfDependency, Summary: "Nothing depends on itself."},
 	{Name: ruleCycle,
 		Summary: "Components do not depend on each other in a circle, listed or by what their templates read."},
-	{Name: ruleEcho,
+	{Name: ruleDeployLoop,
 		Summary: "A component does not read what an action gives that runs because the component is deployed.", Warns: true},
 	{Name: ruleToggle, Summary: "What can be switched off is said to be, and what is on needs nothing that is off."},
 	// Templates.

@@ -13,29 +13,29 @@ const maxSubstituted = 4 << 20
 
 // sections reads a nuon.APP.toml as the documents that its tables replace.
 func (l *loader) sections(file string) []document {
-	whole := l.parse(file)
-	if whole == nil {
+	root := l.parse(file)
+	if root == nil {
 		return nil
 	}
-	kind, _ := format.Find("full")
-	if at, ok := whole.Substitute(configVars(whole), maxSubstituted); !ok {
+	kind, _ := format.FindKind("full")
+	if at, ok := root.Substitute(configVars(root), maxSubstituted); !ok {
 		l.errorf(ruleTooMany, at, "", "the file with its config_vars is larger than %d bytes", maxSubstituted)
 		return nil
 	}
 	all := []document{{file: file, section: "metadata",
-		table: whole.Only("version", "display_name", "description", "readme")}}
-	for name, n := range whole.Each {
+		table: root.Only("version", "display_name", "description", "readme")}}
+	for name, n := range root.Each {
 		all = append(all, l.section(file, name, n, kind.Keys())...)
 	}
-	if whole.Get("sandbox") == nil {
-		l.errorf(ruleMissingKey, whole.At, "every app has one", "[sandbox] is missing")
+	if root.Get("sandbox") == nil {
+		l.errorf(ruleMissingKey, root.At, "every app has one", "[sandbox] is missing")
 	}
 	return all
 }
 
-func configVars(whole *syntax.Table) map[string]string {
+func configVars(root *syntax.Table) map[string]string {
 	vars := map[string]string{}
-	for name, n := range whole.Get("config_vars").Table().Each {
+	for name, n := range root.Get("config_vars").Table().Each {
 		if text, ok := n.Text(); ok {
 			vars[name] = text
 		}
@@ -49,8 +49,8 @@ func (l *loader) section(file, name string, n *syntax.Node, keys []format.Key) [
 	switch {
 	case i < 0 || keys[i].Type == format.Map:
 		// An unknown key, or config_vars: only the shape is checked.
-		var whole format.SingleFile
-		format.Decode((&syntax.Table{At: n.Key}).With(name, n), keys, &whole, l.add)
+		var single format.SingleFile
+		format.Decode((&syntax.Table{At: n.Key}).With(name, n), keys, &single, l.add)
 		return nil
 	case keys[i].Type == format.Table:
 		if table := n.Table(); table != nil {
@@ -81,20 +81,20 @@ func (l *loader) elements(file, name string, n *syntax.Node) []document {
 			continue
 		}
 		if name == "components" {
-			table = flat(table)
+			table = flattenKind(table)
 		}
 		all = append(all, document{file: file, section: name, single: true, table: table})
 	}
 	return all
 }
 
-// flat moves the keys of a component's kind out of the nested table named after the kind.
-func flat(table *syntax.Table) *syntax.Table {
+// flattenKind moves the keys of a component's kind out of the nested table named after the kind.
+func flattenKind(table *syntax.Table) *syntax.Table {
 	kind, _ := table.Get("type").Text()
-	if below := table.Get(kind).Table(); below != nil {
-		rest := table.Without(kind)
-		rest.Overlay(below)
-		return rest
+	if kindTable := table.Get(kind).Table(); kindTable != nil {
+		flattened := table.Without(kind)
+		flattened.Overlay(kindTable)
+		return flattened
 	}
 	return table
 }

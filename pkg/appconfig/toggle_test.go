@@ -73,8 +73,8 @@ func TestASwitchChangesNothingThatIsDeployed(t *testing.T) {
 		toggles map[string]bool
 		on      bool
 	}{{nil, true}, {map[string]bool{"a": false}, false}, {map[string]bool{"b": false}, true}} {
-		if is.On(c.toggles) != c.on || !was.On(c.toggles) {
-			t.Errorf("with %v it is on: %t, and without a switch: %t", c.toggles, is.On(c.toggles), was.On(c.toggles))
+		if is.Enabled(c.toggles) != c.on || !was.Enabled(c.toggles) {
+			t.Errorf("with %v it is on: %t, and without a switch: %t", c.toggles, is.Enabled(c.toggles), was.Enabled(c.toggles))
 		}
 	}
 }

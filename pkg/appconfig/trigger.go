@@ -35,28 +35,28 @@ const (
 
 // triggerType describes a trigger type of the format.
 type triggerType struct {
-	component bool // an event of one component, named in component_name
-	works     bool // it has an effect
+	needsComponent bool // an event of one component, named in component_name
+	supported      bool // it has an effect
 }
 
 var triggerTypes = map[string]triggerType{
-	TriggerManual: {works: true}, TriggerCron: {},
+	TriggerManual: {supported: true}, TriggerCron: {},
 	TriggerPreDeployComponent: {true, true}, TriggerPostDeployComponent: {true, true},
 	TriggerPreTeardownComponent: {true, true}, TriggerPostTeardownComponent: {true, true},
 	TriggerPreEnableComponent: {true, true}, TriggerPostEnableComponent: {true, true},
 	TriggerPreDisableComponent: {true, true}, TriggerPostDisableComponent: {true, true},
-	TriggerPreProvision: {works: true}, TriggerPostProvision: {works: true}, TriggerPostProvisionSandbox: {works: true},
-	TriggerPreDeployAll: {works: true}, TriggerPostDeployAll: {works: true},
-	TriggerPreUpdateInputs: {works: true}, TriggerPostUpdateInputs: {works: true},
-	TriggerPreDeprovision: {works: true}, TriggerPostDeprovision: {works: true},
-	TriggerPreTeardownAll: {works: true}, TriggerPostTeardownAll: {works: true},
-	TriggerPreDeprovisionSandbox: {works: true}, TriggerPostDeprovisionSandbox: {works: true},
+	TriggerPreProvision: {supported: true}, TriggerPostProvision: {supported: true}, TriggerPostProvisionSandbox: {supported: true},
+	TriggerPreDeployAll: {supported: true}, TriggerPostDeployAll: {supported: true},
+	TriggerPreUpdateInputs: {supported: true}, TriggerPostUpdateInputs: {supported: true},
+	TriggerPreDeprovision: {supported: true}, TriggerPostDeprovision: {supported: true},
+	TriggerPreTeardownAll: {supported: true}, TriggerPostTeardownAll: {supported: true},
+	TriggerPreDeprovisionSandbox: {supported: true}, TriggerPostDeprovisionSandbox: {supported: true},
 	"pre-reprovision": {}, "post-reprovision": {}, "pre-reprovision-sandbox": {}, "post-reprovision-sandbox": {},
 	"pre-secrets-sync": {}, "post-secrets-sync": {}, "role-enabled": {}, "role-disabled": {},
 }
 
-// IsIdle reports whether a trigger has no effect yet. Load warns about such triggers.
-func IsIdle(t Trigger) bool { return !triggerTypes[t.Type].works }
+// HasNoEffectYet reports whether a trigger has no effect yet. Load warns about such triggers.
+func HasNoEffectYet(t Trigger) bool { return !triggerTypes[t.Type].supported }
 
-// goneTriggerTypes are types that were removed from the format.
-var goneTriggerTypes = []string{"pre-sandbox-run", "post-sandbox-run"}
+// removedTriggerTypes are types that were removed from the format.
+var removedTriggerTypes = []string{"pre-sandbox-run", "post-sandbox-run"}

@@ -93,7 +93,7 @@ func (d dryRunner) draft(ctx context.Context, tx *store.Tx, config appconfig.Com
 	case config.Source == nil:
 		found.inline = true
 		found.inspect()
-	case config.Source.In(d.url, d.branch):
+	case config.Source.IsIn(d.url, d.branch):
 		found.tree = d.tree
 		found.inspect()
 	case was.current != nil && sameCode(&was.config, &config):

@@ -115,7 +115,7 @@ func readComponent(ctx context.Context, tx *store.Tx, app *appState, row store.C
 		return component, fmt.Errorf("it is not in app version %d", app.version.Number)
 	}
 	component.config, component.inline = *config, config.Source == nil
-	component.ownRepository = component.inline || config.Source.Own()
+	component.ownRepository = component.inline || config.Source.IsAppRepository()
 	if row.InputID != nil {
 		current, err := tx.ComponentInputByID(ctx, tx.Org, *row.InputID)
 		if err != nil {

@@ -186,7 +186,7 @@ func (c *Catalog) checkSources(config *appconfig.App, connected bool) (found app
 		if source == nil {
 			continue // it is built from the config alone
 		}
-		if source.Own() {
+		if source.IsAppRepository() {
 			if !connected {
 				found = append(found,
 					configError(ruleSource,

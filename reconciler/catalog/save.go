@@ -171,7 +171,7 @@ func (c *Catalog) watchOf(
 	ctx context.Context, tx *store.Tx, at appState, component appconfig.Component,
 ) (*string, error) {
 	source := component.Source
-	if source == nil || source.Own() {
+	if source == nil || source.IsAppRepository() {
 		return at.app.WatchID, nil
 	}
 	credential := ""

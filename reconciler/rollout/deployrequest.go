@@ -94,7 +94,7 @@ func (s *snapshot) resolveDeploy(g *resolvedRequest) error {
 		g.selected = append(g.selected, s.enabledDependents(g.selected)...)
 	}
 	for _, name := range g.selected {
-		if p := s.components[name]; p.config != nil && !p.config.On(s.toggles) {
+		if p := s.components[name]; p.config != nil && !p.config.Enabled(s.toggles) {
 			return conflict(CodeSwitchedOff, fmt.Sprintf("Switch it on: nuon installs enable %s %s.", s.address(), name),
 				"%s is switched off on install %s", name, s.install.Name)
 		}
@@ -126,7 +126,7 @@ func (s *snapshot) enabledDependents(names []string) []string {
 	for i := 0; i < len(in); i++ { // in grows in the loop
 		for _, name := range s.names() {
 			p := s.components[name]
-			if p.config != nil && p.config.On(s.toggles) && slices.Contains(p.dependsOn, in[i]) && !slices.Contains(in, name) {
+			if p.config != nil && p.config.Enabled(s.toggles) && slices.Contains(p.dependsOn, in[i]) && !slices.Contains(in, name) {
 				in = append(in, name)
 			}
 		}

@@ -274,7 +274,7 @@ func (s *snapshot) absentReason(p *installComponent, w *desiredState) string {
 }
 
 // enabled reports whether a component of the release is switched on.
-func (s *snapshot) enabled(p *installComponent) bool { return p.config.On(s.toggles) }
+func (s *snapshot) enabled(p *installComponent) bool { return p.config.Enabled(s.toggles) }
 
 // resolveAbsent computes the desired state of a component that is to be removed, for the reason why.
 func (d *resolver) resolveAbsent(p *installComponent, w *desiredState, why string) {

@@ -146,7 +146,7 @@ func (s *snapshot) ActionJob(run workflow.ActionRun) (workflow.ActionJob, error)
 			Command: step.Command, EnvVars: orEmpty(step.EnvVars)})
 	}
 	script, err := workflow.ScriptOf(*action)
-	return workflow.ActionJob{Spec: spec, Timeout: action.Limit(), ScriptDigest: script.Digest}, err
+	return workflow.ActionJob{Spec: spec, Timeout: action.TimeoutDuration(), ScriptDigest: script.Digest}, err
 }
 
 // Scripts returns what the actions of an install would run now, by action (workflow.ResolvedInstall).

@@ -43,7 +43,7 @@ type ActionInput struct {
 	// Value of a run that gives none.
 	Default *string `toml:"default" json:"default,omitempty" example:"routine"`
 
-	Sensitive Gone `toml:"sensitive" json:"-" hint:"declare a sensitive input of the app instead: what is asked for with a run is kept and shown as it is"`
+	Sensitive Removed `toml:"sensitive" json:"-" hint:"declare a sensitive input of the app instead: what is asked for with a run is kept and shown as it is"`
 }
 
 // Trigger is an occasion on which an action runs.
@@ -58,7 +58,7 @@ type Trigger struct {
 	// Place among the actions of one occasion.
 	Index int `toml:"index" json:"index,omitempty"`
 
-	Schedule Stray `toml:"schedule" json:"-" hint:"write cron_schedule"`
+	Schedule Unsupported `toml:"schedule" json:"-" hint:"write cron_schedule"`
 }
 
 // Step is one script or command of an action.
@@ -73,5 +73,5 @@ type Step struct {
 	EnvVars map[string]string `toml:"env_vars" json:"env_vars,omitempty" config:"template" example:"REGION={{.nuon.install_stack.outputs.region}}"`
 	Repositories
 
-	EnableKubeConfig Stray `toml:"enable_kube_config" json:"-" hint:"write it on the action, not on a step"`
+	EnableKubeConfig Unsupported `toml:"enable_kube_config" json:"-" hint:"write it on the action, not on a step"`
 }

@@ -23,9 +23,9 @@ var payload = map[string]string{
 
 const rego = "package nuon\n\nimport rego.v1\n\ndeny contains msg if {\n\tinput.plan.errored\n\tmsg := \"the plan has an error\"\n}\n"
 
-// elsewhere are kinds that are not in the one app with all others: each is another form of what another kind holds, or the other place
+// otherPlaceHint are kinds that are not in the one app with all others: each is another form of what another kind holds, or the other place
 // of what this one says.
-var elsewhere = map[string]string{
+var otherPlaceHint = map[string]string{
 	"input": "inputs", "input-group": "inputs", "secret": "secrets", "role": "permissions", "break-glass-role": "break-glass", "kubernetes-context": "kubernetes-contexts",
 	"policy": "policies", "installs": "install",
 }
@@ -34,7 +34,7 @@ var elsewhere = map[string]string{
 // file.
 func TestExamplesAreAnApp(t *testing.T) {
 	inDirectories := map[string]bool{"break-glass": true, "kubernetes-contexts": true}
-	for _, instead := range elsewhere {
+	for _, instead := range otherPlaceHint {
 		inDirectories[instead] = true
 	}
 	files, directories := fstest.MapFS{}, fstest.MapFS{}
@@ -44,7 +44,7 @@ func TestExamplesAreAnApp(t *testing.T) {
 		switch {
 		case k.Name == "full":
 			continue
-		case elsewhere[k.Name] != "":
+		case otherPlaceHint[k.Name] != "":
 			directories[name] = file
 		case inDirectories[k.Name]:
 			files[k.Paths[0]] = file
@@ -53,7 +53,7 @@ func TestExamplesAreAnApp(t *testing.T) {
 		}
 	}
 	delete(directories, "installs/install.toml")
-	single, _ := format.Find("full")
+	single, _ := format.FindKind("full")
 	for name, app := range map[string]fstest.MapFS{"files": files, "directories": directories, "single": {"nuon.ledger.toml": {Data: []byte(single.ExampleFile())}}} {
 		for path, text := range payload {
 			app[path] = &fstest.MapFile{Data: []byte(text)}
@@ -76,7 +76,7 @@ var harmless = regexp.MustCompile(`^(idle)$`)
 // TestExamplesDecode: the example of each kind is read into the type of the kind, and nothing is said about it but that it has no effect.
 func TestExamplesDecode(t *testing.T) {
 	for _, k := range format.Kinds() {
-		if k.Open || k.Name == "component" || k.Name == "full" {
+		if k.OpenEnded || k.Name == "component" || k.Name == "full" {
 			continue // no file is read as these alone
 		}
 		table, wrong := syntax.Parse(k.Name, []byte(k.ExampleFile()))

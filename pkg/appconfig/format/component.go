@@ -47,7 +47,7 @@ type Component struct {
 	// A second TOML file whose keys are laid over this one's.
 	Source string `toml:"source" json:"source,omitempty" example:"./shared.toml"`
 
-	Timeout Stray `toml:"timeout" json:"-" hint:"write deploy_timeout or build_timeout"`
+	Timeout Unsupported `toml:"timeout" json:"-" hint:"write deploy_timeout or build_timeout"`
 }
 
 // TerraformModule is a component of type terraform_module: a module that is planned and applied in the customer's account.
@@ -64,8 +64,8 @@ type TerraformModule struct {
 	// Files of Terraform variables; later ones win over earlier ones, and all of them over vars.
 	VarFiles []VarFile `toml:"var_file" json:"var_file,omitempty"`
 
-	Var    Gone `toml:"var" json:"-" hint:"write a [vars] table"`
-	EnvVar Gone `toml:"env_var" json:"-" hint:"write an [env_vars] table"`
+	Var    Removed `toml:"var" json:"-" hint:"write a [vars] table"`
+	EnvVar Removed `toml:"env_var" json:"-" hint:"write an [env_vars] table"`
 }
 
 // HelmChart is a component of type helm_chart: a chart that is installed as one release. Its code comes from exactly one of public_repo,
@@ -91,7 +91,7 @@ type HelmChart struct {
 	// Adopt objects that are already there.
 	TakeOwnership bool `toml:"take_ownership" json:"take_ownership,omitempty"`
 
-	Value Gone `toml:"value" json:"-" hint:"write a [values] table"`
+	Value Removed `toml:"value" json:"-" hint:"write a [values] table"`
 }
 
 // HelmRepository is a chart in a chart repository.
@@ -123,7 +123,7 @@ type ContainerImage struct {
 	// An image in a registry on GCP.
 	GCPGAR *GARImage `toml:"gcp_gar" json:"gcp_gar,omitempty"`
 
-	Device Stray `toml:"device" json:"-" hint:"remove it"`
+	Device Unsupported `toml:"device" json:"-" hint:"remove it"`
 }
 
 // PublicImage is an image that anybody can pull.
@@ -171,9 +171,9 @@ type DockerBuild struct {
 	// Build arguments.
 	EnvVars map[string]string `toml:"env_vars" json:"env_vars,omitempty" example:"GO_VERSION=1.26"`
 
-	EnvVar    Gone `toml:"env_var" json:"-" hint:"write an [env_vars] table"`
-	Target    Gone `toml:"target" json:"-" hint:"make the wanted stage the last one of the Dockerfile"`
-	BuildArgs Gone `toml:"build_args" json:"-" hint:"write an [env_vars] table"`
+	EnvVar    Removed `toml:"env_var" json:"-" hint:"write an [env_vars] table"`
+	Target    Removed `toml:"target" json:"-" hint:"make the wanted stage the last one of the Dockerfile"`
+	BuildArgs Removed `toml:"build_args" json:"-" hint:"write an [env_vars] table"`
 }
 
 // KubernetesManifest is a component of type kubernetes_manifest: objects as they are written. Exactly one of manifest and kustomize; a

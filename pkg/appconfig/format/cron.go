@@ -37,21 +37,21 @@ func checkCron(text string) (problem, hint string) {
 	if err != nil {
 		return "is not a schedule: " + cronProblem(fields), cronForm
 	}
-	if schedule.Next(longAgo).IsZero() {
+	if schedule.Next(cronTestTime).IsZero() {
 		return "never comes: there is no such day", ""
 	}
 	return "", ""
 }
 
-// longAgo is any time; the search from it for when a schedule comes sees a leap year.
-var longAgo = time.Date(2023, time.January, 1, 0, 0, 0, 0, time.UTC)
+// cronTestTime is any time; the search from it for when a schedule comes sees a leap year.
+var cronTestTime = time.Date(2023, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 // cronProblem says which field it is.
 func cronProblem(fields []string) string {
 	for i, name := range []string{"the minute", "the hour", "the day of the month", "the month", "the day of the week"} {
-		alone := []string{"*", "*", "*", "*", "*"}
-		alone[i] = fields[i]
-		if _, err := cron.ParseStandard(strings.Join(alone, " ")); err == nil {
+		field := []string{"*", "*", "*", "*", "*"}
+		field[i] = fields[i]
+		if _, err := cron.ParseStandard(strings.Join(field, " ")); err == nil {
 			continue
 		}
 		ranges := [...]string{"0-59", "0-23", "1-31", "1-12 or JAN-DEC", "0-6 or SUN-SAT, from Sunday"}

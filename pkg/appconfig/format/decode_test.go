@@ -13,7 +13,7 @@ import (
 // decoded reads a text as a kind of file, and gives what is said of it.
 func decoded[T any](t *testing.T, kind, text string) (into T, table *syntax.Table, said diagnostic.Diagnostics) {
 	t.Helper()
-	of, ok := Find(kind)
+	of, ok := FindKind(kind)
 	if !ok {
 		t.Fatalf("there is no kind %s", kind)
 	}
@@ -119,7 +119,7 @@ func TestDecodeSays(t *testing.T) {
 func TestTexts(t *testing.T) {
 	got, table, _ := decoded[HelmChart](t, "helm", "type = 'helm_chart'\nname = 'x'\nchart_name = 'hello'\nnamespace = 'n'\ndependencies = ['a', 'b']\n"+
 		"values = {\"image.tag\" = '1', n = 1, b = 'x'}\n[[values_file]]\ncontents = './one'\n[[values_file]]\nsource = './two'\n[[values_file]]\npath = 'p'\n")
-	of, _ := Find("helm")
+	of, _ := FindKind("helm")
 	var templated, files []string
 	for text := range Texts(table, of.Keys(), &got, func(k *Key) bool { return k.Template || k.Name == "dependencies" }) {
 		templated = append(templated, text.Path+"="+text.Value)
@@ -147,14 +147,14 @@ func templateOnly(k *Key) bool { return k.Template }
 
 func TestSort(t *testing.T) {
 	action := Action{Dependencies: []string{"b", "a", "b"}, Steps: []Step{{Name: "z"}, {Name: "a"}}}
-	of, _ := Find("action")
-	Sort(of.Keys(), &action)
+	of, _ := FindKind("action")
+	SortSets(of.Keys(), &action)
 	if diff := cmp.Diff(Action{Dependencies: []string{"a", "b"}, Steps: []Step{{Name: "z"}, {Name: "a"}}}, action); diff != "" {
 		t.Error(diff)
 	}
 	chart := HelmChart{Component: Component{OperationRoles: []OperationRole{{Operation: "teardown", Role: "x"}, {Operation: "deploy", Role: "y"}}}}
-	of, _ = Find("helm")
-	Sort(of.Keys(), &chart)
+	of, _ = FindKind("helm")
+	SortSets(of.Keys(), &chart)
 	if chart.OperationRoles[0].Operation != "deploy" || chart.OperationRoles[1].Role != "x" {
 		t.Errorf("%+v", chart.OperationRoles)
 	}
@@ -167,7 +167,7 @@ func TestDecodeIsBounded(t *testing.T) {
 		text.WriteString("[[steps]]\nfoo = 1\nname = []\n")
 	}
 	_, _, said := decoded[Action](t, "action", text.String())
-	if len(said) > mostSaid {
+	if len(said) > maxReported {
 		t.Errorf("%d are said", len(said))
 	}
 }

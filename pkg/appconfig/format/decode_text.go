@@ -28,34 +28,34 @@ func (t *Text) Set(text string) {
 
 // Texts gives all strings that a file says for the keys that are wanted, in the order of the keys. from is a pointer to a struct that
 // Decode has filled from the table.
-func Texts(t *syntax.Table, keys []Key, from any, wanted func(*Key) bool) iter.Seq[Text] {
+func Texts(t *syntax.Table, keys []Key, from any, accept func(*Key) bool) iter.Seq[Text] {
 	return func(yield func(Text) bool) {
-		w := &walk{wanted: wanted, yield: yield}
+		w := &walker{accept: accept, yield: yield}
 		w.table(t, keys, reflect.ValueOf(from).Elem(), nil)
 	}
 }
 
-type walk struct {
-	wanted func(*Key) bool
+type walker struct {
+	accept func(*Key) bool
 	yield  func(Text) bool
 }
 
 // table goes through the keys of a table. Like all of walk it says whether to go on.
-func (w *walk) table(t *syntax.Table, keys []Key, v reflect.Value, in *frame) bool {
+func (w *walker) table(t *syntax.Table, keys []Key, v reflect.Value, parent *frame) bool {
 	for i := range keys {
 		k := &keys[i]
 		n := t.Get(k.Name)
-		if n == nil || len(k.Keys) == 0 && !w.wanted(k) {
+		if n == nil || len(k.Keys) == 0 && !w.accept(k) {
 			continue
 		}
-		if !w.value(n, k, v.FieldByIndex(k.Index), &frame{up: in, name: k.Name}) {
+		if !w.value(n, k, v.FieldByIndex(k.Index), &frame{parent: parent, name: k.Name}) {
 			return false
 		}
 	}
 	return true
 }
 
-func (w *walk) value(n *syntax.Node, k *Key, v reflect.Value, at *frame) bool {
+func (w *walker) value(n *syntax.Node, k *Key, v reflect.Value, fr *frame) bool {
 	if v.Kind() == reflect.Pointer {
 		if v.IsNil() {
 			return true
@@ -64,50 +64,50 @@ func (w *walk) value(n *syntax.Node, k *Key, v reflect.Value, at *frame) bool {
 	}
 	switch k.Type {
 	case String:
-		return w.yield(Text{at.path(), k, n, v.String(), v})
+		return w.yield(Text{fr.path(), k, n, v.String(), v})
 	case Table:
-		return n.Table() == nil || w.table(n.Table(), k.Keys, v, at)
-	case Map, Merged:
-		return w.mapping(n, k, at)
-	case Typed:
-		return w.scalars(n, k, at)
+		return n.Table() == nil || w.table(n.Table(), k.Keys, v, fr)
+	case Map, MergedMap:
+		return w.mapping(n, k, fr)
+	case TypedMap:
+		return w.scalars(n, k, fr)
 	case Strings, Tables:
-		return w.list(n, k, v, at)
+		return w.list(n, k, v, fr)
 	}
 	return true
 }
 
-func (w *walk) list(n *syntax.Node, k *Key, v reflect.Value, at *frame) bool {
+func (w *walker) list(n *syntax.Node, k *Key, v reflect.Value, fr *frame) bool {
 	items, _ := n.Items()
 	for i, item := range items {
-		here := &frame{up: at, item: i}
+		elementFrame := &frame{parent: fr, index: i}
 		if i >= v.Len() {
 			return true // it has the wrong shape
 		}
 		if k.Type == Tables {
-			if t := item.Table(); t != nil && !w.table(t, k.Keys, v.Index(i), here) {
+			if t := item.Table(); t != nil && !w.table(t, k.Keys, v.Index(i), elementFrame) {
 				return false
 			}
 			continue
 		}
-		if text, ok := item.Text(); ok && !w.yield(Text{here.path(), k, item, text, reflect.Value{}}) {
+		if text, ok := item.Text(); ok && !w.yield(Text{elementFrame.path(), k, item, text, reflect.Value{}}) {
 			return false
 		}
 	}
 	return true
 }
 
-func (w *walk) mapping(n *syntax.Node, k *Key, at *frame) bool {
+func (w *walker) mapping(n *syntax.Node, k *Key, fr *frame) bool {
 	if items, ok := n.Items(); ok {
 		for i, item := range items {
-			if !w.mapping(item, k, &frame{up: at, item: i}) {
+			if !w.mapping(item, k, &frame{parent: fr, index: i}) {
 				return false
 			}
 		}
 		return true
 	}
 	for name, item := range n.Table().Each {
-		if text, ok := item.Text(); ok && !w.yield(Text{(&frame{up: at, name: name}).path(), k, item, text, reflect.Value{}}) {
+		if text, ok := item.Text(); ok && !w.yield(Text{(&frame{parent: fr, name: name}).path(), k, item, text, reflect.Value{}}) {
 			return false
 		}
 	}
@@ -115,18 +115,18 @@ func (w *walk) mapping(n *syntax.Node, k *Key, at *frame) bool {
 }
 
 // scalars gives the strings of a table of scalars.
-func (w *walk) scalars(n *syntax.Node, k *Key, at *frame) bool {
+func (w *walker) scalars(n *syntax.Node, k *Key, fr *frame) bool {
 	for name, item := range n.Table().Each {
-		if text, ok := item.Value.(string); ok && !w.yield(Text{(&frame{up: at, name: name}).path(), k, item, text, reflect.Value{}}) {
+		if text, ok := item.Value.(string); ok && !w.yield(Text{(&frame{parent: fr, name: name}).path(), k, item, text, reflect.Value{}}) {
 			return false
 		}
 	}
 	return true
 }
 
-// Sort puts everything below a struct in order whose order means nothing: sets of strings, without those that are there twice, and
+// SortSets puts everything below a struct in order whose order means nothing: sets of strings, without those that are there twice, and
 // tables that a key tells apart. Places in the file cannot be found by number any more after that.
-func Sort(keys []Key, in any) { sortTable(keys, reflect.ValueOf(in).Elem()) }
+func SortSets(keys []Key, in any) { sortTable(keys, reflect.ValueOf(in).Elem()) }
 
 func sortTable(keys []Key, v reflect.Value) {
 	for i := range keys {
@@ -158,11 +158,11 @@ func sortTable(keys []Key, v reflect.Value) {
 }
 
 func sortTables(k *Key, list reflect.Value) {
-	by := slices.IndexFunc(k.Keys, func(key Key) bool { return key.Name == k.SortedBy })
-	if by < 0 {
+	sortKey := slices.IndexFunc(k.Keys, func(key Key) bool { return key.Name == k.SortedBy })
+	if sortKey < 0 {
 		return
 	}
-	index := k.Keys[by].Index
+	index := k.Keys[sortKey].Index
 	all := make([]reflect.Value, list.Len())
 	for i := range all {
 		all[i] = reflect.New(list.Type().Elem()).Elem()
@@ -178,12 +178,12 @@ func sortTables(k *Key, list reflect.Value) {
 		}
 		return 0
 	})
-	for i, one := range all {
-		list.Index(i).Set(one)
+	for i, table := range all {
+		list.Index(i).Set(table)
 	}
 }
 
-func nearestOf(text string, values []string) (string, bool) {
+func nearestHint(text string, values []string) (string, bool) {
 	hint := diagnostic.DidYouMean(text, values)
 	return hint, hint != ""
 }

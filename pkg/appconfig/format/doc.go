@@ -32,12 +32,12 @@
 // hint tag says what to write instead.
 package format
 
-// Stray is a key that is no part of the format and that people write all the same. It is a warning, with the tag hint as what to
+// Unsupported is a key that is no part of the format and that people write all the same. It is a warning, with the tag hint as what to
 // write instead, and has no effect.
-type Stray struct{}
+type Unsupported struct{}
 
-// Gone is a key that was once part of the format. It is an error, with the tag hint as what to write instead.
-type Gone struct{}
+// Removed is a key that was once part of the format. It is an error, with the tag hint as what to write instead.
+type Removed struct{}
 
 // Any is a value of any shape, which is kept and not looked into.
 type Any any

@@ -30,9 +30,9 @@ func (k Kind) Snippet(path string) string {
 	for i, name := range names {
 		key, ok := find(keys, name)
 		switch {
-		case !ok || key.Stray || key.Gone:
+		case !ok || key.Unsupported || key.Removed:
 			return ""
-		case i == len(names)-1 && key.opens():
+		case i == len(names)-1 && key.isTable():
 			return arrays + key.snippet()
 		case i == len(names)-1:
 			return arrays + table + key.line()
@@ -55,10 +55,10 @@ func find(keys []Key, name string) (Key, bool) {
 	return Key{}, false
 }
 
-// opens says whether the key is written as a header with keys of its own below.
-func (k Key) opens() bool {
+// isTable says whether the key is written as a header with keys of its own below.
+func (k Key) isTable() bool {
 	switch k.Type {
-	case Map, Merged, Flags, Typed, Table, Tables:
+	case Map, MergedMap, Flags, TypedMap, Table, Tables:
 		return true
 	}
 	return false
@@ -74,7 +74,7 @@ func (k Key) header() string {
 // snippet is the header of the key with what it cannot do without.
 func (k Key) snippet() string {
 	if k.Type == Table || k.Type == Tables {
-		return k.header() + k.first()
+		return k.header() + k.requiredLines()
 	}
 	return k.header() + k.entry() + "\n"
 }
@@ -82,7 +82,7 @@ func (k Key) snippet() string {
 // entry is a line of a table whose keys are the vendor's. The example of such a key is written KEY=VALUE.
 func (k Key) entry() string {
 	name, value, _ := strings.Cut(cmp.Or(k.Example, "NAME=value"), "=")
-	if !syntax.Bare(name) {
+	if !syntax.IsBareKey(name) {
 		name = strconv.Quote(name)
 	}
 	if k.Type != Flags {
@@ -91,22 +91,22 @@ func (k Key) entry() string {
 	return name + " = " + value
 }
 
-// first are the keys that a table cannot do without, or its first key.
-func (k Key) first() string {
+// requiredLines are the keys that a table cannot do without, or its first key.
+func (k Key) requiredLines() string {
 	var lines, tables strings.Builder
-	for _, below := range k.Keys {
+	for _, child := range k.Keys {
 		switch {
-		case !below.Required:
-		case below.opens():
-			tables.WriteString("\n" + below.snippet())
+		case !child.Required:
+		case child.isTable():
+			tables.WriteString("\n" + child.snippet())
 		default:
-			lines.WriteString(below.line())
+			lines.WriteString(child.line())
 		}
 	}
 	switch first := k.Keys[0]; {
 	case lines.Len()+tables.Len() > 0:
 		return lines.String() + tables.String()
-	case first.opens():
+	case first.isTable():
 		return "\n" + first.snippet()
 	default:
 		return first.line()
@@ -123,7 +123,7 @@ func (k Key) line() string {
 		value = "1"
 	case Strings:
 		value = "[" + value + "]"
-	case Free:
+	case AnyValue:
 		value = "{}"
 	}
 	return k.Name + " = " + value + "\n"
@@ -131,7 +131,7 @@ func (k Key) line() string {
 
 // value is a text that can stand for the key: its example, its default or the first of its values.
 func (k Key) value() string {
-	for _, value := range slices.Concat([]string{k.Example, k.Default}, k.Values, k.Known) {
+	for _, value := range slices.Concat([]string{k.Example, k.Default}, k.Values, k.Suggested) {
 		if value != "" {
 			return value
 		}

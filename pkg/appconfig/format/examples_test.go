@@ -15,7 +15,7 @@ func TestSnippets(t *testing.T) {
 	for _, k := range format.Kinds() {
 		visit(k.Keys(), func(key format.Key) {
 			text := k.Snippet(key.Path)
-			if key.Stray || key.Gone {
+			if key.Unsupported || key.Removed {
 				if text != "" {
 					t.Errorf("%s %s has the snippet\n%s", k.Name, key.Path, text)
 				}
@@ -27,8 +27,8 @@ func TestSnippets(t *testing.T) {
 			}
 		})
 	}
-	helm, _ := format.Find("helm")
-	action, _ := format.Find("action")
+	helm, _ := format.FindKind("helm")
+	action, _ := format.FindKind("action")
 	if got, want := action.Snippet("steps.public_repo.repo"), "[[steps]]\n[steps.public_repo]\nrepo = \"acme/infra\"\n"; got != want {
 		t.Errorf("the snippet is\n%s, want\n%s", got, want)
 	}
@@ -66,11 +66,11 @@ func TestExamplesAreRight(t *testing.T) {
 		visit(k.Keys(), func(key format.Key) {
 			at := k.Name + " " + key.Path
 			switch {
-			case key.Type == format.String && !key.Stray && !key.Gone && key.Example == "" && key.Default == "" && key.Values == nil && key.Known == nil:
+			case key.Type == format.String && !key.Unsupported && !key.Removed && key.Example == "" && key.Default == "" && key.Values == nil && key.Suggested == nil:
 				t.Errorf("%s has no example", at)
-			case (key.Type == format.Map || key.Type == format.Merged || key.Type == format.Flags || key.Type == format.Typed) && !strings.Contains(key.Example, "="):
+			case (key.Type == format.Map || key.Type == format.MergedMap || key.Type == format.Flags || key.Type == format.TypedMap) && !strings.Contains(key.Example, "="):
 				t.Errorf("%s has the example %q", at, key.Example)
-			case key.Example != "" && key.Values != nil && !slices.Contains(key.Values, key.Example), key.Example != "" && key.Known != nil && !slices.Contains(key.Known, key.Example):
+			case key.Example != "" && key.Values != nil && !slices.Contains(key.Values, key.Example), key.Example != "" && key.Suggested != nil && !slices.Contains(key.Suggested, key.Example):
 				t.Errorf("the example of %s is none of its values", at)
 			}
 			if key.Example != "" && !key.File {
@@ -93,10 +93,10 @@ func TestExampleFiles(t *testing.T) {
 			t.Errorf("the example of %s: %d keys, %v", k.Name, len(file), err)
 		}
 		if k.Name == "component" { // no file is of this kind alone
-			k, _ = format.Find("container-image")
+			k, _ = format.FindKind("container-image")
 		}
 		for name := range file {
-			if _, ok := k.Key(name); !ok && !k.Open {
+			if _, ok := k.Key(name); !ok && !k.OpenEnded {
 				t.Errorf("the example of %s has the key %s", k.Name, name)
 			}
 		}

@@ -20,11 +20,11 @@ func TestHints(t *testing.T) {
 		"secrets": "secrets", "stack": "stack", "terraform": "terraform", "pulumi": "pulumi",
 		"terraform_module": "terraform", "helm_chart": "helm", "container_image": "container-image", "external_image": "container-image", "docker_build": "docker-build", "kubernetes_manifest": "kubernetes-manifest",
 	} {
-		if k, ok := format.Find(name); !ok || k.Name != want {
+		if k, ok := format.FindKind(name); !ok || k.Name != want {
 			t.Errorf("%s is the kind %q, %v; want %s", name, k.Name, ok, want)
 		}
 	}
-	if k, ok := format.Find("job"); ok {
+	if k, ok := format.FindKind("job"); ok {
 		t.Errorf("found %s for a kind that is none", k.Name)
 	}
 }
@@ -45,7 +45,7 @@ func TestNamesAreUnique(t *testing.T) {
 // TestKeyIsFoundByPath: every key of every kind is found by its own path, and holds the field that its index says.
 func TestKeyIsFoundByPath(t *testing.T) {
 	for _, k := range format.Kinds() {
-		if k.Open {
+		if k.OpenEnded {
 			continue
 		}
 		each(k.Keys(), k.Type, func(key format.Key, in reflect.Type) {
@@ -154,7 +154,7 @@ func TestKeysMakeSense(t *testing.T) {
 		}
 		visit(k.Keys(), func(key format.Key) {
 			at := k.Name + " " + key.Path
-			if key.Stray || key.Gone {
+			if key.Unsupported || key.Removed {
 				if key.Hint == "" || strings.HasSuffix(key.Hint, ".") || strings.ToLower(key.Hint[:1]) != key.Hint[:1] {
 					t.Errorf("%s has the hint %q", at, key.Hint)
 				}

@@ -21,7 +21,7 @@ type InputGroup struct {
 	// What the inputs of the group are about.
 	Description string `toml:"description" json:"description,omitempty" config:"required" example:"How big the install is"`
 
-	Group Stray `toml:"group" json:"-" hint:"remove it: a group is in no group"`
+	Group Unsupported `toml:"group" json:"-" hint:"remove it: a group is in no group"`
 }
 
 // Input is a value that each install gives; alone in a file below inputs/. In templates it is always a string.

@@ -11,21 +11,21 @@ type ValueType string
 
 // The types of values.
 const (
-	String  ValueType = "string"
-	Bool    ValueType = "bool"
-	Number  ValueType = "number"  // a whole number
-	Strings ValueType = "strings" // an array of strings
-	Map     ValueType = "map"     // a table of strings
-	Flags   ValueType = "flags"   // a table of bools
-	Typed   ValueType = "scalars" // a table of scalars, which keep their types
-	Table   ValueType = "table"   // a table with keys of its own
-	Tables  ValueType = "tables"  // an array of such tables
-	Merged  ValueType = "merged"  // a table of strings, or an array of such tables
-	Free    ValueType = "any"
+	String    ValueType = "string"
+	Bool      ValueType = "bool"
+	Number    ValueType = "number"  // a whole number
+	Strings   ValueType = "strings" // an array of strings
+	Map       ValueType = "map"     // a table of strings
+	Flags     ValueType = "flags"   // a table of bools
+	TypedMap  ValueType = "scalars" // a table of scalars, which keep their types
+	Table     ValueType = "table"   // a table with keys of its own
+	Tables    ValueType = "tables"  // an array of such tables
+	MergedMap ValueType = "merged"  // a table of strings, or an array of such tables
+	AnyValue  ValueType = "any"
 )
 
-// Words say to people what such a value is.
-func (t ValueType) Words() string {
+// Describe say to people what such a value is.
+func (t ValueType) Describe() string {
 	switch t {
 	case String:
 		return "text"
@@ -39,13 +39,13 @@ func (t ValueType) Words() string {
 		return "table of texts"
 	case Flags:
 		return "table of true or false"
-	case Typed:
+	case TypedMap:
 		return "table of texts, numbers and true or false"
 	case Tables:
 		return "array of tables"
-	case Merged:
+	case MergedMap:
 		return "table of texts, or an array of them"
-	case Free:
+	case AnyValue:
 		return "anything"
 	}
 	return string(t)
@@ -59,7 +59,7 @@ type Key struct {
 	Type        ValueType         `json:"type"`
 	Required    bool              `json:"required,omitempty"`
 	Values      []string          `json:"values,omitempty"`     // allowed values; nil: any
-	Known       []string          `json:"known,omitempty"`      // likewise, but package appconfig says what another value means
+	Suggested   []string          `json:"known,omitempty"`      // likewise, but package appconfig says what another value means
 	OldValues   map[string]string `json:"old_values,omitempty"` // older spellings of values, to the current one
 	Default     string            `json:"default,omitempty"`
 	Example     string            `json:"example,omitempty"`
@@ -68,10 +68,10 @@ type Key struct {
 	File        bool              `json:"file,omitempty"`      // a reference may stand for the text
 	Unordered   bool              `json:"unordered,omitempty"` // the order of the elements means nothing
 	SortedBy    string            `json:"sorted_by,omitempty"` // likewise, of tables: the key that tells them apart
-	Idle        bool              `json:"idle,omitempty"`      // accepted, no effect yet
+	NoEffectYet bool              `json:"idle,omitempty"`      // accepted, no effect yet
 	OldNames    []string          `json:"old_names,omitempty"`
-	Stray       bool              `json:"stray,omitempty"` // no key of the format, but people write it
-	Gone        bool              `json:"gone,omitempty"`  // no key of the format any more
+	Unsupported bool              `json:"stray,omitempty"` // no key of the format, but people write it
+	Removed     bool              `json:"gone,omitempty"`  // no key of the format any more
 	Hint        string            `json:"hint,omitempty"`  // what to write instead of a stray or gone key
 	Keys        []Key             `json:"keys,omitempty"`  // of a table or tables, in the order of the fields
 	Index       []int             `json:"-"`               // of the field in the struct above it, as reflect.Value.FieldByIndex wants it
@@ -107,13 +107,13 @@ func keyOf(t reflect.Type, field reflect.StructField, above []string) Key {
 	}
 	k.readConfig(field.Tag.Get("config"))
 	k.OldValues = oldValues(field.Tag.Get("values"))
-	below := reflect.Type(nil)
-	k.Type, below = valueType(field.Type)
-	k.Stray, k.Gone = field.Type == reflect.TypeFor[Stray](), field.Type == reflect.TypeFor[Gone]()
-	if below != nil {
-		k.Keys = keysOf(below, path)
+	elem := reflect.Type(nil)
+	k.Type, elem = valueType(field.Type)
+	k.Unsupported, k.Removed = field.Type == reflect.TypeFor[Unsupported](), field.Type == reflect.TypeFor[Removed]()
+	if elem != nil {
+		k.Keys = keysOf(elem, path)
 		if k.Description == "" {
-			k.Description = describe(below.Name())
+			k.Description = describe(elem.Name())
 		}
 	}
 	return k
@@ -122,12 +122,12 @@ func keyOf(t reflect.Type, field reflect.StructField, above []string) Key {
 // valueType is what a field of type t holds, and the struct that a table, or the tables, below it are; nil for all else.
 func valueType(t reflect.Type) (ValueType, reflect.Type) {
 	switch t {
-	case reflect.TypeFor[Stray](), reflect.TypeFor[Gone](), reflect.TypeFor[Any]():
-		return Free, nil
+	case reflect.TypeFor[Unsupported](), reflect.TypeFor[Removed](), reflect.TypeFor[Any]():
+		return AnyValue, nil
 	case reflect.TypeFor[Values]():
-		return Merged, nil
+		return MergedMap, nil
 	case reflect.TypeFor[Scalars]():
-		return Typed, nil
+		return TypedMap, nil
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -151,5 +151,5 @@ func valueType(t reflect.Type) (ValueType, reflect.Type) {
 		}
 		return Map, nil
 	}
-	return Free, nil
+	return AnyValue, nil
 }

@@ -19,10 +19,10 @@ type Kind struct {
 	Component string `json:"component,omitempty"`
 	// Description is from the comment of the type: whole sentences.
 	Description string `json:"description"`
-	// Idle says that such files are accepted and checked, and nothing in nuon acts on them so far.
-	Idle bool `json:"idle,omitempty"`
-	// Open says that any key may stand in such a file; it has no Keys then.
-	Open bool `json:"open,omitempty"`
+	// NoEffectYet says that such files are accepted and checked, and nothing in nuon acts on them so far.
+	NoEffectYet bool `json:"idle,omitempty"`
+	// OpenEnded says that any key may stand in such a file; it has no Keys then.
+	OpenEnded bool `json:"open,omitempty"`
 	// Type is the struct that holds such a file; a map, if it is open.
 	Type reflect.Type `json:"-"`
 
@@ -32,8 +32,8 @@ type Kind struct {
 // Kinds are all kinds of file, in the order of the documentation. Callers must not write to them.
 func Kinds() []Kind { return kinds() }
 
-// Find is the kind with this name or alias: those of the hint on the first line of a file, and the values of a component's type.
-func Find(name string) (Kind, bool) {
+// FindKind is the kind with this name or alias: those of the hint on the first line of a file, and the values of a component's type.
+func FindKind(name string) (Kind, bool) {
 	name = strings.ReplaceAll(name, "_", "-")
 	for _, k := range kinds() {
 		if k.Name == name || slices.Contains(k.Aliases, name) {
@@ -65,43 +65,43 @@ var kinds = sync.OnceValue(func() []Kind {
 		kind[Metadata]("metadata", "", "metadata.toml"),
 		kind[Sandbox]("sandbox", "", "sandbox.toml"),
 		kind[Runner]("runner", "", "runner.toml"),
-		kind[Stack]("stack", "", "stack.toml").idle(),
+		kind[Stack]("stack", "", "stack.toml").noEffectYet(),
 		kind[Inputs]("inputs", "", "inputs.toml"),
 		kind[Input]("input", "", "inputs/*.toml"),
-		kind[InputGroup]("input-group", "", "input_groups/*.toml").alias("group", "input-groups"),
-		kind[Secrets]("secrets", "", "secrets.toml").idle(),
-		kind[Secret]("secret", "", "secrets/*.toml").idle(),
-		kind[Permissions]("permissions", "", "permissions.toml").idle(),
-		kind[StandingRole]("role", "", "permissions/*.toml").alias("permission", "standing-role").idle(),
-		kind[BreakGlass]("break-glass", "", "break_glass.toml", "break_glass/*.toml").idle(),
-		kind[Role]("break-glass-role", "", "break_glass/*.toml").about("A role that exists switched off until the customer switches it on; alone in a file below break_glass/.").idle(),
-		kind[OperationRoles]("operation-roles", "", "operation_roles.toml").idle(),
+		kind[InputGroup]("input-group", "", "input_groups/*.toml").withAliases("group", "input-groups"),
+		kind[Secrets]("secrets", "", "secrets.toml").noEffectYet(),
+		kind[Secret]("secret", "", "secrets/*.toml").noEffectYet(),
+		kind[Permissions]("permissions", "", "permissions.toml").noEffectYet(),
+		kind[StandingRole]("role", "", "permissions/*.toml").withAliases("permission", "standing-role").noEffectYet(),
+		kind[BreakGlass]("break-glass", "", "break_glass.toml", "break_glass/*.toml").noEffectYet(),
+		kind[Role]("break-glass-role", "", "break_glass/*.toml").describedAs("A role that exists switched off until the customer switches it on; alone in a file below break_glass/.").noEffectYet(),
+		kind[OperationRoles]("operation-roles", "", "operation_roles.toml").noEffectYet(),
 		kind[KubernetesContexts]("kubernetes-contexts", "", "kubernetes_contexts.toml", "kubernetes_contexts/*.toml"),
 		kind[KubernetesContext]("kubernetes-context", "", "kubernetes_contexts/*.toml"),
-		kind[Policies]("policies", "", "policies.toml").idle(),
-		kind[Policy]("policy", "", "policies/*.toml").idle(),
-		kind[Component]("component", "", "components/*.toml").alias("component-root", "components"),
+		kind[Policies]("policies", "", "policies.toml").noEffectYet(),
+		kind[Policy]("policy", "", "policies/*.toml").noEffectYet(),
+		kind[Component]("component", "", "components/*.toml").withAliases("component-root", "components"),
 		kind[TerraformModule]("terraform", KindTerraformModule, "components/*.toml"),
 		kind[HelmChart]("helm", KindHelmChart, "components/*.toml"),
-		kind[ContainerImage]("container-image", KindContainerImage, "components/*.toml").alias("external-image", "image").idle(),
-		kind[DockerBuild]("docker-build", KindDockerBuild, "components/*.toml").alias("docker").idle(),
-		kind[KubernetesManifest]("kubernetes-manifest", KindKubernetesManifest, "components/*.toml").alias("manifest"),
-		kind[Pulumi]("pulumi", KindPulumi, "components/*.toml").idle(),
-		kind[Action]("action", "", "actions/*.toml").alias("actions"),
-		kind[Runbook]("runbook", "", "runbooks/*.toml").alias("runbooks").idle(),
+		kind[ContainerImage]("container-image", KindContainerImage, "components/*.toml").withAliases("external-image", "image").noEffectYet(),
+		kind[DockerBuild]("docker-build", KindDockerBuild, "components/*.toml").withAliases("docker").noEffectYet(),
+		kind[KubernetesManifest]("kubernetes-manifest", KindKubernetesManifest, "components/*.toml").withAliases("manifest"),
+		kind[Pulumi]("pulumi", KindPulumi, "components/*.toml").noEffectYet(),
+		kind[Action]("action", "", "actions/*.toml").withAliases("actions"),
+		kind[Runbook]("runbook", "", "runbooks/*.toml").withAliases("runbooks").noEffectYet(),
 		kind[Install]("install", "", "installs/*.toml"),
-		kind[InstallSource]("installs", "", "installs.toml").alias("install-source", "installs-source").idle(),
-		kind[Branch]("branch", "", "branch.toml", "branches/*.toml").alias("branches").idle(),
-		kind[Triggers]("triggers", "", "triggers.toml").idle(),
-		kind[Installer]("installer", "", "installer.toml").idle(),
-		kind[SingleFile]("full", "", "nuon.*.toml").alias("single-file", "app"),
+		kind[InstallSource]("installs", "", "installs.toml").withAliases("install-source", "installs-source").noEffectYet(),
+		kind[Branch]("branch", "", "branch.toml", "branches/*.toml").withAliases("branches").noEffectYet(),
+		kind[Triggers]("triggers", "", "triggers.toml").noEffectYet(),
+		kind[Installer]("installer", "", "installer.toml").noEffectYet(),
+		kind[SingleFile]("full", "", "nuon.*.toml").withAliases("single-file", "app"),
 	}
 })
 
 // kind is the kind of file that T holds. A kind of component is also known by the value of its type.
 func kind[T any](name, component string, paths ...string) Kind {
 	t := reflect.TypeFor[T]()
-	k := Kind{Name: name, Component: component, Paths: paths, Type: t, Open: t.Kind() == reflect.Map, Description: describe(t.Name())}
+	k := Kind{Name: name, Component: component, Paths: paths, Type: t, OpenEnded: t.Kind() == reflect.Map, Description: describe(t.Name())}
 	k.keys = sync.OnceValue(func() []Key { return keysOf(t, nil) })
 	if as := strings.ReplaceAll(component, "_", "-"); as != "" && as != name {
 		k.Aliases = []string{as}
@@ -109,19 +109,19 @@ func kind[T any](name, component string, paths ...string) Kind {
 	return k
 }
 
-func (k Kind) alias(names ...string) Kind {
+func (k Kind) withAliases(names ...string) Kind {
 	k.Aliases = append(k.Aliases, names...)
 	return k
 }
 
-// idle marks a kind that has no effect yet.
-func (k Kind) idle() Kind {
-	k.Idle = true
+// noEffectYet marks a kind that has no effect yet.
+func (k Kind) noEffectYet() Kind {
+	k.NoEffectYet = true
 	return k
 }
 
-// about describes a kind whose type has other uses.
-func (k Kind) about(text string) Kind {
+// describedAs describes a kind whose type has other uses.
+func (k Kind) describedAs(text string) Kind {
 	k.Description = text
 	return k
 }

@@ -15,7 +15,7 @@ type Runner struct {
 	// A second TOML file whose keys are laid over this one's.
 	Source string `toml:"source" json:"source,omitempty" example:"./shared.toml"`
 
-	EnvVar Gone `toml:"env_var" json:"-" hint:"write an [env_vars] table"`
+	EnvVar Removed `toml:"env_var" json:"-" hint:"write an [env_vars] table"`
 }
 
 // Stack is stack.toml: what the customer runs first, by hand, to let the runner in.

@@ -30,6 +30,6 @@ type Sandbox struct {
 	// A second TOML file whose keys are laid over this one's.
 	Source string `toml:"source" json:"source,omitempty" example:"./shared.toml"`
 
-	Var    Gone `toml:"var" json:"-" hint:"write a [vars] table"`
-	EnvVar Gone `toml:"env_var" json:"-" hint:"write an [env_vars] table"`
+	Var    Removed `toml:"var" json:"-" hint:"write a [vars] table"`
+	EnvVar Removed `toml:"env_var" json:"-" hint:"write an [env_vars] table"`
 }

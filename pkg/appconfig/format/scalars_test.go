@@ -34,7 +34,7 @@ time = 07:32:00
 	if problem != nil {
 		t.Fatal(problem)
 	}
-	of, _ := format.Find("helm")
+	of, _ := format.FindKind("helm")
 	var chart format.HelmChart
 	format.Decode(table, of.Keys(), &chart, func(d diagnostic.Diagnostic) {
 		if d.Rule != format.RuleMissingKey {

@@ -32,7 +32,7 @@ type Secret struct {
 	// More copies; no two to the same place.
 	KubernetesSyncTargets []SyncTarget `toml:"kubernetes_sync_targets" json:"kubernetes_sync_targets,omitempty"`
 
-	UserConfigurable Stray `toml:"user_configurable" json:"-" hint:"remove it: secrets are always the customer's"`
+	UserConfigurable Unsupported `toml:"user_configurable" json:"-" hint:"remove it: secrets are always the customer's"`
 }
 
 // SyncTarget is a place in the cluster that a secret is copied to.

@@ -13,7 +13,7 @@ func (k *Key) readConfig(tag string) {
 		case "one":
 			k.Values = strings.Split(value, "|")
 		case "known":
-			k.Known = strings.Split(value, "|")
+			k.Suggested = strings.Split(value, "|")
 		case "default":
 			k.Default = value
 		case "template":
@@ -27,7 +27,7 @@ func (k *Key) readConfig(tag string) {
 		case "sorted":
 			k.SortedBy = value
 		case "idle":
-			k.Idle = true
+			k.NoEffectYet = true
 		case "was":
 			k.OldNames = strings.Split(value, "|")
 		}

@@ -94,12 +94,12 @@ func checkRegexp(text string) (problem, hint string) {
 		return "", ""
 	}
 	problem = "is not a regular expression of RE2"
-	var wrong *syntax.Error
-	if errors.As(err, &wrong) {
-		problem += ": " + wrong.Code.String()
+	var syntaxErr *syntax.Error
+	if errors.As(err, &syntaxErr) {
+		problem += ": " + syntaxErr.Code.String()
 	}
-	for _, look := range []string{"(?=", "(?!", "(?<=", "(?<!"} {
-		if strings.Contains(text, look) {
+	for _, prefix := range []string{"(?=", "(?!", "(?<=", "(?<!"} {
+		if strings.Contains(text, prefix) {
 			return problem, "write it without looking ahead or behind, which RE2 does not do"
 		}
 	}
@@ -129,14 +129,14 @@ func checkJSON(text string) (problem, hint string) {
 	if strings.Contains(text, "{{") {
 		return "", ""
 	}
-	var whole json.RawMessage
-	err := json.Unmarshal([]byte(text), &whole)
-	var wrong *json.SyntaxError
+	var value json.RawMessage
+	err := json.Unmarshal([]byte(text), &value)
+	var syntaxErr *json.SyntaxError
 	switch {
 	case err == nil:
 		return "", ""
-	case errors.As(err, &wrong):
-		before := text[:min(max(int(wrong.Offset)-1, 0), len(text))]
+	case errors.As(err, &syntaxErr):
+		before := text[:min(max(int(syntaxErr.Offset)-1, 0), len(text))]
 		line := 1 + strings.Count(before, "\n")
 		return fmt.Sprintf("is not JSON: see line %d, column %d of it", line, len(before)-strings.LastIndexByte(before, '\n')), ""
 	}

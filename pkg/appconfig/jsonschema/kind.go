@@ -6,18 +6,18 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 )
 
-// Of returns the schema of files of kind k. The schema of the kind component covers every type.
-func Of(k format.Kind) *Schema {
+// ForKind returns the schema of files of kind k. The schema of the kind component covers every type.
+func ForKind(k format.Kind) *Schema {
 	s := &Schema{Type: "object"}
 	switch {
-	case k.Open:
+	case k.OpenEnded:
 	case k.Name == componentKind:
 		s = components()
 	default:
-		s = table(keysOf(k), k)
+		s = tableSchema(keysOf(k), k)
 	}
 	s.Draft, s.Title, s.Description = Draft, "nuon: "+k.Name, k.Description
-	if k.Idle {
+	if k.NoEffectYet {
 		s.Description += " " + noEffect
 	}
 	return s
@@ -47,7 +47,7 @@ func keysOf(k format.Kind) []format.Key {
 
 // typeTables returns a table for each type of component, with the keys that only this type has.
 func typeTables() []format.Key {
-	common, _ := format.Find(componentKind)
+	common, _ := format.FindKind(componentKind)
 	var tables []format.Key
 	for _, k := range componentKinds() {
 		own := slices.DeleteFunc(slices.Clone(k.Keys()),
@@ -70,16 +70,16 @@ func has(keys []format.Key, name string) bool {
 	return slices.ContainsFunc(keys, func(k format.Key) bool { return k.Name == name })
 }
 
-// table returns the schema of a table with these keys. k is the kind of component, if it is one.
-func table(keys []format.Key, k format.Kind) *Schema {
-	s := &Schema{Type: "object", Properties: map[string]*Schema{}, AdditionalProperties: unknown()}
+// tableSchema returns the schema of a table with these keys. k is the kind of component, if it is one.
+func tableSchema(keys []format.Key, k format.Kind) *Schema {
+	s := &Schema{Type: "object", Properties: map[string]*Schema{}, AdditionalProperties: unknownKey()}
 	for _, key := range keys {
 		if key.Name == typeKey && k.Component != "" {
 			key = typeOf(key, k.Component)
 		}
-		s.Properties[key.Name] = value(key)
+		s.Properties[key.Name] = valueSchema(key)
 		for _, old := range key.OldNames {
-			older := value(key)
+			older := valueSchema(key)
 			older.Description, older.Deprecated, older.Taplo = "An older form of "+key.Name+". "+older.Description,
 				true, hidden()
 			s.Properties[old] = older

@@ -36,13 +36,13 @@ type Taplo struct {
 
 func hidden() *Taplo { return &Taplo{Hidden: true} }
 
-// refused returns a schema that rejects every value. Some editors show the title of the schema
+// rejected returns a schema that rejects every value. Some editors show the title of the schema
 // that a value must not match, so why is the title there too.
-func refused(why string) *Schema { return &Schema{Description: why, Not: &Schema{Title: why}} }
+func rejected(why string) *Schema { return &Schema{Description: why, Not: &Schema{Title: why}} }
 
-// unknown rejects a key that is not in the format. It is not the schema false, because editors
+// unknownKey rejects a key that is not in the format. It is not the schema false, because editors
 // then mark the whole table.
-func unknown() *Schema { return refused("No key of the format.") }
+func unknownKey() *Schema { return rejected("No key of the format.") }
 
-// scalar returns the types that are allowed where a string is expected: existing files rely on it.
-func scalar() []string { return []string{"string", "number", "boolean"} }
+// scalarTypes returns the types that are allowed where a string is expected: existing files rely on it.
+func scalarTypes() []string { return []string{"string", "number", "boolean"} }

@@ -24,11 +24,11 @@ import (
 // compiled returns the schema of a kind, compiled by another implementation.
 func compiled(t *testing.T, kind string) *validator.Schema {
 	t.Helper()
-	k, ok := format.Find(kind)
+	k, ok := format.FindKind(kind)
 	if !ok {
 		t.Fatalf("there is no kind %s", kind)
 	}
-	raw, err := json.Marshal(jsonschema.Of(k))
+	raw, err := json.Marshal(jsonschema.ForKind(k))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,8 +194,8 @@ func TestExampleFiles(t *testing.T) {
 // never read as a file alone, and files with an include.
 func agrees(t *testing.T, kind, text string, refused bool) {
 	t.Helper()
-	k, _ := format.Find(kind)
-	if kind == "component" || kind == "full" || k.Open || strings.Contains(text, "\nsource =") ||
+	k, _ := format.FindKind(kind)
+	if kind == "component" || kind == "full" || k.OpenEnded || strings.Contains(text, "\nsource =") ||
 		strings.HasPrefix(text, "source =") {
 		return
 	}

@@ -21,9 +21,9 @@ func TaploRules(dir string) string {
 	b.WriteString("# Schemas of the app config format for Taplo. Made by `nuon schema`.\n")
 	for _, k := range format.Kinds() {
 		var globs []string
-		for _, place := range k.Paths {
-			if at(place).Name == k.Name {
-				globs = append(globs, fmt.Sprintf("%q", glob(place)))
+		for _, path := range k.Paths {
+			if kindOfPath(path).Name == k.Name {
+				globs = append(globs, fmt.Sprintf("%q", glob(path)))
 			}
 		}
 		if globs != nil {
@@ -34,13 +34,13 @@ func TaploRules(dir string) string {
 	return b.String()
 }
 
-// at returns the kind whose schema applies to a path that several kinds share: the kind component
+// kindOfPath returns the kind whose schema applies to a path that several kinds share: the kind component
 // over those of one type, and a single declaration over a list.
-func at(place string) format.Kind {
+func kindOfPath(path string) format.Kind {
 	var found format.Kind
 	for _, k := range format.Kinds() {
 		for _, p := range k.Paths {
-			if p == place && k.Component == "" {
+			if p == path && k.Component == "" {
 				found = k
 			}
 		}
@@ -50,6 +50,6 @@ func at(place string) format.Kind {
 
 // glob returns a path as a Taplo pattern: below any directory, and with any directories before
 // the name.
-func glob(place string) string {
-	return "**/" + strings.Replace(place, "/*", "/**/*", 1)
+func glob(path string) string {
+	return "**/" + strings.Replace(path, "/*", "/**/*", 1)
 }

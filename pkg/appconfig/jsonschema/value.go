@@ -9,65 +9,65 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 )
 
-// value returns the schema of a key's value.
-func value(k format.Key) *Schema {
+// valueSchema returns the schema of a key's value.
+func valueSchema(k format.Key) *Schema {
 	switch {
-	case k.Stray:
+	case k.Unsupported:
 		return &Schema{Description: "No key of the format: " + k.Hint + ".", Deprecated: true, Taplo: hidden()}
-	case k.Gone:
-		s := refused("No key of the format any more: " + k.Hint + ".")
+	case k.Removed:
+		s := rejected("No key of the format any more: " + k.Hint + ".")
 		s.Deprecated, s.Taplo = true, hidden()
 		return s
 	}
-	s := shape(k)
+	s := undocumentedSchema(k)
 	s.Description = describe(k)
 	s.Default, s.Examples = defaultOf(k), examples(k)
 	return s
 }
 
-// shape returns the schema of a key's value, without its documentation.
-func shape(k format.Key) *Schema {
+// undocumentedSchema returns the schema of a key's value, without its documentation.
+func undocumentedSchema(k format.Key) *Schema {
 	switch k.Type {
 	case format.String:
-		return text(k)
+		return textSchema(k)
 	case format.Bool:
 		return &Schema{AnyOf: []*Schema{{Type: "boolean"}, {Enum: []string{"true", "false"}}}}
 	case format.Number:
 		return &Schema{AnyOf: []*Schema{{Type: "integer"}, {Type: "string", Pattern: `^[+-]?[0-9]+$`}}}
 	case format.Strings:
-		return &Schema{Type: "array", Items: &Schema{Type: scalar()}, MinItems: least(k)}
-	case format.Map, format.Typed:
+		return &Schema{Type: "array", Items: &Schema{Type: scalarTypes()}, MinItems: minItems(k)}
+	case format.Map, format.TypedMap:
 		return stringMap()
 	case format.Flags:
-		return &Schema{Type: "object", AdditionalProperties: shape(format.Key{Type: format.Bool})}
+		return &Schema{Type: "object", AdditionalProperties: undocumentedSchema(format.Key{Type: format.Bool})}
 	case format.Table:
-		return table(k.Keys, format.Kind{})
+		return tableSchema(k.Keys, format.Kind{})
 	case format.Tables:
-		return &Schema{Type: "array", Items: table(k.Keys, format.Kind{}), MinItems: least(k)}
-	case format.Merged:
+		return &Schema{Type: "array", Items: tableSchema(k.Keys, format.Kind{}), MinItems: minItems(k)}
+	case format.MergedMap:
 		return &Schema{AnyOf: []*Schema{stringMap(), {Type: "array", Items: stringMap()}}}
 	}
 	return &Schema{}
 }
 
 func stringMap() *Schema {
-	return &Schema{Type: "object", AdditionalProperties: &Schema{Type: scalar()}}
+	return &Schema{Type: "object", AdditionalProperties: &Schema{Type: scalarTypes()}}
 }
 
-// least returns the minimum number of elements of an array: a required one must not be empty.
-func least(k format.Key) int {
+// minItems returns the minimum number of elements of an array: a required one must not be empty.
+func minItems(k format.Key) int {
 	if k.Required {
 		return 1
 	}
 	return 0
 }
 
-// text returns the schema of a text key. A template is allowed for any value, because its value
+// textSchema returns the schema of a text key. A template is allowed for any value, because its value
 // is not known yet.
-func text(k format.Key) *Schema {
-	free := &Schema{Type: scalar(), MinLength: least(k), Pattern: patterns[k.Format]}
+func textSchema(k format.Key) *Schema {
+	free := &Schema{Type: scalarTypes(), MinLength: minItems(k), Pattern: patterns[k.Format]}
 	var forms []*Schema
-	for _, values := range [][]string{k.Values, k.Known} {
+	for _, values := range [][]string{k.Values, k.Suggested} {
 		if values != nil {
 			forms = append(forms, &Schema{Enum: values})
 		}
@@ -111,7 +111,7 @@ func describe(k format.Key) string {
 	if k.File {
 		all = append(all, "Can be a reference to the file that holds it, such as ./file.")
 	}
-	if k.Idle {
+	if k.NoEffectYet {
 		all = append(all, noEffect)
 	}
 	return strings.Join(all, " ")
@@ -122,7 +122,7 @@ func defaultOf(k format.Key) any {
 	if k.Default == "" {
 		return nil
 	}
-	return typed(k, k.Default)
+	return parseValue(k, k.Default)
 }
 
 func examples(k format.Key) []any {
@@ -132,8 +132,8 @@ func examples(k format.Key) []any {
 	return []any{k.Example}
 }
 
-// typed converts a text to the key's type.
-func typed(k format.Key, text string) any {
+// parseValue converts a text to the key's type.
+func parseValue(k format.Key, text string) any {
 	switch k.Type {
 	case format.Bool:
 		return text == "true"

@@ -48,7 +48,7 @@ func Format(text []byte) ([]byte, error) {
 	if read.keys > maxKeys {
 		return nil, &Error{1, 1, fmt.Sprintf("there are more than %d keys and tables; split the file", maxKeys)}
 	}
-	if err := checkMeaning(text); err != nil {
+	if err := checkDecodes(text); err != nil {
 		return nil, err
 	}
 	if len(lines) == 0 && len(text) > 0 {
@@ -73,35 +73,37 @@ func checkSyntax(text []byte) error {
 	if err == nil {
 		return nil
 	}
-	var at *unstable.ParserError
-	if !errors.As(err, &at) {
-		return &Error{1, 1, syntax(err.Error())}
+	var parserErr *unstable.ParserError
+	if !errors.As(err, &parserErr) {
+		return &Error{1, 1, parserMessage(err.Error())}
 	}
 	offset := len(text)
-	if len(at.Highlight) > 0 {
-		offset = int(parser.Range(at.Highlight).Offset)
+	if len(parserErr.Highlight) > 0 {
+		offset = int(parser.Range(parserErr.Highlight).Offset)
 	}
-	return errorAt(string(text), offset, syntax(at.Message))
+	return errorAt(string(text), offset, parserMessage(parserErr.Message))
 }
 
-// checkMeaning returns the decoder's error for what the parser accepts, such as a duplicate key
+// checkDecodes returns the decoder's error for what the parser accepts, such as a duplicate key
 // or a date that does not exist.
-func checkMeaning(text []byte) error {
+func checkDecodes(text []byte) error {
 	var values map[string]any
 	err := toml.Unmarshal(text, &values)
 	if err == nil {
 		return nil
 	}
-	wrong := &Error{1, 1, syntax(err.Error())}
-	var at *toml.DecodeError
-	if errors.As(err, &at) {
-		wrong.Line, wrong.Column = at.Position()
+	formatErr := &Error{1, 1, parserMessage(err.Error())}
+	var decodeErr *toml.DecodeError
+	if errors.As(err, &decodeErr) {
+		formatErr.Line, formatErr.Column = decodeErr.Position()
 	}
-	return wrong
+	return formatErr
 }
 
-// syntax formats a message of the parser.
-func syntax(message string) string { return "TOML syntax: " + strings.TrimPrefix(message, "toml: ") }
+// parserMessage formats a message of the parser.
+func parserMessage(message string) string {
+	return "TOML syntax: " + strings.TrimPrefix(message, "toml: ")
+}
 
 // errorAt returns the error at an offset.
 func errorAt(text string, offset int, message string) *Error {

@@ -9,31 +9,31 @@ import (
 // line is one line of a file, or of an array or inline table over several lines; a value may add
 // more lines.
 type line struct {
-	kind    kind
-	gap     bool   // there are blank lines before it
-	key     string // of a header or pair, without blanks around dots; empty for an array element
-	value   value  // of a pair or element
-	comment string // the comment line, or the comment after the header, pair or element; with its #
+	kind        kind
+	blankBefore bool   // there are blank lines before it
+	key         string // of a header or pair, without blanks around dots; empty for an array element
+	value       value  // of a pair or element
+	comment     string // the comment line, or the comment after the header, pair or element; with its #
 }
 
 // kind is the kind of a line.
 type kind int
 
 const (
-	remark kind = iota // a comment on its own line
-	header             // [key]
-	array              // [[key]]
-	pair               // key = value, or an element
+	commentLine kind = iota // a comment on its own line
+	header                  // [key]
+	array                   // [[key]]
+	pair                    // key = value, or an element
 )
 
 // value is a scalar, an array or an inline table.
 type value struct {
-	text    string // a scalar as written
-	open    byte   // '[' or '{'; 0 for a scalar
-	opening string // comment after the opening bracket
-	lines   []line // the content of the brackets
-	spread  bool   // there are line ends directly inside the brackets
-	width   int    // columns of the value on one line; -1 if it needs several lines
+	text      string // a scalar as written
+	open      byte   // '[' or '{'; 0 for a scalar
+	opening   string // comment after the opening bracket
+	lines     []line // the content of the brackets
+	multiLine bool   // there are line ends directly inside the brackets
+	width     int    // columns of the value on one line; -1 if it needs several lines
 }
 
 // reader parses a text that the TOML parser has accepted. It only checks what it depends on.
@@ -47,11 +47,11 @@ type reader struct {
 func (r *reader) document() ([]line, error) {
 	var lines []line
 	for newlines := 0; ; {
-		r.blanks()
+		r.skipBlanks()
 		switch {
 		case r.at == len(r.text):
 			return lines, nil
-		case r.newline():
+		case r.skipNewline():
 			newlines++
 			continue
 		}
@@ -59,14 +59,14 @@ func (r *reader) document() ([]line, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.blanks()
-		if next.kind != remark && r.peek() == '#' {
+		r.skipBlanks()
+		if next.kind != commentLine && r.peek() == '#' {
 			next.comment = r.comment()
 		}
-		if r.at < len(r.text) && !r.newline() {
+		if r.at < len(r.text) && !r.skipNewline() {
 			return nil, r.unexpected("the end of the line")
 		}
-		next.gap = newlines > 0 && len(lines) > 0
+		next.blankBefore = newlines > 0 && len(lines) > 0
 		newlines, lines = 0, append(lines, next)
 	}
 }
@@ -75,11 +75,11 @@ func (r *reader) document() ([]line, error) {
 func (r *reader) line() (l line, err error) {
 	switch {
 	case r.peek() == '#':
-		return line{kind: remark, comment: r.comment()}, nil
-	case r.take("[["):
+		return line{kind: commentLine, comment: r.comment()}, nil
+	case r.skipWord("[["):
 		l.kind = array
 		l.key, err = r.key("]]")
-	case r.take("["):
+	case r.skipWord("["):
 		l.kind = header
 		l.key, err = r.key("]")
 	default:
@@ -94,7 +94,7 @@ func (r *reader) pair(depth int) (line, error) {
 	if err != nil {
 		return line{}, err
 	}
-	r.blanks()
+	r.skipBlanks()
 	v, err := r.value(depth)
 	return line{kind: pair, key: key, value: v}, err
 }
@@ -104,25 +104,25 @@ func (r *reader) key(end string) (string, error) {
 	var key strings.Builder
 	r.keys++
 	for {
-		r.blanks()
+		r.skipBlanks()
 		from := r.at
 		if quote := r.peek(); quote == '"' || quote == '\'' {
-			if !r.quoted() {
+			if !r.skipString() {
 				return "", r.unexpected("the end of the key")
 			}
 		} else {
-			r.until(" \t\r\n.=]#,{}[\"'")
+			r.skipUntil(" \t\r\n.=]#,{}[\"'")
 		}
 		if r.at == from {
 			return "", r.unexpected("a key")
 		}
 		key.WriteString(r.text[from:r.at])
-		r.blanks()
+		r.skipBlanks()
 		switch {
-		case r.take("."):
+		case r.skipWord("."):
 			key.WriteByte('.')
 			r.keys++
-		case r.take(end):
+		case r.skipWord(end):
 			return key.String(), nil
 		default:
 			return "", r.unexpected(end)
@@ -137,15 +137,15 @@ func (r *reader) value(depth int) (value, error) {
 	case '[', '{':
 		return r.brackets(depth + 1)
 	case '"', '\'':
-		if !r.quoted() {
+		if !r.skipString() {
 			return value{}, r.unexpected("the end of the string")
 		}
 	default:
-		r.until(" \t\r\n#,]}")
+		r.skipUntil(" \t\r\n#,]}")
 		if r.at-from == len("2006-01-02") && r.text[from+4] == '-' && r.at+1 < len(r.text) && r.peek() == ' ' &&
 			isDigit(r.text[r.at+1]) {
 			r.at++ // a date with its time after a blank
-			r.until(" \t\r\n#,]}")
+			r.skipUntil(" \t\r\n#,]}")
 		}
 	}
 	if r.at == from {
@@ -167,25 +167,25 @@ func (r *reader) brackets(depth int) (value, error) {
 	v := value{open: r.peek()}
 	r.at++
 	for newlines := 0; ; {
-		r.blanks()
+		r.skipBlanks()
 		switch {
-		case r.newline():
-			newlines, v.spread = newlines+1, true
-		case r.take(","):
+		case r.skipNewline():
+			newlines, v.multiLine = newlines+1, true
+		case r.skipWord(","):
 			newlines = 0 // a comment after it belongs to the previous element
 		case r.peek() == v.close():
 			r.at++
-			v.width = v.measure()
+			v.width = v.flatWidth()
 			return v, nil
 		case r.peek() == '#':
-			v.remark(r.comment(), newlines)
+			v.addComment(r.comment(), newlines)
 			newlines = 0
 		default:
 			next, err := r.element(v.open, depth)
 			if err != nil {
 				return value{}, err
 			}
-			next.gap = newlines > 1 && len(v.lines) > 0
+			next.blankBefore = newlines > 1 && len(v.lines) > 0
 			newlines, v.lines = 0, append(v.lines, next)
 		}
 	}
@@ -203,8 +203,8 @@ func (r *reader) element(open byte, depth int) (line, error) {
 // close returns the closing bracket.
 func (v *value) close() byte { return v.open + 2 } // in ASCII each closing bracket is 2 after the opening one
 
-// remark adds a comment that is newlines below the previous token.
-func (v *value) remark(text string, newlines int) {
+// addComment adds a comment that is newlines below the previous token.
+func (v *value) addComment(text string, newlines int) {
 	last := len(v.lines) - 1
 	switch {
 	case newlines == 0 && last < 0 && v.opening == "":
@@ -212,12 +212,12 @@ func (v *value) remark(text string, newlines int) {
 	case newlines == 0 && last >= 0 && v.lines[last].kind == pair && v.lines[last].comment == "":
 		v.lines[last].comment = text
 	default:
-		v.lines = append(v.lines, line{kind: remark, comment: text, gap: newlines > 1 && last >= 0})
+		v.lines = append(v.lines, line{kind: commentLine, comment: text, blankBefore: newlines > 1 && last >= 0})
 	}
 }
 
-// measure returns the width on one line of brackets that have been read.
-func (v *value) measure() int {
+// flatWidth returns the width on one line of brackets that have been read.
+func (v *value) flatWidth() int {
 	if v.opening != "" {
 		return -1
 	}

@@ -15,8 +15,8 @@ func (r *reader) peek() byte {
 	return 0
 }
 
-// take skips a word if it is next.
-func (r *reader) take(word string) bool {
+// skipWord skips a word if it is next.
+func (r *reader) skipWord(word string) bool {
 	if !strings.HasPrefix(r.text[r.at:], word) {
 		return false
 	}
@@ -24,18 +24,18 @@ func (r *reader) take(word string) bool {
 	return true
 }
 
-// blanks skips spaces and tabs.
-func (r *reader) blanks() {
+// skipBlanks skips spaces and tabs.
+func (r *reader) skipBlanks() {
 	for r.peek() == ' ' || r.peek() == '\t' {
 		r.at++
 	}
 }
 
-// newline skips the end of a line if it is next.
-func (r *reader) newline() bool { return r.take("\n") || r.take("\r\n") }
+// skipNewline skips the end of a line if it is next.
+func (r *reader) skipNewline() bool { return r.skipWord("\n") || r.skipWord("\r\n") }
 
-// until skips everything before one of these bytes.
-func (r *reader) until(stops string) {
+// skipUntil skips everything before one of these bytes.
+func (r *reader) skipUntil(stops string) {
 	if n := strings.IndexAny(r.text[r.at:], stops); n >= 0 {
 		r.at += n
 		return
@@ -46,14 +46,14 @@ func (r *reader) until(stops string) {
 // comment reads a comment, without the end of its line.
 func (r *reader) comment() string {
 	from := r.at
-	r.until("\n")
-	return tidy(strings.TrimRight(r.text[from:r.at], " \t\r"))
+	r.skipUntil("\n")
+	return spaceComment(strings.TrimRight(r.text[from:r.at], " \t\r"))
 }
 
-// tidy inserts a space between # and a text. It does not change rulers, and directives such as #!
+// spaceComment inserts a space between # and a text. It does not change rulers, and directives such as #!
 // and
 // #:schema.
-func tidy(comment string) string {
+func spaceComment(comment string) string {
 	if first, _ := utf8.DecodeRuneInString(comment[1:]); unicode.IsLetter(first) || unicode.IsDigit(first) ||
 		strings.ContainsRune(`"'[{(`, first) {
 		return "# " + comment[1:]
@@ -61,25 +61,25 @@ func tidy(comment string) string {
 	return comment
 }
 
-// quoted skips a string of any kind; it returns false if the string does not end.
-func (r *reader) quoted() bool {
+// skipString skips a string of any kind; it returns false if the string does not end.
+func (r *reader) skipString() bool {
 	quote := r.text[r.at : r.at+1]
-	if triple := strings.Repeat(quote, 3); r.take(triple) {
-		return r.closing(triple)
+	if triple := strings.Repeat(quote, 3); r.skipWord(triple) {
+		return r.skipClosingQuotes(triple)
 	}
 	r.at++
-	return r.closing(quote)
+	return r.skipClosingQuotes(quote)
 }
 
-// closing skips the rest of a string and its closing quotes. A text may end with up to two quotes
+// skipClosingQuotes skips the rest of a string and its closing quotes. A text may end with up to two quotes
 // before the three that close it.
-func (r *reader) closing(quotes string) bool {
+func (r *reader) skipClosingQuotes(quotes string) bool {
 	escapes := quotes[0] == '"'
 	for r.at < len(r.text) {
 		switch {
 		case escapes && r.peek() == '\\':
 			r.at = min(r.at+2, len(r.text))
-		case r.take(quotes):
+		case r.skipWord(quotes):
 			for extra := 0; len(quotes) == 3 && extra < 2 && r.peek() == quotes[0]; extra++ {
 				r.at++
 			}

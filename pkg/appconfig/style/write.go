@@ -38,10 +38,10 @@ func (w *writer) pad(n int) { w.put(strings.Repeat(" ", max(0, n))) }
 
 // document writes a file.
 func (w *writer) document(lines []line) {
-	space(lines)
+	setBlankLines(lines)
 	for from := 0; from < len(lines); {
 		to := from + 1
-		for to < len(lines) && together(lines[from], lines[to]) {
+		for to < len(lines) && sameBlock(lines[from], lines[to]) {
 			to++
 		}
 		w.block(lines[from:to])
@@ -49,40 +49,40 @@ func (w *writer) document(lines []line) {
 	}
 }
 
-// space decides which lines have a blank line before them.
-func space(lines []line) {
+// setBlankLines decides which lines have a blank line before them.
+func setBlankLines(lines []line) {
 	above := 0 // index of the first comment directly above the line
 	for i := range lines {
 		l := &lines[i]
-		if i == 0 || l.gap || lines[i-1].kind != remark {
+		if i == 0 || l.blankBefore || lines[i-1].kind != commentLine {
 			above = i
 		}
 		if l.kind == header || l.kind == array {
-			lines[above].gap = above > 0
-		} else if i > 0 && lines[i-1].kind != remark && lines[i-1].kind != pair {
-			l.gap = false // until the next header
+			lines[above].blankBefore = above > 0
+		} else if i > 0 && lines[i-1].kind != commentLine && lines[i-1].kind != pair {
+			l.blankBefore = false // until the next header
 		}
 	}
 }
 
-// together reports whether a line belongs to the block that starts with first: one-line pairs and
+// sameBlock reports whether a line belongs to the block that starts with first: one-line pairs and
 // comments, without a gap.
-func together(first, l line) bool {
-	return first.inBlock() && l.inBlock() && !l.gap
+func sameBlock(first, l line) bool {
+	return first.inBlock() && l.inBlock() && !l.blankBefore
 }
 
 func (l line) inBlock() bool {
-	return l.kind == remark || l.kind == pair && l.onOneLine()
+	return l.kind == commentLine || l.kind == pair && l.onOneLine()
 }
 
 // onOneLine reports whether a pair of a document is written on one line. It ignores the
 // alignment, which itself depends on which pairs are on one line.
 func (l line) onOneLine() bool {
-	return l.value.fits(l.begins())
+	return l.value.fits(l.valueColumn())
 }
 
-// begins returns the column of the value of a pair without alignment.
-func (l line) begins() int { return utf8.RuneCountInString(l.key) + len(" = ") }
+// valueColumn returns the column of the value of a pair without alignment.
+func (l line) valueColumn() int { return utf8.RuneCountInString(l.key) + len(" = ") }
 
 // block writes lines with aligned =.
 func (w *writer) block(lines []line) {
@@ -94,11 +94,11 @@ func (w *writer) block(lines []line) {
 	}
 	comments := commentColumns(lines, keys)
 	for i, l := range lines {
-		if l.gap {
+		if l.blankBefore {
 			w.put("\n")
 		}
 		switch l.kind {
-		case remark:
+		case commentLine:
 			w.put(l.comment)
 		case header:
 			w.put("[" + l.key + "]")
@@ -108,9 +108,9 @@ func (w *writer) block(lines []line) {
 			w.put(l.key)
 			w.pad(l.padding(keys))
 			w.put(" = ")
-			w.value(l.value, 0, l.begins())
+			w.value(l.value, 0, l.valueColumn())
 		}
-		if l.kind != remark && l.comment != "" {
+		if l.kind != commentLine && l.comment != "" {
 			w.pad(comments[i] - w.column)
 			w.put(" " + l.comment)
 		}
@@ -128,7 +128,7 @@ func (l line) padding(keys int) int {
 
 // commentColumns returns the column before each comment after a pair; 0 without alignment.
 func commentColumns(lines []line, keys int) []int {
-	at := make([]int, len(lines))
+	columns := make([]int, len(lines))
 	ends := func(l line) int {
 		if l.kind != pair || l.comment == "" || !l.onOneLine() {
 			return 0
@@ -143,16 +143,16 @@ func commentColumns(lines []line, keys int) []int {
 			}
 		}
 		for i := from; i < to; i++ {
-			at[i] = column
+			columns[i] = column
 		}
 		from = to + 1
 	}
-	return at
+	return columns
 }
 
 // fits reports whether a value that starts at the column is written on one line.
 func (v *value) fits(column int) bool {
-	return v.width >= 0 && (v.open == 0 || column+v.width <= columns || v.open == '{' && !v.spread)
+	return v.width >= 0 && (v.open == 0 || column+v.width <= columns || v.open == '{' && !v.multiLine)
 }
 
 // value writes a value inside depth brackets. column is where it counts as starting, to decide
@@ -163,7 +163,7 @@ func (w *writer) value(v value, depth, column int) {
 		w.put(v.text)
 	case v.fits(column):
 		w.flat(v)
-	case v.open == '{' && !v.spread:
+	case v.open == '{' && !v.multiLine:
 		w.inLine(v, func(l line) { w.element(l, depth, 0) })
 	default:
 		w.overLines(v, depth)
@@ -206,11 +206,11 @@ func (w *writer) overLines(v value, depth int) {
 	}
 	w.put("\n")
 	for _, l := range v.lines {
-		if l.gap {
+		if l.blankBefore {
 			w.put("\n")
 		}
 		w.indent(depth + 1)
-		if l.kind == remark {
+		if l.kind == commentLine {
 			w.put(l.comment + "\n")
 			continue
 		}

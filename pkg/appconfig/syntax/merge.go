@@ -40,24 +40,24 @@ func (t *Table) Extend(other *Table, name string) {
 
 // Without returns the table without a key.
 func (t *Table) Without(name string) *Table {
-	rest := &Table{At: t.At}
+	result := &Table{At: t.At}
 	for other, n := range t.Each {
 		if other != name {
-			rest.add(other, n)
+			result.add(other, n)
 		}
 	}
-	return rest
+	return result
 }
 
 // Only returns a table with those of the named keys that exist.
 func (t *Table) Only(names ...string) *Table {
-	some := &Table{At: t.At}
+	result := &Table{At: t.At}
 	for _, name := range names {
 		if n := t.Get(name); n != nil {
-			some.add(name, n)
+			result.add(name, n)
 		}
 	}
-	return some
+	return result
 }
 
 // Substitute replaces {{.KEY}} in all strings below the table with vars[KEY]. It ignores other
@@ -67,28 +67,28 @@ func (t *Table) Substitute(vars map[string]string, limit int) (Position, bool) {
 	return t.substitute(vars, &limit)
 }
 
-func (t *Table) substitute(vars map[string]string, left *int) (Position, bool) {
+func (t *Table) substitute(vars map[string]string, remaining *int) (Position, bool) {
 	for _, n := range t.Each {
-		if at, ok := n.substitute(vars, left); !ok {
+		if at, ok := n.substitute(vars, remaining); !ok {
 			return at, false
 		}
 	}
 	return Position{}, true
 }
 
-func (n *Node) substitute(vars map[string]string, left *int) (Position, bool) {
+func (n *Node) substitute(vars map[string]string, remaining *int) (Position, bool) {
 	switch value := n.Value.(type) {
 	case *Table:
-		return value.substitute(vars, left)
+		return value.substitute(vars, remaining)
 	case []*Node:
 		for _, item := range value {
-			if at, ok := item.substitute(vars, left); !ok {
+			if at, ok := item.substitute(vars, remaining); !ok {
 				return at, false
 			}
 		}
 	case string:
-		text, edits, ok := replaced(value, vars, *left)
-		if *left -= len(text); !ok || *left < 0 {
+		text, edits, ok := substituteVars(value, vars, *remaining)
+		if *remaining -= len(text); !ok || *remaining < 0 {
 			return n.At, false
 		}
 		n.Value, n.edits = text, edits
@@ -96,33 +96,33 @@ func (n *Node) substitute(vars map[string]string, left *int) (Position, bool) {
 	return Position{}, true
 }
 
-// replaced returns a text with {{.KEY}} replaced by the values.
-func replaced(text string, vars map[string]string, limit int) (string, []edit, bool) {
+// substituteVars returns a text with {{.KEY}} replaced by the values.
+func substituteVars(text string, vars map[string]string, limit int) (string, []edit, bool) {
 	var b strings.Builder
 	var edits []edit
 	rest := text
 	for {
-		begin := strings.Index(rest, "{{")
-		if begin < 0 {
+		start := strings.Index(rest, "{{")
+		if start < 0 {
 			break
 		}
-		end := strings.Index(rest[begin:], "}}")
+		end := strings.Index(rest[start:], "}}")
 		if end < 0 {
 			break
 		}
-		end += begin + len("}}")
-		value, known := vars[strings.TrimPrefix(strings.TrimSpace(rest[begin+2:end-2]), ".")]
-		if !known || !strings.HasPrefix(strings.TrimSpace(rest[begin+2:end-2]), ".") {
-			b.WriteString(rest[:begin+2])
-			rest = rest[begin+2:]
+		end += start + len("}}")
+		value, known := vars[strings.TrimPrefix(strings.TrimSpace(rest[start+2:end-2]), ".")]
+		if !known || !strings.HasPrefix(strings.TrimSpace(rest[start+2:end-2]), ".") {
+			b.WriteString(rest[:start+2])
+			rest = rest[start+2:]
 			continue
 		}
-		b.WriteString(rest[:begin])
-		grown := len(value) - (end - begin)
+		b.WriteString(rest[:start])
+		grown := len(value) - (end - start)
 		if edits != nil {
 			grown += edits[len(edits)-1].grown
 		}
-		edits = append(edits, edit{b.Len(), len(value), end - begin, grown})
+		edits = append(edits, edit{b.Len(), len(value), end - start, grown})
 		b.WriteString(value)
 		rest = rest[end:]
 		if b.Len() > limit {
@@ -163,7 +163,7 @@ func (t *Table) Clone() *Table {
 
 // With returns the table with one more key.
 func (t *Table) With(name string, n *Node) *Table {
-	with := t.Clone()
-	with.set(name, n)
-	return with
+	result := t.Clone()
+	result.set(name, n)
+	return result
 }

@@ -23,9 +23,9 @@ type Node struct {
 	// header.
 	At Position
 
-	raw   string // a string as written, with its quotes
-	edits []edit // later replacements in it
-	made  origin
+	raw    string // a string as written, with its quotes
+	edits  []edit // later replacements in it
+	origin origin
 }
 
 // origin is how a table or an array was declared, which decides what may be added to it: sections
@@ -33,11 +33,11 @@ type Node struct {
 type origin uint8
 
 const (
-	whole    origin = iota // a value: nothing may be added
-	implied                // a table above one with a header
-	headed                 // a table with its own header
-	dotted                 // a table declared by a dotted key
-	repeated               // an array of [[tables]]
+	originValue   origin = iota // a value: nothing may be added
+	originImplied               // a table above one with a header
+	originHeader                // a table with its own header
+	originDotted                // a table declared by a dotted key
+	originArray                 // an array of [[tables]]
 )
 
 // Table is a table in any spelling.
@@ -54,8 +54,8 @@ type entry struct {
 	node *Node
 }
 
-// manyEntries is the length above which a map is faster than a search of the entries.
-const manyEntries = 12
+// indexThreshold is the length above which a map is faster than a search of the entries.
+const indexThreshold = 12
 
 // Get returns the value of a key, or nil.
 func (t *Table) Get(name string) *Node {
@@ -133,7 +133,7 @@ func (t *Table) add(name string, n *Node) {
 	switch {
 	case t.index != nil:
 		t.index[name] = len(t.entries) - 1
-	case len(t.entries) > manyEntries:
+	case len(t.entries) > indexThreshold:
 		t.index = make(map[string]int, 2*len(t.entries))
 		for i := range t.entries {
 			t.index[t.entries[i].name] = i

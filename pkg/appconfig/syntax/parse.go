@@ -44,7 +44,7 @@ func (p *Parser) Parse(file string, data []byte) (*Table, *diagnostic.Diagnostic
 	run := &p.run
 	*run = parser{Parser: run.Parser, keys: run.keys, file: file, data: data, line: 1}
 	if !utf8.Valid(data) {
-		return nil, run.notText()
+		return nil, run.notUTF8()
 	}
 	run.text = string(data)
 	root := &Table{At: Start(file)}
@@ -86,26 +86,26 @@ func (p *problem) Error() string { return p.message }
 
 func (p *parser) document(root *Table) *diagnostic.Diagnostic {
 	p.Reset(p.data)
-	in := root
+	table := root
 	for p.NextExpression() {
 		var err error
 		switch expression := p.Expression(); expression.Kind {
 		case unstable.Table, unstable.ArrayTable:
-			in, err = p.header(root, expression)
+			table, err = p.header(root, expression)
 		case unstable.KeyValue:
-			err = p.keyValue(in, expression, 0)
+			err = p.keyValue(table, expression, 0)
 		}
 		if err != nil {
-			return p.tell(err)
+			return p.diagnose(err)
 		}
 	}
 	if err := p.Error(); err != nil {
-		return p.syntax()
+		return p.syntaxError()
 	}
 	return nil
 }
 
-func (p *parser) tell(err error) *diagnostic.Diagnostic {
+func (p *parser) diagnose(err error) *diagnostic.Diagnostic {
 	var known *problem
 	if !errors.As(err, &known) {
 		known = &problem{Start(p.file), err.Error()}
@@ -116,40 +116,40 @@ func (p *parser) tell(err error) *diagnostic.Diagnostic {
 	}
 }
 
-// syntax returns the decoder's error for a document that go-toml's parser could not read, because
+// syntaxError returns the decoder's error for a document that go-toml's parser could not read, because
 // the decoder reports the position.
-func (p *parser) syntax() *diagnostic.Diagnostic {
+func (p *parser) syntaxError() *diagnostic.Diagnostic {
 	var nothing map[string]any
 	err := toml.Unmarshal(p.data, &nothing)
 	var known *toml.DecodeError
 	if !errors.As(err, &known) {
-		return p.tell(&problem{Start(p.file), "the TOML cannot be read"})
+		return p.diagnose(&problem{Start(p.file), "the TOML cannot be read"})
 	}
 	at := Start(p.file)
 	at.Line, at.Column = known.Position()
-	message, hint, column := explained(strings.TrimPrefix(known.Error(), "toml: "), p.lineAt(at.Line), at.Column)
+	message, hint, column := explainError(strings.TrimPrefix(known.Error(), "toml: "), p.lineAt(at.Line), at.Column)
 	at.Column = column
-	told := p.tell(&problem{at, "TOML syntax: " + message})
-	told.Hint = hint
-	return told
+	diag := p.diagnose(&problem{at, "TOML syntax: " + message})
+	diag.Hint = hint
+	return diag
 }
 
 // lineAt returns a line of the document, counted from 1, without its end.
 func (p *parser) lineAt(number int) string {
 	rest := p.text
 	for ; number > 1; number-- {
-		_, below, found := strings.Cut(rest, "\n")
+		_, after, found := strings.Cut(rest, "\n")
 		if !found {
 			return ""
 		}
-		rest = below
+		rest = after
 	}
 	line, _, _ := strings.Cut(rest, "\n")
 	return strings.TrimSuffix(line, "\r")
 }
 
-// notText returns the error for a file that is not UTF-8.
-func (p *parser) notText() *diagnostic.Diagnostic {
+// notUTF8 returns the error for a file that is not UTF-8.
+func (p *parser) notUTF8() *diagnostic.Diagnostic {
 	valid := 0
 	for valid < len(p.data) {
 		r, size := utf8.DecodeRune(p.data[valid:])
@@ -158,9 +158,9 @@ func (p *parser) notText() *diagnostic.Diagnostic {
 		}
 		valid += size
 	}
-	told := p.tell(&problem{p.position(valid, 1), "the file is not UTF-8 text"})
-	told.Hint = "save it as UTF-8"
-	return told
+	diag := p.diagnose(&problem{p.position(valid, 1), "the file is not UTF-8 text"})
+	diag.Hint = "save it as UTF-8"
+	return diag
 }
 
 // position returns the position of an offset. Offsets mostly grow, so it counts lines from the
@@ -220,8 +220,8 @@ func tooDeep(at Position) error {
 func (p *parser) string(n *unstable.Node) string {
 	raw := p.text[n.Raw.Offset : n.Raw.Offset+n.Raw.Length]
 	quotes, newline := opening(raw)
-	if begin := quotes + newline; len(raw) == begin+len(n.Data)+quotes {
-		return raw[begin : len(raw)-quotes]
+	if start := quotes + newline; len(raw) == start+len(n.Data)+quotes {
+		return raw[start : len(raw)-quotes]
 	}
 	return string(n.Data)
 }
@@ -248,77 +248,77 @@ func (p *parser) header(root *Table, n *unstable.Node) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := root
+	table := root
 	for _, key := range keys[:len(keys)-1] {
-		if in, err = p.enter(in, key); err != nil {
+		if table, err = p.headerParent(table, key); err != nil {
 			return nil, err
 		}
 	}
 	last := keys[len(keys)-1]
 	if n.Kind == unstable.ArrayTable {
-		return p.element(in, last)
+		return p.newElement(table, last)
 	}
-	return p.table(in, last)
+	return p.headerTable(table, last)
 }
 
-// enter returns the table for an inner part of a header, and creates it if it is missing.
-func (p *parser) enter(in *Table, key part) (*Table, error) {
-	n := in.Get(key.name)
+// headerParent returns the table for an inner part of a header, and creates it if it is missing.
+func (p *parser) headerParent(table *Table, key part) (*Table, error) {
+	n := table.Get(key.name)
 	if n == nil {
-		below := &Table{At: key.at}
-		_, err := p.put(in, key, below, implied)
-		return below, err
+		child := &Table{At: key.at}
+		_, err := p.put(table, key, child, originImplied)
+		return child, err
 	}
 	switch value := n.Value.(type) {
 	case *Table:
-		if n.made != whole {
+		if n.origin != originValue {
 			return value, nil
 		}
 	case []*Node:
-		if n.made == repeated {
+		if n.origin == originArray {
 			return value[len(value)-1].Table(), nil
 		}
 	}
 	return nil, &problem{key.at, fmt.Sprintf("TOML syntax: key %s already exists as a value", key.name)}
 }
 
-// table returns the table for the last part of a [header].
-func (p *parser) table(in *Table, key part) (*Table, error) {
-	n := in.Get(key.name)
+// headerTable returns the table for the last part of a [header].
+func (p *parser) headerTable(table *Table, key part) (*Table, error) {
+	n := table.Get(key.name)
 	if n == nil {
-		below := &Table{At: key.at}
-		_, err := p.put(in, key, below, headed)
-		return below, err
+		child := &Table{At: key.at}
+		_, err := p.put(table, key, child, originHeader)
+		return child, err
 	}
-	switch n.made {
-	case implied:
-		n.made, n.Key, n.At = headed, key.at, key.at
+	switch n.origin {
+	case originImplied:
+		n.origin, n.Key, n.At = originHeader, key.at, key.at
 		t := n.Table()
 		t.At = key.at
 		return t, nil
-	case headed:
+	case originHeader:
 		return nil, &problem{key.at, fmt.Sprintf("TOML syntax: table %s already exists", key.name)}
-	case dotted:
+	case originDotted:
 		return nil, &problem{key.at,
 			fmt.Sprintf("TOML syntax: table %s already exists as defined by a dotted key", key.name)}
-	case repeated:
+	case originArray:
 		return nil, &problem{key.at,
 			fmt.Sprintf("TOML syntax: table %s already exists as an array of tables", key.name)}
 	}
 	return nil, &problem{key.at, fmt.Sprintf("TOML syntax: key %s should be a table, not a value", key.name)}
 }
 
-// element returns a new element for the last part of an [[array of tables]].
-func (p *parser) element(in *Table, key part) (*Table, error) {
+// newElement returns a new element for the last part of an [[array of tables]].
+func (p *parser) newElement(table *Table, key part) (*Table, error) {
 	t := &Table{At: key.at}
 	item := p.node(t, key.at, key.at)
-	item.made = headed
-	n := in.Get(key.name)
+	item.origin = originHeader
+	n := table.Get(key.name)
 	if n == nil {
-		_, err := p.put(in, key, []*Node{item}, repeated)
+		_, err := p.put(table, key, []*Node{item}, originArray)
 		return t, err
 	}
-	if n.made != repeated {
+	if n.origin != originArray {
 		return nil, &problem{key.at,
 			fmt.Sprintf("TOML syntax: key %s already exists, but should be an array table", key.name)}
 	}
@@ -329,17 +329,17 @@ func (p *parser) element(in *Table, key part) (*Table, error) {
 }
 
 // put adds a key to a table.
-func (p *parser) put(in *Table, key part, value any, made origin) (*Node, error) {
-	if in.Len() == maxKeys {
+func (p *parser) put(table *Table, key part, value any, declared origin) (*Node, error) {
+	if table.Len() == maxKeys {
 		return nil, &problem{key.at, fmt.Sprintf("a table has more than %d keys", maxKeys)}
 	}
 	n := p.node(value, key.at, key.at)
-	n.made = made
-	in.add(key.name, n)
+	n.origin = declared
+	table.add(key.name, n)
 	return n, nil
 }
 
-func (p *parser) keyValue(in *Table, n *unstable.Node, depth int) error {
+func (p *parser) keyValue(table *Table, n *unstable.Node, depth int) error {
 	keys, err := p.path(n)
 	if err != nil {
 		return err
@@ -348,22 +348,22 @@ func (p *parser) keyValue(in *Table, n *unstable.Node, depth int) error {
 		return tooDeep(keys[0].at)
 	}
 	for _, key := range keys[:len(keys)-1] {
-		if in, err = p.dot(in, key); err != nil {
+		if table, err = p.dottedParent(table, key); err != nil {
 			return err
 		}
 	}
 	last := keys[len(keys)-1]
-	if in.Get(last.name) != nil {
+	if table.Get(last.name) != nil {
 		return &problem{last.at, fmt.Sprintf("TOML syntax: key %s is already defined", last.name)}
 	}
-	here, err := p.put(in, last, nil, whole)
+	node, err := p.put(table, last, nil, originValue)
 	if err != nil {
 		return err
 	}
 	if n.Value().Raw.Length == 0 {
-		here.At = p.after(last.end)
+		node.At = p.after(last.end)
 	}
-	return p.value(here, n.Value(), depth)
+	return p.value(node, n.Value(), depth)
 }
 
 // after returns the position of the value after a key that ends at an offset. The parser does not
@@ -375,47 +375,47 @@ func (p *parser) after(end int) Position {
 	return p.position(end, 0)
 }
 
-// dot returns the table for an inner part of a dotted key, and creates it if it is missing.
-func (p *parser) dot(in *Table, key part) (*Table, error) {
-	n := in.Get(key.name)
+// dottedParent returns the table for an inner part of a dotted key, and creates it if it is missing.
+func (p *parser) dottedParent(table *Table, key part) (*Table, error) {
+	n := table.Get(key.name)
 	if n == nil {
-		below := &Table{At: key.at}
-		_, err := p.put(in, key, below, dotted)
-		return below, err
+		child := &Table{At: key.at}
+		_, err := p.put(table, key, child, originDotted)
+		return child, err
 	}
-	if n.made != dotted {
+	if n.origin != originDotted {
 		return nil, &problem{key.at, fmt.Sprintf("TOML syntax: key %s is already defined", key.name)}
 	}
 	return n.Table(), nil
 }
 
-func (p *parser) value(here *Node, n *unstable.Node, depth int) error {
+func (p *parser) value(node *Node, n *unstable.Node, depth int) error {
 	if depth > maxNesting {
-		return tooDeep(here.Key)
+		return tooDeep(node.Key)
 	}
 	if n.Raw.Length > 0 { // else the caller has set the position
-		here.At = p.position(int(n.Raw.Offset), int(n.Raw.Length))
+		node.At = p.position(int(n.Raw.Offset), int(n.Raw.Length))
 	}
 	switch n.Kind {
 	case unstable.Array:
-		return p.array(here, n, depth)
+		return p.array(node, n, depth)
 	case unstable.InlineTable:
-		return p.inline(here, n, depth)
+		return p.inline(node, n, depth)
 	case unstable.String:
-		here.raw = p.text[n.Raw.Offset : n.Raw.Offset+n.Raw.Length]
-		here.At.Width = firstLine(here.raw)
+		node.raw = p.text[n.Raw.Offset : n.Raw.Offset+n.Raw.Length]
+		node.At.Width = firstLine(node.raw)
 		text := p.string(n)
-		if strings.Contains(here.raw, "\r\n") { // a checkout on another system may convert line ends
+		if strings.Contains(node.raw, "\r\n") { // a checkout on another system may convert line ends
 			text = strings.ReplaceAll(text, "\r\n", "\n")
 		}
-		here.Value = text
+		node.Value = text
 		if strings.ContainsRune(text, 0) {
-			return &problem{here.At, "the text contains a NUL character"}
+			return &problem{node.At, "the text contains a NUL character"}
 		}
 	case unstable.Bool:
-		here.Value = len(n.Data) > 0 && n.Data[0] == 't'
+		node.Value = len(n.Data) > 0 && n.Data[0] == 't'
 	default:
-		return p.scalar(here, n)
+		return p.scalar(node, n)
 	}
 	return nil
 }
@@ -428,23 +428,23 @@ func firstLine(raw string) int {
 	return len(raw)
 }
 
-func (p *parser) array(here *Node, n *unstable.Node, depth int) error {
+func (p *parser) array(node *Node, n *unstable.Node, depth int) error {
 	items := []*Node{}
 	for children := n.Children(); children.Next(); {
-		item := p.node(nil, here.At, here.At)
+		item := p.node(nil, node.At, node.At)
 		if err := p.value(item, children.Node(), depth+1); err != nil {
 			return err
 		}
 		item.Key = item.At
 		items = append(items, item)
 	}
-	here.Value = items
+	node.Value = items
 	return nil
 }
 
-func (p *parser) inline(here *Node, n *unstable.Node, depth int) error {
-	t := &Table{At: here.At}
-	here.Value = t
+func (p *parser) inline(node *Node, n *unstable.Node, depth int) error {
+	t := &Table{At: node.At}
+	node.Value = t
 	for children := n.Children(); children.Next(); {
 		if err := p.keyValue(t, children.Node(), depth+1); err != nil {
 			return err
@@ -454,20 +454,20 @@ func (p *parser) inline(here *Node, n *unstable.Node, depth int) error {
 }
 
 // scalar reads a number, a date or a time. It leaves all but plain integers to the decoder.
-func (p *parser) scalar(here *Node, n *unstable.Node) error {
+func (p *parser) scalar(node *Node, n *unstable.Node) error {
 	if number, err := strconv.ParseInt(string(n.Data), 10, 64); err == nil && n.Kind == unstable.Integer &&
 		plainNumber(n.Data) {
-		here.Value = number
+		node.Value = number
 		return nil
 	}
-	var one struct {
+	var decoded struct {
 		Value any `toml:"v"`
 	}
-	if err := toml.Unmarshal(append([]byte("v="), n.Data...), &one); err != nil {
+	if err := toml.Unmarshal(append([]byte("v="), n.Data...), &decoded); err != nil {
 		message := strings.TrimPrefix(err.Error(), "toml: ")
-		return &problem{here.At, "TOML syntax: " + message}
+		return &problem{node.At, "TOML syntax: " + message}
 	}
-	here.Value = one.Value
+	node.Value = decoded.Value
 	return nil
 }
 

@@ -190,10 +190,10 @@ func TestPlaces(t *testing.T) {
 		if table.Find(path) != nil && path != "" {
 			t.Errorf("%s is there", path)
 		}
-		if at := table.Place(path); at.Line != want {
+		if at := table.Position(path); at.Line != want {
 			t.Errorf("the place of %s is %+v", path, at)
 		}
-		if at := table.KeyPlace(path); at.Line != want {
+		if at := table.KeyPosition(path); at.Line != want {
 			t.Errorf("the key of %s is %+v", path, at)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 // Join returns the path of a key below another path, such as steps[0].env_vars and REGION. A key
 // that is not bare is quoted, as in TOML.
 func Join(path, key string) string {
-	if !Bare(key) {
+	if !IsBareKey(key) {
 		key = strconv.Quote(key)
 	}
 	if path == "" {
@@ -17,11 +17,11 @@ func Join(path, key string) string {
 	return path + "." + key
 }
 
-// Item returns the path of an element, counted from 0.
-func Item(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
+// JoinIndex returns the path of an element, counted from 0.
+func JoinIndex(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
-// Bare reports whether TOML allows a key without quotes.
-func Bare(key string) bool {
+// IsBareKey reports whether TOML allows a key without quotes.
+func IsBareKey(key string) bool {
 	for i := range len(key) {
 		c := key[i]
 		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' {
@@ -40,16 +40,16 @@ func (t *Table) Find(path string) *Node {
 	return n
 }
 
-// Place returns the position of the value at a path, or of its nearest existing parent.
-func (t *Table) Place(path string) Position {
+// Position returns the position of the value at a path, or of its nearest existing parent.
+func (t *Table) Position(path string) Position {
 	if n, _ := t.walk(path); n != nil {
 		return n.At
 	}
 	return t.At
 }
 
-// KeyPlace returns the position of the key at a path, or of its nearest existing parent.
-func (t *Table) KeyPlace(path string) Position {
+// KeyPosition returns the position of the key at a path, or of its nearest existing parent.
+func (t *Table) KeyPosition(path string) Position {
 	if n, _ := t.walk(path); n != nil {
 		return n.Key
 	}

@@ -17,19 +17,19 @@ type checker struct {
 	*reporter
 	names    names
 	cloud    string // of the runner; empty if unknown
-	texts    []*text
-	nearest  nearest // finds near names of variables and outputs of modules
-	compared int     // pairs of bytes compared so far to find near names
-	yaml     int     // bytes of YAML parsed so far
+	texts    []*renderedText
+	nearest  nearestFinder // finds near names of variables and outputs of modules
+	compared int           // pairs of bytes compared so far to find near names
+	yaml     int           // bytes of YAML parsed so far
 
-	// without has the paths that texts read and that have no value yet, by file.
-	without  map[string]map[string]syntax.Position
-	edges    map[string][]edge           // by the dependent component: one edge for each that it needs, sorted
-	upstream map[string]map[string]bool  // a component and all that it comes after; a cache
-	deploys  map[string][]string         // the components whose deploy runs an action; a cache
-	modules  map[string]*tfmodule.Module // Terraform modules in the repository of the config, by component
+	// noValueYet has the paths that texts read and that have no value yet, by file.
+	noValueYet map[string]map[string]syntax.Position
+	edges      map[string][]edge           // by the dependent component: one edge for each that it needs, sorted
+	upstream   map[string]map[string]bool  // a component and all that it comes after; a cache
+	deploys    map[string][]string         // the components whose deploy runs an action; a cache
+	modules    map[string]*tfmodule.Module // Terraform modules in the repository of the config, by component
 	// documents are the texts in other languages: policies and policy documents.
-	documents []embedded
+	documents []embeddedDocument
 }
 
 // names has what the config declares, by name. Of two declarations with one name the first
@@ -44,7 +44,7 @@ type names struct {
 	contexts   map[string]*entry[format.KubernetesContext]
 	runbooks   map[string]*entry[format.Runbook]
 	stacks     map[string]bool   // nested ones
-	roles      map[string]string // from the normalized name (see sameRole) to the name as written
+	roles      map[string]string // from the normalized name (see normalizeRoleName) to the name as written
 }
 
 // check runs all checks across the files.
@@ -73,7 +73,7 @@ func check(c *config, r *reporter) {
 		(*checker).checkDependencies,
 		(*checker).checkCycles,
 		(*checker).checkActions,
-		(*checker).checkEchoes,
+		(*checker).checkDeployLoops,
 		(*checker).checkToggles,
 		(*checker).checkRunbooks,
 		(*checker).checkInstalls,
@@ -87,44 +87,44 @@ func check(c *config, r *reporter) {
 		check(all)
 	}
 	finish()
-	r.found = mergeIdle(r.found)
+	r.found = mergeNoEffectYet(r.found)
 }
 
 func (c *checker) index() {
-	if c.lost == nil {
-		c.lost = lost{}
+	if c.unreadable == nil {
+		c.unreadable = unreadableNames{}
 	}
 	c.names = names{
 		components: map[string]*component{}, readable: map[string]*component{}, stacks: map[string]bool{},
 		roles: map[string]string{},
 	}
-	for _, one := range slices.Backward(c.components) {
-		if one.Name == "" {
-			c.lost.table(one.table)
+	for _, comp := range slices.Backward(c.components) {
+		if comp.Name == "" {
+			c.unreadable.addTable(comp.table)
 			continue
 		}
-		c.names.components[one.Name] = one
-		if one.VarName != "" {
-			c.names.readable[one.VarName] = one
+		c.names.components[comp.Name] = comp
+		if comp.VarName != "" {
+			c.names.readable[comp.VarName] = comp
 		}
 	}
 	maps.Copy(c.names.readable, c.names.components)
-	c.names.actions = indexed(c.lost, c.actions, func(a *format.Action) string { return a.Name })
-	c.names.inputs = indexed(c.lost, c.inputs, func(i *format.Input) string { return i.Name })
-	c.names.groups = indexed(c.lost, c.groups, func(g *format.InputGroup) string { return g.Name })
-	c.names.secrets = indexed(c.lost, c.secrets, func(s *format.Secret) string { return s.Name })
-	c.names.contexts = indexed(c.lost, c.contexts, func(k *format.KubernetesContext) string { return k.Name })
-	c.names.runbooks = indexed(c.lost, c.runbooks, func(r *format.Runbook) string { return r.Name })
+	c.names.actions = indexByName(c.unreadable, c.actions, func(a *format.Action) string { return a.Name })
+	c.names.inputs = indexByName(c.unreadable, c.inputs, func(i *format.Input) string { return i.Name })
+	c.names.groups = indexByName(c.unreadable, c.groups, func(g *format.InputGroup) string { return g.Name })
+	c.names.secrets = indexByName(c.unreadable, c.secrets, func(s *format.Secret) string { return s.Name })
+	c.names.contexts = indexByName(c.unreadable, c.contexts, func(k *format.KubernetesContext) string { return k.Name })
+	c.names.runbooks = indexByName(c.unreadable, c.runbooks, func(r *format.Runbook) string { return r.Name })
 	if c.stack != nil {
 		for _, nested := range c.stack.value.CustomNestedStacks {
 			c.names.stacks[nested.Name] = true
 		}
 	}
 	for _, role := range c.roles {
-		c.names.roles[sameRole(role.value.Name)] = role.value.Name
+		c.names.roles[normalizeRoleName(role.value.Name)] = role.value.Name
 	}
 	for _, role := range c.breakGlass {
-		c.names.roles[sameRole(role.value.Name)] = role.value.Name
+		c.names.roles[normalizeRoleName(role.value.Name)] = role.value.Name
 	}
 	if c.runner != nil {
 		c.cloud = cloudOf(c.runner.value.Type)
@@ -134,13 +134,13 @@ func (c *checker) index() {
 	}
 }
 
-func indexed[T any](lost lost, all []*entry[T], name func(*T) string) map[string]*entry[T] {
+func indexByName[T any](unreadable unreadableNames, all []*entry[T], name func(*T) string) map[string]*entry[T] {
 	found := make(map[string]*entry[T], len(all))
-	for _, one := range slices.Backward(all) {
-		if called := name(&one.value); called != "" {
-			found[called] = one
+	for _, e := range slices.Backward(all) {
+		if key := name(&e.value); key != "" {
+			found[key] = e
 		} else {
-			lost.table(one.table)
+			unreadable.addTable(e.table)
 		}
 	}
 	return found
@@ -149,12 +149,12 @@ func indexed[T any](lost lost, all []*entry[T], name func(*T) string) map[string
 // keysOf returns the keys of a map, as candidates for hints.
 func keysOf[V any](part map[string]V) []string { return slices.Collect(maps.Keys(part)) }
 
-// unknown reports a reference to something that the config does not declare.
-func unknown[V any](c *checker, at syntax.Position, what, name string, declared map[string]V) {
-	if c.lost.has(name) {
+// reportUnknown reports a reference to something that the config does not declare.
+func reportUnknown[V any](c *checker, at syntax.Position, what, name string, declared map[string]V) {
+	if c.unreadable.has(name) {
 		return
 	}
-	c.errorf(ruleUnknownName, at, nearOr(c, name, declared, what), "the app has no %s %s", what, diagnostic.Quote(name))
+	c.errorf(ruleUnknownName, at, nearestOrDeclare(c, name, declared, what), "the app has no %s %s", what, diagnostic.Quote(name))
 }
 
 // declaredIn is where each kind of thing is declared.
@@ -163,10 +163,10 @@ var declaredIn = map[string]string{
 	"secret": "secrets.toml",
 }
 
-// nearOr returns the hint for a name that is not declared: the nearest declared one, or where to
+// nearestOrDeclare returns the hint for a name that is not declared: the nearest declared one, or where to
 // declare it.
-func nearOr[V any](c *checker, name string, declared map[string]V, what string) string {
-	if hint := c.near(name, keysOf(declared)); hint != "" {
+func nearestOrDeclare[V any](c *checker, name string, declared map[string]V, what string) string {
+	if hint := c.nearestHint(name, keysOf(declared)); hint != "" {
 		return hint
 	}
 	return "declare it in " + declaredIn[what]
@@ -176,8 +176,8 @@ func nearOr[V any](c *checker, name string, declared map[string]V, what string) 
 // thousands of long wrong names the search would take a minute.
 const maxCompared = 50_000_000
 
-// near returns a hint with the nearest of the known names, or "".
-func (c *checker) near(name string, known []string) string {
+// nearestHint returns a hint with the nearest of the known names, or "".
+func (c *checker) nearestHint(name string, known []string) string {
 	for _, other := range known {
 		c.compared += len(name) * len(other)
 	}

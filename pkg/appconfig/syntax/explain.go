@@ -5,34 +5,34 @@ import (
 	"strings"
 )
 
-// explained turns an error of the parser into a message for people: the parser reports the token
+// explainError turns an error of the parser into a message for people: the parser reports the token
 // that it expected, which is rarely the author's mistake. line is the line of the error, without
 // its end, and column counts from 1. It returns the message, what to write instead if that is
 // clear, and the column of the mistake.
-func explained(message, line string, column int) (words, hint string, at int) {
+func explainError(message, line string, column int) (words, hint string, at int) {
 	at = max(1, min(column, len(line)+1))
-	begins := func(beginning string) bool { return strings.HasPrefix(message, beginning) }
+	startsWith := func(beginning string) bool { return strings.HasPrefix(message, beginning) }
 	switch {
-	case begins("expected '=' after key"):
+	case startsWith("expected '=' after key"):
 		words, hint = notAssigned(line, at)
 		return words, hint, at
-	case begins("expected ']"):
+	case startsWith("expected ']"):
 		return "the name of a table is not closed", "write ] behind it, or quote what is not a letter, digit, _ or -",
 			at
-	case begins("invalid escape character"):
+	case startsWith("invalid escape character"):
 		return message, `write \\ for a backslash, or put the text into single quotes`, at
-	case begins("multiline") && strings.Contains(message, "not terminated"):
+	case startsWith("multiline") && strings.Contains(message, "not terminated"):
 		return "a text of many lines is not closed", "write its three quotes behind it", at
 	}
-	value, begin := valueOf(line)
-	if begin == 0 || at < begin && value != "" {
+	value, start := valueOf(line)
+	if start == 0 || at < start && value != "" {
 		return message, "", at
 	}
 	if words, hint = wrongValue(message, value); words == "" {
 		return message, "", at
 	}
 	if value != "" && words != somethingFollows {
-		at = begin
+		at = start
 	}
 	return words, hint, at
 }
@@ -93,25 +93,25 @@ func wrongWord(value string) (words, hint string) {
 
 // valueOf returns the text after the = of a bare key, without a comment, and its column; 0 if the
 // line has another form.
-func valueOf(line string) (value string, begin int) {
+func valueOf(line string) (value string, start int) {
 	end := strings.IndexByte(line, '=')
 	if end < 0 {
 		return "", 0
 	}
 	for part := range strings.SplitSeq(line[:end], ".") {
-		if !Bare(strings.TrimSpace(part)) {
+		if !IsBareKey(strings.TrimSpace(part)) {
 			return "", 0
 		}
 	}
 	rest := strings.TrimLeft(line[end+1:], " \t")
-	begin = len(line) - len(rest) + 1
+	start = len(line) - len(rest) + 1
 	if strings.HasPrefix(rest, "#") {
-		return "", begin
+		return "", start
 	}
 	if rest != "" && rest[0] != '"' && rest[0] != '\'' {
 		if comment := strings.Index(rest, " #"); comment >= 0 {
 			rest = rest[:comment]
 		}
 	}
-	return strings.TrimRight(rest, " \t\r"), begin
+	return strings.TrimRight(rest, " \t\r"), start
 }

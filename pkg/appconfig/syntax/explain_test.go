@@ -52,7 +52,7 @@ func TestExplained(t *testing.T) {
 		}).Draw(t, "message")
 		line := rapid.OneOf(rapid.String(), rapid.StringMatching(`[ab.]{0,3} ?=[ \t]{0,2}[a-z0-9"'#,. ]{0,9}`)).Draw(t,
 			"line")
-		if _, _, at := explained(message, line, rapid.IntRange(-5, 50).Draw(t, "column")); at < 1 || at > len(line)+1 {
+		if _, _, at := explainError(message, line, rapid.IntRange(-5, 50).Draw(t, "column")); at < 1 || at > len(line)+1 {
 			t.Fatalf("the place %d is not in the line", at)
 		}
 	})

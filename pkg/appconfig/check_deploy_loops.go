@@ -1,15 +1,15 @@
 package appconfig
 
-// checkEchoes warns about a component that reads the outputs of an action which runs because that
+// checkDeployLoops warns about a component that reads the outputs of an action which runs because that
 // component, or one that depends on it, was deployed. Each run may return a different result;
 // then the component is deployed again, which runs the action again. Real apps do this with
 // actions that always return the same, so it is a warning.
-func (c *checker) checkEchoes() {
+func (c *checker) checkDeployLoops() {
 	type pair struct{ component, action string }
-	told := map[pair]bool{}
+	reported := map[pair]bool{}
 	c.deploys = map[string][]string{}
 	for _, t := range c.texts {
-		if t.stage != atDeploy || t.template == nil || t.idle {
+		if t.stage != stageDeploy || t.template == nil || t.noEffectYet {
 			continue
 		}
 		for _, use := range t.template.Uses() {
@@ -17,23 +17,23 @@ func (c *checker) checkEchoes() {
 				continue
 			}
 			action, this := use.Path[2], pair{t.name, use.Path[2]}
-			if c.names.actions[action] == nil || told[this] || c.full() {
+			if c.names.actions[action] == nil || reported[this] || c.full() {
 				continue
 			}
-			told[this] = true
-			if with, echoes := c.echo(action, t.name); echoes {
-				c.warnf(ruleEcho, t.place(use.Line, use.Column, use.Width),
+			reported[this] = true
+			if cause, loops := c.deployLoop(action, t.name); loops {
+				c.warnf(ruleDeployLoop, t.position(use.Line, use.Column, use.Width),
 					"read an output of a component instead, or see to it that the action gives the same each time",
 					"%s reads outputs of action %s, which runs whenever %s is deployed: it is deployed again whenever what the action gives differs",
-					t.name, action, with)
+					t.name, action, cause)
 			}
 		}
 	}
 }
 
-// echo returns a component whose deploy runs the action, among the component itself and those
+// deployLoop returns a component whose deploy runs the action, among the component itself and those
 // that are deployed because it was.
-func (c *checker) echo(action, component string) (with string, echoes bool) {
+func (c *checker) deployLoop(action, component string) (cause string, loops bool) {
 	for _, name := range c.deploysOf(action) {
 		if name == "" {
 			return component, true

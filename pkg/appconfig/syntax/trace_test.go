@@ -142,8 +142,8 @@ func TestOverlay(t *testing.T) {
 	if diff := cmp.Diff(want, tree(merged)); diff != "" {
 		t.Error(diff)
 	}
-	if at := merged.Place("b.d"); at.File != "two" || merged.Place("b.c").File != "one" ||
-		merged.Place("g[1].x").File != "two" {
+	if at := merged.Position("b.d"); at.File != "two" || merged.Position("b.c").File != "one" ||
+		merged.Position("g[1].x").File != "two" {
 		t.Errorf("b.d is at %+v", at)
 	}
 	if diff := cmp.Diff(before, tree(other)); diff != "" {
@@ -198,7 +198,7 @@ func TestJoinAndFind(t *testing.T) {
 				list := []*Node{{Value: &Table{}}, {Value: &Table{}}}[:items]
 				list[items-1].Value = below
 				in.add(key, &Node{Value: list})
-				path = Item(Join(path, key), items-1)
+				path = JoinIndex(Join(path, key), items-1)
 			} else {
 				in.add(key, &Node{Value: below})
 				path = Join(path, key)

@@ -10,8 +10,8 @@ import (
 // edit is one replacement in a text: at is its offset in the current text, now the length of the
 // new part, was the length of the original part.
 type edit struct {
-	at, now, was int
-	grown        int // how many bytes longer than the original the text is up to the end of the edit
+	at, newLen, oldLen int
+	grown              int // how many bytes longer than the original the text is up to the end of the edit
 }
 
 // Inside returns the position in the file of a position in the text of a string. line and column
@@ -35,13 +35,13 @@ type Trace struct {
 
 	line, start int // the current line of the text, and its offset
 
-	made, read int // the same point as an offset in the original text, and as an offset in raw
-	at, begun  int // the number of line breaks before read, and the offset after the last one
+	decoded, read int // the same point as an offset in the original text, and as an offset in raw
+	at, begun     int // the number of line breaks before read, and the offset after the last one
 }
 
 func (t *Trace) rewind() {
 	quotes, newline := opening(t.node.raw)
-	t.line, t.start, t.made, t.read = 1, 0, 0, 0
+	t.line, t.start, t.decoded, t.read = 1, 0, 0, 0
 	t.at, t.begun = 0, 0
 	t.skip(quotes + newline)
 }
@@ -63,7 +63,7 @@ func (t *Trace) Inside(line, column, width int) Position {
 		return n.At
 	}
 	wanted := n.original(t.offset(line, column))
-	if wanted < t.made {
+	if wanted < t.decoded {
 		t.rewind()
 		wanted = n.original(t.offset(line, column))
 	}
@@ -100,8 +100,8 @@ func (n *Node) original(offset int) int {
 	switch {
 	case i < 0:
 		return offset
-	case offset < n.edits[i].at+n.edits[i].now: // inside a replacement: the start of the original part
-		return n.edits[i].at - (n.edits[i].grown - n.edits[i].now + n.edits[i].was)
+	case offset < n.edits[i].at+n.edits[i].newLen: // inside a replacement: the start of the original part
+		return n.edits[i].at - (n.edits[i].grown - n.edits[i].newLen + n.edits[i].oldLen)
 	}
 	return offset - n.edits[i].grown
 }
@@ -113,24 +113,24 @@ func (t *Trace) advance(offset int) {
 	end := len(raw) - quotes
 	literal := raw[0] == '\''
 	if literal && !strings.Contains(raw, "\r\n") {
-		step := max(min(offset-t.made, end-t.read), 0)
+		step := max(min(offset-t.decoded, end-t.read), 0)
 		t.skip(step)
-		t.made += step
+		t.decoded += step
 		return
 	}
-	for t.made <= offset && t.read < end {
-		wrote, gives := unit(raw[t.read:end], literal)
-		if gives > 0 && t.made+gives > offset {
+	for t.decoded <= offset && t.read < end {
+		rawBytes, textBytes := characterSize(raw[t.read:end], literal)
+		if textBytes > 0 && t.decoded+textBytes > offset {
 			return
 		}
-		t.skip(wrote)
-		t.made += gives
+		t.skip(rawBytes)
+		t.decoded += textBytes
 	}
 }
 
-// unit returns the number of bytes that the next character of a string takes in raw, and in the
+// characterSize returns the number of bytes that the next character of a string takes in raw, and in the
 // text. A literal string has no escapes.
-func unit(raw string, literal bool) (wrote, gives int) {
+func characterSize(raw string, literal bool) (rawBytes, textBytes int) {
 	if strings.HasPrefix(raw, "\r\n") {
 		return 2, 1
 	}

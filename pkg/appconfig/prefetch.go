@@ -9,17 +9,17 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
-// ahead parses TOML files on all processors before the loader needs them. One goroutine alone reads
+// prefetcher parses TOML files on all processors before the loader needs them. One goroutine alone reads
 // the files, because not every fs.FS supports concurrent reads.
-type ahead struct {
-	files   map[string]*parsing
-	next    chan *parsing
+type prefetcher struct {
+	files   map[string]*parseTask
+	queue   chan *parseTask
 	values  atomic.Int64 // the values in all files parsed so far
-	waiting sync.WaitGroup
+	workers sync.WaitGroup
 }
 
-// parsing is a file that was read, and the result of parsing it.
-type parsing struct {
+// parseTask is a file that was read, and the result of parsing it.
+type parseTask struct {
 	file    string
 	data    []byte
 	err     error         // of reading it
@@ -28,37 +28,37 @@ type parsing struct {
 	problem *diagnostic.Diagnostic
 }
 
-// begin starts to read and parse files, in the order in which the loader probably needs them.
-func (l *loader) begin(files []string) {
+// startParsing starts to read and parse files, in the order in which the loader probably needs them.
+func (l *loader) startParsing(files []string) {
 	files = files[:min(len(files), l.limits.Files)]
-	l.ahead = &ahead{files: make(map[string]*parsing, len(files)), next: make(chan *parsing, len(files))}
+	l.prefetcher = &prefetcher{files: make(map[string]*parseTask, len(files)), queue: make(chan *parseTask, len(files))}
 	for range min(runtime.GOMAXPROCS(0), len(files)) {
-		l.ahead.waiting.Go(l.ahead.work)
+		l.prefetcher.workers.Go(l.prefetcher.work)
 	}
 	for _, file := range files {
-		one := &parsing{file: file, done: make(chan struct{})}
-		l.ahead.files[file] = one
-		if one.data, one.err = l.bytes(file, l.limits.TOMLFile); one.err != nil {
-			close(one.done)
+		task := &parseTask{file: file, done: make(chan struct{})}
+		l.prefetcher.files[file] = task
+		if task.data, task.err = l.readBytes(file, l.limits.TOMLFile); task.err != nil {
+			close(task.done)
 			continue
 		}
-		l.ahead.next <- one
+		l.prefetcher.queue <- task
 	}
-	close(l.ahead.next)
+	close(l.prefetcher.queue)
 }
 
 // work parses the files that were read. Once more values were parsed than a config may have, it
 // leaves the remaining files unparsed: readAndParse then parses them one by one until the loader
 // reports that there are too many.
-func (a *ahead) work() {
+func (p *prefetcher) work() {
 	var parser syntax.Parser
-	for one := range a.next {
-		if a.values.Load() <= maxValues {
-			if one.table, one.problem = parser.Parse(one.file, one.data); one.table != nil {
-				a.values.Add(int64(one.table.Size()))
+	for task := range p.queue {
+		if p.values.Load() <= maxValues {
+			if task.table, task.problem = parser.Parse(task.file, task.data); task.table != nil {
+				p.values.Add(int64(task.table.Size()))
 			}
 		}
-		close(one.done)
+		close(task.done)
 	}
 }
 
@@ -66,11 +66,11 @@ func (a *ahead) work() {
 // a table or a problem.
 func (l *loader) readAndParse(file string) (data []byte, table *syntax.Table, problem *diagnostic.Diagnostic,
 	err error) {
-	if one := l.ahead.files[file]; one != nil {
-		<-one.done
-		data, table, problem, err = one.data, one.table, one.problem, one.err
+	if task := l.prefetcher.files[file]; task != nil {
+		<-task.done
+		data, table, problem, err = task.data, task.table, task.problem, task.err
 	} else {
-		data, err = l.bytes(file, l.limits.TOMLFile)
+		data, err = l.readBytes(file, l.limits.TOMLFile)
 	}
 	if err == nil && table == nil && problem == nil {
 		table, problem = l.toml.Parse(file, data)
