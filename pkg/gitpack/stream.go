@@ -1,6 +1,7 @@
 package gitpack
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -54,18 +55,18 @@ func (s *streamSession) UploadPack(
 	if err := request.Validate(); err != nil {
 		return nil, err
 	}
-	if err := request.UploadRequest.Encode(s.stream); err != nil {
+	var text bytes.Buffer
+	err := errors.Join(request.UploadRequest.Encode(&text), request.UploadHaves.Encode(&text, false),
+		pktline.NewEncoder(&text).Encodef("done\n"))
+	if err != nil {
 		return nil, fmt.Errorf("request a pack: %w", err)
 	}
-	if err := request.UploadHaves.Encode(s.stream, false); err != nil {
-		return nil, fmt.Errorf("request a pack: %w", err)
-	}
-	if err := pktline.NewEncoder(s.stream).Encodef("done\n"); err != nil {
-		return nil, fmt.Errorf("request a pack: %w", err)
-	}
+	// A server that refuses the object may end before it has read the whole request. Its answer
+	// has the reason.
+	_, sent := s.stream.Write(text.Bytes())
 	response := packp.NewUploadPackResponse(request)
 	if err := response.Decode(s.budget.Limit(s.stream)); err != nil {
-		return nil, fmt.Errorf("request a pack: %w", err)
+		return nil, fmt.Errorf("request a pack: %w", errors.Join(err, sent))
 	}
 	return response, nil
 }

@@ -26,11 +26,8 @@ gitlab.com ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAfuCHKVTjquxvt6CM6tdG4SLp1Btn/nO
 bitbucket.org ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIazEu89wgQZ4bqs3d63QSMzYVa0MuJ2e2gKTKqu+UUO
 `
 
-// handshakeTime bounds the handshake and the login of an ssh connection.
-const handshakeTime = 30 * time.Second
-
-// idleTime bounds each pause of an ssh server while it is read.
-const idleTime = time.Minute
+// sshPause bounds each pause of an ssh server.
+const sshPause = time.Minute
 
 // openSSH runs git-upload-pack on an ssh server. The returned function ends the connection.
 func (r *run) openSSH(ctx context.Context, at *url.URL, credential Credential) (*gitpack.Remote, func() error,
@@ -65,16 +62,13 @@ func (r *run) openSSH(ctx context.Context, at *url.URL, credential Credential) (
 	if name := at.User.Username(); name != "" {
 		user = name
 	}
-	connection := &idleConnection{Conn: raw}
-	connection.limit(handshakeTime)
-	opened, channels, requests, err := ssh.NewClientConn(connection, address, &ssh.ClientConfig{
+	opened, channels, requests, err := ssh.NewClientConn(idleConnection{raw}, address, &ssh.ClientConfig{
 		User: user, Auth: []ssh.AuthMethod{ssh.PublicKeys(signer)}, HostKeyCallback: verify,
-		HostKeyAlgorithms: algorithms, Timeout: handshakeTime})
+		HostKeyAlgorithms: algorithms, Timeout: sshPause})
 	if err != nil {
 		stop()
 		return nil, nil, errors.Join(explainSSH(err, at), raw.Close())
 	}
-	connection.limit(idleTime)
 	client := ssh.NewClient(opened, channels, requests)
 	end := func() error { stop(); return client.Close() }
 	stream, err := r.uploadPack(client, at)
@@ -187,18 +181,29 @@ type sshStream struct {
 	io.WriteCloser
 }
 
-// idleConnection fails when the server pauses for longer than a limit.
-type idleConnection struct {
-	net.Conn
-	pause time.Duration
+// Close ends the input of the command. It returns no error for a command that has already ended.
+func (s *sshStream) Close() error {
+	if err := s.WriteCloser.Close(); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	return nil
 }
 
-func (c *idleConnection) limit(pause time.Duration) { c.pause = pause }
+// idleConnection fails when the server pauses for longer than sshPause.
+type idleConnection struct{ net.Conn }
 
 // Read reads from the server.
-func (c *idleConnection) Read(into []byte) (int, error) {
-	if err := c.SetReadDeadline(time.Now().Add(c.pause)); err != nil {
+func (c idleConnection) Read(into []byte) (int, error) {
+	if err := c.SetReadDeadline(time.Now().Add(sshPause)); err != nil {
 		return 0, err
 	}
 	return c.Conn.Read(into)
+}
+
+// Write writes to the server.
+func (c idleConnection) Write(data []byte) (int, error) {
+	if err := c.SetWriteDeadline(time.Now().Add(sshPause)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(data)
 }
