@@ -52,7 +52,7 @@ func functionLine() string { return "`" + strings.Join(render.Functions(), "`, `
 
 func ruleTable() string {
 	var b strings.Builder
-	b.WriteString("| rule | what holds | |\n|---|---|---|\n")
+	b.WriteString("| rule | meaning | |\n|---|---|---|\n")
 	for _, r := range appconfig.Rules() {
 		mark := ""
 		if r.Warns {
