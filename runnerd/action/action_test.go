@@ -194,7 +194,7 @@ func TestABusyProgram(t *testing.T) {
 func TestSecrets(t *testing.T) {
 	r := newRig(t)
 	const secret = "planted-s3cret"
-	r.env.Spec.Action.Values.Sealed = []api.SealedValue{valuestest.Sealed(t, r.env.Key, "ins_1", "inputs.inputs.token", secret)}
+	r.env.Spec.Action.Values.Sealed = []api.SealedValue{valuestest.SealValue(t, r.env.Key, "ins_1", "inputs.inputs.token", secret)}
 	step := script("s", `echo "token is $TOKEN"; echo "$TOKEN" | base64 >&2; echo "copy=<$TOKEN>" >>"$NUON_ACTIONS_OUTPUT_FILEPATH"; echo "length=${#TOKEN}" >>"$NUON_ACTIONS_OUTPUT_FILEPATH"`)
 	step.EnvVars = map[string]string{"TOKEN": "{{.nuon.inputs.inputs.token}}"}
 	got, err := r.run(t.Context(), step)
@@ -295,7 +295,7 @@ for f in $(echo "${KUBECONFIG:-}" | tr : ' '); do cat "$f" 2>/dev/null || true; 
 			if told != "" {
 				r.env.Spec.Action.Values.Plain = json.RawMessage(`{"components":{"edge":{"outputs":{"cluster":` + told + `}}}}`)
 			} else {
-				planted := valuestest.Sealed(t, r.env.Key, "ins_1", "inputs.inputs.password", "planted-edge")
+				planted := valuestest.SealValue(t, r.env.Key, "ins_1", "inputs.inputs.password", "planted-edge")
 				planted.Path = []string{"components", "edge", "outputs", "cluster", "token"}
 				r.env.Spec.Action.Values.Sealed = []api.SealedValue{planted}
 			}

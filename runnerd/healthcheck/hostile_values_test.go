@@ -51,7 +51,7 @@ func (r *rig) elsewhere(p *api.HealthPart, path ...string) {
 // secretAt puts the ciphertext of an input, which a control plane has, at a path.
 func (r *rig) secretAt(p *api.HealthPart, text string, path ...string) {
 	r.Helper()
-	sealed := valuestest.Sealed(r, r.key, install, "inputs.inputs.password", text)
+	sealed := valuestest.SealValue(r, r.key, install, "inputs.inputs.password", text)
 	sealed.Path = path
 	p.Deploy.Values.Sealed = append(p.Deploy.Values.Sealed, sealed)
 }

@@ -68,9 +68,9 @@ func (c *Client) Apply(ctx context.Context, request ApplyRequest) (*Release, err
 	if err := c.createCRDs(ctx, request.Rendered.CRDs); err != nil {
 		return nil, err
 	}
-	kept, end := lasting(ctx)
+	kept, end := withGrace(ctx)
 	defer end()
-	p := planned{owner: request.Owner, revision: request.Decision.Revision, rendered: request.Rendered, chart: original}
+	p := plannedRecord{owner: request.Owner, revision: request.Decision.Revision, rendered: request.Rendered, chart: original}
 	d, config, err := c.configure(ctx, kept, request.Release, request.Decision, p)
 	if err != nil {
 		return nil, err
@@ -83,9 +83,9 @@ func (c *Client) Apply(ctx context.Context, request ApplyRequest) (*Release, err
 		}
 	}
 	made, err := d.run(config, request)
-	if err == nil && d.unsaved != nil {
+	if err == nil && d.saveErr != nil {
 		err = fmt.Errorf("the release %s is deployed, and its record could not be written: %w; deploy again",
-			request.Release, d.unsaved)
+			request.Release, d.saveErr)
 	}
 	return result(ctx, p, made, err)
 }
@@ -111,10 +111,10 @@ func (r ApplyRequest) check() error {
 
 // configure prepares the SDK's configuration. Its client ends with ctx, its record
 // store a little later.
-func (c *Client) configure(ctx, kept context.Context, name string, decision Decision, p planned) (*delivery,
+func (c *Client) configure(ctx, kept context.Context, name string, decision Decision, p plannedRecord) (*releaseClient,
 	*action.Configuration, error) {
 	bound := c.cluster.WithTransport(bind(ctx))
-	d, err := c.deliver(ctx, bound, name)
+	d, err := c.newReleaseClient(ctx, bound, name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -122,7 +122,7 @@ func (c *Client) configure(ctx, kept context.Context, name string, decision Deci
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := d.stand(decision, history); err != nil {
+	if err := d.loadExisting(decision, history); err != nil {
 		return nil, nil, err
 	}
 	caps, err := c.capabilities(ctx)
@@ -133,7 +133,7 @@ func (c *Client) configure(ctx, kept context.Context, name string, decision Deci
 	if err != nil {
 		return nil, nil, err
 	}
-	store.Driver = guarded{Driver: store.Driver, planned: p, delivery: d}
+	store.Driver = guardedDriver{Driver: store.Driver, planned: p, delivery: d}
 	return d, &action.Configuration{
 		RESTClientGetter: bound.RESTClientGetter(c.namespace), Releases: store, KubeClient: d, Capabilities: caps, Log: c.log.Debug,
 		HookOutputFunc: func(_, _, _ string) io.Writer { return io.Discard },
@@ -142,16 +142,16 @@ func (c *Client) configure(ctx, kept context.Context, name string, decision Deci
 
 // run has the SDK install or upgrade. It passes no context: with one, the SDK would
 // return while one of its goroutines continues. Its requests and waits end instead.
-func (d *delivery) run(config *action.Configuration, request ApplyRequest) (*release.Release, error) {
+func (d *releaseClient) run(config *action.Configuration, request ApplyRequest) (*release.Release, error) {
 	frozen := freeze(request.Chart.Info(), request.Rendered.Templates)
-	checked := checking{rendered: request.Rendered}
+	checked := renderingCheck{rendered: request.Rendered}
 	if request.Decision.Action == ActionInstall {
 		install := action.NewInstall(config)
 		install.ReleaseName, install.Namespace, install.Replace = request.Release, d.namespace, request.Decision.Revision > 1
 		install.SkipCRDs, install.SkipSchemaValidation, install.PostRenderer = true, true, checked
 		install.TakeOwnership, install.Timeout = request.TakeOwnership, request.Timeout
 		install.Wait, install.WaitForJobs = request.Wait, true
-		d.waitAtMost = request.WaitTimeout
+		d.waitTimeout = request.WaitTimeout
 		return install.Run(frozen, request.Values)
 	}
 	upgrade := action.NewUpgrade(config)
@@ -161,15 +161,15 @@ func (d *delivery) run(config *action.Configuration, request ApplyRequest) (*rel
 	upgrade.Wait, upgrade.WaitForJobs = request.Wait, true
 	// Otherwise, no values at all would mean those of the previous revision.
 	upgrade.ResetValues = true
-	d.waitAtMost = request.WaitTimeout
+	d.waitTimeout = request.WaitTimeout
 	return upgrade.Run(request.Release, frozen, request.Values)
 }
 
-// checking compares the rendering of the frozen chart before the SDK uses it.
-type checking struct{ rendered *Rendered }
+// renderingCheck compares the rendering of the frozen chart before the SDK uses it.
+type renderingCheck struct{ rendered *Rendered }
 
 // Run returns the objects unchanged.
-func (c checking) Run(made *bytes.Buffer) (*bytes.Buffer, error) {
+func (c renderingCheck) Run(made *bytes.Buffer) (*bytes.Buffer, error) {
 	if made.String() != c.rendered.Manifest {
 		return nil, fmt.Errorf("%w: the objects differ; nothing was created, plan again", errTampered)
 	}
@@ -177,13 +177,13 @@ func (c checking) Run(made *bytes.Buffer) (*bytes.Buffer, error) {
 }
 
 // result returns the SDK's release as recorded, or nil if it did not get that far.
-func result(ctx context.Context, p planned, made *release.Release, err error) (*Release, error) {
+func result(ctx context.Context, p plannedRecord, made *release.Release, err error) (*Release, error) {
 	var kept *Release
 	if made != nil && made.Version == p.revision && made.Info != nil && made.Info.Status != release.StatusUnknown {
-		copied := newRelease(p.ours(made))
+		copied := newRelease(p.ownRecord(made))
 		kept = &copied
 	}
-	return kept, explain(ctx, single(err))
+	return kept, explain(ctx, unwrapSingle(err))
 }
 
 // ensureNamespace creates the release's namespace if it is missing. If the chart
@@ -247,7 +247,7 @@ func (c *Client) MarkFailed(ctx context.Context, name string, decision Decision,
 		if err != nil {
 			return fmt.Errorf("read revision %d of the release %s: %w", revision, name, explain(ctx, err))
 		}
-		heal(record, owner)
+		failRecord(record, owner)
 		if err := store.Update(record); err != nil {
 			return fmt.Errorf("mark revision %d of the release %s as failed: %w", revision, name, explain(ctx, err))
 		}
@@ -257,8 +257,8 @@ func (c *Client) MarkFailed(ctx context.Context, name string, decision Decision,
 	return nil
 }
 
-// heal sets the status that a record would have if its attempt had failed instead of ended.
-func heal(record *release.Release, owner Owner) {
+// failRecord sets the status that a record would have if its attempt had failed instead of ended.
+func failRecord(record *release.Release, owner Owner) {
 	if record.Info.Status == release.StatusSuperseded {
 		record.SetStatus(release.StatusUninstalled, "uninstalled; an installation over it ended before it began, found by "+
 			owner.Attempt)

@@ -288,7 +288,7 @@ func (c *cut) wrap(next http.RoundTripper) http.RoundTripper {
 		dead := c.dead
 		c.mutex.Unlock()
 		if dead && !last {
-			drop(request)
+			closeBody(request)
 			return nil, errDead
 		}
 		answer, err := next.RoundTrip(request)

@@ -326,7 +326,7 @@ func TestLastChecks(t *testing.T) {
 	r := newRig(t)
 	p := r.plan(web(), nil)
 	other := offline(t, web().load(t), nil)
-	kept, end := lasting(t.Context())
+	kept, end := withGrace(t.Context())
 	defer end()
 	for name, rendered := range map[string]*Rendered{
 		"objects": {Templates: p.rendered.Templates, Manifest: other.Manifest, Hooks: p.rendered.Hooks,
@@ -336,7 +336,7 @@ func TestLastChecks(t *testing.T) {
 		request := r.request(p)
 		request.Rendered = rendered
 		d, config, err := r.configure(t.Context(), kept, "web", p.decision,
-			planned{owner: request.Owner, revision: 1, rendered: rendered})
+			plannedRecord{owner: request.Owner, revision: 1, rendered: rendered})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -352,10 +352,10 @@ func TestLastChecks(t *testing.T) {
 // The post-renderer alone stops objects that were not planned.
 func TestChecking(t *testing.T) {
 	r := offline(t, web().load(t), nil)
-	if made, err := (checking{r}).Run(bytes.NewBufferString(r.Manifest)); err != nil || made.String() != r.Manifest {
+	if made, err := (renderingCheck{r}).Run(bytes.NewBufferString(r.Manifest)); err != nil || made.String() != r.Manifest {
 		t.Error(err)
 	}
-	if _, err := (checking{r}).Run(bytes.NewBufferString(r.Manifest + " ")); !errors.Is(err, errTampered) {
+	if _, err := (renderingCheck{r}).Run(bytes.NewBufferString(r.Manifest + " ")); !errors.Is(err, errTampered) {
 		t.Error(err)
 	}
 }

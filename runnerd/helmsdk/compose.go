@@ -79,8 +79,8 @@ func documents(text string) []string {
 	return made
 }
 
-// head holds the fields that every object needs.
-type head struct {
+// objectHeader holds the fields that every object needs.
+type objectHeader struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
 	Metadata   struct {
@@ -137,7 +137,7 @@ func checkObject(where, document string) (string, error) {
 	if string(plain) == "null" {
 		return "", nil
 	}
-	var object head
+	var object objectHeader
 	if err := yaml.Unmarshal(plain, &object); err != nil {
 		return "", fmt.Errorf("%s does not come to a Kubernetes object: %s; correct the template", where, bounded(err))
 	}
@@ -164,7 +164,7 @@ func checkObject(where, document string) (string, error) {
 
 // checkItems returns an error for an object that Helm would treat as a list by
 // mistake, or as a list without items.
-func checkItems(where string, list head) error {
+func checkItems(where string, list objectHeader) error {
 	if !strings.HasSuffix(list.Kind, "List") {
 		return fmt.Errorf("%s: a %s with items is a list to Helm, which makes the items and not the %s; remove items", where,
 			list.Kind, list.Kind)

@@ -81,8 +81,8 @@ func readCRDs(loaded *chart.Chart) ([]CRD, error) {
 	return made, nil
 }
 
-// compare sets the states.
-func (c *Client) compare(ctx context.Context, made *Rendered) error {
+// compareCRDs sets the states.
+func (c *Client) compareCRDs(ctx context.Context, made *Rendered) error {
 	for i := range made.CRDs {
 		crd := &made.CRDs[i]
 		client, err := c.crdClient(ctx, crd)
@@ -95,7 +95,7 @@ func (c *Client) compare(ctx context.Context, made *Rendered) error {
 			crd.State = CRDMissing
 		case err != nil:
 			return fmt.Errorf("look for %s %s of %s: %w", crd.Kind, crd.Name, crd.Path, explain(ctx, err))
-		case within(crd.object.Object["spec"], live.Object["spec"]):
+		case containsAll(crd.object.Object["spec"], live.Object["spec"]):
 			crd.State = CRDSame
 		default:
 			crd.State = CRDDiffers
@@ -104,14 +104,14 @@ func (c *Client) compare(ctx context.Context, made *Rendered) error {
 	return nil
 }
 
-// within reports whether the live object has all that a chart specifies. The cluster
+// containsAll reports whether the live object has all that a chart specifies. The cluster
 // adds defaults and omits empty values.
-func within(wanted, live any) bool {
+func containsAll(wanted, live any) bool {
 	switch w := wanted.(type) {
 	case map[string]any:
 		l, ok := live.(map[string]any)
 		for key := range maps.Keys(w) {
-			if !within(w[key], l[key]) {
+			if !containsAll(w[key], l[key]) {
 				return false
 			}
 		}
@@ -122,7 +122,7 @@ func within(wanted, live any) bool {
 			return false
 		}
 		for i := range w {
-			if !within(w[i], l[i]) {
+			if !containsAll(w[i], l[i]) {
 				return false
 			}
 		}
@@ -165,8 +165,8 @@ func (c *Client) crdClient(ctx context.Context, crd *CRD) (dynamic.ResourceInter
 	return client.Resource(mapping.Resource), nil
 }
 
-// established bounds the time until the kind of a new definition is served.
-const established = time.Minute
+// establishTimeout bounds the time until the kind of a new definition is served.
+const establishTimeout = time.Minute
 
 // createCRDs creates what is missing, waits until the new kinds are served, and
 // invalidates the cached kinds of the cluster.
@@ -194,21 +194,21 @@ func (c *Client) createCRDs(ctx context.Context, crds []CRD) error {
 	}
 	defer c.cluster.Invalidate()
 	for _, crd := range created {
-		if err := c.served(ctx, crd); err != nil {
+		if err := c.waitServed(ctx, crd); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// served waits until the kind of a definition is served.
-func (c *Client) served(ctx context.Context, crd *CRD) error {
+// waitServed waits until the kind of a definition is served.
+func (c *Client) waitServed(ctx context.Context, crd *CRD) error {
 	client, err := c.crdClient(ctx, crd)
 	if err != nil {
 		return err
 	}
 	last := "the server says nothing yet"
-	err = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, established, true,
+	err = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, establishTimeout, true,
 		func(ctx context.Context) (bool, error) {
 			live, err := client.Get(ctx, crd.Name, metav1.GetOptions{})
 			if err != nil {
@@ -229,7 +229,7 @@ func (c *Client) served(ctx context.Context, crd *CRD) error {
 	if wait.Interrupted(err) && ctx.Err() == nil {
 		return fmt.Errorf(
 			"the definition %s was created, but its kind is not served after %s: %s; look at it with kubectl describe crd %s",
-			crd.Name, established, last, crd.Name)
+			crd.Name, establishTimeout, last, crd.Name)
 	}
 	if err != nil {
 		return fmt.Errorf("wait for the definition %s: %w", crd.Name, explain(ctx, err))

@@ -84,7 +84,7 @@ func Decide(seen Observation) Decision {
 	}
 	last := history[len(history)-1]
 	d := Decision{Revision: last.Revision + 1}
-	if reason := inMotion(last); reason != "" {
+	if reason := pendingOperation(last); reason != "" {
 		if seen.Component == "" || last.Component() != seen.Component || last.Status == StatusUninstalling &&
 			last.Labels[LabelUninstall] == "" {
 			return d.stall(seen, last, reason)
@@ -93,22 +93,22 @@ func Decide(seen Observation) Decision {
 	}
 	current := sinceRemoval(history)
 	if len(current) == 0 {
-		return d.anew(seen, last)
+		return d.reinstall(seen, last)
 	}
-	d.Base, d.Later = whatStands(current)
+	d.Base, d.Later = baseRevision(current)
 	if owner := ownerOf(current); owner == "" || owner != seen.Component {
 		if d.Foreign = true; !seen.TakeOwnership {
 			return d.foreign(seen, owner)
 		}
 	}
-	return d.goOn(seen, last)
+	return d.proceed(seen, last)
 }
 
 // name returns "web in the namespace shop".
 func (o Observation) name() string { return o.Release + " in the namespace " + o.Namespace }
 
-// inMotion returns which operation on a release runs or was interrupted, or "".
-func inMotion(r Release) string {
+// pendingOperation returns which operation on a release runs or was interrupted, or "".
+func pendingOperation(r Release) string {
 	switch r.Status {
 	case StatusPendingInstall:
 		return "an installation"
@@ -148,9 +148,9 @@ func ownerOf(current []Release) string {
 	return copied
 }
 
-// whatStands returns the revision that is deployed, or was the last to be, and the
+// baseRevision returns the revision that is deployed, or was the last to be, and the
 // revisions after it.
-func whatStands(current []Release) (base int, later []int) {
+func baseRevision(current []Release) (base int, later []int) {
 	for _, status := range []Status{StatusDeployed, StatusSuperseded} {
 		for _, r := range current {
 			if r.Status == status {
@@ -186,8 +186,8 @@ func (d Decision) stall(seen Observation, last Release, what string) Decision {
 	return d
 }
 
-// anew decides for a release that was uninstalled with its history kept.
-func (d Decision) anew(seen Observation, last Release) Decision {
+// reinstall decides for a release that was uninstalled with its history kept.
+func (d Decision) reinstall(seen Observation, last Release) Decision {
 	if seen.Destroy {
 		d.Action, d.Reason, d.Heal = ActionNone,
 			fmt.Sprintf("the release %s was uninstalled already, and its history kept", seen.name()), nil
@@ -218,8 +218,8 @@ func (d Decision) foreign(seen Observation, owner string) Decision {
 	return d
 }
 
-// goOn decides for a release that may be changed.
-func (d Decision) goOn(seen Observation, last Release) Decision {
+// proceed decides for a release that may be changed.
+func (d Decision) proceed(seen Observation, last Release) Decision {
 	switch {
 	case seen.Destroy:
 		d.Action, d.Reason = ActionUninstall, fmt.Sprintf("the release %s is there, its revision %d %s", seen.name(),

@@ -176,7 +176,7 @@ func TestDecideProperties(t *testing.T) {
 		if d.Revision != last.Revision+1 {
 			t.Fatalf("%v: %+v", lines, d)
 		}
-		if inMotion(last) != "" && last.Component() != "me" && d.Action != ActionStall {
+		if pendingOperation(last) != "" && last.Component() != "me" && d.Action != ActionStall {
 			t.Fatalf("%v: somebody else is at work: %+v", lines, d)
 		}
 		if d.Action == ActionStall && len(d.Heal) > 0 {

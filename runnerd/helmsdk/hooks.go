@@ -18,42 +18,42 @@ import (
 )
 
 const (
-	// look is the interval of polling a hook, or an object that is being deleted.
-	look = 300 * time.Millisecond
-	// sayEvery is how often the log reports what is waited for.
-	sayEvery = 10 * time.Second
+	// pollInterval is the interval of polling a hook, or an object that is being deleted.
+	pollInterval = 300 * time.Millisecond
+	// logEvery is how often the log reports what is waited for.
+	logEvery = 10 * time.Second
 )
 
 // WatchUntilReady waits for hooks to end: a Job to complete, a Pod to succeed. Other
 // kinds are done when they are created.
-func (d *delivery) WatchUntilReady(resources kube.ResourceList, timeout time.Duration) error {
+func (d *releaseClient) WatchUntilReady(resources kube.ResourceList, timeout time.Duration) error {
 	for _, o := range resources {
 		if kind := o.Mapping.GroupVersionKind.Kind; kind != "Job" && kind != "Pod" {
 			continue
 		}
-		if err := d.hook(o, timeout); err != nil {
-			d.note([]error{err})
+		if err := d.waitForHook(o, timeout); err != nil {
+			d.recordErrors([]error{err})
 			return err
 		}
 	}
 	return nil
 }
 
-// hook waits for one hook.
-func (d *delivery) hook(o *resource.Info, timeout time.Duration) error {
+// waitForHook waits for one hook.
+func (d *releaseClient) waitForHook(o *resource.Info, timeout time.Duration) error {
 	name, begun, said := cluster.DisplayName(ref(o)), time.Now(), time.Now()
 	d.log.Info("waiting for the hook %s", name)
 	var trouble error
-	err := d.until(timeout, func() (bool, error) {
+	err := d.pollUntil(timeout, func() (bool, error) {
 		live, err := get(o)
 		if trouble = err; err != nil {
-			return false, passing(err)
+			return false, dropTemporary(err)
 		}
-		if time.Since(said) > sayEvery {
+		if time.Since(said) > logEvery {
 			said = time.Now()
 			d.log.Info("the hook %s is at work for %s", name, time.Since(begun).Round(time.Second))
 		}
-		return outcome(live)
+		return hookResult(live)
 	})
 	switch {
 	case err == nil:
@@ -61,24 +61,24 @@ func (d *delivery) hook(o *resource.Info, timeout time.Duration) error {
 		return nil
 	case errors.Is(err, errFailed):
 		return fmt.Errorf(
-			"the hook %s failed: %s; its events and last lines are in the step's log: correct the chart or its values, and deploy again", name, d.why(ref(o), err))
+			"the hook %s failed: %s; its events and last lines are in the step's log: correct the chart or its values, and deploy again", name, d.explainObject(ref(o), err))
 	case wait.Interrupted(err) || d.ctx.Err() != nil:
 		why := fmt.Sprintf("the hook %s did not end within %s: %s", name, time.Since(begun).Round(time.Second),
-			d.why(ref(o), trouble))
+			d.explainObject(ref(o), trouble))
 		return errors.New(why + "; let it end by itself, or give it more time with deploy_timeout")
 	}
 	return fmt.Errorf("wait for the hook %s: %w", name, explain(d.ctx, err))
 }
 
-// until polls done until it returns true or an error, the context ends, or the timeout expires.
-func (d *delivery) until(timeout time.Duration, done func() (bool, error)) error {
+// pollUntil polls done until it returns true or an error, the context ends, or the timeout expires.
+func (d *releaseClient) pollUntil(timeout time.Duration, done func() (bool, error)) error {
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()
 	for {
 		if ended, err := done(); ended || err != nil {
 			return err
 		}
-		pause := time.NewTimer(look)
+		pause := time.NewTimer(pollInterval)
 		select {
 		case <-pause.C:
 		case <-timer.C:
@@ -93,9 +93,9 @@ func (d *delivery) until(timeout time.Duration, done func() (bool, error)) error
 // errFailed is wrapped when a hook failed.
 var errFailed = errors.New("it ended badly")
 
-// outcome reports whether a Job or a Pod has ended, and whether it failed. A deleted
+// hookResult reports whether a Job or a Pod has ended, and whether it failed. A deleted
 // one has ended: Jobs may delete themselves.
-func outcome(live *unstructured.Unstructured) (bool, error) {
+func hookResult(live *unstructured.Unstructured) (bool, error) {
 	if live == nil {
 		return true, nil
 	}
@@ -120,8 +120,8 @@ func outcome(live *unstructured.Unstructured) (bool, error) {
 	return false, nil
 }
 
-// passing drops temporary errors: the server refuses for now, or does not respond.
-func passing(err error) error {
+// dropTemporary drops temporary errors: the server refuses for now, or does not respond.
+func dropTemporary(err error) error {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Code < http.StatusInternalServerError &&
 		status.Status().Code != http.StatusTooManyRequests {
@@ -130,10 +130,10 @@ func passing(err error) error {
 	return nil
 }
 
-// why logs the events and last lines of an object that did not succeed, and returns
+// explainObject logs the events and last lines of an object that did not succeed, and returns
 // the reason in a few words.
-func (d *delivery) why(object api.ObjectRef, otherwise error) string {
-	ctx, cancel := lasting(d.ctx)
+func (d *releaseClient) explainObject(object api.ObjectRef, otherwise error) string {
+	ctx, cancel := withGrace(d.ctx)
 	defer cancel()
 	_, err := d.plain.Wait(ctx, []api.ObjectRef{object}, time.Second)
 	var unready *cluster.NotReadyError
@@ -147,26 +147,26 @@ func (d *delivery) why(object api.ObjectRef, otherwise error) string {
 }
 
 // WaitForDelete waits until objects are deleted.
-func (d *delivery) WaitForDelete(resources kube.ResourceList, timeout time.Duration) error {
+func (d *releaseClient) WaitForDelete(resources kube.ResourceList, timeout time.Duration) error {
 	if d.deleted {
 		// The SDK also waits for objects that are left to others.
-		resources = resources.Filter(func(o *resource.Info) bool { return !d.standing.Contains(o) || d.leaving.Contains(o) })
+		resources = resources.Filter(func(o *resource.Info) bool { return !d.existing.Contains(o) || d.deleting.Contains(o) })
 	}
 	err := d.waitForDelete(resources, timeout)
 	if err != nil {
-		d.note([]error{err})
+		d.recordErrors([]error{err})
 	}
 	return err
 }
 
-func (d *delivery) waitForDelete(resources kube.ResourceList, timeout time.Duration) error {
+func (d *releaseClient) waitForDelete(resources kube.ResourceList, timeout time.Duration) error {
 	left, said := resources, time.Now()
 	var last *unstructured.Unstructured
-	err := d.until(timeout, func() (bool, error) {
+	err := d.pollUntil(timeout, func() (bool, error) {
 		for len(left) > 0 {
 			live, err := get(left[0])
 			if err != nil {
-				return false, passing(err)
+				return false, dropTemporary(err)
 			}
 			if live != nil {
 				last = live
@@ -174,7 +174,7 @@ func (d *delivery) waitForDelete(resources kube.ResourceList, timeout time.Durat
 			}
 			left = left[1:]
 		}
-		if len(left) > 0 && time.Since(said) > sayEvery {
+		if len(left) > 0 && time.Since(said) > logEvery {
 			said = time.Now()
 			d.log.Info("waiting until %s is gone", cluster.DisplayName(ref(left[0])))
 		}

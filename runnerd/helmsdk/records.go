@@ -31,7 +31,7 @@ func (c *Client) storageOf(ctx context.Context, kind string) (*storage.Storage, 
 	if err != nil {
 		return nil, err
 	}
-	quiet()
+	silenceSDK()
 	var made *storage.Storage
 	if kind == "secret" {
 		d := driver.NewSecrets(clients.CoreV1().Secrets(c.namespace))
@@ -46,10 +46,10 @@ func (c *Client) storageOf(ctx context.Context, kind string) (*storage.Storage, 
 	return made, nil
 }
 
-// elsewhere returns an error if the records of a release are stored with the other
+// checkOtherDriver returns an error if the records of a release are stored with the other
 // driver. The release would otherwise count as missing: a new one would be installed over
 // it, its objects would count as ours, and objects that leave it would never be deleted.
-func (c *Client) elsewhere(ctx context.Context, name string) error {
+func (c *Client) checkOtherDriver(ctx context.Context, name string) error {
 	other := "secret"
 	if c.driver == other {
 		other = "configmap"
@@ -86,7 +86,7 @@ func (c *Client) History(ctx context.Context, name string) ([]Release, error) {
 	}
 	records, err := store.History(name)
 	if errors.Is(err, driver.ErrReleaseNotFound) {
-		return nil, c.elsewhere(ctx, name)
+		return nil, c.checkOtherDriver(ctx, name)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the records of the release %s in the namespace %s: %w", name, c.namespace,
@@ -102,8 +102,8 @@ func (c *Client) History(ctx context.Context, name string) ([]Release, error) {
 	return made, nil
 }
 
-// lasting returns a context that ends shortly after ctx.
-func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
+// withGrace returns a context that ends shortly after ctx.
+func withGrace(ctx context.Context) (context.Context, context.CancelFunc) {
 	made, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
 		time.AfterFunc(grace, func() { cancel(context.Cause(ctx)) })
@@ -121,8 +121,8 @@ func (o Owner) check() error {
 	return nil
 }
 
-// planned is what the SDK may write for one release, and the parts that are replaced by ours.
-type planned struct {
+// plannedRecord is what the SDK may write for one release, and the parts that are replaced by ours.
+type plannedRecord struct {
 	owner    Owner
 	revision int
 	// rendered and chart are nil if nothing new is created, as for an uninstallation.
@@ -132,18 +132,18 @@ type planned struct {
 	uninstalls bool
 }
 
-// guarded is a record driver that lets the SDK write only what was planned: the
+// guardedDriver is a record driver that lets the SDK write only what was planned: the
 // record of a new revision must have the planned manifest and hooks. From its first
 // write, it is stored with the original chart and with our labels.
-type guarded struct {
+type guardedDriver struct {
 	driver.Driver
-	planned planned
+	planned plannedRecord
 	// delivery is informed about writes of records, and confirms their deletion.
-	delivery *delivery
+	delivery *releaseClient
 }
 
 // Create writes the first form of a record, before any object is created.
-func (g guarded) Create(key string, r *release.Release) error {
+func (g guardedDriver) Create(key string, r *release.Release) error {
 	if g.planned.rendered == nil || r.Version != g.planned.revision {
 		return fmt.Errorf("%w: the SDK makes revision %d where %d was decided; plan again", errTampered, r.Version,
 			g.planned.revision)
@@ -151,20 +151,20 @@ func (g guarded) Create(key string, r *release.Release) error {
 	if err := g.planned.rendered.same(r.Manifest, r.Hooks); err != nil {
 		return err
 	}
-	return g.Driver.Create(key, g.planned.ours(r))
+	return g.Driver.Create(key, g.planned.ownRecord(r))
 }
 
 // Update updates a record.
-func (g guarded) Update(key string, r *release.Release) error {
+func (g guardedDriver) Update(key string, r *release.Release) error {
 	if r.Version != g.planned.revision {
 		return g.Driver.Update(key, r)
 	}
-	g.delivery.unsaved = g.Driver.Update(key, g.planned.ours(r))
-	return g.delivery.unsaved
+	g.delivery.saveErr = g.Driver.Update(key, g.planned.ownRecord(r))
+	return g.delivery.saveErr
 }
 
 // Delete removes a record; that of an uninstallation only if nothing is left of the release.
-func (g guarded) Delete(key string) (*release.Release, error) {
+func (g guardedDriver) Delete(key string) (*release.Release, error) {
 	if g.planned.uninstalls {
 		if err := g.delivery.finish(); err != nil {
 			return nil, err
@@ -173,8 +173,8 @@ func (g guarded) Delete(key string) (*release.Release, error) {
 	return g.Driver.Delete(key)
 }
 
-// ours returns the record as it is stored; the SDK continues with its own.
-func (p planned) ours(r *release.Release) *release.Release {
+// ownRecord returns the record as it is stored; the SDK continues with its own.
+func (p plannedRecord) ownRecord(r *release.Release) *release.Release {
 	kept := *r
 	if p.chart != nil {
 		kept.Chart = p.chart

@@ -37,7 +37,7 @@ func (c *Client) Render(ctx context.Context, chart *Chart, request RenderRequest
 	if err != nil {
 		return nil, err
 	}
-	return made, c.compare(ctx, made)
+	return made, c.compareCRDs(ctx, made)
 }
 
 // offlineVersion is the Kubernetes version that templates see without a cluster: the
@@ -84,7 +84,7 @@ func (c *Client) capabilities(ctx context.Context) (*chartutil.Capabilities, err
 // render renders in its own goroutine, which cannot be stopped.
 func render(ctx context.Context, c *Chart, request RenderRequest, caps *chartutil.Capabilities, with engine.Engine,
 	warn func(string, ...any)) (*Rendered, error) {
-	quiet()
+	silenceSDK()
 	type outcome struct {
 		made *Rendered
 		err  error
@@ -173,7 +173,7 @@ func (c *Chart) prepare(values map[string]any, caps *chartutil.Capabilities) (*c
 // Compose rebuilds a rendering from its templates, for those stored with a plan.
 // values are those of the rendering, which decide which CRDs belong to it.
 func Compose(chart *Chart, values map[string]any, templates []File) (*Rendered, error) {
-	quiet()
+	silenceSDK()
 	loaded, err := chart.prepare(values, nil)
 	if err != nil {
 		return nil, err

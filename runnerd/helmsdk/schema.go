@@ -56,7 +56,7 @@ func checkSchemas(loaded *chart.Chart, values any, warn func(string, ...any)) er
 
 func (s *SchemaError) check(c *chart.Chart, instance any, at []string, warn func(string, ...any)) error {
 	if c.Schema != nil {
-		if err := s.one(c, instance, at, warn); err != nil {
+		if err := s.checkOne(c, instance, at, warn); err != nil {
 			return err
 		}
 	}
@@ -73,14 +73,14 @@ func (s *SchemaError) check(c *chart.Chart, instance any, at []string, warn func
 	return nil
 }
 
-// one checks the values against one schema.
-func (s *SchemaError) one(c *chart.Chart, instance any, at []string, warn func(string, ...any)) error {
+// checkOne checks the values against one schema.
+func (s *SchemaError) checkOne(c *chart.Chart, instance any, at []string, warn func(string, ...any)) error {
 	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(c.Schema))
 	if err != nil {
 		return fmt.Errorf("values.schema.json of the chart %s is not JSON: %s; correct it", c.Name(), bounded(err))
 	}
 	compiler := jsonschema.NewCompiler()
-	compiler.UseLoader(inside{chart: c.Name(), warn: warn})
+	compiler.UseLoader(noRemoteLoader{chart: c.Name(), warn: warn})
 	const name = "chart:///values.schema.json"
 	if err := compiler.AddResource(name, schema); err != nil {
 		return fmt.Errorf("values.schema.json of the chart %s: %s; correct it", c.Name(), bounded(err))
@@ -99,15 +99,15 @@ func (s *SchemaError) one(c *chart.Chart, instance any, at []string, warn func(s
 	return nil
 }
 
-// inside is a loader that follows no reference out of the chart, neither to the
+// noRemoteLoader is a loader that follows no reference out of the chart, neither to the
 // runner's files nor to the network.
-type inside struct {
+type noRemoteLoader struct {
 	chart string
 	warn  func(string, ...any)
 }
 
 // Load returns a schema that allows everything.
-func (i inside) Load(url string) (any, error) {
+func (i noRemoteLoader) Load(url string) (any, error) {
 	i.warn("values.schema.json of the chart %s refers to %s, outside of the chart; what that demands is not checked",
 		i.chart, boundedText(url, 200))
 	return true, nil
@@ -128,11 +128,11 @@ func (s *SchemaError) add(err *jsonschema.ValidationError, at []string) {
 	if where == "" {
 		where = "at the root"
 	}
-	s.Violations = append(s.Violations, boundedText(where+": "+wording(err.ErrorKind), 300))
+	s.Violations = append(s.Violations, boundedText(where+": "+describeViolation(err.ErrorKind), 300))
 }
 
-// wording describes a finding without the value, where the value is text.
-func wording(found jsonschema.ErrorKind) string {
+// describeViolation describes a finding without the value, where the value is text.
+func describeViolation(found jsonschema.ErrorKind) string {
 	switch k := found.(type) {
 	case *kind.Pattern:
 		return fmt.Sprintf("does not match the pattern %q", k.Want)

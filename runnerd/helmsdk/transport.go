@@ -25,7 +25,7 @@ type binding struct {
 // RoundTrip sends a request under both contexts, its own and that of the operation.
 func (b binding) RoundTrip(request *http.Request) (*http.Response, error) {
 	if b.ctx.Err() != nil {
-		drop(request)
+		closeBody(request)
 		return nil, context.Cause(b.ctx)
 	}
 	both, cancel := context.WithCancelCause(request.Context())
@@ -39,18 +39,18 @@ func (b binding) RoundTrip(request *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
-	answer.Body = ending{ReadCloser: answer.Body, end: end}
+	answer.Body = releasingBody{ReadCloser: answer.Body, end: end}
 	return answer, nil
 }
 
-// ending is a body that releases its contexts when it is closed.
-type ending struct {
+// releasingBody is a body that releases its contexts when it is closed.
+type releasingBody struct {
 	io.ReadCloser
 	end func()
 }
 
 // Close closes the body.
-func (e ending) Close() error {
+func (e releasingBody) Close() error {
 	defer e.end()
 	return e.ReadCloser.Close()
 }
@@ -61,7 +61,7 @@ func readOnly(next http.RoundTripper) http.RoundTripper {
 		if reads(request) {
 			return next.RoundTrip(request)
 		}
-		drop(request)
+		closeBody(request)
 		return nil, fmt.Errorf("a template wants to %s %s; templates can only read", request.Method, request.URL.Path)
 	})
 }
@@ -74,22 +74,22 @@ func dryRun(next http.RoundTripper) http.RoundTripper {
 		}
 		marked, err := asDryRun(request)
 		if err != nil {
-			drop(request)
+			closeBody(request)
 			return nil, err
 		}
 		return next.RoundTrip(marked)
 	})
 }
 
-// connecting are subresources that have effects although they are read.
-var connecting = []string{"exec", "attach", "portforward", "proxy"}
+// connectSubresources are subresources that have effects although they are read.
+var connectSubresources = []string{"exec", "attach", "portforward", "proxy"}
 
 // reads reports whether a request changes nothing.
 func reads(request *http.Request) bool {
 	if request.Method != http.MethodGet && request.Method != http.MethodHead {
 		return false
 	}
-	for _, name := range connecting {
+	for _, name := range connectSubresources {
 		if strings.Contains(request.URL.Path+"/", "/"+name+"/") && strings.Contains(request.URL.Path, "/pods/") ||
 			name == "proxy" && strings.Contains(request.URL.Path+"/", "/proxy/") {
 			return false
@@ -148,8 +148,8 @@ func markOptions(request *http.Request) error {
 	return nil
 }
 
-// drop closes the body of a request that is not sent, as a RoundTripper must.
-func drop(request *http.Request) {
+// closeBody closes the body of a request that is not sent, as a RoundTripper must.
+func closeBody(request *http.Request) {
 	if request.Body != nil {
 		_ = request.Body.Close()
 	}

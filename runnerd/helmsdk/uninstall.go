@@ -49,15 +49,15 @@ func (c *Client) Uninstall(ctx context.Context, request UninstallRequest) (Unins
 	if err != nil || len(history) == 0 {
 		return UninstallResult{}, err
 	}
-	kept, end := lasting(ctx)
+	kept, end := withGrace(ctx)
 	defer end()
 	newest := history[len(history)-1].Revision
 	d, config, err := c.configure(ctx, kept, request.Release, request.Decision,
-		planned{owner: request.Owner, revision: newest, uninstalls: true})
+		plannedRecord{owner: request.Owner, revision: newest, uninstalls: true})
 	if err != nil {
 		return UninstallResult{}, err
 	}
-	d.waitAtMost = request.Timeout
+	d.waitTimeout = request.Timeout
 	uninstall := action.NewUninstall(config)
 	uninstall.Wait, uninstall.Timeout, uninstall.DeletionPropagation = true, request.Timeout, "background"
 	_, err = uninstall.Run(request.Release)
@@ -65,22 +65,22 @@ func (c *Client) Uninstall(ctx context.Context, request UninstallRequest) (Unins
 		err = errors.Join(d.errors...) // the SDK only reports that there were some
 	}
 	if err != nil && !errors.Is(err, driver.ErrReleaseNotFound) {
-		return UninstallResult{}, fmt.Errorf("uninstall the release %s: %w", request.Release, explain(ctx, single(err)))
+		return UninstallResult{}, fmt.Errorf("uninstall the release %s: %w", request.Release, explain(ctx, unwrapSingle(err)))
 	}
 	return d.remaining()
 }
 
 // remaining reads which of the standing objects are left.
-func (d *delivery) remaining() (UninstallResult, error) {
+func (d *releaseClient) remaining() (UninstallResult, error) {
 	var made UninstallResult
-	for _, o := range d.standing {
+	for _, o := range d.existing {
 		live, err := get(o)
 		switch {
 		case err != nil:
 			return made, fmt.Errorf("look for %s: %w", cluster.DisplayName(ref(o)), explain(d.ctx, err))
 		case live == nil:
 			made.Deleted = append(made.Deleted, ref(o))
-		case hasPolicy(o.Object) || keeps(live):
+		case hasPolicy(o.Object) || hasKeepPolicy(live):
 			made.Kept = append(made.Kept, ref(o))
 		}
 	}
@@ -94,7 +94,7 @@ func (c *Client) DryRunUninstall(ctx context.Context, request UninstallRequest) 
 	if request.Decision.Action != ActionUninstall {
 		return nil, nil
 	}
-	a, err := c.asking(ctx, request.Release, request.Decision)
+	a, err := c.newDryRunner(ctx, request.Release, request.Decision)
 	if err != nil {
 		return nil, err
 	}
@@ -108,22 +108,22 @@ func (c *Client) DryRunUninstall(ctx context.Context, request UninstallRequest) 
 	if err != nil {
 		return nil, fmt.Errorf("read the objects of the release %s: %s; its record is damaged", request.Release, bounded(err))
 	}
-	work := make([]func() []DryRunResult, len(a.standing))
-	for i, o := range a.standing {
-		work[i] = func() []DryRunResult { return []DryRunResult{a.removal(o, newest)} }
+	work := make([]func() []DryRunResult, len(a.existing))
+	for i, o := range a.existing {
+		work[i] = func() []DryRunResult { return []DryRunResult{a.dryRunUninstall(o, newest)} }
 	}
-	answers := a.all(work)
-	return append(answers, a.hooks(last.Hooks)...), context.Cause(ctx)
+	answers := a.runAll(work)
+	return append(answers, a.dryRunHooks(last.Hooks)...), context.Cause(ctx)
 }
 
-// removal dry-runs the removal of one object at an uninstallation. For an object of
+// dryRunUninstall dry-runs the removal of one object at an uninstallation. For an object of
 // the newest revision the manifest decides whether it is kept, for one left by older
 // revisions the live object, too.
-func (a *asking) removal(o *resource.Info, newest kube.ResourceList) DryRunResult {
+func (r *dryRunner) dryRunUninstall(o *resource.Info, newest kube.ResourceList) DryRunResult {
 	answer := DryRunResult{Ref: ref(o), Change: ChangeNone}
 	live, err := get(o)
 	if err != nil {
-		return a.refused(answer, err)
+		return r.withRejection(answer, err)
 	}
 	if live == nil {
 		return answer
@@ -131,16 +131,16 @@ func (a *asking) removal(o *resource.Info, newest kube.ResourceList) DryRunResul
 	answer.Live = encode(live)
 	own := newest.Get(o)
 	switch {
-	case own != nil && hasPolicy(own.Object), own == nil && (keeps(live) || hasPolicy(o.Object)):
+	case own != nil && hasPolicy(own.Object), own == nil && (hasKeepPolicy(live) || hasPolicy(o.Object)):
 		answer.Change = ChangeKeep
 		return answer
-	case own == nil && !a.owns(live), !a.mayDelete(o, live):
+	case own == nil && !r.owns(live), !r.mayDelete(o, live):
 		return answer
 	}
 	answer.Change = ChangeDelete
-	if _, errs := a.Client.DeleteWithPropagationPolicy(kube.ResourceList{o},
+	if _, errs := r.Client.DeleteWithPropagationPolicy(kube.ResourceList{o},
 		metav1.DeletePropagationBackground); len(errs) > 0 {
-		return a.refused(answer, errs[0])
+		return r.withRejection(answer, errs[0])
 	}
 	return answer
 }

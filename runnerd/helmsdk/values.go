@@ -47,13 +47,13 @@ func ReadValues(name string, content []byte) (map[string]any, error) {
 		return nil, fmt.Errorf("%s is not a mapping from keys to values; let it have lines like `replicas: 2`", name)
 	}
 	for key, value := range values {
-		values[key] = typed(value)
+		values[key] = typedNumbers(value)
 	}
 	return values, nil
 }
 
-// typed replaces numbers as text by int64 and float64.
-func typed(value any) any {
+// typedNumbers replaces numbers as text by int64 and float64.
+func typedNumbers(value any) any {
 	switch v := value.(type) {
 	case json.Number:
 		if whole, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
@@ -66,11 +66,11 @@ func typed(value any) any {
 		return number
 	case map[string]any:
 		for key, element := range v {
-			v[key] = typed(element)
+			v[key] = typedNumbers(element)
 		}
 	case []any:
 		for i, element := range v {
-			v[i] = typed(element)
+			v[i] = typedNumbers(element)
 		}
 	}
 	return value
@@ -88,7 +88,7 @@ func MergeValues(files []string, sets []Set) (map[string]any, error) {
 		merge(merged, values)
 	}
 	for _, s := range sets {
-		if err := s.into(merged); err != nil {
+		if err := s.setIn(merged); err != nil {
 			return nil, err
 		}
 	}
@@ -108,9 +108,9 @@ func merge(into, values map[string]any) {
 	}
 }
 
-// into sets the value. The SDK's parser parses the key, and never sees the value:
+// setIn sets the value. The SDK's parser parses the key, and never sees the value:
 // nothing in it is syntax.
-func (s Set) into(values map[string]any) error {
+func (s Set) setIn(values map[string]any) error {
 	key, err := plainKey(s.Key)
 	if err != nil {
 		return err

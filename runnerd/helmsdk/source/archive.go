@@ -31,7 +31,7 @@ func (s *session) unpack(name string, content []byte) ([]artifact.File, error) {
 			break
 		}
 		if err != nil {
-			return nil, fmt.Errorf("unpack %s: %w", quote(name), damaged(err))
+			return nil, fmt.Errorf("unpack %s: %w", quote(name), damagedError(err))
 		}
 		file, is, err := s.unpackEntry(archive, entry)
 		if err != nil {
@@ -62,13 +62,13 @@ func (s *session) unpackEntry(archive io.Reader, entry *tar.Header) (artifact.Fi
 	default:
 		return artifact.File{}, false, fmt.Errorf("%s is a link or a device; a chart holds files only", quote(entry.Name))
 	}
-	name, err := inside(entry.Name)
+	name, err := withinChart(entry.Name)
 	if err != nil {
 		return artifact.File{}, false, err
 	}
 	content, err := io.ReadAll(io.LimitReader(archive, min(s.unpacked, maxFile)+1))
 	if err != nil {
-		return artifact.File{}, false, damaged(err)
+		return artifact.File{}, false, damagedError(err)
 	}
 	if len(content) > maxFile {
 		return artifact.File{}, false, fmt.Errorf("%s has more than %d bytes", quote(entry.Name), maxFile)
@@ -79,8 +79,8 @@ func (s *session) unpackEntry(archive io.Reader, entry *tar.Header) (artifact.Fi
 	return artifact.File{Path: name, Content: bytes.TrimPrefix(content, []byte("\xEF\xBB\xBF"))}, true, nil
 }
 
-// inside returns the path of an entry below the chart's directory.
-func inside(name string) (string, error) {
+// withinChart returns the path of an entry below the chart's directory.
+func withinChart(name string) (string, error) {
 	trimmed := strings.TrimPrefix(name, "./")
 	_, below, found := strings.Cut(trimmed, "/")
 	if !found || path.IsAbs(name) || strings.ContainsAny(name, "\\\x00") || path.Clean(trimmed) != trimmed ||
@@ -92,7 +92,7 @@ func inside(name string) (string, error) {
 
 var errBomb = fmt.Errorf("the chart and all that it needs unpack to more than %d bytes", maxUnpacked)
 
-func damaged(err error) error {
+func damagedError(err error) error {
 	if errors.Is(err, errBomb) {
 		return err
 	}

@@ -49,7 +49,7 @@ func explainBlocked(blocked *netguard.BlockedError) error {
 func (s *session) get(at *url.URL, limit int64) ([]byte, error) {
 	for try := 1; ; try++ {
 		content, again, err := s.getOnce(at, limit)
-		if err == nil || !again || try == tries || !backoff.Pause(s.ctx, s.rest) {
+		if err == nil || !again || try == tries || !backoff.Pause(s.ctx, s.retryPause) {
 			return content, err
 		}
 	}
@@ -67,20 +67,20 @@ func (s *session) getOnce(at *url.URL, limit int64) (content []byte, again bool,
 	request.Header.Set("User-Agent", "nuon/"+version.Number)
 	response, err := s.client.Do(request)
 	if err != nil {
-		return nil, passing(err), s.reachable(err)
+		return nil, isTemporary(err), s.explainNetwork(err)
 	}
 	defer func() { _ = response.Body.Close() }() // only read from
 	if response.StatusCode != http.StatusOK {
 		return nil, response.StatusCode >= 500 || response.StatusCode == http.StatusTooManyRequests,
-			answered(response.StatusCode)
+			errorOfStatus(response.StatusCode)
 	}
 	content, err = s.read(response.Body, limit)
-	return content, err != nil && passing(err), err
+	return content, err != nil && isTemporary(err), err
 }
 
-// passing reports whether a network error may be temporary, unlike one from our own
+// isTemporary reports whether a network error may be temporary, unlike one from our own
 // rules, a name server or a certificate.
-func passing(err error) bool {
+func isTemporary(err error) bool {
 	var lookup *net.DNSError
 	var dial *net.OpError
 	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) ||
@@ -90,7 +90,7 @@ func passing(err error) bool {
 // statusError is a response with a status other than 200.
 type statusError int
 
-func answered(status int) error { return statusError(status) }
+func errorOfStatus(status int) error { return statusError(status) }
 
 // Error describes the response, with the remedy.
 func (e statusError) Error() string {
@@ -104,25 +104,25 @@ func (e statusError) Error() string {
 	return said + "; build again later"
 }
 
-// errLarge reports that a response exceeds its limit.
-var errLarge = errors.New("it is larger than may be read")
+// errTooLarge reports that a response exceeds its limit.
+var errTooLarge = errors.New("it is larger than may be read")
 
 // read reads to the end, within a limit and the session's budget.
 func (s *session) read(from io.Reader, limit int64) ([]byte, error) {
 	limit = min(limit, s.fetched)
-	content, err := netguard.ReadAll(from, limit, fmt.Errorf("%w (%d bytes); make it smaller", errLarge, limit))
+	content, err := netguard.ReadAll(from, limit, fmt.Errorf("%w (%d bytes); make it smaller", errTooLarge, limit))
 	s.fetched = max(0, s.fetched-int64(len(content)))
-	if errors.Is(err, errLarge) {
+	if errors.Is(err, errTooLarge) {
 		return nil, err
 	}
 	if err != nil {
-		return nil, s.reachable(err)
+		return nil, s.explainNetwork(err)
 	}
 	return content, nil
 }
 
-// reachable describes a network error, without the wrapper that repeats the URL.
-func (s *session) reachable(err error) error {
+// explainNetwork describes a network error, without the wrapper that repeats the URL.
+func (s *session) explainNetwork(err error) error {
 	var request *url.Error
 	if errors.As(err, &request) {
 		err = request.Err

@@ -12,10 +12,10 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 )
 
-// directory returns the chart in a directory of the tree, with its dependencies.
+// readDirectory returns the chart in a directory of the tree, with its dependencies.
 // within are the directories of the charts that depend on it.
-func (s *session) directory(t *tree, dir string, within []string) (*loaded, error) {
-	at, err := t.real(dir)
+func (s *session) readDirectory(t *tree, dir string, within []string) (*loaded, error) {
+	at, err := t.resolve(dir)
 	if err != nil {
 		return nil, fmt.Errorf("the chart's directory: %w", err)
 	}
@@ -23,7 +23,7 @@ func (s *session) directory(t *tree, dir string, within []string) (*loaded, erro
 		return nil, fmt.Errorf("the chart in %s needs itself: %s; take one of these dependencies out", quote(at),
 			strings.Join(append(within, at), " → "))
 	}
-	if err := s.count(within); err != nil {
+	if err := s.countChart(within); err != nil {
 		return nil, err
 	}
 	if !t.isDir(at) {
@@ -37,10 +37,10 @@ func (s *session) directory(t *tree, dir string, within []string) (*loaded, erro
 	if err != nil {
 		return nil, err
 	}
-	return found, s.complete(found, t, append(slices.Clone(within), at))
+	return found, s.addDependencies(found, t, append(slices.Clone(within), at))
 }
 
-func (s *session) count(within []string) error {
+func (s *session) countChart(within []string) error {
 	if s.charts--; s.charts < 0 || len(within) > maxDepth {
 		return fmt.Errorf("the chart needs more than %d charts, or through more than %d others; take some out",
 			maxCharts, maxDepth)
@@ -48,9 +48,9 @@ func (s *session) count(within []string) error {
 	return nil
 }
 
-// archive reads a packed chart and the packed charts in it, as far as their Chart.yaml.
-func (s *session) archive(name string, content []byte, depth int) (*loaded, error) {
-	if err := s.count(make([]string, depth)); err != nil {
+// readArchive reads a packed chart and the packed charts in it, as far as their Chart.yaml.
+func (s *session) readArchive(name string, content []byte, depth int) (*loaded, error) {
+	if err := s.countChart(make([]string, depth)); err != nil {
 		return nil, fmt.Errorf("%s: %w", quote(name), err)
 	}
 	files, err := s.unpack(name, content)
@@ -62,8 +62,8 @@ func (s *session) archive(name string, content []byte, depth int) (*loaded, erro
 		return nil, err
 	}
 	for _, file := range files {
-		if inner := strings.TrimPrefix(file.Path, "charts/"); inner != file.Path && packed(inner) {
-			if _, err := s.archive(name+"/"+file.Path, file.Content, depth+1); err != nil {
+		if inner := strings.TrimPrefix(file.Path, "charts/"); inner != file.Path && isPacked(inner) {
+			if _, err := s.readArchive(name+"/"+file.Path, file.Content, depth+1); err != nil {
 				return nil, err
 			}
 		}
@@ -71,15 +71,15 @@ func (s *session) archive(name string, content []byte, depth int) (*loaded, erro
 	return found, nil
 }
 
-// packed reports whether a name in charts/ is that of a packed chart. Helm ignores
+// isPacked reports whether a name in charts/ is that of a packed chart. Helm ignores
 // names that start with '_' or '.'.
-func packed(name string) bool {
+func isPacked(name string) bool {
 	return strings.HasSuffix(name, ".tgz") && !strings.Contains(name, "/") && !strings.HasPrefix(name, "_") &&
 		!strings.HasPrefix(name, ".")
 }
 
-// part is a chart in the charts/ directory of another.
-type part struct {
+// subchart is a chart in the charts/ directory of another.
+type subchart struct {
 	// entry is its name in charts/: "redis", "redis-1.0.0.tgz".
 	entry  string
 	chart  *loaded
@@ -87,22 +87,22 @@ type part struct {
 	used   bool
 }
 
-// parts returns the charts in charts/. Dependencies of a directory are completed,
+// readSubcharts returns the charts in charts/. Dependencies of a directory are completed,
 // since they may not be committed either.
-func (s *session) parts(l *loaded, t *tree, within []string) ([]*part, error) {
-	var found []*part
+func (s *session) readSubcharts(l *loaded, t *tree, within []string) ([]*subchart, error) {
+	var found []*subchart
 	below := map[string][]artifact.File{}
 	for _, file := range l.files {
 		inner, is := strings.CutPrefix(file.Path, "charts/")
 		if !is {
 			continue
 		}
-		if packed(inner) {
-			got, err := s.archive(path.Join(l.at, file.Path), file.Content, len(within))
+		if isPacked(inner) {
+			got, err := s.readArchive(path.Join(l.at, file.Path), file.Content, len(within))
 			if err != nil {
 				return nil, err
 			}
-			found = append(found, &part{entry: inner, chart: got, digest: artifact.Digest(file.Content)})
+			found = append(found, &subchart{entry: inner, chart: got, digest: artifact.Digest(file.Content)})
 			continue
 		}
 		if entry, name, is := strings.Cut(inner, "/"); is && entry[0] != '_' && entry[0] != '.' {
@@ -110,7 +110,7 @@ func (s *session) parts(l *loaded, t *tree, within []string) ([]*part, error) {
 		}
 	}
 	for entry, files := range below {
-		made := &part{entry: entry}
+		made := &subchart{entry: entry}
 		dir := ""
 		if t != nil {
 			dir = path.Join(l.dir, "charts", entry)
@@ -121,15 +121,15 @@ func (s *session) parts(l *loaded, t *tree, within []string) ([]*part, error) {
 		}
 		found = append(found, made)
 	}
-	slices.SortFunc(found, func(a, b *part) int { return strings.Compare(a.entry, b.entry) })
+	slices.SortFunc(found, func(a, b *subchart) int { return strings.Compare(a.entry, b.entry) })
 	for _, p := range found {
 		if p.digest != "" || t == nil {
 			continue
 		}
-		if err := s.count(within); err != nil {
+		if err := s.countChart(within); err != nil {
 			return nil, err
 		}
-		if err := s.complete(p.chart, t, append(slices.Clone(within), p.chart.at)); err != nil {
+		if err := s.addDependencies(p.chart, t, append(slices.Clone(within), p.chart.at)); err != nil {
 			return nil, err
 		}
 		l.replace(p.entry, p.chart.files)
@@ -152,24 +152,24 @@ func (l *loaded) remove(entry string) {
 	})
 }
 
-// resolving is the state of complete.
-type resolving struct {
+// resolver is the state of complete.
+type resolver struct {
 	*session
-	of     *loaded
-	tree   *tree
-	within []string
-	parts  []*part
-	lock   *chart.Lock
+	parent    *loaded
+	tree      *tree
+	within    []string
+	subcharts []*subchart
+	lock      *chart.Lock
 }
 
-// complete adds a chart's dependencies to its charts/, and its lock. A chart from an
+// addDependencies adds a chart's dependencies to its charts/, and its lock. A chart from an
 // archive (no tree) must already contain both.
-func (s *session) complete(l *loaded, t *tree, within []string) error {
-	parts, err := s.parts(l, t, within)
+func (s *session) addDependencies(l *loaded, t *tree, within []string) error {
+	parts, err := s.readSubcharts(l, t, within)
 	if err != nil || len(l.meta.Dependencies) == 0 {
 		return err
 	}
-	r := &resolving{session: s, of: l, tree: t, within: within, parts: parts}
+	r := &resolver{session: s, parent: l, tree: t, within: within, subcharts: parts}
 	if t != nil {
 		if r.lock, err = l.lock(); err != nil {
 			return err
@@ -194,20 +194,20 @@ func (s *session) complete(l *loaded, t *tree, within []string) error {
 
 // dropStale removes charts from charts/ that have the name of a dependency but were
 // not chosen: Helm would install them as well.
-func (r *resolving) dropStale() {
-	for _, p := range r.parts {
-		needed := slices.ContainsFunc(r.of.meta.Dependencies, func(d *chart.Dependency) bool {
+func (r *resolver) dropStale() {
+	for _, p := range r.subcharts {
+		needed := slices.ContainsFunc(r.parent.meta.Dependencies, func(d *chart.Dependency) bool {
 			return d.Name == p.chart.meta.Name
 		})
 		if needed && !p.used {
-			r.of.remove(p.entry)
-			r.log.Warn("%s/charts/%s is left out: %s names another", r.of.at, clean(p.entry), r.of.meta.file)
+			r.parent.remove(p.entry)
+			r.log.Warn("%s/charts/%s is left out: %s names another", r.parent.at, clean(p.entry), r.parent.meta.file)
 		}
 	}
 }
 
 // resolve finds one dependency, and adds it to charts/.
-func (r *resolving) resolve(i int, asked *chart.Dependency) (*chart.Dependency, error) {
+func (r *resolver) resolve(i int, asked *chart.Dependency) (*chart.Dependency, error) {
 	repository, version := asked.Repository, asked.Version
 	if r.lock != nil {
 		repository, version = r.lock.Dependencies[i].Repository, r.lock.Dependencies[i].Version
@@ -215,31 +215,31 @@ func (r *resolving) resolve(i int, asked *chart.Dependency) (*chart.Dependency, 
 	if _, err := constraintOf(version); err != nil {
 		return nil, fmt.Errorf(
 			"%s: dependency %s asks for version %s, which is neither a version nor a constraint; write one as 1.2.3 or ~1.2",
-			r.of.meta.where(i, "version"), quote(asked.Name), quote(asked.Version))
+			r.parent.meta.where(i, "version"), quote(asked.Name), quote(asked.Version))
 	}
 	chosen := &chart.Dependency{Name: asked.Name, Repository: repository}
 	var err error
-	switch found := r.lying(asked.Name, version); {
-	case strings.HasPrefix(repository, "file://") && r.tree != nil && (found == nil || r.isBeside(repository)):
-		chosen.Version, err = r.beside(i, asked.Name, repository, version)
+	switch found := r.bundled(asked.Name, version); {
+	case strings.HasPrefix(repository, "file://") && r.tree != nil && (found == nil || r.isLocal(repository)):
+		chosen.Version, err = r.addLocal(i, asked.Name, repository, version)
 	case found != nil && found.used:
 		chosen.Version = found.chart.meta.Version // under another alias
 	case found != nil:
 		found.used = true
 		chosen.Version = found.chart.meta.Version
-		r.note(Dependency{Repository: repository, Digest: found.digest, Origin: path.Join(r.of.at, "charts", found.entry)},
+		r.recordDependency(Dependency{Repository: repository, Digest: found.digest, Origin: path.Join(r.parent.at, "charts", found.entry)},
 			chosen)
 	case r.tree == nil || repository == "":
-		err = r.absent(i, asked, version)
+		err = r.missingError(i, asked, version)
 	default:
-		chosen.Version, err = r.fetched(i, asked.Name, repository, version)
+		chosen.Version, err = r.addFetched(i, asked.Name, repository, version)
 	}
 	return chosen, err
 }
 
-// lying returns the part in charts/ with this name and version.
-func (r *resolving) lying(name, version string) *part {
-	for _, p := range r.parts {
+// bundled returns the part in charts/ with this name and version.
+func (r *resolver) bundled(name, version string) *subchart {
+	for _, p := range r.subcharts {
 		if p.chart.meta.Name == name && satisfies(version, p.chart.meta.Version) {
 			return p
 		}
@@ -247,42 +247,42 @@ func (r *resolving) lying(name, version string) *part {
 	return nil
 }
 
-func (r *resolving) note(d Dependency, chosen *chart.Dependency) {
-	d.Name, d.Version, d.Parent = chosen.Name, chosen.Version, r.of.meta.Name
+func (r *resolver) recordDependency(d Dependency, chosen *chart.Dependency) {
+	d.Name, d.Version, d.Parent = chosen.Name, chosen.Version, r.parent.meta.Name
 	if !slices.Contains(r.dependencies, d) {
 		r.dependencies = append(r.dependencies, d)
 	}
 }
 
-// absent returns the error for a dependency that is missing from charts/.
-func (r *resolving) absent(i int, asked *chart.Dependency, version string) error {
+// missingError returns the error for a dependency that is missing from charts/.
+func (r *resolver) missingError(i int, asked *chart.Dependency, version string) error {
 	var there []string
-	for _, p := range r.parts {
+	for _, p := range r.subcharts {
 		there = append(there, p.chart.meta.Name+" "+p.chart.meta.Version)
 	}
-	where, remedy := r.of.meta.where(i, "name"), "name its repository, or commit it below charts/"
+	where, remedy := r.parent.meta.where(i, "name"), "name its repository, or commit it below charts/"
 	if r.tree == nil {
 		remedy = "run `helm dependency build` and package it again"
 	}
 	return fmt.Errorf("%s: dependency %s %s is not in charts/ (there: %s); %s", where, quote(asked.Name), clean(version),
-		some(there), remedy)
+		listSome(there), remedy)
 }
 
-// beside adds a dependency from another directory of the tree.
-func (r *resolving) beside(i int, name, repository, version string) (string, error) {
-	where := r.of.meta.where(i, "repository")
+// addLocal adds a dependency from another directory of the tree.
+func (r *resolver) addLocal(i int, name, repository, version string) (string, error) {
+	where := r.parent.meta.where(i, "repository")
 	below := strings.TrimPrefix(repository, "file://")
 	if path.IsAbs(below) {
 		return "", fmt.Errorf(
 			"%s: dependency %s has the repository %s, which names a place on one person's machine; write file://../NAME, from the chart's own directory", where, quote(name), quote(repository))
 	}
-	at := path.Join(r.of.dir, below)
+	at := path.Join(r.parent.dir, below)
 	if at == ".." || strings.HasPrefix(at, "../") {
 		return "", fmt.Errorf(
 			"%s: dependency %s has the repository %s, which leads out of the repository; put the chart into it", where,
 			quote(name), quote(repository))
 	}
-	found, err := r.directory(r.tree, at, r.within)
+	found, err := r.readDirectory(r.tree, at, r.within)
 	if err != nil {
 		return "", fmt.Errorf("%s: dependency %s: %w", where, quote(name), err)
 	}
@@ -293,35 +293,35 @@ func (r *resolving) beside(i int, name, repository, version string) (string, err
 	if !satisfies(version, found.meta.Version) {
 		return "", fmt.Errorf(
 			"%s: dependency %s: the chart in %s has version %s, asked for is %s; change one of them, then run `helm dependency update %s`",
-			r.of.meta.where(i, "version"), quote(name), quote(at), quote(found.meta.Version), quote(version), r.of.at)
+			r.parent.meta.where(i, "version"), quote(name), quote(at), quote(found.meta.Version), quote(version), r.parent.at)
 	}
-	r.place(name, found.meta.Version, func(entry string) { r.of.replace(entry, found.files) })
-	r.note(Dependency{Repository: repository, Origin: at}, &chart.Dependency{Name: name, Version: found.meta.Version})
+	r.addSubchart(name, found.meta.Version, func(entry string) { r.parent.replace(entry, found.files) })
+	r.recordDependency(Dependency{Repository: repository, Origin: at}, &chart.Dependency{Name: name, Version: found.meta.Version})
 	return found.meta.Version, nil
 }
 
-// isBeside reports whether the tree has the target of a file:// reference. A chart that was
+// isLocal reports whether the tree has the target of a file:// reference. A chart that was
 // copied together with its dependencies often has none; then the copy in its charts/ is used.
-func (r *resolving) isBeside(repository string) bool {
+func (r *resolver) isLocal(repository string) bool {
 	below := strings.TrimPrefix(repository, "file://")
-	_, err := r.tree.real(path.Join(r.of.dir, below))
+	_, err := r.tree.resolve(path.Join(r.parent.dir, below))
 	return err == nil && !path.IsAbs(below)
 }
 
-// place calls put with a directory name in charts/ for a chart: the chart's name, or
+// addSubchart calls put with a directory name in charts/ for a chart: the chart's name, or
 // with its version appended if another version has that name. The same chart under
 // two aliases is added once.
-func (r *resolving) place(name, version string, put func(entry string)) {
+func (r *resolver) addSubchart(name, version string, put func(entry string)) {
 	for _, entry := range []string{name, name + "-" + version} {
-		at := slices.IndexFunc(r.parts, func(p *part) bool { return p.entry == entry })
+		at := slices.IndexFunc(r.subcharts, func(p *subchart) bool { return p.entry == entry })
 		if at < 0 {
-			r.parts = append(r.parts,
-				&part{entry: entry, used: true,
+			r.subcharts = append(r.subcharts,
+				&subchart{entry: entry, used: true,
 					chart: &loaded{meta: &metadata{Metadata: chart.Metadata{Name: name, Version: version}}}})
 			put(entry)
 			return
 		}
-		if p := r.parts[at]; p.chart.meta.Name == name && (!p.used || p.chart.meta.Version == version) {
+		if p := r.subcharts[at]; p.chart.meta.Name == name && (!p.used || p.chart.meta.Version == version) {
 			p.used, p.chart.meta.Version = true, version
 			put(entry)
 			return
@@ -329,9 +329,9 @@ func (r *resolving) place(name, version string, put func(entry string)) {
 	}
 }
 
-// fetched downloads a dependency from a repository.
-func (r *resolving) fetched(i int, name, repository, version string) (string, error) {
-	where := r.of.meta.where(i, "repository")
+// addFetched downloads a dependency from a repository.
+func (r *resolver) addFetched(i int, name, repository, version string) (string, error) {
+	where := r.parent.meta.where(i, "repository")
 	from, err := parseRepository(repository)
 	if err != nil {
 		return "", fmt.Errorf("%s: dependency %s: %w", where, quote(name), err)
@@ -340,7 +340,7 @@ func (r *resolving) fetched(i int, name, repository, version string) (string, er
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", where, err)
 	}
-	found, err := r.archive(got.origin, got.content, len(r.within))
+	found, err := r.readArchive(got.origin, got.content, len(r.within))
 	if err != nil {
 		return "", fmt.Errorf("%s: dependency %s: %w", where, quote(name), err)
 	}
@@ -350,11 +350,11 @@ func (r *resolving) fetched(i int, name, repository, version string) (string, er
 			got.origin, quote(found.meta.Name), quote(found.meta.Version))
 	}
 	entry := name + "-" + strings.ReplaceAll(found.meta.Version, "/", "_") + ".tgz"
-	r.of.remove(entry)
-	r.of.files = append(r.of.files, artifact.File{Path: "charts/" + entry, Content: got.content})
+	r.parent.remove(entry)
+	r.parent.files = append(r.parent.files, artifact.File{Path: "charts/" + entry, Content: got.content})
 	digest := artifact.Digest(got.content)
-	r.parts = append(r.parts, &part{entry: entry, chart: found, digest: digest, used: true})
+	r.subcharts = append(r.subcharts, &subchart{entry: entry, chart: found, digest: digest, used: true})
 	chosen := &chart.Dependency{Name: name, Version: found.meta.Version}
-	r.note(Dependency{Repository: from.String(), Digest: digest, Origin: got.origin}, chosen)
+	r.recordDependency(Dependency{Repository: from.String(), Digest: digest, Origin: got.origin}, chosen)
 	return found.meta.Version, nil
 }

@@ -22,7 +22,7 @@ func lockOf(t *testing.T, chartYAML string, locked ...string) string {
 	for i, l := range locked {
 		words := strings.Split(l, " ")
 		list = append(list, &chart.Dependency{Name: words[0], Version: words[1], Repository: words[2]})
-		if named(m.Dependencies[i].Repository) {
+		if isAlias(m.Dependencies[i].Repository) {
 			m.Dependencies[i].Repository = words[2]
 		}
 	}

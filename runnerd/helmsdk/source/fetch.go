@@ -17,14 +17,14 @@ type download struct {
 }
 
 // fetch fetches a packed chart from a repository, at most once per session.
-func (s *session) fetch(from place, name, wanted string) (download, error) {
+func (s *session) fetch(from chartRepo, name, wanted string) (download, error) {
 	about := fmt.Sprintf("chart %s from %s", quote(name), from)
 	if !chartName.MatchString(name) {
 		return download{},
 			fmt.Errorf("%s: a chart's name has letters, digits, '.', '_' and '-'; write it as the repository has it", about)
 	}
 	key := from.String() + "\x00" + name + "\x00" + wanted
-	if got, known := s.got[key]; known {
+	if got, known := s.downloads[key]; known {
 		return got, nil
 	}
 	get := s.fetchIndexed
@@ -38,7 +38,7 @@ func (s *session) fetch(from place, name, wanted string) (download, error) {
 		}
 		return download{}, fmt.Errorf("%s: %w", about, err)
 	}
-	s.got[key] = got
+	s.downloads[key] = got
 	return got, nil
 }
 
@@ -46,7 +46,7 @@ func (s *session) fetch(from place, name, wanted string) (download, error) {
 var chartName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,249}$`)
 
 // fetchIndexed fetches a chart from a repository with an index.
-func (s *session) fetchIndexed(from place, name, wanted string) (download, error) {
+func (s *session) fetchIndexed(from chartRepo, name, wanted string) (download, error) {
 	entries, err := s.entries(from, name)
 	if err != nil {
 		return download{}, err
@@ -68,7 +68,7 @@ func (s *session) fetchIndexed(from place, name, wanted string) (download, error
 }
 
 // fetchEntry fetches the archive of an index entry, and checks it against the digest in the index.
-func (s *session) fetchEntry(from place, e entry) (download, error) {
+func (s *session) fetchEntry(from chartRepo, e entry) (download, error) {
 	if len(e.URLs) == 0 {
 		return download{}, fmt.Errorf("the index names no address for version %s; ask whoever publishes it", quote(e.Version))
 	}
@@ -81,25 +81,25 @@ func (s *session) fetchEntry(from place, e entry) (download, error) {
 		return download{}, fmt.Errorf("the index names an address for version %s that is none; ask whoever publishes it",
 			quote(e.Version))
 	}
-	got := download{version: e.Version, origin: shown(at)}
+	got := download{version: e.Version, origin: redactedURL(at)}
 	if at.Scheme == "oci" {
 		if got, err = s.fetchReference(at.Host, at.Path); err != nil {
-			return download{}, fmt.Errorf("get %s: %w", shown(at), err)
+			return download{}, fmt.Errorf("get %s: %w", redactedURL(at), err)
 		}
 	} else {
 		if at, err = parseWeb(at.String()); err != nil {
 			return download{}, fmt.Errorf("the index leads elsewhere: %w", err)
 		}
 		if got.content, err = s.get(at, maxArchive); err != nil {
-			return download{}, fmt.Errorf("get %s: %w", shown(at), err)
+			return download{}, fmt.Errorf("get %s: %w", redactedURL(at), err)
 		}
 	}
 	if came := artifact.Digest(got.content); digest != "" && came != digest {
 		return download{},
-			fmt.Errorf("%s has the digest %s, the index says %s: one of them was changed; nothing of it is used, ask whoever publishes it", shown(at), came, digest)
+			fmt.Errorf("%s has the digest %s, the index says %s: one of them was changed; nothing of it is used, ask whoever publishes it", redactedURL(at), came, digest)
 	}
 	if digest == "" {
-		s.log.Warn("%s: the index names no digest, so nothing holds the archive against it", shown(at))
+		s.log.Warn("%s: the index names no digest, so nothing holds the archive against it", redactedURL(at))
 	}
 	return got, nil
 }

@@ -20,18 +20,18 @@ type entry struct {
 }
 
 // entries returns the versions of one chart in a repository's index.
-func (s *session) entries(from place, name string) ([]entry, error) {
+func (s *session) entries(from chartRepo, name string) ([]entry, error) {
 	content, known := s.indexes[from.String()]
 	if !known {
 		var err error
 		if content, err = s.get(from.index(), maxIndex); err != nil {
-			return nil, fmt.Errorf("get its index %s: %w", shown(from.index()), err)
+			return nil, fmt.Errorf("get its index %s: %w", redactedURL(from.index()), err)
 		}
 		s.indexes[from.String()] = content
 	}
 	found, names, err := entriesOf(content, name)
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot be read: %w", shown(from.index()), err)
+		return nil, fmt.Errorf("%s cannot be read: %w", redactedURL(from.index()), err)
 	}
 	if found == nil {
 		return nil, fmt.Errorf("the repository has no chart of that name; %s", nearest(name, names))

@@ -34,7 +34,7 @@ func ReadLocal(dir string) (files []artifact.File, at string, err error) {
 	}
 	root := repositoryRoot(full)
 	if root == "" {
-		root = above(wanted)
+		root = commonParent(wanted)
 	}
 	wanted = withLinked(root, wanted)
 	within := make([]string, 0, len(wanted))
@@ -44,7 +44,7 @@ func ReadLocal(dir string) (files []artifact.File, at string, err error) {
 		}
 	}
 	files, err = artifact.ReadDir(root, artifact.ReadOptions{Skip: func(name string, entry fs.DirEntry) bool {
-		return entry.Name() == ".git" || !near(name, within)
+		return entry.Name() == ".git" || !isRelated(name, within)
 	}})
 	if err != nil {
 		return nil, "", fmt.Errorf("read the chart in %s: %w", quote(dir), err)
@@ -53,8 +53,8 @@ func ReadLocal(dir string) (files []artifact.File, at string, err error) {
 	return files, filepath.ToSlash(below), err
 }
 
-// near reports whether a path is a parent of one of these directories, or is inside one.
-func near(name string, dirs []string) bool {
+// isRelated reports whether a path is a parent of one of these directories, or is inside one.
+func isRelated(name string, dirs []string) bool {
 	for _, dir := range dirs {
 		if dir == "." || name == dir || strings.HasPrefix(name, dir+"/") || strings.HasPrefix(dir, name+"/") {
 			return true
@@ -71,7 +71,7 @@ func localDirs(dir string) ([]string, error) {
 		if len(found) > maxCharts {
 			return nil, fmt.Errorf("the chart needs more than %d directories; take some out", maxCharts)
 		}
-		for _, next := range needed(found[i]) {
+		for _, next := range localReferences(found[i]) {
 			if !slices.Contains(found, next) {
 				found = append(found, next)
 			}
@@ -80,8 +80,8 @@ func localDirs(dir string) ([]string, error) {
 	return found, nil
 }
 
-// needed returns the directories that a chart, and those in its charts/, reference by file://.
-func needed(dir string) []string {
+// localReferences returns the directories that a chart, and those in its charts/, reference by file://.
+func localReferences(dir string) []string {
 	charts := []string{dir}
 	if inner, err := filepath.Glob(filepath.Join(escaped.Replace(dir), "charts", "*")); err == nil {
 		charts = append(charts, inner...)
@@ -89,7 +89,7 @@ func needed(dir string) []string {
 	var found []string
 	for _, chart := range charts {
 		for _, file := range []string{chartFile, requirementsFile} {
-			for _, below := range neighbours(filepath.Join(chart, file)) {
+			for _, below := range localPaths(filepath.Join(chart, file)) {
 				found = append(found, filepath.Join(chart, filepath.FromSlash(below)))
 			}
 		}
@@ -113,8 +113,8 @@ func withLinked(root string, dirs []string) []string {
 			if entry.Type() != fs.ModeSymlink {
 				return nil
 			}
-			if target := linked(name); beneath(target, root) && !slices.ContainsFunc(dirs, func(dir string) bool {
-				return beneath(target, dir)
+			if target := linkTarget(name); isWithin(target, root) && !slices.ContainsFunc(dirs, func(dir string) bool {
+				return isWithin(target, dir)
 			}) {
 				dirs = append(dirs, target)
 			}
@@ -124,9 +124,9 @@ func withLinked(root string, dirs []string) []string {
 	return dirs
 }
 
-// linked returns the target of a link, which may be a link, too; empty for one that
+// linkTarget returns the target of a link, which may be a link, too; empty for one that
 // cannot be followed in a repository.
-func linked(name string) string {
+func linkTarget(name string) string {
 	written, err := os.Readlink(name)
 	if err != nil || filepath.IsAbs(written) {
 		return ""
@@ -134,15 +134,15 @@ func linked(name string) string {
 	return filepath.Join(filepath.Dir(name), written)
 }
 
-// beneath reports whether a clean path is a directory, or is inside it.
-func beneath(name, dir string) bool {
+// isWithin reports whether a clean path is a directory, or is inside it.
+func isWithin(name, dir string) bool {
 	below, err := filepath.Rel(dir, name)
 	return err == nil && filepath.IsLocal(below)
 }
 
-// neighbours returns the relative paths that a Chart.yaml references by file://.
+// localPaths returns the relative paths that a Chart.yaml references by file://.
 // Errors in the file are reported when the chart is read.
-func neighbours(file string) []string {
+func localPaths(file string) []string {
 	opened, err := os.Open(file)
 	if err != nil {
 		return nil
@@ -181,8 +181,8 @@ func repositoryRoot(dir string) string {
 	}
 }
 
-// above returns the nearest directory that contains all of them and is none of them.
-func above(dirs []string) string {
+// commonParent returns the nearest directory that contains all of them and is none of them.
+func commonParent(dirs []string) string {
 	root := filepath.Dir(dirs[0])
 	for _, dir := range dirs[1:] {
 		for root != filepath.Dir(root) && !strings.HasPrefix(dir, root+string(filepath.Separator)) {

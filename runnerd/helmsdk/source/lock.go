@@ -57,7 +57,7 @@ func (l *loaded) disagreement(lock *chart.Lock) string {
 				quote(dependency.Version))
 		}
 		copied := *dependency
-		if named(copied.Repository) {
+		if isAlias(copied.Repository) {
 			copied.Repository = locked.Repository // Helm replaces the name by the address before it computes the digest
 		}
 		if strings.TrimSuffix(copied.Repository, "/") != strings.TrimSuffix(locked.Repository, "/") {
@@ -86,8 +86,8 @@ func digestOf(what any) string {
 	return artifact.Digest(text)
 }
 
-// named reports whether a repository is a name from a person's own Helm configuration.
-func named(repository string) bool {
+// isAlias reports whether a repository is a name from a person's own Helm configuration.
+func isAlias(repository string) bool {
 	return strings.HasPrefix(repository, "@") || strings.HasPrefix(repository, "alias:")
 }
 

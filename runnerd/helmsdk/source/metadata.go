@@ -27,13 +27,13 @@ type metadata struct {
 	// file is the one that lists the dependencies, with its path: "deploy/chart/Chart.yaml".
 	file string
 	// lines are the positions of the dependencies in it.
-	lines []lineOf
+	lines []dependencyLine
 	// legacy reports that requirements.yaml lists the dependencies.
 	legacy bool
 }
 
-// lineOf is the position of a dependency and its keys.
-type lineOf struct {
+// dependencyLine is the position of a dependency and its keys.
+type dependencyLine struct {
 	line int
 	keys map[string]int
 }
@@ -67,8 +67,8 @@ func (l *loaded) file(name string) ([]byte, bool) {
 	return nil, false
 }
 
-// usable returns an error for a chart that can only be part of others.
-func (l *loaded) usable() error {
+// checkUsable returns an error for a chart that can only be part of others.
+func (l *loaded) checkUsable() error {
 	if l.meta.Type == "library" {
 		return fmt.Errorf("%s: chart %s is a library, which holds nothing to install; name the chart that uses it",
 			path.Join(l.at, chartFile), quote(l.meta.Name))
@@ -111,7 +111,7 @@ func charts(files []artifact.File) string {
 	if len(dirs) == 0 {
 		return ""
 	}
-	return " (below it: " + some(dirs) + ")"
+	return " (below it: " + listSome(dirs) + ")"
 }
 
 // check does Helm's checks, with errors that name the file.
@@ -171,19 +171,19 @@ func yamlError(file string, err error) error {
 }
 
 // dependencyLines returns the positions of the dependencies.
-func dependencyLines(content []byte) []lineOf {
+func dependencyLines(content []byte) []dependencyLine {
 	var node yamlv3.Node
 	if yamlv3.Unmarshal(content, &node) != nil || len(node.Content) == 0 || node.Content[0].Kind != yamlv3.MappingNode {
 		return nil
 	}
-	var lines []lineOf
+	var lines []dependencyLine
 	root := node.Content[0].Content
 	for i := 0; i+1 < len(root); i += 2 {
 		if root[i].Value != "dependencies" {
 			continue
 		}
 		for _, item := range root[i+1].Content {
-			at := lineOf{line: item.Line, keys: map[string]int{}}
+			at := dependencyLine{line: item.Line, keys: map[string]int{}}
 			for k := 0; item.Kind == yamlv3.MappingNode && k+1 < len(item.Content); k += 2 {
 				at.keys[item.Content[k].Value] = item.Content[k].Line
 			}

@@ -32,8 +32,8 @@ const maxTags = 20_000
 
 // fetchOCI fetches a chart from a registry: the repository's path and the chart's
 // name form the path there, the version is the tag.
-func (s *session) fetchOCI(from place, name, wanted string) (download, error) {
-	repository, err := s.open(from.at.Host, from.at.Path+"/"+name)
+func (s *session) fetchOCI(from chartRepo, name, wanted string) (download, error) {
+	repository, err := s.open(from.url.Host, from.url.Path+"/"+name)
 	if err != nil {
 		return download{}, err
 	}
@@ -44,13 +44,13 @@ func (s *session) fetchOCI(from place, name, wanted string) (download, error) {
 		}
 	}
 	got, err := s.pull(repository, strings.ReplaceAll(tag, "+", "_"))
-	if missing(err) {
+	if isNotFound(err) {
 		if known, tagsErr := s.tags(repository); tagsErr == nil {
-			return download{}, fmt.Errorf("it has no version %s; %s", clean(wanted), versionsThere(wanted, descending(known)))
+			return download{}, fmt.Errorf("it has no version %s; %s", clean(wanted), listVersions(wanted, descending(known)))
 		}
 	}
 	got.version = tag
-	return got, s.said(err)
+	return got, s.explainRegistry(err)
 }
 
 // fetchReference fetches a chart by host/path:tag or host/path@digest.
@@ -70,7 +70,7 @@ func (s *session) fetchReference(host, path string) (download, error) {
 	}
 	got, err := s.pull(repository, reference)
 	got.version = strings.ReplaceAll(reference, "_", "+")
-	return got, s.said(err)
+	return got, s.explainRegistry(err)
 }
 
 // open returns a client for a repository in a registry.
@@ -80,7 +80,7 @@ func (s *session) open(host, path string) (*remote.Repository, error) {
 		return nil, fmt.Errorf("oci://%s%s is not the address of a chart in a registry; write oci://host/path, in lower case",
 			clean(host), clean(path))
 	}
-	repository.PlainHTTP = plainHost(host)
+	repository.PlainHTTP = isPlainHTTP(host)
 	repository.MaxMetadataBytes = 2 << 20
 	repository.SkipReferrersGC = true
 	repository.Client = &auth.Client{
@@ -95,7 +95,7 @@ func (s *session) open(host, path string) (*remote.Repository, error) {
 func (s *session) newest(repository *remote.Repository, wanted string) (string, error) {
 	known, err := s.tags(repository)
 	if err != nil {
-		return "", s.said(fmt.Errorf("list its versions: %w", err))
+		return "", s.explainRegistry(fmt.Errorf("list its versions: %w", err))
 	}
 	return choose(wanted, known)
 }
@@ -174,7 +174,7 @@ func chartLayer(content []byte) (ocispec.Descriptor, error) {
 			return ocispec.Descriptor{}, fmt.Errorf("its manifest: %w", err)
 		}
 		if layer.Size < 0 || layer.Size > maxArchive {
-			return ocispec.Descriptor{}, fmt.Errorf("%w: %d bytes; make the chart smaller, with .helmignore", errLarge,
+			return ocispec.Descriptor{}, fmt.Errorf("%w: %d bytes; make the chart smaller, with .helmignore", errTooLarge,
 				layer.Size)
 		}
 		return layer, nil
@@ -187,26 +187,26 @@ func chartLayer(content []byte) (ocispec.Descriptor, error) {
 		fmt.Errorf("what lies there is no chart but of type %s; name a chart that `helm push` has put there", quote(kind))
 }
 
-func missing(err error) bool {
+func isNotFound(err error) bool {
 	var answer *errcode.ErrorResponse
 	return errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound || err != nil &&
 		strings.HasSuffix(err.Error(), "not found")
 }
 
-// said describes an error of the registry's client.
-func (s *session) said(err error) error {
+// explainRegistry describes an error of the registry's client.
+func (s *session) explainRegistry(err error) error {
 	var answer *errcode.ErrorResponse
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &answer):
-		return answered(answer.StatusCode)
-	case missing(err):
-		return answered(http.StatusNotFound)
+		return errorOfStatus(answer.StatusCode)
+	case isNotFound(err):
+		return errorOfStatus(http.StatusNotFound)
 	case errors.Is(err, auth.ErrBasicCredentialNotFound):
-		return answered(http.StatusUnauthorized)
+		return errorOfStatus(http.StatusUnauthorized)
 	case errors.Is(err, context.Canceled):
 		return err
 	}
-	return s.reachable(err)
+	return s.explainNetwork(err)
 }

@@ -125,7 +125,7 @@ func (s *shop) fetcher(t *testing.T) (*Fetcher, *said) {
 	roots.AddCert(s.web.Certificate())
 	log := &said{t: t}
 	fetcher := New(Options{AllowPrivate: true, Roots: roots, Log: log})
-	fetcher.rest = time.Millisecond
+	fetcher.retryPause = time.Millisecond
 	return fetcher, log
 }
 

@@ -51,9 +51,9 @@ type Options struct {
 
 // Fetcher fetches charts. It has no mutable state, and is safe for concurrent use.
 type Fetcher struct {
-	options Options
-	client  *http.Client
-	rest    time.Duration // pause between two tries
+	options    Options
+	client     *http.Client
+	retryPause time.Duration // pause between two tries
 }
 
 // Chart is a chart with all its dependencies.
@@ -104,30 +104,30 @@ func New(options Options) *Fetcher {
 		options.Timeout = defaultTimeout
 	}
 	if options.Log == nil {
-		options.Log = silent{}
+		options.Log = discardLog{}
 	}
-	return &Fetcher{options: options, client: newClient(options), rest: time.Second}
+	return &Fetcher{options: options, client: newClient(options), retryPause: time.Second}
 }
 
-type silent struct{}
+type discardLog struct{}
 
-func (silent) Info(string, ...any) {}
-func (silent) Warn(string, ...any) {}
+func (discardLog) Info(string, ...any) {}
+func (discardLog) Warn(string, ...any) {}
 
 // FromTree returns the chart in a directory of a source tree. Errors name the file
 // and line in the tree.
 func (f *Fetcher) FromTree(ctx context.Context, files []artifact.File, dir string) (*Chart, error) {
-	s, done := f.begin(ctx)
+	s, done := f.newSession(ctx)
 	defer done()
 	t, err := newTree(files)
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.directory(t, dir, nil)
+	found, err := s.readDirectory(t, dir, nil)
 	if err != nil {
 		return nil, err
 	}
-	if err := found.usable(); err != nil {
+	if err := found.checkUsable(); err != nil {
 		return nil, err
 	}
 	return s.chart(found, found.dir, ""), nil
@@ -136,7 +136,7 @@ func (f *Fetcher) FromTree(ctx context.Context, files []artifact.File, dir strin
 // FromRepository fetches a chart from a repository, https:// with an index or oci://.
 // The version is exact, a constraint, or empty for the newest that is not a pre-release.
 func (f *Fetcher) FromRepository(ctx context.Context, repository, name, version string) (*Chart, error) {
-	s, done := f.begin(ctx)
+	s, done := f.newSession(ctx)
 	defer done()
 	place, err := parseRepository(repository)
 	if err != nil {
@@ -146,12 +146,12 @@ func (f *Fetcher) FromRepository(ctx context.Context, repository, name, version 
 	if err != nil {
 		return nil, err
 	}
-	return s.packed(got.origin, got.content, version)
+	return s.readPacked(got.origin, got.content, version)
 }
 
 // FromURL fetches a packed chart by its address.
 func (f *Fetcher) FromURL(ctx context.Context, address string) (*Chart, error) {
-	s, done := f.begin(ctx)
+	s, done := f.newSession(ctx)
 	defer done()
 	at, err := parseWeb(address)
 	if err != nil {
@@ -159,33 +159,33 @@ func (f *Fetcher) FromURL(ctx context.Context, address string) (*Chart, error) {
 	}
 	content, err := s.get(at, maxArchive)
 	if err != nil {
-		return nil, fmt.Errorf("get the chart %s: %w", shown(at), err)
+		return nil, fmt.Errorf("get the chart %s: %w", redactedURL(at), err)
 	}
-	return s.packed(shown(at), content, "")
+	return s.readPacked(redactedURL(at), content, "")
 }
 
 // FromArchive reads a packed chart. name is its source in errors.
 func (f *Fetcher) FromArchive(ctx context.Context, name string, content []byte) (*Chart, error) {
-	s, done := f.begin(ctx)
+	s, done := f.newSession(ctx)
 	defer done()
-	return s.packed(name, content, "")
+	return s.readPacked(name, content, "")
 }
 
-// packed reads an archive that is the chart itself. Dependencies that are missing
+// readPacked reads an archive that is the chart itself. Dependencies that are missing
 // from it are an error, as Helm would refuse to install it.
-func (s *session) packed(origin string, content []byte, version string) (*Chart, error) {
-	found, err := s.archive(origin, content, 0)
+func (s *session) readPacked(origin string, content []byte, version string) (*Chart, error) {
+	found, err := s.readArchive(origin, content, 0)
 	if err != nil {
 		return nil, err
 	}
-	if err := found.usable(); err != nil {
+	if err := found.checkUsable(); err != nil {
 		return nil, err
 	}
 	if version != "" && !satisfies(version, found.meta.Version) {
 		return nil, fmt.Errorf("%s: asked for version %s, its Chart.yaml says %s; ask whoever publishes it", origin,
 			quote(version), quote(found.meta.Version))
 	}
-	if err := s.complete(found, nil, nil); err != nil {
+	if err := s.addDependencies(found, nil, nil); err != nil {
 		return nil, err
 	}
 	return s.chart(found, origin, artifact.Digest(content)), nil
@@ -217,15 +217,15 @@ type session struct {
 	files        int   // files that may still be unpacked
 	charts       int   // charts that may still be read
 	indexes      map[string][]byte
-	got          map[string]download
+	downloads    map[string]download
 	dependencies []Dependency
 }
 
-func (f *Fetcher) begin(ctx context.Context) (*session, func()) {
+func (f *Fetcher) newSession(ctx context.Context) (*session, func()) {
 	ctx, cancel := context.WithTimeout(ctx, f.options.Timeout)
 	return &session{
 		Fetcher: f, ctx: ctx, log: f.options.Log, fetched: maxFetched, unpacked: maxUnpacked, files: maxFiles,
 		charts:  maxCharts,
-		indexes: map[string][]byte{}, got: map[string]download{},
+		indexes: map[string][]byte{}, downloads: map[string]download{},
 	}, cancel
 }

@@ -19,8 +19,8 @@ import (
 // tree is a packed source tree in memory. Links are followed within it.
 type tree struct {
 	files map[string]artifact.File
-	// below holds the names in each directory, sorted.
-	below map[string][]string
+	// children holds the names in each directory, sorted.
+	children map[string][]string
 }
 
 // newTree indexes the files of a tree, which must pass artifact.CheckTree.
@@ -28,21 +28,21 @@ func newTree(files []artifact.File) (*tree, error) {
 	if err := artifact.CheckTree(files, artifact.Limits{}); err != nil {
 		return nil, fmt.Errorf("the source: %w", err)
 	}
-	t := &tree{files: make(map[string]artifact.File, len(files)), below: map[string][]string{".": nil}}
+	t := &tree{files: make(map[string]artifact.File, len(files)), children: map[string][]string{".": nil}}
 	for _, file := range files {
 		t.files[file.Path] = file
 		for name := file.Path; name != "."; name = path.Dir(name) {
 			dir := path.Dir(name)
-			_, known := t.below[dir]
-			t.below[dir] = append(t.below[dir], path.Base(name))
+			_, known := t.children[dir]
+			t.children[dir] = append(t.children[dir], path.Base(name))
 			if known && dir != "." {
 				break
 			}
 		}
 	}
-	for dir, names := range t.below {
+	for dir, names := range t.children {
 		slices.Sort(names)
-		t.below[dir] = slices.Compact(names)
+		t.children[dir] = slices.Compact(names)
 	}
 	return t, nil
 }
@@ -50,8 +50,8 @@ func newTree(files []artifact.File) (*tree, error) {
 // maxLinks bounds the links on the way to one path.
 const maxLinks = 40
 
-// real follows the links in a path, and returns the file or directory of the tree that it leads to.
-func (t *tree) real(name string) (string, error) {
+// resolve follows the links in a path, and returns the file or directory of the tree that it leads to.
+func (t *tree) resolve(name string) (string, error) {
 	name = path.Clean(name)
 	at, rest, links := ".", strings.Split(name, "/"), 0
 	for len(rest) > 0 {
@@ -76,7 +76,7 @@ func (t *tree) real(name string) (string, error) {
 			rest = append(strings.Split(file.Link, "/"), rest...)
 			continue
 		}
-		if _, dir := t.below[next]; !is && !dir || is && len(rest) > 0 {
+		if _, dir := t.children[next]; !is && !dir || is && len(rest) > 0 {
 			return "", t.missing(next)
 		}
 		at = next
@@ -86,29 +86,29 @@ func (t *tree) real(name string) (string, error) {
 
 func (t *tree) missing(name string) error {
 	hint := ""
-	if near, ok := diagnostic.Nearest(path.Base(name), t.below[path.Dir(name)]); ok {
+	if near, ok := diagnostic.Nearest(path.Base(name), t.children[path.Dir(name)]); ok {
 		hint = "; did you mean " + quote(path.Join(path.Dir(name), near)) + "?"
 	}
 	return fmt.Errorf("there is no %s in the repository%s", quote(name), hint)
 }
 
-func (t *tree) isDir(name string) bool { _, is := t.below[name]; return is }
+func (t *tree) isDir(name string) bool { _, is := t.children[name]; return is }
 
 // walk is the state of a walk through a chart's directory.
 type walk struct {
-	tree  *tree
-	rules *ignore.Rules
-	found []artifact.File
-	bytes int64
-	seen  int      // files and directories visited
-	open  []string // the real directories on the current path
+	tree     *tree
+	rules    *ignore.Rules
+	files    []artifact.File
+	bytes    int64
+	seen     int      // files and directories visited
+	openDirs []string // the real directories on the current path
 }
 
 // chartFiles returns the files of a chart directory as Helm reads it: without those
 // that .helmignore excludes, with links followed, and without byte order marks.
 func (t *tree) chartFiles(dir string) ([]artifact.File, error) {
 	w := &walk{tree: t, rules: ignore.Empty()}
-	if name, err := t.real(path.Join(dir, ignore.HelmIgnore)); err == nil && !t.isDir(name) {
+	if name, err := t.resolve(path.Join(dir, ignore.HelmIgnore)); err == nil && !t.isDir(name) {
 		rules, err := ignore.Parse(bytes.NewReader(t.files[name].Content))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %s; helm does not know this form either", path.Join(dir, ignore.HelmIgnore),
@@ -120,17 +120,17 @@ func (t *tree) chartFiles(dir string) ([]artifact.File, error) {
 	if err := w.directory(dir, ""); err != nil {
 		return nil, err
 	}
-	return w.found, nil
+	return w.files, nil
 }
 
 // directory adds a real directory under a name in the chart.
 func (w *walk) directory(dir, as string) error {
-	if slices.Contains(w.open, dir) {
+	if slices.Contains(w.openDirs, dir) {
 		return fmt.Errorf("%s: its links lead in a circle", quote(dir))
 	}
-	w.open = append(w.open, dir)
-	defer func() { w.open = w.open[:len(w.open)-1] }()
-	for _, name := range w.tree.below[dir] {
+	w.openDirs = append(w.openDirs, dir)
+	defer func() { w.openDirs = w.openDirs[:len(w.openDirs)-1] }()
+	for _, name := range w.tree.children[dir] {
 		if err := w.entry(path.Join(dir, name), path.Join(as, name)); err != nil {
 			return err
 		}
@@ -148,15 +148,15 @@ func (w *walk) entry(at, as string) error {
 			"%s: the chart's directory holds more than %d files, with what links in it lead to; use fewer links",
 			quote(at), maxSeen)
 	}
-	found, err := w.tree.real(at)
+	found, err := w.tree.resolve(at)
 	if err != nil {
-		if w.rules.Ignore(as, kindOf{}) {
+		if w.rules.Ignore(as, fileInfo{}) {
 			return nil
 		}
 		return fmt.Errorf("%s: %w", quote(at), err)
 	}
 	dir := w.tree.isDir(found)
-	if w.rules.Ignore(as, kindOf{dir: dir}) {
+	if w.rules.Ignore(as, fileInfo{dir: dir}) {
 		return nil
 	}
 	if dir {
@@ -169,24 +169,24 @@ func (w *walk) entry(at, as string) error {
 		return fmt.Errorf(
 			"%s has %d bytes, files of a chart at most %d; name it in .helmignore if the chart does not need it", quote(at),
 			len(content), maxFile)
-	case w.bytes > maxUnpacked || len(w.found) >= maxFiles:
+	case w.bytes > maxUnpacked || len(w.files) >= maxFiles:
 		return fmt.Errorf("the chart has more than %d files or %d bytes at %s; name in .helmignore what it does not need",
 			maxFiles, maxUnpacked, quote(at))
 	}
-	w.found = append(w.found, artifact.File{Path: as, Content: content})
+	w.files = append(w.files, artifact.File{Path: as, Content: content})
 	return nil
 }
 
-// kindOf is what .helmignore reads of a file: whether it is a directory.
-type kindOf struct{ dir bool }
+// fileInfo is what .helmignore reads of a file: whether it is a directory.
+type fileInfo struct{ dir bool }
 
 // The methods of fs.FileInfo.
-func (kindOf) Name() string       { return "" }
-func (kindOf) Size() int64        { return 0 }
-func (kindOf) ModTime() time.Time { return time.Time{} }
-func (kindOf) Sys() any           { return nil }
-func (k kindOf) IsDir() bool      { return k.dir }
-func (k kindOf) Mode() fs.FileMode {
+func (fileInfo) Name() string       { return "" }
+func (fileInfo) Size() int64        { return 0 }
+func (fileInfo) ModTime() time.Time { return time.Time{} }
+func (fileInfo) Sys() any           { return nil }
+func (k fileInfo) IsDir() bool      { return k.dir }
+func (k fileInfo) Mode() fs.FileMode {
 	if k.dir {
 		return fs.ModeDir
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/Masterminds/semver/v3"
 )
 
-// anything is the constraint for an empty version: all but pre-releases.
-const anything = "*"
+// anyVersion is the constraint for an empty version: all but pre-releases.
+const anyVersion = "*"
 
 // satisfies reports whether a version matches the wanted one, exactly or by a constraint.
 func satisfies(wanted, version string) bool {
@@ -27,7 +27,7 @@ func satisfies(wanted, version string) bool {
 
 func constraintOf(wanted string) (*semver.Constraints, error) {
 	if strings.TrimSpace(wanted) == "" {
-		wanted = anything
+		wanted = anyVersion
 	}
 	return semver.NewConstraint(wanted)
 }
@@ -48,18 +48,18 @@ func choose(wanted string, known []string) (string, error) {
 			return v.Original(), nil
 		}
 	}
-	return "", fmt.Errorf("it has no version %s; %s", wantedWords(wanted), versionsThere(wanted, ordered))
+	return "", fmt.Errorf("it has no version %s; %s", describeWanted(wanted), listVersions(wanted, ordered))
 }
 
-func wantedWords(wanted string) string {
+func describeWanted(wanted string) string {
 	if wanted == "" {
 		return "that is no pre-release"
 	}
 	return clean(wanted)
 }
 
-// versionsThere lists known versions: the nearest to an exact one, otherwise the newest.
-func versionsThere(wanted string, ordered []*semver.Version) string {
+// listVersions lists known versions: the nearest to an exact one, otherwise the newest.
+func listVersions(wanted string, ordered []*semver.Version) string {
 	if len(ordered) == 0 {
 		return "it has none at all"
 	}
@@ -67,16 +67,16 @@ func versionsThere(wanted string, ordered []*semver.Version) string {
 	for i, v := range ordered {
 		names[i] = v.Original()
 	}
-	there := "the newest are " + some(names)
+	there := "the newest are " + listSome(names)
 	exact, err := semver.NewVersion(wanted)
 	if err != nil || len(names) < 2 {
 		return there
 	}
-	return fmt.Sprintf("the nearest is %s, %s", around(exact, ordered).Original(), there)
+	return fmt.Sprintf("the nearest is %s, %s", nearestAbove(exact, ordered).Original(), there)
 }
 
-// around returns the lowest version that is higher, or the highest.
-func around(wanted *semver.Version, ordered []*semver.Version) *semver.Version {
+// nearestAbove returns the lowest version that is higher, or the highest.
+func nearestAbove(wanted *semver.Version, ordered []*semver.Version) *semver.Version {
 	best := ordered[0]
 	for _, v := range ordered {
 		if v.LessThan(wanted) {

@@ -15,9 +15,9 @@ func (o *operation) Observe(context.Context) (deploy.Observation, error) { retur
 
 // Report composes the release from the stored rendering, byte for byte, and asks the server again.
 func (o *operation) Report(ctx context.Context) (*diff.Report, error) {
-	noted := o.saved.note
+	noted := o.saved.metadata
 	if o.op.Destroy {
-		return o.report(ctx, question{decision: noted.Decision})
+		return o.report(ctx, reportInput{decision: noted.Decision})
 	}
 	var err error
 	if o.chart, err = pullChart(ctx, o.env, o.deploy.Artifact); err != nil {
@@ -29,7 +29,7 @@ func (o *operation) Report(ctx context.Context) (*diff.Report, error) {
 	if o.rendered, err = helmsdk.Compose(o.chart, o.values, o.saved.templates); err != nil {
 		return nil, err
 	}
-	return o.report(ctx, question{
+	return o.report(ctx, reportInput{
 		decision: noted.Decision, rendered: o.rendered, again: o.saved.again, crds: noted.CRDs, strays: noted.Strays,
 	})
 }
@@ -37,7 +37,7 @@ func (o *operation) Report(ctx context.Context) (*diff.Report, error) {
 // Apply installs, upgrades or uninstalls the release, and waits for its objects. If
 // they do not become ready, the release is marked as failed, and the error states why.
 func (o *operation) Apply(ctx context.Context) (deploy.ComponentState, error) {
-	decision := o.saved.note.Decision
+	decision := o.saved.metadata.Decision
 	if err := o.client.MarkFailed(ctx, o.Release, decision, o.owner()); err != nil {
 		return deploy.ComponentState{}, err
 	}
@@ -45,14 +45,14 @@ func (o *operation) Apply(ctx context.Context) (deploy.ComponentState, error) {
 		return deploy.ComponentState{}, o.uninstall(ctx, decision)
 	}
 	release, err := o.client.Apply(ctx, helmsdk.ApplyRequest{
-		Release: o.Release, Chart: o.chart, Values: o.values, Rendered: o.rendered, Digest: o.saved.note.Rendered,
+		Release: o.Release, Chart: o.chart, Values: o.values, Rendered: o.rendered, Digest: o.saved.metadata.Rendered,
 		Decision: decision, Owner: o.owner(), TakeOwnership: o.deploy.Helm.TakeOwnership,
 		Timeout: deploy.WaitTime(ctx), Wait: true, WaitTimeout: deploy.WaitTime(ctx),
 	})
 	if err != nil {
-		return o.failed(ctx, release, err)
+		return o.withHealth(ctx, release, err)
 	}
-	return o.outcome(ctx, release)
+	return o.componentState(ctx, release)
 }
 
 // uninstall removes the release.
@@ -70,9 +70,9 @@ func (o *operation) uninstall(ctx context.Context, decision helmsdk.Decision) er
 	return nil
 }
 
-// failed adds the health of the objects to a failure, so that a person sees which did
+// withHealth adds the health of the objects to a failure, so that a person sees which did
 // not become ready.
-func (o *operation) failed(ctx context.Context, release *helmsdk.Release, failure error) (deploy.ComponentState, error) {
+func (o *operation) withHealth(ctx context.Context, release *helmsdk.Release, failure error) (deploy.ComponentState, error) {
 	var unready *cluster.NotReadyError
 	if release == nil || !errors.As(failure, &unready) {
 		return deploy.ComponentState{}, failure
@@ -88,8 +88,8 @@ func (o *operation) failed(ctx context.Context, release *helmsdk.Release, failur
 	return deploy.ComponentState{Health: health}, failure
 }
 
-// outcome returns the outputs and the health of a release.
-func (o *operation) outcome(ctx context.Context, release *helmsdk.Release) (made deploy.ComponentState, err error) {
+// componentState returns the outputs and the health of a release.
+func (o *operation) componentState(ctx context.Context, release *helmsdk.Release) (made deploy.ComponentState, err error) {
 	refs, err := o.refs(release)
 	if err != nil {
 		return made, err

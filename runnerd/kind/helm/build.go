@@ -39,7 +39,7 @@ func (Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	if err := made.Check(); err != nil {
 		return api.JobResult{}, err
 	}
-	if err := weighChart(ctx, env, made); err != nil {
+	if err := checkChartSize(ctx, env, made); err != nil {
 		return api.JobResult{}, err
 	}
 	spec := env.Spec.Build
@@ -93,9 +93,9 @@ func logChart(log *job.Log, made *source.Chart) {
 	}
 }
 
-// weighChart estimates the size of a release record of this chart, which the API
+// checkChartSize estimates the size of a release record of this chart, which the API
 // server bounds. The effect of values is known only at the plan.
-func weighChart(ctx context.Context, env *job.Env, made *source.Chart) error {
+func checkChartSize(ctx context.Context, env *job.Env, made *source.Chart) error {
 	loaded, err := helmsdk.LoadChart(made.Files)
 	if err != nil {
 		return err

@@ -19,14 +19,14 @@ import (
 // The bundle of a destroy holds only the first. The chart itself is not included: the
 // basis names its digest, and the apply fetches it by that digest.
 const (
-	noteName     = "plan.json"
+	metadataName = "plan.json"
 	renderedName = "rendered.json"
 	againName    = "again.yaml"
 	valuesName   = "values.json"
 )
 
-// note is plan.json. It holds secrets.
-type note struct {
+// planMetadata is plan.json. It holds secrets.
+type planMetadata struct {
 	settings
 	// Rendered is the digest of the rendering.
 	Rendered string `json:"rendered,omitempty"`
@@ -34,13 +34,13 @@ type note struct {
 	Decision helmsdk.Decision `json:"decision"`
 	// CRDs are the results of comparing the chart's definitions with the cluster's,
 	// by path and name.
-	CRDs []crdNote `json:"crds,omitempty"`
+	CRDs []crdState `json:"crds,omitempty"`
 	// Strays are the notes about releases that the component made under earlier settings.
 	Strays []string `json:"strays,omitempty"`
 }
 
-// crdNote is the comparison result of one definition of the chart.
-type crdNote struct {
+// crdState is the comparison result of one definition of the chart.
+type crdState struct {
 	Path  string           `json:"path"`
 	Name  string           `json:"name"`
 	State helmsdk.CRDState `json:"state"`
@@ -48,7 +48,7 @@ type crdNote struct {
 
 // savedPlan holds what the apply of a plan needs. It holds secrets.
 type savedPlan struct {
-	note      note
+	metadata  planMetadata
 	templates []helmsdk.File
 	again     []byte
 	values    []byte
@@ -56,11 +56,11 @@ type savedPlan struct {
 
 // save returns the files of a plan bundle.
 func (p savedPlan) save(destroy bool) ([]artifact.File, error) {
-	noted, err := json.Marshal(p.note)
+	noted, err := json.Marshal(p.metadata)
 	if err != nil {
 		return nil, fmt.Errorf("write the plan bundle: %w", err)
 	}
-	files := []artifact.File{{Path: noteName, Content: noted}}
+	files := []artifact.File{{Path: metadataName, Content: noted}}
 	if destroy {
 		return files, nil
 	}
@@ -81,8 +81,8 @@ func load(files []artifact.File) (savedPlan, error) {
 	for _, file := range files {
 		var err error
 		switch file.Path {
-		case noteName:
-			err = json.Unmarshal(file.Content, &made.note)
+		case metadataName:
+			err = json.Unmarshal(file.Content, &made.metadata)
 		case renderedName:
 			err = json.Unmarshal(file.Content, &made.templates)
 		case againName:
@@ -96,7 +96,7 @@ func load(files []artifact.File) (savedPlan, error) {
 			return savedPlan{}, fmt.Errorf("read the plan bundle: %w; plan again", err)
 		}
 	}
-	if made.note.Release == "" {
+	if made.metadata.Release == "" {
 		return savedPlan{}, errors.New("the plan bundle does not hold the files of a chart's plan; plan again")
 	}
 	return made, nil

@@ -16,7 +16,7 @@ func Health(ctx context.Context, env *job.Env, part api.HealthPart) (api.Health,
 	if err != nil {
 		return api.Health{}, err
 	}
-	at, err := place(part.Deploy.Helm, opened)
+	at, err := renderLocation(part.Deploy.Helm, opened)
 	if err != nil {
 		return api.Health{}, err
 	}

@@ -79,7 +79,7 @@ func TestLifeOfAChart(t *testing.T) {
 	templates := []string{"values.yaml", defaults, "templates/deployment.yaml", deployment, "templates/service.yaml",
 		service, "templates/settings.yaml", settingsMap}
 	spec := r.spec(r.chart(templates...))
-	spec.Values.Sealed = []api.SealedValue{valuestest.Sealed(t, r.key, spec.InstallID, "inputs.inputs.password", secret)}
+	spec.Values.Sealed = []api.SealedValue{valuestest.SealValue(t, r.key, spec.InstallID, "inputs.inputs.password", secret)}
 	spec.Helm.Values["password"] = value("{{.nuon.inputs.inputs.password}}")
 
 	first := r.mustPlan(spec, false)

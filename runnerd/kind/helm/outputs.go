@@ -45,7 +45,7 @@ func (s *session) refs(release *helmsdk.Release) ([]api.ObjectRef, error) {
 // outputs returns the outputs of a release: its identity, and its objects. The
 // manifest contains anything that the chart puts into it, so it is sealed.
 func (s *session) outputs(ctx context.Context, release *helmsdk.Release, refs []api.ObjectRef) ([]api.Output, error) {
-	from, secret := values.ComponentProducer(s.deploy), s.known.Contains()
+	from, secret := values.ComponentProducer(s.deploy), s.secrets.Contains()
 	var made []api.Output
 	for _, each := range []struct {
 		name      string

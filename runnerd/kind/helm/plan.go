@@ -42,11 +42,11 @@ func (Kind) Open(ctx context.Context, op *deploy.Operation) (deploy.Session, err
 	switch {
 	case op.Stored != nil:
 		made.saved, err = load(op.Stored.Files)
-		at = made.saved.note.settings
+		at = made.saved.metadata.settings
 	case op.Destroy:
-		at, err = place(op.Deploy.Helm, op.Values)
+		at, err = renderLocation(op.Deploy.Helm, op.Values)
 	default:
-		at, err = settle(op.Deploy.Helm, op.Values)
+		at, err = renderSettings(op.Deploy.Helm, op.Values)
 	}
 	if err != nil {
 		return nil, err
@@ -72,13 +72,13 @@ func (o *operation) Plan(ctx context.Context) (deploy.Plan, error) {
 	if err != nil {
 		return deploy.Plan{}, err
 	}
-	saved.note.settings = o.settings
+	saved.metadata.settings = o.settings
 	made.Files, err = saved.save(o.op.Destroy)
 	return made, err
 }
 
 func (o *operation) planDestroy(ctx context.Context, decision helmsdk.Decision) (*diff.Report, savedPlan, error) {
-	strays, err := o.strays(ctx)
+	strays, err := o.staleReleaseNotes(ctx)
 	if err != nil {
 		return nil, savedPlan{}, err
 	}
@@ -88,9 +88,9 @@ func (o *operation) planDestroy(ctx context.Context, decision helmsdk.Decision) 
 	}
 	report := &diff.Report{Kind: diff.KindKubernetes}
 	if decision.Action != helmsdk.ActionNone {
-		report, err = o.report(ctx, question{decision: decision})
+		report, err = o.report(ctx, reportInput{decision: decision})
 	}
-	return report, savedPlan{note: note{Decision: decision}}, err
+	return report, savedPlan{metadata: planMetadata{Decision: decision}}, err
 }
 
 func (o *operation) planChange(ctx context.Context, decision helmsdk.Decision) (*diff.Report, savedPlan, error) {
@@ -102,17 +102,17 @@ func (o *operation) planChange(ctx context.Context, decision helmsdk.Decision) (
 	if err != nil {
 		return nil, savedPlan{}, err
 	}
-	if err := o.weigh(chart, rendered); err != nil {
+	if err := o.checkRecordSize(chart, rendered); err != nil {
 		return nil, savedPlan{}, err
 	}
-	learnSecrets(rendered, o.known)
-	learnSecrets(again, o.known)
+	addSecrets(rendered, o.secrets)
+	addSecrets(again, o.secrets)
 
-	q := question{
+	q := reportInput{
 		decision: decision, rendered: rendered, again: append([]byte(again.Manifest+"\n"), hooksText(again.Hooks)...),
-		crds: notedCRDs(rendered),
+		crds: crdStates(rendered),
 	}
-	if q.strays, err = o.strays(ctx); err != nil {
+	if q.strays, err = o.staleReleaseNotes(ctx); err != nil {
 		return nil, savedPlan{}, err
 	}
 	report, err := o.report(ctx, q)
@@ -124,13 +124,13 @@ func (o *operation) planChange(ctx context.Context, decision helmsdk.Decision) (
 		return nil, savedPlan{}, fmt.Errorf("write the values: %w", err)
 	}
 	return report, savedPlan{
-		note:      note{Decision: decision, Rendered: rendered.Digest(), CRDs: q.crds, Strays: q.strays},
+		metadata:  planMetadata{Decision: decision, Rendered: rendered.Digest(), CRDs: q.crds, Strays: q.strays},
 		templates: rendered.Templates, again: q.again, values: encoded,
 	}, nil
 }
 
-// learnSecrets adds the values in the Secrets of a rendering to the known secrets.
-func learnSecrets(rendered *helmsdk.Rendered, known *values.Secrets) {
+// addSecrets adds the values in the Secrets of a rendering to the known secrets.
+func addSecrets(rendered *helmsdk.Rendered, known *values.Secrets) {
 	texts := []string{rendered.Manifest}
 	for _, hook := range rendered.Hooks {
 		texts = append(texts, hook.Manifest)
@@ -145,10 +145,10 @@ func learnSecrets(rendered *helmsdk.Rendered, known *values.Secrets) {
 	}
 }
 
-// strays returns notes about the releases that the component made under another name,
+// staleReleaseNotes returns notes about the releases that the component made under another name,
 // in another namespace or with the other storage driver. Nothing removes them
 // automatically, because their settings are no longer stored anywhere.
-func (s *session) strays(ctx context.Context) ([]string, error) {
+func (s *session) staleReleaseNotes(ctx context.Context) ([]string, error) {
 	found, err := s.client.StaleReleases(ctx, s.deploy.InstallComponent, s.Release)
 	if err != nil {
 		return nil, err
@@ -177,9 +177,9 @@ func (s *session) render(ctx context.Context, chart *helmsdk.Chart, decision hel
 	return first, second, err
 }
 
-// weigh returns an error if the release record is too large: the server would refuse it only after
+// checkRecordSize returns an error if the release record is too large: the server would refuse it only after
 // everything else was applied.
-func (s *session) weigh(chart *helmsdk.Chart, rendered *helmsdk.Rendered) error {
+func (s *session) checkRecordSize(chart *helmsdk.Chart, rendered *helmsdk.Rendered) error {
 	size, err := helmsdk.RecordSize(chart, s.values, rendered)
 	if err != nil {
 		return err
@@ -202,7 +202,7 @@ func (o *operation) CurrentState(ctx context.Context) (deploy.ComponentState, er
 	if found == nil {
 		return deploy.ComponentState{}, nil
 	}
-	return o.outcome(ctx, found)
+	return o.componentState(ctx, found)
 }
 
 // deployed returns the deployed revision, or nil.

@@ -21,25 +21,25 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/helmsdk"
 )
 
-// question is the input of a report. The plan and the apply use the same one.
-type question struct {
+// reportInput is the input of a report. The plan and the apply use the same one.
+type reportInput struct {
 	decision helmsdk.Decision
 	// rendered is what would be applied, nil for a destroy; again are the objects of
 	// a second rendering.
 	rendered *helmsdk.Rendered
 	again    []byte
-	crds     []crdNote
+	crds     []crdState
 	strays   []string
 }
 
 // report dry-runs the change of each object on the server and describes it, with known
 // secrets masked. A refusal is an error that names each refused object. Nothing is changed.
-func (s *session) report(ctx context.Context, q question) (*diff.Report, error) {
-	answers, again, err := s.ask(ctx, q)
+func (s *session) report(ctx context.Context, q reportInput) (*diff.Report, error) {
+	answers, again, err := s.dryRunTwice(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	if err := refusals(answers); err != nil {
+	if err := rejectionOf(answers); err != nil {
 		return nil, err
 	}
 	var after []manifest.Source
@@ -49,25 +49,25 @@ func (s *session) report(ctx context.Context, q question) (*diff.Report, error) 
 		notes = append(notes, crdNotes(q.crds)...)
 		notes = append(notes, q.strays...)
 	} else {
-		notes = append(notes, staying(answers)...)
+		notes = append(notes, remainingClaims(answers)...)
 	}
 	notes = append(notes, uncheckedNotes(answers)...)
-	made, err := kubernetes.Report(s.before(q.decision, answers), after, kubernetes.Options{
-		ThreeWay: true, Live: live(answers), Again: oneSource("the chart, rendered again", q.again),
-		Answers: wanted(answers), AnswersAgain: wanted(again), Manager: cluster.FieldManager,
+	made, err := kubernetes.Report(s.appliedSources(q.decision, answers), after, kubernetes.Options{
+		ThreeWay: true, Live: liveSources(answers), Again: oneSource("the chart, rendered again", q.again),
+		Answers: desiredSources(answers), AnswersAgain: desiredSources(again), Manager: cluster.FieldManager,
 		Findings: findings(answers, s.Release, s.Namespace), Notes: append(notes, decisionNotes(q.decision)...),
-		Namespace: s.Namespace, Secrets: s.known.Contains(), TagKey: s.env.Key.Derive("report tags").Reveal(),
+		Namespace: s.Namespace, Secrets: s.secrets.Contains(), TagKey: s.env.Key.Derive("report tags").Reveal(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("describe the plan: %w", err)
 	}
-	made.Applyable = worthIt(q.decision) || slices.ContainsFunc(slices.Concat(made.Changes, made.Hooks, made.Kept), real)
+	made.Applyable = hasWork(q.decision) || slices.ContainsFunc(slices.Concat(made.Changes, made.Hooks, made.Kept), causesApply)
 	return made, nil
 }
 
-// before returns what was applied last: the revision that is deployed or was the last
+// appliedSources returns what was applied last: the revision that is deployed or was the last
 // to be, and objects that later failed revisions have left in addition.
-func (s *session) before(d helmsdk.Decision, answers []helmsdk.DryRunResult) []manifest.Source {
+func (s *session) appliedSources(d helmsdk.Decision, answers []helmsdk.DryRunResult) []manifest.Source {
 	var made []manifest.Source
 	seen := map[manifest.ID]bool{}
 	if base := d.Before(s.history); base != nil {
@@ -118,19 +118,19 @@ func (s *session) idOf(document string) manifest.ID {
 		Name: object.Metadata.Name}
 }
 
-// real reports whether the change is a reason for an apply. Folded changes (the chart's
+// causesApply reports whether the change is a reason for an apply. Folded changes (the chart's
 // version in a label, a checksum) and values that each rendering regenerates are not.
-func real(c diff.Change) bool {
+func causesApply(c diff.Change) bool {
 	return c.Action != diff.Update || slices.ContainsFunc(c.Fields, func(f diff.FieldChange) bool {
 		return f.Fold == "" && !f.Regenerated
 	})
 }
 
-// worthIt reports whether there is something to do even if no object changes. A
+// hasWork reports whether there is something to do even if no object changes. A
 // release that does not exist yet, or that somebody else made, has no record of this
 // component; one whose last attempt failed may lack the effects of its hooks; the
 // record of an uninstalled one must be removed.
-func worthIt(d helmsdk.Decision) bool {
+func hasWork(d helmsdk.Decision) bool {
 	switch d.Action {
 	case helmsdk.ActionInstall, helmsdk.ActionUninstall:
 		return true
@@ -148,8 +148,8 @@ func decisionNotes(d helmsdk.Decision) []string {
 	return []string{"The release is not as a deployment that succeeded left it: " + diff.EscapeText(d.Reason) + "."}
 }
 
-// ask dry-runs the change twice, the second time to find what the server regenerates.
-func (s *session) ask(ctx context.Context, q question) (first, second []helmsdk.DryRunResult, err error) {
+// dryRunTwice dry-runs the change twice, the second time to find what the server regenerates.
+func (s *session) dryRunTwice(ctx context.Context, q reportInput) (first, second []helmsdk.DryRunResult, err error) {
 	if q.rendered == nil {
 		first, err = s.client.DryRunUninstall(ctx, helmsdk.UninstallRequest{Release: s.Release, Decision: q.decision,
 			Owner: s.owner(), Timeout: deploy.WaitTime(ctx)})
@@ -187,9 +187,9 @@ func hooksText(hooks []helmsdk.Hook) []byte {
 	return text.Bytes()
 }
 
-// stream returns JSON objects as one source. It is never nil: a source without
+// streamOf returns JSON objects as one source. It is never nil: a source without
 // objects is different from no source.
-func stream(name string, objects iter.Seq[[]byte]) []manifest.Source {
+func streamOf(name string, objects iter.Seq[[]byte]) []manifest.Source {
 	var text bytes.Buffer
 	for object := range objects {
 		if len(object) > 0 {
@@ -199,9 +199,9 @@ func stream(name string, objects iter.Seq[[]byte]) []manifest.Source {
 	return []manifest.Source{{Name: name, Data: text.Bytes()}}
 }
 
-// live returns the objects as they are in the cluster.
-func live(answers []helmsdk.DryRunResult) []manifest.Source {
-	return stream("the cluster", func(yield func([]byte) bool) {
+// liveSources returns the objects as they are in the cluster.
+func liveSources(answers []helmsdk.DryRunResult) []manifest.Source {
+	return streamOf("the cluster", func(yield func([]byte) bool) {
 		for _, each := range answers {
 			if !yield(each.Live) {
 				return
@@ -210,10 +210,10 @@ func live(answers []helmsdk.DryRunResult) []manifest.Source {
 	})
 }
 
-// wanted returns the objects as the server would store them. Hooks are compared as
+// desiredSources returns the objects as the server would store them. Hooks are compared as
 // rendered: their objects are deleted when they are done.
-func wanted(answers []helmsdk.DryRunResult) []manifest.Source {
-	return stream("the server's answers", func(yield func([]byte) bool) {
+func desiredSources(answers []helmsdk.DryRunResult) []manifest.Source {
+	return streamOf("the server's answers", func(yield func([]byte) bool) {
 		for _, each := range answers {
 			if !each.Hook && !yield(each.Desired) {
 				return
@@ -225,7 +225,7 @@ func wanted(answers []helmsdk.DryRunResult) []manifest.Source {
 // findings returns the findings of the dry run by object, except those that are noted
 // once for many objects.
 func findings(answers []helmsdk.DryRunResult, release, namespace string) map[manifest.ID][]diff.Finding {
-	made, together := map[manifest.ID][]diff.Finding{}, uncheckedTogether(answers)
+	made, together := map[manifest.ID][]diff.Finding{}, commonUnchecked(answers)
 	for _, each := range answers {
 		id := idOf(each)
 		if each.Unchecked != "" && together[each.Unchecked] == 0 {
@@ -260,21 +260,21 @@ func ownerOf(object []byte) string {
 
 // missingCRDs returns the definitions that the apply creates. Existing ones are not
 // part of the release: Helm does not change them.
-func missingCRDs(q question) []manifest.Source {
-	missing := map[crdNote]bool{}
+func missingCRDs(q reportInput) []manifest.Source {
+	missing := map[crdState]bool{}
 	for _, each := range q.crds {
 		missing[each] = each.State == helmsdk.CRDMissing
 	}
 	var made []manifest.Source
 	for _, each := range q.rendered.CRDs {
-		if missing[crdNote{Path: each.Path, Name: each.Name, State: helmsdk.CRDMissing}] {
+		if missing[crdState{Path: each.Path, Name: each.Name, State: helmsdk.CRDMissing}] {
 			made = append(made, manifest.Source{Name: each.Path, Data: []byte(each.Manifest)})
 		}
 	}
 	return made
 }
 
-func crdNotes(crds []crdNote) []string {
+func crdNotes(crds []crdState) []string {
 	var made []string
 	for _, each := range crds {
 		switch each.State {
@@ -291,9 +291,9 @@ func crdNotes(crds []crdNote) []string {
 	return made
 }
 
-// staying returns notes about what remains after an uninstall although the release
+// remainingClaims returns notes about what remains after an uninstall although the release
 // does not keep it: the claims of StatefulSets, with their data.
-func staying(answers []helmsdk.DryRunResult) []string {
+func remainingClaims(answers []helmsdk.DryRunResult) []string {
 	sets := map[string]string{}
 	for _, each := range answers {
 		if each.Ref.Group != "apps" || each.Ref.Kind != "StatefulSet" || each.Live == nil ||
@@ -331,13 +331,13 @@ func staying(answers []helmsdk.DryRunResult) []string {
 	return made
 }
 
-// notedCRDs returns the states of a rendering's definitions, in a fixed order.
-func notedCRDs(rendered *helmsdk.Rendered) []crdNote {
-	var made []crdNote
+// crdStates returns the states of a rendering's definitions, in a fixed order.
+func crdStates(rendered *helmsdk.Rendered) []crdState {
+	var made []crdState
 	for _, each := range rendered.CRDs {
-		made = append(made, crdNote{Path: each.Path, Name: each.Name, State: each.State})
+		made = append(made, crdState{Path: each.Path, Name: each.Name, State: each.State})
 	}
-	slices.SortFunc(made, func(a, b crdNote) int {
+	slices.SortFunc(made, func(a, b crdState) int {
 		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Name, b.Name))
 	})
 	return made

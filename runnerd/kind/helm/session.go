@@ -21,8 +21,8 @@ type session struct {
 	deploy  api.DeploySpec
 	cluster *cluster.Cluster
 	client  *helmsdk.Client
-	// known are the secrets that the report masks.
-	known *values.Secrets
+	// secrets are the secrets that the report masks.
+	secrets *values.Secrets
 	// history holds the revisions of the release, newest last.
 	history []helmsdk.Release
 }
@@ -38,7 +38,7 @@ func open(ctx context.Context, env *job.Env, spec api.DeploySpec, at settings, o
 	if err != nil {
 		return nil, err
 	}
-	made := &session{settings: at, env: env, deploy: spec, cluster: found, client: client, known: known}
+	made := &session{settings: at, env: env, deploy: spec, cluster: found, client: client, secrets: known}
 	made.history, err = client.History(ctx, at.Release)
 	return made, err
 }
@@ -105,14 +105,14 @@ func pullChart(ctx context.Context, env *job.Env, from api.ArtifactRef) (*helmsd
 	return helmsdk.LoadChart(files)
 }
 
-// refusals joins all refusals by the server into one deploy.RejectedError; nil if there are none.
-func refusals(answers []helmsdk.DryRunResult) error {
+// rejectionOf joins all refusals by the server into one deploy.RejectedError; nil if there are none.
+func rejectionOf(answers []helmsdk.DryRunResult) error {
 	var all []error
 	more := 0
 	for _, answer := range answers {
 		switch {
 		case answer.Err == nil:
-		case len(all) >= mostRefusals:
+		case len(all) >= maxRejections:
 			more++
 		default:
 			all = append(all, answer.Err) // it names the object
@@ -127,5 +127,5 @@ func refusals(answers []helmsdk.DryRunResult) error {
 	return &deploy.RejectedError{Err: errors.Join(all...)}
 }
 
-// mostRefusals bounds the refusals reported for one plan.
-const mostRefusals = 20
+// maxRejections bounds the refusals reported for one plan.
+const maxRejections = 20

@@ -27,8 +27,8 @@ type settings struct {
 // namespaceForm is the form of a Kubernetes namespace name: RFC 1123, section 2.1.
 var namespaceForm = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
-// place renders the location of a release: its namespace, and the storage driver of its record.
-func place(spec api.HelmSpec, opened *values.Values) (settings, error) {
+// renderLocation renders the location of a release: its namespace, and the storage driver of its record.
+func renderLocation(spec api.HelmSpec, opened *values.Values) (settings, error) {
 	made := settings{Release: spec.Release}
 	namespace, err := opened.Render("namespace", spec.Namespace)
 	if err != nil {
@@ -52,9 +52,9 @@ func place(spec api.HelmSpec, opened *values.Values) (settings, error) {
 	return made, nil
 }
 
-// settle renders all of a component's settings.
-func settle(spec api.HelmSpec, opened *values.Values) (settings, error) {
-	made, err := place(spec, opened)
+// renderSettings renders all of a component's settings.
+func renderSettings(spec api.HelmSpec, opened *values.Values) (settings, error) {
+	made, err := renderLocation(spec, opened)
 	if err != nil {
 		return settings{}, err
 	}
@@ -87,7 +87,7 @@ func scalar(key string, written json.RawMessage, inputTypes map[string]string, o
 	}
 	switch text := value.(type) {
 	case string:
-		return rendered(key, text, inputTypes, opened)
+		return renderValue(key, text, inputTypes, opened)
 	case []any, map[string]any:
 		return nil, fmt.Errorf("values.%s is a list or an object; write it into a values file", key)
 	}
@@ -124,15 +124,15 @@ func number(value any) any {
 	return other
 }
 
-// alone matches a text that is only one value: a chain of names below .nuon, or an index into one.
-var alone = regexp.MustCompile(
+// singleValue matches a text that is only one value: a chain of names below .nuon, or an index into one.
+var singleValue = regexp.MustCompile(
 	`^\s*\{\{-?\s*((?:\.nuon(?:\.[A-Za-z_][A-Za-z0-9_]*)+)|(?:index\s+\.nuon(?:\.[A-Za-z_][A-Za-z0-9_]*)*(?:\s+(?:"[^"\\]*"|\d+))+))\s*-?\}\}\s*$`)
 
-// rendered returns the rendered value of a text. A text that is only one value keeps
+// renderValue returns the rendered value of a text. A text that is only one value keeps
 // that value's type; an input, which is always a string, has its declared type.
-func rendered(key, text string, inputTypes map[string]string, opened *values.Values) (any, error) {
+func renderValue(key, text string, inputTypes map[string]string, opened *values.Values) (any, error) {
 	name := "values." + key
-	found := alone.FindStringSubmatch(text)
+	found := singleValue.FindStringSubmatch(text)
 	if found == nil {
 		return opened.Render(name, text)
 	}

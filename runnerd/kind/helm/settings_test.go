@@ -22,7 +22,7 @@ func opened(t *testing.T, plain string, sealed ...string) *values.Values {
 	}
 	given := api.Values{Plain: json.RawMessage(plain)}
 	for i := 0; i < len(sealed); i += 2 {
-		given.Sealed = append(given.Sealed, valuestest.Sealed(t, key, "ins_1", sealed[i], sealed[i+1]))
+		given.Sealed = append(given.Sealed, valuestest.SealValue(t, key, "ins_1", sealed[i], sealed[i+1]))
 	}
 	made, err := values.Open("ins_1", given, key, &redact.Set{})
 	if err != nil {
@@ -95,7 +95,7 @@ func TestSettle(t *testing.T) {
 		Values: map[string]json.RawMessage{"b.c": json.RawMessage(`"set"`),
 			`annotations."example.com/x"`: json.RawMessage(`true`)},
 	}
-	got, err := settle(spec, opened(t, plainValues))
+	got, err := renderSettings(spec, opened(t, plainValues))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestSettle(t *testing.T) {
 	} {
 		broken := spec
 		change(&broken)
-		if _, err := settle(broken, opened(t, plainValues)); err == nil || !strings.Contains(err.Error(), name) {
+		if _, err := renderSettings(broken, opened(t, plainValues)); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -36,8 +36,8 @@ func (o *operation) Apply(ctx context.Context) (deploy.ComponentState, error) {
 
 // outputs returns the outputs of the component: its manifest, sealed, and those that
 // identify its objects.
-func (s *session) outputs(ctx context.Context, objects []*wanted) ([]api.Output, error) {
-	from, secret := values.ComponentProducer(s.deploy), s.known.Contains()
+func (s *session) outputs(ctx context.Context, objects []*desired) ([]api.Output, error) {
+	from, secret := values.ComponentProducer(s.deploy), s.secrets.Contains()
 	made, err := s.cluster.Outputs(ctx, refs(objects), from, s.env.Key, secret)
 	if err != nil {
 		return nil, err

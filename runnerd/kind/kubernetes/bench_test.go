@@ -21,7 +21,7 @@ type distant struct {
 
 // RoundTrip sends a request after a delay.
 func (d distant) RoundTrip(request *http.Request) (*http.Response, error) {
-	if err := rest(request.Context(), d.away); err != nil {
+	if err := sleep(request.Context(), d.away); err != nil {
 		return nil, err
 	}
 	return d.RoundTripper.RoundTrip(request)
@@ -60,7 +60,7 @@ func benchmarkDryRuns(b *testing.B, away time.Duration) {
 	if session.client, err = far.Dynamic(); err != nil {
 		b.Fatal(err)
 	}
-	all, err := session.settle(objects, r.name)
+	all, err := session.resolveObjects(objects, r.name)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -68,13 +68,13 @@ func benchmarkDryRuns(b *testing.B, away time.Duration) {
 	for b.Loop() {
 		for part := range slices.Chunk(all, 100) {
 			began := time.Now()
-			if _, err := session.look(b.Context(), part, nil); err != nil {
+			if _, err := session.dryRunAll(b.Context(), part, nil); err != nil {
 				b.Fatal(err)
 			}
 			together += time.Since(began)
 			began = time.Now()
 			for _, w := range part {
-				if _, err := session.ask(b.Context(), w, worldOf(part, nil)); err != nil {
+				if _, err := session.dryRun(b.Context(), w, newChangeContext(part, nil)); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -31,7 +31,7 @@ func (Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		return api.JobResult{}, err
 	}
 	if !templates {
-		if err := prove(env, text); err != nil {
+		if err := checkManifest(env, text); err != nil {
 			return api.JobResult{}, err
 		}
 	}
@@ -58,7 +58,7 @@ func (Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 // of kustomize has none.
 func manifestOf(ctx context.Context, env *job.Env, source artifact.Artifact) (text string, templates bool, err error) {
 	if spec := env.Spec.Build.Kustomize; spec.Path != "" {
-		text, err = kustomizeApart(ctx, env, source.Layer, spec)
+		text, err = kustomizeInProcess(ctx, env, source.Layer, spec)
 		return text, false, err
 	}
 	files, err := source.Files(artifact.Limits{})
@@ -74,8 +74,8 @@ func manifestOf(ctx context.Context, env *job.Env, source artifact.Artifact) (te
 	return "", false, fmt.Errorf("the source holds no %s; this is a fault of the control plane, report it", fileName)
 }
 
-// prove parses a manifest as a plan does.
-func prove(env *job.Env, text string) error {
+// checkManifest parses a manifest as a plan does.
+func checkManifest(env *job.Env, text string) error {
 	objects, err := decode(text)
 	if err != nil {
 		return err

@@ -256,7 +256,7 @@ func TestLinksAreBounded(t *testing.T) {
 			files = append(files, artifact.File{Path: "d" + to + "/" + branch, Link: "../d" + from})
 		}
 	}
-	if _, err := confine(files); err == nil || !strings.Contains(err.Error(), "use fewer links") {
+	if _, err := newSourceFS(files); err == nil || !strings.Contains(err.Error(), "use fewer links") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -31,7 +31,7 @@ type savedObject struct {
 }
 
 // save returns the files of a plan bundle.
-func save(objects []*wanted, inventory []api.ObjectRef) ([]artifact.File, error) {
+func save(objects []*desired, inventory []api.ObjectRef) ([]artifact.File, error) {
 	saved := savedPlan{Inventory: inventory, Objects: make([]savedObject, len(objects))}
 	for i, w := range objects {
 		encoded, err := json.Marshal(w.Object)
@@ -48,7 +48,7 @@ func save(objects []*wanted, inventory []api.ObjectRef) ([]artifact.File, error)
 }
 
 // load reads the files that save returned.
-func load(files []artifact.File) ([]*wanted, []api.ObjectRef, error) {
+func load(files []artifact.File) ([]*desired, []api.ObjectRef, error) {
 	if len(files) != 1 || files[0].Path != planName {
 		return nil, nil, errors.New("the plan bundle does not hold the files of a manifest's plan; plan again")
 	}
@@ -56,14 +56,14 @@ func load(files []artifact.File) ([]*wanted, []api.ObjectRef, error) {
 	if err := json.Unmarshal(files[0].Content, &saved); err != nil {
 		return nil, nil, fmt.Errorf("read the plan bundle: %w; plan again", err)
 	}
-	objects := make([]*wanted, len(saved.Objects))
+	objects := make([]*desired, len(saved.Objects))
 	for i, each := range saved.Objects {
 		u := &unstructured.Unstructured{}
 		// This unmarshaler preserves whole numbers.
 		if err := utiljson.Unmarshal(each.Object, &u.Object); err != nil {
 			return nil, nil, fmt.Errorf("read the plan bundle: %w; plan again", err)
 		}
-		objects[i] = &wanted{object: object{u, each.Place}, ref: cluster.RefOf(u)}
+		objects[i] = &desired{object: object{u, each.Place}, ref: cluster.RefOf(u)}
 	}
 	return objects, saved.Inventory, nil
 }

@@ -20,7 +20,7 @@ import (
 // that are no longer desired.
 type change struct {
 	*session
-	seen   *survey
+	seen   *dryRunSet
 	before func(what string)
 }
 
@@ -33,14 +33,14 @@ func (c *change) step(what string) {
 // run makes the change. If it fails halfway, the changes so far stay, and the next plan
 // takes them into account.
 func (c *change) run(ctx context.Context) error {
-	for _, stage := range stages(c.seen.wanted, func(a *asked) ref { return a.ref }) {
+	for _, stage := range groupByStage(c.seen.desired, func(a *dryRunResult) ref { return a.ref }) {
 		err := each(ctx, len(stage), func(ctx context.Context, i int) error { return c.apply(ctx, stage[i]) })
 		if err != nil {
 			return err
 		}
 		if isDefinition(stage[0].Unstructured) {
 			c.step("wait for kinds")
-			if err := c.established(ctx, stage); err != nil {
+			if err := c.waitEstablished(ctx, stage); err != nil {
 				return err
 			}
 			c.cluster.Invalidate()
@@ -51,21 +51,21 @@ func (c *change) run(ctx context.Context) error {
 
 // apply applies one object, unless that would change nothing, not even the
 // managers of its fields.
-func (c *change) apply(ctx context.Context, a *asked) error {
-	if a.live != nil && a.answer != nil && equality.Semantic.DeepEqual(a.live.Object, a.answer.Object) {
+func (c *change) apply(ctx context.Context, a *dryRunResult) error {
+	if a.live != nil && a.applied != nil && equality.Semantic.DeepEqual(a.live.Object, a.applied.Object) {
 		return nil
 	}
 	if a.recreate != "" {
 		c.step("delete " + cluster.DisplayName(a.ref) + " to make it anew")
-		if err := c.remove(ctx, &leaving{ref: a.ref, live: a.live}, metav1.DeletePropagationForeground); err != nil {
+		if err := c.remove(ctx, &removal{ref: a.ref, live: a.live}, metav1.DeletePropagationForeground); err != nil {
 			return err
 		}
-		if err := c.gone(ctx, []*leaving{{ref: a.ref, live: a.live}}); err != nil {
+		if err := c.waitUntilDeleted(ctx, []*removal{{ref: a.ref, live: a.live}}); err != nil {
 			return err
 		}
 	}
 	c.step("apply " + cluster.DisplayName(a.ref))
-	if err := c.sendPatiently(ctx, a); err != nil {
+	if err := c.sendWithRetry(ctx, a); err != nil {
 		return err
 	}
 	c.env.Log.Info("applied %s", cluster.DisplayName(a.ref))
@@ -73,36 +73,36 @@ func (c *change) apply(ctx context.Context, a *asked) error {
 }
 
 const (
-	// patience is how long a failed apply is retried, which is safe because it states
+	// retryFor is how long a failed apply is retried, which is safe because it states
 	// the complete desired object.
-	patience = 30 * time.Second
+	retryFor = 30 * time.Second
 	// pause is the time between two polls or tries.
 	pause = 500 * time.Millisecond
 )
 
-// sendPatiently retries while the server has an internal problem, or does not know an object
+// sendWithRetry retries while the server has an internal problem, or does not know an object
 // that was just created.
-func (c *change) sendPatiently(ctx context.Context, a *asked) error {
-	end := time.Now().Add(patience)
+func (c *change) sendWithRetry(ctx context.Context, a *dryRunResult) error {
+	end := time.Now().Add(retryFor)
 	for {
 		err := c.sendOnce(ctx, a)
 		if err == nil {
 			return nil
 		}
-		if ctx.Err() != nil || time.Now().After(end) || !mayPass(err, a.unchecked != "") {
+		if ctx.Err() != nil || time.Now().After(end) || !mayRetry(err, a.unchecked != "") {
 			if conflicts := conflictsOf(err); len(conflicts) > 0 {
-				err = conflictWords(conflicts)
+				err = conflictError(conflicts)
 			}
 			return fmt.Errorf("apply %s: %w", cluster.DisplayName(a.ref), cluster.Explain(err))
 		}
 		c.env.Log.Debug("apply %s, trying again: %v", cluster.DisplayName(a.ref), cluster.Explain(err))
-		if err := rest(ctx, pause); err != nil {
+		if err := sleep(ctx, pause); err != nil {
 			return fmt.Errorf("apply %s: %w", cluster.DisplayName(a.ref), err)
 		}
 	}
 }
 
-func (c *change) sendOnce(ctx context.Context, a *asked) error {
+func (c *change) sendOnce(ctx context.Context, a *dryRunResult) error {
 	resource, err := c.resource(a.ref)
 	if err != nil {
 		return err
@@ -111,13 +111,13 @@ func (c *change) sendOnce(ctx context.Context, a *asked) error {
 		c.cluster.Invalidate()
 		return &unknownKind{a.ref}
 	}
-	_, err = send(ctx, resource, a.wanted, false, a.forced())
+	_, err = send(ctx, resource, a.desired, false, a.forcesConflicts())
 	return err
 }
 
-// mayPass reports whether a retry may help. fresh means that a prerequisite of the
+// mayRetry reports whether a retry may help. fresh means that a prerequisite of the
 // object was just created.
-func mayPass(err error, fresh bool) bool {
+func mayRetry(err error, fresh bool) bool {
 	var status apierrors.APIStatus
 	var unknown *unknownKind
 	switch {
@@ -125,7 +125,7 @@ func mayPass(err error, fresh bool) bool {
 		return fresh
 	case !errors.As(err, &status):
 		return true // the server did not respond
-	case untyped(err):
+	case isUntyped(err):
 		return fresh // the server may still use the old schema of the kind
 	case apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err):
 		return fresh
@@ -133,8 +133,8 @@ func mayPass(err error, fresh bool) bool {
 	return status.Status().Code >= 500 || status.Status().Code == 429
 }
 
-// rest waits for d, or until ctx ends.
-func rest(ctx context.Context, d time.Duration) error {
+// sleep waits for d, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) error {
 	wait := time.NewTimer(d)
 	defer wait.Stop()
 	select {
@@ -145,8 +145,8 @@ func rest(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// established waits until the server serves the kinds of the definitions.
-func (c *change) established(ctx context.Context, definitions []*asked) error {
+// waitEstablished waits until the server serves the kinds of the definitions.
+func (c *change) waitEstablished(ctx context.Context, definitions []*dryRunResult) error {
 	for _, a := range definitions {
 		resource, err := c.resource(a.ref)
 		if err != nil {
@@ -160,7 +160,7 @@ func (c *change) established(ctx context.Context, definitions []*asked) error {
 			if why == "" {
 				break
 			}
-			if err := rest(ctx, pause/2); err != nil {
+			if err := sleep(ctx, pause/2); err != nil {
 				return fmt.Errorf("%s is not served: %s; see to the cluster's API server, and plan again: %w",
 					cluster.DisplayName(a.ref), why, err)
 			}
@@ -171,7 +171,7 @@ func (c *change) established(ctx context.Context, definitions []*asked) error {
 
 // notServed returns the reason why the server does not serve a definition's
 // kind, or "" if it does.
-func notServed(ctx context.Context, resource dynamic.ResourceInterface, a *asked) (string, error) {
+func notServed(ctx context.Context, resource dynamic.ResourceInterface, a *dryRunResult) (string, error) {
 	live, err := get(ctx, resource, a.ref)
 	if err != nil {
 		return "", err
@@ -186,11 +186,11 @@ func notServed(ctx context.Context, resource dynamic.ResourceInterface, a *asked
 		message, _ := condition["message"].(string)
 		switch {
 		case condition["type"] == "NamesAccepted" && condition["status"] == "False":
-			return "", fmt.Errorf("%s: the server does not take its names: %s; rename the kind, or remove the definition that has them", cluster.DisplayName(a.ref), diff.EscapeText(short(message)))
+			return "", fmt.Errorf("%s: the server does not take its names: %s; rename the kind, or remove the definition that has them", cluster.DisplayName(a.ref), diff.EscapeText(truncate(message)))
 		case condition["type"] == "Established" && condition["status"] == "True":
 			return "", nil
 		case condition["type"] == "Established":
-			why = diff.EscapeText(short(message))
+			why = diff.EscapeText(truncate(message))
 		}
 	}
 	return why, nil

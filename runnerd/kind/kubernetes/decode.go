@@ -85,7 +85,7 @@ func (d document) objects() ([]object, error) {
 	}
 	items, isList := whole["items"].([]any)
 	if kind, _ := whole["kind"].(string); !isList || !strings.HasSuffix(kind, "List") {
-		one, err := checked(whole, d.place())
+		one, err := checkObject(whole, d.place())
 		return []object{one}, err
 	} else if kind != "List" {
 		return nil, fmt.Errorf("%s: a %s cannot be applied; write its items as documents of their own, or into a List of apiVersion v1", d.place(), diff.EscapeText(kind))
@@ -101,7 +101,7 @@ func (d document) objects() ([]object, error) {
 			problems = append(problems, fmt.Errorf("%s: it is no Kubernetes object; write apiVersion, kind and metadata", where))
 			continue
 		}
-		one, err := checked(whole, where)
+		one, err := checkObject(whole, where)
 		if err != nil {
 			problems = append(problems, err)
 		}
@@ -124,8 +124,8 @@ func (d document) inFile(err error) string {
 	}))
 }
 
-// checked returns an error unless an object's type and name are valid for a server.
-func checked(whole map[string]any, place string) (object, error) {
+// checkObject returns an error unless an object's type and name are valid for a server.
+func checkObject(whole map[string]any, place string) (object, error) {
 	made := object{&unstructured.Unstructured{Object: whole}, place}
 	version, okVersion := whole["apiVersion"].(string)
 	kind, okKind := whole["kind"].(string)
@@ -148,7 +148,7 @@ func checked(whole map[string]any, place string) (object, error) {
 			place, diff.EscapeText(kind))
 	}
 	if wrong := content.IsPathSegmentName(name); len(wrong) > 0 || len(name) > validation.DNS1123SubdomainMaxLength {
-		return made, fmt.Errorf("%s: %s %q has a name that no server takes; use letters, digits, dots and dashes, at most 253", place, diff.EscapeText(kind), diff.EscapeText(short(name)))
+		return made, fmt.Errorf("%s: %s %q has a name that no server takes; use letters, digits, dots and dashes, at most 253", place, diff.EscapeText(kind), diff.EscapeText(truncate(name)))
 	}
 	if given, there := metadata["namespace"]; there && given != nil {
 		if namespace, ok := given.(string); !ok || namespace != "" && len(validation.IsDNS1123Label(namespace)) > 0 {
@@ -160,10 +160,10 @@ func checked(whole map[string]any, place string) (object, error) {
 			return made, fmt.Errorf("%s: %s %q: %w", place, diff.EscapeText(kind), diff.EscapeText(name), err)
 		}
 	}
-	return made, tidy(made)
+	return made, normalize(made)
 }
 
-func short(text string) string {
+func truncate(text string) string {
 	if len(text) > 80 {
 		return strings.ToValidUTF8(text[:80], "") + "…"
 	}
@@ -184,7 +184,7 @@ func checkTexts(metadata map[string]any, key string) error {
 	for name, value := range texts {
 		if _, ok := value.(string); !ok {
 			return fmt.Errorf("its %s %q is no text; put the value in quotes", strings.TrimSuffix(key, "s"),
-				diff.EscapeText(short(name)))
+				diff.EscapeText(truncate(name)))
 		}
 	}
 	return nil
@@ -195,10 +195,10 @@ func checkTexts(metadata map[string]any, key string) error {
 var serverOwned = []string{"managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink",
 	"generateName"}
 
-// tidy converts an object to the form in which it is applied: without the fields that the
+// normalize converts an object to the form in which it is applied: without the fields that the
 // server writes, and with a Secret's stringData moved to data, where the server stores it,
 // because an apply cannot remove fields that the server never stores.
-func tidy(o object) error {
+func normalize(o object) error {
 	metadata, _ := o.Object["metadata"].(map[string]any)
 	for _, key := range serverOwned {
 		delete(metadata, key)
@@ -226,7 +226,7 @@ func tidy(o object) error {
 		text, ok := value.(string)
 		if !ok {
 			return fmt.Errorf("%s: %q in the stringData of Secret %q is no text; put it in quotes", o.place,
-				diff.EscapeText(short(key)), diff.EscapeText(o.GetName()))
+				diff.EscapeText(truncate(key)), diff.EscapeText(o.GetName()))
 		}
 		data[key] = base64.StdEncoding.EncodeToString([]byte(text))
 	}

@@ -275,7 +275,7 @@ func TestKustomizeEndsWithItsJob(t *testing.T) {
 	started := exec.CommandContext(t.Context(), os.Args[0])
 	started.Env, started.Stdin = []string{varKustomize + "=1"}, input
 	exit := (*exec.ExitError)(nil)
-	if err := started.Run(); !errors.As(err, &exit) || exit.ExitCode() != exitAlone {
+	if err := started.Run(); !errors.As(err, &exit) || exit.ExitCode() != exitOrphaned {
 		t.Errorf("it ended with %v", err)
 	}
 }

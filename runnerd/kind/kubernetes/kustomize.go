@@ -20,8 +20,8 @@ const (
 	overlayDir = "/overlay"
 )
 
-// maxMade bounds the output of kustomize, in bytes.
-const maxMade = maxText
+// maxOutput bounds the output of kustomize, in bytes.
+const maxOutput = maxText
 
 // kustomize runs a kustomization of the source, and returns its output. It can read only the
 // files of the source, fetches nothing and runs no program. It may need any amount of memory
@@ -32,7 +32,7 @@ func kustomize(files []artifact.File, spec api.KustomizeSpec) (string, error) {
 		return "", fmt.Errorf("kustomize.path %q is not in the source; write it from the source's root",
 			diff.EscapeText(spec.Path))
 	}
-	tree, err := confine(files)
+	tree, err := newSourceFS(files)
 	if err != nil {
 		return "", err
 	}
@@ -59,28 +59,28 @@ func kustomize(files []artifact.File, spec api.KustomizeSpec) (string, error) {
 }
 
 // runKustomize runs kustomize in this process.
-func runKustomize(tree *confined, root string, options *krusty.Options) (string, error) {
+func runKustomize(tree *sourceFS, root string, options *krusty.Options) (string, error) {
 	made, err := krusty.MakeKustomizer(options).Run(tree, root)
 	var text []byte
 	if err == nil {
 		text, err = made.AsYaml()
 	}
 	switch {
-	case tree.refused != nil:
-		return "", tree.refused
+	case tree.rejected != nil:
+		return "", tree.rejected
 	case err != nil:
-		return "", fmt.Errorf("kustomize: %s; correct the kustomization", tidyWords(err))
-	case len(text) > maxMade:
-		return "", errMadeTooLarge
+		return "", fmt.Errorf("kustomize: %s; correct the kustomization", kustomizeError(err))
+	case len(text) > maxOutput:
+		return "", errOutputTooLarge
 	}
 	return string(text), nil
 }
 
-// errMadeTooLarge is the error for too much output of kustomize.
-var errMadeTooLarge = fmt.Errorf("kustomize makes more than %d MiB; divide it into several components", maxMade>>20)
+// errOutputTooLarge is the error for too much output of kustomize.
+var errOutputTooLarge = fmt.Errorf("kustomize makes more than %d MiB; divide it into several components", maxOutput>>20)
 
-// tidyWords returns an error of kustomize as text, with paths as in the source.
-func tidyWords(err error) string {
+// kustomizeError returns an error of kustomize as text, with paths as in the source.
+func kustomizeError(err error) string {
 	words := strings.NewReplacer(sourceDir+"/", "", overlayDir+"/", "").Replace(err.Error())
 	if len(words) > 2000 {
 		words = words[:2000] + "…"
@@ -91,7 +91,7 @@ func tidyWords(err error) string {
 // overlay writes a kustomization that applies patches to another one. It contains
 // the patches inline, so that the load restrictor applies only to the files that the
 // kustomization itself loads.
-func overlay(tree *confined, root string, patches []string) error {
+func overlay(tree *sourceFS, root string, patches []string) error {
 	// kustomize ignores the order of fields, but not that of patches.
 	made := map[string]any{"apiVersion": types.KustomizationVersion, "kind": types.KustomizationKind,
 		"resources": []string{"../" + strings.TrimPrefix(root, "/")}}

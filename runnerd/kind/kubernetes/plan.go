@@ -26,10 +26,10 @@ type operation struct {
 	before func(what string)
 	// objects are the objects to apply, and inventory is what the component had at
 	// the time of the plan.
-	objects   []*wanted
+	objects   []*desired
 	inventory []api.ObjectRef
 	// seen is the result of the last survey.
-	seen *survey
+	seen *dryRunSet
 }
 
 // Open reads the objects, from the component's artifact for a plan and from the plan bundle
@@ -53,7 +53,7 @@ func (k Kind) Open(ctx context.Context, op *deploy.Operation) (deploy.Session, e
 	if err != nil {
 		return nil, err
 	}
-	objects, err := session.settle(decoded, namespace)
+	objects, err := session.resolveObjects(decoded, namespace)
 	return &operation{session: session, op: op, objects: objects, inventory: op.Inventory}, err
 }
 
@@ -101,7 +101,7 @@ func (o *operation) Plan(ctx context.Context) (deploy.Plan, error) {
 
 // Report repeats the dry runs. A rejection is a deploy.RejectedError.
 func (o *operation) Report(ctx context.Context) (report *diff.Report, err error) {
-	if o.seen, err = o.look(ctx, o.objects, o.inventory); err != nil {
+	if o.seen, err = o.dryRunAll(ctx, o.objects, o.inventory); err != nil {
 		return nil, err
 	}
 	return o.report(o.seen)
@@ -109,7 +109,7 @@ func (o *operation) Report(ctx context.Context) (report *diff.Report, err error)
 
 // Observe returns the identity of the cluster and the digest of the inventory.
 func (o *operation) Observe(context.Context) (deploy.Observation, error) {
-	return deploy.Observation{Cluster: o.cluster.Identity(), Observed: observed(o.inventory)}, nil
+	return deploy.Observation{Cluster: o.cluster.Identity(), Observed: inventoryDigest(o.inventory)}, nil
 }
 
 // CurrentState returns the outputs and the health of the objects.
@@ -124,8 +124,8 @@ func (o *operation) CurrentState(ctx context.Context) (made deploy.ComponentStat
 // Close does nothing.
 func (o *operation) Close(context.Context) error { return nil }
 
-// observed returns the digest of an inventory, independent of its order.
-func observed(inventory []api.ObjectRef) string {
+// inventoryDigest returns the digest of an inventory, independent of its order.
+func inventoryDigest(inventory []api.ObjectRef) string {
 	sorted := slices.Clone(inventory)
 	slices.SortFunc(sorted, byName)
 	encoded, _ := json.Marshal(sorted) // structs of texts always encode

@@ -17,8 +17,8 @@ import (
 // prune deletes the objects that are no longer desired, in the reverse order of applying,
 // and waits until they are deleted.
 func (c *change) prune(ctx context.Context) error {
-	going := slices.DeleteFunc(slices.Clone(c.seen.leaving), func(l *leaving) bool { return !l.goes() })
-	order := stages(going, func(l *leaving) ref { return l.ref })
+	going := slices.DeleteFunc(slices.Clone(c.seen.removals), func(l *removal) bool { return !l.isDeleted() })
+	order := groupByStage(going, func(l *removal) ref { return l.ref })
 	slices.Reverse(order)
 	for _, stage := range order {
 		err := each(ctx, len(stage), func(ctx context.Context, i int) error {
@@ -29,7 +29,7 @@ func (c *change) prune(ctx context.Context) error {
 			return err
 		}
 		c.step("wait until they are gone")
-		if err := c.gone(ctx, stage); err != nil {
+		if err := c.waitUntilDeleted(ctx, stage); err != nil {
 			return err
 		}
 		for _, l := range stage {
@@ -40,7 +40,7 @@ func (c *change) prune(ctx context.Context) error {
 }
 
 // remove deletes exactly the object that was surveyed, if it is still ours.
-func (c *change) remove(ctx context.Context, l *leaving, how metav1.DeletionPropagation) error {
+func (c *change) remove(ctx context.Context, l *removal, how metav1.DeletionPropagation) error {
 	resource, err := c.resource(l.ref)
 	if err != nil || resource == nil {
 		return err
@@ -49,7 +49,7 @@ func (c *change) remove(ctx context.Context, l *leaving, how metav1.DeletionProp
 	if err != nil || live == nil || live.GetUID() != l.live.GetUID() {
 		return err
 	}
-	if c.ours(l.live) && !c.ours(live) || releaseOf(l.live) == "" && releaseOf(live) != "" {
+	if c.isOwned(l.live) && !c.isOwned(live) || releaseOf(l.live) == "" && releaseOf(live) != "" {
 		return fmt.Errorf("delete %s: it was taken from this component a moment ago; plan again", cluster.DisplayName(l.ref))
 	}
 	l.live = live
@@ -63,9 +63,9 @@ func (c *change) remove(ctx context.Context, l *leaving, how metav1.DeletionProp
 	return nil
 }
 
-// gone waits until objects are deleted. Otherwise the error names what blocks the
+// waitUntilDeleted waits until objects are deleted. Otherwise the error names what blocks the
 // deletion of the first one.
-func (c *change) gone(ctx context.Context, going []*leaving) error {
+func (c *change) waitUntilDeleted(ctx context.Context, going []*removal) error {
 	for _, l := range going {
 		resource, err := c.resource(l.ref)
 		if err != nil {
@@ -82,21 +82,21 @@ func (c *change) gone(ctx context.Context, going []*leaving) error {
 			if live != nil {
 				l.live = live
 			}
-			if err := rest(ctx, pause); err != nil {
+			if err := sleep(ctx, pause); err != nil {
 				return fmt.Errorf("%s is being deleted, and still there: %s: %w", cluster.DisplayName(l.ref),
-					held(l.live)+"; plan again when it is gone", err)
+					deletionBlocker(l.live)+"; plan again when it is gone", err)
 			}
 		}
 	}
 	return nil
 }
 
-// held returns what blocks the deletion of an object.
-func held(live *unstructured.Unstructured) string {
+// deletionBlocker returns what blocks the deletion of an object.
+func deletionBlocker(live *unstructured.Unstructured) string {
 	finalizers := live.GetFinalizers()
 	if len(finalizers) == 0 {
 		return "the cluster's controllers are not done with it; look at their logs"
 	}
 	return fmt.Sprintf("it waits for its finalizers %s; see to what handles them, or take them off the object if that is gone for ever",
-		diff.EscapeText(short(strings.Join(finalizers, ", "))))
+		diff.EscapeText(truncate(strings.Join(finalizers, ", "))))
 }

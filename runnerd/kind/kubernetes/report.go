@@ -38,7 +38,7 @@ func (s *stream) addLive(u *unstructured.Unstructured) {
 
 // addShown adds one side of a desired object. It removes our labels from a new object,
 // where they are obvious; on an existing object they show that it is taken over.
-func (s *stream) addShown(a *asked, u *unstructured.Unstructured) {
+func (s *stream) addShown(a *dryRunResult, u *unstructured.Unstructured) {
 	if u != nil && a.live == nil {
 		u = u.DeepCopy()
 		labels := u.GetLabels()
@@ -61,12 +61,12 @@ func idOf(ref api.ObjectRef) manifest.ID {
 	return manifest.ID{Group: ref.Group, Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}
 }
 
-// trace returns an object of which only is known that we applied it. The fields that we applied
+// inventoryObject returns an object of which only is known that we applied it. The fields that we applied
 // last are in its managed fields, and the server's dry runs take them into account: a field
 // that is no longer applied is removed, and a field of ours that others changed is a conflict.
 // So no copy of the manifest has to be stored, which could only repeat the server's
 // information, and may be outdated.
-func trace(ref api.ObjectRef) map[string]any {
+func inventoryObject(ref api.ObjectRef) map[string]any {
 	version := ref.Version
 	if ref.Group != "" {
 		version = ref.Group + "/" + ref.Version
@@ -79,20 +79,20 @@ func trace(ref api.ObjectRef) map[string]any {
 }
 
 // report describes what an apply would do.
-func (s *session) report(seen *survey) (*diff.Report, error) {
+func (s *session) report(seen *dryRunSet) (*diff.Report, error) {
 	var before, after, live, answers, again stream
 	o := kubernetes.Options{
 		ThreeWay: true, Plain: true, Manager: cluster.FieldManager,
 		Findings: map[manifest.ID][]diff.Finding{}, Recreated: map[manifest.ID]string{},
-		Secrets: s.known.Contains(), TagKey: s.env.Key.Derive("report tags").Reveal(),
+		Secrets: s.secrets.Contains(), TagKey: s.env.Key.Derive("report tags").Reveal(),
 	}
-	for _, a := range seen.wanted {
+	for _, a := range seen.desired {
 		after.addShown(a, a.Unstructured)
 		live.addLive(a.live)
-		answers.addShown(a, a.answer)
-		again.addShown(a, a.again)
-		if s.ours(a.live) || seen.known[identity(a.ref)] {
-			before.add(trace(a.ref))
+		answers.addShown(a, a.applied)
+		again.addShown(a, a.appliedAgain)
+		if s.isOwned(a.live) || seen.known[identity(a.ref)] {
+			before.add(inventoryObject(a.ref))
 		}
 		id := idOf(a.ref)
 		if found := findingsOf(a); len(found) > 0 {
@@ -102,12 +102,12 @@ func (s *session) report(seen *survey) (*diff.Report, error) {
 			o.Recreated[id] = a.recreate
 		}
 	}
-	for _, l := range seen.leaving {
+	for _, l := range seen.removals {
 		switch {
-		case l.left != "":
-			o.Notes = append(o.Notes, fmt.Sprintf("%s stays as it is: %s.", cluster.DisplayName(l.ref), l.left))
+		case l.keepReason != "":
+			o.Notes = append(o.Notes, fmt.Sprintf("%s stays as it is: %s.", cluster.DisplayName(l.ref), l.keepReason))
 		default:
-			before.add(trace(l.ref))
+			before.add(inventoryObject(l.ref))
 			live.addLive(l.live)
 		}
 	}
@@ -125,7 +125,7 @@ func (s *session) report(seen *survey) (*diff.Report, error) {
 }
 
 // findingsOf returns the findings of the survey about an object.
-func findingsOf(a *asked) (found []diff.Finding) {
+func findingsOf(a *dryRunResult) (found []diff.Finding) {
 	if a.unchecked != "" {
 		found = append(found, kubernetes.Unchecked(a.unchecked))
 	}

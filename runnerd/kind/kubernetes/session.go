@@ -21,7 +21,7 @@ import (
 type session struct {
 	env     *job.Env
 	deploy  api.DeploySpec
-	known   *values.Secrets
+	secrets *values.Secrets
 	cluster *cluster.Cluster
 	client  dynamic.Interface
 }
@@ -37,7 +37,7 @@ func open(env *job.Env, spec api.DeploySpec, opened *values.Values, known *value
 	if err != nil {
 		return nil, fmt.Errorf("the access to the cluster cannot be used: %w", err)
 	}
-	return &session{env: env, deploy: spec, known: known, cluster: found, client: client}, nil
+	return &session{env: env, deploy: spec, secrets: known, cluster: found, client: client}, nil
 }
 
 // mapping returns the resource of a kind. For a kind that the server does not have it returns
@@ -50,9 +50,9 @@ func (s *session) mapping(ref api.ObjectRef) (*meta.RESTMapping, error) {
 	return mapper.RESTMapping(schema.GroupKind{Group: ref.Group, Kind: ref.Kind}, ref.Version)
 }
 
-// standing returns a reference of the inventory in a version that the server serves.
+// servedRef returns a reference of the inventory in a version that the server serves.
 // The version of the inventory may no longer be served although the object still exists.
-func (s *session) standing(ref api.ObjectRef) (api.ObjectRef, error) {
+func (s *session) servedRef(ref api.ObjectRef) (api.ObjectRef, error) {
 	if _, err := s.mapping(ref); !meta.IsNoMatchError(err) {
 		return ref, nil // the caller's own request reports any other error
 	}

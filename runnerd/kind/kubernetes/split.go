@@ -28,7 +28,7 @@ type document struct {
 func (d document) place() string {
 	line := d.line
 	for text := range strings.Lines(d.text) {
-		if !blank([]string{text}) {
+		if !isBlank([]string{text}) {
 			break
 		}
 		line++
@@ -48,7 +48,7 @@ func split(text string) ([]document, error) {
 		lines []string
 	)
 	end := func(next int) {
-		if body := strings.Join(lines, "\n"); !blank(lines) {
+		if body := strings.Join(lines, "\n"); !isBlank(lines) {
 			found = append(found, document{number: len(found) + 1, line: begun, text: body})
 		}
 		begun, lines = next, nil
@@ -77,8 +77,8 @@ func split(text string) ([]document, error) {
 	return found, nil
 }
 
-// blank reports whether lines contain only comments and directives.
-func blank(lines []string) bool {
+// isBlank reports whether lines contain only comments and directives.
+func isBlank(lines []string) bool {
 	for _, line := range lines {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' && line[0] != '%' {
 			return false

@@ -13,10 +13,10 @@ import (
 
 type ref = api.ObjectRef
 
-// stages groups things by the kinds of their objects, in the order in which kinds are applied:
+// groupByStage groups things by the kinds of their objects, in the order in which kinds are applied:
 // definitions, then namespaces, then objects that others refer to, and webhooks last.
 // All of one stage may be applied concurrently.
-func stages[T any](things []T, of func(T) ref) [][]T {
+func groupByStage[T any](things []T, of func(T) ref) [][]T {
 	byKind := map[schema.GroupKind][]T{}
 	var kinds ssa.SortableMetas
 	for _, t := range things {

@@ -20,11 +20,11 @@ func (s *session) Observe(ctx context.Context) (deploy.Observation, error) {
 
 // Report restores the plan at the path where it was made, and describes it again.
 func (s *session) Report(ctx context.Context) (*diff.Report, error) {
-	noted := s.saved.note
-	if s.place.root != noted.Workplace {
-		return nil, job.Stalef("the plan was made in %s, and this runner works in %s", noted.Workplace, s.place.root)
+	noted := s.saved.metadata
+	if s.workspace.root != noted.Workspace {
+		return nil, job.Stalef("the plan was made in %s, and this runner works in %s", noted.Workspace, s.workspace.root)
 	}
-	if err := os.WriteFile(s.place.plan(), s.saved.plan, 0o600); err != nil {
+	if err := os.WriteFile(s.workspace.plan(), s.saved.plan, 0o600); err != nil {
 		return nil, fmt.Errorf("restore the plan file: %w", err)
 	}
 	if _, err := s.prepare(ctx, s.saved.tree); err != nil {
@@ -39,9 +39,9 @@ func (s *session) Report(ctx context.Context) (*diff.Report, error) {
 // Apply applies the plan file and returns the outputs of the resulting state. All states
 // that Terraform wrote are in the spool, even if the apply failed or was canceled.
 func (s *session) Apply(ctx context.Context) (made deploy.ComponentState, err error) {
-	done, err := s.terraform.apply(ctx, s.place.plan())
-	err = s.said(err)
-	if stray := s.keepStray(ctx); stray != nil {
+	done, err := s.terraform.apply(ctx, s.workspace.plan())
+	err = s.causeOf(err)
+	if stray := s.storeUndelivered(ctx); stray != nil {
 		err = errors.Join(err, stray)
 		done = false
 	}
@@ -55,11 +55,11 @@ func (s *session) Apply(ctx context.Context) (made deploy.ComponentState, err er
 	return made, err
 }
 
-// keepStray stores a state that Terraform could not deliver, before the workplace is removed:
+// storeUndelivered stores a state that Terraform could not deliver, before the workplace is removed:
 // one that it left in a file or, if the disk had no room for that either, printed.
 // An error means that this state is lost.
-func (s *session) keepStray(ctx context.Context) error {
-	content, err := s.place.strayState()
+func (s *session) storeUndelivered(ctx context.Context) error {
+	content, err := s.workspace.undeliveredState()
 	if err == nil && content == nil && s.terraform != nil {
 		content = s.terraform.dumped
 	}

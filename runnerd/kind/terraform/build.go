@@ -46,11 +46,11 @@ func (Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	if err := artifact.WriteTree(files, tree, artifact.Limits{}); err != nil {
 		return api.JobResult{}, err
 	}
-	lock, err := proveModule(ctx, env, module, filepath.Join(tree, filepath.FromSlash(module.Dir)))
+	lock, err := checkModule(ctx, env, module, filepath.Join(tree, filepath.FromSlash(module.Dir)))
 	if err != nil {
 		return api.JobResult{}, err
 	}
-	files = merge(files, withLock(files, module.Dir, lock))
+	files = overlayFiles(files, withLock(files, module.Dir, lock))
 	packed, err := artifact.Pack(artifact.MediaTerraform, files, map[string]string{
 		artifact.AnnotationKind:   spec.ComponentKind,
 		artifact.AnnotationFormat: formatVersion,
@@ -83,16 +83,16 @@ func moduleFiles(source artifact.Artifact, dir, to string) ([]artifact.File, *tf
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := refuseRemote(module); err != nil {
+	if err := checkLocalModules(module); err != nil {
 		return nil, nil, err
 	}
 	files, err := artifact.ReadFS(root.FS(), artifact.ReadOptions{Skip: tfmodule.Outside(module.Dirs)})
 	return files, module, err
 }
 
-// refuseRemote returns an error for remote modules: a deploy must run what was built and so
+// checkLocalModules returns an error for remote modules: a deploy must run what was built and so
 // fetches nothing, and fetching modules during a build is not supported yet.
-func refuseRemote(module *tfmodule.Module) error {
+func checkLocalModules(module *tfmodule.Module) error {
 	if len(module.Remote) == 0 {
 		return nil
 	}
@@ -110,9 +110,9 @@ func refuseRemote(module *tfmodule.Module) error {
 // maxLockFile bounds a lock file, in bytes.
 const maxLockFile = 4 << 20
 
-// proveModule runs init and validate in a tree with only the packed files, and returns the lock
+// checkModule runs init and validate in a tree with only the packed files, and returns the lock
 // file, or nil when the module needs no provider.
-func proveModule(ctx context.Context, env *job.Env, module *tfmodule.Module, dir string) ([]byte, error) {
+func checkModule(ctx context.Context, env *job.Env, module *tfmodule.Module, dir string) ([]byte, error) {
 	// The home directory is empty, because a vendor's module must not use files of the user
 	// who runs the builder.
 	work, err := env.CreateWorkDir()
@@ -131,7 +131,7 @@ func proveModule(ctx context.Context, env *job.Env, module *tfmodule.Module, dir
 	if err != nil {
 		return nil, err
 	}
-	terraform.place = placing{root: filepath.Dir(dir), module: module.Dir}
+	terraform.location = location{root: filepath.Dir(dir), module: module.Dir}
 	if err := terraform.init(ctx, false, needsProviders(module)); err != nil {
 		return nil, err
 	}
@@ -166,16 +166,16 @@ func withLock(files []artifact.File, dir string, made []byte) []artifact.File {
 		return nil
 	}
 	for _, file := range files {
-		if file.Path == name && locks(file.Content) == locks(made) {
+		if file.Path == name && providerChoices(file.Content) == providerChoices(made) {
 			return nil
 		}
 	}
 	return []artifact.File{{Path: name, Content: made}}
 }
 
-// chosen matches the lines of a lock file that name a provider and its version.
-var chosen = regexp.MustCompile(`(?m)^(provider "[^"]*"|\s*version\s*=\s*"[^"]*")`)
+// providerChoice matches the lines of a lock file that name a provider and its version.
+var providerChoice = regexp.MustCompile(`(?m)^(provider "[^"]*"|\s*version\s*=\s*"[^"]*")`)
 
-func locks(content []byte) string {
-	return strings.Join(chosen.FindAllString(string(content), -1), "\n")
+func providerChoices(content []byte) string {
+	return strings.Join(providerChoice.FindAllString(string(content), -1), "\n")
 }

@@ -22,33 +22,33 @@ import (
 //	vars/…      the rendered variables
 //	tree/…      the lock file, and the files that the plan wrote or changed in the module's tree
 const (
-	noteName = "plan.json"
-	planName = "plan"
+	metadataName = "plan.json"
+	planName     = "plan"
 )
 
-// note is the content of plan.json.
-type note struct {
-	// Workplace is the absolute path that the plan was made at.
-	Workplace string `json:"workplace"`
+// planMetadata is the content of plan.json.
+type planMetadata struct {
+	// Workspace is the absolute path that the plan was made at.
+	Workspace string `json:"workplace"`
 	// Terraform is the version of the executable that made it.
 	Terraform string `json:"terraform"`
 }
 
 // savedPlan is the data that the apply of a plan needs.
 type savedPlan struct {
-	note note
-	plan []byte
-	vars []artifact.File // relative to the workplace's vars
-	tree []artifact.File // relative to the workplace's tree
+	metadata planMetadata
+	plan     []byte
+	vars     []artifact.File // relative to the workplace's vars
+	tree     []artifact.File // relative to the workplace's tree
 }
 
 // save returns the files of a plan bundle.
 func (p savedPlan) save() ([]artifact.File, error) {
-	noted, err := json.Marshal(p.note)
+	noted, err := json.Marshal(p.metadata)
 	if err != nil {
 		return nil, fmt.Errorf("write the plan bundle: %w", err)
 	}
-	files := []artifact.File{{Path: noteName, Content: noted}, {Path: planName, Content: p.plan}}
+	files := []artifact.File{{Path: metadataName, Content: noted}, {Path: planName, Content: p.plan}}
 	for _, file := range p.vars {
 		file.Path = path.Join("vars", file.Path)
 		files = append(files, file)
@@ -71,8 +71,8 @@ func load(files []artifact.File) (savedPlan, error) {
 		below := file
 		below.Path = rest
 		switch {
-		case file.Path == noteName:
-			err = json.Unmarshal(file.Content, &made.note)
+		case file.Path == metadataName:
+			err = json.Unmarshal(file.Content, &made.metadata)
 		case file.Path == planName:
 			made.plan = file.Content
 		case top == "vars" && rest != "":
@@ -86,21 +86,21 @@ func load(files []artifact.File) (savedPlan, error) {
 			return savedPlan{}, fmt.Errorf("read the plan bundle: %w; plan again", err)
 		}
 	}
-	if made.note.Workplace == "" || made.plan == nil {
+	if made.metadata.Workspace == "" || made.plan == nil {
 		return savedPlan{}, errors.New("the plan bundle does not hold the files of a Terraform plan; plan again")
 	}
 	return made, nil
 }
 
 // snapshot reads the tree of a workplace without the files that init recreates.
-func snapshot(place *workplace) ([]artifact.File, error) {
+func snapshot(place *workspace) ([]artifact.File, error) {
 	return artifact.ReadDir(place.tree(), artifact.ReadOptions{Accept: subprocess.CheckOwner, Skip: func(_ string, entry os.DirEntry) bool {
 		return entry.Name() == ".terraform"
 	}})
 }
 
-// written returns the files of after that are new or differ from before.
-func written(before, after []artifact.File) []artifact.File {
+// changedFiles returns the files of after that are new or differ from before.
+func changedFiles(before, after []artifact.File) []artifact.File {
 	known := make(map[string]artifact.File, len(before))
 	for _, file := range before {
 		known[file.Path] = file
@@ -117,7 +117,7 @@ func written(before, after []artifact.File) []artifact.File {
 
 // withLockFile adds the lock file of the root module if it exists, because init may have
 // changed it before the first snapshot.
-func withLockFile(changed, all []artifact.File, place *workplace) []artifact.File {
+func withLockFile(changed, all []artifact.File, place *workspace) []artifact.File {
 	name := filepath.ToSlash(filepath.Join(place.module, lockFileName))
 	isLock := func(file artifact.File) bool { return file.Path == name }
 	if slices.ContainsFunc(changed, isLock) {

@@ -15,10 +15,10 @@ import (
 func TestSavedPlanComesBack(t *testing.T) {
 	t.Parallel()
 	made := savedPlan{
-		note: note{Workplace: "/w", Terraform: "1.11.4"},
-		plan: []byte("plan"),
-		vars: []artifact.File{{Path: "000.tfvars.json", Content: []byte("{}")}},
-		tree: []artifact.File{{Path: "m/gen/x", Content: []byte("x"), Executable: true}, {Path: "m/link", Link: "gen/x"}},
+		metadata: planMetadata{Workspace: "/w", Terraform: "1.11.4"},
+		plan:     []byte("plan"),
+		vars:     []artifact.File{{Path: "000.tfvars.json", Content: []byte("{}")}},
+		tree:     []artifact.File{{Path: "m/gen/x", Content: []byte("x"), Executable: true}, {Path: "m/link", Link: "gen/x"}},
 	}
 	files, err := made.save()
 	if err != nil {
@@ -73,7 +73,7 @@ func TestScreen(t *testing.T) {
 	r := newRig(t)
 	env := r.env(api.JobSpecKindPlan)
 	env.Redact.Add([]byte("planted-secret"))
-	shown := &screen{log: env.Log, place: placing{root: "/w/tree", module: "m"}}
+	shown := &outputParser{log: env.Log, location: location{root: "/w/tree", module: "m"}}
 	for _, part := range []string{
 		`{"@level":"info","@message":"Outputs: 1","type":"outputs","outputs":{"a":{"value":"never-shown"}}}` + "\n" +
 			`{"@level":"info",`,
@@ -105,15 +105,15 @@ func TestScreen(t *testing.T) {
 func TestScreenLeavesOutWhatIsTooLong(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	shown := &screen{log: r.env(api.JobSpecKindApply).Log}
+	shown := &outputParser{log: r.env(api.JobSpecKindApply).Log}
 	long := strings.Repeat("never-shown ", 1<<20)
-	for range maxScreenLine/len(long) + 2 {
+	for range maxOutputLine/len(long) + 2 {
 		if _, err := shown.Write([]byte(long)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if len(shown.held) > maxScreenLine {
-		t.Errorf("it holds %d bytes", len(shown.held))
+	if len(shown.partial) > maxOutputLine {
+		t.Errorf("it holds %d bytes", len(shown.partial))
 	}
 	if _, err := shown.Write([]byte("never-shown\n{\"@message\":\"Emergency state dump\",\"state\":{\"version\":4}}\nafter\n")); err != nil {
 		t.Fatal(err)
@@ -129,9 +129,9 @@ func TestScreenLeavesOutWhatIsTooLong(t *testing.T) {
 
 func TestBounded(t *testing.T) {
 	t.Parallel()
-	kept := &bounded{most: 4}
+	kept := &limitedBuffer{most: 4}
 	for text, fits := range map[string]bool{"12": true, "345": false} {
-		kept.kept.Reset()
+		kept.text.Reset()
 		if _, err := kept.Write([]byte("12")); err != nil {
 			t.Fatal(err)
 		}

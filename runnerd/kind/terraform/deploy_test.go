@@ -446,20 +446,20 @@ func TestStrayStateIsKept(t *testing.T) {
 	if err := session.open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	session.place.module = "m"
-	if err := os.MkdirAll(session.place.moduleDir(), 0o700); err != nil {
+	session.workspace.module = "m"
+	if err := os.MkdirAll(session.workspace.moduleDir(), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := session.keepStray(t.Context()); err != nil {
+	if err := session.storeUndelivered(t.Context()); err != nil {
 		t.Fatal("there is none, but:", err)
 	}
-	stray := filepath.Join(session.place.moduleDir(), "errored.tfstate")
+	stray := filepath.Join(session.workspace.moduleDir(), "errored.tfstate")
 	for content, wrong := range map[string]string{`{"version":4,"serial":3,"lineage":"l"}`: "",
 		"torn": "could not be kept"} {
 		if err := os.WriteFile(stray, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := session.keepStray(t.Context()); (wrong == "") != (err == nil) ||
+		if err := session.storeUndelivered(t.Context()); (wrong == "") != (err == nil) ||
 			err != nil && !strings.Contains(err.Error(), wrong) {
 			t.Fatalf("%s: %v", content, err)
 		}
@@ -469,7 +469,7 @@ func TestStrayStateIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	session.terraform = &terraform{dumped: []byte(`{"version":4,"serial":4,"lineage":"l"}`)}
-	if err := session.keepStray(t.Context()); err != nil {
+	if err := session.storeUndelivered(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := env.API.UnlockState(t.Context()); err != nil {

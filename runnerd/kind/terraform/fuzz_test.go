@@ -17,12 +17,12 @@ import (
 // FuzzBundle checks that reading any bundle ends with an error or with files that stay
 // within their directories.
 func FuzzBundle(f *testing.F) {
-	noted, err := json.Marshal(note{Workplace: "/w"})
+	noted, err := json.Marshal(planMetadata{Workspace: "/w"})
 	if err != nil {
 		f.Fatal(err)
 	}
 	whole, err := artifact.Tarball([]artifact.File{
-		{Path: noteName, Content: noted}, {Path: planName, Content: []byte("p")}, {Path: "vars/000.tfvars.json",
+		{Path: metadataName, Content: noted}, {Path: planName, Content: []byte("p")}, {Path: "vars/000.tfvars.json",
 			Content: []byte("{}")},
 		{Path: "tree/m/x", Content: []byte("y"), Executable: true}, {Path: "tree/m/l", Link: "x"},
 	}, artifact.Limits{})
@@ -42,8 +42,8 @@ func FuzzBundle(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if made.note.Workplace == "" || made.plan == nil {
-			t.Fatalf("%+v is no bundle", made.note)
+		if made.metadata.Workspace == "" || made.plan == nil {
+			t.Fatalf("%+v is no bundle", made.metadata)
 		}
 		for _, file := range slices.Concat(made.vars, made.tree) {
 			if !filepath.IsLocal(filepath.FromSlash(file.Path)) {
@@ -61,8 +61,8 @@ func FuzzScreen(f *testing.F) {
 	f.Add([]byte(`{"@level":"error","@message":"dump","state":{"version":4,"x":"`+strings.Repeat("y", 100)+`"}}`), 3)
 	f.Add([]byte("{\n}\n\x00\xff{\"@message\":1}"), 2)
 	f.Fuzz(func(t *testing.T, output []byte, portion int) {
-		show := func(portion int) *screen {
-			shown := &screen{log: job.NewLog(io.Discard, &redact.Set{}), place: placing{root: "/r", module: "m"}}
+		show := func(portion int) *outputParser {
+			shown := &outputParser{log: job.NewLog(io.Discard, &redact.Set{}), location: location{root: "/r", module: "m"}}
 			for rest := output; len(rest) > 0; {
 				next := min(len(rest), max(1, portion))
 				if n, err := shown.Write(rest[:next]); n != next || err != nil {
@@ -75,7 +75,7 @@ func FuzzScreen(f *testing.F) {
 		}
 		whole, parts := show(len(output)), show(portion%100)
 		if !slices.Equal(whole.errors, parts.errors) || whole.applied != parts.applied ||
-			!bytes.Equal(whole.state, parts.state) || len(parts.held) > 0 {
+			!bytes.Equal(whole.state, parts.state) || len(parts.partial) > 0 {
 			t.Fatalf("%q and %q", whole.errors, parts.errors)
 		}
 		for _, text := range whole.errors {

@@ -12,7 +12,7 @@ import (
 )
 
 // readModule reads the module in a workplace.
-func readModule(place *workplace) (*tfmodule.Module, error) {
+func readModule(place *workspace) (*tfmodule.Module, error) {
 	root, err := os.OpenRoot(place.tree())
 	if err != nil {
 		return nil, err
@@ -27,14 +27,14 @@ func (s *session) Plan(ctx context.Context) (deploy.Plan, error) {
 	if err != nil {
 		return deploy.Plan{}, err
 	}
-	before, err := snapshot(s.place)
+	before, err := snapshot(s.workspace)
 	if err != nil {
 		return deploy.Plan{}, err
 	}
-	if err := s.terraform.plan(ctx, s.place.plan(), s.Destroy, varFiles); err != nil {
-		return deploy.Plan{}, s.said(err)
+	if err := s.terraform.plan(ctx, s.workspace.plan(), s.Destroy, varFiles); err != nil {
+		return deploy.Plan{}, s.causeOf(err)
 	}
-	after, err := snapshot(s.place)
+	after, err := snapshot(s.workspace)
 	if err != nil {
 		return deploy.Plan{}, err
 	}
@@ -43,7 +43,7 @@ func (s *session) Plan(ctx context.Context) (deploy.Plan, error) {
 	if made.Report, err = s.report(ctx); err != nil || !made.Report.Applyable {
 		return made, err
 	}
-	made.Files, err = s.save(withLockFile(written(before, after), after, s.place))
+	made.Files, err = s.save(withLockFile(changedFiles(before, after), after, s.workspace))
 	return made, err
 }
 
@@ -55,13 +55,13 @@ func observation(version state.Version) deploy.Observation {
 // save returns the files of the plan bundle. changed are the files of the
 // tree that the plan wrote.
 func (s *session) save(changed []artifact.File) ([]artifact.File, error) {
-	file, err := readBounded(s.place.plan(), maxPlan)
+	file, err := readBounded(s.workspace.plan(), maxPlan)
 	if err != nil {
 		return nil, fmt.Errorf("read the plan file: %w", err)
 	}
 	return savedPlan{
-		note: note{Workplace: s.place.root, Terraform: s.terraform.tool.Version},
-		plan: file, vars: s.variables.files, tree: changed,
+		metadata: planMetadata{Workspace: s.workspace.root, Terraform: s.terraform.tool.Version},
+		plan:     file, vars: s.variables.files, tree: changed,
 	}.save()
 }
 

@@ -12,7 +12,7 @@ import (
 // report describes the plan file of the workplace. The same plan with the same
 // secrets has the same digest.
 func (s *session) report(ctx context.Context) (*diff.Report, error) {
-	shown, err := s.terraform.show(ctx, s.place.plan())
+	shown, err := s.terraform.show(ctx, s.workspace.plan())
 	if err != nil {
 		return nil, err
 	}

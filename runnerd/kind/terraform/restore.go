@@ -17,24 +17,24 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/state"
 )
 
-// restoring is the deploy.Session of a plan or an apply that makes a version of the state
+// restoreSession is the deploy.Session of a plan or an apply that makes a version of the state
 // the newest. Terraform does not run, and no existing object is touched: the consequences
 // are planned afterwards.
-type restoring struct {
+type restoreSession struct {
 	*deploy.Operation
 	now state.Version // the newest version; zero when there is none
-	// closed is the key that the newest version is sealed to if it is not this runner's.
+	// foreignKey is the key that the newest version is sealed to if it is not this runner's.
 	// Its content is then unknown.
-	closed string
-	to     state.Version
-	locked bool
+	foreignKey string
+	to         state.Version
+	locked     bool
 }
 
 // openRestore reads both versions. For an apply it holds the lock of the state.
 func openRestore(ctx context.Context, op *deploy.Operation) (deploy.Session, error) {
-	made := &restoring{Operation: op}
+	made := &restoreSession{Operation: op}
 	if op.Stored != nil {
-		if err := lockPatiently(ctx, op.Env); err != nil {
+		if err := lockWithRetry(ctx, op.Env); err != nil {
 			return nil, err
 		}
 		made.locked = true
@@ -46,7 +46,7 @@ func openRestore(ctx context.Context, op *deploy.Operation) (deploy.Session, err
 }
 
 // Close frees the lock.
-func (r *restoring) Close(ctx context.Context) error {
+func (r *restoreSession) Close(ctx context.Context) error {
 	if !r.locked {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (r *restoring) Close(ctx context.Context) error {
 	return nil
 }
 
-func (r *restoring) read(ctx context.Context) error {
+func (r *restoreSession) read(ctx context.Context) error {
 	if err := r.readNewest(ctx); err != nil {
 		return err
 	}
@@ -80,20 +80,20 @@ func (r *restoring) read(ctx context.Context) error {
 
 // readNewest reads the newest version. One that is sealed to a lost key can be replaced,
 // and that may be the only remedy.
-func (r *restoring) readNewest(ctx context.Context) error {
+func (r *restoreSession) readNewest(ctx context.Context) error {
 	kept, found, err := r.Env.API.GetState(ctx)
 	if err != nil || !found {
 		return err
 	}
 	if kept.Sealed.KeyID != r.Env.Key.KeyID() {
-		r.now, r.closed = state.Version{Serial: kept.Serial, Lineage: kept.Lineage}, kept.Sealed.KeyID
+		r.now, r.foreignKey = state.Version{Serial: kept.Serial, Lineage: kept.Lineage}, kept.Sealed.KeyID
 		return nil
 	}
 	r.now, err = r.open(kept)
 	return err
 }
 
-func (r *restoring) open(kept api.State) (state.Version, error) {
+func (r *restoreSession) open(kept api.State) (state.Version, error) {
 	version, err := state.OpenVersion(kept, r.Env.Key, state.ContextOf(r.Deploy))
 	if err == nil {
 		version.Sensitive(func(secret []byte) { r.Env.Redact.Add(secret) })
@@ -102,35 +102,35 @@ func (r *restoring) open(kept api.State) (state.Version, error) {
 }
 
 // Report describes what the state gains and loses.
-func (r *restoring) Report(context.Context) (*diff.Report, error) {
+func (r *restoreSession) Report(context.Context) (*diff.Report, error) {
 	made, err := state.DiffVersions(r.now, r.to)
-	if err == nil && r.closed != "" {
+	if err == nil && r.foreignKey != "" {
 		made.Applyable = true
-		made.Notes = append(made.Notes, fmt.Sprintf("The newest version is sealed to the key %s, which is not this runner's, so nobody can say what the state loses.", r.closed))
+		made.Notes = append(made.Notes, fmt.Sprintf("The newest version is sealed to the key %s, which is not this runner's, so nobody can say what the state loses.", r.foreignKey))
 	}
 	return made, err
 }
 
 // Plan compares the two versions. It stores no files, because the control plane stores both
 // versions, and they are checked when they are read.
-func (r *restoring) Plan(ctx context.Context) (deploy.Plan, error) {
+func (r *restoreSession) Plan(ctx context.Context) (deploy.Plan, error) {
 	report, err := r.Report(ctx)
 	return deploy.Plan{Report: report, Observed: observation(r.now)}, err
 }
 
 // Observe returns the newest version.
-func (r *restoring) Observe(context.Context) (deploy.Observation, error) {
+func (r *restoreSession) Observe(context.Context) (deploy.Observation, error) {
 	return observation(r.now), nil
 }
 
 // CurrentState returns the outputs of the newest version.
-func (r *restoring) CurrentState(context.Context) (made deploy.ComponentState, err error) {
+func (r *restoreSession) CurrentState(context.Context) (made deploy.ComponentState, err error) {
 	made.Outputs, err = outputsOf(r.now, r.Env.Key, r.Deploy, r.Secrets)
 	return made, err
 }
 
 // Apply writes the content of the version as the newest one.
-func (r *restoring) Apply(ctx context.Context) (deploy.ComponentState, error) {
+func (r *restoreSession) Apply(ctx context.Context) (deploy.ComponentState, error) {
 	lineage := cmp.Or(r.now.Lineage, r.to.Lineage)
 	made, err := r.to.WithSerial(r.now.Serial+1, lineage)
 	if err != nil {
@@ -145,7 +145,7 @@ func (r *restoring) Apply(ctx context.Context) (deploy.ComponentState, error) {
 	if err := ctx.Err(); err != nil {
 		return deploy.ComponentState{}, fmt.Errorf("nothing was restored: %w", context.Cause(ctx))
 	}
-	if err := r.keep(ctx, made); err != nil {
+	if err := r.store(ctx, made); err != nil {
 		return deploy.ComponentState{}, err
 	}
 	r.Env.Log.Info("version %d of the state (serial %d) is the newest now, as serial %d", r.Restore.Version,
@@ -153,8 +153,8 @@ func (r *restoring) Apply(ctx context.Context) (deploy.ComponentState, error) {
 	return deploy.ComponentState{Outputs: outputs}, nil
 }
 
-// keep writes the version to the spool or, if the disk is full, delivers it immediately.
-func (r *restoring) keep(ctx context.Context, made state.Version) error {
+// store writes the version to the spool or, if the disk is full, delivers it immediately.
+func (r *restoreSession) store(ctx context.Context, made state.Version) error {
 	closed, err := state.SealVersion(made, r.Env.Key, state.ContextOf(r.Deploy))
 	if err != nil {
 		return err
@@ -170,9 +170,9 @@ func (r *restoring) keep(ctx context.Context, made state.Version) error {
 	return nil
 }
 
-// lockPatiently takes the state lock as Terraform does, waiting for an attempt that is just
+// lockWithRetry takes the state lock as Terraform does, waiting for an attempt that is just
 // ending.
-func lockPatiently(ctx context.Context, env *job.Env) error {
+func lockWithRetry(ctx context.Context, env *job.Env) error {
 	lock := api.StateLock{ID: rand.Text()}
 	var err error
 	if lock.Info, err = json.Marshal(map[string]string{"ID": lock.ID, "Operation": "restore", "Who": "nuon"}); err != nil {

@@ -319,7 +319,7 @@ func (r *rig) mustBuild(dir string, files ...string) api.ArtifactRef {
 // sealed seals a value to the install's key.
 func (r *rig) sealed(path, value string) api.SealedValue {
 	r.t.Helper()
-	return valuestest.Sealed(r.t, r.key, "ins_1", path, value)
+	return valuestest.SealValue(r.t, r.key, "ins_1", path, value)
 }
 
 // stateContext is the seal context of the states of the rig's component.

@@ -29,8 +29,8 @@ func sensitiveIn(shown []byte, learn func([]byte)) {
 		return
 	}
 	both := func(c change) {
-		marked(c.Before, c.BeforeSensitive, learn)
-		marked(c.After, c.AfterSensitive, learn)
+		eachMarked(c.Before, c.BeforeSensitive, learn)
+		eachMarked(c.After, c.AfterSensitive, learn)
 	}
 	for _, r := range append(read.Changes, read.Drift...) {
 		both(r.Change)
@@ -40,9 +40,9 @@ func sensitiveIn(shown []byte, learn func([]byte)) {
 	}
 }
 
-// marked walks a value together with its marks: true marks everything below it; an object
+// eachMarked walks a value together with its marks: true marks everything below it; an object
 // or a list has a mark for each part.
-func marked(value, marks any, learn func([]byte)) {
+func eachMarked(value, marks any, learn func([]byte)) {
 	all, _ := marks.(bool)
 	switch value := value.(type) {
 	case string:
@@ -58,18 +58,18 @@ func marked(value, marks any, learn func([]byte)) {
 		for i, part := range value {
 			switch {
 			case all:
-				marked(part, true, learn)
+				eachMarked(part, true, learn)
 			case i < len(parts):
-				marked(part, parts[i], learn)
+				eachMarked(part, parts[i], learn)
 			}
 		}
 	case map[string]any:
 		parts, _ := marks.(map[string]any)
 		for name, part := range value {
 			if all {
-				marked(part, true, learn)
+				eachMarked(part, true, learn)
 			} else {
-				marked(part, parts[name], learn)
+				eachMarked(part, parts[name], learn)
 			}
 		}
 	}

@@ -45,25 +45,25 @@ type session struct {
 	*deploy.Operation
 	variables *variables
 	saved     savedPlan // for an apply
-	place     *workplace
+	workspace *workspace
 	endpoint  *state.Endpoint
 	terraform *terraform
 }
 
 func (s *session) open(ctx context.Context) (err error) {
 	component := s.Deploy.InstallComponent
-	if s.place, err = enter(ctx, s.Env, component); err != nil {
+	if s.workspace, err = openWorkspace(ctx, s.Env, component); err != nil {
 		return err
 	}
 	s.endpoint, err = state.Start(ctx, state.Options{
-		Backend:  ahead{Backend: s.Env.API, spool: spool.Spool{Root: s.Env.Root}, component: component, say: s.Env.Log.Warn},
+		Backend:  newerStateGuard{Backend: s.Env.API, spool: spool.Spool{Root: s.Env.Root}, component: component, logf: s.Env.Log.Warn},
 		Key:      s.Env.Key,
 		Context:  state.ContextOf(s.Deploy),
 		OnSecret: func(secret []byte) { s.Env.Redact.Add(secret) },
 		Logf:     s.Env.Log.Warn,
 	})
 	if err != nil {
-		return errors.Join(err, s.place.leave())
+		return errors.Join(err, s.workspace.remove())
 	}
 	s.Env.Redact.AddSecret(s.endpoint.Password())
 	return nil
@@ -71,12 +71,12 @@ func (s *session) open(ctx context.Context) (err error) {
 
 // Close frees the state lock if it is still held, and removes the workplace.
 func (s *session) Close(ctx context.Context) error {
-	return errors.Join(s.endpoint.Close(ctx), s.place.leave())
+	return errors.Join(s.endpoint.Close(ctx), s.workspace.remove())
 }
 
-// said returns the error of the state endpoint if that was the cause of a Terraform error,
+// causeOf returns the error of the state endpoint if that was the cause of a Terraform error,
 // and otherwise the Terraform error.
-func (s *session) said(err error) error {
+func (s *session) causeOf(err error) error {
 	if trouble := s.endpoint.Err(); err != nil && trouble != nil && !errors.Is(err, context.Canceled) {
 		return trouble
 	}
@@ -90,14 +90,14 @@ func (s *session) prepare(ctx context.Context, overlay []artifact.File) ([]strin
 	if err != nil {
 		return nil, err
 	}
-	varFiles, err := s.variables.write(s.place)
+	varFiles, err := s.variables.write(s.workspace)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.place.unpack(packed, overlay); err != nil {
+	if err := s.workspace.unpack(packed, overlay); err != nil {
 		return nil, err
 	}
-	module, err := readModule(s.place)
+	module, err := readModule(s.workspace)
 	if err != nil {
 		return nil, err
 	}
@@ -105,21 +105,21 @@ func (s *session) prepare(ctx context.Context, overlay []artifact.File) ([]strin
 		s.Env.Log.Warn("%s: the module declares a %q backend; it is not used, nuon keeps the state",
 			module.Backend.Position, module.Backend.Kind)
 	}
-	if err := overrideBackend(s.place.moduleDir()); err != nil {
+	if err := overrideBackend(s.workspace.moduleDir()); err != nil {
 		return nil, err
 	}
-	if err := s.place.handOver(); err != nil {
+	if err := s.workspace.handOver(); err != nil {
 		return nil, err
 	}
 	own := maps.Clone(s.endpoint.Environ())
 	// They replace none of the endpoint's variables: checkEnviron rejects those names.
 	maps.Copy(own, s.variables.environ)
-	if s.terraform, err = openTerraform(ctx, s.Env, s.Deploy.Terraform.Version, s.place.moduleDir(), own); err != nil {
+	if s.terraform, err = openTerraform(ctx, s.Env, s.Deploy.Terraform.Version, s.workspace.moduleDir(), own); err != nil {
 		return nil, err
 	}
-	s.terraform.place = placing{root: s.place.root, module: s.place.module}
+	s.terraform.location = location{root: s.workspace.root, module: s.workspace.module}
 	if err := s.terraform.init(ctx, true, needsProviders(module)); err != nil {
-		return nil, s.said(err)
+		return nil, s.causeOf(err)
 	}
-	return varFiles, checkBackend(s.place.moduleDir())
+	return varFiles, checkBackend(s.workspace.moduleDir())
 }

@@ -26,11 +26,11 @@ import (
 
 // terraform runs commands in one working directory and logs their output.
 type terraform struct {
-	env     *job.Env
-	tool    tfbinary.Tool
-	dir     string
-	environ map[string]string
-	place   placing
+	env      *job.Env
+	tool     tfbinary.Tool
+	dir      string
+	environ  map[string]string
+	location location
 	// dumped is a state that Terraform printed because it could not write it.
 	dumped []byte
 }
@@ -71,7 +71,7 @@ func (t *terraform) init(ctx context.Context, backend, fetches bool) error {
 	if !has.Core().LessThan(oldestJSONInit) {
 		args = append(args, "-json")
 	}
-	_, err = t.watched(ctx, "init", args...)
+	_, err = t.runParsed(ctx, "init", args...)
 	return err
 }
 
@@ -93,29 +93,29 @@ func (t *terraform) validate(ctx context.Context) error {
 	}
 	found, err := run.Validate(ctx)
 	if err != nil {
-		return t.ended(ctx, "validate", err, nil)
+		return t.commandError(ctx, "validate", err, nil)
 	}
-	screen := &screen{log: t.env.Log, place: t.place}
+	screen := &outputParser{log: t.env.Log, location: t.location}
 	for _, problem := range found.Diagnostics {
 		said := diagnostic{Severity: string(problem.Severity), Summary: problem.Summary, Detail: problem.Detail}
 		if problem.Range != nil {
 			said.Range.Filename, said.Range.Start.Line = problem.Range.Filename, problem.Range.Start.Line
 		}
-		screen.problem(said)
+		screen.addDiagnostic(said)
 	}
 	if found.Valid {
 		return nil
 	}
-	return t.failed("validate", screen)
+	return t.diagnosticsError("validate", screen)
 }
 
-// patience returns how long Terraform retries to get a state lock that another attempt holds:
+// lockTimeout returns how long Terraform retries to get a state lock that another attempt holds:
 // as long as an ending attempt tries to free it.
-func (t *terraform) patience() string { return t.env.Timing.UnlockTimeout.String() }
+func (t *terraform) lockTimeout() string { return t.env.Timing.UnlockTimeout.String() }
 
 // plan writes a plan file to the path to.
 func (t *terraform) plan(ctx context.Context, to string, destroy bool, varFiles []string) error {
-	args := []string{"-json", "-out=" + to, "-lock-timeout=" + t.patience()}
+	args := []string{"-json", "-out=" + to, "-lock-timeout=" + t.lockTimeout()}
 	if destroy {
 		args = append(args, "-destroy")
 	}
@@ -129,7 +129,7 @@ func (t *terraform) plan(ctx context.Context, to string, destroy bool, varFiles 
 			return fmt.Errorf("make the plan file: %w", err)
 		}
 	}
-	_, err := t.watched(ctx, "plan", args...)
+	_, err := t.runParsed(ctx, "plan", args...)
 	return err
 }
 
@@ -138,7 +138,7 @@ func (t *terraform) show(ctx context.Context, plan string) ([]byte, error) {
 	if err := subprocess.GrantRead(plan); err != nil {
 		return nil, err
 	}
-	raw := &bounded{most: maxPlan}
+	raw := &limitedBuffer{most: maxPlan}
 	stderr := t.env.Log.Writer(api.Warn)
 	err := t.run(ctx, raw, stderr, "show", "-json", "-no-color", plan)
 	_ = stderr.Close()
@@ -146,9 +146,9 @@ func (t *terraform) show(ctx context.Context, plan string) ([]byte, error) {
 		return nil, errPlanTooLarge
 	}
 	if err != nil {
-		return nil, t.ended(ctx, "show", err, nil)
+		return nil, t.commandError(ctx, "show", err, nil)
 	}
-	return raw.kept.Bytes(), nil
+	return raw.text.Bytes(), nil
 }
 
 // maxPlan bounds a plan in bytes, both as a file and as JSON.
@@ -157,36 +157,36 @@ const maxPlan = 256 << 20
 // errPlanTooLarge is the error for both.
 var errPlanTooLarge = fmt.Errorf("the plan has more than %d MiB; divide the component into smaller ones", maxPlan>>20)
 
-// bounded stores up to most bytes, and returns an error for more.
-type bounded struct {
+// limitedBuffer stores up to most bytes, and returns an error for more.
+type limitedBuffer struct {
 	most int
-	kept bytes.Buffer
+	text bytes.Buffer
 	full bool
 }
 
 // Write stores all of text or nothing.
-func (b *bounded) Write(text []byte) (int, error) {
-	if b.kept.Len()+len(text) > b.most {
+func (b *limitedBuffer) Write(text []byte) (int, error) {
+	if b.text.Len()+len(text) > b.most {
 		b.full = true
 		return 0, errPlanTooLarge
 	}
-	return b.kept.Write(text)
+	return b.text.Write(text)
 }
 
 // apply applies a plan file. done means that Terraform finished all of it, which counts even if
 // it was interrupted at the same time.
 func (t *terraform) apply(ctx context.Context, plan string) (done bool, err error) {
-	shown, err := t.watched(ctx, "apply", "-json", "-lock-timeout="+t.patience(), plan)
+	shown, err := t.runParsed(ctx, "apply", "-json", "-lock-timeout="+t.lockTimeout(), plan)
 	if err == nil || shown.applied && len(shown.errors) == 0 {
 		return true, nil
 	}
 	return false, err
 }
 
-// watched runs a command with its output in the log, and returns the screen.
-func (t *terraform) watched(ctx context.Context, verb string, args ...string) (*screen, error) {
+// runParsed runs a command with its output in the log, and returns the screen.
+func (t *terraform) runParsed(ctx context.Context, verb string, args ...string) (*outputParser, error) {
 	t.env.Log.Info("terraform %s (%s, version %s)", verb, filepath.Base(t.tool.Path), t.tool.Version)
-	shown := &screen{log: t.env.Log, place: t.place}
+	shown := &outputParser{log: t.env.Log, location: t.location}
 	stderr := t.env.Log.Writer(api.Warn)
 	err := t.run(ctx, shown, stderr, append([]string{verb, "-input=false", "-no-color"}, args...)...)
 	_ = stderr.Close()
@@ -195,7 +195,7 @@ func (t *terraform) watched(ctx context.Context, verb string, args ...string) (*
 	if err == nil {
 		return shown, nil
 	}
-	return shown, t.ended(ctx, verb, err, shown)
+	return shown, t.commandError(ctx, verb, err, shown)
 }
 
 // run runs one command to its end. When it returns, neither Terraform nor
@@ -213,27 +213,27 @@ func (t *terraform) run(ctx context.Context, stdout, stderr io.Writer, args ...s
 	}.Run(ctx)
 }
 
-// ended returns the error of a command. After an interrupt it does not format the library's
+// commandError returns the error of a command. After an interrupt it does not format the library's
 // error, which may be a nil pointer inside.
-func (t *terraform) ended(ctx context.Context, verb string, err error, shown *screen) error {
+func (t *terraform) commandError(ctx context.Context, verb string, err error, shown *outputParser) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("terraform %s was interrupted: %w", verb, context.Cause(ctx))
 	}
 	if shown != nil && len(shown.errors) > 0 {
-		return t.failed(verb, shown)
+		return t.diagnosticsError(verb, shown)
 	}
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() < 0 {
-		return &signalled{verb: verb, how: exit.String()}
+		return &signaledError{verb: verb, how: exit.String()}
 	}
 	return fmt.Errorf("terraform %s: %w; read this job's log", verb, err)
 }
 
-// signalled is the error of a command that was ended by a foreign signal: by the kernel when
+// signaledError is the error of a command that was ended by a foreign signal: by the kernel when
 // memory ran out, or by a person.
-type signalled struct{ verb, how string }
+type signaledError struct{ verb, how string }
 
 // Error includes what to check: an apply may have created objects that are in no state.
-func (s *signalled) Error() string {
+func (s *signaledError) Error() string {
 	text := fmt.Sprintf("terraform %s was ended by a signal that nuon did not send (%s); see whether the machine ran out of memory", s.verb, s.how)
 	if s.verb == "apply" {
 		text += ", and look at what exists before the next plan is approved: what Terraform made since it last wrote its state is in no state"
@@ -241,14 +241,14 @@ func (s *signalled) Error() string {
 	return text
 }
 
-// failure is the error of a command that failed with diagnostics.
-type failure struct {
+// diagnosticsFailure is the error of a command that failed with diagnostics.
+type diagnosticsFailure struct {
 	verb   string
 	errors []string
 }
 
 // Error returns the first diagnostics, at most three.
-func (f *failure) Error() string {
+func (f *diagnosticsFailure) Error() string {
 	shown := f.errors[:min(len(f.errors), 3)]
 	text := fmt.Sprintf("terraform %s: %s", f.verb, strings.Join(shown, "\n"))
 	if more := len(f.errors) - len(shown); more > 0 {
@@ -257,16 +257,16 @@ func (f *failure) Error() string {
 	return text
 }
 
-func (t *terraform) failed(verb string, shown *screen) error {
+func (t *terraform) diagnosticsError(verb string, shown *outputParser) error {
 	if len(shown.errors) == 0 {
 		return fmt.Errorf("terraform %s did not succeed and does not say why; read this job's log", verb)
 	}
-	return &failure{verb: verb, errors: shown.errors}
+	return &diagnosticsFailure{verb: verb, errors: shown.errors}
 }
 
 // isSavedPlanStale reports whether Terraform rejected a plan because the state has changed.
 func isSavedPlanStale(err error) bool {
-	var failed *failure
+	var failed *diagnosticsFailure
 	if !errors.As(err, &failed) {
 		return false
 	}

@@ -67,7 +67,7 @@ func checkEnviron(environ map[string]string) error {
 }
 
 // write writes the variable files to the workplace and returns their paths.
-func (v *variables) write(place *workplace) ([]string, error) {
+func (v *variables) write(place *workspace) ([]string, error) {
 	if err := os.Mkdir(place.vars(), 0o700); err != nil {
 		return nil, fmt.Errorf("write the variables: %w", err)
 	}

@@ -10,10 +10,10 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
 
-// Sealed returns the value at a path such as inputs.inputs.token or components.db.outputs.url,
+// SealValue returns the value at a path such as inputs.inputs.token or components.db.outputs.url,
 // sealed for an install. An output is JSON and belongs to the install component named `ic_`
 // and its component's name.
-func Sealed(t testing.TB, key seal.Identity, install, path, value string) api.SealedValue {
+func SealValue(t testing.TB, key seal.Identity, install, path, value string) api.SealedValue {
 	t.Helper()
 	keys := strings.Split(path, ".")
 	made := api.SealedValue{Path: keys}

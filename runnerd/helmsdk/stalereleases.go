@@ -78,7 +78,7 @@ func newestRecords(ctx context.Context, records metadata.ResourceInterface) (map
 		}
 		for _, r := range list.Items {
 			key := r.Namespace + "/" + r.Labels["name"]
-			if there, has := newest[key]; !has || version(there) < version(r) {
+			if there, has := newest[key]; !has || revisionOf(there) < revisionOf(r) {
 				newest[key] = r
 			}
 		}
@@ -88,8 +88,8 @@ func newestRecords(ctx context.Context, records metadata.ResourceInterface) (map
 	}
 }
 
-// version returns the revision of a record; 0 if it is not set.
-func version(record metav1.PartialObjectMetadata) int {
+// revisionOf returns the revision of a record; 0 if it is not set.
+func revisionOf(record metav1.PartialObjectMetadata) int {
 	made, err := strconv.Atoi(record.Labels["version"])
 	if err != nil {
 		return 0

@@ -20,46 +20,46 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 )
 
-// asked is the server's response for a desired object.
-type asked struct {
-	*wanted
+// dryRunResult is the server's response for a desired object.
+type dryRunResult struct {
+	*desired
 	// live is the live object; nil if it does not exist.
 	live *unstructured.Unstructured
-	// answer is the object after a dry-run apply. again is the result of a second dry
+	// applied is the object after a dry-run apply. again is the result of a second dry
 	// run, for a new object.
-	answer, again *unstructured.Unstructured
+	applied, appliedAgain *unstructured.Unstructured
 	// unchecked is the reason why there was no dry run, recreate the reason why the object must
 	// be recreated, and takenFrom its owner until now.
 	unchecked, recreate, takenFrom string
 	conflicts                      []conflict
 }
 
-// ours reports whether the object has the component's label.
-func (s *session) ours(live *unstructured.Unstructured) bool {
+// isOwned reports whether the object has the component's label.
+func (s *session) isOwned(live *unstructured.Unstructured) bool {
 	return live != nil && live.GetLabels()[labelComponent] == s.deploy.InstallComponent
 }
 
-// refuse returns the error with which the server, or the owner of an existing
+// reject returns the error with which the server, or the owner of an existing
 // object, rejects an object.
-func refuse(w *wanted, err error) error {
+func reject(w *desired, err error) error {
 	return &deploy.RejectedError{Err: fmt.Errorf("%s: %s: %w", w.place, cluster.DisplayName(w.ref), err)}
 }
 
-// world is the context of an object in the whole change.
-type world struct {
+// changeContext is the context of an object in the whole change.
+type changeContext struct {
 	// namespaces are the names of the namespaces in the manifest.
 	namespaces map[string]bool
-	// changing are the kinds whose definition is new or changes. It is complete after
+	// changingKinds are the kinds whose definition is new or changes. It is complete after
 	// the definitions have been checked.
-	changing map[api.ObjectRef]bool
+	changingKinds map[api.ObjectRef]bool
 	// inventory is the set of objects that the component had before, and wanted the
 	// list that it will have.
 	inventory map[api.ObjectRef]bool
 	wanted    []api.ObjectRef
 }
 
-func worldOf(objects []*wanted, inventory []api.ObjectRef) world {
-	made := world{namespaces: map[string]bool{}, changing: map[api.ObjectRef]bool{}, inventory: map[api.ObjectRef]bool{}}
+func newChangeContext(objects []*desired, inventory []api.ObjectRef) changeContext {
+	made := changeContext{namespaces: map[string]bool{}, changingKinds: map[api.ObjectRef]bool{}, inventory: map[api.ObjectRef]bool{}}
 	for _, w := range objects {
 		if isNamespace(w.ref) {
 			made.namespaces[w.ref.Name] = true
@@ -75,9 +75,9 @@ func worldOf(objects []*wanted, inventory []api.ObjectRef) world {
 // kindOf returns only the kind of an object.
 func kindOf(ref api.ObjectRef) api.ObjectRef { return api.ObjectRef{Group: ref.Group, Kind: ref.Kind} }
 
-// ask determines what an apply would make of one object, and changes nothing.
-func (s *session) ask(ctx context.Context, w *wanted, in world) (*asked, error) {
-	made := &asked{wanted: w}
+// dryRun determines what an apply would make of one object, and changes nothing.
+func (s *session) dryRun(ctx context.Context, w *desired, in changeContext) (*dryRunResult, error) {
+	made := &dryRunResult{desired: w}
 	resource, err := s.resource(w.ref)
 	if err != nil {
 		return nil, err
@@ -89,14 +89,14 @@ func (s *session) ask(ctx context.Context, w *wanted, in world) (*asked, error) 
 	if made.live, err = get(ctx, resource, w.ref); err != nil {
 		return nil, err
 	}
-	if err := s.mayTake(made, in); err != nil {
+	if err := s.checkOwner(made, in); err != nil {
 		return nil, err
 	}
 	if made.live != nil && made.live.GetDeletionTimestamp() != nil {
-		return nil, refuse(w, fmt.Errorf("it is being deleted: %s; plan again when it is gone", held(made.live)))
+		return nil, reject(w, fmt.Errorf("it is being deleted: %s; plan again when it is gone", deletionBlocker(made.live)))
 	}
-	if err := s.try(ctx, resource, made); err != nil {
-		return made, s.refused(made, err, in)
+	if err := s.sendDryRun(ctx, resource, made); err != nil {
+		return made, s.handleRejection(made, err, in)
 	}
 	return made, nil
 }
@@ -113,52 +113,52 @@ func get(ctx context.Context, resource dynamic.ResourceInterface, ref api.Object
 	return found, nil
 }
 
-// mayTake returns an error for an object that belongs to another owner.
-func (s *session) mayTake(a *asked, in world) error {
-	if a.live == nil || s.ours(a.live) {
+// checkOwner returns an error for an object that belongs to another owner.
+func (s *session) checkOwner(a *dryRunResult, in changeContext) error {
+	if a.live == nil || s.isOwned(a.live) {
 		return nil
 	}
 	if owner := a.live.GetLabels()[labelComponent]; owner != "" {
 		if in.inventory[identity(a.ref)] {
-			a.takenFrom = "install component " + diff.EscapeText(short(owner))
+			a.takenFrom = "install component " + diff.EscapeText(truncate(owner))
 			return nil
 		}
-		return refuse(a.wanted, fmt.Errorf("it belongs to install component %s, and two components cannot have one object; take it out of one of them", diff.EscapeText(short(owner))))
+		return reject(a.desired, fmt.Errorf("it belongs to install component %s, and two components cannot have one object; take it out of one of them", diff.EscapeText(truncate(owner))))
 	}
 	release := a.live.GetAnnotations()[annotationRelease]
 	if release == "" || in.inventory[identity(a.ref)] {
 		return nil
 	}
-	owner := "Helm release " + diff.EscapeText(short(a.live.GetAnnotations()[annotationReleaseSpace]+"/"+release))
-	if a.forced() {
+	owner := "Helm release " + diff.EscapeText(truncate(a.live.GetAnnotations()[annotationReleaseSpace]+"/"+release))
+	if a.forcesConflicts() {
 		a.takenFrom = owner
 		return nil
 	}
-	return refuse(a.wanted, fmt.Errorf("it belongs to the %s, which would set it back; take it out of one of them, or take it over by the annotation %s: \"true\"",
+	return reject(a.desired, fmt.Errorf("it belongs to the %s, which would set it back; take it out of one of them, or take it over by the annotation %s: \"true\"",
 		owner, annotationForce))
 }
 
-// sameTimes is how often a live object is read again that was changed between the
+// maxRereads is how often a live object is read again that was changed between the
 // read and the dry run.
-const sameTimes = 3
+const maxRereads = 3
 
-// try sends the same request as an apply, as a dry run.
-func (s *session) try(ctx context.Context, resource dynamic.ResourceInterface, a *asked) (err error) {
-	a.answer, err = send(ctx, resource, a.wanted, true, false)
-	if a.conflicts = conflictsOf(err); len(a.conflicts) > 0 && a.forced() {
-		a.answer, err = send(ctx, resource, a.wanted, true, true)
+// sendDryRun sends the same request as an apply, as a dry run.
+func (s *session) sendDryRun(ctx context.Context, resource dynamic.ResourceInterface, a *dryRunResult) (err error) {
+	a.applied, err = send(ctx, resource, a.desired, true, false)
+	if a.conflicts = conflictsOf(err); len(a.conflicts) > 0 && a.forcesConflicts() {
+		a.applied, err = send(ctx, resource, a.desired, true, true)
 	}
 	if err != nil {
 		return err
 	}
 	if a.live == nil {
-		a.again, err = send(ctx, resource, a.wanted, true, a.forced())
+		a.appliedAgain, err = send(ctx, resource, a.desired, true, a.forcesConflicts())
 		return err
 	}
 	// The live object and the dry run must have the same version. Otherwise a status that was
 	// written in between would look like a change.
-	for range sameTimes {
-		if a.answer.GetResourceVersion() == a.live.GetResourceVersion() {
+	for range maxRereads {
+		if a.applied.GetResourceVersion() == a.live.GetResourceVersion() {
 			break
 		}
 		live, err := get(ctx, resource, a.ref)
@@ -166,7 +166,7 @@ func (s *session) try(ctx context.Context, resource dynamic.ResourceInterface, a
 			return err
 		}
 		a.live = live
-		if a.answer, err = send(ctx, resource, a.wanted, true, a.forced()); err != nil {
+		if a.applied, err = send(ctx, resource, a.desired, true, a.forcesConflicts()); err != nil {
 			return err
 		}
 	}
@@ -175,7 +175,7 @@ func (s *session) try(ctx context.Context, resource dynamic.ResourceInterface, a
 
 // send applies an object, or does a dry run. It takes over fields from other managers
 // only if force is set.
-func send(ctx context.Context, resource dynamic.ResourceInterface, w *wanted, dry, force bool) (*unstructured.Unstructured, error) {
+func send(ctx context.Context, resource dynamic.ResourceInterface, w *desired, dry, force bool) (*unstructured.Unstructured, error) {
 	data, err := json.Marshal(w.Object)
 	if err != nil {
 		return nil, fmt.Errorf("write %s: %w", cluster.DisplayName(w.ref), err)
@@ -191,7 +191,7 @@ func send(ctx context.Context, resource dynamic.ResourceInterface, w *wanted, dr
 // conflict is a field that another manager owns.
 type conflict struct{ field, manager string }
 
-var conflictWith = regexp.MustCompile(`conflict with "([^"]*)"`)
+var conflictPattern = regexp.MustCompile(`conflict with "([^"]*)"`)
 
 // conflictsOf returns the conflicts in a rejection by the server.
 func conflictsOf(err error) (found []conflict) {
@@ -204,25 +204,25 @@ func conflictsOf(err error) (found []conflict) {
 			continue
 		}
 		manager := cause.Message
-		if names := conflictWith.FindStringSubmatch(cause.Message); names != nil {
+		if names := conflictPattern.FindStringSubmatch(cause.Message); names != nil {
 			manager = names[1]
 		}
-		found = append(found, conflict{diff.EscapeText(short(strings.TrimPrefix(cause.Field, "."))), diff.EscapeText(short(manager))})
+		found = append(found, conflict{diff.EscapeText(truncate(strings.TrimPrefix(cause.Field, "."))), diff.EscapeText(truncate(manager))})
 	}
 	return found
 }
 
-// refused determines what a rejection by the server means for the plan: it returns nil if
+// handleRejection determines what a rejection by the server means for the plan: it returns nil if
 // the change itself creates what is missing, records that the object is recreated if its
 // annotation allows that, and otherwise returns an error.
-func (s *session) refused(a *asked, err error, in world) error {
+func (s *session) handleRejection(a *dryRunResult, err error, in changeContext) error {
 	var status apierrors.APIStatus
-	if !errors.As(err, &status) || status.Status().Code >= 500 && !untyped(err) {
+	if !errors.As(err, &status) || status.Status().Code >= 500 && !isUntyped(err) {
 		return fmt.Errorf("try %s: %w", cluster.DisplayName(a.ref), cluster.Explain(err))
 	}
-	a.answer, a.again = nil, nil
+	a.applied, a.appliedAgain = nil, nil
 	switch {
-	case in.changing[kindOf(a.ref)] && !apierrors.IsForbidden(err):
+	case in.changingKinds[kindOf(a.ref)] && !apierrors.IsForbidden(err):
 		a.unchecked = "its CustomResourceDefinition is part of this very change"
 		return nil
 	case apierrors.IsNotFound(err) && in.namespaces[a.ref.Namespace]:
@@ -230,19 +230,19 @@ func (s *session) refused(a *asked, err error, in world) error {
 		return nil
 	case apierrors.IsNotFound(err) && a.ref.Namespace != "" && status.Status().Details != nil &&
 		status.Status().Details.Kind == "namespaces":
-		return refuse(a.wanted, fmt.Errorf("there is no namespace %[1]s; make it with: kubectl create namespace %[1]s, add it to the manifest, or deploy first what makes it", a.ref.Namespace))
-	case untyped(err):
-		return refuse(a.wanted, untypedWords(err))
+		return reject(a.desired, fmt.Errorf("there is no namespace %[1]s; make it with: kubectl create namespace %[1]s, add it to the manifest, or deploy first what makes it", a.ref.Namespace))
+	case isUntyped(err):
+		return reject(a.desired, untypedError(err))
 	case len(a.conflicts) > 0:
-		return refuse(a.wanted, conflictWords(a.conflicts))
+		return reject(a.desired, conflictError(a.conflicts))
 	case apierrors.IsInvalid(err) && cluster.IsImmutableField(err.Error()):
-		if !a.recreated() {
-			return refuse(a.wanted, fmt.Errorf("%w. To have it deleted and made anew, give it the annotation %s: \"true\"", cluster.Explain(err), annotationRecreate))
+		if !a.allowsRecreate() {
+			return reject(a.desired, fmt.Errorf("%w. To have it deleted and made anew, give it the annotation %s: \"true\"", cluster.Explain(err), annotationRecreate))
 		}
 		a.recreate = "the server does not change " + fieldsOf(status.Status()) + " in place"
 		return nil
 	}
-	return refuse(a.wanted, cluster.Explain(err))
+	return reject(a.desired, cluster.Explain(err))
 }
 
 // notTyped is the start of the server's message for an object that does not match the schema
@@ -250,23 +250,23 @@ func (s *session) refused(a *asked, err error, in world) error {
 // fail in the same way.
 const notTyped = "failed to create typed patch object"
 
-func untyped(err error) bool { return err != nil && strings.Contains(err.Error(), notTyped) }
+func isUntyped(err error) bool { return err != nil && strings.Contains(err.Error(), notTyped) }
 
-// untypedWords returns the part of the server's message about fields, as an error.
-func untypedWords(err error) error {
+// untypedError returns the part of the server's message about fields, as an error.
+func untypedError(err error) error {
 	_, words, _ := strings.Cut(err.Error(), notTyped)
 	if _, fields, ok := strings.Cut(words, "): "); ok {
 		words = fields
 	}
-	if len(words) > maxWords {
-		words = words[:maxWords] + "…"
+	if len(words) > maxServerMessage {
+		words = words[:maxServerMessage] + "…"
 	}
 	return fmt.Errorf("it does not fit its kind: %s; correct these fields",
 		diff.EscapeText(strings.Join(strings.Fields(words), " ")))
 }
 
-// maxWords bounds the part of the server's message that is shown, in bytes.
-const maxWords = 600
+// maxServerMessage bounds the part of the server's message that is shown, in bytes.
+const maxServerMessage = 600
 
 // fieldsOf returns the fields in a rejection.
 func fieldsOf(status metav1.Status) string {
@@ -284,8 +284,8 @@ func fieldsOf(status metav1.Status) string {
 	return diff.EscapeText(strings.Join(fields, ", "))
 }
 
-// conflictWords returns an error that lists the managers of the fields, with the remedy.
-func conflictWords(conflicts []conflict) error {
+// conflictError returns an error that lists the managers of the fields, with the remedy.
+func conflictError(conflicts []conflict) error {
 	var told []string
 	for _, c := range conflicts[:min(len(conflicts), 5)] {
 		told = append(told, fmt.Sprintf("%s is set by %s", c.field, c.manager))

@@ -31,15 +31,15 @@ func RecordSize(chart *Chart, values map[string]any, rendered *Rendered) (int, e
 	if err != nil {
 		return 0, err
 	}
-	var kept captured
-	if err := driver.NewConfigMaps(&kept).Create("size", finished(prepared, values, rendered)); err != nil {
+	var kept recordSizer
+	if err := driver.NewConfigMaps(&kept).Create("size", finalRecord(prepared, values, rendered)); err != nil {
 		return 0, fmt.Errorf("encode the record of the release: %s; correct the values", bounded(err))
 	}
 	return kept.bytes, nil
 }
 
-// finished returns a record as it is at the end of an upgrade, its longest form.
-func finished(prepared *chart.Chart, values map[string]any, rendered *Rendered) *release.Release {
+// finalRecord returns a record as it is at the end of an upgrade, its longest form.
+func finalRecord(prepared *chart.Chart, values map[string]any, rendered *Rendered) *release.Release {
 	now := helmtime.Time{Time: time.Unix(1_700_000_000, 123_456_789).UTC()}
 	hooks := make([]*release.Hook, len(rendered.hooks))
 	for i, h := range rendered.hooks {
@@ -55,14 +55,14 @@ func finished(prepared *chart.Chart, values map[string]any, rendered *Rendered) 
 	}
 }
 
-// captured replaces a cluster.
-type captured struct {
+// recordSizer replaces a cluster.
+type recordSizer struct {
 	corev1.ConfigMapInterface
 	bytes int
 }
 
 // Create measures the record.
-func (c *captured) Create(_ context.Context, made *v1.ConfigMap, _ metav1.CreateOptions) (*v1.ConfigMap, error) {
+func (c *recordSizer) Create(_ context.Context, made *v1.ConfigMap, _ metav1.CreateOptions) (*v1.ConfigMap, error) {
 	if len(made.Data) != 1 {
 		return nil, errors.New("the record has another form than is known")
 	}

@@ -28,10 +28,10 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 )
 
-// delivery is the SDK's API client with additions: it ends with a context, it
+// releaseClient is the SDK's API client with additions: it ends with a context, it
 // accounts for what failed attempts may have left, and it tolerates kinds that the
 // cluster no longer has. Its requests for an object are those of the SDK.
-type delivery struct {
+type releaseClient struct {
 	*kube.Client
 	ctx context.Context
 	// plain is the cluster without our transports, for waiting and for diagnosis
@@ -42,45 +42,45 @@ type delivery struct {
 	release string
 	// namespace is the namespace of the release.
 	namespace string
-	// standing are the objects of the release that may be in the cluster: those of
+	// existing are the objects of the release that may be in the cluster: those of
 	// Base and Later, each with all fields that any of these revisions set.
-	standing kube.ResourceList
-	// based are the objects of Base only.
-	based kube.ResourceList
+	existing kube.ResourceList
+	// base are the objects of Base only.
+	base kube.ResourceList
 	// dirty reports that there are Later revisions, so no single manifest describes an object.
 	dirty bool
 	// objects are the keys of the main objects to create, without hooks; Apply sets them.
 	objects map[string]bool
 
-	// waitAtMost bounds the wait for the objects, separately from the hooks.
-	waitAtMost time.Duration
+	// waitTimeout bounds the wait for the objects, separately from the hooks.
+	waitTimeout time.Duration
 
 	mutex  sync.Mutex
 	errors []error
 
 	// deleted reports that the SDK has deleted the release's objects, and leaving are
 	// the objects being deleted.
-	deleted bool
-	leaving kube.ResourceList
-	// unsaved is the error of the last write of the new revision's record.
-	unsaved error
+	deleted  bool
+	deleting kube.ResourceList
+	// saveErr is the error of the last write of the new revision's record.
+	saveErr error
 }
 
-// deliver returns a delivery over a transport.
-func (c *Client) deliver(ctx context.Context, through *cluster.Cluster, name string) (*delivery, error) {
-	quiet()
+// newReleaseClient returns a delivery over a transport.
+func (c *Client) newReleaseClient(ctx context.Context, through *cluster.Cluster, name string) (*releaseClient, error) {
+	silenceSDK()
 	mapper, err := through.Mapper()
 	if err != nil {
 		return nil, explain(ctx, err)
 	}
 	made := kube.New(through.RESTClientGetter(c.namespace))
 	made.Namespace, made.Log = c.namespace, c.log.Debug
-	return &delivery{Client: made, ctx: ctx, plain: c.cluster, mapper: mapper, log: c.log, release: name,
+	return &releaseClient{Client: made, ctx: ctx, plain: c.cluster, mapper: mapper, log: c.log, release: name,
 		namespace: c.namespace, objects: map[string]bool{}}, nil
 }
 
-// stand reads the objects that may exist according to the records of a decision.
-func (d *delivery) stand(decision Decision, history []Release) error {
+// loadExisting reads the objects that may exist according to the records of a decision.
+func (d *releaseClient) loadExisting(decision Decision, history []Release) error {
 	for _, revision := range append([]int{decision.Base}, decision.Later...) {
 		r := (Decision{Base: revision}).Before(history)
 		if r == nil {
@@ -95,12 +95,12 @@ func (d *delivery) stand(decision Decision, history []Release) error {
 				"read the objects of revision %d of the release %s: %s; its record is damaged: roll back to an older revision with helm rollback", revision, d.release, bounded(err))
 		}
 		if revision == decision.Base {
-			d.based = objects
+			d.base = objects
 		} else {
 			d.dirty = true
 		}
 		for _, o := range objects {
-			if d.standing, err = unite(d.standing, o); err != nil {
+			if d.existing, err = mergeIntoList(d.existing, o); err != nil {
 				return err
 			}
 		}
@@ -109,7 +109,7 @@ func (d *delivery) stand(decision Decision, history []Release) error {
 }
 
 // locate returns the identity of an object to be created, with the namespace that it gets.
-func (d *delivery) locate(o *unstructured.Unstructured) (string, error) {
+func (d *releaseClient) locate(o *unstructured.Unstructured) (string, error) {
 	kind := o.GroupVersionKind()
 	mapping, err := d.mapper.RESTMapping(kind.GroupKind(), kind.Version)
 	if err != nil {
@@ -124,10 +124,10 @@ func (d *delivery) locate(o *unstructured.Unstructured) (string, error) {
 	return key(&resource.Info{Mapping: mapping, Namespace: namespace, Name: o.GetName()}), nil
 }
 
-// unite adds an object to a list, or merges it into the one that is already in the
+// mergeIntoList adds an object to a list, or merges it into the one that is already in the
 // list. A three-way patch removes what this list has and the new manifest does not,
 // so the list must have every field that any attempt may have set.
-func unite(list kube.ResourceList, o *resource.Info) (kube.ResourceList, error) {
+func mergeIntoList(list kube.ResourceList, o *resource.Info) (kube.ResourceList, error) {
 	there := list.Get(o)
 	if there == nil {
 		added := *o
@@ -167,7 +167,7 @@ func isTyped(o runtime.Object) bool {
 
 // Build parses objects. The kinds of objects to be created (validate) must exist. Recorded
 // objects of kinds that no longer exist are left out, since none of them can exist.
-func (d *delivery) Build(reader io.Reader, validate bool) (kube.ResourceList, error) {
+func (d *releaseClient) Build(reader io.Reader, validate bool) (kube.ResourceList, error) {
 	text, err := io.ReadAll(reader)
 	if err != nil {
 		return nil, err
@@ -179,17 +179,17 @@ func (d *delivery) Build(reader io.Reader, validate bool) (kube.ResourceList, er
 	}
 	var known strings.Builder
 	for _, document := range documents(string(text)) {
-		if document = d.current(document); document != "" {
+		if document = d.servedVersion(document); document != "" {
 			known.WriteString("---\n" + document + "\n")
 		}
 	}
 	return d.Client.Build(strings.NewReader(known.String()), false)
 }
 
-// current returns a recorded document as the cluster can read it now: in another
+// servedVersion returns a recorded document as the cluster can read it now: in another
 // version if the recorded one is no longer served, because the object still exists;
 // "" if the whole kind no longer exists.
-func (d *delivery) current(document string) string {
+func (d *releaseClient) servedVersion(document string) string {
 	object := unstructured.Unstructured{}
 	if sigsyaml.Unmarshal([]byte(document), &object.Object) != nil || object.GetKind() == "" || object.IsList() {
 		return document
@@ -216,19 +216,19 @@ func (d *delivery) current(document string) string {
 
 // Create creates hooks, and the objects of a first installation. If an earlier
 // attempt may have left some, they are patched.
-func (d *delivery) Create(resources kube.ResourceList) (*kube.Result, error) {
+func (d *releaseClient) Create(resources kube.ResourceList) (*kube.Result, error) {
 	if d.dirty && d.isMain(resources) {
 		return d.change(nil, resources, false)
 	}
 	made, err := d.Client.Create(resources)
 	if err != nil {
-		d.note([]error{err})
+		d.recordErrors([]error{err})
 	}
 	return made, err
 }
 
 // isMain reports whether all are main objects of the release, not hooks.
-func (d *delivery) isMain(resources kube.ResourceList) bool {
+func (d *releaseClient) isMain(resources kube.ResourceList) bool {
 	for _, r := range resources {
 		if !d.objects[key(r)] {
 			return false
@@ -238,19 +238,19 @@ func (d *delivery) isMain(resources kube.ResourceList) bool {
 }
 
 // Update patches objects as an upgrade does.
-func (d *delivery) Update(original, target kube.ResourceList, _ bool) (*kube.Result, error) {
+func (d *releaseClient) Update(original, target kube.ResourceList, _ bool) (*kube.Result, error) {
 	return d.change(original, target, false)
 }
 
 // UpdateThreeWayMerge patches objects as an installation does that takes objects over.
-func (d *delivery) UpdateThreeWayMerge(original, target kube.ResourceList, _ bool) (*kube.Result, error) {
+func (d *releaseClient) UpdateThreeWayMerge(original, target kube.ResourceList, _ bool) (*kube.Result, error) {
 	return d.change(original, target, true)
 }
 
 // change patches existing objects, creates missing ones, and deletes those that the
 // release no longer has.
-func (d *delivery) change(original, target kube.ResourceList, threeWay bool) (*kube.Result, error) {
-	from, err := d.from(original, target)
+func (d *releaseClient) change(original, target kube.ResourceList, threeWay bool) (*kube.Result, error) {
+	from, err := d.patchBase(original, target)
 	if err != nil {
 		return &kube.Result{}, err
 	}
@@ -262,19 +262,19 @@ func (d *delivery) change(original, target kube.ResourceList, threeWay bool) (*k
 	if err != nil {
 		return result, err
 	}
-	return result, d.pruned(from.Difference(target))
+	return result, d.checkPruned(from.Difference(target))
 }
 
-// pruned verifies that objects which the release no longer has are being deleted: if
+// checkPruned verifies that objects which the release no longer has are being deleted: if
 // the server refuses that or does not respond, the SDK only logs it. An object that no
 // record names would stay forever; after a failed upgrade the next attempt deletes it.
-func (d *delivery) pruned(left kube.ResourceList) error {
+func (d *releaseClient) checkPruned(left kube.ResourceList) error {
 	for _, o := range left {
 		live, err := get(o)
 		if err != nil {
 			return fmt.Errorf("look whether %s is gone: %w", cluster.DisplayName(ref(o)), err)
 		}
-		if live != nil && live.GetDeletionTimestamp() == nil && !keeps(live) {
+		if live != nil && live.GetDeletionTimestamp() == nil && !hasKeepPolicy(live) {
 			return fmt.Errorf(
 				"%s is not in the chart any more, and could not be deleted; see that the runner may delete it, and deploy again",
 				cluster.DisplayName(ref(o)))
@@ -283,10 +283,10 @@ func (d *delivery) pruned(left kube.ResourceList) error {
 	return nil
 }
 
-// from returns the base of patches and the objects that may be deleted: the standing
+// patchBase returns the base of patches and the objects that may be deleted: the standing
 // objects, and the SDK's for those that are not among them. Objects that another
 // release took over are not deleted.
-func (d *delivery) from(original, target kube.ResourceList) (kube.ResourceList, error) {
+func (d *releaseClient) patchBase(original, target kube.ResourceList) (kube.ResourceList, error) {
 	var mine kube.ResourceList
 	for _, o := range original {
 		if !target.Contains(o) {
@@ -294,7 +294,7 @@ func (d *delivery) from(original, target kube.ResourceList) (kube.ResourceList, 
 			if err != nil {
 				return nil, err
 			}
-			if d.taken(live) {
+			if d.ownedByOther(live) {
 				d.log.Info("%s stays: another release took it over", cluster.DisplayName(ref(o)))
 				continue
 			}
@@ -305,7 +305,7 @@ func (d *delivery) from(original, target kube.ResourceList) (kube.ResourceList, 
 		return original, nil
 	}
 	var from kube.ResourceList
-	for _, o := range d.standing {
+	for _, o := range d.existing {
 		if !target.Contains(o) {
 			live, err := get(o)
 			if err != nil {
@@ -318,7 +318,7 @@ func (d *delivery) from(original, target kube.ResourceList) (kube.ResourceList, 
 		from = append(from, o)
 	}
 	for _, o := range original {
-		if !d.standing.Contains(o) {
+		if !d.existing.Contains(o) {
 			from = append(from, o)
 		}
 	}
@@ -350,7 +350,7 @@ const (
 )
 
 // owns reports whether an object belongs to this release.
-func (d *delivery) owns(live *unstructured.Unstructured) bool {
+func (d *releaseClient) owns(live *unstructured.Unstructured) bool {
 	if live == nil {
 		return false
 	}
@@ -359,23 +359,23 @@ func (d *delivery) owns(live *unstructured.Unstructured) bool {
 		notes[releaseNamespace] == d.namespace
 }
 
-// taken reports whether an object's annotations name another release as its owner.
-func (d *delivery) taken(live *unstructured.Unstructured) bool {
+// ownedByOther reports whether an object's annotations name another release as its owner.
+func (d *releaseClient) ownedByOther(live *unstructured.Unstructured) bool {
 	return live != nil && live.GetAnnotations()[releaseName] != "" && !d.owns(live)
 }
 
 // mayDelete reports whether a standing object may be deleted: not if another release
 // took it over since. An object that only failed attempts have recorded must be owned
 // by this release, since somebody else may have created it.
-func (d *delivery) mayDelete(o *resource.Info, live *unstructured.Unstructured) bool {
-	if d.based.Contains(o) {
-		return live != nil && !d.taken(live)
+func (d *releaseClient) mayDelete(o *resource.Info, live *unstructured.Unstructured) bool {
+	if d.base.Contains(o) {
+		return live != nil && !d.ownedByOther(live)
 	}
 	return d.owns(live)
 }
 
-// sign marks an object as owned by this release, as the SDK does before it sends it.
-func (d *delivery) sign(o *resource.Info) error {
+// setOwner marks an object as owned by this release, as the SDK does before it sends it.
+func (d *releaseClient) setOwner(o *resource.Info) error {
 	object, ok := o.Object.(*unstructured.Unstructured)
 	if !ok {
 		return fmt.Errorf("%s is not in a form that can be changed", cluster.DisplayName(ref(o)))
@@ -394,23 +394,23 @@ func (d *delivery) sign(o *resource.Info) error {
 }
 
 // Wait waits until objects are ready.
-func (d *delivery) Wait(resources kube.ResourceList, _ time.Duration) error {
-	_, err := d.plain.Wait(d.ctx, refs(resources), d.waitAtMost)
+func (d *releaseClient) Wait(resources kube.ResourceList, _ time.Duration) error {
+	_, err := d.plain.Wait(d.ctx, refs(resources), d.waitTimeout)
 	return err
 }
 
 // WaitWithJobs waits until objects are ready, and Jobs complete.
-func (d *delivery) WaitWithJobs(resources kube.ResourceList, timeout time.Duration) error {
+func (d *releaseClient) WaitWithJobs(resources kube.ResourceList, timeout time.Duration) error {
 	return d.Wait(resources, timeout)
 }
 
 // DeleteWithPropagationPolicy deletes the objects of an uninstalled release, and what
 // failed attempts may have left. It records the errors, which the SDK does not return.
-func (d *delivery) DeleteWithPropagationPolicy(resources kube.ResourceList, policy metav1.DeletionPropagation) (
+func (d *releaseClient) DeleteWithPropagationPolicy(resources kube.ResourceList, policy metav1.DeletionPropagation) (
 	*kube.Result, []error) {
 	left, err := d.leftovers(resources)
 	if err != nil {
-		return nil, d.note([]error{err})
+		return nil, d.recordErrors([]error{err})
 	}
 	d.deleted = true
 	resources = resources.Filter(func(o *resource.Info) bool {
@@ -420,27 +420,27 @@ func (d *delivery) DeleteWithPropagationPolicy(resources kube.ResourceList, poli
 	if resources = append(resources, left...); len(resources) == 0 {
 		return &kube.Result{}, nil // the SDK returns an error if there is nothing to delete
 	}
-	d.leaving = resources
+	d.deleting = resources
 	result, errs := d.Client.DeleteWithPropagationPolicy(resources, policy)
-	return result, d.note(errs)
+	return result, d.recordErrors(errs)
 }
 
 // finish is called before the records of a release are deleted. The SDK deletes them even
 // if objects still exist or a hook failed, and then the list of objects to delete is
 // lost. It also ignores what older revisions left if the newest has nothing to delete.
-func (d *delivery) finish() error {
+func (d *releaseClient) finish() error {
 	if !d.deleted && len(d.errors) == 0 {
 		_, _ = d.DeleteWithPropagationPolicy(nil, metav1.DeletePropagationBackground) // it records its errors
 	}
-	if len(d.errors) == 0 && len(d.leaving) > 0 {
-		_ = d.WaitForDelete(d.leaving, d.waitAtMost) // so does this
+	if len(d.errors) == 0 && len(d.deleting) > 0 {
+		_ = d.WaitForDelete(d.deleting, d.waitTimeout) // so does this
 	}
-	d.leaving = nil
+	d.deleting = nil
 	return errors.Join(d.errors...)
 }
 
-// note records errors.
-func (d *delivery) note(errs []error) []error {
+// recordErrors records errors.
+func (d *releaseClient) recordErrors(errs []error) []error {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	d.errors = append(d.errors, errs...)
@@ -449,22 +449,22 @@ func (d *delivery) note(errs []error) []error {
 
 // leftovers returns the standing objects that are not among resources, still belong
 // to this release and are not to be kept.
-func (d *delivery) leftovers(resources kube.ResourceList) (kube.ResourceList, error) {
+func (d *releaseClient) leftovers(resources kube.ResourceList) (kube.ResourceList, error) {
 	var left kube.ResourceList
-	for _, o := range d.standing.Difference(resources) {
+	for _, o := range d.existing.Difference(resources) {
 		live, err := get(o)
 		if err != nil {
 			return nil, err
 		}
-		if d.owns(live) && !keeps(live) && !hasPolicy(o.Object) {
+		if d.owns(live) && !hasKeepPolicy(live) && !hasPolicy(o.Object) {
 			left = append(left, o)
 		}
 	}
 	return left, nil
 }
 
-// keeps reports whether an object is to outlive its release.
-func keeps(o *unstructured.Unstructured) bool {
+// hasKeepPolicy reports whether an object is to outlive its release.
+func hasKeepPolicy(o *unstructured.Unstructured) bool {
 	return strings.EqualFold(strings.TrimSpace(o.GetAnnotations()[kube.ResourcePolicyAnno]), kube.KeepPolicy)
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/subprocess"
 )
 
-// workplace is the directory of one install component. Its absolute path is the same
+// workspace is the directory of one install component. Its absolute path is the same
 // for a plan and for its apply, because plans contain paths (abspath, generated archives).
 // It contains rendered secrets, so it is private and exists only during a job.
 // Below the runner's directory it has
@@ -30,40 +30,40 @@ import (
 //
 // Where programs run as another user, that user owns the tree, can read the variables and the
 // plan, and cannot access the rest.
-type workplace struct {
+type workspace struct {
 	root   string // work/<install component> below the runner's directory
 	module string // the root module's directory, relative to the tree
-	use    use
+	use    usage
 	free   func()
 }
 
-// use records the attempt that uses a workplace, and the directory of its module.
-type use struct {
+// usage records the attempt that uses a workplace, and the directory of its module.
+type usage struct {
 	Job     string `json:"job"`
 	Attempt int    `json:"attempt"`
 	Module  string `json:"module"`
 }
 
-func workplaceOf(root, installComponent string) (*workplace, error) {
+func workspaceOf(root, installComponent string) (*workspace, error) {
 	if !plainID.MatchString(installComponent) {
 		return nil, fmt.Errorf("install component %q is not an id; this is a fault of the control plane, report it",
 			installComponent)
 	}
-	return &workplace{root: filepath.Join(root, "work", installComponent)}, nil
+	return &workspace{root: filepath.Join(root, "work", installComponent)}, nil
 }
 
-func (w *workplace) lock() string { return w.root + ".lock" }
+func (w *workspace) lock() string { return w.root + ".lock" }
 
 // plainID matches valid ids of install components. An id becomes the name of a directory.
 var plainID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 
-// enter takes the lock of the workplace and empties it. The caller must call leave.
-func enter(ctx context.Context, env *job.Env, installComponent string) (*workplace, error) {
-	place, err := workplaceOf(env.Root, installComponent)
+// openWorkspace takes the lock of the workplace and empties it. The caller must call leave.
+func openWorkspace(ctx context.Context, env *job.Env, installComponent string) (*workspace, error) {
+	place, err := workspaceOf(env.Root, installComponent)
 	if err != nil {
 		return nil, err
 	}
-	place.use = use{Job: env.Spec.Job, Attempt: env.Spec.Attempt}
+	place.use = usage{Job: env.Spec.Job, Attempt: env.Spec.Attempt}
 	if err := os.MkdirAll(filepath.Dir(place.root), 0o700); err != nil {
 		return nil, fmt.Errorf("make the work directory: %w", err)
 	}
@@ -76,19 +76,19 @@ func enter(ctx context.Context, env *job.Env, installComponent string) (*workpla
 		place.free()
 		return nil, err
 	}
-	if err := place.noteUse(); err != nil {
-		return nil, errors.Join(err, place.leave())
+	if err := place.recordUse(); err != nil {
+		return nil, errors.Join(err, place.remove())
 	}
 	return place, nil
 }
 
-// leave removes everything, because it contains secrets.
-func (w *workplace) leave() error {
+// remove removes everything, because it contains secrets.
+func (w *workspace) remove() error {
 	defer w.free()
 	return spool.RemoveTree(w.root)
 }
 
-func (w *workplace) wipe() error {
+func (w *workspace) wipe() error {
 	if err := spool.RemoveTree(w.root); err != nil {
 		return fmt.Errorf("empty the work directory: %w", err)
 	}
@@ -100,11 +100,11 @@ func (w *workplace) wipe() error {
 
 // handOver gives Terraform access to its files: it owns the tree and can read the variables.
 // Nothing is written to the tree after that.
-func (w *workplace) handOver() error {
+func (w *workspace) handOver() error {
 	return errors.Join(subprocess.GrantRead(w.vars()), subprocess.GrantOwnership(w.tree()))
 }
 
-func (w *workplace) noteUse() error {
+func (w *workspace) recordUse() error {
 	encoded, err := json.Marshal(w.use)
 	if err == nil {
 		err = spool.WriteFile(w.useFile(), encoded)
@@ -115,15 +115,15 @@ func (w *workplace) noteUse() error {
 	return nil
 }
 
-func (w *workplace) tree() string      { return filepath.Join(w.root, "tree") }
-func (w *workplace) vars() string      { return filepath.Join(w.root, "vars") }
-func (w *workplace) plan() string      { return filepath.Join(w.root, "plan") }
-func (w *workplace) useFile() string   { return filepath.Join(w.root, "use") }
-func (w *workplace) moduleDir() string { return filepath.Join(w.tree(), filepath.FromSlash(w.module)) }
+func (w *workspace) tree() string      { return filepath.Join(w.root, "tree") }
+func (w *workspace) vars() string      { return filepath.Join(w.root, "vars") }
+func (w *workspace) plan() string      { return filepath.Join(w.root, "plan") }
+func (w *workspace) useFile() string   { return filepath.Join(w.root, "use") }
+func (w *workspace) moduleDir() string { return filepath.Join(w.tree(), filepath.FromSlash(w.module)) }
 
 // unpack unpacks a module's artifact. The files of overlay, which may be nil, replace
 // files of the artifact.
-func (w *workplace) unpack(packed artifact.Artifact, overlay []artifact.File) error {
+func (w *workspace) unpack(packed artifact.Artifact, overlay []artifact.File) error {
 	module, err := directoryOf(packed)
 	if err != nil {
 		return err
@@ -133,18 +133,18 @@ func (w *workplace) unpack(packed artifact.Artifact, overlay []artifact.File) er
 		return fmt.Errorf("unpack the module: %w", err)
 	}
 	w.module, w.use.Module = module, module
-	if err := w.noteUse(); err != nil {
+	if err := w.recordUse(); err != nil {
 		return err
 	}
-	if err := artifact.WriteTree(merge(files, overlay), w.tree(), artifact.Limits{}); err != nil {
+	if err := artifact.WriteTree(overlayFiles(files, overlay), w.tree(), artifact.Limits{}); err != nil {
 		return fmt.Errorf("unpack the module: %w", err)
 	}
 	return nil
 }
 
-// merge returns the files of both lists. A file of over replaces one of
+// overlayFiles returns the files of both lists. A file of over replaces one of
 // under with the same path.
-func merge(under, over []artifact.File) []artifact.File {
+func overlayFiles(under, over []artifact.File) []artifact.File {
 	replaced := make(map[string]bool, len(over))
 	for _, file := range over {
 		replaced[file.Path] = true
@@ -162,12 +162,12 @@ func merge(under, over []artifact.File) []artifact.File {
 // No module contains it, because state is never packed into an artifact.
 const erroredState = "errored.tfstate"
 
-// maxStray bounds errored.tfstate in bytes, with the limit of the endpoint.
-const maxStray = 256 << 20
+// maxUndelivered bounds errored.tfstate in bytes, with the limit of the endpoint.
+const maxUndelivered = 256 << 20
 
-// strayState returns the content of errored.tfstate, or nil when it does not exist.
-func (w *workplace) strayState() ([]byte, error) {
-	content, err := subprocess.ReadUntrusted(w.tree(), filepath.Join(filepath.FromSlash(w.module), erroredState), maxStray)
+// undeliveredState returns the content of errored.tfstate, or nil when it does not exist.
+func (w *workspace) undeliveredState() ([]byte, error) {
+	content, err := subprocess.ReadUntrusted(w.tree(), filepath.Join(filepath.FromSlash(w.module), erroredState), maxUndelivered)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}

@@ -33,9 +33,9 @@ var kustomizeProgram = os.Executable
 
 // The exit codes of the process. With any other code its output has no explanation.
 const (
-	exitRefused = 3 // the output has the reason
-	exitMemory  = 4
-	exitAlone   = 5
+	exitRejected = 3 // the output has the reason
+	exitMemory   = 4
+	exitOrphaned = 5
 )
 
 // kustomizeOrder is the input of the process; the packed source follows it.
@@ -46,9 +46,9 @@ type kustomizeOrder struct {
 	Parent int `json:"parent"`
 }
 
-// kustomizeApart runs kustomize on a packed source in another process, which has no
+// kustomizeInProcess runs kustomize on a packed source in another process, which has no
 // environment, ends with ctx, and may not use more memory than maxMemory.
-func kustomizeApart(ctx context.Context, env *job.Env, layer []byte, spec api.KustomizeSpec) (string, error) {
+func kustomizeInProcess(ctx context.Context, env *job.Env, layer []byte, spec api.KustomizeSpec) (string, error) {
 	if os.Getenv(varKustomize) != "" {
 		return "", errors.New("this program does not call manifest.Become in its main function; report it")
 	}
@@ -61,7 +61,7 @@ func kustomizeApart(ctx context.Context, env *job.Env, layer []byte, spec api.Ku
 	if err != nil {
 		return "", fmt.Errorf("start kustomize: %w", err)
 	}
-	stdout := &output{most: maxMade}
+	stdout := &limitedBuffer{most: maxOutput}
 	err = subprocess.Program{
 		Path: program, Args: []string{"kustomize"}, Dir: "/", Env: []string{varKustomize + "=1"}, Stdin: input,
 		Stdout: stdout, Stderr: io.Discard, Name: "kustomize", Grace: env.Timing.ToolGrace, Warn: env.Log.Warn,
@@ -72,11 +72,11 @@ func kustomizeApart(ctx context.Context, env *job.Env, layer []byte, spec api.Ku
 	exit := (*exec.ExitError)(nil)
 	switch {
 	case err == nil && stdout.full:
-		return "", errMadeTooLarge
+		return "", errOutputTooLarge
 	case err == nil:
-		return stdout.kept.String(), nil
-	case errors.As(err, &exit) && exit.ExitCode() == exitRefused:
-		return "", errors.New(stdout.kept.String())
+		return stdout.text.String(), nil
+	case errors.As(err, &exit) && exit.ExitCode() == exitRejected:
+		return "", errors.New(stdout.text.String())
 	case errors.As(err, &exit) && exit.ExitCode() == exitMemory:
 		return "", fmt.Errorf("kustomize takes more than %d MiB of memory; divide it into several components, and see "+
 			"whether bases, aliases or replacements multiply what they hold", maxMemory>>20)
@@ -106,20 +106,20 @@ func kustomizeInput(dir string, layer []byte, order kustomizeOrder) (*os.File, e
 	return file, nil
 }
 
-// output stores up to most bytes.
-type output struct {
+// limitedBuffer stores up to most bytes.
+type limitedBuffer struct {
 	most int
-	kept bytes.Buffer
+	text bytes.Buffer
 	full bool
 }
 
 // Write stores all of text or nothing.
-func (o *output) Write(text []byte) (int, error) {
-	if o.kept.Len()+len(text) > o.most {
+func (o *limitedBuffer) Write(text []byte) (int, error) {
+	if o.text.Len()+len(text) > o.most {
 		o.full = true
-		return 0, errMadeTooLarge
+		return 0, errOutputTooLarge
 	}
-	return o.kept.Write(text)
+	return o.text.Write(text)
 }
 
 // RunKustomizeProcess runs kustomize and ends this process if it was started for that. In any other process
@@ -128,10 +128,10 @@ func RunKustomizeProcess() {
 	if os.Getenv(varKustomize) == "" {
 		return
 	}
-	text, err := kustomizeHere(os.Stdin)
+	text, err := readAndKustomize(os.Stdin)
 	if err != nil {
 		fmt.Print(err)
-		os.Exit(exitRefused)
+		os.Exit(exitRejected)
 	}
 	if _, err := os.Stdout.WriteString(text); err != nil {
 		os.Exit(1)
@@ -139,7 +139,7 @@ func RunKustomizeProcess() {
 	os.Exit(0)
 }
 
-func kustomizeHere(from io.Reader) (string, error) {
+func readAndKustomize(from io.Reader) (string, error) {
 	whole, err := io.ReadAll(from)
 	if err != nil {
 		return "", fmt.Errorf("read the source: %w", err)
@@ -149,9 +149,9 @@ func kustomizeHere(from io.Reader) (string, error) {
 	if err := json.Unmarshal(line, &order); err != nil {
 		return "", fmt.Errorf("read what kustomize is to do: %w", err)
 	}
-	bound(order)
+	limitProcess(order)
 	// If confined misses a reference, it still reaches nothing.
-	http.DefaultTransport = nowhere{}
+	http.DefaultTransport = noNetwork{}
 	files, err := artifact.Untar(layer, artifact.Limits{})
 	if err != nil {
 		return "", fmt.Errorf("unpack the source: %w", err)
@@ -159,11 +159,11 @@ func kustomizeHere(from io.Reader) (string, error) {
 	return kustomize(files, order.Spec)
 }
 
-// nowhere is a network without servers.
-type nowhere struct{}
+// noNetwork is a network without servers.
+type noNetwork struct{}
 
 // RoundTrip returns an error.
-func (nowhere) RoundTrip(*http.Request) (*http.Response, error) {
+func (noNetwork) RoundTrip(*http.Request) (*http.Response, error) {
 	return nil, errors.New("a kustomization fetches nothing")
 }
 
@@ -171,14 +171,14 @@ func (nowhere) RoundTrip(*http.Request) (*http.Response, error) {
 // kustomize recurse endlessly.
 const maxStack = 128 << 20
 
-// bound ends this process when it uses too much memory, or when its parent has ended.
-func bound(order kustomizeOrder) {
+// limitProcess ends this process when it uses too much memory, or when its parent has ended.
+func limitProcess(order kustomizeOrder) {
 	debug.SetMaxStack(maxStack)
 	taken := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	go func() { // runs until the process ends
 		for range time.Tick(2 * time.Millisecond) {
 			if os.Getppid() != order.Parent {
-				os.Exit(exitAlone)
+				os.Exit(exitOrphaned)
 			}
 			metrics.Read(taken)
 			if int64(taken[0].Value.Uint64()-taken[1].Value.Uint64()) > order.Memory {

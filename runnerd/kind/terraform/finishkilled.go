@@ -26,7 +26,7 @@ func FinishKilled(root, keyFile string, attempt spool.Attempt, spec api.JobSpec)
 	if spec.Kind == api.JobSpecKindApply {
 		deploy = spec.Apply.Deploy
 	}
-	place, err := workplaceOf(root, deploy.InstallComponent)
+	place, err := workspaceOf(root, deploy.InstallComponent)
 	if err != nil {
 		return nil, nil //nolint:nilerr // no job of a module, or one that was refused for this
 	}
@@ -41,21 +41,21 @@ func FinishKilled(root, keyFile string, attempt spool.Attempt, spec api.JobSpec)
 		return nil, err
 	}
 	place.free = func() { _ = lock.Close() }
-	if !place.isOf(spec) {
+	if !place.usedBy(spec) {
 		place.free()
 		return nil, nil
 	}
-	said, err = place.salvage(root, keyFile, state.ContextOf(deploy), attempt, spec)
+	said, err = place.recoverState(root, keyFile, state.ContextOf(deploy), attempt, spec)
 	if err != nil {
 		place.free()
 		return said, err
 	}
-	return said, place.leave()
+	return said, place.remove()
 }
 
-// isOf reports whether the attempt was the last one in this workplace. It returns true
+// usedBy reports whether the attempt was the last one in this workplace. It returns true
 // for a workplace without a note, because nothing was written to it yet.
-func (w *workplace) isOf(spec api.JobSpec) bool {
+func (w *workspace) usedBy(spec api.JobSpec) bool {
 	content, err := readBounded(w.useFile(), 1<<10)
 	if err != nil || json.Unmarshal(content, &w.use) != nil || !fs.ValidPath(w.use.Module) {
 		return true
@@ -64,11 +64,11 @@ func (w *workplace) isOf(spec api.JobSpec) bool {
 	return w.use.Job == spec.Job && w.use.Attempt == spec.Attempt
 }
 
-// salvage stores a last state. It sets an incomplete one aside, because that may still
+// recoverState stores a last state. It sets an incomplete one aside, because that may still
 // name created objects.
-func (w *workplace) salvage(root, keyFile string, context seal.Context, attempt spool.Attempt,
+func (w *workspace) recoverState(root, keyFile string, context seal.Context, attempt spool.Attempt,
 	spec api.JobSpec) ([]string, error) {
-	content, err := w.strayState()
+	content, err := w.undeliveredState()
 	if err != nil {
 		return []string{fmt.Sprintf("Terraform left a last state that cannot be read: %v; plan again, and look at what exists", err)}, nil
 	}
@@ -85,7 +85,7 @@ func (w *workplace) salvage(root, keyFile string, context seal.Context, attempt 
 	last, err := state.ParseStateFile(content, firstLineage(spec))
 	if err != nil {
 		context.Kind = seal.KindPartialState
-		return w.setAside(content, key, context, root, spec)
+		return w.saveUndelivered(content, key, context, root, spec)
 	}
 	kept, err := state.SealVersion(last, key, context)
 	if err != nil {
@@ -107,7 +107,7 @@ func firstLineage(spec api.JobSpec) string {
 	return fmt.Sprintf("%s-%d", spec.Job, spec.Attempt)
 }
 
-func (w *workplace) setAside(content []byte, key seal.Identity, context seal.Context, root string,
+func (w *workspace) saveUndelivered(content []byte, key seal.Identity, context seal.Context, root string,
 	spec api.JobSpec) ([]string, error) {
 	closed, err := key.Recipient().Seal(context, content)
 	if err != nil {

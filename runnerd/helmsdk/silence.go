@@ -11,10 +11,10 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 )
 
-// quiet disables the output of the SDK and its libraries: they write to the standard
+// silenceSDK disables the output of the SDK and its libraries: they write to the standard
 // error of the process, where values could appear. It also sets the field manager,
 // for which the SDK has a global variable.
-var quiet = sync.OnceFunc(func() {
+var silenceSDK = sync.OnceFunc(func() {
 	klog.SetOutput(io.Discard)
 	klog.LogToStderr(false)
 	log.SetOutput(io.Discard)

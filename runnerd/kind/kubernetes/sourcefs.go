@@ -13,13 +13,13 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 )
 
-// confined is an in-memory file system with only the files of a source. It checks each
+// sourceFS is an in-memory file system with only the files of a source. It checks each
 // kustomization when it is read, because kustomize itself would fetch URLs, and run
 // git for a remote base.
-type confined struct {
+type sourceFS struct {
 	filesys.FileSystem
-	// refused is the first reason why a kustomization must not be used.
-	refused error
+	// rejected is the first reason why a kustomization must not be used.
+	rejected error
 }
 
 // Limits for the links of a source: their number, how deeply they are nested, and the files
@@ -31,10 +31,10 @@ const (
 	maxBytes  = 256 << 20
 )
 
-// confine copies the files of a source into memory, and replaces links by their targets.
-func confine(files []artifact.File) (*confined, error) {
-	made := &confined{FileSystem: filesys.MakeFsInMemory()}
-	tree := &linked{known: map[string][]byte{}}
+// newSourceFS copies the files of a source into memory, and replaces links by their targets.
+func newSourceFS(files []artifact.File) (*sourceFS, error) {
+	made := &sourceFS{FileSystem: filesys.MakeFsInMemory()}
+	tree := &linkResolver{known: map[string][]byte{}}
 	var links []artifact.File
 	for _, file := range files {
 		if file.Link != "" {
@@ -69,15 +69,15 @@ func confine(files []artifact.File) (*confined, error) {
 	return made, nil
 }
 
-// linked is a tree whose links are being resolved, and the number of files and
+// linkResolver is a tree whose links are being resolved, and the number of files and
 // bytes that this has added.
-type linked struct {
+type linkResolver struct {
 	known        map[string][]byte
 	files, bytes int
 }
 
 // follow copies the current target of a link to its place.
-func (l *linked) follow(link artifact.File) {
+func (l *linkResolver) follow(link artifact.File) {
 	target := path.Join(path.Dir(link.Path), link.Link)
 	found := map[string][]byte{}
 	if content, ok := l.known[target]; ok {
@@ -98,16 +98,16 @@ func (l *linked) follow(link artifact.File) {
 }
 
 // ReadFile reads a file, after a check if it is a kustomization.
-func (c *confined) ReadFile(name string) ([]byte, error) {
+func (c *sourceFS) ReadFile(name string) ([]byte, error) {
 	text, err := c.FileSystem.ReadFile(name)
 	if err != nil {
 		return nil, err
 	}
 	switch path.Base(name) {
 	case "kustomization.yaml", "kustomization.yml", "Kustomization":
-		if err := c.look(name, text); err != nil {
-			if c.refused == nil {
-				c.refused = fmt.Errorf("%s: %w", diff.EscapeText(strings.TrimPrefix(name, sourceDir+"/")), err)
+		if err := c.checkKustomization(name, text); err != nil {
+			if c.rejected == nil {
+				c.rejected = fmt.Errorf("%s: %w", diff.EscapeText(strings.TrimPrefix(name, sourceDir+"/")), err)
 			}
 			return nil, err
 		}
@@ -115,12 +115,12 @@ func (c *confined) ReadFile(name string) ([]byte, error) {
 	return text, nil
 }
 
-// look returns an error for a kustomization that refers to anything outside of the source,
+// checkKustomization returns an error for a kustomization that refers to anything outside of the source,
 // or that would run a program.
-func (c *confined) look(name string, text []byte) error {
+func (c *sourceFS) checkKustomization(name string, text []byte) error {
 	var whole map[string]any
 	if err := yaml.UnmarshalStrict(text, &whole); err != nil {
-		return fmt.Errorf("%s; correct the YAML", tidyWords(err))
+		return fmt.Errorf("%s; correct the YAML", kustomizeError(err))
 	}
 	for key, value := range whole {
 		var err error
@@ -128,13 +128,13 @@ func (c *confined) look(name string, text []byte) error {
 		case isOneOf(key, "helmCharts", "helmChartInflationGenerator", "helmGlobals"):
 			err = fmt.Errorf("%s needs the program helm, which is not run here; make the chart a component of type helm_chart", key)
 		case isOneOf(key, "resources", "bases", "components", "crds", "configurations", "openapi"):
-			err = eachText(value, localPath)
+			err = eachText(value, checkLocalPath)
 		case isOneOf(key, "patchesStrategicMerge"):
-			err = eachText(value, local)
+			err = eachText(value, checkLocal)
 		case isOneOf(key, "patches", "patchesJson6902", "replacements", "configMapGenerator", "secretGenerator"):
-			err = c.reads(path.Dir(name), value)
+			err = c.checkReads(path.Dir(name), value)
 		case isOneOf(key, "generators", "transformers", "validators"):
-			err = eachText(value, func(entry string) error { return c.plugin(path.Dir(name), entry) })
+			err = eachText(value, func(entry string) error { return c.checkPlugin(path.Dir(name), entry) })
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", key, err)
@@ -153,9 +153,9 @@ func isOneOf(key string, names ...string) bool {
 	return false
 }
 
-// named returns the values at the given keys at any depth. It skips texts that are
+// valuesAt returns the values at the given keys at any depth. It skips texts that are
 // direct elements of a list.
-func named(value any, keys ...string) []any {
+func valuesAt(value any, keys ...string) []any {
 	var out []any
 	switch value := value.(type) {
 	case map[string]any:
@@ -163,13 +163,13 @@ func named(value any, keys ...string) []any {
 			if isOneOf(key, keys...) {
 				out = append(out, v)
 			} else {
-				out = append(out, named(v, keys...)...)
+				out = append(out, valuesAt(v, keys...)...)
 			}
 		}
 	case []any:
 		for _, v := range value {
 			if _, is := v.(string); !is {
-				out = append(out, named(v, keys...)...)
+				out = append(out, valuesAt(v, keys...)...)
 			}
 		}
 	}
@@ -197,38 +197,38 @@ func eachText(value any, check func(string) error) error {
 	return nil
 }
 
-// localPath returns an error for anything but a path in the source. A text with a line break
+// checkLocalPath returns an error for anything but a path in the source. A text with a line break
 // is no YAML to kustomize here, but it passes it to git.
-func localPath(entry string) error {
+func checkLocalPath(entry string) error {
 	if strings.ContainsFunc(entry, unicode.IsControl) {
-		return fmt.Errorf("%q is no path of a file; write it in one line", diff.EscapeText(short(entry)))
+		return fmt.Errorf("%q is no path of a file; write it in one line", diff.EscapeText(truncate(entry)))
 	}
-	return local(entry)
+	return checkLocal(entry)
 }
 
-// local returns an error for a reference that kustomize could resolve outside of the source.
+// checkLocal returns an error for a reference that kustomize could resolve outside of the source.
 // Inline YAML is no reference.
-func local(entry string) error {
+func checkLocal(entry string) error {
 	if strings.Contains(entry, "\n") {
 		return nil
 	}
 	if strings.ContainsAny(entry, ":@?") || strings.Contains(strings.ToLower(entry), "github.com") {
-		return fmt.Errorf("%q is not in the source, and nothing is fetched from elsewhere; put a copy into the repository and name its path", diff.EscapeText(short(entry)))
+		return fmt.Errorf("%q is not in the source, and nothing is fetched from elsewhere; put a copy into the repository and name its path", diff.EscapeText(truncate(entry)))
 	}
 	return nil
 }
 
-// plugin returns an error for a generator, transformer or validator that is not built into
+// checkPlugin returns an error for a generator, transformer or validator that is not built into
 // kustomize, or that reads files outside of the source.
-func (c *confined) plugin(dir, entry string) error {
+func (c *sourceFS) checkPlugin(dir, entry string) error {
 	text := entry
 	if !strings.Contains(entry, "\n") {
-		if err := local(entry); err != nil {
+		if err := checkLocal(entry); err != nil {
 			return err
 		}
 		content, err := c.FileSystem.ReadFile(path.Join(dir, entry))
 		if err != nil {
-			return fmt.Errorf("%q is no file of the source; name files here, not directories", diff.EscapeText(short(entry)))
+			return fmt.Errorf("%q is no file of the source; name files here, not directories", diff.EscapeText(truncate(entry)))
 		}
 		text = string(content)
 	}
@@ -239,40 +239,40 @@ func (c *confined) plugin(dir, entry string) error {
 	for _, d := range documents {
 		var whole map[string]any
 		if err := yaml.UnmarshalStrict([]byte(d.text), &whole); err != nil {
-			return fmt.Errorf("%s: %s; correct the YAML", diff.EscapeText(short(entry)), tidyWords(err))
+			return fmt.Errorf("%s: %s; correct the YAML", diff.EscapeText(truncate(entry)), kustomizeError(err))
 		}
-		if err := ownPlugin(whole); err != nil {
+		if err := checkBuiltin(whole); err != nil {
 			return err
 		}
-		if err := c.reads(dir, whole); err != nil {
+		if err := c.checkReads(dir, whole); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// reads returns an error for files outside of the source, at any depth,
+// checkReads returns an error for files outside of the source, at any depth,
 // and for files of variables without values: kustomize would take the values from the
 // environment of this process.
-func (c *confined) reads(dir string, value any) error {
-	if err := eachText(named(value, "path", "paths", "files", "envs", "env"), localFile); err != nil {
+func (c *sourceFS) checkReads(dir string, value any) error {
+	if err := eachText(valuesAt(value, "path", "paths", "files", "envs", "env"), checkLocalFile); err != nil {
 		return err
 	}
-	return eachText(named(value, "envs", "env"), func(entry string) error { return c.assigned(dir, entry) })
+	return eachText(valuesAt(value, "envs", "env"), func(entry string) error { return c.checkEnvFile(dir, entry) })
 }
 
-// localFile returns an error for anything but a path in the source. A generator may
+// checkLocalFile returns an error for anything but a path in the source. A generator may
 // prefix the path with a key.
-func localFile(entry string) error {
+func checkLocalFile(entry string) error {
 	if _, name, keyed := strings.Cut(entry, "="); keyed {
 		entry = name
 	}
-	return localPath(entry)
+	return checkLocalPath(entry)
 }
 
-// assigned returns an error for a file of variables in which one has no value. For a missing
+// checkEnvFile returns an error for a file of variables in which one has no value. For a missing
 // file it returns nil, because kustomize reports that itself.
-func (c *confined) assigned(dir, entry string) error {
+func (c *sourceFS) checkEnvFile(dir, entry string) error {
 	content, err := c.FileSystem.ReadFile(path.Join(dir, entry))
 	if err != nil {
 		return nil
@@ -283,14 +283,14 @@ func (c *confined) assigned(dir, entry string) error {
 		line = strings.TrimSpace(strings.TrimPrefix(line, "\uFEFF"))
 		if line != "" && !strings.HasPrefix(line, "#") && !strings.Contains(line, "=") {
 			// The error omits the line, which may be a secret.
-			return fmt.Errorf("%s: line %d has a name and no value, and none is taken from the environment of the build; write NAME=value", diff.EscapeText(short(entry)), number)
+			return fmt.Errorf("%s: line %d has a name and no value, and none is taken from the environment of the build; write NAME=value", diff.EscapeText(truncate(entry)), number)
 		}
 	}
 	return nil
 }
 
-// ownPlugin returns an error for a plugin that is not built into kustomize.
-func ownPlugin(whole map[string]any) error {
+// checkBuiltin returns an error for a plugin that is not built into kustomize.
+func checkBuiltin(whole map[string]any) error {
 	version, kind := "", ""
 	for key, value := range whole {
 		switch text, _ := value.(string); {
@@ -302,7 +302,7 @@ func ownPlugin(whole map[string]any) error {
 	}
 	if version != "builtin" || strings.Contains(strings.ToLower(kind), "helm") {
 		return fmt.Errorf("%s of %q would run a program, and none is run here; use kustomize's own transformers, of apiVersion builtin",
-			diff.EscapeText(short(kind)), diff.EscapeText(short(version)))
+			diff.EscapeText(truncate(kind)), diff.EscapeText(truncate(version)))
 	}
 	return nil
 }

@@ -19,32 +19,32 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 )
 
-// survey is the result of all dry runs of a change.
-type survey struct {
-	wanted  []*asked
-	leaving []*leaving
+// dryRunSet is the result of all dry runs of a change.
+type dryRunSet struct {
+	desired  []*dryRunResult
+	removals []*removal
 	// known is the set of objects that the component had before.
 	known map[api.ObjectRef]bool
 }
 
-// leaving is an object that the component had and that is no longer desired.
-type leaving struct {
+// removal is an object that the component had and that is no longer desired.
+type removal struct {
 	ref api.ObjectRef
 	// live is nil if it is already deleted.
 	live *unstructured.Unstructured
-	// left is the reason why it is not deleted; empty if it is.
-	left string
+	// keepReason is the reason why it is not deleted; empty if it is.
+	keepReason string
 }
 
-// goes reports whether the object is to be deleted.
-func (l *leaving) goes() bool { return l.live != nil && l.left == "" }
+// isDeleted reports whether the object is to be deleted.
+func (r *removal) isDeleted() bool { return r.live != nil && r.keepReason == "" }
 
-// look does dry runs for all objects with 8 workers. Definitions come first, because the server
+// dryRunAll does dry runs for all objects with 8 workers. Definitions come first, because the server
 // cannot predict which objects they will allow. A *deploy.RejectedError lists all rejections.
-func (s *session) look(ctx context.Context, objects []*wanted, inventory []api.ObjectRef) (*survey, error) {
-	in := worldOf(objects, inventory)
-	gone := without(inventory, objects)
-	made := &survey{wanted: make([]*asked, len(objects)), leaving: make([]*leaving, len(gone)), known: in.inventory}
+func (s *session) dryRunAll(ctx context.Context, objects []*desired, inventory []api.ObjectRef) (*dryRunSet, error) {
+	in := newChangeContext(objects, inventory)
+	gone := removedRefs(inventory, objects)
+	made := &dryRunSet{desired: make([]*dryRunResult, len(objects)), removals: make([]*removal, len(gone)), known: in.inventory}
 	against := make([]error, len(objects)+len(gone))
 	var first, then []int
 	for i := range against {
@@ -58,9 +58,9 @@ func (s *session) look(ctx context.Context, objects []*wanted, inventory []api.O
 		err := each(ctx, len(places), func(ctx context.Context, n int) (err error) {
 			i := places[n]
 			if i < len(objects) {
-				made.wanted[i], err = s.ask(ctx, objects[i], in)
+				made.desired[i], err = s.dryRun(ctx, objects[i], in)
 			} else {
-				made.leaving[i-len(objects)], err = s.askLeaving(ctx, gone[i-len(objects)], in)
+				made.removals[i-len(objects)], err = s.dryRunRemoval(ctx, gone[i-len(objects)], in)
 			}
 			var refused *deploy.RejectedError
 			if errors.As(err, &refused) {
@@ -72,7 +72,7 @@ func (s *session) look(ctx context.Context, objects []*wanted, inventory []api.O
 			return nil, err
 		}
 		for _, i := range first {
-			noteChanging(in, made.wanted[i])
+			noteChanging(in, made.desired[i])
 		}
 	}
 	if against = slices.DeleteFunc(against, func(err error) bool { return err == nil }); len(against) > 0 {
@@ -82,18 +82,18 @@ func (s *session) look(ctx context.Context, objects []*wanted, inventory []api.O
 }
 
 // noteChanging records the kind of a definition that is new or changes.
-func noteChanging(in world, a *asked) {
-	if a == nil || a.live != nil && a.answer != nil && a.live.GetGeneration() == a.answer.GetGeneration() {
+func noteChanging(in changeContext, a *dryRunResult) {
+	if a == nil || a.live != nil && a.applied != nil && a.live.GetGeneration() == a.applied.GetGeneration() {
 		return
 	}
 	for kind := range defined([]object{a.object}) {
-		in.changing[kind] = true
+		in.changingKinds[kind] = true
 	}
 }
 
-// without returns the references of an inventory that are not among the objects,
+// removedRefs returns the references of an inventory that are not among the objects,
 // sorted and each once.
-func without(inventory []api.ObjectRef, objects []*wanted) []api.ObjectRef {
+func removedRefs(inventory []api.ObjectRef, objects []*desired) []api.ObjectRef {
 	skip := map[api.ObjectRef]bool{}
 	for _, w := range objects {
 		skip[identity(w.ref)] = true
@@ -114,14 +114,14 @@ func byName(a, b api.ObjectRef) int {
 		cmp.Compare(a.Name, b.Name))
 }
 
-// askLeaving reads an object that is no longer desired, and does a dry run of its
+// dryRunRemoval reads an object that is no longer desired, and does a dry run of its
 // deletion if it is ours.
-func (s *session) askLeaving(ctx context.Context, ref api.ObjectRef, in world) (*leaving, error) {
-	ref, err := s.standing(ref)
+func (s *session) dryRunRemoval(ctx context.Context, ref api.ObjectRef, in changeContext) (*removal, error) {
+	ref, err := s.servedRef(ref)
 	if err != nil {
 		return nil, err
 	}
-	made := &leaving{ref: ref}
+	made := &removal{ref: ref}
 	resource, err := s.resource(ref)
 	if err != nil || resource == nil {
 		return made, err
@@ -129,15 +129,15 @@ func (s *session) askLeaving(ctx context.Context, ref api.ObjectRef, in world) (
 	if made.live, err = get(ctx, resource, ref); err != nil || made.live == nil {
 		return made, err
 	}
-	if !s.ours(made.live) {
-		made.left = "it carries no label of this component any more"
+	if !s.isOwned(made.live) {
+		made.keepReason = "it carries no label of this component any more"
 		if owner := made.live.GetLabels()[labelComponent]; owner != "" {
-			made.left = "it belongs to install component " + diff.EscapeText(short(owner)) + " now"
+			made.keepReason = "it belongs to install component " + diff.EscapeText(truncate(owner)) + " now"
 		}
 		return made, nil
 	}
 	if release := releaseOf(made.live); release != "" {
-		made.left = "it belongs to the Helm release " + diff.EscapeText(short(release)) + " now"
+		made.keepReason = "it belongs to the Helm release " + diff.EscapeText(truncate(release)) + " now"
 		return made, nil
 	}
 	if what := in.needs(made.live); what != "" {
@@ -184,7 +184,7 @@ func releaseOf(live *unstructured.Unstructured) string {
 
 // needs returns a desired object that would be deleted together with a namespace
 // or a definition, or "".
-func (w world) needs(leaving *unstructured.Unstructured) string {
+func (w changeContext) needs(leaving *unstructured.Unstructured) string {
 	kinds := defined([]object{{leaving, ""}})
 	for _, ref := range w.wanted {
 		if _, ours := kinds[kindOf(ref)]; ours || isNamespace(cluster.RefOf(leaving)) && ref.Namespace == leaving.GetName() {

@@ -27,7 +27,7 @@ func (b *budget) guard(name string, content []byte) error {
 		return nil //nolint:nilerr // see above
 	}
 	g := growth{sizes: map[*yaml.Node]int{}}
-	size := g.of(&root, 0)
+	size := g.sizeOf(&root, 0)
 	if b.grown += size; size > maxGrown || b.grown > b.most {
 		return fmt.Errorf(
 			"%s: with its aliases written out, this YAML is deeper than %d levels or larger than %d MiB, or with those before it larger than %d MiB; "+
@@ -41,9 +41,9 @@ type growth struct {
 	sizes map[*yaml.Node]int
 }
 
-// of returns the size of a node in bytes, or more than maxGrown. An anchor that
+// sizeOf returns the size of a node in bytes, or more than maxGrown. An anchor that
 // contains itself counts as unbounded.
-func (g growth) of(n *yaml.Node, depth int) int {
+func (g growth) sizeOf(n *yaml.Node, depth int) int {
 	if depth > maxDepth {
 		return maxGrown + 1
 	}
@@ -58,7 +58,7 @@ func (g growth) of(n *yaml.Node, depth int) int {
 	}
 	size := len(n.Value) + 4
 	for _, child := range n.Content {
-		if size += g.of(child, depth+1); size > maxGrown {
+		if size += g.sizeOf(child, depth+1); size > maxGrown {
 			size = maxGrown + 1
 			break
 		}

@@ -12,16 +12,16 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 )
 
-// wanted is an object as it is applied.
-type wanted struct {
+// desired is an object as it is applied.
+type desired struct {
 	object
 	ref api.ObjectRef
 }
 
-// forced reports whether the object takes over fields of other managers, and recreated
+// forcesConflicts reports whether the object takes over fields of other managers, and recreated
 // whether it may be recreated.
-func (w *wanted) forced() bool    { return w.GetAnnotations()[annotationForce] == "true" }
-func (w *wanted) recreated() bool { return w.GetAnnotations()[annotationRecreate] == "true" }
+func (d *desired) forcesConflicts() bool { return d.GetAnnotations()[annotationForce] == "true" }
+func (d *desired) allowsRecreate() bool  { return d.GetAnnotations()[annotationRecreate] == "true" }
 
 // identity returns a reference that is equal for equal objects: the API
 // version is no part of it.
@@ -53,17 +53,17 @@ func isDefinition(u *unstructured.Unstructured) bool {
 
 func isNamespace(ref api.ObjectRef) bool { return ref.Kind == "Namespace" && ref.Group == "" }
 
-// settle returns the objects as they are applied: each in its namespace, with our labels,
+// resolveObjects returns the objects as they are applied: each in its namespace, with our labels,
 // and without duplicates.
-func (s *session) settle(objects []object, namespace string) ([]*wanted, error) {
+func (s *session) resolveObjects(objects []object, namespace string) ([]*desired, error) {
 	var (
 		kinds    = defined(objects)
 		places   = map[api.ObjectRef]string{}
-		made     = make([]*wanted, 0, len(objects))
+		made     = make([]*desired, 0, len(objects))
 		problems []error
 	)
 	for _, o := range objects {
-		w := &wanted{object: o, ref: cluster.RefOf(o.Unstructured)}
+		w := &desired{object: o, ref: cluster.RefOf(o.Unstructured)}
 		namespaced, err := s.namespaced(w.ref, kinds)
 		if err != nil {
 			var unknown *unknownKind
@@ -95,7 +95,7 @@ func (s *session) settle(objects []object, namespace string) ([]*wanted, error) 
 }
 
 // label sets the labels that identify the owner of an object.
-func (s *session) label(w *wanted) {
+func (s *session) label(w *desired) {
 	labels := w.GetLabels()
 	if labels == nil {
 		labels = map[string]string{}
@@ -134,7 +134,7 @@ func (s *session) namespaced(ref api.ObjectRef, kinds map[api.ObjectRef]bool) (b
 }
 
 // refs returns the references of objects.
-func refs(objects []*wanted) []api.ObjectRef {
+func refs(objects []*desired) []api.ObjectRef {
 	made := make([]api.ObjectRef, len(objects))
 	for i, w := range objects {
 		made[i] = w.ref

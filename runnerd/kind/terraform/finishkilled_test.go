@@ -18,12 +18,12 @@ func killed(t *testing.T, r *rig, last string) (spool.Attempt, api.JobSpec) {
 	t.Helper()
 	env := r.env(api.JobSpecKindApply)
 	env.Spec.Apply.Deploy = r.spec(api.ArtifactRef{})
-	place, err := enter(t.Context(), env, env.Spec.Apply.Deploy.InstallComponent)
+	place, err := openWorkspace(t.Context(), env, env.Spec.Apply.Deploy.InstallComponent)
 	if err != nil {
 		t.Fatal(err)
 	}
 	place.module, place.use.Module = "m", "m"
-	if err := place.noteUse(); err != nil {
+	if err := place.recordUse(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := (&variables{}).write(place); err != nil {
@@ -114,7 +114,7 @@ func TestSettleLeavesOthersAlone(t *testing.T) {
 		t.Fatal("the workplace of another attempt is gone:", err)
 	}
 	env := r.env(api.JobSpecKindApply)
-	working, err := enter(t.Context(), env, "ic_web")
+	working, err := openWorkspace(t.Context(), env, "ic_web")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestSettleLeavesOthersAlone(t *testing.T) {
 	if _, err := os.Stat(place); err != nil {
 		t.Fatal("the workplace of a job at work is gone:", err)
 	}
-	if err := working.leave(); err != nil {
+	if err := working.remove(); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -11,15 +11,15 @@ func sizeOf(text string) int {
 	if err := goyaml.Unmarshal([]byte(text), &root); err != nil {
 		return 0
 	}
-	return growth{}.of(&root, 0)
+	return growth{}.sizeOf(&root, 0)
 }
 
 // growth maps the anchors of a document to their sizes, in bytes.
 type growth map[*goyaml.Node]int
 
-// of returns the size of a node with everything below it, or more than the limit.
+// sizeOf returns the size of a node with everything below it, or more than the limit.
 // An anchor that contains itself exceeds the limit.
-func (g growth) of(n *goyaml.Node, depth int) int {
+func (g growth) sizeOf(n *goyaml.Node, depth int) int {
 	if depth > maxNested {
 		return maxDocument + 1
 	}
@@ -34,7 +34,7 @@ func (g growth) of(n *goyaml.Node, depth int) int {
 	}
 	size := len(n.Value)
 	for _, child := range n.Content {
-		if size += g.of(child, depth+1) + 1; size > maxDocument {
+		if size += g.sizeOf(child, depth+1) + 1; size > maxDocument {
 			size = maxDocument + 1
 			break
 		}

@@ -30,15 +30,15 @@ func clean(text string) string {
 	return text
 }
 
-// shown returns an address without the parts that may be secret.
-func shown(at *url.URL) string {
+// redactedURL returns an address without the parts that may be secret.
+func redactedURL(at *url.URL) string {
 	bare := *at
 	bare.User, bare.RawQuery, bare.Fragment, bare.RawFragment = nil, "", "", ""
 	return clean(bare.String())
 }
 
-// some lists at most five names.
-func some(names []string) string {
+// listSome lists at most five names.
+func listSome(names []string) string {
 	const most = 5
 	if len(names) == 0 {
 		return "none"
@@ -60,5 +60,5 @@ func nearest(name string, known []string) string {
 		return "did you mean " + quote(found) + "?"
 	}
 	slices.Sort(known)
-	return "it has " + some(known)
+	return "it has " + listSome(known)
 }

@@ -23,8 +23,8 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 )
 
-// askers is the number of concurrent dry runs.
-const askers = 8
+// dryRunWorkers is the number of concurrent dry runs.
+const dryRunWorkers = 8
 
 // DryRunRequest describes a dry run of a rendering.
 type DryRunRequest struct {
@@ -82,39 +82,39 @@ type DryRunResult struct {
 // first the objects in Helm's order, then the deletions, then the hooks that will run. It
 // returns an error only if it could not ask at all; refusals are in the answers.
 func (c *Client) DryRun(ctx context.Context, request DryRunRequest) ([]DryRunResult, error) {
-	a, err := c.asking(ctx, request.Release, request.Decision)
+	a, err := c.newDryRunner(ctx, request.Release, request.Decision)
 	if err != nil {
 		return nil, err
 	}
-	a.take, a.rendered = request.TakeOwnership, request.Rendered
+	a.takeOwnership, a.rendered = request.TakeOwnership, request.Rendered
 	a.expect(request.Rendered)
 	var work []func() []DryRunResult
 	for _, document := range documents(request.Rendered.Manifest) {
 		for _, object := range flatten(document) {
-			work = append(work, func() []DryRunResult { return []DryRunResult{a.object(object)} })
+			work = append(work, func() []DryRunResult { return []DryRunResult{a.dryRunObject(object)} })
 		}
 	}
-	answers := a.all(work)
+	answers := a.runAll(work)
 	work = nil
-	for _, gone := range a.leaving(answers) {
-		work = append(work, func() []DryRunResult { return a.leave(gone) })
+	for _, gone := range a.removedObjects(answers) {
+		work = append(work, func() []DryRunResult { return a.dryRunDelete(gone) })
 	}
-	return append(append(answers, a.all(work)...), a.hooks(request.Rendered.Hooks)...), context.Cause(ctx)
+	return append(append(answers, a.runAll(work)...), a.dryRunHooks(request.Rendered.Hooks)...), context.Cause(ctx)
 }
 
-// asking is one round of dry runs. Its transport marks all requests as dry runs.
-type asking struct {
-	*delivery
-	decision Decision
-	take     bool
-	rendered *Rendered
+// dryRunner is one round of dry runs. Its transport marks all requests as dry runs.
+type dryRunner struct {
+	*releaseClient
+	decision      Decision
+	takeOwnership bool
+	rendered      *Rendered
 	// namespaces are created by this change; templated are the kinds that its
 	// templates, not its crds/ directories, define.
 	namespaces, templated map[string]bool
 }
 
-func (c *Client) asking(ctx context.Context, name string, decision Decision) (*asking, error) {
-	d, err := c.deliver(ctx, c.cluster.WithTransport(bind(ctx)).WithTransport(dryRun), name)
+func (c *Client) newDryRunner(ctx context.Context, name string, decision Decision) (*dryRunner, error) {
+	d, err := c.newReleaseClient(ctx, c.cluster.WithTransport(bind(ctx)).WithTransport(dryRun), name)
 	if err != nil {
 		return nil, err
 	}
@@ -122,36 +122,36 @@ func (c *Client) asking(ctx context.Context, name string, decision Decision) (*a
 	if err != nil {
 		return nil, err
 	}
-	if err := d.stand(decision, history); err != nil {
+	if err := d.loadExisting(decision, history); err != nil {
 		return nil, err
 	}
 	d.Log = func(string, ...any) {} // the SDK's log messages would read as if it changed something
-	a := &asking{delivery: d, decision: decision, namespaces: map[string]bool{c.namespace: true},
+	a := &dryRunner{releaseClient: d, decision: decision, namespaces: map[string]bool{c.namespace: true},
 		templated: map[string]bool{}}
 	return a, nil
 }
 
 // expect records the namespaces and kinds that this change creates for its own objects.
-func (a *asking) expect(rendered *Rendered) {
+func (r *dryRunner) expect(rendered *Rendered) {
 	for _, document := range documents(rendered.Manifest) {
 		for _, o := range flatten(document) {
 			switch o.GetKind() {
 			case "Namespace":
-				a.namespaces[o.GetName()] = true
+				r.namespaces[o.GetName()] = true
 			case "CustomResourceDefinition":
 				group, _, _ := unstructured.NestedString(o.Object, "spec", "group")
 				kind, _, _ := unstructured.NestedString(o.Object, "spec", "names", "kind")
-				a.templated[group+"/"+kind] = true
+				r.templated[group+"/"+kind] = true
 			}
 		}
 	}
 }
 
-// all runs work concurrently and returns the results in order.
-func (a *asking) all(work []func() []DryRunResult) []DryRunResult {
+// runAll runs work concurrently and returns the results in order.
+func (r *dryRunner) runAll(work []func() []DryRunResult) []DryRunResult {
 	answers := make([][]DryRunResult, len(work))
 	var group errgroup.Group
-	group.SetLimit(askers)
+	group.SetLimit(dryRunWorkers)
 	for i, one := range work {
 		group.Go(func() error {
 			answers[i] = one()
@@ -162,33 +162,33 @@ func (a *asking) all(work []func() []DryRunResult) []DryRunResult {
 	return slices.Concat(answers...)
 }
 
-// object dry-runs one object of the release.
-func (a *asking) object(o *unstructured.Unstructured) DryRunResult {
-	info, answer := a.info(o)
+// dryRunObject dry-runs one object of the release.
+func (r *dryRunner) dryRunObject(o *unstructured.Unstructured) DryRunResult {
+	info, answer := r.info(o)
 	if info == nil {
 		return answer
 	}
-	if answer.Err = a.sign(info); answer.Err != nil {
+	if answer.Err = r.setOwner(info); answer.Err != nil {
 		return answer
 	}
 	answer.Rendered = encode(info.Object)
 	live, err := get(info)
 	if err != nil {
-		return a.refused(answer, err)
+		return r.withRejection(answer, err)
 	}
 	if live == nil {
 		answer.Change = ChangeCreate
-		_, err = a.Client.Create(kube.ResourceList{info})
-		return a.answered(answer, info, err)
+		_, err = r.Client.Create(kube.ResourceList{info})
+		return r.withResponse(answer, info, err)
 	}
 	answer.Live, answer.Change = encode(live), ChangeUpdate
-	from := a.standing.Get(info)
+	from := r.existing.Get(info)
 	// The SDK treats as foreign each object of an installation, and each object of an
 	// upgrade that the previous revision does not have. An object that another
 	// release took over since is foreign, too.
-	if a.decision.Action == ActionInstall || !a.based.Contains(info) || a.taken(live) {
-		if answer.Adopted = !a.owns(live); answer.Adopted && !a.take {
-			answer.Err = a.stranger(info, live)
+	if r.decision.Action == ActionInstall || !r.base.Contains(info) || r.ownedByOther(live) {
+		if answer.Adopted = !r.owns(live); answer.Adopted && !r.takeOwnership {
+			answer.Err = r.ownershipError(info, live)
 			return answer
 		}
 	}
@@ -197,13 +197,13 @@ func (a *asking) object(o *unstructured.Unstructured) DryRunResult {
 		same.Object = info.Object.DeepCopyObject()
 		from = &same
 	}
-	threeWay := a.dirty || a.decision.Action == ActionInstall && a.take
+	threeWay := r.dirty || r.decision.Action == ActionInstall && r.takeOwnership
 	if threeWay {
-		_, err = a.Client.UpdateThreeWayMerge(kube.ResourceList{from}, kube.ResourceList{info}, false)
+		_, err = r.Client.UpdateThreeWayMerge(kube.ResourceList{from}, kube.ResourceList{info}, false)
 	} else {
-		_, err = a.Client.Update(kube.ResourceList{from}, kube.ResourceList{info}, false)
+		_, err = r.Client.Update(kube.ResourceList{from}, kube.ResourceList{info}, false)
 	}
-	answer = a.answered(answer, info, err)
+	answer = r.withResponse(answer, info, err)
 	if wanted, ok := info.Object.(*unstructured.Unstructured); ok && answer.Err == nil && unchanged(live, wanted) {
 		answer.Change = ChangeNone
 	}
@@ -211,16 +211,16 @@ func (a *asking) object(o *unstructured.Unstructured) DryRunResult {
 }
 
 // info returns the resource of an object, or an answer with the reason why there is none.
-func (a *asking) info(o *unstructured.Unstructured) (*resource.Info, DryRunResult) {
+func (r *dryRunner) info(o *unstructured.Unstructured) (*resource.Info, DryRunResult) {
 	kind := o.GroupVersionKind()
 	answer := DryRunResult{Ref: cluster.RefOf(o), Rendered: encode(o), Change: ChangeCreate}
-	mapping, err := a.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	mapping, err := r.mapper.RESTMapping(kind.GroupKind(), kind.Version)
 	switch {
 	case meta.IsNoMatchError(err):
 		switch {
-		case slices.ContainsFunc(a.rendered.CRDs, func(c CRD) bool { return c.defines(kind.Group, kind.Kind) }):
+		case slices.ContainsFunc(r.rendered.CRDs, func(c CRD) bool { return c.defines(kind.Group, kind.Kind) }):
 			answer.Unchecked = "its definition (CRD) is created by this change"
-		case a.templated[kind.Group+"/"+kind.Kind]:
+		case r.templated[kind.Group+"/"+kind.Kind]:
 			answer.Err = fmt.Errorf(
 				"%s: its definition (CRD) is among the templates of the same chart, and Helm can create the two only one after the other; "+
 					"move the definition into the folder crds/ of the chart", cluster.DisplayName(answer.Ref))
@@ -229,47 +229,47 @@ func (a *asking) info(o *unstructured.Unstructured) (*resource.Info, DryRunResul
 		}
 		return nil, answer
 	case err != nil:
-		return nil, a.refused(answer, err)
+		return nil, r.withRejection(answer, err)
 	}
 	if mapping.Scope.Name() != meta.RESTScopeNameNamespace {
 		o.SetNamespace("")
 	} else if o.GetNamespace() == "" {
-		o.SetNamespace(a.namespace)
+		o.SetNamespace(r.namespace)
 	}
 	answer.Ref, answer.Rendered = cluster.RefOf(o), encode(o)
-	made, err := a.Client.Build(bytes.NewReader(answer.Rendered), false)
+	made, err := r.Client.Build(bytes.NewReader(answer.Rendered), false)
 	if err != nil || len(made) != 1 {
-		return nil, a.refused(answer, err)
+		return nil, r.withRejection(answer, err)
 	}
 	return made[0], answer
 }
 
-// answered sets the server's response to a creation or a change.
-func (a *asking) answered(answer DryRunResult, info *resource.Info, err error) DryRunResult {
+// withResponse sets the server's response to a creation or a change.
+func (r *dryRunner) withResponse(answer DryRunResult, info *resource.Info, err error) DryRunResult {
 	if err != nil {
-		return a.refused(answer, err)
+		return r.withRejection(answer, err)
 	}
 	answer.Desired = encode(info.Object)
 	return answer
 }
 
-// refused sets a refusal, or why it does not count: this change creates a
+// withRejection sets a refusal, or why it does not count: this change creates a
 // prerequisite that does not exist yet.
-func (a *asking) refused(answer DryRunResult, err error) DryRunResult {
+func (r *dryRunner) withRejection(answer DryRunResult, err error) DryRunResult {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && apierrors.IsNotFound(err) {
 		details := status.Status().Details
-		if details != nil && details.Kind == "namespaces" && a.namespaces[details.Name] {
+		if details != nil && details.Kind == "namespaces" && r.namespaces[details.Name] {
 			answer.Unchecked = "its namespace " + details.Name + " is created by this change"
 			return answer
 		}
 	}
-	answer.Err = fmt.Errorf("%s: %w", cluster.DisplayName(answer.Ref), explain(a.ctx, single(err)))
+	answer.Err = fmt.Errorf("%s: %w", cluster.DisplayName(answer.Ref), explain(r.ctx, unwrapSingle(err)))
 	return answer
 }
 
-// single unwraps a list of one error, which the SDK makes of every error.
-func single(err error) error {
+// unwrapSingle unwraps a list of one error, which the SDK makes of every error.
+func unwrapSingle(err error) error {
 	var list interface{ WrappedErrors() []error }
 	if errors.As(err, &list) && len(list.WrappedErrors()) == 1 {
 		return list.WrappedErrors()[0]
@@ -277,8 +277,8 @@ func single(err error) error {
 	return err
 }
 
-// stranger returns the error for an existing object that does not belong to this release.
-func (a *asking) stranger(info *resource.Info, live *unstructured.Unstructured) error {
+// ownershipError returns the error for an existing object that does not belong to this release.
+func (r *dryRunner) ownershipError(info *resource.Info, live *unstructured.Unstructured) error {
 	whose := "was not made by Helm"
 	if name := live.GetAnnotations()[releaseName]; name != "" {
 		whose = fmt.Sprintf("belongs to the release %s in the namespace %s", boundedText(name, 80),
@@ -289,67 +289,67 @@ func (a *asking) stranger(info *resource.Info, live *unstructured.Unstructured) 
 		cluster.DisplayName(ref(info)), whose)
 }
 
-// leaving returns the standing objects that the release will no longer have.
-func (a *asking) leaving(answers []DryRunResult) kube.ResourceList {
+// removedObjects returns the standing objects that the release will no longer have.
+func (r *dryRunner) removedObjects(answers []DryRunResult) kube.ResourceList {
 	wanted := map[string]bool{}
 	for _, answer := range answers {
 		wanted[answer.Ref.Group+"/"+answer.Ref.Kind+"/"+answer.Ref.Namespace+"/"+answer.Ref.Name] = true
 	}
-	return a.standing.Filter(func(o *resource.Info) bool { return !wanted[key(o)] })
+	return r.existing.Filter(func(o *resource.Info) bool { return !wanted[key(o)] })
 }
 
-// leave dry-runs the deletion of one object; it returns nothing if the object does
+// dryRunDelete dry-runs the deletion of one object; it returns nothing if the object does
 // not exist, or this release would not delete it.
-func (a *asking) leave(o *resource.Info) []DryRunResult {
+func (r *dryRunner) dryRunDelete(o *resource.Info) []DryRunResult {
 	answer := DryRunResult{Ref: ref(o), Change: ChangeDelete}
 	live, err := get(o)
 	if err != nil {
-		return []DryRunResult{a.refused(answer, err)}
+		return []DryRunResult{r.withRejection(answer, err)}
 	}
-	if !a.mayDelete(o, live) {
+	if !r.mayDelete(o, live) {
 		return nil
 	}
 	answer.Live = encode(live)
-	if keeps(live) {
+	if hasKeepPolicy(live) {
 		answer.Change = ChangeKeep
 		return []DryRunResult{answer}
 	}
-	if _, errs := a.Client.DeleteWithPropagationPolicy(kube.ResourceList{o},
+	if _, errs := r.Client.DeleteWithPropagationPolicy(kube.ResourceList{o},
 		metav1.DeletePropagationBackground); len(errs) > 0 {
-		return []DryRunResult{a.refused(answer, errs[0])}
+		return []DryRunResult{r.withRejection(answer, errs[0])}
 	}
 	return []DryRunResult{answer}
 }
 
-// hooks dry-runs the hooks that will run.
-func (a *asking) hooks(hooks []Hook) []DryRunResult {
+// dryRunHooks dry-runs the hooks that will run.
+func (r *dryRunner) dryRunHooks(hooks []Hook) []DryRunResult {
 	var work []func() []DryRunResult
 	for _, h := range hooks {
-		if !h.runsAt(hookEvents(a.decision.Action)...) {
+		if !h.runsAt(hookEvents(r.decision.Action)...) {
 			continue
 		}
 		for _, o := range flatten(h.Manifest) {
-			work = append(work, func() []DryRunResult { return []DryRunResult{a.hook(h, o)} })
+			work = append(work, func() []DryRunResult { return []DryRunResult{r.dryRunHook(h, o)} })
 		}
 	}
-	return a.all(work)
+	return r.runAll(work)
 }
 
-// hook dry-runs the creation of a hook. If an object of its name exists and will be
+// dryRunHook dry-runs the creation of a hook. If an object of its name exists and will be
 // deleted first, it creates a copy under another name.
-func (a *asking) hook(h Hook, o *unstructured.Unstructured) DryRunResult {
-	info, answer := a.info(o)
+func (r *dryRunner) dryRunHook(h Hook, o *unstructured.Unstructured) DryRunResult {
+	info, answer := r.info(o)
 	answer.Hook = true
 	if info == nil {
 		return answer
 	}
 	live, err := get(info)
 	if err != nil {
-		return a.refused(answer, err)
+		return r.withRejection(answer, err)
 	}
 	if live == nil {
-		_, err = a.Client.Create(kube.ResourceList{info})
-		return a.answered(answer, info, err)
+		_, err = r.Client.Create(kube.ResourceList{info})
+		return r.withResponse(answer, info, err)
 	}
 	answer.Live = encode(live)
 	if !h.deletedAt(release.HookBeforeHookCreation) || h.Kind == "CustomResourceDefinition" {
@@ -362,8 +362,8 @@ func (a *asking) hook(h Hook, o *unstructured.Unstructured) DryRunResult {
 	other.SetName(boundedName(o.GetName()))
 	copied := &resource.Info{Client: info.Client, Mapping: info.Mapping, Namespace: info.Namespace, Name: other.GetName(),
 		Object: other}
-	if _, err = a.Client.Create(kube.ResourceList{copied}); err != nil {
-		return a.refused(answer, err)
+	if _, err = r.Client.Create(kube.ResourceList{copied}); err != nil {
+		return r.withRejection(answer, err)
 	}
 	return answer
 }

@@ -188,7 +188,7 @@ func TestPruneIsNoticed(t *testing.T) {
 	r.cluster = plain.WithTransport(func(next http.RoundTripper) http.RoundTripper {
 		return roundTrip(func(request *http.Request) (*http.Response, error) {
 			if request.Method == http.MethodDelete {
-				drop(request)
+				closeBody(request)
 				return nil, fmt.Errorf("the connection is lost")
 			}
 			return next.RoundTrip(request)
@@ -213,7 +213,7 @@ func TestRecordIsNoticed(t *testing.T) {
 	r.cluster = plain.WithTransport(func(next http.RoundTripper) http.RoundTripper {
 		return roundTrip(func(request *http.Request) (*http.Response, error) {
 			if request.Method == http.MethodPut {
-				drop(request)
+				closeBody(request)
 				return nil, fmt.Errorf("the connection is lost")
 			}
 			return next.RoundTrip(request)

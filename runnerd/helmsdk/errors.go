@@ -12,27 +12,27 @@ import (
 )
 
 var (
-	// place matches the location of an error in the engine's messages:
+	// templateLocation matches the location of an error in the engine's messages:
 	// "chart/templates/x.yaml:3:14".
-	place = regexp.MustCompile(`\(?([^\s():"]+/templates/[^\s():"]+):(\d+)(?::\d+)?\)?:?\s*`)
-	// quoted matches the full text passed to the function tpl, including the values in it.
-	quoted = regexp.MustCompile(`(cannot parse template|error during tpl function execution for) "(?:[^"\\]|\\.)*"`)
+	templateLocation = regexp.MustCompile(`\(?([^\s():"]+/templates/[^\s():"]+):(\d+)(?::\d+)?\)?:?\s*`)
+	// tplText matches the full text passed to the function tpl, including the values in it.
+	tplText = regexp.MustCompile(`(cannot parse template|error during tpl function execution for) "(?:[^"\\]|\\.)*"`)
 	// engineWords matches prefixes that add nothing to the location.
 	engineWords = regexp.MustCompile(`^(?:execution error at|parse error at|parse error in|template:)\s*`)
 )
 
-// calls matches where the engine names the next template of a call chain.
-var calls = regexp.MustCompile(`error calling (?:include|tpl|template): `)
+// nestedCall matches where the engine names the next template of a call chain.
+var nestedCall = regexp.MustCompile(`error calling (?:include|tpl|template): `)
 
 // templateError describes an error in a template, with its location and the remedy:
 // the location in the rendered template, and in the innermost template that it calls.
 func templateError(err error) error {
-	text := quoted.ReplaceAllString(err.Error(), "$1 a text")
-	where, _ := splitPlace(text)
-	if through := calls.Split(text, -1); len(through) > 1 {
+	text := tplText.ReplaceAllString(err.Error(), "$1 a text")
+	where, _ := splitLocation(text)
+	if through := nestedCall.Split(text, -1); len(through) > 1 {
 		text = through[len(through)-1]
 	}
-	inner, text := splitPlace(text)
+	inner, text := splitLocation(text)
 	if inner != "" && inner != where {
 		where += " (in " + inner + ")"
 	}
@@ -44,9 +44,9 @@ func templateError(err error) error {
 		boundedText(strings.TrimSuffix(text, "."), 1500), remedy)
 }
 
-// splitPlace removes the first location from a text, and returns both.
-func splitPlace(text string) (where, rest string) {
-	if at := place.FindStringSubmatchIndex(text); at != nil {
+// splitLocation removes the first location from a text, and returns both.
+func splitLocation(text string) (where, rest string) {
+	if at := templateLocation.FindStringSubmatchIndex(text); at != nil {
 		where = fmt.Sprintf("%s, line %s", text[at[2]:at[3]], text[at[4]:at[5]])
 		text = text[:at[0]] + text[at[1]:]
 	}
