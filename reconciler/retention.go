@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nuon-toolkit/nuon/pkg/telemetry/status"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 	"github.com/nuon-toolkit/nuon/reconciler/retention"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/tfstate"
 )
 
 // scheduleEvery is the interval at which a replica schedules retention for orgs that were created
@@ -53,7 +53,7 @@ func retentionFlags(f *pflag.FlagSet, o *retention.Options) {
 
 // stateFlags defines the limits of what runners may store. The flags count mebibytes.
 func stateFlags(f *pflag.FlagSet, o *stateOptions) {
-	d := dispatch.DefaultStateLimits
+	d := tfstate.DefaultLimits
 	f.Int64Var(&o.attemptVersions, "max-state-versions-per-attempt", d.AttemptVersions,
 		"state versions stored of one attempt; the newest replace the oldest")
 	f.Int64Var(&o.attemptMiB, "max-state-mib-per-attempt", d.AttemptBytes>>20,
@@ -66,8 +66,8 @@ func stateFlags(f *pflag.FlagSet, o *stateOptions) {
 // stateOptions holds the flags of stateFlags.
 type stateOptions struct{ attemptVersions, attemptMiB, installVersions, installMiB int64 }
 
-func (o stateOptions) limits() dispatch.StateLimits {
-	return dispatch.StateLimits{
+func (o stateOptions) limits() tfstate.Limits {
+	return tfstate.Limits{
 		AttemptVersions: o.attemptVersions, AttemptBytes: o.attemptMiB << 20, InstallVersions: o.installVersions,
 		InstallBytes: o.installMiB << 20,
 	}

@@ -226,7 +226,8 @@ func (r *replica) waitDrainDelay(ctx context.Context) {
 
 // drain finishes the work in flight.
 func (r *replica) drain(ctx context.Context, rooms *services, workers *river.Client[pgx.Tx]) error {
-	rooms.dispatch.Drain()
+	rooms.jobs.Drain()
+	rooms.logs.Drain()
 	last, cancel := context.WithTimeout(ctx, drainTime)
 	defer cancel()
 	var stops errgroup.Group

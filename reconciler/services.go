@@ -22,16 +22,20 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/api/runner"
 	"github.com/nuon-toolkit/nuon/reconciler/build"
 	"github.com/nuon-toolkit/nuon/reconciler/catalog"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 	"github.com/nuon-toolkit/nuon/reconciler/inputs"
 	"github.com/nuon-toolkit/nuon/reconciler/installhealth"
+	"github.com/nuon-toolkit/nuon/reconciler/joblog"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/metrics"
 	"github.com/nuon-toolkit/nuon/reconciler/observe"
 	"github.com/nuon-toolkit/nuon/reconciler/preview"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
+	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 	"github.com/nuon-toolkit/nuon/reconciler/retention"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
+	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/tfstate"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
@@ -42,7 +46,10 @@ type services struct {
 	build    *build.Builder
 	rollout  *rollout.Rollout
 	workflow *workflow.Engine
-	dispatch *dispatch.Dispatch
+	runners  *runners.Service
+	jobs     *jobs.Service
+	states   *tfstate.Service
+	logs     *joblog.Service
 	health   *installhealth.Health
 	retain   *retention.Cleaner
 	preview  *preview.Preview
@@ -63,12 +70,14 @@ func (r *replica) newServices() *services {
 	o.rollout = rollout.New(r.store)
 	o.workflow = workflow.New(r.store, o.rollout)
 	o.health = installhealth.New(r.store, o.rollout)
-	o.dispatch = dispatch.New(r.store, r.notifier, map[string]dispatch.Owner{
+	o.runners = runners.New(r.store)
+	o.jobs = jobs.New(r.store, r.notifier, o.runners, map[string]jobs.Owner{
 		"build": o.build, "step": o.workflow, installhealth.OwnerKind: o.health,
 	})
-	o.dispatch.LimitStates(r.options.states.limits())
-	o.dispatch.OnMeter(dispatch.Meter{Accepted: r.metrics.RecordAccepted, Ended: r.metrics.RecordEnded})
-	o.dispatch.OnRegistered(func(ctx context.Context, tx *store.Tx, runner store.Runner) error {
+	o.states = tfstate.New(r.store, r.options.states.limits())
+	o.logs = joblog.New(r.store, r.notifier)
+	o.jobs.OnMeter(jobs.Meter{Accepted: r.metrics.RecordAccepted, Ended: r.metrics.RecordEnded})
+	o.runners.OnRegistered(func(ctx context.Context, tx *store.Tx, runner store.Runner) error {
 		return inputs.ResealToRunner(ctx, tx, r.key, runner)
 	})
 	return o
@@ -98,7 +107,7 @@ func (o *services) workers(replica string, s *store.Store, m *metrics.Metrics, h
 	addWorker(w, func(ctx context.Context, q queue.RolloutRange) error { return o.rollout.ReconcileRange(ctx, q) })
 	addWorker(w,
 		func(ctx context.Context, q queue.Advance) error { return o.workflow.Reconcile(ctx, q.Org, q.Workflow) })
-	addWorker(w, func(ctx context.Context, q queue.Expire) error { return o.dispatch.Expire(ctx, q.Org, q.ID) })
+	addWorker(w, func(ctx context.Context, q queue.Expire) error { return o.jobs.Expire(ctx, q.Org, q.ID) })
 	addWorker(w, func(ctx context.Context, q queue.Health) error { return o.health.Reconcile(ctx, q.Org, q.Install) })
 	addWorker(w, func(ctx context.Context, q queue.Retain) error { return o.retain.Reconcile(ctx, q.Org) })
 	return s.Workers(replica, w.workers, map[string]int{
@@ -109,7 +118,8 @@ func (o *services) workers(replica string, s *store.Store, m *metrics.Metrics, h
 // runnerAPI returns the handler for runners.
 func (r *replica) runnerAPI(o *services) http.Handler {
 	return runner.New(runner.Options{
-		Dispatch: o.dispatch, Vendor: r.registry.blobs(), Log: slog.Default(),
+		Jobs: o.jobs, Runners: o.runners, States: o.states, Logs: o.logs,
+		Vendor: r.registry.blobs(), Log: slog.Default(),
 		Quota: ratelimit.Options{BehindProxy: r.options.rateLimit.BehindProxy},
 	})
 }
@@ -157,7 +167,7 @@ func (r *replica) controlAPI(o *services) http.Handler {
 			},
 			AddRunner:     o.addRunner,
 			MoveBuilds:    o.build.BuildRunnerAdded,
-			ReplaceRunner: o.dispatch.Replace,
+			ReplaceRunner: o.jobs.Replace,
 			AskRestore: func(
 				ctx context.Context, tx *store.Tx, install store.Install, component string,
 				version int, reason, actor string,
@@ -170,9 +180,9 @@ func (r *replica) controlAPI(o *services) http.Handler {
 				_, err := withoutConflict("", o.rollout.Abandon(ctx, tx, install, component, reason, actor))
 				return err
 			},
-			FollowLogs:      o.dispatch.StreamLogs,
-			Logs:            o.dispatch.Logs,
-			FollowRunnerLog: o.dispatch.StreamRunnerLog, RunnerLog: o.dispatch.RunnerLog,
+			FollowLogs:      o.logs.Stream,
+			Logs:            o.logs.Read,
+			FollowRunnerLog: o.logs.StreamRunnerLog, RunnerLog: o.logs.ReadRunnerLog,
 			Health: r.systemHealth,
 		},
 	})
@@ -231,16 +241,16 @@ func (o *services) upload(ctx context.Context, org, app, actor string, archive i
 
 // addRunner creates a runner and enqueues the builds that waited for a build runner.
 func (o *services) addRunner(ctx context.Context, tx *store.Tx, n api.NewRunner) (store.Runner, string, error) {
-	row, registration, err := dispatch.CreateRunner(ctx, tx, dispatch.NewRunner{
+	row, registration, err := runners.Create(ctx, tx, runners.NewRunner{
 		Name: n.Name, Kind: string(n.Kind), Shared: n.Shared,
 	})
 	switch {
-	case errors.Is(err, dispatch.ErrInvalid):
+	case errors.Is(err, refusal.ErrInvalid):
 		err = problem.New(http.StatusUnprocessableEntity, "bad_runner", err.Error(), "")
-	case errors.Is(err, dispatch.ErrNameTaken):
+	case errors.Is(err, runners.ErrNameTaken):
 		err = problem.New(http.StatusConflict, "exists", fmt.Sprintf("there is a runner %q already", n.Name),
 			"Choose another name.")
-	case err == nil && row.Kind == dispatch.RunnerBuild:
+	case err == nil && row.Kind == runners.KindBuild:
 		err = o.build.BuildRunnerAdded(ctx, tx)
 	}
 	return row, registration, err

@@ -10,9 +10,9 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/telemetry/probe"
 	"github.com/nuon-toolkit/nuon/pkg/telemetry/status"
 	"github.com/nuon-toolkit/nuon/pkg/version"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 	"github.com/nuon-toolkit/nuon/reconciler/metrics"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/timing"
 )
 
 // checks returns the checks that make this replica ready. The registry is optional: while it is
@@ -104,7 +104,7 @@ func addOrgFigures(ctx context.Context, tx *store.Tx, m *metrics.Figures) error 
 	if err != nil {
 		return err
 	}
-	runners, err := tx.RunnersByState(ctx, dispatch.Online.Seconds(), tx.Org)
+	runners, err := tx.RunnersByState(ctx, timing.Online.Seconds(), tx.Org)
 	if err != nil {
 		return err
 	}

@@ -17,9 +17,9 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/reconciler/build"
 	"github.com/nuon-toolkit/nuon/reconciler/catalog"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 	"github.com/nuon-toolkit/nuon/reconciler/observe"
 	"github.com/nuon-toolkit/nuon/reconciler/registry"
+	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
 )
@@ -133,8 +133,8 @@ func (b *bench) connect(runner bool) {
 func (b *bench) addRunner() {
 	b.t.Helper()
 	b.in(func(ctx context.Context, tx *store.Tx) error {
-		if _, _, err := dispatch.CreateRunner(ctx, tx, dispatch.NewRunner{
-			Name: "build", Kind: dispatch.RunnerBuild,
+		if _, _, err := runners.Create(ctx, tx, runners.NewRunner{
+			Name: "build", Kind: runners.KindBuild,
 		}); err != nil {
 			return err
 		}

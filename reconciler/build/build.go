@@ -16,7 +16,7 @@ type TreeReader interface {
 	Tree(ctx context.Context, org, revisionID string) (*gittree.Tree, error)
 }
 
-// Builder is the service of this package, and the owner of build jobs for dispatch. It is safe for
+// Builder is the service of this package, and the owner of build jobs for package jobs. It is safe for
 // concurrent use.
 type Builder struct {
 	store   *store.Store

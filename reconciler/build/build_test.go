@@ -17,7 +17,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/gittest"
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/reconciler/build"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -519,8 +519,8 @@ func TestBuildsGoToARunnerThatIsThere(t *testing.T) {
 	b.connect(true)
 	var there store.Runner
 	b.in(func(ctx context.Context, tx *store.Tx) (err error) {
-		if there, _, err = dispatch.CreateRunner(ctx, tx, dispatch.NewRunner{
-			Name: "second", Kind: dispatch.RunnerBuild,
+		if there, _, err = runners.Create(ctx, tx, runners.NewRunner{
+			Name: "second", Kind: runners.KindBuild,
 		}); err != nil {
 			return err
 		}

@@ -6,7 +6,7 @@
 // inputs, packed sources in the vendor's registry, builds and their jobs, and the summaries of
 // revisions. It never builds an input twice unless a person requests it, however many commits
 // follow; returning to an old input reuses its build. The main program calls Reconcile after the
-// catalog has read a config, dispatch calls JobAccepted and JobEnded, and the API calls Retry.
+// catalog has read a config, jobs calls JobAccepted and JobEnded, and the API calls Retry.
 //
 // It never runs a build: it packs the source and enqueues a job for a build runner. It never reads
 // a registry, touches an install, or decides which install gets a build.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -59,7 +59,7 @@ func TestBuildsAreSpread(t *testing.T) {
 	b.connect(false)
 	b.in(func(ctx context.Context, tx *store.Tx) error {
 		for _, name := range []string{"one", "two", "three"} {
-			runner, _, err := dispatch.CreateRunner(ctx, tx, dispatch.NewRunner{Name: name, Kind: dispatch.RunnerBuild})
+			runner, _, err := runners.Create(ctx, tx, runners.NewRunner{Name: name, Kind: runners.KindBuild})
 			if err != nil {
 				return err
 			}

@@ -13,9 +13,10 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/id"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/release"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/timing"
 )
 
 // The statuses of a build, with the same values as the table's constraint: queued → running →
@@ -27,7 +28,7 @@ const (
 	statusFailed    = "failed"
 )
 
-// OwnerKind is the owner kind of build jobs in dispatch.
+// OwnerKind is the owner kind of build jobs in package jobs.
 const OwnerKind = "build"
 
 // sandboxTimeout bounds the build of a sandbox, whose config has no field for it.
@@ -44,7 +45,7 @@ func timeoutOf(config appconfig.Component) time.Duration {
 // maxError bounds the stored error text of a runner, in bytes.
 const maxError = 16 << 10
 
-var _ dispatch.Owner = (*Builder)(nil)
+var _ jobs.Owner = (*Builder)(nil)
 
 // startJob queues the job of a build for the org's build runner. It returns false if there is none
 // yet.
@@ -52,14 +53,14 @@ func startJob(
 	ctx context.Context, tx *store.Tx, build store.Build, component store.Component, recipe Recipe,
 	timeout time.Duration,
 ) (bool, error) {
-	runner, err := tx.BuildRunner(ctx, tx.Org, dispatch.Online.Seconds())
+	runner, err := tx.BuildRunner(ctx, tx.Org, timing.Online.Seconds())
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	job, err := dispatch.Enqueue(ctx, tx, dispatch.NewJob{
+	job, err := jobs.Enqueue(ctx, tx, jobs.NewJob{
 		Runner: runner.ID, Kind: "build", OwnerKind: OwnerKind, OwnerID: build.ID, Reason: build.Reason,
 		Trace: build.Trace, ComponentKind: recipe.Kind,
 		Spec: api.JobSpec{
@@ -106,7 +107,7 @@ func (b *Builder) JobAccepted(ctx context.Context, tx *store.Tx, job store.Job) 
 		return fmt.Errorf("begin build %s: %w", job.OwnerID, err)
 	}
 	if changed == 0 {
-		return dispatch.Refuse("the build is over, or has another job")
+		return jobs.Stale("the build is over, or has another job")
 	}
 	return nil
 }

@@ -1,7 +1,7 @@
 // Package inputs stores the input values of installs. It checks them against the app's config,
 // stores sensitive ones only as ciphertext to the install's key (before that key exists, to the
 // control plane's own) and reseals them when the install's runner registers. It never returns a
-// value. The control API calls it, and dispatch when a runner registers.
+// value. The control API calls it, and package runners when a runner registers.
 package inputs
 
 import (

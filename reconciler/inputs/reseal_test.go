@@ -16,9 +16,10 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch/dispatchtest"
 	"github.com/nuon-toolkit/nuon/reconciler/inputs"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs/jobstest"
+	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
 )
@@ -31,7 +32,8 @@ type bench struct {
 	store        *store.Store
 	org          string
 	seed         *pgx.Conn
-	dispatch     *dispatch.Dispatch
+	jobs         *jobs.Service
+	runners      *runners.Service
 	ours, theirs seal.Identity
 	install      store.Install
 	registration string
@@ -52,13 +54,14 @@ func newBench(t *testing.T) *bench {
 	org, err := b.store.AddOrg(t.Context(), id.New("org"), "acme")
 	must(t, err)
 	b.org = org.ID
-	b.dispatch = dispatch.New(b.store, store.NewNotifier(), nil)
-	b.dispatch.OnRegistered(func(ctx context.Context, tx *store.Tx, r store.Runner) error {
+	b.runners = runners.New(b.store)
+	b.jobs = jobs.New(b.store, store.NewNotifier(), b.runners, nil)
+	b.runners.OnRegistered(func(ctx context.Context, tx *store.Tx, r store.Runner) error {
 		return inputs.ResealToRunner(ctx, tx, b.ours, r)
 	})
 	must(t, b.in(func(ctx context.Context, tx *store.Tx) error {
 		var r store.Runner
-		if r, b.registration, err = dispatch.CreateRunner(ctx, tx, dispatch.NewRunner{Name: "acme", Kind: "install"}); err != nil {
+		if r, b.registration, err = runners.Create(ctx, tx, runners.NewRunner{Name: "acme", Kind: "install"}); err != nil {
 			return err
 		}
 		app, err := tx.AddApp(ctx, store.AddAppParams{OrgID: tx.Org, ID: id.New("app"), Name: "hello", Directory: "."})
@@ -103,7 +106,7 @@ func (b *bench) put(values ...api.InputValue) error {
 }
 
 func (b *bench) register(ctx context.Context) error {
-	_, err := dispatchtest.Register(ctx, b.dispatch, b.registration, b.theirs,
+	_, err := jobstest.Register(ctx, b.runners, b.registration, b.theirs,
 		api.Registration{Version: "1", Capacity: 1})
 	return err
 }
@@ -184,7 +187,7 @@ func TestHandOverTouchesOnlyItsOwn(t *testing.T) {
 	b := newBench(t)
 	must(t, b.put(b.seal(b.ours, "token", planted)))
 	must(t, b.in(func(ctx context.Context, tx *store.Tx) (err error) {
-		_, b.registration, err = dispatch.CreateRunner(ctx, tx, dispatch.NewRunner{Name: "other", Kind: "install"})
+		_, b.registration, err = runners.Create(ctx, tx, runners.NewRunner{Name: "other", Kind: "install"})
 		return err
 	}))
 	must(t, b.register(t.Context()))
@@ -200,8 +203,8 @@ func TestHandOverToAMachineWithAnotherKey(t *testing.T) {
 	must(t, b.register(t.Context()))
 	must(t, b.put(b.seal(lost, "token", planted), b.seal(lost, "password", planted)))
 	must(t, b.in(func(ctx context.Context, tx *store.Tx) error {
-		replaced, err := b.dispatch.Replace(ctx, tx,
-			dispatch.Replacement{Runner: b.install.RunnerID, Reason: "burnt", NewKey: true})
+		replaced, err := b.jobs.Replace(ctx, tx,
+			jobs.Replacement{Runner: b.install.RunnerID, Reason: "burnt", NewKey: true})
 		b.registration = replaced.RegistrationToken
 		return err
 	}))

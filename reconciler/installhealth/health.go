@@ -3,7 +3,7 @@
 //
 // It reads what is applied of an install's components, adds jobs for its runner, one at a time, and
 // stores their results. Health is never a reason to deploy. The main program calls Reconcile when a
-// check is due; package dispatch calls JobAccepted and JobEnded.
+// check is due; package jobs calls JobAccepted and JobEnded.
 package installhealth
 
 import (
@@ -14,12 +14,13 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs"
+	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// OwnerKind is the owner kind of health jobs in dispatch. Their owner id is the install's id.
+// OwnerKind is the owner kind of health jobs in package jobs. Their owner id is the install's id.
 const OwnerKind = "health"
 
 // The intervals between checks: if everything is ready, if it is not, and while the runner cannot
@@ -87,7 +88,7 @@ func (h *Health) reconcile(ctx context.Context, tx *store.Tx, install store.Inst
 	if busy || !able {
 		return setDueIn(ctx, tx, install.ID, idleInterval)
 	}
-	_, err = dispatch.Enqueue(ctx, tx, dispatch.NewJob{
+	_, err = jobs.Enqueue(ctx, tx, jobs.NewJob{
 		Runner: install.RunnerID, Kind: string(api.JobSpecKindHealth), OwnerKind: OwnerKind, OwnerID: install.ID,
 		InstallID: install.ID,
 		Reason:    "it is time to see how what is deployed is",
@@ -103,14 +104,14 @@ func (h *Health) reconcile(ctx context.Context, tx *store.Tx, install store.Inst
 // returns false if no part remains, or if the runner takes no jobs now, because a delayed check is
 // worthless.
 func runnerAccepts(ctx context.Context, tx *store.Tx, install store.Install, spec *api.HealthSpec) (bool, error) {
-	runners, err := tx.RunnersByID(ctx, tx.Org, []string{install.RunnerID})
-	if err != nil || len(runners) == 0 {
+	found, err := tx.RunnersByID(ctx, tx.Org, []string{install.RunnerID})
+	if err != nil || len(found) == 0 {
 		return false, err
 	}
 	spec.Parts = slices.DeleteFunc(spec.Parts, func(part api.HealthPart) bool {
-		return !dispatch.TakesComponents(runners[0], part.Deploy.ComponentKind)
+		return !runners.AllowsComponents(found[0], part.Deploy.ComponentKind)
 	})
-	return len(spec.Parts) > 0 && dispatch.Unable(runners[0], tx.Now()) == "", nil
+	return len(spec.Parts) > 0 && runners.UnavailableReason(found[0], tx.Now()) == "", nil
 }
 
 func setDueIn(ctx context.Context, tx *store.Tx, install string, in time.Duration) error {
@@ -150,4 +151,4 @@ func (h *Health) JobEnded(ctx context.Context, tx *store.Tx, job store.Job, resu
 	return setDueIn(ctx, tx, job.OwnerID, wait)
 }
 
-var _ dispatch.Owner = (*Health)(nil)
+var _ jobs.Owner = (*Health)(nil)

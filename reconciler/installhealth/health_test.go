@@ -7,9 +7,10 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch/dispatchtest"
 	"github.com/nuon-toolkit/nuon/reconciler/installhealth"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs/jobstest"
+	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -29,17 +30,17 @@ func (w world) HealthSpec(_ context.Context, _ *store.Tx, install store.Install)
 
 // rig is an install with one component, its runner, and the service.
 type rig struct {
-	*dispatchtest.World
-	runner             dispatchtest.Runner
+	*jobstest.World
+	runner             jobstest.Runner
 	component, install string
 	room               *installhealth.Health
-	dispatch           *dispatch.Dispatch
+	jobs               *jobs.Service
 }
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	r := &rig{World: dispatchtest.New(t)}
-	r.runner = r.World.Runner(t, dispatch.RunnerInstall)
+	r := &rig{World: jobstest.New(t)}
+	r.runner = r.World.Runner(t, runners.KindInstall)
 	r.component = r.Component(t, r.runner)
 	r.install = r.InstallOf(t, r.component)
 	r.look(world{r.component})
@@ -48,7 +49,8 @@ func newRig(t *testing.T) *rig {
 
 func (r *rig) look(at world) {
 	r.room = installhealth.New(r.Store, at)
-	r.dispatch = dispatch.New(r.Store, store.NewNotifier(), map[string]dispatch.Owner{installhealth.OwnerKind: r.room})
+	r.jobs = jobs.New(r.Store, store.NewNotifier(), r.Runners,
+		map[string]jobs.Owner{installhealth.OwnerKind: r.room})
 }
 
 func (r *rig) reconcile(t *testing.T) {
@@ -71,17 +73,17 @@ func (r *rig) dueIn(t *testing.T) string {
 // seen completes the queued check with these results.
 func (r *rig) seen(t *testing.T, parts ...api.PartHealthResult) {
 	t.Helper()
-	offers, err := r.dispatch.Lease(t.Context(), r.runner.Caller,
+	offers, err := r.jobs.Lease(t.Context(), r.runner.Caller,
 		api.LeaseRequest{Free: 1, Version: "0.1.0", WaitSeconds: -1}, nil)
 	if err != nil || len(offers.Offers) != 1 {
 		t.Fatal(offers, err)
 	}
 	ref := api.AttemptRef{Job: offers.Offers[0].Job, Attempt: offers.Offers[0].Attempt}
-	if _, err := r.dispatch.Accept(t.Context(), r.runner.Caller, ref); err != nil {
+	if _, err := r.jobs.Accept(t.Context(), r.runner.Caller, ref); err != nil {
 		t.Fatal(err)
 	}
 	result := api.JobResult{Status: api.JobResultStatusSucceeded, Health: api.HealthResult{Parts: parts}}
-	if err := r.dispatch.Result(t.Context(), r.runner.Caller, ref, result); err != nil {
+	if err := r.jobs.Result(t.Context(), r.runner.Caller, ref, result); err != nil {
 		t.Fatal(err)
 	}
 }

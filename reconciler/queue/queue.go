@@ -73,7 +73,7 @@ type Advance struct {
 	Workflow string `json:"workflow"`
 }
 
-// Expire handles one attempt whose lease has run out (dispatch). ID is job/number.
+// Expire handles one attempt whose lease has run out (package jobs). ID is job/number.
 type Expire struct {
 	Org string `json:"org"`
 	ID  string `json:"id"`

@@ -24,7 +24,7 @@ const (
 const (
 	idempotencyKeysAge = 7 * 24 * time.Hour
 	deliveriesAge      = 24 * time.Hour
-	// runnerLogsAge applies to the runners' own logs; package dispatch also removes newer ones
+	// runnerLogsAge applies to the runners' own logs; package joblog also removes newer ones
 	// if there are too many.
 	runnerLogsAge = 7 * 24 * time.Hour
 	// statesKept is how many state versions of a component are retained regardless of age.

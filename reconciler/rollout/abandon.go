@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/tfstate"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
@@ -36,7 +36,7 @@ func (r *Rollout) Abandon(ctx context.Context, tx *store.Tx, install store.Insta
 		return err
 	}
 	words := fmt.Sprintf("abandoned by %s: %s", actor, reason)
-	if err := dispatch.Abandon(ctx, tx, p.row, words); err != nil {
+	if err := tfstate.Abandon(ctx, tx, p.row, words); err != nil {
 		return err
 	}
 	for _, forget := range []func() error{

@@ -19,11 +19,12 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/pkg/render"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch/dispatchtest"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs/jobstest"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
 	"github.com/nuon-toolkit/nuon/reconciler/release"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
+	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
@@ -40,9 +41,9 @@ type world struct {
 	seed     *pgx.Conn
 	rollout  *rollout.Rollout
 	engine   *workflow.Engine
-	dispatch *dispatch.Dispatch
+	jobs     *jobs.Service
 	key      seal.Identity
-	caller   dispatch.Caller
+	caller   runners.Caller
 	app      appconfig.App
 	appID    string
 	install  string
@@ -94,7 +95,8 @@ func (w *world) open() {
 	w.Cleanup(func() { _ = seed.Close(ctx) })
 	w.rollout = rollout.New(w.store)
 	w.engine = workflow.New(w.store, w.rollout)
-	w.dispatch = dispatch.New(w.store, store.NewNotifier(), map[string]dispatch.Owner{"step": w.engine})
+	w.jobs = jobs.New(w.store, store.NewNotifier(), runners.New(w.store),
+		map[string]jobs.Owner{"step": w.engine})
 }
 
 func hello() appconfig.App {
@@ -231,13 +233,13 @@ func (w *world) addInstall() {
 	var runner store.Runner
 	var registration string
 	must(w, w.in(func(ctx context.Context, tx *store.Tx) (err error) {
-		runner, registration, err = dispatch.CreateRunner(ctx, tx, dispatch.NewRunner{Name: "acme", Kind: "install"})
+		runner, registration, err = runners.Create(ctx, tx, runners.NewRunner{Name: "acme", Kind: "install"})
 		return err
 	}))
-	_, err := dispatchtest.Register(w.Context(), w.dispatch, registration, w.key,
+	_, err := jobstest.Register(w.Context(), runners.New(w.store), registration, w.key,
 		api.Registration{Version: "1", Capacity: 8})
 	must(w, err)
-	w.caller = dispatch.Caller{Org: w.org, Runner: runner.ID}
+	w.caller = runners.Caller{Org: w.org, Runner: runner.ID}
 	w.exec("insert into installs (org_id, id, app_id, name, runner_id) values ($1, $2, $3, 'acme', $4)", w.org, w.install,
 		w.appID, runner.ID)
 	w.secret("api_token", plantedInput)
@@ -311,7 +313,7 @@ func (w *world) queue() {
 		case "advance":
 			must(w, w.engine.Reconcile(w.Context(), work.Args.Org, work.Args.Workflow))
 		case "expire":
-			must(w, w.dispatch.Expire(w.Context(), work.Args.Org, work.Args.ID))
+			must(w, w.jobs.Expire(w.Context(), work.Args.Org, work.Args.ID))
 		}
 	}
 }
@@ -329,7 +331,7 @@ func (w *world) sayScripts(answer workflow.Answer, reason string) bool {
 // leased returns the runner's current offers, by "kind component".
 func (w *world) leased() map[string]api.Offer {
 	w.Helper()
-	got, err := w.dispatch.Lease(w.Context(), w.caller, api.LeaseRequest{Free: 20, Version: "1", WaitSeconds: -1}, nil)
+	got, err := w.jobs.Lease(w.Context(), w.caller, api.LeaseRequest{Free: 20, Version: "1", WaitSeconds: -1}, nil)
 	must(w, err)
 	all := map[string]api.Offer{}
 	for _, o := range got.Offers {
@@ -372,13 +374,13 @@ func (w *world) runJob(name string, o api.Offer) {
 			w.done = append(w.done, name)
 		}
 	}
-	must(w, w.dispatch.Result(w.Context(), w.caller, api.AttemptRef{Job: o.Job, Attempt: o.Attempt}, result))
+	must(w, w.jobs.Result(w.Context(), w.caller, api.AttemptRef{Job: o.Job, Attempt: o.Attempt}, result))
 }
 
 func (w *world) accept(o api.Offer) (spec api.JobSpec, ok bool) {
 	w.Helper()
 	ref := api.AttemptRef{Job: o.Job, Attempt: o.Attempt}
-	if _, err := w.dispatch.Accept(w.Context(), w.caller, ref); errors.Is(err, dispatch.ErrOfferGone) {
+	if _, err := w.jobs.Accept(w.Context(), w.caller, ref); errors.Is(err, jobs.ErrOfferGone) {
 		return spec, false
 	} else if err != nil {
 		w.Fatal(err)

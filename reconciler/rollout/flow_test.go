@@ -359,7 +359,7 @@ func TestAnApplyInProgressIsShownAsOne(t *testing.T) {
 	_, reason = w.component("network")
 	w.want(strings.HasPrefix(reason, "is being deployed: what is there is not known"), true)
 	w.exec("update attempts set status = 'running' where status = 'expired'")
-	must(t, w.dispatch.Result(t.Context(), w.caller, api.AttemptRef{Job: offer.Job, Attempt: offer.Attempt}, w.work(spec)))
+	must(t, w.jobs.Result(t.Context(), w.caller, api.AttemptRef{Job: offer.Job, Attempt: offer.Attempt}, w.work(spec)))
 	w.approveAll()
 	status, _ := w.status()
 	w.want(status, "current")
@@ -471,7 +471,7 @@ func TestCancelStopsWhatRunsAndIsRemembered(t *testing.T) {
 	w.want(w.one("select cancel::text from jobs where kind = 'apply' and status = 'running'"), "true")
 	w.want(w.workflows(), "[provision succeeded deploy running]")
 	o := offers["apply metrics"]
-	must(t, w.dispatch.Result(t.Context(), w.caller, api.AttemptRef{Job: o.Job, Attempt: o.Attempt},
+	must(t, w.jobs.Result(t.Context(), w.caller, api.AttemptRef{Job: o.Job, Attempt: o.Attempt},
 		api.JobResult{Status: "cancelled"}))
 	w.queue()
 	w.want(w.workflows(), "[provision succeeded deploy cancelled]")
@@ -589,7 +589,7 @@ func TestWhatRunnersSendIsNotTrusted(t *testing.T) {
 			o := w.offers()["plan sandbox"]
 			_, result := good(w, o)
 			spoil(&result)
-			must(t, w.dispatch.Result(t.Context(), w.caller, api.AttemptRef{Job: o.Job, Attempt: o.Attempt}, result))
+			must(t, w.jobs.Result(t.Context(), w.caller, api.AttemptRef{Job: o.Job, Attempt: o.Attempt}, result))
 			w.queue()
 			w.want(len(w.list("select id from plans")), 0)
 			w.want(w.workflows(), "[provision failed]")

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
@@ -21,7 +21,7 @@ import (
 // end delivers the result of an attempt.
 func (w *world) end(o api.Offer, result api.JobResult) {
 	w.Helper()
-	must(w, w.dispatch.Result(w.Context(), w.caller, api.AttemptRef{Job: o.Job, Attempt: o.Attempt}, result))
+	must(w, w.jobs.Result(w.Context(), w.caller, api.AttemptRef{Job: o.Job, Attempt: o.Attempt}, result))
 }
 
 // interrupted is the result of a job process that got SIGTERM.
@@ -150,7 +150,7 @@ func TestAPlanHasOneApplyJob(t *testing.T) {
 	w := newProvisionedWorld(t)
 	plan := w.one("select id from plans where component = 'web'")
 	err := w.in(func(ctx context.Context, tx *store.Tx) error {
-		_, err := dispatch.Enqueue(ctx, tx, dispatch.NewJob{
+		_, err := jobs.Enqueue(ctx, tx, jobs.NewJob{
 			Runner: w.caller.Runner, Kind: "apply", OwnerKind: "step", OwnerID: "stp_other", PlanID: plan, InstallID: w.install,
 			Reason: "a second time",
 		})

@@ -6,9 +6,11 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch/dispatchtest"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs/jobstest"
+	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/tfstate"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
@@ -16,12 +18,12 @@ import (
 // runs. It returns the attempts that are lost with it.
 func (w *world) replaceRunner() []api.AttemptRef {
 	w.Helper()
-	var replaced dispatch.Replaced
+	var replaced jobs.Replaced
 	must(w, w.in(func(ctx context.Context, tx *store.Tx) (err error) {
-		replaced, err = w.dispatch.Replace(ctx, tx, dispatch.Replacement{Runner: w.caller.Runner, Reason: "it burnt"})
+		replaced, err = w.jobs.Replace(ctx, tx, jobs.Replacement{Runner: w.caller.Runner, Reason: "it burnt"})
 		return err
 	}))
-	_, err := dispatchtest.Register(w.Context(), w.dispatch, replaced.RegistrationToken, w.key,
+	_, err := jobstest.Register(w.Context(), runners.New(w.store), replaced.RegistrationToken, w.key,
 		api.Registration{Version: "1", Capacity: 8})
 	must(w, err)
 	w.queue()
@@ -49,7 +51,7 @@ func TestAnApplyThatIsLostWithItsMachineIsPlannedAndAskedAnew(t *testing.T) {
 	// before it counts as current again.
 	sealed, err := w.key.Recipient().Seal(seal.Context{Kind: seal.KindState}, []byte("state"))
 	must(t, err)
-	_, err = w.dispatch.PutState(t.Context(), w.caller, lost[0],
+	_, err = tfstate.New(w.store, tfstate.Limits{}).Put(t.Context(), w.caller, lost[0],
 		api.State{Serial: 9, Lineage: "l", Digest: "late", Sealed: sealed})
 	must(t, err)
 	status, _ = w.component("metrics")
@@ -105,10 +107,10 @@ func TestAStaleApplyDoesNotBringBackWhatALateStateTookAway(t *testing.T) {
 	}
 	sealed, err := w.key.Recipient().Seal(seal.Context{Kind: seal.KindState}, []byte("state"))
 	must(t, err)
-	_, err = w.dispatch.PutState(t.Context(), w.caller, lost[0],
+	_, err = tfstate.New(w.store, tfstate.Limits{}).Put(t.Context(), w.caller, lost[0],
 		api.State{Serial: 9, Lineage: "l", Digest: "late", Sealed: sealed})
 	must(t, err)
 	stale := api.JobResult{Status: api.JobResultStatusStale, Error: "the state moved"}
-	must(t, w.dispatch.Result(t.Context(), w.caller, api.AttemptRef{Job: apply.Job, Attempt: apply.Attempt}, stale))
+	must(t, w.jobs.Result(t.Context(), w.caller, api.AttemptRef{Job: apply.Job, Attempt: apply.Attempt}, stale))
 	w.want(w.one("select applied_digest from install_components where name = 'metrics'"), "")
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/envname"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
@@ -306,7 +306,7 @@ func actionNames(config *appconfig.App) []string {
 
 // checkEnv checks the variables that a person passes to a run in addition to the action's inputs.
 func (s *snapshot) checkEnv(env map[string]string) error {
-	if len(env) > 0 && !dispatch.KeptPolicy(s.runner).FreeEnv {
+	if len(env) > 0 && !runners.ReportedPolicy(s.runner).FreeEnv {
 		return conflict(CodeBadEnv,
 			"Declare them as inputs of the action, or have the runner's owner set free_env = true under [actions] in its runner file.",
 			"runner %s takes no environment that an action does not declare, such as %.60q", s.runner.Name,

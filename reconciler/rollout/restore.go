@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/tfstate"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
@@ -26,7 +26,7 @@ func (s *snapshot) contestedReason(p *installComponent) string {
 		more = fmt.Sprintf(" (and %d more)", n)
 	}
 	at := fmt.Sprintf("%s %s %d", s.address(), name, first.Version)
-	if dispatch.StateStatus(first.Status) == dispatch.StateWithheld {
+	if tfstate.Status(first.Status) == tfstate.StatusWithheld {
 		return fmt.Sprintf(
 			"state version %d of %s could not be stored%s: %s; dismiss contested versions of this install that are not needed "+
 				"(nuon state list %s), or have whoever runs the control plane raise the bound (reconciler serve --max-state-…), and it arrives by itself; "+

@@ -10,9 +10,9 @@ import (
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/tfstate"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
@@ -54,7 +54,7 @@ func (w *world) dismiss(component string, version int32) {
 			return err
 		}
 		i := slices.IndexFunc(places, func(p store.InstallComponent) bool { return p.Name == component })
-		return dispatch.Dismiss(ctx, tx, places[i], version, "dismissed by alice")
+		return tfstate.Dismiss(ctx, tx, places[i], version, "dismissed by alice")
 	}))
 	w.queue()
 }
@@ -171,7 +171,7 @@ func TestAnEmptyPlanThatAStateOvertookProvesNothing(t *testing.T) {
 	}
 	result := w.work(spec)
 	w.putState("metrics", "late", "kept")
-	must(t, w.dispatch.Result(t.Context(), w.caller, api.AttemptRef{Job: offer.Job, Attempt: offer.Attempt}, result))
+	must(t, w.jobs.Result(t.Context(), w.caller, api.AttemptRef{Job: offer.Job, Attempt: offer.Attempt}, result))
 	w.queue()
 	w.want(w.one("select reason from steps s where kind = 'plan' and component = 'metrics' and status = 'running'"),
 		"config changed in release 2")

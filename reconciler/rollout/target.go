@@ -9,7 +9,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 	"github.com/nuon-toolkit/nuon/reconciler/build"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
@@ -51,7 +51,7 @@ func (s *snapshot) deployTarget(p *installComponent, made digestInputs) (workflo
 // syncForbidden reports whether each sync needs its own job, because the runner's owner does
 // not allow syncs. That job waits, states the reason, and continues once it is
 // allowed, whereas a plan that copies would fail.
-func (s *snapshot) syncForbidden() bool { return !dispatch.TakesSyncs(s.runner) }
+func (s *snapshot) syncForbidden() bool { return !runners.AllowsSyncs(s.runner) }
 
 // isApplied reports whether a component was applied with the same artifact as deploy, which is then
 // already in the install's registry.

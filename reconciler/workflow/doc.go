@@ -9,7 +9,7 @@
 // when they end (JobEnded); what follows from it is decided here and nowhere else.
 //
 // It never decides which installs are behind or what the desired state of an install is
-// (rollout does, through DesiredStateSource), never talks to a runner (dispatch does), and never sees a
-// plain secret. Its callers are the reconciler's workers, dispatch as the owner of steps'
+// (rollout does, through DesiredStateSource), never talks to a runner (package jobs does), and never sees a
+// plain secret. Its callers are the reconciler's workers, jobs as the owner of steps'
 // jobs, rollout (Start) and the control API (Respond, Cancel, RetryStep, SkipStep).
 package workflow

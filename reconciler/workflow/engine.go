@@ -64,7 +64,7 @@ type ActionRun struct {
 }
 
 // Engine advances workflows. It is safe for concurrent use by any number of replicas:
-// all work on one install happens under the lock of its row. It implements dispatch's
+// all work on one install happens under the lock of its row. It implements jobs's
 // Owner for jobs of steps.
 type Engine struct {
 	store  *store.Store

@@ -7,7 +7,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/id"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -260,7 +260,7 @@ func (x *executor) recordRejection(ctx context.Context, c RecordRejection) error
 // cancelJob cancels a job. A job that no runner had taken ends at once, so the core may continue.
 func (x *executor) cancelJob(ctx context.Context, c CancelJob) error {
 	s := x.graph.stepByID(c.Step)
-	if err := dispatch.Cancel(ctx, x.tx, s.Job.ID, c.Reason); err != nil {
+	if err := jobs.Cancel(ctx, x.tx, s.Job.ID, c.Reason); err != nil {
 		return err
 	}
 	x.graph.Apply(c)
@@ -290,7 +290,7 @@ func (x *executor) startStep(ctx context.Context, c StartStep) error {
 		s.Job.Status, s.Job.CopiedByPlan = JobSucceeded, true
 		return expectOneRow(x.tx.StartStep(ctx, begun))
 	}
-	if s.Job.ID, err = dispatch.Enqueue(ctx, x.tx, job); err != nil {
+	if s.Job.ID, err = jobs.Enqueue(ctx, x.tx, job); err != nil {
 		return err
 	}
 	begun.JobID = &s.Job.ID
@@ -298,8 +298,8 @@ func (x *executor) startStep(ctx context.Context, c StartStep) error {
 }
 
 // newJob returns the job of a step, and the target that is stored with the step.
-func (x *executor) newJob(ctx context.Context, s *Step, reason string) (job dispatch.NewJob, target []byte, err error) {
-	job = dispatch.NewJob{
+func (x *executor) newJob(ctx context.Context, s *Step, reason string) (job jobs.NewJob, target []byte, err error) {
+	job = jobs.NewJob{
 		Runner: x.install.RunnerID, Kind: string(s.Kind), OwnerKind: "step", OwnerID: s.ID, InstallID: x.install.ID,
 		Reason: reason, Trace: x.row.Trace,
 	}
@@ -328,7 +328,7 @@ func (x *executor) failUnavailable(ctx context.Context, s *Step, by Unavailable)
 	return nil
 }
 
-func (x *executor) fillPlanJob(ctx context.Context, s *Step, job *dispatch.NewJob) ([]byte, error) {
+func (x *executor) fillPlanJob(ctx context.Context, s *Step, job *jobs.NewJob) ([]byte, error) {
 	target, err := x.desiredTarget(ctx, s)
 	if err != nil {
 		return nil, err
@@ -374,7 +374,7 @@ func (x *executor) targetOf(ctx context.Context, installComponent string, destro
 	return target, err
 }
 
-func (x *executor) fillApplyJob(ctx context.Context, s *Step, job *dispatch.NewJob) error {
+func (x *executor) fillApplyJob(ctx context.Context, s *Step, job *jobs.NewJob) error {
 	row, err := x.tx.FindPlan(ctx, x.tx.Org, x.planOf(s.ID).ID)
 	if err != nil {
 		return err
@@ -387,7 +387,7 @@ func (x *executor) fillApplyJob(ctx context.Context, s *Step, job *dispatch.NewJ
 	return nil
 }
 
-func (x *executor) fillActionJob(ctx context.Context, s *Step, job *dispatch.NewJob) error {
+func (x *executor) fillActionJob(ctx context.Context, s *Step, job *jobs.NewJob) error {
 	run := ActionRun{Action: s.Action, Trigger: s.Trigger, Component: s.Component, Env: x.params.Env,
 		Inputs: x.params.Inputs}
 	world, err := x.resolve(ctx)

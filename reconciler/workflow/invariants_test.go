@@ -406,7 +406,7 @@ func (w *world) jobEvent(s *Step, outcome JobStatus) {
 	case s.Job.Cancelling:
 		w.end(s, JobCancelled)
 	case !w.accept(s):
-		w.end(s, JobStale) // dispatch ends a job that its owner refuses
+		w.end(s, JobStale) // package jobs ends a job that its owner refuses
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -17,7 +17,7 @@ import (
 func (e *Engine) JobAccepted(ctx context.Context, tx *store.Tx, job store.Job) error {
 	found, err := tx.FindStep(ctx, tx.Org, job.OwnerID)
 	if errors.Is(err, store.ErrNotFound) {
-		return dispatch.Refuse("its workflow is gone")
+		return jobs.Stale("its workflow is gone")
 	}
 	if err != nil {
 		return err
@@ -33,9 +33,9 @@ func (e *Engine) JobAccepted(ctx context.Context, tx *store.Tx, job store.Job) e
 	step := found.Step
 	switch {
 	case found.Cancelled || found.WorkflowStatus != string(Running):
-		return dispatch.Refuse("its workflow has ended or is being cancelled")
+		return jobs.Stale("its workflow has ended or is being cancelled")
 	case step.JobID == nil || *step.JobID != job.ID || step.Status != string(StepRunning):
-		return dispatch.Refuse("its step no longer waits for this job")
+		return jobs.Stale("its step no longer waits for this job")
 	case step.Kind == string(StepAction):
 		return e.acceptAction(ctx, tx, install, step)
 	case step.Kind != string(StepApply):
@@ -52,7 +52,7 @@ func (e *Engine) acceptAction(ctx context.Context, tx *store.Tx, install store.I
 		return err
 	}
 	if why := f.graph.notReadyReason(f.graph.stepByID(step.ID)); why != "" {
-		return dispatch.Refuse(why)
+		return jobs.Stale(why)
 	}
 	return nil
 }
@@ -60,7 +60,7 @@ func (e *Engine) acceptAction(ctx context.Context, tx *store.Tx, install store.I
 // acceptApply marks an approved plan as consumed, so that it is applied at most once.
 func (e *Engine) acceptApply(ctx context.Context, tx *store.Tx, install store.Install, job store.Job) error {
 	if job.PlanID == nil {
-		return dispatch.Refuse("it names no plan")
+		return jobs.Stale("it names no plan")
 	}
 	plan, err := tx.FindPlan(ctx, tx.Org, *job.PlanID)
 	if err != nil {
@@ -72,7 +72,7 @@ func (e *Engine) acceptApply(ctx context.Context, tx *store.Tx, install store.In
 	}
 	asked, err := decodeParams(row)
 	if err != nil {
-		return dispatch.Refuse(err.Error())
+		return jobs.Stale(err.Error())
 	}
 	f := &executor{engine: e, tx: tx, install: install, row: row, params: asked, graph: &Graph{Kind: Kind(row.Kind)}}
 	wants, err := f.desiredStates(ctx)
@@ -96,7 +96,7 @@ func (e *Engine) acceptApply(ctx context.Context, tx *store.Tx, install store.In
 		},
 	}
 	if why := apply.blockReason(); why != "" {
-		return dispatch.Refuse(why)
+		return jobs.Stale(why)
 	}
 	return consumePlan(ctx, tx, plan)
 }
@@ -133,7 +133,7 @@ func consumePlan(ctx context.Context, tx *store.Tx, plan store.FindPlanRow) erro
 	}
 	target, err := decodeTarget(plan.Target)
 	if err != nil {
-		return dispatch.Refuse(err.Error())
+		return jobs.Stale(err.Error())
 	}
 	before := appliedOf(component)
 	target.PreviouslyApplied = &before

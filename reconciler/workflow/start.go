@@ -11,7 +11,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/pkg/telemetry"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
@@ -129,7 +129,7 @@ type pendingWorkflow struct {
 
 // firstJob is the job of a step that starts together with its workflow.
 type firstJob struct {
-	job    dispatch.NewJob
+	job    jobs.NewJob
 	id     string
 	target []byte
 }
@@ -250,16 +250,16 @@ func addWorkflows(ctx context.Context, tx *store.Tx, all []*pendingWorkflow) err
 
 // addJobs queues the first jobs of workflows.
 func addJobs(ctx context.Context, tx *store.Tx, all []*pendingWorkflow) error {
-	var jobs []dispatch.NewJob
+	var queued []jobs.NewJob
 	var of []*firstJob
 	for _, w := range all {
 		for _, s := range w.steps {
 			if b := w.firstJobs[s.ID]; b != nil && !b.isCopiedByPlan() {
-				jobs, of = append(jobs, b.job), append(of, b)
+				queued, of = append(queued, b.job), append(of, b)
 			}
 		}
 	}
-	ids, err := dispatch.EnqueueAll(ctx, tx, jobs)
+	ids, err := jobs.EnqueueAll(ctx, tx, queued)
 	for i, jobID := range ids {
 		of[i].id = jobID
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"text/template"
 
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 )
 
 var update = flag.Bool("update", false, "write docs/states.md")
@@ -46,9 +46,9 @@ func (m transitions[S]) hasMoves(s S) bool {
 	return false
 }
 
-// ordered converts a table of dispatch into one of this package, each status after
+// ordered converts a table of package jobs into one of this package, each status after
 // those that lead to it.
-func ordered(first string, life dispatch.Life) transitions[string] {
+func ordered(first string, life jobs.Transitions) transitions[string] {
 	var table transitions[string]
 	for todo, seen := []string{first}, map[string]bool{first: true}; len(todo) > 0; todo = todo[1:] {
 		from := todo[0]
@@ -71,7 +71,7 @@ func TestTheDocsShowTheTables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	jobs, attempts := dispatch.Lives()
+	jobs, attempts := jobs.AllTransitions()
 	var rendered strings.Builder
 	err = page.Execute(&rendered, map[string]string{
 		"Workflow": diagram(Running, workflowTransitions),

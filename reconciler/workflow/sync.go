@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 )
 
 // ArtifactRepository returns the repository of the install's copies of a component's
@@ -29,7 +29,7 @@ func (t Target) copiedByPlan() bool {
 // fillSyncJob fills in the job that copies the artifact for the plan after it; if the
 // plan copies it, the job gets no spec. The returned bytes are stored with the step:
 // the desired digest that the copy is for.
-func (x *executor) fillSyncJob(ctx context.Context, s *Step, job *dispatch.NewJob) ([]byte, error) {
+func (x *executor) fillSyncJob(ctx context.Context, s *Step, job *jobs.NewJob) ([]byte, error) {
 	target, err := x.desiredTarget(ctx, s)
 	if err != nil {
 		return nil, err

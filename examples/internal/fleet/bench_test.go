@@ -106,7 +106,7 @@ func BenchmarkOfferToRunning(b *testing.B) {
 	b.ReportMetric(at(0.99).Seconds()/offerLimit.Seconds(), "of-limit")
 }
 
-// one queues a build job for some runner, as package dispatch does, and accepts it there.
+// one queues a build job for some runner, as package jobs does, and accepts it there.
 func (f *crowd) one(ctx context.Context, mark string) time.Duration {
 	b, runner := f.plane.b, f.ids[rand.IntN(len(f.ids))]
 	tx, err := f.plane.admin.Begin(ctx)

@@ -14,7 +14,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -134,12 +134,12 @@ func (s *Server) DeleteApp(ctx context.Context, r DeleteAppRequestObject) (Delet
 
 // cancelBuilds cancels the builds of an app that may be running.
 func cancelBuilds(ctx context.Context, tx *store.Tx, app store.App) error {
-	jobs, err := tx.OpenJobsOfApp(ctx, tx.Org, app.ID)
+	open, err := tx.OpenJobsOfApp(ctx, tx.Org, app.ID)
 	if err != nil {
 		return err
 	}
-	for _, job := range jobs {
-		if err := dispatch.Cancel(ctx, tx, job, "app "+app.Name+" was deleted"); err != nil {
+	for _, job := range open {
+		if err := jobs.Cancel(ctx, tx, job, "app "+app.Name+" was deleted"); err != nil {
 			return err
 		}
 	}

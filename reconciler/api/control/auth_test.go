@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch/dispatchtest"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs/jobstest"
 	"github.com/nuon-toolkit/nuon/reconciler/token"
 )
 
@@ -18,7 +18,7 @@ func TestEveryWrongTokenLooksTheSame(t *testing.T) {
 	w := newWorld(t)
 	past := time.Now().Add(-time.Second)
 	runner, registration := w.one.runner("a", "install", false)
-	registered, err := dispatchtest.Register(t.Context(), w.dispatch, registration, w.key,
+	registered, err := jobstest.Register(t.Context(), w.runners, registration, w.key,
 		api.Registration{Version: "1", Capacity: 1})
 	must(t, err)
 	keys, err := w.store.Tokens(t.Context())

@@ -10,7 +10,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch/dispatchtest"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs/jobstest"
 )
 
 // TestCreatesOnce checks that the same request under the same key gets the same response, and runs
@@ -192,8 +192,8 @@ func TestRememberedAnswerHidesItsSecret(t *testing.T) {
 	if rows := w.rows(""); strings.Contains(rows, secret) {
 		t.Error("the registration token is in a row")
 	}
-	if _, err := dispatchtest.Register(
-		t.Context(), w.dispatch, secret, w.key, api.Registration{Version: "1", Capacity: 1},
+	if _, err := jobstest.Register(
+		t.Context(), w.runners, secret, w.key, api.Registration{Version: "1", Capacity: 1},
 	); err != nil {
 		t.Errorf("the token is not good: %v", err)
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 	"github.com/nuon-toolkit/nuon/reconciler/inputs"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
@@ -391,8 +391,8 @@ func (s *Server) ForgetInstall(ctx context.Context, r ForgetInstallRequestObject
 // cancelJobsOf cancels the jobs of an install that is about to be forgotten, and refuses while an
 // apply or an action is running.
 func cancelJobsOf(ctx context.Context, tx *store.Tx, install store.Install) error {
-	err := dispatch.CancelOfInstall(ctx, tx, install.ID, "install "+install.Name+" was forgotten")
-	var busy *dispatch.AtWorkError
+	err := jobs.CancelInstallJobs(ctx, tx, install.ID, "install "+install.Name+" was forgotten")
+	var busy *jobs.RunningJobError
 	if !errors.As(err, &busy) {
 		return err
 	}

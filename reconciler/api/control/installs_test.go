@@ -14,7 +14,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch/dispatchtest"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs/jobstest"
 )
 
 // planted must never be found in a row.
@@ -156,7 +156,7 @@ func TestSecretInputsAreSealedToWhoReadsThem(t *testing.T) {
 		t.Errorf("kept under %s before the runner has registered", old.KeyID)
 	}
 
-	_, err = dispatchtest.Register(t.Context(), w.dispatch, made.JSON201.Runner.RegistrationToken, install,
+	_, err = jobstest.Register(t.Context(), w.runners, made.JSON201.Runner.RegistrationToken, install,
 		api.Registration{Version: "1", Capacity: 1})
 	must(t, err)
 	if now := w.sealingKey("acme"); now.KeyID != install.KeyID() || now.Recipient != install.Recipient().String() {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/reconciler/api/middleware"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -99,7 +99,7 @@ func findJob(ctx context.Context, tx *store.Tx, key string) (api.Job, error) {
 	if err := jobIsSeen(ctx, tx, rows[0].Job); err != nil {
 		return api.Job{}, named("job", key, err)
 	}
-	return dispatch.View(rows[0].Job, rows[0].Runner, tx.Now()), nil
+	return jobs.View(rows[0].Job, rows[0].Runner, tx.Now()), nil
 }
 
 // jobIsSeen returns ErrNotFound for a job of an app that the caller does not see. A job names its
@@ -117,11 +117,11 @@ func jobIsSeen(ctx context.Context, tx *store.Tx, job store.Job) error {
 }
 
 // waitsOf explains, by job, why jobs have not started or are silent. It skips nil.
-func waitsOf(ctx context.Context, tx *store.Tx, jobs []*string) (map[string]string, error) {
-	rows, err := tx.ViewJobs(ctx, tx.Org, idsOf(jobs, func(j *string) *string { return j }))
+func waitsOf(ctx context.Context, tx *store.Tx, ids []*string) (map[string]string, error) {
+	rows, err := tx.ViewJobs(ctx, tx.Org, idsOf(ids, func(j *string) *string { return j }))
 	waits := make(map[string]string, len(rows))
 	for _, r := range rows {
-		if why := dispatch.Waits(r.Job, r.Runner, tx.Now()); why != "" {
+		if why := jobs.Waits(r.Job, r.Runner, tx.Now()); why != "" {
 			waits[r.Job.ID] = why
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/id"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch/dispatchtest"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs/jobstest"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -128,7 +128,7 @@ func TestARunnerIsDeleted(t *testing.T) {
 		t.Errorf("said %q, %q", p.Title, p.Detail)
 	}
 	builder, registration := w.one.runner("builder", "build", false)
-	registered, err := dispatchtest.Register(t.Context(), w.dispatch, registration, w.key,
+	registered, err := jobstest.Register(t.Context(), w.runners, registration, w.key,
 		api.Registration{Version: "1", Capacity: 1})
 	must(t, err)
 	for job, status := range map[string]string{
@@ -158,7 +158,7 @@ func TestARunnerIsDeleted(t *testing.T) {
 		t.Errorf("%s builds without a log, moved %d times", n, w.moved.Load())
 	}
 	w.refusedAs(w.call(admin, http.MethodGet, "/v1/runners/builder", nil), http.StatusNotFound, "not_found")
-	if _, err := w.dispatch.Authenticate(t.Context(), registered.RunnerKey); err == nil {
+	if _, err := w.runners.Authenticate(t.Context(), registered.RunnerKey); err == nil {
 		t.Error("its key still opens something")
 	}
 }

@@ -10,7 +10,8 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs"
+	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -36,7 +37,7 @@ func (s *Server) GetRunner(ctx context.Context, r GetRunnerRequestObject) (GetRu
 			return err
 		}
 		view = viewRunner(tx, row)
-		view.Attempts, err = dispatch.InHand(ctx, tx, row.ID)
+		view.Attempts, err = jobs.RunnerAttempts(ctx, tx, row.ID)
 		return err
 	})
 	return GetRunner200JSONResponse(view), err
@@ -68,8 +69,8 @@ func (s *Server) CreateRegistration(
 		if err != nil {
 			return err
 		}
-		made.RegistrationToken, err = dispatch.NewRegistration(ctx, tx, row.ID)
-		if errors.Is(err, dispatch.ErrRegistered) {
+		made.RegistrationToken, err = runners.NewRegistrationToken(ctx, tx, row.ID)
+		if errors.Is(err, runners.ErrRegistered) {
 			return problem.New(http.StatusConflict, "registered",
 				"a machine has registered as runner "+quoted(row.Name)+" already",
 				fmt.Sprintf("If that machine is gone for good, `nuon runners replace %s` makes room for another.",
@@ -95,7 +96,7 @@ func (s *Server) ReplaceRunner(ctx context.Context, r ReplaceRunnerRequestObject
 		if err != nil {
 			return err
 		}
-		replaced, err := s.rooms.ReplaceRunner(ctx, tx, dispatch.Replacement{
+		replaced, err := s.rooms.ReplaceRunner(ctx, tx, jobs.Replacement{
 			Runner: row.ID, Reason: r.Body.Reason, NewKey: r.Body.NewKey,
 		})
 		if err != nil {
@@ -162,7 +163,7 @@ func dropRunner(ctx context.Context, tx *store.Tx, row store.Runner) error {
 	}
 	if open > 0 {
 		return problem.New(http.StatusConflict, "in_use",
-			fmt.Sprintf("runner %s has work in hand: %s", quoted(row.Name), jobs(open)),
+			fmt.Sprintf("runner %s has work in hand: %s", quoted(row.Name), countJobs(open)),
 			fmt.Sprintf("Let it finish. If its machine is gone, say so first: `nuon runners replace %s`.", row.Name))
 	}
 	if err := fenced(tx.DropRunner(ctx, tx.Org, row.ID)); err != nil {
@@ -171,8 +172,8 @@ func dropRunner(ctx context.Context, tx *store.Tx, row store.Runner) error {
 	return nil
 }
 
-// jobs returns a number of jobs as text.
-func jobs(n int64) string {
+// countJobs returns a number of jobs as text.
+func countJobs(n int64) string {
 	if n == 1 {
 		return "one job"
 	}
@@ -187,7 +188,7 @@ func findRunner(ctx context.Context, tx *store.Tx, key string) (store.Runner, er
 	return row, nil
 }
 
-func viewRunner(tx *store.Tx, r store.Runner) api.Runner { return dispatch.ViewRunner(r, tx.Now()) }
+func viewRunner(tx *store.Tx, r store.Runner) api.Runner { return runners.View(r, tx.Now()) }
 
 // reasonLength is the maximum number of characters of a person's reason.
 const reasonLength = 500

@@ -7,7 +7,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch/dispatchtest"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs/jobstest"
 )
 
 // TestAMachineIsReplaced checks the steps that a person sees, from one registration to that of the
@@ -30,7 +30,7 @@ func TestAMachineIsReplaced(t *testing.T) {
 	}
 	register := func(token string) {
 		t.Helper()
-		_, err := dispatchtest.Register(t.Context(), w.dispatch, token, key,
+		_, err := jobstest.Register(t.Context(), w.runners, token, key,
 			api.Registration{Version: "1", Capacity: 2})
 		must(t, err)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/id"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -82,7 +82,7 @@ func (o *tenant) component(app, component, name string) {
 func (o *tenant) runner(name, kind string, shared bool) (runner store.Runner, registration string) {
 	o.w.Helper()
 	must(o.w, o.in(func(ctx context.Context, tx *store.Tx) (err error) {
-		runner, registration, err = dispatch.CreateRunner(ctx, tx, dispatch.NewRunner{
+		runner, registration, err = runners.Create(ctx, tx, runners.NewRunner{
 			Name: name, Kind: kind, Shared: shared,
 		})
 		return err

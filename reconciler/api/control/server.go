@@ -20,7 +20,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/api/middleware"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 	"github.com/nuon-toolkit/nuon/reconciler/api/ratelimit"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
@@ -78,7 +78,7 @@ type Rooms struct {
 	// MoveBuilds assigns builds that no runner is working on to an online runner.
 	MoveBuilds func(ctx context.Context, tx *store.Tx) error
 	// ReplaceRunner records a person's decision that a runner's machine is gone.
-	ReplaceRunner func(ctx context.Context, tx *store.Tx, r dispatch.Replacement) (dispatch.Replaced, error)
+	ReplaceRunner func(ctx context.Context, tx *store.Tx, r jobs.Replacement) (jobs.Replaced, error)
 	// AskRestore starts the workflow that makes a version of a component's state the newest one,
 	// and returns its id.
 	AskRestore func(

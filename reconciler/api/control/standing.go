@@ -10,9 +10,9 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 	"github.com/nuon-toolkit/nuon/reconciler/release"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
+	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
@@ -68,7 +68,7 @@ func summary(
 	row store.ViewInstallsRow, v rollout.View, runner store.Runner, now time.Time,
 ) (api.InstallSummary, error) {
 	i := row.Install
-	v.App, v.RunnerUnavailable = row.App, dispatch.Unable(runner, now)
+	v.App, v.RunnerUnavailable = row.App, runners.UnavailableReason(runner, now)
 	online := v.RunnerUnavailable == ""
 	s := api.InstallSummary{
 		ID: i.ID, Name: i.Name, App: row.App, Release: int(v.AppliedRelease()), Target: int(v.Release.Number),

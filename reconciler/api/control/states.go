@@ -10,9 +10,9 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/tfstate"
 )
 
 // ListStates implements GET /v1/installs/{install}/states.
@@ -151,8 +151,8 @@ func (s *Server) DismissState(ctx context.Context, r DismissStateRequestObject) 
 			return err
 		}
 		actor := callerOf(ctx).actor
-		err = dispatch.Dismiss(ctx, tx, place, int32(view.Version), "dismissed by "+actor+": "+r.Body.Reason) //nolint:gosec // a row's
-		if errors.Is(err, dispatch.ErrNotContested) {
+		err = tfstate.Dismiss(ctx, tx, place, int32(view.Version), "dismissed by "+actor+": "+r.Body.Reason) //nolint:gosec // a row's
+		if errors.Is(err, tfstate.ErrNotContested) {
 			return problem.New(http.StatusConflict, "not_contested",
 				fmt.Sprintf("version %d of the state of %s is %s, neither contested nor withheld",
 					view.Version, place.Name, view.Status),
@@ -209,14 +209,14 @@ func (s *Server) FreeStateLock(ctx context.Context, r FreeStateLockRequestObject
 		if err != nil {
 			return err
 		}
-		err = dispatch.FreeLock(ctx, tx, place)
-		var locked *dispatch.LockedError
+		err = tfstate.FreeLock(ctx, tx, place)
+		var locked *tfstate.LockedError
 		switch {
 		case errors.As(err, &locked):
 			return problem.New(http.StatusConflict, "locked",
 				fmt.Sprintf("the state of %s is locked by %s, which may be at work", place.Name, locked.Holder),
 				"Cancel its workflow (`nuon workflows cancel`), or if the runner's machine is gone for good, `nuon runners replace`: the lock falls with the attempt.")
-		case errors.Is(err, dispatch.ErrNotLocked):
+		case errors.Is(err, tfstate.ErrNotLocked):
 			return problem.New(http.StatusNotFound, "not_locked", "the state of "+place.Name+" is not locked",
 				"There is nothing to do.")
 		case err != nil:

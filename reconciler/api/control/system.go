@@ -3,8 +3,9 @@ package control
 import (
 	"context"
 
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/timing"
 )
 
 // GetSystem implements GET /v1/system: the control plane's own health, and the open work of the
@@ -17,12 +18,12 @@ func (s *Server) GetSystem(ctx context.Context, _ GetSystemRequestObject) (GetSy
 	err = s.read(ctx, func(ctx context.Context, tx *store.Tx) error {
 		work := system.Work
 		work.JobsWaiting, work.JobsRunning, work.AttemptsOutOfContact = 0, 0, 0
-		jobs, err := tx.OpenJobs(ctx, tx.Org)
+		open, err := tx.OpenJobs(ctx, tx.Org)
 		if err != nil {
 			return err
 		}
-		for _, j := range jobs {
-			if j.Status == string(dispatch.JobQueued) {
+		for _, j := range open {
+			if j.Status == string(jobs.JobQueued) {
 				work.JobsWaiting += int(j.Jobs)
 			} else {
 				work.JobsRunning += int(j.Jobs)
@@ -35,7 +36,7 @@ func (s *Server) GetSystem(ctx context.Context, _ GetSystemRequestObject) (GetSy
 		}
 		work.Contested = int(contested)
 		system.Work = work
-		runners, err := tx.RunnersByState(ctx, dispatch.Online.Seconds(), tx.Org)
+		runners, err := tx.RunnersByState(ctx, timing.Online.Seconds(), tx.Org)
 		counts := map[string]int{}
 		for _, r := range runners {
 			counts[r.State] = int(r.Runners)

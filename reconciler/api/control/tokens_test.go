@@ -13,7 +13,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 )
 
 // newToken creates a token as an admin of org one.
@@ -200,7 +200,7 @@ func TestRevokedTokenFollowsNothing(t *testing.T) {
 			w.exec("update workflows set status = 'running' where id = $1", w.one.ids["workflow"])
 			r, _ := w.one.runner("busy", "install", false)
 			w.one.add("jobs", "id", "job_busy", "runner_id", r.ID, "kind", "plan", "status",
-				string(dispatch.JobQueued), "owner_kind", "step", "owner_id", "x", "spec", "{}", "reason", "x")
+				string(jobs.JobQueued), "owner_kind", "step", "owner_id", "x", "spec", "{}", "reason", "x")
 			w.one.app("x", appconfig.App{})
 			watcher, ctx := w.newToken("watcher", "operator", 3600), testtime.Context(t)
 			ended := map[string]chan struct{}{}

@@ -25,12 +25,15 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 	"github.com/nuon-toolkit/nuon/reconciler/api/ratelimit"
 	"github.com/nuon-toolkit/nuon/reconciler/catalog"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 	"github.com/nuon-toolkit/nuon/reconciler/inputs"
+	"github.com/nuon-toolkit/nuon/reconciler/joblog"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/observe"
 	"github.com/nuon-toolkit/nuon/reconciler/preview"
+	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 	"github.com/nuon-toolkit/nuon/reconciler/release"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
+	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
 	"github.com/nuon-toolkit/nuon/reconciler/token"
@@ -45,7 +48,8 @@ type world struct {
 	store    *store.Store
 	seed     *pgx.Conn // as the database's owner, who sees every org
 	key      seal.Identity
-	dispatch *dispatch.Dispatch
+	jobs     *jobs.Service
+	runners  *runners.Service
 	url      string
 	one, two *tenant
 	advance  func() error // the result of advancing a workflow at once
@@ -98,8 +102,10 @@ func (w *world) handler(limits ratelimit.Options) http.Handler {
 	watcher := observe.New(w.store, w.key, observe.Options{MirrorDir: w.TempDir()})
 	rolls := rollout.New(w.store)
 	engine := workflow.New(w.store, rolls)
-	w.dispatch = dispatch.New(w.store, bell, map[string]dispatch.Owner{"step": engine})
-	w.dispatch.OnRegistered(func(ctx context.Context, tx *store.Tx, r store.Runner) error {
+	w.runners = runners.New(w.store)
+	logs := joblog.New(w.store, bell)
+	w.jobs = jobs.New(w.store, bell, w.runners, map[string]jobs.Owner{"step": engine})
+	w.runners.OnRegistered(func(ctx context.Context, tx *store.Tx, r store.Runner) error {
 		return inputs.ResealToRunner(ctx, tx, w.key, r)
 	})
 	return control.New(control.Options{
@@ -146,19 +152,19 @@ func (w *world) handler(limits ratelimit.Options) http.Handler {
 				return refused(workflow.Cancel(ctx, tx, workflowID, actor, reason))
 			},
 			AddRunner: func(ctx context.Context, tx *store.Tx, n api.NewRunner) (store.Runner, string, error) {
-				r, registration, err := dispatch.CreateRunner(ctx, tx, dispatch.NewRunner{
+				r, registration, err := runners.Create(ctx, tx, runners.NewRunner{
 					Name: n.Name, Kind: string(n.Kind), Shared: n.Shared,
 				})
 				switch {
-				case errors.Is(err, dispatch.ErrInvalid):
+				case errors.Is(err, refusal.ErrInvalid):
 					err = problem.New(http.StatusUnprocessableEntity, "bad_runner", err.Error(), "")
-				case errors.Is(err, dispatch.ErrNameTaken):
+				case errors.Is(err, runners.ErrNameTaken):
 					err = problem.New(http.StatusConflict, "exists", err.Error(), "")
 				}
 				return r, registration, err
 			},
 			MoveBuilds:    func(context.Context, *store.Tx) error { w.moved.Add(1); return nil },
-			ReplaceRunner: w.dispatch.Replace,
+			ReplaceRunner: w.jobs.Replace,
 			AskRestore: func(
 				ctx context.Context, tx *store.Tx, i store.Install, component string, version int, reason, actor string,
 			) (string, error) {
@@ -170,9 +176,9 @@ func (w *world) handler(limits ratelimit.Options) http.Handler {
 			) error {
 				return refused(rolls.Abandon(ctx, tx, i, component, reason, actor))
 			},
-			FollowLogs: w.dispatch.StreamLogs, FollowRunnerLog: w.dispatch.StreamRunnerLog,
-			RunnerLog: w.dispatch.RunnerLog,
-			Logs:      w.dispatch.Logs,
+			FollowLogs: logs.Stream, FollowRunnerLog: logs.StreamRunnerLog,
+			RunnerLog: logs.ReadRunnerLog,
+			Logs:      logs.Read,
 			Health: func(context.Context) (api.System, error) {
 				return api.System{Version: "test", Replicas: []api.Replica{}}, nil
 			},

@@ -14,13 +14,20 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/api/middleware"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 	"github.com/nuon-toolkit/nuon/reconciler/api/ratelimit"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/joblog"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs"
+	"github.com/nuon-toolkit/nuon/reconciler/runners"
+	"github.com/nuon-toolkit/nuon/reconciler/tfstate"
+	"github.com/nuon-toolkit/nuon/reconciler/timing"
 )
 
-// Options configures the runner API. Dispatch and Vendor must be set.
+// Options configures the runner API. The services and Vendor must be set.
 type Options struct {
-	Dispatch *dispatch.Dispatch
-	Vendor   Blobs
+	Jobs    *jobs.Service
+	Runners *runners.Service
+	States  *tfstate.Service
+	Logs    *joblog.Service
+	Vendor  Blobs
 	// Log receives the details that clients do not see; nil discards them.
 	Log *slog.Logger
 	// Quota limits the requests of one runner with all its attempts. Its zero value has generous
@@ -41,8 +48,10 @@ func New(o Options) http.Handler {
 	if o.Quota.Rate == 0 {
 		o.Quota.Rate = DefaultRate
 	}
-	door := &door{dispatch: o.Dispatch, quota: ratelimit.New(o.Quota), fail: problem.Writer(o.Log)}
-	mux := routesOf(handlers{dispatch: o.Dispatch, log: o.Log}, door)
+	door := &door{jobs: o.Jobs, runners: o.Runners, quota: ratelimit.New(o.Quota), fail: problem.Writer(o.Log)}
+	mux := routesOf(handlers{
+		jobs: o.Jobs, runners: o.Runners, states: o.States, logs: o.Logs, log: o.Log,
+	}, door)
 	mux.Handle("/v2/", newProxy(door, o.Vendor, o.Log))
 	return middleware.New(problem.Mux(mux), middleware.Options{Log: o.Log})
 }
@@ -53,8 +62,8 @@ func routesOf(operations StrictServerInterface, door *door, middlewares ...Stric
 	strict := NewStrictHandlerWithOptions(operations, middlewares, StrictHTTPServerOptions{
 		RequestErrorHandlerFunc: problem.Undecodable,
 		ResponseErrorHandlerFunc: func(w http.ResponseWriter, r *http.Request, err error) {
-			if errors.Is(err, dispatch.ErrRegistration) {
-				door.quota.Bad(tokenOf(r), door.dispatch.Genuine(r.Context(), tokenOf(r)), r)
+			if errors.Is(err, runners.ErrRegistration) {
+				door.quota.Bad(tokenOf(r), door.runners.Genuine(r.Context(), tokenOf(r)), r)
 			}
 			door.fail(w, r, faultOf(err))
 		},
@@ -98,7 +107,7 @@ var routes = map[string]route{
 	"POST /runner/v1/register":                                 {byRegistration, mib, usual},
 	"POST /runner/v1/register/challenge":                       {byRegistration, 64 * kib, usual},
 	"POST /runner/v1/key":                                      {byRunner, 64 * kib, usual},
-	"POST /runner/v1/lease":                                    {byRunner | idle, mib, dispatch.LongestPoll + usual},
+	"POST /runner/v1/lease":                                    {byRunner | idle, mib, timing.LongestPoll + usual},
 	"POST /runner/v1/heartbeat":                                {byRunner, mib, usual},
 	"POST /runner/v1/logs":                                     {byRunner, mib, usual},
 	"POST /runner/v1/jobs/{job}/attempts/{attempt}/accept":     {byRunner, 64 * kib, usual},
@@ -115,9 +124,10 @@ var routes = map[string]route{
 // door is the authorizer of every route: it limits the size and time of a request and authenticates
 // the caller before a byte of the body is read.
 type door struct {
-	dispatch *dispatch.Dispatch
-	quota    *ratelimit.Quota
-	fail     func(http.ResponseWriter, *http.Request, error)
+	jobs    *jobs.Service
+	runners *runners.Service
+	quota   *ratelimit.Quota
+	fail    func(http.ResponseWriter, *http.Request, error)
 }
 
 func (d *door) guard(next http.Handler) http.Handler {
@@ -154,17 +164,17 @@ func (d *door) enter(ctx context.Context, r *http.Request, route route) (context
 		if token == "" {
 			return nil, errNoToken
 		}
-		genuine := d.dispatch.Genuine(ctx, token)
+		genuine := d.runners.Genuine(ctx, token)
 		err := d.quota.Admit(token, genuine, r)
 		if err == nil && !genuine {
 			d.quota.Bad(token, false, r)
-			err = dispatch.ErrRegistration
+			err = runners.ErrRegistration
 		}
 		return context.WithValue(ctx, registrationKey{}, token), err
 	}
-	find := d.dispatch.Authenticate
+	find := d.runners.Authenticate
 	if route.by&idle != 0 {
-		find = d.dispatch.AuthenticateIdle
+		find = d.jobs.AuthenticateIdle
 	}
 	caller, err := d.authenticate(ctx, r, find)
 	if err != nil {
@@ -183,24 +193,25 @@ func (d *door) enter(ctx context.Context, r *http.Request, route route) (context
 }
 
 // finder returns the holder of a token.
-type finder func(ctx context.Context, plain string) (dispatch.Caller, error)
+type finder func(ctx context.Context, plain string) (runners.Caller, error)
 
 // authenticate returns the caller of a request, unless its runner, or unknown clients at its
 // address, exceeded their quota.
-func (d *door) authenticate(ctx context.Context, r *http.Request, find finder) (dispatch.Caller, error) {
+func (d *door) authenticate(ctx context.Context, r *http.Request, find finder) (runners.Caller, error) {
 	token := tokenOf(r)
-	genuine := d.dispatch.Genuine(ctx, token)
+	genuine := d.runners.Genuine(ctx, token)
 	if err := d.quota.Admit(token, genuine, r); err != nil {
-		return dispatch.Caller{}, err
+		return runners.Caller{}, err
 	}
-	caller, err := dispatch.Caller{}, errNoToken
+	var caller runners.Caller
+	var err error = errNoToken
 	if token != "" {
 		caller, err = find(ctx, token)
 	}
 	switch {
 	case err == nil:
 		d.quota.Good(token, caller.Org+"/"+caller.Runner)
-	case errors.Is(err, errNoToken), errors.Is(err, dispatch.ErrUnknownToken):
+	case errors.Is(err, errNoToken), errors.Is(err, runners.ErrUnknownToken):
 		d.quota.Bad(token, genuine, r)
 	}
 	return caller, err
@@ -208,8 +219,8 @@ func (d *door) authenticate(ctx context.Context, r *http.Request, find finder) (
 
 // callerOf returns the authenticated caller. Without one it returns the zero Caller, which has no
 // access to anything.
-func callerOf(ctx context.Context) dispatch.Caller {
-	caller, _ := ctx.Value(callerKey{}).(dispatch.Caller)
+func callerOf(ctx context.Context) runners.Caller {
+	caller, _ := ctx.Value(callerKey{}).(runners.Caller)
 	return caller
 }
 
@@ -228,7 +239,7 @@ func tokenOf(r *http.Request) string {
 
 // challenge sets the header that requests a token.
 func challenge(w http.ResponseWriter, err error) {
-	if errors.Is(err, errNoToken) || errors.Is(err, dispatch.ErrUnknownToken) {
+	if errors.Is(err, errNoToken) || errors.Is(err, runners.ErrUnknownToken) {
 		w.Header().Set("WWW-Authenticate", `Basic realm="nuon runner API"`)
 	}
 }
@@ -239,7 +250,7 @@ func attemptRef(job string, attempt int) api.AttemptRef {
 }
 
 // attemptOf returns the attempt of a caller with an attempt token.
-func attemptOf(caller dispatch.Caller) (api.AttemptRef, error) {
+func attemptOf(caller runners.Caller) (api.AttemptRef, error) {
 	if caller.Job == "" {
 		return api.AttemptRef{}, errWrongToken
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/reconciler/api/runner"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/runners"
 )
 
 // send sends a body with the given Content-Encoding.
@@ -45,7 +45,7 @@ func zipped(t testing.TB, parts ...[]byte) []byte {
 // at the limit for plain bodies.
 func TestPackedBodies(t *testing.T) {
 	s := serve(t, nil)
-	r := s.Runner(t, dispatch.RunnerBuild)
+	r := s.Runner(t, runners.KindBuild)
 	s.Job(t, r, "build", "")
 	ref, _ := s.Start(t, r)
 	batch, err := json.Marshal(api.LogBatch{
@@ -83,7 +83,7 @@ func TestPackedBodies(t *testing.T) {
 			t.Errorf("%s: %d %s, want %d %s", name, a.status, a.body, test.status, test.code)
 		}
 	}
-	got, err := s.Dispatch.Logs(t.Context(), s.Org.ID, ref.Job)
+	got, err := s.Logs.Read(t.Context(), s.Org.ID, ref.Job)
 	must(t, err)
 	if len(got) != 1 || got[0].Lines[0].M != "packed" {
 		t.Errorf("kept %+v", got)

@@ -6,14 +6,21 @@ import (
 	"log/slog"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/joblog"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs"
+	"github.com/nuon-toolkit/nuon/reconciler/runners"
+	"github.com/nuon-toolkit/nuon/reconciler/tfstate"
 )
 
-// handlers implements the operations of the OpenAPI document with package dispatch. The authorizer
-// has authenticated the caller; dispatch checks whether an attempt belongs to it.
+// handlers implements the operations of the OpenAPI document with the services of jobs, runners,
+// states and logs. The authorizer has authenticated the caller; the services check whether an
+// attempt belongs to it.
 type handlers struct {
-	dispatch *dispatch.Dispatch
-	log      *slog.Logger
+	jobs    *jobs.Service
+	runners *runners.Service
+	states  *tfstate.Service
+	logs    *joblog.Service
+	log     *slog.Logger
 }
 
 var _ StrictServerInterface = handlers{}
@@ -21,7 +28,7 @@ var _ StrictServerInterface = handlers{}
 // Register exchanges a registration token for a runner key.
 func (h handlers) Register(ctx context.Context, r RegisterRequestObject) (RegisterResponseObject, error) {
 	token, _ := ctx.Value(registrationKey{}).(string)
-	registered, err := h.dispatch.Register(ctx, token, *r.Body)
+	registered, err := h.runners.Register(ctx, token, *r.Body)
 	return Register200JSONResponse(registered), err
 }
 
@@ -30,37 +37,37 @@ func (h handlers) ChallengeRegistration(
 	ctx context.Context, r ChallengeRegistrationRequestObject,
 ) (ChallengeRegistrationResponseObject, error) {
 	token, _ := ctx.Value(registrationKey{}).(string)
-	challenge, err := h.dispatch.Challenge(ctx, token, r.Body.Recipient)
+	challenge, err := h.runners.Challenge(ctx, token, r.Body.Recipient)
 	return ChallengeRegistration200JSONResponse(challenge), err
 }
 
 // RotateKey issues another runner key.
 func (h handlers) RotateKey(ctx context.Context, _ RotateKeyRequestObject) (RotateKeyResponseObject, error) {
-	key, err := h.dispatch.RotateKey(ctx, callerOf(ctx))
+	key, err := h.runners.RotateKey(ctx, callerOf(ctx))
 	return RotateKey200JSONResponse(key), err
 }
 
 // Heartbeat extends leases.
 func (h handlers) Heartbeat(ctx context.Context, r HeartbeatRequestObject) (HeartbeatResponseObject, error) {
-	answer, err := h.dispatch.Heartbeat(ctx, callerOf(ctx), *r.Body)
+	answer, err := h.jobs.Heartbeat(ctx, callerOf(ctx), *r.Body)
 	return Heartbeat200JSONResponse(answer), err
 }
 
 // Accept accepts an offer.
 func (h handlers) Accept(ctx context.Context, r AcceptRequestObject) (AcceptResponseObject, error) {
-	accepted, err := h.dispatch.Accept(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt))
+	accepted, err := h.jobs.Accept(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt))
 	return Accept200JSONResponse(accepted), err
 }
 
 // GetSpec returns the spec of the job.
 func (h handlers) GetSpec(ctx context.Context, r GetSpecRequestObject) (GetSpecResponseObject, error) {
-	spec, err := h.dispatch.Spec(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt))
+	spec, err := h.jobs.Spec(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt))
 	return GetSpec200JSONResponse(spec), err
 }
 
 // AppendLogs stores chunks of a log.
 func (h handlers) AppendLogs(ctx context.Context, r AppendLogsRequestObject) (AppendLogsResponseObject, error) {
-	return AppendLogs204Response{}, h.dispatch.AppendLogs(ctx, callerOf(ctx),
+	return AppendLogs204Response{}, h.logs.Append(ctx, callerOf(ctx),
 		attemptRef(r.Job, r.Attempt), r.Body.Chunks)
 }
 
@@ -68,23 +75,23 @@ func (h handlers) AppendLogs(ctx context.Context, r AppendLogsRequestObject) (Ap
 func (h handlers) AppendRunnerLogs(
 	ctx context.Context, r AppendRunnerLogsRequestObject,
 ) (AppendRunnerLogsResponseObject, error) {
-	return AppendRunnerLogs204Response{}, h.dispatch.AppendRunnerLog(ctx, callerOf(ctx), r.Body.Chunks)
+	return AppendRunnerLogs204Response{}, h.logs.AppendRunnerLog(ctx, callerOf(ctx), r.Body.Chunks)
 }
 
 // PostResult records the end of an attempt.
 func (h handlers) PostResult(ctx context.Context, r PostResultRequestObject) (PostResultResponseObject, error) {
-	return PostResult204Response{}, h.dispatch.Result(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt), *r.Body)
+	return PostResult204Response{}, h.jobs.Result(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt), *r.Body)
 }
 
 // GetState returns the newest state, or the one to restore.
 func (h handlers) GetState(ctx context.Context, r GetStateRequestObject) (GetStateResponseObject, error) {
-	state, err := h.dispatch.State(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt), r.Params.Version)
+	state, err := h.states.Get(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt), r.Params.Version)
 	return GetState200JSONResponse(state), err
 }
 
 // PutState stores a new state.
 func (h handlers) PutState(ctx context.Context, r PutStateRequestObject) (PutStateResponseObject, error) {
-	contested, err := h.dispatch.PutState(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt), *r.Body)
+	contested, err := h.states.Put(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt), *r.Body)
 	if contested {
 		return PutState202Response{}, err
 	}
@@ -93,8 +100,8 @@ func (h handlers) PutState(ctx context.Context, r PutStateRequestObject) (PutSta
 
 // LockState takes the state lock, or returns its holder.
 func (h handlers) LockState(ctx context.Context, r LockStateRequestObject) (LockStateResponseObject, error) {
-	err := h.dispatch.LockState(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt), *r.Body)
-	var locked *dispatch.LockedError
+	err := h.states.Lock(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt), *r.Body)
+	var locked *tfstate.LockedError
 	if errors.As(err, &locked) {
 		return LockState423JSONResponse(api.StateLock{ID: locked.ID, Info: locked.Info, Holder: locked.Holder}), nil
 	}
@@ -103,5 +110,5 @@ func (h handlers) LockState(ctx context.Context, r LockStateRequestObject) (Lock
 
 // UnlockState releases the attempt's own lock.
 func (h handlers) UnlockState(ctx context.Context, r UnlockStateRequestObject) (UnlockStateResponseObject, error) {
-	return UnlockState204Response{}, h.dispatch.UnlockState(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt))
+	return UnlockState204Response{}, h.states.Unlock(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt))
 }

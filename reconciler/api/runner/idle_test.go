@@ -6,7 +6,8 @@ import (
 	"testing"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs"
+	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -14,7 +15,7 @@ import (
 // job, a change of its own file, another key.
 func TestAnIdleRunnerIsNeverLeftBehind(t *testing.T) {
 	s := serve(t, nil)
-	r := s.Runner(t, dispatch.RunnerInstall)
+	r := s.Runner(t, runners.KindInstall)
 	lease := func(request api.LeaseRequest) (offers api.Offers) {
 		t.Helper()
 		request.Free = 1
@@ -46,13 +47,13 @@ func TestAnIdleRunnerIsNeverLeftBehind(t *testing.T) {
 
 func TestAVoidKeyEndsIdlePolls(t *testing.T) {
 	s := serve(t, nil)
-	r := s.Runner(t, dispatch.RunnerInstall)
+	r := s.Runner(t, runners.KindInstall)
 	request := api.LeaseRequest{Free: 1, WaitSeconds: -1}
 	for range 3 {
 		s.ok(t, http.MethodPost, "/runner/v1/lease", r.Key, request, nil)
 	}
 	s.In(t, func(ctx context.Context, tx *store.Tx) error {
-		_, err := s.Dispatch.Replace(ctx, tx, dispatch.Replacement{Runner: r.Runner, Reason: "its machine burnt"})
+		_, err := s.Jobs.Replace(ctx, tx, jobs.Replacement{Runner: r.Runner, Reason: "its machine burnt"})
 		return err
 	})
 	// A poll that starts before the notification arrives is ended by it, without an offer; the next

@@ -9,8 +9,9 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/id"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch/dispatchtest"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs/jobstest"
+	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/token"
 )
@@ -96,23 +97,23 @@ func routesOf(t *testing.T) []string {
 
 // atWork is a runner with an attempt at work.
 type atWork struct {
-	dispatchtest.Runner
+	jobstest.Runner
 	ref   api.AttemptRef
 	token string
 }
 
 func (s served) atWork(t *testing.T, org string) atWork {
 	t.Helper()
-	r := s.RunnerIn(t, org, dispatch.RunnerInstall)
+	r := s.RunnerIn(t, org, runners.KindInstall)
 	s.Job(t, r, "apply", s.Component(t, r))
 	ref, token := s.Start(t, r)
 	return atWork{r, ref, token}
 }
 
-func (s served) replace(t *testing.T, r dispatchtest.Runner) {
+func (s served) replace(t *testing.T, r jobstest.Runner) {
 	t.Helper()
 	must(t, s.Store.InTx(t.Context(), r.Org, func(ctx context.Context, tx *store.Tx) error {
-		_, err := s.Dispatch.Replace(ctx, tx, dispatch.Replacement{Runner: r.Runner, Reason: "its machine burnt"})
+		_, err := s.Jobs.Replace(ctx, tx, jobs.Replacement{Runner: r.Runner, Reason: "its machine burnt"})
 		return err
 	}))
 }
@@ -122,15 +123,15 @@ func (s served) registration(t *testing.T) string {
 	t.Helper()
 	var plain string
 	s.In(t, func(ctx context.Context, tx *store.Tx) (err error) {
-		_, plain, err = dispatch.CreateRunner(ctx, tx, dispatch.NewRunner{
-			Name: strings.ReplaceAll(id.New("r"), "_", "-"), Kind: dispatch.RunnerBuild,
+		_, plain, err = runners.Create(ctx, tx, runners.NewRunner{
+			Name: strings.ReplaceAll(id.New("r"), "_", "-"), Kind: runners.KindBuild,
 		})
 		return err
 	})
 	return plain
 }
 
-// everything returns all data of dispatch, as text.
+// everything returns all data of jobs, runners, states and logs, as text.
 func (s served) everything(t *testing.T) string {
 	t.Helper()
 	var all []string
@@ -147,9 +148,9 @@ func (s served) everything(t *testing.T) string {
 func TestEveryRouteIsClosedToStrangers(t *testing.T) {
 	s := serve(t, nil)
 	mine := s.atWork(t, s.Org.ID)
-	replaced := s.Runner(t, dispatch.RunnerInstall)
+	replaced := s.Runner(t, runners.KindInstall)
 	s.replace(t, replaced)
-	rotated := s.Runner(t, dispatch.RunnerInstall)
+	rotated := s.Runner(t, runners.KindInstall)
 	var next api.RunnerKey
 	s.ok(t, "POST", "/runner/v1/key", rotated.Key, nil, &next)
 	s.ok(t, "POST", "/runner/v1/heartbeat", next.RunnerKey, api.Heartbeat{}, nil)
@@ -320,7 +321,7 @@ func TestReplacedRunnerOnlyDelivers(t *testing.T) {
 		}
 	}
 	named, _ := v.add(t, "acme/web", "the module")
-	r := s.Runner(t, dispatch.RunnerInstall)
+	r := s.Runner(t, runners.KindInstall)
 	_, plain := s.sync(t, r, named)
 	path := "/v2/" + named.Repository + "/manifests/" + named.Digest
 	s.ok(t, "GET", path, plain, nil, nil)

@@ -20,7 +20,7 @@ func (h held) VisitLeaseResponse(w http.ResponseWriter) error { return h(w) }
 func (h handlers) Lease(ctx context.Context, r LeaseRequestObject) (LeaseResponseObject, error) {
 	return held(func(w http.ResponseWriter) error {
 		return h.hold(ctx, w, func(beat func() error) (api.Offers, error) {
-			return h.dispatch.Lease(ctx, callerOf(ctx), *r.Body, beat)
+			return h.jobs.Lease(ctx, callerOf(ctx), *r.Body, beat)
 		})
 	}), nil
 }

@@ -17,7 +17,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/reconciler/api/middleware"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/runners"
+	"github.com/nuon-toolkit/nuon/reconciler/timing"
 )
 
 // holding serves polls with the result of poll, as the runner API does.
@@ -54,8 +55,8 @@ func TestAHeldPollsAnswerIsWhole(t *testing.T) {
 		"at once":              {0, one, nil, 200, &one, ""},
 		"after beats":          {3, one, nil, 200, &one, ""},
 		"nothing":              {9, none, nil, 200, &none, ""},
-		"refused at once":      {0, none, dispatch.ErrUnknownToken, 401, nil, ""},
-		"refused after beats":  {2, none, fmt.Errorf("claim: %w", dispatch.ErrUnknownToken), 200, &none, ""},
+		"refused at once":      {0, none, runners.ErrUnknownToken, 401, nil, ""},
+		"refused after beats":  {2, none, fmt.Errorf("claim: %w", runners.ErrUnknownToken), 200, &none, ""},
 		"went wrong at beats":  {1, none, errors.New("the disk burns"), 200, &none, "the disk burns"},
 		"half done and failed": {1, one, context.DeadlineExceeded, 200, &none, ""},
 	} {
@@ -116,8 +117,8 @@ func TestABeatGoesOutAtOnce(t *testing.T) {
 // A keepalive that was sent counts as a sign of life, although the client may not have received it.
 // The connection must end before the next one.
 func TestAtMostOneBeatGoesOutToNobody(t *testing.T) {
-	if middleware.LostAfter >= dispatch.PollBeat {
-		t.Errorf("a line is lost after %s, and a poll beats each %s", middleware.LostAfter, dispatch.PollBeat)
+	if middleware.LostAfter >= timing.PollKeepalive {
+		t.Errorf("a line is lost after %s, and a poll beats each %s", middleware.LostAfter, timing.PollKeepalive)
 	}
 }
 

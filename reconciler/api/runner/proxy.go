@@ -18,7 +18,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/reconciler/api/middleware"
 	"github.com/nuon-toolkit/nuon/reconciler/api/ratelimit"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs"
+	"github.com/nuon-toolkit/nuon/reconciler/runners"
 )
 
 // BlobKind is one of the two paths of a repository (OCI distribution specification).
@@ -93,9 +94,9 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusMethodNotAllowed, "UNSUPPORTED", "artifacts are only read here")
 		return
 	}
-	caller, err := p.door.authenticate(ctx, r, p.door.dispatch.Authenticate)
+	caller, err := p.door.authenticate(ctx, r, p.door.runners.Authenticate)
 	if err == nil && caller.Job == "" {
-		err = dispatch.ErrUnknownToken
+		err = runners.ErrUnknownToken
 	}
 	if err != nil {
 		p.fail(w, r, err)
@@ -121,13 +122,13 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // serve streams the requested bytes if the caller's spec names them. It returns an error only
 // before the first byte.
 func (p *proxy) serve(
-	ctx context.Context, w http.ResponseWriter, r *http.Request, caller dispatch.Caller, want Wanted,
+	ctx context.Context, w http.ResponseWriter, r *http.Request, caller runners.Caller, want Wanted,
 ) error {
 	ref, err := attemptOf(caller)
 	if err != nil {
 		return err
 	}
-	spec, err := p.door.dispatch.Spec(ctx, caller, ref)
+	spec, err := p.door.jobs.Spec(ctx, caller, ref)
 	if err != nil {
 		return err
 	}
@@ -274,12 +275,12 @@ func (p *proxy) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.As(err, &many):
 		w.Header().Set("Retry-After", strconv.Itoa(many.Seconds()))
 		refuse(w, http.StatusTooManyRequests, "TOOMANYREQUESTS", many.Error())
-	case errors.Is(err, dispatch.ErrUnknownToken), errors.Is(err, errNoToken):
+	case errors.Is(err, runners.ErrUnknownToken), errors.Is(err, errNoToken):
 		challenge(w, err)
 		refuse(w, http.StatusUnauthorized, "UNAUTHORIZED", "send the attempt's token")
 	case errors.Is(err, errNoRange):
 		refuse(w, http.StatusRequestedRangeNotSatisfiable, "RANGE_INVALID", errNoRange.Error())
-	case errors.Is(err, ErrNoBlob), errors.Is(err, dispatch.ErrNotFound), errors.Is(err, dispatch.ErrNotRunning):
+	case errors.Is(err, ErrNoBlob), errors.Is(err, jobs.ErrNotFound), errors.Is(err, jobs.ErrNotRunning):
 		code := "BLOB_UNKNOWN"
 		if strings.Contains(r.URL.Path, "/"+string(Manifests)+"/") {
 			code = "MANIFEST_UNKNOWN"

@@ -15,9 +15,10 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/reconciler/api/runner"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch/dispatchtest"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs/jobstest"
 	"github.com/nuon-toolkit/nuon/reconciler/registry"
+	"github.com/nuon-toolkit/nuon/reconciler/runners"
 )
 
 const vendorPrefix = "dev/vendor"
@@ -86,9 +87,9 @@ func (s served) callWith(t *testing.T, path, token string, header http.Header) a
 }
 
 // sync starts a job that copies an artifact.
-func (s served) sync(t *testing.T, r dispatchtest.Runner, ref api.ArtifactRef) (api.AttemptRef, string) {
+func (s served) sync(t *testing.T, r jobstest.Runner, ref api.ArtifactRef) (api.AttemptRef, string) {
 	t.Helper()
-	s.Enqueue(t, r, dispatch.NewJob{Kind: "sync", Spec: api.JobSpec{Sync: api.SyncSpec{From: ref}}})
+	s.Enqueue(t, r, jobs.NewJob{Kind: "sync", Spec: api.JobSpec{Sync: api.SyncSpec{From: ref}}})
 	return s.Start(t, r)
 }
 
@@ -99,8 +100,8 @@ func TestAPlanReadsOnlyWhatItCopies(t *testing.T) {
 	s := serve(t, v)
 	named, made := v.add(t, "acme/web", "the module")
 	other, _ := v.add(t, "acme/web", "another version of the module")
-	r := s.Runner(t, dispatch.RunnerInstall)
-	s.Enqueue(t, r, dispatch.NewJob{
+	r := s.Runner(t, runners.KindInstall)
+	s.Enqueue(t, r, jobs.NewJob{
 		Kind: "plan", Spec: api.JobSpec{Kind: api.JobSpecKindPlan, Plan: api.PlanSpec{From: named}},
 	})
 	_, token := s.Start(t, r)
@@ -127,8 +128,8 @@ func TestOnlyASyncReadsTheVendorsRegistry(t *testing.T) {
 		"build":  {Build: api.BuildSpec{Source: named, Repository: named.Repository}},
 		"action": {Action: api.ActionSpec{Action: "migrate"}},
 	} {
-		r := s.Runner(t, map[bool]string{true: dispatch.RunnerBuild, false: dispatch.RunnerInstall}[kind == "build"])
-		s.Enqueue(t, r, dispatch.NewJob{Kind: kind, Spec: spec})
+		r := s.Runner(t, map[bool]string{true: runners.KindBuild, false: runners.KindInstall}[kind == "build"])
+		s.Enqueue(t, r, jobs.NewJob{Kind: kind, Spec: spec})
 		_, token := s.Start(t, r)
 		for _, path := range []string{"manifests/" + named.Digest, "blobs/" + artifact.Digest(made.Layer)} {
 			if a := s.call(t, "GET", "/v2/acme/web/"+path, token, nil); a.status != 404 {
@@ -143,7 +144,7 @@ func TestALayerFromItsMiddleOn(t *testing.T) {
 	v := newVendor(t)
 	s := serve(t, v)
 	named, made := v.add(t, "acme/web", "the module, in two halves")
-	_, token := s.sync(t, s.Runner(t, dispatch.RunnerInstall), named)
+	_, token := s.sync(t, s.Runner(t, runners.KindInstall), named)
 	layer, half := "/v2/acme/web/blobs/"+artifact.Digest(made.Layer), len(made.Layer)/2
 	for said, want := range map[string]struct {
 		status int
@@ -202,7 +203,7 @@ func TestAnAttemptPullsWhatItsSpecNames(t *testing.T) {
 	named, made := v.add(t, "acme/web", "the module")
 	hidden, secret := v.add(t, "acme/web", "another module")
 	elsewhere, _ := v.add(t, "acme/db", "the module of db")
-	r := s.Runner(t, dispatch.RunnerInstall)
+	r := s.Runner(t, runners.KindInstall)
 	ref, token := s.sync(t, r, named)
 	for name, credential := range map[string]artifact.Credential{
 		"bearer": artifact.Bearer(token), "basic": artifact.Basic("anybody", token),
@@ -241,7 +242,7 @@ func TestAnAttemptPullsWhatItsSpecNames(t *testing.T) {
 		}
 	}
 	// Only as long as the attempt is at work.
-	must(t, s.Dispatch.Result(t.Context(), r.Caller, ref, api.JobResult{Status: api.JobResultStatusFailed}))
+	must(t, s.Jobs.Result(t.Context(), r.Caller, ref, api.JobResult{Status: api.JobResultStatusFailed}))
 	if a := s.call(t, "GET", "/v2/acme/web/manifests/"+named.Digest, token, nil); a.status != 404 {
 		t.Errorf("after the end: %d %s", a.status, a.body)
 	}
@@ -251,7 +252,7 @@ func TestThePingOpensToAttemptTokensOnly(t *testing.T) {
 	v := newVendor(t)
 	s := serve(t, v)
 	named, _ := v.add(t, "acme/web", "the module")
-	r := s.Runner(t, dispatch.RunnerInstall)
+	r := s.Runner(t, runners.KindInstall)
 	_, token := s.sync(t, r, named)
 	if a := s.call(t, "GET", "/v2/", token, nil); a.status != 200 ||
 		a.header.Get("Docker-Distribution-API-Version") != "registry/2.0" {
@@ -268,7 +269,7 @@ func TestThePingOpensToAttemptTokensOnly(t *testing.T) {
 	}
 	// Another org's attempt that names the same repository in its own spec reaches it; one whose
 	// spec does not, does not.
-	other := s.RunnerIn(t, s.AddOrg(t).ID, dispatch.RunnerInstall)
+	other := s.RunnerIn(t, s.AddOrg(t).ID, runners.KindInstall)
 	_, elsewhere := s.sync(t, other, api.ArtifactRef{Repository: "other/web", Digest: named.Digest})
 	if a := s.call(t, "GET", "/v2/acme/web/manifests/"+named.Digest, elsewhere, nil); a.status != 404 {
 		t.Errorf("another org: %d %s", a.status, a.body)
@@ -279,7 +280,7 @@ func TestAManifestIsReadOnce(t *testing.T) {
 	v := newVendor(t)
 	s := serve(t, v)
 	named, made := v.add(t, "acme/web", "the module")
-	_, token := s.sync(t, s.Runner(t, dispatch.RunnerInstall), named)
+	_, token := s.sync(t, s.Runner(t, runners.KindInstall), named)
 	for range 5 {
 		s.ok(t, "GET", "/v2/acme/web/blobs/"+artifact.Digest(made.Layer), token, nil, nil)
 	}
@@ -308,7 +309,7 @@ func TestARegistryThatFailsOrLies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, lying{test.err})
-			_, token := s.sync(t, s.Runner(t, dispatch.RunnerInstall), named)
+			_, token := s.sync(t, s.Runner(t, runners.KindInstall), named)
 			a := s.call(t, "GET", "/v2/acme/web/blobs/sha256:"+strings.Repeat("a", 64), token, nil)
 			if a.status != test.status || strings.Contains(string(a.body), "hunter2") {
 				t.Errorf("%d %s", a.status, a.body)

@@ -7,7 +7,8 @@ import (
 	"testing"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs"
+	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -15,11 +16,11 @@ import (
 // tokens; a state that does not follow the newest is accepted, too, and reported as contested.
 func TestAReplacedMachineDeliversOverHTTP(t *testing.T) {
 	s := serve(t, nil)
-	runner := s.Runner(t, dispatch.RunnerInstall)
+	runner := s.Runner(t, runners.KindInstall)
 	s.Job(t, runner, "apply", s.Component(t, runner))
 	ref, token := s.Start(t, runner)
 	s.In(t, func(ctx context.Context, tx *store.Tx) error {
-		_, err := s.Dispatch.Replace(ctx, tx, dispatch.Replacement{Runner: runner.Runner, Reason: "burnt"})
+		_, err := s.Jobs.Replace(ctx, tx, jobs.Replacement{Runner: runner.Runner, Reason: "burnt"})
 		return err
 	})
 	if a := s.call(
@@ -54,7 +55,7 @@ func TestAReplacedMachineDeliversOverHTTP(t *testing.T) {
 // A rotation whose response is lost locks no runner out.
 func TestAKeyIsRotatedOverHTTP(t *testing.T) {
 	s := serve(t, nil)
-	runner := s.Runner(t, dispatch.RunnerBuild)
+	runner := s.Runner(t, runners.KindBuild)
 	var lost, next api.RunnerKey
 	s.ok(t, "POST", "/runner/v1/key", runner.Key, nil, &lost)
 	s.ok(t, "POST", "/runner/v1/key", runner.Key, nil, &next)

@@ -20,8 +20,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 	"github.com/nuon-toolkit/nuon/reconciler/api/ratelimit"
 	"github.com/nuon-toolkit/nuon/reconciler/api/runner"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch/dispatchtest"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs/jobstest"
+	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/token"
 )
 
@@ -34,7 +34,7 @@ func must(t testing.TB, err error) {
 
 // served is the runner API over a world.
 type served struct {
-	*dispatchtest.World
+	*jobstest.World
 	url string
 }
 
@@ -45,10 +45,12 @@ func serve(t *testing.T, vendor runner.Blobs) served {
 
 func serveBounded(t *testing.T, vendor runner.Blobs, limits ratelimit.Options) served {
 	t.Helper()
-	w := dispatchtest.New(t)
-	server := httptest.NewServer(runner.New(runner.Options{Dispatch: w.Dispatch, Vendor: vendor, Quota: limits}))
+	w := jobstest.New(t)
+	server := httptest.NewServer(runner.New(runner.Options{
+		Jobs: w.Jobs, Runners: w.Runners, States: w.States, Logs: w.Logs, Vendor: vendor, Quota: limits,
+	}))
 	t.Cleanup(server.Close)
-	t.Cleanup(w.Dispatch.Drain)
+	t.Cleanup(w.Jobs.Drain)
 	return served{w, server.URL}
 }
 
@@ -127,7 +129,7 @@ func aState(serial int64) api.State {
 
 func TestARunnersDayOverHTTP(t *testing.T) {
 	s := serve(t, nil)
-	r := s.Runner(t, dispatch.RunnerInstall)
+	r := s.Runner(t, runners.KindInstall)
 	jobID := s.Job(t, r, "apply", s.Component(t, r))
 	var offers api.Offers
 	s.ok(t, "POST", "/runner/v1/lease", r.Key, api.LeaseRequest{Free: 2, Version: "0.1.0"}, &offers)
@@ -197,7 +199,7 @@ func TestARunnersDayOverHTTP(t *testing.T) {
 func TestRegisterOverHTTP(t *testing.T) {
 	s := serve(t, nil)
 	forged, _ := token.NewKeys([]byte("a guess")).Mint(token.Registration, s.Org.ID)
-	r := s.Runner(t, dispatch.RunnerBuild)
+	r := s.Runner(t, runners.KindBuild)
 	for name, plain := range map[string]string{"forged": forged, "nonsense": "nonsense", "a runner key": r.Key} {
 		a := s.call(t, "POST", "/runner/v1/register", plain, api.Registration{Version: "1", Capacity: 1})
 		if a.status != 401 || a.code(t) != "registration_refused" ||
@@ -213,7 +215,7 @@ func TestRegisterOverHTTP(t *testing.T) {
 
 func TestTheLockedAnswerNamesTheHolder(t *testing.T) {
 	s := serve(t, nil)
-	one, two := s.Runner(t, dispatch.RunnerInstall), s.Runner(t, dispatch.RunnerInstall)
+	one, two := s.Runner(t, runners.KindInstall), s.Runner(t, runners.KindInstall)
 	component := s.Component(t, one)
 	s.Job(t, one, "apply", component)
 	s.Job(t, two, "apply", component)
@@ -260,7 +262,7 @@ func (endless) Read(b []byte) (int, error) {
 
 func TestRequestsAreBounded(t *testing.T) {
 	s := serve(t, nil)
-	r := s.Runner(t, dispatch.RunnerInstall)
+	r := s.Runner(t, runners.KindInstall)
 	s.Job(t, r, "apply", s.Component(t, r))
 	ref, _ := s.Start(t, r)
 	for path, mib := range map[string]int64{"/runner/v1/heartbeat": 1, attemptPath(ref, "logs"): 4} {
@@ -303,7 +305,7 @@ func TestARunnerThatAsksTooMuch(t *testing.T) {
 	now := time.Now()
 	s := serveBounded(t, v, ratelimit.Options{Rate: 1, Burst: 3, Now: func() time.Time { return now }})
 	named, _ := v.add(t, "acme/web", "the module")
-	busy, calm := s.Runner(t, dispatch.RunnerInstall), s.Runner(t, dispatch.RunnerInstall)
+	busy, calm := s.Runner(t, runners.KindInstall), s.Runner(t, runners.KindInstall)
 	_, attempt := s.sync(t, busy, named)
 	path := "/v2/" + named.Repository + "/manifests/" + named.Digest
 	s.ok(t, "GET", path, attempt, nil, nil)
@@ -347,7 +349,7 @@ func TestGuessesAtRegistrations(t *testing.T) {
 // at that address and its attempt, both new to this replica, are served.
 func TestAFloodOfGuessesHoldsNobodyUp(t *testing.T) {
 	s := serveBounded(t, nil, ratelimit.Options{})
-	r := s.Runner(t, dispatch.RunnerInstall)
+	r := s.Runner(t, runners.KindInstall)
 	s.Job(t, r, "apply", s.Component(t, r))
 	ref, registration := s.Offer(t, r), s.registration(t)
 	flood(t, s, r.Runner, 10_000)
@@ -364,7 +366,7 @@ func TestAFloodOfGuessesHoldsNobodyUp(t *testing.T) {
 	if last != 429 {
 		t.Errorf("a void key is looked up for ever: %d", last)
 	}
-	other := s.Runner(t, dispatch.RunnerInstall)
+	other := s.Runner(t, runners.KindInstall)
 	s.ok(t, "POST", "/runner/v1/heartbeat", other.Key, api.Heartbeat{}, nil)
 }
 
@@ -372,7 +374,7 @@ func TestAFloodOfGuessesHoldsNobodyUp(t *testing.T) {
 // would fail with a server error here.
 func TestGuessesAreRefusedWithoutTheDatabase(t *testing.T) {
 	s := serveBounded(t, nil, ratelimit.Options{})
-	r := s.Runner(t, dispatch.RunnerInstall) // reads the token keys
+	r := s.Runner(t, runners.KindInstall) // reads the token keys
 	s.Store.Close()
 	if a := s.call(t, "POST", "/runner/v1/heartbeat", r.Key, api.Heartbeat{}); a.status < 500 {
 		t.Fatalf("a genuine key: %d %s", a.status, a.body)

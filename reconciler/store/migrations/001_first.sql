@@ -683,7 +683,7 @@ create table script_answers (
     foreign key (org_id, install_id) references installs on delete cascade
 );
 
--- dispatch: our own lease table -----------------------------------------------------------------
+-- jobs: our own lease table -----------------------------------------------------------------
 
 create table jobs (
     org_id     text not null,

@@ -1,0 +1,216 @@
+package joblog
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/reconciler/jobs"
+	"github.com/nuon-toolkit/nuon/reconciler/runners"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/refusal"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// The limits of logs, in bytes.
+const (
+	MaxLine  = 16 << 10  // a longer message is cut, visibly
+	MaxChunk = 256 << 10 // a larger chunk, as JSON, is refused
+	MaxLog   = 32 << 20  // of one attempt, as JSON; the log then ends with a line about that
+)
+
+// maxChunks is the maximum number of chunks in one batch.
+const maxChunks = 1000
+
+// Append stores numbered chunks of an attempt's log. A chunk that is already stored changes
+// nothing, so a batch may be sent any number of times, also after the attempt has ended. Chunks
+// beyond MaxLog are dropped without an error, because the runner could not act on one. Errors:
+// ErrNotFound, ErrNotRunning, refusal.ErrInvalid.
+func (s *Service) Append(ctx context.Context, caller runners.Caller, ref api.AttemptRef, chunks []api.NewLogChunk) error {
+	rows, err := s.packChunks(chunks)
+	if err != nil {
+		return err
+	}
+	if !jobs.Addressable(caller, ref) {
+		return jobs.ErrNotFound
+	}
+	err = s.store.InTx(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
+		attempt, err := tx.LockLog(ctx, tx.Org, ref.Job, int32(ref.Attempt))
+		if err != nil {
+			return store.NotFoundAs(err, jobs.ErrNotFound)
+		}
+		if attempt.RunnerID != caller.Runner {
+			return jobs.ErrNotFound
+		}
+		if status := jobs.AttemptStatus(attempt.Status); status == jobs.AttemptOffered || status == jobs.AttemptWithdrawn {
+			return jobs.ErrNotRunning.With("it was never accepted")
+		}
+		return s.appendChunks(ctx, tx, attempt, rows)
+	})
+	if err != nil {
+		return fmt.Errorf("keep the log of job %s: %w", ref.Job, err)
+	}
+	return nil
+}
+
+func (s *Service) appendChunks(ctx context.Context, tx *store.Tx, attempt store.Attempt, rows []logRow) error {
+	seqs := make([]int64, 0, len(rows))
+	for _, row := range rows {
+		seqs = append(seqs, row.seq)
+	}
+	present, err := tx.LogSeqsPresent(ctx, store.LogSeqsPresentParams{
+		OrgID: tx.Org, JobID: attempt.JobID, Attempt: attempt.Number, Seqs: seqs,
+	})
+	if err != nil {
+		return err
+	}
+	admitted, used := selectNewChunks(rows, present, attempt.LogBytes)
+	if len(admitted) == 0 {
+		return nil
+	}
+	insert := store.InsertLogChunksParams{
+		OrgID: tx.Org, JobID: attempt.JobID, Attempt: attempt.Number, LogBytes: used, Channel: store.ChannelLogs,
+		Payload: tx.Org + "/" + attempt.JobID,
+	}
+	for _, row := range admitted {
+		if row.last {
+			if row, err = s.fullNotice(row); err != nil {
+				return err
+			}
+		}
+		insert.Seqs, insert.Lines = append(insert.Seqs, row.seq), append(insert.Lines, row.packed)
+	}
+	if n, err := tx.InsertLogChunks(ctx, insert); err != nil || n == 1 {
+		return err
+	}
+	return jobs.ErrNotFound
+}
+
+// logRow is one chunk as it is stored.
+type logRow struct {
+	seq    int64
+	packed []byte
+	size   int64     // size of its lines as JSON plus chunkCost, as counted for MaxLog
+	first  time.Time // time of its first line, also used for the last line of a full log
+	last   bool      // the log is full with it
+}
+
+// packChunks checks the limits of received chunks and encodes them for storage.
+func (s *Service) packChunks(chunks []api.NewLogChunk) ([]logRow, error) {
+	if len(chunks) > maxChunks {
+		return nil, refusal.Invalidf("a batch has at most %d chunks, not %d", maxChunks, len(chunks))
+	}
+	rows := make([]logRow, 0, len(chunks))
+	for _, chunk := range chunks {
+		if chunk.Seq < 0 {
+			return nil, refusal.Invalidf("a chunk's number is not negative")
+		}
+		lines := make([]api.LogLine, 0, len(chunk.Lines))
+		for _, line := range chunk.Lines {
+			lines = append(lines, storableLine(line))
+		}
+		row, err := s.packer.row(chunk.Seq, lines)
+		if err != nil {
+			return nil, refusal.Invalidf("chunk %d: %v", chunk.Seq, err)
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// storableLine brings a line within the limits: a known level, a message without NUL, and a length
+// of at most MaxLine.
+func storableLine(line api.LogLine) api.LogLine {
+	switch line.L {
+	case api.Debug, api.Info, api.Warn, api.Error:
+	default:
+		line.L = api.Info
+	}
+	line.M = store.CleanText(line.M)
+	if over := len(line.M) - MaxLine; over > 0 {
+		line.M = fmt.Sprintf("%s… (%d more bytes were cut)", strings.ToValidUTF8(line.M[:MaxLine], ""), over)
+	}
+	return line
+}
+
+// selectNewChunks selects the chunks to store: those that are not present, until the attempt's log is full.
+// The chunk that would fill the log is the last one, and a notice replaces it. used is the size of
+// the log in bytes, before and after.
+func selectNewChunks(rows []logRow, present []int64, used int64) ([]logRow, int64) {
+	known := make(map[int64]bool, len(present)+len(rows))
+	for _, seq := range present {
+		known[seq] = true
+	}
+	var admitted []logRow
+	for _, row := range rows {
+		if known[row.seq] || used >= MaxLog {
+			continue
+		}
+		known[row.seq] = true
+		row.last = used+row.size >= MaxLog
+		used = min(used+row.size, MaxLog)
+		admitted = append(admitted, row)
+	}
+	return admitted, used
+}
+
+// fullNotice returns the row that replaces the last chunk of a full log.
+func (s *Service) fullNotice(row logRow) (logRow, error) {
+	full := fmt.Sprintf("the log of this attempt is longer than %d MiB; the rest of it is not kept", MaxLog>>20)
+	return s.packer.row(row.seq, []api.LogLine{{T: row.first, L: api.Warn, M: full}})
+}
+
+// logPage is the number of chunks per query.
+const logPage = 32
+
+// Read returns the whole log of a job so far, in the order of attempt and chunk number. It returns
+// ErrNotFound if the org has no such job.
+func (s *Service) Read(ctx context.Context, org, jobID string) ([]api.LogChunk, error) {
+	chunks := []api.LogChunk{}
+	err := s.store.ReadTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+		if _, err := jobs.ReadJob(ctx, tx, jobID); err != nil {
+			return err
+		}
+		for at := (position{}); ; {
+			page, err := chunksAfter(ctx, tx, jobID, at)
+			if err != nil {
+				return err
+			}
+			for _, row := range page {
+				chunk := api.LogChunk{Attempt: int(row.Attempt), Seq: row.Seq}
+				lines, err := unpack(row.Lines)
+				if err != nil {
+					return err
+				}
+				if err := json.Unmarshal(lines, &chunk.Lines); err != nil {
+					return err
+				}
+				chunks = append(chunks, chunk)
+				at = position{attempt: row.Attempt, seq: row.Seq}
+			}
+			if len(page) < logPage {
+				return nil
+			}
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("log of job %s: %w", jobID, err)
+	}
+	return chunks, nil
+}
+
+// position is the place of a chunk in a job's log. Attempts count from one, so the zero position is
+// before all chunks.
+type position struct {
+	attempt int32
+	seq     int64
+}
+
+func chunksAfter(ctx context.Context, tx *store.Tx, jobID string, at position) ([]store.LogChunk, error) {
+	return tx.LogChunksAfter(ctx, store.LogChunksAfterParams{
+		OrgID: tx.Org, JobID: jobID, Attempt: at.attempt, Seq: at.seq, Most: logPage,
+	})
+}

@@ -1,0 +1,89 @@
+package jobs_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs/jobstest"
+	"github.com/nuon-toolkit/nuon/reconciler/refusal"
+	"github.com/nuon-toolkit/nuon/reconciler/runners"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// TestARunnerProvesItsKey checks that a machine cannot register a key that it does not hold,
+// neither for a new runner nor in place of another machine, and that a proof is valid once.
+func TestARunnerProvesItsKey(t *testing.T) {
+	w := jobstest.New(t)
+	heard := 0
+	w.Runners.OnRegistered(func(context.Context, *store.Tx, store.Runner) error { heard++; return nil })
+	newKey := func() seal.Identity {
+		key, err := seal.NewIdentity()
+		must(t, err)
+		return key
+	}
+	own, victim := newKey(), newKey()
+	_, token, err := w.CreateRunner(t, runners.NewRunner{Name: "berlin", Kind: runners.KindInstall})
+	must(t, err)
+	_, elsewhere, err := w.CreateRunner(t, runners.NewRunner{Name: "paris", Kind: runners.KindInstall})
+	must(t, err)
+	attempt := func(token string, key seal.Identity, proof string) error {
+		_, err := w.Runners.Register(t.Context(), token, api.Registration{
+			Capacity: 1, Recipient: key.Recipient().String(), Proof: proof,
+		})
+		return err
+	}
+	prove := func(token string, key seal.Identity) string {
+		proof, err := jobstest.Proof(t.Context(), w.Runners, token, key)
+		must(t, err)
+		return proof
+	}
+	refused := func(what string, err error) {
+		t.Helper()
+		wantIs(t, err, refusal.ErrInvalid)
+		if !strings.Contains(err.Error(), "has not proven that it holds the install key") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	refused("no challenge was asked for", attempt(token, victim, ""))
+	_, err = w.Runners.Challenge(t.Context(), token, victim.Recipient().String()) // this machine cannot read its nonce
+	must(t, err)
+	refused("an empty proof", attempt(token, victim, ""))
+	_, err = w.Runners.Challenge(t.Context(), token, victim.Recipient().String())
+	must(t, err)
+	refused("a guess", attempt(token, victim, "guess"))
+	refused("the proof of another key", attempt(token, victim, prove(token, own)))
+	refused("the proof of another runner", attempt(token, own, prove(elsewhere, own)))
+	old := prove(token, own)
+	prove(token, own)
+	refused("a proof before the newest", attempt(token, own, old))
+	proof := prove(token, own)
+	refused("a wrong try takes the challenge", attempt(token, own, "guess"))
+	refused("and the right one is void", attempt(token, own, proof))
+	if heard != 0 {
+		t.Fatalf("%d runners were registered", heard)
+	}
+
+	proof = prove(token, own)
+	must(t, attempt(token, own, proof))
+	wantIs(t, attempt(token, own, proof), runners.ErrRegistration)
+	_, err = w.Runners.Challenge(t.Context(), token, own.Recipient().String())
+	wantIs(t, err, runners.ErrRegistration)
+	refused("a proof for another token", attempt(elsewhere, own, proof))
+
+	// In place of a registered machine: its public key is known, and does not suffice.
+	runner := w.Runner(t, runners.KindInstall)
+	again := replace(t, w, runner, false).RegistrationToken
+	refused("the key of the machine before", attempt(again, runner.InstallKey, ""))
+	takeOver(t, w, again, runner.InstallKey)
+
+	w.Exec(t, "update registrations set expires_at = now() - interval '1 second' where used_at is null")
+	_, err = w.Runners.Challenge(t.Context(), elsewhere, own.Recipient().String())
+	wantIs(t, err, runners.ErrRegistration)
+	for _, bad := range []string{"", "age1nonsense"} {
+		_, err = w.Runners.Challenge(t.Context(), elsewhere, bad)
+		wantIs(t, err, refusal.ErrInvalid)
+	}
+}

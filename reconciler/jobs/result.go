@@ -1,0 +1,195 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/reconciler/runners"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/refusal"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// delivery is the decision on a delivered result.
+type delivery int
+
+const (
+	deliverRefused    delivery = iota // the attempt was never accepted, so it can have no result
+	deliverUntaken                    // never accepted, and its runner runs nothing of it: it is offered again
+	deliverAgain                      // the attempt has ended: the result was recorded before or has no effect
+	deliverSuperseded                 // another attempt has the job now: only this attempt ends
+	deliverBroken                     // it ended without a request, and the job is repeatable: another attempt is made
+	deliverNow                        // the job ends
+)
+
+// decideDelivery decides the effect of a result. An attempt that lost contact but was not superseded
+// delivers like any other.
+func decideDelivery(h Attempt, result api.JobResultStatus) delivery {
+	lost := result == api.JobResultStatusLost
+	switch status := AttemptStatus(h.Row.Status); {
+	case status == AttemptOffered && lost:
+		return deliverUntaken
+	case status == AttemptOffered, status == AttemptWithdrawn && !lost:
+		return deliverRefused
+	case status.Ended():
+		return deliverAgain
+	case !h.AtWork():
+		return deliverSuperseded
+	case interrupted(h, result):
+		return deliverBroken
+	}
+	return deliverNow
+}
+
+// interrupted reports whether an attempt of a repeatable job was broken off without a request to
+// cancel, as when its runner's machine is shut down.
+func interrupted(h Attempt, result api.JobResultStatus) bool {
+	broken := result == api.JobResultStatusCancelled || result == api.JobResultStatusLost
+	return broken && !h.Job.Cancel && repeatable(h.Job.Kind)
+}
+
+// finalStatuses maps a result's status to the final statuses of its job and attempt.
+var finalStatuses = map[api.JobResultStatus]struct {
+	job     JobStatus
+	attempt AttemptStatus
+}{
+	api.JobResultStatusSucceeded: {JobSucceeded, AttemptSucceeded},
+	api.JobResultStatusFailed:    {JobFailed, AttemptFailed},
+	api.JobResultStatusStale:     {JobFailed, AttemptFailed},
+	api.JobResultStatusCancelled: {JobCancelled, AttemptCancelled},
+	api.JobResultStatusLost:      {JobLost, AttemptLost},
+}
+
+// Result records how an attempt ended: once, however often the runner delivers it, and also long
+// after contact was lost. It releases the attempt's state locks and notifies the job's owner.
+// Errors: ErrNotFound, ErrNotRunning, refusal.ErrInvalid.
+func (s *Service) Result(ctx context.Context, caller runners.Caller, ref api.AttemptRef, result api.JobResult) error {
+	result, err := cleanResult(result)
+	if err != nil {
+		return err
+	}
+	var over Attempt // the attempt that this result ended, and how
+	var outcome JobStatus
+	err = s.store.InTx(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
+		over = Attempt{}
+		h, err := LockAttempt(ctx, tx, caller, ref)
+		if err != nil {
+			return err
+		}
+		how := decideDelivery(h, result.Status)
+		switch how {
+		case deliverRefused:
+			return ErrNotRunning.With("it was never accepted")
+		case deliverUntaken:
+			return withdraw(ctx, tx, h, "the runner could not take it in time; it is offered again")
+		case deliverAgain:
+			return nil
+		}
+		if err := validResult(h.Job, result); err != nil {
+			return err
+		}
+		ends := finalStatuses[result.Status]
+		if err := endAttempt(ctx, tx, h.Row, ends.attempt); err != nil || how == deliverSuperseded {
+			return err
+		}
+		if how == deliverBroken {
+			again, err := requeueBroken(ctx, tx, h, result)
+			if err != nil || again {
+				return err
+			}
+			over, outcome = h, JobLost
+			return s.endJob(ctx, tx, h.Job, JobLost, lostResult(result))
+		}
+		over, outcome = h, ends.job
+		return s.endJob(ctx, tx, h.Job, ends.job, result)
+	})
+	if err != nil {
+		return fmt.Errorf("result of attempt %d of job %s: %w", ref.Attempt, ref.Job, err)
+	}
+	s.meter.ended(over, outcome)
+	return nil
+}
+
+// requeueBroken requeues a job whose attempt was broken off, unless that has happened too often. It reports
+// whether it did.
+func requeueBroken(ctx context.Context, tx *store.Tx, h Attempt, result api.JobResult) (bool, error) {
+	losses, err := tx.CountBrokenAttempts(ctx, tx.Org, h.Job.ID)
+	if err != nil || losses >= maxLosses {
+		return false, err
+	}
+	waits := "its runner broke it off"
+	if result.Error != "" {
+		waits += " (" + runners.Printable(result.Error, maxBrokenReason) + ")"
+	}
+	return true, requeue(ctx, tx, h, waits+"; another attempt is made as soon as the runner is back")
+}
+
+// maxBrokenReason bounds the displayed reason why an attempt was broken off, in runes.
+const maxBrokenReason = 300
+
+// lostResult returns the result of a job all of whose attempts were broken off.
+func lostResult(last api.JobResult) api.JobResult {
+	return api.JobResult{
+		Status: api.JobResultStatusLost,
+		Error: fmt.Sprintf("its runner broke it off %d times, the last time with: %s; look at the runner's own log, then ask for it again",
+			maxLosses, runners.Printable(last.Error, maxBrokenReason)),
+	}
+}
+
+// validResult refuses a result that does not fit its job: an unknown status, a section of another
+// kind of job, or a success without its output.
+func validResult(job store.Job, result api.JobResult) error {
+	kind := job.Kind
+	if _, known := finalStatuses[result.Status]; !known {
+		return refusal.Invalidf("a result's status is succeeded, failed, cancelled, stale or lost, not %q",
+			runners.PrintableShort(string(result.Status)))
+	}
+	for section, value := range map[string]any{
+		"build": result.Build, "plan": result.Plan, "apply": result.Apply, "action": result.Action,
+		"health": result.Health,
+	} {
+		if section != kind && !reflect.ValueOf(value).IsZero() {
+			return refusal.Invalidf("the result of a job of kind %s has no section %s", kind, section)
+		}
+	}
+	if result.Status != api.JobResultStatusSucceeded {
+		return nil
+	}
+	switch {
+	case kind == "build" && result.Build.Artifact.Digest == "":
+		return refusal.Invalidf("a build that succeeded names the artifact's digest")
+	case kind == "plan" && (len(result.Plan.Report) == 0 || result.Plan.ReportDigest == ""):
+		return refusal.Invalidf("a plan that succeeded has a report and its digest")
+	case kind == "plan" && result.Plan.Applyable && result.Plan.Bundle.Digest == "":
+		return refusal.Invalidf("a plan that can be applied names its bundle's digest")
+	}
+	return nil
+}
+
+// maxError bounds a result's error text, in bytes.
+const maxError = 16 << 10
+
+// cleanResult makes a result acceptable to Postgres, which stores no NUL and no half of a surrogate
+// pair in JSON. Both become U+FFFD, because a result that could not be stored would leave its job
+// without an end.
+func cleanResult(result api.JobResult) (api.JobResult, error) {
+	raw, err := json.Marshal(result)
+	if err != nil {
+		return result, refusal.Invalidf("the result is not JSON: %v", err)
+	}
+	if raw, err = store.CleanJSON(raw); err != nil {
+		return result, refusal.Invalidf("%v", err)
+	}
+	var clean api.JobResult
+	if err := json.Unmarshal(raw, &clean); err != nil {
+		return result, refusal.Invalidf("the result is not JSON: %v", err)
+	}
+	if len(clean.Error) > maxError {
+		clean.Error = strings.ToValidUTF8(clean.Error[:maxError], "") + "…"
+	}
+	return clean, nil
+}

@@ -1,0 +1,22 @@
+package runners
+
+import "github.com/nuon-toolkit/nuon/reconciler/refusal"
+
+// The refusals of this package. refusal.ErrInvalid is another.
+var (
+	// ErrUnknownToken: the token was never issued, or was replaced.
+	ErrUnknownToken = refusal.New(refusal.Unauthenticated, "unknown_token", "the token is not known",
+		"If the runner was replaced, register its new machine with the token that was made then; "+
+			"an attempt uses the newest token that it was given.")
+	// ErrRegistration: the registration token is unknown, used or too old. The refusal does not
+	// reveal which.
+	ErrRegistration = refusal.New(refusal.Unauthenticated, "registration_refused",
+		"the registration token is unknown, was used already, or is older than an hour",
+		"Make another with `nuon runners register`, and use it once, within the hour.")
+	// ErrRegistered: a machine has registered as this runner, which belongs to it until it is
+	// replaced.
+	ErrRegistered = refusal.New(refusal.Conflict, "registered", "a machine has registered as this runner already",
+		"If that machine is gone for good, `nuon runners replace` makes room for another.")
+	// ErrNameTaken: another runner of the org has the name.
+	ErrNameTaken = refusal.New(refusal.Conflict, "exists", "the name is taken", "Choose another name.")
+)

@@ -1,0 +1,108 @@
+package runners
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// JobKinds are the kinds of job that a runner can allow.
+var JobKinds = []string{"build", "sync", "plan", "apply", "action", "health"}
+
+// maxKinds bounds the component kinds and the programs that a runner's file may name.
+// maxPolicyText bounds the texts in it, in runes.
+const (
+	maxKinds      = 32
+	maxPolicyText = 300
+)
+
+// ReadPolicy reads what a runner's own file allows, as reported with each poll. The runner enforces
+// it; here it decides only which jobs to offer, and explains why a job waits. ReadPolicy drops
+// unknown kinds of job and makes texts printable.
+func ReadPolicy(request api.LeaseRequest) api.RunnerPolicy {
+	p := request.Policy
+	if p.Jobs != nil {
+		jobs := slices.DeleteFunc(slices.Clone(JobKinds),
+			func(kind string) bool { return !slices.Contains(*p.Jobs, kind) })
+		p.Jobs = &jobs
+	}
+	if p.Components != nil {
+		components := printableAll(*p.Components)
+		p.Components = &components
+	}
+	if p.ClusterExec != nil {
+		p.ClusterExec = printableAll(p.ClusterExec)
+	}
+	p.Reason, p.Window = Printable(p.Reason, maxPolicyText), Printable(p.Window, maxPolicyText)
+	p.Limits = api.RunnerLimits{
+		Capacity: max(p.Limits.Capacity, 0), MemoryBytes: max(p.Limits.MemoryBytes, 0),
+		TimeoutSeconds: max(p.Limits.TimeoutSeconds, 0),
+	}
+	return p
+}
+
+// printableAll makes the first maxKinds of a runner's words printable.
+func printableAll(words []string) []string {
+	made := make([]string, 0, min(len(words), maxKinds))
+	for _, word := range words[:cap(made)] {
+		made = append(made, PrintableShort(word))
+	}
+	return made
+}
+
+// AllowsComponents reports whether a runner's file, as last reported, allows components of a kind.
+func AllowsComponents(runner store.Runner, kind string) bool {
+	p := ReportedPolicy(runner)
+	return p.Components == nil || slices.Contains(*p.Components, kind)
+}
+
+// AllowsSyncs reports whether a runner's file, as last reported, allows jobs of kind sync.
+func AllowsSyncs(runner store.Runner) bool { return Allows(ReportedPolicy(runner), "sync") }
+
+// AllowsNone reports whether a poll can return no job and is only a sign of life.
+func AllowsNone(p api.RunnerPolicy) bool { return p.Off || p.Jobs != nil && len(*p.Jobs) == 0 }
+
+// Allows reports whether a policy allows jobs of a kind.
+func Allows(p api.RunnerPolicy, kind string) bool {
+	return !p.Off && (p.Jobs == nil || slices.Contains(*p.Jobs, kind))
+}
+
+// ReportedPolicy returns the policy that a runner reported last. Invalid JSON restricts nothing.
+func ReportedPolicy(runner store.Runner) api.RunnerPolicy {
+	var p api.RunnerPolicy
+	if json.Unmarshal(runner.Policy, &p) != nil {
+		return api.RunnerPolicy{}
+	}
+	return p
+}
+
+// ForbidReason returns why a runner's file keeps a job waiting, as text that ends with who can change
+// it. It is empty if the file allows the job.
+func ForbidReason(runner store.Runner, job store.Job) string {
+	p := ReportedPolicy(runner)
+	because := ""
+	if p.Reason != "" {
+		because = " (" + p.Reason + ")"
+	}
+	switch {
+	case p.Off:
+		return fmt.Sprintf("runner %s takes no jobs now%s; whoever runs it decides that in its runner file",
+			runner.Name, because)
+	case !Allows(p, job.Kind):
+		return fmt.Sprintf(
+			"runner %s does not take jobs of kind %s now%s; whoever runs it can allow them in its runner file",
+			runner.Name, job.Kind, because,
+		)
+	case job.Copies && !Allows(p, "sync"):
+		return fmt.Sprintf("runner %s does not take jobs of kind sync now%s, and this plan begins with the copy that a sync makes; whoever runs it can allow them in its runner file", runner.Name, because)
+	case job.ComponentKind != "" && !AllowsComponents(runner, job.ComponentKind):
+		return fmt.Sprintf(
+			"runner %s does not take components of kind %s; whoever runs it can allow them in its runner file",
+			runner.Name, job.ComponentKind,
+		)
+	}
+	return ""
+}
