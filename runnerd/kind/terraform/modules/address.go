@@ -148,7 +148,7 @@ func parseRegistry(source string, tool Tool) (address, error) {
 }
 
 // parseRemote parses an address of a repository or an archive. granted is true for an address that a
-// registry returned, which may hold a credential of its own.
+// registry returned, which may hold its own credential.
 func parseRemote(source string, granted bool) (address, error) {
 	if err := checkText(source, maxLocationText); err != nil {
 		return address{}, err

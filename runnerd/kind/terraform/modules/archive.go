@@ -139,6 +139,9 @@ func malformedArchive(format string, err error) error {
 }
 
 func (u *unpacker) zip(from io.ReaderAt, size int64) error {
+	if err := u.countZip(from, size); err != nil {
+		return err
+	}
 	archive, err := zip.NewReader(from, size)
 	if err != nil {
 		return malformedArchive("zip", err)
@@ -146,6 +149,24 @@ func (u *unpacker) zip(from io.ReaderAt, size int64) error {
 	for _, entry := range archive.File {
 		if err := u.zipEntry(entry); err != nil {
 			return malformedArchive("zip", err)
+		}
+	}
+	return nil
+}
+
+// countZip bounds the entries that zip.NewReader reads into memory: it counts the signatures of
+// directory headers in the file, some of which may be content.
+func (u *unpacker) countZip(from io.ReaderAt, size int64) error {
+	signature := []byte("PK\x01\x02")
+	buffer := make([]byte, 1<<20)
+	seen := 0
+	for at := int64(0); at < size; at += int64(len(buffer) - len(signature) + 1) {
+		n, err := from.ReadAt(buffer, at)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return fmt.Errorf("read a download: %w", err)
+		}
+		if seen += bytes.Count(buffer[:n], signature); seen > 4*u.limits.Files {
+			return problemf("call a module of a smaller package", "the package has more than %d files", u.limits.Files)
 		}
 	}
 	return nil

@@ -20,7 +20,8 @@
 //   - submodules are fetched with the rules and credentials of any other git address, and one that
 //     cannot be fetched fails the call (Terraform has git do it);
 //   - files in Git LFS stay pointers;
-//   - s3::, gcs::, hg::, oci:// and paths of this machine are errors.
+//   - s3::, gcs::, hg::, oci:// and paths of this machine are errors, as are credentials in a source;
+//   - links that leave their package are errors, and .git and .terraform are left out.
 //
 // The package never runs Terraform and never decides when to resolve again: its caller stores the
 // Resolution. The build handler of package terraform is meant to call it.

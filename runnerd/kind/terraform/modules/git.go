@@ -89,8 +89,14 @@ func (r *run) fetchGitOnce(ctx context.Context, at *gitAddress, commit string, d
 		return found, fmt.Errorf("%w: another commit", gitpack.ErrMalformed)
 	}
 	tree := gittree.New(store, tip.TreeHash, nil)
-	found.files, err = artifact.ReadFS(cleanLinks{tree}, artifact.ReadOptions{Limits: r.limits.tree()})
+	shape := &treeShape{ctx: ctx, most: 10 * r.limits.Files}
+	found.files, err = artifact.ReadFS(cleanLinks{tree}, artifact.ReadOptions{Limits: r.limits.tree(), Skip: shape.skip})
 	switch {
+	case ctx.Err() != nil:
+		return found, ctx.Err()
+	case shape.exceeded:
+		return found, problemf("call a module of a smaller repository",
+			"the repository has more than %d directories, or directories more than %d deep", shape.most, maxDirDepth)
 	case errors.Is(err, artifact.ErrTooLarge):
 		return found, problemf("call a module of a smaller repository", "the repository is %s", oneLine(err.Error()))
 	case errors.Is(err, artifact.ErrUnsafe):
@@ -105,6 +111,25 @@ func (r *run) fetchGitOnce(ctx context.Context, at *gitAddress, commit string, d
 	}
 	found.files, err = r.addSubmodules(ctx, at, tree, submodules, found.files, depth)
 	return found, err
+}
+
+// maxDirDepth bounds the nesting of directories in a repository.
+const maxDirDepth = 100
+
+// treeShape bounds a walk through a git tree, whose directories may contain the same directory many
+// times: a small repository may have more paths than a walk ends with.
+type treeShape struct {
+	ctx      context.Context //nolint:containedctx // context of the walk
+	seen     int
+	most     int
+	exceeded bool
+}
+
+func (s *treeShape) skip(name string, _ fs.DirEntry) bool {
+	if s.seen++; s.seen > s.most || strings.Count(name, "/") >= maxDirDepth {
+		s.exceeded = true
+	}
+	return s.exceeded || s.ctx.Err() != nil
 }
 
 // cleanLinks presents the targets of links in their shortest form.
@@ -290,16 +315,14 @@ func commitOf(store *filesystem.Storage, hash plumbing.Hash) (*object.Commit, er
 	return nil, problemf("write ?ref= and the commit", "the tag leads through too many other tags")
 }
 
-// submodulesOf returns the commits of the submodules in a tree, by path.
+// submodulesOf returns the commits of the submodules in a tree, by path. The shape of the tree has
+// been checked.
 func submodulesOf(
 	store *filesystem.Storage, tree plumbing.Hash, dir string, found map[string]plumbing.Hash,
 ) (map[string]plumbing.Hash, error) {
 	entries, err := gittree.Entries(store, tree)
 	if err != nil {
 		return nil, err
-	}
-	if strings.Count(dir, "/") > 100 {
-		return nil, problemf("call a module of another repository", "the repository has directories more than 100 deep")
 	}
 	for _, entry := range entries {
 		name := path.Join(dir, entry.Name)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -93,10 +94,7 @@ func TestSourcesThatAreRefused(t *testing.T) {
 // TestHostileServers: what a registry, a server of archives or a repository must not be able to do.
 func TestHostileServers(t *testing.T) {
 	t.Parallel()
-	many := make([]string, 0, 2002)
-	for i := range 1001 {
-		many = append(many, fmt.Sprintf("f%d", i), "")
-	}
+	many := numbered("f", 1001)
 	limits := Limits{Files: 1000, Bytes: 1 << 20, FileBytes: 1 << 19, DownloadBytes: 1 << 20, Calls: 20, Depth: 5,
 		Time: time.Minute}
 	redirect := func(to string) http.HandlerFunc {
@@ -339,6 +337,33 @@ func TestHostileServers(t *testing.T) {
 			repo.Write("main.tf", zeros+"x").Commit("x")
 			return "git::" + at
 		}, want: "the repository has a file of more than"},
+		"tree without end": {serve: func(s *registrytest.Server) string {
+			repo, at := s.Repository("tree")
+			repo.Write("main.tf", "").Commit("x")
+			tree := makeTree(t, repo, "")
+			for range 40 {
+				tree = makeTree(t, repo, "040000 tree "+tree+"\ta\n040000 tree "+tree+"\tb\n")
+			}
+			repo.Git("tag", "big", repo.Git("commit-tree", "-m", "x", tree))
+			return "git::" + at + "?ref=big"
+		}, want: "the repository has more than 10000 directories"},
+		"deep tree": {serve: func(s *registrytest.Server) string {
+			repo, at := s.Repository("deep")
+			repo.Write(strings.Repeat("a/", 150)+"main.tf", "").Commit("x")
+			return "git::" + at
+		}, want: "directories more than 100 deep"},
+		"packages in one step": {serve: func(s *registrytest.Server) string {
+			var all strings.Builder
+			for i := range 9 {
+				s.Content(fmt.Sprintf("/p%d.tar.gz", i), registrytest.TarGz(t, "main.tf", fmt.Sprint("# ", i), "a", zeros[9:]))
+				all.WriteString(calling(fmt.Sprintf("y%d", i), fmt.Sprintf("%s/p%d.tar.gz", s.URL, i), ""))
+			}
+			return archive("main.tf", all.String())(s)
+		}, want: "all modules together have more than 1048576 bytes"},
+		"zip with many entries": {serve: func(s *registrytest.Server) string {
+			s.Content("/x.zip", registrytest.Zip(t, append(slices.Clone(many), numbered("g", 4000)...)...))
+			return s.URL + "/x.zip"
+		}, want: "more than 1000 files"},
 		"private submodule": {serve: func(s *registrytest.Server) string {
 			inner, innerURL := s.Repository("inner")
 			inner.Write("main.tf", "").Commit("x")

@@ -156,8 +156,8 @@ type Result struct {
 
 // Resolve resolves the module calls of the root module in a directory of a repository. The tree must
 // not let a path leave the repository; links are followed if it follows them, as a filetree.Tree and
-// the FS of an os.Root do. previous, which may be nil, is an earlier Resolution: a call whose source
-// and constraint it has gets the same content again.
+// the FS of an os.Root do. previous, which may be nil, is an earlier Resolution for the same tool: a
+// call whose source and constraint it has gets the same content again.
 //
 // Errors name the file and line of the call and the remedy; each is a *CallError, or several joined.
 // An error wraps *ChangedError if the content of a recorded version changed, and IsTemporary reports

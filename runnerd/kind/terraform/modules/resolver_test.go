@@ -78,7 +78,7 @@ func TestResolve(t *testing.T) {
 		".git/") {
 		t.Error(paths(result.Files))
 	}
-	if result.Fetched != 4 { // two archives of the registry, a zip, and a repository, whatever leads to them
+	if result.Fetched != 4 { // two archives of the registry, a zip, and a repository, regardless of the sources that lead to them
 		t.Errorf("%d packages were fetched", result.Fetched)
 	}
 }
@@ -241,6 +241,12 @@ func TestTools(t *testing.T) {
 		result := mustResolve(t, options, nil, "app/main.tf", calling("net", "acme/net/aws", ""))
 		if got := content(t, result.Files, ".terraform/modules/net/main.tf"); got != "# "+string(tool) {
 			t.Errorf("%s gets %q", tool, got)
+		}
+		// What was resolved for one tool says nothing about the other.
+		again := mustResolve(t, options, &Resolution{Tool: "other", Modules: result.Resolution.Modules},
+			"app/main.tf", calling("net", "acme/net/aws", ""))
+		if again.Fetched != 1 {
+			t.Errorf("%s: %d packages were fetched", tool, again.Fetched)
 		}
 		if got := content(t, result.Files, manifestName); result.Resolution.Tool != tool ||
 			!strings.Contains(got, tool.defaultHost()+"/acme/net/aws") {

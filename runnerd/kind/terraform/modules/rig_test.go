@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -83,6 +84,27 @@ func credentials(found map[string]Credential) func(context.Context, *url.URL) (C
 		}
 		return Credential{}, nil
 	}
+}
+
+// makeTree stores a tree with lines as git mktree reads them, and returns its hash.
+func makeTree(t *testing.T, repo *gittest.Repo, lines string) string {
+	t.Helper()
+	command := exec.Command("git", "mktree")
+	command.Dir, command.Stdin = repo.Dir, strings.NewReader(lines)
+	printed, err := command.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(printed))
+}
+
+// numbered returns pairs of names and empty contents.
+func numbered(name string, n int) []string {
+	var pairs []string
+	for i := range n {
+		pairs = append(pairs, fmt.Sprint(name, i), "")
+	}
+	return pairs
 }
 
 // page answers with a web page.

@@ -30,11 +30,16 @@ type run struct {
 	mu      sync.Mutex
 	known   map[string]any // results of remember
 	fetched int
+	files   int   // of all packages in memory
+	bytes   int64 // of all packages in memory
 }
 
 func (r *Resolver) newRun(previous *Resolution) *run {
 	tooMuch := problemf("call fewer or smaller modules", "all modules together have more than %d bytes to download",
 		r.options.Limits.TotalDownloadBytes)
+	if previous != nil && previous.Tool != r.options.Tool {
+		previous = nil // the same addresses mean other registries
+	}
 	return &run{Resolver: r, limits: r.options.Limits, previous: previous, transport: newTransport(r.options),
 		budget: netguard.NewBudget(r.options.Limits.TotalDownloadBytes, tooMuch), known: map[string]any{}}
 }
@@ -170,7 +175,10 @@ func (r *run) reuse(c *call, at address, recorded Module) bool {
 		}
 		return newPack(files), nil
 	})
-	if err != nil || !found.tree.IsDir(recorded.Directory) {
+	if err != nil {
+		return false
+	}
+	if real, err := found.tree.Real(recorded.Directory); err != nil || !found.tree.IsDir(real) {
 		return false
 	}
 	c.module, c.pack = recorded, found
@@ -266,10 +274,31 @@ func granted(at *url.URL) Credential {
 	return Basic(at.User.Username(), seal.NewSecret([]byte(password)))
 }
 
-// keep counts a fetched package and adds it to the cache.
+// keep counts a fetched package and adds it to the cache. The packages of a run are in memory
+// together, so their total is bounded before they are installed.
 func (r *run) keep(made *pack) error {
 	r.mu.Lock()
 	r.fetched++
+	r.files += len(made.files)
+	for _, file := range made.files {
+		r.bytes += int64(len(file.Content))
+	}
+	files, bytes := r.files, r.bytes
 	r.mu.Unlock()
+	if err := r.limits.checkTotal(files, bytes); err != nil {
+		return err
+	}
 	return r.cache.put(made.digest, made.files)
+}
+
+// checkTotal checks the size of all packages together.
+func (l Limits) checkTotal(files int, bytes int64) error {
+	const remedy = "call fewer or smaller modules"
+	switch {
+	case files > l.Files:
+		return problemf(remedy, "all modules together have more than %d files", l.Files)
+	case bytes > l.Bytes:
+		return problemf(remedy, "all modules together have more than %d bytes", l.Bytes)
+	}
+	return nil
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // runTerraform runs Terraform in a directory, without a proxy and without the user's configuration.
-func runTerraform(t *testing.T, dir string, environ []string, args ...string) string {
+func runTerraform(t testing.TB, dir string, environ []string, args ...string) string {
 	t.Helper()
 	path, err := exec.LookPath("terraform")
 	if err != nil {

@@ -177,13 +177,10 @@ func outside(at place) error {
 func (w *walk) enter(c *call) error {
 	at := path.Join(modulesDir, c.key)
 	for _, file := range c.pack.files {
-		if w.files++; w.files > w.run.limits.Files {
-			return c.explain(problemf("call fewer or smaller modules", "all modules together have more than %d files",
-				w.run.limits.Files))
-		}
-		if w.bytes += int64(len(file.Content)); w.bytes > w.run.limits.Bytes {
-			return c.explain(problemf("call fewer or smaller modules", "all modules together have more than %d bytes",
-				w.run.limits.Bytes))
+		w.files++
+		w.bytes += int64(len(file.Content))
+		if err := w.run.limits.checkTotal(w.files, w.bytes); err != nil {
+			return c.explain(err)
 		}
 		file.Path = path.Join(at, file.Path)
 		w.result.Files = append(w.result.Files, file)
