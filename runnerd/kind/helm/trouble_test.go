@@ -187,9 +187,11 @@ func TestNotReady(t *testing.T) {
 	spec.Helm.Values["image"] = value("registry.example/crash")
 	var result api.JobResult
 	var err error
-	for within := 35 * time.Second; within < testtime.Limit; within *= 2 { // a busy cluster may not have the reason yet
+	// A busy cluster may not have the reason yet, or has just started the container once more.
+	for within := 35 * time.Second; within < testtime.Limit; within *= 2 {
 		result, err = r.apply(applySpec(spec, r.mustPlan(spec, false), false), within)
-		if err == nil && strings.Contains(result.Error, "CrashLoopBackOff") {
+		if err == nil && strings.Contains(result.Error, "CrashLoopBackOff") &&
+			result.Apply.Health.Status == api.HealthStatusDegraded {
 			break
 		}
 	}
