@@ -12,7 +12,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"mime"
 	"net/http"
@@ -87,8 +86,9 @@ type Event struct {
 
 // ErrUnverified is returned for a delivery that was not made with the webhook's secret, or not
 // within ReplayWindow.
-var ErrUnverified = errors.New(
-	"the delivery is not signed with the secret of this webhook, or its time is more than 5 minutes off")
+var ErrUnverified = fmt.Errorf(
+	"the delivery is not signed with the secret of this webhook, or its time is more than %d minutes off",
+	int(ReplayWindow.Minutes()))
 
 // MalformedError reports a signed payload that cannot be parsed.
 type MalformedError struct{ Reason string }

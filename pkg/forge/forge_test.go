@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"os"
@@ -156,7 +157,11 @@ func TestGitLabSigningToken(t *testing.T) {
 	if _, _, err := read(header, body, secret); err != nil {
 		t.Errorf("with several signatures: %v", err)
 	}
-	old, _ := signed(secret, time.Now().Add(-6*time.Minute))
+	if want := fmt.Sprintf("more than %d minutes off", int(forge.ReplayWindow.Minutes())); !strings.Contains(
+		forge.ErrUnverified.Error(), want) {
+		t.Errorf("the error %q does not contain %q", forge.ErrUnverified, want)
+	}
+	old, _ := signed(secret, time.Now().Add(-forge.ReplayWindow-time.Minute))
 	another, _ := signed(forge.SecretPrefix+base64.StdEncoding.EncodeToString([]byte("another")), time.Now())
 	another.Set("X-Gitlab-Token", secret)
 	for name, header := range map[string]http.Header{"too old": old, "another key beside the right token": another} {

@@ -70,7 +70,8 @@ func ignoredDelivery(format string, arguments ...any) deliveryResponse {
 var (
 	deliveryUnverified = problem.Error{
 		Status: http.StatusUnauthorized, Code: "unauthorized",
-		Title:  "The delivery is not signed with the secret of this webhook, or its time is more than 5 minutes off.",
+		Title: fmt.Sprintf("The delivery is not signed with the secret of this webhook, or its time is more than %d minutes off.",
+			int(forge.ReplayWindow.Minutes())),
 		Detail: "Enter the address and the secret that `nuon webhooks create` or `nuon webhooks rotate` printed; docs/git.md shows each forge's form.",
 	}
 	deliveryTooLarge = problem.New(http.StatusRequestEntityTooLarge, "too_large",
