@@ -48,12 +48,8 @@ func (c *checker) checkInstallToggles(t *syntax.Table, install string, toggles m
 }
 
 // isOn reports whether a component is enabled on an install with these toggles.
-func isOn(one *component, toggles map[string]bool) bool {
-	on, said := toggles[one.Name]
-	if !said {
-		on = one.DefaultEnabled
-	}
-	return on || !one.Toggleable
+func isOn(comp *component, toggles map[string]bool) bool {
+	return isEnabled(comp.Name, comp.Toggleable, comp.DefaultEnabled, toggles)
 }
 
 // disabledNeeds returns the disabled components that an enabled component needs.

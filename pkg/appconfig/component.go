@@ -122,11 +122,17 @@ func deploys(kind string) bool {
 
 // Enabled reports whether the component is enabled on an install with these toggles.
 func (c *Component) Enabled(toggles map[string]bool) bool {
-	enabled, set := toggles[c.Name]
+	return isEnabled(c.Name, c.Toggleable, c.DefaultEnabled, toggles)
+}
+
+// isEnabled reports whether a component is enabled: toggles override its default, and a component
+// that is not toggleable is always enabled.
+func isEnabled(name string, toggleable, byDefault bool, toggles map[string]bool) bool {
+	enabled, set := toggles[name]
 	if !set {
-		enabled = c.DefaultEnabled
+		enabled = byDefault
 	}
-	return enabled || !c.Toggleable
+	return enabled || !toggleable
 }
 
 // Source is the origin of code.

@@ -71,8 +71,6 @@ func noEffect(section string) string {
 		return "the installer page"
 	case "branch", "branches":
 		return "branches"
-	case "installs.toml":
-		return "a repository of installs"
 	case "triggers":
 		return "triggers of branch runs"
 	}
