@@ -29,7 +29,7 @@ func Config(w io.Writer) error {
 
 func fileTable() string {
 	var b strings.Builder
-	b.WriteString("| files | kind | what it is |\n|---|---|---|\n")
+	b.WriteString("| files | kind | content |\n|---|---|---|\n")
 	for _, k := range format.Kinds() {
 		if k.Component == "" {
 			fmt.Fprintf(&b, "| %s | [%s](#%s) | %s%s |\n", places(k), k.Name, k.Name, cell(k.Description), effect(k))
@@ -52,7 +52,7 @@ func functionLine() string { return "`" + strings.Join(render.Functions(), "`, `
 
 func ruleTable() string {
 	var b strings.Builder
-	b.WriteString("| rule | meaning | |\n|---|---|---|\n")
+	b.WriteString("| rule | requirement | |\n|---|---|---|\n")
 	for _, r := range appconfig.Rules() {
 		mark := ""
 		if r.Warns {
@@ -83,8 +83,9 @@ func blocks() string {
 	var b strings.Builder
 	sandbox, _ := format.FindKind("sandbox")
 	for _, block := range []struct{ title, path, about string }{
-		{"public_repo, connected_repo", "public_repo", "Where the code of something comes from. Exactly one of the two, where one is needed: `public_repo` is cloned by anybody, `connected_repo` with the org's own access."},
-		{"operation_roles", "operation_roles", "The roles that operations run with."},
+		{"public_repo, connected_repo", "public_repo", "The git repository with the code. Set exactly one of the two, if one is required: nuon clones `public_repo` without " +
+			"credentials, and `connected_repo` with the org's credentials."},
+		{"operation_roles", "operation_roles", "The roles of operations."},
 	} {
 		key, _ := sandbox.Key(block.path)
 		fmt.Fprintf(&b, "\n### %s\n\n%s\n\n```toml\n%s```\n", block.title, block.about, sandbox.Snippet(block.path))

@@ -93,10 +93,11 @@ func TestConfigTellsEveryKey(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"| `storage_driver` | text | `configmap` | Where Helm keeps its release records, in the namespace of the release: nuon is the same as configmap. If left out, it is what helm_driver of runner.toml says. One of `configmap`, `secret`, `nuon`. [Template](#templates). |\n",
+		"| `storage_driver` | text | `configmap` | Where Helm stores its release records, in the namespace of the release. " +
+			"nuon means the same as configmap. The default is helm_driver of runner.toml. One of `configmap`, `secret`, `nuon`. [Template](#templates). |\n",
 		"| `values_file.contents` | text |  | The values, as YAML. Older: `source`. [Template](#templates). [File](#references-to-files). |\n",
-		"| `format` | text |  | How the value is written; base64 is decoded before it is copied. One of nothing, `base64`. |\n",
-		"Besides, the keys that all components have: [component](#component).", "`components/*.toml` with `type = \"helm_chart\"`", "| `unknown-key` | Keys are those of the format. |",
+		"| `format` | text |  | Encoding of the value; base64 is decoded before the value is copied. One of nothing, `base64`. |\n",
+		"Besides, the keys that all components have: [component](#component).", "`components/*.toml` with `type = \"helm_chart\"`", "| `unknown-key` | Every key is part of the format. |",
 		"Its keys: [role](#role), without `type`.",
 	} {
 		if !strings.Contains(page, want) {
@@ -120,7 +121,7 @@ func TestNoEffect(t *testing.T) {
 		files[file] = &fstest.MapFile{Data: []byte(k.ExampleFile())}
 		_, found := appconfig.Load(files, appconfig.Options{})
 		warned := slices.ContainsFunc(found, func(d diagnostic.Diagnostic) bool {
-			return d.File == file && d.Rule == "idle" && strings.HasPrefix(d.Message, "accepted, no effect yet")
+			return d.File == file && d.Rule == format.RuleNoEffectYet && strings.HasPrefix(d.Message, "accepted, no effect yet")
 		})
 		idle := k.NoEffectYet || slices.ContainsFunc(k.Keys(), func(key format.Key) bool {
 			return key.NoEffectYet && regexp.MustCompile(`(?m)^\[*`+key.Name+`\b`).MatchString(k.ExampleFile())

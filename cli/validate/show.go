@@ -125,7 +125,7 @@ func (v *view) excerpt(c *config, d diagnostic.Diagnostic, text *source) {
 // isIdle reports whether a diagnostic warns of a setting that is accepted but has no
 // effect yet. This is not a mistake, and every file can have such a warning.
 func isIdle(d diagnostic.Diagnostic) bool {
-	return d.Rule == "idle" && d.Severity == diagnostic.Warning
+	return d.Rule == "no-effect-yet" && d.Severity == diagnostic.Warning
 }
 
 // mostFiles is the maximum number of files that are named for one setting without effect.

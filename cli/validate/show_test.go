@@ -124,7 +124,7 @@ func TestLinksAreNotShown(t *testing.T) {
 func TestIdle(t *testing.T) {
 	idle := func(file, what string) diagnostic.Diagnostic {
 		return diagnostic.Diagnostic{File: file, Line: 1, Column: 1, Severity: diagnostic.Warning,
-			Rule: "idle", Message: what}
+			Rule: "no-effect-yet", Message: what}
 	}
 	one := config{dir: t.TempDir(), found: diagnostic.Diagnostics{
 		idle("a.toml", "no effect: x"), idle("b.toml", "no effect: y"),

@@ -17,7 +17,7 @@ import (
 var corpusWarnings = map[string]string{
 	ruleNoEffectYet:         "a key or kind that is accepted and has no effect yet says so",
 	ruleNoEffect:            "a key that has no effect where it stands says so",
-	"stray-key":             "keys that people really write, and no version of the format knows",
+	"unsupported-key":       "keys that people really write, and no version of the format knows",
 	ruleChartVersion:        "a chart without a version is taken in the newest there is, once",
 	ruleDeployLoop:          "an action that gives the same each time is no loop",
 	ruleOldName:             "older spellings mean what they always did",

@@ -24,7 +24,7 @@ const (
 	ruleBothForms      = "both-forms"
 	ruleInclude        = "include"
 	ruleRemoteFile     = "remote-file"
-	ruleRemovedKind    = "gone-kind"
+	ruleRemovedKind    = "removed-kind"
 )
 
 // isReference reports whether a value refers to a file instead of being the content. Only these

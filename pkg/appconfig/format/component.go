@@ -10,66 +10,73 @@ const (
 	KindPulumi             = "pulumi"
 )
 
-// Component is what all files below components/ have in common, whatever their type.
+// Component has the keys that all files below components/ have in common.
 type Component struct {
 	// The kind.
 	Type string `toml:"type" json:"type,omitempty" config:"required,one=terraform_module|helm_chart|container_image|docker_build|kubernetes_manifest|pulumi" values:"external_image=container_image"`
-	// Name, by which templates and other components know it: lower-case letters, digits and underscores.
+	// Name, by which templates and other components refer to it: lower-case letters, digits and
+	// underscores.
 	Name string `toml:"name" json:"name,omitempty" config:"required" example:"api"`
 	// Another name for its outputs.
 	VarName string `toml:"var_name" json:"var_name,omitempty" config:"idle" example:"backend"`
-	// Components that must be deployed before, besides those whose outputs its templates read.
+	// Components that must be deployed first, in addition to those whose outputs its templates
+	// read.
 	Dependencies []string `toml:"dependencies" json:"dependencies,omitempty" config:"set" example:"database"`
-	// How often a failed step is tried again by itself.
+	// Number of automatic retries of a failed step.
 	MaxAutoRetries int `toml:"max_auto_retries" json:"max_auto_retries,omitempty" config:"default=0"`
-	// Leave the apply out when the plan changes nothing. That is so in any case: true and false are the same.
+	// Skip the apply if the plan has no changes. nuon always does this: true and false mean the
+	// same.
 	SkipNoops bool `toml:"skip_noops" json:"skip_noops,omitempty" config:"idle"`
-	// Approve by rule when all policies pass.
+	// Approve automatically if all policies pass.
 	AutoApproveOnPoliciesPassing bool `toml:"auto_approve_on_policies_passing" json:"auto_approve_on_policies_passing,omitempty" config:"idle"`
 	// How long a build may take, at most 1h.
 	BuildTimeout string `toml:"build_timeout" json:"build_timeout,omitempty" config:"duration,default=5m"`
-	// How long a deploy may take, at most 1h: its plan, and its apply with the wait until all is ready. If left out, 30m for a chart, 15m for
-	// a manifest, 1h for Terraform and Pulumi.
+	// How long a deploy may take, at most 1h. This limits the plan, and the apply with the wait
+	// until everything is ready. The default is 30m for a chart, 15m for a manifest, and 1h for
+	// Terraform and Pulumi.
 	DeployTimeout string `toml:"deploy_timeout" json:"deploy_timeout,omitempty" config:"duration" example:"30m"`
-	// When to look for drift.
+	// When to check for drift.
 	DriftSchedule string `toml:"drift_schedule" json:"drift_schedule,omitempty" config:"cron,idle" example:"0 3 * * *"`
-	// Roles that operations run with.
+	// Roles that its operations run with.
 	OperationRoles []OperationRole `toml:"operation_roles" json:"operation_roles,omitempty" config:"sorted=operation,idle"`
-	// An install may switch it off and on.
+	// Installs can disable and enable it.
 	Toggleable bool `toml:"toggleable" json:"toggleable,omitempty"`
-	// Of a toggleable one: it is on unless an install switches it off.
+	// Whether a toggleable component is enabled by default.
 	DefaultEnabled bool `toml:"default_enabled" json:"default_enabled,omitempty"`
-	// Name of the cluster that it goes to, of kubernetes_contexts.toml. It is deployed after the component that makes the cluster. The sandbox's
-	// cluster, which is called sandbox, if left out.
+	// Name of the cluster that it is deployed to, from kubernetes_contexts.toml. It is deployed
+	// after the component that creates the cluster. The default is sandbox, the cluster of the
+	// sandbox.
 	KubernetesContext string `toml:"kubernetes_context" json:"kubernetes_context,omitempty" example:"edge"`
-	// Labels, by which people find it.
+	// Labels, for searching.
 	Labels map[string]string `toml:"labels" json:"labels,omitempty" config:"idle" example:"team=ledger"`
-	// A second TOML file whose keys are laid over this one's.
+	// A second TOML file whose keys override those of this file.
 	Source string `toml:"source" json:"source,omitempty" example:"./shared.toml"`
 
 	Timeout Unsupported `toml:"timeout" json:"-" hint:"write deploy_timeout or build_timeout"`
 }
 
-// TerraformModule is a component of type terraform_module: a module that is planned and applied in the customer's account.
+// TerraformModule is a component of type terraform_module: a module that is planned and applied in
+// the customer's account.
 type TerraformModule struct {
 	Component
-	// Exact version of Terraform; the runner gets it by itself.
+	// Exact version of Terraform, which the runner downloads.
 	TerraformVersion string `toml:"terraform_version" json:"terraform_version,omitempty" config:"required" example:"1.11.4"`
 	Repositories
-	// Terraform variables. Each is given as a string, which Terraform converts to a number or a bool, but not to a list or an object: those go
-	// into a var_file.
+	// Terraform variables. Terraform receives each as a string and converts it to a number or a
+	// bool, but not to a list or an object: put those into a var_file.
 	Vars map[string]string `toml:"vars" json:"vars,omitempty" config:"template" example:"vpc_id={{.nuon.install_stack.outputs.vpc_id}}"`
-	// Environment of the process.
+	// Environment variables of the process.
 	EnvVars map[string]string `toml:"env_vars" json:"env_vars,omitempty" config:"template" example:"DATADOG_HOST=https://api.datadoghq.eu"`
-	// Files of Terraform variables; later ones win over earlier ones, and all of them over vars.
+	// Files of Terraform variables. Later files override earlier ones, and all of them override
+	// vars.
 	VarFiles []VarFile `toml:"var_file" json:"var_file,omitempty"`
 
 	Var    Removed `toml:"var" json:"-" hint:"write a [vars] table"`
 	EnvVar Removed `toml:"env_var" json:"-" hint:"write an [env_vars] table"`
 }
 
-// HelmChart is a component of type helm_chart: a chart that is installed as one release. Its code comes from exactly one of public_repo,
-// connected_repo and helm_repo.
+// HelmChart is a component of type helm_chart: a chart that is installed as one release. Set
+// exactly one of public_repo, connected_repo and helm_repo.
 type HelmChart struct {
 	Component
 	// Name of the Helm release: an RFC 1035 label of 5 to 53 characters.
@@ -77,18 +84,20 @@ type HelmChart struct {
 	Repositories
 	// A chart repository, instead of a git repository.
 	HelmRepo *HelmRepository `toml:"helm_repo" json:"helm_repo,omitempty"`
-	// Namespace of the release, which is made if it is missing.
+	// Namespace of the release, which is created if it does not exist.
 	Namespace string `toml:"namespace" json:"namespace,omitempty" config:"template,default={{.nuon.install.id}}"`
-	// Where Helm keeps its release records, in the namespace of the release: nuon is the same as configmap. If left out, it is what
-	// helm_driver of runner.toml says.
+	// Where Helm stores its release records, in the namespace of the release. nuon means the same
+	// as configmap. The default is helm_driver of runner.toml.
 	StorageDriver string `toml:"storage_driver" json:"storage_driver,omitempty" config:"template,one=configmap|secret|nuon,default=configmap"`
-	// Values, with keys as helm --set has them: dotted paths, quoted for literal keys. A value is one scalar, and keeps its type: true, 3 and
-	// "3" are a bool, a number and a text, and none is split at commas. A text that is nothing but one expression keeps the type of what the
-	// expression reads, so that an input of type number or bool becomes one. Any other text with expressions is a text.
+	// Values. Keys are dotted paths, as in helm --set; quote a key to use it literally. Each value
+	// is one scalar with its TOML type: true, 3 and "3" are a bool, a number and a string, and
+	// nothing is split at commas. If a string consists of a single expression, the value has the
+	// type of what the expression reads, so an input of type number or bool becomes a number or a
+	// bool. Any other string with expressions stays a string.
 	Values Scalars `toml:"values" json:"values,omitempty" config:"template" example:"image.tag={{.nuon.components.api_image.outputs.image.tag}}"`
-	// Files of values; later ones win over earlier ones, and values over all of them.
+	// Files of values. Later files override earlier ones, and values overrides all of them.
 	ValuesFiles []ValuesFile `toml:"values_file" json:"values_file,omitempty"`
-	// Adopt objects that are already there.
+	// Adopt objects that already exist.
 	TakeOwnership bool `toml:"take_ownership" json:"take_ownership,omitempty"`
 
 	Value Removed `toml:"value" json:"-" hint:"write a [values] table"`
@@ -96,27 +105,28 @@ type HelmChart struct {
 
 // HelmRepository is a chart in a chart repository.
 type HelmRepository struct {
-	// Address of the repository: https:// with an index, or oci://.
+	// URL of the repository: https:// with an index, or oci://.
 	RepoURL string `toml:"repo_url" json:"repo_url,omitempty" config:"required" example:"https://charts.example.com"`
 	// Name of the chart in it.
 	Chart string `toml:"chart" json:"chart,omitempty" config:"required" example:"ledger-api"`
-	// Version, or a range of them. If left out, the newest there is when it is built; it stays that until the config asks for another one.
+	// Version, or a range of versions. The default is the newest version at the time of the first
+	// build, until the config changes.
 	Version string `toml:"version" json:"version,omitempty" example:"1.4.0"`
 }
 
-// ValuesFile is a file of Helm values. Contents or path, not both.
+// ValuesFile is a file of Helm values. Set contents or path, not both.
 type ValuesFile struct {
 	// The values, as YAML.
 	Contents string `toml:"contents" json:"contents,omitempty" config:"template,file,was=source" example:"./values/api.yaml"`
-	// The file that holds them.
+	// Path of the file with the values.
 	Path string `toml:"path" json:"path,omitempty" config:"template" example:"./values/api.yaml"`
 }
 
-// ContainerImage is a component of type container_image: an image that others made, copied into the registry of each install. Exactly
-// one of public, aws_ecr and gcp_gar.
+// ContainerImage is a component of type container_image: an existing image that is copied into the
+// registry of each install. Set exactly one of public, aws_ecr and gcp_gar.
 type ContainerImage struct {
 	Component
-	// An image that anybody can pull.
+	// An image that anyone can pull.
 	Public *PublicImage `toml:"public" json:"public,omitempty"`
 	// An image in a registry on AWS.
 	AWSECR *ECRImage `toml:"aws_ecr" json:"aws_ecr,omitempty"`
@@ -126,7 +136,7 @@ type ContainerImage struct {
 	Device Unsupported `toml:"device" json:"-" hint:"remove it"`
 }
 
-// PublicImage is an image that anybody can pull.
+// PublicImage is an image that anyone can pull.
 type PublicImage struct {
 	// Repository of the image, without the tag.
 	ImageURL string `toml:"image_url" json:"image_url,omitempty" config:"required" example:"ghcr.io/acme/ledger-api"`
@@ -134,9 +144,9 @@ type PublicImage struct {
 	Tag string `toml:"tag" json:"tag,omitempty" config:"required" example:"2.3.1"`
 }
 
-// ECRImage is an image in Amazon's registry.
+// ECRImage is an image in Amazon ECR.
 type ECRImage struct {
-	// Role with which it is pulled.
+	// Role that pulls the image.
 	IAMRoleARN string `toml:"iam_role_arn" json:"iam_role_arn,omitempty" config:"required" example:"arn:aws:iam::123456789012:role/pull"`
 	// Region of the registry.
 	Region string `toml:"region" json:"region,omitempty" config:"required" example:"eu-central-1"`
@@ -146,7 +156,7 @@ type ECRImage struct {
 	Tag string `toml:"tag" json:"tag,omitempty" config:"required" example:"2.3.1"`
 }
 
-// GARImage is an image in Google's registry.
+// GARImage is an image in Google Artifact Registry.
 type GARImage struct {
 	// Project of the registry.
 	ProjectID string `toml:"gcp_project_id" json:"gcp_project_id,omitempty" config:"required" example:"acme-images"`
@@ -156,16 +166,17 @@ type GARImage struct {
 	ImageURL string `toml:"image_url" json:"image_url,omitempty" config:"required" example:"europe-west3-docker.pkg.dev/acme-images/ledger/api"`
 	// Tag.
 	Tag string `toml:"tag" json:"tag,omitempty" config:"required" example:"2.3.1"`
-	// Account with which it is pulled.
+	// Service account that pulls the image.
 	ServiceAccountEmail string `toml:"service_account_email" json:"service_account_email,omitempty" example:"pull@acme-images.iam.gserviceaccount.com"`
-	// Where its identity comes from.
+	// Workload identity provider of the service account.
 	WorkloadIdentityProvider string `toml:"workload_identity_provider" json:"workload_identity_provider,omitempty" example:"projects/1/locations/global/workloadIdentityPools/nuon/providers/runner"`
 }
 
-// DockerBuild is a component of type docker_build: an image that is built. The build context is the directory of the repository.
+// DockerBuild is a component of type docker_build: an image that nuon builds. The build context is
+// the directory of the repository.
 type DockerBuild struct {
 	Component
-	// Path below the directory, or the text of the file itself by reference.
+	// Path of the Dockerfile below the directory, or a reference to a file with its text.
 	Dockerfile string `toml:"dockerfile" json:"dockerfile,omitempty" config:"required" example:"Dockerfile"`
 	Repositories
 	// Build arguments.
@@ -176,41 +187,44 @@ type DockerBuild struct {
 	BuildArgs Removed `toml:"build_args" json:"-" hint:"write an [env_vars] table"`
 }
 
-// KubernetesManifest is a component of type kubernetes_manifest: objects as they are written. Exactly one of manifest and kustomize; a
-// repository with kustomize only.
+// KubernetesManifest is a component of type kubernetes_manifest: Kubernetes objects that are
+// applied as written. Set exactly one of manifest and kustomize, and a repository only with
+// kustomize.
 type KubernetesManifest struct {
 	Component
-	// The objects, as YAML of one or many documents.
+	// The objects, as one or more YAML documents.
 	Manifest string `toml:"manifest" json:"manifest,omitempty" config:"template,file" example:"./manifests/quota.yaml"`
-	// Namespace of objects that name none.
+	// Namespace of objects without a namespace.
 	Namespace string `toml:"namespace" json:"namespace,omitempty" config:"required,template" example:"ledger"`
-	// Make the objects with kustomize.
+	// Build the objects with kustomize.
 	Kustomize *Kustomize `toml:"kustomize" json:"kustomize,omitempty"`
 	Repositories
 }
 
-// Kustomize is what kustomize makes the objects from.
+// Kustomize is the kustomization that the objects are built from.
 type Kustomize struct {
-	// The kustomization's directory, as a path from the directory of the repository block.
+	// Directory of the kustomization, relative to the directory of the repository.
 	Path string `toml:"path" json:"path,omitempty" config:"required" example:"deploy/overlays/customer"`
-	// Files of patches that are laid over it, as paths from the same directory.
+	// Patch files that are applied to it, relative to the same directory.
 	Patches []string `toml:"patches" json:"patches,omitempty" example:"patches/replicas.yaml"`
-	// Let it inflate charts, which is not done here: make a chart a component of type helm_chart.
+	// Let kustomize render Helm charts. This has no effect: use a component of type helm_chart for
+	// a chart.
 	EnableHelm bool `toml:"enable_helm" json:"enable_helm,omitempty"`
-	// What it may read.
+	// Which files kustomize may read.
 	LoadRestrictor string `toml:"load_restrictor" json:"load_restrictor,omitempty" config:"one=rootOnly|none,default=rootOnly"`
 }
 
-// Pulumi is a component of type pulumi: a program of Pulumi that is planned and applied in the customer's account.
+// Pulumi is a component of type pulumi: a Pulumi program that is previewed and applied in the
+// customer's account.
 type Pulumi struct {
 	Component
 	// Language of the program.
 	Runtime string `toml:"runtime" json:"runtime,omitempty" config:"required,one=go|nodejs|python"`
-	// Version of Pulumi; the latest if left out.
+	// Version of Pulumi. The default is the latest version.
 	PulumiVersion string `toml:"pulumi_version" json:"pulumi_version,omitempty" example:"3.190.0"`
 	Repositories
-	// Stack configuration, as namespace:key.
+	// Stack configuration; keys have the form namespace:key.
 	Config map[string]string `toml:"config" json:"config,omitempty" config:"template" example:"aws:region={{.nuon.install_stack.outputs.region}}"`
-	// Environment of the process.
+	// Environment variables of the process.
 	EnvVars map[string]string `toml:"env_vars" json:"env_vars,omitempty" config:"template" example:"AWS_REGION={{.nuon.install_stack.outputs.region}}"`
 }

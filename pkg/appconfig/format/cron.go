@@ -9,13 +9,13 @@ import (
 
 const cronForm = `write minute, hour, day of the month, month and day of the week, such as "0 3 * * *"`
 
-// cronNames are what some programs know as schedules, in five fields.
+// cronNames maps the names that some programs accept as schedules to five fields.
 var cronNames = map[string]string{
 	"@hourly": "0 * * * *", "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@weekly": "0 0 * * 0", "@monthly": "0 0 1 * *",
 	"@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *",
 }
 
-// checkCron wants the standard five fields, in UTC: section 12, rule 16.
+// checkCron requires the five standard fields, in UTC: section 12, rule 16.
 func checkCron(text string) (problem, hint string) {
 	fields := strings.Fields(text)
 	switch {
@@ -43,10 +43,11 @@ func checkCron(text string) (problem, hint string) {
 	return "", ""
 }
 
-// cronTestTime is any time; the search from it for when a schedule comes sees a leap year.
+// cronTestTime is where the search for the next time of a schedule starts. The search reaches a
+// leap year.
 var cronTestTime = time.Date(2023, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// cronProblem says which field it is.
+// cronProblem returns which field is invalid.
 func cronProblem(fields []string) string {
 	for i, name := range []string{"the minute", "the hour", "the day of the month", "the month", "the day of the week"} {
 		field := []string{"*", "*", "*", "*", "*"}

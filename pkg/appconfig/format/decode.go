@@ -13,26 +13,27 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
-// The rules that Decode finds broken; a format of Key.Format is a rule by its own name.
+// The rules that Decode reports. The name of each Key.Format is a rule too.
 const (
 	RuleUnknownKey     = "unknown-key"
 	RuleMissingKey     = "missing-key"
 	RuleWrongType      = "wrong-type"
 	RuleWrongValue     = "wrong-value"
-	RuleUnsupportedKey = "stray-key"
-	RuleRemovedKey     = "gone-key"
+	RuleUnsupportedKey = "unsupported-key"
+	RuleRemovedKey     = "removed-key"
 	RuleOldName        = "old-name"
-	RuleNoEffectYet    = "idle"
+	RuleNoEffectYet    = "no-effect-yet"
 )
 
-// maxReported bounds what is said of one file. What comes after is decoded, but not told.
+// maxReported bounds the diagnostics of one file. Further problems are not reported.
 const maxReported = 1100
 
 // Decode fills a struct of this package from a table. keys are those of the struct's type.
 //
-// It says everything that is wrong with the keys and their values, each at its place, and in one warning which keys have no effect yet.
-// What is wrong stays zero in the struct; what is left out gets its default. Keys with an older name get the current one in the table,
-// too, so that their places are found by it.
+// It reports every problem with the keys and their values at its position, and all keys that have no
+// effect yet in one warning. An invalid value stays zero in the struct; a missing one gets its
+// default. A key with an older name also gets the current name in the table, so that its position is
+// found under that.
 func Decode(t *syntax.Table, keys []Key, into any, report func(diagnostic.Diagnostic)) {
 	d := &decoder{report: report, keys: keys}
 	d.table(t, keys, reflect.ValueOf(into).Elem(), nil)
@@ -43,21 +44,22 @@ func Decode(t *syntax.Table, keys []Key, into any, report func(diagnostic.Diagno
 type decoder struct {
 	report   func(diagnostic.Diagnostic)
 	reported int
-	keys     []Key // of the whole file
+	keys     []Key // the keys of the whole file
 
-	noEffectYet   []string // keys without effect
+	noEffectYet   []string // labels of the keys that have no effect yet
 	firstNoEffect syntax.Position
-	effective     int // how many keys without effect are above the one at hand
+	effective     int // the number of enclosing keys that have no effect yet
 }
 
-// frame is where in a file a value is: its key or number, and the frame above it. Paths are only put together when they are needed.
+// frame is the position of a value in a file: its key or index, and the frame above it. Paths are
+// built only when they are needed.
 type frame struct {
 	parent *frame
-	name   string // empty for an element
+	name   string // empty for a list element
 	index  int
 }
 
-// label is the path for people.
+// label returns the path for messages.
 func (f *frame) label() string {
 	switch {
 	case f == nil:
@@ -70,7 +72,7 @@ func (f *frame) label() string {
 	return f.parent.label() + "." + f.name
 }
 
-// path is the path as Table.Find takes it.
+// path returns the path in the form of Table.Find.
 func (f *frame) path() string {
 	switch {
 	case f == nil:
@@ -122,7 +124,7 @@ func (d *decoder) table(t *syntax.Table, keys []Key, v reflect.Value, parent *fr
 	}
 }
 
-// renameOldKeys gives keys with an older name the current one.
+// renameOldKeys gives keys with an older name the current name.
 func (d *decoder) renameOldKeys(t *syntax.Table, keys []Key, parent *frame) {
 	for i := range keys {
 		for _, old := range keys[i].OldNames {
@@ -141,7 +143,8 @@ func (d *decoder) renameOldKeys(t *syntax.Table, keys []Key, parent *frame) {
 	}
 }
 
-// checkUnknownKeys tells of unknown keys, and reads one that is misspelled as the key that was meant: that it is missing would be told on top.
+// checkUnknownKeys reports unknown keys, and reads a misspelled key as the intended one, so that
+// the intended key is not reported as missing too.
 func (d *decoder) checkUnknownKeys(t *syntax.Table, keys []Key, parent *frame) {
 	intended := map[string]string{}
 	for name, n := range t.Each {
@@ -159,7 +162,7 @@ func (d *decoder) checkUnknownKeys(t *syntax.Table, keys []Key, parent *frame) {
 	}
 }
 
-// reportUnknownKey tells of an unknown key, and gives the one that it is probably a misspelling of.
+// reportUnknownKey reports an unknown key, and returns the key that was probably meant.
 func (d *decoder) reportUnknownKey(n *syntax.Node, keys []Key, fr *frame) (near string) {
 	names := make([]string, 0, len(keys))
 	for i := range keys {
@@ -180,8 +183,8 @@ func (d *decoder) reportUnknownKey(n *syntax.Node, keys []Key, fr *frame) (near 
 	return near
 }
 
-// otherPlaceHint is the hint for a key that the format has, but in another place: below a table that is known here, at the top of the file, or
-// in another kind of component.
+// otherPlaceHint returns the hint for a key that belongs elsewhere: below a table that is known
+// here, at the top of the file, or in another kind of component.
 func otherPlaceHint(fr *frame, keys, top []Key) string {
 	for i := range keys {
 		if k := &keys[i]; hasKey(k.Keys, fr.name) && !isCommon(fr.name) {
@@ -209,14 +212,15 @@ func otherPlaceHint(fr *frame, keys, top []Key) string {
 	return "it is a key of " + strings.Join(kinds, ", ") + " components"
 }
 
-// isCommon says that a key is found in so many places that the one in which it is known says nothing.
+// isCommon reports whether a key exists in so many places that a hint with one of them does not
+// help.
 func isCommon(name string) bool { return name == "name" || name == "type" || name == "description" }
 
 func hasKey(keys []Key, name string) bool {
 	return slices.ContainsFunc(keys, func(k Key) bool { return k.Name == name && !k.Unsupported && !k.Removed })
 }
 
-// heading is how a table is begun.
+// heading returns the header of a table.
 func heading(k *Key) string {
 	if k.Type == Tables {
 		return "[[" + k.Path + "]]"
@@ -224,7 +228,8 @@ func heading(k *Key) string {
 	return "[" + k.Path + "]"
 }
 
-// exampleHint is the hint for a missing key whose value is one text that can be pasted as it is: no name, and no words for people.
+// exampleHint returns the hint for a missing key if its example can be used unchanged: it is
+// neither a name nor prose.
 func exampleHint(k *Key) string {
 	switch {
 	case k.Type != String, k.Name == "name", k.Name == "group", strings.HasSuffix(k.Name, "_name"), strings.Contains(k.Example, " "):
@@ -265,10 +270,11 @@ func (d *decoder) addNoEffectYet(place syntax.Position, fr *frame) {
 	}
 }
 
-// listIndex is the place of an element in a path.
+// listIndex matches the index of an element in a path.
 var listIndex = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[[0-9]+\]`) })
 
-// reportNoEffectYet is the one warning of a file about keys that have no effect yet. Those of several elements of a list are named once.
+// reportNoEffectYet reports all keys of a file that have no effect yet in one warning. It names a
+// key of several list elements once.
 func (d *decoder) reportNoEffectYet() {
 	if len(d.noEffectYet) == 0 {
 		return

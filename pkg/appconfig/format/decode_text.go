@@ -9,25 +9,25 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
-// Text is one string that a file says: the value of a key, or an element of one.
+// Text is one string of a file: the value of a key, or an element of it.
 type Text struct {
-	Path  string // such as steps[0].env_vars.REGION; Table.Find takes it
-	Key   *Key   // of the table, for an element of a table of strings
+	Path  string // such as steps[0].env_vars.REGION, for Table.Find
+	Key   *Key   // that of the table, for an element of a table of strings
 	Node  *syntax.Node
 	Value string
 
-	field reflect.Value // what holds it, if that is a field
+	field reflect.Value // the field with the string, if it is in a field
 }
 
-// Set changes the text where it is held. Elements of lists and tables cannot be changed.
+// Set changes the string in the decoded struct. Elements of lists and tables cannot be changed.
 func (t *Text) Set(text string) {
 	if t.field.IsValid() {
 		t.field.SetString(text)
 	}
 }
 
-// Texts gives all strings that a file says for the keys that are wanted, in the order of the keys. from is a pointer to a struct that
-// Decode has filled from the table.
+// Texts iterates over all strings of a file whose keys accept selects, in the order of the keys.
+// from is a pointer to a struct that Decode has filled from the table.
 func Texts(t *syntax.Table, keys []Key, from any, accept func(*Key) bool) iter.Seq[Text] {
 	return func(yield func(Text) bool) {
 		w := &walker{accept: accept, yield: yield}
@@ -40,7 +40,8 @@ type walker struct {
 	yield  func(Text) bool
 }
 
-// table goes through the keys of a table. Like all of walk it says whether to go on.
+// table iterates over the keys of a table. Like all methods of walker it returns false if the
+// iteration has ended.
 func (w *walker) table(t *syntax.Table, keys []Key, v reflect.Value, parent *frame) bool {
 	for i := range keys {
 		k := &keys[i]
@@ -82,7 +83,7 @@ func (w *walker) list(n *syntax.Node, k *Key, v reflect.Value, fr *frame) bool {
 	for i, item := range items {
 		elementFrame := &frame{parent: fr, index: i}
 		if i >= v.Len() {
-			return true // it has the wrong shape
+			return true // the value has the wrong shape
 		}
 		if k.Type == Tables {
 			if t := item.Table(); t != nil && !w.table(t, k.Keys, v.Index(i), elementFrame) {
@@ -114,7 +115,7 @@ func (w *walker) mapping(n *syntax.Node, k *Key, fr *frame) bool {
 	return true
 }
 
-// scalars gives the strings of a table of scalars.
+// scalars iterates over the strings of a table of scalars.
 func (w *walker) scalars(n *syntax.Node, k *Key, fr *frame) bool {
 	for name, item := range n.Table().Each {
 		if text, ok := item.Value.(string); ok && !w.yield(Text{(&frame{parent: fr, name: name}).path(), k, item, text, reflect.Value{}}) {
@@ -124,8 +125,9 @@ func (w *walker) scalars(n *syntax.Node, k *Key, fr *frame) bool {
 	return true
 }
 
-// SortSets puts everything below a struct in order whose order means nothing: sets of strings, without those that are there twice, and
-// tables that a key tells apart. Places in the file cannot be found by number any more after that.
+// SortSets sorts everything below a struct whose order is irrelevant: sets of strings, from which
+// it also removes duplicates, and tables with a sort key. Positions in the file cannot be found by
+// index afterwards.
 func SortSets(keys []Key, in any) { sortTable(keys, reflect.ValueOf(in).Elem()) }
 
 func sortTable(keys []Key, v reflect.Value) {

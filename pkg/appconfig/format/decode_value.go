@@ -45,7 +45,7 @@ func (d *decoder) value(n *syntax.Node, k *Key, v reflect.Value, fr *frame) {
 	}
 }
 
-// boolHint is the hint for what other languages write for a bool.
+// boolHint returns the hint for a bool in the spelling of another language.
 func boolHint(n *syntax.Node) string {
 	text, _ := n.Text()
 	switch strings.ToLower(text) {
@@ -57,7 +57,7 @@ func boolHint(n *syntax.Node) string {
 	return ""
 }
 
-// allocate gives what a pointer points at, which it makes if it is not there yet.
+// allocate returns what a pointer points to, and allocates it if the pointer is nil.
 func allocate(v reflect.Value) reflect.Value {
 	if v.Kind() != reflect.Pointer {
 		return v
@@ -74,7 +74,7 @@ func (d *decoder) reportType(n *syntax.Node, fr *frame, want, hint string) {
 	}
 }
 
-// singleHint is the hint for an array of one table where one table is wanted.
+// singleHint returns the hint for an array of one table where a single table is expected.
 func singleHint(n *syntax.Node, name string) string {
 	if items, ok := n.Items(); ok && len(items) == 1 && items[0].Table() != nil {
 		return "write [" + name + "] instead of [[" + name + "]]"
@@ -95,7 +95,7 @@ func (d *decoder) text(n *syntax.Node, k *Key, v reflect.Value, fr *frame) {
 	allocate(v).SetString(d.checkAllowed(n, k, text, fr))
 }
 
-// checkAllowed says when a text is not one that the key takes, and gives its current spelling.
+// checkAllowed reports a text that is not allowed for the key, and returns its current spelling.
 func (d *decoder) checkAllowed(n *syntax.Node, k *Key, text string, fr *frame) string {
 	if current, ok := k.OldValues[text]; ok {
 		d.warnf(RuleOldName, n.At, "write "+strconv.Quote(current), "%q: %s is the older name of %s", fr.label(), text, current)
@@ -142,7 +142,7 @@ func (d *decoder) texts(n *syntax.Node, k *Key, v reflect.Value, fr *frame) {
 	}
 }
 
-// mapping decodes a table of scalars, strings or bools, or several that are read as one.
+// mapping decodes a table of scalars, strings or bools, or several tables that are merged.
 func (d *decoder) mapping(n *syntax.Node, k *Key, v reflect.Value, fr *frame) {
 	want := "a table of strings"
 	switch k.Type {
@@ -206,16 +206,16 @@ func (d *decoder) element(n *syntax.Node, v reflect.Value, name string, fr *fram
 	v.SetMapIndex(reflect.ValueOf(name), reflect.ValueOf(value))
 }
 
-// structuredHint is the hint for what is no scalar where a table has only such.
+// structuredHint returns the hint for a value that is not a scalar, in a table of scalars.
 func structuredHint(n *syntax.Node, fr *frame) string {
 	t, list := n.Table(), n.Value
 	_, isList := list.([]*syntax.Node)
-	switch helm := fr.parent.name == "values"; { // the keys of those are paths
+	switch helm := fr.parent.name == "values"; { // the keys of Helm values are paths
 	case t.Len() > 0 && helm:
 		return "write the key " + strconv.Quote(fr.name+"."+t.Names()[0])
 	case isList && helm:
 		return "write a key for each item, beginning with " + strconv.Quote(fr.name+"[0]") + ", or put it into a values_file"
-	case helm && t == nil: // a number that is none
+	case helm && t == nil: // NaN or infinite
 		return ""
 	case helm:
 		return "put it into a values_file"
@@ -251,7 +251,7 @@ func (d *decoder) tables(n *syntax.Node, k *Key, v reflect.Value, fr *frame) {
 	v.Set(list)
 }
 
-// plainValue gives a value of any shape such that it goes through JSON and back unchanged.
+// plainValue returns a value of any shape in types that JSON encodes and decodes without change.
 func plainValue(n *syntax.Node) any {
 	switch value := n.Value.(type) {
 	case *syntax.Table:
@@ -269,7 +269,7 @@ func plainValue(n *syntax.Node) any {
 	case string, bool:
 		return value
 	case int64:
-		const exact = 1 << 53 // larger ones are not all numbers of JSON
+		const exact = 1 << 53 // JSON cannot represent all larger integers
 		if -exact <= value && value <= exact {
 			return float64(value)
 		}
@@ -283,7 +283,7 @@ func plainValue(n *syntax.Node) any {
 	return text
 }
 
-// setDefault sets a default where a key is left out or empty.
+// setDefault sets the default of a key that is missing or empty.
 func setDefault(v reflect.Value, k *Key, n *syntax.Node) {
 	if n != nil {
 		if text, ok := n.Value.(string); !ok || text != "" {
@@ -302,7 +302,7 @@ func setDefault(v reflect.Value, k *Key, n *syntax.Node) {
 	}
 }
 
-// oneOfHint is the hint with what may stand instead of a value.
+// oneOfHint returns the hint with the allowed values.
 func oneOfHint(text string, values []string) string {
 	var quoted []string
 	for _, value := range values {
@@ -322,5 +322,6 @@ func oneOfHint(text string, values []string) string {
 	return "one of " + strings.Join(quoted, ", ")
 }
 
-// Plain gives a whole table as maps, lists, strings, numbers and bools, such that it goes through JSON and back unchanged.
+// Plain returns a table as maps, lists, strings, numbers and bools, which JSON encodes and decodes
+// without change.
 func Plain(t *syntax.Table) any { return plainValue(&syntax.Node{Value: t}) }

@@ -6,8 +6,9 @@ import (
 	"sync"
 )
 
-// descriptions.txt holds the comments of the types and fields of this package: a line for each, with a tab between its name and its
-// text. `make generate` writes it (package generate); a test says when it is stale.
+// descriptions.txt has the comments of the types and fields of this package: one line each, with a tab
+// between the name and the text. `make generate` writes it (package generate); a test fails when it
+// is out of date.
 //
 //go:embed descriptions.txt
 var commentLines string
@@ -21,5 +22,6 @@ var comments = sync.OnceValue(func() map[string]string {
 	return all
 })
 
-// describe is the comment of a type, or of a field as Type.Field, in one line; empty, if it has none.
+// describe returns the comment of a type, or of a field as Type.Field, on one line, or an empty
+// string if it has none.
 func describe(name string) string { return comments()[name] }

@@ -13,17 +13,18 @@ import (
 //go:embed examples
 var exampleFiles embed.FS
 
-// ExampleFile is a whole file of the kind, as TOML. Together these files, and what they refer to, are one app.
+// ExampleFile returns a complete file of the kind, as TOML. Together these files, and the files
+// that they refer to, are one app.
 func (k Kind) ExampleFile() string {
 	text, err := exampleFiles.ReadFile("examples/" + k.Name + ".toml")
 	if err != nil {
-		return "" // the tests of this package see that there is one for each kind
+		return "" // a test checks that each kind has one
 	}
 	return string(text)
 }
 
-// Snippet shows, as TOML, where the key stands: in the tables above it, with a value that it can have. It is empty for a key that is
-// stray, gone or not in the kind.
+// Snippet returns TOML that shows the position of a key, below its tables and with an example
+// value. It returns an empty string for a key that is unsupported, removed or not in the kind.
 func (k Kind) Snippet(path string) string {
 	keys, arrays, table := k.Keys(), "", ""
 	names := strings.Split(path, ".")
@@ -55,7 +56,7 @@ func find(keys []Key, name string) (Key, bool) {
 	return Key{}, false
 }
 
-// isTable says whether the key is written as a header with keys of its own below.
+// isTable reports whether the key is written as a header with keys below it.
 func (k Key) isTable() bool {
 	switch k.Type {
 	case Map, MergedMap, Flags, TypedMap, Table, Tables:
@@ -71,7 +72,7 @@ func (k Key) header() string {
 	return "[" + k.Path + "]\n"
 }
 
-// snippet is the header of the key with what it cannot do without.
+// snippet returns the header of the key with its required content.
 func (k Key) snippet() string {
 	if k.Type == Table || k.Type == Tables {
 		return k.header() + k.requiredLines()
@@ -79,7 +80,8 @@ func (k Key) snippet() string {
 	return k.header() + k.entry() + "\n"
 }
 
-// entry is a line of a table whose keys are the vendor's. The example of such a key is written KEY=VALUE.
+// entry returns a line of a table whose keys the vendor chooses. The example of such a key has the
+// form KEY=VALUE.
 func (k Key) entry() string {
 	name, value, _ := strings.Cut(cmp.Or(k.Example, "NAME=value"), "=")
 	if !syntax.IsBareKey(name) {
@@ -91,7 +93,7 @@ func (k Key) entry() string {
 	return name + " = " + value
 }
 
-// requiredLines are the keys that a table cannot do without, or its first key.
+// requiredLines returns the required keys of a table, or its first key if none is required.
 func (k Key) requiredLines() string {
 	var lines, tables strings.Builder
 	for _, child := range k.Keys {
@@ -113,12 +115,12 @@ func (k Key) requiredLines() string {
 	}
 }
 
-// line is the key with a value that fits on its line.
+// line returns the key with a value on one line.
 func (k Key) line() string {
 	value := strconv.Quote(k.value())
 	switch k.Type {
 	case Bool:
-		value = strconv.FormatBool(k.Default != "true") // what is not so anyway
+		value = strconv.FormatBool(k.Default != "true") // not the default
 	case Number:
 		value = "1"
 	case Strings:
@@ -129,7 +131,7 @@ func (k Key) line() string {
 	return k.Name + " = " + value + "\n"
 }
 
-// value is a text that can stand for the key: its example, its default or the first of its values.
+// value returns an example value of the key: its example, its default or the first of its values.
 func (k Key) value() string {
 	for _, value := range slices.Concat([]string{k.Example, k.Default}, k.Values, k.Suggested) {
 		if value != "" {

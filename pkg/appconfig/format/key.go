@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// ValueType is what the value of a key must look like.
+// ValueType is the type of a key's value.
 type ValueType string
 
 // The types of values.
@@ -18,13 +18,13 @@ const (
 	Map       ValueType = "map"     // a table of strings
 	Flags     ValueType = "flags"   // a table of bools
 	TypedMap  ValueType = "scalars" // a table of scalars, which keep their types
-	Table     ValueType = "table"   // a table with keys of its own
+	Table     ValueType = "table"   // a table with its own keys
 	Tables    ValueType = "tables"  // an array of such tables
 	MergedMap ValueType = "merged"  // a table of strings, or an array of such tables
 	AnyValue  ValueType = "any"
 )
 
-// Describe say to people what such a value is.
+// Describe returns the name of the type for messages and docs.
 func (t ValueType) Describe() string {
 	switch t {
 	case String:
@@ -51,34 +51,34 @@ func (t ValueType) Describe() string {
 	return string(t)
 }
 
-// Key is what the format says about one key: one field of a struct of this package, as data.
+// Key describes one key of the format: one field of a struct of this package.
 type Key struct {
 	Name        string            `json:"name"`        // the key itself
-	Path        string            `json:"path"`        // with the keys above it, such as steps.env_vars
-	Description string            `json:"description"` // from the field's comment: whole sentences
+	Path        string            `json:"path"`        // the key with those above it, such as steps.env_vars
+	Description string            `json:"description"` // complete sentences, from the field's comment
 	Type        ValueType         `json:"type"`
 	Required    bool              `json:"required,omitempty"`
 	Values      []string          `json:"values,omitempty"`     // allowed values; nil: any
-	Suggested   []string          `json:"known,omitempty"`      // likewise, but package appconfig says what another value means
-	OldValues   map[string]string `json:"old_values,omitempty"` // older spellings of values, to the current one
+	Suggested   []string          `json:"known,omitempty"`      // known values; package appconfig reports others
+	OldValues   map[string]string `json:"old_values,omitempty"` // maps older spellings of values to the current ones
 	Default     string            `json:"default,omitempty"`
 	Example     string            `json:"example,omitempty"`
 	Format      string            `json:"format,omitempty"` // duration, cron, regexp, url or json; empty: any text
 	Template    bool              `json:"template,omitempty"`
-	File        bool              `json:"file,omitempty"`      // a reference may stand for the text
-	Unordered   bool              `json:"unordered,omitempty"` // the order of the elements means nothing
-	SortedBy    string            `json:"sorted_by,omitempty"` // likewise, of tables: the key that tells them apart
+	File        bool              `json:"file,omitempty"`      // the value may be a reference to a file
+	Unordered   bool              `json:"unordered,omitempty"` // the order of the elements is irrelevant
+	SortedBy    string            `json:"sorted_by,omitempty"` // for unordered tables: the key that identifies an element
 	NoEffectYet bool              `json:"idle,omitempty"`      // accepted, no effect yet
 	OldNames    []string          `json:"old_names,omitempty"`
-	Unsupported bool              `json:"stray,omitempty"` // no key of the format, but people write it
-	Removed     bool              `json:"gone,omitempty"`  // no key of the format any more
-	Hint        string            `json:"hint,omitempty"`  // what to write instead of a stray or gone key
-	Keys        []Key             `json:"keys,omitempty"`  // of a table or tables, in the order of the fields
-	Index       []int             `json:"-"`               // of the field in the struct above it, as reflect.Value.FieldByIndex wants it
+	Unsupported bool              `json:"stray,omitempty"` // not a key of the format, but in common use
+	Removed     bool              `json:"gone,omitempty"`  // not a key of the format any more
+	Hint        string            `json:"hint,omitempty"`  // what to write instead of an unsupported or removed key
+	Keys        []Key             `json:"keys,omitempty"`  // the keys of a table or tables, in the order of the fields
+	Index       []int             `json:"-"`               // the index of the field in its struct, for reflect.Value.FieldByIndex
 }
 
-// keysOf are the keys of the struct t, whose own path is above. Keys of embedded structs are among them, where the struct is embedded.
-// What is not a struct has none.
+// keysOf returns the keys of the struct t at the path above, including those of embedded structs.
+// It returns nil for other types.
 func keysOf(t reflect.Type, above []string) []Key {
 	if t.Kind() != reflect.Struct {
 		return nil
@@ -119,7 +119,8 @@ func keyOf(t reflect.Type, field reflect.StructField, above []string) Key {
 	return k
 }
 
-// valueType is what a field of type t holds, and the struct that a table, or the tables, below it are; nil for all else.
+// valueType returns the type of the value of a field of type t and, for tables, the struct of the
+// table.
 func valueType(t reflect.Type) (ValueType, reflect.Type) {
 	switch t {
 	case reflect.TypeFor[Unsupported](), reflect.TypeFor[Removed](), reflect.TypeFor[Any]():

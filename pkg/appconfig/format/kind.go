@@ -9,30 +9,34 @@ import (
 
 // Kind is one kind of file.
 type Kind struct {
-	// Name, as editors, `nuon schema` and the hint on the first line of a file know it, such as helm or input-group.
+	// Name is the name for editors, `nuon schema` and the schema hint on the first line of a file,
+	// such as helm or input-group.
 	Name string `json:"name"`
-	// Aliases are other names that Find knows it by. Dashes and underscores are the same to it.
+	// Aliases are other names that FindKind accepts. It treats dashes and underscores alike.
 	Aliases []string `json:"aliases,omitempty"`
-	// Paths are where files of the kind are, such as sandbox.toml or components/*.toml, which means at any depth below components.
+	// Paths are the locations of such files, such as sandbox.toml or components/*.toml, which
+	// matches at any depth below components.
 	Paths []string `json:"paths"`
 	// Component is the value of the key type in files of the kind, if it is a kind of component.
 	Component string `json:"component,omitempty"`
-	// Description is from the comment of the type: whole sentences.
+	// Description has complete sentences, from the comment of the type.
 	Description string `json:"description"`
-	// NoEffectYet says that such files are accepted and checked, and nothing in nuon acts on them so far.
+	// NoEffectYet says that such files are accepted and checked, and nothing in nuon acts on them
+	// so far.
 	NoEffectYet bool `json:"idle,omitempty"`
-	// OpenEnded says that any key may stand in such a file; it has no Keys then.
+	// OpenEnded is true if such a file may have any key; the kind has no Keys then.
 	OpenEnded bool `json:"open,omitempty"`
-	// Type is the struct that holds such a file; a map, if it is open.
+	// Type is the struct for such a file, or a map if OpenEnded is true.
 	Type reflect.Type `json:"-"`
 
 	keys func() []Key
 }
 
-// Kinds are all kinds of file, in the order of the documentation. Callers must not write to them.
+// Kinds returns all kinds of file, in the order of the documentation. Callers must not change them.
 func Kinds() []Kind { return kinds() }
 
-// FindKind is the kind with this name or alias: those of the hint on the first line of a file, and the values of a component's type.
+// FindKind returns the kind with a name or alias: those of the schema hint on the first line of a
+// file, and the values of a component's type.
 func FindKind(name string) (Kind, bool) {
 	name = strings.ReplaceAll(name, "_", "-")
 	for _, k := range kinds() {
@@ -43,11 +47,12 @@ func FindKind(name string) (Kind, bool) {
 	return Kind{}, false
 }
 
-// Keys are the keys of the kind, in the order of the fields, those of the parts that kinds have in common where these are embedded.
-// They are found once; callers must not write to them.
+// Keys returns the keys of the kind, in the order of the fields; the keys of an embedded struct
+// take its position. Callers must not change them.
 func (k Kind) Keys() []Key { return k.keys() }
 
-// Key is the key at path, such as steps.env_vars. Keys below a table of strings are not keys of the format.
+// Key returns the key at a path such as steps.env_vars. Keys below a table of strings are not keys
+// of the format.
 func (k Kind) Key(path string) (Key, bool) {
 	keys, found := k.Keys(), Key{}
 	for name := range strings.SplitSeq(path, ".") {
@@ -74,7 +79,8 @@ var kinds = sync.OnceValue(func() []Kind {
 		kind[Permissions]("permissions", "", "permissions.toml").noEffectYet(),
 		kind[StandingRole]("role", "", "permissions/*.toml").withAliases("permission", "standing-role").noEffectYet(),
 		kind[BreakGlass]("break-glass", "", "break_glass.toml", "break_glass/*.toml").noEffectYet(),
-		kind[Role]("break-glass-role", "", "break_glass/*.toml").describedAs("A role that exists switched off until the customer switches it on; alone in a file below break_glass/.").noEffectYet(),
+		kind[Role]("break-glass-role", "", "break_glass/*.toml").describedAs(
+			"A role that is disabled until the customer enables it; a file below break_glass/ contains a single one.").noEffectYet(),
 		kind[OperationRoles]("operation-roles", "", "operation_roles.toml").noEffectYet(),
 		kind[KubernetesContexts]("kubernetes-contexts", "", "kubernetes_contexts.toml", "kubernetes_contexts/*.toml"),
 		kind[KubernetesContext]("kubernetes-context", "", "kubernetes_contexts/*.toml"),
@@ -98,7 +104,8 @@ var kinds = sync.OnceValue(func() []Kind {
 	}
 })
 
-// kind is the kind of file that T holds. A kind of component is also known by the value of its type.
+// kind returns the kind of file that T represents. A kind of component has the value of its type as
+// an alias.
 func kind[T any](name, component string, paths ...string) Kind {
 	t := reflect.TypeFor[T]()
 	k := Kind{Name: name, Component: component, Paths: paths, Type: t, OpenEnded: t.Kind() == reflect.Map, Description: describe(t.Name())}
@@ -120,7 +127,7 @@ func (k Kind) noEffectYet() Kind {
 	return k
 }
 
-// describedAs describes a kind whose type has other uses.
+// describedAs sets the description of a kind whose type has other uses.
 func (k Kind) describedAs(text string) Kind {
 	k.Description = text
 	return k

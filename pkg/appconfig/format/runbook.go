@@ -1,6 +1,6 @@
 package format
 
-// Runbook is a file below runbooks/: steps that a person goes through with an install.
+// Runbook is a file below runbooks/: steps that a person performs on an install.
 type Runbook struct {
 	// Name.
 	Name string `toml:"name" json:"name,omitempty" config:"required" example:"roll_forward"`
@@ -8,13 +8,13 @@ type Runbook struct {
 	Description string `toml:"description" json:"description,omitempty" example:"Deploy the API and check it"`
 	// Markdown, rendered for each install.
 	Readme string `toml:"readme" json:"readme,omitempty" config:"template,file" example:"./runbooks/roll_forward.md"`
-	// Labels, by which people find it.
+	// Labels, for searching.
 	Labels map[string]string `toml:"labels" json:"labels,omitempty" example:"team=ledger"`
 	// The steps, in this order.
 	Steps []RunbookStep `toml:"steps" json:"steps,omitempty"`
-	// Components that must be deployed.
+	// Components that must be deployed first.
 	Dependencies []string `toml:"dependencies" json:"dependencies,omitempty" config:"set" example:"api"`
-	// The steps in the form of a notebook.
+	// The steps as notebook cells.
 	Cells Any `toml:"cells" json:"cells,omitempty"`
 }
 
@@ -24,23 +24,23 @@ type RunbookStep struct {
 	Name string `toml:"name" json:"name,omitempty" config:"required" example:"Deploy the API"`
 	// What is done.
 	Type string `toml:"type" json:"type,omitempty" config:"required,one=component_deploy|component_tear_down|action|sandbox_reprovision|sandbox_deprovision" values:"deploy=component_deploy"`
-	// The component, of a step about one.
+	// The component of the step, if its type requires one.
 	ComponentName string `toml:"component_name" json:"component_name,omitempty" example:"api"`
-	// Deploy what depends on it, too.
+	// Also deploy the components that depend on it.
 	DeployDependents bool `toml:"deploy_dependents" json:"deploy_dependents,omitempty" config:"was=deploy_dependencies"`
-	// Tear down what depends on it, too.
+	// Also tear down the components that depend on it.
 	TearDownDependents bool `toml:"tear_down_dependents" json:"tear_down_dependents,omitempty"`
-	// Leave the components alone after the sandbox was provisioned anew.
+	// Do not deploy the components after the sandbox was reprovisioned.
 	SkipComponentDeploys bool `toml:"skip_component_deploys" json:"skip_component_deploys,omitempty"`
-	// Plan, and stop there.
+	// Plan without applying.
 	PlanOnly bool `toml:"plan_only" json:"plan_only,omitempty"`
-	// The action, of a step of type action; not with a script or command of its own.
+	// The action of a step of type action, unless the step has a script or a command.
 	ActionName string `toml:"action_name" json:"action_name,omitempty" example:"rotate_key"`
-	// A program of the repository with its arguments.
+	// A program in the repository, with its arguments.
 	Command string `toml:"command" json:"command,omitempty" config:"template" example:"./check.sh --all"`
-	// A script, with its #! line.
+	// A script, including its #! line.
 	InlineContents string `toml:"inline_contents" json:"inline_contents,omitempty" config:"template,file" example:"./scripts/check.sh"`
-	// Environment of the script or command.
+	// Environment variables of the script or command.
 	EnvVars map[string]string `toml:"env_vars" json:"env_vars,omitempty" config:"template" example:"REGION={{.nuon.install_stack.outputs.region}}"`
 	// How long it may take.
 	Timeout string `toml:"timeout" json:"timeout,omitempty" config:"duration" example:"5m"`

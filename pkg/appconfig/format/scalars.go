@@ -13,7 +13,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
 )
 
-// scalarOf gives a value with its type; a date or a time is its text. For what is none it says what is wanted instead.
+// scalarOf returns a scalar with its type; a date or a time becomes a string. For another value it
+// returns a description of the expected ones.
 func scalarOf(n *syntax.Node) (value any, want string) {
 	switch value := n.Value.(type) {
 	case string, bool, int64:
@@ -31,7 +32,7 @@ func scalarOf(n *syntax.Node) (value any, want string) {
 	return nil, "a string, a number, or true or false"
 }
 
-// Encoded gives each value as JSON, by its key.
+// Encoded returns each value as JSON, by key.
 func (s Scalars) Encoded() map[string]json.RawMessage {
 	all := make(map[string]json.RawMessage, len(s))
 	for key, value := range s {
@@ -40,7 +41,8 @@ func (s Scalars) Encoded() map[string]json.RawMessage {
 	return all
 }
 
-// encoded writes one scalar. A float64 without a fraction gets one, so that it is read again as what it is.
+// encoded returns one scalar as JSON. A float64 without a fraction gets one, so that it is decoded
+// as a float64.
 func encoded(value any) json.RawMessage {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
@@ -70,7 +72,7 @@ func (s Scalars) MarshalJSON() ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// UnmarshalJSON reads a table, also one of before values kept their types.
+// UnmarshalJSON reads a table, also in the older form without types.
 func (s *Scalars) UnmarshalJSON(data []byte) error {
 	var read map[string]any
 	decoder := json.NewDecoder(bytes.NewReader(data))

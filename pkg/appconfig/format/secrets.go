@@ -6,41 +6,42 @@ type Secrets struct {
 	Secrets []Secret `toml:"secret" json:"secret,omitempty" config:"sorted=name"`
 }
 
-// Secret is a value that exists in the customer's account only, in its secret manager; alone in a file below secrets/. No template
-// can read it.
+// Secret is a value that exists only in the secret manager of the customer's account; a file below
+// secrets/ contains a single one. No template can read it.
 type Secret struct {
-	// Name. Its address is the stack output NAME_arn.
+	// Name of the secret. Its ARN is the stack output NAME_arn.
 	Name string `toml:"name" json:"name,omitempty" config:"required" example:"smtp_password"`
-	// Name for people.
+	// Name that people see.
 	DisplayName string `toml:"display_name" json:"display_name,omitempty" config:"template" example:"SMTP password"`
 	// What it is for.
 	Description string `toml:"description" json:"description,omitempty" config:"required,template" example:"Used to send mail"`
-	// The customer must give it.
+	// The customer must set it.
 	Required bool `toml:"required" json:"required,omitempty"`
-	// It is made in the customer's account: 63 characters without punctuation. Not with required or default.
+	// Generate the value in the customer's account: 63 characters without punctuation. Not with
+	// required or default.
 	AutoGenerate bool `toml:"auto_generate" json:"auto_generate,omitempty"`
-	// How the value is written; base64 is decoded before it is copied.
+	// Encoding of the value; base64 is decoded before the value is copied.
 	Format string `toml:"format" json:"format,omitempty" config:"one=|base64"`
-	// Value if the customer gives none. Not with required or auto_generate.
+	// Value if the customer does not set one. Not with required or auto_generate.
 	Default string `toml:"default" json:"default,omitempty" config:"template" example:"changeme"`
 	// Copy it into the cluster.
 	KubernetesSync bool `toml:"kubernetes_sync" json:"kubernetes_sync,omitempty"`
-	// Namespace of the copy; needed with kubernetes_sync.
+	// Namespace of the copy; required with kubernetes_sync.
 	KubernetesSecretNamespace string `toml:"kubernetes_secret_namespace" json:"kubernetes_secret_namespace,omitempty" config:"template" example:"ledger"`
-	// Name of the copy, in which its key is value; needed with kubernetes_sync.
+	// Name of the copy, in which the key is named value; required with kubernetes_sync.
 	KubernetesSecretName string `toml:"kubernetes_secret_name" json:"kubernetes_secret_name,omitempty" config:"template" example:"smtp-password"`
-	// More copies; no two to the same place.
+	// More copies, each with a different destination.
 	KubernetesSyncTargets []SyncTarget `toml:"kubernetes_sync_targets" json:"kubernetes_sync_targets,omitempty"`
 
 	UserConfigurable Unsupported `toml:"user_configurable" json:"-" hint:"remove it: secrets are always the customer's"`
 }
 
-// SyncTarget is a place in the cluster that a secret is copied to.
+// SyncTarget is a Kubernetes secret that a secret is copied to.
 type SyncTarget struct {
 	// Namespaces of the copies.
 	Namespaces []string `toml:"namespaces" json:"namespaces,omitempty" config:"required,set,template" example:"ledger"`
 	// Name of the copies.
 	Name string `toml:"name" json:"name,omitempty" config:"required,template" example:"smtp-password"`
-	// Key in them.
+	// Key in the copies.
 	Key string `toml:"key" json:"key,omitempty" config:"template,default=value"`
 }

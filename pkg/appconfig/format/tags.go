@@ -2,8 +2,8 @@ package format
 
 import "strings"
 
-// readConfig sets what the words of a config tag say; the comment of this package lists them. A word that is none has no effect here,
-// and the tests of this package find it.
+// readConfig applies the words of a config tag, which the comment of this package lists. It ignores
+// unknown words; the tests of this package report them.
 func (k *Key) readConfig(tag string) {
 	for word := range strings.SplitSeq(tag, ",") {
 		word, value, _ := strings.Cut(word, "=")
@@ -34,7 +34,7 @@ func (k *Key) readConfig(tag string) {
 	}
 }
 
-// oldValues reads a values tag: older spellings of values, to the current one.
+// oldValues parses a values tag: it maps older spellings of values to the current ones.
 func oldValues(tag string) map[string]string {
 	if tag == "" {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// The formats of values, as the tag config names them.
+// The formats of values, as in the config tag.
 const (
 	FormatDuration = "duration"
 	FormatCron     = "cron"
@@ -21,12 +21,14 @@ const (
 	FormatJSON     = "json"
 )
 
-// maxValue bounds what is looked at as a duration, a schedule, an expression or an address. JSON may be longer.
+// maxValue bounds the length of durations, schedules, regular expressions and URLs. JSON may be
+// longer.
 const maxValue = 2048
 
-// CheckValue says what is wrong with a text that must be of a format, in words that follow the name of its key, such as "is not a
-// duration", and a hint; both are empty if nothing is. The words repeat nothing of the text, which may hold what nobody should read.
-// An address or JSON with template expressions in it is known when it is rendered and no sooner, so it is right.
+// CheckValue returns what is wrong with a text of a format, as a phrase that follows the name of
+// its key, such as "is not a duration", and a hint. Both are empty if the text is valid. They
+// repeat nothing of the text, which may contain a secret. A URL or JSON with template expressions
+// is accepted, because its value is unknown before it is rendered.
 func CheckValue(format, text string) (problem, hint string) {
 	if format != FormatJSON && len(text) > maxValue {
 		return fmt.Sprintf("is longer than %d bytes", maxValue), ""
@@ -46,7 +48,7 @@ func CheckValue(format, text string) (problem, hint string) {
 	return "", ""
 }
 
-// MaxDuration is the longest time limit that anything may have.
+// MaxDuration is the maximum of every time limit in a config.
 const MaxDuration = time.Hour
 
 const durationForms = `write it like "90s", "5m" or "1h"`
@@ -64,10 +66,10 @@ func checkDuration(text string) (problem, hint string) {
 	return "", ""
 }
 
-// spelledDuration is a number with what people write behind it.
+// spelledDuration matches a number with a unit as people spell it.
 var spelledDuration = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9]{1,6})\s*([a-z]*)$`) })
 
-// durationHint guesses what was meant.
+// durationHint returns the hint with the duration that was probably meant.
 func durationHint(text string) string {
 	found := spelledDuration().FindStringSubmatch(strings.ToLower(strings.TrimSpace(text)))
 	if found == nil {
@@ -89,7 +91,7 @@ func durationHint(text string) string {
 }
 
 func checkRegexp(text string) (problem, hint string) {
-	_, err := syntax.Parse(text, syntax.Perl) // all that regexp.Compile can refuse, in a thousandth of the time for what is made to be large
+	_, err := syntax.Parse(text, syntax.Perl) // finds every error of regexp.Compile, much faster for expressions that expand
 	if err == nil {
 		return "", ""
 	}

@@ -12,8 +12,8 @@ import (
 	"unicode"
 )
 
-// Comments are the comments of the exported structs and maps in dir, and of the fields of the structs: a line for each, by name, as
-// NAME<tab>TEXT. Test files are left out.
+// Comments returns the comments of the exported structs and maps in dir, and of the fields of the
+// structs, without those of test files: one line each, sorted by name, in the form NAME<tab>TEXT.
 func Comments(dir string) ([]byte, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
@@ -38,7 +38,7 @@ func Comments(dir string) ([]byte, error) {
 	return []byte(strings.Join(lines, "")), nil
 }
 
-// typeLines are the lines of the types that one declaration declares.
+// typeLines returns the lines of the types of one declaration.
 func typeLines(d *ast.GenDecl) []string {
 	var lines []string
 	for _, spec := range d.Specs {
@@ -48,7 +48,7 @@ func typeLines(d *ast.GenDecl) []string {
 		if !t.Name.IsExported() || !isMap && (!isStruct || !holdsKeys(fields)) {
 			continue
 		}
-		lines = append(lines, line(t.Name.Name, about(t.Name.Name, oneLine(d.Doc))))
+		lines = append(lines, line(t.Name.Name, withoutName(t.Name.Name, oneLine(d.Doc))))
 		if isStruct {
 			lines = append(lines, fieldLines(t.Name.Name, fields)...)
 		}
@@ -56,22 +56,22 @@ func typeLines(d *ast.GenDecl) []string {
 	return lines
 }
 
-// holdsKeys says whether a struct is a part of the format, not one that tells of it.
+// holdsKeys reports whether a struct is part of the format.
 func holdsKeys(s *ast.StructType) bool {
 	return slices.ContainsFunc(s.Fields.List, func(f *ast.Field) bool { return len(f.Names) == 0 || isKey(f) })
 }
 
 func isKey(f *ast.Field) bool { return f.Tag != nil && strings.Contains(f.Tag.Value, `toml:"`) }
 
-// fieldLines are the lines of fields that have a key and a comment.
-func fieldLines(of string, s *ast.StructType) []string {
+// fieldLines returns the lines of the fields with a key and a comment.
+func fieldLines(structName string, s *ast.StructType) []string {
 	var lines []string
 	for _, f := range s.Fields.List {
 		if f.Doc == nil || !isKey(f) {
 			continue
 		}
 		for _, name := range f.Names {
-			lines = append(lines, line(of+"."+name.Name, oneLine(f.Doc)))
+			lines = append(lines, line(structName+"."+name.Name, oneLine(f.Doc)))
 		}
 	}
 	return lines
@@ -79,14 +79,14 @@ func fieldLines(of string, s *ast.StructType) []string {
 
 func line(name, text string) string { return name + "\t" + text + "\n" }
 
-// oneLine is a comment without its line breaks.
+// oneLine returns a comment without its line breaks.
 func oneLine(c *ast.CommentGroup) string {
 	return string(bytes.Join(bytes.Fields([]byte(c.Text())), []byte(" ")))
 }
 
-// about takes from the beginning of a type's comment what readers see anyway: its name, and for a kind of file where that file is. The
-// rest begins like any other sentence, with a capital.
-func about(name, text string) string {
+// withoutName removes from the start of a type's comment what readers see anyway: the name and, for a
+// kind of file, its path. The rest starts with a capital letter.
+func withoutName(name, text string) string {
 	rest, ok := strings.CutPrefix(text, name+" is ")
 	if !ok {
 		return text

@@ -1,9 +1,9 @@
-// Command generate writes descriptions.txt of package format: the comments of its types and of their fields, which are the documentation
-// of the app config format. A program cannot read its own comments, and the schemas, `nuon explain config` and the reference page
-// want them.
+// Command generate writes descriptions.txt of package format: the comments of its types and fields,
+// which are the documentation of the app config format. A program cannot read its own comments, and
+// the schemas, `nuon explain config` and the reference page use them.
 //
-// Its argument is the directory of package format (pkg/appconfig/format when there is none). The same comments give the same bytes.
-// make generate calls it.
+// Its argument is the directory of package format, by default pkg/appconfig/format. The same comments
+// result in the same bytes. make generate calls it.
 package main
 
 import (
