@@ -65,7 +65,7 @@ func printStatus(out io.Writer, status runner.Status) error {
 		fmt.Fprintf(table, "%s\t%s\n", line[0], line[1])
 	}
 	if status.Undelivered > 0 {
-		fmt.Fprintf(table, "refused\t%d kept in refused/: the control plane did not take them\n", status.Undelivered)
+		fmt.Fprintf(table, "undelivered\t%d in undelivered/: the control plane rejected them\n", status.Undelivered)
 	}
 	fmt.Fprintf(table, "in hand\t%d\n", len(status.Attempts))
 	if len(status.Attempts) > 0 {

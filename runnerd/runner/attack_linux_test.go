@@ -38,14 +38,14 @@ try "list the runner's directory" ls "$1"
 for file in install.key runner.json runner.toml spool/job_1.1/attempt.json spool/job_1.1/process.json spool/job_1.1/log.ndjson spool/job_2.1/attempt.json programs.json; do
 	try "read $file" cat "$1/$file"
 done
-for dir in spool spool/job_1.1 journal states refused jobs work; do
+for dir in spool spool/job_1.1 runnerlog states undelivered jobs work; do
 	try "list $dir" ls "$1/$dir"
 done
 try "write into the runner's directory" touch "$1/planted"
 try "write into the spool" touch "$1/spool/planted"
 try "change the runner file" sh -c 'echo "enabled = true" >"$1"' - "$1/runner.toml"
-try "move the workplaces" mv "$1/jobs" "$1/elsewhere"
-try "write beside its workplace" touch ../planted
+try "move the workspaces" mv "$1/jobs" "$1/elsewhere"
+try "write beside its workspace" touch ../planted
 try "change what the runner shows" sh -c 'echo "# x" >>../shown'
 try "replace what the runner shows" ln -sf "$1/install.key" ../shown
 try "become root" "$2" root
@@ -93,7 +93,7 @@ func attack(ctx context.Context, env *job.Env) (api.JobResult, error) {
 func attacked(t *testing.T, uid int, args ...string) (tries map[string]string, who string) {
 	t.Helper()
 	s, dir := newServer(t), dirOf(t, uid)
-	for name, content := range map[string]string{"runner.toml": "enabled = true\n", "states/x": "x", "refused/x": "x"} {
+	for name, content := range map[string]string{"runner.toml": "enabled = true\n", "states/x": "x", "undelivered/x": "x"} {
 		path := filepath.Join(dir, name)
 		err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644))
 		for _, made := range []string{path, filepath.Dir(path)} {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/backoff"
 	"github.com/nuon-toolkit/nuon/pkg/filelock"
+	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
 // cleanUpLoop removes old files from the runner's directory, at the start and then periodically.
@@ -26,13 +27,14 @@ func (r *runner) cleanUp(before time.Time) {
 		r.log.Warn("cannot clear what was set aside", "error", err)
 	}
 	if kept > 0 {
-		r.log.Warn("the directory refused/ holds Terraform states that the control plane has not got; look at them, and remove them by hand when they are not needed", "at", filepath.Join(r.Dir, "refused"), "count", kept)
+		r.log.Warn("undelivered/ holds Terraform states that the control plane does not have; "+
+			"remove them by hand when they are not needed", "dir", filepath.Join(r.Dir, spool.UndeliveredDir), "count", kept)
 	}
 	locks, err := filelock.Clear(filepath.Join(r.Dir, "work"), before)
 	if err != nil {
 		r.log.Warn("cannot clear lock files", "error", err)
 	}
 	if removed+locks > 0 {
-		r.log.Info("cleared what is old", "refused", removed, "locks", locks)
+		r.log.Info("old files removed", "undelivered", removed, "locks", locks)
 	}
 }

@@ -749,11 +749,11 @@ func TestARefusedStateIsKept(t *testing.T) {
 	})
 	work(t, s, dir)
 	s.until("the result is there", job.ended)
-	if job.result.Status != "failed" || !strings.Contains(job.result.Error, "refused Terraform state") {
+	if job.result.Status != "failed" || !strings.Contains(job.result.Error, "rejected a Terraform state") {
 		t.Errorf("got %+v", job.result)
 	}
 	spoolIsEmpty(t, dir)
-	kept, err := filepath.Glob(filepath.Join(dir, "refused", "job_1.1-*", "state", "*.refused"))
+	kept, err := filepath.Glob(filepath.Join(dir, "undelivered", "job_1.1-*", "state", "*.rejected"))
 	if err != nil || len(kept) != 3 {
 		t.Errorf("kept: %v %v", kept, err)
 	}
@@ -959,7 +959,7 @@ func TestAnUnusableResultIsReplaced(t *testing.T) {
 		t.Errorf("got %+v", job.result)
 	}
 	spoolIsEmpty(t, dir)
-	if kept, err := filepath.Glob(filepath.Join(dir, "refused", "job_1.1-*", "result.json")); err != nil ||
+	if kept, err := filepath.Glob(filepath.Join(dir, "undelivered", "job_1.1-*", "result.json")); err != nil ||
 		len(kept) != 1 {
 		t.Errorf("kept: %v %v", kept, err)
 	}

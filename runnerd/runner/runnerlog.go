@@ -13,9 +13,9 @@ import (
 )
 
 // runnerLogDir returns the directory of the runner's own log lines that are not delivered yet.
-func runnerLogDir(dir string) string { return filepath.Join(dir, "journal") }
+func runnerLogDir(dir string) string { return filepath.Join(dir, "runnerlog") }
 
-// newLogCollector creates the journal, which masks the secrets that this process was started with.
+// newLogCollector creates the collector, which masks the secrets that this process was started with.
 func newLogCollector(o Options) (*runnerlog.Collector, *redact.Set) {
 	secrets := &redact.Set{}
 	for _, secret := range jobenv.Secrets(jobenv.JobEnv(os.Environ(), true, o.PassEnv)) {
@@ -26,7 +26,7 @@ func newLogCollector(o Options) (*runnerlog.Collector, *redact.Set) {
 	return runnerlog.New(secrets), secrets
 }
 
-// startLogShipping starts sending the journal. The returned function stops that after one last try.
+// startLogShipping starts sending the runner's log. The returned function stops that after one last try.
 func (r *runner) startLogShipping() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -41,7 +41,7 @@ func (r *runner) startLogShipping() (stop func()) {
 }
 
 // sendLogChunk makes one call. It does not use the ConnectionLog, because its log messages would
-// enter the journal again.
+// enter the log again.
 func (r *runner) sendLogChunk(ctx context.Context, chunk api.NewLogChunk) error {
 	answer, err := r.short.AppendRunnerLogsWithResponse(ctx, api.LogBatch{Chunks: []api.NewLogChunk{chunk}})
 	if err != nil {

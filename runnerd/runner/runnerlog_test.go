@@ -33,7 +33,7 @@ func TestTheRunnersOwnLog(t *testing.T) {
 	})
 	s.setTrouble(func(*http.Request, bool) int { return noAnswer })
 	testtime.Until(t, "the outage waits on the disk", func() bool {
-		files, err := filepath.Glob(filepath.Join(dir, "journal", "*.json"))
+		files, err := filepath.Glob(filepath.Join(dir, "runnerlog", "*.json"))
 		for _, file := range files {
 			if content, err := os.ReadFile(file); err == nil && strings.Contains(string(content), "lost contact") {
 				return true

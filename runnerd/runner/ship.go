@@ -280,7 +280,9 @@ func (s *shipper) shipResult(ctx context.Context) error {
 		// Every job ends: a result that the control plane rejects is stored here,
 		// and the job ends as failed.
 		s.log.Error("the control plane refuses the result; another is delivered in its place", "error", err)
-		err = s.postResult(ctx, api.JobResult{Status: api.JobResultStatusFailed, Error: "the job ended as " + string(final.Status) + ", but the control plane cannot take its result, which the runner keeps in its directory refused/: " + err.Error()})
+		err = s.postResult(ctx, api.JobResult{Status: api.JobResultStatusFailed, Error: "the job ended as " +
+			string(final.Status) + ", but the control plane rejected its result, which the runner stores in its " +
+			"directory undelivered/: " + err.Error()})
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -326,7 +328,8 @@ func withRejectedStates(final api.JobResult, refused []string) api.JobResult {
 	for _, file := range refused {
 		names += " " + filepath.Base(file)
 	}
-	note := "the control plane refused Terraform state that this job wrote; the runner keeps it, sealed, in its directory refused/ (" + names[1:] + "): look at the runner's log for the reason before anything else is applied"
+	note := "the control plane rejected a Terraform state that this job wrote; the runner stores it, sealed, in its " +
+		"directory undelivered/ (" + names[1:] + "): read the runner's log for the reason before anything else is applied"
 	if final.Error != "" {
 		note = final.Error + "; " + note
 	}

@@ -45,7 +45,7 @@ type Status struct {
 	Attempts []AttemptStatus `json:"attempts"`
 	// Undelivered is the number of entries that were set aside because the control plane rejected
 	// them.
-	Undelivered int `json:"refused"`
+	Undelivered int `json:"undelivered"`
 }
 
 // AttemptStatus is one attempt in the spool.
@@ -99,11 +99,11 @@ func ReadStatus(options StatusOptions) (Status, error) {
 		watched.Path = PolicyFile(options.Dir)
 	}
 	status.Policy = watched.Reload(time.Now()).RunnerPolicy
-	refused, err := os.ReadDir(filepath.Join(options.Dir, "refused"))
+	undelivered, err := os.ReadDir(filepath.Join(options.Dir, spool.UndeliveredDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return status, fmt.Errorf("read what was set aside: %w", err)
+		return status, fmt.Errorf("read what was not delivered: %w", err)
 	}
-	status.Undelivered = len(refused)
+	status.Undelivered = len(undelivered)
 	found, err := spool.Spool{Root: options.Dir}.ListReadOnly()
 	if err != nil {
 		return status, err

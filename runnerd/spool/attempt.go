@@ -15,20 +15,20 @@ import (
 
 // The files of an attempt.
 const (
-	recordFile      = "attempt.json"  // Record, by runnerd
-	startedFile     = "started.json"  // time, by runnerd, before it starts the process
-	lockFile        = "lock"          // flock, held by the job process for its life
-	processFile     = "process.json"  // Process, by the job process
-	membersFile     = "members.json"  // []Member, by the job process
-	specFile        = "spec.json"     // api.JobSpec, by the job process
-	logFile         = "log.ndjson"    // api.LogLine each, by both, appended
-	chunksFile      = "chunks.ndjson" // where the log was cut, by runnerd, appended
-	stateDir        = "state"         // NNNNNN.json: api.State, by the job process
-	interruptedFile = "rest.json"     // time, by runnerd, before it interrupts the programs of a dead job process
-	unlockFile      = "unlock"        // by the job process: free the state lock after the states are delivered
-	resultFile      = "result.json"   // api.JobResult, by the job process
-	terminationFile = "ending.json"   // Termination, by runnerd, before it interrupts
-	finalFile       = "final.json"    // api.JobResult as it is delivered, by runnerd
+	recordFile      = "attempt.json"     // Record, by runnerd
+	startedFile     = "started.json"     // time, by runnerd, before it starts the process
+	lockFile        = "lock"             // flock, held by the job process for its life
+	processFile     = "process.json"     // Process, by the job process
+	membersFile     = "members.json"     // []Member, by the job process
+	specFile        = "spec.json"        // api.JobSpec, by the job process
+	logFile         = "log.ndjson"       // api.LogLine each, by both, appended
+	chunksFile      = "chunks.ndjson"    // where the log was cut, by runnerd, appended
+	stateDir        = "state"            // NNNNNN.json: api.State, by the job process
+	interruptedFile = "interrupted.json" // time, by runnerd, before it interrupts the programs of a dead job process
+	unlockFile      = "unlock"           // by the job process: free the state lock after the states are delivered
+	resultFile      = "result.json"      // api.JobResult, by the job process
+	terminationFile = "termination.json" // Termination, by runnerd, before it interrupts
+	finalFile       = "final.json"       // api.JobResult as it is delivered, by runnerd
 )
 
 // Attempt is the directory of one attempt.
@@ -179,7 +179,7 @@ func (a Attempt) ClearUnlockRequest() error {
 }
 
 // deliveredSuffix marks a directory whose content has been delivered.
-const deliveredSuffix = ".gone"
+const deliveredSuffix = ".delivered"
 
 // Remove deletes the directory. It renames it first, so that an interrupted removal leaves
 // nothing that looks like a job.

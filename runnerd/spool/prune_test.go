@@ -42,7 +42,7 @@ func TestClearRefused(t *testing.T) {
 		}
 		return spool.RejectState(filepath.Join(a.StateDir(), "000001.json"))
 	}, old)
-	errored := filepath.Join(s.Root, "refused", "job.1-errored.tfstate")
+	errored := filepath.Join(s.Root, spool.UndeliveredDir, "job.1-errored.tfstate")
 	if err := os.WriteFile(errored, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

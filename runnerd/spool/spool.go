@@ -32,7 +32,10 @@ func CheckID(job string, attempt int) error {
 
 func (s Spool) dir() string { return filepath.Join(s.Root, "spool") }
 
-func (s Spool) undeliveredDir() string { return filepath.Join(s.Root, "refused") }
+// UndeliveredDir is the directory below Root for what the control plane rejected.
+const UndeliveredDir = "undelivered"
+
+func (s Spool) undeliveredDir() string { return filepath.Join(s.Root, UndeliveredDir) }
 
 // Attempt returns the directory of an attempt, whether it exists or not.
 func (s Spool) Attempt(job string, attempt int) (Attempt, error) {
@@ -132,16 +135,16 @@ func (s Spool) attempts(entries []fs.DirEntry) []Attempt {
 	return attempts
 }
 
-// MoveToUndelivered moves an attempt that the server rejects from the spool to <root>/refused,
+// MoveToUndelivered moves an attempt that the server rejects from the spool to <root>/undelivered,
 // and returns its new path. It deletes nothing, because the attempt may hold the only copy
 // of a Terraform state.
 func (s Spool) MoveToUndelivered(attempt Attempt) (string, error) {
-	refused := s.undeliveredDir()
-	if err := os.MkdirAll(refused, 0o700); err != nil {
+	dir := s.undeliveredDir()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("set %s aside: %w", attempt.Dir, err)
 	}
 	// The name is unique in case the same attempt is rejected twice.
-	target := filepath.Join(refused, filepath.Base(attempt.Dir)+"-"+time.Now().UTC().Format("20060102T150405.000000000"))
+	target := filepath.Join(dir, filepath.Base(attempt.Dir)+"-"+time.Now().UTC().Format("20060102T150405.000000000"))
 	if err := os.Rename(attempt.Dir, target); err != nil {
 		return "", fmt.Errorf("set %s aside: %w", attempt.Dir, err)
 	}

@@ -76,7 +76,7 @@ func TestRecordsComeBack(t *testing.T) {
 func TestListClearsWhatIsNoAttempt(t *testing.T) {
 	root := t.TempDir()
 	attempt := create(t, root)
-	for _, name := range []string{"job_2.1.gone", "job_3.1", "other"} {
+	for _, name := range []string{"job_2.1.delivered", "job_3.1", "other"} {
 		if err := os.MkdirAll(filepath.Join(root, "spool", name), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +85,7 @@ func TestListClearsWhatIsNoAttempt(t *testing.T) {
 	if err != nil || len(found) != 1 || found[0] != attempt {
 		t.Errorf("got %v %v", found, err)
 	}
-	for _, name := range []string{"job_2.1.gone", "job_3.1"} {
+	for _, name := range []string{"job_2.1.delivered", "job_3.1"} {
 		if _, err := os.Stat(filepath.Join(root, "spool", name)); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s is still there", name)
 		}

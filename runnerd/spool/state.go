@@ -46,7 +46,7 @@ func (a Attempt) AppendState(state api.State) error {
 // The suffixes of state files.
 const (
 	stateSuffix    = ".json"
-	rejectedSuffix = ".refused"
+	rejectedSuffix = ".rejected"
 )
 
 // States returns the files of the versions that are not delivered yet, oldest first.
@@ -114,7 +114,7 @@ func RemoveState(file string) error {
 // stored but not sent again.
 func RejectState(file string) error {
 	if err := os.Rename(file, strings.TrimSuffix(file, stateSuffix)+rejectedSuffix); err != nil {
-		return fmt.Errorf("keep a refused state: %w", err)
+		return fmt.Errorf("store a rejected state: %w", err)
 	}
 	return nil
 }

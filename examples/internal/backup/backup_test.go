@@ -265,7 +265,7 @@ func (s *site) older(yesterday string) {
 		t.Fatalf("the dump of yesterday knows serial %d of web, and it was %d when all was destroyed; it should be older",
 			behind["web"], ahead["web"])
 	}
-	refused, err := filepath.Glob(filepath.Join(s.Installers["east"].Dir, "refused", "*", "log.ndjson"))
+	refused, err := filepath.Glob(filepath.Join(s.Installers["east"].Dir, "undelivered", "*", "log.ndjson"))
 	if err != nil || len(refused) == 0 {
 		t.Errorf("what the control plane has never heard of should be kept by the runner: %v %v", refused, err)
 	}

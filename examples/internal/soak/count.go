@@ -313,7 +313,7 @@ func (s *soak) lostResults(context.Context, []deed) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	refused, err := filepath.Glob(s.path("runners", "*", "refused", "*"))
+	refused, err := filepath.Glob(s.path("runners", "*", "undelivered", "*"))
 	for _, attempt := range refused {
 		lost = append(lost, "refused: "+attempt)
 	}

@@ -111,7 +111,7 @@ func countSeesWhatIsLost(t *testing.T, s *soak) {
 			t.Errorf("%s was not missed in\n%s", test.name, s.figures)
 		}
 	}
-	left := filepath.Join(s.fleet.Builder.Dir, "refused", "something")
+	left := filepath.Join(s.fleet.Builder.Dir, "undelivered", "something")
 	if err := os.MkdirAll(left, 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ type planMetadata struct {
 	// by path and name.
 	CRDs []crdState `json:"crds,omitempty"`
 	// Strays are the notes about releases that the component made under earlier settings.
-	Strays []string `json:"strays,omitempty"`
+	Strays []string `json:"stale_releases,omitempty"`
 }
 
 // crdState is the comparison result of one definition of the chart.

@@ -55,7 +55,7 @@ func (s *session) Apply(ctx context.Context) (made deploy.ComponentState, err er
 	return made, err
 }
 
-// storeUndelivered stores a state that Terraform could not deliver, before the workplace is removed:
+// storeUndelivered stores a state that Terraform could not deliver, before the workspace is removed:
 // one that it left in a file or, if the disk had no room for that either, printed.
 // An error means that this state is lost.
 func (s *session) storeUndelivered(ctx context.Context) error {

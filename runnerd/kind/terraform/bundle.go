@@ -29,7 +29,7 @@ const (
 // planMetadata is the content of plan.json.
 type planMetadata struct {
 	// Workspace is the absolute path that the plan was made at.
-	Workspace string `json:"workplace"`
+	Workspace string `json:"workspace"`
 	// Terraform is the version of the executable that made it.
 	Terraform string `json:"terraform"`
 }
@@ -38,8 +38,8 @@ type planMetadata struct {
 type savedPlan struct {
 	metadata planMetadata
 	plan     []byte
-	vars     []artifact.File // relative to the workplace's vars
-	tree     []artifact.File // relative to the workplace's tree
+	vars     []artifact.File // relative to the workspace's vars
+	tree     []artifact.File // relative to the workspace's tree
 }
 
 // save returns the files of a plan bundle.
@@ -92,7 +92,7 @@ func load(files []artifact.File) (savedPlan, error) {
 	return made, nil
 }
 
-// snapshot reads the tree of a workplace without the files that init recreates.
+// snapshot reads the tree of a workspace without the files that init recreates.
 func snapshot(place *workspace) ([]artifact.File, error) {
 	return artifact.ReadDir(place.tree(), artifact.ReadOptions{Accept: subprocess.CheckOwner, Skip: func(_ string, entry os.DirEntry) bool {
 		return entry.Name() == ".terraform"

@@ -437,7 +437,7 @@ func TestForeignBackendIsToldAndReplaced(t *testing.T) {
 }
 
 // TestStrayStateIsKept checks that a state that the endpoint did not accept is stored before
-// the workplace is removed.
+// the workspace is removed.
 func TestStrayStateIsKept(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

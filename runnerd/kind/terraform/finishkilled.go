@@ -16,8 +16,8 @@ import (
 )
 
 // FinishKilled does the final work of a job that was killed, after all its processes have ended:
-// it seals a last state that Terraform left in the workplace, adds it to the attempt's spool,
-// and removes the workplace with its rendered secrets. root is the runner's directory
+// it seals a last state that Terraform left in the workspace, adds it to the attempt's spool,
+// and removes the workspace with its rendered secrets. root is the runner's directory
 // and keyFile the path of the install key. The returned sentences are for the job's log.
 // An error is one of the disk, after which FinishKilled can be called again. It does nothing
 // for a job that ended regularly.
@@ -35,7 +35,7 @@ func FinishKilled(root, keyFile string, attempt spool.Attempt, spec api.JobSpec)
 	}
 	lock, err := filelock.Try(place.lock())
 	if errors.Is(err, filelock.ErrHeld) {
-		return nil, nil // another job works there, and has emptied the workplace first
+		return nil, nil // another job works there, and has emptied the workspace first
 	}
 	if err != nil {
 		return nil, err
@@ -53,8 +53,8 @@ func FinishKilled(root, keyFile string, attempt spool.Attempt, spec api.JobSpec)
 	return said, place.remove()
 }
 
-// usedBy reports whether the attempt was the last one in this workplace. It returns true
-// for a workplace without a note, because nothing was written to it yet.
+// usedBy reports whether the attempt was the last one in this workspace. It returns true
+// for a workspace without a note, because nothing was written to it yet.
 func (w *workspace) usedBy(spec api.JobSpec) bool {
 	content, err := readBounded(w.useFile(), 1<<10)
 	if err != nil || json.Unmarshal(content, &w.use) != nil || !fs.ValidPath(w.use.Module) {
@@ -117,12 +117,12 @@ func (w *workspace) saveUndelivered(content []byte, key seal.Identity, context s
 	if err != nil {
 		return nil, err
 	}
-	aside := filepath.Join(root, "refused", fmt.Sprintf("%s.%d-%s", spec.Job, spec.Attempt, erroredState))
+	aside := filepath.Join(root, spool.UndeliveredDir, fmt.Sprintf("%s.%d-%s", spec.Job, spec.Attempt, erroredState))
 	if err := os.MkdirAll(filepath.Dir(aside), 0o700); err != nil {
 		return nil, err
 	}
 	if err := spool.WriteFile(aside, encoded); err != nil {
 		return nil, err
 	}
-	return []string{"Terraform was killed while it wrote its last state, which is not whole; the runner keeps it, sealed, in its directory refused/: plan again, and look at what exists"}, nil
+	return []string{"Terraform was killed while it wrote its last state, which is incomplete; the runner stores it, sealed, in its directory undelivered/: check what exists, and plan again"}, nil
 }

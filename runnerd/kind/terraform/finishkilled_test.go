@@ -12,7 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/state"
 )
 
-// killed creates what an apply leaves that was killed with SIGKILL: its workplace with rendered
+// killed creates what an apply leaves that was killed with SIGKILL: its workspace with rendered
 // secrets, and a last state unless last is empty.
 func killed(t *testing.T, r *rig, last string) (spool.Attempt, api.JobSpec) {
 	t.Helper()
@@ -66,7 +66,7 @@ func TestSettle(t *testing.T) {
 	}{
 		"nothing but secrets":    {said: "look at what exists"},
 		"a last state":           {last: whole, said: "it was found, and is kept", states: 1},
-		"a state that is broken": {last: whole[:60], said: "directory refused/"},
+		"a state that is broken": {last: whole[:60], said: "directory undelivered/"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
@@ -111,7 +111,7 @@ func TestSettleLeavesOthersAlone(t *testing.T) {
 		t.Fatal(said, err)
 	}
 	if _, err := os.Stat(place); err != nil {
-		t.Fatal("the workplace of another attempt is gone:", err)
+		t.Fatal("the workspace of another attempt is gone:", err)
 	}
 	env := r.env(api.JobSpecKindApply)
 	working, err := openWorkspace(t.Context(), env, "ic_web")
@@ -122,15 +122,15 @@ func TestSettleLeavesOthersAlone(t *testing.T) {
 		t.Fatal(said, err)
 	}
 	if _, err := os.Stat(place); err != nil {
-		t.Fatal("the workplace of a job at work is gone:", err)
+		t.Fatal("the workspace of a job at work is gone:", err)
 	}
 	if err := working.remove(); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// TestSettleOfOtherKinds checks that a job of another kind has no workplace.
-func TestSettleOfOtherKinds(t *testing.T) {
+// TestFinishKilledOfOtherKinds checks that a job of another kind has no workspace.
+func TestFinishKilledOfOtherKinds(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []api.JobSpecKind{api.JobSpecKindBuild, api.JobSpecKindAction, api.JobSpecKindPlan} {
 		said, err := FinishKilled(t.TempDir(), "/nowhere", spool.Attempt{Dir: t.TempDir()},

@@ -11,7 +11,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/state"
 )
 
-// readModule reads the module in a workplace.
+// readModule reads the module in a workspace.
 func readModule(place *workspace) (*tfmodule.Module, error) {
 	root, err := os.OpenRoot(place.tree())
 	if err != nil {

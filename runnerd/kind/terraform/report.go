@@ -9,7 +9,7 @@ import (
 	tfplan "github.com/nuon-toolkit/nuon/diff/terraform"
 )
 
-// report describes the plan file of the workplace. The same plan with the same
+// report describes the plan file of the workspace. The same plan with the same
 // secrets has the same digest.
 func (s *session) report(ctx context.Context) (*diff.Report, error) {
 	shown, err := s.terraform.show(ctx, s.workspace.plan())

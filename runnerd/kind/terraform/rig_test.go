@@ -421,7 +421,7 @@ func (r *rig) mustNotLeak(secrets ...string) {
 	}
 }
 
-// mustBeFree checks that nothing is locked and that the workplace is removed.
+// mustBeFree checks that nothing is locked and that the workspace is removed.
 func (r *rig) mustBeFree() {
 	r.t.Helper()
 	r.mutex.Lock()
@@ -430,7 +430,7 @@ func (r *rig) mustBeFree() {
 		r.t.Errorf("the state is still locked: %+v", *r.lock)
 	}
 	if _, err := os.Stat(filepath.Join(r.root, "work", "ic_web")); !os.IsNotExist(err) {
-		r.t.Errorf("the workplace is still there: %v", err)
+		r.t.Errorf("the workspace is still there: %v", err)
 	}
 }
 

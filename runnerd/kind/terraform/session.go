@@ -15,7 +15,7 @@ import (
 // It implements deploy.Kind.
 type Kind struct{}
 
-// Open enters the workplace and starts the state endpoint. For a plan it renders the variables;
+// Open enters the workspace and starts the state endpoint. For a plan it renders the variables;
 // an apply uses those of the plan.
 func (Kind) Open(ctx context.Context, op *deploy.Operation) (deploy.Session, error) {
 	if op.Restore.Version > 0 {
@@ -39,7 +39,7 @@ func (Kind) Open(ctx context.Context, op *deploy.Operation) (deploy.Session, err
 	return made, nil
 }
 
-// session is one plan or apply of a module: a workplace, a state endpoint,
+// session is one plan or apply of a module: a workspace, a state endpoint,
 // and Terraform, which uses both.
 type session struct {
 	*deploy.Operation
@@ -69,7 +69,7 @@ func (s *session) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// Close frees the state lock if it is still held, and removes the workplace.
+// Close frees the state lock if it is still held, and removes the workspace.
 func (s *session) Close(ctx context.Context) error {
 	return errors.Join(s.endpoint.Close(ctx), s.workspace.remove())
 }

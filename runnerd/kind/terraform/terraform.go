@@ -183,7 +183,7 @@ func (t *terraform) apply(ctx context.Context, plan string) (done bool, err erro
 	return false, err
 }
 
-// runParsed runs a command with its output in the log, and returns the screen.
+// runParsed runs a command with its output in the log, and returns its parsed output.
 func (t *terraform) runParsed(ctx context.Context, verb string, args ...string) (*outputParser, error) {
 	t.env.Log.Info("terraform %s (%s, version %s)", verb, filepath.Base(t.tool.Path), t.tool.Version)
 	shown := &outputParser{log: t.env.Log, location: t.location}

@@ -129,7 +129,7 @@ func (r *rig) killTerraform() {
 }
 
 // mustBeQuiet checks that no process of the job is running, and that no lock and
-// no workplace is left.
+// no workspace is left.
 func (r *rig) mustBeQuiet() {
 	r.t.Helper()
 	if left := r.running(""); len(left) > 0 {

@@ -66,7 +66,7 @@ func checkEnviron(environ map[string]string) error {
 	return nil
 }
 
-// write writes the variable files to the workplace and returns their paths.
+// write writes the variable files to the workspace and returns their paths.
 func (v *variables) write(place *workspace) ([]string, error) {
 	if err := os.Mkdir(place.vars(), 0o700); err != nil {
 		return nil, fmt.Errorf("write the variables: %w", err)

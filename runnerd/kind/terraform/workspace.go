@@ -37,7 +37,7 @@ type workspace struct {
 	free   func()
 }
 
-// usage records the attempt that uses a workplace, and the directory of its module.
+// usage records the attempt that uses a workspace, and the directory of its module.
 type usage struct {
 	Job     string `json:"job"`
 	Attempt int    `json:"attempt"`
@@ -57,7 +57,7 @@ func (w *workspace) lock() string { return w.root + ".lock" }
 // plainID matches valid ids of install components. An id becomes the name of a directory.
 var plainID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 
-// openWorkspace takes the lock of the workplace and empties it. The caller must call leave.
+// openWorkspace takes the lock of the workspace and empties it. The caller must call remove.
 func openWorkspace(ctx context.Context, env *job.Env, installComponent string) (*workspace, error) {
 	place, err := workspaceOf(env.Root, installComponent)
 	if err != nil {
