@@ -9,7 +9,6 @@ import (
 	"os"
 	"path"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -24,6 +23,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 	"github.com/nuon-toolkit/nuon/runnerd/helmsdk"
 	"github.com/nuon-toolkit/nuon/runnerd/helmsdk/source"
+	"github.com/nuon-toolkit/nuon/runnerd/kind/helm"
 )
 
 // The limits for the command's input, in bytes.
@@ -150,7 +150,7 @@ func (d *helmDiff) report(ctx context.Context) (*diff.Report, error) {
 	}
 	d.log.Warn("from %s to %s, rendered without a cluster: lookup finds nothing there, and its version and kinds are %s", charts[0], charts[1], d.clusterVersion())
 	d.noteCRDs(rendered[0].CRDs, rendered[1].CRDs)
-	added := sourcesOfCRDs(addedCRDs(rendered[0].CRDs, rendered[1].CRDs))
+	added := helm.CRDSources(rendered[1].CRDs, notIn(rendered[0].CRDs))
 	options := d.options(append(objectsOf("again", rendered[2]), added...))
 	options.BeforeAgain = objectsOf("before again", rendered[3])
 	return kubernetes.Report(objectsOf("before", rendered[0]), append(objectsOf("after", rendered[1]), added...), options)
@@ -181,26 +181,18 @@ func (d *helmDiff) noteCRDs(before, after []helmsdk.CRD) {
 	}
 }
 
-// addedCRDs returns the objects of the folders crds/ that only the newer chart has. An apply creates them, regardless of their
-// kind, so they are compared like all other objects.
-func addedCRDs(before, after []helmsdk.CRD) []helmsdk.CRD {
+// notIn selects the objects of the folders crds/ that only the newer chart has. An apply creates them, regardless of
+// their kind, so they are compared like all other objects.
+func notIn(before []helmsdk.CRD) func(helmsdk.CRD) bool {
 	known := map[string]bool{}
 	for _, crd := range before {
 		known[keyOfCRD(crd)] = true
 	}
-	return slices.DeleteFunc(slices.Clone(after), func(c helmsdk.CRD) bool { return known[keyOfCRD(c)] })
+	return func(c helmsdk.CRD) bool { return !known[keyOfCRD(c)] }
 }
 
 // keyOfCRD identifies an object of a folder crds/ in two versions of a chart.
 func keyOfCRD(c helmsdk.CRD) string { return c.Kind + "/" + c.Name }
-
-func sourcesOfCRDs(crds []helmsdk.CRD) []manifest.Source {
-	var sources []manifest.Source
-	for _, crd := range crds {
-		sources = append(sources, manifest.Source{Name: crd.Path, Data: []byte(crd.Manifest)})
-	}
-	return sources
-}
 
 func (d *helmDiff) options(again []manifest.Source) kubernetes.Options {
 	options := kubernetes.Options{
@@ -423,7 +415,7 @@ func (d *helmDiff) againstCluster(ctx context.Context) (*diff.Report, error) {
 		return nil, err
 	}
 	d.noteRelease(deployed, made, rendered[0])
-	missing := sourcesOfCRDs(slices.DeleteFunc(slices.Clone(rendered[0].CRDs), func(c helmsdk.CRD) bool { return c.State != helmsdk.CRDMissing }))
+	missing := helm.CRDSources(rendered[0].CRDs, func(c helmsdk.CRD) bool { return c.State == helmsdk.CRDMissing })
 	after = append(after, missing...)
 	options := d.options(append(objectsOf("again", rendered[1]), missing...))
 	options.Live, options.ThreeWay = live, true

@@ -45,7 +45,11 @@ func (s *session) report(ctx context.Context, q reportInput) (*diff.Report, erro
 	var after []manifest.Source
 	notes := []string{}
 	if q.rendered != nil {
-		after = append(sourcesOf("the chart", q.rendered.Manifest, q.rendered.Hooks), missingCRDs(q)...)
+		// The apply creates missing definitions. Existing ones are not part of the release: Helm does not change them.
+		missing := CRDSources(q.rendered.CRDs, func(c helmsdk.CRD) bool {
+			return slices.Contains(q.crds, crdState{Path: c.Path, Name: c.Name, State: helmsdk.CRDMissing})
+		})
+		after = append(sourcesOf("the chart", q.rendered.Manifest, q.rendered.Hooks), missing...)
 		notes = append(notes, crdNotes(q.crds)...)
 		notes = append(notes, q.strays...)
 	} else {
@@ -258,20 +262,15 @@ func ownerOf(object []byte) string {
 		read.Metadata.Annotations["meta.helm.sh/release-name"]
 }
 
-// missingCRDs returns the definitions that the apply creates. Existing ones are not
-// part of the release: Helm does not change them.
-func missingCRDs(q reportInput) []manifest.Source {
-	missing := map[crdState]bool{}
-	for _, each := range q.crds {
-		missing[each] = each.State == helmsdk.CRDMissing
-	}
-	var made []manifest.Source
-	for _, each := range q.rendered.CRDs {
-		if missing[crdState{Path: each.Path, Name: each.Name, State: helmsdk.CRDMissing}] {
-			made = append(made, manifest.Source{Name: each.Path, Data: []byte(each.Manifest)})
+// CRDSources returns the selected definitions of a chart for a comparison.
+func CRDSources(crds []helmsdk.CRD, include func(helmsdk.CRD) bool) []manifest.Source {
+	var sources []manifest.Source
+	for _, crd := range crds {
+		if include(crd) {
+			sources = append(sources, manifest.Source{Name: crd.Path, Data: []byte(crd.Manifest)})
 		}
 	}
-	return made
+	return sources
 }
 
 func crdNotes(crds []crdState) []string {
