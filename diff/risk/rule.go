@@ -166,7 +166,7 @@ type ruleIndex struct {
 	cached atomic.Int64
 }
 
-// ruleSet builds the rulebook when the first change is judged.
+// ruleSet builds the ruleIndex when the first change is judged.
 var ruleSet = sync.OnceValue(func() *ruleIndex {
 	b := &ruleIndex{all: slices.Concat(kubernetesRules(), terraformRules()), exact: map[string][]*Rule{},
 		globs: map[string][]*Rule{}}
