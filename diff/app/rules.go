@@ -47,47 +47,47 @@ func componentRules() []Rule {
 	return []Rule{
 		{
 			Name: componentRemoved, Kinds: deployed, Actions: actionsDestroy, Risk: diff.RiskDestroy,
-			Message: "its resources are destroyed on every install that has it, each time after a person approved it",
+			Message: "its resources are destroyed on every install that has it, each after a person's approval",
 		},
 		{
 			Name: componentKind, Kinds: deployed, Actions: []diff.Action{diff.Replace}, Risk: diff.RiskDestroy,
 			When:    "its type changes",
 			matches: func(l *changeView) bool { return engine(l.componentBefore) != engine(l.componentAfter) },
-			Message: "what keeps track of its resources changes: on every install they are destroyed, and made anew",
+			Message: "its resources are managed by another tool: on every install they are destroyed and created again",
 		},
 		{
 			Name: componentRenamed, Kinds: deployed, Actions: []diff.Action{diff.Replace}, Risk: diff.RiskDestroy,
-			When:    "another one that goes says almost the same",
+			When:    "another one is removed with almost the same content",
 			matches: func(l *changeView) bool { return l.change.Renamed },
-			Message: "an install knows it by its name: the resources of the old one are destroyed, and made anew for the new one",
+			Message: "installs identify it by its name: the resources of the old one are destroyed and created again for the new one",
 		},
 		{
 			Name: componentAdded, Kinds: deployed, Actions: actionsCreate, Risk: diff.RiskAdditive,
-			When: "installs have it unless they say otherwise", matches: on,
+			When: "installs have it by default", matches: on,
 			Message: "it is built, and deployed on every install",
 		},
 		{
 			Name: "component-offered", Kinds: deployed, Actions: actionsCreate, Risk: diff.RiskAdditive,
-			When:    "installs have it only if they say so",
-			matches: func(l *changeView) bool { return !on(l) }, Message: "it is built, and deployed where an install switches it on",
+			When:    "installs have it only if they enable it",
+			matches: func(l *changeView) bool { return !on(l) }, Message: "it is built, and deployed where an install enables it",
 		},
 		{
 			Name: componentRebuilt, Kinds: deployed, Actions: actionsUpdate, Risk: diff.RiskInPlace,
-			When:    "its artifact is made from something else",
+			When:    "its artifact is built from something else",
 			matches: func(l *changeView) bool { return l.effect.Rebuild },
-			Message: "it is built anew, and deployed on every install if that gives another artifact",
+			Message: "it is rebuilt, and redeployed on every install if the artifact changes",
 		},
 		{
 			Name: componentMoved, Kinds: deployed, Actions: actionsUpdate, Risk: diff.RiskInPlace,
-			When:    "its repository or branch changes, and nothing else of the build",
+			When:    "only its repository or branch changes",
 			matches: func(l *changeView) bool { return l.effect.Moved && !l.effect.Rebuild },
-			Message: "its code is looked for elsewhere: if it differs there, it is built anew and deployed on every install",
+			Message: "its code comes from another place: if it differs there, it is rebuilt and redeployed on every install",
 		},
 		{
 			Name: componentCode, Kinds: deployed, Actions: actionsUpdate, Risk: diff.RiskInPlace,
 			When:    "the code that it is built from changes",
 			matches: func(l *changeView) bool { return l.code != nil && l.code.After == "" },
-			Message: "its code changes: it is built anew, and deployed on every install if that gives another artifact",
+			Message: "its code changes: it is rebuilt, and redeployed on every install if the artifact changes",
 		},
 		{
 			Name: componentBroken, Kinds: deployed, Actions: actionsUpdate, Risk: diff.RiskInPlace,
@@ -98,60 +98,60 @@ func componentRules() []Rule {
 		},
 		{
 			Name: componentAgain, Kinds: deployed, Actions: actionsUpdate, Risk: diff.RiskInPlace,
-			When:    "what it is deployed with changes",
+			When:    "its configuration for deploys changes",
 			matches: func(l *changeView) bool { return l.effect.Redeploy },
-			Message: "it is planned and deployed anew on every install that has it",
+			Message: "it is planned again and redeployed on every install that has it",
 		},
 		{
 			Name: "component-release", Kinds: []string{kindComponent}, Actions: actionsUpdate, Risk: diff.RiskReplace,
 			When:    "the name or the namespace of a Helm release changes",
 			matches: func(l *changeView) bool { return l.componentAfter.Helm != nil && l.changed("chart_name", "namespace") },
-			Message: "it becomes another release: what the old one holds does not go with it",
+			Message: "it becomes another release: the objects of the old one do not move with it",
 		},
 		{
 			Name: "component-cluster", Kinds: []string{kindComponent}, Actions: actionsUpdate, Risk: diff.RiskReplace,
 			When:    "its kubernetes_context changes",
 			matches: func(l *changeView) bool { return l.changed("kubernetes_context") },
-			Message: "it goes to another cluster: what is on the old one does not go with it",
+			Message: "it moves to another cluster: what runs on the old one stays there",
 		},
 		{
 			Name: componentOff, Kinds: deployed, Actions: actionsUpdate, Risk: diff.RiskDestroy,
-			When:    "installs that say nothing of it had it, and do not any more",
+			When:    "installs had it by default, and no longer do",
 			matches: func(l *changeView) bool { return l.componentBefore.Enabled(nil) && !l.componentAfter.Enabled(nil) },
-			Message: "its resources are destroyed on every install that does not switch it on",
+			Message: "its resources are destroyed on every install that does not enable it",
 		},
 		{
 			Name: componentOn, Kinds: deployed, Actions: actionsUpdate, Risk: diff.RiskAdditive,
-			When:    "installs that say nothing of it get it",
+			When:    "installs get it by default",
 			matches: func(l *changeView) bool { return !l.componentBefore.Enabled(nil) && l.componentAfter.Enabled(nil) },
-			Message: "it is deployed on every install that does not switch it off",
+			Message: "it is deployed on every install that does not disable it",
 		},
 		{
 			Name: componentForAll, Kinds: deployed, Actions: actionsUpdate, Risk: diff.RiskAdditive,
 			When:    "it is no longer toggleable",
 			matches: func(l *changeView) bool { return l.turnsOff("toggleable") && l.componentBefore.Enabled(nil) },
-			Message: "installs that have switched it off get it",
+			Message: "installs that disabled it get it",
 		},
 		{
 			Name: "component-optional", Kinds: deployed, Actions: actionsUpdate, Risk: diff.RiskNone,
 			When:    "it becomes toggleable, and is on",
 			matches: func(l *changeView) bool { return l.turnsOn("toggleable") && l.componentAfter.Enabled(nil) },
-			Message: "installs can switch it off from now on",
+			Message: "installs can disable it from now on",
 		},
 		{
 			Name: "component-readers", Kinds: deployed, Actions: actionsUpdate, Risk: diff.RiskInPlace,
-			When: "it is built or deployed anew, and others read its outputs",
+			When: "it is rebuilt or redeployed, and others read its outputs",
 			matches: func(l *changeView) bool {
 				return (l.effect != (Effect{}) || l.code != nil) && len(l.configAfter.of(l.componentAfter.Name)) > 0
 			},
 			names:   func(l *changeView) []string { return l.configAfter.of(l.componentAfter.Name) },
-			Message: "then, if its outputs change, those that read them are planned anew",
+			Message: "if its outputs change, the components that read them are planned again",
 		},
 		{
 			Name: "component-approval", Kinds: deployed, Actions: actionsPresent, Risk: diff.RiskInPlace, Security: true,
 			When:    "auto_approve_on_policies_passing is set",
 			matches: func(l *changeView) bool { return l.turnsOn("auto_approve_on_policies_passing") },
-			Message: "nobody is asked for its plans any more when all policies pass",
+			Message: "its plans no longer need an approval when all policies pass",
 		},
 		{
 			Name: "component-role", Kinds: deployed, Actions: actionsUpdate, Risk: diff.RiskInPlace, Security: true,
@@ -176,43 +176,43 @@ func inputRules() []Rule {
 			Name: inputAsked, Kinds: kinds, Actions: actionsPresent, Risk: diff.RiskInPlace,
 			When:    "it is required, has no default, and installs could do without it before",
 			matches: func(l *changeView) bool { return needed(l.after) && (l.before.IsNull() || !needed(l.before)) },
-			Message: "every install must give it before this version can be deployed there",
+			Message: "every install must set it before this version can be deployed there",
 		},
 		{
 			Name: "input-offered", Kinds: kinds, Actions: actionsCreate, Risk: diff.RiskAdditive, When: "an install can do without it",
-			matches: func(l *changeView) bool { return !needed(l.after) }, Message: "installs can give it from now on",
+			matches: func(l *changeView) bool { return !needed(l.after) }, Message: "installs can set it from now on",
 		},
 		{
 			Name: inputRemoved, Kinds: kinds, Actions: actionsDestroy, Risk: diff.RiskInPlace,
-			Message: "what installs have given for it is not used any more",
+			Message: "the values of installs for it are no longer used",
 		},
 		{
 			Name: inputType, Kinds: kinds, Actions: actionsUpdate, Risk: diff.RiskInPlace, When: "its type changes",
 			matches: func(l *changeView) bool { return l.changed("type") },
-			Message: "what installs have given for it may not be allowed any more, and must then be given anew",
+			Message: "the values of installs for it may no longer be valid, and must then be set again",
 		},
 		{
 			Name: inputDefault, Kinds: kinds, Actions: actionsUpdate, Risk: diff.RiskInPlace,
 			When:    "its default changes, and templates read it",
 			matches: func(l *changeView) bool { return l.changed("default") && len(reading(l)) > 0 }, names: reading,
-			Message: "on installs that rely on the default, what reads it is planned and deployed anew",
+			Message: "on installs that use the default, components that read it are planned again and redeployed",
 		},
 		{
 			Name: "input-exposed", Kinds: kinds, Actions: actionsUpdate, Risk: diff.RiskInPlace, Security: true,
 			When:    "it is no longer sensitive",
 			matches: func(l *changeView) bool { return l.turnsOff("sensitive") },
-			Message: "what installs give for it, sealed until now, can be read in the control plane and in plans",
+			Message: "the values of installs for it, sealed until now, can be read in the control plane and in plans",
 		},
 		{
 			Name: "input-sealed", Kinds: kinds, Actions: actionsUpdate, Risk: diff.RiskInPlace, Security: true,
 			When:    "it becomes sensitive",
 			matches: func(l *changeView) bool { return l.turnsOn("sensitive") },
-			Message: "what installs give for it is sealed from now on; what they gave before could be read",
+			Message: "the values of installs for it are sealed from now on; earlier ones could be read",
 		},
 		{
 			Name: "input-internal", Kinds: kinds, Actions: actionsUpdate, Risk: diff.RiskInPlace, Security: true,
 			When:    "it is no longer internal",
-			matches: func(l *changeView) bool { return l.turnsOff("internal") }, Message: "others than the vendor's staff may set it",
+			matches: func(l *changeView) bool { return l.turnsOff("internal") }, Message: "people other than the vendor's staff may set it",
 		},
 	}
 }
@@ -232,18 +232,18 @@ func stackRules() []Rule {
 	return []Rule{
 		{
 			Name: "secret-removed", Kinds: []string{kindSecret}, Actions: actionsDestroy, Risk: diff.RiskDestroy,
-			Message: "it is deleted in the customer's account once the install stack has run again, and what reads it finds nothing",
+			Message: "it is deleted in the customer's account once the install stack has run again, and its readers find nothing",
 		},
 		{
 			Name: "secret-asked", Kinds: []string{kindSecret}, Actions: actionsPresent, Risk: diff.RiskInPlace,
 			When:    "it is required, and was not",
-			matches: func(l *changeView) bool { return asked(l.after) && !asked(l.before) }, Message: "the customer must give it",
+			matches: func(l *changeView) bool { return asked(l.after) && !asked(l.before) }, Message: "the customer must set it",
 		},
 		{
 			Name: "secret-generated", Kinds: []string{kindSecret}, Actions: actionsUpdate, Risk: diff.RiskInPlace,
 			When:    "auto_generate changes",
 			matches: func(l *changeView) bool { return l.changed("auto_generate") },
-			Message: "who makes its value changes: what is stored now may be replaced",
+			Message: "its value gets another origin: the stored one may be replaced",
 		},
 		{
 			Name: "secret-copies", Kinds: []string{kindSecret}, Actions: actionsUpdate, Risk: diff.RiskInPlace,
@@ -252,7 +252,7 @@ func stackRules() []Rule {
 				return l.changed("kubernetes_sync", "kubernetes_secret_name", "kubernetes_secret_namespace",
 					"kubernetes_sync_targets", "format")
 			},
-			Message: "its copies in clusters are written anew; those that are not asked for any more are not kept up to date",
+			Message: "its copies in clusters are written again; copies that are no longer configured are no longer updated",
 		},
 		{
 			Name: "stack-template", Kinds: []string{kindStack, kindRunner}, Actions: actionsPresent, Risk: diff.RiskInPlace,
@@ -261,7 +261,7 @@ func stackRules() []Rule {
 			matches: func(l *changeView) bool {
 				return l.changed("vpc_nested_template_url", "runner_nested_template_url", "custom_nested_stacks", "init_script_url")
 			},
-			Message: "the customer runs something else, with rights of their own",
+			Message: "the customer runs another script, with the customer's own rights",
 		},
 		{
 			Name: stackAgain, Kinds: []string{kindStack, kindRunner, kindPermission, kindBreakGlass, kindSecret, kindInput},
@@ -295,12 +295,12 @@ func otherRules() []Rule {
 			matches: func(l *changeView) bool {
 				return l.changed("steps", "timeout", "enable_kube_config", "image", "kubernetes_context")
 			},
-			Message: "from the next run on it does something else; nothing is deployed for it",
+			Message: "it does something else from the next run on; nothing is deployed for it",
 		},
 		{
 			Name: "action-inputs", Kinds: []string{kindAction}, Actions: actionsUpdate, Risk: diff.RiskInPlace,
 			When:    "its inputs change",
-			matches: func(l *changeView) bool { return l.changed("inputs") }, Message: "whoever starts it is asked for other inputs",
+			matches: func(l *changeView) bool { return l.changed("inputs") }, Message: "it has other inputs for the person who starts it",
 		},
 		{
 			Name: "action-role", Kinds: []string{kindAction}, Actions: actionsUpdate, Risk: diff.RiskInPlace, Security: true,
@@ -309,13 +309,13 @@ func otherRules() []Rule {
 		},
 		{
 			Name: "action-removed", Kinds: []string{kindAction}, Actions: actionsDestroy, Risk: diff.RiskInPlace,
-			Message: "it does not run any more",
+			Message: "it no longer runs",
 		},
 		{
 			Name: contextCluster, Kinds: []string{kindContext}, Actions: actionsUpdate, Risk: diff.RiskReplace,
 			When:    "its component changes",
 			matches: func(l *changeView) bool { return l.changed("component") }, names: usersOfContext,
-			Message: "those that use it go to another cluster: what is on the old one does not go with them",
+			Message: "components that use it move to another cluster: what runs on the old one stays there",
 		},
 		{
 			Name: "branch-installs", Kinds: []string{kindBranch}, Actions: actionsUpdate, Risk: diff.RiskInPlace,
@@ -336,19 +336,19 @@ func otherRules() []Rule {
 		},
 		{
 			Name: "install-unwished", Kinds: []string{kindInstall}, Actions: actionsDestroy, Risk: diff.RiskInPlace,
-			Message: "its file does not manage it any more; the install stays as it is",
+			Message: "its file no longer manages it; the install stays as it is",
 		},
 		{
 			Name: installValues, Kinds: []string{kindInstall}, Actions: actionsUpdate, Risk: diff.RiskInPlace,
 			When:    "its inputs change",
 			matches: func(l *changeView) bool { return l.changed("inputs") },
-			Message: "what reads these inputs is planned and deployed anew there",
+			Message: "components that read these inputs are planned again and redeployed there",
 		},
 		{
 			Name: installOff, Kinds: []string{kindInstall}, Actions: actionsUpdate, Risk: diff.RiskDestroy,
 			When:    "it switches a component off",
 			matches: func(l *changeView) bool { return len(switchedOff(l)) > 0 }, names: switchedOff,
-			Message: "resources are destroyed there, of",
+			Message: "the resources of these components are destroyed there",
 		},
 		{
 			Name: "install-approval", Kinds: []string{kindInstall}, Actions: actionsPresent, Risk: diff.RiskInPlace, Security: true,
@@ -356,17 +356,17 @@ func otherRules() []Rule {
 			matches: func(l *changeView) bool {
 				return l.changed("approval_option") && raw.TextAt(l.after, "approval_option") == "approve-all"
 			},
-			Message: "nobody is asked there any more before something changes",
+			Message: "changes there no longer need an approval",
 		},
 		{
 			Name: "install-destroys", Kinds: []string{kindInstall}, Actions: actionsPresent, Risk: diff.RiskInPlace, Security: true,
 			When:    "allow_destroy is set",
 			matches: func(l *changeView) bool { return l.turnsOn("allow_destroy") },
-			Message: "approve-all lets deletions through there, too",
+			Message: "approve-all approves deletions there, too",
 		},
 		{
 			Name: nothingDeployed, Actions: allActions, Risk: diff.RiskNone, When: "no other rule of this list finds anything",
-			Message: "nothing that is deployed changes",
+			Message: "nothing deployed changes",
 		},
 	}
 }
@@ -399,7 +399,7 @@ func switchedOff(l *changeView) []string {
 	var names []string
 	for i := range l.configAfter.app.Components {
 		c := &l.configAfter.app.Components[i]
-		if before, ok := l.configBefore.component(c.Name); ok && before.Enabled(was) && !c.Enabled(is) {
+		if before, ok := l.configBefore.component(c.Name); ok && before.On(was) && !c.On(is) {
 			names = append(names, c.Name)
 		}
 	}

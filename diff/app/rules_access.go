@@ -14,11 +14,11 @@ func roleRules() []Rule {
 	return []Rule{
 		{
 			Name: "role-added", Kinds: roles, Actions: actionsCreate, Risk: diff.RiskAdditive, Security: true,
-			Message: "the install stack makes one more role",
+			Message: "the install stack creates one more role",
 		},
 		{
 			Name: "role-widens", Kinds: roles, Actions: actionsUpdate, Risk: diff.RiskInPlace, Security: true,
-			When:    "its policies allow what they did not, or no longer deny what they did; a policy that is not understood counts as wider",
+			When:    "its policies allow more, or deny less; a policy that cannot be parsed counts as wider",
 			matches: func(l *changeView) bool { wider, _ := widens(l.before, l.after); return wider },
 			Message: "the role may do more than before, once the install stack has run again",
 		},
@@ -32,17 +32,17 @@ func roleRules() []Rule {
 			Name: "role-boundary", Kinds: roles, Actions: actionsUpdate, Risk: diff.RiskInPlace, Security: true,
 			When:    "its permissions_boundary changes",
 			matches: func(l *changeView) bool { return l.changed("permissions_boundary") },
-			Message: "the bound on what its policies can allow changes or is taken away",
+			Message: "the permissions boundary changes or is removed",
 		},
 		{
 			Name: "role-enabled", Kinds: roles, Actions: actionsPresent, Risk: diff.RiskInPlace, Security: true,
 			When:    "enabled_in_stack is set",
 			matches: func(l *changeView) bool { return l.turnsOn("enabled_in_stack") },
-			Message: "the role is switched on unless the customer switches it off",
+			Message: "the role is enabled unless the customer disables it",
 		},
 		{
 			Name: "role-removed", Kinds: roles, Actions: actionsDestroy, Risk: diff.RiskInPlace,
-			Message: "the role is gone once the install stack has run again, and what runs with it fails",
+			Message: "the role is deleted once the install stack has run again, and operations that use it fail",
 		},
 		{
 			Name: "operation-role", Kinds: []string{kindOperationRole}, Actions: allActions, Risk: diff.RiskInPlace, Security: true,
@@ -57,23 +57,23 @@ func policyRules() []Rule {
 	return []Rule{
 		{
 			Name: "policy-added", Kinds: kinds, Actions: actionsCreate, Risk: diff.RiskAdditive,
-			Message: "plans must pass it from now on",
+			Message: "plans must pass this policy from now on",
 		},
 		{
 			Name: "policy-removed", Kinds: kinds, Actions: actionsDestroy, Risk: diff.RiskInPlace, Security: true,
-			Message: "what it kept out is let through",
+			Message: "plans that it blocked are allowed",
 		},
 		{
 			Name: "policy-uncovers", Kinds: kinds, Actions: actionsUpdate, Risk: diff.RiskInPlace, Security: true,
-			When:    "it is not about all that it was about",
+			When:    "it no longer applies to everything that it applied to",
 			matches: func(l *changeView) bool { return l.changed("type") || len(uncoveredComponents(l)) > 0 }, names: uncoveredComponents,
-			Message: "what it kept out is let through where it does not look any more",
+			Message: "plans that it blocked are allowed where it no longer applies",
 		},
 		{
 			Name: "policy-rules", Kinds: kinds, Actions: actionsUpdate, Risk: diff.RiskInPlace, Security: true,
 			When:    "its contents or engine change",
 			matches: func(l *changeView) bool { return l.changed("contents", "engine") },
-			Message: "plans are checked by other rules, which may let through more",
+			Message: "plans are checked by other rules, which may allow more",
 		},
 	}
 }

@@ -33,14 +33,14 @@ func reachRules() []Rule {
 			holds: func(l subjectView) bool {
 				return serviceType(l.before) == "LoadBalancer" && serviceType(l.after) != "LoadBalancer"
 			},
-			Message: "the load balancer and its address are gone for all clients",
+			Message: "clients lose the load balancer and its address",
 		},
 		{
 			Name: "service-type", Source: k8sDocs + "concepts/services-networking/service/#externalname",
 			Kinds: []string{"Service"}, Actions: actionsChange, Paths: []string{"spec.type"}, Risk: diff.RiskReplace,
 			When:    "it becomes an ExternalName",
 			holds:   func(l subjectView) bool { return serviceType(l.after) == "ExternalName" },
-			Message: "the address inside the cluster is given up, and the name leads elsewhere",
+			Message: "the address inside the cluster is released, and the name leads to another host",
 		},
 		{
 			Name: "service-sources", Source: k8sDocs + "concepts/services-networking/service/#loadbalancer", Security: true,
@@ -51,7 +51,7 @@ func reachRules() []Rule {
 		{
 			Name: "service-pods", Source: k8sDocs + "concepts/services-networking/service/#defining-a-service",
 			Kinds: []string{"Service"}, Actions: actionsChange, Paths: []string{"spec.selector"}, Risk: diff.RiskInPlace,
-			Message: "the Service leads to other pods; while none fits, clients get no answer",
+			Message: "the Service selects other pods; while none matches, clients get no answer",
 		},
 		{
 			Name: "route-appears", Source: k8sDocs + "concepts/services-networking/ingress/", Security: true, Actions: actionsCreate,
@@ -76,19 +76,19 @@ func reachRules() []Rule {
 				tls := func(v raw.Value) bool { return v.Len() > 0 || v.IsObject() }
 				return tls(was) && (!tls(is) || edgeOpen(is) && !edgeOpen(was))
 			},
-			Message: "what goes in and out is no longer encrypted",
+			Message: "traffic from outside is no longer encrypted",
 		},
 		{
 			Name: "network-policy-widens", Source: k8sDocs + "concepts/services-networking/network-policies/", Security: true,
 			Kinds: policies, Actions: actionsChange, Paths: []string{"spec.ingress", "spec.egress", "spec.policyTypes"},
 			Risk: diff.RiskInPlace, When: "it lets through more than before",
 			holds:   func(l subjectView) bool { return networkPolicyWidens(l.before, l.after) },
-			Message: "pods can be reached, or can reach, what was kept from them",
+			Message: "pods may send or receive traffic that was blocked",
 		},
 		{
 			Name: "network-policy-pods", Source: k8sDocs + "concepts/services-networking/network-policies/#networkpolicy-resource",
 			Security: true, Kinds: policies, Actions: actionsChange, Paths: []string{"spec.podSelector"}, Risk: diff.RiskInPlace,
-			Message: "other pods are kept apart from now on, and those that were may be open",
+			Message: "the policy selects other pods: those that it no longer selects may be open",
 		},
 	}
 }
@@ -141,34 +141,34 @@ func rightsRules() []Rule {
 			Risk:  diff.RiskAdditive,
 			When:  "its rules allow something that they did not",
 			holds: func(l subjectView) bool { return roleWidens(l.before, l.after) }, details: roleGains,
-			Message: "whoever has this role may do more than before",
+			Message: "the role allows more than before",
 		},
 		{
 			Name: "role-aggregated-into", Source: rbac + "#aggregated-clusterroles", Security: true, Actions: actionsPresent,
 			Kinds: []string{"ClusterRole" + rbacGroup}, Paths: []string{"metadata.labels"}, Risk: diff.RiskInPlace,
 			When:    "a label aggregate-to-… is new",
 			holds:   func(l subjectView) bool { return hasNew(aggregates(l.before), aggregates(l.after)) },
-			Message: "its rules are added to a role of the cluster, and so to everyone who has that: view, edit or admin, as a rule",
+			Message: "its rules are added to a cluster role (usually view, edit or admin), and so to everyone who has that",
 		},
 		{
 			Name: "role-powerful", Source: k8sDocs + "concepts/security/rbac-good-practices/", Security: true, Kinds: roles,
 			Actions: actionsPresent, Paths: []string{"rules"}, Risk: diff.RiskInPlace,
 			When:    "it newly allows every verb or resource, or to escalate, bind or impersonate",
 			holds:   func(l subjectView) bool { return roleAll(l.before, l.after) },
-			Message: "the role has wildcards, or rights with which one can take on all others",
+			Message: "the role has wildcards, or rights that allow it to get all others",
 		},
 		{
 			Name: "role-aggregates", Source: rbac + "#aggregated-clusterroles", Security: true, Kinds: roles[1:2],
 			Actions: actionsPresent, Paths: []string{"aggregationRule"}, Risk: diff.RiskInPlace, When: "it gathers other roles",
 			holds:   func(l subjectView) bool { return get(l.after, "aggregationRule").IsObject() },
-			Message: "the role has the rules of all roles with certain labels, also of later ones",
+			Message: "the role gets the rules of all roles with certain labels, including future ones",
 		},
 		{
 			Name: "binding-subjects", Source: rbac + "#rolebinding-and-clusterrolebinding", Security: true, Kinds: bindings,
 			Actions: actionsPresent, Paths: []string{"subjects"}, Risk: diff.RiskAdditive,
 			When:    "it is for someone that it was not for",
 			holds:   func(l subjectView) bool { return hasNew(subjects(l.before), subjects(l.after)) },
-			Message: "a role is given to more users, groups or service accounts",
+			Message: "more users, groups or service accounts get the role",
 		},
 		{
 			Name: "binding-cluster-admin", Source: rbac + "#user-facing-roles", Security: true, Kinds: bindings,
@@ -177,7 +177,7 @@ func rightsRules() []Rule {
 			holds: func(l subjectView) bool {
 				return admin(l.after) && (!admin(l.before) || hasNew(subjects(l.before), subjects(l.after)))
 			},
-			Message: "someone may do everything",
+			Message: "the subjects may do everything in the cluster",
 		},
 		{
 			Name: "binding-everyone", Source: k8sDocs + "concepts/security/rbac-good-practices/", Security: true, Kinds: bindings,

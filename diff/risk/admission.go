@@ -29,7 +29,7 @@ func webhookRules() []Rule {
 			Name: "webhook-appears", Source: source, Kinds: webhooks, Actions: actionsPresent, Paths: []string{"webhooks"},
 			When:    "there is a webhook that was not there before",
 			matches: func(l subjectView) func(field) bool { return onlyIn(l.after, l.before) },
-			Message: "something gets to see, and may refuse or change, requests to the API of the whole cluster",
+			Message: "a webhook sees, and may reject or change, API requests of the whole cluster",
 		},
 		{
 			Name: "webhook-removed", Source: source, Kinds: webhooks, Actions: actionsChange, Paths: []string{"webhooks"},
@@ -40,36 +40,36 @@ func webhookRules() []Rule {
 		{
 			Name: "webhook-failure-policy", Source: source + "#failure-policy", Kinds: webhooks, Actions: actionsChange,
 			Paths:   []string{"webhooks[*].failurePolicy"},
-			Message: "what happens to requests while the webhook does not answer changes: let through unchecked, or refused",
+			Message: "requests are treated differently while the webhook does not answer: allowed unchecked, or rejected",
 		},
 		{
 			Name: "webhook-version", Source: k8sDocs + "reference/using-api/deprecation-guide/#webhook-resources-v122",
 			Kinds: webhooks, Actions: actionsChange, Paths: []string{"apiVersion"}, When: "it becomes v1beta1",
 			holds:   func(l subjectView) bool { return strings.HasSuffix(text(get(l.after, "apiVersion")), "/v1beta1") },
-			Message: "defaults are weaker in this version: requests are let through unchecked while a webhook does not answer",
+			Message: "this version has weaker defaults: requests are allowed unchecked while a webhook does not answer",
 		},
 		{
 			Name: "webhook-scope", Source: source + "#matching-requests-rules", Kinds: webhooks, Actions: actionsChange,
 			Paths: []string{"webhooks[*].namespaceSelector", "webhooks[*].objectSelector", "webhooks[*].rules",
 				"webhooks[*].matchConditions", "webhooks[*].matchPolicy"},
-			Message: "the webhook looks at other requests than before, and those that it leaves out are not checked",
+			Message: "the webhook gets other requests than before; the others are not checked",
 		},
 		{
 			Name: "webhook-target", Source: source + "#contacting-the-webhook", Kinds: webhooks, Actions: actionsChange,
 			Paths:   []string{"webhooks[*].clientConfig.service", "webhooks[*].clientConfig.url"},
-			Message: "requests to the API are shown to another service",
+			Message: "API requests are sent to another service",
 		},
 		{
 			Name: "webhook-authority", Source: source + "#contacting-the-webhook", Kinds: webhooks, Actions: actionsChange,
 			Paths: []string{"webhooks[*].clientConfig.caBundle"}, When: "it is not made anew at each rendering",
 			matches: onDifference(func(f field) bool { return !f.regenerated }),
-			Message: "another certificate authority says who may answer as the webhook",
+			Message: "another certificate authority identifies the webhook",
 		},
 		{
 			Name: "api-service", Source: k8sDocs + "concepts/extend-kubernetes/api-extension/apiserver-aggregation/",
 			Kinds: []string{"APIService.apiregistration.k8s.io"}, Actions: actionsPresent,
 			Paths:   []string{"spec.service", "spec.insecureSkipTLSVerify"},
-			Message: "a part of the API of the cluster is answered by this service",
+			Message: "this service answers a part of the cluster's API",
 		},
 	}
 }
@@ -117,18 +117,18 @@ func admissionPolicyRules() []Rule {
 			Name: "admission-policy-ignores", Source: source + "#failure-policy", Kinds: policies, Actions: actionsChange,
 			Paths: []string{"spec.failurePolicy"}, When: "it becomes Ignore",
 			holds:   func(l subjectView) bool { return text(get(l.after, "spec", "failurePolicy")) == "Ignore" },
-			Message: "requests of which an expression fails are let through unchecked",
+			Message: "requests for which an expression fails are allowed unchecked",
 		},
 		{
 			Name: "admission-policy-reports", Source: source + "#validation-actions", Kinds: bindings, Actions: actionsChange,
 			Paths: []string{"spec.validationActions"}, When: "it no longer denies",
 			holds:   func(l subjectView) bool { return denies(l.before) && !denies(l.after) },
-			Message: "requests that break the policy are let through, and only reported",
+			Message: "requests that violate the policy are allowed, and only reported",
 		},
 		{
 			Name: "admission-policy-scope", Source: source + "#match-criteria", Kinds: bindings, Actions: actionsChange,
 			Paths:   []string{"spec.matchResources", "spec.policyName", "spec.paramRef"},
-			Message: "the policy holds for other requests than before, or with other parameters",
+			Message: "the policy applies to other requests than before, or with other parameters",
 		},
 		{
 			Name: "admission-mutates", Source: k8sDocs + "reference/access-authn-authz/mutating-admission-policy/", Actions: actionsCreate,
@@ -147,7 +147,7 @@ func namespaceRules() []Rule {
 			Kinds:  namespace, Actions: actionsChange, Paths: []string{`metadata.labels["pod-security.kubernetes.io/enforce"]`},
 			When:    "the level is lowered or left out",
 			holds:   func(l subjectView) bool { return levelLowered(l.before, l.after) },
-			Message: "the namespace lets in pods with more rights than before",
+			Message: "the namespace admits pods with more rights than before",
 		},
 		{
 			Name: "namespace-privileged", Source: k8sDocs + "concepts/security/pod-security-standards/#privileged",
@@ -156,21 +156,21 @@ func namespaceRules() []Rule {
 			holds: func(l subjectView) bool {
 				return text(get(l.after, "metadata", "labels", podLevelLabel)) == podLevels[0]
 			},
-			Message: "the namespace lets in pods with all rights on their nodes",
+			Message: "the namespace admits pods with all rights on their nodes",
 		},
 		{
 			Name:   "namespace-unchecked",
 			Source: "https://open-policy-agent.github.io/gatekeeper/website/docs/exempt-namespaces/", Kinds: namespace,
 			Actions: actionsPresent, Paths: []string{"metadata.labels"}, When: "a label newly takes it out of admission checks",
 			holds:   func(l subjectView) bool { return hasNew(exemptions(l.before), exemptions(l.after)) },
-			Message: "policies of the cluster no longer check what is made in the namespace",
+			Message: "policies of the cluster no longer check new objects in the namespace",
 		},
 		{
 			Name: "namespace-mesh-off", Source: "https://istio.io/latest/docs/setup/additional-setup/sidecar-injection/",
 			Kinds: namespace, Actions: actionsChange, Paths: []string{"metadata.labels", "metadata.annotations"},
 			When:    "it was part of a mesh and is not any more",
 			holds:   func(l subjectView) bool { return inMesh(l.before) && !inMesh(l.after) },
-			Message: "new pods of the namespace have no proxy of the mesh: its encryption and its policies do not hold for them",
+			Message: "new pods of the namespace have no proxy of the mesh, and lack its encryption and its policies",
 		},
 	}
 }

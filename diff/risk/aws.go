@@ -113,7 +113,7 @@ func awsRights() []attribute {
 				"task_role_arn", "execution_role_arn", "node_role_arn", "role_arn", "service_account_role_arn",
 			},
 			test:    differ(),
-			message: "it runs with the rights of another IAM role",
+			message: "it gets the rights of another IAM role",
 		},
 	}
 }
@@ -128,7 +128,7 @@ func awsLogins() []attribute {
 			kinds: []string{
 				"aws_iam_user_login_profile", "aws_iam_user_ssh_key", "aws_iam_service_specific_credential",
 			},
-			message: "someone gets a login or a credential of a person for the account",
+			message: "a person gets a login or a credential for the account",
 		},
 		{
 			name:    "group-member-added",
@@ -200,7 +200,7 @@ func awsLogins() []attribute {
 				"aws_s3_bucket_ownership_controls", "aws_ec2_image_block_public_access",
 				"aws_ebs_snapshot_block_public_access", "aws_emr_block_public_access_configuration",
 			},
-			message: "a limit that holds for the account or the bucket as a whole ends",
+			message: "a limit on the whole account or bucket is removed",
 		},
 	}
 }
@@ -214,7 +214,7 @@ func awsKeys() []attribute {
 			paths:   []string{"grantee_principal"},
 			test:    creates(),
 			risk:    diff.RiskAdditive,
-			message: "a principal may use the key, whatever its policy says",
+			message: "a principal may use the key, regardless of its policy",
 		},
 		{
 			name:    "key-policy-unlocked",
@@ -222,7 +222,7 @@ func awsKeys() []attribute {
 			kinds:   []string{"aws_kms_key", "aws_kms_external_key", "aws_kms_replica_key"},
 			paths:   []string{"bypass_policy_lockout_safety_check"},
 			test:    turnsOn(),
-			message: "the key can get a policy that locks everyone out of it",
+			message: "the key can get a policy that locks everyone out",
 		},
 	}
 }
@@ -257,7 +257,7 @@ func awsReach() []attribute {
 			test: flowTest("aws_network_acl_rule", `{"rule_action":"allow","cidr_block":"10.0.0.0/8"}`,
 				`{"rule_action":"allow","cidr_block":"0.0.0.0/0"}`),
 			risk:    diff.RiskAdditive,
-			message: "the network ACL lets in most of the internet: only security groups limit who reaches the subnet",
+			message: "the network ACL admits most of the internet: only security groups limit who reaches the subnet",
 		},
 		{
 			name:    "acl-deny-gone",
@@ -285,7 +285,7 @@ func awsReach() []attribute {
 			kinds:   []string{"aws_lambda_permission"},
 			paths:   []string{"principal"},
 			test:    becomes("*"),
-			message: "everyone with an AWS account can call the function, or whom its condition lets",
+			message: "everyone with an AWS account, or everyone whom its condition allows, can call the function",
 		},
 		{
 			name:    "function-shared",
@@ -315,7 +315,7 @@ func awsSharing() []attribute {
 			kinds:   []string{"aws_s3_bucket_ownership_controls"},
 			paths:   []string{"rule[*].object_ownership"},
 			test:    leaves("BucketOwnerEnforced"),
-			message: "access lists of objects count again, and can make them public",
+			message: "access lists of objects apply again, and can make them public",
 		},
 		{
 			name:   "image-public",
@@ -364,7 +364,7 @@ func awsSharing() []attribute {
 				"aws_ec2_transit_gateway_vpc_attachment", "aws_ec2_transit_gateway_peering_attachment",
 				"aws_vpn_connection",
 			},
-			message: "the network is joined with another one",
+			message: "the network is connected to another one",
 		},
 		{
 			name:   "route-target",
@@ -375,7 +375,7 @@ func awsSharing() []attribute {
 				"vpc_peering_connection_id", "vpc_endpoint_id", "egress_only_gateway_id",
 			},
 			test:    differ(),
-			message: "traffic takes another way, and what stands there can read or stop it",
+			message: "traffic takes another route, where it can be read or stopped",
 		},
 		{
 			name:    "dns-target",
@@ -383,7 +383,7 @@ func awsSharing() []attribute {
 			kinds:   []string{"aws_route53_record", "aws_route53domains_registered_domain"},
 			paths:   []string{"records", "alias[*].name", "alias[*].zone_id", "name_server[*].name"},
 			test:    differ(),
-			message: "the name leads elsewhere: traffic follows, and so do certificates that DNS validates",
+			message: "the name resolves to another target: traffic follows, and so do certificates that DNS validates",
 		},
 	}
 }
@@ -463,7 +463,7 @@ func awsTransport() []attribute {
 			kinds:   []string{"aws_eks_cluster", "aws_dynamodb_table", "aws_ecr_repository"},
 			paths:   []string{"encryption_config", "server_side_encryption", "encryption_configuration"},
 			test:    becomesEmpty(),
-			message: "data is no longer encrypted with the key that was chosen",
+			message: "data is no longer encrypted with the chosen key",
 		},
 		{
 			name:    "encryption-weaker",
@@ -471,7 +471,7 @@ func awsTransport() []attribute {
 			kinds:   []string{"aws_s3_bucket_server_side_encryption_configuration", "aws_kinesis_stream"},
 			paths:   []string{"rule[*].apply_server_side_encryption_by_default[*].sse_algorithm", "encryption_type"},
 			test:    leaves("aws:kms", "aws:kms:dsse", "KMS"),
-			message: "data is no longer encrypted with a key whose use is controlled and recorded",
+			message: "data is no longer encrypted with a key whose use is controlled and logged",
 		},
 	}
 }
@@ -494,7 +494,7 @@ func awsAudit() []attribute {
 				"logging_info[*].broker_logs[*].s3[*].enabled",
 			},
 			test:    leaves("true", "ENABLED").described("it was on", `"true"`, `"false"`),
-			message: "what happens is no longer recorded, or no longer watched",
+			message: "activity is no longer recorded, or no longer monitored",
 		},
 		{
 			name:   "logs-dropped",
@@ -533,7 +533,7 @@ func awsAudit() []attribute {
 				"aws_networkfirewall_firewall", "aws_s3_bucket_logging", "aws_route53_query_log",
 				"aws_redshift_logging", "aws_cloudwatch_log_metric_filter",
 			},
-			message: "something that records, watches or filters what happens in the account ends",
+			message: "something that records, monitors or filters activity in the account is removed",
 		},
 		{
 			name:    "firewall-detached",
@@ -541,7 +541,7 @@ func awsAudit() []attribute {
 			kinds:   []string{"aws_cloudfront_distribution"},
 			paths:   []string{"web_acl_id"},
 			test:    becomesEmpty(),
-			message: "no web application firewall filters requests any more",
+			message: "no web application firewall filters requests",
 		},
 		{
 			name:    "firewall-lets-through",
@@ -549,7 +549,7 @@ func awsAudit() []attribute {
 			kinds:   []string{"aws_wafv2_web_acl"},
 			paths:   []string{"default_action[*].block"},
 			test:    becomesEmpty(),
-			message: "the web application firewall lets through what no rule blocks",
+			message: "the web application firewall allows requests that no rule blocks",
 		},
 		{
 			name:    "tags-mutable",
@@ -557,7 +557,7 @@ func awsAudit() []attribute {
 			kinds:   []string{"aws_ecr_repository"},
 			paths:   []string{"image_tag_mutability"},
 			test:    leaves("IMMUTABLE"),
-			message: "a tag can lead to another image than the one that was approved",
+			message: "a tag can point to another image than the approved one",
 		},
 		{
 			name:    "scan-off",
@@ -578,7 +578,7 @@ func awsRetention() []attribute {
 			kinds:   []string{"aws_cloudwatch_log_group"},
 			paths:   []string{"retention_in_days"},
 			test:    lowers("0"),
-			message: "logs are kept for a shorter time; older ones are deleted",
+			message: "logs are retained for a shorter time; older ones are deleted",
 		},
 		{
 			name:    "queue-retention-cut",
@@ -587,7 +587,7 @@ func awsRetention() []attribute {
 			paths:   []string{"message_retention_seconds", "retention_period"},
 			test:    lowers(""),
 			plain:   true,
-			message: "what is not read yet, or is recorded, is kept for a shorter time",
+			message: "unread or recorded messages are retained for a shorter time",
 		},
 		{
 			name:   "lifecycle-deletes",
@@ -599,7 +599,7 @@ func awsRetention() []attribute {
 			},
 			test:    expires(),
 			plain:   true,
-			message: "objects are deleted after a shorter time, also those that are there now",
+			message: "objects are deleted after a shorter time, including existing ones",
 		},
 		{
 			name:    "backup-kept-shorter",
@@ -638,7 +638,7 @@ func awsRetention() []attribute {
 				"aws_dlm_lifecycle_policy", "aws_db_instance_automated_backups_replication",
 				"aws_s3_bucket_replication_configuration", "aws_secretsmanager_secret_rotation",
 			},
-			message: "versions, copies, locks or rotations that limit the damage of a mistake end",
+			message: "versions, copies, locks or rotations that limit the damage of a mistake are removed",
 		},
 		{
 			name:    "recovery-off",

@@ -135,7 +135,7 @@ func azureReach() []attribute {
 			kinds:   []string{"azurerm_kubernetes_cluster", "azurerm_cosmosdb_account"},
 			paths:   []string{"private_cluster_enabled", "is_virtual_network_filter_enabled"},
 			test:    turnsOff(),
-			message: "it gets an address on the internet, or answers there",
+			message: "it gets a public address, or answers on one",
 		},
 		{
 			name:   "azure-network-default-allow",
@@ -210,7 +210,7 @@ func azureFirewalls() []attribute {
 			test:    creates(),
 			risk:    diff.RiskAdditive,
 			kinds:   []string{"azurerm_virtual_network_peering", "azurerm_virtual_network_gateway_connection"},
-			message: "the network is joined with another one",
+			message: "the network is connected to another one",
 		},
 		{
 			name:   "azure-dns-target",
@@ -222,7 +222,7 @@ func azureFirewalls() []attribute {
 			},
 			paths:   []string{"records", "record", "record[*].value", "target_resource_id"},
 			test:    differ(),
-			message: "the name leads elsewhere: traffic follows, and so do certificates that DNS validates",
+			message: "the name resolves to another target: traffic follows, and so do certificates that DNS validates",
 		},
 	}
 }
@@ -352,7 +352,7 @@ func azureAudit() []attribute {
 			},
 			paths:   []string{"retention_in_days", "retention_policy[*].days"},
 			test:    lowers("0"),
-			message: "logs are kept for a shorter time; older ones are deleted",
+			message: "logs are retained for a shorter time; older ones are deleted",
 		},
 	}
 }
@@ -371,7 +371,7 @@ func azureRetention() []attribute {
 				"geo_redundant_backup_enabled", "backup[*].type",
 			},
 			test:    leaves("true", "Continuous").described("it was on or continuous", `"true"`, `"false"`),
-			message: "what is overwritten or deleted from now on cannot be had back, or not to a point in time",
+			message: "data that is overwritten or deleted from now on cannot be restored, or not to a point in time",
 		},
 		{
 			name:   "azure-deleted-kept-shorter",
@@ -397,7 +397,7 @@ func azureRetention() []attribute {
 			},
 			test:    expires(),
 			plain:   true,
-			message: "objects are deleted after a shorter time, also those that are there now",
+			message: "objects are deleted after a shorter time, including existing ones",
 		},
 	}
 }

@@ -17,7 +17,7 @@ func releaseRules() []Rule {
 			Paths:   []string{"spec"},
 			When:    "a value of the chart that has the name of a setting of pods newly asks for the node, or the values cannot be read",
 			holds:   func(l subjectView) bool { return hasNew(chartValues(l.before), chartValues(l.after)) },
-			Message: "values of the chart ask for rights on the node, or cannot be read",
+			Message: "values of the chart request rights on the node, or cannot be read",
 		},
 		{
 			Name: "chart-source", Source: "https://argo-cd.readthedocs.io/en/stable/user-guide/helm/", Kinds: kinds,
@@ -25,7 +25,7 @@ func releaseRules() []Rule {
 				"spec.chart.spec.chart", "**.sourceRef", "**.chart"},
 			When:    "the place of the chart or of the manifests is another one",
 			holds:   func(l subjectView) bool { return hasNew(chartSources(l.before), chartSources(l.after)) },
-			Message: "what is applied comes from another place",
+			Message: "what is applied comes from another source",
 		},
 	}
 }

@@ -29,7 +29,7 @@ func policyEngineRules() []Rule {
 	return []Rule{
 		{
 			Name: "policy-gone", Source: gatekeeper, Kinds: kinds, Actions: actionsLoss, Risk: diff.RiskDestroy,
-			Message: "what the policy kept out of the cluster, or changed, is let in as it is",
+			Message: "objects that the policy rejected or changed are admitted as they are",
 		},
 		{
 			Name: "policy-reports-only", Source: kyverno + "validate/", Kinds: kinds, Actions: actionsChange,
@@ -37,11 +37,11 @@ func policyEngineRules() []Rule {
 				"spec.validationActions", "spec.enforcementAction"},
 			When:    "it refused what breaks it, and does not any more",
 			holds:   func(l subjectView) bool { return enforces(l.before) && !enforces(l.after) },
-			Message: "what breaks the policy is let in, and only reported",
+			Message: "objects that violate the policy are admitted, and only reported",
 		},
 		{
 			Name: "policy-changes", Source: kyverno, Kinds: kinds, Actions: actionsChange, Paths: []string{"spec"},
-			Message: "the policy checks other objects than before, or by other rules, and may let in more",
+			Message: "the policy checks other objects than before, or by other rules, and may admit more",
 		},
 		{
 			Name: "policy-exception", Source: "https://kyverno.io/docs/exceptions/", Actions: actionsPresent, Paths: []string{"spec"},
@@ -74,21 +74,21 @@ func meshRules() []Rule {
 			Name: "mesh-policy-gone", Source: istio + "security/authorization-policy/", Actions: actionsLoss, Risk: diff.RiskDestroy,
 			Kinds: []string{authz, "PeerAuthentication.security.istio.io", "RequestAuthentication.security.istio.io",
 				"*.policy.linkerd.io"},
-			Message: "calls that it refused are let through, or who calls is no longer checked",
+			Message: "calls that it rejected are allowed, or callers are no longer authenticated",
 		},
 		{
 			Name: "mesh-mtls", Source: istio + "security/peer_authentication/",
 			Kinds: []string{"PeerAuthentication.security.istio.io"}, Actions: actionsChange, Paths: []string{"spec"},
 			When:    "a mode is weaker than before",
 			holds:   func(l subjectView) bool { return weakerMTLS(l.before, l.after) },
-			Message: "workloads take calls that are not encrypted, from callers that prove no identity",
+			Message: "workloads accept unencrypted calls from callers without a proven identity",
 		},
 		{
 			Name: "mesh-policy-widens", Source: istio + "security/authorization-policy/", Actions: actionsChange,
 			Paths: []string{"spec"}, Kinds: []string{authz, "RequestAuthentication.security.istio.io"},
 			When:    "it allows by a rule that is new, or no longer refuses by one that was there, or is about something else",
 			holds:   func(l subjectView) bool { return meshPolicyWidens(l.before, l.after) },
-			Message: "calls that were refused may be let through",
+			Message: "calls that were rejected may be allowed",
 		},
 		{
 			Name: "mesh-policy-open", Source: istio + "security/authorization-policy/#Rule", Kinds: []string{authz},
@@ -101,7 +101,7 @@ func meshRules() []Rule {
 			Kinds: []string{"DestinationRule.networking.istio.io"}, Paths: []string{"**.tls"},
 			When:    "TLS is turned off, or the certificate of the other side is no longer checked",
 			holds:   func(l subjectView) bool { return hasNew(plainTLS(l.before), plainTLS(l.after)) },
-			Message: "calls of the mesh go out without encryption, or to whoever answers",
+			Message: "calls of the mesh are unencrypted, or the server is not verified",
 		},
 		{
 			Name: "mesh-egress", Source: istio + "networking/service-entry/", Actions: actionsPresent, Risk: diff.RiskAdditive,
@@ -115,7 +115,7 @@ func meshRules() []Rule {
 			Name: "mesh-filter", Source: istio + "networking/envoy-filter/", Actions: actionsPresent, Paths: []string{"spec"},
 			Kinds: []string{"EnvoyFilter.networking.istio.io", "WasmPlugin.extensions.istio.io", "CiliumEnvoyConfig.cilium.io",
 				"CiliumClusterwideEnvoyConfig.cilium.io"},
-			Message: "proxies of the mesh work otherwise: a filter can read and change all calls",
+			Message: "the proxies of the mesh get another filter, which can read and change all calls",
 		},
 		{
 			Name: "listener-plain", Source: "https://gateway-api.sigs.k8s.io/guides/tls/", Actions: actionsChange,
@@ -123,7 +123,7 @@ func meshRules() []Rule {
 			Paths:   []string{"spec.listeners", "spec.servers"},
 			When:    "a port was encrypted and is not any more",
 			holds:   func(l subjectView) bool { return losesTLS(l.before, l.after) },
-			Message: "what goes in and out by this port is no longer encrypted",
+			Message: "traffic on this port is no longer encrypted",
 		},
 	}
 }
@@ -274,14 +274,14 @@ func openShiftRules() []Rule {
 					!l.before.IsNull() && hasNew(textSetOf(get(l.after, "requiredDropCapabilities")),
 						textSetOf(get(l.before, "requiredDropCapabilities")))
 			},
-			Message: "pods may do more to the node, or more accounts may start such pods",
+			Message: "pods may get more rights on the node, or more accounts may start such pods",
 		},
 		{
 			Name:   "cluster-login",
 			Source: "https://docs.openshift.com/container-platform/latest/authentication/understanding-authentication.html",
 			Kinds: []string{"OAuth.config.openshift.io", "Authentication.config.openshift.io", "Group.user.openshift.io",
 				"OAuthClient.oauth.openshift.io"},
-			Actions: actionsPresent, Message: "who can log in to the cluster, or who belongs to a group there, changes",
+			Actions: actionsPresent, Message: "users who can log in to the cluster, or members of a group there, change",
 		},
 	}
 }

@@ -47,7 +47,7 @@ func googleIdentity() []attribute {
 			test:    adds(),
 			kinds:   []string{"google_project_iam_custom_role", "google_organization_iam_custom_role"},
 			risk:    diff.RiskAdditive,
-			message: "whoever has this role may do more than before",
+			message: "the role allows more than before",
 		},
 		{
 			name:    "google-key-made",
@@ -204,7 +204,7 @@ func googleNetworks() []attribute {
 			kinds:   []string{"google_storage_bucket"},
 			paths:   []string{"uniform_bucket_level_access"},
 			test:    turnsOff(),
-			message: "access lists of objects count again, and can make them public",
+			message: "access lists of objects apply again, and can make them public",
 		},
 		{
 			name:    "google-dataset-public",
@@ -223,7 +223,7 @@ func googleNetworks() []attribute {
 				"google_compute_network_peering", "google_compute_vpn_tunnel",
 				"google_compute_interconnect_attachment",
 			},
-			message: "the network is joined with another one",
+			message: "the network is connected to another one",
 		},
 		{
 			name:    "google-dns-target",
@@ -231,7 +231,7 @@ func googleNetworks() []attribute {
 			kinds:   []string{"google_dns_record_set"},
 			paths:   []string{"rrdatas"},
 			test:    differ(),
-			message: "the name leads elsewhere: traffic follows, and so do certificates that DNS validates",
+			message: "the name resolves to another target: traffic follows, and so do certificates that DNS validates",
 		},
 		{
 			name:    "google-dnssec-off",
@@ -329,7 +329,7 @@ func googleCluster() []attribute {
 			kinds:   []string{"google_storage_bucket", "google_bigquery_dataset"},
 			paths:   []string{"encryption", "default_encryption_configuration"},
 			test:    becomesEmpty(),
-			message: "new data is no longer encrypted with the key that was chosen",
+			message: "new data is no longer encrypted with the chosen key",
 		},
 	}
 }
@@ -402,7 +402,7 @@ func googleAudit() []attribute {
 			kinds:   []string{"google_logging_project_bucket_config", "google_logging_organization_bucket_config"},
 			paths:   []string{"retention_days"},
 			test:    lowers(""),
-			message: "logs are kept for a shorter time; older ones are deleted",
+			message: "logs are retained for a shorter time; older ones are deleted",
 		},
 		{
 			name:    "google-tags-mutable",
@@ -410,7 +410,7 @@ func googleAudit() []attribute {
 			kinds:   []string{"google_artifact_registry_repository"},
 			paths:   []string{"docker_config[*].immutable_tags"},
 			test:    turnsOff(),
-			message: "a tag can lead to another image than the one that was approved",
+			message: "a tag can point to another image than the approved one",
 		},
 	}
 }

@@ -53,35 +53,35 @@ func fixedWorkloads() []Rule {
 		{
 			Name: "workload-selector", Source: k8sDocs + "concepts/workloads/controllers/deployment/#label-selector-updates",
 			Kinds: []string{"Deployment.apps", "DaemonSet.apps", "ReplicaSet.apps"}, Paths: []string{"spec.selector"},
-			Message: "the selector cannot change: the object is deleted with its pods and made anew",
+			Message: "the selector is immutable: the object is deleted with its pods and created again",
 		},
 		{
 			Name: "statefulset-fixed", Source: k8sDocs + "concepts/workloads/controllers/statefulset/",
 			Kinds: []string{"StatefulSet.apps"}, Paths: []string{"spec"},
 			Except: []string{"spec.replicas", "spec.ordinals", "spec.template", "spec.updateStrategy",
 				"spec.revisionHistoryLimit", "spec.persistentVolumeClaimRetentionPolicy", "spec.minReadySeconds"},
-			Message: "this part of a StatefulSet cannot change: it is deleted and made anew, and its volumes are not changed by that",
+			Message: "this part of a StatefulSet is immutable: it is deleted and created again, and its volumes stay as they are",
 		},
 		{
 			Name: "job-fixed", Source: k8sDocs + "concepts/workloads/controllers/job/",
 			Kinds: []string{"Job.batch"},
 			Paths: []string{"spec.template", "spec.selector", "spec.completionMode", "spec.podFailurePolicy",
 				"spec.successPolicy", "spec.backoffLimitPerIndex", "spec.managedBy", "spec.podReplacementPolicy"},
-			Message: "a Job cannot change once it is made: it is deleted with its pods, and its work is done again",
+			Message: "a Job is immutable: it is deleted with its pods and runs again",
 		},
 		{
 			Name: "job-completions", Source: k8sDocs + "concepts/workloads/controllers/job/#elastic-indexed-jobs",
 			Kinds: []string{"Job.batch"}, Paths: []string{"spec.completions"},
 			When:    "the Job is not an Indexed one whose parallelism changes alike",
 			holds:   func(l subjectView) bool { return !elastic(l) },
-			Message: "the number of completions of a Job cannot change: it is deleted with its pods, and its work is done again",
+			Message: "the number of completions of a Job is immutable: the Job is deleted with its pods and runs again",
 		},
 		{
 			Name: "pod-fixed", Source: k8sDocs + "concepts/workloads/pods/#pod-update-and-replacement",
 			Kinds: []string{"Pod"}, Paths: []string{"spec"},
 			Except: []string{"spec.containers[*].image", "spec.initContainers[*].image", "spec.activeDeadlineSeconds",
 				"spec.tolerations", "spec.terminationGracePeriodSeconds", "spec.schedulingGates"},
-			Message: "this part of a Pod cannot change: it is deleted and made anew",
+			Message: "this part of a Pod is immutable: the Pod is deleted and created again",
 		},
 		{
 			Name: "service-cluster-ip", Source: k8sDocs + "concepts/services-networking/service/#choosing-your-own-ip-address",
@@ -93,13 +93,13 @@ func fixedWorkloads() []Rule {
 				return !external && text(get(l.after, "spec", "clusterIP")) != ""
 			},
 			matches: onDifference(func(f field) bool { return f.HasAfter }),
-			Message: "the address of a Service cannot change: it is deleted and made anew, and clients lose it in between",
+			Message: "the address of a Service is immutable: the Service is deleted and created again, and clients cannot reach it in between",
 		},
 		{
 			Name: "claim-fixed", Source: k8sDocs + "concepts/storage/persistent-volumes/#expanding-persistent-volumes-claims",
 			Kinds: []string{"PersistentVolumeClaim"}, Paths: []string{"spec"},
 			Except:  []string{"spec.resources", "spec.volumeAttributesClassName"},
-			Message: "a claim cannot change but in size: it is deleted and made anew, and the data goes with its volume unless that is retained",
+			Message: "only the size of a claim can change: the claim is deleted and created again, and its data is lost with the volume unless that is retained",
 		},
 		{
 			Name: "claim-shrinks", Source: k8sDocs + "concepts/storage/persistent-volumes/#expanding-persistent-volumes-claims",
@@ -108,7 +108,7 @@ func fixedWorkloads() []Rule {
 			holds: func(l subjectView) bool {
 				return less(size(l.after), size(l.before))
 			},
-			Message: "a volume cannot shrink: the claim is deleted and made anew, and the data goes with its volume unless that is retained",
+			Message: "a volume cannot shrink: the claim is deleted and created again, and its data is lost with the volume unless that is retained",
 		},
 	}
 }
@@ -121,64 +121,64 @@ func fixedObjects() []Rule {
 			Kinds: []string{"PersistentVolume"}, Paths: []string{"spec"},
 			Except: []string{"spec.capacity", "spec.accessModes", "spec.claimRef", "spec.persistentVolumeReclaimPolicy",
 				"spec.storageClassName", "spec.mountOptions", "spec.volumeAttributesClassName"},
-			Message: "where a volume has its data cannot change: it is deleted and made anew",
+			Message: "the source of a volume is immutable: the volume is deleted and created again",
 		},
 		{
 			Name: "storage-class-fixed", Source: k8sDocs + "concepts/storage/storage-classes/",
 			Kinds:   []string{"StorageClass.storage.k8s.io"},
 			Paths:   []string{"parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"},
-			Message: "a StorageClass cannot change in this: it is deleted and made anew; volumes that exist stay as they are",
+			Message: "this part of a StorageClass is immutable: it is deleted and created again; existing volumes stay as they are",
 		},
 		{
 			Name: "config-immutable", Source: k8sDocs + "concepts/configuration/configmap/#configmap-immutable",
 			Kinds: []string{"ConfigMap", "Secret"}, Paths: []string{"data", "binaryData", "stringData", "immutable"},
 			When:    "the object says that it is immutable",
 			holds:   func(l subjectView) bool { return get(l.before, "immutable").IsTrue() },
-			Message: "the object is marked as immutable: it is deleted and made anew, and pods keep the old content until they restart",
+			Message: "the object is marked as immutable: it is deleted and created again, and pods keep the old content until they restart",
 		},
 		{
 			Name: "secret-type", Source: k8sDocs + "concepts/configuration/secret/#secret-types",
 			Kinds: []string{"Secret"}, Paths: []string{"type"},
 			When:    "neither side leaves it out",
 			matches: onDifference(func(f field) bool { return f.HasBefore && f.HasAfter }),
-			Message: "the type of a Secret cannot change: it is deleted and made anew",
+			Message: "the type of a Secret is immutable: it is deleted and created again",
 		},
 		{
 			Name: "binding-role", Source: k8sDocs + "reference/access-authn-authz/rbac/#clusterrolebinding-example", Security: true,
 			Kinds:   []string{"RoleBinding.rbac.authorization.k8s.io", "ClusterRoleBinding.rbac.authorization.k8s.io"},
 			Paths:   []string{"roleRef"},
-			Message: "another role is given to the subjects; the role of a binding cannot change, so it is deleted and made anew",
+			Message: "the subjects get another role; the role of a binding is immutable, so the binding is deleted and created again",
 		},
 		{
 			Name: "class-controller", Source: k8sDocs + "concepts/services-networking/ingress/#ingress-class",
 			Kinds: []string{"IngressClass.networking.k8s.io"}, Paths: []string{"spec.controller"},
-			Message: "the controller of a class cannot change: the class is deleted and made anew",
+			Message: "the controller of a class is immutable: the class is deleted and created again",
 		},
 		{
 			Name: "gateway-class-controller", Source: "https://gateway-api.sigs.k8s.io/api-types/gatewayclass/",
 			Kinds: []string{"GatewayClass.gateway.networking.k8s.io"}, Paths: []string{"spec.controllerName"},
-			Message: "the controller of a class cannot change: the class is deleted and made anew",
+			Message: "the controller of a class is immutable: the class is deleted and created again",
 		},
 		{
 			Name: "priority-value", Source: k8sDocs + "concepts/scheduling-eviction/pod-priority-preemption/#priorityclass",
 			Kinds: []string{"PriorityClass.scheduling.k8s.io"}, Paths: []string{"value", "preemptionPolicy"},
-			Message: "the value of a PriorityClass cannot change: it is deleted and made anew; pods that run keep their priority",
+			Message: "the value of a PriorityClass is immutable: it is deleted and created again; running pods keep their priority",
 		},
 		{
 			Name: "runtime-handler", Source: k8sDocs + "concepts/containers/runtime-class/",
 			Kinds: []string{"RuntimeClass.node.k8s.io"}, Paths: []string{"handler"},
-			Message: "the handler of a RuntimeClass cannot change: it is deleted and made anew",
+			Message: "the handler of a RuntimeClass is immutable: it is deleted and created again",
 		},
 		{
 			Name: "csi-driver-fixed", Source: k8sDocs + "reference/kubernetes-api/config-and-storage-resources/csi-driver-v1/",
 			Kinds: []string{"CSIDriver.storage.k8s.io"}, Paths: []string{"spec.attachRequired", "spec.volumeLifecycleModes"},
-			Message: "this part of a CSIDriver cannot change: it is deleted and made anew",
+			Message: "this part of a CSIDriver is immutable: it is deleted and created again",
 		},
 		{
 			Name: "crd-identity", Source: k8sDocs + "tasks/extend-kubernetes/custom-resources/custom-resource-definitions/",
 			Kinds:   []string{"CustomResourceDefinition.apiextensions.k8s.io"},
 			Paths:   []string{"spec.group", "spec.scope", "spec.names.plural"},
-			Message: "what a custom resource is called, and whether it is in a namespace, cannot change: it is deleted with all objects of its kind",
+			Message: "the names and the scope of a custom resource are immutable: it is deleted with all objects of its kind",
 		},
 	}
 }
@@ -199,29 +199,29 @@ func lossRules() []Rule {
 		{
 			Name: "claim-gone", Source: k8sDocs + "concepts/storage/persistent-volumes/#reclaiming",
 			Kinds:   []string{"PersistentVolumeClaim"},
-			Message: "the data of the claim goes with its volume, unless the reclaim policy of that is Retain",
+			Message: "the data of the claim is deleted with its volume, unless the reclaim policy is Retain",
 		},
 		{
 			Name: "volume-gone", Source: k8sDocs + "concepts/storage/persistent-volumes/#reclaiming",
 			Kinds:   []string{"PersistentVolume"},
-			Message: "the cluster forgets the volume, and with the reclaim policy Delete its data goes, too",
+			Message: "the cluster forgets the volume; with the reclaim policy Delete its data is deleted, too",
 		},
 		{
 			Name: "namespace-gone", Source: k8sDocs + "tasks/administer-cluster/namespaces/#deleting-a-namespace",
 			Kinds:   []string{"Namespace"},
-			Message: "everything in the namespace is deleted with it, also what is not listed here",
+			Message: "everything in the namespace is deleted with it, including objects not listed here",
 		},
 		{
 			Name: "crd-gone", Source: k8sDocs + "tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#delete-a-customresourcedefinition",
 			Kinds:   []string{"CustomResourceDefinition.apiextensions.k8s.io"},
-			Message: "all objects of this kind in the whole cluster are deleted with it, also those of others",
+			Message: "all objects of this kind in the whole cluster are deleted with it, including those of others",
 		},
 		{
 			Name: "statefulset-gone", Source: k8sDocs + "tasks/run-application/delete-stateful-set/#persistent-volumes",
 			Kinds:   []string{"StatefulSet.apps"},
 			When:    "its claims are retained, as they are unless it says otherwise",
 			holds:   func(l subjectView) bool { return !claimsDeleted(l) },
-			Message: "its pods end; the claims with its data stay and are found again by a StatefulSet of the same name",
+			Message: "its pods end; the claims with its data stay, and a StatefulSet of the same name uses them again",
 		},
 		{
 			Name:   "statefulset-gone-with-data",
@@ -232,22 +232,22 @@ func lossRules() []Rule {
 		},
 		{
 			Name: "secret-gone", Source: k8sDocs + "concepts/configuration/secret/#using-secrets", Kinds: []string{"Secret"},
-			Message: "pods that read it do not start any more, and what is in it may be nowhere else",
+			Message: "pods that read it no longer start, and its content may exist nowhere else",
 		},
 		{
 			Name: "config-gone", Source: k8sDocs + "concepts/configuration/configmap/#using-configmaps",
 			Kinds:   []string{"ConfigMap"},
 			When:    "no other one takes its place under a new name",
 			holds:   func(l subjectView) bool { return !l.renamed },
-			Message: "pods that still name it do not start any more, unless they say that it is optional",
+			Message: "pods that still refer to it no longer start, unless the reference is optional",
 		},
 		{
 			Name: "account-gone", Source: k8sDocs + "concepts/security/service-accounts/", Kinds: []string{"ServiceAccount"},
-			Message: "pods that run under it lose their access to the API, and new ones do not start",
+			Message: "its pods lose their access to the API, and new ones do not start",
 		},
 		{
 			Name: "service-gone", Source: k8sDocs + "concepts/services-networking/service/", Kinds: []string{"Service"},
-			Message: "its name and its address are gone for all clients, with the load balancer if it has one",
+			Message: "clients lose its name and its address, and its load balancer if it has one",
 		},
 		{
 			Name: "disruption-budget-gone", Source: k8sDocs + "concepts/workloads/pods/disruptions/#pod-disruption-budgets",
@@ -257,16 +257,16 @@ func lossRules() []Rule {
 		{
 			Name: "autoscaler-gone", Source: k8sDocs + "tasks/run-application/horizontal-pod-autoscale/",
 			Kinds:   []string{"HorizontalPodAutoscaler.autoscaling"},
-			Message: "the number of pods stays as it is now, whatever the load",
+			Message: "the number of pods no longer follows the load",
 		},
 		{
 			Name: "network-policy-gone", Source: k8sDocs + "concepts/services-networking/network-policies/#isolation",
 			Security: true, Kinds: append([]string{"NetworkPolicy.networking.k8s.io"}, customPolicies...),
-			Message: "the pods that it selects can be reached, or can reach, what it kept from them",
+			Message: "the pods that it selects may send or receive traffic that it blocked",
 		},
 		{
 			Name: "quota-gone", Source: k8sDocs + "concepts/policy/resource-quotas/", Kinds: []string{"ResourceQuota", "LimitRange"},
-			Message: "nothing limits what the namespace takes from the cluster",
+			Message: "nothing limits the resources that the namespace uses",
 		},
 		{
 			Name: "admission-gone", Source: k8sDocs + "reference/access-authn-authz/extensible-admission-controllers/",
@@ -301,7 +301,7 @@ func podRules() []Rule {
 			Name: "pods-recreate", Source: k8sDocs + "concepts/workloads/controllers/deployment/#recreate-deployment",
 			Kinds: []string{"Deployment.apps"}, Actions: actionsUpdate, Paths: template, Risk: diff.RiskRestart,
 			When: "the strategy is Recreate", holds: recreates,
-			Message: "the pod template changes: all pods end before the first new one begins, so there is a gap",
+			Message: "the pod template changes: all pods end before the first new one starts, so there is downtime",
 		},
 		{
 			Name: "pods-paused", Source: k8sDocs + "concepts/workloads/controllers/deployment/#pausing-and-resuming-a-deployment",
@@ -313,7 +313,7 @@ func podRules() []Rule {
 			Name: "pods-resume", Source: k8sDocs + "concepts/workloads/controllers/deployment/#pausing-and-resuming-a-deployment",
 			Kinds: []string{"Deployment.apps"}, Actions: actionsUpdate, Paths: []string{"spec.paused"}, Risk: diff.RiskRestart,
 			When: "it is no longer paused", holds: func(l subjectView) bool { return get(l.before, "spec", "paused").IsTrue() },
-			Message: "the Deployment goes on: pods are replaced if their template changed in the meantime",
+			Message: "the Deployment is resumed: pods are replaced if their template changed in the meantime",
 		},
 		{
 			Name: "stateful-pods-roll", Source: k8sDocs + "concepts/workloads/controllers/statefulset/#rolling-updates",
@@ -330,12 +330,12 @@ func podRules() []Rule {
 			Name: "pods-wait-for-deletion", Source: k8sDocs + "tasks/manage-daemon/update-daemon-set/#daemonset-update-strategy",
 			Kinds: []string{"DaemonSet.apps", "StatefulSet.apps"}, Actions: actionsUpdate, Paths: template, Risk: diff.RiskInPlace,
 			When: "its strategy is OnDelete", holds: updatesOnDelete,
-			Message: "the pod template changes, but pods take it on only when someone deletes them",
+			Message: "the pod template changes, but pods get it only when someone deletes them",
 		},
 		{
 			Name: "cron-template", Source: k8sDocs + "concepts/workloads/controllers/cron-jobs/#modifying-a-cronjob",
 			Kinds: []string{"CronJob.batch"}, Actions: actionsUpdate, Paths: []string{"spec.jobTemplate"}, Risk: diff.RiskInPlace,
-			Message: "the next run is the first with the new template; one that runs now is left alone",
+			Message: "the next run uses the new template; a current run continues unchanged",
 		},
 		{
 			Name: "pod-image", Source: k8sDocs + "concepts/workloads/pods/#pod-update-and-replacement", Kinds: []string{"Pod"},
@@ -345,7 +345,7 @@ func podRules() []Rule {
 		},
 		{
 			Name: "job-again", Source: k8sDocs + "concepts/workloads/controllers/job/", Kinds: []string{"Job.batch"},
-			Actions: []diff.Action{diff.Replace}, Risk: diff.RiskReplace, Message: "the new Job does its work from the beginning",
+			Actions: []diff.Action{diff.Replace}, Risk: diff.RiskReplace, Message: "the new Job runs from the beginning",
 		},
 	}
 }
@@ -361,7 +361,7 @@ func scaleRules() []Rule {
 			Kinds: scaled, Actions: actionsChange, Paths: []string{"spec.replicas"}, Risk: diff.RiskRestart,
 			When:    "there are to be none",
 			holds:   func(l subjectView) bool { return text(replicas(l.after)) == "0" },
-			Message: "all pods end, and nothing runs any more",
+			Message: "all pods end, and nothing runs",
 		},
 		{
 			Name: "scale-down", Source: k8sDocs + "concepts/workloads/controllers/deployment/#scaling-a-deployment", Kinds: scaled,
@@ -417,7 +417,7 @@ func storageRules() []Rule {
 			holds: func(l subjectView) bool {
 				return text(get(l.after, "spec", "persistentVolumeReclaimPolicy")) == "Delete"
 			},
-			Message: "from now on the data goes when the claim is deleted",
+			Message: "from now on the data is deleted with the claim",
 		},
 		{
 			Name:   "claims-deleted-with-set",
@@ -434,7 +434,7 @@ func storageRules() []Rule {
 				}
 				return false
 			},
-			Message: "from now on the data goes with the StatefulSet, or with the pods that it is scaled down by",
+			Message: "from now on the data is deleted with the StatefulSet, or when it is scaled down",
 		},
 	}
 }
@@ -456,7 +456,7 @@ func configRules() []Rule {
 			Source: "https://helm.sh/docs/chart_template_guide/function_list/#randalphanum-randalpha-randnumeric-and-randascii",
 			Kinds:  []string{"ConfigMap", "Secret"}, Actions: actionsUpdate, Paths: read, Risk: diff.RiskInPlace,
 			When: "the value is made anew at each rendering", matches: onDifference(func(f field) bool { return f.regenerated }),
-			Message: "the chart makes up a new value at each deploy: what still has the old one does not fit it any more",
+			Message: "the chart generates a new value at each deploy: whatever uses the old one no longer matches",
 		},
 	}
 }
@@ -471,7 +471,7 @@ func crdRules() []Rule {
 			Paths: []string{"spec.versions[*].served", "spec.versions[*].storage"}, Risk: diff.RiskDestroy,
 			When:    "a version is removed",
 			holds:   func(l subjectView) bool { return hasNew(versions(l.after, nil), versions(l.before, nil)) },
-			Message: "a version of the custom resource is gone: clients of it fail, and so does this change while objects are stored in it",
+			Message: "a version of the custom resource is removed: its clients fail, and so does this change while objects are stored in it",
 		},
 		{
 			Name: "crd-version-not-served", Source: versioning, Kinds: kinds, Actions: actionsUpdate,
@@ -487,7 +487,7 @@ func crdRules() []Rule {
 				}
 				return false
 			},
-			Message: "a version of the custom resource is no longer served: clients of it fail",
+			Message: "a version of the custom resource is no longer served: its clients fail",
 		},
 		{
 			Name: "crd-stored-version", Source: versioning + "#upgrade-existing-objects-to-a-new-stored-version", Kinds: kinds,
@@ -496,7 +496,7 @@ func crdRules() []Rule {
 			holds: func(l subjectView) bool {
 				return hasNew(versions(l.before, storage), versions(l.after, storage))
 			},
-			Message: "objects are stored in another version from now on, and those that exist once something writes them",
+			Message: "new objects are stored in another version, and existing ones once something writes them",
 		},
 		{
 			Name:   "crd-field-gone",
@@ -507,7 +507,7 @@ func crdRules() []Rule {
 				after := finder(get(l.after, "spec", "versions"))
 				return func(f field) bool { return fieldGone(f.Difference, after) }
 			},
-			Message: "a field is gone from the schema: its values are dropped from objects that exist when something writes them",
+			Message: "a field is removed from the schema: existing objects lose its values when something writes them",
 		},
 	}
 }

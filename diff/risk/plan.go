@@ -19,7 +19,7 @@ func planRules() []Rule {
 			Kinds: []string{"*"}, Actions: actionsPresent, Risk: diff.RiskAdditive,
 			When:    "another rule about security needs a value that the configuration sets, and that is known only after apply",
 			holds:   func(subjectView) bool { return false },
-			Message: "a rule needs a value that is known only after apply, so it cannot be judged before apply",
+			Message: "a rule needs a value that is known only after apply, so it cannot be evaluated before",
 		},
 		{
 			Name: "forgotten", Source: hashicorpDocs + "language/state/remove", Kinds: []string{"*"},
@@ -46,7 +46,7 @@ func planRules() []Rule {
 			Kinds: []string{"*"}, Actions: []diff.Action{diff.Create, diff.Replace, diff.Destroy}, Risk: diff.RiskInPlace,
 			When:  "the configuration has a provisioner for it",
 			holds: func(l subjectView) bool { return len(l.programs) > 0 }, details: func(l subjectView) []string { return l.programs },
-			Message: "commands run beside the change, on the machine of Terraform or on a new one, and a plan does not show what they do",
+			Message: "commands run with the change, on the machine of Terraform or on a new one, and a plan does not show what they do",
 		},
 		{
 			Name:     "program-runs",

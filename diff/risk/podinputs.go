@@ -17,20 +17,20 @@ func podInputRules() []Rule {
 			Name: "pod-code-variable", Source: "https://man7.org/linux/man-pages/man8/ld.so.8.html", Paths: []string{"**.env"},
 			When:    "a variable newly makes programs load code: LD_PRELOAD, BASH_ENV, PYTHONSTARTUP, -javaagent in JAVA_TOOL_OPTIONS and the like",
 			holds:   gains(codeVariables),
-			Message: "programs in a container load code from where this variable says, before their own",
+			Message: "programs in a container load code from the location in this variable before their own",
 		},
 		{
 			Name: "pod-token", Source: k8sDocs + "concepts/storage/projected-volumes/#serviceaccounttoken", Actions: actionsChange,
 			Paths:   []string{"**.volumes"},
 			When:    "a volume has a token of the account for an audience that no volume had one for",
 			holds:   gains(projectedTokens),
-			Message: "pods get a token of their account, with which they prove to others who they are",
+			Message: "pods get a token of their account, which identifies them to other systems",
 		},
 		{
 			Name: "pod-secret", Source: k8sDocs + "concepts/configuration/secret/#using-a-secret", Actions: actionsChange,
 			Paths: []string{"**.volumes", "**.env", "**.envFrom", "**.containers", "**.initContainers"},
 			When:  "pods read a Secret that they did not read", holds: gains(podSecrets), prefers: citesSecret,
-			Message: "pods get to read a Secret that they did not read before",
+			Message: "pods read a Secret that they did not read before",
 		},
 		{
 			Name:    "pod-vault-secret",
@@ -38,30 +38,30 @@ func podInputRules() []Rule {
 			Paths:   []string{"**.annotations"},
 			When:    "annotations ask the agent of Vault for a role or a secret that they did not ask for",
 			holds:   gains(vaultSecrets),
-			Message: "pods get other secrets from Vault, or get them under another role",
+			Message: "pods get other secrets from Vault, or with another role",
 		},
 		{
 			Name: "pod-volume-driver", Source: volumes + "#gitrepo", Paths: []string{"**.volumes"},
 			When:    "a volume is newly filled by gitRepo or by a FlexVolume",
 			holds:   gains(volumesOf("gitRepo", "flexVolume")),
-			Message: "a program on the node fills the volume with what a repository or a driver gives, with the rights of the node",
+			Message: "a program on the node fills the volume from a repository or a driver, with the rights of the node",
 		},
 		{
 			Name: "pod-image-volume", Source: volumes + "#image", Actions: actionsChange, Paths: []string{"**.volumes"},
 			When: "an image is mounted that was not", holds: gains(imageVolumes),
-			Message: "containers see the files of another image",
+			Message: "containers can read the files of another image",
 		},
 		{
 			Name: "pod-host-aliases", Source: k8sDocs + "tasks/network/customize-hosts-file-for-pods/",
 			Paths: []string{"**.hostAliases"},
 			When:  "a name gets another address", holds: gains(hostAliases),
-			Message: "pods reach another address under this name, whatever DNS says",
+			Message: "pods reach another address under this name, regardless of DNS",
 		},
 		{
 			Name: "pod-dns", Source: k8sDocs + "concepts/services-networking/dns-pod-service/#pod-dns-config",
 			Paths: []string{"**.dnsConfig"},
 			When:  "there is a name server or a search domain that was not there", holds: gains(nameServers),
-			Message: "another server says which addresses pods reach under a name",
+			Message: "pods use another name server",
 		},
 		{
 			Name: "pod-sidecar", Source: "https://istio.io/latest/docs/reference/config/annotations/",
@@ -69,7 +69,7 @@ func podInputRules() []Rule {
 			When: "an annotation newly gives the proxy of a mesh another image, volumes or configuration, or the runtime of the node " +
 				"options of its own",
 			holds:   gains(sidecarSettings),
-			Message: "what is put beside the containers, or what runs them, is changed by an annotation",
+			Message: "an annotation changes the injected sidecar, or how containers run",
 		},
 	})
 	return secured(rules)
@@ -82,7 +82,7 @@ func podPlaceRules() []Rule {
 			Name: "pod-node", Source: k8sDocs + "concepts/scheduling-eviction/assign-pod-node/#nodename",
 			Paths: []string{"**.nodeName"},
 			When:  "pods are put on a node by its name", holds: gains(nodeNames),
-			Message: "the pods run on this node, whatever the scheduler and taints say",
+			Message: "the pods run on this node, regardless of the scheduler and of taints",
 		},
 		{
 			Name:   "pod-control-plane",
@@ -96,7 +96,7 @@ func podPlaceRules() []Rule {
 			Name: "pod-runtime", Source: k8sDocs + "concepts/containers/runtime-class/", Actions: actionsChange,
 			Paths: []string{"**.runtimeClassName"},
 			When:  "the pods get another runtime class, or none", holds: runtimeChanges,
-			Message: "the containers are run by something else, which may isolate them less",
+			Message: "the containers get another runtime, which may isolate them less",
 		},
 		{
 			Name: "pod-root-group", Source: k8sDocs + "tasks/configure-pod-container/security-context/",
@@ -107,7 +107,7 @@ func podPlaceRules() []Rule {
 		{
 			Name: "mount-propagation", Source: k8sDocs + "concepts/storage/volumes/#mount-propagation", Actions: actionsChange,
 			Paths: []string{"**.volumeMounts"}, When: "a mount is newly propagated to the node", holds: gains(propagations),
-			Message: "what the container mounts appears on the node, and in other pods there",
+			Message: "mounts of the container appear on the node, and in other pods there",
 		},
 	}))
 }

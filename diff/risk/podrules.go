@@ -28,7 +28,7 @@ func containerRules() []Rule {
 		{
 			Name: "image-loose", Source: images, Paths: []string{"**.image"}, Risk: diff.RiskInPlace,
 			When: "an image has the tag latest or none, and had not before", holds: gains(perContainer(hasLooseTag)),
-			Message: "an image has no fixed tag: pods that start later may run something else",
+			Message: "an image has no fixed tag: pods that start later may run another image",
 		},
 		{
 			Name: "image-repository", Source: images, Security: true, Actions: actionsChange, Risk: diff.RiskInPlace,
@@ -42,7 +42,7 @@ func containerRules() []Rule {
 			Actions: actionsChange, Paths: []string{"**.image"}, Risk: diff.RiskInPlace,
 			When:    "an image was named by its digest and is not any more",
 			holds:   loses(perContainer(pinned)),
-			Message: "an image is no longer named by its digest: whoever can push to the registry can replace what runs",
+			Message: "an image is no longer pinned by digest: anyone who can push to the registry can replace it",
 		},
 		{
 			Name: "liveness-gone", Source: probes, Actions: actionsChange, Paths: []string{"**.livenessProbe"}, Risk: diff.RiskInPlace,
@@ -58,44 +58,44 @@ func containerRules() []Rule {
 		{
 			Name: "limit-lowered", Source: resources, Actions: actionsChange, Paths: []string{"**.limits"}, Risk: diff.RiskInPlace,
 			When: "a limit of a container gets smaller", holds: limitLowered,
-			Message: "a container may have less than before: it is slowed down, or ended when it needs more memory",
+			Message: "a container gets a lower limit: it is throttled, or killed when it needs more memory",
 		},
 		{
 			Name: "limit-gone", Source: resources, Actions: actionsChange, Paths: []string{"**.resources"}, Risk: diff.RiskInPlace,
 			When: "a container loses its memory limit", holds: loses(perContainer(hasMemoryLimit)),
-			Message: "a container may take all memory of the node, and other pods there may be ended for it",
+			Message: "a container may use all memory of the node, and other pods there may be killed",
 		},
 		{
 			Name: "workload-account", Source: k8sDocs + "tasks/configure-pod-container/configure-service-account/", Security: true,
 			Actions: actionsChange, Paths: []string{"**.serviceAccountName", "**.serviceAccount"}, Risk: diff.RiskInPlace,
 			When:    "the account is another one",
 			holds:   func(l subjectView) bool { return len(l.podsBefore) > 0 && gains(accounts)(l) },
-			Message: "the pods run under another account, with the rights of that",
+			Message: "the pods run under another service account, with its rights",
 		},
 		{
 			Name: "pod-cloud-identity", Security: true, Risk: diff.RiskAdditive,
 			Source: "https://azure.github.io/azure-workload-identity/docs/topics/service-account-labels-and-annotations.html",
 			Paths:  []string{"**.labels", "**.annotations"},
 			When:   "the template asks for an identity of the cloud that it did not ask for", holds: gains(podIdentities),
-			Message: "the pods act in the cloud under this identity, with all that it may do there",
+			Message: "the pods act in the cloud with this identity and all its rights",
 		},
 		{
 			Name: "pod-mesh-bypass", Source: "https://istio.io/latest/docs/reference/config/annotations/", Security: true,
 			Actions: actionsChange, Paths: []string{"**.labels", "**.annotations"}, Risk: diff.RiskInPlace,
 			When: "the template newly takes its pods, or some of their calls, out of a mesh", holds: gains(meshBypasses),
-			Message: "calls of the pods pass by the proxy of the mesh: its encryption and its policies do not hold for them",
+			Message: "calls of the pods bypass the proxy of the mesh, with its encryption and its policies",
 		},
 		{
 			Name: "pod-priority", Source: k8sDocs + "concepts/scheduling-eviction/pod-priority-preemption/", Risk: diff.RiskInPlace,
 			Paths: []string{"**.priorityClassName"}, When: "the priority becomes one of those for the system",
 			holds:   gains(systemPriority),
-			Message: "other pods are ended to make room for these, and these are among the last that are",
+			Message: "other pods are evicted in favor of these pods",
 		},
 		{
 			Name: "pod-no-grace", Source: k8sDocs + "concepts/workloads/pods/pod-lifecycle/#pod-termination", Actions: actionsChange,
 			Paths: []string{"**.terminationGracePeriodSeconds"}, Risk: diff.RiskInPlace, When: "it becomes 0",
 			holds:   gains(noGrace),
-			Message: "containers are killed at once when their pod ends, and cannot finish what they do",
+			Message: "containers are killed at once when their pod ends, and cannot finish their work",
 		},
 		{
 			Name: "custom-pods-change", Source: k8sDocs + "concepts/workloads/pods/#pod-templates", Actions: actionsUpdate,
@@ -104,7 +104,7 @@ func containerRules() []Rule {
 			holds: func(l subjectView) bool {
 				return !slices.Contains(workloads, l.kind) && hasTemplate(l.podsBefore) && hasTemplate(l.podsAfter)
 			},
-			Message: "the pod template changes: what makes pods from it may replace them all",
+			Message: "the pod template changes: its controller may replace all pods",
 		},
 	})
 }
@@ -124,12 +124,12 @@ func isolationRules() []Rule {
 		{
 			Name: "pod-host-path", Paths: []string{"**.hostPath"}, When: "a folder of the node is mounted that was not",
 			holds:   gains(hostPaths),
-			Message: "pods see, and may change, files of the node",
+			Message: "pods can read, and may change, files of the node",
 		},
 		{
 			Name: "pod-host-port", Paths: []string{"**.hostPort"}, When: "a container gets a port of the node",
 			holds:   gains(hostPorts),
-			Message: "the container can be reached at the address of each node that it runs on, whatever network policies say",
+			Message: "the container can be reached at the address of its node, regardless of network policies",
 		},
 		{
 			Name: "pod-host-process", Paths: []string{"**.hostProcess"}, When: "hostProcess is turned on for Windows",
@@ -139,28 +139,28 @@ func isolationRules() []Rule {
 		{
 			Name: "pod-host-users", Paths: []string{"**.hostUsers"}, When: "hostUsers was false and is not any more",
 			holds:   losesPod(ownUsers),
-			Message: "root in a container is root on the node again, if it breaks out",
+			Message: "root in a container is root on the node, if it breaks out",
 		},
 		{
 			Name: "pod-shared-processes", Paths: []string{"**.shareProcessNamespace"}, When: "it is turned on",
 			holds:   gains(sharedProcesses),
-			Message: "containers of a pod see and may end each other's processes, and read their files and environment",
+			Message: "containers of a pod can see and end each other's processes, and read their files and environment",
 		},
 		{
 			Name: "pod-capabilities", Paths: []string{"**.capabilities"},
 			When:  "a container gets a capability other than NET_BIND_SERVICE",
-			holds: gains(capabilities), Message: "a container may do more to the node than others",
+			holds: gains(capabilities), Message: "a container gets more rights on the node",
 		},
 		{
 			Name: "pod-capabilities-kept", Paths: []string{"**.capabilities"},
 			When:    "a container no longer drops a capability that it dropped",
 			holds:   func(l subjectView) bool { return eachStaying(l, keepsCapability) },
-			Message: "a container keeps capabilities that it gave up before",
+			Message: "a container keeps capabilities that it dropped before",
 		},
 		{
 			Name: "pod-sysctls", Paths: []string{"**.sysctls"}, When: "a sysctl is set that is not among the safe ones",
 			holds:   gains(unsafeSysctls),
-			Message: "pods set parameters of the kernel that may affect the whole node",
+			Message: "pods set kernel parameters that may affect the whole node",
 		},
 		{
 			Name: "mount-writable", Paths: []string{"**.volumeMounts", "**.readOnly"},
@@ -183,7 +183,7 @@ func confinementRules() []Rule {
 		{
 			Name: "pod-may-be-root", Paths: []string{"**.runAsUser", "**.runAsNonRoot"},
 			When: "a container that could not run as root is no longer kept from it", holds: loses(perContainer(notRoot)),
-			Message: "a container may run as root, as its image says",
+			Message: "a container may run as root if its image does",
 		},
 		{
 			Name: "pod-escalation", Paths: []string{"**.allowPrivilegeEscalation"},
@@ -191,12 +191,12 @@ func confinementRules() []Rule {
 			holds: func(l subjectView) bool {
 				return gains(perContainer(escalating))(l) || loses(perContainer(notEscalating))(l)
 			},
-			Message: "processes in a container may get more rights than the one that began them",
+			Message: "processes in a container may get more rights than their parent",
 		},
 		{
 			Name: "pod-unconfined", Paths: []string{"**.seccompProfile", "**.appArmorProfile", "**.annotations"},
 			When: "a seccomp or AppArmor profile becomes Unconfined", holds: gains(perContainer(unconfined)),
-			Message: "nothing limits which calls a container makes to the kernel of the node",
+			Message: "nothing limits the system calls of a container",
 		},
 		{
 			Name: "pod-profile-gone", Paths: []string{"**.seccompProfile", "**.appArmorProfile", "**.annotations"},
@@ -204,18 +204,18 @@ func confinementRules() []Rule {
 			holds: func(l subjectView) bool {
 				return loses(perContainer(hasSeccomp))(l) || loses(perContainer(hasAppArmor))(l)
 			},
-			Message: "a container has no profile of its own any more for the calls that it may make to the kernel",
+			Message: "a container no longer has its own profile that limits its system calls",
 		},
 		{
 			Name: "pod-selinux", Paths: []string{"**.seLinuxOptions"},
 			When:    "the options are not those that the baseline allows",
 			holds:   gains(perContainer(looseSELinux)),
-			Message: "a container runs with an SELinux user, role or type of its own, which may limit it less",
+			Message: "a container runs with another SELinux user, role or type, which may limit it less",
 		},
 		{
 			Name: "pod-proc-mount", Paths: []string{"**.procMount"}, When: "procMount becomes Unmasked",
 			holds:   gains(perContainer(procUnmasked)),
-			Message: "a container sees parts of /proc that are hidden from others, and may change settings of the kernel",
+			Message: "a container sees parts of /proc that are normally hidden, and may change kernel settings",
 		},
 		{
 			Name: "pod-writable-root", Paths: []string{"**.readOnlyRootFilesystem"},

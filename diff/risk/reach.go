@@ -36,7 +36,7 @@ func annotationRules() []Rule {
 			Risk:    diff.RiskInPlace,
 			When:    "an annotation that asks for authentication is gone",
 			holds:   func(l subjectView) bool { return hasNew(authSettings(l.after, false), authSettings(l.before, false)) },
-			Message: "requests are let through without the authentication that was asked for",
+			Message: "requests no longer need the authentication that was required",
 		},
 		{
 			Name: "route-auth-changes", Source: nginx + "#external-authentication", Kinds: ingress, Actions: actionsChange, Paths: at,
@@ -45,47 +45,47 @@ func annotationRules() []Rule {
 				return !hasNew(authSettings(l.after, false), authSettings(l.before, false)) &&
 					hasNew(authSettings(l.after, true), authSettings(l.before, true))
 			},
-			Message: "something else decides who is let through",
+			Message: "another service decides which requests are allowed",
 		},
 		{
 			Name: "route-sources-widen", Source: nginx + "#whitelist-source-range", Kinds: ingress, Actions: actionsChange, Paths: at,
 			Risk: diff.RiskInPlace, When: "a list of allowed addresses is gone or larger, or one of refused addresses smaller",
 			holds:   func(l subjectView) bool { return sourcesWiden(l.before, l.after) },
-			Message: "requests from more addresses are let through",
+			Message: "requests from more addresses are allowed",
 		},
 		{
 			Name: "route-snippet", Source: nginx + "#configuration-snippet", Kinds: ingress, Actions: actionsPresent, Paths: at,
 			Risk:    diff.RiskInPlace,
 			When:    "there is a snippet that was not there before",
 			holds:   func(l subjectView) bool { return hasNew(snippets(l.before), snippets(l.after)) },
-			Message: "configuration of its own is put into the ingress controller, which serves others, too, and reads their certificates",
+			Message: "custom configuration is added to the ingress controller, which also serves others and reads their certificates",
 		},
 		{
 			Name: "route-plain", Source: nginx + "#server-side-https-enforcement-through-redirect", Kinds: ingress,
 			Actions: actionsChange, Paths: at, Risk: diff.RiskInPlace,
 			When:    "a redirect to HTTPS is turned off, or requests no longer go on by HTTPS",
 			holds:   func(l subjectView) bool { return hasNew(encrypted(l.after), encrypted(l.before)) },
-			Message: "requests may go without encryption",
+			Message: "requests may be unencrypted",
 		},
 		{
 			Name: "route-led-away", Source: nginx + "#mirror", Kinds: ingress, Actions: actionsPresent, Paths: at,
 			Risk:    diff.RiskInPlace,
 			When:    "an annotation newly copies requests to another place, or leads them there",
 			holds:   func(l subjectView) bool { return hasNew(redirects(l.before), redirects(l.after)) },
-			Message: "requests are copied or led to another place, which then gets what they hold",
+			Message: "requests are copied or redirected to another host, which then receives their content",
 		},
 		{
 			Name: "route-checks-less", Source: nginx + "#modsecurity", Kinds: ingress, Actions: actionsChange, Paths: at,
 			Risk:    diff.RiskInPlace,
 			When:    "a firewall of requests is turned off or taken away, or one check of several is enough from now on",
 			holds:   func(l subjectView) bool { return hasNew(requestChecks(l.after), requestChecks(l.before)) },
-			Message: "requests are let through that were checked before",
+			Message: "requests are allowed without checks that applied before",
 		},
 		{
 			Name: "middleware-changes", Source: "https://doc.traefik.io/traefik/middlewares/http/overview/", Actions: actionsExisting,
 			Kinds: []string{"Middleware.traefik.io", "Middleware.traefik.containo.us"}, Risk: diff.RiskInPlace,
 			Paths:   []string{"spec.basicAuth", "spec.digestAuth", "spec.forwardAuth", "spec.ipAllowList", "spec.ipWhiteList"},
-			Message: "who may pass is checked otherwise, or no longer",
+			Message: "requests are checked differently, or no longer",
 		},
 	}
 	for i := range rules {
@@ -303,7 +303,7 @@ func clusterServiceRules() []Rule {
 				name := text(get(l.after, "spec", "externalName"))
 				return name != "" && name != text(get(l.before, "spec", "externalName"))
 			},
-			Message: "clients of the Service are led to another host, which then gets what they send",
+			Message: "clients of the Service are sent to another host, which then receives their requests",
 		},
 		{
 			Name: "endpoints-by-hand", Source: service + "#services-without-selectors", Security: true, Actions: actionsPresent,
@@ -311,7 +311,7 @@ func clusterServiceRules() []Rule {
 			Risk:    diff.RiskInPlace,
 			When:    "there is an address that was not there before",
 			holds:   func(l subjectView) bool { return hasNew(addresses(l.before), addresses(l.after)) },
-			Message: "clients of the Service are led to other addresses, which then get what they send",
+			Message: "clients of the Service are sent to other addresses, which then receive their requests",
 		},
 		{
 			Name: "service-port-exposed", Source: service + "#publishing-services-service-types", Security: true,
@@ -330,13 +330,13 @@ func clusterServiceRules() []Rule {
 				"spec.tls", "spec.routes"},
 			Risk: diff.RiskInPlace, When: "it leads to a service that it did not lead to",
 			holds:   func(l subjectView) bool { return hasNew(backends(l.before), backends(l.after)) },
-			Message: "requests from outside are led to another service",
+			Message: "requests from outside are sent to another service",
 		},
 		{
 			Name: "service-port-gone", Source: service + "#multi-port-services", Kinds: []string{"Service"}, Actions: actionsChange,
 			Paths: []string{"spec.ports"}, Risk: diff.RiskInPlace, When: "a port is gone",
 			holds:   func(l subjectView) bool { return hasNew(servicePorts(l.after), servicePorts(l.before)) },
-			Message: "clients that use the port get no answer any more",
+			Message: "clients of this port no longer get an answer",
 		},
 	}
 }
@@ -405,14 +405,14 @@ func networkPolicyRules() []Rule {
 			Paths: []string{"spec", "specs"}, Risk: diff.RiskInPlace,
 			When:    "it allows by a rule that is new, no longer refuses by one that was there, or is about other pods",
 			holds:   func(l subjectView) bool { return customPolicyWidens(l.before, l.after) },
-			Message: "pods can be reached, or can reach, what was kept from them",
+			Message: "pods may send or receive traffic that was blocked",
 		},
 		{
 			Name: "network-policy-denies", Source: isolation + "#default-deny-all-ingress-traffic", Actions: actionsPresent,
 			Risk: diff.RiskInPlace, Kinds: []string{"NetworkPolicy.networking.k8s.io"}, Paths: []string{"spec"},
 			When:    "it newly lets nothing in, or nothing out",
 			holds:   func(l subjectView) bool { return hasNew(denied(l.before), denied(l.after)) },
-			Message: "the pods that it selects can be reached by nothing, or can reach nothing, unless another policy allows it",
+			Message: "the pods that it selects may receive or send no traffic, unless another policy allows it",
 		},
 		{
 			Name: "network-policy-narrows", Source: isolation, Actions: actionsChange, Risk: diff.RiskInPlace,
@@ -420,7 +420,7 @@ func networkPolicyRules() []Rule {
 			Paths:   []string{"spec.ingress", "spec.egress", "spec.policyTypes"},
 			When:    "it lets through less than before",
 			holds:   func(l subjectView) bool { return networkPolicyWidens(l.after, l.before) },
-			Message: "traffic that it let through is dropped, unless another policy allows it",
+			Message: "traffic that it allowed is dropped, unless another policy allows it",
 		},
 	}
 }
@@ -504,7 +504,7 @@ func identityRules() []Rule {
 			holds: func(l subjectView) bool {
 				return text(get(l.after, "metadata", "name")) == "aws-auth" && awsAuthWidens(l.before, l.after)
 			},
-			Message: "more users or roles of AWS get into the cluster, or get there with other rights",
+			Message: "more AWS users or roles can access the cluster, or get other rights there",
 		},
 		{
 			Name:   "account-cloud-identity",
@@ -512,7 +512,7 @@ func identityRules() []Rule {
 			Kinds: []string{"ServiceAccount"}, Actions: actionsPresent, Risk: diff.RiskInPlace,
 			Paths: []string{"metadata.annotations"}, When: "it names a role or an identity that it did not name",
 			holds:   func(l subjectView) bool { return hasNew(cloudIdentities(l.before), cloudIdentities(l.after)) },
-			Message: "pods of the account act in the cloud under this role or identity, with all that it may do there",
+			Message: "pods of the account act in the cloud with this role or identity and all its rights",
 		},
 	}
 }

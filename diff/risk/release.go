@@ -70,7 +70,7 @@ func releaseAttributes() []attribute {
 				actions: actionsPresent, strong: `{"values": ["a: {privileged: false}"]}`, weak: `{"values": ["a: {privileged: true}"]}`,
 				object: func(l subjectView) bool { return hasNew(riskyValues(l.before), riskyValues(l.after)) },
 			},
-			message: "values of the chart ask for rights on the node, or cannot be read",
+			message: "values of the chart request rights on the node, or cannot be read",
 		},
 		{
 			name:    "release-postrender",

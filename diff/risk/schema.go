@@ -15,12 +15,12 @@ func schemaRules() []Rule {
 		{
 			Name: "crd-type", Source: crds + "#specifying-a-structural-schema", When: "the type of a field is another one",
 			matches: onDifference(func(f field) bool { return schemaType(f.Difference) }),
-			Message: "a field takes another type: objects that exist may be refused when something writes them, and clients may fail",
+			Message: "a field gets another type: existing objects may be rejected when something writes them, and clients may fail",
 		},
 		{
 			Name: "crd-enum", Source: crds + "#validation", When: "a value of a field is no longer allowed",
 			matches: onDifference(func(f field) bool { return schemaLoses(f.Difference, "enum") }),
-			Message: "a field takes fewer values: objects with one of the others are refused when something writes them",
+			Message: "a field allows fewer values: objects with other values are rejected when something writes them",
 		},
 		{
 			Name: "crd-required", Source: crds + "#validation", When: "a field of an object that is not new becomes required",
@@ -28,17 +28,17 @@ func schemaRules() []Rule {
 				after := finder(get(l.after, "spec", "versions"))
 				return func(f field) bool { return schemaRequires(f.Difference, after) }
 			},
-			Message: "a field must be set: objects that leave it out are refused when something writes them",
+			Message: "a field becomes required: objects without it are rejected when something writes them",
 		},
 		{
 			Name: "crd-stricter", Source: crds + "#validation-rules", When: "a field is validated more strictly",
 			matches: onDifference(func(f field) bool { return schemaStricter(f.Difference) }),
-			Message: "a field is checked by more: objects that do not pass are refused when something writes them",
+			Message: "a field has stricter validation: objects that do not pass are rejected when something writes them",
 		},
 		{
 			Name: "crd-default", Source: crds + "#defaulting", When: "the default of a field that stays is another one",
 			matches: onDifference(func(f field) bool { k, _ := keyword(f.Path); return k == "default" }),
-			Message: "objects that leave the field out get another value from now on, without being changed themselves",
+			Message: "objects without the field get another value, without being changed themselves",
 		},
 		{
 			Name: "crd-pruning", Source: crds + "#field-pruning", Risk: diff.RiskDestroy,
@@ -48,14 +48,14 @@ func schemaRules() []Rule {
 				last := len(f.Path) > 0 && f.Path[len(f.Path)-1].Key == "preserveUnknownFields"
 				return (k == "x-kubernetes-preserve-unknown-fields" || last) && f.Before.IsTrue()
 			}),
-			Message: "fields that the schema does not know are dropped from objects that exist when something writes them",
+			Message: "existing objects lose fields that the schema does not define when something writes them",
 		},
 		{
 			Name: "crd-conversion", Security: true, Paths: []string{"spec.conversion"},
 			Source:  k8sDocs + "tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/#webhook-conversion",
 			When:    "another webhook converts objects, or one does or does not any more",
 			holds:   func(l subjectView) bool { return !conversion(l.before).Equal(conversion(l.after)) },
-			Message: "something else converts objects between versions: it sees and may change all objects of the kind",
+			Message: "another webhook converts objects between versions: it sees and may change all objects of the kind",
 		},
 	}
 	for i := range rules {
@@ -200,18 +200,18 @@ func quotaRules() []Rule {
 			Name: "quota-raised", Source: source, Kinds: []string{"ResourceQuota"}, Actions: actionsChange, Paths: []string{"spec"},
 			Risk: diff.RiskInPlace,
 			When: "a limit is higher or gone", holds: func(l subjectView) bool { return raised(l.before, l.after) },
-			Message: "the namespace may take more from the cluster than before",
+			Message: "the namespace may use more resources than before",
 		},
 		{
 			Name: "quota-lowered", Source: source, Kinds: []string{"ResourceQuota"}, Actions: actionsChange, Paths: []string{"spec"},
 			Risk: diff.RiskInPlace,
 			When: "a limit is lower or new", holds: func(l subjectView) bool { return raised(l.after, l.before) },
-			Message: "new pods and objects of the namespace are refused once this limit is reached",
+			Message: "new pods and objects of the namespace are rejected once this limit is reached",
 		},
 		{
 			Name: "limit-range-changes", Source: k8sDocs + "concepts/policy/limit-range/", Kinds: []string{"LimitRange"},
 			Actions: actionsChange, Paths: []string{"spec"}, Risk: diff.RiskInPlace,
-			Message: "new pods of the namespace get other limits, or are refused for theirs",
+			Message: "new pods of the namespace get other limits, or are rejected because of theirs",
 		},
 	}
 }
@@ -226,18 +226,18 @@ func lifecycleRules() []Rule {
 			Name: "finalizer-gone", Source: k8sDocs + "concepts/overview/working-with-objects/finalizers/", Kinds: everything,
 			Actions: actionsChange, Paths: []string{"metadata.finalizers"}, Risk: diff.RiskInPlace, When: "one is gone",
 			holds:   func(l subjectView) bool { return hasNew(finalizers(l.after), finalizers(l.before)) },
-			Message: "what protects the object, or cleans up behind it, is no longer waited for when it is deleted",
+			Message: "deleting the object no longer waits for the controller that protects it or cleans up after it",
 		},
 		{
 			Name: "finalizer-new", Source: k8sDocs + "concepts/overview/working-with-objects/finalizers/", Kinds: everything,
 			Actions: actionsChange, Paths: []string{"metadata.finalizers"}, Risk: diff.RiskInPlace, When: "one is new",
 			holds:   func(l subjectView) bool { return hasNew(finalizers(l.before), finalizers(l.after)) },
-			Message: "the object cannot be deleted until something takes its finalizer away",
+			Message: "the object cannot be deleted until something removes its finalizer",
 		},
 		{
 			Name: "owner-changes", Source: k8sDocs + "concepts/architecture/garbage-collection/#owners-dependents",
 			Kinds: everything, Actions: actionsChange, Paths: []string{"metadata.ownerReferences"}, Risk: diff.RiskInPlace,
-			Message: "the object is deleted when its owner is, and the owner is another one now",
+			Message: "the object is deleted with its owner, and its owner changes",
 		},
 		{
 			Name: "rollout-at-once", Source: k8sDocs + "concepts/workloads/controllers/deployment/#max-unavailable",
@@ -245,7 +245,7 @@ func lifecycleRules() []Rule {
 			Paths:   []string{"spec.strategy", "spec.updateStrategy", "spec.replicas"},
 			When:    "all pods may newly end before a new one is ready",
 			holds:   func(l subjectView) bool { return allAtOnce(l.after) && !allAtOnce(l.before) },
-			Message: "a rollout may end all pods at once, so that nothing answers until the new ones are ready",
+			Message: "a rollout may end all pods at once, so there is downtime until the new ones are ready",
 		},
 		{
 			Name: "rollout-recreates", Source: k8sDocs + "concepts/workloads/controllers/deployment/#recreate-deployment",
@@ -255,14 +255,14 @@ func lifecycleRules() []Rule {
 				return text(get(l.after, "spec", "strategy", "type")) == "Recreate" &&
 					text(get(l.before, "spec", "strategy", "type")) != "Recreate"
 			},
-			Message: "each rollout from now on ends all pods before the first new one begins, so there is a gap",
+			Message: "each rollout from now on ends all pods before the first new one starts, so there is downtime",
 		},
 		{
 			Name: "class-default", Source: k8sDocs + "concepts/storage/storage-classes/#default-storageclass", Actions: actionsChange,
 			Kinds: []string{"StorageClass.storage.k8s.io", "IngressClass.networking.k8s.io"},
 			Paths: []string{"metadata.annotations"}, Risk: diff.RiskInPlace, When: "it becomes the default, or is it no longer",
 			holds:   func(l subjectView) bool { return defaultClass(l.before) != defaultClass(l.after) },
-			Message: "what names no class gets another one from now on, or none",
+			Message: "objects without a class get another one from now on, or none",
 		},
 		{
 			Name: "secret-store", Source: "https://external-secrets.io/latest/api/externalsecret/", Security: true,
@@ -272,14 +272,14 @@ func lifecycleRules() []Rule {
 				"*SecretStore.external-secrets.io", "*Issuer.cert-manager.io"},
 			Risk: diff.RiskInPlace, Paths: []string{"**.secretStoreRef", "**.issuerRef", "spec.provider", "spec.acme",
 				"spec.ca", "spec.vault", "**.remoteRef"},
-			Message: "secrets or certificates come from another place",
+			Message: "secrets or certificates come from another source",
 		},
 		{
 			Name: "disruption-budget-off", Source: k8sDocs + "concepts/workloads/pods/disruptions/#pod-disruption-budgets",
 			Kinds: []string{"PodDisruptionBudget.policy"}, Actions: actionsPresent, Risk: diff.RiskInPlace,
 			Paths: []string{"spec.minAvailable", "spec.maxUnavailable"}, When: "it newly lets all pods end at once",
 			holds:   func(l subjectView) bool { return budget(l.after) == budgetNone && budget(l.before) != budgetNone },
-			Message: "the budget keeps nothing: a drain of nodes may end all pods at once",
+			Message: "the budget protects nothing: a drain of nodes may end all pods at once",
 		},
 		{
 			Name: "disruption-budget-blocks", Source: k8sDocs + "tasks/run-application/configure-pdb/", Actions: actionsPresent,
@@ -287,20 +287,20 @@ func lifecycleRules() []Rule {
 			Paths:   []string{"spec.minAvailable", "spec.maxUnavailable"},
 			When:    "it newly lets no pod end",
 			holds:   func(l subjectView) bool { return budget(l.after) == budgetAll && budget(l.before) != budgetAll },
-			Message: "no pod may end, so nodes cannot be drained and the cluster cannot be upgraded",
+			Message: "no pod may be evicted, so nodes cannot be drained and the cluster cannot be upgraded",
 		},
 		{
 			Name: "autoscaler-target", Source: k8sDocs + "tasks/run-application/horizontal-pod-autoscale/", Actions: actionsChange,
 			Risk: diff.RiskInPlace, Kinds: []string{"HorizontalPodAutoscaler.autoscaling"},
 			Paths:   []string{"spec.scaleTargetRef"},
-			Message: "something else is scaled, and what was scaled stays at the number of pods that it has now",
+			Message: "another object is scaled, and the previous one keeps its number of pods",
 		},
 		{
 			Name: "cron-suspended", Source: k8sDocs + "concepts/workloads/controllers/cron-jobs/#schedule-suspension",
 			Actions: actionsChange, Kinds: []string{"CronJob.batch"}, Paths: []string{"spec.suspend"}, Risk: diff.RiskInPlace,
 			When:    "it is turned on",
 			holds:   func(l subjectView) bool { return get(l.after, "spec", "suspend").IsTrue() },
-			Message: "no run starts any more until someone resumes it",
+			Message: "no run starts until someone resumes it",
 		},
 		{
 			Name: "source-changes", Source: "https://argo-cd.readthedocs.io/en/stable/user-guide/application-specification/",
@@ -309,7 +309,7 @@ func lifecycleRules() []Rule {
 				"Bucket.source.toolkit.fluxcd.io", "Kustomization.kustomize.toolkit.fluxcd.io",
 				"HelmRelease.helm.toolkit.fluxcd.io"},
 			Actions: actionsChange, Risk: diff.RiskInPlace, Paths: []string{"**.repoURL", "**.sourceRef", "spec.url", "spec.endpoint"},
-			Message: "what is deployed from here comes from another place",
+			Message: "what is deployed from here comes from another source",
 		},
 	}
 }

@@ -47,7 +47,7 @@ func taskAttributes() []attribute {
 			kinds:   []string{"aws_ecs_service"},
 			paths:   []string{"enable_execute_command"},
 			test:    turnsOn(),
-			message: "people with rights in the account can run commands inside the containers",
+			message: "people with rights in the account can run commands in the containers",
 		},
 	}
 }

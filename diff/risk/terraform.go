@@ -40,7 +40,7 @@ func dataRules() []Rule {
 			Kinds: []string{"aws_db_instance", "aws_rds_cluster", "aws_rds_cluster_instance", "aws_rds_global_cluster", "aws_docdb_cluster", "aws_neptune_cluster",
 				"aws_redshift_cluster", "aws_redshiftserverless_namespace", "aws_memorydb_cluster", "aws_elasticache_cluster",
 				"aws_elasticache_replication_group", "aws_keyspaces_table", "aws_timestreamwrite_*", "aws_opensearch_domain", "aws_elasticsearch_domain"},
-			Message: "the database and its automated backups are deleted; what no snapshot holds is lost",
+			Message: "the database and its automated backups are deleted; data without a snapshot is lost",
 		},
 		{
 			Name: "table-lost", Source: awsDocs + "amazondynamodb/latest/developerguide/WorkingWithTables.Basics.html", Kinds: []string{"aws_dynamodb_table"},
@@ -49,75 +49,75 @@ func dataRules() []Rule {
 		{
 			Name: "bucket-lost", Source: awsDocs + "AmazonS3/latest/userguide/delete-bucket.html",
 			Kinds:   []string{"aws_s3_bucket", "aws_s3_directory_bucket", "aws_s3tables_*"},
-			Message: "the bucket is deleted: with force_destroy all objects go with it, without it the apply stops at the first one",
+			Message: "the bucket is deleted: with force_destroy all objects are deleted with it, otherwise the apply stops at the first one",
 		},
 		{
 			Name: "disk-lost", Source: awsDocs + "ebs/latest/userguide/ebs-deleting-volume.html",
 			Kinds:   []string{"aws_ebs_volume", "aws_ebs_snapshot", "aws_ami", "aws_efs_file_system", "aws_fsx_*", "aws_instance"},
-			Message: "what is on its disks is lost, unless a snapshot holds it",
+			Message: "the data on its disks is lost, unless there is a snapshot",
 		},
 		{
 			Name: "stream-lost", Source: awsDocs + "streams/latest/dev/kinesis-using-sdk-java-delete-stream.html",
 			Kinds:   []string{"aws_kinesis_stream", "aws_msk_cluster", "aws_msk_serverless_cluster", "aws_sqs_queue", "aws_mq_broker", "aws_cloudwatch_log_group"},
-			Message: "what is in it and not read yet is lost",
+			Message: "messages in it that are not read yet are lost",
 		},
 		{
 			Name: "backup-lost", Source: awsDocs + "aws-backup/latest/devguide/deleting-backups.html",
 			Kinds: []string{"aws_backup_vault", "aws_db_snapshot", "aws_db_cluster_snapshot", "aws_rds_cluster_snapshot_copy", "google_*_backup*",
 				"azurerm_backup_*", "azurerm_recovery_services_vault"},
-			Message: "backups are deleted, or no longer made",
+			Message: "backups are deleted, or no longer created",
 		},
 		{
 			Name: "secret-store-lost", Source: awsDocs + "secretsmanager/latest/userguide/manage_delete-secret.html",
 			Kinds: []string{"aws_secretsmanager_secret", "aws_ssm_parameter", "google_secret_manager_secret", "azurerm_key_vault", "azurerm_key_vault_secret",
 				"vault_mount", "vault_kv_*"},
-			Message: "secrets are deleted, and may be nowhere else; what reads them fails",
+			Message: "secrets are deleted, and may exist nowhere else; programs that read them fail",
 		},
 		{
 			Name: "key-lost", Source: awsDocs + "kms/latest/developerguide/deleting-keys.html",
 			Kinds:   []string{"aws_kms_key", "aws_kms_replica_key", "google_kms_crypto_key", "google_kms_crypto_key_version", "google_kms_key_ring", "azurerm_key_vault_key"},
-			Message: "the key is scheduled for deletion: after the waiting time all that is encrypted with it can never be read again",
+			Message: "the key is scheduled for deletion: after the waiting period, data encrypted with it can never be read again",
 		},
 		{
 			Name: "registry-lost", Source: awsDocs + "AmazonECR/latest/userguide/repository-delete.html",
 			Kinds:   []string{"aws_ecr_repository", "google_artifact_registry_repository", "azurerm_container_registry"},
-			Message: "the images in it are deleted, and what runs them cannot be started again",
+			Message: "the images in it are deleted, and their containers cannot be started again",
 		},
 		{
 			Name: "google-data-lost", Source: gcpDocs + "sql/docs/mysql/delete-instance",
 			Kinds: []string{"google_sql_database", "google_sql_database_instance", "google_storage_bucket", "google_bigquery_dataset", "google_bigquery_table",
 				"google_spanner_*", "google_bigtable_*", "google_filestore_instance", "google_compute_disk", "google_firestore_database", "google_redis_*",
 				"google_alloydb_*", "google_pubsub_subscription"},
-			Message: "its data is deleted, and with a database instance its automated backups, too",
+			Message: "its data is deleted; with a database instance also its automated backups",
 		},
 		{
 			Name: "azure-data-lost", Source: azureDocs + "azure-resource-manager/management/delete-resource-group",
 			Kinds: []string{"azurerm_*_database", "azurerm_*_server", "azurerm_*_flexible_server", "azurerm_storage_account", "azurerm_storage_container",
 				"azurerm_storage_share", "azurerm_managed_disk", "azurerm_cosmosdb_*", "azurerm_redis_*", "azurerm_kusto_*", "azurerm_eventhub*",
 				"azurerm_resource_group", "azurerm_log_analytics_workspace"},
-			Message: "its data is deleted; with a resource group everything in it",
+			Message: "its data is deleted; with a resource group also everything in it",
 		},
 		{
 			Name: "cluster-lost", Source: awsDocs + "eks/latest/userguide/delete-cluster.html",
 			Kinds:   []string{"aws_eks_cluster", "aws_ecs_cluster", "google_container_cluster", "azurerm_kubernetes_cluster"},
-			Message: "everything that runs in the cluster ends with it, and its address and identity are others afterwards",
+			Message: "everything that runs in the cluster ends, and its address and identity change",
 		},
 		{
 			Name: "network-lost", Source: awsDocs + "vpc/latest/userguide/delete-vpc.html",
 			Kinds: []string{"aws_vpc", "aws_subnet", "aws_nat_gateway", "aws_internet_gateway", "aws_vpn_*", "aws_dx_*", "aws_ec2_transit_gateway*",
 				"google_compute_network", "google_compute_subnetwork", "azurerm_virtual_network", "azurerm_subnet"},
-			Message: "what is in the network cannot be reached while it is gone",
+			Message: "nothing in the network can be reached until it exists again",
 		},
 		{
 			Name: "address-lost", Source: awsDocs + "AWSEC2/latest/UserGuide/elastic-ip-addresses-eip.html",
 			Kinds:   []string{"aws_eip", "google_compute_address", "google_compute_global_address", "azurerm_public_ip"},
-			Message: "the address is given back, and others may get it",
+			Message: "the address is released, and others may get it",
 		},
 		{
 			Name: "domain-lost", Source: awsDocs + "Route53/latest/DeveloperGuide/DeleteHostedZone.html",
 			Kinds: []string{"aws_route53_zone", "aws_route53_record", "google_dns_managed_zone", "google_dns_record_set", "azurerm_dns_*", "cloudflare_record",
 				"cloudflare_dns_record", "cloudflare_zone"},
-			Message: "names are no longer found, and other name servers may remember that for a while",
+			Message: "names are no longer found, and other name servers may cache that for a while",
 		},
 		{
 			Name: "users-lost", Source: awsDocs + "cognito/latest/developerguide/cognito-user-pools.html",
@@ -126,7 +126,7 @@ func dataRules() []Rule {
 		{
 			Name: "cluster-object-lost", Source: "https://kubernetes.io/docs/tasks/administer-cluster/namespaces/#deleting-a-namespace",
 			Kinds:   []string{"kubernetes_namespace", "kubernetes_namespace_v1", "kubernetes_persistent_volume*", "helm_release"},
-			Message: "what is in it goes with it: with a namespace or a release all of its objects, with a volume its data",
+			Message: "its content is deleted with it: with a namespace or a release all of its objects, with a volume its data",
 		},
 	}
 	for i := range rules {
@@ -149,12 +149,12 @@ func guardRules() []Rule {
 			Kinds: []string{"*"}, Actions: actionsChange, Risk: diff.RiskInPlace, When: "it was on", matches: turnsTo(false),
 			Paths: []string{"deletion_protection", "deletion_protection_enabled", "disable_api_termination", "enable_deletion_protection",
 				"termination_protection", "settings[*].deletion_protection_enabled", "purge_protection_enabled"},
-			Message: "from now on the object can be deleted without asking again",
+			Message: "from now on the object can be deleted without another confirmation",
 		},
 		{
 			Name: "force-destroy-on", Source: hashicorpDocs + "tutorials/state/resource-lifecycle", Kinds: []string{"*"}, Actions: actionsChange, Risk: diff.RiskInPlace,
 			When: "it was off", matches: turnsTo(true), Paths: []string{"force_destroy", "force_delete", "skip_final_snapshot", "delete_automated_backups"},
-			Message: "when the object is destroyed, its data goes without a last copy",
+			Message: "when the object is destroyed, its data is deleted without a final copy",
 		},
 		{
 			Name: "backups-off", Source: awsDocs + "AmazonRDS/latest/UserGuide/USER_WorkingWithAutomatedBackups.html", Kinds: []string{"*"}, Actions: actionsChange,
@@ -162,7 +162,7 @@ func guardRules() []Rule {
 			Paths: []string{"backup_retention_period", "snapshot_retention_limit", "automated_snapshot_retention_period", "backup_retention_days",
 				"soft_delete_retention_days", "deletion_window_in_days", "recovery_window_in_days"},
 			matches: onDifference(func(f field) bool { return less(f.After, f.Before) }),
-			Message: "backups, or what is deleted, are kept for a shorter time; older ones are deleted",
+			Message: "backups, or deleted data, are retained for a shorter time; older ones are deleted",
 		},
 		{
 			Name: "versioning-off", Source: awsDocs + "AmazonS3/latest/userguide/Versioning.html",
@@ -170,7 +170,7 @@ func guardRules() []Rule {
 			Actions: actionsChange, Risk: diff.RiskInPlace, Paths: []string{"versioning_configuration[*].status", "versioning[*].enabled"},
 			When:    "it was on",
 			matches: onDifference(func(f field) bool { return enabled(f.Before) && !enabled(f.After) && !f.unknown }),
-			Message: "what is overwritten or deleted from now on cannot be had back",
+			Message: "data that is overwritten or deleted from now on cannot be restored",
 		},
 	}
 }
@@ -249,19 +249,19 @@ func policyRules() []Rule {
 		{
 			Name: "policy-all-powerful", Source: awsDocs + "IAM/latest/UserGuide/reference_policies_elements_action.html", Security: true, Kinds: kinds, Actions: actionsPresent, Paths: policyPaths,
 			Risk: diff.RiskInPlace, When: "it newly allows every action on every resource", holds: anyDocument(allPowerful),
-			Message: "whoever has this policy may do everything",
+			Message: "principals with this policy may do everything",
 		},
 		{
 			Name: "policy-service-wildcard", Source: awsDocs + "IAM/latest/UserGuide/best-practices.html#grant-least-privilege", Security: true,
 			Kinds: kinds, Actions: actionsPresent, Paths: policyPaths, Risk: diff.RiskInPlace,
 			When: "it newly allows every action of a service on every resource", holds: anyDocument(serviceWildcard),
-			Message: "whoever has this policy may do everything in a service, with everybody's resources",
+			Message: "principals with this policy may do everything in a service, with all resources",
 		},
 		{
 			Name: "policy-escalates", Source: awsDocs + "IAM/latest/UserGuide/id_roles_use_passrole.html", Security: true, Kinds: kinds, Actions: actionsPresent,
 			Paths: policyPaths, Risk: diff.RiskInPlace,
 			When: "it newly allows to change policies or credentials, or to pass or assume every role", holds: anyDocument(policyEscalates),
-			Message: "whoever has this policy can take more rights: by other policies, credentials or roles",
+			Message: "principals with this policy can get more rights through other policies, credentials or roles",
 		},
 		{
 			Name: "policy-public", Source: awsDocs + "AmazonS3/latest/userguide/access-control-block-public-access.html", Security: true, Kinds: kinds,
@@ -271,12 +271,12 @@ func policyRules() []Rule {
 		{
 			Name: "trust-widens", Source: trustPolicy, Security: true, Kinds: []string{"aws_iam_role"}, Actions: actionsPresent, Paths: []string{"assume_role_policy"},
 			Risk: diff.RiskAdditive, When: "someone may take on the role who could not", holds: trust(widens), judged: []string{"assume_role_policy"},
-			Message: "the role can be taken on by more principals, or under fewer conditions",
+			Message: "more principals can assume the role, or under fewer conditions",
 		},
 		{
 			Name: "trust-public", Source: trustPolicy, Security: true, Kinds: []string{"aws_iam_role"}, Actions: actionsPresent,
 			Paths: []string{"assume_role_policy"}, Risk: diff.RiskInPlace, When: "everyone newly may take on the role, without a condition",
-			holds: trust(public), Message: "everyone who has an account anywhere may take on the role",
+			holds: trust(public), Message: "everyone with any account may assume the role",
 		},
 		{
 			Name: "policy-attached", Source: awsDocs + "IAM/latest/UserGuide/access_policies_manage-attach-detach.html", Security: true,
@@ -286,13 +286,13 @@ func policyRules() []Rule {
 		{
 			Name: "boundary-off", Source: awsDocs + "IAM/latest/UserGuide/access_policies_boundaries.html", Security: true,
 			Kinds: []string{"aws_iam_role", "aws_iam_user"}, Actions: actionsChange, Paths: []string{"permissions_boundary"}, Risk: diff.RiskInPlace,
-			Message: "the bound on what its policies can allow changes or is taken away",
+			Message: "the permissions boundary changes or is removed",
 		},
 		{
 			Name: "google-grant", Source: gcpDocs + "iam/docs/granting-changing-revoking-access", Security: true, Kinds: []string{"google_*_iam_*"},
 			Actions: actionsPresent, Risk: diff.RiskAdditive, When: "a role is given to someone who did not have it",
 			holds:   func(l subjectView) bool { return hasNew(googleGrants(l.before), googleGrants(l.after)) },
-			Message: "a role is given to more members",
+			Message: "more members get the role",
 		},
 		{
 			Name: "google-public", Source: gcpDocs + "iam/docs/principals-overview#all-users", Security: true, Kinds: []string{"google_*_iam_*"},
@@ -303,13 +303,13 @@ func policyRules() []Rule {
 		{
 			Name: "azure-grant", Source: azureDocs + "role-based-access-control/overview", Security: true,
 			Kinds: []string{"azurerm_role_assignment", "azurerm_*_role_assignment"}, Actions: actionsPresent, Risk: diff.RiskAdditive,
-			Message: "a role is given to a principal",
+			Message: "a principal gets the role",
 		},
 		{
 			Name: "azure-role-widens", Source: azureDocs + "role-based-access-control/custom-roles", Security: true, Kinds: []string{"azurerm_role_definition"},
 			Actions: actionsPresent, Paths: []string{"permissions", "assignable_scopes"}, Risk: diff.RiskAdditive, When: "it allows what it did not",
 			holds:   func(l subjectView) bool { return azureRoleWidens(l.before, l.after) },
-			Message: "whoever has this role may do more than before",
+			Message: "the role allows more than before",
 		},
 	}
 }
@@ -330,13 +330,13 @@ func openRules() []Rule {
 			judged:   judgedFlows,
 			judgedIf: func(l subjectView) bool { return l.unknown("ingress") || len(inbound(l.kind, l.after)) > 0 },
 			holds:    func(l subjectView) bool { _, world := inflow(l); return world },
-			Message:  "everyone on the internet, or a large part of it, can reach what is behind it",
+			Message:  "the whole internet, or a large part of it, can reach the targets behind it",
 		},
 		{
 			Name: "opens", Source: source, Security: true, Kinds: groups, Actions: actionsPresent, Risk: diff.RiskAdditive,
 			When:    "something newly comes in, though not from everywhere",
 			holds:   func(l subjectView) bool { more, world := inflow(l); return more && !world },
-			Message: "what is behind it can be reached from more places, or on more ports",
+			Message: "the targets behind it can be reached from more addresses, or on more ports",
 		},
 		{
 			Name: "public-access-block-off", Source: awsDocs + "AmazonS3/latest/userguide/access-control-block-public-access.html", Security: true,
@@ -357,7 +357,7 @@ func openRules() []Rule {
 			Kinds: []string{"aws_s3_bucket", "aws_s3_bucket_acl", "aws_s3_object", "google_storage_bucket_acl"}, Actions: actionsPresent,
 			Paths: []string{"acl", "predefined_acl"}, Risk: diff.RiskInPlace, When: "the access list is public-read, public-read-write or for all who are logged in",
 			holds:   func(l subjectView) bool { return publicACL(l.after) && !publicACL(l.before) },
-			Message: "everyone can read it, or write to it",
+			Message: "everyone can read from it, or write to it",
 		},
 		{
 			Name: "publicly-accessible", Source: awsDocs + "AmazonRDS/latest/UserGuide/USER_VPC.WorkingWithRDSInstanceinaVPC.html", Security: true,
@@ -365,7 +365,7 @@ func openRules() []Rule {
 			Paths: []string{"publicly_accessible", "associate_public_ip_address", "allow_nested_items_to_be_public", "public_network_access_enabled",
 				"map_public_ip_on_launch", "vpc_config[*].endpoint_public_access"},
 			holds:   func(l subjectView) bool { return turnedOn(l, publicSwitches) },
-			Message: "it gets an address on the internet, or answers there",
+			Message: "it gets a public address, or answers on one",
 		},
 		{
 			Name: "balancer-public", Source: awsDocs + "elasticloadbalancing/latest/application/application-load-balancers.html#load-balancer-scheme",
@@ -422,29 +422,29 @@ func cipherRules() []Rule {
 				"encrypt_at_rest[*].enabled", "node_to_node_encryption[*].enabled", "server_side_encryption[*].enabled", "kms_encrypted",
 				"enable_https_traffic_only", "https_traffic_only_enabled", "infrastructure_encryption_enabled", "root_block_device[*].encrypted",
 				"ebs_block_device[*].encrypted", "sqs_managed_sse_enabled"},
-			Message: "data is no longer encrypted where it lies or where it goes",
+			Message: "data is no longer encrypted at rest or in transit",
 		},
 		{
 			Name: "encryption-gone", Source: awsDocs + "AmazonS3/latest/userguide/bucket-encryption.html", Security: true,
 			Kinds: []string{"aws_s3_bucket_server_side_encryption_configuration", "aws_ebs_encryption_by_default"}, Actions: actionsDestroy, Risk: diff.RiskInPlace,
-			Message: "new data is encrypted as the account has it, and no longer with the key that was chosen",
+			Message: "new data is encrypted with the account's default, and no longer with the chosen key",
 		},
 		{
 			Name: "encryption-key", Source: awsDocs + "kms/latest/developerguide/concepts.html", Security: true, Kinds: []string{"*"}, Actions: actionsChange,
 			Paths: []string{"kms_key_id", "kms_key_arn", "kms_master_key_id", "kms_key_name", "key_vault_key_id", "disk_encryption_set_id"},
 			Risk:  diff.RiskInPlace, When: "there was one",
 			matches: onDifference(func(f field) bool { return f.HasBefore && text(f.Before) != "" }),
-			Message: "another key, or none of one's own, encrypts the data",
+			Message: "the data is encrypted with another key, or no longer with a customer-managed key",
 		},
 		{
 			Name: "key-rotation-off", Source: awsDocs + "kms/latest/developerguide/rotate-keys.html", Security: true, Kinds: []string{"aws_kms_key"},
 			Actions: actionsChange, Paths: []string{"enable_key_rotation"}, Risk: diff.RiskInPlace, When: "it was on", matches: turnsTo(false),
-			Message: "the key is no longer made anew each year",
+			Message: "the key is no longer rotated each year",
 		},
 		{
 			Name: "key-disabled", Source: awsDocs + "kms/latest/developerguide/enabling-keys.html", Kinds: []string{"aws_kms_key"}, Actions: actionsChange,
 			Paths: []string{"is_enabled"}, Risk: diff.RiskRestart, When: "it was on", matches: turnsTo(false),
-			Message: "all that is encrypted with the key cannot be read while it is off",
+			Message: "data encrypted with the key cannot be read while it is disabled",
 		},
 	}
 }
@@ -456,28 +456,28 @@ func serviceRules() []Rule {
 			Name: "cluster-version", Source: awsDocs + "eks/latest/userguide/update-cluster.html", Actions: actionsChange, Risk: diff.RiskInPlace,
 			Kinds:   []string{"aws_eks_cluster", "google_container_cluster", "azurerm_kubernetes_cluster"},
 			Paths:   []string{"version", "min_master_version", "node_version", "kubernetes_version"},
-			Message: "the control plane gets another version: it goes one way only, and what uses APIs that are gone fails afterwards",
+			Message: "the control plane gets another version: it cannot go back, and clients of removed APIs fail",
 		},
 		{
 			Name: "nodes-replaced", Source: awsDocs + "eks/latest/userguide/update-managed-node-group.html", Actions: actionsLoss, Risk: diff.RiskReplace,
 			Kinds:   []string{"aws_eks_node_group", "google_container_node_pool", "azurerm_kubernetes_cluster_node_pool"},
-			Message: "all pods on these nodes end, and run again where there is room",
+			Message: "all pods on these nodes end, and restart on other nodes with free capacity",
 		},
 		{
 			Name: "nodes-roll", Source: awsDocs + "eks/latest/userguide/update-managed-node-group.html", Actions: actionsUpdate, Risk: diff.RiskRestart,
 			Kinds:   []string{"aws_eks_node_group", "google_container_node_pool", "azurerm_kubernetes_cluster_node_pool"},
 			Paths:   []string{"version", "release_version", "launch_template", "orchestrator_version", "node_config", "vm_size"},
-			Message: "nodes are replaced one after the other, and the pods on them restart elsewhere",
+			Message: "nodes are replaced one after the other, and their pods restart on other nodes",
 		},
 		{
 			Name: "machine-type", Source: awsDocs + "AWSEC2/latest/UserGuide/ec2-instance-resize.html", Actions: actionsUpdate, Risk: diff.RiskRestart,
 			Kinds: []string{"aws_instance", "google_compute_instance", "azurerm_linux_virtual_machine", "azurerm_windows_virtual_machine"},
-			Paths: []string{"instance_type", "machine_type", "size"}, Message: "the machine is stopped and started again as another type",
+			Paths: []string{"instance_type", "machine_type", "size"}, Message: "the machine is restarted with another type",
 		},
 		{
 			Name: "user-data", Source: awsDocs + "AWSEC2/latest/UserGuide/user-data.html", Kinds: []string{"aws_instance"}, Actions: actionsUpdate,
 			Paths: []string{"user_data", "user_data_base64"}, Risk: diff.RiskRestart,
-			Message: "the machine is stopped and started again, and the new script runs only if it says so itself",
+			Message: "the machine is restarted, and the new script runs only if it is configured to run at each start",
 		},
 		{
 			Name: "database-class", Source: awsDocs + "AmazonRDS/latest/UserGuide/Overview.DBInstance.Modifying.html", Actions: actionsUpdate, Risk: diff.RiskRestart,
@@ -485,24 +485,24 @@ func serviceRules() []Rule {
 				"aws_redshift_cluster", "aws_opensearch_domain"},
 			Paths: []string{"instance_class", "node_type", "settings[*].tier", "allocated_storage", "parameter_group_name", "db_parameter_group_name",
 				"port", "multi_az", "cluster_config"},
-			Message: "the database restarts or fails over: at once with apply_immediately, else in its maintenance window",
+			Message: "the database restarts or fails over: at once with apply_immediately, otherwise in its maintenance window",
 		},
 		{
 			Name: "database-version", Source: awsDocs + "AmazonRDS/latest/UserGuide/USER_UpgradeDBInstance.Upgrading.html", Actions: actionsUpdate, Risk: diff.RiskRestart,
 			Kinds: []string{"aws_db_instance", "aws_rds_cluster", "aws_rds_cluster_instance", "aws_elasticache_*", "aws_docdb_cluster", "aws_neptune_cluster",
 				"google_sql_database_instance", "azurerm_*_flexible_server", "aws_opensearch_domain", "aws_msk_cluster"},
 			Paths:   []string{"engine_version", "database_version", "version", "kafka_version"},
-			Message: "the database is upgraded with a restart, and cannot go back but from a backup",
+			Message: "the database is upgraded with a restart, and can go back only from a backup",
 		},
 		{
 			Name: "apply-immediately", Source: awsDocs + "AmazonRDS/latest/UserGuide/USER_ModifyInstance.ApplyImmediately.html", Kinds: []string{"aws_*"},
 			Actions: actionsUpdate, Paths: []string{"apply_immediately"}, Risk: diff.RiskInPlace, When: "it is turned on", matches: turnsTo(true),
-			Message: "changes are made at once from now on, and no longer in the maintenance window",
+			Message: "changes are applied at once from now on, and no longer in the maintenance window",
 		},
 		{
 			Name: "launch-template", Source: awsDocs + "autoscaling/ec2/userguide/launch-templates.html",
 			Kinds:   []string{"aws_launch_template", "aws_launch_configuration", "google_compute_instance_template"},
-			Actions: actionsChange, Risk: diff.RiskInPlace, Message: "machines that start from now on are made from it; those that run stay as they are until they are replaced",
+			Actions: actionsChange, Risk: diff.RiskInPlace, Message: "machines that start from now on use it; running ones stay as they are until they are replaced",
 		},
 		{
 			Name: "function-code", Source: awsDocs + "lambda/latest/dg/configuration-versions.html", Actions: actionsUpdate, Risk: diff.RiskRestart,
@@ -523,18 +523,18 @@ func serviceRules() []Rule {
 			Paths: []string{"desired_capacity", "min_size", "max_size", "scaling_config[*].desired_size", "scaling_config[*].min_size",
 				"scaling_config[*].max_size", "desired_count", "node_count", "target_size"},
 			When: "it gets less", matches: onDifference(func(f field) bool { return less(f.After, f.Before) }),
-			Message: "there may be fewer machines or tasks, and some of them may end now",
+			Message: "there may be fewer machines or tasks, and some of them may be stopped now",
 		},
 		{
 			Name: "stored-secret-changes", Source: awsDocs + "secretsmanager/latest/userguide/manage_update-secret-value.html", Actions: actionsChange, Risk: diff.RiskInPlace,
 			Kinds:   []string{"aws_secretsmanager_secret_version", "aws_ssm_parameter", "google_secret_manager_secret_version", "azurerm_key_vault_secret"},
 			Paths:   []string{"secret_string", "secret_binary", "value", "value_wo_version", "insecure_value", "secret_data", "secret_string_wo_version"},
-			Message: "what reads the secret has the old value until it reads it again",
+			Message: "programs have the old value of the secret until they read it again",
 		},
 		{
 			Name: "release-changes", Source: "https://helm.sh/docs/helm/helm_upgrade/", Kinds: []string{"helm_release"}, Actions: actionsUpdate,
 			Paths: []string{"version", "chart", "values", "set", "set_list", "set_sensitive", "set_wo_revision", "postrender", "repository", "metadata"}, Risk: diff.RiskRestart,
-			Message: "the release is upgraded: what that changes in the cluster, this plan does not show",
+			Message: "the release is upgraded: this plan does not show what that changes in the cluster",
 		},
 	}
 }
@@ -546,22 +546,22 @@ func generatedRules() []Rule {
 		{
 			Name: "value-made-anew", Source: hashicorpDocs + "language/state/sensitive-data", Actions: []diff.Action{diff.Replace}, Risk: diff.RiskReplace,
 			Kinds:   []string{"random_password", "random_string", "random_bytes", "random_id", "random_uuid", "random_pet", "tls_private_key"},
-			Message: "there is a new value, and all that uses it changes with it; what still has the old one does not fit it any more",
+			Message: "a new value is generated, and everything that uses it changes; whatever still has the old one no longer matches",
 		},
 		{
 			Name: "credential-changes", Source: awsDocs + "IAM/latest/UserGuide/id_credentials_access-keys.html", Actions: actionsLoss, Risk: diff.RiskReplace,
 			Kinds: []string{"aws_iam_access_key", "google_service_account_key", "azuread_application_password", "azuread_service_principal_password",
 				"aws_key_pair", "tls_self_signed_cert", "tls_locally_signed_cert", "aws_acm_certificate"},
-			Message: "the old credential or certificate stops working for all that still uses it",
+			Message: "the old credential or certificate stops working wherever it is still used",
 		},
 		{
 			Name: "credential-made", Source: awsDocs + "IAM/latest/UserGuide/id_credentials_access-keys.html", Security: true, Actions: actionsCreate,
 			Kinds: []string{"aws_iam_access_key", "google_service_account_key", "azuread_application_password", "azuread_service_principal_password"},
-			Risk:  diff.RiskAdditive, Message: "a credential that does not expire by itself is made, and the state holds it",
+			Risk:  diff.RiskAdditive, Message: "a credential without expiry is created, and the state contains it",
 		},
 		{
 			Name: "command-runs", Source: hashicorpDocs + "language/resources/provisioners/syntax", Actions: []diff.Action{diff.Replace}, Risk: diff.RiskReplace,
-			Kinds: []string{"null_resource", "terraform_data"}, Message: "the commands that hang on it run again, and nobody can see here what they do",
+			Kinds: []string{"null_resource", "terraform_data"}, Message: "the commands that depend on it run again, and this plan does not show what they do",
 		},
 	}
 }
