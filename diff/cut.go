@@ -159,7 +159,7 @@ const RuleMasked = "masked-change"
 func MaskedChangeFinding(path string) Finding {
 	return Finding{
 		Rule: RuleMasked, Source: "diff.md#what-is-masked", Risk: RiskInPlace, Security: true, IndividualApproval: true,
-		Path: path, Message: "a masked part of what runs is new or changes, and nobody can read what it is",
+		Path: path, Message: "a masked part of what runs is new or changes, so nobody can review it",
 	}
 }
 
@@ -167,7 +167,7 @@ func MaskedChangeFinding(path string) Finding {
 // although its name is not that of a secret.
 func MaskedCopyFinding(path string) Finding {
 	f := MaskedChangeFinding(path)
-	f.Message = "a part that is new or changes is masked because it equals a secret, and nobody can read what it is"
+	f.Message = "a new or changed part is masked because it equals a secret, so nobody can review it"
 	return f
 }
 

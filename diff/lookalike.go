@@ -34,7 +34,7 @@ func LookAlikeFinding(path string, before, after Raw) (Finding, bool) {
 	return Finding{
 		Rule: RuleLookAlike, Source: "https://www.unicode.org/reports/tr39/#Confusable_Detection", Risk: RiskNone,
 		Security: true, Path: path,
-		Message: "a text looks like another one than it is: it has letters of another alphabet that look like ASCII, or marks apart from their letters",
+		Message: "a text looks like a different one: it has letters of another alphabet that look like ASCII, or marks separate from their letters",
 	}, true
 }
 

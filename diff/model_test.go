@@ -163,29 +163,29 @@ func TestValidateEveryList(t *testing.T) {
 			"has no value": func(l []diff.Change) {
 				l[1].Fields = []diff.FieldChange{{After: diff.ShownValue{Unknown: true, Type: diff.TypeString}}}
 			},
-			`no "number"`: func(l []diff.Change) {
+			`no valid "number"`: func(l []diff.Change) {
 				l[1].Fields = []diff.FieldChange{{After: diff.ShownValue{Type: diff.TypeNumber, Text: "(sensitive, unchanged)"}}}
 			},
-			`no "bool"`: func(l []diff.Change) {
+			`no valid "bool"`: func(l []diff.Change) {
 				l[1].Fields = []diff.FieldChange{{After: diff.ShownValue{Type: diff.TypeBool, Text: "1"}}}
 			},
-			`no "list"`: func(l []diff.Change) {
+			`no valid "list"`: func(l []diff.Change) {
 				l[1].Fields = []diff.FieldChange{{After: diff.ShownValue{Type: diff.TypeList, Text: "[] (none)"}}}
 			},
-			`no "word"`: func(l []diff.Change) {
+			`no valid "word"`: func(l []diff.Change) {
 				l[1].Fields = []diff.FieldChange{{After: diff.ShownValue{Type: "word", Text: "(none)"}}}
 			},
-			`no ""`: func(l []diff.Change) { l[1].Fields = []diff.FieldChange{{After: diff.ShownValue{Text: "(none)"}}} },
+			`no valid ""`: func(l []diff.Change) { l[1].Fields = []diff.FieldChange{{After: diff.ShownValue{Text: "(none)"}}} },
 			`line that is "hidden"`: func(l []diff.Change) {
 				l[1].Fields = []diff.FieldChange{{Lines: []diff.Line{{Op: "hidden"}}}}
 			},
 			"line that counts -1": func(l []diff.Change) {
 				l[1].Fields = []diff.FieldChange{{Lines: []diff.Line{{Op: diff.LineMore, Count: -1}}}}
 			},
-			"goes for another": func(l []diff.Change) {
+			"object that another": func(l []diff.Change) {
 				l[1].Renamed, l[1].From, l[1].Action, l[1].Risk = true, "x", diff.Create, diff.RiskDestroy
 			},
-			"no action for what goes": func(l []diff.Change) {
+			"no action for an object that another": func(l []diff.Change) {
 				l[1].Renamed, l[1].Action, l[1].Risk = true, diff.Replace, diff.RiskDestroy
 			},
 			"but has text": func(l []diff.Change) {
@@ -211,7 +211,7 @@ func TestValidateTheRest(t *testing.T) {
 		"hooks: \"h\": risk none is too low": func(r *diff.Report) {
 			r.Hooks = []diff.Change{{Address: "h", Action: diff.Update}}
 		},
-		"for what stays": func(r *diff.Report) {
+		"for an object that stays": func(r *diff.Report) {
 			r.Kept = []diff.Change{{Address: "k", Action: diff.Destroy, Risk: diff.RiskDestroy}}
 		},
 	} {

@@ -121,7 +121,7 @@ func (c *Change) RiskText() string {
 // Headline describes the status of the condition, with its own messages.
 func (c Check) Headline() string {
 	words := map[CheckStatus]string{
-		CheckPass: "holds", CheckFail: "does not hold", CheckError: "could not be worked out",
+		CheckPass: "holds", CheckFail: "does not hold", CheckError: "could not be evaluated",
 		CheckUnknown: "is known only after apply",
 	}[c.Status]
 	if len(c.Problems) > 0 {

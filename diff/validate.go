@@ -69,7 +69,7 @@ func (r *Report) Validate() error {
 func (c *Change) validateIn(list string) error {
 	switch {
 	case list == SectionKept && c.Action.Destructive():
-		return fmt.Errorf("%s is no action for what stays where it is", c.Action)
+		return fmt.Errorf("%s is no action for an object that stays", c.Action)
 	case list != SectionOutputs && list != SectionDrift && c.Risk < c.Action.Risk():
 		return fmt.Errorf("risk %s is too low for %s", c.Risk, c.Action)
 	}
@@ -110,7 +110,7 @@ func (c *Change) validate() error {
 		}
 	}
 	if c.Renamed && (c.Action != Replace || c.From == "") {
-		return fmt.Errorf("%s is no action for what goes for another object", c.Action)
+		return fmt.Errorf("%s is no action for an object that another replaces", c.Action)
 	}
 	for i := range c.Fields {
 		if err := c.Fields[i].validate(); err != nil {
@@ -129,7 +129,7 @@ func (f *FieldChange) validate() error {
 		case (s.Absent || s.Unknown) && (s.Text != "" || s.Sum != "" || s.Type != ""):
 			return errors.New("has no value but has text")
 		case !s.written():
-			return fmt.Errorf("is no %.20q, but says so", s.Type)
+			return fmt.Errorf("has no valid %.20q", s.Type)
 		}
 	}
 	if e := f.Element; e != nil && e.Change != ElementAdded && e.Change != ElementRemoved {

@@ -182,7 +182,7 @@ func (c Change) Headline() string {
 	switch {
 	case c.From == "":
 	case c.Renamed:
-		parts[0] = "replaces " + c.From + ", which goes"
+		parts[0] = "replaces " + c.From + ", which is removed"
 	case c.Action == Move:
 		parts[0] = "move from " + c.From
 	default:

@@ -67,7 +67,7 @@ func TestFoldWords(t *testing.T) {
 // TestHeadlines checks the words for renamed, moved and imported objects.
 func TestHeadlines(t *testing.T) {
 	for want, c := range map[string]diff.Change{
-		"replaces Job/migrate-v1, which goes":  {Action: diff.Replace, From: "Job/migrate-v1", Renamed: true},
+		"replaces Job/migrate-v1, which is removed": {Action: diff.Replace, From: "Job/migrate-v1", Renamed: true},
 		"move from a":                          {Action: diff.Move, From: "a"},
 		"update in place, moved from a":        {Action: diff.Update, From: "a"},
 		"update in place, risk: restart":       {Action: diff.Update, Risk: diff.RiskRestart},
@@ -89,7 +89,7 @@ func TestHeadlines(t *testing.T) {
 // same finding about several fields is one remark.
 func TestRemarks(t *testing.T) {
 	c := diff.Change{Action: diff.Update}
-	c.AddFindings(diff.Finding{Rule: "restarts", Message: "the pods are made anew", Risk: diff.RiskRestart, Path: "spec.a"},
+	c.AddFindings(diff.Finding{Rule: "restarts", Message: "the pods are replaced", Risk: diff.RiskRestart, Path: "spec.a"},
 		diff.Finding{Rule: "opens", Message: "anybody may reach it", Risk: diff.RiskInPlace, Security: true})
 	for i := range 5 {
 		c.AddFindings(diff.Finding{Rule: "lower", Message: "less memory", Risk: diff.RiskInPlace, Path: "spec.x"},
@@ -103,7 +103,7 @@ func TestRemarks(t *testing.T) {
 	want := []string{
 		"! security: anybody may reach it  [opens]",
 		"! security: more rights  [wider at spec.0, spec.1, spec.2 and 2 more]",
-		"restart: the pods are made anew  [restarts]",
+		"restart: the pods are replaced  [restarts]",
 		"note: less memory  [lower]",
 	}
 	if d := cmp.Diff(want, got); d != "" {

@@ -98,7 +98,7 @@ func TestSidesOfApp(t *testing.T) {
 		"app v2:apps/ledger/ HEAD:./apps/ledger": {0, "No changes"},
 		"app apps/ledger apps/ledger":            {0, "No changes"},
 		"app apps/other apps/ledger":             {1, "A sync adds 1 component."},
-		"app apps/ledger apps/other":             {1, "A sync destroys what is deployed of 1 component."},
+		"app apps/ledger apps/other":             {1, "A sync destroys the resources of 1 component."},
 		"app apps/ledger/../ledger -o json":      {1, `"kind": "app"`},
 		"app v1 apps/ledger -o markdown":         {1, "component/network"},
 		"app v1 apps/ledger -o side":             {1, "component/network"},

@@ -17,19 +17,19 @@ var summed = []struct {
 }{
 	{[]string{componentRebuilt, componentCode}, "rebuilds ", components},
 	{[]string{componentBroken}, "cannot build ", components},
-	{[]string{componentMoved}, "looks elsewhere for the code of ", components},
+	{[]string{componentMoved}, "moves the code of ", components},
 	{[]string{componentAgain}, "redeploys ", components},
 	{[]string{componentAdded}, "adds ", components},
-	{[]string{componentOn, componentForAll}, "switches on ", components},
-	{[]string{contextCluster}, "puts another cluster under ", [2]string{"name", "names"}},
-	{[]string{inputAsked}, "asks every install for ", [2]string{"new input", "new inputs"}},
+	{[]string{componentOn, componentForAll}, "enables ", components},
+	{[]string{contextCluster}, "changes the cluster of ", [2]string{"context", "contexts"}},
+	{[]string{inputAsked}, "adds ", [2]string{"required input", "required inputs"}},
 	{[]string{inputDefault}, "changes the default of ", inputs},
 	{[]string{inputType}, "changes the type of ", inputs},
 	{[]string{inputRemoved}, "drops ", inputs},
-	{[]string{installWished}, "wishes for ", [2]string{"install", "installs"}},
+	{[]string{installWished}, "declares ", [2]string{"install", "installs"}},
 	{[]string{installValues}, "changes the inputs of ", [2]string{"install", "installs"}},
-	{[]string{installOff}, "destroys what is switched off on ", [2]string{"install", "installs"}},
-	{[]string{componentRemoved, componentKind, componentRenamed, componentOff}, "destroys what is deployed of ",
+	{[]string{installOff}, "destroys disabled components on ", [2]string{"install", "installs"}},
+	{[]string{componentRemoved, componentKind, componentRenamed, componentOff}, "destroys the resources of ",
 		components},
 }
 
@@ -54,10 +54,10 @@ func (b *builder) notes() []string {
 		all = append(all, b.overallNotes())
 	}
 	if waiting := b.notDeployed(); len(waiting) > 0 {
-		all = append(all, "nuon does not act yet on "+firstNames(waiting)+": what is said of that holds once it does.")
+		all = append(all, "nuon does not yet act on "+firstNames(waiting)+": findings about them apply once it does.")
 	}
 	if b.before.app.NotFetched() > 0 || b.after.app.NotFetched() > 0 {
-		all = append(all, "Files from elsewhere were not read, so what changes in them is not known.")
+		all = append(all, "Remote files were not read, so changes in them are unknown.")
 	}
 	return all
 }
@@ -81,7 +81,7 @@ func (b *builder) overallNotes() string {
 	case stack:
 		return sentence + " The install stack changes: every customer must run it again."
 	case sentence == "":
-		return "Nothing that is deployed changes by itself."
+		return "Nothing deployed changes automatically."
 	}
 	return sentence
 }

@@ -132,7 +132,7 @@ func (r *Rule) finding(names []string) diff.Finding {
 // Table writes the rules as a table in Markdown, for the documentation.
 func Table(w io.Writer) error {
 	var b strings.Builder
-	b.WriteString("### Configs of apps\n\n| rule | for | risk | what it says |\n|---|---|---|---|\n")
+	b.WriteString("### Configs of apps\n\n| rule | for | risk | message |\n|---|---|---|---|\n")
 	for _, r := range allRules() {
 		fmt.Fprintf(&b, "| [`%s`](%s) | %s | %s | %s |\n", r.Name, source, r.scope(), r.grade(), r.Message)
 	}

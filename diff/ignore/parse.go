@@ -97,12 +97,12 @@ func decodeError(name string, err error) error {
 func (w writtenRule) rule(seen map[string]bool) (rule, error) {
 	switch {
 	case w.Name == "":
-		return rule{}, errors.New("the rule has no name; give it one, under which what it hides is counted")
+		return rule{}, errors.New("the rule has no name; add one: hidden differences are counted by name")
 	case len(w.Name) > maxName || strings.TrimSpace(w.Name) != w.Name || diff.EscapeText(w.Name) != w.Name:
 		return rule{}, fmt.Errorf(
 			"the rule's name must be at most %d characters that print, with no blank at either end", maxName)
 	case seen[w.Name]:
-		return rule{}, fmt.Errorf("there is a rule %q already; give each a name of its own", w.Name)
+		return rule{}, fmt.Errorf("rule %q occurs twice; use different names", w.Name)
 	case len(w.Pointers) == 0:
 		return rule{}, fmt.Errorf(
 			`rule %q has no pointers; name fields, as in pointers = ["/spec/replicas"], or [""] for all of them`, w.Name)

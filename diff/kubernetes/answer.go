@@ -24,9 +24,9 @@ func (c *comparison) owners(live, wanted raw.Value) owners {
 // whyAdopted returns the reason of an import: the object already runs.
 func (c *comparison) whyAdopted() string {
 	if c.options.Plain {
-		return "it was not part of the component and is taken over as it runs"
+		return "it was not part of the component, which now adopts it as it is"
 	}
-	return "it was not part of the release and is taken over as it runs"
+	return "it was not part of the release, which now adopts it as it is"
 }
 
 // settle replaces the desired object with the server's answer. Objects that

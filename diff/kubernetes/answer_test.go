@@ -317,7 +317,7 @@ func TestFindings(t *testing.T) {
 	o := kubernetes.Options{
 		Namespace: "shop", Plain: true, Notes: []string{"two objects stay"},
 		Findings: map[manifest.ID][]diff.Finding{
-			web: {kubernetes.Unchecked("its namespace is made by this very change"),
+			web: {kubernetes.Unchecked("its namespace is created by this change"),
 				kubernetes.TakesOver("spec.replicas", "kubectl")},
 			{Kind: "Service", Namespace: "shop", Name: "other"}: {kubernetes.TakenFrom("component api")},
 		},
@@ -327,7 +327,7 @@ func TestFindings(t *testing.T) {
 		!has(r.Changes[0], kubernetes.RuleTakesOver) || r.Changes[0].Risk != diff.RiskInPlace {
 		t.Errorf("got %+v", r.Changes)
 	}
-	want := []string{"two objects stay", "shop/Service/other: the object belongs to component api, and this takes it over"}
+	want := []string{"two objects stay", "shop/Service/other: the object belongs to component api, and this apply takes it over"}
 	if !slices.Equal(r.Notes, want) {
 		t.Errorf("got %q, want %q", r.Notes, want)
 	}

@@ -203,13 +203,13 @@ func (v *values) object() raw.Value {
 func (c *comparer) generated(j *job, v *values, typ *schema.Type, out *outcome) []difference {
 	switch {
 	case j.after == nil:
-		out.change.Action, out.change.Why = diff.Forget, "the manifest does not say which objects were made of it"
+		out.change.Action, out.change.Why = diff.Forget, "the manifest does not name the objects that were created from it"
 		return []difference{{typ: typ, before: v.before, hasBefore: true}}
 	case j.before != nil && len(c.walk(j, typ, v.before, v.after)) == 0:
 		out.section = nowhere
 		return nil
 	}
-	return c.comes(v.after, typ, out, "its name is made by the cluster, so every apply makes one more")
+	return c.comes(v.after, typ, out, "the cluster generates its name, so every apply creates one more")
 }
 
 // walk returns the differences of two whole objects.
@@ -247,7 +247,7 @@ func (c *comparer) comes(after raw.Value, typ *schema.Type, out *outcome, why st
 // whyNew returns a reason if the name of the object differs on each rendering.
 func (c *comparer) whyNew(j *job) string {
 	if c.again != nil && j.again == nil {
-		return "its name is made anew at each rendering"
+		return "its name is generated again at each rendering"
 	}
 	return ""
 }

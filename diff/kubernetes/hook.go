@@ -155,7 +155,7 @@ func (c *comparer) halves(j *job, v *values) []half {
 // unknownEventNote returns a note about an object that Helm ignores and other tools apply.
 func unknownEventNote(address string) string {
 	return fmt.Sprintf(
-		"%s: Helm leaves it out, because it does not know all of the events of %s; kubectl and other tools apply it.",
+		"%s: Helm ignores it, because it does not know all events of %s; kubectl and other tools apply it.",
 		address, hookAnnotation)
 }
 
@@ -164,7 +164,7 @@ func whyGoes(object raw.Value) string {
 		return ""
 	}
 	events := diff.EscapeText(hookOf(object))
-	return "it becomes a hook, so Helm takes it out of the release, and makes it anew at " +
+	return "it becomes a hook, so Helm removes it from the release, and creates it again at " +
 		strings.ReplaceAll(events, ",", ", ")
 }
 
@@ -173,7 +173,7 @@ func whyComes(before role) string {
 	case released:
 		return "it becomes a hook"
 	case hook:
-		return "it was a hook, and becomes a part of the release"
+		return "it was a hook and becomes part of the release"
 	}
 	return ""
 }

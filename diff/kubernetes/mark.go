@@ -22,7 +22,7 @@ const (
 )
 
 // Unchecked returns the finding about an object for which the server was not queried. Why
-// completes "not checked by the server: …", as in "its namespace is made by this very change".
+// completes "not checked by the server: …", as in "its namespace is created by this change".
 func Unchecked(why string) diff.Finding {
 	return diff.Finding{
 		Rule: RuleUnchecked, Source: "https://kubernetes.io/docs/reference/using-api/api-concepts/#dry-run",
@@ -36,7 +36,7 @@ func TakesOver(path, manager string) diff.Finding {
 	return diff.Finding{
 		Rule: RuleTakesOver, Source: "https://kubernetes.io/docs/reference/using-api/server-side-apply/#conflicts",
 		Risk: diff.RiskInPlace, Path: path,
-		Message: fmt.Sprintf("%s is set by %s, and this takes it over", path, manager),
+		Message: fmt.Sprintf("%s is managed by %s, and this apply takes it over", path, manager),
 	}
 }
 
@@ -45,7 +45,7 @@ func TakesOver(path, manager string) diff.Finding {
 func TakenFrom(owner string) diff.Finding {
 	return diff.Finding{
 		Rule: RuleTakenFrom, Source: "https://kubernetes.io/docs/concepts/overview/working-with-objects/common-labels/",
-		Risk: diff.RiskInPlace, Message: "the object belongs to " + owner + ", and this takes it over",
+		Risk: diff.RiskInPlace, Message: "the object belongs to " + owner + ", and this apply takes it over",
 	}
 }
 
@@ -55,7 +55,7 @@ func scaled(manager string) diff.Finding {
 	return diff.Finding{
 		Rule: RuleScaled, Source: "https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/",
 		Risk: diff.RiskInPlace, Path: "spec.replicas",
-		Message: fmt.Sprintf("%s scales it, and each apply sets spec.replicas back: leave it out to leave that alone", manager),
+		Message: fmt.Sprintf("%s scales it, and each apply resets spec.replicas: remove the field to let it scale", manager),
 	}
 }
 

@@ -59,7 +59,7 @@ var rules = []rule{
 		source: "https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/object-meta/",
 	},
 	{
-		fold: foldServer, words: "controllers and kubectl keep their own notes there",
+		fold: foldServer, words: "controllers and kubectl store their own records there",
 		at: places([]string{"metadata", "annotations"},
 			lastApplied, "deployment.kubernetes.io/revision-history", "control-plane.alpha.kubernetes.io/leader",
 			"pv.kubernetes.io/provisioned-by", "volume.kubernetes.io/storage-provisioner",
@@ -70,7 +70,7 @@ var rules = []rule{
 		source: "https://kubernetes.io/docs/reference/labels-annotations-taints/",
 	},
 	{
-		fold: foldServer, when: stamp, words: "controllers and kubectl count and note times there",
+		fold: foldServer, when: stamp, words: "controllers and kubectl store counts and times there",
 		at: places([]string{"metadata", "annotations"}, "kubectl.kubernetes.io/restartedAt",
 			"deployment.kubernetes.io/revision",
 			"deployment.kubernetes.io/desired-replicas", "deployment.kubernetes.io/max-replicas",
@@ -78,25 +78,25 @@ var rules = []rule{
 		source: "https://kubernetes.io/docs/reference/labels-annotations-taints/",
 	},
 	{
-		fold: foldChart, words: "every object of a chart says which chart and version it is from", unlessRead: true,
+		fold: foldChart, words: "every object of a chart names its chart and version", unlessRead: true,
 		at: ownAndJobs([]string{"labels"}, "helm.sh/chart", "app.kubernetes.io/version", "app.kubernetes.io/managed-by",
 			"chart", "heritage",
 			"chart-version", "app.kubernetes.io/chart"),
 		source: "https://helm.sh/docs/chart_best_practices/labels/",
 	},
 	{
-		fold: foldChart, words: "Helm's own notes of the release that an object belongs to",
+		fold: foldChart, words: "Helm's own records of the release that an object belongs to",
 		at:     ownAndJobs([]string{"annotations"}, "meta.helm.sh/release-name", "meta.helm.sh/release-namespace"),
 		source: "https://helm.sh/docs/helm/helm_install/",
 	},
 	{
-		fold: foldChart, words: "generators of custom resources say which version of them did it",
+		fold: foldChart, words: "generators of custom resources add their version",
 		at:     places([]string{"metadata", "annotations"}, "controller-gen.kubebuilder.io/version"),
 		source: "https://book.kubebuilder.io/reference/generating-crd",
 	},
 	{
 		fold: foldChecksum, unlessRead: true,
-		words: "they follow from another change; that the pods restart stands beside them",
+		words: "they follow from another change; a finding states that the pods restart",
 		at: slices.Concat(places([]string{"metadata", "annotations"}, checksums...), places(podAnnotations, checksums...),
 			places(jobAnnotations, checksums...)),
 		when:   hash,
@@ -104,13 +104,13 @@ var rules = []rule{
 	},
 	{
 		fold: foldRestart, unlessRead: true, when: stamp,
-		words: "they are there to restart the pods, which stands beside them",
+		words: "they exist to restart the pods, which a finding states",
 		at: places(podAnnotations, "rollme", "kubectl.kubernetes.io/restartedAt", "timestamp", "date",
 			"deploy-date", "deployed-at", "deployment-timestamp", "restartedAt", "releaseTime"),
 		source: "https://helm.sh/docs/howto/charts_tips_and_tricks/#automatically-roll-deployments",
 	},
 	{
-		fold: foldDescription, words: "they explain the fields of a custom resource, and generators wrap their lines anew",
+		fold: foldDescription, words: "they explain the fields of a custom resource, and generators wrap their lines differently",
 		where: described, when: isText,
 		source: "https://kubernetes.io/docs/reference/kubernetes-api/extend-resources/custom-resource-definition-v1/",
 	},

@@ -191,7 +191,7 @@ func wrongTypes(address string, found []difference, shown func(tree.Step) string
 			kind = "boolean"
 		}
 		if kind == "boolean" || kind == "number" {
-			out = append(out, fmt.Sprintf("%s: %s is a %s, and the API server takes only strings there: put it in quotes.",
+			out = append(out, fmt.Sprintf("%s: %s is a %s, and the API server accepts only strings there: put it in quotes.",
 				address, diff.EscapeText(d.path.Text(shown)), kind))
 		}
 	}

@@ -163,15 +163,15 @@ func (c *comparison) brokenWords(b reference.Broken) string {
 	part := diff.EscapeText(c.masker.Text(b.Part))
 	switch b.Rule {
 	case reference.KeyGone:
-		return fmt.Sprintf("its key %s is gone, and still used by %s", part, c.addresses(b.Users))
+		return fmt.Sprintf("its key %s is removed but still used by %s", part, c.addresses(b.Users))
 	case reference.PortGone:
-		return fmt.Sprintf("it has no port %s any more, which is still used: %s", part, c.addresses(b.Users))
+		return fmt.Sprintf("its port %s is removed but still used by %s", part, c.addresses(b.Users))
 	case reference.NoPods:
-		return "its selector matches no pods of these manifests any more; before it matched those of " + c.addresses(b.Users)
+		return "its selector no longer matches any pods of these manifests; before, it matched those of " + c.addresses(b.Users)
 	case reference.Mismatch:
-		return "its selector does not match the labels of its pods: the API server refuses it"
+		return "its selector does not match the labels of its pods: the API server rejects it"
 	}
-	return "it goes, and is still used by " + c.addresses(b.Users)
+	return "it is removed but still used by " + c.addresses(b.Users)
 }
 
 // maxNamed is the largest number of users of one object that are named.

@@ -70,7 +70,7 @@ func reachRules() []Rule {
 		{
 			Name: "route-tls-gone", Source: k8sDocs + "concepts/services-networking/ingress/#tls", Security: true, Actions: actionsChange,
 			Kinds: []string{"Ingress.networking.k8s.io", "Route.route.openshift.io", "IngressRoute*.traefik.io"},
-			Paths: []string{"spec.tls"}, Risk: diff.RiskInPlace, When: "none is left, or requests without TLS are let through",
+			Paths: []string{"spec.tls"}, Risk: diff.RiskInPlace, When: "none remains, or requests without TLS are allowed",
 			holds: func(l subjectView) bool {
 				was, is := get(l.before, "spec", "tls"), get(l.after, "spec", "tls")
 				tls := func(v raw.Value) bool { return v.Len() > 0 || v.IsObject() }
@@ -193,7 +193,7 @@ func rightsRules() []Rule {
 			Paths: []string{"automountServiceAccountToken", "spec.automountServiceAccountToken",
 				"spec.template.spec.automountServiceAccountToken",
 				"spec.jobTemplate.spec.template.spec.automountServiceAccountToken"},
-			Risk: diff.RiskInPlace, When: "it was off and is not any more",
+			Risk: diff.RiskInPlace, When: "it is no longer off",
 			matches: onDifference(func(f field) bool { return isFalse(f.Before) && !isFalse(f.After) }),
 			Message: "pods get a token for the API of the cluster",
 		},

@@ -33,7 +33,7 @@ func webhookRules() []Rule {
 		},
 		{
 			Name: "webhook-removed", Source: source, Kinds: webhooks, Actions: actionsChange, Paths: []string{"webhooks"},
-			When:    "a webhook is gone",
+			When:    "a webhook is removed",
 			matches: func(l subjectView) func(field) bool { return onlyIn(l.before, l.after) },
 			Message: "requests that the webhook checked or changed are no longer checked or changed",
 		},
@@ -57,11 +57,11 @@ func webhookRules() []Rule {
 		{
 			Name: "webhook-target", Source: source + "#contacting-the-webhook", Kinds: webhooks, Actions: actionsChange,
 			Paths:   []string{"webhooks[*].clientConfig.service", "webhooks[*].clientConfig.url"},
-			Message: "API requests are sent to another service",
+			Message: "requests to the API are sent to another service",
 		},
 		{
 			Name: "webhook-authority", Source: source + "#contacting-the-webhook", Kinds: webhooks, Actions: actionsChange,
-			Paths: []string{"webhooks[*].clientConfig.caBundle"}, When: "it is not made anew at each rendering",
+			Paths: []string{"webhooks[*].clientConfig.caBundle"}, When: "it is not generated again at each rendering",
 			matches: onDifference(func(f field) bool { return !f.regenerated }),
 			Message: "another certificate authority identifies the webhook",
 		},
@@ -161,14 +161,14 @@ func namespaceRules() []Rule {
 		{
 			Name:   "namespace-unchecked",
 			Source: "https://open-policy-agent.github.io/gatekeeper/website/docs/exempt-namespaces/", Kinds: namespace,
-			Actions: actionsPresent, Paths: []string{"metadata.labels"}, When: "a label newly takes it out of admission checks",
+			Actions: actionsPresent, Paths: []string{"metadata.labels"}, When: "a label newly excludes it from admission checks",
 			holds:   func(l subjectView) bool { return hasNew(exemptions(l.before), exemptions(l.after)) },
 			Message: "policies of the cluster no longer check new objects in the namespace",
 		},
 		{
 			Name: "namespace-mesh-off", Source: "https://istio.io/latest/docs/setup/additional-setup/sidecar-injection/",
 			Kinds: namespace, Actions: actionsChange, Paths: []string{"metadata.labels", "metadata.annotations"},
-			When:    "it was part of a mesh and is not any more",
+			When:    "it is no longer part of a mesh",
 			holds:   func(l subjectView) bool { return inMesh(l.before) && !inMesh(l.after) },
 			Message: "new pods of the namespace have no proxy of the mesh, and lack its encryption and its policies",
 		},

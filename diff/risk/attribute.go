@@ -384,7 +384,7 @@ func textList(list []raw.Value) []string {
 // before. In a new object it reports versions below TLS 1.2.
 func lowersTLS() test {
 	return test{
-		when: "the version gets lower, or a new object takes one below TLS 1.2", actions: actionsPresent,
+		when: "the version gets lower, or a new object accepts one below TLS 1.2", actions: actionsPresent,
 		strong: `"TLS1_2"`, weak: `"TLS1_0"`,
 		finds: func(v values) bool {
 			lowest := func(list []raw.Value) int {

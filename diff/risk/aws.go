@@ -395,7 +395,7 @@ func awsTransport() []attribute {
 			source: awsDocs + "elasticloadbalancing/latest/application/create-https-listener.html",
 			kinds:  []string{"aws_lb_listener", "aws_alb_listener"},
 			paths:  []string{"protocol", "default_action"},
-			test: wholeTest("it takes HTTP without a redirect to HTTPS", plainListener,
+			test: wholeTest("it accepts HTTP without a redirect to HTTPS", plainListener,
 				`{"protocol":"HTTPS"}`, `{"protocol":"HTTP"}`),
 			risk:    diff.RiskAdditive,
 			message: "clients connect without encryption",
@@ -654,7 +654,7 @@ func awsRetention() []attribute {
 // flowTest reports objects that newly admit most of the internet. The paths of the rule only select
 // the fields that must differ.
 func flowTest(kind, strong, weak string) test {
-	t := wholeTest("something newly comes in from most of the internet", nil, strong, weak)
+	t := wholeTest("traffic is newly allowed from most of the internet", nil, strong, weak)
 	t.kind = kind
 	t.object = func(l subjectView) bool {
 		_, world := opens(inbound(l.kind, l.before), inbound(l.kind, l.after))

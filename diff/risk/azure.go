@@ -168,7 +168,7 @@ func azureReach() []attribute {
 				"azurerm_redis_firewall_rule",
 			},
 			paths: []string{"start_ip_address", "end_ip_address", "start_ip", "end_ip"},
-			test: wholeTest("it lets in most of the internet, or every Azure customer", isWideRange,
+			test: wholeTest("it admits most of the internet, or every Azure customer", isWideRange,
 				`{"start_ip_address":"10.0.0.1","end_ip_address":"10.0.0.9"}`,
 				`{"start_ip_address":"0.0.0.0","end_ip_address":"255.255.255.255"}`),
 			message: "most of the internet, or every customer of Azure, can reach the database",

@@ -86,7 +86,7 @@ func fixedWorkloads() []Rule {
 		{
 			Name: "service-cluster-ip", Source: k8sDocs + "concepts/services-networking/service/#choosing-your-own-ip-address",
 			Kinds: []string{"Service"}, Paths: []string{"spec.clusterIP", "spec.clusterIPs[*]"},
-			When: "an address is asked for, and the Service stays one that has an address",
+			When: "an address is requested, and the Service still has a cluster IP",
 			holds: func(l subjectView) bool {
 				external := text(get(l.before, "spec", "type")) == "ExternalName" ||
 					text(get(l.after, "spec", "type")) == "ExternalName"
@@ -132,7 +132,7 @@ func fixedObjects() []Rule {
 		{
 			Name: "config-immutable", Source: k8sDocs + "concepts/configuration/configmap/#configmap-immutable",
 			Kinds: []string{"ConfigMap", "Secret"}, Paths: []string{"data", "binaryData", "stringData", "immutable"},
-			When:    "the object says that it is immutable",
+			When:    "the object is marked as immutable",
 			holds:   func(l subjectView) bool { return get(l.before, "immutable").IsTrue() },
 			Message: "the object is marked as immutable: it is deleted and created again, and pods keep the old content until they restart",
 		},
@@ -219,7 +219,7 @@ func lossRules() []Rule {
 		{
 			Name: "statefulset-gone", Source: k8sDocs + "tasks/run-application/delete-stateful-set/#persistent-volumes",
 			Kinds:   []string{"StatefulSet.apps"},
-			When:    "its claims are retained, as they are unless it says otherwise",
+			When:    "its claims are retained, which is the default",
 			holds:   func(l subjectView) bool { return !claimsDeleted(l) },
 			Message: "its pods end; the claims with its data stay, and a StatefulSet of the same name uses them again",
 		},
@@ -237,7 +237,7 @@ func lossRules() []Rule {
 		{
 			Name: "config-gone", Source: k8sDocs + "concepts/configuration/configmap/#using-configmaps",
 			Kinds:   []string{"ConfigMap"},
-			When:    "no other one takes its place under a new name",
+			When:    "it is not renamed",
 			holds:   func(l subjectView) bool { return !l.renamed },
 			Message: "pods that still refer to it no longer start, unless the reference is optional",
 		},
@@ -447,7 +447,7 @@ func configRules() []Rule {
 			Name:   "config-changed",
 			Source: k8sDocs + "concepts/configuration/configmap/#mounted-configmaps-are-updated-automatically",
 			Kinds:  []string{"ConfigMap", "Secret"}, Actions: actionsUpdate, Paths: read, Risk: diff.RiskInPlace,
-			When:    "the value is not one that is made anew at each rendering",
+			When:    "the value is not generated again at each rendering",
 			matches: onDifference(func(f field) bool { return !f.regenerated }),
 			Message: "this alone restarts no pod",
 		},
@@ -455,7 +455,7 @@ func configRules() []Rule {
 			Name:   "value-regenerated",
 			Source: "https://helm.sh/docs/chart_template_guide/function_list/#randalphanum-randalpha-randnumeric-and-randascii",
 			Kinds:  []string{"ConfigMap", "Secret"}, Actions: actionsUpdate, Paths: read, Risk: diff.RiskInPlace,
-			When: "the value is made anew at each rendering", matches: onDifference(func(f field) bool { return f.regenerated }),
+			When: "the value is generated again at each rendering", matches: onDifference(func(f field) bool { return f.regenerated }),
 			Message: "the chart generates a new value at each deploy: whatever uses the old one no longer matches",
 		},
 	}
@@ -476,7 +476,7 @@ func crdRules() []Rule {
 		{
 			Name: "crd-version-not-served", Source: versioning, Kinds: kinds, Actions: actionsUpdate,
 			Paths: []string{"spec.versions[*].served"}, Risk: diff.RiskInPlace,
-			When: "a version that stays is no longer served",
+			When: "a remaining version is no longer served",
 			holds: func(l subjectView) bool {
 				stays := versions(l.after, nil)
 				now := versions(l.after, served)

@@ -24,7 +24,7 @@ func planRules() []Rule {
 		{
 			Name: "forgotten", Source: hashicorpDocs + "language/state/remove", Kinds: []string{"*"},
 			Actions: []diff.Action{diff.Forget, diff.Replace}, Risk: diff.RiskInPlace,
-			When:    "it leaves the state without being destroyed, or a replacement keeps the old one",
+			When:    "it leaves the state without being destroyed, or its replacement does not destroy the old object",
 			holds:   func(l subjectView) bool { return l.keepsOld || l.after.IsNull() },
 			Message: "the object stays, and Terraform no longer manages it: later changes to it appear in no plan",
 		},

@@ -40,7 +40,7 @@ func containerRules() []Rule {
 		{
 			Name: "image-digest-gone", Source: k8sDocs + "concepts/containers/images/#image-pull-policy", Security: true,
 			Actions: actionsChange, Paths: []string{"**.image"}, Risk: diff.RiskInPlace,
-			When:    "an image was named by its digest and is not any more",
+			When:    "an image is no longer pinned by digest",
 			holds:   loses(perContainer(pinned)),
 			Message: "an image is no longer pinned by digest: anyone who can push to the registry can replace it",
 		},
@@ -76,13 +76,13 @@ func containerRules() []Rule {
 			Name: "pod-cloud-identity", Security: true, Risk: diff.RiskAdditive,
 			Source: "https://azure.github.io/azure-workload-identity/docs/topics/service-account-labels-and-annotations.html",
 			Paths:  []string{"**.labels", "**.annotations"},
-			When:   "the template asks for an identity of the cloud that it did not ask for", holds: gains(podIdentities),
+			When:   "the template requests another cloud identity", holds: gains(podIdentities),
 			Message: "the pods act in the cloud with this identity and all its rights",
 		},
 		{
 			Name: "pod-mesh-bypass", Source: "https://istio.io/latest/docs/reference/config/annotations/", Security: true,
 			Actions: actionsChange, Paths: []string{"**.labels", "**.annotations"}, Risk: diff.RiskInPlace,
-			When: "the template newly takes its pods, or some of their calls, out of a mesh", holds: gains(meshBypasses),
+			When: "the template newly excludes its pods, or some of their calls, from a mesh", holds: gains(meshBypasses),
 			Message: "calls of the pods bypass the proxy of the mesh, with its encryption and its policies",
 		},
 		{
@@ -137,7 +137,7 @@ func isolationRules() []Rule {
 			Message: "a container runs as a process of the Windows node, with all rights there",
 		},
 		{
-			Name: "pod-host-users", Paths: []string{"**.hostUsers"}, When: "hostUsers was false and is not any more",
+			Name: "pod-host-users", Paths: []string{"**.hostUsers"}, When: "hostUsers is no longer false",
 			holds:   losesPod(ownUsers),
 			Message: "root in a container is root on the node, if it breaks out",
 		},
@@ -164,7 +164,7 @@ func isolationRules() []Rule {
 		},
 		{
 			Name: "mount-writable", Paths: []string{"**.volumeMounts", "**.readOnly"},
-			When:    "a mount was read-only and is not any more",
+			When:    "a mount is no longer read-only",
 			holds:   func(l subjectView) bool { return eachStaying(l, mountWritable) },
 			Message: "a container may change files that it could only read before",
 		},
@@ -176,13 +176,13 @@ func isolationRules() []Rule {
 func confinementRules() []Rule {
 	return podStandards([]Rule{
 		{
-			Name: "pod-root", Paths: []string{"**.runAsUser"}, When: "a container is told to run as user 0",
+			Name: "pod-root", Paths: []string{"**.runAsUser"}, When: "runAsUser of a container is 0",
 			holds:   gains(perContainer(asRoot)),
 			Message: "a container runs as root",
 		},
 		{
 			Name: "pod-may-be-root", Paths: []string{"**.runAsUser", "**.runAsNonRoot"},
-			When: "a container that could not run as root is no longer kept from it", holds: loses(perContainer(notRoot)),
+			When: "a container that could not run as root now can", holds: loses(perContainer(notRoot)),
 			Message: "a container may run as root if its image does",
 		},
 		{

@@ -24,7 +24,7 @@ func annotationRules() []Rule {
 		{
 			Name: "internet-facing", Kinds: ingress, Actions: actionsChange, Paths: at, Risk: diff.RiskInPlace,
 			Source: k8sDocs + "concepts/services-networking/service/#internal-load-balancer",
-			When:   "it was internal and is not any more, or is said to be internet-facing",
+			When:   "it is no longer internal, or is set to internet-facing",
 			holds: func(l subjectView) bool {
 				was, is := balancerScheme(l.before), balancerScheme(l.after)
 				return was == "internal" && is != "internal" || is == "public" && was != "public"
@@ -34,7 +34,7 @@ func annotationRules() []Rule {
 		{
 			Name: "route-auth-gone", Source: nginx + "#authentication", Kinds: ingress, Actions: actionsChange, Paths: at,
 			Risk:    diff.RiskInPlace,
-			When:    "an annotation that asks for authentication is gone",
+			When:    "an annotation that requires authentication is removed",
 			holds:   func(l subjectView) bool { return hasNew(authSettings(l.after, false), authSettings(l.before, false)) },
 			Message: "requests no longer need the authentication that was required",
 		},
@@ -49,7 +49,7 @@ func annotationRules() []Rule {
 		},
 		{
 			Name: "route-sources-widen", Source: nginx + "#whitelist-source-range", Kinds: ingress, Actions: actionsChange, Paths: at,
-			Risk: diff.RiskInPlace, When: "a list of allowed addresses is gone or larger, or one of refused addresses smaller",
+			Risk: diff.RiskInPlace, When: "a list of allowed addresses is removed or larger, or one of denied addresses is smaller",
 			holds:   func(l subjectView) bool { return sourcesWiden(l.before, l.after) },
 			Message: "requests from more addresses are allowed",
 		},
@@ -77,7 +77,7 @@ func annotationRules() []Rule {
 		{
 			Name: "route-checks-less", Source: nginx + "#modsecurity", Kinds: ingress, Actions: actionsChange, Paths: at,
 			Risk:    diff.RiskInPlace,
-			When:    "a firewall of requests is turned off or taken away, or one check of several is enough from now on",
+			When:    "a request firewall is turned off or removed, or one of several checks now suffices",
 			holds:   func(l subjectView) bool { return hasNew(requestChecks(l.after), requestChecks(l.before)) },
 			Message: "requests are allowed without checks that applied before",
 		},
@@ -334,7 +334,7 @@ func clusterServiceRules() []Rule {
 		},
 		{
 			Name: "service-port-gone", Source: service + "#multi-port-services", Kinds: []string{"Service"}, Actions: actionsChange,
-			Paths: []string{"spec.ports"}, Risk: diff.RiskInPlace, When: "a port is gone",
+			Paths: []string{"spec.ports"}, Risk: diff.RiskInPlace, When: "a port is removed",
 			holds:   func(l subjectView) bool { return hasNew(servicePorts(l.after), servicePorts(l.before)) },
 			Message: "clients of this port no longer get an answer",
 		},

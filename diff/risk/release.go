@@ -66,7 +66,7 @@ func releaseAttributes() []attribute {
 			paths:  releaseValues,
 			test: test{
 				when: "a value that has the name of a setting of pods asks for the node (privileged, hostNetwork, hostPID, hostIPC, hostPath, " +
-					"allowPrivilegeEscalation, runAsUser 0, more capabilities), takes such a setting away with null, or cannot be read",
+					"allowPrivilegeEscalation, runAsUser 0, more capabilities), removes such a setting with null, or cannot be read",
 				actions: actionsPresent, strong: `{"values": ["a: {privileged: false}"]}`, weak: `{"values": ["a: {privileged: true}"]}`,
 				object: func(l subjectView) bool { return hasNew(riskyValues(l.before), riskyValues(l.after)) },
 			},
@@ -179,7 +179,7 @@ func risky(at, key string, v raw.Value, depth int, out map[string]bool) {
 	switch lower := strings.ToLower(key); {
 	case v.IsNull() || text(v) == "null":
 		if slices.Contains(retentionValues, lower) {
-			out[at+" is taken away"] = true
+			out[at+" is removed"] = true
 		}
 	case slices.Contains(riskySwitches, lower):
 		switch strings.ToLower(text(v)) {

@@ -109,7 +109,7 @@ func Table(w io.Writer) error {
 	var b strings.Builder
 	for _, engine := range []struct{ name, title string }{{diff.KindKubernetes, "Kubernetes"},
 		{diff.KindTerraform, "Terraform"}} {
-		fmt.Fprintf(&b, "### %s\n\n| rule | for | risk | what it says |\n|---|---|---|---|\n", engine.title)
+		fmt.Fprintf(&b, "### %s\n\n| rule | for | risk | message |\n|---|---|---|---|\n", engine.title)
 		for _, r := range ruleSet().all {
 			if r.Engine == engine.name {
 				fmt.Fprintf(&b, "| [`%s`](%s) | %s | %s | %s |\n", r.Name, r.Source, r.scope(), r.grade(), tableCell(r.Message))

@@ -36,13 +36,13 @@ func schemaRules() []Rule {
 			Message: "a field has stricter validation: objects that do not pass are rejected when something writes them",
 		},
 		{
-			Name: "crd-default", Source: crds + "#defaulting", When: "the default of a field that stays is another one",
+			Name: "crd-default", Source: crds + "#defaulting", When: "the default of a remaining field changes",
 			matches: onDifference(func(f field) bool { k, _ := keyword(f.Path); return k == "default" }),
 			Message: "objects without the field get another value, without being changed themselves",
 		},
 		{
 			Name: "crd-pruning", Source: crds + "#field-pruning", Risk: diff.RiskDestroy,
-			When: "unknown fields are no longer kept", Paths: []string{"spec.versions[*].schema", "spec.preserveUnknownFields"},
+			When: "unknown fields are no longer preserved", Paths: []string{"spec.versions[*].schema", "spec.preserveUnknownFields"},
 			matches: onDifference(func(f field) bool {
 				k, _ := keyword(f.Path)
 				last := len(f.Path) > 0 && f.Path[len(f.Path)-1].Key == "preserveUnknownFields"
@@ -53,7 +53,7 @@ func schemaRules() []Rule {
 		{
 			Name: "crd-conversion", Security: true, Paths: []string{"spec.conversion"},
 			Source:  k8sDocs + "tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/#webhook-conversion",
-			When:    "another webhook converts objects, or one does or does not any more",
+			When:    "the conversion webhook is added, removed or replaced",
 			holds:   func(l subjectView) bool { return !conversion(l.before).Equal(conversion(l.after)) },
 			Message: "another webhook converts objects between versions: it sees and may change all objects of the kind",
 		},
@@ -199,7 +199,7 @@ func quotaRules() []Rule {
 		{
 			Name: "quota-raised", Source: source, Kinds: []string{"ResourceQuota"}, Actions: actionsChange, Paths: []string{"spec"},
 			Risk: diff.RiskInPlace,
-			When: "a limit is higher or gone", holds: func(l subjectView) bool { return raised(l.before, l.after) },
+			When: "a limit is higher or removed", holds: func(l subjectView) bool { return raised(l.before, l.after) },
 			Message: "the namespace may use more resources than before",
 		},
 		{
@@ -224,7 +224,7 @@ func lifecycleRules() []Rule {
 	return []Rule{
 		{
 			Name: "finalizer-gone", Source: k8sDocs + "concepts/overview/working-with-objects/finalizers/", Kinds: everything,
-			Actions: actionsChange, Paths: []string{"metadata.finalizers"}, Risk: diff.RiskInPlace, When: "one is gone",
+			Actions: actionsChange, Paths: []string{"metadata.finalizers"}, Risk: diff.RiskInPlace, When: "one is removed",
 			holds:   func(l subjectView) bool { return hasNew(finalizers(l.after), finalizers(l.before)) },
 			Message: "deleting the object no longer waits for the controller that protects it or cleans up after it",
 		},

@@ -238,7 +238,7 @@ func policyRules() []Rule {
 	return []Rule{
 		{
 			Name: "policy-widens", Source: evaluation, Security: true, Kinds: kinds, Actions: everywhere, Paths: policyPaths, Risk: diff.RiskAdditive,
-			When: "it allows what it did not, or no longer denies what it did", holds: anyDocument(widens), judged: policyPaths,
+			When: "it allows more, or denies less", holds: anyDocument(widens), judged: policyPaths,
 			Message: "the policy allows more actions, resources or principals than before, or denies less",
 		},
 		{
@@ -290,7 +290,7 @@ func policyRules() []Rule {
 		},
 		{
 			Name: "google-grant", Source: gcpDocs + "iam/docs/granting-changing-revoking-access", Security: true, Kinds: []string{"google_*_iam_*"},
-			Actions: actionsPresent, Risk: diff.RiskAdditive, When: "a role is given to someone who did not have it",
+			Actions: actionsPresent, Risk: diff.RiskAdditive, When: "a principal gets a role that it did not have",
 			holds:   func(l subjectView) bool { return hasNew(googleGrants(l.before), googleGrants(l.after)) },
 			Message: "more members get the role",
 		},
@@ -307,7 +307,7 @@ func policyRules() []Rule {
 		},
 		{
 			Name: "azure-role-widens", Source: azureDocs + "role-based-access-control/custom-roles", Security: true, Kinds: []string{"azurerm_role_definition"},
-			Actions: actionsPresent, Paths: []string{"permissions", "assignable_scopes"}, Risk: diff.RiskAdditive, When: "it allows what it did not",
+			Actions: actionsPresent, Paths: []string{"permissions", "assignable_scopes"}, Risk: diff.RiskAdditive, When: "it allows more",
 			holds:   func(l subjectView) bool { return azureRoleWidens(l.before, l.after) },
 			Message: "the role allows more than before",
 		},
@@ -326,7 +326,7 @@ func openRules() []Rule {
 	return []Rule{
 		{
 			Name: "open-to-the-world", Source: source, Security: true, Kinds: groups, Actions: actionsPresent, Risk: diff.RiskInPlace,
-			When:     "something newly comes in from 0.0.0.0/0, ::/0, everywhere or ranges that hold a sixteenth of all addresses",
+			When:     "traffic is newly allowed from 0.0.0.0/0, ::/0, everywhere or ranges with a sixteenth of all addresses",
 			judged:   judgedFlows,
 			judgedIf: func(l subjectView) bool { return l.unknown("ingress") || len(inbound(l.kind, l.after)) > 0 },
 			holds:    func(l subjectView) bool { _, world := inflow(l); return world },
@@ -334,14 +334,14 @@ func openRules() []Rule {
 		},
 		{
 			Name: "opens", Source: source, Security: true, Kinds: groups, Actions: actionsPresent, Risk: diff.RiskAdditive,
-			When:    "something newly comes in, though not from everywhere",
+			When:    "traffic is newly allowed, though not from everywhere",
 			holds:   func(l subjectView) bool { more, world := inflow(l); return more && !world },
 			Message: "the targets behind it can be reached from more addresses, or on more ports",
 		},
 		{
 			Name: "public-access-block-off", Source: awsDocs + "AmazonS3/latest/userguide/access-control-block-public-access.html", Security: true,
 			Kinds: []string{"aws_s3_bucket_public_access_block", "aws_s3_account_public_access_block"}, Actions: actionsExisting, Paths: blocks,
-			Risk: diff.RiskInPlace, When: "a block is taken away",
+			Risk: diff.RiskInPlace, When: "a block is removed",
 			holds: func(l subjectView) bool {
 				for _, k := range blocks {
 					if get(l.before, k).IsTrue() && !get(l.after, k).IsTrue() {
@@ -379,7 +379,7 @@ func openRules() []Rule {
 		},
 		{
 			Name: "function-public", Source: awsDocs + "lambda/latest/dg/urls-auth.html", Security: true, Kinds: []string{"aws_lambda_function_url"},
-			Actions: actionsPresent, Paths: []string{"authorization_type"}, Risk: diff.RiskInPlace, When: "nobody is asked who they are",
+			Actions: actionsPresent, Paths: []string{"authorization_type"}, Risk: diff.RiskInPlace, When: "callers are not authenticated",
 			holds: func(l subjectView) bool {
 				return text(get(l.after, "authorization_type")) == "NONE" && text(get(l.before, "authorization_type")) != "NONE"
 			},

@@ -42,8 +42,8 @@ func kindOf(actions []string) (kind, error) {
 // yields no text: Terraform defines reasons as display only.
 var reasons = map[string]string{
 	"replace_because_cannot_update":     "it cannot change in place",
-	"replace_because_tainted":           "it is tainted: an earlier apply of it did not end well",
-	"replace_by_request":                "someone asked for a replacement",
+	"replace_because_tainted":           "it is tainted: an earlier apply of it failed",
+	"replace_by_request":                "a replacement was requested",
 	"replace_by_triggers":               "something in its replace_triggered_by changes",
 	"delete_because_no_resource_config": "it is no longer in the configuration",
 	"delete_because_wrong_repetition":   "its count or for_each no longer fits its key",

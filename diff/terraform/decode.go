@@ -59,7 +59,7 @@ func (d *decoder) document() error {
 	case err != nil:
 		return d.fail("", err)
 	default:
-		return fmt.Errorf("%w: there is more after its end, at byte %d; give one plan only", ErrNotPlan, d.dec.InputOffset())
+		return fmt.Errorf("%w: there is more data after its end, at byte %d; pass one plan only", ErrNotPlan, d.dec.InputOffset())
 	}
 }
 
@@ -68,7 +68,7 @@ func (d *decoder) key() (string, error) {
 	t, err := d.dec.ReadToken()
 	var syntax *jsontext.SyntacticError
 	if errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &syntax) {
-		return "", fmt.Errorf("%w: section %.40q comes twice", ErrNotPlan, syntax.JSONPointer.LastToken())
+		return "", fmt.Errorf("%w: section %.40q occurs twice", ErrNotPlan, syntax.JSONPointer.LastToken())
 	}
 	if err != nil {
 		return "", d.fail("", err)
@@ -183,7 +183,7 @@ func (d *decoder) fail(section string, err error) error {
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("%w: it ends too early, %s; make it again with `terraform show -json PLANFILE`", ErrNotPlan, where)
 	case errors.Is(err, jsontext.ErrDuplicateName):
-		return fmt.Errorf("%w: a name comes twice in one object, %s; make it with `terraform show -json PLANFILE`",
+		return fmt.Errorf("%w: a name occurs twice in one object, %s; create it with `terraform show -json PLANFILE`",
 			ErrNotPlan, where)
 	}
 	return fmt.Errorf("%w: it is not valid JSON, %s; make it with `terraform show -json PLANFILE`", ErrNotPlan, where)

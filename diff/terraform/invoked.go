@@ -80,7 +80,7 @@ func (b *builder) invocation(i actionInvocation) string {
 		}
 		words += ", " + when + " " + b.address(i.resource)
 	}
-	return note(fmt.Sprintf("Action %s %s. A plan does not say what it does.", b.address(i.address), words))
+	return note(fmt.Sprintf("Action %s %s. A plan does not show what it does.", b.address(i.address), words))
 }
 
 // note cuts a sentence to the maximum length of a note.

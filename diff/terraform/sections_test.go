@@ -129,7 +129,7 @@ func TestActionsThatRun(t *testing.T) {
 	}
 	r := report(t, `"action_invocations":[`+one("d", "BeforeCreate")+","+one("c", "after_destroy")+","+one("b", "AtNoon")+`,{"address":"action.a.a","invoke_action_trigger":{}}],
 		"deferred_action_invocations":[{"reason":"x","action_invocation":`+one("e", "AfterUpdate")+`}]`)
-	const end = ". A plan does not say what it does."
+	const end = ". A plan does not show what it does."
 	want := []string{
 		"Action action.a.a runs" + end,
 		"Action action.a.b runs, with a change of x.y" + end,

@@ -46,7 +46,7 @@ func Release() *diff.Report {
 			After: listOf(`["migrate","wait","warm"]`), Reordered: true,
 			Moved: []diff.ElementMove{{Name: "migrate", From: 1, To: 0}}},
 	), diff.Finding{Rule: "pod-template", Source: docs, Risk: diff.RiskRestart,
-		Message: "the pod template changes, so every pod is made anew", Path: "spec.template"})
+		Message: "the pod template changes, so every pod is replaced", Path: "spec.template"})
 	config := Object("shop", "ConfigMap", "settings", diff.Update,
 		diff.FieldChange{Path: `data["app.json"] (json) server.port`, Before: number("80"), After: number("8080")},
 		diff.FieldChange{Path: `data["start.sh"]`, Lines: []diff.Line{

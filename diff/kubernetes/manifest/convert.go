@@ -116,7 +116,7 @@ func (c *converter) merge(n *yaml.Node, depth int, into map[string]any, merged m
 		}
 		m, ok := v.(map[string]any)
 		if !ok || from[i].Kind == yaml.SequenceNode {
-			return 0, c.errorAt(n, "'<<' merges something that is no mapping; give it an alias of a mapping, or a list of those")
+			return 0, c.errorAt(n, "'<<' merges a value that is not a mapping; use an alias of a mapping, or a list of aliases")
 		}
 		for k, v := range m {
 			if _, there := into[k]; !there {
@@ -200,7 +200,7 @@ func (c *converter) tagged(n *yaml.Node) (any, error) {
 		return n.Value, nil
 	}
 	if !fits {
-		return nil, c.errorAt(n, "the value is not what its tag says; change the tag or leave it out")
+		return nil, c.errorAt(n, "the value does not match its tag; change or remove the tag")
 	}
 	return v, nil
 }

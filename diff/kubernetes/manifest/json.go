@@ -42,10 +42,10 @@ func (t text) jsonError(dec *jsontext.Decoder, err error) error {
 	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &syntax):
 		return t.errorAt(placeAt(t.data, int(syntax.ByteOffset)), "this key is in the object already; remove one of the two")
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return t.errorAt(placeAt(t.data, len(t.data)), "the JSON ends too early; give the whole of it")
+		return t.errorAt(placeAt(t.data, len(t.data)), "the JSON ends too early; pass the complete value")
 	case errors.As(err, &syntax):
-		return t.errorAt(placeAt(t.data, int(syntax.ByteOffset)), "this is no valid JSON; check what stands here")
+		return t.errorAt(placeAt(t.data, int(syntax.ByteOffset)), "this is not valid JSON; check this place")
 	}
 	return t.errorAt(placeAt(t.data, int(dec.InputOffset())),
-		"more text after the JSON value; put a value of its own on a new line")
+		"more text after the JSON value; put another value on a new line")
 }

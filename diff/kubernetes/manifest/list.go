@@ -84,7 +84,7 @@ func (r *reader) valueList(t text, list, items raw.Value) {
 	for i := range items.Len() {
 		data, err := json.Marshal(raw.Reveal(items.At(i)))
 		if err != nil {
-			r.fail(t.errorAt(place{}, "the list cannot be taken apart; give its objects as documents of their own"))
+			r.fail(t.errorAt(place{}, "the list cannot be split; write its objects as separate documents"))
 			return
 		}
 		r.value(text{data: data, form: jsonForm, source: t.source, line: t.line, column: t.column}, items.At(i), inherited)

@@ -84,7 +84,7 @@ func (t text) node() (node *yaml.Node, err error) {
 		return nil, t.syntaxError(err)
 	default:
 		return nil, t.errorAt(place{more.Line, more.Column},
-			"more text after the end of the document; put '---' on a line of its own between documents")
+			"more text after the end of the document; put '---' on a separate line between documents")
 	}
 	if document.Kind != yaml.DocumentNode || len(document.Content) != 1 {
 		return nil, t.errorAt(place{}, "this is no YAML document; check it with a YAML linter")

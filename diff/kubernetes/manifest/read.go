@@ -156,7 +156,7 @@ func (r *reader) holdsItems(t text, v, items raw.Value) bool {
 	id := identify(v)
 	if !items.IsList() && !items.IsNull() {
 		r.fail(t.errorAt(place{},
-			"items is no list, and kubectl and Helm take every object with items for a list; give it a list of objects, or remove it"))
+			"items is not a list, and kubectl and Helm read every object with items as a list; set it to a list of objects, or remove it"))
 		return false
 	}
 	if !isList(id) {
@@ -179,7 +179,7 @@ func (r *reader) value(t text, v raw.Value, inherited identity) {
 // unfit returns why a value is no Kubernetes object, or an empty string.
 func unfit(v raw.Value) string {
 	if !v.IsObject() {
-		return "this document is no mapping; give objects with apiVersion, kind and metadata"
+		return "this document is not a mapping; write objects with apiVersion, kind and metadata"
 	}
 	for _, key := range []string{"apiVersion", "kind"} {
 		if words := unfitText(v, key, key); words != "" {
@@ -191,7 +191,7 @@ func unfit(v raw.Value) string {
 	}
 	metadata, ok := v.Get("metadata")
 	if ok && !metadata.IsObject() && !metadata.IsNull() {
-		return "metadata is no mapping; give it a name"
+		return "metadata is not a mapping; set metadata.name"
 	}
 	for _, key := range []string{"name", "namespace", "generateName"} {
 		if words := unfitText(metadata, key, "metadata."+key); words != "" {

@@ -127,9 +127,9 @@ var remedies = []struct{ part, words string }{
 	{"unknown anchor", "an alias of an anchor that is not in this document above it; anchors end with their document"},
 	{"undefined tag handle", "a tag that is not defined in this document; leave the tag out"},
 	{"exceeded max depth", "nested too deeply; flatten it"},
-	{"document start", "something follows the end of the document; put '---' on a line of its own between documents"},
+	{"document start", "text follows the end of the document; put '---' on a separate line between documents"},
 	{"control characters", "a control character; remove it, or escape it in double quotes"},
-	{"block sequence entries are not allowed", "a list begins where none can; put it on a line of its own"},
+	{"block sequence entries are not allowed", "a list starts where none is allowed; put it on a separate line"},
 	{"node content", "a value is missing here; add it, or put the text into quotes"},
 	{"incompatible YAML document", "Kubernetes reads YAML 1.1 only; leave the %YAML directive out"},
 }
@@ -140,5 +140,5 @@ func remedy(message string) string {
 			return r.words
 		}
 	}
-	return "this is no valid YAML; check what stands here"
+	return "this is not valid YAML; check this line"
 }

@@ -227,7 +227,7 @@ func TestConflicts(t *testing.T) {
 	p, _ := r.must(forced)
 	c := p.report.Changes[0]
 	if !slices.ContainsFunc(c.Findings, func(f diff.Finding) bool {
-		return f.Rule == kubernetes.RuleTakesOver && f.Message == "data.a is set by kubectl-edit, and this takes it over"
+		return f.Rule == kubernetes.RuleTakesOver && f.Message == "data.a is set by kubectl-edit, and this apply takes it over"
 	}) {
 		t.Errorf("got %+v", c.Findings)
 	}
@@ -332,7 +332,7 @@ func TestTakenOverAsItRuns(t *testing.T) {
 	r := newRig(t)
 	r.make("v1", "ConfigMap", r.name, `{"metadata":{"name":"settings"},"data":{"a":"1"}}`)
 	p, _ := r.must(settings)
-	if c := p.report.Changes[0]; !strings.Contains(c.Why, "taken over as it runs") {
+	if c := p.report.Changes[0]; !strings.Contains(c.Why, "adopts it as it is") {
 		t.Errorf("got %+v", c)
 	}
 	r.make("v1", "ConfigMap", r.name, `{"metadata":{"name":"extra","annotations":{"meta.helm.sh/release-name":"shop","meta.helm.sh/release-namespace":"x"}}}`)

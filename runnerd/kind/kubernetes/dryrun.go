@@ -226,7 +226,7 @@ func (s *session) handleRejection(a *dryRunResult, err error, in changeContext) 
 		a.unchecked = "its CustomResourceDefinition is part of this very change"
 		return nil
 	case apierrors.IsNotFound(err) && in.namespaces[a.ref.Namespace]:
-		a.unchecked = "its namespace is made by this very change"
+		a.unchecked = "its namespace is created by this change"
 		return nil
 	case apierrors.IsNotFound(err) && a.ref.Namespace != "" && status.Status().Details != nil &&
 		status.Status().Details.Kind == "namespaces":

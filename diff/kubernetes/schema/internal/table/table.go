@@ -150,12 +150,12 @@ func Read(data []byte) (*Table, error) {
 		return nil, fmt.Errorf("inflate the schema table: %w", err)
 	}
 	if len(text) > maxBytes {
-		return nil, fmt.Errorf("the schema table is larger than %d bytes: generate it anew", maxBytes)
+		return nil, fmt.Errorf("the schema table is larger than %d bytes: generate it again", maxBytes)
 	}
 	r := reader{rest: string(text)}
 	t, err := r.table()
 	if err != nil {
-		return nil, fmt.Errorf("schema table, line %d: %w: generate it anew", r.line, err)
+		return nil, fmt.Errorf("schema table, line %d: %w: generate it again", r.line, err)
 	}
 	return t, nil
 }
