@@ -399,7 +399,7 @@ func switchedOff(l *changeView) []string {
 	var names []string
 	for i := range l.configAfter.app.Components {
 		c := &l.configAfter.app.Components[i]
-		if before, ok := l.configBefore.component(c.Name); ok && before.On(was) && !c.On(is) {
+		if before, ok := l.configBefore.component(c.Name); ok && before.Enabled(was) && !c.Enabled(is) {
 			names = append(names, c.Name)
 		}
 	}
