@@ -2,8 +2,9 @@
 // followed within the tree.
 //
 // It owns the rule for links of untrusted trees: a link that leaves the tree, or leads in a circle,
-// is an error where it is followed. It reads and writes no disk. The resolver of Terraform modules
-// (runnerd/kind/terraform/modules) reads fetched packages with it.
+// is an error where it is followed. It reads and writes no disk. The fetcher of charts
+// (runnerd/helmsdk/source) and the resolver of Terraform modules (runnerd/kind/terraform/modules) read
+// trees with it.
 package filetree
 
 import (

@@ -3,96 +3,61 @@ package source
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
 	"slices"
-	"strings"
 	"time"
 
 	"helm.sh/helm/v3/pkg/ignore"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+	"github.com/nuon-toolkit/nuon/pkg/filetree"
 )
 
 // tree is a packed source tree in memory. Links are followed within it.
-type tree struct {
-	files map[string]artifact.File
-	// children holds the names in each directory, sorted.
-	children map[string][]string
-}
+type tree struct{ *filetree.Tree }
 
-// newTree indexes the files of a tree, which must pass artifact.CheckTree.
+// newTree returns the tree of files, which must pass artifact.CheckTree.
 func newTree(files []artifact.File) (*tree, error) {
 	if err := artifact.CheckTree(files, artifact.Limits{}); err != nil {
 		return nil, fmt.Errorf("the source: %w", err)
 	}
-	t := &tree{files: make(map[string]artifact.File, len(files)), children: map[string][]string{".": nil}}
-	for _, file := range files {
-		t.files[file.Path] = file
-		for name := file.Path; name != "."; name = path.Dir(name) {
-			dir := path.Dir(name)
-			_, known := t.children[dir]
-			t.children[dir] = append(t.children[dir], path.Base(name))
-			if known && dir != "." {
-				break
-			}
-		}
-	}
-	for dir, names := range t.children {
-		slices.Sort(names)
-		t.children[dir] = slices.Compact(names)
-	}
-	return t, nil
+	return &tree{filetree.New(files)}, nil
 }
-
-// maxLinks bounds the links on the way to one path.
-const maxLinks = 40
 
 // resolve follows the links in a path, and returns the file or directory of the tree that it leads to.
 func (t *tree) resolve(name string) (string, error) {
-	name = path.Clean(name)
-	at, rest, links := ".", strings.Split(name, "/"), 0
-	for len(rest) > 0 {
-		step := rest[0]
-		rest = rest[1:]
-		switch step {
-		case ".", "":
-			continue
-		case "..":
-			if at == "." {
-				return "", fmt.Errorf("%s leads out of the repository", quote(name))
-			}
-			at = path.Dir(at)
-			continue
-		}
-		next := path.Join(at, step)
-		file, is := t.files[next]
-		if is && file.Link != "" {
-			if links++; links > maxLinks {
-				return "", fmt.Errorf("the links at %s lead in a circle", quote(next))
-			}
-			rest = append(strings.Split(file.Link, "/"), rest...)
-			continue
-		}
-		if _, dir := t.children[next]; !is && !dir || is && len(rest) > 0 {
-			return "", t.missing(next)
-		}
-		at = next
+	found, err := t.Real(name)
+	var at *fs.PathError
+	switch {
+	case err == nil || !errors.As(err, &at):
+		return found, err
+	case errors.Is(err, filetree.ErrOutside):
+		return "", fmt.Errorf("%s leads out of the repository", quote(path.Clean(name)))
+	case errors.Is(err, filetree.ErrCircle):
+		return "", fmt.Errorf("the links at %s lead in a circle", quote(at.Path))
 	}
-	return at, nil
+	return "", t.missing(at.Path)
 }
 
 func (t *tree) missing(name string) error {
 	hint := ""
-	if near, ok := diagnostic.Nearest(path.Base(name), t.children[path.Dir(name)]); ok {
+	if near, ok := diagnostic.Nearest(path.Base(name), t.Names(path.Dir(name))); ok {
 		hint = "; did you mean " + quote(path.Join(path.Dir(name), near)) + "?"
 	}
 	return fmt.Errorf("there is no %s in the repository%s", quote(name), hint)
 }
 
-func (t *tree) isDir(name string) bool { _, is := t.children[name]; return is }
+// content returns the content of a file at a path without links.
+func (t *tree) content(name string) []byte {
+	file, _ := t.File(name)
+	return file.Content
+}
+
+func (t *tree) isDir(name string) bool { return t.IsDir(name) }
 
 // walk is the state of a walk through a chart's directory.
 type walk struct {
@@ -109,7 +74,7 @@ type walk struct {
 func (t *tree) chartFiles(dir string) ([]artifact.File, error) {
 	w := &walk{tree: t, rules: ignore.Empty()}
 	if name, err := t.resolve(path.Join(dir, ignore.HelmIgnore)); err == nil && !t.isDir(name) {
-		rules, err := ignore.Parse(bytes.NewReader(t.files[name].Content))
+		rules, err := ignore.Parse(bytes.NewReader(t.content(name)))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %s; helm does not know this form either", path.Join(dir, ignore.HelmIgnore),
 				clean(err.Error()))
@@ -130,7 +95,7 @@ func (w *walk) directory(dir, as string) error {
 	}
 	w.openDirs = append(w.openDirs, dir)
 	defer func() { w.openDirs = w.openDirs[:len(w.openDirs)-1] }()
-	for _, name := range w.tree.children[dir] {
+	for _, name := range w.tree.Names(dir) {
 		if err := w.entry(path.Join(dir, name), path.Join(as, name)); err != nil {
 			return err
 		}
@@ -162,7 +127,7 @@ func (w *walk) entry(at, as string) error {
 	if dir {
 		return w.directory(found, as)
 	}
-	content := bytes.TrimPrefix(w.tree.files[found].Content, []byte("\xEF\xBB\xBF"))
+	content := bytes.TrimPrefix(w.tree.content(found), []byte("\xEF\xBB\xBF"))
 	w.bytes += int64(len(content))
 	switch {
 	case len(content) > maxFile:

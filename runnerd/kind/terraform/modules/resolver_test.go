@@ -78,7 +78,8 @@ func TestResolve(t *testing.T) {
 		".git/") {
 		t.Error(paths(result.Files))
 	}
-	if result.Fetched != 4 { // two archives of the registry, a zip, and a repository, regardless of the sources that lead to them
+	// two archives of the registry, a zip, and a repository, regardless of the sources that lead to them
+	if result.Fetched != 4 {
 		t.Errorf("%d packages were fetched", result.Fetched)
 	}
 }
