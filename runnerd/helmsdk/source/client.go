@@ -2,7 +2,6 @@ package source
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -123,13 +122,6 @@ func (s *session) read(from io.Reader, limit int64) ([]byte, error) {
 
 // explainNetwork describes a network error, without the wrapper that repeats the URL.
 func (s *session) explainNetwork(err error) error {
-	var request *url.Error
-	if errors.As(err, &request) {
-		err = request.Err
-	}
-	var lookup *net.DNSError
-	var unproven *tls.CertificateVerificationError
-	var dial *net.OpError
 	var blocked *netguard.BlockedError
 	var redirected *netguard.RedirectError
 	var scheme *netguard.UnsupportedSchemeError
@@ -144,18 +136,13 @@ func (s *session) explainNetwork(err error) error {
 		return s.ctx.Err()
 	case s.ctx.Err() != nil:
 		return fmt.Errorf("it took longer than %s with all that it needs; build again later", s.options.Timeout)
-	case errors.As(err, &lookup) && lookup.IsNotFound:
-		return fmt.Errorf("there is no server of the name %s; check the address", quote(lookup.Name))
-	case errors.As(err, &lookup):
-		return fmt.Errorf("the name %s could not be looked up; build again later", quote(lookup.Name))
-	case errors.As(err, &unproven):
-		return fmt.Errorf("the server does not prove who it is: %s; mend its certificate", clean(unproven.Error()))
-	case errors.As(err, &dial) && dial.Timeout(), errors.Is(err, netguard.ErrStalled):
-		return fmt.Errorf("the server does not answer: %w; build again later", err)
-	case errors.As(err, &dial) && dial.Op == "dial":
-		return fmt.Errorf("the server cannot be reached: %w; check the address, or build again later", dial.Err)
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("the connection to the server broke: %w; build again later", err)
+	}
+	if found, is := netguard.Describe(err); is {
+		return fmt.Errorf("%s; %s", found.Why, found.Remedy)
+	}
+	var request *url.Error
+	if errors.As(err, &request) {
+		err = request.Err // request repeats the URL
 	}
 	return err
 }

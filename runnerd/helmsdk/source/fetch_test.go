@@ -93,8 +93,8 @@ func TestFetchingThatIsRefused(t *testing.T) {
 		"nothing to list":    {registry, "wbe", "", []string{`chart "wbe"`, "404"}},
 		"forged":             {registry, "forged", "1.0.0", []string{"nothing of it is used"}},
 		"an image":           {registry, "image", "1.0.0", []string{"is no chart but of type", "helm push"}},
-		"nobody listens":     {"https://127.0.0.1:1", "web", "", []string{"127.0.0.1:1", "cannot be reached"}},
-		"nobody listens OCI": {"oci://127.0.0.1:1/team", "web", "1.0.0", []string{"127.0.0.1:1", "cannot be reached"}},
+		"nobody listens":     {"https://127.0.0.1:1", "web", "", []string{"127.0.0.1:1", "refuses connections"}},
+		"nobody listens OCI": {"oci://127.0.0.1:1/team", "web", "1.0.0", []string{"127.0.0.1:1", "refuses connections"}},
 		"no such name":       {"https://nowhere.invalid", "web", "", []string{"nowhere.invalid"}},
 		"a cloud's own":      {"https://169.254.169.254", "web", "", []string{"169.254.169.254", "no chart is read"}},
 	} {
