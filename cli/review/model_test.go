@@ -277,7 +277,7 @@ func TestMoving(t *testing.T) {
 	s.press("/")
 	s.write("THING[00020]")
 	s.press("enter")
-	s.shows(t, `nothing here says "THING[00020]"`)
+	s.shows(t, `"THING[00020]" not found`)
 	s.press("/")
 	s.write("thing[0002")
 	s.press("enter")

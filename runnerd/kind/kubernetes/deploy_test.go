@@ -227,7 +227,7 @@ func TestConflicts(t *testing.T) {
 	p, _ := r.must(forced)
 	c := p.report.Changes[0]
 	if !slices.ContainsFunc(c.Findings, func(f diff.Finding) bool {
-		return f.Rule == kubernetes.RuleTakesOver && f.Message == "data.a is set by kubectl-edit, and this apply takes it over"
+		return f.Rule == kubernetes.RuleTakesOver && f.Message == "data.a is managed by kubectl-edit, and this apply takes it over"
 	}) {
 		t.Errorf("got %+v", c.Findings)
 	}
