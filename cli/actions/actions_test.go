@@ -97,7 +97,7 @@ nuon run acme migrate --input to=…
 		"get migrate --install acme":      {"3", 0, migrate},
 		"get nightly --app hello":         {"", 0, "nightly\n  timeout 2m\nruns\n  cron (no effect yet)\n  manual\nsteps\n  check\n\nnuon run INSTALL nightly\n"},
 		"get smoke_test --app hello":      {"", 0, "smoke_test\n  timeout 2m\nruns\n  post-deploy-component:web\n  post-provision\nsteps\n  check\n"},
-		"get smoke --app hello":           {"", exitcode.Failed, `action "smoke" not found: the app has migrate, nightly, smoke_test`},
+		"get smoke --app hello":           {"", exitcode.Failed, `there is no action "smoke": the app has migrate, nightly, smoke_test`},
 		"list":                            {"", exitcode.Failed, "at least one of the flags"},
 		"list --app hello --install acme": {"", exitcode.Failed, "none of the others can be"},
 		"list --app hello --limit 1":      {"", 0, "migrate\t"},

@@ -30,8 +30,7 @@ func (p *Problem) Error() string {
 		b.WriteString("\n  " + p.Detail)
 	}
 	if p.Status >= http.StatusInternalServerError && p.Request != "" {
-		b.WriteString(`
-  Request ID in its log: ` + p.Request + ".")
+		b.WriteString("\n  Its log has it as " + p.Request + ".")
 	}
 	return b.String()
 }

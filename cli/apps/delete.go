@@ -14,21 +14,19 @@ import (
 func newDelete(e *cmdenv.Env) *cobra.Command {
 	return e.Sure(&cobra.Command{
 		Use:   "delete APP",
-		Short: "Delete an app with its versions and builds",
+		Short: "Drop an app that has no installs, with its versions and builds",
 		Args:  cobra.ExactArgs(1),
-		Long: `Delete an app with its versions and builds.
-
-An app that has installs cannot be deleted: deprovision and forget them first. The repository is not
-touched.`,
+		Long: `Drops an app with its versions and builds. It is refused while the app has installs: deprovision and forget these first. Its
+repository stays as it is.`,
 		Example:           `  nuon apps delete hello --yes`,
 		ValidArgsFunction: complete.Args(e, complete.Apps),
-	}, "skip the confirmation prompt", func(args []string) string {
-		return fmt.Sprintf("this deletes app %s with all its versions and builds", args[0])
+	}, "yes, drop it", func(args []string) string {
+		return fmt.Sprintf("this drops app %s with all its versions and builds", args[0])
 	}, func(ctx context.Context, client *apiclient.Client, args []string) error {
 		if err := apiclient.Done(client.DeleteApp(ctx, args[0])); err != nil {
 			return err
 		}
-		e.Console.Say("deleted app %s", args[0])
+		e.Console.Say("app %s dropped", args[0])
 		return nil
 	})
 }

@@ -19,12 +19,11 @@ func New(e *cmdenv.Env) *cobra.Command {
 		Use:     "dev",
 		Example: "  nuon dev\n  nuon dev --kubeconfig ~/.kube/kind.yaml",
 		Short:   "Run the whole system on this machine",
-		Long: `Run the whole system on this machine: PostgreSQL, the control plane with its registry, a build runner
-and a local install runner. It needs no configuration. Ctrl-C stops it; the next start continues with
-the same data.
+		Long: `Run the whole system on this machine: PostgreSQL, the control plane with its registry, a build runner and a local install
+runner. Nothing has to be configured. Ctrl-C stops it; the next start goes on with the same data.
 
-DATABASE_URL (PostgreSQL 14 or newer) replaces the private PostgreSQL, and NUON_REGISTRY (host/path,
-with NUON_REGISTRY_USERNAME and NUON_REGISTRY_PASSWORD) the embedded registry.`,
+DATABASE_URL (PostgreSQL 14 or newer) replaces the private PostgreSQL, and NUON_REGISTRY (host/path, with
+NUON_REGISTRY_USERNAME and NUON_REGISTRY_PASSWORD) the embedded registry.`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) (err error) {
 			options.Console = e.Console
@@ -36,21 +35,20 @@ with NUON_REGISTRY_USERNAME and NUON_REGISTRY_PASSWORD) the embedded registry.`,
 	}
 	flags := command.Flags()
 	flags.StringVar(&options.DataDir, "data-dir", "",
-		"data directory (default: nuon/dev in the user's data directory; /var/lib/nuon/dev for root)")
+		"where everything is kept (default: nuon/dev in the place for user data; for root /var/lib/nuon/dev)")
 	flags.StringVar(&options.Listen, "listen", DefaultListen, "address of the control API")
 	flags.StringVar(&options.RunnerListen, "runner-listen", DefaultRunnerListen, "address of the runner API")
 	flags.StringVar(&options.RegistryListen, "registry-listen", DefaultRegistryListen,
 		"address of the embedded registry")
 	flags.StringArrayVar(&options.FileRemotes, "allow-file-remotes", nil,
-		"allow file:// git repositories below this directory (repeatable; default: the current git repository, "+
-			"else the current directory)")
+		"directory below which file:// git repositories are allowed; may be given again (default: the git repository that you are in, else this directory)")
 	flags.BoolVar(&options.PrivateRemotes, "allow-private-remotes", false,
-		"allow git and chart repositories, and files that configs refer to, in private networks")
+		"let https:// repositories, chart repositories, and files that configs refer to, be in private networks")
 	flags.StringVar(&options.Org, "org", "dev", "name of the org")
-	flags.DurationVar(&options.Poll, "poll", 2*time.Second, "how often git repositories are polled")
+	flags.DurationVar(&options.Poll, "poll", 2*time.Second, "how often git repositories are looked at")
 	flags.StringVar(&options.KubeConfig, "kubeconfig", "",
-		"kubeconfig `file` of the install runner's Kubernetes cluster; KUBECONFIG is never used")
-	flags.StringVar(&options.ReadyFile, "ready-file", "", "JSON file to write when everything is ready")
+		"`file` by which the install runner finds its Kubernetes cluster; KUBECONFIG is never used")
+	flags.StringVar(&options.ReadyFile, "ready-file", "", "file to write, as JSON, when everything is up")
 	return command
 }
 

@@ -82,7 +82,7 @@ func TestCompare(t *testing.T) {
 		"a secret is not touched":            {"", []api.Install{with(func(i *api.Install) { i.Inputs = []api.InputValue{{Name: "token", Sensitive: true}} })}, false, Difference{Outcome: OutcomeNone}, nil},
 		"the rule":                           {"approval_option = \"approve-all\"\nallow_destroy = true\n", []api.Install{acme}, false, Difference{Outcome: OutcomeChange, change: api.InstallChange{Approval: "approve-all", AllowDestroy: &yes}}, []string{"approval prompt approve-all", "allow_destroy false true"}},
 		"labels come and go":                 {"[labels]\na = \"1\"\n", []api.Install{with(func(i *api.Install) { i.Labels = map[string]string{"b": "2"} })}, false, Difference{Outcome: OutcomeChange, change: api.InstallChange{Labels: map[string]string{"a": "1", "b": ""}}}, []string{`label a (none) "1"`, `label b "2" (none)`}},
-		"a switch":                           {"[component_toggles]\nmetrics = false\n", []api.Install{acme}, false, Difference{Outcome: OutcomeChange, change: api.InstallChange{Toggles: map[string]bool{"metrics": false}}}, []string{"component metrics app default off"}},
+		"a switch":                           {"[component_toggles]\nmetrics = false\n", []api.Install{acme}, false, Difference{Outcome: OutcomeChange, change: api.InstallChange{Toggles: map[string]bool{"metrics": false}}}, []string{"component metrics as the app has it off"}},
 		"a switch back":                      {"", []api.Install{with(func(i *api.Install) { i.Toggles = map[string]bool{"metrics": false} })}, false, Difference{Outcome: OutcomeChange, change: api.InstallChange{Toggles: map[string]bool{"metrics": true}}}, []string{"component metrics off on"}},
 		"people's":                           {"[inputs]\nnote = \"n\"\n", []api.Install{with(func(i *api.Install) { i.Owner = "hand" })}, false, Difference{Outcome: OutcomeRefused, change: api.InstallChange{Inputs: []api.InputValue{{Name: "note", Value: "n"}}}}, []string{`input note (not set) "n"`}},
 		"people's, and taken":                {"", []api.Install{with(func(i *api.Install) { i.Owner = "hand" })}, true, Difference{Outcome: OutcomeChange, change: api.InstallChange{Owner: "file"}}, []string{"owner hand file"}},
@@ -190,8 +190,8 @@ func TestShowDifferences(t *testing.T) {
     input x   "1"
 ~ b  change
     label tier  (none) → "gold"
-= c  no changes
-! d  blocked: it [2J belongs to people
+= c  is as its file says
+! d  refused: it [2J belongs to people
 ? e  it stays
 `
 	if d := cmp.Diff(want, out.String()); d != "" || err != nil {
