@@ -34,8 +34,10 @@ var diffMayImport = map[string][]string{"diff/app": {"pkg/appcode", "pkg/appconf
 
 // heavy must not be linked into nuon: what needs a cluster, Helm, Terraform or a database runs in the other programs.
 var heavy = []string{
-	"helm.sh/helm", "k8s.io/client-go", "k8s.io/api", "sigs.k8s.io/controller-runtime", "github.com/kyverno", "github.com/fluxcd",
-	"github.com/hashicorp/terraform-exec", "github.com/jackc/pgx", "github.com/open-policy-agent/opa/v1/rego", "github.com/open-policy-agent/opa/v1/topdown",
+	"helm.sh/helm", "k8s.io/client-go", "k8s.io/api", "sigs.k8s.io/controller-runtime", "github.com/kyverno",
+	"github.com/fluxcd",
+	"github.com/hashicorp/terraform-exec", "github.com/jackc/pgx", "github.com/open-policy-agent/opa/v1/rego",
+	"github.com/open-policy-agent/opa/v1/topdown",
 	"go.opentelemetry.io/otel", "github.com/prometheus/client_golang",
 }
 
@@ -73,15 +75,16 @@ func TestDiffImportsOnlyLeavesOfPkg(t *testing.T) {
 	for _, p := range list(t, "./diff/...") {
 		from := strings.TrimPrefix(p.ImportPath, module)
 		for _, i := range p.Imports {
-			if to, ours := strings.CutPrefix(i, module+"pkg/"); ours && !leaf["pkg/"+to] && !contains(diffMayImport[from], "pkg/"+to) {
+			if to, ours := strings.CutPrefix(i, module+"pkg/"); ours && !leaf["pkg/"+to] &&
+				!contains(diffMayImport[from], "pkg/"+to) {
 				t.Errorf("%s imports pkg/%s, which is not a leaf", from, to)
 			}
 		}
 	}
 }
 
-// TestHelmIsBehindOnePackage: Helm 3 comes to its end, and what takes its place is to be written in one folder. Whatever talks to a
-// cluster is the runner's alone.
+// TestHelmIsBehindOnePackage: Helm 3 comes to its end, and what takes its place is to be written in one
+// folder. Whatever talks to a cluster is the runner's alone.
 func TestHelmIsBehindOnePackage(t *testing.T) {
 	const home = "runnerd/helmsdk"
 	for _, p := range list(t, "./...") {
@@ -95,7 +98,8 @@ func TestHelmIsBehindOnePackage(t *testing.T) {
 			continue
 		}
 		for _, d := range p.Deps {
-			for _, h := range []string{"helm.sh/", "k8s.io/client-go/", "sigs.k8s.io/controller-runtime/", "github.com/fluxcd/"} {
+			for _, h := range []string{"helm.sh/", "k8s.io/client-go/", "sigs.k8s.io/controller-runtime/",
+				"github.com/fluxcd/"} {
 				if strings.HasPrefix(d, h) {
 					t.Errorf("the reconciler links %s", d)
 				}

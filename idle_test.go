@@ -27,9 +27,11 @@ const (
 	formatPackage = configPackage + "/format"
 )
 
-// describing are the packages that read configs to show, check or compare them as texts: to read a value there is not to use it.
+// describing are the packages that read configs to show, check or compare them as texts: to read a value
+// there is not to use it.
 var describing = []string{
-	"cli/validate", "cli/diff", "cli/reference", "cli/initialize", "cli/graph", "cli/explain", "cli/schema", "cli/format", "reconciler/preview",
+	"cli/validate", "cli/diff", "cli/reference", "cli/initialize", "cli/graph", "cli/explain", "cli/schema", "cli/format",
+	"reconciler/preview",
 	"diff/app", "pkg/appconfig", "examples",
 }
 
@@ -49,8 +51,8 @@ var whileReading = map[string]string{
 	"Sandbox.Type":                "says whether Terraform makes the sandbox",
 }
 
-// TestConfigValuesAreUsedOrIdle: each value that a config can have is read by code that acts on it, or is marked as idle, so that
-// validate warns of it and docs/config.md says so.
+// TestConfigValuesAreUsedOrIdle: each value that a config can have is read by code that acts on it, or is
+// marked as idle, so that validate warns of it and docs/config.md says so.
 func TestConfigValuesAreUsedOrIdle(t *testing.T) {
 	usage := readUsage(t)
 	seen := map[string]bool{}
@@ -97,8 +99,8 @@ func checkUsed(t *testing.T, usage *usage, of reflect.Type, seen map[string]bool
 	}
 }
 
-// usage is which fields of configs code reads. Fields are known by where they are declared, because a type made of another one shares
-// its fields.
+// usage is which fields of configs code reads. Fields are known by where they are declared, because a type
+// made of another one shares its fields.
 type usage struct {
 	files  *token.FileSet
 	format *types.Package
@@ -149,7 +151,8 @@ func (u *usage) reaches(key string, seen map[string]bool) bool {
 }
 
 // readBy returns what a function reads, or what it calls in package appconfig.
-// A function that fills in fields of an App is left out where what is made of what is asked for: it reads for all of its fields.
+// A function that fills in fields of an App is left out where what is made of what is asked for: it reads for
+// all of its fields.
 func (u *usage) readBy(f *function, making bool) map[string]bool {
 	if f.all != nil {
 		return f.all
@@ -189,13 +192,17 @@ func readUsage(t *testing.T) *usage {
 	packages := []string{configPackage}
 	for _, p := range list(t, "./...") {
 		name := strings.TrimPrefix(p.ImportPath, module)
-		describes := slices.ContainsFunc(describing, func(dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") })
+		describes := slices.ContainsFunc(describing, func(dir string) bool {
+			return name == dir ||
+				strings.HasPrefix(name, dir+"/")
+		})
 		if !describes && (slices.Contains(p.Imports, configPackage) || slices.Contains(p.Imports, formatPackage)) {
 			packages = append(packages, p.ImportPath)
 		}
 	}
 	all := map[string]exported{}
-	decode := json.NewDecoder(bytes.NewReader(run(t, "go", append([]string{"list", "-trimpath", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles"}, packages...)...)))
+	decode := json.NewDecoder(bytes.NewReader(run(t, "go", append([]string{"list", "-trimpath", "-export", "-deps",
+		"-json=ImportPath,Dir,Export,GoFiles"}, packages...)...)))
 	for {
 		var p exported
 		if err := decode.Decode(&p); errors.Is(err, io.EOF) {
@@ -205,8 +212,12 @@ func readUsage(t *testing.T) *usage {
 		}
 		all[p.ImportPath] = p
 	}
-	u := &usage{files: token.NewFileSet(), read: map[string]bool{}, made: map[string][]*function{}, funcs: map[string]*function{}, called: map[string]bool{}}
-	imports := importer.ForCompiler(u.files, "gc", func(path string) (io.ReadCloser, error) { return os.Open(all[path].Export) })
+	u := &usage{files: token.NewFileSet(), read: map[string]bool{}, made: map[string][]*function{},
+		funcs: map[string]*function{}, called: map[string]bool{}}
+	imports := importer.ForCompiler(u.files, "gc", func(path string) (io.ReadCloser,
+		error) {
+		return os.Open(all[path].Export)
+	})
 	var err error
 	if u.format, err = imports.Import(formatPackage); err != nil {
 		t.Fatal(err)
@@ -232,7 +243,8 @@ func (u *usage) check(t *testing.T, p exported, imports types.Importer) {
 		}
 		files = append(files, file)
 	}
-	info := &types.Info{Selections: map[*ast.SelectorExpr]*types.Selection{}, Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}
+	info := &types.Info{Selections: map[*ast.SelectorExpr]*types.Selection{}, Uses: map[*ast.Ident]types.Object{},
+		Defs: map[*ast.Ident]types.Object{}}
 	if _, err := (&types.Config{Importer: imports}).Check(p.ImportPath, u.files, files, info); err != nil {
 		t.Fatal(err)
 	}
@@ -278,8 +290,9 @@ func (u *usage) note(info *types.Info, in ast.Node, reads, calls map[string]bool
 	})
 }
 
-// noteMade collects what the fields of an App are made of in one function: what is read in the value that they get, in the functions that
-// this calls, and in what the local variables in it were set to. It returns false if it found none.
+// noteMade collects what the fields of an App are made of in one function: what is read in the value that
+// they get, in the functions that this calls, and in what the local variables in it were set to. It returns
+// false if it found none.
 func (u *usage) noteMade(info *types.Info, f *ast.FuncDecl) bool {
 	locals := map[types.Object][]ast.Expr{}
 	set := func(left, right ast.Expr) {
@@ -335,7 +348,8 @@ func (u *usage) noteMade(info *types.Info, f *ast.FuncDecl) bool {
 	return len(made) > 0
 }
 
-// follow adds what the functions of package appconfig read that acting code calls: but not Load and the digests, which read everything.
+// follow adds what the functions of package appconfig read that acting code calls: but not Load and the
+// digests, which read everything.
 func (u *usage) follow() {
 	for name := range u.called {
 		_, called, _ := strings.Cut(name, " ")

@@ -13,13 +13,14 @@ import (
 	"testing"
 )
 
-// allowance begins the comment that allows a test to look at the clock; a reason follows it. It stands on the line itself or on
-// the one above.
+// allowance begins the comment that allows a test to look at the clock; a reason follows it. It stands on the
+// line itself or on the one above.
 const allowance = "//walltime:"
 
-// TestNoTestBoundsWallTime holds that a busy machine cannot turn a test red. A test bounds wall time when it compares a measured
-// time with anything, gives a context a deadline, or sets a timer; pkg/testtime has what it needs instead, and a clock of the
-// test's own (testing/synctest) may do all of it. What remains carries a comment with the reason. Benchmarks only measure.
+// TestNoTestBoundsWallTime holds that a busy machine cannot turn a test red. A test bounds wall time when it
+// compares a measured time with anything, gives a context a deadline, or sets a timer; pkg/testtime has what
+// it needs instead, and a clock of the test's own (testing/synctest) may do all of it. What remains carries a
+// comment with the reason. Benchmarks only measure.
 func TestNoTestBoundsWallTime(t *testing.T) {
 	files := token.NewFileSet()
 	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
@@ -66,7 +67,8 @@ func wallTimeBounds(files *token.FileSet, file *ast.File) []string {
 	report := func(at token.Pos, what, instead string) {
 		place := files.Position(at)
 		if reason, is := allowed[place.Line]; !is {
-			found = append(found, fmt.Sprintf("%s: %s; %s, or give the reason in a comment %q", place, what, instead, allowance+" …"))
+			found = append(found, fmt.Sprintf("%s: %s; %s, or give the reason in a comment %q", place, what, instead, allowance+
+				" …"))
 		} else if len(strings.TrimSpace(reason)) < 10 {
 			found = append(found, fmt.Sprintf("%s: the comment gives no reason", place))
 		}
@@ -180,7 +182,8 @@ func TestWallTimeBoundsAreFound(t *testing.T) {
 		"ctx := testtime.Context(t)":                                              0,
 	} {
 		files := token.NewFileSet()
-		file, err := parser.ParseFile(files, "a_test.go", "package a\nfunc TestA(t *testing.T) {\n"+body+"\n}", parser.ParseComments)
+		file, err := parser.ParseFile(files, "a_test.go", "package a\nfunc TestA(t *testing.T) {\n"+body+"\n}",
+			parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)
 		}

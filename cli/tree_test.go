@@ -215,7 +215,8 @@ func TestWithoutAControlPlane(t *testing.T) {
 		root, out, _ := tree()
 		root.SetArgs(strings.Fields(line))
 		err := root.ExecuteContext(t.Context())
-		if exitcode.CodeOf(err) != exitcode.Unreachable || !strings.Contains(err.Error(), "nuon context add") || out.Len() > 0 {
+		if exitcode.CodeOf(err) != exitcode.Unreachable || !strings.Contains(err.Error(), "nuon context add") ||
+			out.Len() > 0 {
 			t.Errorf("nuon %s: printed %q, ended with %v", line, out, err)
 		}
 	}
@@ -265,8 +266,9 @@ func TestNoColor(t *testing.T) {
 // TestLabel checks which exit codes have the prefix "error: ". Codes that only
 // report a state have none.
 func TestLabel(t *testing.T) {
-	for code, want := range map[int]string{exitcode.Failed: "error: ", exitcode.Usage: "error: ", exitcode.Unreachable: "error: ",
-		exitcode.Waiting: "", exitcode.Rejected: ""} {
+	for code, want := range map[int]string{exitcode.Failed: "error: ", exitcode.Usage: "error: ",
+		exitcode.Unreachable: "error: ",
+		exitcode.Waiting:     "", exitcode.Rejected: ""} {
 		if got := label(exitcode.With(code, nil)); got != want {
 			t.Errorf("code %d has the label %q", code, got)
 		}

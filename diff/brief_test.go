@@ -18,7 +18,8 @@ func TestBrief(t *testing.T) {
 			"destroys 4 and replaces 3"},
 		{diff.Totals{Replace: 1}, "1 to replace", "±1", "replaces 1"},
 	} {
-		if words, brief, loss := c.totals.Text(), c.totals.Brief(), c.totals.LossSummary(); words != c.words || brief != c.brief ||
+		if words, brief, loss := c.totals.Text(), c.totals.Brief(), c.totals.LossSummary(); words != c.words ||
+			brief != c.brief ||
 			loss != c.loss {
 			t.Errorf("%+v: %q, %q, %q", c.totals, words, brief, loss)
 		}

@@ -22,7 +22,8 @@ func (f *FieldChange) StringDelta(before, after string, whole bool) (StringDelta
 	if 2*(head+tail) < min(len(before), len(after)) || head+tail < 4 {
 		return StringDelta{}, false
 	}
-	out := StringDelta{before[:head], before[head : len(before)-tail], after[head : len(after)-tail], before[len(before)-tail:]}
+	out := StringDelta{before[:head], before[head : len(before)-tail], after[head : len(after)-tail],
+		before[len(before)-tail:]}
 	if !whole && head+tail > maxSame {
 		out.Head, out.Tail = lastOf(out.Head), firstOf(out.Tail)
 	}

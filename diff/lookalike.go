@@ -34,7 +34,8 @@ func LookAlikeFinding(path string, before, after Raw) (Finding, bool) {
 	return Finding{
 		Rule: RuleLookAlike, Source: "https://www.unicode.org/reports/tr39/#Confusable_Detection", Risk: RiskNone,
 		Security: true, Path: path,
-		Message: "a text looks like a different one: it has letters of another alphabet that look like ASCII, or marks separate from their letters",
+		Message: "a text looks like a different one: it has letters of another alphabet that look like ASCII, or marks " +
+			"separate from their letters",
 	}, true
 }
 
@@ -90,7 +91,8 @@ func lookAlikePositions(text []rune) map[int]bool {
 			r := text[i]
 			switch {
 			case r <= unicode.MaxASCII:
-			case confusable[r] != 0 && (ascii > 0 || other == 0 && like > 1), isVariantForm(r), ascii > 0 && isUnmixedScript(r), isRare(r):
+			case confusable[r] != 0 && (ascii > 0 || other == 0 && like > 1), isVariantForm(r), ascii > 0 && isUnmixedScript(r),
+				isRare(r):
 				add(i)
 			case i > 0 && unicode.Is(unicode.Mn, r) && composes(text[i-1], r):
 				add(i)
@@ -142,7 +144,8 @@ var phoneticLetters = &unicode.RangeTable{R16: []unicode.Range16{{Lo: 0x1D00, Hi
 
 // isUnmixedScript reports whether a letter belongs to a script that people do not mix with ASCII in one word.
 func isUnmixedScript(r rune) bool {
-	return r > unicode.MaxASCII && unicode.IsLetter(r) && (!unicode.In(r, scriptsBesideASCII...) || unicode.Is(phoneticLetters, r))
+	return r > unicode.MaxASCII && unicode.IsLetter(r) && (!unicode.In(r, scriptsBesideASCII...) ||
+		unicode.Is(phoneticLetters, r))
 }
 
 // isRare reports whether a letter belongs to a script that nearly nobody writes.

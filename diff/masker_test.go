@@ -30,12 +30,14 @@ func TestMaskerField(t *testing.T) {
 		want          diff.FieldChange
 	}{
 		{"string", side(`"a"`), side(`"b"`), diff.FieldChange{
-			Before: diff.ShownValue{Text: "a", Type: diff.TypeString}, After: diff.ShownValue{Text: "b", Type: diff.TypeString}}},
+			Before: diff.ShownValue{Text: "a", Type: diff.TypeString}, After: diff.ShownValue{Text: "b",
+				Type: diff.TypeString}}},
 		{"number as written", side(`12345678901234567890`), side(`null`), diff.FieldChange{
 			Before: diff.ShownValue{Text: "12345678901234567890", Type: diff.TypeNumber},
 			After:  diff.ShownValue{Text: "null", Type: diff.TypeNull}}},
 		{"object", absent, side(`{"b":[1,"<"],"a":true}`), diff.FieldChange{
-			Before: diff.ShownValue{Absent: true}, After: diff.ShownValue{Text: `{"a":true,"b":[1,"<"]}`, Type: diff.TypeObject}}},
+			Before: diff.ShownValue{Absent: true}, After: diff.ShownValue{Text: `{"a":true,"b":[1,"<"]}`,
+				Type: diff.TypeObject}}},
 		{"unknown", side(`1`), unknown, diff.FieldChange{
 			Before: diff.ShownValue{Text: "1", Type: diff.TypeNumber}, After: diff.ShownValue{Unknown: true}}},
 		{"sensitive, changed", secret(`"a"`), secret(`"b"`), diff.FieldChange{
@@ -57,7 +59,8 @@ func TestMaskerField(t *testing.T) {
 		{"a known secret as a key", absent, side(`{"planted":1}`), diff.FieldChange{
 			Before: diff.ShownValue{Absent: true}, After: diff.ShownValue{Masked: true, Mark: diff.MarkNew}}},
 		{"lines", side(`"a\nb\n"`), side(`"a\nc"`), diff.FieldChange{
-			Before: diff.ShownValue{Text: "a\nb\n", Type: diff.TypeString}, After: diff.ShownValue{Text: "a\nc", Type: diff.TypeString},
+			Before: diff.ShownValue{Text: "a\nb\n", Type: diff.TypeString}, After: diff.ShownValue{Text: "a\nc",
+				Type: diff.TypeString},
 			Lines: []diff.Line{{Op: diff.LineSame, Text: "a"}, {Op: diff.LineRemoved, Text: "b"},
 				{Op: diff.LineAdded, Text: "c (no newline at the end)"}}}},
 	} {

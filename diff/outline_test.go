@@ -15,7 +15,8 @@ func fieldsOf(texts ...[3]string) *diff.Change {
 	c := &diff.Change{Action: diff.Update}
 	for _, t := range texts {
 		c.Fields = append(c.Fields, diff.FieldChange{Path: t[0],
-			Before: diff.ShownValue{Text: t[1], Type: diff.TypeString}, After: diff.ShownValue{Text: t[2], Type: diff.TypeString}})
+			Before: diff.ShownValue{Text: t[1], Type: diff.TypeString}, After: diff.ShownValue{Text: t[2],
+				Type: diff.TypeString}})
 	}
 	return c
 }

@@ -18,7 +18,8 @@ func planOf(name, id, namespace string) *diff.Report {
 	text := func(before, after string) diff.FieldChange {
 		return diff.FieldChange{
 			Path: "spec." + name, Pointer: "/spec/" + name, Owner: name + "-operator",
-			Before: diff.ShownValue{Text: before, Type: diff.TypeString}, After: diff.ShownValue{Text: after, Type: diff.TypeString},
+			Before: diff.ShownValue{Text: before, Type: diff.TypeString}, After: diff.ShownValue{Text: after,
+				Type: diff.TypeString},
 		}
 	}
 	lines := text("host: "+name+"\n", "host: "+name+".example\n")

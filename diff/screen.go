@@ -97,7 +97,8 @@ func LongCommandFinding(f *FieldChange) (Finding, bool) {
 	return Finding{
 		Rule: RuleNotShown, Source: "diff.md#what-a-report-cannot-hold", Security: true, IndividualApproval: true,
 		Path: f.Path,
-		Message: fmt.Sprintf("a command of %d bytes on one line, of which a screen shows %d: read all of it", len(f.After.Text),
+		Message: fmt.Sprintf("a command of %d bytes on one line, of which a screen shows %d: read all of it",
+			len(f.After.Text),
 			screenBytes),
 	}, true
 }

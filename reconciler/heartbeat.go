@@ -90,7 +90,8 @@ func (r *replica) registerReplica(ctx context.Context) error {
 		return nil
 	}
 	return errors.Join(
-		fmt.Errorf("replica %s, seen %s ago, has an embedded registry, and so would this one; the embedded registry is for one replica: set NUON_REGISTRY for both (if that one was killed, wait %s)",
+		fmt.Errorf("replica %s, seen %s ago, has an embedded registry, and so would this one; the embedded registry is for "+
+			"one replica: set NUON_REGISTRY for both (if that one was killed, wait %s)",
 			other, seen.Round(time.Second), replicaTimeout),
 		r.store.RemoveReplica(ctx, r.id))
 }
@@ -141,7 +142,8 @@ func (r *replica) heartbeatAndRescue(ctx context.Context) error {
 // lostJobs describes the work that no replica is running any more, as far as this replica can
 // determine.
 func (r *replica) lostJobs() store.LostJobs {
-	return store.LostJobs{ReplicaTimeout: replicaTimeout, Replica: r.id, UnseenTimeout: unseenTimeout, InFlight: r.inFlight.list()}
+	return store.LostJobs{ReplicaTimeout: replicaTimeout, Replica: r.id, UnseenTimeout: unseenTimeout,
+		InFlight: r.inFlight.list()}
 }
 
 // rescue requeues the work of killed replicas, and the work assigned to this one that never

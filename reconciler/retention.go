@@ -58,7 +58,9 @@ func stateFlags(f *pflag.FlagSet, o *stateOptions) {
 		"state versions stored of one attempt; the newest replace the oldest")
 	f.Int64Var(&o.attemptMiB, "max-state-mib-per-attempt", d.AttemptBytes>>20,
 		"MiB of sealed states stored of one attempt")
-	f.Int64Var(&o.installVersions, "max-state-versions-per-install", d.InstallVersions, "state versions stored of an install; beyond it superseded ones go early, and what has no room stays on the runner's disk")
+	f.Int64Var(&o.installVersions, "max-state-versions-per-install", d.InstallVersions,
+		"state versions stored of an install; beyond it superseded ones go early, and what has no room stays on the "+
+			"runner's disk")
 	f.Int64Var(&o.installMiB, "max-state-mib-per-install", d.InstallBytes>>20,
 		"MiB of sealed states stored of an install")
 }

@@ -33,7 +33,8 @@ func TestRetainCommand(t *testing.T) {
 	old := func(org string, days int) {
 		t.Helper()
 		exec(t, dsn,
-			`insert into runners (org_id, id, name, kind) values ($1, 'run', 'run', 'install') on conflict do nothing`, "org_"+org)
+			`insert into runners (org_id, id, name, kind) values ($1, 'run', 'run', 'install') on conflict do nothing`, "org_"+
+				org)
 		exec(t, dsn, `insert into registrations (org_id, id, runner_id, hash, expires_at) values ($1, gen_random_uuid()::text, 'run', sha256(gen_random_uuid()::text::bytea), now() - make_interval(days => $2))`, "org_"+org, days)
 	}
 	old("acme", 31)
@@ -69,7 +70,8 @@ func TestRetainCommand(t *testing.T) {
 	if err := json.Unmarshal([]byte(run("--dry-run", "-o", "json", "--keep-logs", "24h")), &list); err != nil {
 		t.Fatal(err)
 	}
-	want := []orgRemoved{{"acme", []retention.Removed{{What: "registrations", Rows: 1}}}, {"globex", []retention.Removed{}}}
+	want := []orgRemoved{{"acme", []retention.Removed{{What: "registrations", Rows: 1}}},
+		{"globex", []retention.Removed{}}}
 	if diff := cmp.Diff(want, list); diff != "" {
 		t.Errorf("as JSON (-want +got):\n%s", diff)
 	}

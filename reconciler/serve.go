@@ -78,7 +78,8 @@ type server struct {
 
 // serve runs a replica until ctx ends, and then lets work in flight finish.
 func serve(ctx context.Context, o serveOptions) (err error) {
-	r := &replica{options: o, notifier: store.NewNotifier(), board: status.NewBoard(), metrics: metrics.New(version.Number)}
+	r := &replica{options: o, notifier: store.NewNotifier(), board: status.NewBoard(),
+		metrics: metrics.New(version.Number)}
 	ctx, stopTraces, err := telemetry.Start(r.board.WithBoard(ctx), "nuon-reconciler", version.Number)
 	if err != nil {
 		return err

@@ -96,7 +96,8 @@ const (
 const maxRemotePerOrg = 8
 
 // workers registers each service's reconcile functions with the queue.
-func (o *services) workers(replica string, s *store.Store, m *metrics.Metrics, h *inFlight) (*river.Client[pgx.Tx], error) {
+func (o *services) workers(replica string, s *store.Store, m *metrics.Metrics,
+	h *inFlight) (*river.Client[pgx.Tx], error) {
 	w := workerSet{river.NewWorkers(), m, h, &orgLimiter{}}
 	addWorker(w, func(ctx context.Context, q queue.Poll) error { return o.observe.Poll(ctx, q.Org, q.Watch) })
 	addWorker(w, func(ctx context.Context, q queue.Catalog) error { return o.catalog.Reconcile(ctx, q.Org, q.App) })

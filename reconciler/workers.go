@@ -188,7 +188,8 @@ const (
 
 // dueOptions configures the sweep. Installs are reconciled on changes; the resync covers lost
 // notifications and other omissions.
-var dueOptions = store.ClaimDueOptions{Limit: 500, MaxPolls: 2 * maxRemotePerOrg, RetryAfter: 30 * time.Second, Resync: time.Hour}
+var dueOptions = store.ClaimDueOptions{Limit: 500, MaxPolls: 2 * maxRemotePerOrg, RetryAfter: 30 * time.Second,
+	Resync: time.Hour}
 
 // sweep turns due entries into work until ctx ends. Several replicas may sweep at once.
 func sweep(ctx context.Context, s *store.Store) {

@@ -31,7 +31,8 @@ the file can be used.`,
 			}
 			read, err := policy.Read(path)
 			if file == "" && errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("%w\na runner that is started without this file allows everything; one that had it takes no jobs until it is back", err)
+				return fmt.Errorf("%w\na runner that is started without this file allows everything; one that had it takes no "+
+					"jobs until it is back", err)
 			}
 			if err != nil {
 				return fmt.Errorf("%w\na runner with this file takes no jobs; correct it, and it counts at once", err)

@@ -148,7 +148,8 @@ func (d *helmDiff) report(ctx context.Context) (*diff.Report, error) {
 			return nil, err
 		}
 	}
-	d.log.Warn("from %s to %s, rendered without a cluster: lookup finds nothing there, and its version and kinds are %s", charts[0], charts[1], d.clusterVersion())
+	d.log.Warn("from %s to %s, rendered without a cluster: lookup finds nothing there, and its version and kinds are %s",
+		charts[0], charts[1], d.clusterVersion())
 	d.noteCRDs(rendered[0].CRDs, rendered[1].CRDs)
 	added := helm.CRDSources(rendered[1].CRDs, notIn(rendered[0].CRDs))
 	options := d.options(append(objectsOf("again", rendered[2]), added...))
@@ -301,7 +302,8 @@ func (d *helmDiff) findChart(ctx context.Context, name string) (*source.Chart, e
 	info, err := os.Stat(name)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%s is no chart: %w; name a directory, a .tgz file, oci://host/chart:version or https://repository/chart:version", name, withoutPath(err))
+		return nil, fmt.Errorf("%s is no chart: %w; name a directory, a .tgz file, oci://host/chart:version or "+
+			"https://repository/chart:version", name, withoutPath(err))
 	case info.IsDir():
 		files, at, err := source.ReadLocal(name)
 		if err != nil {
@@ -348,10 +350,12 @@ func splitReference(text string) (repository, chart, version string, err error) 
 	chart, version, _ = strings.Cut(last, ":")
 	dir = strings.TrimRight(dir, "/")
 	if strings.Contains(chart, "@") {
-		return "", "", "", fmt.Errorf("%s names a digest, and a chart is named by its version here, as %s://host/path/chart:1.2.3", text, scheme)
+		return "", "", "", fmt.Errorf("%s names a digest, and a chart is named by its version here, as "+
+			"%s://host/path/chart:1.2.3", text, scheme)
 	}
 	if dir == "" || chart == "" {
-		return "", "", "", fmt.Errorf("%s names no chart; write the repository's address, a slash and the chart's name, as %s://host/path/chart:1.2.3", text, scheme)
+		return "", "", "", fmt.Errorf("%s names no chart; write the repository's address, a slash and the chart's name, as "+
+			"%s://host/path/chart:1.2.3", text, scheme)
 	}
 	return scheme + "://" + dir, chart, version, nil
 }
@@ -392,7 +396,8 @@ func (d *helmDiff) againstCluster(ctx context.Context) (*diff.Report, error) {
 		return nil, err
 	}
 	if _, err := os.Stat(d.Cluster.KubeConfig); err != nil {
-		return nil, fmt.Errorf("the kubeconfig %s: %w; name the file with --kubeconfig", d.Cluster.KubeConfig, withoutPath(err))
+		return nil, fmt.Errorf("the kubeconfig %s: %w; name the file with --kubeconfig", d.Cluster.KubeConfig,
+			withoutPath(err))
 	}
 	reached, err := cluster.FromFile(d.Cluster.KubeConfig, d.Cluster.Context, d.log)
 	if err != nil {
@@ -431,7 +436,8 @@ func (d *helmDiff) noteRelease(deployed helmsdk.Release, made loadedChart, rende
 	}
 	d.log.Warn("from release %s, %s, to %s", d.Release, was, made)
 	if deployed.Revision > 0 && len(made.values) == 0 {
-		d.log.Warn("no values are given, so the chart's own defaults are compared; --values <(helm get values %s -n %s) gives those of the release", d.Release, d.Namespace)
+		d.log.Warn("no values are given, so the chart's own defaults are compared; --values <(helm get values %s -n %s) "+
+			"gives those of the release", d.Release, d.Namespace)
 	}
 	d.log.Warn("the server was not asked what it would make of the chart; the plan of a deploy asks it")
 	for _, crd := range rendered.CRDs {
@@ -474,7 +480,8 @@ func (d *helmDiff) deployed(ctx context.Context, reached *cluster.Cluster) (*hel
 }
 
 // liveOf returns the live objects of the cluster that the sides name.
-func liveOf(ctx context.Context, reached *cluster.Cluster, namespace string, sides ...[]manifest.Source) ([]manifest.Source, error) {
+func liveOf(ctx context.Context, reached *cluster.Cluster, namespace string,
+	sides ...[]manifest.Source) ([]manifest.Source, error) {
 	var refs []api.ObjectRef
 	known := map[manifest.ID]bool{}
 	for _, side := range sides {

@@ -113,7 +113,8 @@ func images(r diff.Report, before, after string) bool {
 func TestDiffAgainstNoCluster(t *testing.T) {
 	chartsIn(t)
 	write(t, "broken", "not: [a kubeconfig")
-	for file, want := range map[string]string{"none": "the kubeconfig none: no such file or directory; name the file with --kubeconfig", "broken": "broken"} {
+	for file, want := range map[string]string{"none": "the kubeconfig none: no such file or directory; name the file " +
+		"with --kubeconfig", "broken": "broken"} {
 		request := helmRequest{After: helmSide{Chart: "v1"}, Cluster: &helmCluster{KubeConfig: file}}
 		if _, err := compared(t, request); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got  %v\nwant %s", err, want)

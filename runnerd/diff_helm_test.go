@@ -17,20 +17,26 @@ func chartsIn(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
 	for name, content := range map[string]string{
-		"v1/Chart.yaml":           "apiVersion: v2\nname: web\nversion: 1.0.0\ndependencies: [{name: names, version: ^1, repository: \"file://../names\"}]\n",
-		"v1/values.yaml":          "image: web:1\n",
-		"v1/templates/web.yaml":   "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: {{ include \"name\" . }}}\nspec:\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      containers: [{name: web, image: {{ .Values.image | quote }}}]\n",
-		"v1/templates/token.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: token}\nstringData: {token: {{ randAlphaNum 20 }}}\n",
-		"v1/crds/a.yaml":          "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: as.example.com}\nspec: {group: example.com, names: {kind: A, plural: as}, scope: Namespaced, versions: []}\n",
-		"names/Chart.yaml":        "apiVersion: v2\nname: names\nversion: 1.1.0\ntype: library\n",
-		"names/templates/_n.tpl":  "{{ define \"name\" }}{{ .Release.Name }}-web{{ end }}",
-		"values.yaml":             "image: web:2\n",
+		"v1/Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\ndependencies: [{name: names, version: ^1, " +
+			"repository: \"file://../names\"}]\n",
+		"v1/values.yaml": "image: web:1\n",
+		"v1/templates/web.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: {{ include \"name\" . }}}\n" +
+			"spec:\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      " +
+			"containers: [{name: web, image: {{ .Values.image | quote }}}]\n",
+		"v1/templates/token.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: token}\nstringData: {token: {{ " +
+			"randAlphaNum 20 }}}\n",
+		"v1/crds/a.yaml": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: " +
+			"as.example.com}\nspec: {group: example.com, names: {kind: A, plural: as}, scope: Namespaced, versions: []}\n",
+		"names/Chart.yaml":       "apiVersion: v2\nname: names\nversion: 1.1.0\ntype: library\n",
+		"names/templates/_n.tpl": "{{ define \"name\" }}{{ .Release.Name }}-web{{ end }}",
+		"values.yaml":            "image: web:2\n",
 	} {
 		write(t, filepath.Join(dir, name), content)
 		if after, is := strings.CutPrefix(name, "v1/"); is {
 			content = strings.NewReplacer("version: 1.0.0", "version: 1.1.0", "Namespaced", "Cluster").Replace(content)
 			if after == "templates/web.yaml" {
-				content += "---\napiVersion: batch/v1\nkind: Job\nmetadata:\n  name: migrate\n  annotations: {helm.sh/hook: pre-upgrade}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: m, image: m}]}}}\n"
+				content += "---\napiVersion: batch/v1\nkind: Job\nmetadata:\n  name: migrate\n  annotations: {helm.sh/hook: " +
+					"pre-upgrade}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: m, image: m}]}}}\n"
 			}
 			write(t, filepath.Join(dir, "v2", after), content)
 		}
@@ -84,7 +90,8 @@ func addresses(changes []diff.Change) string {
 
 func TestDiffOfTwoCharts(t *testing.T) {
 	chartsIn(t)
-	got, err := compared(t, helmRequest{Before: helmSide{Chart: "v1"}, After: helmSide{Chart: "v2", Values: []helmValues{{"values.yaml", "image: web:2\n"}}}})
+	got, err := compared(t, helmRequest{Before: helmSide{Chart: "v1"}, After: helmSide{Chart: "v2",
+		Values: []helmValues{{"values.yaml", "image: web:2\n"}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +123,8 @@ func TestDiffShowsWhatCRDsFoldersAdd(t *testing.T) {
 	chartsIn(t)
 	write(t, "v2/crds/admin.yaml",
 		"apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: as.example.com}\n"+
-			"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}\nsubjects: [{kind: Group, apiGroup: rbac.authorization.k8s.io, name: everybody}]\n")
+			"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}\nsubjects: [{kind: Group, "+
+			"apiGroup: rbac.authorization.k8s.io, name: everybody}]\n")
 	got, err := compared(t, helmRequest{Before: helmSide{Chart: "v1"}, After: helmSide{Chart: "v2"}})
 	if err != nil {
 		t.Fatal(err)
@@ -136,7 +144,8 @@ func TestDiffShowsWhatCRDsFoldersAdd(t *testing.T) {
 // no difference at all.
 func TestDiffOfTheSame(t *testing.T) {
 	chartsIn(t)
-	got, err := compared(t, helmRequest{Before: helmSide{Chart: "v1"}, After: helmSide{Chart: "v1", Sets: []string{"image=web:3"}}})
+	got, err := compared(t, helmRequest{Before: helmSide{Chart: "v1"}, After: helmSide{Chart: "v1",
+		Sets: []string{"image=web:3"}}})
 	if err != nil || !strings.Contains(addresses(got.Changes), "update Deployment.apps/shop-web") {
 		t.Error(addresses(got.Changes), err)
 	}
@@ -152,7 +161,8 @@ func TestSetsWithCommas(t *testing.T) {
 	chartsIn(t)
 	for text, told := range map[string]bool{"image=hunter2,replicas=3": true, "image=a,b": false,
 		`image=a\,b=c`: false, "image=a": false, "image=,b=c": false} {
-		got, err := compared(t, helmRequest{Before: helmSide{Chart: "v1"}, After: helmSide{Chart: "v1", Sets: []string{text}}})
+		got, err := compared(t, helmRequest{Before: helmSide{Chart: "v1"}, After: helmSide{Chart: "v1",
+			Sets: []string{text}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -190,7 +200,8 @@ func TestDiffOfChartsRefuses(t *testing.T) {
 			}
 		})
 	}
-	if _, err := compared(t, helmRequest{Before: helmSide{Chart: "v1"}, After: helmSide{Chart: "v1"}, Kubernetes: "new"}); err == nil || !strings.Contains(err.Error(), "1.33.0") {
+	if _, err := compared(t, helmRequest{Before: helmSide{Chart: "v1"}, After: helmSide{Chart: "v1"},
+		Kubernetes: "new"}); err == nil || !strings.Contains(err.Error(), "1.33.0") {
 		t.Errorf("a version of Kubernetes: %v", err)
 	}
 }

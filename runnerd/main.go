@@ -172,7 +172,9 @@ func newRun() *cobra.Command {
 	flags.StringVar(&options.Policy, "policy", "", "the runner file (default <dir>/runner.toml, if it is there)")
 	flags.StringVar(&options.KubeConfig, "kubeconfig", "",
 		"the `file` by which actions with enable_kube_config find the cluster (default that of KUBECONFIG, if it is set)")
-	flags.StringVar(&options.JobUser, "job-user", "", "run the programs of jobs (Terraform, scripts, plugins) as this `user`: NAME, UID or UID:GID; needs root (default "+runner.DefaultJobUser+" where runnerd is root and that user exists)")
+	flags.StringVar(&options.JobUser, "job-user", "", "run the programs of jobs (Terraform, scripts, plugins) as this "+
+		"`user`: NAME, UID or UID:GID; needs root (default "+runner.DefaultJobUser+
+		" where runnerd is root and that user exists)")
 	flags.StringVar(&passwordFile, "registry-password-file", "",
 		"read the registry's password from this `file` (/dev/fd/3 for an open file) instead of "+job.VarRegistryPassword)
 	flags.StringArrayVar(&options.PassEnv, "pass-env", nil,
@@ -222,7 +224,8 @@ func registryPassword(file string) (seal.Secret, error) {
 	case len(content) == 0:
 		return seal.Secret{}, fmt.Errorf("--registry-password-file: %s is empty; write the password into it", file)
 	case len(content) > maxPassword:
-		return seal.Secret{}, fmt.Errorf("--registry-password-file: %s has more than %d bytes; name the file of the password", file, maxPassword)
+		return seal.Secret{}, fmt.Errorf("--registry-password-file: %s has more than %d bytes; name the file of the password",
+			file, maxPassword)
 	}
 	return seal.NewSecret(content), nil
 }

@@ -18,12 +18,13 @@ func TestCommandLine(t *testing.T) {
 		args []string
 		want string
 	}{
-		"no url":          {[]string{"run", "--dir", t.TempDir()}, "url"},
-		"no dir":          {[]string{"run", "--url", "http://127.0.0.1:1"}, "dir"},
-		"nothing":         {[]string{"run"}, "url"},
-		"no token":        {[]string{"run", "--url", "http://127.0.0.1:1", "--dir", t.TempDir()}, "NUON_REGISTRATION_TOKEN"},
-		"job by hand":     {[]string{"job"}, "started by runnerd run"},
-		"own variable":    {[]string{"run", "--url", "http://127.0.0.1:1", "--dir", t.TempDir(), "--pass-env", "TF_LOG"}, "--pass-env: TF_LOG cannot be passed on"},
+		"no url":      {[]string{"run", "--dir", t.TempDir()}, "url"},
+		"no dir":      {[]string{"run", "--url", "http://127.0.0.1:1"}, "dir"},
+		"nothing":     {[]string{"run"}, "url"},
+		"no token":    {[]string{"run", "--url", "http://127.0.0.1:1", "--dir", t.TempDir()}, "NUON_REGISTRATION_TOKEN"},
+		"job by hand": {[]string{"job"}, "started by runnerd run"},
+		"own variable": {[]string{"run", "--url", "http://127.0.0.1:1", "--dir", t.TempDir(), "--pass-env", "TF_LOG"},
+			"--pass-env: TF_LOG cannot be passed on"},
 		"too many words":  {[]string{"run", "x"}, "unknown command \"x\" for \"runnerd run\"\nRun `runnerd run --help` for"},
 		"no such command": {[]string{"version"}, "unknown command \"version\" for \"runnerd\"\nRun `runnerd --help` for"},
 		"nearly one":      {[]string{"chek"}, "\tcheck\nRun `runnerd --help` for"},

@@ -32,11 +32,15 @@ func start(t *testing.T) (*plane, *cmdenv.Env, *strings.Builder) {
 	p := &plane{}
 	safe := "safe"
 	config := api.AppConfig{Version: 3, Actions: []api.DeclaredAction{
-		{Name: "migrate", Description: "Moves the data", Timeout: "5m", Triggers: []string{"manual"}, Steps: []string{"copy", "check"}, Inputs: []api.DeclaredParameter{
-			{Name: "to", Type: "number", Description: "which\x1b[2J shape", Required: true}, {Name: "mode", Type: "string", Required: true, Default: &safe}, {Name: "note", Type: "string"},
-		}},
-		{Name: "nightly", Timeout: "2m", Triggers: []string{"cron", "manual"}, IdleTriggers: []string{"cron"}, Steps: []string{"check"}},
-		{Name: "smoke_test", Timeout: "2m", Triggers: []string{"post-deploy-component:web", "post-provision"}, Steps: []string{"check"}},
+		{Name: "migrate", Description: "Moves the data", Timeout: "5m", Triggers: []string{"manual"},
+			Steps: []string{"copy", "check"}, Inputs: []api.DeclaredParameter{
+				{Name: "to", Type: "number", Description: "which\x1b[2J shape", Required: true},
+				{Name: "mode", Type: "string", Required: true, Default: &safe}, {Name: "note", Type: "string"},
+			}},
+		{Name: "nightly", Timeout: "2m", Triggers: []string{"cron", "manual"}, IdleTriggers: []string{"cron"},
+			Steps: []string{"check"}},
+		{Name: "smoke_test", Timeout: "2m", Triggers: []string{"post-deploy-component:web", "post-provision"},
+			Steps: []string{"check"}},
 	}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/apps/hello/config", func(w http.ResponseWriter, r *http.Request) {
@@ -92,12 +96,16 @@ nuon run acme migrate --input to=…
 		code    int
 		want    string
 	}{
-		"list --app hello":                {"", 0, "migrate\tmanual\tto, mode, note\t5m\tMoves the data\nnightly\tcron (no effect yet), manual\t-\t2m\t\nsmoke_test\tpost-deploy-component:web, post-provision\t-\t2m\t\n"},
-		"list --install acme":             {"3", 0, "migrate\tmanual"},
-		"get migrate --install acme":      {"3", 0, migrate},
-		"get nightly --app hello":         {"", 0, "nightly\n  timeout 2m\nruns\n  cron (no effect yet)\n  manual\nsteps\n  check\n\nnuon run INSTALL nightly\n"},
-		"get smoke_test --app hello":      {"", 0, "smoke_test\n  timeout 2m\nruns\n  post-deploy-component:web\n  post-provision\nsteps\n  check\n"},
-		"get smoke --app hello":           {"", exitcode.Failed, `there is no action "smoke": the app has migrate, nightly, smoke_test`},
+		"list --app hello": {"", 0, "migrate\tmanual\tto, mode, note\t5m\tMoves the data\nnightly\tcron (no " +
+			"effect yet), manual\t-\t2m\t\nsmoke_test\tpost-deploy-component:web, post-provision\t-\t2m\t\n"},
+		"list --install acme":        {"3", 0, "migrate\tmanual"},
+		"get migrate --install acme": {"3", 0, migrate},
+		"get nightly --app hello": {"", 0, "nightly\n  timeout 2m\nruns\n  cron (no effect yet)\n  manual\nsteps\n " +
+			" check\n\nnuon run INSTALL nightly\n"},
+		"get smoke_test --app hello": {"", 0, "smoke_test\n  timeout 2m\nruns\n  post-deploy-component:web\n  " +
+			"post-provision\nsteps\n  check\n"},
+		"get smoke --app hello": {"", exitcode.Failed,
+			`there is no action "smoke": the app has migrate, nightly, smoke_test`},
 		"list":                            {"", exitcode.Failed, "at least one of the flags"},
 		"list --app hello --install acme": {"", exitcode.Failed, "none of the others can be"},
 		"list --app hello --limit 1":      {"", 0, "migrate\t"},

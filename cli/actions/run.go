@@ -52,7 +52,8 @@ was approved last, and asks. A program passes the digest of the script that was 
 --approve-script: the run waits until its script can run, and approves that script and no other.
 
 Exit codes with --wait: 0 it succeeded, 1 it failed, 3 its script waits for an approver.`,
-		Example:           "  nuon actions run acme migrate --input to=42 --wait\n  nuon actions run acme restore --input-file plan=@plan.json --env DEBUG=1",
+		Example: "  nuon actions run acme migrate --input to=42 --wait\n  nuon actions run acme restore " +
+			"--input-file plan=@plan.json --env DEBUG=1",
 		ValidArgsFunction: complete.Args(e, complete.Installs, complete.Actions),
 		RunE:              func(c *cobra.Command, args []string) error { return o.run(c.Context(), args[0], args[1]) },
 	}

@@ -117,14 +117,18 @@ func TestARunApprovesItsScript(t *testing.T) {
 		code  int
 		says  string
 	}{
-		"yes":                 {"approver", "y", nil, approved, 0, "psql -f up.sql"},
-		"no is no rejection":  {"approver", "n", nil, "", 0, "it keeps waiting: `nuon review apr_1` shows it"},
-		"an operator":         {"operator", "y", nil, "", 0, "script migrate waits for an approver"},
-		"the digest":          {"approver", "", []string{"--approve-script", "sha256:script"}, approved, 0, "approved: script migrate for hello/acme"},
-		"on a terminal, too":  {"admin", "n", []string{"--approve-script", "sha256:script"}, approved, 0, "approved: script migrate"},
-		"another digest":      {"approver", "", []string{"--approve-script", "sha256:other"}, "", exitcode.Usage, "it has the digest sha256:script; `nuon review apr_1` shows it"},
-		"nobody to ask":       {"approver", "", nil, "", 0, "action 4 of hello/acme (wfl_1): running"},
-		"nothing would begin": {"approver", "", []string{"--approve-script", "sha256:script", "--dry-run"}, "", exitcode.Failed, "none of the others can be"},
+		"yes":                {"approver", "y", nil, approved, 0, "psql -f up.sql"},
+		"no is no rejection": {"approver", "n", nil, "", 0, "it keeps waiting: `nuon review apr_1` shows it"},
+		"an operator":        {"operator", "y", nil, "", 0, "script migrate waits for an approver"},
+		"the digest": {"approver", "", []string{"--approve-script", "sha256:script"}, approved, 0,
+			"approved: script migrate for hello/acme"},
+		"on a terminal, too": {"admin", "n", []string{"--approve-script", "sha256:script"}, approved, 0,
+			"approved: script migrate"},
+		"another digest": {"approver", "", []string{"--approve-script", "sha256:other"}, "", exitcode.Usage,
+			"it has the digest sha256:script; `nuon review apr_1` shows it"},
+		"nobody to ask": {"approver", "", nil, "", 0, "action 4 of hello/acme (wfl_1): running"},
+		"nothing would begin": {"approver", "", []string{"--approve-script", "sha256:script", "--dry-run"}, "",
+			exitcode.Failed, "none of the others can be"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &scripted{role: c.role}

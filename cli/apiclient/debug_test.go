@@ -97,7 +97,8 @@ func TestDebugShowsNoSecret(t *testing.T) {
 	_, _ = Get[api.Install](
 		client.UpdateInstallWithBody(ctx, "acme", "application/json",
 			strings.NewReader(
-				`{"inputs":[{"name":"key","sensitive":true,"value":"`+planted["input"]+`"}],"password":"`+planted["password"]+`"}`)))
+				`{"inputs":[{"name":"key","sensitive":true,"value":"`+planted["input"]+`"}],"password":"`+planted["password"]+
+					`"}`)))
 	text := seen.String()
 	for name, secret := range planted {
 		for _, form := range []string{secret, base64.StdEncoding.EncodeToString([]byte(secret))} {

@@ -130,7 +130,8 @@ func answered(r *http.Response, err error) error {
 	strange := p.Code == "" && (r.StatusCode < 400 || r.StatusCode == http.StatusNotFound ||
 		r.StatusCode == http.StatusMethodNotAllowed || r.StatusCode >= http.StatusInternalServerError)
 	if strange || p.Code == codeNoRoute {
-		return exitcode.With(exitcode.Unreachable, fmt.Errorf("%s://%s answered %s, which is not what a control plane of this version answers; check the address that `nuon context list` shows, and the versions of both",
+		return exitcode.With(exitcode.Unreachable, fmt.Errorf("%s://%s answered %s, which is not what a control plane of "+
+			"this version answers; check the address that `nuon context list` shows, and the versions of both",
 			r.Request.URL.Scheme, r.Request.URL.Host, r.Status))
 	}
 	return &Problem{p}

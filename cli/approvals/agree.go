@@ -80,7 +80,8 @@ func (a *answer) refuse(targets []api.Approval) error {
 		command += fmt.Sprintf(" --reason %q", a.reason)
 	}
 	if len(targets) > mostIDs {
-		return exitcode.Usagef("%s, and there is no terminal to ask on; give the ids of those that you have read (`nuon approvals list -o name`): %s ID…",
+		return exitcode.Usagef("%s, and there is no terminal to ask on; give the ids of those that you have read "+
+			"(`nuon approvals list -o name`): %s ID…",
 			what, command)
 	}
 	for _, t := range targets {

@@ -104,7 +104,8 @@ func (p *plane) ends(t *testing.T, types, line string, want []string, code int, 
 func TestAlike(t *testing.T) {
 	three := []string{"apr_1 approve sha256:1", "apr_2 approve sha256:2", "apr_3 approve sha256:3"}
 	nos := []string{"apr_1 reject sha256:1 no", "apr_2 reject sha256:2 no", "apr_3 reject sha256:3 no"}
-	refused := "this approves web on 3 installs of hello, and there is no terminal to ask on; read it with `nuon review --print`, then run: "
+	refused := "this approves web on 3 installs of hello, and there is no terminal to ask on; read it with " +
+		"`nuon review --print`, then run: "
 	for name, c := range map[string]struct {
 		action diff.Action
 		line   string
@@ -113,26 +114,35 @@ func TestAlike(t *testing.T) {
 		code   int
 		says   string
 	}{
-		"script":              {diff.Update, "approve acme/web --alike", "", nil, exitcode.Usage, refused + "nuon approve apr_1 apr_2 apr_3"},
-		"script, by an id":    {diff.Update, "approve apr_2 --alike", "", nil, exitcode.Usage, refused + "nuon approve apr_2 apr_1 apr_3"},
-		"script, by the ids":  {diff.Update, "approve apr_1 apr_2 apr_3", "", three, 0, ""},
-		"script, a no":        {diff.Update, "reject acme/web --alike --reason no", "", nil, exitcode.Usage, `run: nuon reject --reason "no" apr_1 apr_2 apr_3`},
-		"counted":             {diff.Update, "approve acme/web --alike", "3", three, 0, ""},
-		"another one named":   {diff.Update, "approve hooli/web --alike", "3", []string{three[2], three[0], three[1]}, 0, ""},
-		"by its id":           {diff.Update, "approve apr_2 --alike", "3", []string{three[1], three[0], three[2]}, 0, ""},
-		"a mere yes":          {diff.Update, "approve acme/web --alike", "y", nil, exitcode.Rejected, "nothing was approved"},
-		"of another number":   {diff.Update, "approve acme/web --alike", "4", nil, exitcode.Rejected, "nothing was approved"},
-		"the exception":       {diff.Update, "approve wayne/web --alike", "y", []string{"apr_4 approve sha256:4"}, 0, ""},
-		"of no group":         {diff.Update, "approve acme/db --alike", "y", []string{"apr_5 approve sha256:5"}, 0, ""},
-		"grave, typed":        {diff.Replace, "approve acme/web --alike", "web 3", three, 0, ""},
-		"grave, mistyped":     {diff.Replace, "approve acme/web --alike", "web", nil, exitcode.Rejected, "nothing was approved"},
-		"grave, a mere count": {diff.Destroy, "approve acme/web --alike", "3", nil, exitcode.Rejected, "nothing was approved"},
-		"a no":                {diff.Destroy, "reject acme/web --alike --reason no", "y", nos, 0, ""},
-		"a no, not meant":     {diff.Destroy, "reject acme/web --alike --reason no", "n", nil, exitcode.Rejected, "nothing was done"},
-		"with everything":     {diff.Update, "approve --all --alike", "", nil, exitcode.Usage, "--alike goes with one plan"},
-		"of two":              {diff.Update, "approve acme/web acme/db --alike", "", nil, exitcode.Usage, "--alike goes with one plan"},
-		"one digest for all":  {diff.Update, "approve acme/web --alike --digest sha256:1", "", nil, exitcode.Usage, "--alike goes with one plan"},
-		"nothing like it":     {diff.Update, "approve zorg/web --alike", "", nil, exitcode.Failed, "nothing waits for an approval at zorg/web"},
+		"script": {diff.Update, "approve acme/web --alike", "", nil, exitcode.Usage, refused +
+			"nuon approve apr_1 apr_2 apr_3"},
+		"script, by an id": {diff.Update, "approve apr_2 --alike", "", nil, exitcode.Usage, refused +
+			"nuon approve apr_2 apr_1 apr_3"},
+		"script, by the ids": {diff.Update, "approve apr_1 apr_2 apr_3", "", three, 0, ""},
+		"script, a no": {diff.Update, "reject acme/web --alike --reason no", "", nil, exitcode.Usage,
+			`run: nuon reject --reason "no" apr_1 apr_2 apr_3`},
+		"counted":           {diff.Update, "approve acme/web --alike", "3", three, 0, ""},
+		"another one named": {diff.Update, "approve hooli/web --alike", "3", []string{three[2], three[0], three[1]}, 0, ""},
+		"by its id":         {diff.Update, "approve apr_2 --alike", "3", []string{three[1], three[0], three[2]}, 0, ""},
+		"a mere yes":        {diff.Update, "approve acme/web --alike", "y", nil, exitcode.Rejected, "nothing was approved"},
+		"of another number": {diff.Update, "approve acme/web --alike", "4", nil, exitcode.Rejected, "nothing was approved"},
+		"the exception":     {diff.Update, "approve wayne/web --alike", "y", []string{"apr_4 approve sha256:4"}, 0, ""},
+		"of no group":       {diff.Update, "approve acme/db --alike", "y", []string{"apr_5 approve sha256:5"}, 0, ""},
+		"grave, typed":      {diff.Replace, "approve acme/web --alike", "web 3", three, 0, ""},
+		"grave, mistyped": {diff.Replace, "approve acme/web --alike", "web", nil, exitcode.Rejected,
+			"nothing was approved"},
+		"grave, a mere count": {diff.Destroy, "approve acme/web --alike", "3", nil, exitcode.Rejected,
+			"nothing was approved"},
+		"a no": {diff.Destroy, "reject acme/web --alike --reason no", "y", nos, 0, ""},
+		"a no, not meant": {diff.Destroy, "reject acme/web --alike --reason no", "n", nil, exitcode.Rejected,
+			"nothing was done"},
+		"with everything": {diff.Update, "approve --all --alike", "", nil, exitcode.Usage, "--alike goes with one plan"},
+		"of two": {diff.Update, "approve acme/web acme/db --alike", "", nil, exitcode.Usage,
+			"--alike goes with one plan"},
+		"one digest for all": {diff.Update, "approve acme/web --alike --digest sha256:1", "", nil, exitcode.Usage,
+			"--alike goes with one plan"},
+		"nothing like it": {diff.Update, "approve zorg/web --alike", "", nil, exitcode.Failed,
+			"nothing waits for an approval at zorg/web"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fleet(t, c.action).ends(t, c.types, c.line, c.want, c.code, c.says)
@@ -146,7 +156,8 @@ func TestAlikeSaysWhatItAsks(t *testing.T) {
 	if err != nil || out != "approved: web on 3 installs of hello\n" {
 		t.Errorf("printed %q, %v", out, err)
 	}
-	want := "deploy web on 3 installs of hello\n  each 1 to destroy; highest risk: destroy\n  at acme, globex, hooli\n  because build 2 is new\n" +
+	want := "deploy web on 3 installs of hello\n  each 1 to destroy; highest risk: destroy\n  at acme, globex, hooli\n  " +
+		"because build 2 is new\n" +
 		"This cannot be undone. Type web 3 to approve: "
 	if remarks != want {
 		t.Errorf("remarked %q", remarks)
@@ -255,7 +266,8 @@ func TestReviewOfAlike(t *testing.T) {
 		t.Errorf("%d plans were read, %v", p.read, err)
 	}
 	for _, want := range []string{
-		"deploy web on 3 installs of hello   (apr_1 and 2 more)\nat acme, globex, hooli\n", `terraform_data.thing["‹own name›"]`, "nuon approve apr_1 --alike\nnuon reject apr_1 --alike --reason",
+		"deploy web on 3 installs of hello   (apr_1 and 2 more)\nat acme, globex, hooli\n",
+		`terraform_data.thing["‹own name›"]`, "nuon approve apr_1 --alike\nnuon reject apr_1 --alike --reason",
 		"\n\ndeploy web on hello/wayne   (apr_4)\n", `terraform_data.thing["wayne"]`, "nuon approve apr_4\n",
 	} {
 		if !strings.Contains(out, want) {

@@ -57,7 +57,8 @@ With --workflow, what a provision or deploy plans until it ends is approved in y
 replaces something, scripts that no approver has seen for the install, and plans of which the report does not show everything still
 ask. Your permission is checked again at each use; --revoke takes the approval back.`,
 		Example: "  nuon approve acme/web\n  nuon approve apr_…\n  nuon approve acme/web --digest sha256:…\n" +
-			"  nuon approve acme/metrics --alike\n  nuon approve --install acme --all\n  nuon approve --workflow acme\n  nuon approve --workflow wfl_… --revoke",
+			"  nuon approve acme/metrics --alike\n  nuon approve --install acme --all\n  nuon approve --workflow acme\n  nuon " +
+			"approve --workflow wfl_… --revoke",
 		RunE: func(c *cobra.Command, args []string) error { return a.run(c.Context(), args) },
 
 		ValidArgsFunction: complete.Rest(e, complete.Approvals),
@@ -140,7 +141,8 @@ func (a *answer) run(ctx context.Context, args []string) error {
 }
 
 // respond answers one plan after the other until one fails, and returns those that it answered.
-func (a *answer) respond(ctx context.Context, client *apiclient.Client, targets []api.Approval) ([]api.Approval, error) {
+func (a *answer) respond(ctx context.Context, client *apiclient.Client, targets []api.Approval) ([]api.Approval,
+	error) {
 	done := []api.Approval{}
 	for _, t := range targets {
 		got, err := a.send(ctx, client, t)

@@ -33,8 +33,10 @@ func NewReview(e *cmdenv.Env) *cobra.Command {
 		Use:   "review [INSTALL|INSTALL/COMPONENT|APPROVAL]…",
 		Short: "Read the plans, scripts and settings that wait for a yes or a no, and answer them",
 		Args:  cobra.ArbitraryArgs,
-		Long: "On a terminal it opens a screen with the plans that wait and the diff of each; ? shows its keys. In a pipe, with -o json, yaml or\n" +
-			"name, and with --print it prints them one below the other; plans that are alike only once, unless --each asks for all. An approval\n" +
+		Long: "On a terminal it opens a screen with the plans that wait and the diff of each; ? shows its keys. In a pipe, " +
+			"with -o json, yaml or\n" +
+			"name, and with --print it prints them one below the other; plans that are alike only once, unless --each asks " +
+			"for all. An approval\n" +
 			"that is named by its id is printed whatever became of it.",
 		Example:           "  nuon review\n  nuon review acme globex\n  nuon review acme/web --print",
 		ValidArgsFunction: complete.Rest(e, complete.Approvals),

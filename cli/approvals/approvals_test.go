@@ -200,7 +200,8 @@ func (p *plane) run(t *testing.T, output string, line ...string) (out, remarks s
 // TestAnswers checks that an answer covers only what was displayed to the person, with its
 // plan and digest. Without a terminal, that is what the command names by id or digest.
 func TestAnswers(t *testing.T) {
-	one, two, three, four := "apr_1 approve sha256:1", "apr_2 approve sha256:2", "apr_3 approve sha256:3", "apr_4 approve sha256:4"
+	one, two, three, four := "apr_1 approve sha256:1", "apr_2 approve sha256:2", "apr_3 approve sha256:3",
+		"apr_4 approve sha256:4"
 	for name, c := range map[string]struct {
 		line  string
 		types string // text typed on a terminal; "" is without a terminal
@@ -208,21 +209,28 @@ func TestAnswers(t *testing.T) {
 		code  int
 		says  string
 	}{
-		"script, by id":              {"approve apr_2", "", []string{two}, 0, ""},
-		"script, by ids":             {"approve apr_1 apr_2 apr_4", "", []string{one, two, four}, 0, ""},
-		"script, by digest":          {"approve acme/db --digest sha256:2", "", []string{two}, 0, ""},
-		"script, id and digest":      {"approve apr_1 --digest sha256:1", "", []string{one}, 0, ""},
-		"script, another digest":     {"approve apr_1 --digest sha256:0", "", nil, exitcode.Failed, "approve web on hello/acme: what waits is no longer what was shown"},
-		"script, by place":           {"approve globex/web", "", nil, exitcode.Usage, "read it with `nuon review apr_3`, then run: nuon approve apr_3"},
-		"script, one by place":       {"approve apr_2 globex/web", "", nil, exitcode.Usage, "then run: nuon approve apr_2 apr_3"},
-		"script, all":                {"approve --all", "", nil, exitcode.Usage, "this approves 3 plans, and there is no terminal to ask on; read it with `nuon review --print`, then run: nuon approve apr_1 apr_3 apr_4"},
-		"script, a no by place":      {"reject globex/web --reason no", "", []string{"apr_3 reject sha256:3 no"}, 0, ""},
-		"script, a no to all":        {"reject --all --reason x", "", nil, exitcode.Usage, `run: nuon reject --reason "x" apr_1 apr_2 apr_3 apr_4`},
-		"by place":                   {"approve globex/web", "y", []string{three}, 0, ""},
-		"by place, no":               {"approve globex/web", "n", nil, exitcode.Rejected, "nothing was done"},
-		"by id, no":                  {"approve apr_3", "n", nil, exitcode.Rejected, "nothing was done"},
-		"by app and place":           {"approve shop/acme/web", "yes", []string{four}, 0, ""},
-		"by digest, no":              {"approve acme/db --digest sha256:2", "y", nil, exitcode.Rejected, "nothing was approved"},
+		"script, by id":         {"approve apr_2", "", []string{two}, 0, ""},
+		"script, by ids":        {"approve apr_1 apr_2 apr_4", "", []string{one, two, four}, 0, ""},
+		"script, by digest":     {"approve acme/db --digest sha256:2", "", []string{two}, 0, ""},
+		"script, id and digest": {"approve apr_1 --digest sha256:1", "", []string{one}, 0, ""},
+		"script, another digest": {"approve apr_1 --digest sha256:0", "", nil, exitcode.Failed,
+			"approve web on hello/acme: what waits is no longer what was shown"},
+		"script, by place": {"approve globex/web", "", nil, exitcode.Usage,
+			"read it with `nuon review apr_3`, then run: nuon approve apr_3"},
+		"script, one by place": {"approve apr_2 globex/web", "", nil, exitcode.Usage,
+			"then run: nuon approve apr_2 apr_3"},
+		"script, all": {"approve --all", "", nil, exitcode.Usage,
+			"this approves 3 plans, and there is no terminal to ask on; read it with `nuon review --print`, then run: nuon " +
+				"approve apr_1 apr_3 apr_4"},
+		"script, a no by place": {"reject globex/web --reason no", "", []string{"apr_3 reject sha256:3 no"}, 0, ""},
+		"script, a no to all": {"reject --all --reason x", "", nil, exitcode.Usage,
+			`run: nuon reject --reason "x" apr_1 apr_2 apr_3 apr_4`},
+		"by place":         {"approve globex/web", "y", []string{three}, 0, ""},
+		"by place, no":     {"approve globex/web", "n", nil, exitcode.Rejected, "nothing was done"},
+		"by id, no":        {"approve apr_3", "n", nil, exitcode.Rejected, "nothing was done"},
+		"by app and place": {"approve shop/acme/web", "yes", []string{four}, 0, ""},
+		"by digest, no": {"approve acme/db --digest sha256:2", "y", nil, exitcode.Rejected,
+			"nothing was approved"},
 		"destroys, a mere yes":       {"approve acme/db", "y", nil, exitcode.Rejected, "nothing was approved"},
 		"destroys, named":            {"approve acme/db", "db", []string{two}, 0, ""},
 		"destroys, by id, named":     {"approve apr_2", "db", []string{two}, 0, ""},
@@ -231,23 +239,25 @@ func TestAnswers(t *testing.T) {
 		"two, a mere yes":            {"approve apr_1 apr_3", "y", nil, exitcode.Rejected, "nothing was approved"},
 		"two, one destroys":          {"approve acme/db apr_4", "db\n1", []string{two, four}, 0, ""},
 		"two, one destroys, unnamed": {"approve acme/db apr_4", "1\ndb", nil, exitcode.Rejected, "nothing was approved"},
-		"all but destruction":        {"approve --all", "3", []string{one, three, four}, exitcode.Waiting, "1 plan still waits to be approved by name"},
-		"all, a mere yes":            {"approve --all", "y", nil, exitcode.Rejected, "nothing was approved"},
-		"all of an install":          {"approve --all --install globex", "y", []string{three}, 0, ""},
-		"a no needs no question":     {"reject acme/db --reason no", "n", []string{"apr_2 reject sha256:2 no"}, 0, ""},
-		"a no to all":                {"reject --all --install acme --reason x", "y", []string{"apr_1 reject sha256:1 x", "apr_2 reject sha256:2 x", "apr_4 reject sha256:4 x"}, 0, ""},
-		"a no to all, not meant":     {"reject --all --install acme --reason x", "n", nil, exitcode.Rejected, "nothing was done"},
-		"not clear":                  {"approve acme/web", "y", nil, exitcode.Usage, "say hello/acme/web or shop/acme/web"},
-		"one of two not clear":       {"approve globex/web acme/web", "y", nil, exitcode.Usage, "not clear"},
-		"nothing there":              {"approve globex/db", "y", nil, exitcode.Failed, "`nuon review` lists what does"},
-		"no such id":                 {"approve apr_9", "", nil, exitcode.Failed, "there is no approval apr_9"},
-		"nobody":                     {"approve", "", nil, exitcode.Usage, "or say --all"},
-		"a name and all":             {"approve --all apr_1", "", nil, exitcode.Usage, "or say --all"},
-		"an install and name":        {"approve apr_1 --install globex", "", nil, exitcode.Usage, "--install goes with --all"},
-		"a digest for all":           {"approve --all --digest sha256:1", "", nil, exitcode.Usage, "--digest"},
-		"a digest for two":           {"approve apr_1 apr_2 --digest sha256:1", "", nil, exitcode.Usage, "--digest"},
-		"a no without why":           {"reject apr_1", "", nil, exitcode.Usage, "--reason"},
-		"a yes with words":           {"approve apr_1 --reason well", "", []string{"apr_1 approve sha256:1 well"}, 0, ""},
+		"all but destruction": {"approve --all", "3", []string{one, three, four}, exitcode.Waiting,
+			"1 plan still waits to be approved by name"},
+		"all, a mere yes":        {"approve --all", "y", nil, exitcode.Rejected, "nothing was approved"},
+		"all of an install":      {"approve --all --install globex", "y", []string{three}, 0, ""},
+		"a no needs no question": {"reject acme/db --reason no", "n", []string{"apr_2 reject sha256:2 no"}, 0, ""},
+		"a no to all": {"reject --all --install acme --reason x", "y",
+			[]string{"apr_1 reject sha256:1 x", "apr_2 reject sha256:2 x", "apr_4 reject sha256:4 x"}, 0, ""},
+		"a no to all, not meant": {"reject --all --install acme --reason x", "n", nil, exitcode.Rejected, "nothing was done"},
+		"not clear":              {"approve acme/web", "y", nil, exitcode.Usage, "say hello/acme/web or shop/acme/web"},
+		"one of two not clear":   {"approve globex/web acme/web", "y", nil, exitcode.Usage, "not clear"},
+		"nothing there":          {"approve globex/db", "y", nil, exitcode.Failed, "`nuon review` lists what does"},
+		"no such id":             {"approve apr_9", "", nil, exitcode.Failed, "there is no approval apr_9"},
+		"nobody":                 {"approve", "", nil, exitcode.Usage, "or say --all"},
+		"a name and all":         {"approve --all apr_1", "", nil, exitcode.Usage, "or say --all"},
+		"an install and name":    {"approve apr_1 --install globex", "", nil, exitcode.Usage, "--install goes with --all"},
+		"a digest for all":       {"approve --all --digest sha256:1", "", nil, exitcode.Usage, "--digest"},
+		"a digest for two":       {"approve apr_1 apr_2 --digest sha256:1", "", nil, exitcode.Usage, "--digest"},
+		"a no without why":       {"reject apr_1", "", nil, exitcode.Usage, "--reason"},
+		"a yes with words":       {"approve apr_1 --reason well", "", []string{"apr_1 approve sha256:1 well"}, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := fourPlans(t)
@@ -272,7 +282,8 @@ func TestAPlanIsDisplayedBeforeTheQuestion(t *testing.T) {
 	p := fleet(t, diff.Replace).typing(t, "db")
 	p.approvals[4].Scripts = []api.ApprovalScript{{Action: "migrate"}}
 	_, remarks, err := p.run(t, "table", "approve", "acme/db")
-	want := "deploy db on hello/acme   (apr_5)\n  1 to replace; highest risk: replace\n  with script migrate\n  because build 2 is new\n" +
+	want := "deploy db on hello/acme   (apr_5)\n  1 to replace; highest risk: replace\n  with script migrate\n  because " +
+		"build 2 is new\n" +
 		"This cannot be undone. Type db to approve: "
 	if err != nil || remarks != want {
 		t.Errorf("displayed %q, %v", remarks, err)
@@ -298,7 +309,8 @@ func TestAllNamesWhatItLeavesOut(t *testing.T) {
 	p := fourPlans(t)
 	p.approvals[2].Kind, p.approvals[2].Component, p.approvals[2].Plan = api.ApprovalKindSettings, "", ""
 	out, remarks, err := p.typing(t, "2").run(t, "table", "approve", "--all")
-	if exitcode.CodeOf(err) != exitcode.Waiting || !strings.Contains(err.Error(), "2 plans still wait") || len(p.answers) != 2 {
+	if exitcode.CodeOf(err) != exitcode.Waiting || !strings.Contains(err.Error(), "2 plans still wait") ||
+		len(p.answers) != 2 {
 		t.Errorf("ended with %v, answered %q", err, p.answers)
 	}
 	if want := "approved: web on hello/acme\napproved: web on shop/acme\n"; out != want {
@@ -324,7 +336,8 @@ func TestAllLeavesOutWhatIsNotShown(t *testing.T) {
 	if exitcode.CodeOf(err) != exitcode.Waiting || len(p.answers) != 2 {
 		t.Errorf("ended with %v, answered %q", err, p.answers)
 	}
-	want := "left out: web on hello/acme has changes that its report does not show; approve it by name: nuon approve apr_1\n"
+	want := "left out: web on hello/acme has changes that its report does not show; approve it by name: nuon " +
+		"approve apr_1\n"
 	if !strings.Contains(remarks, want) {
 		t.Errorf("remarked %q, want %q", remarks, want)
 	}
@@ -410,7 +423,8 @@ func TestReview(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"deploy web on hello/acme   (apr_1)\nbecause commit  [31m1a2b3c4\n", "a note of the plan", "nuon approve apr_1\nnuon reject apr_1 --reason \"…\"\n", "\n\nDESTROY db on hello/acme   (apr_2)\n",
+		"deploy web on hello/acme   (apr_1)\nbecause commit  [31m1a2b3c4\n", "a note of the plan",
+		"nuon approve apr_1\nnuon reject apr_1 --reason \"…\"\n", "\n\nDESTROY db on hello/acme   (apr_2)\n",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("shows\n%s\nwant %q", out, want)

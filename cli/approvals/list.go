@@ -28,7 +28,8 @@ func New(e *cmdenv.Env) *cobra.Command {
 
 // statuses are the possible statuses of an approval.
 var statuses = []string{
-	string(api.ApprovalStatusWaiting), string(api.ApprovalStatusApproved), string(api.ApprovalStatusRejected), string(api.ApprovalStatusWithdrawn),
+	string(api.ApprovalStatusWaiting), string(api.ApprovalStatusApproved), string(api.ApprovalStatusRejected),
+	string(api.ApprovalStatusWithdrawn),
 }
 
 // mostInRow is the maximum number of installs that a table row names.
@@ -52,9 +53,11 @@ func newList(e *cmdenv.Env) *cobra.Command {
 		Aliases: []string{"ls"},
 		Short:   "List plans that wait for an answer, the newest first",
 		Args:    cobra.NoArgs,
-		Long: "On a terminal plans that are alike are one row, with how many installs they are at; --each lists each. In a pipe, and with\n" +
+		Long: "On a terminal plans that are alike are one row, with how many installs they are at; --each lists each. In a " +
+			"pipe, and with\n" +
 			"-o json, yaml or name, each is listed.",
-		Example: "  nuon approvals list\n  nuon approvals list --each --install acme\n  nuon approvals list -o json | jq 'group_by(.group)'",
+		Example: "  nuon approvals list\n  nuon approvals list --each --install acme\n  nuon approvals list -o json | jq " +
+			"'group_by(.group)'",
 		PreRunE: func(*cobra.Command, []string) error {
 			if status != "" && !slices.Contains(statuses, status) {
 				return exitcode.Usagef("--status %s: use one of %s", status, strings.Join(statuses, ", "))

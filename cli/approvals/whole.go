@@ -30,7 +30,8 @@ func (a *answer) wholeFlags(c *cobra.Command) {
 // approveWorkflow approves a workflow as a whole, or revokes that approval.
 func (a *answer) approveWorkflow(ctx context.Context, args []string) error {
 	if len(args) > 0 || a.all || a.alike || a.digest != "" || a.install != "" {
-		return exitcode.Usagef("--workflow approves a whole workflow: leave out plans, --all, --alike, --digest and --install")
+		return exitcode.Usagef("--workflow approves a whole workflow: leave out plans, --all, --alike, --digest and " +
+			"--install")
 	}
 	client, err := a.env.Client()
 	if err != nil {
@@ -87,7 +88,8 @@ func findRunning(ctx context.Context, client *apiclient.Client, name string) (ap
 	})
 	switch len(running) {
 	case 0:
-		return api.Workflow{}, fmt.Errorf("no provision and no deploy runs at %s: `nuon workflows list --install %[1]s` shows what ran", install)
+		return api.Workflow{}, fmt.Errorf("no provision and no deploy runs at %s: `nuon workflows list --install %[1]s` "+
+			"shows what ran", install)
 	case 1:
 		return running[0], nil
 	}

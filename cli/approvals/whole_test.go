@@ -26,7 +26,8 @@ func atWork(t *testing.T) *plane {
 			Status:    api.WorkflowStatusRunning,
 			Reason:    "it is new",
 			Steps: []api.Step{
-				{Kind: api.StepKindPlan, Component: "web", Status: api.StepStatusSucceeded}, {Kind: api.StepKindPlan, Component: "cache", Status: api.StepStatusPending},
+				{Kind: api.StepKindPlan, Component: "web", Status: api.StepStatusSucceeded},
+				{Kind: api.StepKindPlan, Component: "cache", Status: api.StepStatusPending},
 			},
 		})
 	}
@@ -48,15 +49,18 @@ func TestApproveAWorkflow(t *testing.T) {
 		code  int
 		says  string
 	}{
-		"script":             {"approve --workflow wfl_1 --reason fine", "", []string{"wfl_1 POST fine"}, 0, ""},
-		"script, by name":    {"approve --workflow acme --reason fine", "", nil, exitcode.Usage, "then run: nuon approve --workflow wfl_1 --reason \"fine\""},
-		"yes":                {"approve --workflow acme", "y", []string{"wfl_1 POST"}, 0, ""},
-		"by its latest":      {"approve --workflow latest:acme", "y", []string{"wfl_1 POST"}, 0, ""},
-		"no":                 {"approve --workflow acme", "n", nil, exitcode.Rejected, "nothing was done"},
-		"just return":        {"approve --workflow wfl_1", "", []string{"wfl_1 POST"}, 0, ""},
-		"taken back":         {"approve --workflow acme --revoke", "", []string{"wfl_1 DELETE"}, 0, ""},
-		"several":            {"approve --workflow globex", "y", nil, exitcode.Usage, "2 workflows run at globex: say which of wfl_2, wfl_3"},
-		"none to approve":    {"approve --workflow hooli", "y", nil, exitcode.Failed, "no provision and no deploy runs at hooli"},
+		"script": {"approve --workflow wfl_1 --reason fine", "", []string{"wfl_1 POST fine"}, 0, ""},
+		"script, by name": {"approve --workflow acme --reason fine", "", nil, exitcode.Usage,
+			"then run: nuon approve --workflow wfl_1 --reason \"fine\""},
+		"yes":           {"approve --workflow acme", "y", []string{"wfl_1 POST"}, 0, ""},
+		"by its latest": {"approve --workflow latest:acme", "y", []string{"wfl_1 POST"}, 0, ""},
+		"no":            {"approve --workflow acme", "n", nil, exitcode.Rejected, "nothing was done"},
+		"just return":   {"approve --workflow wfl_1", "", []string{"wfl_1 POST"}, 0, ""},
+		"taken back":    {"approve --workflow acme --revoke", "", []string{"wfl_1 DELETE"}, 0, ""},
+		"several": {"approve --workflow globex", "y", nil, exitcode.Usage,
+			"2 workflows run at globex: say which of wfl_2, wfl_3"},
+		"none to approve": {"approve --workflow hooli", "y", nil, exitcode.Failed,
+			"no provision and no deploy runs at hooli"},
 		"not there":          {"approve --workflow wfl_9", "", nil, exitcode.Failed, "there is no workflow wfl_9"},
 		"with a plan":        {"approve --workflow wfl_1 acme/web", "", nil, exitcode.Usage, "leave out plans"},
 		"with all":           {"approve --workflow wfl_1 --all", "", nil, exitcode.Usage, "leave out plans"},
@@ -67,14 +71,17 @@ func TestApproveAWorkflow(t *testing.T) {
 		})
 	}
 	out, remarks, err := atWork(t).typing(t, "y").run(t, "table", "approve", "--workflow", "acme")
-	want := "provision 1 of hello/acme   (wfl_1)\n  because it is new\n  approves now: web: 1 to update; highest risk: in place\n" +
+	want := "provision 1 of hello/acme   (wfl_1)\n  because it is new\n  approves now: web: 1 to update; highest risk: " +
+		"in place\n" +
 		"  still asks about: db: 1 to update; highest risk: in place\n  approves once they are planned: cache\n" +
-		"  never approves what destroys or replaces something, scripts that no approver has seen for acme,\n  and plans of which the report does not show everything\n" +
+		"  never approves what destroys or replaces something, scripts that no approver has seen for acme,\n  and plans of " +
+		"which the report does not show everything\n" +
 		"this approves what provision 1 of hello/acme plans until it ends. Go on? [y/N] "
 	if d := cmp.Diff(want, remarks); d != "" || err != nil {
 		t.Errorf("remarked (-want +got)\n%s%v", d, err)
 	}
-	if out != "approved: what provision 1 of hello/acme plans until it ends; to take it back: nuon approve --workflow wfl_1 --revoke\n" {
+	if out != "approved: what provision 1 of hello/acme plans until it ends; to take it back: nuon approve --workflow "+
+		"wfl_1 --revoke\n" {
 		t.Errorf("printed %q", out)
 	}
 }

@@ -40,7 +40,8 @@ func newCreate(e *cmdenv.Env) *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			n.Name = args[0]
 			if n.Directory = path.Clean(filepath.ToSlash(n.Directory)); !fs.ValidPath(n.Directory) {
-				return exitcode.Usagef("--directory %s is not inside the repository: give its path from the repository's root, such as apps/shop", n.Directory)
+				return exitcode.Usagef("--directory %s is not inside the repository: give its path from the repository's root, "+
+					"such as apps/shop", n.Directory)
 			}
 			return create(c.Context(), e, n)
 		},

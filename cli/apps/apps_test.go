@@ -43,9 +43,11 @@ func run(t *testing.T, answers map[string]any, args ...string) (screen string, a
 func TestList(t *testing.T) {
 	screen, _, err := run(t, map[string]any{"GET /v1/apps": api.AppList{Items: []api.App{
 		{Name: "new"},
-		{Name: "hello", Repository: "https://git/x", Release: api.Release{ID: "rel_1", Number: 3, Commit: "0123456789abcdef"}},
+		{Name: "hello", Repository: "https://git/x", Release: api.Release{ID: "rel_1", Number: 3,
+			Commit: "0123456789abcdef"}},
 		{Name: "lost", Problem: "the branch is gone"},
-		{Name: "wrong", Diagnostics: []api.Diagnostic{{Severity: "error"}, {Severity: "error"}, {Severity: "warning"}}, Revision: api.Revision{Commit: "fedcba9876543210"}},
+		{Name: "wrong", Diagnostics: []api.Diagnostic{{Severity: "error"}, {Severity: "error"}, {Severity: "warning"}},
+			Revision: api.Revision{Commit: "fedcba9876543210"}},
 	}}}, "list")
 	want := "new\t-\t\t\nhello\t3 (0123456)\thttps://git/x\t\nlost\t-\t\tthe branch is gone\n" +
 		"wrong\t-\t\t2 errors in the config at fedcba9: `nuon apps get wrong` shows what is wrong\n"
@@ -60,7 +62,8 @@ func TestConfig(t *testing.T) {
 	screen, asked, err := run(t, map[string]any{"GET /v1/apps/hello/config": api.AppConfig{
 		Version: 4,
 		Inputs: []api.DeclaredInput{
-			{Name: "region", Type: "string", Group: "account", Required: true, ReadBy: []string{"sandbox", "action/smoke"}, Description: "where"},
+			{Name: "region", Type: "string", Group: "account", Required: true, ReadBy: []string{"sandbox", "action/smoke"},
+				Description: "where"},
 			{Name: "colour", Type: "string", Default: &text},
 			{Name: "key", Type: "string", Sensitive: true, Required: true},
 			{Name: "note", Type: "string", Sensitive: true},
@@ -74,8 +77,11 @@ func TestConfig(t *testing.T) {
 				Type: "number", Required: true}, {Name: "dry", Type: "bool", Required: true, Default: &text}}}},
 	}}, "config", "hello", "--version", "4")
 	for _, want := range []string{
-		"hello, version 4\n", "region\tstring\taccount\trequired\tsandbox action/smoke\twhere\n", "colour\tstring\t\tdefault blue\t\t\n", "key\tstring\t\trequired, sensitive\t", "note\tstring\t\tsensitive\t", "size\tnumber\t\toptional\t",
-		"sandbox\tterraform_module\t\talways there\n", "cache\thelm_chart\tsandbox\toff unless switched on\n", "web\t\t\ton unless switched off\n", "migrate\tmanual post-deploy-component:web\t5m\tto*:number dry:bool\t\n",
+		"hello, version 4\n", "region\tstring\taccount\trequired\tsandbox action/smoke\twhere\n",
+		"colour\tstring\t\tdefault blue\t\t\n", "key\tstring\t\trequired, sensitive\t", "note\tstring\t\tsensitive\t",
+		"size\tnumber\t\toptional\t",
+		"sandbox\tterraform_module\t\talways there\n", "cache\thelm_chart\tsandbox\toff unless switched on\n",
+		"web\t\t\ton unless switched off\n", "migrate\tmanual post-deploy-component:web\t5m\tto*:number dry:bool\t\n",
 	} {
 		if !strings.Contains(screen, want) {
 			t.Errorf("the screen lacks %q:\n%s", want, screen)

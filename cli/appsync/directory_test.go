@@ -65,19 +65,28 @@ func TestCommitted(t *testing.T) {
 		change  func(dir string)
 		differs string // the file that the error names, relative to the app's directory; empty for none
 	}{
-		"nothing":            {func(string) {}, ""},
-		"changed":            {func(dir string) { write(t, dir, "apps/shop/metadata.toml", "version = \"v3\"\n") }, "metadata.toml"},
-		"changed and staged": {func(dir string) { write(t, dir, "apps/shop/metadata.toml", "#\n"); runGit(t, dir, "add", ".") }, "metadata.toml"},
-		"untracked":          {func(dir string) { write(t, dir, "apps/shop/installs/acme.toml", "#\n") }, "installs/acme.toml"},
-		"new and staged":     {func(dir string) { write(t, dir, "apps/shop/new.toml", "#\n"); runGit(t, dir, "add", ".") }, "new.toml"},
+		"nothing": {func(string) {}, ""},
+		"changed": {func(dir string) { write(t, dir, "apps/shop/metadata.toml", "version = \"v3\"\n") },
+			"metadata.toml"},
+		"changed and staged": {func(dir string) {
+			write(t, dir, "apps/shop/metadata.toml", "#\n")
+			runGit(t, dir, "add",
+				".")
+		}, "metadata.toml"},
+		"untracked": {func(dir string) { write(t, dir, "apps/shop/installs/acme.toml", "#\n") },
+			"installs/acme.toml"},
+		"new and staged": {func(dir string) { write(t, dir, "apps/shop/new.toml", "#\n"); runGit(t, dir, "add", ".") },
+			"new.toml"},
 		"a name of two dots": {func(dir string) { write(t, dir, "apps/shop/..values", "#\n") }, "..values"},
-		"deleted":            {func(dir string) { runGit(t, dir, "rm", "-q", "apps/shop/components/web.toml") }, "components/web.toml"},
+		"deleted": {func(dir string) { runGit(t, dir, "rm", "-q", "apps/shop/components/web.toml") },
+			"components/web.toml"},
 		"deleted, unstaged": {func(dir string) {
 			if err := os.Remove(filepath.Join(dir, "apps", "shop", "metadata.toml")); err != nil {
 				t.Fatal(err)
 			}
 		}, "metadata.toml"},
-		"moved out":   {func(dir string) { runGit(t, dir, "mv", "apps/shop/metadata.toml", "metadata.toml") }, "metadata.toml"},
+		"moved out": {func(dir string) { runGit(t, dir, "mv", "apps/shop/metadata.toml", "metadata.toml") },
+			"metadata.toml"},
 		"moved in":    {func(dir string) { runGit(t, dir, "mv", "README.md", "apps/shop/README.md") }, "README.md"},
 		"ignored":     {func(dir string) { write(t, dir, "apps/shop/build.log", "x") }, ""},
 		"beside it":   {func(dir string) { write(t, dir, "README.md", "other\n") }, ""},

@@ -108,7 +108,8 @@ func outlook(app api.App, p api.AppPreview) string {
 	case p.Release == 0:
 		return fmt.Sprintf("A sync of %s would make no release: what changes is not deployed.", app.Name)
 	case p.Held != "":
-		return fmt.Sprintf("A sync of %s would make release %d, which no install gets, since it would be incomplete: %s.", app.Name, p.Release, p.Held)
+		return fmt.Sprintf("A sync of %s would make release %d, which no install gets, since it would be incomplete: %s.",
+			app.Name, p.Release, p.Held)
 	case p.Release == 1:
 		return fmt.Sprintf("A sync of %s would make its first release.", app.Name)
 	}

@@ -36,8 +36,10 @@ func TestPackTree(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]string{
-		".gitignore": "*.log\n", "README.md": "about\n", "apps/shop/metadata.toml": "changed\n", "apps/shop/components/page.toml": "name = \"web\"\n",
-		"apps/shop/new.toml": "new\n", "apps/shop/staged.toml": "staged\n", "forced.log": "ignored, and yet added\n",
+		".gitignore": "*.log\n", "README.md": "about\n", "apps/shop/metadata.toml": "changed\n",
+		"apps/shop/components/page.toml": "name = \"web\"\n",
+		"apps/shop/new.toml":             "new\n", "apps/shop/staged.toml": "staged\n",
+		"forced.log": "ignored, and yet added\n",
 	}
 	if d := cmp.Diff(want, unpack(t, archive)); d != "" {
 		t.Error(d)
@@ -52,12 +54,14 @@ func draft() api.AppPreview {
 			{Name: "sandbox", Change: "none", Reason: "nothing that it is built from would change"},
 			{Name: "net", Change: "none", Rebuild: true, Reason: "the code in modules/net would be another"},
 			{Name: "page", Change: "added", Rebuild: true, Reason: "it is new; it would be built for the first time"},
-			{Name: "web", Change: "changed", Reason: "its config changes: vars.greeting; nothing that it is built from would change"},
+			{Name: "web", Change: "changed", Reason: "its config changes: vars.greeting; nothing that it is built from " +
+				"would change"},
 			{Name: "zoo", Change: "removed", Reason: "it leaves the app"},
 		},
 		Inputs: []api.PreviewedInput{{Name: "size", Change: "added", Required: true}, {Name: "old", Change: "removed"}},
 		Installs: []api.PreviewedInstall{
-			{Name: "acme", Components: []string{"net", "web"}, Reason: "net: artifact changed"}, {Name: "globex", Components: []string{}, Reason: "it is pinned at release 1"},
+			{Name: "acme", Components: []string{"net", "web"}, Reason: "net: artifact changed"},
+			{Name: "globex", Components: []string{}, Reason: "it is pinned at release 1"},
 		},
 	}
 }
@@ -70,8 +74,10 @@ func TestShowPreview(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"A sync of shop would make release 5.\n", "input size is added, required and without a default", "sandbox\tunchanged\t", "net\trebuilt\tthe code", "page\tnew, built\t",
-		"web\tconfig changes\t", "zoo\tremoved\t", "acme\tnet, web\tnet: artifact changed\n", "Nothing would change on 1 other install.\n",
+		"A sync of shop would make release 5.\n", "input size is added, required and without a default",
+		"sandbox\tunchanged\t", "net\trebuilt\tthe code", "page\tnew, built\t",
+		"web\tconfig changes\t", "zoo\tremoved\t", "acme\tnet, web\tnet: artifact changed\n",
+		"Nothing would change on 1 other install.\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out.String())
@@ -84,7 +90,8 @@ func TestShowPreview(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, comment)
 		}
 	}
-	if got := markdown(app, api.AppPreview{}); got != "**nuon**: A sync of shop would change nothing.\n\nIt has no installs.\n" {
+	if got := markdown(app, api.AppPreview{}); got != "**nuon**: A sync of shop would change nothing.\n\nIt has no "+
+		"installs.\n" {
 		t.Errorf("nothing is %q", got)
 	}
 }
@@ -92,7 +99,8 @@ func TestShowPreview(t *testing.T) {
 // TestPlain checks that names and commit subjects cannot add markup or mentions to the comment.
 func TestPlain(t *testing.T) {
 	for text, want := range map[string]string{
-		"a|b\n[x](http://y) <b>": `a\|b \[x\](http://y) &lt;b\>`, "@vera `rm`": "@\u2060vera \\`rm\\`", "modules/web": "modules/web", "**# &amp;": `\*\*\# &amp;amp;`,
+		"a|b\n[x](http://y) <b>": `a\|b \[x\](http://y) &lt;b\>`, "@vera `rm`": "@\u2060vera \\`rm\\`",
+		"modules/web": "modules/web", "**# &amp;": `\*\*\# &amp;amp;`,
 	} {
 		if got := plain(text); got != want {
 			t.Errorf("%q is %q, want %q", text, got, want)
@@ -133,8 +141,9 @@ func TestDryRunSendsTheFiles(t *testing.T) {
 		app             api.App
 		directory, file string
 	}{
-		"connected": {api.App{ID: "app_1", Name: "shop", Repository: "https://git.example/shop"}, "apps/shop", "apps/shop/metadata.toml"},
-		"uploaded":  {api.App{ID: "app_1", Name: "shop"}, "", "metadata.toml"},
+		"connected": {api.App{ID: "app_1", Name: "shop", Repository: "https://git.example/shop"}, "apps/shop",
+			"apps/shop/metadata.toml"},
+		"uploaded": {api.App{ID: "app_1", Name: "shop"}, "", "metadata.toml"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, _ := valid(t)

@@ -131,7 +131,8 @@ func releaseRest(ctx context.Context, c *console.Console, client *apiclient.Clie
 	switch {
 	case err == nil:
 		c.Say("release %d is partial: %s", made.Number, console.Line(made.Cause))
-	case apiclient.CodeIs(err, "complete"), apiclient.CodeIs(err, "nothing_new") && now.App.Release.Partial: // such a release exists already
+	// such a release exists already
+	case apiclient.CodeIs(err, "complete"), apiclient.CodeIs(err, "nothing_new") && now.App.Release.Partial:
 	default:
 		return now, err
 	}
@@ -206,7 +207,8 @@ type directory struct {
 }
 
 // directoryOf returns the app whose config the directory contains.
-func directoryOf(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, name, dir string) (at directory, err error) {
+func directoryOf(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, name,
+	dir string) (at directory, err error) {
 	if at.path, err = filepath.Abs(dir); err != nil {
 		return at, err
 	}
@@ -218,7 +220,8 @@ func directoryOf(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, n
 	}
 	at.app, err = apiclient.Get[api.App](client.GetApp(ctx, name))
 	if apiclient.CodeIs(err, "not_found") {
-		err = exitcode.With(exitcode.Usage, fmt.Errorf("there is no app %q: make it with `nuon apps create %s`, or name another with --app", name, name))
+		err = exitcode.With(exitcode.Usage, fmt.Errorf("there is no app %q: make it with `nuon apps create %s`, or name "+
+			"another with --app", name, name))
 	}
 	return at, err
 }
@@ -291,7 +294,8 @@ func leave(c *console.Console, view *progress.View, now api.Sync, wait bool) err
 }
 
 // again polls after a pause, and retries while the control plane is unreachable for a short time.
-func again(ctx context.Context, follow *follower, patience *apiclient.Patience) (next api.Sync, partial bool, err error) {
+func again(ctx context.Context, follow *follower, patience *apiclient.Patience) (next api.Sync, partial bool,
+	err error) {
 	for {
 		select {
 		case <-ctx.Done():

@@ -38,8 +38,10 @@ func TestShowAndVerdict(t *testing.T) {
 		not     string
 		says    string
 	}{
-		"well":       {change: func(*api.Sync) {}, shows: "shop is at release 1, commit 1a2b3c4 Say more\n  component web: input changed, build 2\n", not: "app other"},
-		"rewritten":  {change: func(s *api.Sync) { s.App.Revision.Forced = true }, shows: "Say more\n  main was force-pushed\n"},
+		"well": {change: func(*api.Sync) {}, shows: "shop is at release 1, commit 1a2b3c4 Say more\n  component web: " +
+			"input changed, build 2\n", not: "app other"},
+		"rewritten": {change: func(s *api.Sync) { s.App.Revision.Forced = true },
+			shows: "Say more\n  main was force-pushed\n"},
 		"an upload":  {change: func(s *api.Sync) { s.App.Revision = api.Revision{} }, shows: "shop is at release 1\n  web"},
 		"no release": {change: func(s *api.Sync) { s.App.Release.Number = 0 }, shows: "shop has no release yet\n"},
 		"broken": {
@@ -48,10 +50,11 @@ func TestShowAndVerdict(t *testing.T) {
 				s.App.Diagnostics = []api.Diagnostic{{File: "web.toml", Line: 2, Column: 3, Severity: "error",
 					Message: "no quote", Hint: "add one"}}
 			},
-			code:  exitcode.Usage,
-			shows: "shop stays at release 1: the config of commit 1a2b3c4 Say more has errors\n  web.toml:2:3: error: no quote (add one)\n",
-			not:   "input changed",
-			says:  "the config has errors",
+			code: exitcode.Usage,
+			shows: "shop stays at release 1: the config of commit 1a2b3c4 Say more has errors\n  web.toml:2:3: error: no " +
+				"quote (add one)\n",
+			not:  "input changed",
+			says: "the config has errors",
 		},
 		"never right": {
 			change: func(s *api.Sync) {
@@ -69,10 +72,11 @@ func TestShowAndVerdict(t *testing.T) {
 		},
 		"cannot be built": {
 			change: func(s *api.Sync) { s.Failed, s.App.Release.Status = true, "incomplete" }, blocked: web,
-			code:  exitcode.Failed,
-			shows: "release 1 of shop of commit 1a2b3c4 Say more is incomplete, so no install gets it\n  web              cannot be built: a link leads out\n",
-			not:   "build 2",
-			says:  "web cannot be built; correct it and sync again, or release the rest with `nuon sync --partial`",
+			code: exitcode.Failed,
+			shows: "release 1 of shop of commit 1a2b3c4 Say more is incomplete, so no install gets it\n  web              " +
+				"cannot be built: a link leads out\n",
+			not:  "build 2",
+			says: "web cannot be built; correct it and sync again, or release the rest with `nuon sync --partial`",
 		},
 		"a build failed": {
 			change: func(s *api.Sync) { s.Failed, s.Builds[0].Status = true, api.BuildStatusFailed },
@@ -80,10 +84,14 @@ func TestShowAndVerdict(t *testing.T) {
 			shows:  "build 2   failed",
 			says:   "build 2 of web failed: `nuon logs bld_1` shows what it said",
 		},
-		"current":  {change: func(s *api.Sync) { s.Installs = install("current") }, wait: true, shows: "acme\tshop\t-\tcurrent\twhy\n"},
-		"stalled":  {change: func(s *api.Sync) { s.Installs = install("stalled") }, wait: true, code: exitcode.Failed, says: "acme: why"},
-		"waits":    {change: func(s *api.Sync) { s.Installs = install("waiting_for_approval") }, wait: true, code: exitcode.Waiting, says: "nuon review"},
-		"rejected": {change: func(s *api.Sync) { s.Installs = install("rejected") }, wait: true, code: exitcode.Rejected, says: "somebody said no"},
+		"current": {change: func(s *api.Sync) { s.Installs = install("current") }, wait: true,
+			shows: "acme\tshop\t-\tcurrent\twhy\n"},
+		"stalled": {change: func(s *api.Sync) { s.Installs = install("stalled") }, wait: true, code: exitcode.Failed,
+			says: "acme: why"},
+		"waits": {change: func(s *api.Sync) { s.Installs = install("waiting_for_approval") }, wait: true,
+			code: exitcode.Waiting, says: "nuon review"},
+		"rejected": {change: func(s *api.Sync) { s.Installs = install("rejected") }, wait: true, code: exitcode.Rejected,
+			says: "somebody said no"},
 		"no waits": {change: func(s *api.Sync) { s.Installs = install("rejected") }, not: "acme"},
 	} {
 		t.Run(name, func(t *testing.T) {

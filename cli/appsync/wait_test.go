@@ -85,15 +85,19 @@ func TestWaitFor(t *testing.T) {
 		wait  bool
 		looks int
 	}{
-		"all is done":            {state(true, "deploying"), nil, false, 0},
-		"builds":                 {state(false), []api.Sync{state(false), state(true)}, false, 2},
-		"builds of many looks":   {state(false), append(make([]api.Sync, 100), state(true)), false, 101},
-		"installs":               {state(true, "new"), []api.Sync{state(true, "behind"), state(true, "deploying"), state(true, "current")}, true, 3},
-		"one of two":             {state(true, "current", "waiting"), []api.Sync{state(true, "current", "waiting_for_approval")}, true, 1},
-		"no install":             {state(true), []api.Sync{state(true)}, true, 1},
-		"a missing input":        {state(true), []api.Sync{blocked(state(true, "current", "waiting"), 1)}, true, 1},
-		"another one goes on":    {state(true), []api.Sync{blocked(state(true, "new", "deploying"), 0), blocked(state(true, "new", "current"), 0)}, true, 2},
-		"rejected and stalled":   {state(true), []api.Sync{state(true, "rejected", "stalled", "deprovisioned", "current")}, true, 1},
+		"all is done":          {state(true, "deploying"), nil, false, 0},
+		"builds":               {state(false), []api.Sync{state(false), state(true)}, false, 2},
+		"builds of many looks": {state(false), append(make([]api.Sync, 100), state(true)), false, 101},
+		"installs": {state(true, "new"), []api.Sync{state(true, "behind"), state(true, "deploying"),
+			state(true, "current")}, true, 3},
+		"one of two": {state(true, "current", "waiting"), []api.Sync{state(true, "current",
+			"waiting_for_approval")}, true, 1},
+		"no install":      {state(true), []api.Sync{state(true)}, true, 1},
+		"a missing input": {state(true), []api.Sync{blocked(state(true, "current", "waiting"), 1)}, true, 1},
+		"another one goes on": {state(true), []api.Sync{blocked(state(true, "new", "deploying"), 0),
+			blocked(state(true, "new", "current"), 0)}, true, 2},
+		"rejected and stalled": {state(true), []api.Sync{state(true, "rejected", "stalled", "deprovisioned", "current")},
+			true, 1},
 		"deprovisioning goes on": {state(true, "deprovisioning"), []api.Sync{state(true, "deprovisioned")}, true, 1},
 		"a build failed":         {state(false, "deploying"), []api.Sync{failed}, true, 1},
 	} {
@@ -147,7 +151,8 @@ func TestWaitForEnds(t *testing.T) {
 		var remarks strings.Builder
 		onto := &console.Console{Out: io.Discard, Err: &remarks}
 		_, err := waitFor(ctx, onto, l.client(t), state(false), options{timeout: 2 * time.Hour, wait: true})
-		if d := cmp.Diff("stopped waiting: what was started continues\n  nuon sync --app shop --wait            to wait again\n"+
+		if d := cmp.Diff("stopped waiting: what was started continues\n  nuon sync --app shop --wait            to "+
+			"wait again\n"+
 			"  nuon workflows list --status running   to find what to cancel\n", remarks.String()); d != "" {
 			t.Error(d)
 		}
@@ -190,7 +195,8 @@ func TestAnOldRejectionIsNotThisSyncs(t *testing.T) {
 		at   time.Time
 		want int
 	}{
-		"an hour before": {pushed.Add(-time.Hour), exitcode.Done}, "after": {pushed.Add(time.Minute), exitcode.Rejected}, "at a time that nobody knows": {time.Time{}, exitcode.Rejected},
+		"an hour before": {pushed.Add(-time.Hour), exitcode.Done}, "after": {pushed.Add(time.Minute), exitcode.Rejected},
+		"at a time that nobody knows": {time.Time{}, exitcode.Rejected},
 	} {
 		for _, upload := range []bool{false, true} {
 			s := state(true, api.InstallSummaryStatusRejected, api.InstallSummaryStatusCurrent)
@@ -210,13 +216,16 @@ func TestAnOldRejectionIsNotThisSyncs(t *testing.T) {
 func TestLines(t *testing.T) {
 	s := state(false, "current", "stalled", "waiting_for_approval", "deploying", "deprovisioned")
 	s.Builds = []api.Build{
-		{Component: "web", Number: 3, Status: "queued", Waits: "for a runner"}, {Component: "api", Number: 1, Status: "failed"}, {Component: "db", Number: 2, Status: "succeeded"},
+		{Component: "web", Number: 3, Status: "queued", Waits: "for a runner"},
+		{Component: "api", Number: 1, Status: "failed"}, {Component: "db", Number: 2, Status: "succeeded"},
 	}
 	builds := []progress.Line{
-		{Mark: "✓", Text: "web: build 3 queued for a runner", Busy: true}, {Mark: "✗", Text: "api: build 1 failed "}, {Mark: "✓", Text: "db: build 2 succeeded "},
+		{Mark: "✓", Text: "web: build 3 queued for a runner", Busy: true}, {Mark: "✗", Text: "api: build 1 failed "},
+		{Mark: "✓", Text: "db: build 2 succeeded "},
 	}
 	installs := []progress.Line{
-		{Mark: "✓", Text: "acme: current"}, {Mark: "✗", Text: "acme: stalled"}, {Mark: "?", Text: "acme: waiting_for_approval"},
+		{Mark: "✓", Text: "acme: current"}, {Mark: "✗", Text: "acme: stalled"},
+		{Mark: "?", Text: "acme: waiting_for_approval"},
 		{Mark: "·", Text: "acme: deploying", Busy: true}, {Mark: "·", Text: "acme: deprovisioned"},
 	}
 	if d := cmp.Diff(builds, lines(s, false)); d != "" {
@@ -295,8 +304,11 @@ func valid(t *testing.T) (dir, commit string) {
 	t.Helper()
 	dir, _ = repository(t)
 	write(t, dir, "apps/shop/metadata.toml", "version = \"v2\"\ndisplay_name = \"Shop\"\n")
-	write(t, dir, "apps/shop/inputs.toml", "[[input]]\nname = \"greeting\"\ndisplay_name = \"Greeting\"\ndescription = \"First words\"\ngroup = \"app\"\ndefault = \"hello\"\n\n[[group]]\nname = \"app\"\ndisplay_name = \"App\"\ndescription = \"All\"\n")
-	write(t, dir, "apps/shop/components/web.toml", "type = \"terraform_module\"\nname = \"web\"\nterraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/web\"\n")
+	write(t, dir, "apps/shop/inputs.toml", "[[input]]\nname = \"greeting\"\ndisplay_name = \"Greeting\"\ndescription = "+
+		"\"First words\"\ngroup = \"app\"\ndefault = \"hello\"\n\n[[group]]\nname = \"app\"\ndisplay_name = \"App\"\n"+
+		"description = \"All\"\n")
+	write(t, dir, "apps/shop/components/web.toml", "type = \"terraform_module\"\nname = \"web\"\nterraform_version = "+
+		"\"1.11.4\"\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/web\"\n")
 	write(t, dir, "apps/shop/sandbox.toml",
 		"terraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/sandbox\"\n")
 	write(t, dir, "modules/web/main.tf", "")
@@ -329,15 +341,23 @@ func TestSyncOfADirectory(t *testing.T) {
 		commit bool // the request names the local commit
 		upload bool
 	}{
-		"connected":            {app: connected, commit: true},
-		"by another name":      {app: api.App{ID: "app_1", Name: "other", Repository: "r"}, args: []string{"--app", "other"}, commit: true},
-		"uploaded":             {app: uploaded, upload: true},
-		"uploaded, unsaved":    {app: uploaded, change: func(dir string) { write(t, dir, "apps/shop/notes.md", "#\n") }, upload: true},
-		"not committed":        {app: connected, change: func(dir string) { write(t, dir, "apps/shop/notes.md", "#\n") }, code: exitcode.Usage, says: "notes.md differs from commit"},
-		"not pushed":           {app: connected, commit: true, fault: &api.Problem{Status: 409, Code: "unpushed", Title: "main is elsewhere"}, code: exitcode.Usage, says: "main is elsewhere"},
-		"wrong config":         {app: connected, change: func(dir string) { write(t, dir, "apps/shop/sandbox.toml", "x = \n") }, code: exitcode.Usage},
-		"no such app":          {app: api.App{Name: "else"}, code: exitcode.Usage, says: "nuon apps create shop"},
-		"no such app, by flag": {app: api.App{Name: "else"}, args: []string{"--app", "other"}, code: exitcode.Usage, says: "nuon apps create other"},
+		"connected": {app: connected, commit: true},
+		"by another name": {app: api.App{ID: "app_1", Name: "other", Repository: "r"}, args: []string{"--app", "other"},
+			commit: true},
+		"uploaded": {app: uploaded, upload: true},
+		"uploaded, unsaved": {app: uploaded, change: func(dir string) { write(t, dir, "apps/shop/notes.md", "#\n") },
+			upload: true},
+		"not committed": {app: connected, change: func(dir string) { write(t, dir, "apps/shop/notes.md", "#\n") },
+			code: exitcode.Usage, says: "notes.md differs from commit"},
+		"not pushed": {app: connected, commit: true, fault: &api.Problem{Status: 409, Code: "unpushed",
+			Title: "main is elsewhere"}, code: exitcode.Usage, says: "main is elsewhere"},
+		"wrong config": {app: connected, change: func(dir string) {
+			write(t, dir, "apps/shop/sandbox.toml",
+				"x = \n")
+		}, code: exitcode.Usage},
+		"no such app": {app: api.App{Name: "else"}, code: exitcode.Usage, says: "nuon apps create shop"},
+		"no such app, by flag": {app: api.App{Name: "else"}, args: []string{"--app", "other"}, code: exitcode.Usage,
+			says: "nuon apps create other"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, commit := valid(t)

@@ -86,7 +86,8 @@ func shop() []api.Component {
 	return []api.Component{
 		{Name: "sandbox", Build: api.Build{ID: "bld_1", Number: 1, Status: api.BuildStatusSucceeded}},
 		{Name: "web", Build: api.Build{ID: "bld_2", Number: 8, Status: api.BuildStatusFailed, Error: "broken"}},
-		{Name: "api", Build: api.Build{ID: "bld_3", Number: 3, Status: api.BuildStatusQueued, Waits: "no build runner is online"}},
+		{Name: "api", Build: api.Build{ID: "bld_3", Number: 3, Status: api.BuildStatusQueued,
+			Waits: "no build runner is online"}},
 		{Name: "lost", Problem: "modules/lost is not in the repository"},
 		{Name: "new"},
 	}
@@ -105,14 +106,22 @@ func TestCreate(t *testing.T) {
 		code       int
 		says       string
 	}{
-		"all that is missing": {shop(), nil, "create shop", "sandbox\tbuilt\t1 succeeded\t\nweb\tretried\t9 queued\tretried\napi\tbuilding\t3 queued\tno build runner is online\n" +
-			"lost\tblocked\t-\tmodules/lost is not in the repository\nnew\tblocked\t-\tits input is not known yet: the app's repository has not been read\n", "/v1/builds/bld_2/retry", exitcode.Failed, "cannot be built as they are in git: lost, new"},
-		"only these":     {shop(), nil, "create shop sandbox", "sandbox\tbuilt\t1 succeeded\t\n", "", 0, ""},
-		"dry":            {ok, nil, "create shop --dry-run --wait", "sandbox\tbuilt\t1 succeeded\t\nweb\twould be retried\t8 failed\tbroken\n", "", 0, ""},
-		"unknown":        {ok, nil, "create shop wob", "", "", exitcode.Failed, `app shop has no component "wob"`},
-		"until built":    {ok, []api.BuildStatus{"queued", "running", "succeeded"}, "create shop web --wait", "web\tretried\t9 succeeded\tretried\n", "/v1/builds/bld_2/retry", 0, ""},
-		"until it fails": {ok, []api.BuildStatus{"running", "failed"}, "create shop web --wait", "web\tretried\t9 failed\tretried\n", "/v1/builds/bld_2/retry", exitcode.Failed, "build 9 of web failed: terraform init: no network (`nuon logs bld_9` shows its log)"},
-		"not for ever":   {ok, []api.BuildStatus{"running"}, "create shop web --wait --timeout 600ms", "web\tretried\t9 running\tretried\n", "/v1/builds/bld_2/retry", exitcode.Failed, "not built within 600ms"},
+		"all that is missing": {shop(), nil, "create shop", "sandbox\tbuilt\t1 succeeded\t\nweb\tretried\t9 " +
+			"queued\tretried\napi\tbuilding\t3 queued\tno build runner is online\n" +
+			"lost\tblocked\t-\tmodules/lost is not in the repository\nnew\tblocked\t-\tits input is not known yet: the app's " +
+			"repository has not been read\n", "/v1/builds/bld_2/retry", exitcode.Failed,
+			"cannot be built as they are in git: lost, new"},
+		"only these": {shop(), nil, "create shop sandbox", "sandbox\tbuilt\t1 succeeded\t\n", "", 0, ""},
+		"dry": {ok, nil, "create shop --dry-run --wait", "sandbox\tbuilt\t1 succeeded\t\nweb\twould be " +
+			"retried\t8 failed\tbroken\n", "", 0, ""},
+		"unknown": {ok, nil, "create shop wob", "", "", exitcode.Failed, `app shop has no component "wob"`},
+		"until built": {ok, []api.BuildStatus{"queued", "running", "succeeded"}, "create shop web --wait",
+			"web\tretried\t9 succeeded\tretried\n", "/v1/builds/bld_2/retry", 0, ""},
+		"until it fails": {ok, []api.BuildStatus{"running", "failed"}, "create shop web --wait",
+			"web\tretried\t9 failed\tretried\n", "/v1/builds/bld_2/retry", exitcode.Failed,
+			"build 9 of web failed: terraform init: no network (`nuon logs bld_9` shows its log)"},
+		"not for ever": {ok, []api.BuildStatus{"running"}, "create shop web --wait --timeout 600ms",
+			"web\tretried\t9 running\tretried\n", "/v1/builds/bld_2/retry", exitcode.Failed, "not built within 600ms"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := &plane{components: c.components, then: c.then}

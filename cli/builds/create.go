@@ -92,7 +92,8 @@ func create(ctx context.Context, client *apiclient.Client, chosen []api.Componen
 		return errors.Join(err, failed)
 	}
 	if len(blocked) > 0 {
-		return exitcode.With(exitcode.Failed, fmt.Errorf("cannot be built as they are in git: %s", strings.Join(blocked, ", ")))
+		return exitcode.With(exitcode.Failed, fmt.Errorf("cannot be built as they are in git: %s",
+			strings.Join(blocked, ", ")))
 	}
 	return nil
 }

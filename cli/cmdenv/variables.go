@@ -21,7 +21,8 @@ var Variables = []struct{ Name, Means string }{
 	{output, "output format where -o is not given: table, json, yaml or name"},
 	{debug, "1 shows each exchange with the control plane on stderr, as --debug does"},
 	{"NUON_PAGER",
-		"what `nuon diff` shows long output with on a terminal; goes before PAGER, and less is used without either. Empty, or cat, is none"},
+		"what `nuon diff` shows long output with on a terminal; goes before PAGER, and less is used without either. Empty, " +
+			"or cat, is none"},
 	{"NO_COLOR", "any value: no colours (no-color.org)"},
 }
 

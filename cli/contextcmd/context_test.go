@@ -99,7 +99,8 @@ func TestRemove(t *testing.T) {
 		f.Contexts["dev"].URL == "" {
 		t.Errorf("%v, left %+v", err, f)
 	}
-	if _, f, err := run(t, "table", "remove", "none", "--yes"); exitcode.CodeOf(err) != exitcode.Usage || len(f.Contexts) != 2 {
+	if _, f, err := run(t, "table", "remove", "none", "--yes"); exitcode.CodeOf(err) != exitcode.Usage ||
+		len(f.Contexts) != 2 {
 		t.Errorf("what is not there: %v", err)
 	}
 }

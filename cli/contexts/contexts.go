@@ -136,7 +136,8 @@ func Choose(name string) (Choice, error) {
 	case ok:
 	case name == "":
 		return Choice{}, exitcode.With(exitcode.Unreachable,
-			errors.New("no control plane is chosen: run `nuon dev`, or set NUON_URL and NUON_TOKEN, or add a context with `nuon context add`"))
+			errors.New("no control plane is chosen: run `nuon dev`, or set NUON_URL and NUON_TOKEN, or add a context with "+
+				"`nuon context add`"))
 	default:
 		return Choice{}, exitcode.With(exitcode.Usage,
 			fmt.Errorf("there is no context %q: `nuon context list` shows those there are", name))

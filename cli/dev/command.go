@@ -41,7 +41,8 @@ NUON_REGISTRY_USERNAME and NUON_REGISTRY_PASSWORD) the embedded registry.`,
 	flags.StringVar(&options.RegistryListen, "registry-listen", DefaultRegistryListen,
 		"address of the embedded registry")
 	flags.StringArrayVar(&options.FileRemotes, "allow-file-remotes", nil,
-		"directory below which file:// git repositories are allowed; may be given again (default: the git repository that you are in, else this directory)")
+		"directory below which file:// git repositories are allowed; may be given again (default: the git repository that "+
+			"you are in, else this directory)")
 	flags.BoolVar(&options.PrivateRemotes, "allow-private-remotes", false,
 		"let https:// repositories, chart repositories, and files that configs refer to, be in private networks")
 	flags.StringVar(&options.Org, "org", "dev", "name of the org")

@@ -182,8 +182,10 @@ func TestLife(t *testing.T) {
 		"bootstrap dev",
 		"register build build shared=false",
 		"register local install shared=true",
-		"runner build start PID at http://127.0.0.1:7 token=reg-build registry=127.0.0.1:8/dev/vendor user=v password=vp plain=1 database=",
-		"runner local start PID at http://127.0.0.1:7 token=reg-local registry=127.0.0.1:8/dev/install user=i password=ip plain=1 database=",
+		"runner build start PID at http://127.0.0.1:7 token=reg-build registry=127.0.0.1:8/dev/vendor user=v password=vp " +
+			"plain=1 database=",
+		"runner local start PID at http://127.0.0.1:7 token=reg-local registry=127.0.0.1:8/dev/install user=i password=ip " +
+			"plain=1 database=",
 		"runner build stop",
 		"runner local stop",
 		"reconciler stop",
@@ -509,7 +511,8 @@ func TestView(t *testing.T) {
 	fmt.Fprint(two, "whole\nlines\n")
 	fmt.Fprint(one, "a line\nrest")
 	one.finish()
-	want := "\x1b[32mrunner:build │ \x1b[0mwhole\n\x1b[32mrunner:build │ \x1b[0mlines\n\x1b[36mreconciler   │ \x1b[0mhalf a line\n\x1b[36mreconciler   │ \x1b[0mrest\n"
+	want := "\x1b[32mrunner:build │ \x1b[0mwhole\n\x1b[32mrunner:build │ \x1b[0mlines\n\x1b[36mreconciler   │ " +
+		"\x1b[0mhalf a line\n\x1b[36mreconciler   │ \x1b[0mrest\n"
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)
 	}

@@ -88,7 +88,8 @@ func (p place) take() (release func() error, err error) {
 	file, err := filelock.Try(p.lock())
 	if errors.Is(err, filelock.ErrHeld) {
 		return nil, fmt.Errorf(
-			"another nuon dev runs on %s; stop that one, or give this one its own --data-dir, --listen, --runner-listen and --registry-listen",
+			"another nuon dev runs on %s; stop that one, or give this one its own --data-dir, --listen, --runner-listen and "+
+				"--registry-listen",
 			p.dir)
 	}
 	if err != nil {

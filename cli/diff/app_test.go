@@ -20,8 +20,9 @@ import (
 
 const (
 	metadata = "version = \"v2\"\n"
-	sandbox  = "terraform_version = \"1.11.4\"\npublic_repo = { repo = \"acme/base\", directory = \".\", branch = \"main\" }\n"
-	network  = `type = "terraform_module"
+	sandbox  = "terraform_version = \"1.11.4\"\npublic_repo = { repo = \"acme/base\", directory = \".\", branch = " +
+		"\"main\" }\n"
+	network = `type = "terraform_module"
 name = "network"
 terraform_version = "1.11.4"
 public_repo = { repo = "acme/infra", directory = "network", branch = "main" }
@@ -208,7 +209,8 @@ func TestAppReport(t *testing.T) {
 
 const (
 	ownSandbox = "terraform_version = \"1.11.4\"\npublic_repo = { repo = \".\", directory = \"base\" }\n"
-	ownModule  = "type = \"terraform_module\"\nname = \"%s\"\nterraform_version = \"1.11.4\"\npublic_repo = { repo = \"%s\", directory = \"modules/%s\"%s }\n"
+	ownModule  = "type = \"terraform_module\"\nname = \"%s\"\nterraform_version = \"1.11.4\"\npublic_repo = { repo = " +
+		"\"%s\", directory = \"modules/%s\"%s }\n"
 )
 
 // codeFiles returns an app with its code in the same repository, which some
@@ -269,7 +271,8 @@ func TestCodeOfApp(t *testing.T) {
 			"components/net.toml": strings.Replace(fmt.Sprintf(ownModule, "net", ".", "net", ""),
 				"1.11.4", "1.11.5", 1),
 		}, []string{
-			"component/net component-code component-rebuilt component-redeployed terraform_version code.\"modules/net/main.tf\""}, "A sync rebuilds 1 component, redeploys 1 component."},
+			"component/net component-code component-rebuilt component-redeployed terraform_version " +
+				"code.\"modules/net/main.tf\""}, "A sync rebuilds 1 component, redeploys 1 component."},
 		{"what cannot be built",
 			map[string]string{"../modules/dns/main.tf": "module \"x\" {\n  source = \"example.org/x\"\n}\n"}, []string{
 				"component/dns component-code-broken code.\"modules/dns/main.tf\" code",

@@ -17,8 +17,9 @@ import (
 // New returns the diff command with its subcommands.
 func New(e *cmdenv.Env) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "diff",
-		Short: "Show what would change: between Kubernetes manifests or Helm charts, by a Terraform plan, between configs of an app",
+		Use: "diff",
+		Short: "Show what would change: between Kubernetes manifests or Helm charts, by a Terraform plan, between configs " +
+			"of an app",
 		Long: `Shows what would change, without a control plane: counts first, then each object with what really changes in it and how much that
 risks. Secrets are masked wherever they can hide. What says nothing (chart labels, checksums, what the server sets) is folded, and
 counted; --show-all shows it.

@@ -60,8 +60,9 @@ kind: Secret
 metadata: {name: key, namespace: shop}
 stringData: {password: hunter2-long}
 `
-	text1 = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: t, namespace: shop}\ndata:\n  t: |\n    1\n    2\n    3\n    4\n    5\n    6\n    7\n    8\n    9\n"
-	plan  = `{"format_version":"1.2","applyable":true,"complete":true,"resource_changes":[{"address":"aws_x.a","mode":"managed","type":"aws_x","name":"a","provider_name":"p",
+	text1 = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: t, namespace: shop}\ndata:\n  t: |\n    1\n    2\n    3\n" +
+		"    4\n    5\n    6\n    7\n    8\n    9\n"
+	plan = `{"format_version":"1.2","applyable":true,"complete":true,"resource_changes":[{"address":"aws_x.a","mode":"managed","type":"aws_x","name":"a","provider_name":"p",
 "change":{"actions":["update"],"before":{"n":1,"tag":"planted-secret"},"after":{"n":2,"tag":"planted-secret"},"after_unknown":{},"before_sensitive":{},"after_sensitive":{}}}]}`
 	none = `{"format_version":"1.2","applyable":false,"complete":true}`
 )

@@ -157,7 +157,8 @@ func (h *helm) check() error {
 	case !h.cluster && len(h.charts) == 1 &&
 		len(h.valuesBefore)+len(h.setsBefore)+len(h.valuesAfter)+len(h.setsAfter) == 0:
 		return exitcode.Usagef(
-			"a chart is the same as itself; name another one, give values for one side (--values-after, --set-after, --values-before, --set-before), or --cluster")
+			"a chart is the same as itself; name another one, give values for one side (--values-after, --set-after, " +
+				"--values-before, --set-before), or --cluster")
 	}
 	return nil
 }

@@ -32,7 +32,8 @@ var Codes = []struct {
 }{
 	{Done, "done"},
 	{Failed,
-		"what was asked for failed: a build, a deploy, a change that the control plane refused; or something differs (`nuon diff --exit-code`, `nuon fmt --check`)"},
+		"what was asked for failed: a build, a deploy, a change that the control plane refused; or something differs " +
+			"(`nuon diff --exit-code`, `nuon fmt --check`)"},
 	{Usage, "wrong usage, errors in the config, or a commit that was not pushed"},
 	{Waiting, "waits for an approval"},
 	{Rejected, "somebody said no, or you did when asked"},

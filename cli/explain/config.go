@@ -22,8 +22,9 @@ key alone (cron_schedule), which is looked for in all kinds. Without a key the k
 func newConfig(e *cmdenv.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "config [KEY]", Short: "What a key of an app's config means", Long: configLong,
-		Example: "  nuon explain config helm.values_file.contents\n  nuon explain config triggers.type\n  nuon explain config sandbox",
-		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: configKeys,
+		Example: "  nuon explain config helm.values_file.contents\n  nuon explain config triggers.type\n  nuon explain " +
+			"config sandbox",
+		Args: cobra.MaximumNArgs(1), ValidArgsFunction: configKeys,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return listKinds(e)

@@ -65,13 +65,20 @@ func TestConfigWraps(t *testing.T) {
 // TestLookUp checks that keys are found by all the ways in which people name them.
 func TestLookUp(t *testing.T) {
 	for query, want := range map[string]string{
-		"sandbox": "kind sandbox", "helm_chart": "kind helm", "component-root": "kind component", "helm.values_file.contents": "helm.values_file.contents",
-		"component.values_file": "helm.values_file", "component.dependencies": "component.dependencies", "helm.dependencies": "helm.dependencies",
-		"triggers.type": "action.triggers.type", "cron_schedule": "action.triggers.cron_schedule", "drift_schedule": "sandbox.drift_schedule",
-		"action.steps[0].env_vars.REGION": "action.steps.env_vars", `helm.values."image.tag"`: "helm.values", "[[steps]].command": "action.steps.command",
-		"values_file.source": "helm.values_file.contents", "helm.value": "helm.value", "install.component_toggles.cache": "install.component_toggles",
-		"installs": "kind installs", "runner.runner_type": "runner.runner_type", "stack.name": "stack.name", "full.components": "full.components", "config_vars": "",
-		"": "", ".": "", "nonsense": "", "sandbox.nonsense": "", "sandbox.source.x": "", "runbook.cells.x.y": "runbook.cells", strings.Repeat("a.", 5000): "",
+		"sandbox": "kind sandbox", "helm_chart": "kind helm", "component-root": "kind component",
+		"helm.values_file.contents": "helm.values_file.contents",
+		"component.values_file":     "helm.values_file", "component.dependencies": "component.dependencies",
+		"helm.dependencies": "helm.dependencies",
+		"triggers.type":     "action.triggers.type", "cron_schedule": "action.triggers.cron_schedule",
+		"drift_schedule":                  "sandbox.drift_schedule",
+		"action.steps[0].env_vars.REGION": "action.steps.env_vars", `helm.values."image.tag"`: "helm.values",
+		"[[steps]].command":  "action.steps.command",
+		"values_file.source": "helm.values_file.contents", "helm.value": "helm.value",
+		"install.component_toggles.cache": "install.component_toggles",
+		"installs":                        "kind installs", "runner.runner_type": "runner.runner_type",
+		"stack.name": "stack.name", "full.components": "full.components", "config_vars": "",
+		"": "", ".": "", "nonsense": "", "sandbox.nonsense": "", "sandbox.source.x": "", "runbook.cells.x.y": "runbook.cells",
+		strings.Repeat("a.", 5000): "",
 	} {
 		if got := told(lookUp(query)); got != want {
 			t.Errorf("%.60s is %q, want %q", query, got, want)
@@ -111,7 +118,8 @@ func TestConfigKind(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"policies  policies.toml\n\n  Checks that plans and manifests must pass.\n  No effect yet: ", "policy.contents\ttext\tyes\tA ClusterPolicy of Kyverno", "\n    [[policy]]\n    type     = \"sandbox\"\n",
+		"policies  policies.toml\n\n  Checks that plans and manifests must pass.\n  No effect yet: ",
+		"policy.contents\ttext\tyes\tA ClusterPolicy of Kyverno", "\n    [[policy]]\n    type     = \"sandbox\"\n",
 		"\nKeys of that name:\n\npermissions.provision_role.policies (and 5 more)\tarray of tables\t",
 	} {
 		if !strings.Contains(out, want) {

@@ -22,9 +22,10 @@ var kinds = []string{"app", "build", "install", "plan", "revision", "workflow"}
 // New returns the command.
 func New(e *cmdenv.Env) *cobra.Command {
 	c := &cobra.Command{
-		Use:     "explain KIND NAME-OR-ID",
-		Short:   "Why something is as it is: the chain of causes, the first one first",
-		Long:    "Prints why a build was made, an install is behind, a workflow runs or a plan waits.\nKinds: app, build, install, plan, revision, workflow.\n\nWhat a key of an app's config means: nuon explain config KEY.",
+		Use:   "explain KIND NAME-OR-ID",
+		Short: "Why something is as it is: the chain of causes, the first one first",
+		Long: "Prints why a build was made, an install is behind, a workflow runs or a plan waits.\nKinds: app, build, " +
+			"install, plan, revision, workflow.\n\nWhat a key of an app's config means: nuon explain config KEY.",
 		Example: "  nuon explain install acme\n  nuon explain build bld_…",
 		Args:    cobra.ExactArgs(2),
 		ValidArgsFunction: func(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {

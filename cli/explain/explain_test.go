@@ -22,7 +22,8 @@ import (
 func TestExplain(t *testing.T) {
 	asked := ""
 	chain := []api.Cause{
-		{Record: "revision", Name: "1a2b3c4\x1b[2J", Reason: "main\nmoved", At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local)},
+		{Record: "revision", Name: "1a2b3c4\x1b[2J", Reason: "main\nmoved", At: time.Date(2026, 1, 2, 3, 4, 5, 0,
+			time.Local)},
 		{Record: "build", Name: "web 2", Reason: "its input changed"},
 	}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

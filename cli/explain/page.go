@@ -165,7 +165,8 @@ func facts(k keyAnswer) [][2]string {
 	}
 	add(k.OldNames != nil, "was", strings.Join(k.OldNames, ", "))
 	add(k.Template, "template", "rendered for each install; it can read {{.nuon.…}}, which docs/config.md lists")
-	add(k.File, "file", "a reference to the file that holds the text may stand here: ./ ../ https:// git:: or file://, from the directory of this file, else from "+base(k.kind))
+	add(k.File, "file", "a reference to the file that holds the text may stand here: ./ ../ https:// git:: or file://, "+
+		"from the directory of this file, else from "+base(k.kind))
 	add(k.Unordered || k.SortedBy != "", "order", "means nothing")
 	add(k.NoEffectYet, "effect", "none yet: it is accepted, with a warning")
 	add(!k.NoEffectYet && k.kind.NoEffectYet, "effect", "none yet, like all of a file of this kind")

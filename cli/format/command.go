@@ -38,7 +38,8 @@ comes in, onto the output.
 
 The names of the files that changed are printed, and only these files are written. A file with a mistake is named with its place and left
 as it is, the others are formatted, and the exit code is 2.`,
-		Example: "  nuon fmt\n  nuon fmt --check .              # in CI: writes nothing, exit code 1 if something would change\n  nuon fmt --diff components/web.toml",
+		Example: "  nuon fmt\n  nuon fmt --check .              # in CI: writes nothing, exit code 1 if something would " +
+			"change\n  nuon fmt --diff components/web.toml",
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				args = []string{"."}
@@ -57,7 +58,8 @@ as it is, the others are formatted, and the exit code is 2.`,
 
 // Formatted is the output of the command as data.
 type Formatted struct {
-	Changed     []string               `json:"changed"`     // files that were written, or would be without --check or --diff
+	// files that were written, or would be without --check or --diff
+	Changed     []string               `json:"changed"`
 	Unchanged   int                    `json:"unchanged"`   // number of files that were formatted already
 	Written     bool                   `json:"written"`     // whether files may be written
 	Text        string                 `json:"text"`        // for - only: the formatted input

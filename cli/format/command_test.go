@@ -65,8 +65,9 @@ const ugly, pretty = "a=1\nbb=2\n", "a  = 1\nbb = 2\n"
 
 func app() map[string]string {
 	return map[string]string{
-		"metadata.toml": ugly, "sandbox.toml": pretty, "components/deep/web.toml": ugly, "installs/acme.toml": ugly, "nuon.shop.toml": ugly,
-		"Cargo.toml": ugly, "src/pyproject.toml": ugly, "components/web.yaml": ugly, ".nuon/ignore.toml": ugly,
+		"metadata.toml": ugly, "sandbox.toml": pretty, "components/deep/web.toml": ugly, "installs/acme.toml": ugly,
+		"nuon.shop.toml": ugly,
+		"Cargo.toml":     ugly, "src/pyproject.toml": ugly, "components/web.yaml": ugly, ".nuon/ignore.toml": ugly,
 	}
 }
 
@@ -131,11 +132,13 @@ func TestNamed(t *testing.T) {
 		args []string
 		want []string
 	}{
-		"apps below":           {[]string{"."}, []string{"apps/shop/components/deep/web.toml", "apps/shop/installs/acme.toml", "apps/shop/metadata.toml", "apps/shop/nuon.shop.toml"}},
-		"a part of an app":     {[]string{"apps/shop/components"}, []string{"apps/shop/components/deep/web.toml"}},
-		"deeper in a part":     {[]string{"apps/shop/components/deep"}, []string{"apps/shop/components/deep/web.toml"}},
-		"a file":               {[]string{"other.toml"}, []string{"other.toml"}},
-		"twice, in that order": {[]string{"other.toml", "apps/shop/metadata.toml", "./other.toml"}, []string{"other.toml", "apps/shop/metadata.toml"}},
+		"apps below": {[]string{"."}, []string{"apps/shop/components/deep/web.toml", "apps/shop/installs/acme.toml",
+			"apps/shop/metadata.toml", "apps/shop/nuon.shop.toml"}},
+		"a part of an app": {[]string{"apps/shop/components"}, []string{"apps/shop/components/deep/web.toml"}},
+		"deeper in a part": {[]string{"apps/shop/components/deep"}, []string{"apps/shop/components/deep/web.toml"}},
+		"a file":           {[]string{"other.toml"}, []string{"other.toml"}},
+		"twice, in that order": {[]string{"other.toml", "apps/shop/metadata.toml", "./other.toml"},
+			[]string{"other.toml", "apps/shop/metadata.toml"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, remarks, code := nuonFmt(t, "", "table", append(c.args, "--check")...)
@@ -205,7 +208,8 @@ func TestStream(t *testing.T) {
 	}{
 		"formats": {ugly, "--check=false", pretty, exitcode.Done},
 		"checks":  {ugly, "--check", "-\n", exitcode.Failed},
-		"shows":   {"a=1", "--diff", "--- -\n+++ -\n@@ -1,1 +1,1 @@\n-a=1\n\\ No newline at end of file\n+a = 1\n", exitcode.Done},
+		"shows": {"a=1", "--diff", "--- -\n+++ -\n@@ -1,1 +1,1 @@\n-a=1\n\\ No newline at end of file\n+a = 1\n",
+			exitcode.Done},
 		"agrees":  {pretty, "--check", "", exitcode.Done},
 		"refuses": {"a=", "--check=false", "", exitcode.Usage},
 		"is long": {strings.Repeat("#", 1<<20+1), "--check=false", "", exitcode.Usage},
@@ -223,7 +227,8 @@ func TestStream(t *testing.T) {
 func TestUnified(t *testing.T) {
 	before := "1\n2\n3\n4\nx\n6\n7\n8\n9\n10\n11\nx\n13\n14\n15\n16\n17\n18\n19\n20\nx\n"
 	after := strings.ReplaceAll(before, "x\n", "\ty\x1b\n")
-	want := "--- f\n+++ f\n@@ -2,14 +2,14 @@\n 2\n 3\n 4\n-x\n+    y \n 6\n 7\n 8\n 9\n 10\n 11\n-x\n+    y \n 13\n 14\n 15\n@@ -18,4 +18,4 @@\n 18\n 19\n 20\n-x\n+    y \n"
+	want := "--- f\n+++ f\n@@ -2,14 +2,14 @@\n 2\n 3\n 4\n-x\n+    y \n 6\n 7\n 8\n 9\n 10\n 11\n-x\n+    y \n 13\n 14\n" +
+		" 15\n@@ -18,4 +18,4 @@\n 18\n 19\n 20\n-x\n+    y \n"
 	if d := cmp.Diff(want, unified("f", before, after)); d != "" {
 		t.Error(d)
 	}

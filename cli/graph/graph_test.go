@@ -32,12 +32,18 @@ func app(t *testing.T, change map[string]string) string {
 		"sandbox.toml":             module,
 		"kubernetes_contexts.toml": "[[kubernetes_context]]\nname = \"edge\"\ncomponent = \"edge_cluster\"\n",
 		"components/network.toml":  "type = \"terraform_module\"\nname = \"network\"\n" + module,
-		"components/cluster.toml":  "type = \"terraform_module\"\nname = \"edge_cluster\"\n" + module + "[vars]\nsubnets = \"{{.nuon.components.network.outputs.subnets}}\"\n",
-		"components/database.toml": "type = \"terraform_module\"\nname = \"database\"\ndependencies = [\"network\"]\n" + module + "[vars]\n" +
-			"a = \"{{.nuon.components.network.outputs.a}}\"\nb = \"{{.nuon.components.network.outputs.b}}\"\nc = \"{{.nuon.components.network.outputs.c}}\"\nd = \"{{.nuon.components.network.outputs.d}}\"\n",
-		"components/edge.toml":  "type = \"kubernetes_manifest\"\nname = \"edge_quota\"\nnamespace = \"x\"\nkubernetes_context = \"edge\"\nmanifest = \"apiVersion: v1\\nkind: Namespace\"\n",
-		"components/image.toml": "type = \"container_image\"\nname = \"image\"\n[public]\nimage_url = \"ghcr.io/acme/api\"\ntag = \"1\"\n",
-		"components/last.toml":  "type = \"terraform_module\"\nname = \"last\"\ndependencies = [\"database\", \"edge_quota\"]\n" + module,
+		"components/cluster.toml": "type = \"terraform_module\"\nname = \"edge_cluster\"\n" + module +
+			"[vars]\nsubnets = \"{{.nuon.components.network.outputs.subnets}}\"\n",
+		"components/database.toml": "type = \"terraform_module\"\nname = \"database\"\ndependencies = [\"network\"]\n" +
+			module + "[vars]\n" +
+			"a = \"{{.nuon.components.network.outputs.a}}\"\nb = \"{{.nuon.components.network.outputs.b}}\"\nc = " +
+			"\"{{.nuon.components.network.outputs.c}}\"\nd = \"{{.nuon.components.network.outputs.d}}\"\n",
+		"components/edge.toml": "type = \"kubernetes_manifest\"\nname = \"edge_quota\"\nnamespace = \"x\"\n" +
+			"kubernetes_context = \"edge\"\nmanifest = \"apiVersion: v1\\nkind: Namespace\"\n",
+		"components/image.toml": "type = \"container_image\"\nname = \"image\"\n[public]\nimage_url = " +
+			"\"ghcr.io/acme/api\"\ntag = \"1\"\n",
+		"components/last.toml": "type = \"terraform_module\"\nname = \"last\"\ndependencies = [\"database\", " +
+			"\"edge_quota\"]\n" + module,
 	}
 	for file, text := range change {
 		files[file] = text
@@ -136,15 +142,18 @@ func TestData(t *testing.T) {
 func TestMistakes(t *testing.T) {
 	dir := app(t, nil)
 	for flags, says := range map[string]string{
-		"--component databse": "did you mean database?", "--component sandbox": "no such component", "--format svg": "use one of text, mermaid, dot",
+		"--component databse": "did you mean database?", "--component sandbox": "no such component",
+		"--format svg": "use one of text, mermaid, dot",
 	} {
 		if out, _, err := run(t, &console.Console{}, append(strings.Fields(flags),
 			dir)...); exitcode.CodeOf(err) != exitcode.Usage || !strings.Contains(err.Error(), says) || out != "" {
 			t.Errorf("%s: printed %q, ended with %v", flags, out, err)
 		}
 	}
-	circle := map[string]string{"components/network.toml": "type = \"terraform_module\"\nname = \"network\"\ndependencies = [\"last\"]\n" + module}
-	if out, remarks, err := run(t, &console.Console{}, app(t, circle)); exitcode.CodeOf(err) != exitcode.Usage || out != "" ||
+	circle := map[string]string{"components/network.toml": "type = \"terraform_module\"\nname = \"network\"\n" +
+		"dependencies = [\"last\"]\n" + module}
+	if out, remarks, err := run(t, &console.Console{}, app(t, circle)); exitcode.CodeOf(err) != exitcode.Usage ||
+		out != "" ||
 		!strings.Contains(remarks, "in a circle") || strings.Contains(remarks, "warning:") {
 		t.Errorf("printed %q and %q, %v", out, remarks, err)
 	}

@@ -64,7 +64,8 @@ func (a *app) take(finds []find) {
 		f.part.addTo(a, f.dir)
 	}
 	if len(finds) > 0 {
-		a.notes = append(a.notes, "The sandbox in modules/account is a sample that makes nothing: replace it by what your components stand on, or leave it.")
+		a.notes = append(a.notes, "The sandbox in modules/account is a sample that makes nothing: replace it by what your "+
+			"components stand on, or leave it.")
 		return
 	}
 	a.components = append(a.components,
@@ -130,7 +131,8 @@ install_id = "{{.nuon.install.id}}"
 
 // inputFile returns the content of inputs.toml, or "" if the app has no inputs.
 func (a *app) inputFile() string {
-	const begins = "# inputs\n# What an install says of itself. A change of one makes exactly those components behind that read it.\n"
+	const begins = "# inputs\n# What an install says of itself. A change of one makes exactly those components behind " +
+		"that read it.\n"
 	if a.sampled() {
 		return begins + group("app", "App", "What the app needs to know") +
 			"\n[[input]]\nname = \"greeting\"\ndisplay_name = \"Greeting\"\n" +
@@ -147,7 +149,8 @@ func (a *app) inputFile() string {
 		}
 	}
 	for _, in := range a.inputs {
-		fmt.Fprintf(&b, "\n[[input]]\nname = %s\ndisplay_name = %s\ndescription = %s\ngroup = %s\ntype = %s\nrequired = true\n",
+		fmt.Fprintf(&b, "\n[[input]]\nname = %s\ndisplay_name = %s\ndescription = %s\ngroup = %s\ntype = %s\n"+
+			"required = true\n",
 			appconfig.Quote(in.name), appconfig.Quote(strings.ReplaceAll(in.name, "_", " ")),
 			appconfig.Quote(in.words), appconfig.Quote(in.group), appconfig.Quote(in.kind))
 		if in.sensitive {

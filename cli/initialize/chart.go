@@ -22,7 +22,8 @@ type setting struct{ key, value string }
 
 // often lists the values that most charts have and most installs set.
 var often = [][]string{
-	{"image", "repository"}, {"image", "tag"}, {"replicaCount"}, {"replicas"}, {"ingress", "enabled"}, {"ingress", "className"},
+	{"image", "repository"}, {"image", "tag"}, {"replicaCount"}, {"replicas"}, {"ingress", "enabled"},
+	{"ingress", "className"},
 	{"ingress", "host"}, {"ingress", "hostname"}, {"ingress", "hosts", "0", "host"},
 }
 
@@ -106,7 +107,8 @@ repo      = "." # the repository that this file is in, at the same commit
 directory = %s # of the chart %s
 `, appconfig.Quote(name), appconfig.Quote(release), appconfig.Quote(label(c.name)), appconfig.Quote(dir), strings.TrimSpace(c.name+" "+c.version))
 	if len(c.values) > 0 {
-		b.WriteString("\n# Values that installs often set. To set one, take the # away, also that of [values]; a value may read\n" +
+		b.WriteString("\n# Values that installs often set. To set one, take the # away, also that of [values]; a value " +
+			"may read\n" +
 			"# {{.nuon.inputs.inputs.NAME}} of an input in inputs.toml.\n# [values]\n")
 	}
 	for _, v := range c.values {

@@ -115,7 +115,8 @@ func (s *seeker) here(dir string, entries []fs.DirEntry) (closed bool, err error
 			continue
 		}
 		if len(s.finds) == maxFinds {
-			return false, exitcode.Usagef("more than %d charts, modules and manifests lie there: name one of their directories with --from", maxFinds)
+			return false, exitcode.Usagef("more than %d charts, modules and manifests lie there: name one of their "+
+				"directories with --from", maxFinds)
 		}
 		found.dir = dir
 		s.finds = append(s.finds, found)

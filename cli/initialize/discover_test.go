@@ -180,7 +180,8 @@ func several() map[string]string {
 		"deploy/chart/Chart.yaml":            "name: web\nversion: 1.0.0\n",
 		"deploy/chart/templates/x.yaml":      "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n",
 		"deploy/chart/charts/sub/Chart.yaml": "name: sub\n",
-		"infra/main.tf":                      "provider \"aws\" {}\nvariable \"zone\" {}\nmodule \"a\" { source = \"./a\" }\n",
+		"infra/main.tf": "provider \"aws\" {}\nvariable \"zone\" {}\nmodule \"a\" { source = " +
+			"\"./a\" }\n",
 		"infra/a/main.tf":                    "",
 		"k8s/quota.yaml":                     "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: q, namespace: team}\n",
 		"k8s/values.yaml":                    "replicas: 2\n",
@@ -189,17 +190,18 @@ func several() map[string]string {
 		"apps/other/modules/account/main.tf": "",
 		"examples/one/main.tf":               "",
 		".hidden/Chart.yaml":                 "name: no\n",
-		"k8s/overlays/kustomization.yaml":    "namespace: over\nresources: [../base, ../extra/e.yaml, 'https://x.example/y.yaml', ../../../../..]\n",
-		"k8s/base/kustomization.yaml":        "resources: [d.yaml]\n",
-		"k8s/base/d.yaml":                    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: d}\n",
-		"k8s/extra/e.yaml":                   "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: e}\n",
-		"lib/Chart.yaml":                     "name: lib\ntype: library\n",
-		"docker-compose.yaml":                "services: {web: {image: x}}\n",
-		"skaffold.yaml":                      "apiVersion: skaffold/v2\nkind: Config\n",
-		"deploy/chart/crd.yaml":              "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n",
-		"k8s/overlays/more.yaml":             "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\n",
-		"turned\u202e/Chart.yaml":            "name: no\n",
-		"broken/Chart.yaml":                  "name: [\n",
+		"k8s/overlays/kustomization.yaml": "namespace: over\nresources: [../base, ../extra/e.yaml, " +
+			"'https://x.example/y.yaml', ../../../../..]\n",
+		"k8s/base/kustomization.yaml": "resources: [d.yaml]\n",
+		"k8s/base/d.yaml":             "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: d}\n",
+		"k8s/extra/e.yaml":            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: e}\n",
+		"lib/Chart.yaml":              "name: lib\ntype: library\n",
+		"docker-compose.yaml":         "services: {web: {image: x}}\n",
+		"skaffold.yaml":               "apiVersion: skaffold/v2\nkind: Config\n",
+		"deploy/chart/crd.yaml":       "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n",
+		"k8s/overlays/more.yaml":      "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\n",
+		"turned\u202e/Chart.yaml":     "name: no\n",
+		"broken/Chart.yaml":           "name: [\n",
 	}
 }
 
@@ -211,12 +213,17 @@ func TestQuestions(t *testing.T) {
 		want    []string
 		says    string
 	}{
-		"all":           {"\n\n\n", nil, []string{"runner.toml", "components/web.toml", "components/infra.toml", "components/quota.toml", "components/overlays.toml"}, "  1  deploy/chart: Helm chart web 1.0.0\n  2  infra: Terraform module\n  3  k8s: Kubernetes manifest quota.yaml\n  4  k8s/overlays: kustomization\n"},
-		"some":          {"mine\n4 1,1\ngcp\n", nil, []string{"runner.toml", "components/web.toml", "components/overlays.toml"}, "Name of the app [shop]: "},
-		"none":          {"\nnone\n", nil, []string{"components/web.toml"}, "none for a sample"},
-		"no cloud":      {"\n2\nnone\n", nil, []string{"components/infra.toml"}, "Cloud of the installs: aws, azure, gcp, none [aws]: "},
+		"all": {"\n\n\n", nil, []string{"runner.toml", "components/web.toml", "components/infra.toml",
+			"components/quota.toml", "components/overlays.toml"}, "  1  deploy/chart: Helm chart web 1.0.0\n  2  infra: " +
+			"Terraform module\n  3  k8s: Kubernetes manifest quota.yaml\n  4  k8s/overlays: kustomization\n"},
+		"some": {"mine\n4 1,1\ngcp\n", nil, []string{"runner.toml", "components/web.toml",
+			"components/overlays.toml"}, "Name of the app [shop]: "},
+		"none": {"\nnone\n", nil, []string{"components/web.toml"}, "none for a sample"},
+		"no cloud": {"\n2\nnone\n", nil, []string{"components/infra.toml"},
+			"Cloud of the installs: aws, azure, gcp, none [aws]: "},
 		"one directory": {"\nazure\n", []string{"--from", "infra"}, []string{"runner.toml", "components/infra.toml"}, ""},
-		"what is there": {"\n\n", []string{"--from", "k8s"}, []string{"components/quota.toml"}, ""}, // and not the subdirectories
+		// and not the subdirectories
+		"what is there": {"\n\n", []string{"--from", "k8s"}, []string{"components/quota.toml"}, ""},
 
 		"not one of them": {"\n9\n", nil, nil, `"9" is none of them: answer with numbers from 1 to 4`},
 		"no such cloud":   {"\n1\nmoon\n", nil, nil, `"moon" is no cloud`},
@@ -253,7 +260,8 @@ func TestNothingIsAsked(t *testing.T) {
 		want []string
 	}{
 		"the sample": {nil, []string{"components/web.toml"}},
-		"all below":  {[]string{"--from", "."}, []string{"runner.toml", "components/web.toml", "components/infra.toml", "components/quota.toml", "components/overlays.toml"}},
+		"all below": {[]string{"--from", "."}, []string{"runner.toml", "components/web.toml", "components/infra.toml",
+			"components/quota.toml", "components/overlays.toml"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			repository(t, several())
@@ -370,7 +378,8 @@ func TestBounds(t *testing.T) {
 
 // hostile lists texts that attempt to be parsed as something else.
 var hostile = []string{
-	"x", "web", "A b", "\"", "'''", "\"\"\"", "]\n[evil]\nx = 1\n", "{{.nuon.install.id}}", "\x1b[31m", "\u202e", "#", "é", "../..", "-", "..", "{{", strings.Repeat("long", 100), "a\\", "\x00", "\xff", "sandbox", "1", "ends with '''\nx = 1",
+	"x", "web", "A b", "\"", "'''", "\"\"\"", "]\n[evil]\nx = 1\n", "{{.nuon.install.id}}", "\x1b[31m", "\u202e", "#", "é",
+	"../..", "-", "..", "{{", strings.Repeat("long", 100), "a\\", "\x00", "\xff", "sandbox", "1", "ends with '''\nx = 1",
 }
 
 // TestHostile checks that the written files are valid and formatted for any names and
@@ -396,7 +405,8 @@ func TestHostile(t *testing.T) {
 					fmt.Sprintf("image: {tag: %s, repository: %s}\nreplicas: %s\ningress: {hosts: [{host: %s}]}\n",
 						quoted(), quoted(), quoted(), quoted()))
 			case 1:
-				add(path.Join(at, "main.tf"), fmt.Sprintf("variable %s {\n  description = %s\n  type = list(string)\n}\nvariable \"b\" { description = %s }\nvariable \"b-c\" {}\nvariable \"b_c\" {}\n", hcl(text()), hcl(text()), hcl(text())))
+				add(path.Join(at, "main.tf"), fmt.Sprintf("variable %s {\n  description = %s\n  type = list(string)\n}\nvariable "+
+					"\"b\" { description = %s }\nvariable \"b-c\" {}\nvariable \"b_c\" {}\n", hcl(text()), hcl(text()), hcl(text())))
 			case 2:
 				add(path.Join(at, "kustomization.yaml"),
 					fmt.Sprintf("namespace: %s\nresources: [%s]\n", quoted(), quoted()))
@@ -447,7 +457,8 @@ func FuzzDocuments(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		s := &seeker{ctx: t.Context(), used: map[string]bool{}, fsys: fstest.MapFS{
-			"c/Chart.yaml": {Data: text}, "c/values.yaml": {Data: text}, "k/kustomization.yaml": {Data: text}, "m/x.yaml": {Data: text},
+			"c/Chart.yaml": {Data: text}, "c/values.yaml": {Data: text}, "k/kustomization.yaml": {Data: text},
+			"m/x.yaml": {Data: text},
 		}}
 		if err := s.walk(".", 0); err != nil {
 			t.Fatal(err)
@@ -473,7 +484,8 @@ func TestLabel(t *testing.T) {
 // TestNamesOfOthers checks which names are valid for apps and for Terraform variables.
 func TestNamesOfOthers(t *testing.T) {
 	for name, want := range map[string][2]bool{ // an app's, a variable's
-		"a": {true, true}, "a-1_b": {true, true}, "1a": {true, false}, "": {false, false}, "-a": {false, false}, "_a": {false, true}, "A": {false, true},
+		"a": {true, true}, "a-1_b": {true, true}, "1a": {true, false}, "": {false, false}, "-a": {false, false},
+		"_a": {false, true}, "A": {false, true},
 		"é1": {false, true}, "a b": {false, false}, "a\n": {false, false}, "a\"": {false, false}, "a.b": {false, false},
 		strings.Repeat("a", 63): {true, true}, strings.Repeat("a", 64): {false, true},
 	} {

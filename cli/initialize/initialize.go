@@ -45,7 +45,8 @@ any machine.
 
 Nothing is overwritten. --interactive (-i) searches the current directory, asks which of the charts, modules and manifests in it to take,
 and asks for each value that no flag gives. Without it nothing is asked: --from . takes all that is found.`,
-		Example: "  nuon init hello\n  nuon init --name shop --from deploy/chart\n  nuon init --from . --dry-run\n  nuon init -i",
+		Example: "  nuon init hello\n  nuon init --name shop --from deploy/chart\n  nuon init --from . --dry-run\n  " +
+			"nuon init -i",
 		RunE: func(c *cobra.Command, args []string) error {
 			dir := "."
 			if len(args) == 1 {
@@ -148,7 +149,8 @@ func show(w io.Writer, m Made) error {
 	for _, n := range m.Next {
 		fmt.Fprintf(&b, "  %s\n", n)
 	}
-	b.WriteString("\n`nuon dev` in another terminal, begun in the same directory, is a whole control plane to try it with.\n")
+	b.WriteString("\n`nuon dev` in another terminal, begun in the same directory, is a whole control plane to try " +
+		"it with.\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }

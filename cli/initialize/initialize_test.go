@@ -74,7 +74,8 @@ func TestSample(t *testing.T) {
 		Files: []string{"metadata.toml", "sandbox.toml", "components/web.toml", "inputs.toml", ".gitignore",
 			"modules/account/main.tf", "modules/web/main.tf"},
 		Next: []string{
-			"cd 'my App!'", "git init -b main && git add -A && git commit -m 'Package my-app'", "nuon apps create my-app --repo 'file://" + dir + "'",
+			"cd 'my App!'", "git init -b main && git add -A && git commit -m 'Package my-app'",
+			"nuon apps create my-app --repo 'file://" + dir + "'",
 			"nuon sync . --app my-app", "nuon installs create acme --app my-app", "nuon review",
 		},
 		Notes: []string{},
@@ -171,8 +172,10 @@ func TestOfAModule(t *testing.T) {
 		t.Errorf("vars %v, files %v", c.Terraform.Vars, c.Terraform.VarFiles)
 	}
 	want := []string{
-		"cd apps/shop", "git add -A && git commit -m 'Package shop' && git push", "nuon apps create shop --repo https://git.example/acme/shop.git --directory apps/shop", "nuon sync",
-		"nuon installs create acme --app shop --input any=… --input count_of=… --input sizes=… --secret token=env:NAME --input zone=…", "nuon review",
+		"cd apps/shop", "git add -A && git commit -m 'Package shop' && git push",
+		"nuon apps create shop --repo https://git.example/acme/shop.git --directory apps/shop", "nuon sync",
+		"nuon installs create acme --app shop --input any=… --input count_of=… --input sizes=… --secret token=env:NAME " +
+			"--input zone=…", "nuon review",
 	}
 	if d := cmp.Diff(want, made.Next); d != "" {
 		t.Error(d)
@@ -211,7 +214,8 @@ func TestNames(t *testing.T) {
 
 func TestOverHTTPS(t *testing.T) {
 	for url, want := range map[string]string{
-		"https://git.example/a/b": "https://git.example/a/b", "git@git.example:a/b.git": "https://git.example/a/b.git", "https://vera:secret@git.example/a": "", "/srv/git/a.git": "", "ssh://git@x/y": "",
+		"https://git.example/a/b": "https://git.example/a/b", "git@git.example:a/b.git": "https://git.example/a/b.git",
+		"https://vera:secret@git.example/a": "", "/srv/git/a.git": "", "ssh://git@x/y": "",
 	} {
 		if got := overHTTPS(url); got != want {
 			t.Errorf("%s is %q, want %q", url, got, want)

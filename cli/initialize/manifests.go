@@ -128,7 +128,8 @@ func (s *seeker) manifests(dir string, files map[string]bool) (found find, ok bo
 			all = append(all, manifest{file: file, text: string(text), namespace: namespace})
 		}
 		if len(all) > maxManifests {
-			return find{}, false, fmt.Errorf("it has more than %d manifests; put them together with a kustomization.yaml", maxManifests)
+			return find{}, false, fmt.Errorf("it has more than %d manifests; put them together with a kustomization.yaml",
+				maxManifests)
 		}
 	}
 	about := fmt.Sprintf("%d Kubernetes manifests", len(all))
@@ -180,10 +181,12 @@ func (m manifests) addTo(a *app, dir string) {
 		if !inside {
 			reference = "./manifests/" + name + ".yaml"
 			a.extra = append(a.extra, file{"components/manifests/" + name + ".yaml", one.text})
-			a.notes = append(a.notes, fmt.Sprintf("components/manifests/%s.yaml is a copy of %s, because what a component refers to lies in the app's directory.",
+			a.notes = append(a.notes, fmt.Sprintf("components/manifests/%s.yaml is a copy of %s, because what a component "+
+				"refers to lies in the app's directory.",
 				name, one.file))
 		}
-		text := fmt.Sprintf("# kubernetes-manifest\ntype = \"kubernetes_manifest\"\nname = %s\nnamespace = %s # of objects that name none\nmanifest = %s\n",
+		text := fmt.Sprintf("# kubernetes-manifest\ntype = \"kubernetes_manifest\"\nname = %s\nnamespace = %s # of objects "+
+			"that name none\nmanifest = %s\n",
 			appconfig.Quote(name), appconfig.Quote(a.namespace(cmp.Or(one.namespace, namespace))),
 			appconfig.Quote(reference))
 		a.components = append(a.components, component{name: name, text: text})

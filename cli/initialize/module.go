@@ -93,7 +93,8 @@ func (m module) addTo(a *app, dir string) {
 	var b strings.Builder
 	b.WriteString(terraformComponent(name, dir))
 	if len(kept) > 0 {
-		fmt.Fprintf(&b, "\n# These variables have a default and keep it: %s. To let an install choose one, give\n# it an input in inputs.toml and a line in [vars] here.\n", strings.Join(kept, ", "))
+		fmt.Fprintf(&b, "\n# These variables have a default and keep it: %s. To let an install choose one, give\n# it an "+
+			"input in inputs.toml and a line in [vars] here.\n", strings.Join(kept, ", "))
 	}
 	if len(vars) > 0 {
 		b.WriteString("\n[vars]\n" + strings.Join(vars, "\n") + "\n")
@@ -103,7 +104,8 @@ func (m module) addTo(a *app, dir string) {
 			strings.Join(files, ",\n") + "\n}\n'''\n")
 	}
 	a.components = append(a.components, component{name: name, text: b.String()})
-	a.notes = append(a.notes, fmt.Sprintf("The component %s is the module in %s. Its variables without a default became inputs.", name, placeOf(dir)))
+	a.notes = append(a.notes, fmt.Sprintf("The component %s is the module in %s. Its variables without a default "+
+		"became inputs.", name, placeOf(dir)))
 	if a.cloud == "" {
 		a.cloud = m.cloud
 	}

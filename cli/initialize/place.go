@@ -111,7 +111,8 @@ func (p place) directory(from string) (string, error) {
 		if !p.inGit {
 			where = p.root + ", which will be the repository"
 		}
-		return "", exitcode.Usagef("--from %s is not in %s: copy it there, or name a directory of its own repository to write the app into", from, where)
+		return "", exitcode.Usagef("--from %s is not in %s: copy it there, or name a directory of its own repository to "+
+			"write the app into", from, where)
 	}
 	return filepath.ToSlash(rel), nil
 }

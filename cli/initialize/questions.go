@@ -82,7 +82,8 @@ func (q *questions) found(ctx context.Context, given bool) ([]find, error) {
 		if finds, err := q.offered(ctx); err != nil || len(finds) > 0 {
 			return q.choose(ctx, finds, err)
 		}
-		answer, err := q.ask(ctx, "Directory of a Helm chart, Terraform module or Kubernetes manifests to ship (empty for a sample that runs anywhere): ", "")
+		answer, err := q.ask(ctx, "Directory of a Helm chart, Terraform module or Kubernetes manifests to ship (empty for "+
+			"a sample that runs anywhere): ", "")
 		if err != nil {
 			return nil, err
 		}
@@ -103,7 +104,8 @@ func (q *questions) found(ctx context.Context, given bool) ([]find, error) {
 		return nil, exitcode.Usagef("--from %s: %s", q.from, strings.Join(notes, "; "))
 	}
 	if len(finds) == 0 {
-		return nil, exitcode.Usagef("--from %s: there is no Helm chart, Terraform module, kustomization or Kubernetes manifest in it", q.from)
+		return nil, exitcode.Usagef("--from %s: there is no Helm chart, Terraform module, kustomization or Kubernetes "+
+			"manifest in it", q.from)
 	}
 	q.notes = notes
 	return q.choose(ctx, finds, nil)

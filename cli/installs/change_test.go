@@ -94,12 +94,13 @@ func TestToggles(t *testing.T) {
 		code  int
 		want  *api.InstallChange
 	}{
-		"off in a script":           {"disable acme metrics", "", exitcode.Usage, nil},
-		"off in a script, with yes": {"disable acme metrics db --yes", "", 0, &api.InstallChange{Toggles: map[string]bool{"metrics": false, "db": false}}},
-		"off, yes":                  {"disable acme metrics", "y\n", 0, &api.InstallChange{Toggles: map[string]bool{"metrics": false}}},
-		"off, no":                   {"disable acme metrics", "\n", exitcode.Rejected, nil},
-		"on in a script":            {"enable acme metrics", "", 0, &api.InstallChange{Toggles: map[string]bool{"metrics": true}}},
-		"on, no":                    {"enable acme metrics", "no\n", exitcode.Rejected, nil},
+		"off in a script": {"disable acme metrics", "", exitcode.Usage, nil},
+		"off in a script, with yes": {"disable acme metrics db --yes", "", 0,
+			&api.InstallChange{Toggles: map[string]bool{"metrics": false, "db": false}}},
+		"off, yes":       {"disable acme metrics", "y\n", 0, &api.InstallChange{Toggles: map[string]bool{"metrics": false}}},
+		"off, no":        {"disable acme metrics", "\n", exitcode.Rejected, nil},
+		"on in a script": {"enable acme metrics", "", 0, &api.InstallChange{Toggles: map[string]bool{"metrics": true}}},
+		"on, no":         {"enable acme metrics", "no\n", exitcode.Rejected, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, e := start(t)
@@ -156,19 +157,28 @@ func TestPinning(t *testing.T) {
 		want     *api.NewPin
 		says     string
 	}{
-		"pin acme 4":                 {api.Install{}, nil, 0, &api.NewPin{Release: 4}, "hello/acme is held at release 4 (1a2b3c4) (the newest is 7)"},
-		"pin acme 4 --reason x":      {api.Install{}, nil, 0, &api.NewPin{Release: 4, Reason: "x"}, "held at release 4 (1a2b3c4) (the newest is 7): x\n"},
-		"pin acme":                   {api.Install{Release: 6, Target: 6, Latest: 7}, nil, 0, &api.NewPin{Release: 6}, "nuon installs unpin acme"},
-		"pin acme --wait=false":      {api.Install{Target: 7, Latest: 7}, nil, exitcode.Usage, nil, "nuon installs pin hello/acme 7"},
-		"pin acme 0":                 {api.Install{}, nil, exitcode.Usage, nil, `"0" is no release`},
-		"pin acme 99999999999":       {api.Install{}, nil, exitcode.Usage, nil, "is no release"},
-		"rollback acme":              {api.Install{Release: 7, Target: 7, Latest: 7}, all, 0, &api.NewPin{Release: 5, Reason: "rolled back from release 7"}, "held at release 5"},
-		"rollback acme --reason y":   {api.Install{Release: 5, Target: 5, Latest: 7, Pinned: 5}, all, 0, &api.NewPin{Release: 3, Reason: "y"}, "behind: web"},
-		"rollback acme --to 2":       {api.Install{Target: 7, Latest: 7}, nil, 0, &api.NewPin{Release: 2, Reason: "rolled back from release 7"}, "held at release 2"},
-		"rollback acme --to x":       {api.Install{}, nil, exitcode.Usage, nil, "is no release"},
-		"rollback acme --wait=0":     {api.Install{Release: 3, Target: 3, Latest: 3}, all, exitcode.Usage, nil, "there is no complete release of hello before 3"},
-		"rollback acme --timeout 1s": {api.Install{Target: 7, Latest: 7}, all, 0, &api.NewPin{Release: 5, Reason: "rolled back from release 7"}, "held at release 5"},
-		"unpin acme":                 {api.Install{}, nil, 0, nil, "hello/acme follows the newest release, 7 (1a2b3c4)"},
+		"pin acme 4": {api.Install{}, nil, 0, &api.NewPin{Release: 4},
+			"hello/acme is held at release 4 (1a2b3c4) (the newest is 7)"},
+		"pin acme 4 --reason x": {api.Install{}, nil, 0, &api.NewPin{Release: 4, Reason: "x"},
+			"held at release 4 (1a2b3c4) (the newest is 7): x\n"},
+		"pin acme": {api.Install{Release: 6, Target: 6, Latest: 7}, nil, 0, &api.NewPin{Release: 6},
+			"nuon installs unpin acme"},
+		"pin acme --wait=false": {api.Install{Target: 7, Latest: 7}, nil, exitcode.Usage, nil,
+			"nuon installs pin hello/acme 7"},
+		"pin acme 0":           {api.Install{}, nil, exitcode.Usage, nil, `"0" is no release`},
+		"pin acme 99999999999": {api.Install{}, nil, exitcode.Usage, nil, "is no release"},
+		"rollback acme": {api.Install{Release: 7, Target: 7, Latest: 7}, all, 0,
+			&api.NewPin{Release: 5, Reason: "rolled back from release 7"}, "held at release 5"},
+		"rollback acme --reason y": {api.Install{Release: 5, Target: 5, Latest: 7, Pinned: 5}, all, 0,
+			&api.NewPin{Release: 3, Reason: "y"}, "behind: web"},
+		"rollback acme --to 2": {api.Install{Target: 7, Latest: 7}, nil, 0,
+			&api.NewPin{Release: 2, Reason: "rolled back from release 7"}, "held at release 2"},
+		"rollback acme --to x": {api.Install{}, nil, exitcode.Usage, nil, "is no release"},
+		"rollback acme --wait=0": {api.Install{Release: 3, Target: 3, Latest: 3}, all, exitcode.Usage, nil,
+			"there is no complete release of hello before 3"},
+		"rollback acme --timeout 1s": {api.Install{Target: 7, Latest: 7}, all, 0,
+			&api.NewPin{Release: 5, Reason: "rolled back from release 7"}, "held at release 5"},
+		"unpin acme": {api.Install{}, nil, 0, nil, "hello/acme follows the newest release, 7 (1a2b3c4)"},
 	} {
 		t.Run(line, func(t *testing.T) {
 			p, e := start(t)

@@ -56,7 +56,8 @@ func newTeardown(e *cmdenv.Env) *cobra.Command {
 		Long: `Plans the removal of components of an install. Each plan waits for an approval, whatever the install's approval rule is.
 A component that others need is refused, unless --dependents takes those away with it, they first. What was torn down
 stays away until ` + "`nuon deploy INSTALL COMPONENT`" + ` brings it back.`,
-		Example:           "  nuon installs teardown acme web --dry-run\n  nuon installs teardown acme network --dependents --yes --wait",
+		Example: "  nuon installs teardown acme web --dry-run\n  nuon installs teardown acme network " +
+			"--dependents --yes --wait",
 		ValidArgsFunction: complete.Rest(e, complete.Installs, complete.InstallComponents),
 		RunE: func(c *cobra.Command, args []string) error {
 			n.Components = args[1:]

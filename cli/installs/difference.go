@@ -51,7 +51,8 @@ func compare(app *appconfig.App, name string, installs []api.Install, takeOwners
 		has := slices.ContainsFunc(app.Installs, func(f appconfig.Install) bool { return f.Name == i.Name })
 		if !has && i.Owner == api.InstallOwnerFile {
 			all = append(all, Difference{Install: i.Name, id: i.ID, Outcome: OutcomeNoFile, Changes: []Move{},
-				Reason: "it belongs to a file, and has none: it stays as it is. `nuon installs generate-config " + address(i.App, i.Name) + "` writes the file, `nuon installs owner " + address(i.App, i.Name) +
+				Reason: "it belongs to a file, and has none: it stays as it is. `nuon installs generate-config " +
+					address(i.App, i.Name) + "` writes the file, `nuon installs owner " + address(i.App, i.Name) +
 					" hand` gives it to people, `nuon installs deprovision " + address(i.App, i.Name) + "` removes it"})
 		}
 	}

@@ -24,11 +24,13 @@ func shop(installs map[string]string) fs.FS {
 	put("metadata.toml", "version = \"v2\"\ndisplay_name = \"Shop\"\n")
 	put("sandbox.toml", module)
 	put("components/web.toml", "type = \"terraform_module\"\nname = \"web\"\n"+module)
-	put("components/metrics.toml", "type = \"terraform_module\"\nname = \"metrics\"\ntoggleable = true\ndefault_enabled = true\n"+module)
+	put("components/metrics.toml", "type = \"terraform_module\"\nname = \"metrics\"\ntoggleable = true\n"+
+		"default_enabled = true\n"+module)
 	inputs := "[[group]]\nname = \"app\"\ndisplay_name = \"App\"\ndescription = \"All\"\n"
 	for _, in := range []string{"name = \"greeting\"\ndefault = \"hi\"", "name = \"note\"",
 		"name = \"replicas\"\ntype = \"number\"\ndefault = \"2\"",
-		"name = \"token\"\nsensitive = true\nrequired = true", "name = \"domain\"\nuser_configurable = true\ndefault = \"\""} {
+		"name = \"token\"\nsensitive = true\nrequired = true", "name = \"domain\"\nuser_configurable = true\n" +
+			"default = \"\""} {
 		inputs += "[[input]]\n" + in + "\ndisplay_name = \"X\"\ndescription = \"It\"\ngroup = \"app\"\n"
 	}
 	put("inputs.toml", inputs)
@@ -67,28 +69,60 @@ func TestCompare(t *testing.T) {
 		want    Difference
 		moves   []string
 	}{
-		"a new one": {"[inputs]\nnote = \"n\"\n[labels]\ntier = \"gold\"\n[component_toggles]\nmetrics = false\n[aws_account]\nregion = \"eu-west-1\"\n", nil, false,
+		"a new one": {"[inputs]\nnote = \"n\"\n[labels]\ntier = \"gold\"\n[component_toggles]\nmetrics = false\n" +
+			"[aws_account]\nregion = \"eu-west-1\"\n", nil, false,
 			Difference{Outcome: OutcomeCreate, create: api.NewInstall{Inputs: []api.InputValue{{Name: "note", Value: "n"}},
 				Labels:  map[string]string{"tier": "gold"},
 				Toggles: map[string]bool{"metrics": false}, Account: account}},
 			[]string{"approval prompt", "aws_account region=eu-west-1", `input note "n"`, `label tier "gold"`,
 				"component metrics off"}},
-		"as it says":                         {"[inputs]\nnote = \"n\"\n", []api.Install{with(func(i *api.Install) { i.Inputs = []api.InputValue{{Name: "note", Value: "n"}} })}, false, Difference{Outcome: OutcomeNone}, nil},
-		"by default":                         {"[inputs]\ngreeting = \"hi\"\n", []api.Install{acme}, false, Difference{Outcome: OutcomeNone}, nil},
-		"a default again":                    {"", []api.Install{with(func(i *api.Install) { i.Inputs = []api.InputValue{{Name: "greeting", Value: "hey"}} })}, false, Difference{Outcome: OutcomeChange, change: api.InstallChange{Inputs: []api.InputValue{{Name: "greeting", Value: "hi"}}}}, []string{`input greeting "hey" "hi"`}},
-		"no default to go to":                {"", []api.Install{with(func(i *api.Install) { i.Inputs = []api.InputValue{{Name: "note", Value: "n"}} })}, false, Difference{Outcome: OutcomeNone}, nil},
-		"what the customer set":              {"", []api.Install{with(func(i *api.Install) { i.Inputs = []api.InputValue{{Name: "domain", Value: "acme.example"}} })}, false, Difference{Outcome: OutcomeNone}, nil},
-		"what the file says of it":           {"[inputs]\ndomain = \"x.example\"\n", []api.Install{acme}, false, Difference{Outcome: OutcomeChange, change: api.InstallChange{Inputs: []api.InputValue{{Name: "domain", Value: "x.example"}}}}, []string{`input domain (not set) "x.example"`}},
-		"a secret is not touched":            {"", []api.Install{with(func(i *api.Install) { i.Inputs = []api.InputValue{{Name: "token", Sensitive: true}} })}, false, Difference{Outcome: OutcomeNone}, nil},
-		"the rule":                           {"approval_option = \"approve-all\"\nallow_destroy = true\n", []api.Install{acme}, false, Difference{Outcome: OutcomeChange, change: api.InstallChange{Approval: "approve-all", AllowDestroy: &yes}}, []string{"approval prompt approve-all", "allow_destroy false true"}},
-		"labels come and go":                 {"[labels]\na = \"1\"\n", []api.Install{with(func(i *api.Install) { i.Labels = map[string]string{"b": "2"} })}, false, Difference{Outcome: OutcomeChange, change: api.InstallChange{Labels: map[string]string{"a": "1", "b": ""}}}, []string{`label a (none) "1"`, `label b "2" (none)`}},
-		"a switch":                           {"[component_toggles]\nmetrics = false\n", []api.Install{acme}, false, Difference{Outcome: OutcomeChange, change: api.InstallChange{Toggles: map[string]bool{"metrics": false}}}, []string{"component metrics as the app has it off"}},
-		"a switch back":                      {"", []api.Install{with(func(i *api.Install) { i.Toggles = map[string]bool{"metrics": false} })}, false, Difference{Outcome: OutcomeChange, change: api.InstallChange{Toggles: map[string]bool{"metrics": true}}}, []string{"component metrics off on"}},
-		"people's":                           {"[inputs]\nnote = \"n\"\n", []api.Install{with(func(i *api.Install) { i.Owner = "hand" })}, false, Difference{Outcome: OutcomeRefused, change: api.InstallChange{Inputs: []api.InputValue{{Name: "note", Value: "n"}}}}, []string{`input note (not set) "n"`}},
-		"people's, and taken":                {"", []api.Install{with(func(i *api.Install) { i.Owner = "hand" })}, true, Difference{Outcome: OutcomeChange, change: api.InstallChange{Owner: "file"}}, []string{"owner hand file"}},
-		"an account that it has":             {"[aws_account]\nregion = \"eu-west-1\"\n", []api.Install{with(func(i *api.Install) { i.Account = account })}, false, Difference{Outcome: OutcomeNone}, nil},
-		"an account that it does not":        {"[aws_account]\nregion = \"eu-west-2\"\n", []api.Install{with(func(i *api.Install) { i.Account = account })}, false, Difference{Outcome: OutcomeRefused}, nil},
-		"an account that the file leaves to": {"", []api.Install{with(func(i *api.Install) { i.Account = account })}, false, Difference{Outcome: OutcomeNone}, nil},
+		"as it says": {"[inputs]\nnote = \"n\"\n", []api.Install{with(
+			func(i *api.Install) { i.Inputs = []api.InputValue{{Name: "note", Value: "n"}} })}, false,
+			Difference{Outcome: OutcomeNone}, nil},
+		"by default": {"[inputs]\ngreeting = \"hi\"\n", []api.Install{acme}, false,
+			Difference{Outcome: OutcomeNone}, nil},
+		"a default again": {"", []api.Install{with(
+			func(i *api.Install) { i.Inputs = []api.InputValue{{Name: "greeting", Value: "hey"}} })}, false,
+			Difference{Outcome: OutcomeChange, change: api.InstallChange{Inputs: []api.InputValue{{Name: "greeting",
+				Value: "hi"}}}}, []string{`input greeting "hey" "hi"`}},
+		"no default to go to": {"", []api.Install{with(
+			func(i *api.Install) { i.Inputs = []api.InputValue{{Name: "note", Value: "n"}} })}, false,
+			Difference{Outcome: OutcomeNone}, nil},
+		"what the customer set": {"", []api.Install{with(
+			func(i *api.Install) { i.Inputs = []api.InputValue{{Name: "domain", Value: "acme.example"}} })}, false,
+			Difference{Outcome: OutcomeNone}, nil},
+		"what the file says of it": {"[inputs]\ndomain = \"x.example\"\n", []api.Install{acme}, false,
+			Difference{Outcome: OutcomeChange, change: api.InstallChange{Inputs: []api.InputValue{{Name: "domain",
+				Value: "x.example"}}}}, []string{`input domain (not set) "x.example"`}},
+		"a secret is not touched": {"", []api.Install{with(
+			func(i *api.Install) { i.Inputs = []api.InputValue{{Name: "token", Sensitive: true}} })}, false,
+			Difference{Outcome: OutcomeNone}, nil},
+		"the rule": {"approval_option = \"approve-all\"\nallow_destroy = true\n",
+			[]api.Install{acme}, false, Difference{Outcome: OutcomeChange, change: api.InstallChange{Approval: "approve-all",
+				AllowDestroy: &yes}}, []string{"approval prompt approve-all", "allow_destroy false true"}},
+		"labels come and go": {"[labels]\na = \"1\"\n", []api.Install{with(
+			func(i *api.Install) { i.Labels = map[string]string{"b": "2"} })}, false,
+			Difference{Outcome: OutcomeChange, change: api.InstallChange{Labels: map[string]string{"a": "1", "b": ""}}},
+			[]string{`label a (none) "1"`, `label b "2" (none)`}},
+		"a switch": {"[component_toggles]\nmetrics = false\n", []api.Install{acme}, false,
+			Difference{Outcome: OutcomeChange, change: api.InstallChange{Toggles: map[string]bool{"metrics": false}}},
+			[]string{"component metrics as the app has it off"}},
+		"a switch back": {"", []api.Install{with(
+			func(i *api.Install) { i.Toggles = map[string]bool{"metrics": false} })}, false,
+			Difference{Outcome: OutcomeChange, change: api.InstallChange{Toggles: map[string]bool{"metrics": true}}},
+			[]string{"component metrics off on"}},
+		"people's": {"[inputs]\nnote = \"n\"\n", []api.Install{with(
+			func(i *api.Install) { i.Owner = "hand" })}, false, Difference{Outcome: OutcomeRefused,
+			change: api.InstallChange{Inputs: []api.InputValue{{Name: "note", Value: "n"}}}},
+			[]string{`input note (not set) "n"`}},
+		"people's, and taken": {"", []api.Install{with(func(i *api.Install) { i.Owner = "hand" })}, true,
+			Difference{Outcome: OutcomeChange, change: api.InstallChange{Owner: "file"}}, []string{"owner hand file"}},
+		"an account that it has": {"[aws_account]\nregion = \"eu-west-1\"\n",
+			[]api.Install{with(func(i *api.Install) { i.Account = account })}, false, Difference{Outcome: OutcomeNone}, nil},
+		"an account that it does not": {"[aws_account]\nregion = \"eu-west-2\"\n",
+			[]api.Install{with(func(i *api.Install) { i.Account = account })}, false, Difference{Outcome: OutcomeRefused}, nil},
+		"an account that the file leaves to": {"", []api.Install{with(func(i *api.Install) { i.Account = account })}, false,
+			Difference{Outcome: OutcomeNone}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			app := loaded(t, shop(map[string]string{"acme": "name = \"acme\"\n" + c.file}))
@@ -181,9 +215,11 @@ func storable(s string) string { return strings.ReplaceAll(strings.ToValidUTF8(s
 func TestShowDifferences(t *testing.T) {
 	var out strings.Builder
 	err := showDifferences(&out, "shop", []Difference{
-		{Install: "a", Outcome: OutcomeCreate, Changes: []Move{{Field: "approval", To: "prompt"}, {Field: "input x", To: `"1"`}}},
+		{Install: "a", Outcome: OutcomeCreate, Changes: []Move{{Field: "approval", To: "prompt"},
+			{Field: "input x", To: `"1"`}}},
 		{Install: "b", Outcome: OutcomeChange, Changes: []Move{{Field: "label tier", From: "(none)", To: `"gold"`}}},
-		{Install: "c", Outcome: OutcomeNone}, {Install: "d", Outcome: OutcomeRefused, Reason: "it\x1b[2J belongs to people"}, {Install: "e", Outcome: OutcomeNoFile, Reason: "it stays"},
+		{Install: "c", Outcome: OutcomeNone}, {Install: "d", Outcome: OutcomeRefused, Reason: "it\x1b[2J belongs to people"},
+		{Install: "e", Outcome: OutcomeNoFile, Reason: "it stays"},
 	})
 	want := `+ a  create
     approval  prompt
@@ -202,7 +238,8 @@ func TestShowDifferences(t *testing.T) {
 		t.Error(out.String(), err)
 	}
 	for want, all := range map[string][]Difference{
-		"creates 1 install": {{Outcome: OutcomeCreate}}, "changes 2 installs": {{Outcome: OutcomeChange}, {Outcome: OutcomeChange}, {Outcome: OutcomeNone}},
+		"creates 1 install": {{Outcome: OutcomeCreate}}, "changes 2 installs": {{Outcome: OutcomeChange},
+			{Outcome: OutcomeChange}, {Outcome: OutcomeNone}},
 		"creates 1 and changes 1 install": {{Outcome: OutcomeCreate}, {Outcome: OutcomeChange}},
 	} {
 		if got := sum(all); got != want {

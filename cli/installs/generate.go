@@ -110,7 +110,8 @@ func (f installFile) encode(app string, secrets []string) string {
 	table(&b, "labels", f.Labels, appconfig.Quote)
 	table(&b, "component_toggles", f.Toggles, strconv.FormatBool)
 	if len(secrets) > 0 {
-		fmt.Fprintf(&b, "\n# Sensitive inputs are in no file: set them with `nuon installs update %s --secret NAME` (%s).\n", address(app, f.Name), strings.Join(secrets, ", "))
+		fmt.Fprintf(&b, "\n# Sensitive inputs are in no file: set them with `nuon installs update %s --secret NAME` (%s).\n",
+			address(app, f.Name), strings.Join(secrets, ", "))
 	}
 	return b.String()
 }

@@ -14,7 +14,8 @@ func TestNoInputsAreSaidSo(t *testing.T) {
 	if err := show(&got, api.Install{}); err != nil {
 		t.Fatal(err)
 	}
-	if want := "\ninputs               none set: the app's defaults are in force\ncomponents\n"; !strings.Contains(got.String(), want) {
+	if want := "\ninputs               none set: the app's defaults are in force\n" +
+		"components\n"; !strings.Contains(got.String(), want) {
 		t.Errorf("no %q in:\n%s", want, got.String())
 	}
 }

@@ -185,8 +185,10 @@ func TestSecretsAreSealed(t *testing.T) {
 		key   func(*plane) seal.Identity
 		given func(*plane) []api.InputValue
 	}{
-		"create": {append([]string{"create", "acme", "--app", "hello"}, secrets...), func(p *plane) seal.Identity { return p.own }, func(p *plane) []api.InputValue { return p.created.Inputs }},
-		"update": {append([]string{"update", "acme"}, secrets...), func(p *plane) seal.Identity { return p.acme }, func(p *plane) []api.InputValue { return p.changed.Inputs }},
+		"create": {append([]string{"create", "acme", "--app", "hello"}, secrets...),
+			func(p *plane) seal.Identity { return p.own }, func(p *plane) []api.InputValue { return p.created.Inputs }},
+		"update": {append([]string{"update", "acme"}, secrets...), func(p *plane) seal.Identity { return p.acme },
+			func(p *plane) []api.InputValue { return p.changed.Inputs }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, e := start(t)
@@ -225,13 +227,14 @@ func TestMistakesAreFoundFirst(t *testing.T) {
 		args []string
 		says string
 	}{
-		"a secret in an argument": {[]string{"create", "acme", "--app", "hello", "--secret", "token=hush"}, "env:NAME or @FILE"},
-		"nobody to ask":           {[]string{"create", "acme", "--app", "hello", "--secret", "token"}, "no terminal"},
-		"no pair":                 {[]string{"create", "acme", "--app", "hello", "--input", "greeting"}, "write NAME=VALUE"},
-		"no name of an input":     {[]string{"update", "acme", "--input", "=x"}, "write NAME=VALUE"},
-		"no name":                 {[]string{"create", "--app", "hello"}, "name the install"},
-		"no file":                 {[]string{"create", "--app", "hello", "--file", "installs/none.toml"}, "none.toml"},
-		"not meant":               {[]string{"deprovision", "acme"}, "--yes"},
+		"a secret in an argument": {[]string{"create", "acme", "--app", "hello", "--secret", "token=hush"},
+			"env:NAME or @FILE"},
+		"nobody to ask":       {[]string{"create", "acme", "--app", "hello", "--secret", "token"}, "no terminal"},
+		"no pair":             {[]string{"create", "acme", "--app", "hello", "--input", "greeting"}, "write NAME=VALUE"},
+		"no name of an input": {[]string{"update", "acme", "--input", "=x"}, "write NAME=VALUE"},
+		"no name":             {[]string{"create", "--app", "hello"}, "name the install"},
+		"no file":             {[]string{"create", "--app", "hello", "--file", "installs/none.toml"}, "none.toml"},
+		"not meant":           {[]string{"deprovision", "acme"}, "--yes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, e := start(t)
@@ -258,7 +261,8 @@ func app(t *testing.T) string {
 		"components/web.toml": "type = \"terraform_module\"\nname = \"web\"\n" + terraform,
 		"inputs.toml": "[[group]]\nname = \"app\"\ndisplay_name = \"App\"\ndescription = \"All\"\n" +
 			input("greeting", "") + input("replicas", "type = \"number\"\n") + input("token", "sensitive = true\n"),
-		"installs/acme.toml":   "name = \"acme\"\napproval_option = \"approve-all\"\nallow_destroy = true\n[inputs]\ngreeting = \"hi\"\nreplicas = \"3\"\n",
+		"installs/acme.toml": "name = \"acme\"\napproval_option = \"approve-all\"\nallow_destroy = true\n[inputs]\n" +
+			"greeting = \"hi\"\nreplicas = \"3\"\n",
 		"installs/globex.toml": "name = \"globex\"\n",
 		"drafts/acme.toml":     "name = \"acme\"\n[inputs]\ngreeting = \"a draft\"\n",
 	} {
@@ -268,7 +272,8 @@ func app(t *testing.T) string {
 }
 
 func input(name, more string) string {
-	return fmt.Sprintf("[[input]]\nname = %q\ndisplay_name = %q\ndescription = \"It\"\ngroup = \"app\"\ndefault = \"\"\n%s", name, name, more)
+	return fmt.Sprintf("[[input]]\nname = %q\ndisplay_name = %q\ndescription = \"It\"\ngroup = \"app\"\ndefault "+
+		"= \"\"\n%s", name, name, more)
 }
 
 func write(t *testing.T, file, text string) {
@@ -293,13 +298,20 @@ func TestReadFile(t *testing.T) {
 		n, want  api.NewInstall
 		inputs   map[string]string
 	}{
-		"from the app":         {".", "installs/acme.toml", api.NewInstall{}, acme, map[string]string{"greeting": "hi", "replicas": "3"}},
-		"from its own place":   {"installs", "acme.toml", api.NewInstall{}, acme, map[string]string{"greeting": "hi", "replicas": "3"}},
-		"from beside it":       {"components", "../installs/acme.toml", api.NewInstall{}, acme, map[string]string{"greeting": "hi", "replicas": "3"}},
-		"by its whole path":    {"components", filepath.Join(dir, "installs", "acme.toml"), api.NewInstall{}, acme, map[string]string{"greeting": "hi", "replicas": "3"}},
-		"the flag goes before": {".", "installs/acme.toml", api.NewInstall{Approval: "prompt"}, api.NewInstall{Name: "acme", Approval: "prompt", AllowDestroy: true}, map[string]string{"greeting": "hi", "replicas": "3"}},
-		"another":              {".", "installs/globex.toml", api.NewInstall{AllowDestroy: true}, api.NewInstall{Name: "globex", Approval: "prompt", AllowDestroy: true}, nil},
-		"none":                 {".", "", api.NewInstall{Name: "x"}, api.NewInstall{Name: "x"}, nil},
+		"from the app": {".", "installs/acme.toml", api.NewInstall{}, acme,
+			map[string]string{"greeting": "hi", "replicas": "3"}},
+		"from its own place": {"installs", "acme.toml", api.NewInstall{}, acme,
+			map[string]string{"greeting": "hi", "replicas": "3"}},
+		"from beside it": {"components", "../installs/acme.toml", api.NewInstall{}, acme,
+			map[string]string{"greeting": "hi", "replicas": "3"}},
+		"by its whole path": {"components", filepath.Join(dir, "installs", "acme.toml"), api.NewInstall{}, acme,
+			map[string]string{"greeting": "hi", "replicas": "3"}},
+		"the flag goes before": {".", "installs/acme.toml", api.NewInstall{Approval: "prompt"},
+			api.NewInstall{Name: "acme", Approval: "prompt", AllowDestroy: true},
+			map[string]string{"greeting": "hi", "replicas": "3"}},
+		"another": {".", "installs/globex.toml", api.NewInstall{AllowDestroy: true},
+			api.NewInstall{Name: "globex", Approval: "prompt", AllowDestroy: true}, nil},
+		"none": {".", "", api.NewInstall{Name: "x"}, api.NewInstall{Name: "x"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Chdir(filepath.Join(dir, c.in))
@@ -320,11 +332,14 @@ func TestReadFile(t *testing.T) {
 // TestReadFileKeepsTheRules checks that violations of the format are reported with their position.
 func TestReadFileKeepsTheRules(t *testing.T) {
 	for name, c := range map[string]struct{ file, text, says string }{
-		"no TOML":           {"installs/acme.toml", "name = acme\n", "acme.toml:1:8: "},
-		"an unknown key":    {"installs/acme.toml", "name = \"acme\"\ncolour = \"red\"\n", "installs/acme.toml:2:1: "},
-		"an unknown input":  {"installs/acme.toml", "name = \"acme\"\n[inputs]\ncolour = \"red\"\n", "installs/acme.toml:3:1: "},
-		"no number":         {"installs/acme.toml", "name = \"acme\"\n[inputs]\nreplicas = \"many\"\n", "installs/acme.toml:3:"},
-		"an unknown rule":   {"installs/acme.toml", "name = \"acme\"\napproval_option = \"maybe\"\n", "\"approval_option\" cannot be \"maybe\""},
+		"no TOML":        {"installs/acme.toml", "name = acme\n", "acme.toml:1:8: "},
+		"an unknown key": {"installs/acme.toml", "name = \"acme\"\ncolour = \"red\"\n", "installs/acme.toml:2:1: "},
+		"an unknown input": {"installs/acme.toml", "name = \"acme\"\n[inputs]\ncolour = \"red\"\n",
+			"installs/acme.toml:3:1: "},
+		"no number": {"installs/acme.toml", "name = \"acme\"\n[inputs]\nreplicas = \"many\"\n",
+			"installs/acme.toml:3:"},
+		"an unknown rule": {"installs/acme.toml", "name = \"acme\"\napproval_option = \"maybe\"\n",
+			"\"approval_option\" cannot be \"maybe\""},
 		"a rule of the app": {"components/web.toml", "type = \"teraform\"\n", "components/web.toml"},
 		"a name twice":      {"installs/more.toml", "name = \"acme\"\n", "acme"},
 		"no name":           {"installs/acme.toml", "", "installs/acme.toml"},
@@ -415,15 +430,22 @@ func TestAsking(t *testing.T) {
 		code    int
 		prints  string
 	}{
-		"deploy":      {NewDeploy, []string{"acme", "web", "db"}, running, &api.NewWorkflow{Kind: "deploy", Components: []string{"web", "db"}}, 0, "deploy 2 of hello/acme (wfl_1): running"},
-		"nothing to":  {NewDeploy, []string{"acme"}, api.Asked{Outcome: "nothing is\x1b[2J behind"}, &api.NewWorkflow{Kind: "deploy"}, 0, "nothing is [2J behind\n"},
-		"and wait":    {NewDeploy, []string{"acme", "--wait"}, running, &api.NewWorkflow{Kind: "deploy"}, exitcode.Waiting, "? approve  web"},
-		"once more":   {NewDeploy, []string{"acme", "web", "--redeploy", "--dependents"}, running, &api.NewWorkflow{Kind: "deploy", Components: []string{"web"}, Redeploy: true, Dependents: true}, 0, "wfl_1"},
-		"of what":     {NewDeploy, []string{"acme", "--redeploy"}, running, nil, exitcode.Usage, ""},
-		"take away":   {New, []string{"teardown", "acme", "web", "--dependents", "--yes"}, running, &api.NewWorkflow{Kind: "teardown", Components: []string{"web"}, Dependents: true}, 0, "wfl_1"},
-		"not meant":   {New, []string{"teardown", "acme", "web"}, running, nil, exitcode.Usage, ""},
-		"only to see": {New, []string{"teardown", "acme", "web", "--dry-run"}, api.Asked{Outcome: "nothing of web is there"}, &api.NewWorkflow{Kind: "teardown", Components: []string{"web"}, DryRun: true}, 0, "nothing of web is there"},
-		"the end":     {New, []string{"deprovision", "acme", "--yes"}, running, &api.NewWorkflow{Kind: "deprovision"}, 0, "wfl_1"},
+		"deploy": {NewDeploy, []string{"acme", "web", "db"}, running, &api.NewWorkflow{Kind: "deploy",
+			Components: []string{"web", "db"}}, 0, "deploy 2 of hello/acme (wfl_1): running"},
+		"nothing to": {NewDeploy, []string{"acme"}, api.Asked{Outcome: "nothing is\x1b[2J behind"},
+			&api.NewWorkflow{Kind: "deploy"}, 0, "nothing is [2J behind\n"},
+		"and wait": {NewDeploy, []string{"acme", "--wait"}, running, &api.NewWorkflow{Kind: "deploy"}, exitcode.Waiting,
+			"? approve  web"},
+		"once more": {NewDeploy, []string{"acme", "web", "--redeploy", "--dependents"}, running,
+			&api.NewWorkflow{Kind: "deploy", Components: []string{"web"}, Redeploy: true, Dependents: true}, 0, "wfl_1"},
+		"of what": {NewDeploy, []string{"acme", "--redeploy"}, running, nil, exitcode.Usage, ""},
+		"take away": {New, []string{"teardown", "acme", "web", "--dependents", "--yes"}, running,
+			&api.NewWorkflow{Kind: "teardown", Components: []string{"web"}, Dependents: true}, 0, "wfl_1"},
+		"not meant": {New, []string{"teardown", "acme", "web"}, running, nil, exitcode.Usage, ""},
+		"only to see": {New, []string{"teardown", "acme", "web", "--dry-run"}, api.Asked{Outcome: "nothing of web is there"},
+			&api.NewWorkflow{Kind: "teardown", Components: []string{"web"}, DryRun: true}, 0, "nothing of web is there"},
+		"the end": {New, []string{"deprovision", "acme", "--yes"}, running, &api.NewWorkflow{Kind: "deprovision"}, 0,
+			"wfl_1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, e := start(t)

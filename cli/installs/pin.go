@@ -39,7 +39,8 @@ Without a RELEASE it is the one that is applied. What differs from that release 
 					return err
 				}
 				if release = i.Release; release == 0 {
-					return exitcode.Usagef("%s is not at one release throughout: state at which to hold it, such as `nuon installs pin %s %d`", i.Name, address(i.App, i.Name), max(i.Latest, 1))
+					return exitcode.Usagef("%s is not at one release throughout: state at which to hold it, such as "+
+						"`nuon installs pin %s %d`", i.Name, address(i.App, i.Name), max(i.Latest, 1))
 				}
 			}
 			return hold(ctx, e, client, args[0], api.NewPin{Release: release, Reason: reason}, &s)
@@ -51,7 +52,8 @@ Without a RELEASE it is the one that is applied. What differs from that release 
 }
 
 // hold pins an install and prints the consequences.
-func hold(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, install string, p api.NewPin, s *settling) error {
+func hold(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, install string, p api.NewPin,
+	s *settling) error {
 	i, err := apiclient.Get[api.Install](client.PinInstall(ctx, install, p))
 	if err != nil {
 		return err
@@ -113,7 +115,8 @@ func newRollback(e *cmdenv.Env) *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 		Long: `Holds an install at an earlier release of the app: the last complete one before that which it is to have. It is an ordinary
 update to the code and the config of that release, with plans and approvals, and not a return of states or data. The install stays there until ` + "`nuon installs unpin`" + `.`,
-		Example:           "  nuon installs rollback acme --wait\n  nuon installs rollback acme --to 4 --reason 'release 5 loses sessions'",
+		Example: "  nuon installs rollback acme --wait\n  nuon installs rollback acme --to 4 --reason 'release 5 " +
+			"loses sessions'",
 		ValidArgsFunction: complete.Args(e, complete.Installs),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
 			i, err := apiclient.Get[api.Install](client.GetInstall(ctx, args[0]))

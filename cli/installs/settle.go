@@ -29,7 +29,8 @@ func (s *settling) flags(c *cobra.Command) {
 
 // settled returns the implementation of --wait for a request that has no workflow yet;
 // see workflows.Asking.
-func settled(c *console.Console) func(context.Context, *apiclient.Client, string, time.Duration) (now api.Install, stands, err error) {
+func settled(c *console.Console) func(context.Context, *apiclient.Client, string, time.Duration) (now api.Install,
+	stands, err error) {
 	return func(ctx context.Context, client *apiclient.Client, install string,
 		timeout time.Duration) (api.Install, error, error) {
 		s := settling{wait: true, timeout: timeout}
@@ -164,7 +165,8 @@ func progressOf(all []api.Install) []progress.Line {
 // NeedsMore returns the error for an install that is blocked: what is missing and what
 // to do about it.
 func NeedsMore(install, reason string) error {
-	return exitcode.With(exitcode.Failed, fmt.Errorf("%s does not go on by itself: %s (`nuon explain install %[1]s` shows what led to it)", install, strings.TrimRight(reason, ".")))
+	return exitcode.With(exitcode.Failed, fmt.Errorf("%s does not go on by itself: %s (`nuon explain install %[1]s` "+
+		"shows what led to it)", install, strings.TrimRight(reason, ".")))
 }
 
 // verdict returns the exit code for the state of the installs after waiting.

@@ -68,8 +68,9 @@ func TestSettle(t *testing.T) {
 		course course
 		code   int
 	}{
-		"at once":             {course{"a": {"current"}}, 0},
-		"after a while":       {course{"a": {"behind", "deploying", "away", "away", "deploying", "current"}, "b": {"current"}}, 0},
+		"at once": {course{"a": {"current"}}, 0},
+		"after a while": {course{"a": {"behind", "deploying", "away", "away", "deploying", "current"},
+			"b": {"current"}}, 0},
 		"a person is needed":  {course{"a": {"deploying", "waiting_for_approval"}, "b": {"current"}}, exitcode.Waiting},
 		"somebody said no":    {course{"a": {"rejected"}, "b": {"waiting_for_approval"}}, exitcode.Rejected},
 		"something failed":    {course{"a": {"rejected"}, "b": {"new", "stalled"}}, exitcode.Failed},

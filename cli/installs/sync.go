@@ -70,7 +70,8 @@ Exit codes: 0 done or nothing to do, 1 something failed or was refused, 2 errors
 		"runner that works for new installs (default: the shared one, else a new one for each)")
 	c.Flags().StringArrayVar(&o.secrets, "secret", nil,
 		"a sensitive input of new installs: [INSTALL/]NAME=env:VAR or [INSTALL/]NAME=@FILE (repeatable)")
-	c.Flags().StringArrayVar(&o.keys, "key-fingerprint", nil, "`INSTALL=FINGERPRINT` of the key of a new install's runner, as \"runnerd status\" prints it there (repeatable)")
+	c.Flags().StringArrayVar(&o.keys, "key-fingerprint", nil, "`INSTALL=FINGERPRINT` of the key of a new install's "+
+		"runner, as \"runnerd status\" prints it there (repeatable)")
 	c.Flags().BoolVar(&o.takeOwnership, "take-ownership", false,
 		"also change installs that belong to people; from then on they belong to their files")
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "print what would be done, and end")
@@ -169,7 +170,8 @@ func (o *syncing) load(ctx context.Context, dir string) (*appconfig.App, error) 
 		return nil, err
 	}
 	for _, d := range found {
-		if d.Severity == diagnostic.Error || strings.HasPrefix(d.File, "installs/") { // other warnings do not concern installs
+		// other warnings do not concern installs
+		if d.Severity == diagnostic.Error || strings.HasPrefix(d.File, "installs/") {
 			o.env.Console.Say("%s", console.Line(d.String()))
 		}
 	}
@@ -198,7 +200,8 @@ func (o *syncing) installs(ctx context.Context, client *apiclient.Client, app ap
 
 // apply asks and then syncs one install after the other. It continues with the others
 // when one fails.
-func (o *syncing) apply(ctx context.Context, client *apiclient.Client, app *appconfig.App, name string, all []Difference,
+func (o *syncing) apply(ctx context.Context, client *apiclient.Client, app *appconfig.App, name string,
+	all []Difference,
 	keys map[string]string,
 ) error {
 	todo := todo(all)

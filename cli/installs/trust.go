@@ -131,10 +131,12 @@ func compared(ctx context.Context, c *console.Console, of pins.Install, pin pins
 		return fmt.Errorf("--key-fingerprint is %s, and the control plane shows %s for %s; nothing was pinned",
 			given, shown, of)
 	case !c.Asks():
-		return exitcode.Usagef("the key of %s: pinned is %s, the control plane shows %s; give the one that `runnerd status` prints on the "+
+		return exitcode.Usagef("the key of %s: pinned is %s, the control plane shows %s; give the one that "+
+			"`runnerd status` prints on the "+
 			"runner's machine with --key-fingerprint", of, cmp.Or(pin.Fingerprint, "none"), shown)
 	}
-	c.Say("%s", console.Text(fmt.Sprintf("key of %s\n  pinned   %s\n  present  %s\nCompare the present one with `runnerd status` on the runner's machine.",
+	c.Say("%s", console.Text(fmt.Sprintf("key of %s\n  pinned   %s\n  present  %s\nCompare the present one with "+
+		"`runnerd status` on the runner's machine.",
 		of, cmp.Or(pin.Fingerprint, "none"), shown)))
 	answer, err := c.Ask(ctx, "Type yes if it is the same: ")
 	if err != nil {

@@ -266,7 +266,8 @@ func TestSyncPinsEachInstall(t *testing.T) {
 	wrong := identity(t).Recipient().Fingerprint()
 	var said strings.Builder
 	e.Console.Out, e.Console.Err = &said, &said
-	err := execute(t, New(e), strings.Fields(line+" --key-fingerprint globex="+wrong+" --key-fingerprint acme="+l.print())...)
+	err := execute(t, New(e), strings.Fields(line+" --key-fingerprint globex="+wrong+" --key-fingerprint acme="+
+		l.print())...)
 	if exitcode.CodeOf(err) != exitcode.Failed {
 		t.Fatal(err)
 	}

@@ -99,7 +99,8 @@ func (o *updating) run(ctx context.Context, install string, says func(flag strin
 	other := destroy || others || o.approval != "" || len(o.labels) > 0
 	asks := !other && !o.values.any()
 	if asks && !o.interactive {
-		return exitcode.Usagef("no change is given: use --input, --input-file, --secret, --label, --approval, --allow-destroy or --approvals-by-others, " +
+		return exitcode.Usagef("no change is given: use --input, --input-file, --secret, --label, --approval, " +
+			"--allow-destroy or --approvals-by-others, " +
 			"or --interactive for a form of the inputs")
 	}
 	client, err := o.env.Client()

@@ -113,7 +113,8 @@ func (g entered) names() map[string]bool {
 func (g entered) check(config api.AppConfig) error {
 	for _, in := range config.Inputs {
 		if _, plain := g.plain[in.Name]; plain && in.Sensitive {
-			return exitcode.Usagef("input %[1]s is sensitive: give it with --secret %[1]s, so that it is sealed before it leaves", in.Name)
+			return exitcode.Usagef("input %[1]s is sensitive: give it with --secret %[1]s, so that it is sealed before "+
+				"it leaves", in.Name)
 		}
 	}
 	return nil
@@ -158,7 +159,8 @@ func described(i api.Install, typed string) pins.Install {
 }
 
 // seal returns the inputs of an install as they are sent, the sensitive ones sealed to its key.
-func (g entered) seal(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, to sealing) ([]api.InputValue, error) {
+func (g entered) seal(ctx context.Context, e *cmdenv.Env, client *apiclient.Client,
+	to sealing) ([]api.InputValue, error) {
 	var key secretinput.Key
 	if len(g.secret) > 0 {
 		var err error

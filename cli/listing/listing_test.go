@@ -151,7 +151,8 @@ func TestAPageForEver(t *testing.T) {
 	n := &numbers{}
 	l := n.list(0)
 	l.Page = func(context.Context, *apiclient.Client, Page) ([]int, string, error) { return []int{1}, "again", nil }
-	if _, err := n.run(t, l, "name"); exitcode.CodeOf(err) != exitcode.Unreachable || !strings.Contains(err.Error(), "twice") {
+	if _, err := n.run(t, l, "name"); exitcode.CodeOf(err) != exitcode.Unreachable ||
+		!strings.Contains(err.Error(), "twice") {
 		t.Errorf("ended with %v", err)
 	}
 }

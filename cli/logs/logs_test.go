@@ -132,11 +132,13 @@ func newPlane(t *testing.T) *plane {
 	t.Setenv("NUON_TOKEN", "tok")
 	t.Setenv("NUON_CONTEXT", "")
 	p.workflows["wfl_1"] = api.Workflow{ID: "wfl_1", Status: api.WorkflowStatusFailed, Steps: []api.Step{
-		{ID: "stp_1", Kind: "plan", Component: "web", Status: "succeeded", Job: "job_1"}, {ID: "stp_2", Kind: "approve", Component: "web", Status: "waiting"},
+		{ID: "stp_1", Kind: "plan", Component: "web", Status: "succeeded", Job: "job_1"},
+		{ID: "stp_2", Kind: "approve", Component: "web", Status: "waiting"},
 		{ID: "stp_3", Kind: "action", Component: "web", Action: "migrate", Status: "failed", Job: "job_2"},
 	}}
 	p.workflows["wfl_0"] = api.Workflow{ID: "wfl_0", Status: api.WorkflowStatusSucceeded, Steps: []api.Step{
-		{ID: "stp_0", Kind: "action", Action: "backup", Status: "succeeded", Job: "job_0"}, {ID: "stp_00", Kind: "action", Action: "backup", Status: "skipped"},
+		{ID: "stp_0", Kind: "action", Action: "backup", Status: "succeeded", Job: "job_0"},
+		{ID: "stp_00", Kind: "action", Action: "backup", Status: "skipped"},
 	}}
 	p.workflows["wfl_2"] = api.Workflow{ID: "wfl_2", Status: api.WorkflowStatusRunning,
 		Steps: []api.Step{{ID: "stp_9", Kind: "plan", Component: "web", Status: "pending"}}}
@@ -240,17 +242,21 @@ func TestLogs(t *testing.T) {
 	of := func(log string) string {
 		return "03:04:05.678 debug " + log + ": one [2J\n03:05:05.678 error " + log + ": two\n"
 	}
-	const both = "plan web       | 03:04:05.678 debug job_1: one [2J\naction migrate | 03:04:05.678 debug job_2: one [2J\n" +
+	const both = "plan web       | 03:04:05.678 debug job_1: one [2J\naction migrate | 03:04:05.678 debug job_2: " +
+		"one [2J\n" +
 		"plan web       | 03:05:05.678 error job_1: two\naction migrate | 03:05:05.678 error job_2: two\n"
 	step := func(called, log string) string {
 		return called + " | 03:04:05.678 debug " + log + ": one [2J\n" + called +
 			" | 03:05:05.678 error " + log + ": two\n"
 	}
 	for line, want := range map[string]string{
-		"job_7": of("job_7"), "job job_7": of("job_7"), "bld_1": of("job_1"), "build bld_1": of("job_1"), "build hello/web": of("job_1"),
-		"wfl_1": both, "latest:acme": both, "workflow latest:acme": both, "workflow wfl_1 --step web": both,
-		"workflow wfl_1 --step stp_1": step("plan web", "job_1"), "workflow wfl_1 --step migrate": step("action migrate", "job_2"), "workflow wfl_1 --step plan\u00a0web": step("plan web", "job_1"),
-		"stp_3": of("job_2"), "step stp_1": of("job_1"), "action acme migrate": of("job_2"), "action acme backup": of("job_0"),
+		"job_7": of("job_7"), "job job_7": of("job_7"), "bld_1": of("job_1"), "build bld_1": of("job_1"),
+		"build hello/web": of("job_1"),
+		"wfl_1":           both, "latest:acme": both, "workflow latest:acme": both, "workflow wfl_1 --step web": both,
+		"workflow wfl_1 --step stp_1": step("plan web", "job_1"), "workflow wfl_1 --step migrate": step("action migrate",
+			"job_2"), "workflow wfl_1 --step plan\u00a0web": step("plan web", "job_1"),
+		"stp_3": of("job_2"), "step stp_1": of("job_1"), "action acme migrate": of("job_2"),
+		"action acme backup": of("job_0"),
 		"job_7 --level warn": "03:05:05.678 error job_7: two\n", "job_7 --tail 1": "03:05:05.678 error job_7: two\n",
 		"job_7 --since " + at.Add(time.Second).Format(time.RFC3339): "03:05:05.678 error job_7: two\n",
 		"wfl_1 --tail 1":              "action migrate | 03:05:05.678 error job_2: two\n",
@@ -284,11 +290,16 @@ func TestNoLog(t *testing.T) {
 		says string
 	}{
 		"bld_2": {exitcode.Failed, "its job has not been made yet"}, "bld_3": {exitcode.Failed, "no longer kept"},
-		"wfl_2": {exitcode.Failed, "`nuon workflows get wfl_2` says why"}, "workflow wfl_1 --step nothing": {exitcode.Failed, "it has plan web, approve web, action migrate"},
-		"build hello/api": {exitcode.Failed, "hello/api has no build"}, "step stp_77": {exitcode.Failed, "none of the newest 1 workflows has a step stp_77"},
-		"step stp_2": {exitcode.Failed, "has no log: it is waiting"}, "action acme never": {exitcode.Failed, "has not run on acme yet"},
-		"acme": {exitcode.Usage, "say what it is"}, "job_7 --level loud": {exitcode.Usage, "use one of debug, info, warn, error"}, "job_7 --since yesterday": {exitcode.Usage, "like 10m"},
-		"job_7 --since 1s": {exitcode.Done, "none of its lines fits"}, "job_old": {exitcode.Done, "no lines are kept of this log"}, "runner quiet": {exitcode.Done, "has said nothing"},
+		"wfl_2": {exitcode.Failed, "`nuon workflows get wfl_2` says why"}, "workflow wfl_1 --step nothing": {exitcode.Failed,
+			"it has plan web, approve web, action migrate"},
+		"build hello/api": {exitcode.Failed, "hello/api has no build"}, "step stp_77": {exitcode.Failed,
+			"none of the newest 1 workflows has a step stp_77"},
+		"step stp_2": {exitcode.Failed, "has no log: it is waiting"}, "action acme never": {exitcode.Failed,
+			"has not run on acme yet"},
+		"acme": {exitcode.Usage, "say what it is"}, "job_7 --level loud": {exitcode.Usage,
+			"use one of debug, info, warn, error"}, "job_7 --since yesterday": {exitcode.Usage, "like 10m"},
+		"job_7 --since 1s": {exitcode.Done, "none of its lines fits"}, "job_old": {exitcode.Done,
+			"no lines are kept of this log"}, "runner quiet": {exitcode.Done, "has said nothing"},
 	} {
 		_, remarks, end := run(t.Context(), t, "table", strings.Fields(line)...)
 		err := end()
@@ -364,7 +375,8 @@ func TestFollowAWorkflow(t *testing.T) {
 	if err := end(); err != nil {
 		t.Fatal(err)
 	}
-	want := "apply net | 03:04:05.678 info  before\napply net | 03:04:05.678 info  first\napply web | 03:04:05.678 warn  second\napply web | 03:04:05.678 info  late\n"
+	want := "apply net | 03:04:05.678 info  before\napply net | 03:04:05.678 info  first\napply web | 03:04:05.678 warn " +
+		" second\napply web | 03:04:05.678 info  late\n"
 	if out.String() != want || strings.Count(remarks.String(), "\n") != 1 {
 		t.Errorf("printed\n%sand said %q", out, remarks)
 	}

@@ -33,7 +33,8 @@ func named(ctx context.Context, client *apiclient.Client, id string) (subject, e
 	case strings.HasPrefix(id, "latest:"):
 		return workflowNamed(ctx, client, id, "")
 	case !strings.Contains(id, "_"):
-		return subject{}, exitcode.Usagef("%q is no id; say what it is: nuon logs build|workflow|step|action|runner|job, and its name", console.Line(id))
+		return subject{}, exitcode.Usagef("%q is no id; say what it is: nuon logs build|workflow|step|action|runner|job, "+
+			"and its name", console.Line(id))
 	}
 	switch prefix {
 	case "bld":
@@ -104,7 +105,8 @@ func workflowNamed(ctx context.Context, client *apiclient.Client, name, step str
 			w.ID, console.Line(step), strings.Join(there, ", "))
 	}
 	s.sources = s.sourcesOf(w)
-	s.silent = fmt.Sprintf("workflow %s has no log yet: none of these steps has begun; `nuon workflows get %[1]s` says why", w.ID)
+	s.silent = fmt.Sprintf("workflow %s has no log yet: none of these steps has begun; "+
+		"`nuon workflows get %[1]s` says why", w.ID)
 	if len(s.sources) > 0 {
 		s.silent = ""
 	}
@@ -146,7 +148,8 @@ func stepNamed(ctx context.Context, client *apiclient.Client, id string) (subjec
 			return ofStep(w, w.Steps[n])
 		}
 	}
-	return subject{}, fmt.Errorf("none of the newest %d workflows has a step %s; if it is older, name its workflow: nuon logs workflow WORKFLOW --step %[2]s", len(l.Items), console.Line(id))
+	return subject{}, fmt.Errorf("none of the newest %d workflows has a step %s; if it is older, name its workflow: "+
+		"nuon logs workflow WORKFLOW --step %[2]s", len(l.Items), console.Line(id))
 }
 
 // newestRun returns the newest run of an action on an install that has a log.
@@ -165,7 +168,8 @@ func newestRun(ctx context.Context, client *apiclient.Client, install, action st
 			}
 		}
 		if l.Next == "" {
-			return subject{}, fmt.Errorf("action %s has not run on %s yet, or not for a long time: `nuon actions list --install %[2]s` shows what makes it run",
+			return subject{}, fmt.Errorf("action %s has not run on %s yet, or not for a long time: "+
+				"`nuon actions list --install %[2]s` shows what makes it run",
 				console.Line(action), console.Line(install))
 		}
 		p.Cursor = l.Next

@@ -56,7 +56,8 @@ func show(w io.Writer, url string, me api.Whoami) error {
 	if !me.ExpiresAt.IsZero() {
 		until = ", until " + me.ExpiresAt.Local().Format(time.DateTime)
 	}
-	_, err := fmt.Fprintf(w, "org %s (%s)\n  you are       %s, %s%s\n  for apps      %s\n  control plane %s, version %s\n", console.Line(me.Org), me.OrgID, console.Line(me.Actor), me.Role, until,
+	_, err := fmt.Fprintf(w, "org %s (%s)\n  you are       %s, %s%s\n  for apps      %s\n  control plane %s, version %s\n",
+		console.Line(me.Org), me.OrgID, console.Line(me.Actor), me.Role, until,
 		console.Line(cmp.Or(me.App, "all")), console.Line(url), console.Line(me.ServerVersion))
 	return err
 }

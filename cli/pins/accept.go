@@ -125,7 +125,8 @@ func (s *Store) pin(of Install, key Key, holding []Pin, given bool) (remark stri
 
 // changed returns the error for a key that differs from the pinned one.
 func changed(of Install, pin Pin, key Key) error {
-	return fmt.Errorf("the key of %s is not the pinned one: pinned is %s (since %s), the control plane shows %s; nothing was sent\n"+
+	return fmt.Errorf("the key of %s is not the pinned one: pinned is %s (since %s), the control plane shows %s; "+
+		"nothing was sent\n"+
 		"  The key of the install changed, or the control plane shows another one. %s",
 		of, pin.Fingerprint, pin.Since.Format("2006-01-02"), key.whose(), compare(of))
 }

@@ -83,7 +83,8 @@ func blocks() string {
 	var b strings.Builder
 	sandbox, _ := format.FindKind("sandbox")
 	for _, block := range []struct{ title, path, about string }{
-		{"public_repo, connected_repo", "public_repo", "The git repository with the code. Set exactly one of the two, if one is required: nuon clones `public_repo` without " +
+		{"public_repo, connected_repo", "public_repo", "The git repository with the code. Set exactly one of the two, if " +
+			"one is required: nuon clones `public_repo` without " +
 			"credentials, and `connected_repo` with the org's credentials."},
 		{"operation_roles", "operation_roles", "The roles of operations."},
 	} {

@@ -94,10 +94,14 @@ func TestConfigTellsEveryKey(t *testing.T) {
 	}
 	for _, want := range []string{
 		"| `storage_driver` | text | `configmap` | Where Helm stores its release records, in the namespace of the release. " +
-			"nuon means the same as configmap. The default is helm_driver of runner.toml. One of `configmap`, `secret`, `nuon`. [Template](#templates). |\n",
-		"| `values_file.contents` | text |  | The values, as YAML. Older: `source`. [Template](#templates). [File](#references-to-files). |\n",
-		"| `format` | text |  | Encoding of the value; base64 is decoded before the value is copied. One of nothing, `base64`. |\n",
-		"Besides, the keys that all components have: [component](#component).", "`components/*.toml` with `type = \"helm_chart\"`", "| `unknown-key` | Every key is part of the format. |",
+			"nuon means the same as configmap. The default is helm_driver of runner.toml. One of `configmap`, `secret`, " +
+			"`nuon`. [Template](#templates). |\n",
+		"| `values_file.contents` | text |  | The values, as YAML. Older: `source`. [Template](#templates). " +
+			"[File](#references-to-files). |\n",
+		"| `format` | text |  | Encoding of the value; base64 is decoded before the value is copied. One of nothing, " +
+			"`base64`. |\n",
+		"Besides, the keys that all components have: [component](#component).",
+		"`components/*.toml` with `type = \"helm_chart\"`", "| `unknown-key` | Every key is part of the format. |",
 		"Its keys: [role](#role), without `type`.",
 	} {
 		if !strings.Contains(page, want) {

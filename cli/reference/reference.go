@@ -37,7 +37,8 @@ func New(e *cmdenv.Env) *cobra.Command {
 			case format == "man" && directory != "":
 				return manPages(directory, c.Root())
 			}
-			return exitcode.Usagef("use --format markdown or config, which are printed, or --format man with a --directory for the pages")
+			return exitcode.Usagef("use --format markdown or config, which are printed, or --format man with a --directory " +
+				"for the pages")
 		},
 	}
 	c.Flags().StringVar(&format, "format", "markdown", "markdown, config (the format of app configs) or man")
@@ -136,7 +137,8 @@ func description(c *cobra.Command) string { return cmp.Or(strings.TrimSpace(c.Lo
 // Markdown writes all commands on one page.
 func Markdown(w io.Writer, root *cobra.Command) error {
 	var b strings.Builder
-	b.WriteString("# The nuon command\n\nMade from the commands themselves by `make generate`; `nuon COMMAND --help` says the same.\n\n")
+	b.WriteString("# The nuon command\n\nMade from the commands themselves by `make generate`; `nuon COMMAND --help` " +
+		"says the same.\n\n")
 	b.WriteString(root.Short + ".\n")
 	for _, g := range root.Groups() {
 		fmt.Fprintf(&b, "\n**%s**\n\n", strings.TrimSuffix(g.Title, ":"))
@@ -148,7 +150,8 @@ func Markdown(w io.Writer, root *cobra.Command) error {
 	}
 	b.WriteString("\n## For all commands\n\n")
 	flagTable(&b, flagsOf(root.PersistentFlags()))
-	b.WriteString("\nResults go to stdout, progress and remarks to stderr. A table in a pipe has no header, and a tab between its cells; `-o name` prints what the next command takes.\n")
+	b.WriteString("\nResults go to stdout, progress and remarks to stderr. A table in a pipe has no header, and a tab " +
+		"between its cells; `-o name` prints what the next command takes.\n")
 	b.WriteString("\n### Exit codes\n\n| code | means |\n|---|---|\n")
 	for _, c := range exitcode.Codes {
 		fmt.Fprintf(&b, "| %d | %s |\n", c.Code, cell(c.Means))

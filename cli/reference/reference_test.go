@@ -45,9 +45,12 @@ func TestMarkdown(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"**Things**\n\n- [`nuon apps`](#nuon-apps): The apps\n", "| `-o, --output string` | output format (default table) |\n", "| 130 | Ctrl-C |\n", "| `NUON_URL` | ",
-		"## nuon apps\n\nThe apps.\n\n```\nnuon apps COMMAND\n```\n", "### nuon apps list\n\nLists &lt;them&gt;\\all, with `a <b>`.\n", "```\nnuon apps list <X>|Y [flags]\n```\n\nAlso `ls`.\n",
-		"```console\n$ nuon apps list\n| head\n```\n", "| `--limit int` | most to list; a\\|b (default 20) |\n", "| `--kind string` | which (default: any) |\n", "| `--timeout duration` | stop … after this long |\n",
+		"**Things**\n\n- [`nuon apps`](#nuon-apps): The apps\n", "| `-o, --output string` | output format (default " +
+			"table) |\n", "| 130 | Ctrl-C |\n", "| `NUON_URL` | ",
+		"## nuon apps\n\nThe apps.\n\n```\nnuon apps COMMAND\n```\n", "### nuon apps list\n\nLists &lt;them&gt;\\all, with " +
+			"`a <b>`.\n", "```\nnuon apps list <X>|Y [flags]\n```\n\nAlso `ls`.\n",
+		"```console\n$ nuon apps list\n| head\n```\n", "| `--limit int` | most to list; a\\|b (default 20) |\n",
+		"| `--kind string` | which (default: any) |\n", "| `--timeout duration` | stop … after this long |\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("lacks %q:\n%s", want, out.String())
@@ -81,8 +84,10 @@ func TestMan(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		".TH \"NUON-APPS-LIST\" 1 \"\" \"nuon ", ".SH NAME\nnuon\\-apps\\-list \\- List them\n", ".PP\nLists <them>\\eall, with a <b>.\n\\&.nothing is a command\n.PP\n.nf\n  as it is\n.fi\n",
-		".TP\n.B \\-\\-limit int\nmost to list; a|b (default 20)\n", "stop \\[u2026] after this long", ".SH OPTIONS OF ALL COMMANDS\n.TP\n.B \\-o, \\-\\-output string\n", ".BR nuon (1).\n",
+		".TH \"NUON-APPS-LIST\" 1 \"\" \"nuon ", ".SH NAME\nnuon\\-apps\\-list \\- List them\n",
+		".PP\nLists <them>\\eall, with a <b>.\n\\&.nothing is a command\n.PP\n.nf\n  as it is\n.fi\n",
+		".TP\n.B \\-\\-limit int\nmost to list; a|b (default 20)\n", "stop \\[u2026] after this long",
+		".SH OPTIONS OF ALL COMMANDS\n.TP\n.B \\-o, \\-\\-output string\n", ".BR nuon (1).\n",
 	} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page lacks %q:\n%s", want, page)

@@ -37,7 +37,8 @@ func newList(e *cmdenv.Env) *cobra.Command {
 		Header: []string{"RELEASE", "STATUS", "MADE", "COMMIT", "WHY"},
 		Row: func(r api.Release) []string {
 			return []string{
-				fmt.Sprint(r.Number), status(r), r.CreatedAt.Local().Format(time.DateTime), console.Short(r.Commit), console.Line(r.Cause),
+				fmt.Sprint(r.Number), status(r), r.CreatedAt.Local().Format(time.DateTime), console.Short(r.Commit),
+				console.Line(r.Cause),
 			}
 		},
 		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.Release, string, error) {

@@ -149,5 +149,6 @@ func problems(texts []api.RenderedText) error {
 		return exitcode.With(exitcode.Failed,
 			errors.New("one text cannot be rendered: mend it in the app's files, or enter what is missing"))
 	}
-	return exitcode.With(exitcode.Failed, fmt.Errorf("%d texts cannot be rendered: mend them in the app's files, or enter what is missing", wrong))
+	return exitcode.With(exitcode.Failed, fmt.Errorf("%d texts cannot be rendered: mend them in the app's files, or "+
+		"enter what is missing", wrong))
 }

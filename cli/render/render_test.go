@@ -57,7 +57,8 @@ func TestRender(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "values_file[0].contents\n    a: 1\n    b:  [2J\nvars.cidr      10.0.0.0/16\nvars.password  ‹sensitive›\nvars.x\n"
+	want := "values_file[0].contents\n    a: 1\n    b:  [2J\nvars.cidr      10.0.0.0/16\nvars.password  ‹sensitive›\n" +
+		"vars.x\n"
 	if d := cmp.Diff(want, out); d != "" {
 		t.Error(d)
 	}

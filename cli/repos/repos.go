@@ -130,7 +130,8 @@ func newGet(e *cmdenv.Env) *cobra.Command {
 func newLook(e *cmdenv.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "look REPO", Short: "Poll a branch now", Args: cobra.ExactArgs(1),
-		Long:              "Polls a branch now, as a webhook delivery would make the control plane do, and returns when it was read.\n\n" + whichRepo,
+		Long: "Polls a branch now, as a webhook delivery would make the control plane do, and returns when it " +
+			"was read.\n\n" + whichRepo,
 		Example:           `  nuon repos look https://git.example/acme/hello`,
 		ValidArgsFunction: complete.Args(e, complete.Repos),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {

@@ -75,13 +75,15 @@ func TestNames(t *testing.T) {
 		code  int
 		says  string
 	}{
-		"get rep_1":            {"GET /v1/repos/rep_1", 0, "0123456789ab"},
-		"get https://git/x":    {"GET /v1/repos/rep_1", 0, "    app hello: version 1\n    app shop: nothing\n"},
-		"look https://git/x":   {"POST /v1/repos/rep_1/look", 0, "Package the shop"},
-		"look rep_2":           {"POST /v1/repos/rep_2/look", exitcode.Failed, "401: the credential is refused"},
-		"get https://git/y":    {"", exitcode.Usage, "2 branches of https://git/y are watched; say which: rep_2 (main), rep_3 (next)"},
+		"get rep_1":          {"GET /v1/repos/rep_1", 0, "0123456789ab"},
+		"get https://git/x":  {"GET /v1/repos/rep_1", 0, "    app hello: version 1\n    app shop: nothing\n"},
+		"look https://git/x": {"POST /v1/repos/rep_1/look", 0, "Package the shop"},
+		"look rep_2":         {"POST /v1/repos/rep_2/look", exitcode.Failed, "401: the credential is refused"},
+		"get https://git/y": {"", exitcode.Usage, "2 branches of https://git/y are watched; say which: rep_2 (main), " +
+			"rep_3 (next)"},
 		"get https://git/none": {"", exitcode.Failed, "no branch of https://git/none is watched: `nuon repos list`"},
-		"get rep_2":            {"GET /v1/repos/rep_2", 0, "  last delivery  none (docs/git.md shows how to set up a webhook)\n  last poll      never\n  next poll      none\n"},
+		"get rep_2": {"GET /v1/repos/rep_2", 0, "  last delivery  none (docs/git.md shows how to set up a " +
+			"webhook)\n  last poll      never\n  next poll      none\n"},
 	} {
 		screen, asked, err := run(t, strings.Fields(line)...)
 		if err != nil {

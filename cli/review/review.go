@@ -84,7 +84,8 @@ func draw(ctx context.Context, c *console.Console, m tea.Model) error {
 	_, err := program.Run()
 	switch {
 	case errors.Is(err, tea.ErrProgramPanic):
-		return errors.New("the screen broke down, which is a mistake in nuon; `nuon review --print` shows the same without it")
+		return errors.New("the screen broke down, which is a mistake in nuon; `nuon review --print` shows the same " +
+			"without it")
 	case ctx.Err() != nil:
 		return exitcode.Interrupted
 	case err != nil:

@@ -19,7 +19,8 @@ import (
 // after the approval of a whole workflow.
 func NeverCovered(install string) string {
 	return fmt.Sprintf(
-		"what destroys or replaces something, scripts that no approver has seen for %s, and plans of which the report does not show everything",
+		"what destroys or replaces something, scripts that no approver has seen for %s, and plans of which the report does "+
+			"not show everything",
 		install)
 }
 

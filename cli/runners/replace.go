@@ -31,7 +31,8 @@ has accepted the new key), and Terraform states that are sealed to the old one c
 		Example:           `  nuon runners replace acme --reason "the VM was deleted" --yes`,
 		ValidArgsFunction: complete.Args(e, complete.Runners),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
-			what := fmt.Sprintf("this ends all that runner %s has in hand (`nuon runners get %[1]s` shows it), and voids its key%s", args[0], keyWords(word.NewKey))
+			what := fmt.Sprintf("this ends all that runner %s has in hand (`nuon runners get %[1]s` shows it), and voids "+
+				"its key%s", args[0], keyWords(word.NewKey))
 			if err := e.Console.Confirm(ctx, what, yes); err != nil {
 				return err
 			}

@@ -64,7 +64,8 @@ func TestGetShowsWhatARunnerSaysAndHas(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"runner acme (run_1): online", "install key  key-1", "jobs: plan", "components: none", "applies and actions: Sat 02:00-06:00 UTC",
+		"runner acme (run_1): online", "install key  key-1", "jobs: plan", "components: none",
+		"applies and actions: Sat 02:00-06:00 UTC",
 		"memory of a job: 512 MiB", "time of a job: 1m30s", "job_1  1        apply  acme     lost contact",
 	} {
 		if !strings.Contains(screen, want) {
@@ -97,7 +98,8 @@ func TestGetOfARunnerThatIsOff(t *testing.T) {
 func TestStatuses(t *testing.T) {
 	at := time.Now()
 	screen, _, err := run(t, api.RunnerList{Items: []api.Runner{
-		{Name: "new"}, {Name: "burnt", RegisteredAt: at}, {Name: "away", Registered: true}, {Name: "quiet", Registered: true, Online: true, Policy: api.RunnerPolicy{Off: true}},
+		{Name: "new"}, {Name: "burnt", RegisteredAt: at}, {Name: "away", Registered: true},
+		{Name: "quiet", Registered: true, Online: true, Policy: api.RunnerPolicy{Off: true}},
 	}}, "list")
 	if err != nil {
 		t.Fatal(err)

@@ -33,12 +33,14 @@ func Read(ctx context.Context, c *console.Console, what, from string) (seal.Secr
 		if err != nil {
 			return seal.Secret{}, exitcode.With(exitcode.Usage, fmt.Errorf("%s: %w", what, err))
 		}
-		if line, ended := bytes.CutSuffix(b, []byte("\n")); ended { // a final newline added by an editor is not part of the secret
+		// a final newline added by an editor is not part of the secret
+		if line, ended := bytes.CutSuffix(b, []byte("\n")); ended {
 			b = bytes.TrimSuffix(line, []byte("\r"))
 		}
 		return seal.NewSecret(b), nil
 	case from != "":
-		return seal.Secret{}, exitcode.Usagef("%s: say where it is with env:NAME or @FILE; a secret in an argument can be seen by others", what)
+		return seal.Secret{}, exitcode.Usagef("%s: say where it is with env:NAME or @FILE; a secret in an argument can be "+
+			"seen by others", what)
 	}
 	if !c.Asks() {
 		return seal.Secret{}, exitcode.With(exitcode.Usage,

@@ -239,14 +239,17 @@ func TestUpdateCredential(t *testing.T) {
 func TestWebhookCommands(t *testing.T) {
 	t.Setenv("OWN", "hush")
 	for line, want := range map[string][]string{
-		"create":                                {"webhook  whk_1\nURL      ADDRESS\nsecret   s3cret\n"},
-		"create --forge github":                 {"GitHub: Settings > Webhooks", "  Payload URL       ADDRESS\n", "  Secret            s3cret\n", "Just the push event\n"},
-		"create --forge bitbucket-dc":           {"Bitbucket Data Center: ", "  URL      ADDRESS\n", "  Secret   s3cret\n", "does not sign it.\n"},
-		"create --from env:OWN":                 {"secret   hush\n"},
-		"rotate whk_1 --now":                    {"URL      ADDRESS\nsecret   s3cret\n"},
-		"rotate whk_1 --now --from env:OWN":     {"secret   hush\n"},
-		"get whk_1":                             {"URL            ADDRESS\n", "result         GitHub push: polling\n"},
-		"get whk_1 --forge gitlab":              {"  URL               ADDRESS\n", "  Secret token      the secret that was shown when it was made\n"},
+		"create": {"webhook  whk_1\nURL      ADDRESS\nsecret   s3cret\n"},
+		"create --forge github": {"GitHub: Settings > Webhooks", "  Payload URL       ADDRESS\n",
+			"  Secret            s3cret\n", "Just the push event\n"},
+		"create --forge bitbucket-dc": {"Bitbucket Data Center: ", "  URL      ADDRESS\n", "  Secret   s3cret\n",
+			"does not sign it.\n"},
+		"create --from env:OWN":             {"secret   hush\n"},
+		"rotate whk_1 --now":                {"URL      ADDRESS\nsecret   s3cret\n"},
+		"rotate whk_1 --now --from env:OWN": {"secret   hush\n"},
+		"get whk_1":                         {"URL            ADDRESS\n", "result         GitHub push: polling\n"},
+		"get whk_1 --forge gitlab": {"  URL               ADDRESS\n",
+			"  Secret token      the secret that was shown when it was made\n"},
 		"create --forge gitlab --from env:NONE": nil,
 		"create --forge sourceforge":            nil,
 	} {

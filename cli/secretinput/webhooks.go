@@ -231,7 +231,8 @@ func showWebhook(e *cmdenv.Env, client *apiclient.Client, hook api.Webhook, by s
 		if by != "" {
 			return showForm(w, by, shown.URL, hook.Secret)
 		}
-		_, err := fmt.Fprintf(w, "webhook  %s\nURL      %s\nsecret   %s\n\nThe secret is shown only now. \"nuon webhooks get %s --forge %s\" lists the fields of a forge's form.\n",
+		_, err := fmt.Fprintf(w, "webhook  %s\nURL      %s\nsecret   %s\n\nThe secret is shown only now. \"nuon webhooks "+
+			"get %s --forge %s\" lists the fields of a forge's form.\n",
 			hook.ID, shown.URL, hook.Secret, hook.ID, forge.Names()[0])
 		return err
 	})

@@ -27,7 +27,8 @@ again what exists, unless the module imports it or somebody removes it first. Th
 Every version stays listed. Should the key be found, put it back into the runner's directory and restore one.`,
 		ValidArgsFunction: complete.Args(e, complete.Installs, complete.InstallComponents),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
-			what := fmt.Sprintf("nuon will not know any more what exists of %s on %s, and the next plan starts from nothing; look for the key first", args[1], args[0])
+			what := fmt.Sprintf("nuon will not know any more what exists of %s on %s, and the next plan starts from nothing; "+
+				"look for the key first", args[1], args[0])
 			if err := e.Console.Confirm(ctx, what, yes); err != nil {
 				return err
 			}

@@ -157,16 +157,20 @@ func show(w io.Writer, install, component string, v api.StateVersion) error {
 	if v.Reason != "" {
 		fmt.Fprintf(w, "  %s\n", console.Line(v.Reason))
 	}
-	fmt.Fprintf(w, "  serial    %d\n  lineage   %s\n  digest    %s\n  sealed    %d bytes, to key %s\n  written   %s\n  by        attempt %d of job %s\n",
-		v.Serial, console.Line(v.Lineage), console.Line(v.Digest), v.Bytes, console.Line(v.KeyID), when(v.CreatedAt), v.Attempt, v.Job)
+	fmt.Fprintf(w, "  serial    %d\n  lineage   %s\n  digest    %s\n  sealed    %d bytes, to key %s\n  written   %s\n  "+
+		"by        attempt %d of job %s\n",
+		v.Serial, console.Line(v.Lineage), console.Line(v.Digest), v.Bytes, console.Line(v.KeyID), when(v.CreatedAt),
+		v.Attempt, v.Job)
 	if v.Workflow != "" {
 		fmt.Fprintf(w, "  workflow  %s\n", v.Workflow)
 	}
 	if v.Status == api.Withheld {
-		fmt.Fprintf(w, "\nIt arrives when there is room: dismiss what is contested and not needed, or raise the control plane's bound.\nnuon state dismiss %s %s %d --reason \"…\"   goes on without it\n", install, component, v.Version)
+		fmt.Fprintf(w, "\nIt arrives when there is room: dismiss what is contested and not needed, or raise the control "+
+			"plane's bound.\nnuon state dismiss %s %s %d --reason \"…\"   goes on without it\n", install, component, v.Version)
 	}
 	if v.Status == api.Contested {
-		fmt.Fprintf(w, "\nnuon state restore %[1]s %[2]s %[3]d --reason \"…\"   plans to make it the newest\nnuon state dismiss %[1]s %[2]s %[3]d --reason \"…\"   goes on without it\n", install, component, v.Version)
+		fmt.Fprintf(w, "\nnuon state restore %[1]s %[2]s %[3]d --reason \"…\"   plans to make it the newest\nnuon state "+
+			"dismiss %[1]s %[2]s %[3]d --reason \"…\"   goes on without it\n", install, component, v.Version)
 	}
 	return nil
 }
@@ -174,7 +178,8 @@ func show(w io.Writer, install, component string, v api.StateVersion) error {
 func versionOf(text string) (int, error) {
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || n < 1 {
-		return 0, exitcode.Usagef("%q is no version of a state; versions are numbers from 1 up, as `nuon state show` lists them", text)
+		return 0, exitcode.Usagef("%q is no version of a state; versions are numbers from 1 up, as `nuon state show` "+
+			"lists them", text)
 	}
 	return int(n), nil
 }
@@ -223,7 +228,8 @@ func newRestore(e *cmdenv.Env) *cobra.Command {
 				if err := workflows.Show(out, w); err != nil {
 					return err
 				}
-				_, err := fmt.Fprintf(out, "\nThe plan says what the state would gain and lose, and waits for an approval:\n  nuon workflows watch %s\n  nuon review\n", w.ID)
+				_, err := fmt.Fprintf(out, "\nThe plan says what the state would gain and lose, and waits for an approval:\n  "+
+					"nuon workflows watch %s\n  nuon review\n", w.ID)
 				return err
 			})
 		}),

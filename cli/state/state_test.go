@@ -90,8 +90,10 @@ func has(t *testing.T, out string, err error, want ...string) {
 
 func TestListShowsStatesAndLocks(t *testing.T) {
 	p := &plane{answers: map[string]any{"GET /v1/installs/acme/states": api.ComponentStateList{Items: []api.ComponentState{
-		{Component: "network", Newest: version(3, api.Kept, ""), Contested: []api.StateVersion{version(5, api.Contested, ""), version(4, api.Contested, "")}},
-		{Component: "web", Newest: version(1, api.Kept, ""), Lock: api.HeldLock{ID: "l", Job: "job_9", Attempt: 1, Runner: "berlin", Live: true}},
+		{Component: "network", Newest: version(3, api.Kept, ""), Contested: []api.StateVersion{version(5, api.Contested, ""),
+			version(4, api.Contested, "")}},
+		{Component: "web", Newest: version(1, api.Kept, ""), Lock: api.HeldLock{ID: "l", Job: "job_9", Attempt: 1,
+			Runner: "berlin", Live: true}},
 		{Component: "db", Contested: []api.StateVersion{version(2, api.Contested, "")}},
 		{Component: "late", Lock: api.HeldLock{ID: "l", Job: "job_8", Attempt: 1, Runner: "berlin"}},
 	}}}}

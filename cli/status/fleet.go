@@ -53,8 +53,10 @@ func (s seen) status(now time.Time) Status {
 
 // order is the order of the groups: first those that need a person, last those that are current.
 var order = []api.InstallSummaryStatus{
-	api.InstallSummaryStatusStalled, api.InstallSummaryStatusRejected, api.InstallSummaryStatusWaitingForApproval, api.InstallSummaryStatusWaiting,
-	api.InstallSummaryStatusNew, api.InstallSummaryStatusDeploying, api.InstallSummaryStatusBehind, api.InstallSummaryStatusDeprovisioning,
+	api.InstallSummaryStatusStalled, api.InstallSummaryStatusRejected, api.InstallSummaryStatusWaitingForApproval,
+	api.InstallSummaryStatusWaiting,
+	api.InstallSummaryStatusNew, api.InstallSummaryStatusDeploying, api.InstallSummaryStatusBehind,
+	api.InstallSummaryStatusDeprovisioning,
 	api.InstallSummaryStatusCurrent, api.InstallSummaryStatusDeprovisioned,
 }
 

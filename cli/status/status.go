@@ -47,7 +47,8 @@ failed or is broken, 4 when somebody said no, 3 when only plans wait for an appr
 
 With --system it shows the control plane itself, part by part: its replicas, database and registry, the work that it has in hand, and
 this org's runners. That ends with 1 when something is wrong, and with 5 when the control plane does not answer.`,
-		Example: "  nuon status\n  nuon status --app hello --watch\n  nuon status --exit-code -o json\n  nuon status --system",
+		Example: "  nuon status\n  nuon status --app hello --watch\n  nuon status --exit-code -o json\n  nuon " +
+			"status --system",
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, _ []string) error {
 			// The command reports an unhealthy control plane instead of retrying until it recovers.
 			ctx = apiclient.AtOnce(ctx)
@@ -144,9 +145,11 @@ func (s Status) verdict() error {
 	switch {
 	case failed > 0:
 		return exitcode.With(exitcode.Failed, errors.New(
-			diff.Plural(failed, "thing failed or is broken", "things failed or are broken")+": `nuon status` shows what and why"))
+			diff.Plural(failed, "thing failed or is broken", "things failed or are broken")+
+				": `nuon status` shows what and why"))
 	case refused > 0:
-		return exitcode.With(exitcode.Rejected, fmt.Errorf("somebody said no to %s", diff.Plural(refused, "update", "updates")))
+		return exitcode.With(exitcode.Rejected, fmt.Errorf("somebody said no to %s",
+			diff.Plural(refused, "update", "updates")))
 	case asked > 0:
 		return exitcode.With(exitcode.Waiting, errors.New("waits for an approval: `nuon review` shows it"))
 	}

@@ -84,20 +84,25 @@ func busy() seen {
 	return seen{
 		apps: []api.App{
 			{Name: "hello", Release: api.Release{Number: 7}},
-			{Name: "shop", Release: api.Release{Number: 7}, Problem: "https://git.example/shop answers 401: its credential is not good any more"},
+			{Name: "shop", Release: api.Release{Number: 7}, Problem: "https://git.example/shop answers 401: its credential is " +
+				"not good any more"},
 			{Name: "fresh", Release: api.Release{Number: 1}},
-			{Name: "wrong", Diagnostics: []api.Diagnostic{{Severity: "error"}, {Severity: "error"}, {Severity: "warning"}}, Revision: api.Revision{Commit: "f13a39b000"}},
+			{Name: "wrong", Diagnostics: []api.Diagnostic{{Severity: "error"}, {Severity: "error"}, {Severity: "warning"}},
+				Revision: api.Revision{Commit: "f13a39b000"}},
 		},
 		components: map[string][]api.Component{
-			"hello": {{Name: "web", Build: api.Build{ID: "bld_1", Number: 3, Status: "failed", Error: "terraform init: provider nobody/nothing was not found", EndedAt: earlier(time.Minute)}}},
-			"shop":  {{Name: "net", Problem: "the symbolic link modules/net/leak.tf leads out of the repository"}, {Name: "web", Build: api.Build{Status: "succeeded"}}},
+			"hello": {{Name: "web", Build: api.Build{ID: "bld_1", Number: 3, Status: "failed",
+				Error: "terraform init: provider nobody/nothing was not found", EndedAt: earlier(time.Minute)}}},
+			"shop": {{Name: "net", Problem: "the symbolic link modules/net/leak.tf leads out of the repository"},
+				{Name: "web", Build: api.Build{Status: "succeeded"}}},
 		},
 		installs: []api.InstallSummary{
 			install("hello", "acme", "waiting_for_approval", because("the plan of web waits for a person", "web")),
 			install("hello", "globex", "waiting_for_approval", because("the plan of web waits for a person", "web")),
 			install("hello", "initech", "rejected",
 				because("web: behind, rejected by alice: not during the sale", "web")),
-			install("hello", "umbrella", "stalled", because("web: behind, stalled: terraform apply ended with 1; mend it and push, or try again with `nuon deploy umbrella`", "web")),
+			install("hello", "umbrella", "stalled", because("web: behind, stalled: terraform apply ended with 1; mend it and "+
+				"push, or try again with `nuon deploy umbrella`", "web")),
 			install("hello", "hooli", "current", func(i *api.InstallSummary) {
 				i.Release, i.Target, i.Pinned = 5, 5, 5
 			}),
@@ -118,7 +123,8 @@ func busy() seen {
 		approvals: []api.Approval{question("hello", "globex", "web", 3*time.Hour),
 			question("hello", "acme", "web", 5*time.Minute)},
 		runners: []api.Runner{
-			{Name: "berlin", Kind: "install", Registered: true, Online: true}, {Name: "oslo", Kind: "install", Registered: true, Online: true, Policy: api.RunnerPolicy{Off: true, Reason: "a freeze"}},
+			{Name: "berlin", Kind: "install", Registered: true, Online: true}, {Name: "oslo", Kind: "install", Registered: true,
+				Online: true, Policy: api.RunnerPolicy{Off: true, Reason: "a freeze"}},
 			{Name: "build", Kind: "build", Registered: true, LastSeen: earlier(4 * time.Hour)},
 		},
 		system: &api.System{
@@ -143,7 +149,8 @@ func crowd() seen {
 	for n := range 1000 {
 		i := install("hello", fmt.Sprintf("customer-%04d", n), "current")
 		if n%500 == 7 {
-			i = install("hello", i.Name, "stalled", because(fmt.Sprintf("web: behind, stalled: no room left; mend it and push, or try again with `nuon deploy %s`", i.Name), "web"))
+			i = install("hello", i.Name, "stalled", because(fmt.Sprintf("web: behind, stalled: no room left; mend it and "+
+				"push, or try again with `nuon deploy %s`", i.Name), "web"))
 		}
 		s.installs = append(s.installs, i)
 	}
@@ -207,17 +214,18 @@ func TestMatters(t *testing.T) {
 		components []api.Component
 		want       string // the kinds
 	}{
-		"current":              {install("hello", "acme", "current"), nil, ""},
-		"gone":                 {install("hello", "acme", "deprovisioned", away), nil, ""},
-		"deploying":            {install("hello", "acme", "deploying", young), nil, ""},
-		"new":                  {install("hello", "acme", "new", never), nil, ""},
-		"behind for long":      {install("hello", "acme", "behind"), nil, "stale"},
-		"current but away":     {install("hello", "acme", "current", away), nil, "runner"},
-		"behind and away":      {install("hello", "acme", "behind", away), nil, "runner"},
-		"waits for a build":    {install("hello", "acme", "waiting"), []api.Component{built}, ""},
-		"waits for ever":       {install("hello", "acme", "waiting"), nil, "waiting"},
-		"rejected":             {install("hello", "acme", "rejected"), nil, "rejected"},
-		"waits for a yes":      {install("hello", "acme", "waiting_for_approval"), nil, ""}, // the approval is the action item
+		"current":           {install("hello", "acme", "current"), nil, ""},
+		"gone":              {install("hello", "acme", "deprovisioned", away), nil, ""},
+		"deploying":         {install("hello", "acme", "deploying", young), nil, ""},
+		"new":               {install("hello", "acme", "new", never), nil, ""},
+		"behind for long":   {install("hello", "acme", "behind"), nil, "stale"},
+		"current but away":  {install("hello", "acme", "current", away), nil, "runner"},
+		"behind and away":   {install("hello", "acme", "behind", away), nil, "runner"},
+		"waits for a build": {install("hello", "acme", "waiting"), []api.Component{built}, ""},
+		"waits for ever":    {install("hello", "acme", "waiting"), nil, "waiting"},
+		"rejected":          {install("hello", "acme", "rejected"), nil, "rejected"},
+		// the approval is the action item
+		"waits for a yes":      {install("hello", "acme", "waiting_for_approval"), nil, ""},
 		"stalled, and is away": {install("hello", "acme", "stalled", away), nil, "stalled runner"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -238,8 +246,10 @@ func TestMatters(t *testing.T) {
 // rejection, and that over a waiting approval.
 func TestVerdict(t *testing.T) {
 	for kinds, want := range map[string]int{
-		"": exitcode.Done, "waiting stale runner": exitcode.Done, "approval": exitcode.Waiting, "approval rejected": exitcode.Rejected, "approval rejected stalled": exitcode.Failed,
-		"build": exitcode.Failed, "health": exitcode.Failed, "progress": exitcode.Done, "app approval": exitcode.Failed, "system": exitcode.Failed,
+		"": exitcode.Done, "waiting stale runner": exitcode.Done, "approval": exitcode.Waiting,
+		"approval rejected": exitcode.Rejected, "approval rejected stalled": exitcode.Failed,
+		"build": exitcode.Failed, "health": exitcode.Failed, "progress": exitcode.Done, "app approval": exitcode.Failed,
+		"system": exitcode.Failed,
 	} {
 		var s Status
 		for k := range strings.FieldsSeq(kinds) {

@@ -122,10 +122,12 @@ func troubles(s api.System) []string {
 			late.Round(time.Second)))
 	}
 	if s.Work.Failing > 0 {
-		all = append(all, fmt.Sprintf("%d pieces of the control plane's work go wrong and are tried again; /debug/status on a replica's --insight-listen says which and why", s.Work.Failing))
+		all = append(all, fmt.Sprintf("%d pieces of the control plane's work go wrong and are tried again; /debug/status "+
+			"on a replica's --insight-listen says which and why", s.Work.Failing))
 	}
 	if s.Work.AttemptsOutOfContact > 0 {
-		all = append(all, fmt.Sprintf("%d attempts are out of contact; start their runner again, or `nuon runners replace` it", s.Work.AttemptsOutOfContact))
+		all = append(all, fmt.Sprintf("%d attempts are out of contact; start their runner again, or "+
+			"`nuon runners replace` it", s.Work.AttemptsOutOfContact))
 	}
 	if s.Work.Contested > 0 {
 		all = append(all, fmt.Sprintf("%d components have a contested state version; `nuon state list` shows them",

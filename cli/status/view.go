@@ -80,7 +80,8 @@ func listed(names []string) string {
 // printFleet prints the installs as a table; for an app without installs, what to do next.
 func (s Status) printFleet(w io.Writer, c *console.Console, now time.Time) error {
 	if len(s.Apps) == 0 {
-		_, err := fmt.Fprintln(w, "\nThere is no app yet: `nuon init` writes a small one, and `nuon apps create NAME` makes it known here.")
+		_, err := fmt.Fprintln(w, "\nThere is no app yet: `nuon init` writes a small one, and `nuon apps create NAME` "+
+			"makes it known here.")
 		return err
 	}
 	when := func(at time.Time) string { return age(now.Sub(at)) + " ago" }

@@ -102,7 +102,8 @@ func TestCreateRefuses(t *testing.T) {
 func TestList(t *testing.T) {
 	now := time.Now()
 	all := []api.Token{
-		{ID: "tok_4", Name: "ci", Role: "ci", App: "shop", CreatedBy: "alice", ExpiresAt: now.Add(time.Hour), LastUsedAt: now},
+		{ID: "tok_4", Name: "ci", Role: "ci", App: "shop", CreatedBy: "alice", ExpiresAt: now.Add(time.Hour),
+			LastUsedAt: now},
 		{ID: "tok_3", Name: "old", Role: "viewer", ExpiresAt: now.Add(-time.Hour)},
 		{ID: "tok_2", Name: "lost", Role: "admin", RevokedAt: now.Add(-time.Hour)},
 		{ID: "tok_1", Name: "alice", Role: "admin", CreatedBy: "bootstrap"},

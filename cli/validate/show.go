@@ -224,7 +224,8 @@ func contents(app *appconfig.App) string {
 		n    int
 		what string
 	}{
-		{len(app.Actions), "action"}, {len(app.Inputs), "input"}, {len(app.Secrets), "secret"}, {len(app.Permissions) + len(app.BreakGlass), "role"},
+		{len(app.Actions), "action"}, {len(app.Inputs), "input"}, {len(app.Secrets), "secret"},
+		{len(app.Permissions) + len(app.BreakGlass), "role"},
 		{len(app.Policies), "policy"}, {len(app.Runbooks), "runbook"}, {len(app.Installs), "install"},
 	} {
 		if some.n > 0 {

@@ -22,10 +22,15 @@ func mistakes(t *testing.T) string {
 	t.Helper()
 	return app(t, map[string]string{
 		"metadata.toml": "version = \"v2\"\ndisplayname = \"Hello\"\n",
-		"inputs.toml": "[[group]]\nname = \"app\"\ndescription = \"Ünïcödé 日本\"\n\n[[input]]\nname = \"token\"\ndisplay_name = \"Token\"\ndescription = \"d\"\ngroup = \"app\"\n" +
-			"sensitive = true\ndefault = \"planted-secret\"\n\n[[input]]\nname = \"größe\"\ndisplay_name = \"Größe\"\ndescription = \"d\"\ngroup = \"日本\"\n",
-		"components/web.toml": "type = \"terraform_module\"\nname = \"web\"\n" + terraform + "\n[vars]\n\t\tgreeting = \"" + strings.Repeat("Good morning, ", 8) + "{{.nuon.inputs.inputs.greting}}" + strings.Repeat(" and good evening", 8) + "\"\n",
-		"components/two.toml": "type = \"pulumi\"\nname = \"two\"\nruntime = \"go\"\n[public_repo]\nrepo = \"https://me:planted-secret@git.example.com/x\"\ndirectory = \".\"\nbranch = \"main\"\n",
+		"inputs.toml": "[[group]]\nname = \"app\"\ndescription = \"Ünïcödé 日本\"\n\n[[input]]\nname = \"token\"\n" +
+			"display_name = \"Token\"\ndescription = \"d\"\ngroup = \"app\"\n" +
+			"sensitive = true\ndefault = \"planted-secret\"\n\n[[input]]\nname = \"größe\"\ndisplay_name = \"Größe\"\n" +
+			"description = \"d\"\ngroup = \"日本\"\n",
+		"components/web.toml": "type = \"terraform_module\"\nname = \"web\"\n" + terraform + "\n[vars]\n\t\tgreeting = \"" +
+			strings.Repeat("Good morning, ", 8) + "{{.nuon.inputs.inputs.greting}}" + strings.Repeat(" and good evening", 8) +
+			"\"\n",
+		"components/two.toml": "type = \"pulumi\"\nname = \"two\"\nruntime = \"go\"\n[public_repo]\nrepo = " +
+			"\"https://me:planted-secret@git.example.com/x\"\ndirectory = \".\"\nbranch = \"main\"\n",
 		"components/six.toml": "type = \"terraform_module\"\n\"na\\u001b[2Jme\" = 1\nname = \"si\x1b[2Jx\"\n" + terraform,
 		"installs/acme.toml":  "name = \"acme\"\n\n[inputs]\ntoken = \"planted-secret\"\n",
 	})

@@ -39,9 +39,10 @@ func write(t *testing.T, dir string, files map[string]string) {
 func appIn(t *testing.T, dir string, change map[string]string) string {
 	t.Helper()
 	write(t, dir, map[string]string{
-		"metadata.toml":       "version = \"v2\"\n",
-		"sandbox.toml":        terraform,
-		"inputs.toml":         "[[group]]\nname = \"app\"\ndisplay_name = \"App\"\ndescription = \"All\"\n[[input]]\nname = \"greeting\"\ndisplay_name = \"Greeting\"\ndescription = \"It\"\ngroup = \"app\"\ndefault = \"hi\"\n",
+		"metadata.toml": "version = \"v2\"\n",
+		"sandbox.toml":  terraform,
+		"inputs.toml": "[[group]]\nname = \"app\"\ndisplay_name = \"App\"\ndescription = \"All\"\n[[input]]\nname " +
+			"= \"greeting\"\ndisplay_name = \"Greeting\"\ndescription = \"It\"\ngroup = \"app\"\ndefault = \"hi\"\n",
 		"components/web.toml": "type = \"terraform_module\"\nname = \"web\"\n" + terraform,
 	})
 	write(t, dir, change)
@@ -87,11 +88,16 @@ func TestValidate(t *testing.T) {
 		code   int
 		lines  []string // prefixes of the lines
 	}{
-		"right":      {nil, 0, []string{"valid: 1 component (1 terraform), 1 input ("}},
-		"a warning":  {warned, 0, []string{"installs/acme.toml:2:", "valid: 1 component (1 terraform), 1 input, 1 install ("}},
-		"two errors": {map[string]string{"components/web.toml": "type = \"teraform_module\"\nname = \"web\"\n", "installs/acme.toml": "name = \"acme\"\ncolour = \"red\"\n"}, exitcode.Usage, []string{"components/web.toml:1:", "installs/acme.toml:2:1: error: "}},
-		"no TOML":    {map[string]string{"sandbox.toml": "terraform_version = 1.11.4\n"}, exitcode.Usage, []string{"sandbox.toml:1:"}},
-		"escapes":    {map[string]string{"installs/acme.toml": "name = \"acme\"\n\"col\\u001b[2Jour\" = \"red\"\n"}, exitcode.Usage, []string{"installs/acme.toml:2:1: error: "}},
+		"right": {nil, 0, []string{"valid: 1 component (1 terraform), 1 input ("}},
+		"a warning": {warned, 0, []string{"installs/acme.toml:2:", "valid: 1 component (1 terraform), 1 input, 1 " +
+			"install ("}},
+		"two errors": {map[string]string{"components/web.toml": "type = \"teraform_module\"\nname = \"web\"\n",
+			"installs/acme.toml": "name = \"acme\"\ncolour = \"red\"\n"}, exitcode.Usage,
+			[]string{"components/web.toml:1:", "installs/acme.toml:2:1: error: "}},
+		"no TOML": {map[string]string{"sandbox.toml": "terraform_version = 1.11.4\n"}, exitcode.Usage,
+			[]string{"sandbox.toml:1:"}},
+		"escapes": {map[string]string{"installs/acme.toml": "name = \"acme\"\n\"col\\u001b[2Jour\" = \"red\"\n"},
+			exitcode.Usage, []string{"installs/acme.toml:2:1: error: "}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := app(t, c.change)
@@ -278,7 +284,9 @@ func TestBranchTip(t *testing.T) {
 // TestSARIF checks that file names are relative to the root of the repository, and
 // that columns count characters.
 func TestSARIF(t *testing.T) {
-	dir := appIn(t, filepath.Join(repository(t, "main", ""), "apps/hello"), map[string]string{"metadata.toml": "version = \"v2\"\nlabel_colors = {\"größe\" = \"#2e7d32\", ring = 1, ring2 = []}\n"})
+	dir := appIn(t, filepath.Join(repository(t, "main", ""), "apps/hello"),
+		map[string]string{"metadata.toml": "version = \"v2\"\nlabel_colors = {\"größe\" = \"#2e7d32\", ring = 1, " +
+			"ring2 = []}\n"})
 	out, err := run(t, "table", dir, "-o", "sarif")
 	var log struct {
 		Version string
@@ -330,7 +338,8 @@ func TestModules(t *testing.T) {
 		"[vars]\nsise = 1\n"})
 	t.Chdir(dir)
 	out, err := run(t, "table")
-	want := "components/web.toml:8:1: error: vars.sise: the module in modules/x has no variable \"sise\" (did you mean \"size\"?)\n"
+	want := "components/web.toml:8:1: error: vars.sise: the module in modules/x has no variable \"sise\" (did you mean " +
+		"\"size\"?)\n"
 	if exitcode.CodeOf(err) != exitcode.Usage || out != want {
 		t.Errorf("ended with %v, printed %s, want %s", err, out, want)
 	}

@@ -53,7 +53,8 @@ func TestAPipeGetsWhatIsNew(t *testing.T) {
 		"json": `{"name":"acme","status":"behind"}` + "\n" + `{"name":"globex","status":"current"}` + "\n" +
 			`{"name":"acme","status":"current"}` + "\n" + `{"name":"initech","status":"new"}` + "\n" +
 			`{"name":"globex","status":"current"}` + "\n",
-		"yaml": "---\nname: acme\nstatus: behind\n---\nname: globex\nstatus: current\n---\nname: acme\nstatus: current\n---\nname: initech\nstatus: new\n---\nname: globex\nstatus: current\n",
+		"yaml": "---\nname: acme\nstatus: behind\n---\nname: globex\nstatus: current\n---\nname: acme\nstatus: current\n" +
+			"---\nname: initech\nstatus: new\n---\nname: globex\nstatus: current\n",
 	} {
 		t.Run(format, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -100,15 +100,21 @@ func TestRisk(t *testing.T) {
 		asked []api.NewWorkflow
 		says  string
 	}{
-		"in a script":          {nil, "", exitcode.Usage, nil, "--yes"},
-		"in a script, with it": {[]string{"--yes"}, "", 0, []api.NewWorkflow{{Kind: "teardown"}}, "deploy 7 of hello/acme (wfl_1): running"},
-		"yes":                  {nil, "y\n", 0, []api.NewWorkflow{{Kind: "teardown", DryRun: true}, {Kind: "teardown"}}, "web: plan → approve → apply"},
-		"no":                   {nil, "n\n", exitcode.Rejected, []api.NewWorkflow{{Kind: "teardown", DryRun: true}}, "web: plan → approve → apply"},
-		"just return":          {nil, "\n", exitcode.Rejected, []api.NewWorkflow{{Kind: "teardown", DryRun: true}}, "this removes web"},
-		"not asked again":      {[]string{"--yes"}, "n\n", 0, []api.NewWorkflow{{Kind: "teardown"}}, "wfl_1"},
-		"looking is no risk":   {[]string{"--dry-run"}, "", 0, []api.NewWorkflow{{Kind: "teardown", DryRun: true}}, "web: plan → approve → apply"},
-		"by its other name":    {[]string{"--explain"}, "", 0, []api.NewWorkflow{{Kind: "teardown", DryRun: true}}, "would do this"},
-		"no wait for nothing":  {[]string{"--timeout", "1m", "--yes"}, "", exitcode.Usage, nil, "--timeout goes with --wait"},
+		"in a script": {nil, "", exitcode.Usage, nil, "--yes"},
+		"in a script, with it": {[]string{"--yes"}, "", 0, []api.NewWorkflow{{Kind: "teardown"}},
+			"deploy 7 of hello/acme (wfl_1): running"},
+		"yes": {nil, "y\n", 0, []api.NewWorkflow{{Kind: "teardown", DryRun: true}, {Kind: "teardown"}},
+			"web: plan → approve → apply"},
+		"no": {nil, "n\n", exitcode.Rejected, []api.NewWorkflow{{Kind: "teardown", DryRun: true}},
+			"web: plan → approve → apply"},
+		"just return": {nil, "\n", exitcode.Rejected, []api.NewWorkflow{{Kind: "teardown", DryRun: true}},
+			"this removes web"},
+		"not asked again": {[]string{"--yes"}, "n\n", 0, []api.NewWorkflow{{Kind: "teardown"}}, "wfl_1"},
+		"looking is no risk": {[]string{"--dry-run"}, "", 0, []api.NewWorkflow{{Kind: "teardown", DryRun: true}},
+			"web: plan → approve → apply"},
+		"by its other name": {[]string{"--explain"}, "", 0, []api.NewWorkflow{{Kind: "teardown", DryRun: true}},
+			"would do this"},
+		"no wait for nothing": {[]string{"--timeout", "1m", "--yes"}, "", exitcode.Usage, nil, "--timeout goes with --wait"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, e, out := start(t, w, c.typed)
@@ -174,19 +180,23 @@ func TestSteps(t *testing.T) {
 		code int
 		says string
 	}{
-		"retry wfl_1":                     {w, "/v1/workflows/wfl_1/steps/web.apply/retry null", 0, ""},
-		"retry wfl_1 web":                 {w, "/v1/workflows/wfl_1/steps/web.apply/retry null", 0, ""},
-		"retry wfl_1 stp_1":               {w, "/v1/workflows/wfl_1/steps/stp_1/retry null", 0, ""},
-		"retry wfl_1 migrate":             {w, "/v1/workflows/wfl_1/steps/stp_9/retry null", 0, ""}, // the control plane reports why not
-		"retry wfl_1 nothing":             {w, "", exitcode.Failed, `has no step of "nothing"`},
-		"retry wfl_2":                     {two, "", exitcode.Usage, "say which of net, web, or try all of them with `nuon deploy hello/acme`"},
-		"retry wfl_3":                     {standing("succeeded", "succeeded"), "", exitcode.Failed, "nothing failed in workflow wfl_1, which is succeeded"},
-		"retry wfl_1 --timeout 1m":        {w, "", exitcode.Usage, "--timeout goes with --wait"},
-		"skip wfl_1 db --reason x":        {w, `/v1/workflows/wfl_1/steps/db.plan/skip {"reason":"x"}`, 0, ""},
-		"skip wfl_1 migrate --reason x":   {w, `/v1/workflows/wfl_1/steps/stp_9/skip {"reason":"x"}`, 0, ""},
-		"cancel wfl_1 --reason x":         {w, `/v1/workflows/wfl_1/cancel {"reason":"x"}`, 0, ""},
-		"cancel wfl_1 --reason x --wait":  {w, `/v1/workflows/wfl_1/cancel {"reason":"x"}`, 0, "failed"},
-		"retry wfl_1 web --wait":          {w, "/v1/workflows/wfl_1/steps/web.apply/retry null", exitcode.Failed, "workflow wfl_1 failed: came out"},
+		"retry wfl_1":       {w, "/v1/workflows/wfl_1/steps/web.apply/retry null", 0, ""},
+		"retry wfl_1 web":   {w, "/v1/workflows/wfl_1/steps/web.apply/retry null", 0, ""},
+		"retry wfl_1 stp_1": {w, "/v1/workflows/wfl_1/steps/stp_1/retry null", 0, ""},
+		// the control plane reports why not
+		"retry wfl_1 migrate": {w, "/v1/workflows/wfl_1/steps/stp_9/retry null", 0, ""},
+		"retry wfl_1 nothing": {w, "", exitcode.Failed, `has no step of "nothing"`},
+		"retry wfl_2": {two, "", exitcode.Usage, "say which of net, web, or try all of them with " +
+			"`nuon deploy hello/acme`"},
+		"retry wfl_3": {standing("succeeded", "succeeded"), "", exitcode.Failed,
+			"nothing failed in workflow wfl_1, which is succeeded"},
+		"retry wfl_1 --timeout 1m":       {w, "", exitcode.Usage, "--timeout goes with --wait"},
+		"skip wfl_1 db --reason x":       {w, `/v1/workflows/wfl_1/steps/db.plan/skip {"reason":"x"}`, 0, ""},
+		"skip wfl_1 migrate --reason x":  {w, `/v1/workflows/wfl_1/steps/stp_9/skip {"reason":"x"}`, 0, ""},
+		"cancel wfl_1 --reason x":        {w, `/v1/workflows/wfl_1/cancel {"reason":"x"}`, 0, ""},
+		"cancel wfl_1 --reason x --wait": {w, `/v1/workflows/wfl_1/cancel {"reason":"x"}`, 0, "failed"},
+		"retry wfl_1 web --wait": {w, "/v1/workflows/wfl_1/steps/web.apply/retry null", exitcode.Failed,
+			"workflow wfl_1 failed: came out"},
 		"watch wfl_1":                     {standing("running", "waiting"), "", exitcode.Waiting, "nuon review"},
 		"watch wfl_1 --timeout 1h":        {standing("succeeded", "succeeded"), "", 0, "succeeded"},
 		"cancel wfl_1 --timeout 1h --foo": {w, "", exitcode.Failed, "unknown flag"},

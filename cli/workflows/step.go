@@ -61,7 +61,8 @@ func toRetry(w api.Workflow, named []string) (api.Step, error) {
 	}
 	switch len(found) {
 	case 0:
-		return api.Step{}, fmt.Errorf("nothing failed in workflow %s, which is %s: `nuon workflows get %[1]s` shows its steps", w.ID, w.Status)
+		return api.Step{}, fmt.Errorf("nothing failed in workflow %s, which is %s: `nuon workflows get %[1]s` shows "+
+			"its steps", w.ID, w.Status)
 	case 1:
 		return found[0], nil
 	}

@@ -130,7 +130,8 @@ func TestTreeOfAnything(t *testing.T) {
 // TestLasted checks the format of durations.
 func TestLasted(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		-time.Second: "0s", 0: "0s", 40 * time.Millisecond: "40ms", 3210 * time.Millisecond: "3.2s", 250 * time.Second: "4m10s",
+		-time.Second: "0s", 0: "0s", 40 * time.Millisecond: "40ms", 3210 * time.Millisecond: "3.2s",
+		250 * time.Second: "4m10s",
 		2*time.Hour + 5*time.Minute + 20*time.Second: "2h5m", time.Hour: "1h0m",
 	} {
 		if got := lasted(d); got != want {

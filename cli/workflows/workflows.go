@@ -127,7 +127,8 @@ func Find(ctx context.Context, client *apiclient.Client, name string) (api.Workf
 		return api.Workflow{}, err
 	}
 	if len(l.Items) == 0 {
-		return api.Workflow{}, fmt.Errorf("install %[1]s has had no workflow yet: `nuon installs get %[1]s` says what it waits for", install)
+		return api.Workflow{}, fmt.Errorf("install %[1]s has had no workflow yet: `nuon installs get %[1]s` says what it "+
+			"waits for", install)
 	}
 	return l.Items[0], nil
 }

@@ -89,15 +89,20 @@ func TestWait(t *testing.T) {
 		want    api.Workflow
 		from    []string
 	}{
-		"its end": {[]string{event(t, 1, "running", "running") + event(t, 2, "running", "succeeded", "pending") + event(t, 3, "succeeded", "succeeded") + event(t, 4, "failed")},
+		"its end": {[]string{event(t, 1, "running", "running") + event(t, 2, "running", "succeeded", "pending") +
+			event(t, 3, "succeeded", "succeeded") + event(t, 4, "failed")},
 			standing("succeeded", "succeeded"), []string{""}},
-		"a person is needed": {[]string{event(t, 1, "running", "running") + event(t, 2, "running", "succeeded", "waiting", "pending")},
+		"a person is needed": {[]string{event(t, 1, "running", "running") + event(t, 2, "running", "succeeded", "waiting",
+			"pending")},
 			standing("running", "succeeded", "waiting", "pending"), []string{""}},
-		"others go on": {[]string{event(t, 1, "running", "succeeded", "waiting", "running") + event(t, 2, "running", "succeeded", "waiting", "succeeded")},
+		"others go on": {[]string{event(t, 1, "running", "succeeded", "waiting", "running") +
+			event(t, 2, "running", "succeeded", "waiting", "succeeded")},
 			standing("running", "succeeded", "waiting", "succeeded"), []string{""}},
-		"a broken stream": {[]string{event(t, 1, "running", "running") + "event: workflow\nid: 2\ndata: {\"sta", event(t, 2, "cancelled")},
+		"a broken stream": {[]string{event(t, 1, "running", "running") + "event: workflow\nid: 2\ndata: {\"sta",
+			event(t, 2, "cancelled")},
 			standing("cancelled"), []string{"", "1"}},
-		"other events": {[]string{"event: ping\nid: 1\ndata: not JSON\n\n" + event(t, 2, "failed")}, standing("failed"), []string{""}},
+		"other events": {[]string{"event: ping\nid: 1\ndata: not JSON\n\n" + event(t, 2, "failed")}, standing("failed"),
+			[]string{""}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -123,7 +128,8 @@ func TestWaitEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, begun := &streams{bodies: []string{event(t, 1, "running", "running")}}, time.Now()
 		_, err := Wait(t.Context(), quiet, s.client(t), "wfl_1", 90*time.Second)
-		if exitcode.CodeOf(err) != exitcode.Failed || err.Error() != "workflow wfl_1 has not ended within 1m30s; it goes on, and `nuon workflows watch wfl_1` waits again" || time.Since(begun) != 90*time.Second {
+		if exitcode.CodeOf(err) != exitcode.Failed || err.Error() != "workflow wfl_1 has not ended within 1m30s; it goes "+
+			"on, and `nuon workflows watch wfl_1` waits again" || time.Since(begun) != 90*time.Second {
 			t.Errorf("ended after %s with %v", time.Since(begun), err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -156,12 +162,14 @@ func TestVerdict(t *testing.T) {
 		code int
 		says string
 	}{
-		"succeeded":  {standing("succeeded"), exitcode.Done, ""},
-		"waits":      {standing("running", "succeeded", "waiting"), exitcode.Waiting, "nuon review"},
-		"rejected":   {noTo(standing("rejected", "succeeded", "failed", "skipped"), 1), exitcode.Rejected, "rejected: came out"},
-		"a script":   {noTo(standing("rejected", "failed"), 0), exitcode.Rejected, "rejected: came out"},
-		"beside it":  {noTo(standing("failed", "succeeded", "failed", "failed"), 1), exitcode.Rejected, "rejected: came out"},
-		"failed":     {standing("failed", "succeeded", "succeeded", "failed"), exitcode.Failed, "workflow wfl_1 failed: came out"},
+		"succeeded": {standing("succeeded"), exitcode.Done, ""},
+		"waits":     {standing("running", "succeeded", "waiting"), exitcode.Waiting, "nuon review"},
+		"rejected": {noTo(standing("rejected", "succeeded", "failed", "skipped"), 1), exitcode.Rejected,
+			"rejected: came out"},
+		"a script":  {noTo(standing("rejected", "failed"), 0), exitcode.Rejected, "rejected: came out"},
+		"beside it": {noTo(standing("failed", "succeeded", "failed", "failed"), 1), exitcode.Rejected, "rejected: came out"},
+		"failed": {standing("failed", "succeeded", "succeeded", "failed"), exitcode.Failed,
+			"workflow wfl_1 failed: came out"},
 		"cancelled":  {standing("cancelled", "cancelled"), exitcode.Failed, "workflow wfl_1 cancelled: came out"},
 		"superseded": {standing("superseded", "succeeded", "cancelled"), exitcode.Failed, "superseded"},
 	} {
@@ -204,7 +212,8 @@ func TestShow(t *testing.T) {
 // TestLines checks that running steps have a spinner, and the others the mark that Show prints.
 func TestLines(t *testing.T) {
 	want := []progress.Line{
-		{Mark: "…", Busy: true, Text: "plan     web              running    why"}, {Mark: "?", Text: "approve  web              waiting    why"},
+		{Mark: "…", Busy: true, Text: "plan     web              running    why"},
+		{Mark: "?", Text: "approve  web              waiting    why"},
 	}
 	if d := cmp.Diff(want, lines(standing("running", "running", "waiting"))); d != "" {
 		t.Error(d)
@@ -229,14 +238,17 @@ func TestCommands(t *testing.T) {
 		says  string
 		query string
 	}{
-		"get latest:acme":       {0, "deploy 7 of hello/acme (wfl_1): succeeded", "/v1/workflows?install=acme&status=&kind=&cursor=&limit=1"},
-		"get latest:fresh":      {exitcode.Failed, "nuon installs get fresh", "/v1/workflows?install=fresh&status=&kind=&cursor=&limit=1"},
-		"get latest:":           {exitcode.Usage, "latest:INSTALL", ""},
-		"list --status running": {0, "wfl_1\thello/acme\tdeploy\tsucceeded\tcame out\n", "/v1/workflows?install=&status=running&kind=&cursor=&limit=20"},
-		"list --status done":    {exitcode.Usage, "use one of running, succeeded", ""},
-		"list --kind deploy":    {0, "wfl_1\thello/acme", "/v1/workflows?install=&status=&kind=deploy&cursor=&limit=20"},
-		"list --kind deploys":   {exitcode.Usage, "use one of provision, deploy", ""},
-		"list --limit -1":       {exitcode.Usage, "--limit -1", ""},
+		"get latest:acme": {0, "deploy 7 of hello/acme (wfl_1): succeeded",
+			"/v1/workflows?install=acme&status=&kind=&cursor=&limit=1"},
+		"get latest:fresh": {exitcode.Failed, "nuon installs get fresh",
+			"/v1/workflows?install=fresh&status=&kind=&cursor=&limit=1"},
+		"get latest:": {exitcode.Usage, "latest:INSTALL", ""},
+		"list --status running": {0, "wfl_1\thello/acme\tdeploy\tsucceeded\tcame out\n",
+			"/v1/workflows?install=&status=running&kind=&cursor=&limit=20"},
+		"list --status done":  {exitcode.Usage, "use one of running, succeeded", ""},
+		"list --kind deploy":  {0, "wfl_1\thello/acme", "/v1/workflows?install=&status=&kind=deploy&cursor=&limit=20"},
+		"list --kind deploys": {exitcode.Usage, "use one of provision, deploy", ""},
+		"list --limit -1":     {exitcode.Usage, "--limit -1", ""},
 	} {
 		t.Run(line, func(t *testing.T) {
 			query = ""

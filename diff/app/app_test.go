@@ -95,10 +95,13 @@ func TestPaths(t *testing.T) {
 func TestNothingIsSaidOfWhatIsThere(t *testing.T) {
 	files := base(t)
 	maps.Copy(files, map[string]string{
-		"runbooks/a.toml": "name = \"a\"\n", "break_glass/a.toml": "name = \"a\"\ndescription = \"a\"\n[[policies]]\nmanaged_policy_name = \"ReadOnlyAccess\"\n",
+		"runbooks/a.toml": "name = \"a\"\n", "break_glass/a.toml": "name = \"a\"\ndescription = \"a\"\n[[policies]]\n" +
+			"managed_policy_name = \"ReadOnlyAccess\"\n",
 		"operation_roles.toml":     "[[rules]]\nprincipal = \"nuon::sandbox\"\noperation = \"provision\"\nrole = \"a\"\n",
-		"kubernetes_contexts.toml": "[[kubernetes_context]]\nname = \"edge\"\ncomponent = \"network\"\n", "installer.toml": "name = \"a\"\n",
-		"branch.toml": "name = \"a\"\n", "installs.toml": "[public_repo]\nrepo = \"acme/installs\"\ndirectory = \".\"\nbranch = \"main\"\n", "triggers.toml": "[a]\nb = 1\n",
+		"kubernetes_contexts.toml": "[[kubernetes_context]]\nname = \"edge\"\ncomponent = \"network\"\n",
+		"installer.toml":           "name = \"a\"\n",
+		"branch.toml":              "name = \"a\"\n", "installs.toml": "[public_repo]\nrepo = \"acme/installs\"\ndirectory " +
+			"= \".\"\nbranch = \"main\"\n", "triggers.toml": "[a]\nb = 1\n",
 	})
 	fsys := fstest.MapFS{}
 	for file, text := range files {
@@ -145,7 +148,8 @@ func TestSecretsInNoRendering(t *testing.T) {
 			t.Errorf("a secret is shown:\n%s", text)
 		}
 	}
-	after.Components[0].Terraform.Vars["db_password"], after.Components[0].Terraform.Vars["plain"] = "postgres", "b postgres"
+	after.Components[0].Terraform.Vars["db_password"], after.Components[0].Terraform.Vars["plain"] = "postgres",
+		"b postgres"
 	if _, r := fieldsOf(t, before, after); !strings.Contains(fmt.Sprintf("%+v", r), "b postgres") {
 		t.Error("a plain word is hidden wherever it stands")
 	}

@@ -106,7 +106,8 @@ func (c *comparer) object(p tree.Path, n node) {
 		was, had := n.before.Get(key)
 		is, has := n.after.Get(key)
 		c.walk(p.Field(key), node{
-			before: was, after: is, hasBefore: had, hasAfter: has, secret: isSecretKey(n.before, key, was) || isSecretKey(n.after, key, is),
+			before: was, after: is, hasBefore: had, hasAfter: has, secret: isSecretKey(n.before, key, was) ||
+				isSecretKey(n.after, key, is),
 		})
 	}
 	c.emitWhole(count, p, n)

@@ -89,7 +89,10 @@ func (b *builder) overallNotes() string {
 // countFindings returns the number of changes with a finding of one of the rules.
 func (b *builder) countFindings(rules ...string) (n int) {
 	for i := range b.report.Changes {
-		if slices.ContainsFunc(b.report.Changes[i].Findings, func(f diff.Finding) bool { return slices.Contains(rules, f.Rule) }) {
+		if slices.ContainsFunc(b.report.Changes[i].Findings, func(f diff.Finding) bool {
+			return slices.Contains(rules,
+				f.Rule)
+		}) {
 			n++
 		}
 	}

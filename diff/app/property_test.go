@@ -17,8 +17,10 @@ import (
 
 // texts is a small set, so that two configs often agree; some texts are documents.
 var texts = []string{
-	"a", "b", "c", "{{.nuon.inputs.inputs.a}}", "{{.nuon.components.b.outputs.x}}", "x: 1\ny: 2\n", "x: 1\ny: 3 # z\n", `{"a":[1,2]}`, `{"a":[2,1]}`, "#!/bin/sh\ntrue\n",
-	"#!/bin/sh\nfalse\n", `{"Statement":[{"Effect":"Allow","Action":"s3:*","Resource":"*"}]}`, "é\x1b", "password=planted1",
+	"a", "b", "c", "{{.nuon.inputs.inputs.a}}", "{{.nuon.components.b.outputs.x}}", "x: 1\ny: 2\n", "x: 1\ny: 3 # z\n",
+	`{"a":[1,2]}`, `{"a":[2,1]}`, "#!/bin/sh\ntrue\n",
+	"#!/bin/sh\nfalse\n", `{"Statement":[{"Effect":"Allow","Action":"s3:*","Resource":"*"}]}`, "é\x1b",
+	"password=planted1",
 }
 
 // scalars lists chart values that all count as different. The last one is a secret only under the

@@ -32,7 +32,8 @@ func renamed(all []pair) []pair {
 		best, from, to := 0.0, -1, -1
 		for _, i := range gone {
 			for _, j := range come {
-				if s := similarity(all[i].before, all[j].after); s >= alike && s > best && all[i].after == nil && all[j].before == nil {
+				if s := similarity(all[i].before, all[j].after); s >= alike && s > best && all[i].after == nil &&
+					all[j].before == nil {
 					best, from, to = s, i, j
 				}
 			}

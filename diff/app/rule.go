@@ -43,8 +43,9 @@ type changeView struct {
 	change                          *diff.Change
 	before, after                   raw.Value // the part; null on a side without it
 	componentBefore, componentAfter *appconfig.Component
-	effect                          Effect          // for a component on both sides
-	code                            *appcode.Change // for a component on both sides; nil if its code is equal or not compared
+	effect                          Effect // for a component on both sides
+	// for a component on both sides; nil if its code is equal or not compared
+	code *appcode.Change
 }
 
 // changed reports whether one of the keys differs.

@@ -59,7 +59,8 @@ func componentRules() []Rule {
 			Name: componentRenamed, Kinds: deployed, Actions: []diff.Action{diff.Replace}, Risk: diff.RiskDestroy,
 			When:    "another one is removed with almost the same content",
 			matches: func(l *changeView) bool { return l.change.Renamed },
-			Message: "installs identify it by its name: the resources of the old one are destroyed and created again for the new one",
+			Message: "installs identify it by its name: the resources of the old one are destroyed and created again for " +
+				"the new one",
 		},
 		{
 			Name: componentAdded, Kinds: deployed, Actions: actionsCreate, Risk: diff.RiskAdditive,
@@ -69,7 +70,8 @@ func componentRules() []Rule {
 		{
 			Name: "component-offered", Kinds: deployed, Actions: actionsCreate, Risk: diff.RiskAdditive,
 			When:    "installs have it only if they enable it",
-			matches: func(l *changeView) bool { return !on(l) }, Message: "it is built, and deployed where an install enables it",
+			matches: func(l *changeView) bool { return !on(l) }, Message: "it is built, and deployed where an install " +
+				"enables it",
 		},
 		{
 			Name: componentRebuilt, Kinds: deployed, Actions: actionsUpdate, Risk: diff.RiskInPlace,
@@ -156,7 +158,8 @@ func componentRules() []Rule {
 		{
 			Name: "component-role", Kinds: deployed, Actions: actionsUpdate, Risk: diff.RiskInPlace, Security: true,
 			When:    "its operation_roles change",
-			matches: func(l *changeView) bool { return l.changed("operation_roles") }, Message: "its operations run with other roles",
+			matches: func(l *changeView) bool { return l.changed("operation_roles") },
+			Message: "its operations run with other roles",
 		},
 	}
 }
@@ -179,7 +182,8 @@ func inputRules() []Rule {
 			Message: "every install must set it before this version can be deployed there",
 		},
 		{
-			Name: "input-offered", Kinds: kinds, Actions: actionsCreate, Risk: diff.RiskAdditive, When: "an install can do without it",
+			Name: "input-offered", Kinds: kinds, Actions: actionsCreate, Risk: diff.RiskAdditive,
+			When:    "an install can do without it",
 			matches: func(l *changeView) bool { return !needed(l.after) }, Message: "installs can set it from now on",
 		},
 		{
@@ -212,7 +216,8 @@ func inputRules() []Rule {
 		{
 			Name: "input-internal", Kinds: kinds, Actions: actionsUpdate, Risk: diff.RiskInPlace, Security: true,
 			When:    "it is no longer internal",
-			matches: func(l *changeView) bool { return l.turnsOff("internal") }, Message: "people other than the vendor's staff may set it",
+			matches: func(l *changeView) bool { return l.turnsOff("internal") }, Message: "people other than the vendor's " +
+				"staff may set it",
 		},
 	}
 }
@@ -232,7 +237,8 @@ func stackRules() []Rule {
 	return []Rule{
 		{
 			Name: "secret-removed", Kinds: []string{kindSecret}, Actions: actionsDestroy, Risk: diff.RiskDestroy,
-			Message: "it is deleted in the customer's account once the install stack has run again, and its readers find nothing",
+			Message: "it is deleted in the customer's account once the install stack has run again, and its readers " +
+				"find nothing",
 		},
 		{
 			Name: "secret-asked", Kinds: []string{kindSecret}, Actions: actionsPresent, Risk: diff.RiskInPlace,
@@ -300,12 +306,14 @@ func otherRules() []Rule {
 		{
 			Name: "action-inputs", Kinds: []string{kindAction}, Actions: actionsUpdate, Risk: diff.RiskInPlace,
 			When:    "its inputs change",
-			matches: func(l *changeView) bool { return l.changed("inputs") }, Message: "it has other inputs for the person who starts it",
+			matches: func(l *changeView) bool { return l.changed("inputs") }, Message: "it has other inputs for the person " +
+				"who starts it",
 		},
 		{
 			Name: "action-role", Kinds: []string{kindAction}, Actions: actionsUpdate, Risk: diff.RiskInPlace, Security: true,
 			When:    "its role changes",
-			matches: func(l *changeView) bool { return l.changed("role", "break_glass_role") }, Message: "it runs with another role",
+			matches: func(l *changeView) bool { return l.changed("role", "break_glass_role") },
+			Message: "it runs with another role",
 		},
 		{
 			Name: "action-removed", Kinds: []string{kindAction}, Actions: actionsDestroy, Risk: diff.RiskInPlace,
@@ -320,7 +328,8 @@ func otherRules() []Rule {
 		{
 			Name: "branch-installs", Kinds: []string{kindBranch}, Actions: actionsUpdate, Risk: diff.RiskInPlace,
 			When:    "its install_groups change",
-			matches: func(l *changeView) bool { return l.changed("install_groups") }, Message: "installs get new versions in other waves",
+			matches: func(l *changeView) bool { return l.changed("install_groups") },
+			Message: "installs get new versions in other waves",
 		},
 		{
 			Name: "branch-run", Kinds: []string{kindBranch}, Actions: actionsUpdate, Risk: diff.RiskInPlace,
@@ -351,18 +360,20 @@ func otherRules() []Rule {
 			Message: "the resources of these components are destroyed there",
 		},
 		{
-			Name: "install-approval", Kinds: []string{kindInstall}, Actions: actionsPresent, Risk: diff.RiskInPlace, Security: true,
-			When: "approval_option becomes approve-all",
+			Name: "install-approval", Kinds: []string{kindInstall}, Actions: actionsPresent, Risk: diff.RiskInPlace,
+			Security: true,
+			When:     "approval_option becomes approve-all",
 			matches: func(l *changeView) bool {
 				return l.changed("approval_option") && raw.TextAt(l.after, "approval_option") == "approve-all"
 			},
 			Message: "changes there no longer need an approval",
 		},
 		{
-			Name: "install-destroys", Kinds: []string{kindInstall}, Actions: actionsPresent, Risk: diff.RiskInPlace, Security: true,
-			When:    "allow_destroy is set",
-			matches: func(l *changeView) bool { return l.turnsOn("allow_destroy") },
-			Message: "approve-all approves deletions there, too",
+			Name: "install-destroys", Kinds: []string{kindInstall}, Actions: actionsPresent, Risk: diff.RiskInPlace,
+			Security: true,
+			When:     "allow_destroy is set",
+			matches:  func(l *changeView) bool { return l.turnsOn("allow_destroy") },
+			Message:  "approve-all approves deletions there, too",
 		},
 		{
 			Name: nothingDeployed, Actions: allActions, Risk: diff.RiskNone, When: "no other rule of this list finds anything",

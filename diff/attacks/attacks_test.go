@@ -163,7 +163,10 @@ func (r *rendered) check(line string) error {
 		}
 	case verb == "finding":
 		rule, path, _ := strings.Cut(rest, " ")
-		if !slices.ContainsFunc(r.findings(), func(f diff.Finding) bool { return f.Rule == rule && (path == "" || f.Path == path) }) {
+		if !slices.ContainsFunc(r.findings(), func(f diff.Finding) bool {
+			return f.Rule == rule &&
+				(path == "" || f.Path == path)
+		}) {
 			return fmt.Errorf("no such finding: %v", r.findings())
 		}
 	case verb == "says":

@@ -24,7 +24,10 @@ var growths = map[string]func(n, version int) []any{
 	"subjects of a binding": func(n, version int) []any {
 		return []any{object("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "roleRef",
 			fields("kind", "ClusterRole", "name", "admin"),
-			"subjects", repeat(n, func(i int) any { return fields("kind", "User", "name", fmt.Sprint("user-", version, "-", i)) }))}
+			"subjects", repeat(n, func(i int) any {
+				return fields("kind", "User", "name",
+					fmt.Sprint("user-", version, "-", i))
+			}))}
 	},
 	"rules of a role": func(n, version int) []any {
 		return []any{object("rbac.authorization.k8s.io/v1", "ClusterRole", "rules", repeat(n, func(i int) any {
@@ -74,7 +77,10 @@ var growths = map[string]func(n, version int) []any{
 	},
 	"variables of a container": func(n, version int) []any {
 		return []any{deployment(fields("containers", []any{fields("name", "c", "image", "i:1",
-			"env", repeat(n, func(i int) any { return fields("name", fmt.Sprint("V", i), "value", fmt.Sprint("v", version, i)) }))}))}
+			"env", repeat(n, func(i int) any {
+				return fields("name", fmt.Sprint("V", i), "value",
+					fmt.Sprint("v", version, i))
+			}))}))}
 	},
 	"containers": func(n, version int) []any {
 		return []any{deployment(fields("containers", repeat(n, func(i int) any {
@@ -131,7 +137,10 @@ var growths = map[string]func(n, version int) []any{
 	},
 	"addresses of an endpoint": func(n, version int) []any {
 		return []any{object("v1", "Endpoints", "subsets", []any{fields("ports", []any{fields("port", 80)},
-			"addresses", repeat(n, func(i int) any { return fields("ip", fmt.Sprintf("10.%d.%d.%d", version, i/256, i%256)) }))})}
+			"addresses", repeat(n, func(i int) any {
+				return fields("ip", fmt.Sprintf("10.%d.%d.%d", version, i/256,
+					i%256))
+			}))})}
 	},
 	"webhooks": func(n, version int) []any {
 		return []any{object("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", "webhooks",
@@ -149,7 +158,10 @@ var growths = map[string]func(n, version int) []any{
 	"fields of a definition": func(n, version int) []any {
 		return []any{definition(1, func(int) any {
 			return fields("type", "object", "required", repeat(n, func(i int) any { return fmt.Sprint("k", i) })[:n*version/2],
-				"properties", keyed(n, func(i int) any { return fields("type", []any{"string", "string", "integer"}[version*(i%2)]) }))
+				"properties", keyed(n, func(i int) any {
+					return fields("type", []any{"string", "string",
+						"integer"}[version*(i%2)])
+				}))
 		})}
 	},
 	"versions of a definition": func(n, version int) []any {
@@ -223,7 +235,10 @@ var growths = map[string]func(n, version int) []any{
 		return []any{object("v1", "ResourceQuota", "spec", fields("hard", keyed(n, func(i int) any { return version * 10 })))}
 	},
 	"changed objects": func(n, version int) []any {
-		return objects(n, func(i int) map[string]any { return object("v1", "ConfigMap", "data", fields("k", fmt.Sprint(version))) })
+		return objects(n, func(i int) map[string]any {
+			return object("v1", "ConfigMap", "data",
+				fields("k", fmt.Sprint(version)))
+		})
 	},
 	"new objects": func(n, version int) []any {
 		return objects((version-1)*n,
@@ -450,7 +465,8 @@ func definition(versions int, schema func(i int) any) any {
 
 func resource(i int, kind string, before, after any) map[string]any {
 	return fields("address", fmt.Sprint(kind, ".r", i), "mode", "managed", "type", kind, "name", fmt.Sprint("r", i),
-		"provider_name", "registry.terraform.io/hashicorp/aws", "change", fields("actions", []any{"update"}, "before", before, "after", after,
+		"provider_name", "registry.terraform.io/hashicorp/aws", "change", fields("actions", []any{"update"}, "before", before,
+			"after", after,
 			"after_unknown", fields(), "before_sensitive", fields(), "after_sensitive", fields()))
 }
 
@@ -578,7 +594,8 @@ func renderAll(t *testing.T, r *diff.Report) {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(markdown.Render(io.Discard, r, markdown.Options{}), json.NewEncoder(io.Discard).Encode(r), r.Validate()); err != nil {
+	if err := errors.Join(markdown.Render(io.Discard, r, markdown.Options{}), json.NewEncoder(io.Discard).Encode(r),
+		r.Validate()); err != nil {
 		t.Fatal(err)
 	}
 	_ = r.Digest()

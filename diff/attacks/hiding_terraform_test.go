@@ -81,12 +81,14 @@ func resourcesOf(r *rand.Rand) map[string]*pairOf {
 	values := map[string]any{"a": digits(r), "web": map[string]any{"securityContext": map[string]any{"privileged": false}}}
 	out := map[string]*pairOf{}
 	for address, v := range map[string]map[string]any{
-		"aws_iam_policy.x":          {"name": "p", "description": nil, "tags": nil, "policy": text(policy)},
-		"aws_security_group.x":      {"name": "g", "tags": nil, "ingress": []any{flow("10.0.0.0/8", 22)}},
-		"aws_db_instance.x":         {"publicly_accessible": false, "tags": nil, "option": nil},
-		"helm_release.x":            {"name": "h", "values": []any{text(values)}, "set": []any{}, "description": nil},
-		"aws_instance.x":            {"ami": "ami-0123456789abcdef0", "user_data": text(map[string]any{"a": "b"}), "tags": nil},
-		"aws_ecs_task_definition.x": {"tags": nil, "container_definitions": text([]any{map[string]any{"name": "a", "image": "a:1"}})},
+		"aws_iam_policy.x":     {"name": "p", "description": nil, "tags": nil, "policy": text(policy)},
+		"aws_security_group.x": {"name": "g", "tags": nil, "ingress": []any{flow("10.0.0.0/8", 22)}},
+		"aws_db_instance.x":    {"publicly_accessible": false, "tags": nil, "option": nil},
+		"helm_release.x":       {"name": "h", "values": []any{text(values)}, "set": []any{}, "description": nil},
+		"aws_instance.x": {"ami": "ami-0123456789abcdef0", "user_data": text(map[string]any{"a": "b"}),
+			"tags": nil},
+		"aws_ecs_task_definition.x": {"tags": nil, "container_definitions": text(
+			[]any{map[string]any{"name": "a", "image": "a:1"}})},
 		"kubernetes_cluster_role.x": {"metadata": []any{map[string]any{"name": "r", "annotations": nil}},
 			"rule": []any{map[string]any{
 				"api_groups": []any{""}, "resources": []any{"pods"}, "verbs": []any{"get"}, "resource_names": nil,
@@ -158,7 +160,8 @@ var planNoises = []func(r *rand.Rand, p map[string]*pairOf){
 	},
 	func(r *rand.Rand, p map[string]*pairOf) { // secrets that equal a risky value
 		v := map[string]any{
-			"a": "0.0.0.0/1 ", "b": "*:*", "c": "1,web.securityContext.privileged=true", "d": digits(r), "e": `"privileged":true`,
+			"a": "0.0.0.0/1 ", "b": "*:*", "c": "1,web.securityContext.privileged=true", "d": digits(r),
+			"e": `"privileged":true`,
 		}
 		p["sensitive.x"] = &pairOf{v, v}
 	},

@@ -77,7 +77,8 @@ func release(r *rand.Rand) map[string]any {
 			"annotations": map[string]any{"checksum/config": digits(r)}}
 	}
 	pods := map[string]any{
-		"metadata": map[string]any{"labels": map[string]any{"app": "web"}, "annotations": map[string]any{"checksum/config": digits(r), "rollme": digits(r)}},
+		"metadata": map[string]any{"labels": map[string]any{"app": "web"},
+			"annotations": map[string]any{"checksum/config": digits(r), "rollme": digits(r)}},
 		"spec": map[string]any{
 			"containers": []any{map[string]any{
 				"name": "web", "image": "registry.example/web:1.0.0", "env": []any{map[string]any{"name": "A", "value": digits(r)}},
@@ -106,7 +107,8 @@ func release(r *rand.Rand) map[string]any {
 			},
 		},
 		"binding": binding("web", "view"),
-		"config":  map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta("web-" + digits(r)), "data": map[string]any{"a": "b", "c": digits(r)}},
+		"config": map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta("web-" + digits(r)),
+			"data": map[string]any{"a": "b", "c": digits(r)}},
 		"service": map[string]any{
 			"apiVersion": "v1", "kind": "Service", "metadata": meta("web"),
 			"spec": map[string]any{"selector": map[string]any{"app": "web"}, "ports": []any{map[string]any{"port": 80}}},
@@ -126,7 +128,10 @@ var risks = []struct {
 		spec := at(s, "pods", "spec", "template", "spec")
 		spec["volumes"] = []any{map[string]any{"name": "tmp", "hostPath": map[string]any{"path": "/"}}}
 	}},
-	{"the network of the node", func(s map[string]any) { at(s, "pods", "spec", "template", "spec")["hostNetwork"] = true }},
+	{"the network of the node", func(s map[string]any) {
+		at(s, "pods", "spec", "template",
+			"spec")["hostNetwork"] = true
+	}},
 	{"all verbs", func(s map[string]any) { at(s, "role", "rules", 0)["verbs"] = []any{"*"} }},
 	{"secrets", func(s map[string]any) {
 		at(s, "role", "rules", 1)["resources"] = []any{"deployments", "secrets"}
@@ -187,7 +192,8 @@ var noises = []func(r *rand.Rand, before, after map[string]any){
 	func(r *rand.Rand, before, after map[string]any) { // a secret that equals a risky value
 		for _, s := range []map[string]any{before, after} {
 			s["secret"] = map[string]any{
-				"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "s", "namespace": "shop", "labels": map[string]any{}},
+				"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "s", "namespace": "shop",
+					"labels": map[string]any{}},
 				"stringData": map[string]any{"a": "cluster-admin", "b": "system:authenticated", "c": "kube-system", "d": digits(r)},
 			}
 		}

@@ -14,7 +14,8 @@ import (
 
 // upgrades lists the pairs in NUON_DIFF_CORPUS.
 var upgrades = [][2]string{
-	{"argo-cd-2.14", "argo-cd-3.5"}, {"ingress-nginx-1.12", "ingress-nginx-1.15"}, {"metallb-0.13", "metallb-0.15"}, {"tekton-0.50", "tekton-1.0"},
+	{"argo-cd-2.14", "argo-cd-3.5"}, {"ingress-nginx-1.12", "ingress-nginx-1.15"}, {"metallb-0.13", "metallb-0.15"},
+	{"tekton-0.50", "tekton-1.0"},
 }
 
 // finding matches a line with a finding of a rule; dyff has no findings.

@@ -17,8 +17,10 @@ func crds(version int) []byte {
 		w.definition(i)
 	}
 	for i := range 47 {
-		fmt.Fprintf(&w.out, "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: operator-%d\n"+
-			"  labels:\n    app: operator\nrules:\n- apiGroups:\n  - example.com\n  resources:\n  - kind%ds\n  verbs:\n  - get\n  - list\n", i, i)
+		fmt.Fprintf(&w.out, "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: "+
+			"operator-%d\n"+
+			"  labels:\n    app: operator\nrules:\n- apiGroups:\n  - example.com\n  resources:\n  - kind%ds\n  verbs:\n  - "+
+			"get\n  - list\n", i, i)
 	}
 	return []byte(w.out.String())
 }
@@ -36,9 +38,12 @@ type crdWriter struct {
 const crdLines = 1560
 
 func (w *crdWriter) definition(n int) {
-	fmt.Fprintf(&w.out, "---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  annotations:\n"+
-		"    controller-gen.kubebuilder.io/version: v0.16.%d\n  name: kind%ds.example.com\nspec:\n  group: example.com\n  names:\n    kind: Kind%d\n"+
-		"    listKind: Kind%dList\n    plural: kind%ds\n    singular: kind%d\n  scope: Namespaced\n  versions:\n  - name: v1\n    schema:\n"+
+	fmt.Fprintf(&w.out, "---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  "+
+		"annotations:\n"+
+		"    controller-gen.kubebuilder.io/version: v0.16.%d\n  name: kind%ds.example.com\nspec:\n  group: example.com\n  "+
+		"names:\n    kind: Kind%d\n"+
+		"    listKind: Kind%dList\n    plural: kind%ds\n    singular: kind%d\n  scope: Namespaced\n  versions:\n  - name: "+
+		"v1\n    schema:\n"+
 		"      openAPIV3Schema:\n        properties:\n", n, n, n, n, n, n)
 	for start := w.lines; w.lines-start < crdLines; {
 		w.property(10, 0)

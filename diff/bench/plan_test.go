@@ -19,8 +19,9 @@ func plan() []byte {
 	data, err := json.Marshal(map[string]any{
 		"format_version": "1.2", "terraform_version": "1.12.0", "applyable": true, "complete": true, "errored": false,
 		"resource_changes": changes,
-		"prior_state":      map[string]any{"format_version": "1.0", "values": map[string]any{"root_module": map[string]any{"resources": state}}},
-		"configuration":    map[string]any{"root_module": map[string]any{}},
+		"prior_state": map[string]any{"format_version": "1.0",
+			"values": map[string]any{"root_module": map[string]any{"resources": state}}},
+		"configuration": map[string]any{"root_module": map[string]any{}},
 	})
 	if err != nil {
 		panic(err)
@@ -43,7 +44,8 @@ func resource(i int) map[string]any {
 		change["actions"], change["after"] = []string{"delete"}, nil
 	case i%100 == 30:
 		after["zone"] = "another"
-		change["actions"], change["after"], change["replace_paths"] = []string{"delete", "create"}, after, []any{[]any{"zone"}}
+		change["actions"], change["after"], change["replace_paths"] = []string{"delete", "create"}, after,
+			[]any{[]any{"zone"}}
 	default:
 		after["size"] = i + 1
 		after["tags"] = map[string]any{"owner": "them", "cost": "high", "extra": "yes"}
@@ -58,5 +60,6 @@ func values(i int) map[string]any {
 		"password": fmt.Sprintf("a password of %d", i), "enabled": true, "tags": map[string]any{"owner": "us", "cost": "low"},
 		"rules": []any{map[string]any{"port": 80, "cidr": []any{"10.0.0.0/8"}},
 			map[string]any{"port": 443, "cidr": []any{"10.0.0.0/8", "192.168.0.0/16"}}},
-		"comment": "some words that are neither short nor long, so that there is something to decode", "policy": `{"Version":"2012-10-17","Statement":[]}`}
+		"comment": "some words that are neither short nor long, so that there is something to decode",
+		"policy":  `{"Version":"2012-10-17","Statement":[]}`}
 }

@@ -66,18 +66,22 @@ func (w *shopWriter) object(i int) {
 }
 
 func (w *shopWriter) rule(i, r int) {
-	w.print("  - host: h%d.shop-%d.example.com\n    http:\n      paths:\n      - path: /\n        pathType: Prefix\n        backend:\n"+
+	w.print("  - host: h%d.shop-%d.example.com\n    http:\n      paths:\n      - path: /\n        pathType: Prefix\n    "+
+		"    backend:\n"+
 		"          service:\n            name: app-%d\n            port:\n              number: 80\n", r, i, i)
 }
 
 func (w *shopWriter) head(i int, apiVersion, kind string) {
-	w.print("---\n# Source: shop/templates/%s.yaml\napiVersion: %s\nkind: %s\nmetadata:\n  name: app-%d\n  namespace: shop\n  labels:\n"+
-		"    app: app-%d\n    helm.sh/chart: shop-1.%d.0\n    app.kubernetes.io/managed-by: Helm\n", strings.ToLower(kind), apiVersion, kind, i, i, w.version)
+	w.print("---\n# Source: shop/templates/%s.yaml\napiVersion: %s\nkind: %s\nmetadata:\n  name: app-%d\n  namespace: "+
+		"shop\n  labels:\n"+
+		"    app: app-%d\n    helm.sh/chart: shop-1.%d.0\n    app.kubernetes.io/managed-by: Helm\n", strings.ToLower(kind),
+		apiVersion, kind, i, i, w.version)
 }
 
 func (w *shopWriter) workload(i int, apiVersion, kind string, really bool) {
 	w.head(i, apiVersion, kind)
-	w.print("spec:\n  replicas: 3\n  selector:\n    matchLabels:\n      app: app-%d\n  template:\n    metadata:\n      labels:\n        app: app-%d\n"+
+	w.print("spec:\n  replicas: 3\n  selector:\n    matchLabels:\n      app: app-%d\n  template:\n    metadata:\n      "+
+		"labels:\n        app: app-%d\n"+
 		"    spec:\n      containers:\n", i, i)
 	order := []int{0, 1, 2, 3}
 	if really && i%8 == 0 {
@@ -92,7 +96,8 @@ func (w *shopWriter) workload(i int, apiVersion, kind string, really bool) {
 		for e := range 22 {
 			w.print("        - name: SETTING_%d\n          value: \"value of the setting %d in %d\"\n", e, e, c)
 		}
-		w.print("        ports:\n        - containerPort: %d\n          name: http\n        resources:\n          requests:\n            cpu: 100m\n"+
+		w.print("        ports:\n        - containerPort: %d\n          name: http\n        resources:\n          "+
+			"requests:\n            cpu: 100m\n"+
 			"            memory: 128Mi\n        volumeMounts:\n        - name: data\n          mountPath: /data\n", 8080+c)
 	}
 	w.print("      volumes:\n      - name: data\n        emptyDir: {}\n")

@@ -81,7 +81,8 @@ func TestSelectors(t *testing.T) {
 	bucket := diff.Change{Address: `module.a["x/y"].aws_s3_bucket.logs[0]`, ResourceKind: "aws_s3_bucket", Name: "logs",
 		Action: diff.Update, Risk: diff.RiskInPlace, Fields: []diff.FieldChange{field("tags")}}
 	r := report(service, bucket)
-	parse(t, "[[ignore]]\nname = \"s\"\ngroup = \"core\"\nkind = \"Service\"\npointers = [\"\"]\n[[ignore]]\nname = \"b\"\naddress = 'module.a[\"x/y\"].*[0]'\npointers = [\"/tags\"]").Apply(r)
+	parse(t, "[[ignore]]\nname = \"s\"\ngroup = \"core\"\nkind = \"Service\"\npointers = [\"\"]\n[[ignore]]\nname = "+
+		"\"b\"\naddress = 'module.a[\"x/y\"].*[0]'\npointers = [\"/tags\"]").Apply(r)
 	if a, b := r.Changes[0].Fields[0].Fold, r.Changes[1].Fields[0].Fold; a != "ignored by s" || b != "ignored by b" {
 		t.Errorf("folded by %q and %q", a, b)
 	}
@@ -137,7 +138,8 @@ func TestFolding(t *testing.T) {
 	forces := field("spec.selector")
 	forces.ForcesReplace = true
 	replaced := update(forces, field("spec.replicas"))
-	replaced.Address, replaced.Action, replaced.Risk, replaced.Order = "shop/Deployment.apps/zoo", diff.Replace, diff.RiskReplace, diff.DestroyFirst
+	replaced.Address, replaced.Action, replaced.Risk, replaced.Order = "shop/Deployment.apps/zoo", diff.Replace,
+		diff.RiskReplace, diff.DestroyFirst
 	other := label
 	other.Path, other.Pointer = "chart", "/chart"
 	second := update(other)
@@ -176,7 +178,8 @@ pointers = [""]
 	if d := cmp.Diff(want, folds); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff([]diff.Fold{{Rule: "chart label", What: "fields", Count: 1}, {Rule: "ignored by all", What: "fields", Count: 4}}, r.Folded); d != "" {
+	if d := cmp.Diff([]diff.Fold{{Rule: "chart label", What: "fields", Count: 1},
+		{Rule: "ignored by all", What: "fields", Count: 4}}, r.Folded); d != "" {
 		t.Error(d)
 	}
 	if d := cmp.Diff([]string{`ignore rules "old", "no such kind" matched nothing`}, r.Notes); d != "" {
@@ -219,22 +222,38 @@ func TestFindings(t *testing.T) {
 		risk     diff.Risk
 		folded   string
 	}{
-		"the one field":             {changed(diff.Update, "default", find(down, replicas, restart, true)), `"/spec/replicas"`, 0, diff.RiskInPlace, "security findings"},
-		"another field":             {changed(diff.Update, "default", find(down, replicas, restart, false)), `"/spec/template"`, 1, restart, ""},
-		"all its fields":            {changed(diff.Update, "default", find(roll, image, restart, false)), `"/spec/template"`, 0, diff.RiskInPlace, "findings"},
-		"the first of its fields":   {changed(diff.Update, "default", find(roll, image, restart, false)), `"/spec/template/image"`, 1, restart, ""},
-		"all but a checksum":        {changed(diff.Update, "checksum", find(roll, image, restart, false)), `"/spec/template/*"`, 0, diff.RiskInPlace, "findings"},
-		"a checksum is a reason":    {changed(diff.Update, "checksum", find(roll, image, restart, false)), `"/spec/template/image", "/spec/template/name"`, 1, restart, ""},
-		"of no known rule":          {changed(diff.Update, "default", find("x", replicas, restart, false)), `"/spec/replicas"`, 1, restart, ""},
-		"of no known rule, all":     {changed(diff.Update, "default", find("x", replicas, restart, false)), `""`, 0, diff.RiskInPlace, "findings"},
-		"the object, all ignored":   {changed(diff.Update, "default", find(roll, "", restart, false)), `""`, 0, diff.RiskInPlace, "findings"},
-		"the object, some ignored":  {changed(diff.Update, "default", find(roll, "", restart, false)), `"/spec/template"`, 1, restart, ""},
-		"the object comes":          {changed(diff.Create, "", find(roll, "", diff.RiskAdditive, true)), `""`, 1, diff.RiskAdditive, ""},
-		"data goes":                 {changed(diff.Update, "default", find(down, replicas, diff.RiskDestroy, false)), `"/spec/replicas"`, 1, diff.RiskDestroy, ""},
-		"the object goes":           {changed(diff.Destroy, "default", find(down, replicas, restart, true)), `""`, 1, diff.RiskDestroy, ""},
-		"the object is made anew":   {changed(diff.Replace, "default", find(down, replicas, restart, true)), `""`, 1, diff.RiskReplace, ""},
-		"the risk is the action's":  {changed(diff.Create, "default", find(down, replicas, restart, true)), `"/spec/replicas"`, 0, diff.RiskAdditive, "security findings"},
-		"only what it cannot touch": {changed(diff.Update, "default", find(roll, image, restart, false)), `"/spec/replicas"`, 1, restart, ""},
+		"the one field": {changed(diff.Update, "default", find(down, replicas, restart, true)),
+			`"/spec/replicas"`, 0, diff.RiskInPlace, "security findings"},
+		"another field": {changed(diff.Update, "default", find(down, replicas, restart, false)),
+			`"/spec/template"`, 1, restart, ""},
+		"all its fields": {changed(diff.Update, "default", find(roll, image, restart, false)), `"/spec/template"`,
+			0, diff.RiskInPlace, "findings"},
+		"the first of its fields": {changed(diff.Update, "default", find(roll, image, restart, false)),
+			`"/spec/template/image"`, 1, restart, ""},
+		"all but a checksum": {changed(diff.Update, "checksum", find(roll, image, restart, false)),
+			`"/spec/template/*"`, 0, diff.RiskInPlace, "findings"},
+		"a checksum is a reason": {changed(diff.Update, "checksum", find(roll, image, restart, false)),
+			`"/spec/template/image", "/spec/template/name"`, 1, restart, ""},
+		"of no known rule": {changed(diff.Update, "default", find("x", replicas, restart, false)),
+			`"/spec/replicas"`, 1, restart, ""},
+		"of no known rule, all": {changed(diff.Update, "default", find("x", replicas, restart, false)), `""`, 0,
+			diff.RiskInPlace, "findings"},
+		"the object, all ignored": {changed(diff.Update, "default", find(roll, "", restart, false)), `""`, 0,
+			diff.RiskInPlace, "findings"},
+		"the object, some ignored": {changed(diff.Update, "default", find(roll, "", restart, false)), `"/spec/template"`, 1,
+			restart, ""},
+		"the object comes": {changed(diff.Create, "", find(roll, "", diff.RiskAdditive, true)), `""`, 1,
+			diff.RiskAdditive, ""},
+		"data goes": {changed(diff.Update, "default", find(down, replicas, diff.RiskDestroy, false)),
+			`"/spec/replicas"`, 1, diff.RiskDestroy, ""},
+		"the object goes": {changed(diff.Destroy, "default", find(down, replicas, restart, true)), `""`, 1,
+			diff.RiskDestroy, ""},
+		"the object is made anew": {changed(diff.Replace, "default", find(down, replicas, restart, true)), `""`, 1,
+			diff.RiskReplace, ""},
+		"the risk is the action's": {changed(diff.Create, "default", find(down, replicas, restart, true)),
+			`"/spec/replicas"`, 0, diff.RiskAdditive, "security findings"},
+		"only what it cannot touch": {changed(diff.Update, "default", find(roll, image, restart, false)), `"/spec/replicas"`,
+			1, restart, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := report(c.change)
@@ -281,8 +300,9 @@ func TestEveryList(t *testing.T) {
 func TestWrongFiles(t *testing.T) {
 	long := strings.Repeat("x", 65)
 	for text, want := range map[string]string{
-		"[[ignore]\n":                                        "rules.toml:1:9: ",
-		"[[ignore]]\nnam = 'x'":                              "rules.toml:2:1: there is no ignore.nam; a file has [[ignore]] rules with name, kind",
+		"[[ignore]\n": "rules.toml:1:9: ",
+		"[[ignore]]\nnam = 'x'": "rules.toml:2:1: there is no ignore.nam; a file has " +
+			"[[ignore]] rules with name, kind",
 		"[ignored]\nx = 1\n":                                 "rules.toml:1:2: there is no ignored",
 		"\n[[ignore]]\nkind = 'x'":                           "rules.toml:2:3: the rule has no name; add one",
 		"[[ignore]]\nname = 'x'":                             `rules.toml:1:3: rule "x" has no pointers; name fields, as in pointers = ["/spec/replicas"], or [""] for all`,
@@ -295,14 +315,18 @@ func TestWrongFiles(t *testing.T) {
 		"[[ignore]]\nname = 'x'\npointers = ['/a~']":         `has a "~" alone`,
 		"ignore = [{name = 'x'}]":                            `rules.toml:1:1: rule "x" has no pointers`,
 		"[[ignore]]\nname = 'x'\npointers = ['']\n  [[ignore]]\nname = 'x'\npointers=['']": `rules.toml:4:5: rule "x" occurs twice`,
-		"[[ignore]]\nname = 'x'\n[[ignore]]\nname = 'y'":                                   "rules.toml:3:3: rule \"y\" has no pointers",
-		"\"\\u001b[2J\" = 1":                                                                                `rules.toml:1:1: there is no \x1b[2J`,
-		strings.Repeat("#", 256<<10+1):                                                                      "rules.toml: it is larger than 262144 bytes",
-		"ignore = [" + strings.Repeat("{name='x'},", 1001) + "]":                                            "rules.toml: it has more than 1000 rules",
-		"[[ignore]]\nname = 'x'\npointers = [" + strings.Repeat("'',", 1001) + "]":                          "more than 1000 pointers",
+		"[[ignore]]\nname = 'x'\n[[ignore]]\nname = 'y'": "rules.toml:3:3: rule \"y\" " +
+			"has no pointers",
+		"\"\\u001b[2J\" = 1": `rules.toml:1:1: there is no \x1b[2J`,
+		strings.Repeat("#", 256<<10+1): "rules.toml: " +
+			"it is larger than 262144 bytes",
+		"ignore = [" + strings.Repeat("{name='x'},", 1001) + "]": "rules.toml: " +
+			"it has more than 1000 rules",
+		"[[ignore]]\nname = 'x'\npointers = [" + strings.Repeat("'',", 1001) +
+			"]": "more than 1000 pointers",
 		"[[ignore]]\nname = 'x'\npointers = " + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000): "rules.toml:",
 		"[[ignore]]\n" + strings.Repeat("a.", 100_000) + "a = 1":                                            "rules.toml:",
-		"[[ignore]]\nname = \"\xff\"":                                                                       "rules.toml:2:",
+		"[[ignore]]\nname = \"\xff\"": "rules.toml:2:",
 	} {
 		r, err := ignore.Parse("rules.toml", []byte(text))
 		if err == nil || !strings.Contains(err.Error(), want) || r != nil {
@@ -328,7 +352,8 @@ func TestManyRules(t *testing.T) {
 	c := update()
 	for i := range 300 {
 		c.Fields = append(c.Fields, field(fmt.Sprintf("f%d", i)))
-		fmt.Fprintf(&text, "[[ignore]]\nname = 'rule %d %s'\npointers = ['/f%d']\n[[ignore]]\nname = 'old %d'\npointers=['/x']\n", i, strings.Repeat(`"`, 40), i, i)
+		fmt.Fprintf(&text, "[[ignore]]\nname = 'rule %d %s'\npointers = ['/f%d']\n[[ignore]]\nname = 'old %d'\n"+
+			"pointers=['/x']\n", i, strings.Repeat(`"`, 40), i, i)
 	}
 	r := report(c)
 	parse(t, text.String()).Apply(r)
@@ -361,7 +386,8 @@ func TestProperties(t *testing.T) {
 			c.Action = rapid.SampledFrom([]diff.Action{diff.Create, diff.Update, diff.Update, diff.Replace,
 				diff.Destroy}).Draw(t, "action")
 			c.Risk = c.Action.Risk()
-			for _, p := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "a.b", "a.c", "b", "a.b.c"}), 0, 4, rapid.ID[string]).Draw(t, "fields") {
+			for _, p := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "a.b", "a.c", "b", "a.b.c"}), 0, 4,
+				rapid.ID[string]).Draw(t, "fields") {
 				f := field(p)
 				f.Fold = rapid.SampledFrom([]string{"", "", "", "chart label"}).Draw(t, "fold")
 				f.ForcesReplace = rapid.Bool().Draw(t, "forces")

@@ -80,7 +80,8 @@ func decodeError(name string, err error) error {
 		var lines []error
 		for _, missing := range unknown.Errors {
 			row, column := missing.Position()
-			lines = append(lines, fmt.Errorf("%s:%d:%d: there is no %s; a file has [[ignore]] rules with name, kind, group, namespace, object, address, pointers and reason",
+			lines = append(lines, fmt.Errorf("%s:%d:%d: there is no %s; a file has [[ignore]] rules with name, kind, group, "+
+				"namespace, object, address, pointers and reason",
 				name, row, column, diff.EscapeText(strings.Join(missing.Key(), "."))))
 		}
 		return errors.Join(lines...)

@@ -327,7 +327,8 @@ func TestFindings(t *testing.T) {
 		!has(r.Changes[0], kubernetes.RuleTakesOver) || r.Changes[0].Risk != diff.RiskInPlace {
 		t.Errorf("got %+v", r.Changes)
 	}
-	want := []string{"two objects stay", "shop/Service/other: the object belongs to component api, and this apply takes it over"}
+	want := []string{"two objects stay", "shop/Service/other: the object belongs to component api, and this apply " +
+		"takes it over"}
 	if !slices.Equal(r.Notes, want) {
 		t.Errorf("got %q, want %q", r.Notes, want)
 	}
@@ -343,7 +344,8 @@ func TestFindings(t *testing.T) {
 		return strings.Contains(text, "hunter2")
 	}
 	o.Findings = map[manifest.ID][]diff.Finding{web: {kubernetes.Unchecked("hunter2hunter2")}}
-	if r := asked(t, "", webRendered, "", "", o); strings.Contains(r.Notes[0]+r.Changes[0].Findings[0].Message, "hunter2") {
+	if r := asked(t, "", webRendered, "", "", o); strings.Contains(r.Notes[0]+r.Changes[0].Findings[0].Message,
+		"hunter2") {
 		t.Error("a secret is shown")
 	}
 }
@@ -373,7 +375,8 @@ func TestRecreated(t *testing.T) {
 
 // TestPlainKnowsNoHelm checks that Helm's annotations have no special meaning with Plain.
 func TestPlainKnowsNoHelm(t *testing.T) {
-	const object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: shop, annotations: {helm.sh/hook: pre-install, helm.sh/resource-policy: keep}}\n"
+	const object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: shop, annotations: {helm.sh/hook: " +
+		"pre-install, helm.sh/resource-policy: keep}}\n"
 	r := compare(t, "", object, kubernetes.Options{Plain: true})
 	if len(r.Changes) != 1 || r.Changes[0].Action != diff.Create || r.Changes[0].Hook != "" {
 		t.Errorf("it comes as %+v", r)

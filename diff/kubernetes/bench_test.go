@@ -27,7 +27,8 @@ func shop(version int) string {
 	}
 	for i := range 140 {
 		n := fmt.Sprintf("app-%d", i)
-		fmt.Fprintf(&b, "---\napiVersion: apps/v1\nkind: Deployment\nmetadata:\n%sspec:\n  selector:\n    matchLabels:\n      app: %s\n"+
+		fmt.Fprintf(&b, "---\napiVersion: apps/v1\nkind: Deployment\nmetadata:\n%sspec:\n  selector:\n    matchLabels:\n   "+
+			"   app: %s\n"+
 			"  template:\n    metadata:\n      labels:\n        app: %s\n    spec:\n      containers:\n", labels(n), n, n)
 		for c := range 3 {
 			fmt.Fprintf(&b, "        - name: c%d\n          image: shop/%s:1.%d.0\n          env:\n", c, n, really(i))

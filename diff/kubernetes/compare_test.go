@@ -19,18 +19,21 @@ import (
 // some versions, some of them with a different type.
 func definitionText(t *rapid.T) string {
 	var b strings.Builder
-	b.WriteString("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: things.acme.example}\nspec:\n" +
+	b.WriteString("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: " +
+		"things.acme.example}\nspec:\n" +
 		"  group: acme.example\n  scope: Namespaced\n  names: {kind: Thing, plural: things}\n  versions:\n")
 	versions := rapid.Permutation([]string{"v1alpha1", "v1beta1", "v1"}).Draw(t, "versions")
 	for _, v := range versions[:rapid.IntRange(1, 3).Draw(t, "count")] {
-		fmt.Fprintf(&b, "    - name: %s\n      served: true\n      schema:\n        openAPIV3Schema:\n          type: object\n          properties:\n", v)
+		fmt.Fprintf(&b, "    - name: %s\n      served: true\n      schema:\n        openAPIV3Schema:\n          type: "+
+			"object\n          properties:\n", v)
 		other := rapid.SliceOfN(rapid.IntRange(0, 120), 0, 3).Draw(t, "other")
 		for i := range 120 {
 			kind := "string"
 			if slices.Contains(other, i) {
 				kind = rapid.SampledFrom([]string{"integer", "boolean"}).Draw(t, "kind")
 			}
-			fmt.Fprintf(&b, "            field%d:\n              description: this is what the field %d of a thing is for, in some words that nobody "+
+			fmt.Fprintf(&b, "            field%d:\n              description: this is what the field %d of a thing is for, in "+
+				"some words that nobody "+
 				"reads, so that there are more of them than of "+
 				"anything else, and then some more, which say the same again\n              type: %s\n              enum:\n"+
 				"                - a\n                - %s\n", i, i, kind, kind)

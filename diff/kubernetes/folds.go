@@ -17,7 +17,8 @@ func Folds() []Fold {
 	}
 	return append(out,
 		Fold{foldServer,
-			"the cluster sets them when they are omitted, such as a Service's address; only against a cluster, and only counted", ""},
+			"the cluster sets them when they are omitted, such as a Service's address; only against a cluster, and only counted",
+			""},
 		Fold{foldDefault,
 			"one side sets a field to its default, which the other omits; against a cluster they are only counted", ""},
 		Fold{foldOthers, "only the cluster has them, and the last apply did not set them: an apply leaves them as they are",
@@ -27,7 +28,8 @@ func Folds() []Fold {
 		Fold{foldRegenerated,
 			"a second rendering has other values, so they change at every deploy and are no reason for one", ""},
 		Fold{foldRepeated,
-			"in the schema of a custom resource: repeats of the same change in fields of the same name, after the first three", ""},
+			"in the schema of a custom resource: repeats of the same change in fields of the same name, after the first three",
+			""},
 		Fold{foldGone, "objects to remove that no longer exist", ""},
 	)
 }

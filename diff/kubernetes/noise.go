@@ -110,7 +110,8 @@ var rules = []rule{
 		source: "https://helm.sh/docs/howto/charts_tips_and_tricks/#automatically-roll-deployments",
 	},
 	{
-		fold: foldDescription, words: "they explain the fields of a custom resource, and generators wrap their lines differently",
+		fold: foldDescription, words: "they explain the fields of a custom resource, and generators wrap their lines " +
+			"differently",
 		where: described, when: isText,
 		source: "https://kubernetes.io/docs/reference/kubernetes-api/extend-resources/custom-resource-definition-v1/",
 	},

@@ -167,7 +167,8 @@ func (c *comparison) brokenWords(b reference.Broken) string {
 	case reference.PortGone:
 		return fmt.Sprintf("its port %s is removed but still used by %s", part, c.addresses(b.Users))
 	case reference.NoPods:
-		return "its selector no longer matches any pods of these manifests; before, it matched those of " + c.addresses(b.Users)
+		return "its selector no longer matches any pods of these manifests; before, it matched those of " +
+			c.addresses(b.Users)
 	case reference.Mismatch:
 		return "its selector does not match the labels of its pods: the API server rejects it"
 	}

@@ -14,27 +14,33 @@ import (
 
 // web returns a Deployment with further fields in its pod spec. Labels are those of the pods.
 func web(labels, spec string) string {
-	return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {selector: {matchLabels: {app: web}}, template: {metadata: {labels: {" +
+	return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {selector: {matchLabels: {app: web}}, " +
+		"template: {metadata: {labels: {" +
 		labels + "}}, spec: {" + spec + "}}}\n---\n"
 }
 
 const (
 	containers = "containers: [{name: c, image: 'a:1', ports: [{name: http, containerPort: 80}]}]"
-	webService = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {selector: {app: web}, ports: [{port: 80, name: http, targetPort: http}]}\n---\n"
+	webService = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {selector: {app: web}, ports: [{port: 80, " +
+		"name: http, targetPort: http}]}\n---\n"
 	settings   = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {a: '1', b: '2'}\n---\n"
 	oneSetting = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {a: '1'}\n---\n"
 	secret     = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {a: sesame-open-1}\n---\n"
 	account    = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: acc}\n---\n"
-	claim      = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: p}\nspec: {resources: {requests: {storage: 1Gi}}}\n---\n"
-	role       = "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: r}\nrules: []\n---\n"
-	binding    = "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: b}\n" +
-		"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: r}\nsubjects: [{kind: ServiceAccount, name: acc}]\n---\n"
+	claim      = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: p}\nspec: {resources: {requests: " +
+		"{storage: 1Gi}}}\n---\n"
+	role    = "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: r}\nrules: []\n---\n"
+	binding = "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: b}\n" +
+		"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: r}\nsubjects: [{kind: ServiceAccount, name: " +
+		"acc}]\n---\n"
 	rollout = "apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata: {name: web}\n" +
-		"spec: {template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, envFrom: [{configMapRef: {name: c}}]}]}}}\n---\n"
+		"spec: {template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, envFrom: [{configMapRef: {name: " +
+		"c}}]}]}}}\n---\n"
 )
 
 func ingress(port string) string {
-	return "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: i}\nspec: {rules: [{host: h, http: {paths: [{path: /, pathType: Prefix, " +
+	return "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: i}\nspec: {rules: [{host: h, http: " +
+		"{paths: [{path: /, pathType: Prefix, " +
 		"backend: {service: {name: web, port: {" + port + "}}}}]}}], tls: [{secretName: s}]}\n---\n"
 }
 
@@ -159,7 +165,8 @@ func TestReferencesOfNames(t *testing.T) {
 	if len(report.Changes) != 1 || !report.Changes[0].Renamed || len(report.Changes[0].Findings) == 0 {
 		t.Fatalf("changes: %+v", report.Changes)
 	}
-	const want = "its old name is still used by Deployment.apps/web0, Deployment.apps/web1, Deployment.apps/web2 and 2 more"
+	const want = "its old name is still used by Deployment.apps/web0, Deployment.apps/web1, Deployment.apps/web2 " +
+		"and 2 more"
 	if !slices.ContainsFunc(report.Changes[0].Findings, func(f diff.Finding) bool {
 		return f.Message == want && f.Rule == string(reference.Gone)
 	}) {

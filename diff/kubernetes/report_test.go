@@ -84,7 +84,8 @@ const (
 
 // TestRenames covers new objects that replace old ones.
 func TestRenames(t *testing.T) {
-	kept := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, annotations: {helm.sh/resource-policy: keep}}\ndata: {a: x}\n---\n"
+	kept := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, annotations: {helm.sh/resource-policy: keep}}\ndata: " +
+		"{a: x}\n---\n"
 	for name, c := range map[string]struct {
 		before, after string
 		from          []string // of the changes in order; "" is no rename
@@ -163,7 +164,8 @@ func TestNamespaces(t *testing.T) {
 // TestReplicasAreNoDefault checks that setting replicas again, after leaving
 // them to an autoscaler, counts as a change.
 func TestReplicasAreNoDefault(t *testing.T) {
-	text := "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  paused: false\n%s  template: {spec: {containers: [{name: web, image: a}]}}\n"
+	text := "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  paused: false\n%s  template: {spec: " +
+		"{containers: [{name: web, image: a}]}}\n"
 	r := compare(t, fmt.Sprintf(text, ""), fmt.Sprintf(text, "  replicas: 1\n  minReadySeconds: 0\n"),
 		kubernetes.Options{})
 	if len(r.Changes) != 1 || r.Changes[0].IsNoise() {
@@ -179,7 +181,8 @@ func TestReplicasAreNoDefault(t *testing.T) {
 // TestNewObjectsFoldNothing checks that chart labels are no noise on an
 // object that is added or removed.
 func TestNewObjectsFoldNothing(t *testing.T) {
-	text := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {helm.sh/chart: a-1}, creationTimestamp: \"2026-01-01T00:00:00Z\"}\ndata: {a: x}\n"
+	text := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {helm.sh/chart: a-1}, creationTimestamp: " +
+		"\"2026-01-01T00:00:00Z\"}\ndata: {a: x}\n"
 	for _, r := range []*diff.Report{compare(t, "", text, kubernetes.Options{}),
 		compare(t, text, "", kubernetes.Options{})} {
 		for _, f := range r.Changes[0].Fields {

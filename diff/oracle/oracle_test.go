@@ -141,8 +141,9 @@ var (
 
 	container = object(map[string]field{
 		"name": names, "image": scalar("a:1", "a:2"), "args": inOrder(scalar("-v", "-x")),
-		"env":             inOrder(object(map[string]field{"name": names, "value": scalar("1", "$(one)")}), "name"),
-		"ports":           inOrder(object(map[string]field{"containerPort": scalar(80, 81), "protocol": defaulted("TCP", "TCP", "UDP")}), "containerPort", "protocol"),
+		"env": inOrder(object(map[string]field{"name": names, "value": scalar("1", "$(one)")}), "name"),
+		"ports": inOrder(object(map[string]field{"containerPort": scalar(80, 81),
+			"protocol": defaulted("TCP", "TCP", "UDP")}), "containerPort", "protocol"),
 		"resources":       inline(map[string]field{"limits": mapping(quantity())}),
 		"securityContext": object(map[string]field{"privileged": scalar(true, false), "runAsUser": scalar(0, 1000)}),
 		"livenessProbe": object(map[string]field{
@@ -152,11 +153,13 @@ var (
 	})
 	podSpec = inline(map[string]field{
 		"containers": inOrder(container, "name"), "initContainers": inOrder(container, "name"), "hostNetwork": scalar(true),
-		"restartPolicy": defaulted("Always", "Always", "OnFailure"), "nodeSelector": settings, "serviceAccountName": scalar("x", "y"),
+		"restartPolicy": defaulted("Always", "Always", "OnFailure"), "nodeSelector": settings,
+		"serviceAccountName": scalar("x", "y"),
 	})
 	template = inline(map[string]field{"metadata": inline(map[string]field{"labels": settings}), "spec": podSpec})
 	rule     = object(map[string]field{
-		"apiGroups": list(scalar("", "apps")), "resources": list(scalar("pods", "secrets")), "verbs": {elem: &verb, always: true},
+		"apiGroups": list(scalar("", "apps")), "resources": list(scalar("pods", "secrets")),
+		"verbs": {elem: &verb, always: true},
 	})
 
 	kinds = []kind{
@@ -180,7 +183,8 @@ var (
 			}), "port", "protocol"),
 		})}},
 		{"rbac.authorization.k8s.io/v1", "ClusterRole", map[string]field{"rules": list(rule)}},
-		{"policy/v1", "PodDisruptionBudget", map[string]field{"spec": inline(map[string]field{"maxUnavailable": scalar(1, "1", "25%")})}},
+		{"policy/v1", "PodDisruptionBudget", map[string]field{"spec": inline(map[string]field{"maxUnavailable": scalar(1, "1",
+			"25%")})}},
 	}
 )
 

@@ -40,7 +40,8 @@ func TestMayTouch(t *testing.T) {
 	if _, found := risk.Find("no such rule"); found {
 		t.Error("found a rule that is not there")
 	}
-	for fold, want := range map[string]bool{"": true, "chart label": true, "checksum": true, "default": false, "ignored by x": false} {
+	for fold, want := range map[string]bool{"": true, "chart label": true, "checksum": true, "default": false,
+		"ignored by x": false} {
 		if risk.ReadsFold(fold) != want {
 			t.Errorf("sees %q: %t", fold, !want)
 		}

@@ -18,7 +18,8 @@ func reachRules() []Rule {
 	return []Rule{
 		{
 			Name: "service-exposed", Source: k8sDocs + "concepts/services-networking/service/#publishing-services-service-types",
-			Security: true, Kinds: []string{"Service"}, Actions: actionsPresent, Paths: []string{"spec.type"}, Risk: diff.RiskAdditive,
+			Security: true, Kinds: []string{"Service"}, Actions: actionsPresent, Paths: []string{"spec.type"},
+			Risk: diff.RiskAdditive,
 			When: "its type becomes LoadBalancer or NodePort",
 			holds: func(l subjectView) bool {
 				was, is := serviceType(l.before), serviceType(l.after)
@@ -44,7 +45,8 @@ func reachRules() []Rule {
 		},
 		{
 			Name: "service-sources", Source: k8sDocs + "concepts/services-networking/service/#loadbalancer", Security: true,
-			Kinds: []string{"Service"}, Actions: actionsChange, Paths: []string{"spec.loadBalancerSourceRanges", "spec.externalIPs"},
+			Kinds: []string{"Service"}, Actions: actionsChange, Paths: []string{"spec.loadBalancerSourceRanges",
+				"spec.externalIPs"},
 			Risk:    diff.RiskInPlace,
 			Message: "the addresses from which, or under which, the Service can be reached change",
 		},
@@ -54,8 +56,9 @@ func reachRules() []Rule {
 			Message: "the Service selects other pods; while none matches, clients get no answer",
 		},
 		{
-			Name: "route-appears", Source: k8sDocs + "concepts/services-networking/ingress/", Security: true, Actions: actionsCreate,
-			Risk: diff.RiskAdditive, Kinds: routeKinds,
+			Name: "route-appears", Source: k8sDocs + "concepts/services-networking/ingress/", Security: true,
+			Actions: actionsCreate,
+			Risk:    diff.RiskAdditive, Kinds: routeKinds,
 			Message: "services can be reached from outside the cluster under new names",
 		},
 		{
@@ -68,9 +71,10 @@ func reachRules() []Rule {
 			Message: "services can be reached from outside the cluster under new names",
 		},
 		{
-			Name: "route-tls-gone", Source: k8sDocs + "concepts/services-networking/ingress/#tls", Security: true, Actions: actionsChange,
-			Kinds: []string{"Ingress.networking.k8s.io", "Route.route.openshift.io", "IngressRoute*.traefik.io"},
-			Paths: []string{"spec.tls"}, Risk: diff.RiskInPlace, When: "none remains, or requests without TLS are allowed",
+			Name: "route-tls-gone", Source: k8sDocs + "concepts/services-networking/ingress/#tls", Security: true,
+			Actions: actionsChange,
+			Kinds:   []string{"Ingress.networking.k8s.io", "Route.route.openshift.io", "IngressRoute*.traefik.io"},
+			Paths:   []string{"spec.tls"}, Risk: diff.RiskInPlace, When: "none remains, or requests without TLS are allowed",
 			holds: func(l subjectView) bool {
 				was, is := get(l.before, "spec", "tls"), get(l.after, "spec", "tls")
 				tls := func(v raw.Value) bool { return v.Len() > 0 || v.IsObject() }
@@ -86,7 +90,8 @@ func reachRules() []Rule {
 			Message: "pods may send or receive traffic that was blocked",
 		},
 		{
-			Name: "network-policy-pods", Source: k8sDocs + "concepts/services-networking/network-policies/#networkpolicy-resource",
+			Name: "network-policy-pods", Source: k8sDocs +
+				"concepts/services-networking/network-policies/#networkpolicy-resource",
 			Security: true, Kinds: policies, Actions: actionsChange, Paths: []string{"spec.podSelector"}, Risk: diff.RiskInPlace,
 			Message: "the policy selects other pods: those that it no longer selects may be open",
 		},
@@ -180,7 +185,8 @@ func rightsRules() []Rule {
 			Message: "the subjects may do everything in the cluster",
 		},
 		{
-			Name: "binding-everyone", Source: k8sDocs + "concepts/security/rbac-good-practices/", Security: true, Kinds: bindings,
+			Name: "binding-everyone", Source: k8sDocs + "concepts/security/rbac-good-practices/", Security: true,
+			Kinds:   bindings,
 			Actions: actionsPresent, Paths: []string{"subjects"}, Risk: diff.RiskInPlace,
 			When:    "a subject is everyone who is logged in, or who is not",
 			holds:   func(l subjectView) bool { return everyoneSubject(l.before, l.after) },

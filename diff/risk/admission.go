@@ -131,8 +131,9 @@ func admissionPolicyRules() []Rule {
 			Message: "the policy applies to other requests than before, or with other parameters",
 		},
 		{
-			Name: "admission-mutates", Source: k8sDocs + "reference/access-authn-authz/mutating-admission-policy/", Actions: actionsCreate,
-			Kinds: []string{"MutatingAdmissionPolicy*" + admissionGroup}, Risk: diff.RiskAdditive,
+			Name: "admission-mutates", Source: k8sDocs + "reference/access-authn-authz/mutating-admission-policy/",
+			Actions: actionsCreate,
+			Kinds:   []string{"MutatingAdmissionPolicy*" + admissionGroup}, Risk: diff.RiskAdditive,
 			Message: "requests to the API are changed before they are stored",
 		},
 	}

@@ -318,9 +318,10 @@ func addsLike(has func(string) bool, example string) test {
 
 // drops reports a value that a list loses.
 func drops() test {
-	return test{when: "it loses one", actions: actionsChange, strong: `["a","b"]`, weak: `["a"]`, finds: func(v values) bool {
-		return hasNew(textSet(v.after), textSet(v.before))
-	}}
+	return test{when: "it loses one", actions: actionsChange, strong: `["a","b"]`, weak: `["a"]`,
+		finds: func(v values) bool {
+			return hasNew(textSet(v.after), textSet(v.before))
+		}}
 }
 
 // textSet returns the texts of the values; an object counts as its JSON.
@@ -427,9 +428,11 @@ func tlsVersion(name string) int {
 // creates and removed report an object that is created or destroyed. Where a rule has paths, they only
 // select the path that the finding cites.
 func creates() test {
-	return test{actions: actionsCreate, strong: "null", weak: `"a"`, unknowns: true, finds: func(values) bool { return true }}
+	return test{actions: actionsCreate, strong: "null", weak: `"a"`, unknowns: true,
+		finds: func(values) bool { return true }}
 }
 
 func destroys() test {
-	return test{actions: actionsDestroy, strong: `"a"`, weak: "null", unknowns: true, finds: func(values) bool { return true }}
+	return test{actions: actionsDestroy, strong: `"a"`, weak: "null", unknowns: true,
+		finds: func(values) bool { return true }}
 }

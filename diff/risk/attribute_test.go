@@ -261,10 +261,13 @@ func TestWide(t *testing.T) {
 
 func TestVersionsOfTLS(t *testing.T) {
 	for name, want := range map[string]int{
-		"ELBSecurityPolicy-TLS13-1-2-2021-06": 2, "ELBSecurityPolicy-TLS13-1-3-2021-06": 3, "ELBSecurityPolicy-TLS13-1-0-2021-06": 0,
+		"ELBSecurityPolicy-TLS13-1-2-2021-06": 2, "ELBSecurityPolicy-TLS13-1-3-2021-06": 3,
+		"ELBSecurityPolicy-TLS13-1-0-2021-06":   0,
 		"ELBSecurityPolicy-TLS-1-2-Ext-2018-06": 2, "ELBSecurityPolicy-FS-1-1-2019-08": 1, "ELBSecurityPolicy-2016-08": 0,
-		"ELBSecurityPolicy-FS-2018-06": 0, "TLSv1.2_2021": 2, "TLSv1_2016": 0, "TLSv1": 0, "SSLv3": -1, "TLS1_2": 2, "TLS1_0": 0, "1.2": 2,
-		"TLS_1_1": 1, "Policy-Min-TLS-1-0-2019-07": 0, "Policy-Min-TLS-1-2-PFS-2023-10": 2, "": unknownTLS, "Disabled": unknownTLS, "Tls12": unknownTLS,
+		"ELBSecurityPolicy-FS-2018-06": 0, "TLSv1.2_2021": 2, "TLSv1_2016": 0, "TLSv1": 0, "SSLv3": -1, "TLS1_2": 2,
+		"TLS1_0": 0, "1.2": 2,
+		"TLS_1_1": 1, "Policy-Min-TLS-1-0-2019-07": 0, "Policy-Min-TLS-1-2-PFS-2023-10": 2, "": unknownTLS,
+		"Disabled": unknownTLS, "Tls12": unknownTLS,
 	} {
 		if got := tlsVersion(name); got != want {
 			t.Errorf("%s: %d, want %d", name, got, want)

@@ -13,9 +13,11 @@ func releaseRules() []Rule {
 		"Release.helm.crossplane.io"}
 	return []Rule{
 		{
-			Name: "chart-values", Source: k8sDocs + "concepts/security/pod-security-standards/", Kinds: kinds, Actions: actionsPresent,
+			Name: "chart-values", Source: k8sDocs + "concepts/security/pod-security-standards/", Kinds: kinds,
+			Actions: actionsPresent,
 			Paths:   []string{"spec"},
-			When:    "a value of the chart that has the name of a setting of pods newly asks for the node, or the values cannot be read",
+			When: "a value of the chart that has the name of a setting of pods newly asks for the node, or the values " +
+				"cannot be read",
 			holds:   func(l subjectView) bool { return hasNew(chartValues(l.before), chartValues(l.after)) },
 			Message: "values of the chart request rights on the node, or cannot be read",
 		},

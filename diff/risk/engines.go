@@ -44,7 +44,8 @@ func policyEngineRules() []Rule {
 			Message: "the policy checks other objects than before, or by other rules, and may admit more",
 		},
 		{
-			Name: "policy-exception", Source: "https://kyverno.io/docs/exceptions/", Actions: actionsPresent, Paths: []string{"spec"},
+			Name: "policy-exception", Source: "https://kyverno.io/docs/exceptions/", Actions: actionsPresent,
+			Paths:   []string{"spec"},
 			Kinds:   []string{"PolicyException.kyverno.io", "PolicyException.policies.kyverno.io"},
 			Message: "objects are exempt from policies of the cluster",
 		},
@@ -71,7 +72,8 @@ func meshRules() []Rule {
 	authz := "AuthorizationPolicy.security.istio.io"
 	return []Rule{
 		{
-			Name: "mesh-policy-gone", Source: istio + "security/authorization-policy/", Actions: actionsLoss, Risk: diff.RiskDestroy,
+			Name: "mesh-policy-gone", Source: istio + "security/authorization-policy/", Actions: actionsLoss,
+			Risk: diff.RiskDestroy,
 			Kinds: []string{authz, "PeerAuthentication.security.istio.io", "RequestAuthentication.security.istio.io",
 				"*.policy.linkerd.io"},
 			Message: "calls that it rejected are allowed, or callers are no longer authenticated",
@@ -92,7 +94,8 @@ func meshRules() []Rule {
 		},
 		{
 			Name: "mesh-policy-open", Source: istio + "security/authorization-policy/#Rule", Kinds: []string{authz},
-			Actions: actionsPresent, Paths: []string{"spec.rules", "spec.action"}, When: "a rule without a condition newly allows all",
+			Actions: actionsPresent, Paths: []string{"spec.rules", "spec.action"},
+			When:    "a rule without a condition newly allows all",
 			holds:   func(l subjectView) bool { return allowsAllCalls(l.after) && !allowsAllCalls(l.before) },
 			Message: "everyone may call the workloads that it selects",
 		},

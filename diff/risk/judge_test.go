@@ -24,7 +24,8 @@ func deployment(t *testing.T, before, after string) (*diff.Change, risk.Subject)
 // TestFoldedFields checks that a checksum counts as a restart of pods though it is folded, and that
 // a default that is filled in has no finding.
 func TestFoldedFields(t *testing.T) {
-	for fold, want := range map[string]int{"": 1, "checksum": 1, "chart label": 1, "restart mark": 1, "default": 0, "server-owned": 0, "regenerated": 0} {
+	for fold, want := range map[string]int{"": 1, "checksum": 1, "chart label": 1, "restart mark": 1, "default": 0,
+		"server-owned": 0, "regenerated": 0} {
 		c, s := deployment(t, `{"spec":{"template":{"metadata":{"annotations":{"checksum/config":"a"}}}}}`,
 			`{"spec":{"template":{"metadata":{"annotations":{"checksum/config":"b"}}}}}`)
 		c.Fields[0].Fold, s.Differences[0].Folded = fold, fold != ""
@@ -130,8 +131,10 @@ func TestNothingIsPutIntoWords(t *testing.T) {
 func TestJudgeTakesAnything(t *testing.T) {
 	words := rapid.SampledFrom([]string{"spec", "template", "containers", "name", "rules", "subjects", "policy",
 		"ingress", "Statement", "versions",
-		"securityContext", "resources", "limits", "cpu", "1", "*", "", "data", "clusterIP", "permissions", "webhooks", "metadata", "annotations",
-		"labels", "image", "volumes", "steps", "apiVersion", "kind", "mtls", "servers", "tls", "endpoints", "finalizers", "required", "type"})
+		"securityContext", "resources", "limits", "cpu", "1", "*", "", "data", "clusterIP", "permissions", "webhooks",
+		"metadata", "annotations",
+		"labels", "image", "volumes", "steps", "apiVersion", "kind", "mtls", "servers", "tls", "endpoints", "finalizers",
+		"required", "type"})
 	var value func(depth int) *rapid.Generator[any]
 	value = func(depth int) *rapid.Generator[any] {
 		leaves := []*rapid.Generator[any]{rapid.Just[any](nil), rapid.Just[any](true), rapid.Just[any](7), words.AsAny(),
@@ -256,14 +259,17 @@ func TestRoleGains(t *testing.T) {
 		{"ClusterRole", "", rule(`""`, `"secrets","pods/exec","serviceaccounts/token"`, `"get","create"`, ""),
 			"in all namespaces: read secrets; write secrets; exec into pods; mint tokens of service accounts"},
 		{"Role", rule(`""`, `"pods"`, `"get"`, ""), rule(`""`, `"pods","secrets"`, `"get"`, ""), "read secrets"},
-		{"Role", rule(`""`, `"secrets"`, `"get"`, `"a"`), rule(`""`, `"secrets"`, `"get"`, `"b"`), "read more kinds of objects"},
+		{"Role", rule(`""`, `"secrets"`, `"get"`, `"a"`), rule(`""`, `"secrets"`, `"get"`, `"b"`),
+			"read more kinds of objects"},
 		{"Role", "", rule(`""`, `"secrets"`, `"get"`, `"a"`), "read secrets of certain names"},
 		{"Role", rule(`""`, `"secrets"`, `"get"`, `"a"`), rule(`""`, `"secrets"`, `"get"`, ""), "read secrets"},
 		{"ClusterRole", "", rule(`"*"`, `"*"`, `"*"`, ""), "do everything"},
-		{"ClusterRole", "", rule(`"admissionregistration.k8s.io"`, `"*"`, `"delete"`, ""), "on the cluster: change what admission checks"},
+		{"ClusterRole", "", rule(`"admissionregistration.k8s.io"`, `"*"`, `"delete"`, ""),
+			"on the cluster: change what admission checks"},
 		{"ClusterRole", "", rule(`"apps"`, `"deployments"`, `"patch"`, ""),
 			"in all namespaces: start pods, and so use every account and secret beside them"},
-		{"Role", "", rule(`"x.io"`, `"foos"`, `"get","delete"`, ""), "read more kinds of objects; delete more kinds of objects"},
+		{"Role", "", rule(`"x.io"`, `"foos"`, `"get","delete"`, ""), "read more kinds of objects; delete more kinds " +
+			"of objects"},
 		{"ClusterRole", "", `{"nonResourceURLs":["*"],"verbs":["get"]}`, "reach every path of the API"},
 	} {
 		s := situation{Kind: test.kind, Group: "rbac.authorization.k8s.io",

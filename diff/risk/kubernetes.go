@@ -60,7 +60,8 @@ func fixedWorkloads() []Rule {
 			Kinds: []string{"StatefulSet.apps"}, Paths: []string{"spec"},
 			Except: []string{"spec.replicas", "spec.ordinals", "spec.template", "spec.updateStrategy",
 				"spec.revisionHistoryLimit", "spec.persistentVolumeClaimRetentionPolicy", "spec.minReadySeconds"},
-			Message: "this part of a StatefulSet is immutable: it is deleted and created again, and its volumes stay as they are",
+			Message: "this part of a StatefulSet is immutable: it is deleted and created again, and its volumes stay " +
+				"as they are",
 		},
 		{
 			Name: "job-fixed", Source: k8sDocs + "concepts/workloads/controllers/job/",
@@ -93,13 +94,15 @@ func fixedWorkloads() []Rule {
 				return !external && text(get(l.after, "spec", "clusterIP")) != ""
 			},
 			matches: onDifference(func(f field) bool { return f.HasAfter }),
-			Message: "the address of a Service is immutable: the Service is deleted and created again, and clients cannot reach it in between",
+			Message: "the address of a Service is immutable: the Service is deleted and created again, and clients cannot " +
+				"reach it in between",
 		},
 		{
 			Name: "claim-fixed", Source: k8sDocs + "concepts/storage/persistent-volumes/#expanding-persistent-volumes-claims",
 			Kinds: []string{"PersistentVolumeClaim"}, Paths: []string{"spec"},
-			Except:  []string{"spec.resources", "spec.volumeAttributesClassName"},
-			Message: "only the size of a claim can change: the claim is deleted and created again, and its data is lost with the volume unless that is retained",
+			Except: []string{"spec.resources", "spec.volumeAttributesClassName"},
+			Message: "only the size of a claim can change: the claim is deleted and created again, and its data is lost with " +
+				"the volume unless that is retained",
 		},
 		{
 			Name: "claim-shrinks", Source: k8sDocs + "concepts/storage/persistent-volumes/#expanding-persistent-volumes-claims",
@@ -108,7 +111,8 @@ func fixedWorkloads() []Rule {
 			holds: func(l subjectView) bool {
 				return less(size(l.after), size(l.before))
 			},
-			Message: "a volume cannot shrink: the claim is deleted and created again, and its data is lost with the volume unless that is retained",
+			Message: "a volume cannot shrink: the claim is deleted and created again, and its data is lost with the volume " +
+				"unless that is retained",
 		},
 	}
 }
@@ -117,7 +121,8 @@ func fixedWorkloads() []Rule {
 func fixedObjects() []Rule {
 	return []Rule{
 		{
-			Name: "volume-source", Source: k8sDocs + "reference/kubernetes-api/config-and-storage-resources/persistent-volume-v1/",
+			Name: "volume-source", Source: k8sDocs +
+				"reference/kubernetes-api/config-and-storage-resources/persistent-volume-v1/",
 			Kinds: []string{"PersistentVolume"}, Paths: []string{"spec"},
 			Except: []string{"spec.capacity", "spec.accessModes", "spec.claimRef", "spec.persistentVolumeReclaimPolicy",
 				"spec.storageClassName", "spec.mountOptions", "spec.volumeAttributesClassName"},
@@ -125,16 +130,18 @@ func fixedObjects() []Rule {
 		},
 		{
 			Name: "storage-class-fixed", Source: k8sDocs + "concepts/storage/storage-classes/",
-			Kinds:   []string{"StorageClass.storage.k8s.io"},
-			Paths:   []string{"parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"},
-			Message: "this part of a StorageClass is immutable: it is deleted and created again; existing volumes stay as they are",
+			Kinds: []string{"StorageClass.storage.k8s.io"},
+			Paths: []string{"parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"},
+			Message: "this part of a StorageClass is immutable: it is deleted and created again; existing volumes stay " +
+				"as they are",
 		},
 		{
 			Name: "config-immutable", Source: k8sDocs + "concepts/configuration/configmap/#configmap-immutable",
 			Kinds: []string{"ConfigMap", "Secret"}, Paths: []string{"data", "binaryData", "stringData", "immutable"},
-			When:    "the object is marked as immutable",
-			holds:   func(l subjectView) bool { return get(l.before, "immutable").IsTrue() },
-			Message: "the object is marked as immutable: it is deleted and created again, and pods keep the old content until they restart",
+			When:  "the object is marked as immutable",
+			holds: func(l subjectView) bool { return get(l.before, "immutable").IsTrue() },
+			Message: "the object is marked as immutable: it is deleted and created again, and pods keep the old content until " +
+				"they restart",
 		},
 		{
 			Name: "secret-type", Source: k8sDocs + "concepts/configuration/secret/#secret-types",
@@ -144,10 +151,12 @@ func fixedObjects() []Rule {
 			Message: "the type of a Secret is immutable: it is deleted and created again",
 		},
 		{
-			Name: "binding-role", Source: k8sDocs + "reference/access-authn-authz/rbac/#clusterrolebinding-example", Security: true,
-			Kinds:   []string{"RoleBinding.rbac.authorization.k8s.io", "ClusterRoleBinding.rbac.authorization.k8s.io"},
-			Paths:   []string{"roleRef"},
-			Message: "the subjects get another role; the role of a binding is immutable, so the binding is deleted and created again",
+			Name: "binding-role", Source: k8sDocs + "reference/access-authn-authz/rbac/#clusterrolebinding-example",
+			Security: true,
+			Kinds:    []string{"RoleBinding.rbac.authorization.k8s.io", "ClusterRoleBinding.rbac.authorization.k8s.io"},
+			Paths:    []string{"roleRef"},
+			Message: "the subjects get another role; the role of a binding is immutable, so the binding is deleted and " +
+				"created again",
 		},
 		{
 			Name: "class-controller", Source: k8sDocs + "concepts/services-networking/ingress/#ingress-class",
@@ -162,7 +171,8 @@ func fixedObjects() []Rule {
 		{
 			Name: "priority-value", Source: k8sDocs + "concepts/scheduling-eviction/pod-priority-preemption/#priorityclass",
 			Kinds: []string{"PriorityClass.scheduling.k8s.io"}, Paths: []string{"value", "preemptionPolicy"},
-			Message: "the value of a PriorityClass is immutable: it is deleted and created again; running pods keep their priority",
+			Message: "the value of a PriorityClass is immutable: it is deleted and created again; running pods keep " +
+				"their priority",
 		},
 		{
 			Name: "runtime-handler", Source: k8sDocs + "concepts/containers/runtime-class/",
@@ -212,7 +222,8 @@ func lossRules() []Rule {
 			Message: "everything in the namespace is deleted with it, including objects not listed here",
 		},
 		{
-			Name: "crd-gone", Source: k8sDocs + "tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#delete-a-customresourcedefinition",
+			Name: "crd-gone", Source: k8sDocs +
+				"tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#delete-a-customresourcedefinition",
 			Kinds:   []string{"CustomResourceDefinition.apiextensions.k8s.io"},
 			Message: "all objects of this kind in the whole cluster are deleted with it, including those of others",
 		},
@@ -265,7 +276,8 @@ func lossRules() []Rule {
 			Message: "the pods that it selects may send or receive traffic that it blocked",
 		},
 		{
-			Name: "quota-gone", Source: k8sDocs + "concepts/policy/resource-quotas/", Kinds: []string{"ResourceQuota", "LimitRange"},
+			Name: "quota-gone", Source: k8sDocs + "concepts/policy/resource-quotas/",
+			Kinds:   []string{"ResourceQuota", "LimitRange"},
 			Message: "nothing limits the resources that the namespace uses",
 		},
 		{
@@ -304,13 +316,15 @@ func podRules() []Rule {
 			Message: "the pod template changes: all pods end before the first new one starts, so there is downtime",
 		},
 		{
-			Name: "pods-paused", Source: k8sDocs + "concepts/workloads/controllers/deployment/#pausing-and-resuming-a-deployment",
+			Name: "pods-paused", Source: k8sDocs +
+				"concepts/workloads/controllers/deployment/#pausing-and-resuming-a-deployment",
 			Kinds: []string{"Deployment.apps"}, Actions: actionsUpdate, Paths: template, Risk: diff.RiskInPlace,
 			When: "it is paused", holds: func(l subjectView) bool { return get(l.after, "spec", "paused").IsTrue() },
 			Message: "the pod template changes, but the Deployment is paused: pods are replaced once someone resumes it",
 		},
 		{
-			Name: "pods-resume", Source: k8sDocs + "concepts/workloads/controllers/deployment/#pausing-and-resuming-a-deployment",
+			Name: "pods-resume", Source: k8sDocs +
+				"concepts/workloads/controllers/deployment/#pausing-and-resuming-a-deployment",
 			Kinds: []string{"Deployment.apps"}, Actions: actionsUpdate, Paths: []string{"spec.paused"}, Risk: diff.RiskRestart,
 			When: "it is no longer paused", holds: func(l subjectView) bool { return get(l.before, "spec", "paused").IsTrue() },
 			Message: "the Deployment is resumed: pods are replaced if their template changed in the meantime",
@@ -322,19 +336,23 @@ func podRules() []Rule {
 			Message: "the pod template changes: its pods are replaced one after the other, down to the partition if it has one",
 		},
 		{
-			Name: "daemon-pods-roll", Source: k8sDocs + "tasks/manage-daemon/update-daemon-set/", Kinds: []string{"DaemonSet.apps"},
-			Actions: actionsUpdate, Paths: template, Risk: diff.RiskRestart, When: "its strategy is not OnDelete", holds: rollsOut,
+			Name: "daemon-pods-roll", Source: k8sDocs + "tasks/manage-daemon/update-daemon-set/",
+			Kinds:   []string{"DaemonSet.apps"},
+			Actions: actionsUpdate, Paths: template, Risk: diff.RiskRestart, When: "its strategy is not OnDelete",
+			holds:   rollsOut,
 			Message: "the pod template changes: the pod on every node is replaced, a few nodes at a time",
 		},
 		{
 			Name: "pods-wait-for-deletion", Source: k8sDocs + "tasks/manage-daemon/update-daemon-set/#daemonset-update-strategy",
-			Kinds: []string{"DaemonSet.apps", "StatefulSet.apps"}, Actions: actionsUpdate, Paths: template, Risk: diff.RiskInPlace,
+			Kinds: []string{"DaemonSet.apps", "StatefulSet.apps"}, Actions: actionsUpdate, Paths: template,
+			Risk: diff.RiskInPlace,
 			When: "its strategy is OnDelete", holds: updatesOnDelete,
 			Message: "the pod template changes, but pods get it only when someone deletes them",
 		},
 		{
 			Name: "cron-template", Source: k8sDocs + "concepts/workloads/controllers/cron-jobs/#modifying-a-cronjob",
-			Kinds: []string{"CronJob.batch"}, Actions: actionsUpdate, Paths: []string{"spec.jobTemplate"}, Risk: diff.RiskInPlace,
+			Kinds: []string{"CronJob.batch"}, Actions: actionsUpdate, Paths: []string{"spec.jobTemplate"},
+			Risk:    diff.RiskInPlace,
 			Message: "the next run uses the new template; a current run continues unchanged",
 		},
 		{
@@ -364,7 +382,8 @@ func scaleRules() []Rule {
 			Message: "all pods end, and nothing runs",
 		},
 		{
-			Name: "scale-down", Source: k8sDocs + "concepts/workloads/controllers/deployment/#scaling-a-deployment", Kinds: scaled,
+			Name: "scale-down", Source: k8sDocs + "concepts/workloads/controllers/deployment/#scaling-a-deployment",
+			Kinds:   scaled,
 			Actions: actionsChange, Paths: []string{"spec.replicas"}, Risk: diff.RiskRestart,
 			When: "there are to be fewer, but some; 1 where it is left out",
 			holds: func(l subjectView) bool {
@@ -426,7 +445,8 @@ func storageRules() []Rule {
 			Paths: []string{"spec.persistentVolumeClaimRetentionPolicy"}, Risk: diff.RiskInPlace,
 			When: "claims are to be deleted that were retained",
 			holds: func(l subjectView) bool {
-				was, is := get(l.before, "spec", "persistentVolumeClaimRetentionPolicy"), get(l.after, "spec", "persistentVolumeClaimRetentionPolicy")
+				was, is := get(l.before, "spec", "persistentVolumeClaimRetentionPolicy"),
+					get(l.after, "spec", "persistentVolumeClaimRetentionPolicy")
 				for _, k := range []string{"whenDeleted", "whenScaled"} {
 					if text(get(is, k)) == "Delete" && text(get(was, k)) != "Delete" {
 						return true
@@ -455,7 +475,8 @@ func configRules() []Rule {
 			Name:   "value-regenerated",
 			Source: "https://helm.sh/docs/chart_template_guide/function_list/#randalphanum-randalpha-randnumeric-and-randascii",
 			Kinds:  []string{"ConfigMap", "Secret"}, Actions: actionsUpdate, Paths: read, Risk: diff.RiskInPlace,
-			When: "the value is generated again at each rendering", matches: onDifference(func(f field) bool { return f.regenerated }),
+			When: "the value is generated again at each rendering", matches: onDifference(
+				func(f field) bool { return f.regenerated }),
 			Message: "the chart generates a new value at each deploy: whatever uses the old one no longer matches",
 		},
 	}
@@ -469,9 +490,10 @@ func crdRules() []Rule {
 		{
 			Name: "crd-version-gone", Source: versioning, Kinds: kinds, Actions: actionsUpdate,
 			Paths: []string{"spec.versions[*].served", "spec.versions[*].storage"}, Risk: diff.RiskDestroy,
-			When:    "a version is removed",
-			holds:   func(l subjectView) bool { return hasNew(versions(l.after, nil), versions(l.before, nil)) },
-			Message: "a version of the custom resource is removed: its clients fail, and so does this change while objects are stored in it",
+			When:  "a version is removed",
+			holds: func(l subjectView) bool { return hasNew(versions(l.after, nil), versions(l.before, nil)) },
+			Message: "a version of the custom resource is removed: its clients fail, and so does this change while objects " +
+				"are stored in it",
 		},
 		{
 			Name: "crd-version-not-served", Source: versioning, Kinds: kinds, Actions: actionsUpdate,
@@ -499,8 +521,9 @@ func crdRules() []Rule {
 			Message: "new objects are stored in another version, and existing ones once something writes them",
 		},
 		{
-			Name:   "crd-field-gone",
-			Source: k8sDocs + "tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#field-pruning", Kinds: kinds,
+			Name:    "crd-field-gone",
+			Source:  k8sDocs + "tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#field-pruning",
+			Kinds:   kinds,
 			Actions: actionsUpdate, Paths: []string{"spec.versions[*].schema"}, Risk: diff.RiskDestroy,
 			When: "the schema of a version loses a field",
 			matches: func(l subjectView) func(field) bool {

@@ -80,7 +80,8 @@ func differences(p tree.Path, t Difference, depth int) []Difference {
 		return out
 	}
 	for i := range max(t.Before.Len(), t.After.Len()) {
-		e := Difference{Before: t.Before.At(i), After: t.After.At(i), HasBefore: i < t.Before.Len(), HasAfter: i < t.After.Len()}
+		e := Difference{Before: t.Before.At(i), After: t.After.At(i), HasBefore: i < t.Before.Len(),
+			HasAfter: i < t.After.Len()}
 		out = append(out, differences(p.At(i), e, depth-1)...)
 	}
 	return out

@@ -59,7 +59,8 @@ func (p pattern) matches(t Difference) bool {
 // from some place below its end.
 func (p pattern) somewhere(at tree.Path, t Difference) bool {
 	for i := range at {
-		if p[1:].matches(Difference{Path: at[i:], Before: t.Before, After: t.After, HasBefore: t.HasBefore, HasAfter: t.HasAfter}) {
+		if p[1:].matches(Difference{Path: at[i:], Before: t.Before, After: t.After, HasBefore: t.HasBefore,
+			HasAfter: t.HasAfter}) {
 			return true
 		}
 	}

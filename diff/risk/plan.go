@@ -29,24 +29,29 @@ func planRules() []Rule {
 			Message: "the object stays, and Terraform no longer manages it: later changes to it appear in no plan",
 		},
 		{
-			Name: "output-not-sensitive", Source: hashicorpDocs + "language/values/outputs#sensitive-suppressing-values-in-cli-output",
+			Name: "output-not-sensitive", Source: hashicorpDocs +
+				"language/values/outputs#sensitive-suppressing-values-in-cli-output",
 			Security: true, Kinds: []string{kindOutput}, Actions: actionsUpdate, Risk: diff.RiskInPlace,
 			When:    "it was sensitive and no longer is",
 			holds:   func(l subjectView) bool { return l.revealed },
 			Message: "the output is no longer sensitive: Terraform prints its value, and other programs may show it",
 		},
 		{
-			Name: "mark-removed", Source: hashicorpDocs + "language/functions/nonsensitive", Security: true, Kinds: []string{"*"},
-			Actions: actionsChange, Paths: []string{"**"}, Risk: diff.RiskInPlace, When: "an attribute was sensitive and no longer is",
+			Name: "mark-removed", Source: hashicorpDocs + "language/functions/nonsensitive", Security: true,
+			Kinds:   []string{"*"},
+			Actions: actionsChange, Paths: []string{"**"}, Risk: diff.RiskInPlace,
+			When:    "an attribute was sensitive and no longer is",
 			matches: onDifference(func(f field) bool { return f.Revealed }),
 			Message: "a value is no longer marked as sensitive: Terraform prints it in plans from now on",
 		},
 		{
 			Name: "provisioner-runs", Source: hashicorpDocs + "language/resources/provisioners/syntax", Security: true,
 			Kinds: []string{"*"}, Actions: []diff.Action{diff.Create, diff.Replace, diff.Destroy}, Risk: diff.RiskInPlace,
-			When:  "the configuration has a provisioner for it",
-			holds: func(l subjectView) bool { return len(l.programs) > 0 }, details: func(l subjectView) []string { return l.programs },
-			Message: "commands run with the change, on the machine of Terraform or on a new one, and a plan does not show what they do",
+			When:    "the configuration has a provisioner for it",
+			holds:   func(l subjectView) bool { return len(l.programs) > 0 },
+			details: func(l subjectView) []string { return l.programs },
+			Message: "commands run with the change, on the machine of Terraform or on a new one, and a plan does not show " +
+				"what they do",
 		},
 		{
 			Name:     "program-runs",

@@ -15,12 +15,14 @@ func podInputRules() []Rule {
 	rules := ofPods([]Rule{
 		{
 			Name: "pod-code-variable", Source: "https://man7.org/linux/man-pages/man8/ld.so.8.html", Paths: []string{"**.env"},
-			When:    "a variable newly makes programs load code: LD_PRELOAD, BASH_ENV, PYTHONSTARTUP, -javaagent in JAVA_TOOL_OPTIONS and the like",
+			When: "a variable newly makes programs load code: LD_PRELOAD, BASH_ENV, PYTHONSTARTUP, -javaagent in " +
+				"JAVA_TOOL_OPTIONS and the like",
 			holds:   gains(codeVariables),
 			Message: "programs in a container load code from the location in this variable before their own",
 		},
 		{
-			Name: "pod-token", Source: k8sDocs + "concepts/storage/projected-volumes/#serviceaccounttoken", Actions: actionsChange,
+			Name: "pod-token", Source: k8sDocs + "concepts/storage/projected-volumes/#serviceaccounttoken",
+			Actions: actionsChange,
 			Paths:   []string{"**.volumes"},
 			When:    "a volume has a token of the account for an audience that no volume had one for",
 			holds:   gains(projectedTokens),
@@ -66,7 +68,8 @@ func podInputRules() []Rule {
 		{
 			Name: "pod-sidecar", Source: "https://istio.io/latest/docs/reference/config/annotations/",
 			Paths: []string{"**.annotations"},
-			When: "an annotation newly gives the proxy of a mesh another image, volumes or configuration, or the runtime of the node " +
+			When: "an annotation newly gives the proxy of a mesh another image, volumes or configuration, or the runtime of " +
+				"the node " +
 				"options of its own",
 			holds:   gains(sidecarSettings),
 			Message: "an annotation changes the injected sidecar, or how containers run",
@@ -85,8 +88,9 @@ func podPlaceRules() []Rule {
 			Message: "the pods run on this node, regardless of the scheduler and of taints",
 		},
 		{
-			Name:   "pod-control-plane",
-			Source: k8sDocs + "reference/labels-annotations-taints/#node-role-kubernetes-io-control-plane-taint", Actions: actionsChange,
+			Name:    "pod-control-plane",
+			Source:  k8sDocs + "reference/labels-annotations-taints/#node-role-kubernetes-io-control-plane-taint",
+			Actions: actionsChange,
 			Paths:   []string{"**.tolerations", "**.nodeSelector", "**.nodeAffinity"},
 			When:    "pods newly tolerate the taint of the control plane, or all taints, or select its nodes",
 			holds:   gains(controlPlane),

@@ -45,7 +45,8 @@ func containerRules() []Rule {
 			Message: "an image is no longer pinned by digest: anyone who can push to the registry can replace it",
 		},
 		{
-			Name: "liveness-gone", Source: probes, Actions: actionsChange, Paths: []string{"**.livenessProbe"}, Risk: diff.RiskInPlace,
+			Name: "liveness-gone", Source: probes, Actions: actionsChange, Paths: []string{"**.livenessProbe"},
+			Risk: diff.RiskInPlace,
 			When: "a container loses its liveness probe", holds: loses(perContainer(hasLiveness)),
 			Message: "a container that hangs is no longer restarted",
 		},
@@ -56,18 +57,21 @@ func containerRules() []Rule {
 			Message: "a container gets traffic before it is ready, and a rollout no longer waits for it",
 		},
 		{
-			Name: "limit-lowered", Source: resources, Actions: actionsChange, Paths: []string{"**.limits"}, Risk: diff.RiskInPlace,
+			Name: "limit-lowered", Source: resources, Actions: actionsChange, Paths: []string{"**.limits"},
+			Risk: diff.RiskInPlace,
 			When: "a limit of a container gets smaller", holds: limitLowered,
 			Message: "a container gets a lower limit: it is throttled, or killed when it needs more memory",
 		},
 		{
-			Name: "limit-gone", Source: resources, Actions: actionsChange, Paths: []string{"**.resources"}, Risk: diff.RiskInPlace,
+			Name: "limit-gone", Source: resources, Actions: actionsChange, Paths: []string{"**.resources"},
+			Risk: diff.RiskInPlace,
 			When: "a container loses its memory limit", holds: loses(perContainer(hasMemoryLimit)),
 			Message: "a container may use all memory of the node, and other pods there may be killed",
 		},
 		{
-			Name: "workload-account", Source: k8sDocs + "tasks/configure-pod-container/configure-service-account/", Security: true,
-			Actions: actionsChange, Paths: []string{"**.serviceAccountName", "**.serviceAccount"}, Risk: diff.RiskInPlace,
+			Name: "workload-account", Source: k8sDocs + "tasks/configure-pod-container/configure-service-account/",
+			Security: true,
+			Actions:  actionsChange, Paths: []string{"**.serviceAccountName", "**.serviceAccount"}, Risk: diff.RiskInPlace,
 			When:    "the account is another one",
 			holds:   func(l subjectView) bool { return len(l.podsBefore) > 0 && gains(accounts)(l) },
 			Message: "the pods run under another service account, with its rights",
@@ -86,14 +90,16 @@ func containerRules() []Rule {
 			Message: "calls of the pods bypass the proxy of the mesh, with its encryption and its policies",
 		},
 		{
-			Name: "pod-priority", Source: k8sDocs + "concepts/scheduling-eviction/pod-priority-preemption/", Risk: diff.RiskInPlace,
+			Name: "pod-priority", Source: k8sDocs + "concepts/scheduling-eviction/pod-priority-preemption/",
+			Risk:  diff.RiskInPlace,
 			Paths: []string{"**.priorityClassName"}, When: "the priority becomes one of those for the system",
 			holds:   gains(systemPriority),
 			Message: "other pods are evicted in favor of these pods",
 		},
 		{
-			Name: "pod-no-grace", Source: k8sDocs + "concepts/workloads/pods/pod-lifecycle/#pod-termination", Actions: actionsChange,
-			Paths: []string{"**.terminationGracePeriodSeconds"}, Risk: diff.RiskInPlace, When: "it becomes 0",
+			Name: "pod-no-grace", Source: k8sDocs + "concepts/workloads/pods/pod-lifecycle/#pod-termination",
+			Actions: actionsChange,
+			Paths:   []string{"**.terminationGracePeriodSeconds"}, Risk: diff.RiskInPlace, When: "it becomes 0",
 			holds:   gains(noGrace),
 			Message: "containers are killed at once when their pod ends, and cannot finish their work",
 		},
@@ -432,7 +438,8 @@ func seccomp(p *pod, c raw.Value) string {
 	if t := text(get(setting(p, c, "seccompProfile"), "type")); t != "" {
 		return strings.ToLower(t)
 	}
-	if t := text(get(p.meta, "annotations", "container.seccomp.security.alpha.kubernetes.io/"+text(get(c, "name")))); t != "" {
+	if t := text(get(p.meta, "annotations", "container.seccomp.security.alpha.kubernetes.io/"+
+		text(get(c, "name")))); t != "" {
 		return t
 	}
 	return text(get(p.meta, "annotations", "seccomp.security.alpha.kubernetes.io/pod"))

@@ -92,7 +92,8 @@ func parsePolicy(v raw.Value) (p policy, ok bool) {
 		}
 		switch effect, _ := stringText(get(s, "Effect")); effect {
 		case "Allow":
-			p.allow, p.named = append(p.allow, g), append(p.named, !get(s, "Principal").IsNull() || !get(s, "NotPrincipal").IsNull())
+			p.allow, p.named = append(p.allow, g), append(p.named, !get(s, "Principal").IsNull() ||
+				!get(s, "NotPrincipal").IsNull())
 		case "Deny":
 			p.deny = append(p.deny, g)
 		default:

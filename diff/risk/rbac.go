@@ -46,7 +46,8 @@ func roleGrants(v raw.Value) []grant {
 	for _, rule := range oneOrMore(get(v, "rules")) {
 		verbs := itemsOnly(gather(rule, "verbs")...)
 		if paths := gather(rule, "nonResourceURLs"); len(paths) > 0 {
-			out = append(out, grant{dims: []dimension{itemsOnly("none"), itemsOnly("none"), verbs, itemsOnly("none"), itemsOnly(paths...)}})
+			out = append(out, grant{dims: []dimension{itemsOnly("none"), itemsOnly("none"), verbs, itemsOnly("none"),
+				itemsOnly(paths...)}})
 		}
 		resources := gather(rule, "resources")
 		if len(resources) == 0 {
@@ -58,7 +59,8 @@ func roleGrants(v raw.Value) []grant {
 		}
 		// The empty group is the core API; gather would drop it.
 		groups, _ := texts(get(rule, "apiGroups"))
-		out = append(out, grant{dims: []dimension{itemsOnly(groups...), itemsOnly(resources...), verbs, itemsOnly(names...), itemsOnly("none")}})
+		out = append(out, grant{dims: []dimension{itemsOnly(groups...), itemsOnly(resources...), verbs, itemsOnly(names...),
+			itemsOnly("none")}})
 	}
 	return out
 }

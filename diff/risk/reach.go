@@ -39,8 +39,9 @@ func annotationRules() []Rule {
 			Message: "requests no longer need the authentication that was required",
 		},
 		{
-			Name: "route-auth-changes", Source: nginx + "#external-authentication", Kinds: ingress, Actions: actionsChange, Paths: at,
-			Risk: diff.RiskInPlace, When: "an annotation that asks for authentication has another value",
+			Name: "route-auth-changes", Source: nginx + "#external-authentication", Kinds: ingress, Actions: actionsChange,
+			Paths: at,
+			Risk:  diff.RiskInPlace, When: "an annotation that asks for authentication has another value",
 			holds: func(l subjectView) bool {
 				return !hasNew(authSettings(l.after, false), authSettings(l.before, false)) &&
 					hasNew(authSettings(l.after, true), authSettings(l.before, true))
@@ -48,17 +49,20 @@ func annotationRules() []Rule {
 			Message: "another service decides which requests are allowed",
 		},
 		{
-			Name: "route-sources-widen", Source: nginx + "#whitelist-source-range", Kinds: ingress, Actions: actionsChange, Paths: at,
-			Risk: diff.RiskInPlace, When: "a list of allowed addresses is removed or larger, or one of denied addresses is smaller",
+			Name: "route-sources-widen", Source: nginx + "#whitelist-source-range", Kinds: ingress, Actions: actionsChange,
+			Paths: at,
+			Risk:  diff.RiskInPlace, When: "a list of allowed addresses is removed or larger, or one of denied addresses " +
+				"is smaller",
 			holds:   func(l subjectView) bool { return sourcesWiden(l.before, l.after) },
 			Message: "requests from more addresses are allowed",
 		},
 		{
 			Name: "route-snippet", Source: nginx + "#configuration-snippet", Kinds: ingress, Actions: actionsPresent, Paths: at,
-			Risk:    diff.RiskInPlace,
-			When:    "there is a snippet that was not there before",
-			holds:   func(l subjectView) bool { return hasNew(snippets(l.before), snippets(l.after)) },
-			Message: "custom configuration is added to the ingress controller, which also serves others and reads their certificates",
+			Risk:  diff.RiskInPlace,
+			When:  "there is a snippet that was not there before",
+			holds: func(l subjectView) bool { return hasNew(snippets(l.before), snippets(l.after)) },
+			Message: "custom configuration is added to the ingress controller, which also serves others and reads their " +
+				"certificates",
 		},
 		{
 			Name: "route-plain", Source: nginx + "#server-side-https-enforcement-through-redirect", Kinds: ingress,
@@ -82,8 +86,9 @@ func annotationRules() []Rule {
 			Message: "requests are allowed without checks that applied before",
 		},
 		{
-			Name: "middleware-changes", Source: "https://doc.traefik.io/traefik/middlewares/http/overview/", Actions: actionsExisting,
-			Kinds: []string{"Middleware.traefik.io", "Middleware.traefik.containo.us"}, Risk: diff.RiskInPlace,
+			Name: "middleware-changes", Source: "https://doc.traefik.io/traefik/middlewares/http/overview/",
+			Actions: actionsExisting,
+			Kinds:   []string{"Middleware.traefik.io", "Middleware.traefik.containo.us"}, Risk: diff.RiskInPlace,
 			Paths:   []string{"spec.basicAuth", "spec.digestAuth", "spec.forwardAuth", "spec.ipAllowList", "spec.ipWhiteList"},
 			Message: "requests are checked differently, or no longer",
 		},
@@ -298,7 +303,8 @@ func clusterServiceRules() []Rule {
 	return []Rule{
 		{
 			Name: "service-external-name", Source: service + "#externalname", Security: true, Kinds: []string{"Service"},
-			Actions: actionsPresent, Paths: []string{"spec.externalName"}, Risk: diff.RiskInPlace, When: "the name is another one",
+			Actions: actionsPresent, Paths: []string{"spec.externalName"}, Risk: diff.RiskInPlace,
+			When: "the name is another one",
 			holds: func(l subjectView) bool {
 				name := text(get(l.after, "spec", "externalName"))
 				return name != "" && name != text(get(l.before, "spec", "externalName"))
@@ -333,8 +339,9 @@ func clusterServiceRules() []Rule {
 			Message: "requests from outside are sent to another service",
 		},
 		{
-			Name: "service-port-gone", Source: service + "#multi-port-services", Kinds: []string{"Service"}, Actions: actionsChange,
-			Paths: []string{"spec.ports"}, Risk: diff.RiskInPlace, When: "a port is removed",
+			Name: "service-port-gone", Source: service + "#multi-port-services", Kinds: []string{"Service"},
+			Actions: actionsChange,
+			Paths:   []string{"spec.ports"}, Risk: diff.RiskInPlace, When: "a port is removed",
 			holds:   func(l subjectView) bool { return hasNew(servicePorts(l.after), servicePorts(l.before)) },
 			Message: "clients of this port no longer get an answer",
 		},

@@ -65,9 +65,11 @@ func releaseAttributes() []attribute {
 			kinds:  []string{"helm_release"},
 			paths:  releaseValues,
 			test: test{
-				when: "a value that has the name of a setting of pods asks for the node (privileged, hostNetwork, hostPID, hostIPC, hostPath, " +
+				when: "a value that has the name of a setting of pods asks for the node (privileged, hostNetwork, hostPID, " +
+					"hostIPC, hostPath, " +
 					"allowPrivilegeEscalation, runAsUser 0, more capabilities), removes such a setting with null, or cannot be read",
-				actions: actionsPresent, strong: `{"values": ["a: {privileged: false}"]}`, weak: `{"values": ["a: {privileged: true}"]}`,
+				actions: actionsPresent, strong: `{"values": ["a: {privileged: false}"]}`,
+				weak:   `{"values": ["a: {privileged: true}"]}`,
 				object: func(l subjectView) bool { return hasNew(riskyValues(l.before), riskyValues(l.after)) },
 			},
 			message: "values of the chart request rights on the node, or cannot be read",

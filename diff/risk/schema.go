@@ -15,7 +15,8 @@ func schemaRules() []Rule {
 		{
 			Name: "crd-type", Source: crds + "#specifying-a-structural-schema", When: "the type of a field is another one",
 			matches: onDifference(func(f field) bool { return schemaType(f.Difference) }),
-			Message: "a field gets another type: existing objects may be rejected when something writes them, and clients may fail",
+			Message: "a field gets another type: existing objects may be rejected when something writes them, and " +
+				"clients may fail",
 		},
 		{
 			Name: "crd-enum", Source: crds + "#validation", When: "a value of a field is no longer allowed",
@@ -42,7 +43,8 @@ func schemaRules() []Rule {
 		},
 		{
 			Name: "crd-pruning", Source: crds + "#field-pruning", Risk: diff.RiskDestroy,
-			When: "unknown fields are no longer preserved", Paths: []string{"spec.versions[*].schema", "spec.preserveUnknownFields"},
+			When: "unknown fields are no longer preserved", Paths: []string{"spec.versions[*].schema",
+				"spec.preserveUnknownFields"},
 			matches: onDifference(func(f field) bool {
 				k, _ := keyword(f.Path)
 				last := len(f.Path) > 0 && f.Path[len(f.Path)-1].Key == "preserveUnknownFields"
@@ -60,7 +62,8 @@ func schemaRules() []Rule {
 	}
 	for i := range rules {
 		r := &rules[i]
-		r.Kinds, r.Actions, r.Risk = []string{"CustomResourceDefinition.apiextensions.k8s.io"}, actionsUpdate, max(r.Risk, diff.RiskInPlace)
+		r.Kinds, r.Actions, r.Risk = []string{"CustomResourceDefinition.apiextensions.k8s.io"}, actionsUpdate,
+			max(r.Risk, diff.RiskInPlace)
 		if r.Paths == nil {
 			r.Paths = []string{"spec.versions[*].schema"}
 		}
@@ -197,15 +200,17 @@ func quotaRules() []Rule {
 	}
 	return []Rule{
 		{
-			Name: "quota-raised", Source: source, Kinds: []string{"ResourceQuota"}, Actions: actionsChange, Paths: []string{"spec"},
-			Risk: diff.RiskInPlace,
-			When: "a limit is higher or removed", holds: func(l subjectView) bool { return raised(l.before, l.after) },
+			Name: "quota-raised", Source: source, Kinds: []string{"ResourceQuota"}, Actions: actionsChange,
+			Paths: []string{"spec"},
+			Risk:  diff.RiskInPlace,
+			When:  "a limit is higher or removed", holds: func(l subjectView) bool { return raised(l.before, l.after) },
 			Message: "the namespace may use more resources than before",
 		},
 		{
-			Name: "quota-lowered", Source: source, Kinds: []string{"ResourceQuota"}, Actions: actionsChange, Paths: []string{"spec"},
-			Risk: diff.RiskInPlace,
-			When: "a limit is lower or new", holds: func(l subjectView) bool { return raised(l.after, l.before) },
+			Name: "quota-lowered", Source: source, Kinds: []string{"ResourceQuota"}, Actions: actionsChange,
+			Paths: []string{"spec"},
+			Risk:  diff.RiskInPlace,
+			When:  "a limit is lower or new", holds: func(l subjectView) bool { return raised(l.after, l.before) },
 			Message: "new pods and objects of the namespace are rejected once this limit is reached",
 		},
 		{
@@ -241,7 +246,8 @@ func lifecycleRules() []Rule {
 		},
 		{
 			Name: "rollout-at-once", Source: k8sDocs + "concepts/workloads/controllers/deployment/#max-unavailable",
-			Kinds: []string{"Deployment.apps", "DaemonSet.apps", "StatefulSet.apps"}, Actions: actionsChange, Risk: diff.RiskInPlace,
+			Kinds: []string{"Deployment.apps", "DaemonSet.apps", "StatefulSet.apps"}, Actions: actionsChange,
+			Risk:    diff.RiskInPlace,
 			Paths:   []string{"spec.strategy", "spec.updateStrategy", "spec.replicas"},
 			When:    "all pods may newly end before a new one is ready",
 			holds:   func(l subjectView) bool { return allAtOnce(l.after) && !allAtOnce(l.before) },
@@ -258,9 +264,11 @@ func lifecycleRules() []Rule {
 			Message: "each rollout from now on ends all pods before the first new one starts, so there is downtime",
 		},
 		{
-			Name: "class-default", Source: k8sDocs + "concepts/storage/storage-classes/#default-storageclass", Actions: actionsChange,
-			Kinds: []string{"StorageClass.storage.k8s.io", "IngressClass.networking.k8s.io"},
-			Paths: []string{"metadata.annotations"}, Risk: diff.RiskInPlace, When: "it becomes the default, or is it no longer",
+			Name: "class-default", Source: k8sDocs + "concepts/storage/storage-classes/#default-storageclass",
+			Actions: actionsChange,
+			Kinds:   []string{"StorageClass.storage.k8s.io", "IngressClass.networking.k8s.io"},
+			Paths:   []string{"metadata.annotations"}, Risk: diff.RiskInPlace, When: "it becomes the default, or is it " +
+				"no longer",
 			holds:   func(l subjectView) bool { return defaultClass(l.before) != defaultClass(l.after) },
 			Message: "objects without a class get another one from now on, or none",
 		},
@@ -290,8 +298,9 @@ func lifecycleRules() []Rule {
 			Message: "no pod may be evicted, so nodes cannot be drained and the cluster cannot be upgraded",
 		},
 		{
-			Name: "autoscaler-target", Source: k8sDocs + "tasks/run-application/horizontal-pod-autoscale/", Actions: actionsChange,
-			Risk: diff.RiskInPlace, Kinds: []string{"HorizontalPodAutoscaler.autoscaling"},
+			Name: "autoscaler-target", Source: k8sDocs + "tasks/run-application/horizontal-pod-autoscale/",
+			Actions: actionsChange,
+			Risk:    diff.RiskInPlace, Kinds: []string{"HorizontalPodAutoscaler.autoscaling"},
 			Paths:   []string{"spec.scaleTargetRef"},
 			Message: "another object is scaled, and the previous one keeps its number of pods",
 		},
@@ -308,7 +317,8 @@ func lifecycleRules() []Rule {
 			Kinds: []string{"Application.argoproj.io", "ApplicationSet.argoproj.io", "*Repository.source.toolkit.fluxcd.io",
 				"Bucket.source.toolkit.fluxcd.io", "Kustomization.kustomize.toolkit.fluxcd.io",
 				"HelmRelease.helm.toolkit.fluxcd.io"},
-			Actions: actionsChange, Risk: diff.RiskInPlace, Paths: []string{"**.repoURL", "**.sourceRef", "spec.url", "spec.endpoint"},
+			Actions: actionsChange, Risk: diff.RiskInPlace, Paths: []string{"**.repoURL", "**.sourceRef", "spec.url",
+				"spec.endpoint"},
 			Message: "what is deployed from here comes from another source",
 		},
 	}

@@ -18,7 +18,8 @@ func taskAttributes() []attribute {
 			paths: []string{"container_definitions", "container_properties", "ecs_properties", "eks_properties",
 				"node_properties"},
 			test: test{
-				when:    "a container is privileged, or gets capabilities or devices of the machine, or the definition cannot be read",
+				when: "a container is privileged, or gets capabilities or devices of the machine, or the definition " +
+					"cannot be read",
 				actions: actionsPresent, strong: `{"container_definitions": "[{\"name\":\"a\",\"privileged\":false}]"}`,
 				weak:   `{"container_definitions": "[{\"name\":\"a\",\"privileged\":true}]"}`,
 				object: func(l subjectView) bool { return hasNew(taskRights(l.before), taskRights(l.after)) },

@@ -52,7 +52,8 @@ func TestGlobs(t *testing.T) {
 func TestGlobsAgainstTexts(t *testing.T) {
 	pattern := rapid.StringMatching(`[ab*?]{0,5}`)
 	rapid.Check(t, func(t *rapid.T) {
-		outer, inner, text := pattern.Draw(t, "outer"), pattern.Draw(t, "inner"), rapid.StringMatching(`[ab]{0,6}`).Draw(t, "text")
+		outer, inner, text := pattern.Draw(t, "outer"), pattern.Draw(t, "inner"),
+			rapid.StringMatching(`[ab]{0,6}`).Draw(t, "text")
 		inOuter, _ := path.Match(outer, text)
 		inInner, _ := path.Match(inner, text)
 		if inInner && !inOuter && globCovers(outer, inner) {
@@ -86,7 +87,8 @@ func statements() *rapid.Generator[statement] {
 	principals := rapid.SampledFrom([]map[string][]string{nil, {"AWS": {"111111111111"}}, {"AWS": {"*"}},
 		{"Service": {"ec2"}, "AWS": {"111111111111"}}})
 	conditions := rapid.SampledFrom([]map[string]any{nil, nil, {"StringEquals": map[string]any{"a": "b"}},
-		{"StringEquals": map[string]any{"a": []string{"b", "c"}}}, {"StringNotEquals": map[string]any{"a": "b"}}, {"Bool": map[string]any{"tls": "true"}}})
+		{"StringEquals": map[string]any{"a": []string{"b", "c"}}}, {"StringNotEquals": map[string]any{"a": "b"}},
+		{"Bool": map[string]any{"tls": "true"}}})
 	return rapid.Custom(func(t *rapid.T) statement {
 		s := statement{Effect: "Allow", Principal: principals.Draw(t, "principal"),
 			Condition: conditions.Draw(t, "condition")}
@@ -218,7 +220,8 @@ func TestWidensIsQuietAboutTheSame(t *testing.T) {
 		before := rapid.SliceOfN(statements(), 1, 4).Draw(t, "before")
 		var after []statement
 		for _, s := range rapid.Permutation(before).Draw(t, "order") {
-			s.Action, s.Resource = rapid.Permutation(s.Action).Draw(t, "actions"), rapid.Permutation(s.Resource).Draw(t, "resources")
+			s.Action, s.Resource = rapid.Permutation(s.Action).Draw(t, "actions"),
+				rapid.Permutation(s.Resource).Draw(t, "resources")
 			if len(s.Action) > 1 && rapid.Bool().Draw(t, "apart") {
 				one, rest := s, s
 				one.Action, rest.Action = s.Action[:1], s.Action[1:]
@@ -261,19 +264,28 @@ func TestPolicyPairs(t *testing.T) {
 		name, before, after string
 		wider               bool
 	}{
-		{"not action to actions in it", allow(`"NotAction":"iam:*","Resource":"*"`), allow(`"Action":"s3:*","Resource":"*"`), false},
-		{"not action to actions beyond", allow(`"NotAction":"iam:*","Resource":"*"`), allow(`"Action":"iam:Get*","Resource":"*"`), true},
-		{"not action leaves out more", allow(`"NotAction":"iam:*","Resource":"*"`), allow(`"NotAction":["iam:*","s3:*"],"Resource":"*"`), false},
-		{"not action leaves out less", allow(`"NotAction":["iam:*","s3:*"],"Resource":"*"`), allow(`"NotAction":"iam:*","Resource":"*"`), true},
-		{"all but something is not some", allow(`"Action":["s3:*"],"Resource":"*"`), allow(`"NotAction":"iam:*","Resource":"*"`), true},
-		{"more values of a test", allow(`"Action":"a","Condition":{"StringEquals":{"k":"v"}}`), allow(`"Action":"a","Condition":{"StringEquals":{"k":["v","w"]}}`), true},
-		{"fewer values of a test", allow(`"Action":"a","Condition":{"StringEquals":{"K":["v","w"]}}`), allow(`"Action":"a","Condition":{"stringequals":{"k":"v"}}`), false},
-		{"fewer values of a negative test", allow(`"Action":"a","Condition":{"StringNotEquals":{"k":["v","w"]}}`), allow(`"Action":"a","Condition":{"StringNotEquals":{"k":"v"}}`), true},
+		{"not action to actions in it", allow(`"NotAction":"iam:*","Resource":"*"`), allow(`"Action":"s3:*","Resource":"*"`),
+			false},
+		{"not action to actions beyond", allow(`"NotAction":"iam:*","Resource":"*"`),
+			allow(`"Action":"iam:Get*","Resource":"*"`), true},
+		{"not action leaves out more", allow(`"NotAction":"iam:*","Resource":"*"`),
+			allow(`"NotAction":["iam:*","s3:*"],"Resource":"*"`), false},
+		{"not action leaves out less", allow(`"NotAction":["iam:*","s3:*"],"Resource":"*"`),
+			allow(`"NotAction":"iam:*","Resource":"*"`), true},
+		{"all but something is not some", allow(`"Action":["s3:*"],"Resource":"*"`),
+			allow(`"NotAction":"iam:*","Resource":"*"`), true},
+		{"more values of a test", allow(`"Action":"a","Condition":{"StringEquals":{"k":"v"}}`),
+			allow(`"Action":"a","Condition":{"StringEquals":{"k":["v","w"]}}`), true},
+		{"fewer values of a test", allow(`"Action":"a","Condition":{"StringEquals":{"K":["v","w"]}}`),
+			allow(`"Action":"a","Condition":{"stringequals":{"k":"v"}}`), false},
+		{"fewer values of a negative test", allow(`"Action":"a","Condition":{"StringNotEquals":{"k":["v","w"]}}`),
+			allow(`"Action":"a","Condition":{"StringNotEquals":{"k":"v"}}`), true},
 		{"a condition on a deny", deny(`"Action":"a"`), deny(`"Action":"a","Condition":{"Bool":{"k":"true"}}`), true},
 		{"a wider deny", deny(`"Action":"a"`), deny(`"Action":"*"`), false},
 		{"allowed but denied", deny(`"Action":"s3:*"`), deny(`"Action":"s3:*"`) + "," + allow(`"Action":"s3:Get"`), false},
 		{"allowed and denied no longer", deny(`"Action":"s3:*"`) + "," + allow(`"Action":"*"`), allow(`"Action":"*"`), true},
-		{"cross products are not unions", allow(`"Action":"a","Resource":"x"`) + "," + allow(`"Action":"b","Resource":"y"`), allow(`"Action":["a","b"],"Resource":["x","y"]`), true},
+		{"cross products are not unions", allow(`"Action":"a","Resource":"x"`) + "," + allow(`"Action":"b","Resource":"y"`),
+			allow(`"Action":["a","b"],"Resource":["x","y"]`), true},
 		{"an effect nobody knows", allow(`"Action":"a"`), `{"Effect":"Perhaps","Action":"a"}`, true},
 		{"both actions and not actions", allow(`"Action":"a"`), allow(`"Action":"a","NotAction":"b"`), true},
 		{"the version", allow(`"Action":"a"`), allow(`"Action":"a","Sid":"x"`), false},
@@ -306,7 +318,8 @@ func TestWidensIsBounded(t *testing.T) {
 	for i := range items {
 		items[i] = fmt.Sprintf("%s%d", long, i)
 	}
-	if got := globsCompared(document(t, statement{Effect: "Allow", Action: items[:200]}), document(t, statement{Effect: "Allow", Action: items[200:400]})); got > 100 {
+	if got := globsCompared(document(t, statement{Effect: "Allow", Action: items[:200]}),
+		document(t, statement{Effect: "Allow", Action: items[200:400]})); got > 100 {
 		t.Errorf("%d pairs of long patterns were compared", got)
 	}
 	budget := maxCompared
@@ -322,7 +335,8 @@ func globsCompared(before, after raw.Value) int {
 	count := func(outer, inner string) bool { compared++; return globCovers(outer, inner) }
 	was, _ := parsePolicy(before)
 	is, _ := parsePolicy(after)
-	covered([]comparator{{covers: count, meet: globsMeet}, policyComparators[1], policyComparators[2]}, is.allow, was.allow)
+	covered([]comparator{{covers: count, meet: globsMeet}, policyComparators[1], policyComparators[2]}, is.allow,
+		was.allow)
 	return compared
 }
 
@@ -332,7 +346,8 @@ func TestSourcesAndPorts(t *testing.T) {
 		covers       bool
 	}{
 		{"10.0.0.0/8", "10.0.0.0/16", true}, {"10.0.0.0/16", "10.0.0.0/8", false}, {"10.0.0.0/8", "11.0.0.0/16", false},
-		{"0.0.0.0/0", "10.0.0.0/8", true}, {"0.0.0.0/0", "::/0", false}, {"::/0", "fd00::/8", true}, {"*", "::/0", true}, {"::/0", "*", false},
+		{"0.0.0.0/0", "10.0.0.0/8", true}, {"0.0.0.0/0", "::/0", false}, {"::/0", "fd00::/8", true}, {"*", "::/0", true},
+		{"::/0", "*", false},
 		{"sg-1", "sg-1", true}, {"sg-1", "sg-2", false}, {"sg-1", "10.0.0.0/8", false},
 	} {
 		if got := sourceCovers(source(c.outer), source(c.inner)); got != c.covers {
@@ -346,7 +361,8 @@ func TestSourcesAndPorts(t *testing.T) {
 		outer, inner string
 		covers       bool
 	}{
-		{"*", "80", true}, {"80", "*", false}, {"80-90", "85", true}, {"80-90", "80-90", true}, {"80-90", "79-85", false}, {"80-90", "85-91", false},
+		{"*", "80", true}, {"80", "*", false}, {"80-90", "85", true}, {"80-90", "80-90", true}, {"80-90", "79-85", false},
+		{"80-90", "85-91", false},
 		{"80", "http", false}, {"http", "http", true},
 	} {
 		if got := portsCover(c.outer, c.inner); got != c.covers {
@@ -360,9 +376,12 @@ func TestQuantities(t *testing.T) {
 		a, b string
 		less bool
 	}{
-		{"1", "2", true}, {"1000m", "1", false}, {"999m", "1", true}, {"1Gi", "1G", false}, {"1G", "1Gi", true}, {"1e3", "1k", false},
-		{"1K", "1", false}, {"1Ki", "1025", true}, {"0.5", "1", true}, {"1E", "1Ei", true}, {"", "1", false}, {"x", "1", false},
-		{"1e999999999", "1", false}, {"0x1", "2", false}, {"1/2", "1", false}, {"1ki", "9", false}, {"1mi", "9", false}, {"n", "1", false},
+		{"1", "2", true}, {"1000m", "1", false}, {"999m", "1", true}, {"1Gi", "1G", false}, {"1G", "1Gi", true},
+		{"1e3", "1k", false},
+		{"1K", "1", false}, {"1Ki", "1025", true}, {"0.5", "1", true}, {"1E", "1Ei", true}, {"", "1", false},
+		{"x", "1", false},
+		{"1e999999999", "1", false}, {"0x1", "2", false}, {"1/2", "1", false}, {"1ki", "9", false}, {"1mi", "9", false},
+		{"n", "1", false},
 		{"-1", "0", true}, {"1_0", "99", false}, {"50%", "60%", false},
 	} {
 		if got := less(raw.Of(c.a), raw.Of(c.b)); got != c.less {

@@ -99,7 +99,8 @@ func TestRewrittenTextsAreCounted(t *testing.T) {
 	r := report(c)
 	out := render(t, r, terminal.Options{})
 	for _, want := range []string{
-		"dashboard  rewritten: 60 lines added, 60 removed\n", "… 80 more lines, folded", "d (json) panels  25 values: 0 added, 0 removed, 25 changed\n",
+		"dashboard  rewritten: 60 lines added, 60 removed\n", "… 80 more lines, folded",
+		"d (json) panels  25 values: 0 added, 0 removed, 25 changed\n",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q:\n%s", want, out)

@@ -111,7 +111,8 @@ func TestSides(t *testing.T) {
 func TestSidesNeedRoom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, width := sample.Report(t, wide), rapid.IntRange(1, 99).Draw(t, "width")
-		if d := cmp.Diff(render(t, r, terminal.Options{Width: width}), render(t, r, terminal.Options{Width: width, Side: true})); d != "" {
+		if d := cmp.Diff(render(t, r, terminal.Options{Width: width}), render(t, r,
+			terminal.Options{Width: width, Side: true})); d != "" {
 			t.Fatal(d)
 		}
 	})
@@ -122,7 +123,8 @@ func TestSidesNeedRoom(t *testing.T) {
 func TestSidesOfALongName(t *testing.T) {
 	for length := range 100 {
 		r := report(diff.Change{Address: "x", Action: diff.Update, Fields: []diff.FieldChange{
-			{Path: strings.Repeat("n", length+1), Before: text("/v1/"), After: text("/v2/"), ForcesReplace: true, Regenerated: true},
+			{Path: strings.Repeat("n", length+1), Before: text("/v1/"), After: text("/v2/"), ForcesReplace: true,
+				Regenerated: true},
 			{Path: "q", Before: text("a"), After: text("b")},
 		}})
 		for line := range strings.Lines(render(t, r, terminal.Options{Width: 105, Side: true, All: true})) {

@@ -46,7 +46,8 @@ func (a attack) plan(t *testing.T) []byte {
 				"expressions": map[string]any{"command": map[string]any{"constant_value": "x"}}})
 		}
 		p["configuration"] = map[string]any{"root_module": map[string]any{"module_calls": map[string]any{"m": map[string]any{
-			"module": map[string]any{"resources": []any{map[string]any{"address": a.Type + ".x", "expressions": a.Config, "provisioners": provisioners}}},
+			"module": map[string]any{"resources": []any{map[string]any{"address": a.Type + ".x", "expressions": a.Config,
+				"provisioners": provisioners}}},
 		}}}}
 	}
 	data, err := json.Marshal(p)

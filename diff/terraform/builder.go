@@ -173,8 +173,9 @@ func (b *builder) judge(c *diff.Change, p *plan, r *resource, d differences) {
 	}
 	k, _ := kindOf(r.change.actions) // b.resource has already parsed the actions
 	risk.Judge(c, risk.Subject{
-		Engine: diff.KindTerraform, Kind: c.ResourceKind, Before: r.change.before, After: r.change.after, Differences: d.touched,
-		Unknown: p.unknownBySetting(r), Shown: b.masker.Step, KeepsOld: k.keepsOld,
+		Engine: diff.KindTerraform, Kind: c.ResourceKind, Before: r.change.before, After: r.change.after,
+		Differences: d.touched,
+		Unknown:     p.unknownBySetting(r), Shown: b.masker.Step, KeepsOld: k.keepsOld,
 		Programs: p.programs[withoutKeys(r.address)],
 	})
 	unfoldFound(c, d.touched)

@@ -206,9 +206,11 @@ func (c *comparer) emit(p tree.Path, n node) { c.add(p, n, n.before, n.after) }
 // add adds a field at the place of n that shows was and is.
 func (c *comparer) add(p tree.Path, n node, was, is diff.Raw) *diff.FieldChange {
 	plain := plainPlace(p, was, is)
-	before := diff.UnmaskedSide{Value: was, Absent: !n.hasBefore, Sensitive: n.wasSensitive.some() || c.isSecret, Plain: plain}
-	after := diff.UnmaskedSide{Value: is, Absent: !n.hasAfter, Unknown: n.unknown.some(), Sensitive: n.isSensitive.some() || c.isSecret,
+	before := diff.UnmaskedSide{Value: was, Absent: !n.hasBefore, Sensitive: n.wasSensitive.some() || c.isSecret,
 		Plain: plain}
+	after := diff.UnmaskedSide{Value: is, Absent: !n.hasAfter, Unknown: n.unknown.some(),
+		Sensitive: n.isSensitive.some() || c.isSecret,
+		Plain:     plain}
 	redactSecrets(&before, &after)
 	f := c.masker.Field(p, before, after)
 	if c.masksDecision(p, n, &f, plain, f.MaskedPart && c.copies(after.Value)) {
@@ -236,7 +238,8 @@ func (c *comparer) add(p tree.Path, n node, was, is diff.Raw) *diff.FieldChange 
 
 // same reports that nothing differs at or below a place. It avoids building a path for the place.
 func (n node) same() bool {
-	return n.hasBefore && n.hasAfter && !n.unknown.some() && n.wasSensitive.raw.Equal(n.isSensitive.raw) && n.before.Equal(n.after)
+	return n.hasBefore && n.hasAfter && !n.unknown.some() && n.wasSensitive.raw.Equal(n.isSensitive.raw) &&
+		n.before.Equal(n.after)
 }
 
 // object compares the keys of either side and those that are known only after apply.
@@ -274,7 +277,8 @@ func (n node) child(k string) node {
 		before: before, after: after, hasBefore: hasBefore,
 		// A plan omits unknown values from after.
 		hasAfter: hasAfter || unknown.some(), unknown: unknown,
-		wasSensitive: n.wasSensitive.key(k), isSensitive: n.isSensitive.key(k), oneSided: !n.before.IsObject() || !n.after.IsObject(), named: n.named,
+		wasSensitive: n.wasSensitive.key(k), isSensitive: n.isSensitive.key(k), oneSided: !n.before.IsObject() ||
+			!n.after.IsObject(), named: n.named,
 	}
 }
 

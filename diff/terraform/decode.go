@@ -59,7 +59,8 @@ func (d *decoder) document() error {
 	case err != nil:
 		return d.fail("", err)
 	default:
-		return fmt.Errorf("%w: there is more data after its end, at byte %d; pass one plan only", ErrNotPlan, d.dec.InputOffset())
+		return fmt.Errorf("%w: there is more data after its end, at byte %d; pass one plan only", ErrNotPlan,
+			d.dec.InputOffset())
 	}
 }
 

@@ -160,24 +160,28 @@ func TestNoSecretEverAppears(t *testing.T) {
 			"before":  side("before"), "after": side("after"),
 			"before_sensitive": map[string]any{"password": true},
 			"replace_paths":    []any{[]any{"tags", "key " + known}, []any{"a", 0}},
-			"importing": rapid.SampledFrom([]any{map[string]any{"id": "id " + known}, map[string]any{"identity": map[string]any{"a": known, marked: "b"}},
+			"importing": rapid.SampledFrom([]any{map[string]any{"id": "id " + known},
+				map[string]any{"identity": map[string]any{"a": known, marked: "b"}},
 				map[string]any{"identity": side("identity")}, map[string]any{"unknown": true}}).Draw(t, "importing"),
 			"generated_config": "x = " + known,
 		}
 		output := map[string]any{"actions": []string{"update"}, "before": leaf.Draw(t, "was"), "after": side("is")}
 		drift := map[string]any{
-			"address": `a.b["` + marked + `"]`, "previous_address": `a.c["x` + known + `"]`, "mode": "managed", "type": "a", "name": "b",
+			"address": `a.b["` + marked + `"]`, "previous_address": `a.c["x` + known + `"]`, "mode": "managed", "type": "a",
+			"name":   "b",
 			"change": map[string]any{"actions": []string{"delete"}, "before": side("lost"), "after": nil},
 		}
 		plan := updatePlan(t, change, map[string]any{
 			"output_changes": map[string]any{"o": output}, "resource_drift": []any{drift},
 			"deferred_changes": []any{map[string]any{"reason": known, "resource_change": drift}},
-			"checks": []any{map[string]any{"address": map[string]any{"to_display": `check.a["` + marked + `"]`}, "status": "fail",
+			"checks": []any{map[string]any{"address": map[string]any{"to_display": `check.a["` + marked + `"]`},
+				"status": "fail",
 				"instances": []any{map[string]any{"address": map[string]any{"to_display": "check.a"}, "status": "fail",
 					"problems": []any{map[string]any{"message": "It is " + marked + "."}, map[string]any{"message": known}}}}}},
 			"condition_results": []any{map[string]any{"address": "x", "error_message": known}},
 			"action_invocations": []any{map[string]any{"address": `action.a.b["` + known + `"]`,
-				"lifecycle_action_trigger": map[string]any{"triggering_resource_address": `a.b["` + marked + `"]`, "action_trigger_event": known}}},
+				"lifecycle_action_trigger": map[string]any{"triggering_resource_address": `a.b["` + marked + `"]`,
+					"action_trigger_event": known}}},
 			"relevant_attributes": []any{map[string]any{"resource": known, "attribute": []any{marked}}},
 		})
 		r, err := terraform.Report(bytes.NewReader(plan), terraform.Options{
@@ -202,17 +206,21 @@ func TestNoSecretEverAppears(t *testing.T) {
 func TestRenderingsAreNeutral(t *testing.T) {
 	const evil = "\x1b]0;owned\x07\u202e\r\n\u009b2J"
 	change := map[string]any{
-		"actions": []string{"update"}, "before": map[string]any{"a": evil, evil: 1}, "after": map[string]any{"a": evil + "\n" + evil, "m": map[string]any{evil: evil}},
+		"actions": []string{"update"}, "before": map[string]any{"a": evil, evil: 1},
+		"after":     map[string]any{"a": evil + "\n" + evil, "m": map[string]any{evil: evil}},
 		"importing": map[string]any{"identity": map[string]any{evil: evil}},
 	}
 	plan := updatePlan(t, change, map[string]any{
 		"output_changes": map[string]any{evil: map[string]any{"actions": []string{"create"}, "before": nil, "after": evil}},
-		"checks":         []any{map[string]any{"address": map[string]any{"to_display": evil}, "status": evil, "problems": []any{map[string]any{"message": evil}}}},
+		"checks": []any{map[string]any{"address": map[string]any{"to_display": evil}, "status": evil,
+			"problems": []any{map[string]any{"message": evil}}}},
 		"action_invocations": []any{map[string]any{"address": evil, "lifecycle_action_trigger": map[string]any{
 			"triggering_resource_address": evil, "action_trigger_event": evil}}},
 		"resource_drift": []any{map[string]any{
-			"address": "x." + evil, "previous_address": "y." + evil, "deposed": evil, "mode": evil, "type": evil, "name": evil, "action_reason": evil,
-			"change": map[string]any{"actions": []string{"delete", "create"}, "before": map[string]any{evil: evil}, "after": nil, "replace_paths": []any{[]any{evil}}},
+			"address": "x." + evil, "previous_address": "y." + evil, "deposed": evil, "mode": evil, "type": evil, "name": evil,
+			"action_reason": evil,
+			"change": map[string]any{"actions": []string{"delete", "create"}, "before": map[string]any{evil: evil},
+				"after": nil, "replace_paths": []any{[]any{evil}}},
 		}},
 	})
 	r, err := terraform.Report(bytes.NewReader(plan), terraform.Options{})

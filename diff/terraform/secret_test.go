@@ -43,16 +43,17 @@ func unmarked(n string) map[string]any {
 		"number":            o{"tags": o{"token": json.Number("7777" + strings.Repeat(n, 5))}, "x": pw[:0]},
 		"list":              o{"m": o{"passwords": l{pw}}},
 		"block with a name": o{"set": l{o{"name": "db.password", "value": pw}}},
-		"document":          o{"container_definitions": document(l{o{"name": "a", "environment": l{o{"name": "DB_PASSWORD", "value": pw}}}})},
-		"URL":               o{"dsn": "postgres://user:" + pw + "@host/db", "other": l{"amqp://u:" + pw + "@h"}},
-		"script":            o{"user_data": "#!/bin/sh\nexport PGPASSWORD=" + pw + "\nrun " + n + "\n"},
-		"one line":          o{"command": "Server=db;Password=" + pw + ";Pool=" + n},
-		"commands":          o{"commands": l{"export PGPASSWORD=" + pw, "run " + n}},
-		"header":            o{"headers": o{"Authorization": "Bearer " + pw + pw}, "list": l{o{"value": "bearer " + pw + pw}}},
-		"private key":       o{"content": "-----BEGIN RSA PRIVATE KEY-----\n" + pw + "\n-----END RSA PRIVATE KEY-----\n"},
-		"values":            o{"values": l{"auth:\n  password: " + pw + "\n  n: " + n + "\n"}},
-		"Secret":            o{"manifest": o{"kind": "Secret", "data": o{"x": pw}, "stringData": o{"y": pw}}},
-		"Secret in a text":  o{"body": "kind: Secret\nstringData:\n  x: " + pw + "\n  y: " + n + "\n"},
+		"document": o{"container_definitions": document(l{o{"name": "a",
+			"environment": l{o{"name": "DB_PASSWORD", "value": pw}}}})},
+		"URL":              o{"dsn": "postgres://user:" + pw + "@host/db", "other": l{"amqp://u:" + pw + "@h"}},
+		"script":           o{"user_data": "#!/bin/sh\nexport PGPASSWORD=" + pw + "\nrun " + n + "\n"},
+		"one line":         o{"command": "Server=db;Password=" + pw + ";Pool=" + n},
+		"commands":         o{"commands": l{"export PGPASSWORD=" + pw, "run " + n}},
+		"header":           o{"headers": o{"Authorization": "Bearer " + pw + pw}, "list": l{o{"value": "bearer " + pw + pw}}},
+		"private key":      o{"content": "-----BEGIN RSA PRIVATE KEY-----\n" + pw + "\n-----END RSA PRIVATE KEY-----\n"},
+		"values":           o{"values": l{"auth:\n  password: " + pw + "\n  n: " + n + "\n"}},
+		"Secret":           o{"manifest": o{"kind": "Secret", "data": o{"x": pw}, "stringData": o{"y": pw}}},
+		"Secret in a text": o{"body": "kind: Secret\nstringData:\n  x: " + pw + "\n  y: " + n + "\n"},
 	}
 }
 
@@ -109,11 +110,14 @@ func TestReadableAllTheSame(t *testing.T) {
 		before, after o
 		shows         string
 	}{
-		"trust":     {o{"policy": trust("a/b")}, o{"policy": trust("evil/b")}, "evil/b"},
-		"reference": {o{"environment": o{"DB_PASSWORD_FILE": "/a"}}, o{"environment": o{"DB_PASSWORD_FILE": "/other"}}, "/other"},
-		"arn":       {o{"config": o{"secret_arn": "arn:1"}}, o{"config": o{"secret_arn": "arn:2"}}, "arn:2"},
-		"schema":    {o{"token_type": "a", "block": []any{o{"secret": "projects/1"}}}, o{"token_type": "a", "block": []any{o{"secret": "projects/2"}}}, "projects/2"},
-		"script":    {o{"user_data": "#!/bin/sh\nTOKEN=abcdefgh\nsafe\n"}, o{"user_data": "#!/bin/sh\nTOKEN=abcdefgh\nevil\n"}, "+ evil"},
+		"trust": {o{"policy": trust("a/b")}, o{"policy": trust("evil/b")}, "evil/b"},
+		"reference": {o{"environment": o{"DB_PASSWORD_FILE": "/a"}}, o{"environment": o{"DB_PASSWORD_FILE": "/other"}},
+			"/other"},
+		"arn": {o{"config": o{"secret_arn": "arn:1"}}, o{"config": o{"secret_arn": "arn:2"}}, "arn:2"},
+		"schema": {o{"token_type": "a", "block": []any{o{"secret": "projects/1"}}},
+			o{"token_type": "a", "block": []any{o{"secret": "projects/2"}}}, "projects/2"},
+		"script": {o{"user_data": "#!/bin/sh\nTOKEN=abcdefgh\nsafe\n"}, o{"user_data": "#!/bin/sh\nTOKEN=abcdefgh\nevil\n"},
+			"+ evil"},
 	} {
 		r, err := terraform.Report(bytes.NewReader(change(t, []string{"update"}, c.before, c.after, o{}, false)),
 			terraform.Options{})

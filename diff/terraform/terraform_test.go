@@ -33,24 +33,33 @@ func TestBadPlans(t *testing.T) {
 		{"a newer version", `{"format_version":"2.0"}`, "update nuon"},
 		{"a state", `{"format_version":"1.0","terraform_version":"1.9.0","values":{"root_module":{"resources":[]}}}`,
 			"it is the JSON of a state; make a plan's with `terraform show -json PLANFILE`"},
-		{"a state of outputs, with the section of a plan", `{"format_version":"1.0","values":{"outputs":{}},"resource_changes":[]}`, "of a state"},
+		{"a state of outputs, with the section of a plan",
+			`{"format_version":"1.0","values":{"outputs":{}},"resource_changes":[]}`, "of a state"},
 		{"an empty state", `{"format_version":"1.0"}`, "it has no section of a plan"},
-		{"a state file", `{"version":4,"terraform_version":"1.9.0","serial":1,"lineage":"a","outputs":{},"resources":[]}`, "of a state file"},
+		{"a state file", `{"version":4,"terraform_version":"1.9.0","serial":1,"lineage":"a","outputs":{},"resources":[]}`,
+			"of a state file"},
 		{"a list of schemas", `{"format_version":"1.0","provider_schemas":{}}`, "of a list of provider schemas"},
 		{"more after the end", `{"format_version":"1.2"}{}`, "more data after its end"},
 		{"noise after the end", `{"format_version":"1.2"}x`, "not valid JSON"},
-		{"a name twice", resource(`,"change":{"actions":["no-op"],"actions":["delete"]}`), "a name occurs twice in one object, in resource_changes, at byte"},
-		{"a name twice that only escapes tell apart", resource(`,"change":{"actions":["no-op"],"a\u0063tions":["delete"]}`), "a name occurs twice"},
-		{"not UTF-8", resource(`,"change":{"actions":["create"],"after":{"a":"` + "\xff" + `"}}`), "not valid JSON, in resource_changes"},
-		{"an address that is a number", `{"format_version":"1.2","resource_changes":[{},{"address":1}]}`, "wrong type, in resource_changes, at byte 47"},
+		{"a name twice", resource(`,"change":{"actions":["no-op"],"actions":["delete"]}`),
+			"a name occurs twice in one object, in resource_changes, at byte"},
+		{"a name twice that only escapes tell apart", resource(`,"change":{"actions":["no-op"],"a\u0063tions":["delete"]}`),
+			"a name occurs twice"},
+		{"not UTF-8", resource(`,"change":{"actions":["create"],"after":{"a":"` + "\xff" + `"}}`),
+			"not valid JSON, in resource_changes"},
+		{"an address that is a number", `{"format_version":"1.2","resource_changes":[{},{"address":1}]}`,
+			"wrong type, in resource_changes, at byte 47"},
 		{"a change that is a list", resource(`,"change":[]`), "wrong type"},
 		{"replace paths that are none", resource(`,"change":{"actions":["update"],"replace_paths":{}}`), "wrong type"},
 		{"an id that is a number", resource(`,"change":{"actions":["update"],"importing":{"id":1}}`), "wrong type"},
 		{"checks that are none", `{"format_version":"1.2","checks":{}}`, "wrong type, in checks"},
-		{"relevant attributes that are none", `{"format_version":"1.2","relevant_attributes":[1]}`, "wrong type, in relevant_attributes"},
+		{"relevant attributes that are none", `{"format_version":"1.2","relevant_attributes":[1]}`,
+			"wrong type, in relevant_attributes"},
 		{"actions that are none", `{"format_version":"1.2","action_invocations":[[]]}`, "wrong type, in action_invocations"},
-		{"a module that is none", `{"format_version":"1.2","configuration":{"root_module":[]}}`, "wrong type, in configuration"},
-		{"a variable that is none", `{"format_version":"1.2","configuration":{"root_module":{"variables":{"a":1}}}}`, "wrong type, in configuration"},
+		{"a module that is none", `{"format_version":"1.2","configuration":{"root_module":[]}}`,
+			"wrong type, in configuration"},
+		{"a variable that is none", `{"format_version":"1.2","configuration":{"root_module":{"variables":{"a":1}}}}`,
+			"wrong type, in configuration"},
 		{"a flag that is none", `{"format_version":"1.2","complete":"yes"}`, "wrong type, in complete"},
 		{"a section of a later version, cut off", `{"format_version":"1.2","later":[{"a":`, "ends too early, in later"},
 		{"a section twice", `{"format_version":"1.2","resource_changes":[],"resource_changes":[]}`, "occurs twice"},
@@ -61,7 +70,8 @@ func TestBadPlans(t *testing.T) {
 		{"no action", resource(`,"change":{"actions":[]}`), "not known"},
 		{"an unknown output action", `{"format_version":"1.2","output_changes":{"o":{"actions":["melt"]}}}`, `output "o"`},
 		{"a deferred nothing", `{"format_version":"1.2","deferred_changes":[{"reason":"x"}]}`, "deferred"},
-		{"too deep", `{"format_version":"1.2","variables":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + "}", "not valid JSON"},
+		{"too deep", `{"format_version":"1.2","variables":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + "}",
+			"not valid JSON"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, err := terraform.Report(strings.NewReader(c.in), terraform.Options{})
@@ -136,11 +146,13 @@ func TestFields(t *testing.T) {
 		want   []string
 	}{
 		{"null and a value", `"before":{"a":null},"after":{"a":"x"}`, []string{`a: null → "x"`}},
-		{"a key goes and comes", `"before":{"t":{"a":1}},"after":{"t":{"b":1}}`, []string{`t.a: 1 → (none)`, `t.b: (none) → 1`}},
+		{"a key goes and comes", `"before":{"t":{"a":1}},"after":{"t":{"b":1}}`,
+			[]string{`t.a: 1 → (none)`, `t.b: (none) → 1`}},
 		{"an empty object comes", `"before":{"a":{}},"after":{"a":{"b":{}}}`, []string{`a.b: (none) → {}`}},
 		{"null, then empty", `"before":{"a":null},"after":{"a":[]}`, []string{`a: null → []`}},
 		{"another type", `"before":{"a":{"b":1}},"after":{"a":"x"}`, []string{`a: {"b":1} → "x"`}},
-		{"another type with a mark inside", `"before":{"a":{"b":"pw"}},"after":{"a":"x"},"before_sensitive":{"a":{"b":true}}`, []string{`a: (sensitive, changed)`}},
+		{"another type with a mark inside", `"before":{"a":{"b":"pw"}},"after":{"a":"x"},"before_sensitive":{"a":{"b":true}}`,
+			[]string{`a: (sensitive, changed)`}},
 		{"one in front", `"before":{"l":["a","b","c"]},"after":{"l":["z","a","b","c"]}`, []string{`l[0]: (none) → "z"`}},
 		{"one in the middle goes", `"before":{"l":["a","b","c"]},"after":{"l":["a","c"]}`, []string{`l[1]: "b" → (none)`}},
 		{"null elements", `"before":{"l":[null]},"after":{"l":[]}`, []string{`l[0]: null → (none)`}},
@@ -149,28 +161,51 @@ func TestFields(t *testing.T) {
 				`l[0].v: 1 → (none)`}},
 		{"unnamed objects", `"before":{"l":[{"v":1}]},"after":{"l":[{"v":2}]}`, []string{`l[0].v: 1 → 2`}},
 		{"places change", `"before":{"l":["a","b"]},"after":{"l":["b","a"]}`, []string{`l: ["a","b"] → ["b","a"]`}},
-		{"places and a value change", `"before":{"l":["a","b","c"]},"after":{"l":["c","a","d"]}`, []string{`l: ["a","c"] → ["c","a"]`, `l[1]: "b" → (none)`, `l[2]: (none) → "d"`}},
-		{"named objects change places", `"before":{"l":[{"name":"a"},{"name":"b"}]},"after":{"l":[{"name":"b"},{"name":"a"}]}`, []string{`l: ["a","b"] → ["b","a"]`}},
-		{"nameless objects change places", `"before":{"l":[{"v":1},{"v":2}]},"after":{"l":[{"v":2},{"v":1}]}`, []string{`l: [1,2] → [2,1]`}},
-		{"objects that nothing tells apart change places", `"before":{"l":[{"v":[1]},{"v":[2]}]},"after":{"l":[{"v":[2]},{"v":[1]}]}`, []string{`l: [0,1] → [1,0]`}},
-		{"a policy", `"before":{"p":"{\"a\":[1]}"},"after":{"p":"{\"a\":[1,2],\"b\":null}"}`, []string{`p (json) a[1]: (none) → 2`, `p (json) b: (none) → null`}},
-		{"a policy comes", `"before":{"p":null},"after":{"p":"{\"a\":{\"b c\":1}}"}`, []string{`p (json) a["b c"]: (none) → 1`}},
-		{"JSON in JSON in base64", `"before":{"p":"eyJhIjoie1wiYlwiOjF9In0="},"after":{"p":"eyJhIjoie1wiYlwiOjJ9In0="}`, []string{`p (base64) (json) a (json) b: 1 → 2`}},
-		{"a sensitive policy is not looked into", `"before":{"p":"{\"a\":1}"},"after":{"p":"{\"a\":2}"},"after_sensitive":{"p":true}`, []string{`p: (sensitive, changed)`}},
-		{"nor is one with a mark inside", `"before":{"p":"{\"a\":1}"},"after":{"p":"{\"a\":2}"},"before_sensitive":{"p":{"a":true}}`, []string{`p: (sensitive, changed)`}},
-		{"an unknown policy is not looked into", `"before":{"p":"{\"a\":1}"},"after":{},"after_unknown":{"p":true}`, []string{`p: "{\"a\":1}" → (known after apply)`}},
+		{"places and a value change", `"before":{"l":["a","b","c"]},"after":{"l":["c","a","d"]}`,
+			[]string{`l: ["a","c"] → ["c","a"]`, `l[1]: "b" → (none)`, `l[2]: (none) → "d"`}},
+		{"named objects change places",
+			`"before":{"l":[{"name":"a"},{"name":"b"}]},"after":{"l":[{"name":"b"},{"name":"a"}]}`,
+			[]string{`l: ["a","b"] → ["b","a"]`}},
+		{"nameless objects change places", `"before":{"l":[{"v":1},{"v":2}]},"after":{"l":[{"v":2},{"v":1}]}`,
+			[]string{`l: [1,2] → [2,1]`}},
+		{"objects that nothing tells apart change places",
+			`"before":{"l":[{"v":[1]},{"v":[2]}]},"after":{"l":[{"v":[2]},{"v":[1]}]}`, []string{`l: [0,1] → [1,0]`}},
+		{"a policy", `"before":{"p":"{\"a\":[1]}"},"after":{"p":"{\"a\":[1,2],\"b\":null}"}`,
+			[]string{`p (json) a[1]: (none) → 2`, `p (json) b: (none) → null`}},
+		{"a policy comes", `"before":{"p":null},"after":{"p":"{\"a\":{\"b c\":1}}"}`,
+			[]string{`p (json) a["b c"]: (none) → 1`}},
+		{"JSON in JSON in base64", `"before":{"p":"eyJhIjoie1wiYlwiOjF9In0="},"after":{"p":"eyJhIjoie1wiYlwiOjJ9In0="}`,
+			[]string{`p (base64) (json) a (json) b: 1 → 2`}},
+		{"a sensitive policy is not looked into",
+			`"before":{"p":"{\"a\":1}"},"after":{"p":"{\"a\":2}"},"after_sensitive":{"p":true}`,
+			[]string{`p: (sensitive, changed)`}},
+		{"nor is one with a mark inside",
+			`"before":{"p":"{\"a\":1}"},"after":{"p":"{\"a\":2}"},"before_sensitive":{"p":{"a":true}}`,
+			[]string{`p: (sensitive, changed)`}},
+		{"an unknown policy is not looked into", `"before":{"p":"{\"a\":1}"},"after":{},"after_unknown":{"p":true}`,
+			[]string{`p: "{\"a\":1}" → (known after apply)`}},
 		{"text and a policy", `"before":{"p":"x"},"after":{"p":"{\"a\":2}"}`, []string{`p: "x" → "{\"a\":2}"`}},
-		{"sensitive elements change places", `"before":{"l":["pw1","pw2"]},"after":{"l":["pw2","pw1"]},"before_sensitive":{"l":[true,true]},"after_sensitive":{"l":[true,true]}`,
+		{"sensitive elements change places",
+			`"before":{"l":["pw1","pw2"]},"after":{"l":["pw2","pw1"]},"before_sensitive":{"l":[true,true]},"after_sensitive":{"l":[true,true]}`,
 			[]string{`l: (sensitive, changed)`}},
-		{"an element is unknown", `"before":{"l":["a","b"]},"after":{"l":["a",null]},"after_unknown":{"l":[false,true]}`, []string{`l[1]: "b" → (known after apply)`}},
-		{"an attribute is unknown", `"before":{"a":"x","b":1},"after":{"b":1},"after_unknown":{"a":true}`, []string{`a: "x" → (known after apply)`}},
-		{"a nested one is unknown and new", `"before":{"a":{}},"after":{"a":{}},"after_unknown":{"a":{"b":true}}`, []string{`a.b: (known after apply)`}},
+		{"an element is unknown", `"before":{"l":["a","b"]},"after":{"l":["a",null]},"after_unknown":{"l":[false,true]}`,
+			[]string{`l[1]: "b" → (known after apply)`}},
+		{"an attribute is unknown", `"before":{"a":"x","b":1},"after":{"b":1},"after_unknown":{"a":true}`,
+			[]string{`a: "x" → (known after apply)`}},
+		{"a nested one is unknown and new", `"before":{"a":{}},"after":{"a":{}},"after_unknown":{"a":{"b":true}}`,
+			[]string{`a.b: (known after apply)`}},
 		{"sensitive element", `"before":{"l":["a","pw"]},"after":{"l":["a","pw2"]},"before_sensitive":{"l":[false,true]},"after_sensitive":{"l":[false,true]}`, []string{`l[1]: (sensitive, changed)`}},
-		{"only the mark changes", `"before":{"a":"x"},"after":{"a":"x"},"after_sensitive":{"a":true}`, []string{`a: (sensitive, unchanged)`}},
-		{"all sensitive", `"before":{"a":1},"after":{"a":2},"before_sensitive":true,"after_sensitive":true`, []string{`value: (sensitive, changed)`}},
-		{"odd keys", `"before":{"t":{"a b":1,"":1,"x\"y":1}},"after":{"t":{}}`, []string{`t[""]: 1 → (none)`, `t["a b"]: 1 → (none)`, `t["x\"y"]: 1 → (none)`}},
-		{"large numbers", `"before":{"a":12345678901234567890},"after":{"a":12345678901234567891}`, []string{`a: 12345678901234567890 → 12345678901234567891`}},
-		{"marks of the wrong shape", `"before":{"a":1},"after":{"a":2},"after_unknown":[true],"before_sensitive":{"a":{"b":true}},"after_sensitive":"x"`, []string{`a: (sensitive, changed)`}},
+		{"only the mark changes", `"before":{"a":"x"},"after":{"a":"x"},"after_sensitive":{"a":true}`,
+			[]string{`a: (sensitive, unchanged)`}},
+		{"all sensitive", `"before":{"a":1},"after":{"a":2},"before_sensitive":true,"after_sensitive":true`,
+			[]string{`value: (sensitive, changed)`}},
+		{"odd keys", `"before":{"t":{"a b":1,"":1,"x\"y":1}},"after":{"t":{}}`,
+			[]string{`t[""]: 1 → (none)`, `t["a b"]: 1 → (none)`, `t["x\"y"]: 1 → (none)`}},
+		{"large numbers", `"before":{"a":12345678901234567890},"after":{"a":12345678901234567891}`,
+			[]string{`a: 12345678901234567890 → 12345678901234567891`}},
+		{"marks of the wrong shape",
+			`"before":{"a":1},"after":{"a":2},"after_unknown":[true],"before_sensitive":{"a":{"b":true}},"after_sensitive":"x"`,
+			[]string{`a: (sensitive, changed)`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			plan := `{"format_version":"1.2","resource_changes":[{"address":"a.b","type":"a","name":"b","change":{"actions":["update"],` + c.change + `}}]}`
@@ -188,14 +223,21 @@ func TestFields(t *testing.T) {
 // TestFolds checks which fields are folded, and which must never be.
 func TestFolds(t *testing.T) {
 	for _, c := range []struct{ name, change, want string }{
-		{"formatting", `"actions":["update"],"before":{"policy":"{\"a\":1}"},"after":{"policy":"{ \"a\": 1 }"}`, "formatting"},
+		{"formatting", `"actions":["update"],"before":{"policy":"{\"a\":1}"},"after":{"policy":"{ \"a\": 1 }"}`,
+			"formatting"},
 		{"formatting in a block", `"actions":["update"],"before":{"p":[{"redrive_policy":"{\"a\":1}"}]},"after":{"p":[{"redrive_policy":"{ \"a\": 1 }"}]}`, "formatting"},
 		{"formatting of a script", `"actions":["update"],"before":{"user_data":"{\"a\":1}"},"after":{"user_data":"{ \"a\": 1 }"}`, ""},
-		{"formatting of a policy for a script", `"actions":["update"],"before":{"user_data":{"policy":"{\"a\":1}"}},"after":{"user_data":{"policy":"{ \"a\": 1 }"}}`, ""},
-		{"formatting of what a program reads", `"actions":["update"],"before":{"content":"{\"a\":1}"},"after":{"content":"{ \"a\": 1 }"}`, ""},
-		{"the first line of a script", `"actions":["update"],"before":{"policy":"#!/bin/sh\na: 1\n"},"after":{"policy":"#cloud-config\na: 1\n"}`, ""},
-		{"formatting that forces a replacement", `"actions":["delete","create"],"before":{"policy":"{\"a\":1}"},"after":{"policy":"{ \"a\": 1 }"},"replace_paths":[["policy"]]`, ""},
-		{"formatting of what is sensitive", `"actions":["update"],"before":{"policy":"{\"a\":1}"},"after":{"policy":"{ \"a\": 1 }"},"before_sensitive":{"policy":true}`, ""},
+		{"formatting of a policy for a script",
+			`"actions":["update"],"before":{"user_data":{"policy":"{\"a\":1}"}},"after":{"user_data":{"policy":"{ \"a\": 1 }"}}`,
+			""},
+		{"formatting of what a program reads",
+			`"actions":["update"],"before":{"content":"{\"a\":1}"},"after":{"content":"{ \"a\": 1 }"}`, ""},
+		{"the first line of a script",
+			`"actions":["update"],"before":{"policy":"#!/bin/sh\na: 1\n"},"after":{"policy":"#cloud-config\na: 1\n"}`, ""},
+		{"formatting that forces a replacement",
+			`"actions":["delete","create"],"before":{"policy":"{\"a\":1}"},"after":{"policy":"{ \"a\": 1 }"},"replace_paths":[["policy"]]`, ""},
+		{"formatting of what is sensitive",
+			`"actions":["update"],"before":{"policy":"{\"a\":1}"},"after":{"policy":"{ \"a\": 1 }"},"before_sensitive":{"policy":true}`, ""},
 		{"null and an empty list", `"actions":["update"],"before":{"p":null},"after":{"p":[]}`, "null or empty"},
 		{"an empty text and null", `"actions":["update"],"before":{"p":""},"after":{"p":null}`, "null or empty"},
 		{"a map of null", `"actions":["update"],"before":{"p":{"k":null}},"after":{"p":{"k":""}}`, "null or empty"},
@@ -203,7 +245,8 @@ func TestFolds(t *testing.T) {
 		{"null and an empty object", `"actions":["update"],"before":{"selector":null},"after":{"selector":{}}`, ""},
 		{"an empty block that comes", `"actions":["update"],"before":{"p":[]},"after":{"p":[{"custom_response":[]}]}`, ""},
 		{"null and false", `"actions":["update"],"before":{"p":null},"after":{"p":false}`, ""},
-		{"nothing and empty, where no schema is", `"actions":["update"],"before":{"p":{"a":1}},"after":{"p":{"a":1,"podSelector":{}}}`, ""},
+		{"nothing and empty, where no schema is",
+			`"actions":["update"],"before":{"p":{"a":1}},"after":{"p":{"a":1,"podSelector":{}}}`, ""},
 		{"an element that is empty", `"actions":["update"],"before":{"p":[]},"after":{"p":[{}]}`, ""},
 		{"an empty element of null", `"actions":["update"],"before":{"p":[null]},"after":{"p":[""]}`, ""},
 		{"empty in a document", `"actions":["update"],"before":{"p":"{\"a\":null}"},"after":{"p":"{\"a\":[]}"}`, ""},
@@ -211,7 +254,9 @@ func TestFolds(t *testing.T) {
 		{"empty and not known", `"actions":["update"],"before":{"p":null},"after":{},"after_unknown":{"p":true}`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r, err := terraform.Report(strings.NewReader(`{"format_version":"1.2","resource_changes":[{"address":"a.b","type":"a","name":"b","change":{`+c.change+`}}]}`), terraform.Options{})
+			r, err := terraform.Report(
+				strings.NewReader(`{"format_version":"1.2","resource_changes":[{"address":"a.b","type":"a","name":"b","change":{`+
+					c.change+`}}]}`), terraform.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -227,7 +272,9 @@ func TestFolds(t *testing.T) {
 			}
 		})
 	}
-	r, err := terraform.Report(strings.NewReader(`{"format_version":"1.2","output_changes":{"o":{"actions":["update"],"before":{"a":null},"after":{"a":""}}}}`), terraform.Options{})
+	r, err := terraform.Report(strings.NewReader(
+		`{"format_version":"1.2","output_changes":{"o":{"actions":["update"],"before":{"a":null},"after":{"a":""}}}}`),
+		terraform.Options{})
 	if err != nil || r.Outputs[0].Fields[0].Fold != "" {
 		t.Errorf("an output is folded: %+v, %v", r, err)
 	}
@@ -300,7 +347,8 @@ func TestManyDifferencesAreBounded(t *testing.T) {
 func TestReplaceReasons(t *testing.T) {
 	for _, c := range []struct{ more, paths, want string }{
 		{`"action_reason":"replace_because_cannot_update"`, `[["a"]]`, "a changed"},
-		{`"action_reason":"replace_because_cannot_update"`, `[["a"],["a"],["b",0,"c"],["d"],["e"],["f"]]`, "a, b[0].c, d and 2 more changed"},
+		{`"action_reason":"replace_because_cannot_update"`, `[["a"],["a"],["b",0,"c"],["d"],["e"],["f"]]`,
+			"a, b[0].c, d and 2 more changed"},
 		{`"action_reason":"replace_because_cannot_update"`, `[]`, "it cannot change in place"},
 		{`"action_reason":"replace_by_triggers"`, `[["a"]]`, "something in its replace_triggered_by changes"},
 		{`"action_reason":"replace_by_request"`, `null`, "a replacement was requested"},
@@ -351,11 +399,17 @@ func generated(b testing.TB, n int) []byte {
 		instance := func(owner, bucket string, ports ...any) m {
 			return m{"id": fmt.Sprint("i-", i), "arn": fmt.Sprint("arn:aws:ec2:eu-central-1:123456789012:instance/i-", i),
 				"ami":  "ami-0123456789abcdef0",
-				"tags": m{"owner": owner, "n": fmt.Sprint(i), "Name": "web"}, "tags_all": m{"owner": owner, "n": fmt.Sprint(i), "Name": "web"},
-				"password": "a-password-of-all", "ports": ports, "instance_type": "t3.large", "availability_zone": "eu-central-1a", "ebs_optimized": false,
-				"monitoring": true, "user_data": nil, "root_block_device": []any{m{"volume_size": 20, "volume_type": "gp3", "encrypted": true, "iops": 3000}},
-				"policy":                 fmt.Sprintf(`{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["s3:Get*"],"Resource":"arn:aws:s3:::%s"}]}`, bucket),
-				"vpc_security_group_ids": []any{"sg-1", "sg-2"}, "private_ip": fmt.Sprintf("10.0.%d.%d", i/250, i%250), "timeouts": nil}
+				"tags": m{"owner": owner, "n": fmt.Sprint(i), "Name": "web"}, "tags_all": m{"owner": owner, "n": fmt.Sprint(i),
+					"Name": "web"},
+				"password": "a-password-of-all", "ports": ports, "instance_type": "t3.large", "availability_zone": "eu-central-1a",
+				"ebs_optimized": false,
+				"monitoring":    true, "user_data": nil, "root_block_device": []any{m{"volume_size": 20, "volume_type": "gp3",
+					"encrypted": true, "iops": 3000}},
+				"policy": fmt.Sprintf(
+					`{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["s3:Get*"],"Resource":"arn:aws:s3:::%s"}]}`,
+					bucket),
+				"vpc_security_group_ids": []any{"sg-1", "sg-2"}, "private_ip": fmt.Sprintf("10.0.%d.%d", i/250, i%250),
+				"timeouts": nil}
 		}
 		before := instance("team", "reports", 80, 443)
 		after, actions := before, []string{"no-op"}

@@ -97,7 +97,8 @@ func (p *pipeline) recipe(does string, more ...string) said {
 	cmd := exec.CommandContext(testtime.Context(p.t), "sh", append([]string{script}, strings.Fields(does)...)...)
 	cmd.Dir = p.vendor.Tree
 	cmd.Env = append([]string{
-		"PATH=" + p.Bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + p.t.TempDir(), "NUON_URL=" + p.Control.URL(), "NUON_TOKEN=" + p.token, "APP=shop", "TIMEOUT=" + testtime.Limit.String(),
+		"PATH=" + p.Bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + p.t.TempDir(), "NUON_URL=" +
+			p.Control.URL(), "NUON_TOKEN=" + p.token, "APP=shop", "TIMEOUT=" + testtime.Limit.String(),
 	}, more...)
 	var out, remark strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &remark
@@ -233,7 +234,8 @@ func TestCommandsExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for file, least := range map[string]int{"github.yml": 4, "gitlab.yml": 4, "nuon.sh": 3, "../../docs/ci.md": 4, "../../README.md": 8} {
+	for file, least := range map[string]int{"github.yml": 4, "gitlab.yml": 4, "nuon.sh": 3, "../../docs/ci.md": 4,
+		"../../README.md": 8} {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

@@ -28,7 +28,8 @@ func TestValuesAreBounded(t *testing.T) {
 	dense, included := brokenBase(t), brokenBase(t)
 	for i := range 8 {
 		dense[fmt.Sprintf("actions/%d.toml", i)] = &fstest.MapFile{Data: []byte(many("steps", 30000))}
-		included[fmt.Sprintf("components/c%d.toml", i)] = &fstest.MapFile{Data: []byte(strings.Replace(moduleFile(fmt.Sprintf("c%d", i), ""), "name", "source = '../shared/all.toml'\nname", 1))}
+		included[fmt.Sprintf("components/c%d.toml", i)] = &fstest.MapFile{Data: []byte(
+			strings.Replace(moduleFile(fmt.Sprintf("c%d", i), ""), "name", "source = '../shared/all.toml'\nname", 1))}
 	}
 	included["shared/all.toml"] = &fstest.MapFile{Data: []byte(strings.Repeat("[[var_file]]\ncontents='x'\n", 10000))}
 	single := fstest.MapFS{"nuon.a.toml": {Data: []byte("[config_vars]\na = '" + strings.Repeat("x", 5000) +
@@ -42,7 +43,8 @@ func TestValuesAreBounded(t *testing.T) {
 		dir  fstest.MapFS
 		want string
 	}{
-		"dense": {dense, want}, "included": {included, want}, "config_vars": {single, "the file with its config_vars is larger than 4194304 bytes"},
+		"dense": {dense, want}, "included": {included, want}, "config_vars": {single,
+			"the file with its config_vars is larger than 4194304 bytes"},
 	} {
 		if _, found := Load(c.dir, Options{}); strings.Count(found.String(), c.want) != 1 {
 			said := found.String()
@@ -85,7 +87,8 @@ func TestPoliciesAreBounded(t *testing.T) {
 	}
 	dir["policies.toml"] = &fstest.MapFile{Data: []byte(list.String())}
 	_, found := Load(dir, Options{})
-	if got := found.String(); strings.Count(got, "policies and policy documents are larger than 4194304 bytes together") != 1 {
+	if got := found.String(); strings.Count(got, "policies and policy documents are larger than 4194304 "+
+		"bytes together") != 1 {
 		t.Errorf("says:\n%s", got)
 	}
 }

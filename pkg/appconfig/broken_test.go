@@ -64,14 +64,22 @@ func TestBroken(t *testing.T) {
 // TestBrokenBytes has the errors that need bytes which a text file of the repository cannot hold.
 func TestBrokenBytes(t *testing.T) {
 	for name, c := range map[string]struct{ file, text, want string }{
-		"a byte order mark and CRLF":  {"metadata.toml", "\ufeffversion = \"v2\"\r\nversoin = \"v2\"\r\n", `metadata.toml:2:1: error: unknown key "versoin" (did you mean "version"?)`},
-		"the mark is no column":       {"metadata.toml", "\ufeffversoin = \"v2\"\nversion = \"v2\"", `metadata.toml:1:1: error: unknown key "versoin" (did you mean "version"?)`},
-		"another encoding":            {"metadata.toml", "version = \"v2\"\ndescription = \"gr\xf6\xdfe\"\n", "metadata.toml:2:18: error: the file is not UTF-8 text (save it as UTF-8)"},
-		"UTF-16":                      {"metadata.toml", "\xff\xfev\x00e\x00", "metadata.toml:1:1: error: the file is not UTF-8 text (save it as UTF-8)"},
-		"a NUL by escape":             {"metadata.toml", "version = \"v2\"\ndescription = \"a\\u0000b\"\n", "metadata.toml:2:15: error: the text contains a NUL character"},
-		"umlauts before the mistake":  {"metadata.toml", "version = \"v2\"\nlabel_colors = { größe = 1, ring = [] }\n", "metadata.toml:2:20: error: TOML syntax: a key is followed by ="},
-		"tabs before the mistake":     {"metadata.toml", "version = \"v2\"\n\tversoin = 1\n", `metadata.toml:2:2: error: unknown key "versoin" (did you mean "version"?)`},
-		"control characters in a key": {"metadata.toml", "version = \"v2\"\n\"a\\u001b[2Jb\" = 1\n", `metadata.toml:2:1: error: unknown key "a\x1b[2Jb" (known here: `},
+		"a byte order mark and CRLF": {"metadata.toml", "\ufeffversion = \"v2\"\r\nversoin = \"v2\"\r\n",
+			`metadata.toml:2:1: error: unknown key "versoin" (did you mean "version"?)`},
+		"the mark is no column": {"metadata.toml", "\ufeffversoin = \"v2\"\nversion = \"v2\"",
+			`metadata.toml:1:1: error: unknown key "versoin" (did you mean "version"?)`},
+		"another encoding": {"metadata.toml", "version = \"v2\"\ndescription = \"gr\xf6\xdfe\"\n",
+			"metadata.toml:2:18: error: the file is not UTF-8 text (save it as UTF-8)"},
+		"UTF-16": {"metadata.toml", "\xff\xfev\x00e\x00",
+			"metadata.toml:1:1: error: the file is not UTF-8 text (save it as UTF-8)"},
+		"a NUL by escape": {"metadata.toml", "version = \"v2\"\ndescription = \"a\\u0000b\"\n",
+			"metadata.toml:2:15: error: the text contains a NUL character"},
+		"umlauts before the mistake": {"metadata.toml", "version = \"v2\"\nlabel_colors = { größe = 1, ring = [] }\n",
+			"metadata.toml:2:20: error: TOML syntax: a key is followed by ="},
+		"tabs before the mistake": {"metadata.toml", "version = \"v2\"\n\tversoin = 1\n",
+			`metadata.toml:2:2: error: unknown key "versoin" (did you mean "version"?)`},
+		"control characters in a key": {"metadata.toml", "version = \"v2\"\n\"a\\u001b[2Jb\" = 1\n",
+			`metadata.toml:2:1: error: unknown key "a\x1b[2Jb" (known here: `},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := maps.Clone(brokenBase(t))
@@ -103,7 +111,8 @@ func TestBrokenLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, found := Load(os.DirFS(dir), Options{})
-	want := "metadata.toml:4:16: error: README.md cannot be read: it is a symbolic link, or below one, and links are not followed\n"
+	want := "metadata.toml:4:16: error: README.md cannot be read: it is a symbolic link, or below one, and links are " +
+		"not followed\n"
 	if got := told(found, false); got != want {
 		t.Errorf("says %s\nwant %s", got, want)
 	}

@@ -17,15 +17,19 @@ import (
 // some of its files.
 var codeRepository = map[string]string{
 	"app/metadata.toml": "version = \"v2\"\n",
-	"app/sandbox.toml":  "terraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/base\"\n[vars]\nzone = \"z\"\n",
+	"app/sandbox.toml": "terraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/base\"\n" +
+		"[vars]\nzone = \"z\"\n",
 	"app/components/db.toml": "type = \"terraform_module\"\nname = \"db\"\nterraform_version = \"1.11.4\"\n" +
-		"[public_repo]\nrepo = \".\"\ndirectory = \"modules/db\"\n[vars]\nsize = \"{{.nuon.sandbox.outputs.size}}\"\n[[var_file]]\ncontents = \"./db.tfvars\"\n",
+		"[public_repo]\nrepo = \".\"\ndirectory = \"modules/db\"\n[vars]\nsize = \"{{.nuon.sandbox.outputs.size}}\"\n" +
+		"[[var_file]]\ncontents = \"./db.tfvars\"\n",
 	"app/components/db.tfvars": "# for db\nowner = \"{{.nuon.install.id}}\"\n",
 	"app/components/web.toml": "type = \"helm_chart\"\nname = \"web\"\nchart_name = \"web-chart\"\nnamespace = \"web\"\n" +
 		"[public_repo]\nrepo = \".\"\ndirectory = \"charts/web\"\n[values]\nurl = \"{{.nuon.components.db.outputs.url}}\"\n",
-	"app/actions/backup.toml": "name = \"backup\"\n[[triggers]]\ntype = \"manual\"\n[[steps]]\nname = \"s\"\ninline_contents = \"echo {{.nuon.components.db.outputs.url.host}}\"\n",
-	"modules/base/main.tf":    "variable \"zone\" {}\noutput \"size\" { value = 1 }\n",
-	"modules/db/main.tf": "variable \"size\" {}\nvariable \"owner\" {}\nvariable \"region\" {}\nvariable \"note\" { default = null }\n" +
+	"app/actions/backup.toml": "name = \"backup\"\n[[triggers]]\ntype = \"manual\"\n[[steps]]\nname = \"s\"\n" +
+		"inline_contents = \"echo {{.nuon.components.db.outputs.url.host}}\"\n",
+	"modules/base/main.tf": "variable \"zone\" {}\noutput \"size\" { value = 1 }\n",
+	"modules/db/main.tf": "variable \"size\" {}\nvariable \"owner\" {}\nvariable \"region\" {}\nvariable \"note\" { " +
+		"default = null }\n" +
 		"output \"url\" { value = 1 }\nmodule \"net\" { source = \"../net\" }\n",
 	"modules/db/a_override.tf":     "variable \"note\" { description = \"Free text\" }\n",
 	"modules/db/x.auto.tfvars":     "region = \"eu\"\n",
@@ -75,47 +79,97 @@ func TestCode(t *testing.T) {
 		change map[string]string
 		want   string
 	}{
-		"right":               {nil, ""},
-		"no module directory": {in(db, "modules/db", "modules/dbb"), `components/db.toml:6:13: error: there is no directory modules/dbb in the repository (did you mean "modules/db"?)`},
-		"no directory above":  {in(db, "modules/db", "modles/db"), `components/db.toml:6:13: error: there is no directory modles/db in the repository (did you mean "modules/db"?)`},
+		"right": {nil, ""},
+		"no module directory": {in(db, "modules/db", "modules/dbb"),
+			`components/db.toml:6:13: error: there is no directory modules/dbb in the repository (did you mean "modules/db"?)`},
+		"no directory above": {in(db, "modules/db", "modles/db"),
+			`components/db.toml:6:13: error: there is no directory modles/db in the repository (did you mean "modules/db"?)`},
 		"nothing like it": {in(db, "modules/db", "terraform"),
 			`components/db.toml:6:13: error: there is no directory terraform in the repository ` +
 				`(commit it there, or correct the path, which begins at the root of the repository)`},
-		"no sandbox":         {in(sandbox, "modules/base", "modules/bas"), `sandbox.toml:4:13: error: there is no directory modules/bas in the repository (did you mean "modules/base"?)`},
-		"no chart directory": {in(web, "charts/web", "charts/wb"), `components/web.toml:7:13: error: there is no directory charts/wb in the repository (did you mean "charts/web"?)`},
-		"no chart":           {map[string]string{"charts/web/Chart.yaml": "", "charts/web/x": "x"}, "components/web.toml:7:13: error: there is no Chart.yaml in charts/web; commit the chart there, or correct the directory"},
-		"a file":             {in(db, "modules/db", "modules/db/main.tf"), `components/db.toml:6:13: error: there is no directory modules/db/main.tf in the repository (commit it there, or correct the path, which begins at the root of the repository)`},
-		"a templated one":    {in(db, "modules/db", "modules/{{.nuon.install.id}}"), "components/db.toml:6:22: warning: public_repo.directory is not rendered, so that {{ }} stays as it is written (write it out)"},
-		"a variable":         {in(db, "size =", "sizes ="), "components/db.toml:7:2: error: vars: the module in modules/db needs a value for its variable \"size\" (set vars.size, or give the variable a default at modules/db/main.tf:1)\ncomponents/db.toml:8:1: error: vars.sizes: the module in modules/db has no variable \"sizes\" (did you mean \"size\"?)"},
-		"an inner variable":  {in(db, "size =", "size = \"1\"\nunset ="), "components/db.toml:9:1: error: vars.unset: the module in modules/db has no variable \"unset\" (remove it, or declare the variable in the module)"},
-		"of the sandbox":     {in(sandbox, "zone", "zones"), "sandbox.toml:5:2: error: vars: the module in modules/base needs a value for its variable \"zone\" (set vars.zone, or give the variable a default at modules/base/main.tf:1)\nsandbox.toml:6:1: error: vars.zones: the module in modules/base has no variable \"zones\" (did you mean \"zone\"?)"},
-		"no vars":            {in(sandbox, "[vars]\nzone = \"z\"\n", ""), "sandbox.toml:1:1: error: vars: the module in modules/base needs a value for its variable \"zone\" (set vars.zone, or give the variable a default at modules/base/main.tf:1)"},
-		"a default in JSON":  {map[string]string{"modules/base/o_override.tf.json": `{"variable":{"zone":{"default":"a"}}}`, sandbox: strings.Replace(codeRepository[sandbox], "zone = \"z\"", "", 1)}, ""},
-		"not nullable":       {map[string]string{"modules/base/main.tf": "variable \"zone\" {\n  nullable = false\n}\nvariable \"b\" {\n  nullable = false\n  default = 1\n}\noutput \"size\" { value = 1 }\n"}, ""},
-		"not in the file":    {map[string]string{"app/components/db.tfvars": "# owner\n"}, "components/db.toml:7:2: error: vars: the module in modules/db needs a value for its variable \"owner\" (set vars.owner, or give the variable a default at modules/db/main.tf:2)"},
-		"a file in JSON":     {map[string]string{"app/components/db.tfvars": `{"owner": "{{.nuon.install.id}}"}`}, ""},
-		"a conditional":      {map[string]string{"app/components/db.tfvars": "{{if .nuon.install.id}}owner = 1{{end}}\n"}, ""},
-		"a file elsewhere":   {map[string]string{"app/components/db.tfvars": "", db: strings.Replace(codeRepository[db], "./db.tfvars", "https://example.com/db.tfvars", 1)}, ""},
+		"no sandbox": {in(sandbox, "modules/base", "modules/bas"),
+			`sandbox.toml:4:13: error: there is no directory modules/bas in the repository (did you mean "modules/base"?)`},
+		"no chart directory": {in(web, "charts/web", "charts/wb"),
+			`components/web.toml:7:13: error: there is no directory charts/wb in the repository (did you mean "charts/web"?)`},
+		"no chart": {map[string]string{"charts/web/Chart.yaml": "", "charts/web/x": "x"},
+			"components/web.toml:7:13: error: there is no Chart.yaml in charts/web; commit the chart there, or correct the " +
+				"directory"},
+		"a file": {in(db, "modules/db", "modules/db/main.tf"),
+			`components/db.toml:6:13: error: there is no directory modules/db/main.tf in the repository (commit it there, or correct the path, which begins at the root of the repository)`},
+		"a templated one": {in(db, "modules/db", "modules/{{.nuon.install.id}}"),
+			"components/db.toml:6:22: warning: public_repo.directory is not rendered, so that {{ }} stays as it is written " +
+				"(write it out)"},
+		"a variable": {in(db, "size =", "sizes ="), "components/db.toml:7:2: error: vars: the module in modules/db " +
+			"needs a value for its variable \"size\" (set vars.size, or give the variable a default at modules/db/main.tf:1)\n" +
+			"components/db.toml:8:1: error: vars.sizes: the module in modules/db has no variable \"sizes\" (did you mean " +
+			"\"size\"?)"},
+		"an inner variable": {in(db, "size =", "size = \"1\"\nunset ="), "components/db.toml:9:1: error: vars.unset: the " +
+			"module in modules/db has no variable \"unset\" (remove it, or declare the variable in the module)"},
+		"of the sandbox": {in(sandbox, "zone", "zones"), "sandbox.toml:5:2: error: vars: the module in modules/base " +
+			"needs a value for its variable \"zone\" (set vars.zone, or give the variable a default at " +
+			"modules/base/main.tf:1)\nsandbox.toml:6:1: error: vars.zones: the module in modules/base has no variable " +
+			"\"zones\" (did you mean \"zone\"?)"},
+		"no vars": {in(sandbox, "[vars]\nzone = \"z\"\n", ""), "sandbox.toml:1:1: error: vars: the module in " +
+			"modules/base needs a value for its variable \"zone\" (set vars.zone, or give the variable a default at " +
+			"modules/base/main.tf:1)"},
+		"a default in JSON": {map[string]string{"modules/base/o_override.tf.json": `{"variable":{"zone":{"default":"a"}}}`,
+			sandbox: strings.Replace(codeRepository[sandbox], "zone = \"z\"", "", 1)}, ""},
+		"not nullable": {map[string]string{"modules/base/main.tf": "variable \"zone\" {\n  nullable = false\n}\n" +
+			"variable \"b\" {\n  nullable = false\n  default = 1\n}\noutput \"size\" { value = 1 }\n"}, ""},
+		"not in the file": {map[string]string{"app/components/db.tfvars": "# owner\n"},
+			"components/db.toml:7:2: error: vars: the module in modules/db needs a value for its variable \"owner\" (set " +
+				"vars.owner, or give the variable a default at modules/db/main.tf:2)"},
+		"a file in JSON": {map[string]string{"app/components/db.tfvars": `{"owner": "{{.nuon.install.id}}"}`}, ""},
+		"a conditional":  {map[string]string{"app/components/db.tfvars": "{{if .nuon.install.id}}owner = 1{{end}}\n"}, ""},
+		"a file elsewhere": {map[string]string{"app/components/db.tfvars": "",
+			db: strings.Replace(codeRepository[db], "./db.tfvars", "https://example.com/db.tfvars", 1)}, ""},
 		"beside the variables": {map[string]string{"app/components/db.tfvars": "owner = 1\nowners = 2\n"},
-			"components/db.tfvars:2:1: warning: var_file[0].contents: owners has no effect: the module in modules/db has no such variable (remove it)"},
+			"components/db.tfvars:2:1: warning: var_file[0].contents: owners has no effect: the module in modules/db has no " +
+				"such variable (remove it)"},
 		"written in place": {in(db, `"./db.tfvars"`, "\"\"\"\nowner = 1\nowners = 2\n\"\"\""),
-			"components/db.toml:12:1: warning: var_file[0].contents: owners has no effect: the module in modules/db has no such variable (remove it)"},
-		"an output":           {in(web, "outputs.url", "outputs.ur"), "components/web.toml:9:10: error: values.url: the module in modules/db has no output \"ur\" (did you mean \"url\"?)"},
-		"an inner output":     {in(web, "outputs.url", "outputs.inner"), "components/web.toml:9:10: error: values.url: the module in modules/db has no output \"inner\" (declare the output in the module, or read another one)"},
-		"asked for":           {in(web, `"{{.nuon.components.db.outputs.url}}"`, `'{{if hasKey .nuon.components.db.outputs "ur"}}{{.nuon.components.db.outputs.ur}}{{end}}'`), ""},
-		"an action's output":  {in("app/actions/backup.toml", "outputs.url", "outputs.uri"), "actions/backup.toml:6:27: error: steps[0].inline_contents: the module in modules/db has no output \"uri\" (did you mean \"url\"?)"},
-		"the sandbox's":       {in(db, "outputs.size", "outputs.sice"), "components/db.toml:8:11: error: vars.size: the module in modules/base has no output \"sice\" (did you mean \"size\"?)"},
-		"by its other name":   {map[string]string{db: strings.Replace(codeRepository[db], "name = \"db\"", "name = \"db\"\nvar_name = \"data\"", 1), web: strings.Replace(codeRepository[web], "components.db.outputs.url", "components.data.outputs.ur", 1)}, "components/web.toml:9:10: error: values.url: the module in modules/db has no output \"ur\" (did you mean \"url\"?)"},
-		"a broken module":     {map[string]string{"modules/db/main.tf": "variable \"size\" {\n"}, "components/db.toml:6:13: error: modules/db/main.tf:1: Unclosed configuration block: There is no closing brace for this block before the end of the file. This may be caused by incorrect brace nesting elsewhere in this file"},
-		"code to fetch":       {map[string]string{"modules/net/main.tf.json": `{"module": {"vpc": {"source": "acme/vpc/aws"}}}`}, `components/db.toml:6:13: error: modules/net/main.tf.json:1: module "vpc" is fetched from "acme/vpc/aws", which a deploy must not do; copy it into the repository and call it by a path such as ../vpc`},
-		"an empty module":     {map[string]string{"modules/net/main.tf.json": "", "modules/net/x": "x"}, `components/db.toml:6:13: error: modules/db/main.tf:6: module "net": there are no .tf files in modules/net; name the directory that has them`},
-		"a bomb":              {map[string]string{"modules/net/main.tf.json": strings.Repeat("[", 100_000)}, "components/db.toml:6:13: error: modules/net/main.tf.json:1: brackets are nested more than 200 deep; make it simpler"},
-		"out of it":           {map[string]string{"modules/net/main.tf.json": `{"module": {"a": {"source": "../../../b"}}}`}, `components/db.toml:6:13: error: modules/net/main.tf.json:1: module "a" calls "../../../b", which leads out of the repository; move that module into it`},
-		"an action's code":    {in("app/actions/backup.toml", `inline_contents = "echo {{.nuon.components.db.outputs.url.host}}"`, "command = \"./x\"\n[steps.public_repo]\nrepo = \".\"\ndirectory = \"script\""), `actions/backup.toml:9:13: error: there is no directory script in the repository (commit it there, or correct the path, which begins at the root of the repository)`},
-		"elsewhere":           {in(db, "repo = \".\"\ndirectory = \"modules/db\"", "repo = \"acme/other\"\nbranch = \"main\"\ndirectory = \"none\""), ""},
-		"the same repository": {in(db, "repo = \".\"\ndirectory = \"modules/db\"", "repo = \"acme/shop\"\nbranch = \"main\"\ndirectory = \"none\""), `components/db.toml:7:13: error: there is no directory none in the repository (commit it there, or correct the path, which begins at the root of the repository)`},
-		"another branch":      {in(db, "repo = \".\"\ndirectory = \"modules/db\"", "repo = \"acme/shop\"\nbranch = \"v1.2.3\"\ndirectory = \"none\""), ""},
-		"a kustomization":     {map[string]string{"app/components/k.toml": "type = \"kubernetes_manifest\"\nname = \"k\"\nnamespace = \"n\"\n[kustomize]\npath = \"kustomiz\"\n[public_repo]\nrepo = \".\"\ndirectory = \".\"\n"}, `components/k.toml:5:8: error: there is no directory kustomiz in the repository; commit the kustomization there, or correct the directory in the component's config`},
+			"components/db.toml:12:1: warning: var_file[0].contents: owners has no effect: the module in modules/db has no " +
+				"such variable (remove it)"},
+		"an output": {in(web, "outputs.url", "outputs.ur"), "components/web.toml:9:10: error: values.url: the " +
+			"module in modules/db has no output \"ur\" (did you mean \"url\"?)"},
+		"an inner output": {in(web, "outputs.url", "outputs.inner"), "components/web.toml:9:10: error: values.url: the " +
+			"module in modules/db has no output \"inner\" (declare the output in the module, or read another one)"},
+		"asked for": {in(web, `"{{.nuon.components.db.outputs.url}}"`,
+			`'{{if hasKey .nuon.components.db.outputs "ur"}}{{.nuon.components.db.outputs.ur}}{{end}}'`), ""},
+		"an action's output": {in("app/actions/backup.toml", "outputs.url", "outputs.uri"),
+			"actions/backup.toml:6:27: error: steps[0].inline_contents: the module in modules/db has no output \"uri\" (did " +
+				"you mean \"url\"?)"},
+		"the sandbox's": {in(db, "outputs.size", "outputs.sice"), "components/db.toml:8:11: error: vars.size: the " +
+			"module in modules/base has no output \"sice\" (did you mean \"size\"?)"},
+		"by its other name": {map[string]string{db: strings.Replace(codeRepository[db], "name = \"db\"",
+			"name = \"db\"\nvar_name = \"data\"", 1), web: strings.Replace(codeRepository[web], "components.db.outputs.url",
+			"components.data.outputs.ur", 1)}, "components/web.toml:9:10: error: values.url: the module in modules/db has no " +
+			"output \"ur\" (did you mean \"url\"?)"},
+		"a broken module": {map[string]string{"modules/db/main.tf": "variable \"size\" {\n"},
+			"components/db.toml:6:13: error: modules/db/main.tf:1: Unclosed configuration block: There is no closing brace " +
+				"for this block before the end of the file. This may be caused by incorrect brace nesting elsewhere in this file"},
+		"code to fetch": {map[string]string{"modules/net/main.tf.json": `{"module": {"vpc": {"source": "acme/vpc/aws"}}}`},
+			`components/db.toml:6:13: error: modules/net/main.tf.json:1: module "vpc" is fetched from "acme/vpc/aws", which a deploy must not do; copy it into the repository and call it by a path such as ../vpc`},
+		"an empty module": {map[string]string{"modules/net/main.tf.json": "", "modules/net/x": "x"},
+			`components/db.toml:6:13: error: modules/db/main.tf:6: module "net": there are no .tf files in modules/net; name the directory that has them`},
+		"a bomb": {map[string]string{"modules/net/main.tf.json": strings.Repeat("[", 100_000)},
+			"components/db.toml:6:13: error: modules/net/main.tf.json:1: brackets are nested more than 200 deep; make " +
+				"it simpler"},
+		"out of it": {map[string]string{"modules/net/main.tf.json": `{"module": {"a": {"source": "../../../b"}}}`},
+			`components/db.toml:6:13: error: modules/net/main.tf.json:1: module "a" calls "../../../b", which leads out of the repository; move that module into it`},
+		"an action's code": {in("app/actions/backup.toml",
+			`inline_contents = "echo {{.nuon.components.db.outputs.url.host}}"`, "command = \"./x\"\n[steps.public_repo]\n"+
+				"repo = \".\"\ndirectory = \"script\""),
+			`actions/backup.toml:9:13: error: there is no directory script in the repository (commit it there, or correct the path, which begins at the root of the repository)`},
+		"elsewhere": {in(db, "repo = \".\"\ndirectory = \"modules/db\"",
+			"repo = \"acme/other\"\nbranch = \"main\"\ndirectory = \"none\""), ""},
+		"the same repository": {in(db, "repo = \".\"\ndirectory = \"modules/db\"",
+			"repo = \"acme/shop\"\nbranch = \"main\"\ndirectory = \"none\""),
+			`components/db.toml:7:13: error: there is no directory none in the repository (commit it there, or correct the path, which begins at the root of the repository)`},
+		"another branch": {in(db, "repo = \".\"\ndirectory = \"modules/db\"",
+			"repo = \"acme/shop\"\nbranch = \"v1.2.3\"\ndirectory = \"none\""), ""},
+		"a kustomization": {map[string]string{"app/components/k.toml": "type = \"kubernetes_manifest\"\nname = \"k\"\n" +
+			"namespace = \"n\"\n[kustomize]\npath = \"kustomiz\"\n[public_repo]\nrepo = \".\"\ndirectory = \".\"\n"},
+			`components/k.toml:5:8: error: there is no directory kustomiz in the repository; commit the kustomization there, or correct the directory in the component's config`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -179,7 +233,8 @@ func TestModuleProblem(t *testing.T) {
 	if said := app.ModuleMismatch(SandboxName, base); said != "" {
 		t.Error(said)
 	}
-	if said := app.ModuleMismatch(SandboxName, module); !strings.Contains(said, `component db, vars.sizes: the module in modules/db has no output "size"`) {
+	if said := app.ModuleMismatch(SandboxName, module); !strings.Contains(said,
+		`component db, vars.sizes: the module in modules/db has no output "size"`) {
 		t.Error(said)
 	}
 }

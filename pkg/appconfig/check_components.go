@@ -56,7 +56,8 @@ func (c *checker) checkVersion(t *syntax.Table, key, version string) {
 		return
 	}
 	hint := `write it like "` + exampleVersions[key] + `"`
-	if plain := strings.TrimPrefix(strings.TrimSpace(strings.TrimLeft(version, "=~><! ")), "v"); exactVersion.MatchString(plain) {
+	if plain := strings.TrimPrefix(strings.TrimSpace(strings.TrimLeft(version, "=~><! ")), "v"); exactVersion.MatchString(
+		plain) {
 		hint = "write " + diagnostic.Quote(plain)
 	}
 	c.errorf(ruleVersion, t.Position(key), hint, "%s must be one exact version, not %s", key, diagnostic.Quote(version))

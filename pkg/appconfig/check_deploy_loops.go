@@ -24,7 +24,8 @@ func (c *checker) checkDeployLoops() {
 			if cause, loops := c.deployLoop(action, t.name); loops {
 				c.warnf(ruleDeployLoop, t.position(use.Line, use.Column, use.Width),
 					"read an output of a component instead, or see to it that the action gives the same each time",
-					"%s reads outputs of action %s, which runs whenever %s is deployed: it is deployed again whenever what the action gives differs",
+					"%s reads outputs of action %s, which runs whenever %s is deployed: it is deployed again whenever what the "+
+						"action gives differs",
 					t.name, action, cause)
 			}
 		}

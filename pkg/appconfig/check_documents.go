@@ -85,6 +85,7 @@ func (c *checker) startDocuments() (finish func()) {
 // reportDocument reports what was found in a text, at its positions in the file.
 func (c *checker) reportDocument(d embeddedDocument, found []diagnostic.Diagnostic) {
 	for _, problem := range found {
-		c.report(problem.Severity, problem.Rule, d.position(problem.Line, problem.Column, problem.Width), problem.Hint, "%s", problem.Message)
+		c.report(problem.Severity, problem.Rule, d.position(problem.Line, problem.Column, problem.Width), problem.Hint, "%s",
+			problem.Message)
 	}
 }

@@ -22,8 +22,10 @@ func ledger(t *testing.T, more files) fstest.MapFS {
 }
 
 const (
-	extraModule = "type = \"terraform_module\"\nname = \"extra\"\nterraform_version = \"1.11.4\"\n[public_repo]\nrepo = \"acme/infra\"\ndirectory = \".\"\nbranch = \"main\"\n"
-	extraAction = "name = \"extra\"\n[[triggers]]\ntype = \"manual\"\n[[steps]]\nname = \"s\"\ninline_contents = \"#!/bin/sh\"\n"
+	extraModule = "type = \"terraform_module\"\nname = \"extra\"\nterraform_version = \"1.11.4\"\n[public_repo]\nrepo = " +
+		"\"acme/infra\"\ndirectory = \".\"\nbranch = \"main\"\n"
+	extraAction = "name = \"extra\"\n[[triggers]]\ntype = \"manual\"\n[[steps]]\nname = \"s\"\ninline_contents = " +
+		"\"#!/bin/sh\"\n"
 )
 
 // vars returns a module with these variables.
@@ -34,38 +36,68 @@ func vars(lines ...string) files {
 // TestRightConfigs: rare but valid forms cause only no-effect-yet warnings.
 func TestRightConfigs(t *testing.T) {
 	gcp := files{
-		"runner.toml": "runner_type = \"gcp\"\n", "stack.toml": "type = \"gcp-terraform\"\nname = \"n\"\ndescription = \"d\"\n[[custom_nested_stacks]]\nname = \"a\"\ntemplate_url = \"acme/infra//gcp/modules/a\"\n",
-		"permissions/provision.toml":   "type = \"provision\"\nname = \"a\"\ndescription = \"d\"\n[[policies]]\ngcp_predefined_role = \"roles/owner\"\ngcp_permissions = [\"a.b.c\"]\n",
-		"permissions/maintenance.toml": "type = \"maintenance\"\nname = \"b\"\ndescription = \"d\"\ncloud_platform = \"gcp\"\n[[policies]]\ngcp_permissions = [\"a.b.c\"]\n",
+		"runner.toml": "runner_type = \"gcp\"\n", "stack.toml": "type = \"gcp-terraform\"\nname = \"n\"\ndescription = " +
+			"\"d\"\n[[custom_nested_stacks]]\nname = \"a\"\ntemplate_url = \"acme/infra//gcp/modules/a\"\n",
+		"permissions/provision.toml": "type = \"provision\"\nname = \"a\"\ndescription = \"d\"\n[[policies]]\n" +
+			"gcp_predefined_role = \"roles/owner\"\ngcp_permissions = [\"a.b.c\"]\n",
+		"permissions/maintenance.toml": "type = \"maintenance\"\nname = \"b\"\ndescription = \"d\"\ncloud_platform = " +
+			"\"gcp\"\n[[policies]]\ngcp_permissions = [\"a.b.c\"]\n",
 	}
 	for name, more := range map[string]files{
 		"the base": {},
-		"an output that only the modules of a stack on GCP know": gcp.and(vars(`a = "{{.nuon.install_stack.outputs.my_bucket}}"`)),
-		"an alias of a component":                                files{"components/network.toml": strings.Replace(extraModule, `"extra"`, "\"network\"\nvar_name = \"net\"", 1)}.and(vars(`a = "{{.nuon.components.net.outputs.x}}"`)),
-		"the cluster of the sandbox":                             {"components/extra.toml": strings.Replace(extraModule, "[public", "kubernetes_context = \"sandbox\"\n[public", 1)},
-		"a role with something unknown":                          {"actions/extra.toml": "role = \"{{.nuon.inputs.inputs.domain}}-x\"\n" + extraAction},
-		"a role in another spelling":                             {"actions/extra.toml": "role = \"{{ .nuon.id }}-maintenance\"\n" + extraAction},
-		"every type of custom role":                              {"permissions/a.toml": "type = \"custom\"\nname = \"a\"\ndescription = \"d\"\n[[policies]]\nmanaged_policy_name = \"x\"\n", "permissions/b.toml": "type = \"custom\"\nname = \"b\"\ndescription = \"d\"\n[[policies]]\nmanaged_policy_name = \"x\"\n"},
-		"a secret that goes many ways":                           {"secrets.toml": "[[secret]]\nname = \"smtp_password\"\ndescription = \"d\"\nkubernetes_sync = true\nkubernetes_sync_targets = [{namespaces = [\"a\", \"b\"], name = \"n\"}, {namespaces = [\"a\"], name = \"n\", key = \"k\"}]\n"},
-		"the address of a secret":                                vars(`a = "{{.nuon.secrets.smtp_password.arn}}{{.nuon.install_stack.outputs.smtp_password_arn}}"`),
-		"all outputs of a component":                             vars(`a = "{{range $k, $v := .nuon.components.network.outputs}}{{$k}}{{end}}"`),
-		"roles by their names":                                   vars(`a = "{{index .nuon.install_stack.outputs.custom_role_arns \"x\"}}{{.nuon.install_stack.outputs.install_inputs.domain}}"`),
-		"status and older names":                                 vars(`a = "{{.nuon.id}}{{.nuon.components.populated}}{{.nuon.components.api.status}}{{.nuon.actions.workflows.smoke_test.status}}{{.nuon.app.variables.x}}"`),
-		"Helm's own templates":                                   vars(`a = "{{ .Values.x }}"`),
-		"a chart of a registry":                                  {"components/extra.toml": "type = \"helm_chart\"\nname = \"extra\"\nchart_name = \"extra-chart\"\n[helm_repo]\nrepo_url = \"oci://ghcr.io/acme/charts\"\nchart = \"x\"\nversion = \"1.4.0\"\n"},
-		"values with templates":                                  {"components/extra.toml": "type = \"helm_chart\"\nname = \"extra\"\nchart_name = \"extra-chart\"\n[helm_repo]\nrepo_url = \"https://charts.example.com\"\nchart = \"x\"\nversion = \"~1.4\"\n[[values_file]]\ncontents = \"a: [{{.nuon.install.id}}\"\n"},
-		"values that say nothing":                                {"components/extra.toml": "type = \"helm_chart\"\nname = \"extra\"\nchart_name = \"extra-chart\"\n[helm_repo]\nrepo_url = \"https://charts.example.com\"\nchart = \"x\"\nversion = \"~1.4\"\n[[values_file]]\ncontents = \"# nothing\"\n"},
-		"a release elsewhere":                                    {"components/extra.toml": "type = \"helm_chart\"\nname = \"extra\"\nchart_name = \"ledger-api\"\nnamespace = \"other\"\n[helm_repo]\nrepo_url = \"https://charts.example.com\"\nchart = \"x\"\nversion = \"1.4.0\"\n"},
-		"a command in a runbook":                                 {"runbooks/a.toml": "name = \"a\"\n[[steps]]\nname = \"s\"\ntype = \"action\"\ncommand = \"kubectl get pods\"\n"},
-		"no boundary":                                            {"permissions/provision.toml": "type = \"provision\"\nname = \"a\"\ndescription = \"d\"\npermissions_boundary = \"{}\"\n[[policies]]\nname = \"x\"\ncontents = '{\"Version\":\"2012-10-17\",\"Statement\":[{\"Effect\":\"Allow\",\"Action\":\"*\",\"Resource\":\"{{.nuon.install.id}}\"}]}'\n"},
-		"a policy of charts on manifests":                        {"policies.toml": "[[policy]]\ntype = \"helm_chart\"\nengine = \"opa\"\ncomponents = [\"api\", \"quota\"]\ncontents = \"package nuon\\n\\ndeny contains msg if { msg := input.review.kind.kind }\\n\"\n"},
+		"an output that only the modules of a stack on GCP know": gcp.and(vars(
+			`a = "{{.nuon.install_stack.outputs.my_bucket}}"`)),
+		"an alias of a component": files{"components/network.toml": strings.Replace(extraModule, `"extra"`,
+			"\"network\"\nvar_name = \"net\"", 1)}.and(vars(`a = "{{.nuon.components.net.outputs.x}}"`)),
+		"the cluster of the sandbox": {"components/extra.toml": strings.Replace(extraModule, "[public",
+			"kubernetes_context = \"sandbox\"\n[public", 1)},
+		"a role with something unknown": {"actions/extra.toml": "role = \"{{.nuon.inputs.inputs.domain}}-x\"\n" +
+			extraAction},
+		"a role in another spelling": {"actions/extra.toml": "role = \"{{ .nuon.id }}-maintenance\"\n" + extraAction},
+		"every type of custom role": {"permissions/a.toml": "type = \"custom\"\nname = \"a\"\ndescription = \"d\"\n" +
+			"[[policies]]\nmanaged_policy_name = \"x\"\n", "permissions/b.toml": "type = \"custom\"\nname = \"b\"\n" +
+			"description = \"d\"\n[[policies]]\nmanaged_policy_name = \"x\"\n"},
+		"a secret that goes many ways": {"secrets.toml": "[[secret]]\nname = \"smtp_password\"\ndescription = \"d\"\n" +
+			"kubernetes_sync = true\nkubernetes_sync_targets = [{namespaces = [\"a\", \"b\"], name = \"n\"}, {namespaces = " +
+			"[\"a\"], name = \"n\", key = \"k\"}]\n"},
+		"the address of a secret": vars(
+			`a = "{{.nuon.secrets.smtp_password.arn}}{{.nuon.install_stack.outputs.smtp_password_arn}}"`),
+		"all outputs of a component": vars(`a = "{{range $k, $v := .nuon.components.network.outputs}}{{$k}}{{end}}"`),
+		"roles by their names": vars(
+			`a = "{{index .nuon.install_stack.outputs.custom_role_arns \"x\"}}{{.nuon.install_stack.outputs.install_inputs.domain}}"`),
+		"status and older names": vars(
+			`a = "{{.nuon.id}}{{.nuon.components.populated}}{{.nuon.components.api.status}}{{.nuon.actions.workflows.smoke_test.status}}{{.nuon.app.variables.x}}"`),
+		"Helm's own templates": vars(`a = "{{ .Values.x }}"`),
+		"a chart of a registry": {"components/extra.toml": "type = \"helm_chart\"\nname = \"extra\"\nchart_name " +
+			"= \"extra-chart\"\n[helm_repo]\nrepo_url = \"oci://ghcr.io/acme/charts\"\nchart = \"x\"\nversion = \"1.4.0\"\n"},
+		"values with templates": {"components/extra.toml": "type = \"helm_chart\"\nname = \"extra\"\nchart_name " +
+			"= \"extra-chart\"\n[helm_repo]\nrepo_url = \"https://charts.example.com\"\nchart = \"x\"\nversion = \"~1.4\"\n" +
+			"[[values_file]]\ncontents = \"a: [{{.nuon.install.id}}\"\n"},
+		"values that say nothing": {"components/extra.toml": "type = \"helm_chart\"\nname = \"extra\"\nchart_name " +
+			"= \"extra-chart\"\n[helm_repo]\nrepo_url = \"https://charts.example.com\"\nchart = \"x\"\nversion = \"~1.4\"\n" +
+			"[[values_file]]\ncontents = \"# nothing\"\n"},
+		"a release elsewhere": {"components/extra.toml": "type = \"helm_chart\"\nname = \"extra\"\nchart_name " +
+			"= \"ledger-api\"\nnamespace = \"other\"\n[helm_repo]\nrepo_url = \"https://charts.example.com\"\nchart = \"x\"\n" +
+			"version = \"1.4.0\"\n"},
+		"a command in a runbook": {"runbooks/a.toml": "name = \"a\"\n[[steps]]\nname = \"s\"\ntype = \"action\"\n" +
+			"command = \"kubectl get pods\"\n"},
+		"no boundary": {"permissions/provision.toml": "type = \"provision\"\nname = \"a\"\ndescription " +
+			"= \"d\"\npermissions_boundary = \"{}\"\n[[policies]]\nname = \"x\"\ncontents = " +
+			"'{\"Version\":\"2012-10-17\",\"Statement\":[{\"Effect\":\"Allow\",\"Action\":\"*\",\"Resource\":\"{{.nuon.install.id}}\"}]}'\n"},
+		"a policy of charts on manifests": {"policies.toml": "[[policy]]\ntype = \"helm_chart\"\nengine = \"opa\"\n" +
+			"components = [\"api\", \"quota\"]\ncontents = \"package nuon\\n\\ndeny contains msg if { msg := " +
+			"input.review.kind.kind }\\n\"\n"},
 		"an echo of what nothing deploys yet": {
-			"components/extra.toml": "type = \"pulumi\"\nname = \"extra\"\nruntime = \"go\"\n[public_repo]\nrepo = \"acme/infra\"\ndirectory = \".\"\nbranch = \"main\"\n[config]\na = \"{{.nuon.actions.workflows.extra.outputs.x}}\"\n",
-			"actions/extra.toml":    extraAction + "[[triggers]]\ntype = \"post-deploy-component\"\ncomponent_name = \"extra\"\n",
+			"components/extra.toml": "type = \"pulumi\"\nname = \"extra\"\nruntime = \"go\"\n[public_repo]\nrepo = " +
+				"\"acme/infra\"\ndirectory = \".\"\nbranch = \"main\"\n[config]\na = " +
+				"\"{{.nuon.actions.workflows.extra.outputs.x}}\"\n",
+			"actions/extra.toml": extraAction + "[[triggers]]\ntype = \"post-deploy-component\"\ncomponent_name = \"extra\"\n",
 		},
 		"a break-glass role that is watched": {
-			"break_glass.toml":   "[[role]]\nname = \"fix\"\ndescription = \"d\"\n[[role.policies]]\nmanaged_policy_name = \"x\"\n",
-			"actions/extra.toml": "break_glass_role = \"fix\"\nname = \"extra\"\n[[triggers]]\ntype = \"manual\"\n[[triggers]]\ntype = \"role-enabled\"\n[[steps]]\nname = \"s\"\ninline_contents = \"#!/bin/sh\"\n",
+			"break_glass.toml": "[[role]]\nname = \"fix\"\ndescription = \"d\"\n[[role.policies]]\nmanaged_policy_name " +
+				"= \"x\"\n",
+			"actions/extra.toml": "break_glass_role = \"fix\"\nname = \"extra\"\n[[triggers]]\ntype = \"manual\"\n" +
+				"[[triggers]]\ntype = \"role-enabled\"\n[[steps]]\nname = \"s\"\ninline_contents = \"#!/bin/sh\"\n",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -83,33 +115,62 @@ func TestWrongConfigs(t *testing.T) {
 	const golden = "testdata/checks.golden"
 	wrong := map[string]files{
 		"reserved names": {
-			"components/a.toml": strings.Replace(extraModule, `"extra"`, `"sandbox"`, 1), "components/b.toml": strings.Replace(extraModule, `"extra"`, `"populated"`, 1),
+			"components/a.toml": strings.Replace(extraModule, `"extra"`, `"sandbox"`, 1),
+			"components/b.toml": strings.Replace(extraModule, `"extra"`, `"populated"`, 1),
 			"components/c.toml": strings.Replace(extraModule, `"extra"`, "\"c\"\nvar_name = \"api\"", 1),
 		},
-		"nothing renders these": {"components/api_image.toml": "type = \"container_image\"\nname = \"api_image\"\n[public]\nimage_url = \"ghcr.io/acme/api\"\ntag = \"v-{{.nuon.inputs.inputs.domain}}\"\n"},
-		"images of actions":     {"actions/extra.toml": "name = \"extra\"\nimage = \"alpine\"\n[[triggers]]\ntype = \"pre-teardown-component\"\ncomponent_name = \"api_image\"\nindex = -1\n[[triggers]]\ntype = \"post-enable-component\"\ncomponent_name = \"api\"\n[[steps]]\nname = \"s\"\ncommand = \"x\"\n"},
+		"nothing renders these": {"components/api_image.toml": "type = \"container_image\"\nname = \"api_image\"\n" +
+			"[public]\nimage_url = \"ghcr.io/acme/api\"\ntag = \"v-{{.nuon.inputs.inputs.domain}}\"\n"},
+		"images of actions": {"actions/extra.toml": "name = \"extra\"\nimage = \"alpine\"\n[[triggers]]\ntype = " +
+			"\"pre-teardown-component\"\ncomponent_name = \"api_image\"\nindex = -1\n[[triggers]]\ntype = " +
+			"\"post-enable-component\"\ncomponent_name = \"api\"\n[[steps]]\nname = \"s\"\ncommand = \"x\"\n"},
 		"addresses of repositories": {
-			"components/a.toml": strings.NewReplacer(`"extra"`, `"a"`, "acme/infra", "git@github.com:acme/infra.git").Replace(extraModule),
-			"components/b.toml": strings.NewReplacer(`"extra"`, `"b"`, "acme/infra", "github.com/acme/infra").Replace(extraModule),
+			"components/a.toml": strings.NewReplacer(`"extra"`, `"a"`, "acme/infra", "git@github.com:acme/infra.git").Replace(
+				extraModule),
+			"components/b.toml": strings.NewReplacer(`"extra"`, `"b"`, "acme/infra", "github.com/acme/infra").Replace(
+				extraModule),
 		},
-		"policies that check nothing": {"policies.toml": "[[policy]]\ntype = \"runner_job_action_workflow\"\ncontents = \"x\"\n[[policy]]\ntype = \"sandbox\"\nengine = \"opa\"\ncomponents = [\"api\"]\ncontents = \"package nuon\\n\\ndeny contains msg if { msg := input.review.x }\\n\"\n[[policy]]\ntype = \"kubernetes_cluster\"\nengine = \"opa\"\ncontents = \"package nuon\\n\\ndeny contains msg if { msg := input.review.x }\\n\"\n[[policy]]\ntype = \"sandbox\"\ncontents = '''apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: x}\nspec:\n  rules:\n  - name: a\n    match: {any: [{resources: {kinds: [Pod]}}]}\n    validate: {message: m, pattern: {spec: {x: y}}}\n'''\n"},
+		"policies that check nothing": {"policies.toml": "[[policy]]\ntype = \"runner_job_action_workflow\"\ncontents = " +
+			"\"x\"\n[[policy]]\ntype = \"sandbox\"\nengine = \"opa\"\ncomponents = [\"api\"]\ncontents = \"package " +
+			"nuon\\n\\ndeny contains msg if { msg := input.review.x }\\n\"\n[[policy]]\ntype = \"kubernetes_cluster\"\nengine " +
+			"= \"opa\"\ncontents = \"package nuon\\n\\ndeny contains msg if { msg := input.review.x }\\n\"\n[[policy]]\ntype " +
+			"= \"sandbox\"\ncontents = '''apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: x}\nspec:\n  " +
+			"rules:\n  - name: a\n    match: {any: [{resources: {kinds: [Pod]}}]}\n    validate: {message: m, pattern: {spec: " +
+			"{x: y}}}\n'''\n"},
 		"addresses of charts and images": {
-			"components/a.toml": "type = \"helm_chart\"\nname = \"a\"\nchart_name = \"a-chart\"\n[helm_repo]\nrepo_url = \"https://me:hunter2@charts.example.com\"\nchart = \"x\"\n",
-			"components/b.toml": "type = \"container_image\"\nname = \"b\"\n[public]\nimage_url = \"https://ghcr.io/acme/api/\"\ntag = \"a b\"\n",
-			"components/c.toml": "type = \"container_image\"\nname = \"c\"\n[public]\nimage_url = \"ghcr.io:443/acme/api:1.0\"\ntag = \"1.0\"\n",
+			"components/a.toml": "type = \"helm_chart\"\nname = \"a\"\nchart_name = \"a-chart\"\n[helm_repo]\nrepo_url = " +
+				"\"https://me:hunter2@charts.example.com\"\nchart = \"x\"\n",
+			"components/b.toml": "type = \"container_image\"\nname = \"b\"\n[public]\nimage_url = " +
+				"\"https://ghcr.io/acme/api/\"\ntag = \"a b\"\n",
+			"components/c.toml": "type = \"container_image\"\nname = \"c\"\n[public]\nimage_url = " +
+				"\"ghcr.io:443/acme/api:1.0\"\ntag = \"1.0\"\n",
 			"components/d.toml": "type = \"container_image\"\nname = \"d\"\n[public]\nimage_url = \"a b\"\ntag = \"1.0\"\n",
 		},
-		"the sandbox reads itself":         {"sandbox.toml": "terraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\ndirectory = \".\"\n[vars]\na = \"{{.nuon.install.sandbox.outputs.x}}\"\n"},
-		"a secret where an input is meant": vars(`a = "{{.nuon.inputs.inputs.smtp_password}}"`, `b = "{{.nuon.install.secrets.other}}"`, `c = "{{.nuon.vars.x}}"`),
-		"an install that gives a secret":   {"installs/a.toml": "name = \"a\"\n[inputs]\ndomain = \"x\"\nsmtp_password = \"hunter2\"\n"},
+		"the sandbox reads itself": {"sandbox.toml": "terraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\n" +
+			"directory = \".\"\n[vars]\na = \"{{.nuon.install.sandbox.outputs.x}}\"\n"},
+		"a secret where an input is meant": vars(`a = "{{.nuon.inputs.inputs.smtp_password}}"`,
+			`b = "{{.nuon.install.secrets.other}}"`, `c = "{{.nuon.vars.x}}"`),
+		"an install that gives a secret": {"installs/a.toml": "name = \"a\"\n[inputs]\ndomain = \"x\"\nsmtp_password = " +
+			"\"hunter2\"\n"},
 		"paths that climb": {
-			"components/a.toml": "type = \"docker_build\"\nname = \"a\"\ndockerfile = \"../../Dockerfile\"\n[public_repo]\nrepo = \".\"\ndirectory = \".\"\n",
-			"components/b.toml": "type = \"kubernetes_manifest\"\nname = \"b\"\nnamespace = \"n\"\n[kustomize]\npath = \"../x\"\n[public_repo]\nrepo = \".\"\ndirectory = \".\"\n",
+			"components/a.toml": "type = \"docker_build\"\nname = \"a\"\ndockerfile = \"../../Dockerfile\"\n[public_repo]\n" +
+				"repo = \".\"\ndirectory = \".\"\n",
+			"components/b.toml": "type = \"kubernetes_manifest\"\nname = \"b\"\nnamespace = \"n\"\n[kustomize]\npath = " +
+				"\"../x\"\n[public_repo]\nrepo = \".\"\ndirectory = \".\"\n",
 		},
-		"two roles of an action":    {"actions/extra.toml": "role = \"x\"\nbreak_glass_role = \"{{.nuon.install.id}}-maintenence\"\n" + extraAction},
-		"principals":                {"operation_roles.toml": "[[rules]]\nprincipal = \"nuon::sandbox:x\"\noperation = \"provision\"\nrole = \"{{.nuon.install.id}}-provision\"\n[[rules]]\nprincipal = \"nuon::component:\"\noperation = \"deploy\"\nrole = \"{{.nuon.install.id}}-provision\"\n[[rules]]\nprincipal = \"nuon::componnt:*\"\noperation = \"deploy\"\nrole = \"{{.nuon.install.id}}-provision\"\n[[rules]]\nprincipal = \"me\"\noperation = \"deploy\"\nrole = \"{{.nuon.install.id}}-provision\"\n"},
-		"a manifest that is none":   {"components/a.toml": "type = \"kubernetes_manifest\"\nname = \"a\"\nnamespace = \"n\"\nmanifest = \"\"\n", "components/b.toml": "type = \"kubernetes_manifest\"\nname = \"b\"\nnamespace = \"n\"\nmanifest = \"- a\"\n", "components/c.toml": "type = \"kubernetes_manifest\"\nname = \"c\"\nnamespace = \"n\"\nmanifest = \"# a\"\n"},
-		"a stack without templates": {"stack.toml": "type = \"aws-cloudformation\"\nname = \"n\"\ndescription = \"d\"\n[[custom_nested_stacks]]\nname = \"a\"\ntemplate_url = \"s3://x/y\"\n"},
+		"two roles of an action": {"actions/extra.toml": "role = \"x\"\nbreak_glass_role = " +
+			"\"{{.nuon.install.id}}-maintenence\"\n" + extraAction},
+		"principals": {"operation_roles.toml": "[[rules]]\nprincipal = \"nuon::sandbox:x\"\noperation = " +
+			"\"provision\"\nrole = \"{{.nuon.install.id}}-provision\"\n[[rules]]\nprincipal = \"nuon::component:\"\noperation " +
+			"= \"deploy\"\nrole = \"{{.nuon.install.id}}-provision\"\n[[rules]]\nprincipal = \"nuon::componnt:*\"\noperation " +
+			"= \"deploy\"\nrole = \"{{.nuon.install.id}}-provision\"\n[[rules]]\nprincipal = \"me\"\noperation = \"deploy\"\n" +
+			"role = \"{{.nuon.install.id}}-provision\"\n"},
+		"a manifest that is none": {"components/a.toml": "type = \"kubernetes_manifest\"\nname = \"a\"\nnamespace = " +
+			"\"n\"\nmanifest = \"\"\n", "components/b.toml": "type = \"kubernetes_manifest\"\nname = \"b\"\nnamespace = " +
+			"\"n\"\nmanifest = \"- a\"\n", "components/c.toml": "type = \"kubernetes_manifest\"\nname = \"c\"\nnamespace = " +
+			"\"n\"\nmanifest = \"# a\"\n"},
+		"a stack without templates": {"stack.toml": "type = \"aws-cloudformation\"\nname = \"n\"\ndescription = \"d\"\n" +
+			"[[custom_nested_stacks]]\nname = \"a\"\ntemplate_url = \"s3://x/y\"\n"},
 	}
 	var got strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(wrong)) {
@@ -157,7 +218,8 @@ func TestSecretValue(t *testing.T) {
 
 func TestSameRepository(t *testing.T) {
 	spellings := []string{
-		"acme/infra", "Acme/Infra", "acme/infra.git", "https://github.com/acme/infra", "https://github.com/acme/infra.git/", "git@github.com:acme/infra.git",
+		"acme/infra", "Acme/Infra", "acme/infra.git", "https://github.com/acme/infra", "https://github.com/acme/infra.git/",
+		"git@github.com:acme/infra.git",
 		"ssh://git@github.com/acme/infra",
 	}
 	for _, a := range spellings {
@@ -178,7 +240,8 @@ func TestSameRepository(t *testing.T) {
 // app's own.
 func TestBranchTips(t *testing.T) {
 	for branch, told := range map[string]bool{
-		"main": true, "release": false, "v1.4.0": false, "chart-1.2": false, "0123456789abcdef0123456789abcdef01234567": false, "feature/x": true,
+		"main": true, "release": false, "v1.4.0": false, "chart-1.2": false,
+		"0123456789abcdef0123456789abcdef01234567": false, "feature/x": true,
 	} {
 		dir := ledger(t, files{"components/extra.toml": strings.Replace(extraModule, `"main"`, `"`+branch+`"`, 1)})
 		for repository, own := range map[string]bool{"https://github.com/acme/infra.git": true, "acme/other": false,
@@ -198,12 +261,14 @@ func TestMergeIdle(t *testing.T) {
 		return Diagnostic{File: file, Line: line, Column: 1, Severity: "warning", Rule: ruleNoEffectYet, Message: message}
 	}
 	got := mergeNoEffectYet(Diagnostics{
-		idle("a", 5, noEffectYetPrefix+"role, labels"), {File: "a", Line: 4, Rule: ruleBadName}, idle("a", 3, noEffectYetPrefix+"trigger cron"), idle("b", 1, noEffectYetPrefix+"x"),
+		idle("a", 5, noEffectYetPrefix+"role, labels"), {File: "a", Line: 4, Rule: ruleBadName},
+		idle("a", 3, noEffectYetPrefix+"trigger cron"), idle("b", 1, noEffectYetPrefix+"x"),
 		idle("a", 9, noValueYetPrefix+".nuon.domain"), idle("a", 7, noEffectYetPrefix+"trigger cron"),
 	})
 	got.Sort()
 	want := Diagnostics{
-		idle("a", 3, "accepted, no effect yet: labels, role, trigger cron; reads what has no value yet, so that it cannot be rendered: .nuon.domain"),
+		idle("a", 3, "accepted, no effect yet: labels, role, trigger cron; reads what has no value yet, so that it cannot "+
+			"be rendered: .nuon.domain"),
 		{File: "a", Line: 4, Rule: ruleBadName}, idle("b", 1, noEffectYetPrefix+"x"),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -213,7 +278,8 @@ func TestMergeIdle(t *testing.T) {
 
 func TestSameRole(t *testing.T) {
 	for name, want := range map[string]string{
-		"{{ .nuon.install.id }}-x": "{{.nuon.install.id}}-x", " {{- .nuon.id -}}-x": "{{.nuon.install.id}}-x", "plain": "plain",
+		"{{ .nuon.install.id }}-x": "{{.nuon.install.id}}-x", " {{- .nuon.id -}}-x": "{{.nuon.install.id}}-x",
+		"plain": "plain",
 	} {
 		if got := normalizeRoleName(name); got != want {
 			t.Errorf("sameRole(%q) = %q, want %q", name, got, want)
@@ -231,7 +297,8 @@ func TestYAMLMistakes(t *testing.T) {
 		"- a\n":                           "1:1: error: values_file[0].contents: Helm values are a table",
 		strings.Repeat("[", 20000) + "\n": "1:1: error: values_file[0].contents is not YAML: exceeded max depth",
 	} {
-		chart := "type = \"helm_chart\"\nname = \"extra\"\nchart_name = \"extra-chart\"\n[helm_repo]\nrepo_url = \"https://charts.example.com\"\nchart = \"x\"\nversion = \"~1.4\"\n[[values_file]]\ncontents = \"./v.yaml\"\n"
+		chart := "type = \"helm_chart\"\nname = \"extra\"\nchart_name = \"extra-chart\"\n[helm_repo]\nrepo_url = " +
+			"\"https://charts.example.com\"\nchart = \"x\"\nversion = \"~1.4\"\n[[values_file]]\ncontents = \"./v.yaml\"\n"
 		dir := ledger(t, files{"components/extra.toml": chart, "components/v.yaml": text})
 		_, found := Load(dir, Options{})
 		checkTold(t, dir, found)

@@ -182,7 +182,8 @@ func (c *checker) reportTemplate(t *renderedText) {
 	at, message, hint := t.position(1, 1, 0), t.err.Error(), ""
 	var templateErr *render.Error
 	if errors.As(t.err, &templateErr) {
-		at, message, hint = t.position(templateErr.Line, templateErr.Column, templateErr.Width), templateErr.Message, templateErr.Hint
+		at, message, hint = t.position(templateErr.Line, templateErr.Column, templateErr.Width), templateErr.Message,
+			templateErr.Hint
 	}
 	c.report(t.severity(false), ruleTemplateSyntax, at, hint, "%s: %s", t.path, message)
 }

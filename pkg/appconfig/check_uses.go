@@ -116,7 +116,8 @@ func (c *checker) unknownInput(name string) *finding {
 	if c.unreadable.has(name) {
 		return nil
 	}
-	found := errorFinding(ruleTemplatePath, nearestOrDeclare(c, name, c.names.inputs, "input"), "the app has no input %q", name)
+	found := errorFinding(ruleTemplatePath, nearestOrDeclare(c, name, c.names.inputs, "input"), "the app has no input %q",
+		name)
 	if c.names.secrets[name] != nil {
 		found.hint = secretValues + "; " + strings.Replace(secretRemedy, "NAME", name, 1)
 	}
@@ -128,7 +129,8 @@ func (c *checker) checkSecretUse(ref render.Path) *finding {
 	case len(ref) == 1, c.names.secrets[ref[1]] == nil && c.unreadable.has(ref[1]):
 		return nil
 	case c.names.secrets[ref[1]] == nil:
-		return errorFinding(ruleTemplatePath, nearestOrDeclare(c, ref[1], c.names.secrets, "secret"), "the app has no secret %q", ref[1])
+		return errorFinding(ruleTemplatePath, nearestOrDeclare(c, ref[1], c.names.secrets, "secret"),
+			"the app has no secret %q", ref[1])
 	case len(ref) > 2 && !slices.Contains(secretFields, ref[2]):
 		return c.unknownName(ref[2], secretFields, "there is no %q of a secret", ref[2])
 	}
@@ -144,7 +146,8 @@ func (c *checker) checkActionUse(ref render.Path) *finding {
 	case action == nil && c.unreadable.has(ref[2]):
 		return nil
 	case action == nil:
-		return errorFinding(ruleTemplatePath, nearestOrDeclare(c, ref[2], c.names.actions, "action"), "the app has no action %q", ref[2])
+		return errorFinding(ruleTemplatePath, nearestOrDeclare(c, ref[2], c.names.actions, "action"),
+			"the app has no action %q", ref[2])
 	case len(ref) > 3 && !slices.Contains(actionFields, ref[3]):
 		return c.unknownName(ref[3], actionFields, "there is no %q of an action", ref[3])
 	case len(ref) > 5 && ref[3] == "outputs" && ref[4] == "steps":
@@ -174,7 +177,8 @@ func (c *checker) checkComponentUse(t *renderedText, ref render.Path) *finding {
 		found.warns = true
 		return found
 	case comp == nil:
-		return errorFinding(ruleTemplatePath, nearestOrDeclare(c, ref[1], c.names.readable, "component"), "the app has no component %q",
+		return errorFinding(ruleTemplatePath, nearestOrDeclare(c, ref[1], c.names.readable, "component"),
+			"the app has no component %q",
 			ref[1])
 	case len(ref) > 2 && !slices.Contains(componentFields, ref[2]):
 		return c.unknownName(ref[2], componentFields, "there is no %q of a component", ref[2])

@@ -154,7 +154,8 @@ func reportUnknown[V any](c *checker, at syntax.Position, what, name string, dec
 	if c.unreadable.has(name) {
 		return
 	}
-	c.errorf(ruleUnknownName, at, nearestOrDeclare(c, name, declared, what), "the app has no %s %s", what, diagnostic.Quote(name))
+	c.errorf(ruleUnknownName, at, nearestOrDeclare(c, name, declared, what), "the app has no %s %s", what,
+		diagnostic.Quote(name))
 }
 
 // declaredIn is where each kind of thing is declared.

@@ -59,7 +59,10 @@ func TestCorpus(t *testing.T) {
 				told.String() != found.String() {
 				t.Error("it is another app on another file system")
 			}
-			if after := contentsOf(t, dir); !maps.EqualFunc(before, after, func(a, b *fstest.MapFile) bool { return string(a.Data) == string(b.Data) }) {
+			if after := contentsOf(t, dir); !maps.EqualFunc(before, after, func(a,
+				b *fstest.MapFile) bool {
+				return string(a.Data) == string(b.Data)
+			}) {
 				t.Error("loading changed its files")
 			}
 		})

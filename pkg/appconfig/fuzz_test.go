@@ -20,19 +20,24 @@ func FuzzLoad(f *testing.F) {
 		"triggers=[{type='cron'}]", "input=[{name='x'},1]")
 	f.Add("[a.b]\n[[a.c]]\n[[a.c.d]]", "a.b.c=[[{x=1}]]", "steps=[]\n[[steps]]", "\"\\u0000\"=1979-05-27T07:32:00Z")
 	f.Add("x='''\n{{.nuon", "name=\"\"\"\r\n\"\"\"\ntype=1.5", "inf=inf\nnan=nan", "\xef\xbb\xbf[[group]]")
-	f.Add("version='v2'\n[config_vars]\na='{{.b}}'\n[[components]]\ntype='helm_chart'\n[components.helm_chart]\nchart_name='{{.a}}'", "source='../inputs.toml'\ntype='docker_build'\ndockerfile='./a.toml'", "[[steps]]\ninline_contents='./a.toml'", "sources=['./actions/a.toml', 'inputs.toml']")
+	f.Add("version='v2'\n[config_vars]\na='{{.b}}'\n[[components]]\ntype='helm_chart'\n[components.helm_chart]\n"+
+		"chart_name='{{.a}}'", "source='../inputs.toml'\ntype='docker_build'\ndockerfile='./a.toml'",
+		"[[steps]]\ninline_contents='./a.toml'", "sources=['./actions/a.toml', 'inputs.toml']")
 	f.Add("version='v2'\nreadme='https://u@h/x'\nlabel_colors={a=1}",
 		"type='pulumi'\n[[operation_roles]]\noperation='deploy'\nrole='{{'", "[image]\na=[nan,{b=inf}]",
 		"source='/etc/x'\n[[group]]\n[[group]]\n")
 	f.Fuzz(func(t *testing.T, metadata, component, action, inputs string) {
 		few := map[string]string{
 			"metadata.toml": metadata, "components/a.toml": component, "actions/a.toml": action, "inputs.toml": inputs,
-			"sandbox.toml": small()["sandbox.toml"], "installs/a.toml": inputs, "secrets/a.toml": metadata, "runbooks/a.toml": action,
+			"sandbox.toml": small()["sandbox.toml"], "installs/a.toml": inputs, "secrets/a.toml": metadata,
+			"runbooks/a.toml": action,
 		}
 		fuzzLoad(t, few)
 		fuzzLoad(t, files(few).and(files{
-			"permissions/a.toml": component, "policies.toml": action, "break_glass/a.toml": inputs, "branches/a.toml": metadata, "stack.toml": component,
-			"kubernetes_contexts.toml": metadata, "operation_roles.toml": inputs, "triggers.toml": action, "installer.toml": inputs,
+			"permissions/a.toml": component, "policies.toml": action, "break_glass/a.toml": inputs, "branches/a.toml": metadata,
+			"stack.toml":               component,
+			"kubernetes_contexts.toml": metadata, "operation_roles.toml": inputs, "triggers.toml": action,
+			"installer.toml": inputs,
 		}))
 		fuzzLoad(t, files{"nuon.x.toml": metadata + "\n" + inputs, "actions/a.toml": action, "inputs.toml": component})
 	})

@@ -28,19 +28,21 @@ func TestHostileSizes(t *testing.T) {
 		fmt.Fprintf(&chain, "{{.nuon.components.x%d.outputs.y}}", i)
 	}
 	for name, config := range map[string]files{
-		"unknown keys":       {"metadata.toml": keys.String()},
-		"many tables":        {"inputs.toml": strings.ReplaceAll(strings.ReplaceAll(keys.String(), "k", "[k"), "=1", "]")},
-		"full tables":        {"actions/a.toml": action("") + fill("[[steps]]\n" + fullTable)[:size/4]},
-		"inputs":             {"inputs.toml": fill("[[input]]\nname='x'\n")},
-		"tables":             {"inputs.toml": fill("[[group]]\n[group.x.y.z]\n")},
-		"open lists":         {"inputs.toml": "a=" + fill("[")},
-		"inline tables":      {"inputs.toml": "a=" + fill("{a=")},
-		"long key":           {"inputs.toml": "[" + strings.Repeat("k", size/2) + "]\n" + strings.Repeat("a=1\n", 10) + keys.String()[:size/3]},
-		"long names":         {"components/a.toml": moduleFile(strings.Repeat("a", size-500), "")},
-		"steps":              {"actions/a.toml": action("") + fill("[[steps]]\nname='s'\ncommand='c'\n")},
-		"dangling refs":      {"components/a.toml": moduleFile("a", "[vars]\nx = '"+chain.String()+"'")},
-		"one large template": {"components/a.toml": moduleFile("a", "[vars]\nx = '"+strings.Repeat("{{.nuon.a}}", 80000)+"'")},
-		"dependencies":       {"components/a.toml": moduleFile("a", "dependencies = ["+strings.Repeat("'b',", 200000)+"]")},
+		"unknown keys":  {"metadata.toml": keys.String()},
+		"many tables":   {"inputs.toml": strings.ReplaceAll(strings.ReplaceAll(keys.String(), "k", "[k"), "=1", "]")},
+		"full tables":   {"actions/a.toml": action("") + fill("[[steps]]\n" + fullTable)[:size/4]},
+		"inputs":        {"inputs.toml": fill("[[input]]\nname='x'\n")},
+		"tables":        {"inputs.toml": fill("[[group]]\n[group.x.y.z]\n")},
+		"open lists":    {"inputs.toml": "a=" + fill("[")},
+		"inline tables": {"inputs.toml": "a=" + fill("{a=")},
+		"long key": {"inputs.toml": "[" + strings.Repeat("k", size/2) + "]\n" + strings.Repeat("a=1\n", 10) +
+			keys.String()[:size/3]},
+		"long names":    {"components/a.toml": moduleFile(strings.Repeat("a", size-500), "")},
+		"steps":         {"actions/a.toml": action("") + fill("[[steps]]\nname='s'\ncommand='c'\n")},
+		"dangling refs": {"components/a.toml": moduleFile("a", "[vars]\nx = '"+chain.String()+"'")},
+		"one large template": {"components/a.toml": moduleFile("a", "[vars]\nx = '"+strings.Repeat("{{.nuon.a}}", 80000)+
+			"'")},
+		"dependencies": {"components/a.toml": moduleFile("a", "dependencies = ["+strings.Repeat("'b',", 200000)+"]")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var app *App
@@ -60,7 +62,8 @@ func TestHostileSizes(t *testing.T) {
 // Load rejects a file that is too large without reading it, however the config refers to it.
 func TestLargeFilesAreNotRead(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, small().and(files{"metadata.toml": "version='v2'\nreadme='./large.toml'\n"}).fs()); err != nil {
+	if err := os.CopyFS(dir, small().and(files{"metadata.toml": "version='v2'\n" +
+		"readme='./large.toml'\n"}).fs()); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"inputs.toml", "large.toml"} {
@@ -142,7 +145,8 @@ func TestEncodings(t *testing.T) {
 		"\xff\xfev\x00e\x00":                    "metadata.toml:1:1: error: the file is not UTF-8 text (save it as UTF-8)",
 		"version='v2'\n\ufeffdescription='x'\n": "metadata.toml:2:1: error: TOML syntax: ",
 	} {
-		if _, found := Load(small().and(files{"metadata.toml": text}).fs(), Options{}); !strings.Contains(found.String(), want) {
+		if _, found := Load(small().and(files{"metadata.toml": text}).fs(), Options{}); !strings.Contains(found.String(),
+			want) {
 			t.Errorf("%q: says\n%v\nwant\n%s", text, found, want)
 		}
 	}

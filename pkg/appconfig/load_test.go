@@ -104,20 +104,26 @@ func TestLoadSmall(t *testing.T) {
 
 func TestLoadEverything(t *testing.T) {
 	app, found := Load(small().and(files{
-		"metadata.toml":         "version='v2'\nreadme='./README.md'\n",
-		"README.md":             "# {{ not a template",
-		"inputs.toml":           inputsFile,
-		"secrets/x.toml":        "name = \"db\"\ndescription = \"d\"\ndefault = \"hunter2\"\n",
-		"sandbox.tfvars":        "tags = {}\n",
-		"sandbox.toml":          "terraform_version = \"1.11.4\"\nmax_auto_retries = 2\n[public_repo]\nrepo='.'\ndirectory='./sand//box'\n[[var_file]]\ncontents='./sandbox.tfvars'\n",
-		"components/sub/2.toml": moduleFile("web", `dependencies = ["b", "a"]`) + "[vars]\nn = 1\nb = true\nurl = \"{{.nuon.components.net.outputs.url}}\"\n[[var_file]]\ncontents = \"\"\"\nx = 1\n\"\"\"\n",
-		"components/1.toml":     moduleFile("net", ""),
-		"components/a.toml":     moduleFile("a", ""),
-		"components/b.toml":     moduleFile("b", ""),
-		"actions/run.toml":      "name='go'\ntimeout='90s'\n[[triggers]]\ntype='manual'\n[[triggers]]\ntype='post-deploy-component'\ncomponent_name='web'\n[[steps]]\nname='one'\ninline_contents='../scripts/x.sh'\n[steps.env_vars]\nX='{{.nuon.components.web.outputs.url}}'\n[[steps]]\nname='two'\ncommand='run me'\n[steps.connected_repo]\nrepo='https://git.example/x'\ndirectory='.'\nbranch='v1'\n",
-		"scripts/x.sh":          "#!/bin/sh\necho {{.nuon.inputs.inputs.size}}\n",
-		"installs/acme.toml":    "name='acme'\n[[inputs]]\nsize='1'\n[[inputs]]\ncount=5\n",
-		"installs/globex.toml":  "name='globex'\napproval_option='auto'\nallow_destroy=true\n[inputs]\nsize='2'\n",
+		"metadata.toml":  "version='v2'\nreadme='./README.md'\n",
+		"README.md":      "# {{ not a template",
+		"inputs.toml":    inputsFile,
+		"secrets/x.toml": "name = \"db\"\ndescription = \"d\"\ndefault = \"hunter2\"\n",
+		"sandbox.tfvars": "tags = {}\n",
+		"sandbox.toml": "terraform_version = \"1.11.4\"\nmax_auto_retries = 2\n[public_repo]\nrepo='.'\n" +
+			"directory='./sand//box'\n[[var_file]]\ncontents='./sandbox.tfvars'\n",
+		"components/sub/2.toml": moduleFile("web", `dependencies = ["b", "a"]`) +
+			"[vars]\nn = 1\nb = true\nurl = \"{{.nuon.components.net.outputs.url}}\"\n[[var_file]]\ncontents = \"\"\"\nx = 1\n" +
+			"\"\"\"\n",
+		"components/1.toml": moduleFile("net", ""),
+		"components/a.toml": moduleFile("a", ""),
+		"components/b.toml": moduleFile("b", ""),
+		"actions/run.toml": "name='go'\ntimeout='90s'\n[[triggers]]\ntype='manual'\n[[triggers]]\n" +
+			"type='post-deploy-component'\ncomponent_name='web'\n[[steps]]\nname='one'\ninline_contents='../scripts/x.sh'\n" +
+			"[steps.env_vars]\nX='{{.nuon.components.web.outputs.url}}'\n[[steps]]\nname='two'\ncommand='run me'\n" +
+			"[steps.connected_repo]\nrepo='https://git.example/x'\ndirectory='.'\nbranch='v1'\n",
+		"scripts/x.sh":         "#!/bin/sh\necho {{.nuon.inputs.inputs.size}}\n",
+		"installs/acme.toml":   "name='acme'\n[[inputs]]\nsize='1'\n[[inputs]]\ncount=5\n",
+		"installs/globex.toml": "name='globex'\napproval_option='auto'\nallow_destroy=true\n[inputs]\nsize='2'\n",
 	}).fs(), Options{})
 	if app == nil {
 		t.Fatal(found)
@@ -127,7 +133,8 @@ func TestLoadEverything(t *testing.T) {
 		Metadata: Metadata{Version: "v2", Readme: "# {{ not a template"},
 		Sandbox: &Component{
 			Name: "sandbox", Kind: "sandbox", MaxAutoRetries: 2,
-			Source: &Source{Repo: ".", Directory: "sand/box"}, Terraform: &Terraform{Version: "1.11.4", VarFiles: []string{"tags = {}\n"}},
+			Source: &Source{Repo: ".", Directory: "sand/box"}, Terraform: &Terraform{Version: "1.11.4",
+				VarFiles: []string{"tags = {}\n"}},
 		},
 		Groups: []InputGroup{{Name: "g", Description: "d"}},
 		Inputs: []Input{
@@ -142,8 +149,10 @@ func TestLoadEverything(t *testing.T) {
 			Name: "go", Timeout: "90s",
 			Triggers: []Trigger{{Type: "manual"}, {Type: "post-deploy-component", ComponentName: "web"}},
 			Steps: []ActionStep{
-				{Name: "one", InlineContents: "#!/bin/sh\necho {{.nuon.inputs.inputs.size}}\n", EnvVars: map[string]string{"X": "{{.nuon.components.web.outputs.url}}"}},
-				{Name: "two", Command: "run me", Source: &Source{Repo: "https://git.example/x", Directory: ".", Branch: "v1", Connected: true}},
+				{Name: "one", InlineContents: "#!/bin/sh\necho {{.nuon.inputs.inputs.size}}\n",
+					EnvVars: map[string]string{"X": "{{.nuon.components.web.outputs.url}}"}},
+				{Name: "two", Command: "run me", Source: &Source{Repo: "https://git.example/x", Directory: ".", Branch: "v1",
+					Connected: true}},
 			},
 		}},
 		Secrets: []Secret{{Name: "db", Description: "d"}},
@@ -194,9 +203,11 @@ func TestDiagnostics(t *testing.T) {
 			"metadata.toml":     "versoin = \"v2\"\n\n[onboardin]\nx = 1\n",
 			"components/a.toml": moduleFile("a", "dependecies = []\nzzzzzzzz = 1"),
 		},
-		"wrong shapes":  {"components/a.toml": moduleFile("a", "dependencies = \"b\"\nmax_auto_retries = \"many\"\n[vars]\nl = [1]\n[env_vars]\n\"A B\" = 1979-05-27\n")},
-		"unknown files": {"metdata.toml": "", "Cargo.toml": "", "src/x.toml": "", ".hidden.toml": "", "component.txt": "", "nuon.app.toml": ""},
-		"both forms":    {"secrets.toml": "[[secret]]\nname = 'b'\ndescription = 'b'", "secrets/a.toml": "name = 'a'"},
+		"wrong shapes": {"components/a.toml": moduleFile("a", "dependencies = \"b\"\nmax_auto_retries = \"many\"\n[vars]\n"+
+			"l = [1]\n[env_vars]\n\"A B\" = 1979-05-27\n")},
+		"unknown files": {"metdata.toml": "", "Cargo.toml": "", "src/x.toml": "", ".hidden.toml": "", "component.txt": "",
+			"nuon.app.toml": ""},
+		"both forms": {"secrets.toml": "[[secret]]\nname = 'b'\ndescription = 'b'", "secrets/a.toml": "name = 'a'"},
 		"unknown component types": {
 			"components/a.toml": "name='a'\ntype='terraform_modul'",
 			"components/b.toml": "name='b'\ntype='job'\nimage_url='x'",
@@ -232,14 +243,18 @@ func TestDiagnostics(t *testing.T) {
 		},
 		"a component that reads what its own deploy sets off": {
 			"components/a.toml": moduleFile("a", "[vars]\nx = \"{{.nuon.actions.workflows.a.outputs.x}}\""),
-			"components/b.toml": moduleFile("b", "dependencies = [\"c\"]\n[vars]\nx = \"{{.nuon.actions.workflows.d.outputs.x}}{{.nuon.actions.workflows.d.outputs.y}}\""),
+			"components/b.toml": moduleFile("b", "dependencies = [\"c\"]\n[vars]\nx = "+
+				"\"{{.nuon.actions.workflows.d.outputs.x}}{{.nuon.actions.workflows.d.outputs.y}}\""),
 			"components/c.toml": moduleFile("c", "[vars]\nx = \"{{.nuon.actions.workflows.d.outputs.x}}\""),
 			"components/d.toml": moduleFile("d", "[vars]\nx = \"{{.nuon.actions.workflows.e.outputs.x}}\""),
 			"actions/a.toml":    action("") + "[[triggers]]\ntype = \"post-deploy-component\"\ncomponent_name = \"a\"\n",
 			"components/e.toml": moduleFile("e", "[vars]\nx = \"{{.nuon.actions.workflows.f.outputs.x}}\""),
-			"actions/f.toml":    strings.Replace(action(""), `"a"`, `"f"`, 1) + "[[triggers]]\ntype = \"post-deploy-all-components\"\n",
-			"actions/d.toml":    strings.Replace(action(""), `"a"`, `"d"`, 1) + "[[triggers]]\ntype = \"pre-deploy-component\"\ncomponent_name = \"b\"\n",
-			"actions/e.toml":    strings.Replace(action(""), `"a"`, `"e"`, 1) + "[[triggers]]\ntype = \"post-deploy-component\"\ncomponent_name = \"a\"\n",
+			"actions/f.toml": strings.Replace(action(""), `"a"`, `"f"`, 1) + "[[triggers]]\ntype = " +
+				"\"post-deploy-all-components\"\n",
+			"actions/d.toml": strings.Replace(action(""), `"a"`, `"d"`, 1) + "[[triggers]]\ntype = \"pre-deploy-component\"\n" +
+				"component_name = \"b\"\n",
+			"actions/e.toml": strings.Replace(action(""), `"a"`, `"e"`, 1) + "[[triggers]]\ntype = \"post-deploy-component\"\n" +
+				"component_name = \"a\"\n",
 		},
 		"templates": {
 			"inputs.toml":    inputsFile,
@@ -266,7 +281,8 @@ n = "{{nuon.id}}{{.nuon.id}}"
 		},
 		"the sandbox reads no component": {
 			"components/b.toml": moduleFile("b", ""),
-			"sandbox.toml":      "terraform_version = \"1.11.4\"\n[vars]\nx = \"{{.nuon.components.b.outputs.x}}\"\n" + repoBlock,
+			"sandbox.toml": "terraform_version = \"1.11.4\"\n[vars]\nx = \"{{.nuon.components.b.outputs.x}}\"\n" +
+				repoBlock,
 		},
 		"templates in files keep their place": {
 			"components/b.toml":   moduleFile("b", "") + "[[var_file]]\ncontents = \"./v.tfvars\"\n",
@@ -289,7 +305,9 @@ n = "{{nuon.id}}{{.nuon.id}}"
 			"components/j.toml": strings.Replace(moduleFile("j", ""), `"acme/infra"`, `"file:///srv/git/x"`, 1),
 		},
 		"inputs and installs": {
-			"inputs.toml":     inputsFile + "[[input]]\nname='x'\ndisplay_name='X'\ndescription='d'\ngroup='gg'\ntype='numbr'\n[[input]]\nname='y'\ndisplay_name='Y'\ndescription='d'\ngroup='g'\ntype='json'\ndefault='{'\nsensitive=true\n",
+			"inputs.toml": inputsFile + "[[input]]\nname='x'\ndisplay_name='X'\ndescription='d'\ngroup='gg'\n" +
+				"type='numbr'\n[[input]]\nname='y'\ndisplay_name='Y'\ndescription='d'\ngroup='g'\ntype='json'\ndefault='{'\n" +
+				"sensitive=true\n",
 			"installs/a.toml": "name='a'\napproval_option='all'\n[inputs]\nsiz='1'\ntoken='hunter2'\ncount='many'\n",
 		},
 		"actions": {
@@ -323,10 +341,12 @@ command = "x"
 `,
 		},
 		"references": {
-			"metadata.toml":       "version='v2'\nreadme='https://example.com/x'",
-			"components/s/a.toml": moduleFile("a", "") + "[[var_file]]\ncontents = \"./gone\"\n[[var_file]]\ncontents = \"../../../up\"\n[[var_file]]\ncontents = \"./up\"\n[[var_file]]\ncontents = \"./\"\n[[var_file]]\ncontents = \"./bin\"\n",
-			"components/up":       "found by the rule of the section",
-			"components/bin":      "\xff",
+			"metadata.toml": "version='v2'\nreadme='https://example.com/x'",
+			"components/s/a.toml": moduleFile("a", "") + "[[var_file]]\ncontents = \"./gone\"\n[[var_file]]\ncontents = " +
+				"\"../../../up\"\n[[var_file]]\ncontents = \"./up\"\n[[var_file]]\ncontents = \"./\"\n[[var_file]]\ncontents = " +
+				"\"./bin\"\n",
+			"components/up":  "found by the rule of the section",
+			"components/bin": "\xff",
 		},
 		"text with NUL":               {"metadata.toml": "version='v2'\ndescription=\"a\\u0000\"\n"},
 		"a sandbox of another engine": {"sandbox.toml": "type='pulumi'\nruntime='go'\n" + repoBlock},
@@ -346,7 +366,8 @@ command = "x"
 
 func TestNothingThere(t *testing.T) {
 	_, found := Load(fstest.MapFS{}, Options{})
-	want := ".:1:1: error: this is not a config directory: it has no metadata.toml (name another directory, or write one with `nuon init`)"
+	want := ".:1:1: error: this is not a config directory: it has no metadata.toml (name another directory, or write " +
+		"one with `nuon init`)"
 	if found.String() != want {
 		t.Errorf("got\n%v", found)
 	}
@@ -371,14 +392,18 @@ func TestLimits(t *testing.T) {
 		limits Limits
 		want   string
 	}{
-		"large TOML":       {small().and(files{"inputs.toml": "# " + strings.Repeat("x", 2000)}), Limits{TOMLFile: 1000}, "it is larger than 1000 bytes"},
-		"large reference":  {small().and(files{"metadata.toml": "version='v2'\nreadme='./r'", "r": strings.Repeat("x", 2000)}), Limits{ReferencedFile: 1000}, "it is larger than 1000 bytes"},
+		"large TOML": {small().and(files{"inputs.toml": "# " + strings.Repeat("x", 2000)}), Limits{TOMLFile: 1000},
+			"it is larger than 1000 bytes"},
+		"large reference": {small().and(files{"metadata.toml": "version='v2'\nreadme='./r'",
+			"r": strings.Repeat("x", 2000)}), Limits{ReferencedFile: 1000}, "it is larger than 1000 bytes"},
 		"all together":     {many, Limits{Total: 500}, "the files of the app are larger than 500 bytes together"},
 		"many files":       {many, Limits{Files: 5}, "there are more than 5 TOML files"},
 		"many entries":     {many, Limits{Entries: 5}, "there are more than 5 files"},
 		"deep directories": {deep, Limits{}, "nested more than 8 levels deep"},
-		"deep tables":      {small().and(files{"inputs.toml": strings.Repeat("a.", 40) + "a = 1"}), Limits{}, "tables are nested more than 32 levels deep"},
-		"deep lists":       {small().and(files{"inputs.toml": "a = " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000)}), Limits{}, "tables are nested more than 32 levels deep"},
+		"deep tables": {small().and(files{"inputs.toml": strings.Repeat("a.", 40) + "a = 1"}), Limits{},
+			"tables are nested more than 32 levels deep"},
+		"deep lists": {small().and(files{"inputs.toml": "a = " + strings.Repeat("[", 5000) +
+			strings.Repeat("]", 5000)}), Limits{}, "tables are nested more than 32 levels deep"},
 		"many diagnostics": {unknown, Limits{}, "there are more diagnostics than these (fix these first)"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -463,7 +488,8 @@ func TestTemplatesAndRefs(t *testing.T) {
 			VarFiles: []string{"{{.nuon.inputs.inputs.x}}", "{{.nuon.components.net.outputs.cidr}}"},
 		},
 	}
-	if got := slices.Sorted(maps.Keys(c.Templates())); !slices.Equal(got, []string{"env_vars.E", "var_file[0].contents", "var_file[1].contents", "vars.a", "vars.b"}) {
+	if got := slices.Sorted(maps.Keys(c.Templates())); !slices.Equal(got, []string{"env_vars.E", "var_file[0].contents",
+		"var_file[1].contents", "vars.a", "vars.b"}) {
 		t.Errorf("Templates: %v", got)
 	}
 	var got []string

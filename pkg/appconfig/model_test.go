@@ -18,14 +18,19 @@ func kinds() files {
 		"runner.toml":              "runner_type='aws'\n",
 		"kubernetes_contexts.toml": "[[kubernetes_context]]\nname='edge'\ncomponent='cluster'\n",
 		"components/cluster.toml":  moduleFile("cluster", ""),
-		"components/image.toml":    "type='container_image'\nname='image'\nvar_name='picture'\n[public]\nimage_url='ghcr.io/acme/x'\ntag='1'\n",
+		"components/image.toml": "type='container_image'\nname='image'\nvar_name='picture'\n[public]\n" +
+			"image_url='ghcr.io/acme/x'\ntag='1'\n",
 		"components/chart.toml": "type='helm_chart'\nname='chart'\nchart_name='hello'\nkubernetes_context='edge'\n" +
 			repoBlock +
 			"[values]\n\"image.tag\"='{{.nuon.components.picture.outputs.image.tag}}'\nreplicas=3\nratio=2.0\non=true\n",
-		"components/quota.toml":  "type='kubernetes_manifest'\nname='quota'\nnamespace='x'\ndependencies=['chart']\nmanifest=\"apiVersion: v1\\nkind: ConfigMap\\nmetadata: {name: x}\\n\"\n",
-		"components/web.toml":    moduleFile("web", "dependencies=['quota']") + "[vars]\nx='{{.nuon.components.cluster.outputs.id}}'\ny='{{.nuon.components.chart.status}}'\n",
-		"components/docker.toml": "type='docker_build'\nname='docker'\ndockerfile='Dockerfile'\n" + repoBlock + "[env_vars]\nA='1'\n",
-		"components/pulumi.toml": "type='pulumi'\nname='pulumi'\nruntime='go'\n" + repoBlock + "[config]\n\"aws:region\"='{{.nuon.install_stack.outputs.region}}'\n",
+		"components/quota.toml": "type='kubernetes_manifest'\nname='quota'\nnamespace='x'\ndependencies=['chart']\n" +
+			"manifest=\"apiVersion: v1\\nkind: ConfigMap\\nmetadata: {name: x}\\n\"\n",
+		"components/web.toml": moduleFile("web", "dependencies=['quota']") +
+			"[vars]\nx='{{.nuon.components.cluster.outputs.id}}'\ny='{{.nuon.components.chart.status}}'\n",
+		"components/docker.toml": "type='docker_build'\nname='docker'\ndockerfile='Dockerfile'\n" + repoBlock +
+			"[env_vars]\nA='1'\n",
+		"components/pulumi.toml": "type='pulumi'\nname='pulumi'\nruntime='go'\n" + repoBlock +
+			"[config]\n\"aws:region\"='{{.nuon.install_stack.outputs.region}}'\n",
 	})
 }
 
@@ -41,7 +46,8 @@ func TestEdgesAndOrderOfAllKinds(t *testing.T) {
 	if diff := cmp.Diff(want, app.Edges()); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([][]string{{"cluster", "docker", "image", "pulumi"}, {"chart"}, {"quota"}, {"web"}}, app.Order()); diff != "" {
+	if diff := cmp.Diff([][]string{{"cluster", "docker", "image", "pulumi"}, {"chart"}, {"quota"}, {"web"}},
+		app.Order()); diff != "" {
 		t.Error(diff)
 	}
 	deployed := app.Deployed()
@@ -67,7 +73,8 @@ func TestCircleOverAContext(t *testing.T) {
 func TestTemplatesOfKinds(t *testing.T) {
 	app := mustLoad(t, kinds())
 	for name, want := range map[string][]string{
-		"chart": {"namespace", "storage_driver", `values."image.tag"`}, "quota": {"manifest", "namespace"}, "docker": {}, "image": {}, "pulumi": {`config."aws:region"`},
+		"chart": {"namespace", "storage_driver", `values."image.tag"`}, "quota": {"manifest", "namespace"}, "docker": {},
+		"image": {}, "pulumi": {`config."aws:region"`},
 		"web": {"vars.x", "vars.y"},
 	} {
 		c, _ := app.Component(name)
@@ -94,18 +101,21 @@ func TestConfigDigestOfKinds(t *testing.T) {
 		"values file":      {"chart", func(c *Component) { c.Helm.ValuesFiles = []string{"a: 1"} }, true},
 		"namespace":        {"chart", func(c *Component) { c.Helm.Namespace = "other" }, true},
 		"context":          {"chart", func(c *Component) { c.KubernetesContext = "" }, true},
-		"chart repository": {"chart", func(c *Component) { c.Helm.Repository = &format.HelmRepository{RepoURL: "https://x"} }, false},
-		"manifest":         {"quota", func(c *Component) { c.Manifest.Text += "#" }, true},
-		"pulumi config":    {"pulumi", func(c *Component) { c.Pulumi.Config = nil }, true},
-		"build arguments":  {"docker", func(c *Component) { c.EnvVars = nil }, false},
-		"Dockerfile":       {"docker", func(c *Component) { c.Docker.Dockerfile = "x" }, false},
-		"tag":              {"image", func(c *Component) { c.Image.Public.Tag = "2" }, false},
-		"terraform":        {"web", func(c *Component) { c.Terraform.Version = "1.12.0" }, true},
-		"environment":      {"web", func(c *Component) { c.EnvVars = map[string]string{"A": "1"} }, true},
-		"source":           {"web", func(c *Component) { c.Source.Branch = "next" }, false},
+		"chart repository": {"chart", func(c *Component) { c.Helm.Repository = &format.HelmRepository{RepoURL: "https://x"} },
+			false},
+		"manifest":        {"quota", func(c *Component) { c.Manifest.Text += "#" }, true},
+		"pulumi config":   {"pulumi", func(c *Component) { c.Pulumi.Config = nil }, true},
+		"build arguments": {"docker", func(c *Component) { c.EnvVars = nil }, false},
+		"Dockerfile":      {"docker", func(c *Component) { c.Docker.Dockerfile = "x" }, false},
+		"tag":             {"image", func(c *Component) { c.Image.Public.Tag = "2" }, false},
+		"terraform":       {"web", func(c *Component) { c.Terraform.Version = "1.12.0" }, true},
+		"environment":     {"web", func(c *Component) { c.EnvVars = map[string]string{"A": "1"} }, true},
+		"source":          {"web", func(c *Component) { c.Source.Branch = "next" }, false},
 		"what waits, retries, approves and shows": {"web", func(c *Component) {
-			c.MaxAutoRetries, c.SkipNoops, c.AutoApproveOnPoliciesPassing, c.BuildTimeout, c.DeployTimeout, c.DriftSchedule = 9, true, true, "1m", "1m", "0 0 * * *"
-			c.OperationRoles, c.Toggleable, c.DefaultEnabled, c.Labels, c.VarName = []format.OperationRole{{Operation: "deploy"}}, true, true, map[string]string{"a": "b"}, "other"
+			c.MaxAutoRetries, c.SkipNoops, c.AutoApproveOnPoliciesPassing, c.BuildTimeout, c.DeployTimeout, c.DriftSchedule = 9,
+				true, true, "1m", "1m", "0 0 * * *"
+			c.OperationRoles, c.Toggleable, c.DefaultEnabled, c.Labels,
+				c.VarName = []format.OperationRole{{Operation: "deploy"}}, true, true, map[string]string{"a": "b"}, "other"
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -127,7 +137,8 @@ func TestConfigDigestOfKinds(t *testing.T) {
 // stored in the control plane.
 func TestWhereHelmKeepsItsRecords(t *testing.T) {
 	for _, c := range []struct{ chart, runner, want string }{
-		{"", "", "configmap"}, {"", "secret", "secret"}, {"", "nuon", "configmap"}, {"secret", "configmap", "secret"}, {"configmap", "secret", "configmap"},
+		{"", "", "configmap"}, {"", "secret", "secret"}, {"", "nuon", "configmap"}, {"secret", "configmap", "secret"},
+		{"configmap", "secret", "configmap"},
 		{"nuon", "secret", "configmap"}, {"{{.nuon.inputs.inputs.size}}", "secret", "{{.nuon.inputs.inputs.size}}"},
 	} {
 		chart := "type='helm_chart'\nname='chart'\nchart_name='hello'\nstorage_driver='" + c.chart + "'\n" + repoBlock
@@ -142,7 +153,8 @@ func TestWhereHelmKeepsItsRecords(t *testing.T) {
 
 // A Pulumi sandbox is part of the App, but not of Deployed.
 func TestPulumiSandbox(t *testing.T) {
-	app := mustLoad(t, small().and(files{"sandbox.toml": "type='pulumi'\nruntime='go'\n[pulumi_config]\n\"nuon:name\"='x'\n" + repoBlock}))
+	app := mustLoad(t, small().and(files{"sandbox.toml": "type='pulumi'\nruntime='go'\n[pulumi_config]\n" +
+		"\"nuon:name\"='x'\n" + repoBlock}))
 	if app.Sandbox.Pulumi == nil || app.Sandbox.Terraform != nil || app.Sandbox.Deployable() ||
 		app.Deployed().Sandbox != nil {
 		t.Errorf("%+v", app.Sandbox)
@@ -163,8 +175,10 @@ func TestStoredByAnEarlierRelease(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Component{{
-		Name: "web", Kind: "terraform_module", Dependencies: []string{"net"}, Toggleable: true, EnvVars: map[string]string{"B": "2"},
-		Source: &Source{Repo: "a/b", Directory: ".", Branch: "main"}, Terraform: &Terraform{Version: "1.11.4", Vars: map[string]string{"a": "1"}, VarFiles: []string{"x"}},
+		Name: "web", Kind: "terraform_module", Dependencies: []string{"net"}, Toggleable: true,
+		EnvVars: map[string]string{"B": "2"},
+		Source:  &Source{Repo: "a/b", Directory: ".", Branch: "main"}, Terraform: &Terraform{Version: "1.11.4",
+			Vars: map[string]string{"a": "1"}, VarFiles: []string{"x"}},
 	}}
 	if diff := cmp.Diff(want, app.Components); diff != "" || !app.Sandbox.Deployable() {
 		t.Errorf("sandbox %+v\n%s", app.Sandbox, diff)
@@ -194,9 +208,11 @@ func TestTerraformDigestStays(t *testing.T) {
 // An App contains nothing that could be a secret.
 func TestSecretsAreNotKept(t *testing.T) {
 	app := mustLoad(t, small().and(files{
-		"metadata.toml":   "version='v2'\nslack_webhook_url='https://hooks.example.com/hunter2'\n",
-		"secrets.toml":    "[[secret]]\nname='s'\ndescription='d'\ndefault='hunter2'\n",
-		"inputs.toml":     inputsFile + "[[input]]\nname='k'\ndisplay_name='K'\ndescription='d'\ngroup='g'\nsensitive=true\ndefault='hunter2'\n[[input]]\nname='l'\ndisplay_name='L'\ndescription='d'\ngroup='g'\nsensitive=true\ndefault=''\n",
+		"metadata.toml": "version='v2'\nslack_webhook_url='https://hooks.example.com/hunter2'\n",
+		"secrets.toml":  "[[secret]]\nname='s'\ndescription='d'\ndefault='hunter2'\n",
+		"inputs.toml": inputsFile + "[[input]]\nname='k'\ndisplay_name='K'\ndescription='d'\ngroup='g'\n" +
+			"sensitive=true\ndefault='hunter2'\n[[input]]\nname='l'\ndisplay_name='L'\ndescription='d'\ngroup='g'\n" +
+			"sensitive=true\ndefault=''\n",
 		"installs/a.toml": "name='a'\n[inputs]\nsize='1'\nk='hunter2'\n",
 	}))
 	data, err := json.Marshal(app)

@@ -12,14 +12,22 @@ import (
 func TestOneMistakeIsToldOnce(t *testing.T) {
 	base := brokenBase(t)
 	for name, c := range map[string]struct{ file, old, new, want string }{
-		"a component without quotes":     {"components/api.toml", `name       = "api"`, `name       = api`, `components/api.toml:2:14: error: TOML syntax: a text stands in quotes (write "api")`},
-		"a mistake below the name":       {"components/api_image.toml", `"2.3.1"`, `2.3.1`, `components/api_image.toml:6:13: error: TOML syntax: this is no number (write "2.3.1")`},
-		"a component of no type":         {"components/api.toml", `"helm_chart"`, `"helm"`, `components/api.toml:1:14: error: there is no component type "helm" (`},
-		"a job":                          {"components/api.toml", `"helm_chart"`, `"job"`, `components/api.toml:1:14: error: components of type job are not supported (`},
-		"an input without quotes":        {"inputs.toml", `name         = "domain"`, `name         = domain`, `inputs.toml:14:16: error: TOML syntax: a text stands in quotes (write "domain")`},
-		"a role in a file with no close": {"permissions/maintenance.toml", `"maintenance"`, `"maintenance`, `permissions/maintenance.toml:1:15: error: TOML syntax: a text is not closed`},
-		"a context without a name":       {"kubernetes_contexts.toml", "", "[[kubernetes_context]]\ncomponent = \"network\"\n", `kubernetes_contexts.toml:1:3: error: "kubernetes_context[0].name" is missing`},
-		"an operation that is none": {"operation_roles.toml", "", "[[rules]]\nprincipal = \"nuon::component:*\"\noperation = \"tear_down\"\nrole = \"{{.nuon.install.id}}-maintenance\"\n",
+		"a component without quotes": {"components/api.toml", `name       = "api"`, `name       = api`,
+			`components/api.toml:2:14: error: TOML syntax: a text stands in quotes (write "api")`},
+		"a mistake below the name": {"components/api_image.toml", `"2.3.1"`, `2.3.1`,
+			`components/api_image.toml:6:13: error: TOML syntax: this is no number (write "2.3.1")`},
+		"a component of no type": {"components/api.toml", `"helm_chart"`, `"helm"`,
+			`components/api.toml:1:14: error: there is no component type "helm" (`},
+		"a job": {"components/api.toml", `"helm_chart"`, `"job"`,
+			`components/api.toml:1:14: error: components of type job are not supported (`},
+		"an input without quotes": {"inputs.toml", `name         = "domain"`, `name         = domain`,
+			`inputs.toml:14:16: error: TOML syntax: a text stands in quotes (write "domain")`},
+		"a role in a file with no close": {"permissions/maintenance.toml", `"maintenance"`, `"maintenance`,
+			`permissions/maintenance.toml:1:15: error: TOML syntax: a text is not closed`},
+		"a context without a name": {"kubernetes_contexts.toml", "", "[[kubernetes_context]]\ncomponent = \"network\"\n",
+			`kubernetes_contexts.toml:1:3: error: "kubernetes_context[0].name" is missing`},
+		"an operation that is none": {"operation_roles.toml", "", "[[rules]]\nprincipal = \"nuon::component:*\"\noperation " +
+			"= \"tear_down\"\nrole = \"{{.nuon.install.id}}-maintenance\"\n",
 			`operation_roles.toml:3:13: error: "rules[0].operation" cannot be "tear_down"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -45,7 +53,8 @@ func TestOneMistakeIsToldOnce(t *testing.T) {
 func TestNamesThatAreNowhereAreTold(t *testing.T) {
 	dir := brokenBase(t)
 	dir["components/api_image.toml"] = &fstest.MapFile{Data: []byte("name = api_image\n")}
-	dir["components/quota.toml"] = &fstest.MapFile{Data: []byte("type = \"kubernetes_manifest\"\nname = \"quota\"\nnamespace = \"n\"\ndependencies = [\"apu\"]\nmanifest = \"./manifests/quota.yaml\"\n")}
+	dir["components/quota.toml"] = &fstest.MapFile{Data: []byte("type = \"kubernetes_manifest\"\nname = \"quota\"\n" +
+		"namespace = \"n\"\ndependencies = [\"apu\"]\nmanifest = \"./manifests/quota.yaml\"\n")}
 	_, found := Load(dir, Options{})
 	if got := told(found, false); !strings.Contains(got, `the dependency "apu" does not exist`) {
 		t.Errorf("says:\n%s", got)
@@ -65,7 +74,8 @@ func TestBlankFileIsNoForm(t *testing.T) {
 	}
 	dir := brokenBase(t)
 	dir["secrets/mail.toml"] = &fstest.MapFile{Data: []byte("name = \"mail\"\ndescription = \"to send mail\"\n")}
-	if _, found := Load(dir, Options{}); !strings.Contains(told(found, false), "both secrets.toml and secrets/ are there") {
+	if _, found := Load(dir, Options{}); !strings.Contains(told(found, false),
+		"both secrets.toml and secrets/ are there") {
 		t.Errorf("says:\n%s", told(found, false))
 	}
 }
@@ -74,8 +84,10 @@ func TestBlankFileIsNoForm(t *testing.T) {
 // format).
 func TestNamespacesOfCopiesAreRendered(t *testing.T) {
 	dir := brokenBase(t)
-	dir["secrets.toml"] = &fstest.MapFile{Data: []byte("[[secret]]\nname = \"mail\"\ndescription = \"d\"\nkubernetes_sync = true\n" +
-		"kubernetes_sync_targets = [{ namespaces = [\"{{.nuon.install.id}}\"], name = \"{{.nuon.install.id}}-mail\", key = \"{{.nuon.install.nme}}\" }]\n")}
+	dir["secrets.toml"] = &fstest.MapFile{Data: []byte("[[secret]]\nname = \"mail\"\ndescription = \"d\"\n" +
+		"kubernetes_sync = true\n" +
+		"kubernetes_sync_targets = [{ namespaces = [\"{{.nuon.install.id}}\"], name = \"{{.nuon.install.id}}-mail\", key = " +
+		"\"{{.nuon.install.nme}}\" }]\n")}
 	_, found := Load(dir, Options{})
 	if got := told(found, false); strings.Contains(got, "not rendered") || !strings.Contains(got, "nme") {
 		t.Errorf("says:\n%s", got)
@@ -102,7 +114,8 @@ func TestFilesOfOthers(t *testing.T) {
 // TestNamesWithSlashes: the name of a branch may contain slashes, as in git.
 func TestNamesWithSlashes(t *testing.T) {
 	dir := brokenBase(t)
-	dir["branches/a.toml"] = &fstest.MapFile{Data: []byte("name = \"release/1.x\"\n[connected_repo]\nrepo = \"acme/app\"\ndirectory = \".\"\nbranch = \"release/1.x\"\n")}
+	dir["branches/a.toml"] = &fstest.MapFile{Data: []byte("name = \"release/1.x\"\n[connected_repo]\nrepo = " +
+		"\"acme/app\"\ndirectory = \".\"\nbranch = \"release/1.x\"\n")}
 	if app, found := Load(dir, Options{}); app == nil {
 		t.Errorf("says:\n%s", told(found, false))
 	}
@@ -143,7 +156,8 @@ func TestSpellingsOfNothing(t *testing.T) {
 // characters that move or reverse a terminal's text.
 func TestWordsTurnNoTerminal(t *testing.T) {
 	dir := brokenBase(t)
-	dir["components/\u202egpj.toml"] = &fstest.MapFile{Data: []byte("type = \"terraform_module\"\nname = \"a\u202e\"\ndependencies = [\"b\u2066\"]\n")}
+	dir["components/\u202egpj.toml"] = &fstest.MapFile{Data: []byte("type = \"terraform_module\"\nname = \"a\u202e\"\n" +
+		"dependencies = [\"b\u2066\"]\n")}
 	dir["metadata.toml"] = &fstest.MapFile{Data: []byte("version = \"v2\"\nreadme = \"./no\u202efile\u2028.md\"\n")}
 	_, found := Load(dir, Options{})
 	for _, d := range found {
@@ -156,7 +170,8 @@ func TestWordsTurnNoTerminal(t *testing.T) {
 // TestOlderPolicyTypes: policies of the older types apply to all components.
 func TestOlderPolicyTypes(t *testing.T) {
 	dir := brokenBase(t)
-	dir["policies.toml"] = &fstest.MapFile{Data: []byte("[[policy]]\nname = 'p'\ntype = 'runner_job_terraform_deploy'\nengine = 'opa'\ncontents = \"\"\"\npackage nuon\n\n" +
+	dir["policies.toml"] = &fstest.MapFile{Data: []byte("[[policy]]\nname = 'p'\ntype = 'runner_job_terraform_deploy'\n" +
+		"engine = 'opa'\ncontents = \"\"\"\npackage nuon\n\n" +
 		"import rego.v1\n\ndeny contains \"x\" if input.plan.errored\n\"\"\"\n")}
 	app, found := Load(dir, Options{})
 	if app == nil {

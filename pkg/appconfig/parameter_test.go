@@ -45,11 +45,14 @@ default = "false"
 func TestBadActionInputs(t *testing.T) {
 	told := goldenOf(t, "testdata/action_inputs.txtar")
 	for name, declared := range map[string]string{
-		"types and defaults": "[[inputs]]\nname='a'\ntype='strin'\n[[inputs]]\nname='b'\ntype='number'\ndefault='x'\n[[inputs]]\nname='c'\ntype='list'\n[[inputs]]\nname='d'\ntype='json'\ndefault=''\n",
-		"names":              "[[inputs]]\nname='a b'\n[[inputs]]\nname='x-y'\n[[inputs]]\nname='X_Y'\n[[inputs]]\ndescription='none'\n",
-		"keys":               "[[inputs]]\nname='a'\nsensitive=true\nrequird=true\n",
-		"nobody asks":        "[[inputs]]\nname='a'\nrequired=true\n[[inputs]]\nname='b'\nrequired=true\ndefault='x'\n[[triggers]]\ntype='post-provision'\n",
-		"too many":           tooManyInputs(),
+		"types and defaults": "[[inputs]]\nname='a'\ntype='strin'\n[[inputs]]\nname='b'\ntype='number'\ndefault='x'\n" +
+			"[[inputs]]\nname='c'\ntype='list'\n[[inputs]]\nname='d'\ntype='json'\ndefault=''\n",
+		"names": "[[inputs]]\nname='a b'\n[[inputs]]\nname='x-y'\n[[inputs]]\nname='X_Y'\n[[inputs]]\n" +
+			"description='none'\n",
+		"keys": "[[inputs]]\nname='a'\nsensitive=true\nrequird=true\n",
+		"nobody asks": "[[inputs]]\nname='a'\nrequired=true\n[[inputs]]\nname='b'\nrequired=true\ndefault='x'\n" +
+			"[[triggers]]\ntype='post-provision'\n",
+		"too many": tooManyInputs(),
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, found := Load(small().and(files{"actions/a.toml": action(declared)}).fs(), Options{})
@@ -69,8 +72,10 @@ func tooManyInputs() string {
 func TestCheckInputs(t *testing.T) {
 	small, empty := "small", ""
 	a := Action{Name: "scale", Inputs: []ActionInput{
-		{Name: "worker-count", Type: "number", Required: true}, {Name: "size", Type: "string", Default: &small}, {Name: "note", Type: "string", Default: &empty},
-		{Name: "dry_run", Type: "bool"}, {Name: "extra", Type: "json"}, {Name: "path", Type: "string"}, {Name: "LD_PRELOAD", Type: "string"}, {Name: "who", Type: "string", Required: true},
+		{Name: "worker-count", Type: "number", Required: true}, {Name: "size", Type: "string", Default: &small},
+		{Name: "note", Type: "string", Default: &empty},
+		{Name: "dry_run", Type: "bool"}, {Name: "extra", Type: "json"}, {Name: "path", Type: "string"},
+		{Name: "LD_PRELOAD", Type: "string"}, {Name: "who", Type: "string", Required: true},
 	}}
 	given := map[string]string{"worker-count": "-1.5e3", "dry_run": "true", "extra": `{"a":[1]}`, "path": "/x",
 		"LD_PRELOAD": "/x.so", "who": "$(reboot)\nme"}
@@ -97,10 +102,12 @@ func TestCheckInputs(t *testing.T) {
 		t.Errorf("%v\n%s", values, diff)
 	}
 	_, problems = a.CheckInputs(map[string]string{"worker-count": ""})
-	if diff := cmp.Diff([]string{"input worker-count must not be empty: it is a number", "input who is required"}, problems); diff != "" {
+	if diff := cmp.Diff([]string{"input worker-count must not be empty: it is a number", "input who is required"},
+		problems); diff != "" {
 		t.Error(diff)
 	}
-	if _, problems = a.CheckInputs(map[string]string{"who": strings.Repeat("x", maxInputBytes), "worker-count": "1"}); len(problems) != 1 || !strings.Contains(problems[0], "larger than 32768 bytes") {
+	if _, problems = a.CheckInputs(map[string]string{"who": strings.Repeat("x", maxInputBytes), "worker-count": "1"}); len(
+		problems) != 1 || !strings.Contains(problems[0], "larger than 32768 bytes") {
 		t.Error(problems)
 	}
 	if _, problems = (&Action{Name: "plain"}).CheckInputs(map[string]string{"x": "1"}); len(problems) != 1 ||
@@ -116,7 +123,8 @@ func TestCheckInputs(t *testing.T) {
 // variable that programs rely on.
 func TestCheckedInputsAreHarmless(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		name := rapid.OneOf(rapid.SampledFrom([]string{"PATH", "Home", "ld_preload", "NUON_ORG_ID", "BASH_ENV", "kubeconfig", "https_proxy", "TF_VAR_x", "AWS_PROFILE"}),
+		name := rapid.OneOf(rapid.SampledFrom([]string{"PATH", "Home", "ld_preload", "NUON_ORG_ID", "BASH_ENV", "kubeconfig",
+			"https_proxy", "TF_VAR_x", "AWS_PROFILE"}),
 			rapid.StringMatching(`[A-Za-z0-9_][A-Za-z0-9_.-]{0,20}`)).Draw(rt, "name")
 		a := Action{Name: "a", Inputs: []ActionInput{{Name: name,
 			Type: rapid.SampledFrom(actionInputTypes).Draw(rt, "type")}}}

@@ -106,8 +106,10 @@ func TestDigestIgnoresSpelling(t *testing.T) {
 		"installs/a.toml":   "name='a'\n",
 	})
 	two := small().and(files{
-		"metadata.toml":          "# why\nversion='v2'",
-		"components/x/2.toml":    "vars = { y = 2, x = '1' }\npublic_repo.branch='main'\npublic_repo.directory='./modules//x'\npublic_repo.repo='acme/infra'\ndependencies = ['c', 'b']\nterraform_version='1.11.4'\ntype='terraform_module'\nname = 'a'\n",
+		"metadata.toml": "# why\nversion='v2'",
+		"components/x/2.toml": "vars = { y = 2, x = '1' }\npublic_repo.branch='main'\n" +
+			"public_repo.directory='./modules//x'\npublic_repo.repo='acme/infra'\ndependencies = ['c', 'b']\n" +
+			"terraform_version='1.11.4'\ntype='terraform_module'\nname = 'a'\n",
 		"components/9.toml":      moduleFile("b", "# hm"),
 		"components/1.toml":      moduleFile("c", ""),
 		"actions/something.toml": "timeout='5m'\n" + action(""),
@@ -136,7 +138,8 @@ func mustLoad(t *testing.T, f files) *App {
 // A change of a deploy changes the digest of that component alone.
 func TestDigestSeesChanges(t *testing.T) {
 	base := small().and(files{
-		"components/a.toml": moduleFile("a", "") + "[vars]\nx = \"1\"\n[env_vars]\nE = \"1\"\n[[var_file]]\ncontents = \"./v\"\n",
+		"components/a.toml": moduleFile("a", "") + "[vars]\nx = \"1\"\n[env_vars]\nE = \"1\"\n[[var_file]]\ncontents = " +
+			"\"./v\"\n",
 		"components/v":      "v = 1",
 		"components/b.toml": moduleFile("b", ""),
 		"actions/a.toml":    action(""),
@@ -145,15 +148,19 @@ func TestDigestSeesChanges(t *testing.T) {
 		change files
 		config bool // whether the config digest changes
 	}{
-		"a variable":        {files{"components/a.toml": strings.Replace(base["components/a.toml"], `x = "1"`, `x = "2"`, 1)}, true},
-		"the environment":   {files{"components/a.toml": strings.Replace(base["components/a.toml"], `E = "1"`, `E = "2"`, 1)}, true},
+		"a variable": {files{"components/a.toml": strings.Replace(base["components/a.toml"], `x = "1"`, `x = "2"`, 1)},
+			true},
+		"the environment": {files{"components/a.toml": strings.Replace(base["components/a.toml"], `E = "1"`, `E = "2"`, 1)},
+			true},
 		"a referenced file": {files{"components/v": "v = 2"}, true},
-		"the version":       {files{"components/a.toml": strings.Replace(base["components/a.toml"], "1.11.4", "1.11.5", 1)}, true},
-		"a dependency":      {files{"components/a.toml": "dependencies = [\"b\"]\n" + base["components/a.toml"]}, true},
-		"the branch":        {files{"components/a.toml": strings.Replace(base["components/a.toml"], `"main"`, `"next"`, 1)}, false},
-		"the retries":       {files{"components/a.toml": "max_auto_retries = 3\n" + base["components/a.toml"]}, false},
-		"an action":         {files{"actions/a.toml": action("timeout='9s'")}, false},
-		"the metadata":      {files{"metadata.toml": "version='v2'\ndescription='x'"}, false},
+		"the version": {files{"components/a.toml": strings.Replace(base["components/a.toml"], "1.11.4", "1.11.5", 1)},
+			true},
+		"a dependency": {files{"components/a.toml": "dependencies = [\"b\"]\n" + base["components/a.toml"]}, true},
+		"the branch": {files{"components/a.toml": strings.Replace(base["components/a.toml"], `"main"`, `"next"`, 1)},
+			false},
+		"the retries":  {files{"components/a.toml": "max_auto_retries = 3\n" + base["components/a.toml"]}, false},
+		"an action":    {files{"actions/a.toml": action("timeout='9s'")}, false},
+		"the metadata": {files{"metadata.toml": "version='v2'\ndescription='x'"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before, after := mustLoad(t, base), mustLoad(t, base.and(test.change))

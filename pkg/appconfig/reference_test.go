@@ -13,8 +13,10 @@ import (
 
 func TestFetch(t *testing.T) {
 	base := small().and(files{
-		"metadata.toml":     "version='v2'\nreadme='https://example.com/readme.md?token=hunter2'\n",
-		"components/a.toml": moduleFile("a", "") + "[[var_file]]\ncontents='git::https://git.example/x//vars.tfvars?ref=v1'\n[[var_file]]\ncontents='https://example.com/readme.md?token=hunter2'\n",
+		"metadata.toml": "version='v2'\nreadme='https://example.com/readme.md?token=hunter2'\n",
+		"components/a.toml": moduleFile("a", "") + "[[var_file]]\n" +
+			"contents='git::https://git.example/x//vars.tfvars?ref=v1'\n[[var_file]]\n" +
+			"contents='https://example.com/readme.md?token=hunter2'\n",
 	})
 	var asked []string
 	fetch := func(reference string, limit int64) ([]byte, error) {
@@ -33,8 +35,10 @@ func TestFetch(t *testing.T) {
 		t.Errorf("fetched %v", asked)
 	}
 	want := []RemoteFile{
-		{"git::https://git.example/x//vars.tfvars?ref=v1", digest([]byte("text of " + asked[0])), int64(len("text of " + asked[0]))},
-		{"https://example.com/readme.md?token=hunter2", digest([]byte("text of " + asked[1])), int64(len("text of " + asked[1]))},
+		{"git::https://git.example/x//vars.tfvars?ref=v1", digest([]byte("text of " + asked[0])),
+			int64(len("text of " + asked[0]))},
+		{"https://example.com/readme.md?token=hunter2", digest([]byte("text of " + asked[1])),
+			int64(len("text of " + asked[1]))},
 	}
 	if diff := cmp.Diff(want, app.Remote); diff != "" {
 		t.Error(diff)
@@ -55,8 +59,9 @@ func TestFetch(t *testing.T) {
 	}
 	// The origin of a text does not change the version.
 	inline := base.and(files{
-		"metadata.toml":     "version='v2'\nreadme='text of https://example.com/readme.md?token=hunter2'\n",
-		"components/a.toml": strings.Replace(strings.Replace(base["components/a.toml"], "'git::", "'text of git::", 1), "'https://example.com", "'text of https://example.com", 1),
+		"metadata.toml": "version='v2'\nreadme='text of https://example.com/readme.md?token=hunter2'\n",
+		"components/a.toml": strings.Replace(strings.Replace(base["components/a.toml"], "'git::", "'text of git::", 1),
+			"'https://example.com", "'text of https://example.com", 1),
 	})
 	if mustLoad(t, inline).Digest() != app.Digest() {
 		t.Error("the digest tells where a text came from")
@@ -69,11 +74,17 @@ func TestFetchFails(t *testing.T) {
 		fetch     func(string, int64) ([]byte, error)
 		want      string
 	}{
-		"an error": {"https://example.com/x?token=hunter2", func(string, int64) ([]byte, error) { return nil, errors.New("it answers 404 Not Found") },
+		"an error": {"https://example.com/x?token=hunter2", func(string, int64) ([]byte, error) {
+			return nil,
+				errors.New("it answers 404 Not Found")
+		},
 			`metadata.toml:2:8: error: "readme": https://example.com/x cannot be read: it answers 404 Not Found (put the file beside the config and write ./name, or try again)`},
 		"no text": {"https://example.com/x", func(string, int64) ([]byte, error) { return []byte("\xff"), nil },
 			`metadata.toml:2:8: error: "readme": https://example.com/x cannot be read: it is not UTF-8 text (put the file beside the config and write ./name, or try again)`},
-		"too much": {"git::https://example.com/x?ref=v1&token=hunter2", func(string, int64) ([]byte, error) { return make([]byte, 65<<20), nil },
+		"too much": {"git::https://example.com/x?ref=v1&token=hunter2", func(string, int64) ([]byte,
+			error) {
+			return make([]byte, 65<<20), nil
+		},
 			`metadata.toml:2:8: error: "readme": git::https://example.com/x?ref=v1 cannot be read: the files of the app are larger than 67108864 bytes together (put the file beside the config and write ./name, or try again)`},
 		"a password": {"https://me:hunter2@example.com/x", nil,
 			`metadata.toml:2:8: error: "readme": the address contains a user or a password (remove it, or put the file beside the config and write ./name)`},
@@ -166,14 +177,18 @@ func TestDockerfile(t *testing.T) {
 // values_file.path is always a file, even without ./
 func TestValuesFilePath(t *testing.T) {
 	app := mustLoad(t, small().and(files{
-		"components/a.toml":        "type='helm_chart'\nname='a'\nchart_name='hello'\n" + repoBlock + "[[values_file]]\npath='values/a.yaml'\n[[values_file]]\nsource='./values/b.yaml'\n[[values_file]]\ncontents='c: 1'\n",
+		"components/a.toml": "type='helm_chart'\nname='a'\nchart_name='hello'\n" + repoBlock +
+			"[[values_file]]\npath='values/a.yaml'\n[[values_file]]\nsource='./values/b.yaml'\n[[values_file]]\n" +
+			"contents='c: 1'\n",
 		"components/values/a.yaml": "a: 1", "components/values/b.yaml": "b: 1",
 	}))
 	c, _ := app.Component("a")
 	if diff := cmp.Diff([]string{"a: 1", "b: 1", "c: 1"}, c.Helm.ValuesFiles); diff != "" {
 		t.Error(diff)
 	}
-	if _, found := Load(small().and(files{"components/a.toml": "type='helm_chart'\nname='a'\nchart_name='hello'\n" + repoBlock + "[[values_file]]\npath='a.yml'\n", "components/a.yaml": ""}).fs(), Options{}); !strings.Contains(found.String(),
+	if _, found := Load(small().and(files{"components/a.toml": "type='helm_chart'\nname='a'\nchart_name='hello'\n" +
+		repoBlock + "[[values_file]]\npath='a.yml'\n", "components/a.yaml": ""}).fs(), Options{}); !strings.Contains(
+		found.String(),
 		`components/a.toml:10:6: error: there is no file a.yml: looked for components/a.yml (did you mean "a.yaml"?)`) {
 		t.Error(found)
 	}

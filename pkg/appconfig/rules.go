@@ -146,7 +146,8 @@ var rules = []Rule{
 	// Code in the repository of the config.
 	{Name: ruleSourceDirectory, Summary: "The directory of code in the app's repository exists."},
 	{Name: ruleSourceCode,
-		Summary: "Code in the app's repository is a module, chart or kustomization that can be built without network access."},
+		Summary: "Code in the app's repository is a module, chart or kustomization that can be built without " +
+			"network access."},
 	{Name: ruleModuleVariable,
 		Summary: "A Terraform module declares every variable in vars, and every required variable is set."},
 	{Name: ruleModuleOutput, Summary: "A Terraform module declares every output that a template reads."},

@@ -16,18 +16,23 @@ func TestToggles(t *testing.T) {
 	}
 	told := goldenOf(t, "testdata/toggles.txtar")
 	for name, added := range map[string]files{
-		"nothing needs what is off":                     base,
-		"what is off may need what is on":               {"components/b.toml": moduleFile("b", off+"dependencies = ['a', 'c']")},
-		"what is always there needs what is off":        {"components/c.toml": moduleFile("c", "dependencies = ['b']")},
-		"what is on by default reads what is off":       {"components/a.toml": moduleFile("a", on) + "[vars]\nx = \"{{.nuon.components.b.outputs.y}}\"\n"},
+		"nothing needs what is off": base,
+		"what is off may need what is on": {"components/b.toml": moduleFile("b", off+
+			"dependencies = ['a', 'c']")},
+		"what is always there needs what is off": {"components/c.toml": moduleFile("c", "dependencies = ['b']")},
+		"what is on by default reads what is off": {"components/a.toml": moduleFile("a", on) +
+			"[vars]\nx = \"{{.nuon.components.b.outputs.y}}\"\n"},
 		"default_enabled alone":                         {"components/a.toml": moduleFile("a", "default_enabled = true\n")},
 		"an install that switches":                      install("a = false\nb = 'true'\n"),
 		"an install that switches a typo":               install("bb = true\n"),
 		"an install that switches what is always there": install("c = false\n"),
-		"an install that takes what is needed":          files{"components/c.toml": moduleFile("c", "dependencies = ['a']")}.and(install("a = false\n")),
-		"an install that mends the default":             files{"components/a.toml": moduleFile("a", on+"dependencies = ['b']")}.and(install("b = true\n")),
-		"an install of two accounts":                    {"installs/east.toml": "name = 'east'\naws_account = {region = 'eu'}\ngcp_account = {project_id = 'p'}\n"},
-		"a switch that is no flag":                      install("a = 'maybe'\n"),
+		"an install that takes what is needed": files{"components/c.toml": moduleFile("c",
+			"dependencies = ['a']")}.and(install("a = false\n")),
+		"an install that mends the default": files{"components/a.toml": moduleFile("a", on+"dependencies = ['b']")}.and(
+			install("b = true\n")),
+		"an install of two accounts": {"installs/east.toml": "name = 'east'\naws_account = {region = 'eu'}\ngcp_account = " +
+			"{project_id = 'p'}\n"},
+		"a switch that is no flag": install("a = 'maybe'\n"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, found := Load(small().and(base).and(added).fs(), Options{})
@@ -40,14 +45,18 @@ func TestToggles(t *testing.T) {
 // without effect has no toggle yet.
 func TestInstallSettings(t *testing.T) {
 	app := mustLoad(t, small().and(files{
-		"components/a.toml":  moduleFile("a", "toggleable = true\n"),
-		"components/h.toml":  "type = 'helm_chart'\nname = 'h'\nchart_name = 'hello'\ntoggleable = true\n[public_repo]\nrepo = 'acme/infra'\ndirectory = 'x'\nbranch = 'main'\n",
-		"components/i.toml":  "type = 'container_image'\nname = 'i'\ntoggleable = true\n[public]\nimage_url = 'ghcr.io/acme/x'\ntag = '1'\n",
-		"installs/east.toml": "name = 'east'\nazure_account = {}\n[labels]\ntier = 'gold'\nrank = 1\n[component_toggles]\na = true\nh = true\ni = true\n",
+		"components/a.toml": moduleFile("a", "toggleable = true\n"),
+		"components/h.toml": "type = 'helm_chart'\nname = 'h'\nchart_name = 'hello'\ntoggleable = true\n[public_repo]\n" +
+			"repo = 'acme/infra'\ndirectory = 'x'\nbranch = 'main'\n",
+		"components/i.toml": "type = 'container_image'\nname = 'i'\ntoggleable = true\n[public]\nimage_url = " +
+			"'ghcr.io/acme/x'\ntag = '1'\n",
+		"installs/east.toml": "name = 'east'\nazure_account = {}\n[labels]\ntier = 'gold'\nrank = 1\n[component_toggles]\n" +
+			"a = true\nh = true\ni = true\n",
 		"installs/west.toml": "name = 'west'\n[gcp_account]\nproject_id = 'p'\n",
 	}))
 	want := []Install{
-		{Name: "east", ApprovalOption: "prompt", Labels: map[string]string{"tier": "gold", "rank": "1"}, Toggles: map[string]bool{"a": true, "h": true},
+		{Name: "east", ApprovalOption: "prompt", Labels: map[string]string{"tier": "gold", "rank": "1"},
+			Toggles: map[string]bool{"a": true, "h": true},
 			Account: map[string]map[string]string{"azure_account": {}}},
 		{Name: "west", ApprovalOption: "prompt", Account: map[string]map[string]string{"gcp_account": {"project_id": "p"}}},
 	}

@@ -137,7 +137,8 @@ func repositoryURL(text string) (string, *Error) {
 			"write git::https://host/repository//path/of/the/file")
 	case hasScheme || strings.Contains(text, "@"):
 		return "", permanent("repositories are not read over ssh, for which there is no key",
-			"write git::https://host/repository//path/of/the/file if anybody may read it; else put the file beside the config and write ./name")
+			"write git::https://host/repository//path/of/the/file if anybody may read it; else put the file beside the config "+
+				"and write ./name")
 	}
 	if host, _, _ := strings.Cut(text, "/"); !strings.Contains(host, ".") || strings.HasPrefix(host, ".") {
 		return "", permanent("it names no server", "write git::https://host/repository//path/of/the/file")

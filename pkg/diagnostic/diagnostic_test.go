@@ -40,7 +40,8 @@ func TestDiagnostics(t *testing.T) {
 		{File: "a.toml", Line: 9, Column: 1, Severity: Warning, Rule: "idle", Message: "m"},
 	}
 	all.Sort()
-	want := "a.toml:9:1: warning: m\na.toml:9:3: error: is not a schedule (write one)\na.toml:10:2: warning: m\nb.toml:1:1: warning: m"
+	want := "a.toml:9:1: warning: m\na.toml:9:3: error: is not a schedule (write one)\na.toml:10:2: warning: m\n" +
+		"b.toml:1:1: warning: m"
 	if diff := cmp.Diff(want, all.String()); diff != "" {
 		t.Error(diff)
 	}

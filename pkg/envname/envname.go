@@ -57,7 +57,8 @@ func CheckValue(name, value string) error {
 		return fmt.Errorf("the environment variable %.60s holds a NUL character; remove it", name)
 	}
 	if isHostNamePart(name) && !hostNamePart.MatchString(value) {
-		return fmt.Errorf("the environment variable %.60s becomes part of an address: its value may have letters, digits and dashes only",
+		return fmt.Errorf("the environment variable %.60s becomes part of an address: its value may have letters, digits "+
+			"and dashes only",
 			name)
 	}
 	return nil

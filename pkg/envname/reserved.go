@@ -9,7 +9,8 @@ type reservedGroup struct {
 
 const (
 	anotherName = "choose another name, and use the value in the script"
-	ofTheOwner  = "the runner's owner sets it for the runner, and passes it on with runnerd run --pass-env where that is needed"
+	ofTheOwner  = "the runner's owner sets it for the runner, and passes it on with runnerd run --pass-env where that " +
+		"is needed"
 )
 
 // locations are variables that select a region, zone or project in the cloud of the runner's identity.

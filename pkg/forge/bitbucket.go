@@ -38,7 +38,8 @@ var bitbucketDataCenter = Forge{
 			{"SSL/TLS", "Verify the certificate"},
 			{"Events", "Repository: Push"},
 		},
-		Note: "\"Test connection\" shows that the address answers, and not that the secret is right: Bitbucket does not sign it.",
+		Note: "\"Test connection\" shows that the address answers, and not that the secret is right: Bitbucket does " +
+			"not sign it.",
 	},
 	eventHeader: "X-Event-Key",
 	idHeaders:   []string{"X-Request-Id"},

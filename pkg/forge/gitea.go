@@ -37,7 +37,8 @@ func giteaForm(title string) Form {
 			{"Trigger on", "Push events"},
 			{"Branch filter", "*"},
 		},
-		Note: "A server in a private network lets webhooks go only to addresses that ALLOWED_HOST_LIST in the section [webhook] of " +
+		Note: "A server in a private network lets webhooks go only to addresses that ALLOWED_HOST_LIST in the section " +
+			"[webhook] of " +
 			"its app.ini names.",
 	}
 }

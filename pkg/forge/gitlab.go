@@ -22,8 +22,10 @@ var gitlab = Forge{
 			{"Trigger", "Push events (All branches), Tag push events"},
 			{"SSL verification", "Enable SSL verification"},
 		},
-		Note: "GitLab 19.0 and later can sign with a signing token instead: generate it in the form, leave the secret token empty, and " +
-			"give it to nuon with `nuon webhooks rotate WEBHOOK --from @FILE`. A server in a private network sends webhooks to other " +
+		Note: "GitLab 19.0 and later can sign with a signing token instead: generate it in the form, leave the secret " +
+			"token empty, and " +
+			"give it to nuon with `nuon webhooks rotate WEBHOOK --from @FILE`. A server in a private network sends webhooks " +
+			"to other " +
 			"private addresses only when Admin > Settings > Network > Outbound requests allows it.",
 	},
 	eventHeader: "X-Gitlab-Event",

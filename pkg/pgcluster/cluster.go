@@ -167,7 +167,8 @@ func (c *Cluster) selectBinaries(ctx context.Context, options Options) error {
 	c.binaries = options.Binaries
 	if c.binaries.Dir != "" {
 		if major != 0 && major != c.binaries.Major {
-			return fmt.Errorf("the cluster was made by PostgreSQL %d, and %s is version %s; use binaries of version %d, or another directory",
+			return fmt.Errorf("the cluster was made by PostgreSQL %d, and %s is version %s; use binaries of version %d, or "+
+				"another directory",
 				major, c.binaries.Dir, c.binaries.Version, major)
 		}
 		return nil

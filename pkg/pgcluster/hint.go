@@ -18,7 +18,8 @@ func InstallHint() string {
 func installHint(release string, major int) string {
 	command := packageCommand(runtime.GOOS, release, major)
 	if command == "" {
-		return fmt.Sprintf("install the PostgreSQL server, version %d or newer, and set %s to the directory of postgres and initdb, or set DATABASE_URL",
+		return fmt.Sprintf("install the PostgreSQL server, version %d or newer, and set %s to the directory of postgres "+
+			"and initdb, or set DATABASE_URL",
 			OldestMajor, BinariesVariable)
 	}
 	return fmt.Sprintf("run: %s (or set %s, or DATABASE_URL)", command, BinariesVariable)

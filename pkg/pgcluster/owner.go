@@ -40,7 +40,8 @@ func serverOwner() (owner, error) {
 		}
 		return owner{name: name, uid: uid, gid: gid, switched: true}, nil
 	}
-	return owner{}, errors.New("PostgreSQL does not run as root, and there is no user postgres or nobody to run it as; run: useradd --system postgres")
+	return owner{}, errors.New("PostgreSQL does not run as root, and there is no user postgres or nobody to run it as; " +
+		"run: useradd --system postgres")
 }
 
 func (o owner) credential() *syscall.Credential {
@@ -97,7 +98,8 @@ func (o owner) checkDir(dir string) error {
 			return err
 		}
 		if err == nil && !o.canAccess(info) {
-			return fmt.Errorf("%s: the user %s, who runs PostgreSQL for root, may not pass through %s; use a directory that is open to it, for example below /var/lib",
+			return fmt.Errorf("%s: the user %s, who runs PostgreSQL for root, may not pass through %s; use a directory that "+
+				"is open to it, for example below /var/lib",
 				dir, o.name, parent)
 		}
 		if parent == filepath.Dir(parent) {

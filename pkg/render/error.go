@@ -86,7 +86,8 @@ func missingFunctionHint(missing string) string {
 		"randAlpha", "randNumeric",
 		"randAscii", "randInt", "randBytes", "shuffle", "genPrivateKey", "genCA", "genSelfSignedCert",
 		"genSignedCert", "bcrypt", "htpasswd":
-		return "take it out: a template gives the same text every time, so nothing reads the clock, the environment, the network or randomness"
+		return "take it out: a template gives the same text every time, so nothing reads the clock, the environment, the " +
+			"network or randomness"
 	case "toYaml", "mustToYaml":
 		return "write toPrettyJson: YAML reads JSON"
 	case "include", "tpl", "required", "lookup":

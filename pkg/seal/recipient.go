@@ -93,7 +93,8 @@ var fingerprint = lazyregexp.New(`^[0-9a-f]{4}(-[0-9a-f]{4}){7}$`)
 func ParseFingerprint(text string) (string, error) {
 	text = strings.ToLower(strings.TrimSpace(text))
 	if !fingerprint.MatchString(text) {
-		return "", fmt.Errorf("%.60q is no key fingerprint; it has eight groups of four hexadecimal digits, as `runnerd status` prints it",
+		return "", fmt.Errorf("%.60q is no key fingerprint; it has eight groups of four hexadecimal digits, as "+
+			"`runnerd status` prints it",
 			text)
 	}
 	return text, nil

@@ -116,7 +116,8 @@ func localChart(tree fs.FS, dir, file string, need chartDependency) (string, err
 	case isVendored(tree, dir, need.Name):
 		return "", nil
 	case !inside:
-		return "", fmt.Errorf("%s:%d: dependency %q leads out of the repository; copy it into the repository and name it by a path such as file://../%s",
+		return "", fmt.Errorf("%s:%d: dependency %q leads out of the repository; copy it into the repository and name it "+
+			"by a path such as file://../%s",
 			file, need.Repository.Line, need.Name, need.Name)
 	case err == nil && info.Mode()&fs.ModeSymlink != 0:
 		return "", fmt.Errorf(

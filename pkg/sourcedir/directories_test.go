@@ -121,7 +121,8 @@ func TestKustomizeDirectories(t *testing.T) {
 		want    []string
 		problem string
 	}{
-		"alone":   {files: map[string]string{"k/Kustomization": "resources: [a.yaml, b/c.yaml]\npatches: [{path: p.yaml}]\n", "k/a.yaml": "", "k/b/c.yaml": ""}, want: []string{"k"}},
+		"alone": {files: map[string]string{"k/Kustomization": "resources: [a.yaml, b/c.yaml]\npatches: [{path: p.yaml}]\n",
+			"k/a.yaml": "", "k/b/c.yaml": ""}, want: []string{"k"}},
 		"nothing": {files: map[string]string{"k/kustomization.yml": ""}, want: []string{"k"}},
 		"bases": {files: map[string]string{"k/kustomization.yaml": "bases: [../b]\ncomponents: [../c]\n",
 			"b/kustomization.yaml": "resources: [../c]", "c/kustomization.yaml": "{}"}, want: []string{"b", "c", "k"}},
@@ -129,7 +130,8 @@ func TestKustomizeDirectories(t *testing.T) {
 			"b/kustomization.yaml": "resources: [../k]"}, want: []string{"b", "k"}},
 		"a file beside": {files: map[string]string{"k/kustomization.yaml": "resources: [../x/a.yaml]", "x/a.yaml": ""},
 			want: []string{"k", "x"}},
-		"written out": {files: map[string]string{"k/kustomization.yaml": "transformers:\n- |\n  apiVersion: x\n- {kind: y}\n"}, want: []string{"k"}},
+		"written out": {files: map[string]string{"k/kustomization.yaml": "transformers:\n- |\n  apiVersion: x\n- " +
+			"{kind: y}\n"}, want: []string{"k"}},
 		"two of them": {files: map[string]string{"k/kustomization.yaml": "", "k/Kustomization": ""},
 			problem: "both k/kustomization.yaml and k/Kustomization are there"},
 		"none":         {files: map[string]string{"k/x": ""}, problem: "there is no kustomization.yaml in k"},

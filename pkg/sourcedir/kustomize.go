@@ -82,7 +82,8 @@ func readKustomization(tree fs.FS, dir string) (dirs, fileDirs []string, err err
 		info, err := fs.Stat(tree, target)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil, nil, fmt.Errorf("%s:%d: there is no %q in the repository, and a build fetches nothing for a kustomization; commit it there",
+			return nil, nil, fmt.Errorf("%s:%d: there is no %q in the repository, and a build fetches nothing for a "+
+				"kustomization; commit it there",
 				file, node.Line, name)
 		case err != nil:
 			return nil, nil, fmt.Errorf("%s:%d: %v; commit what it leads to", file, node.Line, err)

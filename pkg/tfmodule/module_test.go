@@ -25,14 +25,16 @@ func files(pairs ...string) fstest.MapFS {
 func TestRead(t *testing.T) {
 	tree := files(
 		"modules/web/main.tf",
-		"module \"shared\" {\n  source = \"../shared\"\n}\n\nmodule \"part\" {\n  source = \"./part\"\n}\nresource \"random_pet\" \"a\" {}\n",
+		"module \"shared\" {\n  source = \"../shared\"\n}\n\nmodule \"part\" {\n  source = \"./part\"\n}\nresource "+
+			"\"random_pet\" \"a\" {}\n",
 		"modules/web/state.tf", "terraform {\n  backend \"s3\" {\n    bucket = \"x\"\n  }\n}\n",
 		"modules/web/part/main.tf", "module \"again\" {\n  source = \"../../shared\"\n}\n",
 		"modules/web/scripts/run.sh", "#!/bin/sh\n",
 		"modules/shared/main.tf.json",
 		`{"module": {"vpc": {"source": "terraform-aws-modules/vpc/aws", "version": "5.0.0"}}}`,
 		"modules/shared/versions.tf",
-		"terraform {\n  required_providers {\n    time = {\n      source = \"hashicorp/time\"\n      version = \"~> 0.14\"\n    }\n  }\n}\n",
+		"terraform {\n  required_providers {\n    time = {\n      source = \"hashicorp/time\"\n      version = \"~> "+
+			"0.14\"\n    }\n  }\n}\n",
 		"modules/other/main.tf", "resource \"terraform_data\" \"x\" {}\n",
 	)
 	got, err := Read(tree, "modules/web")
@@ -234,7 +236,8 @@ func FuzzRead(f *testing.F) {
 func TestVariables(t *testing.T) {
 	tree := files(
 		"m/a.tf",
-		"variable \"zone\" {\n  type = list(string)\n  description = \"Where\"\n}\nvariable \"kept\" { default = null }\nmodule \"b\" { source = \"../b\" }\n",
+		"variable \"zone\" {\n  type = list(string)\n  description = \"Where\"\n}\nvariable \"kept\" { default = null }\n"+
+			"module \"b\" { source = \"../b\" }\n",
 		"m/b.tf", "variable \"key\" {\n  type = string\n  sensitive = true\n}\noutput \"url\" { value = 1 }\n",
 		"m/c.tf.json", `{"variable": {"size": {"type": "number"}}, "output": {"name": {"value": "x"}}}`,
 		"m/a_override.tf", "variable \"kept\" { description = \"Mine\" }\nmodule \"b\" { count = 2 }\n",

@@ -260,5 +260,6 @@ func hello(t testing.TB) *gittest.Repo {
 
 func component(name, directory string) string {
 	return "name = \"" + name +
-		"\"\ntype = \"terraform_module\"\nterraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\ndirectory = \"" + directory + "\"\n"
+		"\"\ntype = \"terraform_module\"\nterraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\ndirectory = \"" +
+		directory + "\"\n"
 }

@@ -47,7 +47,8 @@ func TestOnePushAllTheWayToBuilds(t *testing.T) {
 		t.Errorf("the outcome is %q", got)
 	}
 	repo.Write("app/components/web.toml", "# a comment\n"+component("web", "modules/web"))
-	if got := b.push("comment").Outcome; got != "app hello: changed app/components/web.toml only: the config means the same as before, and no component is built from it" {
+	if got := b.push("comment").Outcome; got != "app hello: changed app/components/web.toml only: the config means the "+
+		"same as before, and no component is built from it" {
 		t.Errorf("the outcome is %q", got)
 	}
 	b.wantBuilds(map[string]int{"sandbox": 1, "web": 1, "metrics": 1})
@@ -149,7 +150,8 @@ func TestARevertUsesTheBuildAgain(t *testing.T) {
 	b.push("two")
 	b.succeed("metrics")
 	repo.Git("revert", "--no-edit", "HEAD")
-	if got := b.sync().Outcome; got != "app hello: component metrics: the same input as that of build 1, which is used again" {
+	if got := b.sync().Outcome; got != "app hello: component metrics: the same input as that of build 1, which is "+
+		"used again" {
 		t.Errorf("the outcome is %q", got)
 	}
 	if now := b.component("metrics").InputID; *now != *first {

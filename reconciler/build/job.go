@@ -160,7 +160,8 @@ func endParams(org string, build store.Build, result api.JobResult) store.EndBui
 		return store.EndBuildParams{Status: statusFailed, Error: failureReason(result)}
 	case made.Repository != ArtifactRepository(org, build.ComponentID):
 		return store.EndBuildParams{
-			Status: statusFailed, Error: "the runner pushed the artifact to another repository than the build's; update the runner and build again",
+			Status: statusFailed, Error: "the runner pushed the artifact to another repository than the build's; update the " +
+				"runner and build again",
 		}
 	case artifact.CheckDigest(made.Digest) != nil:
 		return store.EndBuildParams{

@@ -21,10 +21,13 @@ import (
 )
 
 const (
-	chartText    = "type = \"helm_chart\"\nname = \"api\"\nchart_name = \"hello-api\"\nbuild_timeout = \"90s\"\n[public_repo]\nrepo = \".\"\ndirectory = \"charts/api\"\n"
-	fetchedText  = "type = \"helm_chart\"\nname = \"cache\"\nchart_name = \"hello-cache\"\n[helm_repo]\nrepo_url = \"oci://charts.example.com/acme\"\nchart = \"cache\"\n"
+	chartText = "type = \"helm_chart\"\nname = \"api\"\nchart_name = \"hello-api\"\nbuild_timeout = \"90s\"\n" +
+		"[public_repo]\nrepo = \".\"\ndirectory = \"charts/api\"\n"
+	fetchedText = "type = \"helm_chart\"\nname = \"cache\"\nchart_name = \"hello-cache\"\n[helm_repo]\nrepo_url = " +
+		"\"oci://charts.example.com/acme\"\nchart = \"cache\"\n"
 	manifestText = "type = \"kubernetes_manifest\"\nname = \"quota\"\nnamespace = \"hello\"\nmanifest = \"./quota.yaml\"\n"
-	kustomText   = "type = \"kubernetes_manifest\"\nname = \"edge\"\nnamespace = \"hello\"\n[kustomize]\npath = \"./overlays/a\"\npatches = [\"patches/more.yaml\"]\n" +
+	kustomText   = "type = \"kubernetes_manifest\"\nname = \"edge\"\nnamespace = \"hello\"\n[kustomize]\npath = " +
+		"\"./overlays/a\"\npatches = [\"patches/more.yaml\"]\n" +
 		"[public_repo]\nrepo = \".\"\ndirectory = \"deploy\"\n"
 	quotaText = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: quota}\ndata: {id: '{{.nuon.install.id}}'}\n"
 )
@@ -38,7 +41,8 @@ func cluster(t testing.TB) *gittest.Repo {
 		"app/components/cache.toml", fetchedText,
 		"app/components/quota.toml", manifestText, "app/components/quota.yaml", quotaText,
 		"app/components/edge.toml", kustomText,
-		"charts/api/Chart.yaml", "apiVersion: v2\nname: api\nversion: 1.0.0\ndependencies:\n- name: common\n  version: 1.0.0\n  repository: file://../common\n",
+		"charts/api/Chart.yaml", "apiVersion: v2\nname: api\nversion: 1.0.0\ndependencies:\n- name: common\n  version: "+
+			"1.0.0\n  repository: file://../common\n",
 		"charts/api/templates/a.yaml", "a: b\n",
 		"charts/common/Chart.yaml", "apiVersion: v2\nname: common\nversion: 1.0.0\ntype: library\n",
 		"charts/other/Chart.yaml", "apiVersion: v2\nname: other\nversion: 1.0.0\n",
@@ -201,7 +205,8 @@ func TestChartsAndManifests(t *testing.T) {
 			}, "edge", "says other things to kustomize for component edge",
 		},
 		{"a version", []string{"app/components/cache.toml", fetchedText + "version = \"1.2.3\"\n"}, "cache",
-			"builds component cache from chart cache 1.2.3 of oci://charts.example.com/acme instead of the newest version of chart cache of oci://charts.example.com/acme"},
+			"builds component cache from chart cache 1.2.3 of oci://charts.example.com/acme instead of the newest version of " +
+				"chart cache of oci://charts.example.com/acme"},
 		{"a chart of one's own",
 			[]string{
 				"app/components/cache.toml",
@@ -210,7 +215,8 @@ func TestChartsAndManifests(t *testing.T) {
 			"builds component cache from charts/api instead of chart cache 1.2.3 of oci://charts.example.com/acme"},
 		{"a chart of others",
 			[]string{"app/components/cache.toml", strings.Replace(fetchedText, "oci", "https", 1)}, "cache",
-			"builds component cache from the newest version of chart cache of https://charts.example.com/acme instead of charts/api"},
+			"builds component cache from the newest version of chart cache of https://charts.example.com/acme instead of " +
+				"charts/api"},
 		{"a text for a kustomization",
 			[]string{"app/components/edge.toml", strings.Replace(manifestText, "quota", "edge", 1)}, "edge",
 			"builds component edge from a manifest in the config instead of deploy/overlays/a"},

@@ -101,7 +101,8 @@ func ignoreNotFound(err error) error {
 // hasChanged reports whether the app's version, or a revision at which its components are read, has
 // changed.
 func (a appState) hasChanged(before appState) bool {
-	if a.version.ID != before.version.ID || a.configBroken != before.configBroken || len(a.components) != len(before.components) {
+	if a.version.ID != before.version.ID || a.configBroken != before.configBroken ||
+		len(a.components) != len(before.components) {
 		return true
 	}
 	for i, component := range a.components {

@@ -190,7 +190,8 @@ func (c *Catalog) checkSources(config *appconfig.App, connected bool) (found app
 			if !connected {
 				found = append(found,
 					configError(ruleSource,
-						fmt.Sprintf(`component %s: repo = "." is the repository that the app lives in, and this app was uploaded`, component.Name),
+						fmt.Sprintf(`component %s: repo = "." is the repository that the app lives in, and this app was uploaded`,
+							component.Name),
 						"name the repository's URL, or connect the app to its repository"))
 			}
 			continue

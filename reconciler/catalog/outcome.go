@@ -14,7 +14,8 @@ const maxOutcomeLength = 4000
 
 // WriteOutcome adds sentences about an app to the summary of a revision, without repeating any. It adds
 // otherwise if there are no sentences and the summary has none about the app.
-func WriteOutcome(ctx context.Context, tx *store.Tx, revisionID, app string, sentences []string, otherwise string) error {
+func WriteOutcome(ctx context.Context, tx *store.Tx, revisionID, app string, sentences []string,
+	otherwise string) error {
 	revision, err := tx.LockRevision(ctx, tx.Org, revisionID)
 	if err != nil {
 		return fmt.Errorf("conclude revision %s: %w", revisionID, err)

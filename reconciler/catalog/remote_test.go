@@ -137,7 +137,8 @@ func TestFilesFromElsewhere(t *testing.T) {
 }
 
 func component(name, contents string) string {
-	return fmt.Sprintf("name = %q\ntype = \"terraform_module\"\nterraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\ndirectory = \"sandbox\"\n"+
+	return fmt.Sprintf("name = %q\ntype = \"terraform_module\"\nterraform_version = \"1.11.4\"\n[public_repo]\nrepo = "+
+		"\".\"\ndirectory = \"sandbox\"\n"+
 		"[[var_file]]\ncontents = %q\n", name, contents)
 }
 

@@ -112,7 +112,8 @@ func (c *Catalog) saveUpload(
 		if err != nil {
 			return err
 		}
-		made, err := c.ensureVersion(ctx, tx, at, config, func(_ appState, moved versionChange, version *store.AppVersion) string {
+		made, err := c.ensureVersion(ctx, tx, at, config, func(_ appState, moved versionChange,
+			version *store.AppVersion) string {
 			if moved == versionRevived {
 				return fmt.Sprintf("%s: the config of version %d again", reason, version.Number)
 			}

@@ -274,10 +274,12 @@ func TestSecretThatIsEnteredAnewIsAChange(t *testing.T) {
 	if first, again := hash(b.seal(b.ours, "token", planted)), hash(b.seal(b.ours, "token", planted)); first == again {
 		t.Error("the hash of a secret can be compared with a guess")
 	}
-	if first, again := hash(api.InputValue{Name: "region", Value: "eu"}), hash(api.InputValue{Name: "region", Value: "eu"}); first != again {
+	if first, again := hash(api.InputValue{Name: "region", Value: "eu"}), hash(
+		api.InputValue{Name: "region", Value: "eu"}); first != again {
 		t.Errorf("the same plain value has the hashes %s and %s", first, again)
 	}
-	if a, c := hash(api.InputValue{Name: "region", Value: "eu"}), hash(api.InputValue{Name: "region", Value: "us"}); a == c {
+	if a, c := hash(api.InputValue{Name: "region", Value: "eu"}), hash(api.InputValue{Name: "region",
+		Value: "us"}); a == c {
 		t.Error("two plain values have one hash")
 	}
 }
@@ -300,7 +302,8 @@ func TestSecretThatComesWhileTheRunnerRegisters(t *testing.T) {
 
 // blockedOrDone waits until a registration waits for a lock of this database, or has ended.
 func (b *bench) blockedOrDone(registered chan error) error {
-	const locks = "select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')"
+	const locks = "select exists (select from pg_stat_activity where datname = current_database() and wait_event_type " +
+		"= 'Lock')"
 	var failed error
 	testtime.Until(b, "the registration waits or ends", func() (waiting bool) {
 		if failed = b.seed.QueryRow(b.Context(), locks).Scan(&waiting); failed != nil {

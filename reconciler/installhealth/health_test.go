@@ -67,7 +67,8 @@ func (r *rig) open(t *testing.T) string {
 
 // setDueIn returns in how many minutes the next check is due; "never" if none is.
 func (r *rig) dueIn(t *testing.T) string {
-	return r.Text(t, "select coalesce((select round(extract(epoch from at - now()) / 60)::text from due where kind = 'health' and id = $1), 'never')", r.install)
+	return r.Text(t, "select coalesce((select round(extract(epoch from at - now()) / 60)::text from due where kind = "+
+		"'health' and id = $1), 'never')", r.install)
 }
 
 // seen completes the queued check with these results.

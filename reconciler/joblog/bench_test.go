@@ -102,7 +102,8 @@ func openCopies(b *testing.B, w *jobstest.World) []*copyInto {
 		{"-plain", "alter table %s alter lines set storage external"},
 	} {
 		table := "copied" + fmt.Sprint(len(copies))
-		w.Exec(b, "create table "+table+" (org_id text, job_id text, attempt int, seq bigint, lines text, at timestamptz not null default now(), primary key (org_id, job_id, attempt, seq))")
+		w.Exec(b, "create table "+table+" (org_id text, job_id text, attempt int, seq bigint, lines text, at timestamptz "+
+			"not null default now(), primary key (org_id, job_id, attempt, seq))")
 		if c.kept != "" {
 			w.Exec(b, fmt.Sprintf(c.kept, table))
 		}

@@ -29,7 +29,8 @@ const maxChunks = 1000
 // nothing, so a batch may be sent any number of times, also after the attempt has ended. Chunks
 // beyond MaxLog are dropped without an error, because the runner could not act on one. Errors:
 // ErrNotFound, ErrNotRunning, refusal.ErrInvalid.
-func (s *Service) Append(ctx context.Context, caller runners.Caller, ref api.AttemptRef, chunks []api.NewLogChunk) error {
+func (s *Service) Append(ctx context.Context, caller runners.Caller, ref api.AttemptRef,
+	chunks []api.NewLogChunk) error {
 	rows, err := s.packChunks(chunks)
 	if err != nil {
 		return err

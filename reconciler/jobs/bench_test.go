@@ -109,7 +109,8 @@ func pgbench(b *testing.B) peer {
 	}
 	program := filepath.Join(server.Dir, "pgbench")
 	if _, err := os.Stat(program); err != nil {
-		b.Fatalf("the peer of this benchmark is pgbench, which is not beside the server's programs: %v; install PostgreSQL's contrib package", err)
+		b.Fatalf("the peer of this benchmark is pgbench, which is not beside the server's programs: %v; install "+
+			"PostgreSQL's contrib package", err)
 	}
 	return peer{program}
 }

@@ -133,12 +133,14 @@ func (s *Service) expire(ctx context.Context, tx *store.Tx, h Attempt) error {
 }
 
 // applyExpiry applies the loss of contact to the job.
-func (s *Service) applyExpiry(ctx context.Context, tx *store.Tx, h Attempt, decision expiry, runner, silent string) error {
+func (s *Service) applyExpiry(ctx context.Context, tx *store.Tx, h Attempt, decision expiry, runner,
+	silent string) error {
 	if !h.AtWork() {
 		return nil // the job has continued without this attempt
 	}
 	if decision == expiryWait {
-		return tx.SetJobWaits(ctx, fmt.Sprintf("%s; start the runner again: it knows what became of the job. If its machine is gone for good, say so with `nuon runners replace %s`",
+		return tx.SetJobWaits(ctx, fmt.Sprintf("%s; start the runner again: it knows what became of the job. If its "+
+			"machine is gone for good, say so with `nuon runners replace %s`",
 			silent, runner), tx.Org, h.Job.ID)
 	}
 	// The attempt is superseded from here on, so a lock that it still holds protects nothing.
@@ -153,7 +155,8 @@ func (s *Service) applyExpiry(ctx context.Context, tx *store.Tx, h Attempt, deci
 	case expiryGiveUp:
 		return s.endJob(ctx, tx, h.Job, JobLost, api.JobResult{
 			Status: api.JobResultStatusLost,
-			Error:  fmt.Sprintf("%s, the %dth time that this job's runner fell silent; look at the runner's own log, then ask for it again", silent, maxLosses),
+			Error: fmt.Sprintf("%s, the %dth time that this job's runner fell silent; look at the runner's own log, then ask "+
+				"for it again", silent, maxLosses),
 		})
 	}
 	return requeue(ctx, tx, h, silent+"; another attempt is made as soon as the runner is back")

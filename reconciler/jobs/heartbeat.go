@@ -18,17 +18,20 @@ const maxHeartbeatAttempts = 2 * runners.MaxCapacity
 
 // Heartbeat extends the leases of a runner's attempts in one statement and returns an order for
 // each. An attempt that had lost contact is in contact again, unless another has taken its place.
-func (s *Service) Heartbeat(ctx context.Context, caller runners.Caller, beat api.Heartbeat) (api.HeartbeatAnswer, error) {
+func (s *Service) Heartbeat(ctx context.Context, caller runners.Caller, beat api.Heartbeat) (api.HeartbeatAnswer,
+	error) {
 	if len(beat.Attempts) > maxHeartbeatAttempts {
 		return api.HeartbeatAnswer{}, refusal.Invalidf("a heartbeat is for at most %d attempts, not %d",
 			maxHeartbeatAttempts, len(beat.Attempts))
 	}
 	extend := store.ExtendLeasesParams{
-		OrgID: caller.Org, RunnerID: caller.Runner, LeaseSeconds: timing.Lease.Seconds(), Jobs: []string{}, Numbers: []int32{},
+		OrgID: caller.Org, RunnerID: caller.Runner, LeaseSeconds: timing.Lease.Seconds(), Jobs: []string{},
+		Numbers: []int32{},
 	}
 	for _, ref := range beat.Attempts {
 		if !Addressable(caller, ref) {
-			return api.HeartbeatAnswer{}, refusal.Invalidf("there can be no attempt %d of a job %q", ref.Attempt, runners.PrintableShort(ref.Job))
+			return api.HeartbeatAnswer{}, refusal.Invalidf("there can be no attempt %d of a job %q", ref.Attempt,
+				runners.PrintableShort(ref.Job))
 		}
 		extend.Jobs, extend.Numbers = append(extend.Jobs, ref.Job), append(extend.Numbers, int32(ref.Attempt))
 	}

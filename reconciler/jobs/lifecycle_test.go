@@ -576,7 +576,8 @@ func TestHeartbeatsExtendLeases(t *testing.T) {
 	if answer.LeaseSeconds != int(timing.Lease.Seconds()) {
 		t.Errorf("a lease of %d seconds", answer.LeaseSeconds)
 	}
-	if got := w.Text(t, "select (lease_until > now() + interval '30 seconds' and (select bool_and(at > now()) from due))::text from attempts"); got != "true" {
+	if got := w.Text(t, "select (lease_until > now() + interval '30 seconds' and (select bool_and(at > now()) from "+
+		"due))::text from attempts"); got != "true" {
 		t.Error("the lease was not extended")
 	}
 	if got := w.Text(
@@ -599,7 +600,8 @@ func TestAHeartbeatIsForItsOwnAttemptAlone(t *testing.T) {
 	w.RunOut(t, w.Org.ID, first)
 	second, _ := w.Start(t, runner)
 	leases := func() string {
-		return w.Text(t, "select string_agg(number || ' ' || status || ' ' || lease_until, ', ' order by number) from attempts where job_id = $1", first.Job)
+		return w.Text(t, "select string_agg(number || ' ' || status || ' ' || lease_until, ', ' order by number) from "+
+			"attempts where job_id = $1", first.Job)
 	}
 	before := leases()
 	answer, err := w.Jobs.Heartbeat(t.Context(), runner.Caller, api.Heartbeat{Attempts: []api.AttemptRef{first}})
@@ -635,7 +637,8 @@ func TestCancel(t *testing.T) {
 		return n
 	}
 	queued := func(jobID string) string {
-		return w.Text(t, "select coalesce(max(args->>'id'), '') from river.river_job where kind = 'expire' and args->>'id' like $1 || '/%'", jobID)
+		return w.Text(t, "select coalesce(max(args->>'id'), '') from river.river_job where kind = 'expire' and args->>'id' "+
+			"like $1 || '/%'", jobID)
 	}
 	t.Run("queued", func(t *testing.T) {
 		jobID := w.Job(t, runner, "plan", "")

@@ -36,16 +36,23 @@ func TestAWaitingJobSaysWhy(t *testing.T) {
 		runner store.Runner
 		want   string
 	}{
-		"no runner":       {store.Job{Status: "queued", Kind: "apply"}, unregistered, "runner berlin has not registered yet; start it with its registration token, or make another with `nuon runners register berlin`"},
-		"runner replaced": {store.Job{Status: "queued", Kind: "apply"}, replaced, "runner berlin was replaced, and the new machine has not registered yet; start it with its registration token, or make another with `nuon runners register berlin`"},
-		"runner off":      {store.Job{Status: "queued", Kind: "apply"}, gone, "runner berlin was last heard of at 2026-03-01 11:00:00 UTC; start it again, or if its machine is gone for good, `nuon runners replace berlin`"},
+		"no runner": {store.Job{Status: "queued", Kind: "apply"}, unregistered,
+			"runner berlin has not registered yet; start it with its registration token, or make another with " +
+				"`nuon runners register berlin`"},
+		"runner replaced": {store.Job{Status: "queued", Kind: "apply"}, replaced,
+			"runner berlin was replaced, and the new machine has not registered yet; start it with its registration token, or " +
+				"make another with `nuon runners register berlin`"},
+		"runner off": {store.Job{Status: "queued", Kind: "apply"}, gone, "runner berlin was last heard of at 2026-03-01 " +
+			"11:00:00 UTC; start it again, or if its machine is gone for good, `nuon runners replace berlin`"},
 		"switched off": {
 			store.Job{Status: "queued", Kind: "plan"}, with(`{"off":true,"reason":"enabled = false"}`),
 			"runner berlin takes no jobs now (enabled = false); whoever runs it decides that in its runner file",
 		},
-		"forbidden": {store.Job{Status: "queued", Kind: "apply"}, strict, "runner berlin does not take jobs of kind apply now (outside its window); whoever runs it can allow them in its runner file"},
+		"forbidden": {store.Job{Status: "queued", Kind: "apply"}, strict, "runner berlin does not take jobs of kind apply " +
+			"now (outside its window); whoever runs it can allow them in its runner file"},
 		"forbidden kind": {
-			store.Job{Status: "queued", Kind: "plan", ComponentKind: "sandbox"}, kinds, "runner berlin does not take components of kind sandbox; whoever runs it can allow them in its runner file",
+			store.Job{Status: "queued", Kind: "plan", ComponentKind: "sandbox"}, kinds,
+			"runner berlin does not take components of kind sandbox; whoever runs it can allow them in its runner file",
 		},
 		"allowed kind": {
 			store.Job{Status: "queued", Kind: "plan", ComponentKind: "helm_chart"}, kinds,

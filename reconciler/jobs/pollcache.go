@@ -74,7 +74,8 @@ func reportOf(version string, policy api.RunnerPolicy) string {
 // quiet reports whether no query is needed for a runner. It is false while the notifier is not
 // listening.
 func (c *pollCache) quiet(r *idleRunner) bool {
-	return !r.emptySince.IsZero() && time.Since(r.emptySince) < timing.PollRefresh && len(r.notification) == 0 && c.notifier.Listening() == nil
+	return !r.emptySince.IsZero() && time.Since(r.emptySince) < timing.PollRefresh && len(r.notification) == 0 &&
+		c.notifier.Listening() == nil
 }
 
 // knownCaller returns the caller of a key that was valid when its runner last found nothing.

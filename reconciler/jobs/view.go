@@ -67,11 +67,14 @@ func waitsInQueue(job store.Job, runner store.Runner, now time.Time) string {
 	forbidden := runners.ForbidReason(runner, job)
 	switch {
 	case runner.KeyHash == nil && runner.RegisteredAt != nil:
-		return fmt.Sprintf("runner %[1]s was replaced, and the new machine has not registered yet; start it with its registration token, or make another with `nuon runners register %[1]s`", runner.Name)
+		return fmt.Sprintf("runner %[1]s was replaced, and the new machine has not registered yet; start it with its "+
+			"registration token, or make another with `nuon runners register %[1]s`", runner.Name)
 	case runner.KeyHash == nil:
-		return fmt.Sprintf("runner %[1]s has not registered yet; start it with its registration token, or make another with `nuon runners register %[1]s`", runner.Name)
+		return fmt.Sprintf("runner %[1]s has not registered yet; start it with its registration token, or make another "+
+			"with `nuon runners register %[1]s`", runner.Name)
 	case !runners.IsOnline(runner, now):
-		return fmt.Sprintf("runner %[1]s was last heard of at %[2]s; start it again, or if its machine is gone for good, `nuon runners replace %[1]s`", runner.Name, lastSeen(runner))
+		return fmt.Sprintf("runner %[1]s was last heard of at %[2]s; start it again, or if its machine is gone for good, "+
+			"`nuon runners replace %[1]s`", runner.Name, lastSeen(runner))
 	case forbidden != "":
 		return forbidden
 	case job.Waits != "":

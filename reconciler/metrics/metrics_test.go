@@ -113,8 +113,9 @@ func TestWhatTheStoreKnows(t *testing.T) {
 	m := New("1")
 	asked := 0
 	known, err := Figures{
-		QueueDelaySeconds: 2.5, FailingJobs: 3, Jobs: map[JobKind]int{{"plan", "queued"}: 4}, AttemptsOutOfContact: 1, ContestedStates: 2,
-		Runners: map[string]int{"online": 7}, Replicas: 2,
+		QueueDelaySeconds: 2.5, FailingJobs: 3, Jobs: map[JobKind]int{{"plan", "queued"}: 4}, AttemptsOutOfContact: 1,
+		ContestedStates: 2,
+		Runners:         map[string]int{"online": 7}, Replicas: 2,
 	}, error(nil)
 	source := &collector{sources: Sources{
 		Figures:   func(context.Context) (Figures, error) { asked++; return known, err },

@@ -10,7 +10,8 @@ import (
 
 // InstrumentHandler counts the responses of a listener. template returns the route of a request, without any
 // part that a client may choose; an empty route counts as "other".
-func (m *Metrics) InstrumentHandler(listener string, template func(*http.Request) string, next http.Handler) http.Handler {
+func (m *Metrics) InstrumentHandler(listener string, template func(*http.Request) string,
+	next http.Handler) http.Handler {
 	flying := m.inFlight.WithLabelValues(listener)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		route := template(r)

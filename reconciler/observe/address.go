@@ -35,7 +35,8 @@ func parseRepository(text string) (repository, error) {
 	}
 	if parsed.User != nil {
 		return repository{}, repoErrorf(
-			"the URL of the repository at %s holds a user name or a password; leave it out, keep the token with `nuon credentials create`, and name that credential for the app", parsed.Host)
+			"the URL of the repository at %s holds a user name or a password; leave it out, keep the token with "+
+				"`nuon credentials create`, and name that credential for the app", parsed.Host)
 	}
 	if parsed.RawQuery != "" || parsed.Fragment != "" {
 		return repository{}, repoErrorf("the repository URL %q has a query or a fragment; leave it out", shown)
@@ -58,7 +59,8 @@ func parseRepository(text string) (repository, error) {
 		at.path = strings.TrimRight(parsed.Path, "/")
 	default:
 		return repository{}, repoErrorf(
-			"repositories are read over https:// only, not %q; use the repository's https URL, with a token kept by `nuon credentials create` when it is private", shown)
+			"repositories are read over https:// only, not %q; use the repository's https URL, with a token kept by "+
+				"`nuon credentials create` when it is private", shown)
 	}
 	return at, nil
 }
@@ -72,7 +74,8 @@ func sameHost(a, b string) bool {
 }
 
 // plainHTTPMessage is the error for http:// URLs.
-const plainHTTPMessage = "http:// would send the repository and its token over the network for all to read; use the repository's https:// URL"
+const plainHTTPMessage = "http:// would send the repository and its token over the network for all to read; use the " +
+	"repository's https:// URL"
 
 // kinds returns the kinds of addresses that repositories may be at: by https, and by http, which is
 // allowed only for this machine.
@@ -92,6 +95,7 @@ func blockedMessage(blocked *netguard.BlockedError) string {
 	case blocked.Scheme == "http":
 		return plainHTTPMessage
 	}
-	return fmt.Sprintf("the repository's host %s; the control plane reads repositories in private networks only when it is started with --allow-private-remotes",
+	return fmt.Sprintf("the repository's host %s; the control plane reads repositories in private networks only when it "+
+		"is started with --allow-private-remotes",
 		plainText(blocked.Error(), 300))
 }

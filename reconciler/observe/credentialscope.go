@@ -74,7 +74,8 @@ func patternsCover(patterns []string, text string) bool {
 // notAllowedError returns the error for a credential that must not be used for a repository.
 func notAllowedError(name, url string) *RepoError {
 	return repoErrorf(
-		"the credential %s may not be used for %s; an administrator allows it with `nuon credentials update %s --add-repository %s`",
+		"the credential %s may not be used for %s; an administrator allows it with "+
+			"`nuon credentials update %s --add-repository %s`",
 		name, plainText(url, 200), name, plainText(url, 200))
 }
 

@@ -467,7 +467,8 @@ func TestCredentialsStayWithTheirRepositories(t *testing.T) {
 	for path, words := range map[string]string{
 		"/victim.git":         "the credential forge may not be used for " + server.Origin + "/victim.git",
 		"/repo.git/../victim": "may not be used for",
-		"/moved.git":          "redirects to " + server.Origin + "/victim.git, for which the credential forge may not be used",
+		"/moved.git": "redirects to " + server.Origin + "/victim.git, for which the credential forge may " +
+			"not be used",
 	} {
 		b.connect(server.Origin+path, "main", "crd_1")
 		b.trouble(words, "nuon credentials update forge --add-repository")

@@ -129,7 +129,8 @@ func refetchPrevious(ctx context.Context, m *mirror, from remote, previous *stor
 
 // compareHistory returns whether the ref moved forward or was rewritten, with as little history as
 // possible.
-func compareHistory(ctx context.Context, m *mirror, from remote, tip tip, before, have plumbing.Hash) (ancestry, error) {
+func compareHistory(ctx context.Context, m *mirror, from remote, tip tip, before,
+	have plumbing.Hash) (ancestry, error) {
 	for i, depth := range fetchDepths {
 		if i > 0 {
 			if err := from.fetch(ctx, m, tip.object, have, depth); err != nil {

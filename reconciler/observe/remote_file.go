@@ -36,7 +36,8 @@ func openFileRemote(url, dir string, options Options) (*fileRemote, error) {
 	allowed := options.AllowFileRemotes
 	if len(allowed) == 0 {
 		return nil, &RepoError{
-			Message: "file:// repositories are not allowed on this control plane; use an https:// URL, or start it with --allow-file-remotes", Err: errFileNotAllowed}
+			Message: "file:// repositories are not allowed on this control plane; use an https:// URL, or start it with " +
+				"--allow-file-remotes", Err: errFileNotAllowed}
 	}
 	resolved, err := filepath.EvalSymlinks(filepath.Clean(dir))
 	if err != nil {
@@ -61,7 +62,8 @@ func openFileRemote(url, dir string, options Options) (*fileRemote, error) {
 }
 
 func checkFileRemote(url string, allowed []string) error {
-	words := fmt.Sprintf("%s is not below a directory from which repositories may be read (%s); start the control plane with --allow-file-remotes for it",
+	words := fmt.Sprintf("%s is not below a directory from which repositories may be read (%s); start the control plane "+
+		"with --allow-file-remotes for it",
 		url, strings.Join(allowed, ", "))
 	return &RepoError{Message: words, Err: errFileNotAllowed}
 }

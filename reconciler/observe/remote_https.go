@@ -73,7 +73,8 @@ func (r *httpRemote) checkRedirect(next *http.Request, via []*http.Request) erro
 	if patternsCover(r.login.repositories, address) {
 		return nil
 	}
-	return repoErrorf("%s redirects to %s, for which the credential %s may not be used; use that URL, and allow it with `nuon credentials update %s --add-repository URL`",
+	return repoErrorf("%s redirects to %s, for which the credential %s may not be used; use that URL, and allow it with "+
+		"`nuon credentials update %s --add-repository URL`",
 		r.url, plainText(address, 200), r.login.name, r.login.name)
 }
 

@@ -82,7 +82,8 @@ func gitErrorMessage(url string, err error) string {
 	case errors.Is(err, netguard.ErrStalled):
 		return url + " stopped sending; it is polled again later"
 	case errors.Is(err, transport.ErrAuthenticationRequired):
-		return url + " asks for a credential, or does not know the one that it was given; add one with `nuon credentials create` and name it for the app"
+		return url + " asks for a credential, or does not know the one that it was given; add one with " +
+			"`nuon credentials create` and name it for the app"
 	case errors.Is(err, transport.ErrAuthorizationFailed):
 		return url + " knows the credential but does not let it read; give its token read access to the repository's contents"
 	case errors.Is(err, transport.ErrRepositoryNotFound):
@@ -90,9 +91,11 @@ func gitErrorMessage(url string, err error) string {
 	case errors.Is(err, transport.ErrEmptyRemoteRepository):
 		return url + " has no commits yet; push one"
 	case errors.Is(err, gitpack.ErrNotServed):
-		return url + " does not give this commit: no branch or tag leads to it any more; push it to a branch, or name a branch or tag"
+		return url + " does not give this commit: no branch or tag leads to it any more; push it to a branch, or name a " +
+			"branch or tag"
 	case errors.Is(err, gitpack.ErrShallow):
-		return url + " does not give shallow histories, which nuon needs; use a server that speaks git's smart protocol in full"
+		return url + " does not give shallow histories, which nuon needs; use a server that speaks git's smart " +
+			"protocol in full"
 	case errors.As(err, &limit):
 		return fmt.Sprintf("%s sends more than may be read (%v); keep large files out of the repository", url, limit)
 	case errors.Is(err, gitpack.ErrMalformed):

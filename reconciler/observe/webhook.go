@@ -70,9 +70,11 @@ func ignoredDelivery(format string, arguments ...any) deliveryResponse {
 var (
 	deliveryUnverified = problem.Error{
 		Status: http.StatusUnauthorized, Code: "unauthorized",
-		Title: fmt.Sprintf("The delivery is not signed with the secret of this webhook, or its time is more than %d minutes off.",
+		Title: fmt.Sprintf("The delivery is not signed with the secret of this webhook, or its time is more than %d "+
+			"minutes off.",
 			int(forge.ReplayWindow.Minutes())),
-		Detail: "Enter the address and the secret that `nuon webhooks create` or `nuon webhooks rotate` printed; docs/git.md shows each forge's form.",
+		Detail: "Enter the address and the secret that `nuon webhooks create` or `nuon webhooks rotate` printed; " +
+			"docs/git.md shows each forge's form.",
 	}
 	deliveryTooLarge = problem.New(http.StatusRequestEntityTooLarge, "too_large",
 		fmt.Sprintf("The delivery has more than %d MiB.", forge.MaxBody>>20),
@@ -92,7 +94,8 @@ func (h *webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	from, known := forge.Identify(r.Header)
 	if known && from.IsUnsignedPing(r.Header) {
 		writeDeliveryResponse(w, http.StatusOK,
-			ignoredDelivery("nuon answers at this address; %s does not sign this test, so it does not show whether the secret is right",
+			ignoredDelivery("nuon answers at this address; %s does not sign this test, so it does not show whether the "+
+				"secret is right",
 				from.Title))
 		return
 	}
@@ -114,7 +117,8 @@ func writeDeliveryResponse(w http.ResponseWriter, status int, answer deliveryRes
 }
 
 // serve reads, verifies and processes a delivery.
-func (h *webhook) serve(w http.ResponseWriter, r *http.Request, from forge.Forge, known bool) (deliveryResponse, error) {
+func (h *webhook) serve(w http.ResponseWriter, r *http.Request, from forge.Forge,
+	known bool) (deliveryResponse, error) {
 	org, hook := r.PathValue("org"), r.PathValue("hook")
 	if !known || !looksLikeID(org) || !looksLikeID(hook) {
 		return deliveryResponse{}, deliveryUnverified
@@ -149,7 +153,8 @@ func looksLikeID(text string) bool { return utf8.ValidString(text) && !strings.C
 
 // readBody reads the body. It reads larger bodies than usual only for a webhook that exists, and few
 // at once; release frees the slot.
-func (h *webhook) readBody(w http.ResponseWriter, r *http.Request, exists bool) (body []byte, release func(), err error) {
+func (h *webhook) readBody(w http.ResponseWriter, r *http.Request, exists bool) (body []byte, release func(),
+	err error) {
 	release = func() {}
 	limited := http.MaxBytesReader(w, r.Body, forge.MaxBody)
 	if body, err = io.ReadAll(io.LimitReader(limited, maxSmallBody+1)); err != nil || len(body) <= maxSmallBody {
@@ -295,7 +300,8 @@ func pollPushed(ctx context.Context, tx *store.Tx, hook string, from forge.Forge
 	id := from.DeliveryID(d.Header)
 	if len(a.polled) > 0 {
 		if again, err := isDuplicate(ctx, tx, hook, from, id, d); err != nil || again {
-			return ignoredDelivery("delivery %s was taken before, so nothing is polled again; `nuon repos look` polls at any time",
+			return ignoredDelivery("delivery %s was taken before, so nothing is polled again; `nuon repos look` polls "+
+				"at any time",
 				id), err
 		}
 		if _, err := tx.LockWatches(ctx, tx.Org, a.polled); err != nil {

@@ -40,7 +40,10 @@ func FuzzWebhook(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	if err := s.InTx(f.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error { return tx.AddWebhook(ctx, org.ID, hook, encoded) }); err != nil {
+	if err := s.InTx(f.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
+		return tx.AddWebhook(ctx, org.ID,
+			hook, encoded)
+	}); err != nil {
 		f.Fatal(err)
 	}
 	handler := observe.Webhook(s, identity)

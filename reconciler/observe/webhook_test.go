@@ -192,16 +192,20 @@ func TestWhatDeliveriesAreAnswered(t *testing.T) {
 		result, detail string
 	}{
 		{"github-ping", nil, 200, "ignored", "the webhook works; apps read main of " + forgetest.Page},
-		{"github-ping", []string{"acme/shop", "acme/other"}, 200, "ignored", "the webhook works; no app of this org reads https://git.example/acme/other.git"},
+		{"github-ping", []string{"acme/shop", "acme/other"}, 200, "ignored", "the webhook works; no app of this org reads " +
+			"https://git.example/acme/other.git"},
 		{"github-issues", nil, 200, "ignored", `nuon polls after pushes only, and this is the event "issues"`},
 		{"github-push-deleted", nil, 200, "ignored", "refs/heads/main was deleted"},
 		{"gitea-delete", nil, 200, "ignored", "branch main was deleted"},
 		{"gitlab-tag-deleted", nil, 200, "ignored", "refs/tags/v1.0.0 was deleted"},
 		{"bitbucket-push-deleted", nil, 200, "ignored", "the push only deleted"},
 		{"bitbucket-dc-ping", nil, 200, "ignored", "the webhook works"},
-		{"gitlab-push", []string{"refs/heads/main", "refs/heads/next"}, 200, "ignored", "no app reads next of " + forgetest.Page + ".git; apps read main there"},
-		{"gitlab-push", []string{"acme/shop", "acme/other"}, 200, "ignored", "no app of this org reads https://git.example/acme/other.git; `nuon repos list`"},
-		{"gitea-push", []string{"git.example", "other.example"}, 202, "polling", "main of " + forgetest.Page + ", which has the same path as"},
+		{"gitlab-push", []string{"refs/heads/main", "refs/heads/next"}, 200, "ignored", "no app reads next of " +
+			forgetest.Page + ".git; apps read main there"},
+		{"gitlab-push", []string{"acme/shop", "acme/other"}, 200, "ignored", "no app of this org reads " +
+			"https://git.example/acme/other.git; `nuon repos list`"},
+		{"gitea-push", []string{"git.example", "other.example"}, 202, "polling", "main of " + forgetest.Page +
+			", which has the same path as"},
 		{"gitea-push", []string{"git.example", "other.example"}, 200, "ignored", "was taken before"},
 		{"gitea-push", nil, 202, "polling", "main of " + forgetest.Page},
 	} {

@@ -15,9 +15,11 @@ import (
 func drawn(t *rapid.T, kind string) *appconfig.Component {
 	one := func(label string, values ...string) string { return rapid.SampledFrom(values).Draw(t, label) }
 	c := &appconfig.Component{
-		Name: "a", Kind: kind, MaxAutoRetries: rapid.IntRange(0, 1).Draw(t, "retries"), Toggleable: rapid.Bool().Draw(t, "toggleable"),
+		Name: "a", Kind: kind, MaxAutoRetries: rapid.IntRange(0, 1).Draw(t, "retries"),
+		Toggleable: rapid.Bool().Draw(t, "toggleable"),
 		Source: &appconfig.Source{
-			Repo: one("repository", ".", "acme/infra"), Directory: one("directory", "", ".", "modules/a"), Branch: one("branch", "main", "v2"),
+			Repo: one("repository", ".", "acme/infra"), Directory: one("directory", "", ".", "modules/a"),
+			Branch:    one("branch", "main", "v2"),
 			Connected: rapid.Bool().Draw(t, "connected"),
 		},
 	}
@@ -41,7 +43,8 @@ func drawn(t *rapid.T, kind string) *appconfig.Component {
 		c.Manifest = &appconfig.Manifest{Text: one("text", "a: b", "a: c"), Namespace: one("namespace", "x", "y")}
 	default:
 		c.Manifest = &appconfig.Manifest{Namespace: one("namespace", "x", "y"), Kustomize: &format.Kustomize{
-			Path: one("path", ".", "./x", "x", "modules/a"), Patches: rapid.SampledFrom([][]string{nil, {"p"}, {"./p", "q"}}).Draw(t, "patches"),
+			Path: one("path", ".", "./x", "x", "modules/a"), Patches: rapid.SampledFrom(
+				[][]string{nil, {"p"}, {"./p", "q"}}).Draw(t, "patches"),
 			EnableHelm: rapid.Bool().Draw(t, "enable helm"), LoadRestrictor: one("restrictor", "rootOnly", "none"),
 		}}
 	}

@@ -153,7 +153,8 @@ func TestReleasesDiff(t *testing.T) {
 		{1, 1, []string{}},
 		{1, 2, []string{"web changed rebuilt redeployed modules/shared", "component/web component-code"}},
 		{2, 3, []string{"metrics changed redeployed", "component/metrics component-redeployed"}},
-		{3, 1, []string{"metrics changed redeployed", "web changed rebuilt redeployed modules/shared", "component/metrics component-redeployed", "component/web component-code"}},
+		{3, 1, []string{"metrics changed redeployed", "web changed rebuilt redeployed modules/shared",
+			"component/metrics component-redeployed", "component/web component-code"}},
 	} {
 		got := []string{}
 		must(t, w.store.ReadTx(t.Context(), org, func(ctx context.Context, tx *store.Tx) error {

@@ -89,7 +89,8 @@ func previewApp(ctx context.Context, tx *store.Tx, draft catalog.DryRun) (api.Ap
 	if err != nil {
 		return out, err
 	}
-	out.Components, out.Inputs = previewComponents(was, draft.Config, builds), changedInputs(was.Inputs, draft.Config.Inputs)
+	out.Components, out.Inputs = previewComponents(was, draft.Config, builds),
+		changedInputs(was.Inputs, draft.Config.Inputs)
 	out.Changed = draft.Current == nil || draft.Current.Digest != out.Digest
 	released := draft.Current == nil || was.Deployed().Digest() != draft.Config.Deployed().Digest()
 	d := rollout.DraftRelease{Config: draft.Config, Builds: map[string]store.Build{}}

@@ -66,12 +66,14 @@ func newWorld(t *testing.T) *world {
 		"README.md", "# shop",
 		"app/metadata.toml", "version = \"v2\"\n",
 		"app/sandbox.toml", "terraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/sandbox\"\n",
-		"app/inputs.toml", "[[group]]\nname = \"g\"\ndescription = \"G\"\n[[input]]\nname = \"size\"\ndisplay_name = \"S\"\ndescription = \"S\"\ngroup = \"g\"\ndefault = \"s\"\n",
+		"app/inputs.toml", "[[group]]\nname = \"g\"\ndescription = \"G\"\n[[input]]\nname = \"size\"\ndisplay_name = "+
+			"\"S\"\ndescription = \"S\"\ngroup = \"g\"\ndefault = \"s\"\n",
 		"app/components/web.toml", previewComponent("web", "[vars]\nsize = \"{{.nuon.inputs.inputs.size}}\"\n"),
 		"app/components/metrics.toml", previewComponent("metrics", ""),
 		"modules/sandbox/main.tf", "output \"region\" { value = \"here\" }\n",
 		"modules/web/main.tf", "module \"shared\" {\n  source = \"../shared\"\n}\n",
-		"modules/web/variables.tf", "variable \"size\" {}\n", "modules/metrics/variables.tf", "variable \"zone\" { default = \"\" }\n",
+		"modules/web/variables.tf", "variable \"size\" {}\n", "modules/metrics/variables.tf",
+		"variable \"zone\" { default = \"\" }\n",
 		"modules/shared/main.tf", "output \"name\" { value = \"shared\" }\n",
 		"modules/metrics/main.tf", "output \"port\" { value = 1 }\n",
 	)
@@ -156,7 +158,8 @@ func (w *world) land(install string) {
 			"select b.artifact_digest from builds b join components c on c.input_id = b.input_id where c.name = $1",
 			name).Scan(&digest))
 		facts["artifact"] = digest
-		w.exec("update install_components set applied_digest = desired_digest, applied_artifact = 'sha256:x', applied_config = $3 where install_id = $1 and name = $2",
+		w.exec("update install_components set applied_digest = desired_digest, applied_artifact = 'sha256:x', "+
+			"applied_config = $3 where install_id = $1 and name = $2",
 			install, name, map[string]any{"after": []string{}, "facts": facts})
 	}
 }
@@ -187,7 +190,8 @@ func (w *world) everything() []string {
 		must(w, err)
 		return found
 	}
-	for _, table := range list("select format('%I.%I', table_schema, table_name) from information_schema.tables where table_schema in ('public', 'river') and table_type = 'BASE TABLE' order by 1") {
+	for _, table := range list("select format('%I.%I', table_schema, table_name) from information_schema.tables where " +
+		"table_schema in ('public', 'river') and table_type = 'BASE TABLE' order by 1") {
 		all = append(all, list("select t::text from "+table+" t order by 1")...)
 	}
 	return all
@@ -226,36 +230,58 @@ func TestAPreviewSaysWhatASyncWouldDo(t *testing.T) {
 		want  []string
 	}{
 		{"nothing", nil, nil, []string{"version 1, release 0, changed false", eastIdle, westIdle}},
-		{"a file that nothing is built from", []string{"README.md", "# shop!", "app/components/web.toml", "# a comment\n" + previewComponent("web", "[vars]\nsize = \"{{.nuon.inputs.inputs.size}}\"\n")}, nil,
+		{"a file that nothing is built from", []string{"README.md", "# shop!", "app/components/web.toml", "# a comment\n" +
+			previewComponent("web", "[vars]\nsize = \"{{.nuon.inputs.inputs.size}}\"\n")}, nil,
 			[]string{"version 1, release 0, changed false", eastIdle, westIdle}},
-		{"code", []string{"modules/metrics/main.tf", "output \"port\" { value = 2 }\n"}, nil, []string{"version 1, release 2, changed true",
-			"metrics: none, rebuild true: the code in modules/metrics would be another",
-			"east [metrics]: metrics: it would be built anew: the code in modules/metrics would be another", westIdle}},
-		{"code that another module calls", []string{"modules/shared/main.tf", "output \"name\" { value = \"other\" }\n"}, nil, []string{"version 1, release 2, changed true",
-			"web: none, rebuild true: the code in modules/shared would be another",
-			"east [web]: web: it would be built anew: the code in modules/shared would be another", westIdle}},
-		{"config", []string{"app/components/web.toml", previewComponent("web", "max_auto_retries = 1\n[vars]\nsize = \"xl\"\n")}, nil, []string{"version 0, release 2, changed true",
-			"web: changed, rebuild false: its config changes: max_auto_retries and vars.size; nothing that it is built from would change",
+		{"code", []string{"modules/metrics/main.tf", "output \"port\" { value = 2 }\n"}, nil,
+			[]string{"version 1, release 2, changed true",
+				"metrics: none, rebuild true: the code in modules/metrics would be another",
+				"east [metrics]: metrics: it would be built anew: the code in modules/metrics would be another", westIdle}},
+		{"code that another module calls", []string{"modules/shared/main.tf", "output \"name\" { value = \"other\" }\n"}, nil,
+			[]string{"version 1, release 2, changed true",
+				"web: none, rebuild true: the code in modules/shared would be another",
+				"east [web]: web: it would be built anew: the code in modules/shared would be another", westIdle}},
+		{"config", []string{"app/components/web.toml", previewComponent("web",
+			"max_auto_retries = 1\n[vars]\nsize = \"xl\"\n")}, nil, []string{"version 0, release 2, changed true",
+			"web: changed, rebuild false: its config changes: max_auto_retries and vars.size; nothing that it is built from " +
+				"would change",
 			"east [web]: web: config changed in release 2", westIdle}},
-		{"what changes nothing that is deployed", []string{"app/components/web.toml", previewComponent("web", "max_auto_retries = 1\n[vars]\nsize = \"{{.nuon.inputs.inputs.size}}\"\n")}, nil,
+		{"what changes nothing that is deployed", []string{"app/components/web.toml",
+			previewComponent("web", "max_auto_retries = 1\n[vars]\nsize = \"{{.nuon.inputs.inputs.size}}\"\n")}, nil,
 			[]string{"version 0, release 2, changed true",
-				"web: changed, rebuild false: its config changes: max_auto_retries; nothing that it is built from would change", eastIdle, westIdle}},
-		{"Terraform", []string{"app/components/metrics.toml", strings.Replace(previewComponent("metrics", ""), "1.11.4", "1.11.5", 1)}, nil, []string{"version 0, release 2, changed true",
-			"metrics: changed, rebuild true: its config changes: terraform_version; this config builds component metrics with Terraform 1.11.5 instead of 1.11.4",
-			"east [metrics]: metrics: it would be built anew: this config builds component metrics with Terraform 1.11.5 instead of 1.11.4; config changed in release 2", westIdle}},
-		{"a component that comes and one that goes", []string{"app/components/cache.toml", previewComponent("cache", ""), "modules/cache/main.tf", "output \"x\" { value = 1 }\n"}, []string{"app/components/metrics.toml"},
-			[]string{"version 0, release 2, changed true", "cache: added, rebuild true: it is new; it would be built for the first time",
+				"web: changed, rebuild false: its config changes: max_auto_retries; nothing that it is built from would change",
+				eastIdle, westIdle}},
+		{"Terraform", []string{"app/components/metrics.toml", strings.Replace(previewComponent("metrics", ""), "1.11.4",
+			"1.11.5", 1)}, nil, []string{"version 0, release 2, changed true",
+			"metrics: changed, rebuild true: its config changes: terraform_version; this config builds component metrics with " +
+				"Terraform 1.11.5 instead of 1.11.4",
+			"east [metrics]: metrics: it would be built anew: this config builds component metrics with Terraform 1.11.5 " +
+				"instead of 1.11.4; config changed in release 2", westIdle}},
+		{"a component that comes and one that goes", []string{"app/components/cache.toml", previewComponent("cache", ""),
+			"modules/cache/main.tf", "output \"x\" { value = 1 }\n"}, []string{"app/components/metrics.toml"},
+			[]string{"version 0, release 2, changed true", "cache: added, rebuild true: it is new; it would be built for the " +
+				"first time",
 				"metrics: removed, rebuild false: it leaves the app; where it is deployed, its destroy is planned and asked for",
-				"east [cache metrics]: cache: cache is not deployed on this install yet; metrics: metrics left the app in release 2", westIdle}},
-		{"code that cannot be built", []string{"modules/web/main.tf", "module \"far\" {\n  source = \"example.org/far\"\n}\n"}, nil, []string{"version 1, release 2, changed true",
-			"held: web cannot be built: modules/web/main.tf:1: module \"far\" is fetched from \"example.org/far\", which a deploy must not do; copy it into the repository and call it by a path such as ../far",
-			"web: none, rebuild false: it could not be built: modules/web/main.tf:1: module \"far\" is fetched from \"example.org/far\", which a deploy must not do; copy it into the repository and call it by a path such as ../far",
-			"east []: nothing would change on it, since the release would be incomplete: web cannot be built: modules/web/main.tf:1: module \"far\" is fetched from \"example.org/far\", which a deploy must not do; copy it into the repository and call it by a path such as ../far", westIdle}},
-		{"inputs", []string{"app/inputs.toml", "[[group]]\nname = \"g\"\ndescription = \"G\"\n[[input]]\nname = \"size\"\ndisplay_name = \"S\"\ndescription = \"S\"\ngroup = \"g\"\ndefault = \"m\"\n[[input]]\nname = \"zone\"\ndisplay_name = \"Z\"\ndescription = \"Z\"\ngroup = \"g\"\nrequired = true\n",
-			"app/components/metrics.toml", previewComponent("metrics", "[vars]\nzone = \"{{.nuon.inputs.inputs.zone}}\"\n")}, nil, []string{"version 0, release 2, changed true",
-			"metrics: changed, rebuild false: its config changes: vars.zone; nothing that it is built from would change",
-			"input size: changed, required false", "input zone: added, required true",
-			"east [metrics web]: metrics: it waits: input zone has no value; set it: nuon installs update shop/east --input zone=VALUE; web: input size changed", westIdle}},
+				"east [cache metrics]: cache: cache is not deployed on this install yet; metrics: metrics left the app in " +
+					"release 2", westIdle}},
+		{"code that cannot be built", []string{"modules/web/main.tf", "module \"far\" {\n  source = \"example.org/far\"\n" +
+			"}\n"}, nil, []string{"version 1, release 2, changed true",
+			"held: web cannot be built: modules/web/main.tf:1: module \"far\" is fetched from \"example.org/far\", which a " +
+				"deploy must not do; copy it into the repository and call it by a path such as ../far",
+			"web: none, rebuild false: it could not be built: modules/web/main.tf:1: module \"far\" is fetched from " +
+				"\"example.org/far\", which a deploy must not do; copy it into the repository and call it by a path such as ../far",
+			"east []: nothing would change on it, since the release would be incomplete: web cannot be built: " +
+				"modules/web/main.tf:1: module \"far\" is fetched from \"example.org/far\", which a deploy must not do; copy it " +
+				"into the repository and call it by a path such as ../far", westIdle}},
+		{"inputs", []string{"app/inputs.toml", "[[group]]\nname = \"g\"\ndescription = \"G\"\n[[input]]\nname = \"size\"\n" +
+			"display_name = \"S\"\ndescription = \"S\"\ngroup = \"g\"\ndefault = \"m\"\n[[input]]\nname = \"zone\"\n" +
+			"display_name = \"Z\"\ndescription = \"Z\"\ngroup = \"g\"\nrequired = true\n",
+			"app/components/metrics.toml", previewComponent("metrics", "[vars]\nzone = \"{{.nuon.inputs.inputs.zone}}\"\n")},
+			nil, []string{"version 0, release 2, changed true",
+				"metrics: changed, rebuild false: its config changes: vars.zone; nothing that it is built from would change",
+				"input size: changed, required false", "input zone: added, required true",
+				"east [metrics web]: metrics: it waits: input zone has no value; set it: nuon installs update shop/east --input " +
+					"zone=VALUE; web: input size changed", westIdle}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -342,7 +368,8 @@ func TestAPreviewOfWhatIsWrong(t *testing.T) {
 		_, err = w.preview.App(t.Context(), org, app, ".", strings.NewReader(archive))
 		refusedAs(err, "bad_archive", "not a tar+gzip")
 	}
-	if _, err := w.preview.App(t.Context(), org, "app_none", ".", strings.NewReader("")); !errors.Is(err, store.ErrNotFound) {
+	if _, err := w.preview.App(t.Context(), org, "app_none", ".", strings.NewReader("")); !errors.Is(err,
+		store.ErrNotFound) {
 		t.Errorf("an app that is not there: %v", err)
 	}
 }
@@ -363,7 +390,8 @@ func TestAPreviewReadsTheAppsRepositoryByItsURL(t *testing.T) {
 	got, err := w.look("app")
 	must(t, err)
 	metrics := func() api.PreviewedComponent {
-		return got.Components[slices.IndexFunc(got.Components, func(c api.PreviewedComponent) bool { return c.Name == "metrics" })]
+		return got.Components[slices.IndexFunc(got.Components,
+			func(c api.PreviewedComponent) bool { return c.Name == "metrics" })]
 	}
 	if m := metrics(); !m.Rebuild || m.Reason != "the code in modules/metrics would be another" || !got.Changed {
 		t.Errorf("main: %+v", m)

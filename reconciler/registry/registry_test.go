@@ -127,7 +127,8 @@ func TestKeptOverRestart(t *testing.T) {
 	dir := t.TempDir()
 	packed := module(t, "# kept\n")
 	first := start(t, dir)
-	if _, err := first.open(t, "dev/vendor/a", artifact.Bearer(first.token("dev", ActionPull, ActionPush))).Push(t.Context(), packed); err != nil {
+	if _, err := first.open(t, "dev/vendor/a", artifact.Bearer(first.token("dev", ActionPull, ActionPush))).Push(
+		t.Context(), packed); err != nil {
 		t.Fatal(err)
 	}
 	second := start(t, dir)
@@ -151,13 +152,14 @@ func TestRefusals(t *testing.T) {
 		credential artifact.Credential
 		pull, push artifact.Reason
 	}{
-		"no credential":    {"dev/vendor/a", artifact.Credential{}, artifact.Unauthorized, artifact.Unauthorized},
-		"wrong token":      {"dev/vendor/a", artifact.Bearer(full + "0"), artifact.Unauthorized, artifact.Unauthorized},
-		"wrong password":   {"dev/vendor/a", artifact.Basic("u", "hello"), artifact.Unauthorized, artifact.Unauthorized},
-		"expired":          {"dev/vendor/a", artifact.Bearer(expired), artifact.Unauthorized, artifact.Unauthorized},
-		"another prefix":   {"dev/install/a", artifact.Bearer(full), artifact.Forbidden, artifact.Forbidden},
-		"a longer name":    {"dev/vendors", artifact.Bearer(full), artifact.Forbidden, artifact.Forbidden},
-		"pull token":       {"dev/vendor/b", artifact.Bearer(r.token("dev/vendor", ActionPull)), artifact.NotFound, artifact.Forbidden},
+		"no credential":  {"dev/vendor/a", artifact.Credential{}, artifact.Unauthorized, artifact.Unauthorized},
+		"wrong token":    {"dev/vendor/a", artifact.Bearer(full + "0"), artifact.Unauthorized, artifact.Unauthorized},
+		"wrong password": {"dev/vendor/a", artifact.Basic("u", "hello"), artifact.Unauthorized, artifact.Unauthorized},
+		"expired":        {"dev/vendor/a", artifact.Bearer(expired), artifact.Unauthorized, artifact.Unauthorized},
+		"another prefix": {"dev/install/a", artifact.Bearer(full), artifact.Forbidden, artifact.Forbidden},
+		"a longer name":  {"dev/vendors", artifact.Bearer(full), artifact.Forbidden, artifact.Forbidden},
+		"pull token": {"dev/vendor/b", artifact.Bearer(r.token("dev/vendor", ActionPull)), artifact.NotFound,
+			artifact.Forbidden},
 		"nothing of these": {"dev/vendor/c", artifact.Bearer(full), artifact.NotFound, ""},
 	}
 	for name, test := range tests {
@@ -210,7 +212,8 @@ func TestTheDoor(t *testing.T) {
 	full := r.token("dev/vendor", ActionPull, ActionPush)
 	for _, repository := range []string{"dev/vendor/a", "dev/install/a"} {
 		prefix := strings.TrimSuffix(repository, "/a")
-		if _, err := r.open(t, repository, artifact.Bearer(r.token(prefix, ActionPull, ActionPush))).Push(t.Context(), packed); err != nil {
+		if _, err := r.open(t, repository, artifact.Bearer(r.token(prefix, ActionPull, ActionPush))).Push(t.Context(),
+			packed); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -219,13 +222,15 @@ func TestTheDoor(t *testing.T) {
 		method, path, token string
 		want                int
 	}{
-		"base without token":      {"GET", "/v2/", "", 401},
-		"base with token":         {"GET", "/v2/", full, 200},
-		"catalog":                 {"GET", "/v2/_catalog", full, 403},
-		"delete manifest":         {"DELETE", "/v2/dev/vendor/a/manifests/" + packed.Digest(), full, 403},
-		"delete blob":             {"DELETE", "/v2/dev/vendor/a/blobs/" + layer, full, 403},
-		"mount from elsewhere":    {"POST", "/v2/dev/vendor/b/blobs/uploads/?mount=" + layer + "&from=dev/install/a", full, 403},
-		"mount from own":          {"POST", "/v2/dev/vendor/b/blobs/uploads/?mount=" + layer + "&from=dev/vendor/a", full, 201},
+		"base without token": {"GET", "/v2/", "", 401},
+		"base with token":    {"GET", "/v2/", full, 200},
+		"catalog":            {"GET", "/v2/_catalog", full, 403},
+		"delete manifest":    {"DELETE", "/v2/dev/vendor/a/manifests/" + packed.Digest(), full, 403},
+		"delete blob":        {"DELETE", "/v2/dev/vendor/a/blobs/" + layer, full, 403},
+		"mount from elsewhere": {"POST", "/v2/dev/vendor/b/blobs/uploads/?mount=" + layer + "&from=dev/install/a", full,
+			403},
+		"mount from own": {"POST", "/v2/dev/vendor/b/blobs/uploads/?mount=" + layer + "&from=dev/vendor/a", full,
+			201},
 		"blob of another's":       {"GET", "/v2/dev/install/a/blobs/" + layer, full, 403},
 		"dots in the name":        {"GET", "/v2/dev/vendor/../install/a/blobs/" + layer, full, 403},
 		"encoded dots":            {"GET", "/v2/dev/vendor/%2e%2e/install/a/blobs/" + layer, full, 403},

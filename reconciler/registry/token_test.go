@@ -80,7 +80,8 @@ func TestOtherKeysOpenNothing(t *testing.T) {
 	if _, err := NewSigner([]byte("short")); err == nil {
 		t.Error("a short key was taken")
 	}
-	if text := fmt.Sprintf("%v %+v %#v", newSigner(t, serverKey), newSigner(t, serverKey), newSigner(t, serverKey)); strings.Count(text, "(registry signer)") != 3 {
+	if text := fmt.Sprintf("%v %+v %#v", newSigner(t, serverKey), newSigner(t, serverKey),
+		newSigner(t, serverKey)); strings.Count(text, "(registry signer)") != 3 {
 		t.Errorf("a signer prints as %s", text)
 	}
 }

@@ -57,7 +57,8 @@ func CreatePartial(ctx context.Context, tx *store.Tx, app store.App, actor strin
 	if err != nil {
 		return nil, err
 	}
-	cause := fmt.Sprintf("%s asked for what could be built of release %d: %s", actor, newest.Number, joinReasons(m.reasons))
+	cause := fmt.Sprintf("%s asked for what could be built of release %d: %s", actor, newest.Number,
+		joinReasons(m.reasons))
 	return insertRelease(ctx, tx, app, m.contents, cause, commits)
 }
 

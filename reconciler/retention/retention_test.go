@@ -54,10 +54,12 @@ func (w *world) seed(org string) string {
 	}
 	w.exec("insert into watches (org_id, id, url, ref) values ($1, 'wat', 'u', 'main')", org)
 	w.exec("insert into apps (org_id, id, name, watch_id) values ($1, 'app', 'app', 'wat')", org)
-	w.exec("insert into components (org_id, id, app_id, name, kind) values ($1, 'cmp', 'app', 'web', 'terraform_module')", org)
+	w.exec("insert into components (org_id, id, app_id, name, kind) values ($1, 'cmp', 'app', 'web', 'terraform_module')",
+		org)
 	w.exec("insert into runners (org_id, id, name, kind) values ($1, 'run', 'run', 'install')", org)
 	w.exec("insert into installs (org_id, id, app_id, name, runner_id) values ($1, 'ins', 'app', 'ins', 'run')", org)
-	w.exec("insert into install_components (org_id, id, install_id, component_id, name) values ($1, 'ico', 'ins', 'cmp', 'web')", org)
+	w.exec("insert into install_components (org_id, id, install_id, component_id, name) values ($1, 'ico', 'ins', "+
+		"'cmp', 'web')", org)
 	return org
 }
 
@@ -68,13 +70,16 @@ func (w *world) workflow(id string, number, days int, plan string) {
 	at := time.Now().AddDate(0, 0, -days)
 	w.exec(`insert into workflows (org_id, id, install_id, number, kind, status, reason, requested_by, created_at, ended_at)
 		values ($1, $2, 'ins', $3, 'deploy', 'succeeded', 'r', 'p', $4, $4)`, w.org, id, number, at)
-	w.exec("insert into steps (org_id, id, workflow_id, position, kind, status) values ($1, $2, $3, 0, 'plan', 'succeeded')", w.org, "stp-"+id, id)
+	w.exec("insert into steps (org_id, id, workflow_id, position, kind, status) values ($1, $2, $3, 0, 'plan', "+
+		"'succeeded')", w.org, "stp-"+id, id)
 	w.exec(`insert into plans (org_id, id, step_id, workflow_id, install_id, install_component_id, component, status, desired_digest, basis, basis_digest,
 		bundle_digest, report, report_digest, content_digest, destructive, target, created_at)
 		values ($1, $2, $3, $4, 'ins', 'ico', 'web', $5, 'd', '{}', 'b', 'b', '{}', 'r', 'c', false, '{}', $6)`, w.org, "pln-"+id, "stp-"+id, id, plan, at)
-	w.exec("insert into approvals (org_id, id, plan_id, step_id, workflow_id, install_id, content_digest, status) values ($1, $2, $3, 's', $4, 'ins', 'c', 'approved')",
+	w.exec("insert into approvals (org_id, id, plan_id, step_id, workflow_id, install_id, content_digest, status) "+
+		"values ($1, $2, $3, 's', $4, 'ins', 'c', 'approved')",
 		w.org, "apr-"+id, "pln-"+id, id)
-	w.exec("insert into approval_responses (org_id, id, approval_id, content_digest, answer, actor) values ($1, $2, $3, 'c', 'approve', 'vera')", w.org, "rsp-"+id, "apr-"+id)
+	w.exec("insert into approval_responses (org_id, id, approval_id, content_digest, answer, actor) values ($1, $2, $3, "+
+		"'c', 'approve', 'vera')", w.org, "rsp-"+id, "apr-"+id)
 	w.job("job-"+id, "step", "stp-"+id, days)
 	w.exec("update jobs set kind = 'apply', plan_id = $2 where id = $3 and org_id = $1", w.org, "pln-"+id, "job-"+id)
 }
@@ -85,8 +90,10 @@ func (w *world) job(id, owner, ownerID string, days int) {
 	at := time.Now().AddDate(0, 0, -days)
 	w.exec(`insert into jobs (org_id, id, runner_id, kind, status, owner_kind, owner_id, spec, reason, created_at, ended_at)
 		values ($1, $2, 'run', 'plan', 'succeeded', $3, $4, '{}', 'r', $5, $5)`, w.org, id, owner, ownerID, at)
-	w.exec("insert into attempts (org_id, job_id, number, runner_id, status, lease_until, ended_at) values ($1, $2, 1, 'run', 'succeeded', $3, $3)", w.org, id, at)
-	w.exec("insert into log_chunks (org_id, job_id, attempt, seq, lines, at) values ($1, $2, 1, 1, '', $3), ($1, $2, 1, 2, '', $3)", w.org, id, at)
+	w.exec("insert into attempts (org_id, job_id, number, runner_id, status, lease_until, ended_at) values ($1, $2, 1, "+
+		"'run', 'succeeded', $3, $3)", w.org, id, at)
+	w.exec("insert into log_chunks (org_id, job_id, attempt, seq, lines, at) values ($1, $2, 1, 1, '', $3), ($1, $2, 1, "+
+		"2, '', $3)", w.org, id, at)
 }
 
 // left returns one column of all remaining rows of the org, in order.
@@ -121,24 +128,29 @@ func TestWhatGoesAndWhatStays(t *testing.T) {
 	w.workflow("applied", 5, 399, "applied") // the last applied one
 	w.workflow("young", 6, 40, "superseded")
 	w.workflow("newest", 7, 400, "superseded")
-	w.exec("insert into rejections (org_id, install_component_id, desired_digest, kind, actor, reason, workflow_id) values ($1, 'ico', 'd', 'rejected', 'v', 'no', 'refused')", w.org)
+	w.exec("insert into rejections (org_id, install_component_id, desired_digest, kind, actor, reason, workflow_id) "+
+		"values ($1, 'ico', 'd', 'rejected', 'v', 'no', 'refused')", w.org)
 	w.exec("update jobs set status = 'running', ended_at = null where id = 'job-works'")
 	w.job("job-lone", "step", "stp-long-gone", 400)
 	w.job("job-holds", "step", "stp-long-gone", 400)
-	w.exec("insert into state_locks (org_id, install_component_id, lock_id, info, job_id, attempt) values ($1, 'ico', 'l', '{}', 'job-holds', 1)", w.org)
+	w.exec("insert into state_locks (org_id, install_component_id, lock_id, info, job_id, attempt) values ($1, 'ico', "+
+		"'l', '{}', 'job-holds', 1)", w.org)
 	w.job("job-contests", "step", "stp-long-gone", 400)
 	w.job("job-built", "build", "bld", 400)
 	w.job("job-yesterday", "step", "stp-long-gone", 1)
-	w.exec("insert into component_inputs (org_id, id, component_id, digest, recipe, revision_id, reason) values ($1, 'inp', 'cmp', 'd', '{}', 'rev-2', 'r')", w.org)
+	w.exec("insert into component_inputs (org_id, id, component_id, digest, recipe, revision_id, reason) values ($1, "+
+		"'inp', 'cmp', 'd', '{}', 'rev-2', 'r')", w.org)
 	w.exec(`insert into builds (org_id, id, component_id, input_id, number, status, repository, commit, reason, job_id)
 		values ($1, 'bld', 'cmp', 'inp', 1, 'succeeded', 'u', 'c', 'r', 'job-built')`, w.org)
 	for n := range 6 {
-		w.exec("insert into revisions (org_id, id, watch_id, number, commit, tree, reason, observed_at) values ($1, $2, 'wat', $3, 'c', 't', 'r', now() - interval '400 days')",
+		w.exec("insert into revisions (org_id, id, watch_id, number, commit, tree, reason, observed_at) values ($1, $2, "+
+			"'wat', $3, 'c', 't', 'r', now() - interval '400 days')",
 			w.org, fmt.Sprint("rev-", n), n)
 	}
 	w.exec("update watches set revision_id = 'rev-4'")
 	w.exec("update apps set revision_id = 'rev-1'")
-	w.exec("insert into app_versions (org_id, id, app_id, number, digest, config, revision_id, reason) values ($1, 'ver', 'app', 1, 'd', '{}', 'rev-3', 'r')", w.org)
+	w.exec("insert into app_versions (org_id, id, app_id, number, digest, config, revision_id, reason) values ($1, "+
+		"'ver', 'app', 1, 'd', '{}', 'rev-3', 'r')", w.org)
 	for n := 1; n <= 60; n++ {
 		status := map[int]string{3: "contested", 4: "dismissed"}[n]
 		if status == "" {
@@ -147,12 +159,17 @@ func TestWhatGoesAndWhatStays(t *testing.T) {
 		w.exec(`insert into states (org_id, install_component_id, version, serial, lineage, digest, sealed, job_id, attempt, status, created_at)
 			values ($1, 'ico', $2::int, $2::int, 'l', 'd', '{}', $4, 1, $3, now() - interval '400 days')`, w.org, n, status, map[bool]string{true: "job-contests"}[n == 3])
 	}
-	w.exec("insert into registrations (org_id, id, runner_id, hash, expires_at, used_at) values ($1, 'used', 'run', 'a', now() + interval '1 day', now() - interval '31 days'), "+
-		"($1, 'out', 'run', 'b', now() - interval '31 days', null), ($1, 'good', 'run', 'c', now() + interval '1 hour', null)", w.org)
-	w.exec("insert into idempotency_keys (org_id, key, request, response, created_at) values ($1, 'old', '', '{}', now() - interval '8 days'), ($1, 'new', '', '{}', now())", w.org)
+	w.exec("insert into registrations (org_id, id, runner_id, hash, expires_at, used_at) values ($1, 'used', 'run', "+
+		"'a', now() + interval '1 day', now() - interval '31 days'), "+
+		"($1, 'out', 'run', 'b', now() - interval '31 days', null), ($1, 'good', 'run', 'c', now() + interval '1 "+
+		"hour', null)", w.org)
+	w.exec("insert into idempotency_keys (org_id, key, request, response, created_at) values ($1, 'old', '', '{}', "+
+		"now() - interval '8 days'), ($1, 'new', '', '{}', now())", w.org)
 	w.exec("insert into webhooks (org_id, id, sealed) values ($1, 'hook', '{}')", w.org)
-	w.exec("insert into webhook_deliveries (org_id, webhook_id, delivery, received_at) values ($1, 'hook', 'old', now() - interval '2 days'), ($1, 'hook', 'new', now())", w.org)
-	w.exec("insert into runner_logs (org_id, runner_id, seq, lines, many, size, at) select $1, 'run', n, '', 1, 1, now() - n * interval '1 day' from generate_series(1, 11) n", w.org)
+	w.exec("insert into webhook_deliveries (org_id, webhook_id, delivery, received_at) values ($1, 'hook', 'old', now() "+
+		"- interval '2 days'), ($1, 'hook', 'new', now())", w.org)
+	w.exec("insert into runner_logs (org_id, runner_id, seq, lines, many, size, at) select $1, 'run', n, '', 1, 1, "+
+		"now() - n * interval '1 day' from generate_series(1, 11) n", w.org)
 	first := w.org
 	w.org = w.seed("org_2") // separate from the first org
 	w.job("job-of-others", "step", "stp-long-gone", 400)
@@ -161,7 +178,8 @@ func TestWhatGoesAndWhatStays(t *testing.T) {
 	r := New(w.store, Options{})
 	r.batchSize = 3 // so that there are several batches
 	want := []Removed{
-		{"log chunks", 20}, {"runner log chunks", 5}, {"workflows", 1}, {"jobs", 3}, {"state versions", 9}, {"revisions", 1}, {"registrations", 2}, {"idempotency keys", 1}, {"webhook deliveries", 1},
+		{"log chunks", 20}, {"runner log chunks", 5}, {"workflows", 1}, {"jobs", 3}, {"state versions", 9}, {"revisions", 1},
+		{"registrations", 2}, {"idempotency keys", 1}, {"webhook deliveries", 1},
 	}
 	would, err := r.DryRun(t.Context(), w.org)
 	if err != nil {
@@ -192,7 +210,8 @@ func TestWhatGoesAndWhatStays(t *testing.T) {
 	w.wantLeft("select coalesce(job_id, 'none') from builds where org_id = $1", "none")
 	w.wantLeft("select id from revisions where org_id = $1 order by number", "rev-1", "rev-2", "rev-3", "rev-4",
 		"rev-5")
-	w.wantLeft("select min(version) filter (where status <> 'contested') || ' ' || max(version) || ' ' || count(*) from states where org_id = $1", "11 60 51")
+	w.wantLeft("select min(version) filter (where status <> 'contested') || ' ' || max(version) || ' ' || count(*) from "+
+		"states where org_id = $1", "11 60 51")
 	w.wantLeft("select id from registrations where org_id = $1", "good")
 	w.wantLeft("select key from idempotency_keys where org_id = $1", "new")
 	w.org = "org_2"
@@ -251,21 +270,26 @@ func TestAContestedVersionGoesOnlyLongAfterItWasResolved(t *testing.T) {
 func TestWhatAPinNeedsStays(t *testing.T) {
 	w := newWorld(t)
 	for n := range 4 {
-		w.exec("insert into revisions (org_id, id, watch_id, number, commit, tree, reason, observed_at) values ($1, $2, 'wat', $3, 'c', 't', 'r', now() - interval '900 days')",
+		w.exec("insert into revisions (org_id, id, watch_id, number, commit, tree, reason, observed_at) values ($1, $2, "+
+			"'wat', $3, 'c', 't', 'r', now() - interval '900 days')",
 			w.org, fmt.Sprint("rev-", n), n)
 	}
 	w.exec("update watches set revision_id = 'rev-3'")
 	for n, made := range []string{"rev-0", "rev-2"} {
-		w.exec("insert into app_versions (org_id, id, app_id, number, digest, config, revision_id, reason, created_at) values ($1, $2, 'app', $3::int, $2, '{}', $4, 'r', now() - interval '900 days')",
+		w.exec("insert into app_versions (org_id, id, app_id, number, digest, config, revision_id, reason, created_at) "+
+			"values ($1, $2, 'app', $3::int, $2, '{}', $4, 'r', now() - interval '900 days')",
 			w.org, fmt.Sprint("ver-", n), n+1, made)
 	}
 	w.exec("update apps set version_id = 'ver-1'")
-	w.exec("insert into component_inputs (org_id, id, component_id, digest, recipe, revision_id, reason, created_at) values ($1, 'inp', 'cmp', 'd', '{}', 'rev-1', 'r', now() - interval '900 days')", w.org)
+	w.exec("insert into component_inputs (org_id, id, component_id, digest, recipe, revision_id, reason, created_at) "+
+		"values ($1, 'inp', 'cmp', 'd', '{}', 'rev-1', 'r', now() - interval '900 days')", w.org)
 	w.job("job-built", "build", "bld", 900)
 	w.exec(`insert into builds (org_id, id, component_id, input_id, number, status, repository, commit, artifact_digest, reason, job_id, created_at, ended_at)
 		values ($1, 'bld', 'cmp', 'inp', 1, 'succeeded', 'u', 'c', 'sha256:a', 'r', 'job-built', now() - interval '900 days', now() - interval '900 days')`, w.org)
-	w.exec("insert into releases (org_id, id, app_id, number, digest, version_id, status, cause, created_at) values ($1, 'rel', 'app', 1, 'd', 'ver-0', 'complete', 'r', now() - interval '900 days')", w.org)
-	w.exec("insert into release_components (org_id, release_id, component_id, input_id) values ($1, 'rel', 'cmp', 'inp')", w.org)
+	w.exec("insert into releases (org_id, id, app_id, number, digest, version_id, status, cause, created_at) values "+
+		"($1, 'rel', 'app', 1, 'd', 'ver-0', 'complete', 'r', now() - interval '900 days')", w.org)
+	w.exec("insert into release_components (org_id, release_id, component_id, input_id) values ($1, 'rel', 'cmp', 'inp')",
+		w.org)
 	w.exec("update installs set pin_release_id = 'rel'")
 	if _, err := New(w.store, Options{}).Run(t.Context(), w.org); err != nil {
 		t.Fatal(err)
@@ -296,7 +320,8 @@ func TestReconcile(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.wantLeft("select (at > now() + interval '23 hours')::text from due where kind = 'org' and org_id = $1", "true")
-	w.wantLeft("select actor || ' ' || action || ' ' || (detail ->> 'jobs') || ' ' || (detail ->> 'log chunks') from audit_events where org_id = $1", "retention org.retain 1 2")
+	w.wantLeft("select actor || ' ' || action || ' ' || (detail ->> 'jobs') || ' ' || (detail ->> 'log chunks') from "+
+		"audit_events where org_id = $1", "retention org.retain 1 2")
 	// Scheduling again does not change the time.
 	if err := w.store.ScheduleRetention(t.Context()); err != nil {
 		t.Fatal(err)

@@ -24,7 +24,8 @@ func (w *world) abandon(component string) error {
 // sealedTo sets the key that the states of a component are sealed to.
 func (w *world) sealedTo(component, key string) {
 	w.Helper()
-	w.exec("update states set key_id = $2 where install_component_id = (select id from install_components where name = $1)", component, key)
+	w.exec("update states set key_id = $2 where install_component_id = (select id from install_components where "+
+		"name = $1)", component, key)
 }
 
 // TestAnAbandonedComponentStartsFromNothing: the component's outputs are deleted, so

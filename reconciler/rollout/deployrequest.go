@@ -126,7 +126,8 @@ func (s *snapshot) enabledDependents(names []string) []string {
 	for i := 0; i < len(in); i++ { // in grows in the loop
 		for _, name := range s.names() {
 			p := s.components[name]
-			if p.config != nil && p.config.Enabled(s.toggles) && slices.Contains(p.dependsOn, in[i]) && !slices.Contains(in, name) {
+			if p.config != nil && p.config.Enabled(s.toggles) && slices.Contains(p.dependsOn, in[i]) &&
+				!slices.Contains(in, name) {
 				in = append(in, name)
 			}
 		}
@@ -139,7 +140,8 @@ func (s *snapshot) enabledDependents(names []string) []string {
 func (s *snapshot) resolveTeardown(g *resolvedRequest) error {
 	switch {
 	case s.install.DesiredPresence == "absent":
-		return conflict(CodeDeprovisioning, "Nothing more needs to be asked.", "install %s is to be gone with all that it has",
+		return conflict(CodeDeprovisioning, "Nothing more needs to be asked.",
+			"install %s is to be gone with all that it has",
 			s.install.Name)
 	case len(g.selected) == 0:
 		return conflict(CodeNoComponents, "Name the components, or remove everything with `nuon installs deprovision`.",
@@ -180,7 +182,8 @@ func (r resolvedRequest) tearDownReason(name string) string {
 
 // requestedStarts returns the workflows that the request itself is for; other missing ones come in addition. A
 // component that another workflow is changing is torn down once that workflow has released it.
-func (s *snapshot) requestedStarts(g resolvedRequest, states map[string]*desiredState, now runningWorkflows) []workflowStart {
+func (s *snapshot) requestedStarts(g resolvedRequest, states map[string]*desiredState,
+	now runningWorkflows) []workflowStart {
 	switch {
 	case g.Kind == workflow.KindTeardown:
 		var names []string

@@ -25,8 +25,9 @@ type RenderedText struct {
 
 // Placeholders for values.
 const (
-	sensitivePlaceholder     = "‹sensitive›"
-	sensitiveTextPlaceholder = "‹contains a sensitive value›" // for a text computed from the value, of which no part may be shown
+	sensitivePlaceholder = "‹sensitive›"
+	// for a text computed from the value, of which no part may be shown
+	sensitiveTextPlaceholder = "‹contains a sensitive value›"
 	tooLongPlaceholder       = "‹too long to be shown with the others: ask for its key alone›"
 )
 

@@ -136,7 +136,8 @@ func (d DraftRelease) components(there []store.Component) []store.Component {
 	return there
 }
 
-func (p *appRelease) effectsOnInstalls(ctx context.Context, tx *store.Tx, installs []store.Install) ([]InstallEffect, error) {
+func (p *appRelease) effectsOnInstalls(ctx context.Context, tx *store.Tx,
+	installs []store.Install) ([]InstallEffect, error) {
 	was, err := loadReadOnly(ctx, tx, installs)
 	if err != nil {
 		return nil, err

@@ -76,7 +76,8 @@ func TestAWorkflowBeginsWithItsInstall(t *testing.T) {
 	const steps = `select s.kind || ' ' || s.component || ' ' || s.status || ' ' || s.tries || ' ' || coalesce(j.status, '') || ' ' || (s.started_at is not null)
 		from steps s join workflows w on w.id = s.workflow_id left join jobs j on j.id = s.job_id and j.owner_id = s.id
 		where w.status = 'running' and s.kind in ('sync', 'plan') order by 1`
-	begun := "[plan metrics pending 0  false plan network pending 0  false sync metrics running 1 queued true sync network running 1 queued true]"
+	begun := "[plan metrics pending 0  false plan network pending 0  false sync metrics running 1 queued true sync " +
+		"network running 1 queued true]"
 	w.want(w.list(steps), begun)
 	rows := w.one("select max(xmin::text::bigint)::text from steps")
 	must(t, w.engine.Reconcile(t.Context(), w.org, w.one("select id from workflows where status = 'running'")))
@@ -100,7 +101,8 @@ func TestAWorkflowBeginsWithThePlanThatCopies(t *testing.T) {
 		from steps s join workflows w on w.id = s.workflow_id where w.status = 'running' and s.kind in ('sync', 'plan') order by s.position`),
 		"[sync succeeded left to its plan, which copies what is missing 1 false true plan running "+
 			w.one("select reason from jobs where ended_at is null")+" 1 true false]")
-	w.want(w.one("select (spec->'plan'->'from'->>'digest' <> '')::text from jobs where status = 'queued' and kind = 'plan'"), "true")
+	w.want(w.one("select (spec->'plan'->'from'->>'digest' <> '')::text from jobs where status = 'queued' and "+
+		"kind = 'plan'"), "true")
 	w.approveAll()
 	w.want(w.done, "[plan metrics apply metrics]")
 }
@@ -117,7 +119,8 @@ func TestAFirstStepThatCannotBeginIsTheQueuesMatter(t *testing.T) {
 	must(t, w.rollout.Reconcile(t.Context(), w.org, w.install))
 	w.want(w.list("select kind || ' ' || queue || ' ' || priority from river.river_job"),
 		"[advance default 4]") // lowest priority
-	w.want(w.list("select distinct s.status from steps s join workflows w on w.id = s.workflow_id where w.status = 'running'"), "[pending]")
+	w.want(w.list("select distinct s.status from steps s join workflows w on w.id = s.workflow_id where w.status = "+
+		"'running'"), "[pending]")
 	w.want(w.list("select kind from jobs where ended_at is null"), "[]")
 }
 

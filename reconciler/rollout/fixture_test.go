@@ -176,7 +176,8 @@ func (w *world) addComponent(name string) {
 func (w *world) build(name, status string) {
 	w.Helper()
 	input, build := id.New("inp"), id.New("bld")
-	w.exec("insert into component_inputs (org_id, id, component_id, digest, recipe, reason) values ($1, $2, $3, $2, '{}', 'r')", w.org, input, "cmp_"+name)
+	w.exec("insert into component_inputs (org_id, id, component_id, digest, recipe, reason) values ($1, $2, $3, $2, "+
+		"'{}', 'r')", w.org, input, "cmp_"+name)
 	w.exec(`insert into builds (org_id, id, component_id, input_id, number, status, repository, commit, artifact_digest, reason, error)
 		values ($1, $2, $3, $4, (select count(*) + 1 from builds where component_id = $3), $5, 'r', 'c', $6, 'commit 1a2b3c4 changed it', 'no such file')`,
 		w.org, build, "cmp_"+name, input, status, artifactOf(build))
@@ -219,7 +220,8 @@ func (w *world) version() {
 	must(w, err)
 	w.versions++
 	ver := id.New("ver")
-	w.exec("insert into app_versions (org_id, id, app_id, number, digest, config, reason) values ($1, $2, $3, $4, $2, $5, 'r')", w.org, ver, w.appID, w.versions, raw)
+	w.exec("insert into app_versions (org_id, id, app_id, number, digest, config, reason) values ($1, $2, $3, $4, "+
+		"$2, $5, 'r')", w.org, ver, w.appID, w.versions, raw)
 	w.exec("update apps set version_id = $1 where id = $2", ver, w.appID)
 	for _, name := range w.list("select name from components") {
 		_, present := w.app.Component(name)
@@ -458,7 +460,8 @@ func (w *world) plan(spec api.PlanSpec) api.JobResult {
 		Basis:  api.Basis{DesiredDigest: spec.DesiredDigest, Artifact: spec.Deploy.Artifact.Digest},
 	}
 	for _, state := range w.list(
-		"select serial || ' ' || lineage from states where install_component_id = $1 and status = 'kept' order by version desc limit 1", spec.Deploy.InstallComponent) {
+		"select serial || ' ' || lineage from states where install_component_id = $1 and status = 'kept' order by version "+
+			"desc limit 1", spec.Deploy.InstallComponent) {
 		_, err := fmt.Sscan(state, &result.Basis.StateSerial, &result.Basis.StateLineage)
 		must(w, err)
 	}
@@ -660,9 +663,11 @@ func (w *world) wish(wish rollout.DeployRequest) (granted rollout.RequestResult,
 func (w *world) dump() {
 	for _, sql := range []string{
 		"select format('workflow %s %s %s: %s / %s', number, kind, status, reason, outcome) from workflows order by number",
-		"select format('step %s %s%s %s (try %s): %s', s.kind, component, action, s.status, tries, s.reason) from steps s join workflows w on w.id = s.workflow_id order by w.number, position",
+		"select format('step %s %s%s %s (try %s): %s', s.kind, component, action, s.status, tries, s.reason) from steps s " +
+			"join workflows w on w.id = s.workflow_id order by w.number, position",
 		"select format('plan of %s %s: %s', component, status, reason) from plans order by created_at",
-		"select format('%s wanted %s desired %s applied %s waits %s: %s', name, desired_presence, left(desired_digest, 14), left(applied_digest, 14), waits_for, desired_reason) from install_components order by name",
+		"select format('%s wanted %s desired %s applied %s waits %s: %s', name, desired_presence, left(desired_digest, " +
+			"14), left(applied_digest, 14), waits_for, desired_reason) from install_components order by name",
 		"select format('job %s %s %s: %s', kind, status, reason, error) from jobs order by created_at",
 	} {
 		for _, line := range w.list(sql) {

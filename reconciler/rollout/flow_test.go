@@ -33,12 +33,14 @@ func TestProvisionGoesByDependencyAndSideBySide(t *testing.T) {
 	w.want(w.one("select outcome from workflows"), "4 deployed; 1 action run")
 	w.want(w.list("select name || '=' || value from outputs where scope = 'action'"), "[answer=42]")
 	w.want(w.list("select distinct kind || ' of ' || component_kind from jobs order by 1"),
-		"[action of  apply of sandbox apply of terraform_module plan of sandbox plan of terraform_module sync of sandbox sync of terraform_module]")
+		"[action of  apply of sandbox apply of terraform_module plan of sandbox plan of terraform_module sync of sandbox "+
+			"sync of terraform_module]")
 	// Each automatic approval records its rule, and who set that.
 	w.want(w.list(`select distinct a.status || ' by ' || r.actor || ': ' || r.reason || '; ' || (r.rule->>'by') || ' ' || (r.rule->>'at') || ' ' || (r.rule->>'digest' = $1)
 		from approval_responses r join approvals a on a.id = r.approval_id where r.rule is not null`,
 		workflow.Settings{Approval: "approve-all"}.Digest(w.install)),
-		"[approved by the install's rule: let through by the install's rule (approve-all, set by dana); dana 2026-11-01T10:00:00Z true]")
+		"[approved by the install's rule: let through by the install's rule (approve-all, set by dana); dana "+
+			"2026-11-01T10:00:00Z true]")
 	w.want(w.one("select count(*)::text from approval_responses where rule is not null"), "4")
 	w.want(w.list("select distinct detail->'rule'->>'by' from audit_events where action = 'plan.allow'"), "[dana]")
 	// A second reconcile finds nothing to do.
@@ -95,7 +97,8 @@ func TestWhatIsBehindAloneIsDeployedAndSaysWhy(t *testing.T) {
 	w.want(w.workflows(), "[provision succeeded deploy running]")
 	w.want(w.one("select reason from workflows where kind = 'deploy'"),
 		"web is behind: artifact changed: build 2 of web, because commit 1a2b3c4 changed it")
-	w.want(w.list("select distinct component from steps s join workflows w on w.id = s.workflow_id where w.kind = 'deploy'"), "[web]")
+	w.want(w.list("select distinct component from steps s join workflows w on w.id = s.workflow_id where w.kind "+
+		"= 'deploy'"), "[web]")
 	w.runJobs()
 	status, reason := w.status()
 	w.want(status+": "+reason, "waiting_for_approval: the plan of web waits for a person")
@@ -143,11 +146,13 @@ func TestAPlanWithoutChangesAsksNobodyAndAppliesNothing(t *testing.T) {
 	w.want(w.runJobs(), "[plan web]")
 	w.want(w.workflows(), "[provision succeeded deploy succeeded]")
 	w.want(w.one("select outcome from workflows where kind = 'deploy'"), "1 without changes")
-	w.want(w.list("select s.status from steps s join workflows w on w.id = s.workflow_id where w.kind = 'deploy' order by position"), "[succeeded succeeded skipped skipped skipped]")
+	w.want(w.list("select s.status from steps s join workflows w on w.id = s.workflow_id where w.kind = 'deploy' order "+
+		"by position"), "[succeeded succeeded skipped skipped skipped]")
 	status, _ := w.component("web")
 	w.want(status, "current")
 	w.want(len(w.list(
-		"select id from jobs where kind = 'apply' and owner_id in (select s.id from steps s join workflows w on w.id = s.workflow_id where w.kind = 'deploy')")), 0)
+		"select id from jobs where kind = 'apply' and owner_id in (select s.id from steps s join workflows w on w.id = "+
+			"s.workflow_id where w.kind = 'deploy')")), 0)
 }
 
 func TestANoIsRememberedUntilDesiredChangesOrAPersonAsks(t *testing.T) {
@@ -209,7 +214,8 @@ func TestANewerDesiredWithdrawsAWaitingPlan(t *testing.T) {
 	}
 	w.approveAll()
 	w.want(w.workflows(), "[provision succeeded deploy succeeded]")
-	w.want(w.list("select p.status from plans p join workflows w on w.id = p.workflow_id where w.kind = 'deploy' order by p.created_at"), "[superseded applied]")
+	w.want(w.list("select p.status from plans p join workflows w on w.id = p.workflow_id where w.kind = 'deploy' order "+
+		"by p.created_at"), "[superseded applied]")
 }
 
 func TestAnApprovedPlanIsNotAppliedWhenDesiredHasMoved(t *testing.T) {
@@ -225,7 +231,8 @@ func TestAnApprovedPlanIsNotAppliedWhenDesiredHasMoved(t *testing.T) {
 	}
 	w.approveAll()
 	w.look()
-	w.want(w.list("select p.status from plans p join workflows w on w.id = p.workflow_id where w.kind = 'deploy' order by p.created_at"), "[superseded applied]")
+	w.want(w.list("select p.status from plans p join workflows w on w.id = p.workflow_id where w.kind = 'deploy' order "+
+		"by p.created_at"), "[superseded applied]")
 	w.want(w.state["web"][:20],
 		"artifact "+w.one("select artifact_digest from builds where component_id = 'cmp_web' and number = 3")[:11])
 }
@@ -293,7 +300,8 @@ func TestAFailureStopsWhatNeedsItAndStalls(t *testing.T) {
 	w.want(w.one("select outcome from workflows"), "2 deployed; network: it was made to fail; web skipped")
 	status, reason := w.status()
 	w.want(status+": "+reason,
-		"stalled: network: behind, stalled: it was made to fail; mend it and push, or try again with `nuon deploy hello/acme`")
+		"stalled: network: behind, stalled: it was made to fail; mend it and push, or try again with "+
+			"`nuon deploy hello/acme`")
 	status, reason = w.component("web")
 	w.want(status+": "+reason, "waiting: waits: network, which is behind, stalled: it was made to fail")
 	w.look()
@@ -374,7 +382,8 @@ func TestAWorkflowWithWhatIsStuckHasNotSucceeded(t *testing.T) {
 	w.runJobs()
 	w.want(w.workflows(), "[provision failed]")
 	w.want(w.one("select outcome from workflows"),
-		"3 deployed; web skipped: waits for what will not come by itself: input api_token has no value; set it: nuon installs update hello/acme --secret api_token")
+		"3 deployed; web skipped: waits for what will not come by itself: input api_token has no value; set it: nuon "+
+			"installs update hello/acme --secret api_token")
 	w.secret("api_token", plantedInput)
 	w.look()
 	w.runJobs()
@@ -619,7 +628,8 @@ func TestActionsRunWhenAsked(t *testing.T) {
 	w.want(w.runJobs(), "[action smoke]")
 	w.want(w.one("select spec->'action'->'env'->>'LOUD' from jobs where kind = 'action' order by created_at desc limit 1"),
 		"yes")
-	w.want(w.one("select spec->'action'->'values'->'plain'->'components'->'web'->'outputs'->>'url' from jobs where kind = 'action' order by created_at desc limit 1"), "http://web")
+	w.want(w.one("select spec->'action'->'values'->'plain'->'components'->'web'->'outputs'->>'url' from jobs where kind "+
+		"= 'action' order by created_at desc limit 1"), "http://web")
 	w.want(w.workflows(), "[provision succeeded action succeeded]")
 	_, err = run("smke", nil)
 	w.conflict(err, rollout.CodeUnknownAction)
@@ -641,7 +651,8 @@ func TestWhatWaitsForAKeySaysSo(t *testing.T) {
 	w.approveAll()
 	status, reason := w.component("web")
 	w.want(status+": "+reason,
-		"waiting: waits: input api_token: it was sealed to a key that is gone; enter it again (nuon installs update hello/acme --secret api_token)")
+		"waiting: waits: input api_token: it was sealed to a key that is gone; enter it again (nuon installs update "+
+			"hello/acme --secret api_token)")
 	w.secret("api_token", plantedInput)
 	w.look()
 	w.approveAll()

@@ -126,7 +126,8 @@ func TestARollbackOfCodeBringsTheVeryDigestsBack(t *testing.T) {
 	}
 	must(t, w.pin(1))
 	w.queue()
-	w.want(w.one("select string_agg(distinct component, ' ') from steps s join workflows w on w.id = s.workflow_id where w.status = 'running'"), "metrics")
+	w.want(w.one("select string_agg(distinct component, ' ') from steps s join workflows w on w.id = s.workflow_id "+
+		"where w.status = 'running'"), "metrics")
 	w.approveAll()
 	if diff := cmp.Diff(before, applied()); diff != "" {
 		t.Error(diff)
@@ -261,7 +262,8 @@ func (w *world) everything() []string {
 	w.Helper()
 	var all []string
 	for _, table := range w.list(
-		"select format('%I.%I', table_schema, table_name) from information_schema.tables where table_schema in ('public', 'river') and table_type = 'BASE TABLE' order by 1") {
+		"select format('%I.%I', table_schema, table_name) from information_schema.tables where table_schema in ('public', " +
+			"'river') and table_type = 'BASE TABLE' order by 1") {
 		all = append(all, w.list("select t::text from "+table+" t order by 1")...)
 	}
 	return all
@@ -311,10 +313,12 @@ func TestViewsOfManyInstalls(t *testing.T) {
 	w := newWorld(t)
 	w.provision()
 	for i := range 3 {
-		w.exec("insert into installs (org_id, id, app_id, name, runner_id) select org_id, id || $1, app_id, name || $1, runner_id from installs where id = $2", string(rune('0'+i)), w.install)
+		w.exec("insert into installs (org_id, id, app_id, name, runner_id) select org_id, id || $1, app_id, name || $1, "+
+			"runner_id from installs where id = $2", string(rune('0'+i)), w.install)
 	}
 	w.exec("update installs set pin_release_id = (select id from releases) where name = 'acme1'")
-	w.exec("insert into install_inputs (org_id, install_id, name, value, hash) select org_id, id, 'greeting', name, 'h' from installs where name = 'acme2'")
+	w.exec("insert into install_inputs (org_id, install_id, name, value, hash) select org_id, id, 'greeting', name, 'h' " +
+		"from installs where name = 'acme2'")
 	must(t, w.store.ReadTx(t.Context(), w.org, func(ctx context.Context, tx *store.Tx) error {
 		var installs []store.Install
 		for _, id := range w.list("select id from installs order by name") {

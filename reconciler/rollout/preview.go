@@ -55,7 +55,8 @@ func effects(was, will *snapshot) []ComponentEffect {
 // effectOn compares the desired state of a component before and after a change. Before is nil if the
 // component was not part of the install.
 func effectOn(before, after *desiredState) (effect, reason string) {
-	moved := before == nil || before.Digest != after.Digest || before.WaitReason != after.WaitReason || before.Absent != after.Absent
+	moved := before == nil || before.Digest != after.Digest || before.WaitReason != after.WaitReason ||
+		before.Absent != after.Absent
 	switch {
 	case after.Current && !after.Absent:
 		return EffectNone, "it is as it would be wanted"

@@ -40,7 +40,8 @@ type countedWorld struct {
 	reads int
 }
 
-func (c *countedWorld) Resolve(ctx context.Context, tx *store.Tx, install store.Install, supposed *workflow.Assumptions) (
+func (c *countedWorld) Resolve(ctx context.Context, tx *store.Tx, install store.Install,
+	supposed *workflow.Assumptions) (
 	workflow.ResolvedInstall, error) {
 	c.reads++
 	return c.DesiredStateSource.Resolve(ctx, tx, install, supposed)

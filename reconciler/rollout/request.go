@@ -61,7 +61,8 @@ type DryRunWorkflow struct {
 // components (of all, if none is named), and starts what is missing at once, in the
 // person's name. A plan-only request changes no desired state, and ignores earlier
 // refusals. The caller audits the call. Errors: store.ErrNotFound, *workflow.Conflict.
-func (r *Rollout) Request(ctx context.Context, tx *store.Tx, install store.Install, req DeployRequest) (RequestResult, error) {
+func (r *Rollout) Request(ctx context.Context, tx *store.Tx, install store.Install,
+	req DeployRequest) (RequestResult, error) {
 	locked, err := tx.LockInstall(ctx, tx.Org, install.ID)
 	if err != nil {
 		return RequestResult{}, fmt.Errorf("install %s: %w", install.Name, err)
@@ -149,7 +150,8 @@ func (s *snapshot) startPlanOnly(ctx context.Context, tx *store.Tx, g resolvedRe
 }
 
 // DryRun returns what Request would start. It starts and writes nothing. Errors: those of Request.
-func (r *Rollout) DryRun(ctx context.Context, tx *store.Tx, install store.Install, req DeployRequest) (RequestResult, error) {
+func (r *Rollout) DryRun(ctx context.Context, tx *store.Tx, install store.Install,
+	req DeployRequest) (RequestResult, error) {
 	all, err := loadReadOnly(ctx, tx, []store.Install{install})
 	if err != nil {
 		return RequestResult{}, err
@@ -179,7 +181,8 @@ func (r *Rollout) DryRun(ctx context.Context, tx *store.Tx, install store.Instal
 
 // wouldStart returns the workflows that a request leads to now, or why there are
 // none. For a plan-only request they contain only its components.
-func (s *snapshot) wouldStart(ctx context.Context, tx *store.Tx, g resolvedRequest) (starts []workflowStart, states map[string]*desiredState,
+func (s *snapshot) wouldStart(ctx context.Context, tx *store.Tx, g resolvedRequest) (starts []workflowStart,
+	states map[string]*desiredState,
 	why string, err error) {
 	states = s.desiredStates()
 	all, err := readRunning(ctx, tx, s.install.ID)
@@ -229,7 +232,8 @@ type ActionRequest struct {
 
 // RequestAction starts one run of an action that has a manual trigger, and returns the
 // workflow's id. Errors: store.ErrNotFound, *workflow.Conflict.
-func (r *Rollout) RequestAction(ctx context.Context, tx *store.Tx, install store.Install, run ActionRequest) (workflowID string,
+func (r *Rollout) RequestAction(ctx context.Context, tx *store.Tx, install store.Install,
+	run ActionRequest) (workflowID string,
 	err error) {
 	locked, err := tx.LockInstall(ctx, tx.Org, install.ID)
 	if err != nil {
@@ -248,7 +252,8 @@ func (r *Rollout) RequestAction(ctx context.Context, tx *store.Tx, install store
 
 // DryRunAction returns what RequestAction would start. It starts and writes nothing. Errors: those of
 // RequestAction.
-func (r *Rollout) DryRunAction(ctx context.Context, tx *store.Tx, install store.Install, run ActionRequest) (DryRunWorkflow, error) {
+func (r *Rollout) DryRunAction(ctx context.Context, tx *store.Tx, install store.Install,
+	run ActionRequest) (DryRunWorkflow, error) {
 	all, err := loadReadOnly(ctx, tx, []store.Install{install})
 	if err != nil {
 		return DryRunWorkflow{}, err
@@ -286,7 +291,8 @@ func (s *snapshot) actionRequest(run ActionRequest) (workflow.Request, error) {
 	return workflow.Request{
 		Install: s.install.ID, Kind: workflow.KindAction, Reason: fmt.Sprintf("%s asked for action %s", run.Actor,
 			run.Action), Release: s.release.Number,
-		RequestedBy: run.Actor, Action: workflow.TriggeredAction{Action: run.Action, Trigger: appconfig.TriggerManual}, Env: run.Env,
+		RequestedBy: run.Actor, Action: workflow.TriggeredAction{Action: run.Action, Trigger: appconfig.TriggerManual},
+		Env:    run.Env,
 		Inputs: run.Inputs,
 	}, nil
 }
@@ -308,7 +314,8 @@ func actionNames(config *appconfig.App) []string {
 func (s *snapshot) checkEnv(env map[string]string) error {
 	if len(env) > 0 && !runners.ReportedPolicy(s.runner).FreeEnv {
 		return conflict(CodeBadEnv,
-			"Declare them as inputs of the action, or have the runner's owner set free_env = true under [actions] in its runner file.",
+			"Declare them as inputs of the action, or have the runner's owner set free_env = true under [actions] in its "+
+				"runner file.",
 			"runner %s takes no environment that an action does not declare, such as %.60q", s.runner.Name,
 			slices.Min(slices.Collect(maps.Keys(env))))
 	}

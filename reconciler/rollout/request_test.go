@@ -31,7 +31,8 @@ func (w *world) action(name string, triggers ...appconfig.Trigger) {
 
 func (w *world) on(kind, component string) string {
 	w.Helper()
-	return w.one("select s.id from steps s join workflows w on w.id = s.workflow_id where s.kind = $1 and case s.kind when 'action' then action else component end = $2 order by w.number desc, s.position limit 1", kind, component)
+	return w.one("select s.id from steps s join workflows w on w.id = s.workflow_id where s.kind = $1 and case s.kind "+
+		"when 'action' then action else component end = $2 order by w.number desc, s.position limit 1", kind, component)
 }
 
 func TestTriggersRunAroundTheWholeLifeOfAnInstall(t *testing.T) {
@@ -53,17 +54,22 @@ func TestTriggersRunAroundTheWholeLifeOfAnInstall(t *testing.T) {
 	w.exec("update installs set approval = 'approve-all', allow_destroy = true")
 	w.look()
 	w.runJobs()
-	w.want(w.done, "[action pre-provision plan sandbox apply sandbox action post-provision-sandbox action pre-deploy-all-components plan metrics plan network "+
-		"apply metrics apply network plan web action z-before-web action a-before-web apply web action smoke action post-deploy-all-components action post-provision]")
-	w.want(w.one("select string_agg(action || ' ' || trigger, ', ' order by position) from steps where action like '%web' or action = 'smoke'"),
+	w.want(w.done, "[action pre-provision plan sandbox apply sandbox action post-provision-sandbox action "+
+		"pre-deploy-all-components plan metrics plan network "+
+		"apply metrics apply network plan web action z-before-web action a-before-web apply web action smoke action "+
+		"post-deploy-all-components action post-provision]")
+	w.want(w.one("select string_agg(action || ' ' || trigger, ', ' order by position) from steps where action like "+
+		"'%web' or action = 'smoke'"),
 		"z-before-web pre-deploy-component, a-before-web pre-deploy-component, smoke post-deploy-component")
-	w.want(w.one("select spec->'action'->>'trigger' || ' ' || (spec->'action'->>'component') from jobs where spec->'action'->>'action' = 'a-before-web'"), "pre-deploy-component web")
+	w.want(w.one("select spec->'action'->>'trigger' || ' ' || (spec->'action'->>'component') from jobs where "+
+		"spec->'action'->>'action' = 'a-before-web'"), "pre-deploy-component web")
 
 	w.done = nil
 	w.input("greeting", "hi")
 	w.look()
 	w.runJobs()
-	w.want(w.done, "[action pre-update-inputs action pre-deploy-all-components plan web action z-before-web action a-before-web apply web action smoke "+
+	w.want(w.done, "[action pre-update-inputs action pre-deploy-all-components plan web action z-before-web action "+
+		"a-before-web apply web action smoke "+
 		"action post-deploy-all-components action post-update-inputs]")
 
 	w.done = nil
@@ -75,8 +81,10 @@ func TestTriggersRunAroundTheWholeLifeOfAnInstall(t *testing.T) {
 	w.done = nil
 	w.ask("absent")
 	w.runJobs()
-	w.want(w.done, "[action pre-deprovision action pre-teardown-all-components plan metrics plan web apply metrics apply web action without-web plan network apply network "+
-		"action post-teardown-all-components plan sandbox action pre-deprovision-sandbox apply sandbox action post-deprovision-sandbox action post-deprovision]")
+	w.want(w.done, "[action pre-deprovision action pre-teardown-all-components plan metrics plan web apply metrics "+
+		"apply web action without-web plan network apply network "+
+		"action post-teardown-all-components plan sandbox action pre-deprovision-sandbox apply sandbox action "+
+		"post-deprovision-sandbox action post-deprovision]")
 	w.want(w.workflows(), "[provision succeeded deploy succeeded deploy succeeded deprovision succeeded]")
 }
 
@@ -242,7 +250,8 @@ func TestStepsAreRetriedAndSkippedInARunningWorkflow(t *testing.T) {
 	w.approveAll()
 	w.want(w.workflows(), "[provision succeeded deploy succeeded]")
 	w.want(w.one("select outcome from workflows where number = 2"), "1 deployed; metrics skipped by alice: not today")
-	w.want(w.list("select string_agg(component, ' ' order by component) from steps where skipped_by_person"), "[metrics metrics]")
+	w.want(w.list("select string_agg(component, ' ' order by component) from steps where skipped_by_person"),
+		"[metrics metrics]")
 	w.look()
 	w.want(w.workflows(), "[provision succeeded deploy succeeded]")
 	// Approval is requested again once a person retries.
@@ -297,7 +306,8 @@ func TestARedeployPlansWhatIsAsItIsWanted(t *testing.T) {
 	w := newProvisionedWorld(t)
 	w.ask("present", "network")
 	w.want(w.workflows(), "[provision succeeded]")
-	granted, err := w.wish(rollout.DeployRequest{Kind: workflow.KindDeploy, Components: []string{"network"}, Redeploy: true,
+	granted, err := w.wish(rollout.DeployRequest{Kind: workflow.KindDeploy, Components: []string{"network"},
+		Redeploy:   true,
 		Dependents: true})
 	must(t, err)
 	w.want(w.one("select reason || ' (release ' || release || ')' from workflows where id = $1", granted.Workflow),
@@ -345,12 +355,14 @@ func TestAPlanOnlyWorkflowChangesNothing(t *testing.T) {
 	}
 	w.want(plan(rollout.DeployRequest{Kind: workflow.KindDeploy}), "deploy succeeded true: planned only: 1 with changes")
 	w.want(w.done, "[plan metrics]")
-	w.want(w.list("select p.status || ': ' || p.reason from plans p join workflows f on f.id = p.workflow_id where f.plan_only"), "[superseded: planned only: it is shown, and never applied]")
+	w.want(w.list("select p.status || ': ' || p.reason from plans p join workflows f on f.id = p.workflow_id where "+
+		"f.plan_only"), "[superseded: planned only: it is shown, and never applied]")
 	w.want(plan(rollout.DeployRequest{Kind: workflow.KindDeploy, Components: []string{"web"}, Redeploy: true}),
 		"deploy succeeded true: planned only: 1 without changes")
 	w.want(plan(rollout.DeployRequest{Kind: workflow.KindTeardown, Components: []string{"network"}, Dependents: true}),
 		"teardown succeeded true: planned only: 2 with changes")
-	w.want(plan(rollout.DeployRequest{Kind: workflow.KindDeprovision}), "deprovision succeeded true: planned only: 4 with changes")
+	w.want(plan(rollout.DeployRequest{Kind: workflow.KindDeprovision}), "deprovision succeeded true: planned only: 4 "+
+		"with changes")
 	w.want(w.done, "[plan metrics plan network plan sandbox plan web]")
 	w.look()
 	w.want(w.list("select kind from workflows where not plan_only order by number"), "[provision deploy]")
@@ -375,7 +387,8 @@ func TestASketchIsWhatWouldBeStarted(t *testing.T) {
 	} {
 		wish.Actor = "alice"
 		var sketch rollout.RequestResult
-		rows := w.one("select (select count(*) from workflows) || ' ' || (select count(*) from audit_events) || ' ' || (select count(*) from river.river_job)")
+		rows := w.one("select (select count(*) from workflows) || ' ' || (select count(*) from audit_events) || ' ' || " +
+			"(select count(*) from river.river_job)")
 		must(t, w.store.ReadTx(w.Context(), w.org, func(ctx context.Context, tx *store.Tx) (err error) {
 			install, err := tx.InstallForStatus(ctx, tx.Org, w.install)
 			if err == nil {
@@ -383,7 +396,8 @@ func TestASketchIsWhatWouldBeStarted(t *testing.T) {
 			}
 			return err
 		}))
-		w.want(w.one("select (select count(*) from workflows) || ' ' || (select count(*) from audit_events) || ' ' || (select count(*) from river.river_job)"), rows)
+		w.want(w.one("select (select count(*) from workflows) || ' ' || (select count(*) from audit_events) || ' ' || "+
+			"(select count(*) from river.river_job)"), rows)
 		granted, err := w.wish(wish)
 		must(t, err)
 		if len(sketch.DryRun) == 0 {
@@ -419,12 +433,14 @@ func TestASwitchRunsItsOwnActions(t *testing.T) {
 	w.exec(`update installs set toggles = '{"metrics": true}'`)
 	w.look()
 	w.approveAll()
-	w.want(w.done, "[plan metrics action pre-enable-component action pre-deploy-component apply metrics action post-enable-component]")
+	w.want(w.done, "[plan metrics action pre-enable-component action pre-deploy-component apply metrics action "+
+		"post-enable-component]")
 	w.done = nil
 	w.exec(`update installs set toggles = '{"metrics": false}'`)
 	w.look()
 	w.approveAll()
-	w.want(w.done, "[plan metrics action pre-disable-component action pre-teardown-component apply metrics action post-disable-component]")
+	w.want(w.done, "[plan metrics action pre-disable-component action pre-teardown-component apply metrics action "+
+		"post-disable-component]")
 	w.want(w.workflows(), "[provision succeeded deploy succeeded teardown succeeded]")
 	_, err := w.wish(rollout.DeployRequest{Kind: workflow.KindDeploy, Components: []string{"metrics"}})
 	w.conflict(err, rollout.CodeSwitchedOff)
@@ -451,7 +467,8 @@ func TestATeardownWaitsForWhatIsAtWork(t *testing.T) {
 func TestTheClusterOfAnApplyIsKept(t *testing.T) {
 	w := newProvisionedWorld(t)
 	kept := func(component string) string {
-		return w.one("select coalesce(applied_cluster->>'identity' || ' ' || (applied_cluster->>'hash'), 'none') from install_components where name = $1", component)
+		return w.one("select coalesce(applied_cluster->>'identity' || ' ' || (applied_cluster->>'hash'), 'none') from "+
+			"install_components where name = $1", component)
 	}
 	w.want(kept("web"), "sha256:web hmac:web")
 	w.want(kept("metrics"), "sha256:metrics hmac:metrics")
@@ -493,7 +510,8 @@ func TestInputsOfAnActionReachItsSteps(t *testing.T) {
 	_, err = run(map[string]string{"count": "2"})
 	must(t, err)
 	w.runJobs()
-	w.want(w.one("select (spec->'action'->'env')::text || (spec->'action'->'inputs')::text || (spec->'action'->'kube_config')::text from jobs where kind = 'action' and spec->'action'->>'action' = 'rotate'"),
+	w.want(w.one("select (spec->'action'->'env')::text || (spec->'action'->'inputs')::text || "+
+		"(spec->'action'->'kube_config')::text from jobs where kind = 'action' and spec->'action'->>'action' = 'rotate'"),
 		`{"LOUD": "yes"}{"count": "2"}true`)
 	w.want(w.workflows(), "[provision failed action succeeded]")
 }
@@ -616,7 +634,8 @@ func TestARetryIsNoYesToWhatWasRejected(t *testing.T) {
 		w.break_["plan network"] = "failed"
 		w.look()
 		w.runJobs()
-		w.want(w.list("select component || ' ' || status from steps where kind = 'apply' and workflow_id = (select id from workflows order by number desc limit 1) and component <> 'metrics' order by 1"),
+		w.want(w.list("select component || ' ' || status from steps where kind = 'apply' and workflow_id = (select id from "+
+			"workflows order by number desc limit 1) and component <> 'metrics' order by 1"),
 			"[network skipped web skipped]")
 		clear(w.break_)
 		w.retry("plan", "network")

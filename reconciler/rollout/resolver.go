@@ -33,8 +33,9 @@ type DisabledReason string
 
 // The values of DisabledReason, as in the API.
 const (
-	DisabledByToggle   DisabledReason = "toggle"   // switched off on the install, or by the app's default
-	DisabledByTeardown DisabledReason = "teardown" // a person tore it down; it stays off until a person requests its deploy
+	DisabledByToggle DisabledReason = "toggle" // switched off on the install, or by the app's default
+	// a person tore it down; it stays off until a person requests its deploy
+	DisabledByTeardown DisabledReason = "teardown"
 )
 
 // maxRetries bounds the retries that a component configures.
@@ -63,7 +64,8 @@ func (d *resolver) resolve(name string) *desiredState {
 	}
 	p := d.components[name]
 	if p == nil || d.depth > len(d.components) { // a cycle, which the config's parser rejects
-		return &desiredState{DesiredState: workflow.DesiredState{WaitReason: name + " is no part of this install", Stalled: true}}
+		return &desiredState{DesiredState: workflow.DesiredState{WaitReason: name + " is no part of this install",
+			Stalled: true}}
 	}
 	d.depth++
 	defer func() { d.depth-- }()
@@ -108,7 +110,8 @@ func (d *resolver) resolvePresent(p *installComponent, w *desiredState) {
 	w.changeText = w.changes.text(p, w.digestInputs.Release)
 	if w.WaitReason != "" {
 		// Upstream values may still change, so only the component's own changes make it behind.
-		w.behind = !w.externalWait && (!p.mayBeDeployed() || p.row.AppliedDigest == "" || ownInputsChanged(p.applied.DigestInputs, w.digestInputs))
+		w.behind = !w.externalWait && (!p.mayBeDeployed() || p.row.AppliedDigest == "" ||
+			ownInputsChanged(p.applied.DigestInputs, w.digestInputs))
 		return
 	}
 	w.Digest = w.digestInputs.digest()
@@ -229,7 +232,8 @@ func (d *resolver) waitForValues(p *installComponent, w *desiredState) {
 		if in.Sensitive {
 			flag = "--secret " + in.Name
 		}
-		w.WaitReason, w.Stalled, w.externalWait = fmt.Sprintf("input %s has no value; set it: nuon installs update %s %s", in.Name,
+		w.WaitReason, w.Stalled, w.externalWait = fmt.Sprintf("input %s has no value; set it: nuon installs update %s %s",
+			in.Name,
 			d.address(), flag), true, true
 		return
 	}

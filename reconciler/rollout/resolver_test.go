@@ -22,8 +22,10 @@ const key = "key-0000000000000001"
 func newSnapshot() *snapshot {
 	s := &snapshot{
 		org: store.Org{ID: "org_1", Name: "acme"}, app: store.App{ID: "app_1", Name: "hello"},
-		release: store.Release{ID: "rel_1", Number: 1, Status: "complete"}, install: store.Install{ID: "ins_1", Name: "east", DesiredPresence: "present"},
-		runnerKey: key, components: map[string]*installComponent{}, inputs: map[string]store.InstallInput{}, outputs: map[outputOwner][]store.Output{},
+		release: store.Release{ID: "rel_1", Number: 1, Status: "complete"}, install: store.Install{ID: "ins_1", Name: "east",
+			DesiredPresence: "present"},
+		runnerKey: key, components: map[string]*installComponent{}, inputs: map[string]store.InstallInput{},
+		outputs: map[outputOwner][]store.Output{},
 		config: &appconfig.App{
 			Sandbox: &appconfig.Component{Name: "sandbox", Kind: "sandbox", Terraform: &appconfig.Terraform{}},
 			Inputs:  []appconfig.Input{{Name: "greeting", Required: true}, {Name: "note"}, {Name: "api_token", Sensitive: true}},
@@ -39,9 +41,11 @@ func newSnapshot() *snapshot {
 	}
 	for _, name := range []string{"sandbox", "network", "web", "metrics"} {
 		p := &installComponent{
-			componentRow: componentRow{row: store.InstallComponent{ID: "ico_" + name, ComponentID: "cmp_" + name, Name: name}, rejections: map[string]store.Rejection{}},
-			component:    store.Component{ID: "cmp_" + name, Name: name, Present: true},
-			artifact:     &store.Build{ArtifactDigest: "sha256:" + name, Number: 1, Status: "succeeded", Reason: "commit 1a2b3c4 changed it"},
+			componentRow: componentRow{row: store.InstallComponent{ID: "ico_" + name, ComponentID: "cmp_" + name, Name: name},
+				rejections: map[string]store.Rejection{}},
+			component: store.Component{ID: "cmp_" + name, Name: name, Present: true},
+			artifact: &store.Build{ArtifactDigest: "sha256:" + name, Number: 1, Status: "succeeded",
+				Reason: "commit 1a2b3c4 changed it"},
 		}
 		p.newest = p.artifact
 		s.components[name] = p
@@ -123,21 +127,25 @@ func TestDesire(t *testing.T) {
 	}{
 		{"nothing moved", func(*snapshot) {}, current},
 		{"a new artifact", func(s *snapshot) {
-			s.components["metrics"].artifact = &store.Build{ArtifactDigest: "sha256:new", Number: 2, Reason: "commit 5d6e changed modules/metrics"}
+			s.components["metrics"].artifact = &store.Build{ArtifactDigest: "sha256:new", Number: 2,
+				Reason: "commit 5d6e changed modules/metrics"}
 		}, with("metrics", "behind: artifact changed: build 2 of metrics, because commit 5d6e changed modules/metrics")},
 		{"a new artifact upstream", func(s *snapshot) {
 			s.components["network"].artifact = &store.Build{ArtifactDigest: "sha256:new", Number: 2, Reason: "r"}
-		}, with("network", "behind: artifact changed: build 2 of network, because r", "web", "waits: network, which is behind")},
+		}, with("network", "behind: artifact changed: build 2 of network, because r", "web",
+			"waits: network, which is behind")},
 		{"the same artifact from another build", func(s *snapshot) {
 			s.components["metrics"].artifact = &store.Build{ArtifactDigest: "sha256:metrics", Number: 7}
 		}, current},
-		{"an input", func(s *snapshot) { s.inputs["greeting"] = store.InstallInput{Value: &howdy} }, with("web", "behind: input greeting changed")},
+		{"an input", func(s *snapshot) { s.inputs["greeting"] = store.InstallInput{Value: &howdy} },
+			with("web", "behind: input greeting changed")},
 		{"an input that nothing reads", func(s *snapshot) { s.inputs["note"] = store.InstallInput{Value: &howdy} }, current},
 		{"a required input without a value", func(s *snapshot) { delete(s.inputs, "greeting") },
 			with("web", "stuck: input greeting has no value; set it: nuon installs update hello/east --input greeting=VALUE")},
 		{"the value of a secret", func(s *snapshot) {
 			s.components["web"].refs = append(s.components["web"].refs, render.Path{"install", "secrets", "smtp_password"})
-		}, with("web", "stuck: .nuon.install.secrets.smtp_password has no value: secret values never pass through templates; "+
+		}, with("web", "stuck: .nuon.install.secrets.smtp_password has no value: secret values never pass through "+
+			"templates; "+
 			"use kubernetes_sync of the secret and let the workload read it there, or .nuon.secrets.smtp_password.arn")},
 		{"a part of an output that is read", func(s *snapshot) {
 			s.outputs[outputOwner{"component", "network"}][0].Value = json.RawMessage(`{"cidr": "10.9.0.0/16", "zone": "a"}`)
@@ -157,7 +165,8 @@ func TestDesire(t *testing.T) {
 		}, current},
 		{"a sealed output that the runner cannot open", func(s *snapshot) {
 			s.outputs[outputOwner{"component", "network"}][1].Sealed = sealedTo("key-other")
-		}, with("web", "stuck: output join of network is sealed to a key that the runner does not have; deploy what gives it again")},
+		}, with("web", "stuck: output join of network is sealed to a key that the runner does not have; deploy what "+
+			"gives it again")},
 		{"the config of a component", func(s *snapshot) { s.release.Number = 4; s.upgrade("metrics") },
 			with("metrics", "behind: config changed in release 4")},
 		{"retries", func(s *snapshot) { s.components["metrics"].config.MaxAutoRetries = 9 }, current},
@@ -165,21 +174,29 @@ func TestDesire(t *testing.T) {
 			s.release.Status, s.release.Reason = "building", "build 2 of network has not ended"
 			s.components["network"].artifact, s.components["network"].newest = nil, &store.Build{Number: 2, Status: "running"}
 		}, map[string]string{
-			"sandbox": "waits: release 1 is being built: build 2 of network has not ended", "network": "waits: build 2 of network is running",
-			"web": "waits: release 1 is being built: build 2 of network has not ended", "metrics": "waits: release 1 is being built: build 2 of network has not ended"}},
+			"sandbox": "waits: release 1 is being built: build 2 of network has not ended",
+			"network": "waits: build 2 of network is running",
+			"web":     "waits: release 1 is being built: build 2 of network has not ended",
+			"metrics": "waits: release 1 is being built: build 2 of network has not ended"}},
 		{"a release that lacks something is held", func(s *snapshot) {
 			s.release.Status, s.release.Reason = "incomplete", "metrics cannot be built: modules/metrics is missing"
 			s.components["metrics"].component.Problem = "modules/metrics is missing"
 		}, map[string]string{
-			"sandbox": "stuck: release 1 is incomplete: metrics cannot be built: modules/metrics is missing", "metrics": "stuck: metrics cannot be built: modules/metrics is missing",
-			"web": "stuck: release 1 is incomplete: metrics cannot be built: modules/metrics is missing", "network": "stuck: release 1 is incomplete: metrics cannot be built: modules/metrics is missing"}},
+			"sandbox": "stuck: release 1 is incomplete: metrics cannot be built: modules/metrics is missing",
+			"metrics": "stuck: metrics cannot be built: modules/metrics is missing",
+			"web":     "stuck: release 1 is incomplete: metrics cannot be built: modules/metrics is missing",
+			"network": "stuck: release 1 is incomplete: metrics cannot be built: modules/metrics is missing"}},
 		{"a build that runs", func(s *snapshot) {
 			s.components["network"].artifact, s.components["network"].newest = nil, &store.Build{Number: 2, Status: "running"}
-		}, with("network", "waits: build 2 of network is running", "web", "waits: network, which waits itself (build 2 of network is running)")},
+		}, with("network", "waits: build 2 of network is running", "web", "waits: network, which waits itself (build 2 of "+
+			"network is running)")},
 		{"a build that failed", func(s *snapshot) {
-			s.components["network"].artifact, s.components["network"].newest = nil, &store.Build{Number: 2, Status: "failed", Error: "main.tf:3: no"}
-		}, with("network", "stuck: network's build 2 failed: main.tf:3: no", "web", "stuck: network, which waits itself (network's build 2 failed: main.tf:3: no)")},
-		{"a component that cannot be built", func(s *snapshot) { s.components["metrics"].component.Problem = "modules/metrics is missing" },
+			s.components["network"].artifact, s.components["network"].newest = nil,
+				&store.Build{Number: 2, Status: "failed", Error: "main.tf:3: no"}
+		}, with("network", "stuck: network's build 2 failed: main.tf:3: no", "web",
+			"stuck: network, which waits itself (network's build 2 failed: main.tf:3: no)")},
+		{"a component that cannot be built",
+			func(s *snapshot) { s.components["metrics"].component.Problem = "modules/metrics is missing" },
 			with("metrics", "stuck: metrics cannot be built: modules/metrics is missing")},
 		{"an apply under way", func(s *snapshot) { s.components["network"].row.AppliedDigest = "" }, with(
 			"network", "behind: what is there is not known: its last apply did not end well, or its state is another now",
@@ -195,16 +212,26 @@ func TestDesire(t *testing.T) {
 		}, with("web", "behind: input greeting changed")},
 		{"a component that left", func(s *snapshot) { s.release.Number = 2; s.components["metrics"].config = nil },
 			with("metrics", "behind: metrics left the app in release 2")},
-		{"a component that is switched off", func(s *snapshot) { s.toggle("metrics", false); s.toggles = map[string]bool{"metrics": false} },
+		{"a component that is switched off", func(s *snapshot) {
+			s.toggle("metrics",
+				false)
+			s.toggles = map[string]bool{"metrics": false}
+		},
 			with("metrics", "behind: metrics is switched off on this install")},
-		{"one that is off by default", func(s *snapshot) { s.toggle("metrics", false) }, with("metrics", "behind: metrics is off unless an install switches it on")},
-		{"one that is off by default and switched on", func(s *snapshot) { s.toggle("metrics", false); s.toggles = map[string]bool{"metrics": true} }, current},
+		{"one that is off by default", func(s *snapshot) { s.toggle("metrics", false) },
+			with("metrics", "behind: metrics is off unless an install switches it on")},
+		{"one that is off by default and switched on", func(s *snapshot) {
+			s.toggle("metrics",
+				false)
+			s.toggles = map[string]bool{"metrics": true}
+		}, current},
 		{"one that is on by default", func(s *snapshot) { s.toggle("metrics", true) }, current},
 		{"a switch that the app no longer has", func(s *snapshot) { s.toggles = map[string]bool{"metrics": false} }, current},
 		{"what needs one that is switched off", func(s *snapshot) { s.toggle("network", false) }, with(
 			"network", "stuck: web, which needs it, is still there", "web", "stuck: network, which is switched off")},
 		{"a component that was torn down", func(s *snapshot) {
-			s.components["metrics"].row.TornDown, s.components["metrics"].row.TornDownReason = true, "metrics was torn down by alice"
+			s.components["metrics"].row.TornDown, s.components["metrics"].row.TornDownReason = true,
+				"metrics was torn down by alice"
 		}, with("metrics", "behind: metrics was torn down by alice")},
 		{"what needs one that was torn down", func(s *snapshot) { s.components["network"].row.TornDown = true }, with(
 			"network", "stuck: web, which needs it, is still there", "web", "stuck: network, which is torn down")},
@@ -213,7 +240,8 @@ func TestDesire(t *testing.T) {
 		{"an install that is to be gone", func(s *snapshot) { s.install.DesiredPresence = "absent" }, map[string]string{
 			"metrics": "behind: the install is to be gone", "web": "behind: the install is to be gone",
 			"network": "waits: web, which needs it, is still there",
-			"sandbox": "waits: metrics, which needs it, is still there; network, which needs it, is still there; web, which needs it, is still there"}},
+			"sandbox": "waits: metrics, which needs it, is still there; network, which needs it, is still there; web, which " +
+				"needs it, is still there"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSnapshot()
@@ -244,48 +272,79 @@ func TestDecide(t *testing.T) {
 		now    runningWorkflows
 		want   []workflowStart
 	}{
-		{"a fresh install is provisioned whole", fresh, none, []workflowStart{{kind: workflow.KindProvision, components: everything, reason: "install east is new: everything of release 1 is to be there"}}},
+		{"a fresh install is provisioned whole", fresh, none, []workflowStart{{kind: workflow.KindProvision,
+			components: everything, reason: "install east is new: everything of release 1 is to be there"}}},
 		{"but not while a build is under way", func(s *snapshot) {
 			s.components["web"].artifact, s.components["web"].newest = nil, &store.Build{Status: "queued"}
 		}, none, nil},
 		{"a build that failed holds nobody else up", func(s *snapshot) {
 			s.components["web"].artifact, s.components["web"].newest = nil, &store.Build{Status: "failed"}
-		}, none, []workflowStart{{kind: workflow.KindProvision, components: everything, reason: "install east is new: everything of release 1 is to be there"}}},
+		}, none, []workflowStart{{kind: workflow.KindProvision, components: everything,
+			reason: "install east is new: everything of release 1 is to be there"}}},
 		{"nor twice", fresh, runningWorkflows{busy: map[string]bool{"sandbox": true}, overComponents: true}, nil},
 		{"nor after a no to its sandbox", func(s *snapshot) {
-			s.components["sandbox"].rejections[s.desiredStates()["sandbox"].Digest] = store.Rejection{Kind: "rejected", Actor: "alice"}
+			s.components["sandbox"].rejections[s.desiredStates()["sandbox"].Digest] = store.Rejection{Kind: "rejected",
+				Actor: "alice"}
 		}, none, nil},
 		{"nothing is behind", rebuilt(), none, nil},
-		{"just what is behind", rebuilt("metrics"), none, []workflowStart{{kind: workflow.KindDeploy, components: []string{"metrics"}, reason: "metrics is behind: artifact changed: build 2 of metrics, because r"}}},
-		{"with what is behind as well and waits for it", rebuilt("network", "web"), none, []workflowStart{{kind: workflow.KindDeploy, components: []string{"network", "web"}, reason: "network is behind: artifact changed: build 2 of network, because r; web is behind: artifact changed: build 2 of web, because r"}}},
-		{"not what only may be behind", rebuilt("network"), none, []workflowStart{{kind: workflow.KindDeploy, components: []string{"network"}, reason: "network is behind: artifact changed: build 2 of network, because r"}}},
-		{"not what is being worked on", rebuilt("network", "metrics"), runningWorkflows{busy: map[string]bool{"network": true}, overComponents: true},
-			[]workflowStart{{kind: workflow.KindDeploy, components: []string{"metrics"}, reason: "metrics is behind: artifact changed: build 2 of metrics, because r"}}},
+		{"just what is behind", rebuilt("metrics"), none, []workflowStart{{kind: workflow.KindDeploy,
+			components: []string{"metrics"}, reason: "metrics is behind: artifact changed: build 2 of metrics, because r"}}},
+		{"with what is behind as well and waits for it", rebuilt("network", "web"), none,
+			[]workflowStart{{kind: workflow.KindDeploy, components: []string{"network", "web"},
+				reason: "network is behind: artifact changed: build 2 of network, because r; web is behind: artifact changed: " +
+					"build 2 of web, because r"}}},
+		{"not what only may be behind", rebuilt("network"), none, []workflowStart{{kind: workflow.KindDeploy,
+			components: []string{"network"}, reason: "network is behind: artifact changed: build 2 of network, because r"}}},
+		{"not what is being worked on", rebuilt("network", "metrics"),
+			runningWorkflows{busy: map[string]bool{"network": true}, overComponents: true},
+			[]workflowStart{{kind: workflow.KindDeploy, components: []string{"metrics"},
+				reason: "metrics is behind: artifact changed: build 2 of metrics, because r"}}},
 		{"not what was refused, nor what waits for that", func(s *snapshot) {
 			rebuilt("network", "web")(s)
-			s.components["network"].rejections[s.desiredStates()["network"].Digest] = store.Rejection{Kind: "stalled", Actor: "nuon"}
+			s.components["network"].rejections[s.desiredStates()["network"].Digest] = store.Rejection{Kind: "stalled",
+				Actor: "nuon"}
 		}, none, nil},
-		{"what left is torn down, each on its own", func(s *snapshot) { s.landAll(); s.components["metrics"].config = nil; s.components["web"].config = nil }, none, []workflowStart{
-			{kind: workflow.KindTeardown, components: []string{"metrics"}, reason: "metrics left the app in release 1"}, {kind: workflow.KindTeardown, components: []string{"web"}, reason: "web left the app in release 1"}}},
-		{"what is switched off is torn down", func(s *snapshot) { s.landAll(); s.toggle("metrics", false) }, none, []workflowStart{
-			{kind: workflow.KindTeardown, components: []string{"metrics"}, reason: "metrics is off unless an install switches it on"}}},
+		{"what left is torn down, each on its own",
+			func(s *snapshot) { s.landAll(); s.components["metrics"].config = nil; s.components["web"].config = nil }, none,
+			[]workflowStart{
+				{kind: workflow.KindTeardown, components: []string{"metrics"}, reason: "metrics left the app in release 1"},
+				{kind: workflow.KindTeardown, components: []string{"web"}, reason: "web left the app in release 1"}}},
+		{"what is switched off is torn down", func(s *snapshot) { s.landAll(); s.toggle("metrics", false) }, none,
+			[]workflowStart{
+				{kind: workflow.KindTeardown, components: []string{"metrics"}, reason: "metrics is off unless an install " +
+					"switches it on"}}},
 		{"what is off is no part of a provision", func(s *snapshot) { s.toggle("metrics", false) }, none, []workflowStart{
-			{kind: workflow.KindProvision, components: []string{"network", "sandbox", "web"}, reason: "install east is new: everything of release 1 is to be there"}}},
-		{"what is off and was never there is left alone", func(s *snapshot) { s.land("sandbox", "network"); s.land("web"); s.toggle("metrics", false) }, none, nil},
-		{"what was never there is not torn down", func(s *snapshot) { s.landAll(); s.components["metrics"] = &installComponent{} }, none, nil},
-		{"to be gone: everything that is there", func(s *snapshot) { s.land("sandbox", "network"); s.install.DesiredPresence = "absent" }, none,
-			[]workflowStart{{kind: workflow.KindDeprovision, components: []string{"network", "sandbox"}, reason: "install east is to be gone"}}},
-		{"once nothing else runs", func(s *snapshot) { s.landAll(); s.install.DesiredPresence = "absent" }, runningWorkflows{busy: map[string]bool{"web": true}, overComponents: true}, nil},
+			{kind: workflow.KindProvision, components: []string{"network", "sandbox", "web"},
+				reason: "install east is new: everything of release 1 is to be there"}}},
+		{"what is off and was never there is left alone", func(s *snapshot) {
+			s.land("sandbox", "network")
+			s.land(
+				"web")
+			s.toggle("metrics", false)
+		}, none, nil},
+		{"what was never there is not torn down",
+			func(s *snapshot) { s.landAll(); s.components["metrics"] = &installComponent{} }, none, nil},
+		{"to be gone: everything that is there", func(s *snapshot) {
+			s.land("sandbox",
+				"network")
+			s.install.DesiredPresence = "absent"
+		}, none,
+			[]workflowStart{{kind: workflow.KindDeprovision, components: []string{"network", "sandbox"},
+				reason: "install east is to be gone"}}},
+		{"once nothing else runs", func(s *snapshot) { s.landAll(); s.install.DesiredPresence = "absent" },
+			runningWorkflows{busy: map[string]bool{"web": true}, overComponents: true}, nil},
 		{"to be gone: not what was refused, nor what that stands on", func(s *snapshot) {
 			s.landAll()
 			s.install.DesiredPresence = "absent"
 			s.components["web"].rejections[s.desiredStates()["web"].Digest] = store.Rejection{Kind: "rejected", Actor: "alice"}
-		}, none, []workflowStart{{kind: workflow.KindDeprovision, components: []string{"metrics"}, reason: "install east is to be gone"}}},
+		}, none, []workflowStart{{kind: workflow.KindDeprovision, components: []string{"metrics"},
+			reason: "install east is to be gone"}}},
 		{"what a first apply may have left is destroyed too", func(s *snapshot) {
 			s.landAll()
 			s.components["web"].row.AppliedDigest = ""
 			s.install.DesiredPresence = "absent"
-		}, none, []workflowStart{{kind: workflow.KindDeprovision, components: everything, reason: "install east is to be gone"}}},
+		}, none, []workflowStart{{kind: workflow.KindDeprovision, components: everything,
+			reason: "install east is to be gone"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSnapshot()
@@ -318,16 +377,21 @@ func TestMovedInputs(t *testing.T) {
 		change func(*snapshot)
 		want   []string
 	}{
-		"nothing":             {func(*snapshot) {}, nil},
-		"an input":            {input, []string{"greeting"}},
-		"an input and code":   {func(s *snapshot) { input(s); s.components["web"].artifact = &store.Build{ArtifactDigest: "sha256:new"} }, nil},
+		"nothing":  {func(*snapshot) {}, nil},
+		"an input": {input, []string{"greeting"}},
+		"an input and code": {func(s *snapshot) {
+			input(
+				s)
+			s.components["web"].artifact = &store.Build{ArtifactDigest: "sha256:new"}
+		}, nil},
 		"an input and config": {func(s *snapshot) { input(s); s.upgrade("web") }, nil},
 		"an input and an output": {func(s *snapshot) {
 			input(s)
 			s.outputs[outputOwner{"component", "network"}][1].Hash = "hmac:2"
 		}, nil},
-		"an input and an apply that ended badly": {func(s *snapshot) { input(s); s.components["web"].row.AppliedDigest = "" }, nil},
-		"everything":                             {func(s *snapshot) { s.components["web"].row.AppliedArtifact = "" }, nil},
+		"an input and an apply that ended badly": {func(s *snapshot) { input(s); s.components["web"].row.AppliedDigest = "" },
+			nil},
+		"everything": {func(s *snapshot) { s.components["web"].row.AppliedArtifact = "" }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSnapshot()
@@ -388,12 +452,14 @@ func TestASpecHoldsJustWhatTemplatesRead(t *testing.T) {
 		t.Error(diff)
 	}
 	sealed := []api.SealedValue{{
-		Path: []string{"components", "network", "outputs", "join"}, Sealed: seal.Sealed{KeyID: key, Ciphertext: []byte("x")}, Component: "ico_network", Hash: "hmac:1",
+		Path: []string{"components", "network", "outputs", "join"}, Sealed: seal.Sealed{KeyID: key, Ciphertext: []byte("x")},
+		Component: "ico_network", Hash: "hmac:1",
 	}}
 	if diff := cmp.Diff(sealed, values.Sealed); diff != "" {
 		t.Error(diff)
 	}
-	proofs := []api.ValueProof{{Path: []string{"components", "network", "outputs", "net"}, Component: s.components["network"].row.ID, Hash: "hmac:2"}}
+	proofs := []api.ValueProof{{Path: []string{"components", "network", "outputs", "net"},
+		Component: s.components["network"].row.ID, Hash: "hmac:2"}}
 	if diff := cmp.Diff(proofs, values.Proofs); diff != "" {
 		t.Error(diff)
 	}
@@ -403,14 +469,17 @@ func TestAWholeObjectCountsByItsMembers(t *testing.T) {
 	s := newSnapshot()
 	s.landAll()
 	s.outputs[outputOwner{"action", "smoke"}] = []store.Output{
-		{Scope: "action", Name: "ok", Value: json.RawMessage("true")}, {Scope: "action", Name: "steps.probe.ms", Value: json.RawMessage("12")},
+		{Scope: "action", Name: "ok", Value: json.RawMessage("true")}, {Scope: "action", Name: "steps.probe.ms",
+			Value: json.RawMessage("12")},
 	}
-	refs := []render.Path{{"actions", "workflows", "smoke", "outputs"}, {"components", "network", "outputs"}, {"install", "id"}, {"sandbox", "outputs", "none"}}
+	refs := []render.Path{{"actions", "workflows", "smoke", "outputs"}, {"components", "network", "outputs"},
+		{"install", "id"}, {"sandbox", "outputs", "none"}}
 	var paths []string
 	for _, v := range s.digestValues(refs) {
 		paths = append(paths, v.Path)
 	}
-	want := []string{"actions.workflows.smoke.outputs.ok", "actions.workflows.smoke.outputs.steps.probe.ms", "components.network.outputs.join", "components.network.outputs.net", "install.id", "sandbox.outputs.none"}
+	want := []string{"actions.workflows.smoke.outputs.ok", "actions.workflows.smoke.outputs.steps.probe.ms",
+		"components.network.outputs.join", "components.network.outputs.net", "install.id", "sandbox.outputs.none"}
 	if diff := cmp.Diff(want, paths); diff != "" {
 		t.Error(diff)
 	}
@@ -420,7 +489,8 @@ func TestAWholeObjectCountsByItsMembers(t *testing.T) {
 func TestDesiredDigestsAreEqualForEqualFactsOnly(t *testing.T) {
 	draw := rapid.Custom(func(t *rapid.T) digestInputs {
 		word := rapid.SampledFrom([]string{"", "a", "b", `a","b`})
-		f := digestInputs{Artifact: word.Draw(t, "artifact"), Config: word.Draw(t, "config"), Build: rapid.Int32().Draw(t, "build"), Release: rapid.Int32().Draw(t, "release")}
+		f := digestInputs{Artifact: word.Draw(t, "artifact"), Config: word.Draw(t, "config"),
+			Build: rapid.Int32().Draw(t, "build"), Release: rapid.Int32().Draw(t, "release")}
 		for range rapid.IntRange(0, 2).Draw(t, "values") {
 			f.Values = append(f.Values, valueDigest{word.Draw(t, "path"), word.Draw(t, "digest")})
 		}

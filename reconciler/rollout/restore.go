@@ -29,12 +29,14 @@ func (s *snapshot) contestedReason(p *installComponent) string {
 	if tfstate.Status(first.Status) == tfstate.StatusWithheld {
 		return fmt.Sprintf(
 			"state version %d of %s could not be stored%s: %s; dismiss contested versions of this install that are not needed "+
-				"(nuon state list %s), or have whoever runs the control plane raise the bound (reconciler serve --max-state-…), and it arrives by itself; "+
+				"(nuon state list %s), or have whoever runs the control plane raise the bound (reconciler serve --max-state-…), "+
+				"and it arrives by itself; "+
 				"if its runner's disk is gone, give it up (nuon state dismiss %s --reason …)", first.Version, name, more,
 			first.Reason, s.address(), at)
 	}
 	return fmt.Sprintf(
-		"state version %d of %s is contested%s: %s; look at it (nuon state show %[5]s), then put it back (nuon state restore %[5]s --reason …) or say that it is not needed (nuon state dismiss %[5]s --reason …)",
+		"state version %d of %s is contested%s: %s; look at it (nuon state show %[5]s), then put it back (nuon state "+
+			"restore %[5]s --reason …) or say that it is not needed (nuon state dismiss %[5]s --reason …)",
 		first.Version, name, more, orDefault(first.Reason, "two attempts wrote at the same time"), at)
 }
 
@@ -49,7 +51,8 @@ func orDefault(text, fallback string) string {
 // one, and returns the workflow's id. The workflow plans the restore and requests
 // approval. The component's refusals are deleted, since its next plan starts from
 // another state. Errors: store.ErrNotFound, *workflow.Conflict.
-func (r *Rollout) RequestRestore(ctx context.Context, tx *store.Tx, install store.Install, component string, version int,
+func (r *Rollout) RequestRestore(ctx context.Context, tx *store.Tx, install store.Install, component string,
+	version int,
 	reason, actor string) (workflowID string, err error) {
 	locked, err := tx.LockInstall(ctx, tx.Org, install.ID)
 	if err != nil {
@@ -75,7 +78,8 @@ func (r *Rollout) RequestRestore(ctx context.Context, tx *store.Tx, install stor
 		return "", conflict(CodeStateNotHere, "Wait until its runner has delivered it, or restore another version.",
 			"version %d of the state of %s is not stored here", version, component)
 	case state.Newest:
-		return "", conflict(CodeNewestVersion, "There is nothing to do.", "version %d is the newest of the state of %s already",
+		return "", conflict(CodeNewestVersion, "There is nothing to do.", "version %d is the newest of the state of "+
+			"%s already",
 			version, component)
 	}
 	var cannot *workflow.Unavailable
@@ -91,7 +95,8 @@ func (r *Rollout) RequestRestore(ctx context.Context, tx *store.Tx, install stor
 		component, reason)
 	return workflow.Start(ctx, tx, workflow.Request{
 		Install: locked.ID, Kind: workflow.KindRestore, Reason: why, RequestedBy: actor,
-		Parts: []workflow.ComponentPart{{Component: component, Reason: why}}, Components: map[string]string{component: p.row.ID},
+		Parts:      []workflow.ComponentPart{{Component: component, Reason: why}},
+		Components: map[string]string{component: p.row.ID},
 		Restore: workflow.Restore{Component: component, InstallComponent: p.row.ID,
 			Restore: api.Restore{Version: version, Digest: state.Digest}},
 	})

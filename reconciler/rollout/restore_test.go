@@ -70,8 +70,10 @@ func (w *world) askRestore(component string, version int) error {
 	return err
 }
 
-const contestedWords = "state version 2 of network is contested: attempt 1 of job_1 wrote it after attempt 2; look at it (nuon state show hello/acme network 2), " +
-	"then put it back (nuon state restore hello/acme network 2 --reason …) or say that it is not needed (nuon state dismiss hello/acme network 2 --reason …)"
+const contestedWords = "state version 2 of network is contested: attempt 1 of job_1 wrote it after attempt 2; look " +
+	"at it (nuon state show hello/acme network 2), " +
+	"then put it back (nuon state restore hello/acme network 2 --reason …) or say that it is not needed (nuon state " +
+	"dismiss hello/acme network 2 --reason …)"
 
 func TestAContestedVersionStopsItsComponentUntilAPersonDismissesIt(t *testing.T) {
 	w := newProvisionedWorld(t)
@@ -119,7 +121,8 @@ func TestAContestedVersionWithdrawsWhatWaitsAndEndsWhatRuns(t *testing.T) {
 	w.look()
 	w.want(w.asked(), "[]")
 	w.want(w.workflows(), "[provision succeeded deploy superseded]")
-	w.want(w.list("select component || ' ' || p.status from plans p join workflows w on w.id = p.workflow_id where w.kind = 'deploy' order by component"),
+	w.want(w.list("select component || ' ' || p.status from plans p join workflows w on w.id = p.workflow_id where "+
+		"w.kind = 'deploy' order by component"),
 		"[metrics superseded network superseded]")
 	gone := false
 	w.exec("update install_components set applied_artifact = ''")
@@ -202,7 +205,8 @@ func TestARestoreThatDoesNotEndWellLeavesNothingUnsaid(t *testing.T) {
 			w.runJobs()
 			w.want(w.workflows(), want.workflows)
 			w.want(w.asked(), want.asked)
-			w.want(w.one("select case applied_digest when '' then 'unknown' else 'known' end from install_components where name = 'network'"), want.applied)
+			w.want(w.one("select case applied_digest when '' then 'unknown' else 'known' end from install_components where "+
+				"name = 'network'"), want.applied)
 		})
 	}
 }

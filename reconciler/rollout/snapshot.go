@@ -80,7 +80,8 @@ type rowCompleter func(s *snapshot, ctx context.Context, tx *store.Tx, missing [
 type releaseLookup func(ctx context.Context, tx *store.Tx, install store.Install) (*appRelease, error)
 
 // loadSnapshots reads each kind of per-install data in one query for all installs.
-func loadSnapshots(ctx context.Context, tx *store.Tx, installs []store.Install, of releaseLookup, complete rowCompleter) ([]*snapshot,
+func loadSnapshots(ctx context.Context, tx *store.Tx, installs []store.Install, of releaseLookup,
+	complete rowCompleter) ([]*snapshot,
 	error) {
 	rows, err := readRows(ctx, tx, installs)
 	if err != nil {
@@ -107,7 +108,8 @@ func assemble(ctx context.Context, tx *store.Tx, install store.Install, part *ap
 	s := &snapshot{
 		org: rows.org, app: part.app, release: part.release, latest: part.latest, newest: part.newest, config: part.config,
 		configTrace: part.configTrace, configAt: part.configAt, install: install,
-		components: map[string]*installComponent{}, rejections: map[string]map[string]store.Rejection{}, inputs: map[string]store.InstallInput{},
+		components: map[string]*installComponent{}, rejections: map[string]map[string]store.Rejection{},
+		inputs:  map[string]store.InstallInput{},
 		outputs: map[outputOwner][]store.Output{},
 	}
 	if err := json.Unmarshal(install.Toggles, &s.toggles); err != nil {
@@ -179,7 +181,8 @@ func (s *snapshot) addComponents(part *appRelease, places []componentRow) {
 }
 
 // insertComponents inserts the missing rows.
-func (s *snapshot) insertComponents(ctx context.Context, tx *store.Tx, missing []store.Component, _ []componentRow) ([]componentRow,
+func (s *snapshot) insertComponents(ctx context.Context, tx *store.Tx, missing []store.Component,
+	_ []componentRow) ([]componentRow,
 	error) {
 	add := store.AddInstallComponentsParams{OrgID: tx.Org, InstallID: s.install.ID}
 	for _, c := range missing {
@@ -194,7 +197,8 @@ func (s *snapshot) insertComponents(ctx context.Context, tx *store.Tx, missing [
 }
 
 // assumeRows returns the rows as they will be inserted.
-func (s *snapshot) assumeRows(_ context.Context, tx *store.Tx, missing []store.Component, rows []componentRow) ([]componentRow,
+func (s *snapshot) assumeRows(_ context.Context, tx *store.Tx, missing []store.Component,
+	rows []componentRow) ([]componentRow,
 	error) {
 	for _, c := range missing {
 		rows = append(rows,

@@ -20,22 +20,24 @@ import (
 // (LoadStoredViews). An install that has not been reconciled since a push does not
 // count as current. Its methods are pure.
 type View struct {
-	Install           store.Install
-	App               string // name of the install's app; without it, commands use the install's id. Set by the caller.
-	Components        []store.InstallComponent
-	Rejections        map[string]map[string]store.Rejection // by component, by desired digest
-	Contested         map[string]bool                       // components with a state version that a person must decide about
-	Busy              []store.BusyOfInstallsRow             // components that running workflows are changing
-	Waiting           []store.WaitingOfInstallsRow
-	Release           store.Release             // that the install is to have; its number is 0 if the app has none
-	Latest            int32                     // number of the release that installs follow
-	Newest            store.Release             // number, status and reason of the app's newest release
-	Behind            []string                  // components already known to differ from their desired state
-	Applying          map[string]bool           // components that a runner applies now, by name
-	Disabled          map[string]DisabledReason // why components are to be removed although the release has them, by name
-	Unsatisfiable     map[string]bool           // components that can never be deployed on any install, by name
-	Unresolved        bool                      // the stored desired states are those of another release
-	RunnerUnavailable string                    // why its runner takes no job now, for people; empty if it does. Set by the caller.
+	Install    store.Install
+	App        string // name of the install's app; without it, commands use the install's id. Set by the caller.
+	Components []store.InstallComponent
+	Rejections map[string]map[string]store.Rejection // by component, by desired digest
+	// components with a state version that a person must decide about
+	Contested     map[string]bool
+	Busy          []store.BusyOfInstallsRow // components that running workflows are changing
+	Waiting       []store.WaitingOfInstallsRow
+	Release       store.Release             // that the install is to have; its number is 0 if the app has none
+	Latest        int32                     // number of the release that installs follow
+	Newest        store.Release             // number, status and reason of the app's newest release
+	Behind        []string                  // components already known to differ from their desired state
+	Applying      map[string]bool           // components that a runner applies now, by name
+	Disabled      map[string]DisabledReason // why components are to be removed although the release has them, by name
+	Unsatisfiable map[string]bool           // components that can never be deployed on any install, by name
+	Unresolved    bool                      // the stored desired states are those of another release
+	// why its runner takes no job now, for people; empty if it does. Set by the caller.
+	RunnerUnavailable string
 }
 
 // The statuses of an install, as in the API.
@@ -90,8 +92,9 @@ func addActivity(ctx context.Context, tx *store.Tx, views []View, ids []string) 
 // newView returns the View of an install without components.
 func newView(install store.Install) View {
 	return View{
-		Install: install, Applying: map[string]bool{}, Disabled: map[string]DisabledReason{}, Unsatisfiable: map[string]bool{},
-		Rejections: map[string]map[string]store.Rejection{}, Contested: map[string]bool{},
+		Install: install, Applying: map[string]bool{}, Disabled: map[string]DisabledReason{},
+		Unsatisfiable: map[string]bool{},
+		Rejections:    map[string]map[string]store.Rejection{}, Contested: map[string]bool{},
 	}
 }
 

@@ -49,7 +49,8 @@ func (v *View) addStored(p store.StoredComponentsOfInstallsRow) {
 	v.Components = append(v.Components, store.InstallComponent{
 		ID: p.ID, InstallID: p.InstallID, ComponentID: p.ComponentID, Name: p.Name, DesiredPresence: p.DesiredPresence,
 		DesiredDigest: p.DesiredDigest,
-		DesiredReason: p.DesiredReason, WaitsFor: p.WaitsFor, Behind: p.Behind, DisabledBy: p.DisabledBy, Unsatisfiable: p.Unsatisfiable, Stalled: p.Stalled,
+		DesiredReason: p.DesiredReason, WaitsFor: p.WaitsFor, Behind: p.Behind, DisabledBy: p.DisabledBy,
+		Unsatisfiable: p.Unsatisfiable, Stalled: p.Stalled,
 		AppliedDigest: p.AppliedDigest, AppliedArtifact: p.AppliedArtifact, Health: p.Health,
 	})
 	// A component applied since its row was stored is no longer behind.
@@ -65,7 +66,8 @@ func (v *View) addStored(p store.StoredComponentsOfInstallsRow) {
 	v.Contested[p.Name], v.Applying[p.Name] = p.Contested, p.Applying
 	if p.Rejection != "" {
 		v.Rejections[p.Name] = map[string]store.Rejection{p.DesiredDigest: {
-			InstallComponentID: p.ID, DesiredDigest: p.DesiredDigest, Kind: p.Rejection, Actor: p.Actor, Reason: p.RejectionReason,
+			InstallComponentID: p.ID, DesiredDigest: p.DesiredDigest, Kind: p.Rejection, Actor: p.Actor,
+			Reason: p.RejectionReason,
 		}}
 	}
 }

@@ -121,7 +121,8 @@ func TestWhatIsSmallOrThereNeedsNoSync(t *testing.T) {
 		if got := syncs() != before; got != test.job {
 			t.Errorf("%d bytes: a sync job: %v", test.bytes, got)
 		}
-		from := w.one("select coalesce(spec->'plan'->'from'->>'digest', '') from jobs where kind = 'plan' order by created_at desc limit 1")
+		from := w.one("select coalesce(spec->'plan'->'from'->>'digest', '') from jobs where kind = 'plan' order by " +
+			"created_at desc limit 1")
 		if (from == "") != test.job {
 			t.Errorf("%d bytes: the plan is to copy %q", test.bytes, from)
 		}
@@ -136,7 +137,8 @@ func TestARunnerThatTakesNoSyncsGetsOneThatWaits(t *testing.T) {
 	w := newProvisionedWorld(t)
 	w.look()
 	w.exec("update runners set policy = '{\"jobs\": [\"plan\", \"apply\"]}'")
-	const open = "select kind || ' ' || status || ' ' || (spec->'plan'->'from'->>'digest' is not null) from jobs where ended_at is null"
+	const open = "select kind || ' ' || status || ' ' || (spec->'plan'->'from'->>'digest' is not null) from jobs where " +
+		"ended_at is null"
 	w.input("greeting", "salut") // for an artifact that was applied
 	w.build("metrics", "succeeded")
 	w.exec("update builds set artifact_bytes = 1000")

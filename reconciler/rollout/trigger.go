@@ -30,7 +30,8 @@ func (s *snapshot) triggeredActions(component string, triggers ...string) []work
 			})
 			if j >= 0 {
 				found = append(found,
-					indexed{action.Triggers[j].Index, workflow.TriggeredAction{Action: action.Name, Trigger: trigger, ReadsFrom: componentsRead(action)}})
+					indexed{action.Triggers[j].Index, workflow.TriggeredAction{Action: action.Name, Trigger: trigger,
+						ReadsFrom: componentsRead(action)}})
 			}
 		}
 		slices.SortFunc(found, func(a, b indexed) int {
@@ -57,7 +58,8 @@ func componentsRead(action *appconfig.Action) []string {
 // componentPart returns one component of a workflow to start, with the actions around its apply.
 func (s *snapshot) componentPart(st workflowStart, name string, w *desiredState) workflow.ComponentPart {
 	p := s.components[name]
-	part := workflow.ComponentPart{Component: name, DependsOn: p.dependsOn, Sandbox: name == appconfig.SandboxName, Reason: st.reason}
+	part := workflow.ComponentPart{Component: name, DependsOn: p.dependsOn, Sandbox: name == appconfig.SandboxName,
+		Reason: st.reason}
 	add := func(component, before, after string) {
 		part.ActionsBefore = append(part.ActionsBefore, s.triggeredActions(component, before)...)
 		part.ActionsAfter = append(s.triggeredActions(component, after), part.ActionsAfter...)

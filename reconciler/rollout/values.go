@@ -317,7 +317,8 @@ func (s *snapshot) values(refs []render.Path) (api.Values, error) {
 func (s *snapshot) addEmptyParents(tree render.Tree, ref render.Path) {
 	empty := render.Path(nil)
 	switch {
-	case ref.HasPrefix("components") && len(ref) >= 2 && s.components[ref[1]] != nil && s.components[ref[1]].mayBeDeployed():
+	case ref.HasPrefix("components") && len(ref) >= 2 && s.components[ref[1]] != nil &&
+		s.components[ref[1]].mayBeDeployed():
 		empty = render.Path{"components", ref[1], "outputs"}
 	case ref.HasPrefix("sandbox") && s.components["sandbox"] != nil && s.components["sandbox"].mayBeDeployed():
 		empty = render.Path{"sandbox", "outputs"}

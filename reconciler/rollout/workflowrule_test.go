@@ -68,12 +68,14 @@ func TestAWholeProvisionIsApproved(t *testing.T) {
 	w.runJobs()
 	w.want(w.asked(), "[web]") // it is shown with an unseen script
 	w.want(w.one("select reason from steps where kind = 'approve' and component = 'web'"),
-		"the rule of vera for the workflow does not approve it: it comes with scripts that no approver has seen for this install")
+		"the rule of vera for the workflow does not approve it: it comes with scripts that no approver has seen for "+
+			"this install")
 	given := `select p.component || ' ' || a.status || ' ' || r.answer || ' ' || r.actor || ': ' || r.reason || ' ' || (r.rule->>'workflow' = a.workflow_id)
 		from approvals a join plans p on p.id = a.plan_id join approval_responses r on r.approval_id = a.id order by 1`
 	by := " approved approve vera: by the rule for the whole workflow: read the release true"
 	w.want(w.list(given), "[metrics"+by+" network"+by+" sandbox"+by+"]")
-	w.want(w.one("select count(*)::text from audit_events where actor = 'vera' and action = 'approval.approve' and detail->'rule'->>'by' = 'vera'"), "3")
+	w.want(w.one("select count(*)::text from audit_events where actor = 'vera' and action = 'approval.approve' and "+
+		"detail->'rule'->>'by' = 'vera'"), "3")
 	w.want(w.one("select reason from steps where kind = 'approve' and component = 'network'"),
 		"approved by vera: by the rule for the whole workflow: read the release")
 	must(t, w.answer("web", workflow.Approve, "read it"))
@@ -128,7 +130,8 @@ func TestAWholeWorkflowLeavesToAPersonWhatMustBeSeen(t *testing.T) {
 	w.runJobs()
 
 	w.replaces = nil
-	w.findings = map[string][]diff.Finding{"web": {{Rule: "not-shown", Source: "s", Message: "3 changed lines are not shown",
+	w.findings = map[string][]diff.Finding{"web": {{Rule: "not-shown", Source: "s",
+		Message:            "3 changed lines are not shown",
 		IndividualApproval: true}}}
 	w.input("greeting", "hello again")
 	w.look()
@@ -251,7 +254,8 @@ func TestOneApproverApprovesAWorkflow(t *testing.T) {
 
 	w.exec("update tokens set revoked_at = null")
 	w.exec("update installs set approvals_by_others = true")
-	_, err := w.wish(rollout.DeployRequest{Kind: workflow.KindDeploy, Components: []string{"metrics"}, Redeploy: true}) // by alice
+	// by alice
+	_, err := w.wish(rollout.DeployRequest{Kind: workflow.KindDeploy, Components: []string{"metrics"}, Redeploy: true})
 	must(t, err)
 	w.refusedWith(w.whole("alice", tokens["alice"]), workflow.CodeOwnChange)
 	must(t, w.whole("vera", tokens["vera"]))

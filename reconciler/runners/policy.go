@@ -97,7 +97,8 @@ func ForbidReason(runner store.Runner, job store.Job) string {
 			runner.Name, job.Kind, because,
 		)
 	case job.Copies && !Allows(p, "sync"):
-		return fmt.Sprintf("runner %s does not take jobs of kind sync now%s, and this plan begins with the copy that a sync makes; whoever runs it can allow them in its runner file", runner.Name, because)
+		return fmt.Sprintf("runner %s does not take jobs of kind sync now%s, and this plan begins with the copy that a "+
+			"sync makes; whoever runs it can allow them in its runner file", runner.Name, because)
 	case job.ComponentKind != "" && !AllowsComponents(runner, job.ComponentKind):
 		return fmt.Sprintf(
 			"runner %s does not take components of kind %s; whoever runs it can allow them in its runner file",

@@ -128,7 +128,8 @@ func (s *Service) proven(ctx context.Context, org string, hash []byte, r api.Reg
 	}
 	sum := sha256.Sum256([]byte(r.Proof))
 	if waiting.ChallengeFor != recipient || subtle.ConstantTimeCompare(waiting.Challenge, sum[:]) != 1 {
-		return refusal.Invalidf("this machine has not proven that it holds the install key %s: the proof is missing, wrong or was used before; start the runner again, which asks for a new challenge", keyID(recipient))
+		return refusal.Invalidf("this machine has not proven that it holds the install key %s: the proof is missing, wrong "+
+			"or was used before; start the runner again, which asks for a new challenge", keyID(recipient))
 	}
 	return nil
 }
@@ -217,7 +218,8 @@ func recipientOf(runner store.Runner, r api.Registration) (string, error) {
 		return "", refusal.Invalidf("an install runner registers with the public half of its install key: %v", err)
 	}
 	if runner.Recipient != "" && runner.Recipient != recipient.String() {
-		return "", refusal.Invalidf("this machine has the install key %s, and what runner %s can read is sealed to %s; bring the file install.key of the machine before, "+
+		return "", refusal.Invalidf("this machine has the install key %s, and what runner %s can read is sealed to %s; "+
+			"bring the file install.key of the machine before, "+
 			"or if it is gone, say so with `nuon runners replace %s --new-key`", recipient.KeyID(), runner.Name,
 			keyIDOf(runner), runner.Name)
 	}

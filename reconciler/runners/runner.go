@@ -36,7 +36,8 @@ func Create(
 	ctx context.Context, tx *store.Tx, n NewRunner,
 ) (runner store.Runner, registrationToken string, err error) {
 	if !runnerName.MatchString(n.Name) {
-		return store.Runner{}, "", refusal.Invalidf("a runner's name has 1 to 63 lower case letters, digits, - and _ and starts with a letter or digit; %.80q is none", n.Name)
+		return store.Runner{}, "", refusal.Invalidf("a runner's name has 1 to 63 lower case letters, digits, - and _ and "+
+			"starts with a letter or digit; %.80q is none", n.Name)
 	}
 	if n.Kind != KindBuild && n.Kind != KindInstall {
 		return store.Runner{}, "", refusal.Invalidf("a runner is of kind %s or %s, not %.80q",
@@ -66,7 +67,8 @@ func RecordSeen(ctx context.Context, tx *store.Tx, runner, version string, polic
 		kept, _ = json.Marshal(policy)
 	}
 	return tx.TouchRunner(ctx, store.TouchRunnerParams{
-		OrgID: tx.Org, ID: runner, Version: PrintableShort(version), Policy: kept, EverySeconds: timing.SeenInterval.Seconds(),
+		OrgID: tx.Org, ID: runner, Version: PrintableShort(version), Policy: kept,
+		EverySeconds: timing.SeenInterval.Seconds(),
 	})
 }
 

@@ -66,7 +66,8 @@ func TestARegistrationTokenIsUsedOnce(t *testing.T) {
 	if want := "berlin " + ok.Recipient; len(heard) != 1 || heard[0] != want {
 		t.Errorf("heard %q, want %q", heard, want)
 	}
-	kept := w.Text(t, "select coalesce(string_agg(r::text, ' '), '') || (select string_agg(g::text, ' ') from registrations g) from runners r")
+	kept := w.Text(t, "select coalesce(string_agg(r::text, ' '), '') || (select string_agg(g::text, ' ') from "+
+		"registrations g) from runners r")
 	for _, secret := range []string{won[0].RunnerKey, registration} {
 		if strings.Contains(kept, secret) {
 			t.Error("a token is kept in clear")

@@ -52,7 +52,8 @@ func TestLargeTablesAreReadByIndex(t *testing.T) {
 		{"ViewWorkflows", "workflows_by_kind", []any{"o", "", "", "restore", "zz", 100}},
 		{"ChangedInstalls", "installs_changed", []any{"o", "app", int64(1) << 40}},
 		{"ChangedInstalls", "workflows_changed", []any{"o", "app", int64(1) << 40}},
-		{"StoredComponentsOfInstalls", "install_components_org_id_install_id_component_id_key", []any{"o", []string{"ins1", "ins2"}}},
+		{"StoredComponentsOfInstalls", "install_components_org_id_install_id_component_id_key",
+			[]any{"o", []string{"ins1", "ins2"}}},
 	} {
 		rows, err := db.Query(t.Context(), "explain "+store.Statements[c.statement], c.args...)
 		must(t, err)

@@ -37,7 +37,8 @@ type OldSchema struct{ Have, Need int }
 
 // Error includes what to do.
 func (o *OldSchema) Error() string {
-	return fmt.Sprintf("the database has schema %d and this program needs %d; run `reconciler migrate`, or start this program without --migrate=false",
+	return fmt.Sprintf("the database has schema %d and this program needs %d; run `reconciler migrate`, or start this "+
+		"program without --migrate=false",
 		o.Have, o.Need)
 }
 

@@ -213,7 +213,8 @@ func (s *Store) runTx(ctx context.Context, scope Scope, how txOptions, work func
 }
 
 // runTxOnce runs one transaction. If Postgres is unreachable, the error is an *Unavailable.
-func (s *Store) runTxOnce(ctx context.Context, scope Scope, how txOptions, work func(context.Context, *Tx) error) error {
+func (s *Store) runTxOnce(ctx context.Context, scope Scope, how txOptions,
+	work func(context.Context, *Tx) error) error {
 	var err error
 	if how.BeginQuery, err = scope.begin(how); err != nil {
 		return err

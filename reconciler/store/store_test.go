@@ -63,7 +63,11 @@ func TestAnOrgSeesNothingOfAnother(t *testing.T) {
 		t.Fatalf("org %s reads a token of %s: %v", two.Name, one.Name, err)
 	}
 	token.ID, token.Hash = id.New("tok"), []byte("forged")
-	if err := s.InTx(t.Context(), two.ID, func(ctx context.Context, tx *store.Tx) error { _, err := tx.CreateToken(ctx, token); return err }); err == nil {
+	if err := s.InTx(t.Context(), two.ID, func(ctx context.Context, tx *store.Tx) error {
+		_,
+			err := tx.CreateToken(ctx, token)
+		return err
+	}); err == nil {
 		t.Fatal("one org made a token in another")
 	}
 }
@@ -93,7 +97,8 @@ func TestAScopeOfOneAppSeesThatAppAlone(t *testing.T) {
 	apps := map[string]store.App{}
 	must(t, s.InTx(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) (err error) {
 		for _, name := range []string{"shop", "zebra"} {
-			if apps[name], err = tx.AddApp(ctx, store.AddAppParams{OrgID: org.ID, ID: id.New("app"), Name: name, Directory: "."}); err != nil {
+			if apps[name], err = tx.AddApp(ctx, store.AddAppParams{OrgID: org.ID, ID: id.New("app"), Name: name,
+				Directory: "."}); err != nil {
 				return err
 			}
 		}
@@ -185,7 +190,8 @@ func TestRequestsThatWaitAreMerged(t *testing.T) {
 	}
 	ask("ins_1", "ins_1")
 	ask("ins_1")
-	exec(t, dsn, "update river.river_job set created_at = now() - interval '1 day', scheduled_at = now() - interval '1 day'")
+	exec(t, dsn, "update river.river_job set created_at = now() - interval '1 day', scheduled_at = now() - "+
+		"interval '1 day'")
 	ask("ins_1", "ins_2")
 	if got := queued(t, dsn); !slices.Equal(got, []string{"ins_1", "ins_2"}) {
 		t.Fatalf("enqueued %v, want one request of each", got)
@@ -252,12 +258,15 @@ func TestOrgsTakeTurns(t *testing.T) {
 		_, err := s.AddOrg(t.Context(), name, name)
 		must(t, err)
 	}
-	exec(t, dsn, "insert into due (org_id, kind, id, at) select 'big', k, 'x' || i, now() - interval '1 hour' from generate_series(1, 100) i, unnest(array['watch', 'install']) k")
-	exec(t, dsn, "insert into due (org_id, kind, id, at) select 'small', k, 'x' || i, now() - interval '1 minute' from generate_series(1, 2) i, unnest(array['watch', 'install']) k")
+	exec(t, dsn, "insert into due (org_id, kind, id, at) select 'big', k, 'x' || i, now() - interval '1 hour' from "+
+		"generate_series(1, 100) i, unnest(array['watch', 'install']) k")
+	exec(t, dsn, "insert into due (org_id, kind, id, at) select 'small', k, 'x' || i, now() - interval '1 minute' from "+
+		"generate_series(1, 2) i, unnest(array['watch', 'install']) k")
 	take := func() map[string]int {
 		t.Helper()
 		took := map[string]int{}
-		_, err := s.ClaimDue(t.Context(), store.ClaimDueOptions{Limit: 20, MaxPolls: 5, RetryAfter: time.Hour, Resync: time.Hour},
+		_, err := s.ClaimDue(t.Context(), store.ClaimDueOptions{Limit: 20, MaxPolls: 5, RetryAfter: time.Hour,
+			Resync: time.Hour},
 			func(p store.DueItem) river.JobArgs {
 				took[p.Org+" "+p.Kind]++
 				return resync(p)

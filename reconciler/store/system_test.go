@@ -79,7 +79,8 @@ func await(t *testing.T, what string, is func() bool) {
 
 func beat(t *testing.T, s *store.Store, replica string, embedded bool) {
 	t.Helper()
-	if err := s.RecordHeartbeat(t.Context(), store.RecordHeartbeatParams{ID: replica, Version: "1", Schema: 1, Embedded: embedded}); err != nil {
+	if err := s.RecordHeartbeat(t.Context(), store.RecordHeartbeatParams{ID: replica, Version: "1", Schema: 1,
+		Embedded: embedded}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -137,7 +138,8 @@ func TestRescueOfWhatWasNeverHeardOf(t *testing.T) {
 		want int64
 	}{
 		{"it has it in hand", store.LostJobs{ReplicaTimeout: time.Minute, Replica: "rep_a", InFlight: []int64{id}}, 0},
-		{"it may just have been given it", store.LostJobs{ReplicaTimeout: time.Minute, Replica: "rep_a", UnseenTimeout: time.Minute}, 0},
+		{"it may just have been given it", store.LostJobs{ReplicaTimeout: time.Minute, Replica: "rep_a",
+			UnseenTimeout: time.Minute}, 0},
 		{"it is another's", store.LostJobs{ReplicaTimeout: time.Minute, Replica: "rep_b"}, 0},
 		{"it never heard of it", store.LostJobs{ReplicaTimeout: time.Minute, Replica: "rep_a", InFlight: []int64{id + 1}}, 1},
 	} {

@@ -95,14 +95,23 @@ func TestWorkByKeyIsPlannedOnce(t *testing.T) {
 		}))
 		return once, each
 	}
-	if once, each := look(func(work func(context.Context, *store.Tx) error) error { return s.InTx(t.Context(), org.ID, work) }); once == 0 || each != 0 {
+	if once, each := look(func(work func(context.Context, *store.Tx) error) error {
+		return s.InTx(t.Context(), org.ID,
+			work)
+	}); once == 0 || each != 0 {
 		t.Errorf("InTx: one plan served %d times, another was made %d times", once, each)
 	}
-	if once, each := look(func(work func(context.Context, *store.Tx) error) error { return s.ReadTx(t.Context(), org.ID, work) }); once == 0 || each != 0 {
+	if once, each := look(func(work func(context.Context, *store.Tx) error) error {
+		return s.ReadTx(t.Context(), org.ID,
+			work)
+	}); once == 0 || each != 0 {
 		t.Errorf("ReadTx: one plan served %d times, another was made %d times", once, each)
 	}
 	scope := store.Scope{Org: org.ID}
-	if _, each := look(func(work func(context.Context, *store.Tx) error) error { return s.InScopedTx(t.Context(), scope, work) }); each == 0 {
+	if _, each := look(func(work func(context.Context, *store.Tx) error) error {
+		return s.InScopedTx(t.Context(), scope,
+			work)
+	}); each == 0 {
 		t.Error("InScopedTx: no plan was made for the values")
 	}
 }

@@ -72,7 +72,8 @@ func DecideStatus(w Evidence) (Status, string) {
 
 // recordContested records in the audit log that a version is contested and enqueues a reconcile of the
 // install.
-func recordContested(ctx context.Context, tx *store.Tx, h jobs.Attempt, component string, version int32, reason string) error {
+func recordContested(ctx context.Context, tx *store.Tx, h jobs.Attempt, component string, version int32,
+	reason string) error {
 	if err := recordState(ctx, tx, h, "state.contested", component, version, reason); err != nil {
 		return err
 	}

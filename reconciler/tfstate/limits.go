@@ -93,7 +93,8 @@ func (s *Service) evictVersions(ctx context.Context, tx *store.Tx, in incoming) 
 		}
 	}
 	if !attemptFits() {
-		return fmt.Sprintf("attempt %d of job %s has left %d versions (%s) that do not replace each other, and an attempt may leave %d (%s)",
+		return fmt.Sprintf("attempt %d of job %s has left %d versions (%s) that do not replace each other, and an attempt "+
+			"may leave %d (%s)",
 			in.by.Row.Number, in.by.Job.ID, room.AttemptVersions, mebibytes(room.AttemptBytes),
 			s.limits.AttemptVersions, mebibytes(s.limits.AttemptBytes)), nil
 	}

@@ -208,7 +208,8 @@ func TestSupersededStatesGoWhenTheirInstallIsFull(t *testing.T) {
 	w.Job(t, runner, "apply", component)
 	ref, _ := w.Start(t, runner)
 	noRoom(t, w, runner, ref, unrelated(9))
-	if got, want := w.StateVersions(t), "9 s9 kept, 1 digest-0 contested, 1 digest-1 contested, 1 digest-2 contested, 1 digest-3 contested, 1 digest-9 withheld"; got != want {
+	if got, want := w.StateVersions(t), "9 s9 kept, 1 digest-0 contested, 1 digest-1 contested, 1 digest-2 contested, 1 "+
+		"digest-3 contested, 1 digest-9 withheld"; got != want {
 		t.Errorf("listed %s, want %s", got, want)
 	}
 	if got := stored(t, w); !strings.HasPrefix(got, "5 of ") {

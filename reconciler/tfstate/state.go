@@ -166,7 +166,8 @@ func addState(ctx context.Context, tx *store.Tx, in incoming) (contested bool, e
 	if err != nil {
 		return false, err
 	}
-	status, reason := DecideStatus(Evidence{Author: h, Delivered: state, Newest: newest, LockHolder: other, FoundAbsent: gone})
+	status, reason := DecideStatus(Evidence{Author: h, Delivered: state, Newest: newest, LockHolder: other,
+		FoundAbsent: gone})
 	if any, _ := writes(h.Job.Kind); !any && status != StatusKept {
 		return false,
 			refusal.Invalidf("a job of kind %s writes no Terraform state, and this one does not follow on the newest: %s",

@@ -58,11 +58,12 @@ func TestStateGoesForwardOnly(t *testing.T) {
 		t.Errorf("kept %s, want %s", got, want)
 	}
 	for name, s := range map[string]api.State{
-		"no lineage":   {Serial: 4, Digest: "d", Sealed: jobstest.SealedState(1, "a").Sealed},
-		"NUL":          {Serial: 4, Lineage: "a\x00", Digest: "d", Sealed: jobstest.SealedState(1, "a").Sealed},
-		"not sealed":   {Serial: 4, Lineage: "a", Digest: "d"},
-		"negative":     jobstest.SealedState(-1, "d"),
-		"long lineage": {Serial: 4, Lineage: strings.Repeat("l", 300), Digest: "d", Sealed: jobstest.SealedState(1, "a").Sealed},
+		"no lineage": {Serial: 4, Digest: "d", Sealed: jobstest.SealedState(1, "a").Sealed},
+		"NUL":        {Serial: 4, Lineage: "a\x00", Digest: "d", Sealed: jobstest.SealedState(1, "a").Sealed},
+		"not sealed": {Serial: 4, Lineage: "a", Digest: "d"},
+		"negative":   jobstest.SealedState(-1, "d"),
+		"long lineage": {Serial: 4, Lineage: strings.Repeat("l", 300), Digest: "d",
+			Sealed: jobstest.SealedState(1, "a").Sealed},
 	} {
 		if _, err := w.States.Put(t.Context(), runner.Caller, ref, s); !errors.Is(err, refusal.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
@@ -85,7 +86,8 @@ func TestStateGoesForwardOnly(t *testing.T) {
 	); n != "2" {
 		t.Errorf("%s contested versions are in the audit", n)
 	}
-	if n := w.Text(t, "select count(*)::text || ' ' || min(detail->>'version') from audit_events where action = 'state.late' and subject = $1", component); n != "1 6" {
+	if n := w.Text(t, "select count(*)::text || ' ' || min(detail->>'version') from audit_events where action = "+
+		"'state.late' and subject = $1", component); n != "1 6" {
 		t.Errorf("late versions in the audit: %s", n)
 	}
 	if n := w.Text(
@@ -180,7 +182,8 @@ func TestARestoreReadsItsVersionAndSettlesIt(t *testing.T) {
 		Spec: api.JobSpec{Plan: api.PlanSpec{Deploy: module, Restore: restore}},
 	})
 	plan, _ := w.Start(t, runner)
-	for version, want := range map[int]api.State{0: jobstest.SealedState(5, "kept"), 2: jobstest.SealedState(5, "contested")} {
+	for version, want := range map[int]api.State{0: jobstest.SealedState(5, "kept"),
+		2: jobstest.SealedState(5, "contested")} {
 		got, err := w.States.Get(t.Context(), runner.Caller, plan, version)
 		must(t, err)
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -266,7 +269,8 @@ func TestLocksBelongToAttempts(t *testing.T) {
 	}
 	wantIs(t, lock(one, first, "l3"), jobs.ErrNotRunning)
 	// A lock whose attempt ended without releasing it, for any reason, is taken over.
-	w.Exec(t, "insert into state_locks (org_id, install_component_id, lock_id, info, job_id, attempt) values ($1, $2, 'old', '{}', $3, 1)", w.Org.ID, component, first.Job)
+	w.Exec(t, "insert into state_locks (org_id, install_component_id, lock_id, info, job_id, attempt) values ($1, $2, "+
+		"'old', '{}', $3, 1)", w.Org.ID, component, first.Job)
 	must(t, lock(two, second, "l2"))
 }
 
@@ -299,9 +303,11 @@ func TestALockIsFreedByHandOnlyWhenItsAttemptIsOver(t *testing.T) {
 	live() // silent does not mean dead
 	must(t, w.Jobs.Result(t.Context(), runner.Caller, ref, jobstest.Failed))
 	wantIs(t, free(), tfstate.ErrNotLocked) // it was released with the attempt
-	w.Exec(t, "insert into state_locks (org_id, install_component_id, lock_id, info, job_id, attempt) values ($1, $2, 'odd', '{}', $3, 1)", w.Org.ID, component, ref.Job)
+	w.Exec(t, "insert into state_locks (org_id, install_component_id, lock_id, info, job_id, attempt) values ($1, $2, "+
+		"'odd', '{}', $3, 1)", w.Org.ID, component, ref.Job)
 	must(t, free())
-	w.Exec(t, "insert into state_locks (org_id, install_component_id, lock_id, info, job_id, attempt) values ($1, $2, 'odd', '{}', 'job_gone', 1)", w.Org.ID, component)
+	w.Exec(t, "insert into state_locks (org_id, install_component_id, lock_id, info, job_id, attempt) values ($1, $2, "+
+		"'odd', '{}', 'job_gone', 1)", w.Org.ID, component)
 	must(t, free())
 	wantIs(t, free(), tfstate.ErrNotLocked)
 }

@@ -289,7 +289,8 @@ func (gr stepGroup) handleAnswer() []Command {
 		if moved := gr.supersededReason(plan.DesiredDigest); moved != "" {
 			return gr.replanFresh(moved)
 		}
-		if approve, _ := gr.approveByWorkflowRule(plan); approve != nil && !gr.mustWait() { // the rule is newer than the request
+		// the rule is newer than the request
+		if approve, _ := gr.approveByWorkflowRule(plan); approve != nil && !gr.mustWait() {
 			return []Command{approve}
 		}
 		return nil

@@ -11,8 +11,10 @@ import (
 // planned returns a workflow over one component, up to the status at which the table below starts.
 func planned(kind Kind, rule Rule, plan Plan, want DesiredState) *Graph {
 	steps, _ := Compose(kind, []ComponentPart{{Component: "web", Reason: "r"}}, WorkflowActions{}, counter())
-	steps[0].Status, steps[0].Tries, steps[0].Job = StepSucceeded, 1, &Job{Status: JobSucceeded, DesiredDigest: plan.DesiredDigest}
-	steps[1].Status, steps[1].Tries, steps[1].Job = StepRunning, 1, &Job{Status: JobSucceeded, DesiredDigest: plan.DesiredDigest}
+	steps[0].Status, steps[0].Tries, steps[0].Job = StepSucceeded, 1, &Job{Status: JobSucceeded,
+		DesiredDigest: plan.DesiredDigest}
+	steps[1].Status, steps[1].Tries, steps[1].Job = StepRunning, 1, &Job{Status: JobSucceeded,
+		DesiredDigest: plan.DesiredDigest}
 	steps[1].Plan = &plan
 	return &Graph{Kind: kind, Status: Running, Rule: rule, Steps: steps, Desired: map[string]DesiredState{"web": want}}
 }
@@ -48,7 +50,8 @@ func TestAPlanIsAskedAboutLetThroughOrSettled(t *testing.T) {
 			"SetStatus{2 succeeded the plan is ready}", "RequestApproval{3 this install asks before every change}"}},
 		{"approve-all lets a plain change through", KindDeploy, Rule{ApproveAll: true},
 			Plan{Status: PlanReady, DesiredDigest: "d1"}, want, []string{
-				"SetStatus{2 succeeded the plan is ready}", "ApproveByInstallRule{3 let through by the install's rule (approve-all)}",
+				"SetStatus{2 succeeded the plan is ready}", "ApproveByInstallRule{3 let through by the install's rule " +
+					"(approve-all)}",
 				"StartStep{4 let through by the install's rule (approve-all)}"}},
 		{"approve-all does not let a replace through", KindDeploy, Rule{ApproveAll: true},
 			Plan{Status: PlanReady, DesiredDigest: "d1", Destructive: true}, want, []string{
@@ -56,11 +59,13 @@ func TestAPlanIsAskedAboutLetThroughOrSettled(t *testing.T) {
 				"RequestApproval{3 the plan deletes or replaces something, and this install does not allow that unasked}"}},
 		{"unless the install allows it", KindDeploy, Rule{ApproveAll: true, AllowDestroy: true},
 			Plan{Status: PlanReady, DesiredDigest: "d1", Destructive: true}, want, []string{
-				"SetStatus{2 succeeded the plan is ready}", "ApproveByInstallRule{3 let through by the install's rule (approve-all, allow_destroy)}",
+				"SetStatus{2 succeeded the plan is ready}", "ApproveByInstallRule{3 let through by the install's rule " +
+					"(approve-all, allow_destroy)}",
 				"StartStep{4 let through by the install's rule (approve-all, allow_destroy)}"}},
 		{"no rule lets through what a person must approve by itself", KindDeploy, Rule{ApproveAll: true, AllowDestroy: true},
 			Plan{Status: PlanReady, DesiredDigest: "d1", IndividualApproval: true}, want, []string{
-				"SetStatus{2 succeeded the plan is ready}", "RequestApproval{3 a finding of the plan requires that a person approves it by itself}"}},
+				"SetStatus{2 succeeded the plan is ready}", "RequestApproval{3 a finding of the plan requires that a person " +
+					"approves it by itself}"}},
 		{"a component that left the app is always asked about", KindTeardown, Rule{ApproveAll: true, AllowDestroy: true},
 			Plan{Status: PlanReady, DesiredDigest: "d1", Destructive: true}, DesiredState{Digest: "d1", Absent: true}, []string{
 				"SetStatus{2 succeeded the plan is ready}", "RequestApproval{3 to destroy a component always needs a person}"}},
@@ -71,7 +76,8 @@ func TestAPlanIsAskedAboutLetThroughOrSettled(t *testing.T) {
 		{"a newer desired withdraws the plan and begins with its artifact", KindDeploy, Rule{},
 			Plan{Status: PlanReady, DesiredDigest: "d0"}, want, []string{
 				"ClosePlan{2 superseded superseded by a newer desired: input greeting changed}",
-				"Replan{web true false superseded by a newer desired: input greeting changed}", "StartStep{1 input greeting changed}"}},
+				"Replan{web true false superseded by a newer desired: input greeting changed}",
+				"StartStep{1 input greeting changed}"}},
 		{"what is stuck upstream ends it", KindDeploy, Rule{}, Plan{Status: PlanReady, DesiredDigest: "d1"},
 			DesiredState{WaitReason: "the build of web failed", Stalled: true}, []string{
 				"ClosePlan{2 superseded it waits for what will not come by itself: the build of web failed}",
@@ -95,18 +101,21 @@ func TestALostApplyIsPlannedAnewAndAskedAnew(t *testing.T) {
 	g := planned(KindDeploy, Rule{}, Plan{ID: "p1", Status: PlanReady, DesiredDigest: "d1"}, want)
 	run(g)
 	g.Steps[1].Plan.Status, g.Steps[1].Plan.DecidedBy = PlanApproved, "alice"
-	if diff := cmp.Diff([]string{"SetStatus{3 succeeded approved by alice}", "StartStep{4 approved by alice}"}, run(g)); diff != "" {
+	if diff := cmp.Diff([]string{"SetStatus{3 succeeded approved by alice}", "StartStep{4 approved by alice}"},
+		run(g)); diff != "" {
 		t.Fatal(diff)
 	}
 	g.Steps[1].Plan.Status, g.Steps[3].Job.Status = PlanConsumed, JobLost
 	if diff := cmp.Diff([]string{
 		"ClosePlan{2 failed its apply was lost; what is there is planned anew}",
-		"Replan{web false true its apply was lost; what is there is planned anew (try 2 of at most 5)}", "StartStep{2 first}"},
+		"Replan{web false true its apply was lost; what is there is planned anew (try 2 of at most 5)}",
+		"StartStep{2 first}"},
 		run(g)); diff != "" {
 		t.Fatal(diff)
 	}
 	g.Steps[1].Job.Status, g.Steps[1].Plan = JobSucceeded, &Plan{ID: "p2", Status: PlanReady, DesiredDigest: "d1"}
-	if diff := cmp.Diff([]string{"SetStatus{2 succeeded the plan is ready}", "RequestApproval{3 this install asks before every change}"},
+	if diff := cmp.Diff([]string{"SetStatus{2 succeeded the plan is ready}",
+		"RequestApproval{3 this install asks before every change}"},
 		run(g)); diff != "" {
 		t.Fatal(diff)
 	}

@@ -8,9 +8,11 @@ import (
 
 // ComponentPart is one component of a workflow.
 type ComponentPart struct {
-	Component     string
-	DependsOn     []string          // components that it needs, including the sandbox; those outside the workflow are ignored
-	Sandbox       bool              // it is the sandbox: Around.BeforeComponents and AfterComponents cover all components but this one
+	Component string
+	// components that it needs, including the sandbox; those outside the workflow are ignored
+	DependsOn []string
+	// it is the sandbox: Around.BeforeComponents and AfterComponents cover all components but this one
+	Sandbox       bool
 	ActionsBefore []TriggeredAction // run after its plan was approved, before its apply, in this order
 	ActionsAfter  []TriggeredAction // run after its apply, in this order
 	Reason        string            // why it is part of the workflow
@@ -216,9 +218,11 @@ func (c *composer) addSteps(p ComponentPart, needs []string) {
 // addActions adds a component's own actions: between its approval and its apply, and after its apply.
 func (c *composer) addActions(name string) {
 	p, g := c.parts[name], c.groups[name]
-	g.before = c.actionChain(p.ActionsBefore, name, []string{g.approve.ID}, fmt.Sprintf("runs before %s is %s", name, pastVerb(c.destroy)))
+	g.before = c.actionChain(p.ActionsBefore, name, []string{g.approve.ID},
+		fmt.Sprintf("runs before %s is %s", name, pastVerb(c.destroy)))
 	g.apply.Needs = append(g.apply.Needs, idsOf(g.before)...)
-	g.after = c.actionChain(p.ActionsAfter, name, []string{g.apply.ID}, fmt.Sprintf("runs after %s was %s", name, pastVerb(c.destroy)))
+	g.after = c.actionChain(p.ActionsAfter, name, []string{g.apply.ID}, fmt.Sprintf("runs after %s was %s", name,
+		pastVerb(c.destroy)))
 	if c.destroy || p.Sandbox {
 		return // what it may read no longer exists, or waits for it
 	}

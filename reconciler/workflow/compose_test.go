@@ -60,7 +60,8 @@ func TestCompose(t *testing.T) {
 			"9 action migrate after web <- 8", "10 action smoke after web <- 8,4,9",
 		}},
 		{"deprovision: the other way round", KindDeprovision,
-			[]ComponentPart{{Component: "web", DependsOn: []string{"sandbox", "network", "database"}}, hello[1], hello[2], hello[3]},
+			[]ComponentPart{{Component: "web", DependsOn: []string{"sandbox", "network", "database"}}, hello[1], hello[2],
+				hello[3]},
 			[]string{
 				"1 sync metrics (destroy)", "2 plan metrics (destroy) <- 1", "3 approve metrics (destroy) <- 2",
 				"4 apply metrics (destroy) <- 3",
@@ -180,12 +181,14 @@ func named(steps []*Step) []string {
 }
 
 func TestComposeRefusesWhatCannotBeOrdered(t *testing.T) {
-	_, err := Compose(KindDeploy, []ComponentPart{{Component: "a", DependsOn: []string{"b"}}, {Component: "b", DependsOn: []string{"a"}},
+	_, err := Compose(KindDeploy, []ComponentPart{{Component: "a", DependsOn: []string{"b"}},
+		{Component: "b", DependsOn: []string{"a"}},
 		{Component: "c"}}, WorkflowActions{}, counter())
 	if err == nil || err.Error() != "these components need each other: a, b" {
 		t.Errorf("a cycle gives %v", err)
 	}
-	if _, err := Compose(KindDeploy, []ComponentPart{{Component: "a"}, {Component: "a"}}, WorkflowActions{}, counter()); err == nil {
+	if _, err := Compose(KindDeploy, []ComponentPart{{Component: "a"}, {Component: "a"}}, WorkflowActions{},
+		counter()); err == nil {
 		t.Error("a component was taken twice")
 	}
 }

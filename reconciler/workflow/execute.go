@@ -60,7 +60,8 @@ func (x *executor) execute(ctx context.Context, c Command) error {
 			err = expectOneRow(x.tx.MarkSkippedByPerson(ctx, x.tx.Org, c.Step))
 		}
 	case FinishWorkflow:
-		err = expectOneRow(x.tx.FinishWorkflow(ctx, store.FinishWorkflowParams{OrgID: x.tx.Org, ID: x.row.ID, Status: string(c.Status),
+		err = expectOneRow(x.tx.FinishWorkflow(ctx, store.FinishWorkflowParams{OrgID: x.tx.Org, ID: x.row.ID,
+			Status:  string(c.Status),
 			Outcome: c.Outcome}))
 	}
 	if err != nil {
@@ -83,16 +84,18 @@ func (x *executor) setStepStatus(ctx context.Context, step string, to StepStatus
 	if !stepTransitions.allows(was, to) {
 		return fmt.Errorf("a step does not move from %s to %s", was, to)
 	}
-	return expectOneRow(x.tx.SetStepStatus(ctx, store.SetStepStatusParams{OrgID: x.tx.Org, ID: step, Status: string(to), Reason: reason,
-		Was: string(was)}))
+	return expectOneRow(x.tx.SetStepStatus(ctx, store.SetStepStatusParams{OrgID: x.tx.Org, ID: step, Status: string(to),
+		Reason: reason,
+		Was:    string(was)}))
 }
 
 func (x *executor) setPlanStatus(ctx context.Context, plan *Plan, to PlanStatus, reason string) error {
 	if !planTransitions.allows(plan.Status, to) {
 		return fmt.Errorf("a plan does not move from %s to %s", plan.Status, to)
 	}
-	return expectOneRow(x.tx.SetPlanStatus(ctx, store.SetPlanStatusParams{OrgID: x.tx.Org, ID: plan.ID, Status: string(to), Reason: reason,
-		Was: string(plan.Status)}))
+	return expectOneRow(x.tx.SetPlanStatus(ctx, store.SetPlanStatusParams{OrgID: x.tx.Org, ID: plan.ID, Status: string(to),
+		Reason: reason,
+		Was:    string(plan.Status)}))
 }
 
 // planOf returns the plan that a step is about.
@@ -154,7 +157,8 @@ func (x *executor) approveByInstallRule(ctx context.Context, c ApproveByInstallR
 	if err != nil {
 		return err
 	}
-	if err := x.approvePlan(ctx, c.Step, ruleApproval{actor: installRuleActor, reason: c.Reason, text: c.Reason, rule: rule}); err != nil {
+	if err := x.approvePlan(ctx, c.Step, ruleApproval{actor: installRuleActor, reason: c.Reason, text: c.Reason,
+		rule: rule}); err != nil {
 		return err
 	}
 	plan := x.planOf(c.Step)
@@ -200,7 +204,8 @@ func (x *executor) approvePlan(ctx context.Context, step string, by ruleApproval
 		return err
 	}
 	return x.tx.AddResponse(ctx, store.AddResponseParams{
-		OrgID: x.tx.Org, ID: id.New("rsp"), ApprovalID: plan.Approval, ContentDigest: plan.contentDigest, Answer: string(Approve),
+		OrgID: x.tx.Org, ID: id.New("rsp"), ApprovalID: plan.Approval, ContentDigest: plan.contentDigest,
+		Answer: string(Approve),
 		Reason: by.reason,
 		Actor:  by.actor, Rule: raw,
 	})

@@ -5,13 +5,14 @@ import "slices"
 // Graph is one workflow as Advance sees it: the request, the status of each step, the
 // results of jobs, and the current desired state. It is plain data; ids are opaque.
 type Graph struct {
-	Kind          Kind
-	PlanOnly      bool // it only plans and shows, without approvals or applies
-	Status        Status
-	Cancelled     *Cancellation // nil until a person cancels the workflow
-	Rule          Rule
-	WorkflowRule  *WorkflowRule           // an approver's rule for this workflow; nil for none
-	Steps         []*Step                 // in the order of Compose: a component's sync, plan, approve and apply are adjacent
+	Kind         Kind
+	PlanOnly     bool // it only plans and shows, without approvals or applies
+	Status       Status
+	Cancelled    *Cancellation // nil until a person cancels the workflow
+	Rule         Rule
+	WorkflowRule *WorkflowRule // an approver's rule for this workflow; nil for none
+	// in the order of Compose: a component's sync, plan, approve and apply are adjacent
+	Steps         []*Step
 	Desired       map[string]DesiredState // by component
 	ScriptRequest *ScriptRequest          // a pending question about scripts; nil for none
 }

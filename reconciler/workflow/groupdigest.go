@@ -23,7 +23,8 @@ func (e jobEnd) groupDigest(target Target, report *diff.Report) string {
 	if target.restores() || len(e.result.Plan.Report) > maxGroupedReportBytes || report.NeedsIndividualApproval() {
 		return ""
 	}
-	gist := report.ComparableForm().GroupDigest(e.install.Name, e.install.ID, e.install.RunnerID, *e.step.InstallComponentID)
+	gist := report.ComparableForm().GroupDigest(e.install.Name, e.install.ID, e.install.RunnerID,
+		*e.step.InstallComponentID)
 	return Hash(fmt.Appendf(nil, "nuon plan group 1\n%s\n%s\n%s\n%t %t\n%s\n", e.install.AppID, e.step.Component,
 		target.Deploy.Artifact.Digest,
 		e.step.Destroy, e.result.Plan.Destructive, gist))

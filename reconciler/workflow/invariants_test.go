@@ -28,12 +28,13 @@ const (
 	lawMoves     law = "every move is in the tables"
 	lawWords     law = "everything says why"
 	lawPure      law = "looking twice says nothing new"
-	lawBefore    law = "what an action precedes is not begun unless that action ended well or a person said to go on without it"
-	lawAfter     law = "an action that follows something runs only after that went well"
-	lawActOnce   law = "no action runs twice unless a person asks for that"
-	lawScript    law = "no action begins before an approver has approved its script for this install"
-	lawAskOnce   law = "all scripts that nobody has seen are one question, which is there while an action waits for it"
-	lawRetry     law = "a retry touches nothing that is at work or went well, but what it begins again"
+	lawBefore    law = "what an action precedes is not begun unless that action ended well or a person said to go on " +
+		"without it"
+	lawAfter   law = "an action that follows something runs only after that went well"
+	lawActOnce law = "no action runs twice unless a person asks for that"
+	lawScript  law = "no action begins before an approver has approved its script for this install"
+	lawAskOnce law = "all scripts that nobody has seen are one question, which is there while an action waits for it"
+	lawRetry   law = "a retry touches nothing that is at work or went well, but what it begins again"
 )
 
 // broken fails the test with the violated invariant and its history.
@@ -99,7 +100,10 @@ func (w *world) check(c Command) {
 			p.failures, p.breaks = 0, 0
 		}
 	case ClearRejection:
-		maps.DeleteFunc(w.part(c.Component).refused, func(desired, _ string) bool { return !c.OnlyOfWorkflow || w.own[desired] })
+		maps.DeleteFunc(w.part(c.Component).refused, func(desired, _ string) bool {
+			return !c.OnlyOfWorkflow ||
+				w.own[desired]
+		})
 	case RestartStep:
 		w.checkRenew(w.g.stepByID(c.Step))
 	case RecordRejection:
@@ -182,7 +186,10 @@ func (w *world) holds(plan *Plan, destroy bool) bool {
 func (w *world) checkRefuse(c RecordRejection) {
 	p, gr, retries := w.part(c.Component), w.g.groupOf(c.Component), w.wants()[c.Component].Retries
 	ill := slices.ContainsFunc(gr.steps(), func(s *Step) bool {
-		return slices.ContainsFunc(s.Needs, func(id string) bool { return w.g.stepByID(id).isPreAction() && w.g.stepByID(id).endedBadly() })
+		return slices.ContainsFunc(s.Needs, func(id string) bool {
+			return w.g.stepByID(id).isPreAction() &&
+				w.g.stepByID(id).endedBadly()
+		})
 	})
 	good := false
 	switch c.Kind {
@@ -525,7 +532,8 @@ func (w *world) checkFates(bad map[string]string) {
 		gr := w.g.groupOf(p.name)
 		done[p.name] = w.g.isDone(gr.apply)
 		plan := gr.plan.Plan
-		asked := !w.g.Rule.ApproveAll || plan != nil && (plan.IndividualApproval || plan.Destructive && !w.g.Rule.AllowDestroy) ||
+		asked := !w.g.Rule.ApproveAll || plan != nil && (plan.IndividualApproval || plan.Destructive &&
+			!w.g.Rule.AllowDestroy) ||
 			w.g.Kind == KindTeardown || w.g.Kind == KindRestore
 		asked = asked && (plan == nil || !w.workflowRuleLets(plan, gr.plan.Destroy) || plan.Authority == ByPerson)
 		empty := gr.plan.Plan != nil && gr.plan.Plan.Status == PlanEmpty

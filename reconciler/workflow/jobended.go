@@ -159,8 +159,9 @@ func (e jobEnd) savePlan(ctx context.Context, target Target, report *diff.Report
 		InstallComponentID: *e.step.InstallComponentID, Component: e.step.Component, Destroy: e.step.Destroy,
 		Status: string(status), Reason: reason, DesiredDigest: target.Digest, Basis: basis, BasisDigest: Hash(basis),
 		BundleDigest: r.Bundle.Digest, Report: r.Report, ReportDigest: r.ReportDigest,
-		ContentDigest: contentDigest(r.Bundle.Digest, r.ReportDigest, Hash(basis)), GroupDigest: e.groupDigest(target, report),
-		Destructive: r.Destructive, IndividualApproval: report.NeedsIndividualApproval(), Target: raw,
+		ContentDigest: contentDigest(r.Bundle.Digest, r.ReportDigest, Hash(basis)),
+		GroupDigest:   e.groupDigest(target, report),
+		Destructive:   r.Destructive, IndividualApproval: report.NeedsIndividualApproval(), Target: raw,
 	})
 	if err != nil {
 		return err

@@ -95,7 +95,8 @@ func (x *executor) loadSteps(ctx context.Context) error {
 	for _, r := range rows {
 		s := &Step{
 			ID: r.ID, Kind: StepKind(r.Kind), Component: r.Component, Action: r.Action, Trigger: r.Trigger, Destroy: r.Destroy,
-			Status: StepStatus(r.Status), Reason: r.Reason, SkippedByPerson: r.SkippedByPerson, RejectedBy: r.RejectedBy, Tries: int(r.Tries),
+			Status: StepStatus(r.Status), Reason: r.Reason, SkippedByPerson: r.SkippedByPerson, RejectedBy: r.RejectedBy,
+			Tries:         int(r.Tries),
 			Interruptions: int(r.Interruptions),
 		}
 		if err := json.Unmarshal(r.Needs, &s.Needs); err != nil {
@@ -116,7 +117,8 @@ func (x *executor) loadPlans(ctx context.Context) error {
 		plan := &Plan{
 			ID: r.ID, Status: PlanStatus(r.Status), DesiredDigest: r.DesiredDigest, Destructive: r.Destructive,
 			IndividualApproval: r.IndividualApproval,
-			Approval:           r.ApprovalID, Authority: Authority(r.Authority), DecidedBy: r.Actor, DecisionReason: r.DecisionReason,
+			Approval:           r.ApprovalID, Authority: Authority(r.Authority), DecidedBy: r.Actor,
+			DecisionReason: r.DecisionReason,
 		}
 		s := x.graph.stepByID(r.StepID)
 		s.Plan = plan

@@ -66,7 +66,8 @@ func (gr stepGroup) handlePlanOnlySync() []Command {
 	if again := gr.replanInterrupted(gr.sync, "its sync was interrupted"); again != nil {
 		return again
 	}
-	to, why := gr.sync.failureStatus("the job that copied its artifact was lost", "its sync was cancelled", "the sync failed")
+	to, why := gr.sync.failureStatus("the job that copied its artifact was lost", "its sync was cancelled",
+		"the sync failed")
 	return []Command{SetStatus{gr.sync.ID, to, why}, SetStatus{gr.plan.ID, StepSkipped, why}}
 }
 
@@ -79,7 +80,8 @@ func (gr stepGroup) handlePlanOnlyPlan() []Command {
 	case open:
 		return stop
 	case s.Plan != nil && s.Plan.Status == PlanReady:
-		return []Command{ClosePlan{s.ID, PlanSuperseded, plannedOnlyReason}, SetStatus{s.ID, StepSucceeded, plannedOnlyReason}}
+		return []Command{ClosePlan{s.ID, PlanSuperseded, plannedOnlyReason}, SetStatus{s.ID, StepSucceeded,
+			plannedOnlyReason}}
 	case s.Plan != nil:
 		return []Command{SetStatus{s.ID, StepSucceeded, "planned only: " + gr.g.unchangedReason()}}
 	}

@@ -26,10 +26,11 @@ type followUp string
 
 const (
 	followUpDone        followUp = "done"
-	followUpReplanFresh followUp = "planned for what is wanted now"    // its tries start from zero
-	followUpReplan      followUp = "planned and asked anew"            // it was interrupted: up to maxInterruptedTries times
-	followUpRetry       followUp = "planned and asked anew, if it may" // it failed: as often as the component is configured to
-	followUpStop        followUp = "left alone"                        // a person cancelled it; a person starts it again
+	followUpReplanFresh followUp = "planned for what is wanted now" // its tries start from zero
+	// it was interrupted: up to maxInterruptedTries times
+	followUpReplan followUp = "planned and asked anew"
+	followUpRetry  followUp = "planned and asked anew, if it may" // it failed: as often as the component is configured to
+	followUpStop   followUp = "left alone"                        // a person cancelled it; a person starts it again
 )
 
 // applyResult is the result of the recovery function.

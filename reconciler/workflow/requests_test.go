@@ -17,7 +17,8 @@ func acted(t *testing.T) *Graph {
 	t.Helper()
 	steps, err := Compose(KindDeploy, []ComponentPart{
 		{Component: "network", Reason: "r"},
-		{Component: "web", DependsOn: []string{"network"}, ActionsBefore: []TriggeredAction{{Action: "drain", Trigger: "pre-deploy-component"}},
+		{Component: "web", DependsOn: []string{"network"}, ActionsBefore: []TriggeredAction{{Action: "drain",
+			Trigger: "pre-deploy-component"}},
 			ActionsAfter: []TriggeredAction{{Action: "smoke", Trigger: "post-deploy-component"}}, Reason: "r"},
 		{Component: "site", DependsOn: []string{"web"}, Reason: "r"},
 	}, WorkflowActions{After: []TriggeredAction{{Action: "tell", Trigger: "post-update-inputs"}}}, counter())
@@ -83,7 +84,8 @@ func TestAnActionBeforeAComponentRunsOnceItIsApproved(t *testing.T) {
 	same(t, g.planned("web"), "SetStatus{7 succeeded approved by alice}", "SetStatus{8 pending comes after action drain}",
 		"StartStep{13 runs before web is deployed}")
 	same(t, g.ended("drain", JobSucceeded), "SetStatus{13 succeeded the action ran}", "StartStep{8 approved by alice}")
-	same(t, g.applied("web"), "ClosePlan{6 applied web is deployed}", "SetStatus{8 succeeded web is deployed}", "StartStep{9 r}",
+	same(t, g.applied("web"), "ClosePlan{6 applied web is deployed}", "SetStatus{8 succeeded web is deployed}",
+		"StartStep{9 r}",
 		"StartStep{14 runs after web was deployed}")
 }
 
@@ -139,7 +141,8 @@ func TestARuleForAWorkflow(t *testing.T) {
 		g.WorkflowRule = &WorkflowRule{By: "alice"}
 		return g
 	}
-	covered := []string{"SetStatus{6 succeeded the plan is ready}", "ApproveByWorkflowRule{7 alice by the rule for the whole workflow}"}
+	covered := []string{"SetStatus{6 succeeded the plan is ready}", "ApproveByWorkflowRule{7 alice by the rule for the " +
+		"whole workflow}"}
 	g := fresh()
 	same(t, plan(g, Plan{})[:2], covered...)
 	if s := g.groupOf("web").approve; s.Reason != "approved by alice: by the rule for the whole workflow" {
@@ -259,7 +262,8 @@ func TestAnActionBeforeAComponentThatFailsStopsIt(t *testing.T) {
 	g.planned("web")
 	why := "action drain (pre-deploy-component) did not succeed: exit 3"
 	said := g.ended("drain", JobFailed)
-	same(t, said[:4], "SetStatus{13 failed exit 3}", "ClosePlan{6 superseded "+why+"}", "RecordRejection{web w1 stalled  "+why+"}",
+	same(t, said[:4], "SetStatus{13 failed exit 3}", "ClosePlan{6 superseded "+why+"}", "RecordRejection{web w1 stalled  "+
+		why+"}",
 		"SetStatus{8 skipped "+why+"}")
 	same(t, said[len(said)-1:], "FinishWorkflow{failed 1 deployed; action drain: exit 3; web skipped; site skipped}")
 	for _, name := range []string{"smoke", "tell"} {
@@ -281,7 +285,8 @@ func TestARejectedScriptIsANo(t *testing.T) {
 	if !slices.Contains(said, "RecordRejection{web w1 rejected vera "+why+"}") {
 		t.Errorf("it says %q", said)
 	}
-	same(t, said[len(said)-1:], "FinishWorkflow{rejected 1 deployed; action drain: "+no.RejectionReason+"; web skipped; site skipped}")
+	same(t, said[len(said)-1:], "FinishWorkflow{rejected 1 deployed; action drain: "+no.RejectionReason+
+		"; web skipped; site skipped}")
 
 	g = acted(t)
 	g.action("smoke").Script = no
@@ -380,7 +385,8 @@ func TestWhatCannotBeRetriedOrSkippedIsSaid(t *testing.T) {
 		{func() ([]Command, error) { return Retry(g, g.groupOf("network").apply, "bob") }, "network is deployed already"},
 		{func() ([]Command, error) { return Retry(g, g.groupOf("web").plan, "bob") }, "web is still under way"},
 		{func() ([]Command, error) { return Retry(g, g.action("smoke"), "bob") }, "action smoke has not ended"},
-		{func() ([]Command, error) { return Skip(g, g.groupOf("network").apply, "bob", "") }, "the step has ended: succeeded"},
+		{func() ([]Command, error) { return Skip(g, g.groupOf("network").apply, "bob", "") },
+			"the step has ended: succeeded"},
 		{func() ([]Command, error) { return Skip(g, g.action("drain"), "bob", "") }, "drain is at work"},
 		{func() ([]Command, error) { return Skip(g, g.groupOf("web").apply, "bob", "") }, "web is being worked on"},
 	} {
@@ -437,7 +443,8 @@ func TestEveryHistoryOfAPlanOnlyWorkflow(t *testing.T) {
 		var parts []ComponentPart
 		for i := range rapid.IntRange(1, 5).Draw(t, "components") {
 			name := string(rune('a' + i))
-			part := ComponentPart{Component: name, Reason: "r", ActionsBefore: []TriggeredAction{{Action: "never", Trigger: "pre-x"}}}
+			part := ComponentPart{Component: name, Reason: "r", ActionsBefore: []TriggeredAction{{Action: "never",
+				Trigger: "pre-x"}}}
 			if i > 0 {
 				part.DependsOn = []string{"a"}
 			}

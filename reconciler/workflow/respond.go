@@ -67,7 +67,8 @@ func Respond(ctx context.Context, tx *store.Tx, r Response) error {
 		return conflict(CodeApprovalGone, "Look at what waits now (nuon review).", "%s no longer waits for an answer: %s",
 			what, approvalEndText(a))
 	case plan && *a.PlanID != r.Plan:
-		return conflict(CodePlanChanged, readAgainRemedy(a), "your answer is about another plan than %s, which waits (plan %s)",
+		return conflict(CodePlanChanged, readAgainRemedy(a), "your answer is about another plan than %s, which waits "+
+			"(plan %s)",
 			what, *a.PlanID)
 	case a.ContentDigest != r.ContentDigest:
 		return conflict(CodePlanChanged, readAgainRemedy(a), "your answer is about other content than %s has now (%s)", what,
@@ -138,7 +139,8 @@ func (r Response) recordAnswer(ctx context.Context, tx *store.Tx, row store.Lock
 	if err != nil {
 		return fmt.Errorf("record the answer: %w", err)
 	}
-	return expectOneRow(tx.EndApproval(ctx, store.EndApprovalParams{OrgID: tx.Org, ID: row.Approval.ID, Status: string(status),
+	return expectOneRow(tx.EndApproval(ctx, store.EndApprovalParams{OrgID: tx.Org, ID: row.Approval.ID,
+		Status: string(status),
 		Reason: r.text()}))
 }
 
@@ -152,8 +154,9 @@ func (r Response) continueWorkflow(ctx context.Context, tx *store.Tx, row store.
 		if r.Answer == Reject {
 			to = PlanRejected
 		}
-		err := expectOneRow(tx.SetPlanStatus(ctx, store.SetPlanStatusParams{OrgID: tx.Org, ID: *plan, Status: string(to), Reason: r.text(),
-			Was: string(PlanReady)}))
+		err := expectOneRow(tx.SetPlanStatus(ctx, store.SetPlanStatusParams{OrgID: tx.Org, ID: *plan, Status: string(to),
+			Reason: r.text(),
+			Was:    string(PlanReady)}))
 		if err != nil {
 			return err
 		}

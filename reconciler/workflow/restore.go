@@ -45,7 +45,8 @@ func (x *executor) desiredStates(ctx context.Context) (map[string]DesiredState, 
 	_, err := x.tx.StateToRestore(ctx, x.tx.Org, r.InstallComponent, int32(r.Version)) //nolint:gosec // it was read from the column
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return map[string]DesiredState{r.Component: {WaitReason: fmt.Sprintf("state version %d is not kept any more", r.Version),
+		return map[string]DesiredState{r.Component: {WaitReason: fmt.Sprintf("state version %d is not kept any more",
+			r.Version),
 			Stalled: true}}, nil
 	case err != nil:
 		return nil, err

@@ -178,7 +178,8 @@ func Skip(g *Graph, s *Step, actor, reason string) ([]Command, error) {
 		todo = append(todo, ClosePlan{gr.plan.ID, PlanSuperseded, words})
 	}
 	if !g.PlanOnly {
-		todo = append(todo, gr.recordRejection(RejectionCancelled, actor, fmt.Sprintf("skipped: %s", orDefault(reason, noReasonGiven)))...)
+		todo = append(todo, gr.recordRejection(RejectionCancelled, actor, fmt.Sprintf("skipped: %s",
+			orDefault(reason, noReasonGiven)))...)
 	}
 	for _, step := range gr.steps() {
 		if !step.Status.Ended() {

@@ -29,7 +29,8 @@ func (q *ScriptRequest) covers(digest string) bool {
 // needsScriptApproval reports whether a step still has to run a script that no approver has
 // approved or rejected.
 func (s *Step) needsScriptApproval() bool {
-	return s.Kind == StepAction && !s.Status.Ended() && s.Script != nil && !s.Script.Approved && s.Script.RejectionReason == ""
+	return s.Kind == StepAction && !s.Status.Ended() && s.Script != nil && !s.Script.Approved &&
+		s.Script.RejectionReason == ""
 }
 
 // unseenScripts returns the digests of the scripts that the workflow still has to run and

@@ -175,7 +175,8 @@ func (x *executor) prepareScripts(ctx context.Context, digests []string) (prepar
 	if shown.individualApproval = report.NeedsIndividualApproval(); shown.individualApproval {
 		return shown, nil
 	}
-	shown.groupDigest = Hash(fmt.Appendf(nil, "nuon scripts group 1\n%s\n%s\n%s\n", x.install.AppID, strings.Join(digests, " "),
+	shown.groupDigest = Hash(fmt.Appendf(nil, "nuon scripts group 1\n%s\n%s\n%s\n", x.install.AppID,
+		strings.Join(digests, " "),
 		report.Digest()))
 	return shown, nil
 }

@@ -126,7 +126,8 @@ func ChangeSettings(ctx context.Context, tx *store.Tx, install store.Install, to
 	return true, requestSettingsApproval(ctx, tx, install, to, by.Name)
 }
 
-func setApprovalRule(ctx context.Context, tx *store.Tx, install store.Install, to Settings, by, approvedBy string) error {
+func setApprovalRule(ctx context.Context, tx *store.Tx, install store.Install, to Settings, by,
+	approvedBy string) error {
 	rule, err := NewRuleRecord(by, approvedBy)
 	if err != nil {
 		return err

@@ -106,8 +106,9 @@ func (w *world) start(kind Kind) {
 	}
 	var around WorkflowActions
 	if kind != KindRestore && rapid.IntRange(0, 2).Draw(w.t, "around") == 0 {
-		around = WorkflowActions{Before: w.acts("pre-all", ""), After: w.acts("post-all", ""), BeforeComponents: w.acts("pre-inner", ""),
-			AfterComponents: w.acts("post-inner", "")}
+		around = WorkflowActions{Before: w.acts("pre-all", ""), After: w.acts("post-all", ""),
+			BeforeComponents: w.acts("pre-inner", ""),
+			AfterComponents:  w.acts("post-inner", "")}
 	}
 	steps, err := Compose(kind, parts, around, counter())
 	if err != nil {
@@ -295,12 +296,14 @@ func (w *world) accept(s *Step) bool {
 	gr := w.g.groupOf(s.Component)
 	plan, p := gr.plan.Plan, w.part(s.Component)
 	want := w.wants()[s.Component]
-	why := acceptedApply{component: s.Component, destroy: s.Destroy, plan: *plan, desired: want, rules: w.g.approvalRules()}.blockReason()
+	why := acceptedApply{component: s.Component, destroy: s.Destroy, plan: *plan, desired: want,
+		rules: w.g.approvalRules()}.blockReason()
 	if why != "" {
 		w.log("accept of %s refused: %s", s.Component, why)
 		return false
 	}
-	if plan.Status != PlanApproved || want.WaitReason != "" || want.Digest != plan.DesiredDigest || want.Absent != s.Destroy ||
+	if plan.Status != PlanApproved || want.WaitReason != "" || want.Digest != plan.DesiredDigest ||
+		want.Absent != s.Destroy ||
 		!w.holds(plan, s.Destroy) {
 		w.broken(lawOwnPlan, "apply of %s was accepted", s.Component)
 	}
@@ -371,7 +374,8 @@ func (w *world) planned(s *Step) bool {
 		return false
 	}
 	w.plans++
-	s.Plan = &Plan{ID: fmt.Sprint("plan", w.plans), Status: PlanReady, DesiredDigest: s.Job.DesiredDigest, Destructive: s.Destroy}
+	s.Plan = &Plan{ID: fmt.Sprint("plan", w.plans), Status: PlanReady, DesiredDigest: s.Job.DesiredDigest,
+		Destructive: s.Destroy}
 	switch {
 	case w.g.Kind == KindRestore:
 		if rapid.IntRange(0, 4).Draw(w.t, "equal") == 0 {

@@ -206,13 +206,15 @@ func (w *pendingWorkflow) advance(ctx context.Context) bool {
 // executor returns the workflow as it is before its first step starts.
 func (w *pendingWorkflow) executor() *executor {
 	f := &executor{
-		install: w.Locked.Install, params: w.workflowParams(), resolvedInstall: w.Locked.Resolved, stepRows: map[string]store.Step{},
+		install: w.Locked.Install, params: w.workflowParams(), resolvedInstall: w.Locked.Resolved,
+		stepRows: map[string]store.Step{},
 		row: store.Workflow{
 			ID: w.id, InstallID: w.Install, Kind: string(w.Kind), Reason: w.Reason, RequestedBy: w.requestedBy, Trace: w.trace,
 		},
 	}
 	f.graph = &Graph{
-		Kind: w.Kind, PlanOnly: w.PlanOnly, Status: Running, Rule: ruleOf(f.install), Desired: f.resolvedInstall.DesiredStates(),
+		Kind: w.Kind, PlanOnly: w.PlanOnly, Status: Running, Rule: ruleOf(f.install),
+		Desired: f.resolvedInstall.DesiredStates(),
 	}
 	f.params.markRedeployed(f.graph.Desired, w.requestedBy)
 	for _, s := range w.steps {

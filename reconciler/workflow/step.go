@@ -13,7 +13,10 @@ import (
 // runs. Errors: store.ErrNotFound; a *Conflict with CodeWorkflowEnded if the workflow
 // has ended, so that a new one is needed, or with CodeNotRetryable.
 func (e *Engine) RetryStep(ctx context.Context, tx *store.Tx, workflowID, stepID, actor string) error {
-	err := e.applyRequest(ctx, tx, workflowID, stepID, func(g *Graph, s *Step) ([]Command, error) { return Retry(g, s, actor) })
+	err := e.applyRequest(ctx, tx, workflowID, stepID, func(g *Graph, s *Step) ([]Command,
+		error) {
+		return Retry(g, s, actor)
+	})
 	if err != nil {
 		return fmt.Errorf("retry step %s: %w", stepID, err)
 	}
@@ -47,7 +50,8 @@ func (e *Engine) applyRequest(ctx context.Context, tx *store.Tx, workflowID, ste
 		return err
 	}
 	if f.graph.Status != Running {
-		return conflict(CodeWorkflowEnded, "There is nothing left to retry or skip.", "workflow %d has ended: %s", f.row.Number,
+		return conflict(CodeWorkflowEnded, "There is nothing left to retry or skip.", "workflow %d has ended: %s",
+			f.row.Number,
 			f.graph.Status)
 	}
 	todo, err := ask(f.graph, s)

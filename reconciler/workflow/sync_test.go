@@ -18,7 +18,8 @@ func begun(t *testing.T, planOnly bool, want DesiredState) *Graph {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &Graph{Kind: KindDeploy, PlanOnly: planOnly, Status: Running, Steps: steps, Desired: map[string]DesiredState{"web": want}}
+	g := &Graph{Kind: KindDeploy, PlanOnly: planOnly, Status: Running, Steps: steps,
+		Desired: map[string]DesiredState{"web": want}}
 	same(t, run(g), "StartStep{1 r}")
 	return g
 }
@@ -29,7 +30,8 @@ func TestASyncThatFailsIsTriedAsOftenAsAPlan(t *testing.T) {
 	same(t, run(g), "Replan{web false false no room (try 2 of at most 2)}", "StartStep{1 r}")
 	g.Steps[0].Job.Status, g.Steps[0].Job.Error = JobFailed, "no room"
 	why := "no room (after 2 tries)"
-	same(t, run(g), "RecordRejection{web d1 stalled  "+why+"}", "SetStatus{1 failed "+why+"}", "SetStatus{2 skipped "+why+"}", "SetStatus{3 skipped "+
+	same(t, run(g), "RecordRejection{web d1 stalled  "+why+"}", "SetStatus{1 failed "+why+"}", "SetStatus{2 skipped "+why+
+		"}", "SetStatus{3 skipped "+
 		why+"}", "SetStatus{4 skipped "+why+"}",
 		"FinishWorkflow{failed web: "+why+"}")
 }
@@ -89,7 +91,8 @@ func TestAnInterruptionIsNoFailure(t *testing.T) {
 	end(JobLost, "", fmt.Sprintf(lost, 4), "StartStep{1 r}")
 	end(JobLost, "", fmt.Sprintf(lost, 5), "StartStep{1 r}")
 	why := "the job that copied its artifact was lost (after 5 tries)"
-	end(JobLost, "", "RecordRejection{web d1 stalled  "+why+"}", "SetStatus{1 failed "+why+"}", "SetStatus{2 skipped "+why+"}",
+	end(JobLost, "", "RecordRejection{web d1 stalled  "+why+"}", "SetStatus{1 failed "+why+"}", "SetStatus{2 skipped "+why+
+		"}",
 		"SetStatus{3 skipped "+why+"}", "SetStatus{4 skipped "+why+"}",
 		"FinishWorkflow{failed web: "+why+"}")
 }
@@ -101,7 +104,8 @@ func TestNothingIsCopiedForWhatIsThere(t *testing.T) {
 	g.Steps[0].Job.Status = JobCancelled
 	why := "nothing to do: web is as it is wanted"
 	same(t, run(g), "Replan{web true false superseded by a newer desired: back again}",
-		"SetStatus{1 skipped "+why+"}", "SetStatus{2 succeeded "+why+"}", "SetStatus{3 skipped "+why+"}", "SetStatus{4 skipped "+why+"}",
+		"SetStatus{1 skipped "+why+"}", "SetStatus{2 succeeded "+why+"}", "SetStatus{3 skipped "+why+"}",
+		"SetStatus{4 skipped "+why+"}",
 		"FinishWorkflow{succeeded 1 without changes}")
 }
 

@@ -35,9 +35,10 @@ type Target struct {
 	Existing  []api.ObjectRef `json:"found,omitempty"`  // of a manifest: the objects that existed before, or may have
 	Remaining []api.ObjectRef `json:"leaves,omitempty"` // the objects that remain after its apply, according to the plan
 
-	Problem           string   `json:"problem,omitempty"` // why the runner's response could not be used
-	Stale             string   `json:"stale,omitempty"`   // how the state changed before the plan was recorded
-	PreviouslyApplied *Applied `json:"before,omitempty"`  // of a consumed plan: what was applied when its apply was accepted
+	Problem string `json:"problem,omitempty"` // why the runner's response could not be used
+	Stale   string `json:"stale,omitempty"`   // how the state changed before the plan was recorded
+	// of a consumed plan: what was applied when its apply was accepted
+	PreviouslyApplied *Applied `json:"before,omitempty"`
 }
 
 // Applied holds the applied columns of an install component: what is deployed, as far

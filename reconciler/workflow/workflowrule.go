@@ -129,7 +129,8 @@ func ApproveWorkflow(ctx context.Context, tx *store.Tx, workflowID string, by Ap
 		return conflict(CodeHasRule, "Nothing is left to do; nuon approve --workflow "+row.ID+" --revoke takes it back.",
 			"%s approves %s already", was.By, what)
 	}
-	raw, err := encode(storedRule{By: by.Name, Token: by.Token, At: tx.Now().UTC().Truncate(time.Second), Reason: by.Reason})
+	raw, err := encode(storedRule{By: by.Name, Token: by.Token, At: tx.Now().UTC().Truncate(time.Second),
+		Reason: by.Reason})
 	if err != nil {
 		return err
 	}
@@ -203,12 +204,14 @@ func (x *executor) approveByWorkflowRule(ctx context.Context, c ApproveByWorkflo
 	}
 	rule := api.ApprovalRule{Workflow: x.row.ID, By: kept.By, At: kept.At}
 	words := "approved by " + kept.By + ": " + reason
-	if err := x.approvePlan(ctx, c.Step, ruleApproval{actor: kept.By, reason: reason, text: words, rule: rule}); err != nil {
+	if err := x.approvePlan(ctx, c.Step, ruleApproval{actor: kept.By, reason: reason, text: words,
+		rule: rule}); err != nil {
 		return err
 	}
 	plan := x.planOf(c.Step)
 	detail := map[string]any{
-		"kind": ApprovalOfPlan, "install": x.install.ID, "content_digest": plan.contentDigest, "reason": reason, "plan": plan.ID,
+		"kind": ApprovalOfPlan, "install": x.install.ID, "content_digest": plan.contentDigest, "reason": reason,
+		"plan":     plan.ID,
 		"workflow": x.row.ID, "rule": rule,
 	}
 	if err := x.tx.Audit(ctx, kept.By, "approval.approve", plan.Approval, detail); err != nil {

@@ -53,7 +53,8 @@ func (Action) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	for i, step := range spec.Steps {
 		given, err := running.step(limited, i, step)
 		if limited.Err() != nil && ctx.Err() == nil {
-			return api.JobResult{}, fmt.Errorf("step %q: action %s took longer than %d s; make it quicker, or raise its timeout", step.Name, spec.Action, env.Spec.TimeoutSeconds)
+			return api.JobResult{}, fmt.Errorf("step %q: action %s took longer than %d s; make it quicker, or raise its timeout",
+				step.Name, spec.Action, env.Spec.TimeoutSeconds)
 		}
 		if err != nil {
 			return api.JobResult{}, fmt.Errorf("step %q: %w", step.Name, err)

@@ -96,7 +96,8 @@ echo kept >"$NUON_ACTIONS_ROOT/shared"
   echo '{"deep": {"n": 12345678901234567890}, "name": "{{.nuon.inputs.inputs.name}}"}'
 } >>"$NUON_ACTIONS_OUTPUT_FILEPATH"`)
 	first.EnvVars = map[string]string{"OWN": "{{.nuon.inputs.inputs.name}}!", "BOTH": "step"}
-	second := script("second-step", `test "$(cat "$NUON_ACTIONS_ROOT/shared")" = kept; printf '{\n "name": "later"\n}' >"$NUON_ACTIONS_OUTPUT_FILEPATH"`)
+	second := script("second-step",
+		`test "$(cat "$NUON_ACTIONS_ROOT/shared")" = kept; printf '{\n "name": "later"\n}' >"$NUON_ACTIONS_OUTPUT_FILEPATH"`)
 	got, err := r.run(t.Context(), first, second)
 	if err != nil {
 		t.Fatal(err, r.log)
@@ -131,15 +132,29 @@ func TestEnvironmentThatTakesOver(t *testing.T) {
 		give func(*api.ActionSpec, *api.ActionStep)
 		want string
 	}{
-		"not declared": {false, func(s *api.ActionSpec, _ *api.ActionStep) { s.Env = map[string]string{"HARMLESS": "x"} }, "free_env = true"},
-		"BASH_ENV":     {true, func(s *api.ActionSpec, _ *api.ActionStep) { s.Env = map[string]string{"BASH_ENV": planted} }, "BASH_ENV is reserved"},
+		"not declared": {false, func(s *api.ActionSpec, _ *api.ActionStep) { s.Env = map[string]string{"HARMLESS": "x"} },
+			"free_env = true"},
+		"BASH_ENV": {true, func(s *api.ActionSpec, _ *api.ActionStep) { s.Env = map[string]string{"BASH_ENV": planted} },
+			"BASH_ENV is reserved"},
 		"a function": {true, func(s *api.ActionSpec, _ *api.ActionStep) {
 			s.Env = map[string]string{"BASH_FUNC_true%%": "() { touch " + canary + "; }"}
 		}, "no name"},
-		"PATH":             {true, func(s *api.ActionSpec, _ *api.ActionStep) { s.Env = map[string]string{"PATH": filepath.Dir(planted)} }, "PATH is reserved"},
-		"LD_PRELOAD":       {true, func(s *api.ActionSpec, _ *api.ActionStep) { s.Env = map[string]string{"LD_PRELOAD": planted} }, "LD_PRELOAD is reserved"},
-		"of a step":        {true, func(_ *api.ActionSpec, s *api.ActionStep) { s.EnvVars = map[string]string{"BASH_ENV": planted} }, "BASH_ENV is reserved"},
-		"PYTHON of a step": {true, func(_ *api.ActionSpec, s *api.ActionStep) { s.EnvVars = map[string]string{"PYTHONSTARTUP": planted} }, "PYTHONSTARTUP is reserved"},
+		"PATH": {true, func(s *api.ActionSpec,
+			_ *api.ActionStep) {
+			s.Env = map[string]string{"PATH": filepath.Dir(planted)}
+		}, "PATH is reserved"},
+		"LD_PRELOAD": {true, func(s *api.ActionSpec,
+			_ *api.ActionStep) {
+			s.Env = map[string]string{"LD_PRELOAD": planted}
+		}, "LD_PRELOAD is reserved"},
+		"of a step": {true, func(_ *api.ActionSpec,
+			s *api.ActionStep) {
+			s.EnvVars = map[string]string{"BASH_ENV": planted}
+		}, "BASH_ENV is reserved"},
+		"PYTHON of a step": {true, func(_ *api.ActionSpec,
+			s *api.ActionStep) {
+			s.EnvVars = map[string]string{"PYTHONSTARTUP": planted}
+		}, "PYTHONSTARTUP is reserved"},
 		"as an input": {false, func(s *api.ActionSpec, _ *api.ActionStep) {
 			s.Inputs = map[string]string{"BASH_ENV": planted, "LD_PRELOAD": planted}
 		}, ""},
@@ -194,7 +209,8 @@ func TestABusyProgram(t *testing.T) {
 func TestSecrets(t *testing.T) {
 	r := newRig(t)
 	const secret = "planted-s3cret"
-	r.env.Spec.Action.Values.Sealed = []api.SealedValue{valuestest.SealValue(t, r.env.Key, "ins_1", "inputs.inputs.token", secret)}
+	r.env.Spec.Action.Values.Sealed = []api.SealedValue{valuestest.SealValue(t, r.env.Key, "ins_1", "inputs.inputs.token",
+		secret)}
 	step := script("s", `echo "token is $TOKEN"; echo "$TOKEN" | base64 >&2; echo "copy=<$TOKEN>" >>"$NUON_ACTIONS_OUTPUT_FILEPATH"; echo "length=${#TOKEN}" >>"$NUON_ACTIONS_OUTPUT_FILEPATH"`)
 	step.EnvVars = map[string]string{"TOKEN": "{{.nuon.inputs.inputs.token}}"}
 	got, err := r.run(t.Context(), step)
@@ -217,7 +233,8 @@ func TestSecrets(t *testing.T) {
 // shows its credentials.
 func TestCluster(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "kubeconfig")
-	const content = "users: [{name: admin, user: {token: planted-t0ken-1}}]\nother:\n  user:\n    client-key-data: \"cGxhbnRlZC1rZXk=\"\n    password: 'planted-pass'\n"
+	const content = "users: [{name: admin, user: {token: planted-t0ken-1}}]\nother:\n  user:\n    client-key-data: " +
+		"\"cGxhbnRlZC1rZXk=\"\n    password: 'planted-pass'\n"
 	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -270,9 +287,11 @@ for f in $(echo "${KUBECONFIG:-}" | tr : ' '); do cat "$f" 2>/dev/null || true; 
 			Path: []string{"components", "edge", "outputs", "cluster"}}
 		const told = `{"endpoint":"https://edge.example","token":"planted-edge"}`
 		r.env.Spec.Action.Values.Plain = json.RawMessage(`{"components":{"edge":{"outputs":{"cluster":` + told + `}}}}`)
-		r.env.Spec.Action.Values.Proofs = []api.ValueProof{valuestest.Proof(t, r.env.Key, "ins_1", "components.edge.outputs.cluster", told)}
+		r.env.Spec.Action.Values.Proofs = []api.ValueProof{valuestest.Proof(t, r.env.Key, "ins_1",
+			"components.edge.outputs.cluster", told)}
 		r.env.KubeConfig = file // the kubeconfig of another cluster
-		got, err := r.run(t.Context(), script("s", `grep -c 'server: https://edge.example' "$KUBECONFIG" >seen; echo "seen=$(cat seen),${KUBE_TOKEN:-},$(stat -c %a "$KUBECONFIG")" >>"$NUON_ACTIONS_OUTPUT_FILEPATH"; cat "$KUBECONFIG"`))
+		got, err := r.run(t.Context(),
+			script("s", `grep -c 'server: https://edge.example' "$KUBECONFIG" >seen; echo "seen=$(cat seen),${KUBE_TOKEN:-},$(stat -c %a "$KUBECONFIG")" >>"$NUON_ACTIONS_OUTPUT_FILEPATH"; cat "$KUBECONFIG"`))
 		if err != nil || got["seen"] != `"1,,600"` {
 			t.Error(got, err, r.log)
 		}
@@ -338,7 +357,8 @@ func TestFailures(t *testing.T) {
 		"template":         {script("x", "echo {{.nuon.inputs.inputs.missing}}"), "inputs.missing"},
 		"variable": {api.ActionStep{Name: "x", Command: "true", EnvVars: map[string]string{"A=B": "c"}},
 			`"A=B" is no name`},
-		"reserved variable": {api.ActionStep{Name: "x", Command: "true", EnvVars: map[string]string{"BASH_ENV": "/x"}}, "BASH_ENV is reserved"},
+		"reserved variable": {api.ActionStep{Name: "x", Command: "true", EnvVars: map[string]string{"BASH_ENV": "/x"}},
+			"BASH_ENV is reserved"},
 		"list as outputs": {script("x", `echo '["a"]' >"$NUON_ACTIONS_OUTPUT_FILEPATH"`),
 			"line 1 of its outputs: it is JSON, but not an object"},
 		"words as outputs": {script("x", `printf 'a=b\n\nhello\n' >"$NUON_ACTIONS_OUTPUT_FILEPATH"`),
@@ -348,7 +368,8 @@ func TestFailures(t *testing.T) {
 		"reserved output": {script("x", `echo 'steps=1' >"$NUON_ACTIONS_OUTPUT_FILEPATH"`), `an output named "steps"`},
 		"outputs by a link": {script("x", `ln -sf /etc/hostname "$NUON_ACTIONS_OUTPUT_FILEPATH"`),
 			"write into the file itself"},
-		"outputs by a pipe":   {script("x", `rm "$NUON_ACTIONS_OUTPUT_FILEPATH"; mkfifo "$NUON_ACTIONS_OUTPUT_FILEPATH"`), "is not a file"},
+		"outputs by a pipe": {script("x", `rm "$NUON_ACTIONS_OUTPUT_FILEPATH"; mkfifo "$NUON_ACTIONS_OUTPUT_FILEPATH"`),
+			"is not a file"},
 		"outputs without end": {script("x", `head -c 1048577 /dev/zero >"$NUON_ACTIONS_OUTPUT_FILEPATH"`), "write less"},
 	}
 	for name, test := range tests {
@@ -399,7 +420,8 @@ func TestCancel(t *testing.T) {
 					}
 				}
 			}()
-			_, err := r.run(ctx, script("x", trap+"sh -c '"+strings.ReplaceAll(trap, "'", `"`)+"echo $$ >"+pid+"; while :; do sleep 1; done' &\nwhile :; do sleep 1; done"))
+			_, err := r.run(ctx, script("x", trap+"sh -c '"+strings.ReplaceAll(trap, "'", `"`)+"echo $$ >"+pid+
+				"; while :; do sleep 1; done' &\nwhile :; do sleep 1; done"))
 			if err == nil || !strings.Contains(err.Error(), "interrupted") {
 				t.Fatal(err)
 			}
@@ -458,7 +480,8 @@ func TestSplitWords(t *testing.T) {
 // parsed back unchanged.
 func TestQuotedWordsComeBack(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		words := rapid.SliceOf(rapid.String().Filter(func(s string) bool { return !strings.Contains(s, "{{") })).Draw(rt, "words")
+		words := rapid.SliceOf(rapid.String().Filter(func(s string) bool { return !strings.Contains(s, "{{") })).Draw(rt,
+			"words")
 		var line []string
 		for _, word := range words {
 			line = append(line, "'"+strings.ReplaceAll(word, "'", `'\''`)+"'")

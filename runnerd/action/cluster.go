@@ -52,7 +52,8 @@ func (r *run) openCluster(ctx context.Context) error {
 	}
 	environ := jobenv.ToolEnv(os.Environ())
 	if !r.cluster(environ) && environ["KUBERNETES_SERVICE_HOST"] == "" {
-		r.env.Log.Warn("action %s has enable_kube_config, and this runner was given no cluster; let the sandbox have an output cluster, or have the runner's owner start it with runnerd run --kubeconfig", r.spec.Action)
+		r.env.Log.Warn("action %s has enable_kube_config, and this runner was given no cluster; let the sandbox have an "+
+			"output cluster, or have the runner's owner start it with runnerd run --kubeconfig", r.spec.Action)
 		return nil
 	}
 	for _, path := range filepath.SplitList(environ[jobenv.VarKubeConfig]) {
@@ -105,7 +106,8 @@ func (r *run) copyKubeConfig(content []byte) error {
 const maxKubeConfig = 4 << 20
 
 // kubeCredential matches the credentials in a kubeconfig, written as YAML or JSON.
-var kubeCredential = regexp.MustCompile(`(?m)"?\b(?:token|password|client-key-data|id-token|refresh-token|access-token|client-secret)"?[ \t]*:[ \t]*["']?([^"'\s,}]+)`)
+var kubeCredential = regexp.MustCompile(
+	`(?m)"?\b(?:token|password|client-key-data|id-token|refresh-token|access-token|client-secret)"?[ \t]*:[ \t]*["']?([^"'\s,}]+)`)
 
 func readKubeConfig(path string) ([]byte, error) {
 	file, err := os.Open(path)

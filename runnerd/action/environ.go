@@ -57,7 +57,8 @@ func (r *run) environ(step api.ActionStep, outputs string) ([]string, error) {
 // The control plane rejects them too, but is not trusted.
 func (r *run) checkFreeEnv() error {
 	if len(r.spec.Env) > 0 && !r.env.Policy.FreeEnv {
-		return fmt.Errorf("this run sets environment variables that action %s does not declare as inputs (%s), and this runner takes none; its owner can set free_env = true under [actions] in the runner file",
+		return fmt.Errorf("this run sets environment variables that action %s does not declare as inputs (%s), and this "+
+			"runner takes none; its owner can set free_env = true under [actions] in the runner file",
 			r.spec.Action, strings.Join(slices.Sorted(maps.Keys(r.spec.Env)), ", "))
 	}
 	if err := envname.CheckAll(r.spec.Env); err != nil {

@@ -51,7 +51,8 @@ func exitError(program string, err error) error {
 		return fmt.Errorf("%s was ended by a signal (%s); this job's log has its output", filepath.Base(program),
 			exit.ProcessState)
 	case errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("run %s: what its first line names is not on this runner; install it, or name another interpreter", filepath.Base(program))
+		return fmt.Errorf("run %s: what its first line names is not on this runner; install it, or name another interpreter",
+			filepath.Base(program))
 	}
 	return fmt.Errorf("run %s: %w", filepath.Base(program), err)
 }

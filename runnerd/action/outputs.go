@@ -53,7 +53,8 @@ func readOutputs(path string) (map[string]any, error) {
 	}
 	made, err := parseOutputs(content)
 	if _, taken := made[stepsOutput]; taken {
-		return nil, fmt.Errorf("it gives an output named %q, which has the outputs of all steps; give it another name", stepsOutput)
+		return nil, fmt.Errorf("it gives an output named %q, which has the outputs of all steps; give it another name",
+			stepsOutput)
 	}
 	return made, err
 }

@@ -31,7 +31,10 @@ func (s *swallowing) Write(what []byte) (int, error) {
 }
 
 func TestASwallowedConnectionIsGivenUp(t *testing.T) {
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto) }))
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_,
+			_ = io.WriteString(w, r.Proto)
+	}))
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	defer server.Close()

@@ -29,7 +29,8 @@ func NewClient(base string, token func() seal.Secret, limit time.Duration) (*api
 	return newClient(base, token, limit, transport())
 }
 
-func newClient(base string, token func() seal.Secret, limit time.Duration, below http.RoundTripper) (*api.ClientWithResponses, error) {
+func newClient(base string, token func() seal.Secret, limit time.Duration,
+	below http.RoundTripper) (*api.ClientWithResponses, error) {
 	parsed, err := url.Parse(base)
 	if err != nil || parsed.Host == "" || (parsed.Scheme != "http" && parsed.Scheme != "https") {
 		return nil, fmt.Errorf("%q is not the URL of a runner API; it looks like https://host:port", base)

@@ -44,8 +44,10 @@ func TestRefusal(t *testing.T) {
 		"a page":     {refusal(200, "text/html", "<html>"), "take the job: OK (HTTP 200)" + stranger, true},
 		"a redirect": {refusal(302, "", ""), "take the job: Found (HTTP 302)" + stranger, true},
 		"of another generation": {
-			refusal(426, "application/problem+json", `{"title":"this control plane speaks generation 2 of the API","code":"client_too_old","detail":"Update the client."}`),
-			"take the job: this control plane speaks generation 2 of the API (HTTP 426, client_too_old); Update the client.", true,
+			refusal(426, "application/problem+json",
+				`{"title":"this control plane speaks generation 2 of the API","code":"client_too_old","detail":"Update the client."}`),
+			"take the job: this control plane speaks generation 2 of the API (HTTP 426, client_too_old); Update the client.",
+			true,
 		},
 		"too much": {refusal(413, "text/html", "<html>"), "take the job: Request Entity Too Large (HTTP 413)", false},
 	} {
@@ -117,7 +119,10 @@ func TestPersistEndsWithARefusal(t *testing.T) {
 	if !apiclient.HasStatus(err, 404) || tries != 5 {
 		t.Errorf("%d tries, %v", tries, err)
 	}
-	if err := apiclient.Retry(t.Context(), pace(&log), func(context.Context) error { return apiclient.Permanent(errors.New("nonsense")) }); err == nil || err.Error() != "nonsense" {
+	if err := apiclient.Retry(t.Context(), pace(&log), func(context.Context) error {
+		return apiclient.Permanent(
+			errors.New("nonsense"))
+	}); err == nil || err.Error() != "nonsense" {
 		t.Errorf("permanent: %v", err)
 	}
 }

@@ -42,7 +42,8 @@ func (l *ConnectionLog) Failed(err error) {
 	}
 	if l.failingSince.IsZero() {
 		l.failingSince = time.Now()
-		l.Log.Warn("lost contact to the control plane; what runs here goes on, and it is tried again until it answers", "url", l.URL, "error", err)
+		l.Log.Warn("lost contact to the control plane; what runs here goes on, and it is tried again until it answers", "url",
+			l.URL, "error", err)
 	}
 }
 

@@ -44,7 +44,8 @@ func TestALineIsLostAndBackOnce(t *testing.T) {
 	}
 	line.Failed(&apiclient.ResponseError{Status: http.StatusUnauthorized, Code: "unknown_token"})
 	line.Recovered()
-	if lost, back := strings.Count(log.String(), "lost contact"), strings.Count(log.String(), "is back"); lost != 1 || back != 1 {
+	if lost, back := strings.Count(log.String(), "lost contact"), strings.Count(log.String(), "is back"); lost != 1 ||
+		back != 1 {
 		t.Errorf("lost %d times, back %d times:\n%s", lost, back, log.String())
 	}
 }

@@ -69,7 +69,8 @@ func TestACallIsHeldAsLongAsItIsHeard(t *testing.T) {
 		heard  int
 		want   func(error) bool
 	}{
-		"beats":       {slowAnswer{head: 30 * time.Second, parts: append(blanks(8), `{"offers":[]}`), each: 30 * time.Second}, 0, 300 * time.Second, 9, nil},
+		"beats": {slowAnswer{head: 30 * time.Second, parts: append(blanks(8), `{"offers":[]}`), each: 30 * time.Second},
+			0, 300 * time.Second, 9, nil},
 		"at once":     {slowAnswer{parts: []string{`{"offers":[]}`}}, 0, 0, 1, nil},
 		"no answer":   {slowAnswer{head: time.Hour}, 0, silence, 0, isSilent},
 		"only a head": {slowAnswer{head: time.Second, never: true}, 0, silence + time.Second, 0, isSilent},
@@ -82,8 +83,9 @@ func TestACallIsHeldAsLongAsItIsHeard(t *testing.T) {
 			2, func(err error) bool { return errors.Is(err, context.Canceled) && !isSilent(err) }},
 		"of a stranger": {slowAnswer{parts: blanks(5), each: 30 * time.Second, content: "text/html"}, 0,
 			150 * time.Second, 0, nil},
-		"of a refusal":   {slowAnswer{parts: []string{"{}"}, status: 401, content: "application/problem+json"}, 0, 0, 0, nil},
-		"late, but well": {slowAnswer{head: 39 * time.Second, parts: []string{`{"offers":[]}`}, each: 39 * time.Second}, 0, 78 * time.Second, 1, nil},
+		"of a refusal": {slowAnswer{parts: []string{"{}"}, status: 401, content: "application/problem+json"}, 0, 0, 0, nil},
+		"late, but well": {slowAnswer{head: 39 * time.Second, parts: []string{`{"offers":[]}`}, each: 39 * time.Second}, 0,
+			78 * time.Second, 1, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

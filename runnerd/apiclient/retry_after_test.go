@@ -17,12 +17,14 @@ func TestPersistWaitsAsLongAsItIsAsked(t *testing.T) {
 		"86400": 30 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			begun, tries := time.Now(), 0
-			err := apiclient.Retry(t.Context(), apiclient.RetryPolicy{First: time.Second, Max: time.Second}, func(context.Context) error {
-				if tries++; tries > 1 {
-					return nil
-				}
-				return apiclient.CheckResponse("lease", &http.Response{StatusCode: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {after}}}, nil)
-			})
+			err := apiclient.Retry(t.Context(), apiclient.RetryPolicy{First: time.Second, Max: time.Second},
+				func(context.Context) error {
+					if tries++; tries > 1 {
+						return nil
+					}
+					return apiclient.CheckResponse("lease", &http.Response{StatusCode: http.StatusTooManyRequests,
+						Header: http.Header{"Retry-After": {after}}}, nil)
+				})
 			if took := time.Since(begun); err != nil || took < want || took > want+time.Second {
 				t.Errorf("Retry-After %q: came again after %s, %v", after, took, err)
 			}

@@ -67,10 +67,12 @@ func checkOrigin(opened *values.Values, path []string) error {
 	ofSandbox := len(path) == 3 && path[0] == "sandbox" && path[1] == "outputs"
 	ofComponent := len(path) == 4 && path[0] == "components" && path[2] == "outputs"
 	if !ofSandbox && !ofComponent || path[len(path)-1] != "cluster" {
-		return fmt.Errorf("the control plane names %s as a cluster, and a cluster is the output cluster of the sandbox or a component; nothing there is used: this is a fault of the control plane, report it", where)
+		return fmt.Errorf("the control plane names %s as a cluster, and a cluster is the output cluster of the sandbox or "+
+			"a component; nothing there is used: this is a fault of the control plane, report it", where)
 	}
 	if !opened.IsAuthentic(path) {
-		return fmt.Errorf("no runner of this install reported the cluster at %s: its keyed hash is missing or wrong, so no credential goes there; deploy what it comes from again", where)
+		return fmt.Errorf("no runner of this install reported the cluster at %s: its keyed hash is missing or wrong, so no "+
+			"credential goes there; deploy what it comes from again", where)
 	}
 	return nil
 }
@@ -78,11 +80,14 @@ func checkOrigin(opened *values.Values, path []string) error {
 // noAccess returns an error that lists all places that were searched.
 func noAccess(spec api.ClusterSpec) error {
 	if spec.Context != sandbox {
-		return fmt.Errorf("there is no access to the cluster of the context %s: its component gives no outputs at .nuon.%s; deploy the component, and let it have an output cluster",
+		return fmt.Errorf("there is no access to the cluster of the context %s: its component gives no outputs at "+
+			".nuon.%s; deploy the component, and let it have an output cluster",
 			spec.Context, strings.Join(spec.Path, "."))
 	}
-	return fmt.Errorf("there is no access to a cluster: the runner was given no kubeconfig, there are no outputs at .nuon.%s, and the runner is not in a cluster; "+
-		"let the sandbox have an output cluster, or start the runner with runnerd run --kubeconfig", strings.Join(spec.Path, "."))
+	return fmt.Errorf("there is no access to a cluster: the runner was given no kubeconfig, there are no outputs at "+
+		".nuon.%s, and the runner is not in a cluster; "+
+		"let the sandbox have an output cluster, or start the runner with runnerd run --kubeconfig",
+		strings.Join(spec.Path, "."))
 }
 
 // FromFile returns the cluster of a kubeconfig's context, or of the current context
@@ -110,7 +115,8 @@ func outputsAt(opened *values.Values, path []string) (map[string]any, error) {
 	}
 	var made map[string]any
 	if err := json.Unmarshal([]byte(text), &made); err != nil {
-		return nil, fmt.Errorf("the output at .nuon.%s is no object; a cluster is told as an object with endpoint and certificate_authority_data", strings.Join(path, "."))
+		return nil, fmt.Errorf("the output at .nuon.%s is no object; a cluster is told as an object with endpoint and "+
+			"certificate_authority_data", strings.Join(path, "."))
 	}
 	return made, nil
 }
@@ -141,7 +147,8 @@ func none(string) bool { return false }
 func (o opener) fromPod() (*Cluster, error) {
 	config, err := rest.InClusterConfig()
 	if err != nil {
-		return nil, fmt.Errorf("the access of the runner's own pod to its cluster: %w; see to it that its service account's token is mounted", err)
+		return nil, fmt.Errorf("the access of the runner's own pod to its cluster: %w; see to it that its service "+
+			"account's token is mounted", err)
 	}
 	return o.open(config)
 }
@@ -157,11 +164,13 @@ func (o opener) open(config *rest.Config) (*Cluster, error) {
 		}
 	}
 	if config.AuthProvider != nil {
-		return nil, errors.New("the kubeconfig has an auth-provider, which Kubernetes dropped in version 1.26; use a plugin (exec), a token or a certificate")
+		return nil, errors.New("the kubeconfig has an auth-provider, which Kubernetes dropped in version 1.26; use a " +
+			"plugin (exec), a token or a certificate")
 	}
 	c := &Cluster{config: config, log: o.log, kinds: &kinds{}, client: &client{}, identity: identityOf(config)}
 	if o.only != "" && c.identity != o.only {
-		return nil, fmt.Errorf("the cluster at %s, or how it is logged in to, is not the one that this component was last applied to; deploy the component again", config.Host)
+		return nil, fmt.Errorf("the cluster at %s, or how it is logged in to, is not the one that this component was last "+
+			"applied to; deploy the component again", config.Host)
 	}
 	if config.ExecProvider != nil {
 		var err error
@@ -216,7 +225,8 @@ func loginOf(config *rest.Config) string {
 func (o opener) fromFile(path, context string) (*Cluster, error) {
 	content, err := readBounded(path)
 	if err != nil {
-		return nil, fmt.Errorf("the runner's kubeconfig: %w; see to it that the file of runnerd run --kubeconfig is there", err)
+		return nil, fmt.Errorf("the runner's kubeconfig: %w; see to it that the file of runnerd run --kubeconfig is there",
+			err)
 	}
 	config, err := clientcmd.Load(content)
 	if err != nil {

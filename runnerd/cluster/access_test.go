@@ -18,7 +18,8 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/values/valuestest"
 )
 
-const authority = "-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIUQ29tcGxldGVseSBtYWRlIHVw\n-----END CERTIFICATE-----\n"
+const authority = "-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIUQ29tcGxldGVseSBtYWRlIHVw\n-----END " +
+	"CERTIFICATE-----\n"
 
 // environment returns an Env and opened values with a cluster's outputs at
 // .nuon.sandbox.outputs.cluster.
@@ -125,38 +126,62 @@ func TestOutputsOfAClusterSay(t *testing.T) {
 		wrong   string
 		secret  string
 	}{
-		"token": {outputs: map[string]any{"endpoint": "https://a.example:6443/", "certificate_authority_data": encoded, "token": "planted-t"}, address: "https://a.example:6443/", secret: "planted-t"},
-		"Azure": {outputs: map[string]any{"host": "https://x.azmk8s.io:443", "cluster_ca_certificate": authority, "client_certificate": encoded, "client_key": "-----BEGIN RSA PRIVATE KEY-----\nplanted-key-of-azure\n-----END RSA PRIVATE KEY-----"}, address: "https://x.azmk8s.io:443", secret: "planted-key-of-azure"},
+		"token": {outputs: map[string]any{"endpoint": "https://a.example:6443/", "certificate_authority_data": encoded,
+			"token": "planted-t"}, address: "https://a.example:6443/", secret: "planted-t"},
+		"Azure": {outputs: map[string]any{"host": "https://x.azmk8s.io:443", "cluster_ca_certificate": authority,
+			"client_certificate": encoded, "client_key": "-----BEGIN RSA PRIVATE KEY-----\nplanted-key-of-azure\n-----END RSA " +
+				"PRIVATE KEY-----"}, address: "https://x.azmk8s.io:443", secret: "planted-key-of-azure"},
 		"kubeconfig": {outputs: map[string]any{"kubeconfig": whole}, address: "https://whole.example",
 			secret: "planted-whole"},
-		"kubeconfig, base64": {outputs: map[string]any{"kubeconfig": base64.StdEncoding.EncodeToString([]byte(whole))}, address: "https://whole.example", secret: "planted-whole"},
-		"insecure":           {outputs: map[string]any{"endpoint": "a", "token": "t", "insecure_skip_tls_verify": true}, wrong: "give certificate_authority_data instead"},
-		"insecure file":      {outputs: map[string]any{"kubeconfig": strings.Replace(whole, "cluster: {server", "cluster: {insecure-skip-tls-verify: true, server", 1)}, wrong: "give certificate_authority_data instead"},
-		"files":              {outputs: map[string]any{"kubeconfig": strings.Replace(whole, "token:", "tokenFile: /etc/shadow, token:", 1)}, wrong: "names files"},
-		"no kubeconfig":      {outputs: map[string]any{"kubeconfig": "planted: [secret"}, wrong: "no kubeconfig"},
-		"plain http":         {outputs: map[string]any{"endpoint": "http://a.example", "token": "t"}, wrong: "https://"},
+		"kubeconfig, base64": {outputs: map[string]any{"kubeconfig": base64.StdEncoding.EncodeToString([]byte(whole))},
+			address: "https://whole.example", secret: "planted-whole"},
+		"insecure": {outputs: map[string]any{"endpoint": "a", "token": "t", "insecure_skip_tls_verify": true},
+			wrong: "give certificate_authority_data instead"},
+		"insecure file": {outputs: map[string]any{"kubeconfig": strings.Replace(whole, "cluster: {server",
+			"cluster: {insecure-skip-tls-verify: true, server", 1)}, wrong: "give certificate_authority_data instead"},
+		"files": {outputs: map[string]any{"kubeconfig": strings.Replace(whole, "token:",
+			"tokenFile: /etc/shadow, token:", 1)}, wrong: "names files"},
+		"no kubeconfig": {outputs: map[string]any{"kubeconfig": "planted: [secret"}, wrong: "no kubeconfig"},
+		"plain http":    {outputs: map[string]any{"endpoint": "http://a.example", "token": "t"}, wrong: "https://"},
 		"login in address": {outputs: map[string]any{"endpoint": "https://u:p@a.example", "token": "t"},
 			wrong: "holds a login"},
 		"no endpoint": {outputs: map[string]any{"name": "x", "arn": "y"}, wrong: "has no endpoint (it has arn, name)"},
 		"no login": {outputs: map[string]any{"endpoint": "https://a.example", "name": "x"},
 			wrong: "nothing to log in with"},
-		"odd certificate":   {outputs: map[string]any{"endpoint": "https://a.example", "certificate_authority_data": "%%", "token": "t"}, wrong: "neither PEM nor base64"},
-		"odd exec":          {outputs: map[string]any{"endpoint": "https://a.example", "exec": map[string]any{"args": []any{"x"}}}, wrong: "no command"},
-		"EKS's neighbour":   {outputs: map[string]any{"name": "prod", "endpoint": "https://x.gr7.us-east-1.eks.amazonaws.com.evil"}, wrong: "nothing to log in with"},
-		"EKS's option":      {outputs: map[string]any{"name": "--endpoint-url=https://evil", "endpoint": "https://x.gr7.us-east-1.eks.amazonaws.com"}, wrong: "nothing to log in with"},
-		"EKS in China":      {outputs: map[string]any{"name": "prod", "endpoint": "https://X.gr7.cn-north-1.eks.amazonaws.com.cn"}, wrong: "the program aws, which gives the credentials"},
-		"Google elsewhere":  {outputs: map[string]any{"name": "prod", "endpoint": "https://evil.example", "location": "europe-west1", "project": "p", "ca_certificate": authority}, wrong: "nothing to log in with"},
-		"Google without CA": {outputs: map[string]any{"name": "prod", "endpoint": "https://1.2.3.4", "location": "europe-west1"}, wrong: "nothing to log in with"},
+		"odd certificate": {outputs: map[string]any{"endpoint": "https://a.example", "certificate_authority_data": "%%",
+			"token": "t"}, wrong: "neither PEM nor base64"},
+		"odd exec": {outputs: map[string]any{"endpoint": "https://a.example",
+			"exec": map[string]any{"args": []any{"x"}}}, wrong: "no command"},
+		"EKS's neighbour": {outputs: map[string]any{"name": "prod",
+			"endpoint": "https://x.gr7.us-east-1.eks.amazonaws.com.evil"}, wrong: "nothing to log in with"},
+		"EKS's option": {outputs: map[string]any{"name": "--endpoint-url=https://evil",
+			"endpoint": "https://x.gr7.us-east-1.eks.amazonaws.com"}, wrong: "nothing to log in with"},
+		"EKS in China": {outputs: map[string]any{"name": "prod",
+			"endpoint": "https://X.gr7.cn-north-1.eks.amazonaws.com.cn"}, wrong: "the program aws, which gives the credentials"},
+		"Google elsewhere": {outputs: map[string]any{"name": "prod", "endpoint": "https://evil.example",
+			"location": "europe-west1", "project": "p", "ca_certificate": authority}, wrong: "nothing to log in with"},
+		"Google without CA": {outputs: map[string]any{"name": "prod", "endpoint": "https://1.2.3.4",
+			"location": "europe-west1"}, wrong: "nothing to log in with"},
 		"query": {outputs: map[string]any{"endpoint": "https://a.example/?x=y", "token": "t"},
 			wrong: "holds a query"},
-		"exec":              {outputs: map[string]any{"endpoint": "https://a.example", "exec": map[string]any{"command": "/bin/sh", "args": []any{"-c", "id"}}}, wrong: "its owner can add it to exec under [cluster]"},
-		"exec of a file":    {outputs: map[string]any{"kubeconfig": strings.Replace(whole, "token: planted-whole", "exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: /bin/sh}", 1)}, wrong: "its owner can add it to exec under [cluster]"},
-		"proxy of a file":   {outputs: map[string]any{"kubeconfig": strings.Replace(whole, "cluster: {server", "cluster: {proxy-url: 'http://evil.example', server", 1)}, wrong: "proxy-url"},
-		"acting as another": {outputs: map[string]any{"kubeconfig": strings.Replace(whole, "token:", "as: root, token:", 1)}, wrong: "acts as somebody else"},
-		"auth-provider":     {outputs: map[string]any{"kubeconfig": strings.Replace(whole, "token: planted-whole", "auth-provider: {name: gcp, config: {cmd-path: /bin/sh}}", 1)}, wrong: "auth-provider"},
-		"authority's file":  {outputs: map[string]any{"kubeconfig": strings.Replace(whole, "cluster: {server", "cluster: {certificate-authority: /etc/shadow, server", 1)}, wrong: "names a file"},
-		"no aws":            {outputs: map[string]any{"name": "prod", "endpoint": "https://ABC.gr7.eu-west-1.eks.amazonaws.com"}, wrong: "the program aws, which gives the credentials"},
-		"no gcloud":         {outputs: map[string]any{"name": "prod", "endpoint": "https://1.2.3.4", "location": "europe-west1", "ca_certificate": authority}, wrong: "gke-gcloud-auth-plugin"},
+		"exec": {outputs: map[string]any{"endpoint": "https://a.example",
+			"exec": map[string]any{"command": "/bin/sh", "args": []any{"-c", "id"}}},
+			wrong: "its owner can add it to exec under [cluster]"},
+		"exec of a file": {outputs: map[string]any{"kubeconfig": strings.Replace(whole, "token: planted-whole",
+			"exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: /bin/sh}", 1)},
+			wrong: "its owner can add it to exec under [cluster]"},
+		"proxy of a file": {outputs: map[string]any{"kubeconfig": strings.Replace(whole, "cluster: {server",
+			"cluster: {proxy-url: 'http://evil.example', server", 1)}, wrong: "proxy-url"},
+		"acting as another": {outputs: map[string]any{"kubeconfig": strings.Replace(whole, "token:", "as: root, token:", 1)},
+			wrong: "acts as somebody else"},
+		"auth-provider": {outputs: map[string]any{"kubeconfig": strings.Replace(whole, "token: planted-whole",
+			"auth-provider: {name: gcp, config: {cmd-path: /bin/sh}}", 1)}, wrong: "auth-provider"},
+		"authority's file": {outputs: map[string]any{"kubeconfig": strings.Replace(whole, "cluster: {server",
+			"cluster: {certificate-authority: /etc/shadow, server", 1)}, wrong: "names a file"},
+		"no aws": {outputs: map[string]any{"name": "prod", "endpoint": "https://ABC.gr7.eu-west-1.eks.amazonaws.com"},
+			wrong: "the program aws, which gives the credentials"},
+		"no gcloud": {outputs: map[string]any{"name": "prod", "endpoint": "https://1.2.3.4", "location": "europe-west1",
+			"ca_certificate": authority}, wrong: "gke-gcloud-auth-plugin"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -199,12 +224,16 @@ func TestIdentityIsAddressAndAuthority(t *testing.T) {
 	if !strings.HasPrefix(first, "sha256:") {
 		t.Error(first)
 	}
-	for name, change := range map[string]map[string]any{"token": {"token": "other-token"}, "spelling": {"endpoint": "https://a.example/"}, "base64": {"certificate_authority_data": base64.StdEncoding.EncodeToString([]byte(authority))}} {
+	for name, change := range map[string]map[string]any{"token": {"token": "other-token"},
+		"spelling": {"endpoint": "https://a.example/"},
+		"base64":   {"certificate_authority_data": base64.StdEncoding.EncodeToString([]byte(authority))}} {
 		if identity(change) != first {
 			t.Errorf("another %s makes another cluster", name)
 		}
 	}
-	for name, change := range map[string]map[string]any{"login": {"token": "", "client_certificate_data": authority, "client_key_data": authority}, "address": {"endpoint": "https://b.example"}, "authority": {"certificate_authority_data": strings.Replace(authority, "MII", "MIJ", 1)}} {
+	for name, change := range map[string]map[string]any{"login": {"token": "", "client_certificate_data": authority,
+		"client_key_data": authority}, "address": {"endpoint": "https://b.example"},
+		"authority": {"certificate_authority_data": strings.Replace(authority, "MII", "MIJ", 1)}} {
 		if identity(change) == first {
 			t.Errorf("another %s is the same cluster", name)
 		}
@@ -295,7 +324,10 @@ func TestLoginProgramFails(t *testing.T) {
 // neither a token of the outputs nor one that a cloud's program returned.
 func TestNoLoginFollowsARedirect(t *testing.T) {
 	var stolen []string
-	thief := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { stolen = append(stolen, r.Header.Get("Authorization")) }))
+	thief := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter,
+		r *http.Request) {
+		stolen = append(stolen, r.Header.Get("Authorization"))
+	}))
 	defer thief.Close()
 	// It has the same certificate authority as the thief.
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -43,8 +43,10 @@ func TestWaitUntilAllIsReady(t *testing.T) {
 	c, _ := open(t)
 	namespace := clustertest.Namespace(t, c)
 	refs := clustertest.Create(t, c, namespace, deployment("web", "registry.example/web")+"\n---\n"+
-		"apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {type: LoadBalancer, ports: [{port: 80}], selector: {app: web}}\n---\n"+
-		"apiVersion: batch/v1\nkind: Job\nmetadata: {name: once}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: x, command: [sh, -c, 'exit 0']}]}}}\n")
+		"apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {type: LoadBalancer, ports: [{port: 80}], selector: "+
+		"{app: web}}\n---\n"+
+		"apiVersion: batch/v1\nkind: Job\nmetadata: {name: once}\nspec: {template: {spec: {restartPolicy: Never, "+
+		"containers: [{name: main, image: x, command: [sh, -c, 'exit 0']}]}}}\n")
 	health, err := c.Wait(t.Context(), refs, testtime.Limit)
 	if err != nil || health.Status != api.HealthStatusReady {
 		t.Fatalf("%+v %v", health, err)
@@ -60,7 +62,8 @@ func TestWaitUntilAllIsReady(t *testing.T) {
 		health.Objects[0].Object != missing {
 		t.Errorf("%+v %v", health, err)
 	}
-	outputs, err := c.Outputs(t.Context(), refs, values.ComponentProducer(api.DeploySpec{InstallID: "ins_1", Component: "web", InstallComponent: "ic_web"}), seal.Identity{}, func(string) bool { return false })
+	outputs, err := c.Outputs(t.Context(), refs, values.ComponentProducer(api.DeploySpec{InstallID: "ins_1",
+		Component: "web", InstallComponent: "ic_web"}), seal.Identity{}, func(string) bool { return false })
 	if err != nil || len(outputs) != 4 || !strings.Contains(string(outputs[1].Value), `"`+namespace+`":{"web":`) ||
 		!strings.Contains(string(outputs[1].Value), `"ingress"`) {
 		t.Errorf("%s %v", outputs, err)
@@ -121,7 +124,8 @@ func TestAClaimThatNobodyUses(t *testing.T) {
 	t.Parallel()
 	c, _ := open(t)
 	namespace, class := clustertest.Namespace(t, c), clustertest.Name("later")
-	made := clustertest.Create(t, c, "", "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: "+class+"}\nprovisioner: no.example/none\nvolumeBindingMode: WaitForFirstConsumer\n")
+	made := clustertest.Create(t, c, "", "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: "+class+
+		"}\nprovisioner: no.example/none\nvolumeBindingMode: WaitForFirstConsumer\n")
 	t.Cleanup(func() { clustertest.Delete(t, c, made[0]) })
 	refs := clustertest.Create(t, c, namespace, "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: later}\n"+
 		"spec: {storageClassName: "+class+", accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n")
@@ -146,7 +150,8 @@ func TestWaitEndsEarly(t *testing.T) {
 	c, log := open(t)
 	refs := clustertest.Create(t, c, clustertest.Namespace(t, c),
 		"apiVersion: batch/v1\nkind: Job\nmetadata: {name: breaks}\n"+
-			"spec: {backoffLimit: 0, template: {spec: {restartPolicy: Never, containers: [{name: main, image: x, command: [sh, -c, 'echo no room; exit 3']}]}}}\n")
+			"spec: {backoffLimit: 0, template: {spec: {restartPolicy: Never, containers: [{name: main, image: x, command: "+
+			"[sh, -c, 'echo no room; exit 3']}]}}}\n")
 	_, err := c.Wait(t.Context(), refs, testtime.Limit)
 	var unready *cluster.NotReadyError
 	if !errors.As(err, &unready) || !unready.Final {
@@ -273,7 +278,8 @@ func TestWaitGoesOnWhileTheServerIsOverloaded(t *testing.T) {
 				if calls++; calls > 2 {
 					return next.RoundTrip(r)
 				}
-				body := io.NopCloser(strings.NewReader(fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d}`, code)))
+				body := io.NopCloser(strings.NewReader(fmt.Sprintf(
+					`{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d}`, code)))
 				return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}},
 					Body: body, Request: r}, nil
 			})

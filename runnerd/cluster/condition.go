@@ -86,7 +86,8 @@ func specialCondition(made condition, object *unstructured.Unstructured) (condit
 	case "/Pod":
 		if stringField(object, "status", "phase") == "Failed" {
 			made = made.degraded("it failed: " +
-				firstNonEmpty(stringField(object, "status", "message"), stringField(object, "status", "reason"), "no reason is given"))
+				firstNonEmpty(stringField(object, "status", "message"), stringField(object, "status", "reason"),
+					"no reason is given"))
 			made.final = true
 			return made, true
 		}

@@ -70,7 +70,8 @@ func (c *Cluster) newestReplicaSet(ctx context.Context, object *unstructured.Uns
 	if object.GetKind() != "Deployment" || selector == "" {
 		return nil
 	}
-	resource, err := c.Resource(api.ObjectRef{Group: "apps", Version: "v1", Kind: "ReplicaSet", Namespace: object.GetNamespace()})
+	resource, err := c.Resource(api.ObjectRef{Group: "apps", Version: "v1", Kind: "ReplicaSet",
+		Namespace: object.GetNamespace()})
 	if err != nil {
 		return nil
 	}

@@ -70,14 +70,19 @@ func tidy(text string) string {
 // Patterns of the messages of API servers. Their wording has been the same since Kubernetes 1.9
 // or longer; a message that matches none is shown as it is.
 var (
-	webhookDenied      = regexp.MustCompile(`(?s)admission webhook "([^"]+)" denied the request(?:: (.*)| without explanation)`)
+	webhookDenied = regexp.MustCompile(
+		`(?s)admission webhook "([^"]+)" denied the request(?:: (.*)| without explanation)`)
 	webhookUnreachable = regexp.MustCompile(`(?s)failed calling webhook "([^"]+)": (.*)`)
-	policyDenied       = regexp.MustCompile(`(?s)ValidatingAdmissionPolicy '([^']+)' with binding '[^']*' denied request: (.*)`)
-	quotaExceeded      = regexp.MustCompile(`(?s)exceeded quota: ([^,]+), (requested: .*)`)
-	podSecurity        = regexp.MustCompile(`(?s)violates PodSecurity "([^"]+)": (.*)`)
-	notAllowed         = regexp.MustCompile(`(?s)User "([^"]*)" cannot ([a-z]+) (?:resource "([^"]*)" in API group "([^"]*)"|path "([^"]*)")(?: in the namespace "([^"]*)"| at the cluster scope)?`)
-	immutable          = regexp.MustCompile(`(?i)immutable|may not be changed|updates to .* spec for fields other than|may not change|cannot be changed|is not allowed to be changed`)
-	noMatch            = regexp.MustCompile(`no matches for (?:kind "([^"]*)" in (?:version|group) "([^"]*)"|([A-Za-z0-9.]+/[^,]*), (?:Kind|Resource)=(\w+))`)
+	policyDenied       = regexp.MustCompile(
+		`(?s)ValidatingAdmissionPolicy '([^']+)' with binding '[^']*' denied request: (.*)`)
+	quotaExceeded = regexp.MustCompile(`(?s)exceeded quota: ([^,]+), (requested: .*)`)
+	podSecurity   = regexp.MustCompile(`(?s)violates PodSecurity "([^"]+)": (.*)`)
+	notAllowed    = regexp.MustCompile(
+		`(?s)User "([^"]*)" cannot ([a-z]+) (?:resource "([^"]*)" in API group "([^"]*)"|path "([^"]*)")(?: in the namespace "([^"]*)"| at the cluster scope)?`)
+	immutable = regexp.MustCompile(
+		`(?i)immutable|may not be changed|updates to .* spec for fields other than|may not change|cannot be changed|is not allowed to be changed`)
+	noMatch = regexp.MustCompile(
+		`no matches for (?:kind "([^"]*)" in (?:version|group) "([^"]*)"|([A-Za-z0-9.]+/[^,]*), (?:Kind|Resource)=(\w+))`)
 )
 
 // explainStatus explains the status of an API server. Messages of admission come first, because they
@@ -90,7 +95,8 @@ func explainStatus(status metav1.Status) string {
 	case metav1.StatusReasonForbidden:
 		return explainForbidden(status)
 	case metav1.StatusReasonUnauthorized:
-		return "the cluster does not take the runner's credentials (unauthorized); see to it that its token or certificate is valid and belongs to this cluster"
+		return "the cluster does not take the runner's credentials (unauthorized); see to it that its token or certificate " +
+			"is valid and belongs to this cluster"
 	case metav1.StatusReasonInvalid:
 		return explainInvalid(status)
 	case metav1.StatusReasonConflict:
@@ -139,7 +145,8 @@ func explainAdmission(message string) string {
 // isInvalid matches the message for an invalid object; fieldAt finds the fields in it.
 var (
 	isInvalid = regexp.MustCompile(`(?s)([A-Za-z][\w.-]*) "([^"]+)" is invalid: (.*)`)
-	fieldAt   = regexp.MustCompile(`(?:^|[\[ ])([A-Za-z][\w.\[\]/-]*): (?:Invalid|Required|Unsupported|Duplicate|Forbidden|Too|Internal)`)
+	fieldAt   = regexp.MustCompile(
+		`(?:^|[\[ ])([A-Za-z][\w.\[\]/-]*): (?:Invalid|Required|Unsupported|Duplicate|Forbidden|Too|Internal)`)
 )
 
 // explainText explains errors of libraries that lose the type of a status but preserve its message.
@@ -253,7 +260,8 @@ func explainConflict(status metav1.Status) string {
 				"; leave them out, or take them over"
 		}
 	}
-	return tidy(objectOfStatus(status)+" was changed by somebody else at the same moment ("+status.Message+")") + "; try again"
+	return tidy(objectOfStatus(status)+" was changed by somebody else at the same moment ("+status.Message+")") +
+		"; try again"
 }
 
 func explainNotFound(status metav1.Status) string {
@@ -295,7 +303,8 @@ func explainConnection(err error) string {
 	case errors.Is(err, context.Canceled):
 		return ""
 	case errors.As(err, &verification), errors.As(err, &unknown):
-		return tidy(where+" shows a certificate that is not of the cluster's certificate authority ("+err.Error()+")") + "; correct the certificate authority that the cluster's outputs or the kubeconfig give"
+		return tidy(where+" shows a certificate that is not of the cluster's certificate authority ("+err.Error()+")") +
+			"; correct the certificate authority that the cluster's outputs or the kubeconfig give"
 	case errors.As(err, &name):
 		return tidy(where+" has no address: there is no host "+name.Name) +
 			"; correct the cluster's address, or the runner's name server"

@@ -64,7 +64,8 @@ func (o opener) fromOutputs(outputs map[string]any, path string) (*Cluster, erro
 	}
 	config := &rest.Config{Host: g.text("endpoint", "host", "server")}
 	if config.Host == "" {
-		return nil, fmt.Errorf("%s has no endpoint (it has %s); give the address of the cluster's API server as endpoint", g.origin, strings.Join(slices.Sorted(maps.Keys(outputs)), ", "))
+		return nil, fmt.Errorf("%s has no endpoint (it has %s); give the address of the cluster's API server as endpoint",
+			g.origin, strings.Join(slices.Sorted(maps.Keys(outputs)), ", "))
 	}
 	if !strings.Contains(config.Host, "://") {
 		config.Host = "https://" + config.Host
@@ -103,7 +104,8 @@ func (o opener) credentials(config *rest.Config, g outputReader) (err error) {
 	}
 	config.ExecProvider = cloudPlugin(config, g, o.environ)
 	if config.ExecProvider == nil {
-		return fmt.Errorf("%s has an endpoint and nothing to log in with, and the endpoint is of no cloud whose login is known; give token, client_certificate_data with client_key_data, exec, or kubeconfig", g.origin)
+		return fmt.Errorf("%s has an endpoint and nothing to log in with, and the endpoint is of no cloud whose login is "+
+			"known; give token, client_certificate_data with client_key_data, exec, or kubeconfig", g.origin)
 	}
 	return nil
 }
@@ -127,7 +129,8 @@ func cloudPlugin(config *rest.Config, g outputReader, environ []string) *clientc
 	host, name := strings.ToLower(parsed.Hostname()), g.text("name", "cluster_name")
 	if found := eksHost.FindStringSubmatch(host); found != nil && eksName.MatchString(name) {
 		return &clientcmdapi.ExecConfig{
-			Command: "aws", Args: []string{"eks", "get-token", "--output", "json", "--cluster-name", name, "--region", found[1]}, APIVersion: version,
+			Command: "aws", Args: []string{"eks", "get-token", "--output", "json", "--cluster-name", name, "--region", found[1]},
+			APIVersion:  version,
 			InstallHint: "install the AWS command line interface on the runner's machine",
 		}
 	}
@@ -160,7 +163,8 @@ func isGoogle(config *rest.Config, host string, g outputReader) bool {
 // owner does not allow, and for one whose environment could make another program run.
 func (o opener) checkExec(plugin *clientcmdapi.ExecConfig, where string) error {
 	if !o.mayExec(plugin.Command) {
-		return fmt.Errorf("%s names the program %.60q to log in with, and this runner does not run it: its owner can add it to exec under [cluster] in the runner file, "+
+		return fmt.Errorf("%s names the program %.60q to log in with, and this runner does not run it: its owner can add "+
+			"it to exec under [cluster] in the runner file, "+
 			"or start the runner with a kubeconfig of their own (runnerd run --kubeconfig)", where, plugin.Command)
 	}
 	for _, variable := range plugin.Env {
@@ -207,7 +211,8 @@ func checkAddress(address, where string) error {
 		return fmt.Errorf("the address of the cluster in %s is no URL; give https://host:port", where)
 	}
 	if parsed.Scheme != "https" {
-		return fmt.Errorf("the address of the cluster in %s begins with %s://, and credentials go there; give one with https://", where, parsed.Scheme)
+		return fmt.Errorf("the address of the cluster in %s begins with %s://, and credentials go there; give one "+
+			"with https://", where, parsed.Scheme)
 	}
 	if parsed.RawQuery != "" || parsed.Fragment != "" {
 		return fmt.Errorf("the address of the cluster in %s holds a query; give https://host:port", where)

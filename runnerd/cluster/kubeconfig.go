@@ -56,7 +56,8 @@ func (o opener) fromKubeconfig(config *clientcmdapi.Config, context, where strin
 		}
 	}
 	if made.Insecure {
-		o.log.Warn("%s says that the certificate of %s is not to be checked: whoever is between the runner and the cluster can read and change everything", where, made.Host)
+		o.log.Warn("%s says that the certificate of %s is not to be checked: whoever is between the runner and the cluster "+
+			"can read and change everything", where, made.Host)
 	}
 	return o.open(made)
 }
@@ -77,11 +78,13 @@ func (o opener) fromOutputKubeconfig(text []byte, where string) (*Cluster, error
 	for name, cluster := range config.Clusters {
 		switch {
 		case cluster.CertificateAuthority != "":
-			return nil, fmt.Errorf("the cluster %q of %s names a file, which this runner does not have; use certificate-authority-data", name, where)
+			return nil, fmt.Errorf("the cluster %q of %s names a file, which this runner does not have; use "+
+				"certificate-authority-data", name, where)
 		case cluster.InsecureSkipTLSVerify:
 			return nil, refuseInsecure(where)
 		case cluster.ProxyURL != "":
-			return nil, fmt.Errorf("the cluster %q of %s has a proxy-url, and credentials would go there; let the runner's owner set HTTPS_PROXY for the runner", name, where)
+			return nil, fmt.Errorf("the cluster %q of %s has a proxy-url, and credentials would go there; let the runner's "+
+				"owner set HTTPS_PROXY for the runner", name, where)
 		}
 		if err := checkAddress(cluster.Server, where); err != nil {
 			return nil, err
@@ -94,12 +97,15 @@ func (o opener) fromOutputKubeconfig(text []byte, where string) (*Cluster, error
 func (o opener) checkUser(user *clientcmdapi.AuthInfo, who string) error {
 	switch {
 	case user.ClientCertificate != "" || user.ClientKey != "" || user.TokenFile != "":
-		return fmt.Errorf("%s names files, which this runner does not have; use client-certificate-data, client-key-data and token", who)
+		return fmt.Errorf("%s names files, which this runner does not have; use client-certificate-data, client-key-data "+
+			"and token", who)
 	case user.AuthProvider != nil:
-		return fmt.Errorf("%s has an auth-provider, which Kubernetes dropped in version 1.26; use a plugin (exec), a token or a certificate", who)
+		return fmt.Errorf("%s has an auth-provider, which Kubernetes dropped in version 1.26; use a plugin (exec), a token "+
+			"or a certificate", who)
 	case user.Impersonate != "" || user.ImpersonateUID != "" ||
 		len(user.ImpersonateGroups)+len(user.ImpersonateUserExtra) > 0:
-		return fmt.Errorf("%s acts as somebody else (impersonation), which only a kubeconfig of the runner's owner may; give the login itself what it needs", who)
+		return fmt.Errorf("%s acts as somebody else (impersonation), which only a kubeconfig of the runner's owner may; "+
+			"give the login itself what it needs", who)
 	case user.Exec != nil:
 		return o.checkExec(user.Exec, who)
 	}
@@ -107,7 +113,8 @@ func (o opener) checkUser(user *clientcmdapi.AuthInfo, who string) error {
 }
 
 func refuseInsecure(where string) error {
-	return fmt.Errorf("%s says that the cluster's certificate is not to be checked, which lets anybody in between take over the cluster; give certificate_authority_data instead", where)
+	return fmt.Errorf("%s says that the cluster's certificate is not to be checked, which lets anybody in between take "+
+		"over the cluster; give certificate_authority_data instead", where)
 }
 
 // WriteKubeconfig writes a kubeconfig with which a program reaches the cluster as this

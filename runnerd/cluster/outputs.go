@@ -17,7 +17,8 @@ import (
 // as the API returns them. They contain only fields that do not change on their own (no ready
 // counts, no versions), so that components that read them are not deployed without need.
 // from, key and secret are passed to values.Output.
-func (c *Cluster) Outputs(ctx context.Context, refs []api.ObjectRef, from values.Producer, key seal.Identity, secret func(string) bool) ([]api.Output, error) {
+func (c *Cluster) Outputs(ctx context.Context, refs []api.ObjectRef, from values.Producer, key seal.Identity,
+	secret func(string) bool) ([]api.Output, error) {
 	objects, err := c.Objects(ctx, refs)
 	if err != nil {
 		return nil, err

@@ -88,7 +88,8 @@ func (o opener) installPlugin(config *rest.Config) (*tokenSource, error) {
 
 func (o opener) newTokenSource(given *clientcmdapi.ExecConfig, config *rest.Config) (*tokenSource, error) {
 	if given.InteractiveMode == clientcmdapi.AlwaysExecInteractiveMode {
-		return nil, fmt.Errorf("the plugin %s for the cluster's credentials asks a person, and nobody is there; use one that does not", given.Command)
+		return nil, fmt.Errorf("the plugin %s for the cluster's credentials asks a person, and nobody is there; use one "+
+			"that does not", given.Command)
 	}
 	environ := jobenv.ToolEnv(o.environ)
 	for _, each := range given.Env {
@@ -102,7 +103,8 @@ func (o opener) newTokenSource(given *clientcmdapi.ExecConfig, config *rest.Conf
 		return nil, err
 	}
 	environ["KUBERNETES_EXEC_INFO"] = info
-	made := &tokenSource{name: given.Command, opener: o, now: time.Now, args: append([]string{given.Command}, given.Args...)}
+	made := &tokenSource{name: given.Command, opener: o, now: time.Now, args: append([]string{given.Command},
+		given.Args...)}
 	for _, name := range slices.Sorted(maps.Keys(environ)) {
 		made.environ = append(made.environ, name+"="+environ[name])
 	}
@@ -114,7 +116,8 @@ func (o opener) newTokenSource(given *clientcmdapi.ExecConfig, config *rest.Conf
 		if hint == "" {
 			hint = "install it on the runner's machine"
 		}
-		return nil, fmt.Errorf("the program %s, which gives the credentials for the cluster at %s, is not on the runner's PATH; %s", given.Command, config.Host, diff.EscapeText(hint))
+		return nil, fmt.Errorf("the program %s, which gives the credentials for the cluster at %s, is not on the "+
+			"runner's PATH; %s", given.Command, config.Host, diff.EscapeText(hint))
 	}
 	return made, nil
 }
@@ -155,13 +158,15 @@ func (s *tokenSource) runPlugin(ctx context.Context) (credential, error) {
 		err = fmt.Errorf("it did not end in %s", pluginLimit)
 	}
 	if err != nil {
-		return credential{}, fmt.Errorf("the program %s, which gives the credentials for the cluster: %w%s; see to it that the runner's identity may log in there", s.name, err, s.stderrTail(stderr.text.Bytes()))
+		return credential{}, fmt.Errorf("the program %s, which gives the credentials for the cluster: %w%s; see to it that "+
+			"the runner's identity may log in there", s.name, err, s.stderrTail(stderr.text.Bytes()))
 	}
 	var got credential
 	if err := json.Unmarshal(stdout.text.Bytes(), &got); err != nil || got.Status == nil ||
 		got.Status.Token == "" && got.Status.ClientCertificateData == "" {
 		// The output may be a credential in another format, so it is not shown.
-		return credential{}, fmt.Errorf("the program %s printed no ExecCredential with a status%s; see to it that it is of a version that knows %s", s.name, s.stderrTail(stderr.text.Bytes()), "client.authentication.k8s.io")
+		return credential{}, fmt.Errorf("the program %s printed no ExecCredential with a status%s; see to it that it is of "+
+			"a version that knows %s", s.name, s.stderrTail(stderr.text.Bytes()), "client.authentication.k8s.io")
 	}
 	for _, secret := range []string{got.Status.Token, got.Status.ClientKeyData} {
 		if secret != "" {

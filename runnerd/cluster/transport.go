@@ -113,7 +113,8 @@ func checkRedirect(request *http.Request, response *http.Response) error {
 	if err != nil || to.Scheme == request.URL.Scheme && to.Host == request.URL.Host {
 		return nil //nolint:nilerr // see above
 	}
-	return fmt.Errorf("the API server at %s answers %s with a redirect to %s, and no login goes there; correct the server, or what answers behind it",
+	return fmt.Errorf("the API server at %s answers %s with a redirect to %s, and no login goes there; correct the "+
+		"server, or what answers behind it",
 		request.URL.Host, request.URL.Path, to.Host)
 }
 

@@ -38,11 +38,13 @@ func (e *NotReadyError) Error() string {
 	if e.Others > 0 {
 		others = fmt.Sprintf(", nor are %d other objects", e.Others)
 	}
-	ending, remedy := fmt.Sprintf("after %s", e.Waited.Round(time.Second)), ", and a longer deploy_timeout gives it more time"
+	ending, remedy := fmt.Sprintf("after %s", e.Waited.Round(time.Second)),
+		", and a longer deploy_timeout gives it more time"
 	if e.Final {
 		ending, remedy = "and does not become so by itself", ""
 	}
-	return fmt.Sprintf("%s is not ready %s%s: %s; its events and last lines are in the step's log%s", DisplayName(e.Object),
+	return fmt.Sprintf("%s is not ready %s%s: %s; its events and last lines are in the step's log%s",
+		DisplayName(e.Object),
 		ending, others, e.Reason, remedy)
 }
 
@@ -193,7 +195,8 @@ func (w *wait) logProgress() {
 	unready := w.unready()
 	for _, each := range unready {
 		if each.status == api.ObjectHealthStatusDegraded {
-			w.logOnce(DisplayName(each.ref)+" "+firstNonEmpty(each.word, each.reason), "%s: %s", DisplayName(each.ref), each.reason)
+			w.logOnce(DisplayName(each.ref)+" "+firstNonEmpty(each.word, each.reason), "%s: %s", DisplayName(each.ref),
+				each.reason)
 		}
 	}
 	if time.Since(w.loggedAt) < progressEvery {

@@ -40,7 +40,8 @@ func copyArtifact(ctx context.Context, env *job.Env) error {
 		return nil
 	}
 	if from.Digest != deploy.Artifact.Digest {
-		return fmt.Errorf("this plan is of artifact %s and is to copy %s; this is a fault of the control plane, report it", deploy.Artifact.Digest, from.Digest)
+		return fmt.Errorf("this plan is of artifact %s and is to copy %s; this is a fault of the control plane, report it",
+			deploy.Artifact.Digest, from.Digest)
 	}
 	return transfer.Copy(ctx, env, api.SyncSpec{
 		Install: deploy.Install, InstallID: deploy.InstallID, Component: deploy.Component,
@@ -113,7 +114,8 @@ func planResult(spec api.PlanSpec, planned Plan) (api.PlanResult, error) {
 }
 
 // addCurrentState adds outputs and health to the result of a plan that needs no apply.
-func addCurrentState(ctx context.Context, op *Operation, session Session, result api.PlanResult) (api.PlanResult, error) {
+func addCurrentState(ctx context.Context, op *Operation, session Session,
+	result api.PlanResult) (api.PlanResult, error) {
 	if op.Destroy {
 		return result, nil
 	}

@@ -126,7 +126,8 @@ func (p *Proxy) drawFaults() requestFaults {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	w := p.faults
-	f := requestFaults{before: p.randomDelay(w.MaxDelay), after: p.randomDelay(w.MaxDelay), late: p.randomDelay(w.MaxDuplicateDelay)}
+	f := requestFaults{before: p.randomDelay(w.MaxDelay), after: p.randomDelay(w.MaxDelay),
+		late: p.randomDelay(w.MaxDuplicateDelay)}
 	if p.random.Float64() < w.Reset {
 		f.loseRequest = p.random.IntN(2) == 0
 		f.loseAnswer = !f.loseRequest

@@ -56,7 +56,8 @@ func (h Handler) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 func (h Handler) check(ctx context.Context, env *job.Env, part api.HealthPart) (api.Health, error) {
 	look, known := h[part.Deploy.ComponentKind]
 	if !known {
-		return api.Health{}, fmt.Errorf("this runner cannot look at components of kind %q; update it to the version of the control plane", part.Deploy.ComponentKind)
+		return api.Health{}, fmt.Errorf("this runner cannot look at components of kind %q; update it to the version of the "+
+			"control plane", part.Deploy.ComponentKind)
 	}
 	if err := checkApplied(env, part); err != nil {
 		return api.Health{}, err
@@ -75,7 +76,8 @@ func checkApplied(env *job.Env, part api.HealthPart) error {
 	known := deploy.ClusterIdentity(env.Key, part.Deploy.InstallComponent, part.Cluster.Identity)
 	if part.Cluster.Identity == "" || known.Hash == "" ||
 		subtle.ConstantTimeCompare([]byte(known.Hash), []byte(part.Cluster.Hash)) != 1 {
-		return errors.New("its health waits for its next apply: this runner, with the install key that it has, has not applied it to the cluster that the control plane names")
+		return errors.New("its health waits for its next apply: this runner, with the install key that it has, has not " +
+			"applied it to the cluster that the control plane names")
 	}
 	return nil
 }

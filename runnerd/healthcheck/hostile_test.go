@@ -179,7 +179,8 @@ func rule(t *testing.T, text string) policy.Rule {
 func TestHealthOfAClusterThatWasAppliedTo(t *testing.T) {
 	r := newRig(t)
 	open := policy.Default().RuleAt(fixed)
-	part := r.part(map[string]any{"endpoint": r.server.URL, "certificate_authority_data": r.authority, "token": "planted-token"}, open)
+	part := r.part(map[string]any{"endpoint": r.server.URL, "certificate_authority_data": r.authority,
+		"token": "planted-token"}, open)
 	if got := r.run(part, open); got.Status != api.JobResultStatusSucceeded || r.connected.Load() == 0 ||
 		r.sent.Load() != "Bearer planted-token" {
 		t.Errorf("%+v, %v", got, r.sent.Load())
@@ -197,12 +198,23 @@ func TestHealthOfAHostileControlPlane(t *testing.T) {
 		want   string
 		opened bool // the secret is read in the job process, and never leaves it
 	}{
-		"a program of plain values": {change: func(r *rig, p *api.HealthPart) { r.plain(p, map[string]any{"endpoint": r.server.URL, "exec": exec}) }, want: "no runner of this install reported"},
-		"only health is allowed":    {file: `jobs = ["health"]`, change: func(r *rig, p *api.HealthPart) { r.plain(p, map[string]any{"endpoint": r.server.URL, "exec": exec}) }, want: "no runner of this install reported"},
-		"outside the window":        {file: "[window]\nhours = \"03:00-03:01\"\nzone = \"UTC\"", change: func(r *rig, p *api.HealthPart) { r.plain(p, map[string]any{"endpoint": r.server.URL, "exec": exec}) }, want: "no runner of this install reported"},
+		"a program of plain values": {change: func(r *rig, p *api.HealthPart) {
+			r.plain(p,
+				map[string]any{"endpoint": r.server.URL, "exec": exec})
+		}, want: "no runner of this install reported"},
+		"only health is allowed": {file: `jobs = ["health"]`, change: func(r *rig,
+			p *api.HealthPart) {
+			r.plain(p, map[string]any{"endpoint": r.server.URL, "exec": exec})
+		}, want: "no runner of this install reported"},
+		"outside the window": {file: "[window]\nhours = \"03:00-03:01\"\nzone = \"UTC\"",
+			change: func(r *rig, p *api.HealthPart) { r.plain(p, map[string]any{"endpoint": r.server.URL, "exec": exec}) },
+			want:   "no runner of this install reported"},
 		"no cluster named": {change: func(_ *rig, p *api.HealthPart) { p.Cluster = api.ClusterIdentity{} },
 			want: "waits for its next apply"},
-		"a hash made up": {change: func(_ *rig, p *api.HealthPart) { p.Cluster.Hash = strings.Repeat("0", len(p.Cluster.Hash)) }, want: "waits for its next apply"},
+		"a hash made up": {change: func(_ *rig, p *api.HealthPart) {
+			p.Cluster.Hash = strings.Repeat("0",
+				len(p.Cluster.Hash))
+		}, want: "waits for its next apply"},
 		"another component's": {change: func(r *rig, p *api.HealthPart) {
 			p.Cluster = deploy.ClusterIdentity(r.key, "ic_other", p.Cluster.Identity)
 		}, want: "waits for its next apply"},
@@ -210,26 +222,46 @@ func TestHealthOfAHostileControlPlane(t *testing.T) {
 		"a foreign endpoint": {change: func(r *rig, p *api.HealthPart) {
 			r.plain(p, map[string]any{"endpoint": r.server.URL, "certificate_authority_data": r.authority})
 		}, want: "no runner of this install reported"},
-		"a secret as its token":   {change: func(r *rig, p *api.HealthPart) { r.secretAt(p, planted, "sandbox", "outputs", "cluster", "token") }, want: "no sealed value belongs there"},
-		"a secret as the cluster": {change: func(r *rig, p *api.HealthPart) { r.secretAt(p, planted, "sandbox", "outputs", "cluster") }, want: "sealed for another use"},
+		"a secret as its token": {change: func(r *rig, p *api.HealthPart) {
+			r.secretAt(p, planted, "sandbox", "outputs",
+				"cluster", "token")
+		}, want: "no sealed value belongs there"},
+		"a secret as the cluster": {change: func(r *rig, p *api.HealthPart) {
+			r.secretAt(p, planted, "sandbox", "outputs",
+				"cluster")
+		}, want: "sealed for another use"},
 		"a secret in its own place": {change: func(r *rig, p *api.HealthPart) {
 			r.secretAt(p, planted, "inputs", "inputs", "password")
 			p.Deploy.Cluster.Path = []string{"inputs", "inputs", "password"}
 		}, want: "is no object", opened: true},
-		"inputs as the cluster":     {change: func(r *rig, p *api.HealthPart) { r.elsewhere(p, "inputs", "inputs", "cluster") }, want: "fault of the control plane"},
-		"an output of another name": {change: func(r *rig, p *api.HealthPart) { r.elsewhere(p, "sandbox", "outputs", "search") }, want: "fault of the control plane"},
-		"an action's output":        {change: func(r *rig, p *api.HealthPart) { r.elsewhere(p, "actions", "workflows", "a", "outputs", "cluster") }, want: "fault of the control plane"},
+		"inputs as the cluster": {change: func(r *rig, p *api.HealthPart) {
+			r.elsewhere(p, "inputs", "inputs",
+				"cluster")
+		}, want: "fault of the control plane"},
+		"an output of another name": {change: func(r *rig, p *api.HealthPart) {
+			r.elsewhere(p, "sandbox", "outputs",
+				"search")
+		}, want: "fault of the control plane"},
+		"an action's output": {change: func(r *rig, p *api.HealthPart) {
+			r.elsewhere(p, "actions", "workflows", "a",
+				"outputs", "cluster")
+		}, want: "fault of the control plane"},
 		"GCP by its location": {change: func(r *rig, p *api.HealthPart) {
-			r.plain(p, map[string]any{"endpoint": r.server.URL, "certificate_authority_data": r.authority, "location": "eu", "project": "p", "name": "n"})
+			r.plain(p, map[string]any{"endpoint": r.server.URL, "certificate_authority_data": r.authority, "location": "eu",
+				"project": "p", "name": "n"})
 		}, want: "no runner of this install reported"},
 		"a look-alike of EKS": {change: func(r *rig, p *api.HealthPart) {
 			r.plain(p, map[string]any{"endpoint": "https://x.gr7.us-east-1.eks.amazonaws.com.evil", "name": "n"})
 		}, want: "no runner of this install reported"},
-		"a kubeconfig with exec": {change: func(r *rig, p *api.HealthPart) { r.plain(p, map[string]any{"kubeconfig": kubeconfig(r.server.URL)}) }, want: "no runner of this install reported"},
+		"a kubeconfig with exec": {change: func(r *rig, p *api.HealthPart) {
+			r.plain(p,
+				map[string]any{"kubeconfig": kubeconfig(r.server.URL)})
+		}, want: "no runner of this install reported"},
 		"a kind that is not allowed": {file: `components = ["kubernetes_manifest"]`,
 			change: func(*rig, *api.HealthPart) {}, want: "does not allow components of kind helm_chart"},
 		"another known cluster": {change: func(r *rig, p *api.HealthPart) {
-			other := r.part(map[string]any{"endpoint": "https://other.example", "certificate_authority_data": r.authority, "token": "t"}, policy.Default().RuleAt(fixed))
+			other := r.part(map[string]any{"endpoint": "https://other.example", "certificate_authority_data": r.authority,
+				"token": "t"}, policy.Default().RuleAt(fixed))
 			p.Cluster = other.Cluster
 		}, want: "is not the one that this component was last applied to"},
 		"another login": {change: func(r *rig, p *api.HealthPart) {
@@ -243,7 +275,8 @@ func TestHealthOfAHostileControlPlane(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
 			t.Setenv("TRACE", r.traces)
-			part := r.part(map[string]any{"endpoint": r.server.URL, "certificate_authority_data": r.authority, "token": "planted-token"}, policy.Default().RuleAt(fixed))
+			part := r.part(map[string]any{"endpoint": r.server.URL, "certificate_authority_data": r.authority,
+				"token": "planted-token"}, policy.Default().RuleAt(fixed))
 			test.change(r, &part)
 			got := r.run(part, rule(t, test.file))
 			if got.Status != api.JobResultStatusFailed || !strings.Contains(got.Error, test.want) {
@@ -269,11 +302,12 @@ func TestProgramsOfOutputs(t *testing.T) {
 		file string
 		runs bool
 	}{
-		"allowed":                      {"[cluster]\nexec = [\"kubelogin\"]", true},
-		"not listed":                   {"", false},
-		"another is listed":            {"[cluster]\nexec = [\"aws\"]", false},
-		"no applies":                   {"jobs = [\"health\"]\n[cluster]\nexec = [\"kubelogin\"]", false},
-		"outside the window, no apply": {"[window]\nhours = \"03:00-03:01\"\nzone = \"UTC\"\n[cluster]\nexec = [\"kubelogin\"]", false},
+		"allowed":           {"[cluster]\nexec = [\"kubelogin\"]", true},
+		"not listed":        {"", false},
+		"another is listed": {"[cluster]\nexec = [\"aws\"]", false},
+		"no applies":        {"jobs = [\"health\"]\n[cluster]\nexec = [\"kubelogin\"]", false},
+		"outside the window, no apply": {"[window]\nhours = \"03:00-03:01\"\nzone = \"UTC\"\n[cluster]\nexec = " +
+			"[\"kubelogin\"]", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
@@ -351,7 +385,8 @@ func TestCloudLoginsOfHealth(t *testing.T) {
 			// They have a keyed hash of this install: a later apply reported them, and nothing
 			// was applied to that cluster.
 			r.plain(&part, outputs)
-			part.Deploy.Values.Proofs = []api.ValueProof{valuestest.Proof(r, r.key, install, "sandbox.outputs.cluster", string(encoded))}
+			part.Deploy.Values.Proofs = []api.ValueProof{valuestest.Proof(r, r.key, install, "sandbox.outputs.cluster",
+				string(encoded))}
 			got := r.run(part, open)
 			if r.ran() != test.runs || (r.connected.Load() > 0) != test.runs || !strings.Contains(got.Error, test.want) {
 				t.Errorf("ran %v, %d connections: %+v", r.ran(), r.connected.Load(), got)

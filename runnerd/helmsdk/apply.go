@@ -70,7 +70,8 @@ func (c *Client) Apply(ctx context.Context, request ApplyRequest) (*Release, err
 	}
 	kept, end := withGrace(ctx)
 	defer end()
-	p := plannedRecord{owner: request.Owner, revision: request.Decision.Revision, rendered: request.Rendered, chart: original}
+	p := plannedRecord{owner: request.Owner, revision: request.Decision.Revision, rendered: request.Rendered,
+		chart: original}
 	d, config, err := c.configure(ctx, kept, request.Release, request.Decision, p)
 	if err != nil {
 		return nil, err
@@ -135,7 +136,8 @@ func (c *Client) configure(ctx, kept context.Context, name string, decision Deci
 	}
 	store.Driver = guardedDriver{Driver: store.Driver, planned: p, delivery: d}
 	return d, &action.Configuration{
-		RESTClientGetter: bound.RESTClientGetter(c.namespace), Releases: store, KubeClient: d, Capabilities: caps, Log: c.log.Debug,
+		RESTClientGetter: bound.RESTClientGetter(c.namespace), Releases: store, KubeClient: d, Capabilities: caps,
+		Log:            c.log.Debug,
 		HookOutputFunc: func(_, _, _ string) io.Writer { return io.Discard },
 	}, nil
 }

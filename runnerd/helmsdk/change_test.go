@@ -44,11 +44,13 @@ func TestAskedIsApplied(t *testing.T) {
 		"a": configMap("a", "x: '1'", "gone: '1'"), "b": configMap("b", "x: '1'"), "same": configMap("same"),
 		"svc":  fmt.Sprintf(service, "8080"),
 		"kept": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: kept, annotations: {helm.sh/resource-policy: keep}}\n",
-		"hook": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: hook, annotations: {helm.sh/hook: 'post-install,post-upgrade'}}\n",
+		"hook": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: hook, annotations: {helm.sh/hook: " +
+			"'post-install,post-upgrade'}}\n",
 	})
 	second := app(tree{
 		"a": configMap("a", "x: '2'"), "c": configMap("c"), "same": configMap("same"), "svc": fmt.Sprintf(service, "9090"),
-		"hook": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: hook, annotations: {helm.sh/hook: 'post-install,post-upgrade'}}\ndata: {x: '1'}\n",
+		"hook": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: hook, annotations: {helm.sh/hook: " +
+			"'post-install,post-upgrade'}}\ndata: {x: '1'}\n",
 	})
 	for _, files := range []tree{first, second} {
 		p := r.plan(files, nil)
@@ -137,9 +139,10 @@ func TestRefusals(t *testing.T) {
 		"unknown": "apiVersion: no.such/v1\nkind: Thing\nmetadata: {name: thing}\n",
 		"taken":   configMap("taken"),
 		"crd":     crd("tmpls"), "cr": "apiVersion: helm.nuon.test/v1\nkind: Tmpls\nmetadata: {name: cr}\n",
-		"badhook": "apiVersion: v1\nkind: Service\nmetadata: {name: badhook, annotations: {helm.sh/hook: pre-upgrade}}\nspec: {ports: [{port: 99999}]}\n",
-		"ok":      configMap("ok"),
-		"inns":    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: inns, namespace: no-such-namespace}\n",
+		"badhook": "apiVersion: v1\nkind: Service\nmetadata: {name: badhook, annotations: {helm.sh/hook: pre-upgrade}}\n" +
+			"spec: {ports: [{port: 99999}]}\n",
+		"ok":   configMap("ok"),
+		"inns": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: inns, namespace: no-such-namespace}\n",
 	}), nil)
 	answers := r.ask(p)
 	for name, want := range map[string]string{"fixed": "immutable", "bad": "between 1 and 65535", "thing": "no.such",
@@ -306,7 +309,8 @@ func (c *cut) wrap(next http.RoundTripper) http.RoundTripper {
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	shared := clustertest.Open(t)
-	hook := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: hook, annotations: {helm.sh/hook: 'pre-install,pre-upgrade,pre-delete'}}\n"
+	hook := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: hook, annotations: {helm.sh/hook: " +
+		"'pre-install,pre-upgrade,pre-delete'}}\n"
 	first := app(tree{"a": configMap("a", "x: '1'", "one: '1'"), "b": configMap("b"), "svc": fmt.Sprintf(service, "8080"),
 		"hook": hook})
 	second := app(tree{"a": configMap("a", "x: '2'", "two: '2'"), "c": configMap("c"), "svc": fmt.Sprintf(service, "9090"),

@@ -154,7 +154,8 @@ func (r *rig) data(kind, name, key string) string {
 func (r *rig) sdk() *action.Configuration {
 	r.t.Helper()
 	made := &action.Configuration{}
-	if err := made.Init(r.cluster.RESTClientGetter(r.namespace), r.namespace, r.driver, func(string, ...any) {}); err != nil {
+	if err := made.Init(r.cluster.RESTClientGetter(r.namespace), r.namespace, r.driver,
+		func(string, ...any) {}); err != nil {
 		r.t.Fatal(err)
 	}
 	return made
@@ -185,7 +186,8 @@ func TestPlannedBytes(t *testing.T) {
 			t.Parallel()
 			r := rigWith(t, nil, driver)
 			odd := tree{
-				"templates/odd.yaml": "apiVersion: v1\r\nkind: ConfigMap\r\nmetadata: {name: odd}\r\ndata:\r\n  text: \"{{ `{{ a }} {{- b -}} {{{` }} é \u2603   \"\r\n",
+				"templates/odd.yaml": "apiVersion: v1\r\nkind: ConfigMap\r\nmetadata: {name: odd}\r\ndata:\r\n  text: \"{{ " +
+					"`{{ a }} {{- b -}} {{{` }} é \u2603   \"\r\n",
 				"templates/lookup.yaml": configMap("seen",
 					`uid: {{ (lookup "v1" "Namespace" "" .Release.Namespace).metadata.uid }}`,
 					`none: "{{ lookup "v1" "ConfigMap" .Release.Namespace "nothing" }}"`),

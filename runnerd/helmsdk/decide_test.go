@@ -127,7 +127,8 @@ func TestDecide(t *testing.T) {
 func TestDecideWords(t *testing.T) {
 	d := Decide(Observation{Release: "web", Namespace: "ns", Component: "me",
 		History: past("1 deployed ours", "2 pending-upgrade copied")})
-	want := "an upgrade of the release web in the namespace ns by somebody else is under way, or ended in the middle: its revision 2 is pending-upgrade"
+	want := "an upgrade of the release web in the namespace ns by somebody else is under way, or ended in the middle: " +
+		"its revision 2 is pending-upgrade"
 	if d.Reason != want || !strings.Contains(d.Hint, "helm rollback web -n ns") {
 		t.Errorf("got %s; %s", d.Reason, d.Hint)
 	}

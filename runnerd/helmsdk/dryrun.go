@@ -222,7 +222,8 @@ func (r *dryRunner) info(o *unstructured.Unstructured) (*resource.Info, DryRunRe
 			answer.Unchecked = "its definition (CRD) is created by this change"
 		case r.templated[kind.Group+"/"+kind.Kind]:
 			answer.Err = fmt.Errorf(
-				"%s: its definition (CRD) is among the templates of the same chart, and Helm can create the two only one after the other; "+
+				"%s: its definition (CRD) is among the templates of the same chart, and Helm can create the two only one after "+
+					"the other; "+
 					"move the definition into the folder crds/ of the chart", cluster.DisplayName(answer.Ref))
 		default:
 			answer.Err = fmt.Errorf("%s: %w", cluster.DisplayName(answer.Ref), cluster.Explain(err))

@@ -61,7 +61,8 @@ func (d *releaseClient) waitForHook(o *resource.Info, timeout time.Duration) err
 		return nil
 	case errors.Is(err, errFailed):
 		return fmt.Errorf(
-			"the hook %s failed: %s; its events and last lines are in the step's log: correct the chart or its values, and deploy again", name, d.explainObject(ref(o), err))
+			"the hook %s failed: %s; its events and last lines are in the step's log: correct the chart or its values, and "+
+				"deploy again", name, d.explainObject(ref(o), err))
 	case wait.Interrupted(err) || d.ctx.Err() != nil:
 		why := fmt.Sprintf("the hook %s did not end within %s: %s", name, time.Since(begun).Round(time.Second),
 			d.explainObject(ref(o), trouble))

@@ -109,7 +109,8 @@ func TestStrays(t *testing.T) {
 		t.Errorf("got %v, %v", found, err)
 	}
 	found, err := rigWith(t, r.cluster, "configmap").StaleReleases(t.Context(), component, "web")
-	if want := (StaleRelease{Release: "web", Namespace: r.namespace, Driver: "configmap"}); err != nil || len(found) != 1 ||
+	if want := (StaleRelease{Release: "web", Namespace: r.namespace, Driver: "configmap"}); err != nil ||
+		len(found) != 1 ||
 		found[0] != want {
 		t.Errorf("got %v, %v", found, err)
 	}
@@ -157,7 +158,8 @@ func TestTakenByAnother(t *testing.T) {
 func TestVersionGone(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	budget := "apiVersion: policy/%s\nkind: PodDisruptionBudget\nmetadata: {name: budget}\nspec: {maxUnavailable: 1, selector: {matchLabels: {a: b}}}\n"
+	budget := "apiVersion: policy/%s\nkind: PodDisruptionBudget\nmetadata: {name: budget}\nspec: {maxUnavailable: 1, " +
+		"selector: {matchLabels: {a: b}}}\n"
 	r.apply(app(tree{"a": configMap("a"), "budget": fmt.Sprintf(budget, "v1")}), nil)
 	store, err := r.storage(t.Context())
 	if err != nil {
@@ -271,9 +273,12 @@ func TestOddObjects(t *testing.T) {
 func TestItems(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"ConfigMap, metadata: {name: a}, items: [null]":                                                "a ConfigMap with items is a list to Helm",
-		"ConfigMap, metadata: {name: a}, items: null":                                                  "a ConfigMap with items is a list to Helm",
-		"ConfigMap, metadata: {name: a}, items: [{apiVersion: v1, kind: Secret, metadata: {name: b}}]": "which makes the items and not the ConfigMap",
+		"ConfigMap, metadata: {name: a}, items: [null]": "a ConfigMap with " +
+			"items is a list to Helm",
+		"ConfigMap, metadata: {name: a}, items: null": "a ConfigMap with " +
+			"items is a list to Helm",
+		"ConfigMap, metadata: {name: a}, items: [{apiVersion: v1, kind: Secret, metadata: {name: b}}]": "which makes the " +
+			"items and not the ConfigMap",
 		"List, items: [null]":                           "item 1 of a List is no object",
 		"List, items: [{apiVersion: v1, kind: Pod}, 7]": "item 2 of a List is no object",
 		"List, items: 7":                                "the items of a List are no list",

@@ -71,7 +71,8 @@ type OtherDriverError struct{ Release, Namespace, Driver, Other string }
 // Error states what to set, or which command to run.
 func (e *OtherDriverError) Error() string {
 	return fmt.Sprintf(
-		"the release %s in the namespace %s has its records in %ss, and storage_driver of the component is %s: set storage_driver = %q, "+
+		"the release %s in the namespace %s has its records in %ss, and storage_driver of the component is %s: set "+
+			"storage_driver = %q, "+
 			"or remove the release first with: HELM_DRIVER=%s helm uninstall %s -n %s", e.Release, e.Namespace,
 		e.Other, e.Driver,
 		e.Other, e.Other, e.Release, e.Namespace)

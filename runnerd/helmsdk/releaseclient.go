@@ -92,7 +92,8 @@ func (d *releaseClient) loadExisting(decision Decision, history []Release) error
 		objects, err := d.Build(strings.NewReader(r.Manifest), false)
 		if err != nil {
 			return fmt.Errorf(
-				"read the objects of revision %d of the release %s: %s; its record is damaged: roll back to an older revision with helm rollback", revision, d.release, bounded(err))
+				"read the objects of revision %d of the release %s: %s; its record is damaged: roll back to an older revision "+
+					"with helm rollback", revision, d.release, bounded(err))
 		}
 		if revision == decision.Base {
 			d.base = objects

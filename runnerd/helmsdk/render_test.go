@@ -57,8 +57,9 @@ func TestOfflineVersion(t *testing.T) {
 		t.Errorf("offlineVersion is %s, and go.mod has no %q; change the constant", offlineVersion, want)
 	}
 	c := web().with(tree{
-		"Chart.yaml":          "apiVersion: v2\nname: web\nversion: 1.2.3\nkubeVersion: \">=1.25.0-0\"\n",
-		"templates/seen.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: seen\ndata:\n  version: {{ .Capabilities.KubeVersion.Version }}\n",
+		"Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.2.3\nkubeVersion: \">=1.25.0-0\"\n",
+		"templates/seen.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: seen\ndata:\n  version: {{ " +
+			".Capabilities.KubeVersion.Version }}\n",
 	}).load(t)
 	if r := offline(t, c, nil); !strings.Contains(r.Manifest, "version: v"+offlineVersion) {
 		t.Error(r.Manifest)
@@ -168,7 +169,8 @@ func TestSchema(t *testing.T) {
 	if !errors.As(err, &found) {
 		t.Fatal(err)
 	}
-	want := "at the root: missing property 'port'|cache.size: got number, want string|greeting: does not match the pattern \"^[a-z]+$\"|replicas: got string, want integer"
+	want := "at the root: missing property 'port'|cache.size: got number, want string|greeting: does not match the " +
+		"pattern \"^[a-z]+$\"|replicas: got string, want integer"
 	if got := strings.Join(found.Violations, "|"); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -224,7 +226,8 @@ func TestRecordSize(t *testing.T) {
 	// Generated text does not compress. Its characters have almost six bits, like
 	// those of the record.
 	large := web().with(
-		tree{"templates/x.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {x: {{ randAlphaNum 60000 }}}\n"}).load(t)
+		tree{"templates/x.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {x: {{ randAlphaNum " +
+			"60000 }}}\n"}).load(t)
 	size, err := RecordSize(large, nil, offline(t, large, nil))
 	if err != nil || size < 59_000 || size > 80_000 {
 		t.Errorf("%d bytes, %v", size, err)

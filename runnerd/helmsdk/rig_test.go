@@ -91,14 +91,16 @@ metadata:
 data:
   token: {{ randAlphaNum 24 }}
 `,
-		"templates/NOTES.txt":               "Thank you for {{ .Chart.Name }} {{ .Chart.Version }}: {{ .Values.greeting }}\n",
-		"charts/cache/Chart.yaml":           "apiVersion: v2\nname: cache\nversion: 0.1.0\n",
-		"charts/cache/values.yaml":          "size: 1\n",
-		"charts/cache/templates/cache.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .Release.Name }}-cache'}\ndata: {size: '{{ .Values.size }}'}\n",
-		"charts/cache/templates/NOTES.txt":  "notes of the cache\n",
-		"charts/queue/Chart.yaml":           "apiVersion: v2\nname: queue\nversion: 0.1.0\n",
-		"charts/queue/templates/queue.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .Release.Name }}-queue'}\n",
-		"charts/queue/crds/queues.yaml":     crd("queues"),
+		"templates/NOTES.txt":      "Thank you for {{ .Chart.Name }} {{ .Chart.Version }}: {{ .Values.greeting }}\n",
+		"charts/cache/Chart.yaml":  "apiVersion: v2\nname: cache\nversion: 0.1.0\n",
+		"charts/cache/values.yaml": "size: 1\n",
+		"charts/cache/templates/cache.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .Release.Name " +
+			"}}-cache'}\ndata: {size: '{{ .Values.size }}'}\n",
+		"charts/cache/templates/NOTES.txt": "notes of the cache\n",
+		"charts/queue/Chart.yaml":          "apiVersion: v2\nname: queue\nversion: 0.1.0\n",
+		"charts/queue/templates/queue.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .Release.Name " +
+			"}}-queue'}\n",
+		"charts/queue/crds/queues.yaml": crd("queues"),
 	}
 }
 

@@ -30,7 +30,8 @@ func (b *budget) guard(name string, content []byte) error {
 	size := g.sizeOf(&root, 0)
 	if b.grown += size; size > maxGrown || b.grown > b.most {
 		return fmt.Errorf(
-			"%s: with its aliases written out, this YAML is deeper than %d levels or larger than %d MiB, or with those before it larger than %d MiB; "+
+			"%s: with its aliases written out, this YAML is deeper than %d levels or larger than %d MiB, or with those before "+
+				"it larger than %d MiB; "+
 				"write it without so many aliases (*name)", name, maxDepth, maxGrown>>20, b.most>>20)
 	}
 	return nil

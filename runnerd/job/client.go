@@ -50,7 +50,8 @@ func NewAttemptClient(jobURL string, token seal.Secret, dir string, at timing.Ti
 	}
 	match := attemptPath.FindStringSubmatch(parsed.Path)
 	if match == nil {
-		return nil, fmt.Errorf("%q is not the URL of an attempt; it ends with /runner/v1/jobs/<job>/attempts/<number>", jobURL)
+		return nil, fmt.Errorf("%q is not the URL of an attempt; it ends with /runner/v1/jobs/<job>/attempts/<number>",
+			jobURL)
 	}
 	number, err := strconv.Atoi(match[2])
 	if err == nil {
@@ -96,7 +97,8 @@ func (c *AttemptClient) GetStateVersion(ctx context.Context, version int) (state
 // a plan that mistook it for a missing state would create everything again.
 const codeNoState = "no_state"
 
-func (c *AttemptClient) getState(ctx context.Context, which *api.GetStateParams) (state api.State, found bool, err error) {
+func (c *AttemptClient) getState(ctx context.Context, which *api.GetStateParams) (state api.State, found bool,
+	err error) {
 	err = c.retry(ctx, func(ctx context.Context) error {
 		answer, err := c.bulk.GetStateWithResponse(ctx, c.job, c.attempt, which)
 		if err != nil {
@@ -211,7 +213,9 @@ func (c *AttemptClient) putState(ctx context.Context, state api.State) error {
 // ContestedWarning returns the warning about a state version that the control plane has stored,
 // but not as the newest version.
 func ContestedWarning(state api.State) string {
-	return fmt.Sprintf("the state that this attempt wrote (serial %d) is kept as a contested version: another attempt has taken the place of this one; nothing is planned for this component until a person restores or dismisses it, see `nuon state list`", state.Serial)
+	return fmt.Sprintf("the state that this attempt wrote (serial %d) is kept as a contested version: another attempt "+
+		"has taken the place of this one; nothing is planned for this component until a person restores or dismisses it, "+
+		"see `nuon state list`", state.Serial)
 }
 
 // spec fetches the job's spec.

@@ -161,7 +161,9 @@ func TestRegistries(t *testing.T) {
 
 func TestAttemptURL(t *testing.T) {
 	at := timing.From(time.Millisecond)
-	for _, bad := range []string{"", "http://x", "http://x/runner/v1/jobs/a/attempts/x", "http://x/runner/v1/jobs/a%2Fb/attempts/1", "http://x/runner/v1/jobs/../attempts/1", "http://x/runner/v1/jobs/a/attempts/0", "ftp://x/runner/v1/jobs/a/attempts/1"} {
+	for _, bad := range []string{"", "http://x", "http://x/runner/v1/jobs/a/attempts/x",
+		"http://x/runner/v1/jobs/a%2Fb/attempts/1", "http://x/runner/v1/jobs/../attempts/1",
+		"http://x/runner/v1/jobs/a/attempts/0", "ftp://x/runner/v1/jobs/a/attempts/1"} {
 		if _, err := NewAttemptClient(bad, seal.Secret{}, t.TempDir(), at); err == nil {
 			t.Errorf("took %q", bad)
 		}

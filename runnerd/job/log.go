@@ -133,7 +133,8 @@ func (l *Log) writeWithinLimit(now time.Time, level api.LogLineL, message string
 	if l.left -= int64(len(encoded)) + 1; l.left > 0 {
 		return
 	}
-	cut, err := json.Marshal(api.LogLine{T: now.UTC(), L: api.Warn, M: fmt.Sprintf("the log of this job has reached %d MiB; the rest is not kept", MaxLogBytes>>20)})
+	cut, err := json.Marshal(api.LogLine{T: now.UTC(), L: api.Warn, M: fmt.Sprintf(
+		"the log of this job has reached %d MiB; the rest is not kept", MaxLogBytes>>20)})
 	if err == nil {
 		l.writeEncoded(cut)
 	}

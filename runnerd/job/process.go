@@ -77,7 +77,8 @@ func RunProcess(ctx context.Context, handlers Handlers, at timing.Timing) error 
 		log.Warn("this job is not traced: %v", err)
 	}
 	defer sendSpans(ctx, stopTraces)
-	result := run(ctx, &Env{Dir: env.dir, Root: env.root, KubeConfig: env.kubeConfig, Log: log, Redact: secrets, Timing: at}, env, handlers)
+	result := run(ctx, &Env{Dir: env.dir, Root: env.root, KubeConfig: env.kubeConfig, Log: log, Redact: secrets,
+		Timing: at}, env, handlers)
 	result.Error = secrets.String(result.Error)
 	killDescendants(at)
 	closeLog()
@@ -219,7 +220,8 @@ func run(ctx context.Context, env *Env, from environment, handlers Handlers) api
 	}
 	handler, known := handlers[env.Spec.Kind]
 	if !known {
-		return errorResult(ctx, env, fmt.Errorf("this runner cannot do jobs of kind %q; update it to the version of the control plane", env.Spec.Kind))
+		return errorResult(ctx, env, fmt.Errorf("this runner cannot do jobs of kind %q; update it to the version of the "+
+			"control plane", env.Spec.Kind))
 	}
 	ctx, span := telemetry.StartSpan(telemetry.Extract(ctx, env.Spec.Trace), "job "+string(env.Spec.Kind),
 		slog.String("org", env.Spec.Org),
@@ -233,7 +235,8 @@ func run(ctx context.Context, env *Env, from environment, handlers Handlers) api
 		return errorResult(ctx, env, err)
 	}
 	if result.Status == "" {
-		return errorResult(ctx, env, fmt.Errorf("the handler of %q jobs gave a result without a status; this is a fault of the product, report it", env.Spec.Kind))
+		return errorResult(ctx, env, fmt.Errorf("the handler of %q jobs gave a result without a status; this is a fault of "+
+			"the product, report it", env.Spec.Kind))
 	}
 	return result
 }
@@ -254,7 +257,8 @@ func prepare(ctx context.Context, env *Env, from environment) (err error) {
 		return err
 	}
 	if env.Spec.Job != env.API.job || env.Spec.Attempt != env.API.attempt {
-		return fmt.Errorf("asked for the spec of %s/%d, got that of %s/%d; this is a fault of the control plane, report it", env.API.job, env.API.attempt, env.Spec.Job, env.Spec.Attempt)
+		return fmt.Errorf("asked for the spec of %s/%d, got that of %s/%d; this is a fault of the control plane, report it",
+			env.API.job, env.API.attempt, env.Spec.Job, env.Spec.Attempt)
 	}
 	if err := checkAllowed(env); err != nil {
 		return err
@@ -287,7 +291,8 @@ func recoverPanic(ctx context.Context, handler Handler, env *Env) (result api.Jo
 	defer func() {
 		if fault := recover(); fault != nil {
 			env.Log.Error("the handler crashed: %v\n%s", fault, debug.Stack())
-			err = errors.New("the runner's handler of this job crashed; the log says where: this is a fault of the product, report it")
+			err = errors.New("the runner's handler of this job crashed; the log says where: this is a fault of the product, " +
+				"report it")
 		}
 	}()
 	return handler.Run(ctx, env)

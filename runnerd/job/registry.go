@@ -46,7 +46,8 @@ func (r *Registry) Push(ctx context.Context, name string, pushed artifact.Artifa
 // which comes from a spec.
 func (r *Registry) Open(name string) (*artifact.Repository, error) {
 	if r == nil {
-		return nil, errors.New("this runner has no registry; start it with NUON_REGISTRY=host/path, and NUON_REGISTRY_USERNAME and NUON_REGISTRY_PASSWORD where it asks for them")
+		return nil, errors.New("this runner has no registry; start it with NUON_REGISTRY=host/path, and " +
+			"NUON_REGISTRY_USERNAME and NUON_REGISTRY_PASSWORD where it asks for them")
 	}
 	if name == "" || path.Clean("/"+name) != "/"+name || strings.ContainsAny(name, "@:") {
 		return nil, fmt.Errorf("%q is not the name of a repository; this is a fault of the control plane, report it", name)

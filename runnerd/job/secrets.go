@@ -41,7 +41,8 @@ const pipeTimeout = 5 * time.Second
 func (s Secrets) Pipe() (*os.File, error) {
 	encoded, err := json.Marshal(s)
 	if err == nil && len(encoded) > maxSecrets {
-		err = fmt.Errorf("the registry's credential and the OTEL_* variables have more than %d bytes together; shorten them", maxSecrets)
+		err = fmt.Errorf("the registry's credential and the OTEL_* variables have more than %d bytes together; shorten them",
+			maxSecrets)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("hand the job its secrets: %w", err)

@@ -39,7 +39,10 @@ func Secrets(environ []string) [][]byte {
 // with escapes resolved.
 func proxyPasswords(environ []string) [][]byte {
 	var made [][]byte
-	for _, entry := range pick(environ, func(name string) bool { return strings.HasSuffix(strings.ToLower(name), "_proxy") }) {
+	for _, entry := range pick(environ, func(name string) bool {
+		return strings.HasSuffix(strings.ToLower(name),
+			"_proxy")
+	}) {
 		_, value, _ := strings.Cut(entry, "=")
 		at := strings.LastIndex(value, "@")
 		if at < 0 {
@@ -68,7 +71,8 @@ func isCredential(name string) bool {
 	if name == "GOOGLE_APPLICATION_CREDENTIALS" {
 		return false // a path
 	}
-	return slices.ContainsFunc([]string{"SECRET", "TOKEN", "PASSWORD", "KEY", "CREDENTIAL", "HEADER", "CERTIFICATE"}, func(word string) bool {
-		return strings.Contains(name, word)
-	})
+	return slices.ContainsFunc([]string{"SECRET", "TOKEN", "PASSWORD", "KEY", "CREDENTIAL", "HEADER", "CERTIFICATE"},
+		func(word string) bool {
+			return strings.Contains(name, word)
+		})
 }

@@ -83,7 +83,8 @@ func Parse(name string, content []byte) (File, error) {
 		var lines []string
 		for _, missing := range unknown.Errors {
 			row, column := missing.Position()
-			lines = append(lines, fmt.Sprintf("%s:%d:%d: there is no %s in a runner file; it has enabled, jobs, components, debug, [actions] with free_env, "+
+			lines = append(lines, fmt.Sprintf("%s:%d:%d: there is no %s in a runner file; it has enabled, jobs, components, "+
+				"debug, [actions] with free_env, "+
 				"[cluster] with exec, [window] with days, hours and zone, and [limits] with memory, timeout and capacity",
 				name, row, column, strings.Join(missing.Key(), ".")))
 		}
@@ -100,10 +101,12 @@ func Parse(name string, content []byte) (File, error) {
 // check checks the rules that involve more than one value.
 func (f File) check(name string) error {
 	if most := f.Limits.Capacity; most != nil && (*most < 1 || *most > maxCapacity) {
-		return fmt.Errorf("%s: [limits] has the capacity %d; write a number from 1 to %d, or enabled = false for none", name, *most, maxCapacity)
+		return fmt.Errorf("%s: [limits] has the capacity %d; write a number from 1 to %d, or enabled = false for none", name,
+			*most, maxCapacity)
 	}
 	if f.Window != nil && f.Window.Days != nil && len(f.Window.Days) == 0 {
-		return fmt.Errorf("%s: [window] has no days in its days; name some, leave them out for every day, or forbid applies and actions with jobs", name)
+		return fmt.Errorf("%s: [window] has no days in its days; name some, leave them out for every day, or forbid "+
+			"applies and actions with jobs", name)
 	}
 	if f.Window != nil && f.Window.Zone.location == nil {
 		return fmt.Errorf("%s: [window] has no zone; name one, such as zone = \"Europe/Berlin\" or \"UTC\"", name)

@@ -228,7 +228,8 @@ func TestOpensIsWhenItOpens(t *testing.T) {
 		}
 		// Zones without daylight saving time, because a skipped or repeated hour moves
 		// the edge.
-		if err := w.Zone.UnmarshalText([]byte(rapid.SampledFrom([]string{"UTC", "Asia/Kolkata", "America/Phoenix"}).Draw(t, "zone"))); err != nil {
+		if err := w.Zone.UnmarshalText([]byte(rapid.SampledFrom([]string{"UTC", "Asia/Kolkata", "America/Phoenix"}).Draw(t,
+			"zone"))); err != nil {
 			t.Fatal(err)
 		}
 		at := time.Unix(rapid.Int64Range(1_700_000_000, 1_900_000_000).Draw(t, "at"), 0).Truncate(time.Minute)
@@ -250,7 +251,8 @@ func TestOpensIsWhenItOpens(t *testing.T) {
 
 func TestTimeoutOf(t *testing.T) {
 	for _, test := range []struct{ spec, own, want time.Duration }{
-		{0, 0, time.Hour}, {0, time.Minute, time.Minute}, {time.Minute, 0, time.Minute}, {time.Minute, time.Second, time.Second}, {time.Second, time.Minute, time.Second},
+		{0, 0, time.Hour}, {0, time.Minute, time.Minute}, {time.Minute, 0, time.Minute},
+		{time.Minute, time.Second, time.Second}, {time.Second, time.Minute, time.Second},
 	} {
 		if got := (Limits{Timeout: Duration(test.own)}).TimeoutOf(test.spec, time.Hour); got != test.want {
 			t.Errorf("%+v: got %v", test, got)
@@ -261,7 +263,8 @@ func TestTimeoutOf(t *testing.T) {
 // TestWhatASpecMayBring checks that each part of a health job must be of an allowed kind,
 // and that undeclared variables and login programs are off by default.
 func TestWhatASpecMayBring(t *testing.T) {
-	file, err := Parse("runner.toml", []byte("components = [\"helm_chart\"]\n[actions]\nfree_env = true\n[cluster]\nexec = [\"aws\", \"/usr/bin/kubelogin\"]\n"))
+	file, err := Parse("runner.toml", []byte("components = [\"helm_chart\"]\n[actions]\nfree_env = true\n[cluster]\n"+
+		"exec = [\"aws\", \"/usr/bin/kubelogin\"]\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

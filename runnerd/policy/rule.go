@@ -40,7 +40,10 @@ func (f File) RuleAt(now time.Time) Rule {
 		if rule.Jobs != nil {
 			allowed = *rule.Jobs
 		}
-		allowed = slices.DeleteFunc(slices.Clone(allowed), func(kind string) bool { return slices.Contains(changingKinds, kind) })
+		allowed = slices.DeleteFunc(slices.Clone(allowed), func(kind string) bool {
+			return slices.Contains(changingKinds,
+				kind)
+		})
 		rule.Jobs = &allowed
 		rule.Reason = fmt.Sprintf("outside its window (%s): applies and actions wait until %s", f.Window,
 			f.Window.NextOpen(now).Format("Mon 2 Jan 15:04"))
@@ -71,7 +74,8 @@ func (r Rule) Check(kind, component string) error {
 		if r.Reason != "" && slices.Contains(changingKinds, kind) {
 			return fmt.Errorf("this runner takes no %s now: %s", kind, r.Reason)
 		}
-		return fmt.Errorf("the runner's own file does not allow jobs of kind %s; its owner decides that, with jobs in the runner file", kind)
+		return fmt.Errorf("the runner's own file does not allow jobs of kind %s; its owner decides that, with jobs in the "+
+			"runner file", kind)
 	}
 	if slices.Contains(kindsWithoutComponent, kind) {
 		return nil
@@ -86,7 +90,8 @@ func (r Rule) checkComponent(kind string) error {
 	if kind == "" {
 		kind = "unknown"
 	}
-	return fmt.Errorf("the runner's own file does not allow components of kind %.60s; its owner decides that, with components in the runner file", kind)
+	return fmt.Errorf("the runner's own file does not allow components of kind %.60s; its owner decides that, with "+
+		"components in the runner file", kind)
 }
 
 // MayExec reports whether the owner allows a login program that a cluster's outputs name.
@@ -102,7 +107,8 @@ func (r Rule) WithoutExec() Rule {
 // it, so that only what was accepted is done.
 func (r Rule) CheckSpec(offered string, spec api.JobSpec) error {
 	if string(spec.Kind) != offered {
-		return fmt.Errorf("this job was offered as %s and its spec is of kind %s; it is not done: this is a fault of the control plane, report it", offered, spec.Kind)
+		return fmt.Errorf("this job was offered as %s and its spec is of kind %s; it is not done: this is a fault of the "+
+			"control plane, report it", offered, spec.Kind)
 	}
 	for _, part := range spec.Health.Parts {
 		if err := r.checkComponent(part.Deploy.ComponentKind); err != nil {
@@ -160,8 +166,10 @@ func (r Rule) Lines() [][2]string {
 		{"debug", yes[r.Debug]},
 		{"free env", yes[r.FreeEnv]},
 		{"cluster exec", listed(&r.ClusterExec, "")},
-		{"memory", limit(r.Limits.MemoryBytes > 0, "%v for each job, held by watching its processes", Size(r.Limits.MemoryBytes))},
-		{"timeout", limit(r.Limits.TimeoutSeconds > 0, "%v for each job", time.Duration(r.Limits.TimeoutSeconds)*time.Second)},
+		{"memory", limit(r.Limits.MemoryBytes > 0, "%v for each job, held by watching its processes",
+			Size(r.Limits.MemoryBytes))},
+		{"timeout", limit(r.Limits.TimeoutSeconds > 0, "%v for each job", time.Duration(
+			r.Limits.TimeoutSeconds)*time.Second)},
 		{"capacity", limit(r.Limits.Capacity > 0, "%d at once", r.Limits.Capacity)},
 	}
 }

@@ -93,7 +93,8 @@ func attack(ctx context.Context, env *job.Env) (api.JobResult, error) {
 func attacked(t *testing.T, uid int, args ...string) (tries map[string]string, who string) {
 	t.Helper()
 	s, dir := newServer(t), dirOf(t, uid)
-	for name, content := range map[string]string{"runner.toml": "enabled = true\n", "states/x": "x", "undelivered/x": "x"} {
+	for name, content := range map[string]string{"runner.toml": "enabled = true\n", "states/x": "x",
+		"undelivered/x": "x"} {
 		path := filepath.Join(dir, name)
 		err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644))
 		for _, made := range []string{path, filepath.Dir(path)} {

@@ -248,7 +248,8 @@ func (a *attempt) do(ctx context.Context, next step) error {
 // returnOffer ends an attempt that has not started, so that it can be offered again.
 func (a *attempt) returnOffer(reason string) error {
 	a.log.Warn("giving a job back that has not begun", "reason", reason)
-	return a.dir.SaveFinal(api.JobResult{Status: api.JobResultStatusLost, Error: "nothing of this job ran, so it can be started again: " + reason})
+	return a.dir.SaveFinal(api.JobResult{Status: api.JobResultStatusLost, Error: "nothing of this job ran, so it can be " +
+		"started again: " + reason})
 }
 
 // fail stores a failed result for an attempt whose process could not be started.

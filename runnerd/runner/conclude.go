@@ -120,9 +120,13 @@ func (o outcome) final() api.JobResult {
 	case o.found:
 		return o.result
 	case o.ended && o.ending.Reason == spool.ReasonMemory:
-		return api.JobResult{Status: api.JobResultStatusFailed, Error: fmt.Sprintf("the job used more than its limit of %v of memory, so all its processes were killed; the runner's owner sets that limit, with memory in [limits] of the runner file", o.memory)}
+		return api.JobResult{Status: api.JobResultStatusFailed, Error: fmt.Sprintf(
+			"the job used more than its limit of %v of memory, so all its processes were killed; the runner's owner sets that "+
+				"limit, with memory in [limits] of the runner file", o.memory)}
 	case timeout:
-		return api.JobResult{Status: api.JobResultStatusFailed, Error: fmt.Sprintf("the job ran longer than its limit of %v and %s; look at what it was waiting for in its log, or give it more time", o.limit, o.describe())}
+		return api.JobResult{Status: api.JobResultStatusFailed, Error: fmt.Sprintf(
+			"the job ran longer than its limit of %v and %s; look at what it was waiting for in its log, or give it more time",
+			o.limit, o.describe())}
 	case o.ended:
 		return api.JobResult{Status: api.JobResultStatusCancelled, Error: "the job was cancelled and " + o.describe()}
 	}

@@ -43,17 +43,21 @@ func TestFinal(t *testing.T) {
 		status api.JobResultStatus
 		text   string
 	}{
-		"as the job says":     {outcome{result: result("stale"), found: true}, "stale", "because"},
-		"cancelled, but done": {outcome{result: result("succeeded"), found: true, ending: cancel, ended: true}, "succeeded", "because"},
-		"cancelled":           {outcome{result: result("cancelled"), found: true, ending: cancel, ended: true}, "cancelled", "because"},
+		"as the job says": {outcome{result: result("stale"), found: true}, "stale", "because"},
+		"cancelled, but done": {outcome{result: result("succeeded"), found: true, ending: cancel, ended: true}, "succeeded",
+			"because"},
+		"cancelled": {outcome{result: result("cancelled"), found: true, ending: cancel, ended: true}, "cancelled", "because"},
 		"cancelled, no result": {outcome{ending: cancel, ended: true}, "cancelled",
 			"ended without a result when it was interrupted"},
-		"out of time":           {outcome{result: result("cancelled"), found: true, ending: timeout, ended: true, limit: time.Minute}, "failed", "limit of 1m0s and was interrupted: because"},
-		"out of time, but done": {outcome{result: result("succeeded"), found: true, ending: timeout, ended: true}, "succeeded", "because"},
+		"out of time": {outcome{result: result("cancelled"), found: true, ending: timeout, ended: true,
+			limit: time.Minute}, "failed", "limit of 1m0s and was interrupted: because"},
+		"out of time, but done": {outcome{result: result("succeeded"), found: true, ending: timeout, ended: true},
+			"succeeded", "because"},
 		"out of time, and killed": {outcome{ending: killed, ended: true, limit: time.Minute}, "failed",
 			"all its processes were killed"},
-		"gone":                         {outcome{}, "lost", "nothing more runs here"},
-		"too large":                    {outcome{ending: spool.Termination{Reason: spool.ReasonMemory, Killed: true}, ended: true, memory: 512 << 20}, "failed", "more than its limit of 512 MiB"},
+		"gone": {outcome{}, "lost", "nothing more runs here"},
+		"too large": {outcome{ending: spool.Termination{Reason: spool.ReasonMemory, Killed: true},
+			ended: true, memory: 512 << 20}, "failed", "more than its limit of 512 MiB"},
 		"interrupted by somebody else": {outcome{result: result("cancelled"), found: true}, "cancelled", "because"},
 		"killed, but it left a failure": {outcome{result: result("failed"), found: true, ending: killed, ended: true},
 			"failed", "because"},
@@ -133,7 +137,8 @@ func TestAJobIsEndedWithoutADisk(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil { // the disk has room again
 		t.Fatal(err)
 	}
-	if again, ends, err := a.terminationReason(); !ends || err != nil || !again.Killed || !again.Since.Equal(ending.Since) {
+	if again, ends, err := a.terminationReason(); !ends || err != nil || !again.Killed ||
+		!again.Since.Equal(ending.Since) {
 		t.Errorf("got %+v, %v, %v", again, ends, err)
 	}
 	if kept, found, err := a.dir.Termination(); !found || err != nil || !kept.Killed {

@@ -197,7 +197,8 @@ func TestEveryWeather(t *testing.T) {
 		"cut answers":     {Cut: 0.4},
 		"slow":            {MaxDelay: 300 * time.Millisecond},
 		"twice and later": {Duplicate: 0.5, MaxDuplicateDelay: 200 * time.Millisecond, MaxDelay: 50 * time.Millisecond},
-		"all of it":       {Reset: 0.2, Cut: 0.2, MaxDelay: 30 * time.Millisecond, Duplicate: 0.3, MaxDuplicateDelay: 100 * time.Millisecond},
+		"all of it": {Reset: 0.2, Cut: 0.2, MaxDelay: 30 * time.Millisecond, Duplicate: 0.3,
+			MaxDuplicateDelay: 100 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -65,7 +65,8 @@ func (r *runner) heartbeat(ctx context.Context, refs []api.AttemptRef) (api.Hear
 		refs = []api.AttemptRef{}
 	}
 	key := r.keys.currentKey()
-	answer, err := r.short.HeartbeatWithResponse(ctx, api.Heartbeat{Attempts: refs, Version: r.Version}, apiclient.WithToken(key))
+	answer, err := r.short.HeartbeatWithResponse(ctx, api.Heartbeat{Attempts: refs, Version: r.Version},
+		apiclient.WithToken(key))
 	if err != nil {
 		return api.HeartbeatAnswer{}, err
 	}

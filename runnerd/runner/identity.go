@@ -41,7 +41,9 @@ func (r *runner) identify(ctx context.Context) (identity, error) {
 	known, err := loadIdentity(r.Dir)
 	if err == nil {
 		if _, err := seal.LoadIdentity(KeyFile(r.Dir)); err != nil {
-			return identity{}, fmt.Errorf("this runner is registered but its install key cannot be used: %w; put the key back from your copy, or remove %s and register the runner anew (nuon runners replace --new-key), after which sensitive values have to be entered again", err, identityFile(r.Dir))
+			return identity{}, fmt.Errorf("this runner is registered but its install key cannot be used: %w; put the key back "+
+				"from your copy, or remove %s and register the runner anew (nuon runners replace --new-key), after which "+
+				"sensitive values have to be entered again", err, identityFile(r.Dir))
 		}
 		return known, nil
 	}
@@ -49,7 +51,8 @@ func (r *runner) identify(ctx context.Context) (identity, error) {
 		return identity{}, err
 	}
 	if r.Token.IsZero() {
-		return identity{}, fmt.Errorf("this runner is not registered yet; make a registration token for it (nuon runners create), and start it once with NUON_REGISTRATION_TOKEN set")
+		return identity{}, fmt.Errorf("this runner is not registered yet; make a registration token for it (nuon runners " +
+			"create), and start it once with NUON_REGISTRATION_TOKEN set")
 	}
 	// The key is created first, because the registration sends its public half.
 	key, err := seal.LoadOrCreateIdentity(KeyFile(r.Dir))
@@ -70,7 +73,8 @@ func loadIdentity(dir string) (known identity, err error) {
 		return known, fmt.Errorf("read who this runner is: %w", err)
 	}
 	if err := json.Unmarshal(content, &known); err != nil || known.RunnerKey == "" {
-		return known, fmt.Errorf("%s does not say who this runner is; put it back from your copy, or remove it and register the runner anew", identityFile(dir))
+		return known, fmt.Errorf("%s does not say who this runner is; put it back from your copy, or remove it and "+
+			"register the runner anew", identityFile(dir))
 	}
 	return known, nil
 }
@@ -95,11 +99,13 @@ func prove(ctx context.Context, client *api.ClientWithResponses, key seal.Identi
 		return "", err
 	}
 	if answer.JSON200 == nil {
-		return "", apiclient.Permanent(errors.New("prove the install key: the control plane does not answer as a runner API does; check --url"))
+		return "", apiclient.Permanent(errors.New("prove the install key: the control plane does not answer as a runner " +
+			"API does; check --url"))
 	}
 	nonce, err := key.Open(answer.JSON200.Nonce, seal.RegistrationContext(key.Recipient()))
 	if err != nil {
-		return "", apiclient.Permanent(fmt.Errorf("prove the install key: the control plane sent no nonce for this key, and gets no answer: %w", err))
+		return "", apiclient.Permanent(fmt.Errorf("prove the install key: the control plane sent no nonce for this key, "+
+			"and gets no answer: %w", err))
 	}
 	return string(nonce.Reveal()), nil
 }
@@ -112,7 +118,8 @@ func (r *runner) register(ctx context.Context, key seal.Identity) (identity, err
 		return identity{}, err
 	}
 	var registered *api.Registered
-	pace := apiclient.RetryPolicy{First: r.Timing.BackoffMin, Max: r.Timing.BackoffMax, Connection: r.connection, IsFinal: apiclient.FinalByStatus}
+	pace := apiclient.RetryPolicy{First: r.Timing.BackoffMin, Max: r.Timing.BackoffMax, Connection: r.connection,
+		IsFinal: apiclient.FinalByStatus}
 	err = apiclient.Retry(ctx, pace, func(ctx context.Context) error {
 		proof, err := prove(ctx, client, key)
 		if err != nil {
@@ -128,13 +135,16 @@ func (r *runner) register(ctx context.Context, key seal.Identity) (identity, err
 			return err
 		}
 		if registered = answer.JSON200; registered == nil || registered.RunnerKey == "" {
-			return apiclient.Permanent(fmt.Errorf("register this runner: %s does not answer as a runner API does; check --url", r.URL))
+			return apiclient.Permanent(fmt.Errorf("register this runner: %s does not answer as a runner API does; check --url",
+				r.URL))
 		}
 		return nil
 	})
 	if refusal := apiclient.AsResponseError(err); refusal != nil &&
 		(refusal.Status == http.StatusUnauthorized || refusal.Status == http.StatusForbidden) {
-		return identity{}, fmt.Errorf("%w; a registration token works once and for a short time, and this one does not: make a new one (nuon runners create, or nuon runners replace for one that was registered before) and set NUON_REGISTRATION_TOKEN to it", err)
+		return identity{}, fmt.Errorf("%w; a registration token works once and for a short time, and this one does not: "+
+			"make a new one (nuon runners create, or nuon runners replace for one that was registered before) and set "+
+			"NUON_REGISTRATION_TOKEN to it", err)
 	}
 	if err != nil {
 		return identity{}, err

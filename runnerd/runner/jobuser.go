@@ -35,7 +35,8 @@ func findJobUser(named string) (*subprocess.User, error) {
 	case int(made.UID) == os.Geteuid():
 		return nil, nil
 	case !root:
-		return nil, fmt.Errorf("--job-user %s: only root can start programs as another user; start runnerd as root, or leave the flag out", named)
+		return nil, fmt.Errorf("--job-user %s: only root can start programs as another user; start runnerd as root, or "+
+			"leave the flag out", named)
 	}
 	return made, nil
 }
@@ -175,7 +176,8 @@ func checkTraversable(dir string, to *subprocess.User) error {
 		bits >>= 3
 	}
 	if bits&1 == 0 {
-		return fmt.Errorf("user %d:%d may not pass through %s, and works below it; give the runner another directory with --dir, such as /var/lib/nuon-runner", to.UID, to.GID, dir)
+		return fmt.Errorf("user %d:%d may not pass through %s, and works below it; give the runner another directory with "+
+			"--dir, such as /var/lib/nuon-runner", to.UID, to.GID, dir)
 	}
 	return nil
 }

@@ -47,7 +47,8 @@ func TestProgramsSays(t *testing.T) {
 		says ProgramUser
 		want string
 	}{
-		{ProgramUser{User: "7:7", Root: true}, "cannot read the runner's files"}, {ProgramUser{Root: true}, "run as root"}, {ProgramUser{}, "can read its files"},
+		{ProgramUser{User: "7:7", Root: true}, "cannot read the runner's files"}, {ProgramUser{Root: true}, "run as root"},
+		{ProgramUser{}, "can read its files"},
 	} {
 		if got := test.says.String(); !strings.Contains(got, test.want) {
 			t.Errorf("%+v: %s", test.says, got)

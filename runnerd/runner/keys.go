@@ -119,7 +119,10 @@ func (k *keys) markRejected(used seal.Secret) (all bool) {
 		}
 	}
 	if k.rejections == rejectionsUntilReplaced {
-		k.log.Error("the control plane does not know this runner's key any more: it was replaced, or its control plane is another one. What it still holds is delivered with the jobs' own tokens, and it takes no more jobs; to go on here, make a registration token (nuon runners replace) and start runnerd in this directory with NUON_REGISTRATION_TOKEN set")
+		k.log.Error("the control plane does not know this runner's key any more: it was replaced, or its control plane is " +
+			"another one. What it still holds is delivered with the jobs' own tokens, and it takes no more jobs; to go on " +
+			"here, make a registration token (nuon runners replace) and start runnerd in this directory with " +
+			"NUON_REGISTRATION_TOKEN set")
 	}
 	return k.rejections >= 2
 }
@@ -129,7 +132,8 @@ func (k *keys) setRegistered(known identity) error {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	if known.RunnerID != k.identity.RunnerID {
-		return fmt.Errorf("NUON_REGISTRATION_TOKEN is of the runner %s (%s), and %s belongs to the runner %s (%s); give each a directory of its own with --dir. The token is used up: make another one for %s",
+		return fmt.Errorf("NUON_REGISTRATION_TOKEN is of the runner %s (%s), and %s belongs to the runner %s (%s); give "+
+			"each a directory of its own with --dir. The token is used up: make another one for %s",
 			known.Name, known.RunnerID, k.dir, k.identity.Name, k.identity.RunnerID, known.Name)
 	}
 	if err := saveIdentity(k.dir, known); err != nil {

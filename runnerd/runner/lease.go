@@ -60,7 +60,8 @@ func (r *runner) leaseLoop(ctx, after context.Context) {
 
 // pollForWork makes one poll. Without capacity it only reports the rule, and the server
 // responds immediately.
-func (r *runner) pollForWork(ctx context.Context, free int, rule policy.Rule, changed <-chan struct{}) (offers []api.Offer, err error) {
+func (r *runner) pollForWork(ctx context.Context, free int, rule policy.Rule,
+	changed <-chan struct{}) (offers []api.Offer, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var watching sync.WaitGroup

@@ -17,7 +17,8 @@ func TestAPlanThatCopiesIsDeclinedWithoutSyncs(t *testing.T) {
 		copies bool
 		taken  bool
 	}{
-		{plans, "plan", false, true}, {plans, "plan", true, false}, {syncs, "plan", true, true}, {plans, "sync", false, false}, {[]string{"sync"}, "plan", true, false},
+		{plans, "plan", false, true}, {plans, "plan", true, false}, {syncs, "plan", true, true},
+		{plans, "sync", false, false}, {[]string{"sync"}, "plan", true, false},
 	} {
 		rule := policy.Rule{RunnerPolicy: api.RunnerPolicy{Jobs: &c.jobs}}
 		if err := checkOffer(rule, c.kind, "terraform_module", c.copies); (err == nil) != c.taken {

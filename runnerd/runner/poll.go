@@ -35,7 +35,8 @@ func newLeasePoller(o Options, key func() seal.Secret, line *apiclient.Connectio
 }
 
 // lease makes one poll. Without capacity for a job the server responds immediately.
-func (p *leasePoller) lease(ctx context.Context, request api.LeaseRequest, key seal.Secret) (*api.LeaseResponse, error) {
+func (p *leasePoller) lease(ctx context.Context, request api.LeaseRequest,
+	key seal.Secret) (*api.LeaseResponse, error) {
 	hold := p.timing.LongPoll
 	if p.short {
 		hold = p.timing.ShortPoll

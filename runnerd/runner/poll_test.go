@@ -52,7 +52,8 @@ func TestPollsAreShortWhereNoBeatComesThrough(t *testing.T) {
 	defer server.Close()
 	options := Options{URL: server.URL, Timing: timing.Default()}
 	options.Timing.LongPollSilence, options.Timing.BatchInterval = 2*time.Second, 100*time.Millisecond
-	p, err := newLeasePoller(options, apiclient.StaticToken(seal.Secret{}), &apiclient.ConnectionLog{Log: slog.New(slog.DiscardHandler)})
+	p, err := newLeasePoller(options, apiclient.StaticToken(seal.Secret{}),
+		&apiclient.ConnectionLog{Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +62,8 @@ func TestPollsAreShortWhereNoBeatComesThrough(t *testing.T) {
 		free   int
 		asks   int
 	}{
-		{whole, 1, 300}, {whole, 0, -1}, {refused, 1, 300}, {quiet, 1, 300}, {whole, 1, 30}, {refused, 1, 30}, {whole, 0, -1}, {beating, 1, 30}, {beating, 1, 300},
+		{whole, 1, 300}, {whole, 0, -1}, {refused, 1, 300}, {quiet, 1, 300}, {whole, 1, 30}, {refused, 1, 30}, {whole, 0, -1},
+		{beating, 1, 30}, {beating, 1, 300},
 		{whole, 1, 300},
 	} {
 		next <- step.answer

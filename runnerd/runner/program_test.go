@@ -302,7 +302,8 @@ func plugged(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		if err != nil {
 			return api.JobResult{}, err
 		}
-		if err := env.API.SpoolState(api.State{Serial: serial, Lineage: "line", Digest: env.Key.Hash("state", plain), Sealed: sealed}); err != nil {
+		if err := env.API.SpoolState(api.State{Serial: serial, Lineage: "line", Digest: env.Key.Hash("state", plain),
+			Sealed: sealed}); err != nil {
 			return api.JobResult{}, err
 		}
 		if err := errors.Join(note(fmt.Sprintf("wrote-%d", serial)), wait("writing")); err != nil {
@@ -332,7 +333,8 @@ func states(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		if err != nil {
 			return api.JobResult{}, err
 		}
-		if err := env.API.SpoolState(api.State{Serial: serial + 1, Lineage: "line", Digest: env.Key.Hash("state", plain), Sealed: sealed}); err != nil {
+		if err := env.API.SpoolState(api.State{Serial: serial + 1, Lineage: "line", Digest: env.Key.Hash("state", plain),
+			Sealed: sealed}); err != nil {
 			return api.JobResult{}, err
 		}
 	}

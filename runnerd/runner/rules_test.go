@@ -32,7 +32,10 @@ func TestTheRunnerFileIsHeldByTheRunner(t *testing.T) {
 	job := s.enqueue("job_1", "log", map[string]string{"lines": "1"})
 	work(t, s, dir)
 	s.until("it was offered", func() bool { return job.offered })
-	s.until("the rule was told", func() bool { return s.policy.Jobs != nil && slices.Equal(*s.policy.Jobs, []string{"plan"}) })
+	s.until("the rule was told", func() bool {
+		return s.policy.Jobs != nil &&
+			slices.Equal(*s.policy.Jobs, []string{"plan"})
+	})
 	s.until("it is offered again, as nobody accepts", func() bool { return job.offers > 1 })
 	s.with(func() {
 		if job.accepted {
@@ -54,7 +57,10 @@ func TestAChangedFileIsToldAtOnce(t *testing.T) {
 		text string
 		told func(api.RunnerPolicy) bool
 	}{
-		{"enabled = false\n", func(p api.RunnerPolicy) bool { return p.Off && strings.Contains(p.Reason, "enabled = false") }},
+		{"enabled = false\n", func(p api.RunnerPolicy) bool {
+			return p.Off && strings.Contains(p.Reason,
+				"enabled = false")
+		}},
 		// The rule is reported even without capacity for another job.
 		{"[limits]\ncapacity = 1\n", func(p api.RunnerPolicy) bool { return !p.Off && p.Limits.Capacity == 1 }},
 		{"enabled = perhaps\n", func(p api.RunnerPolicy) bool {

@@ -189,7 +189,9 @@ func Run(ctx context.Context, options Options) error {
 	}
 	own, secrets := newLogCollector(options)
 	options.Log = own.Tee(options.Log)
-	r := &runner{Options: options, log: options.Log, logCollector: own, secrets: secrets, spool: spool.Spool{Root: options.Dir}, attempts: map[string]*attempt{}, changed: make(chan struct{}, 1), stuck: make(chan error, 1)}
+	r := &runner{Options: options, log: options.Log, logCollector: own, secrets: secrets,
+		spool: spool.Spool{Root: options.Dir}, attempts: map[string]*attempt{}, changed: make(chan struct{}, 1),
+		stuck: make(chan error, 1)}
 	r.connection = &apiclient.ConnectionLog{Log: r.log, URL: r.URL}
 	if r.children.known, err = process.Children(); err != nil {
 		return err
@@ -227,7 +229,8 @@ func Run(ctx context.Context, options Options) error {
 		}
 	}
 	if isPlaintext(r.URL) {
-		r.log.Warn("the line to the control plane is not encrypted, and this runner's key can be read on the way; use https", "url", r.URL)
+		r.log.Warn("the line to the control plane is not encrypted, and this runner's key can be read on the way; use https",
+			"url", r.URL)
 	}
 	key, err := seal.LoadIdentity(KeyFile(r.Dir))
 	if err != nil {
@@ -270,7 +273,8 @@ func (r *runner) claimDirectory(ctx context.Context) (*os.File, error) {
 			return lock, err
 		}
 		if tries == 5 || !backoff.Pause(ctx, r.Timing.PollInterval) {
-			return nil, fmt.Errorf("another runnerd works in %s; stop it, or give this one a directory of its own with --dir", r.Dir)
+			return nil, fmt.Errorf("another runnerd works in %s; stop it, or give this one a directory of its own with --dir",
+				r.Dir)
 		}
 	}
 }
@@ -325,7 +329,8 @@ func (r *runner) windDown() {
 		case <-running[0].done:
 			running = r.listAttempts()
 		case <-limit.C:
-			r.log.Info("stopping: jobs go on without this process, and the next runnerd in this directory adopts them", "jobs", len(running), "dir", r.Dir)
+			r.log.Info("stopping: jobs go on without this process, and the next runnerd in this directory adopts them", "jobs",
+				len(running), "dir", r.Dir)
 			return
 		case <-r.StopNow:
 			return

@@ -775,7 +775,8 @@ func TestStatesWithoutRoomStayAndArriveLater(t *testing.T) {
 	})
 	work(t, s, dir)
 	s.until("the log says that there is no room", func() bool {
-		return refused.Load() > 3 && strings.Contains(strings.Join(job.messages(), "\n"), "no room for the state that this job wrote")
+		return refused.Load() > 3 && strings.Contains(strings.Join(job.messages(), "\n"),
+			"no room for the state that this job wrote")
 	})
 	s.with(func() {
 		if len(job.states) > 0 || job.result != nil || !job.locked {
@@ -874,7 +875,8 @@ func TestAdopt(t *testing.T) {
 		"after the process was killed": {
 			record: spool.Record{Token: "attempt-token-job_1"}, accepted: true, status: "cancelled", text: "were killed",
 			prepare: func(a spool.Attempt) error {
-				return errors.Join(a.MarkStarted(time.Now()), a.SaveTermination(spool.Termination{Reason: spool.ReasonCancel, Killed: true}))
+				return errors.Join(a.MarkStarted(time.Now()), a.SaveTermination(spool.Termination{Reason: spool.ReasonCancel,
+					Killed: true}))
 			},
 		},
 		"with a broken result": {

@@ -168,7 +168,8 @@ func (s *server) setTrouble(trouble func(r *http.Request, after bool) int) {
 func problem(w http.ResponseWriter, status int, code string) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(api.Problem{Type: "about:blank", Title: "the server says " + code, Status: status, Code: code})
+	_ = json.NewEncoder(w).Encode(api.Problem{Type: "about:blank", Title: "the server says " + code, Status: status,
+		Code: code})
 }
 
 func answer(w http.ResponseWriter, content any) {
@@ -297,7 +298,9 @@ func (s *server) lease(w http.ResponseWriter, r *http.Request) {
 			job := s.queue[0]
 			s.queue, job.offered, job.offeredAt = s.queue[1:], true, time.Now()
 			job.offers++
-			offers = append(offers, api.Offer{Job: job.spec.Job, Attempt: job.spec.Attempt, Kind: cmp.Or(job.offeredKind, string(job.spec.Kind)), ComponentKind: job.componentKind, AcceptWithinSeconds: s.acceptWithin})
+			offers = append(offers, api.Offer{Job: job.spec.Job, Attempt: job.spec.Attempt,
+				Kind: cmp.Or(job.offeredKind, string(job.spec.Kind)), ComponentKind: job.componentKind,
+				AcceptWithinSeconds: s.acceptWithin})
 		}
 		changed := s.changed
 		s.mutex.Unlock()
@@ -491,7 +494,8 @@ func (s *server) lock(job *served, w http.ResponseWriter, r *http.Request) {
 		if other != job && other.locked {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusLocked)
-			_ = json.NewEncoder(w).Encode(api.StateLock{ID: "lock-of-" + other.spec.Job, Info: json.RawMessage(`{}`), Holder: other.spec.Job})
+			_ = json.NewEncoder(w).Encode(api.StateLock{ID: "lock-of-" + other.spec.Job, Info: json.RawMessage(`{}`),
+				Holder: other.spec.Job})
 			return
 		}
 	}

@@ -137,8 +137,10 @@ func isNoRoom(err error) bool {
 // waitForRoom leaves the states in the spool until the next try. It logs that once.
 func (s *shipper) waitForRoom(state api.State, err error) error {
 	if !s.full {
-		s.log.Error("the control plane has no room for a state version; it stays here, and is sent again until there is", "serial", state.Serial, "error", err)
-		if err := s.dir.AppendLines(api.Warn, "the control plane has no room for the state that this job wrote; the runner keeps it and sends it again, and the job ends when it has arrived: "+err.Error()); err != nil {
+		s.log.Error("the control plane has no room for a state version; it stays here, and is sent again until there is",
+			"serial", state.Serial, "error", err)
+		if err := s.dir.AppendLines(api.Warn, "the control plane has no room for the state that this job wrote; the runner "+
+			"keeps it and sends it again, and the job ends when it has arrived: "+err.Error()); err != nil {
 			return err
 		}
 	}

@@ -47,7 +47,8 @@ func (a *attempt) start() error {
 	}
 	defer closeOutput()
 	if a.exited, err = a.runner.children.start(command); err != nil {
-		return a.fail(fmt.Errorf("start the job process: %w; see to it that the runner's program can be run and the machine has memory", err))
+		return a.fail(fmt.Errorf("start the job process: %w; see to it that the runner's program can be run and the "+
+			"machine has memory", err))
 	}
 	return nil
 }

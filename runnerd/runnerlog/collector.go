@@ -87,5 +87,6 @@ func (c *Collector) drain() []api.LogLine {
 
 // droppedMark returns the mark for dropped lines.
 func droppedMark(at time.Time, lines int) api.LogLine {
-	return api.LogLine{T: at, L: api.Warn, M: fmt.Sprintf("%d lines of this log were dropped here: there were too many of them, or the control plane was away for too long", lines)}
+	return api.LogLine{T: at, L: api.Warn, M: fmt.Sprintf("%d lines of this log were dropped here: there were too many "+
+		"of them, or the control plane was away for too long", lines)}
 }

@@ -20,11 +20,15 @@ func TestKeptStateIsTheLastOfItsComponent(t *testing.T) {
 		}
 		return a
 	}
-	plan := attempt("plan", api.JobSpec{Kind: api.JobSpecKindPlan, Plan: api.PlanSpec{Deploy: api.DeploySpec{InstallComponent: "web"}}})
-	apply := attempt("apply", api.JobSpec{Kind: api.JobSpecKindApply, Apply: api.ApplySpec{Deploy: api.DeploySpec{InstallComponent: "web"}}})
-	other := attempt("other", api.JobSpec{Kind: api.JobSpecKindApply, Apply: api.ApplySpec{Deploy: api.DeploySpec{InstallComponent: "network"}}})
+	plan := attempt("plan", api.JobSpec{Kind: api.JobSpecKindPlan,
+		Plan: api.PlanSpec{Deploy: api.DeploySpec{InstallComponent: "web"}}})
+	apply := attempt("apply", api.JobSpec{Kind: api.JobSpecKindApply,
+		Apply: api.ApplySpec{Deploy: api.DeploySpec{InstallComponent: "web"}}})
+	other := attempt("other", api.JobSpec{Kind: api.JobSpecKindApply,
+		Apply: api.ApplySpec{Deploy: api.DeploySpec{InstallComponent: "network"}}})
 	action := attempt("action", api.JobSpec{Kind: api.JobSpecKindAction})
-	hostile := attempt("hostile", api.JobSpec{Kind: api.JobSpecKindPlan, Plan: api.PlanSpec{Deploy: api.DeploySpec{InstallComponent: "../../web"}}})
+	hostile := attempt("hostile", api.JobSpec{Kind: api.JobSpecKindPlan,
+		Plan: api.PlanSpec{Deploy: api.DeploySpec{InstallComponent: "../../web"}}})
 
 	if _, found, err := s.CachedState("web"); found || err != nil {
 		t.Fatalf("before anything was handed in: %t %v", found, err)

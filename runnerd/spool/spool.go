@@ -25,7 +25,8 @@ var jobName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$`)
 // Ids come from the server, and the runner does not trust the server with its disk.
 func CheckID(job string, attempt int) error {
 	if !jobName.MatchString(job) || attempt < 1 {
-		return fmt.Errorf("%q attempt %d is not the id of an attempt; job ids have letters, digits, - and _, attempts count from 1", job, attempt)
+		return fmt.Errorf("%q attempt %d is not the id of an attempt; job ids have letters, digits, - and _, attempts "+
+			"count from 1", job, attempt)
 	}
 	return nil
 }

@@ -136,7 +136,8 @@ func TestStatesInOrder(t *testing.T) {
 			t.Errorf("%s: %v %v %v", file, state.Serial, found, err)
 		}
 	}
-	if err := errors.Join(spool.RemoveState(files[0]), spool.RemoveState(files[0]), spool.RejectState(files[1])); err != nil {
+	if err := errors.Join(spool.RemoveState(files[0]), spool.RemoveState(files[0]),
+		spool.RejectState(files[1])); err != nil {
 		t.Fatal(err)
 	}
 	if left, _ := attempt.States(); len(left) != 9 {

@@ -239,7 +239,8 @@ func TestNextProcessReads(t *testing.T) {
 }
 
 func TestHeldByAnother(t *testing.T) {
-	remote := &shelf{held: &api.StateLock{ID: "theirs", Holder: "job_9 attempt 1", Info: json.RawMessage(`{"Operation":"OperationTypeApply"}`)}}
+	remote := &shelf{held: &api.StateLock{ID: "theirs", Holder: "job_9 attempt 1",
+		Info: json.RawMessage(`{"Operation":"OperationTypeApply"}`)}}
 	endpoint, terraform := start(t, Options{Backend: remote})
 	said := terraform.want(http.StatusLocked, "LOCK", "", `{"ID":"mine"}`)
 	var holder map[string]string
@@ -326,7 +327,10 @@ func TestRefuses(t *testing.T) {
 func TestAFullDisk(t *testing.T) {
 	remote := &shelf{full: errors.New("no space left"), away: errors.New("no contact")}
 	var said []string
-	_, terraform := start(t, Options{Backend: remote, Logf: func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }})
+	_, terraform := start(t, Options{Backend: remote, Logf: func(format string,
+		args ...any) {
+		said = append(said, fmt.Sprintf(format, args...))
+	}})
 	terraform.want(http.StatusOK, "LOCK", "", `{"ID":"l"}`)
 	answer := terraform.want(http.StatusInternalServerError, "POST", "?ID=l", written(1))
 	if !strings.Contains(answer, "no space left") || !strings.Contains(answer, "no contact") {
@@ -368,7 +372,8 @@ func TestKilledInMidWrite(t *testing.T) {
 			request.SetBasicAuth(terraform.env["TF_HTTP_USERNAME"], terraform.env["TF_HTTP_PASSWORD"])
 			body := written(1)
 			if _, err := fmt.Fprintf(line, "POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: %s\r\nContent-Length: %d\r\n\r\n%s",
-				request.URL.RequestURI(), address.Host, request.Header.Get("Authorization"), len(body), body[:len(body)-test.cut]); err != nil {
+				request.URL.RequestURI(), address.Host, request.Header.Get("Authorization"), len(body),
+				body[:len(body)-test.cut]); err != nil {
 				t.Fatal(err)
 			}
 			if err := line.Close(); err != nil {

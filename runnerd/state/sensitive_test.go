@@ -20,7 +20,8 @@ func TestSensitiveOfAnyType(t *testing.T) {
 		`[{"type":"get_attr","value":"input"},{"type":"get_attr","value":"nowhere"}]`: {"a", "hidden", "planted", "work"},
 	} {
 		var got []string
-		sensitive([]byte(`{"resources":[{"instances":[{"attributes":{"input":`+typed+`},"sensitive_attributes":[`+path+`]}]}]}`),
+		sensitive([]byte(`{"resources":[{"instances":[{"attributes":{"input":`+typed+`},"sensitive_attributes":[`+path+
+			`]}]}]}`),
 			func(text []byte) { got = append(got, string(text)) })
 		slices.Sort(got)
 		if diff := cmp.Diff(want, got); diff != "" {

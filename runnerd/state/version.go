@@ -39,10 +39,12 @@ func parse(plain []byte) (Version, error) {
 	}
 	if err := json.Unmarshal(plain, &head); err != nil {
 		// The decoder's error could quote the state.
-		return Version{}, fmt.Errorf("the state is not JSON; if it is encrypted by OpenTofu itself, switch that off: the runner seals every state")
+		return Version{}, fmt.Errorf("the state is not JSON; if it is encrypted by OpenTofu itself, switch that off: the " +
+			"runner seals every state")
 	}
 	if head.Version != 4 || head.Serial == nil || head.Lineage == "" {
-		return Version{}, fmt.Errorf("the state is of format %d, not 4, or has no serial and lineage; use Terraform 0.12 or newer", head.Version)
+		return Version{}, fmt.Errorf("the state is of format %d, not 4, or has no serial and lineage; use Terraform "+
+			"0.12 or newer", head.Version)
 	}
 	return Version{Serial: *head.Serial, Lineage: head.Lineage, Plain: seal.NewSecret(plain)}, nil
 }
@@ -82,21 +84,27 @@ func ContextOf(spec api.DeploySpec) seal.Context {
 func OpenVersion(kept api.State, key seal.Identity, context seal.Context) (Version, error) {
 	plain, err := key.Open(kept.Sealed, context)
 	if errors.Is(err, seal.ErrContext) {
-		return Version{}, fmt.Errorf("open the state (serial %d): %w: the control plane put it in another place; do not apply, read the audit log", kept.Serial, err)
+		return Version{}, fmt.Errorf("open the state (serial %d): %w: the control plane put it in another place; do not "+
+			"apply, read the audit log", kept.Serial, err)
 	}
 	if err != nil {
-		return Version{}, fmt.Errorf("open the state (serial %d): %w; give the runner the key file that it had before; if that is lost, nobody can read this state any more: restore a version that was sealed to the key of now (nuon state restore), or go on without a state (nuon state abandon)", kept.Serial, err)
+		return Version{}, fmt.Errorf("open the state (serial %d): %w; give the runner the key file that it had before; if "+
+			"that is lost, nobody can read this state any more: restore a version that was sealed to the key of now (nuon "+
+			"state restore), or go on without a state (nuon state abandon)", kept.Serial, err)
 	}
 	version, err := parse(plain.Reveal())
 	if err != nil {
 		return Version{}, err
 	}
 	if version.Serial != kept.Serial || version.Lineage != kept.Lineage {
-		return Version{}, fmt.Errorf("the control plane calls this state serial %d of %s, but it is serial %d of %s: it was changed on the way; do not apply, look at the audit log", kept.Serial, kept.Lineage, version.Serial, version.Lineage)
+		return Version{}, fmt.Errorf("the control plane calls this state serial %d of %s, but it is serial %d of %s: it "+
+			"was changed on the way; do not apply, look at the audit log", kept.Serial, kept.Lineage, version.Serial,
+			version.Lineage)
 	}
 	if kept.Digest != version.digest(key, context) {
 		// Anyone can seal to a public key; the hash needs the private key.
-		return Version{}, fmt.Errorf("this state (serial %d) was not written by a runner of this install; do not apply, look at the audit log", kept.Serial)
+		return Version{}, fmt.Errorf("this state (serial %d) was not written by a runner of this install; do not apply, "+
+			"look at the audit log", kept.Serial)
 	}
 	return version, nil
 }

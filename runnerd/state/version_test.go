@@ -56,10 +56,13 @@ func TestDifference(t *testing.T) {
 		return `{"mode":"managed","type":"x","name":"` + address + `","instances":[` + rest + `]}`
 	}
 	before := version(t, head+`,"outputs":{"gone":{"value":1},"same":{"value":{"b":1,"a":2}},"other":{"value":1}},"resources":[`+
-		instance("same", `{"attributes":{"a":1,"b":2}}`)+","+instance("gone", `{"index_key":0,"attributes":{"p":"planted"}},{"index_key":"k","attributes":{}},{"deposed":"d1","attributes":{}}`)+","+
-		instance("other", `{"attributes":{"a":1.0}}`)+`,{"mode":"data","type":"x","name":"looked_at","instances":[{"attributes":{}}]}]}`)
+		instance("same", `{"attributes":{"a":1,"b":2}}`)+","+
+		instance("gone", `{"index_key":0,"attributes":{"p":"planted"}},{"index_key":"k","attributes":{}},{"deposed":"d1","attributes":{}}`)+","+
+		instance("other", `{"attributes":{"a":1.0}}`)+
+		`,{"mode":"data","type":"x","name":"looked_at","instances":[{"attributes":{}}]}]}`)
 	after := version(t, head+`,"outputs":{"new":{"value":1},"same":{"value":{"a":2,"b":1}},"other":{"value":1,"sensitive":true}},"resources":[`+
-		instance("same", `{"attributes":{"b":2,"a":1}}`)+`,{"module":"module.m","mode":"managed","type":"x","name":"new","instances":[{"attributes":{}}]},`+
+		instance("same", `{"attributes":{"b":2,"a":1}}`)+
+		`,{"module":"module.m","mode":"managed","type":"x","name":"new","instances":[{"attributes":{}}]},`+
 		instance("other", `{"attributes":{"a":1.0},"status":"tainted"}`)+`]}`)
 	report, err := DiffVersions(before, after)
 	if err != nil {

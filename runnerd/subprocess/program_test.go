@@ -109,7 +109,8 @@ func TestInterrupt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			program := shell(test.trap+"\nsh -c 'trap \"\" INT; echo $$ >pid; while :; do sleep 0.1; done' &\nwhile :; do sleep 0.1; done", test.grace)
+			program := shell(test.trap+"\nsh -c 'trap \"\" INT; echo $$ >pid; while :; do sleep 0.1; done' &\nwhile :; do "+
+				"sleep 0.1; done", test.grace)
 			program.Dir, program.Group = dir, test.group
 			var warned []string
 			program.Warn = func(format string, args ...any) { warned = append(warned, fmt.Sprintf(format, args...)) }
@@ -133,7 +134,8 @@ func TestDeathOfTheParent(t *testing.T) {
 	dir := t.TempDir()
 	parent := exec.Command(os.Args[0])
 	parent.Env = append(os.Environ(), "CHILD_TEST_DIR="+dir,
-		"CHILD_TEST_SCRIPT=echo $$ >pid; until test -e killed; do sleep 0.1; done; head -c 300000 /dev/zero; echo more >&2; touch ended")
+		"CHILD_TEST_SCRIPT=echo $$ >pid; until test -e killed; do sleep 0.1; done; head -c 300000 /dev/zero; echo more "+
+			">&2; touch ended")
 	if err := parent.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,9 @@ func TestStandInOfAnotherUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	command := exec.CommandContext(t.Context(), executable, "-c", `echo "$GREETING $1"; env | grep NUON_CHILD; id -u; id -G; echo "$HOME"; grep NoNewPrivs /proc/self/status`, "sh", "world")
+	command := exec.CommandContext(t.Context(), executable, "-c",
+		`echo "$GREETING $1"; env | grep NUON_CHILD; id -u; id -G; echo "$HOME"; grep NoNewPrivs /proc/self/status`, "sh",
+		"world")
 	for name, value := range environ {
 		command.Env = append(command.Env, name+"="+value)
 	}

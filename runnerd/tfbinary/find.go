@@ -14,8 +14,8 @@ import (
 
 // The variables of the runner's environment that this package reads.
 const (
-	// EnvExecutable names the executable to use: a name on PATH or a path. It may be another product that understands the same
-	// commands, such as tofu.
+	// EnvExecutable names the executable to use: a name on PATH or a path. It may be another product that
+	// understands the same commands, such as tofu.
 	EnvExecutable = "NUON_TERRAFORM"
 	// EnvConfig names a CLI configuration file to use instead of our own,
 	// for example to use a mirror.
@@ -99,14 +99,16 @@ func Find(ctx context.Context, options Options) (Tool, error) {
 	}
 	path, err := fetch(ctx, options)
 	if err != nil {
-		return Tool{}, fmt.Errorf("%w: version %s is asked for, %s, and it cannot be fetched: %w; install Terraform %s on the runner's PATH, name an executable in %s, or name a mirror of the release site in %s",
+		return Tool{}, fmt.Errorf("%w: version %s is asked for, %s, and it cannot be fetched: %w; install Terraform %s on "+
+			"the runner's PATH, name an executable in %s, or name a mirror of the release site in %s",
 			ErrNotFound, options.Version, other, err, options.Version, EnvExecutable, EnvReleases)
 	}
 	// Starting a file that was just written may fail for a moment (see package launch).
 	// After one successful start no process has it open for writing, so later callers
 	// need not handle that.
 	if _, err := found.readVersion(ctx, path); err != nil {
-		return Tool{}, fmt.Errorf("%w: what was fetched does not run here: %w; remove %s to have it fetched again, or install Terraform %s on the runner's PATH",
+		return Tool{}, fmt.Errorf("%w: what was fetched does not run here: %w; remove %s to have it fetched again, or "+
+			"install Terraform %s on the runner's PATH",
 			ErrNotFound, err, filepath.Dir(path), options.Version)
 	}
 	return found.withExecutable(path, options.Version), nil

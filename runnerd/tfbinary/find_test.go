@@ -266,7 +266,8 @@ func newMirror(t *testing.T, version string, tamper bool) *mirror {
 	sumsName := "terraform_" + version + "_SHA256SUMS"
 	index, err := json.Marshal(map[string]any{
 		"name": "terraform", "version": version, "shasums": sumsName, "shasums_signature": sumsName + ".sig",
-		"builds": []any{map[string]string{"name": "terraform", "version": version, "os": runtime.GOOS, "arch": runtime.GOARCH, "filename": file, "url": base + file}},
+		"builds": []any{map[string]string{"name": "terraform", "version": version, "os": runtime.GOOS, "arch": runtime.GOARCH,
+			"filename": file, "url": base + file}},
 	})
 	if err != nil {
 		t.Fatal(err)

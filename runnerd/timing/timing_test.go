@@ -25,7 +25,8 @@ func TestOrder(t *testing.T) {
 			{at.CallTimeout, at.LongPollSilence, "a poll may be quiet for longer than a call that is answered at once"},
 			{at.LongPollSilence, at.TransferTimeout, "a large state may take its time"},
 			{at.CallTimeout + at.UnlockTimeout, at.JobGrace, "an interrupted job can still free its lock"},
-			{at.ToolGrace + at.UnlockTimeout, at.JobGrace, "a handler kills its tool and frees the lock before it is killed itself"},
+			{at.ToolGrace + at.UnlockTimeout, at.JobGrace, "a handler kills its tool and frees the lock before it is " +
+				"killed itself"},
 			{at.HeartbeatInterval, at.ToolGrace, "contact is not lost during a graceful cancel"},
 			{at.StopWait, at.JobGrace, "stopping runnerd does not wait for a cancel: jobs go on without it"},
 			{at.KillWait, at.JobGrace, "killing is quicker than asking"},

@@ -103,7 +103,8 @@ func (c *copier) downloadAndPush(ctx context.Context, blob artifact.Blob, path s
 	if err := arriving.fetchVerified(ctx); err != nil {
 		if errors.Is(err, syscall.ENOSPC) {
 			_ = os.Remove(path) // others need the space, too
-			return fmt.Errorf("there is no room for %s on the runner's disk, in %s: %w; make room there, then retry this step", bytesOf(blob.Size), c.dir, err)
+			return fmt.Errorf("there is no room for %s on the runner's disk, in %s: %w; make room there, then retry this step",
+				bytesOf(blob.Size), c.dir, err)
 		}
 		return err
 	}

@@ -60,13 +60,16 @@ func (c *copier) explain(err error, spec api.SyncSpec) error {
 	build := fmt.Sprintf("the build %s of %s", spec.From.Digest, spec.Component)
 	switch refused.Reason {
 	case artifact.NotFound:
-		return fmt.Errorf("the vendor's registry does not have %s any more: build %s anew by a change of its source, then retry this step", build, spec.Component)
+		return fmt.Errorf("the vendor's registry does not have %s any more: build %s anew by a change of its source, then "+
+			"retry this step", build, spec.Component)
 	case artifact.Damaged:
 		return fmt.Errorf("%s is damaged in the vendor's registry, and nothing of it was used: %w", build, refused.Err)
 	case artifact.Unauthorized, artifact.Forbidden:
-		return fmt.Errorf("the control plane does not hand out %s to this runner (%s): retry this step; if that does not help, report it", build, refused.Reason)
+		return fmt.Errorf("the control plane does not hand out %s to this runner (%s): retry this step; if that does not "+
+			"help, report it", build, refused.Reason)
 	case artifact.Unreachable, artifact.Rejected:
-		return fmt.Errorf("%s could not be fetched from the control plane: %w; look whether the runner reaches it (runnerd status) and whether its registry is well, then retry this step", build, refused.Err)
+		return fmt.Errorf("%s could not be fetched from the control plane: %w; look whether the runner reaches it (runnerd "+
+			"status) and whether its registry is well, then retry this step", build, refused.Err)
 	}
 	return err
 }

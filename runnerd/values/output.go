@@ -12,7 +12,8 @@ import (
 // Output returns one output in the form that may leave the runner: sealed when it is sensitive
 // or contains a secret, otherwise plain. Its keyed hash can be computed only by a holder
 // of the install key, for this producer and name. value is JSON.
-func Output(from Producer, name string, value []byte, sensitive bool, key seal.Identity, secret func(string) bool) (api.Output, error) {
+func Output(from Producer, name string, value []byte, sensitive bool, key seal.Identity,
+	secret func(string) bool) (api.Output, error) {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, value); err != nil {
 		return api.Output{}, fmt.Errorf("output %s is not JSON", name)

@@ -58,7 +58,8 @@ func TestSealedValuesStayInTheirPlace(t *testing.T) {
 	}
 	for _, place := range all {
 		for _, what := range all {
-			given := api.Values{Sealed: []api.SealedValue{{Path: strings.Split(place.path, "."), Component: place.component, Hash: what.hash, Sealed: what.sealed}}}
+			given := api.Values{Sealed: []api.SealedValue{{Path: strings.Split(place.path, "."), Component: place.component,
+				Hash: what.hash, Sealed: what.sealed}}}
 			_, err := Open(place.install, given, key, &redact.Set{})
 			same := place.path == what.path && place.install == what.install && place.component == what.component
 			switch {
@@ -121,7 +122,8 @@ func TestSealedOutputsNeedTheirHash(t *testing.T) {
 		"none": "", "another value's": genuine.Hash, "a stranger's": use.Hash(other, []byte(`"https://attacker"`)),
 		"another place's": web.context("x").Hash(key, []byte(`"https://attacker"`)),
 	} {
-		given := api.Values{Sealed: []api.SealedValue{{Path: []string{"components", "web", "outputs", "url"}, Component: "ic_web", Hash: hash, Sealed: forged}}}
+		given := api.Values{Sealed: []api.SealedValue{{Path: []string{"components", "web", "outputs", "url"},
+			Component: "ic_web", Hash: hash, Sealed: forged}}}
 		if _, err := Open(install, given, key, &redact.Set{}); err == nil ||
 			!strings.Contains(err.Error(), ".nuon.components.web.outputs.url: no runner of this install reported") {
 			t.Errorf("%s: %v", name, err)
@@ -226,10 +228,12 @@ func TestMadeUpValuesAreNotAuthentic(t *testing.T) {
 		}
 	}
 	given := reported(t, key)
-	if opened, err := Open("ins_2", api.Values{Plain: given.Plain, Proofs: given.Proofs}, key, &redact.Set{}); err != nil || opened.IsAuthentic(cluster) {
+	if opened, err := Open("ins_2", api.Values{Plain: given.Plain, Proofs: given.Proofs}, key,
+		&redact.Set{}); err != nil || opened.IsAuthentic(cluster) {
 		t.Errorf("another install's values are authentic: %v", err)
 	}
-	if opened, err := Open(install, api.Values{Plain: given.Plain, Proofs: given.Proofs}, seal.Identity{}, &redact.Set{}); err != nil || opened.IsAuthentic(cluster) {
+	if opened, err := Open(install, api.Values{Plain: given.Plain, Proofs: given.Proofs}, seal.Identity{},
+		&redact.Set{}); err != nil || opened.IsAuthentic(cluster) {
 		t.Errorf("a runner without a key takes values for authentic: %v", err)
 	}
 }
@@ -265,9 +269,12 @@ func TestProofsSurviveJSONB(t *testing.T) {
 	t.Parallel()
 	key := identity(t)
 	for _, same := range [][]string{
-		{`1e2`, `100`, `100.0`, `1.00E+2`}, {`0.1`, `1e-1`, `0.10`}, {`12345678901234567890`, `12345678901234567890.0`}, {`-0`, `0`, `0.00`},
-		{`{"b":1,"a":[1,2]}`, `{ "a" : [1, 2.0], "b" : 1e0 }`}, {`"\u00e9<"`, `"é\u003c"`}, {`[]`, `[ ]`}, {`{}`}, {`null`}, {`[[]]`}, {`[{}]`}, {`""`},
-		{`12345678901234567891`}, {`"1"`}, {`1`}, {`[1,[2]]`}, {`[[1],2]`}, {`{"a":{"b":1}}`}, {`{"a.b":1}`}, {`{"a":"b:1"}`}, {`true`}, {`false`},
+		{`1e2`, `100`, `100.0`, `1.00E+2`}, {`0.1`, `1e-1`, `0.10`}, {`12345678901234567890`, `12345678901234567890.0`},
+		{`-0`, `0`, `0.00`},
+		{`{"b":1,"a":[1,2]}`, `{ "a" : [1, 2.0], "b" : 1e0 }`}, {`"\u00e9<"`, `"é\u003c"`}, {`[]`, `[ ]`}, {`{}`}, {`null`},
+		{`[[]]`}, {`[{}]`}, {`""`},
+		{`12345678901234567891`}, {`"1"`}, {`1`}, {`[1,[2]]`}, {`[[1],2]`}, {`{"a":{"b":1}}`}, {`{"a.b":1}`}, {`{"a":"b:1"}`},
+		{`true`}, {`false`},
 	} {
 		first := hashPlain(web.context("o"), []byte(same[0]), key)
 		for _, text := range same {
@@ -291,7 +298,8 @@ func TestProofsSurviveJSONB(t *testing.T) {
 // TestPathsAreWrittenApart checks that outputs of different components or names never
 // have the same context.
 func TestPathsAreWrittenApart(t *testing.T) {
-	key := rapid.SampledFrom([]string{"a", "b", "a.b", `a"`, "a.outputs.b", `"a.b"`, "outputs", "sandbox", "workflows", ""})
+	key := rapid.SampledFrom([]string{"a", "b", "a.b", `a"`, "a.outputs.b", `"a.b"`, "outputs", "sandbox", "workflows",
+		""})
 	rapid.Check(t, func(t *rapid.T) {
 		make := func(label string) (string, seal.Context) {
 			name, output, kind := key.Draw(t, label+" name"), key.Draw(t, label+" output"), rapid.Bool().Draw(t,

@@ -83,13 +83,17 @@ func openOne(install string, path render.Path, given api.SealedValue, key seal.I
 	opened, err := key.Open(given.Sealed, context)
 	switch {
 	case errors.Is(err, seal.ErrContext):
-		return seal.Secret{}, fmt.Errorf("open .nuon.%s: %w: the control plane put it in another place; do not run this job, read the audit log", path, err)
+		return seal.Secret{}, fmt.Errorf("open .nuon.%s: %w: the control plane put it in another place; do not run this "+
+			"job, read the audit log", path, err)
 	case err != nil:
-		return seal.Secret{}, fmt.Errorf("open .nuon.%s: %w; enter the value again, or give the runner the key file that it had before", path, err)
+		return seal.Secret{}, fmt.Errorf("open .nuon.%s: %w; enter the value again, or give the runner the key file that "+
+			"it had before", path, err)
 	case context.Kind == seal.KindOutput && !sameHash(context.Hash(key, opened.Reveal()), given.Hash):
-		return seal.Secret{}, fmt.Errorf("open .nuon.%s: no runner of this install reported this output: its keyed hash is missing or wrong; deploy what it comes from again", path)
+		return seal.Secret{}, fmt.Errorf("open .nuon.%s: no runner of this install reported this output: its keyed hash is "+
+			"missing or wrong; deploy what it comes from again", path)
 	case context.Kind != seal.KindOutput && given.Hash != "":
-		return seal.Secret{}, fmt.Errorf("open .nuon.%s: a value that is no output came with the hash of one; this is a fault of the control plane, report it", path)
+		return seal.Secret{}, fmt.Errorf("open .nuon.%s: a value that is no output came with the hash of one; this is a "+
+			"fault of the control plane, report it", path)
 	}
 	return opened, nil
 }
@@ -102,7 +106,8 @@ func plainTree(plain json.RawMessage) (render.Tree, error) {
 	decoder := json.NewDecoder(bytes.NewReader(plain))
 	decoder.UseNumber()
 	if err := decoder.Decode(&tree); err != nil || tree == nil {
-		return nil, fmt.Errorf("the values of this job are not a JSON object; this is a fault of the control plane, report it")
+		return nil, fmt.Errorf("the values of this job are not a JSON object; this is a fault of the control plane, " +
+			"report it")
 	}
 	return tree, nil
 }

@@ -65,7 +65,8 @@ func open(t testing.TB, plain string, pairs ...string) (*Values, *redact.Set) {
 
 func TestRender(t *testing.T) {
 	opened, _ := open(t, `{"inputs":{"inputs":{"name":"x"}},"install":{"id":"ins_1"}}`,
-		"install.inputs.pin", "1e5", "inputs.inputs.code", `"quoted"`, "components.db.outputs.port", "5432", "components.db.outputs.all", `{"a":["b"],"t":true}`, "sandbox.outputs.raw", "no JSON {")
+		"install.inputs.pin", "1e5", "inputs.inputs.code", `"quoted"`, "components.db.outputs.port", "5432",
+		"components.db.outputs.all", `{"a":["b"],"t":true}`, "sandbox.outputs.raw", "no JSON {")
 	tests := map[string]string{
 		"{{.nuon.inputs.inputs.pin}}":                            "1e5",
 		"{{.nuon.install.inputs.code}}":                          `"quoted"`,
@@ -186,7 +187,10 @@ func TestOutput(t *testing.T) {
 // and any text around it.
 func TestRenderedSecretIsKnown(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		secret := rapid.StringMatching(`[ -~]{8,40}`).Filter(func(s string) bool { return len(strings.TrimSpace(s)) >= 8 }).Draw(rt, "secret")
+		secret := rapid.StringMatching(`[ -~]{8,40}`).Filter(func(s string) bool {
+			return len(
+				strings.TrimSpace(s)) >= 8
+		}).Draw(rt, "secret")
 		before := rapid.StringMatching(`[a-z"{:=, ]{0,20}`).Draw(rt, "before")
 		after := rapid.StringMatching(`[a-z"}, ]{0,20}`).Draw(rt, "after")
 		function := rapid.SampledFrom([]string{"", " | b64enc", " | upper", " | quote", " | toJson"}).Draw(rt, "function")

@@ -94,16 +94,17 @@ func TestRedact(t *testing.T) {
 
 		"arn:aws:secretsmanager:eu-west-1:123456789012:secret:db-a1B2": "arn:aws:secretsmanager:eu-west-1:123456789012:secret:db-a1B2",
 		"secret: arn:aws:secretsmanager:eu-west-1:1:secret:db":         "secret: arn:aws:secretsmanager:eu-west-1:1:secret:db",
-		"arn:aws:secretsmanager:{{ .nuon.region }}::secret:rds!*":      "arn:aws:secretsmanager:{{ .nuon.region }}::secret:rds!*",
-		"token = get_token(file)":                                      "token = get_token(file)",
-		"token = plan7ed8(file)":                                       "token = (sensitive)(file)",
-		"password = var.db_password":                                   "password = var.db_password",
-		"password=\"<the password>\"":                                  "password=\"<the password>\"",
-		"password=`pwgen`":                                             "password=`pwgen`",
-		"password=$password":                                           "password=$password",
-		"arn:aws:x, a password:planted":                                "arn:aws:x, a password:(sensitive)",
-		"secret:planted, a:secret:planted":                             "secret:(sensitive), a:secret:(sensitive)",
-		"export PGPASSWORD=\"$DB_PASSWORD\"":                           "export PGPASSWORD=\"$DB_PASSWORD\"",
+		"arn:aws:secretsmanager:{{ .nuon.region }}::secret:rds!*": "arn:aws:secretsmanager:{{ .nuon.region " +
+			"}}::secret:rds!*",
+		"token = get_token(file)":            "token = get_token(file)",
+		"token = plan7ed8(file)":             "token = (sensitive)(file)",
+		"password = var.db_password":         "password = var.db_password",
+		"password=\"<the password>\"":        "password=\"<the password>\"",
+		"password=`pwgen`":                   "password=`pwgen`",
+		"password=$password":                 "password=$password",
+		"arn:aws:x, a password:planted":      "arn:aws:x, a password:(sensitive)",
+		"secret:planted, a:secret:planted":   "secret:(sensitive), a:secret:(sensitive)",
+		"export PGPASSWORD=\"$DB_PASSWORD\"": "export PGPASSWORD=\"$DB_PASSWORD\"",
 	} {
 		if got, _ := secret.Redact(text, nil); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)

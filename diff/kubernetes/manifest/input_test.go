@@ -14,7 +14,8 @@ func crd(name string, lines int, random *rand.Rand) []byte {
 	fmt.Fprintf(&b,
 		"apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: %s.example.com\n  "+
 			"annotations:\n    note: 'some text'\nspec:\n", name)
-	fmt.Fprintf(&b, "  group: example.com\n  names:\n    kind: %s\n    plural: %ss\n  scope: Namespaced\n  versions:\n  - name: v1\n    "+
+	fmt.Fprintf(&b, "  group: example.com\n  names:\n    kind: %s\n    plural: %ss\n  scope: Namespaced\n  versions:\n  "+
+		"- name: v1\n    "+
 		"served: true\n    storage: true\n    schema:\n      openAPIV3Schema:\n        type: object\n        properties:\n",
 		name, name)
 	w := &schemaWriter{b: &b, random: random, left: lines}

@@ -132,7 +132,8 @@ func (o *Object) Value() (raw.Value, error) {
 func (o *Object) Note() string {
 	if at := o.repeated.Load(); at != nil {
 		return o.text.errorAt(*at,
-			"this key is in the mapping already, and the last one counts, as it does for kubectl and Helm; remove one of the two").Error()
+			"this key is in the mapping already, and the last one counts, as it does for kubectl and Helm; remove one "+
+				"of the two").Error()
 	}
 	return ""
 }

@@ -156,7 +156,8 @@ func (r *reader) holdsItems(t text, v, items raw.Value) bool {
 	id := identify(v)
 	if !items.IsList() && !items.IsNull() {
 		r.fail(t.errorAt(place{},
-			"items is not a list, and kubectl and Helm read every object with items as a list; set it to a list of objects, or remove it"))
+			"items is not a list, and kubectl and Helm read every object with items as a list; set it to a list of objects, "+
+				"or remove it"))
 		return false
 	}
 	if !isList(id) {

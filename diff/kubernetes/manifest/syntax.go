@@ -111,7 +111,8 @@ func aboutTabs(message string) bool {
 // remedies are the remedies for the library's errors, by a part of their text.
 var remedies = []struct{ part, words string }{
 	{"cannot start any token",
-		"a tab, or a character that is reserved (@ `), where a value begins; indent with spaces, or put the text into quotes"},
+		"a tab, or a character that is reserved (@ " +
+			"`), where a value begins; indent with spaces, or put the text into quotes"},
 	{"tab character", "a tab in the indentation; indent with spaces"},
 	{"mapping values are not allowed",
 		"a ':' where no value can begin; put the text into quotes, or check the indentation"},

@@ -70,7 +70,8 @@ func (t text) parseNoting() (raw.Value, []place, error) {
 // oldWordsNote returns a note about these places.
 func (t text) oldWordsNote(at []place) string {
 	first := t.errorAt(at[0],
-		"an unquoted yes, no, on, off, y or n is a boolean to Kubernetes (YAML 1.1); put it into quotes if text is meant").Error()
+		"an unquoted yes, no, on, off, y or n is a boolean to Kubernetes (YAML 1.1); put it into quotes if "+
+			"text is meant").Error()
 	if len(at) == 1 {
 		return first
 	}

@@ -129,7 +129,8 @@ func TestCluster(t *testing.T) {
 	c := launch(t, dir)
 	for name, test := range map[string]func(*testing.T, *child){
 		"job": testJob, "job that fails": testJobFails, "job on failure": testJobOnFailure, "job killed": testJobKilled,
-		"deployment": testDeployment, "missing": testMissing, "crash": testCrash, "volumes": testVolumes, "load balancer": testBalancer,
+		"deployment": testDeployment, "missing": testMissing, "crash": testCrash, "volumes": testVolumes,
+		"load balancer":    testBalancer,
 		"closed to others": func(t *testing.T, _ *child) { testClosed(t, dir) },
 		"kubectl":          func(t *testing.T, _ *child) { testKubectl(t, filepath.Join(dir, kubeconfigName)) },
 	} {
@@ -186,7 +187,8 @@ func testClosed(t *testing.T, dir string) {
 	}
 }
 
-func (c *child) job(t *testing.T, name string, policy corev1.RestartPolicy, change func(*batchv1.JobSpec), command ...string) {
+func (c *child) job(t *testing.T, name string, policy corev1.RestartPolicy, change func(*batchv1.JobSpec),
+	command ...string) {
 	t.Helper()
 	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	j.Spec.BackoffLimit = new(int32(0))
@@ -318,7 +320,8 @@ func testJobOnFailure(t *testing.T, c *child) {
 	if n := pod.Status.ContainerStatuses[0].RestartCount; n != 1 {
 		t.Errorf("it was started again %d times", n)
 	}
-	if now, before := c.log(t, pod.Name, corev1.PodLogOptions{}), c.log(t, pod.Name, corev1.PodLogOptions{Previous: true}); now != "second\n" || before != "first\n" {
+	if now, before := c.log(t, pod.Name, corev1.PodLogOptions{}), c.log(t, pod.Name,
+		corev1.PodLogOptions{Previous: true}); now != "second\n" || before != "first\n" {
 		t.Errorf("it said %q and before %q", now, before)
 	}
 }
@@ -421,7 +424,8 @@ func testCrash(t *testing.T, c *child) {
 		t.Errorf("its last end is %+v", last)
 	}
 	c.warned(t, pod.Name, "BackOff")
-	if got := c.log(t, pod.Name, corev1.PodLogOptions{TailLines: new(int64(2))}); got != "connecting to the database\nfatal: connection refused\n" {
+	if got := c.log(t, pod.Name, corev1.PodLogOptions{TailLines: new(int64(2))}); got != "connecting to the database\n"+
+		"fatal: connection refused\n" {
 		t.Errorf("it said %q", got)
 	}
 }

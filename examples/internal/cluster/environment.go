@@ -87,7 +87,8 @@ func (k *kubelet) allOf(ctx context.Context, namespace string, from corev1.EnvFr
 
 // valueOf returns the value of one variable's source. there is false if the source is optional and
 // missing.
-func (k *kubelet) valueOf(ctx context.Context, pod *corev1.Pod, from *corev1.EnvVarSource) (value string, there bool, err error) {
+func (k *kubelet) valueOf(ctx context.Context, pod *corev1.Pod, from *corev1.EnvVarSource) (value string, there bool,
+	err error) {
 	switch {
 	case from.SecretKeyRef != nil:
 		all, err := k.secret(ctx, pod.Namespace, from.SecretKeyRef.Name, from.SecretKeyRef.Optional)
@@ -103,7 +104,8 @@ func (k *kubelet) valueOf(ctx context.Context, pod *corev1.Pod, from *corev1.Env
 	return "", false, errors.New("this cluster resolves env from secretKeyRef, configMapKeyRef and fieldRef only")
 }
 
-func keyOf(all map[string]string, err error, kind, name, key string, optional *bool) (value string, there bool, _ error) {
+func keyOf(all map[string]string, err error, kind, name, key string, optional *bool) (value string, there bool,
+	_ error) {
 	if err != nil {
 		return "", false, err
 	}

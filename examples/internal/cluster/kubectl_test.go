@@ -23,7 +23,8 @@ func TestAsKubectl(t *testing.T) {
 
 // testKubectl queries a cluster with the kubectl that the cluster's program contains.
 func testKubectl(t *testing.T, kubeconfig string) {
-	for what, want := range map[string]string{"namespace/" + space: "namespace/" + space, "namespace/none": "not found", "nothing/x": "doesn't have a resource type"} {
+	for what, want := range map[string]string{"namespace/" + space: "namespace/" + space, "namespace/none": "not found",
+		"nothing/x": "doesn't have a resource type"} {
 		look := exec.Command(os.Args[0], "kubectl", "--kubeconfig", kubeconfig, "get", what, "--output", "name")
 		look.Env = append(os.Environ(), envChild+"=1")
 		said, err := look.CombinedOutput()

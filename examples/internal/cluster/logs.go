@@ -80,7 +80,8 @@ func wishOf(q url.Values) logWish {
 }
 
 func (k *kubelet) serveLog(w http.ResponseWriter, r *http.Request) {
-	namespace, name, container, wish := r.PathValue("namespace"), r.PathValue("pod"), r.PathValue("container"), wishOf(r.URL.Query())
+	namespace, name, container, wish := r.PathValue("namespace"), r.PathValue("pod"), r.PathValue("container"),
+		wishOf(r.URL.Query())
 	pod, err := k.pods.Pods(namespace).Get(name)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusNotFound)

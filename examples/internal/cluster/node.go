@@ -111,7 +111,8 @@ func (n *node) describe(node *corev1.Node, now time.Time) {
 	// no name, because none can be resolved
 	s.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "127.0.0.1"}}
 	s.DaemonEndpoints.KubeletEndpoint.Port = n.port
-	s.NodeInfo.KubeletVersion, s.NodeInfo.OperatingSystem, s.NodeInfo.Architecture = version.Get().GitVersion, runtime.GOOS, runtime.GOARCH
+	s.NodeInfo.KubeletVersion, s.NodeInfo.OperatingSystem, s.NodeInfo.Architecture = version.Get().GitVersion,
+		runtime.GOOS, runtime.GOARCH
 	s.NodeInfo.ContainerRuntimeVersion = "pretended://1"
 	since := metav1.NewTime(now)
 	for _, c := range s.Conditions {

@@ -120,7 +120,8 @@ func (p *process) prepare(soft context.Context) (*exec.Cmd, error) {
 }
 
 // runOnce runs the command to its end and returns the final state.
-func (p *process) runOnce(hard context.Context, cmd *exec.Cmd, restarts int32, last corev1.ContainerState) corev1.ContainerState {
+func (p *process) runOnce(hard context.Context, cmd *exec.Cmd, restarts int32,
+	last corev1.ContainerState) corev1.ContainerState {
 	begun := time.Now()
 	log, err := p.worker.kubelet.logs.create(p.worker.uid, p.spec.Name, restarts)
 	if err != nil {

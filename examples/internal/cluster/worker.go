@@ -147,7 +147,8 @@ func endingOf(pod *corev1.Pod, c *corev1.Container, init bool) ending {
 }
 
 // container returns the container with this name, and starts it if necessary.
-func (w *worker) container(ctx context.Context, pod *corev1.Pod, c *corev1.Container, e ending, now time.Time) container {
+func (w *worker) container(ctx context.Context, pod *corev1.Pod, c *corev1.Container, e ending,
+	now time.Time) container {
 	if there := w.containers[c.Name]; there != nil {
 		return there
 	}

@@ -91,7 +91,8 @@ func BenchmarkOfferToRunning(b *testing.B) {
 	defer stop()
 	f.poll(ctx)
 	p.exec("insert into apps (org_id, id, name) values ($1, 'app', 'app')", p.org)
-	p.exec("insert into components (org_id, id, app_id, name, kind) values ($1, 'cmp', 'app', 'web', 'terraform_module')", p.org)
+	p.exec("insert into components (org_id, id, app_id, name, kind) values ($1, 'cmp', 'app', 'web', 'terraform_module')",
+		p.org)
 	var all []time.Duration
 	for round := 0; b.Loop(); round++ {
 		for n := range 100 {
@@ -112,7 +113,8 @@ func (f *crowd) one(ctx context.Context, mark string) time.Duration {
 	tx, err := f.plane.admin.Begin(ctx)
 	must(b, err)
 	for _, sql := range []string{
-		"insert into component_inputs (org_id, id, component_id, digest, recipe, reason) values ($1, 'inp-' || $2, 'cmp', $2, '{}', 'measured')",
+		"insert into component_inputs (org_id, id, component_id, digest, recipe, reason) values ($1, 'inp-' || $2, 'cmp', " +
+			"$2, '{}', 'measured')",
 		`insert into builds (org_id, id, component_id, input_id, number, status, repository, commit, reason, job_id)
 			select $1, 'bld-' || $2, 'cmp', 'inp-' || $2, 1 + count(*), 'queued', '', '', 'measured', 'job-' || $2 from builds`,
 	} {
@@ -154,7 +156,8 @@ type written struct{ transactions, rows float64 }
 func (p *plane) written() written {
 	return written{
 		transactions: p.number("select xact_commit from pg_stat_database where datname = current_database()"),
-		rows:         p.number("select tup_inserted + tup_updated + tup_deleted from pg_stat_database where datname = current_database()"),
+		rows: p.number("select tup_inserted + tup_updated + tup_deleted from pg_stat_database where datname = " +
+			"current_database()"),
 	}
 }
 

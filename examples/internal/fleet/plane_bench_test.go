@@ -183,7 +183,8 @@ func (f *crowd) ring(ctx context.Context, each time.Duration) {
 		for ; rung < due; rung++ {
 			ids = append(ids, f.ids[rung%len(f.ids)])
 		}
-		if _, err := db.Exec(ctx, "select pg_notify('nuon_jobs', $1 || '/' || id) from unnest($2::text[]) as r (id)", f.plane.org, ids); err != nil && ctx.Err() == nil {
+		if _, err := db.Exec(ctx, "select pg_notify('nuon_jobs', $1 || '/' || id) from unnest($2::text[]) as r (id)",
+			f.plane.org, ids); err != nil && ctx.Err() == nil {
 			f.plane.b.Errorf("ring for %d runners: %v", len(ids), err)
 			return
 		}

@@ -87,7 +87,8 @@ func ignore(_ []byte, err error) error { return err }
 func chainOfModules(generation int) fstest.MapFS {
 	files := fstest.MapFS{"metadata.toml": {Data: []byte("version = \"v2\"\n")}}
 	for i := range manyComponents {
-		name, file, head, from := fmt.Sprintf("c%02d", i), fmt.Sprintf("components/c%02d.toml", i), "", fmt.Sprintf("components.c%02d", i-1)
+		name, file, head, from := fmt.Sprintf("c%02d", i), fmt.Sprintf("components/c%02d.toml", i), "",
+			fmt.Sprintf("components.c%02d", i-1)
 		switch i {
 		case 0:
 			name, file = "sandbox", "sandbox.toml"
@@ -110,7 +111,8 @@ func chainOfModules(generation int) fstest.MapFS {
 			fmt.Fprintf(&module, "output \"out%d\" { value = \"%s-%d\" }\n", o, name, o)
 		}
 		files[file] = &fstest.MapFile{Data: fmt.Appendf(nil,
-			"%sterraform_version = \"1.11.4\"\n\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/%s\"\n\n[vars]\n%s", head, name, vars.String())}
+			"%sterraform_version = \"1.11.4\"\n\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/%s\"\n\n[vars]\n%s", head,
+			name, vars.String())}
 		files["modules/"+name+"/main.tf"] = &fstest.MapFile{Data: []byte(module.String())}
 	}
 	return files
@@ -128,8 +130,10 @@ func (p *plane) deployed(app, install string, files fstest.MapFS) *Repository {
 	must(p.b, ignore(p.Nuon(ctx, "installs", "create", install, "--app", app, "--runner", "acme", "--approval",
 		"approve-all")))
 	must(p.b, Until(ctx, settleLimit, install+" is up to date", func() (bool, error) {
-		return p.number("select count(*) from workflows w join installs i on i.id = w.install_id where i.name = $1 and w.status = 'succeeded'", install) > 0 &&
-			p.number("select count(*) from install_components where applied_digest <> desired_digest or desired_digest = ''") == 0, nil
+		return p.number("select count(*) from workflows w join installs i on i.id = w.install_id where i.name = $1 and "+
+			"w.status = 'succeeded'", install) > 0 &&
+			p.number("select count(*) from install_components where applied_digest <> desired_digest or "+
+				"desired_digest = ''") == 0, nil
 	}))
 	return repo
 }
@@ -137,17 +141,20 @@ func (p *plane) deployed(app, install string, files fstest.MapFS) *Repository {
 // independentModules returns an app with a sandbox and modules without dependencies. generation is
 // in all of them except the sandbox.
 func independentModules(generation int) fstest.MapFS {
-	const module = "variable \"generation\" { type = string }\n\nresource \"terraform_data\" \"form\" { input = var.generation }\n"
+	const module = "variable \"generation\" { type = string }\n\nresource \"terraform_data\" \"form\" { input = " +
+		"var.generation }\n"
 	files := fstest.MapFS{
-		"metadata.toml":           {Data: []byte("version = \"v2\"\n")},
-		"sandbox.toml":            {Data: []byte("terraform_version = \"1.11.4\"\n\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/sandbox\"\n")},
+		"metadata.toml": {Data: []byte("version = \"v2\"\n")},
+		"sandbox.toml": {Data: []byte("terraform_version = \"1.11.4\"\n\n[public_repo]\nrepo = \".\"\ndirectory " +
+			"= \"modules/sandbox\"\n")},
 		"modules/sandbox/main.tf": {Data: []byte("output \"one\" { value = 1 }\n")},
 		"modules/form/main.tf":    {Data: []byte(module)},
 	}
 	for i := range manyComponents {
 		files[fmt.Sprintf("components/f%02d.toml", i)] = &fstest.MapFile{Data: fmt.Appendf(nil,
 			"name = \"f%02d\"\ntype = \"terraform_module\"\n"+
-				"terraform_version = \"1.11.4\"\n\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/form\"\n\n[vars]\ngeneration = \"%d\"\n", i, generation)}
+				"terraform_version = \"1.11.4\"\n\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/form\"\n\n[vars]\n"+
+				"generation = \"%d\"\n", i, generation)}
 	}
 	return files
 }
@@ -280,7 +287,8 @@ func (p *plane) forgetStarted() {
 // release pushes files, waits until every install has a workflow because of it, and meanwhile
 // answers some approvals. It returns the time since the end of the last build, the slowest of a
 // person's occasional requests, and the slowest `nuon approve`.
-func (p *plane) release(repo *Repository, files fstest.MapFS, installs, answers int) (all, slowest, answer time.Duration) {
+func (p *plane) release(repo *Repository, files fstest.MapFS, installs, answers int) (all, slowest,
+	answer time.Duration) {
 	ctx := p.b.Context()
 	before := p.number("select count(*) from workflows")
 	for file, content := range files {

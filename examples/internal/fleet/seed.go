@@ -67,7 +67,8 @@ func Seed(ctx context.Context, dsn string, o SeedOptions) (rows map[string]int64
 		if err := tx.QueryRow(ctx, find, o.Org).Scan(new(string)); err != nil {
 			return fmt.Errorf("find org %s: %w", o.Org, err)
 		}
-		if err := tx.QueryRow(ctx, "select id from installs where id = $1 or name = $1", o.Install).Scan(&install); err != nil {
+		if err := tx.QueryRow(ctx, "select id from installs where id = $1 or name = $1", o.Install).Scan(
+			&install); err != nil {
 			return fmt.Errorf("find install %s: %w", o.Install, err)
 		}
 		if err := trustCopies(ctx, tx); err != nil {
@@ -99,7 +100,8 @@ func Seed(ctx context.Context, dsn string, o SeedOptions) (rows map[string]int64
 // copies.
 func trustCopies(ctx context.Context, tx pgx.Tx) error {
 	var super bool
-	if err := tx.QueryRow(ctx, "select rolsuper from pg_roles where rolname = current_user").Scan(&super); err != nil || !super {
+	if err := tx.QueryRow(ctx, "select rolsuper from pg_roles where rolname = current_user").Scan(&super); err != nil ||
+		!super {
 		return err
 	}
 	_, err := tx.Exec(ctx, "set local session_replication_role = replica")
@@ -145,5 +147,6 @@ func (c copied) value(column string) string {
 
 // copyOf returns the id of the copy of an object.
 func copyOf(id string) string {
-	return fmt.Sprintf("case when %[1]s = '' then '' else overlay(%[1]s placing to_char(g.n, 'FM000000') from length(%[1]s) - 5) end", id)
+	return fmt.Sprintf("case when %[1]s = '' then '' else overlay(%[1]s placing to_char(g.n, 'FM000000') from "+
+		"length(%[1]s) - 5) end", id)
 }

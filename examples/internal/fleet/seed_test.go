@@ -49,7 +49,8 @@ func TestSeedCopiesAnInstallWithAllThatIsItsOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for table, want := range map[string]int64{"runners": 3, "installs": 3, "install_components": 3, "outputs": 3, "workflows": 2, "steps": 4, "jobs": 2, "attempts": 2} {
+	for table, want := range map[string]int64{"runners": 3, "installs": 3, "install_components": 3, "outputs": 3,
+		"workflows": 2, "steps": 4, "jobs": 2, "attempts": 2} {
 		if rows[table] != want {
 			t.Errorf("%s got %d rows, want %d", table, rows[table], want)
 		}

@@ -91,7 +91,8 @@ func ran(line string, commands map[string]bool) string {
 func TestRan(t *testing.T) {
 	commands := map[string]bool{"nuon apps list": true, "nuon status": true, "nuon dev": true}
 	for line, want := range map[string]string{
-		"nuon apps list -o name": "nuon apps list", "code 2 nuon status": "nuon status", "until 60s 'x y' nuon apps list": "nuon apps list", "! nuon apps get x": "", "dev start": "nuon dev",
+		"nuon apps list -o name": "nuon apps list", "code 2 nuon status": "nuon status",
+		"until 60s 'x y' nuon apps list": "nuon apps list", "! nuon apps get x": "", "dev start": "nuon dev",
 		"# nuon status": "", "": "", "exec nuon status -o json": "nuon status", "keep X id nuon status": "nuon status",
 	} {
 		if got := ran(line, commands); got != want {

@@ -107,11 +107,14 @@ func (s *terminal) environment() []string {
 		s.t.Fatal(err)
 	}
 	env := []string{
-		"PATH=" + s.bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + filepath.Join(s.dir, "home"), "NUON_CONFIG=" + filepath.Join(s.dir, "home", "nuon.toml"),
-		"TERM=xterm-256color", "NO_COLOR=1", "USER=vera", "TZ=UTC", "LANG=C.UTF-8", "GIT_CONFIG_GLOBAL=/dev/null", "REPOSITORY=" + repository,
+		"PATH=" + s.bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + filepath.Join(s.dir, "home"),
+		"NUON_CONFIG=" + filepath.Join(s.dir, "home", "nuon.toml"),
+		"TERM=xterm-256color", "NO_COLOR=1", "USER=vera", "TZ=UTC", "LANG=C.UTF-8", "GIT_CONFIG_GLOBAL=/dev/null",
+		"REPOSITORY=" + repository,
 		// Fixed times give commits the same ids in every run.
 		"GIT_AUTHOR_DATE=2026-05-04T12:00:00Z", "GIT_COMMITTER_DATE=2026-05-04T12:00:00Z",
-		"GIT_AUTHOR_NAME=Vera Vendor", "GIT_AUTHOR_EMAIL=vera@vendor.example", "GIT_COMMITTER_NAME=Vera Vendor", "GIT_COMMITTER_EMAIL=vera@vendor.example",
+		"GIT_AUTHOR_NAME=Vera Vendor", "GIT_AUTHOR_EMAIL=vera@vendor.example", "GIT_COMMITTER_NAME=Vera Vendor",
+		"GIT_COMMITTER_EMAIL=vera@vendor.example",
 	}
 	for _, name := range []string{"NUON_TERRAFORM", "NUON_POSTGRES_BIN", "TMPDIR"} {
 		if value, ok := os.LookupEnv(name); ok {
@@ -287,7 +290,8 @@ func (s *terminal) start() string {
 	ready := filepath.Join(s.dir, "ready.json")
 	s.dev = exec.CommandContext(context.WithoutCancel(s.t.Context()), filepath.Join(s.bin, "nuon"), "dev", "--data-dir",
 		filepath.Join(s.dir, "dev"),
-		"--listen", "127.0.0.1:0", "--runner-listen", "127.0.0.1:0", "--registry-listen", "127.0.0.1:0", "--poll", "500ms", "--ready-file", ready)
+		"--listen", "127.0.0.1:0", "--runner-listen", "127.0.0.1:0", "--registry-listen", "127.0.0.1:0", "--poll", "500ms",
+		"--ready-file", ready)
 	s.dev.Dir, s.dev.Env = filepath.Join(s.dir, "hello"), s.environment()
 	var log strings.Builder
 	s.dev.Stdout, s.dev.Stderr = &log, &log

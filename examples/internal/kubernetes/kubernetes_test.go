@@ -114,7 +114,8 @@ func TestStartThatFails(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "the deaf one says this") {
 		t.Errorf("the error is %v", err)
 	}
-	if _, err = Start(t.Context(), Options{Program: filepath.Join(t.TempDir(), "none"), Dir: t.TempDir()}); !errors.Is(err, os.ErrNotExist) {
+	if _, err = Start(t.Context(), Options{Program: filepath.Join(t.TempDir(), "none"), Dir: t.TempDir()}); !errors.Is(err,
+		os.ErrNotExist) {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -237,7 +238,8 @@ func TestTwoBuilders(t *testing.T) {
 
 func TestBuildThatFails(t *testing.T) {
 	dir := sources(t)
-	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte("package main\n\nfunc main() { wrong }\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte("package main\n\nfunc main() { wrong }\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Build(t.Context(), dir, io.Discard); err == nil || !strings.Contains(err.Error(), "undefined: wrong") {
@@ -259,7 +261,8 @@ func TestOldProgramsAreRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, age := range map[string]time.Duration{
-		"cluster-0123456789abcdef": keptFor + time.Hour, "cluster-1123456789abcdef": keptFor - time.Hour, "sqlc-v1": 2 * keptFor,
+		"cluster-0123456789abcdef": keptFor + time.Hour, "cluster-1123456789abcdef": keptFor - time.Hour,
+		"sqlc-v1": 2 * keptFor,
 	} {
 		if err := os.WriteFile(filepath.Join(keep, name), nil, 0o700); err != nil {
 			t.Fatal(err)
@@ -304,7 +307,8 @@ func TestVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(string(mod), "\tk8s.io/kubernetes v"+version+"\n") {
-		t.Errorf("examples/internal/cluster/go.mod does not require Kubernetes %s: change it there or the version here", version)
+		t.Errorf("examples/internal/cluster/go.mod does not require Kubernetes %s: change it there or the version here",
+			version)
 	}
 }
 

@@ -142,7 +142,8 @@ func linkerFlags() string {
 // trim paths, to share the build cache with manual builds and tests of examples/internal/cluster: a second
 // copy of all packages takes gigabytes.
 func build(ctx context.Context, source, path string, progress io.Writer) error {
-	fmt.Fprintln(progress, "building the one-process Kubernetes of examples/internal/cluster, some two thousand packages: ten minutes and more the first time on a machine with two cores, seconds after")
+	fmt.Fprintln(progress, "building the one-process Kubernetes of examples/internal/cluster, some two thousand "+
+		"packages: ten minutes and more the first time on a machine with two cores, seconds after")
 	beside := fmt.Sprintf("%s.%d", path, os.Getpid())
 	defer os.Remove(beside) //nolint:errcheck // it is gone when all went well
 	cmd := exec.CommandContext(ctx, "go", "build", "-v", "-buildvcs=false", "-ldflags", linkerFlags(), "-o", beside, ".")

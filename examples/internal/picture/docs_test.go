@@ -46,7 +46,8 @@ func TestPicturesOfTheDocs(t *testing.T) {
 			if *update {
 				s.out = filepath.Join(folder, file)
 			}
-			if err := run(t.Context(), s, append([]string{nuon, words[1], words[2]}, append(words[3:], "--pager", "never")...)); err != nil {
+			if err := run(t.Context(), s, append([]string{nuon, words[1], words[2]},
+				append(words[3:], "--pager", "never")...)); err != nil {
 				t.Fatal(err)
 			}
 			same(t, s.out, filepath.Join(folder, file))

@@ -37,7 +37,8 @@ func main() {
 	flag.StringVar(&s.out, "o", "", "file to write; empty writes to standard output")
 	flag.StringVar(&s.prompt, "prompt", "", "command line to show in the first row; empty shows the command's own")
 	flag.StringVar(&s.dir, "dir", "", "directory to run the command in")
-	flag.StringVar(&s.steady, "steady", "", "regular expression of what differs from run to run, as the short hashes of masked values: it is written as #111111, #222222 …")
+	flag.StringVar(&s.steady, "steady", "", "regular expression of what differs from run to run, as the short hashes of "+
+		"masked values: it is written as #111111, #222222 …")
 	flag.IntVar(&s.exit, "exit", 0, "exit code that the command must have")
 	flag.DurationVar(&s.limit, "limit", time.Minute, "how long the command may take")
 	flag.Parse()

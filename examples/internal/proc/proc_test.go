@@ -23,7 +23,8 @@ func TestRead(t *testing.T) {
 		t.Errorf("nothing was waited for: %+v, then %+v", before, now)
 	}
 	for now.Reaped == before.Reaped {
-		if out, err := exec.Command("sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done").CombinedOutput(); err != nil {
+		if out, err := exec.Command("sh", "-c", "i=0; while [ $i -lt 20000 ]; do "+
+			"i=$((i+1)); done").CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
 		if now, err = Read(os.Getpid()); err != nil {

@@ -89,11 +89,13 @@ func checkDeclarations(file *ast.File, line func(token.Pos) int) []finding {
 		case *ast.FuncDecl:
 			name(d.Name)
 			if d.Recv != nil && len(d.Recv.List[0].Names) > 0 && receivers[d.Recv.List[0].Names[0].Name] {
-				found = append(found, finding{line(d.Pos()), "the receiver " + d.Recv.List[0].Names[0].Name + ": use letters of the type"})
+				found = append(found, finding{line(d.Pos()), "the receiver " + d.Recv.List[0].Names[0].Name +
+					": use letters of the type"})
 			}
 			if d.Doc != nil && docVerbs.MatchString(d.Doc.List[0].Text) {
 				verb := docVerbs.FindStringSubmatch(d.Doc.List[0].Text)[1]
-				found = append(found, finding{line(d.Doc.Pos()), fmt.Sprintf("%q: use returns, reports, checks, reads or requires", verb)})
+				found = append(found, finding{line(d.Doc.Pos()), fmt.Sprintf("%q: use returns, reports, checks, reads or requires",
+					verb)})
 			}
 		case *ast.GenDecl:
 			for _, s := range d.Specs {

@@ -82,7 +82,8 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
 // ValidateConfig rejects invalid steps and durations. Unknown values are checked once they are
 // known.
-func (o *object) ValidateConfig(ctx context.Context, request resource.ValidateConfigRequest, response *resource.ValidateConfigResponse) {
+func (o *object) ValidateConfig(ctx context.Context, request resource.ValidateConfigRequest,
+	response *resource.ValidateConfigResponse) {
 	if !request.Config.Raw.IsFullyKnown() {
 		return
 	}
@@ -112,7 +113,8 @@ func read(given model, found *diag.Diagnostics) traits {
 	for step, count := range given.Crash {
 		made.crash[step] = count.ValueInt64()
 	}
-	for name, used := range map[string][]string{"slow": slices.Collect(maps.Keys(given.Slow)), "fail": slices.Collect(maps.Keys(given.Fail)), "crash": slices.Collect(maps.Keys(given.Crash))} {
+	for name, used := range map[string][]string{"slow": slices.Collect(maps.Keys(given.Slow)),
+		"fail": slices.Collect(maps.Keys(given.Fail)), "crash": slices.Collect(maps.Keys(given.Crash))} {
 		for _, step := range used {
 			if !slices.Contains(steps, step) {
 				found.AddAttributeError(path.Root(name), "No such step",
@@ -135,7 +137,8 @@ func duration(text string, at path.Path, found *diag.Diagnostics) time.Duration 
 }
 
 // ModifyPlan performs the step plan. Terraform calls it in a plan, and again in an apply.
-func (o *object) ModifyPlan(ctx context.Context, request resource.ModifyPlanRequest, response *resource.ModifyPlanResponse) {
+func (o *object) ModifyPlan(ctx context.Context, request resource.ModifyPlanRequest,
+	response *resource.ModifyPlanResponse) {
 	if o.service == nil || !request.Config.Raw.IsFullyKnown() || request.Plan.Raw.IsNull() {
 		return // some values are unknown, or the object is destroyed
 	}
@@ -204,7 +207,10 @@ func (o *object) Update(ctx context.Context, request resource.UpdateRequest, res
 		return
 	}
 	on := read(wanted, &response.Diagnostics)
-	if err := o.service.take(ctx, stepUpdate, on, nil, func() error { return o.service.put(on.name, on.value) }); err != nil {
+	if err := o.service.take(ctx, stepUpdate, on, nil, func() error {
+		return o.service.put(on.name,
+			on.value)
+	}); err != nil {
 		response.Diagnostics.AddError("Update", err.Error())
 		return
 	}

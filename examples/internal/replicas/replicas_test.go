@@ -15,7 +15,8 @@ const drainDelay = time.Second
 // TestTwoReplicas runs two reconcilers with shared storage through pushes, a rolling restart, a
 // kill, a crash of Postgres and an outage of the registry. A crowd sends requests throughout.
 func TestTwoReplicas(t *testing.T) {
-	w := newWorld(t, fleet.Options{Replicas: 2, Serve: []string{"--drain-delay", drainDelay.String(), "--insight-listen", "127.0.0.1:0"}})
+	w := newWorld(t, fleet.Options{Replicas: 2, Serve: []string{"--drain-delay", drainDelay.String(), "--insight-listen",
+		"127.0.0.1:0"}})
 	w.start("approve-all")
 	w.arrived()
 	c := newCrowd(t, w)
@@ -104,7 +105,8 @@ func withoutRegistry(t *testing.T, w *world, _ *crowd) {
 // nothingTwice checks in the database that nothing was done more often than requested.
 func nothingTwice(w *world) {
 	w.Helper()
-	if n := w.count("select count(*) from builds b join components c using (org_id) where c.id = b.component_id and c.name = 'web'"); n != w.pushed {
+	if n := w.count("select count(*) from builds b join components c using (org_id) where c.id = b.component_id and " +
+		"c.name = 'web'"); n != w.pushed {
 		w.Errorf("%d pushes made %d builds of web", w.pushed, n)
 	}
 	if n := w.count("select count(*) from workflows where status <> 'succeeded'"); n != 0 {
@@ -114,11 +116,16 @@ func nothingTwice(w *world) {
 		w.Errorf("%d pushes made %d workflows", w.pushed, n)
 	}
 	for what, sql := range map[string]string{
-		"builds of one input":              "select count(*) from (select from builds group by input_id having count(*) > 1) twice",
-		"plans of one component":           "select count(*) from (select from plans group by workflow_id, component having count(*) > 1) twice",
-		"jobs of one step or build":        "select count(*) from (select from jobs group by owner_id having count(*) > 1) twice",
-		"attempts of one job":              "select count(*) from (select from attempts group by job_id having count(*) > 1) twice",
-		"states of one job":                "select count(*) from (select from states group by job_id, serial having count(*) > 1) twice",
+		"builds of one input": "select count(*) from (select from builds group by input_id having count(*) " +
+			"> 1) twice",
+		"plans of one component": "select count(*) from (select from plans group by workflow_id, component " +
+			"having count(*) > 1) twice",
+		"jobs of one step or build": "select count(*) from (select from jobs group by owner_id having count(*) " +
+			"> 1) twice",
+		"attempts of one job": "select count(*) from (select from attempts group by job_id having count(*) " +
+			"> 1) twice",
+		"states of one job": "select count(*) from (select from states group by job_id, serial having " +
+			"count(*) > 1) twice",
 		"jobs without an end":              "select count(*) from jobs where ended_at is null",
 		"state locks that nobody needs":    "select count(*) from state_locks",
 		"workflows of one component":       "select count(*) from workflows where status = 'running'",

@@ -84,7 +84,8 @@ func refused(t *testing.T, w *world, _ *crowd) {
 	serve := func(ctx context.Context, dir string, more ...string) (*exec.Cmd, *bytes.Buffer) {
 		args := append([]string{"serve", "--database-url", dsn, "--listen", "127.0.0.1:0", "--runner-listen", "127.0.0.1:0",
 			"--registry-listen", "127.0.0.1:0",
-			"--data-dir", filepath.Join(w.fleet.Dir, dir), "--key-file", w.fleet.KeyFile(), "--ready-file", filepath.Join(w.fleet.Dir, dir+".json")}, more...)
+			"--data-dir", filepath.Join(w.fleet.Dir, dir), "--key-file", w.fleet.KeyFile(), "--ready-file",
+			filepath.Join(w.fleet.Dir, dir+".json")}, more...)
 		cmd, said := exec.CommandContext(ctx, filepath.Join(w.fleet.Bin, "reconciler"), args...), &bytes.Buffer{}
 		cmd.Stderr = said
 		return cmd, said

@@ -64,7 +64,8 @@ func TestOneTraceFromPushToApply(t *testing.T) {
 	server := httptest.NewServer(got)
 	t.Cleanup(server.Close)
 	w := newWorld(t, fleet.Options{Replicas: 2, Env: []string{
-		"OTEL_EXPORTER_OTLP_ENDPOINT=" + server.URL, "OTEL_EXPORTER_OTLP_HEADERS=authorization=" + secret, "OTEL_BSP_SCHEDULE_DELAY=200",
+		"OTEL_EXPORTER_OTLP_ENDPOINT=" + server.URL, "OTEL_EXPORTER_OTLP_HEADERS=authorization=" + secret,
+		"OTEL_BSP_SCHEDULE_DELAY=200",
 	}})
 	w.start("prompt")
 	approveUntilApplied := func() {

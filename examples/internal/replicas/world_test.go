@@ -70,7 +70,8 @@ var app = map[string]string{
 	"sandbox.toml":  "terraform_version = \"1.11.4\"\n\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/base\"\n",
 	"components/web.toml": "type = \"terraform_module\"\nname = \"web\"\nterraform_version = \"1.11.4\"\n\n" +
 		"[public_repo]\nrepo = \".\"\ndirectory = \"modules/web\"\n\n[vars]\nregion = \"{{.nuon.sandbox.outputs.region}}\"\n",
-	"modules/base/main.tf": "resource \"terraform_data\" \"base\" {\n  input = \"local-1\"\n}\n\noutput \"region\" {\n  value = terraform_data.base.output\n}\n",
+	"modules/base/main.tf": "resource \"terraform_data\" \"base\" {\n  input = \"local-1\"\n}\n\noutput \"region\" {\n  " +
+		"value = terraform_data.base.output\n}\n",
 }
 
 // start connects the app and creates an install of it.
@@ -93,7 +94,8 @@ func (w *world) start(approval string) {
 func (w *world) push() {
 	w.Helper()
 	w.pushed++
-	w.write("modules/web/main.tf", fmt.Sprintf("variable \"region\" {\n  type = string\n}\n\nresource \"terraform_data\" \"web\" {\n  input = \"${var.region} %d\"\n}\n", w.pushed))
+	w.write("modules/web/main.tf", fmt.Sprintf("variable \"region\" {\n  type = string\n}\n\nresource "+
+		"\"terraform_data\" \"web\" {\n  input = \"${var.region} %d\"\n}\n", w.pushed))
 	w.publish()
 }
 

@@ -28,7 +28,8 @@ func (s *soak) install(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if _, err := s.fleet.Nuon(ctx, "apps", "create", "soak", "--repo", s.vendor.URL, "--branch", "main", "--directory", "app"); err != nil {
+	if _, err := s.fleet.Nuon(ctx, "apps", "create", "soak", "--repo", s.vendor.URL, "--branch", "main", "--directory",
+		"app"); err != nil {
 		return err
 	}
 	if _, err := s.fleet.Nuon(ctx, "sync", "--app", "soak"); err != nil {
@@ -71,7 +72,8 @@ func installName(number int) string {
 // changeModule pushes a change of one module, so that every install is behind.
 func (s *soak) changeModule(ctx context.Context) error {
 	s.pushes++
-	if err := s.vendor.Write("app/modules/aside/push.tf", fmt.Sprintf("output \"push\" {\n  value = %d\n}\n", s.pushes)); err != nil {
+	if err := s.vendor.Write("app/modules/aside/push.tf", fmt.Sprintf("output \"push\" {\n  value = %d\n}\n",
+		s.pushes)); err != nil {
 		return err
 	}
 	return s.vendor.Push(ctx, fmt.Sprintf("Push %d", s.pushes))

@@ -63,7 +63,8 @@ const givenUp = `
 func Recount(ctx context.Context, o Options) (Figures, error) {
 	s := &soak{Options: o, began: time.Now(), givenUp: map[string]bool{}}
 	var err error
-	if s.fleet, err = fleet.Reopen(ctx, fleet.Options{Bin: o.Bin, Dir: o.Dir, Replicas: 2, Installers: customers}); err == nil {
+	if s.fleet, err = fleet.Reopen(ctx, fleet.Options{Bin: o.Bin, Dir: o.Dir, Replicas: 2,
+		Installers: customers}); err == nil {
 		s.returned, err = s.replacedMachines()
 	}
 	if err == nil {
@@ -126,7 +127,8 @@ func (s *soak) count(ctx context.Context) error {
 			f.Contested = append(f.Contested, version)
 		}
 	}
-	for _, look := range []func(context.Context, []deed) ([]string, error){s.lostEnds, s.lostStates, s.lostLines, s.lostResults} {
+	for _, look := range []func(context.Context, []deed) ([]string, error){s.lostEnds, s.lostStates, s.lostLines,
+		s.lostResults} {
 		found, err := look(ctx, all)
 		if err != nil {
 			return err

@@ -23,7 +23,8 @@ func (s *soak) replaceMachine(ctx context.Context, r *rand.Rand) (string, error)
 	backoff.Pause(ctx, upTo(r, 5*time.Second))
 	ctx = context.WithoutCancel(ctx) // a fault in progress is still repaired
 	var replaced api.ReplacedRunner
-	if err := s.fleet.JSON(ctx, &replaced, "runners", "replace", name, "--reason", "the soak cannot reach it", "--yes"); err != nil {
+	if err := s.fleet.JSON(ctx, &replaced, "runners", "replace", name, "--reason", "the soak cannot reach it",
+		"--yes"); err != nil {
 		// The control plane is down, so the person does not replace the machine, which turns out to
 		// be fine.
 		s.say("replace: %v", err)

@@ -23,7 +23,8 @@ func TestSoak(t *testing.T) {
 	}
 	for name, o := range map[string]Options{
 		"processes are killed": {Seed: 7, Faults: []string{"job", "machine", "runner", "terraform"}},
-		"stores and lines":     {Seed: 21, Faults: []string{"hole", "postgres", "reconciler", "registry", "reset", "slow", "twice"}},
+		"stores and lines": {Seed: 21, Faults: []string{"hole", "postgres", "reconciler", "registry", "reset", "slow",
+			"twice"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, err := fleet.Place()
@@ -90,9 +91,12 @@ func countSeesWhatIsLost(t *testing.T, s *soak) {
 			nil, func(f Figures) []string { return f.Locks }, "is locked by"},
 		{"a contested version", `update states set status = 'contested' where ctid in (select ctid from states order by version desc limit 1)`,
 			nil, func(f Figures) []string { return f.Contested }, "contested"},
-		{"a log", `delete from log_chunks where job_id = $1`, []any{d.Job}, func(f Figures) []string { return f.Lost }, "log of " + d.Job},
-		{"an end", `update jobs set status = 'running' where id = $1`, []any{d.Job}, func(f Figures) []string { return f.Lost }, d.Job + " is running"},
-		{"an attempt", `delete from attempts where job_id = $1`, []any{d.Job}, func(f Figures) []string { return f.Lost }, "how it ended is nowhere"},
+		{"a log", `delete from log_chunks where job_id = $1`, []any{d.Job}, func(f Figures) []string { return f.Lost },
+			"log of " + d.Job},
+		{"an end", `update jobs set status = 'running' where id = $1`, []any{d.Job},
+			func(f Figures) []string { return f.Lost }, d.Job + " is running"},
+		{"an attempt", `delete from attempts where job_id = $1`, []any{d.Job}, func(f Figures) []string { return f.Lost },
+			"how it ended is nowhere"},
 		{"a version between", `insert into states (org_id, install_component_id, version, serial, lineage, digest, sealed, job_id, attempt)
 			select s.org_id, s.install_component_id, s.version + 1, s.serial + 2, s.lineage, s.digest, s.sealed, s.job_id, s.attempt from states s
 			join attempts a on a.org_id = s.org_id and a.job_id = s.job_id and a.number = s.attempt
@@ -140,15 +144,27 @@ func TestTwice(t *testing.T) {
 		second deed
 		found  int
 	}{
-		"one Terraform does two things":       {with(func(d *deed) { d.Began, d.Ended = 15, 25 }), 0},
-		"another plan, later":                 {with(func(d *deed) { d.Planned, d.Terraform, d.Began, d.Ended = "one", "2", 30, 40 }), 0},
-		"the same plan again":                 {with(func(d *deed) { d.Terraform, d.Began, d.Ended = "2", 30, 40 }), 1},
-		"another plan, at once":               {with(func(d *deed) { d.Planned, d.Terraform, d.Began, d.Ended = "one", "2", 15, 40 }), 1},
-		"another component, at once":          {with(func(d *deed) { d.Component, d.Terraform, d.Began = "e", "2", 15 }), 0},
-		"after one that was given up":         {with(func(d *deed) { d.Planned, d.Terraform, d.Job, d.Began = "one", "2", "gone", 15 }), 0},
-		"the plan of one that was given up":   {with(func(d *deed) { d.Terraform, d.Job, d.Began = "2", "gone", 30 }), 1},
-		"the same plan at once":               {with(func(d *deed) { d.Terraform, d.Began = "2", 15 }), 2},
-		"another plan that was cut off later": {with(func(d *deed) { d.Planned, d.Terraform, d.Began, d.Ended = "one", "2", 30, 0 }), 0},
+		"one Terraform does two things": {with(func(d *deed) { d.Began, d.Ended = 15, 25 }), 0},
+		"another plan, later": {with(func(d *deed) {
+			d.Planned, d.Terraform, d.Began, d.Ended = "one", "2",
+				30, 40
+		}), 0},
+		"the same plan again": {with(func(d *deed) { d.Terraform, d.Began, d.Ended = "2", 30, 40 }), 1},
+		"another plan, at once": {with(func(d *deed) {
+			d.Planned, d.Terraform, d.Began, d.Ended = "one", "2",
+				15, 40
+		}), 1},
+		"another component, at once": {with(func(d *deed) { d.Component, d.Terraform, d.Began = "e", "2", 15 }), 0},
+		"after one that was given up": {with(func(d *deed) {
+			d.Planned, d.Terraform, d.Job, d.Began = "one", "2",
+				"gone", 15
+		}), 0},
+		"the plan of one that was given up": {with(func(d *deed) { d.Terraform, d.Job, d.Began = "2", "gone", 30 }), 1},
+		"the same plan at once":             {with(func(d *deed) { d.Terraform, d.Began = "2", 15 }), 2},
+		"another plan that was cut off later": {with(func(d *deed) {
+			d.Planned, d.Terraform, d.Began, d.Ended = "one", "2",
+				30, 0
+		}), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := twice([]deed{plan, test.second}, map[string]bool{"gone/1": true}); len(got) != test.found {
@@ -202,7 +218,8 @@ func TestTornEvidenceIsNoEvidence(t *testing.T) {
 // other deeds of the same Terraform process supply it, and without any the deed still counts.
 func TestAWitnessWhoseJobWasJustKilled(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "witness.log")
-	text := "begin t1 destroy i c s r1 p tf-1 job_1/2 5\nend t1 2 6\nbegin t2 create i c s r2 p tf-1 unknown 7\nbegin t3 create i d s r3 p tf-2 unknown 8\n"
+	text := "begin t1 destroy i c s r1 p tf-1 job_1/2 5\nend t1 2 6\nbegin t2 create i c s r2 p tf-1 unknown 7\nbegin " +
+		"t3 create i d s r3 p tf-2 unknown 8\n"
 	if err := os.WriteFile(log, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

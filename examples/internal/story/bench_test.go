@@ -406,7 +406,8 @@ func (s *system) parts(pushed time.Time, a api.Approval) ([]time.Duration, time.
 		return nil, 0, fmt.Errorf("workflow %s has no step that copies the artifact of %s", w.ID, a.Component)
 	}
 	// A sync without a job takes no time: its plan does the work.
-	copied, copying := api.Job{CreatedAt: planned.CreatedAt, EndedAt: planned.CreatedAt}, span{planned.CreatedAt, planned.CreatedAt}
+	copied, copying := api.Job{CreatedAt: planned.CreatedAt, EndedAt: planned.CreatedAt},
+		span{planned.CreatedAt, planned.CreatedAt}
 	if id := w.Steps[copyStep].Job; id != "" {
 		if copied, copying, err = s.job(id); err != nil {
 			return nil, 0, err

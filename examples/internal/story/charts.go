@@ -88,7 +88,8 @@ func packChart(name string, chart fs.FS) ([]byte, error) {
 		if err != nil {
 			return err
 		}
-		if err := archive.WriteHeader(&tar.Header{Name: path.Join(name, filepath.ToSlash(file)), Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(content))}); err != nil {
+		if err := archive.WriteHeader(&tar.Header{Name: path.Join(name, filepath.ToSlash(file)), Typeflag: tar.TypeReg,
+			Mode: 0o644, Size: int64(len(content))}); err != nil {
 			return err
 		}
 		_, err = archive.Write(content)

@@ -25,7 +25,8 @@ const (
 	// envProgram names the program of that cluster, which is its kubectl, too.
 	envProgram = "NUON_CLUSTER"
 	// noCluster is the message of a test that finds none.
-	noCluster = "this story needs a Kubernetes: `make test` starts one, and so does `go run ./examples/internal/kubernetes/with -- go test ./examples/internal/story`"
+	noCluster = "this story needs a Kubernetes: `make test` starts one, and so does " +
+		"`go run ./examples/internal/kubernetes/with -- go test ./examples/internal/story`"
 )
 
 // clusterCmd prepares a cluster for the story: cluster NAME. It sets CLUSTER to the path of its

@@ -52,7 +52,8 @@ func demos(bin string, keep bool, names []string) error {
 		}
 	}
 	if unbuilt {
-		fmt.Println("Charts and manifests have a story, too: `make demo-shop`, which builds a Kubernetes first; that takes minutes, once on a machine.")
+		fmt.Println("Charts and manifests have a story, too: `make demo-shop`, which builds a Kubernetes first; that takes " +
+			"minutes, once on a machine.")
 	}
 	return nil
 }
@@ -119,7 +120,8 @@ func (s *teller) leaveRunning(ts *testscript.TestScript, _ bool, _ []string) {
 	}
 	// the directories that the story has prepended
 	path, _, _ := strings.Cut(ts.Getenv("PATH"), string(os.PathListSeparator)+os.Getenv("PATH"))
-	fmt.Fprintf(s.loud, "\nThe system goes on running. In another shell:\n\n  export %s PATH=%s:$PATH\n  nuon installs list\n\nThe vendor's repository is %s. Ctrl-C here stops everything and removes it.\n",
+	fmt.Fprintf(s.loud, "\nThe system goes on running. In another shell:\n\n  export %s PATH=%s:$PATH\n  nuon installs "+
+		"list\n\nThe vendor's repository is %s. Ctrl-C here stops everything and removes it.\n",
 		variables, path, ts.Getenv("REPO"))
 	<-interrupted
 }

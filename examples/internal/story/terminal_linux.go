@@ -14,7 +14,8 @@ import (
 
 // onTerminal runs a command on a new terminal and returns its output. It calls watch for each part
 // of the output, with a function to press keys.
-func onTerminal(command *exec.Cmd, limit time.Duration, watch func(part []byte, press func(keys string))) ([]byte, error) {
+func onTerminal(command *exec.Cmd, limit time.Duration, watch func(part []byte,
+	press func(keys string))) ([]byte, error) {
 	screen, keys, err := openTerminal()
 	if err != nil {
 		return nil, err

@@ -14,10 +14,13 @@ import (
 // made is a module with packages for every kind of result.
 var made = map[string]string{
 	"go.mod": "module example.test/made\n\ngo 1.26\n",
-	"good/a_test.go": "package good\nimport \"testing\"\nfunc TestA(t *testing.T) { t.Log(\"quiet\") }\nfunc TestB(t *testing.T) { t.Skip(\"needs root\") }\n" +
+	"good/a_test.go": "package good\nimport \"testing\"\nfunc TestA(t *testing.T) { t.Log(\"quiet\") }\nfunc TestB(t " +
+		"*testing.T) { t.Skip(\"needs root\") }\n" +
 		"func TestC(t *testing.T) { for range 2 { t.Run(\"x\", func(t *testing.T) { t.Skip(\"no cluster\") }) } }\n",
-	"bad/a_test.go":  "package bad\nimport \"testing\"\nfunc TestA(t *testing.T) { t.Run(\"x\", func(t *testing.T) { t.Error(\"one is not two\") }) }\n",
-	"dies/a_test.go": "package dies\nimport (\"os\"; \"testing\")\nfunc TestA(t *testing.T) { t.Log(\"last words\"); os.Exit(3) }\n",
+	"bad/a_test.go": "package bad\nimport \"testing\"\nfunc TestA(t *testing.T) { t.Run(\"x\", func(t *testing.T) { " +
+		"t.Error(\"one is not two\") }) }\n",
+	"dies/a_test.go": "package dies\nimport (\"os\"; \"testing\")\nfunc TestA(t *testing.T) { t.Log(\"last words\"); " +
+		"os.Exit(3) }\n",
 	"none/a.go":      "package none\n",
 	"torn/a_test.go": "package torn\nimport \"testing\"\nfunc TestA(t *testing.T) { undefined() }\n",
 }
@@ -44,8 +47,10 @@ func TestReport(t *testing.T) {
 	if !found {
 		t.Fatalf("no list at the end of\n%s", shown.String())
 	}
-	want := " Not run:\n  example.test/made/good TestB: needs root\n  example.test/made/good TestC: no cluster (2 times)\n  the module x\n" +
-		"Failed:\n  example.test/made/bad TestA\n  example.test/made/bad TestA/x\n  example.test/made/dies\n  example.test/made/torn\n"
+	want := " Not run:\n  example.test/made/good TestB: needs root\n  example.test/made/good TestC: no cluster (2 " +
+		"times)\n  the module x\n" +
+		"Failed:\n  example.test/made/bad TestA\n  example.test/made/bad TestA/x\n  example.test/made/dies\n  " +
+		"example.test/made/torn\n"
 	if list != want {
 		t.Errorf("the list is\n%s\nwant\n%s", list, want)
 	}
@@ -55,7 +60,8 @@ func TestReport(t *testing.T) {
 	}
 	for _, closing := range []string{`(?m)^ok  \texample.test/made/good\t`, `(?m)^FAIL\texample.test/made/bad\t`,
 		`(?m)^FAIL\texample.test/made/dies\t`,
-		`(?m)^FAIL\texample.test/made/torn \[build failed\]`, `(?m)^\?   \texample.test/made/none\t\[no test files\]`, `one is not two`, `last words`, `undefined: undefined`} {
+		`(?m)^FAIL\texample.test/made/torn \[build failed\]`, `(?m)^\?   \texample.test/made/none\t\[no test files\]`,
+		`one is not two`, `last words`, `undefined: undefined`} {
 		if !regexp.MustCompile(closing).MatchString(body) {
 			t.Errorf("%s is not in\n%s", closing, body)
 		}
@@ -88,14 +94,16 @@ func TestSplit(t *testing.T) {
 	dir := t.TempDir()
 	const parallel = "import \"testing\"\nfunc TestA(t *testing.T) { t.Parallel() }\n"
 	for name, text := range map[string]string{
-		"go.mod":               "module example.test/parts\n\ngo 1.26\n",
-		"statement/a.go":       "package statement\nfunc F() { go F() }\n",
-		"group/a.go":           "package group\nimport \"sync\"\nfunc F() { var g sync.WaitGroup; g.Go(F); g.Wait() }\n",
-		"listener/a.go":        "package listener\nimport (\"net\"; \"net/http\")\nfunc F(l net.Listener) error { return http.Serve(l, nil) }\n",
-		"lock/a.go":            "package lock\nimport \"sync\"\ntype T struct { l sync.Mutex }\n",
-		"lock/a_test.go":       "package lock\n" + parallel,
-		"atomic/a.go":          "package atomic\nimport a \"sync/atomic\"\nvar N a.Int64\n",
-		"atomic/a_test.go":     "package atomic_test\nimport (\"net/http/httptest\"; \"testing\")\nfunc TestA(*testing.T) { httptest.NewServer(nil).Close() }\n",
+		"go.mod":         "module example.test/parts\n\ngo 1.26\n",
+		"statement/a.go": "package statement\nfunc F() { go F() }\n",
+		"group/a.go":     "package group\nimport \"sync\"\nfunc F() { var g sync.WaitGroup; g.Go(F); g.Wait() }\n",
+		"listener/a.go": "package listener\nimport (\"net\"; \"net/http\")\nfunc F(l net.Listener) error { return " +
+			"http.Serve(l, nil) }\n",
+		"lock/a.go":      "package lock\nimport \"sync\"\ntype T struct { l sync.Mutex }\n",
+		"lock/a_test.go": "package lock\n" + parallel,
+		"atomic/a.go":    "package atomic\nimport a \"sync/atomic\"\nvar N a.Int64\n",
+		"atomic/a_test.go": "package atomic_test\nimport (\"net/http/httptest\"; \"testing\")\nfunc TestA(*testing.T) " +
+			"{ httptest.NewServer(nil).Close() }\n",
 		"channel/a.go":         "package channel\nfunc F(c chan int) { c <- 1 }\n",
 		"channel/a_test.go":    "package channel\nimport \"testing\"\nfunc TestA(*testing.T) { go F(make(chan int, 1)) }\n",
 		"once/a.go":            "package once\nimport \"sync\"\nvar V = sync.OnceValue(func() int { return 1 })\n",
@@ -146,7 +154,8 @@ func TestBothParts(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "go.mod", "module example.test/parts\n\ngo 1.26\n")
 	write(t, dir, "one/a.go", "package one\nfunc F(c chan int, x *int) { *x++; c <- 1 }\n")
-	write(t, dir, "one/a_test.go", "package one\nimport \"testing\"\nfunc TestA(t *testing.T) { t.Parallel(); x := 0; c := make(chan int); go F(c, &x); x++; <-c }\n")
+	write(t, dir, "one/a_test.go", "package one\nimport \"testing\"\nfunc TestA(t *testing.T) { t.Parallel(); x := 0; c "+
+		":= make(chan int); go F(c, &x); x++; <-c }\n")
 	write(t, dir, "two/a_test.go", "package two\nimport \"testing\"\nfunc TestA(t *testing.T) { t.Skip(\"seen\") }\n")
 	t.Chdir(dir)
 	t.Setenv("GOFLAGS", "-mod=mod")

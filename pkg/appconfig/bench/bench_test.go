@@ -93,7 +93,8 @@ func decode(b *testing.B, dirs []string) {
 
 // sections are the directories whose files belong to the format; others are payload.
 var sections = []string{
-	"components", "actions", "runbooks", "installs", "inputs", "input_groups", "secrets", "permissions", "break_glass", "kubernetes_contexts",
+	"components", "actions", "runbooks", "installs", "inputs", "input_groups", "secrets", "permissions", "break_glass",
+	"kubernetes_contexts",
 	"policies", "branches",
 }
 

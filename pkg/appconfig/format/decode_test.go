@@ -47,10 +47,12 @@ public_repo = {repo = 'a/b', directory = '.'}
 	no := "false"
 	want := Action{
 		Name: "a", Timeout: "5m", Labels: map[string]string{"n": "1", "b": "true", "f": "1.5"},
-		Image:        map[string]any{"name": "x", "ports": []any{1.0, "2.5", "9007199254740993", map[string]any{"d": "1979-05-27"}}},
+		Image: map[string]any{"name": "x", "ports": []any{1.0, "2.5", "9007199254740993",
+			map[string]any{"d": "1979-05-27"}}},
 		Dependencies: []string{"b", "3"}, Inputs: []ActionInput{{Name: "i", Type: "string", Default: &no, Required: true}},
 		Triggers: []Trigger{{Type: "pre-deploy-component", Index: 2}},
-		Steps:    []Step{{Name: "s", EnvVars: map[string]string{"A": "x"}, Repositories: Repositories{PublicRepo: &Repository{Repo: "a/b", Directory: "."}}}},
+		Steps: []Step{{Name: "s", EnvVars: map[string]string{"A": "x"},
+			Repositories: Repositories{PublicRepo: &Repository{Repo: "a/b", Directory: "."}}}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -68,11 +70,13 @@ func TestDecodeSays(t *testing.T) {
 	const right = "type = 'helm_chart'\nname = 'x'\nchart_name = 'hello'\nlabels = {a = '1'}\n"
 	const idle = "f:4:1: warning: accepted, no effect yet: labels"
 	for text, want := range map[string]string{
-		"nmae = 1":                        `f:5:1: error: unknown key "nmae" (did you mean "name"?)`,
-		"vars = 1":                        `f:5:1: error: unknown key "vars" (it is a key of terraform_module components)`,
-		"repo = 'a/b'":                    `f:5:1: error: unknown key "repo" (write it below [public_repo])`,
-		"helm_repo = {namespace = 'x'}":   "f:5:13: error: \"helm_repo.chart\" is missing (write chart = \"ledger-api\")\nf:5:13: error: \"helm_repo.repo_url\" is missing (write repo_url = \"https://charts.example.com\")\nf:5:14: error: unknown key \"helm_repo.namespace\" (write it at the top of the file)",
-		"[[values_file]]\nsource = './x'": `f:6:1: warning: "values_file[0].source" is the older name of "contents" (write contents)`,
+		"nmae = 1":     `f:5:1: error: unknown key "nmae" (did you mean "name"?)`,
+		"vars = 1":     `f:5:1: error: unknown key "vars" (it is a key of terraform_module components)`,
+		"repo = 'a/b'": `f:5:1: error: unknown key "repo" (write it below [public_repo])`,
+		"helm_repo = {namespace = 'x'}": "f:5:13: error: \"helm_repo.chart\" is missing (write chart = \"ledger-api\")\n" +
+			"f:5:13: error: \"helm_repo.repo_url\" is missing (write repo_url = \"https://charts.example.com\")\nf:5:14: " +
+			"error: unknown key \"helm_repo.namespace\" (write it at the top of the file)",
+		"[[values_file]]\nsource = './x'":                 `f:6:1: warning: "values_file[0].source" is the older name of "contents" (write contents)`,
 		"[[values_file]]\nsource = './x'\ncontents = 'y'": `f:6:1: warning: "values_file[0].source" is the older name of "contents", which is there too (remove it)`,
 		"timeout = '5m'":                           `f:5:1: warning: "timeout" is not a key of the format and has no effect (write deploy_timeout or build_timeout)`,
 		"value = []":                               `f:5:1: error: "value" is not accepted any more (write a [values] table)`,
@@ -117,8 +121,10 @@ func TestDecodeSays(t *testing.T) {
 }
 
 func TestTexts(t *testing.T) {
-	got, table, _ := decoded[HelmChart](t, "helm", "type = 'helm_chart'\nname = 'x'\nchart_name = 'hello'\nnamespace = 'n'\ndependencies = ['a', 'b']\n"+
-		"values = {\"image.tag\" = '1', n = 1, b = 'x'}\n[[values_file]]\ncontents = './one'\n[[values_file]]\nsource = './two'\n[[values_file]]\npath = 'p'\n")
+	got, table, _ := decoded[HelmChart](t, "helm", "type = 'helm_chart'\nname = 'x'\nchart_name = 'hello'\nnamespace = "+
+		"'n'\ndependencies = ['a', 'b']\n"+
+		"values = {\"image.tag\" = '1', n = 1, b = 'x'}\n[[values_file]]\ncontents = './one'\n[[values_file]]\nsource = "+
+		"'./two'\n[[values_file]]\npath = 'p'\n")
 	of, _ := FindKind("helm")
 	var templated, files []string
 	for text := range Texts(table, of.Keys(), &got, func(k *Key) bool { return k.Template || k.Name == "dependencies" }) {
@@ -131,11 +137,13 @@ func TestTexts(t *testing.T) {
 		files = append(files, text.Path)
 		text.Set("text of " + text.Value)
 	}
-	want := "dependencies[0]=a dependencies[1]=b namespace=n values.\"image.tag\"=1 values.b=x values_file[0].contents=./one values_file[1].contents=./two values_file[2].path=p"
+	want := "dependencies[0]=a dependencies[1]=b namespace=n values.\"image.tag\"=1 values.b=x " +
+		"values_file[0].contents=./one values_file[1].contents=./two values_file[2].path=p"
 	if diff := cmp.Diff(strings.Split(want, " "), templated); diff != "" {
 		t.Error(diff)
 	}
-	if strings.Join(files, " ") != "values_file[0].contents values_file[1].contents" || got.ValuesFiles[1].Contents != "text of ./two" {
+	if strings.Join(files, " ") != "values_file[0].contents values_file[1].contents" ||
+		got.ValuesFiles[1].Contents != "text of ./two" {
 		t.Errorf("%v, and %+v", files, got.ValuesFiles)
 	}
 	for range Texts(table, of.Keys(), &got, templateOnly) {
@@ -149,10 +157,12 @@ func TestSort(t *testing.T) {
 	action := Action{Dependencies: []string{"b", "a", "b"}, Steps: []Step{{Name: "z"}, {Name: "a"}}}
 	of, _ := FindKind("action")
 	SortSets(of.Keys(), &action)
-	if diff := cmp.Diff(Action{Dependencies: []string{"a", "b"}, Steps: []Step{{Name: "z"}, {Name: "a"}}}, action); diff != "" {
+	if diff := cmp.Diff(Action{Dependencies: []string{"a", "b"}, Steps: []Step{{Name: "z"}, {Name: "a"}}},
+		action); diff != "" {
 		t.Error(diff)
 	}
-	chart := HelmChart{Component: Component{OperationRoles: []OperationRole{{Operation: "teardown", Role: "x"}, {Operation: "deploy", Role: "y"}}}}
+	chart := HelmChart{Component: Component{OperationRoles: []OperationRole{{Operation: "teardown", Role: "x"},
+		{Operation: "deploy", Role: "y"}}}}
 	of, _ = FindKind("helm")
 	SortSets(of.Keys(), &chart)
 	if chart.OperationRoles[0].Operation != "deploy" || chart.OperationRoles[1].Role != "x" {

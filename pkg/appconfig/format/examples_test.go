@@ -29,13 +29,17 @@ func TestSnippets(t *testing.T) {
 	}
 	helm, _ := format.FindKind("helm")
 	action, _ := format.FindKind("action")
-	if got, want := action.Snippet("steps.public_repo.repo"), "[[steps]]\n[steps.public_repo]\nrepo = \"acme/infra\"\n"; got != want {
+	if got, want := action.Snippet("steps.public_repo.repo"), "[[steps]]\n[steps.public_repo]\nrepo = "+
+		"\"acme/infra\"\n"; got != want {
 		t.Errorf("the snippet is\n%s, want\n%s", got, want)
 	}
 	for path, want := range map[string]string{
-		"values_file.contents": "[[values_file]]\ncontents = \"./values/api.yaml\"\n", "values": "[values]\n\"image.tag\" = \"{{.nuon.components.api_image.outputs.image.tag}}\"\n",
-		"skip_noops": "skip_noops = true\n", "dependencies": "dependencies = [\"database\"]\n", "helm_repo": "[helm_repo]\nrepo_url = \"https://charts.example.com\"\nchart = \"ledger-api\"\n",
-		"operation_roles.operation": "[[operation_roles]]\noperation = \"deploy\"\n", "max_auto_retries": "max_auto_retries = 1\n", "nonsense": "", "value": "",
+		"values_file.contents": "[[values_file]]\ncontents = \"./values/api.yaml\"\n",
+		"values":               "[values]\n\"image.tag\" = \"{{.nuon.components.api_image.outputs.image.tag}}\"\n",
+		"skip_noops":           "skip_noops = true\n", "dependencies": "dependencies = [\"database\"]\n",
+		"helm_repo":                 "[helm_repo]\nrepo_url = \"https://charts.example.com\"\nchart = \"ledger-api\"\n",
+		"operation_roles.operation": "[[operation_roles]]\noperation = \"deploy\"\n",
+		"max_auto_retries":          "max_auto_retries = 1\n", "nonsense": "", "value": "",
 	} {
 		if got := helm.Snippet(path); got != want {
 			t.Errorf("%s has the snippet\n%s, want\n%s", path, got, want)
@@ -59,18 +63,21 @@ func holds(value any, path []string) bool {
 	return ok && holds(below, path[1:])
 }
 
-// TestExamplesAreRight: an example is one of the values that its key can have, in the format that it must have, and is needed where
-// nothing else is a value.
+// TestExamplesAreRight: an example is one of the values that its key can have, in the format that it must
+// have, and is needed where nothing else is a value.
 func TestExamplesAreRight(t *testing.T) {
 	for _, k := range format.Kinds() {
 		visit(k.Keys(), func(key format.Key) {
 			at := k.Name + " " + key.Path
 			switch {
-			case key.Type == format.String && !key.Unsupported && !key.Removed && key.Example == "" && key.Default == "" && key.Values == nil && key.Suggested == nil:
+			case key.Type == format.String && !key.Unsupported && !key.Removed && key.Example == "" && key.Default == "" &&
+				key.Values == nil && key.Suggested == nil:
 				t.Errorf("%s has no example", at)
-			case (key.Type == format.Map || key.Type == format.MergedMap || key.Type == format.Flags || key.Type == format.TypedMap) && !strings.Contains(key.Example, "="):
+			case (key.Type == format.Map || key.Type == format.MergedMap || key.Type == format.Flags ||
+				key.Type == format.TypedMap) && !strings.Contains(key.Example, "="):
 				t.Errorf("%s has the example %q", at, key.Example)
-			case key.Example != "" && key.Values != nil && !slices.Contains(key.Values, key.Example), key.Example != "" && key.Suggested != nil && !slices.Contains(key.Suggested, key.Example):
+			case key.Example != "" && key.Values != nil && !slices.Contains(key.Values, key.Example), key.Example != "" &&
+				key.Suggested != nil && !slices.Contains(key.Suggested, key.Example):
 				t.Errorf("the example of %s is none of its values", at)
 			}
 			if key.Example != "" && !key.File {

@@ -14,11 +14,15 @@ import (
 // TestHints finds a kind for every hint that people write on the first line of a file, and for every type of component.
 func TestHints(t *testing.T) {
 	for name, want := range map[string]string{
-		"action": "action", "break-glass": "break-glass", "component-root": "component", "container-image": "container-image", "docker-build": "docker-build", "full": "full",
-		"helm": "helm", "input": "input", "input-group": "input-group", "inputs": "inputs", "install": "install", "installer": "installer", "kubernetes-manifest": "kubernetes-manifest",
-		"metadata": "metadata", "permissions": "permissions", "policies": "policies", "policy": "policy", "runner": "runner", "sandbox": "sandbox", "secret": "secret",
+		"action": "action", "break-glass": "break-glass", "component-root": "component", "container-image": "container-image",
+		"docker-build": "docker-build", "full": "full",
+		"helm": "helm", "input": "input", "input-group": "input-group", "inputs": "inputs", "install": "install",
+		"installer": "installer", "kubernetes-manifest": "kubernetes-manifest",
+		"metadata": "metadata", "permissions": "permissions", "policies": "policies", "policy": "policy", "runner": "runner",
+		"sandbox": "sandbox", "secret": "secret",
 		"secrets": "secrets", "stack": "stack", "terraform": "terraform", "pulumi": "pulumi",
-		"terraform_module": "terraform", "helm_chart": "helm", "container_image": "container-image", "external_image": "container-image", "docker_build": "docker-build", "kubernetes_manifest": "kubernetes-manifest",
+		"terraform_module": "terraform", "helm_chart": "helm", "container_image": "container-image",
+		"external_image": "container-image", "docker_build": "docker-build", "kubernetes_manifest": "kubernetes-manifest",
 	} {
 		if k, ok := format.FindKind(name); !ok || k.Name != want {
 			t.Errorf("%s is the kind %q, %v; want %s", name, k.Name, ok, want)
@@ -78,7 +82,8 @@ func each(keys []format.Key, in reflect.Type, visit func(format.Key, reflect.Typ
 
 // words are those of the config tag, each with what its value must look like.
 var words = map[string]*regexp.Regexp{
-	"required": nil, "template": nil, "file": nil, "set": nil, "idle": nil, "duration": nil, "cron": nil, "regexp": nil, "url": nil, "json": nil,
+	"required": nil, "template": nil, "file": nil, "set": nil, "idle": nil, "duration": nil, "cron": nil, "regexp": nil,
+	"url": nil, "json": nil,
 	"one":     regexp.MustCompile(`^[a-z0-9_:|A-Z-]+$`),
 	"known":   regexp.MustCompile(`^[a-z_|-]+$`),
 	"default": regexp.MustCompile(`^\S+$`),
@@ -170,9 +175,11 @@ func TestKeysMakeSense(t *testing.T) {
 				t.Errorf("the default of %s is none of its values", at)
 			case key.Default != "" && key.Required:
 				t.Errorf("%s is required and has a default", at)
-			case key.File && key.Type != format.String, key.Format != "" && key.Type != format.String, key.Values != nil && key.Type != format.String:
+			case key.File && key.Type != format.String, key.Format != "" && key.Type != format.String, key.Values != nil &&
+				key.Type != format.String:
 				t.Errorf("%s is not a text, and has what a text has", at)
-			case key.SortedBy != "" && (key.Type != format.Tables || !slices.ContainsFunc(key.Keys, func(k format.Key) bool { return k.Name == key.SortedBy })):
+			case key.SortedBy != "" && (key.Type != format.Tables || !slices.ContainsFunc(key.Keys,
+				func(k format.Key) bool { return k.Name == key.SortedBy })):
 				t.Errorf("%s is sorted by a key that its tables have not", at)
 			case key.Unordered && key.Type != format.Strings:
 				t.Errorf("%s is no array of strings, and is a set", at)
@@ -199,8 +206,8 @@ func sentences(s string) bool {
 	return s != "" && strings.HasSuffix(s, ".") && !strings.ContainsAny(s, "\n\t") && s == strings.TrimSpace(s)
 }
 
-// TestSpecification holds the keys of every kind to those of the specification: none is missing, and none is there that it does not
-// know, but for the additions of nuon.
+// TestSpecification holds the keys of every kind to those of the specification: none is missing, and none is
+// there that it does not know, but for the additions of nuon.
 func TestSpecification(t *testing.T) {
 	kinds := map[string]bool{}
 	for _, k := range format.Kinds() {

@@ -42,7 +42,8 @@ time = 07:32:00
 		}
 	})
 	want := format.Scalars{
-		"text": "3", "number": int64(3), "large": int64(math.MaxInt64), "point": 3.0, "part": 0.5, "huge": 1e300, "on": true, "off": "false",
+		"text": "3", "number": int64(3), "large": int64(math.MaxInt64), "point": 3.0, "part": 0.5, "huge": 1e300, "on": true,
+		"off":  "false",
 		"date": "2026-01-02", "time": "07:32:00",
 	}
 	if !reflect.DeepEqual(chart.Values, want) {
@@ -55,10 +56,12 @@ time = 07:32:00
 	}
 }
 
-// TestScalarsGoThroughJSON: whatever they are they come back the same, and two tables are written the same only if they are.
+// TestScalarsGoThroughJSON: whatever they are they come back the same, and two tables are written the same
+// only if they are.
 func TestScalarsGoThroughJSON(t *testing.T) {
 	scalar := rapid.OneOf(
-		rapid.Map(rapid.StringMatching(`[ -~<é]{0,6}`), func(s string) any { return s }), rapid.Map(rapid.Int64(), func(n int64) any { return n }),
+		rapid.Map(rapid.StringMatching(`[ -~<é]{0,6}`), func(s string) any { return s }),
+		rapid.Map(rapid.Int64(), func(n int64) any { return n }),
 		rapid.Map(rapid.Float64(), func(f float64) any { return f }), rapid.Map(rapid.Bool(), func(b bool) any { return b }),
 		rapid.SampledFrom([]any{int64(3), 3.0, "3", 1e21, -0.0, true, "true"}),
 	)
@@ -88,7 +91,8 @@ func TestScalarsGoThroughJSON(t *testing.T) {
 
 // TestScalarsRefuse what is none.
 func TestScalarsRefuse(t *testing.T) {
-	for _, text := range []string{`{"a":[1]}`, `{"a":{}}`, `{"a":null}`, `[1]`, `{"a":99999999999999999999}`, `{"a":1e999}`} {
+	for _, text := range []string{`{"a":[1]}`, `{"a":{}}`, `{"a":null}`, `[1]`, `{"a":99999999999999999999}`,
+		`{"a":1e999}`} {
 		var s format.Scalars
 		if err := json.Unmarshal([]byte(text), &s); err == nil {
 			t.Errorf("%s is read as %#v", text, s)

@@ -26,19 +26,24 @@ func TestCheckValue(t *testing.T) {
 		{FormatCron, "@daily", "is not a schedule of five fields", `write "0 0 * * *"`},
 		{FormatCron, "@Weekly", "is not a schedule of five fields", `write "0 0 * * 0"`},
 		{FormatCron, "@every 5m", "is not a schedule of five fields", cronForm},
-		{FormatCron, "0 0 3 * * *", "has six fields, and a schedule has five", "remove the seconds: a schedule begins with the minute"},
+		{FormatCron, "0 0 3 * * *", "has six fields, and a schedule has five",
+			"remove the seconds: a schedule begins with the minute"},
 		{FormatCron, "0 3 * *", "is not a schedule of five fields", cronForm},
 		{FormatCron, "TZ=UTC", "names a time zone: schedules are in UTC", cronForm},
 		{FormatCron, "CRON_TZ=Europe/Vienna 0 3 * * *", "names a time zone: schedules are in UTC", cronForm},
-		{FormatCron, "60 3 * * *", "is not a schedule: the minute is not right: it is one of 0-59, a list, a range or a step of them", cronForm},
-		{FormatCron, "0 3 * * 7", "is not a schedule: the day of the week is not right: it is one of 0-6 or SUN-SAT, from Sunday, a list, a range or a step of them", cronForm},
-		{FormatCron, "0 3 * * */0", "is not a schedule: the day of the week is not right: it is one of 0-6 or SUN-SAT, from Sunday, a list, a range or a step of them", cronForm},
+		{FormatCron, "60 3 * * *", "is not a schedule: the minute is not right: it is one of 0-59, a list, a range or a " +
+			"step of them", cronForm},
+		{FormatCron, "0 3 * * 7", "is not a schedule: the day of the week is not right: it is one of 0-6 or SUN-SAT, from " +
+			"Sunday, a list, a range or a step of them", cronForm},
+		{FormatCron, "0 3 * * */0", "is not a schedule: the day of the week is not right: it is one of 0-6 or SUN-SAT, " +
+			"from Sunday, a list, a range or a step of them", cronForm},
 		{FormatCron, "0 0 31 2 *", "never comes: there is no such day", ""},
 		{FormatCron, strings.Repeat("1,", 2000) + "1 * * * *", "is longer than 2048 bytes", ""},
 
 		{FormatRegexp, "^docs/.*$", "", ""},
 		{FormatRegexp, "a(", "is not a regular expression of RE2: missing closing )", ""},
-		{FormatRegexp, "^(?!src)", "is not a regular expression of RE2: invalid or unsupported Perl syntax", "write it without looking ahead or behind, which RE2 does not do"},
+		{FormatRegexp, "^(?!src)", "is not a regular expression of RE2: invalid or unsupported Perl syntax",
+			"write it without looking ahead or behind, which RE2 does not do"},
 		{FormatRegexp, "a{1001}", "is not a regular expression of RE2: invalid repeat count", ""},
 
 		{FormatURL, "https://example.com/init.sh?x=1", "", ""},
@@ -64,7 +69,8 @@ func TestCheckValue(t *testing.T) {
 }
 
 func FuzzCheckValue(f *testing.F) {
-	for _, text := range []string{"0 3 * * *", "TZ=UTC 1", "CRON_TZ= ", "@every 1h", "1h", "a(?=b)", "https://x", "{", "1-2/3 */5 ? L W"} {
+	for _, text := range []string{"0 3 * * *", "TZ=UTC 1", "CRON_TZ= ", "@every 1h", "1h", "a(?=b)", "https://x", "{",
+		"1-2/3 */5 ? L W"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

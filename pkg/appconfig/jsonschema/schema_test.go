@@ -162,13 +162,15 @@ func TestSchemas(t *testing.T) {
 		{"component", "type = \"job\"\nname = \"x\"", "/type"},
 		{"component", "name = \"x\"", "source"},
 		{"component", "source = \"./x.toml\"", ""},
-		{"action", "name = \"x\"\n[[triggers]]\ntype = \"pre-component-deploy\"\n[[triggers]]\ntype = \"pre-sandbox-run\"\n[[steps]]\nname = \"s\"\ncommand = \"x\"", ""},
+		{"action", "name = \"x\"\n[[triggers]]\ntype = \"pre-component-deploy\"\n[[triggers]]\ntype = \"pre-sandbox-run\"\n" +
+			"[[steps]]\nname = \"s\"\ncommand = \"x\"", ""},
 		{"action", "name = \"x\"\ntriggers = []\nsteps = []", "/triggers"},
 		{"install", "name = \"x\"\napproval_option = \"auto\"\n[[inputs]]\na = 1\n[[inputs]]\nb = \"x\"", ""},
 		{"install", "name = \"x\"\n[inputs]\na = []", "/inputs"},
 		{"install", "name = \"x\"\n[component_toggles]\na = true\nb = 1", "/component_toggles/b"},
 		{"triggers", "[anything]\nat = [\"all\"]", ""},
-		{"full", "version = \"v1\"\n[[components]]\nname = \"x\"\ntype = \"helm_chart\"\n[components.helm_chart]\nchart_name = \"abcde\"", ""},
+		{"full", "version = \"v1\"\n[[components]]\nname = \"x\"\ntype = \"helm_chart\"\n[components.helm_chart]\n" +
+			"chart_name = \"abcde\"", ""},
 		{"full", "[[components]]\nname = \"x\"\ntype = \"helm_chart\"\n[components.helm_chart]\nchart = \"abcde\"", "chart"},
 	} {
 		err := check(t, compiled(t, c.kind), []byte(c.text))

@@ -31,8 +31,10 @@ func TestTaploRules(t *testing.T) {
 		}
 	}
 	for glob, want := range map[string]string{
-		"**/sandbox.toml": "sandbox", "**/components/**/*.toml": "component", "**/break_glass.toml": "break-glass", "**/break_glass/**/*.toml": "break-glass-role",
-		"**/kubernetes_contexts/**/*.toml": "kubernetes-context", "**/permissions/**/*.toml": "role", "**/permissions.toml": "permissions", "**/nuon.*.toml": "full",
+		"**/sandbox.toml": "sandbox", "**/components/**/*.toml": "component", "**/break_glass.toml": "break-glass",
+		"**/break_glass/**/*.toml":         "break-glass-role",
+		"**/kubernetes_contexts/**/*.toml": "kubernetes-context", "**/permissions/**/*.toml": "role",
+		"**/permissions.toml": "permissions", "**/nuon.*.toml": "full",
 		"**/branch.toml": "branch", "**/branches/**/*.toml": "branch",
 	} {
 		if d := cmp.Diff("editor/schemas/"+want+".json", got[glob]); d != "" {

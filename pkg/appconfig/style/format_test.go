@@ -52,15 +52,16 @@ func TestGolden(t *testing.T) {
 // TestBytes has cases that a golden file cannot show.
 func TestBytes(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"nothing":                          {"", ""},
-		"blanks":                           {" \n\t\n", "\n"},
-		"only a mark":                      {"\ufeff", ""},
-		"a mark":                           {"\ufeff# text\na=1", "# text\na = 1\n"},
-		"CRLF":                             {"a=1\r\n\r\n\r\n#b\r\n[c]\r\n", "a = 1\n\n# b\n[c]\n"},
-		"CRLF in a string stays":           {"a=\"\"\"x\r\ny \r\n\"\"\"\r\n", "a = \"\"\"x\r\ny \r\n\"\"\"\n"},
-		"blanks in a string stay":          {"a='''\n x \t\n\n\n'''  \n", "a = '''\n x \t\n\n\n'''\n"},
-		"quotes at the end of a string":    {"a=\"\"\"x\"\"\"\"\"\nb='''y'''''\n", "a = \"\"\"x\"\"\"\"\"\nb = '''y'''''\n"},
-		"escaped quotes":                   {"a=\"\\\"# x\" #y\nb=\"\"\"\\\"\"\"\\\"\"\"\" #z", "a = \"\\\"# x\"      # y\nb = \"\"\"\\\"\"\"\\\"\"\"\" # z\n"},
+		"nothing":                       {"", ""},
+		"blanks":                        {" \n\t\n", "\n"},
+		"only a mark":                   {"\ufeff", ""},
+		"a mark":                        {"\ufeff# text\na=1", "# text\na = 1\n"},
+		"CRLF":                          {"a=1\r\n\r\n\r\n#b\r\n[c]\r\n", "a = 1\n\n# b\n[c]\n"},
+		"CRLF in a string stays":        {"a=\"\"\"x\r\ny \r\n\"\"\"\r\n", "a = \"\"\"x\r\ny \r\n\"\"\"\n"},
+		"blanks in a string stay":       {"a='''\n x \t\n\n\n'''  \n", "a = '''\n x \t\n\n\n'''\n"},
+		"quotes at the end of a string": {"a=\"\"\"x\"\"\"\"\"\nb='''y'''''\n", "a = \"\"\"x\"\"\"\"\"\nb = '''y'''''\n"},
+		"escaped quotes": {"a=\"\\\"# x\" #y\nb=\"\"\"\\\"\"\"\\\"\"\"\" #z",
+			"a = \"\\\"# x\"      # y\nb = \"\"\"\\\"\"\"\\\"\"\"\" # z\n"},
 		"tabs":                             {"\ta\t=\t1\t#\tb\t\n", "a = 1 #\tb\n"},
 		"columns are of characters":        {"\"é\"=\"é\" #x\nbcd='y'", "\"é\" = \"é\" # x\nbcd = 'y'\n"},
 		"a line end that is none":          {"a=\"\"\"x\\\n  y\"\"\"\nbcd=1", "a = \"\"\"x\\\n  y\"\"\"\nbcd = 1\n"},
@@ -87,11 +88,13 @@ func TestRefused(t *testing.T) {
 		"CR":               {"a = 1\rb = 2\n", "1:6: TOML syntax: "},
 		"a control":        {"a = \"\x1b[2J\"", "1:6: TOML syntax: "},
 		"a mark elsewhere": {"a = 1\n\ufeffb = 2\n", "2:1: TOML syntax: "},
-		"deep":             {"a = " + strings.Repeat("[", 33) + strings.Repeat("]", 33), "1:37: arrays and inline tables are nested more than 32 levels deep"},
-		"very deep":        {"a = " + strings.Repeat("[", 1<<19), "1:10005: TOML syntax: arrays and inline tables are nested more than the maximum of 10000"},
-		"many keys":        {strings.Repeat("[[a]]\n", 5001), "1:1: there are more than 5000 keys and tables"},
-		"a long key":       {"a" + strings.Repeat(".a", 5001) + "=1", "1:1: there are more than 5000 keys and tables"},
-		"large":            {strings.Repeat("#", 1<<20+1), "1:1: the text is larger than 1 MiB"},
+		"deep": {"a = " + strings.Repeat("[", 33) + strings.Repeat("]", 33),
+			"1:37: arrays and inline tables are nested more than 32 levels deep"},
+		"very deep": {"a = " + strings.Repeat("[", 1<<19), "1:10005: TOML syntax: arrays and inline tables are nested " +
+			"more than the maximum of 10000"},
+		"many keys":  {strings.Repeat("[[a]]\n", 5001), "1:1: there are more than 5000 keys and tables"},
+		"a long key": {"a" + strings.Repeat(".a", 5001) + "=1", "1:1: there are more than 5000 keys and tables"},
+		"large":      {strings.Repeat("#", 1<<20+1), "1:1: the text is larger than 1 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := Format([]byte(c.text))
@@ -107,17 +110,18 @@ func TestRefused(t *testing.T) {
 func TestTime(t *testing.T) {
 	const size = 1 << 20
 	for name, text := range map[string]string{
-		"elements":       "a = [" + strings.Repeat("1,", size/2-10) + "]",
-		"spread":         "a = [" + strings.Repeat("1,\n", size/3-10) + "]",
-		"tables":         "a = [" + strings.Repeat("{},", size/3-10) + "'''\n''']",
-		"in a table":     "a = {b = [[" + strings.Repeat("[],", size/3-100) + "'''\n''']]}",
-		"nested":         "a = " + strings.Repeat("[", 31) + strings.Repeat("1,", size/2-200) + strings.Repeat("]", 31),
-		"nested strings": "a = " + strings.Repeat("[{b=", 15) + "[" + strings.Repeat("'''\n''',", size/8-200) + "]" + strings.Repeat("}]", 15),
-		"comments":       strings.Repeat("#\n", size/2),
-		"blanks":         strings.Repeat(" \n", size/2),
-		"keys":           manyKeys(),
-		"a string":       "a = '''" + strings.Repeat("\n", size-10) + "'''",
-		"quotes":         "a = '''" + strings.Repeat("''\n", size/3-10) + "'''",
+		"elements":   "a = [" + strings.Repeat("1,", size/2-10) + "]",
+		"spread":     "a = [" + strings.Repeat("1,\n", size/3-10) + "]",
+		"tables":     "a = [" + strings.Repeat("{},", size/3-10) + "'''\n''']",
+		"in a table": "a = {b = [[" + strings.Repeat("[],", size/3-100) + "'''\n''']]}",
+		"nested":     "a = " + strings.Repeat("[", 31) + strings.Repeat("1,", size/2-200) + strings.Repeat("]", 31),
+		"nested strings": "a = " + strings.Repeat("[{b=", 15) + "[" + strings.Repeat("'''\n''',", size/8-200) + "]" +
+			strings.Repeat("}]", 15),
+		"comments": strings.Repeat("#\n", size/2),
+		"blanks":   strings.Repeat(" \n", size/2),
+		"keys":     manyKeys(),
+		"a string": "a = '''" + strings.Repeat("\n", size-10) + "'''",
+		"quotes":   "a = '''" + strings.Repeat("''\n", size/3-10) + "'''",
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []byte

@@ -47,7 +47,8 @@ func TestWords(t *testing.T) {
 func TestExplained(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		message := rapid.SampledFrom([]string{
-			"", "expected '=' after key", "expected newline but got U+002E '.'", "unexpected character U+0061 'a' at start of value",
+			"", "expected '=' after key", "expected newline but got U+002E '.'", "unexpected character U+0061 'a' at " +
+				"start of value",
 			"strings must be quoted", "integers cannot have leading zeroes", "expected keyword \"true\"",
 		}).Draw(t, "message")
 		line := rapid.OneOf(rapid.String(), rapid.StringMatching(`[ab.]{0,3} ?=[ \t]{0,2}[a-z0-9"'#,. ]{0,9}`)).Draw(t,

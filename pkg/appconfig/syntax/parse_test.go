@@ -37,13 +37,20 @@ func treeOf(n *Node) any {
 }
 
 var documents = []string{
-	"", "# nothing\n", "a = 1", "a = 'x'\nb.c = 2\nb.d = [1, 2.5, 'x', true]\n", "[a]\nx = 1\n[a.b]\ny = 2\n[[c]]\n[[c]]\nz = 1\n[c.d]\nw = 1\n",
-	"[a.b.c]\n[a]\nx=1\n", "[a]\n[a]\n", "a = 1\na = 2\n", "[a]\nb.c = 1\n[a.b]\n", "[[a]]\n[a]\n", "a = []\n[[a]]\n", "a = {b = 1, c.d = 2}\n[a.e]\n",
-	"a = {b = 1, b = 2}", "a = {b.c = 1, b.d = 2}", "a.b = 1\na.b.c = 2", "a = 0x1F\nb = 0o17\nc = 0b11\nd = 1_000\ne = +5\nf = -0\n", "a = 1e5\nb = inf\nc = -inf\nd = 6.6_2\n",
-	"a = 1979-05-27T07:32:00Z\nb = 1979-05-27\nc = 07:32:00\nd = 1979-05-27T07:32:00\n", "a = 01", "a = 99999999999999999999", "a = 1979-13-40",
-	"a = \"\"\"\nx\\\n   y\n\"\"\"\nb = '''\nz'''\n", "a = \"\\u00e9\\n\\t\\\"\"\n", "\"a b\".'c.d' = 1", "a = [[1], [2, [3]]]", "a = [{x = 1}, {y = 2}]", "a = [\n1, # one\n2,\n]",
-	"[ a . \"b\" ]\nc = true", "a = \"x", "a = ", "= 1", "[a", "[]", "a = {", "a = [", "a b = 1", "a = 1 b = 2", "\xff", "a = \"\xff\"", "# \xff\n", "a\r\n", "a = 1\r\nb = 2\r\n", "\ufeffa = 1",
-	"a.b = 1\n[a]\n", "[a]\nb = 1\n[a.b]\n", "[[a.b]]\n[a]\nc = 1\n[[a.b]]\nd = 1", "[a]\n[a.b]\nc = 1\n[[a.b]]", "a = \"\\x41\"", "a = \"\\e\"", "''' = 1", "a = 00:00:00.999999999999",
+	"", "# nothing\n", "a = 1", "a = 'x'\nb.c = 2\nb.d = [1, 2.5, 'x', true]\n",
+	"[a]\nx = 1\n[a.b]\ny = 2\n[[c]]\n[[c]]\nz = 1\n[c.d]\nw = 1\n",
+	"[a.b.c]\n[a]\nx=1\n", "[a]\n[a]\n", "a = 1\na = 2\n", "[a]\nb.c = 1\n[a.b]\n", "[[a]]\n[a]\n", "a = []\n[[a]]\n",
+	"a = {b = 1, c.d = 2}\n[a.e]\n",
+	"a = {b = 1, b = 2}", "a = {b.c = 1, b.d = 2}", "a.b = 1\na.b.c = 2", "a = 0x1F\nb = 0o17\nc = 0b11\nd = 1_000\ne = " +
+		"+5\nf = -0\n", "a = 1e5\nb = inf\nc = -inf\nd = 6.6_2\n",
+	"a = 1979-05-27T07:32:00Z\nb = 1979-05-27\nc = 07:32:00\nd = 1979-05-27T07:32:00\n", "a = 01",
+	"a = 99999999999999999999", "a = 1979-13-40",
+	"a = \"\"\"\nx\\\n   y\n\"\"\"\nb = '''\nz'''\n", "a = \"\\u00e9\\n\\t\\\"\"\n", "\"a b\".'c.d' = 1",
+	"a = [[1], [2, [3]]]", "a = [{x = 1}, {y = 2}]", "a = [\n1, # one\n2,\n]",
+	"[ a . \"b\" ]\nc = true", "a = \"x", "a = ", "= 1", "[a", "[]", "a = {", "a = [", "a b = 1", "a = 1 b = 2", "\xff",
+	"a = \"\xff\"", "# \xff\n", "a\r\n", "a = 1\r\nb = 2\r\n", "\ufeffa = 1",
+	"a.b = 1\n[a]\n", "[a]\nb = 1\n[a.b]\n", "[[a.b]]\n[a]\nc = 1\n[[a.b]]\nd = 1", "[a]\n[a.b]\nc = 1\n[[a.b]]",
+	"a = \"\\x41\"", "a = \"\\e\"", "''' = 1", "a = 00:00:00.999999999999",
 }
 
 // Parse accepts what go-toml's decoder accepts, with the same values, and returns the position of
@@ -165,13 +172,16 @@ func checkPlaces(t *testing.T, lines []string, table *Table) {
 
 func TestPlaces(t *testing.T) {
 	table, problem := Parse("f.toml",
-		[]byte("\ufeffa = 'x'\r\n[b.\"c d\"]\nlist = [ 1,\n  {e = 'f'} ]\nyes = true\n[[g]]\nh = \"\"\"\nx\"\"\"\n[[g]]\ni.j = [[1]]\n"))
+		[]byte("\ufeffa = 'x'\r\n[b.\"c d\"]\nlist = [ 1,\n  {e = 'f'} ]\nyes = true\n[[g]]\nh = \"\"\"\nx\"\"\"\n[[g]]\n"+
+			"i.j = [[1]]\n"))
 	if problem != nil {
 		t.Fatal(problem)
 	}
 	for path, want := range map[string]string{
-		"a": "1:1+1 1:5+3", "b": "2:2+1 2:2+1", `b."c d"`: "2:4+5 2:4+5", `b."c d".list`: "3:1+4 3:8+0", `b."c d".list[0]`: "3:10+1 3:10+1",
-		`b."c d".list[1].e`: "4:4+1 4:8+3", `b."c d".yes`: "5:1+3 5:7+4", "g": "6:3+1 6:3+1", "g[0]": "6:3+1 6:3+1", "g[0].h": "7:1+1 7:5+3", "g[1]": "9:3+1 9:3+1",
+		"a": "1:1+1 1:5+3", "b": "2:2+1 2:2+1", `b."c d"`: "2:4+5 2:4+5", `b."c d".list`: "3:1+4 3:8+0",
+		`b."c d".list[0]`:   "3:10+1 3:10+1",
+		`b."c d".list[1].e`: "4:4+1 4:8+3", `b."c d".yes`: "5:1+3 5:7+4", "g": "6:3+1 6:3+1", "g[0]": "6:3+1 6:3+1",
+		"g[0].h": "7:1+1 7:5+3", "g[1]": "9:3+1 9:3+1",
 		"g[1].i.j": "10:3+1 10:7+0", "g[1].i": "10:1+1 10:1+1",
 	} {
 		n := table.Find(path)
@@ -205,15 +215,17 @@ func TestLimits(t *testing.T) {
 		fmt.Fprintf(&keys, "k%d = 1\n", i)
 	}
 	for name, c := range map[string]struct{ text, want string }{
-		"keys":         {keys.String() + "one = 1", "f:501:1: error: a table has more than 500 keys"},
-		"just enough":  {keys.String(), ""},
-		"tables":       {"[" + strings.Repeat("a.", 40) + "b]", "f:1:66: error: tables are nested more than 32 levels deep"},
-		"lists":        {"a = " + strings.Repeat("[", 40) + strings.Repeat("]", 40), "f:1:5: error: tables are nested more than 32 levels deep"},
+		"keys":        {keys.String() + "one = 1", "f:501:1: error: a table has more than 500 keys"},
+		"just enough": {keys.String(), ""},
+		"tables":      {"[" + strings.Repeat("a.", 40) + "b]", "f:1:66: error: tables are nested more than 32 levels deep"},
+		"lists": {"a = " + strings.Repeat("[", 40) + strings.Repeat("]", 40),
+			"f:1:5: error: tables are nested more than 32 levels deep"},
 		"NUL":          {`a = "\u0000"`, "f:1:5: error: the text contains a NUL character"},
 		"NUL in a key": {`"\u0000" = 1`, "f:1:1: error: a key contains a NUL character"},
 		"not UTF-8":    {"a = 1\nb = '\xff'", "f:2:6: error: the file is not UTF-8 text (save it as UTF-8)"},
 		"twice":        {"[a]\nb = 1\nb = 2", "f:3:1: error: TOML syntax: key b is already defined"},
-		"a number":     {"a = 99999999999999999999", "f:1:5: error: TOML syntax: decimal number is too large to fit in a 64-bit signed integer"},
+		"a number": {"a = 99999999999999999999", "f:1:5: error: TOML syntax: decimal number is too large to fit in a " +
+			"64-bit signed integer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, problem := Parse("f", []byte(c.text))

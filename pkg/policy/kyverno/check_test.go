@@ -77,7 +77,8 @@ func TestCheckRefusesTextsThatAreMadeToTakeLong(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"aliases of aliases", laughs.String(), "more than 100000 values"},
 		{"aliases of themselves",
-			"apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: a}\nspec: &s\n  rules: []\n  webhookConfiguration: *s\n", ""},
+			"apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: a}\nspec: &s\n  rules: []\n  " +
+				"webhookConfiguration: *s\n", ""},
 		{"flow lists", "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nstatus: " + strings.Repeat("[", 5000) +
 			strings.Repeat("]", 5000), "100 deep"},
 		{"open flow lists", "a: " + strings.Repeat("[", 500000), "kyverno-yaml"},
@@ -118,7 +119,9 @@ func TestCheckOfChangedPolicies(t *testing.T) {
 
 func FuzzCheck(f *testing.F) {
 	f.Add(good)
-	f.Add("apiVersion: kyverno.io/v1\nkind: Policy\nmetadata: {name: {{ .nuon.install.id }}}\nspec:\n  rules:\n  - name: &a r\n    match: {any: [{resources: {kinds: [A/b]}}]}\n    mutate: {foreach: [{list: \"x\", patchStrategicMerge: {\"+(a)\": \"{{ element.{a: b} }}\"}}]}\n")
+	f.Add("apiVersion: kyverno.io/v1\nkind: Policy\nmetadata: {name: {{ .nuon.install.id }}}\nspec:\n  rules:\n  - " +
+		"name: &a r\n    match: {any: [{resources: {kinds: [A/b]}}]}\n    mutate: {foreach: [{list: \"x\", " +
+		"patchStrategicMerge: {\"+(a)\": \"{{ element.{a: b} }}\"}}]}\n")
 	f.Add("a: &a [*a, *a]\n<<: *a\n--- \n- ? b\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		sourcetest.CheckUsable(t, text, kyverno.Check("p.yaml", text))

@@ -20,14 +20,18 @@ func builtinVariables() []string {
 
 // jmespathFunctions returns the functions of JMESPath itself, which are evaluated here.
 func jmespathFunctions() []string {
-	return strings.Fields("abs avg ceil contains ends_with floor join keys length map max max_by merge min min_by not_null reverse sort sort_by starts_with sum to_array to_number to_string type values")
+	return strings.Fields("abs avg ceil contains ends_with floor join keys length map max max_by merge min min_by " +
+		"not_null reverse sort sort_by starts_with sum to_array to_number to_string type values")
 }
 
 // kyvernoFunctions returns the functions that Kyverno adds, which are not evaluated here.
 func kyvernoFunctions() []string {
-	return strings.Fields("add base64_decode base64_encode compare divide equal_fold image_normalize is_external_url items label_match lookup md5 modulo multiply object_from_lists " +
-		"parse_json parse_yaml path_canonicalize pattern_match random regex_match regex_replace_all regex_replace_all_literal replace replace_all round semver_compare sha1 sha256 split subtract " +
-		"time_add time_after time_before time_between time_diff time_now time_now_utc time_parse time_since time_to_cron time_truncate time_utc to_boolean to_lower to_upper trim trim_prefix truncate x509_decode zip")
+	return strings.Fields("add base64_decode base64_encode compare divide equal_fold image_normalize is_external_url " +
+		"items label_match lookup md5 modulo multiply object_from_lists " +
+		"parse_json parse_yaml path_canonicalize pattern_match random regex_match regex_replace_all " +
+		"regex_replace_all_literal replace replace_all round semver_compare sha1 sha256 split subtract " +
+		"time_add time_after time_before time_between time_diff time_now time_now_utc time_parse time_since time_to_cron " +
+		"time_truncate time_utc to_boolean to_lower to_upper trim trim_prefix truncate x509_decode zip")
 }
 
 // checkVariables checks Kyverno's variables in the texts of a policy. It reports each name that is

@@ -45,13 +45,15 @@ func TestUsualFormsAreNotTooIntricate(t *testing.T) {
 		equalities.WriteString("\t" + name(i+1) + " = " + name(i) + "\n")
 	}
 	for name, body := range map[string]string{
-		"taken apart":            "x := input.plan.x\n[a, b] = x\n{\"k\": c, \"l\": d} = a\n[d, c] = b",
-		"taken apart by :=":      "x := input.plan.x\n[a, b] := x\n[c, d] := a",
-		"same names inside":      "x := [x | x := [x | x := input.plan.x[_]][_]]\ny := [y | some y in x; y != 1]",
-		"equalities":             equalities.String() + "\txa = 1",
-		"shadowed":               "w := [v | some v in input.plan.a]\nv := [w, w]\ncount(v) > 0",
-		"several comprehensions": "a := {v | some v in input.plan.a}\nb := {v | some v in a}\nc := a & b\nd := [v | some v in c; v in b]\ncount(d) > 0",
-		"v0 comprehensions":      "a := {v | v = input.plan.a[_]}\nb := {v | v = a[_]}\nc := a & b\nd := {v | v = c[_]}\ne := d | c\nf := {v | v = e[_]}\ng := [f, e, d]\nh := {v | v = g[_]}",
+		"taken apart":       "x := input.plan.x\n[a, b] = x\n{\"k\": c, \"l\": d} = a\n[d, c] = b",
+		"taken apart by :=": "x := input.plan.x\n[a, b] := x\n[c, d] := a",
+		"same names inside": "x := [x | x := [x | x := input.plan.x[_]][_]]\ny := [y | some y in x; y != 1]",
+		"equalities":        equalities.String() + "\txa = 1",
+		"shadowed":          "w := [v | some v in input.plan.a]\nv := [w, w]\ncount(v) > 0",
+		"several comprehensions": "a := {v | some v in input.plan.a}\nb := {v | some v in a}\nc := a & b\nd := [v | some v " +
+			"in c; v in b]\ncount(d) > 0",
+		"v0 comprehensions": "a := {v | v = input.plan.a[_]}\nb := {v | v = a[_]}\nc := a & b\nd := {v | v = c[_]}\ne := d " +
+			"| c\nf := {v | v = e[_]}\ng := [f, e, d]\nh := {v | v = g[_]}",
 		"a list of what is allowed": "x := {" + strings.Repeat("\"ami-1\", ",
 			5000) + "\"b\"}\ny := {" + strings.Repeat("\"a\": 1.5, ", 50) + "\"b\": 1}\nx[y]",
 	} {
@@ -126,7 +128,8 @@ func backwards(lines string) string {
 
 func TestReadGivesWhatAPolicyDeclares(t *testing.T) {
 	module, found := rego.Read("p.rego",
-		"package nuon\nimport input.image as i\nwarn contains input.plan.x if input.review\npass if { input.plan; i }\ndeny contains \"x\" if input[\"tag\"][input.plan.y]\n", nil)
+		"package nuon\nimport input.image as i\nwarn contains input.plan.x if input.review\npass if { input.plan; i }\n"+
+			"deny contains \"x\" if input[\"tag\"][input.plan.y]\n", nil)
 	if found != nil {
 		t.Fatal(found)
 	}
@@ -151,8 +154,10 @@ func TestReadTellsTheVersion(t *testing.T) {
 }
 
 func TestCheckForWarnsOfInputsThatAreNeverThere(t *testing.T) {
-	text := "package nuon\ndeny contains \"x\" if {\n\tinput.plan.a\n\tinput.review.object.b\n\tinput.review.object.c\n\tinput[input.plan.d]\n}"
-	want := "4:2+12 warning rego-input: input.review is never there: a policy of this type sees input.plan\n\tread input.plan, or change the policy's type\n"
+	text := "package nuon\ndeny contains \"x\" if {\n\tinput.plan.a\n\tinput.review.object.b\n\tinput.review.object.c\n" +
+		"\tinput[input.plan.d]\n}"
+	want := "4:2+12 warning rego-input: input.review is never there: a policy of this type sees input.plan\n\tread " +
+		"input.plan, or change the policy's type\n"
 	if diff := cmp.Diff(want,
 		sourcetest.Format(rego.CheckFor("p.rego", text, rego.Inputs("terraform_module")))); diff != "" {
 		t.Error(diff)
@@ -198,7 +203,8 @@ func TestCheckOfAnyRules(t *testing.T) {
 func FuzzCheck(f *testing.F) {
 	f.Add(good)
 	f.Add("package nuon\n\ndeny[msg] {\n\tinput.plan.x\n\tmsg := \"no\"\n}\n")
-	f.Add("package nuon\nimport rego.v1\nwarn contains {\"msg\": $`{input.x}`} if { every x in [1] { x }; some k, v in input.plan } else := 1")
+	f.Add("package nuon\nimport rego.v1\nwarn contains {\"msg\": $`{input.x}`} if { every x in [1] { x }; some k, v in " +
+		"input.plan } else := 1")
 	f.Add("package nuon\ndeny := {x: [y | y := input[_]] | some x in {1, 2} } with input.a as 1")
 	f.Fuzz(func(t *testing.T, text string) {
 		sourcetest.CheckUsable(t, text, rego.Check("p.rego", text))

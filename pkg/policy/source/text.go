@@ -115,7 +115,8 @@ func (t *Text) Offset(line, column int) int {
 	marks := t.columns(line)
 	nearest := min(column/markInterval, len(marks)-1)
 	at := marks[nearest]
-	for remaining := column - nearest*markInterval; remaining > 0 && at < len(t.Bytes) && t.Bytes[at] != '\n'; remaining-- {
+	for remaining := column - nearest*markInterval; remaining > 0 && at < len(t.Bytes) &&
+		t.Bytes[at] != '\n'; remaining-- {
 		_, size := utf8.DecodeRuneInString(t.Bytes[at:])
 		at += size
 	}

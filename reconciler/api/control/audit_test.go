@@ -154,7 +154,8 @@ func (o *tenant) actionStep(status string) {
 	o.add("steps", "id", first, "workflow_id", o.ids["workflow"], "position", 1, "kind", "action", "action", "smoke",
 		"trigger", "manual", "status", "running",
 		"job_id", o.ids["job"])
-	o.w.exec("update steps set kind = 'action', component = '', action = 'smoke', trigger = 'manual', plan_id = null, status = $1, needs = jsonb_build_array($2::text) where id = $3",
+	o.w.exec("update steps set kind = 'action', component = '', action = 'smoke', trigger = 'manual', plan_id = null, "+
+		"status = $1, needs = jsonb_build_array($2::text) where id = $3",
 		status, first, o.ids["step"])
 }
 
@@ -184,7 +185,8 @@ func TestEveryChangeIsRecorded(t *testing.T) {
 				change.path = op.Path
 			}
 			events := func() []string {
-				return w.texts("select actor || ' ' || action || ' ' || subject || ' ' || detail from audit_events where org_id = $1 order by id", w.one.org.ID)
+				return w.texts("select actor || ' ' || action || ' ' || subject || ' ' || detail from audit_events where org_id "+
+					"= $1 order by id", w.one.org.ID)
 			}
 			known := len(events())
 			if needs[op.ID] != "viewer" && op.ID != "revokeToken" {

@@ -125,7 +125,10 @@ func viewAction(a appconfig.Action) api.DeclaredAction {
 		}
 		return t.Type
 	}
-	idle := slices.DeleteFunc(slices.Clone(a.Triggers), func(t appconfig.Trigger) bool { return !appconfig.HasNoEffectYet(t) })
+	idle := slices.DeleteFunc(slices.Clone(a.Triggers), func(t appconfig.Trigger) bool {
+		return !appconfig.HasNoEffectYet(
+			t)
+	})
 	return api.DeclaredAction{
 		Name: a.Name, Description: a.Description, Timeout: a.Timeout,
 		Inputs: each(a.Inputs, func(i appconfig.ActionInput) api.DeclaredParameter {

@@ -125,7 +125,8 @@ func TestExplainLeavesOutWhatIsOff(t *testing.T) {
 	w.one.fill()
 	w.exec("delete from approvals")
 	w.exec("update workflows set status = 'superseded'")
-	w.exec("update install_components set torn_down = true, torn_down_reason = 'it was torn down by vera', applied_artifact = '', applied_digest = ''")
+	w.exec("update install_components set torn_down = true, torn_down_reason = 'it was torn down by vera', " +
+		"applied_artifact = '', applied_digest = ''")
 	if chain := w.one.chain("install"); slices.ContainsFunc(chain, func(c string) bool {
 		return strings.Contains(c, "torn down") || strings.HasPrefix(c, "install_component")
 	}) {

@@ -165,7 +165,8 @@ func chooseID(n *api.NewInstall) error {
 func installTaken(app store.App, n api.NewInstall, constraint string) error {
 	if constraint == "installs_pkey" {
 		return problem.New(http.StatusConflict, "exists", "there is an install with the id "+n.ID+" already",
-			"If this repeats a create whose answer was lost, the install exists: look at it with `nuon installs get "+n.ID+"`. Else choose another id.")
+			"If this repeats a create whose answer was lost, the install exists: look at it with `nuon installs get "+n.ID+
+				"`. Else choose another id.")
 	}
 	return problem.Error{
 		Status: http.StatusConflict, Code: "exists",
@@ -399,7 +400,8 @@ func cancelJobsOf(ctx context.Context, tx *store.Tx, install store.Install) erro
 	return problem.New(http.StatusConflict, "at_work",
 		fmt.Sprintf("install %s cannot be forgotten now: runner %s is at work on an %s there",
 			install.Name, busy.Runner, busy.Job.Kind),
-		fmt.Sprintf("Wait for it, or cancel its workflow (`nuon workflows cancel`) and wait until it has ended. If the runner's machine is gone for good, run `nuon runners replace %s` first.", busy.Runner))
+		fmt.Sprintf("Wait for it, or cancel its workflow (`nuon workflows cancel`) and wait until it has ended. If the "+
+			"runner's machine is gone for good, run `nuon runners replace %s` first.", busy.Runner))
 }
 
 // findInstall finds an install by id, name or app/name. A name that two apps use must include the

@@ -431,7 +431,8 @@ func TestSyncTellsOfEveryInstall(t *testing.T) {
 	w := newWorld(t)
 	app := w.one.app("hello", appconfig.App{})
 	r, _ := w.one.runner("acme", "install", false)
-	w.exec("insert into installs (org_id, id, app_id, name, runner_id) select $1, 'ins_' || i, $2, 'i' || i, $3 from generate_series(1, 501) i", w.one.org.ID, app, r.ID)
+	w.exec("insert into installs (org_id, id, app_id, name, runner_id) select $1, 'ins_' || i, $2, 'i' || i, $3 from "+
+		"generate_series(1, 501) i", w.one.org.ID, app, r.ID)
 	got, err := w.one.as("viewer").GetSyncWithResponse(t.Context(), "hello", &api.GetSyncParams{Installs: true})
 	must(t, err)
 	if got.JSON200 == nil || len(got.JSON200.Installs) != 501 {

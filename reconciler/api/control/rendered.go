@@ -51,7 +51,8 @@ func (s *Server) RenderTexts(ctx context.Context, r RenderTextsRequestObject) (R
 // milliseconds; each text also has a separate limit.
 const longestRender = 5 * time.Second
 
-func displayed(ctx context.Context, display *rollout.Display, templates map[string]string) ([]rollout.RenderedText, error) {
+func displayed(ctx context.Context, display *rollout.Display, templates map[string]string) ([]rollout.RenderedText,
+	error) {
 	within, done := context.WithTimeout(ctx, longestRender)
 	defer done()
 	shown, err := display.Render(within, templates)

@@ -49,7 +49,8 @@ func TestRenderTexts(t *testing.T) {
 	}
 	script := api.RenderedText{Key: "steps[0].inline_contents", Text: "#!/bin/sh\necho east\n"}
 	want := []api.RenderedText{
-		{Key: "steps[0].env_vars.GONE", Problem: "steps[0].env_vars.GONE:1:3: .nuon.inputs.inputs.sise has no value (`dig` and `hasKey` can ask for what may be missing)"},
+		{Key: "steps[0].env_vars.GONE", Problem: "steps[0].env_vars.GONE:1:3: .nuon.inputs.inputs.sise has no value (`dig` " +
+			"and `hasKey` can ask for what may be missing)"},
 		{Key: "steps[0].env_vars.PAGE", Text: "of ‹known after web is deployed›", Waits: []string{"web is deployed"}},
 		{Key: "steps[0].env_vars.PRESET", Text: "‹sensitive›", Sensitive: true},
 		{Key: "steps[0].env_vars.SIZE", Text: "s"},

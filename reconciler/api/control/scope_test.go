@@ -116,7 +116,8 @@ func TestATokenForOneAppChangesIt(t *testing.T) {
 			}
 			bearer := w.one.mintFor("admin")
 			// Some changes are tested on an app that is created for them.
-			w.exec("update tokens set app_id = coalesce((select id from apps where org_id = $1 and name in ('uploaded', 'plain', 'unused', 'shown') limit 1), app_id) where org_id = $1 and id = $2",
+			w.exec("update tokens set app_id = coalesce((select id from apps where org_id = $1 and name in ('uploaded', "+
+				"'plain', 'unused', 'shown') limit 1), app_id) where org_id = $1 and id = $2",
 				w.one.org.ID, w.one.ids["token"])
 			if got := w.call(bearer, op.Method, change.path, change.body); !change.done(got) {
 				t.Errorf("%s %s: %d %s", op.Method, change.path, got.Status, got.Body)

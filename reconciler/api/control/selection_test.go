@@ -74,7 +74,8 @@ func TestListInstalls(t *testing.T) {
 			"with a label and on a runner",
 			api.ListInstallsParams{Label: "n=1", Runner: there.ID, App: "bar"}, []string{"bar/i4"},
 		},
-		{"that are gone", api.ListInstallsParams{Status: "deprovisioned", Limit: 3}, []string{"bar/i4 bar/i5 zoo/i4", "zoo/i5"}},
+		{"that are gone", api.ListInstallsParams{Status: "deprovisioned", Limit: 3},
+			[]string{"bar/i4 bar/i5 zoo/i4", "zoo/i5"}},
 		{
 			"that are gone, just a page", api.ListInstallsParams{Status: "deprovisioned", Limit: 4},
 			[]string{"bar/i4 bar/i5 zoo/i4 zoo/i5"},
@@ -102,7 +103,9 @@ func TestAMatchAfterManyOthers(t *testing.T) {
 	w := newWorld(t)
 	app := w.one.app("hello", appconfig.App{})
 	r, _ := w.one.runner("acme", "install", false)
-	w.exec("insert into installs (org_id, id, app_id, name, runner_id, desired_presence) select $1, 'ins_' || i, $2, 'i' || lpad(i::text, 4, '0'), $3, case when i = 1001 then 'absent' else 'present' end from generate_series(1, 1001) i",
+	w.exec("insert into installs (org_id, id, app_id, name, runner_id, desired_presence) select $1, 'ins_' || i, $2, "+
+		"'i' || lpad(i::text, 4, '0'), $3, case when i = 1001 then 'absent' else 'present' end from "+
+		"generate_series(1, 1001) i",
 		w.one.org.ID, app, r.ID)
 	if diff := cmp.Diff(
 		[]string{"hello/i1001"}, w.installPages(api.ListInstallsParams{Status: "deprovisioned", Limit: 1}),

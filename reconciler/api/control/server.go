@@ -60,7 +60,8 @@ type Rooms struct {
 	// AskAction starts one run of an action and returns the workflow's id; SketchAction only
 	// returns what would be started.
 	AskAction    func(ctx context.Context, tx *store.Tx, install store.Install, run rollout.ActionRequest) (string, error)
-	SketchAction func(ctx context.Context, tx *store.Tx, install store.Install, run rollout.ActionRequest) (rollout.DryRunWorkflow, error)
+	SketchAction func(ctx context.Context, tx *store.Tx, install store.Install,
+		run rollout.ActionRequest) (rollout.DryRunWorkflow, error)
 	// RetryStep retries what failed at a step, and returns the id of the workflow that does.
 	RetryStep func(ctx context.Context, tx *store.Tx, workflow, step, actor string) (string, error)
 	// SkipStep skips the component or action that a step belongs to.

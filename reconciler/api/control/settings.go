@@ -104,7 +104,8 @@ func mayLoosen(c caller, install string, now, to workflow.Settings, by string) e
 		Status: http.StatusForbidden, Code: "forbidden",
 		Title: fmt.Sprintf("token %s has the role %s; to loosen the approval settings of install %s (%s to %s) needs %s",
 			quoted(c.actor), c.role, install, now.Summary(), to.Summary(), approver),
-		Detail: "Ask an approver to make the change, or write it in the install's file in installs/: there it waits for an approver.",
+		Detail: "Ask an approver to make the change, or write it in the install's file in installs/: there it waits for an " +
+			"approver.",
 	}
 }
 
@@ -123,7 +124,8 @@ func mayChange(row store.Install, c api.InstallChange) error {
 	}
 	remedy := "Let the files have it with `nuon installs sync --take-ownership`, or take it out of installs/."
 	if row.Owner == "file" {
-		remedy = "Change its file in installs/ and run `nuon installs sync`, or take it over with `nuon installs owner " + row.ID + " hand`."
+		remedy = "Change its file in installs/ and run `nuon installs sync`, or take it over with `nuon installs owner " +
+			row.ID + " hand`."
 	}
 	owners := map[string]string{"hand": "is changed by hand", "file": "belongs to its file in installs/"}
 	return problem.New(http.StatusConflict, "owned", "install "+row.Name+" "+owners[row.Owner], remedy)
@@ -236,7 +238,8 @@ func (s *settings) place(install string, given map[string]map[string]string) err
 
 func checkAccount(given map[string]map[string]string) error {
 	bad := func(title string) error {
-		return problem.New(http.StatusUnprocessableEntity, "bad_account", title, "Give one of: aws_account with region; azure_account with location; gcp_account with project_id and region.")
+		return problem.New(http.StatusUnprocessableEntity, "bad_account", title,
+			"Give one of: aws_account with region; azure_account with location; gcp_account with project_id and region.")
 	}
 	if len(given) > 1 {
 		return bad("an install is for one account")

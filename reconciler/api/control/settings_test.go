@@ -279,10 +279,13 @@ func TestInputsOfAPinnedInstall(t *testing.T) {
 	next.Inputs = []appconfig.Input{{Name: "region", Type: "string", Required: true}}
 	raw, err := json.Marshal(next)
 	must(t, err)
-	w.exec("insert into app_versions (org_id, id, app_id, number, digest, config, reason) select org_id, 'ver_2', id, 2, 'sha256:2', $1, 'r' from apps", raw)
+	w.exec("insert into app_versions (org_id, id, app_id, number, digest, config, reason) select org_id, 'ver_2', id, "+
+		"2, 'sha256:2', $1, 'r' from apps", raw)
 	w.exec("update apps set version_id = 'ver_2'")
-	w.exec("insert into releases (org_id, id, app_id, number, digest, version_id, status, cause) select org_id, 'rel_2', id, 2, 'sha256:2', 'ver_2', 'complete', 'the region' from apps")
-	w.exec("insert into release_components (org_id, release_id, component_id, input_id) select org_id, 'rel_2', id, input_id from components")
+	w.exec("insert into releases (org_id, id, app_id, number, digest, version_id, status, cause) select org_id, " +
+		"'rel_2', id, 2, 'sha256:2', 'ver_2', 'complete', 'the region' from apps")
+	w.exec("insert into release_components (org_id, release_id, component_id, input_id) select org_id, 'rel_2', id, " +
+		"input_id from components")
 	for _, name := range []string{"size", "region"} {
 		w.ok(http.MethodPatch, path,
 			api.InstallChange{Inputs: []api.InputValue{{Name: name, Value: "x"}}}, http.StatusOK)

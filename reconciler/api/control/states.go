@@ -215,7 +215,8 @@ func (s *Server) FreeStateLock(ctx context.Context, r FreeStateLockRequestObject
 		case errors.As(err, &locked):
 			return problem.New(http.StatusConflict, "locked",
 				fmt.Sprintf("the state of %s is locked by %s, which may be at work", place.Name, locked.Holder),
-				"Cancel its workflow (`nuon workflows cancel`), or if the runner's machine is gone for good, `nuon runners replace`: the lock falls with the attempt.")
+				"Cancel its workflow (`nuon workflows cancel`), or if the runner's machine is gone for good, "+
+					"`nuon runners replace`: the lock falls with the attempt.")
 		case errors.Is(err, tfstate.ErrNotLocked):
 			return problem.New(http.StatusNotFound, "not_locked", "the state of "+place.Name+" is not locked",
 				"There is nothing to do.")

@@ -56,7 +56,8 @@ func TestSyncTellsWhatChanged(t *testing.T) {
 	app := w.one.app("hello", appconfig.App{})
 	other := w.one.app("other", appconfig.App{})
 	r, _ := w.one.runner("acme", "install", false)
-	w.exec("insert into installs (org_id, id, app_id, name, runner_id) select $1, 'ins_' || i, $2, 'i' || i, $3 from generate_series(1, 9) i", w.one.org.ID, app, r.ID)
+	w.exec("insert into installs (org_id, id, app_id, name, runner_id) select $1, 'ins_' || i, $2, 'i' || i, $3 from "+
+		"generate_series(1, 9) i", w.one.org.ID, app, r.ID)
 	w.exec("insert into installs (org_id, id, app_id, name, runner_id) values ($1, 'ins_other', $2, 'other', $3)",
 		w.one.org.ID, other, r.ID)
 	expect := func(mark string, want ...string) {

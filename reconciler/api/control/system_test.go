@@ -21,7 +21,8 @@ func TestSystemCountsTheCallersOrg(t *testing.T) {
 	runner(w.one, "online", "key_hash", []byte("a"))
 	runner(w.one, "off", "key_hash", []byte("b"), "policy", `{"off":true}`)
 	runner(w.one, "offline", "key_hash", []byte("c"))
-	w.exec("update runners set last_seen = now() - case id when 'offline' then interval '1 day' else interval '0' end where id in ('online', 'off', 'offline')")
+	w.exec("update runners set last_seen = now() - case id when 'offline' then interval '1 day' else interval '0' end " +
+		"where id in ('online', 'off', 'offline')")
 	job := func(o *tenant, id, status string) {
 		o.add("jobs", "id", id, "runner_id", "online", "kind", "plan", "status", status, "owner_kind", "step",
 			"owner_id", id, "spec", "{}", "reason", "", "attempt", 1)

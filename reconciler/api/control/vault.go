@@ -98,8 +98,9 @@ func (s *Server) CreateCredential(
 	if err != nil {
 		return nil, problem.Error{
 			Status: http.StatusUnprocessableEntity, Code: "wrong_key",
-			Title:  "the password is not sealed to this control plane's key, for this credential",
-			Detail: "Ask for the key (GET /v1/sealing-key) and seal to that, for the credential's org and name; the nuon command does so.",
+			Title: "the password is not sealed to this control plane's key, for this credential",
+			Detail: "Ask for the key (GET /v1/sealing-key) and seal to that, for the credential's org and name; the nuon " +
+				"command does so.",
 		}
 	}
 	repositories, err := s.rooms.ChangeRepositories(nil, n.Repositories, nil)

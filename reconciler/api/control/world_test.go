@@ -238,7 +238,8 @@ func (o *tenant) mint(role string, expires, revoked *time.Time) string {
 		name += "-" + strings.TrimPrefix(tokenID, "tok_")
 	}
 	o.ids["token"] = tokenID
-	o.w.exec("insert into tokens (org_id, id, name, role, hash, expires_at, revoked_at) values ($1, $2, $3, $4, $5, $6, $7)",
+	o.w.exec("insert into tokens (org_id, id, name, role, hash, expires_at, revoked_at) values ($1, $2, $3, $4, "+
+		"$5, $6, $7)",
 		o.org.ID, tokenID, name, role, hash, expires, revoked)
 	return plain
 }
@@ -367,11 +368,13 @@ func (w *world) text(sql string, args ...any) string {
 func (w *world) rows(where string, args ...any) string {
 	w.Helper()
 	var all strings.Builder
-	for _, table := range w.texts("select format('%I.%I', table_schema, table_name) from information_schema.tables where table_schema in ('public', 'river') and table_type = 'BASE TABLE' order by 1") {
+	for _, table := range w.texts("select format('%I.%I', table_schema, table_name) from information_schema.tables " +
+		"where table_schema in ('public', 'river') and table_type = 'BASE TABLE' order by 1") {
 		if where != "" && !strings.HasPrefix(table, "public.") {
 			continue
 		}
-		if where != "" && w.text("select count(*)::text from information_schema.columns where table_schema = 'public' and table_name = $1 and column_name = 'org_id'", strings.TrimPrefix(table, "public.")) == "0" {
+		if where != "" && w.text("select count(*)::text from information_schema.columns where table_schema = 'public' and "+
+			"table_name = $1 and column_name = 'org_id'", strings.TrimPrefix(table, "public.")) == "0" {
 			continue
 		}
 		for _, row := range w.texts("select t::text from "+table+" t "+where+" order by 1", args...) {

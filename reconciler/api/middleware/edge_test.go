@@ -45,8 +45,10 @@ func TestEveryAnswerIsGuarded(t *testing.T) {
 			t.Errorf("%s: %d, want %d", path, w.Code, status)
 		}
 		for name, want := range map[string]string{
-			"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Cache-Control": "no-store", "Referrer-Policy": "no-referrer",
-			"Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'", "Nuon-Api": strconv.Itoa(version.API), "Nuon-Version": version.Number,
+			"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Cache-Control": "no-store",
+			"Referrer-Policy":         "no-referrer",
+			"Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'", "Nuon-Api": strconv.Itoa(version.API),
+			"Nuon-Version": version.Number,
 		} {
 			if got := w.Header().Get(name); got != want {
 				t.Errorf("%s: %s is %q, want %q", path, name, got, want)
@@ -64,7 +66,10 @@ func TestEveryAnswerIsGuarded(t *testing.T) {
 // handler sets applies.
 func TestGuardedTwice(t *testing.T) {
 	inside := ""
-	guarded := middleware.New(middleware.New(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { inside = middleware.RequestID(r.Context()) }), middleware.Options{}), middleware.Options{})
+	guarded := middleware.New(middleware.New(http.HandlerFunc(func(_ http.ResponseWriter,
+		r *http.Request) {
+		inside = middleware.RequestID(r.Context())
+	}), middleware.Options{}), middleware.Options{})
 	w := httptest.NewRecorder()
 	guarded.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
 	if id := w.Header().Get("X-Request-Id"); id == "" || id != inside {
@@ -75,7 +80,10 @@ func TestGuardedTwice(t *testing.T) {
 // TestPanic: the client receives an error with the request's id; only the log has the panic.
 func TestPanic(t *testing.T) {
 	var logged strings.Builder
-	guarded := middleware.New(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(errors.New("password hunter2")) }),
+	guarded := middleware.New(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		panic(
+			errors.New("password hunter2"))
+	}),
 		middleware.Options{Log: slog.New(slog.NewTextHandler(&logged, nil))})
 	w := httptest.NewRecorder()
 	guarded.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/v1/apps", nil))

@@ -32,7 +32,10 @@ func TestGenerations(t *testing.T) {
 	} {
 		t.Run(said, func(t *testing.T) {
 			done := false
-			server := httptest.NewServer(middleware.New(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { done = true }), middleware.Options{}))
+			server := httptest.NewServer(middleware.New(http.HandlerFunc(func(http.ResponseWriter,
+				*http.Request) {
+				done = true
+			}), middleware.Options{}))
 			defer server.Close()
 			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, strings.NewReader("{}"))
 			if err != nil {
@@ -53,7 +56,8 @@ func TestGenerations(t *testing.T) {
 				got.Header.Get("Nuon-Version") != version.Number {
 				t.Errorf("headers: %v", got.Header)
 			}
-			if upgrade := got.Header.Get("Upgrade"); (upgrade == "nuon-api/"+strconv.Itoa(version.API)) != (want.status == http.StatusUpgradeRequired) {
+			if upgrade := got.Header.Get("Upgrade"); (upgrade == "nuon-api/"+strconv.Itoa(
+				version.API)) != (want.status == http.StatusUpgradeRequired) {
 				t.Errorf("Upgrade: %q", upgrade)
 			}
 			if want.code == "" {

@@ -39,7 +39,8 @@ func TestListenBoundsConnections(t *testing.T) {
 		}
 		return value
 	}
-	if got := time.Duration(option(unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT)) * time.Millisecond; got != middleware.LostAfter {
+	if got := time.Duration(option(unix.IPPROTO_TCP,
+		unix.TCP_USER_TIMEOUT)) * time.Millisecond; got != middleware.LostAfter {
 		t.Errorf("what is not taken is given up after %s, want %s", got, middleware.LostAfter)
 	}
 	idle, each := option(unix.IPPROTO_TCP, unix.TCP_KEEPIDLE), option(unix.IPPROTO_TCP, unix.TCP_KEEPINTVL)

@@ -342,7 +342,8 @@ func TestRunnersChangesAreRecorded(t *testing.T) {
 	s.ok(t, "POST", "/runner/v1/key", registered.RunnerKey, nil, &next)
 	s.ok(t, "POST", "/runner/v1/heartbeat", next.RunnerKey, api.Heartbeat{}, nil)
 	s.ok(t, "POST", "/runner/v1/heartbeat", next.RunnerKey, api.Heartbeat{}, nil)
-	const events = "select coalesce(string_agg(action, ' ' order by id), '') from audit_events where subject = $1 and actor = 'runner ' || $2"
+	const events = "select coalesce(string_agg(action, ' ' order by id), '') from audit_events where subject = $1 and " +
+		"actor = 'runner ' || $2"
 	if got, want := s.Text(t, events, registered.RunnerID, registered.Name),
 		"runner.register runner.ask_key runner.rotate_key"; got != want {
 		t.Errorf("recorded %q, want %q", got, want)

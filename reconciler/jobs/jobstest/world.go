@@ -1,6 +1,6 @@
-// Package jobstest provides tests with the services of jobs, runners, states and logs over a real database, with runners,
-// jobs and an install component to work on. It lets tests end a lease instead of waiting for it.
-// Only tests import it.
+// Package jobstest provides tests with the services of jobs, runners, states and logs over a real database,
+// with runners, jobs and an install component to work on. It lets tests end a lease instead of waiting for
+// it. Only tests import it.
 package jobstest
 
 import (
@@ -248,7 +248,8 @@ func (w *World) Component(t testing.TB, runner Runner) string {
 		component, app)
 	w.Exec(t, "insert into installs (org_id, id, app_id, name, runner_id) values ($1, $2, $3, $4, $5)", org, install,
 		app, install, runner.Runner)
-	w.Exec(t, "insert into install_components (org_id, id, install_id, component_id, name, applied_artifact) values ($1, $2, $3, $4, 'web', 'sha256:1')", org, installed, install, component)
+	w.Exec(t, "insert into install_components (org_id, id, install_id, component_id, name, applied_artifact) values "+
+		"($1, $2, $3, $4, 'web', 'sha256:1')", org, installed, install, component)
 	return installed
 }
 

@@ -27,12 +27,12 @@ type templateState struct {
 // errOther is about a database that is not as a new one would be.
 var errOther = errors.New("not as it was")
 
-// largest is how large a table or an index may have become, in bytes, in a database that is used again: one that was large is slow to
-// read even when it is empty.
+// largest is how large a table or an index may have become, in bytes, in a database that is used again: one
+// that was large is slow to read even when it is empty.
 const largest = 2 << 20
 
-// schemaNow digests the catalog's rows about what is not Postgres' own: their number, and the newest transaction that wrote one of
-// them. With it is what analyze has found, which moves plans.
+// schemaNow digests the catalog's rows about what is not Postgres' own: their number, and the newest
+// transaction that wrote one of them. With it is what analyze has found, which moves plans.
 const schemaNow = `select concat_ws(' ',
 	(select count(*) || '/' || max(xmin::text::bigint) from pg_class where oid >= 16384),
 	(select count(*) || '/' || max(xmin::text::bigint) from pg_attribute where attrelid >= 16384),
@@ -125,7 +125,8 @@ func (b templateState) restore(ctx context.Context, db *pgx.Conn) error {
 	}
 	for name, now := range used {
 		if first, keep := b.Sequences[name]; !keep {
-			undo = append(undo, fmt.Sprintf("select setval(seqrelid, seqstart, false) from pg_sequence where seqrelid = '%s'::regclass", name))
+			undo = append(undo, fmt.Sprintf("select setval(seqrelid, seqstart, false) from pg_sequence where seqrelid = "+
+				"'%s'::regclass", name))
 		} else if now != first {
 			undo = append(undo, fmt.Sprintf("select setval('%s', %d)", name, first))
 		}
@@ -200,6 +201,7 @@ func column(ctx context.Context, db *pgx.Conn, sql string) ([]string, error) {
 }
 
 func digest(ctx context.Context, db *pgx.Conn, table string) (of string, err error) {
-	err = db.QueryRow(ctx, fmt.Sprintf("select coalesce(md5(string_agg(t::text, '|' order by t::text)), '') from %s t", table)).Scan(&of)
+	err = db.QueryRow(ctx, fmt.Sprintf("select coalesce(md5(string_agg(t::text, '|' order by t::text)), '') from %s t",
+		table)).Scan(&of)
 	return of, err
 }

@@ -24,7 +24,8 @@ type server struct {
 	base templateState
 
 	mu sync.Mutex
-	// coordinator holds the advisory locks by which processes share databases: whoever has the lock on a database's id uses it.
+	// coordinator holds the advisory locks by which processes share databases: whoever has the lock on a
+	// database's id uses it.
 	coordinator *pgx.Conn
 	idle        []*database
 	owned       map[string]bool
@@ -41,7 +42,8 @@ type database struct {
 const (
 	databasePrefix = "nuontest_"
 	templateSuffix = "template"
-	// lockClass is the first half of the keys of advisory locks on databases, lockTemplates the key of that for making templates.
+	// lockClass is the first half of the keys of advisory locks on databases, lockTemplates the key of that
+	// for making templates.
 	lockClass     = 73_026
 	lockTemplates = int64(7_302_619_448_142)
 	// The server needs a moment to end a connection that was closed. exitLooks is how often it is looked for.
@@ -64,7 +66,8 @@ func connect(ctx context.Context, dsn string) (*server, error) {
 	}
 	defer s.coordinator.Exec(ctx, "select pg_advisory_unlock($1)", lockTemplates) //nolint:errcheck // the process' end frees it too
 	// While a process lives, no other drops its template.
-	if _, err := s.coordinator.Exec(ctx, "select pg_advisory_lock_shared($1, hashtext($2))", lockClass, s.template()); err != nil {
+	if _, err := s.coordinator.Exec(ctx, "select pg_advisory_lock_shared($1, hashtext($2))", lockClass,
+		s.template()); err != nil {
 		return nil, fmt.Errorf("take the template: %w", err)
 	}
 	found, err := s.findTemplate(ctx)
@@ -79,7 +82,8 @@ func (s *server) template() string { return s.prefix + templateSuffix }
 // findTemplate reads what was noted of a template that is complete.
 func (s *server) findTemplate(ctx context.Context) (bool, error) {
 	var note *string
-	err := s.coordinator.QueryRow(ctx, "select shobj_description(oid, 'pg_database') from pg_database where datname = $1", s.template()).Scan(&note)
+	err := s.coordinator.QueryRow(ctx, "select shobj_description(oid, 'pg_database') from pg_database where datname = $1",
+		s.template()).Scan(&note)
 	if errors.Is(err, pgx.ErrNoRows) || err == nil && note == nil {
 		return false, nil
 	}
@@ -116,7 +120,8 @@ func (s *server) makeTemplate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.exec(ctx, fmt.Sprintf("comment on database %s is '%s'", s.template(), strings.ReplaceAll(string(note), "'", "''")))
+	return s.exec(ctx, fmt.Sprintf("comment on database %s is '%s'", s.template(),
+		strings.ReplaceAll(string(note), "'", "''")))
 }
 
 // dropOthers drops the databases of other versions of the schema that no process uses.
@@ -142,7 +147,8 @@ func (s *server) dropOthers(ctx context.Context) error {
 	return nil
 }
 
-// take returns an empty database that nobody else uses: one of this process, one that another process has left, or a new one.
+// take returns an empty database that nobody else uses: one of this process, one that another process has
+// left, or a new one.
 func (s *server) take(ctx context.Context) (*database, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -186,7 +192,8 @@ func (s *server) take(ctx context.Context) (*database, error) {
 
 // names lists the databases whose names begin with prefix.
 func (s *server) names(ctx context.Context, prefix string) ([]string, error) {
-	rows, err := s.coordinator.Query(ctx, "select datname::text from pg_database where starts_with(datname::text, $1)", prefix)
+	rows, err := s.coordinator.Query(ctx, "select datname::text from pg_database where starts_with(datname::text, $1)",
+		prefix)
 	if err != nil {
 		return nil, fmt.Errorf("list databases: %w", err)
 	}
@@ -221,8 +228,8 @@ func (s *server) give(d *database) {
 	s.idle = append(s.idle, d)
 }
 
-// clean makes a database as a new one is. Where that is not sure, it drops it and returns false: a test left a connection open, through
-// which something may still be written, or it changed the schema.
+// clean makes a database as a new one is. Where that is not sure, it drops it and returns false: a test left
+// a connection open, through which something may still be written, or it changed the schema.
 func (s *server) clean(ctx context.Context, d *database) bool {
 	if d.left(ctx) && s.base.restore(ctx, d.admin) == nil {
 		return true

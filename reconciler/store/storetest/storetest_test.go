@@ -9,7 +9,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/id"
 )
 
-// used takes a database in a test that ends, and does something to it on a connection that it may leave open. It returns the name.
+// used takes a database in a test that ends, and does something to it on a connection that it may leave open.
+// It returns the name.
 func used(t *testing.T, leave bool, statements ...string) (name string) {
 	t.Helper()
 	t.Run("first", func(t *testing.T) {
@@ -33,9 +34,11 @@ var add = []string{
 	"select nextval(seqrelid) from pg_sequence",
 }
 
-const rows = "select (select count(*) from orgs) || ' ' || (select count(*) from token_keys) || ' ' || (select count(*) from schema_version)"
+const rows = "select (select count(*) from orgs) || ' ' || (select count(*) from token_keys) || ' ' || (select " +
+	"count(*) from schema_version)"
 
-const sequences = "select string_agg(seqrelid::regclass || ' ' || coalesce(pg_sequence_last_value(seqrelid), 0), ',' order by seqrelid) from pg_sequence"
+const sequences = "select string_agg(seqrelid::regclass || ' ' || coalesce(pg_sequence_last_value(seqrelid), 0), ',' " +
+	"order by seqrelid) from pg_sequence"
 
 func TestADatabaseIsUsedAgain(t *testing.T) {
 	fresh := ""
@@ -60,15 +63,16 @@ func TestADatabaseIsUsedAgain(t *testing.T) {
 
 func TestAChangedDatabaseIsDropped(t *testing.T) {
 	for what, statements := range map[string][]string{
-		"a column":         {"alter table orgs add column colour text"},
-		"a collation":      {`alter table orgs alter column name type text collate "C"`},
-		"an index":         {"create index more on orgs (name)"},
-		"a right":          {"revoke select on orgs from nuon_app"},
-		"a policy":         {"alter table apps disable row level security"},
-		"a function":       {"create function one() returns int language sql return 1"},
-		"a table":          {"create table other (id int)"},
-		"a kept row":       {"update token_keys set key = sha256('x')"},
-		"a setting":        {"do $$ begin execute format('alter database %I set work_mem = 1024', current_database()); end $$"},
+		"a column":    {"alter table orgs add column colour text"},
+		"a collation": {`alter table orgs alter column name type text collate "C"`},
+		"an index":    {"create index more on orgs (name)"},
+		"a right":     {"revoke select on orgs from nuon_app"},
+		"a policy":    {"alter table apps disable row level security"},
+		"a function":  {"create function one() returns int language sql return 1"},
+		"a table":     {"create table other (id int)"},
+		"a kept row":  {"update token_keys set key = sha256('x')"},
+		"a setting": {"do $$ begin execute format('alter database %I set work_mem = 1024', " +
+			"current_database()); end $$"},
 		"statistics":       {"insert into orgs (id, name) values ('org_1', 'acme')", "analyze orgs"},
 		"a large table":    {"insert into orgs (id, name) select 'org_' || n, 'o' || n from generate_series(1, 60000) n"},
 		"an open database": nil,
@@ -99,7 +103,8 @@ func TestFrozenRows(t *testing.T) {
 		}
 	}
 	frozen := TakeSnapshot(t, dsn)
-	const all = "select (select string_agg(o::text, ',' order by id) from orgs o) || (select string_agg(pg_sequence_last_value(seqrelid)::text, ' ' order by seqrelid) from pg_sequence)"
+	const all = "select (select string_agg(o::text, ',' order by id) from orgs o) || (select " +
+		"string_agg(pg_sequence_last_value(seqrelid)::text, ' ' order by seqrelid) from pg_sequence)"
 	want := text(t, db, all)
 	must(t, db.Close(t.Context()))
 	for range 2 {

@@ -39,7 +39,8 @@ func Kubeconfig(t testing.TB) string {
 		t.Skip("no Kubernetes: " + none)
 	}
 	if path == "" {
-		t.Fatalf("%s names no kubeconfig; run `make test`, which starts a cluster, or `make cluster` in another terminal and set it to the file that is printed", Variable)
+		t.Fatalf("%s names no kubeconfig; run `make test`, which starts a cluster, or `make cluster` in another terminal "+
+			"and set it to the file that is printed", Variable)
 	}
 	return path
 }

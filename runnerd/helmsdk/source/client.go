@@ -96,7 +96,8 @@ func (e statusError) Error() string {
 	said := strings.TrimSpace(fmt.Sprintf("the server answers %d %s", int(e), http.StatusText(int(e))))
 	switch e {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return said + "; only what everybody may read can be fetched: put the chart into the repository of the app if it is private"
+		return said + "; only what everybody may read can be fetched: put the chart into the repository of the app if it " +
+			"is private"
 	case http.StatusNotFound, http.StatusGone:
 		return said + "; check the address"
 	}

@@ -227,7 +227,8 @@ func (r *resolver) resolve(i int, asked *chart.Dependency) (*chart.Dependency, e
 	case found != nil:
 		found.used = true
 		chosen.Version = found.chart.meta.Version
-		r.recordDependency(Dependency{Repository: repository, Digest: found.digest, Origin: path.Join(r.parent.at, "charts", found.entry)},
+		r.recordDependency(Dependency{Repository: repository, Digest: found.digest,
+			Origin: path.Join(r.parent.at, "charts", found.entry)},
 			chosen)
 	case r.tree == nil || repository == "":
 		err = r.missingError(i, asked, version)
@@ -274,7 +275,8 @@ func (r *resolver) addLocal(i int, name, repository, version string) (string, er
 	below := strings.TrimPrefix(repository, "file://")
 	if path.IsAbs(below) {
 		return "", fmt.Errorf(
-			"%s: dependency %s has the repository %s, which names a place on one person's machine; write file://../NAME, from the chart's own directory", where, quote(name), quote(repository))
+			"%s: dependency %s has the repository %s, which names a place on one person's machine; write file://../NAME, from "+
+				"the chart's own directory", where, quote(name), quote(repository))
 	}
 	at := path.Join(r.parent.dir, below)
 	if at == ".." || strings.HasPrefix(at, "../") {
@@ -292,11 +294,13 @@ func (r *resolver) addLocal(i int, name, repository, version string) (string, er
 	}
 	if !satisfies(version, found.meta.Version) {
 		return "", fmt.Errorf(
-			"%s: dependency %s: the chart in %s has version %s, asked for is %s; change one of them, then run `helm dependency update %s`",
+			"%s: dependency %s: the chart in %s has version %s, asked for is %s; change one of them, then run "+
+				"`helm dependency update %s`",
 			r.parent.meta.where(i, "version"), quote(name), quote(at), quote(found.meta.Version), quote(version), r.parent.at)
 	}
 	r.addSubchart(name, found.meta.Version, func(entry string) { r.parent.replace(entry, found.files) })
-	r.recordDependency(Dependency{Repository: repository, Origin: at}, &chart.Dependency{Name: name, Version: found.meta.Version})
+	r.recordDependency(Dependency{Repository: repository, Origin: at}, &chart.Dependency{Name: name,
+		Version: found.meta.Version})
 	return found.meta.Version, nil
 }
 

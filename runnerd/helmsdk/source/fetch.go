@@ -96,7 +96,8 @@ func (s *session) fetchEntry(from chartRepo, e entry) (download, error) {
 	}
 	if came := artifact.Digest(got.content); digest != "" && came != digest {
 		return download{},
-			fmt.Errorf("%s has the digest %s, the index says %s: one of them was changed; nothing of it is used, ask whoever publishes it", redactedURL(at), came, digest)
+			fmt.Errorf("%s has the digest %s, the index says %s: one of them was changed; nothing of it is used, ask whoever "+
+				"publishes it", redactedURL(at), came, digest)
 	}
 	if digest == "" {
 		s.log.Warn("%s: the index names no digest, so nothing holds the archive against it", redactedURL(at))

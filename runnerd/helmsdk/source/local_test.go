@@ -42,7 +42,8 @@ func TestReadLocal(t *testing.T) {
 		"repo/deploy/web": "deploy/web: b/Chart.yaml deploy/a/Chart.yaml deploy/web/Chart.yaml deploy/web/templates/x.yaml",
 		"plain":           "plain: plain/Chart.yaml plain/values.yaml",
 		"out":             ".: Chart.yaml",
-		"linked/app":      "app: app/Chart.yaml app/charts/inner/Chart.yaml app/charts/lib lib/Chart.yaml now side/Chart.yaml",
+		"linked/app": "app: app/Chart.yaml app/charts/inner/Chart.yaml app/charts/lib lib/Chart.yaml now " +
+			"side/Chart.yaml",
 	} {
 		files, at, err := ReadLocal(filepath.Join(dir, name))
 		if err != nil {

@@ -149,7 +149,8 @@ func (s *session) pull(repository *remote.Repository, reference string) (downloa
 	}
 	if came := artifact.Digest(content); came != layer.Digest.String() {
 		return download{},
-			fmt.Errorf("its manifest says that the chart is %s, its bytes are %s; nothing of it is used, ask whoever runs the registry", layer.Digest, came)
+			fmt.Errorf("its manifest says that the chart is %s, its bytes are %s; nothing of it is used, ask whoever runs "+
+				"the registry", layer.Digest, came)
 	}
 	return download{origin: "oci://" + repository.Reference.Host() + "/" + repository.Reference.Repository + ":" +
 		clean(reference), content: content}, nil

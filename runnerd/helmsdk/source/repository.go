@@ -20,18 +20,21 @@ func parseRepository(text string) (chartRepo, error) {
 	at, err := url.Parse(text)
 	switch {
 	case err != nil || len(text) > 2000:
-		return chartRepo{}, fmt.Errorf("%s is not the address of a chart repository; write https://host/path or oci://host/path",
+		return chartRepo{}, fmt.Errorf("%s is not the address of a chart repository; write https://host/path or "+
+			"oci://host/path",
 			quote(text))
 	case strings.HasPrefix(text, "@") || strings.HasPrefix(text, "alias:"):
 		return chartRepo{}, fmt.Errorf(
-			"%s is a name that only one person's helm knows (helm repo list); write the repository's address, https://… or oci://…", quote(text))
+			"%s is a name that only one person's helm knows (helm repo list); write the repository's address, https://… or "+
+				"oci://…", quote(text))
 	case at.Scheme != "https" && at.Scheme != "http" && at.Scheme != "oci" || at.Host == "" || at.Opaque != "":
 		return chartRepo{}, fmt.Errorf(
 			"%s is not the address of a chart repository that can be read here; write https://host/path or oci://host/path",
 			quote(text))
 	case at.User != nil:
 		return chartRepo{}, fmt.Errorf(
-			"the address of the chart repository at %s holds a user name or a password, which everybody who reads the app would see; take it out", quote(at.Host))
+			"the address of the chart repository at %s holds a user name or a password, which everybody who reads the app "+
+				"would see; take it out", quote(at.Host))
 	case at.RawQuery != "" || at.Fragment != "":
 		return chartRepo{}, fmt.Errorf(
 			"the address of the chart repository at %s has a query; write it without what follows ? or #", quote(at.Host))

@@ -72,7 +72,8 @@ func (o *operation) uninstall(ctx context.Context, decision helmsdk.Decision) er
 
 // withHealth adds the health of the objects to a failure, so that a person sees which did
 // not become ready.
-func (o *operation) withHealth(ctx context.Context, release *helmsdk.Release, failure error) (deploy.ComponentState, error) {
+func (o *operation) withHealth(ctx context.Context, release *helmsdk.Release,
+	failure error) (deploy.ComponentState, error) {
 	var unready *cluster.NotReadyError
 	if release == nil || !errors.As(failure, &unready) {
 		return deploy.ComponentState{}, failure
@@ -89,7 +90,8 @@ func (o *operation) withHealth(ctx context.Context, release *helmsdk.Release, fa
 }
 
 // componentState returns the outputs and the health of a release.
-func (o *operation) componentState(ctx context.Context, release *helmsdk.Release) (made deploy.ComponentState, err error) {
+func (o *operation) componentState(ctx context.Context, release *helmsdk.Release) (made deploy.ComponentState,
+	err error) {
 	refs, err := o.refs(release)
 	if err != nil {
 		return made, err

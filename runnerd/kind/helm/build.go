@@ -102,13 +102,15 @@ func checkChartSize(ctx context.Context, env *job.Env, made *source.Chart) error
 	}
 	within, cancel := context.WithTimeout(ctx, renderTime)
 	defer cancel()
-	rendered, err := helmsdk.RenderOffline(within, loaded, helmsdk.RenderRequest{Release: "release", Namespace: "default"}, "",
+	rendered, err := helmsdk.RenderOffline(within, loaded, helmsdk.RenderRequest{Release: "release", Namespace: "default"},
+		"",
 		nil)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		env.Log.Warn("with its default values alone, and without a cluster, the chart cannot be rendered: %v; a plan does it with the values of the install", err)
+		env.Log.Warn("with its default values alone, and without a cluster, the chart cannot be rendered: %v; a plan does "+
+			"it with the values of the install", err)
 		rendered = &helmsdk.Rendered{}
 	}
 	size, err := helmsdk.RecordSize(loaded, nil, rendered)
@@ -118,10 +120,12 @@ func checkChartSize(ctx context.Context, env *job.Env, made *source.Chart) error
 	switch {
 	case size >= helmsdk.MaxRecord:
 		return fmt.Errorf(
-			"the record of a release of this chart has %s, and a cluster takes at most %s; name in .helmignore what the chart does not need, the largest files are %s",
+			"the record of a release of this chart has %s, and a cluster takes at most %s; name in .helmignore what the chart "+
+				"does not need, the largest files are %s",
 			kib(size), kib(helmsdk.MaxRecord), largestFiles(made.Files))
 	case size >= helmsdk.WarnRecord:
-		env.Log.Warn("the record of a release of this chart has %s already, and a cluster takes at most %s; name in .helmignore what the chart does not need, the largest files are %s",
+		env.Log.Warn("the record of a release of this chart has %s already, and a cluster takes at most %s; name in "+
+			".helmignore what the chart does not need, the largest files are %s",
 			kib(size), kib(helmsdk.MaxRecord), largestFiles(made.Files))
 	default:
 		env.Log.Info("the record of a release has about %s of the %s that a cluster takes", kib(size), kib(helmsdk.MaxRecord))

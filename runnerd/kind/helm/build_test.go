@@ -62,7 +62,8 @@ func (b *builder) build(pairs ...string) (api.ArtifactRef, error) {
 var webChart = []string{
 	"README.md", "not a part of it",
 	"deploy/web/Chart.yaml",
-	"apiVersion: v2\nname: web\nversion: 1.2.3\ndependencies:\n  - name: common\n    version: ^0.1\n    repository: file://../common\n",
+	"apiVersion: v2\nname: web\nversion: 1.2.3\ndependencies:\n  - name: common\n    version: ^0.1\n    repository: " +
+		"file://../common\n",
 	"deploy/web/values.yaml", "name: web\n",
 	"deploy/web/.helmignore", "*.bak\n",
 	"deploy/web/old.bak", "left behind",

@@ -79,7 +79,8 @@ func TestLifeOfAChart(t *testing.T) {
 	templates := []string{"values.yaml", defaults, "templates/deployment.yaml", deployment, "templates/service.yaml",
 		service, "templates/settings.yaml", settingsMap}
 	spec := r.spec(r.chart(templates...))
-	spec.Values.Sealed = []api.SealedValue{valuestest.SealValue(t, r.key, spec.InstallID, "inputs.inputs.password", secret)}
+	spec.Values.Sealed = []api.SealedValue{valuestest.SealValue(t, r.key, spec.InstallID, "inputs.inputs.password",
+		secret)}
 	spec.Helm.Values["password"] = value("{{.nuon.inputs.inputs.password}}")
 
 	first := r.mustPlan(spec, false)
@@ -217,7 +218,9 @@ func (r *rig) rendered(t *testing.T, planned api.PlanResult) string {
 func TestStaleOnlyWhereItMatters(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	const claim = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db}\nspec:\n  serviceName: db\n  selector: {matchLabels: {app: db}}\n  template:\n    metadata: {labels: {app: db}}\n    spec: {containers: [{name: main, image: x}]}\n"
+	const claim = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db}\nspec:\n  serviceName: db\n  selector: " +
+		"{matchLabels: {app: db}}\n  template:\n    metadata: {labels: {app: db}}\n    spec: {containers: [{name: main, " +
+		"image: x}]}\n"
 	spec := r.spec(r.chart("values.yaml", defaults, "templates/deployment.yaml",
 		strings.Replace(deployment, "  replicas: {{ .Values.replicas }}\n", "", 1),
 		"templates/settings.yaml", settingsMap, "templates/service.yaml", service, "templates/db.yaml", claim))

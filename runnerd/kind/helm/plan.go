@@ -161,7 +161,8 @@ func (s *session) staleReleaseNotes(ctx context.Context) ([]string, error) {
 }
 
 // render renders twice, to find what each rendering regenerates.
-func (s *session) render(ctx context.Context, chart *helmsdk.Chart, decision helmsdk.Decision) (first, second *helmsdk.Rendered,
+func (s *session) render(ctx context.Context, chart *helmsdk.Chart, decision helmsdk.Decision) (first,
+	second *helmsdk.Rendered,
 	err error) {
 	if chart.Deprecated() {
 		s.env.Log.Warn("the chart %s is deprecated: its authors advise against it", diff.EscapeText(chart.Info().Name))

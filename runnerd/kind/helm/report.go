@@ -65,7 +65,8 @@ func (s *session) report(ctx context.Context, q reportInput) (*diff.Report, erro
 	if err != nil {
 		return nil, fmt.Errorf("describe the plan: %w", err)
 	}
-	made.Applyable = hasWork(q.decision) || slices.ContainsFunc(slices.Concat(made.Changes, made.Hooks, made.Kept), causesApply)
+	made.Applyable = hasWork(q.decision) || slices.ContainsFunc(slices.Concat(made.Changes, made.Hooks, made.Kept),
+		causesApply)
 	return made, nil
 }
 
@@ -161,9 +162,10 @@ func (s *session) dryRunTwice(ctx context.Context, q reportInput) (first, second
 	}
 	request := helmsdk.DryRunRequest{Release: s.Release, Rendered: q.rendered, Decision: q.decision,
 		TakeOwnership: s.deploy.Helm.TakeOwnership}
-	if first, err = s.client.DryRun(ctx, request); err != nil || !slices.ContainsFunc(first, func(a helmsdk.DryRunResult) bool {
-		return a.Desired != nil
-	}) {
+	if first, err = s.client.DryRun(ctx, request); err != nil || !slices.ContainsFunc(first,
+		func(a helmsdk.DryRunResult) bool {
+			return a.Desired != nil
+		}) {
 		return first, nil, err
 	}
 	second, err = s.client.DryRun(ctx, request)
@@ -279,7 +281,9 @@ func crdNotes(crds []crdState) []string {
 		switch each.State {
 		case helmsdk.CRDDiffers:
 			made = append(made,
-				fmt.Sprintf("The definition %s of the chart differs from the cluster's, which stays: Helm never changes definitions. Apply it by hand, or as a kubernetes_manifest, if the new one is needed.", diff.EscapeText(each.Name)))
+				fmt.Sprintf("The definition %s of the chart differs from the cluster's, which stays: Helm never changes "+
+					"definitions. Apply it by hand, or as a kubernetes_manifest, if the new one is needed.",
+					diff.EscapeText(each.Name)))
 		case helmsdk.CRDMissing:
 			made = append(made,
 				fmt.Sprintf("The definition %s is created before everything else, and stays when the component goes.",
@@ -325,7 +329,8 @@ func remainingClaims(answers []helmsdk.DryRunResult) []string {
 	var made []string
 	for _, name := range slices.Sorted(maps.Keys(sets)) {
 		made = append(made,
-			fmt.Sprintf("The volume claims %s of the StatefulSet %s stay, with their data: delete them by hand when nobody needs them.", diff.EscapeText(sets[name]), diff.EscapeText(name)))
+			fmt.Sprintf("The volume claims %s of the StatefulSet %s stay, with their data: delete them by hand when nobody "+
+				"needs them.", diff.EscapeText(sets[name]), diff.EscapeText(name)))
 	}
 	return made
 }

@@ -36,7 +36,8 @@ func renderLocation(spec api.HelmSpec, opened *values.Values) (settings, error) 
 	}
 	if made.Namespace = strings.TrimSpace(namespace); !namespaceForm.MatchString(made.Namespace) {
 		return settings{},
-			fmt.Errorf("namespace comes to %q, which is no name of a namespace: lower-case letters, digits and dashes, at most 63; correct the component's namespace", made.Namespace)
+			fmt.Errorf("namespace comes to %q, which is no name of a namespace: lower-case letters, digits and dashes, at "+
+				"most 63; correct the component's namespace", made.Namespace)
 	}
 	driver, err := opened.Render("storage_driver", spec.StorageDriver)
 	if err != nil {

@@ -30,7 +30,8 @@ func TestPlansThatAreRefused(t *testing.T) {
 	r := newRig(t)
 	clustertest.Create(t, r.cluster, r.namespace,
 		"apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: small}\nspec: {hard: {configmaps: '3', services: '0'}}\n")
-	const two = "apiVersion: v1\nkind: Service\nmetadata: {name: Not_A_Name}\nspec: {ports: [{port: 80}]}\n---\napiVersion: v1\nkind: Service\nmetadata: {name: other}\nspec: {ports: [{port: 99999999}]}\n"
+	const two = "apiVersion: v1\nkind: Service\nmetadata: {name: Not_A_Name}\nspec: {ports: [{port: 80}]}\n---\n" +
+		"apiVersion: v1\nkind: Service\nmetadata: {name: other}\nspec: {ports: [{port: 99999999}]}\n"
 	for name, test := range map[string]struct {
 		template string
 		want     []string
@@ -44,7 +45,8 @@ func TestPlansThatAreRefused(t *testing.T) {
 		"no such kind": {"apiVersion: no.example/v1\nkind: Nothing\nmetadata: {name: x}",
 			[]string{"no kind Nothing in no.example/v1", "CustomResourceDefinition"}},
 		"large": {
-			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {x: \"{{ range until 11000 }}{{ randAlphaNum 100 }}{{ end }}\"}", []string{"bytes", "split it"}},
+			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {x: \"{{ range until 11000 }}{{ randAlphaNum 100 " +
+				"}}{{ end }}\"}", []string{"bytes", "split it"}},
 		"other namespace": {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: " + r.namespace + "-gone}",
 			[]string{"namespaces " + r.namespace + "-gone is not there"}},
 	} {
@@ -82,8 +84,10 @@ func TestForbidden(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	clustertest.Create(t, r.cluster, r.namespace, "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: runner}\n---\n"+
-		"apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: some}\nrules: [{apiGroups: [''], resources: [configmaps], verbs: ['*']}, {apiGroups: [''], resources: [services], verbs: [get]}]\n---\n"+
-		"apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: some}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: some}\nsubjects: [{kind: ServiceAccount, name: runner}]\n")
+		"apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: some}\nrules: [{apiGroups: [''], "+
+		"resources: [configmaps], verbs: ['*']}, {apiGroups: [''], resources: [services], verbs: [get]}]\n---\n"+
+		"apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: some}\nroleRef: {apiGroup: "+
+		"rbac.authorization.k8s.io, kind: Role, name: some}\nsubjects: [{kind: ServiceAccount, name: runner}]\n")
 	r.kubeconfig = r.as("system:serviceaccount:" + r.namespace + ":runner")
 	_, err := r.plan(r.spec(r.chart("templates/service.yaml", service)), false)
 	for _, want := range []string{"Service " + r.namespace + "/web", "system:serviceaccount:" + r.namespace +
@@ -332,8 +336,11 @@ func TestCancelled(t *testing.T) {
 func TestWhatStays(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	const set = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db}\nspec:\n  serviceName: db\n  selector: {matchLabels: {app: db}}\n  template:\n    metadata: {labels: {app: db}}\n    spec: {containers: [{name: main, image: x}]}\n" +
-		"  volumeClaimTemplates: [{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}]\n"
+	const set = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db}\nspec:\n  serviceName: db\n  selector: " +
+		"{matchLabels: {app: db}}\n  template:\n    metadata: {labels: {app: db}}\n    spec: {containers: [{name: main, " +
+		"image: x}]}\n" +
+		"  volumeClaimTemplates: [{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: " +
+		"{storage: 1Gi}}}}]\n"
 	const kept = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: kept, annotations: {helm.sh/resource-policy: keep}}\n"
 	spec := r.spec(r.chart("templates/set.yaml", set, "templates/kept.yaml", kept))
 	r.deploy(spec)

@@ -52,7 +52,8 @@ func benchmarkDryRuns(b *testing.B, away time.Duration) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	session, err := open(env, api.DeploySpec{InstallID: "inl1", InstallComponent: r.component, Cluster: api.ClusterSpec{Context: "sandbox"}}, opened, opened.Secrets)
+	session, err := open(env, api.DeploySpec{InstallID: "inl1", InstallComponent: r.component,
+		Cluster: api.ClusterSpec{Context: "sandbox"}}, opened, opened.Secrets)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -24,7 +24,8 @@ func (Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		return api.JobResult{}, err
 	}
 	if source.Type != artifact.MediaSource {
-		return api.JobResult{}, fmt.Errorf("the source is of type %s; this is a fault of the control plane, report it", source.Type)
+		return api.JobResult{}, fmt.Errorf("the source is of type %s; this is a fault of the control plane, report it",
+			source.Type)
 	}
 	text, templates, err := manifestOf(ctx, env, source)
 	if err != nil {

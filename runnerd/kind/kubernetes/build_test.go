@@ -64,9 +64,11 @@ func made(spec api.KustomizeSpec, files ...artifact.File) (string, error) {
 func TestKustomize(t *testing.T) {
 	files := []artifact.File{
 		file("base/kustomization.yaml", base), file("base/settings.yaml", settings),
-		file("prod/kustomization.yaml", "resources: [../base]\nnamePrefix: prod-\nconfigMapGenerator: [{name: made, literals: [\"url=https://a.example\"]}]\n"),
+		file("prod/kustomization.yaml", "resources: [../base]\nnamePrefix: prod-\nconfigMapGenerator: [{name: made, "+
+			"literals: [\"url=https://a.example\"]}]\n"),
 		file("patches/merge.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: prod-settings}\ndata: {b: \"2\"}\n"),
-		file("patches/json.yaml", "target: {kind: ConfigMap, name: prod-settings}\npatch: |\n  - {op: replace, path: /data/a, value: \"9\"}\n"),
+		file("patches/json.yaml", "target: {kind: ConfigMap, name: prod-settings}\npatch: |\n  - {op: replace, path: "+
+			"/data/a, value: \"9\"}\n"),
 		{Path: "linked", Link: "prod"},
 	}
 	for name, c := range map[string]struct {
@@ -77,7 +79,8 @@ func TestKustomize(t *testing.T) {
 			[]string{"name: prod-settings", "name: prod-made-", "url: https://a.example"}},
 		"patched": {api.KustomizeSpec{Path: "prod", Patches: []string{"patches/merge.yaml", "patches/json.yaml"}},
 			[]string{`a: "9"`, `b: "2"`}},
-		"through a link, helm allowed and not used": {api.KustomizeSpec{Path: "./linked", EnableHelm: true, LoadRestrictor: "none"}, []string{"name: prod-settings"}},
+		"through a link, helm allowed and not used": {api.KustomizeSpec{Path: "./linked", EnableHelm: true,
+			LoadRestrictor: "none"}, []string{"name: prod-settings"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			one, err := made(c.spec, files...)
@@ -123,7 +126,8 @@ func TestKustomizeNeverFetches(t *testing.T) {
 		"helmGlobals: {chartHome: /etc}",
 		"generators: ['" + url + "']", "transformers: [remote-transformer.yaml]", "generators: [helm.yaml]",
 		"transformers: [exec.yaml]", "validators: [starlark.yaml]",
-		"transformers: [dir]", "generators: [\"apiVersion: builtin\\nkind: ConfigMapGenerator\\nmetadata: {name: a}\\nfiles: ['" + url + "']\\n\"]",
+		"transformers: [dir]", "generators: [\"apiVersion: builtin\\nkind: ConfigMapGenerator\\nmetadata: {name: " +
+			"a}\\nfiles: ['" + url + "']\\n\"]",
 		"resources: [nested]", "generators: [keyed.yaml]", "generators: [variables.yaml]",
 		"transformers: [paths.yaml]", "transformers: [replacements.yaml]",
 		"generators: [\"apiVersion: builtin\\nkind: ConfigMapGenerator\\nmetadata: {name: a}\\nfiles: ['k=" +
@@ -135,13 +139,20 @@ func TestKustomizeNeverFetches(t *testing.T) {
 				file("kustomization.yaml", text+"\n"),
 				file("remote-transformer.yaml",
 					"apiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: a}\npath: '"+url+"'\n"),
-				file("keyed.yaml", "apiVersion: builtin\nkind: ConfigMapGenerator\nmetadata: {name: a}\nname: a\nfiles: ['k="+url+"']\n"),
-				file("variables.yaml", "apiVersion: builtin\nkind: ConfigMapGenerator\nmetadata: {name: a}\nname: a\nenvs: [' "+url+"']\n"),
-				file("paths.yaml", "apiVersion: builtin\nkind: PatchStrategicMergeTransformer\nmetadata: {name: a}\npaths: ["+url+"]\n"),
-				file("replacements.yaml", "apiVersion: builtin\nkind: ReplacementTransformer\nmetadata: {name: a}\nreplacements: [{path: "+url+"}]\n"),
-				file("helm.yaml", "apiVersion: builtin\nkind: HelmChartInflationGenerator\nmetadata: {name: a}\nname: a\nrepo: "+trap.url+"\n"),
-				file("exec.yaml", "apiVersion: v1\nkind: X\nmetadata: {name: a, annotations: {config.kubernetes.io/function: \"exec: {path: sh}\"}}\n"),
-				file("starlark.yaml", "apiVersion: v1\nkind: X\nmetadata: {name: a, annotations: {config.kubernetes.io/function: \"container: {image: a}\"}}\n"),
+				file("keyed.yaml", "apiVersion: builtin\nkind: ConfigMapGenerator\nmetadata: {name: a}\nname: a\nfiles: ['k="+url+
+					"']\n"),
+				file("variables.yaml", "apiVersion: builtin\nkind: ConfigMapGenerator\nmetadata: {name: a}\nname: a\nenvs: [' "+url+
+					"']\n"),
+				file("paths.yaml", "apiVersion: builtin\nkind: PatchStrategicMergeTransformer\nmetadata: {name: a}\npaths: ["+url+
+					"]\n"),
+				file("replacements.yaml", "apiVersion: builtin\nkind: ReplacementTransformer\nmetadata: {name: a}\n"+
+					"replacements: [{path: "+url+"}]\n"),
+				file("helm.yaml", "apiVersion: builtin\nkind: HelmChartInflationGenerator\nmetadata: {name: a}\nname: a\nrepo: "+
+					trap.url+"\n"),
+				file("exec.yaml", "apiVersion: v1\nkind: X\nmetadata: {name: a, annotations: {config.kubernetes.io/function: "+
+					"\"exec: {path: sh}\"}}\n"),
+				file("starlark.yaml", "apiVersion: v1\nkind: X\nmetadata: {name: a, annotations: {config.kubernetes.io/function: "+
+					"\"container: {image: a}\"}}\n"),
 				file("dir/kustomization.yaml", "resources: [../exec.yaml]\n"), file("nested/kustomization.yml",
 					"resources: ['"+url+"']\n"))
 			if err == nil {
@@ -166,7 +177,8 @@ func TestVariablesComeFromTheSource(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := made(api.KustomizeSpec{Path: "."}, file("kustomization.yaml", text), variables,
-				file("g.yaml", "apiVersion: builtin\nkind: ConfigMapGenerator\nmetadata: {name: a}\nname: a\nenvs: [variables.env]\n"))
+				file("g.yaml", "apiVersion: builtin\nkind: ConfigMapGenerator\nmetadata: {name: a}\nname: a\nenvs: "+
+					"[variables.env]\n"))
 			if err == nil || !strings.Contains(err.Error(), "line 4 has a name and no value") ||
 				strings.Contains(err.Error(), "PLANTED") {
 				t.Errorf("%v\n%s", err, got)
@@ -179,7 +191,8 @@ func TestVariablesComeFromTheSource(t *testing.T) {
 func TestHarmlessAddressesStay(t *testing.T) {
 	got, err := made(api.KustomizeSpec{Path: "."},
 		file("kustomization.yaml", "resources: [a.yaml]\ntransformers: [t.yaml]\n"), file("a.yaml", settings),
-		file("t.yaml", "apiVersion: builtin\nkind: AnnotationsTransformer\nmetadata: {name: a}\nannotations: {docs: 'https://docs.example/x'}\nfieldSpecs: [{path: metadata/annotations, create: true}]\n"))
+		file("t.yaml", "apiVersion: builtin\nkind: AnnotationsTransformer\nmetadata: {name: a}\nannotations: {docs: "+
+			"'https://docs.example/x'}\nfieldSpecs: [{path: metadata/annotations, create: true}]\n"))
 	if err != nil || !strings.Contains(got, "https://docs.example/x") {
 		t.Errorf("%v\n%s", err, got)
 	}

@@ -186,7 +186,8 @@ func notServed(ctx context.Context, resource dynamic.ResourceInterface, a *dryRu
 		message, _ := condition["message"].(string)
 		switch {
 		case condition["type"] == "NamesAccepted" && condition["status"] == "False":
-			return "", fmt.Errorf("%s: the server does not take its names: %s; rename the kind, or remove the definition that has them", cluster.DisplayName(a.ref), diff.EscapeText(truncate(message)))
+			return "", fmt.Errorf("%s: the server does not take its names: %s; rename the kind, or remove the definition "+
+				"that has them", cluster.DisplayName(a.ref), diff.EscapeText(truncate(message)))
 		case condition["type"] == "Established" && condition["status"] == "True":
 			return "", nil
 		case condition["type"] == "Established":

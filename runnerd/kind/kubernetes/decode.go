@@ -42,11 +42,13 @@ func decode(text string) ([]object, error) {
 	for _, d := range documents {
 		grown := sizeOf(d.text)
 		if grown > maxDocument {
-			problems = append(problems, fmt.Errorf("%s: its aliases stand for more than %d MiB, or it is nested deeper than %d levels; write fewer", d.place(), maxDocument>>20, maxNested))
+			problems = append(problems, fmt.Errorf("%s: its aliases stand for more than %d MiB, or it is nested deeper than "+
+				"%d levels; write fewer", d.place(), maxDocument>>20, maxNested))
 			continue
 		}
 		if size += grown; size > maxGrown {
-			return nil, fmt.Errorf("%s: with its aliases and those before it, the manifest is larger than %d MiB; write fewer", d.place(), maxGrown>>20)
+			return nil, fmt.Errorf("%s: with its aliases and those before it, the manifest is larger than %d MiB; write fewer",
+				d.place(), maxGrown>>20)
 		}
 		read, err := d.objects()
 		if err != nil {
@@ -88,7 +90,8 @@ func (d document) objects() ([]object, error) {
 		one, err := checkObject(whole, d.place())
 		return []object{one}, err
 	} else if kind != "List" {
-		return nil, fmt.Errorf("%s: a %s cannot be applied; write its items as documents of their own, or into a List of apiVersion v1", d.place(), diff.EscapeText(kind))
+		return nil, fmt.Errorf("%s: a %s cannot be applied; write its items as documents of their own, or into a List of "+
+			"apiVersion v1", d.place(), diff.EscapeText(kind))
 	}
 	var (
 		found    []object
@@ -148,11 +151,13 @@ func checkObject(whole map[string]any, place string) (object, error) {
 			place, diff.EscapeText(kind))
 	}
 	if wrong := content.IsPathSegmentName(name); len(wrong) > 0 || len(name) > validation.DNS1123SubdomainMaxLength {
-		return made, fmt.Errorf("%s: %s %q has a name that no server takes; use letters, digits, dots and dashes, at most 253", place, diff.EscapeText(kind), diff.EscapeText(truncate(name)))
+		return made, fmt.Errorf("%s: %s %q has a name that no server takes; use letters, digits, dots and dashes, "+
+			"at most 253", place, diff.EscapeText(kind), diff.EscapeText(truncate(name)))
 	}
 	if given, there := metadata["namespace"]; there && given != nil {
 		if namespace, ok := given.(string); !ok || namespace != "" && len(validation.IsDNS1123Label(namespace)) > 0 {
-			return made, fmt.Errorf("%s: %s %q has a namespace that is no name of one; use at most 63 lower-case letters, digits and -", place, diff.EscapeText(kind), diff.EscapeText(name))
+			return made, fmt.Errorf("%s: %s %q has a namespace that is no name of one; use at most 63 lower-case letters, "+
+				"digits and -", place, diff.EscapeText(kind), diff.EscapeText(name))
 		}
 	}
 	for _, key := range []string{"labels", "annotations"} {
@@ -216,7 +221,8 @@ func normalize(o object) error {
 	}
 	data, ok := o.Object["data"].(map[string]any)
 	if !ok && o.Object["data"] != nil {
-		return fmt.Errorf("%s: the data of Secret %q is no map; write it as name: value", o.place, diff.EscapeText(o.GetName()))
+		return fmt.Errorf("%s: the data of Secret %q is no map; write it as name: value", o.place,
+			diff.EscapeText(o.GetName()))
 	}
 	if data == nil && len(texts) > 0 {
 		data = map[string]any{}

@@ -23,7 +23,8 @@ func TestDecode(t *testing.T) {
 		"carriage returns":          {strings.ReplaceAll(one+"---\n"+one, "\n", "\r\n"), 2, ""},
 		"JSON":                      {`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`, 1, ""},
 		"null":                      {"null\n---\n" + one, 1, ""},
-		"a List":                    {"apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}, {apiVersion: v1, kind: ConfigMap, metadata: {name: b}}]\n", 2, ""},
+		"a List": {"apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: ConfigMap, metadata: " +
+			"{name: a}}, {apiVersion: v1, kind: ConfigMap, metadata: {name: b}}]\n", 2, ""},
 		"a typed list": {"apiVersion: v1\nkind: ConfigMapList\nitems: []\n", 0,
 			"document 1 (line 1): a ConfigMapList cannot be applied"},
 		"an item that is none": {"apiVersion: v1\nkind: List\nitems: [x]\n", 0,
@@ -54,11 +55,15 @@ func TestDecode(t *testing.T) {
 		"aliases of a long text": {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\nx: &x " +
 			strings.Repeat("y", 100_000) + "\nz: [" + strings.Repeat("*x,", 100) + "]\n", 0,
 			"document 1 (line 1): its aliases stand for more than 4 MiB"},
-		"aliases of all":      {strings.Repeat("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\nx: &x "+strings.Repeat("y", 10_000)+"\nz: ["+strings.Repeat("*x,", 350)+"]\n", 40), 0, "document 39 (line 230): with its aliases and those before it"},
+		"aliases of all": {strings.Repeat("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\nx: &x "+
+			strings.Repeat("y", 10_000)+"\nz: ["+strings.Repeat("*x,", 350)+"]\n", 40), 0,
+			"document 39 (line 230): with its aliases and those before it"},
 		"an anchor in itself": {"a: &a [*a]\n", 0, "its aliases stand for more than 4 MiB"},
 		"nested deep": {"a: " + strings.Repeat("[", 5_000) + strings.Repeat("]", 5_000) + "\n", 0,
 			"deeper than 200 levels"},
-		"aliases without end": {"a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e]\ng: [*f,*f,*f,*f,*f,*f,*f,*f,*f]\n", 0, "its aliases stand for more than 4 MiB"},
+		"aliases without end": {"a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c " +
+			"[*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f " +
+			"[*e,*e,*e,*e,*e,*e,*e,*e,*e]\ng: [*f,*f,*f,*f,*f,*f,*f,*f,*f]\n", 0, "its aliases stand for more than 4 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found, err := decode(c.text)
@@ -104,7 +109,8 @@ status: {}
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "apiVersion: v1\ndata:\n  kept: a2VwdA==\n  over: bmV3\nkind: Secret\nmetadata:\n  annotations:\n    b: c\n  name: a\n"
+	want := "apiVersion: v1\ndata:\n  kept: a2VwdA==\n  over: bmV3\nkind: Secret\nmetadata:\n  annotations:\n    b: c\n " +
+		" name: a\n"
 	if string(got) != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -114,7 +120,8 @@ status: {}
 // ones, each with its line.
 func TestSplitKeepsEverything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		texts := rapid.SliceOfN(rapid.SampledFrom([]string{"a: 1", "a: |\n  ---x\n  y", "- b\n- c", "# note\nkey: v\n", "\"---\": 2"}), 1, 6).Draw(t, "texts")
+		texts := rapid.SliceOfN(rapid.SampledFrom([]string{"a: 1", "a: |\n  ---x\n  y", "- b\n- c", "# note\nkey: v\n",
+			"\"---\": 2"}), 1, 6).Draw(t, "texts")
 		whole, lines, at := "", []int{}, 1
 		for i, text := range texts {
 			if i > 0 || rapid.Bool().Draw(t, "leading") {
@@ -143,7 +150,8 @@ func TestSplitKeepsEverything(t *testing.T) {
 
 // FuzzDecode checks that decode never panics, and that accepted objects can be decoded again.
 func FuzzDecode(f *testing.F) {
-	f.Add("apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {b: c}\n---\nkind: List\napiVersion: v1\nitems: [{}]\n")
+	f.Add("apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {b: c}\n---\nkind: List\napiVersion: v1\n" +
+		"items: [{}]\n")
 	f.Add("apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: X, metadata: {name: a, labels: {a: b}}}]")
 	f.Fuzz(func(t *testing.T, text string) {
 		found, err := decode(text)

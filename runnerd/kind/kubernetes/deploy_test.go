@@ -227,7 +227,8 @@ func TestConflicts(t *testing.T) {
 	p, _ := r.must(forced)
 	c := p.report.Changes[0]
 	if !slices.ContainsFunc(c.Findings, func(f diff.Finding) bool {
-		return f.Rule == kubernetes.RuleTakesOver && f.Message == "data.a is managed by kubectl-edit, and this apply takes it over"
+		return f.Rule == kubernetes.RuleTakesOver && f.Message == "data.a is managed by kubectl-edit, and this apply "+
+			"takes it over"
 	}) {
 		t.Errorf("got %+v", c.Findings)
 	}
@@ -270,9 +271,11 @@ func TestTakenByARelease(t *testing.T) {
 	r := newRig(t)
 	const release = `{"metadata":{"annotations":{"` + annotationRelease + `":"shop","` +
 		annotationReleaseSpace + `":"x"}}}`
-	r.make("v1", "ConfigMap", r.name, `{"metadata":{"name":"extra","annotations":{"`+annotationRelease+`":"sh\u001b[31mop","`+annotationReleaseSpace+`":"x"}}}`)
+	r.make("v1", "ConfigMap", r.name, `{"metadata":{"name":"extra","annotations":{"`+annotationRelease+
+		`":"sh\u001b[31mop","`+annotationReleaseSpace+`":"x"}}}`)
 	r.backdate("extra")
-	p, _ := r.must(settings + strings.Replace(extra, "name: extra", `name: extra, annotations: {`+annotationForce+`: "true"}`, 1))
+	p, _ := r.must(settings + strings.Replace(extra, "name: extra", `name: extra, annotations: {`+annotationForce+
+		`: "true"}`, 1))
 	var words []string
 	for _, f := range p.report.Changes[0].Findings {
 		words = append(words, f.Message)
@@ -314,7 +317,8 @@ func (r *rig) backdate(name string) {
 func TestVersionOfTheInventory(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.must("apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: budget}\nspec: {maxUnavailable: 1, selector: {matchLabels: {a: b}}}\n")
+	r.must("apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: budget}\nspec: {maxUnavailable: 1, " +
+		"selector: {matchLabels: {a: b}}}\n")
 	for i := range r.inventory {
 		r.inventory[i].Version = "v1beta1"
 	}
@@ -335,7 +339,8 @@ func TestTakenOverAsItRuns(t *testing.T) {
 	if c := p.report.Changes[0]; !strings.Contains(c.Why, "adopts it as it is") {
 		t.Errorf("got %+v", c)
 	}
-	r.make("v1", "ConfigMap", r.name, `{"metadata":{"name":"extra","annotations":{"meta.helm.sh/release-name":"shop","meta.helm.sh/release-namespace":"x"}}}`)
+	r.make("v1", "ConfigMap", r.name,
+		`{"metadata":{"name":"extra","annotations":{"meta.helm.sh/release-name":"shop","meta.helm.sh/release-namespace":"x"}}}`)
 	if _, err := r.plan(settings + extra); err == nil ||
 		!strings.Contains(err.Error(), "it belongs to the Helm release x/shop") {
 		t.Errorf("got %v", err)

@@ -77,14 +77,16 @@ func (s *session) resolveObjects(objects []object, namespace string) ([]*desired
 		case !namespaced:
 			w.SetNamespace("")
 		case w.GetNamespace() == "" && namespace == "":
-			problems = append(problems, fmt.Errorf("%s: %s has no namespace, and the component names none; write namespace into either", o.place, cluster.DisplayName(w.ref)))
+			problems = append(problems, fmt.Errorf("%s: %s has no namespace, and the component names none; write namespace "+
+				"into either", o.place, cluster.DisplayName(w.ref)))
 			continue
 		case w.GetNamespace() == "":
 			w.SetNamespace(namespace)
 		}
 		w.ref = cluster.RefOf(w.Unstructured)
 		if first, twice := places[identity(w.ref)]; twice {
-			problems = append(problems, fmt.Errorf("%s: %s is there already, in %s; take one of them out", o.place, cluster.DisplayName(w.ref), first))
+			problems = append(problems, fmt.Errorf("%s: %s is there already, in %s; take one of them out", o.place,
+				cluster.DisplayName(w.ref), first))
 			continue
 		}
 		places[identity(w.ref)] = o.place
@@ -113,7 +115,8 @@ func (u *unknownKind) Error() string {
 	if u.ref.Group != "" {
 		version = u.ref.Group + "/" + version
 	}
-	return fmt.Sprintf("%s: the cluster has no kind %s of %s; correct apiVersion and kind, or deploy first what brings its CustomResourceDefinition (dependencies)",
+	return fmt.Sprintf("%s: the cluster has no kind %s of %s; correct apiVersion and kind, or deploy first what brings "+
+		"its CustomResourceDefinition (dependencies)",
 		cluster.DisplayName(u.ref), diff.EscapeText(u.ref.Kind), diff.EscapeText(version))
 }
 

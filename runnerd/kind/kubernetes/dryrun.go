@@ -59,7 +59,8 @@ type changeContext struct {
 }
 
 func newChangeContext(objects []*desired, inventory []api.ObjectRef) changeContext {
-	made := changeContext{namespaces: map[string]bool{}, changingKinds: map[api.ObjectRef]bool{}, inventory: map[api.ObjectRef]bool{}}
+	made := changeContext{namespaces: map[string]bool{}, changingKinds: map[api.ObjectRef]bool{},
+		inventory: map[api.ObjectRef]bool{}}
 	for _, w := range objects {
 		if isNamespace(w.ref) {
 			made.namespaces[w.ref.Name] = true
@@ -102,7 +103,8 @@ func (s *session) dryRun(ctx context.Context, w *desired, in changeContext) (*dr
 }
 
 // get reads an object, and returns nil if it does not exist.
-func get(ctx context.Context, resource dynamic.ResourceInterface, ref api.ObjectRef) (*unstructured.Unstructured, error) {
+func get(ctx context.Context, resource dynamic.ResourceInterface, ref api.ObjectRef) (*unstructured.Unstructured,
+	error) {
 	found, err := resource.Get(ctx, ref.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil //nolint:nilnil // not there
@@ -123,7 +125,8 @@ func (s *session) checkOwner(a *dryRunResult, in changeContext) error {
 			a.takenFrom = "install component " + diff.EscapeText(truncate(owner))
 			return nil
 		}
-		return reject(a.desired, fmt.Errorf("it belongs to install component %s, and two components cannot have one object; take it out of one of them", diff.EscapeText(truncate(owner))))
+		return reject(a.desired, fmt.Errorf("it belongs to install component %s, and two components cannot have one "+
+			"object; take it out of one of them", diff.EscapeText(truncate(owner))))
 	}
 	release := a.live.GetAnnotations()[annotationRelease]
 	if release == "" || in.inventory[identity(a.ref)] {
@@ -134,7 +137,8 @@ func (s *session) checkOwner(a *dryRunResult, in changeContext) error {
 		a.takenFrom = owner
 		return nil
 	}
-	return reject(a.desired, fmt.Errorf("it belongs to the %s, which would set it back; take it out of one of them, or take it over by the annotation %s: \"true\"",
+	return reject(a.desired, fmt.Errorf("it belongs to the %s, which would set it back; take it out of one of them, or "+
+		"take it over by the annotation %s: \"true\"",
 		owner, annotationForce))
 }
 
@@ -175,7 +179,8 @@ func (s *session) sendDryRun(ctx context.Context, resource dynamic.ResourceInter
 
 // send applies an object, or does a dry run. It takes over fields from other managers
 // only if force is set.
-func send(ctx context.Context, resource dynamic.ResourceInterface, w *desired, dry, force bool) (*unstructured.Unstructured, error) {
+func send(ctx context.Context, resource dynamic.ResourceInterface, w *desired, dry,
+	force bool) (*unstructured.Unstructured, error) {
 	data, err := json.Marshal(w.Object)
 	if err != nil {
 		return nil, fmt.Errorf("write %s: %w", cluster.DisplayName(w.ref), err)
@@ -207,7 +212,8 @@ func conflictsOf(err error) (found []conflict) {
 		if names := conflictPattern.FindStringSubmatch(cause.Message); names != nil {
 			manager = names[1]
 		}
-		found = append(found, conflict{diff.EscapeText(truncate(strings.TrimPrefix(cause.Field, "."))), diff.EscapeText(truncate(manager))})
+		found = append(found, conflict{diff.EscapeText(truncate(strings.TrimPrefix(cause.Field, "."))),
+			diff.EscapeText(truncate(manager))})
 	}
 	return found
 }
@@ -230,14 +236,16 @@ func (s *session) handleRejection(a *dryRunResult, err error, in changeContext) 
 		return nil
 	case apierrors.IsNotFound(err) && a.ref.Namespace != "" && status.Status().Details != nil &&
 		status.Status().Details.Kind == "namespaces":
-		return reject(a.desired, fmt.Errorf("there is no namespace %[1]s; make it with: kubectl create namespace %[1]s, add it to the manifest, or deploy first what makes it", a.ref.Namespace))
+		return reject(a.desired, fmt.Errorf("there is no namespace %[1]s; make it with: kubectl create namespace %[1]s, "+
+			"add it to the manifest, or deploy first what makes it", a.ref.Namespace))
 	case isUntyped(err):
 		return reject(a.desired, untypedError(err))
 	case len(a.conflicts) > 0:
 		return reject(a.desired, conflictError(a.conflicts))
 	case apierrors.IsInvalid(err) && cluster.IsImmutableField(err.Error()):
 		if !a.allowsRecreate() {
-			return reject(a.desired, fmt.Errorf("%w. To have it deleted and made anew, give it the annotation %s: \"true\"", cluster.Explain(err), annotationRecreate))
+			return reject(a.desired, fmt.Errorf("%w. To have it deleted and made anew, give it the annotation %s: \"true\"",
+				cluster.Explain(err), annotationRecreate))
 		}
 		a.recreate = "the server does not change " + fieldsOf(status.Status()) + " in place"
 		return nil
@@ -293,6 +301,7 @@ func conflictError(conflicts []conflict) error {
 	if more := len(conflicts) - len(told); more > 0 {
 		told = append(told, fmt.Sprintf("%d more", more))
 	}
-	return fmt.Errorf("others manage fields of it: %s; leave these fields out, or take them over by the annotation %s: \"true\" on the object",
+	return fmt.Errorf("others manage fields of it: %s; leave these fields out, or take them over by the annotation %s: "+
+		"\"true\" on the object",
 		strings.Join(told, ", "), annotationForce)
 }

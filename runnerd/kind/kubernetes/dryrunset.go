@@ -44,7 +44,8 @@ func (r *removal) isDeleted() bool { return r.live != nil && r.keepReason == "" 
 func (s *session) dryRunAll(ctx context.Context, objects []*desired, inventory []api.ObjectRef) (*dryRunSet, error) {
 	in := newChangeContext(objects, inventory)
 	gone := removedRefs(inventory, objects)
-	made := &dryRunSet{desired: make([]*dryRunResult, len(objects)), removals: make([]*removal, len(gone)), known: in.inventory}
+	made := &dryRunSet{desired: make([]*dryRunResult, len(objects)), removals: make([]*removal, len(gone)),
+		known: in.inventory}
 	against := make([]error, len(objects)+len(gone))
 	var first, then []int
 	for i := range against {
@@ -141,7 +142,8 @@ func (s *session) dryRunRemoval(ctx context.Context, ref api.ObjectRef, in chang
 		return made, nil
 	}
 	if what := in.needs(made.live); what != "" {
-		return nil, &deploy.RejectedError{Err: fmt.Errorf("%s leaves the manifest, and %s, which it still holds, would go with it; keep it, or take that out, too", cluster.DisplayName(ref), what)}
+		return nil, &deploy.RejectedError{Err: fmt.Errorf("%s leaves the manifest, and %s, which it still holds, would go "+
+			"with it; keep it, or take that out, too", cluster.DisplayName(ref), what)}
 	}
 	if made.live.GetDeletionTimestamp() != nil {
 		return made, nil

@@ -94,11 +94,15 @@ func TestKustomizeRunsNothing(t *testing.T) {
 	files := []artifact.File{
 		file("exec.yaml", "apiVersion: v1\nkind: X\n"+function("exec: {path: sh}")),
 		file("starlark.yaml", "apiVersion: v1\nkind: X\n"+function("starlark: {name: a, path: a.star, url: '"+trap.url+"'}")),
-		file("container.yaml", "apiVersion: v1\nkind: X\n"+function("container: {image: a, network: true, mounts: [{type: bind, src: /, dst: /x}]}")),
+		file("container.yaml", "apiVersion: v1\nkind: X\n"+function("container: {image: a, network: true, mounts: [{type: "+
+			"bind, src: /, dst: /x}]}")),
 		file("installed.yaml", "apiVersion: planted/v1\nkind: X\nmetadata: {name: a}\n"),
-		file("list.yaml", "apiVersion: builtin\nkind: List\nitems:\n- {apiVersion: planted/v1, kind: X, metadata: {name: a}}\n"),
-		file("maps.yaml", "apiVersion: builtin\nkind: ConfigMapList\nitems:\n- {apiVersion: builtin, kind: HelmChartInflationGenerator, metadata: {name: a}, name: a}\n"),
-		file("second.yaml", "apiVersion: builtin\nkind: PrefixTransformer\nmetadata: {name: a}\nprefix: a\n---\napiVersion: planted/v1\nkind: X\nmetadata: {name: b}\n"),
+		file("list.yaml", "apiVersion: builtin\nkind: List\nitems:\n- {apiVersion: planted/v1, kind: X, metadata: "+
+			"{name: a}}\n"),
+		file("maps.yaml", "apiVersion: builtin\nkind: ConfigMapList\nitems:\n- {apiVersion: builtin, kind: "+
+			"HelmChartInflationGenerator, metadata: {name: a}, name: a}\n"),
+		file("second.yaml", "apiVersion: builtin\nkind: PrefixTransformer\nmetadata: {name: a}\nprefix: a\n---\n"+
+			"apiVersion: planted/v1\nkind: X\nmetadata: {name: b}\n"),
 		file("version.yaml", "apiVersion: planted/builtin\nkind: X\nmetadata: {name: a}\n"),
 		file("a.star", "load('http://a')\n"), file("a.yaml", settings), file("chart/Chart.yaml", "name: a\nversion: 1.0.0\n"),
 		file("part/kustomization.yaml",
@@ -119,7 +123,8 @@ func TestKustomizeRunsNothing(t *testing.T) {
 	for _, text := range texts {
 		for _, helm := range []bool{false, true} {
 			spec := api.KustomizeSpec{Path: ".", LoadRestrictor: "none", EnableHelm: helm}
-			if got, err := made(spec, append(files, file("kustomization.yaml", "resources: [a.yaml]\n"+text+"\n"))...); err == nil {
+			if got, err := made(spec, append(files, file("kustomization.yaml", "resources: [a.yaml]\n"+text+
+				"\n"))...); err == nil {
 				t.Errorf("%s is built:\n%s", text, got)
 			}
 		}
@@ -127,7 +132,8 @@ func TestKustomizeRunsNothing(t *testing.T) {
 	// An annotation turns neither a built-in plugin nor an object into a function.
 	got, err := made(api.KustomizeSpec{Path: "."}, append(files,
 		file("kustomization.yaml", "resources: [a.yaml, exec.yaml]\ntransformers: [own.yaml]\n"),
-		file("own.yaml", "apiVersion: builtin\nkind: PrefixTransformer\nprefix: pre-\nfieldSpecs: [{path: metadata/name}]\n"+function("exec: {path: sh}")))...)
+		file("own.yaml", "apiVersion: builtin\nkind: PrefixTransformer\nprefix: pre-\nfieldSpecs: [{path: metadata/name}]\n"+
+			function("exec: {path: sh}")))...)
 	if err != nil || !strings.Contains(got, "name: pre-settings") {
 		t.Errorf("%v\n%s", err, got)
 	}
@@ -166,7 +172,8 @@ func TestKustomizeReadsNothingOfTheMachine(t *testing.T) {
 			}
 			got, err := made(api.KustomizeSpec{Path: "app", LoadRestrictor: "none", EnableHelm: true},
 				file("app/kustomization.yaml", text+"\n"),
-				file("app/a.yaml", settings), artifact.File{Path: "app/link", Link: "../.." + out}, artifact.File{Path: "app/linked", Link: "../../../.."})
+				file("app/a.yaml", settings), artifact.File{Path: "app/link", Link: "../.." + out},
+				artifact.File{Path: "app/linked", Link: "../../../.."})
 			if err == nil || strings.Contains(err.Error()+got, "planted-value") {
 				t.Errorf("%s: %v\n%s", text, err, got)
 			}
@@ -223,8 +230,9 @@ func bombs() map[string][]artifact.File {
 			file("app/p.yaml", object+"x: &x {a: *x}\n")},
 		"bases in a ring": {app("resources: [../b]\n"), file("b/kustomization.yaml", "resources: [../c]\n"),
 			file("c/kustomization.yaml", "resources: [../app]\n")},
-		"a base that is itself":  {app("resources: [../app]\n")},
-		"components in a ring":   {app("components: [../b]\n"), file("b/kustomization.yaml", "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\ncomponents: [../b]\n")},
+		"a base that is itself": {app("resources: [../app]\n")},
+		"components in a ring": {app("components: [../b]\n"), file("b/kustomization.yaml",
+			"apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\ncomponents: [../b]\n")},
 		"a base by its own link": {app("resources: [again]\n"), {Path: "app/again", Link: "../app"}},
 		"deeply nested": {app("resources: [a.yaml]\n"),
 			file("app/a.yaml", object+"x: "+strings.Repeat("[", 200_000)+strings.Repeat("]", 200_000)+"\n")},
@@ -240,18 +248,22 @@ func bombs() map[string][]artifact.File {
 	made["replacements"] = []artifact.File{app(doubled), a}
 	// Each short name is replaced by a long value.
 	made["variables"] = []artifact.File{
-		app("resources: [a.yaml]\nvars: [{name: V, objref: {apiVersion: v1, kind: ConfigMap, name: settings}, fieldref: {fieldpath: data.text}}]\n" +
+		app("resources: [a.yaml]\nvars: [{name: V, objref: {apiVersion: v1, kind: ConfigMap, name: settings}, fieldref: " +
+			"{fieldpath: data.text}}]\n" +
 			"configurations: [c.yaml]\n"),
 		file("app/c.yaml", "varReference: [{kind: ConfigMap, path: data/used}]\n"),
-		file("app/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {text: "+long+", used: \""+strings.Repeat("$(V)", 10_000)+"\"}\n"),
+		file("app/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {text: "+long+", used: \""+
+			strings.Repeat("$(V)", 10_000)+"\"}\n"),
 	}
 	// Each level includes the one below it twice.
 	levels := []artifact.File{file("l0/kustomization.yaml", "resources: [a.yaml]\n"),
 		file("l0/a.yaml", strings.Replace(object, "text: a", "text: "+long, 1)), app("resources: [../l30]\n")}
 	for i := range 30 {
-		levels = append(levels, file(fmt.Sprintf("l%d/kustomization.yaml", i+1), fmt.Sprintf("resources: [../p%d, ../q%d]\n", i, i)))
+		levels = append(levels, file(fmt.Sprintf("l%d/kustomization.yaml", i+1),
+			fmt.Sprintf("resources: [../p%d, ../q%d]\n", i, i)))
 		for _, side := range []string{"p", "q"} {
-			levels = append(levels, file(fmt.Sprintf("%s%d/kustomization.yaml", side, i), fmt.Sprintf("resources: [../l%d]\nnamePrefix: %s\n", i, side)))
+			levels = append(levels, file(fmt.Sprintf("%s%d/kustomization.yaml", side, i),
+				fmt.Sprintf("resources: [../l%d]\nnamePrefix: %s\n", i, side)))
 		}
 	}
 	made["bases twice at each level"] = levels

@@ -137,7 +137,8 @@ func TestAFinalizerThatHangs(t *testing.T) {
 	r.seconds = int(deploy.WaitMargin/time.Second) + 8
 	_, err = r.apply(p)
 	r.seconds = whole
-	if err == nil || !strings.Contains(err.Error(), "ConfigMap "+r.name+"/settings is being deleted, and still there: it waits for its finalizers example.com/never") {
+	if err == nil || !strings.Contains(err.Error(), "ConfigMap "+r.name+"/settings is being deleted, and still there: "+
+		"it waits for its finalizers example.com/never") {
 		t.Errorf("got %v", err)
 	}
 	r.refusedWith(held, "/settings: it is being deleted: it waits for its finalizers example.com/never")

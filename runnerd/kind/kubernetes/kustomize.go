@@ -38,7 +38,8 @@ func kustomize(files []artifact.File, spec api.KustomizeSpec) (string, error) {
 	}
 	root := path.Join(sourceDir, at)
 	if !tree.IsDir(root) {
-		return "", fmt.Errorf("kustomize.path: there is no directory %q in the source; write it from the source's root", diff.EscapeText(spec.Path))
+		return "", fmt.Errorf("kustomize.path: there is no directory %q in the source; write it from the source's root",
+			diff.EscapeText(spec.Path))
 	}
 	if len(spec.Patches) > 0 {
 		if err := overlay(tree, root, spec.Patches); err != nil {
@@ -53,7 +54,8 @@ func kustomize(files []artifact.File, spec api.KustomizeSpec) (string, error) {
 	case "none":
 		options.LoadRestrictions = types.LoadRestrictionsNone
 	default:
-		return "", fmt.Errorf("kustomize.load_restrictor %q is neither rootOnly nor none", diff.EscapeText(spec.LoadRestrictor))
+		return "", fmt.Errorf("kustomize.load_restrictor %q is neither rootOnly nor none",
+			diff.EscapeText(spec.LoadRestrictor))
 	}
 	return runKustomize(tree, root, options)
 }
@@ -132,7 +134,8 @@ func patchesIn(name, text string) ([]types.Patch, error) {
 		}
 		whole, ok := probe.(map[string]any)
 		if !ok {
-			return nil, fmt.Errorf("patch %s, %s: a JSON patch does not say which object it is for; write target, and below patch the list as a text", diff.EscapeText(name), d.place())
+			return nil, fmt.Errorf("patch %s, %s: a JSON patch does not say which object it is for; write target, and below "+
+				"patch the list as a text", diff.EscapeText(name), d.place())
 		}
 		if _, inner := whole["patch"]; !inner || whole["apiVersion"] != nil {
 			list = append(list, types.Patch{Patch: d.text})

@@ -97,6 +97,7 @@ func deletionBlocker(live *unstructured.Unstructured) string {
 	if len(finalizers) == 0 {
 		return "the cluster's controllers are not done with it; look at their logs"
 	}
-	return fmt.Sprintf("it waits for its finalizers %s; see to what handles them, or take them off the object if that is gone for ever",
+	return fmt.Sprintf("it waits for its finalizers %s; see to what handles them, or take them off the object if that "+
+		"is gone for ever",
 		diff.EscapeText(truncate(strings.Join(finalizers, ", "))))
 }

@@ -116,7 +116,8 @@ func (s *session) report(seen *dryRunSet) (*diff.Report, error) {
 			return nil, fmt.Errorf("describe the plan: %w", side.err)
 		}
 	}
-	o.Live, o.Answers, o.AnswersAgain = live.sources("the cluster"), answers.sources("the answers"), again.sources("the answers")
+	o.Live, o.Answers, o.AnswersAgain = live.sources("the cluster"), answers.sources("the answers"),
+		again.sources("the answers")
 	made, err := kubernetes.Report(before.sources("what was applied"), after.sources("the manifest"), o)
 	if err != nil {
 		return nil, fmt.Errorf("describe the plan: %w", err)

@@ -399,5 +399,6 @@ func beProcess(given []byte) int {
 
 // deleteWebhook removes a webhook's configuration, even after a failed test.
 func (r *rig) deleteWebhook(name string) {
-	_ = r.resource("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", "").Delete(context.Background(), name, metav1.DeleteOptions{})
+	_ = r.resource("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", "").Delete(context.Background(),
+		name, metav1.DeleteOptions{})
 }

@@ -54,7 +54,8 @@ func newSourceFS(files []artifact.File) (*sourceFS, error) {
 		for _, link := range links {
 			tree.follow(link)
 			if tree.files > maxLinked || tree.bytes > maxBytes {
-				return nil, fmt.Errorf("the links of the source stand for more than %d files or %d MiB; use fewer links", maxLinked, maxBytes>>20)
+				return nil, fmt.Errorf("the links of the source stand for more than %d files or %d MiB; use fewer links", maxLinked,
+					maxBytes>>20)
 			}
 		}
 		if tree.files == before {
@@ -126,7 +127,8 @@ func (c *sourceFS) checkKustomization(name string, text []byte) error {
 		var err error
 		switch {
 		case isOneOf(key, "helmCharts", "helmChartInflationGenerator", "helmGlobals"):
-			err = fmt.Errorf("%s needs the program helm, which is not run here; make the chart a component of type helm_chart", key)
+			err = fmt.Errorf("%s needs the program helm, which is not run here; make the chart a component of type helm_chart",
+				key)
 		case isOneOf(key, "resources", "bases", "components", "crds", "configurations", "openapi"):
 			err = eachText(value, checkLocalPath)
 		case isOneOf(key, "patchesStrategicMerge"):
@@ -213,7 +215,8 @@ func checkLocal(entry string) error {
 		return nil
 	}
 	if strings.ContainsAny(entry, ":@?") || strings.Contains(strings.ToLower(entry), "github.com") {
-		return fmt.Errorf("%q is not in the source, and nothing is fetched from elsewhere; put a copy into the repository and name its path", diff.EscapeText(truncate(entry)))
+		return fmt.Errorf("%q is not in the source, and nothing is fetched from elsewhere; put a copy into the repository "+
+			"and name its path", diff.EscapeText(truncate(entry)))
 	}
 	return nil
 }
@@ -283,7 +286,8 @@ func (c *sourceFS) checkEnvFile(dir, entry string) error {
 		line = strings.TrimSpace(strings.TrimPrefix(line, "\uFEFF"))
 		if line != "" && !strings.HasPrefix(line, "#") && !strings.Contains(line, "=") {
 			// The error omits the line, which may be a secret.
-			return fmt.Errorf("%s: line %d has a name and no value, and none is taken from the environment of the build; write NAME=value", diff.EscapeText(truncate(entry)), number)
+			return fmt.Errorf("%s: line %d has a name and no value, and none is taken from the environment of the build; "+
+				"write NAME=value", diff.EscapeText(truncate(entry)), number)
 		}
 	}
 	return nil
@@ -301,7 +305,8 @@ func checkBuiltin(whole map[string]any) error {
 		}
 	}
 	if version != "builtin" || strings.Contains(strings.ToLower(kind), "helm") {
-		return fmt.Errorf("%s of %q would run a program, and none is run here; use kustomize's own transformers, of apiVersion builtin",
+		return fmt.Errorf("%s of %q would run a program, and none is run here; use kustomize's own transformers, of "+
+			"apiVersion builtin",
 			diff.EscapeText(truncate(kind)), diff.EscapeText(truncate(version)))
 	}
 	return nil

@@ -40,7 +40,8 @@ func (d document) place() string {
 // with --- always separates two documents: in no YAML text could it mean anything else.
 func split(text string) ([]document, error) {
 	if len(text) > maxText {
-		return nil, fmt.Errorf("the manifest has %d MiB, more than %d are not read; divide it into several components", len(text)>>20, maxText>>20)
+		return nil, fmt.Errorf("the manifest has %d MiB, more than %d are not read; divide it into several components",
+			len(text)>>20, maxText>>20)
 	}
 	var (
 		found []document
@@ -66,7 +67,8 @@ func split(text string) ([]document, error) {
 	}
 	end(0)
 	if len(found) > maxDocuments {
-		return nil, fmt.Errorf("the manifest has %d documents, more than %d are not read; divide it into several components", len(found), maxDocuments)
+		return nil, fmt.Errorf("the manifest has %d documents, more than %d are not read; divide it into several components",
+			len(found), maxDocuments)
 	}
 	for _, d := range found {
 		if len(d.text) > maxDocument {

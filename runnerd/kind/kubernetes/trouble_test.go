@@ -107,7 +107,8 @@ func TestWebhook(t *testing.T) {
 	served.Listener = listener
 	served.StartTLS()
 	t.Cleanup(served.Close)
-	ca := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: served.Certificate().Raw}))
+	ca := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE",
+		Bytes: served.Certificate().Raw}))
 	name := r.name + ".example.com"
 	r.make("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", "", `{"metadata":{"name":"`+name+`"},"webhooks":[{"name":"`+name+`",
 		"admissionReviewVersions":["v1"],"sideEffects":"None","failurePolicy":"Fail","clientConfig":{"url":"`+served.URL+`/","caBundle":"`+ca+`"},

@@ -71,5 +71,6 @@ func (s *session) storeUndelivered(ctx context.Context) error {
 		s.Env.Log.Warn("Terraform could not hand over its last state; it was found and is kept")
 		return nil
 	}
-	return fmt.Errorf("the last state that Terraform wrote could not be kept: %w; make room on the runner's disk, and plan again: what exists is found by the next refresh only as far as the state names it", keeping)
+	return fmt.Errorf("the last state that Terraform wrote could not be kept: %w; make room on the runner's disk, and "+
+		"plan again: what exists is found by the next refresh only as far as the state names it", keeping)
 }

@@ -55,7 +55,8 @@ func checkBackend(moduleDir string) error {
 		return fmt.Errorf("read Terraform's backend settings: %w", err)
 	}
 	if settled.Backend.Type != "http" {
-		return fmt.Errorf("the module keeps its state in a %q backend by an override file; remove it, nuon keeps the state", settled.Backend.Type)
+		return fmt.Errorf("the module keeps its state in a %q backend by an override file; remove it, nuon keeps the state",
+			settled.Backend.Type)
 	}
 	for _, name := range slices.Sorted(maps.Keys(settled.Backend.Config)) {
 		if settled.Backend.Config[name] != nil {

@@ -31,7 +31,8 @@ func (Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		return api.JobResult{}, err
 	}
 	if source.Type != artifact.MediaSource {
-		return api.JobResult{}, fmt.Errorf("the source is of type %s; this is a fault of the control plane, report it", source.Type)
+		return api.JobResult{}, fmt.Errorf("the source is of type %s; this is a fault of the control plane, report it",
+			source.Type)
 	}
 	work, err := env.CreateWorkDir()
 	if err != nil {
@@ -102,9 +103,11 @@ func checkLocalModules(module *tfmodule.Module) error {
 		if call.Version != "" {
 			version = " (version " + call.Version + ")"
 		}
-		calls = append(calls, fmt.Sprintf("%s: module %q calls %s%s, which is not in the repository", call.Position, call.Module, call.Source, version))
+		calls = append(calls, fmt.Sprintf("%s: module %q calls %s%s, which is not in the repository", call.Position,
+			call.Module, call.Source, version))
 	}
-	return fmt.Errorf("%s; put a copy into the repository and call it as ./… or ../…, modules from elsewhere are not supported yet", strings.Join(calls, "\n"))
+	return fmt.Errorf("%s; put a copy into the repository and call it as ./… or ../…, modules from elsewhere are not "+
+		"supported yet", strings.Join(calls, "\n"))
 }
 
 // maxLockFile bounds a lock file, in bytes.

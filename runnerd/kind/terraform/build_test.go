@@ -16,7 +16,9 @@ import (
 // tree is a small repository with a module that calls another one beside it.
 var tree = []string{
 	"README.md", "not a part of the module",
-	"modules/web/main.tf", "variable \"greeting\" {\n  type = string\n}\n\nmodule \"text\" {\n  source = \"../shared\"\n  line   = var.greeting\n}\n\nresource \"terraform_data\" \"page\" {\n  input = module.text.line\n}\n\noutput \"page\" {\n  value = terraform_data.page.output\n}\n",
+	"modules/web/main.tf", "variable \"greeting\" {\n  type = string\n}\n\nmodule \"text\" {\n  source = \"../shared\"\n" +
+		"  line   = var.greeting\n}\n\nresource \"terraform_data\" \"page\" {\n  input = module.text.line\n}\n\noutput " +
+		"\"page\" {\n  value = terraform_data.page.output\n}\n",
 	"modules/web/.terraform.lock.hcl", "# nothing is locked\n",
 	"modules/web/terraform.tfstate", "left behind",
 	"modules/shared/main.tf", "variable \"line\" {}\noutput \"line\" {\n  value = \"<${var.line}>\"\n}\n",
@@ -111,7 +113,8 @@ func TestBuildRefuses(t *testing.T) {
 		files []string
 		want  []string
 	}{
-		"remote module": {"m", []string{"m/main.tf", "\nmodule \"vpc\" {\n  source  = \"terraform-aws-modules/vpc/aws\"\n  version = \"5.0.0\"\n}\n"},
+		"remote module": {"m", []string{"m/main.tf", "\nmodule \"vpc\" {\n  source  = \"terraform-aws-modules/vpc/aws\"\n  " +
+			"version = \"5.0.0\"\n}\n"},
 			[]string{`m/main.tf:2: module "vpc" calls terraform-aws-modules/vpc/aws (version 5.0.0)`,
 				"put a copy into the repository"}},
 		"way out": {"m", []string{"m/main.tf", "module \"x\" {\n  source = \"../../x\"\n}\n"},
@@ -141,7 +144,8 @@ func TestBuildSaysWhatRegistryRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	env := r.env(api.JobSpecKindBuild)
-	env.Spec.Build = api.BuildSpec{Source: api.ArtifactRef{Repository: "vendor/source", Digest: "sha256:" + strings.Repeat("0", 64)}, Directory: "m", Repository: "vendor/web", TerraformVersion: terraformVersion}
+	env.Spec.Build = api.BuildSpec{Source: api.ArtifactRef{Repository: "vendor/source", Digest: "sha256:" +
+		strings.Repeat("0", 64)}, Directory: "m", Repository: "vendor/web", TerraformVersion: terraformVersion}
 	if _, err := r.run(t.Context(), Build{}, env); err == nil || !strings.Contains(err.Error(), "not found") {
 		t.Fatal(err)
 	}

@@ -94,9 +94,10 @@ func load(files []artifact.File) (savedPlan, error) {
 
 // snapshot reads the tree of a workspace without the files that init recreates.
 func snapshot(place *workspace) ([]artifact.File, error) {
-	return artifact.ReadDir(place.tree(), artifact.ReadOptions{Accept: subprocess.CheckOwner, Skip: func(_ string, entry os.DirEntry) bool {
-		return entry.Name() == ".terraform"
-	}})
+	return artifact.ReadDir(place.tree(), artifact.ReadOptions{Accept: subprocess.CheckOwner,
+		Skip: func(_ string, entry os.DirEntry) bool {
+			return entry.Name() == ".terraform"
+		}})
 }
 
 // changedFiles returns the files of after that are new or differ from before.

@@ -115,7 +115,8 @@ func TestScreenLeavesOutWhatIsTooLong(t *testing.T) {
 	if len(shown.partial) > maxOutputLine {
 		t.Errorf("it holds %d bytes", len(shown.partial))
 	}
-	if _, err := shown.Write([]byte("never-shown\n{\"@message\":\"Emergency state dump\",\"state\":{\"version\":4}}\nafter\n")); err != nil {
+	if _, err := shown.Write([]byte("never-shown\n{\"@message\":\"Emergency state dump\",\"state\":{\"version\":4}}\n" +
+		"after\n")); err != nil {
 		t.Fatal(err)
 	}
 	if log := r.log.String(); strings.Contains(log, "never-shown") || !strings.Contains(log, "left out") ||

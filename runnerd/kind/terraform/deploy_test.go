@@ -268,11 +268,17 @@ func TestFailures(t *testing.T) {
 	}{
 		"variable missing": {module: "variable \"a\" {}\n",
 			want: []string{"terraform plan: m/main.tf:1: No value for required variable"}},
-		"condition": {module: "variable \"a\" {\n  validation {\n    condition     = var.a == \"x\"\n    error_message = \"It must be x.\"\n  }\n}\n",
+		"condition": {module: "variable \"a\" {\n  validation {\n    condition     = var.a == \"x\"\n    error_message = " +
+			"\"It must be x.\"\n  }\n}\n",
 			change: func(s *api.DeploySpec) { s.Terraform.Vars = map[string]string{"a": "y"} },
 			want:   []string{"terraform plan: vars/000.tfvars.json:2: Invalid value", "It must be x."}},
-		"template names nothing": {module: "", change: func(s *api.DeploySpec) { s.Terraform.Vars = map[string]string{"a": "{{.nuon.inputs.inputs.b}}"} }, want: []string{"vars.a", "inputs.b"}},
-		"sealed to another":      {module: "", change: func(s *api.DeploySpec) { s.Values.Sealed = []api.SealedValue{newRig(t).sealed("inputs.inputs.x", "y")} }, want: []string{".nuon.inputs.inputs.x", "key-"}},
+		"template names nothing": {module: "",
+			change: func(s *api.DeploySpec) { s.Terraform.Vars = map[string]string{"a": "{{.nuon.inputs.inputs.b}}"} },
+			want:   []string{"vars.a", "inputs.b"}},
+		"sealed to another": {module: "", change: func(s *api.DeploySpec) {
+			s.Values.Sealed = []api.SealedValue{newRig(
+				t).sealed("inputs.inputs.x", "y")}
+		}, want: []string{".nuon.inputs.inputs.x", "key-"}},
 		"variable as variable": {module: "",
 			change: func(s *api.DeploySpec) { s.Terraform.EnvVars = map[string]string{"TF_VAR_x": "1"} },
 			want:   []string{"env_vars: ", "TF_VAR_x is reserved", "in vars"}},
@@ -282,7 +288,9 @@ func TestFailures(t *testing.T) {
 		"endpoint of a cloud": {module: "",
 			change: func(s *api.DeploySpec) { s.Terraform.EnvVars = map[string]string{"AWS_ENDPOINT_URL": "x"} },
 			want:   []string{"AWS_ENDPOINT_URL is reserved"}},
-		"address in a region": {module: "", change: func(s *api.DeploySpec) { s.Terraform.EnvVars = map[string]string{"AWS_REGION": "{{\"x.evil/\"}}"} }, want: []string{"AWS_REGION becomes part of an address"}},
+		"address in a region": {module: "",
+			change: func(s *api.DeploySpec) { s.Terraform.EnvVars = map[string]string{"AWS_REGION": "{{\"x.evil/\"}}"} },
+			want:   []string{"AWS_REGION becomes part of an address"}},
 		"runner's own variable": {module: "",
 			change: func(s *api.DeploySpec) { s.Terraform.EnvVars = map[string]string{"TF_HTTP_ADDRESS": "x"} },
 			want:   []string{"TF_HTTP_ADDRESS is reserved", "changes how Terraform runs"}},
@@ -355,7 +363,9 @@ func TestCancelInMidApply(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	mark := filepath.Join(t.TempDir(), "running")
-	module := "resource \"terraform_data\" \"first\" {}\n\nresource \"terraform_data\" \"slow\" {\n  depends_on = [terraform_data.first]\n  provisioner \"local-exec\" {\n    command = \"touch '" + mark + "'; sleep 100000\"\n  }\n}\n"
+	module := "resource \"terraform_data\" \"first\" {}\n\nresource \"terraform_data\" \"slow\" {\n  depends_on = " +
+		"[terraform_data.first]\n  provisioner \"local-exec\" {\n    command = \"touch '" + mark +
+		"'; sleep 100000\"\n  }\n}\n"
 	spec := r.spec(r.mustBuild("m", "m/main.tf", module))
 	planned := r.mustPlan(spec, false)
 
@@ -395,7 +405,8 @@ func TestDeafToolIsKilled(t *testing.T) {
 	r := newRig(t)
 	grandchild := filepath.Join(t.TempDir(), "pid")
 	spec := r.spec(r.mustBuild("m", "m/main.tf", "output \"a\" {\n  value = 1\n}\n"))
-	fakeTerraform(t, "trap '' INT\nsh -c 'trap \"\" INT; echo $$ >"+grandchild+"; while :; do sleep 1; done' &\nwhile :; do sleep 1; done", "")
+	fakeTerraform(t, "trap '' INT\nsh -c 'trap \"\" INT; echo $$ >"+grandchild+
+		"; while :; do sleep 1; done' &\nwhile :; do sleep 1; done", "")
 	env := r.env(api.JobSpecKindPlan)
 	env.Timing.ToolGrace = 300 * time.Millisecond
 	env.Spec.Plan = api.PlanSpec{Deploy: spec}

@@ -92,7 +92,8 @@ func TestADiagnosticIsCutBetweenSecrets(t *testing.T) {
 	secrets.Add([]byte(secret))
 	for before := maxDiagnostic - len(secret) - 4; before < maxDiagnostic+4; before += 3 {
 		shown := &outputParser{log: job.NewLog(io.Discard, secrets)}
-		shown.addDiagnostic(diagnostic{Severity: "error", Summary: strings.Repeat("x", before) + secret + strings.Repeat("y", 4<<10)})
+		shown.addDiagnostic(diagnostic{Severity: "error", Summary: strings.Repeat("x", before) + secret +
+			strings.Repeat("y", 4<<10)})
 		said := secrets.String((&diagnosticsFailure{verb: "apply", errors: shown.errors}).Error())
 		if strings.Contains(said, secret[:5]) || len(said) > maxDiagnostic+100 {
 			t.Errorf("cut after %d bytes, the error ends with %q", before, said[len(said)-50:])

@@ -70,10 +70,12 @@ func (w *workspace) recoverState(root, keyFile string, context seal.Context, att
 	spec api.JobSpec) ([]string, error) {
 	content, err := w.undeliveredState()
 	if err != nil {
-		return []string{fmt.Sprintf("Terraform left a last state that cannot be read: %v; plan again, and look at what exists", err)}, nil
+		return []string{fmt.Sprintf("Terraform left a last state that cannot be read: %v; plan again, and look at "+
+			"what exists", err)}, nil
 	}
 	if content == nil && spec.Kind == api.JobSpecKindApply {
-		return []string{"the job was killed; what Terraform made since it last wrote its state is in no state: look at what exists before the next plan is approved"}, nil
+		return []string{"the job was killed; what Terraform made since it last wrote its state is in no state: look at " +
+			"what exists before the next plan is approved"}, nil
 	}
 	if content == nil {
 		return nil, nil
@@ -124,5 +126,6 @@ func (w *workspace) saveUndelivered(content []byte, key seal.Identity, context s
 	if err := spool.WriteFile(aside, encoded); err != nil {
 		return nil, err
 	}
-	return []string{"Terraform was killed while it wrote its last state, which is incomplete; the runner stores it, sealed, in its directory undelivered/: check what exists, and plan again"}, nil
+	return []string{"Terraform was killed while it wrote its last state, which is incomplete; the runner stores it, " +
+		"sealed, in its directory undelivered/: check what exists, and plan again"}, nil
 }

@@ -20,10 +20,12 @@ const (
 // the root module's directory.
 func directoryOf(packed artifact.Artifact) (string, error) {
 	if packed.Type != artifact.MediaTerraform {
-		return "", fmt.Errorf("the artifact is of type %s, not a Terraform module; this is a fault of the control plane, report it", packed.Type)
+		return "", fmt.Errorf("the artifact is of type %s, not a Terraform module; this is a fault of the control plane, "+
+			"report it", packed.Type)
 	}
 	if version := packed.Annotations[artifact.AnnotationFormat]; version != formatVersion {
-		return "", fmt.Errorf("the module was packed in format %q, this runner reads format %s; update the runner, or build the component again", version, formatVersion)
+		return "", fmt.Errorf("the module was packed in format %q, this runner reads format %s; update the runner, or "+
+			"build the component again", version, formatVersion)
 	}
 	dir := packed.Annotations[annotationDirectory]
 	if !fs.ValidPath(dir) {

@@ -57,7 +57,8 @@ func FuzzBundle(f *testing.F) {
 // and that malformed output does not end the job.
 func FuzzScreen(f *testing.F) {
 	f.Add([]byte(`{"@level":"error","@message":"Error: x","type":"diagnostic","diagnostic":{"severity":"error","summary":"x","detail":"y","range":{"filename":"main.tf","start":{"line":3}}}}`+"\n"), 7)
-	f.Add([]byte(`{"@level":"info","@message":"Apply complete!","type":"change_summary","changes":{"operation":"apply"}}`+"\nplain\r\n\n"), 1)
+	f.Add([]byte(`{"@level":"info","@message":"Apply complete!","type":"change_summary","changes":{"operation":"apply"}}`+
+		"\nplain\r\n\n"), 1)
 	f.Add([]byte(`{"@level":"error","@message":"dump","state":{"version":4,"x":"`+strings.Repeat("y", 100)+`"}}`), 3)
 	f.Add([]byte("{\n}\n\x00\xff{\"@message\":1}"), 2)
 	f.Fuzz(func(t *testing.T, output []byte, portion int) {

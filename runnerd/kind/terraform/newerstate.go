@@ -38,7 +38,8 @@ func (g newerStateGuard) GetState(ctx context.Context) (newest api.State, found 
 		had = fmt.Sprintf("serial %d of this state", newest.Serial)
 	}
 	if err := g.DeliverState(ctx, kept); err != nil {
-		return api.State{}, false, fmt.Errorf("the control plane has %s, and does not take serial %d, which this runner has handed in before; it is in the runner's directory states: %w", had, kept.Serial, err)
+		return api.State{}, false, fmt.Errorf("the control plane has %s, and does not take serial %d, which this runner "+
+			"has handed in before; it is in the runner's directory states: %w", had, kept.Serial, err)
 	}
 	newest, found, err = g.Backend.GetState(ctx)
 	switch {
@@ -49,11 +50,14 @@ func (g newerStateGuard) GetState(ctx context.Context) (newest api.State, found 
 	case newest.Serial < kept.Serial:
 		// A version is never withdrawn from a lineage that continues: a restored
 		// state gets a new serial.
-		return api.State{}, false, fmt.Errorf("the control plane took serial %d of this state, which this runner has handed in before, and still gives out serial %d: "+
-			"to go on from that would undo what was applied since; look at the audit log (nuon audit), and if the older state is right, remove states/%s.json in the directory of the runner", kept.Serial, newest.Serial, g.component)
+		return api.State{}, false, fmt.Errorf("the control plane took serial %d of this state, which this runner has "+
+			"handed in before, and still gives out serial %d: "+
+			"to go on from that would undo what was applied since; look at the audit log (nuon audit), and if the older state "+
+			"is right, remove states/%s.json in the directory of the runner", kept.Serial, newest.Serial, g.component)
 	case newest.Digest != kept.Digest:
 		return newest, found, nil
 	}
-	g.logf("the control plane had %s, but this runner has handed in serial %d before: it was brought back from an older backup. Serial %d is delivered again, and the work goes on from it", had, kept.Serial, kept.Serial)
+	g.logf("the control plane had %s, but this runner has handed in serial %d before: it was brought back from an older "+
+		"backup. Serial %d is delivered again, and the work goes on from it", had, kept.Serial, kept.Serial)
 	return newest, true, nil
 }

@@ -72,7 +72,8 @@ func TestAheadOfAControlPlane(t *testing.T) {
 				}
 			}
 			remote := &restored{has: test.has, refuses: test.refuses, dismissed: test.dismissed}
-			got, found, err := newerStateGuard{Backend: remote, spool: spooled, component: "web", logf: func(f string, args ...any) { said += fmt.Sprintf(f, args...) }}.GetState(t.Context())
+			got, found, err := newerStateGuard{Backend: remote, spool: spooled, component: "web",
+				logf: func(f string, args ...any) { said += fmt.Sprintf(f, args...) }}.GetState(t.Context())
 			if test.want < 0 {
 				if err == nil || found || !strings.Contains(err.Error(), "serial 5") {
 					t.Errorf("%v %t %v", got, found, err)

@@ -12,7 +12,8 @@ import (
 
 // outputsOf returns the outputs of a state in the form that may leave the
 // runner, sorted by name.
-func outputsOf(version state.Version, key seal.Identity, from api.DeploySpec, known *values.Secrets) ([]api.Output, error) {
+func outputsOf(version state.Version, key seal.Identity, from api.DeploySpec,
+	known *values.Secrets) ([]api.Output, error) {
 	found, err := version.Outputs()
 	if err != nil {
 		return nil, err

@@ -69,7 +69,8 @@ func (r *restoreSession) read(ctx context.Context) error {
 			r.Restore.Version)
 	}
 	if kept.Digest != r.Restore.Digest {
-		return fmt.Errorf("version %d of this state is another one than was asked for (%s now, %s then); do not restore it, look at the audit log",
+		return fmt.Errorf("version %d of this state is another one than was asked for (%s now, %s then); do not restore "+
+			"it, look at the audit log",
 			r.Restore.Version, kept.Digest, r.Restore.Digest)
 	}
 	if r.to, err = r.open(kept); err != nil {
@@ -106,7 +107,8 @@ func (r *restoreSession) Report(context.Context) (*diff.Report, error) {
 	made, err := state.DiffVersions(r.now, r.to)
 	if err == nil && r.foreignKey != "" {
 		made.Applyable = true
-		made.Notes = append(made.Notes, fmt.Sprintf("The newest version is sealed to the key %s, which is not this runner's, so nobody can say what the state loses.", r.foreignKey))
+		made.Notes = append(made.Notes, fmt.Sprintf("The newest version is sealed to the key %s, which is not this "+
+			"runner's, so nobody can say what the state loses.", r.foreignKey))
 	}
 	return made, err
 }

@@ -169,7 +169,8 @@ func TestRestoreIsRefused(t *testing.T) {
 	}
 	first := r.states[0].Digest
 	r.states[0].Digest = "hmac:other"
-	if _, err := r.apply(t.Context(), restoreSpec(spec, planned, api.Restore{Version: 1, Digest: first})); err == nil || !strings.Contains(err.Error(), "look at the audit log") {
+	if _, err := r.apply(t.Context(), restoreSpec(spec, planned, api.Restore{Version: 1, Digest: first})); err == nil ||
+		!strings.Contains(err.Error(), "look at the audit log") {
 		t.Fatal(err)
 	}
 	r.states[0].Digest = first

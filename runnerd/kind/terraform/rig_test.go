@@ -185,7 +185,8 @@ func (r *rig) env(kind api.JobSpecKind) *job.Env {
 	secrets := &redact.Set{}
 	name := fmt.Sprintf("job-%d", r.jobs)
 	at := timing.Default()
-	remote, err := job.NewAttemptClient(r.api.URL+"/runner/v1/jobs/"+name+"/attempts/1", seal.NewSecret([]byte(token)), dir, at)
+	remote, err := job.NewAttemptClient(r.api.URL+"/runner/v1/jobs/"+name+"/attempts/1", seal.NewSecret([]byte(token)),
+		dir, at)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -56,7 +56,8 @@ func (s *session) open(ctx context.Context) (err error) {
 		return err
 	}
 	s.endpoint, err = state.Start(ctx, state.Options{
-		Backend:  newerStateGuard{Backend: s.Env.API, spool: spool.Spool{Root: s.Env.Root}, component: component, logf: s.Env.Log.Warn},
+		Backend: newerStateGuard{Backend: s.Env.API, spool: spool.Spool{Root: s.Env.Root}, component: component,
+			logf: s.Env.Log.Warn},
 		Key:      s.Env.Key,
 		Context:  state.ContextOf(s.Deploy),
 		OnSecret: func(secret []byte) { s.Env.Redact.Add(secret) },

@@ -234,9 +234,11 @@ type signaledError struct{ verb, how string }
 
 // Error includes what to check: an apply may have created objects that are in no state.
 func (s *signaledError) Error() string {
-	text := fmt.Sprintf("terraform %s was ended by a signal that nuon did not send (%s); see whether the machine ran out of memory", s.verb, s.how)
+	text := fmt.Sprintf("terraform %s was ended by a signal that nuon did not send (%s); see whether the machine ran "+
+		"out of memory", s.verb, s.how)
 	if s.verb == "apply" {
-		text += ", and look at what exists before the next plan is approved: what Terraform made since it last wrote its state is in no state"
+		text += ", and look at what exists before the next plan is approved: what Terraform made since it last wrote its " +
+			"state is in no state"
 	}
 	return text
 }

@@ -375,7 +375,11 @@ func TestJobProcessIsKilled(t *testing.T) {
 				t.Fatal(said, err)
 			}
 			// runnerd does this, and the control plane after the attempt has ended.
-			if err := attempt.EachState(func(_ string, state api.State) error { r.states = append(r.states, state); return nil }); err != nil {
+			if err := attempt.EachState(func(_ string, state api.State) error {
+				r.states = append(r.states,
+					state)
+				return nil
+			}); err != nil {
 				t.Fatal(err)
 			}
 			r.lock = nil

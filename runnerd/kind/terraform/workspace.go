@@ -167,7 +167,8 @@ const maxUndelivered = 256 << 20
 
 // undeliveredState returns the content of errored.tfstate, or nil when it does not exist.
 func (w *workspace) undeliveredState() ([]byte, error) {
-	content, err := subprocess.ReadUntrusted(w.tree(), filepath.Join(filepath.FromSlash(w.module), erroredState), maxUndelivered)
+	content, err := subprocess.ReadUntrusted(w.tree(), filepath.Join(filepath.FromSlash(w.module), erroredState),
+		maxUndelivered)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}

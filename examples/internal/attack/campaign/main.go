@@ -108,7 +108,8 @@ func againstRunner(ctx context.Context, o options, dir string) (err error) {
 	return errors.Join(o.campaign(ctx, controlplane.Attacks(machine)), machine.Last(ctx))
 }
 
-func againstControlPlane(list func(context.Context, *world.World) ([]attack.Attack, error)) func(context.Context, options, string) error {
+func againstControlPlane(list func(context.Context, *world.World) ([]attack.Attack,
+	error)) func(context.Context, options, string) error {
 	return func(ctx context.Context, o options, dir string) (err error) {
 		w, err := world.Start(ctx, o.bin, dir)
 		defer func() { err = errors.Join(err, w.Close()) }()

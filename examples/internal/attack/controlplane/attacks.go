@@ -54,7 +54,8 @@ func (m *Machine) Last(ctx context.Context) error {
 }
 
 // try returns a Try that makes an attempt and judges it.
-func (m *Machine) try(attempt func(ctx context.Context, r *rand.Rand) (*api.JobResult, error)) func(context.Context, *rand.Rand) error {
+func (m *Machine) try(attempt func(ctx context.Context, r *rand.Rand) (*api.JobResult,
+	error)) func(context.Context, *rand.Rand) error {
 	return func(ctx context.Context, r *rand.Rand) error {
 		before, err := m.files()
 		if err != nil {
@@ -237,7 +238,8 @@ func (m *Machine) kubeconfig(ctx context.Context, r *rand.Rand) (*api.JobResult,
 		fmt.Sprintf(`{server: "https://kubernetes.test", proxy-url: "http://%s"}`, m.Foreign),
 		fmt.Sprintf(`{server: "https://%s", certificate-authority: %q}`, m.Foreign, filepath.Join(m.dir, "install.key")),
 	}
-	text := fmt.Sprintf("apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n"+
+	text := fmt.Sprintf("apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, "+
+		"user: u}}]\n"+
 		"clusters: [{name: c, cluster: %s}]\nusers: [{name: u, user: %s}]\n", clusters[r.IntN(len(clusters))],
 		users[r.IntN(len(users))])
 	if r.IntN(2) == 0 {

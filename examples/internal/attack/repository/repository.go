@@ -76,7 +76,8 @@ func Start(ctx context.Context, s *Server, bin, dir string) (*fleet.Fleet, error
 	if err != nil {
 		return f, err
 	}
-	if _, err := f.Nuon(ctx, "apps", "create", "honest", "--repo", honest.URL, "--branch", "main", "--directory", "app"); err != nil {
+	if _, err := f.Nuon(ctx, "apps", "create", "honest", "--repo", honest.URL, "--branch", "main", "--directory",
+		"app"); err != nil {
 		return f, err
 	}
 	_, err = f.Nuon(ctx, "sync", "--app", "honest")
@@ -199,7 +200,8 @@ func (h *hostile) answer(refs, pack []byte) {
 func (h *hostile) judge(ctx context.Context) error {
 	h.apps++
 	app := "hostile-" + strconv.Itoa(h.apps)
-	if _, err := h.fleet.Nuon(ctx, "apps", "create", app, "--repo", h.http.URL+"/"+app+".git", "--branch", "main"); err != nil {
+	if _, err := h.fleet.Nuon(ctx, "apps", "create", app, "--repo", h.http.URL+"/"+app+".git", "--branch",
+		"main"); err != nil {
 		return err
 	}
 	out, err := h.fleet.Nuon(ctx, "sync", "--app", app)

@@ -146,7 +146,8 @@ func (h *hostile) takePlan(ctx context.Context) error {
 				h.plan = attempt{ref{offer.Job, offer.Attempt}, accepted.JSON200.Token}
 				return nil
 			}
-			if _, err := h.Runner.PostResultWithResponse(ctx, offer.Job, offer.Attempt, api.JobResult{Status: api.JobResultStatusSucceeded}); err != nil {
+			if _, err := h.Runner.PostResultWithResponse(ctx, offer.Job, offer.Attempt,
+				api.JobResult{Status: api.JobResultStatusSucceeded}); err != nil {
 				return err
 			}
 		}

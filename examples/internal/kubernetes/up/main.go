@@ -53,7 +53,8 @@ func run(ctx context.Context, dir string, port int, only bool, out io.Writer) (e
 		return errors.Join(err, cluster.Stop())
 	}
 	fmt.Fprintf(out, "export KUBECONFIG=%s PATH=%s:$PATH\n", cluster.Kubeconfig, tools)
-	fmt.Fprintln(os.Stderr, "It is ready, and stays until you press Ctrl-C. Pods are pretended; those of Jobs run on this machine, without isolation.")
+	fmt.Fprintln(os.Stderr, "It is ready, and stays until you press Ctrl-C. Pods are pretended; those of Jobs run on "+
+		"this machine, without isolation.")
 	select {
 	case <-ctx.Done():
 	case <-cluster.Ended():

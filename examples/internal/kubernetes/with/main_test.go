@@ -47,7 +47,8 @@ func TestNoCluster(t *testing.T) {
 		}
 	}
 	t.Setenv(envNone, "on purpose")
-	if code, err := run(t.Context(), []string{"--", "sh", "-c", `test "$NUON_TEST_NO_CLUSTER" = "on purpose"`}); code != 0 || err != nil {
+	if code, err := run(t.Context(), []string{"--", "sh", "-c",
+		`test "$NUON_TEST_NO_CLUSTER" = "on purpose"`}); code != 0 || err != nil {
 		t.Errorf("on purpose: the code is %d: %v", code, err)
 	}
 }

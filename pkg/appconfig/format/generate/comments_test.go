@@ -27,8 +27,10 @@ func TestDescriptionsAreUpToDate(t *testing.T) {
 func TestComments(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"b.go":      "package p\n\n// B is one of\n// many.\ntype B struct {\n\t// Its\n\t// size.\n\tSize int `toml:\"size\"`\n\tNone int `toml:\"none\"`\n\t// No key.\n\tOther int\n\tGone struct{} `toml:\"gone\"`\n}\n",
-		"a.go":      "package p\n\n// A is a.toml: all.\ntype A map[string]B\n\n// C says so.\ntype C struct{ B }\n\n// D is nothing here.\ntype D string\n\ntype e struct {\n\t// Not seen.\n\tX int `toml:\"x\"`\n}\n",
+		"b.go": "package p\n\n// B is one of\n// many.\ntype B struct {\n\t// Its\n\t// size.\n\tSize int " +
+			"`toml:\"size\"`\n\tNone int `toml:\"none\"`\n\t// No key.\n\tOther int\n\tGone struct{} `toml:\"gone\"`\n}\n",
+		"a.go": "package p\n\n// A is a.toml: all.\ntype A map[string]B\n\n// C says so.\ntype C struct{ B }\n\n// D " +
+			"is nothing here.\ntype D string\n\ntype e struct {\n\t// Not seen.\n\tX int `toml:\"x\"`\n}\n",
 		"a_test.go": "package p\n\n// T is a test.\ntype T struct{}\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {

@@ -92,7 +92,8 @@ func Config(ctx context.Context) (file string, err error) {
 	if said, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build examples/internal/provider: %w\n%s", err, said)
 	}
-	rules := fmt.Sprintf("disable_checkpoint = true\nprovider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", mirror)
+	rules := fmt.Sprintf("disable_checkpoint = true\nprovider_installation {\n  filesystem_mirror {\n    path = %q\n"+
+		"  }\n}\n", mirror)
 	// It is written last, because its existence means that the mirror is complete.
 	return file, os.WriteFile(file, []byte(rules), 0o644)
 }
