@@ -14,6 +14,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs"
+	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 	"github.com/nuon-toolkit/nuon/reconciler/release"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/timing"
@@ -191,12 +192,14 @@ func failureReason(result api.JobResult) string {
 	return "the build failed without saying why; read its log"
 }
 
-// The errors of Retry.
+// The refusals of Retry.
 var (
 	// ErrNotFailed: only a failed build can be retried.
-	ErrNotFailed = errors.New("the build has not failed")
+	ErrNotFailed = refusal.New(refusal.Conflict, "not_failed", "the build has not failed",
+		"Only a failed build can be retried.")
 	// ErrHasBuild: another build of the same input is running or has succeeded.
-	ErrHasBuild = errors.New("the same input has another build that is under way or has succeeded")
+	ErrHasBuild = refusal.New(refusal.Conflict, "not_failed",
+		"the same input has another build that is running or has succeeded", "Only the newest build can be retried.")
 )
 
 // Retry builds the input of a failed build again, from the source that was packed for it, and
@@ -207,14 +210,14 @@ func (b *Builder) Retry(ctx context.Context, tx *store.Tx, buildID string) (stri
 		return "", fmt.Errorf("retry build %s: %w", buildID, err)
 	}
 	if old.Status != statusFailed {
-		return "", fmt.Errorf("retry build %d: %w (it is %s)", old.Number, ErrNotFailed, old.Status)
+		return "", ErrNotFailed.With("build %d is %s", old.Number, old.Status)
 	}
 	counts, err := tx.BuildOfInput(ctx, tx.Org, old.InputID)
 	if err != nil {
 		return "", fmt.Errorf("retry build %d: %w", old.Number, err)
 	}
 	if counts.Status != statusFailed {
-		return "", fmt.Errorf("retry build %d: %w: build %d", old.Number, ErrHasBuild, counts.Number)
+		return "", ErrHasBuild.With("build %d", counts.Number)
 	}
 	again, err := rebuild(ctx, tx, old)
 	if err != nil {

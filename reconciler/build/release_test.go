@@ -3,6 +3,7 @@ package build_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,8 +14,8 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/gittest"
-	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 	"github.com/nuon-toolkit/nuon/reconciler/build"
+	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 	"github.com/nuon-toolkit/nuon/reconciler/release"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
@@ -164,7 +165,8 @@ func TestPartialReleases(t *testing.T) {
 			_, err := b.builder.ReleasePartial(ctx, tx, b.appRow(), "ada")
 			return err
 		})
-		if p, _ := problem.Of(err); p.Code != code {
+		var p *refusal.Error
+		if !errors.As(err, &p) || p.Code != code {
 			t.Errorf("refused with %v, want %q", err, code)
 		}
 	}

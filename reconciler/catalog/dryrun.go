@@ -26,7 +26,7 @@ var dryRunLimits = artifact.Limits{Files: 20_000, FileBytes: 32 << 20, TotalByte
 
 // DryRun reads a tar+gzip as a sync would read it if it were committed: of the repository of a
 // connected app, with its config in a directory, or of the directory of an app without a
-// repository. It writes nothing. Errors: store.ErrNotFound; ErrArchive, wrapped.
+// repository. It writes nothing. Errors: store.ErrNotFound; ErrArchive.
 func (c *Catalog) DryRun(ctx context.Context, org, appID, directory string, archive io.Reader) (DryRun, error) {
 	at, err := c.loadState(ctx, org, appID)
 	if err != nil {
@@ -38,18 +38,18 @@ func (c *Catalog) DryRun(ctx context.Context, org, appID, directory string, arch
 	}
 	files, err := artifact.Untar(packed, dryRunLimits)
 	if err != nil {
-		return DryRun{}, fmt.Errorf("%w: %w", ErrArchive, err)
+		return DryRun{}, ErrArchive.With("%v", err)
 	}
 	tree, err := treeOf(files)
 	if err != nil {
-		return DryRun{}, fmt.Errorf("%w: %w", ErrArchive, err)
+		return DryRun{}, ErrArchive.With("%v", err)
 	}
 	d := DryRun{App: at.app, Current: at.current, Tree: tree}
 	if d.Config, d.Diagnostics, err = c.readConfig(ctx, tree, directory, at.watch); err != nil {
 		return DryRun{}, fmt.Errorf("read the config: %w", err)
 	}
 	if err := tree.Err(); err != nil {
-		return DryRun{}, fmt.Errorf("%w: %w", ErrArchive, err)
+		return DryRun{}, ErrArchive.With("%v", err)
 	}
 	if d.Config == nil {
 		return d, nil

@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// ErrUploaded reports that an app has no repository to poll.
-var ErrUploaded = errors.New("the app is not connected to a repository; upload its directory")
+// ErrUploaded is the refusal to poll the repository of an app that has none.
+var ErrUploaded = refusal.New(refusal.Conflict, "not_connected", "the app is not connected to a repository",
+	"Upload its directory: `nuon sync` does so.")
 
 // SyncNow polls and reads everything that an app is made of: its repository, its config with the
 // files that it refers to, the repositories of its components, and their builds. It returns the
@@ -32,13 +35,25 @@ func (c *Catalog) SyncNow(ctx context.Context, org, appID string) (*store.Revisi
 	if err := c.pollComponents(ctx, org, appID, at.watch.ID); err != nil {
 		return nil, fmt.Errorf("sync app %s: %w", at.app.Name, err)
 	}
-	if err := c.builder.Reconcile(ctx, org, appID); err != nil {
+	if err := c.build(ctx, org, appID); err != nil {
 		return nil, fmt.Errorf("sync app %s: %w", at.app.Name, err)
 	}
 	if at, err = c.loadState(ctx, org, appID); err != nil {
 		return nil, fmt.Errorf("sync app %s: %w", appID, err)
 	}
 	return at.revision, nil
+}
+
+// build starts the builds of an app. They are enqueued as well and retried, so a registry that
+// does not accept a source now is another server's refusal.
+func (c *Catalog) build(ctx context.Context, org, appID string) error {
+	err := c.builder.Reconcile(ctx, org, appID)
+	var refused *artifact.Error
+	if errors.As(err, &refused) {
+		return refusal.New(refusal.Upstream, "registry_refused", err.Error(),
+			"The control plane tries again until the registry accepts it.")
+	}
+	return err
 }
 
 // pollComponents polls the repositories that only components name.

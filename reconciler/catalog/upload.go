@@ -9,14 +9,20 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// ErrConnected reports that an app's only source is its repository.
-var ErrConnected = errors.New("the app is connected to a repository, which is its only source; commit, push and sync")
-
-// ErrArchive is wrapped if an upload is not an archive that may be unpacked.
-var ErrArchive = errors.New("the upload is not a tar+gzip archive of an app's directory")
+// The refusals of an upload.
+var (
+	// ErrConnected: the app's only source is its repository.
+	ErrConnected = refusal.New(refusal.Conflict, "connected",
+		"the app is connected to a repository, which is its only source", "Commit, push, and run `nuon sync`.")
+	// ErrArchive: the upload is not an archive that may be unpacked.
+	ErrArchive = refusal.New(refusal.Invalid, "bad_archive",
+		"the upload is not a tar+gzip archive of an app's directory",
+		"Send the files as tar+gzip, as git would commit them; `nuon sync` does so.")
+)
 
 // The limits of an upload, packed and unpacked: a config is text.
 const maxUpload = 64 << 20
@@ -50,7 +56,7 @@ func (c *Catalog) Upload(
 	if err := c.pollComponents(ctx, org, appID, ""); err != nil {
 		return nil, fmt.Errorf("take in the upload: %w", err)
 	}
-	if err := c.builder.Reconcile(ctx, org, appID); err != nil {
+	if err := c.build(ctx, org, appID); err != nil {
 		return nil, fmt.Errorf("take in the upload: %w", err)
 	}
 	return found, nil
@@ -63,8 +69,8 @@ func receive(archive io.Reader) ([]byte, error) {
 		return nil, fmt.Errorf("read the upload: %w", err)
 	}
 	if len(packed) > maxUpload {
-		return nil, fmt.Errorf("%w: it has more than %d MiB; leave out what the config does not refer to",
-			ErrArchive, maxUpload>>20)
+		return nil, ErrArchive.With("it has more than %d MiB; leave out what the config does not refer to",
+			maxUpload>>20)
 	}
 	return packed, nil
 }
@@ -76,7 +82,7 @@ func (c *Catalog) unpack(
 ) (config *appconfig.App, found appconfig.Diagnostics, err error) {
 	files, err := artifact.Untar(packed, uploadLimits)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", ErrArchive, err)
+		return nil, nil, ErrArchive.With("%v", err)
 	}
 	dir, err := os.MkdirTemp("", "nuon-upload-")
 	if err != nil {
@@ -84,7 +90,7 @@ func (c *Catalog) unpack(
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	if err := artifact.WriteTree(files, dir, uploadLimits); err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", ErrArchive, err)
+		return nil, nil, ErrArchive.With("%v", err)
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {

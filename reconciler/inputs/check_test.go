@@ -2,7 +2,6 @@ package inputs_test
 
 import (
 	"errors"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -11,8 +10,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
-	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 	"github.com/nuon-toolkit/nuon/reconciler/inputs"
+	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -76,8 +75,8 @@ func TestCheck(t *testing.T) {
 				}
 				return
 			}
-			var p problem.Error
-			if !errors.As(err, &p) || p.Status != http.StatusUnprocessableEntity || p.Code != "bad_inputs" {
+			var p *refusal.Error
+			if !errors.As(err, &p) || p.Kind != refusal.Invalid || p.Code != "bad_inputs" {
 				t.Fatalf("error %v", err)
 			}
 			var said []string

@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -20,8 +19,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
-	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
+	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -88,8 +87,8 @@ func (c *check) err() error {
 	if len(c.problems) == 0 {
 		return nil
 	}
-	return problem.Error{
-		Status: http.StatusUnprocessableEntity, Code: "bad_inputs", Title: "the install's inputs do not fit the app",
+	return &refusal.Error{
+		Kind: refusal.Invalid, Code: "bad_inputs", Title: "the install's inputs do not fit the app",
 		Diagnostics: c.problems,
 	}
 }
@@ -139,15 +138,15 @@ func sealForStorage(ours seal.Identity, runner store.Runner, install string, v a
 		}
 	}
 	if v.Sealed.KeyID != ours.KeyID() {
-		return seal.Sealed{}, problem.Error{
-			Status: http.StatusUnprocessableEntity, Code: "wrong_key",
+		return seal.Sealed{}, &refusal.Error{
+			Kind: refusal.Invalid, Code: "wrong_key",
 			Title:  fmt.Sprintf("input %s is sealed to key %s, which is not this install's", v.Name, v.Sealed.KeyID),
-			Detail: "Ask for the key again (GET /v1/sealing-key) and seal to that; the nuon command does so.",
+			Remedy: "Ask for the key again (GET /v1/sealing-key) and seal to that; the nuon command does so.",
 		}
 	}
 	sealed, err := reseal(ours, runner.Recipient, seal.InputContext(install, v.Name), v.Sealed)
 	if err != nil {
-		return seal.Sealed{}, problem.Error{Status: http.StatusUnprocessableEntity, Code: "unreadable_secret",
+		return seal.Sealed{}, &refusal.Error{Kind: refusal.Invalid, Code: "unreadable_secret",
 			Title: fmt.Sprintf("input %s: %v", v.Name, err)}
 	}
 	return sealed, nil

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -15,10 +14,10 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
-	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 	"github.com/nuon-toolkit/nuon/reconciler/inputs"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs/jobstest"
+	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
@@ -243,9 +242,9 @@ func TestPutRefusesWhatNobodyCouldRead(t *testing.T) {
 	relabelled.Sealed.KeyID = b.ours.KeyID()
 	refuse := func(v api.InputValue, code string) {
 		t.Helper()
-		var p problem.Error
+		var p *refusal.Error
 		if err := b.put(api.InputValue{Name: "region", Value: "eu"}, v); !errors.As(err, &p) ||
-			p.Status != http.StatusUnprocessableEntity || p.Code != code {
+			p.Kind != refusal.Invalid || p.Code != code {
 			t.Errorf("error %v, want %s", err, code)
 		}
 		var n int

@@ -29,7 +29,7 @@ func parseRepository(text string) (repository, error) {
 		return repository{}, repoErrorf("the repository URL has more than %d characters; check it", maxURL)
 	}
 	parsed, err := url.Parse(text)
-	shown := plainText(text, 200)
+	shown := PlainText(text, 200)
 	if err != nil {
 		return repository{}, repoErrorf("%q is not a URL; write the repository as https://host/path", shown)
 	}
@@ -91,11 +91,11 @@ func blockedMessage(blocked *netguard.BlockedError) string {
 	switch {
 	case blocked.Kind == netguard.Special:
 		return fmt.Sprintf("the repository's host %s; no repository is read from there",
-			plainText(blocked.Error(), 300))
+			PlainText(blocked.Error(), 300))
 	case blocked.Scheme == "http":
 		return plainHTTPMessage
 	}
 	return fmt.Sprintf("the repository's host %s; the control plane reads repositories in private networks only when it "+
 		"is started with --allow-private-remotes",
-		plainText(blocked.Error(), 300))
+		PlainText(blocked.Error(), 300))
 }

@@ -66,11 +66,11 @@ func TestPlainText(t *testing.T) {
 		"a\u202eb":        "a b",
 		"  ok  ":          "ok",
 	} {
-		if got := plainText(text, 100); got != want {
+		if got := PlainText(text, 100); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}
-	if got := plainText(strings.Repeat("é", 50), 10); got != strings.Repeat("é", 10)+"…" {
+	if got := PlainText(strings.Repeat("é", 50), 10); got != strings.Repeat("é", 10)+"…" {
 		t.Errorf("got %q", got)
 	}
 }

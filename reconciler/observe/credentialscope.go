@@ -33,7 +33,7 @@ func RepositoryPattern(text string) (string, error) {
 	case at.scheme == "file" || strings.Contains(at.path, "*") || !plainPath(at.path):
 		return "", repoErrorf(
 			"%q names no repository that a credential is for; write https://host/owner/repository, or https://host/owner/*",
-			plainText(text, 200))
+			PlainText(text, 200))
 	case all:
 		return at.String() + anyPathSuffix, nil
 	}
@@ -76,7 +76,7 @@ func notAllowedError(name, url string) *RepoError {
 	return repoErrorf(
 		"the credential %s may not be used for %s; an administrator allows it with "+
 			"`nuon credentials update %s --add-repository %s`",
-		name, plainText(url, 200), name, plainText(url, 200))
+		name, PlainText(url, 200), name, PlainText(url, 200))
 }
 
 // Connect returns the watch of a repository that a person names together with a credential. A
@@ -117,7 +117,7 @@ func ChangeRepositories(now, add, remove []string) ([]string, error) {
 		at := slices.Index(changed, pattern)
 		if at < 0 {
 			return nil, repoErrorf("the credential does not name %s; `nuon credentials list` shows what it names",
-				plainText(pattern, 200))
+				PlainText(pattern, 200))
 		}
 		changed = slices.Delete(changed, at, at+1)
 	}

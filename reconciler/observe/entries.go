@@ -26,7 +26,7 @@ func mirrorError(err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &name):
-		return repoErrorf("%s", plainText(name.Error(), 300))
+		return repoErrorf("%s", PlainText(name.Error(), 300))
 	}
 	return fmt.Errorf("%w: %w", errDamaged, err)
 }

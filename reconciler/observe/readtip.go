@@ -67,7 +67,7 @@ func findTip(ctx context.Context, from remote, watch store.Watch) (tip, error) {
 	found, there := listed.find(watch.Ref)
 	if !there {
 		return tip{}, repoErrorf("%s has no branch or tag %q; push it, or name another ref for the app", watch.URL,
-			plainText(watch.Ref, 200))
+			PlainText(watch.Ref, 200))
 	}
 	return found, nil
 }
@@ -76,7 +76,7 @@ func findTip(ctx context.Context, from remote, watch store.Watch) (tip, error) {
 func incomplete(url string, err error) error {
 	if errors.Is(err, errDamaged) {
 		return &RepoError{Message: fmt.Sprintf("%s sends a history in which objects are missing (%s); run `git fsck` there",
-			url, plainText(err.Error(), 300)), Err: err}
+			url, PlainText(err.Error(), 300)), Err: err}
 	}
 	return err
 }

@@ -95,7 +95,7 @@ func findGitDir(url, dir string, allowed []string) (string, error) {
 		dotGit = dir
 	case err != nil:
 		return "", repoErrorf("%s cannot be read by the control plane (%s); let its user read it", url,
-			plainText(err.Error(), 200))
+			PlainText(err.Error(), 200))
 	case info.Mode().IsRegular():
 		return "", repoErrorf("%s is a linked worktree or a submodule; name the main repository", url)
 	}

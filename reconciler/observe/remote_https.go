@@ -36,7 +36,7 @@ func sameHostOnly(next *http.Request, via []*http.Request) error {
 	}
 	if next.URL.Host != first.Host || next.URL.Scheme != first.Scheme {
 		return repoErrorf("%s redirects to %s://%s; use the URL that it leads to, if you trust it", first.Host,
-			next.URL.Scheme, plainText(next.URL.Host, 200))
+			next.URL.Scheme, PlainText(next.URL.Host, 200))
 	}
 	return nil
 }
@@ -75,7 +75,7 @@ func (r *httpRemote) checkRedirect(next *http.Request, via []*http.Request) erro
 	}
 	return repoErrorf("%s redirects to %s, for which the credential %s may not be used; use that URL, and allow it with "+
 		"`nuon credentials update %s --add-repository URL`",
-		r.url, plainText(address, 200), r.login.name, r.login.name)
+		r.url, PlainText(address, 200), r.login.name, r.login.name)
 }
 
 func (r *httpRemote) refs(ctx context.Context) (tips, error) {

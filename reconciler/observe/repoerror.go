@@ -99,12 +99,12 @@ func gitErrorMessage(url string, err error) string {
 	case errors.As(err, &limit):
 		return fmt.Sprintf("%s sends more than may be read (%v); keep large files out of the repository", url, limit)
 	case errors.Is(err, gitpack.ErrMalformed):
-		return fmt.Sprintf("%s cannot be read (%s); run `git fsck` there", url, plainText(err.Error(), 300))
+		return fmt.Sprintf("%s cannot be read (%s); run `git fsck` there", url, PlainText(err.Error(), 300))
 	case errors.As(err, &lookup):
 		return fmt.Sprintf("the name %s is not known; check the address, and the name server of the control plane's machine",
-			plainText(lookup.Name, 200))
+			PlainText(lookup.Name, 200))
 	case errors.As(err, &unproven):
-		return url + " does not prove who it is: " + plainText(unproven.Error(), 300) +
+		return url + " does not prove who it is: " + PlainText(unproven.Error(), 300) +
 			"; put its authority's certificate into the system's trusted ones"
 	case errors.As(err, &answer):
 		return fmt.Sprintf("%s answers with HTTP status %d; check the address, and whether the server is well", url,
@@ -113,14 +113,14 @@ func gitErrorMessage(url string, err error) string {
 		return url + " lacks objects of its own history; run `git fsck` there, or push the branch again"
 	case errors.As(err, &dial):
 		return fmt.Sprintf("%s cannot be reached (%s); check the address, and that the control plane may connect to it",
-			url, plainText(dial.Err.Error(), 200))
+			url, PlainText(dial.Err.Error(), 200))
 	}
-	return fmt.Sprintf("%s cannot be read (%s); check that it is a git repository", url, plainText(err.Error(), 300))
+	return fmt.Sprintf("%s cannot be read (%s); check that it is a git repository", url, PlainText(err.Error(), 300))
 }
 
-// plainText returns untrusted text as one line of bounded length, without control characters and
+// PlainText returns untrusted text as one line of bounded length, without control characters and
 // with valid UTF-8.
-func plainText(text string, most int) string {
+func PlainText(text string, most int) string {
 	clean := strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || !unicode.IsPrint(r) && r != ' ' {
 			return ' '

@@ -49,7 +49,7 @@ func (o *Observer) saveRevision(ctx context.Context, org string, at watchState, 
 			OrgID: org, ID: id.New("rev"), WatchID: watch.ID,
 			Commit: seen.commit.Hash.String(), Tree: seen.commit.TreeHash.String(), Previous: previous,
 			Forced: seen.ancestry == ancestryRewritten, ChangedPaths: changed,
-			Subject: subject(seen.commit.Message), Author: plainText(seen.commit.Author.Name, 100),
+			Subject: subject(seen.commit.Message), Author: PlainText(seen.commit.Author.Name, 100),
 			Reason: revisionReason(watch, at.previous, seen), Trace: telemetry.Inject(ctx),
 		})
 		if err != nil {
@@ -106,7 +106,7 @@ func (o *Observer) recordPoll(ctx context.Context, org string, at watchState) er
 // successful poll: the pause before the next poll grows with the time since.
 func (o *Observer) saveError(ctx context.Context, org string, at watchState, trouble *RepoError) error {
 	return o.store.InTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
-		words := plainText(trouble.Message, 2000)
+		words := PlainText(trouble.Message, 2000)
 		watch, err := tx.LockWatch(ctx, org, at.watch.ID)
 		if err != nil {
 			return err
@@ -144,10 +144,10 @@ func changedJSON(changed []string, previous *store.Revision) (json.RawMessage, e
 
 // revisionReason returns why a revision was created.
 func revisionReason(watch store.Watch, previous *store.Revision, seen observation) string {
-	ref, now := plainText(watch.Ref, 100), shortCommit(seen.commit.Hash.String())
+	ref, now := PlainText(watch.Ref, 100), shortCommit(seen.commit.Hash.String())
 	what := now
 	if said := subject(seen.commit.Message); said != "" {
-		what += fmt.Sprintf(" (%q by %s)", said, plainText(seen.commit.Author.Name, 100))
+		what += fmt.Sprintf(" (%q by %s)", said, PlainText(seen.commit.Author.Name, 100))
 	}
 	if previous == nil {
 		return fmt.Sprintf("the first look at %s of %s found commit %s", ref, watch.URL, what)
@@ -169,7 +169,7 @@ func revisionReason(watch store.Watch, previous *store.Revision, seen observatio
 // subject returns the first line of a commit's message.
 func subject(message string) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(message), "\n")
-	return plainText(first, 120)
+	return PlainText(first, 120)
 }
 
 func equalPtr(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }

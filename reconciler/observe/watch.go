@@ -96,7 +96,7 @@ func checkRef(ref string) error {
 		strings.ContainsAny(ref, " ~^:?*[\\\x7f") || strings.ContainsFunc(ref, func(r rune) bool { return r < ' ' })
 	if refused {
 		return repoErrorf("%q is not the name of a branch, a tag or a commit; write it as git does, such as main or v1.2",
-			plainText(ref, 100))
+			PlainText(ref, 100))
 	}
 	return nil
 }

@@ -10,13 +10,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
-	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 	"github.com/nuon-toolkit/nuon/reconciler/build"
 	"github.com/nuon-toolkit/nuon/reconciler/catalog"
+	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
@@ -38,7 +37,7 @@ func New(s *store.Store, c *catalog.Catalog) *Preview {
 
 // App returns what a sync of a tree would cause: archive is the tar+gzip of an app's repository,
 // with its config in directory, or of the directory of an app without a repository. Errors:
-// store.ErrNotFound; a problem if the archive is invalid or the config has errors.
+// store.ErrNotFound; a refusal if the archive is invalid or the config has errors.
 func (p *Preview) App(ctx context.Context, org, appID, directory string, archive io.Reader) (api.AppPreview, error) {
 	select {
 	case p.slots <- struct{}{}:
@@ -47,16 +46,12 @@ func (p *Preview) App(ctx context.Context, org, appID, directory string, archive
 		return api.AppPreview{}, ctx.Err()
 	}
 	draft, err := p.catalog.DryRun(ctx, org, appID, directory, archive)
-	if errors.Is(err, catalog.ErrArchive) {
-		err = problem.New(http.StatusUnprocessableEntity, "bad_archive", err.Error(),
-			"Send the files as tar+gzip, as git would commit them.")
-	}
 	if err != nil {
 		return api.AppPreview{}, err
 	}
 	if draft.Config == nil {
-		return api.AppPreview{}, problem.Error{
-			Status: http.StatusUnprocessableEntity, Code: "bad_config",
+		return api.AppPreview{}, &refusal.Error{
+			Kind: refusal.Invalid, Code: "bad_config",
 			Title:       "the config has errors, so a sync would keep the version that there is",
 			Diagnostics: diagnostics(draft.Diagnostics),
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,11 +19,11 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/gittest"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
-	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 	"github.com/nuon-toolkit/nuon/reconciler/build"
 	"github.com/nuon-toolkit/nuon/reconciler/catalog"
 	"github.com/nuon-toolkit/nuon/reconciler/observe"
 	"github.com/nuon-toolkit/nuon/reconciler/preview"
+	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
@@ -341,13 +340,13 @@ func TestAPreviewComesTrue(t *testing.T) {
 	}
 }
 
-// TestAPreviewOfWhatIsWrong: invalid input is rejected with a problem.
+// TestAPreviewOfWhatIsWrong: invalid input is rejected with a refusal.
 func TestAPreviewOfWhatIsWrong(t *testing.T) {
 	w := newWorld(t)
 	refusedAs := func(err error, code, words string) {
 		t.Helper()
-		var p problem.Error
-		if !errors.As(err, &p) || p.Status != http.StatusUnprocessableEntity || p.Code != code {
+		var p *refusal.Error
+		if !errors.As(err, &p) || p.Kind != refusal.Invalid || p.Code != code {
 			t.Fatalf("got %v", err)
 		}
 		for _, d := range p.Diagnostics {

@@ -8,6 +8,8 @@ package refusal
 import (
 	"fmt"
 	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
 // Kind is the class of a refusal.
@@ -32,6 +34,8 @@ type Error struct {
 	Title      string        // what is wrong
 	Remedy     string        // what to do next, as sentences; may be empty
 	RetryAfter time.Duration // when to repeat the request; 0 if repeating it does not help
+
+	Diagnostics []api.Diagnostic // positions in files, if what is wrong is in files
 
 	base *Error // the refusal that this one describes in more detail; may be nil
 }

@@ -5,18 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
-	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
 // CreatePartial creates a release from the components that could be built of a locked app's newest
 // release, which is incomplete. A component that could not be built gets the input and the config
 // that it has in the newest complete release; if it is not in that release, it is left out. If
-// there is nothing to create, the error is a problem.
+// there is nothing to create, the error is a refusal.
 func CreatePartial(ctx context.Context, tx *store.Tx, app store.App, actor string) (*store.Release, error) {
 	newest, err := tx.NewestRelease(ctx, tx.Org, app.ID)
 	if errors.Is(err, store.ErrNotFound) {
@@ -80,7 +79,7 @@ func Config(ctx context.Context, tx *store.Tx, r store.Release) (*appconfig.App,
 }
 
 func conflict(code, title, remedy string) error {
-	return problem.New(http.StatusConflict, code, title, remedy)
+	return refusal.New(refusal.Conflict, code, title, remedy)
 }
 
 // checkIncomplete rejects a release that is complete, or that may still become complete.

@@ -16,7 +16,7 @@ import (
 // are deleted, and its next plan starts from an empty state. That plan may create existing
 // resources a second time, so a person must approve it: an install that approves plans
 // automatically is refused. All state versions stay listed, and one may still be restored if
-// its key is found. The caller audits the call. Errors: store.ErrNotFound, *workflow.Conflict.
+// its key is found. The caller audits the call. Errors: store.ErrNotFound, *refusal.Error.
 func (r *Rollout) Abandon(ctx context.Context, tx *store.Tx, install store.Install, component, reason,
 	actor string) error {
 	locked, err := tx.LockInstall(ctx, tx.Org, install.ID)

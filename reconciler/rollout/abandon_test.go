@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
@@ -102,7 +103,7 @@ func TestWhatCannotBeAbandonedIsRefusedInWords(t *testing.T) {
 			w.exec(c.before)
 		}
 		err := w.abandon(c.component)
-		var conflict *workflow.Conflict
+		var conflict *refusal.Error
 		if !errors.As(err, &conflict) || conflict.Code != c.code || conflict.Remedy == "" {
 			t.Errorf("%s: %v, want %s", c.component, err, c.code)
 		}
@@ -122,7 +123,7 @@ func TestNothingIsAbandonedUnderAWorkflow(t *testing.T) {
 	w.build("metrics", "succeeded")
 	w.look()
 	w.runJobs() // its plan waits for a person
-	var conflict *workflow.Conflict
+	var conflict *refusal.Error
 	if err := w.abandon("metrics"); !errors.As(err, &conflict) || conflict.Code != workflow.CodeBusy {
 		t.Errorf("abandoned under a plan that waits: %v", err)
 	}

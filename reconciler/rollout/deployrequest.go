@@ -20,7 +20,7 @@ type DeployRequest struct {
 	Actor      string
 }
 
-// The codes of the *workflow.Conflict errors of a request, in addition to those of request.go.
+// The codes of the refusals of a request, in addition to those of request.go.
 const (
 	CodeNoComponents   = "no_components"
 	CodeSandbox        = "sandbox"
@@ -38,7 +38,7 @@ type resolvedRequest struct {
 
 // resolveRequest checks a request, and changes the snapshot to the install as it will be: with the requested
 // desired state, and without the refusals that the request deletes. It writes nothing. Errors:
-// *workflow.Conflict.
+// *refusal.Error.
 func (s *snapshot) resolveRequest(req DeployRequest) (resolvedRequest, error) {
 	g := resolvedRequest{DeployRequest: req, selected: slices.Clone(req.Components)}
 	for _, name := range req.Components {

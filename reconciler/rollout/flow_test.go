@@ -11,6 +11,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
+	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
@@ -208,7 +209,7 @@ func TestANewerDesiredWithdrawsAWaitingPlan(t *testing.T) {
 		"select because from approvals where plan_id in (select id from plans where component = 'web') order by id"),
 		"[web is not deployed on this install yet artifact changed: build 2 of web, because commit 1a2b3c4 changed it]")
 	err := w.respond(old, workflow.Approve, "alice", "")
-	var gone *workflow.Conflict
+	var gone *refusal.Error
 	if !errors.As(err, &gone) || gone.Code != workflow.CodeApprovalGone {
 		t.Fatalf("a withdrawn plan was answered: %v", err)
 	}
@@ -252,13 +253,13 @@ func TestAnAnswerBindsToWhatWasShown(t *testing.T) {
 		given := shown
 		given.Plan = plan
 		err := w.in(func(ctx context.Context, tx *store.Tx) error { return workflow.Respond(ctx, tx, given) })
-		var other *workflow.Conflict
+		var other *refusal.Error
 		if !errors.As(err, &other) || other.Code != workflow.CodePlanChanged ||
 			!strings.Contains(other.Title, "which waits (plan pln_") {
 			t.Errorf("an answer about plan %q: %v", plan, err)
 		}
 	}
-	var c *workflow.Conflict
+	var c *refusal.Error
 	if err := respond(workflow.Hash([]byte("other")), workflow.Approve); !errors.As(err, &c) ||
 		c.Code != workflow.CodePlanChanged {
 		t.Fatalf("an answer to something else was taken: %v", err)
@@ -491,7 +492,7 @@ func TestCancelStopsWhatRunsAndIsRemembered(t *testing.T) {
 	err := w.in(func(ctx context.Context, tx *store.Tx) error {
 		return workflow.Cancel(ctx, tx, running, "bob", "again")
 	})
-	var c *workflow.Conflict
+	var c *refusal.Error
 	if !errors.As(err, &c) || c.Code != workflow.CodeWorkflowEnded {
 		t.Fatalf("an ended workflow was cancelled: %v", err)
 	}

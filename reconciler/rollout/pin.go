@@ -11,13 +11,13 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// CodeNotComplete is the code of Pin's *workflow.Conflict for a release that is not complete.
+// CodeNotComplete is the code of Pin's refusal for a release that is not complete.
 const CodeNotComplete = "not_complete"
 
 // Pin pins a locked install to one complete release of its app, which may be an
 // earlier one: that release becomes its desired state, and what differs is behind. A
 // person requests exactly this, so refusals of that desired state are deleted; other
-// refusals stay. The caller audits the call. Errors: *workflow.Conflict.
+// refusals stay. The caller audits the call. Errors: *refusal.Error.
 func Pin(ctx context.Context, tx *store.Tx, install store.Install, number int, reason, by string) error {
 	r, err := tx.ReleaseByNumber(ctx, tx.Org, install.AppID, int32(min(number, 1<<30))) //nolint:gosec // bounded
 	if errors.Is(err, store.ErrNotFound) {

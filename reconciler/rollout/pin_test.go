@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
@@ -185,7 +186,7 @@ func TestBeforeTheFirstCompleteRelease(t *testing.T) {
 func TestAReleaseThatCannotBeHad(t *testing.T) {
 	w := newWorld(t)
 	code := func(err error) string {
-		var conflict *workflow.Conflict
+		var conflict *refusal.Error
 		if !errors.As(err, &conflict) {
 			t.Fatalf("got %v", err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/envname"
+	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
@@ -21,7 +22,7 @@ const (
 	maxEnvBytes = 32 << 10
 )
 
-// The codes of the *workflow.Conflict errors of Ask, RequestAction, RequestRestore and Abandon.
+// The codes of the refusals of Request, RequestAction, RequestRestore and Abandon.
 const (
 	CodeUnknownComponent = "unknown_component"
 	CodeUnknownAction    = "unknown_action"
@@ -40,8 +41,14 @@ const (
 	CodeApproveAll       = "approve_all"
 )
 
+// conflict returns the refusal of a request that the install's current state does not allow.
 func conflict(code, remedy, title string, args ...any) error {
-	return &workflow.Conflict{Code: code, Title: fmt.Sprintf(title, args...), Remedy: remedy}
+	return refusal.New(refusal.Conflict, code, fmt.Sprintf(title, args...), remedy)
+}
+
+// invalid returns the refusal of a request that is wrong in every state.
+func invalid(code, remedy, title string, args ...any) error {
+	return refusal.New(refusal.Invalid, code, fmt.Sprintf(title, args...), remedy)
 }
 
 // RequestResult is the result of a request.
@@ -60,7 +67,7 @@ type DryRunWorkflow struct {
 // Request applies a person's request to an install. It deletes the refusals of the named
 // components (of all, if none is named), and starts what is missing at once, in the
 // person's name. A plan-only request changes no desired state, and ignores earlier
-// refusals. The caller audits the call. Errors: store.ErrNotFound, *workflow.Conflict.
+// refusals. The caller audits the call. Errors: store.ErrNotFound, *refusal.Error.
 func (r *Rollout) Request(ctx context.Context, tx *store.Tx, install store.Install,
 	req DeployRequest) (RequestResult, error) {
 	locked, err := tx.LockInstall(ctx, tx.Org, install.ID)
@@ -231,7 +238,7 @@ type ActionRequest struct {
 }
 
 // RequestAction starts one run of an action that has a manual trigger, and returns the
-// workflow's id. Errors: store.ErrNotFound, *workflow.Conflict.
+// workflow's id. Errors: store.ErrNotFound, *refusal.Error.
 func (r *Rollout) RequestAction(ctx context.Context, tx *store.Tx, install store.Install,
 	run ActionRequest) (workflowID string,
 	err error) {
@@ -313,25 +320,25 @@ func actionNames(config *appconfig.App) []string {
 // checkEnv checks the variables that a person passes to a run in addition to the action's inputs.
 func (s *snapshot) checkEnv(env map[string]string) error {
 	if len(env) > 0 && !runners.ReportedPolicy(s.runner).FreeEnv {
-		return conflict(CodeBadEnv,
+		return invalid(CodeBadEnv,
 			"Declare them as inputs of the action, or have the runner's owner set free_env = true under [actions] in its "+
 				"runner file.",
 			"runner %s takes no environment that an action does not declare, such as %.60q", s.runner.Name,
 			slices.Min(slices.Collect(maps.Keys(env))))
 	}
 	if len(env) > maxEnv {
-		return conflict(CodeBadEnv, "Give fewer.", "there are more than %d variables", maxEnv)
+		return invalid(CodeBadEnv, "Give fewer.", "there are more than %d variables", maxEnv)
 	}
 	size := 0
 	for name, value := range env {
 		if err := envname.Check(name); err != nil {
-			return conflict(CodeBadEnv, "Use another name.", "%s", err)
+			return invalid(CodeBadEnv, "Use another name.", "%s", err)
 		}
 		if size += len(name) + len(value); size > maxEnvBytes {
-			return conflict(CodeBadEnv, "Give less.", "the variables are larger than %d bytes", maxEnvBytes)
+			return invalid(CodeBadEnv, "Give less.", "the variables are larger than %d bytes", maxEnvBytes)
 		}
 		if err := envname.CheckValue(name, value); err != nil {
-			return conflict(CodeBadEnv, "Correct its value.", "%s", err)
+			return invalid(CodeBadEnv, "Correct its value.", "%s", err)
 		}
 	}
 	return nil
@@ -340,7 +347,7 @@ func (s *snapshot) checkEnv(env map[string]string) error {
 // checkInputs checks a person's values for an action's inputs.
 func checkInputs(action *appconfig.Action, given map[string]string) error {
 	if _, problems := action.CheckInputs(given); len(problems) > 0 {
-		return conflict(CodeBadInputs, fmt.Sprintf("Give those that `nuon actions get` shows for %s.", action.Name), "%s",
+		return invalid(CodeBadInputs, fmt.Sprintf("Give those that `nuon actions get` shows for %s.", action.Name), "%s",
 			strings.Join(problems, "; "))
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
@@ -15,7 +16,7 @@ import (
 // conflict fails the test unless a request was refused with the code.
 func (w *world) conflict(err error, code string) {
 	w.Helper()
-	var c *workflow.Conflict
+	var c *refusal.Error
 	if !errors.As(err, &c) || c.Code != code || c.Title == "" || c.Remedy == "" {
 		w.Fatalf("got %v, want %s", err, code)
 	}
@@ -129,7 +130,7 @@ func (w *world) retryStep(step string) (in string, err error) {
 	w.Helper()
 	flow := w.one("select workflow_id from steps where id = $1", step)
 	err = w.in(func(ctx context.Context, tx *store.Tx) (err error) {
-		var c *workflow.Conflict
+		var c *refusal.Error
 		if err = w.engine.RetryStep(ctx, tx, flow, step, "alice"); !errors.As(err, &c) ||
 			c.Code != workflow.CodeWorkflowEnded {
 			in = flow

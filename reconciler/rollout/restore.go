@@ -50,7 +50,7 @@ func orDefault(text, fallback string) string {
 // RequestRestore starts a workflow that makes a state version of a component the newest
 // one, and returns the workflow's id. The workflow plans the restore and requests
 // approval. The component's refusals are deleted, since its next plan starts from
-// another state. Errors: store.ErrNotFound, *workflow.Conflict.
+// another state. Errors: store.ErrNotFound, *refusal.Error.
 func (r *Rollout) RequestRestore(ctx context.Context, tx *store.Tx, install store.Install, component string,
 	version int,
 	reason, actor string) (workflowID string, err error) {

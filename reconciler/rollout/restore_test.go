@@ -10,6 +10,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/tfstate"
@@ -252,7 +253,7 @@ func TestWhatCannotBeRestoredIsRefusedInWords(t *testing.T) {
 		{"network", 1, ""}, {"network", 1, workflow.CodeBusy},
 	} {
 		err := w.askRestore(c.component, c.version)
-		var conflict *workflow.Conflict
+		var conflict *refusal.Error
 		if errors.As(err, &conflict); (c.code == "") != (err == nil) || c.code != "" &&
 			(conflict == nil || conflict.Code != c.code || conflict.Remedy == "") {
 			t.Errorf("version %d of %s: %v, want %q", c.version, c.component, err, c.code)

@@ -12,7 +12,7 @@ import (
 
 // Retry starts a new workflow for what failed in a workflow that has ended: its
 // components, planned again for their current desired state, or only the action. It
-// returns the new workflow's id. Errors: store.ErrNotFound, *workflow.Conflict.
+// returns the new workflow's id. Errors: store.ErrNotFound, *refusal.Error.
 func (r *Rollout) Retry(ctx context.Context, tx *store.Tx, f workflow.Failure, actor string) (workflowID string,
 	err error) {
 	install, err := tx.LockInstall(ctx, tx.Org, f.Workflow.InstallID)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
@@ -148,7 +149,7 @@ func TestNobodyApprovesTheirOwnPlan(t *testing.T) {
 	must(t, err)
 	w.runJobs()
 	approval := w.one("select id from approvals where status = 'waiting'")
-	var conflict *workflow.Conflict
+	var conflict *refusal.Error
 	if err := w.respond(approval, workflow.Approve, "alice", ""); !errors.As(err, &conflict) ||
 		conflict.Code != workflow.CodeOwnChange {
 		t.Errorf("alice approves her own: %v", err)
@@ -177,7 +178,7 @@ func TestNobodyApprovesTheirOwnScript(t *testing.T) {
 				ContentDigest: digest, Actor: actor})
 		})
 	}
-	var conflict *workflow.Conflict
+	var conflict *refusal.Error
 	if err := answer("vera", digest); !errors.As(err, &conflict) || conflict.Code != workflow.CodeOwnChange {
 		t.Errorf("vera approves her own: %v", err)
 	}

@@ -9,12 +9,12 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// CodeNeededBy is the code of the *workflow.Conflict for a component that another one needs.
+// CodeNeededBy is the code of the refusal for a component that another one needs.
 const CodeNeededBy = "needed_by"
 
 // CheckToggles returns an error for switching off a component that others need, or switching
 // on one that needs a component that is off. Before and after are the install as it is and as
-// it would be; a conflict that already exists before is ignored. Errors: *workflow.Conflict.
+// it would be; a conflict that already exists before is ignored. Errors: *refusal.Error.
 func CheckToggles(ctx context.Context, tx *store.Tx, before, after store.Install) error {
 	both, err := loadReadOnly(ctx, tx, []store.Install{before, after})
 	if err != nil {

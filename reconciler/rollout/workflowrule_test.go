@@ -10,6 +10,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
@@ -49,7 +50,7 @@ func (w *world) revoke() error {
 // refusedWith verifies that an error is a conflict with a code.
 func (w *world) refusedWith(err error, code string) {
 	w.Helper()
-	var conflict *workflow.Conflict
+	var conflict *refusal.Error
 	if !errors.As(err, &conflict) || conflict.Code != code || conflict.Title == "" || conflict.Remedy == "" {
 		w.Errorf("refused with %v, want %s", err, code)
 	}

@@ -17,6 +17,8 @@ var (
 	// replaced.
 	ErrRegistered = refusal.New(refusal.Conflict, "registered", "a machine has registered as this runner already",
 		"If that machine is gone for good, `nuon runners replace` makes room for another.")
+	// ErrBadRunner: there can be no runner with these properties.
+	ErrBadRunner = refusal.New(refusal.Invalid, "bad_runner", "the runner cannot be created", "")
 	// ErrNameTaken: another runner of the org has the name.
-	ErrNameTaken = refusal.New(refusal.Conflict, "exists", "the name is taken", "Choose another name.")
+	ErrNameTaken = refusal.New(refusal.Conflict, "exists", "another runner has this name", "Choose another name.")
 )

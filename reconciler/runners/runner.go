@@ -10,7 +10,6 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/id"
-	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -30,27 +29,27 @@ type NewRunner struct {
 var runnerName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 
 // Create creates the record of a runner and the token with which it can register, once and
-// within an hour. The token is a secret and its plain text is not stored. Errors: refusal.ErrInvalid;
+// within an hour. The token is a secret and its plain text is not stored. Errors: ErrBadRunner;
 // ErrNameTaken, after which the transaction can only be rolled back.
 func Create(
 	ctx context.Context, tx *store.Tx, n NewRunner,
 ) (runner store.Runner, registrationToken string, err error) {
 	if !runnerName.MatchString(n.Name) {
-		return store.Runner{}, "", refusal.Invalidf("a runner's name has 1 to 63 lower case letters, digits, - and _ and "+
+		return store.Runner{}, "", ErrBadRunner.With("a runner's name has 1 to 63 lower case letters, digits, - and _ and "+
 			"starts with a letter or digit; %.80q is none", n.Name)
 	}
 	if n.Kind != KindBuild && n.Kind != KindInstall {
-		return store.Runner{}, "", refusal.Invalidf("a runner is of kind %s or %s, not %.80q",
+		return store.Runner{}, "", ErrBadRunner.With("a runner is of kind %s or %s, not %.80q",
 			KindBuild, KindInstall, n.Kind)
 	}
 	if n.Shared && n.Kind != KindInstall {
-		return store.Runner{}, "", refusal.Invalidf("only a runner of kind %s can be shared", KindInstall)
+		return store.Runner{}, "", ErrBadRunner.With("only a runner of kind %s can be shared", KindInstall)
 	}
 	runner, err = tx.InsertRunner(ctx, store.InsertRunnerParams{
 		OrgID: tx.Org, ID: id.New("run"), Name: n.Name, Kind: n.Kind, Shared: n.Shared,
 	})
 	if _, taken := store.IsUniqueViolation(err); taken {
-		return store.Runner{}, "", fmt.Errorf("runner %s: %w", n.Name, ErrNameTaken)
+		return store.Runner{}, "", ErrNameTaken.With("%q", n.Name)
 	}
 	if err != nil {
 		return store.Runner{}, "", fmt.Errorf("create runner %s: %w", n.Name, err)

@@ -118,7 +118,7 @@ func TestRunnersThatCannotBe(t *testing.T) {
 		{Name: "x", Kind: "build", Shared: true}, {Name: strings.Repeat("x", 64), Kind: "build"},
 	} {
 		_, _, err := w.CreateRunner(t, n)
-		wantIs(t, err, refusal.ErrInvalid)
+		wantIs(t, err, runners.ErrBadRunner)
 	}
 	_, _, err := w.CreateRunner(t, runners.NewRunner{Name: "twice", Kind: "build"})
 	must(t, err)

@@ -11,7 +11,7 @@ import (
 // Cancel requests the end of a running workflow: running jobs are cancelled,
 // and remaining steps do not start. The desired state is recorded as
 // cancelled, so it is not started again automatically. Cancelling twice is no
-// error. Errors: store.ErrNotFound; a *Conflict when the workflow has ended.
+// error. Errors: store.ErrNotFound; a *refusal.Error when the workflow has ended.
 func Cancel(ctx context.Context, tx *store.Tx, workflowID, actor, reason string) error {
 	if len(reason) > maxReasonBytes {
 		return reasonTooLong()

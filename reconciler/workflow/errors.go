@@ -1,16 +1,12 @@
 package workflow
 
-import "fmt"
+import (
+	"fmt"
 
-// Conflict reports that a request is no longer possible because the state has
-// changed, in words for the requester. The control API responds with 409.
-type Conflict struct {
-	Code   string // stable code for programs
-	Title  string // what is the case
-	Remedy string // what to do next, as sentences
-}
+	"github.com/nuon-toolkit/nuon/reconciler/refusal"
+)
 
-// The codes of Conflict.
+// The codes of the refusals of this package; the kind of all of them is refusal.Conflict.
 const (
 	CodeApprovalGone  = "approval_gone"  // the question was answered or withdrawn
 	CodePlanChanged   = "plan_changed"   // the digest is not that of the plan that waits
@@ -25,11 +21,9 @@ const (
 	CodeNotSkippable  = "not_skippable"  // the step is running, or has ended
 )
 
-// Error returns title and remedy.
-func (c *Conflict) Error() string { return c.Title + ". " + c.Remedy }
-
+// conflict returns the refusal of a request that the current state does not allow.
 func conflict(code, remedy, title string, args ...any) error {
-	return &Conflict{Code: code, Title: fmt.Sprintf(title, args...), Remedy: remedy}
+	return refusal.New(refusal.Conflict, code, fmt.Sprintf(title, args...), remedy)
 }
 
 // Unavailable is the error of a DesiredStateSource for a step that cannot start, now or later. Its component

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 )
 
 // law is an invariant that no history may violate.
@@ -371,7 +373,7 @@ func (w *world) personEvent(s *Step, retry bool) {
 	}
 	w.skips = !retry
 	defer func() { w.skips = false }()
-	var no *Conflict
+	var no *refusal.Error
 	if err != nil && (!errors.As(err, &no) || no.Title == "") {
 		w.broken(lawWords, "retry %t of step %s: %v", retry, s.ID, err)
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 )
 
 // acted returns a running deploy of network, web and site, each needing the one
@@ -390,13 +392,13 @@ func TestWhatCannotBeRetriedOrSkippedIsSaid(t *testing.T) {
 		{func() ([]Command, error) { return Skip(g, g.action("drain"), "bob", "") }, "drain is at work"},
 		{func() ([]Command, error) { return Skip(g, g.groupOf("web").apply, "bob", "") }, "web is being worked on"},
 	} {
-		var no *Conflict
+		var no *refusal.Error
 		if _, err := c.ask(); !errors.As(err, &no) || no.Title != c.title || no.Remedy == "" {
 			t.Errorf("got %v, want %s", err, c.title)
 		}
 	}
 	g.Desired["site"] = DesiredState{WaitReason: "waits for web"}
-	var no *Conflict
+	var no *refusal.Error
 	if _, err := Skip(g, g.groupOf("site").plan, "bob", ""); !errors.As(err, &no) || no.Code != CodeNotSkippable {
 		t.Errorf("what is not known yet was skipped: %v", err)
 	}

@@ -39,7 +39,7 @@ type Response struct {
 
 // Respond records a person's answer. It is bound to the plan and the content digest
 // that were displayed; if two people answer, the first one counts. The caller writes
-// the audit entry. Errors: store.ErrNotFound; a *Conflict if the approval no longer
+// the audit entry. Errors: store.ErrNotFound; a *refusal.Error if the approval no longer
 // waits, something else was displayed, or the person may not approve their own request.
 func Respond(ctx context.Context, tx *store.Tx, r Response) error {
 	if r.Answer != Approve && r.Answer != Reject {

@@ -20,7 +20,7 @@ func notRetryable(remedy, title string, args ...any) error {
 // all of it, from its sync, with the actions before it that did not succeed; for any
 // other action only that action. What was skipped because of the failure restarts as
 // well, but not what a person skipped, and never an action that succeeded. It does
-// not override an earlier rejection. Errors: *Conflict.
+// not override an earlier rejection. Errors: *refusal.Error.
 func Retry(g *Graph, s *Step, actor string) ([]Command, error) {
 	if g.Cancelled != nil {
 		return nil, notRetryable("Retry the step once the workflow has ended.", "the workflow is being cancelled")
@@ -149,7 +149,7 @@ func notSkippable(remedy, title string, args ...any) error {
 // Skip continues without what a step belongs to, because a person requested it: a
 // component of which nothing was done yet, which is recorded like a cancellation, or
 // an action that has not started. Steps that need the component are skipped; steps
-// that need the action continue. Errors: *Conflict.
+// that need the action continue. Errors: *refusal.Error.
 func Skip(g *Graph, s *Step, actor, reason string) ([]Command, error) {
 	words := skippedByPrefix + actor + ": " + orDefault(reason, noReasonGiven)
 	gr := g.groupOf(s.Component)

@@ -46,7 +46,7 @@ type LockedInstall struct {
 }
 
 // Start creates a workflow. With a LockedInstall its first jobs are queued at once, otherwise
-// a queue task advances it. It returns a *Conflict if another running workflow of the
+// a queue task advances it. It returns a *refusal.Error if another running workflow of the
 // install is changing one of the components.
 func Start(ctx context.Context, tx *store.Tx, r Request) (workflowID string, err error) {
 	ids, err := StartAll(ctx, tx, []Request{r})
@@ -343,7 +343,7 @@ func checkRequestsDisjoint(ctx context.Context, tx *store.Tx, requests []Request
 	return nil
 }
 
-// checkComponentsFree returns a *Conflict if a running workflow of the install, other than
+// checkComponentsFree returns a *refusal.Error if a running workflow of the install, other than
 // own, is changing one of the components.
 func checkComponentsFree(ctx context.Context, tx *store.Tx, install, own string, components []string) error {
 	busy, err := tx.BusyComponents(ctx, tx.Org, []string{install})

@@ -10,7 +10,7 @@ import (
 )
 
 // RetryStep restarts what failed at a step, in the step's own workflow while that
-// runs. Errors: store.ErrNotFound; a *Conflict with CodeWorkflowEnded if the workflow
+// runs. Errors: store.ErrNotFound; a *refusal.Error with CodeWorkflowEnded if the workflow
 // has ended, so that a new one is needed, or with CodeNotRetryable.
 func (e *Engine) RetryStep(ctx context.Context, tx *store.Tx, workflowID, stepID, actor string) error {
 	err := e.applyRequest(ctx, tx, workflowID, stepID, func(g *Graph, s *Step) ([]Command,
@@ -24,7 +24,7 @@ func (e *Engine) RetryStep(ctx context.Context, tx *store.Tx, workflowID, stepID
 }
 
 // SkipStep continues a running workflow without what the step belongs to. Errors:
-// store.ErrNotFound; a *Conflict with CodeWorkflowEnded or CodeNotSkippable.
+// store.ErrNotFound; a *refusal.Error with CodeWorkflowEnded or CodeNotSkippable.
 func (e *Engine) SkipStep(ctx context.Context, tx *store.Tx, workflowID, stepID, actor, reason string) error {
 	if len(reason) > maxReasonBytes {
 		return reasonTooLong()
@@ -116,7 +116,7 @@ type Failure struct {
 }
 
 // FailureAt returns what failed at a step, so that a new workflow can retry it.
-// Errors: store.ErrNotFound; a *Conflict with CodeNotRetryable.
+// Errors: store.ErrNotFound; a *refusal.Error with CodeNotRetryable.
 func (e *Engine) FailureAt(ctx context.Context, tx *store.Tx, workflowID, stepID string) (Failure, error) {
 	row, err := tx.FindWorkflow(ctx, tx.Org, workflowID)
 	if err != nil {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 )
 
 // begun returns a deploy of web whose first step has started.
@@ -117,7 +119,7 @@ func TestAPlanOnlyWorkflowWhoseSyncFails(t *testing.T) {
 		Reason: "r"}, g.Steps[2])
 	g.Steps[0].Job.Status, g.Steps[0].Job.Error = JobFailed, "no room"
 	same(t, run(g), "SetStatus{1 failed no room}", "SetStatus{2 skipped no room}")
-	var no *Conflict
+	var no *refusal.Error
 	if _, err := Retry(g, g.Steps[3], "bob"); !errors.As(err, &no) || no.Title != "the plan of busy has not failed" {
 		t.Errorf("got %v", err)
 	}

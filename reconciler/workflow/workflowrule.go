@@ -99,7 +99,7 @@ type Approver struct {
 // approves the plans of the workflow until it ends, including those that already
 // wait, but not those that need an individual answer. A second call by the same
 // approver changes nothing; a workflow has one rule at a time. The caller checks the
-// permission, and writes the audit event. Errors: store.ErrNotFound; a *Conflict.
+// permission, and writes the audit event. Errors: store.ErrNotFound; a *refusal.Error.
 func ApproveWorkflow(ctx context.Context, tx *store.Tx, workflowID string, by Approver) error {
 	if len(by.Reason) > maxReasonBytes {
 		return reasonTooLong()
@@ -146,7 +146,7 @@ func describeWorkflow(w store.Workflow) string {
 
 // RevokeWorkflowRule deletes an approver's rule. Plans that it approved and that no
 // runner has taken yet are planned and approved again. The caller writes the audit
-// event. Errors: store.ErrNotFound; a *Conflict.
+// event. Errors: store.ErrNotFound; a *refusal.Error.
 func RevokeWorkflowRule(ctx context.Context, tx *store.Tx, workflowID string) error {
 	row, install, err := lockRunning(ctx, tx, workflowID, "Its rule, if it had one, ended with it.")
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
 // mostReports is the maximum number of plans in one list with reports, each of which may have
@@ -81,7 +82,10 @@ func (s *Server) RespondApproval(
 			return err
 		}
 		actor := callerOf(ctx).actor
-		if err := s.rooms.Respond(ctx, tx, a.ID, *r.Body, actor); err != nil {
+		if err := workflow.Respond(ctx, tx, workflow.Response{
+			Approval: a.ID, Answer: workflow.Answer(r.Body.Answer), Plan: r.Body.Plan,
+			ContentDigest: r.Body.ContentDigest, Actor: actor, Reason: r.Body.Reason,
+		}); err != nil {
 			return err
 		}
 		detail := map[string]any{
@@ -93,7 +97,7 @@ func (s *Server) RespondApproval(
 		return nil, err
 	}
 	if a.Workflow != "" {
-		goneOn(ctx, s.rooms.AdvanceNow(ctx, callerOf(ctx).org.ID, a.Workflow))
+		goneOn(ctx, s.services.Workflows.Reconcile(ctx, callerOf(ctx).org.ID, a.Workflow))
 	}
 	err = s.read(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		a, err = viewApproval(ctx, tx, a.ID)

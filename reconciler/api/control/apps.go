@@ -162,7 +162,12 @@ func (s *Server) watchFor(ctx context.Context, tx *store.Tx, n api.NewApp) (stor
 		}
 		credential = c.ID
 	}
-	return s.rooms.Watch(ctx, tx, n.Repository, orElse(n.Ref, "main"), credential)
+	ref := orElse(n.Ref, "main")
+	if err := s.services.Repositories.Check(n.Repository, ref); err != nil {
+		return store.Watch{}, repositoryRefusal(err)
+	}
+	watch, err := s.services.Repositories.Connect(ctx, tx, n.Repository, ref, credential)
+	return watch, repositoryRefusal(err)
 }
 
 // ListAppVersions implements GET /v1/apps/{app}/versions.

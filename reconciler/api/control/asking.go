@@ -40,7 +40,7 @@ func (s *Server) CreateWorkflow(
 	if err != nil {
 		return nil, err
 	}
-	goneOn(ctx, s.rooms.RolloutNow(ctx, install.OrgID, install.ID))
+	goneOn(ctx, s.services.Rollout.Reconcile(ctx, install.OrgID, install.ID))
 	err = s.read(ctx, func(ctx context.Context, tx *store.Tx) error { return s.outcome(ctx, tx, install, &asked) })
 	return CreateWorkflow201JSONResponse(asked), err
 }
@@ -91,13 +91,13 @@ func (s *Server) ask(ctx context.Context, tx *store.Tx, install store.Install, n
 	actor, granted := callerOf(ctx).actor, rollout.RequestResult{}
 	var err error
 	if n.Kind == api.NewWorkflowKindAction {
-		granted.Workflow, err = s.rooms.AskAction(ctx, tx, install, runOf(n, actor))
+		granted.Workflow, err = s.services.Rollout.RequestAction(ctx, tx, install, runOf(n, actor))
 	} else {
-		granted, err = s.rooms.Ask(ctx, tx, install, wishOf(n, actor))
+		granted, err = s.services.Rollout.Request(ctx, tx, install, wishOf(n, actor))
 	}
 	asked := api.Asked{Outcome: granted.Note, Workflow: api.Workflow{ID: granted.Workflow}}
 	if err != nil {
-		return asked, conflicting(err)
+		return asked, err
 	}
 	detail := map[string]any{
 		"kind": n.Kind, "components": n.Components, "dependents": n.Dependents, "redeploy": n.Redeploy,
@@ -164,12 +164,12 @@ func (s *Server) sketch(
 	var granted rollout.RequestResult
 	if n.Kind == api.NewWorkflowKindAction {
 		granted.DryRun = make([]rollout.DryRunWorkflow, 1)
-		granted.DryRun[0], err = s.rooms.SketchAction(ctx, tx, install, runOf(n, actor))
+		granted.DryRun[0], err = s.services.Rollout.DryRunAction(ctx, tx, install, runOf(n, actor))
 	} else {
-		granted, err = s.rooms.Sketch(ctx, tx, install, wishOf(n, actor))
+		granted, err = s.services.Rollout.DryRun(ctx, tx, install, wishOf(n, actor))
 	}
 	if err != nil {
-		return asked, conflicting(err)
+		return asked, err
 	}
 	words := []string{}
 	if granted.Note != "" {

@@ -49,7 +49,7 @@ func (s *Server) RetryBuild(ctx context.Context, r RetryBuildRequestObject) (Ret
 		if err != nil {
 			return err
 		}
-		again, err := s.rooms.RetryBuild(ctx, tx, old.ID)
+		again, err := s.services.Builds.Retry(ctx, tx, old.ID)
 		if err != nil {
 			return err
 		}

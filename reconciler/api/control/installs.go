@@ -60,7 +60,7 @@ func (s *Server) CreateInstall(ctx context.Context, r CreateInstallRequestObject
 		return s.createInstall(ctx, tx, *r.Body)
 	})
 	if err == nil {
-		goneOn(ctx, s.rooms.RolloutNow(ctx, callerOf(ctx).org.ID, made.Install.ID))
+		goneOn(ctx, s.services.Rollout.Reconcile(ctx, callerOf(ctx).org.ID, made.Install.ID))
 	}
 	return CreateInstall201JSONResponse(made), err
 }
@@ -119,7 +119,7 @@ func (s *Server) createInstall(ctx context.Context, tx *store.Tx, n api.NewInsta
 	plain := row
 	plain.Toggles = json.RawMessage("{}")
 	if err := rollout.CheckToggles(ctx, tx, plain, row); err != nil {
-		return made, conflicting(err)
+		return made, err
 	}
 	if err := inputs.Put(ctx, tx, s.key, row, n.Inputs); err != nil {
 		return made, err
@@ -230,7 +230,7 @@ func (s *Server) chosenRunner(
 	if _, err := tx.ViewRunner(ctx, tx.Org, n.Name); !isNotFound(err) {
 		return store.Runner{}, api.CreatedRunner{}, orTaken(err, n.Name)
 	}
-	r, registration, err := s.rooms.AddRunner(ctx, tx, api.NewRunner{Name: n.Name, Kind: api.NewRunnerKindInstall})
+	r, registration, err := s.addRunner(ctx, tx, api.NewRunner{Name: n.Name, Kind: api.NewRunnerKindInstall})
 	return r, api.CreatedRunner{Runner: viewRunner(tx, r), RegistrationToken: registration}, err
 }
 
@@ -304,7 +304,7 @@ func (s *Server) changeInstall(ctx context.Context, tx *store.Tx, row store.Inst
 		return err
 	}
 	if err := rollout.CheckToggles(ctx, tx, row, as); err != nil {
-		return conflicting(err)
+		return err
 	}
 	if c.Approval != "" || c.AllowDestroy != nil || c.ApprovalsByOthers != nil {
 		if _, err := workflow.ChangeSettings(ctx, tx, row, to, workflow.Author{

@@ -33,9 +33,9 @@ func (s *Server) GetLogs(ctx context.Context, r GetLogsRequestObject) (GetLogsRe
 	}
 	org := callerOf(ctx).org.ID
 	return s.answerLog(ctx,
-		func(ctx context.Context) ([]api.LogChunk, error) { return s.rooms.Logs(ctx, org, job.ID) },
+		func(ctx context.Context) ([]api.LogChunk, error) { return s.services.Logs.Read(ctx, org, job.ID) },
 		func(ctx context.Context, w http.ResponseWriter) error {
-			return s.rooms.FollowLogs(ctx, w, org, job.ID, r.Params.LastEventID)
+			return s.services.Logs.Stream(ctx, w, org, job.ID, r.Params.LastEventID)
 		})
 }
 
@@ -51,9 +51,11 @@ func (s *Server) GetRunnerLogs(ctx context.Context, r GetRunnerLogsRequestObject
 	}
 	org := callerOf(ctx).org.ID
 	return s.answerLog(ctx,
-		func(ctx context.Context) ([]api.LogChunk, error) { return s.rooms.RunnerLog(ctx, org, runner.ID) },
+		func(ctx context.Context) ([]api.LogChunk, error) {
+			return s.services.Logs.ReadRunnerLog(ctx, org, runner.ID)
+		},
 		func(ctx context.Context, w http.ResponseWriter) error {
-			return s.rooms.FollowRunnerLog(ctx, w, org, runner.ID, r.Params.LastEventID)
+			return s.services.Logs.StreamRunnerLog(ctx, w, org, runner.ID, r.Params.LastEventID)
 		})
 }
 

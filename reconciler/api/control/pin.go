@@ -28,7 +28,7 @@ func (s *Server) PinInstall(ctx context.Context, r PinInstallRequestObject) (Pin
 	install, err := s.moveInstall(ctx, r.Install, func(ctx context.Context, tx *store.Tx, row store.Install) error {
 		actor := callerOf(ctx).actor
 		if err := rollout.Pin(ctx, tx, row, r.Body.Release, r.Body.Reason, actor); err != nil {
-			return conflicting(err)
+			return err
 		}
 		return tx.Audit(ctx, actor, "install.pin", row.ID, map[string]any{
 			"release": r.Body.Release, "reason": r.Body.Reason,
@@ -73,7 +73,7 @@ func (s *Server) moveInstall(
 	if err != nil {
 		return install, err
 	}
-	goneOn(ctx, s.rooms.RolloutNow(ctx, callerOf(ctx).org.ID, install.ID))
+	goneOn(ctx, s.services.Rollout.Reconcile(ctx, callerOf(ctx).org.ID, install.ID))
 	err = s.read(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		install, err = s.viewInstall(ctx, tx, install.ID)
 		return err

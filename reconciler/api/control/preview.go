@@ -20,7 +20,7 @@ func (s *Server) PreviewApp(ctx context.Context, r PreviewAppRequestObject) (Pre
 	if err != nil {
 		return nil, err
 	}
-	preview, err := s.rooms.PreviewApp(ctx, callerOf(ctx).org.ID, app.ID, path.Clean(r.Params.Directory), r.Body)
+	preview, err := s.services.Preview.App(ctx, callerOf(ctx).org.ID, app.ID, path.Clean(r.Params.Directory), r.Body)
 	return PreviewApp200JSONResponse(preview), err
 }
 
@@ -74,5 +74,5 @@ func previewInstall(
 		return nil, err
 	}
 	effects, err := rollout.Preview(ctx, tx, row, rollout.InstallChange{Install: as, Inputs: imagined})
-	return effects, conflicting(err)
+	return effects, err
 }

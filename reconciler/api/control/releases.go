@@ -97,7 +97,7 @@ func (s *Server) CreatePartialRelease(
 			return err
 		}
 		actor := callerOf(ctx).actor
-		made, err := s.rooms.ReleasePartial(ctx, tx, app, actor)
+		made, err := s.services.Builds.ReleasePartial(ctx, tx, app, actor)
 		if err != nil {
 			return err
 		}

@@ -3,10 +3,13 @@ package control
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/observe"
+	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -57,7 +60,7 @@ func (s *Server) LookAtRepo(ctx context.Context, r LookAtRepoRequestObject) (Loo
 	if err != nil {
 		return nil, err
 	}
-	if err := s.rooms.Look(ctx, callerOf(ctx).org.ID, repo.ID); err != nil {
+	if err := s.services.Repositories.Poll(ctx, callerOf(ctx).org.ID, repo.ID); err != nil {
 		return nil, err
 	}
 	if repo, err = s.repo(ctx, repo.ID); err != nil {
@@ -107,6 +110,16 @@ func viewRepo(r store.ViewReposRow) api.Repo {
 		repo.LastDelivery = &api.RepoDelivery{At: *r.DeliveredAt, Forge: r.DeliveryForge, ID: r.DeliveryID}
 	}
 	return repo
+}
+
+// repositoryRefusal turns the reason why a repository cannot be read into a refusal of the request
+// that names the repository.
+func repositoryRefusal(err error) error {
+	var repo *observe.RepoError
+	if errors.As(err, &repo) {
+		return refusal.New(refusal.Invalid, "repository_refused", repo.Error(), "")
+	}
+	return err
 }
 
 // findRevision returns one revision by its id.

@@ -47,7 +47,7 @@ func (s *Server) GetRunner(ctx context.Context, r GetRunnerRequestObject) (GetRu
 func (s *Server) CreateRunner(ctx context.Context, r CreateRunnerRequestObject) (CreateRunnerResponseObject, error) {
 	var made api.CreatedRunner
 	err := s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
-		row, registration, err := s.rooms.AddRunner(ctx, tx, *r.Body)
+		row, registration, err := s.addRunner(ctx, tx, *r.Body)
 		if err != nil {
 			return err
 		}
@@ -57,6 +57,18 @@ func (s *Server) CreateRunner(ctx context.Context, r CreateRunnerRequestObject) 
 		})
 	})
 	return CreateRunner201JSONResponse(made), err
+}
+
+// addRunner creates a runner and its registration token. A new build runner gets the builds that
+// waited for one.
+func (s *Server) addRunner(ctx context.Context, tx *store.Tx, n api.NewRunner) (store.Runner, string, error) {
+	row, registration, err := runners.Create(ctx, tx, runners.NewRunner{
+		Name: n.Name, Kind: string(n.Kind), Shared: n.Shared,
+	})
+	if err == nil && row.Kind == runners.KindBuild {
+		err = s.services.Builds.BuildRunnerAdded(ctx, tx)
+	}
+	return row, registration, err
 }
 
 // CreateRegistration implements POST /v1/runners/{runner}/registration.
@@ -96,7 +108,7 @@ func (s *Server) ReplaceRunner(ctx context.Context, r ReplaceRunnerRequestObject
 		if err != nil {
 			return err
 		}
-		replaced, err := s.rooms.ReplaceRunner(ctx, tx, jobs.Replacement{
+		replaced, err := s.services.Jobs.Replace(ctx, tx, jobs.Replacement{
 			Runner: row.ID, Reason: r.Body.Reason, NewKey: r.Body.NewKey,
 		})
 		if err != nil {
@@ -131,7 +143,7 @@ func (s *Server) DeleteRunner(ctx context.Context, r DeleteRunnerRequestObject) 
 		if err := tx.Notify(ctx, store.ChannelJobs, tx.Org+"/"+row.ID); err != nil {
 			return err
 		}
-		if err := s.rooms.MoveBuilds(ctx, tx); err != nil {
+		if err := s.services.Builds.BuildRunnerAdded(ctx, tx); err != nil {
 			return err
 		}
 		return tx.Audit(ctx, callerOf(ctx).actor, "runner.delete", row.ID, map[string]any{

@@ -14,99 +14,22 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/forge"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/reconciler/api/middleware"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 	"github.com/nuon-toolkit/nuon/reconciler/api/ratelimit"
-	"github.com/nuon-toolkit/nuon/reconciler/jobs"
-	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
-	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
-
-// Rooms holds the functions of the reconciler's services that the control API calls.
-type Rooms struct {
-	// Watch finds or creates the watch of a ref of a repository. It refuses, with a reason, a
-	// repository that this control plane must not read.
-	Watch func(ctx context.Context, tx *store.Tx, url, ref, credential string) (store.Watch, error)
-	// ChangeRepositories returns what a credential may be used for, with repositories added and
-	// removed.
-	ChangeRepositories func(now, add, remove []string) ([]string, error)
-	// Look polls a watched ref now. The watch records if it cannot be read.
-	Look func(ctx context.Context, org, watch string) error
-	// SyncNow polls a connected app's ref, reads its config and plans its builds, all in this call.
-	SyncNow func(ctx context.Context, org, app string) error
-	// Upload makes a version of an app without a repository from a tar+gzip of its directory.
-	Upload func(ctx context.Context, org, app, actor string, archive io.Reader) error
-	// PreviewApp returns the effect of a sync of a tar+gzip of an app's files, with the config in a
-	// directory of it. It stores nothing.
-	PreviewApp func(ctx context.Context, org, app, directory string, archive io.Reader) (api.AppPreview, error)
-	// ReleasePartial makes a release of what could be built of a locked app's newest release.
-	ReleasePartial func(ctx context.Context, tx *store.Tx, app store.App, actor string) (*store.Release, error)
-	// RetryBuild builds the input of a failed build again and returns the new build's id.
-	RetryBuild func(ctx context.Context, tx *store.Tx, build string) (string, error)
-	// AdvanceNow runs a workflow as far as it can go, so that a response shows the effect of a
-	// decision.
-	AdvanceNow func(ctx context.Context, org, workflow string) error
-	// RolloutNow determines an install's desired state and starts the missing workflows.
-	RolloutNow func(ctx context.Context, org, install string) error
-	// Ask starts what a person's request for an install's components requires; Sketch only returns
-	// it.
-	Ask, Sketch func(
-		ctx context.Context, tx *store.Tx, install store.Install, wish rollout.DeployRequest,
-	) (rollout.RequestResult, error)
-	// AskAction starts one run of an action and returns the workflow's id; SketchAction only
-	// returns what would be started.
-	AskAction    func(ctx context.Context, tx *store.Tx, install store.Install, run rollout.ActionRequest) (string, error)
-	SketchAction func(ctx context.Context, tx *store.Tx, install store.Install,
-		run rollout.ActionRequest) (rollout.DryRunWorkflow, error)
-	// RetryStep retries what failed at a step, and returns the id of the workflow that does.
-	RetryStep func(ctx context.Context, tx *store.Tx, workflow, step, actor string) (string, error)
-	// SkipStep skips the component or action that a step belongs to.
-	SkipStep func(ctx context.Context, tx *store.Tx, workflow, step, actor, reason string) error
-	// Respond records a person's response to an approval.
-	Respond func(ctx context.Context, tx *store.Tx, approval string, answer api.Response, actor string) error
-	// ApproveWorkflow approves everything that a workflow plans until it ends; RevokeWorkflowRule
-	// revokes that.
-	ApproveWorkflow    func(ctx context.Context, tx *store.Tx, id string, by workflow.Approver) error
-	RevokeWorkflowRule func(ctx context.Context, tx *store.Tx, id string) error
-	// CancelWorkflow stops a workflow as soon as that is safe.
-	CancelWorkflow func(ctx context.Context, tx *store.Tx, workflow, actor, reason string) error
-	// AddRunner creates a runner and its registration token.
-	AddRunner func(ctx context.Context, tx *store.Tx, r api.NewRunner) (store.Runner, string, error)
-	// MoveBuilds assigns builds that no runner is working on to an online runner.
-	MoveBuilds func(ctx context.Context, tx *store.Tx) error
-	// ReplaceRunner records a person's decision that a runner's machine is gone.
-	ReplaceRunner func(ctx context.Context, tx *store.Tx, r jobs.Replacement) (jobs.Replaced, error)
-	// AskRestore starts the workflow that makes a version of a component's state the newest one,
-	// and returns its id.
-	AskRestore func(
-		ctx context.Context, tx *store.Tx, install store.Install, component string, version int, reason, actor string,
-	) (string, error)
-	// AbandonState records a person's decision that the key of a component's state is lost.
-	AbandonState func(ctx context.Context, tx *store.Tx, install store.Install, component, reason, actor string) error
-	// FollowLogs streams a job's log as server-sent events.
-	FollowLogs func(ctx context.Context, w http.ResponseWriter, org, job, lastEventID string) error
-	// Logs returns a job's log so far.
-	Logs func(ctx context.Context, org, job string) ([]api.LogChunk, error)
-	// FollowRunnerLog streams a runner's own log as server-sent events.
-	FollowRunnerLog func(ctx context.Context, w http.ResponseWriter, org, runner, lastEventID string) error
-	// RunnerLog returns the stored log of a runner.
-	RunnerLog func(ctx context.Context, org, runner string) ([]api.LogChunk, error)
-	// Health returns the part of GET /v1/system that belongs to no org.
-	Health func(ctx context.Context) (api.System, error)
-}
 
 // Server serves the control API.
 type Server struct {
-	store   *store.Store
-	bell    *store.Notifier
-	key     seal.Identity
-	rooms   Rooms
-	version string
-	quota   *ratelimit.Quota
+	store    *store.Store
+	bell     *store.Notifier
+	key      seal.Identity
+	services Services
+	version  string
+	quota    *ratelimit.Quota
 
 	drain   sync.Once
 	drained chan struct{} // created by the first stream; see draining
@@ -114,11 +37,11 @@ type Server struct {
 
 // Options configures a Server; every field must be set.
 type Options struct {
-	Store   *store.Store
-	Bell    *store.Notifier
-	Key     seal.Identity // the control plane's own key, to which clients seal credentials
-	Rooms   Rooms
-	Version string
+	Store    *store.Store
+	Bell     *store.Notifier
+	Key      seal.Identity // the control plane's own key, to which clients seal credentials
+	Services Services
+	Version  string
 	// Hooks serves signed webhooks, with the path values org and hook.
 	Hooks http.Handler
 	// Quota limits the requests of one token; its zero value has generous limits.
@@ -135,7 +58,7 @@ const (
 // New returns the handler of the control listener.
 func New(o Options) http.Handler {
 	s := &Server{
-		store: o.Store, bell: o.Bell, key: o.Key, rooms: o.Rooms, version: o.Version, quota: ratelimit.New(o.Quota),
+		store: o.Store, bell: o.Bell, key: o.Key, services: o.Services, version: o.Version, quota: ratelimit.New(o.Quota),
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/hooks/{org}/{hook}", s.limitHooks(o.Hooks))

@@ -3,18 +3,14 @@ package control
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 	"github.com/nuon-toolkit/nuon/reconciler/release"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
-	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
 // summaries returns the status of installs, in their order, from stored data, with a small number
@@ -110,18 +106,4 @@ func standing(ctx context.Context, tx *store.Tx, install store.Install) (rollout
 		return rollout.View{}, err
 	}
 	return views[0], nil
-}
-
-// conflicting turns rollout's error about a conflict with the current state into a 409, and about a
-// request that is always invalid into a 422.
-func conflicting(err error) error {
-	var conflict *workflow.Conflict
-	if errors.As(err, &conflict) {
-		status := http.StatusConflict
-		if conflict.Code == rollout.CodeBadInputs || conflict.Code == rollout.CodeBadEnv { // invalid in any state
-			status = http.StatusUnprocessableEntity
-		}
-		return problem.New(status, conflict.Code, conflict.Title, conflict.Remedy)
-	}
-	return err
 }

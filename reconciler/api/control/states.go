@@ -116,7 +116,7 @@ func (s *Server) RestoreState(ctx context.Context, r RestoreStateRequestObject) 
 	}
 	w, err := once(ctx, s, create, func(ctx context.Context, tx *store.Tx) (api.Workflow, error) {
 		actor := callerOf(ctx).actor
-		id, err := s.rooms.AskRestore(ctx, tx, install, place.Name, r.Version, r.Body.Reason, actor)
+		id, err := s.services.Rollout.RequestRestore(ctx, tx, install, place.Name, r.Version, r.Body.Reason, actor)
 		if err != nil {
 			return api.Workflow{}, err
 		}
@@ -187,7 +187,7 @@ func (s *Server) AbandonState(ctx context.Context, r AbandonStateRequestObject) 
 			return err
 		}
 		was, actor := stateOf(place.Name, newest, nil).Newest, callerOf(ctx).actor
-		if err := s.rooms.AbandonState(ctx, tx, install, place.Name, r.Body.Reason, actor); err != nil {
+		if err := s.services.Rollout.Abandon(ctx, tx, install, place.Name, r.Body.Reason, actor); err != nil {
 			return err
 		}
 		view = stateOf(place.Name, nil, nil)

@@ -30,7 +30,7 @@ func (s *Server) SyncApp(ctx context.Context, r SyncAppRequestObject) (SyncAppRe
 			Detail: "Upload its directory: `nuon sync` does so.",
 		}
 	}
-	if err := s.rooms.SyncNow(ctx, org, app.ID); err != nil {
+	if _, err := s.services.Catalog.SyncNow(ctx, org, app.ID); err != nil {
 		return nil, err
 	}
 	sync, err := s.syncOf(ctx, app.ID, nil)
@@ -96,7 +96,7 @@ func (s *Server) UploadAppVersion(
 			Detail: "Commit, push, and run `nuon sync`.",
 		}
 	}
-	if err := s.rooms.Upload(ctx, c.org.ID, app.ID, c.actor, r.Body); err != nil {
+	if _, err := s.services.Catalog.Upload(ctx, c.org.ID, app.ID, "uploaded by "+c.actor, r.Body); err != nil {
 		return nil, err
 	}
 	err = s.change(ctx, func(ctx context.Context, tx *store.Tx) error {

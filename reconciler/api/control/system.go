@@ -11,7 +11,7 @@ import (
 // GetSystem implements GET /v1/system: the control plane's own health, and the open work of the
 // caller's org.
 func (s *Server) GetSystem(ctx context.Context, _ GetSystemRequestObject) (GetSystemResponseObject, error) {
-	system, err := s.rooms.Health(ctx)
+	system, err := s.services.Health(ctx)
 	if err != nil {
 		return nil, err
 	}

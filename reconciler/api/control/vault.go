@@ -12,6 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	"github.com/nuon-toolkit/nuon/reconciler/observe"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -103,7 +104,7 @@ func (s *Server) CreateCredential(
 				"command does so.",
 		}
 	}
-	repositories, err := s.rooms.ChangeRepositories(nil, n.Repositories, nil)
+	repositories, err := changeRepositories(nil, n.Repositories, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +144,7 @@ func (s *Server) UpdateCredential(
 			return named("credential", r.Credential, err)
 		}
 		before := row.Repositories
-		if row.Repositories, err = s.rooms.ChangeRepositories(
+		if row.Repositories, err = changeRepositories(
 			before, r.Body.AddRepositories, r.Body.RemoveRepositories,
 		); err != nil {
 			return err
@@ -184,6 +185,13 @@ func (s *Server) DeleteCredential(
 		return tx.Audit(ctx, callerOf(ctx).actor, "credential.delete", row.ID, map[string]any{"name": row.Name})
 	})
 	return DeleteCredential204Response{}, err
+}
+
+// changeRepositories returns the repositories that a credential may be used for, with some added and
+// some removed.
+func changeRepositories(now, add, remove []string) ([]string, error) {
+	changed, err := observe.ChangeRepositories(now, add, remove)
+	return changed, repositoryRefusal(err)
 }
 
 func viewCredential(c store.Credential) api.Credential {

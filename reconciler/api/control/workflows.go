@@ -76,7 +76,7 @@ func (s *Server) CancelWorkflow(
 ) (CancelWorkflowResponseObject, error) {
 	actor := callerOf(ctx).actor
 	w, err := s.changeWorkflow(ctx, r.Workflow, func(ctx context.Context, tx *store.Tx, w api.Workflow) error {
-		if err := s.rooms.CancelWorkflow(ctx, tx, w.ID, actor, r.Body.Reason); err != nil {
+		if err := workflow.Cancel(ctx, tx, w.ID, actor, r.Body.Reason); err != nil {
 			return err
 		}
 		return tx.Audit(ctx, actor, "workflow.cancel", w.ID, map[string]any{"reason": r.Body.Reason})
@@ -91,7 +91,7 @@ func (s *Server) SetWorkflowRule(
 	c := callerOf(ctx)
 	by := workflow.Approver{Name: c.actor, Token: c.token, Reason: r.Body.Reason}
 	w, err := s.changeWorkflow(ctx, r.Workflow, func(ctx context.Context, tx *store.Tx, w api.Workflow) error {
-		if err := s.rooms.ApproveWorkflow(ctx, tx, w.ID, by); err != nil {
+		if err := workflow.ApproveWorkflow(ctx, tx, w.ID, by); err != nil {
 			return err
 		}
 		return tx.Audit(ctx, c.actor, "workflow.approve", w.ID, map[string]any{
@@ -106,7 +106,7 @@ func (s *Server) RevokeWorkflowRule(
 	ctx context.Context, r RevokeWorkflowRuleRequestObject,
 ) (RevokeWorkflowRuleResponseObject, error) {
 	w, err := s.changeWorkflow(ctx, r.Workflow, func(ctx context.Context, tx *store.Tx, w api.Workflow) error {
-		if err := s.rooms.RevokeWorkflowRule(ctx, tx, w.ID); err != nil {
+		if err := workflow.RevokeWorkflowRule(ctx, tx, w.ID); err != nil {
 			return err
 		}
 		return tx.Audit(ctx, callerOf(ctx).actor, "workflow.revoke", w.ID, map[string]any{

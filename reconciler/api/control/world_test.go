@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -24,13 +23,13 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/api/control"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 	"github.com/nuon-toolkit/nuon/reconciler/api/ratelimit"
+	"github.com/nuon-toolkit/nuon/reconciler/api/webhook"
 	"github.com/nuon-toolkit/nuon/reconciler/catalog"
 	"github.com/nuon-toolkit/nuon/reconciler/inputs"
 	"github.com/nuon-toolkit/nuon/reconciler/joblog"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/observe"
 	"github.com/nuon-toolkit/nuon/reconciler/preview"
-	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 	"github.com/nuon-toolkit/nuon/reconciler/release"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/runners"
@@ -41,7 +40,7 @@ import (
 )
 
 // world is the control API on a real database, behind a real listener, with two orgs. The services
-// are real except git and builds, which are fakes that return at once.
+// are real except what reads git, builds or advances workflows, which are fakes that return at once.
 type world struct {
 	*testing.T
 	dsn      string
@@ -109,76 +108,11 @@ func (w *world) handler(limits ratelimit.Options) http.Handler {
 		return inputs.ResealToRunner(ctx, tx, w.key, r)
 	})
 	return control.New(control.Options{
-		Store: w.store, Bell: bell, Key: w.key, Version: "test", Hooks: observe.Webhook(w.store, w.key), Quota: limits,
-		Rooms: control.Rooms{
-			Watch: func(ctx context.Context, tx *store.Tx, url, ref, credential string) (store.Watch, error) {
-				watch, err := watcher.Connect(ctx, tx, url, ref, credential)
-				return watch, refusedRepository(err)
-			},
-			ChangeRepositories: func(now, add, remove []string) ([]string, error) {
-				changed, err := observe.ChangeRepositories(now, add, remove)
-				return changed, refusedRepository(err)
-			},
-			Look:    func(context.Context, string, string) error { return w.look() },
-			SyncNow: func(context.Context, string, string) error { return nil },
-			Upload: func(_ context.Context, _, _, _ string, archive io.Reader) error {
-				_, err := io.Copy(io.Discard, archive)
-				return err
-			},
-			PreviewApp:     preview.New(w.store, catalog.New(w.store, watcher, nil)).App,
-			ReleasePartial: release.CreatePartial,
-			RetryBuild:     func(_ context.Context, _ *store.Tx, build string) (string, error) { return build, nil },
-			AdvanceNow:     func(context.Context, string, string) error { return w.advance() },
-			RolloutNow:     rolls.Reconcile,
-			Ask:            rolls.Request, Sketch: rolls.DryRun, AskAction: rolls.RequestAction,
-			SketchAction: rolls.DryRunAction,
-			RetryStep: func(ctx context.Context, tx *store.Tx, workflowID, step, actor string) (string, error) {
-				return workflowID, engine.RetryStep(ctx, tx, workflowID, step, actor)
-			},
-			SkipStep: engine.SkipStep,
-			Respond: func(ctx context.Context, tx *store.Tx, approval string, a api.Response, actor string) error {
-				return refused(workflow.Respond(ctx, tx, workflow.Response{
-					Approval: approval, Answer: workflow.Answer(a.Answer), Plan: a.Plan,
-					ContentDigest: a.ContentDigest, Actor: actor, Reason: a.Reason,
-				}))
-			},
-			ApproveWorkflow: func(ctx context.Context, tx *store.Tx, workflowID string, by workflow.Approver) error {
-				return refused(workflow.ApproveWorkflow(ctx, tx, workflowID, by))
-			},
-			RevokeWorkflowRule: func(ctx context.Context, tx *store.Tx, workflowID string) error {
-				return refused(workflow.RevokeWorkflowRule(ctx, tx, workflowID))
-			},
-			CancelWorkflow: func(ctx context.Context, tx *store.Tx, workflowID, actor, reason string) error {
-				return refused(workflow.Cancel(ctx, tx, workflowID, actor, reason))
-			},
-			AddRunner: func(ctx context.Context, tx *store.Tx, n api.NewRunner) (store.Runner, string, error) {
-				r, registration, err := runners.Create(ctx, tx, runners.NewRunner{
-					Name: n.Name, Kind: string(n.Kind), Shared: n.Shared,
-				})
-				switch {
-				case errors.Is(err, refusal.ErrInvalid):
-					err = problem.New(http.StatusUnprocessableEntity, "bad_runner", err.Error(), "")
-				case errors.Is(err, runners.ErrNameTaken):
-					err = problem.New(http.StatusConflict, "exists", err.Error(), "")
-				}
-				return r, registration, err
-			},
-			MoveBuilds:    func(context.Context, *store.Tx) error { w.moved.Add(1); return nil },
-			ReplaceRunner: w.jobs.Replace,
-			AskRestore: func(
-				ctx context.Context, tx *store.Tx, i store.Install, component string, version int, reason, actor string,
-			) (string, error) {
-				made, err := rolls.RequestRestore(ctx, tx, i, component, version, reason, actor)
-				return made, refused(err)
-			},
-			AbandonState: func(
-				ctx context.Context, tx *store.Tx, i store.Install, component, reason, actor string,
-			) error {
-				return refused(rolls.Abandon(ctx, tx, i, component, reason, actor))
-			},
-			FollowLogs: logs.Stream, FollowRunnerLog: logs.StreamRunnerLog,
-			RunnerLog: logs.ReadRunnerLog,
-			Logs:      logs.Read,
+		Store: w.store, Bell: bell, Key: w.key, Version: "test", Hooks: webhook.New(w.store, w.key), Quota: limits,
+		Services: control.Services{
+			Repositories: fakeRepositories{watcher, w}, Catalog: fakeCatalog{}, Builds: fakeBuilds{w},
+			Preview: preview.New(w.store, catalog.New(w.store, watcher, nil)), Rollout: rolls,
+			Workflows: fakeWorkflows{engine, w}, Jobs: w.jobs, Logs: logs,
 			Health: func(context.Context) (api.System, error) {
 				return api.System{Version: "test", Replicas: []api.Replica{}}, nil
 			},
@@ -186,13 +120,46 @@ func (w *world) handler(limits ratelimit.Options) http.Handler {
 	})
 }
 
-func refused(err error) error {
-	var conflict *workflow.Conflict
-	if errors.As(err, &conflict) {
-		return problem.New(http.StatusConflict, conflict.Code, conflict.Title, conflict.Remedy)
-	}
-	return err
+// fakeRepositories polls no repository.
+type fakeRepositories struct {
+	*observe.Observer
+	w *world
 }
+
+func (f fakeRepositories) Poll(context.Context, string, string) error { return f.w.look() }
+
+// fakeCatalog reads no configs.
+type fakeCatalog struct{}
+
+func (fakeCatalog) SyncNow(context.Context, string, string) (*store.Revision, error) { return nil, nil }
+
+func (fakeCatalog) Upload(_ context.Context, _, _, _ string, archive io.Reader) (appconfig.Diagnostics, error) {
+	_, err := io.Copy(io.Discard, archive)
+	return nil, err
+}
+
+// fakeBuilds builds nothing, and counts how often builds were moved to other runners.
+type fakeBuilds struct{ w *world }
+
+func (fakeBuilds) ReleasePartial(
+	ctx context.Context, tx *store.Tx, app store.App, actor string,
+) (*store.Release, error) {
+	return release.CreatePartial(ctx, tx, app, actor)
+}
+
+func (fakeBuilds) Retry(_ context.Context, _ *store.Tx, build string) (string, error) {
+	return build, nil
+}
+
+func (f fakeBuilds) BuildRunnerAdded(context.Context, *store.Tx) error { f.w.moved.Add(1); return nil }
+
+// fakeWorkflows advances no workflow.
+type fakeWorkflows struct {
+	*workflow.Engine
+	w *world
+}
+
+func (f fakeWorkflows) Reconcile(context.Context, string, string) error { return f.w.advance() }
 
 // roles, in ascending order.
 var roles = []string{"viewer", "ci", "operator", "approver", "admin"}
@@ -423,13 +390,4 @@ func hello(component string) appconfig.App {
 		}},
 		Actions: []appconfig.Action{{Name: "smoke", Timeout: "1m", Triggers: []appconfig.Trigger{{Type: "manual"}}}},
 	}
-}
-
-// refusedRepository converts the error of a repository that cannot be read to a problem.
-func refusedRepository(err error) error {
-	var trouble *observe.RepoError
-	if errors.As(err, &trouble) {
-		return problem.New(http.StatusUnprocessableEntity, "repository_refused", trouble.Error(), "")
-	}
-	return err
 }

@@ -82,7 +82,7 @@ func Of(err error) (problem Error, known bool) {
 	if errors.As(err, &refused) && refused != nil {
 		return Error{
 			Status: statusOf[refused.Kind], Code: refused.Code, Title: refused.Title, Detail: refused.Remedy,
-			RetryAfter: int(refused.RetryAfter.Seconds()),
+			Diagnostics: refused.Diagnostics, RetryAfter: int(refused.RetryAfter.Seconds()),
 		}, true
 	}
 	var large *http.MaxBytesError

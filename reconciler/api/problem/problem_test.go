@@ -14,6 +14,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 	"github.com/nuon-toolkit/nuon/reconciler/refusal"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
 func TestWrite(t *testing.T) {
@@ -35,6 +36,9 @@ func TestWrite(t *testing.T) {
 			fmt.Errorf("accept job: %w", refusal.New(refusal.Conflict, "offer_gone", "the offer is gone", "").With("x")),
 			409, "offer_gone",
 		},
+		"a database that is away": {
+			fmt.Errorf("accept job: %w", &store.Unavailable{Err: errors.New("hunter2")}), 503, "database_away",
+		},
 		"a full store":        {refusal.New(refusal.Full, "no_room", "there is no room", ""), 507, "no_room"},
 		"unknown":             {errors.New("dial 10.1.2.3: password hunter2"), 500, "internal"},
 		"no error status":     {problem.New(200, "odd", "Odd.", ""), 500, "odd"},
@@ -53,6 +57,9 @@ func TestWrite(t *testing.T) {
 			}
 			if kind := w.Header().Get("Content-Type"); kind != problem.ContentType {
 				t.Errorf("content type %q", kind)
+			}
+			if retry := w.Header().Get("Retry-After"); (retry != "") != (test.status == 503) {
+				t.Errorf("Retry-After is %q", retry)
 			}
 			if strings.Contains(w.Body.String(), "hunter2") {
 				t.Errorf("leaked the inner error: %s", w.Body)

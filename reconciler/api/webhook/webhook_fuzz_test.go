@@ -1,4 +1,4 @@
-package observe_test
+package webhook_test
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/forge/forgetest"
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
-	"github.com/nuon-toolkit/nuon/reconciler/observe"
+	"github.com/nuon-toolkit/nuon/reconciler/api/webhook"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
 )
@@ -46,7 +46,7 @@ func FuzzWebhook(f *testing.F) {
 	}); err != nil {
 		f.Fatal(err)
 	}
-	handler := observe.Webhook(s, identity)
+	handler := webhook.New(s, identity)
 	now := strconv.FormatInt(time.Now().Unix(), 10)
 	path := "/hooks/" + org.ID + "/" + hook
 	names := forgetest.Names(f)

@@ -1,4 +1,4 @@
-package observe_test
+package webhook_test
 
 import (
 	"bytes"
@@ -18,6 +18,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/gittest"
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/reconciler/api/webhook"
 	"github.com/nuon-toolkit/nuon/reconciler/observe"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
@@ -51,7 +52,7 @@ func (b *bench) hook(secret string) *hook {
 		return tx.AddWebhook(ctx, b.org, h.id, b.sealed(h.id, secret))
 	})
 	mux := http.NewServeMux() // mounted as the control API mounts it
-	mux.Handle("/hooks/", observe.Webhook(b.store, b.identity))
+	mux.Handle("/hooks/", webhook.New(b.store, b.identity))
 	h.mux = mux
 	return h
 }

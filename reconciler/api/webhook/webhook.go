@@ -1,4 +1,8 @@
-package observe
+// Package webhook accepts the deliveries of webhooks: it verifies that a delivery is signed with the
+// secret of a webhook of an org, and makes the branches and tags that it reports as pushed due for
+// a poll (reconciler/observe). It fetches nothing itself, and what a delivery states is untrusted:
+// it only makes a poll run sooner. The control API mounts it.
+package webhook
 
 import (
 	"context"
@@ -17,11 +21,12 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/forge"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	"github.com/nuon-toolkit/nuon/reconciler/observe"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// WebhookPath is the route of a webhook: the ids of its org and of the webhook.
-const WebhookPath = "/hooks/{org}/{hook}"
+// Path is the route of a webhook: the ids of its org and of the webhook.
+const Path = "/hooks/{org}/{hook}"
 
 // Bounds of deliveries.
 const (
@@ -35,7 +40,7 @@ const (
 	maxResultLength = 500
 )
 
-// Webhook answers POST at WebhookPath, wherever it is mounted: it accepts the deliveries of the
+// New returns a handler that answers POST at Path, wherever it is mounted: it accepts the deliveries of the
 // forges in package forge and polls the branches and tags that they report as pushed. A delivery
 // only makes a poll run sooner, so a lost one delays a revision by an interval, and a replayed
 // one costs a poll.
@@ -44,13 +49,14 @@ const (
 // that does not exist gets the same 401. A verified one gets the header forge.HeaderResult, and
 // 202 if something is polled or 200 with the reason if nothing is, so that people find it in the
 // forge's delivery log and no forge disables the webhook.
-func Webhook(s *store.Store, identity seal.Identity) http.Handler {
+func New(s *store.Store, identity seal.Identity) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle(WebhookPath, &webhook{store: s, identity: identity, large: make(chan struct{}, maxLargeBodies)})
+	mux.Handle(Path, &handler{store: s, identity: identity, large: make(chan struct{}, maxLargeBodies)})
 	return problem.Mux(mux)
 }
 
-type webhook struct {
+// handler handles the deliveries for all webhooks.
+type handler struct {
 	store    *store.Store
 	identity seal.Identity
 	large    chan struct{}
@@ -84,7 +90,7 @@ var (
 )
 
 // ServeHTTP handles one delivery.
-func (h *webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
 		problem.Write(w, problem.New(http.StatusMethodNotAllowed, "method_not_allowed",
@@ -117,7 +123,7 @@ func writeDeliveryResponse(w http.ResponseWriter, status int, answer deliveryRes
 }
 
 // serve reads, verifies and processes a delivery.
-func (h *webhook) serve(w http.ResponseWriter, r *http.Request, from forge.Forge,
+func (h *handler) serve(w http.ResponseWriter, r *http.Request, from forge.Forge,
 	known bool) (deliveryResponse, error) {
 	org, hook := r.PathValue("org"), r.PathValue("hook")
 	if !known || !looksLikeID(org) || !looksLikeID(hook) {
@@ -153,7 +159,7 @@ func looksLikeID(text string) bool { return utf8.ValidString(text) && !strings.C
 
 // readBody reads the body. It reads larger bodies than usual only for a webhook that exists, and few
 // at once; release frees the slot.
-func (h *webhook) readBody(w http.ResponseWriter, r *http.Request, exists bool) (body []byte, release func(),
+func (h *handler) readBody(w http.ResponseWriter, r *http.Request, exists bool) (body []byte, release func(),
 	err error) {
 	release = func() {}
 	limited := http.MaxBytesReader(w, r.Body, forge.MaxBody)
@@ -193,7 +199,7 @@ func bodyReadError(err error) error {
 
 // secrets returns the webhook's secret, and the previous one while that is still accepted; none
 // for a webhook that does not exist.
-func (h *webhook) secrets(ctx context.Context, org, hook string) (secrets []seal.Secret, err error) {
+func (h *handler) secrets(ctx context.Context, org, hook string) (secrets []seal.Secret, err error) {
 	err = h.store.InTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		secrets = nil
 		row, err := tx.WebhookToVerify(ctx, tx.Org, hook)
@@ -219,7 +225,7 @@ func (h *webhook) secrets(ctx context.Context, org, hook string) (secrets []seal
 	return secrets, err
 }
 
-func (h *webhook) openSecret(org, hook string, encoded json.RawMessage) (seal.Secret, error) {
+func (h *handler) openSecret(org, hook string, encoded json.RawMessage) (seal.Secret, error) {
 	var sealed seal.Sealed
 	if err := json.Unmarshal(encoded, &sealed); err != nil {
 		return seal.Secret{}, err
@@ -228,7 +234,7 @@ func (h *webhook) openSecret(org, hook string, encoded json.RawMessage) (seal.Se
 }
 
 // processDelivery polls what a verified delivery reports, and records the answer.
-func (h *webhook) processDelivery(ctx context.Context, org, hook string, from forge.Forge,
+func (h *handler) processDelivery(ctx context.Context, org, hook string, from forge.Forge,
 	d forge.Delivery) (answer deliveryResponse, err error) {
 	event, broken := from.Parse(d)
 	err = h.store.InTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
@@ -241,7 +247,7 @@ func (h *webhook) processDelivery(ctx context.Context, org, hook string, from fo
 			}
 			result = answer.Result + ": " + answer.Detail
 		}
-		return tx.SetWebhookDelivered(ctx, plainText(from.Title+" "+event.Name+": "+result, maxResultLength), org, hook)
+		return tx.SetWebhookDelivered(ctx, observe.PlainText(from.Title+" "+event.Name+": "+result, maxResultLength), org, hook)
 	})
 	if err == nil && broken != nil {
 		err = problem.New(http.StatusBadRequest, "bad_request", "The delivery is signed, but "+broken.Error()+".",
@@ -358,7 +364,7 @@ func (a watchMatch) response(event forge.Event) deliveryResponse {
 	case event.Skipped != "" && len(a.other) > 0:
 		return ignoredDelivery("%s; apps read %s of %s", event.Skipped, refs(a.other), where)
 	case len(a.other) > 0:
-		return ignoredDelivery("no app reads %s of %s; apps read %s there", refs(mapSlice(event.Refs, forge.ShortRef)), where,
+		return ignoredDelivery("no app reads %s of %s; apps read %s there", refs(shortRefs(event.Refs)), where,
 			refs(a.other))
 	}
 	detail := fmt.Sprintf("no app of this org reads %s; `nuon repos list` shows what is read, and by which address",
@@ -369,10 +375,11 @@ func (a watchMatch) response(event forge.Event) deliveryResponse {
 	return ignoredDelivery("%s", detail)
 }
 
-func mapSlice[T, U any](list []T, of func(T) U) []U {
-	all := make([]U, len(list))
-	for i, one := range list {
-		all[i] = of(one)
+// shortRefs returns refs without the prefixes refs/heads/ and refs/tags/.
+func shortRefs(refs []string) []string {
+	short := make([]string, len(refs))
+	for i, ref := range refs {
+		short[i] = forge.ShortRef(ref)
 	}
-	return all
+	return short
 }
