@@ -106,6 +106,7 @@ generate: $(OAPI_CODEGEN) $(SQLC) ## Make the generated files anew: API types, c
 	cd reconciler/api/control && $(OAPI_CODEGEN) -config server.cfg.yaml ../../../pkg/api/openapi.yaml
 	cd reconciler/api/runner && $(OAPI_CODEGEN) -config server.cfg.yaml ../../../pkg/api/openapi.yaml
 	cd reconciler/store && $(SQLC) generate
+	$(GO) run ./pkg/api/generate
 	gofmt -w pkg/api reconciler/api reconciler/store
 	$(GO) run ./diff/kubernetes/schema/generate
 	$(GO) run ./pkg/appconfig/format/generate

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
 // attentive is a transport with idle timeouts. Without them, a client would
@@ -15,13 +17,19 @@ import (
 type attentive struct{ below http.RoundTripper }
 
 const (
-	// answerWithin is the maximum time until a response starts. It is longer
-	// than the control plane's longest git poll.
-	answerWithin = 5 * time.Minute
+	// networkTime is added to the time that the API declares for a response, for the way there and
+	// back.
+	networkTime = time.Minute
 	// silentFor is the maximum time without data in a response that has started.
 	// It is longer than the interval of keep-alive messages in a stream.
 	silentFor = time.Minute
 )
+
+// answerWithin returns the maximum time until the response to a request starts.
+func answerWithin(r *http.Request) time.Duration {
+	operation, _ := api.OperationOf(r.Method, r.URL.Path)
+	return operation.ResponseTime() + networkTime
+}
 
 // silent is the error for an idle timeout of this duration.
 type silent time.Duration
@@ -32,7 +40,8 @@ func (s silent) Error() string { return fmt.Sprintf("it has said nothing for %s"
 // RoundTrip makes the exchange and applies the timeouts until the response body is closed.
 func (a attentive) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(r.Context())
-	watch := time.AfterFunc(answerWithin, func() { cancel(silent(answerWithin)) })
+	limit := answerWithin(r)
+	watch := time.AfterFunc(limit, func() { cancel(silent(limit)) })
 	answer, err := a.below.RoundTrip(r.WithContext(ctx))
 	if err != nil {
 		watch.Stop()

@@ -4,8 +4,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
+
+// TestLongPoll: a runner polls as long as the API's document lets the server hold the poll.
+func TestLongPoll(t *testing.T) {
+	if lease, _ := api.FindOperation("lease"); timing.Default().LongPoll != lease.Hold {
+		t.Errorf("a poll may be held for %s, not %s", lease.Hold, timing.Default().LongPoll)
+	}
+}
 
 func TestOrder(t *testing.T) {
 	for _, tick := range []time.Duration{timing.Tick, 20 * time.Millisecond} {

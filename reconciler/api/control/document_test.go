@@ -17,6 +17,8 @@ type operation struct {
 	Path   string // with its parameters in braces
 	Params []parameter
 	Body   string // media type of its body; empty for none
+
+	Streams bool // a response may be a stream of server-sent events
 }
 
 type parameter struct {
@@ -45,6 +47,10 @@ func operations(t *testing.T) []operation {
 				for media := range body["content"].(map[string]any) {
 					op.Body = media
 				}
+			}
+			for _, response := range o["responses"].(map[string]any) {
+				content, _ := response.(map[string]any)["content"].(map[string]any)
+				op.Streams = op.Streams || content["text/event-stream"] != nil
 			}
 			all = append(all, op)
 		}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/reconciler/api/middleware"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -47,14 +46,15 @@ type workflowStream struct {
 	after    int64 // the revision that the client has
 }
 
-// VisitStreamWorkflowResponse writes the stream. It returns when the workflow has ended or the
-// client has disconnected.
+// VisitStreamWorkflowResponse writes the stream.
 func (f workflowStream) VisitStreamWorkflowResponse(w http.ResponseWriter) error {
+	return f.server.stream(f.ctx, w, f.write)
+}
+
+// write writes the states. It returns when the workflow has ended or the client has disconnected.
+func (f workflowStream) write(ctx context.Context, w http.ResponseWriter) error {
 	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("X-Accel-Buffering", "no") // proxies that buffer know this word
-	middleware.Unhurried(w)
-	ctx, done := f.server.lasting(f.ctx)
-	defer done()
+	w.Header().Set("X-Accel-Buffering", "no") // turns off the buffering of proxies that support it
 	out := http.NewResponseController(w)
 	org := callerOf(ctx).org.ID
 	draining := f.server.draining(ctx)

@@ -21,13 +21,18 @@ import (
 // event is one server-sent event; its fields are empty when the stream has ended.
 type event struct{ Name, ID, Data string }
 
-// follow opens a workflow's events; the channel is closed when the stream has ended.
+// follow opens a workflow's events.
 func (w *world) follow(ctx context.Context, lastEventID string) (<-chan event, http.Header) {
 	w.Helper()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet,
-		w.url+"/v1/workflows/"+w.one.ids["workflow"]+"/events", nil)
+	return w.open(ctx, "/v1/workflows/"+w.one.ids["workflow"]+"/events", lastEventID)
+}
+
+// open opens a stream; the channel is closed when the stream has ended.
+func (w *world) open(ctx context.Context, path, lastEventID string) (<-chan event, http.Header) {
+	w.Helper()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, w.url+path, nil)
 	must(w, err)
-	r.Header.Set("Authorization", "Bearer "+w.one.token["viewer"])
+	r.Header.Set("Authorization", "Bearer "+w.one.token["operator"])
 	r.Header.Set("Accept", "text/event-stream")
 	if lastEventID != "" {
 		r.Header.Set("Last-Event-ID", lastEventID)
@@ -35,7 +40,7 @@ func (w *world) follow(ctx context.Context, lastEventID string) (<-chan event, h
 	got, err := http.DefaultClient.Do(r)
 	must(w, err)
 	if got.StatusCode != http.StatusOK {
-		w.Fatalf("status %d", got.StatusCode)
+		w.Fatalf("%s: status %d", path, got.StatusCode)
 	}
 	events := make(chan event, 100)
 	go func() {

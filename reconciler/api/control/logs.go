@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/reconciler/api/middleware"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
@@ -66,10 +65,7 @@ func (s *Server) answerLog(
 ) (logAnswer, error) {
 	if strings.Contains(acceptOf(ctx), "text/event-stream") {
 		return func(w http.ResponseWriter) error {
-			middleware.Unhurried(w)
-			ctx, done := s.lasting(ctx)
-			defer done()
-			return follow(ctx, w)
+			return s.stream(ctx, w, follow)
 		}, nil
 	}
 	chunks, err := all(ctx)

@@ -12,8 +12,8 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"time"
 
+	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/forge"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/reconciler/api/middleware"
@@ -52,7 +52,6 @@ type Options struct {
 const (
 	bodyLimit   = 1 << 20  // bytes of a JSON body
 	uploadLimit = 64 << 20 // bytes of an uploaded app directory
-	requestTime = time.Minute
 )
 
 // New returns the handler of the control listener.
@@ -116,15 +115,17 @@ func (s *Server) limitHooks(next http.Handler) http.Handler {
 	})
 }
 
-// withTimeout limits the time of every request except streams, which write their response after
-// next has returned.
-func withTimeout(next StrictHandlerFunc, operation string) StrictHandlerFunc {
-	switch operation {
-	case "StreamWorkflow", "GetLogs", "GetRunnerLogs":
-		return next
+// withTimeout limits the time of every request to that which openapi.yaml declares. Streams have no
+// limit: they write their response after next has returned.
+func withTimeout(next StrictHandlerFunc, id string) StrictHandlerFunc {
+	operation, _ := api.FindOperation(id)
+	if operation.Streams {
+		return func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error) {
+			return next(context.WithValue(ctx, streamKey{}, operation.ID), w, r, request)
+		}
 	}
 	return func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error) {
-		ctx, cancel := context.WithTimeout(ctx, requestTime)
+		ctx, cancel := context.WithTimeout(ctx, operation.ResponseTime())
 		defer cancel()
 		return next(ctx, w, r, request)
 	}

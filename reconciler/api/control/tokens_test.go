@@ -205,9 +205,9 @@ func TestRevokedTokenFollowsNothing(t *testing.T) {
 			watcher, ctx := w.newToken("watcher", "operator", 3600), testtime.Context(t)
 			ended := map[string]chan struct{}{}
 			others := map[string]chan struct{}{}
-			for _, path := range []string{
-				"/v1/workflows/" + w.one.ids["workflow"] + "/events", "/v1/jobs/job_busy/logs", "/v1/runners/busy/logs",
-			} {
+			for _, path := range streamed(t, map[string]string{
+				"workflow": w.one.ids["workflow"], "job": "job_busy", "runner": "busy",
+			}) {
 				// A busy machine may need longer than the token lasts.
 				for seconds := 2; ended[path] == nil; seconds *= 2 {
 					if name == "run out" {

@@ -18,7 +18,6 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/tfstate"
-	"github.com/nuon-toolkit/nuon/reconciler/timing"
 )
 
 // Options configures the runner API. The services and Vendor must be set.
@@ -89,7 +88,7 @@ const (
 type route struct {
 	by   opens
 	body int64         // maximum bytes of a request's body
-	time time.Duration // from the first byte of the request to the last of the response
+	time time.Duration // from the first byte of the request to the last of the response, without Hold
 }
 
 const (
@@ -107,7 +106,7 @@ var routes = map[string]route{
 	"POST /runner/v1/register":                                 {byRegistration, mib, usual},
 	"POST /runner/v1/register/challenge":                       {byRegistration, 64 * kib, usual},
 	"POST /runner/v1/key":                                      {byRunner, 64 * kib, usual},
-	"POST /runner/v1/lease":                                    {byRunner | idle, mib, timing.LongestPoll + usual},
+	"POST /runner/v1/lease":                                    {byRunner | idle, mib, usual},
 	"POST /runner/v1/heartbeat":                                {byRunner, mib, usual},
 	"POST /runner/v1/logs":                                     {byRunner, mib, usual},
 	"POST /runner/v1/jobs/{job}/attempts/{attempt}/accept":     {byRunner, 64 * kib, usual},
@@ -120,6 +119,16 @@ var routes = map[string]route{
 	// Also by runnerd, which releases what its job process could not.
 	"DELETE /runner/v1/jobs/{job}/attempts/{attempt}/state/lock": {byRunner | byAttempt, 64 * kib, usual},
 }
+
+// holds are the times by route that openapi.yaml allows for waiting until there is something to
+// answer.
+var holds = func() map[string]time.Duration {
+	all := map[string]time.Duration{}
+	for _, o := range api.Operations() {
+		all[o.Method+" "+o.Path] = o.Hold
+	}
+	return all
+}()
 
 // door is the authorizer of every route: it limits the size and time of a request and authenticates
 // the caller before a byte of the body is read.
@@ -137,9 +146,10 @@ func (d *door) guard(next http.Handler) http.Handler {
 			d.fail(w, r, errors.New("route "+r.Pattern+" has no rules at the door"))
 			return
 		}
-		ctx, stop := context.WithTimeout(r.Context(), route.time)
+		limit := route.time + holds[r.Pattern]
+		ctx, stop := context.WithTimeout(r.Context(), limit)
 		defer stop()
-		middleware.Within(w, route.time)
+		middleware.Within(w, limit)
 		r.Body = http.MaxBytesReader(w, r.Body, route.body)
 		ctx, err := d.enter(ctx, r, route)
 		if err == nil {

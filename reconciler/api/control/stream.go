@@ -2,9 +2,12 @@ package control
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"net/http"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/reconciler/api/middleware"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -16,9 +19,27 @@ const (
 	soonestToken = time.Second
 )
 
-// lasting returns a context for a stream, which ends soon after the caller's token becomes invalid.
-// stop ends the check and waits for its goroutine.
-func (s *Server) lasting(ctx context.Context) (_ context.Context, stop func()) {
+// streamKey is the key of a context's operation, if openapi.yaml declares that it streams.
+type streamKey struct{}
+
+// stream calls write for a response that is a stream of server-sent events: without deadlines, and
+// with a context that ends soon after the caller's token becomes invalid. It refuses an operation
+// that openapi.yaml does not declare as a stream, because its context has already ended.
+func (s *Server) stream(
+	ctx context.Context, w http.ResponseWriter, write func(context.Context, http.ResponseWriter) error,
+) error {
+	if _, declared := ctx.Value(streamKey{}).(string); !declared {
+		return errors.New("openapi.yaml declares no response of type text/event-stream for this operation")
+	}
+	middleware.Unhurried(w)
+	ctx, stop := s.untilTokenEnds(ctx)
+	defer stop()
+	return write(ctx, w)
+}
+
+// untilTokenEnds returns a context that ends soon after the caller's token becomes invalid. stop
+// ends the check and waits for its goroutine.
+func (s *Server) untilTokenEnds(ctx context.Context) (_ context.Context, stop func()) {
 	c := callerOf(ctx)
 	ctx, cancel := context.WithCancel(ctx)
 	rung, unhook := s.bell.Wait(store.ChannelTokens, c.org.ID+"/"+c.token)
@@ -26,13 +47,13 @@ func (s *Server) lasting(ctx context.Context) (_ context.Context, stop func()) {
 	go func() {
 		defer close(done)
 		defer cancel()
-		s.untilBad(ctx, c, rung)
+		s.awaitInvalidToken(ctx, c, rung)
 	}()
 	return ctx, func() { cancel(); unhook(); <-done }
 }
 
-// untilBad returns when a token is no longer valid, or ctx ends.
-func (s *Server) untilBad(ctx context.Context, c caller, rung <-chan struct{}) {
+// awaitInvalidToken returns when a token is no longer valid, or ctx ends.
+func (s *Server) awaitInvalidToken(ctx context.Context, c caller, rung <-chan struct{}) {
 	for {
 		good := true
 		err := s.store.ReadTx(ctx, c.org.ID, func(ctx context.Context, tx *store.Tx) (err error) {
