@@ -99,6 +99,9 @@ Variables:
   NUON_REGISTRY_PLAIN_HTTP  1 for a registry without TLS
   NUON_CHARTS_PRIVATE       1 on a build runner that may fetch charts from private
                             networks, and from this machine
+  NUON_MODULES_PRIVATE      on a build runner, the hosts of Terraform modules that it
+                            may fetch from private networks and from this machine,
+                            separated by commas; 1 for all
   NUON_TERRAFORM            the terraform or tofu to use; else the version that
                             an app names is found on PATH or fetched
   NUON_TERRAFORM_RELEASES   a mirror of the release site, to fetch it from

@@ -103,6 +103,11 @@ func newGet(e *cmdenv.Env) *cobra.Command {
 func show(w io.Writer, b api.Build) error {
 	_, err := fmt.Fprintf(w, "build %d of %s (%s): %s\n  %s\n  input     %s\n  artifact  %s\n  source    %s at %.12s\n",
 		b.Number, b.Component, b.ID, b.Status, console.Line(why(b)), b.InputDigest, b.ArtifactDigest, b.Repository, b.Commit)
+	for _, line := range ModuleLines(b.Modules) {
+		if err == nil {
+			_, err = fmt.Fprintf(w, "  module    %s\n", line)
+		}
+	}
 	if err == nil && b.Job != "" {
 		_, err = fmt.Fprintf(w, "  log       nuon logs %s\n", b.ID)
 	}

@@ -274,7 +274,7 @@ func TestCodeOfApp(t *testing.T) {
 			"component/net component-code component-rebuilt component-redeployed terraform_version " +
 				"code.\"modules/net/main.tf\""}, "A sync rebuilds 1 component, redeploys 1 component."},
 		{"what cannot be built",
-			map[string]string{"../modules/dns/main.tf": "module \"x\" {\n  source = \"example.org/x\"\n}\n"}, []string{
+			map[string]string{"../modules/dns/main.tf": "module \"x\" {\n  source = \"../../../x\"\n}\n"}, []string{
 				"component/dns component-code-broken code.\"modules/dns/main.tf\" code",
 			}, "A sync cannot build 1 component."},
 	} {
@@ -313,7 +313,7 @@ func TestCodeOfApp(t *testing.T) {
 	}
 	out, _, err := nuon(t.Context(), nil, "table", "app HEAD~1 --exit-code")
 	if exitcode.CodeOf(err) != exitcode.Failed ||
-		!strings.Contains(out, `modules/dns/main.tf:1: module "x" is fetched from "example.org/x"`) {
+		!strings.Contains(out, `modules/dns/main.tf:1: module "x" calls "../../../x", which leads out`) {
 		t.Errorf("%v, %s", err, out)
 	}
 }

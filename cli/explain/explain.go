@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/builds"
 	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
@@ -87,6 +88,11 @@ func show(w io.Writer, chain []api.Cause) error {
 		if _, err := fmt.Fprintf(w, "%s%s %s%s\n     %s\n",
 			arrow, c.Record, console.Line(c.Name), at, console.Line(c.Reason)); err != nil {
 			return err
+		}
+		for _, line := range builds.ModuleLines(c.Modules) {
+			if _, err := fmt.Fprintf(w, "     module %s\n", line); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

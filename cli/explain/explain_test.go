@@ -24,7 +24,10 @@ func TestExplain(t *testing.T) {
 	chain := []api.Cause{
 		{Record: "revision", Name: "1a2b3c4\x1b[2J", Reason: "main\nmoved", At: time.Date(2026, 1, 2, 3, 4, 5, 0,
 			time.Local)},
-		{Record: "build", Name: "web 2", Reason: "its input changed"},
+		{Record: "build", Name: "web 2", Reason: "its input changed", Modules: api.ModuleResolution{Tool: "terraform",
+			Modules: []api.ResolvedModule{
+				{Key: "vpc", Source: "acme/vpc/aws", Constraint: "~> 1.0", Version: "1.2.0"},
+				{Key: "vpc.text", Source: "git::https://git.test/x\x1b[2J", Commit: strings.Repeat("a", 40)}}}},
 	}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked = r.URL.EscapedPath()
@@ -46,7 +49,8 @@ func TestExplain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "   revision 1a2b3c4 [2J  03:04:05\n     main moved\n└─ build web 2\n     its input changed\n"
+	want := "   revision 1a2b3c4 [2J  03:04:05\n     main moved\n└─ build web 2\n     its input changed\n" +
+		"     module vpc: acme/vpc/aws 1.2.0 (~> 1.0)\n     module vpc.text: git::https://git.test/x [2J at aaaaaaaaaaaa\n"
 	if d := cmp.Diff(want, out); d != "" {
 		t.Error(d)
 	}

@@ -167,9 +167,9 @@ func (p *pipeline) check() {
 			p.t.Errorf("%q is not in the comment:\n%s", want, comment)
 		}
 	}
-	p.replace("modules/web/main.tf", "resource", "module \"far\" { source = \"example.org/far\" }\n\nresource")
-	p.ends(p.recipe("check"), exitcode.Usage, `modules/web/main.tf:\d+: module "far" is fetched from "example.org/far"`)
-	p.replace("modules/web/main.tf", "module \"far\" { source = \"example.org/far\" }\n\n", "")
+	p.replace("modules/web/main.tf", "resource", "module \"far\" { source = \"../../../far\" }\n\nresource")
+	p.ends(p.recipe("check"), exitcode.Usage, `modules/web/main.tf:\d+: module "far" calls "../../../far", which leads out`)
+	p.replace("modules/web/main.tf", "module \"far\" { source = \"../../../far\" }\n\n", "")
 	p.replace("components/web.toml", "inputs.greeting", "inputs.greting")
 	p.ends(p.recipe("check"), exitcode.Usage, `components/web.toml:\d+:\d+: error: .*did you mean "greeting"`)
 	p.replace("components/web.toml", "inputs.greting", "inputs.greeting")

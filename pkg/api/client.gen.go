@@ -1473,19 +1473,22 @@ type Basis struct {
 
 // Build defines model for Build.
 type Build struct {
-	ArtifactDigest string      `json:"artifact_digest,omitempty,omitzero"`
-	Commit         string      `json:"commit"`
-	Component      string      `json:"component"`
-	CreatedAt      time.Time   `json:"created_at"`
-	EndedAt        time.Time   `json:"ended_at,omitempty,omitzero"`
-	Error          string      `json:"error,omitempty,omitzero"`
-	ID             string      `json:"id"`
-	InputDigest    string      `json:"input_digest"`
-	Job            string      `json:"job,omitempty,omitzero"`
-	Number         int         `json:"number"`
-	Reason         string      `json:"reason"`
-	Repository     string      `json:"repository"`
-	Status         BuildStatus `json:"status"`
+	ArtifactDigest string    `json:"artifact_digest,omitempty,omitzero"`
+	Commit         string    `json:"commit"`
+	Component      string    `json:"component"`
+	CreatedAt      time.Time `json:"created_at"`
+	EndedAt        time.Time `json:"ended_at,omitempty,omitzero"`
+	Error          string    `json:"error,omitempty,omitzero"`
+	ID             string    `json:"id"`
+	InputDigest    string    `json:"input_digest"`
+	Job            string    `json:"job,omitempty,omitzero"`
+
+	// Modules the modules from outside of the repository that are packed in the artifact of a Terraform module; left out in lists, and when there are none
+	Modules    ModuleResolution `json:"modules,omitempty,omitzero"`
+	Number     int              `json:"number"`
+	Reason     string           `json:"reason"`
+	Repository string           `json:"repository"`
+	Status     BuildStatus      `json:"status"`
 
 	// Waits why its job has not started
 	Waits string `json:"waits,omitempty,omitzero"`
@@ -1506,6 +1509,9 @@ type BuildResult struct {
 
 	// Bytes size of its layer
 	Bytes int64 `json:"bytes,omitempty,omitzero"`
+
+	// Modules of a Terraform module that calls modules outside of its repository
+	Modules ModuleResolution `json:"modules,omitempty,omitzero"`
 }
 
 // BuildSpec defines model for BuildSpec.
@@ -1523,6 +1529,9 @@ type BuildSpec struct {
 	// Kustomize of a manifest that kustomize makes; without a path, the source holds the manifest as it is
 	Kustomize KustomizeSpec `json:"kustomize,omitempty,omitzero"`
 
+	// Modules of a Terraform module: the earlier resolution, whose content calls with the same source and constraint get again
+	Modules ModuleResolution `json:"modules,omitempty,omitzero"`
+
 	// Repository where to push, below the vendor registry's prefix
 	Repository string `json:"repository"`
 
@@ -1538,10 +1547,13 @@ type BuildSpec struct {
 
 // Cause defines model for Cause.
 type Cause struct {
-	At     time.Time `json:"at,omitempty,omitzero"`
-	ID     string    `json:"id"`
-	Name   string    `json:"name"`
-	Reason string    `json:"reason"`
+	At time.Time `json:"at,omitempty,omitzero"`
+	ID string    `json:"id"`
+
+	// Modules of a build, as in Build
+	Modules ModuleResolution `json:"modules,omitempty,omitzero"`
+	Name    string           `json:"name"`
+	Reason  string           `json:"reason"`
 
 	// Record revision, app_version, release, component_input, build, install_component, workflow, step, plan, approval, script, approval_rule, workflow_rule
 	Record string `json:"record"`
@@ -2257,6 +2269,15 @@ type ManifestSpec struct {
 	Templates bool   `json:"templates"`
 }
 
+// ModuleResolution Which content each module call of a Terraform module that leads out of its repository got.
+type ModuleResolution struct {
+	// Modules by key
+	Modules []ResolvedModule `json:"modules"`
+
+	// Tool the program that the modules are for: terraform or tofu, whose registries differ
+	Tool string `json:"tool"`
+}
+
 // NewApp defines model for NewApp.
 type NewApp struct {
 	// Credential name or id
@@ -2875,6 +2896,36 @@ type RepoDelivery struct {
 type RepoList struct {
 	Items []Repo `json:"items"`
 	Next  string `json:"next,omitempty,omitzero"`
+}
+
+// ResolvedModule defines model for ResolvedModule.
+type ResolvedModule struct {
+	// Archive digest of the archive, of content from one
+	Archive string `json:"archive,omitempty,omitzero"`
+
+	// Commit of content from git
+	Commit string `json:"commit,omitempty,omitzero"`
+
+	// Constraint the version constraint as written
+	Constraint string `json:"constraint,omitempty,omitzero"`
+
+	// Directory of the module in its package
+	Directory string `json:"directory"`
+
+	// Key the path of the call, such as vpc or eks.kms
+	Key string `json:"key"`
+
+	// Repository of content from git
+	Repository string `json:"repository,omitempty,omitzero"`
+
+	// Source as written
+	Source string `json:"source"`
+
+	// Tree digest of the content
+	Tree string `json:"tree"`
+
+	// Version of a module from a registry
+	Version string `json:"version,omitempty,omitzero"`
 }
 
 // Response defines model for Response.

@@ -147,8 +147,9 @@ func TestCode(t *testing.T) {
 		"a broken module": {map[string]string{"modules/db/main.tf": "variable \"size\" {\n"},
 			"components/db.toml:6:13: error: modules/db/main.tf:1: Unclosed configuration block: There is no closing brace " +
 				"for this block before the end of the file. This may be caused by incorrect brace nesting elsewhere in this file"},
-		"code to fetch": {map[string]string{"modules/net/main.tf.json": `{"module": {"vpc": {"source": "acme/vpc/aws"}}}`},
-			`components/db.toml:6:13: error: modules/net/main.tf.json:1: module "vpc" is fetched from "acme/vpc/aws", which a deploy must not do; copy it into the repository and call it by a path such as ../vpc`},
+		"code to fetch": {map[string]string{"modules/net/main.tf.json": `{"module": {"vpc": {"source": "acme/vpc/aws",
+			"version": "~> 1.0"}, "git": {"source": "git::https://github.com/acme/net.git//a?ref=v1"}, "short": {"source":
+			"github.com/acme/net"}, "archive": {"source": "https://example.com/net.zip"}}}`}, ""},
 		"an empty module": {map[string]string{"modules/net/main.tf.json": "", "modules/net/x": "x"},
 			`components/db.toml:6:13: error: modules/db/main.tf:6: module "net": there are no .tf files in modules/net; name the directory that has them`},
 		"a bomb": {map[string]string{"modules/net/main.tf.json": strings.Repeat("[", 100_000)},

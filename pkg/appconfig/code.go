@@ -39,18 +39,28 @@ func (c *Component) Code() (sourcedir.Code, bool) {
 // code cannot be built. The sources and the build settings in the config are the complete input
 // of a build.
 func (a *App) Sources(c *Component, tree sourcedir.Tree, where string) ([]sourcedir.Source, error) {
-	code, builds := c.Code()
-	if !builds {
-		return nil, errors.New("the config names a repository without [kustomize]; add it, or write the objects as manifest")
-	}
-	found, err := code.Find(tree, where)
+	found, err := a.FindCode(c, tree, where)
 	if err != nil {
 		return nil, err
 	}
+	return found.Sources(tree, where)
+}
+
+// FindCode reads the code that a component is built from, and checks that its config fits to it. The
+// parameters and the error are those of Sources.
+func (a *App) FindCode(c *Component, tree sourcedir.Tree, where string) (sourcedir.Found, error) {
+	code, builds := c.Code()
+	if !builds {
+		return sourcedir.Found{}, errors.New("the config names a repository without [kustomize]; add it, or write the objects as manifest")
+	}
+	found, err := code.Find(tree, where)
+	if err != nil {
+		return sourcedir.Found{}, err
+	}
 	if found.Module != nil {
 		if problem := a.ModuleMismatch(c.Name, found.Module); problem != "" {
-			return nil, errors.New(problem)
+			return sourcedir.Found{}, errors.New(problem)
 		}
 	}
-	return found.Sources(tree, where)
+	return found, nil
 }

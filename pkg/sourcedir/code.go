@@ -104,13 +104,6 @@ func (c Code) module(tree fs.FS) (Found, error) {
 	if err != nil {
 		return Found{}, err
 	}
-	if len(module.Remote) > 0 {
-		first := module.Remote[0]
-		return Found{}, fmt.Errorf(
-			"%s: module %q is fetched from %q, which a deploy must not do; copy it into the repository and call it by a path "+
-				"such as ../%s",
-			first.Position, first.Module, first.Source, first.Module)
-	}
 	return Found{Directories: module.Dirs, Module: module}, nil
 }
 

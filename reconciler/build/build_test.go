@@ -264,9 +264,6 @@ func TestProblemsOfOneComponent(t *testing.T) {
 		"module outside": {func(r *gittest.Repo) {
 			r.Write("modules/web/main.tf", "module \"x\" {\n  source = \"../../../x\"\n}\n")
 		}, "leads out of the repository"},
-		"module elsewhere": {func(r *gittest.Repo) {
-			r.Write("modules/web/main.tf", "module \"x\" {\n  source = \"hashicorp/x/aws\"\n}\n")
-		}, "copy it into the repository"},
 		"link outside": {func(r *gittest.Repo) { r.Symlink("/etc/passwd", "modules/web/passwd.tf") }, "passwd.tf"},
 		"link up": {
 			func(r *gittest.Repo) { r.Symlink("../../../../secret", "modules/web/secret") }, "modules/web/secret",

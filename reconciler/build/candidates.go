@@ -16,9 +16,11 @@ type candidate struct {
 	componentState
 	app       *appconfig.App // the config of the component's app
 	recipe    Recipe
-	digest    string // of the recipe
+	digest    string // of the recipe, without a resolution of modules
 	problem   string // why it cannot be built, for people; the component then stays as it was
 	temporary bool   // the problem is temporary and not the component's own
+
+	callsModules bool // the module calls others outside of its repository
 
 	tree   *gittree.Tree // nil for what is built from the config itself
 	known  knownInput    // what exists of this input

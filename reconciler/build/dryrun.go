@@ -133,7 +133,7 @@ func sameCode(was, is *appconfig.Component) bool {
 
 // dryRun returns the effect of an input that was determined.
 func (f *candidate) dryRun() DryRun {
-	if f.current != nil && f.current.Digest == f.digest && f.known.build != nil {
+	if f.current != nil && f.known.build != nil && f.current.ID == f.known.input.ID {
 		return DryRun{Reason: "nothing that it is built from would change", Build: *f.known.build}
 	}
 	if f.known.build != nil {

@@ -46,7 +46,11 @@ func (f *candidate) findSources() error {
 	if f.inline {
 		return nil
 	}
-	sources, err := f.app.Sources(&f.config, f.tree, f.url)
-	f.recipe.Sources = sources
+	found, err := f.app.FindCode(&f.config, f.tree, f.url)
+	if err != nil {
+		return err
+	}
+	f.callsModules = found.Module != nil && len(found.Module.Remote) > 0
+	f.recipe.Sources, err = found.Sources(f.tree, f.url)
 	return err
 }

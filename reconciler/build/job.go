@@ -51,9 +51,13 @@ var _ jobs.Owner = (*Builder)(nil)
 // startJob queues the job of a build for the org's build runner. It returns false if there is none
 // yet.
 func startJob(
-	ctx context.Context, tx *store.Tx, build store.Build, component store.Component, recipe Recipe,
+	ctx context.Context, tx *store.Tx, build store.Build, component store.Component, input store.ComponentInput,
 	timeout time.Duration,
 ) (bool, error) {
+	spec, recipe, err := buildSpec(tx.Org, build, component, input)
+	if err != nil {
+		return false, err
+	}
 	runner, err := tx.BuildRunner(ctx, tx.Org, timing.Online.Seconds())
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
@@ -65,8 +69,7 @@ func startJob(
 		Runner: runner.ID, Kind: "build", OwnerKind: OwnerKind, OwnerID: build.ID, Reason: build.Reason,
 		Trace: build.Trace, ComponentKind: recipe.Kind,
 		Spec: api.JobSpec{
-			Kind: api.JobSpecKindBuild, TimeoutSeconds: int(math.Ceil(timeout.Seconds())),
-			Build: buildSpec(tx.Org, build, component, recipe),
+			Kind: api.JobSpecKindBuild, TimeoutSeconds: int(math.Ceil(timeout.Seconds())), Build: spec,
 		},
 	})
 	if err != nil {
@@ -79,12 +82,22 @@ func startJob(
 	return true, err
 }
 
-// buildSpec returns the spec that describes the build to a build runner.
-func buildSpec(org string, build store.Build, component store.Component, recipe Recipe) api.BuildSpec {
-	spec := api.BuildSpec{
+// buildSpec returns the spec that describes the build to a build runner, and the input's recipe.
+func buildSpec(
+	org string, build store.Build, component store.Component, input store.ComponentInput,
+) (spec api.BuildSpec, recipe Recipe, err error) {
+	if err := json.Unmarshal(input.Recipe, &recipe); err != nil {
+		return spec, recipe, fmt.Errorf("read recipe: %w", err)
+	}
+	if input.Resolution != nil {
+		if err := json.Unmarshal(input.Resolution, &spec.Modules); err != nil {
+			return spec, recipe, fmt.Errorf("read resolution: %w", err)
+		}
+	}
+	spec = api.BuildSpec{
 		Build: build.ID, Component: component.Name, ComponentKind: recipe.Kind,
 		Directory: recipe.Directory, Tree: recipe.SourceDigest(), TerraformVersion: recipe.TerraformVersion,
-		Repository: ArtifactRepository(org, component.ID),
+		Repository: ArtifactRepository(org, component.ID), Modules: spec.Modules,
 	}
 	if build.SourceDigest != "" {
 		spec.Source = api.ArtifactRef{Repository: sourceRepository(org, component.ID), Digest: build.SourceDigest}
@@ -98,7 +111,7 @@ func buildSpec(org string, build store.Build, component store.Component, recipe 
 			LoadRestrictor: k.LoadRestrictor,
 		}
 	}
-	return spec
+	return spec, recipe, nil
 }
 
 // JobAccepted records that a runner has started a build.
@@ -122,7 +135,11 @@ func (b *Builder) JobEnded(ctx context.Context, tx *store.Tx, job store.Job, res
 	if err != nil {
 		return fmt.Errorf("end build %s: %w", job.OwnerID, err)
 	}
-	ended := endParams(tx.Org, build, result)
+	input, err := tx.ComponentInputByID(ctx, tx.Org, build.InputID)
+	if err != nil {
+		return fmt.Errorf("end build %s: %w", build.ID, err)
+	}
+	ended := endParams(tx.Org, build, input, result)
 	ended.OrgID, ended.ID, ended.JobID = tx.Org, build.ID, &job.ID
 	changed, err := tx.EndBuild(ctx, ended)
 	if err != nil {
@@ -130,6 +147,11 @@ func (b *Builder) JobEnded(ctx context.Context, tx *store.Tx, job store.Job, res
 	}
 	if changed == 0 {
 		return nil // it had already ended, or the job is not the build's
+	}
+	if ended.ModulesTool != "" {
+		if err := addModules(ctx, tx, build.ID, result.Build.Modules); err != nil {
+			return fmt.Errorf("end build %s: %w", build.ID, err)
+		}
 	}
 	if err := updateReleases(ctx, tx, build.InputID); err != nil {
 		return fmt.Errorf("end build %s: %w", build.ID, err)
@@ -153,9 +175,15 @@ func updateReleases(ctx context.Context, tx *store.Tx, inputID string) error {
 }
 
 // endParams returns how a build ended. It checks what the runner reports: an artifact counts only in
-// the repository of this build's component.
-func endParams(org string, build store.Build, result api.JobResult) store.EndBuildParams {
+// the repository of this build's component, and modules only as checkModules allows.
+func endParams(
+	org string, build store.Build, input store.ComponentInput, result api.JobResult,
+) store.EndBuildParams {
 	made := result.Build.Artifact
+	trouble := error(nil)
+	if result.Status == api.JobResultStatusSucceeded {
+		trouble = checkModules(input, result.Build.Modules)
+	}
 	switch {
 	case result.Status != api.JobResultStatusSucceeded:
 		return store.EndBuildParams{Status: statusFailed, Error: failureReason(result)}
@@ -169,9 +197,12 @@ func endParams(org string, build store.Build, result api.JobResult) store.EndBui
 			Status: statusFailed,
 			Error:  "the runner reported no digest of the artifact; update the runner and build again",
 		}
+	case trouble != nil:
+		return store.EndBuildParams{Status: statusFailed, Error: trouble.Error()}
 	}
 	return store.EndBuildParams{
 		Status: statusSucceeded, ArtifactDigest: made.Digest, ArtifactBytes: max(result.Build.Bytes, 0),
+		ModulesTool: result.Build.Modules.Tool,
 	}
 }
 
@@ -240,10 +271,6 @@ func rebuild(ctx context.Context, tx *store.Tx, old store.Build) (string, error)
 	if err != nil {
 		return "", err
 	}
-	var recipe Recipe
-	if err := json.Unmarshal(input.Recipe, &recipe); err != nil {
-		return "", fmt.Errorf("read recipe: %w", err)
-	}
 	again, err := tx.AddBuild(ctx, store.AddBuildParams{
 		OrgID: tx.Org, ID: id.New("bld"), ComponentID: old.ComponentID, InputID: old.InputID,
 		Repository: old.Repository,
@@ -261,6 +288,6 @@ func rebuild(ctx context.Context, tx *store.Tx, old store.Build) (string, error)
 	if config, there := app.config.Component(component.Name); there {
 		timeout = timeoutOf(*config)
 	}
-	_, err = startJob(ctx, tx, again, component, recipe, timeout)
+	_, err = startJob(ctx, tx, again, component, input, timeout)
 	return again.ID, err
 }

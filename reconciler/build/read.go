@@ -108,6 +108,16 @@ func readApp(ctx context.Context, tx *store.Tx, appID string) (app appState, err
 	return app, nil
 }
 
+// currentInput returns the input that a component has, or nil.
+func (a appState) currentInput(componentID string) *store.ComponentInput {
+	for _, c := range a.components {
+		if c.row.ID == componentID {
+			return c.current
+		}
+	}
+	return nil
+}
+
 func readComponent(ctx context.Context, tx *store.Tx, app *appState, row store.Component) (componentState, error) {
 	component := componentState{row: row}
 	config, there := app.config.Deployed().Component(row.Name)

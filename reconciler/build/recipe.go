@@ -27,6 +27,8 @@ type Recipe struct {
 	Chart            *Chart             `json:"chart,omitempty"`
 	Kustomize        *Kustomize         `json:"kustomize,omitempty"`
 	Manifest         string             `json:"manifest,omitempty"` // digest of a text that is built unchanged
+	// Modules is the digest of the resolution that the builds start from; see component_inputs.resolution.
+	Modules string `json:"modules,omitempty"`
 }
 
 // Chart is a chart in a chart repository, as the config names it.

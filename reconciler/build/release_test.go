@@ -175,7 +175,7 @@ func TestPartialReleases(t *testing.T) {
 	refused("complete")
 
 	repo.Write(
-		"modules/web/main.tf", "module \"far\" {\n  source = \"example.org/far\"\n}\n", "app/components/web.toml",
+		"modules/web/main.tf", "module \"far\" {\n  source = \"../../../far\"\n}\n", "app/components/web.toml",
 		"max_auto_retries = 1\n"+component("web", "modules/web"),
 		"modules/metrics/main.tf", "output \"port\" { value = 2 }\n", "app/components/late.toml",
 		component("late", "modules/late"),

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/pkg/telemetry"
 	"github.com/nuon-toolkit/nuon/reconciler/catalog"
@@ -197,14 +198,13 @@ func (k *saver) createBuild(ctx context.Context, found *candidate) (err error) {
 		slog.String("revision", revisionID(found.revision)))
 	defer func() { span.End(err) }()
 	if found.known.input == nil {
-		encoded, err := json.Marshal(found.recipe)
-		if err != nil {
-			return fmt.Errorf("write recipe: %w", err)
+		var start *api.ModuleResolution
+		if found.callsModules {
+			if start, err = startOf(ctx, k.tx, found.row.ID, k.app.currentInput(found.row.ID)); err != nil {
+				return err
+			}
 		}
-		input, err := k.tx.AddComponentInput(ctx, store.AddComponentInputParams{
-			OrgID: k.tx.Org, ID: id.New("inp"), ComponentID: found.row.ID, Digest: found.digest,
-			Recipe: encoded, RevisionID: revision, Reason: reason,
-		})
+		input, err := addInput(ctx, k.tx, found.row.ID, found.recipe, start, revision, reason)
 		if err != nil {
 			return err
 		}
@@ -221,12 +221,35 @@ func (k *saver) createBuild(ctx context.Context, found *candidate) (err error) {
 	if err != nil {
 		return err
 	}
-	started, err := startJob(ctx, k.tx, build, found.row, found.recipe, timeoutOf(found.config))
+	started, err := startJob(ctx, k.tx, build, found.row, *found.known.input, timeoutOf(found.config))
 	if err != nil {
 		return err
 	}
 	k.addSummary(found, buildOutcome(found, build, started))
 	return nil
+}
+
+// addInput adds an input that its builds make from a recipe and, unless that is nil, an earlier
+// resolution of modules.
+func addInput(ctx context.Context, tx *store.Tx, componentID string, recipe Recipe, start *api.ModuleResolution,
+	revision *string, reason string) (store.ComponentInput, error) {
+	add := store.AddComponentInputParams{
+		OrgID: tx.Org, ID: id.New("inp"), ComponentID: componentID, RevisionID: revision, Reason: reason,
+	}
+	var err error
+	if start != nil {
+		recipe.Modules = ""
+		add.Base = recipe.Digest()
+		if add.Resolution, err = json.Marshal(start); err != nil {
+			return store.ComponentInput{}, fmt.Errorf("write resolution: %w", err)
+		}
+		recipe.Modules = digestOf(start)
+	}
+	add.Digest = recipe.Digest()
+	if add.Recipe, err = json.Marshal(recipe); err != nil {
+		return store.ComponentInput{}, fmt.Errorf("write recipe: %w", err)
+	}
+	return tx.AddComponentInput(ctx, add)
 }
 
 // startWaiting queues the job of a build that had no runner when it was created.
@@ -235,7 +258,7 @@ func (k *saver) startWaiting(ctx context.Context, found *candidate) error {
 	if build.Status != statusQueued || build.JobID != nil {
 		return nil
 	}
-	_, err := startJob(ctx, k.tx, *build, found.row, found.recipe, timeoutOf(found.config))
+	_, err := startJob(ctx, k.tx, *build, found.row, *found.known.input, timeoutOf(found.config))
 	return err
 }
 

@@ -263,15 +263,15 @@ func TestAPreviewSaysWhatASyncWouldDo(t *testing.T) {
 				"metrics: removed, rebuild false: it leaves the app; where it is deployed, its destroy is planned and asked for",
 				"east [cache metrics]: cache: cache is not deployed on this install yet; metrics: metrics left the app in " +
 					"release 2", westIdle}},
-		{"code that cannot be built", []string{"modules/web/main.tf", "module \"far\" {\n  source = \"example.org/far\"\n" +
+		{"code that cannot be built", []string{"modules/web/main.tf", "module \"far\" {\n  source = \"../../../far\"\n" +
 			"}\n"}, nil, []string{"version 1, release 2, changed true",
-			"held: web cannot be built: modules/web/main.tf:1: module \"far\" is fetched from \"example.org/far\", which a " +
-				"deploy must not do; copy it into the repository and call it by a path such as ../far",
-			"web: none, rebuild false: it could not be built: modules/web/main.tf:1: module \"far\" is fetched from " +
-				"\"example.org/far\", which a deploy must not do; copy it into the repository and call it by a path such as ../far",
+			"held: web cannot be built: modules/web/main.tf:1: module \"far\" calls \"../../../far\", which " +
+				"leads out of the repository; move that module into it",
+			"web: none, rebuild false: it could not be built: modules/web/main.tf:1: module \"far\" calls " +
+				"\"../../../far\", which leads out of the repository; move that module into it",
 			"east []: nothing would change on it, since the release would be incomplete: web cannot be built: " +
-				"modules/web/main.tf:1: module \"far\" is fetched from \"example.org/far\", which a deploy must not do; copy it " +
-				"into the repository and call it by a path such as ../far", westIdle}},
+				"modules/web/main.tf:1: module \"far\" calls \"../../../far\", which leads out of " +
+				"the repository; move that module into it", westIdle}},
 		{"inputs", []string{"app/inputs.toml", "[[group]]\nname = \"g\"\ndescription = \"G\"\n[[input]]\nname = \"size\"\n" +
 			"display_name = \"S\"\ndescription = \"S\"\ngroup = \"g\"\ndefault = \"m\"\n[[input]]\nname = \"zone\"\n" +
 			"display_name = \"Z\"\ndescription = \"Z\"\ngroup = \"g\"\nrequired = true\n",

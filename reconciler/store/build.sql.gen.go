@@ -15,7 +15,7 @@ insert into builds (org_id, id, component_id, input_id, number, status, reposito
 values ($1, $2, $3, $4,
     (select coalesce(max(b.number), 0) + 1 from builds b where b.org_id = $1 and b.component_id = $3),
     'queued', $5, $6, $7, $8, $9)
-returning org_id, id, component_id, input_id, number, status, repository, commit, source_digest, artifact_digest, artifact_bytes, reason, error, job_id, trace, created_at, ended_at
+returning org_id, id, component_id, input_id, number, status, repository, commit, source_digest, artifact_digest, artifact_bytes, reason, error, modules_tool, job_id, trace, created_at, ended_at
 `
 
 type AddBuildParams struct {
@@ -57,6 +57,7 @@ func (q *Queries) AddBuild(ctx context.Context, arg AddBuildParams) (Build, erro
 		&i.ArtifactBytes,
 		&i.Reason,
 		&i.Error,
+		&i.ModulesTool,
 		&i.JobID,
 		&i.Trace,
 		&i.CreatedAt,
@@ -65,10 +66,49 @@ func (q *Queries) AddBuild(ctx context.Context, arg AddBuildParams) (Build, erro
 	return i, err
 }
 
+const addBuildModules = `-- name: AddBuildModules :exec
+insert into build_modules (org_id, build_id, key, source, version_constraint, version, repository, commit, archive, tree, directory)
+select $1, $2, m.key, m.source, m.version_constraint, m.version, m.repository, m.commit, m.archive, m.tree, m.directory
+from (select unnest($3::text[]) as key, unnest($4::text[]) as source, unnest($5::text[]) as version_constraint,
+    unnest($6::text[]) as version, unnest($7::text[]) as repository, unnest($8::text[]) as commit,
+    unnest($9::text[]) as archive, unnest($10::text[]) as tree, unnest($11::text[]) as directory) m
+`
+
+type AddBuildModulesParams struct {
+	OrgID              string
+	BuildID            string
+	Keys               []string
+	Sources            []string
+	VersionConstraints []string
+	Versions           []string
+	Repositories       []string
+	Commits            []string
+	Archives           []string
+	Trees              []string
+	Directories        []string
+}
+
+func (q *Queries) AddBuildModules(ctx context.Context, arg AddBuildModulesParams) error {
+	_, err := q.db.Exec(ctx, addBuildModules,
+		arg.OrgID,
+		arg.BuildID,
+		arg.Keys,
+		arg.Sources,
+		arg.VersionConstraints,
+		arg.Versions,
+		arg.Repositories,
+		arg.Commits,
+		arg.Archives,
+		arg.Trees,
+		arg.Directories,
+	)
+	return err
+}
+
 const addComponentInput = `-- name: AddComponentInput :one
-insert into component_inputs (org_id, id, component_id, digest, recipe, revision_id, reason)
-values ($1, $2, $3, $4, $5, $6, $7)
-returning org_id, id, component_id, digest, recipe, revision_id, reason, created_at
+insert into component_inputs (org_id, id, component_id, digest, recipe, resolution, base, revision_id, reason)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+returning org_id, id, component_id, digest, recipe, resolution, base, revision_id, reason, created_at
 `
 
 type AddComponentInputParams struct {
@@ -77,6 +117,8 @@ type AddComponentInputParams struct {
 	ComponentID string
 	Digest      string
 	Recipe      json.RawMessage
+	Resolution  json.RawMessage
+	Base        string
 	RevisionID  *string
 	Reason      string
 }
@@ -88,6 +130,8 @@ func (q *Queries) AddComponentInput(ctx context.Context, arg AddComponentInputPa
 		arg.ComponentID,
 		arg.Digest,
 		arg.Recipe,
+		arg.Resolution,
+		arg.Base,
 		arg.RevisionID,
 		arg.Reason,
 	)
@@ -98,6 +142,8 @@ func (q *Queries) AddComponentInput(ctx context.Context, arg AddComponentInputPa
 		&i.ComponentID,
 		&i.Digest,
 		&i.Recipe,
+		&i.Resolution,
+		&i.Base,
 		&i.RevisionID,
 		&i.Reason,
 		&i.CreatedAt,
@@ -131,8 +177,44 @@ func (q *Queries) AppsWithBuildsWithoutJob(ctx context.Context, orgID string) ([
 	return items, nil
 }
 
+const buildModules = `-- name: BuildModules :many
+select org_id, build_id, key, source, version_constraint, version, repository, commit, archive, tree, directory from build_modules where org_id = $1 and build_id = $2 order by key
+`
+
+func (q *Queries) BuildModules(ctx context.Context, orgID string, buildID string) ([]BuildModule, error) {
+	rows, err := q.db.Query(ctx, buildModules, orgID, buildID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []BuildModule{}
+	for rows.Next() {
+		var i BuildModule
+		if err := rows.Scan(
+			&i.OrgID,
+			&i.BuildID,
+			&i.Key,
+			&i.Source,
+			&i.VersionConstraint,
+			&i.Version,
+			&i.Repository,
+			&i.Commit,
+			&i.Archive,
+			&i.Tree,
+			&i.Directory,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const buildOfInput = `-- name: BuildOfInput :one
-select org_id, id, component_id, input_id, number, status, repository, commit, source_digest, artifact_digest, artifact_bytes, reason, error, job_id, trace, created_at, ended_at from builds where org_id = $1 and input_id = $2
+select org_id, id, component_id, input_id, number, status, repository, commit, source_digest, artifact_digest, artifact_bytes, reason, error, modules_tool, job_id, trace, created_at, ended_at from builds where org_id = $1 and input_id = $2
 order by (status <> 'failed') desc, number desc limit 1
 `
 
@@ -154,6 +236,7 @@ func (q *Queries) BuildOfInput(ctx context.Context, orgID string, inputID string
 		&i.ArtifactBytes,
 		&i.Reason,
 		&i.Error,
+		&i.ModulesTool,
 		&i.JobID,
 		&i.Trace,
 		&i.CreatedAt,
@@ -196,8 +279,29 @@ func (q *Queries) BuildRunner(ctx context.Context, orgID string, onlineSeconds f
 	return i, err
 }
 
+const buildToResolveLike = `-- name: BuildToResolveLike :one
+select b.id, b.input_id, b.modules_tool from builds b where b.org_id = $1 and b.component_id = $2 and b.status = 'succeeded'
+    and b.modules_tool <> ''
+order by b.input_id = $3 desc, b.number desc limit 1
+`
+
+type BuildToResolveLikeRow struct {
+	ID          string
+	InputID     string
+	ModulesTool string
+}
+
+// BuildToResolveLike is the build whose modules a new input of a component starts from: the newest with any, of the current input if that
+// has one.
+func (q *Queries) BuildToResolveLike(ctx context.Context, orgID string, componentID string, inputID string) (BuildToResolveLikeRow, error) {
+	row := q.db.QueryRow(ctx, buildToResolveLike, orgID, componentID, inputID)
+	var i BuildToResolveLikeRow
+	err := row.Scan(&i.ID, &i.InputID, &i.ModulesTool)
+	return i, err
+}
+
 const buildsOfComponent = `-- name: BuildsOfComponent :many
-select org_id, id, component_id, input_id, number, status, repository, commit, source_digest, artifact_digest, artifact_bytes, reason, error, job_id, trace, created_at, ended_at from builds where org_id = $1 and component_id = $2 order by number
+select org_id, id, component_id, input_id, number, status, repository, commit, source_digest, artifact_digest, artifact_bytes, reason, error, modules_tool, job_id, trace, created_at, ended_at from builds where org_id = $1 and component_id = $2 order by number
 `
 
 func (q *Queries) BuildsOfComponent(ctx context.Context, orgID string, componentID string) ([]Build, error) {
@@ -223,6 +327,7 @@ func (q *Queries) BuildsOfComponent(ctx context.Context, orgID string, component
 			&i.ArtifactBytes,
 			&i.Reason,
 			&i.Error,
+			&i.ModulesTool,
 			&i.JobID,
 			&i.Trace,
 			&i.CreatedAt,
@@ -239,9 +344,11 @@ func (q *Queries) BuildsOfComponent(ctx context.Context, orgID string, component
 }
 
 const componentInputByDigest = `-- name: ComponentInputByDigest :one
-select org_id, id, component_id, digest, recipe, revision_id, reason, created_at from component_inputs where org_id = $1 and component_id = $2 and digest = $3
+select org_id, id, component_id, digest, recipe, resolution, base, revision_id, reason, created_at from component_inputs where org_id = $1 and component_id = $2 and (digest = $3 or base = $3)
+order by created_at desc, id desc limit 1
 `
 
+// ComponentInputByDigest is the newest input with a digest, with or without a resolution that it starts from.
 func (q *Queries) ComponentInputByDigest(ctx context.Context, orgID string, componentID string, digest string) (ComponentInput, error) {
 	row := q.db.QueryRow(ctx, componentInputByDigest, orgID, componentID, digest)
 	var i ComponentInput
@@ -251,6 +358,8 @@ func (q *Queries) ComponentInputByDigest(ctx context.Context, orgID string, comp
 		&i.ComponentID,
 		&i.Digest,
 		&i.Recipe,
+		&i.Resolution,
+		&i.Base,
 		&i.RevisionID,
 		&i.Reason,
 		&i.CreatedAt,
@@ -259,7 +368,7 @@ func (q *Queries) ComponentInputByDigest(ctx context.Context, orgID string, comp
 }
 
 const componentInputByID = `-- name: ComponentInputByID :one
-select org_id, id, component_id, digest, recipe, revision_id, reason, created_at from component_inputs where org_id = $1 and id = $2
+select org_id, id, component_id, digest, recipe, resolution, base, revision_id, reason, created_at from component_inputs where org_id = $1 and id = $2
 `
 
 func (q *Queries) ComponentInputByID(ctx context.Context, orgID string, iD string) (ComponentInput, error) {
@@ -271,6 +380,8 @@ func (q *Queries) ComponentInputByID(ctx context.Context, orgID string, iD strin
 		&i.ComponentID,
 		&i.Digest,
 		&i.Recipe,
+		&i.Resolution,
+		&i.Base,
 		&i.RevisionID,
 		&i.Reason,
 		&i.CreatedAt,
@@ -304,8 +415,9 @@ func (q *Queries) ComponentToBuild(ctx context.Context, orgID string, iD string)
 }
 
 const endBuild = `-- name: EndBuild :execrows
-update builds set status = $1, artifact_digest = $2, artifact_bytes = $3, error = $4, ended_at = now()
-where org_id = $5 and id = $6 and job_id = $7 and status in ('queued', 'running')
+update builds set status = $1, artifact_digest = $2, artifact_bytes = $3, error = $4,
+    modules_tool = $5, ended_at = now()
+where org_id = $6 and id = $7 and job_id = $8 and status in ('queued', 'running')
 `
 
 type EndBuildParams struct {
@@ -313,6 +425,7 @@ type EndBuildParams struct {
 	ArtifactDigest string
 	ArtifactBytes  int64
 	Error          string
+	ModulesTool    string
 	OrgID          string
 	ID             string
 	JobID          *string
@@ -324,6 +437,7 @@ func (q *Queries) EndBuild(ctx context.Context, arg EndBuildParams) (int64, erro
 		arg.ArtifactDigest,
 		arg.ArtifactBytes,
 		arg.Error,
+		arg.ModulesTool,
 		arg.OrgID,
 		arg.ID,
 		arg.JobID,
@@ -335,7 +449,7 @@ func (q *Queries) EndBuild(ctx context.Context, arg EndBuildParams) (int64, erro
 }
 
 const lockBuild = `-- name: LockBuild :one
-select org_id, id, component_id, input_id, number, status, repository, commit, source_digest, artifact_digest, artifact_bytes, reason, error, job_id, trace, created_at, ended_at from builds where org_id = $1 and id = $2 for update
+select org_id, id, component_id, input_id, number, status, repository, commit, source_digest, artifact_digest, artifact_bytes, reason, error, modules_tool, job_id, trace, created_at, ended_at from builds where org_id = $1 and id = $2 for update
 `
 
 func (q *Queries) LockBuild(ctx context.Context, orgID string, iD string) (Build, error) {
@@ -355,6 +469,7 @@ func (q *Queries) LockBuild(ctx context.Context, orgID string, iD string) (Build
 		&i.ArtifactBytes,
 		&i.Reason,
 		&i.Error,
+		&i.ModulesTool,
 		&i.JobID,
 		&i.Trace,
 		&i.CreatedAt,

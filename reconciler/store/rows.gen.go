@@ -105,10 +105,25 @@ type Build struct {
 	ArtifactBytes  int64
 	Reason         string
 	Error          string
+	ModulesTool    string
 	JobID          *string
 	Trace          string
 	CreatedAt      time.Time
 	EndedAt        *time.Time
+}
+
+type BuildModule struct {
+	OrgID             string
+	BuildID           string
+	Key               string
+	Source            string
+	VersionConstraint string
+	Version           string
+	Repository        string
+	Commit            string
+	Archive           string
+	Tree              string
+	Directory         string
 }
 
 type Component struct {
@@ -131,6 +146,8 @@ type ComponentInput struct {
 	ComponentID string
 	Digest      string
 	Recipe      json.RawMessage
+	Resolution  json.RawMessage
+	Base        string
 	RevisionID  *string
 	Reason      string
 	CreatedAt   time.Time

@@ -47,6 +47,9 @@ const (
 	// VarChartsPrivate, set to 1, allows builds to fetch charts from private networks
 	// and from this machine.
 	VarChartsPrivate = "NUON_CHARTS_PRIVATE"
+	// VarModulesPrivate lists the hosts, separated by commas, of Terraform modules that builds may
+	// fetch from private networks and from this machine; 1 allows every host.
+	VarModulesPrivate = "NUON_MODULES_PRIVATE"
 )
 
 // environment holds the values of the variables.

@@ -19,7 +19,7 @@ import (
 // to those of package ambient: the locations of artifacts and tools. All others are left out,
 // so that a job neither depends on nor leaks the environment that the runner happens to have.
 var passedVariables = []string{
-	job.VarRegistry, job.VarRegistryPlainHTTP, job.VarChartsPrivate,
+	job.VarRegistry, job.VarRegistryPlainHTTP, job.VarChartsPrivate, job.VarModulesPrivate,
 	tfbinary.EnvExecutable, tfbinary.EnvReleases, tfbinary.EnvConfig,
 }
 

@@ -29,39 +29,90 @@ type cachedVersion struct {
 	Size     int64     `json:"size"`
 	Modified time.Time `json:"modified"`
 	Version  string    `json:"version"`
+	Product  Product   `json:"product,omitempty"`
 }
+
+// Product is the program that an executable is.
+type Product string
+
+// The products, by the names that they print.
+const (
+	Terraform Product = "Terraform"
+	OpenTofu  Product = "OpenTofu"
+)
 
 // readVersion returns the version of an executable.
 func (t Tool) readVersion(ctx context.Context, path string) (string, error) {
-	real, err := filepath.EvalSymlinks(path)
+	now, note, err := t.cached(path)
+	if err != nil || now.Version != "" {
+		return now.Version, err
+	}
+	printed, err := t.run(ctx, path, "version", "-json")
 	if err != nil {
 		return "", err
 	}
-	info, err := os.Stat(real)
-	if err != nil {
-		return "", err
+	var said struct {
+		Version string `json:"terraform_version"`
 	}
-	now := cachedVersion{Path: real, Size: info.Size(), Modified: info.ModTime().UTC()}
-	note := filepath.Join(t.root, "tools", "known", strings.TrimPrefix(artifact.Digest([]byte(real)), "sha256:")+".json")
-	if content, err := os.ReadFile(note); err == nil {
-		var before cachedVersion
-		if json.Unmarshal(content, &before) == nil && before.Path == now.Path && before.Size == now.Size &&
-			before.Modified.Equal(now.Modified) && before.Version != "" {
-			return before.Version, nil
-		}
+	if err := json.Unmarshal(printed, &said); err != nil || said.Version == "" {
+		return "", fmt.Errorf("%s does not say its version as Terraform does", path)
 	}
-	if now.Version, err = t.run(ctx, path); err != nil {
-		return "", err
-	}
-	if content, err := json.Marshal(now); err == nil {
-		// The cache is only a shortcut: a failed write costs time and nothing else.
-		_ = writeFile(note, content)
-	}
+	now.Version = said.Version
+	now.save(note)
 	return now.Version, nil
 }
 
-// run runs an executable, which may just have been written, to get its version.
-func (t Tool) run(ctx context.Context, path string) (string, error) {
+// Product returns the program that the executable is, from the first line that "version" prints.
+func (t Tool) Product(ctx context.Context) (Product, error) {
+	now, note, err := t.cached(t.Path)
+	if err != nil || now.Product != "" {
+		return now.Product, err
+	}
+	printed, err := t.run(ctx, t.Path, "version")
+	if err != nil {
+		return "", err
+	}
+	for _, product := range []Product{Terraform, OpenTofu} {
+		if strings.HasPrefix(string(printed), string(product)+" v") {
+			now.Version, now.Product = t.Version, product
+			now.save(note)
+			return product, nil
+		}
+	}
+	return "", fmt.Errorf("%s is neither Terraform nor OpenTofu, by what it prints for \"version\"; name one of them "+
+		"in %s", t.Path, EnvExecutable)
+}
+
+// cached returns what is known about an executable, and the file in which that is stored.
+func (t Tool) cached(path string) (known cachedVersion, note string, err error) {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return known, "", err
+	}
+	info, err := os.Stat(real)
+	if err != nil {
+		return known, "", err
+	}
+	now := cachedVersion{Path: real, Size: info.Size(), Modified: info.ModTime().UTC()}
+	note = filepath.Join(t.root, "tools", "known", strings.TrimPrefix(artifact.Digest([]byte(real)), "sha256:")+".json")
+	if content, err := os.ReadFile(note); err == nil {
+		if json.Unmarshal(content, &known) == nil && known.Path == now.Path && known.Size == now.Size &&
+			known.Modified.Equal(now.Modified) {
+			return known, note, nil
+		}
+	}
+	return now, note, nil
+}
+
+// save stores what is known. It is only a shortcut: a failed write costs time and nothing else.
+func (c cachedVersion) save(note string) {
+	if content, err := json.Marshal(c); err == nil {
+		_ = writeFile(note, content)
+	}
+}
+
+// run runs an executable, which may just have been written, and returns what it prints.
+func (t Tool) run(ctx context.Context, path string, args ...string) ([]byte, error) {
 	var out, wrong bytes.Buffer
 	err := execretry.Retry(ctx, func() error {
 		ctx, cancel := context.WithTimeout(ctx, versionTimeout)
@@ -69,7 +120,7 @@ func (t Tool) run(ctx context.Context, path string) (string, error) {
 		out.Reset()
 		wrong.Reset()
 		asking := subprocess.Program{
-			Path: path, Args: []string{path, "version", "-json"}, Dir: "/", Stdout: &out, Stderr: &wrong,
+			Path: path, Args: append([]string{path}, args...), Dir: "/", Stdout: &out, Stderr: &wrong,
 			Name: path, Group: true, Grace: versionGrace, Warn: func(string, ...any) {},
 		}
 		for key, value := range t.Environ(nil) {
@@ -78,15 +129,9 @@ func (t Tool) run(ctx context.Context, path string) (string, error) {
 		return asking.Run(ctx)
 	})
 	if err != nil {
-		return "", fmt.Errorf("%s version: %w: %.200s", path, err, strings.TrimSpace(wrong.String()))
+		return nil, fmt.Errorf("%s version: %w: %.200s", path, err, strings.TrimSpace(wrong.String()))
 	}
-	var said struct {
-		Version string `json:"terraform_version"`
-	}
-	if err := json.Unmarshal(out.Bytes(), &said); err != nil || said.Version == "" {
-		return "", fmt.Errorf("%s does not say its version as Terraform does", path)
-	}
-	return said.Version, nil
+	return out.Bytes(), nil
 }
 
 // writeFile replaces a file as a whole, so that a reader never sees half of it.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/build"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -33,17 +34,17 @@ func (s *Server) ListBuilds(ctx context.Context, r ListBuildsRequestObject) (Lis
 
 // GetBuild implements GET /v1/builds/{build}.
 func (s *Server) GetBuild(ctx context.Context, r GetBuildRequestObject) (GetBuildResponseObject, error) {
-	var build api.Build
+	var found api.Build
 	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
-		build, err = findBuild(ctx, tx, r.Build)
+		found, err = findBuild(ctx, tx, r.Build)
 		return err
 	})
-	return GetBuild200JSONResponse(build), err
+	return GetBuild200JSONResponse(found), err
 }
 
 // RetryBuild implements POST /v1/builds/{build}/retry.
 func (s *Server) RetryBuild(ctx context.Context, r RetryBuildRequestObject) (RetryBuildResponseObject, error) {
-	var build api.Build
+	var made api.Build
 	err := s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
 		old, err := findBuild(ctx, tx, r.Build)
 		if err != nil {
@@ -53,12 +54,12 @@ func (s *Server) RetryBuild(ctx context.Context, r RetryBuildRequestObject) (Ret
 		if err != nil {
 			return err
 		}
-		if build, err = findBuild(ctx, tx, again); err != nil {
+		if made, err = findBuild(ctx, tx, again); err != nil {
 			return err
 		}
 		return tx.Audit(ctx, callerOf(ctx).actor, "build.retry", old.ID, map[string]any{"build": again})
 	})
-	return RetryBuild200JSONResponse(build), err
+	return RetryBuild200JSONResponse(made), err
 }
 
 func findBuild(ctx context.Context, tx *store.Tx, key string) (api.Build, error) {
@@ -67,7 +68,12 @@ func findBuild(ctx context.Context, tx *store.Tx, key string) (api.Build, error)
 		return api.Build{}, named("build", key, err)
 	}
 	waits, err := waitsOf(ctx, tx, []*string{b.Build.JobID})
-	return viewBuild(b.Build, b.Component, b.InputDigest, waits), err
+	if err != nil {
+		return api.Build{}, err
+	}
+	view := viewBuild(b.Build, b.Component, b.InputDigest, waits)
+	view.Modules, err = build.Modules(ctx, tx, b.Build.ID, b.Build.ModulesTool)
+	return view, err
 }
 
 // newestBuilds returns the newest builds of an app's current components, by component.

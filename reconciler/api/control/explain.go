@@ -10,6 +10,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	buildsvc "github.com/nuon-toolkit/nuon/reconciler/build"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
@@ -122,11 +123,15 @@ func buildChain(ctx context.Context, tx *store.Tx, key string) ([]api.Cause, err
 		return nil, err
 	}
 	below, err := revisionChain(ctx, tx, in.RevisionID)
+	if err != nil {
+		return nil, err
+	}
+	modules, err := buildsvc.Modules(ctx, tx, b.Build.ID, b.Build.ModulesTool)
 	return append([]api.Cause{
 		{
 			Record: "build", ID: b.Build.ID,
 			Name:   fmt.Sprintf("build %d of %s (%s)", b.Build.Number, b.Component, b.Build.Status),
-			Reason: orElse(b.Build.Error, b.Build.Reason), At: b.Build.CreatedAt,
+			Reason: orElse(b.Build.Error, b.Build.Reason), At: b.Build.CreatedAt, Modules: modules,
 		},
 		{Record: "component_input", ID: in.ID, Name: b.Component, Reason: in.Reason, At: in.CreatedAt},
 	}, below...), err

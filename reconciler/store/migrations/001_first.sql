@@ -249,13 +249,20 @@ create table component_inputs (
     component_id text not null,
     digest       text not null,
     recipe       jsonb not null,
+    -- The resolution of module calls that its builds start from (build.Resolution), and the digest of the same input without one. Null and
+    -- empty for an input that starts from none.
+    resolution   jsonb,
+    base         text not null default '',
     revision_id  text,
     reason       text not null,
     created_at   timestamptz not null default now(),
     primary key (org_id, id),
     unique (org_id, component_id, digest),
-    foreign key (org_id, component_id) references components on delete cascade
+    foreign key (org_id, component_id) references components on delete cascade,
+    check ((resolution is null) = (base = ''))
 );
+-- The inputs of the same code that start from a resolution.
+create index component_inputs_of_base on component_inputs (org_id, component_id, base) where base <> '';
 
 create table builds (
     org_id          text not null,
@@ -271,6 +278,8 @@ create table builds (
     artifact_bytes  bigint not null default 0,
     reason          text not null,
     error           text not null default '',
+    -- The tool that its modules are for; empty when it packed none.
+    modules_tool    text not null default '' check (modules_tool in ('', 'terraform', 'tofu')),
     job_id          text,
     trace           text not null default '',
     created_at      timestamptz not null default now(),
@@ -286,6 +295,23 @@ create index builds_of_input on builds (org_id, input_id, number);
 create unique index builds_one_per_input on builds (org_id, input_id) where status <> 'failed';
 -- The build whose job goes.
 create index builds_of_job on builds (org_id, job_id);
+
+-- What each module call of a build that leads out of its repository got, as the runner reported it.
+create table build_modules (
+    org_id             text not null,
+    build_id           text not null,
+    key                text not null,
+    source             text not null,
+    version_constraint text not null default '',
+    version            text not null default '',
+    repository         text not null default '',
+    commit             text not null default '',
+    archive            text not null default '',
+    tree               text not null,
+    directory          text not null,
+    primary key (org_id, build_id, key),
+    foreign key (org_id, build_id) references builds on delete cascade
+);
 
 -- release: what installs get --------------------------------------------------------------------
 

@@ -3,15 +3,17 @@
 -- name: ComponentToBuild :one
 select * from components where org_id = @org_id and id = @id;
 
+-- ComponentInputByDigest is the newest input with a digest, with or without a resolution that it starts from.
 -- name: ComponentInputByDigest :one
-select * from component_inputs where org_id = @org_id and component_id = @component_id and digest = @digest;
+select * from component_inputs where org_id = @org_id and component_id = @component_id and (digest = @digest or base = @digest)
+order by created_at desc, id desc limit 1;
 
 -- name: ComponentInputByID :one
 select * from component_inputs where org_id = @org_id and id = @id;
 
 -- name: AddComponentInput :one
-insert into component_inputs (org_id, id, component_id, digest, recipe, revision_id, reason)
-values (@org_id, @id, @component_id, @digest, @recipe, @revision_id, @reason)
+insert into component_inputs (org_id, id, component_id, digest, recipe, resolution, base, revision_id, reason)
+values (@org_id, @id, @component_id, @digest, @recipe, @resolution, @base, @revision_id, @reason)
 returning *;
 
 -- name: SetComponentInput :exec
@@ -43,7 +45,8 @@ update builds set status = 'running'
 where org_id = @org_id and id = @id and job_id = @job_id and status in ('queued', 'running');
 
 -- name: EndBuild :execrows
-update builds set status = @status, artifact_digest = @artifact_digest, artifact_bytes = @artifact_bytes, error = @error, ended_at = now()
+update builds set status = @status, artifact_digest = @artifact_digest, artifact_bytes = @artifact_bytes, error = @error,
+    modules_tool = @modules_tool, ended_at = now()
 where org_id = @org_id and id = @id and job_id = @job_id and status in ('queued', 'running');
 
 -- The org's build runner with the least to do for its capacity, of those that are there if any is: one that never registered, or is gone,
@@ -62,3 +65,20 @@ where b.org_id = @org_id and b.status = 'queued' and b.job_id is null order by c
 
 -- name: BuildsOfComponent :many
 select * from builds where org_id = @org_id and component_id = @component_id order by number;
+
+-- name: AddBuildModules :exec
+insert into build_modules (org_id, build_id, key, source, version_constraint, version, repository, commit, archive, tree, directory)
+select @org_id, @build_id, m.key, m.source, m.version_constraint, m.version, m.repository, m.commit, m.archive, m.tree, m.directory
+from (select unnest(@keys::text[]) as key, unnest(@sources::text[]) as source, unnest(@version_constraints::text[]) as version_constraint,
+    unnest(@versions::text[]) as version, unnest(@repositories::text[]) as repository, unnest(@commits::text[]) as commit,
+    unnest(@archives::text[]) as archive, unnest(@trees::text[]) as tree, unnest(@directories::text[]) as directory) m;
+
+-- name: BuildModules :many
+select * from build_modules where org_id = @org_id and build_id = @build_id order by key;
+
+-- BuildToResolveLike is the build whose modules a new input of a component starts from: the newest with any, of the current input if that
+-- has one.
+-- name: BuildToResolveLike :one
+select b.id, b.input_id, b.modules_tool from builds b where b.org_id = @org_id and b.component_id = @component_id and b.status = 'succeeded'
+    and b.modules_tool <> ''
+order by b.input_id = @input_id desc, b.number desc limit 1;

@@ -15,16 +15,20 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/tfmodule"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/kind/terraform/modules"
 	"github.com/nuon-toolkit/nuon/runnerd/subprocess"
 )
 
 // Build is the handler of build jobs: it makes an artifact from a module's packed source.
 // The same source, kind and directory give the same digest on any machine, provided that the
 // source includes its lock file or needs no provider.
-type Build struct{}
+type Build struct {
+	// resolver replaces the options with which modules are fetched, in tests.
+	resolver modules.Options
+}
 
 // Run builds the artifact. Errors name file and line where Terraform does.
-func (Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
+func (b Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	spec := env.Spec.Build
 	source, err := env.Vendor.Pull(ctx, spec.Source)
 	if err != nil {
@@ -44,20 +48,33 @@ func (Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	}
 	env.Log.Info("module %s: %s", module.Dir, strings.Join(module.Dirs, ", "))
 	tree := filepath.Join(work, "tree")
+	terraform, err := openBuildTerraform(ctx, env, module, filepath.Join(tree, filepath.FromSlash(module.Dir)))
+	if err != nil {
+		return api.JobResult{}, err
+	}
+	resolved, err := b.resolve(ctx, env, terraform.tool, filepath.Join(work, "source"), module)
+	if err != nil {
+		return api.JobResult{}, err
+	}
+	files = append(files, resolved.files...)
 	if err := artifact.WriteTree(files, tree, artifact.Limits{}); err != nil {
 		return api.JobResult{}, err
 	}
-	lock, err := checkModule(ctx, env, module, filepath.Join(tree, filepath.FromSlash(module.Dir)))
+	lock, err := checkModule(ctx, terraform, module, len(resolved.files) > 0, tree)
 	if err != nil {
 		return api.JobResult{}, err
 	}
 	files = overlayFiles(files, withLock(files, module.Dir, lock))
-	packed, err := artifact.Pack(artifact.MediaTerraform, files, map[string]string{
+	annotations := map[string]string{
 		artifact.AnnotationKind:   spec.ComponentKind,
 		artifact.AnnotationFormat: formatVersion,
 		artifact.AnnotationTree:   spec.Tree,
 		annotationDirectory:       module.Dir,
-	}, artifact.Limits{})
+	}
+	if resolved.made.Tool != "" {
+		annotations[annotationTool] = resolved.made.Tool
+	}
+	packed, err := artifact.Pack(artifact.MediaTerraform, files, annotations, artifact.Limits{})
 	if err != nil {
 		return api.JobResult{}, err
 	}
@@ -67,7 +84,7 @@ func (Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	}
 	env.Log.Info("artifact %s", made.Digest)
 	return api.JobResult{Status: job.Succeeded,
-		Build: api.BuildResult{Artifact: made, Bytes: int64(len(packed.Layer))}}, nil
+		Build: api.BuildResult{Artifact: made, Bytes: int64(len(packed.Layer)), Modules: resolved.made}}, nil
 }
 
 // moduleFiles unpacks the source and returns the files that belong to the module.
@@ -84,38 +101,17 @@ func moduleFiles(source artifact.Artifact, dir, to string) ([]artifact.File, *tf
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := checkLocalModules(module); err != nil {
-		return nil, nil, err
-	}
 	files, err := artifact.ReadFS(root.FS(), artifact.ReadOptions{Skip: tfmodule.Outside(module.Dirs)})
 	return files, module, err
-}
-
-// checkLocalModules returns an error for remote modules: a deploy must run what was built and so
-// fetches nothing, and fetching modules during a build is not supported yet.
-func checkLocalModules(module *tfmodule.Module) error {
-	if len(module.Remote) == 0 {
-		return nil
-	}
-	var calls []string
-	for _, call := range module.Remote {
-		version := ""
-		if call.Version != "" {
-			version = " (version " + call.Version + ")"
-		}
-		calls = append(calls, fmt.Sprintf("%s: module %q calls %s%s, which is not in the repository", call.Position,
-			call.Module, call.Source, version))
-	}
-	return fmt.Errorf("%s; put a copy into the repository and call it as ./… or ../…, modules from elsewhere are not "+
-		"supported yet", strings.Join(calls, "\n"))
 }
 
 // maxLockFile bounds a lock file, in bytes.
 const maxLockFile = 4 << 20
 
-// checkModule runs init and validate in a tree with only the packed files, and returns the lock
-// file, or nil when the module needs no provider.
-func checkModule(ctx context.Context, env *job.Env, module *tfmodule.Module, dir string) ([]byte, error) {
+// openBuildTerraform prepares Terraform for the module in dir, which need not exist yet.
+func openBuildTerraform(
+	ctx context.Context, env *job.Env, module *tfmodule.Module, dir string,
+) (*terraform, error) {
 	// The home directory is empty, because a vendor's module must not use files of the user
 	// who runs the builder.
 	work, err := env.CreateWorkDir()
@@ -124,24 +120,36 @@ func checkModule(ctx context.Context, env *job.Env, module *tfmodule.Module, dir
 	}
 	home, err := os.MkdirTemp(work, "home-*")
 	if err == nil {
-		err = errors.Join(subprocess.GrantOwnership(home), subprocess.GrantOwnership(filepath.Join(work, "tree")))
+		err = subprocess.GrantOwnership(home)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("make a home directory: %w", err)
 	}
-	spec := env.Spec.Build
-	terraform, err := openTerraform(ctx, env, spec.TerraformVersion, dir, map[string]string{"HOME": home})
+	terraform, err := openTerraform(ctx, env, env.Spec.Build.TerraformVersion, dir, map[string]string{"HOME": home})
 	if err != nil {
 		return nil, err
 	}
 	terraform.location = location{root: filepath.Dir(dir), module: module.Dir}
-	if err := terraform.init(ctx, false, needsProviders(module)); err != nil {
+	return terraform, nil
+}
+
+// checkModule runs init and validate in a tree with only the packed files, and returns the lock
+// file, or nil when the module needs no provider.
+func checkModule(
+	ctx context.Context, terraform *terraform, module *tfmodule.Module, hasModules bool, tree string,
+) ([]byte, error) {
+	if err := subprocess.GrantOwnership(tree); err != nil {
+		return nil, err
+	}
+	if err := terraform.init(ctx, initOptions{
+		packed: hasModules, fetches: hasModules || needsProviders(module),
+	}); err != nil {
 		return nil, err
 	}
 	if err := terraform.validate(ctx); err != nil {
 		return nil, err
 	}
-	lock, err := subprocess.ReadUntrusted(dir, lockFileName, maxLockFile)
+	lock, err := subprocess.ReadUntrusted(terraform.dir, lockFileName, maxLockFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

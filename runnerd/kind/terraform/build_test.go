@@ -113,10 +113,11 @@ func TestBuildRefuses(t *testing.T) {
 		files []string
 		want  []string
 	}{
-		"remote module": {"m", []string{"m/main.tf", "\nmodule \"vpc\" {\n  source  = \"terraform-aws-modules/vpc/aws\"\n  " +
-			"version = \"5.0.0\"\n}\n"},
-			[]string{`m/main.tf:2: module "vpc" calls terraform-aws-modules/vpc/aws (version 5.0.0)`,
-				"put a copy into the repository"}},
+		"module in a bucket": {"m", []string{"m/main.tf", "\nmodule \"vpc\" {\n  source  = \"s3::https://x.test/v.zip\"\n}\n"},
+			[]string{`m/main.tf:2: module "vpc" (s3::https://x.test/v.zip): modules are not read with s3::`,
+				"publish the module in a git repository"}},
+		"module in a private network": {"m", []string{"m/main.tf", "\nmodule \"vpc\" {\n  source  = \"https://127.0.0.1/v.zip\"\n}\n"},
+			[]string{"m/main.tf:2", "have the operator of the build runner allow this host"}},
 		"way out": {"m", []string{"m/main.tf", "module \"x\" {\n  source = \"../../x\"\n}\n"},
 			[]string{"m/main.tf:1", "leads out of the repository"}},
 		"missing directory": {"n", []string{"m/main.tf", ""}, []string{"there is no directory n"}},

@@ -1,10 +1,14 @@
 package terraform
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/tfmodule"
+	"github.com/nuon-toolkit/nuon/runnerd/kind/terraform/modules"
+	"github.com/nuon-toolkit/nuon/runnerd/tfbinary"
 )
 
 const (
@@ -12,6 +16,9 @@ const (
 	formatVersion = "1"
 	// annotationDirectory is the root module's directory in the packed tree.
 	annotationDirectory = "dev.nuon.directory"
+	// annotationTool is the tool that the packed modules are for: a value of modules.Tool. Artifacts
+	// without modules from outside of their repository do not have it.
+	annotationTool = "dev.nuon.tool"
 	// lockFileName is the file in which Terraform records the chosen providers.
 	lockFileName = ".terraform.lock.hcl"
 )
@@ -32,4 +39,47 @@ func directoryOf(packed artifact.Artifact) (string, error) {
 		return "", fmt.Errorf("the artifact names no module directory inside itself; build the component again")
 	}
 	return dir, nil
+}
+
+// checkPackedModules reports whether an artifact has packed modules. It returns an error if they are
+// for another tool than the runner's, and if the module calls modules that were not packed: a deploy
+// downloads none.
+func checkPackedModules(
+	ctx context.Context, packed artifact.Artifact, module *tfmodule.Module, tool tfbinary.Tool,
+) (bool, error) {
+	named := packed.Annotations[annotationTool]
+	if named == "" && len(module.Remote) > 0 {
+		call := module.Remote[0]
+		return false, fmt.Errorf("%s: module %q (%s) is not in the artifact, and a deploy downloads no modules; build the "+
+			"component again", call.Position, call.Module, call.Source)
+	}
+	if named == "" {
+		return false, nil
+	}
+	product, err := tool.Product(ctx)
+	if err != nil {
+		return false, err
+	}
+	if now := toolOf(product); string(now) != named {
+		return false, fmt.Errorf("the modules in the artifact were packed for %s, and this runner has %s %s: the same "+
+			"addresses mean other modules there; use the same program on the build runner and on this runner",
+			productOf(modules.Tool(named)), product, tool.Version)
+	}
+	return true, nil
+}
+
+// toolOf returns the tool that resolves modules for a program.
+func toolOf(product tfbinary.Product) modules.Tool {
+	if product == tfbinary.OpenTofu {
+		return modules.OpenTofu
+	}
+	return modules.Terraform
+}
+
+// productOf returns the name of a tool for people.
+func productOf(tool modules.Tool) tfbinary.Product {
+	if tool == modules.OpenTofu {
+		return tfbinary.OpenTofu
+	}
+	return tfbinary.Terraform
 }

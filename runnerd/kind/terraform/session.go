@@ -119,7 +119,14 @@ func (s *session) prepare(ctx context.Context, overlay []artifact.File) ([]strin
 		return nil, err
 	}
 	s.terraform.location = location{root: s.workspace.root, module: s.workspace.module}
-	if err := s.terraform.init(ctx, true, needsProviders(module)); err != nil {
+	hasModules, err := checkPackedModules(ctx, packed, module, s.terraform.tool)
+	if err != nil {
+		return nil, err
+	}
+	// Packed modules may need providers, too.
+	if err := s.terraform.init(ctx, initOptions{
+		backend: true, packed: hasModules, fetches: hasModules || needsProviders(module),
+	}); err != nil {
 		return nil, s.causeOf(err)
 	}
 	return varFiles, checkBackend(s.workspace.moduleDir())

@@ -48,14 +48,23 @@ func openTerraform(ctx context.Context, env *job.Env, asked, dir string, own map
 // oldestJSONInit is the first version whose init can print JSON.
 var oldestJSONInit = version.Must(version.NewVersion("1.9.0"))
 
-// init initializes the directory from its lock file. fetches means that it may fill
-// the provider cache that all jobs of this runner share.
-func (t *terraform) init(ctx context.Context, backend, fetches bool) error {
+// initOptions are options of init.
+type initOptions struct {
+	// backend configures the backend.
+	backend bool
+	// packed means that all modules are in place, so that none is fetched.
+	packed bool
+	// fetches means that it may fill the provider cache that all jobs of this runner share.
+	fetches bool
+}
+
+// init initializes the directory from its lock file.
+func (t *terraform) init(ctx context.Context, options initOptions) error {
 	if cache := t.tool.PluginCache(); cache != "" {
 		if err := tfbinary.MakePluginCache(cache); err != nil {
 			return err
 		}
-		if fetches {
+		if options.fetches {
 			release, err := filelock.Wait(ctx, cache+".lock", nil)
 			if err != nil {
 				return err
@@ -67,7 +76,10 @@ func (t *terraform) init(ctx context.Context, backend, fetches bool) error {
 	if err != nil {
 		return fmt.Errorf("read the version of %s: %w", t.tool.Path, err)
 	}
-	args := []string{"-backend=" + strconv.FormatBool(backend)}
+	args := []string{"-backend=" + strconv.FormatBool(options.backend)}
+	if options.packed {
+		args = append(args, "-get=false")
+	}
 	if !has.Core().LessThan(oldestJSONInit) {
 		args = append(args, "-json")
 	}

@@ -24,5 +24,5 @@
 //   - links that leave their package are errors, and .git and .terraform are left out.
 //
 // The package never runs Terraform and never decides when to resolve again: its caller stores the
-// Resolution. The build handler of package terraform is meant to call it.
+// Resolution. The build handler of package terraform calls it.
 package modules

@@ -128,6 +128,9 @@ func (s *Server) Require(path, token string) {
 	s.tokens[path] = token
 }
 
+// Stop stops the server before the end of the test.
+func (s *Server) Stop() { s.server.Close() }
+
 // Requests returns the paths that were requested since the last call.
 func (s *Server) Requests() []string {
 	s.mu.Lock()

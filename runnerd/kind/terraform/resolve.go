@@ -1,0 +1,100 @@
+package terraform
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/tfmodule"
+	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/kind/terraform/modules"
+	"github.com/nuon-toolkit/nuon/runnerd/tfbinary"
+)
+
+// resolved are the modules from outside of the repository that a build packs. The zero value means
+// none.
+type resolved struct {
+	made  api.ModuleResolution
+	files []artifact.File // relative to the root of the repository
+}
+
+// resolve fetches the modules that a module in the directory source calls from outside of its
+// repository. Calls that the job's spec has a resolution of get the same content again.
+func (b Build) resolve(
+	ctx context.Context, env *job.Env, tool tfbinary.Tool, source string, module *tfmodule.Module,
+) (resolved, error) {
+	if len(module.Remote) == 0 {
+		return resolved{}, nil
+	}
+	product, err := tool.Product(ctx)
+	if err != nil {
+		return resolved{}, err
+	}
+	options := b.resolver
+	options.Tool, options.Log, options.Cache = toolOf(product), env.Log, filepath.Join(env.Root, "modules")
+	if options.AllowPrivate == nil {
+		options.AllowPrivate = privateHosts(os.Getenv(job.VarModulesPrivate))
+	}
+	root, err := os.OpenRoot(source)
+	if err != nil {
+		return resolved{}, fmt.Errorf("read the source: %w", err)
+	}
+	defer func() { _ = root.Close() }()
+	result, err := modules.New(options).Resolve(ctx, root.FS(), module.Dir, earlierResolution(env.Spec.Build.Modules))
+	if err != nil {
+		return resolved{}, err
+	}
+	env.Log.Info("modules: %d, %d of them fetched, the others were here", len(result.Resolution.Modules), result.Fetched)
+	return resolved{made: reportedResolution(result.Resolution), files: below(module.Dir, result.Files)}, nil
+}
+
+// below returns files with a directory in front of their paths.
+func below(dir string, files []artifact.File) []artifact.File {
+	placed := slices.Clone(files)
+	for i := range placed {
+		placed[i].Path = path.Join(dir, placed[i].Path)
+	}
+	return placed
+}
+
+// privateHosts returns the hosts that may be in private networks, from the value of
+// NUON_MODULES_PRIVATE.
+func privateHosts(list string) func(host string) bool {
+	hosts := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
+	return func(host string) bool {
+		return list == "1" || slices.ContainsFunc(hosts, func(one string) bool { return strings.EqualFold(one, host) })
+	}
+}
+
+// earlierResolution returns the resolution in the spec of a job, or nil if it has none.
+func earlierResolution(given api.ModuleResolution) *modules.Resolution {
+	if given.Tool == "" {
+		return nil
+	}
+	made := &modules.Resolution{Tool: modules.Tool(given.Tool)}
+	for _, m := range given.Modules {
+		made.Modules = append(made.Modules, modules.Module{
+			Key: m.Key, Source: m.Source, Constraint: m.Constraint, Version: m.Version, Repository: m.Repository,
+			Commit: m.Commit, Archive: m.Archive, Tree: m.Tree, Directory: m.Directory,
+		})
+	}
+	return made
+}
+
+// reportedResolution returns a resolution for the result of a job.
+func reportedResolution(found modules.Resolution) api.ModuleResolution {
+	made := api.ModuleResolution{Tool: string(found.Tool), Modules: []api.ResolvedModule{}}
+	for _, m := range found.Modules {
+		made.Modules = append(made.Modules, api.ResolvedModule{
+			Key: m.Key, Source: m.Source, Constraint: m.Constraint, Version: m.Version, Repository: m.Repository,
+			Commit: m.Commit, Archive: m.Archive, Tree: m.Tree, Directory: m.Directory,
+		})
+	}
+	return made
+}
