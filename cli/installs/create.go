@@ -28,6 +28,7 @@ type creating struct {
 	approval string
 	labels   []string
 	on, off  []string
+	account  []string
 	// interactive asks for all inputs that have no value yet, not only for those without a default.
 	interactive bool
 	values      values
@@ -63,6 +64,7 @@ plane's while that runner has not registered. --key-fingerprint says which key i
 	c.Flags().BoolVar(&o.new.ApprovalsByOthers, "approvals-by-others", false,
 		"let nobody approve what they asked for themselves")
 	c.Flags().StringArrayVar(&o.labels, "label", nil, "a label, NAME=VALUE (repeatable)")
+	accountFlag(c, &o.account)
 	c.Flags().StringArrayVar(&o.on, "enable", nil, "component to switch on that is off by default (repeatable)")
 	c.Flags().StringArrayVar(&o.off, "disable", nil, "component to switch off that is on by default (repeatable)")
 	c.Flags().BoolVarP(&o.interactive, "interactive", "i", false,
@@ -97,6 +99,11 @@ func (o *creating) run(ctx context.Context, args []string) error {
 		return err
 	}
 	o.new.Labels = merged(o.new.Labels, labels)
+	if account, err := parseAccount(o.account); err != nil {
+		return err
+	} else if account != nil {
+		o.new.Account = account
+	}
 	if o.new.Toggles, err = switched(o.new.Toggles, o.on, o.off); err != nil {
 		return err
 	}

@@ -94,7 +94,7 @@ func changed(app *appconfig.App, f appconfig.Install, i api.Install, takeOwnersh
 	}
 	d.Changes = append(d.Changes, moves(i, d.change)...)
 	switch {
-	case len(f.Account) > 0 && !sameAccount(f.Account, i.Account):
+	case !addsToAccount(f.Account, i.Account):
 		d.Outcome = OutcomeRefused
 		d.Reason = "its account (" + account(i.Account) + ") never changes, and the file says " + account(f.Account) +
 			": mend the file, or make another install"
@@ -129,6 +129,9 @@ func change(app *appconfig.App, f appconfig.Install, i api.Install) api.InstallC
 		if want, says := wanted(in, f); says && want != is(in, i) {
 			c.Inputs = append(c.Inputs, api.InputValue{Name: in.Name, Value: want})
 		}
+	}
+	if len(f.Account) > 0 && !maps.EqualFunc(f.Account, i.Account, maps.Equal[map[string]string, map[string]string]) {
+		c.Account = f.Account
 	}
 	c.Labels = map[string]string{}
 	for name, value := range f.Labels {
@@ -177,8 +180,20 @@ func is(in appconfig.Input, i api.Install) string {
 	return ""
 }
 
-func sameAccount(a, b map[string]map[string]string) bool {
-	return maps.EqualFunc(a, b, maps.Equal[map[string]string, map[string]string])
+// addsToAccount reports whether the account in a file is that of the install, or adds to it. A file without an
+// account changes none.
+func addsToAccount(file, install map[string]map[string]string) bool {
+	for kind, values := range file {
+		if _, same := install[kind]; !same && len(install) > 0 {
+			return false
+		}
+		for key, value := range install[kind] {
+			if values[key] != value {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // account formats a cloud account for people.

@@ -56,6 +56,9 @@ func moves(i api.Install, change api.InstallChange) []Move {
 	if change.Owner != "" {
 		add("owner", string(i.Owner), string(change.Owner))
 	}
+	for _, kind := range slices.Sorted(maps.Keys(change.Account)) {
+		add(kind, pairs(i.Account[kind]), pairs(change.Account[kind]))
+	}
 	for _, in := range change.Inputs {
 		if in.Sensitive {
 			all = append(all, Move{"input " + in.Name, "(sensitive)", "(another value)"})

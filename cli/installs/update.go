@@ -24,6 +24,7 @@ type updating struct {
 	destroy  bool
 	others   bool
 	labels   []string
+	account  []string
 	values   values
 	preview  bool
 	// interactive shows a form of the inputs if no change is given, and asks before making
@@ -63,6 +64,7 @@ An install that belongs to a file (` + "`nuon installs sync`" + `) is changed th
 	c.Flags().BoolVar(&o.others, "approvals-by-others", false,
 		"let nobody approve what they asked for themselves; =false needs another approver's yes")
 	c.Flags().StringArrayVar(&o.labels, "label", nil, "a label, NAME=VALUE; NAME= removes it (repeatable)")
+	accountFlag(c, &o.account)
 	c.Flags().BoolVar(&o.preview, "preview", false, "show what would change and what would follow, and end")
 	c.Flags().BoolVarP(&o.interactive, "interactive", "i", false,
 		"show a form of the inputs if no change is given, show what would follow, and ask")
@@ -84,6 +86,9 @@ func (o *updating) run(ctx context.Context, install string, says func(flag strin
 	if change.Labels, err = keyvalue.Pairs("--label", o.labels); err != nil {
 		return err
 	}
+	if change.Account, err = parseAccount(o.account); err != nil {
+		return err
+	}
 	change.Approval = api.InstallChangeApproval(o.approval)
 	destroy, others := says("allow-destroy"), says("approvals-by-others")
 	if destroy {
@@ -96,7 +101,7 @@ func (o *updating) run(ctx context.Context, install string, says func(flag strin
 	if err != nil {
 		return err
 	}
-	other := destroy || others || o.approval != "" || len(o.labels) > 0
+	other := destroy || others || o.approval != "" || len(o.labels) > 0 || len(o.account) > 0
 	asks := !other && !o.values.any()
 	if asks && !o.interactive {
 		return exitcode.Usagef("no change is given: use --input, --input-file, --secret, --label, --approval, " +

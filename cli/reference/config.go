@@ -22,7 +22,8 @@ var configPage string
 // that parse it.
 func Config(w io.Writer) error {
 	parts := strings.NewReplacer("<!-- files -->\n", fileTable(), "<!-- functions -->\n", functionLine(),
-		"<!-- rules -->\n", ruleTable(), "<!-- kinds -->\n", kindSections())
+		"<!-- rules -->\n", ruleTable(), "<!-- kinds -->\n", kindSections(), "<!-- paths -->\n", pathTable(),
+		"<!-- stack outputs -->\n", stackTable())
 	_, err := parts.WriteString(w, configPage)
 	return err
 }
@@ -59,6 +60,54 @@ func ruleTable() string {
 			mark = "always a warning"
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", r.Name, cell(r.Summary), mark)
+	}
+	return b.String()
+}
+
+const stackOutputs = "install_stack.outputs."
+
+// pathTable lists the paths that templates can read, except for the outputs that only the stacks of one cloud have.
+func pathTable() string {
+	var b strings.Builder
+	b.WriteString("| below `.nuon` | type | value | filled by |\n|---|---|---|---|\n")
+	for _, p := range appconfig.TemplatePaths() {
+		if p.Cloud != "" && strings.HasPrefix(p.Path, stackOutputs) || p.Never != "" {
+			continue
+		}
+		about, filled := cell(p.About), p.From.Filled()
+		if len(p.Kinds) > 0 {
+			about += "; of `" + strings.Join(p.Kinds, "`, `") + "`"
+		}
+		if p.State {
+			about += " (*state*)"
+		}
+		if p.NotYet {
+			filled = "*nothing yet*: " + filled
+		}
+		fmt.Fprintf(&b, "| `.%s` | %s | %s | %s |\n", p.Path, p.Type, about, filled)
+	}
+	return b.String()
+}
+
+// stackTable lists the outputs that only the stacks of one cloud have.
+func stackTable() string {
+	outputs := map[string][]string{}
+	for _, p := range appconfig.TemplatePaths() {
+		name, is := strings.CutPrefix(p.Path, stackOutputs)
+		if !is || p.Cloud == "" {
+			continue
+		}
+		if p.Type != appconfig.PathText {
+			name += "` (" + string(p.Type) + ")"
+		} else {
+			name += "`"
+		}
+		outputs[p.Cloud] = append(outputs[p.Cloud], "`"+name)
+	}
+	var b strings.Builder
+	b.WriteString("| cloud | outputs |\n|---|---|\n")
+	for _, cloud := range []struct{ key, label string }{{"aws", "AWS"}, {"azure", "Azure"}, {"gcp", "GCP"}} {
+		fmt.Fprintf(&b, "| %s | %s |\n", cloud.label, strings.Join(outputs[cloud.key], ", "))
 	}
 	return b.String()
 }

@@ -1991,7 +1991,7 @@ type InstallWanted string
 
 // InstallChange defines model for InstallChange.
 type InstallChange struct {
-	// Account the cloud account, when none is known yet; another than it has is 409 fixed
+	// Account parts of the cloud account that are not set yet; another value than a part has is 409 fixed
 	Account map[string]map[string]string `json:"account,omitempty,omitzero"`
 
 	// AllowDestroy true needs an approver, as approve-all does

@@ -102,7 +102,7 @@ func (c *checker) findEdges() {
 			continue
 		}
 		for _, use := range t.template.Uses() {
-			if name, ok := outputsOf(use.Path); ok && c.names.readable[name] != nil {
+			if name, ok := dependencyOf(use.Path); ok && c.names.readable[name] != nil {
 				add(t.name, c.names.readable[name].Name,
 					func() syntax.Position { return t.position(use.Line, use.Column, use.Width) },
 					func() string { return fmt.Sprintf("reads .nuon.%s in %s", use.Path, t.path) })

@@ -4,52 +4,39 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 )
 
-// The paths below .nuon: section 3.2 of the format. There are no aliases here: the paths that
-// templates read are canonical.
+// This file has what the checks need of the table of template paths.
 
-// pathRoots maps the keys below .nuon to the keys below each. nil means that another check covers
-// them, or that anything may follow.
-var pathRoots = map[string][]string{
-	"install":       {"id", "name", "public_domain", "internal_domain", "inputs", "sandbox"},
-	"inputs":        {"inputs", "populated"},
-	"org":           {"id", "name", "status", "populated"},
-	"app":           {"id", "name", "status", "populated", "variables"},
-	"sandbox":       {"outputs", "status", "type", "version", "populated", "recent_runs"},
-	"components":    nil,
-	"actions":       {"workflows", "populated"},
-	"secrets":       nil,
-	"install_stack": {"outputs", "populated", "status", "checksum", "quick_link_url", "template_url", "template_json"},
-	"cloud_account": {cloudAWS, cloudAzure, cloudGCP},
-	"runner":        {"id", "runner_group_id", "status", "populated"},
-	"domain":        {"public_domain", "internal_domain", "populated"},
-	"stale_at":      nil,
-}
+// pathRoots maps the keys below .nuon to the keys below each. nil means that any name may follow.
+var pathRoots = func() map[string][]string {
+	roots := map[string][]string{}
+	for _, root := range keysBelow("", nil) {
+		roots[root] = keysBelow(root, nil)
+		if slices.ContainsFunc(roots[root], isVariable) {
+			roots[root] = nil
+		}
+	}
+	return roots
+}()
 
 var (
-	componentFields = []string{"outputs", "status", "build_id", "component_id", "install_component_id", "name",
-		"populated"}
-	actionFields = []string{"outputs", "id", "status", "populated"}
-	secretFields = []string{"arn", "name", "kubernetes_namespace", "kubernetes_name", "kubernetes_key", "timestamp",
-		"length", "exists"}
-	imageFields = []string{"repository", "tag", "digest", "media_type", "size", "urls", "annotations",
-		"artifact_type", "platform"}
+	componentFields = keysBelow("components.COMPONENT", nil)
+	actionFields    = keysBelow("actions.workflows.ACTION", nil)
+	secretFields    = keysBelow("secrets.SECRET", nil)
+	imageFields     = keysBelow("components.COMPONENT.outputs.image", nil)
 )
 
 // outputRoots are the outputs that each kind of component can have. The outputs of a kind that is
 // not listed depend on its module.
-var outputRoots = map[string][]string{
-	format.KindContainerImage:     {"image"},
-	format.KindDockerBuild:        {"image"},
-	format.KindHelmChart:          {"manifest", "resources", "ingresses", "services", "deployments"},
-	format.KindKubernetesManifest: {"manifest", "resources", "ingresses", "services", "deployments"},
-}
-
-// rootsWithoutValuesYet have no value in an install yet, because what provides them has no effect yet.
-var rootsWithoutValuesYet = []string{"install_stack", "cloud_account", "secrets", "domain"}
+var outputRoots = func() map[string][]string {
+	roots := map[string][]string{}
+	for _, kind := range slices.Concat(imageKinds, objectKinds) {
+		roots[kind] = keysBelow("components.COMPONENT.outputs",
+			func(p TemplatePath) bool { return slices.Contains(p.Kinds, kind) })
+	}
+	return roots
+}()
 
 // The clouds.
 const (
@@ -64,33 +51,30 @@ var clouds = []string{cloudAWS, cloudAzure, cloudGCP}
 var cloudLabels = map[string]string{cloudAWS: "AWS", cloudAzure: "Azure", cloudGCP: "GCP"}
 
 // accountFields are the keys of .nuon.cloud_account, by cloud.
-var accountFields = map[string][]string{
-	cloudAWS:   {"region"},
-	cloudAzure: {"location"},
-	cloudGCP:   {"project_id", "region"},
-}
+var accountFields = byCloud("cloud_account.")
 
 // stackOutputs are the outputs of the customer's stack, by cloud. Those of GCP depend on the
 // modules of the stack, so others are possible there.
 var stackOutputs = map[string][]string{
-	cloudAWS: {
-		"account_id", "region", "vpc_id", "runner_subnet", "public_subnets", "private_subnets", "runner_iam_role_arn",
-		"provision_iam_role_arn",
-		"maintenance_iam_role_arn", "deprovision_iam_role_arn", "break_glass_role_arns", "custom_role_arns",
-		"phone_home_type",
-	},
-	cloudAzure: {
-		"resource_group_id", "resource_group_name", "resource_group_location", "subscription_id",
-		"subscription_tenant_id", "network_id", "network_name",
-		"public_subnet_ids", "public_subnet_names", "private_subnet_ids", "private_subnet_names", "key_vault_id",
-		"key_vault_name",
-	},
-	cloudGCP: {"project_id", "region", "network_name", "private_subnet_names", "public_subnet_names",
-		"gke_node_pool_sa_email"},
+	cloudAWS: stackOutputsOf(cloudAWS), cloudAzure: stackOutputsOf(cloudAzure), cloudGCP: stackOutputsOf(cloudGCP),
 }
 
 // sharedStackOutputs exist on every cloud.
-var sharedStackOutputs = []string{"install_inputs", nestedStacksOutput, "phone_home_type"}
+var sharedStackOutputs = slices.DeleteFunc(stackOutputsOf(""), isVariable)
+
+// byCloud returns the keys below a path, which ends with the name of a cloud, by cloud.
+func byCloud(prefix string) map[string][]string {
+	all := map[string][]string{}
+	for _, cloud := range clouds {
+		all[cloud] = keysBelow(prefix+cloud, nil)
+	}
+	return all
+}
+
+// stackOutputsOf returns the outputs that only the stacks of a cloud report; those of all clouds for "".
+func stackOutputsOf(cloud string) []string {
+	return keysBelow("install_stack.outputs", func(p TemplatePath) bool { return p.Cloud == cloud })
+}
 
 const nestedStacksOutput = "custom_nested_stacks"
 

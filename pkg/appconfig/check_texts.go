@@ -214,8 +214,11 @@ func (c *checker) reportUse(t *renderedText, use render.Use) {
 // noValueReason returns what a path reads if that has no value yet, only because what provides it
 // has no effect yet.
 func (c *checker) noValueReason(ref render.Path) string {
-	if slices.Contains(rootsWithoutValuesYet, ref[0]) {
-		return ".nuon." + ref[0]
+	if !slices.ContainsFunc(PathsOf(ref), TemplatePath.filled) {
+		if !slices.ContainsFunc(pathsByRoot[ref[0]], TemplatePath.filled) {
+			return ".nuon." + ref[0]
+		}
+		return ".nuon." + ref.String()
 	}
 	if ref[0] == "components" && len(ref) > 1 {
 		if comp := c.names.readable[ref[1]]; comp != nil && !comp.deployable() {

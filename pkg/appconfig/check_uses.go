@@ -71,6 +71,11 @@ func (c *checker) checkUse(t *renderedText, ref render.Path) *finding {
 	case fields != nil && len(ref) > 1 && !slices.Contains(fields, ref[1]):
 		return c.unknownField(ref, fields)
 	}
+	for _, path := range PathsOf(ref) {
+		if path.Never != "" {
+			return errorFinding(ruleTemplatePath, "remove it", ".nuon.%s has no value: %s", path.Path, path.Never)
+		}
+	}
 	if found := c.checkStage(t, ref); found != nil {
 		return found
 	}
@@ -89,6 +94,8 @@ func (c *checker) checkUse(t *renderedText, ref render.Path) *finding {
 		if len(ref) > 2 && ref[1] == "outputs" {
 			return c.checkModuleOutput(t, SandboxName, ref[2])
 		}
+	case "domain":
+		return c.checkModuleOutput(t, SandboxName, dnsOutput)
 	case "install_stack":
 		return c.checkStackUse(ref)
 	case "cloud_account":
@@ -294,11 +301,14 @@ func (c *checker) checkStage(t *renderedText, ref render.Path) *finding {
 	case t.stage == stageSandbox && ref.HasPrefix("sandbox", "outputs"):
 		return errorFinding(ruleTemplateScope, "remove it",
 			"the sandbox cannot read its own outputs: they are not there before it is made")
+	case t.stage == stageSandbox && (ref.HasPrefix("sandbox", "version") || readsDomain(ref)):
+		return errorFinding(ruleTemplateScope, "remove it",
+			"the sandbox cannot read .nuon.%s: it has no value before the sandbox is deployed", ref)
 	case t.stage == stageNestedStack && !nestedMayRead(ref):
 		return errorFinding(ruleTemplateScope, "read .nuon.install.id, .nuon.inputs.inputs, .nuon.app or .nuon.org",
 			"a parameter of a nested stack cannot read .nuon.%s: the stack is made before it has a value", ref)
 	case t.stage == stageStack &&
-		slices.Contains([]string{"sandbox", "components", "actions", "install_stack", "secrets"}, ref[0]):
+		slices.Contains([]string{"sandbox", "components", "actions", "install_stack", "secrets", "domain"}, ref[0]):
 		found := errorFinding(ruleTemplateScope, "read the install, its inputs or its cloud account",
 			"the stack, its roles and secrets are made first, when .nuon.%s has no value", ref)
 		// The others have a value when the stack is created again.
@@ -306,6 +316,11 @@ func (c *checker) checkStage(t *renderedText, ref render.Path) *finding {
 		return found
 	}
 	return nil
+}
+
+// readsDomain reports whether a path reads only domains of the install.
+func readsDomain(ref render.Path) bool {
+	return !slices.ContainsFunc(PathsOf(ref), func(p TemplatePath) bool { return p.From != FromDomain })
 }
 
 // nestedMayRead implements the restriction at the end of section 3.3.

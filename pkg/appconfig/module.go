@@ -197,7 +197,7 @@ func outputOf(ref render.Path, component *Component) (string, bool) {
 		if len(ref) > 2 && ref[0] == "sandbox" && ref[1] == "outputs" {
 			return ref[2], true
 		}
-		return "", false
+		return dnsOutput, len(ref) > 0 && readsDomain(ref)
 	}
 	if len(ref) > 3 && ref[0] == "components" && ref[2] == "outputs" &&
 		(ref[1] == component.Name || ref[1] == component.VarName) {

@@ -58,7 +58,7 @@ func (a *App) edgesOf(c *Component, names map[string]string) []Edge {
 	}
 	for path, text := range c.Templates() {
 		for _, ref := range refsOf(map[string]string{path: text}) {
-			if name, ok := outputsOf(ref); ok {
+			if name, ok := dependencyOf(ref); ok {
 				add(name, "reads .nuon."+ref.String()+" in "+path)
 			}
 		}
@@ -91,13 +91,13 @@ func dependenciesOf(edges []Edge) []string {
 	return slices.Sorted(maps.Keys(needs))
 }
 
-// outputsOf returns the component whose outputs a canonical path reads. Reading a status or an ID
-// is no dependency.
-func outputsOf(ref render.Path) (component string, ok bool) {
+// dependencyOf returns the component that must be deployed before a canonical path has a value.
+// Reading a status is no dependency.
+func dependencyOf(ref render.Path) (component string, ok bool) {
 	if len(ref) < 2 || ref[0] != "components" {
 		return "", false
 	}
-	return ref[1], len(ref) == 2 || ref[2] == "outputs"
+	return ref[1], len(ref) == 2 || ref[2] == "outputs" || ref[2] == "build_id"
 }
 
 // Order returns the components in groups, without the sandbox. A group can be deployed once all

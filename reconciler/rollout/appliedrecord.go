@@ -36,6 +36,9 @@ type digestInputs struct {
 
 	Build   int32 `json:"build"`   // number of the build; not counted
 	Release int32 `json:"release"` // number of the release; not counted
+
+	BuildID string `json:"build_id,omitempty"` // not counted
+	Commit  string `json:"commit,omitempty"`   // that the build was made from, or the digest of an upload; not counted
 }
 
 // valueDigest is one value that templates read: its path below .nuon, and the digest of a plain

@@ -199,25 +199,29 @@ func (d *Display) missingCondition(tree render.Tree, ref render.Path) (waits str
 		return ""
 	}
 	s := d.snapshot
-	switch {
-	case ref.HasPrefix("components") && len(ref) > 1:
-		if p := s.components[ref[1]]; p != nil && !p.mayBeDeployed() {
-			return ref[1] + " is deployed"
+	for _, path := range appconfig.PathsOf(ref) {
+		switch path.From {
+		case appconfig.FromComponent:
+			if len(ref) > 1 && s.components[ref[1]] != nil && !s.components[ref[1]].mayBeDeployed() {
+				return ref[1] + " is deployed"
+			}
+		case appconfig.FromSandbox, appconfig.FromDomain:
+			if p := s.components[appconfig.SandboxName]; p != nil && !p.mayBeDeployed() {
+				return "the sandbox is deployed"
+			}
+		case appconfig.FromAction:
+			if len(ref) > 2 && len(s.outputs[outputOwner{"action", ref[2]}]) == 0 {
+				return "action " + ref[2] + " has run"
+			}
+		case appconfig.FromInput:
+			if in := s.missingInput([]render.Path{ref}); in != nil {
+				return "input " + in.Name + " is entered"
+			}
+		case appconfig.FromAccount:
+			return "the cloud account of the install is set"
+		case appconfig.FromStack:
+			return "the install's stack has run"
 		}
-	case ref.HasPrefix("sandbox"):
-		if p := s.components[appconfig.SandboxName]; p != nil && !p.mayBeDeployed() {
-			return "the sandbox is deployed"
-		}
-	case ref.HasPrefix("actions", "workflows") && len(ref) > 2:
-		if len(s.outputs[outputOwner{"action", ref[2]}]) == 0 {
-			return "action " + ref[2] + " has run"
-		}
-	case ref.HasPrefix("inputs", "inputs") && len(ref) > 2:
-		if in := s.missingInput([]render.Path{ref}); in != nil {
-			return "input " + in.Name + " is entered"
-		}
-	case ref.HasPrefix("install_stack"):
-		return "the install's stack has run"
 	}
 	return ""
 }

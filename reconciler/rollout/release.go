@@ -155,6 +155,8 @@ type releaseComponent struct {
 	Problem  string `json:"problem"`
 
 	Build    *int32 `json:"build"` // nil if there is none
+	BuildID  string `json:"build_id"`
+	Commit   string `json:"commit"`
 	Status   string `json:"status"`
 	Artifact string `json:"artifact"`
 	Bytes    int64  `json:"bytes"` // size of the artifact, 0 if not known
@@ -191,7 +193,7 @@ func readRelease(ctx context.Context, tx *store.Tx, appID, pin string, known *co
 		})
 		if c.Build != nil {
 			p.builds[c.ID] = &store.Build{
-				ComponentID: c.ID, Number: *c.Build, Status: c.Status, ArtifactDigest: c.Artifact, ArtifactBytes: c.Bytes,
+				ID: c.BuildID, Commit: c.Commit, ComponentID: c.ID, Number: *c.Build, Status: c.Status, ArtifactDigest: c.Artifact, ArtifactBytes: c.Bytes,
 				Error: c.Error, Reason: c.Reason,
 				CreatedAt: c.CreatedAt, Trace: c.Trace,
 			}

@@ -89,6 +89,7 @@ func (d *resolver) resolvePresent(p *installComponent, w *desiredState) {
 	w.digestInputs = digestInputs{Config: p.digest, Values: d.digestValues(refs), Release: d.release.Number}
 	if p.artifact != nil {
 		w.digestInputs.Artifact, w.digestInputs.Build = p.artifact.ArtifactDigest, p.artifact.Number
+		w.digestInputs.BuildID, w.digestInputs.Commit = p.artifact.ID, p.artifact.Commit
 	}
 	d.waitForPerson(p, w)
 	if w.WaitReason == "" {
@@ -235,6 +236,10 @@ func (d *resolver) waitForValues(p *installComponent, w *desiredState) {
 		w.WaitReason, w.Stalled, w.externalWait = fmt.Sprintf("input %s has no value; set it: nuon installs update %s %s",
 			in.Name,
 			d.address(), flag), true, true
+		return
+	}
+	if reason := d.missingValue(refs); reason != "" {
+		w.WaitReason, w.Stalled, w.externalWait = reason, true, true
 		return
 	}
 	path, foreign := d.foreignKey(refs)

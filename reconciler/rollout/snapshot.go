@@ -29,6 +29,8 @@ type snapshot struct {
 	rejections map[string]map[string]store.Rejection // by component and desired digest, also those that a request deletes
 	inputs     map[string]store.InstallInput
 	outputs    map[outputOwner][]store.Output
+	runs       map[string]actionRun         // the latest run of each action that has run
+	account    map[string]map[string]string // the cloud account of the install, as in its file
 
 	configTrace string // trace of the revision that made the config current
 }
@@ -110,10 +112,15 @@ func assemble(ctx context.Context, tx *store.Tx, install store.Install, part *ap
 		configTrace: part.configTrace, configAt: part.configAt, install: install,
 		components: map[string]*installComponent{}, rejections: map[string]map[string]store.Rejection{},
 		inputs:  map[string]store.InstallInput{},
-		outputs: map[outputOwner][]store.Output{},
+		outputs: map[outputOwner][]store.Output{}, runs: map[string]actionRun{},
 	}
 	if err := json.Unmarshal(install.Toggles, &s.toggles); err != nil {
 		return nil, fmt.Errorf("decode its toggles: %w", err)
+	}
+	if len(install.Account) > 0 {
+		if err := json.Unmarshal(install.Account, &s.account); err != nil {
+			return nil, fmt.Errorf("decode its account: %w", err)
+		}
 	}
 	for _, v := range rows.values[install.ID] {
 		if err := s.addValue(v); err != nil {
@@ -139,8 +146,22 @@ func assemble(ctx context.Context, tx *store.Tx, install store.Install, part *ap
 	return s, nil
 }
 
-// addValue adds an input or an output.
+// actionRun is how the latest run of an action ended.
+type actionRun struct {
+	ID     string `json:"id"` // of its workflow
+	Status string `json:"status"`
+}
+
+// addValue adds an input, an output or the end of an action's run.
 func (s *snapshot) addValue(v store.ValuesOfInstallsRow) error {
+	if v.Scope == "run" {
+		var run actionRun
+		if err := json.Unmarshal(v.Value, &run); err != nil {
+			return fmt.Errorf("decode the latest run of action %s: %w", v.Owner, err)
+		}
+		s.runs[v.Owner] = run
+		return nil
+	}
 	if v.Scope != "input" {
 		owner := outputOwner{v.Scope, v.Owner}
 		s.outputs[owner] = append(s.outputs[owner], store.Output{Scope: v.Scope, Owner: v.Owner, Name: v.Name, Value: v.Value,

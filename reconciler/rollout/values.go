@@ -37,23 +37,108 @@ func (s *snapshot) leaves(ref render.Path) []leaf {
 	if len(ref) == 0 {
 		return nil
 	}
-	switch ref[0] {
-	case "install":
-		return textLeaves(ref, "id", s.install.ID, "name", s.install.Name)
-	case "app":
-		return textLeaves(ref, "id", s.app.ID, "name", s.app.Name)
-	case "org":
-		return textLeaves(ref, "id", s.org.ID, "name", s.org.Name)
-	case "inputs":
-		return s.inputLeaves(ref)
-	case "sandbox":
-		return s.leavesOfComponent(ref, appconfig.SandboxName, "sandbox")
-	case "components":
-		return s.componentsLeaves(ref)
-	case "actions":
-		return s.actionLeaves(ref)
+	var all []leaf
+	for _, source := range appconfig.SourcesOf(ref[0]) {
+		switch source {
+		case appconfig.FromInput:
+			all = append(all, s.inputLeaves(ref)...)
+		case appconfig.FromSandbox:
+			all = append(all, s.leavesOfComponent(ref, appconfig.SandboxName, "sandbox")...)
+		case appconfig.FromComponent:
+			all = append(all, s.componentsLeaves(ref)...)
+		case appconfig.FromAction:
+			all = append(all, s.actionsLeaves(ref)...)
+		default:
+			all = append(all, s.literalLeaves(ref, source)...)
+		}
 	}
-	return nil
+	return all
+}
+
+// literalLeaves returns the leaves that a ref reads of a source whose paths are all literal.
+func (s *snapshot) literalLeaves(ref render.Path, source appconfig.ValueSource) []leaf {
+	var all []leaf
+	for _, path := range appconfig.PathsOf(ref) {
+		if path.From != source {
+			continue
+		}
+		if value, has := s.literalValue(path.Path); has {
+			all = append(all, newLeaf(path.Keys(), value, !path.State))
+		}
+	}
+	return all
+}
+
+// literalValue returns the value of a path of the table of template paths that contains no names.
+func (s *snapshot) literalValue(path string) (value any, has bool) {
+	switch path {
+	case "install.id":
+		return s.install.ID, true
+	case "install.name":
+		return s.install.Name, true
+	case "app.id":
+		return s.app.ID, true
+	case "app.name":
+		return s.app.Name, true
+	case "org.id":
+		return s.org.ID, true
+	case "org.name":
+		return s.org.Name, true
+	case "app.status", "org.status":
+		return statusActive, true
+	case "app.populated", "org.populated", "runner.populated":
+		return true, true
+	case "runner.id", "runner.runner_group_id":
+		return s.install.RunnerID, true
+	case "runner.status":
+		return activeIf(s.runner.RegisteredAt != nil), true
+	case "install.public_domain", "domain.public_domain":
+		return s.domain("public_domain")
+	case "install.internal_domain", "domain.internal_domain":
+		return s.domain("internal_domain")
+	case "domain.populated":
+		_, has := s.domain("public_domain")
+		return has, true
+	}
+	if keys := strings.Split(path, "."); keys[0] == "cloud_account" && len(keys) == 3 {
+		value, has := s.account[keys[1]+"_account"][keys[2]]
+		return value, has && value != ""
+	}
+	return nil, false
+}
+
+// domain returns one of the domains that the sandbox made.
+func (s *snapshot) domain(which string) (name any, has bool) {
+	for _, o := range s.outputs[outputOwner{"component", appconfig.SandboxName}] {
+		var dns map[string]any
+		if o.Name != "nuon_dns" || o.Value == nil || json.Unmarshal(o.Value, &dns) != nil {
+			continue
+		}
+		name, has = render.Tree(dns).Get(render.Path{which, "name"})
+		if _, text := name.(string); has && text {
+			return name, true
+		}
+	}
+	return nil, false
+}
+
+// Statuses that templates see.
+const (
+	statusActive  = "active"
+	statusPending = "pending"
+)
+
+func activeIf(active bool) string {
+	if active {
+		return statusActive
+	}
+	return statusPending
+}
+
+// newLeaf returns the leaf of a plain value.
+func newLeaf(path render.Path, value any, inDigest bool) leaf {
+	raw, _ := json.Marshal(value) // texts and booleans always encode
+	return leaf{path: path, plain: raw, inDigest: inDigest}
 }
 
 // readsKey reports whether a ref passes through a key at a depth of the tree, or ends above it.
@@ -61,28 +146,12 @@ func readsKey(ref render.Path, depth int, key string) bool {
 	return len(ref) <= depth || ref[depth] == key
 }
 
-// textLeaves returns the leaves of an object of texts, passed as key, value, key, value.
-func textLeaves(ref render.Path, pairs ...string) []leaf {
-	var all []leaf
-	for i := 0; i < len(pairs); i += 2 {
-		if readsKey(ref, 1, pairs[i]) {
-			all = append(all, textLeaf(render.Path{ref[0], pairs[i]}, pairs[i+1]))
-		}
-	}
-	return all
-}
-
-func textLeaf(path render.Path, value string) leaf {
-	raw, _ := json.Marshal(value) // a string always encodes
-	return leaf{path: path, plain: raw, inDigest: true}
-}
-
 // inputLeaves returns the inputs of the release that a ref reads.
 func (s *snapshot) inputLeaves(ref render.Path) []leaf {
-	if s.config == nil || !readsKey(ref, 1, "inputs") {
+	if s.config == nil {
 		return nil
 	}
-	if len(ref) > 2 {
+	if len(ref) > 2 && ref[1] == "inputs" {
 		in, known := s.config.Input(ref[2])
 		if !known {
 			return nil
@@ -90,6 +159,12 @@ func (s *snapshot) inputLeaves(ref render.Path) []leaf {
 		return s.appendInputLeaf(nil, *in)
 	}
 	var all []leaf
+	if readsKey(ref, 1, "populated") {
+		all = append(all, newLeaf(render.Path{"inputs", "populated"}, true, false))
+	}
+	if !readsKey(ref, 1, "inputs") {
+		return all
+	}
 	for _, in := range s.config.Inputs {
 		all = s.appendInputLeaf(all, in)
 	}
@@ -114,10 +189,13 @@ func (s *snapshot) appendInputLeaf(all []leaf, in appconfig.Input) []leaf {
 	case in.Default != nil:
 		plain = *in.Default
 	}
-	return append(all, textLeaf(path, plain))
+	return append(all, newLeaf(path, plain, true))
 }
 
 func (s *snapshot) componentsLeaves(ref render.Path) []leaf {
+	if len(ref) > 1 && ref[1] == "populated" && s.components[ref[1]] == nil {
+		return []leaf{newLeaf(render.Path{"components", "populated"}, true, false)}
+	}
 	if len(ref) > 1 {
 		if ref[1] == appconfig.SandboxName || s.components[ref[1]] == nil {
 			return nil
@@ -137,56 +215,94 @@ func (s *snapshot) componentsLeaves(ref render.Path) []leaf {
 func (s *snapshot) leavesOfComponent(ref render.Path, name string, prefix ...string) []leaf {
 	all := s.outputLeaves(ref, outputOwner{"component", name}, append(slices.Clone(prefix), "outputs")...)
 	if p := s.components[name]; p != nil {
-		all = append(all, p.statusLeaves(ref, prefix)...)
+		all = append(all, p.stateLeaves(ref, prefix)...)
 	}
 	return all
 }
 
-// statusLeaves returns what templates may show of a component apart from its outputs.
-// These values are not part of the desired digest.
-func (p *installComponent) statusLeaves(ref render.Path, prefix render.Path) []leaf {
+// stateLeaves returns what templates may read of a component apart from its outputs.
+func (p *installComponent) stateLeaves(ref render.Path, prefix render.Path) []leaf {
 	if len(ref) > len(prefix) && ref[len(prefix)] == "outputs" {
 		return nil
 	}
-	status, populated := "pending", "false"
-	if p.row.AppliedDigest != "" {
-		status, populated = "active", "true"
-	}
 	var all []leaf
-	add := func(key string, l leaf) {
-		l.path = append(slices.Clone(prefix), key)
-		all = append(all, l)
-	}
-	for _, pair := range [...][2]string{{"name", p.row.Name}, {"status", status}, {"component_id", p.row.ComponentID},
-		{"install_component_id", p.row.ID}} {
-		if readsKey(ref, len(prefix), pair[0]) {
-			raw, _ := json.Marshal(pair[1]) // a string always encodes
-			add(pair[0], leaf{plain: raw})
+	for _, path := range appconfig.PathsOf(ref) {
+		keys := path.Keys()
+		if len(keys) != len(prefix)+1 {
+			continue
 		}
-	}
-	if readsKey(ref, len(prefix), "populated") {
-		add("populated", leaf{plain: json.RawMessage(populated)})
+		if value, has := p.stateValue(keys[len(prefix)]); has {
+			all = append(all, newLeaf(append(slices.Clone(prefix), keys[len(prefix)]), value, !path.State))
+		}
 	}
 	return all
 }
 
-func (s *snapshot) actionLeaves(ref render.Path) []leaf {
+// stateValue returns one value of a component that is not an output.
+func (p *installComponent) stateValue(key string) (value any, has bool) {
+	switch key {
+	case "name":
+		return p.row.Name, true
+	case "status":
+		return activeIf(p.row.AppliedDigest != ""), true
+	case "populated":
+		return p.row.AppliedDigest != "", true
+	case "component_id":
+		return p.row.ComponentID, true
+	case "install_component_id":
+		return p.row.ID, true
+	case "build_id":
+		return p.applied.DigestInputs.BuildID, p.mayBeDeployed() && p.applied.DigestInputs.BuildID != ""
+	case "version":
+		return p.applied.DigestInputs.Commit, p.mayBeDeployed() && p.applied.DigestInputs.Commit != ""
+	case "type":
+		if p.config != nil && p.config.Pulumi != nil {
+			return "pulumi", true
+		}
+		return "terraform", true
+	}
+	return nil, false
+}
+
+// actionsLeaves returns what a ref reads of the actions.
+func (s *snapshot) actionsLeaves(ref render.Path) []leaf {
+	var all []leaf
+	if readsKey(ref, 1, "populated") {
+		all = append(all, newLeaf(render.Path{"actions", "populated"}, true, false))
+	}
 	if !readsKey(ref, 1, "workflows") {
-		return nil
+		return all
 	}
 	if len(ref) > 2 {
-		return s.outputLeaves(ref, outputOwner{"action", ref[2]}, "actions", "workflows", ref[2], "outputs")
+		return append(all, s.actionLeaves(ref, ref[2])...)
 	}
-	var owners []string
+	names := map[string]bool{}
 	for owner := range s.outputs {
 		if owner.scope == "action" {
-			owners = append(owners, owner.name)
+			names[owner.name] = true
 		}
 	}
-	slices.Sort(owners)
-	var all []leaf
-	for _, name := range owners {
-		all = append(all, s.outputLeaves(ref, outputOwner{"action", name}, "actions", "workflows", name, "outputs")...)
+	for name := range s.runs {
+		names[name] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		all = append(all, s.actionLeaves(ref, name)...)
+	}
+	return all
+}
+
+// actionLeaves returns what a ref reads of one action: the outputs of its latest successful run, and how its
+// latest run ended.
+func (s *snapshot) actionLeaves(ref render.Path, name string) []leaf {
+	all := s.outputLeaves(ref, outputOwner{"action", name}, "actions", "workflows", name, "outputs")
+	run, ran := s.runs[name]
+	for _, part := range []struct {
+		key   string
+		value any
+	}{{"status", orDefault(run.Status, statusPending)}, {"id", run.ID}, {"populated", ran}} {
+		if readsKey(ref, 3, part.key) {
+			all = append(all, newLeaf(render.Path{"actions", "workflows", name, part.key}, part.value, false))
+		}
 	}
 	return all
 }
@@ -383,6 +499,27 @@ func (s *snapshot) missingInput(refs []render.Path) *appconfig.Input {
 		}
 	}
 	return nil
+}
+
+// missingValue returns why a component cannot be planned although all others are up to date: a value that
+// only a person, or another sandbox, can provide. It returns "" if there is none.
+func (s *snapshot) missingValue(refs []render.Path) string {
+	for _, ref := range refs {
+		paths := appconfig.PathsOf(ref)
+		if len(paths) != 1 || len(paths[0].Keys()) > len(ref) || len(s.leaves(ref)) > 0 {
+			continue
+		}
+		switch path := paths[0]; path.From {
+		case appconfig.FromAccount:
+			key := strings.Join(path.Keys()[1:], ".")
+			return fmt.Sprintf(".nuon.%s has no value; set it: nuon installs update %s --account %s=VALUE", path.Path,
+				s.address(), key)
+		case appconfig.FromDomain:
+			return fmt.Sprintf(".nuon.%s has no value: the sandbox has no output nuon_dns.%s.name; write the domain itself, "+
+				"or make it an input", path.Path, path.Keys()[1])
+		}
+	}
+	return ""
 }
 
 func (s *snapshot) names() []string { return slices.Sorted(maps.Keys(s.components)) }

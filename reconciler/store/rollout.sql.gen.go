@@ -648,7 +648,7 @@ select a.org_id, a.id, a.name, a.watch_id, a.directory, a.version_id, a.revision
     coalesce(n.number, 0)::int as newest, coalesce(n.status, '')::text as newest_status, coalesce(n.reason, '')::text as newest_reason,
     coalesce((select max(f.number) from releases f where f.org_id = a.org_id and f.app_id = a.id and f.status = 'complete'), n.number, 0)::int as latest,
     coalesce((select jsonb_agg(jsonb_build_object('id', c.id, 'name', c.name, 'kind', c.kind, 'declared', rc.release_id is not null,
-            'problem', coalesce(rc.problem, ''), 'build', b.number, 'status', b.status, 'artifact', b.artifact_digest, 'bytes', b.artifact_bytes, 'error', b.error, 'reason', b.reason,
+            'problem', coalesce(rc.problem, ''), 'build', b.number, 'build_id', coalesce(b.id, ''), 'commit', coalesce(b.commit, ''), 'status', b.status, 'artifact', b.artifact_digest, 'bytes', b.artifact_bytes, 'error', b.error, 'reason', b.reason,
             'created_at', b.created_at, 'trace', b.trace)
             order by c.kind <> 'sandbox', c.name)
         from components c
@@ -1062,6 +1062,9 @@ where o.org_id = $1 and o.install_id = any($2::text[])
 union all
 select i.install_id, 'input', '', i.name, to_jsonb(i.value), i.sealed, i.hash from install_inputs i
 where i.org_id = $1 and i.install_id = any($2::text[])
+union all
+select a.install_id, 'run', a.action, '', jsonb_build_object('id', a.workflow_id, 'status', a.status), null, '' from action_runs a
+where a.org_id = $1 and a.install_id = any($2::text[])
 order by 1, 2, 3, 4
 `
 
@@ -1075,7 +1078,7 @@ type ValuesOfInstallsRow struct {
 	Hash      string
 }
 
-// ValuesOfInstalls are the inputs of installs (scope input) and their outputs.
+// ValuesOfInstalls are the inputs of installs (scope input), their outputs, and how the latest run of each action ended (scope run).
 func (q *Queries) ValuesOfInstalls(ctx context.Context, orgID string, installIds []string) ([]ValuesOfInstallsRow, error) {
 	rows, err := q.db.Query(ctx, valuesOfInstalls, orgID, installIds)
 	if err != nil {

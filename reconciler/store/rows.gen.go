@@ -9,6 +9,15 @@ import (
 	"time"
 )
 
+type ActionRun struct {
+	OrgID      string
+	InstallID  string
+	Action     string
+	WorkflowID string
+	Status     string
+	EndedAt    time.Time
+}
+
 type App struct {
 	OrgID       string
 	ID          string

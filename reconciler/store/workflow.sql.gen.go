@@ -915,6 +915,32 @@ func (q *Queries) PlanApproval(ctx context.Context, orgID string, planID string)
 	return i, err
 }
 
+const putActionRun = `-- name: PutActionRun :exec
+insert into action_runs (org_id, install_id, action, workflow_id, status) values ($1, $2, $3, $4, $5)
+on conflict (org_id, install_id, action)
+do update set workflow_id = excluded.workflow_id, status = excluded.status, ended_at = now()
+`
+
+type PutActionRunParams struct {
+	OrgID      string
+	InstallID  string
+	Action     string
+	WorkflowID string
+	Status     string
+}
+
+// PutActionRun records how the latest run of an action ended.
+func (q *Queries) PutActionRun(ctx context.Context, arg PutActionRunParams) error {
+	_, err := q.db.Exec(ctx, putActionRun,
+		arg.OrgID,
+		arg.InstallID,
+		arg.Action,
+		arg.WorkflowID,
+		arg.Status,
+	)
+	return err
+}
+
 const putOutput = `-- name: PutOutput :exec
 insert into outputs (org_id, install_id, scope, owner, name, value, sealed, hash)
 values ($1, $2, $3, $4, $5, $6, $7, $8)

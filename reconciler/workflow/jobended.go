@@ -257,8 +257,17 @@ func (e jobEnd) recordApplied(ctx context.Context, installComponent string, dest
 	return setApplied(ctx, e.tx, installComponent, applied)
 }
 
-// recordAction stores the outputs of an action that ran.
+// recordAction stores how a run of an action ended, and its outputs if it succeeded.
 func (e jobEnd) recordAction(ctx context.Context) error {
+	status := string(e.result.Status)
+	if !e.succeeded() && e.result.Status != api.JobResultStatusCancelled {
+		status = string(api.JobResultStatusFailed)
+	}
+	err := e.tx.PutActionRun(ctx, store.PutActionRunParams{OrgID: e.tx.Org, InstallID: e.install.ID,
+		Action: e.step.Action, WorkflowID: e.step.WorkflowID, Status: status})
+	if err != nil {
+		return err
+	}
 	if !e.succeeded() {
 		return nil
 	}

@@ -214,8 +214,8 @@ func forgetNos(ctx context.Context, tx *store.Tx, before, after store.Install) e
 	return tx.DeleteRejections(ctx, tx.Org, before.ID, switched)
 }
 
-// place sets the cloud account of an install. The account never changes, because it contains
-// everything of the install.
+// place sets the cloud account of an install. What is set never changes, because the account contains
+// everything of the install; what is missing can be added.
 func (s *settings) place(install string, given map[string]map[string]string) error {
 	if s.account == nil {
 		s.account = map[string]map[string]string{}
@@ -226,13 +226,21 @@ func (s *settings) place(install string, given map[string]map[string]string) err
 	if err := checkAccount(given); err != nil {
 		return err
 	}
-	same := maps.EqualFunc(s.account, given, maps.Equal)
-	if len(s.account) > 0 && !same {
-		return problem.New(http.StatusConflict, "fixed",
-			"install "+install+" is for another account, and that never changes",
-			"Make a new install for the other account, and deprovision this one.")
+	for kind, values := range given {
+		current, known := s.account[kind]
+		for key, value := range values {
+			if len(s.account) > 0 && !known || current[key] != "" && current[key] != value {
+				return problem.New(http.StatusConflict, "fixed",
+					"install "+install+" is for another account, and that never changes",
+					"Make a new install for the other account, and deprovision this one.")
+			}
+		}
+		merged := maps.Clone(values)
+		for key, value := range current {
+			merged[key] = value
+		}
+		s.account = map[string]map[string]string{kind: merged}
 	}
-	s.account = given
 	return nil
 }
 

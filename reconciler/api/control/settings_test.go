@@ -162,6 +162,25 @@ func TestTheAccountNeverChanges(t *testing.T) {
 	}
 }
 
+// TestTheAccountGrows checks that what an account lacks can be added.
+func TestTheAccountGrows(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	path := w.shop()
+	want := map[string]string{}
+	for key, value := range map[string]string{"project_id": "acme-1", "region": "europe-west3"} {
+		want[key] = value
+		got := w.call(w.one.token["operator"], http.MethodPatch, path,
+			api.InstallChange{Account: map[string]map[string]string{"gcp_account": {key: value}}})
+		if got.Status != http.StatusOK {
+			t.Fatalf("%d %s", got.Status, got.Body)
+		}
+	}
+	if diff := cmp.Diff(map[string]map[string]string{"gcp_account": want}, w.install(path).Account); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestSwitching checks that a component that others need cannot be switched off, and that one that
 // lacks something cannot be switched on, each with a message.
 func TestSwitching(t *testing.T) {

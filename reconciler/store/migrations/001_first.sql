@@ -527,6 +527,18 @@ create table outputs (
     check ((value is null) <> (sealed is null))
 );
 
+-- How the latest run of each action on an install ended, for templates.
+create table action_runs (
+    org_id      text not null,
+    install_id  text not null,
+    action      text not null,
+    workflow_id text not null,
+    status      text not null check (status in ('succeeded', 'failed', 'cancelled')),
+    ended_at    timestamptz not null default now(),
+    primary key (org_id, install_id, action),
+    foreign key (org_id, install_id) references installs on delete cascade
+);
+
 -- workflow --------------------------------------------------------------------------------------
 
 create table workflows (

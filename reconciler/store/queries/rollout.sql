@@ -16,7 +16,7 @@ select sqlc.embed(a), coalesce(r.id, '')::text as release_id, coalesce(r.number,
     coalesce(n.number, 0)::int as newest, coalesce(n.status, '')::text as newest_status, coalesce(n.reason, '')::text as newest_reason,
     coalesce((select max(f.number) from releases f where f.org_id = a.org_id and f.app_id = a.id and f.status = 'complete'), n.number, 0)::int as latest,
     coalesce((select jsonb_agg(jsonb_build_object('id', c.id, 'name', c.name, 'kind', c.kind, 'declared', rc.release_id is not null,
-            'problem', coalesce(rc.problem, ''), 'build', b.number, 'status', b.status, 'artifact', b.artifact_digest, 'bytes', b.artifact_bytes, 'error', b.error, 'reason', b.reason,
+            'problem', coalesce(rc.problem, ''), 'build', b.number, 'build_id', coalesce(b.id, ''), 'commit', coalesce(b.commit, ''), 'status', b.status, 'artifact', b.artifact_digest, 'bytes', b.artifact_bytes, 'error', b.error, 'reason', b.reason,
             'created_at', b.created_at, 'trace', b.trace)
             order by c.kind <> 'sandbox', c.name)
         from components c
@@ -96,13 +96,16 @@ select * from install_inputs where org_id = @org_id and install_id = any(@instal
 -- name: OutputsOfInstalls :many
 select * from outputs where org_id = @org_id and install_id = any(@install_ids::text[]) order by install_id, scope, owner, name;
 
--- ValuesOfInstalls are the inputs of installs (scope input) and their outputs.
+-- ValuesOfInstalls are the inputs of installs (scope input), their outputs, and how the latest run of each action ended (scope run).
 -- name: ValuesOfInstalls :many
 select o.install_id, o.scope, o.owner, o.name, o.value, o.sealed, o.hash from outputs o
 where o.org_id = @org_id and o.install_id = any(@install_ids::text[])
 union all
 select i.install_id, 'input', '', i.name, to_jsonb(i.value), i.sealed, i.hash from install_inputs i
 where i.org_id = @org_id and i.install_id = any(@install_ids::text[])
+union all
+select a.install_id, 'run', a.action, '', jsonb_build_object('id', a.workflow_id, 'status', a.status), null, '' from action_runs a
+where a.org_id = @org_id and a.install_id = any(@install_ids::text[])
 order by 1, 2, 3, 4;
 
 -- RunnersOfInstalls are runners with their org.

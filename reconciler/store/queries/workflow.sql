@@ -253,6 +253,12 @@ delete from outputs where org_id = @org_id and install_id = @install_id and scop
 insert into outputs (org_id, install_id, scope, owner, name, value, sealed, hash)
 values (@org_id, @install_id, @scope, @owner, @name, @value, @sealed, @hash);
 
+-- PutActionRun records how the latest run of an action ended.
+-- name: PutActionRun :exec
+insert into action_runs (org_id, install_id, action, workflow_id, status) values (@org_id, @install_id, @action, @workflow_id, @status)
+on conflict (org_id, install_id, action)
+do update set workflow_id = excluded.workflow_id, status = excluded.status, ended_at = now();
+
 -- NewestStateSerial is what the next plan would read.
 -- name: NewestStateSerial :one
 select serial, lineage from states where org_id = @org_id and install_component_id = @install_component_id and status = 'kept'

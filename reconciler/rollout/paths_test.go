@@ -1,0 +1,150 @@
+package rollout_test
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
+	"github.com/nuon-toolkit/nuon/reconciler/rollout"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// pathNames are what the keys in capitals of the table of template paths stand for in this test.
+var pathNames = strings.NewReplacer("COMPONENT", "web", "ACTION", "smoke", "STEP", "probe", "INPUT", "greeting",
+	"NAMESPACE", "ns", "NAME", "n", "OUTPUT", "url", "KEY", "ok")
+
+// TestEveryPathIsResolved walks the table of template paths in a real install: each path that the table does not
+// mark as unfilled has a value of its type, once the install is deployed.
+func TestEveryPathIsResolved(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.provision()
+	for owner, outputs := range map[string]string{
+		"sandbox": `{"url": "u", "nuon_dns": {"public_domain": {"name": "acme.example"}, "internal_domain": {"name": "i"}}}`,
+		"web": `{"manifest": "kind: Service", "resources": {}, "ingresses": {"ns": {"n": {}}}, "services": {"ns": {"n": {}}},
+			"deployments": {"ns": {"n": {}}}}`,
+	} {
+		w.exec(`insert into outputs (org_id, install_id, scope, owner, name, value, hash)
+			select $1, $2, 'component', $3, key, value, 'hmac:9' from jsonb_each($4) on conflict do nothing`, w.org, w.install,
+			owner, outputs)
+	}
+	w.exec(`insert into outputs (org_id, install_id, scope, owner, name, value, hash)
+		values ($1, $2, 'action', 'smoke', 'ok', '1', 'hmac:9'), ($1, $2, 'action', 'smoke', 'steps.probe.ok', '1', 'hmac:8')
+		on conflict do nothing`, w.org, w.install)
+	for _, path := range appconfig.TemplatePaths() {
+		unfilled := path.NotYet || path.Never != ""
+		if len(path.Kinds) > 0 && !slices.ContainsFunc(path.Kinds, deployable) {
+			continue // no install has such a component yet
+		}
+		account := map[string]string{"": `{}`, "aws": `{"aws_account": {"region": "r"}}`,
+			"azure": `{"azure_account": {"location": "r"}}`,
+			"gcp":   `{"gcp_account": {"region": "r", "project_id": "p"}}`}[path.Cloud]
+		w.exec("update installs set account = $1", account)
+		shown := w.display("{{toJson .nuon." + pathNames.Replace(path.Path) + "}}")
+		var value any
+		if unfilled {
+			if shown.Problem == "" && len(shown.WaitsFor) == 0 {
+				t.Errorf("%s has the value %s, and the table says that nothing fills it", path.Path, shown.Text)
+			}
+			continue
+		}
+		if shown.Problem != "" || len(shown.WaitsFor) > 0 || json.Unmarshal([]byte(shown.Text), &value) != nil {
+			t.Errorf("%s has no value in an install: %+v", path.Path, shown)
+			continue
+		}
+		if !hasType(value, path.Type) {
+			t.Errorf("%s is %s, and the table says that it is of type %s", path.Path, shown.Text, path.Type)
+		}
+	}
+	w.want(w.display("{{.nuon.sandbox.version}} {{.nuon.sandbox.type}} {{.nuon.domain.public_domain}} "+
+		"{{.nuon.actions.workflows.smoke.status}} {{.nuon.runner.status}}").Text,
+		"c terraform acme.example succeeded active")
+	w.want(w.display("{{.nuon.components.web.build_id}}").Text, w.one("select id from builds where component_id = 'cmp_web'"))
+	w.want(w.display("{{.nuon.actions.workflows.smoke.id}}").Text,
+		w.one("select workflow_id from steps where action = 'smoke' order by ended_at desc limit 1"))
+}
+
+// TestPathsBeforeTheDeploy checks what templates see of an install that has nothing yet.
+func TestPathsBeforeTheDeploy(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.want(w.display("{{.nuon.sandbox.status}} {{.nuon.sandbox.populated}} {{.nuon.actions.workflows.smoke.status}} "+
+		"{{.nuon.actions.workflows.smoke.populated}} {{.nuon.domain.populated}} {{.nuon.components.web.status}}").Text,
+		"pending false pending false false pending")
+	for text, want := range map[string]string{
+		"{{.nuon.cloud_account.aws.region}}": "the cloud account of the install is set",
+		"{{.nuon.domain.public_domain}}":     "the sandbox is deployed",
+		"{{.nuon.sandbox.version}}":          "the sandbox is deployed",
+		"{{.nuon.components.web.build_id}}":  "web is deployed",
+		"{{.nuon.install_stack.status}}":     "the install's stack has run",
+	} {
+		w.want(w.display(text).WaitsFor, []string{want})
+	}
+}
+
+// TestAccountMakesBehind deploys what reads the region of the cloud account once it is set, and nothing else.
+func TestAccountMakesBehind(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.app.Components[0].Terraform.Vars = map[string]string{"region": "{{.nuon.cloud_account.aws.region}}"}
+	w.version()
+	w.look()
+	w.approveAll()
+	status, reason := w.component("metrics")
+	w.want([]string{status, reason}, []string{"waiting", "waits: .nuon.cloud_account.aws.region has no value; set it: " +
+		"nuon installs update hello/acme --account aws.region=VALUE"})
+	w.exec(`update installs set account = '{"aws_account": {"region": "eu-west-1"}}'`)
+	w.done = nil
+	w.look()
+	w.approveAll()
+	w.want(w.done, []string{"plan metrics", "apply metrics"})
+	if !strings.Contains(w.state["metrics"], "region=eu-west-1") {
+		t.Errorf("metrics was applied with %q", w.state["metrics"])
+	}
+}
+
+func deployable(kind string) bool {
+	return slices.Contains([]string{format.KindTerraformModule, format.KindHelmChart, format.KindKubernetesManifest}, kind)
+}
+
+func hasType(value any, want appconfig.PathType) bool {
+	is := false
+	switch want {
+	case appconfig.PathText:
+		_, is = value.(string)
+	case appconfig.PathBool:
+		_, is = value.(bool)
+	case appconfig.PathList:
+		_, is = value.([]any)
+	case appconfig.PathObject:
+		_, is = value.(map[string]any)
+	case appconfig.PathAny:
+		is = true
+	}
+	return is
+}
+
+// display renders one text as `nuon render` shows it.
+func (w *world) display(text string) (shown rollout.RenderedText) {
+	w.Helper()
+	must(w, w.store.ReadTx(w.Context(), w.org, func(ctx context.Context, tx *store.Tx) error {
+		install, err := tx.InstallForStatus(ctx, w.org, w.install)
+		if err != nil {
+			return err
+		}
+		d, err := rollout.LoadDisplay(ctx, tx, install)
+		if err != nil {
+			return err
+		}
+		all, err := d.Render(ctx, map[string]string{"k": text})
+		if err == nil {
+			shown = all[0]
+		}
+		return err
+	}))
+	return shown
+}
