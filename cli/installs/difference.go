@@ -130,7 +130,7 @@ func change(app *appconfig.App, f appconfig.Install, i api.Install) api.InstallC
 			c.Inputs = append(c.Inputs, api.InputValue{Name: in.Name, Value: want})
 		}
 	}
-	if len(f.Account) > 0 && !maps.EqualFunc(f.Account, i.Account, maps.Equal[map[string]string, map[string]string]) {
+	if addsToAccount(f.Account, i.Account) && len(f.Account) > 0 && account(f.Account) != account(i.Account) {
 		c.Account = f.Account
 	}
 	c.Labels = map[string]string{}
