@@ -27,15 +27,10 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/process"
 	"github.com/nuon-toolkit/nuon/runnerd/runner"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
-	"github.com/nuon-toolkit/nuon/runnerd/subprocess"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
 
 func main() {
-	if err := subprocess.RunReexec(); err != nil {
-		fmt.Fprintln(os.Stderr, "runnerd:", err)
-		os.Exit(1)
-	}
 	kubernetes.RunKustomizeProcess()
 	if err := execute(newRoot()); err != nil {
 		fmt.Fprintln(os.Stderr, "runnerd:", err)

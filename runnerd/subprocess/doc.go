@@ -8,11 +8,14 @@
 // is not used: the kernel sends it once for each thread of the parent, and Terraform takes
 // the second interrupt as an order to stop immediately.)
 //
+// A StandIn does the same for a program that a library starts: the library is given the executable of
+// this process, which runs the program in its place.
+//
 // It owns the user that programs run as, and how files pass between that user
 // and a process of root: which files programs may enter, read and own, and how a file
 // that they left is read safely.
 //
-// It never decides what to run and never interprets the output. Packages module and action
+// It never decides what to run and never interprets the output. Packages terraform, tfbinary and action
 // call it in the job's own process; the runner ends the processes that a dead job
 // process leaves behind.
 package subprocess

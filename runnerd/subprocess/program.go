@@ -31,6 +31,10 @@ type Program struct {
 	Grace time.Duration
 	// Warn writes a line to the job's log.
 	Warn func(format string, args ...any)
+
+	// announce, when set, is called with the process id when the program has started. It is set in a
+	// stand-in, whose Env is already that of the user.
+	announce func(pid int)
 }
 
 // Setup holds the settings for every program that this process runs.
@@ -79,10 +83,16 @@ func (p Program) Run(ctx context.Context) error {
 		}
 	}
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if setup.User != nil && p.announce == nil {
+		command.Env = setup.User.environ(command.Env)
+	}
 	err = start(command)
 	stdout.closeInherited()
 	stderr.closeInherited()
 	if err == nil {
+		if p.announce != nil {
+			p.announce(command.Process.Pid)
+		}
 		if setup.Started != nil {
 			if trouble := setup.Started(); trouble != nil {
 				p.Warn("cannot write down which processes %s has: %v", p.Name, trouble)

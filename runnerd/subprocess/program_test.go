@@ -18,15 +18,14 @@ import (
 )
 
 // TestMain runs a Program when CHILD_TEST_SCRIPT is set, so that a test can kill the
-// process that runs it.
+// process that runs it; as a stand-in when CHILD_TEST_STANDIN is set.
 func TestMain(m *testing.M) {
-	if err := RunReexec(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
 	script := os.Getenv("CHILD_TEST_SCRIPT")
 	if script == "" {
 		os.Exit(m.Run())
+	}
+	if os.Getenv("CHILD_TEST_STANDIN") != "" {
+		os.Exit(beJobWithStandIn(os.Getenv("CHILD_TEST_DIR"), script))
 	}
 	program := shell(script, time.Minute)
 	program.Dir = os.Getenv("CHILD_TEST_DIR")
@@ -131,25 +130,29 @@ func TestInterrupt(t *testing.T) {
 // TestDeathOfTheParent checks that a program continues when the process that runs it is killed:
 // it may print more than is read, and ends regularly.
 func TestDeathOfTheParent(t *testing.T) {
-	dir := t.TempDir()
-	parent := exec.Command(os.Args[0])
-	parent.Env = append(os.Environ(), "CHILD_TEST_DIR="+dir,
-		"CHILD_TEST_SCRIPT=echo $$ >pid; until test -e killed; do sleep 0.1; done; head -c 300000 /dev/zero; echo more "+
-			">&2; touch ended")
-	if err := parent.Start(); err != nil {
-		t.Fatal(err)
-	}
-	pid := readPID(t, filepath.Join(dir, "pid"))
-	if err := parent.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = parent.Wait() // it was killed
-	if err := os.WriteFile(filepath.Join(dir, "killed"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	mustBeGone(t, pid)
-	if _, err := os.Stat(filepath.Join(dir, "ended")); err != nil {
-		t.Fatal("the program did not come to its end:", err)
+	for name, environ := range map[string]string{"a program": "", "a stand-in": "CHILD_TEST_STANDIN=1"} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			parent := exec.Command(os.Args[0])
+			parent.Env = append(os.Environ(), environ, "CHILD_TEST_DIR="+dir,
+				"CHILD_TEST_SCRIPT=echo $$ >pid; until test -e killed; do sleep 0.1; done; head -c 300000 /dev/zero; echo more "+
+					">&2; touch ended")
+			if err := parent.Start(); err != nil {
+				t.Fatal(err)
+			}
+			pid := readPID(t, filepath.Join(dir, "pid"))
+			if err := parent.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = parent.Wait() // it was killed
+			if err := os.WriteFile(filepath.Join(dir, "killed"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			mustBeGone(t, pid)
+			if _, err := os.Stat(filepath.Join(dir, "ended")); err != nil {
+				t.Fatal("the program did not come to its end:", err)
+			}
+		})
 	}
 }
 

@@ -47,17 +47,9 @@ func (t Tool) readVersion(ctx context.Context, path string) (string, error) {
 	if err != nil || now.Version != "" {
 		return now.Version, err
 	}
-	printed, err := t.run(ctx, path, "version", "-json")
-	if err != nil {
+	if now.Version, err = t.askVersion(ctx, path); err != nil {
 		return "", err
 	}
-	var said struct {
-		Version string `json:"terraform_version"`
-	}
-	if err := json.Unmarshal(printed, &said); err != nil || said.Version == "" {
-		return "", fmt.Errorf("%s does not say its version as Terraform does", path)
-	}
-	now.Version = said.Version
 	now.save(note)
 	return now.Version, nil
 }

@@ -58,7 +58,7 @@ output "careless" {
 }
 `
 
-func report(t *testing.T, planned api.PlanResult) *diff.Report {
+func report(t testing.TB, planned api.PlanResult) *diff.Report {
 	t.Helper()
 	var read diff.Report
 	if err := json.Unmarshal(planned.Report, &read); err != nil {

@@ -27,7 +27,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/apiclient/contacttest"
 	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
-	"github.com/nuon-toolkit/nuon/runnerd/subprocess"
+	"github.com/nuon-toolkit/nuon/runnerd/process"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 	"github.com/nuon-toolkit/nuon/runnerd/values/valuestest"
 )
@@ -38,10 +38,6 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	if err := subprocess.RunReexec(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
 	if given := os.Getenv(varProcess); given != "" {
 		os.Exit(beProcess([]byte(given)))
 	}
@@ -51,7 +47,7 @@ func TestMain(m *testing.M) {
 // rig is the environment of a job: the runner API with its states and lock, one registry
 // for both sides, and the runner's own directory and key.
 type rig struct {
-	t        *testing.T
+	t        testing.TB
 	key      seal.Identity
 	root     string
 	stored   string // the directory of the registry
@@ -71,7 +67,7 @@ type rig struct {
 	given     []string     // the results as JSON
 }
 
-func newRig(t *testing.T) *rig {
+func newRig(t testing.TB) *rig {
 	t.Helper()
 	key, err := seal.NewIdentity()
 	if err != nil {
@@ -207,8 +203,8 @@ func (r *rig) env(kind api.JobSpecKind) *job.Env {
 // varProcess makes the test's own program a job process that can be killed.
 const varProcess = "MODULE_TEST_PROCESS"
 
-// process is the input of a job process.
-type process struct {
+// jobInput is the input of a job process.
+type jobInput struct {
 	API, Registry, Dir, Root, KeyFile string
 	Spec                              api.JobSpec
 }
@@ -216,7 +212,7 @@ type process struct {
 // process starts the apply of env in a separate process with its own session.
 func (r *rig) process(env *job.Env, keyFile string) *exec.Cmd {
 	r.t.Helper()
-	told, err := json.Marshal(process{
+	told, err := json.Marshal(jobInput{
 		API: r.api.URL + "/runner/v1/jobs/" + env.Spec.Job + "/attempts/1", Registry: r.plainHost().Host,
 		Dir: env.Dir, Root: env.Root, KeyFile: keyFile, Spec: env.Spec,
 	})
@@ -234,12 +230,12 @@ func (r *rig) process(env *job.Env, keyFile string) *exec.Cmd {
 
 // beProcess is the main function of that process.
 func beProcess(given []byte) int {
-	var told process
+	var told jobInput
 	if err := json.Unmarshal(given, &told); err != nil {
 		return 2
 	}
 	key, err := seal.LoadIdentity(told.KeyFile)
-	if err != nil {
+	if err != nil || process.Adopt() != nil {
 		return 2
 	}
 	at := timing.Default()

@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/hashicorp/go-version"
@@ -31,18 +30,21 @@ type terraform struct {
 	dir      string
 	environ  map[string]string
 	location location
+	standIn  subprocess.StandIn
+	library  *tfexec.Terraform // since init
 	// dumped is a state that Terraform printed because it could not write it.
 	dumped []byte
 }
 
-// openTerraform finds the executable of the version and prepares it for dir. own are
-// the variables of the component and of the endpoint.
+// openTerraform finds the executable of the version and prepares it for dir, which need not exist
+// before init. own are the variables of the component and of the endpoint.
 func openTerraform(ctx context.Context, env *job.Env, asked, dir string, own map[string]string) (*terraform, error) {
 	found, err := tfbinary.Find(ctx, tfbinary.Options{Root: env.Root, Version: asked, Logf: env.Log.Info})
 	if err != nil {
 		return nil, err
 	}
-	return &terraform{env: env, tool: found, dir: dir, environ: found.Environ(own)}, nil
+	return &terraform{env: env, tool: found, dir: dir, environ: found.Environ(own),
+		standIn: found.StandIn(env.Timing.ToolGrace, env.Log.Warn)}, nil
 }
 
 // oldestJSONInit is the first version whose init can print JSON.
@@ -76,46 +78,43 @@ func (t *terraform) init(ctx context.Context, options initOptions) error {
 	if err != nil {
 		return fmt.Errorf("read the version of %s: %w", t.tool.Path, err)
 	}
-	args := []string{"-backend=" + strconv.FormatBool(options.backend)}
-	if options.packed {
-		args = append(args, "-get=false")
+	if t.library, err = tfbinary.Library(t.standIn, t.dir, t.environ); err != nil {
+		return err
 	}
-	if !has.Core().LessThan(oldestJSONInit) {
-		args = append(args, "-json")
-	}
-	_, err = t.runParsed(ctx, "init", args...)
+	chosen := []tfexec.InitOption{tfexec.Backend(options.backend), tfexec.Get(!options.packed)}
+	_, err = t.runParsed(ctx, "init", func(ctx context.Context, shown io.Writer) error {
+		if has.Core().LessThan(oldestJSONInit) {
+			t.library.SetStdout(shown)
+			return t.library.Init(ctx, chosen...)
+		}
+		return t.library.InitJSON(ctx, shown, chosen...)
+	})
 	return err
 }
 
 // validate returns an error that lists all problems, each with file and line.
 func (t *terraform) validate(ctx context.Context) error {
-	executable, environ, err := subprocess.Reexec(t.tool.Path, t.environ)
-	if err != nil {
-		return err
-	}
-	run, err := tfexec.NewTerraform(t.dir, executable)
-	if err != nil {
-		return err
-	}
-	if err := run.SetEnv(environ); err != nil {
-		return err
-	}
-	if err := run.SetWaitDelay(t.env.Timing.ToolGrace); err != nil {
-		return err
-	}
-	found, err := run.Validate(ctx)
+	screen, valid := &outputParser{log: t.env.Log, location: t.location}, false
+	err := t.run(ctx, func(ctx context.Context) error {
+		t.library.SetStdout(nil)
+		found, err := t.library.Validate(ctx)
+		if err != nil {
+			return err
+		}
+		valid = found.Valid
+		for _, problem := range found.Diagnostics {
+			said := diagnostic{Severity: string(problem.Severity), Summary: problem.Summary, Detail: problem.Detail}
+			if problem.Range != nil {
+				said.Range.Filename, said.Range.Start.Line = problem.Range.Filename, problem.Range.Start.Line
+			}
+			screen.addDiagnostic(said)
+		}
+		return nil
+	})
 	if err != nil {
 		return t.commandError(ctx, "validate", err, nil)
 	}
-	screen := &outputParser{log: t.env.Log, location: t.location}
-	for _, problem := range found.Diagnostics {
-		said := diagnostic{Severity: string(problem.Severity), Summary: problem.Summary, Detail: problem.Detail}
-		if problem.Range != nil {
-			said.Range.Filename, said.Range.Start.Line = problem.Range.Filename, problem.Range.Start.Line
-		}
-		screen.addDiagnostic(said)
-	}
-	if found.Valid {
+	if valid {
 		return nil
 	}
 	return t.diagnosticsError("validate", screen)
@@ -127,12 +126,9 @@ func (t *terraform) lockTimeout() string { return t.env.Timing.UnlockTimeout.Str
 
 // plan writes a plan file to the path to.
 func (t *terraform) plan(ctx context.Context, to string, destroy bool, varFiles []string) error {
-	args := []string{"-json", "-out=" + to, "-lock-timeout=" + t.lockTimeout()}
-	if destroy {
-		args = append(args, "-destroy")
-	}
+	options := []tfexec.PlanOption{tfexec.Out(to), tfexec.LockTimeout(t.lockTimeout()), tfexec.Destroy(destroy)}
 	for _, file := range varFiles {
-		args = append(args, "-var-file="+file)
+		options = append(options, tfexec.VarFile(file))
 	}
 	// Where programs run as another user, the file is created first, and Terraform cannot
 	// change it after this job has read it.
@@ -141,18 +137,23 @@ func (t *terraform) plan(ctx context.Context, to string, destroy bool, varFiles 
 			return fmt.Errorf("make the plan file: %w", err)
 		}
 	}
-	_, err := t.runParsed(ctx, "plan", args...)
+	_, err := t.runParsed(ctx, "plan", func(ctx context.Context, shown io.Writer) error {
+		_, err := t.library.PlanJSON(ctx, shown, options...)
+		return err
+	})
 	return err
 }
 
-// show returns the JSON of a plan file. It contains secrets in plain text.
+// show returns the JSON of a plan file. It contains secrets in plain text. The library is not used: it
+// decodes the plan into types of its own, which lack fields that a report shows, takes several
+// times the memory, and has no limit.
 func (t *terraform) show(ctx context.Context, plan string) ([]byte, error) {
 	if err := subprocess.GrantRead(plan); err != nil {
 		return nil, err
 	}
 	raw := &limitedBuffer{most: maxPlan}
 	stderr := t.env.Log.Writer(api.Warn)
-	err := t.run(ctx, raw, stderr, "show", "-json", "-no-color", plan)
+	err := t.runDirectly(ctx, raw, stderr, "show", "-json", "-no-color", plan)
 	_ = stderr.Close()
 	if raw.full {
 		return nil, errPlanTooLarge
@@ -188,20 +189,21 @@ func (b *limitedBuffer) Write(text []byte) (int, error) {
 // apply applies a plan file. done means that Terraform finished all of it, which counts even if
 // it was interrupted at the same time.
 func (t *terraform) apply(ctx context.Context, plan string) (done bool, err error) {
-	shown, err := t.runParsed(ctx, "apply", "-json", "-lock-timeout="+t.lockTimeout(), plan)
+	shown, err := t.runParsed(ctx, "apply", func(ctx context.Context, shown io.Writer) error {
+		return t.library.ApplyJSON(ctx, shown, tfexec.LockTimeout(t.lockTimeout()), tfexec.DirOrPlan(plan))
+	})
 	if err == nil || shown.applied && len(shown.errors) == 0 {
 		return true, nil
 	}
 	return false, err
 }
 
-// runParsed runs a command with its output in the log, and returns its parsed output.
-func (t *terraform) runParsed(ctx context.Context, verb string, args ...string) (*outputParser, error) {
+// runParsed runs a command of the library with its output in the log, and returns its parsed output.
+func (t *terraform) runParsed(ctx context.Context, verb string,
+	start func(ctx context.Context, shown io.Writer) error) (*outputParser, error) {
 	t.env.Log.Info("terraform %s (%s, version %s)", verb, filepath.Base(t.tool.Path), t.tool.Version)
 	shown := &outputParser{log: t.env.Log, location: t.location}
-	stderr := t.env.Log.Writer(api.Warn)
-	err := t.run(ctx, shown, stderr, append([]string{verb, "-input=false", "-no-color"}, args...)...)
-	_ = stderr.Close()
+	err := t.run(ctx, func(ctx context.Context) error { return start(ctx, shown) })
 	shown.flush()
 	t.dumped = shown.state
 	if err == nil {
@@ -210,9 +212,19 @@ func (t *terraform) runParsed(ctx context.Context, verb string, args ...string) 
 	return shown, t.commandError(ctx, verb, err, shown)
 }
 
-// run runs one command to its end. When it returns, neither Terraform nor
+// run runs one command of the library to its end. When it returns, neither Terraform nor
 // a provider is running.
-func (t *terraform) run(ctx context.Context, stdout, stderr io.Writer, args ...string) error {
+func (t *terraform) run(ctx context.Context, start func(ctx context.Context) error) error {
+	stderr := t.env.Log.Writer(api.Warn)
+	defer func() { _ = stderr.Close() }()
+	return t.standIn.Run(ctx, stderr, func(ctx context.Context, stderr io.Writer) error {
+		t.library.SetStderr(stderr)
+		return start(ctx)
+	})
+}
+
+// runDirectly is like run, without the library.
+func (t *terraform) runDirectly(ctx context.Context, stdout, stderr io.Writer, args ...string) error {
 	environ := maps.Clone(t.environ)
 	environ["TF_IN_AUTOMATION"] = "1"
 	var lines []string
@@ -226,7 +238,7 @@ func (t *terraform) run(ctx context.Context, stdout, stderr io.Writer, args ...s
 }
 
 // commandError returns the error of a command. After an interrupt it does not format the library's
-// error, which may be a nil pointer inside.
+// error, which may hold a nil pointer.
 func (t *terraform) commandError(ctx context.Context, verb string, err error, shown *outputParser) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("terraform %s was interrupted: %w", verb, context.Cause(ctx))
@@ -236,6 +248,9 @@ func (t *terraform) commandError(ctx context.Context, verb string, err error, sh
 	}
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() < 0 {
 		return &signaledError{verb: verb, how: exit.String()}
+	}
+	if ended := (*subprocess.SignalError)(nil); errors.As(err, &ended) {
+		return &signaledError{verb: verb, how: ended.Error()}
 	}
 	return fmt.Errorf("terraform %s: %w; read this job's log", verb, err)
 }

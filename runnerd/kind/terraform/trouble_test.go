@@ -360,7 +360,10 @@ func TestJobProcessIsKilled(t *testing.T) {
 			if err := process.Wait(); err == nil {
 				t.Fatal("the job process was not killed")
 			}
-			for _, stat := range r.running("terraform") {
+			for _, stat := range r.running("") {
+				if stat.Group != stat.PID {
+					continue
+				}
 				if err := syscall.Kill(stat.PID, syscall.SIGINT); err != nil { // the runner does this
 					t.Error(err)
 				}
@@ -388,5 +391,40 @@ func TestJobProcessIsKilled(t *testing.T) {
 				t.Fatalf("%s\n%s", got, r.log.String())
 			}
 		})
+	}
+}
+
+// TestStandInIsKilled kills only the process that runs Terraform for terraform-exec, in the middle of an apply: Terraform is
+// interrupted and hands over its state before the job ends.
+func TestStandInIsKilled(t *testing.T) {
+	r := newTrouble(t, `slow = { create = "20s" }`)
+	key := keyFile(t, r.rig)
+	env := r.env(api.JobSpecKindApply)
+	env.Spec.Apply = applySpec(r.spec, r.mustPlan(r.spec, false), false)
+	process := r.process(env, key)
+	r.when("create second is at 10 %", func() {
+		for _, stat := range r.running("exe") {
+			if err := syscall.Kill(stat.PID, syscall.SIGKILL); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	if err := process.Wait(); err == nil || process.ProcessState.ExitCode() != 1 {
+		t.Fatal("the apply did not fail:", err)
+	}
+	r.mustBeQuiet()
+	if journal := r.journal(); !strings.Contains(journal, "create second is interrupted") {
+		t.Error(journal)
+	}
+	attempt := spool.Attempt{Dir: env.Dir}
+	r.states = nil
+	if err := attempt.EachState(func(_ string, state api.State) error {
+		r.states = append(r.states, state)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.inState() + ": " + r.left(); got != "first: create second, create third" {
+		t.Fatalf("%s\n%s", got, r.log.String())
 	}
 }
