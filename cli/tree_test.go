@@ -199,7 +199,7 @@ func TestWithoutAControlPlane(t *testing.T) {
 		"apps list", "apps get hello", "apps create hello", "apps delete hello --yes",
 		"apps versions hello", "apps config hello",
 		"components list hello", "components get hello web", "builds list --app hello", "builds get bld_1",
-		"builds retry bld_1", "builds create hello",
+		"builds retry bld_1", "builds create hello", "builds refresh hello",
 		"repos list", "repos get rep_1", "repos look https://x/y", "orgs get", "runners get r",
 		"runners delete r --yes", "runners register r",
 		"runners replace r --reason x --yes", "credentials delete c --yes", "webhooks list", "webhooks get w",

@@ -66,7 +66,7 @@ func (r *replica) newServices() *services {
 	o.health = installhealth.New(r.store, o.rollout)
 	o.runners = runners.New(r.store)
 	o.jobs = jobs.New(r.store, r.notifier, o.runners, map[string]jobs.Owner{
-		"build": o.build, "step": o.workflow, installhealth.OwnerKind: o.health,
+		"build": o.build, build.RefreshOwnerKind: build.Refreshes{}, "step": o.workflow, installhealth.OwnerKind: o.health,
 	})
 	o.states = tfstate.New(r.store, r.options.states.limits())
 	o.logs = joblog.New(r.store, r.notifier)

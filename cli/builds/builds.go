@@ -23,7 +23,7 @@ import (
 // New returns the command with its subcommands.
 func New(e *cmdenv.Env) *cobra.Command {
 	c := &cobra.Command{Use: "builds", Short: "The builds of an app's components"}
-	c.AddCommand(newList(e), newGet(e), newCreate(e), newRetry(e))
+	c.AddCommand(newList(e), newGet(e), newCreate(e), newRetry(e), newRefresh(e))
 	return c
 }
 

@@ -573,6 +573,27 @@ func (e LogLineL) Valid() bool {
 	}
 }
 
+// Defines values for ModuleRefreshStatus.
+const (
+	RefreshFailed    ModuleRefreshStatus = "failed"
+	RefreshRunning   ModuleRefreshStatus = "running"
+	RefreshSucceeded ModuleRefreshStatus = "succeeded"
+)
+
+// Valid indicates whether the value is a known member of the ModuleRefreshStatus enum.
+func (e ModuleRefreshStatus) Valid() bool {
+	switch e {
+	case RefreshFailed:
+		return true
+	case RefreshRunning:
+		return true
+	case RefreshSucceeded:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for NewInstallApproval.
 const (
 	NewInstallApprovalApproveAll NewInstallApproval = "approve-all"
@@ -801,6 +822,27 @@ func (e PreviewedInputChange) Valid() bool {
 	case PreviewedInputChangeChanged:
 		return true
 	case PreviewedInputChangeRemoved:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RefreshedComponentStatus.
+const (
+	ComponentRefreshFailed    RefreshedComponentStatus = "failed"
+	ComponentRefreshRunning   RefreshedComponentStatus = "running"
+	ComponentRefreshSucceeded RefreshedComponentStatus = "succeeded"
+)
+
+// Valid indicates whether the value is a known member of the RefreshedComponentStatus enum.
+func (e RefreshedComponentStatus) Valid() bool {
+	switch e {
+	case ComponentRefreshFailed:
+		return true
+	case ComponentRefreshRunning:
+		return true
+	case ComponentRefreshSucceeded:
 		return true
 	default:
 		return false
@@ -1534,6 +1576,9 @@ type BuildSpec struct {
 
 	// Repository where to push, below the vendor registry's prefix
 	Repository string `json:"repository"`
+
+	// ResolveOnly resolve the modules of a Terraform module and report them, without an artifact
+	ResolveOnly bool `json:"resolve_only,omitempty,omitzero"`
 
 	// Source the packed source; without a digest for a chart from a chart repository
 	Source ArtifactRef `json:"source"`
@@ -2269,6 +2314,35 @@ type ManifestSpec struct {
 	Templates bool   `json:"templates"`
 }
 
+// ModuleChange defines model for ModuleChange.
+type ModuleChange struct {
+	// After left out for a call that is gone
+	After ResolvedModule `json:"after,omitempty,omitzero"`
+
+	// Before left out for a call that is new
+	Before ResolvedModule `json:"before,omitempty,omitzero"`
+	Key    string         `json:"key"`
+}
+
+// ModuleRefresh defines model for ModuleRefresh.
+type ModuleRefresh struct {
+	App        string               `json:"app"`
+	Components []RefreshedComponent `json:"components"`
+	CreatedAt  time.Time            `json:"created_at"`
+	DryRun     bool                 `json:"dry_run"`
+	EndedAt    time.Time            `json:"ended_at,omitempty,omitzero"`
+	Error      string               `json:"error,omitempty,omitzero"`
+	ID         string               `json:"id"`
+
+	// Release number of the release with what changed
+	Release     int                 `json:"release,omitempty,omitzero"`
+	RequestedBy string              `json:"requested_by"`
+	Status      ModuleRefreshStatus `json:"status"`
+}
+
+// ModuleRefreshStatus defines model for ModuleRefresh.Status.
+type ModuleRefreshStatus string
+
 // ModuleResolution Which content each module call of a Terraform module that leads out of its repository got.
 type ModuleResolution struct {
 	// Modules by key
@@ -2345,6 +2419,15 @@ type NewInstallOwner string
 type NewLogChunk struct {
 	Lines []LogLine `json:"lines"`
 	Seq   int64     `json:"seq"`
+}
+
+// NewModuleRefresh defines model for NewModuleRefresh.
+type NewModuleRefresh struct {
+	// Components their names; all that call modules from elsewhere if empty
+	Components []string `json:"components,omitempty,omitzero"`
+
+	// DryRun show what would change, and change nothing
+	DryRun bool `json:"dry_run,omitempty,omitzero"`
 }
 
 // NewPin defines model for NewPin.
@@ -2635,6 +2718,25 @@ type Problem struct {
 type Reason struct {
 	Reason string `json:"reason,omitempty,omitzero"`
 }
+
+// RefreshedComponent defines model for RefreshedComponent.
+type RefreshedComponent struct {
+	// Build id of the build with what changed
+	Build string `json:"build,omitempty,omitzero"`
+
+	// Changes by key
+	Changes   []ModuleChange           `json:"changes"`
+	Component string                   `json:"component"`
+	Error     string                   `json:"error,omitempty,omitzero"`
+	Job       string                   `json:"job"`
+	Status    RefreshedComponentStatus `json:"status"`
+
+	// Waits why its job has not started
+	Waits string `json:"waits,omitempty,omitzero"`
+}
+
+// RefreshedComponentStatus defines model for RefreshedComponent.Status.
+type RefreshedComponentStatus string
 
 // Registered defines model for Registered.
 type Registered struct {
@@ -3696,6 +3798,9 @@ type RespondApprovalJSONRequestBody = Response
 // CreateAppJSONRequestBody defines body for CreateApp for application/json ContentType.
 type CreateAppJSONRequestBody = NewApp
 
+// CreateModuleRefreshJSONRequestBody defines body for CreateModuleRefresh for application/json ContentType.
+type CreateModuleRefreshJSONRequestBody = NewModuleRefresh
+
 // SyncAppJSONRequestBody defines body for SyncApp for application/json ContentType.
 type SyncAppJSONRequestBody = SyncRequest
 
@@ -4032,6 +4137,23 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/apps/{app}/config (the `GetAppConfig` operationId).
 	GetAppConfig(ctx context.Context, app InApp, params *GetAppConfigParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateModuleRefreshWithBody Resolve the module calls of Terraform components again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/apps/{app}/module-refreshes (the `CreateModuleRefresh` operationId).
+	CreateModuleRefreshWithBody(ctx context.Context, app InApp, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateModuleRefresh Resolve the module calls of Terraform components again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/apps/{app}/module-refreshes (the `CreateModuleRefresh` operationId).
+	CreateModuleRefresh(ctx context.Context, app InApp, body CreateModuleRefreshJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetModuleRefresh performs a GET /v1/apps/{app}/module-refreshes/{refresh} (the `GetModuleRefresh` operationId) request.
+	GetModuleRefresh(ctx context.Context, app InApp, refresh string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PreviewAppWithBody What a sync of this tree (tar+gzip of the repository, or of the directory of an app that has none) would cause. Nothing is kept.
 	//
@@ -5021,6 +5143,53 @@ func (c *Client) ListComponents(ctx context.Context, app InApp, reqEditors ...Re
 // Corresponds with GET /v1/apps/{app}/config (the `GetAppConfig` operationId).
 func (c *Client) GetAppConfig(ctx context.Context, app InApp, params *GetAppConfigParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetAppConfigRequest(c.Server, app, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateModuleRefreshWithBody Resolve the module calls of Terraform components again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/apps/{app}/module-refreshes (the `CreateModuleRefresh` operationId).
+func (c *Client) CreateModuleRefreshWithBody(ctx context.Context, app InApp, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateModuleRefreshRequestWithBody(c.Server, app, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateModuleRefresh Resolve the module calls of Terraform components again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/apps/{app}/module-refreshes (the `CreateModuleRefresh` operationId).
+func (c *Client) CreateModuleRefresh(ctx context.Context, app InApp, body CreateModuleRefreshJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateModuleRefreshRequest(c.Server, app, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetModuleRefresh performs a GET /v1/apps/{app}/module-refreshes/{refresh} (the `GetModuleRefresh` operationId) request.
+func (c *Client) GetModuleRefresh(ctx context.Context, app InApp, refresh string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetModuleRefreshRequest(c.Server, app, refresh)
 	if err != nil {
 		return nil, err
 	}
@@ -7401,6 +7570,94 @@ func NewGetAppConfigRequest(server string, app InApp, params *GetAppConfigParams
 			rawQueryFragments = append(rawQueryFragments, encoded)
 		}
 		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateModuleRefreshRequest calls the generic CreateModuleRefresh builder with application/json body
+func NewCreateModuleRefreshRequest(server string, app InApp, body CreateModuleRefreshJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateModuleRefreshRequestWithBody(server, app, "application/json", bodyReader)
+}
+
+// NewCreateModuleRefreshRequestWithBody constructs an http.Request for the CreateModuleRefresh method, with any body, and a specified content type
+func NewCreateModuleRefreshRequestWithBody(server string, app InApp, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "app", app, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/apps/%s/module-refreshes", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewGetModuleRefreshRequest constructs an http.Request for the GetModuleRefresh method
+func NewGetModuleRefreshRequest(server string, app InApp, refresh string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "app", app, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "refresh", refresh, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/apps/%s/module-refreshes/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
@@ -10832,6 +11089,25 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/apps/{app}/config (the `GetAppConfig` operationId).
 	GetAppConfigWithResponse(ctx context.Context, app InApp, params *GetAppConfigParams, reqEditors ...RequestEditorFn) (*GetAppConfigResponse, error)
 
+	// CreateModuleRefreshWithBodyWithResponse Resolve the module calls of Terraform components again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/apps/{app}/module-refreshes (the `CreateModuleRefresh` operationId).
+	CreateModuleRefreshWithBodyWithResponse(ctx context.Context, app InApp, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateModuleRefreshResponse, error)
+
+	// CreateModuleRefreshWithResponse Resolve the module calls of Terraform components again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/apps/{app}/module-refreshes (the `CreateModuleRefresh` operationId).
+	CreateModuleRefreshWithResponse(ctx context.Context, app InApp, body CreateModuleRefreshJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateModuleRefreshResponse, error)
+
+	// GetModuleRefreshWithResponse performs a GET /v1/apps/{app}/module-refreshes/{refresh} (the `GetModuleRefresh` operationId) request.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	GetModuleRefreshWithResponse(ctx context.Context, app InApp, refresh string, reqEditors ...RequestEditorFn) (*GetModuleRefreshResponse, error)
+
 	// PreviewAppWithBodyWithResponse What a sync of this tree (tar+gzip of the repository, or of the directory of an app that has none) would cause. Nothing is kept.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -12436,6 +12712,102 @@ func (r GetAppConfigResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetAppConfigResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateModuleRefreshResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *ModuleRefresh
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateModuleRefreshResponse) GetJSON201() *ModuleRefresh {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateModuleRefreshResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateModuleRefreshResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateModuleRefreshResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateModuleRefreshResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateModuleRefreshResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetModuleRefreshResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ModuleRefresh
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetModuleRefreshResponse) GetJSON200() *ModuleRefresh {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetModuleRefreshResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetModuleRefreshResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetModuleRefreshResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetModuleRefreshResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetModuleRefreshResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -16004,6 +16376,43 @@ func (c *ClientWithResponses) GetAppConfigWithResponse(ctx context.Context, app 
 	return ParseGetAppConfigResponse(rsp)
 }
 
+// CreateModuleRefreshWithBodyWithResponse Resolve the module calls of Terraform components again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/apps/{app}/module-refreshes (the `CreateModuleRefresh` operationId).
+func (c *ClientWithResponses) CreateModuleRefreshWithBodyWithResponse(ctx context.Context, app InApp, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateModuleRefreshResponse, error) {
+	rsp, err := c.CreateModuleRefreshWithBody(ctx, app, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateModuleRefreshResponse(rsp)
+}
+
+// CreateModuleRefreshWithResponse Resolve the module calls of Terraform components again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/apps/{app}/module-refreshes (the `CreateModuleRefresh` operationId).
+func (c *ClientWithResponses) CreateModuleRefreshWithResponse(ctx context.Context, app InApp, body CreateModuleRefreshJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateModuleRefreshResponse, error) {
+	rsp, err := c.CreateModuleRefresh(ctx, app, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateModuleRefreshResponse(rsp)
+}
+
+// GetModuleRefreshWithResponse performs a GET /v1/apps/{app}/module-refreshes/{refresh} (the `GetModuleRefresh` operationId) request.
+//
+// Returns a wrapper object for the known response body format(s).
+func (c *ClientWithResponses) GetModuleRefreshWithResponse(ctx context.Context, app InApp, refresh string, reqEditors ...RequestEditorFn) (*GetModuleRefreshResponse, error) {
+	rsp, err := c.GetModuleRefresh(ctx, app, refresh, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetModuleRefreshResponse(rsp)
+}
+
 // PreviewAppWithBodyWithResponse What a sync of this tree (tar+gzip of the repository, or of the directory of an app that has none) would cause. Nothing is kept.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -17785,6 +18194,72 @@ func ParseGetAppConfigResponse(rsp *http.Response) (*GetAppConfigResponse, error
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest AppConfig
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateModuleRefreshResponse parses an HTTP response from a CreateModuleRefreshWithResponse call
+func ParseCreateModuleRefreshResponse(rsp *http.Response) (*CreateModuleRefreshResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateModuleRefreshResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest ModuleRefresh
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetModuleRefreshResponse parses an HTTP response from a GetModuleRefreshWithResponse call
+func ParseGetModuleRefreshResponse(rsp *http.Response) (*GetModuleRefreshResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetModuleRefreshResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ModuleRefresh
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

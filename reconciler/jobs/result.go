@@ -161,7 +161,7 @@ func validResult(job store.Job, result api.JobResult) error {
 		return nil
 	}
 	switch {
-	case kind == "build" && result.Build.Artifact.Digest == "":
+	case kind == "build" && job.OwnerKind != "refresh" && result.Build.Artifact.Digest == "":
 		return refusal.Invalidf("a build that succeeded names the artifact's digest")
 	case kind == "plan" && (len(result.Plan.Report) == 0 || result.Plan.ReportDigest == ""):
 		return refusal.Invalidf("a plan that succeeded has a report and its digest")

@@ -108,7 +108,7 @@ func (q *Queries) AddBuildModules(ctx context.Context, arg AddBuildModulesParams
 const addComponentInput = `-- name: AddComponentInput :one
 insert into component_inputs (org_id, id, component_id, digest, recipe, resolution, base, revision_id, reason)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-returning org_id, id, component_id, digest, recipe, resolution, base, revision_id, reason, created_at
+returning org_id, id, component_id, digest, recipe, resolution, base, revision_id, reason, created_at, chosen_at
 `
 
 type AddComponentInputParams struct {
@@ -147,8 +147,76 @@ func (q *Queries) AddComponentInput(ctx context.Context, arg AddComponentInputPa
 		&i.RevisionID,
 		&i.Reason,
 		&i.CreatedAt,
+		&i.ChosenAt,
 	)
 	return i, err
+}
+
+const addModuleRefresh = `-- name: AddModuleRefresh :one
+with old as (
+    delete from module_refreshes r where r.org_id = $1 and r.app_id = $3 and r.ended_at < now() - interval '90 days')
+insert into module_refreshes (org_id, id, app_id, dry_run, requested_by) values ($1, $2, $3, $4, $5)
+returning org_id, id, app_id, status, dry_run, requested_by, error, release, created_at, ended_at
+`
+
+type AddModuleRefreshParams struct {
+	OrgID       string
+	ID          string
+	AppID       string
+	DryRun      bool
+	RequestedBy string
+}
+
+func (q *Queries) AddModuleRefresh(ctx context.Context, arg AddModuleRefreshParams) (ModuleRefresh, error) {
+	row := q.db.QueryRow(ctx, addModuleRefresh,
+		arg.OrgID,
+		arg.ID,
+		arg.AppID,
+		arg.DryRun,
+		arg.RequestedBy,
+	)
+	var i ModuleRefresh
+	err := row.Scan(
+		&i.OrgID,
+		&i.ID,
+		&i.AppID,
+		&i.Status,
+		&i.DryRun,
+		&i.RequestedBy,
+		&i.Error,
+		&i.Release,
+		&i.CreatedAt,
+		&i.EndedAt,
+	)
+	return i, err
+}
+
+const addModuleRefreshComponent = `-- name: AddModuleRefreshComponent :exec
+insert into module_refresh_components (org_id, id, refresh_id, component_id, input_id, before, job_id)
+values ($1, $2, $3, $4, $5, $6, $7)
+`
+
+type AddModuleRefreshComponentParams struct {
+	OrgID       string
+	ID          string
+	RefreshID   string
+	ComponentID string
+	InputID     string
+	Before      json.RawMessage
+	JobID       string
+}
+
+func (q *Queries) AddModuleRefreshComponent(ctx context.Context, arg AddModuleRefreshComponentParams) error {
+	_, err := q.db.Exec(ctx, addModuleRefreshComponent,
+		arg.OrgID,
+		arg.ID,
+		arg.RefreshID,
+		arg.ComponentID,
+		arg.InputID,
+		arg.Before,
+		arg.JobID,
+	)
+	return err
 }
 
 const appsWithBuildsWithoutJob = `-- name: AppsWithBuildsWithoutJob :many
@@ -343,9 +411,34 @@ func (q *Queries) BuildsOfComponent(ctx context.Context, orgID string, component
 	return items, nil
 }
 
+const chooseInput = `-- name: ChooseInput :one
+update component_inputs set chosen_at = clock_timestamp() where org_id = $1 and component_id = $2 and digest = $3
+returning org_id, id, component_id, digest, recipe, resolution, base, revision_id, reason, created_at, chosen_at
+`
+
+// ChooseInput makes an input count among those of the same code, if a component has one with this digest.
+func (q *Queries) ChooseInput(ctx context.Context, orgID string, componentID string, digest string) (ComponentInput, error) {
+	row := q.db.QueryRow(ctx, chooseInput, orgID, componentID, digest)
+	var i ComponentInput
+	err := row.Scan(
+		&i.OrgID,
+		&i.ID,
+		&i.ComponentID,
+		&i.Digest,
+		&i.Recipe,
+		&i.Resolution,
+		&i.Base,
+		&i.RevisionID,
+		&i.Reason,
+		&i.CreatedAt,
+		&i.ChosenAt,
+	)
+	return i, err
+}
+
 const componentInputByDigest = `-- name: ComponentInputByDigest :one
-select org_id, id, component_id, digest, recipe, resolution, base, revision_id, reason, created_at from component_inputs where org_id = $1 and component_id = $2 and (digest = $3 or base = $3)
-order by created_at desc, id desc limit 1
+select org_id, id, component_id, digest, recipe, resolution, base, revision_id, reason, created_at, chosen_at from component_inputs where org_id = $1 and component_id = $2 and (digest = $3 or base = $3)
+order by chosen_at desc, created_at desc, id desc limit 1
 `
 
 // ComponentInputByDigest is the newest input with a digest, with or without a resolution that it starts from.
@@ -363,12 +456,13 @@ func (q *Queries) ComponentInputByDigest(ctx context.Context, orgID string, comp
 		&i.RevisionID,
 		&i.Reason,
 		&i.CreatedAt,
+		&i.ChosenAt,
 	)
 	return i, err
 }
 
 const componentInputByID = `-- name: ComponentInputByID :one
-select org_id, id, component_id, digest, recipe, resolution, base, revision_id, reason, created_at from component_inputs where org_id = $1 and id = $2
+select org_id, id, component_id, digest, recipe, resolution, base, revision_id, reason, created_at, chosen_at from component_inputs where org_id = $1 and id = $2
 `
 
 func (q *Queries) ComponentInputByID(ctx context.Context, orgID string, iD string) (ComponentInput, error) {
@@ -385,6 +479,7 @@ func (q *Queries) ComponentInputByID(ctx context.Context, orgID string, iD strin
 		&i.RevisionID,
 		&i.Reason,
 		&i.CreatedAt,
+		&i.ChosenAt,
 	)
 	return i, err
 }
@@ -448,6 +543,60 @@ func (q *Queries) EndBuild(ctx context.Context, arg EndBuildParams) (int64, erro
 	return result.RowsAffected(), nil
 }
 
+const endModuleRefresh = `-- name: EndModuleRefresh :execrows
+update module_refreshes set status = $1, error = $2, release = $3, ended_at = now()
+where org_id = $4 and id = $5 and status = 'running'
+`
+
+type EndModuleRefreshParams struct {
+	Status  string
+	Error   string
+	Release int32
+	OrgID   string
+	ID      string
+}
+
+func (q *Queries) EndModuleRefresh(ctx context.Context, arg EndModuleRefreshParams) (int64, error) {
+	result, err := q.db.Exec(ctx, endModuleRefresh,
+		arg.Status,
+		arg.Error,
+		arg.Release,
+		arg.OrgID,
+		arg.ID,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const endModuleRefreshComponent = `-- name: EndModuleRefreshComponent :execrows
+update module_refresh_components set status = $1, error = $2, after = $3
+where org_id = $4 and id = $5 and status = 'running'
+`
+
+type EndModuleRefreshComponentParams struct {
+	Status string
+	Error  string
+	After  json.RawMessage
+	OrgID  string
+	ID     string
+}
+
+func (q *Queries) EndModuleRefreshComponent(ctx context.Context, arg EndModuleRefreshComponentParams) (int64, error) {
+	result, err := q.db.Exec(ctx, endModuleRefreshComponent,
+		arg.Status,
+		arg.Error,
+		arg.After,
+		arg.OrgID,
+		arg.ID,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const lockBuild = `-- name: LockBuild :one
 select org_id, id, component_id, input_id, number, status, repository, commit, source_digest, artifact_digest, artifact_bytes, reason, error, modules_tool, job_id, trace, created_at, ended_at from builds where org_id = $1 and id = $2 for update
 `
@@ -474,6 +623,85 @@ func (q *Queries) LockBuild(ctx context.Context, orgID string, iD string) (Build
 		&i.Trace,
 		&i.CreatedAt,
 		&i.EndedAt,
+	)
+	return i, err
+}
+
+const moduleRefreshComponents = `-- name: ModuleRefreshComponents :many
+select r.org_id, r.id, r.refresh_id, r.component_id, r.input_id, r.before, r.after, r.status, r.error, r.job_id, r.build_id, c.name, c.input_id as current_input_id from module_refresh_components r
+join components c on c.org_id = r.org_id and c.id = r.component_id
+where r.org_id = $1 and r.refresh_id = $2 order by c.kind <> 'sandbox', c.name
+`
+
+type ModuleRefreshComponentsRow struct {
+	ModuleRefreshComponent ModuleRefreshComponent
+	Name                   string
+	CurrentInputID         *string
+}
+
+func (q *Queries) ModuleRefreshComponents(ctx context.Context, orgID string, refreshID string) ([]ModuleRefreshComponentsRow, error) {
+	rows, err := q.db.Query(ctx, moduleRefreshComponents, orgID, refreshID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ModuleRefreshComponentsRow{}
+	for rows.Next() {
+		var i ModuleRefreshComponentsRow
+		if err := rows.Scan(
+			&i.ModuleRefreshComponent.OrgID,
+			&i.ModuleRefreshComponent.ID,
+			&i.ModuleRefreshComponent.RefreshID,
+			&i.ModuleRefreshComponent.ComponentID,
+			&i.ModuleRefreshComponent.InputID,
+			&i.ModuleRefreshComponent.Before,
+			&i.ModuleRefreshComponent.After,
+			&i.ModuleRefreshComponent.Status,
+			&i.ModuleRefreshComponent.Error,
+			&i.ModuleRefreshComponent.JobID,
+			&i.ModuleRefreshComponent.BuildID,
+			&i.Name,
+			&i.CurrentInputID,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const refreshOfComponent = `-- name: RefreshOfComponent :one
+select r.org_id, r.id, r.app_id, r.status, r.dry_run, r.requested_by, r.error, r.release, r.created_at, r.ended_at, c.status as component_status, c.input_id from module_refresh_components c
+join module_refreshes r on r.org_id = c.org_id and r.id = c.refresh_id
+where c.org_id = $1 and c.id = $2
+`
+
+type RefreshOfComponentRow struct {
+	ModuleRefresh   ModuleRefresh
+	ComponentStatus string
+	InputID         string
+}
+
+// RefreshOfComponent is the refresh that a job of a component belongs to.
+func (q *Queries) RefreshOfComponent(ctx context.Context, orgID string, iD string) (RefreshOfComponentRow, error) {
+	row := q.db.QueryRow(ctx, refreshOfComponent, orgID, iD)
+	var i RefreshOfComponentRow
+	err := row.Scan(
+		&i.ModuleRefresh.OrgID,
+		&i.ModuleRefresh.ID,
+		&i.ModuleRefresh.AppID,
+		&i.ModuleRefresh.Status,
+		&i.ModuleRefresh.DryRun,
+		&i.ModuleRefresh.RequestedBy,
+		&i.ModuleRefresh.Error,
+		&i.ModuleRefresh.Release,
+		&i.ModuleRefresh.CreatedAt,
+		&i.ModuleRefresh.EndedAt,
+		&i.ComponentStatus,
+		&i.InputID,
 	)
 	return i, err
 }
@@ -531,4 +759,35 @@ func (q *Queries) SetComponentProblem(ctx context.Context, arg SetComponentProbl
 		arg.ID,
 	)
 	return err
+}
+
+const setModuleRefreshBuild = `-- name: SetModuleRefreshBuild :exec
+update module_refresh_components set build_id = $1 where org_id = $2 and id = $3
+`
+
+func (q *Queries) SetModuleRefreshBuild(ctx context.Context, buildID string, orgID string, iD string) error {
+	_, err := q.db.Exec(ctx, setModuleRefreshBuild, buildID, orgID, iD)
+	return err
+}
+
+const viewModuleRefresh = `-- name: ViewModuleRefresh :one
+select r.org_id, r.id, r.app_id, r.status, r.dry_run, r.requested_by, r.error, r.release, r.created_at, r.ended_at from module_refreshes r where r.org_id = $1 and r.app_id = $2 and r.id = $3
+`
+
+func (q *Queries) ViewModuleRefresh(ctx context.Context, orgID string, appID string, iD string) (ModuleRefresh, error) {
+	row := q.db.QueryRow(ctx, viewModuleRefresh, orgID, appID, iD)
+	var i ModuleRefresh
+	err := row.Scan(
+		&i.OrgID,
+		&i.ID,
+		&i.AppID,
+		&i.Status,
+		&i.DryRun,
+		&i.RequestedBy,
+		&i.Error,
+		&i.Release,
+		&i.CreatedAt,
+		&i.EndedAt,
+	)
+	return i, err
 }

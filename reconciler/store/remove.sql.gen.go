@@ -66,13 +66,19 @@ func (q *Queries) DropCredential(ctx context.Context, orgID string, iD string) (
 
 const dropJobsOfRunner = `-- name: DropJobsOfRunner :exec
 with gone as (
-    delete from jobs j where j.org_id = $1 and j.runner_id = $2 and (j.ended_at is not null or j.owner_kind = 'build' and j.status = 'queued')
-    returning j.id)
+    delete from jobs j where j.org_id = $1 and j.runner_id = $2 and (j.ended_at is not null or j.owner_kind in ('build', 'refresh') and j.status = 'queued')
+    returning j.id
+), failed as (
+    update module_refresh_components c set status = 'failed', error = 'its build runner was deleted'
+    where c.org_id = $1 and c.job_id in (select id from gone) and c.status = 'running' returning c.refresh_id
+), ended as (
+    update module_refreshes m set status = 'failed', error = 'its build runner was deleted', ended_at = now()
+    where m.org_id = $1 and m.id in (select refresh_id from failed) and m.status = 'running')
 update builds b set job_id = null where b.org_id = $1 and b.job_id in (select id from gone)
 `
 
 // DropJobsOfRunner leaves what it may be at work on. The builds that it made stay, without their logs; those that it has not begun
-// wait for another runner.
+// wait for another runner. Refreshes of modules that it has not begun fail.
 func (q *Queries) DropJobsOfRunner(ctx context.Context, orgID string, runnerID string) error {
 	_, err := q.db.Exec(ctx, dropJobsOfRunner, orgID, runnerID)
 	return err
@@ -188,9 +194,13 @@ const openJobsOfApp = `-- name: OpenJobsOfApp :many
 select j.id from jobs j join builds b on b.org_id = j.org_id and j.owner_kind = 'build' and b.id = j.owner_id
 join components c on c.org_id = b.org_id and c.id = b.component_id
 where j.org_id = $1 and c.app_id = $2 and j.ended_at is null
+union all
+select j.id from jobs j join module_refresh_components m on m.org_id = j.org_id and j.owner_kind = 'refresh' and m.id = j.owner_id
+join components c on c.org_id = m.org_id and c.id = m.component_id
+where j.org_id = $1 and c.app_id = $2 and j.ended_at is null
 `
 
-// OpenJobsOfApp are the builds of an app that somebody may be at work on.
+// OpenJobsOfApp are the builds of an app that somebody may be at work on, and its refreshes of modules.
 func (q *Queries) OpenJobsOfApp(ctx context.Context, orgID string, appID string) ([]string, error) {
 	rows, err := q.db.Query(ctx, openJobsOfApp, orgID, appID)
 	if err != nil {

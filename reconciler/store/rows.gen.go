@@ -160,6 +160,7 @@ type ComponentInput struct {
 	RevisionID  *string
 	Reason      string
 	CreatedAt   time.Time
+	ChosenAt    time.Time
 }
 
 type Credential struct {
@@ -280,6 +281,33 @@ type LogChunk struct {
 	Seq     int64
 	Lines   []byte
 	At      time.Time
+}
+
+type ModuleRefresh struct {
+	OrgID       string
+	ID          string
+	AppID       string
+	Status      string
+	DryRun      bool
+	RequestedBy string
+	Error       string
+	Release     int32
+	CreatedAt   time.Time
+	EndedAt     *time.Time
+}
+
+type ModuleRefreshComponent struct {
+	OrgID       string
+	ID          string
+	RefreshID   string
+	ComponentID string
+	InputID     string
+	Before      json.RawMessage
+	After       json.RawMessage
+	Status      string
+	Error       string
+	JobID       string
+	BuildID     string
 }
 
 type Org struct {

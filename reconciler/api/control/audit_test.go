@@ -56,6 +56,8 @@ func changes(w *world) map[string]changed {
 				o.add("release_components", "release_id", "rel_lacking", "component_id", o.ids["component"],
 					"problem", "no module")
 			}},
+		"createModuleRefresh": {path: "/v1/apps/" + o.ids["app"] + "/module-refreshes", body: map[string]any{},
+			action: "build.refresh"},
 		"retryBuild": {path: "/v1/builds/" + o.ids["build"] + "/retry", action: "build.retry"},
 		"createInstall": {
 			body: map[string]any{"app": "plain", "name": "made"}, action: "install.create",

@@ -62,7 +62,7 @@ func (r role) String() string {
 // needs is the required role for each operation that changes something, and for each read that a
 // viewer may not do. Any other read requires viewer. A change without an entry requires admin.
 var needs = map[string]role{
-	"SyncApp": ci, "UploadAppVersion": ci, "PreviewApp": ci, "RetryBuild": ci,
+	"SyncApp": ci, "UploadAppVersion": ci, "PreviewApp": ci, "RetryBuild": ci, "CreateModuleRefresh": ci,
 	"CreatePartialRelease": ci, "LookAtRepo": ci,
 	"CreateInstall": operator, "UpdateInstall": operator, "PreviewInstall": operator, "PinInstall": operator,
 	"UnpinInstall":   operator,
@@ -87,7 +87,7 @@ var inApp = map[string]bool{
 	"SyncApp": true, "GetSync": true,
 	"ListAppVersions": true, "ListReleases": true, "GetRelease": true, "DiffRelease": true,
 	"CreatePartialRelease": true, "UploadAppVersion": true, "ListComponents": true, "ListBuilds": true,
-	"GetBuild": true, "RetryBuild": true,
+	"GetBuild": true, "RetryBuild": true, "CreateModuleRefresh": true, "GetModuleRefresh": true,
 	"ListInstalls": true, "GetInstall": true, "CreateInstall": true, "UpdateInstall": true, "PreviewInstall": true,
 	"ForgetInstall": true,
 	"PinInstall":    true, "UnpinInstall": true, "RenderTexts": true,

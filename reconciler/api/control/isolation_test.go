@@ -23,7 +23,8 @@ func bodies(of *tenant) map[string]any {
 		"createApp": map[string]any{
 			"name": "stolen", "repository": "https://git.example/x", "credential": of.ids["credential"],
 		},
-		"syncApp": map[string]any{}, "uploadAppVersion": "not a tar",
+		"createModuleRefresh": map[string]any{"dry_run": true},
+		"syncApp":             map[string]any{}, "uploadAppVersion": "not a tar",
 		"createInstall": map[string]any{"app": of.ids["app"], "name": "stolen", "inputs": []any{}},
 		"updateInstall": map[string]any{
 			"approval": "approve-all", "allow_destroy": true,
@@ -60,6 +61,7 @@ func keys(of *tenant) map[string][]string {
 		"app":      {of.ids["app"], of.mark + "-app"},
 		"install":  {of.ids["install"], of.mark + "-inst", of.mark + "-app/" + of.mark + "-inst"},
 		"build":    {of.ids["build"]},
+		"refresh":  {of.ids["refresh"]},
 		"workflow": {of.ids["workflow"]},
 		"approval": {of.ids["approval"]},
 		"job":      {of.ids["job"]},

@@ -13,7 +13,7 @@ var needs = map[string]string{
 	"whoami": "viewer", "getSealingKey": "viewer", "listCredentials": "viewer", "listApps": "viewer",
 	"getApp": "viewer", "getSync": "viewer",
 	"listAppVersions": "viewer", "listReleases": "viewer", "getRelease": "viewer", "diffRelease": "viewer",
-	"listComponents": "viewer", "listBuilds": "viewer", "getBuild": "viewer", "listInstalls": "viewer",
+	"listComponents": "viewer", "listBuilds": "viewer", "getBuild": "viewer", "getModuleRefresh": "viewer", "listInstalls": "viewer",
 	"getInstall": "viewer", "listWorkflows": "viewer", "getWorkflow": "viewer", "streamWorkflow": "viewer",
 	"listApprovals": "viewer",
 	"getApproval":   "viewer", "explain": "viewer", "listRunners": "viewer", "getRunner": "viewer",
@@ -23,7 +23,7 @@ var needs = map[string]string{
 	"getWebhook": "viewer", "rotateWebhook": "admin", "getPlan": "viewer",
 	"renderTexts": "viewer",
 
-	"syncApp": "ci", "uploadAppVersion": "ci", "previewApp": "ci", "retryBuild": "ci",
+	"syncApp": "ci", "uploadAppVersion": "ci", "previewApp": "ci", "retryBuild": "ci", "createModuleRefresh": "ci",
 	"createPartialRelease": "ci", "lookAtRepo": "ci",
 
 	"previewInstall": "operator", "pinInstall": "operator", "unpinInstall": "operator", "retryStep": "operator",

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/id"
@@ -118,6 +119,8 @@ func (o *tenant) fill() {
 		"number", 1, "status", "succeeded",
 		"repository", "https://git.example/"+m, "commit", m+"-commit", "artifact_digest", "sha256:"+m+"-art",
 		"reason", m+" has no build")
+	o.add("module_refreshes", "id", o.make("refresh", "mrf"), "app_id", app, "status", "succeeded", "dry_run", true,
+		"requested_by", m, "ended_at", time.Now())
 	r, _ := o.runner(m+"-runner", "install", false)
 	o.ids["runner"] = r.ID
 	o.add("audit_events", "actor", m, "action", "test.seed", "subject", o.ids["app"], "detail", `{"note":"`+m+`"}`)

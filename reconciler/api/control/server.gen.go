@@ -47,6 +47,12 @@ type ServerInterface interface {
 	// GetAppConfig What a version of the app declares and a client needs to ask, complete and run by name. 404 when there is no such version.
 	// (GET /v1/apps/{app}/config)
 	GetAppConfig(w http.ResponseWriter, r *http.Request, app InApp, params GetAppConfigParams)
+	// CreateModuleRefresh Resolve the module calls of Terraform components again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
+	// (POST /v1/apps/{app}/module-refreshes)
+	CreateModuleRefresh(w http.ResponseWriter, r *http.Request, app InApp)
+
+	// (GET /v1/apps/{app}/module-refreshes/{refresh})
+	GetModuleRefresh(w http.ResponseWriter, r *http.Request, app InApp, refresh string)
 	// PreviewApp What a sync of this tree (tar+gzip of the repository, or of the directory of an app that has none) would cause. Nothing is kept.
 	// (POST /v1/apps/{app}/preview)
 	PreviewApp(w http.ResponseWriter, r *http.Request, app InApp, params PreviewAppParams)
@@ -617,6 +623,67 @@ func (siw *ServerInterfaceWrapper) GetAppConfig(w http.ResponseWriter, r *http.R
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetAppConfig(w, r, app, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CreateModuleRefresh operation middleware
+func (siw *ServerInterfaceWrapper) CreateModuleRefresh(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "app" -------------
+	var app InApp
+
+	err = runtime.BindStyledParameterWithOptions("simple", "app", r.PathValue("app"), &app, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "app", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateModuleRefresh(w, r, app)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetModuleRefresh operation middleware
+func (siw *ServerInterfaceWrapper) GetModuleRefresh(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "app" -------------
+	var app InApp
+
+	err = runtime.BindStyledParameterWithOptions("simple", "app", r.PathValue("app"), &app, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "app", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "refresh" -------------
+	var refresh string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "refresh", r.PathValue("refresh"), &refresh, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "refresh", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetModuleRefresh(w, r, app, refresh)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -3197,6 +3264,8 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/builds", wrapper.ListBuilds)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/builds/{build}", wrapper.GetBuild)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/builds/{build}/retry", wrapper.RetryBuild)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/apps/{app}/module-refreshes", wrapper.CreateModuleRefresh)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/apps/{app}/module-refreshes/{refresh}", wrapper.GetModuleRefresh)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/installs", wrapper.ListInstalls)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs", wrapper.CreateInstall)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/v1/installs/{install}", wrapper.ForgetInstall)
@@ -3580,6 +3649,86 @@ type GetAppConfigdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetAppConfigdefaultApplicationProblemPlusJSONResponse) VisitGetAppConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModuleRefreshRequestObject struct {
+	App  InApp `json:"app"`
+	Body *CreateModuleRefreshJSONRequestBody
+}
+
+type CreateModuleRefreshResponseObject interface {
+	VisitCreateModuleRefreshResponse(w http.ResponseWriter) error
+}
+
+type CreateModuleRefresh201JSONResponse ModuleRefresh
+
+func (response CreateModuleRefresh201JSONResponse) VisitCreateModuleRefreshResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModuleRefreshdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateModuleRefreshdefaultApplicationProblemPlusJSONResponse) VisitCreateModuleRefreshResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModuleRefreshRequestObject struct {
+	App     InApp  `json:"app"`
+	Refresh string `json:"refresh"`
+}
+
+type GetModuleRefreshResponseObject interface {
+	VisitGetModuleRefreshResponse(w http.ResponseWriter) error
+}
+
+type GetModuleRefresh200JSONResponse ModuleRefresh
+
+func (response GetModuleRefresh200JSONResponse) VisitGetModuleRefreshResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModuleRefreshdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetModuleRefreshdefaultApplicationProblemPlusJSONResponse) VisitGetModuleRefreshResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -6318,6 +6467,12 @@ type StrictServerInterface interface {
 	// GetAppConfig What a version of the app declares and a client needs to ask, complete and run by name. 404 when there is no such version.
 	// (GET /v1/apps/{app}/config)
 	GetAppConfig(ctx context.Context, request GetAppConfigRequestObject) (GetAppConfigResponseObject, error)
+	// CreateModuleRefresh Resolve the module calls of Terraform components again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
+	// (POST /v1/apps/{app}/module-refreshes)
+	CreateModuleRefresh(ctx context.Context, request CreateModuleRefreshRequestObject) (CreateModuleRefreshResponseObject, error)
+
+	// (GET /v1/apps/{app}/module-refreshes/{refresh})
+	GetModuleRefresh(ctx context.Context, request GetModuleRefreshRequestObject) (GetModuleRefreshResponseObject, error)
 	// PreviewApp What a sync of this tree (tar+gzip of the repository, or of the directory of an app that has none) would cause. Nothing is kept.
 	// (POST /v1/apps/{app}/preview)
 	PreviewApp(ctx context.Context, request PreviewAppRequestObject) (PreviewAppResponseObject, error)
@@ -6799,6 +6954,66 @@ func (sh *strictHandler) GetAppConfig(w http.ResponseWriter, r *http.Request, ap
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(GetAppConfigResponseObject); ok {
 		if err := validResponse.VisitGetAppConfigResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateModuleRefresh operation middleware
+func (sh *strictHandler) CreateModuleRefresh(w http.ResponseWriter, r *http.Request, app InApp) {
+	var request CreateModuleRefreshRequestObject
+
+	request.App = app
+
+	var body CreateModuleRefreshJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateModuleRefresh(ctx, request.(CreateModuleRefreshRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateModuleRefresh")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateModuleRefreshResponseObject); ok {
+		if err := validResponse.VisitCreateModuleRefreshResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetModuleRefresh operation middleware
+func (sh *strictHandler) GetModuleRefresh(w http.ResponseWriter, r *http.Request, app InApp, refresh string) {
+	var request GetModuleRefreshRequestObject
+
+	request.App = app
+	request.Refresh = refresh
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetModuleRefresh(ctx, request.(GetModuleRefreshRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetModuleRefresh")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetModuleRefreshResponseObject); ok {
+		if err := validResponse.VisitGetModuleRefreshResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

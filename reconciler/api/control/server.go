@@ -159,6 +159,8 @@ func named(kind, key string, err error) error {
 	switch kind {
 	case "approval":
 		detail = "`nuon review` shows those that wait."
+	case "refresh":
+		detail = "`nuon builds refresh` starts one."
 	case "job", "plan":
 		detail = "`nuon workflows get` shows those of a workflow."
 	case "revision":

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/reconciler/build"
 	"github.com/nuon-toolkit/nuon/reconciler/joblog"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/preview"
@@ -46,6 +47,7 @@ type Catalog interface {
 type Builds interface {
 	ReleasePartial(ctx context.Context, tx *store.Tx, app store.App, actor string) (*store.Release, error)
 	Retry(ctx context.Context, tx *store.Tx, build string) (string, error)
+	Refresh(ctx context.Context, tx *store.Tx, app store.App, request build.RefreshRequest) (string, error)
 	BuildRunnerAdded(ctx context.Context, tx *store.Tx) error
 }
 

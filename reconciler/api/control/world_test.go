@@ -24,6 +24,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 	"github.com/nuon-toolkit/nuon/reconciler/api/ratelimit"
 	"github.com/nuon-toolkit/nuon/reconciler/api/webhook"
+	"github.com/nuon-toolkit/nuon/reconciler/build"
 	"github.com/nuon-toolkit/nuon/reconciler/catalog"
 	"github.com/nuon-toolkit/nuon/reconciler/inputs"
 	"github.com/nuon-toolkit/nuon/reconciler/joblog"
@@ -145,6 +146,15 @@ func (fakeBuilds) ReleasePartial(
 	ctx context.Context, tx *store.Tx, app store.App, actor string,
 ) (*store.Release, error) {
 	return release.CreatePartial(ctx, tx, app, actor)
+}
+
+func (fakeBuilds) Refresh(
+	ctx context.Context, tx *store.Tx, app store.App, r build.RefreshRequest,
+) (string, error) {
+	made, err := tx.AddModuleRefresh(ctx, store.AddModuleRefreshParams{
+		OrgID: tx.Org, ID: id.New("mrf"), AppID: app.ID, DryRun: r.DryRun, RequestedBy: r.Actor,
+	})
+	return made.ID, err
 }
 
 func (fakeBuilds) Retry(_ context.Context, _ *store.Tx, build string) (string, error) {

@@ -256,6 +256,8 @@ create table component_inputs (
     revision_id  text,
     reason       text not null,
     created_at   timestamptz not null default now(),
+    -- When it was made, or a refresh chose it again: the newest of the same code counts.
+    chosen_at    timestamptz not null default now(),
     primary key (org_id, id),
     unique (org_id, component_id, digest),
     foreign key (org_id, component_id) references components on delete cascade,
@@ -311,6 +313,47 @@ create table build_modules (
     directory          text not null,
     primary key (org_id, build_id, key),
     foreign key (org_id, build_id) references builds on delete cascade
+);
+
+-- A request to resolve the module calls of components again.
+create table module_refreshes (
+    org_id       text not null,
+    id           text not null,
+    app_id       text not null,
+    status       text not null default 'running' check (status in ('running', 'succeeded', 'failed')),
+    -- It shows what would change and changes nothing.
+    dry_run      boolean not null,
+    requested_by text not null,
+    error        text not null default '',
+    -- The release with what it changed; 0 for none.
+    release      int not null default 0,
+    created_at   timestamptz not null default now(),
+    ended_at     timestamptz,
+    primary key (org_id, id),
+    foreign key (org_id, app_id) references apps on delete cascade,
+    check ((status = 'running') = (ended_at is null))
+);
+create index module_refreshes_of_app on module_refreshes (org_id, app_id);
+
+create table module_refresh_components (
+    org_id       text not null,
+    id           text not null,
+    refresh_id   text not null,
+    component_id text not null,
+    -- The component's input when the refresh was requested, its resolution then, and the new one.
+    input_id     text not null,
+    before       jsonb not null,
+    after        jsonb,
+    status       text not null default 'running' check (status in ('running', 'succeeded', 'failed')),
+    error        text not null default '',
+    job_id       text not null,
+    -- The new build.
+    build_id     text not null default '',
+    primary key (org_id, id),
+    unique (org_id, refresh_id, component_id),
+    foreign key (org_id, refresh_id) references module_refreshes on delete cascade,
+    foreign key (org_id, component_id) references components on delete cascade,
+    foreign key (org_id, input_id) references component_inputs on delete cascade
 );
 
 -- release: what installs get --------------------------------------------------------------------
@@ -729,7 +772,7 @@ create table jobs (
     runner_id  text not null,
     kind       text not null check (kind in ('build', 'sync', 'plan', 'apply', 'action', 'health')),
     status     text not null check (status in ('queued', 'offered', 'running', 'succeeded', 'failed', 'cancelled', 'lost')),
-    owner_kind text not null check (owner_kind in ('build', 'step', 'health')),
+    owner_kind text not null check (owner_kind in ('build', 'refresh', 'step', 'health')),
     owner_id   text not null,
     -- Of what it works on; empty for an action. A runner's file may forbid it.
     component_kind text not null default '',

@@ -6,7 +6,7 @@ select * from components where org_id = @org_id and id = @id;
 -- ComponentInputByDigest is the newest input with a digest, with or without a resolution that it starts from.
 -- name: ComponentInputByDigest :one
 select * from component_inputs where org_id = @org_id and component_id = @component_id and (digest = @digest or base = @digest)
-order by created_at desc, id desc limit 1;
+order by chosen_at desc, created_at desc, id desc limit 1;
 
 -- name: ComponentInputByID :one
 select * from component_inputs where org_id = @org_id and id = @id;
@@ -82,3 +82,43 @@ select * from build_modules where org_id = @org_id and build_id = @build_id orde
 select b.id, b.input_id, b.modules_tool from builds b where b.org_id = @org_id and b.component_id = @component_id and b.status = 'succeeded'
     and b.modules_tool <> ''
 order by b.input_id = @input_id desc, b.number desc limit 1;
+
+-- ChooseInput makes an input count among those of the same code, if a component has one with this digest.
+-- name: ChooseInput :one
+update component_inputs set chosen_at = clock_timestamp() where org_id = @org_id and component_id = @component_id and digest = @digest
+returning *;
+
+-- name: AddModuleRefresh :one
+with old as (
+    delete from module_refreshes r where r.org_id = @org_id and r.app_id = @app_id and r.ended_at < now() - interval '90 days')
+insert into module_refreshes (org_id, id, app_id, dry_run, requested_by) values (@org_id, @id, @app_id, @dry_run, @requested_by)
+returning *;
+
+-- name: AddModuleRefreshComponent :exec
+insert into module_refresh_components (org_id, id, refresh_id, component_id, input_id, before, job_id)
+values (@org_id, @id, @refresh_id, @component_id, @input_id, @before, @job_id);
+
+-- RefreshOfComponent is the refresh that a job of a component belongs to.
+-- name: RefreshOfComponent :one
+select sqlc.embed(r), c.status as component_status, c.input_id from module_refresh_components c
+join module_refreshes r on r.org_id = c.org_id and r.id = c.refresh_id
+where c.org_id = @org_id and c.id = @id;
+
+-- name: EndModuleRefreshComponent :execrows
+update module_refresh_components set status = @status, error = @error, after = @after
+where org_id = @org_id and id = @id and status = 'running';
+
+-- name: SetModuleRefreshBuild :exec
+update module_refresh_components set build_id = @build_id where org_id = @org_id and id = @id;
+
+-- name: EndModuleRefresh :execrows
+update module_refreshes set status = @status, error = @error, release = @release, ended_at = now()
+where org_id = @org_id and id = @id and status = 'running';
+
+-- name: ModuleRefreshComponents :many
+select sqlc.embed(r), c.name, c.input_id as current_input_id from module_refresh_components r
+join components c on c.org_id = r.org_id and c.id = r.component_id
+where r.org_id = @org_id and r.refresh_id = @refresh_id order by c.kind <> 'sandbox', c.name;
+
+-- name: ViewModuleRefresh :one
+select r.* from module_refreshes r where r.org_id = @org_id and r.app_id = @app_id and r.id = @id;

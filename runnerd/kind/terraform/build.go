@@ -56,6 +56,9 @@ func (b Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	if err != nil {
 		return api.JobResult{}, err
 	}
+	if spec.ResolveOnly {
+		return api.JobResult{Status: job.Succeeded, Build: api.BuildResult{Modules: resolved.made}}, nil
+	}
 	files = append(files, resolved.files...)
 	if err := artifact.WriteTree(files, tree, artifact.Limits{}); err != nil {
 		return api.JobResult{}, err

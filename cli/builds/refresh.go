@@ -1,0 +1,145 @@
+package builds
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/cmdenv"
+	"github.com/nuon-toolkit/nuon/cli/complete"
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
+	"github.com/nuon-toolkit/nuon/cli/progress"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+func newRefresh(e *cmdenv.Env) *cobra.Command {
+	var request api.NewModuleRefresh
+	var timeout time.Duration
+	c := &cobra.Command{
+		Use: "refresh APP [COMPONENT…]", Short: "Resolve the Terraform modules of components again",
+		Args: cobra.MinimumNArgs(1),
+		Long: `Resolves the modules that Terraform components call from registries, git and archives again. A build keeps the versions
+of the build before it as long as source and version are unchanged in the code; this command takes the newest versions that the
+constraints allow, and the present content of tags and branches. What changes is built, and is a new release with the same commit.
+The command waits until the modules are resolved, and does not wait for the builds.`,
+		Example: `  nuon builds refresh hello --dry-run
+  nuon builds refresh hello network -o json`,
+		ValidArgsFunction: complete.Rest(e, complete.Apps, complete.Components),
+		RunE: func(c *cobra.Command, args []string) error {
+			client, err := e.Client()
+			if err != nil {
+				return err
+			}
+			request.Components = args[1:]
+			started, err := apiclient.Get[api.ModuleRefresh](client.CreateModuleRefresh(c.Context(), args[0], request))
+			if err != nil {
+				return err
+			}
+			ended, err := awaitRefresh(c.Context(), e, client, started, timeout)
+			if err != nil {
+				return err
+			}
+			err = e.Console.Result(ended, func(out io.Writer) error { return showRefresh(e.Console, out, ended) })
+			if err == nil && ended.Status == api.RefreshFailed {
+				err = exitcode.With(exitcode.Failed, fmt.Errorf("nothing was changed: %s", ended.Error))
+			}
+			return err
+		},
+	}
+	c.Flags().BoolVar(&request.DryRun, "dry-run", false, "show what would change, and change nothing")
+	c.Flags().DurationVar(&timeout, "timeout", 30*time.Minute, "stop waiting after this long")
+	return c
+}
+
+// awaitRefresh polls a refresh until it has ended.
+func awaitRefresh(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, r api.ModuleRefresh,
+	timeout time.Duration) (api.ModuleRefresh, error) {
+	limit := fmt.Errorf("not resolved within %s; the refresh continues on the build runner", timeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, limit)
+	defer cancel()
+	view := progress.Start(e.Console)
+	defer view.Stop()
+	var patience apiclient.Patience
+	patience.Seen() // the control plane has just answered
+	for r.Status == api.RefreshRunning {
+		view.Show(refreshLines(r))
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+		now, err := apiclient.Get[api.ModuleRefresh](client.GetModuleRefresh(ctx, r.App, r.ID))
+		switch {
+		case errors.Is(ctx.Err(), context.DeadlineExceeded):
+			return r, limit
+		case ctx.Err() != nil:
+			return r, view.Leave(e.Console, "the refresh continues on the build runner",
+				progress.Next{Command: "nuon releases list " + r.App, To: "see what it changes"})
+		case err == nil:
+			patience.Seen()
+			r = now
+		case !patience.Bears(err):
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+func refreshLines(r api.ModuleRefresh) []progress.Line {
+	var out []progress.Line
+	for _, c := range r.Components {
+		mark := "✓"
+		if c.Status == api.ComponentRefreshFailed {
+			mark = "✗"
+		}
+		out = append(out, progress.Line{Mark: mark, Busy: c.Status == api.ComponentRefreshRunning,
+			Text: fmt.Sprintf("%-16s modules %s  %s", c.Component, c.Status, c.Waits)})
+	}
+	return out
+}
+
+func showRefresh(c *console.Console, w io.Writer, r api.ModuleRefresh) error {
+	var rows [][]string
+	for _, component := range r.Components {
+		for _, change := range component.Changes {
+			rows = append(rows, []string{component.Component, change.Key, moduleText(change.Before),
+				moduleText(change.After), component.Build})
+		}
+	}
+	if len(rows) > 0 {
+		if err := c.Table(w, []string{"COMPONENT", "MODULE", "BEFORE", "AFTER", "BUILD"}, rows); err != nil {
+			return err
+		}
+	}
+	var err error
+	switch {
+	case r.Status == api.RefreshFailed: // the error has the cause
+	case len(rows) == 0:
+		_, err = fmt.Fprintf(w, "nothing changed: the modules of %s are the newest that their constraints allow\n",
+			console.Line(r.App))
+	case r.DryRun:
+		_, err = fmt.Fprintf(w, "nothing was changed; without --dry-run this is built and released\n")
+	case r.Release > 0:
+		_, err = fmt.Fprintf(w, "release %d has these modules, as soon as they are built\n", r.Release)
+	}
+	return err
+}
+
+// moduleText returns the version of a module with the digest of its content, which may change under
+// the same version; "-" for none.
+func moduleText(m api.ResolvedModule) string {
+	switch {
+	case m.Key == "":
+		return "-"
+	case m.Version != "":
+		return m.Version + " " + console.Short(m.Tree)
+	case m.Commit != "":
+		return fmt.Sprintf("%.12s", m.Commit)
+	}
+	return console.Short(m.Tree)
+}
