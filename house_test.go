@@ -1,4 +1,5 @@
-// Package nuon_test holds what is true of the whole house: which room may import which.
+// Package nuon_test checks the layout of the repository: which package may import which, what the
+// programs link, and how long files and functions may be.
 package nuon_test
 
 import (
@@ -19,7 +20,7 @@ import (
 
 const module = "github.com/nuon-toolkit/nuon/"
 
-// allowed are the rooms that a room's packages may import, beside their own.
+// allowed are the folders whose packages a folder's packages and tests may import, besides its own.
 var allowed = map[string][]string{
 	"pkg":        {},
 	"diff":       {"pkg"},
@@ -32,7 +33,8 @@ var allowed = map[string][]string{
 // diffMayImport are the packages of pkg that diff may use: leaves, and for app configs their reader.
 var diffMayImport = map[string][]string{"diff/app": {"pkg/appcode", "pkg/appconfig"}}
 
-// heavy must not be linked into nuon: what needs a cluster, Helm, Terraform or a database runs in the other programs.
+// heavy must not be linked into nuon: what needs a cluster, Helm, Terraform or a database runs in
+// the other programs.
 var heavy = []string{
 	"helm.sh/helm", "k8s.io/client-go", "k8s.io/api", "sigs.k8s.io/controller-runtime", "github.com/kyverno",
 	"github.com/fluxcd",
@@ -41,27 +43,167 @@ var heavy = []string{
 	"go.opentelemetry.io/otel", "github.com/prometheus/client_golang",
 }
 
-// listed is what `go list -json` says of a package.
-type listed struct {
-	ImportPath    string
-	Imports, Deps []string
+// allowedInTests are the imports of tests that neither allowed nor layers allows, and the reasons.
+var allowedInTests = map[string]map[string]string{
+	"reconciler/api/control": {
+		"cli/appsync":            "TestSyncOverALossyLine runs `nuon sync` against the API",
+		"cli/cmdenv":             "the same",
+		"cli/console":            "the same",
+		"cli/exitcode":           "the same",
+		"reconciler/api/webhook": "the API mounts it, as in the program",
+	},
+	"reconciler/inputs": {
+		"reconciler/jobs":    "the registration of a runner reseals inputs",
+		"reconciler/runners": "the same",
+	},
+	"reconciler/jobs": {
+		"reconciler/tfstate":  "a job that ends leaves its state",
+		"reconciler/workflow": "the statuses of both fit",
+	},
 }
 
-func TestRoomsImportOnlyWhatTheyMay(t *testing.T) {
+// layers are the packages of a program, the lowest first: a package imports only packages of lower
+// layers. An empty path is the program itself.
+var layers = map[string][][]string{
+	"reconciler": {
+		{"metrics", "queue", "refusal", "registry", "store/storetest/scratch", "timing", "token"},
+		{"store", "store/storetest/postgres"},
+		{"inputs", "observe", "release", "retention", "runners", "store/storetest"},
+		{"catalog", "jobs"},
+		{"build", "joblog", "tfstate", "workflow"},
+		{"installhealth", "jobs/jobstest", "rollout"},
+		{"preview"},
+		// HTTP begins here.
+		{"api/problem"},
+		{"api/middleware", "api/ratelimit"},
+		{"api/control", "api/runner", "api/webhook"},
+		{""},
+	},
+	"runnerd": {
+		{"apiclient", "apiclient/contacttest", "jobenv", "kind/terraform/modules",
+			"kind/terraform/modules/registrytest", "policy", "spool", "subprocess", "timing", "values"},
+		{"fault", "process", "runnerlog", "subprocess/childtest", "tfbinary", "values/valuestest"},
+		{"job", "kind/terraform/providertest", "tfbinary/find"},
+		// What runs in runnerd itself (runner), and what runs in its job processes (the others).
+		{"cluster", "helmsdk/source", "runner", "state", "transfer"},
+		{"action", "cluster/clustertest", "deploy", "helmsdk"},
+		{"healthcheck", "kind/helm", "kind/kubernetes", "kind/terraform"},
+		{""},
+	},
+}
+
+// listed is the part of a package in the output of `go list -json` that the tests use.
+type listed struct {
+	ImportPath                string
+	Imports, Deps             []string
+	TestImports, XTestImports []string
+}
+
+// path returns a package's path in the repository.
+func (l listed) path() string { return strings.TrimPrefix(l.ImportPath, module) }
+
+// own returns the paths of the packages of the repository in a list of imports.
+func own(imports []string) []string {
+	var paths []string
+	for _, i := range imports {
+		if path, ours := strings.CutPrefix(i, module); ours {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// isHelper reports whether a package is for tests only, by its name.
+func isHelper(path string) bool { return strings.HasSuffix(path, "test") || path == "pkg/testtime" }
+
+// TestRooms checks the imports of packages and of their tests between the top folders.
+func TestRooms(t *testing.T) {
 	for _, p := range list(t, "./...") {
-		from := strings.TrimPrefix(p.ImportPath, module)
-		room, _, _ := strings.Cut(from, "/")
-		may, known := allowed[room]
+		from := p.path()
+		folder, _, _ := strings.Cut(from, "/")
+		may, known := allowed[folder]
 		if !known {
 			if from != strings.TrimSuffix(module, "/") {
-				t.Errorf("%s is in no room", from)
+				t.Errorf("%s is in no folder that this test knows", from)
 			}
 			continue
 		}
-		for _, i := range p.Imports {
-			to, ours := strings.CutPrefix(i, module)
-			if target, _, _ := strings.Cut(to, "/"); ours && target != room && !contains(may, target) {
-				t.Errorf("%s imports %s: %s may import only %v", from, to, room, may)
+		check := func(what string, imports []string) {
+			for _, to := range own(imports) {
+				target, _, _ := strings.Cut(to, "/")
+				if target != folder && !contains(may, target) && (what == from || allowedInTests[from][to] == "") {
+					t.Errorf("%s imports %s: %s may import only %v", what, to, folder, may)
+				}
+			}
+		}
+		check(from, p.Imports)
+		check("a test of "+from, append(p.TestImports, p.XTestImports...))
+	}
+}
+
+// TestLayers checks the imports of packages and of their tests inside each program. A test may also
+// import helpers of any layer.
+func TestLayers(t *testing.T) {
+	for program, layers := range layers {
+		layer := map[string]int{}
+		for number, packages := range layers {
+			for _, p := range packages {
+				layer[strings.TrimSuffix(program+"/"+p, "/")] = number
+			}
+		}
+		found := 0
+		for _, p := range list(t, "./"+program+"/...") {
+			from := p.path()
+			at, known := layer[from]
+			if !known {
+				t.Errorf("%s is in no layer of %s", from, program)
+				continue
+			}
+			found++
+			above := func(to string) bool {
+				number, inside := layer[to]
+				return inside && number >= at && to != from
+			}
+			for _, to := range own(p.Imports) {
+				if above(to) {
+					t.Errorf("%s imports %s, which is in the same layer or a higher one", from, to)
+				}
+			}
+			for _, to := range own(append(p.TestImports, p.XTestImports...)) {
+				if above(to) && !isHelper(to) && allowedInTests[from][to] == "" {
+					t.Errorf("a test of %s imports %s, which is in the same layer or a higher one", from, to)
+				}
+			}
+		}
+		if found != len(layer) {
+			t.Errorf("the layers of %s have %d packages, and there are %d", program, len(layer), found)
+		}
+	}
+}
+
+// TestExceptionsAreUsed checks that each exception for tests is needed.
+func TestExceptionsAreUsed(t *testing.T) {
+	for from, exceptions := range allowedInTests {
+		p := list(t, "./"+from)[0]
+		imports := own(append(p.TestImports, p.XTestImports...))
+		for to := range exceptions {
+			if !contains(imports, to) {
+				t.Errorf("no test of %s imports %s", from, to)
+			}
+		}
+	}
+}
+
+// TestHelpersAreForTests checks that what is made for tests gets into no program.
+func TestHelpersAreForTests(t *testing.T) {
+	for _, p := range list(t, "./...") {
+		from := p.path()
+		if isHelper(from) || strings.HasPrefix(from, "examples/") {
+			continue
+		}
+		for _, to := range own(p.Imports) {
+			if isHelper(to) {
+				t.Errorf("%s imports %s, which is for tests", from, to)
 			}
 		}
 	}
@@ -73,7 +215,7 @@ func TestDiffImportsOnlyLeavesOfPkg(t *testing.T) {
 		leaf[strings.TrimPrefix(p.ImportPath, module)] = !anyPrefix(p.Imports, module)
 	}
 	for _, p := range list(t, "./diff/...") {
-		from := strings.TrimPrefix(p.ImportPath, module)
+		from := p.path()
 		for _, i := range p.Imports {
 			if to, ours := strings.CutPrefix(i, module+"pkg/"); ours && !leaf["pkg/"+to] &&
 				!contains(diffMayImport[from], "pkg/"+to) {
@@ -83,12 +225,12 @@ func TestDiffImportsOnlyLeavesOfPkg(t *testing.T) {
 	}
 }
 
-// TestHelmIsBehindOnePackage: Helm 3 comes to its end, and what takes its place is to be written in one
-// folder. Whatever talks to a cluster is the runner's alone.
+// TestHelmIsBehindOnePackage checks that one folder imports Helm's SDK, because Helm 4 will replace
+// it, and that the reconciler links nothing that talks to a cluster.
 func TestHelmIsBehindOnePackage(t *testing.T) {
 	const home = "runnerd/helmsdk"
 	for _, p := range list(t, "./...") {
-		from := strings.TrimPrefix(p.ImportPath, module)
+		from := p.path()
 		for _, i := range p.Imports {
 			if strings.HasPrefix(i, "helm.sh/") && from != home && !strings.HasPrefix(from, home+"/") {
 				t.Errorf("%s imports %s: only %s may", from, i, home)
@@ -115,7 +257,7 @@ var given = map[string]string{
 	"helm.sh/helm/v3": "runnerd", "github.com/hashicorp/terraform-exec": "runnerd", "oras.land/oras-go/v2": "runnerd",
 }
 
-// TestGivenPackagesAreUsed: none of them is left for code of our own.
+// TestGivenPackagesAreUsed checks that no package was replaced with code of our own.
 func TestGivenPackagesAreUsed(t *testing.T) {
 	for _, program := range []string{"cli", "reconciler", "runnerd"} {
 		deps := list(t, "./"+program)[0].Deps
@@ -136,7 +278,7 @@ func TestNuonLinksNothingHeavy(t *testing.T) {
 			}
 		}
 	}
-	// The binary itself is the witness: what is linked is in its build information.
+	// The build information of the binary lists what is linked.
 	bin := filepath.Join(os.Getenv("NUON_BIN"), "nuon") // where `make test` has just built it
 	if os.Getenv("NUON_BIN") == "" {
 		bin = filepath.Join(t.TempDir(), "nuon")
@@ -185,7 +327,7 @@ func list(t *testing.T, pattern string) []listed {
 
 // listAll lists all packages, once for all tests: each time takes a second of processor time.
 var listAll = sync.OnceValues(func() ([]listed, error) {
-	out, err := output(context.Background(), "go", "list", "-json=ImportPath,Imports,Deps", "./...")
+	out, err := output(context.Background(), "go", "list", "-json=ImportPath,Imports,Deps,TestImports,XTestImports", "./...")
 	if err != nil {
 		return nil, err
 	}
