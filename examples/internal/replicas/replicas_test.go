@@ -37,6 +37,7 @@ func TestTwoReplicas(t *testing.T) {
 	c.end()
 	on("followed log", followed)
 	nothingTwice(w)
+	on("watch", everyWatch)
 }
 
 // rollingRestart checks that no request fails, and that a push during the restart is rolled out.
