@@ -40,6 +40,7 @@ type Server struct {
 	handlers map[string]http.Handler // by path, or by prefix if the path ends with a slash
 	tokens   map[string]string       // by prefix of the path
 	requests []string
+	down     bool
 }
 
 // New starts a server for the duration of a test.
@@ -131,6 +132,13 @@ func (s *Server) Require(path, token string) {
 // Stop stops the server before the end of the test.
 func (s *Server) Stop() { s.server.Close() }
 
+// SetDown makes the server answer every request with an error, until it is called with false.
+func (s *Server) SetDown(down bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.down = down
+}
+
 // Requests returns the paths that were requested since the last call.
 func (s *Server) Requests() []string {
 	s.mu.Lock()
@@ -144,10 +152,12 @@ func (s *Server) Requests() []string {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.requests = append(s.requests, r.URL.Path)
-	allowed := s.allows(r)
+	allowed, down := s.allows(r), s.down
 	handler := s.find(r.URL.Path)
 	s.mu.Unlock()
 	switch {
+	case down:
+		http.Error(w, "down", http.StatusServiceUnavailable)
 	case !allowed:
 		w.Header().Set("WWW-Authenticate", `Basic realm="test"`)
 		http.Error(w, "no", http.StatusUnauthorized)
