@@ -179,10 +179,18 @@ func strict(root *cobra.Command) {
 func add(root *cobra.Command, group string, commands ...*cobra.Command) {
 	for _, c := range commands {
 		c.GroupID = group
-		if c.HasSubCommands() && !c.Runnable() {
-			verbsOnly(c)
-		}
+		groupsOnly(c)
 		root.AddCommand(c)
+	}
+}
+
+// groupsOnly calls verbsOnly for a command and those below it that only group others.
+func groupsOnly(c *cobra.Command) {
+	if c.HasSubCommands() && !c.Runnable() {
+		verbsOnly(c)
+	}
+	for _, sub := range c.Commands() {
+		groupsOnly(sub)
 	}
 }
 

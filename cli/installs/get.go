@@ -62,6 +62,9 @@ func show(w io.Writer, i api.Install, more ...string) error {
 	for _, in := range i.Inputs {
 		lines = append(lines, fmt.Sprintf("  %-18s %s", in.Name, value(in.Value, in.Sensitive)))
 	}
+	if s := i.StackOutputs; s.Version > 0 || len(s.Missing) > 0 {
+		lines = append(append(lines, "stack outputs"), stackLines(s)...)
+	}
 	lines = append(lines, "components")
 	for _, c := range i.Components {
 		lines = append(lines, fmt.Sprintf("  %-18s %-9s %s", c.Name, c.Status, c.Reason))

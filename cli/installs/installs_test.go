@@ -38,7 +38,11 @@ type plane struct {
 	pinned    *api.NewPin
 	asked     *api.NewWorkflow
 	answer    api.Asked
-	all       string // all addresses and bodies that were received
+	stack     api.StackOutputs
+	// the answer to a change of stack outputs, and the change
+	stackChanged api.ChangedStackOutputs
+	stackChange  *api.StackOutputsChange
+	all          string // all addresses and bodies that were received
 }
 
 func start(t *testing.T) (*plane, *cmdenv.Env) {
@@ -111,6 +115,7 @@ func start(t *testing.T) (*plane, *cmdenv.Env) {
 		b, _ := json.Marshal(waits)
 		_, _ = fmt.Fprintf(w, "event: workflow\nid: 1\ndata: %s\n\n", b)
 	})
+	p.serveStack(t, mux)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
 		p.all += r.URL.String() + "\n" + string(b) + "\n"

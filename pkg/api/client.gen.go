@@ -966,6 +966,24 @@ func (e SealingKeyHolder) Valid() bool {
 	}
 }
 
+// Defines values for StackSource.
+const (
+	Manual    StackSource = "manual"
+	PhoneHome StackSource = "phone_home"
+)
+
+// Valid indicates whether the value is a known member of the StackSource enum.
+func (e StackSource) Valid() bool {
+	switch e {
+	case Manual:
+		return true
+	case PhoneHome:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for StateVersionStatus.
 const (
 	Contested StateVersionStatus = "contested"
@@ -1616,6 +1634,28 @@ type ChallengeRequest struct {
 	Recipient string `json:"recipient"`
 }
 
+// ChangedStackOutput defines model for ChangedStackOutput.
+type ChangedStackOutput struct {
+	// From left out when it was not set
+	From json.RawMessage `json:"from,omitempty,omitzero"`
+	Name string          `json:"name"`
+
+	// To left out when it is removed
+	To json.RawMessage `json:"to,omitempty,omitzero"`
+}
+
+// ChangedStackOutputs defines model for ChangedStackOutputs.
+type ChangedStackOutputs struct {
+	// Changes by name; none when all values were so already
+	Changes []ChangedStackOutput `json:"changes"`
+
+	// Components all of them; the sandbox first then by name
+	Components []PreviewedEffect `json:"components"`
+	DryRun     bool              `json:"dry_run,omitempty,omitzero"`
+	Outputs    StackOutputs      `json:"outputs"`
+	Warnings   []string          `json:"warnings,omitempty,omitzero"`
+}
+
 // ChartSource defines model for ChartSource.
 type ChartSource struct {
 	Chart string `json:"chart"`
@@ -2005,7 +2045,10 @@ type Install struct {
 	Runner string       `json:"runner,omitempty,omitzero"`
 
 	// RunnerOnline it was heard of lately, and takes jobs
-	RunnerOnline bool          `json:"runner_online,omitempty,omitzero"`
+	RunnerOnline bool `json:"runner_online,omitempty,omitzero"`
+
+	// StackOutputs the newest version; left out when none was set and no template reads one
+	StackOutputs StackOutputs  `json:"stack_outputs,omitempty,omitzero"`
 	Status       InstallStatus `json:"status"`
 
 	// Target number of the release that it is to have
@@ -2312,6 +2355,14 @@ type ManifestSpec struct {
 	// Namespace of objects that name none
 	Namespace string `json:"namespace"`
 	Templates bool   `json:"templates"`
+}
+
+// MissingStackOutput defines model for MissingStackOutput.
+type MissingStackOutput struct {
+	Name string `json:"name"`
+
+	// Readers components and actions
+	Readers []string `json:"readers"`
 }
 
 // ModuleChange defines model for ModuleChange.
@@ -3197,6 +3248,86 @@ type SealingKey struct {
 // SealingKeyHolder who has the private half; default server
 type SealingKeyHolder string
 
+// StackOutput defines model for StackOutput.
+type StackOutput struct {
+	Name string `json:"name"`
+
+	// Reported what the stack reported, when a person set another value; it takes effect when the output is unset
+	Reported json.RawMessage `json:"reported,omitempty,omitzero"`
+
+	// Source who set it: a person, or the stack itself
+	Source StackSource `json:"source"`
+
+	// Value a text, number, flag, list or map
+	Value json.RawMessage `json:"value,omitempty,omitzero"`
+}
+
+// StackOutputVersion defines model for StackOutputVersion.
+type StackOutputVersion struct {
+	Actor string `json:"actor,omitempty,omitzero"`
+
+	// Changed names that differ from the version before
+	Changed   []string  `json:"changed,omitempty,omitzero"`
+	CreatedAt time.Time `json:"created_at,omitempty,omitzero"`
+
+	// Source who set it: a person, or the stack itself
+	Source StackSource `json:"source,omitempty,omitzero"`
+
+	// StackVersion of the stack that has these outputs, as their source states it
+	StackVersion string `json:"stack_version,omitempty,omitzero"`
+
+	// Version numbered from 1; 0 when no output was set yet
+	Version int `json:"version"`
+}
+
+// StackOutputVersionList defines model for StackOutputVersionList.
+type StackOutputVersionList struct {
+	Items []StackOutputVersion `json:"items"`
+	Next  string               `json:"next,omitempty,omitzero"`
+}
+
+// StackOutputs defines model for StackOutputs.
+type StackOutputs struct {
+	Actor string `json:"actor,omitempty,omitzero"`
+
+	// Changed names that differ from the version before
+	Changed   []string  `json:"changed,omitempty,omitzero"`
+	CreatedAt time.Time `json:"created_at,omitempty,omitzero"`
+
+	// Missing of the newest version: outputs that templates read and that are not set, by name
+	Missing []MissingStackOutput `json:"missing,omitempty,omitzero"`
+
+	// Outputs by name
+	Outputs []StackOutput `json:"outputs"`
+
+	// Source who set it: a person, or the stack itself
+	Source StackSource `json:"source,omitempty,omitzero"`
+
+	// StackVersion of the stack that has these outputs, as their source states it
+	StackVersion string `json:"stack_version,omitempty,omitzero"`
+
+	// Version numbered from 1; 0 when no output was set yet
+	Version int `json:"version"`
+}
+
+// StackOutputsChange defines model for StackOutputsChange.
+type StackOutputsChange struct {
+	// DryRun check and say what would follow, and store nothing
+	DryRun bool `json:"dry_run,omitempty,omitzero"`
+
+	// Set sensitive ones are refused: 422 bad_stack_outputs
+	Set []OutputValue `json:"set,omitempty,omitzero"`
+
+	// StackVersion left out, it stays
+	StackVersion string `json:"stack_version,omitempty,omitzero"`
+
+	// Unset removed, or again what the stack reported; one that is not set is no error
+	Unset []string `json:"unset,omitempty,omitzero"`
+}
+
+// StackSource who set it: a person, or the stack itself
+type StackSource string
+
 // State defines model for State.
 type State struct {
 	// Digest keyed hash of the plain state
@@ -3704,6 +3835,18 @@ type RenderTextsParams struct {
 	Key string `form:"key,omitempty" json:"key,omitempty,omitzero"`
 }
 
+// GetStackOutputsParams defines parameters for GetStackOutputs.
+type GetStackOutputsParams struct {
+	// Version left out for the newest
+	Version int `form:"version,omitempty" json:"version,omitempty,omitzero"`
+}
+
+// ListStackOutputVersionsParams defines parameters for ListStackOutputVersions.
+type ListStackOutputVersionsParams struct {
+	Cursor Cursor `form:"cursor,omitempty" json:"cursor,omitempty,omitzero"`
+	Limit  Limit  `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+}
+
 // CreateWorkflowParams defines parameters for CreateWorkflow.
 type CreateWorkflowParams struct {
 	IdempotencyKey IdempotencyKey `json:"Idempotency-Key,omitempty,omitzero"`
@@ -3830,6 +3973,9 @@ type PinInstallJSONRequestBody = NewPin
 
 // PreviewInstallJSONRequestBody defines body for PreviewInstall for application/json ContentType.
 type PreviewInstallJSONRequestBody = InstallChange
+
+// SetStackOutputsJSONRequestBody defines body for SetStackOutputs for application/json ContentType.
+type SetStackOutputsJSONRequestBody = StackOutputsChange
 
 // CreateWorkflowJSONRequestBody defines body for CreateWorkflow for application/json ContentType.
 type CreateWorkflowJSONRequestBody = NewWorkflow
@@ -4386,6 +4532,30 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/installs/{install}/rendered (the `RenderTexts` operationId).
 	RenderTexts(ctx context.Context, install InInstall, params *RenderTextsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetStackOutputs The outputs of the install's stack, and which of those that templates read are not set. 404 when there is no such version.
+	//
+	// Corresponds with GET /v1/installs/{install}/stack-outputs (the `GetStackOutputs` operationId).
+	GetStackOutputs(ctx context.Context, install InInstall, params *GetStackOutputsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SetStackOutputsWithBody Set and unset outputs of the install's stack by hand, as a new version. What is left out stays. Only components whose templates read a changed output become behind.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/installs/{install}/stack-outputs (the `SetStackOutputs` operationId).
+	SetStackOutputsWithBody(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SetStackOutputs Set and unset outputs of the install's stack by hand, as a new version. What is left out stays. Only components whose templates read a changed output become behind.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/installs/{install}/stack-outputs (the `SetStackOutputs` operationId).
+	SetStackOutputs(ctx context.Context, install InInstall, body SetStackOutputsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListStackOutputVersions The versions of the outputs of the install's stack, without the values.
+	//
+	// Corresponds with GET /v1/installs/{install}/stack-outputs/versions (the `ListStackOutputVersions` operationId).
+	ListStackOutputVersions(ctx context.Context, install InInstall, params *ListStackOutputVersionsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListStates The newest state version of each component, its lock, and contested versions.
 	//
@@ -5842,6 +6012,70 @@ func (c *Client) PreviewInstall(ctx context.Context, install InInstall, body Pre
 // Corresponds with GET /v1/installs/{install}/rendered (the `RenderTexts` operationId).
 func (c *Client) RenderTexts(ctx context.Context, install InInstall, params *RenderTextsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRenderTextsRequest(c.Server, install, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetStackOutputs The outputs of the install's stack, and which of those that templates read are not set. 404 when there is no such version.
+//
+// Corresponds with GET /v1/installs/{install}/stack-outputs (the `GetStackOutputs` operationId).
+func (c *Client) GetStackOutputs(ctx context.Context, install InInstall, params *GetStackOutputsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetStackOutputsRequest(c.Server, install, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SetStackOutputsWithBody Set and unset outputs of the install's stack by hand, as a new version. What is left out stays. Only components whose templates read a changed output become behind.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/installs/{install}/stack-outputs (the `SetStackOutputs` operationId).
+func (c *Client) SetStackOutputsWithBody(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSetStackOutputsRequestWithBody(c.Server, install, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SetStackOutputs Set and unset outputs of the install's stack by hand, as a new version. What is left out stays. Only components whose templates read a changed output become behind.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/installs/{install}/stack-outputs (the `SetStackOutputs` operationId).
+func (c *Client) SetStackOutputs(ctx context.Context, install InInstall, body SetStackOutputsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSetStackOutputsRequest(c.Server, install, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListStackOutputVersions The versions of the outputs of the install's stack, without the values.
+//
+// Corresponds with GET /v1/installs/{install}/stack-outputs/versions (the `ListStackOutputVersions` operationId).
+func (c *Client) ListStackOutputVersions(ctx context.Context, install InInstall, params *ListStackOutputVersionsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListStackOutputVersionsRequest(c.Server, install, params)
 	if err != nil {
 		return nil, err
 	}
@@ -9364,6 +9598,175 @@ func NewRenderTextsRequest(server string, install InInstall, params *RenderTexts
 	return req, nil
 }
 
+// NewGetStackOutputsRequest constructs an http.Request for the GetStackOutputs method
+func NewGetStackOutputsRequest(server string, install InInstall, params *GetStackOutputsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "install", install, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/installs/%s/stack-outputs", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "version", params.Version, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewSetStackOutputsRequest calls the generic SetStackOutputs builder with application/json body
+func NewSetStackOutputsRequest(server string, install InInstall, body SetStackOutputsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewSetStackOutputsRequestWithBody(server, install, "application/json", bodyReader)
+}
+
+// NewSetStackOutputsRequestWithBody constructs an http.Request for the SetStackOutputs method, with any body, and a specified content type
+func NewSetStackOutputsRequestWithBody(server string, install InInstall, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "install", install, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/installs/%s/stack-outputs", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListStackOutputVersionsRequest constructs an http.Request for the ListStackOutputVersions method
+func NewListStackOutputVersionsRequest(server string, install InInstall, params *ListStackOutputVersionsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "install", install, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/installs/%s/stack-outputs/versions", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListStatesRequest constructs an http.Request for the ListStates method
 func NewListStatesRequest(server string, install InInstall) (*http.Request, error) {
 	var err error
@@ -11381,6 +11784,34 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/installs/{install}/rendered (the `RenderTexts` operationId).
 	RenderTextsWithResponse(ctx context.Context, install InInstall, params *RenderTextsParams, reqEditors ...RequestEditorFn) (*RenderTextsResponse, error)
+
+	// GetStackOutputsWithResponse The outputs of the install's stack, and which of those that templates read are not set. 404 when there is no such version.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/installs/{install}/stack-outputs (the `GetStackOutputs` operationId).
+	GetStackOutputsWithResponse(ctx context.Context, install InInstall, params *GetStackOutputsParams, reqEditors ...RequestEditorFn) (*GetStackOutputsResponse, error)
+
+	// SetStackOutputsWithBodyWithResponse Set and unset outputs of the install's stack by hand, as a new version. What is left out stays. Only components whose templates read a changed output become behind.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/installs/{install}/stack-outputs (the `SetStackOutputs` operationId).
+	SetStackOutputsWithBodyWithResponse(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SetStackOutputsResponse, error)
+
+	// SetStackOutputsWithResponse Set and unset outputs of the install's stack by hand, as a new version. What is left out stays. Only components whose templates read a changed output become behind.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/installs/{install}/stack-outputs (the `SetStackOutputs` operationId).
+	SetStackOutputsWithResponse(ctx context.Context, install InInstall, body SetStackOutputsJSONRequestBody, reqEditors ...RequestEditorFn) (*SetStackOutputsResponse, error)
+
+	// ListStackOutputVersionsWithResponse The versions of the outputs of the install's stack, without the values.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/installs/{install}/stack-outputs/versions (the `ListStackOutputVersions` operationId).
+	ListStackOutputVersionsWithResponse(ctx context.Context, install InInstall, params *ListStackOutputVersionsParams, reqEditors ...RequestEditorFn) (*ListStackOutputVersionsResponse, error)
 
 	// ListStatesWithResponse The newest state version of each component, its lock, and contested versions.
 	//
@@ -14329,6 +14760,150 @@ func (r RenderTextsResponse) ContentType() string {
 	return ""
 }
 
+type GetStackOutputsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *StackOutputs
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetStackOutputsResponse) GetJSON200() *StackOutputs {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetStackOutputsResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetStackOutputsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetStackOutputsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetStackOutputsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetStackOutputsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type SetStackOutputsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ChangedStackOutputs
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r SetStackOutputsResponse) GetJSON200() *ChangedStackOutputs {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r SetStackOutputsResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r SetStackOutputsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r SetStackOutputsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SetStackOutputsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r SetStackOutputsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListStackOutputVersionsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *StackOutputVersionList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListStackOutputVersionsResponse) GetJSON200() *StackOutputVersionList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListStackOutputVersionsResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListStackOutputVersionsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListStackOutputVersionsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListStackOutputVersionsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListStackOutputVersionsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListStatesResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -16939,6 +17514,58 @@ func (c *ClientWithResponses) RenderTextsWithResponse(ctx context.Context, insta
 	return ParseRenderTextsResponse(rsp)
 }
 
+// GetStackOutputsWithResponse The outputs of the install's stack, and which of those that templates read are not set. 404 when there is no such version.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/installs/{install}/stack-outputs (the `GetStackOutputs` operationId).
+func (c *ClientWithResponses) GetStackOutputsWithResponse(ctx context.Context, install InInstall, params *GetStackOutputsParams, reqEditors ...RequestEditorFn) (*GetStackOutputsResponse, error) {
+	rsp, err := c.GetStackOutputs(ctx, install, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetStackOutputsResponse(rsp)
+}
+
+// SetStackOutputsWithBodyWithResponse Set and unset outputs of the install's stack by hand, as a new version. What is left out stays. Only components whose templates read a changed output become behind.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/installs/{install}/stack-outputs (the `SetStackOutputs` operationId).
+func (c *ClientWithResponses) SetStackOutputsWithBodyWithResponse(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SetStackOutputsResponse, error) {
+	rsp, err := c.SetStackOutputsWithBody(ctx, install, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSetStackOutputsResponse(rsp)
+}
+
+// SetStackOutputsWithResponse Set and unset outputs of the install's stack by hand, as a new version. What is left out stays. Only components whose templates read a changed output become behind.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/installs/{install}/stack-outputs (the `SetStackOutputs` operationId).
+func (c *ClientWithResponses) SetStackOutputsWithResponse(ctx context.Context, install InInstall, body SetStackOutputsJSONRequestBody, reqEditors ...RequestEditorFn) (*SetStackOutputsResponse, error) {
+	rsp, err := c.SetStackOutputs(ctx, install, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSetStackOutputsResponse(rsp)
+}
+
+// ListStackOutputVersionsWithResponse The versions of the outputs of the install's stack, without the values.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/installs/{install}/stack-outputs/versions (the `ListStackOutputVersions` operationId).
+func (c *ClientWithResponses) ListStackOutputVersionsWithResponse(ctx context.Context, install InInstall, params *ListStackOutputVersionsParams, reqEditors ...RequestEditorFn) (*ListStackOutputVersionsResponse, error) {
+	rsp, err := c.ListStackOutputVersions(ctx, install, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListStackOutputVersionsResponse(rsp)
+}
+
 // ListStatesWithResponse The newest state version of each component, its lock, and contested versions.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -19304,6 +19931,105 @@ func ParseRenderTextsResponse(rsp *http.Response) (*RenderTextsResponse, error) 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest RenderedTexts
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetStackOutputsResponse parses an HTTP response from a GetStackOutputsWithResponse call
+func ParseGetStackOutputsResponse(rsp *http.Response) (*GetStackOutputsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetStackOutputsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest StackOutputs
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseSetStackOutputsResponse parses an HTTP response from a SetStackOutputsWithResponse call
+func ParseSetStackOutputsResponse(rsp *http.Response) (*SetStackOutputsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SetStackOutputsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ChangedStackOutputs
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListStackOutputVersionsResponse parses an HTTP response from a ListStackOutputVersionsWithResponse call
+func ParseListStackOutputVersionsResponse(rsp *http.Response) (*ListStackOutputVersionsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListStackOutputVersionsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest StackOutputVersionList
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

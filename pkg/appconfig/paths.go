@@ -51,38 +51,41 @@ type ValueSource string
 
 // The sources of values.
 const (
-	FromInstall   ValueSource = "install"
-	FromApp       ValueSource = "app"
-	FromOrg       ValueSource = "org"
-	FromAccount   ValueSource = "account"
-	FromInput     ValueSource = "input"
-	FromVariable  ValueSource = "variable"
-	FromRunner    ValueSource = "runner"
-	FromStack     ValueSource = "stack"
-	FromSandbox   ValueSource = "sandbox"
-	FromDomain    ValueSource = "domain"
-	FromComponent ValueSource = "component"
-	FromAction    ValueSource = "action"
-	FromSecret    ValueSource = "secret"
+	FromInstall  ValueSource = "install"
+	FromApp      ValueSource = "app"
+	FromOrg      ValueSource = "org"
+	FromAccount  ValueSource = "account"
+	FromInput    ValueSource = "input"
+	FromVariable ValueSource = "variable"
+	FromRunner   ValueSource = "runner"
+	FromStack    ValueSource = "stack"
+	// FromStackOutput is an output of the customer's stack, which a person can set.
+	FromStackOutput ValueSource = "stack output"
+	FromSandbox     ValueSource = "sandbox"
+	FromDomain      ValueSource = "domain"
+	FromComponent   ValueSource = "component"
+	FromAction      ValueSource = "action"
+	FromSecret      ValueSource = "secret"
 )
 
 // Filled describes who provides the values of the source, and when.
 func (s ValueSource) Filled() string { return filledBy[s] }
 
 var filledBy = map[ValueSource]string{
-	FromInstall:   "nuon, when the install is created",
-	FromApp:       "nuon",
-	FromOrg:       "nuon",
-	FromAccount:   "the file of the install, or `nuon installs create --account`",
-	FromInput:     "the install, else the default of the input",
-	FromVariable:  "`nuon apps variables set`",
-	FromRunner:    "nuon, when the install is created",
-	FromStack:     "the customer's stack",
-	FromSandbox:   "the deploy of the sandbox",
-	FromDomain:    "the deploy of a sandbox with the output `nuon_dns`",
-	FromComponent: "the deploy of the component",
-	FromAction:    "the latest run of the action",
-	FromSecret:    "the copy of the secret in the cluster",
+	FromInstall:     "nuon, when the install is created",
+	FromApp:         "nuon",
+	FromOrg:         "nuon",
+	FromAccount:     "the file of the install, or `nuon installs create --account`",
+	FromInput:       "the install, else the default of the input",
+	FromVariable:    "`nuon apps variables set`",
+	FromRunner:      "nuon, when the install is created",
+	FromStack:       "the customer's stack",
+	FromStackOutput: "`nuon installs stack set`",
+	FromSandbox:     "the deploy of the sandbox",
+	FromDomain:      "the deploy of a sandbox with the output `nuon_dns`",
+	FromComponent:   "the deploy of the component",
+	FromAction:      "the latest run of the action",
+	FromSecret:      "the copy of the secret in the cluster",
 }
 
 // dnsOutput is the output of the sandbox with the domains of the install.
@@ -178,8 +181,8 @@ var templatePaths = withKeys([]TemplatePath{
 	{Path: "secrets.SECRET.kubernetes_key", Type: PathText, From: FromSecret, NotYet: true,
 		About: "key of the value in the copy"},
 
-	{Path: "install_stack.populated", Type: PathBool, From: FromStack, State: true, NotYet: true,
-		About: "the stack has reported its outputs"},
+	{Path: "install_stack.populated", Type: PathBool, From: FromStackOutput, State: true,
+		About: "an output of the stack was set"},
 	{Path: "install_stack.status", Type: PathText, From: FromStack, State: true, NotYet: true,
 		About: "status of the stack"},
 	{Path: "install_stack.checksum", Type: PathText, From: FromStack, State: true, NotYet: true,
@@ -190,13 +193,15 @@ var templatePaths = withKeys([]TemplatePath{
 		About: "address of the template"},
 	{Path: "install_stack.template_json", Type: PathText, From: FromStack, State: true, NotYet: true,
 		About: "the template"},
-	{Path: "install_stack.outputs.install_inputs.INPUT", Type: PathText, From: FromStack, NotYet: true,
+	{Path: "install_stack.outputs.OUTPUT", Type: PathAny, From: FromStackOutput,
+		About: "output of the customer's stack: what reads one waits until it is set"},
+	{Path: "install_stack.outputs.install_inputs.INPUT", Type: PathText, From: FromStackOutput,
 		About: "an input that the customer set in the stack"},
-	{Path: "install_stack.outputs.custom_nested_stacks.STACK.OUTPUT", Type: PathAny, From: FromStack, NotYet: true,
+	{Path: "install_stack.outputs.custom_nested_stacks.STACK.OUTPUT", Type: PathAny, From: FromStackOutput,
 		About: "output of a nested stack"},
-	{Path: "install_stack.outputs.phone_home_type", Type: PathText, From: FromStack, NotYet: true,
+	{Path: "install_stack.outputs.phone_home_type", Type: PathText, From: FromStackOutput,
 		About: "how the stack reported its outputs"},
-	{Path: "install_stack.outputs.SECRET_arn", Type: PathText, From: FromStack, NotYet: true,
+	{Path: "install_stack.outputs.SECRET_arn", Type: PathText, From: FromStackOutput,
 		About: "address of a secret in the customer's secret manager"},
 }, outputsOfStacks(), []TemplatePath{
 	{Path: "domain.public_domain", Type: PathText, From: FromDomain,
@@ -248,8 +253,8 @@ func outputsOfStacks() []TemplatePath {
 	var all []TemplatePath
 	add := func(cloud string, kind PathType, names ...string) {
 		for _, name := range names {
-			all = append(all, TemplatePath{Path: "install_stack.outputs." + name, Type: kind, From: FromStack, Cloud: cloud,
-				NotYet: true, About: "output of the stack"})
+			all = append(all, TemplatePath{Path: "install_stack.outputs." + name, Type: kind, From: FromStackOutput,
+				Cloud: cloud, About: "output of the stack"})
 		}
 	}
 	add(cloudAWS, PathText, "account_id", "region", "vpc_id", "runner_subnet")

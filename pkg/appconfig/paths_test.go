@@ -41,7 +41,7 @@ func TestEveryPathIsChecked(t *testing.T) {
 			"repo = \"acme/infra\"\ndirectory = \".\"\nbranch = \"main\"\n",
 		format.KindContainerImage: "type = \"container_image\"\nname = \"other\"\n[public]\nimage_url = \"a/b\"\ntag = \"1\"\n",
 	}
-	names := strings.NewReplacer("COMPONENT", "other", "ACTION", "extra_action", "STEP", "s", "INPUT", "domain",
+	names := strings.NewReplacer("install_stack.outputs.OUTPUT", "install_stack.outputs.vpc_id", "COMPONENT", "other", "ACTION", "extra_action", "STEP", "s", "INPUT", "domain",
 		"SECRET_arn", "smtp_password_arn", "SECRET", "smtp_password", "STACK", "extra_stack", "NAMESPACE", "ns", "NAME", "n",
 		"OUTPUT", "o", "VARIABLE", "v", "KEY", "k")
 	for _, path := range TemplatePaths() {
@@ -88,8 +88,9 @@ func TestPathsOf(t *testing.T) {
 		"inputs.inputs.cidr":                  "inputs.inputs.INPUT",
 		"domain":                              "domain.public_domain domain.internal_domain domain.populated",
 		"sandbox.outputs.vpc.id":              "sandbox.outputs.OUTPUT",
-		"install_stack.outputs.vpc_id":        "install_stack.outputs.vpc_id",
-		"install_stack.outputs.token_arn":     "install_stack.outputs.SECRET_arn",
+		"install_stack.outputs.vpc_id":        "install_stack.outputs.OUTPUT install_stack.outputs.vpc_id",
+		"install_stack.outputs.token_arn":     "install_stack.outputs.OUTPUT install_stack.outputs.SECRET_arn",
+		"install_stack.outputs.other":         "install_stack.outputs.OUTPUT",
 		"components.web.outputs.image.tag":    "components.COMPONENT.outputs.OUTPUT components.COMPONENT.outputs.image.tag",
 		"actions.workflows.a.status":          "actions.workflows.ACTION.status",
 		"none":                                "",

@@ -219,6 +219,11 @@ func (d *Display) missingCondition(tree render.Tree, ref render.Path) (waits str
 			}
 		case appconfig.FromAccount:
 			return "the cloud account of the install is set"
+		case appconfig.FromStackOutput:
+			if len(ref) > len(stackOutputsPath) {
+				return "stack output " + ref[len(stackOutputsPath):].String() + " is set"
+			}
+			return "the outputs of the stack are set"
 		case appconfig.FromStack:
 			return "the install's stack has run"
 		}

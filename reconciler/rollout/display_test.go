@@ -19,6 +19,7 @@ func TestDisplay(t *testing.T) {
 	s.config.Inputs = append(s.config.Inputs, appconfig.Input{Name: "password", Sensitive: true, Default: &preset},
 		appconfig.Input{Name: "size", Required: true})
 	s.inputs["api_token"] = store.InstallInput{Name: "api_token", Sealed: sealedTo(key), Hash: "hmac:2"}
+	s.stack = map[string]json.RawMessage{"region": json.RawMessage(`"eu-1"`), "subnets": json.RawMessage(`["a","b"]`)}
 	s.land("sandbox")
 	net := ".nuon.components.network.outputs"
 	for _, test := range []struct{ name, text, before, after string }{
@@ -61,6 +62,10 @@ func TestDisplay(t *testing.T) {
 		{"no such input", "{{.nuon.inputs.inputs.gone}}",
 			"! k:1:3: .nuon.inputs.inputs.gone has no value (`dig` and `hasKey` can ask for what may be missing)", ""},
 		{"the stack", "{{.nuon.install_stack.outputs.vpc_id}}",
+			"‹known after stack output vpc_id is set› [stack output vpc_id is set]", ""},
+		{"a stack output", "{{.nuon.install_stack.outputs.region}}-{{.nuon.install_stack.populated}}", "eu-1-true", ""},
+		{"an element of a stack output", "{{index .nuon.install_stack.outputs.subnets 1}}", "b", ""},
+		{"the stack's template", "{{.nuon.install_stack.template_url}}",
 			"‹known after the install's stack has run› [the install's stack has run]", ""},
 		{"an action", "{{.nuon.actions.workflows.check.outputs.ok}}",
 			"‹known after action check has run› [action check has run]", ""},

@@ -35,6 +35,7 @@ func TestEveryPathIsResolved(t *testing.T) {
 	w.exec(`insert into outputs (org_id, install_id, scope, owner, name, value, hash)
 		values ($1, $2, 'action', 'smoke', 'ok', '1', 'hmac:9'), ($1, $2, 'action', 'smoke', 'steps.probe.ok', '1', 'hmac:8')
 		on conflict do nothing`, w.org, w.install)
+	w.setStackOutputs()
 	for _, path := range appconfig.TemplatePaths() {
 		unfilled := path.NotYet || path.Never != ""
 		if len(path.Kinds) > 0 && !slices.ContainsFunc(path.Kinds, deployable) {
@@ -68,6 +69,28 @@ func TestEveryPathIsResolved(t *testing.T) {
 		w.one("select workflow_id from steps where action = 'smoke' order by ended_at desc limit 1"))
 }
 
+// setStackOutputs sets each output of a stack that the table of template paths has.
+func (w *world) setStackOutputs() {
+	w.Helper()
+	all := map[string]any{}
+	for _, path := range appconfig.TemplatePaths() {
+		keys := path.Keys()
+		if path.From != appconfig.FromStackOutput || len(keys) < 3 {
+			continue
+		}
+		value := map[appconfig.PathType]any{appconfig.PathText: "x", appconfig.PathAny: "x", appconfig.PathList: []string{"x"},
+			appconfig.PathObject: map[string]any{}}[path.Type]
+		for i := len(keys) - 1; i > 2; i-- {
+			value = map[string]any{pathNames.Replace(keys[i]): value}
+		}
+		all[pathNames.Replace(keys[2])] = map[string]any{"value": value, "source": "manual"}
+	}
+	raw, err := json.Marshal(all)
+	must(w, err)
+	w.exec(`insert into stack_outputs (org_id, install_id, version, source, outputs, changed, actor)
+		values ($1, $2, 1, 'manual', $3, '{}', 'vera')`, w.org, w.install, raw)
+}
+
 // TestPathsBeforeTheDeploy checks what templates see of an install that has nothing yet.
 func TestPathsBeforeTheDeploy(t *testing.T) {
 	t.Parallel()
@@ -76,11 +99,13 @@ func TestPathsBeforeTheDeploy(t *testing.T) {
 		"{{.nuon.actions.workflows.smoke.populated}} {{.nuon.domain.populated}} {{.nuon.components.web.status}}").Text,
 		"pending false pending false false pending")
 	for text, want := range map[string]string{
-		"{{.nuon.cloud_account.aws.region}}": "the cloud account of the install is set",
-		"{{.nuon.domain.public_domain}}":     "the sandbox is deployed",
-		"{{.nuon.sandbox.version}}":          "the sandbox is deployed",
-		"{{.nuon.components.web.build_id}}":  "web is deployed",
-		"{{.nuon.install_stack.status}}":     "the install's stack has run",
+		"{{.nuon.cloud_account.aws.region}}":   "the cloud account of the install is set",
+		"{{.nuon.domain.public_domain}}":       "the sandbox is deployed",
+		"{{.nuon.sandbox.version}}":            "the sandbox is deployed",
+		"{{.nuon.components.web.build_id}}":    "web is deployed",
+		"{{.nuon.install_stack.status}}":       "the install's stack has run",
+		"{{.nuon.install_stack.outputs.zone}}": "stack output zone is set",
+		"{{.nuon.install_stack.outputs}}":      "the outputs of the stack are set",
 	} {
 		w.want(w.display(text).WaitsFor, []string{want})
 	}

@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/reconciler/store"
@@ -11,6 +12,8 @@ import (
 type InstallChange struct {
 	Install store.Install        // as it would be, except for its inputs
 	Inputs  []store.InstallInput // inputs that would be stored, replacing or in addition to the current ones
+	// StackOutputs are the outputs of the stack that the install would have; nil for the current ones.
+	StackOutputs map[string]json.RawMessage
 }
 
 // ComponentEffect is the effect of a change on one component, with the reason.
@@ -38,6 +41,9 @@ func Preview(ctx context.Context, tx *store.Tx, install store.Install, c Install
 	was, will := both[0], both[1]
 	for _, in := range c.Inputs {
 		will.inputs[in.Name] = in
+	}
+	if c.StackOutputs != nil {
+		will.stack = c.StackOutputs
 	}
 	return effects(was, will), nil
 }

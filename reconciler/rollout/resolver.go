@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -238,7 +239,7 @@ func (d *resolver) waitForValues(p *installComponent, w *desiredState) {
 			d.address(), flag), true, true
 		return
 	}
-	if reason := d.missingValue(refs); reason != "" {
+	if reason := cmp.Or(d.missingValue(refs), d.missingStackOutputs(refs)); reason != "" {
 		w.WaitReason, w.Stalled, w.externalWait = reason, true, true
 		return
 	}

@@ -31,6 +31,7 @@ type snapshot struct {
 	outputs    map[outputOwner][]store.Output
 	runs       map[string]actionRun         // the latest run of each action that has run
 	account    map[string]map[string]string // the cloud account of the install, as in its file
+	stack      map[string]json.RawMessage   // the outputs of the install's stack; nil before there are any
 
 	configTrace string // trace of the revision that made the config current
 }
@@ -152,17 +153,19 @@ type actionRun struct {
 	Status string `json:"status"`
 }
 
-// addValue adds an input, an output or the end of an action's run.
+// addValue adds an input, an output, the outputs of the stack or the end of an action's run.
 func (s *snapshot) addValue(v store.ValuesOfInstallsRow) error {
-	if v.Scope == "run" {
+	switch v.Scope {
+	case "stack":
+		return s.addStackOutputs(v.Value)
+	case "run":
 		var run actionRun
 		if err := json.Unmarshal(v.Value, &run); err != nil {
 			return fmt.Errorf("decode the latest run of action %s: %w", v.Owner, err)
 		}
 		s.runs[v.Owner] = run
 		return nil
-	}
-	if v.Scope != "input" {
+	case "component", "action":
 		owner := outputOwner{v.Scope, v.Owner}
 		s.outputs[owner] = append(s.outputs[owner], store.Output{Scope: v.Scope, Owner: v.Owner, Name: v.Name, Value: v.Value,
 			Sealed: v.Sealed, Hash: v.Hash})

@@ -113,6 +113,10 @@ func (s *snapshot) ActionJob(run workflow.ActionRun) (workflow.ActionJob, error)
 			&workflow.Unavailable{Reason: fmt.Sprintf("%s is not sealed to the runner's key, so the action cannot read it",
 				configLabel(path.String()))}
 	}
+	if why := s.missingStackOutputs(refs); why != "" {
+		return workflow.ActionJob{},
+			&workflow.Unavailable{Reason: fmt.Sprintf("action %s cannot run: %s", run.Action, why)}
+	}
 	reads, cluster := refs, api.ClusterSpec{}
 	if action.KubeConfig {
 		cluster = clusterNamed(s.config, action.KubernetesContext)

@@ -48,6 +48,8 @@ func (s *snapshot) leaves(ref render.Path) []leaf {
 			all = append(all, s.componentsLeaves(ref)...)
 		case appconfig.FromAction:
 			all = append(all, s.actionsLeaves(ref)...)
+		case appconfig.FromStackOutput:
+			all = append(all, s.stackLeaves(ref)...)
 		default:
 			all = append(all, s.literalLeaves(ref, source)...)
 		}

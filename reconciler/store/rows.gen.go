@@ -482,6 +482,18 @@ type ScriptAnswer struct {
 	At         time.Time
 }
 
+type StackOutput struct {
+	OrgID        string
+	InstallID    string
+	Version      int32
+	Source       string
+	StackVersion string
+	Outputs      json.RawMessage
+	Changed      []string
+	Actor        string
+	CreatedAt    time.Time
+}
+
 type State struct {
 	OrgID              string
 	InstallComponentID string

@@ -148,6 +148,48 @@ func (q *Queries) AddInstall(ctx context.Context, arg AddInstallParams) (Install
 	return i, err
 }
 
+const addStackOutputs = `-- name: AddStackOutputs :one
+insert into stack_outputs (org_id, install_id, version, source, stack_version, outputs, changed, actor)
+values ($1, $2, $3, $4, $5, $6, $7, $8) returning org_id, install_id, version, source, stack_version, outputs, changed, actor, created_at
+`
+
+type AddStackOutputsParams struct {
+	OrgID        string
+	InstallID    string
+	Version      int32
+	Source       string
+	StackVersion string
+	Outputs      json.RawMessage
+	Changed      []string
+	Actor        string
+}
+
+func (q *Queries) AddStackOutputs(ctx context.Context, arg AddStackOutputsParams) (StackOutput, error) {
+	row := q.db.QueryRow(ctx, addStackOutputs,
+		arg.OrgID,
+		arg.InstallID,
+		arg.Version,
+		arg.Source,
+		arg.StackVersion,
+		arg.Outputs,
+		arg.Changed,
+		arg.Actor,
+	)
+	var i StackOutput
+	err := row.Scan(
+		&i.OrgID,
+		&i.InstallID,
+		&i.Version,
+		&i.Source,
+		&i.StackVersion,
+		&i.Outputs,
+		&i.Changed,
+		&i.Actor,
+		&i.CreatedAt,
+	)
+	return i, err
+}
+
 const addWebhook = `-- name: AddWebhook :exec
 insert into webhooks (org_id, id, sealed) values ($1, $2, $3)
 `
@@ -270,6 +312,28 @@ func (q *Queries) ChangedInstalls(ctx context.Context, orgID string, appID strin
 		return nil, err
 	}
 	return items, nil
+}
+
+const currentStackOutputs = `-- name: CurrentStackOutputs :one
+select org_id, install_id, version, source, stack_version, outputs, changed, actor, created_at from stack_outputs where org_id = $1 and install_id = $2 order by version desc limit 1
+`
+
+// CurrentStackOutputs are those of the newest version.
+func (q *Queries) CurrentStackOutputs(ctx context.Context, orgID string, installID string) (StackOutput, error) {
+	row := q.db.QueryRow(ctx, currentStackOutputs, orgID, installID)
+	var i StackOutput
+	err := row.Scan(
+		&i.OrgID,
+		&i.InstallID,
+		&i.Version,
+		&i.Source,
+		&i.StackVersion,
+		&i.Outputs,
+		&i.Changed,
+		&i.Actor,
+		&i.CreatedAt,
+	)
+	return i, err
 }
 
 const dropInstall = `-- name: DropInstall :exec
@@ -1784,6 +1848,82 @@ func (q *Queries) ViewSharedRunners(ctx context.Context, orgID string) ([]Runner
 		return nil, err
 	}
 	return items, nil
+}
+
+const viewStackOutputVersions = `-- name: ViewStackOutputVersions :many
+select version, source, stack_version, changed, actor, created_at from stack_outputs
+where org_id = $1 and install_id = $2 and version < $3
+order by version desc limit $4
+`
+
+type ViewStackOutputVersionsParams struct {
+	OrgID     string
+	InstallID string
+	Before    int32
+	Most      int32
+}
+
+type ViewStackOutputVersionsRow struct {
+	Version      int32
+	Source       string
+	StackVersion string
+	Changed      []string
+	Actor        string
+	CreatedAt    time.Time
+}
+
+// ViewStackOutputVersions: the newest first, without the outputs.
+func (q *Queries) ViewStackOutputVersions(ctx context.Context, arg ViewStackOutputVersionsParams) ([]ViewStackOutputVersionsRow, error) {
+	rows, err := q.db.Query(ctx, viewStackOutputVersions,
+		arg.OrgID,
+		arg.InstallID,
+		arg.Before,
+		arg.Most,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ViewStackOutputVersionsRow{}
+	for rows.Next() {
+		var i ViewStackOutputVersionsRow
+		if err := rows.Scan(
+			&i.Version,
+			&i.Source,
+			&i.StackVersion,
+			&i.Changed,
+			&i.Actor,
+			&i.CreatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const viewStackOutputs = `-- name: ViewStackOutputs :one
+select org_id, install_id, version, source, stack_version, outputs, changed, actor, created_at from stack_outputs where org_id = $1 and install_id = $2 and version = $3
+`
+
+func (q *Queries) ViewStackOutputs(ctx context.Context, orgID string, installID string, version int32) (StackOutput, error) {
+	row := q.db.QueryRow(ctx, viewStackOutputs, orgID, installID, version)
+	var i StackOutput
+	err := row.Scan(
+		&i.OrgID,
+		&i.InstallID,
+		&i.Version,
+		&i.Source,
+		&i.StackVersion,
+		&i.Outputs,
+		&i.Changed,
+		&i.Actor,
+		&i.CreatedAt,
+	)
+	return i, err
 }
 
 const viewSteps = `-- name: ViewSteps :many

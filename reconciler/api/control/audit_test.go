@@ -63,6 +63,8 @@ func changes(w *world) map[string]changed {
 			body: map[string]any{"app": "plain", "name": "made"}, action: "install.create",
 			before: func() { o.app("plain", plain) },
 		},
+		"setStackOutputs": {path: install + "/stack-outputs", action: "install.stack_outputs",
+			body: map[string]any{"set": []any{map[string]any{"name": "vpc_id", "value": "vpc-1"}}}},
 		"updateInstall": {path: install, body: map[string]any{"approval": "approve-all"}, action: "install.change"},
 		"createWorkflow": {
 			path: install + "/workflows", body: map[string]any{"kind": "deprovision"}, action: "workflow.ask",

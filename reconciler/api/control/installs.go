@@ -473,6 +473,13 @@ func (*Server) viewInstall(ctx context.Context, tx *store.Tx, key string) (api.I
 		return api.Install{}, err
 	}
 	out.Inputs = each(values, viewInput)
+	stack, err := currentStackOutputs(ctx, tx, row)
+	if err != nil {
+		return api.Install{}, err
+	}
+	if stack.Version > 0 || len(stack.Missing) > 0 {
+		out.StackOutputs = stack
+	}
 	out.Components, err = viewInstallComponents(ctx, tx, row.ID, view)
 	return out, err
 }

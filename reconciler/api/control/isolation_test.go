@@ -36,16 +36,17 @@ func bodies(of *tenant) map[string]any {
 		"respondApproval": map[string]any{
 			"answer": "approve", "plan": of.ids["plan"], "content_digest": "sha256:" + of.mark + "-content",
 		},
-		"createRunner":   map[string]any{"name": of.mark + "-runner", "kind": "bad"},
-		"createToken":    map[string]any{"name": of.mark + "-admin", "role": "bad"},
-		"replaceRunner":  map[string]any{"reason": "stolen"},
-		"restoreState":   map[string]any{"reason": "stolen"},
-		"dismissState":   map[string]any{"reason": "stolen"},
-		"abandonState":   map[string]any{"reason": "stolen"},
-		"previewApp":     "not a tar",
-		"previewInstall": map[string]any{"approval": "approve-all"},
-		"pinInstall":     map[string]any{"release": 1},
-		"skipStep":       map[string]any{"reason": "stolen"},
+		"createRunner":    map[string]any{"name": of.mark + "-runner", "kind": "bad"},
+		"createToken":     map[string]any{"name": of.mark + "-admin", "role": "bad"},
+		"replaceRunner":   map[string]any{"reason": "stolen"},
+		"restoreState":    map[string]any{"reason": "stolen"},
+		"dismissState":    map[string]any{"reason": "stolen"},
+		"abandonState":    map[string]any{"reason": "stolen"},
+		"previewApp":      "not a tar",
+		"previewInstall":  map[string]any{"approval": "approve-all"},
+		"pinInstall":      map[string]any{"release": 1},
+		"setStackOutputs": map[string]any{"set": []any{map[string]any{"name": "region", "value": "stolen"}}},
+		"skipStep":        map[string]any{"reason": "stolen"},
 	}
 }
 

@@ -36,12 +36,14 @@ func (s *Server) PreviewInstall(
 			return err
 		}
 		effects, err := previewInstall(ctx, tx, row, *r.Body)
-		preview.Components = each(effects, func(e rollout.ComponentEffect) api.PreviewedEffect {
-			return api.PreviewedEffect{Name: e.Component, Effect: api.PreviewedEffectEffect(e.Effect), Reason: e.Reason}
-		})
+		preview.Components = each(effects, previewedEffect)
 		return err
 	})
 	return PreviewInstall200JSONResponse(preview), err
+}
+
+func previewedEffect(e rollout.ComponentEffect) api.PreviewedEffect {
+	return api.PreviewedEffect{Name: e.Component, Effect: api.PreviewedEffectEffect(e.Effect), Reason: e.Reason}
 }
 
 func previewInstall(

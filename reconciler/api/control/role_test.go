@@ -21,13 +21,13 @@ var needs = map[string]string{
 	"listStates": "viewer", "listStateVersions": "viewer", "listAudit": "viewer", "getSystem": "viewer",
 	"getAppConfig": "viewer", "listRepos": "viewer", "getRepo": "viewer", "listWebhooks": "viewer",
 	"getWebhook": "viewer", "rotateWebhook": "admin", "getPlan": "viewer",
-	"renderTexts": "viewer",
+	"renderTexts": "viewer", "getStackOutputs": "viewer", "listStackOutputVersions": "viewer",
 
 	"syncApp": "ci", "uploadAppVersion": "ci", "previewApp": "ci", "retryBuild": "ci", "createModuleRefresh": "ci",
 	"createPartialRelease": "ci", "lookAtRepo": "ci",
 
 	"previewInstall": "operator", "pinInstall": "operator", "unpinInstall": "operator", "retryStep": "operator",
-	"skipStep":      "operator",
+	"skipStep": "operator", "setStackOutputs": "operator",
 	"getRunnerLogs": "operator", "createInstall": "operator", "updateInstall": "operator",
 	"createWorkflow": "operator", "cancelWorkflow": "operator", "revokeWorkflowRule": "operator",
 	"restoreState": "operator", "dismissState": "operator", "freeStateLock": "operator",

@@ -149,6 +149,15 @@ type ServerInterface interface {
 	// RenderTexts The templates of one component or action of an install as a deploy or a run would see them now. Sensitive values, and those that are not known yet, have a placeholder in their place: only the runner renders with all of them.
 	// (GET /v1/installs/{install}/rendered)
 	RenderTexts(w http.ResponseWriter, r *http.Request, install InInstall, params RenderTextsParams)
+	// GetStackOutputs The outputs of the install's stack, and which of those that templates read are not set. 404 when there is no such version.
+	// (GET /v1/installs/{install}/stack-outputs)
+	GetStackOutputs(w http.ResponseWriter, r *http.Request, install InInstall, params GetStackOutputsParams)
+	// SetStackOutputs Set and unset outputs of the install's stack by hand, as a new version. What is left out stays. Only components whose templates read a changed output become behind.
+	// (POST /v1/installs/{install}/stack-outputs)
+	SetStackOutputs(w http.ResponseWriter, r *http.Request, install InInstall)
+	// ListStackOutputVersions The versions of the outputs of the install's stack, without the values.
+	// (GET /v1/installs/{install}/stack-outputs/versions)
+	ListStackOutputVersions(w http.ResponseWriter, r *http.Request, install InInstall, params ListStackOutputVersionsParams)
 	// ListStates The newest state version of each component, its lock, and contested versions.
 	// (GET /v1/installs/{install}/states)
 	ListStates(w http.ResponseWriter, r *http.Request, install InInstall)
@@ -2029,6 +2038,129 @@ func (siw *ServerInterfaceWrapper) RenderTexts(w http.ResponseWriter, r *http.Re
 	handler.ServeHTTP(w, r)
 }
 
+// GetStackOutputs operation middleware
+func (siw *ServerInterfaceWrapper) GetStackOutputs(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "install" -------------
+	var install InInstall
+
+	err = runtime.BindStyledParameterWithOptions("simple", "install", r.PathValue("install"), &install, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "install", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetStackOutputsParams
+
+	// ------------- Optional query parameter "version" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "version", r.URL.Query(), &params.Version, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "version"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "version", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetStackOutputs(w, r, install, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// SetStackOutputs operation middleware
+func (siw *ServerInterfaceWrapper) SetStackOutputs(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "install" -------------
+	var install InInstall
+
+	err = runtime.BindStyledParameterWithOptions("simple", "install", r.PathValue("install"), &install, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "install", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.SetStackOutputs(w, r, install)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListStackOutputVersions operation middleware
+func (siw *ServerInterfaceWrapper) ListStackOutputVersions(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "install" -------------
+	var install InInstall
+
+	err = runtime.BindStyledParameterWithOptions("simple", "install", r.PathValue("install"), &install, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "install", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListStackOutputVersionsParams
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "cursor"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "cursor", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListStackOutputVersions(w, r, install, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ListStates operation middleware
 func (siw *ServerInterfaceWrapper) ListStates(w http.ResponseWriter, r *http.Request) {
 
@@ -3273,6 +3405,9 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodPatch+" "+options.BaseURL+"/v1/installs/{install}", wrapper.UpdateInstall)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/preview", wrapper.PreviewInstall)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/installs/{install}/rendered", wrapper.RenderTexts)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/installs/{install}/stack-outputs", wrapper.GetStackOutputs)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/stack-outputs", wrapper.SetStackOutputs)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/installs/{install}/stack-outputs/versions", wrapper.ListStackOutputVersions)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/v1/installs/{install}/pin", wrapper.UnpinInstall)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/pin", wrapper.PinInstall)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/workflows", wrapper.CreateWorkflow)
@@ -5000,6 +5135,126 @@ func (response RenderTextsdefaultApplicationProblemPlusJSONResponse) VisitRender
 	return err
 }
 
+type GetStackOutputsRequestObject struct {
+	Install InInstall `json:"install"`
+	Params  GetStackOutputsParams
+}
+
+type GetStackOutputsResponseObject interface {
+	VisitGetStackOutputsResponse(w http.ResponseWriter) error
+}
+
+type GetStackOutputs200JSONResponse StackOutputs
+
+func (response GetStackOutputs200JSONResponse) VisitGetStackOutputsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetStackOutputsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetStackOutputsdefaultApplicationProblemPlusJSONResponse) VisitGetStackOutputsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetStackOutputsRequestObject struct {
+	Install InInstall `json:"install"`
+	Body    *SetStackOutputsJSONRequestBody
+}
+
+type SetStackOutputsResponseObject interface {
+	VisitSetStackOutputsResponse(w http.ResponseWriter) error
+}
+
+type SetStackOutputs200JSONResponse ChangedStackOutputs
+
+func (response SetStackOutputs200JSONResponse) VisitSetStackOutputsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetStackOutputsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response SetStackOutputsdefaultApplicationProblemPlusJSONResponse) VisitSetStackOutputsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListStackOutputVersionsRequestObject struct {
+	Install InInstall `json:"install"`
+	Params  ListStackOutputVersionsParams
+}
+
+type ListStackOutputVersionsResponseObject interface {
+	VisitListStackOutputVersionsResponse(w http.ResponseWriter) error
+}
+
+type ListStackOutputVersions200JSONResponse StackOutputVersionList
+
+func (response ListStackOutputVersions200JSONResponse) VisitListStackOutputVersionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListStackOutputVersionsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListStackOutputVersionsdefaultApplicationProblemPlusJSONResponse) VisitListStackOutputVersionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListStatesRequestObject struct {
 	Install InInstall `json:"install"`
 }
@@ -6569,6 +6824,15 @@ type StrictServerInterface interface {
 	// RenderTexts The templates of one component or action of an install as a deploy or a run would see them now. Sensitive values, and those that are not known yet, have a placeholder in their place: only the runner renders with all of them.
 	// (GET /v1/installs/{install}/rendered)
 	RenderTexts(ctx context.Context, request RenderTextsRequestObject) (RenderTextsResponseObject, error)
+	// GetStackOutputs The outputs of the install's stack, and which of those that templates read are not set. 404 when there is no such version.
+	// (GET /v1/installs/{install}/stack-outputs)
+	GetStackOutputs(ctx context.Context, request GetStackOutputsRequestObject) (GetStackOutputsResponseObject, error)
+	// SetStackOutputs Set and unset outputs of the install's stack by hand, as a new version. What is left out stays. Only components whose templates read a changed output become behind.
+	// (POST /v1/installs/{install}/stack-outputs)
+	SetStackOutputs(ctx context.Context, request SetStackOutputsRequestObject) (SetStackOutputsResponseObject, error)
+	// ListStackOutputVersions The versions of the outputs of the install's stack, without the values.
+	// (GET /v1/installs/{install}/stack-outputs/versions)
+	ListStackOutputVersions(ctx context.Context, request ListStackOutputVersionsRequestObject) (ListStackOutputVersionsResponseObject, error)
 	// ListStates The newest state version of each component, its lock, and contested versions.
 	// (GET /v1/installs/{install}/states)
 	ListStates(ctx context.Context, request ListStatesRequestObject) (ListStatesResponseObject, error)
@@ -7936,6 +8200,93 @@ func (sh *strictHandler) RenderTexts(w http.ResponseWriter, r *http.Request, ins
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(RenderTextsResponseObject); ok {
 		if err := validResponse.VisitRenderTextsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetStackOutputs operation middleware
+func (sh *strictHandler) GetStackOutputs(w http.ResponseWriter, r *http.Request, install InInstall, params GetStackOutputsParams) {
+	var request GetStackOutputsRequestObject
+
+	request.Install = install
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetStackOutputs(ctx, request.(GetStackOutputsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetStackOutputs")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetStackOutputsResponseObject); ok {
+		if err := validResponse.VisitGetStackOutputsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// SetStackOutputs operation middleware
+func (sh *strictHandler) SetStackOutputs(w http.ResponseWriter, r *http.Request, install InInstall) {
+	var request SetStackOutputsRequestObject
+
+	request.Install = install
+
+	var body SetStackOutputsJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.SetStackOutputs(ctx, request.(SetStackOutputsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SetStackOutputs")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(SetStackOutputsResponseObject); ok {
+		if err := validResponse.VisitSetStackOutputsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListStackOutputVersions operation middleware
+func (sh *strictHandler) ListStackOutputVersions(w http.ResponseWriter, r *http.Request, install InInstall, params ListStackOutputVersionsParams) {
+	var request ListStackOutputVersionsRequestObject
+
+	request.Install = install
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListStackOutputVersions(ctx, request.(ListStackOutputVersionsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListStackOutputVersions")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListStackOutputVersionsResponseObject); ok {
+		if err := validResponse.VisitListStackOutputVersionsResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

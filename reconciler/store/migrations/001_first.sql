@@ -499,6 +499,22 @@ create table install_inputs (
     check ((value is null) <> (sealed is null))
 );
 
+-- What an install's stack reported or a person set, as append-only versions of all of them: {NAME: {value, source, reported}}. reported is the
+-- stack's value where a person set another one. changed are the names that differ from the version before.
+create table stack_outputs (
+    org_id        text not null,
+    install_id    text not null,
+    version       int not null check (version > 0),
+    source        text not null check (source in ('manual', 'phone_home')),
+    stack_version text not null default '',
+    outputs       jsonb not null,
+    changed       text[] not null,
+    actor         text not null,
+    created_at    timestamptz not null default now(),
+    primary key (org_id, install_id, version),
+    foreign key (org_id, install_id) references installs on delete cascade
+);
+
 create table install_components (
     org_id             text not null,
     id                 text not null,
@@ -938,4 +954,6 @@ grant select, insert, update, delete on all tables in schema public to nuon_app;
 grant usage on all sequences in schema public to nuon_app;
 -- The audit is append-only, for the program too.
 revoke update, delete on audit_events from nuon_app;
+-- So are the versions of stack outputs, which go with their install.
+revoke update, delete on stack_outputs from nuon_app;
 revoke insert, update, delete on token_keys from nuon_app;

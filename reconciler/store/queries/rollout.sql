@@ -96,7 +96,8 @@ select * from install_inputs where org_id = @org_id and install_id = any(@instal
 -- name: OutputsOfInstalls :many
 select * from outputs where org_id = @org_id and install_id = any(@install_ids::text[]) order by install_id, scope, owner, name;
 
--- ValuesOfInstalls are the inputs of installs (scope input), their outputs, and how the latest run of each action ended (scope run).
+-- ValuesOfInstalls are the inputs of installs (scope input), their outputs, how the latest run of each action ended (scope run), and the
+-- newest version of the outputs of their stack, as one value (scope stack).
 -- name: ValuesOfInstalls :many
 select o.install_id, o.scope, o.owner, o.name, o.value, o.sealed, o.hash from outputs o
 where o.org_id = @org_id and o.install_id = any(@install_ids::text[])
@@ -106,6 +107,10 @@ where i.org_id = @org_id and i.install_id = any(@install_ids::text[])
 union all
 select a.install_id, 'run', a.action, '', jsonb_build_object('id', a.workflow_id, 'status', a.status), null, '' from action_runs a
 where a.org_id = @org_id and a.install_id = any(@install_ids::text[])
+union all
+select n.install_id, 'stack', '', '', n.outputs, null, '' from unnest(@install_ids::text[]) as x(id)
+cross join lateral (
+    select * from stack_outputs so where so.org_id = @org_id and so.install_id = x.id order by so.version desc limit 1) n
 order by 1, 2, 3, 4;
 
 -- RunnersOfInstalls are runners with their org.

@@ -124,6 +124,23 @@ values (@org_id, @install_id, @name, @value, @sealed, @hash)
 on conflict (org_id, install_id, name)
 do update set value = excluded.value, sealed = excluded.sealed, hash = excluded.hash, updated_at = now();
 
+-- CurrentStackOutputs are those of the newest version.
+-- name: CurrentStackOutputs :one
+select * from stack_outputs where org_id = @org_id and install_id = @install_id order by version desc limit 1;
+
+-- name: ViewStackOutputs :one
+select * from stack_outputs where org_id = @org_id and install_id = @install_id and version = @version;
+
+-- ViewStackOutputVersions: the newest first, without the outputs.
+-- name: ViewStackOutputVersions :many
+select version, source, stack_version, changed, actor, created_at from stack_outputs
+where org_id = @org_id and install_id = @install_id and version < @before
+order by version desc limit @most;
+
+-- name: AddStackOutputs :one
+insert into stack_outputs (org_id, install_id, version, source, stack_version, outputs, changed, actor)
+values (@org_id, @install_id, @version, @source, @stack_version, @outputs, @changed, @actor) returning *;
+
 -- name: InstallsOfRunner :many
 select id from installs where org_id = @org_id and runner_id = @runner_id order by id;
 

@@ -1,0 +1,102 @@
+package appconfig
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/nuon-toolkit/nuon/pkg/render"
+)
+
+// runnerStackOutputs are outputs of the runner's part of a stack on AWS, which no template reads.
+var runnerStackOutputs = []string{"runner_security_group_id", "runner_instance_profile", "runner_asg_name",
+	"runner_log_group_name", "telemetry_endpoint"}
+
+// StackOutputType returns the type that a stack output must have: PathText, PathList, PathObject or PathAny.
+func StackOutputType(name string) PathType {
+	ref := render.Path{"install_stack", "outputs", name}
+	for _, path := range PathsOf(ref) {
+		switch {
+		case len(path.keys) > len(ref):
+			return PathObject
+		case !isVariable(path.keys[len(ref)-1]) || path.keys[len(ref)-1] == "SECRET_arn":
+			return path.Type
+		}
+	}
+	return PathAny
+}
+
+// CheckStackOutput returns what is wrong with a value of a stack output, or "". The value is of the types that
+// encoding/json decodes to.
+func CheckStackOutput(name string, value any) string {
+	switch StackOutputType(name) {
+	case PathText:
+		if _, ok := value.(string); !ok {
+			return "is not a text"
+		}
+	case PathList:
+		list, ok := value.([]any)
+		if !ok || slices.ContainsFunc(list, func(item any) bool { _, text := item.(string); return !text }) {
+			return `is not a list of texts, such as ["subnet-1","subnet-2"]`
+		}
+	case PathObject:
+		if _, ok := value.(map[string]any); !ok {
+			return `is not a map, such as {"NAME":"VALUE"}`
+		}
+	}
+	return ""
+}
+
+// StackOutputs returns the names of the outputs that the app's stack can have; none if the app has no stack.toml,
+// or no cloud is stated. With open, the stack can have others, too: those of its modules.
+func (a *App) StackOutputs() (names []string, open bool) {
+	if a.Stack == nil {
+		return nil, true
+	}
+	cloud := ""
+	if a.Runner != nil {
+		cloud = cloudOf(a.Runner.Type)
+	}
+	if cloud == "" {
+		cloud = cloudOf(a.Stack.Type)
+	}
+	if cloud == "" {
+		return nil, true
+	}
+	known := map[string]bool{}
+	for _, name := range slices.Concat(stackOutputs[cloud], sharedStackOutputs) {
+		known[name] = true
+	}
+	if cloud == cloudAWS {
+		for _, name := range runnerStackOutputs {
+			known[name] = true
+		}
+	}
+	for _, secret := range a.Secrets {
+		known[secret.Name+"_arn"] = true
+	}
+	return slices.Sorted(maps.Keys(known)), cloud == cloudGCP
+}
+
+// StackOutputsRead returns the stack outputs that the templates of components and actions read by name, each with
+// its readers in order.
+func (a *App) StackOutputsRead() map[string][]string {
+	all := map[string][]string{}
+	add := func(reader string, refs []render.Path) {
+		for _, ref := range refs {
+			if len(ref) > 2 && ref.HasPrefix("install_stack", "outputs") && !slices.Contains(all[ref[2]], reader) {
+				all[ref[2]] = append(all[ref[2]], reader)
+			}
+		}
+	}
+	if a.Sandbox != nil {
+		add(SandboxName, a.Sandbox.Refs())
+	}
+	for i := range a.Components {
+		add(a.Components[i].Name, a.Components[i].Refs())
+	}
+	for i := range a.Actions {
+		add(fmt.Sprintf("action %s", a.Actions[i].Name), a.Actions[i].Refs())
+	}
+	return all
+}
