@@ -23,7 +23,7 @@ var configPage string
 func Config(w io.Writer) error {
 	parts := strings.NewReplacer("<!-- files -->\n", fileTable(), "<!-- functions -->\n", functionLine(),
 		"<!-- rules -->\n", ruleTable(), "<!-- kinds -->\n", kindSections(), "<!-- paths -->\n", pathTable(),
-		"<!-- stack outputs -->\n", stackTable())
+		"<!-- stack outputs -->\n", stackTable(), "<!-- platform variables -->\n", platformTable())
 	_, err := parts.WriteString(w, configPage)
 	return err
 }
@@ -108,6 +108,21 @@ func stackTable() string {
 	b.WriteString("| cloud | outputs |\n|---|---|\n")
 	for _, cloud := range []struct{ key, label string }{{"aws", "AWS"}, {"azure", "Azure"}, {"gcp", "GCP"}} {
 		fmt.Fprintf(&b, "| %s | %s |\n", cloud.label, strings.Join(outputs[cloud.key], ", "))
+	}
+	return b.String()
+}
+
+// platformTable lists the variables that nuon passes to sandboxes.
+func platformTable() string {
+	var b strings.Builder
+	b.WriteString("| variable | on | value |\n|---|---|---|\n")
+	for _, v := range appconfig.PlatformVariables() {
+		value := v.Value
+		if !strings.Contains(value, "{{") {
+			value = ".nuon." + value
+		}
+		cloud := map[string]string{"": "all", "aws": "AWS", "azure": "Azure", "gcp": "GCP"}[v.Cloud]
+		fmt.Fprintf(&b, "| `%s` | %s | `%s` |\n", v.Name, cloud, value)
 	}
 	return b.String()
 }

@@ -144,6 +144,9 @@ func (c *checker) checkVariables(name string, t *syntax.Table, vars map[string]s
 		return
 	}
 	values := moduleValues{vars: vars}
+	if name == SandboxName {
+		values.passed = platformNames(c.cloud)
+	}
 	for i, file := range files {
 		key := syntax.JoinIndex("var_file", i) + ".contents"
 		text, refers := texts[key]

@@ -35,6 +35,8 @@ func (m mismatch) String() string {
 type moduleValues struct {
 	vars  map[string]string
 	files []string // texts of var_file
+	// passed are the variables that nuon passes to the module.
+	passed []string
 	// partial is set if some of the files were not read, so that they may set any variable.
 	partial bool
 }
@@ -64,7 +66,7 @@ func (v moduleValues) mismatches(module *tfmodule.Module) []mismatch {
 	}
 	set := v.mayBeSet(module)
 	for _, variable := range module.Variables {
-		if !variable.Required || set[variable.Name] {
+		if !variable.Required || set[variable.Name] || slices.Contains(v.passed, variable.Name) {
 			continue
 		}
 		found = append(found, mismatch{
@@ -138,6 +140,9 @@ func (a *App) ModuleMismatch(name string, module *tfmodule.Module) string {
 		return ""
 	}
 	values := moduleValues{vars: component.Terraform.Vars, files: component.Terraform.VarFiles}
+	if name == SandboxName {
+		values.passed = platformNames(a.cloud())
+	}
 	var messages []string
 	for _, m := range values.mismatches(module) {
 		messages = append(messages, m.String())

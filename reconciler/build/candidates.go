@@ -20,7 +20,8 @@ type candidate struct {
 	problem   string // why it cannot be built, for people; the component then stays as it was
 	temporary bool   // the problem is temporary and not the component's own
 
-	callsModules bool // the module calls others outside of its repository
+	callsModules bool                       // the module calls others outside of its repository
+	variables    []appconfig.ModuleVariable // of a sandbox: those that nuon may pass
 
 	tree   *gittree.Tree // nil for what is built from the config itself
 	known  knownInput    // what exists of this input

@@ -50,6 +50,9 @@ func (f *candidate) findSources() error {
 	if err != nil {
 		return err
 	}
+	if found.Module != nil && f.config.Kind == appconfig.KindSandbox {
+		f.variables = appconfig.PassedVariables(found.Module)
+	}
 	f.callsModules = found.Module != nil && len(found.Module.Remote) > 0
 	f.recipe.Sources, err = found.Sources(f.tree, f.url)
 	return err

@@ -362,7 +362,8 @@ func chooseInput(
 	recipe.Modules = digestOf(after)
 	input, err := tx.ChooseInput(ctx, tx.Org, c.row.ID, recipe.Digest())
 	if errors.Is(err, store.ErrNotFound) {
-		return addInput(ctx, tx, c.row.ID, recipe, &after, c.current.RevisionID, reason)
+		return addInput(ctx, tx, newInput{component: c.row.ID, recipe: recipe, variables: c.current.Variables,
+			revision: c.current.RevisionID, reason: reason}, &after)
 	}
 	return input, err
 }

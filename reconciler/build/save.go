@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/pkg/telemetry"
 	"github.com/nuon-toolkit/nuon/reconciler/catalog"
@@ -204,7 +205,8 @@ func (k *saver) createBuild(ctx context.Context, found *candidate) (err error) {
 				return err
 			}
 		}
-		input, err := addInput(ctx, k.tx, found.row.ID, found.recipe, start, revision, reason)
+		input, err := addInput(ctx, k.tx, newInput{component: found.row.ID, recipe: found.recipe, variables: found.variablesJSON(),
+			revision: revision, reason: reason}, start)
 		if err != nil {
 			return err
 		}
@@ -229,12 +231,27 @@ func (k *saver) createBuild(ctx context.Context, found *candidate) (err error) {
 	return nil
 }
 
-// addInput adds an input that its builds make from a recipe and, unless that is nil, an earlier
-// resolution of modules.
-func addInput(ctx context.Context, tx *store.Tx, componentID string, recipe Recipe, start *api.ModuleResolution,
-	revision *string, reason string) (store.ComponentInput, error) {
+// newInput is an input of a component to store.
+type newInput struct {
+	component string
+	recipe    Recipe
+	variables json.RawMessage // appconfig.ModuleVariables
+	revision  *string
+	reason    string
+}
+
+// variablesJSON returns the variables of the module of a sandbox that nuon may pass.
+func (f *candidate) variablesJSON() json.RawMessage {
+	raw, _ := json.Marshal(append([]appconfig.ModuleVariable{}, f.variables...)) // texts always encode
+	return raw
+}
+
+// addInput adds an input. Its builds start from an earlier resolution of modules, unless that is nil.
+func addInput(ctx context.Context, tx *store.Tx, made newInput, start *api.ModuleResolution) (store.ComponentInput, error) {
+	recipe := made.recipe
 	add := store.AddComponentInputParams{
-		OrgID: tx.Org, ID: id.New("inp"), ComponentID: componentID, RevisionID: revision, Reason: reason,
+		OrgID: tx.Org, ID: id.New("inp"), ComponentID: made.component, RevisionID: made.revision, Reason: made.reason,
+		Variables: made.variables,
 	}
 	var err error
 	if start != nil {

@@ -70,6 +70,21 @@ func (d *Display) Release() int { return int(d.snapshot.release.Number) }
 // Config returns the config of that release; nil before the first one.
 func (d *Display) Config() *appconfig.App { return d.snapshot.config }
 
+// Templates returns the templates of a component of that release, by key, with what nuon passes to the sandbox.
+func (d *Display) Templates(component string) (templates map[string]string, found bool) {
+	if p := d.snapshot.components[component]; p != nil && p.config != nil {
+		return p.config.Templates(), true
+	}
+	if d.snapshot.config == nil {
+		return nil, false
+	}
+	c, found := d.snapshot.config.Component(component)
+	if !found {
+		return nil, false
+	}
+	return c.Templates(), true
+}
+
 // Render renders templates, by key. It stops between two templates when ctx is done.
 func (d *Display) Render(ctx context.Context, templates map[string]string) ([]RenderedText, error) {
 	all := make([]RenderedText, 0, len(templates))

@@ -173,3 +173,33 @@ func (w *world) display(text string) (shown rollout.RenderedText) {
 	}))
 	return shown
 }
+
+// TestPlatformVariables passes to the sandbox what its module declares: what the install has, and what it requires,
+// for which the sandbox waits. The app's own values win, and a changed value makes the sandbox behind.
+func TestPlatformVariables(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.app.Runner = &format.Runner{Type: "aws"}
+	w.app.Sandbox.Terraform.Vars = map[string]string{"nuon_id": "own"}
+	w.exec(`update component_inputs set variables = $1 where component_id = 'cmp_sandbox'`,
+		`[{"name": "nuon_id"}, {"name": "region", "required": true}, {"name": "vpc_id"}, {"name": "tags"}]`)
+	w.version()
+	w.look()
+	w.want(w.asked(), []string(nil))
+	_, reason := w.component("sandbox")
+	w.want(reason, "waits: .nuon.cloud_account.aws.region has no value; set it: "+
+		"nuon installs update hello/acme --account aws.region=VALUE")
+	w.exec(`update installs set account = '{"aws_account": {"region": "eu-west-1"}}'`)
+	w.look()
+	w.approveAll()
+	files := w.one("select applied_config -> 'deploy' -> 'terraform' ->> 'var_files' from install_components where name = 'sandbox'")
+	w.want(files, `["{\n  \"region\": {{toJson .nuon.cloud_account.aws.region}},\n  \"tags\": `+
+		`{\"install.nuon.co/id\": {{toJson .nuon.install.id}}, \"app.nuon.co/id\": {{toJson .nuon.app.id}}, `+
+		`\"org.nuon.co/id\": {{toJson .nuon.org.id}}}\n}\n"]`)
+	status, _ := w.component("sandbox")
+	w.want(status, "current")
+	w.exec(`update installs set account = '{"aws_account": {"region": "eu-west-2"}}'`)
+	w.look()
+	_, reason = w.component("sandbox")
+	w.want(strings.Contains(reason, "cloud_account.aws.region changed"), true)
+}

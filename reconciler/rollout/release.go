@@ -26,6 +26,8 @@ type appRelease struct {
 	declarations map[string]declaration // by component
 	components   []store.Component
 	builds       map[string]*store.Build // the builds of the release, by component id
+	variables    []appconfig.ModuleVariable
+	platform     []appconfig.PlatformValue // what nuon passes to the sandbox, as far as it has a value
 
 	configTrace string // trace of the revision that made the config current
 }
@@ -154,14 +156,16 @@ type releaseComponent struct {
 	Declared bool   `json:"declared"`
 	Problem  string `json:"problem"`
 
-	Build    *int32 `json:"build"` // nil if there is none
-	BuildID  string `json:"build_id"`
-	Commit   string `json:"commit"`
-	Status   string `json:"status"`
-	Artifact string `json:"artifact"`
-	Bytes    int64  `json:"bytes"` // size of the artifact, 0 if not known
-	Error    string `json:"error"`
-	Reason   string `json:"reason"`
+	Build   *int32 `json:"build"` // nil if there is none
+	BuildID string `json:"build_id"`
+	// Variables are those that the module of the sandbox declares and nuon may pass.
+	Variables []appconfig.ModuleVariable `json:"variables"`
+	Commit    string                     `json:"commit"`
+	Status    string                     `json:"status"`
+	Artifact  string                     `json:"artifact"`
+	Bytes     int64                      `json:"bytes"` // size of the artifact, 0 if not known
+	Error     string                     `json:"error"`
+	Reason    string                     `json:"reason"`
 
 	CreatedAt time.Time `json:"created_at"`
 	Trace     string    `json:"trace"`
@@ -191,6 +195,9 @@ func readRelease(ctx context.Context, tx *store.Tx, appID, pin string, known *co
 		p.components = append(p.components, store.Component{
 			OrgID: tx.Org, ID: c.ID, AppID: appID, Name: c.Name, Kind: c.Kind, Present: c.Declared, Problem: c.Problem,
 		})
+		if c.Kind == appconfig.KindSandbox {
+			p.variables = c.Variables
+		}
 		if c.Build != nil {
 			p.builds[c.ID] = &store.Build{
 				ID: c.BuildID, Commit: c.Commit, ComponentID: c.ID, Number: *c.Build, Status: c.Status, ArtifactDigest: c.Artifact, ArtifactBytes: c.Bytes,
@@ -217,6 +224,7 @@ func readRelease(ctx context.Context, tx *store.Tx, appID, pin string, known *co
 // setConfig sets the release's config.
 func (p *appRelease) setConfig(d *parsedConfig) {
 	p.config, p.declarations = d.config, d.components
+	p.platform = d.config.PlatformValues(p.variables)
 	for i := range p.components {
 		c := &p.components[i]
 		if d := p.declarations[c.Name]; d.config != nil {

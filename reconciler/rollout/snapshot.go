@@ -199,6 +199,9 @@ func (s *snapshot) addComponents(part *appRelease, places []componentRow) {
 		}
 		if p.component.Present {
 			p.declaration = part.declarations[row.Name]
+			if row.Name == appconfig.SandboxName {
+				p.declaration = s.withPlatformValues(p.declaration, part.platform)
+			}
 		}
 		s.components[row.Name], s.rejections[row.Name] = p, found.rejections
 	}

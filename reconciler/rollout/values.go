@@ -511,12 +511,14 @@ func (s *snapshot) missingValue(refs []render.Path) string {
 		if len(paths) != 1 || len(paths[0].Keys()) > len(ref) || len(s.leaves(ref)) > 0 {
 			continue
 		}
-		switch path := paths[0]; path.From {
-		case appconfig.FromAccount:
+		switch path := paths[0]; {
+		case path.NotYet:
+			return fmt.Sprintf(".nuon.%s has no value: nothing fills it yet; write the value itself, or make it an input", ref)
+		case path.From == appconfig.FromAccount:
 			key := strings.Join(path.Keys()[1:], ".")
 			return fmt.Sprintf(".nuon.%s has no value; set it: nuon installs update %s --account %s=VALUE", path.Path,
 				s.address(), key)
-		case appconfig.FromDomain:
+		case path.From == appconfig.FromDomain:
 			return fmt.Sprintf(".nuon.%s has no value: the sandbox has no output nuon_dns.%s.name; write the domain itself, "+
 				"or make it an input", path.Path, path.Keys()[1])
 		}

@@ -106,9 +106,9 @@ func (q *Queries) AddBuildModules(ctx context.Context, arg AddBuildModulesParams
 }
 
 const addComponentInput = `-- name: AddComponentInput :one
-insert into component_inputs (org_id, id, component_id, digest, recipe, resolution, base, revision_id, reason)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-returning org_id, id, component_id, digest, recipe, resolution, base, revision_id, reason, created_at, chosen_at
+insert into component_inputs (org_id, id, component_id, digest, recipe, resolution, base, variables, revision_id, reason)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+returning org_id, id, component_id, digest, recipe, resolution, base, variables, revision_id, reason, created_at, chosen_at
 `
 
 type AddComponentInputParams struct {
@@ -119,6 +119,7 @@ type AddComponentInputParams struct {
 	Recipe      json.RawMessage
 	Resolution  json.RawMessage
 	Base        string
+	Variables   json.RawMessage
 	RevisionID  *string
 	Reason      string
 }
@@ -132,6 +133,7 @@ func (q *Queries) AddComponentInput(ctx context.Context, arg AddComponentInputPa
 		arg.Recipe,
 		arg.Resolution,
 		arg.Base,
+		arg.Variables,
 		arg.RevisionID,
 		arg.Reason,
 	)
@@ -144,6 +146,7 @@ func (q *Queries) AddComponentInput(ctx context.Context, arg AddComponentInputPa
 		&i.Recipe,
 		&i.Resolution,
 		&i.Base,
+		&i.Variables,
 		&i.RevisionID,
 		&i.Reason,
 		&i.CreatedAt,
@@ -413,7 +416,7 @@ func (q *Queries) BuildsOfComponent(ctx context.Context, orgID string, component
 
 const chooseInput = `-- name: ChooseInput :one
 update component_inputs set chosen_at = clock_timestamp() where org_id = $1 and component_id = $2 and digest = $3
-returning org_id, id, component_id, digest, recipe, resolution, base, revision_id, reason, created_at, chosen_at
+returning org_id, id, component_id, digest, recipe, resolution, base, variables, revision_id, reason, created_at, chosen_at
 `
 
 // ChooseInput makes an input count among those of the same code, if a component has one with this digest.
@@ -428,6 +431,7 @@ func (q *Queries) ChooseInput(ctx context.Context, orgID string, componentID str
 		&i.Recipe,
 		&i.Resolution,
 		&i.Base,
+		&i.Variables,
 		&i.RevisionID,
 		&i.Reason,
 		&i.CreatedAt,
@@ -437,7 +441,7 @@ func (q *Queries) ChooseInput(ctx context.Context, orgID string, componentID str
 }
 
 const componentInputByDigest = `-- name: ComponentInputByDigest :one
-select org_id, id, component_id, digest, recipe, resolution, base, revision_id, reason, created_at, chosen_at from component_inputs where org_id = $1 and component_id = $2 and (digest = $3 or base = $3)
+select org_id, id, component_id, digest, recipe, resolution, base, variables, revision_id, reason, created_at, chosen_at from component_inputs where org_id = $1 and component_id = $2 and (digest = $3 or base = $3)
 order by chosen_at desc, created_at desc, id desc limit 1
 `
 
@@ -453,6 +457,7 @@ func (q *Queries) ComponentInputByDigest(ctx context.Context, orgID string, comp
 		&i.Recipe,
 		&i.Resolution,
 		&i.Base,
+		&i.Variables,
 		&i.RevisionID,
 		&i.Reason,
 		&i.CreatedAt,
@@ -462,7 +467,7 @@ func (q *Queries) ComponentInputByDigest(ctx context.Context, orgID string, comp
 }
 
 const componentInputByID = `-- name: ComponentInputByID :one
-select org_id, id, component_id, digest, recipe, resolution, base, revision_id, reason, created_at, chosen_at from component_inputs where org_id = $1 and id = $2
+select org_id, id, component_id, digest, recipe, resolution, base, variables, revision_id, reason, created_at, chosen_at from component_inputs where org_id = $1 and id = $2
 `
 
 func (q *Queries) ComponentInputByID(ctx context.Context, orgID string, iD string) (ComponentInput, error) {
@@ -476,6 +481,7 @@ func (q *Queries) ComponentInputByID(ctx context.Context, orgID string, iD strin
 		&i.Recipe,
 		&i.Resolution,
 		&i.Base,
+		&i.Variables,
 		&i.RevisionID,
 		&i.Reason,
 		&i.CreatedAt,

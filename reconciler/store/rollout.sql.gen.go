@@ -648,11 +648,12 @@ select a.org_id, a.id, a.name, a.watch_id, a.directory, a.version_id, a.revision
     coalesce(n.number, 0)::int as newest, coalesce(n.status, '')::text as newest_status, coalesce(n.reason, '')::text as newest_reason,
     coalesce((select max(f.number) from releases f where f.org_id = a.org_id and f.app_id = a.id and f.status = 'complete'), n.number, 0)::int as latest,
     coalesce((select jsonb_agg(jsonb_build_object('id', c.id, 'name', c.name, 'kind', c.kind, 'declared', rc.release_id is not null,
-            'problem', coalesce(rc.problem, ''), 'build', b.number, 'build_id', coalesce(b.id, ''), 'commit', coalesce(b.commit, ''), 'status', b.status, 'artifact', b.artifact_digest, 'bytes', b.artifact_bytes, 'error', b.error, 'reason', b.reason,
+            'problem', coalesce(rc.problem, ''), 'build', b.number, 'variables', coalesce(ci.variables, '[]'), 'build_id', coalesce(b.id, ''), 'commit', coalesce(b.commit, ''), 'status', b.status, 'artifact', b.artifact_digest, 'bytes', b.artifact_bytes, 'error', b.error, 'reason', b.reason,
             'created_at', b.created_at, 'trace', b.trace)
             order by c.kind <> 'sandbox', c.name)
         from components c
         left join release_components rc on rc.org_id = c.org_id and rc.component_id = c.id and rc.release_id = r.id
+        left join component_inputs ci on ci.org_id = rc.org_id and ci.id = rc.input_id and c.kind = 'sandbox'
         left join lateral (select org_id, id, component_id, input_id, number, status, repository, commit, source_digest, artifact_digest, artifact_bytes, reason, error, modules_tool, job_id, trace, created_at, ended_at from builds i where i.org_id = rc.org_id and i.input_id = rc.input_id
             order by i.status <> 'failed' desc, i.number desc limit 1) b on true
         where c.org_id = a.org_id and c.app_id = a.id), '[]')::jsonb as components

@@ -157,6 +157,7 @@ type ComponentInput struct {
 	Recipe      json.RawMessage
 	Resolution  json.RawMessage
 	Base        string
+	Variables   json.RawMessage
 	RevisionID  *string
 	Reason      string
 	CreatedAt   time.Time

@@ -32,7 +32,7 @@ func (s *Server) RenderTexts(ctx context.Context, r RenderTextsRequestObject) (R
 	if err != nil {
 		return nil, err
 	}
-	templates, err := templatesOf(install, display.Config(), r.Params)
+	templates, err := templatesOf(install, display, r.Params)
 	if err != nil {
 		return nil, err
 	}
@@ -64,16 +64,15 @@ func displayed(ctx context.Context, display *rollout.Display, templates map[stri
 }
 
 // templatesOf returns the requested texts, by key.
-func templatesOf(install store.Install, config *appconfig.App, p api.RenderTextsParams) (map[string]string, error) {
+func templatesOf(install store.Install, display *rollout.Display, p api.RenderTextsParams) (map[string]string, error) {
+	config := display.Config()
 	if config == nil {
 		config = &appconfig.App{}
 	}
-	var templates map[string]string
-	if c, ok := config.Component(p.Component); ok {
-		templates = c.Templates()
-	} else if a, ok := config.Action(p.Action); ok {
+	templates, ok := display.Templates(p.Component)
+	if a, is := config.Action(p.Action); !ok && is {
 		templates = a.Templates()
-	} else {
+	} else if !ok {
 		what := "component " + quoted(p.Component)
 		if p.Action != "" {
 			what = "action " + quoted(p.Action)

@@ -253,6 +253,8 @@ create table component_inputs (
     -- empty for an input that starts from none.
     resolution   jsonb,
     base         text not null default '',
+    -- Of a sandbox: the variables that its module declares and nuon may pass (appconfig.ModuleVariable).
+    variables    jsonb not null default '[]',
     revision_id  text,
     reason       text not null,
     created_at   timestamptz not null default now(),

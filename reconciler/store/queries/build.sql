@@ -12,8 +12,8 @@ order by chosen_at desc, created_at desc, id desc limit 1;
 select * from component_inputs where org_id = @org_id and id = @id;
 
 -- name: AddComponentInput :one
-insert into component_inputs (org_id, id, component_id, digest, recipe, resolution, base, revision_id, reason)
-values (@org_id, @id, @component_id, @digest, @recipe, @resolution, @base, @revision_id, @reason)
+insert into component_inputs (org_id, id, component_id, digest, recipe, resolution, base, variables, revision_id, reason)
+values (@org_id, @id, @component_id, @digest, @recipe, @resolution, @base, @variables, @revision_id, @reason)
 returning *;
 
 -- name: SetComponentInput :exec
