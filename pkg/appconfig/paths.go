@@ -75,7 +75,7 @@ var filledBy = map[ValueSource]string{
 	FromInstall:     "nuon, when the install is created",
 	FromApp:         "nuon",
 	FromOrg:         "nuon",
-	FromAccount:     "the file of the install, or `nuon installs create --account`",
+	FromAccount:     "the file of the install, or `nuon installs create --account`, else the customer's stack",
 	FromInput:       "the install, else the default of the input",
 	FromVariable:    "`nuon apps variables set`",
 	FromRunner:      "nuon, when the install is created",

@@ -205,8 +205,8 @@ func (k *saver) createBuild(ctx context.Context, found *candidate) (err error) {
 				return err
 			}
 		}
-		input, err := addInput(ctx, k.tx, newInput{component: found.row.ID, recipe: found.recipe, variables: found.variablesJSON(),
-			revision: revision, reason: reason}, start)
+		input, err := addInput(ctx, k.tx, newInput{component: found.row.ID, recipe: found.recipe,
+			variables: found.variablesJSON(), revision: revision, reason: reason}, start)
 		if err != nil {
 			return err
 		}
@@ -247,7 +247,8 @@ func (f *candidate) variablesJSON() json.RawMessage {
 }
 
 // addInput adds an input. Its builds start from an earlier resolution of modules, unless that is nil.
-func addInput(ctx context.Context, tx *store.Tx, made newInput, start *api.ModuleResolution) (store.ComponentInput, error) {
+func addInput(ctx context.Context, tx *store.Tx, made newInput,
+	start *api.ModuleResolution) (store.ComponentInput, error) {
 	recipe := made.recipe
 	add := store.AddComponentInputParams{
 		OrgID: tx.Org, ID: id.New("inp"), ComponentID: made.component, RevisionID: made.revision, Reason: made.reason,

@@ -174,6 +174,24 @@ func (w *world) display(text string) (shown rollout.RenderedText) {
 	return shown
 }
 
+// TestAccountOfTheStack reads the parts of the cloud account that nobody set from the outputs of the stack.
+func TestAccountOfTheStack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.reportStack(`{"region": {"value": "eu-1"}, "project_id": {"value": "p"}, "resource_group_location": {"value": "west"}}`)
+	w.want(w.display("{{.nuon.cloud_account.aws.region}} {{.nuon.cloud_account.gcp.project_id}} "+
+		"{{.nuon.cloud_account.gcp.region}} {{.nuon.cloud_account.azure.location}}").Text, "eu-1 p eu-1 west")
+	w.exec(`update installs set account = '{"aws_account": {"region": "eu-2"}}'`)
+	w.want(w.display("{{.nuon.cloud_account.aws.region}}").Text, "eu-2")
+}
+
+// reportStack adds a version of the outputs of the install's stack.
+func (w *world) reportStack(outputs string) {
+	w.Helper()
+	w.exec(`insert into stack_outputs (org_id, install_id, version, source, outputs, changed, actor)
+		values ($1, $2, 1, 'manual', $3, '{}', 'test')`, w.org, w.install, outputs)
+}
+
 // TestPlatformVariables passes to the sandbox what its module declares: what the install has, and what it requires,
 // for which the sandbox waits. The app's own values win, and a changed value makes the sandbox behind.
 func TestPlatformVariables(t *testing.T) {

@@ -103,10 +103,26 @@ func (s *snapshot) literalValue(path string) (value any, has bool) {
 		return has, true
 	}
 	if keys := strings.Split(path, "."); keys[0] == "cloud_account" && len(keys) == 3 {
-		value, has := s.account[keys[1]+"_account"][keys[2]]
-		return value, has && value != ""
+		return s.accountValue(keys[1], keys[2])
 	}
 	return nil, false
+}
+
+// reportedAccount has the output of the stack for each part of a cloud account.
+var reportedAccount = map[string]string{"aws.region": "region", "azure.location": "resource_group_location",
+	"gcp.project_id": "project_id", "gcp.region": "region"}
+
+// accountValue returns a part of the cloud account: as it was set, else as the stack reported it.
+func (s *snapshot) accountValue(cloud, key string) (value any, has bool) {
+	if set := s.account[cloud+"_account"][key]; set != "" {
+		return set, true
+	}
+	var reported string
+	raw := s.stack[reportedAccount[cloud+"."+key]]
+	if raw == nil || json.Unmarshal(raw, &reported) != nil {
+		return nil, false
+	}
+	return reported, reported != ""
 }
 
 // domain returns one of the domains that the sandbox made.
