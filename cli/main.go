@@ -72,7 +72,7 @@ func run(ctx context.Context) error {
 	}
 	var coded *exitcode.Error
 	if !errors.As(err, &coded) && misused(err) {
-		e.Console.Say("Usage: %s\nRun `%s --help` for more.", cmd.UseLine(), cmd.CommandPath())
+		e.Console.Say("Usage: %s\nRun `%s --help` for more information.", cmd.UseLine(), cmd.CommandPath())
 		return exitcode.With(exitcode.Usage, err)
 	}
 	return err
@@ -107,7 +107,7 @@ func newRoot(e *cmdenv.Env) *cobra.Command {
 	noColor := false
 	root := &cobra.Command{
 		Use:           "nuon",
-		Short:         "Ship an app into your customers' own accounts and keep it up to date there, from git",
+		Short:         "Deploy an app into your customers' accounts and keep it up to date from git",
 		Version:       version.Number,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -129,16 +129,16 @@ func newRoot(e *cmdenv.Env) *cobra.Command {
 	root.SetVersionTemplate(fmt.Sprintf("nuon %s\n", version.Number))
 	root.PersistentFlags().StringVarP(&e.Console.Output, "output", "o", "table",
 		"output format: table, json, yaml or name")
-	root.PersistentFlags().StringVar(&e.Context, "context", "", "control plane to talk to, by its name in the contexts")
+	root.PersistentFlags().StringVar(&e.Context, "context", "", "name of the context to use")
 	root.PersistentFlags().BoolVar(&e.Debug, "debug", false,
-		"show each exchange with the control plane on stderr, secrets masked (NUON_DEBUG=1 does the same)")
-	root.PersistentFlags().BoolVar(&noColor, "no-color", false, "no colours (NO_COLOR does the same)")
+		"print requests and responses on stderr, secrets masked (also NUON_DEBUG=1)")
+	root.PersistentFlags().BoolVar(&noColor, "no-color", false, "disable color (also NO_COLOR)")
 	complete.FlagWords(root, "output", console.Formats...)
 	_ = root.RegisterFlagCompletionFunc("context", complete.Contexts) // fails only for an undefined flag
 
 	root.AddGroup(
-		&cobra.Group{ID: "journeys", Title: "Journeys:"},
-		&cobra.Group{ID: "nouns", Title: "Things:"},
+		&cobra.Group{ID: "journeys", Title: "Core commands:"},
+		&cobra.Group{ID: "nouns", Title: "Resources:"},
 		&cobra.Group{ID: "machine", Title: "This machine:"},
 	)
 	root.SetCompletionCommandGroupID("machine")

@@ -71,7 +71,7 @@ func TestProcess(t *testing.T) {
 		{[]string{"apps", "get", "x"}, 1, "", "error: odd [2J  title\n  do this\n"},
 		{[]string{"nonsense"}, 2, "", "error: unknown command \"nonsense\" for \"nuon\"\nUsage: nuon"},
 		{[]string{"apps", "list", "--colour"}, 2, "",
-			"error: unknown flag: --colour\nUsage: nuon apps list [flags]\nRun `nuon apps list --help` for more.\n"},
+			"error: unknown flag: --colour\nUsage: nuon apps list [flags]\nRun `nuon apps list --help` for more information.\n"},
 		{[]string{"approve"}, 2, "", "error: name what to approve"},
 	} {
 		out, remarks, code := nuon(t, s.URL, c.args...)

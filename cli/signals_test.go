@@ -228,12 +228,12 @@ func TestQuestions(t *testing.T) {
 		code                int
 		says                string
 	}{
-		"no":                   {"apps delete hello", "[y/N]", "n\n", 0, 4, "nothing was done"},
+		"no":                   {"apps delete hello", "[y/N]", "n\n", 0, 4, "canceled"},
 		"Ctrl-C":               {"apps delete hello", "[y/N]", "\x03", 0, 130, ""},
 		"SIGTERM":              {"apps delete hello", "[y/N]", "", syscall.SIGTERM, 143, ""},
-		"Ctrl-C at a secret":   {"credentials create x", "(not shown)", "hush\x03", 0, 130, ""},
-		"SIGTERM at a secret":  {"credentials create x", "(not shown)", "", syscall.SIGTERM, 143, ""},
-		"the end of the input": {"apps delete hello", "[y/N]", "\x04", 0, 4, "nothing was done"},
+		"Ctrl-C at a secret":   {"credentials create x", "(hidden)", "hush\x03", 0, 130, ""},
+		"SIGTERM at a secret":  {"credentials create x", "(hidden)", "", syscall.SIGTERM, 143, ""},
+		"the end of the input": {"apps delete hello", "[y/N]", "\x04", 0, 4, "canceled"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			term := onTerminal(t, 80, 24, command(t, "http://127.0.0.1:1", strings.Fields(c.line)...))

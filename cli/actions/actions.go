@@ -23,7 +23,7 @@ import (
 
 // New returns the command with its subcommands.
 func New(e *cmdenv.Env) *cobra.Command {
-	c := &cobra.Command{Use: "actions", Short: "What can be run on installs besides deploys"}
+	c := &cobra.Command{Use: "actions", Short: "Run and inspect the actions of apps"}
 	c.AddCommand(newList(e), newGet(e), newRun(e))
 	return c
 }
@@ -33,8 +33,8 @@ func New(e *cmdenv.Env) *cobra.Command {
 type of struct{ app, install string }
 
 func (o *of) flags(e *cmdenv.Env, c *cobra.Command) {
-	c.Flags().StringVar(&o.app, "app", "", "the app that has them")
-	c.Flags().StringVar(&o.install, "install", "", "the install that they are for")
+	c.Flags().StringVar(&o.app, "app", "", "app whose actions to use")
+	c.Flags().StringVar(&o.install, "install", "", "install whose actions to use")
 	c.MarkFlagsMutuallyExclusive("app", "install")
 	c.MarkFlagsOneRequired("app", "install")
 	complete.Flag(e, c, "app", complete.Apps)
@@ -61,7 +61,7 @@ func configOf(ctx context.Context, client *apiclient.Client, app string, release
 func newList(e *cmdenv.Env) *cobra.Command {
 	var o of
 	l := &listing.List[api.DeclaredAction]{
-		Header: []string{"NAME", "RUNS", "INPUTS", "TIMEOUT", "WHAT"},
+		Header: []string{"NAME", "TRIGGERS", "INPUTS", "TIMEOUT", "DESCRIPTION"},
 		Row: func(a api.DeclaredAction) []string {
 			var inputs []string
 			for _, in := range a.Inputs {
@@ -78,7 +78,7 @@ func newList(e *cmdenv.Env) *cobra.Command {
 	c := l.Command(e, &cobra.Command{
 		Use:     "list --app APP|--install INSTALL",
 		Aliases: []string{"ls"},
-		Short:   "List the actions of an app and what makes them run",
+		Short:   "List the actions of an app or install and their triggers",
 		Args:    cobra.NoArgs,
 		Example: "  nuon actions list --app hello\n  nuon actions list --install acme",
 	})
@@ -90,7 +90,7 @@ func newGet(e *cmdenv.Env) *cobra.Command {
 	var o of
 	c := &cobra.Command{
 		Use:     "get ACTION --app APP|--install INSTALL",
-		Short:   "Show one action: what makes it run, its inputs and its steps",
+		Short:   "Show the triggers, inputs and steps of an action",
 		Args:    cobra.ExactArgs(1),
 		Example: "  nuon actions get smoke_test --app hello",
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
@@ -129,9 +129,9 @@ func find(config api.AppConfig, name string) (api.DeclaredAction, error) {
 		names = append(names, a.Name)
 	}
 	if len(names) == 0 {
-		return api.DeclaredAction{}, errors.New("version " + fmt.Sprint(config.Version) + " of the app has no actions")
+		return api.DeclaredAction{}, errors.New("version " + fmt.Sprint(config.Version) + " of the app defines no actions")
 	}
-	return api.DeclaredAction{}, fmt.Errorf("there is no action %s: the app has %s",
+	return api.DeclaredAction{}, fmt.Errorf("action %s not found: the app has %s",
 		console.Line(fmt.Sprintf("%q", name)), strings.Join(names, ", "))
 }
 

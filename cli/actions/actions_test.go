@@ -105,7 +105,7 @@ nuon run acme migrate --input to=…
 		"get smoke_test --app hello": {"", 0, "smoke_test\n  timeout 2m\nruns\n  post-deploy-component:web\n  " +
 			"post-provision\nsteps\n  check\n"},
 		"get smoke --app hello": {"", exitcode.Failed,
-			`there is no action "smoke": the app has migrate, nightly, smoke_test`},
+			`action "smoke" not found: the app has migrate, nightly, smoke_test`},
 		"list":                            {"", exitcode.Failed, "at least one of the flags"},
 		"list --app hello --install acme": {"", exitcode.Failed, "none of the others can be"},
 		"list --app hello --limit 1":      {"", 0, "migrate\t"},

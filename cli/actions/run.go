@@ -34,7 +34,7 @@ type running struct {
 // NewRun returns the command `nuon run`.
 func NewRun(e *cmdenv.Env) *cobra.Command {
 	c := newRun(e)
-	c.Short = "Run an action on an install (the short form of nuon actions run)"
+	c.Short = "Run an action on an install (short for \"nuon actions run\")"
 	c.Example = "  nuon run acme smoke_test --wait"
 	return c
 }
@@ -43,27 +43,34 @@ func newRun(e *cmdenv.Env) *cobra.Command {
 	o := &running{asking: workflows.Asking{Env: e}}
 	c := &cobra.Command{
 		Use: "run INSTALL ACTION", Short: "Run an action on an install", Args: cobra.ExactArgs(2),
-		Long: `Runs an action on an install, now. Its inputs are given with --input; a terminal asks for those that are required,
-have no default and were not given; --interactive (-i) asks for all that were not given. They reach its steps as the environment variables NUON_INPUT_<NAME>, and under their own names
-where these are free. --env gives its steps more environment, where the owner of the runner allows that.
+		Long: `Run an action on an install now.
 
-A script that no approver has approved for the install waits first. A terminal shows it to an approver, as a difference from the one that
-was approved last, and asks. A program passes the digest of the script that was read (scripts in ` + "`nuon review INSTALL/scripts -o json`" + `) with
---approve-script: the run waits until its script can run, and approves that script and no other.
+Pass its inputs with --input. On a terminal, nuon asks for required inputs that have no default and
+were not passed; --interactive (-i) asks for every input that was not passed. The steps read inputs
+from the environment variables NUON_INPUT_<NAME>, and from variables of the plain names where these
+are free. --env adds environment variables, if the runner's owner allows that.
 
-Exit codes with --wait: 0 it succeeded, 1 it failed, 3 its script waits for an approver.`,
+A script that no approver has approved for the install waits for approval first. On a terminal,
+an approver sees it as a diff against the last approved script and is asked to approve it. A program
+passes the digest of the script that was reviewed (scripts in "nuon review INSTALL/scripts -o json")
+with --approve-script: the command then waits until its script is ready to run, and approves that
+script and no other.
+
+Exit codes with --wait: 0 succeeded, 1 failed, 3 waiting for an approval of its script.`,
 		Example: "  nuon actions run acme migrate --input to=42 --wait\n  nuon actions run acme restore " +
 			"--input-file plan=@plan.json --env DEBUG=1",
 		ValidArgsFunction: complete.Args(e, complete.Installs, complete.Actions),
 		RunE:              func(c *cobra.Command, args []string) error { return o.run(c.Context(), args[0], args[1]) },
 	}
-	c.Flags().StringArrayVar(&o.inputs, "input", nil, "value of an input of the action, NAME=VALUE (repeatable)")
-	c.Flags().StringArrayVar(&o.files, "input-file", nil, "value of an input from a file, NAME=@FILE (repeatable)")
+	c.Flags().StringArrayVar(&o.inputs, "input", nil, "set an input of the action, NAME=VALUE (repeatable)")
+	c.Flags().StringArrayVar(&o.files, "input-file", nil, "read an input from a file, NAME=@FILE (repeatable)")
 	c.Flags().StringArrayVar(&o.env, "env", nil,
-		"environment for its steps, NAME=VALUE, where the runner file has free_env = true (repeatable)")
+		"set an environment variable of the steps, NAME=VALUE; needs free_env = true in the runner file "+
+			"(repeatable)")
 	c.Flags().BoolVarP(&o.interactive, "interactive", "i", false,
-		"ask for every input that is not given, also for those with a default")
-	c.Flags().StringVar(&o.script, "approve-script", "", "approve the action's script, if it waits and has this digest")
+		"ask for every input that was not passed, including those with a default")
+	c.Flags().StringVar(&o.script, "approve-script", "", "approve the action's script if it is waiting and has "+
+		"this digest")
 	o.asking.Flags(c)
 	c.MarkFlagsMutuallyExclusive("approve-script", "dry-run")
 	c.MarkFlagsMutuallyExclusive("approve-script", "explain")

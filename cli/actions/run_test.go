@@ -118,14 +118,14 @@ func TestARunApprovesItsScript(t *testing.T) {
 		says  string
 	}{
 		"yes":                {"approver", "y", nil, approved, 0, "psql -f up.sql"},
-		"no is no rejection": {"approver", "n", nil, "", 0, "it keeps waiting: `nuon review apr_1` shows it"},
-		"an operator":        {"operator", "y", nil, "", 0, "script migrate waits for an approver"},
+		"no is no rejection": {"approver", "n", nil, "", 0, "not approved: review it with `nuon review apr_1`"},
+		"an operator":        {"operator", "y", nil, "", 0, "script migrate needs approval"},
 		"the digest": {"approver", "", []string{"--approve-script", "sha256:script"}, approved, 0,
 			"approved: script migrate for hello/acme"},
 		"on a terminal, too": {"admin", "n", []string{"--approve-script", "sha256:script"}, approved, 0,
 			"approved: script migrate"},
 		"another digest": {"approver", "", []string{"--approve-script", "sha256:other"}, "", exitcode.Usage,
-			"it has the digest sha256:script; `nuon review apr_1` shows it"},
+			"its digest sha256:script is not the one of --approve-script; review it with `nuon review apr_1`"},
 		"nobody to ask": {"approver", "", nil, "", 0, "action 4 of hello/acme (wfl_1): running"},
 		"nothing would begin": {"approver", "", []string{"--approve-script", "sha256:script", "--dry-run"}, "",
 			exitcode.Failed, "none of the others can be"},

@@ -63,7 +63,7 @@ func (d debugging) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := d.below.RoundTrip(r)
 	took := time.Since(begun).Round(time.Millisecond)
 	if err != nil {
-		d.say("< no answer after %s: %v", took, err)
+		d.say("< no response after %s: %v", took, err)
 		return nil, err
 	}
 	by := ""
@@ -132,7 +132,7 @@ func (d *debugger) shown(kind string, body []byte) string {
 	case len(body) == 0:
 		return ""
 	case len(body) > bodyKept:
-		return ", too many to show"
+		return ", too large to show"
 	case strings.HasPrefix(kind, "text/event-stream"):
 		return ", events"
 	case !strings.Contains(kind, "json"):

@@ -133,7 +133,7 @@ func TestDebugIsBounded(t *testing.T) {
 	defer s.Close()
 	for name, c := range map[string]struct{ kind, body, want string }{
 		"a page":         {"text/html", "<html>a \x1b[2Jproxy\n</html>", "\n  <html>a  [2Jproxy\n</html>\n"},
-		"too large":      {"application/json", `{"a":"` + strings.Repeat("x", bodyKept) + `"}`, ", too many to show\n"},
+		"too large":      {"application/json", `{"a":"` + strings.Repeat("x", bodyKept) + `"}`, ", too large to show\n"},
 		"long":           {"application/json", `{"a":"` + strings.Repeat("x", 3*bodyShown) + `"}`, "xxx…\n"},
 		"no text":        {"application/gzip", "\x1f\x8b", ", application/gzip\n"},
 		"cut off":        {"application/json", `{"password":"hus`, ", not JSON\n"},
@@ -165,7 +165,7 @@ func TestDebugOfNoAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Get[api.Whoami](client.Whoami(t.Context()))
-	if exitcode.CodeOf(err) != exitcode.Unreachable || !strings.Contains(seen.String(), "< no answer after ") ||
+	if exitcode.CodeOf(err) != exitcode.Unreachable || !strings.Contains(seen.String(), "< no response after ") ||
 		!strings.Contains(seen.String(), "refused") {
 		t.Errorf("shows %q, %v", seen.String(), err)
 	}

@@ -115,6 +115,5 @@ func readEvents(body io.Reader, last *string, each func(Event) (bool, error)) (e
 
 // errTooLong is the error for an event that is larger than any that a control plane sends.
 var errTooLong = exitcode.With(exitcode.Unreachable,
-	fmt.Errorf("the control plane sent an event that is too long (over %d MB); check the address that "+
-		"`nuon context list` shows",
+	fmt.Errorf("the control plane sent an event larger than %d MB; check its address with `nuon context list`",
 		eventLimit>>20))

@@ -169,7 +169,7 @@ func TestFollowBoundsAnEvent(t *testing.T) {
 			r.Body = line
 			return r, nil
 		}, until("end", &got))
-		if opens != 1 || err == nil || !strings.Contains(err.Error(), "too long") {
+		if opens != 1 || err == nil || !strings.Contains(err.Error(), "larger than") {
 			t.Errorf("an endless line ended with %v after %d streams and %d MB", err, opens, line.read>>20)
 		}
 	})

@@ -25,5 +25,5 @@ func sameGeneration(r *http.Response) error {
 		return exitcode.With(exitcode.Unreachable, fmt.Errorf("%s is too old for %s: update nuon", us, them))
 	}
 	return exitcode.With(exitcode.Unreachable,
-		fmt.Errorf("%s is too old for %s: update the control plane, or use a nuon of its version", them, us))
+		fmt.Errorf("%s is too old for %s: update the control plane, or use the nuon of its version", them, us))
 }

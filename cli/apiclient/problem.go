@@ -30,7 +30,8 @@ func (p *Problem) Error() string {
 		b.WriteString("\n  " + p.Detail)
 	}
 	if p.Status >= http.StatusInternalServerError && p.Request != "" {
-		b.WriteString("\n  Its log has it as " + p.Request + ".")
+		b.WriteString(`
+  Request ID in its log: ` + p.Request + ".")
 	}
 	return b.String()
 }

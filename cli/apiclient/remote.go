@@ -38,7 +38,7 @@ const (
 func New(c contexts.Context, around ...func(http.RoundTripper) http.RoundTripper) (*Client, error) {
 	u, err := url.Parse(c.URL)
 	if err != nil || u.Host == "" {
-		return nil, exitcode.Usagef("the control plane's address %q is not a URL such as http://127.0.0.1:7110", c.URL)
+		return nil, exitcode.Usagef("invalid control plane address %q: use a URL such as http://127.0.0.1:7110", c.URL)
 	}
 	introduce := func(_ context.Context, r *http.Request) error {
 		r.Header.Set("Authorization", "Bearer "+c.Token)
@@ -77,15 +77,15 @@ func read(body io.Reader, limit int64, into any) error {
 		return nil
 	case bounded.N <= 0:
 		err = fmt.Errorf(
-			"the control plane's answer is larger than %d MB, which is not the API's (is its address right?)",
+			"the response is larger than %d MB and not from the API; check the address with `nuon context list`",
 			limit>>20)
 	case isMalformed(err):
-		err = fmt.Errorf("the control plane gave an answer that is not the API's (is its address right?): %w", err)
+		err = fmt.Errorf("the response is not from the API: %w; check the address with `nuon context list`", err)
 	case errors.Is(err, context.Canceled):
 		return exitcode.Interrupted
 	default:
 		err = fmt.Errorf(
-			"the control plane's answer broke off: %w (try again; `nuon doctor` tells whether it is well)", err)
+			"the response was cut off: %w; try again, or run `nuon doctor` to check the control plane", err)
 	}
 	return exitcode.With(exitcode.Unreachable, err)
 }
@@ -112,7 +112,7 @@ func answered(r *http.Response, err error) error {
 			return exitcode.Interrupted
 		}
 		return exitcode.With(exitcode.Unreachable,
-			fmt.Errorf("cannot reach the control plane: %w (is it running? `nuon doctor` tells)", err))
+			fmt.Errorf("cannot reach the control plane: %w; run `nuon doctor` to check that it is running", err))
 	}
 	if err := sameGeneration(r); err != nil {
 		_ = r.Body.Close() // it may be in an unknown format
@@ -130,8 +130,8 @@ func answered(r *http.Response, err error) error {
 	strange := p.Code == "" && (r.StatusCode < 400 || r.StatusCode == http.StatusNotFound ||
 		r.StatusCode == http.StatusMethodNotAllowed || r.StatusCode >= http.StatusInternalServerError)
 	if strange || p.Code == codeNoRoute {
-		return exitcode.With(exitcode.Unreachable, fmt.Errorf("%s://%s answered %s, which is not what a control plane of "+
-			"this version answers; check the address that `nuon context list` shows, and the versions of both",
+		return exitcode.With(exitcode.Unreachable, fmt.Errorf("%s://%s responded with %s, which a control plane "+
+			"of this version never does; check the address with `nuon context list`, and both versions",
 			r.Request.URL.Scheme, r.Request.URL.Host, r.Status))
 	}
 	return &Problem{p}
@@ -158,4 +158,5 @@ func All[T any](page func(cursor string) (items []T, next string, err error)) ([
 
 // ErrNoProgress is the error for a list whose pages would never end.
 var ErrNoProgress = exitcode.With(exitcode.Unreachable,
-	errors.New("the control plane gave the same page of a list twice; check the address that `nuon context list` shows"))
+	errors.New("the control plane returned the same page of a list twice; check its address with `nuon context "+
+		"list`"))

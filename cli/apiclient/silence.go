@@ -35,7 +35,7 @@ func answerWithin(r *http.Request) time.Duration {
 type silent time.Duration
 
 // Error returns the message.
-func (s silent) Error() string { return fmt.Sprintf("it has said nothing for %s", time.Duration(s)) }
+func (s silent) Error() string { return fmt.Sprintf("no data received for %s", time.Duration(s)) }
 
 // RoundTrip makes the exchange and applies the timeouts until the response body is closed.
 func (a attentive) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -51,7 +51,7 @@ func (a *answer) agree(ctx context.Context, client *apiclient.Client, targets []
 	rejects, many := a.give == api.ResponseAnswerReject, a.all || a.alike
 	for _, t := range targets {
 		if t.Status != api.ApprovalStatusWaiting {
-			return fmt.Errorf("%s on %s/%s (%s) no longer waits: it is %s: %s",
+			return fmt.Errorf("%s on %s/%s (%s) is no longer waiting: it is %s: %s",
 				review.Subject(t), t.App, t.Install, t.ID, t.Status, review.Verdict(t))
 		}
 	}
@@ -80,8 +80,8 @@ func (a *answer) refuse(targets []api.Approval) error {
 		command += fmt.Sprintf(" --reason %q", a.reason)
 	}
 	if len(targets) > mostIDs {
-		return exitcode.Usagef("%s, and there is no terminal to ask on; give the ids of those that you have read "+
-			"(`nuon approvals list -o name`): %s ID…",
+		return exitcode.Usagef("%s, which needs a terminal; without one, pass the IDs of the plans that you have "+
+			"reviewed (`nuon approvals list -o name`): %s ID…",
 			what, command)
 	}
 	for _, t := range targets {
@@ -91,7 +91,8 @@ func (a *answer) refuse(targets []api.Approval) error {
 	if len(targets) == 1 {
 		read = "nuon review " + targets[0].ID
 	}
-	return exitcode.Usagef("%s, and there is no terminal to ask on; read it with `%s`, then run: %s", what, read, command)
+	return exitcode.Usagef("%s, which needs a terminal; without one, review it with `%s`, then run: %s", what, read,
+		command)
 }
 
 // display prints what the answer covers, with the plans of a group once. It returns an
@@ -143,7 +144,7 @@ func effect(a api.Approval, report *diff.Report) string {
 		words[0] = "changes something"
 	}
 	if t.Security > 0 {
-		words = append(words, diff.Plural(t.Security, "finding about security", "findings about security"))
+		words = append(words, diff.Plural(t.Security, "security finding", "security findings"))
 	}
 	return strings.Join(append(words, "highest risk: "+risk.Label()), "; ")
 }
@@ -178,7 +179,7 @@ func (a *answer) ask(ctx context.Context, groups [][]api.Approval, all int) erro
 func (a *answer) typed(ctx context.Context, prompt, word string) error {
 	got, err := a.env.Console.Ask(ctx, fmt.Sprintf(prompt, word))
 	if err == nil && strings.TrimSpace(got) != word {
-		err = exitcode.With(exitcode.Rejected, errors.New("nothing was approved"))
+		err = exitcode.With(exitcode.Rejected, errors.New("canceled: canceled: nothing was approved"))
 	}
 	return err
 }

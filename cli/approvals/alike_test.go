@@ -104,7 +104,7 @@ func (p *plane) ends(t *testing.T, types, line string, want []string, code int, 
 func TestAlike(t *testing.T) {
 	three := []string{"apr_1 approve sha256:1", "apr_2 approve sha256:2", "apr_3 approve sha256:3"}
 	nos := []string{"apr_1 reject sha256:1 no", "apr_2 reject sha256:2 no", "apr_3 reject sha256:3 no"}
-	refused := "this approves web on 3 installs of hello, and there is no terminal to ask on; read it with " +
+	refused := "this approves web on 3 installs of hello, which needs a terminal; without one, review it with " +
 		"`nuon review --print`, then run: "
 	for name, c := range map[string]struct {
 		action diff.Action
@@ -124,25 +124,26 @@ func TestAlike(t *testing.T) {
 		"counted":           {diff.Update, "approve acme/web --alike", "3", three, 0, ""},
 		"another one named": {diff.Update, "approve hooli/web --alike", "3", []string{three[2], three[0], three[1]}, 0, ""},
 		"by its id":         {diff.Update, "approve apr_2 --alike", "3", []string{three[1], three[0], three[2]}, 0, ""},
-		"a mere yes":        {diff.Update, "approve acme/web --alike", "y", nil, exitcode.Rejected, "nothing was approved"},
-		"of another number": {diff.Update, "approve acme/web --alike", "4", nil, exitcode.Rejected, "nothing was approved"},
-		"the exception":     {diff.Update, "approve wayne/web --alike", "y", []string{"apr_4 approve sha256:4"}, 0, ""},
-		"of no group":       {diff.Update, "approve acme/db --alike", "y", []string{"apr_5 approve sha256:5"}, 0, ""},
-		"grave, typed":      {diff.Replace, "approve acme/web --alike", "web 3", three, 0, ""},
+		"a mere yes": {diff.Update, "approve acme/web --alike", "y", nil, exitcode.Rejected,
+			"canceled: nothing was approved"},
+		"of another number": {diff.Update, "approve acme/web --alike", "4", nil, exitcode.Rejected,
+			"canceled: nothing was approved"},
+		"the exception": {diff.Update, "approve wayne/web --alike", "y", []string{"apr_4 approve sha256:4"}, 0, ""},
+		"of no group":   {diff.Update, "approve acme/db --alike", "y", []string{"apr_5 approve sha256:5"}, 0, ""},
+		"grave, typed":  {diff.Replace, "approve acme/web --alike", "web 3", three, 0, ""},
 		"grave, mistyped": {diff.Replace, "approve acme/web --alike", "web", nil, exitcode.Rejected,
-			"nothing was approved"},
+			"canceled: nothing was approved"},
 		"grave, a mere count": {diff.Destroy, "approve acme/web --alike", "3", nil, exitcode.Rejected,
-			"nothing was approved"},
-		"a no": {diff.Destroy, "reject acme/web --alike --reason no", "y", nos, 0, ""},
-		"a no, not meant": {diff.Destroy, "reject acme/web --alike --reason no", "n", nil, exitcode.Rejected,
-			"nothing was done"},
-		"with everything": {diff.Update, "approve --all --alike", "", nil, exitcode.Usage, "--alike goes with one plan"},
+			"canceled: nothing was approved"},
+		"a no":            {diff.Destroy, "reject acme/web --alike --reason no", "y", nos, 0, ""},
+		"a no, not meant": {diff.Destroy, "reject acme/web --alike --reason no", "n", nil, exitcode.Rejected, "canceled"},
+		"with everything": {diff.Update, "approve --all --alike", "", nil, exitcode.Usage, "--alike needs one named plan"},
 		"of two": {diff.Update, "approve acme/web acme/db --alike", "", nil, exitcode.Usage,
-			"--alike goes with one plan"},
+			"--alike needs one named plan"},
 		"one digest for all": {diff.Update, "approve acme/web --alike --digest sha256:1", "", nil, exitcode.Usage,
-			"--alike goes with one plan"},
+			"--alike needs one named plan"},
 		"nothing like it": {diff.Update, "approve zorg/web --alike", "", nil, exitcode.Failed,
-			"nothing waits for an approval at zorg/web"},
+			"no approvals waiting on zorg/web"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fleet(t, c.action).ends(t, c.types, c.line, c.want, c.code, c.says)
@@ -176,7 +177,7 @@ func TestAlikeSaysWhatItAsks(t *testing.T) {
 	p.approvals[0].Status, p.approvals[0].Reason = api.ApprovalStatusRejected, "by ann"
 	_, _, err = p.run(t, "table", "approve", "apr_1", "--alike")
 	if exitcode.CodeOf(err) != exitcode.Failed || !strings.Contains(err.Error(),
-		"web on hello/acme (apr_1) no longer waits: it is rejected: by ann") || p.answers != nil {
+		"web on hello/acme (apr_1) is no longer waiting: it is rejected: by ann") || p.answers != nil {
 		t.Errorf("of one that was answered: %v, %q", err, p.answers)
 	}
 }
@@ -189,7 +190,7 @@ func TestSomeOfMany(t *testing.T) {
 	p.withdrawn = "apr_2"
 	out, _, err := p.typing(t, "3").run(t, "table", "approve", "acme/web", "--alike")
 	if exitcode.CodeOf(err) != exitcode.Failed ||
-		!strings.Contains(err.Error(), "2 of 3 were answered\napprove web on hello/globex: withdrawn") {
+		!strings.Contains(err.Error(), "answered 2 of 3\napprove web on hello/globex: withdrawn") {
 		t.Errorf("ended with %v", err)
 	}
 	if out != "approved: web on 2 installs of hello\n" {
@@ -198,7 +199,7 @@ func TestSomeOfMany(t *testing.T) {
 	p = fleet(t, diff.Update)
 	p.down = "apr_2"
 	out, _, err = p.typing(t, "3").run(t, "table", "approve", "acme/web", "--alike")
-	if exitcode.CodeOf(err) != exitcode.Unreachable || !strings.Contains(err.Error(), "1 of 3 were answered\n") ||
+	if exitcode.CodeOf(err) != exitcode.Unreachable || !strings.Contains(err.Error(), "answered 1 of 3\n") ||
 		!strings.Contains(err.Error(), "1 more answer was not sent") {
 		t.Errorf("ended with %v", err)
 	}
@@ -218,11 +219,11 @@ func TestSomeOfMany(t *testing.T) {
 func TestList(t *testing.T) {
 	out, remarks, err := fleet(t, diff.Update).onTerminal(120).run(t, "table", "approvals", "list")
 	want := "" +
-		"ID     PLAN        APP    INSTALL                 CHANGES  STATUS   WHY\n" +
+		"ID     PLAN        APP    INSTALL                 CHANGES  STATUS   REASON\n" +
 		"apr_1  deploy web  hello  3: acme, globex, hooli  ~1       waiting  build 2 is new\n" +
 		"apr_4  deploy web  hello  wayne                   ~2       waiting  build 2 is new\n" +
 		"apr_5  deploy db   hello  acme                    ~1       waiting  build 2 is new\n"
-	if err != nil || out != want || remarks != "5 plans in 3 rows; --each lists them one by one\n" {
+	if err != nil || out != want || remarks != "5 plans in 3 rows; list every plan with --each\n" {
 		t.Errorf("printed\n%s%q, %v", out, remarks, err)
 	}
 	for _, line := range []string{"table approvals list --each", "json approvals list", "yaml approvals list",

@@ -41,21 +41,26 @@ func NewApprove(e *cmdenv.Env) *cobra.Command {
 	a := answer{env: e, give: api.ResponseAnswerApprove}
 	c := &cobra.Command{
 		Use:   "approve INSTALL/COMPONENT|APPROVAL…|--workflow WORKFLOW",
-		Short: "Approve plans, scripts or settings: exactly what is displayed",
+		Short: "Approve plans, scripts or settings",
 		Args:  cobra.ArbitraryArgs,
-		Long: `Displays what is to be approved with its counts and its highest risk, and asks. A plan that destroys, replaces or restores
-something is approved by typing the name of its component; several plans at once by typing how many they are.
+		Long: `Approve plans, scripts or looser approval settings, exactly as they are displayed.
 
-Without a terminal there is nobody to ask: name what you have read by the id that ` + "`nuon review`" + ` printed, or give the content
-digest with --digest. Otherwise nothing is approved, and the error is the command to run.
+The command displays what is to be approved with its counts and its highest risk, and asks for
+confirmation. To approve a plan that destroys, replaces or restores something, type the name of its
+component; to approve several plans at once, type their number.
 
-With --alike, all plans that wait and are like the one that is named are approved with it. With --all, everything that waits but
-what destroys, replaces or restores something, what loosens settings, and what has changes that its report does not show (a masked
-argument, a report that is cut); that is named, and the exit code is 3.
+Without a terminal, name what you have reviewed by the ID that "nuon review" prints, or pass its
+content digest with --digest. Otherwise nothing is approved, and the error contains the command to run.
 
-With --workflow, what a provision or deploy plans until it ends is approved in your name, also what waits already. What destroys or
-replaces something, scripts that no approver has seen for the install, and plans of which the report does not show everything still
-ask. Your permission is checked again at each use; --revoke takes the approval back.`,
+--alike also approves all waiting plans that are alike. --all approves everything that is waiting,
+except what destroys, replaces or restores something, loosens settings, or has changes that its
+report does not show (a masked argument, a truncated report). The command lists what it left out and
+exits with 3.
+
+--workflow approves in your name everything that a provision or deploy plans until it ends, including
+what is already waiting. It never approves destroys, replacements, scripts that no approver has seen
+for the install, or plans whose report is incomplete. Your permission is checked again at each use;
+--revoke withdraws the approval.`,
 		Example: "  nuon approve acme/web\n  nuon approve apr_…\n  nuon approve acme/web --digest sha256:…\n" +
 			"  nuon approve acme/metrics --alike\n  nuon approve --install acme --all\n  nuon approve --workflow acme\n  nuon " +
 			"approve --workflow wfl_… --revoke",
@@ -73,14 +78,14 @@ func NewReject(e *cmdenv.Env) *cobra.Command {
 	a := answer{env: e, give: api.ResponseAnswerReject}
 	c := &cobra.Command{
 		Use:   "reject INSTALL/COMPONENT|APPROVAL… --reason TEXT",
-		Short: "Reject plans; the same is not asked again until something changes",
+		Short: "Reject plans until something in them changes",
 		Args:  cobra.ArbitraryArgs,
 		Example: "  nuon reject acme/web --reason 'not during the sale'\n" +
 			"  nuon reject acme/web --alike --reason 'not during the sale'",
 		ValidArgsFunction: complete.Rest(e, complete.Approvals),
 		RunE: func(c *cobra.Command, args []string) error {
 			if strings.TrimSpace(a.reason) == "" {
-				return exitcode.Usagef("give a reason with --reason: it is shown to everybody who looks at the install")
+				return exitcode.Usagef("--reason is required: it is shown to everyone who views the install")
 			}
 			return a.run(c.Context(), args)
 		},
@@ -90,16 +95,17 @@ func NewReject(e *cmdenv.Env) *cobra.Command {
 }
 
 func (a *answer) flags(c *cobra.Command) {
-	left := "everything that waits"
+	left := "everything that is waiting"
 	if a.give == api.ResponseAnswerApprove {
-		left += " but what destroys, replaces, restores, loosens settings or is not shown as a whole"
+		left += ", except what destroys, replaces, restores, loosens settings or has an incomplete report"
 	}
-	c.Flags().StringVar(&a.reason, "reason", "", "why; shown to everybody who looks")
-	c.Flags().StringVar(&a.install, "install", "", "with --all: only what waits at this install")
+	c.Flags().StringVar(&a.reason, "reason", "", "reason, shown to everyone who views the install")
+	c.Flags().StringVar(&a.install, "install", "", "with --all: only this install")
 	complete.Flag(a.env, c, "install", complete.Installs)
 	c.Flags().BoolVar(&a.all, "all", false, left)
-	c.Flags().StringVar(&a.digest, "digest", "", "content digest of the plan that you have read (nuon review -o json)")
-	c.Flags().BoolVar(&a.alike, "alike", false, "the plan that is named, and all that wait and are alike")
+	c.Flags().StringVar(&a.digest, "digest", "", "content digest of the plan that you have reviewed (nuon review "+
+		"-o json)")
+	c.Flags().BoolVar(&a.alike, "alike", false, "also all waiting plans that are alike")
 }
 
 func (a *answer) run(ctx context.Context, args []string) error {
@@ -107,15 +113,15 @@ func (a *answer) run(ctx context.Context, args []string) error {
 	case a.workflow != "":
 		return a.approveWorkflow(ctx, args)
 	case a.revoke:
-		return exitcode.Usagef("--revoke goes with --workflow, which names what to take back")
+		return exitcode.Usagef("--revoke needs --workflow, which names the approval to withdraw")
 	case a.all == (len(args) > 0):
-		return exitcode.Usagef("name what to %s (`nuon review` lists it), or say --all", a.give)
+		return exitcode.Usagef("name what to %s (`nuon review` lists it), or pass --all", a.give)
 	case a.install != "" && !a.all:
-		return exitcode.Usagef("--install goes with --all; without it, say %s/COMPONENT", a.install)
+		return exitcode.Usagef("--install needs --all; without it, use %s/COMPONENT", a.install)
 	case a.digest != "" && len(args) != 1:
-		return exitcode.Usagef("--digest is that of one plan: name the one that it belongs to")
+		return exitcode.Usagef("--digest needs one plan: name the plan that has this digest")
 	case a.alike && (len(args) != 1 || a.digest != ""):
-		return exitcode.Usagef("--alike goes with one plan that is named, and without --digest: each plan has its own")
+		return exitcode.Usagef("--alike needs one named plan and excludes --digest: each plan has its own digest")
 	}
 	client, err := a.env.Client()
 	if err != nil {
@@ -135,7 +141,7 @@ func (a *answer) run(ctx context.Context, args []string) error {
 	done, err := respond(ctx, client, targets)
 	if err == nil && a.left > 0 {
 		err = exitcode.With(exitcode.Waiting,
-			fmt.Errorf("%s to be approved by name", diff.Plural(a.left, "plan still waits", "plans still wait")))
+			fmt.Errorf("%s to approve by name", diff.Plural(a.left, "plan is still waiting", "plans are still waiting")))
 	}
 	return errors.Join(a.show(done), err) // the answers before an error are recorded
 }
@@ -168,7 +174,7 @@ func (a *answer) respondAll(ctx context.Context, client *apiclient.Client,
 	done, failed := []api.Approval{}, []error{}
 	for i, t := range targets {
 		if i > 0 && i%tellEvery == 0 && a.env.Console.ErrIsTerminal {
-			a.env.Console.Say("%d of %d are answered", len(done), len(targets))
+			a.env.Console.Say("answered %d of %d", len(done), len(targets))
 		}
 		got, err := a.send(ctx, client, t)
 		if err == nil {
@@ -188,7 +194,7 @@ func (a *answer) respondAll(ctx context.Context, client *apiclient.Client,
 		failed = append(failed[:mostTold-1], fmt.Errorf("and %d more", n-mostTold+1))
 	}
 	if len(failed) > 0 && len(targets) > 1 {
-		failed = slices.Insert(failed, 0, fmt.Errorf("%d of %d were answered", len(done), len(targets)))
+		failed = slices.Insert(failed, 0, fmt.Errorf("answered %d of %d", len(done), len(targets)))
 	}
 	return done, errors.Join(failed...)
 }
@@ -260,11 +266,11 @@ func find(ctx context.Context, client *apiclient.Client, name string) (api.Appro
 	}
 	switch len(found) {
 	case 0:
-		return api.Approval{}, fmt.Errorf("nothing waits for an approval at %s: `nuon review` lists what does", name)
+		return api.Approval{}, fmt.Errorf("no approvals waiting on %s; list all with `nuon review`", name)
 	case 1:
 		return found[0], nil
 	}
-	return api.Approval{}, exitcode.Usagef("%s is not clear: say %s/%s or %s/%s",
+	return api.Approval{}, exitcode.Usagef("%s is ambiguous: use %s/%s or %s/%s",
 		name, found[0].App, name, found[1].App, name)
 }
 
@@ -298,7 +304,7 @@ func (a *answer) targets(ctx context.Context, client *apiclient.Client, args []s
 func (a *answer) everything(ctx context.Context, client *apiclient.Client) ([]api.Approval, error) {
 	all, err := waiting(ctx, client, api.ListApprovalsParams{Install: a.install, Brief: true})
 	if err == nil && len(all) == 0 {
-		a.env.Console.Say("nothing waits for an approval")
+		a.env.Console.Say("no approvals waiting")
 	}
 	if err != nil || a.give == api.ResponseAnswerReject {
 		return all, err
@@ -308,9 +314,9 @@ func (a *answer) everything(ctx context.Context, client *apiclient.Client) ([]ap
 		why := "destroys or replaces"
 		switch {
 		case t.Restore > 0:
-			why = fmt.Sprintf("takes its state back to version %d", t.Restore)
+			why = fmt.Sprintf("restores state version %d", t.Restore)
 		case t.Kind == api.ApprovalKindSettings:
-			why = "loosen who is asked"
+			why = "loosen approval"
 		case t.IndividualApproval && !review.Grave(t):
 			why = "has changes that its report does not show"
 		case !review.Grave(t):
@@ -318,7 +324,7 @@ func (a *answer) everything(ctx context.Context, client *apiclient.Client) ([]ap
 			continue
 		}
 		a.left++
-		a.env.Console.Say("left out: %s on %s/%s %s; approve it by name: nuon approve %s",
+		a.env.Console.Say("skipped: %s on %s/%s %s; approve it by name: nuon approve %s",
 			review.Subject(t), t.App, t.Install, why, t.ID)
 	}
 	return safe, nil

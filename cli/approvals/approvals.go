@@ -31,13 +31,14 @@ func NewReview(e *cmdenv.Env) *cobra.Command {
 	install := ""
 	c := &cobra.Command{
 		Use:   "review [INSTALL|INSTALL/COMPONENT|APPROVAL]…",
-		Short: "Read the plans, scripts and settings that wait for a yes or a no, and answer them",
+		Short: "Review waiting plans, scripts and settings, and approve or reject them",
 		Args:  cobra.ArbitraryArgs,
-		Long: "On a terminal it opens a screen with the plans that wait and the diff of each; ? shows its keys. In a pipe, " +
-			"with -o json, yaml or\n" +
-			"name, and with --print it prints them one below the other; plans that are alike only once, unless --each asks " +
-			"for all. An approval\n" +
-			"that is named by its id is printed whatever became of it.",
+		Long: `Review waiting plans, scripts and settings, and approve or reject them.
+
+On a terminal this opens a screen with the waiting plans and the diff of each; press ? for its keys.
+In a pipe, with -o json, yaml or name, and with --print it prints them one after the other. Plans that
+are alike are printed once, unless --each is set. An approval that is named by its ID is printed in
+any status.`,
 		Example:           "  nuon review\n  nuon review acme globex\n  nuon review acme/web --print",
 		ValidArgsFunction: complete.Rest(e, complete.Approvals),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
@@ -51,9 +52,9 @@ func NewReview(e *cmdenv.Env) *cobra.Command {
 			return onScreen(ctx, e.Console, client, args)
 		}),
 	}
-	c.Flags().StringVar(&install, "install", "", "only this install; the same as naming it")
+	c.Flags().StringVar(&install, "install", "", "only this install; same as the argument INSTALL")
 	c.Flags().BoolVar(&print, "print", false, "print the plans instead of opening the screen")
-	c.Flags().BoolVar(&each, "each", false, "print each plan, also those that are alike")
+	c.Flags().BoolVar(&each, "each", false, "print every plan, including those that are alike")
 	complete.Flag(e, c, "install", complete.Installs)
 	return c
 }
@@ -227,7 +228,7 @@ func nothing(ctx context.Context, w io.Writer, c *console.Console, client *apicl
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintln(w, "nothing waits for an approval"); err != nil {
+	if _, err := fmt.Fprintln(w, "no approvals waiting"); err != nil {
 		return err
 	}
 	all = slices.DeleteFunc(all, func(i api.InstallSummary) bool {
@@ -309,10 +310,10 @@ func showOne(w io.Writer, c *console.Console, alike []api.Approval) error {
 		fmt.Fprintln(w, c.Wrap(review.Placeholders, 0))
 	}
 	if a.Kind == api.ApprovalKindSettings && a.Author != "" {
-		fmt.Fprintln(w, c.Wrap("asked for by "+console.Line(a.Author), 0))
+		fmt.Fprintln(w, c.Wrap("requested by "+console.Line(a.Author), 0))
 	}
 	if scripts := review.Scripts(a); scripts != "" {
-		fmt.Fprintln(w, c.Wrap("a yes approves "+console.Line(scripts)+" for "+review.Place(alike), 0))
+		fmt.Fprintln(w, c.Wrap("approves "+console.Line(scripts)+" for "+review.Place(alike), 0))
 	}
 	if a.Because != "" {
 		fmt.Fprintln(w, c.Wrap("because "+console.Line(a.Because), 0))

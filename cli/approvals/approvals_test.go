@@ -216,48 +216,49 @@ func TestAnswers(t *testing.T) {
 		"script, another digest": {"approve apr_1 --digest sha256:0", "", nil, exitcode.Failed,
 			"approve web on hello/acme: what waits is no longer what was shown"},
 		"script, by place": {"approve globex/web", "", nil, exitcode.Usage,
-			"read it with `nuon review apr_3`, then run: nuon approve apr_3"},
+			"review it with `nuon review apr_3`, then run: nuon approve apr_3"},
 		"script, one by place": {"approve apr_2 globex/web", "", nil, exitcode.Usage,
 			"then run: nuon approve apr_2 apr_3"},
 		"script, all": {"approve --all", "", nil, exitcode.Usage,
-			"this approves 3 plans, and there is no terminal to ask on; read it with `nuon review --print`, then run: nuon " +
+			"this approves 3 plans, which needs a terminal; without one, review it with `nuon review --print`, then run: nuon " +
 				"approve apr_1 apr_3 apr_4"},
 		"script, a no by place": {"reject globex/web --reason no", "", []string{"apr_3 reject sha256:3 no"}, 0, ""},
 		"script, a no to all": {"reject --all --reason x", "", nil, exitcode.Usage,
 			`run: nuon reject --reason "x" apr_1 apr_2 apr_3 apr_4`},
 		"by place":         {"approve globex/web", "y", []string{three}, 0, ""},
-		"by place, no":     {"approve globex/web", "n", nil, exitcode.Rejected, "nothing was done"},
-		"by id, no":        {"approve apr_3", "n", nil, exitcode.Rejected, "nothing was done"},
+		"by place, no":     {"approve globex/web", "n", nil, exitcode.Rejected, "canceled"},
+		"by id, no":        {"approve apr_3", "n", nil, exitcode.Rejected, "canceled"},
 		"by app and place": {"approve shop/acme/web", "yes", []string{four}, 0, ""},
 		"by digest, no": {"approve acme/db --digest sha256:2", "y", nil, exitcode.Rejected,
-			"nothing was approved"},
-		"destroys, a mere yes":       {"approve acme/db", "y", nil, exitcode.Rejected, "nothing was approved"},
-		"destroys, named":            {"approve acme/db", "db", []string{two}, 0, ""},
-		"destroys, by id, named":     {"approve apr_2", "db", []string{two}, 0, ""},
-		"two, counted":               {"approve apr_1 apr_3", "2", []string{one, three}, 0, ""},
-		"two, miscounted":            {"approve apr_1 apr_3", "3", nil, exitcode.Rejected, "nothing was approved"},
-		"two, a mere yes":            {"approve apr_1 apr_3", "y", nil, exitcode.Rejected, "nothing was approved"},
-		"two, one destroys":          {"approve acme/db apr_4", "db\n1", []string{two, four}, 0, ""},
-		"two, one destroys, unnamed": {"approve acme/db apr_4", "1\ndb", nil, exitcode.Rejected, "nothing was approved"},
+			"canceled: nothing was approved"},
+		"destroys, a mere yes":   {"approve acme/db", "y", nil, exitcode.Rejected, "canceled: nothing was approved"},
+		"destroys, named":        {"approve acme/db", "db", []string{two}, 0, ""},
+		"destroys, by id, named": {"approve apr_2", "db", []string{two}, 0, ""},
+		"two, counted":           {"approve apr_1 apr_3", "2", []string{one, three}, 0, ""},
+		"two, miscounted":        {"approve apr_1 apr_3", "3", nil, exitcode.Rejected, "canceled: nothing was approved"},
+		"two, a mere yes":        {"approve apr_1 apr_3", "y", nil, exitcode.Rejected, "canceled: nothing was approved"},
+		"two, one destroys":      {"approve acme/db apr_4", "db\n1", []string{two, four}, 0, ""},
+		"two, one destroys, unnamed": {"approve acme/db apr_4", "1\ndb", nil, exitcode.Rejected,
+			"canceled: nothing was approved"},
 		"all but destruction": {"approve --all", "3", []string{one, three, four}, exitcode.Waiting,
-			"1 plan still waits to be approved by name"},
-		"all, a mere yes":        {"approve --all", "y", nil, exitcode.Rejected, "nothing was approved"},
+			"1 plan is still waiting to approve by name"},
+		"all, a mere yes":        {"approve --all", "y", nil, exitcode.Rejected, "canceled: nothing was approved"},
 		"all of an install":      {"approve --all --install globex", "y", []string{three}, 0, ""},
 		"a no needs no question": {"reject acme/db --reason no", "n", []string{"apr_2 reject sha256:2 no"}, 0, ""},
 		"a no to all": {"reject --all --install acme --reason x", "y",
 			[]string{"apr_1 reject sha256:1 x", "apr_2 reject sha256:2 x", "apr_4 reject sha256:4 x"}, 0, ""},
-		"a no to all, not meant": {"reject --all --install acme --reason x", "n", nil, exitcode.Rejected, "nothing was done"},
-		"not clear":              {"approve acme/web", "y", nil, exitcode.Usage, "say hello/acme/web or shop/acme/web"},
-		"one of two not clear":   {"approve globex/web acme/web", "y", nil, exitcode.Usage, "not clear"},
-		"nothing there":          {"approve globex/db", "y", nil, exitcode.Failed, "`nuon review` lists what does"},
-		"no such id":             {"approve apr_9", "", nil, exitcode.Failed, "there is no approval apr_9"},
-		"nobody":                 {"approve", "", nil, exitcode.Usage, "or say --all"},
-		"a name and all":         {"approve --all apr_1", "", nil, exitcode.Usage, "or say --all"},
-		"an install and name":    {"approve apr_1 --install globex", "", nil, exitcode.Usage, "--install goes with --all"},
-		"a digest for all":       {"approve --all --digest sha256:1", "", nil, exitcode.Usage, "--digest"},
-		"a digest for two":       {"approve apr_1 apr_2 --digest sha256:1", "", nil, exitcode.Usage, "--digest"},
-		"a no without why":       {"reject apr_1", "", nil, exitcode.Usage, "--reason"},
-		"a yes with words":       {"approve apr_1 --reason well", "", []string{"apr_1 approve sha256:1 well"}, 0, ""},
+		"a no to all, not meant":  {"reject --all --install acme --reason x", "n", nil, exitcode.Rejected, "canceled"},
+		"is ambiguous":            {"approve acme/web", "y", nil, exitcode.Usage, "use hello/acme/web or shop/acme/web"},
+		"one of two is ambiguous": {"approve globex/web acme/web", "y", nil, exitcode.Usage, "is ambiguous"},
+		"nothing there":           {"approve globex/db", "y", nil, exitcode.Failed, "list all with `nuon review`"},
+		"no such id":              {"approve apr_9", "", nil, exitcode.Failed, "there is no approval apr_9"},
+		"nobody":                  {"approve", "", nil, exitcode.Usage, "or pass --all"},
+		"a name and all":          {"approve --all apr_1", "", nil, exitcode.Usage, "or pass --all"},
+		"an install and name":     {"approve apr_1 --install globex", "", nil, exitcode.Usage, "--install needs --all"},
+		"a digest for all":        {"approve --all --digest sha256:1", "", nil, exitcode.Usage, "--digest"},
+		"a digest for two":        {"approve apr_1 apr_2 --digest sha256:1", "", nil, exitcode.Usage, "--digest"},
+		"a no without why":        {"reject apr_1", "", nil, exitcode.Usage, "--reason"},
+		"a yes with words":        {"approve apr_1 --reason well", "", []string{"apr_1 approve sha256:1 well"}, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := fourPlans(t)
@@ -309,7 +310,7 @@ func TestAllNamesWhatItLeavesOut(t *testing.T) {
 	p := fourPlans(t)
 	p.approvals[2].Kind, p.approvals[2].Component, p.approvals[2].Plan = api.ApprovalKindSettings, "", ""
 	out, remarks, err := p.typing(t, "2").run(t, "table", "approve", "--all")
-	if exitcode.CodeOf(err) != exitcode.Waiting || !strings.Contains(err.Error(), "2 plans still wait") ||
+	if exitcode.CodeOf(err) != exitcode.Waiting || !strings.Contains(err.Error(), "2 plans are still waiting") ||
 		len(p.answers) != 2 {
 		t.Errorf("ended with %v, answered %q", err, p.answers)
 	}
@@ -317,8 +318,8 @@ func TestAllNamesWhatItLeavesOut(t *testing.T) {
 		t.Errorf("printed %q, want %q", out, want)
 	}
 	for _, want := range []string{
-		"left out: db on hello/acme destroys or replaces; approve it by name: nuon approve apr_2\n",
-		"left out: settings on hello/globex loosen who is asked; approve it by name: nuon approve apr_3\n",
+		"skipped: db on hello/acme destroys or replaces; approve it by name: nuon approve apr_2\n",
+		"skipped: settings on hello/globex loosen approval; approve it by name: nuon approve apr_3\n",
 		"deploy web on hello/acme   (apr_1)\n", "Type 2 to approve 2 plans: ",
 	} {
 		if !strings.Contains(remarks, want) {
@@ -336,7 +337,7 @@ func TestAllLeavesOutWhatIsNotShown(t *testing.T) {
 	if exitcode.CodeOf(err) != exitcode.Waiting || len(p.answers) != 2 {
 		t.Errorf("ended with %v, answered %q", err, p.answers)
 	}
-	want := "left out: web on hello/acme has changes that its report does not show; approve it by name: nuon " +
+	want := "skipped: web on hello/acme has changes that its report does not show; approve it by name: nuon " +
 		"approve apr_1\n"
 	if !strings.Contains(remarks, want) {
 		t.Errorf("remarked %q, want %q", remarks, want)
@@ -346,10 +347,10 @@ func TestAllLeavesOutWhatIsNotShown(t *testing.T) {
 // TestNothingToAnswer checks that people get a message, and programs an empty list.
 func TestNothingToAnswer(t *testing.T) {
 	out, remarks, err := (&plane{}).run(t, "json", "approve", "--all")
-	if err != nil || out != "[]\n" || !strings.Contains(remarks, "nothing waits") {
+	if err != nil || out != "[]\n" || !strings.Contains(remarks, "no approvals waiting") {
 		t.Errorf("printed %q and %q, %v", out, remarks, err)
 	}
-	if out, _, err := (&plane{}).run(t, "table", "review"); err != nil || out != "nothing waits for an approval\n" {
+	if out, _, err := (&plane{}).run(t, "table", "review"); err != nil || out != "no approvals waiting\n" {
 		t.Errorf("printed %q, %v", out, err)
 	}
 	busy := &plane{installs: []api.InstallSummary{
@@ -358,12 +359,12 @@ func TestNothingToAnswer(t *testing.T) {
 		{App: "shop", Name: "acme", Status: api.InstallSummaryStatusStalled, Reason: "web: its build failed"},
 	}}
 	if out, _, err := busy.run(t, "table", "review"); err != nil ||
-		out != "nothing waits for an approval\n  hello/acme: working on web [2J\n  shop/acme: web: its build failed\n" {
+		out != "no approvals waiting\n  hello/acme: working on web [2J\n  shop/acme: web: its build failed\n" {
 		t.Errorf("printed %q, %v", out, err)
 	}
 	for _, install := range []string{"ins_1", "hello/acme"} {
 		if out, _, err := busy.run(t, "table", "review", "--install", install); err != nil ||
-			out != "nothing waits for an approval\n  hello/acme: working on web [2J\n" {
+			out != "no approvals waiting\n  hello/acme: working on web [2J\n" {
 			t.Errorf("of %s it printed %q, %v", install, out, err)
 		}
 	}
@@ -450,7 +451,7 @@ func TestARestoreIsNoDeploy(t *testing.T) {
 	}
 	_, remarks, err := p.typing(t, "1").run(t, "table", "approve", "--all")
 	if exitcode.CodeOf(err) != exitcode.Waiting || len(p.answers) != 0 || !strings.Contains(remarks,
-		"left out: web on hello/acme takes its state back to version 3; approve it by name: nuon approve apr_1") {
+		"skipped: web on hello/acme restores state version 3; approve it by name: nuon approve apr_1") {
 		t.Errorf("answered %v, remarked %q, %v", p.answers, remarks, err)
 	}
 }

@@ -21,7 +21,7 @@ import (
 // New returns the command `nuon approvals` with its subcommands.
 func New(e *cmdenv.Env) *cobra.Command {
 	c := &cobra.Command{Use: "approvals",
-		Short: "What waits for a yes or a no (plans, scripts, looser settings), and what became of it"}
+		Short: "List approvals of plans, scripts and settings"}
 	c.AddCommand(newList(e))
 	return c
 }
@@ -40,7 +40,7 @@ func newList(e *cmdenv.Env) *cobra.Command {
 	p := api.ListApprovalsParams{Brief: true}
 	status := ""
 	l := &listing.List[api.Approval]{
-		Header: []string{"ID", "PLAN", "APP", "INSTALL", "CHANGES", "STATUS", "WHY"},
+		Header: []string{"ID", "PLAN", "APP", "INSTALL", "CHANGES", "STATUS", "REASON"},
 		Row:    func(a api.Approval) []string { return cells([]api.Approval{a}) },
 		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.Approval, string, error) {
 			p.Cursor, p.Limit, p.Status = at.Cursor, at.Limit, api.ListApprovalsParamsStatus(status)
@@ -51,11 +51,12 @@ func newList(e *cmdenv.Env) *cobra.Command {
 	c := l.Command(e, &cobra.Command{
 		Use:     "list",
 		Aliases: []string{"ls"},
-		Short:   "List plans that wait for an answer, the newest first",
+		Short:   "List approvals, newest first",
 		Args:    cobra.NoArgs,
-		Long: "On a terminal plans that are alike are one row, with how many installs they are at; --each lists each. In a " +
-			"pipe, and with\n" +
-			"-o json, yaml or name, each is listed.",
+		Long: `List approvals, newest first.
+
+On a terminal, plans that are alike share one row that counts their installs; --each prints a row for
+each. In a pipe, and with -o json, yaml or name, every plan has a row.`,
 		Example: "  nuon approvals list\n  nuon approvals list --each --install acme\n  nuon approvals list -o json | jq " +
 			"'group_by(.group)'",
 		PreRunE: func(*cobra.Command, []string) error {
@@ -68,11 +69,11 @@ func newList(e *cmdenv.Env) *cobra.Command {
 			return nil
 		},
 	})
-	c.Flags().BoolVar(&each, "each", false, "list each plan, also those that are alike")
+	c.Flags().BoolVar(&each, "each", false, "list every plan, including those that are alike")
 	c.Flags().StringVar(&p.Install, "install", "", "only this install")
-	c.Flags().StringVar(&p.Group, "group", "", "only plans that are alike: the group that -o json shows")
+	c.Flags().StringVar(&p.Group, "group", "", "only plans of this group (group in -o json)")
 	c.Flags().StringVar(&status, "status", "",
-		"only those that are "+strings.Join(statuses, ", ")+" (default: waiting)")
+		"only these statuses: "+strings.Join(statuses, ", ")+" (default: waiting)")
 	complete.Flag(e, c, "install", complete.Installs)
 	complete.FlagWords(c, "status", statuses...)
 	return c
@@ -85,7 +86,7 @@ func together(e *cmdenv.Env, all []api.Approval) [][]string {
 		rows = append(rows, cells(alike))
 	}
 	if len(rows) < len(all) {
-		e.Console.Say("%d plans in %d rows; --each lists them one by one", len(all), len(rows))
+		e.Console.Say("%d plans in %d rows; list every plan with --each", len(all), len(rows))
 	}
 	return rows
 }

@@ -23,10 +23,10 @@ func Script(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, approv
 	if err != nil || t.Status != api.ApprovalStatusWaiting || len(t.Scripts) == 0 {
 		return err
 	}
-	c, read := e.Console, fmt.Sprintf("`nuon review %s` shows it, `nuon approve %[1]s` approves it", t.ID)
+	c, read := e.Console, fmt.Sprintf("review it with `nuon review %s`, approve it with `nuon approve %[1]s`", t.ID)
 	if digest != "" {
 		if len(t.Scripts) != 1 || t.Scripts[0].Digest != digest {
-			return exitcode.Usagef("%s waits for an approver, and is not the one of --approve-script: it has the digest %s; %s",
+			return exitcode.Usagef("%s needs approval, and its digest %s is not the one of --approve-script; %s",
 				console.Line(review.Scripts(t)), console.Line(t.Scripts[0].Digest), read)
 		}
 		return sendScript(ctx, e, client, t)
@@ -36,7 +36,7 @@ func Script(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, approv
 	case err != nil:
 		return err
 	case !c.Asks(), who.Role != "approver" && who.Role != "admin":
-		c.Say("%s waits for an approver: %s", console.Line(review.Scripts(t)), read)
+		c.Say("%s needs approval: %s", console.Line(review.Scripts(t)), read)
 		return nil
 	}
 	if err := showOne(c.Err, c, []api.Approval{t}); err != nil {
@@ -45,7 +45,7 @@ func Script(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, approv
 	if err := c.Confirm(ctx, "this approves "+review.Scripts(t)+" for "+review.Place([]api.Approval{t}),
 		false); err != nil {
 		if exitcode.CodeOf(err) == exitcode.Rejected { // a declined confirmation does not reject the script
-			c.Say("it keeps waiting: %s", read)
+			c.Say("not approved: %s", read)
 			return nil
 		}
 		return err

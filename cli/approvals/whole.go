@@ -22,15 +22,15 @@ import (
 
 func (a *answer) wholeFlags(c *cobra.Command) {
 	c.Flags().StringVar(&a.workflow, "workflow", "",
-		"approve what this workflow plans until it ends: its id, or an install for the one that runs there")
-	c.Flags().BoolVar(&a.revoke, "revoke", false, "with --workflow: take that back")
+		"approve everything that this workflow plans until it ends (ID, or an install for its running workflow)")
+	c.Flags().BoolVar(&a.revoke, "revoke", false, "with --workflow: withdraw the approval")
 	complete.Flag(a.env, c, "workflow", complete.RunningWorkflows)
 }
 
 // approveWorkflow approves a workflow as a whole, or revokes that approval.
 func (a *answer) approveWorkflow(ctx context.Context, args []string) error {
 	if len(args) > 0 || a.all || a.alike || a.digest != "" || a.install != "" {
-		return exitcode.Usagef("--workflow approves a whole workflow: leave out plans, --all, --alike, --digest and " +
+		return exitcode.Usagef("--workflow approves a whole workflow: remove plans, --all, --alike, --digest and " +
 			"--install")
 	}
 	client, err := a.env.Client()
@@ -46,7 +46,7 @@ func (a *answer) approveWorkflow(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		return a.showWhole(w, "taken back: plans of %s ask again\n", review.NameOf(w))
+		return a.showWhole(w, "withdrawn: plans of %s need approval again\n", review.NameOf(w))
 	}
 	if err := a.agreeWhole(ctx, client, w); err != nil {
 		return err
@@ -88,8 +88,8 @@ func findRunning(ctx context.Context, client *apiclient.Client, name string) (ap
 	})
 	switch len(running) {
 	case 0:
-		return api.Workflow{}, fmt.Errorf("no provision and no deploy runs at %s: `nuon workflows list --install %[1]s` "+
-			"shows what ran", install)
+		return api.Workflow{}, fmt.Errorf("no provision or deploy is running on %s; list its workflows with "+
+			"`nuon workflows list --install %[1]s`", install)
 	case 1:
 		return running[0], nil
 	}
@@ -97,14 +97,14 @@ func findRunning(ctx context.Context, client *apiclient.Client, name string) (ap
 	for _, w := range running {
 		ids = append(ids, w.ID)
 	}
-	return api.Workflow{}, exitcode.Usagef("%d workflows run at %s: say which of %s",
+	return api.Workflow{}, exitcode.Usagef("%d workflows are running on %s: name one of %s",
 		len(running), install, strings.Join(ids, ", "))
 }
 
 // agreeWhole displays what the approval covers and asks for confirmation. Without a
 // terminal it accepts only the id of a workflow.
 func (a *answer) agreeWhole(ctx context.Context, client *apiclient.Client, w api.Workflow) error {
-	c, what := a.env.Console, "this approves what "+review.NameOf(w)+" plans until it ends"
+	c, what := a.env.Console, "this approves everything that "+review.NameOf(w)+" plans until it ends"
 	if !c.Asks() {
 		if a.workflow == w.ID {
 			return nil
@@ -113,7 +113,8 @@ func (a *answer) agreeWhole(ctx context.Context, client *apiclient.Client, w api
 		if a.reason != "" {
 			command += fmt.Sprintf(" --reason %q", a.reason)
 		}
-		return exitcode.Usagef("%s, and there is no terminal to ask on; read it with `nuon workflows get %s`, then run: %s",
+		return exitcode.Usagef("%s, which needs a terminal; without one, review it with `nuon workflows get %s`, "+
+			"then run: %s",
 			what, w.ID, command)
 	}
 	c.Say("%s   (%s)", review.NameOf(w), w.ID)
@@ -135,12 +136,12 @@ func (a *answer) agreeWhole(ctx context.Context, client *apiclient.Client, w api
 		}
 		how := "  approves now: %s: %s"
 		if !review.Covered(t) {
-			how = "  still asks about: %s: %s"
+			how = "  still needs approval: %s: %s"
 		}
 		c.Say(how, console.Line(review.Subject(t)), effect(t, report))
 	}
 	if next := review.Unplanned(w); len(next) > 0 {
-		c.Say("%s", c.Wrap("  approves once they are planned: "+console.Line(strings.Join(next, ", ")), 2))
+		c.Say("%s", c.Wrap("  approves once planned: "+console.Line(strings.Join(next, ", ")), 2))
 	}
 	c.Say("%s", c.Wrap("  never approves "+review.NeverCovered(console.Line(w.Install)), 2))
 	return c.Confirm(ctx, what, false)

@@ -54,17 +54,17 @@ func TestApproveAWorkflow(t *testing.T) {
 			"then run: nuon approve --workflow wfl_1 --reason \"fine\""},
 		"yes":           {"approve --workflow acme", "y", []string{"wfl_1 POST"}, 0, ""},
 		"by its latest": {"approve --workflow latest:acme", "y", []string{"wfl_1 POST"}, 0, ""},
-		"no":            {"approve --workflow acme", "n", nil, exitcode.Rejected, "nothing was done"},
+		"no":            {"approve --workflow acme", "n", nil, exitcode.Rejected, "canceled"},
 		"just return":   {"approve --workflow wfl_1", "", []string{"wfl_1 POST"}, 0, ""},
 		"taken back":    {"approve --workflow acme --revoke", "", []string{"wfl_1 DELETE"}, 0, ""},
 		"several": {"approve --workflow globex", "y", nil, exitcode.Usage,
-			"2 workflows run at globex: say which of wfl_2, wfl_3"},
+			"2 workflows are running on globex: name one of wfl_2, wfl_3"},
 		"none to approve": {"approve --workflow hooli", "y", nil, exitcode.Failed,
-			"no provision and no deploy runs at hooli"},
+			"no provision or deploy is running on hooli"},
 		"not there":          {"approve --workflow wfl_9", "", nil, exitcode.Failed, "there is no workflow wfl_9"},
-		"with a plan":        {"approve --workflow wfl_1 acme/web", "", nil, exitcode.Usage, "leave out plans"},
-		"with all":           {"approve --workflow wfl_1 --all", "", nil, exitcode.Usage, "leave out plans"},
-		"nothing taken back": {"approve --revoke acme/web", "", nil, exitcode.Usage, "--revoke goes with --workflow"},
+		"with a plan":        {"approve --workflow wfl_1 acme/web", "", nil, exitcode.Usage, "remove plans"},
+		"with all":           {"approve --workflow wfl_1 --all", "", nil, exitcode.Usage, "remove plans"},
+		"nothing taken back": {"approve --revoke acme/web", "", nil, exitcode.Usage, "--revoke needs --workflow"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			atWork(t).ends(t, c.types, c.line, c.want, c.code, c.says)
@@ -72,16 +72,14 @@ func TestApproveAWorkflow(t *testing.T) {
 	}
 	out, remarks, err := atWork(t).typing(t, "y").run(t, "table", "approve", "--workflow", "acme")
 	want := "provision 1 of hello/acme   (wfl_1)\n  because it is new\n  approves now: web: 1 to update; highest risk: " +
-		"in place\n" +
-		"  still asks about: db: 1 to update; highest risk: in place\n  approves once they are planned: cache\n" +
-		"  never approves what destroys or replaces something, scripts that no approver has seen for acme,\n  and plans of " +
-		"which the report does not show everything\n" +
-		"this approves what provision 1 of hello/acme plans until it ends. Go on? [y/N] "
+		"in place\n  still needs approval: db: 1 to update; highest risk: in place\n  approves once planned: cache\n  " +
+		"never approves destroys, replacements, scripts that no approver has seen for acme, and plans whose\n  report is " +
+		"incomplete\nthis approves everything that provision 1 of hello/acme plans until it ends. Continue? [y/N] "
 	if d := cmp.Diff(want, remarks); d != "" || err != nil {
 		t.Errorf("remarked (-want +got)\n%s%v", d, err)
 	}
-	if out != "approved: what provision 1 of hello/acme plans until it ends; to take it back: nuon approve --workflow "+
-		"wfl_1 --revoke\n" {
+	if out != "approved everything that provision 1 of hello/acme plans until it ends; to withdraw: nuon approve "+
+		"--workflow wfl_1 --revoke\n" {
 		t.Errorf("printed %q", out)
 	}
 }

@@ -24,7 +24,7 @@ import (
 
 // New returns the command with its subcommands.
 func New(e *cmdenv.Env) *cobra.Command {
-	c := &cobra.Command{Use: "apps", Short: "The apps of this org"}
+	c := &cobra.Command{Use: "apps", Short: "Manage apps"}
 	c.AddCommand(newCreate(e), newList(e), newGet(e), newVersions(e), newConfig(e), newDelete(e))
 	return c
 }
@@ -33,15 +33,15 @@ func newCreate(e *cmdenv.Env) *cobra.Command {
 	var n api.NewApp
 	c := &cobra.Command{
 		Use:   "create NAME",
-		Short: "Make an app, connected to a git repository or (without --repo) uploaded by `nuon sync`",
+		Short: "Create an app, connected to a git repository or (without --repo) uploaded by \"nuon sync\"",
 		Example: `  nuon apps create hello --repo https://git.example/acme/hello --branch main
   nuon apps create hello --repo file://$PWD --directory examples/hello`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			n.Name = args[0]
 			if n.Directory = path.Clean(filepath.ToSlash(n.Directory)); !fs.ValidPath(n.Directory) {
-				return exitcode.Usagef("--directory %s is not inside the repository: give its path from the repository's root, "+
-					"such as apps/shop", n.Directory)
+				return exitcode.Usagef("--directory %s is outside the repository: use a path from the "+
+					"repository's root, such as apps/shop", n.Directory)
 			}
 			return create(c.Context(), e, n)
 		},
@@ -50,7 +50,7 @@ func newCreate(e *cmdenv.Env) *cobra.Command {
 	c.Flags().StringVar(&n.Ref, "branch", "main", "branch, tag or commit to follow")
 	c.Flags().StringVar(&n.Directory, "directory", ".", "directory of the app's config in the repository")
 	c.Flags().StringVar(&n.Credential, "credential", "",
-		"name of the credential for the repository, of those that nuon credentials list shows")
+		"name of the credential for the repository (nuon credentials list)")
 	c.ValidArgsFunction = complete.Nothing
 	complete.Flag(e, c, "credential", complete.Credentials)
 	return c
@@ -69,7 +69,7 @@ func create(ctx context.Context, e *cmdenv.Env, n api.NewApp) error {
 		return err
 	}
 	return e.Console.Result(app, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "app %s made (%s)\n", app.Name, app.ID)
+		_, err := fmt.Fprintf(w, "created app %s (%s)\n", app.Name, app.ID)
 		return err
 	})
 }
@@ -85,7 +85,7 @@ func newList(e *cmdenv.Env) *cobra.Command {
 		},
 	}
 	return l.Command(e, &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List the apps", Args: cobra.NoArgs,
+		Use: "list", Aliases: []string{"ls"}, Short: "List apps", Args: cobra.NoArgs,
 		Example: `  nuon apps list
   nuon apps list -o name`,
 	})
@@ -111,7 +111,7 @@ func problem(a api.App) string {
 		if errors > 1 {
 			count = fmt.Sprintf("%d errors", errors)
 		}
-		return fmt.Sprintf("%s in the config%s: `nuon apps get %s` shows what is wrong", count, at(a), a.Name)
+		return fmt.Sprintf("%s in the config%s; list them with `nuon apps get %s`", count, at(a), a.Name)
 	}
 	return ""
 }
@@ -138,7 +138,7 @@ func Outcome(a api.App) string {
 func newGet(e *cmdenv.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:               "get APP",
-		Short:             "Show one app and what is wrong with its config",
+		Short:             "Show an app and the errors in its config",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: complete.Args(e, complete.Apps),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {

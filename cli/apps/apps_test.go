@@ -49,8 +49,8 @@ func TestList(t *testing.T) {
 		{Name: "wrong", Diagnostics: []api.Diagnostic{{Severity: "error"}, {Severity: "error"}, {Severity: "warning"}},
 			Revision: api.Revision{Commit: "fedcba9876543210"}},
 	}}}, "list")
-	want := "new\t-\t\t\nhello\t3 (0123456)\thttps://git/x\t\nlost\t-\t\tthe branch is gone\n" +
-		"wrong\t-\t\t2 errors in the config at fedcba9: `nuon apps get wrong` shows what is wrong\n"
+	want := "new\t-\t\t\nhello\t3 (0123456)\thttps://git/x\t\nlost\t-\t\tthe branch is gone\nwrong\t-\t\t2 errors in " +
+		"the config at fedcba9; list them with `nuon apps get wrong`\n"
 	if err != nil || screen != want {
 		t.Errorf("%v, printed\n%s, want\n%s", err, screen, want)
 	}
@@ -80,8 +80,8 @@ func TestConfig(t *testing.T) {
 		"hello, version 4\n", "region\tstring\taccount\trequired\tsandbox action/smoke\twhere\n",
 		"colour\tstring\t\tdefault blue\t\t\n", "key\tstring\t\trequired, sensitive\t", "note\tstring\t\tsensitive\t",
 		"size\tnumber\t\toptional\t",
-		"sandbox\tterraform_module\t\talways there\n", "cache\thelm_chart\tsandbox\toff unless switched on\n",
-		"web\t\t\ton unless switched off\n", "migrate\tmanual post-deploy-component:web\t5m\tto*:number dry:bool\t\n",
+		"sandbox\tterraform_module\t\talways on\n", "cache\thelm_chart\tsandbox\toff by default\n",
+		"web\t\t\ton by default\n", "migrate\tmanual post-deploy-component:web\t5m\tto*:number dry:bool\t\n",
 	} {
 		if !strings.Contains(screen, want) {
 			t.Errorf("the screen lacks %q:\n%s", want, screen)
@@ -113,7 +113,7 @@ func TestDelete(t *testing.T) {
 		t.Errorf("without a yes: %v, asked %q", err, asked)
 	}
 	screen, asked, err := run(t, map[string]any{"DELETE /v1/apps/hello": nil}, "delete", "hello", "--yes")
-	if err != nil || screen != "app hello dropped\n" || asked[0] != "DELETE /v1/apps/hello" {
+	if err != nil || screen != "deleted app hello\n" || asked[0] != "DELETE /v1/apps/hello" {
 		t.Errorf("%v, asked %q, said %q", err, asked, screen)
 	}
 	if _, _, err := run(t, nil, "delete", "hello", "--yes"); exitcode.CodeOf(err) != exitcode.Failed ||

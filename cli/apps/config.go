@@ -20,14 +20,15 @@ func newConfig(e *cmdenv.Env) *cobra.Command {
 	var number int
 	c := &cobra.Command{
 		Use:   "config APP",
-		Short: "Show what a version of an app declares: inputs, components, actions",
+		Short: "Show the inputs, components and actions of an app version",
 		Args:  cobra.ExactArgs(1),
 		Example: `  nuon apps config hello
   nuon apps config hello --version 3 -o json`,
 		ValidArgsFunction: complete.Args(e, complete.Apps),
 		RunE: func(c *cobra.Command, args []string) error {
 			if number < 0 {
-				return exitcode.Usagef("--version %d: versions are numbered from 1 up (`nuon apps versions %s` lists them)",
+				return exitcode.Usagef("--version %d: use a number from 1 up; list the versions with `nuon apps "+
+					"versions %s`",
 					number, args[0])
 			}
 			client, err := e.Client()
@@ -53,7 +54,7 @@ func showConfig(c *console.Console, w io.Writer, app string, d api.AppConfig) er
 	fmt.Fprintf(w, "%s, version %d\n", console.Line(app), d.Version)
 	if len(d.Inputs) > 0 {
 		fmt.Fprintln(w, "\ninputs")
-		if err := c.Table(w, []string{"NAME", "TYPE", "GROUP", "VALUE", "READ BY", "WHAT IT IS"},
+		if err := c.Table(w, []string{"NAME", "TYPE", "GROUP", "VALUE", "USED BY", "DESCRIPTION"},
 			inputRows(d.Inputs)); err != nil {
 			return err
 		}
@@ -63,7 +64,7 @@ func showConfig(c *console.Console, w io.Writer, app string, d api.AppConfig) er
 	for _, k := range d.Components {
 		rows = append(rows, []string{k.Name, k.Kind, strings.Join(k.DependsOn, " "), toggle(k)})
 	}
-	if err := c.Table(w, []string{"NAME", "KIND", "NEEDS", "SWITCH"}, rows); err != nil || len(d.Actions) == 0 {
+	if err := c.Table(w, []string{"NAME", "KIND", "DEPENDENCIES", "TOGGLE"}, rows); err != nil || len(d.Actions) == 0 {
 		return err
 	}
 	fmt.Fprintln(w, "\nactions")
@@ -72,7 +73,7 @@ func showConfig(c *console.Console, w io.Writer, app string, d api.AppConfig) er
 		rows = append(rows, []string{a.Name, strings.Join(a.Triggers, " "), a.Timeout,
 			parameters(a.Inputs), a.Description})
 	}
-	return c.Table(w, []string{"NAME", "RUNS", "TIMEOUT", "PARAMETERS", "WHAT IT DOES"}, rows)
+	return c.Table(w, []string{"NAME", "TRIGGERS", "TIMEOUT", "PARAMETERS", "DESCRIPTION"}, rows)
 }
 
 func inputRows(inputs []api.DeclaredInput) [][]string {
@@ -103,11 +104,11 @@ func valueOf(i api.DeclaredInput) string {
 func toggle(k api.DeclaredComponent) string {
 	switch {
 	case !k.Toggleable:
-		return "always there"
+		return "always on"
 	case k.Enabled:
-		return "on unless switched off"
+		return "on by default"
 	}
-	return "off unless switched on"
+	return "off by default"
 }
 
 // parameters lists the inputs of an action; required ones have a star.

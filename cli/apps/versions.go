@@ -16,7 +16,7 @@ import (
 
 func newVersions(e *cmdenv.Env) *cobra.Command {
 	l := &listing.List[api.AppVersion]{
-		Header: []string{"VERSION", "MADE", "COMMIT", "DIGEST", "WHY"},
+		Header: []string{"VERSION", "CREATED", "COMMIT", "DIGEST", "REASON"},
 		Row: func(v api.AppVersion) []string {
 			return []string{fmt.Sprint(v.Number), v.CreatedAt.Local().Format(time.DateTime), console.Short(v.Commit),
 				console.Short(v.Digest), v.Reason}
@@ -28,9 +28,11 @@ func newVersions(e *cmdenv.Env) *cobra.Command {
 		},
 	}
 	return l.OfApp(e, &cobra.Command{
-		Use: "versions APP", Short: "List an app's versions, the newest first",
-		Long: `Lists the versions of an app's config, the newest first, each with why it was made. What installs get is a release: a version
-of the config, and the code of each component (` + "`nuon releases list`" + `).`,
+		Use: "versions APP", Short: "List the versions of an app's config, newest first",
+		Long: `List the versions of an app's config, newest first, with the reason for each.
+
+Installs get releases: a version of the config together with the code of each component. List them
+with "nuon releases list".`,
 		Example: `  nuon apps versions hello --limit 5`,
 	})
 }

@@ -28,12 +28,12 @@ func openWorkTree(dir string) (*worktree.Repository, error) {
 	w, err := worktree.Open(dir)
 	switch {
 	case errors.Is(err, worktree.ErrNone):
-		return nil, exitcode.Usagef("%s is not in a git work tree; to take what was pushed, run `nuon sync --app NAME`",
+		return nil, exitcode.Usagef("%s is not in a git work tree; to sync what was pushed, run `nuon sync --app NAME`",
 			dir)
 	case err != nil:
 		return nil, fmt.Errorf("open the git work tree of %s: %w", dir, err)
 	case w.Root == "":
-		return nil, exitcode.Usagef("%s is in a git repository without a work tree; to take what was pushed, run "+
+		return nil, exitcode.Usagef("%s is in a git repository without a work tree; to sync what was pushed, run "+
 			"`nuon sync --app NAME`", dir)
 	}
 	return w, nil
@@ -61,8 +61,8 @@ func committed(dir string) (string, error) {
 	for _, file := range slices.Sorted(maps.Keys(changed)) {
 		if rel, err := filepath.Rel(filepath.FromSlash(w.Dir), filepath.FromSlash(file)); err == nil &&
 			filepath.IsLocal(rel) {
-			return "", exitcode.Usagef("%s differs from commit %.7s: commit and push it, or take what was pushed with "+
-				"`nuon sync --app NAME`", rel, head.Hash().String())
+			return "", exitcode.Usagef("%s differs from commit %.7s: commit and push it, or sync what was pushed "+
+				"with `nuon sync --app NAME`", rel, head.Hash().String())
 		}
 	}
 	return head.Hash().String(), nil

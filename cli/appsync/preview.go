@@ -79,7 +79,7 @@ func foreseen(p api.AppPreview) error {
 	if len(broken) == 0 {
 		return nil
 	}
-	return exitcode.With(exitcode.Failed, fmt.Errorf("%s could not be built; mend it before it is merged",
+	return exitcode.With(exitcode.Failed, fmt.Errorf("%s cannot be built; fix it before you merge",
 		strings.Join(broken, ", ")))
 }
 
@@ -95,7 +95,7 @@ func effect(c api.PreviewedComponent) string {
 	case c.Rebuild:
 		return "rebuilt"
 	case c.Change == api.PreviewedComponentChangeChanged:
-		return "config changes"
+		return "config changed"
 	}
 	return "unchanged"
 }
@@ -106,14 +106,14 @@ func outlook(app api.App, p api.AppPreview) string {
 	case !p.Changed:
 		return fmt.Sprintf("A sync of %s would change nothing.", app.Name)
 	case p.Release == 0:
-		return fmt.Sprintf("A sync of %s would make no release: what changes is not deployed.", app.Name)
+		return fmt.Sprintf("A sync of %s would create no release: what changes is not deployed.", app.Name)
 	case p.Held != "":
-		return fmt.Sprintf("A sync of %s would make release %d, which no install gets, since it would be incomplete: %s.",
-			app.Name, p.Release, p.Held)
+		return fmt.Sprintf("A sync of %s would create release %d, which no install gets, because it would be "+
+			"incomplete: %s.", app.Name, p.Release, p.Held)
 	case p.Release == 1:
-		return fmt.Sprintf("A sync of %s would make its first release.", app.Name)
+		return fmt.Sprintf("A sync of %s would create its first release.", app.Name)
 	}
-	return fmt.Sprintf("A sync of %s would make release %d.", app.Name, p.Release)
+	return fmt.Sprintf("A sync of %s would create release %d.", app.Name, p.Release)
 }
 
 // asked describes an input that the change adds, removes or changes.
@@ -166,13 +166,13 @@ func showPreview(w io.Writer, c *console.Console, app api.App, p api.AppPreview)
 	}
 	if len(components) > 0 {
 		gap(w, c)
-		if err := c.Table(w, []string{"COMPONENT", "WOULD BE", "WHY"}, components); err != nil {
+		if err := c.Table(w, []string{"COMPONENT", "CHANGE", "REASON"}, components); err != nil {
 			return err
 		}
 	}
 	if len(installs) > 0 {
 		gap(w, c)
-		if err := c.Table(w, []string{"INSTALL", "WOULD UPDATE", "WHY"}, installs); err != nil {
+		if err := c.Table(w, []string{"INSTALL", "UPDATES", "REASON"}, installs); err != nil {
 			return err
 		}
 	}
@@ -200,7 +200,7 @@ func markdown(app api.App, p api.AppPreview) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**nuon**: %s\n", plain(outlook(app, p)))
 	if p.Changed {
-		b.WriteString("\n| component | would be | why |\n|---|---|---|\n")
+		b.WriteString("\n| component | change | reason |\n|---|---|---|\n")
 		same := 0
 		for _, c := range p.Components {
 			if effect(c) == "unchanged" {
@@ -221,7 +221,7 @@ func markdown(app api.App, p api.AppPreview) string {
 	}
 	all, still := moved(p)
 	if len(all) > 0 {
-		b.WriteString("\n| install | would update | why |\n|---|---|---|\n")
+		b.WriteString("\n| install | updates | reason |\n|---|---|---|\n")
 	}
 	for n, i := range all {
 		if n == mostInComment {

@@ -54,14 +54,14 @@ func draft() api.AppPreview {
 			{Name: "sandbox", Change: "none", Reason: "nothing that it is built from would change"},
 			{Name: "net", Change: "none", Rebuild: true, Reason: "the code in modules/net would be another"},
 			{Name: "page", Change: "added", Rebuild: true, Reason: "it is new; it would be built for the first time"},
-			{Name: "web", Change: "changed", Reason: "its config changes: vars.greeting; nothing that it is built from " +
+			{Name: "web", Change: "changed", Reason: "its config changed: vars.greeting; nothing that it is built from " +
 				"would change"},
 			{Name: "zoo", Change: "removed", Reason: "it leaves the app"},
 		},
 		Inputs: []api.PreviewedInput{{Name: "size", Change: "added", Required: true}, {Name: "old", Change: "removed"}},
 		Installs: []api.PreviewedInstall{
 			{Name: "acme", Components: []string{"net", "web"}, Reason: "net: artifact changed"},
-			{Name: "globex", Components: []string{}, Reason: "it is pinned at release 1"},
+			{Name: "globex", Components: []string{}, Reason: "it is pinned to release 1"},
 		},
 	}
 }
@@ -74,9 +74,9 @@ func TestShowPreview(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"A sync of shop would make release 5.\n", "input size is added, required and without a default",
+		"A sync of shop would create release 5.\n", "input size is added, required and without a default",
 		"sandbox\tunchanged\t", "net\trebuilt\tthe code", "page\tnew, built\t",
-		"web\tconfig changes\t", "zoo\tremoved\t", "acme\tnet, web\tnet: artifact changed\n",
+		"web\tconfig changed\t", "zoo\tremoved\t", "acme\tnet, web\tnet: artifact changed\n",
 		"Nothing would change on 1 other install.\n",
 	} {
 		if !strings.Contains(out.String(), want) {
@@ -113,11 +113,11 @@ func TestPlain(t *testing.T) {
 func TestOutlookAndVerdict(t *testing.T) {
 	app := api.App{Name: "shop"}
 	for want, p := range map[string]api.AppPreview{
-		"A sync of shop would change nothing.":                                                                           {},
-		"A sync of shop would make no release: what changes is not deployed.":                                            {Changed: true},
-		"A sync of shop would make its first release.":                                                                   {Changed: true, Release: 1},
-		"A sync of shop would make release 2.":                                                                           {Changed: true, Release: 2},
-		"A sync of shop would make release 2, which no install gets, since it would be incomplete: web cannot be built.": {Changed: true, Release: 2, Held: "web cannot be built"},
+		"A sync of shop would change nothing.":                                                                               {},
+		"A sync of shop would create no release: what changes is not deployed.":                                              {Changed: true},
+		"A sync of shop would create its first release.":                                                                     {Changed: true, Release: 1},
+		"A sync of shop would create release 2.":                                                                             {Changed: true, Release: 2},
+		"A sync of shop would create release 2, which no install gets, because it would be incomplete: web cannot be built.": {Changed: true, Release: 2, Held: "web cannot be built"},
 	} {
 		if got := outlook(app, p); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -129,7 +129,7 @@ func TestOutlookAndVerdict(t *testing.T) {
 	broken := draft()
 	broken.Components[1].Problem = "it calls a module outside"
 	if err := foreseen(broken); exitcode.CodeOf(err) != exitcode.Failed ||
-		!strings.Contains(err.Error(), "net could not be built") {
+		!strings.Contains(err.Error(), "net cannot be built; fix it") {
 		t.Errorf("ended with %v", err)
 	}
 }

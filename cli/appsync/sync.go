@@ -45,22 +45,22 @@ func New(e *cmdenv.Env) *cobra.Command {
 	var o options
 	c := &cobra.Command{
 		Use:   "sync [DIRECTORY]",
-		Short: "Look at an app's repository now (or upload it) and wait for its builds",
-		Long: `Looks at the app's repository now, and waits until the builds of its newest release have ended.
+		Short: "Sync an app with its repository (or upload it) and wait for its builds",
+		Long: `Sync an app with its git repository now, and wait until the builds of its newest release end.
 
-With a DIRECTORY (by default the one you are in) the app is the one of that name or of --app, the config in
-it is checked first, and what is there must be committed and pushed. With --app alone, what was pushed is taken.
-An app that is not connected to a repository is uploaded from the directory.
+With a DIRECTORY (default: the current directory), the app is the one of this name or of --app. The
+config in the directory is checked first, and must be committed and pushed. With only --app, what was
+pushed is synced. An app that is not connected to a repository is uploaded from the directory.
 
-A release with a component that cannot be built is incomplete, and no install gets it. With --partial the rest of it
-is released: a component that could not be built keeps its last complete code and config.
+A release with a component that cannot be built is incomplete, and no install gets it. --partial
+releases the rest: a component that cannot be built keeps its last complete code and config.
 
-With --dry-run nothing is done: it says what a sync would cause if the directory were committed and pushed as it
-is now: which components would be built and why, and what would be behind on which install. With --markdown
-that is text for a comment on a pull request.
+--dry-run changes nothing and prints what a sync would do if the directory were committed and pushed
+as it is now: which components would be built and why, and what would be behind on which install.
+--markdown prints that as a comment for a pull request.
 
-Exit codes: 0 done, 1 a build or deploy failed, 2 errors in the config or not pushed, 3 waits for an approval
-(--wait), 4 somebody said no (--wait), 5 cannot reach the control plane or not authorised.`,
+Exit codes: 0 done, 1 a build or deploy failed, 2 errors in the config or not pushed, 3 waiting for an
+approval (--wait), 4 rejected (--wait), 5 control plane unreachable or access denied.`,
 		Example: "  nuon sync\n  nuon sync apps/shop --dry-run\n  nuon sync --app shop --wait --timeout 1h",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -68,18 +68,19 @@ Exit codes: 0 done, 1 a build or deploy failed, 2 errors in the config or not pu
 			case o.dryRun:
 				return preview(c.Context(), e, o, args)
 			case o.markdown:
-				return exitcode.Usagef("--markdown is for what --dry-run says: add --dry-run")
+				return exitcode.Usagef("--markdown needs --dry-run")
 			}
 			return run(c.Context(), e, o, args)
 		},
 	}
 	c.Flags().StringVar(&o.app, "app", "", "app to sync (default: the directory's name)")
-	c.Flags().BoolVar(&o.noWait, "no-wait", false, "do not even wait for the builds")
-	c.Flags().BoolVar(&o.wait, "wait", false, "wait until every install that follows has it")
-	c.Flags().BoolVar(&o.partial, "partial", false, "release the rest when a component cannot be built")
-	c.Flags().DurationVar(&o.timeout, "timeout", 30*time.Minute, "stop waiting after this long")
-	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "only say what a sync of the directory as it is now would cause")
-	c.Flags().BoolVar(&o.markdown, "markdown", false, "with --dry-run: as Markdown, for a comment on a pull request")
+	c.Flags().BoolVar(&o.noWait, "no-wait", false, "do not wait for the builds")
+	c.Flags().BoolVar(&o.wait, "wait", false, "wait until every install that follows the newest release has it")
+	c.Flags().BoolVar(&o.partial, "partial", false, "release the rest if a component cannot be built")
+	c.Flags().DurationVar(&o.timeout, "timeout", 30*time.Minute, "maximum time to wait")
+	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "print what a sync of the directory in its current state would "+
+		"do, and exit")
+	c.Flags().BoolVar(&o.markdown, "markdown", false, "with --dry-run: print Markdown for a comment on a pull request")
 	c.MarkFlagsMutuallyExclusive("wait", "no-wait", "dry-run")
 	c.MarkFlagsMutuallyExclusive("partial", "no-wait", "dry-run")
 	return c
@@ -220,8 +221,8 @@ func directoryOf(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, n
 	}
 	at.app, err = apiclient.Get[api.App](client.GetApp(ctx, name))
 	if apiclient.CodeIs(err, "not_found") {
-		err = exitcode.With(exitcode.Usage, fmt.Errorf("there is no app %q: make it with `nuon apps create %s`, or name "+
-			"another with --app", name, name))
+		err = exitcode.With(exitcode.Usage, fmt.Errorf("app %q not found: create it with `nuon apps create %s`, or "+
+			"name another with --app", name, name))
 	}
 	return at, err
 }
@@ -267,7 +268,7 @@ func waitFor(ctx context.Context, c *console.Console, client *apiclient.Client, 
 		next, part, err := again(ctx, follow, &patience)
 		switch {
 		case errors.Is(ctx.Err(), context.DeadlineExceeded):
-			return now, fmt.Errorf("not done within %s%s; it goes on, and `nuon sync --app %s` waits again",
+			return now, fmt.Errorf("not done within %s%s; the work continues, wait again with `nuon sync --app %s`",
 				o.timeout, because(underWay(now)), now.App.Name)
 		case ctx.Err() != nil:
 			return now, leave(c, view, now, o.wait)
@@ -286,7 +287,7 @@ func leave(c *console.Console, view *progress.View, now api.Sync, wait bool) err
 		again, cancel = again+" --wait", []progress.Next{{Command: "nuon workflows list --status running",
 			To: "find what to cancel"}}
 	}
-	what := "what was started continues"
+	what := "the work continues"
 	if busy := underWay(now); busy != "" {
 		what = busy + ", and continues"
 	}
@@ -429,7 +430,7 @@ func show(w io.Writer, c *console.Console, s api.Sync, blocked []api.Component, 
 	if !withInstalls {
 		return nil
 	}
-	return c.Table(w, []string{"INSTALL", "APP", "RELEASE", "STATUS", "WHY"}, installs.Rows(s.Installs))
+	return c.Table(w, []string{"INSTALL", "APP", "RELEASE", "STATUS", "REASON"}, installs.Rows(s.Installs))
 }
 
 // headline describes the release of the app and, if its newest commit did not become a
@@ -469,10 +470,10 @@ func verdict(s api.Sync, blocked []api.Component, o options) error {
 	switch {
 	case hasConfigError(s):
 		return exitcode.With(exitcode.Usage,
-			errors.New("the config has errors, so nothing of it is used; mend them and sync again"))
+			errors.New("the config has errors and was not used; fix them and sync again"))
 	case o.failed(s) && len(blocked) > 0:
 		return exitcode.With(exitcode.Failed,
-			fmt.Errorf("%s cannot be built; correct it and sync again, or release the rest with `nuon sync --partial`",
+			fmt.Errorf("%s cannot be built; fix it and sync again, or release the rest with `nuon sync --partial`",
 				names(blocked)))
 	case o.failed(s):
 		return exitcode.With(exitcode.Failed, errors.New(failures(s.Builds)))
@@ -498,9 +499,9 @@ func verdict(s api.Sync, blocked []api.Component, o options) error {
 	}
 	switch worst {
 	case exitcode.Rejected:
-		return exitcode.With(worst, errors.New("somebody said no: `nuon installs list` shows who and why"))
+		return exitcode.With(worst, errors.New("a change was rejected; see who and why with `nuon installs list`"))
 	case exitcode.Waiting:
-		return exitcode.With(worst, errors.New("waits for an approval: `nuon review` shows it"))
+		return exitcode.With(worst, errors.New("waiting for an approval; review it with `nuon review`"))
 	}
 	return nil
 }
@@ -532,7 +533,7 @@ func failures(builds []api.Build) string {
 	var all []string
 	for _, b := range builds {
 		if b.Status == api.BuildStatusFailed {
-			all = append(all, fmt.Sprintf("build %d of %s failed: `nuon logs %s` shows what it said",
+			all = append(all, fmt.Sprintf("build %d of %s failed; read its log with `nuon logs %s`",
 				b.Number, b.Component, b.ID))
 		}
 	}

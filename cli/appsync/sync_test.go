@@ -76,13 +76,13 @@ func TestShowAndVerdict(t *testing.T) {
 			shows: "release 1 of shop of commit 1a2b3c4 Say more is incomplete, so no install gets it\n  web              " +
 				"cannot be built: a link leads out\n",
 			not:  "build 2",
-			says: "web cannot be built; correct it and sync again, or release the rest with `nuon sync --partial`",
+			says: "web cannot be built; fix it and sync again, or release the rest with `nuon sync --partial`",
 		},
 		"a build failed": {
 			change: func(s *api.Sync) { s.Failed, s.Builds[0].Status = true, api.BuildStatusFailed },
 			code:   exitcode.Failed,
 			shows:  "build 2   failed",
-			says:   "build 2 of web failed: `nuon logs bld_1` shows what it said",
+			says:   "build 2 of web failed; read its log with `nuon logs bld_1`",
 		},
 		"current": {change: func(s *api.Sync) { s.Installs = install("current") }, wait: true,
 			shows: "acme\tshop\t-\tcurrent\twhy\n"},
@@ -91,7 +91,7 @@ func TestShowAndVerdict(t *testing.T) {
 		"waits": {change: func(s *api.Sync) { s.Installs = install("waiting_for_approval") }, wait: true,
 			code: exitcode.Waiting, says: "nuon review"},
 		"rejected": {change: func(s *api.Sync) { s.Installs = install("rejected") }, wait: true, code: exitcode.Rejected,
-			says: "somebody said no"},
+			says: "a change was rejected"},
 		"no waits": {change: func(s *api.Sync) { s.Installs = install("rejected") }, not: "acme"},
 	} {
 		t.Run(name, func(t *testing.T) {

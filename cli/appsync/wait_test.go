@@ -132,8 +132,8 @@ func TestWaitForEnds(t *testing.T) {
 		building := state(false)
 		building.Builds = []api.Build{{Component: "web", Number: 3, Status: api.BuildStatusRunning}}
 		for name, s := range map[string]api.Sync{
-			"not done within 30m0s: build 3 of web is running; it goes on, and `nuon sync --app shop` waits again": building,
-			"not done within 30m0s; it goes on, and `nuon sync --app shop` waits again":                            state(false),
+			"not done within 30m0s: build 3 of web is running; the work continues, wait again with `nuon sync --app shop`": building,
+			"not done within 30m0s; the work continues, wait again with `nuon sync --app shop`":                            state(false),
 		} {
 			l, begun := &looks{states: []api.Sync{s}}, time.Now()
 			_, err := waitFor(t.Context(), quiet, l.client(t), s, options{timeout: 30 * time.Minute})
@@ -151,9 +151,8 @@ func TestWaitForEnds(t *testing.T) {
 		var remarks strings.Builder
 		onto := &console.Console{Out: io.Discard, Err: &remarks}
 		_, err := waitFor(ctx, onto, l.client(t), state(false), options{timeout: 2 * time.Hour, wait: true})
-		if d := cmp.Diff("stopped waiting: what was started continues\n  nuon sync --app shop --wait            to "+
-			"wait again\n"+
-			"  nuon workflows list --status running   to find what to cancel\n", remarks.String()); d != "" {
+		if d := cmp.Diff("stopped waiting: the work continues\n  nuon sync --app shop --wait            to wait again\n  "+
+			"nuon workflows list --status running   to find what to cancel\n", remarks.String()); d != "" {
 			t.Error(d)
 		}
 		if !errors.Is(err, exitcode.Interrupted) {

@@ -24,7 +24,7 @@ func New(e *cmdenv.Env) *cobra.Command {
 	var p api.ListAuditParams
 	l := &listing.List[api.AuditEvent]{
 		Limit:  50,
-		Header: []string{"AT", "ACTOR", "ACTION", "SUBJECT", "DETAIL"},
+		Header: []string{"TIME", "ACTOR", "ACTION", "SUBJECT", "DETAILS"},
 		Row: func(v api.AuditEvent) []string {
 			return []string{v.At.Local().Format(time.DateTime), v.Actor, v.Action, v.Subject, detail(v.Detail)}
 		},
@@ -36,14 +36,15 @@ func New(e *cmdenv.Env) *cobra.Command {
 		},
 	}
 	c := l.Command(e, &cobra.Command{
-		Use: "audit", Short: "Show who changed what, the newest first", Args: cobra.NoArgs,
+		Use: "audit", Short: "List the audit log: who changed what, newest first", Args: cobra.NoArgs,
 		Example: `  nuon audit --action state
   nuon audit --actor alice --limit 1000 -o json`,
 	})
-	c.Flags().StringVar(&p.Subject, "subject", "", "only what was done to the thing with this id")
+	c.Flags().StringVar(&p.Subject, "subject", "", "only changes of the object with this ID")
 	c.Flags().StringVar(&p.Actor, "actor", "",
-		"only what was done with the token of this name, or by this part of the system")
-	c.Flags().StringVar(&p.Action, "action", "", "only this action (state.unlock), or all of its first part (state)")
+		"only changes by the token of this name, or by this part of the system")
+	c.Flags().StringVar(&p.Action, "action", "", "only this action (state.unlock), or all actions on a kind of "+
+		"object (state)")
 	complete.Flag(e, c, "actor", complete.Tokens)
 	return c
 }

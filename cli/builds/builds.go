@@ -22,7 +22,7 @@ import (
 
 // New returns the command with its subcommands.
 func New(e *cmdenv.Env) *cobra.Command {
-	c := &cobra.Command{Use: "builds", Short: "The builds of an app's components"}
+	c := &cobra.Command{Use: "builds", Short: "Manage builds of components"}
 	c.AddCommand(newList(e), newGet(e), newCreate(e), newRetry(e), newRefresh(e))
 	return c
 }
@@ -36,7 +36,7 @@ func newList(e *cmdenv.Env) *cobra.Command {
 	var status string
 	l := &listing.List[api.Build]{
 		Limit:  20,
-		Header: []string{"ID", "COMPONENT", "BUILD", "STATUS", "ARTIFACT", "WHY"},
+		Header: []string{"ID", "COMPONENT", "BUILD", "STATUS", "ARTIFACT", "REASON"},
 		Row: func(b api.Build) []string {
 			return []string{b.ID, b.Component, fmt.Sprint(b.Number), string(b.Status),
 				console.Short(b.ArtifactDigest), why(b)}
@@ -51,7 +51,7 @@ func newList(e *cmdenv.Env) *cobra.Command {
 		},
 	}
 	c := l.Command(e, &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List builds, the newest first", Args: cobra.NoArgs,
+		Use: "list", Aliases: []string{"ls"}, Short: "List builds, newest first", Args: cobra.NoArgs,
 		Example: `  nuon builds list --app hello
   nuon builds list --app hello --status failed -o name`,
 		PreRunE: func(*cobra.Command, []string) error {
@@ -63,7 +63,7 @@ func newList(e *cmdenv.Env) *cobra.Command {
 	})
 	c.Flags().StringVar(&p.App, "app", "", "app whose builds to list")
 	c.Flags().StringVar(&p.Component, "component", "", "only this component")
-	c.Flags().StringVar(&status, "status", "", "only those that are "+strings.Join(statuses, ", "))
+	c.Flags().StringVar(&status, "status", "", "only these statuses: "+strings.Join(statuses, ", "))
 	_ = c.MarkFlagRequired("app") // fails only for an unknown flag
 	complete.Flag(e, c, "app", complete.Apps)
 	complete.FlagWords(c, "status", statuses...)
@@ -87,7 +87,7 @@ func why(b api.Build) string {
 func newGet(e *cmdenv.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:               "get BUILD",
-		Short:             "Show one build",
+		Short:             "Show a build",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: complete.Args(e, complete.Builds),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {

@@ -107,10 +107,9 @@ func TestCreate(t *testing.T) {
 		says       string
 	}{
 		"all that is missing": {shop(), nil, "create shop", "sandbox\tbuilt\t1 succeeded\t\nweb\tretried\t9 " +
-			"queued\tretried\napi\tbuilding\t3 queued\tno build runner is online\n" +
-			"lost\tblocked\t-\tmodules/lost is not in the repository\nnew\tblocked\t-\tits input is not known yet: the app's " +
-			"repository has not been read\n", "/v1/builds/bld_2/retry", exitcode.Failed,
-			"cannot be built as they are in git: lost, new"},
+			"queued\tretried\napi\tbuilding\t3 queued\tno build runner is online\nlost\tblocked\t-\tmodules/lost is not in " +
+			"the repository\nnew\tblocked\t-\tits input is not known yet: the app's repository was not read\n",
+			"/v1/builds/bld_2/retry", exitcode.Failed, "cannot be built from what is in git: lost, new"},
 		"only these": {shop(), nil, "create shop sandbox", "sandbox\tbuilt\t1 succeeded\t\n", "", 0, ""},
 		"dry": {ok, nil, "create shop --dry-run --wait", "sandbox\tbuilt\t1 succeeded\t\nweb\twould be " +
 			"retried\t8 failed\tbroken\n", "", 0, ""},
@@ -119,7 +118,7 @@ func TestCreate(t *testing.T) {
 			"web\tretried\t9 succeeded\tretried\n", "/v1/builds/bld_2/retry", 0, ""},
 		"until it fails": {ok, []api.BuildStatus{"running", "failed"}, "create shop web --wait",
 			"web\tretried\t9 failed\tretried\n", "/v1/builds/bld_2/retry", exitcode.Failed,
-			"build 9 of web failed: terraform init: no network (`nuon logs bld_9` shows its log)"},
+			"build 9 of web failed: terraform init: no network; read its log with `nuon logs bld_9`"},
 		"not for ever": {ok, []api.BuildStatus{"running"}, "create shop web --wait --timeout 600ms",
 			"web\tretried\t9 running\tretried\n", "/v1/builds/bld_2/retry", exitcode.Failed, "not built within 600ms"},
 	} {
@@ -145,7 +144,7 @@ func TestCtrlCLeavesBuilds(t *testing.T) {
 		if !errors.Is(err, exitcode.Interrupted) || exitcode.CodeOf(err) != exitcode.CodeOf(exitcode.Interrupted) {
 			t.Errorf("%s: ended with %v, printed %q", line, err, out)
 		}
-		want := "stopped waiting: what was started continues to be built\n  nuon builds list --watch   to follow it\n"
+		want := "stopped waiting: the builds continue\n  nuon builds list --watch   to follow it\n"
 		if d := cmp.Diff(want, p.remarks.String()); d != "" {
 			t.Errorf("%s: (-want +got)\n%s", line, d)
 		}

@@ -23,10 +23,13 @@ func newCreate(e *cmdenv.Env) *cobra.Command {
 	w := waiting{env: e}
 	dry := false
 	c := &cobra.Command{
-		Use: "create APP [COMPONENT…]", Short: "Build now what of an app is not built", Args: cobra.MinimumNArgs(1),
-		Long: `Builds what of an app is not built: components whose newest build has failed are built again from the same input, and
-those that are being built already are named. What is built stays: an input that has not changed is not built twice. The control plane
-builds by itself whatever a push changes.`,
+		Use: "create APP [COMPONENT…]", Short: "Build the components of an app that have no build",
+		Args: cobra.MinimumNArgs(1),
+		Long: `Build the components of an app whose newest input has no successful build.
+
+A component whose newest build failed is built again from the same input; a build that is already
+running is listed. An input that was built is not built again. You rarely need this command: the
+control plane builds what a push changes.`,
 		Example: `  nuon builds create hello --wait
   nuon builds create hello web --dry-run`,
 		ValidArgsFunction: complete.Rest(e, complete.Apps, complete.Components),
@@ -42,7 +45,7 @@ builds by itself whatever a push changes.`,
 			return create(c.Context(), client, chosen, dry, &w)
 		},
 	}
-	c.Flags().BoolVar(&dry, "dry-run", false, "say what would be built, and build nothing")
+	c.Flags().BoolVar(&dry, "dry-run", false, "print what would be built, and build nothing")
 	w.flags(c)
 	return c
 }
@@ -92,7 +95,7 @@ func create(ctx context.Context, client *apiclient.Client, chosen []api.Componen
 		return errors.Join(err, failed)
 	}
 	if len(blocked) > 0 {
-		return exitcode.With(exitcode.Failed, fmt.Errorf("cannot be built as they are in git: %s",
+		return exitcode.With(exitcode.Failed, fmt.Errorf("cannot be built from what is in git: %s",
 			strings.Join(blocked, ", ")))
 	}
 	return nil
@@ -107,7 +110,7 @@ func build(ctx context.Context, client *apiclient.Client, k api.Component, dry b
 	switch {
 	case k.Problem != "" || k.Build.ID == "":
 		d.Done, d.Reason = "blocked", cmp.Or(k.Problem,
-			"its input is not known yet: the app's repository has not been read")
+			"its input is not known yet: the app's repository was not read")
 	case k.Build.Status == api.BuildStatusSucceeded:
 		d.Done = "built"
 	case k.Build.Status != api.BuildStatusFailed:
@@ -133,5 +136,5 @@ func showDone(c *console.Console, w io.Writer, all []done) error {
 		}
 		rows = append(rows, []string{d.Component, d.Done, number, d.Reason})
 	}
-	return c.Table(w, []string{"COMPONENT", "DONE", "BUILD", "WHY"}, rows)
+	return c.Table(w, []string{"COMPONENT", "RESULT", "BUILD", "REASON"}, rows)
 }

@@ -14,7 +14,7 @@ import (
 func newRetry(e *cmdenv.Env) *cobra.Command {
 	w := waiting{env: e}
 	c := &cobra.Command{
-		Use: "retry BUILD", Short: "Build the same input again after a failure", Args: cobra.ExactArgs(1),
+		Use: "retry BUILD", Short: "Retry a failed build with the same input", Args: cobra.ExactArgs(1),
 		Example:           `  nuon builds retry bld_06gvn3e82qfnps3l02b9i1pa6k --wait`,
 		ValidArgsFunction: complete.Args(e, complete.FailedBuilds),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -24,8 +24,8 @@ type waiting struct {
 }
 
 func (w *waiting) flags(c *cobra.Command) {
-	c.Flags().BoolVar(&w.wait, "wait", false, "wait until it is built")
-	c.Flags().DurationVar(&w.timeout, "timeout", 30*time.Minute, "with --wait: stop waiting after this long")
+	c.Flags().BoolVar(&w.wait, "wait", false, "wait until the build ends")
+	c.Flags().DurationVar(&w.timeout, "timeout", 30*time.Minute, "with --wait: maximum time to wait")
 }
 
 // pause is the interval between two polls.
@@ -37,7 +37,7 @@ func (w *waiting) all(ctx context.Context, client *apiclient.Client, builds []do
 	if !w.wait {
 		return nil
 	}
-	limit := fmt.Errorf("not built within %s; it goes on, and `nuon builds list` shows how it stands", w.timeout)
+	limit := fmt.Errorf("not built within %s; the build continues, check it with `nuon builds list`", w.timeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, w.timeout, limit)
 	defer cancel()
 	view := progress.Start(w.env.Console)
@@ -58,7 +58,7 @@ func (w *waiting) all(ctx context.Context, client *apiclient.Client, builds []do
 		case errors.Is(ctx.Err(), context.DeadlineExceeded):
 			return limit
 		case ctx.Err() != nil:
-			return view.Leave(w.env.Console, "what was started continues to be built",
+			return view.Leave(w.env.Console, "the builds continue",
 				progress.Next{Command: "nuon builds list --watch", To: "follow it"})
 		case err == nil:
 			patience.Seen()
@@ -101,7 +101,7 @@ func verdict(builds []done) error {
 	var failed []string
 	for _, d := range builds {
 		if d.Build != nil && d.Build.Status == api.BuildStatusFailed {
-			failed = append(failed, fmt.Sprintf("build %d of %s failed: %s (`nuon logs %s` shows its log)",
+			failed = append(failed, fmt.Sprintf("build %d of %s failed: %s; read its log with `nuon logs %s`",
 				d.Build.Number, d.Component, d.Build.Error, d.Build.ID))
 		}
 	}

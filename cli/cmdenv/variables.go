@@ -14,16 +14,18 @@ const (
 
 // Variables lists the environment variables of nuon, for the reference.
 var Variables = []struct{ Name, Means string }{
-	{"NUON_URL", "address of the control API; goes before the context's"},
-	{"NUON_TOKEN", "token for it; goes before the context's. With NUON_URL no context is needed, as in CI"},
-	{"NUON_CONTEXT", "name of the context to use; --context goes before it"},
-	{"NUON_CONFIG", "file with the contexts; by default nuon/config.toml in the platform's place for configuration"},
-	{output, "output format where -o is not given: table, json, yaml or name"},
-	{debug, "1 shows each exchange with the control plane on stderr, as --debug does"},
+	{"NUON_URL", "address of the control API; overrides the context's"},
+	{"NUON_TOKEN", "token for the control API; overrides the context's. With NUON_URL and NUON_TOKEN no context " +
+		"is needed, as in CI"},
+	{"NUON_CONTEXT", "name of the context to use; --context overrides it"},
+	{"NUON_CONFIG", "file that stores the contexts (default: nuon/config.toml in the user's configuration " +
+		"directory)"},
+	{output, "default of -o: table, json, yaml or name"},
+	{debug, "1 prints requests and responses on stderr, like --debug"},
 	{"NUON_PAGER",
-		"what `nuon diff` shows long output with on a terminal; goes before PAGER, and less is used without either. Empty, " +
-			"or cat, is none"},
-	{"NO_COLOR", "any value: no colours (no-color.org)"},
+		"pager of `nuon diff` for long output on a terminal; overrides PAGER (default: less). Empty, or cat, " +
+			"disables paging"},
+	{"NO_COLOR", "any value disables color (no-color.org)"},
 }
 
 // Output returns the output format of NUON_OUTPUT, and whether it is set.

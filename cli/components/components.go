@@ -21,7 +21,7 @@ import (
 
 // New returns the command with its subcommands.
 func New(e *cmdenv.Env) *cobra.Command {
-	c := &cobra.Command{Use: "components", Short: "What an app consists of"}
+	c := &cobra.Command{Use: "components", Short: "Inspect the components of apps"}
 	c.AddCommand(newList(e), newGet(e))
 	return c
 }
@@ -29,7 +29,7 @@ func New(e *cmdenv.Env) *cobra.Command {
 func newList(e *cmdenv.Env) *cobra.Command {
 	var kind string
 	l := &listing.List[api.Component]{
-		Header: []string{"NAME", "KIND", "BUILD", "NEEDS", "PROBLEM"},
+		Header: []string{"NAME", "KIND", "BUILD", "DEPENDENCIES", "PROBLEM"},
 		Row: func(k api.Component) []string {
 			return []string{k.Name, k.Kind, newest(k), strings.Join(k.DependsOn, " "), k.Problem}
 		},
@@ -50,13 +50,13 @@ func newList(e *cmdenv.Env) *cobra.Command {
 	c := l.Command(e, &cobra.Command{
 		Use:     "list APP",
 		Aliases: []string{"ls"},
-		Short:   "List an app's components with their newest builds",
+		Short:   "List the components of an app with their newest builds",
 		Args:    cobra.ExactArgs(1),
 		Example: `  nuon components list hello
   nuon components list hello -o name`,
 		ValidArgsFunction: complete.Args(e, complete.Apps),
 	})
-	c.Flags().StringVar(&kind, "kind", "", "only those of this kind, such as terraform_module")
+	c.Flags().StringVar(&kind, "kind", "", "only components of this kind, such as terraform_module")
 	return c
 }
 
@@ -70,7 +70,7 @@ func newest(k api.Component) string {
 
 func newGet(e *cmdenv.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "get APP COMPONENT", Short: "Show one component with its newest build", Args: cobra.ExactArgs(2),
+		Use: "get APP COMPONENT", Short: "Show a component with its newest build", Args: cobra.ExactArgs(2),
 		Example:           `  nuon components get hello web`,
 		ValidArgsFunction: complete.Args(e, complete.Apps, complete.Components),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
@@ -95,11 +95,14 @@ func Find(all []api.Component, app, name string) (api.Component, error) {
 		}
 	}
 	return api.Component{}, exitcode.With(exitcode.Failed,
-		fmt.Errorf("app %s has no component %q: `nuon components list %[1]s` shows those it has", app, name))
+		fmt.Errorf("app %s has no component %q; list them with `nuon components list %[1]s`", app, name))
 }
 
 func show(w io.Writer, app string, k api.Component) error {
-	_, err := fmt.Fprintf(w, "%s of app %s (%s)\n  kind      %s\n  needs     %s\n",
+	_, err := fmt.Fprintf(w, `%s of app %s (%s)
+  kind      %s
+  needs     %s
+`,
 		console.Line(k.Name), console.Line(app), k.ID, k.Kind, cmp.Or(strings.Join(k.DependsOn, " "), "-"))
 	if err == nil && k.Problem != "" {
 		_, err = fmt.Fprintf(w, "  problem   %s\n", console.Line(k.Problem))

@@ -22,7 +22,7 @@ func (c *Console) Asks() bool { return c.InIsTerminal && c.ErrIsTerminal }
 // CheckInteractive returns an error if --interactive is set and nobody can be prompted.
 func (c *Console) CheckInteractive(interactive bool) error {
 	if interactive && !c.Asks() {
-		return exitcode.Usagef("--interactive needs a terminal: leave it out, and give the values as flags")
+		return exitcode.Usagef("--interactive needs a terminal: remove it, and pass the values as flags")
 	}
 	return nil
 }
@@ -36,9 +36,9 @@ func (c *Console) Confirm(ctx context.Context, what string, yes bool) error {
 	case yes:
 		return nil
 	case !c.Asks():
-		return exitcode.Usagef("%s; say --yes if you mean it", what)
+		return exitcode.Usagef("%s; pass --yes to confirm", what)
 	}
-	answer, err := c.Ask(ctx, what+". Go on? [y/N] ")
+	answer, err := c.Ask(ctx, what+". Continue? [y/N] ")
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (c *Console) Confirm(ctx context.Context, what string, yes bool) error {
 	case "y", "yes":
 		return nil
 	}
-	return exitcode.With(exitcode.Rejected, errors.New("nothing was done"))
+	return exitcode.With(exitcode.Rejected, errors.New("canceled"))
 }
 
 // Ask prints a prompt on Err and returns the line that a person types; at the end of the

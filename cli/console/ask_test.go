@@ -52,7 +52,7 @@ func TestConfirm(t *testing.T) {
 	for typed, want := range map[string]int{"y\n": 0, "yes\n": 0, " YES \n": 0, "n\n": exitcode.Rejected,
 		"\n": exitcode.Rejected, "yess\n": exitcode.Rejected, "\x04": exitcode.Rejected} {
 		c, hand := person(t)
-		done := answered(t, hand, "this drops it. Go on? [y/N] ", typed)
+		done := answered(t, hand, "this drops it. Continue? [y/N] ", typed)
 		if err := c.Confirm(t.Context(), "this drops it", false); exitcode.CodeOf(err) != want {
 			t.Errorf("%q ended with %v", typed, err)
 		}
@@ -73,7 +73,7 @@ func TestConfirmWithoutAPerson(t *testing.T) {
 			t.Errorf("%s: --yes ended with %v", name, err)
 		}
 		err := c.Confirm(t.Context(), "this drops it", false)
-		if exitcode.CodeOf(err) != exitcode.Usage || err.Error() != "this drops it; say --yes if you mean it" {
+		if exitcode.CodeOf(err) != exitcode.Usage || err.Error() != "this drops it; pass --yes to confirm" {
 			t.Errorf("%s: ended with %v", name, err)
 		}
 		if c.In.(*strings.Reader).Len() != 2 {
@@ -111,8 +111,8 @@ func TestAskEndsWithItsContext(t *testing.T) {
 func TestAskHidden(t *testing.T) {
 	for typed, want := range map[string]string{"hush\r": "hush", "hu\x7f\x7fbang\r": "bang", "\r": ""} {
 		c, hand := person(t)
-		done := answered(t, hand, "token (not shown): ", typed)
-		got, err := c.AskHidden(t.Context(), "token (not shown): ")
+		done := answered(t, hand, "token (hidden): ", typed)
+		got, err := c.AskHidden(t.Context(), "token (hidden): ")
 		if err != nil || got != want {
 			t.Errorf("%q gave %q, %v", typed, got, err)
 		}

@@ -79,7 +79,7 @@ func (c *Console) Result(data any, people func(w io.Writer) error) error {
 	}
 	name := nameOf(data)
 	if name == "" {
-		return exitcode.Usagef("this has no name, so -o %s says nothing: use one of table, json, yaml", c.Output)
+		return exitcode.Usagef("the result has no name to print with -o %s: use one of table, json, yaml", c.Output)
 	}
 	_, err := fmt.Fprintln(c.Out, Line(name))
 	return err

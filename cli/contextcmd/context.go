@@ -21,10 +21,13 @@ import (
 // New returns the context command with its subcommands.
 func New(e *cmdenv.Env) *cobra.Command {
 	c := &cobra.Command{
-		Use: "context", Short: "Which control plane to talk to",
-		Long: `A context is a control plane's address and a token for it, under a name. They are kept in a file of yours (NUON_CONFIG says where,
-else the platform's place for configuration), and one is the current one. NUON_URL, NUON_TOKEN and NUON_CONTEXT go before it, and
---context before all but the first two.`,
+		Use: "context", Short: "Manage the control planes that this machine uses",
+		Long: `Manage the control planes that this machine uses.
+
+A context is a name for the address of a control plane and a token. Contexts are stored in one file
+(NUON_CONFIG, or nuon/config.toml in the user's configuration directory), and one of them is the
+current one. --context and NUON_CONTEXT select another; NUON_URL and NUON_TOKEN override the
+selected context.`,
 	}
 	c.AddCommand(newList(e), newShow(e), newUse(e), newAdd(e), newRemove(e))
 	return c
@@ -40,7 +43,7 @@ type shown struct {
 
 func newList(e *cmdenv.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List the contexts", Args: cobra.NoArgs,
+		Use: "list", Aliases: []string{"ls"}, Short: "List contexts", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			f, err := contexts.Load()
 			if err != nil {
@@ -71,7 +74,7 @@ type chosen struct {
 
 func newShow(e *cmdenv.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "show", Short: "Show which control plane the next command would talk to, and why that one",
+		Use: "show", Short: "Show which control plane is used, and why",
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			c, err := contexts.Choose(e.Context)
@@ -95,7 +98,7 @@ func newShow(e *cmdenv.Env) *cobra.Command {
 
 func newUse(e *cmdenv.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "use CONTEXT", Short: "Make a context the current one",
+		Use: "use CONTEXT", Short: "Select the current context",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: complete.Contexts,
 		RunE: func(_ *cobra.Command, args []string) error {
 			f, err := known(args[0])
@@ -106,7 +109,7 @@ func newUse(e *cmdenv.Env) *cobra.Command {
 			if err := f.Save(); err != nil {
 				return err
 			}
-			e.Console.Say("now talking to %s", f.Contexts[args[0]].URL)
+			e.Console.Say("switched to context %s", f.Contexts[args[0]].URL)
 			return nil
 		},
 	}
@@ -119,7 +122,7 @@ func known(name string) (contexts.File, error) {
 		return f, err
 	}
 	if _, ok := f.Contexts[name]; !ok {
-		return f, exitcode.Usagef("there is no context %q: `nuon context list` shows those there are", name)
+		return f, exitcode.Usagef("context %q not found; list them with `nuon context list`", name)
 	}
 	return f, nil
 }
@@ -128,13 +131,14 @@ func newAdd(e *cmdenv.Env) *cobra.Command {
 	var address, from string
 	c := &cobra.Command{
 		Use:   "add NAME --url URL",
-		Short: "Remember a control plane and its token, and make it the current one",
+		Short: "Add a context for a control plane and switch to it",
 		Args:  cobra.ExactArgs(1), ValidArgsFunction: complete.Nothing,
 		Example: `  nuon context add prod --url https://nuon.example            # asks for the token
   nuon context add prod --url https://nuon.example --token-from @token.txt`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if u, err := url.Parse(address); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-				return exitcode.Usagef("--url %s: give the control API's address, such as https://nuon.example", address)
+				return exitcode.Usagef("--url %s: use the address of the control API, such as "+
+					"https://nuon.example", address)
 			}
 			token, err := secretinput.Read(c.Context(), e.Console, "token", from)
 			if err != nil {
@@ -150,13 +154,13 @@ func newAdd(e *cmdenv.Env) *cobra.Command {
 				return err
 			}
 			return e.Console.Result(shown{Name: args[0], URL: address, Current: true}, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "context %s added\n", args[0])
+				_, err := fmt.Fprintf(w, "added context %s\n", args[0])
 				return err
 			})
 		},
 	}
 	c.Flags().StringVar(&address, "url", "", "address of the control API")
-	c.Flags().StringVar(&from, "token-from", "", "where the token is: env:NAME or @FILE (default: ask)")
+	c.Flags().StringVar(&from, "token-from", "", "source of the token: env:NAME or @FILE (default: prompt for it)")
 	_ = c.MarkFlagRequired("url") // fails only for an undefined flag
 	return c
 }
@@ -164,9 +168,10 @@ func newAdd(e *cmdenv.Env) *cobra.Command {
 func newRemove(e *cmdenv.Env) *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
-		Use: "remove CONTEXT", Short: "Forget a context and its token",
+		Use: "remove CONTEXT", Short: "Remove a context and its token from this machine",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: complete.Contexts,
-		Long:    "Forgets a context. Its token stays good: `nuon tokens revoke` ends it.",
+		Long: `Remove a context and its token from this machine. The token stays valid; revoke it with
+"nuon tokens revoke".`,
 		Example: `  nuon context remove old --yes`,
 		RunE: func(c *cobra.Command, args []string) error {
 			f, err := known(args[0])
@@ -174,7 +179,7 @@ func newRemove(e *cmdenv.Env) *cobra.Command {
 				return err
 			}
 			if err := e.Console.Confirm(c.Context(),
-				fmt.Sprintf("this forgets context %s and its token", args[0]), yes); err != nil {
+				fmt.Sprintf("this removes context %s and its token from this machine", args[0]), yes); err != nil {
 				return err
 			}
 			delete(f.Contexts, args[0])
@@ -184,10 +189,10 @@ func newRemove(e *cmdenv.Env) *cobra.Command {
 			if err := f.Save(); err != nil {
 				return err
 			}
-			e.Console.Say("context %s forgotten", args[0])
+			e.Console.Say("removed context %s", args[0])
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&yes, "yes", false, "yes, forget it")
+	c.Flags().BoolVar(&yes, "yes", false, "skip the confirmation prompt")
 	return c
 }

@@ -63,9 +63,9 @@ func TestShow(t *testing.T) {
 		"by NUON_CONTEXT": {map[string]string{"NUON_CONTEXT": "dev"},
 			[]string{"dev\n", "http://dev", "from     NUON_CONTEXT\n"}},
 		"another address": {map[string]string{"NUON_URL": "http://x"},
-			[]string{"prod\n", "http://x", "its address from NUON_URL"}},
+			[]string{"prod\n", "http://x", "address from NUON_URL"}},
 		"another token": {map[string]string{"NUON_TOKEN": "hush"},
-			[]string{"prod\n", "its token from NUON_TOKEN"}},
+			[]string{"prod\n", "token from NUON_TOKEN"}},
 		"the environment alone": {map[string]string{"NUON_URL": "http://ci", "NUON_TOKEN": "hush"},
 			[]string{"no context\n", "http://ci", "from     NUON_URL and NUON_TOKEN\n"}},
 	} {

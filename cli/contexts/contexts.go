@@ -136,17 +136,17 @@ func Choose(name string) (Choice, error) {
 	case ok:
 	case name == "":
 		return Choice{}, exitcode.With(exitcode.Unreachable,
-			errors.New("no control plane is chosen: run `nuon dev`, or set NUON_URL and NUON_TOKEN, or add a context with "+
-				"`nuon context add`"))
+			errors.New("no control plane selected: run `nuon dev`, set NUON_URL and NUON_TOKEN, or add a context "+
+				"with `nuon context add`"))
 	default:
 		return Choice{}, exitcode.With(exitcode.Usage,
-			fmt.Errorf("there is no context %q: `nuon context list` shows those there are", name))
+			fmt.Errorf("context %q not found; list them with `nuon context list`", name))
 	}
 	if env.URL != "" {
-		c.URL, from = env.URL, from+", its address from NUON_URL"
+		c.URL, from = env.URL, from+", address from NUON_URL"
 	}
 	if env.Token != "" {
-		c.Token, from = env.Token, from+", its token from NUON_TOKEN"
+		c.Token, from = env.Token, from+", token from NUON_TOKEN"
 	}
 	return Choice{Context: c, Name: name, From: from}, nil
 }

@@ -67,8 +67,8 @@ func TestChosen(t *testing.T) {
 			want: Context{URL: "http://ci", Token: "c"}},
 		"nothing":                 {code: exitcode.Unreachable, says: "nuon context add"},
 		"an address alone":        {url: "http://ci", code: exitcode.Unreachable, says: "NUON_TOKEN"},
-		"an unknown one":          {file: two, flag: "stage", code: exitcode.Usage, says: `no context "stage"`},
-		"a current one that went": {file: `current = "old"`, code: exitcode.Usage, says: `no context "old"`},
+		"an unknown one":          {file: two, flag: "stage", code: exitcode.Usage, says: `context "stage" not found`},
+		"a current one that went": {file: `current = "old"`, code: exitcode.Usage, says: `context "old" not found`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file(t, c.file)

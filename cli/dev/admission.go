@@ -40,7 +40,7 @@ func (s *system) admit(ctx context.Context) (devcontract.BootstrapCredentials, e
 	err := readJSON(s.place.admission(), &kept)
 	fresh := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !fresh {
-		s.log.say("%v; asking for a new admission", err)
+		s.log.say("%v; requesting a new registration", err)
 	}
 	if err == nil && kept.Org == s.options.Org && lasts(kept, time.Now()) && s.known(ctx, kept) {
 		return kept, nil
@@ -48,16 +48,17 @@ func (s *system) admit(ctx context.Context) (devcontract.BootstrapCredentials, e
 	printed, err := output(s.reconcilerLog, s.bootstrapCommand(ctx))
 	if err != nil {
 		return devcontract.BootstrapCredentials{},
-			fmt.Errorf("make the org %s: reconciler bootstrap: %w; its reason stands above", s.options.Org, err)
+			fmt.Errorf("create the org %s: reconciler bootstrap: %w; see its message above", s.options.Org, err)
 	}
 	var made devcontract.BootstrapCredentials
 	if err := json.Unmarshal(printed, &made); err != nil {
 		return devcontract.BootstrapCredentials{},
-			fmt.Errorf("make the org %s: reconciler bootstrap printed no JSON: %w", s.options.Org, err)
+			fmt.Errorf("create the org %s: reconciler bootstrap printed no JSON: %w", s.options.Org, err)
 	}
 	if made.Token == "" {
 		return devcontract.BootstrapCredentials{},
-			fmt.Errorf("make the org %s: reconciler bootstrap gave no token; is it of the same version as nuon?",
+			fmt.Errorf("create the org %s: reconciler bootstrap returned no token; check that it is of the same "+
+				"version as nuon",
 				s.options.Org)
 	}
 	if fresh { // the installs of the previous system are gone, and their keys too
@@ -124,7 +125,7 @@ func (s *system) register(ctx context.Context, with devcontract.BootstrapCredent
 		return runner.dir, "", nil
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
-		return "", "", fmt.Errorf("runner %s: %w; move its directory away to register it anew", runner.dir, err)
+		return "", "", fmt.Errorf("runner %s: %w; move its directory away to register it again", runner.dir, err)
 	}
 	client, err := s.client(with)
 	if err != nil {
@@ -139,7 +140,7 @@ func (s *system) register(ctx context.Context, with devcontract.BootstrapCredent
 		}
 		var problem *apiclient.Problem
 		if !errors.As(err, &problem) || problem.Status != http.StatusConflict || number > 100 {
-			return "", "", fmt.Errorf("make the runner %s: %w", name, err)
+			return "", "", fmt.Errorf("create the runner %s: %w", name, err)
 		}
 		name = runner.dir + "-" + strconv.Itoa(number)
 	}

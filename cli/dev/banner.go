@@ -18,7 +18,7 @@ func writeBanner(to io.Writer, made Ready, saved Saved, database string, took ti
 		{"API", made.ControlURL},
 		{"runner API", made.RunnerURL + " (runners build and local)"},
 		{"registry", made.Registry},
-		{"insight", made.MetricsURL + "/debug/status and /metrics"},
+		{"metrics", made.MetricsURL + "/debug/status and /metrics"},
 		{"database", database},
 		{"data", made.DataDir},
 		{"org", made.Org},
@@ -29,12 +29,12 @@ func writeBanner(to io.Writer, made Ready, saved Saved, database string, took ti
 	}
 	text.WriteString("\nIn another terminal:\n\n")
 	if !saved.Current {
-		fmt.Fprintf(&text, "  nuon context use %-12s another context is the current one\n", made.Context)
+		fmt.Fprintf(&text, "  nuon context use %-12s to replace the current context\n", made.Context)
 	}
 	for _, line := range next(directory) {
 		fmt.Fprintf(&text, "  %s\n", line)
 	}
-	text.WriteString("\nCtrl-C stops everything; the data stays.\n\n")
+	text.WriteString("\nCtrl-C stops everything and keeps the data.\n\n")
 	_, err := io.WriteString(to, text.String())
 	return err
 }
@@ -52,10 +52,10 @@ func next(directory string) []string {
 	}
 	if _, err := os.Stat(filepath.Join(directory, "metadata.toml")); err == nil {
 		return []string{
-			"nuon apps create NAME --repo file://$PWD    NAME is the app's, once",
+			"nuon apps create NAME --repo file://$PWD    once, with the name of the app",
 			"nuon sync                                   after each commit",
-			"nuon status                                 what waits for you, and what to type",
+			"nuon status                                 what needs you, and what to run next",
 		}
 	}
-	return []string{"nuon init      writes a small app here, and says what comes next"}
+	return []string{"nuon init      writes a small app here, and prints the next steps"}
 }

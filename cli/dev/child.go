@@ -56,7 +56,7 @@ func (c *child) keep() {
 		if time.Since(began) >= c.patience.settled {
 			pause = c.patience.backoff
 		}
-		c.log.say("it left by itself (%v); starting it again in %s", err, pause)
+		c.log.say("it exited (%v); starting it again in %s", err, pause)
 		select {
 		case c.left <- err:
 		default:
@@ -116,7 +116,7 @@ func (c *child) end(process *os.Process, ended <-chan error) error {
 		return err
 	case <-c.hard:
 	case <-late.C:
-		c.log.say("it does not stop within %s; it is killed", c.patience.stop)
+		c.log.say("it did not stop within %s; killing it", c.patience.stop)
 	}
 	_ = syscall.Kill(-process.Pid, syscall.SIGKILL)
 	return <-ended

@@ -64,7 +64,7 @@ func (d *database) keep() {
 			return
 		case <-cluster.Done():
 		}
-		d.log.say("it left by itself (%v); starting it again", cluster.Err())
+		d.log.say("it exited (%v); starting it again", cluster.Err())
 		if err := cluster.Stop(); err != nil {
 			d.log.say("%v", err)
 		}
@@ -95,7 +95,7 @@ func (d *database) again(pause *time.Duration) bool {
 			d.mu.Unlock()
 			return true
 		}
-		d.log.say("%v; again in %s", err, *pause)
+		d.log.say("%v; retrying in %s", err, *pause)
 		later := time.NewTimer(*pause)
 		select {
 		case <-d.asked:

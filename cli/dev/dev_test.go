@@ -198,7 +198,7 @@ func TestLife(t *testing.T) {
 	}
 	for _, want := range []string{"reconciler   │ reconciler says hello\n", "runner:build │ on standard output  [31m\n",
 		"runner:local │ on standard output", "reconciler   │ bootstrapping\n",
-		"nuon dev     │ stopped; the data stays in " + b.options.DataDir} {
+		"nuon dev     │ stopped; the data is in " + b.options.DataDir} {
 		if !strings.Contains(b.err.String(), want) {
 			t.Errorf("%q is not in the log view:\n%s", want, b.err)
 		}
@@ -308,7 +308,7 @@ func TestKilledChildrenComeBack(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(b.err.String(), "reconciler   │ it left by itself (signal: killed); starting it again in") {
+	if !strings.Contains(b.err.String(), "reconciler   │ it exited (signal: killed); starting it again in") {
 		t.Errorf("the log view does not say so:\n%s", b.err)
 	}
 	if got := b.count(t, "^reconciler stop"); got != 1 {
@@ -320,7 +320,7 @@ func TestStartThatFails(t *testing.T) {
 	for order, want := range map[string]string{
 		"reconciler-fails": "the reconciler did not start: exit status 3",
 		"reconciler-hangs": "is not ready after",
-		"bootstrap-fails":  "make the org dev: reconciler bootstrap: exit status 1",
+		"bootstrap-fails":  "create the org dev: reconciler bootstrap: exit status 1",
 	} {
 		t.Run(order, func(t *testing.T) {
 			b := newBench(t)
@@ -353,7 +353,7 @@ func TestDeafChildIsKilled(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
-	if alive(pid) || !strings.Contains(b.err.String(), "it does not stop within 300ms; it is killed") {
+	if alive(pid) || !strings.Contains(b.err.String(), "it did not stop within 300ms; killing it") {
 		t.Errorf("alive %v\n%s", alive(pid), b.err)
 	}
 }
@@ -362,7 +362,7 @@ func TestTwoOnOneDirectory(t *testing.T) {
 	b := newBench(t)
 	stop := b.start(t)
 	err := Run(t.Context(), b.options)
-	if err == nil || !strings.Contains(err.Error(), "another nuon dev runs on "+b.options.DataDir) {
+	if err == nil || !strings.Contains(err.Error(), "another nuon dev uses "+b.options.DataDir) {
 		t.Errorf("the second gets %v", err)
 	}
 	if err := stop(); err != nil {
@@ -378,9 +378,9 @@ func TestRefusals(t *testing.T) {
 	t.Cleanup(func() { _ = taken.Close() })
 	for want, edit := range map[string]func(*Options){
 		"the port is in use":    func(o *Options) { o.Listen = taken.Addr().String() },
-		"write it as host:port": func(o *Options) { o.RunnerListen = "nonsense" },
+		"use host:port":         func(o *Options) { o.RunnerListen = "nonsense" },
 		"no such directory":     func(o *Options) { o.FileRemotes = []string{"/no/such/place"} },
-		"neither beside nuon":   func(o *Options) { o.FindProgram = FindProgram },
+		"not found beside nuon": func(o *Options) { o.FindProgram = FindProgram },
 		"not a directory":       func(o *Options) { o.DataDir = "/dev/null/x" },
 	} {
 		b := newBench(t)

@@ -42,7 +42,7 @@ func DefaultDataDir(getenv func(string) string) (string, error) {
 	if os.Geteuid() == 0 {
 		return rootDataDir, nil
 	}
-	return "", errors.New("there is no place for the data: HOME is not set; give one with --data-dir")
+	return "", errors.New("no data directory: HOME is not set; set one with --data-dir")
 }
 
 // openPlace creates the data directory. Only its owner can enter it, except that for root the
@@ -88,7 +88,7 @@ func (p place) take() (release func() error, err error) {
 	file, err := filelock.Try(p.lock())
 	if errors.Is(err, filelock.ErrHeld) {
 		return nil, fmt.Errorf(
-			"another nuon dev runs on %s; stop that one, or give this one its own --data-dir, --listen, --runner-listen and "+
+			"another nuon dev uses %s; stop it, or set other --data-dir, --listen, --runner-listen and "+
 				"--registry-listen",
 			p.dir)
 	}
@@ -103,7 +103,7 @@ func fileRemotes(given []string) ([]string, error) {
 	if len(given) == 0 {
 		here, err := os.Getwd()
 		if err != nil {
-			return nil, fmt.Errorf("find the working directory: %w; give one with --allow-file-remotes", err)
+			return nil, fmt.Errorf("find the working directory: %w; set a directory with --allow-file-remotes", err)
 		}
 		return []string{repositoryRoot(here)}, nil
 	}
@@ -114,7 +114,7 @@ func fileRemotes(given []string) ([]string, error) {
 			return nil, fmt.Errorf("--allow-file-remotes: %w", err)
 		}
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return nil, fmt.Errorf("--allow-file-remotes %s: there is no such directory", dir)
+			return nil, fmt.Errorf("--allow-file-remotes %s: no such directory", dir)
 		}
 		absolute = append(absolute, dir)
 	}

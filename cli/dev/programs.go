@@ -27,7 +27,7 @@ func FindProgram(name string) (string, error) {
 	found, err := exec.LookPath(name)
 	if err != nil {
 		return "", fmt.Errorf(
-			"the program %s is neither beside nuon (%s) nor on PATH; build it (make build) or install it there",
+			"program %s not found beside nuon (%s) or on PATH; build it (make build) or install it there",
 			name, beside[0])
 	}
 	return filepath.Abs(found)

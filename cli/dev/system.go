@@ -121,12 +121,12 @@ func (s *system) heedSignals(ctx context.Context) (context.Context, func()) {
 			case <-signals:
 			}
 			if asked {
-				s.log.say("killing what still runs")
+				s.log.say("killing what is still running")
 				close(s.hard)
 				return
 			}
 			asked = true
-			s.log.say("stopping; once more kills what still runs")
+			s.log.say("stopping; press Ctrl-C again to kill what is still running")
 			cancel()
 		}
 	}()
@@ -181,11 +181,11 @@ func (s *system) checkAddresses(ctx context.Context) error {
 		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 		if errors.Is(err, syscall.EADDRINUSE) {
 			return fmt.Errorf(
-				"%s %s: the port is in use; stop what uses it, or choose another (port 0 takes any that is free)",
+				"%s %s: the port is in use; stop the program that uses it, or choose another port (0: any free port)",
 				flag, address)
 		}
 		if err != nil {
-			return exitcode.With(exitcode.Usage, fmt.Errorf("%s %s: %w; write it as host:port", flag, address, err))
+			return exitcode.With(exitcode.Usage, fmt.Errorf("%s %s: %w; use host:port", flag, address, err))
 		}
 		if err := listener.Close(); err != nil {
 			return err
@@ -209,9 +209,9 @@ func (s *system) startReconciler(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case err := <-s.reconciler.left:
-			return fmt.Errorf("the reconciler did not start: %w; its reason stands above", err)
+			return fmt.Errorf("the reconciler did not start: %w; see its message above", err)
 		case <-late.C:
-			return fmt.Errorf("the reconciler is not ready after %s; its log above says how far it came",
+			return fmt.Errorf("the reconciler is not ready after %s; see its log above",
 				s.options.patience.ready)
 		case <-again.C:
 			if readJSON(s.place.ready(), &s.ready) == nil && s.ready.ControlURL != "" {
@@ -381,7 +381,7 @@ func (s *system) stopInOrder() {
 	if s.options.ReadyFile != "" {
 		_ = forget(s.options.ReadyFile)
 	}
-	s.log.say("stopped; the data stays in %s", s.place.dir)
+	s.log.say("stopped; the data is in %s", s.place.dir)
 }
 
 // announce writes the ready file and the banner.

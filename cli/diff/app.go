@@ -28,22 +28,26 @@ type configs struct {
 func newApp(e *cmdenv.Env) *cobra.Command {
 	var a configs
 	c := &cobra.Command{
-		Use: "app [OLD [NEW]]", Short: "Show what changes between two states of an app, and what that will cause",
+		Use: "app [OLD [NEW]]", Short: "Compare two versions of an app's config and code, and show the consequences",
 		Args:              cobra.MaximumNArgs(2),
 		ValidArgsFunction: directories,
-		Long: `Shows what changes between two states of an app, and what that will cause once it is synced: what is built and deployed anew, which
-inputs every install is asked for, whether customers must run the install stack again, what is destroyed. Nothing is sent anywhere.
+		Long: `Compare two versions of an app's config and code, and show what syncing the change would cause: what is
+built and deployed again, which inputs installs must supply, whether customers must run the install
+stack again, and what is destroyed. Nothing is sent anywhere.
 
-The configs are compared, and the modules, charts and kustomizations in the same git repository: a component whose code changed is listed
-with the files that changed, because a push builds it anew. Of a directory, the code is what git would commit if all of it were added now.
-Code in other repositories is not compared.
+The comparison covers the configs, and the modules, charts and kustomizations in the same git
+repository: a component whose code changed is listed with the changed files, because a push builds it
+again. For a directory, the code is what git would commit if everything were added now. Code in other
+repositories is not compared.
 
-A side is a directory, or a revision of the git repository here: main, HEAD~1, v1.4.0, a commit. A revision has the config where the other
-side has it, or else where you are; REVISION:DIRECTORY says it, from the root of the repository. A directory goes before a revision of the
-same name. NEW is the directory where you are if it is left out; with one directory, or none, OLD is what is committed (HEAD).
+Each side is a directory, or a revision of the current git repository: main, HEAD~1, v1.4.0, a commit.
+A revision has its config in the other side's directory, else in the current directory; to name
+another, use REVISION:DIRECTORY, relative to the root of the repository. If a directory and a revision
+have the same name, the directory is used. NEW is the current directory by default. With one directory,
+or none, OLD is what is committed (HEAD).
 
-A config with errors is not compared; its errors are listed. Files that a config refers to elsewhere, by https:// or git::, are read with
---fetch only.`,
+A config with errors is not compared; its errors are listed. Files that a config refers to by https://
+or git:: are read only with --fetch.`,
 		Example: `  nuon diff app
   nuon diff app main
   nuon diff app v1.4.0:apps/ledger apps/ledger -o markdown
@@ -60,7 +64,7 @@ A config with errors is not compared; its errors are listed. Files that a config
 		},
 	}
 	a.flags(c)
-	c.Flags().BoolVar(&a.fetch, "fetch", false, "read the files that the configs refer to elsewhere, too")
+	c.Flags().BoolVar(&a.fetch, "fetch", false, "also read remote files that the configs refer to")
 	return c
 }
 
@@ -88,7 +92,7 @@ func (a *configs) name(args []string) error {
 	}
 	for _, s := range []*origin{&a.old, &a.new} {
 		if s.name == stdin {
-			return exitcode.Usagef("a config cannot come from stdin; name a directory, or a revision")
+			return exitcode.Usagef("a config cannot be read from stdin; name a directory or a revision")
 		}
 		if s.directory, err = directoryOf(s.name); err != nil {
 			return err

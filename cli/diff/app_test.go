@@ -109,16 +109,16 @@ func TestSidesOfApp(t *testing.T) {
 		"app apps/ledger apps/broken": {2,
 			`apps/broken/sandbox.toml:3:1: error: unknown key "nonsense"`},
 		"app v3 apps/ledger": {2,
-			"v3 is neither a directory nor a revision of the git repository here"},
+			"v3 is neither a directory nor a revision of the current git repository"},
 		"app v1:apps/nowhere apps/ledger": {2,
-			"there is no directory apps/nowhere in v1; say where the config was, as v1:DIRECTORY"},
-		"app v1:../x apps/ledger": {2, "the directory must lie in the repository"},
+			"no directory apps/nowhere in v1; name the directory of the config as v1:DIRECTORY"},
+		"app v1:../x apps/ledger": {2, "use a directory in the repository"},
 		"app v1:apps/ledger/metadata.toml apps/ledger": {2,
-			"there is no directory apps/ledger/metadata.toml in v1"},
+			"no directory apps/ledger/metadata.toml in v1"},
 		"app none apps/ledger": {2, "error: "},
 		"app apps/ledger/metadata.toml apps/ledger": {2,
-			"is not a directory; name the one with the app's metadata.toml"},
-		"app - apps/ledger":                                {2, "a config cannot come from stdin"},
+			"is not a directory; name the directory of the app's metadata.toml"},
+		"app - apps/ledger":                                {2, "a config cannot be read from stdin"},
 		"app a b c":                                        {1, "accepts at most 2 arg"},
 		"app ^{/( apps/ledger":                             {2, "neither a directory nor a revision"},
 		"app @{-1}:x..y...z apps/ledger":                   {2, "neither a directory nor a revision"},
@@ -161,8 +161,8 @@ func TestAppWithoutGit(t *testing.T) {
 		!strings.Contains(out, "rebuilds 1 component, redeploys 1 component") {
 		t.Errorf("%v, %s", err, out)
 	}
-	for line, want := range map[string]string{"app a": "HEAD is no directory",
-		"app v1 a": "there is no git repository here whose revision it could be"} {
+	for line, want := range map[string]string{"app a": "HEAD is not a directory",
+		"app v1 a": "the current directory is not in a git repository that could have such a revision"} {
 		if _, _, err := nuon(t.Context(), nil, "table", line); exitcode.CodeOf(err) != exitcode.Usage ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("nuon diff %s: %v", line, err)
@@ -172,7 +172,7 @@ func TestAppWithoutGit(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, _, err := nuon(t.Context(), nil, "table", "app a"); exitcode.CodeOf(err) != exitcode.Usage ||
-		!strings.Contains(err.Error(), "nothing is committed here yet") {
+		!strings.Contains(err.Error(), "the current git repository has no commit") {
 		t.Errorf("without a commit: %v", err)
 	}
 }

@@ -17,25 +17,27 @@ import (
 // New returns the diff command with its subcommands.
 func New(e *cmdenv.Env) *cobra.Command {
 	c := &cobra.Command{
-		Use: "diff",
-		Short: "Show what would change: between Kubernetes manifests or Helm charts, by a Terraform plan, between configs " +
-			"of an app",
-		Long: `Shows what would change, without a control plane: counts first, then each object with what really changes in it and how much that
-risks. Secrets are masked wherever they can hide. What says nothing (chart labels, checksums, what the server sets) is folded, and
-counted; --show-all shows it.
+		Use:   "diff",
+		Short: "Compare Kubernetes manifests, Helm charts or app configs, or show a Terraform plan",
+		Long: `Show what would change, without a control plane: first counts, then each object with its changed fields
+and their risk.
 
-It ends with 0, or with 2 when something cannot be read. With --exit-code it ends with 1 when something differs: when applying it would
-do anything, also where all of that is folded. What rules of --ignore hide does not count, nor what others have changed meanwhile and an
-apply leaves as it is, nor what is made anew at each rendering, if there is nothing else.
+Secrets are masked wherever they can occur. Changes that do not matter (chart labels, checksums, fields
+that the server sets) are folded and counted; --show-all shows them.
 
-A rule of --ignore names fields by JSON pointers, and objects by globs; what it hides is counted under its name:
+The exit code is 0, or 2 if something cannot be read. With --exit-code it is 1 if something differs, that
+is, if applying it would do anything, even if every change is folded. Changes that are hidden by --ignore,
+drift that an apply leaves as it is, and values that are generated at each rendering do not count.
+
+A rule of --ignore names fields by JSON pointers and objects by globs; the changes that it hides are
+counted under its name:
 
     [[ignore]]
     name = "replicas set by the autoscaler"
     kind = "Deployment"               # also: group, namespace, object, address
     pointers = ["/spec/replicas"]     # "*" is one step, "**" any number, "" everything
 
-That something comes, goes or is replaced is never hidden.`,
+Rules never hide that an object is created, deleted or replaced.`,
 	}
 	c.AddCommand(newManifests(e), newHelm(e), newTerraform(e), newApp(e))
 	return c

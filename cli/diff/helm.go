@@ -36,23 +36,28 @@ type helm struct {
 	kubeConfig, kubeContext, driver string
 }
 
-const helmHelp = `Shows what would change between two Helm charts, two versions of one, or one with other values. A chart is a directory, a packed chart
-(.tgz), oci://host/path/chart:version or https://repository/chart:version; without a version, the newest.
+const helmHelp = `Compare two Helm charts, two versions of a chart, or a chart with other values. A chart is a directory, a
+packed chart (.tgz), oci://host/path/chart:version or https://repository/chart:version; without a
+version, the newest.
 
-Both are rendered as an upgrade of the same release, the second one twice, which finds what is made anew at each rendering. A directory's
-dependencies are resolved as a build does it: as Chart.lock says, or what lies in charts/, or what file:// names beside it. Nothing of it is
-written. --values and --set are for both sides, later ones win; those that end in -before and -after come after them, for one side only.
+Both sides are rendered as an upgrade of the same release; the second side is rendered twice, which
+detects values that are generated at each rendering. The dependencies of a directory are resolved as in
+a build: from Chart.lock, charts/, or file:// dependencies beside it. Nothing is written to the
+directory. --values and --set apply to both sides, later ones win; flags that end in -before and -after
+apply to one side and come last.
 
-Without --cluster no cluster is asked: lookup finds nothing, and templates see the version and kinds of a current Kubernetes, or those that
---kube-version and --api-versions say. With --cluster and one chart, the release as it is deployed there is compared with the chart, and with
-what the cluster has: a chart that nobody has upgraded yet, and what others have changed meanwhile. It only reads there.
+Without --cluster, no cluster is used: lookup finds nothing, and templates see the version and kinds of
+a current Kubernetes, or of --kube-version and --api-versions. With --cluster and one chart, the deployed
+release is compared with the chart and with the live objects, which also shows drift. The cluster is
+only read.
 
-Repositories and registries are asked without a credential. The work is done by runnerd, which is beside nuon or on PATH.`
+Repositories and registries are read without credentials. This command runs runnerd, which must be
+beside nuon or on PATH.`
 
 func newHelm(e *cmdenv.Env) *cobra.Command {
 	var h helm
 	c := &cobra.Command{
-		Use: "helm BEFORE [AFTER]", Short: "Show what would change between two Helm charts, versions or values",
+		Use: "helm BEFORE [AFTER]", Short: "Compare two Helm charts, versions or values",
 		Args:              cobra.RangeArgs(1, 2),
 		ValidArgsFunction: files(2),
 		Long:              helmHelp,
@@ -77,24 +82,24 @@ func newHelm(e *cmdenv.Env) *cobra.Command {
 // flags adds the flags of `nuon diff helm`.
 func (h *helm) flags(c *cobra.Command) {
 	f := c.Flags()
-	f.StringArrayVarP(&h.values, "values", "f", nil, "`file` of values, for both sides; may be given several times")
+	f.StringArrayVarP(&h.values, "values", "f", nil, "`file` of values, for both sides (repeatable)")
 	f.StringArrayVar(&h.valuesBefore, "values-before", nil, "`file` of values for BEFORE")
 	f.StringArrayVar(&h.valuesAfter, "values-after", nil, "`file` of values for AFTER")
 	f.StringArrayVar(&h.sets, "set", nil,
-		"`KEY=VALUE`, for both sides, as helm --set but for commas, which divide nothing")
+		"`KEY=VALUE`, for both sides, like helm --set, but commas are part of the value")
 	f.StringArrayVar(&h.setsBefore, "set-before", nil, "`KEY=VALUE` for BEFORE")
 	f.StringArrayVar(&h.setsAfter, "set-after", nil, "`KEY=VALUE` for AFTER")
-	f.StringVar(&h.release, "release", "release", "the release's `name`")
-	f.StringVar(&h.namespace, "namespace", "default", "the release's namespace")
-	f.StringVar(&h.kubeVersion, "kube-version", "", "`version` of Kubernetes that templates see, as 1.33.0")
+	f.StringVar(&h.release, "release", "release", "`name` of the release")
+	f.StringVar(&h.namespace, "namespace", "default", "namespace of the release")
+	f.StringVar(&h.kubeVersion, "kube-version", "", "Kubernetes `version` that templates see, such as 1.33.0")
 	f.StringSliceVar(&h.apiVersions, "api-versions", nil,
-		"`kinds` that templates see besides, as cert-manager.io/v1 or batch/v1/CronJob")
-	f.BoolVar(&h.cluster, "cluster", false, "compare with the release as it is deployed in a cluster")
+		"more `kinds` that templates see, such as cert-manager.io/v1 or batch/v1/CronJob")
+	f.BoolVar(&h.cluster, "cluster", false, "compare with the release that is deployed in a cluster")
 	f.StringVar(&h.kubeConfig, "kubeconfig", "",
-		"the `file` that says how to reach the cluster (default as for kubectl)")
-	f.StringVar(&h.kubeContext, "kube-context", "", "the `name` of its context (default the current one)")
+		"kubeconfig `file` of the cluster (default: like kubectl)")
+	f.StringVar(&h.kubeContext, "kube-context", "", "`name` of the kubeconfig context (default: the current one)")
 	f.StringVar(&h.driver, "driver", "",
-		"where the release's record is: configmap or secret (default both are looked at)")
+		"storage driver of the release: configmap or secret (default: try both)")
 	for _, name := range []string{"values", "values-before", "values-after"} {
 		completeFile(c, name, "yaml", "yml", "json")
 	}
@@ -143,22 +148,23 @@ type helmCluster struct {
 func (h *helm) check() error {
 	switch {
 	case h.cluster && len(h.charts) == 2:
-		return exitcode.Usagef("--cluster compares one chart with what is deployed; name only the chart that is wanted")
+		return exitcode.Usagef("--cluster compares one chart with the deployed release; name only the new chart")
 	case h.cluster && (h.kubeVersion != "" || len(h.apiVersions) > 0):
 		return exitcode.Usagef(
-			"--kube-version and --api-versions are for a comparison without a cluster; leave them out with --cluster")
+			"--kube-version and --api-versions cannot be used with --cluster; remove them")
 	case h.cluster && len(h.valuesBefore)+len(h.setsBefore) > 0:
 		return exitcode.Usagef(
-			"with --cluster, BEFORE is what is deployed, which has its values; leave out --values-before and --set-before")
+			"--values-before and --set-before cannot be used with --cluster, where BEFORE is the deployed release; " +
+				"remove them")
 	case !h.cluster && (h.kubeConfig != "" || h.kubeContext != "" || h.driver != ""):
-		return exitcode.Usagef("--kubeconfig, --kube-context and --driver are for --cluster; add it")
+		return exitcode.Usagef("--kubeconfig, --kube-context and --driver need --cluster")
 	case h.driver != "" && h.driver != "configmap" && h.driver != "secret":
 		return exitcode.Usagef("--driver %s: use configmap or secret", console.Line(h.driver))
 	case !h.cluster && len(h.charts) == 1 &&
 		len(h.valuesBefore)+len(h.setsBefore)+len(h.valuesAfter)+len(h.setsAfter) == 0:
 		return exitcode.Usagef(
-			"a chart is the same as itself; name another one, give values for one side (--values-after, --set-after, " +
-				"--values-before, --set-before), or --cluster")
+			"nothing to compare the chart with: name another chart, pass values for one side (--values-after, " +
+				"--set-after, --values-before, --set-before), or use --cluster")
 	}
 	return nil
 }
@@ -233,13 +239,13 @@ func (h *helm) kubeConfigFile() (string, error) {
 	}
 	if named := os.Getenv("KUBECONFIG"); named != "" {
 		if strings.Contains(named, string(filepath.ListSeparator)) {
-			return "", exitcode.Usagef("KUBECONFIG names several files; say which one with --kubeconfig")
+			return "", exitcode.Usagef("KUBECONFIG names several files; choose one with --kubeconfig")
 		}
 		return named, nil
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "", exitcode.Usagef("there is no home directory to find a kubeconfig in; name the file with --kubeconfig")
+		return "", exitcode.Usagef("no home directory to find a kubeconfig in; name the file with --kubeconfig")
 	}
 	return filepath.Join(home, ".kube", "config"), nil
 }
@@ -256,7 +262,7 @@ func (h *helm) report(ctx context.Context, c *console.Console, s *settled) (*mod
 	}
 	asked, err := json.Marshal(request)
 	if err != nil {
-		return nil, fmt.Errorf("ask runnerd: %w", err)
+		return nil, fmt.Errorf("run runnerd: %w", err)
 	}
 	answer, err := ask(ctx, program, asked)
 	if err != nil {
@@ -264,11 +270,11 @@ func (h *helm) report(ctx context.Context, c *console.Console, s *settled) (*mod
 	}
 	var r model.Report
 	if err := json.Unmarshal(answer, &r); err != nil {
-		return nil, fmt.Errorf("%s gave no report: %w; install the runnerd of the same version as nuon", program, err)
+		return nil, fmt.Errorf("%s returned no report: %w; install the runnerd of the same version as nuon", program, err)
 	}
 	if err := r.Validate(); err != nil {
 		return nil, fmt.Errorf(
-			"%s gave a report that cannot be right: %w; install the runnerd of the same version as nuon",
+			"%s returned an invalid report: %w; install the runnerd of the same version as nuon",
 			program, err)
 	}
 	return &r, nil
@@ -293,7 +299,7 @@ func ask(ctx context.Context, program string, request []byte) ([]byte, error) {
 	answer, readErr := io.ReadAll(io.LimitReader(out, maxBytes+1))
 	if len(answer) > maxBytes {
 		_ = child.Process.Kill() // it would block on a full pipe
-		readErr = errors.New("its report is larger than " + size(maxBytes) + "; compare less at once")
+		readErr = errors.New("its report is larger than " + size(maxBytes) + "; compare in parts")
 	}
 	err = child.Wait()
 	// If runnerd crashed, for example because a chart needs more memory than
@@ -303,11 +309,11 @@ func ask(ctx context.Context, program string, request []byte) ([]byte, error) {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case readErr != nil:
-		return nil, fmt.Errorf("read what %s prints: %w", program, readErr)
+		return nil, fmt.Errorf("read the output of %s: %w", program, readErr)
 	case err != nil && words != "":
 		return nil, errors.New(words)
 	case err != nil:
-		return nil, fmt.Errorf("%s ended without a word: %w", program, err)
+		return nil, fmt.Errorf("%s failed without a message: %w", program, err)
 	}
 	return answer, nil
 }

@@ -21,17 +21,19 @@ type manifests struct {
 func newManifests(e *cmdenv.Env) *cobra.Command {
 	var m manifests
 	c := &cobra.Command{
-		Use: "manifests BEFORE AFTER", Short: "Show what would change between two sets of Kubernetes manifests",
+		Use: "manifests BEFORE AFTER", Short: "Compare two sets of Kubernetes manifests",
 		Args:              cobra.ExactArgs(2),
 		ValidArgsFunction: files(2),
-		Long: `Shows what would change between two sets of Kubernetes manifests. Each is a file, a directory (every .yaml, .yml and .json file below
-it, but not in hidden folders), what a command prints, as <(command), or - for stdin.
+		Long: `Compare two sets of Kubernetes manifests. Each is a file, a directory (every .yaml, .yml and .json file
+below it, except in hidden directories), the output of a command, as <(command), or - for stdin.
 
-Objects are matched by group, kind, namespace and name, elements of lists by what the API takes for their key, and quantities, durations
-and numbers by what they mean. Custom resources are compared by the schemas of the CustomResourceDefinitions among the manifests.
+Objects are matched by group, kind, namespace and name; elements of lists by the keys that the API uses;
+quantities, durations and numbers by their meaning. Custom resources are compared by the schemas of the
+CustomResourceDefinitions among the manifests.
 
-With --live it also reads what the cluster has, and shows what an apply would do there: BEFORE is what was applied last, AFTER what is
-wanted. With --again, AFTER rendered a second time, it finds the values that are made anew at each rendering.`,
+--live adds the live objects of the cluster and shows what an apply would do there: BEFORE is the last
+applied configuration, AFTER the new one. --again adds a second rendering of AFTER, which detects values
+that are generated at each rendering.`,
 		Example: `  nuon diff manifests old.yaml new.yaml
   nuon diff manifests <(helm get manifest web) <(helm template web ./chart) --namespace shop
   nuon diff manifests last/ wanted/ --live <(kubectl get deploy,svc,cm -o yaml) --exit-code
@@ -42,9 +44,9 @@ wanted. With --again, AFTER rendered a second time, it finds the values that are
 		},
 	}
 	m.flags(c)
-	c.Flags().StringVar(&m.live, "live", "", "what the cluster has: a `file`, a directory or -")
-	c.Flags().StringVar(&m.again, "again", "", "AFTER rendered a second time: a `file`, a directory or -")
-	c.Flags().StringVar(&m.namespace, "namespace", "", "the release's namespace: that of objects which name none")
+	c.Flags().StringVar(&m.live, "live", "", "live objects of the cluster: a `file`, a directory or -")
+	c.Flags().StringVar(&m.again, "again", "", "second rendering of AFTER: a `file`, a directory or -")
+	c.Flags().StringVar(&m.namespace, "namespace", "", "namespace of objects that name none")
 	completeFile(c, "live")
 	completeFile(c, "again")
 	return c

@@ -44,12 +44,13 @@ func (o *options) flags(c *cobra.Command) {
 	// --output and --context shadow the global flags of the same names: this
 	// command has no control plane whose context could be meant.
 	f.StringVarP(&o.output, "output", "o", text, "output format: text, side (by side), markdown, json or yaml")
-	f.IntVarP(&o.context, "context", "U", model.DefaultContext, "lines as before around each change of a text")
-	f.BoolVar(&o.exitCode, "exit-code", false, "end with 1 when something differs")
-	f.BoolVar(&o.showAll, "show-all", false, "show what is folded, and texts to their end")
-	f.StringArrayVar(&o.ignore, "ignore", nil, "`file` with rules for what does not matter; may be given several times")
-	f.StringVar(&o.secretFile, "secret-file", "", "`file` with values to mask wherever they are, one a line")
-	f.StringVar(&o.pager, "pager", pagerAuto, "auto (when it does not fit the terminal), always or never")
+	f.IntVarP(&o.context, "context", "U", model.DefaultContext, "unchanged lines to show around each change of a text")
+	f.BoolVar(&o.exitCode, "exit-code", false, "exit with 1 if something differs")
+	f.BoolVar(&o.showAll, "show-all", false, "show folded changes, and full texts")
+	f.StringArrayVar(&o.ignore, "ignore", nil, "`file` with rules for changes to hide (repeatable)")
+	f.StringVar(&o.secretFile, "secret-file", "", "`file` with values to mask everywhere, one per line")
+	f.StringVar(&o.pager, "pager", pagerAuto, "when to use a pager: auto (if the output does not fit the "+
+		"terminal), always or never")
 	complete.FlagWords(c, "output", formats...)
 	complete.FlagWords(c, "pager", pagerModes...)
 	completeFile(c, "ignore", "toml")
@@ -98,7 +99,7 @@ func (o options) settle(c *console.Console) (*settled, error) {
 	case !slices.Contains(pagerModes, o.pager):
 		return nil, exitcode.Usagef("--pager %s: use one of %s", console.Line(o.pager), strings.Join(pagerModes, ", "))
 	case o.context < 0:
-		return nil, exitcode.Usagef("--context %d: use a number of lines from 0 up", o.context)
+		return nil, exitcode.Usagef("--context %d: use 0 or more lines", o.context)
 	}
 	for _, name := range o.ignore {
 		content, err := readSmall(name)
@@ -120,7 +121,7 @@ func (o options) settle(c *console.Console) (*settled, error) {
 	// output, and only there.
 	s.tagKey = make([]byte, 32)
 	if _, err := rand.Read(s.tagKey); err != nil {
-		return nil, fmt.Errorf("make a key for the hashes of masked values: %w", err)
+		return nil, fmt.Errorf("create a key for the hashes of masked values: %w", err)
 	}
 	return s, nil
 }

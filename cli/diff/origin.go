@@ -39,7 +39,7 @@ func isDirectory(name string) bool {
 func directoryOf(name string) (bool, error) {
 	info, err := os.Stat(name)
 	if err == nil && !info.IsDir() {
-		return false, exitcode.Usagef("%s is not a directory; name the one with the app's metadata.toml",
+		return false, exitcode.Usagef("%s is not a directory; name the directory of the app's metadata.toml",
 			console.Line(name))
 	}
 	return err == nil, nil
@@ -54,7 +54,7 @@ func (s *origin) open() (fs.FS, error) {
 	revision, dir, said := strings.Cut(s.name, ":")
 	repository, err := repositoryOf(s.beside)
 	if err != nil {
-		return nil, fmt.Errorf("%s is no directory, and %w", console.Line(s.name), err)
+		return nil, fmt.Errorf("%s is not a directory, and %w", console.Line(s.name), err)
 	}
 	if !said {
 		dir = repository.Dir
@@ -63,7 +63,7 @@ func (s *origin) open() (fs.FS, error) {
 		dir = "."
 	}
 	if !fs.ValidPath(dir) {
-		return nil, exitcode.Usagef("%s: the directory must lie in the repository, and is named from its root",
+		return nil, exitcode.Usagef("%s: use a directory in the repository, relative to its root",
 			console.Line(s.name))
 	}
 	if s.committed, err = treeOf(repository, revision); err != nil {
@@ -79,7 +79,7 @@ func (s *origin) open() (fs.FS, error) {
 		return nil, err
 	}
 	if info, err := fs.Stat(s.committed, dir); err != nil || !info.IsDir() {
-		return nil, exitcode.Usagef("there is no directory %s in %s; say where the config was, as %s:DIRECTORY",
+		return nil, exitcode.Usagef("no directory %s in %s; name the directory of the config as %s:DIRECTORY",
 			console.Line(dir), console.Line(revision), console.Line(revision))
 	}
 	return files, nil
@@ -99,9 +99,9 @@ func repositoryOf(dir string) (*worktree.Repository, error) {
 	repository, err := worktree.Open(dir)
 	switch {
 	case errors.Is(err, worktree.ErrNone):
-		return nil, errors.New("there is no git repository here whose revision it could be")
+		return nil, errors.New("the current directory is not in a git repository that could have such a revision")
 	case err != nil:
-		return nil, fmt.Errorf("the git repository here cannot be read: %w", cause(err))
+		return nil, fmt.Errorf("the current git repository cannot be read: %w", cause(err))
 	}
 	return repository, nil
 }
@@ -112,9 +112,9 @@ func treeOf(repository *worktree.Repository, revision string) (*gittree.Tree, er
 	if err != nil {
 		if revision == head {
 			return nil, exitcode.Usagef(
-				"nothing is committed here yet, so there is nothing to compare with; name two directories")
+				"the current git repository has no commit to compare with; name two directories")
 		}
-		return nil, exitcode.Usagef("%s is neither a directory nor a revision of the git repository here",
+		return nil, exitcode.Usagef("%s is neither a directory nor a revision of the current git repository",
 			console.Line(revision))
 	}
 	tree, err := repository.Commit(*hash)

@@ -101,6 +101,7 @@ func (p *pager) show(ctx context.Context, c *console.Console, text []byte) (show
 	held := make(chan os.Signal, 1)
 	signal.Notify(held, os.Interrupt)
 	ended := p.program(ctx, c, text).Run()
+	awaitSignals()
 	signal.Stop(held) // waits for signals that are being delivered to the channel
 	switch {
 	case absent(ended):

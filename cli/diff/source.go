@@ -65,7 +65,7 @@ func (r *reader) manifests(name string) ([]manifest.Source, error) {
 // standard reads stdin, which is possible only once.
 func (r *reader) standard() ([]byte, error) {
 	if r.taken {
-		return nil, exitcode.Usagef("only one side can be - (stdin); give the others as files, or as <(command)")
+		return nil, exitcode.Usagef("only one side can be - (stdin); pass the others as files, or as <(command)")
 	}
 	r.taken = true
 	return bounded(stdin, r.in, nil, r.max)
@@ -101,7 +101,7 @@ func bounded(name string, from io.Reader, info fs.FileInfo, most int64) ([]byte,
 }
 
 func tooLarge(name string, most int64) error {
-	return fmt.Errorf("%s is larger than %s, the most that one side may have; compare it in parts", name, size(most))
+	return fmt.Errorf("%s is larger than %s, the maximum for one side; compare it in parts", name, size(most))
 }
 
 // size formats a number of bytes.
@@ -200,11 +200,11 @@ func (w *walk) take(name, at string) error {
 	info, err := w.root.Stat(at)
 	switch {
 	case err != nil:
-		return fmt.Errorf("read %s: %w; a link must lead to a file in %s", name, cause(err), w.name)
+		return fmt.Errorf("read %s: %w; a link must point to a file in %s", name, cause(err), w.name)
 	case info.IsDir():
 		return nil // a link to a directory, whose files are found at their own path
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("read %s: it is no regular file; take it out of %s", name, w.name)
+		return fmt.Errorf("read %s: not a regular file; remove it from %s", name, w.name)
 	case len(w.found) == w.files:
 		return fmt.Errorf("%s has more than %d files with manifests; compare it in parts", w.name, w.files)
 	case info.Size() > w.left:

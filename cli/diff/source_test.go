@@ -80,10 +80,10 @@ func TestUnread(t *testing.T) {
 	link(t, loop, "a.yaml", "a.yaml")
 	for name, want := range map[string]string{
 		filepath.Join(out, "none.yaml"): "none.yaml: no such file",
-		escaping: "b.yaml: path escapes from parent; a link must lead to a file in " +
+		escaping: "b.yaml: path escapes from parent; a link must point to a file in " +
 			escaping,
-		dangling:                          "b.yaml: no such file or directory; a link must lead to a file in ",
-		pipe:                              "p.yaml: it is no regular file; take it out of ",
+		dangling:                          "b.yaml: no such file or directory; a link must point to a file in ",
+		pipe:                              "p.yaml: not a regular file; remove it from ",
 		loop:                              "a.yaml: ",
 		place(t, "Chart.yaml"):            "is a Helm chart; render it first: <(helm template /",
 		place(t, "kustomization.yaml"):    "is a kustomization; build it first: <(kubectl kustomize /",
@@ -105,7 +105,7 @@ func TestBounds(t *testing.T) {
 		want string
 	}{
 		{dir, 12, ""},
-		{dir, 11, "is larger than 11 bytes, the most that one side may have; compare it in parts"},
+		{dir, 11, "is larger than 11 bytes, the maximum for one side; compare it in parts"},
 		{filepath.Join(dir, "a.yaml"), 6, ""},
 		{filepath.Join(dir, "a.yaml"), 5, "a.yaml is larger than 5 bytes"},
 		{stdin, 6, ""},

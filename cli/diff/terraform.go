@@ -18,13 +18,13 @@ import (
 func newTerraform(e *cmdenv.Env) *cobra.Command {
 	var o options
 	c := &cobra.Command{
-		Use: "terraform PLAN.json", Short: "Show what a Terraform or OpenTofu plan would change",
+		Use: "terraform PLAN.json", Short: "Show what a Terraform or OpenTofu plan changes",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: files(1, "json"),
-		Long: `Shows what a Terraform or OpenTofu plan would change, from what ` + "`terraform show -json PLANFILE`" + ` prints: a file, what a command
-prints, as <(command), or - for stdin.
+		Long: `Show what a Terraform or OpenTofu plan changes, from the output of "terraform show -json PLANFILE": a
+file, the output of a command, as <(command), or - for stdin.
 
-What the plan marks as sensitive is masked, and so are its copies elsewhere in the plan.`,
+Values that the plan marks as sensitive are masked, and so are their copies elsewhere in the plan.`,
 		Example: `  nuon diff terraform plan.json
   nuon diff terraform <(terraform show -json tfplan) --exit-code
   nuon diff terraform plan.json -o markdown`,
@@ -72,9 +72,9 @@ func recognise(name string, plan *bufio.Reader) error {
 	start, err := plan.Peek(len(zip))
 	switch {
 	case string(start) == zip:
-		return exitcode.Usagef("%s is a plan file, not its JSON; give <(terraform show -json %s)", name, name)
+		return exitcode.Usagef("%s is a plan file, not its JSON; use <(terraform show -json %s)", name, name)
 	case len(start) == 0 && errors.Is(err, io.EOF):
-		return exitcode.Usagef("%s is empty; give what `terraform show -json PLANFILE` prints", name)
+		return exitcode.Usagef("%s is empty; use the output of `terraform show -json PLANFILE`", name)
 	case err != nil && !errors.Is(err, io.EOF):
 		return unread(name, err)
 	}

@@ -107,7 +107,7 @@ func (m machine) diagnose(ctx context.Context) Diagnosis {
 func (m machine) program(name string) Check {
 	found, err := m.findProgram(name)
 	if err != nil {
-		return Check{name, Missing, "not there", err.Error()}
+		return Check{name, Missing, "not found", err.Error()}
 	}
 	return Check{Name: name, Status: OK, Found: found}
 }
@@ -127,10 +127,10 @@ func (m machine) database(ctx context.Context) Check {
 		return Check{name, Missing, err.Error(),
 			fmt.Sprintf("unset %s, or set it to the directory of postgres and initdb", pgcluster.BinariesVariable)}
 	case m.canFetch:
-		return Check{name, Absent, "not there; nuon dev fetches it, over the network, once",
+		return Check{name, Absent, "not found; nuon dev downloads it once",
 			"without network, " + pgcluster.InstallHint()}
 	default:
-		return Check{name, Missing, "not there", pgcluster.InstallHint()}
+		return Check{name, Missing, "not found", pgcluster.InstallHint()}
 	}
 }
 
@@ -151,11 +151,11 @@ func checkDir(dir string) Check {
 	existing := nearest(dir)
 	const writeAndPass = 2 | 1 // W_OK and X_OK of access(2)
 	if err := syscall.Access(existing, writeAndPass); err != nil {
-		return Check{name, Missing, fmt.Sprintf("%s: may not write in %s: %v", dir, existing, err),
-			"give nuon dev another one with --data-dir"}
+		return Check{name, Missing, fmt.Sprintf("%s: cannot write to %s: %v", dir, existing, err),
+			"set another directory with nuon dev --data-dir"}
 	}
 	if existing != dir {
-		return Check{Name: name, Status: OK, Found: dir + " (made at the first start)"}
+		return Check{Name: name, Status: OK, Found: dir + " (created at the first start)"}
 	}
 	return Check{Name: name, Status: OK, Found: dir}
 }
@@ -183,10 +183,10 @@ func (p port) check(ctx context.Context) Check {
 		return Check{p.name, Absent, err.Error(), "choose another with " + p.flag}
 	}
 	if p.answers(ctx) {
-		return Check{Name: p.name, Status: OK, Found: p.address + " is in use by nuon, which runs"}
+		return Check{Name: p.name, Status: OK, Found: p.address + " is in use by a running nuon"}
 	}
 	return Check{p.name, Absent, p.address + " is in use by another program",
-		"stop that one, or choose another port with nuon dev " + p.flag}
+		"stop that program, or choose another port with nuon dev " + p.flag}
 }
 
 func (p port) answers(ctx context.Context) bool {
@@ -226,10 +226,10 @@ func (m machine) terraform(ctx context.Context) Check {
 		if err == nil && json.Unmarshal(said, &version) == nil && version.Version != "" {
 			return Check{Name: "terraform", Status: OK, Found: version.Version + " at " + path}
 		}
-		return Check{"terraform", Absent, path + " does not tell its version",
-			"look at what `" + path + " version` says; a runner fetches the version that a component asks for"}
+		return Check{"terraform", Absent, path + " does not report its version",
+			"check the output of `" + path + " version`; a runner downloads the version that a component requires"}
 	}
-	return Check{"terraform", Absent, "not there; a runner fetches the version that a component asks for",
+	return Check{"terraform", Absent, "not found; a runner downloads the version that a component requires",
 		"without network, install it, or name it in NUON_TERRAFORM"}
 }
 
@@ -237,11 +237,11 @@ func (m machine) terraform(ctx context.Context) Check {
 func (m machine) git(ctx context.Context) Check {
 	path, err := exec.LookPath("git")
 	if err != nil {
-		return Check{Name: "git", Status: Absent, Found: "not there; nuon does not need it, you may"}
+		return Check{Name: "git", Status: Absent, Found: "not found; nuon does not need it, but you may"}
 	}
 	said, err := ask(ctx, path, "--version")
 	if err != nil {
-		return Check{Name: "git", Status: Absent, Found: path + " does not tell its version; nuon does not need it"}
+		return Check{Name: "git", Status: Absent, Found: path + " does not report its version; nuon does not need it"}
 	}
 	version := strings.TrimPrefix(strings.TrimSpace(string(said)), "git version ")
 	return Check{Name: "git", Status: OK, Found: version + " at " + path + " (nuon does not need it)"}
@@ -262,7 +262,7 @@ func (m machine) controlPlane(ctx context.Context) Check {
 	const name = "control plane"
 	chosen, err := m.context()
 	if err != nil {
-		return Check{name, Absent, "none is chosen", err.Error()}
+		return Check{name, Absent, "none selected", err.Error()}
 	}
 	client, err := apiclient.New(chosen)
 	if err != nil {
@@ -275,14 +275,14 @@ func (m machine) controlPlane(ctx context.Context) Check {
 	switch {
 	case err == nil:
 		return Check{Name: name, Status: OK,
-			Found: fmt.Sprintf("%s answers: org %s, role %s, version %s",
+			Found: fmt.Sprintf("%s responds: org %s, role %s, version %s",
 				chosen.URL, who.Org, who.Role, who.ServerVersion)}
 	case errors.As(err, &problem):
-		return Check{name, Absent, fmt.Sprintf("%s answers: %s", chosen.URL, oneLine(err)),
-			"start nuon dev, or choose another context with `nuon context use`"}
+		return Check{name, Absent, fmt.Sprintf("%s responds: %s", chosen.URL, oneLine(err)),
+			"start nuon dev, or select another context with `nuon context use`"}
 	default:
-		return Check{name, Absent, chosen.URL + " does not answer",
-			"start nuon dev, or choose another context with `nuon context use`"}
+		return Check{name, Absent, chosen.URL + " does not respond",
+			"start nuon dev, or select another context with `nuon context use`"}
 	}
 }
 

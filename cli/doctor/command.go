@@ -19,10 +19,10 @@ import (
 func New(e *cmdenv.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
-		Short: "What is present on this machine, what is missing, and how to get it",
-		Long: `What is present on this machine, what is missing, and how to get it.
+		Short: "Check this machine for what nuon needs, and how to install what is missing",
+		Long: `Check this machine for what nuon needs, and print how to install what is missing.
 
-Ends with 1 when something is missing without which nuon dev does not work.`,
+The exit code is 1 if nuon dev cannot start.`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			looked := machine{
@@ -65,7 +65,7 @@ func writeChecks(w io.Writer, made Diagnosis, colour bool) error {
 	}
 	last := "nuon dev can start"
 	if !made.OK {
-		last = "nuon dev cannot start before what is missing is there"
+		last = "nuon dev cannot start until the missing items are installed"
 	}
 	_, err := fmt.Fprintf(w, "\n%s\n", last)
 	return err

@@ -114,8 +114,8 @@ func TestWellMachine(t *testing.T) {
 		"postgres":       "16.4 in " + m.getenv("PATH") + " (by PATH)",
 		"terraform":      "1.11.4 at " + terraform,
 		"git":            "2.39.5 at " + git + " (nuon does not need it)",
-		"control plane":  server.URL + " answers: org dev, role admin, version 1",
-		"data directory": filepath.Join(m.getenv("HOME"), ".local/share/nuon/dev") + " (made at the first start)",
+		"control plane":  server.URL + " responds: org dev, role admin, version 1",
+		"data directory": filepath.Join(m.getenv("HOME"), ".local/share/nuon/dev") + " (created at the first start)",
 	} {
 		if check := find(t, made, name); check.Status != OK || check.Found != want || check.Remedy != "" {
 			t.Errorf("%s is %+v, want %q", name, check, want)
@@ -131,7 +131,7 @@ func TestWellMachine(t *testing.T) {
 func TestDatabase(t *testing.T) {
 	m := bare(t)
 	m.canFetch = true
-	if check := m.database(t.Context()); check.Status != Absent || !strings.Contains(check.Found, "fetches") {
+	if check := m.database(t.Context()); check.Status != Absent || !strings.Contains(check.Found, "downloads") {
 		t.Errorf("where it can be fetched: %+v", check)
 	}
 	home := m.getenv("HOME")
@@ -154,7 +154,7 @@ func TestDataDir(t *testing.T) {
 	m.getenv = func(string) string { return "" }
 	check := m.dataDir()
 	if os.Geteuid() == 0 {
-		if check.Found != "/var/lib/nuon/dev" && check.Found != "/var/lib/nuon/dev (made at the first start)" {
+		if check.Found != "/var/lib/nuon/dev" && check.Found != "/var/lib/nuon/dev (created at the first start)" {
 			t.Errorf("root without HOME: %+v", check)
 		}
 	} else if check.Status != Missing || !strings.Contains(check.Remedy, "--data-dir") {
@@ -192,9 +192,9 @@ func TestPorts(t *testing.T) {
 		want    string
 	}{
 		{usual[0], free.Addr().String(), OK, "is free"},
-		{usual[0], api, OK, "in use by nuon"},
-		{usual[1], api, OK, "in use by nuon"},
-		{usual[2], registry, OK, "in use by nuon"},
+		{usual[0], api, OK, "in use by a running nuon"},
+		{usual[1], api, OK, "in use by a running nuon"},
+		{usual[2], registry, OK, "in use by a running nuon"},
 		{usual[0], other, Absent, "another program"},
 		{usual[2], other, Absent, "another program"},
 		{usual[1], "nonsense", Absent, "nonsense"},
@@ -208,18 +208,18 @@ func TestPorts(t *testing.T) {
 }
 
 func TestReport(t *testing.T) {
-	made := Diagnosis{Checks: []Check{{"postgres", Missing, "not there", "run: apt-get install postgresql"},
+	made := Diagnosis{Checks: []Check{{"postgres", Missing, "not found", "run: apt-get install postgresql"},
 		{Name: "git", Status: OK, Found: "2.39 \x1b[31m"}}}
 	var out bytes.Buffer
 	err := report(&console.Console{Out: &out}, made)
 	if exitcode.CodeOf(err) != exitcode.Failed || err.Error() != "" {
 		t.Errorf("the error is %v, want a bare exit code 1", err)
 	}
-	want := `missing  postgres                not there
+	want := `missing  postgres                not found
                                  → run: apt-get install postgresql
 ok       git                     2.39  [31m
 
-nuon dev cannot start before what is missing is there
+nuon dev cannot start until the missing items are installed
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)

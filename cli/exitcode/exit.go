@@ -32,14 +32,14 @@ var Codes = []struct {
 }{
 	{Done, "done"},
 	{Failed,
-		"what was asked for failed: a build, a deploy, a change that the control plane refused; or something differs " +
-			"(`nuon diff --exit-code`, `nuon fmt --check`)"},
-	{Usage, "wrong usage, errors in the config, or a commit that was not pushed"},
-	{Waiting, "waits for an approval"},
-	{Rejected, "somebody said no, or you did when asked"},
-	{Unreachable, "cannot reach the control plane, not authorised there, or it is of another version"},
+		"failure: a failed build or deploy, or a change that the control plane rejected; or a difference (`nuon " +
+			"diff --exit-code`, `nuon fmt --check`)"},
+	{Usage, "invalid usage, errors in the config, or a commit that was not pushed"},
+	{Waiting, "waiting for an approval"},
+	{Rejected, "rejected, or canceled at a prompt"},
+	{Unreachable, "control plane unreachable, access denied, or incompatible version"},
 	{interruptedN, "Ctrl-C"},
-	{closedPipeN, "whoever read the output has gone (`nuon … | head`)"},
+	{closedPipeN, "the reader of the output closed it (`nuon … | head`)"},
 	{terminatedN, "SIGTERM"},
 }
 

@@ -13,15 +13,17 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
-const configLong = `Says what a key of an app's config means, what it can be, where it stands in a file and how one writes it. It needs no control plane.
+const configLong = `Explain a key of an app's config: its meaning, its values and how to write it. No control plane is
+needed.
 
-KEY is a kind of file (sandbox), a key of one (helm.values_file.contents), a key of all kinds of component (component.dependencies) or a
-key alone (cron_schedule), which is looked for in all kinds. Without a key the kinds are listed.`
+KEY is a kind of file (sandbox), a key of one (helm.values_file.contents), a key of all kinds of
+component (component.dependencies), or a key alone (cron_schedule), which is searched in all kinds.
+Without a key, the kinds are listed.`
 
 // newConfig returns the command `nuon explain config`.
 func newConfig(e *cmdenv.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "config [KEY]", Short: "What a key of an app's config means", Long: configLong,
+		Use: "config [KEY]", Short: "Explain a key of an app's config", Long: configLong,
 		Example: "  nuon explain config helm.values_file.contents\n  nuon explain config triggers.type\n  nuon explain " +
 			"config sandbox",
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: configKeys,
@@ -47,15 +49,15 @@ func listKinds(e *cmdenv.Env) error {
 	for _, k := range format.Kinds() {
 		rows = append(rows, []string{k.Name, strings.Join(k.Paths, ", "), k.Description})
 	}
-	return e.Console.List(format.Kinds(), []string{"KIND", "FILES", "ABOUT"}, rows)
+	return e.Console.List(format.Kinds(), []string{"KIND", "FILES", "DESCRIPTION"}, rows)
 }
 
 // unknown returns the error for a name that does not exist, with the nearest one that does.
 func unknown(query string) error {
 	if near, ok := diagnostic.Nearest(query, configNames()); ok {
-		return exitcode.Usagef("the config has no %q: did you mean %q?", query, near)
+		return exitcode.Usagef("unknown key %q: did you mean %q?", query, near)
 	}
-	return exitcode.Usagef("the config has no %q: `nuon explain config` lists the kinds of file", query)
+	return exitcode.Usagef("unknown key %q; list the kinds of file with `nuon explain config`", query)
 }
 
 // configNames returns all names of the format: kinds, keys with their kind, and keys alone.

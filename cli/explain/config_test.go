@@ -35,8 +35,8 @@ func TestConfigKey(t *testing.T) {
 
   type      text
   was       source
-  template  rendered for each install; it can read {{.nuon.…}}, which docs/config.md lists
-  file      a reference to the file that holds the text may stand here: ./ ../ https:// git:: or file://, from the directory of this file, else from components/
+  template  rendered for each install; can read {{.nuon.…}} (see docs/config.md)
+  file      can be a reference to a file with the text: ./ ../ https:// git:: or file://, from the directory of this file, else from components/
   in        components/*.toml
 
     [[values_file]]
@@ -120,7 +120,7 @@ func TestConfigKind(t *testing.T) {
 	for _, want := range []string{
 		"policies  policies.toml\n\n  Checks that plans and manifests must pass.\n  No effect yet: ",
 		"policy.contents\ttext\tyes\tA ClusterPolicy of Kyverno", "\n    [[policy]]\n    type     = \"sandbox\"\n",
-		"\nKeys of that name:\n\npermissions.provision_role.policies (and 5 more)\tarray of tables\t",
+		"\nKeys with this name:\n\npermissions.provision_role.policies (and 5 more)\tarray of tables\t",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("lacks %q:\n%s", want, out)
@@ -149,7 +149,7 @@ func TestConfigList(t *testing.T) {
 // TestConfigStray checks that for a common mistake, the output names the key to use instead.
 func TestConfigStray(t *testing.T) {
 	out, err := config(t, &console.Console{Output: "table"}, "helm.timeout")
-	if err != nil || !strings.Contains(out, "  No key of the format: write deploy_timeout or build_timeout.\n") ||
+	if err != nil || !strings.Contains(out, "  Not a key of the format: write deploy_timeout or build_timeout.\n") ||
 		strings.Contains(out, "type ") {
 		t.Errorf("printed %s, %v", out, err)
 	}
@@ -177,7 +177,7 @@ func TestConfigAsData(t *testing.T) {
 // TestConfigUnknown checks that an unknown name is a usage error with the nearest name.
 func TestConfigUnknown(t *testing.T) {
 	for query, says := range map[string]string{"hlem.values": `did you mean "helm.values"?`,
-		"sandbx": `did you mean "sandbox"?`, "zzzzzzzzzz": "lists the kinds of file"} {
+		"sandbx": `did you mean "sandbox"?`, "zzzzzzzzzz": "list the kinds of file"} {
 		out, err := config(t, &console.Console{Output: "table"}, query)
 		if exitcode.CodeOf(err) != exitcode.Usage || !strings.Contains(err.Error(), says) || out != "" {
 			t.Errorf("%s printed %q, %v", query, out, err)

@@ -24,9 +24,12 @@ var kinds = []string{"app", "build", "install", "plan", "revision", "workflow"}
 func New(e *cmdenv.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "explain KIND NAME-OR-ID",
-		Short: "Why something is as it is: the chain of causes, the first one first",
-		Long: "Prints why a build was made, an install is behind, a workflow runs or a plan waits.\nKinds: app, build, " +
-			"install, plan, revision, workflow.\n\nWhat a key of an app's config means: nuon explain config KEY.",
+		Short: "Explain why an install, build, plan or workflow is in its state",
+		Long: `Explain why a build was made, an install is behind, a workflow runs or a plan waits: print the chain of
+causes, starting with the first.
+
+Kinds: app, build, install, plan, revision, workflow. For a key of an app's config, use
+"nuon explain config KEY".`,
 		Example: "  nuon explain install acme\n  nuon explain build bld_…",
 		Args:    cobra.ExactArgs(2),
 		ValidArgsFunction: func(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {

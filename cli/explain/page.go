@@ -36,7 +36,7 @@ func (p *page) found(a answer) {
 	}
 	switch {
 	case len(a.Kinds) > 0 && len(a.Keys) > 0:
-		p.printf("\nKeys of that name:\n\n")
+		p.printf("\nKeys with this name:\n\n")
 		p.keys(a.Keys)
 	case len(a.Keys) == 1:
 		p.key(a.Keys[0])
@@ -62,14 +62,14 @@ func (p *page) kind(k kindAnswer) {
 		rows = append(rows, []string{key.Path, key.Type.Describe(), need(key), brief(key)})
 	}
 	if p.err == nil && rows != nil {
-		p.err = p.console.Table(p.w, []string{"KEY", "TYPE", "NEEDED", "ABOUT"}, rows)
+		p.err = p.console.Table(p.w, []string{"KEY", "TYPE", "REQUIRED", "DESCRIPTION"}, rows)
 	}
 	p.printf("\n")
 	p.code(k.TOML)
 }
 
 // noEffect is the note on a kind that has no effect yet.
-const noEffect = "No effect yet: such files are accepted and checked, and nothing acts on them so far."
+const noEffect = "No effect yet: such files are accepted and checked, but not used."
 
 // shown returns the keys of a kind with their descendants; for the single-file form
 // only its own keys.
@@ -94,7 +94,7 @@ func need(k format.Key) string {
 func brief(k format.Key) string {
 	switch {
 	case k.Unsupported || k.Removed:
-		return "No key of the format: " + k.Hint + "."
+		return "Not a key of the format: " + k.Hint + "."
 	case k.NoEffectYet:
 		return k.Description + " No effect yet."
 	}
@@ -112,7 +112,7 @@ func (p *page) keys(all []keyAnswer) {
 		rows = append(rows, []string{at, k.Type.Describe(), brief(k.Key)})
 	}
 	if p.err == nil {
-		p.err = p.console.Table(p.w, []string{"KEY", "TYPE", "ABOUT"}, rows)
+		p.err = p.console.Table(p.w, []string{"KEY", "TYPE", "DESCRIPTION"}, rows)
 	}
 }
 
@@ -154,7 +154,7 @@ func facts(k keyAnswer) [][2]string {
 			all = append(all, [2]string{word, text})
 		}
 	}
-	add(k.Required, "needed", "yes, and not empty")
+	add(k.Required, "required", "yes, and not empty")
 	add(k.Keys != nil, "keys", names(k.Key))
 	add(k.Default != "", "default", k.Default)
 	add(k.Values != nil, "one of", values(k.Values))
@@ -164,12 +164,12 @@ func facts(k keyAnswer) [][2]string {
 		add(true, "older", fmt.Sprintf("%q for %q", old, k.OldValues[old]))
 	}
 	add(k.OldNames != nil, "was", strings.Join(k.OldNames, ", "))
-	add(k.Template, "template", "rendered for each install; it can read {{.nuon.…}}, which docs/config.md lists")
-	add(k.File, "file", "a reference to the file that holds the text may stand here: ./ ../ https:// git:: or file://, "+
-		"from the directory of this file, else from "+base(k.kind))
-	add(k.Unordered || k.SortedBy != "", "order", "means nothing")
-	add(k.NoEffectYet, "effect", "none yet: it is accepted, with a warning")
-	add(!k.NoEffectYet && k.kind.NoEffectYet, "effect", "none yet, like all of a file of this kind")
+	add(k.Template, "template", "rendered for each install; can read {{.nuon.…}} (see docs/config.md)")
+	add(k.File, "file", "can be a reference to a file with the text: ./ ../ https:// git:: or file://, from the "+
+		"directory of this file, else from "+base(k.kind))
+	add(k.Unordered || k.SortedBy != "", "order", "not significant")
+	add(k.NoEffectYet, "effect", "none yet: accepted with a warning")
+	add(!k.NoEffectYet && k.kind.NoEffectYet, "effect", "none yet, like all keys of this kind of file")
 	return all
 }
 
@@ -188,8 +188,8 @@ func names(k format.Key) string {
 var formats = map[string]string{
 	format.FormatDuration: `a duration such as "90s", "5m" or "1h", at most an hour`,
 	format.FormatCron:     `a schedule in UTC: minute, hour, day of the month, month, day of the week`,
-	format.FormatRegexp:   "a regular expression of RE2",
-	format.FormatURL:      "an http or https address",
+	format.FormatRegexp:   "an RE2 regular expression",
+	format.FormatURL:      "an http or https URL",
 	format.FormatJSON:     "JSON",
 }
 

@@ -97,7 +97,7 @@ func answers(pages []Page, values map[string]*string) Answers {
 func (f Field) wrong(value string) string {
 	switch {
 	case value == "" && f.Required:
-		return "this is needed"
+		return "a value is required"
 	case value == "" || f.Check == nil:
 		return ""
 	}
@@ -170,7 +170,7 @@ func (s size) field(f Field, value *string) huh.Field {
 func choices(f Field) []huh.Option[string] {
 	all := huh.NewOptions("true", "false")
 	if !f.Required && f.Value == "" {
-		all = append([]huh.Option[string]{huh.NewOption("(left open)", "")}, all...)
+		all = append([]huh.Option[string]{huh.NewOption("(not set)", "")}, all...)
 	}
 	return all
 }

@@ -139,7 +139,7 @@ func TestForm(t *testing.T) {
 	p.types("\x1b[D\r") // left arrow: true
 	p.sees("┃ Token *")
 	p.types("\r")
-	p.sees("this is needed")
+	p.sees("a value is required")
 	p.types("hush\r")
 	p.sees("┃ Name *")
 	p.types("a b\r")

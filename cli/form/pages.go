@@ -66,10 +66,10 @@ func input(in api.DeclaredInput, current map[string]string, kept bool) Field {
 	}
 	f.Required = in.Required && in.Default == nil && !kept
 	if kept {
-		f.Description = sentence(f.Description, "Left empty it stays as it is.")
+		f.Description = sentence(f.Description, "Leave empty to keep the current value.")
 	}
 	if len(in.ReadBy) > 0 {
-		f.Description = sentence(f.Description, "Read by "+strings.Join(in.ReadBy, ", ")+".")
+		f.Description = sentence(f.Description, "Used by "+strings.Join(in.ReadBy, ", ")+".")
 	}
 	return f
 }

@@ -41,7 +41,7 @@ func TestInputs(t *testing.T) {
 			{Name: "b3", Group: "b", Type: "bool"},
 		},
 	}
-	b1 := Field{Name: "b1", Title: "B one", Description: "The first B. Read by web, action/check.",
+	b1 := Field{Name: "b1", Title: "B one", Description: "The first B. Used by web, action/check.",
 		Type: "number", Value: "2"}
 	want := []Page{
 		{Title: "The Bs", Description: "All Bs",
@@ -53,7 +53,7 @@ func TestInputs(t *testing.T) {
 		t.Error(d)
 	}
 	b1.Value = "5"
-	kept := Field{Name: "b2", Description: "Left empty it stays as it is.", Type: "string", Sensitive: true}
+	kept := Field{Name: "b2", Description: "Leave empty to keep the current value.", Type: "string", Sensitive: true}
 	want = []Page{{Title: "The Bs", Description: "All Bs", Fields: []Field{b1, kept}}}
 	if d := cmp.Diff(want, Inputs(config, map[string]bool{"a1": true, "b3": true}, map[string]string{"b1": "5"},
 		map[string]bool{"b2": true}), unchecked); d != "" {

@@ -27,17 +27,18 @@ func New(e *cmdenv.Env) *cobra.Command {
 	var o options
 	c := &cobra.Command{
 		Use:   "fmt [FILE|DIRECTORY...]",
-		Short: "Lay out an app's TOML files in one style, keeping all comments",
+		Short: "Format the TOML files of an app",
 		Args:  cobra.ArbitraryArgs,
-		Long: `Lays out TOML files as all apps have them: aligned =, a blank line before each table, comments kept where they are. Values, the order
-of keys and what a file means stay. There is nothing to choose, and what is formatted does not change again.
+		Long: `Format TOML files in the style of all apps: aligned =, a blank line before each table, comments in
+place. Values, the order of keys and the meaning of the file do not change. There are no options of
+style, and formatting a formatted file changes nothing.
 
-Of a directory, the files of the app in it are formatted, or of each app below it (one with a metadata.toml, sandbox.toml or
-nuon.NAME.toml); what else lies there is left alone. Without arguments it is the current directory. A lone - formats what
-comes in, onto the output.
+For a directory, the app's files in it are formatted, or those of each app below it (a directory with
+metadata.toml, sandbox.toml or nuon.NAME.toml); other files are left alone. The default is the current
+directory. A single - formats stdin to stdout.
 
-The names of the files that changed are printed, and only these files are written. A file with a mistake is named with its place and left
-as it is, the others are formatted, and the exit code is 2.`,
+The names of changed files are printed, and only these are written. A file with a syntax error is
+reported with its position and left unchanged, the others are formatted, and the exit code is 2.`,
 		Example: "  nuon fmt\n  nuon fmt --check .              # in CI: writes nothing, exit code 1 if something would " +
 			"change\n  nuon fmt --diff components/web.toml",
 		RunE: func(c *cobra.Command, args []string) error {
@@ -51,8 +52,8 @@ as it is, the others are formatted, and the exit code is 2.`,
 		},
 	}
 	c.Flags().BoolVar(&o.check, "check", false,
-		"write nothing, list what would change, and exit with 1 if anything would")
-	c.Flags().BoolVar(&o.diff, "diff", false, "write nothing, show what would change")
+		"write nothing, list files that would change, and exit with 1 if there are any")
+	c.Flags().BoolVar(&o.diff, "diff", false, "write nothing, print a diff of what would change")
 	return c
 }
 
@@ -130,7 +131,7 @@ func (j *job) show(c *console.Console, w io.Writer) error {
 // missing returns the error for a file or directory that does not exist or cannot be read.
 func missing(name string, err error) error {
 	if os.IsNotExist(err) {
-		return exitcode.Usagef("format %s: there is no such file or directory", name)
+		return exitcode.Usagef("format %s: no such file or directory", name)
 	}
 	return exitcode.With(exitcode.Usage, fmt.Errorf("format %s: %w", name, err))
 }

@@ -147,8 +147,8 @@ func TestNamed(t *testing.T) {
 			}
 		})
 	}
-	for name, says := range map[string]string{"more": "there is no app in more or below it",
-		"nowhere": "there is no such file", "-": "must be the only argument"} {
+	for name, says := range map[string]string{"more": "no app in more or below it",
+		"nowhere": "no such file or directory", "-": "must be the only argument"} {
 		if _, remarks, code := nuonFmt(t, "", "table", name, "other.toml"); code != exitcode.Usage ||
 			!strings.Contains(remarks, says) {
 			t.Errorf("%s: %q, code %d", name, remarks, code)
@@ -174,7 +174,7 @@ func TestMistakes(t *testing.T) {
 		t.Errorf("%q, %q, code %d", out, remarks, code)
 	}
 	if _, remarks, code := nuonFmt(t, "", "table", "runner.toml"); code != exitcode.Usage ||
-		remarks != "runner.toml:1:1: error: this is a symbolic link; name the file that it leads to\n" {
+		remarks != "runner.toml:1:1: error: symbolic link; name the file that it points to\n" {
 		t.Errorf("%q, code %d", remarks, code)
 	}
 	if got := texts(t); got["metadata.toml"] != broken || got["elsewhere"] != ugly || len(got) != 4 {

@@ -34,7 +34,7 @@ func find(ctx context.Context, args []string) ([]string, error) {
 	f.roots, f.sections = layout()
 	for _, name := range args {
 		if name == "-" {
-			return nil, exitcode.Usagef("- formats what comes in, so it must be the only argument")
+			return nil, exitcode.Usagef("- formats stdin, so it must be the only argument")
 		}
 		info, err := os.Stat(name)
 		if err != nil {
@@ -86,7 +86,7 @@ func (f *finder) directory(dir string) error {
 		err = f.apps(dir, 0)
 	}
 	if err == nil && len(f.found) == before {
-		err = exitcode.Usagef("there is no app in %s or below it: name the directory that has the metadata.toml, or files",
+		err = exitcode.Usagef("no app in %s or below it: name the directory of metadata.toml, or files",
 			dir)
 	}
 	return err
@@ -190,7 +190,7 @@ func (f *finder) entriesOf(dir string) ([]os.DirEntry, error) {
 		return nil, missing(dir, err)
 	}
 	if f.entries += len(entries); f.entries > maxEntries {
-		return nil, exitcode.Usagef("format %s: more than %d files lie there; name the directory of an app",
+		return nil, exitcode.Usagef("format %s: more than %d files; name the directory of an app",
 			dir, maxEntries)
 	}
 	return entries, nil

@@ -28,7 +28,7 @@ type job struct {
 func (j *job) stream(in io.Reader) error {
 	text, err := io.ReadAll(io.LimitReader(in, maxFile))
 	if err != nil {
-		return fmt.Errorf("read what comes in: %w", err)
+		return fmt.Errorf("read stdin: %w", err)
 	}
 	j.streamed = true
 	formatted := j.format("-", text)
@@ -65,9 +65,9 @@ func (j *job) file(name string) error {
 func unfit(mode os.FileMode) string {
 	switch {
 	case mode&os.ModeSymlink != 0:
-		return "this is a symbolic link; name the file that it leads to"
+		return "symbolic link; name the file that it points to"
 	case !mode.IsRegular():
-		return "this is no regular file"
+		return "not a regular file"
 	}
 	return ""
 }

@@ -43,14 +43,16 @@ func New(e *cmdenv.Env) *cobra.Command {
 	var o options
 	c := &cobra.Command{
 		Use:   "graph [DIRECTORY]",
-		Short: "Show in which order an app's components are deployed, and why",
+		Short: "Show the order in which an app's components are deployed",
 		Args:  cobra.MaximumNArgs(1),
-		Long: `Shows in which order the components of an app are deployed: in waves, of which each begins when those before it are done, and whose
-members go side by side. Below each component is what it waits for, and why: because its config lists it, because one of its templates
-reads an output of it, or because it goes to the cluster that it makes.
+		Long: `Show the order in which the components of an app are deployed: in waves, each of which starts when the
+previous ones are done. The components of a wave are deployed in parallel.
 
-With --reverse it is the order in which they are torn down, and below each is what must be gone before it. With --component only that one
-is shown, with all that it waits for and all that waits for it.`,
+Below each component are the components that it waits for, and why: its config lists them, one of its
+templates reads their outputs, or it is deployed to the cluster that they create.
+
+--reverse shows the order in which components are torn down, with what must be removed before each.
+--component shows only one component, what it waits for, and what waits for it.`,
 		Example: `  nuon graph
   nuon graph --component database
   nuon graph --format mermaid   # for Markdown
@@ -70,9 +72,9 @@ is shown, with all that it waits for and all that waits for it.`,
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		},
 	}
-	c.Flags().StringVar(&o.format, "format", formatText, "text, mermaid or dot")
+	c.Flags().StringVar(&o.format, "format", formatText, "output format: text, mermaid or dot")
 	c.Flags().StringVar(&o.component, "component", "", "only this component, what it waits for and what waits for it")
-	c.Flags().BoolVar(&o.reverse, "reverse", false, "the order in which components are torn down")
+	c.Flags().BoolVar(&o.reverse, "reverse", false, "show the order in which components are torn down")
 	complete.FlagWords(c, "format", formats...)
 	_ = c.RegisterFlagCompletionFunc("component", components) // fails only for an unknown flag
 	return c
@@ -110,7 +112,7 @@ func show(ctx context.Context, c *console.Console, o options, dir string) error 
 	g := newGraph(app)
 	if o.component != "" {
 		if _, known := app.Component(o.component); !known || o.component == appconfig.SandboxName {
-			return exitcode.Usagef("--component %s: there is no such component%s",
+			return exitcode.Usagef("--component %s: no such component%s",
 				console.Line(o.component), like(o.component, namesOf(app)))
 		}
 		g = g.around(o.component)

@@ -64,13 +64,14 @@ func (a *app) take(finds []find) {
 		f.part.addTo(a, f.dir)
 	}
 	if len(finds) > 0 {
-		a.notes = append(a.notes, "The sandbox in modules/account is a sample that makes nothing: replace it by what your "+
-			"components stand on, or leave it.")
+		a.notes = append(a.notes, "The sandbox in modules/account is a sample that creates nothing: replace it "+
+			"with what your components need, or keep it.")
 		return
 	}
 	a.components = append(a.components,
 		component{name: "web", text: terraformComponent("web", a.place.inRoot("modules/web")) +
-			"\n# What is read here is waited for, and a change of it makes this component behind.\n[vars]\n" +
+			"\n# This component is deployed after what these values read, and is planned again when they " +
+			"change.\n[vars]\n" +
 			"greeting   = \"{{.nuon.inputs.inputs.greeting}}\"\naccount_id = \"{{.nuon.sandbox.outputs.account_id}}\"\n"})
 }
 
@@ -117,7 +118,7 @@ func (a *app) files() ([]file, error) {
 
 func (a *app) sandbox() string {
 	return fmt.Sprintf(`# sandbox
-# What every install gets before all components, such as a cluster or a network. This one only says what it is called.
+# What is deployed to every install before the components, such as a cluster or a network. This sample only outputs its name.
 terraform_version = %q
 
 [public_repo]
@@ -131,8 +132,8 @@ install_id = "{{.nuon.install.id}}"
 
 // inputFile returns the content of inputs.toml, or "" if the app has no inputs.
 func (a *app) inputFile() string {
-	const begins = "# inputs\n# What an install says of itself. A change of one makes exactly those components behind " +
-		"that read it.\n"
+	const begins = "# inputs\n# Values that each install sets. When one changes, only the components that read it " +
+		"are planned again.\n"
 	if a.sampled() {
 		return begins + group("app", "App", "What the app needs to know") +
 			"\n[[input]]\nname = \"greeting\"\ndisplay_name = \"Greeting\"\n" +

@@ -38,7 +38,7 @@ func (s *seeker) chart(dir string, files map[string]bool) (found find, ok bool, 
 	}
 	all, err := documents(text)
 	if err != nil || len(all) == 0 {
-		return find{}, false, errors.Join(errors.New("its Chart.yaml says nothing"), err)
+		return find{}, false, errors.Join(errors.New("its Chart.yaml is empty"), err)
 	}
 	if word(all[0], "type") == "library" {
 		return find{}, false, nil

@@ -57,7 +57,7 @@ func (p place) seek(ctx context.Context, dir string, whole bool) (finds []find, 
 		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("look through %s: %w", p.root, err)
+		return nil, nil, fmt.Errorf("search %s: %w", p.root, err)
 	}
 	defer root.Close() //nolint:errcheck // only read
 	s := &seeker{ctx: ctx, fsys: root.FS(), used: map[string]bool{}}
@@ -115,7 +115,7 @@ func (s *seeker) here(dir string, entries []fs.DirEntry) (closed bool, err error
 			continue
 		}
 		if len(s.finds) == maxFinds {
-			return false, exitcode.Usagef("more than %d charts, modules and manifests lie there: name one of their "+
+			return false, exitcode.Usagef("found more than %d charts, modules and manifests: name one of their "+
 				"directories with --from", maxFinds)
 		}
 		found.dir = dir
@@ -133,7 +133,7 @@ func (s *seeker) here(dir string, entries []fs.DirEntry) (closed bool, err error
 // leaveOut adds a note about a directory that cannot be read, once even if the
 // directory is searched twice.
 func (s *seeker) leaveOut(dir string, why error) {
-	if note := fmt.Sprintf("%s is left out: %s", dir, why); !slices.Contains(s.notes, note) {
+	if note := fmt.Sprintf("skipped %s: %s", dir, why); !slices.Contains(s.notes, note) {
 		s.notes = append(s.notes, note)
 	}
 }
@@ -164,13 +164,13 @@ func (s *seeker) list(dir string) ([]fs.DirEntry, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("look through %s: %w", dir, err)
+		return nil, fmt.Errorf("search %s: %w", dir, err)
 	}
 	if s.entries += len(entries); s.entries > maxEntries {
-		return nil, exitcode.Usagef("more than %d files lie there: name a smaller directory with --from", maxEntries)
+		return nil, exitcode.Usagef("found more than %d files: name a smaller directory with --from", maxEntries)
 	}
 	if s.bytes > maxTotal {
-		return nil, exitcode.Usagef("more than %d MiB of YAML lie there: name a smaller directory with --from",
+		return nil, exitcode.Usagef("found more than %d MiB of YAML: name a smaller directory with --from",
 			maxTotal>>20)
 	}
 	return entries, nil

@@ -225,8 +225,8 @@ func TestQuestions(t *testing.T) {
 		// and not the subdirectories
 		"what is there": {"\n\n", []string{"--from", "k8s"}, []string{"components/quota.toml"}, ""},
 
-		"not one of them": {"\n9\n", nil, nil, `"9" is none of them: answer with numbers from 1 to 4`},
-		"no such cloud":   {"\n1\nmoon\n", nil, nil, `"moon" is no cloud`},
+		"not one of them": {"\n9\n", nil, nil, `invalid choice "9": enter numbers from 1 to 4`},
+		"no such cloud":   {"\n1\nmoon\n", nil, nil, `invalid cloud "moon"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := repository(t, several())
@@ -296,8 +296,8 @@ func TestInAPipe(t *testing.T) {
 	}
 	made, remarks, err := initialize(t, "--dry-run", "--from", ".", "apps/shop")
 	if err != nil || len(made.Texts) != len(made.Files) ||
-		!strings.Contains(remarks, "broken is left out: its Chart.yaml says nothing") &&
-			!strings.Contains(remarks, "broken is left out: this cannot be read as YAML") {
+		!strings.Contains(remarks, "skipped broken: its Chart.yaml is empty") &&
+			!strings.Contains(remarks, "skipped broken: invalid YAML") {
 		t.Errorf("%v, %+v, %s", err, made.Files, remarks)
 	}
 	if !slices.Contains(made.Files, "components/manifests/quota.yaml") ||
@@ -344,8 +344,8 @@ func TestBounds(t *testing.T) {
 		manifests[fmt.Sprintf("many/%d.yaml", i)] = "apiVersion: v1\nkind: A\nmetadata: {name: a}\n"
 	}
 	repository(t, manifests)
-	for from, says := range map[string]string{"many": "put them together with a kustomization.yaml",
-		"large": "there is no Helm chart"} {
+	for from, says := range map[string]string{"many": "combine them with a kustomization.yaml",
+		"large": "no Helm chart"} {
 		if _, _, err := initialize(t, "--from", from); exitcode.CodeOf(err) != exitcode.Usage ||
 			!strings.Contains(err.Error(), says) {
 			t.Errorf("%s ended with %v", from, err)
@@ -505,7 +505,7 @@ func TestNamesOfOthers(t *testing.T) {
 func TestLeftOutOnce(t *testing.T) {
 	dir := repository(t, map[string]string{"broken/main.tf": "variable {"})
 	_, _, err := initialize(t, "--name", "x", "--from", "broken", filepath.Join(dir, "app"))
-	if err == nil || strings.Count(err.Error(), "is left out") != 1 {
+	if err == nil || strings.Count(err.Error(), "skipped") != 1 {
 		t.Errorf("ended with %v", err)
 	}
 }
@@ -520,7 +520,7 @@ func TestTemplatesThatAreNone(t *testing.T) {
 		slices.Contains(made.Files, "components/bad.toml") {
 		t.Errorf("wrote %v, %v", made.Files, err)
 	}
-	if !strings.Contains(remarks, "k8s/bad.yaml is left out: ") {
+	if !strings.Contains(remarks, "skipped k8s/bad.yaml: ") {
 		t.Errorf("said %q", remarks)
 	}
 }

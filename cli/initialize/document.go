@@ -18,7 +18,7 @@ const maxDocuments = 500
 func documents(text []byte) (all []*yaml.Node, err error) {
 	defer func() {
 		if caught := recover(); caught != nil {
-			err = fmt.Errorf("this cannot be read as YAML: %v", caught)
+			err = fmt.Errorf("invalid YAML: %v", caught)
 		}
 	}()
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
@@ -27,7 +27,7 @@ func documents(text []byte) (all []*yaml.Node, err error) {
 		if err := decoder.Decode(&n); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			return nil, fmt.Errorf("this cannot be read as YAML: %s", plain(err.Error()))
+			return nil, fmt.Errorf("invalid YAML: %s", plain(err.Error()))
 		}
 		all = append(all, &n)
 	}

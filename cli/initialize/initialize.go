@@ -36,15 +36,17 @@ func New(e *cmdenv.Env) *cobra.Command {
 	var o options
 	c := &cobra.Command{
 		Use:   "init [DIRECTORY]",
-		Short: "Write a small app to begin with, and say what comes next",
+		Short: "Create the config of a new app",
 		Args:  cobra.MaximumNArgs(1),
-		Long: `Writes the config of an app into a directory: its metadata, a sandbox, its components and their inputs. The components are made of what
-is in the same repository (--from): a Helm chart, a Terraform module, whose variables without a default become inputs, a
-kustomization or a directory of Kubernetes manifests, or all of these below a directory. Without --from it is a sample, which runs offline on
-any machine.
+		Long: `Create the config of a new app in a directory: its metadata, a sandbox, its components and their inputs.
 
-Nothing is overwritten. --interactive (-i) searches the current directory, asks which of the charts, modules and manifests in it to take,
-and asks for each value that no flag gives. Without it nothing is asked: --from . takes all that is found.`,
+--from makes components from a Helm chart, a Terraform module (its variables without a default become
+inputs), a kustomization or a directory of Kubernetes manifests in the same repository, or from all of
+these below a directory. Without --from, the app is a sample that runs offline on any machine.
+
+No file is overwritten. --interactive (-i) searches the current directory, asks which of its charts,
+modules and manifests to use, and asks for each value that no flag sets. Without it nothing is asked:
+--from . uses everything that is found.`,
 		Example: "  nuon init hello\n  nuon init --name shop --from deploy/chart\n  nuon init --from . --dry-run\n  " +
 			"nuon init -i",
 		RunE: func(c *cobra.Command, args []string) error {
@@ -55,12 +57,12 @@ and asks for each value that no flag gives. Without it nothing is asked: --from 
 			return run(c.Context(), e.Console, o, dir, c.Flags().Changed("from"))
 		},
 	}
-	c.Flags().StringVar(&o.name, "name", "", "name of the app (default: the directory's)")
-	c.Flags().StringVar(&o.from, "from", "", "directory of the same repository with what to make components of")
+	c.Flags().StringVar(&o.name, "name", "", "name of the app (default: the directory's name)")
+	c.Flags().StringVar(&o.from, "from", "", "directory in the same repository to create components from")
 	c.Flags().StringVar(&o.cloud, "cloud", "",
 		"cloud of the installs: "+strings.Join(clouds, ", ")+" (default: that of the modules' providers)")
-	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "write nothing, show the files that would be written")
-	c.Flags().BoolVarP(&o.interactive, "interactive", "i", false, "ask for what no flag gives")
+	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "write nothing, print the files that would be written")
+	c.Flags().BoolVarP(&o.interactive, "interactive", "i", false, "ask for values that no flag sets")
 	c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return nil, cobra.ShellCompDirectiveFilterDirs
 	}
@@ -140,17 +142,16 @@ func simplified(name, separator string) string {
 // show prints what was written and the commands to run next.
 func show(w io.Writer, m Made) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "app %s written into %s:\n", m.Name, console.Line(m.Directory))
+	fmt.Fprintf(&b, "created app %s in %s:\n", m.Name, console.Line(m.Directory))
 	for _, f := range m.Files {
 		fmt.Fprintf(&b, "  %s\n", console.Line(f))
 	}
 	writeNotes(&b, m.Notes)
-	b.WriteString("\nWhat comes next:\n\n")
+	b.WriteString("\nNext steps:\n\n")
 	for _, n := range m.Next {
 		fmt.Fprintf(&b, "  %s\n", n)
 	}
-	b.WriteString("\n`nuon dev` in another terminal, begun in the same directory, is a whole control plane to try " +
-		"it with.\n")
+	b.WriteString("\nTo try it with a local control plane, run `nuon dev` in another terminal, in the same directory.\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -158,7 +159,7 @@ func show(w io.Writer, m Made) error {
 // preview prints what would be written.
 func preview(w io.Writer, m Made, files []file) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "app %s would be written into %s:\n", m.Name, console.Line(m.Directory))
+	fmt.Fprintf(&b, "app %s would be created in %s:\n", m.Name, console.Line(m.Directory))
 	for _, f := range files {
 		fmt.Fprintf(&b, "\n--- %s\n%s", console.Line(f.path), console.Text(f.text))
 	}

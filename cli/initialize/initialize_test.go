@@ -104,7 +104,7 @@ func TestNothingIsOverwritten(t *testing.T) {
 	}
 	_, _, err := initialize(t, "--name", "x", dir)
 	if exitcode.CodeOf(err) != exitcode.Usage ||
-		!strings.Contains(err.Error(), "has inputs.toml already, and nothing is overwritten") {
+		!strings.Contains(err.Error(), "already has inputs.toml, and no file is overwritten") {
 		t.Errorf("ended with %v", err)
 	}
 	entries, err := os.ReadDir(dir)
@@ -183,9 +183,9 @@ func TestOfAModule(t *testing.T) {
 	if slices.Contains(made.Files, ".gitignore") || slices.Contains(made.Files, "modules/web/main.tf") {
 		t.Errorf("wrote %v", made.Files)
 	}
-	for from, says := range map[string]string{"nowhere": "there is no such directory",
-		"elsewhere":           "there is no Helm chart, Terraform module, kustomization or Kubernetes manifest in it",
-		"elsewhere/README.md": "is not a directory: name the one that it lies in",
+	for from, says := range map[string]string{"nowhere": "no such directory",
+		"elsewhere":           "no Helm chart, Terraform module, kustomization or Kubernetes manifest found",
+		"elsewhere/README.md": "is not a directory: name the directory that contains it",
 		t.TempDir():           "is not in the repository"} {
 		if _, _, err := initialize(t, "--name", "x", "--from", from, "apps/x"); exitcode.CodeOf(err) != exitcode.Usage ||
 			!strings.Contains(err.Error(), says) {
@@ -200,7 +200,7 @@ func TestNames(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"Shop", "a b", "../x", strings.Repeat("a", 64), "-x", "🚀"} {
 		if _, _, err := initialize(t, "--name", name, "x"); exitcode.CodeOf(err) != exitcode.Usage ||
-			!strings.Contains(err.Error(), "use lower-case letters") {
+			!strings.Contains(err.Error(), "lower-case letters") {
 			t.Errorf("%q ended with %v", name, err)
 		}
 	}

@@ -45,7 +45,7 @@ func (s *seeker) kustomization(dir string, files map[string]bool) (found find, o
 		}
 		all, err := documents(text)
 		if err != nil || len(all) == 0 {
-			return find{}, false, errors.Join(fmt.Errorf("its %s says nothing", name), err)
+			return find{}, false, errors.Join(fmt.Errorf("its %s is empty", name), err)
 		}
 		if word(all[0], "kind") == "Component" {
 			return find{}, false, nil // a part of other kustomizations
@@ -105,7 +105,7 @@ repo      = "." # the repository that this file is in, at the same commit
 directory = "."
 `, appconfig.Quote(name), appconfig.Quote(a.namespace(k.namespace)), appconfig.Quote("./"+strings.TrimPrefix(dir, ".")))
 	a.components = append(a.components, component{name: name, text: text})
-	a.notes = append(a.notes, fmt.Sprintf("The component %s is what kustomize makes of %s.", name, placeOf(dir)))
+	a.notes = append(a.notes, fmt.Sprintf("The component %s is built by kustomize from %s.", name, placeOf(dir)))
 }
 
 // manifests finds files that contain only Kubernetes objects.
@@ -128,7 +128,7 @@ func (s *seeker) manifests(dir string, files map[string]bool) (found find, ok bo
 			all = append(all, manifest{file: file, text: string(text), namespace: namespace})
 		}
 		if len(all) > maxManifests {
-			return find{}, false, fmt.Errorf("it has more than %d manifests; put them together with a kustomization.yaml",
+			return find{}, false, fmt.Errorf("it has more than %d manifests; combine them with a kustomization.yaml",
 				maxManifests)
 		}
 	}
@@ -181,8 +181,8 @@ func (m manifests) addTo(a *app, dir string) {
 		if !inside {
 			reference = "./manifests/" + name + ".yaml"
 			a.extra = append(a.extra, file{"components/manifests/" + name + ".yaml", one.text})
-			a.notes = append(a.notes, fmt.Sprintf("components/manifests/%s.yaml is a copy of %s, because what a component "+
-				"refers to lies in the app's directory.",
+			a.notes = append(a.notes, fmt.Sprintf("components/manifests/%s.yaml is a copy of %s, because "+
+				"components can only refer to files in the app's directory.",
 				name, one.file))
 		}
 		text := fmt.Sprintf("# kubernetes-manifest\ntype = \"kubernetes_manifest\"\nname = %s\nnamespace = %s # of objects "+

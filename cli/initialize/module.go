@@ -62,7 +62,7 @@ func (s *seeker) module(dir string, files map[string]bool) (found find, ok bool,
 	m := module{}
 	for _, v := range read.Variables {
 		if !isVariable(v.Name) {
-			return find{}, false, fmt.Errorf("its variable %q has a name that Terraform refuses", plain(v.Name))
+			return find{}, false, fmt.Errorf("the name of its variable %q is invalid in Terraform", plain(v.Name))
 		}
 		m.variables = append(m.variables, v)
 	}
@@ -93,8 +93,8 @@ func (m module) addTo(a *app, dir string) {
 	var b strings.Builder
 	b.WriteString(terraformComponent(name, dir))
 	if len(kept) > 0 {
-		fmt.Fprintf(&b, "\n# These variables have a default and keep it: %s. To let an install choose one, give\n# it an "+
-			"input in inputs.toml and a line in [vars] here.\n", strings.Join(kept, ", "))
+		fmt.Fprintf(&b, "\n# These variables keep their defaults: %s. To let installs set one, add\n# it an input in "+
+			"inputs.toml and a line in [vars] here.\n", strings.Join(kept, ", "))
 	}
 	if len(vars) > 0 {
 		b.WriteString("\n[vars]\n" + strings.Join(vars, "\n") + "\n")

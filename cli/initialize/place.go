@@ -97,13 +97,13 @@ func (p place) directory(from string) (string, error) {
 		full, err = filepath.EvalSymlinks(full)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", exitcode.Usagef("--from %s: there is no such directory", from)
+		return "", exitcode.Usagef("--from %s: no such directory", from)
 	}
 	if err != nil {
 		return "", fmt.Errorf("find %s: %w", from, err)
 	}
 	if info, err := os.Stat(full); err == nil && !info.IsDir() {
-		return "", exitcode.Usagef("--from %s is not a directory: name the one that it lies in", from)
+		return "", exitcode.Usagef("--from %s is not a directory: name the directory that contains it", from)
 	}
 	rel, err := filepath.Rel(p.root, full)
 	if err != nil || !filepath.IsLocal(rel) {
@@ -111,8 +111,8 @@ func (p place) directory(from string) (string, error) {
 		if !p.inGit {
 			where = p.root + ", which will be the repository"
 		}
-		return "", exitcode.Usagef("--from %s is not in %s: copy it there, or name a directory of its own repository to "+
-			"write the app into", from, where)
+		return "", exitcode.Usagef("--from %s is not in %s: copy it there, or create the app in a directory of the "+
+			"repository that contains it", from, where)
 	}
 	return filepath.ToSlash(rel), nil
 }

@@ -58,7 +58,8 @@ func (q *questions) askName(ctx context.Context) error {
 		q.name = answer
 	}
 	if !isName(q.name) {
-		return exitcode.Usagef("an app cannot be named %q: use lower-case letters, digits, - and _, at most 63; say --name",
+		return exitcode.Usagef("invalid app name %q: use at most 63 lower-case letters, digits, - and _; set it "+
+			"with --name",
 			q.name)
 	}
 	return nil
@@ -82,7 +83,7 @@ func (q *questions) found(ctx context.Context, given bool) ([]find, error) {
 		if finds, err := q.offered(ctx); err != nil || len(finds) > 0 {
 			return q.choose(ctx, finds, err)
 		}
-		answer, err := q.ask(ctx, "Directory of a Helm chart, Terraform module or Kubernetes manifests to ship (empty for "+
+		answer, err := q.ask(ctx, "Directory of a Helm chart, Terraform module or Kubernetes manifests (empty for "+
 			"a sample that runs anywhere): ", "")
 		if err != nil {
 			return nil, err
@@ -104,8 +105,8 @@ func (q *questions) found(ctx context.Context, given bool) ([]find, error) {
 		return nil, exitcode.Usagef("--from %s: %s", q.from, strings.Join(notes, "; "))
 	}
 	if len(finds) == 0 {
-		return nil, exitcode.Usagef("--from %s: there is no Helm chart, Terraform module, kustomization or Kubernetes "+
-			"manifest in it", q.from)
+		return nil, exitcode.Usagef("--from %s: no Helm chart, Terraform module, kustomization or Kubernetes "+
+			"manifest found", q.from)
 	}
 	q.notes = notes
 	return q.choose(ctx, finds, nil)
@@ -134,11 +135,11 @@ func (q *questions) choose(ctx context.Context, finds []find, err error) ([]find
 		return finds, err
 	}
 	var b strings.Builder
-	b.WriteString("This can become components:\n")
+	b.WriteString("Found these possible components:\n")
 	for i, f := range finds {
 		fmt.Fprintf(&b, "  %d  %s: %s\n", i+1, f.dir, f.about)
 	}
-	answer, err := q.ask(ctx, b.String()+"Which of it? Numbers, all, or none for a sample that runs anywhere [all]: ",
+	answer, err := q.ask(ctx, b.String()+"Which ones? Numbers, all, or none for a sample that runs anywhere [all]: ",
 		"all")
 	if err != nil {
 		return nil, err
@@ -158,7 +159,7 @@ func chosen(finds []find, answer string) (some []find, err error) {
 	for word := range strings.FieldsFuncSeq(answer, func(r rune) bool { return r == ' ' || r == ',' }) {
 		n, err := strconv.Atoi(word)
 		if err != nil || n < 1 || n > len(finds) {
-			return nil, exitcode.Usagef("%q is none of them: answer with numbers from 1 to %d, all or none",
+			return nil, exitcode.Usagef("invalid choice %q: enter numbers from 1 to %d, all or none",
 				word, len(finds))
 		}
 		wanted[n-1] = true
@@ -186,7 +187,7 @@ func (q *questions) askCloud(ctx context.Context, a *app) error {
 		q.cloud = answer
 	}
 	if !slices.Contains(clouds, q.cloud) {
-		return exitcode.Usagef("%q is no cloud: answer with one of %s", q.cloud, strings.Join(clouds, ", "))
+		return exitcode.Usagef("invalid cloud %q: enter one of %s", q.cloud, strings.Join(clouds, ", "))
 	}
 	if a.cloud = q.cloud; a.cloud == "none" {
 		a.cloud = ""

@@ -26,7 +26,7 @@ func (p place) write(files []file) error {
 	}
 	if len(there) > 0 {
 		slices.Sort(there)
-		return exitcode.Usagef("%s has %s already, and nothing is overwritten; name another directory",
+		return exitcode.Usagef("%s already has %s, and no file is overwritten; name another directory",
 			p.dir, strings.Join(there, ", "))
 	}
 	for _, f := range files {

@@ -32,9 +32,9 @@ func TestUpdateShowsFirst(t *testing.T) {
 	preview := `hello/acme would change:
   input greeting  "hi" → "hey"
   label tier      (none) → "gold"
-and then:
+planned as a result:
   web                planned  input greeting changed
-  (as they are: 1 component)
+  (unchanged: 1 component)
 `
 	for name, c := range map[string]struct {
 		more    string
@@ -158,27 +158,27 @@ func TestPinning(t *testing.T) {
 		says     string
 	}{
 		"pin acme 4": {api.Install{}, nil, 0, &api.NewPin{Release: 4},
-			"hello/acme is held at release 4 (1a2b3c4) (the newest is 7)"},
+			"pinned hello/acme to release 4 (1a2b3c4) (the newest is 7)"},
 		"pin acme 4 --reason x": {api.Install{}, nil, 0, &api.NewPin{Release: 4, Reason: "x"},
-			"held at release 4 (1a2b3c4) (the newest is 7): x\n"},
+			"to release 4 (1a2b3c4) (the newest is 7): x\n"},
 		"pin acme": {api.Install{Release: 6, Target: 6, Latest: 7}, nil, 0, &api.NewPin{Release: 6},
 			"nuon installs unpin acme"},
 		"pin acme --wait=false": {api.Install{Target: 7, Latest: 7}, nil, exitcode.Usage, nil,
 			"nuon installs pin hello/acme 7"},
-		"pin acme 0":           {api.Install{}, nil, exitcode.Usage, nil, `"0" is no release`},
-		"pin acme 99999999999": {api.Install{}, nil, exitcode.Usage, nil, "is no release"},
+		"pin acme 0":           {api.Install{}, nil, exitcode.Usage, nil, `invalid release "0"`},
+		"pin acme 99999999999": {api.Install{}, nil, exitcode.Usage, nil, "invalid release"},
 		"rollback acme": {api.Install{Release: 7, Target: 7, Latest: 7}, all, 0,
-			&api.NewPin{Release: 5, Reason: "rolled back from release 7"}, "held at release 5"},
+			&api.NewPin{Release: 5, Reason: "rolled back from release 7"}, "to release 5"},
 		"rollback acme --reason y": {api.Install{Release: 5, Target: 5, Latest: 7, Pinned: 5}, all, 0,
 			&api.NewPin{Release: 3, Reason: "y"}, "behind: web"},
 		"rollback acme --to 2": {api.Install{Target: 7, Latest: 7}, nil, 0,
-			&api.NewPin{Release: 2, Reason: "rolled back from release 7"}, "held at release 2"},
-		"rollback acme --to x": {api.Install{}, nil, exitcode.Usage, nil, "is no release"},
+			&api.NewPin{Release: 2, Reason: "rolled back from release 7"}, "to release 2"},
+		"rollback acme --to x": {api.Install{}, nil, exitcode.Usage, nil, "invalid release"},
 		"rollback acme --wait=0": {api.Install{Release: 3, Target: 3, Latest: 3}, all, exitcode.Usage, nil,
-			"there is no complete release of hello before 3"},
+			"hello has no complete release before 3"},
 		"rollback acme --timeout 1s": {api.Install{Target: 7, Latest: 7}, all, 0,
-			&api.NewPin{Release: 5, Reason: "rolled back from release 7"}, "held at release 5"},
-		"unpin acme": {api.Install{}, nil, 0, nil, "hello/acme follows the newest release, 7 (1a2b3c4)"},
+			&api.NewPin{Release: 5, Reason: "rolled back from release 7"}, "to release 5"},
+		"unpin acme": {api.Install{}, nil, 0, nil, "unpinned hello/acme: it follows the newest release, 7 (1a2b3c4)"},
 	} {
 		t.Run(line, func(t *testing.T) {
 			p, e := start(t)

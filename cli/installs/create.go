@@ -38,14 +38,16 @@ type creating struct {
 func newCreate(e *cmdenv.Env) *cobra.Command {
 	o := &creating{env: e}
 	c := &cobra.Command{
-		Use: "create [NAME] --app APP", Short: "Make an install and provision it", Args: cobra.MaximumNArgs(1),
-		Long: `Makes an install and provisions it: the sandbox first, then the components.
+		Use: "create [NAME] --app APP", Short: "Create an install and provision it", Args: cobra.MaximumNArgs(1),
+		Long: `Create an install of an app and provision it: first the sandbox, then the components.
 
-Its inputs come from flags and from an installs/*.toml file of the app (--file). Those that are not given have the app's defaults. A
-terminal shows a form of the inputs that are required and have no default; --interactive (-i) shows one of all that were not
-given. Values of sensitive inputs are
-sealed before they leave this machine: to the key of the install's runner, which is pinned from then on, or to the control
-plane's while that runner has not registered. --key-fingerprint says which key it must be.`,
+Inputs come from flags and from an installs/*.toml file of the app (--file); the others have the app's
+defaults. On a terminal, a form asks for required inputs that have no default; --interactive (-i)
+asks for every input that was not passed.
+
+Values of sensitive inputs are sealed before they leave this machine: to the key of the install's
+runner, which is pinned on first use, or to the control plane's key until that runner has
+registered. --key-fingerprint sets which key is accepted.`,
 		Example: `  nuon installs create acme --app hello
   nuon installs create acme --app hello --input greeting=hi --secret api_token=env:TOKEN
   nuon installs create acme --app hello --interactive
@@ -54,21 +56,21 @@ plane's while that runner has not registered. --key-fingerprint says which key i
 		RunE:              func(c *cobra.Command, args []string) error { return o.run(c.Context(), args) },
 	}
 	c.Flags().StringVar(&o.new.App, "app", "", "app to install")
-	c.Flags().StringVar(&o.file, "file", "", "an installs/*.toml file of the app")
+	c.Flags().StringVar(&o.file, "file", "", "installs/*.toml file of the app that describes the install")
 	c.Flags().StringVar(&o.new.Runner, "runner", "",
-		"runner that works for it (default: the shared one, else a new one)")
+		"runner of the install (default: the shared runner, else a new one)")
 	c.Flags().StringVar(&o.approval, "approval", "",
-		"prompt (the default), or approve-all, which needs the role approver")
+		"approval rule: prompt (default), or approve-all, which needs the approver role")
 	c.Flags().BoolVar(&o.new.AllowDestroy, "allow-destroy", false,
-		"with approve-all: let through what deletes or replaces, too; needs the role approver")
+		"with approve-all: also approve deletions and replacements; needs the approver role")
 	c.Flags().BoolVar(&o.new.ApprovalsByOthers, "approvals-by-others", false,
-		"let nobody approve what they asked for themselves")
-	c.Flags().StringArrayVar(&o.labels, "label", nil, "a label, NAME=VALUE (repeatable)")
+		"forbid people to approve what they requested themselves")
+	c.Flags().StringArrayVar(&o.labels, "label", nil, "set a label, NAME=VALUE (repeatable)")
 	accountFlag(c, &o.account)
-	c.Flags().StringArrayVar(&o.on, "enable", nil, "component to switch on that is off by default (repeatable)")
-	c.Flags().StringArrayVar(&o.off, "disable", nil, "component to switch off that is on by default (repeatable)")
+	c.Flags().StringArrayVar(&o.on, "enable", nil, "enable a component that is off by default (repeatable)")
+	c.Flags().StringArrayVar(&o.off, "disable", nil, "disable a component that is on by default (repeatable)")
 	c.Flags().BoolVarP(&o.interactive, "interactive", "i", false,
-		"ask for every input that is not given, also for those with a default")
+		"ask for every input that was not passed, including those with a default")
 	o.values.flags(c)
 	o.settling.flags(c)
 	c.MarkFlagsMutuallyExclusive("file", "interactive")
@@ -92,7 +94,7 @@ func (o *creating) run(ctx context.Context, args []string) error {
 		o.new.Name = args[0]
 	}
 	if o.new.Name == "" && !o.asks() {
-		return exitcode.Usagef("name the install, or give --file")
+		return exitcode.Usagef("name the install, or pass --file")
 	}
 	labels, err := keyvalue.Pairs("--label", o.labels)
 	if err != nil {
@@ -156,7 +158,7 @@ func (o *creating) ask(ctx context.Context, client *apiclient.Client, e entered)
 	}
 	pages := form.Inputs(config, e.names(), nil, nil)
 	if o.new.Name == "" {
-		first := form.Page{Title: "A new install of " + o.new.App, Fields: []form.Field{{
+		first := form.Page{Title: "New install of " + o.new.App, Fields: []form.Field{{
 			Name:        nameField,
 			Title:       "Name",
 			Description: "Lower-case letters, digits, - and _.",
@@ -181,7 +183,7 @@ func (o *creating) ask(ctx context.Context, client *apiclient.Client, e entered)
 }
 
 // nameField is the name of the form's field for the install's name. No input can have this name.
-const nameField = "the install's name"
+const nameField = "install name"
 
 // goodName matches valid install names; the control plane has the same rule.
 var goodName = lazyregexp.New(`^[a-z0-9][a-z0-9_-]{0,62}$`)
@@ -190,7 +192,7 @@ func badName(name string) string {
 	if goodName.MatchString(name) {
 		return ""
 	}
-	return "is no name: use lower-case letters, digits, - and _, at most 63, the first a letter or digit"
+	return "is not a valid name: use at most 63 lower-case letters, digits, - and _, starting with a letter or digit"
 }
 
 // end prints the new install, after waiting for it with --wait.
@@ -204,14 +206,14 @@ func (o *creating) end(ctx context.Context, client *apiclient.Client, made api.C
 	}
 	err := c.Result(made, func(w io.Writer) error { return showMade(w, made) })
 	if err == nil && c.Output == "table" && made.Runner.RegistrationToken == "" {
-		c.Say("follow it with `nuon workflows watch latest:%s`, then `nuon review`", made.Install.Name)
+		c.Say("follow it with `nuon workflows watch latest:%s`, then review its plans with `nuon review`", made.Install.Name)
 	}
 	return err
 }
 
 // showMade prints a new install for people and, if its runner is new too, how to start that runner.
 func showMade(w io.Writer, made api.CreatedInstall) error {
-	if _, err := fmt.Fprintf(w, "install %s/%s made (%s)\n",
+	if _, err := fmt.Fprintf(w, "created install %s/%s (%s)\n",
 		made.Install.App, made.Install.Name, made.Install.ID); err != nil {
 		return err
 	}
@@ -247,7 +249,7 @@ func switched(toggles map[string]bool, on, off []string) (map[string]bool, error
 	for _, name := range off {
 		for _, other := range on {
 			if other == name {
-				return nil, exitcode.Usagef("component %s cannot be switched on and off at once", name)
+				return nil, exitcode.Usagef("component %s is in both --enable and --disable: use one of them", name)
 			}
 		}
 		all[name] = false

@@ -18,29 +18,31 @@ func NewDeploy(e *cmdenv.Env) *cobra.Command {
 	n := api.NewWorkflow{Kind: api.NewWorkflowKindDeploy}
 	c := &cobra.Command{
 		Use:   "deploy INSTALL [COMPONENT…]",
-		Short: "Bring an install up to date, also with what was rejected before",
+		Short: "Deploy what is out of date on an install",
 		Args:  cobra.MinimumNArgs(1),
-		Long: `Brings an install up to date: all that is behind, or just the components that are named. What was rejected, cancelled or
-failed before is tried again. A component that was torn down comes back.
+		Long: `Deploy all components of an install that are behind, or only the named ones.
 
---explain (or --dry-run) prints the steps as a tree and ends. --plan-only makes the plans, prints what they would change,
-and neither asks nor applies. --redeploy plans the named components also when they are as they are wanted; with
---dependents, what depends on them, too.
+Components whose change was rejected, canceled or failed before are tried again. A component that was
+torn down is deployed again if it is named.
 
-Exit codes with --wait: 0 done, 1 failed, 3 waits for an approval, 4 somebody said no.`,
+--explain (or --dry-run) prints the steps as a tree and ends. --plan-only makes the plans and prints
+what they would change, and neither requests approvals nor applies. --redeploy also plans named
+components that are current; with --dependents, the components that depend on them, too.
+
+Exit codes with --wait: 0 done, 1 failed, 3 waiting for an approval, 4 rejected.`,
 		Example: `  nuon deploy acme --explain
   nuon deploy acme web --plan-only
   nuon deploy acme web --redeploy --dependents --wait`,
 		ValidArgsFunction: complete.Rest(e, complete.Installs, complete.InstallComponents),
 		RunE: func(c *cobra.Command, args []string) error {
 			if n.Components = args[1:]; len(n.Components) == 0 && (n.Redeploy || n.Dependents) {
-				return exitcode.Usagef("--redeploy and --dependents are about components: name them")
+				return exitcode.Usagef("--redeploy and --dependents need components: name at least one")
 			}
 			return a.Ask(c.Context(), args[0], n)
 		},
 	}
-	c.Flags().BoolVar(&n.Redeploy, "redeploy", false, "plan the named components also when they are as they are wanted")
-	c.Flags().BoolVar(&n.Dependents, "dependents", false, "also what depends on the named components")
+	c.Flags().BoolVar(&n.Redeploy, "redeploy", false, "also plan named components that are current")
+	c.Flags().BoolVar(&n.Dependents, "dependents", false, "also plan what depends on the named components")
 	a.Flags(c)
 	a.PlanFlag(c)
 	return c
@@ -51,22 +53,24 @@ func newTeardown(e *cmdenv.Env) *cobra.Command {
 	n := api.NewWorkflow{Kind: api.NewWorkflowKindTeardown}
 	c := &cobra.Command{
 		Use:   "teardown INSTALL COMPONENT…",
-		Short: "Plan the removal of components, and keep them away until they are deployed again",
+		Short: "Remove components from an install",
 		Args:  cobra.MinimumNArgs(2),
-		Long: `Plans the removal of components of an install. Each plan waits for an approval, whatever the install's approval rule is.
-A component that others need is refused, unless --dependents takes those away with it, they first. What was torn down
-stays away until ` + "`nuon deploy INSTALL COMPONENT`" + ` brings it back.`,
+		Long: `Plan the removal of components from an install.
+
+Each plan needs an approval, regardless of the install's approval rule. A component that others
+depend on cannot be removed, unless --dependents removes these first. Removed components stay absent
+until "nuon deploy INSTALL COMPONENT" deploys them again.`,
 		Example: "  nuon installs teardown acme web --dry-run\n  nuon installs teardown acme network " +
 			"--dependents --yes --wait",
 		ValidArgsFunction: complete.Rest(e, complete.Installs, complete.InstallComponents),
 		RunE: func(c *cobra.Command, args []string) error {
 			n.Components = args[1:]
 			a.Risk = "this plans the removal of " + list(n.Components) + " in " + args[0] +
-				"; each plan still waits for an approval"
+				"; each plan still needs an approval"
 			return a.Ask(c.Context(), args[0], n)
 		},
 	}
-	c.Flags().BoolVar(&n.Dependents, "dependents", false, "also what depends on them")
+	c.Flags().BoolVar(&n.Dependents, "dependents", false, "also remove what depends on them")
 	a.Flags(c)
 	a.PlanFlag(c)
 	a.YesFlag(c)
@@ -77,14 +81,15 @@ func newDeprovision(e *cmdenv.Env) *cobra.Command {
 	a := workflows.Asking{Env: e, Settled: settled(e.Console)}
 	c := &cobra.Command{
 		Use:   "deprovision INSTALL",
-		Short: "Plan the removal of everything in an install, the sandbox last",
+		Short: "Remove everything from an install",
 		Args:  cobra.ExactArgs(1),
-		Long: `Plans the removal of everything in an install: what others need comes after them, the sandbox last. Each plan waits for an
-approval. When nothing is left, ` + "`nuon installs forget`" + ` drops the record.`,
+		Long: `Plan the removal of everything in an install, in reverse order: dependents first, the sandbox last.
+
+Each plan needs an approval. When everything is removed, delete the record with "nuon installs forget".`,
 		Example:           "  nuon installs deprovision acme --dry-run\n  nuon installs deprovision acme --yes",
 		ValidArgsFunction: complete.Args(e, complete.Installs),
 		RunE: func(c *cobra.Command, args []string) error {
-			a.Risk = "this plans the removal of everything in " + args[0] + "; each plan still waits for an approval"
+			a.Risk = "this plans the removal of everything in " + args[0] + "; each plan still needs an approval"
 			return a.Ask(c.Context(), args[0], api.NewWorkflow{Kind: api.NewWorkflowKindDeprovision})
 		},
 	}

@@ -51,9 +51,10 @@ func compare(app *appconfig.App, name string, installs []api.Install, takeOwners
 		has := slices.ContainsFunc(app.Installs, func(f appconfig.Install) bool { return f.Name == i.Name })
 		if !has && i.Owner == api.InstallOwnerFile {
 			all = append(all, Difference{Install: i.Name, id: i.ID, Outcome: OutcomeNoFile, Changes: []Move{},
-				Reason: "it belongs to a file, and has none: it stays as it is. `nuon installs generate-config " +
-					address(i.App, i.Name) + "` writes the file, `nuon installs owner " + address(i.App, i.Name) +
-					" hand` gives it to people, `nuon installs deprovision " + address(i.App, i.Name) + "` removes it"})
+				Reason: "it is managed by a file, which is missing: nothing changes. Write the file with `nuon " +
+					"installs generate-config " + address(i.App, i.Name) + "`, change its management with `nuon installs owner " +
+					address(i.App, i.Name) +
+					" hand`, or remove it with `nuon installs deprovision " + address(i.App, i.Name) + "`"})
 		}
 	}
 	return all
@@ -96,11 +97,11 @@ func changed(app *appconfig.App, f appconfig.Install, i api.Install, takeOwnersh
 	switch {
 	case !addsToAccount(f.Account, i.Account):
 		d.Outcome = OutcomeRefused
-		d.Reason = "its account (" + account(i.Account) + ") never changes, and the file says " + account(f.Account) +
-			": mend the file, or make another install"
+		d.Reason = "its account (" + account(i.Account) + ") cannot change, and the file has " + account(f.Account) +
+			": fix the file, or create another install"
 	case i.Owner != api.InstallOwnerFile && !takeOwnership:
 		d.Outcome = OutcomeRefused
-		d.Reason = "it belongs to people: --take-ownership gives it to its file, or take the file away"
+		d.Reason = "it is managed by hand: pass --take-ownership to manage it by its file, or remove the file"
 	case len(d.Changes) > 0:
 		d.Outcome = OutcomeChange
 	default:

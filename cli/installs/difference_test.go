@@ -106,7 +106,7 @@ func TestCompare(t *testing.T) {
 			[]string{`label a (none) "1"`, `label b "2" (none)`}},
 		"a switch": {"[component_toggles]\nmetrics = false\n", []api.Install{acme}, false,
 			Difference{Outcome: OutcomeChange, change: api.InstallChange{Toggles: map[string]bool{"metrics": false}}},
-			[]string{"component metrics as the app has it off"}},
+			[]string{"component metrics app default off"}},
 		"a switch back": {"", []api.Install{with(
 			func(i *api.Install) { i.Toggles = map[string]bool{"metrics": false} })}, false,
 			Difference{Outcome: OutcomeChange, change: api.InstallChange{Toggles: map[string]bool{"metrics": true}}},
@@ -226,8 +226,8 @@ func TestShowDifferences(t *testing.T) {
     input x   "1"
 ~ b  change
     label tier  (none) → "gold"
-= c  is as its file says
-! d  refused: it [2J belongs to people
+= c  no changes
+! d  blocked: it [2J belongs to people
 ? e  it stays
 `
 	if d := cmp.Diff(want, out.String()); d != "" || err != nil {

@@ -34,8 +34,8 @@ func readFile(c *console.Console, file string, n *api.NewInstall) (map[string]st
 		return nil, err
 	}
 	if filepath.Base(filepath.Dir(full)) != "installs" { // a file elsewhere may have the name of an install
-		return nil, exitcode.Usagef("%s is not in the installs directory of an app: put it there, so that it is checked "+
-			"with the app", file)
+		return nil, exitcode.Usagef("%s is not in the installs directory of an app: move it there, so that it is "+
+			"checked with the app", file)
 	}
 	dir := filepath.Dir(filepath.Dir(full))
 	app, diagnostics := appconfig.Load(os.DirFS(dir), appconfig.Options{})
@@ -53,7 +53,7 @@ func readFile(c *console.Console, file string, n *api.NewInstall) (map[string]st
 			return i.Inputs, nil
 		}
 	}
-	return nil, exitcode.Usagef("%s is no install of the app in %s", file, dir)
+	return nil, exitcode.Usagef("%s is not an install file of the app in %s", file, dir)
 }
 
 // fill copies the settings of a file, except its inputs, into a new install. Approval

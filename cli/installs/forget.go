@@ -17,17 +17,20 @@ func newForget(e *cmdenv.Env) *cobra.Command {
 	var force, yes bool
 	c := &cobra.Command{
 		Use:   "forget INSTALL",
-		Short: "Drop the record of an install of which nothing is left",
+		Short: "Delete the record of a deprovisioned install",
 		Args:  cobra.ExactArgs(1),
-		Long: `Drops the record of an install of which nothing is left, with its history. With --force also one of which something is
-there: that stays where it is, and nuon does not know of it any more. It is refused while an apply or an action runs there.
-The key that is pinned for it on this machine is dropped, too, also when the control plane has no such install any more.`,
+		Long: `Delete the record of a deprovisioned install, with its history.
+
+--force deletes the record although components are still deployed: they stay where they are, and nuon
+no longer manages them. This fails while an apply or an action is running on the install. The
+install's key that is pinned on this machine is deleted, too, even if the control plane no longer has
+such an install.`,
 		Example:           "  nuon installs forget acme",
 		ValidArgsFunction: complete.Args(e, complete.Installs),
 		RunE: func(c *cobra.Command, args []string) error {
 			if force {
-				what := "this drops all that is known of " + args[0] +
-					"; what is there of it stays, and nuon does not know of it any more"
+				what := "this deletes the record of " + args[0] +
+					"; what is deployed stays, and nuon no longer manages it"
 				if err := e.Console.Confirm(c.Context(), what, yes); err != nil {
 					return err
 				}
@@ -40,14 +43,14 @@ The key that is pinned for it on this machine is dropped, too, also when the con
 				if err != nil {
 					return err
 				}
-				e.Console.Say("install %s forgotten", args[0])
+				e.Console.Say("deleted the record of install %s", args[0])
 				return nil
 			})(c, args)
 		},
 	}
 	c.Flags().BoolVar(&force, "force", false,
-		"also when something is still applied: it stays where it is, and nuon no longer knows of it")
-	c.Flags().BoolVar(&yes, "yes", false, "with --force: yes, drop it")
+		"delete the record although components are still deployed; nuon no longer manages them")
+	c.Flags().BoolVar(&yes, "yes", false, "with --force: skip the confirmation prompt")
 	return c
 }
 

@@ -35,10 +35,10 @@ type installFile struct {
 func newGenerateConfig(e *cmdenv.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "generate-config INSTALL",
-		Short: "Write the installs/*.toml file of an install as it stands",
+		Short: "Print the installs/*.toml file of an install",
 		Args:  cobra.ExactArgs(1),
-		Long: `Prints the installs/*.toml file that describes an install as it stands: a sync of it changes nothing. Sensitive inputs are
-no part of it.`,
+		Long: `Print the installs/*.toml file that describes an install in its current state, so that a sync of the
+file changes nothing. Sensitive inputs are not included.`,
 		Example:           "  nuon installs generate-config acme > installs/acme.toml",
 		ValidArgsFunction: complete.Args(e, complete.Installs),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
@@ -110,8 +110,8 @@ func (f installFile) encode(app string, secrets []string) string {
 	table(&b, "labels", f.Labels, appconfig.Quote)
 	table(&b, "component_toggles", f.Toggles, strconv.FormatBool)
 	if len(secrets) > 0 {
-		fmt.Fprintf(&b, "\n# Sensitive inputs are in no file: set them with `nuon installs update %s --secret NAME` (%s).\n",
-			address(app, f.Name), strings.Join(secrets, ", "))
+		fmt.Fprintf(&b, "\n# Sensitive inputs are not in this file: set them with `nuon installs update %s --secret "+
+			"NAME` (%s).\n", address(app, f.Name), strings.Join(secrets, ", "))
 	}
 	return b.String()
 }

@@ -23,7 +23,7 @@ func newGet(e *cmdenv.Env) *cobra.Command {
 	live := false
 	c := &cobra.Command{
 		Use:               "get INSTALL",
-		Short:             "Show one install: how it stands, whose it is, inputs, components, outputs",
+		Short:             "Show the status, settings, inputs, components and outputs of an install",
 		Args:              cobra.ExactArgs(1),
 		Example:           "  nuon installs get acme\n  nuon installs get hello/acme -o json",
 		ValidArgsFunction: complete.Args(e, complete.Installs),
@@ -56,7 +56,7 @@ func show(w io.Writer, i api.Install, more ...string) error {
 	lines = append(append(lines, facts(i)...), more...)
 	inputs := "inputs"
 	if len(i.Inputs) == 0 {
-		inputs += "               none set: the app's defaults are in force"
+		inputs += "               none set: the app's defaults apply"
 	}
 	lines = append(lines, inputs)
 	for _, in := range i.Inputs {
@@ -89,12 +89,12 @@ func facts(i api.Install) []string {
 	say := func(format string, a ...any) { lines = append(lines, "  "+fmt.Sprintf(format, a...)) }
 	switch {
 	case i.Pinned > 0:
-		say("pinned at release %s of %d by %s%s",
-			console.Release(i.Pinned, i.Commit), i.Latest, cmp.Or(i.PinnedBy, "somebody"), because(i.PinReason))
+		say("pinned to release %s of %d by %s%s",
+			console.Release(i.Pinned, i.Commit), i.Latest, cmp.Or(i.PinnedBy, "a person"), because(i.PinReason))
 	case i.Target > 0 && i.Release > 0:
 		say("at release %s of %d", console.Release(i.Release, i.Commit), i.Latest)
 	case i.Target > 0:
-		say("not yet at release %s throughout", console.Release(i.Target, i.Commit))
+		say("not completely at release %s", console.Release(i.Target, i.Commit))
 	}
 	if len(i.Behind) > 0 {
 		say("behind: %s", strings.Join(i.Behind, ", "))
@@ -109,15 +109,15 @@ func facts(i api.Install) []string {
 	}
 	say("approval %s, runner %s (%s)", rule, i.Runner, online)
 	if p := i.Pending; p.Approval != "" {
-		say("%s asks for approval %s: it waits for an approver (nuon review %s)", p.Author,
+		say("%s requested approval %s: it waits for an approver (nuon review %s)", p.Author,
 			approvalWords(string(p.Settings.Approval), p.Settings.AllowDestroy,
 				p.Settings.ApprovalsByOthers), p.Approval)
 	}
 	switch i.Owner {
 	case api.InstallOwnerFile:
-		say("belongs to its file: `nuon installs sync` changes it")
+		say("managed by its file: change it with `nuon installs sync`")
 	case api.InstallOwnerHand:
-		say("belongs to people: `nuon installs update` changes it")
+		say("managed by hand: change it with `nuon installs update`")
 	}
 	if i.LastWorkflow.ID != "" {
 		say("last workflow %s %d (%s): %s", i.LastWorkflow.Kind, i.LastWorkflow.Number, i.LastWorkflow.ID,
@@ -146,10 +146,10 @@ func setBy(r api.ApprovalRule) string {
 // approvalWords describes approval settings.
 func approvalWords(approval string, allowDestroy, byOthers bool) string {
 	if allowDestroy {
-		approval += ", also what destroys"
+		approval += ", including destroys"
 	}
 	if byOthers {
-		approval += ", by others than who asked"
+		approval += ", by someone other than the requester"
 	}
 	return approval
 }
@@ -166,10 +166,10 @@ func toggles(all map[string]bool) []string {
 	}
 	var lines []string
 	if len(on) > 0 {
-		lines = append(lines, "  switched on: "+strings.Join(on, ", "))
+		lines = append(lines, "  enabled: "+strings.Join(on, ", "))
 	}
 	if len(off) > 0 {
-		lines = append(lines, "  switched off: "+strings.Join(off, ", "))
+		lines = append(lines, "  disabled: "+strings.Join(off, ", "))
 	}
 	return lines
 }

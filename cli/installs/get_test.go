@@ -14,7 +14,7 @@ func TestNoInputsAreSaidSo(t *testing.T) {
 	if err := show(&got, api.Install{}); err != nil {
 		t.Fatal(err)
 	}
-	if want := "\ninputs               none set: the app's defaults are in force\n" +
+	if want := "\ninputs               none set: the app's defaults apply\n" +
 		"components\n"; !strings.Contains(got.String(), want) {
 		t.Errorf("no %q in:\n%s", want, got.String())
 	}

@@ -17,7 +17,7 @@ import (
 
 func newHistory(e *cmdenv.Env) *cobra.Command {
 	l := &listing.List[api.Workflow]{
-		Header: []string{"ID", "KIND", "RELEASE", "STATUS", "STARTED", "TOOK", "BY", "OUTCOME"}, Limit: 20,
+		Header: []string{"ID", "KIND", "RELEASE", "STATUS", "STARTED", "DURATION", "ACTOR", "OUTCOME"}, Limit: 20,
 		Row: func(w api.Workflow) []string {
 			took, outcome := "-", w.Outcome
 			if !w.EndedAt.IsZero() {
@@ -38,7 +38,7 @@ func newHistory(e *cmdenv.Env) *cobra.Command {
 	}
 	return l.Command(e, &cobra.Command{
 		Use:               "history INSTALL",
-		Short:             "List what was done to an install, at which release and how it ended, the newest first",
+		Short:             "List the workflows of an install with their releases and outcomes, newest first",
 		Args:              cobra.ExactArgs(1),
 		Example:           "  nuon installs history acme --limit 5",
 		ValidArgsFunction: complete.Args(e, complete.Installs),

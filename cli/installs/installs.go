@@ -21,7 +21,7 @@ import (
 
 // New returns the command with its subcommands.
 func New(e *cmdenv.Env) *cobra.Command {
-	c := &cobra.Command{Use: "installs", Short: "The installs: customers' copies of an app"}
+	c := &cobra.Command{Use: "installs", Short: "Manage installs: customers' copies of an app"}
 	c.AddCommand(newCreate(e), newList(e), newGet(e), newUpdate(e), newSync(e), newOwner(e), newGenerateConfig(e),
 		newEnable(e), newDisable(e), newStack(e), newPin(e), newUnpin(e), newRollback(e), newHistory(e), newTrust(e),
 		newTeardown(e), newDeprovision(e), newForget(e))
@@ -35,7 +35,7 @@ var statuses = []string{"new", "current", "behind", "waiting_for_approval", "dep
 func newList(e *cmdenv.Env) *cobra.Command {
 	var p api.ListInstallsParams
 	l := &listing.List[api.InstallSummary]{
-		Header: []string{"NAME", "APP", "RELEASE", "STATUS", "WHY"},
+		Header: []string{"NAME", "APP", "RELEASE", "STATUS", "REASON"},
 		Row:    row,
 		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.InstallSummary, string, error) {
 			p.Cursor, p.Limit = at.Cursor, at.Limit
@@ -44,22 +44,22 @@ func newList(e *cmdenv.Env) *cobra.Command {
 		},
 	}
 	c := l.Command(e, &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List the installs and how they stand", Args: cobra.NoArgs,
+		Use: "list", Aliases: []string{"ls"}, Short: "List installs and their statuses", Args: cobra.NoArgs,
 		Example: "  nuon installs list --app hello --status stalled\n  nuon installs list --label tier=gold --watch",
 		PreRunE: func(*cobra.Command, []string) error {
 			if p.Status != "" && !api.InstallSummaryStatus(p.Status).Valid() {
 				return exitcode.Usagef("--status %s: use one of %s", p.Status, strings.Join(statuses, ", "))
 			}
 			if name, _, pair := strings.Cut(p.Label, "="); p.Label != "" && (!pair || name == "") {
-				return exitcode.Usagef("--label %q: write NAME=VALUE", p.Label)
+				return exitcode.Usagef("--label %q: use NAME=VALUE", p.Label)
 			}
 			return nil
 		},
 	})
-	c.Flags().StringVar(&p.App, "app", "", "only this app's installs")
-	c.Flags().StringVar(&p.Status, "status", "", "only those that are "+strings.Join(statuses, ", "))
-	c.Flags().StringVar(&p.Runner, "runner", "", "only those that this runner works for")
-	c.Flags().StringVar(&p.Label, "label", "", "only those with this label, NAME=VALUE")
+	c.Flags().StringVar(&p.App, "app", "", "only installs of this app")
+	c.Flags().StringVar(&p.Status, "status", "", "only these statuses: "+strings.Join(statuses, ", "))
+	c.Flags().StringVar(&p.Runner, "runner", "", "only installs of this runner")
+	c.Flags().StringVar(&p.Label, "label", "", "only installs with this label, NAME=VALUE")
 	complete.Flag(e, c, "app", complete.Apps)
 	complete.FlagWords(c, "status", statuses...)
 	complete.Flag(e, c, "runner", complete.Runners)

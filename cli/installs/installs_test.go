@@ -235,8 +235,8 @@ func TestMistakesAreFoundFirst(t *testing.T) {
 		"a secret in an argument": {[]string{"create", "acme", "--app", "hello", "--secret", "token=hush"},
 			"env:NAME or @FILE"},
 		"nobody to ask":       {[]string{"create", "acme", "--app", "hello", "--secret", "token"}, "no terminal"},
-		"no pair":             {[]string{"create", "acme", "--app", "hello", "--input", "greeting"}, "write NAME=VALUE"},
-		"no name of an input": {[]string{"update", "acme", "--input", "=x"}, "write NAME=VALUE"},
+		"no pair":             {[]string{"create", "acme", "--app", "hello", "--input", "greeting"}, "use NAME=VALUE"},
+		"no name of an input": {[]string{"update", "acme", "--input", "=x"}, "use NAME=VALUE"},
 		"no name":             {[]string{"create", "--app", "hello"}, "name the install"},
 		"no file":             {[]string{"create", "--app", "hello", "--file", "installs/none.toml"}, "none.toml"},
 		"not meant":           {[]string{"deprovision", "acme"}, "--yes"},
@@ -399,7 +399,7 @@ func TestCreateFromAFile(t *testing.T) {
 		!id.Valid("ins", p.created.ID) {
 		t.Error(d, p.created.ID)
 	}
-	if got := fmt.Sprint(e.Console.Out); !strings.HasPrefix(got, "install hello/acme-2 made (ins_1)\n") ||
+	if got := fmt.Sprint(e.Console.Out); !strings.HasPrefix(got, "created install hello/acme-2 (ins_1)\n") ||
 		!strings.Contains(got, "NUON_REGISTRATION_TOKEN=once") {
 		t.Errorf("printed %q", got)
 	}
@@ -507,14 +507,14 @@ func TestShowHidesWhatIsSensitive(t *testing.T) {
 	}
 	want := `hello/acme (ins_1): current
   at [2J version 3
-  pinned at release 3 (1a2b3c4) of 5 by vera: freeze
+  pinned to release 3 (1a2b3c4) of 5 by vera: freeze
   behind: web
   approval prompt, runner r (online)
-  belongs to its file: ` + "`nuon installs sync`" + ` changes it
+  managed by its file: change it with ` + "`nuon installs sync`" + `
   last workflow deploy 4 (wfl_1): all done
   aws_account: region=eu-west-1
   labels tier=gold
-  switched off: metrics
+  disabled: metrics
 inputs
   greeting           hi there
   token              (sensitive)

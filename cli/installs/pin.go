@@ -21,9 +21,12 @@ func newPin(e *cmdenv.Env) *cobra.Command {
 	var reason string
 	var s settling
 	c := &cobra.Command{
-		Use: "pin INSTALL [RELEASE]", Short: "Hold an install at one release of the app", Args: cobra.RangeArgs(1, 2),
-		Long: `Holds an install at one complete release of the app: neither new code nor a new config reaches it until it is unpinned.
-Without a RELEASE it is the one that is applied. What differs from that release is planned and asked for like any other update.`,
+		Use: "pin INSTALL [RELEASE]", Short: "Pin an install to a release of the app", Args: cobra.RangeArgs(1, 2),
+		Long: `Pin an install to a complete release of the app: it gets no new code and no new config until it is
+unpinned.
+
+Without RELEASE, the install is pinned to the applied release. What differs from the release is
+planned and approved like any other update.`,
 		Example:           "  nuon installs pin acme --reason 'freeze over the holidays'\n  nuon installs pin acme 7",
 		ValidArgsFunction: complete.Args(e, complete.Installs, complete.Releases),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
@@ -39,14 +42,14 @@ Without a RELEASE it is the one that is applied. What differs from that release 
 					return err
 				}
 				if release = i.Release; release == 0 {
-					return exitcode.Usagef("%s is not at one release throughout: state at which to hold it, such as "+
-						"`nuon installs pin %s %d`", i.Name, address(i.App, i.Name), max(i.Latest, 1))
+					return exitcode.Usagef("the components of %s are at different releases: name the release, such "+
+						"as `nuon installs pin %s %d`", i.Name, address(i.App, i.Name), max(i.Latest, 1))
 				}
 			}
 			return hold(ctx, e, client, args[0], api.NewPin{Release: release, Reason: reason}, &s)
 		}),
 	}
-	c.Flags().StringVar(&reason, "reason", "", "why; shown to everybody who looks")
+	c.Flags().StringVar(&reason, "reason", "", "reason, shown to everyone who views the install")
 	s.flags(c)
 	return c
 }
@@ -66,18 +69,18 @@ func hold(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, install 
 // showHeld prints the release that an install is pinned to, the consequences, and the
 // commands to run next.
 func showHeld(w io.Writer, i api.Install) error {
-	lines := []string{fmt.Sprintf("%s/%s is held at release %s (the newest is %d)%s",
+	lines := []string{fmt.Sprintf("pinned %s/%s to release %s (the newest is %d)%s",
 		i.App, i.Name, console.Release(i.Pinned, i.Commit), i.Latest, because(i.PinReason))}
 	if i.Pinned == 0 {
-		lines[0] = fmt.Sprintf("%s/%s follows the newest release, %s",
+		lines[0] = fmt.Sprintf("unpinned %s/%s: it follows the newest release, %s",
 			i.App, i.Name, console.Release(i.Target, i.Commit))
 	}
 	lines = append(lines, fmt.Sprintf("  %s: %s", i.Status, i.Reason))
 	if len(i.Behind) > 0 {
-		lines = append(lines, "  behind: "+strings.Join(i.Behind, ", ")+"; `nuon review` shows their plans")
+		lines = append(lines, "  behind: "+strings.Join(i.Behind, ", ")+"; review their plans with `nuon review`")
 	}
 	if i.Pinned > 0 {
-		lines = append(lines, "  `nuon installs unpin "+i.Name+"` has it follow the newest again")
+		lines = append(lines, "  to follow the newest release again: `nuon installs unpin "+i.Name+"`")
 	}
 	for _, l := range lines {
 		if _, err := fmt.Fprintln(w, console.Line(l)); err != nil {
@@ -90,7 +93,7 @@ func showHeld(w io.Writer, i api.Install) error {
 func newUnpin(e *cmdenv.Env) *cobra.Command {
 	var s settling
 	c := &cobra.Command{
-		Use: "unpin INSTALL", Short: "Have an install follow the newest release again", Args: cobra.ExactArgs(1),
+		Use: "unpin INSTALL", Short: "Unpin an install, so that it follows the newest release", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: complete.Args(e, complete.Installs),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
 			i, err := apiclient.Get[api.Install](client.UnpinInstall(ctx, args[0]))
@@ -111,10 +114,13 @@ func newRollback(e *cmdenv.Env) *cobra.Command {
 	var s settling
 	c := &cobra.Command{
 		Use:   "rollback INSTALL",
-		Short: "Go back to an earlier release of the app, by ordinary plans, and stay there",
+		Short: "Roll back an install to an earlier release and pin it there",
 		Args:  cobra.ExactArgs(1),
-		Long: `Holds an install at an earlier release of the app: the last complete one before that which it is to have. It is an ordinary
-update to the code and the config of that release, with plans and approvals, and not a return of states or data. The install stays there until ` + "`nuon installs unpin`" + `.`,
+		Long: `Roll back an install to an earlier release of the app and pin it there, until "nuon installs unpin".
+
+Without --to, this is the last complete release before the current one. A rollback is an ordinary
+update to the code and config of that release, with plans and approvals. It does not restore
+Terraform states or data.`,
 		Example: "  nuon installs rollback acme --wait\n  nuon installs rollback acme --to 4 --reason 'release 5 " +
 			"loses sessions'",
 		ValidArgsFunction: complete.Args(e, complete.Installs),
@@ -138,8 +144,8 @@ update to the code and the config of that release, with plans and approvals, and
 			return hold(ctx, e, client, i.ID, api.NewPin{Release: release, Reason: reason}, &s)
 		}),
 	}
-	c.Flags().StringVar(&to, "to", "", "release to go back to (default: the one before)")
-	c.Flags().StringVar(&reason, "reason", "", "why; shown to everybody who looks")
+	c.Flags().StringVar(&to, "to", "", "release to roll back to (default: the previous complete one)")
+	c.Flags().StringVar(&reason, "reason", "", "reason, shown to everyone who views the install")
 	s.flags(c)
 	complete.Flag(e, c, "to", complete.Releases)
 	return c
@@ -162,7 +168,7 @@ func before(ctx context.Context, client *apiclient.Client, i api.Install) (int, 
 		return nil, l.Next, err
 	})
 	if err == nil && found == 0 {
-		err = exitcode.Usagef("there is no complete release of %s before %d: `nuon releases list %s` shows all of them",
+		err = exitcode.Usagef("%s has no complete release before %d; list its releases with `nuon releases list %s`",
 			i.App, i.Target, i.App)
 	}
 	return found, err

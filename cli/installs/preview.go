@@ -70,7 +70,7 @@ func moves(i api.Install, change api.InstallChange) []Move {
 		add("label "+name, quoted(i.Labels[name]), quoted(change.Labels[name]))
 	}
 	for _, name := range slices.Sorted(maps.Keys(change.Toggles)) {
-		from := "as the app has it"
+		from := "app default"
 		if was, set := i.Toggles[name]; set {
 			from = onOff(was)
 		}
@@ -110,7 +110,7 @@ func onOff(on bool) string {
 func showPreview(w io.Writer, p Preview) error {
 	lines := []string{fmt.Sprintf("%s/%s would change:", p.App, p.Install)}
 	if len(p.Changes) == 0 {
-		lines[0] = fmt.Sprintf("%s/%s is so already", p.App, p.Install)
+		lines[0] = fmt.Sprintf("%s/%s would not change", p.App, p.Install)
 	}
 	lines = append(lines, showMoves(p.Changes, "  ")...)
 	untouched := 0
@@ -123,11 +123,11 @@ func showPreview(w io.Writer, p Preview) error {
 		follows = append(follows, fmt.Sprintf("  %-18s %-8s %s", c.Name, effect(c.Effect), c.Reason))
 	}
 	if len(follows) == 0 {
-		lines = append(lines, "no component is planned because of it")
+		lines = append(lines, "no component would be planned")
 	} else {
-		lines = append(append(lines, "and then:"), follows...)
+		lines = append(append(lines, "planned as a result:"), follows...)
 		if untouched > 0 {
-			lines = append(lines, fmt.Sprintf("  (as they are: %s)", many(untouched, "component")))
+			lines = append(lines, fmt.Sprintf("  (unchanged: %s)", many(untouched, "component")))
 		}
 	}
 	for _, l := range lines {

@@ -23,8 +23,8 @@ type settling struct {
 }
 
 func (s *settling) flags(c *cobra.Command) {
-	c.Flags().BoolVar(&s.wait, "wait", false, "wait until the install is as it is wanted, or needs a person")
-	c.Flags().DurationVar(&s.timeout, "timeout", 30*time.Minute, "with --wait: stop waiting after this long")
+	c.Flags().BoolVar(&s.wait, "wait", false, "wait until the install is up to date or needs a person")
+	c.Flags().DurationVar(&s.timeout, "timeout", 30*time.Minute, "with --wait: maximum time to wait")
 }
 
 // settled returns the implementation of --wait for a request that has no workflow yet;
@@ -63,7 +63,7 @@ func (s *settling) settle(ctx context.Context, c *console.Console, client *apicl
 		switch {
 		case errors.Is(ctx.Err(), context.DeadlineExceeded):
 			return now, exitcode.With(exitcode.Failed,
-				fmt.Errorf("not done within %s; it goes on, and `nuon installs list` shows how far it is", s.timeout))
+				fmt.Errorf("not done within %s; the work continues, check it with `nuon installs list`", s.timeout))
 		case ctx.Err() != nil:
 			return now, view.Leave(c, continues(last), followable(last)...)
 		case err != nil && !patience.Bears(err):
@@ -92,7 +92,7 @@ func continues(all []api.Install) string {
 		}
 	}
 	if len(busy) == 0 {
-		return "what was started continues"
+		return "the work continues"
 	}
 	return strings.Join(busy, "; ") + ", and continues"
 }
@@ -165,8 +165,8 @@ func progressOf(all []api.Install) []progress.Line {
 // NeedsMore returns the error for an install that is blocked: what is missing and what
 // to do about it.
 func NeedsMore(install, reason string) error {
-	return exitcode.With(exitcode.Failed, fmt.Errorf("%s does not go on by itself: %s (`nuon explain install %[1]s` "+
-		"shows what led to it)", install, strings.TrimRight(reason, ".")))
+	return exitcode.With(exitcode.Failed, fmt.Errorf("%s is blocked: %s (for the causes, run `nuon explain install "+
+		"%[1]s`)", install, strings.TrimRight(reason, ".")))
 }
 
 // verdict returns the exit code for the state of the installs after waiting.
@@ -187,11 +187,12 @@ func verdict(all []api.Install) error {
 	}
 	switch {
 	case len(refused) > 0:
-		return exitcode.With(exitcode.Rejected, fmt.Errorf("somebody said no on %s: `nuon installs get %s` shows who and why",
+		return exitcode.With(exitcode.Rejected, fmt.Errorf("a change was rejected on %s; see who and why with "+
+			"`nuon installs get %s`",
 			strings.Join(refused, ", "), refused[0]))
 	case len(waiting) > 0:
 		return exitcode.With(exitcode.Waiting,
-			fmt.Errorf("%s: waits for an approval: `nuon review` shows it", strings.Join(waiting, ", ")))
+			fmt.Errorf("%s: waiting for an approval; review it with `nuon review`", strings.Join(waiting, ", ")))
 	}
 	return nil
 }

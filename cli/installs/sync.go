@@ -47,35 +47,40 @@ func newSync(e *cmdenv.Env) *cobra.Command {
 	o := &syncing{env: e}
 	c := &cobra.Command{
 		Use:   "sync [DIRECTORY]",
-		Short: "Make the installs of an app what their installs/*.toml files say",
+		Short: "Create and change the installs of an app from their installs/*.toml files",
 		Args:  cobra.MaximumNArgs(1),
-		Long: `Makes the installs of an app what the installs/*.toml files in its directory say (by default the one you are in). It first
-prints what it would do about each: create it, change it field by field, or nothing; then it asks, or needs --yes.
+		Long: `Create and change the installs of an app from the installs/*.toml files in DIRECTORY (default: the
+current directory).
 
-An install that a sync created belongs to its file, and people's commands do not change it. One that belongs to people is
-refused, unless --take-ownership gives it to its file; then nothing at all is done. What a file does not name is as the app
-has it by default. Nothing is ever removed: an install whose file is gone is named, and stays.
+The command first prints what it would do with each install: create it, change it field by field, or
+nothing. Then it asks for confirmation, or needs --yes.
 
-Sensitive inputs are in no file. Where a new install needs one, a terminal asks for it; a script gives it with
---secret INSTALL/NAME=env:VAR (or NAME=… for all new ones), and with --key-fingerprint INSTALL=… the key to seal it to.
+An install that was created from a file is managed by this file, and other commands cannot change it.
+An install that is managed by hand blocks the sync, unless --take-ownership is set: then nothing is
+changed at all. Settings that a file leaves out have the app's defaults. A sync never removes
+anything: an install whose file was deleted is listed and stays.
 
-Exit codes: 0 done or nothing to do, 1 something failed or was refused, 2 errors in the files, 3 waits for an approval
-(--wait), 4 somebody said no, 5 cannot reach the control plane or not authorised.`,
+Sensitive inputs are not in files. If a new install needs one, a terminal asks for it; a script passes
+--secret INSTALL/NAME=env:VAR (or NAME=… for all new installs), and with --key-fingerprint INSTALL=…
+the key to seal it to.
+
+Exit codes: 0 done or nothing to do, 1 failed or blocked, 2 errors in the files, 3 waiting for an
+approval (--wait), 4 rejected, 5 control plane unreachable or access denied.`,
 		Example: `  nuon installs sync --app hello --dry-run
   nuon installs sync examples/hello --yes --secret api_token=env:TOKEN --wait`,
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), args) },
 	}
-	c.Flags().StringVar(&o.app, "app", "", "the app (default: the directory's name)")
+	c.Flags().StringVar(&o.app, "app", "", "app of the installs (default: the directory's name)")
 	c.Flags().StringVar(&o.runner, "runner", "",
-		"runner that works for new installs (default: the shared one, else a new one for each)")
+		"runner of new installs (default: the shared runner, else a new one for each)")
 	c.Flags().StringArrayVar(&o.secrets, "secret", nil,
-		"a sensitive input of new installs: [INSTALL/]NAME=env:VAR or [INSTALL/]NAME=@FILE (repeatable)")
-	c.Flags().StringArrayVar(&o.keys, "key-fingerprint", nil, "`INSTALL=FINGERPRINT` of the key of a new install's "+
-		"runner, as \"runnerd status\" prints it there (repeatable)")
+		"set a sensitive input of new installs, [INSTALL/]NAME=env:VAR or [INSTALL/]NAME=@FILE (repeatable)")
+	c.Flags().StringArrayVar(&o.keys, "key-fingerprint", nil, "accept only this key of a new install's runner, "+
+		"`INSTALL=FINGERPRINT` (from \"runnerd status\"; repeatable)")
 	c.Flags().BoolVar(&o.takeOwnership, "take-ownership", false,
-		"also change installs that belong to people; from then on they belong to their files")
-	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "print what would be done, and end")
-	c.Flags().BoolVar(&o.yes, "yes", false, "yes, do it; in a script nobody can be asked")
+		"also change installs that are managed by hand, and manage them by their files")
+	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "print what would be done, and exit")
+	c.Flags().BoolVar(&o.yes, "yes", false, "skip the confirmation prompt")
 	o.settling.flags(c)
 	c.MarkFlagsMutuallyExclusive("dry-run", "wait")
 	complete.Flag(e, c, "app", complete.Apps)
@@ -107,7 +112,7 @@ func (o *syncing) run(ctx context.Context, args []string) error {
 	name := cmp.Or(o.app, filepath.Base(dir))
 	known, err := apiclient.Get[api.App](client.GetApp(ctx, name))
 	if apiclient.CodeIs(err, "not_found") {
-		return exitcode.Usagef("there is no app %q: make it with `nuon apps create %s`, or name another with --app",
+		return exitcode.Usagef("app %q not found: create it with `nuon apps create %s`, or name another with --app",
 			name, name)
 	}
 	if err != nil {
@@ -133,7 +138,7 @@ func (o *syncing) readKeys(app *appconfig.App) (map[string]string, error) {
 	}
 	for install, text := range keys {
 		if !slices.ContainsFunc(app.Installs, func(i appconfig.Install) bool { return i.Name == install }) {
-			return nil, exitcode.Usagef("--key-fingerprint %s: no file in installs/ is of this install", install)
+			return nil, exitcode.Usagef("--key-fingerprint %s: this install has no file in installs/", install)
 		}
 		if keys[install], err = fingerprint("--key-fingerprint "+install, text); err != nil {
 			return nil, err
@@ -207,7 +212,7 @@ func (o *syncing) apply(ctx context.Context, client *apiclient.Client, app *appc
 	todo := todo(all)
 	if refused := withOutcome(all, OutcomeRefused); len(refused) > 0 {
 		return exitcode.With(exitcode.Failed,
-			fmt.Errorf("nothing was done: %s may not be changed by a file, as said above", list(refused)))
+			fmt.Errorf("nothing was changed: %s cannot be changed by a file, for the reason above", list(refused)))
 	}
 	if len(todo) == 0 {
 		return nil
@@ -244,7 +249,7 @@ func (o *syncing) one(ctx context.Context, client *apiclient.Client, d Differenc
 	if d.Outcome == OutcomeChange {
 		i, err := apiclient.Get[api.Install](client.UpdateInstall(ctx, d.id, d.change))
 		if err == nil {
-			o.env.Console.Say("%s changed: %s", i.Name, console.Line(cmp.Or(i.Reason, string(i.Status))))
+			o.env.Console.Say("changed %s: %s", i.Name, console.Line(cmp.Or(i.Reason, string(i.Status))))
 			o.sayPending(i)
 		}
 		return i.ID, err
@@ -260,7 +265,7 @@ func (o *syncing) one(ctx context.Context, client *apiclient.Client, d Differenc
 	if err != nil {
 		return "", err
 	}
-	o.env.Console.Say("%s made (%s)", made.Install.Name, made.Install.ID)
+	o.env.Console.Say("created %s (%s)", made.Install.Name, made.Install.ID)
 	o.sayPending(made.Install)
 	if made.Runner.RegistrationToken != "" {
 		err = runners.HowToStart(o.env.Console.Err, made.Runner)
@@ -272,7 +277,8 @@ func (o *syncing) one(ctx context.Context, client *apiclient.Client, d Differenc
 func (o *syncing) sayPending(i api.Install) {
 	if p := i.Pending; p.Approval != "" {
 		words := approvalWords(string(p.Settings.Approval), p.Settings.AllowDestroy, p.Settings.ApprovalsByOthers)
-		o.env.Console.Say("%s: approval %s waits for an approver; until then it is %s: nuon review %s", i.Name, words,
+		o.env.Console.Say("%s: approval %s needs an approver and is %s until then; review it with `nuon review %s`", i.Name,
+			words,
 			approvalWords(string(i.Approval), i.AllowDestroy, i.ApprovalsByOthers), p.Approval)
 	}
 }
@@ -341,7 +347,7 @@ func (o *syncing) fillIn(ctx context.Context, app *appconfig.App, install string
 		return nil
 	case !o.env.Console.Asks():
 		name := page.Fields[0].Name
-		return exitcode.Usagef("%s needs the sensitive input %s: give it with --secret %s/%s=env:VAR; nothing was done",
+		return exitcode.Usagef("%s needs the sensitive input %s: pass --secret %s/%s=env:VAR; nothing was changed",
 			install, name, install, name)
 	}
 	answers, err := form.Ask(ctx, o.env.Console, []form.Page{page})
@@ -383,16 +389,16 @@ func showDifferences(w io.Writer, app string, all []Difference) error {
 		case OutcomeChange:
 			lines = append(lines, "~ "+d.Install+"  change")
 		case OutcomeNone:
-			lines = append(lines, "= "+d.Install+"  is as its file says")
+			lines = append(lines, "= "+d.Install+"  no changes")
 		case OutcomeRefused:
-			lines = append(lines, "! "+d.Install+"  refused: "+d.Reason)
+			lines = append(lines, "! "+d.Install+"  blocked: "+d.Reason)
 		case OutcomeNoFile:
 			lines = append(lines, "? "+d.Install+"  "+d.Reason)
 		}
 		lines = append(lines, showMoves(d.Changes, "    ")...)
 	}
 	if len(all) == 0 {
-		lines = append(lines, "there are no install files in the directory, and no install of "+app+" that belongs to one")
+		lines = append(lines, "no install files in the directory, and no install of "+app+" is managed by one")
 	}
 	for _, l := range lines {
 		if _, err := fmt.Fprintln(w, strings.TrimRight(console.Line(l), " ")); err != nil {

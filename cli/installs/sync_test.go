@@ -44,28 +44,28 @@ func TestSync(t *testing.T) {
 	}{
 		"just to see": {owned, []string{"--dry-run"}, "", 0, false, false, "~ acme  change"},
 		"in a script": {owned, nil, "", exitcode.Usage, false, false,
-			"this creates 1 and changes 1 install of hello; say --yes"},
+			"this creates 1 and changes 1 install of hello; pass --yes"},
 		"without the secret": {owned, []string{"--yes"}, "", exitcode.Usage, false, false,
 			"--secret globex/token=env:VAR"},
 		"with it": {owned, []string{"--yes", "--secret", "globex/token=env:TOKEN"}, "", 0, true, true,
-			"globex made (ins_1)"},
+			"created globex (ins_1)"},
 		"with one for all": {owned, []string{"--yes", "--secret", "token=env:TOKEN"}, "", 0, true, true,
-			"acme changed"},
+			"changed acme"},
 		"of another": {owned, []string{"--yes", "--secret", "initech/token=env:TOKEN"}, "", exitcode.Usage, false,
 			false, "globex needs"},
 		"of nothing": {owned, []string{"--yes", "--secret", "token=env:NOT_THERE"}, "", exitcode.Usage, false,
 			false, "NOT_THERE"},
 		"a person says no": {owned, nil, "n\n", exitcode.Rejected, false, false, "+ globex  create"},
 		"people's": {hands, []string{"--yes", "--secret", "token=env:TOKEN"}, "", exitcode.Failed, false, false,
-			"nothing was done: acme may not be changed"},
+			"nothing was changed: acme cannot be changed"},
 		"people's, taken": {hands, []string{"--yes", "--secret", "token=env:TOKEN", "--take-ownership"}, "", 0, true,
 			true, "owner"},
 		"with another's runner": {owned, []string{"--yes", "--secret", "token=env:TOKEN", "--runner", "shared"}, "", 0, true,
-			true, "globex made"},
+			true, "created globex"},
 		"seen, and waited for": {owned, []string{"--dry-run", "--wait"}, "", exitcode.Failed, false, false,
 			"if any flags in the group"},
 		"and waited until there": {owned, []string{"--yes", "--secret", "token=env:TOKEN", "--wait"}, "", 0, true, true,
-			"globex made"},
+			"created globex"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, e := start(t)
@@ -109,7 +109,7 @@ func TestSync(t *testing.T) {
 // programs get the outcomes, and that -o name prints only installs that would change.
 func TestSyncOfNothing(t *testing.T) {
 	dir := written(t, map[string]string{"acme": "name = \"acme\"\n"})
-	for format, want := range map[string]string{"table": "= acme  is as its file says\n", "name": "", "json": "none"} {
+	for format, want := range map[string]string{"table": "= acme  no changes\n", "name": "", "json": "none"} {
 		p, e := start(t)
 		p.installs = []api.Install{{ID: "ins_acme", Name: "acme", Approval: "prompt", Owner: "file"}}
 		e.Console.Output = format

@@ -22,9 +22,11 @@ type toggling struct {
 func newEnable(e *cmdenv.Env) *cobra.Command {
 	o := &toggling{env: e, on: true}
 	return o.command(&cobra.Command{
-		Use: "enable INSTALL COMPONENT…", Short: "Switch components on that an install may have",
-		Long: `Switches components on that the app calls toggleable. They are planned like any other change. On a terminal, what
-follows from it is shown first; --yes leaves that out.`,
+		Use: "enable INSTALL COMPONENT…", Short: "Enable optional components of an install",
+		Long: `Enable components of an install that the app declares toggleable.
+
+They are planned like any other change. On a terminal, the command shows the consequences and asks for
+confirmation; --yes skips both.`,
 		Example: "  nuon installs enable acme metrics --wait",
 	})
 }
@@ -33,9 +35,12 @@ func newDisable(e *cmdenv.Env) *cobra.Command {
 	o := &toggling{env: e}
 	return o.command(&cobra.Command{
 		Use:   "disable INSTALL COMPONENT…",
-		Short: "Switch components off: what is there of them is planned to be destroyed",
-		Long: `Switches components off that the app calls toggleable. What is there of them gets a plan of its removal, which waits for
-an approval whatever the install's approval rule is. A component that others need is refused: switch those off with it.`,
+		Short: "Disable optional components of an install and remove them",
+		Long: `Disable components of an install that the app declares toggleable, and plan the removal of what is
+deployed.
+
+Each removal needs an approval, regardless of the install's approval rule. A component that others
+depend on cannot be disabled alone: disable those with it.`,
 		Example: "  nuon installs disable acme metrics --yes",
 	})
 }
@@ -44,7 +49,7 @@ func (o *toggling) command(c *cobra.Command) *cobra.Command {
 	c.Args = cobra.MinimumNArgs(2)
 	c.ValidArgsFunction = complete.Rest(o.env, complete.Installs, complete.InstallComponents)
 	c.RunE = o.env.Call(o.run)
-	c.Flags().BoolVar(&o.yes, "yes", false, "do not show and ask first")
+	c.Flags().BoolVar(&o.yes, "yes", false, "skip the preview and the confirmation prompt")
 	o.settling.flags(c)
 	return c
 }
@@ -53,7 +58,7 @@ func (o *toggling) run(ctx context.Context, client *apiclient.Client, args []str
 	// In a script, disabling requires --yes before anything is sent; enabling does not.
 	if !o.on && !o.yes && !o.env.Console.Asks() {
 		return o.env.Console.Confirm(ctx,
-			"this plans the removal of what is there of "+list(args[1:])+" in "+args[0], false)
+			"this plans the removal of what is deployed of "+list(args[1:])+" in "+args[0], false)
 	}
 	i, err := apiclient.Get[api.Install](client.GetInstall(ctx, args[0]))
 	if err != nil {
@@ -64,10 +69,10 @@ func (o *toggling) run(ctx context.Context, client *apiclient.Client, args []str
 		change.Toggles[name] = o.on
 	}
 	if !o.yes && o.env.Console.Asks() {
-		what := "this switches " + list(args[1:]) + " on in " + i.App + "/" + i.Name
+		what := "this enables " + list(args[1:]) + " on " + i.App + "/" + i.Name
 		if !o.on {
-			what = "this switches " + list(args[1:]) + " off in " + i.App + "/" + i.Name +
-				", and plans the removal of what is there"
+			what = "this enables " + list(args[1:]) + " on " + i.App + "/" + i.Name +
+				", and plans the removal of what is deployed"
 		}
 		if err := confirm(ctx, o.env, client, i, change, what); err != nil {
 			return err

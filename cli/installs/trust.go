@@ -39,16 +39,16 @@ func pinOf(e *cmdenv.Env, i api.Install, typed string) (string, error) {
 func keyLine(i api.Install, pin string) string {
 	switch {
 	case i.KeyFingerprint == "" && pin == "":
-		return "  key: none yet, its runner has not registered; values are sealed to the control plane's key until then"
+		return "  key: none until its runner registers; values are sealed to the control plane's key"
 	case i.KeyFingerprint == "":
-		return "  key: none, but " + pin + " is pinned here: nothing is sealed for it"
+		return "  key: none, but " + pin + " is pinned on this machine: no values are sealed"
 	case pin == "":
-		return "  key " + i.KeyFingerprint + ", not pinned here yet"
+		return "  key " + i.KeyFingerprint + ", not pinned on this machine"
 	case pin == i.KeyFingerprint:
-		return "  key " + i.KeyFingerprint + ", pinned here"
+		return "  key " + i.KeyFingerprint + ", pinned on this machine"
 	}
-	return "  key " + i.KeyFingerprint + " is NOT the pinned one, " + pin +
-		": compare it with `runnerd status`, then `nuon installs trust " + address(i.App, i.Name) + "`"
+	return "  key " + i.KeyFingerprint + " DIFFERS from the pinned key " + pin +
+		": compare it with `runnerd status`, then run `nuon installs trust " + address(i.App, i.Name) + "`"
 }
 
 // trusted is the result of `nuon installs trust`.
@@ -64,15 +64,16 @@ func newTrust(e *cmdenv.Env) *cobra.Command {
 	var text string
 	c := &cobra.Command{
 		Use:   "trust INSTALL",
-		Short: "Pin the key of an install after comparing it with its runner's",
+		Short: "Pin the key of an install",
 		Args:  cobra.ExactArgs(1),
-		Long: `Pins the key of an install on this machine, in place of the key that was pinned before.
+		Long: `Pin the key of an install on this machine, replacing the pinned one.
 
-The first time that a value is sealed for an install whose runner has registered, its key is pinned. From then on nothing is
-sealed to another key, nor to the control plane's own. When the key really changed ("nuon runners replace --new-key"), run
-"runnerd status" on the runner's machine, compare its fingerprint with the one that this command shows, and accept it.
+The key is pinned when a value is first sealed for an install whose runner has registered. From then
+on nothing is sealed to another key, nor to the control plane's own. If the key was replaced on
+purpose ("nuon runners replace --new-key"), run "runnerd status" on the runner's machine, compare its
+fingerprint with the one that this command displays, and confirm.
 
-A terminal asks. A script gives the fingerprint with --key-fingerprint, which must be the one that the control plane shows.`,
+A script passes the fingerprint with --key-fingerprint; it must match the one from the control plane.`,
 		Example: `  nuon installs trust acme
   nuon installs trust acme --key-fingerprint 3f0a-9c1e-77b2-04d5-e1a8-5b6c-2d90-f417`,
 		ValidArgsFunction: complete.Args(e, complete.Installs),
@@ -105,7 +106,7 @@ func trust(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, typed, 
 		return err
 	}
 	if key.Holder != api.SealingKeyHolderRunner {
-		return fmt.Errorf("the runner of %s has not registered yet, so there is no key to trust; start it first", of)
+		return fmt.Errorf("install %s has no key to pin: its runner has not registered; start the runner first", of)
 	}
 	pin, _ := known.Find(of)
 	if err := compared(ctx, e.Console, of, pin, key.Fingerprint(), given); err != nil {
@@ -128,22 +129,23 @@ func compared(ctx context.Context, c *console.Console, of pins.Install, pin pins
 	case given == shown:
 		return nil
 	case given != "":
-		return fmt.Errorf("--key-fingerprint is %s, and the control plane shows %s for %s; nothing was pinned",
+		return fmt.Errorf("--key-fingerprint is %s, but the control plane reports %s for %s; canceled: nothing was "+
+			"pinned",
 			given, shown, of)
 	case !c.Asks():
-		return exitcode.Usagef("the key of %s: pinned is %s, the control plane shows %s; give the one that "+
-			"`runnerd status` prints on the "+
-			"runner's machine with --key-fingerprint", of, cmp.Or(pin.Fingerprint, "none"), shown)
+		return exitcode.Usagef("the key of %s changed: pinned is %s, the control plane reports %s; pass "+
+			"--key-fingerprint with the one that `runnerd status` prints on the runner's machine", of,
+			cmp.Or(pin.Fingerprint, "none"), shown)
 	}
-	c.Say("%s", console.Text(fmt.Sprintf("key of %s\n  pinned   %s\n  present  %s\nCompare the present one with "+
+	c.Say("%s", console.Text(fmt.Sprintf("key of %s\n  pinned   %s\n  current  %s\nCompare the current key with "+
 		"`runnerd status` on the runner's machine.",
 		of, cmp.Or(pin.Fingerprint, "none"), shown)))
-	answer, err := c.Ask(ctx, "Type yes if it is the same: ")
+	answer, err := c.Ask(ctx, "Type yes if they match: ")
 	if err != nil {
 		return err
 	}
 	if answer != "yes" {
-		return exitcode.With(exitcode.Rejected, errors.New("nothing was pinned"))
+		return exitcode.With(exitcode.Rejected, errors.New("canceled: nothing was pinned"))
 	}
 	return nil
 }

@@ -137,7 +137,7 @@ func TestAPinnedKeyIsTheOnlyOne(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l, e := hostile(t)
 			first := l.key
-			says(t, l.do(t, e, 0, updateToken), "first use: pinned the key of hello/acme, "+l.print())
+			says(t, l.do(t, e, 0, updateToken), "pinned the key of hello/acme on first use: "+l.print())
 			l.opens(t, first)
 			if said := l.do(t, e, 0, updateToken); strings.Contains(said, "first use") {
 				t.Errorf("the second time it says\n%s", said)
@@ -172,7 +172,7 @@ func TestAnotherInstallsKeyIsNone(t *testing.T) {
 	l.do(t, e, 0, updateToken)
 	l.key, l.install = identity(t), api.Install{ID: "ins_globex", App: "hello", Name: "globex"}
 	l.do(t, e, 0, "update globex --secret token=env:TOKEN")
-	says(t, l.do(t, e, exitcode.Failed, updateToken), `answered with install hello/globex (ins_globex) for "acme"`)
+	says(t, l.do(t, e, exitcode.Failed, updateToken), `returned install hello/globex (ins_globex) for "acme"`)
 	l.install.Name = "acme"
 	says(t, l.do(t, e, exitcode.Failed, updateToken), "install ins_globex is pinned as globex")
 }
@@ -188,7 +188,7 @@ func TestUntilItsRunnerHasRegistered(t *testing.T) {
 	l.opens(t, l.key)
 	says(t, l.do(t, e, exitcode.Failed, createToken+" --key-fingerprint "+identity(t).Recipient().Fingerprint()),
 		"has not registered yet")
-	says(t, l.do(t, e, exitcode.Failed, "trust acme"), "has not registered yet")
+	says(t, l.do(t, e, exitcode.Failed, "trust acme"), "has not registered")
 	l.key, l.holder = identity(t), api.SealingKeyHolderRunner
 	says(t, l.do(t, e, 0, updateToken), "first use")
 	l.opens(t, l.key)
@@ -278,7 +278,7 @@ func TestSyncPinsEachInstall(t *testing.T) {
 	l.key = identity(t)
 	says(t, l.do(t, e, exitcode.Failed, "sync "+written(t,
 		map[string]string{"acme": "name = \"acme\"\n"})+" --app hello --yes --secret token=env:TOKEN"),
-		"hello/acme is another install than the one whose key is pinned")
+		"hello/acme is not the install whose key is pinned")
 }
 
 // TestTrust checks that only a person who compared the keys, or a script with the
@@ -289,11 +289,11 @@ func TestTrust(t *testing.T) {
 	before := l.print()
 	l.key = identity(t)
 	says(t, l.do(t, e, exitcode.Usage, "trust acme"), before, l.print(), "--key-fingerprint")
-	says(t, l.do(t, e, exitcode.Failed, "trust acme --key-fingerprint "+before), "nothing was pinned")
+	says(t, l.do(t, e, exitcode.Failed, "trust acme --key-fingerprint "+before), "canceled: nothing was pinned")
 	for _, answer := range []string{"", "y\n", "no\n"} {
 		atATerminal(e, answer)
 		says(t, l.do(t, e, exitcode.Rejected, "trust acme"), "pinned   "+before,
-			"present  "+l.print(), "nothing was pinned")
+			"current  "+l.print(), "canceled: nothing was pinned")
 	}
 	l.do(t, e, exitcode.Failed, updateToken)
 	atATerminal(e, "yes\n")
@@ -336,14 +336,14 @@ func TestAnInstallMadeAgain(t *testing.T) {
 // TestGetShowsTheKey checks that get prints the key and whether it is the pinned one.
 func TestGetShowsTheKey(t *testing.T) {
 	l, e := hostile(t)
-	says(t, l.do(t, e, 0, "get acme"), "key: none yet")
+	says(t, l.do(t, e, 0, "get acme"), "key: none until its runner registers")
 	l.install.KeyFingerprint = l.print()
-	says(t, l.do(t, e, 0, "get acme"), "key "+l.print()+", not pinned here yet")
+	says(t, l.do(t, e, 0, "get acme"), "key "+l.print()+", not pinned on this machine")
 	l.do(t, e, 0, updateToken)
-	says(t, l.do(t, e, 0, "get acme"), "key "+l.print()+", pinned here")
+	says(t, l.do(t, e, 0, "get acme"), "key "+l.print()+", pinned on this machine")
 	pinned := l.print()
 	l.install.KeyFingerprint = identity(t).Recipient().Fingerprint()
-	says(t, l.do(t, e, 0, "get acme"), "is NOT the pinned one, "+pinned, "nuon installs trust hello/acme")
+	says(t, l.do(t, e, 0, "get acme"), "DIFFERS from the pinned key "+pinned, "nuon installs trust hello/acme")
 	e.Console.Output = "json"
 	says(t, l.do(t, e, 0, "get acme"), `"pinned_key_fingerprint": "`+pinned+`"`,
 		`"key_fingerprint": "`+l.install.KeyFingerprint+`"`)

@@ -37,18 +37,20 @@ func newUpdate(e *cmdenv.Env) *cobra.Command {
 	o := &updating{env: e}
 	c := &cobra.Command{
 		Use:   "update INSTALL",
-		Short: "Change inputs, labels or the approval rule; what reads a changed input is planned again",
+		Short: "Change the inputs, labels or approval rule of an install",
 		Args:  cobra.ExactArgs(1),
-		Long: `Changes an install: its inputs, its labels, or its approval rule. What is left out stays. Only components whose templates
-read a changed input are planned again, and those that read what these put out.
+		Long: `Change the inputs, labels or approval rule of an install. Settings that are not passed stay.
 
---preview shows what would change and what would follow from it, and changes nothing. --interactive (-i) shows that too, and asks
-before it makes the change; without a change on the command line it starts with a form of the inputs.
+Components are planned again if their templates read a changed input, or an output of such a component.
 
-To loosen the approval settings needs the role approver. Who set them, and when, is stored, and shown with every approval that
-follows from them. With --approvals-by-others nobody approves a plan, a script or a looser setting that they asked for themselves.
+--preview shows what would change, and the consequences, and exits. --interactive (-i) shows the same
+and asks for confirmation; if no change is passed it starts with a form of the inputs.
 
-An install that belongs to a file (` + "`nuon installs sync`" + `) is changed there.`,
+Loosening the approval settings needs the approver role. Who set them, and when, is recorded and shown
+with every approval that they give. With --approvals-by-others, nobody can approve a plan, a script or
+a looser setting that they requested themselves.
+
+An install that is managed by a file is changed with "nuon installs sync".`,
 		Example: `  nuon installs update acme --input greeting=hello --preview
   nuon installs update acme --input-file settings=@settings.json --wait
   nuon installs update acme --label tier=gold --label region=
@@ -58,16 +60,17 @@ An install that belongs to a file (` + "`nuon installs sync`" + `) is changed th
 			return o.run(c.Context(), args[0], c.Flags().Changed)
 		},
 	}
-	c.Flags().StringVar(&o.approval, "approval", "", "prompt, or approve-all, which needs the role approver")
+	c.Flags().StringVar(&o.approval, "approval", "", "approval rule: prompt, or approve-all, which needs the "+
+		"approver role")
 	c.Flags().BoolVar(&o.destroy, "allow-destroy", false,
 		"with approve-all: let through what deletes or replaces, too; needs the role approver")
 	c.Flags().BoolVar(&o.others, "approvals-by-others", false,
-		"let nobody approve what they asked for themselves; =false needs another approver's yes")
-	c.Flags().StringArrayVar(&o.labels, "label", nil, "a label, NAME=VALUE; NAME= removes it (repeatable)")
+		"forbid people to approve what they requested themselves; =false needs the approval of another approver")
+	c.Flags().StringArrayVar(&o.labels, "label", nil, "set a label, NAME=VALUE; NAME= removes it (repeatable)")
 	accountFlag(c, &o.account)
-	c.Flags().BoolVar(&o.preview, "preview", false, "show what would change and what would follow, and end")
+	c.Flags().BoolVar(&o.preview, "preview", false, "show what would change and the consequences, and exit")
 	c.Flags().BoolVarP(&o.interactive, "interactive", "i", false,
-		"show a form of the inputs if no change is given, show what would follow, and ask")
+		"show a form of the inputs if no change is passed, show the consequences, and ask for confirmation")
 	o.values.flags(c)
 	o.settling.flags(c)
 	c.MarkFlagsMutuallyExclusive("preview", "wait")
@@ -104,9 +107,8 @@ func (o *updating) run(ctx context.Context, install string, says func(flag strin
 	other := destroy || others || o.approval != "" || len(o.labels) > 0 || len(o.account) > 0
 	asks := !other && !o.values.any()
 	if asks && !o.interactive {
-		return exitcode.Usagef("no change is given: use --input, --input-file, --secret, --label, --approval, " +
-			"--allow-destroy or --approvals-by-others, " +
-			"or --interactive for a form of the inputs")
+		return exitcode.Usagef("no change was passed: use --input, --input-file, --secret, --label, --approval, " +
+			"--allow-destroy or --approvals-by-others, or --interactive for a form of the inputs")
 	}
 	client, err := o.env.Client()
 	if err != nil {
@@ -203,10 +205,12 @@ func makeChange(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, i 
 func newOwner(e *cmdenv.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "owner INSTALL hand|file",
-		Short: "Say who changes an install: people, or its installs/*.toml file",
+		Short: "Set whether an install is managed by hand or by its installs/*.toml file",
 		Args:  cobra.ExactArgs(2),
-		Long: `Says whom an install belongs to. One that belongs to its file is changed by ` + "`nuon installs sync`" + ` alone, so that
-nobody's change is undone by the next sync; one that belongs to people is left alone by it.`,
+		Long: `Set whether an install is managed by hand or by its installs/*.toml file.
+
+Only "nuon installs sync" changes an install that is managed by a file, so that no manual change is
+undone by the next sync. It leaves alone an install that is managed by hand.`,
 		Example: "  nuon installs owner acme hand",
 		ValidArgsFunction: complete.Args(e, complete.Installs,
 			func(context.Context, *apiclient.Client, []string) ([]complete.Name, error) {
@@ -216,7 +220,7 @@ nobody's change is undone by the next sync; one that belongs to people is left a
 		RunE: func(c *cobra.Command, args []string) error {
 			owner := api.InstallChangeOwner(args[1])
 			if !owner.Valid() {
-				return exitcode.Usagef("an install belongs to hand (people) or to file, not to %q", args[1])
+				return exitcode.Usagef("invalid owner %q: use hand or file", args[1])
 			}
 			client, err := e.Client()
 			if err != nil {
@@ -228,10 +232,11 @@ nobody's change is undone by the next sync; one that belongs to people is left a
 				return err
 			}
 			return e.Console.Result(i, func(w io.Writer) error {
-				says := "belongs to people now: `nuon installs update` changes it, and `nuon installs sync` leaves it alone"
+				says := "is now managed by hand: change it with `nuon installs update`"
 				if i.Owner == api.InstallOwnerFile {
-					says = "belongs to its file now: `nuon installs sync` changes it; `nuon installs generate-config " +
-						address(i.App, i.Name) + "` writes the file as it stands"
+					says = "is now managed by its file: change it with `nuon installs sync`; print the file with " +
+						"`nuon installs generate-config " +
+						address(i.App, i.Name) + "`"
 				}
 				_, err := fmt.Fprintf(w, "%s/%s %s\n", i.App, i.Name, says)
 				return err

@@ -29,17 +29,17 @@ type values struct {
 }
 
 func (v *values) flags(c *cobra.Command) {
-	c.Flags().StringArrayVar(&v.plain, "input", nil, "value of an input, NAME=VALUE (repeatable)")
-	c.Flags().StringArrayVar(&v.files, "input-file", nil, "value of an input from a file, NAME=@FILE (repeatable)")
+	c.Flags().StringArrayVar(&v.plain, "input", nil, "set an input, NAME=VALUE (repeatable)")
+	c.Flags().StringArrayVar(&v.files, "input-file", nil, "read an input from a file, NAME=@FILE (repeatable)")
 	c.Flags().StringArrayVar(&v.secrets, "secret", nil,
-		"value of a sensitive input: NAME asks for it, NAME=env:VAR and NAME=@FILE read it (repeatable)")
+		"set a sensitive input: NAME prompts for it, NAME=env:VAR and NAME=@FILE read it (repeatable)")
 	keyFlag(c, &v.key)
 }
 
 // keyFlag adds --key-fingerprint.
 func keyFlag(c *cobra.Command, print *string) {
 	c.Flags().StringVar(print, "key-fingerprint", "",
-		"`fingerprint` of the install's key, as \"runnerd status\" prints it on the runner's machine")
+		"accept only the install key with this `fingerprint` (from \"runnerd status\" on the runner's machine)")
 }
 
 // fingerprint reads a value of --key-fingerprint; empty stays empty.
@@ -113,8 +113,8 @@ func (g entered) names() map[string]bool {
 func (g entered) check(config api.AppConfig) error {
 	for _, in := range config.Inputs {
 		if _, plain := g.plain[in.Name]; plain && in.Sensitive {
-			return exitcode.Usagef("input %[1]s is sensitive: give it with --secret %[1]s, so that it is sealed before "+
-				"it leaves", in.Name)
+			return exitcode.Usagef("input %[1]s is sensitive: pass it with --secret %[1]s, so that it is sealed "+
+				"before it leaves this machine", in.Name)
 		}
 	}
 	return nil

@@ -19,7 +19,7 @@ func Pairs(flag string, pairs []string) (map[string]string, error) {
 	for _, p := range pairs {
 		name, v, ok := strings.Cut(p, "=")
 		if !ok || name == "" {
-			return nil, exitcode.Usagef("%s %q: write NAME=VALUE", flag, p)
+			return nil, exitcode.Usagef("%s %q: use NAME=VALUE", flag, p)
 		}
 		out[name] = v
 	}
@@ -55,7 +55,7 @@ func content(file string) (string, error) {
 		return "", err
 	}
 	if len(b) > limit {
-		return "", fmt.Errorf("%s holds more than %d MB, which is too much for a value", file, limit>>20)
+		return "", fmt.Errorf("%s is larger than %d MB, the maximum for a value", file, limit>>20)
 	}
 	if line, ended := bytes.CutSuffix(b, []byte("\n")); ended {
 		b = bytes.TrimSuffix(line, []byte("\r"))

@@ -51,7 +51,7 @@ const (
 // Command adds --limit and --watch to c and makes it print the list. Filters
 // are flags of the command itself.
 func (l *List[T]) Command(e *cmdenv.Env, c *cobra.Command) *cobra.Command {
-	c.Flags().IntVar(&l.Limit, "limit", l.Limit, "most to list; 0 for all")
+	c.Flags().IntVar(&l.Limit, "limit", l.Limit, "maximum number of items to list; 0 for all")
 	watch.Flag(c, &l.watch)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if l.Limit < 0 {
@@ -111,7 +111,7 @@ func (l *List[T]) print(ctx context.Context, c *console.Console, client *apiclie
 		}
 	}
 	if more && c.OutIsTerminal && !l.watch {
-		c.Say("there are more: --limit 0 lists all")
+		c.Say("there are more; list all with --limit 0")
 	}
 	return nil
 }

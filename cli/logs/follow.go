@@ -63,7 +63,8 @@ func (f *following) run() error {
 		}
 		needs := w.Status == api.WorkflowStatusRunning && workflows.NeedsPerson(w)
 		if needs && !f.waits {
-			f.print.console.Say("workflow %s waits for an approval: `nuon review` shows it; its log goes on here",
+			f.print.console.Say("workflow %s is waiting for an approval; review it with `nuon review`; its log "+
+				"continues here",
 				f.workflow)
 		}
 		f.waits = needs

@@ -51,7 +51,7 @@ func (o *options) wanted() (wanted, error) {
 	}
 	at, err := time.Parse(time.RFC3339, o.since)
 	if err != nil {
-		return w, exitcode.Usagef("--since %s: say for how long, like 10m, or since when, like 2006-01-02T15:04:05Z",
+		return w, exitcode.Usagef("--since %s: use a duration such as 10m, or a time such as 2006-01-02T15:04:05Z",
 			console.Line(o.since))
 	}
 	w.since = at

@@ -17,14 +17,14 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/exitcode"
 )
 
-const long = `Prints what was said: by the id of a build, workflow, step, job or runner alone, or by what it is and its name.
+const long = `Print or follow a log: of a build, workflow, step, job or runner by its ID, or by kind and name.
 
-The steps of a workflow are one log, in the order of time; each line begins with its step. -f goes on: until the job has
-ended, until the workflow has ended with all its steps, and for a runner until Ctrl-C. A line that a connection broke
-off is not lost, and none comes twice.
+The steps of a workflow form one log in the order of time; each line starts with the name of its step.
+-f follows the log until the job or the workflow with all its steps ends; the log of a runner until
+Ctrl-C. After a lost connection it continues without missing or repeated lines.
 
-With -o json each line is an object with t (time), l (level), m (message), and of (what it is of) and job where there are
-several.`
+With -o json each line is an object with t (time), l (level) and m (message), and, if the log has
+several sources, of (source) and job.`
 
 const examples = `  nuon logs build hello/web
   nuon logs latest:acme -f
@@ -37,7 +37,7 @@ func New(e *cmdenv.Env) *cobra.Command {
 	o := &options{env: e}
 	c := o.command(&cobra.Command{
 		Use:     "logs JOB|BUILD|WORKFLOW|STEP|latest:INSTALL",
-		Short:   "Print or follow the log of a build, a workflow or step, an action or a runner",
+		Short:   "Print or follow the log of a build, workflow, step, action or runner",
 		Long:    long,
 		Example: examples, Args: cobra.ExactArgs(1),
 		ValidArgsFunction: complete.Args(e, complete.Logs),
@@ -45,12 +45,12 @@ func New(e *cmdenv.Env) *cobra.Command {
 		return named(ctx, client, args[0])
 	})
 	f := c.PersistentFlags()
-	f.BoolVarP(&o.follow, "follow", "f", false, "go on with what comes")
+	f.BoolVarP(&o.follow, "follow", "f", false, "follow the log")
 	f.StringVar(&o.since, "since", "",
-		"only lines since then: for how long, like 10m, or a `time` like 2006-01-02T15:04:05Z")
-	f.StringVar(&o.level, "level", "", "only lines of this level and those above it: "+strings.Join(levels, ", "))
-	f.IntVar(&o.tail, "tail", -1, "only so many of the lines that are there already, the last ones; -1 for all")
-	f.BoolVar(&o.dates, "timestamps", false, "each line's time with its date and zone")
+		"only lines newer than a duration such as 10m, or a `time` such as 2006-01-02T15:04:05Z")
+	f.StringVar(&o.level, "level", "", "only lines of this level or higher: "+strings.Join(levels, ", "))
+	f.IntVar(&o.tail, "tail", -1, "number of existing lines to print, counted from the end; -1 for all")
+	f.BoolVar(&o.dates, "timestamps", false, "print the full date, time and zone of each line")
 	complete.FlagWords(c, "level", levels...)
 	var step string
 	workflow := o.command(&cobra.Command{
@@ -63,18 +63,18 @@ func New(e *cmdenv.Env) *cobra.Command {
 		return workflowNamed(ctx, client, args[0], step)
 	})
 	workflow.Flags().StringVar(&step, "step", "",
-		"only this step: its id, or the name of its component or action (also \"apply web\")")
+		"only this step: its ID, or the name of its component or action (also \"apply web\")")
 	complete.Flag(e, workflow, "step", complete.Steps)
 	c.AddCommand(workflow,
 		o.command(&cobra.Command{
 			Use:     "build BUILD|APP/COMPONENT",
-			Short:   "Print or follow the log of a build, or of a component's newest one",
+			Short:   "Print or follow the log of a build, or of a component's newest build",
 			Args:    cobra.ExactArgs(1),
 			Example: "  nuon logs build hello/web -f", ValidArgsFunction: complete.Args(e, complete.Builds),
 		}, one(buildNamed)),
 		o.command(&cobra.Command{
 			Use:               "step STEP",
-			Short:             "Print or follow the log of one step, by its id",
+			Short:             "Print or follow the log of a step",
 			Args:              cobra.ExactArgs(1),
 			ValidArgsFunction: complete.Nothing,
 			Example:           "  nuon logs step stp_01h8xqz5m2",
@@ -90,13 +90,13 @@ func New(e *cmdenv.Env) *cobra.Command {
 		}),
 		o.command(&cobra.Command{
 			Use:     "runner RUNNER",
-			Short:   "Print or follow what a runner says of itself (not its jobs)",
+			Short:   "Print or follow the log of a runner, without those of its jobs",
 			Args:    cobra.ExactArgs(1),
 			Example: "  nuon logs runner build -f", ValidArgsFunction: complete.Args(e, complete.Runners),
 		}, one(runnerNamed)),
 		o.command(&cobra.Command{
 			Use:               "job JOB",
-			Short:             "Print or follow the log of a job, by its id",
+			Short:             "Print or follow the log of a job",
 			Args:              cobra.ExactArgs(1),
 			ValidArgsFunction: complete.Nothing,
 			Example:           "  nuon logs job job_01h8xqz5m2",
@@ -127,7 +127,7 @@ func one(find func(ctx context.Context, client *apiclient.Client, name string) (
 func (o *options) command(c *cobra.Command, find finder) *cobra.Command {
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if o.env.Console.Output == "name" {
-			return exitcode.Usagef("the lines of a log have no names: use -o table, json or yaml")
+			return exitcode.Usagef("log lines have no names to print with -o name: use -o table, json or yaml")
 		}
 		wanted, err := o.wanted()
 		if err != nil {
@@ -174,10 +174,10 @@ func (o *options) print(ctx context.Context, client *apiclient.Client, s subject
 	}
 	switch {
 	case there == 0:
-		o.env.Console.Say("no lines are kept of this log: %s",
-			cmp.Or(s.silent, "none were written yet, or they are older than the control plane keeps logs"))
+		o.env.Console.Say("the log is empty: %s",
+			cmp.Or(s.silent, "nothing was written yet, or the retention period has passed"))
 	case len(lines) == 0:
-		o.env.Console.Say("none of its lines fits: leave out --since, --level or --tail to see more")
+		o.env.Console.Say("no line matches --since, --level and --tail; remove them to see all")
 	}
 	return nil
 }

@@ -289,17 +289,18 @@ func TestNoLog(t *testing.T) {
 		code int
 		says string
 	}{
-		"bld_2": {exitcode.Failed, "its job has not been made yet"}, "bld_3": {exitcode.Failed, "no longer kept"},
-		"wfl_2": {exitcode.Failed, "`nuon workflows get wfl_2` says why"}, "workflow wfl_1 --step nothing": {exitcode.Failed,
-			"it has plan web, approve web, action migrate"},
-		"build hello/api": {exitcode.Failed, "hello/api has no build"}, "step stp_77": {exitcode.Failed,
-			"none of the newest 1 workflows has a step stp_77"},
-		"step stp_2": {exitcode.Failed, "has no log: it is waiting"}, "action acme never": {exitcode.Failed,
-			"has not run on acme yet"},
-		"acme": {exitcode.Usage, "say what it is"}, "job_7 --level loud": {exitcode.Usage,
-			"use one of debug, info, warn, error"}, "job_7 --since yesterday": {exitcode.Usage, "like 10m"},
-		"job_7 --since 1s": {exitcode.Done, "none of its lines fits"}, "job_old": {exitcode.Done,
-			"no lines are kept of this log"}, "runner quiet": {exitcode.Done, "has said nothing"},
+		"bld_2": {exitcode.Failed, "its job was not created yet"}, "bld_3": {exitcode.Failed,
+			"deleted after the retention period"},
+		"wfl_2":                         {exitcode.Failed, "see why with `nuon workflows get wfl_2`"},
+		"workflow wfl_1 --step nothing": {exitcode.Failed, "it has plan web, approve web, action migrate"},
+		"build hello/api":               {exitcode.Failed, "hello/api has no build"},
+		"step stp_77":                   {exitcode.Failed, "none of the newest 1 workflows has a step stp_77"},
+		"step stp_2":                    {exitcode.Failed, "has no log: it is waiting"},
+		"action acme never":             {exitcode.Failed, "has not run on acme recently"},
+		"acme":                          {exitcode.Usage, "is not an ID"}, "job_7 --level loud": {exitcode.Usage,
+			"use one of debug, info, warn, error"}, "job_7 --since yesterday": {exitcode.Usage, "such as 10m"},
+		"job_7 --since 1s": {exitcode.Done, "no line matches"}, "job_old": {exitcode.Done, "the log is empty"},
+		"runner quiet": {exitcode.Done, "has sent no log"},
 	} {
 		_, remarks, end := run(t.Context(), t, "table", strings.Fields(line)...)
 		err := end()
@@ -359,7 +360,7 @@ func TestFollowAWorkflow(t *testing.T) {
 			Steps: []api.Step{step("a", "net", "job_a", "succeeded"),
 				{ID: "w", Kind: "approve", Component: "web", Status: "waiting"}, step("b", "web", "", "pending")}}
 	})
-	remarks.waitFor(t, "waits for an approval")
+	remarks.waitFor(t, "waiting for an approval")
 	p.change(func() {
 		p.workflows["wfl_5"] = api.Workflow{ID: "wfl_5", Status: api.WorkflowStatusRunning,
 			Steps: []api.Step{step("a", "net", "job_a", "succeeded"), step("b", "web", "job_b", "running")}}

@@ -33,8 +33,8 @@ func named(ctx context.Context, client *apiclient.Client, id string) (subject, e
 	case strings.HasPrefix(id, "latest:"):
 		return workflowNamed(ctx, client, id, "")
 	case !strings.Contains(id, "_"):
-		return subject{}, exitcode.Usagef("%q is no id; say what it is: nuon logs build|workflow|step|action|runner|job, "+
-			"and its name", console.Line(id))
+		return subject{}, exitcode.Usagef("%q is not an ID: use nuon logs build|workflow|step|action|runner|job "+
+			"with a name", console.Line(id))
 	}
 	switch prefix {
 	case "bld":
@@ -55,7 +55,7 @@ func jobNamed(_ context.Context, _ *apiclient.Client, id string) (subject, error
 
 func runnerNamed(_ context.Context, _ *apiclient.Client, name string) (subject, error) {
 	return subject{sources: []source{{runner: name}},
-		silent: "this runner has said nothing in the last days, or is too old to send its log"}, nil
+		silent: "this runner has sent no log in the last days, or its version is too old to send one"}, nil
 }
 
 // buildNamed returns a build by its id, or the newest one of a component for APP/COMPONENT.
@@ -64,9 +64,10 @@ func buildNamed(ctx context.Context, client *apiclient.Client, name string) (sub
 	switch {
 	case err != nil:
 	case b.Job == "" && b.EndedAt.IsZero():
-		err = errors.New("this build has no log: its job has not been made yet")
+		err = errors.New("this build has no log: its job was not created yet")
 	case b.Job == "":
-		err = errors.New("the log of this build is no longer kept; `nuon builds get` shows how it ended")
+		err = errors.New("the log of this build was deleted after the retention period; see its result with `nuon " +
+			"builds get`")
 	}
 	return subject{sources: []source{{job: b.Job}}}, err
 }
@@ -79,7 +80,7 @@ func findBuild(ctx context.Context, client *apiclient.Client, name string) (api.
 	l, err := apiclient.Get[api.BuildList](client.ListBuilds(ctx,
 		&api.ListBuildsParams{App: app, Component: component, Limit: 1}))
 	if err == nil && len(l.Items) == 0 {
-		err = fmt.Errorf("%s has no build: `nuon apps get %s` says what it waits for",
+		err = fmt.Errorf("%s has no build; see what it waits for with `nuon apps get %s`",
 			console.Line(name), console.Line(app))
 	}
 	if err != nil {
@@ -105,8 +106,8 @@ func workflowNamed(ctx context.Context, client *apiclient.Client, name, step str
 			w.ID, console.Line(step), strings.Join(there, ", "))
 	}
 	s.sources = s.sourcesOf(w)
-	s.silent = fmt.Sprintf("workflow %s has no log yet: none of these steps has begun; "+
-		"`nuon workflows get %[1]s` says why", w.ID)
+	s.silent = fmt.Sprintf("workflow %s has no log yet: none of these steps has started; see why with `nuon "+
+		"workflows get %[1]s`", w.ID)
 	if len(s.sources) > 0 {
 		s.silent = ""
 	}
@@ -148,8 +149,8 @@ func stepNamed(ctx context.Context, client *apiclient.Client, id string) (subjec
 			return ofStep(w, w.Steps[n])
 		}
 	}
-	return subject{}, fmt.Errorf("none of the newest %d workflows has a step %s; if it is older, name its workflow: "+
-		"nuon logs workflow WORKFLOW --step %[2]s", len(l.Items), console.Line(id))
+	return subject{}, fmt.Errorf("none of the newest %d workflows has a step %s; for an older one, name its "+
+		"workflow: nuon logs workflow WORKFLOW --step %[2]s", len(l.Items), console.Line(id))
 }
 
 // newestRun returns the newest run of an action on an install that has a log.
@@ -168,8 +169,8 @@ func newestRun(ctx context.Context, client *apiclient.Client, install, action st
 			}
 		}
 		if l.Next == "" {
-			return subject{}, fmt.Errorf("action %s has not run on %s yet, or not for a long time: "+
-				"`nuon actions list --install %[2]s` shows what makes it run",
+			return subject{}, fmt.Errorf("action %s has not run on %s recently; list its triggers with `nuon "+
+				"actions list --install %[2]s`",
 				console.Line(action), console.Line(install))
 		}
 		p.Cursor = l.Next
@@ -178,7 +179,7 @@ func newestRun(ctx context.Context, client *apiclient.Client, install, action st
 
 func ofStep(w api.Workflow, s api.Step) (subject, error) {
 	if s.Job == "" {
-		return subject{}, fmt.Errorf("step %s (%s) has no log: it is %s; `nuon workflows get %s` says why",
+		return subject{}, fmt.Errorf("step %s (%s) has no log: it is %s; see why with `nuon workflows get %s`",
 			s.ID, called(s), s.Status, w.ID)
 	}
 	return subject{sources: []source{{job: s.Job}}}, nil

@@ -18,7 +18,7 @@ import (
 
 // New returns the command with its subcommands.
 func New(e *cmdenv.Env) *cobra.Command {
-	c := &cobra.Command{Use: "orgs", Short: "The org that you work in, and who you are there"}
+	c := &cobra.Command{Use: "orgs", Short: "Inspect your org and your access to it"}
 	c.AddCommand(newGet(e))
 	return c
 }
@@ -35,7 +35,7 @@ func newGet(e *cmdenv.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:     "get",
 		Aliases: []string{"whoami"},
-		Short:   "Show your org, your role in it, and which control plane answers",
+		Short:   "Show your org, your role and the control plane",
 		Args:    cobra.NoArgs,
 		Example: `  nuon orgs get
   nuon orgs get -o name`,
@@ -56,8 +56,11 @@ func show(w io.Writer, url string, me api.Whoami) error {
 	if !me.ExpiresAt.IsZero() {
 		until = ", until " + me.ExpiresAt.Local().Format(time.DateTime)
 	}
-	_, err := fmt.Fprintf(w, "org %s (%s)\n  you are       %s, %s%s\n  for apps      %s\n  control plane %s, version %s\n",
-		console.Line(me.Org), me.OrgID, console.Line(me.Actor), me.Role, until,
+	_, err := fmt.Fprintf(w, `org %s (%s)
+  you are       %s, %s%s
+  apps          %s
+  control plane %s, version %s
+`, console.Line(me.Org), me.OrgID, console.Line(me.Actor), me.Role, until,
 		console.Line(cmp.Or(me.App, "all")), console.Line(url), console.Line(me.ServerVersion))
 	return err
 }

@@ -26,7 +26,7 @@ func (i Install) check() error {
 	case "", i.ID, i.Name, i.App + "/" + i.Name:
 		return nil
 	}
-	return fmt.Errorf("the control plane answered with install %s (%s) for %q; nothing was sent", i, i.ID, i.Typed)
+	return fmt.Errorf("the control plane returned install %s (%s) for %q; nothing was sent", i, i.ID, i.Typed)
 }
 
 // Key is the key that a control plane returned for an install.
@@ -58,7 +58,7 @@ func (s *Store) Accept(of Install, key Key, given string) (remark string, err er
 	pins := s.holding(of)
 	own := len(pins) > 0 && pins[0].Install == of.ID
 	if own && pins[0].Name != of.Name {
-		return "", fmt.Errorf("install %s is pinned as %s, and the control plane calls it %s; nothing was sent",
+		return "", fmt.Errorf("install %s is pinned as %s, but the control plane calls it %s; nothing was sent",
 			of.ID, pins[0].Name, of.Name)
 	}
 	if given != "" {
@@ -87,16 +87,16 @@ func (s *Store) Accept(of Install, key Key, given string) (remark string, err er
 func matchGiven(of Install, key Key, given string, pins []Pin, own bool) error {
 	switch {
 	case own && pins[0].Fingerprint != given:
-		return fmt.Errorf("--key-fingerprint is %s, and the pinned key of %s is %s; nothing was sent\n  %s",
+		return fmt.Errorf("--key-fingerprint is %s, but the pinned key of %s is %s; nothing was sent\n  %s",
 			given, of, pins[0].Fingerprint, compare(of))
 	case key.Fingerprint == given:
 		return nil
 	case !key.OfRunner:
-		return fmt.Errorf("the runner of this install has not registered yet: the control plane shows %s; nothing was sent\n"+
-			"  Start the runner of %s, then enter the value with `nuon installs update`.", key.whose(), of)
+		return fmt.Errorf("the runner of this install has not registered yet: the control plane reports %s; "+
+			"nothing was sent\n  Start the runner of %s, then enter the value with `nuon installs update`.", key.whose(), of)
 	}
-	return fmt.Errorf("--key-fingerprint is %s, and the control plane shows %s for %s; nothing was sent\n"+
-		"  Compare both with `runnerd status` on the runner's machine.", given, key.Fingerprint, of)
+	return fmt.Errorf("--key-fingerprint is %s, but the control plane reports %s for %s; nothing was sent\n  "+
+		"Compare both with `runnerd status` on the runner's machine.", given, key.Fingerprint, of)
 }
 
 // pin stores an accepted key. The remark is empty if the key was pinned already.
@@ -111,13 +111,14 @@ func (s *Store) pin(of Install, key Key, holding []Pin, given bool) (remark stri
 	case err != nil && given:
 		return fmt.Sprintf("%v; the next command needs --key-fingerprint again", err), nil
 	case err != nil:
-		return "", fmt.Errorf("%w; set NUON_CONFIG to a file that can be written, or give --key-fingerprint", err)
+		return "", fmt.Errorf("%w; set NUON_CONFIG to a writable file, or pass --key-fingerprint", err)
 	case len(holding) > 0 && holding[0].Fingerprint == key.Fingerprint:
 		remark = ""
 	case given:
 		remark = fmt.Sprintf("pinned the key of %s: %s", of, key.Fingerprint)
 	default:
-		remark = fmt.Sprintf("first use: pinned the key of %s, %s; compare it with `runnerd status` on the runner's machine",
+		remark = fmt.Sprintf("pinned the key of %s on first use: %s; compare it with `runnerd status` on the "+
+			"runner's machine",
 			of, key.Fingerprint)
 	}
 	return remark, s.remove(s.earlier(of))
@@ -125,9 +126,9 @@ func (s *Store) pin(of Install, key Key, holding []Pin, given bool) (remark stri
 
 // changed returns the error for a key that differs from the pinned one.
 func changed(of Install, pin Pin, key Key) error {
-	return fmt.Errorf("the key of %s is not the pinned one: pinned is %s (since %s), the control plane shows %s; "+
-		"nothing was sent\n"+
-		"  The key of the install changed, or the control plane shows another one. %s",
+	return fmt.Errorf("the key of %s differs from the pinned key: pinned is %s (since %s), the control plane "+
+		"reports %s; nothing was sent\n  Either the install's key changed, or the control plane reports a wrong "+
+		"one. %s",
 		of, pin.Fingerprint, pin.Since.Format("2006-01-02"), key.whose(), compare(of))
 }
 
@@ -136,15 +137,15 @@ func changed(of Install, pin Pin, key Key) error {
 func replaced(of Install, pin Pin, key Key) error {
 	remedy := compare(of)
 	if of.Typed == "" {
-		remedy = fmt.Sprintf("If %[1]s was forgotten and is to be made again, `nuon installs forget %[1]s` drops the pin; "+
-			"or give --key-fingerprint.", of)
+		remedy = fmt.Sprintf("If %[1]s was deleted and created again, delete the pin with `nuon installs forget "+
+			"%[1]s`, or pass --key-fingerprint.", of)
 	}
-	return fmt.Errorf("%s is another install than the one whose key is pinned (%s): pinned is %s, "+
-		"the control plane shows %s; nothing was sent\n  %s", of, pin.Install, pin.Fingerprint, key.whose(), remedy)
+	return fmt.Errorf("%s is not the install whose key is pinned (%s): pinned is %s, the control plane reports %s; "+
+		"nothing was sent\n  %s", of, pin.Install, pin.Fingerprint, key.whose(), remedy)
 }
 
 // compare describes how to accept another key.
 func compare(of Install) string {
-	return fmt.Sprintf("Compare it with `runnerd status` on the runner's machine; "+
-		"if they are the same, run `nuon installs trust %s`.", of)
+	return fmt.Sprintf("Compare it with `runnerd status` on the runner's machine; if they match, run `nuon "+
+		"installs trust %s`.", of)
 }

@@ -116,8 +116,8 @@ func read(file string) (Pin, error) {
 		return pin, exitcode.BadTOML(file, err)
 	}
 	if pin.URL == "" || pin.Install == "" || pin.Fingerprint == "" {
-		return pin, exitcode.Usagef("%s: a pinned key has url, install and fingerprint; "+
-			"remove the file, and compare the key again with `nuon installs trust`", file)
+		return pin, exitcode.Usagef("%s: invalid pinned key: url, install and fingerprint are required; delete the "+
+			"file, and pin the key again with `nuon installs trust`", file)
 	}
 	return pin, nil
 }
@@ -160,7 +160,7 @@ func (s *Store) remove(match func(Pin) bool) error {
 			continue
 		}
 		if err := os.Remove(s.file(pin)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("forget a pinned key: %w", err)
+			return fmt.Errorf("delete a pinned key: %w", err)
 		}
 	}
 	s.all = slices.DeleteFunc(s.all, match)

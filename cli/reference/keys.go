@@ -41,7 +41,7 @@ func keyTable(b *strings.Builder, keys []format.Key, k format.Kind) {
 		b.WriteString("\nBesides, the keys that all components have: [component](#component).\n")
 	}
 	if k.OpenEnded {
-		b.WriteString("\nIts keys are not looked into.\n")
+		b.WriteString("\nIts keys are not checked.\n")
 	}
 }
 

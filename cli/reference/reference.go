@@ -24,7 +24,7 @@ func New(e *cmdenv.Env) *cobra.Command {
 	var format, directory string
 	c := &cobra.Command{
 		Use:               "reference",
-		Short:             "Write the reference of all commands",
+		Short:             "Print the reference of all commands",
 		Args:              cobra.NoArgs,
 		Hidden:            true,
 		ValidArgsFunction: complete.Nothing,
@@ -37,12 +37,12 @@ func New(e *cmdenv.Env) *cobra.Command {
 			case format == "man" && directory != "":
 				return manPages(directory, c.Root())
 			}
-			return exitcode.Usagef("use --format markdown or config, which are printed, or --format man with a --directory " +
+			return exitcode.Usagef("use --format markdown or config to print, or --format man with a --directory " +
 				"for the pages")
 		},
 	}
-	c.Flags().StringVar(&format, "format", "markdown", "markdown, config (the format of app configs) or man")
-	c.Flags().StringVar(&directory, "directory", "", "where to put manual pages")
+	c.Flags().StringVar(&format, "format", "markdown", "format: markdown, config (the format of app configs) or man")
+	c.Flags().StringVar(&directory, "directory", "", "directory for the manual pages")
 	complete.FlagWords(c, "format", "markdown", "config", "man")
 	return c
 }
@@ -137,8 +137,8 @@ func description(c *cobra.Command) string { return cmp.Or(strings.TrimSpace(c.Lo
 // Markdown writes all commands on one page.
 func Markdown(w io.Writer, root *cobra.Command) error {
 	var b strings.Builder
-	b.WriteString("# The nuon command\n\nMade from the commands themselves by `make generate`; `nuon COMMAND --help` " +
-		"says the same.\n\n")
+	b.WriteString("# The nuon command\n\nGenerated from the commands by `make generate`; `nuon COMMAND --help` " +
+		"prints the same.\n\n")
 	b.WriteString(root.Short + ".\n")
 	for _, g := range root.Groups() {
 		fmt.Fprintf(&b, "\n**%s**\n\n", strings.TrimSuffix(g.Title, ":"))
@@ -150,13 +150,13 @@ func Markdown(w io.Writer, root *cobra.Command) error {
 	}
 	b.WriteString("\n## For all commands\n\n")
 	flagTable(&b, flagsOf(root.PersistentFlags()))
-	b.WriteString("\nResults go to stdout, progress and remarks to stderr. A table in a pipe has no header, and a tab " +
-		"between its cells; `-o name` prints what the next command takes.\n")
-	b.WriteString("\n### Exit codes\n\n| code | means |\n|---|---|\n")
+	b.WriteString("\nResults go to stdout, progress and messages to stderr. In a pipe, a table has no header and " +
+		"tabs between its cells; `-o name` prints names that other commands accept.\n")
+	b.WriteString("\n### Exit codes\n\n| code | meaning |\n|---|---|\n")
 	for _, c := range exitcode.Codes {
 		fmt.Fprintf(&b, "| %d | %s |\n", c.Code, cell(c.Means))
 	}
-	b.WriteString("\n### Environment\n\n| variable | means |\n|---|---|\n")
+	b.WriteString("\n### Environment\n\n| variable | description |\n|---|---|\n")
 	for _, v := range cmdenv.Variables {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", v.Name, cell(v.Means))
 	}
@@ -187,7 +187,7 @@ func section(b *strings.Builder, c *cobra.Command) {
 }
 
 func flagTable(b *strings.Builder, flags []flag) {
-	b.WriteString("| flag | means |\n|---|---|\n")
+	b.WriteString("| flag | description |\n|---|---|\n")
 	for _, f := range flags {
 		fmt.Fprintf(b, "| `%s` | %s |\n", strings.TrimSpace(f.name+" "+f.value), cell(f.says()))
 	}

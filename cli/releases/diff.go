@@ -20,12 +20,14 @@ import (
 
 func newDiff(e *cmdenv.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "diff APP FROM [TO]", Short: "Show what changes from one release to another", Args: cobra.RangeArgs(2, 3),
-		Long: `Shows what an install that goes from one release to another would get: which components are built from something else, which
-are deployed again, and what changes in the config. Without TO it is the newest release. FROM may be newer than TO, which shows what a
-rollback would do. Code is compared by directories; ` + "`nuon diff app COMMIT COMMIT`" + ` lists the files.
+		Use: "diff APP FROM [TO]", Short: "Compare two releases", Args: cobra.RangeArgs(2, 3),
+		Long: `Compare two releases: show what an install would get that goes from one to the other. That is, which
+components are built from other inputs, which are deployed again, and what changes in the config.
 
-What an install gives for inputs and switches counts there, too, and is not part of a release.`,
+Without TO, this is the newest release. FROM may be newer than TO, which shows what a rollback would do.
+Code is compared by directories; "nuon diff app COMMIT COMMIT" lists the files.
+
+The inputs and toggles of an install also decide what is deployed there, and are not part of a release.`,
 		Example:           "  nuon releases diff hello 3\n  nuon releases diff hello 3 5 -o json",
 		ValidArgsFunction: complete.Args(e, complete.Apps, complete.ReleasesOf, complete.ReleasesOf),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
@@ -54,7 +56,7 @@ func releaseOf(ctx context.Context, client *apiclient.Client, app string, given 
 	}
 	a, err := apiclient.Get[api.App](client.GetApp(ctx, app))
 	if err == nil && a.Release.Number == 0 {
-		err = exitcode.Usagef("%s has no release yet: `nuon apps get %s` shows what is wrong", a.Name, a.Name)
+		err = exitcode.Usagef("%s has no release yet; see why with `nuon apps get %s`", a.Name, a.Name)
 	}
 	return a.Release.Number, err
 }
@@ -70,7 +72,7 @@ func showDiff(w io.Writer, c *console.Console, d api.ReleaseDiff) error {
 		}
 	}
 	if len(rows) > 0 {
-		if err := c.Table(w, []string{"COMPONENT", "WOULD BE", "BUILD", "PROBLEM"}, rows); err != nil {
+		if err := c.Table(w, []string{"COMPONENT", "CHANGE", "BUILD", "PROBLEM"}, rows); err != nil {
 			return err
 		}
 	}
@@ -79,7 +81,7 @@ func showDiff(w io.Writer, c *console.Console, d api.ReleaseDiff) error {
 		return fmt.Errorf("read the report: %w", err)
 	}
 	if err := report.Validate(); err != nil {
-		return fmt.Errorf("the report does not add up: %w", err)
+		return fmt.Errorf("the report is inconsistent: %w", err)
 	}
 	o := terminal.Options{Color: c.Color}
 	if c.OutIsTerminal {

@@ -24,9 +24,12 @@ import (
 // New returns the command.
 func New(e *cmdenv.Env) *cobra.Command {
 	c := &cobra.Command{
-		Use: "releases", Short: "Show the releases of apps", Args: cobra.NoArgs,
-		Long: `A release is what installs get: a config, and one artifact for each component that is deployed. A push that changes one of
-them makes a new release. Installs follow the newest complete one, or are pinned to one (` + "`nuon installs pin`" + `).`,
+		Use: "releases", Short: "Inspect the releases of apps", Args: cobra.NoArgs,
+		Long: `Inspect the releases of apps.
+
+Installs get releases: a config together with one artifact for each component. A push that changes one
+of these creates a new release. Installs follow the newest complete release, or are pinned to one
+("nuon installs pin").`,
 	}
 	c.AddCommand(newList(e), newGet(e), newDiff(e))
 	return c
@@ -34,7 +37,7 @@ them makes a new release. Installs follow the newest complete one, or are pinned
 
 func newList(e *cmdenv.Env) *cobra.Command {
 	l := &listing.List[api.Release]{
-		Header: []string{"RELEASE", "STATUS", "MADE", "COMMIT", "WHY"},
+		Header: []string{"RELEASE", "STATUS", "CREATED", "COMMIT", "REASON"},
 		Row: func(r api.Release) []string {
 			return []string{
 				fmt.Sprint(r.Number), status(r), r.CreatedAt.Local().Format(time.DateTime), console.Short(r.Commit),
@@ -48,9 +51,10 @@ func newList(e *cmdenv.Env) *cobra.Command {
 		},
 	}
 	return l.OfApp(e, &cobra.Command{
-		Use: "list APP", Aliases: []string{"ls"}, Short: "List an app's releases, the newest first",
-		Long: `Lists the releases of an app, the newest first, with the commit and why each was made. An incomplete release has a component
-that cannot be built; no install gets it.`,
+		Use: "list APP", Aliases: []string{"ls"}, Short: "List the releases of an app, newest first",
+		Long: `List the releases of an app, newest first, with the commit and the reason of each.
+
+An incomplete release has a component that cannot be built; no install gets it.`,
 		Example: "  nuon releases list hello --limit 5",
 	})
 }
@@ -66,7 +70,8 @@ func status(r api.Release) string {
 func newGet(e *cmdenv.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "get APP [RELEASE]", Short: "Show a release with its components", Args: cobra.RangeArgs(1, 2),
-		Long:              `Shows a release: the commit of every repository that it is made from, and the artifact of each component. Without a RELEASE it is the newest.`,
+		Long: `Show a release: the commit of every repository that it was made from, and the artifact of each component.
+Without RELEASE, this is the newest.`,
 		Example:           "  nuon releases get hello\n  nuon releases get hello 7 -o json",
 		ValidArgsFunction: complete.Args(e, complete.Apps, complete.ReleasesOf),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
@@ -87,7 +92,8 @@ func newGet(e *cmdenv.Env) *cobra.Command {
 func Number(text string) (int, error) {
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || n < 1 {
-		return 0, exitcode.Usagef("%q is no release: releases are numbers from 1 up, as `nuon releases list` shows them",
+		return 0, exitcode.Usagef("invalid release %q: use a number from 1 up; list the releases with `nuon "+
+			"releases list`",
 			text)
 	}
 	return int(n), nil
@@ -98,7 +104,7 @@ func show(w io.Writer, r api.Release) error {
 	if r.Reason != "" {
 		lines = append(lines, "  "+r.Reason)
 	}
-	lines = append(lines, "  made       "+r.CreatedAt.Local().Format(time.DateTime), "  because    "+r.Cause,
+	lines = append(lines, "  created    "+r.CreatedAt.Local().Format(time.DateTime), "  because    "+r.Cause,
 		fmt.Sprintf("  config     version %d", r.Version))
 	for _, c := range r.Commits {
 		if c.Upload != "" {

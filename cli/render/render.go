@@ -19,16 +19,17 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-const long = `Prints every templated text of a component, or of an action's steps, as a deploy or a run on an install would see it now:
-of the app version that the install is to have, with its inputs and with the outputs that there are.
+const long = `Print every templated text of a component, or of an action's steps, rendered as a deploy or run on an
+install would now: with the config of the install's desired release, its inputs, and the outputs that
+exist.
 
-What must not be shown, or is not known yet, has a placeholder in its place:
+Values that are secret or not known yet have placeholders:
   ‹sensitive›                       a sensitive input or output
-  ‹contains a sensitive value›      a text that computes with one, or decides by one
-  ‹known after NAME is deployed›    an output of what is not deployed yet
+  ‹contains a sensitive value›      a text that is computed from a sensitive value
+  ‹known after NAME is deployed›    an output of a component that is not deployed yet
 
-With --key only that text is printed, as it is and without its name. Exit code 1 says that a text cannot be rendered, so that
-a deploy would fail.`
+--key prints only the text with this key, without its name. The exit code is 1 if a text cannot be
+rendered, so that a deploy would fail.`
 
 const examples = `  nuon render web --install acme
   nuon render web --install acme --key vars.cidr
@@ -39,7 +40,7 @@ func New(e *cmdenv.Env) *cobra.Command {
 	var install, key, action string
 	c := &cobra.Command{
 		Use:     "render COMPONENT --install INSTALL",
-		Short:   "Show the values of a component as a deploy to an install would see them now",
+		Short:   "Render the templates of a component for an install",
 		Long:    long,
 		Example: examples,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -70,10 +71,10 @@ func New(e *cmdenv.Env) *cobra.Command {
 		return problems(texts.Texts)
 	})
 	c.ValidArgsFunction = complete.Args(e, on(complete.InstallComponents))
-	c.Flags().StringVar(&install, "install", "", "the install: its name, app/name or id")
+	c.Flags().StringVar(&install, "install", "", "install: NAME, APP/NAME or ID")
 	c.Flags().StringVar(&key, "key", "",
-		"only the text with this key, such as vars.cidr, or those below it, such as vars")
-	c.Flags().StringVar(&action, "action", "", "the steps of this action instead of a component")
+		"only the text with this key, such as vars.cidr, or below this key, such as vars")
+	c.Flags().StringVar(&action, "action", "", "render the steps of this action instead of a component")
 	_ = c.MarkFlagRequired("install") // fails only for an unknown flag
 	complete.Flag(e, c, "install", complete.Installs)
 	complete.Flag(e, c, "action", on(complete.Actions))
@@ -102,7 +103,7 @@ func keys(ctx context.Context, client *apiclient.Client, install string,
 // was requested, it prints only the text.
 func show(w io.Writer, texts []api.RenderedText, key string) error {
 	if len(texts) == 0 {
-		_, err := fmt.Fprintln(w, "it has no values")
+		_, err := fmt.Fprintln(w, "no templated texts")
 		return err
 	}
 	if len(texts) == 1 && texts[0].Key == key && texts[0].Problem == "" {
@@ -147,8 +148,8 @@ func problems(texts []api.RenderedText) error {
 		return nil
 	case 1:
 		return exitcode.With(exitcode.Failed,
-			errors.New("one text cannot be rendered: mend it in the app's files, or enter what is missing"))
+			errors.New("one text cannot be rendered: fix it in the app's files, or set the missing values"))
 	}
-	return exitcode.With(exitcode.Failed, fmt.Errorf("%d texts cannot be rendered: mend them in the app's files, or "+
-		"enter what is missing", wrong))
+	return exitcode.With(exitcode.Failed, fmt.Errorf("%d texts cannot be rendered: fix them in the app's files, or "+
+		"set the missing values", wrong))
 }

@@ -93,7 +93,7 @@ func TestRenderProblems(t *testing.T) {
 	if out != "vars.cidr  ✗ vars.cidr:1:3: .nuon.x has no value\n" || exitcode.CodeOf(err) != exitcode.Failed {
 		t.Errorf("%q %v", out, err)
 	}
-	if out, err := (&server{}).run(t, "table", "web", "--install", "acme"); out != "it has no values\n" || err != nil {
+	if out, err := (&server{}).run(t, "table", "web", "--install", "acme"); out != "no templated texts\n" || err != nil {
 		t.Errorf("%q %v", out, err)
 	}
 	for _, args := range [][]string{{"--install", "acme"}, {"web", "--action", "check", "--install", "acme"},

@@ -23,7 +23,7 @@ import (
 
 // New returns the command with its subcommands.
 func New(e *cmdenv.Env) *cobra.Command {
-	c := &cobra.Command{Use: "repos", Short: "Show the git branches that are polled"}
+	c := &cobra.Command{Use: "repos", Short: "Inspect the git branches that the control plane polls"}
 	c.AddCommand(newList(e), newGet(e), newLook(e))
 	return c
 }
@@ -49,13 +49,13 @@ func newList(e *cmdenv.Env) *cobra.Command {
 	c := l.Command(e, &cobra.Command{
 		Use:     "list",
 		Aliases: []string{"ls"},
-		Short:   "List the branches, the apps that read them, and their last poll",
+		Short:   "List polled branches with their apps and last poll",
 		Args:    cobra.NoArgs,
 		Example: `  nuon repos list
   nuon repos list --problems`,
 	})
-	c.Flags().StringVar(&app, "app", "", "only those that this app needs")
-	c.Flags().BoolVar(&problems, "problems", false, "only those that cannot be read")
+	c.Flags().StringVar(&app, "app", "", "only branches that this app needs")
+	c.Flags().BoolVar(&problems, "problems", false, "only branches that cannot be read")
 	complete.Flag(e, c, "app", complete.Apps)
 	return c
 }
@@ -89,9 +89,9 @@ func nextPoll(r api.Repo) string {
 	}
 	switch {
 	case r.Problem != "":
-		return next + " (the longer it cannot be read, the later)"
+		return next + " (backing off: it cannot be read)"
 	case r.Webhook != "":
-		return next + " (seldom: webhook " + r.Webhook + " announces pushes)"
+		return next + " (reduced: webhook " + r.Webhook + " announces pushes)"
 	}
 	return next
 }
@@ -100,7 +100,7 @@ func nextPoll(r api.Repo) string {
 func lastDelivery(r api.Repo) string {
 	d := r.LastDelivery
 	if d == nil {
-		return "none (docs/git.md shows how to set up a webhook)"
+		return "none (see docs/git.md to set up a webhook)"
 	}
 	return strings.TrimRight(ago(d.At)+", "+d.Forge+" "+d.ID, " ")
 }
@@ -108,7 +108,7 @@ func lastDelivery(r api.Repo) string {
 func newGet(e *cmdenv.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:               "get REPO",
-		Short:             "Show a branch, its polls and deliveries, its newest commits and what came of them",
+		Short:             "Show a polled branch with its deliveries and newest commits",
 		Args:              cobra.ExactArgs(1),
 		Long:              whichRepo,
 		Example:           `  nuon repos get https://git.example/acme/hello`,
@@ -129,10 +129,11 @@ func newGet(e *cmdenv.Env) *cobra.Command {
 
 func newLook(e *cmdenv.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "look REPO", Short: "Poll a branch now", Args: cobra.ExactArgs(1),
-		Long: "Polls a branch now, as a webhook delivery would make the control plane do, and returns when it " +
-			"was read.\n\n" + whichRepo,
-		Example:           `  nuon repos look https://git.example/acme/hello`,
+		Use: "poll REPO", Short: "Poll a branch now", Args: cobra.ExactArgs(1),
+		Long: `Poll a branch now, as a webhook delivery would, and return when it was read.
+
+` + whichRepo,
+		Example:           `  nuon repos poll https://git.example/acme/hello`,
 		ValidArgsFunction: complete.Args(e, complete.Repos),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
 			id, err := find(ctx, client, args[0])
@@ -152,7 +153,7 @@ func newLook(e *cmdenv.Env) *cobra.Command {
 	}
 }
 
-const whichRepo = "A branch is named by its id, or by the repository's URL when one branch of it alone is watched."
+const whichRepo = "REPO is the ID of a branch, or the URL of a repository with only one polled branch."
 
 // find returns the id of a repository named by its id or URL.
 func find(ctx context.Context, client *apiclient.Client, name string) (string, error) {
@@ -174,11 +175,11 @@ func find(ctx context.Context, client *apiclient.Client, name string) (string, e
 	}
 	switch len(ids) {
 	case 0:
-		return "", fmt.Errorf("no branch of %s is watched: `nuon repos list` shows those that are", name)
+		return "", fmt.Errorf("no polled branch of %s; list the polled branches with `nuon repos list`", name)
 	case 1:
 		return ids[0], nil
 	}
-	return "", exitcode.Usagef("%d branches of %s are watched; say which: %s", len(ids), name, strings.Join(words, ", "))
+	return "", exitcode.Usagef("%d branches of %s are polled; name one: %s", len(ids), name, strings.Join(words, ", "))
 }
 
 func show(w io.Writer, r api.Repo) error {

@@ -77,13 +77,13 @@ func TestNames(t *testing.T) {
 	}{
 		"get rep_1":          {"GET /v1/repos/rep_1", 0, "0123456789ab"},
 		"get https://git/x":  {"GET /v1/repos/rep_1", 0, "    app hello: version 1\n    app shop: nothing\n"},
-		"look https://git/x": {"POST /v1/repos/rep_1/look", 0, "Package the shop"},
-		"look rep_2":         {"POST /v1/repos/rep_2/look", exitcode.Failed, "401: the credential is refused"},
-		"get https://git/y": {"", exitcode.Usage, "2 branches of https://git/y are watched; say which: rep_2 (main), " +
+		"poll https://git/x": {"POST /v1/repos/rep_1/look", 0, "Package the shop"},
+		"poll rep_2":         {"POST /v1/repos/rep_2/look", exitcode.Failed, "401: the credential is refused"},
+		"get https://git/y": {"", exitcode.Usage, "2 branches of https://git/y are polled; name one: rep_2 (main), " +
 			"rep_3 (next)"},
-		"get https://git/none": {"", exitcode.Failed, "no branch of https://git/none is watched: `nuon repos list`"},
-		"get rep_2": {"GET /v1/repos/rep_2", 0, "  last delivery  none (docs/git.md shows how to set up a " +
-			"webhook)\n  last poll      never\n  next poll      none\n"},
+		"get https://git/none": {"", exitcode.Failed, "no polled branch of https://git/none; list the polled branches"},
+		"get rep_2": {"GET /v1/repos/rep_2", 0, "  last delivery  none (see docs/git.md to set up a webhook)\n  " +
+			"last poll      never\n  next poll      none\n"},
 	} {
 		screen, asked, err := run(t, strings.Fields(line)...)
 		if err != nil {
@@ -101,7 +101,7 @@ func TestPolls(t *testing.T) {
 	now := time.Now()
 	delivered := &api.RepoDelivery{At: now.Add(-3 * time.Minute), Forge: "github", ID: "72d3162e"}
 	for want, r := range map[string]api.Repo{
-		"  last delivery  3m0s ago, github 72d3162e\n  last poll      2m0s ago\n  next poll      in 13m0s (seldom: webhook hok_1 announces pushes)\n": {
+		"  last delivery  3m0s ago, github 72d3162e\n  last poll      2m0s ago\n  next poll      in 13m0s (reduced: webhook hok_1 announces pushes)\n": {
 			LastDelivery: delivered,
 			Webhook:      "hok_1",
 			CheckedAt:    now.Add(-2 * time.Minute),
@@ -114,7 +114,7 @@ func TestPolls(t *testing.T) {
 			PolledAt:     now.Add(-2 * time.Minute),
 			NextPollAt:   now.Add(-time.Second),
 		},
-		"  last poll      2m0s ago, last read: 1h0m0s ago\n  next poll      in 10m0s (the longer it cannot be read, the later)\n  problem        gone\n": {
+		"  last poll      2m0s ago, last read: 1h0m0s ago\n  next poll      in 10m0s (backing off: it cannot be read)\n  problem        gone\n": {
 			Webhook:    "hok_1",
 			Problem:    "gone",
 			CheckedAt:  now.Add(-time.Hour),

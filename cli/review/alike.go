@@ -114,4 +114,4 @@ func OfAll(a api.Approval, r *diff.Report) *diff.Report {
 }
 
 // Placeholders explains the placeholders of OfAll to the user.
-const Placeholders = "‹own name› stands for the name of each install, ‹own name 2› for its id"
+const Placeholders = "‹own name› stands for the name of each install, ‹own name 2› for its ID"

@@ -139,12 +139,12 @@ func TestOneAnswerToManyPlans(t *testing.T) {
 		"yes, twice":   {all, func(s *stage) { s.press("a", "a", "enter") }, nil, "Type 5 to approve"},
 		"yes, counted": {all, func(s *stage) { s.approveAll("5") }, yesTo(all[:5]...), ""},
 		"yes, then again": {all, func(s *stage) { s.approveAll("5"); s.press("a") }, yesTo(all[:5]...),
-			"the answer is on its way"},
+			"the answer is being sent"},
 		"yes, miscounted": {all, func(s *stage) { s.approveAll("6") }, nil, "Type 5 to approve"},
 		"to one of them": {all,
 			func(s *stage) { s.press("m", "j"); s.send(openedOf(all[0])); s.pass(time.Second); s.press("a") },
 			yesTo(all[0]), ""},
-		"to one, unread": {all, func(s *stage) { s.press("m", "j", "a") }, nil, "it has not been read yet"},
+		"to one, unread": {all, func(s *stage) { s.press("m", "j", "a") }, nil, "the plan is not loaded yet"},
 		"to the exception": {all,
 			func(s *stage) { s.press("J"); s.send(openedOf(all[5])); s.pass(time.Second); s.press("a") }, yesTo(all[5]),
 			""},
@@ -157,7 +157,7 @@ func TestOneAnswerToManyPlans(t *testing.T) {
 			yesTo(all[0], all[2], all[3], all[4]), ""},
 		"one has come": {all,
 			func(s *stage) { s.send(listOf(append(slices.Clone(all), late(all[0], "zorg")))); s.press("a") }, nil,
-			"there is one more than a moment ago"},
+			"the group has just changed"},
 		"one came, and was seen": {all, func(s *stage) {
 			s.send(listOf(append(slices.Clone(all), late(all[0], "zorg"))))
 			s.pass(justNow)
@@ -166,7 +166,7 @@ func TestOneAnswerToManyPlans(t *testing.T) {
 		"one is another now": {all, func(s *stage) {
 			s.send(listOf([]api.Approval{all[0], other, all[2], all[3], all[4]}))
 			s.press("a")
-		}, nil, "there is one more than a moment ago"},
+		}, nil, "the group has just changed"},
 		"grave": {doomed, func(s *stage) { s.press("a") }, nil, "Type web 3 to approve"},
 		"grave, no number": {doomed, func(s *stage) { s.press("a"); s.write("web"); s.press("enter") }, nil,
 			"Type web 3 to approve"},
@@ -204,9 +204,9 @@ func TestOneAnswerToManyPlans(t *testing.T) {
 		}, yesTo(doomed[:2]...), ""},
 		"all go while typing": {doomed,
 			func(s *stage) { s.press("r"); s.write("wai"); s.send(listed{}); s.write("t, a"); s.press("a") }, nil,
-			"your answer was not given"},
+			"your answer was not sent"},
 		"nobody there": {all, func(s *stage) { s.send(listed{err: errors.New("gone")}); s.press("a", "r") }, nil,
-			"the control plane does not answer"},
+			"control plane unreachable"},
 		"it does not hold": {all, func(s *stage) {
 			bad := all[0]
 			bad.Report = []byte(`{"kind":"terraform","totals":{"destroy":3},"applyable":true}`)
@@ -215,7 +215,7 @@ func TestOneAnswerToManyPlans(t *testing.T) {
 			s.send(openedAs(bad))
 			s.pass(time.Second)
 			s.press("a")
-		}, nil, "its report does not hold"},
+		}, nil, "the report is inconsistent"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(plainTheme, 110, 30, c.queue...)
@@ -273,7 +273,7 @@ func TestAThousandInstalls(t *testing.T) {
 	for i := range 999 {
 		s.send(taken(all[i].ID, s.now))
 	}
-	s.shows(t, "web: 999 of 1000 are answered")
+	s.shows(t, "web: answered 999 of 1000")
 	if cmd := s.press("q"); cmd != nil || s.unheard(0) == nil {
 		t.Error("it leaves with an answer on its way")
 	}
@@ -282,7 +282,7 @@ func TestAThousandInstalls(t *testing.T) {
 		t.Errorf("answers (-want +got)\n%s", d)
 	}
 	s.note.text = ""
-	s.shows(t, "None of these plans waits any more (1000 approved).")
+	s.shows(t, "These plans are no longer waiting (1000 approved).")
 	s.shows(t, "✓ ▸ hello web ×1000")
 	if s.unheard(0) != nil || len(s.given) != 1000 {
 		t.Errorf("%d were given, %v", len(s.given), s.unheard(0))
@@ -317,7 +317,7 @@ func TestAnAnswerThatBreaksOff(t *testing.T) {
 	if n := len(s.sent()); n != mostAtOnce {
 		t.Errorf("%d answers were sent", n)
 	}
-	s.shows(t, "No longer among them (5 approved)")
+	s.shows(t, "No longer in the group (5 approved)")
 
 	s = newStage(plainTheme, 120, 40, all...)
 	s.approveAll("20")
@@ -330,7 +330,7 @@ func TestAnAnswerThatBreaksOff(t *testing.T) {
 	if d := cmp.Diff(yesTo(all[:19]...), s.sent()); d != "" {
 		t.Errorf("answers (-want +got)\n%s", d)
 	}
-	s.shows(t, "not install-0019: it no longer waits as it was shown")
+	s.shows(t, "not install-0019: it changed after it was shown")
 }
 
 // TestWhatIsChosenStaysChosen checks that a selected plan stays selected when
@@ -418,5 +418,5 @@ func TestSide(t *testing.T) {
 	s.shows(t, `"hello" → "こんにちは`)
 	small := grave(plainTheme, 80, 24)
 	small.press("s")
-	small.shows(t, "side by side takes 102 columns, and there are 80")
+	small.shows(t, "side by side needs 102 columns, the screen has 80")
 }

@@ -19,26 +19,26 @@ func (m *model) refusal(answer api.ResponseAnswer) string {
 	at := m.queue.current()
 	switch {
 	case at.none():
-		return "nothing waits for an answer"
+		return "no plans waiting"
 	case at.answering():
-		return "the answer is on its way"
+		return "the answer is being sent"
 	case at.ended() && at.several():
-		return "none of these waits any more; enter goes to the next"
+		return "these plans are no longer waiting; press enter for the next"
 	case at.ended():
-		return "it no longer waits, so it cannot be answered; enter goes to the next"
+		return "this plan is no longer waiting; press enter for the next"
 	}
 	r := at.reading()
 	switch {
 	case r.view == nil || r.shown == "":
-		return "it has not been read yet"
+		return "the plan is not loaded yet"
 	case m.now.Sub(r.arrived) < justNow:
-		return "it has only just come up; read it first"
+		return "the plan has just appeared; read it first"
 	case m.now.Sub(at.since()) < justNow:
-		return "there is one more than a moment ago; look at which they are"
+		return "the group has just changed; check its installs"
 	case r.flaw != nil && answer == api.ResponseAnswerApprove:
-		return "its report does not hold, so it cannot be approved; it can be rejected"
+		return "the report is inconsistent, so the plan can only be rejected"
 	case !m.live():
-		return "the control plane does not answer, so nobody knows whether this still waits"
+		return "control plane unreachable: cannot check that the plan is still waiting"
 	}
 	return ""
 }
@@ -189,7 +189,7 @@ func (m *model) whyPlan() tea.Cmd {
 	m.mode = explaining
 	m.overlay = scroller{document: document{
 		preface: []paragraph{
-			{"  ", []terminal.Span{{Text: "reading why …", Ink: terminal.Faint}}}}}}
+			{"  ", []terminal.Span{{Text: "loading the reason …", Ink: terminal.Faint}}}}}}
 	if at.lead().approval.Plan == "" { // scripts and settings carry their own reason
 		m.overlay = scroller{document: document{
 			preface: []paragraph{
@@ -229,7 +229,7 @@ func (m *model) explained(x explained) {
 	if x.err != nil {
 		out = []paragraph{{"  ", []terminal.Span{{Text: console.Line(firstLine(x.err)), Ink: terminal.Warn}}}}
 		if exitcode.CodeOf(x.err) == exitcode.Unreachable {
-			out = append(out, paragraph{"  ", []terminal.Span{{Text: "press w again in a while", Ink: terminal.Faint}}})
+			out = append(out, paragraph{"  ", []terminal.Span{{Text: "press w to try again", Ink: terminal.Faint}}})
 		}
 	}
 	m.overlay = scroller{document: document{preface: out}}

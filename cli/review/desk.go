@@ -265,7 +265,7 @@ func (d *desk) respond(id string, r api.Response) tea.Cmd {
 // returns its context's error.
 func slow(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return exitcode.With(exitcode.Unreachable, errors.New("the control plane does not answer in time"))
+		return exitcode.With(exitcode.Unreachable, errors.New("no response from the control plane in time"))
 	}
 	return err
 }

@@ -114,7 +114,7 @@ func TestSlow(t *testing.T) {
 	d := deskAt(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }), all)
 	d.patience = time.Millisecond
 	l, _ := d.list(scope{})().(listed)
-	if exitcode.CodeOf(l.err) != exitcode.Unreachable || l.err.Error() != "the control plane does not answer in time" {
+	if exitcode.CodeOf(l.err) != exitcode.Unreachable || l.err.Error() != "no response from the control plane in time" {
 		t.Errorf("heard %v", l.err)
 	}
 }

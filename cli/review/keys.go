@@ -27,28 +27,28 @@ func bind(show, does string, keys ...string) key.Binding {
 
 func newKeys() keyMap {
 	return keyMap{
-		approve: bind("a", "approve", "a"), approveWhole: bind("A", "approve its whole workflow", "A"),
+		approve: bind("a", "approve", "a"), approveWhole: bind("A", "approve the whole workflow", "A"),
 		reject: bind("r", "reject", "r"), why: bind("w", "why", "w"),
 		nextChange: bind("n", "next change", "n"), prevChange: bind("p", "previous change", "p"),
-		fold: bind("o", "unfold or fold it", "o"), foldAll: bind("O", "unfold or fold all", "O"),
+		fold: bind("o", "fold or unfold it", "o"), foldAll: bind("O", "fold or unfold all", "O"),
 		down: bind("j ↓", "down", "j", "down"), up: bind("k ↑", "up", "k", "up"),
 		pageDown: bind("space f", "a page down", " ", "f", "pgdown", "ctrl+f"),
 		pageUp:   bind("b", "a page up", "b", "pgup", "ctrl+b"),
 		top:      bind("g", "to the top", "g", "home"), bottom: bind("G", "to the end", "G", "end"),
 		nextPlan: bind("J", "next plan", "J", "shift+down"), prevPlan: bind("K", "previous plan", "K", "shift+up"),
 		focus:     bind("tab", "queue or diff", "tab", "shift+tab"),
-		open:      bind("enter", "read; if over, the next", "enter"),
-		members:   bind("m", "the plans of a group", "m"),
+		open:      bind("enter", "open; next if ended", "enter"),
+		members:   bind("m", "plans of the group", "m"),
 		side:      bind("s", "side by side", "s"),
 		search:    bind("/", "search", "/"),
 		nextMatch: bind("ctrl+n", "next match", "ctrl+n"),
 		prevMatch: bind("ctrl+p", "previous match", "ctrl+p"),
 		help:      bind("?", "help", "?"),
 		back:      bind("esc", "back", "esc"),
-		suspend:   bind("ctrl+z", "to the shell and back", "ctrl+z"),
+		suspend:   bind("ctrl+z", "suspend to the shell", "ctrl+z"),
 		quit:      bind("q", "quit", "q"),
-		interrupt: bind("ctrl+c", "quit at once", "ctrl+c"),
-		erase:     bind("ctrl+l", "draw anew", "ctrl+l"),
+		interrupt: bind("ctrl+c", "quit immediately", "ctrl+c"),
+		erase:     bind("ctrl+l", "redraw", "ctrl+l"),
 	}
 }
 

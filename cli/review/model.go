@@ -203,7 +203,7 @@ func (m *model) listed(l listed) tea.Cmd {
 		m.uncount()
 	}
 	if at := m.queue.current(); at.item != nil && slices.Contains(changed, at.item) {
-		m.say(m.theme.warn, "this plan is another one now; read it again")
+		m.say(m.theme.warn, "the plan has changed; read it again")
 	}
 	m.preface()
 	return tea.Batch(again, m.fetch(), m.fates())
@@ -366,7 +366,7 @@ func (m *model) pressed(msg tea.KeyMsg) tea.Cmd {
 	}
 	if key.Matches(msg, m.keys.suspend) {
 		if !canSuspend() {
-			m.say(m.theme.warn, "there is no shell to go back to")
+			m.say(m.theme.warn, "cannot suspend: no shell")
 			return nil
 		}
 		return tea.Suspend
@@ -426,7 +426,7 @@ func (m *model) command(msg tea.KeyMsg) tea.Cmd {
 	switch {
 	case key.Matches(msg, k.quit):
 		if m.unheard(0) != nil {
-			m.say(m.theme.warn, "an answer is on its way; ctrl+c leaves all the same")
+			m.say(m.theme.warn, "an answer is being sent; press ctrl+c to quit anyway")
 			return nil
 		}
 		return tea.Quit
@@ -444,7 +444,7 @@ func (m *model) command(msg tea.KeyMsg) tea.Cmd {
 		return m.members()
 	case key.Matches(msg, k.side):
 		if m.side = !m.side; m.side && m.width < sideBySide {
-			m.say(m.theme.warn, fmt.Sprintf("side by side takes %d columns, and there are %d", sideBySide, m.width))
+			m.say(m.theme.warn, fmt.Sprintf("side by side needs %d columns, the screen has %d", sideBySide, m.width))
 		}
 	case key.Matches(msg, k.back):
 		m.query, m.found = "", -1
@@ -475,7 +475,7 @@ func (m *model) enter() tea.Cmd {
 	}
 	next := m.queue.next()
 	if next < 0 {
-		m.say(m.theme.faint, "nothing else waits")
+		m.say(m.theme.faint, "no other plans waiting")
 		return nil
 	}
 	return m.choose(next)
@@ -515,12 +515,12 @@ func (m *model) browse(msg tea.KeyMsg) tea.Cmd {
 	view := at.reading().view
 	switch {
 	case key.Matches(msg, k.nextChange):
-		m.step(view, 1, "this is the last change")
+		m.step(view, 1, "last change")
 	case key.Matches(msg, k.prevChange):
-		m.step(view, -1, "this is the first change")
+		m.step(view, -1, "first change")
 	case key.Matches(msg, k.fold):
 		if !view.fold(false) {
-			m.say(m.theme.faint, "nothing of this change is folded")
+			m.say(m.theme.faint, "nothing is folded in this change")
 		}
 	case key.Matches(msg, k.foldAll):
 		view.fold(true)
@@ -550,17 +550,17 @@ func (m *model) match(v *scroller, by int) {
 		from = m.found + by
 	}
 	if m.query == "" {
-		m.say(m.theme.faint, "search for something first: /")
+		m.say(m.theme.faint, "no search yet: press /")
 		return
 	}
 	line, ok := v.find(string(m.query), from, by)
 	if !ok {
-		m.say(m.theme.warn, fmt.Sprintf("nothing here says %q", string(m.query)))
+		m.say(m.theme.warn, fmt.Sprintf("%q not found", string(m.query)))
 		m.found = -1
 		return
 	}
 	if m.found >= 0 && (by > 0) != (line > m.found) {
-		m.say(m.theme.faint, "round the end")
+		m.say(m.theme.faint, "continued from the other end")
 	}
 	m.found = line
 }

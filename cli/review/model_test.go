@@ -55,7 +55,7 @@ func TestAnswers(t *testing.T) {
 	}{
 		"yes": {func(s *stage) { s.press("a") }, []string{"approve apr_1 " + mild.ContentDigest}, ""},
 		"yes, twice": {func(s *stage) { s.press("a", "a") }, []string{"approve apr_1 " + mild.ContentDigest},
-			"the answer is on its way"},
+			"the answer is being sent"},
 		"no": {func(s *stage) { s.press("r"); s.write("no time"); s.press("enter") },
 			[]string{"reject apr_1 " + mild.ContentDigest + " no time"}, ""},
 		"no, no reason":  {func(s *stage) { s.press("r", " ", "enter") }, nil, "> "},
@@ -66,9 +66,9 @@ func TestAnswers(t *testing.T) {
 		"grave, misnamed": {func(s *stage) { open(s, grim); s.press("a"); s.write("wbe"); s.press("enter") }, nil,
 			"Type web to approve"},
 		"grave, not": {func(s *stage) { open(s, grim); s.press("a", "esc") }, nil, "a approve"},
-		"unread":     {func(s *stage) { s.press("J", "a") }, nil, "it has not been read yet"},
+		"unread":     {func(s *stage) { s.press("J", "a") }, nil, "the plan is not loaded yet"},
 		"just up": {func(s *stage) { s.press("J"); s.send(openedOf(grim)); s.press("a") }, nil,
-			"it has only just come up"},
+			"the plan has just appeared"},
 		"a flood": {func(s *stage) { s.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("ja")}) }, nil,
 			"metrics on hello/acme"},
 		"pasted": {func(s *stage) { s.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("JJ"), Paste: true}) },
@@ -82,11 +82,11 @@ func TestAnswers(t *testing.T) {
 			mild.Status = api.ApprovalStatusApproved
 			s.send(answered{id: mild.ID, answer: api.ResponseAnswerApprove, approval: mild})
 			s.press("a")
-		}, []string{"approve apr_1 " + mild.ContentDigest}, "it no longer waits"},
-		"gone": {func(s *stage) { s.send(listOf(all[1:])); s.press("a") }, nil, "cannot be answered"},
+		}, []string{"approve apr_1 " + mild.ContentDigest}, "this plan is no longer waiting"},
+		"gone": {func(s *stage) { s.send(listOf(all[1:])); s.press("a") }, nil, "This plan is no longer waiting."},
 		"gone meanwhile": {
 			func(s *stage) { open(s, grim); s.press("a"); s.write("web"); s.send(listOf(all[:1])); s.press("enter") },
-			nil, "cannot be answered"},
+			nil, "This plan is no longer waiting."},
 		"gone while typing": {func(s *stage) {
 			open(s, grim)
 			s.press("K")
@@ -95,16 +95,16 @@ func TestAnswers(t *testing.T) {
 			s.send(listOf(all[1:]))
 			s.write("Just wait a bit, quickly")
 			s.press("a")
-		}, nil, "your answer was not given"},
+		}, nil, "your answer was not sent"},
 		"another one now": {func(s *stage) {
 			other := mild
 			other.ContentDigest = "sha256:other"
 			s.send(listOf([]api.Approval{other}))
 			s.press("a")
-		}, nil, "it has not been read yet"},
+		}, nil, "the plan is not loaded yet"},
 		"nobody there": {func(s *stage) { s.send(listed{err: errors.New("gone")}); s.press("a", "r") }, nil,
-			"the control plane does not answer"},
-		"nobody for long": {func(s *stage) { s.now = s.now.Add(time.Minute); s.press("a") }, nil, "No answer for 1m"},
+			"control plane unreachable"},
+		"nobody for long": {func(s *stage) { s.now = s.now.Add(time.Minute); s.press("a") }, nil, "No response for 1m"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(plainTheme, 100, 30, all...)
@@ -146,7 +146,7 @@ func TestSomebodyElseWasFirst(t *testing.T) {
 	s.send(openedOf(a))
 	s.shows(t, "Rejected by ann: not [2J today, 12s ago.")
 	s.note.text = ""
-	s.shows(t, "enter read; if over, the next  ? help")
+	s.shows(t, "enter open; next if ended  ? help")
 	if strings.Contains(s.screen(), "a approve") {
 		t.Error("what is over is still offered for an answer")
 	}
@@ -160,13 +160,13 @@ func TestLeavingMeanwhile(t *testing.T) {
 	if cmd := s.press("a", "q"); cmd != nil && cmd() == tea.Quit() {
 		t.Error("q leaves before the answer has arrived")
 	}
-	s.shows(t, "an answer is on its way")
+	s.shows(t, "an answer is being sent")
 	if cmd := s.press("ctrl+c"); cmd == nil || cmd() != tea.Quit() || !s.interrupted {
 		t.Error("ctrl+c does not leave")
 	}
 	if err := s.unheard(130); exitcode.CodeOf(err) != 130 ||
 		!strings.Contains(err.Error(),
-			"the answer to metrics on hello/acme was on its way: `nuon review apr_1 --print`") {
+			"the answer to metrics on hello/acme was being sent; check with `nuon review apr_1 --print`") {
 		t.Errorf("says %v", err)
 	}
 	done := several()[0]
@@ -191,9 +191,9 @@ func TestALateListChangesNothing(t *testing.T) {
 		t.Errorf("%d wait", n)
 	}
 	s.shows(t, "✓ hello/acme metrics")
-	s.shows(t, "approved: metrics on hello/acme; 2 more wait")
+	s.shows(t, "approved: metrics on hello/acme; 2 more plans waiting")
 	s.send(listOf(all[1:2]))
-	if strings.Contains(s.screen(), "2 more wait") {
+	if strings.Contains(s.screen(), "2 more plans waiting") {
 		t.Error("it still says how many wait")
 	}
 	s.send(listOf(all[1:]))
@@ -254,7 +254,7 @@ func TestMoving(t *testing.T) {
 	s.press("tab", "n", "n")
 	s.shows(t, "change 3 of 40")
 	s.press("p", "p", "p")
-	s.shows(t, "this is the first change")
+	s.shows(t, "first change")
 	s.press("G")
 	s.shows(t, "change 40 of 40 · 100%")
 	s.shows(t, "thing[00039]")
@@ -263,7 +263,7 @@ func TestMoving(t *testing.T) {
 		t.Errorf("%d rows of %d are seen at the end", len(v.visible()), v.height)
 	}
 	s.press("n")
-	s.shows(t, "this is the last change")
+	s.shows(t, "last change")
 	s.press("g")
 	s.shows(t, "change 1 of 40 · 0%")
 	s.press(" ")
@@ -277,7 +277,7 @@ func TestMoving(t *testing.T) {
 	s.press("/")
 	s.write("THING[00020]")
 	s.press("enter")
-	s.shows(t, `nothing here says "THING[00020]"`)
+	s.shows(t, `"THING[00020]" not found`)
 	s.press("/")
 	s.write("thing[0002")
 	s.press("enter")
@@ -286,9 +286,9 @@ func TestMoving(t *testing.T) {
 	s.shows(t, "change 22 of 40")
 	s.press("ctrl+p", "ctrl+p")
 	s.shows(t, "change 30 of 40")
-	s.shows(t, "round the end")
+	s.shows(t, "continued from the other end")
 	s.press("esc", "ctrl+n")
-	s.shows(t, "search for something first")
+	s.shows(t, "no search yet")
 }
 
 // TestFolding checks that a folded deletion can be shown in full and folded again.
@@ -337,8 +337,8 @@ func TestSizes(t *testing.T) {
 		}
 	}
 	s := newStage(plainTheme, 20, 5, several()...)
-	if got := strings.ReplaceAll(s.screen(), "\n", " "); !strings.HasPrefix(got, "too small: 20×5") ||
-		!strings.Contains(got, "q quits") {
+	if got := strings.ReplaceAll(s.screen(), "\n", " "); !strings.HasPrefix(got, "terminal too small: 20×5") ||
+		!strings.Contains(got, "Press q to quit") {
 		t.Errorf("shows\n%s", got)
 	}
 	if cmd := s.press("a"); cmd != nil || len(s.sent()) > 0 {

@@ -46,7 +46,7 @@ type batch struct {
 const mostAtOnce = 6
 
 // errMoved is the error of an answer that was not sent because its plan had ended or changed.
-var errMoved = errors.New("it no longer waits as it was shown")
+var errMoved = errors.New("it changed after it was shown")
 
 // post sends queued answers up to the limit of answers in flight.
 func (m *model) post() tea.Cmd {
@@ -130,7 +130,7 @@ func (m *model) tell(b *batch) {
 	over := b.done+len(b.left) == b.all
 	switch {
 	case !over:
-		m.say(m.theme.faint, fmt.Sprintf("%s: %d of %d are answered", Subject(b.lead), b.done, b.all))
+		m.say(m.theme.faint, fmt.Sprintf("%s: answered %d of %d", Subject(b.lead), b.done, b.all))
 	case b.all == 1 && b.err != nil:
 		m.say(m.theme.bad, firstLine(b.err))
 	case b.err != nil:
@@ -163,11 +163,11 @@ func (b *batch) name() string {
 func (m *model) leftOver() string {
 	switch left, _ := m.queue.waiting(); left {
 	case 0:
-		return "; nothing else waits"
+		return "; no other plans waiting"
 	case 1:
-		return "; one more waits, enter goes to it"
+		return "; one more plan waiting, press enter for it"
 	default:
-		return fmt.Sprintf("; %d more wait, enter goes to the next", left)
+		return fmt.Sprintf("; %d more plans waiting, press enter for the next", left)
 	}
 }
 
@@ -181,13 +181,13 @@ func (m *model) unheard(code int) error {
 	for _, i := range m.queue.items {
 		if i.sending && len(errs) < mostUnheard {
 			errs = append(errs, fmt.Errorf(
-				"the answer to %s was on its way: `nuon review %s --print` tells whether it arrived",
+				"the answer to %s was being sent; check with `nuon review %s --print` whether it arrived",
 				name(i.approval), i.approval.ID))
 		}
 	}
 	if n := len(m.outbox); n > 0 {
 		errs = append(errs, fmt.Errorf(
-			"%s not sent: `nuon review` shows what still waits", diff.Plural(n, "answer was", "answers were")))
+			"%s not sent; see what is still waiting with `nuon review`", diff.Plural(n, "answer was", "answers were")))
 	}
 	if err := m.unheardWhole(); err != nil {
 		errs = append(errs, err)

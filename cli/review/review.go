@@ -84,12 +84,12 @@ func draw(ctx context.Context, c *console.Console, m tea.Model) error {
 	_, err := program.Run()
 	switch {
 	case errors.Is(err, tea.ErrProgramPanic):
-		return errors.New("the screen broke down, which is a mistake in nuon; `nuon review --print` shows the same " +
-			"without it")
+		return errors.New("the screen crashed because of a bug in nuon; print the plans with `nuon review --print` " +
+			"instead")
 	case ctx.Err() != nil:
 		return exitcode.Interrupted
 	case err != nil:
-		return fmt.Errorf("draw the screen: %w (`nuon review --print` shows the same without it)", err)
+		return fmt.Errorf("draw the screen: %w; print the plans with `nuon review --print` instead", err)
 	}
 	return nil
 }

@@ -292,7 +292,7 @@ func TestALateAnswer(t *testing.T) {
 	if strings.Contains(s.raw(), onLight) {
 		t.Error("there is a light theme before the terminal has answered")
 	}
-	s.answer("r", "Why?")
+	s.answer("r", "Reason (shown to everyone")
 	s.keys("not today")
 	s.sees("> not today")
 	s.keys(lightBackground)
@@ -312,7 +312,7 @@ func TestOnATerminal(t *testing.T) {
 	p := &plane{approvals: several()}
 	s := sit(t, p, "yes", "")
 	s.sees("deploy metrics on hello/acme")
-	s.sees("3 plans wait, 1 to approve by name")
+	s.sees("3 plans waiting, 1 to approve by name")
 	if !strings.Contains(s.raw(), onLight) {
 		t.Errorf("a terminal with a light background does not get the light theme:\n%q", s.raw())
 	}
@@ -330,7 +330,7 @@ func TestOnATerminal(t *testing.T) {
 	s.keys("\r")
 	s.sees("metrics on hello/globex ──")
 	s.sees("change 1 of 40")
-	s.answer("r", "Why?")
+	s.answer("r", "Reason (shown to everyone")
 	s.keys("not today\r")
 	s.sees("Rejected by vera: not today")
 	s.keys("w")
@@ -359,7 +359,7 @@ func TestAGroupOnATerminal(t *testing.T) {
 	s.sees("the page of ‹own name›")
 	p.end("apr_2", "superseded: a newer commit")
 	s.sees("▸ hello metrics · 4 installs")
-	s.sees("No longer among them (1 withdrawn): globex.")
+	s.sees("No longer in the group (1 withdrawn): globex.")
 	s.keys("m")
 	s.sees("▾ hello metrics · 4 installs")
 	s.keys("m")
@@ -369,10 +369,10 @@ func TestAGroupOnATerminal(t *testing.T) {
 	s.sees("Type 4 to approve")
 	s.keys("4\r")
 	s.told("approved: metrics on 3 of 4; not initech: this plan of metrics no longer")
-	s.sees("None of these plans waits any more (3 approved, 1 rejected, 1 withdrawn).") // after the next poll
+	s.sees("These plans are no longer waiting (3 approved, 1 rejected, 1 withdrawn).") // after the next poll
 	s.keys("J")
 	s.sees("deploy metrics on hello/wayne")
-	s.answer("r", "Why?")
+	s.answer("r", "Reason (shown to everyone")
 	s.keys("not like the others\r")
 	s.sees("Rejected by vera: not like the others")
 	s.keys("q")
@@ -402,11 +402,11 @@ func TestUnderYourEyes(t *testing.T) {
 	s := sit(t, p, "yes", "")
 	s.sees("deploy metrics on hello/acme")
 	p.end("apr_1", "superseded: a newer commit")
-	s.sees("This plan is stale and cannot be approved any more: superseded: a newer")
+	s.sees("This plan is stale and can no longer be approved: superseded: a newer")
 	s.keys("a")
-	s.sees("it no longer waits, so it cannot be answered")
+	s.sees("this plan is no longer waiting; press enter")
 	p.turn(true)
-	s.sees("No answer since")
+	s.sees("Control plane unreachable since")
 	p.turn(false)
 	s.sees("●")
 	s.keys("JJ")
@@ -431,7 +431,7 @@ func TestTheTerminalIsRestored(t *testing.T) {
 		"ctrl-c":               {"yes", func(s *seat) { s.keys("\x03") }, 130},
 		"sigterm":              {"yes", func(s *seat) { _ = s.command.Process.Signal(syscall.SIGTERM) }, 130},
 		"sigint":               {"yes", func(s *seat) { _ = s.command.Process.Signal(syscall.SIGINT) }, 130},
-		"ctrl-c in a question": {"yes", func(s *seat) { s.answer("r", "Why?"); s.keys("no\x03") }, 130},
+		"ctrl-c in a question": {"yes", func(s *seat) { s.answer("r", "Reason (shown to everyone"); s.keys("no\x03") }, 130},
 		"panic":                {"bomb", func(s *seat) { s.keys("X") }, 1},
 		"panic in a command":   {"bomb", func(s *seat) { s.keys("Y") }, 1},
 	} {
@@ -461,7 +461,7 @@ func TestSuspend(t *testing.T) {
 	alone := sit(t, &plane{approvals: several()}, "yes", "")
 	alone.sees("deploy metrics on hello/acme")
 	alone.keys("\x1a")
-	alone.told("there is no shell to go back to")
+	alone.told("cannot suspend: no shell")
 	alone.keys("q")
 	alone.leaves(0)
 }

@@ -99,7 +99,8 @@ func (m *model) View() string {
 
 // tooSmall draws the message that the terminal is too small.
 func (m *model) tooSmall(b *strings.Builder) {
-	text := fmt.Sprintf("too small: %d×%d of at least %d×%d. q quits", m.width, m.height, leastWidth, leastHeight)
+	text := fmt.Sprintf("terminal too small: %d×%d, needs %d×%d. Press q to quit", m.width, m.height, leastWidth,
+		leastHeight)
 	rows := strings.Split(ansi.Wrap(text, max(m.width, 1), ""), "\n")
 	b.WriteString(strings.Join(rows[:min(len(rows), max(m.height, 1))], "\n"))
 }
@@ -108,9 +109,9 @@ func (m *model) tooSmall(b *strings.Builder) {
 func (m *model) header() strip {
 	t := m.theme
 	all, grave := m.queue.waiting()
-	words := diff.Plural(all, "plan waits", "plans wait")
+	words := diff.Plural(all, "plan waiting", "plans waiting")
 	if all == 0 {
-		words = "nothing waits"
+		words = "no plans waiting"
 	}
 	left := strip{{" nuon review", t.accent}, {"   " + words, t.strong}}
 	if grave > 0 {
@@ -192,9 +193,9 @@ func (m *model) diffRule(width int) strip {
 	if at.none() {
 		return m.rule(width, "diff", m.focus == onDiff, "")
 	}
-	end := "waits " + ago(m.now.Sub(at.lead().approval.CreatedAt))
+	end := "waiting " + ago(m.now.Sub(at.lead().approval.CreatedAt))
 	if at.ended() {
-		end = "over"
+		end = "ended"
 	}
 	if v := at.reading().view; v != nil && v.changes() > 0 {
 		end += fmt.Sprintf(" · change %d of %d", v.cursor+1, v.changes())
@@ -250,7 +251,7 @@ func (m *model) queueRow(b *strings.Builder, n, width int, last bool) {
 	if n >= len(m.queue.rows) {
 		s := strip{}
 		if n == 0 {
-			s = strip{{"  nothing waits", t.faint}}
+			s = strip{{"  no plans waiting", t.faint}}
 		}
 		s.draw(b, width, "", last)
 		return
@@ -368,7 +369,7 @@ func (m *model) diffRows(f frame) []strip {
 	case view == nil && failed != nil:
 		return append(rows, strip{{"  " + console.Line(firstLine(failed)), m.theme.bad}})
 	case view == nil:
-		return append(rows, strip{{"  reading the plan …", m.theme.faint}})
+		return append(rows, strip{{"  loading the plan …", m.theme.faint}})
 	}
 	for _, r := range view.visible() {
 		s := m.theme.inked(r.Row)
@@ -391,8 +392,8 @@ func (m *model) diffRows(f frame) []strip {
 // progress that may lead to a plan.
 func (m *model) nothing() []strip {
 	rows := []strip{nil,
-		{{"  Nothing waits for an approval.", m.theme.strong}},
-		{{"  A plan appears here as soon as it is ready.", m.theme.faint}}, nil}
+		{{"  No plans are waiting for approval.", m.theme.strong}},
+		{{"  New plans appear here when they are ready.", m.theme.faint}}, nil}
 	for _, line := range m.busy {
 		rows = append(rows, strip{{"  " + line, ""}})
 	}
@@ -410,10 +411,11 @@ func (m *model) banners(width int) []strip {
 		}
 	}
 	if !m.lost.IsZero() {
-		add(t.alarm, fmt.Sprintf("No answer since %s: %s. What you see is as of %s; nothing can be answered.",
+		add(t.alarm, fmt.Sprintf("Control plane unreachable since %s: %s. This is the state of %s; answers are "+
+			"disabled.",
 			m.lost.Local().Format("15:04:05"), firstLine(m.why), m.heard.Local().Format("15:04:05")))
 	} else if !m.live() {
-		add(t.alarm, fmt.Sprintf("No answer for %s. What you see is as of %s; nothing can be answered.",
+		add(t.alarm, fmt.Sprintf("No response for %s. This is the state of %s; answers are disabled.",
 			ago(m.now.Sub(m.heard)), m.heard.Local().Format("15:04:05")))
 	}
 	switch at := m.queue.current(); {
@@ -455,9 +457,9 @@ func fate(at row) string {
 		how = " (" + strings.Join(parts, ", ") + ")"
 	}
 	if at.ended() {
-		return "None of these plans waits any more" + how + "."
+		return "These plans are no longer waiting" + how + "."
 	}
-	return "No longer among them" + how + ": " + some(names, 5) + "."
+	return "No longer in the group" + how + ": " + some(names, 5) + "."
 }
 
 // ending describes how a plan ended.
@@ -470,15 +472,19 @@ func (m *model) ending(i *item) (style, string) {
 			when = ", just now"
 		}
 	}
+	how := " "
+	if a.Response.Actor == "" {
+		how = ": "
+	}
 	switch {
 	case !i.settled:
-		return t.notice, "This plan no longer waits, and cannot be answered. Reading why …"
+		return t.notice, "This plan is no longer waiting. Loading the reason …"
 	case a.Status == api.ApprovalStatusApproved:
-		return t.notice, "Approved " + Verdict(a) + when + "."
+		return t.notice, "Approved" + how + Verdict(a) + when + "."
 	case a.Status == api.ApprovalStatusRejected:
-		return t.notice, "Rejected " + Verdict(a) + when + "."
+		return t.notice, "Rejected" + how + Verdict(a) + when + "."
 	}
-	return t.alarm, "This plan is stale and cannot be approved any more: " + Verdict(a) + "."
+	return t.alarm, "This plan is stale and can no longer be approved: " + Verdict(a) + "."
 }
 
 // drawOverlay draws the help or the causes of a plan over the whole body.
@@ -554,12 +560,12 @@ func (m *model) sheet() []strip {
 	case stopped:
 		return []strip{
 			m.rule(m.width, at.name(), true, ""),
-			{{"  It no longer waits as it was shown, so your answer was not given.", t.warn}},
+			{{"  The plan changed after it was shown, so your answer was not sent.", t.warn}},
 		}
 	case rejecting:
 		out := []strip{m.rule(m.width, "reject "+m.asking(), true, "")}
 		out = append(out, m.those(m.height-leastElse)...)
-		return append(out, strip{{"  Why? Everybody who looks is shown it, and the same is not asked again.", t.faint}},
+		return append(out, strip{{"  Reason (shown to everyone; the same change is not requested again):", t.faint}},
 			append(strip{{"  > ", t.accent}}, m.typed.show(m.width-6)...))
 	case confirming:
 		out := []strip{m.rule(m.width, "approve "+m.asking(), true, ""), m.stakes(at)}
@@ -595,10 +601,10 @@ func (m *model) those(room int) []strip {
 	for _, l := range m.covered {
 		names = append(names, l.to.approval.Install)
 	}
-	out := []strip{{{"  At " + console.Line(some(names, m.width/8)), ""}}}
+	out := []strip{{{"  On " + console.Line(some(names, m.width/8)), ""}}}
 	if len(m.missed) > 0 {
 		out = append(out, strip{
-			{"  No longer as shown, and not answered: " + console.Line(some(m.missed, 3)), m.theme.warn}})
+			{"  Changed after they were shown, and not answered: " + console.Line(some(m.missed, 3)), m.theme.warn}})
 	}
 	return out
 }
@@ -622,10 +628,10 @@ func (m *model) danger(at row) string {
 		parts = append(parts, loss)
 	}
 	if i.approval.Restore > 0 {
-		parts = append(parts, fmt.Sprintf("takes the state back to version %d", i.approval.Restore))
+		parts = append(parts, fmt.Sprintf("restores state version %d", i.approval.Restore))
 	}
 	if len(parts) == 0 {
-		parts = append(parts, "destroys what is there")
+		parts = append(parts, "destroys what is deployed")
 	}
 	which := "This "
 	if at.several() {

@@ -19,8 +19,7 @@ import (
 // after the approval of a whole workflow.
 func NeverCovered(install string) string {
 	return fmt.Sprintf(
-		"what destroys or replaces something, scripts that no approver has seen for %s, and plans of which the report does "+
-			"not show everything",
+		"destroys, replacements, scripts that no approver has seen for %s, and plans whose report is incomplete",
 		install)
 }
 
@@ -95,15 +94,15 @@ func (m *model) approveWhole() tea.Cmd {
 	no := ""
 	switch {
 	case at.none():
-		no = "nothing waits for an answer"
+		no = "no plans waiting"
 	case at.several():
-		no = "these are of several workflows; open the row with m and choose one of its plans"
+		no = "these plans belong to several workflows; press m and select one plan"
 	case at.lead().approval.Workflow == "":
-		no = "it is part of no workflow; a approves it"
+		no = "it belongs to no workflow; press a to approve it"
 	case m.ruling.ID != "":
-		no = "the approval of " + NameOf(m.ruling) + " is on its way"
+		no = "the approval of " + NameOf(m.ruling) + " is being sent"
 	case !m.live():
-		no = "the control plane does not answer, so nobody knows what runs"
+		no = "control plane unreachable: cannot check what is running"
 	}
 	if no != "" {
 		m.say(m.theme.warn, no)
@@ -111,7 +110,7 @@ func (m *model) approveWhole() tea.Cmd {
 	}
 	a := at.lead().approval
 	m.opening = a.Workflow
-	m.say(m.theme.faint, "reading the workflow …")
+	m.say(m.theme.faint, "loading the workflow …")
 	return m.ask.workflow(a.Workflow, a.InstallID)
 }
 
@@ -126,13 +125,13 @@ func (m *model) planned(p planned) {
 		m.say(m.theme.bad, firstLine(p.err))
 	case !Approvable(p.workflow):
 		m.say(m.theme.warn,
-			fmt.Sprintf("%s cannot be approved as a whole; a provision or a deploy can while it runs",
+			fmt.Sprintf("%s cannot be approved as a whole: only a running provision or deploy can",
 				NameOf(p.workflow)))
 	default:
 		m.mode, m.typed, m.whole = wholly, entry{}, p
 		if !m.fitsWhole() {
 			m.mode = reviewing
-			m.say(m.theme.warn, "the screen is too small for the question: nuon approve --workflow "+console.Line(p.id))
+			m.say(m.theme.warn, "the screen is too small; use nuon approve --workflow "+console.Line(p.id))
 		}
 	}
 }
@@ -146,11 +145,11 @@ func (m *model) sendWhole() tea.Cmd {
 	m.mode = reviewing
 	switch {
 	case !m.live():
-		m.say(m.theme.warn, "the control plane does not answer, so nobody knows what runs")
+		m.say(m.theme.warn, "control plane unreachable: cannot check what is running")
 		return nil
 	case !m.fitsWhole():
 		m.say(m.theme.warn,
-			"the screen is too small for the question: nuon approve --workflow "+console.Line(m.whole.id))
+			"the screen is too small; use nuon approve --workflow "+console.Line(m.whole.id))
 		return nil
 	}
 	m.ruling = m.whole.workflow
@@ -172,7 +171,7 @@ func (m *model) ruled(r ruled) tea.Cmd {
 // WholeApproved describes an approved workflow and how to revoke the approval.
 func WholeApproved(w api.Workflow) string {
 	return fmt.Sprintf(
-		"approved: what %s plans until it ends; to take it back: nuon approve --workflow %s --revoke",
+		"approved everything that %s plans until it ends; to withdraw: nuon approve --workflow %s --revoke",
 		NameOf(w), w.ID)
 }
 
@@ -198,15 +197,15 @@ func (m *model) wholeText() []string {
 		}
 	}
 	add("Approves now: ", now)
-	add("Still asks about: ", left)
-	add("Approves once they are planned: ", Unplanned(p.workflow))
+	add("Still needs approval: ", left)
+	add("Approves once planned: ", Unplanned(p.workflow))
 	return append(lines, "Never approves "+NeverCovered(console.Line(p.workflow.Install))+".")
 }
 
 // wholeSheet renders the question.
 func (m *model) wholeSheet() []strip {
 	t := m.theme
-	out := []strip{m.rule(m.width, "approve what "+NameOf(m.whole.workflow)+" plans until it ends", true, "")}
+	out := []strip{m.rule(m.width, "approve everything that "+NameOf(m.whole.workflow)+" plans until it ends", true, "")}
 	for _, line := range m.wholeText() {
 		for _, row := range terminal.WrapTo(m.width-1, "  ", 2, terminal.Span{Text: line}) {
 			out = append(out, t.inked(row))
@@ -229,7 +228,7 @@ func (m *model) unheardWhole() error {
 		return nil
 	}
 	return fmt.Errorf(
-		"the approval of %s was on its way: `nuon workflows get %s` tells whether it arrived",
+		"the approval of %s was being sent; check with `nuon workflows get %s` whether it arrived",
 		NameOf(m.ruling), m.ruling.ID)
 }
 

@@ -32,10 +32,10 @@ func TestAWholeWorkflow(t *testing.T) {
 	s.send(provision())
 	shown := s.View()
 	for _, want := range []string{
-		"approve what provision 1 of hello/acme plans until it ends", "Approves now: metrics (3 to update).",
-		"Still asks about: web (", "1 to destroy",
-		"Approves once they are planned: cache.",
-		"Never approves what destroys or replaces something, scripts that no approver", "has seen for acme",
+		"approve everything that provision 1 of hello/acme plans until it ends", "Approves now: metrics (3 to update).",
+		"Still needs approval: web (", "1 to destroy",
+		"Approves once planned: cache.",
+		"Never approves destroys, replacements, scripts that no approver has seen for", "acme, and plans",
 		"Type ", "acme", "to approve:",
 	} {
 		if !strings.Contains(shown, want) {
@@ -54,7 +54,7 @@ func TestAWholeWorkflow(t *testing.T) {
 		t.Errorf("sent %q in mode %d", got, s.mode)
 	}
 	if s.press("q"); s.unheard(0) == nil || !strings.Contains(s.unheard(0).Error(), "nuon workflows get wfl_1") {
-		t.Errorf("while it is on its way: %v", s.unheard(0))
+		t.Errorf("while it is being sent: %v", s.unheard(0))
 	}
 	s.send(ruled{workflow: provision().workflow})
 	if s.unheard(0) != nil || len(s.approved) != 1 ||
@@ -85,34 +85,34 @@ func TestAWholeWorkflowIsNotAskedAbout(t *testing.T) {
 		press  func(s *stage)
 		note   string
 	}{
-		"none":     {nil, 24, func(s *stage) { s.press("A") }, "nothing waits"},
-		"a group":  {alike(), 24, func(s *stage) { s.press("A") }, "open the row with m"},
-		"settings": {[]api.Approval{settings}, 24, func(s *stage) { s.press("A") }, "part of no workflow"},
+		"none":     {nil, 24, func(s *stage) { s.press("A") }, "no plans waiting"},
+		"a group":  {alike(), 24, func(s *stage) { s.press("A") }, "press m"},
+		"settings": {[]api.Approval{settings}, 24, func(s *stage) { s.press("A") }, "belongs to no workflow"},
 		"lost": {several(), 24, func(s *stage) { s.send(listed{err: errors.New("away")}); s.press("A") },
-			"does not answer"},
+			"control plane unreachable"},
 		"over": {several(), 24, func(s *stage) { s.press("A"); s.send(over) }, "cannot be approved as a whole"},
 		"a teardown": {several(), 24, func(s *stage) { s.press("A"); s.send(teardown) },
 			"cannot be approved as a whole"},
 		"not got": {several(), 24, func(s *stage) { s.press("A"); s.send(failed) }, "gone"},
 		"another": {several(), 24, func(s *stage) { s.press("A"); s.send(planned{id: "wfl_2"}) },
-			"reading the workflow"},
+			"loading the workflow"},
 		"another key": {several(), 24, func(s *stage) { s.press("A", "j"); s.send(provision()) }, ""},
 		"little room": {several(), 12, func(s *stage) { s.press("A"); s.send(provision()) },
-			"too small for the question: nuon approve --workflow wfl_1"},
+			"the screen is too small; use nuon approve --workflow wfl_1"},
 		"never shrunk": {several(), 24, func(s *stage) {
 			s.press("A")
 			s.send(provision())
 			s.write("acme")
 			s.send(tea.WindowSizeMsg{Width: 80, Height: 12})
 			s.press("enter")
-		}, "too small for the question"},
+		}, "the screen is too small"},
 		"lost since": {several(), 24, func(s *stage) {
 			s.press("A")
 			s.send(provision())
 			s.write("acme")
 			s.now = s.now.Add(time.Hour)
 			s.press("enter")
-		}, "does not answer"},
+		}, "control plane unreachable"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(themes["plain"], 80, c.height, c.all...)

@@ -102,7 +102,7 @@ func read(a api.Approval, raw json.RawMessage) (*diff.Report, error) {
 		return nil, fmt.Errorf("read the report of %s: %w", a.ID, err)
 	}
 	if err := report.Validate(); err != nil {
-		return nil, fmt.Errorf("the report of %s does not add up, do not approve it: %w", a.ID, err)
+		return nil, fmt.Errorf("the report of %s is inconsistent, do not approve it: %w", a.ID, err)
 	}
 	return &report, nil
 }

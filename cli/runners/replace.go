@@ -18,21 +18,23 @@ func newReplace(e *cmdenv.Env) *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use:   "replace RUNNER",
-		Short: "Say that a runner's machine is gone for good, and make room for another",
+		Short: "Replace a runner whose machine is lost",
 		Args:  cobra.ExactArgs(1),
-		Long: `Say that a runner's machine is gone for good, and that nothing of its jobs runs any more.
+		Long: `Replace a runner whose machine is lost for good, so that none of its jobs is running anymore.
 
-Its key is void. What it had in hand ends as lost, with its state locks; what it may have done is found by the next plan. A new machine
-registers in its place, with the file install.key of the old one. Should the old machine be there after all, it can still deliver
-what it wrote: nothing is lost, and where two have written the same state you are asked.
+Its key is revoked. Its running jobs end as lost and release their state locks; the next plan finds what
+they did. A new machine registers in its place, with the install.key file of the old one. If the old
+machine returns, it can still deliver what it wrote: nothing is lost, and if both wrote the same state,
+a person decides.
 
-If install.key is gone with the machine, add --new-key: sensitive inputs have to be entered again (after "nuon installs trust"
-has accepted the new key), and Terraform states that are sealed to the old one cannot be read any more.`,
+If install.key is lost, too, add --new-key: sensitive inputs must be entered again (after
+"nuon installs trust" has pinned the new key), and Terraform states that are sealed to the old key can
+no longer be read.`,
 		Example:           `  nuon runners replace acme --reason "the VM was deleted" --yes`,
 		ValidArgsFunction: complete.Args(e, complete.Runners),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
-			what := fmt.Sprintf("this ends all that runner %s has in hand (`nuon runners get %[1]s` shows it), and voids "+
-				"its key%s", args[0], keyWords(word.NewKey))
+			what := fmt.Sprintf("this ends the running jobs of runner %s (`nuon runners get %[1]s` lists them) and "+
+				"revokes its key%s", args[0], keyWords(word.NewKey))
 			if err := e.Console.Confirm(ctx, what, yes); err != nil {
 				return err
 			}
@@ -43,35 +45,35 @@ has accepted the new key), and Terraform states that are sealed to the old one c
 			return e.Console.Result(done, func(w io.Writer) error { return replaced(w, done) })
 		}),
 	}
-	c.Flags().StringVar(&word.Reason, "reason", "", "why; kept in the audit and shown with what is lost")
+	c.Flags().StringVar(&word.Reason, "reason", "", "reason, recorded in the audit log and shown with the lost jobs")
 	c.Flags().BoolVar(&word.NewKey, "new-key", false,
-		"the install key is gone, too: another one comes with the new machine")
-	c.Flags().BoolVar(&yes, "yes", false, "yes, the machine is gone")
+		"the install key is lost, too: the new machine brings another one")
+	c.Flags().BoolVar(&yes, "yes", false, "skip the confirmation prompt")
 	_ = c.MarkFlagRequired("reason") // fails only for an unknown flag
 	return c
 }
 
 func keyWords(newKey bool) string {
 	if newKey {
-		return "; its sensitive inputs and Terraform states cannot be read any more"
+		return "; its sensitive inputs and Terraform states can no longer be read"
 	}
 	return ""
 }
 
 // replaced prints what was lost and what to do next.
 func replaced(w io.Writer, done api.ReplacedRunner) error {
-	fmt.Fprintf(w, "runner %s is replaced.", done.Runner.Name)
+	fmt.Fprintf(w, "replaced runner %s. ", done.Runner.Name)
 	switch len(done.Lost) {
 	case 0:
-		fmt.Fprintln(w, " It had nothing in hand.")
+		fmt.Fprintln(w, "It had no running jobs.")
 	default:
-		fmt.Fprintln(w, " Lost with its machine:")
+		fmt.Fprintln(w, "Lost jobs:")
 		for _, a := range done.Lost {
 			fmt.Fprintf(w, "  attempt %d of job %s\n", a.Attempt, a.Job)
 		}
 	}
 	if done.Runner.Kind == api.RunnerKindInstall && done.Runner.KeyID != "" {
-		fmt.Fprintf(w, "Put the file install.key (key %s) of the machine before into the new one's directory. ",
+		fmt.Fprintf(w, "Put the file install.key (key %s) of the old machine into the new one's directory. ",
 			done.Runner.KeyID)
 	}
 	return howToStart(w, done.Runner, done.RegistrationToken)

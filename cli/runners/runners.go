@@ -24,7 +24,7 @@ import (
 
 // New returns the command with its subcommands.
 func New(e *cmdenv.Env) *cobra.Command {
-	c := &cobra.Command{Use: "runners", Short: "The runners of this org"}
+	c := &cobra.Command{Use: "runners", Short: "Manage runners"}
 	c.AddCommand(newList(e), newGet(e), newCreate(e), newRegister(e), newReplace(e), newDelete(e))
 	return c
 }
@@ -49,7 +49,7 @@ func newList(e *cmdenv.Env) *cobra.Command {
 		},
 	}
 	c := l.Command(e, &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List the runners", Args: cobra.NoArgs,
+		Use: "list", Aliases: []string{"ls"}, Short: "List runners", Args: cobra.NoArgs,
 		Example: `  nuon runners list
   nuon runners list --status offline -o name`,
 		PreRunE: func(*cobra.Command, []string) error {
@@ -62,8 +62,8 @@ func newList(e *cmdenv.Env) *cobra.Command {
 			return nil
 		},
 	})
-	c.Flags().StringVar(&kind, "kind", "", "only those of this kind: install or build")
-	c.Flags().StringVar(&stands, "status", "", "only those that are "+strings.Join(statuses, ", "))
+	c.Flags().StringVar(&kind, "kind", "", "only runners of this kind: install or build")
+	c.Flags().StringVar(&stands, "status", "", "only these statuses: "+strings.Join(statuses, ", "))
 	complete.FlagWords(c, "kind", "install", "build")
 	complete.FlagWords(c, "status", statuses...)
 	return c
@@ -98,7 +98,7 @@ func ago(at time.Time) string { return time.Since(at).Round(time.Second).String(
 func newGet(e *cmdenv.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:               "get RUNNER",
-		Short:             "Show a runner, what its own file allows, and what it has in hand",
+		Short:             "Show a runner, its restrictions and its running jobs",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: complete.Args(e, complete.Runners),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
@@ -121,7 +121,7 @@ func show(c *console.Console, w io.Writer, r api.Runner) error {
 	}
 	kind := string(r.Kind)
 	if r.Shared {
-		kind += ", takes the installs that name no runner"
+		kind += ", shared: runs installs that name no runner"
 	}
 	line("kind", kind)
 	line("last seen", seen(r))
@@ -142,7 +142,7 @@ func show(c *console.Console, w io.Writer, r api.Runner) error {
 	if len(r.Attempts) == 0 {
 		return nil
 	}
-	fmt.Fprintln(w, "\nin hand:")
+	fmt.Fprintln(w, "\nrunning jobs:")
 	var rows [][]string
 	for _, a := range r.Attempts {
 		rows = append(rows, []string{a.Job, fmt.Sprint(a.Attempt), a.Kind, cmp.Or(a.Install, "-"),
@@ -163,7 +163,7 @@ func inHand(a api.RunnerAttempt) string {
 func allows(p api.RunnerPolicy) []string {
 	var lines []string
 	if p.Off {
-		lines = append(lines, "takes no jobs now")
+		lines = append(lines, "accepts no jobs now")
 	}
 	if p.Reason != "" {
 		lines = append(lines, p.Reason)
@@ -187,7 +187,7 @@ func allows(p api.RunnerPolicy) []string {
 		lines = append(lines, "time of a job: "+(time.Duration(p.Limits.TimeoutSeconds)*time.Second).String())
 	}
 	if p.Debug {
-		lines = append(lines, "takes debug commands")
+		lines = append(lines, "accepts debug commands")
 	}
 	return lines
 }
@@ -196,7 +196,7 @@ func newCreate(e *cmdenv.Env) *cobra.Command {
 	var kind string
 	var shared bool
 	c := &cobra.Command{
-		Use: "create NAME", Short: "Make a runner and print how to start it", Args: cobra.ExactArgs(1),
+		Use: "create NAME", Short: "Create a runner and print how to start it", Args: cobra.ExactArgs(1),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
 			made, err := apiclient.Get[api.CreatedRunner](client.CreateRunner(ctx,
 				api.NewRunner{Name: args[0], Kind: api.NewRunnerKind(kind), Shared: shared}))
@@ -207,16 +207,16 @@ func newCreate(e *cmdenv.Env) *cobra.Command {
 		}),
 	}
 	c.ValidArgsFunction = complete.Nothing
-	c.Flags().StringVar(&kind, "kind", "install", "install (works in a customer's account) or build")
+	c.Flags().StringVar(&kind, "kind", "install", "install (runs in a customer's account) or build")
 	complete.FlagWords(c, "kind", "install", "build")
-	c.Flags().BoolVar(&shared, "shared", false, "takes the installs that name no runner")
+	c.Flags().BoolVar(&shared, "shared", false, "run the installs that name no runner")
 	return c
 }
 
 func newRegister(e *cmdenv.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:               "register RUNNER",
-		Short:             "Make another registration token for a runner that has not registered",
+		Short:             "Create a new registration token for a runner that has not registered",
 		Args:              cobra.ExactArgs(1),
 		Example:           `  nuon runners register berlin`,
 		ValidArgsFunction: complete.Args(e, complete.Runners),
@@ -226,7 +226,7 @@ func newRegister(e *cmdenv.Env) *cobra.Command {
 				return err
 			}
 			return e.Console.Result(made, func(w io.Writer) error {
-				if _, err := fmt.Fprintf(w, "the registration tokens before this one are void. "); err != nil {
+				if _, err := fmt.Fprintf(w, "earlier registration tokens are revoked. "); err != nil {
 					return err
 				}
 				return howToStart(w, made.Runner, made.RegistrationToken)
@@ -237,7 +237,7 @@ func newRegister(e *cmdenv.Env) *cobra.Command {
 
 // HowToStart prints how to start a new runner with its registration token.
 func HowToStart(w io.Writer, made api.CreatedRunner) error {
-	if _, err := fmt.Fprintf(w, "runner %s made. ", made.Runner.Name); err != nil {
+	if _, err := fmt.Fprintf(w, "created runner %s. ", made.Runner.Name); err != nil {
 		return err
 	}
 	return howToStart(w, made.Runner, made.RegistrationToken)
@@ -248,13 +248,9 @@ func howToStart(w io.Writer, made api.Runner, token string) error {
 	if made.Kind == api.RunnerKindBuild {
 		whose = "vendor"
 	}
-	_, err := fmt.Fprintf(w, `Start it where it is to work, within the hour:
-
-  NUON_REGISTRATION_TOKEN=%s \
-  NUON_REGISTRY=<host/path of the %s's registry> \
-  runnerd run --url <the runner API's address> --dir /var/lib/nuon --name %s
-
-`+"`runnerd run --help`"+` says what else it may need, such as the registry's password.
-`, token, whose, made.Name)
+	_, err := fmt.Fprintf(w, "Start it on its machine within one hour:\n\n  NUON_REGISTRATION_TOKEN=%s \\\n  "+
+		"NUON_REGISTRY=<host/path of the %s's registry> \\\n  runnerd run --url <the runner API's address> --dir "+
+		"/var/lib/nuon --name %s\n\nFor more options, such as the password of the registry, run `runnerd run --help`.\n",
+		token, whose, made.Name)
 	return err
 }

@@ -85,7 +85,7 @@ func TestGetOfARunnerThatIsOff(t *testing.T) {
 		Debug:      true,
 	}}, "get", "acme")
 	if err != nil || !strings.Contains(screen,
-		"runner file  takes no jobs now\n  runner file  its runner file cannot be used\n") {
+		"runner file  accepts no jobs now\n  runner file  its runner file cannot be used\n") {
 		t.Errorf("%v:\n%s", err, screen)
 	}
 	for _, not := range []string{"debug", "sandbox", "jobs:"} {
@@ -127,7 +127,7 @@ func TestReplaceIsNotDoneByAccident(t *testing.T) {
 	}
 	if _, asked, err := run(t, done, "replace", "acme", "--reason", "burnt",
 		"--new-key"); exitcode.CodeOf(err) != exitcode.Usage || asked != "" ||
-		!strings.Contains(err.Error(), "cannot be read any more") {
+		!strings.Contains(err.Error(), "can no longer be read") {
 		t.Errorf("without a yes: %v, asked %q", err, asked)
 	}
 	screen, asked, err := run(t, done, "replace", "acme", "--reason", "burnt", "--new-key", "--yes")
@@ -146,7 +146,7 @@ func TestRegisterSaysHowToStart(t *testing.T) {
 	screen, asked, err := run(t, api.CreatedRunner{Runner: api.Runner{Name: "acme"},
 		RegistrationToken: "nuong_once"}, "register", "acme")
 	if err != nil || asked != "POST /v1/runners/acme/registration" ||
-		!strings.Contains(screen, "NUON_REGISTRATION_TOKEN=nuong_once") || !strings.Contains(screen, "are void") {
+		!strings.Contains(screen, "NUON_REGISTRATION_TOKEN=nuong_once") || !strings.Contains(screen, "are revoked") {
 		t.Errorf("%v, asked %q:\n%s", err, asked, screen)
 	}
 }

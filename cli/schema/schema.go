@@ -19,24 +19,24 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
-const long = `Prints the JSON Schema of one kind of file, so that an editor completes its keys, explains them and marks mistakes. Without a kind it
-lists them all.
+const long = `Print the JSON Schema of a kind of config file, with which editors complete, explain and check keys.
+Without KIND, list the kinds.
 
-With --dir it writes the schemas of all kinds into a directory, and beside them a taplo.toml that says which file has which schema. Put
-that file next to the app as .taplo.toml and Taplo finds it, which is what most editors' TOML support is; or begin a file with
-#:schema and the path of its schema.`
+--dir writes the schemas of all kinds into a directory, with a taplo.toml that maps files to schemas.
+Copy it to .taplo.toml beside the app, where Taplo (the TOML support of most editors) finds it; or start
+a file with #:schema and the path of its schema.`
 
 // New returns the command.
 func New(e *cmdenv.Env) *cobra.Command {
 	dir := ""
 	c := &cobra.Command{
-		Use: "schema [KIND]", Short: "JSON Schemas of the app config format, for editors", Long: long,
+		Use: "schema [KIND]", Short: "Print JSON Schemas of the app config format for editors", Long: long,
 		Example: "  nuon schema helm\n  nuon schema --dir .schemas && cp .schemas/taplo.toml .taplo.toml",
 		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: Kinds,
 		RunE: func(_ *cobra.Command, args []string) error {
 			switch {
 			case dir != "" && len(args) > 0:
-				return exitcode.Usagef("--dir writes the schemas of all kinds: leave %s out", args[0])
+				return exitcode.Usagef("--dir writes the schemas of all kinds: remove %s", args[0])
 			case dir != "":
 				return writeAll(e, dir)
 			case len(args) == 0:
@@ -45,7 +45,7 @@ func New(e *cmdenv.Env) *cobra.Command {
 			return one(e, args[0])
 		},
 	}
-	c.Flags().StringVar(&dir, "dir", "", "directory to write all schemas into, which is made; with a taplo.toml")
+	c.Flags().StringVar(&dir, "dir", "", "directory to create and to write all schemas into, with a taplo.toml")
 	return c
 }
 
@@ -68,7 +68,7 @@ func list(e *cmdenv.Env) error {
 	for _, k := range format.Kinds() {
 		rows = append(rows, []string{k.Name, strings.Join(k.Paths, ", "), cmp.Or(k.Component, "-"), k.Description})
 	}
-	return e.Console.List(format.Kinds(), []string{"KIND", "FILES", "TYPE", "ABOUT"}, rows)
+	return e.Console.List(format.Kinds(), []string{"KIND", "FILES", "TYPE", "DESCRIPTION"}, rows)
 }
 
 // one prints the schema of a kind, as JSON also for people.
@@ -81,9 +81,9 @@ func one(e *cmdenv.Env, name string) error {
 		}
 		near, found := diagnostic.Nearest(name, names)
 		if !found {
-			return exitcode.Usagef("there is no kind of file %q: `nuon schema` lists them", name)
+			return exitcode.Usagef("unknown kind of file %q; list them with `nuon schema`", name)
 		}
-		return exitcode.Usagef("there is no kind of file %q: did you mean %q? `nuon schema` lists them", name, near)
+		return exitcode.Usagef("unknown kind of file %q: did you mean %q? List them with `nuon schema`", name, near)
 	}
 	schema := jsonschema.ForKind(kind)
 	return e.Console.Result(schema, func(w io.Writer) error { return encode(w, schema) })

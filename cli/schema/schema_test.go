@@ -96,7 +96,7 @@ func TestDirectory(t *testing.T) {
 // TestWrongUse checks that usage errors print nothing.
 func TestWrongUse(t *testing.T) {
 	for line, says := range map[string]string{"hlem": `did you mean "helm"?`,
-		"weather-forecast": "`nuon schema` lists them", "helm --dir x": "leave helm out"} {
+		"weather-forecast": "list them with `nuon schema`", "helm --dir x": "remove helm"} {
 		out, err := run(t, "table", strings.Fields(line)...)
 		if exitcode.CodeOf(err) != exitcode.Usage || !strings.Contains(err.Error(), says) || out != "" {
 			t.Errorf("%s printed %q, %v", line, out, err)

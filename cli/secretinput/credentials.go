@@ -20,7 +20,7 @@ import (
 
 // NewCredentials returns the command `nuon credentials`.
 func NewCredentials(e *cmdenv.Env) *cobra.Command {
-	c := &cobra.Command{Use: "credentials", Short: "Tokens for private git repositories"}
+	c := &cobra.Command{Use: "credentials", Short: "Manage tokens for private git repositories"}
 	c.AddCommand(newCreateCredential(e), newListCredentials(e), newUpdateCredential(e), newDeleteCredential(e))
 	return c
 }
@@ -30,17 +30,17 @@ func newCreateCredential(e *cmdenv.Env) *cobra.Command {
 	var repositories []string
 	c := &cobra.Command{
 		Use:   "create NAME",
-		Short: "Keep a token for https:// repositories, sealed to the control plane's key",
+		Short: "Store a token for https:// repositories, sealed to the control plane's key",
 		Args:  cobra.ExactArgs(1),
 		Example: `  nuon credentials create github                    # asks for the token
   nuon credentials create github --from env:GIT_TOKEN
   nuon credentials create github --from @token.txt --repository https://github.com/acme/app
   nuon credentials create github --from @token.txt --repository 'https://github.com/acme/*'`,
-		Long: `Keep a token for https:// repositories, sealed to the control plane's key.
+		Long: `Store a token for https:// repositories, sealed to the control plane's key.
 
-The token is sent only to the repositories that --repository names: a repository's URL, or
-https://host/owner/* for all repositories below it. Without --repository that is the repository of the
-first app that is created with the credential. "nuon credentials update" changes it.`,
+The token is sent only to the repositories in --repository: the URL of a repository, or
+https://host/owner/* for all repositories below it. Without --repository, this is the repository of the
+first app that is created with the credential. Change it with "nuon credentials update".`,
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
 			secret, err := Read(ctx, e.Console, "token for "+args[0], from)
 			if err != nil {
@@ -61,22 +61,22 @@ first app that is created with the credential. "nuon credentials update" changes
 			}
 			return e.Console.Result(made, func(w io.Writer) error {
 				_, err := fmt.Fprintf(w,
-					"credential %s kept; name it with `nuon apps create --credential %s`\n", made.Name, made.Name)
+					"created credential %s; use it with `nuon apps create --credential %s`\n", made.Name, made.Name)
 				return err
 			})
 		}),
 	}
 	c.ValidArgsFunction = complete.Nothing
-	c.Flags().StringVar(&username, "username", "git", "user name that goes with the token")
-	c.Flags().StringVar(&from, "from", "", "where the token is: env:NAME or @FILE (default: ask)")
+	c.Flags().StringVar(&username, "username", "git", "user name for the token")
+	c.Flags().StringVar(&from, "from", "", "source of the token: env:NAME or @FILE (default: prompt for it)")
 	c.Flags().StringArrayVar(&repositories, "repository", nil,
-		"`URL` that the token may be sent to, or https://host/owner/*; may be repeated")
+		"`URL` that the token may be sent to, or https://host/owner/* (repeatable)")
 	return c
 }
 
 func newListCredentials(e *cmdenv.Env) *cobra.Command {
 	l := &listing.List[api.Credential]{
-		Header: []string{"NAME", "USER", "REPOSITORIES", "SINCE"},
+		Header: []string{"NAME", "USER", "REPOSITORIES", "CREATED"},
 		Row: func(k api.Credential) []string {
 			return []string{k.Name, k.Username, strings.Join(k.Repositories, ", "),
 				k.CreatedAt.Local().Format(time.DateOnly)}
@@ -87,7 +87,7 @@ func newListCredentials(e *cmdenv.Env) *cobra.Command {
 		},
 	}
 	return l.Command(e, &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List the credentials, without their secrets", Args: cobra.NoArgs,
+		Use: "list", Aliases: []string{"ls"}, Short: "List credentials without their secrets", Args: cobra.NoArgs,
 		Example: `  nuon credentials list`,
 	})
 }
@@ -117,26 +117,26 @@ func newUpdateCredential(e *cmdenv.Env) *cobra.Command {
 		}),
 	}
 	c.Flags().StringArrayVar(&change.AddRepositories, "add-repository", nil,
-		"`URL` to allow, or https://host/owner/*; may be repeated")
+		"`URL` to allow, or https://host/owner/* (repeatable)")
 	c.Flags().StringArrayVar(&change.RemoveRepositories, "remove-repository", nil,
-		"`URL` to allow no longer, as it is listed; may be repeated")
+		"`URL` to remove, as it is listed (repeatable)")
 	return c
 }
 
 func newDeleteCredential(e *cmdenv.Env) *cobra.Command {
 	return e.Sure(&cobra.Command{
 		Use:               "delete CREDENTIAL",
-		Short:             "Forget a token for git that no watched repository needs",
+		Short:             "Delete a credential that no polled repository needs",
 		Args:              cobra.ExactArgs(1),
 		Example:           `  nuon credentials delete github --yes`,
 		ValidArgsFunction: complete.Args(e, complete.Credentials),
-	}, "yes, forget it", func(args []string) string {
-		return fmt.Sprintf("this forgets the credential %s, which nobody can read out again", args[0])
+	}, "skip the confirmation prompt", func(args []string) string {
+		return fmt.Sprintf("this deletes credential %s, whose token cannot be recovered", args[0])
 	}, func(ctx context.Context, client *apiclient.Client, args []string) error {
 		if err := apiclient.Done(client.DeleteCredential(ctx, args[0])); err != nil {
 			return err
 		}
-		e.Console.Say("credential %s forgotten", args[0])
+		e.Console.Say("deleted credential %s", args[0])
 		return nil
 	})
 }

@@ -25,7 +25,8 @@ func Read(ctx context.Context, c *console.Console, what, from string) (seal.Secr
 	case strings.HasPrefix(from, "env:"):
 		v, ok := os.LookupEnv(strings.TrimPrefix(from, "env:"))
 		if !ok {
-			return seal.Secret{}, exitcode.Usagef("%s: the environment has no %s", what, strings.TrimPrefix(from, "env:"))
+			return seal.Secret{}, exitcode.Usagef("%s: environment variable %s is not set", what,
+				strings.TrimPrefix(from, "env:"))
 		}
 		return seal.NewSecret([]byte(v)), nil
 	case strings.HasPrefix(from, "@"):
@@ -39,14 +40,13 @@ func Read(ctx context.Context, c *console.Console, what, from string) (seal.Secr
 		}
 		return seal.NewSecret(b), nil
 	case from != "":
-		return seal.Secret{}, exitcode.Usagef("%s: say where it is with env:NAME or @FILE; a secret in an argument can be "+
-			"seen by others", what)
+		return seal.Secret{}, exitcode.Usagef("%s: use env:NAME or @FILE; others can see a secret in an argument", what)
 	}
 	if !c.Asks() {
 		return seal.Secret{}, exitcode.With(exitcode.Usage,
-			errors.New(what+": there is no terminal to ask on; say where it is with env:NAME or @FILE"))
+			errors.New(what+": no terminal to prompt on; use env:NAME or @FILE"))
 	}
-	text, err := c.AskHidden(ctx, what+" (not shown): ")
+	text, err := c.AskHidden(ctx, what+" (hidden): ")
 	if err != nil {
 		return seal.Secret{}, fmt.Errorf("read %s: %w", what, err)
 	}

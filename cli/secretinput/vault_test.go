@@ -44,11 +44,11 @@ func TestRead(t *testing.T) {
 		"last line end":  {"@" + write("end", "line\n"), "line", 0, ""},
 		"only the last":  {"@" + write("ends", "a\nb\n\n"), "a\nb\n", 0, ""},
 		"Windows's":      {"@" + write("crlf", "line\r\n"), "line", 0, ""},
-		"not there":      {"env:NO_TOKEN", "", exitcode.Usage, "token: the environment has no NO_TOKEN"},
+		"not there":      {"env:NO_TOKEN", "", exitcode.Usage, "token: environment variable NO_TOKEN is not set"},
 		"no file":        {"@" + filepath.Join(dir, "none"), "", exitcode.Usage, "none"},
 		"a directory":    {"@" + dir, "", exitcode.Usage, "token: "},
 		"in an argument": {"hush", "", exitcode.Usage, "env:NAME or @FILE"},
-		"no terminal":    {"", "", exitcode.Usage, "token: there is no terminal to ask on"},
+		"no terminal":    {"", "", exitcode.Usage, "token: no terminal to prompt on"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
@@ -249,7 +249,7 @@ func TestWebhookCommands(t *testing.T) {
 		"rotate whk_1 --now --from env:OWN": {"secret   hush\n"},
 		"get whk_1":                         {"URL            ADDRESS\n", "result         GitHub push: polling\n"},
 		"get whk_1 --forge gitlab": {"  URL               ADDRESS\n",
-			"  Secret token      the secret that was shown when it was made\n"},
+			"  Secret token      the secret that was shown at its creation\n"},
 		"create --forge gitlab --from env:NONE": nil,
 		"create --forge sourceforge":            nil,
 	} {

@@ -25,14 +25,14 @@ import (
 
 // NewWebhooks returns the command `nuon webhooks`.
 func NewWebhooks(e *cmdenv.Env) *cobra.Command {
-	c := &cobra.Command{Use: "webhooks", Short: "Manage the webhooks to which git forges deliver pushes"}
+	c := &cobra.Command{Use: "webhooks", Short: "Manage webhooks that receive pushes from git forges"}
 	c.AddCommand(newListWebhooks(e), newGetWebhook(e), newCreateWebhook(e), newRotateWebhook(e), newDeleteWebhook(e))
 	return c
 }
 
 func newListWebhooks(e *cmdenv.Env) *cobra.Command {
 	l := &listing.List[api.KnownWebhook]{
-		Header: []string{"ID", "PATH", "SINCE", "LAST DELIVERY", "RESULT"},
+		Header: []string{"ID", "PATH", "CREATED", "LAST DELIVERY", "RESULT"},
 		Row: func(h api.KnownWebhook) []string {
 			return []string{h.ID, h.Path, h.CreatedAt.Local().Format(time.DateOnly), lastDelivery(h), h.LastResult}
 		},
@@ -42,7 +42,7 @@ func newListWebhooks(e *cmdenv.Env) *cobra.Command {
 		},
 	}
 	return l.Command(e, &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List the webhooks, without their secrets", Args: cobra.NoArgs,
+		Use: "list", Aliases: []string{"ls"}, Short: "List webhooks without their secrets", Args: cobra.NoArgs,
 		Example: `  nuon webhooks list`,
 	})
 }
@@ -64,9 +64,9 @@ type shownWebhook struct {
 func newGetWebhook(e *cmdenv.Env) *cobra.Command {
 	var by string
 	c := &cobra.Command{
-		Use: "get WEBHOOK", Short: "Show a webhook's address and its last delivery", Args: cobra.ExactArgs(1),
-		Long: `Show a webhook's address and its last delivery. The secret is not shown again; "nuon webhooks rotate"
-makes another one.`,
+		Use: "get WEBHOOK", Short: "Show the address and last delivery of a webhook", Args: cobra.ExactArgs(1),
+		Long: `Show the address and last delivery of a webhook. Its secret is not shown again; create another one with
+"nuon webhooks rotate".`,
 		Example: `  nuon webhooks get hok_06gvn3e82qfnps3l02b9i1pa6k
   nuon webhooks get hok_06gvn3e82qfnps3l02b9i1pa6k --forge gitlab`,
 		ValidArgsFunction: complete.Args(e, complete.Webhooks),
@@ -86,7 +86,7 @@ makes another one.`,
 				h.ID, shown.URL,
 				orTime(h.RotatedAt, h.CreatedAt).Local().Format(time.DateTime))
 			if time.Now().Before(h.PreviousUntil) {
-				fmt.Fprintf(w, "               the one before works until %s\n",
+				fmt.Fprintf(w, "               the previous one is accepted until %s\n",
 					h.PreviousUntil.Local().Format(time.DateTime))
 			}
 			_, err := fmt.Fprintf(w, "last delivery  %s\nresult         %s\n",
@@ -94,7 +94,7 @@ makes another one.`,
 			if err != nil || by == "" {
 				return err
 			}
-			return showForm(w, by, shown.URL, "the secret that was shown when it was made")
+			return showForm(w, by, shown.URL, "the secret that was shown at its creation")
 		})
 	}))
 	addForge(c, &by)
@@ -111,10 +111,12 @@ func orTime(t, otherwise time.Time) time.Time {
 func newCreateWebhook(e *cmdenv.Env) *cobra.Command {
 	var by, from string
 	c := &cobra.Command{
-		Use: "create", Short: "Make a webhook and print its address and secret, once", Args: cobra.NoArgs,
-		Long: `Make a webhook and print its address and secret, once. One webhook serves all repositories of the org, at
-every forge: enter the address and the secret in the webhook form of each repository, group or
-organization. --forge prints them as the fields of that form; docs/git.md shows each.`,
+		Use: "create", Short: "Create a webhook and print its address and secret", Args: cobra.NoArgs,
+		Long: `Create a webhook and print its address and its secret, which is shown only once.
+
+One webhook serves all repositories of the org at every forge: enter the address and the secret in the
+webhook form of each repository, group or organization. --forge prints them as the fields of this form;
+docs/git.md shows each.`,
 		Example: `  nuon webhooks create --forge github
   nuon webhooks create -o json`,
 	}
@@ -138,9 +140,11 @@ func newRotateWebhook(e *cmdenv.Env) *cobra.Command {
 	var by, from string
 	var now bool
 	c := &cobra.Command{
-		Use: "rotate WEBHOOK", Short: "Give a webhook another secret and print it, once", Args: cobra.ExactArgs(1),
-		Long: `Give a webhook another secret and print it, once. The secret before is accepted for 24 hours more, so that
-no delivery is refused while the new one is entered at the forge; with --now it is refused at once.`,
+		Use: "rotate WEBHOOK", Short: "Replace the secret of a webhook and print the new one", Args: cobra.ExactArgs(1),
+		Long: `Replace the secret of a webhook and print the new one, which is shown only once.
+
+The old secret is accepted for 24 more hours, so that no delivery fails until the new one is entered at
+the forge; --now rejects it immediately.`,
 		Example: `  nuon webhooks rotate hok_06gvn3e82qfnps3l02b9i1pa6k
   nuon webhooks rotate hok_06gvn3e82qfnps3l02b9i1pa6k --from @signing-token.txt   # one that GitLab made`,
 		ValidArgsFunction: complete.Args(e, complete.Webhooks),
@@ -157,7 +161,7 @@ no delivery is refused while the new one is entered at the forge; with --now it 
 		}
 		return showWebhook(e, client, hook, by)
 	}))
-	c.Flags().BoolVar(&now, "now", false, "refuse the secret before from now on")
+	c.Flags().BoolVar(&now, "now", false, "reject the old secret immediately")
 	addForge(c, &by)
 	addFrom(c, &from)
 	return c
@@ -165,16 +169,16 @@ no delivery is refused while the new one is entered at the forge; with --now it 
 
 func newDeleteWebhook(e *cmdenv.Env) *cobra.Command {
 	return e.Sure(&cobra.Command{
-		Use: "delete WEBHOOK", Short: "Refuse deliveries to a webhook from now on", Args: cobra.ExactArgs(1),
+		Use: "delete WEBHOOK", Short: "Delete a webhook and reject its deliveries", Args: cobra.ExactArgs(1),
 		Example:           `  nuon webhooks delete hok_06gvn3e82qfnps3l02b9i1pa6k --yes`,
 		ValidArgsFunction: complete.Args(e, complete.Webhooks),
-	}, "yes, drop it", func(args []string) string {
-		return fmt.Sprintf("this drops webhook %s, and its secret with it", args[0])
+	}, "skip the confirmation prompt", func(args []string) string {
+		return fmt.Sprintf("this deletes webhook %s and its secret", args[0])
 	}, func(ctx context.Context, client *apiclient.Client, args []string) error {
 		if err := apiclient.Done(client.DeleteWebhook(ctx, args[0])); err != nil {
 			return err
 		}
-		e.Console.Say("webhook %s dropped", args[0])
+		e.Console.Say("deleted webhook %s", args[0])
 		return nil
 	})
 }
@@ -197,7 +201,7 @@ func withForge(by *string, do func(*cobra.Command, []string) error) func(*cobra.
 }
 
 func addFrom(c *cobra.Command, from *string) {
-	c.Flags().StringVar(from, "from", "", "where a secret of your own is: env:NAME or @FILE (default: nuon makes one)")
+	c.Flags().StringVar(from, "from", "", "source of your own secret: env:NAME or @FILE (default: generate one)")
 }
 
 // ownSecret reads and seals the secret of --secret; it returns nil without one.
@@ -225,14 +229,15 @@ func address(client *apiclient.Client, path string) string {
 func showWebhook(e *cmdenv.Env, client *apiclient.Client, hook api.Webhook, by string) error {
 	shown := shownWebhook{Webhook: hook, URL: address(client, hook.Path)}
 	if onlyHere(client.URL) {
-		e.Console.Say("The address is that of this machine. A forge elsewhere needs one that it can reach.")
+		e.Console.Say("The address is local to this machine. A forge on another machine needs an address that it " +
+			"can reach.")
 	}
 	return e.Console.Result(shown, func(w io.Writer) error {
 		if by != "" {
 			return showForm(w, by, shown.URL, hook.Secret)
 		}
-		_, err := fmt.Fprintf(w, "webhook  %s\nURL      %s\nsecret   %s\n\nThe secret is shown only now. \"nuon webhooks "+
-			"get %s --forge %s\" lists the fields of a forge's form.\n",
+		_, err := fmt.Fprintf(w, "webhook  %s\nURL      %s\nsecret   %s\n\nThe secret is shown only once. List the "+
+			"fields of a forge's form with \"nuon webhooks get %s --forge %s\".\n",
 			hook.ID, shown.URL, hook.Secret, hook.ID, forge.Names()[0])
 		return err
 	})

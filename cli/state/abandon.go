@@ -18,17 +18,20 @@ func newAbandon(e *cmdenv.Env) *cobra.Command {
 	var yes bool
 	c := withReason(&cobra.Command{
 		Use:   "abandon INSTALL COMPONENT",
-		Short: "Say that the key of a state is lost, and go on without the state",
+		Short: "Abandon a state whose key is lost",
 		Args:  cobra.ExactArgs(2),
-		Long: `Says that the install key which the state of a component is sealed to is lost for good, so that nobody can open it.
-What exists stays where it is, and nuon does not know of it any more. The next plan starts from nothing: it wants to make
-again what exists, unless the module imports it or somebody removes it first. That plan waits for an approval.
+		Long: `Abandon the state of a component whose install key is lost for good, so that nobody can open it.
 
-Every version stays listed. Should the key be found, put it back into the runner's directory and restore one.`,
+Deployed objects stay where they are, and nuon no longer manages them. The next plan starts from an
+empty state: it would create the objects again, unless the module imports them or they are removed
+first. That plan needs an approval.
+
+Every version stays listed. If the key is found, put it back into the runner's directory and restore a
+version.`,
 		ValidArgsFunction: complete.Args(e, complete.Installs, complete.InstallComponents),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
-			what := fmt.Sprintf("nuon will not know any more what exists of %s on %s, and the next plan starts from nothing; "+
-				"look for the key first", args[1], args[0])
+			what := fmt.Sprintf("nuon will no longer manage what is deployed of %s on %s, and the next plan starts "+
+				"from an empty state; look for the key first", args[1], args[0])
 			if err := e.Console.Confirm(ctx, what, yes); err != nil {
 				return err
 			}
@@ -38,14 +41,14 @@ Every version stays listed. Should the key be found, put it back into the runner
 				return err
 			}
 			return e.Console.Result(s, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, `the state of %[2]s is abandoned: what exists of it stays where it is, and nuon does not know of it any more
-Import that into the module, or remove it by hand, before you approve the next plan:
+				_, err := fmt.Fprintf(w, `abandoned the state of %[2]s: deployed objects stay where they are, and nuon no longer manages them
+Import them into the module, or remove them by hand, before you approve the next plan:
   nuon review --install %[1]s
 `, args[0], s.Component)
 				return err
 			})
 		}),
 	}, &reason)
-	c.Flags().BoolVar(&yes, "yes", false, "yes, the key is lost")
+	c.Flags().BoolVar(&yes, "yes", false, "skip the confirmation prompt")
 	return c
 }

@@ -26,14 +26,14 @@ import (
 
 // New returns the command with its subcommands.
 func New(e *cmdenv.Env) *cobra.Command {
-	c := &cobra.Command{Use: "state", Short: "Versions and locks of the Terraform states of installs"}
+	c := &cobra.Command{Use: "state", Short: "Manage the Terraform states of installs"}
 	c.AddCommand(newList(e), newShow(e), newUnlock(e), newRestore(e), newDismiss(e), newAbandon(e))
 	return c
 }
 
 func newList(e *cmdenv.Env) *cobra.Command {
 	l := &listing.List[api.ComponentState]{
-		Header: []string{"COMPONENT", "VERSION", "SERIAL", "WRITTEN", "LOCK", "CONTESTED"},
+		Header: []string{"COMPONENT", "VERSION", "SERIAL", "CREATED", "LOCK", "CONTESTED"},
 		Row: func(s api.ComponentState) []string {
 			version, serial, at := "-", "-", "-"
 			if s.Newest.Version > 0 {
@@ -50,7 +50,7 @@ func newList(e *cmdenv.Env) *cobra.Command {
 	return l.Command(e, &cobra.Command{
 		Use:               "list INSTALL",
 		Aliases:           []string{"ls"},
-		Short:             "List the components of an install with their states and locks",
+		Short:             "List the states and locks of an install's components",
 		Args:              cobra.ExactArgs(1),
 		Example:           "  nuon state list acme",
 		ValidArgsFunction: complete.Args(e, complete.Installs),
@@ -90,7 +90,7 @@ func contested(versions []api.StateVersion) string {
 
 func newShow(e *cmdenv.Env) *cobra.Command {
 	l := &listing.List[api.StateVersion]{
-		Header: []string{"VERSION", "STATUS", "SERIAL", "WRITTEN", "WORKFLOW", "WHY"}, Limit: 20,
+		Header: []string{"VERSION", "STATUS", "SERIAL", "CREATED", "WORKFLOW", "REASON"}, Limit: 20,
 		Row: func(v api.StateVersion) []string {
 			return []string{strconv.Itoa(v.Version), string(v.Status), strconv.FormatInt(v.Serial, 10),
 				when(v.CreatedAt), v.Workflow, v.Reason}
@@ -103,7 +103,7 @@ func newShow(e *cmdenv.Env) *cobra.Command {
 	}
 	c := l.Command(e, &cobra.Command{
 		Use:               "show INSTALL COMPONENT [VERSION]",
-		Short:             "Show the versions of a state, the newest first, or one of them",
+		Short:             "Show the versions of a state, newest first, or one version",
 		Args:              cobra.RangeArgs(2, 3),
 		Example:           "  nuon state show acme web\n  nuon state show acme web 4",
 		ValidArgsFunction: complete.Args(e, complete.Installs, complete.InstallComponents, versions),
@@ -145,7 +145,8 @@ func showOne(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, args 
 		return err
 	}
 	if len(l.Items) == 0 || l.Items[0].Version != number {
-		return fmt.Errorf("the state of %[2]s has no version %[3]d: `nuon state show %[1]s %[2]s` lists them",
+		return fmt.Errorf("the state of %[2]s has no version %[3]d; list its versions with `nuon state show %[1]s "+
+			"%[2]s`",
 			args[0], args[1], number)
 	}
 	return e.Console.Result(l.Items[0], func(w io.Writer) error { return show(w, args[0], args[1], l.Items[0]) })
@@ -157,7 +158,7 @@ func show(w io.Writer, install, component string, v api.StateVersion) error {
 	if v.Reason != "" {
 		fmt.Fprintf(w, "  %s\n", console.Line(v.Reason))
 	}
-	fmt.Fprintf(w, "  serial    %d\n  lineage   %s\n  digest    %s\n  sealed    %d bytes, to key %s\n  written   %s\n  "+
+	fmt.Fprintf(w, "  serial    %d\n  lineage   %s\n  digest    %s\n  sealed    %d bytes, to key %s\n  created   %s\n  "+
 		"by        attempt %d of job %s\n",
 		v.Serial, console.Line(v.Lineage), console.Line(v.Digest), v.Bytes, console.Line(v.KeyID), when(v.CreatedAt),
 		v.Attempt, v.Job)
@@ -165,12 +166,14 @@ func show(w io.Writer, install, component string, v api.StateVersion) error {
 		fmt.Fprintf(w, "  workflow  %s\n", v.Workflow)
 	}
 	if v.Status == api.Withheld {
-		fmt.Fprintf(w, "\nIt arrives when there is room: dismiss what is contested and not needed, or raise the control "+
-			"plane's bound.\nnuon state dismiss %s %s %d --reason \"…\"   goes on without it\n", install, component, v.Version)
+		fmt.Fprintf(w, "\nIt is stored when there is space: dismiss contested versions that are not needed, or "+
+			"raise the control plane's limit.\nnuon state dismiss %s %s %d --reason \"…\"   continues without it\n", install,
+			component, v.Version)
 	}
 	if v.Status == api.Contested {
-		fmt.Fprintf(w, "\nnuon state restore %[1]s %[2]s %[3]d --reason \"…\"   plans to make it the newest\nnuon state "+
-			"dismiss %[1]s %[2]s %[3]d --reason \"…\"   goes on without it\n", install, component, v.Version)
+		fmt.Fprintf(w, "\nnuon state restore %[1]s %[2]s %[3]d --reason \"…\"   plans to make it the newest "+
+			"version\nnuon state dismiss %[1]s %[2]s %[3]d --reason \"…\"   continues without it\n", install, component,
+			v.Version)
 	}
 	return nil
 }
@@ -178,15 +181,15 @@ func show(w io.Writer, install, component string, v api.StateVersion) error {
 func versionOf(text string) (int, error) {
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || n < 1 {
-		return 0, exitcode.Usagef("%q is no version of a state; versions are numbers from 1 up, as `nuon state show` "+
-			"lists them", text)
+		return 0, exitcode.Usagef("invalid version %q: use a number from 1 up; list the versions with `nuon state "+
+			"show`", text)
 	}
 	return int(n), nil
 }
 
 // withReason adds the required flag --reason.
 func withReason(c *cobra.Command, reason *string) *cobra.Command {
-	c.Flags().StringVar(reason, "reason", "", "why; kept in the audit")
+	c.Flags().StringVar(reason, "reason", "", "reason, recorded in the audit log")
 	_ = c.MarkFlagRequired("reason") // fails only for an unknown flag
 	return c
 }
@@ -194,14 +197,14 @@ func withReason(c *cobra.Command, reason *string) *cobra.Command {
 func newUnlock(e *cmdenv.Env) *cobra.Command {
 	var reason string
 	return withReason(&cobra.Command{
-		Use: "unlock INSTALL COMPONENT", Short: "Free the lock that an attempt left behind", Args: cobra.ExactArgs(2),
+		Use: "unlock INSTALL COMPONENT", Short: "Release a lock that an ended attempt left behind", Args: cobra.ExactArgs(2),
 		ValidArgsFunction: complete.Args(e, complete.Installs, complete.InstallComponents),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
 			if err := apiclient.Done(client.FreeStateLock(ctx, args[0], args[1],
 				&api.FreeStateLockParams{Reason: reason})); err != nil {
 				return err
 			}
-			e.Console.Say("the state of %s is not locked any more", args[1])
+			e.Console.Say("released the lock of the state of %s", args[1])
 			return nil
 		}),
 	}, &reason)
@@ -211,7 +214,7 @@ func newRestore(e *cmdenv.Env) *cobra.Command {
 	var reason string
 	return withReason(&cobra.Command{
 		Use:               "restore INSTALL COMPONENT VERSION",
-		Short:             "Plan to make a version of a state the newest one",
+		Short:             "Restore an earlier version of a state",
 		Args:              cobra.ExactArgs(3),
 		ValidArgsFunction: complete.Args(e, complete.Installs, complete.InstallComponents, versions),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
@@ -228,8 +231,8 @@ func newRestore(e *cmdenv.Env) *cobra.Command {
 				if err := workflows.Show(out, w); err != nil {
 					return err
 				}
-				_, err := fmt.Fprintf(out, "\nThe plan says what the state would gain and lose, and waits for an approval:\n  "+
-					"nuon workflows watch %s\n  nuon review\n", w.ID)
+				_, err := fmt.Fprintf(out, "\nThe plan shows what the state would gain and lose, and needs an "+
+					"approval:\n  nuon workflows watch %s\n  nuon review\n", w.ID)
 				return err
 			})
 		}),
@@ -240,7 +243,7 @@ func newDismiss(e *cmdenv.Env) *cobra.Command {
 	var reason string
 	return withReason(&cobra.Command{
 		Use:               "dismiss INSTALL COMPONENT VERSION",
-		Short:             "Say that a contested or withheld version of a state is not needed",
+		Short:             "Dismiss a contested or withheld version of a state",
 		Args:              cobra.ExactArgs(3),
 		ValidArgsFunction: complete.Args(e, complete.Installs, complete.InstallComponents, versions),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
@@ -255,7 +258,7 @@ func newDismiss(e *cmdenv.Env) *cobra.Command {
 			}
 			return e.Console.Result(v, func(w io.Writer) error {
 				_, err := fmt.Fprintf(w,
-					"version %d of the state of %s is dismissed; the component goes on\n", v.Version, args[1])
+					"dismissed version %d of the state of %s; the component continues\n", v.Version, args[1])
 				return err
 			})
 		}),

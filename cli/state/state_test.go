@@ -151,16 +151,16 @@ func TestWordsOnAState(t *testing.T) {
 		},
 	}}
 	out, err := p.run(t, "unlock", "acme", "web", "--reason", "left behind")
-	has(t, out, err, "not locked any more")
+	has(t, out, err, "released the lock of the state of web")
 	out, err = p.run(t, "dismiss", "acme", "web", "2", "--reason", "no")
-	has(t, out, err, "version 2 of the state of web is dismissed")
+	has(t, out, err, "dismissed version 2 of the state of web")
 	before := len(p.asked)
 	if _, err := p.run(t, "abandon", "acme", "web", "--reason", "burnt"); exitcode.CodeOf(err) != exitcode.Usage ||
 		!strings.Contains(err.Error(), "--yes") || len(p.asked) != before {
 		t.Errorf("abandoned by accident: %v, asked %v", err, p.asked[before:])
 	}
 	out, err = p.run(t, "abandon", "acme", "web", "--reason", "burnt", "--yes")
-	has(t, out, err, "the state of web is abandoned", "nuon review --install acme")
+	has(t, out, err, "abandoned the state of web", "nuon review --install acme")
 	out, err = p.run(t, "restore", "acme", "web", "2", "--reason", "yes")
 	has(t, out, err, "restore 7 of hello/acme (wfl_1): running", "nuon workflows watch wfl_1", "nuon review")
 	if last := p.asked[len(p.asked)-1]; !strings.HasSuffix(last, `{"reason":"yes"}`) {

@@ -172,7 +172,7 @@ func (s seen) troubled(now time.Time) []Matter {
 			if !i.RunnerOnline || since.IsZero() || now.Sub(since) < staleAfter {
 				continue // an offline runner has its own action item
 			}
-			m.Kind, m.What = KindStale, "does not get on"
+			m.Kind, m.What = KindStale, "not progressing"
 		default:
 			continue
 		}
@@ -281,14 +281,14 @@ func (s seen) unread() []Matter {
 		m := Matter{Kind: KindApp, App: a.Name, Command: "nuon apps get " + a.Name}
 		switch {
 		case wrong > 0:
-			m.What, m.Why = "its config has errors",
-				fmt.Sprintf("%s, so nothing of it is used", diff.Plural(wrong, "error", "errors"))
+			m.What, m.Why = "config has errors",
+				fmt.Sprintf("%s; the config is not used", diff.Plural(wrong, "error", "errors"))
 			if a.Revision.Commit != "" {
-				m.Why = fmt.Sprintf("%s at commit %.7s, so nothing of it is used",
+				m.Why = fmt.Sprintf("%s at commit %.7s; the config is not used",
 					diff.Plural(wrong, "error", "errors"), a.Revision.Commit)
 			}
 		case a.Problem != "":
-			m.What, m.Why = "it cannot be read", a.Problem
+			m.What, m.Why = "repository cannot be read", a.Problem
 		default:
 			continue
 		}
@@ -305,7 +305,7 @@ func (s seen) away() []Matter {
 		if i.RunnerOnline || i.Runner == "" || i.Status == api.InstallSummaryStatusDeprovisioned {
 			continue
 		}
-		m := Matter{Kind: KindRunner, Runner: i.Runner, What: "runner " + i.Runner, Why: "it takes no jobs",
+		m := Matter{Kind: KindRunner, Runner: i.Runner, What: "runner " + i.Runner, Why: "it accepts no jobs",
 			Command: "nuon runners get " + i.Runner}
 		since := time.Time{}
 		if n := slices.IndexFunc(s.runners, func(r api.Runner) bool { return r.Name == i.Runner }); n >= 0 {
@@ -339,11 +339,12 @@ func (s seen) builders() []Matter {
 		names = append(names, what)
 	}
 	if len(names) == 0 {
-		return []Matter{{Kind: KindRunner, What: "no runner builds", Why: "nothing can be built before there is one",
+		return []Matter{{Kind: KindRunner, What: "no build runner", Why: "nothing can be built until one is created",
 			Command: "nuon runners create build --kind build"}}
 	}
-	return []Matter{{Kind: KindRunner, What: "no runner builds",
-		Why: strings.Join(names, ", ") + ": nothing is built until one is back", Command: "nuon runners list --kind build"}}
+	return []Matter{{Kind: KindRunner, What: "no build runner",
+		Why:     strings.Join(names, ", ") + ": nothing can be built until one is online",
+		Command: "nuon runners list --kind build"}}
 }
 
 // stands describes why a runner takes no jobs, and what to do.
@@ -352,12 +353,12 @@ func stands(r api.Runner) (what, why string) {
 	case !r.Registered:
 		return "runner " + r.Name + " is not registered", "start it with a registration token"
 	case !r.Online:
-		return "runner " + r.Name + " is offline", "start it again where it works, or look into its log there"
+		return "runner " + r.Name + " is offline", "start it again on its machine, or check its log there"
 	case r.Policy.Reason != "":
-		return "runner " + r.Name + " takes no jobs now", r.Policy.Reason +
-			"; whoever runs it decides that in its runner file"
+		return "runner " + r.Name + " accepts no jobs now", r.Policy.Reason +
+			"; its owner decides that in its runner file"
 	}
-	return "runner " + r.Name + " takes no jobs now", "whoever runs it decides that in its runner file"
+	return "runner " + r.Name + " accepts no jobs now", "its owner decides that in its runner file"
 }
 
 // unwell returns the problems of the control plane itself. It leaves out contested

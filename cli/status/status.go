@@ -36,17 +36,18 @@ type options struct {
 func New(e *cmdenv.Env) *cobra.Command {
 	var o options
 	c := &cobra.Command{
-		Use: "status", Short: "Show what waits for you and why, and how all installs stand", Args: cobra.NoArgs,
-		Long: `Shows what waits for a person, each with the reason and the command to type next: plans that wait for a yes, what failed, what
-somebody said no to, what does not get on, runners that are away, repositories that cannot be read, builds that failed. Then the
-installs of each app: their version, what is behind, their health and what was done last; equal ones together. Then the control plane
-in a line.
+		Use: "status", Short: "Show what needs attention, and the status of all installs", Args: cobra.NoArgs,
+		Long: `Show what needs a person, each with the reason and the command to run next: waiting approvals, failures,
+rejected changes, deploys that are not progressing, offline runners, repositories that cannot be read,
+failed builds. Then the installs of each app: their release, what is behind, their health and their last
+workflow; installs in the same state share a row. Then the control plane in one line.
 
-It ends with 0 when all of that could be read, whatever it says. With --exit-code it ends as ` + "`nuon sync --wait`" + ` does: 1 when something
-failed or is broken, 4 when somebody said no, 3 when only plans wait for an approval.
+The exit code is 0 if all of this could be read. With --exit-code it is as for "nuon sync --wait": 1 if
+something failed, 4 if a change was rejected, 3 if only approvals are waiting.
 
-With --system it shows the control plane itself, part by part: its replicas, database and registry, the work that it has in hand, and
-this org's runners. That ends with 1 when something is wrong, and with 5 when the control plane does not answer.`,
+--system shows the control plane itself, part by part: its replicas, database and registry, its running
+work, and this org's runners. The exit code is then 1 if something is wrong, and 5 if the control plane is
+unreachable.`,
 		Example: "  nuon status\n  nuon status --app hello --watch\n  nuon status --exit-code -o json\n  nuon " +
 			"status --system",
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, _ []string) error {
@@ -61,10 +62,10 @@ this org's runners. That ends with 1 when something is wrong, and with 5 when th
 			return look(ctx, e.Console)
 		}),
 	}
-	c.Flags().StringVar(&o.app, "app", "", "only this app, its installs and what waits at them")
-	c.Flags().BoolVar(&o.system, "system", false, "show the control plane itself, part by part")
+	c.Flags().StringVar(&o.app, "app", "", "only this app and its installs")
+	c.Flags().BoolVar(&o.system, "system", false, "show the parts of the control plane")
 	c.Flags().BoolVar(&o.exitCode, "exit-code", false,
-		"end with 1, 3 or 4 when something failed, waits, or was rejected")
+		"exit with 1 if something failed, 3 if an approval is waiting, 4 if a change was rejected")
 	watch.Flag(c, &o.watch)
 	c.MarkFlagsMutuallyExclusive("system", "app")
 	c.MarkFlagsMutuallyExclusive("system", "exit-code")
@@ -145,13 +146,11 @@ func (s Status) verdict() error {
 	switch {
 	case failed > 0:
 		return exitcode.With(exitcode.Failed, errors.New(
-			diff.Plural(failed, "thing failed or is broken", "things failed or are broken")+
-				": `nuon status` shows what and why"))
+			diff.Plural(failed, "failure", "failures")+"; list them with `nuon status`"))
 	case refused > 0:
-		return exitcode.With(exitcode.Rejected, fmt.Errorf("somebody said no to %s",
-			diff.Plural(refused, "update", "updates")))
+		return exitcode.With(exitcode.Rejected, fmt.Errorf("%s rejected", diff.Plural(refused, "update", "updates")))
 	case asked > 0:
-		return exitcode.With(exitcode.Waiting, errors.New("waits for an approval: `nuon review` shows it"))
+		return exitcode.With(exitcode.Waiting, errors.New("waiting for an approval; review it with `nuon review`"))
 	}
 	return nil
 }

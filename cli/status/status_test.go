@@ -106,7 +106,7 @@ func busy() seen {
 			install("hello", "hooli", "current", func(i *api.InstallSummary) {
 				i.Release, i.Target, i.Pinned = 5, 5, 5
 			}),
-			install("shop", "acme", "deploying", because("working on web, but runner oslo takes no jobs now (a freeze)",
+			install("shop", "acme", "deploying", because("working on web, but runner oslo accepts no jobs now (a freeze)",
 				"web"), func(i *api.InstallSummary) {
 				i.Runner, i.RunnerOnline, i.Health = "oslo", false, "unknown"
 				i.LastWorkflow.EndedAt, i.LastWorkflow.Status = time.Time{}, "running"

@@ -22,7 +22,7 @@ func showSystem(ctx context.Context, c *console.Console, client *apiclient.Clien
 	}
 	now := time.Now()
 	if err := c.Result(s, func(w io.Writer) error {
-		return c.Table(w, []string{"PART", "STATE", "DETAIL"}, rows(s, now))
+		return c.Table(w, []string{"PART", "STATUS", "DETAILS"}, rows(s, now))
 	}); err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func replica(r api.Replica, now time.Time) []string {
 	}
 	detail := fmt.Sprintf("%s, version %s, up for %s", r.ID, r.Version, now.Sub(r.StartedAt).Round(time.Second))
 	if r.This {
-		detail += ", answers this"
+		detail += ", serving this request"
 	}
 	if state == "gone" {
 		detail = fmt.Sprintf("%s, last seen %s ago", r.ID, now.Sub(r.SeenAt).Round(time.Second))
@@ -71,7 +71,7 @@ func part(name string, p api.PartHealth, detail string) []string {
 	if !p.Ok {
 		return []string{name, "away", p.Error}
 	}
-	answer := fmt.Sprintf("answers in %.1f ms", p.Milliseconds)
+	answer := fmt.Sprintf("responds in %.1f ms", p.Milliseconds)
 	if detail != "" {
 		answer = detail + ", " + answer
 	}
@@ -87,7 +87,7 @@ func work(w api.WorkHealth) []string {
 	case w.Failing > 0:
 		state = "failing"
 	}
-	return []string{"work", state, fmt.Sprintf("%s behind, %d tried again", late.Round(time.Second), w.Failing)}
+	return []string{"work", state, fmt.Sprintf("%s behind, %d retrying", late.Round(time.Second), w.Failing)}
 }
 
 func jobs(w api.WorkHealth) []string {
@@ -118,19 +118,19 @@ func troubles(s api.System) []string {
 		all = append(all, "the registry: "+s.Registry.Error)
 	}
 	if late := time.Duration(s.Work.LateSeconds * float64(time.Second)); late > lateAfter {
-		all = append(all, fmt.Sprintf("work is %s behind; start another replica, or look at the database's load",
+		all = append(all, fmt.Sprintf("work is %s behind; start another replica, or check the load of the database",
 			late.Round(time.Second)))
 	}
 	if s.Work.Failing > 0 {
-		all = append(all, fmt.Sprintf("%d pieces of the control plane's work go wrong and are tried again; /debug/status "+
-			"on a replica's --insight-listen says which and why", s.Work.Failing))
+		all = append(all, fmt.Sprintf("%d background tasks of the control plane are failing and retried; see which "+
+			"and why in /debug/status on a replica's --insight-listen", s.Work.Failing))
 	}
 	if s.Work.AttemptsOutOfContact > 0 {
 		all = append(all, fmt.Sprintf("%d attempts are out of contact; start their runner again, or "+
 			"`nuon runners replace` it", s.Work.AttemptsOutOfContact))
 	}
 	if s.Work.Contested > 0 {
-		all = append(all, fmt.Sprintf("%d components have a contested state version; `nuon state list` shows them",
+		all = append(all, fmt.Sprintf("%d components have a contested state version; list them with `nuon state list`",
 			s.Work.Contested))
 	}
 	return all

@@ -74,7 +74,7 @@ func TestWhatIsWrong(t *testing.T) {
 		"database":  {func(s *api.System) { s.Database = api.PartHealth{Error: "no route"} }, "the database: no route"},
 		"registry":  {func(s *api.System) { s.Registry = api.PartHealth{Error: "refused"} }, "the registry: refused"},
 		"late":      {func(s *api.System) { s.Work.LateSeconds = 300 }, "work is 5m0s behind"},
-		"failing":   {func(s *api.System) { s.Work.Failing = 3 }, "3 pieces"},
+		"failing":   {func(s *api.System) { s.Work.Failing = 3 }, "3 background tasks"},
 		"silent":    {func(s *api.System) { s.Work.AttemptsOutOfContact = 1 }, "nuon runners replace"},
 		"contested": {func(s *api.System) { s.Work.Contested = 1 }, "nuon state list"},
 	} {

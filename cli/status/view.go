@@ -29,11 +29,11 @@ func (s Status) print(w io.Writer, c *console.Console, now time.Time) error {
 // printWaiting prints each action item as a paragraph.
 func (s Status) printWaiting(w io.Writer, c *console.Console, now time.Time) error {
 	if len(s.Waiting) == 0 {
-		_, err := fmt.Fprintln(w, "Nothing waits for you.")
+		_, err := fmt.Fprintln(w, "Nothing needs your attention.")
 		return err
 	}
 	var b strings.Builder
-	b.WriteString("Waits for you:\n")
+	b.WriteString("Needs your attention:\n")
 	const indent = 12
 	for _, m := range s.Waiting {
 		head := m.headline()
@@ -55,7 +55,7 @@ func (s Status) printWaiting(w io.Writer, c *console.Console, now time.Time) err
 func (m Matter) headline() string {
 	switch {
 	case m.Kind == KindRunner && len(m.Installs) > 0:
-		return m.What + ", which works for " + listed(m.Installs)
+		return m.What + ", which runs " + listed(m.Installs)
 	case m.Kind == KindStalled, m.Kind == KindRejected, m.Kind == KindWaiting, m.Kind == KindStale:
 		return listed(m.Installs) + " of " + m.App
 	case len(m.Installs) > 0:
@@ -80,8 +80,8 @@ func listed(names []string) string {
 // printFleet prints the installs as a table; for an app without installs, what to do next.
 func (s Status) printFleet(w io.Writer, c *console.Console, now time.Time) error {
 	if len(s.Apps) == 0 {
-		_, err := fmt.Fprintln(w, "\nThere is no app yet: `nuon init` writes a small one, and `nuon apps create NAME` "+
-			"makes it known here.")
+		_, err := fmt.Fprintln(w, "\nNo apps yet: create a config with `nuon init`, and the app with `nuon apps "+
+			"create NAME`.")
 		return err
 	}
 	when := func(at time.Time) string { return age(now.Sub(at)) + " ago" }
@@ -97,7 +97,7 @@ func (s Status) printFleet(w io.Writer, c *console.Console, now time.Time) error
 	}
 	if len(rows) > 0 {
 		fmt.Fprintln(w)
-		if err := c.Table(w, []string{"APP", "INSTALLS", "RELEASE", "HEALTH", "HOW IT STANDS"}, rows); err != nil {
+		if err := c.Table(w, []string{"APP", "INSTALLS", "RELEASE", "HEALTH", "STATUS"}, rows); err != nil {
 			return err
 		}
 	}
@@ -115,17 +115,17 @@ func (s Status) printFleet(w io.Writer, c *console.Console, now time.Time) error
 // without describes what to do with an app that has no installs.
 func (a App) without() string {
 	if a.Release == 0 {
-		return fmt.Sprintf("%s has no release yet: `nuon sync --app %s` says why, or brings it", a.Name, a.Name)
+		return fmt.Sprintf("%s has no release yet: create one, or see why, with `nuon sync --app %s`", a.Name, a.Name)
 	}
-	return fmt.Sprintf("%s is at release %s and has no installs: `nuon installs create NAME --app %s` makes one",
+	return fmt.Sprintf("%s is at release %s and has no installs: create one with `nuon installs create NAME --app %s`",
 		a.Name, console.Release(a.Release, a.Commit), a.Name)
 }
 
 // line returns the summary of the control plane.
 func (y System) line() string {
-	stands := "is well"
+	stands := "is healthy"
 	if len(y.Troubles) > 0 {
-		stands = "is not well (`nuon status --system`)"
+		stands = "is unhealthy (`nuon status --system`)"
 	}
 	runners := fmt.Sprintf("%s online", diff.Plural(y.Runners.Online, "runner", "runners"))
 	for _, more := range []struct {

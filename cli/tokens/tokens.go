@@ -24,7 +24,7 @@ import (
 
 // New returns the command with its subcommands.
 func New(e *cmdenv.Env) *cobra.Command {
-	c := &cobra.Command{Use: "tokens", Short: "What people and programs show to be let in"}
+	c := &cobra.Command{Use: "tokens", Short: "Manage API tokens"}
 	c.AddCommand(newList(e), newCreate(e), newRevoke(e))
 	return c
 }
@@ -32,7 +32,7 @@ func New(e *cmdenv.Env) *cobra.Command {
 func newList(e *cmdenv.Env) *cobra.Command {
 	var all bool
 	l := &listing.List[api.Token]{
-		Header: []string{"NAME", "ROLE", "APP", "STATUS", "LAST USED", "MADE BY", "ID"},
+		Header: []string{"NAME", "ROLE", "APP", "STATUS", "LAST USED", "CREATED BY", "ID"},
 		Row: func(t api.Token) []string {
 			return []string{t.Name, string(t.Role), cmp.Or(t.App, "all"), status(t, time.Now()),
 				day(t.LastUsedAt, "never"), t.CreatedBy, t.ID}
@@ -47,12 +47,12 @@ func newList(e *cmdenv.Env) *cobra.Command {
 		},
 	}
 	c := l.Command(e, &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List the tokens, without their secrets", Args: cobra.NoArgs,
-		Long: `Lists the tokens that are good, the newest first, without their secrets. A token may be for one app alone.`,
+		Use: "list", Aliases: []string{"ls"}, Short: "List API tokens without their secrets", Args: cobra.NoArgs,
+		Long: `List valid API tokens without their secrets, newest first. A token may be limited to one app.`,
 		Example: `  nuon tokens list
   nuon tokens list --all -o json`,
 	})
-	c.Flags().BoolVar(&all, "all", false, "also those that open nothing any more")
+	c.Flags().BoolVar(&all, "all", false, "also list expired and revoked tokens")
 	return c
 }
 
@@ -70,7 +70,7 @@ func status(t api.Token, now time.Time) string {
 	case t.ExpiresAt.IsZero():
 		return "good"
 	}
-	return "good until " + day(t.ExpiresAt, "")
+	return "valid until " + day(t.ExpiresAt, "")
 }
 
 // day formats a time for lists; it returns none for the zero time.
@@ -90,14 +90,14 @@ func newCreate(e *cmdenv.Env) *cobra.Command {
 	var expires time.Duration
 	c := &cobra.Command{
 		Use:   "create NAME",
-		Short: "Make a token and print its secret, which is shown this once",
+		Short: "Create an API token and print its secret",
 		Args:  cobra.ExactArgs(1),
-		Long: `Makes a token and prints its secret on standard output, alone, so that it can go straight to where it is kept. It may do no
-more than the token that makes it.
+		Long: `Create an API token and print its secret, which is shown only once, alone on stdout, so that you can pipe
+it to where it is stored. A token cannot have more rights than the token that creates it.
 
-viewer reads; ci also syncs, previews and retries builds; operator also makes and changes installs and deploys; approver also
-answers plans; admin does all. With --app it sees that app and its installs, and nothing else of the org; a ci token must have
-one.`,
+Roles: viewer reads; ci also syncs, previews and retries builds; operator also creates and changes
+installs and deploys; approver also answers plans; admin does everything. --app limits the token to one
+app and its installs; a ci token needs it.`,
 		Example: `  nuon tokens create shop-ci --role ci --app shop --expires 1h
   nuon tokens create on-call --role approver | pass insert -e nuon/on-call`,
 		ValidArgsFunction: complete.Nothing,
@@ -106,9 +106,9 @@ one.`,
 			case !slices.Contains(roles, role):
 				return exitcode.Usagef("--role %s: use one of %s", role, strings.Join(roles, ", "))
 			case role == string(api.NewTokenRoleCi) && n.App == "":
-				return exitcode.Usagef("--role ci: a ci token is for one app; say for which with --app APP")
+				return exitcode.Usagef("--role ci: a ci token needs one app; set it with --app APP")
 			case expires < time.Minute:
-				return exitcode.Usagef("--expires %s: use a minute or more, such as 24h or 720h", expires)
+				return exitcode.Usagef("--expires %s: use at least a minute, such as 24h or 720h", expires)
 			}
 			n.Name, n.Role, n.ExpiresInSeconds = args[0], api.NewTokenRole(role), int64(expires.Seconds())
 			made, err := apiclient.Get[api.CreatedToken](client.CreateToken(ctx, n))
@@ -116,7 +116,7 @@ one.`,
 				return err
 			}
 			if e.Console.Output == "table" {
-				e.Console.Say("token %s (%s) is %s; its secret is not shown again",
+				e.Console.Say("created token %s (%s), %s; its secret is shown only once",
 					made.Token.Name, rights(made.Token), status(made.Token, time.Now()))
 			}
 			return e.Console.Result(made, func(w io.Writer) error {
@@ -125,9 +125,9 @@ one.`,
 			})
 		}),
 	}
-	c.Flags().StringVar(&role, "role", "", "what it may do: "+strings.Join(roles, ", "))
-	c.Flags().StringVar(&n.App, "app", "", "the only app that it opens, with its installs; left out for all")
-	c.Flags().DurationVar(&expires, "expires", 30*24*time.Hour, "how long it is good, at most a year (8784h)")
+	c.Flags().StringVar(&role, "role", "", "role of the token: "+strings.Join(roles, ", "))
+	c.Flags().StringVar(&n.App, "app", "", "limit the token to this app and its installs (default: all apps)")
+	c.Flags().DurationVar(&expires, "expires", 30*24*time.Hour, "how long the token is valid, at most a year (8784h)")
 	_ = c.MarkFlagRequired("role") // fails only for an unknown flag
 	complete.FlagWords(c, "role", roles...)
 	complete.Flag(e, c, "app", complete.Apps)
@@ -144,10 +144,11 @@ func rights(t api.Token) string {
 
 func newRevoke(e *cmdenv.Env) *cobra.Command {
 	return &cobra.Command{
-		Use:               "revoke TOKEN",
-		Short:             "Make a token open nothing from now on; what follows something with it ends",
-		Args:              cobra.ExactArgs(1),
-		Long:              `Revokes a token, by its name or its id. It cannot be made good again: make another. Whoever holds a token may revoke that one.`,
+		Use:   "revoke TOKEN",
+		Short: "Revoke a token and close its open streams",
+		Args:  cobra.ExactArgs(1),
+		Long: `Revoke a token by its name or ID, and close its open streams. A revoked token cannot be restored: create
+another. Everyone who has a token can revoke it.`,
 		Example:           `  nuon tokens revoke shop-ci`,
 		ValidArgsFunction: complete.Args(e, complete.Tokens),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
@@ -156,7 +157,7 @@ func newRevoke(e *cmdenv.Env) *cobra.Command {
 				return err
 			}
 			return e.Console.Result(t, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "token %s (%s) opens nothing any more\n", console.Line(t.Name), t.ID)
+				_, err := fmt.Fprintf(w, "revoked token %s (%s)\n", console.Line(t.Name), t.ID)
 				return err
 			})
 		}),

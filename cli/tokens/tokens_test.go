@@ -56,7 +56,7 @@ func TestCreate(t *testing.T) {
 	if asked.Name != "ci" || asked.Role != "operator" || asked.ExpiresInSeconds != 86400 {
 		t.Errorf("asked for %+v", asked)
 	}
-	if !strings.Contains(remarks, "token ci (operator) is good until") || strings.Contains(remarks, secret) {
+	if !strings.Contains(remarks, "created token ci (operator), valid until") || strings.Contains(remarks, secret) {
 		t.Errorf("said %q", remarks)
 	}
 	if _, _, err := run(t, plane, "table", "create", "ci", "--role", "operator"); err != nil ||
@@ -65,7 +65,7 @@ func TestCreate(t *testing.T) {
 	}
 	if _, remarks, err := run(t, plane, "table", "create", "ci", "--role", "ci", "--app", "shop"); err != nil ||
 		asked.App != "shop" || asked.Role != "ci" ||
-		!strings.Contains(remarks, "token ci (ci for app shop) is good until") {
+		!strings.Contains(remarks, "created token ci (ci for app shop), valid until") {
 		t.Errorf("asked for %+v, said %q, ended with %v", asked, remarks, err)
 	}
 	out, remarks, err = run(t, plane, "json", "create", "ci", "--role", "admin")
@@ -84,7 +84,7 @@ func TestCreateRefuses(t *testing.T) {
 	for line, says := range map[string]string{
 		"create ci":                                 "required flag",
 		"create ci --role boss":                     "--role boss: use one of viewer, ci, operator, approver, admin",
-		"create ci --role ci":                       "say for which with --app",
+		"create ci --role ci":                       "set it with --app",
 		"create ci --role viewer --expires 1s":      "--expires 1s",
 		"create ci --role viewer --expires -1h":     "--expires -1h",
 		"create ci --role viewer --expires forever": "invalid argument",
@@ -122,7 +122,7 @@ func TestList(t *testing.T) {
 		}
 	}
 	out, _, err := run(t, plane, "table", "list", "--all")
-	for _, want := range []string{"\tgood until ", "\texpired ", "\trevoked ", "ci\tci\tshop\t",
+	for _, want := range []string{"\tvalid until ", "\texpired ", "\trevoked ", "ci\tci\tshop\t",
 		"admin\tall\tgood\tnever\tbootstrap\ttok_1"} {
 		if err != nil || !strings.Contains(out, want) {
 			t.Errorf("lacks %q: %s, %v", want, out, err)
@@ -137,7 +137,7 @@ func TestRevoke(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(api.Token{ID: "tok_1", Name: "ci"})
 	}
 	out, _, err := run(t, plane, "table", "revoke", "ci")
-	if err != nil || asked != "DELETE /v1/tokens/ci" || out != "token ci (tok_1) opens nothing any more\n" {
+	if err != nil || asked != "DELETE /v1/tokens/ci" || out != "revoked token ci (tok_1)\n" {
 		t.Errorf("asked %q, printed %q, ended with %v", asked, out, err)
 	}
 	refuse := func(w http.ResponseWriter, _ *http.Request) {

@@ -84,16 +84,16 @@ func filesOnly(fetch func(string, int64) ([]byte, error)) func(string, int64) ([
 
 func unread(n int) string {
 	if n == 1 {
-		return "1 file that the config refers to is elsewhere and was not read; --fetch reads it"
+		return "1 remote file that the config refers to was not read; read it with --fetch"
 	}
-	return fmt.Sprintf("%d files that the config refers to are elsewhere and were not read; --fetch reads them", n)
+	return fmt.Sprintf("%d remote files that the config refers to were not read; read them with --fetch", n)
 }
 
 // read reads the config in one directory.
 func read(dir string, fetch func(string, int64) ([]byte, error)) (config, error) {
 	info, err := os.Stat(dir)
 	if err == nil && !info.IsDir() {
-		err = errors.New("it is not a directory")
+		err = errors.New("not a directory")
 	}
 	if err != nil {
 		return config{}, exitcode.With(exitcode.Usage, fmt.Errorf("read the config in %s: %w", dir, err))

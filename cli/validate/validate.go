@@ -36,23 +36,25 @@ func New(e *cmdenv.Env) *cobra.Command {
 	var o options
 	c := &cobra.Command{
 		Use:   "validate [DIRECTORY...]",
-		Short: "Check an app's config and list all that is wrong with it",
+		Short: "Validate the config of an app",
 		Args:  cobra.ArbitraryArgs,
-		Long: `Checks the config of an app where it lies, with the rules that the control plane applies, and lists all that is wrong with it at once:
-misspelled keys, values of the wrong shape, names and template references that lead nowhere, circles, schedules, policies that do not
-compile. Nothing is sent anywhere, and no credentials are needed.
+		Long: `Validate the config of an app in a directory by the rules of the control plane, and list all errors at
+once: misspelled keys, values of the wrong type, names and template references that do not exist,
+dependency cycles, schedules, policies that do not compile. Nothing is sent anywhere, and no credentials
+are needed.
 
-In a git work tree it also checks the code of the same repository (repo = "."): directories that do not exist, variables that
-Terraform modules lack or need, outputs that templates read and modules lack. Code in other repositories is checked when it is
-built, in the same words.
+In a git work tree, the code of the same repository (repo = ".") is checked, too: directories that do not
+exist, variables that Terraform modules lack or need, outputs that templates read and modules lack. Code
+in other repositories is checked when it is built, with the same messages.
 
-On a terminal each mistake is shown with its line. In a pipe it is one line each:
+On a terminal each error is shown with its line. In a pipe, the format is one line for each:
 
     FILE:LINE:COLUMN: error|warning: MESSAGE (HINT)
 
-Errors end it with 2. Warnings are about what has no effect, or can never work; they end it with 0, or with 2 if --strict is given.
+The exit code is 2 if there are errors. Warnings report what has no effect or can never work; with
+--strict they count as errors.
 
-Files that the config refers to elsewhere, by https:// or git::, are read with --fetch only.`,
+Files that the config refers to by https:// or git:: are read only with --fetch.`,
 		Example: `  nuon validate
   nuon validate --strict apps/*
   nuon validate -o sarif > nuon.sarif`,
@@ -68,8 +70,8 @@ Files that the config refers to elsewhere, by https:// or git::, are read with -
 	}
 	// This flag overrides the persistent flag of the same name.
 	c.Flags().StringVarP(&o.output, "output", "o", "table", "output format: table, json, yaml or sarif")
-	c.Flags().BoolVar(&o.strict, "strict", false, "take warnings for errors")
-	c.Flags().BoolVar(&o.fetch, "fetch", false, "read the files that the config refers to elsewhere, too")
+	c.Flags().BoolVar(&o.strict, "strict", false, "treat warnings as errors")
+	c.Flags().BoolVar(&o.fetch, "fetch", false, "also read remote files that the config refers to")
 	complete.FlagWords(c, "output", formats...)
 	return c
 }

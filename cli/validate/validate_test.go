@@ -226,7 +226,7 @@ func TestElsewhere(t *testing.T) {
 	write(t, dir, map[string]string{"metadata.toml": "version = \"v2\"\nreadme = \"https://example.invalid/README.md\"\n"})
 	out, remarks, err := runOn(t, &console.Console{}, dir)
 	if err != nil || !strings.Contains(out, "valid") ||
-		!strings.Contains(remarks, "1 file that the config refers to is elsewhere and was not read; --fetch reads it") {
+		!strings.Contains(remarks, "1 remote file that the config refers to was not read; read it with --fetch") {
 		t.Errorf("printed %q and %q, %v", out, remarks, err)
 	}
 	write(t, dir, map[string]string{"metadata.toml": "version = \"v2\"\nreadme = \"file://" +

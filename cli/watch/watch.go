@@ -20,7 +20,7 @@ const every = 2 * time.Second
 
 // Flag adds --watch to a command.
 func Flag(c *cobra.Command, on *bool) {
-	c.Flags().BoolVar(on, "watch", false, "go on looking, and show what changes until Ctrl-C")
+	c.Flags().BoolVar(on, "watch", false, "watch for changes until Ctrl-C")
 }
 
 // Run calls look every two seconds until ctx ends or look fails. look prints the current state to
@@ -61,7 +61,7 @@ func run(ctx context.Context, c *console.Console,
 			return err
 		case !absent:
 			absent = true
-			remark("the control plane is away; what is shown is how it was")
+			remark("control plane unreachable: showing the last known state")
 		}
 		select {
 		case <-ctx.Done():
@@ -88,4 +88,4 @@ func picture(ctx context.Context, c *console.Console,
 }
 
 // errNoData is the error for output that is not JSON although -o requires data.
-var errNoData = errors.New("what is watched has no such output")
+var errNoData = errors.New("--watch does not support this output format")

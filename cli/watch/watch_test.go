@@ -75,8 +75,8 @@ func TestAPipeGetsWhatIsNew(t *testing.T) {
 				if out.String() != want {
 					t.Errorf("printed\n%s, want\n%s", out.String(), want)
 				}
-				if n := strings.Count(remarks.String(), "away"); n != 1 {
-					t.Errorf("said %d times that the control plane is away: %q", n, remarks.String())
+				if n := strings.Count(remarks.String(), "unreachable"); n != 1 {
+					t.Errorf("said %d times that the control plane is unreachable: %q", n, remarks.String())
 				}
 			})
 		})

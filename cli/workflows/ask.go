@@ -43,9 +43,9 @@ type Asking struct {
 
 // Flags adds --wait and --timeout, and --dry-run with its alias --explain.
 func (a *Asking) Flags(c *cobra.Command) {
-	a.follow.Flags(c, "wait until it has ended or needs a person")
-	c.Flags().BoolVar(&a.dryRun, "dry-run", false, "print the steps as a tree and end; nothing is done")
-	c.Flags().BoolVar(&a.dryRun, "explain", false, "the same as --dry-run")
+	a.follow.Flags(c, "wait until the workflow ends or needs a person")
+	c.Flags().BoolVar(&a.dryRun, "dry-run", false, "print the steps as a tree, and exit")
+	c.Flags().BoolVar(&a.dryRun, "explain", false, "same as --dry-run")
 	c.MarkFlagsMutuallyExclusive("dry-run", "wait")
 	c.MarkFlagsMutuallyExclusive("explain", "wait")
 }
@@ -53,14 +53,14 @@ func (a *Asking) Flags(c *cobra.Command) {
 // PlanFlag adds --plan-only.
 func (a *Asking) PlanFlag(c *cobra.Command) {
 	c.Flags().BoolVar(&a.planOnly, "plan-only", false,
-		"plan, print what each plan would change, and neither ask nor apply")
+		"make plans and print what they would change; request no approvals and apply nothing")
 	c.MarkFlagsMutuallyExclusive("plan-only", "dry-run")
 	c.MarkFlagsMutuallyExclusive("plan-only", "explain")
 }
 
 // YesFlag adds --yes, which confirms Risk.
 func (a *Asking) YesFlag(c *cobra.Command) {
-	c.Flags().BoolVar(&a.yes, "yes", false, "yes, do it; in a script nobody can be asked")
+	c.Flags().BoolVar(&a.yes, "yes", false, "skip the confirmation prompt")
 }
 
 // Ask requests a workflow, prints the result and, with --wait, waits for it.
@@ -152,10 +152,10 @@ func (a *Asking) sure(ctx context.Context, client *apiclient.Client, install str
 // showPlanned prints the steps of a dry run, or why there are none.
 func showPlanned(w io.Writer, asked api.Asked) error {
 	if len(asked.Workflow.Steps) == 0 {
-		_, err := fmt.Fprintln(w, console.Line(cmp.Or(asked.Outcome, "nothing would be done")))
+		_, err := fmt.Fprintln(w, console.Line(cmp.Or(asked.Outcome, "nothing to do")))
 		return err
 	}
-	if _, err := fmt.Fprintf(w, "%s of %s/%s would do this:\n",
+	if _, err := fmt.Fprintf(w, "%s of %s/%s would run these steps:\n",
 		asked.Workflow.Kind, asked.Install.App, asked.Install.Name); err != nil {
 		return err
 	}
@@ -172,13 +172,13 @@ type Following struct {
 // Flags adds --wait, with this help text, and --timeout.
 func (f *Following) Flags(c *cobra.Command, help string) {
 	c.Flags().BoolVar(&f.Wait, "wait", false, help)
-	c.Flags().DurationVar(&f.Timeout, "timeout", 0, "with --wait: stop waiting after this long (default: never)")
+	c.Flags().DurationVar(&f.Timeout, "timeout", 0, "with --wait: maximum time to wait (default: no limit)")
 }
 
 // Check rejects a negative --timeout, and one without --wait.
 func (f *Following) Check() error {
 	if f.Timeout < 0 || f.Timeout > 0 && !f.Wait {
-		return exitcode.Usagef("--timeout goes with --wait, and is how long to wait, such as 10m")
+		return exitcode.Usagef("--timeout needs --wait and a positive duration, such as 10m")
 	}
 	return nil
 }

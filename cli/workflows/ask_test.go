@@ -113,8 +113,8 @@ func TestRisk(t *testing.T) {
 		"looking is no risk": {[]string{"--dry-run"}, "", 0, []api.NewWorkflow{{Kind: "teardown", DryRun: true}},
 			"web: plan → approve → apply"},
 		"by its other name": {[]string{"--explain"}, "", 0, []api.NewWorkflow{{Kind: "teardown", DryRun: true}},
-			"would do this"},
-		"no wait for nothing": {[]string{"--timeout", "1m", "--yes"}, "", exitcode.Usage, nil, "--timeout goes with --wait"},
+			"would run these steps"},
+		"no wait for nothing": {[]string{"--timeout", "1m", "--yes"}, "", exitcode.Usage, nil, "--timeout needs --wait"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, e, out := start(t, w, c.typed)
@@ -186,11 +186,11 @@ func TestSteps(t *testing.T) {
 		// the control plane reports why not
 		"retry wfl_1 migrate": {w, "/v1/workflows/wfl_1/steps/stp_9/retry null", 0, ""},
 		"retry wfl_1 nothing": {w, "", exitcode.Failed, `has no step of "nothing"`},
-		"retry wfl_2": {two, "", exitcode.Usage, "say which of net, web, or try all of them with " +
+		"retry wfl_2": {two, "", exitcode.Usage, "name one of net, web, or retry all with " +
 			"`nuon deploy hello/acme`"},
 		"retry wfl_3": {standing("succeeded", "succeeded"), "", exitcode.Failed,
-			"nothing failed in workflow wfl_1, which is succeeded"},
-		"retry wfl_1 --timeout 1m":       {w, "", exitcode.Usage, "--timeout goes with --wait"},
+			"workflow wfl_1 is succeeded and has no failed steps"},
+		"retry wfl_1 --timeout 1m":       {w, "", exitcode.Usage, "--timeout needs --wait"},
 		"skip wfl_1 db --reason x":       {w, `/v1/workflows/wfl_1/steps/db.plan/skip {"reason":"x"}`, 0, ""},
 		"skip wfl_1 migrate --reason x":  {w, `/v1/workflows/wfl_1/steps/stp_9/skip {"reason":"x"}`, 0, ""},
 		"cancel wfl_1 --reason x":        {w, `/v1/workflows/wfl_1/cancel {"reason":"x"}`, 0, ""},

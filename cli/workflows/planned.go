@@ -97,7 +97,7 @@ func showPlan(out io.Writer, c *console.Console, p api.Plan) error {
 		return fmt.Errorf("read the report of plan %s: %w", p.ID, err)
 	}
 	if err := report.Validate(); err != nil {
-		return fmt.Errorf("the report of plan %s does not add up: %w", p.ID, err)
+		return fmt.Errorf("the report of plan %s is inconsistent: %w", p.ID, err)
 	}
 	width := 0
 	if c.OutIsTerminal {

@@ -20,11 +20,13 @@ func newRetry(e *cmdenv.Env) *cobra.Command {
 	var f Following
 	c := &cobra.Command{
 		Use:   "retry WORKFLOW|latest:INSTALL [COMPONENT|ACTION|STEP]",
-		Short: "Try again what failed, from its plan",
+		Short: "Retry the failed steps of a workflow",
 		Args:  cobra.RangeArgs(1, 2),
-		Long: `Tries again what failed in a workflow: a component from its plan, which asks for an approval as any plan does, or just
-the action that failed. While the workflow runs it is done there; after its end it is a workflow of its own.
-What failed need not be named when it is one thing.`,
+		Long: `Retry what failed in a workflow: a component from its plan, which needs an approval as any plan does,
+or only the failed action.
+
+While the workflow is running, the retry is part of it; afterwards it is a new workflow. If only one
+component or action failed, you need not name it.`,
 		Example:           "  nuon workflows retry latest:acme\n  nuon workflows retry latest:acme web --wait",
 		ValidArgsFunction: complete.Args(e, complete.Workflows, complete.Steps),
 		PreRunE:           func(*cobra.Command, []string) error { return f.Check() },
@@ -43,7 +45,7 @@ What failed need not be named when it is one thing.`,
 			return f.End(ctx, e.Console, client, w, func(w api.Workflow) any { return w })
 		}),
 	}
-	f.Flags(c, "wait until it has ended or needs a person")
+	f.Flags(c, "wait until the workflow ends or needs a person")
 	return c
 }
 
@@ -61,8 +63,8 @@ func toRetry(w api.Workflow, named []string) (api.Step, error) {
 	}
 	switch len(found) {
 	case 0:
-		return api.Step{}, fmt.Errorf("nothing failed in workflow %s, which is %s: `nuon workflows get %[1]s` shows "+
-			"its steps", w.ID, w.Status)
+		return api.Step{}, fmt.Errorf("workflow %s is %s and has no failed steps; list its steps with `nuon "+
+			"workflows get %[1]s`", w.ID, w.Status)
 	case 1:
 		return found[0], nil
 	}
@@ -70,7 +72,7 @@ func toRetry(w api.Workflow, named []string) (api.Step, error) {
 	for _, s := range found {
 		names = append(names, console.Line(name(s)))
 	}
-	return api.Step{}, exitcode.Usagef("several things failed: say which of %s, or try all of them with `nuon deploy %s`",
+	return api.Step{}, exitcode.Usagef("several steps failed: name one of %s, or retry all with `nuon deploy %s`",
 		strings.Join(names, ", "), w.App+"/"+w.Install)
 }
 
@@ -78,10 +80,13 @@ func newSkip(e *cmdenv.Env) *cobra.Command {
 	var reason string
 	c := &cobra.Command{
 		Use:   "skip WORKFLOW|latest:INSTALL COMPONENT|ACTION|STEP",
-		Short: "Go on without what has done nothing yet",
+		Short: "Skip a step that has not started",
 		Args:  cobra.ExactArgs(2),
-		Long: `Goes on without an action, or a component whose apply has not begun. What needs a component is skipped with it; what
-needs an action goes on. A skipped component counts as a no to what is wanted of it now: it is not asked again by itself.`,
+		Long: `Skip an action, or a component whose apply has not started.
+
+Components that depend on a skipped component are skipped with it; what depends on an action
+continues. Skipping a component rejects its current change: it is not planned again until something
+changes, or a person deploys it.`,
 		Example:           "  nuon workflows skip latest:acme smoke_test --reason 'the page is behind a password today'",
 		ValidArgsFunction: complete.Args(e, complete.RunningWorkflows, complete.Steps),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
@@ -102,7 +107,7 @@ needs an action goes on. A skipped component counts as a no to what is wanted of
 			return (&Following{}).End(ctx, e.Console, client, w, func(w api.Workflow) any { return w })
 		}),
 	}
-	c.Flags().StringVar(&reason, "reason", "", "why; shown to everybody who looks")
+	c.Flags().StringVar(&reason, "reason", "", "reason, shown to everyone who views the install")
 	_ = c.MarkFlagRequired("reason") // fails only for an unknown flag
 	return c
 }
@@ -127,6 +132,6 @@ func pick(w api.Workflow, key string, fits func(api.Step) bool) (api.Step, error
 	if len(of) > 0 {
 		return of[len(of)-1], nil
 	}
-	return api.Step{}, fmt.Errorf("workflow %s has no step of %s: `nuon workflows get %[1]s` shows them",
+	return api.Step{}, fmt.Errorf("workflow %s has no step of %s; list its steps with `nuon workflows get %[1]s`",
 		w.ID, console.Line(fmt.Sprintf("%q", key)))
 }

@@ -181,7 +181,7 @@ func (n *node) plan() string {
 		case s.Kind == api.StepKindAction:
 			words = append(words, "action")
 		case s.Kind == api.StepKindPlan && s.Destroy:
-			words = append(words, "plan its removal")
+			words = append(words, "plan removal")
 		case s.Kind == api.StepKindApply && s.Destroy:
 			words = append(words, "remove")
 		default:

@@ -69,7 +69,7 @@ func TestTreeOfRemovals(t *testing.T) {
 	for i := range steps {
 		steps[i].Destroy = true
 	}
-	want := "  web: plan its removal → approve → remove\n  └─ network: plan its removal → approve → remove\n"
+	want := "  web: plan removal → approve → remove\n  └─ network: plan removal → approve → remove\n"
 	if d := cmp.Diff(want, picture(t, steps, time.Time{})); d != "" {
 		t.Error(d)
 	}

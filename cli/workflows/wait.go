@@ -39,7 +39,7 @@ func follow(ctx context.Context, c *console.Console, client *apiclient.Client, i
 	if timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, timeout,
-			fmt.Errorf("workflow %s has not ended within %s; it goes on, and `nuon workflows watch %[1]s` waits again",
+			fmt.Errorf("workflow %s did not end within %s; it continues, follow it with `nuon workflows watch %[1]s`",
 				id, timeout))
 		defer cancel()
 	}

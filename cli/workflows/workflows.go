@@ -26,7 +26,7 @@ import (
 
 // New returns the command with its subcommands.
 func New(e *cmdenv.Env) *cobra.Command {
-	c := &cobra.Command{Use: "workflows", Short: "What is done to installs, step by step"}
+	c := &cobra.Command{Use: "workflows", Short: "Manage workflows: deploys and other work on installs"}
 	c.AddCommand(newList(e), newGet(e), newWatch(e), newRetry(e), newSkip(e), newCancel(e))
 	return c
 }
@@ -48,7 +48,7 @@ func oneOf(flag, value string, words []string) error {
 func newList(e *cmdenv.Env) *cobra.Command {
 	var p api.ListWorkflowsParams
 	l := &listing.List[api.Workflow]{
-		Header: []string{"ID", "INSTALL", "KIND", "STATUS", "WHY"}, Limit: 20,
+		Header: []string{"ID", "INSTALL", "KIND", "STATUS", "REASON"}, Limit: 20,
 		Row: func(w api.Workflow) []string {
 			return []string{w.ID, w.App + "/" + w.Install, string(w.Kind), string(w.Status), why(w)}
 		},
@@ -59,7 +59,7 @@ func newList(e *cmdenv.Env) *cobra.Command {
 		},
 	}
 	c := l.Command(e, &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List workflows, the newest first", Args: cobra.NoArgs,
+		Use: "list", Aliases: []string{"ls"}, Short: "List workflows, newest first", Args: cobra.NoArgs,
 		Example: "  nuon workflows list --install acme --status failed\n  nuon workflows list --status running --watch",
 		PreRunE: func(*cobra.Command, []string) error {
 			if err := oneOf("--status", p.Status, statuses); err != nil {
@@ -69,8 +69,8 @@ func newList(e *cmdenv.Env) *cobra.Command {
 		},
 	})
 	c.Flags().StringVar(&p.Install, "install", "", "only this install")
-	c.Flags().StringVar(&p.Status, "status", "", "only those that are "+strings.Join(statuses, ", "))
-	c.Flags().StringVar(&p.Kind, "kind", "", "only those of a kind: "+strings.Join(kinds, ", "))
+	c.Flags().StringVar(&p.Status, "status", "", "only these statuses: "+strings.Join(statuses, ", "))
+	c.Flags().StringVar(&p.Kind, "kind", "", "only these kinds: "+strings.Join(kinds, ", "))
 	complete.Flag(e, c, "install", complete.Installs)
 	complete.FlagWords(c, "status", statuses...)
 	complete.FlagWords(c, "kind", kinds...)
@@ -88,10 +88,10 @@ func newGet(e *cmdenv.Env) *cobra.Command {
 	live := false
 	c := &cobra.Command{
 		Use:   "get WORKFLOW|latest:INSTALL",
-		Short: "Show one workflow with its steps, as a tree",
+		Short: "Show the steps of a workflow as a tree",
 		Args:  cobra.ExactArgs(1),
-		Long: `Shows a workflow as a tree: each component stands below what it waits for, with its steps and how long they took.
-A workflow that was planned only is shown with what its plans would change.`,
+		Long: `Show a workflow as a tree: each component is below the one that it waits for, with its steps and their
+durations. A plan-only workflow is shown with what its plans would change.`,
 		Example:           "  nuon workflows get latest:acme\n  nuon workflows get wfl_… --watch",
 		ValidArgsFunction: complete.Args(e, complete.Workflows),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
@@ -119,7 +119,7 @@ func Find(ctx context.Context, client *apiclient.Client, name string) (api.Workf
 		return apiclient.Get[api.Workflow](client.GetWorkflow(ctx, name))
 	}
 	if install == "" {
-		return api.Workflow{}, exitcode.Usagef("say whose newest workflow it is: latest:INSTALL")
+		return api.Workflow{}, exitcode.Usagef("name the install: latest:INSTALL")
 	}
 	l, err := apiclient.Get[api.WorkflowList](client.ListWorkflows(ctx,
 		&api.ListWorkflowsParams{Install: install, Limit: 1}))
@@ -127,8 +127,8 @@ func Find(ctx context.Context, client *apiclient.Client, name string) (api.Workf
 		return api.Workflow{}, err
 	}
 	if len(l.Items) == 0 {
-		return api.Workflow{}, fmt.Errorf("install %[1]s has had no workflow yet: `nuon installs get %[1]s` says what it "+
-			"waits for", install)
+		return api.Workflow{}, fmt.Errorf("install %[1]s has no workflows yet; see what it waits for with `nuon "+
+			"installs get %[1]s`", install)
 	}
 	return l.Items[0], nil
 }
@@ -151,7 +151,7 @@ func show(out io.Writer, w api.Workflow, now time.Time) error {
 		"  " + console.Line(why(w)),
 	}
 	if w.RequestedBy != "" {
-		lines = append(lines, fmt.Sprintf("  asked for by %s%s", console.Line(w.RequestedBy), at))
+		lines = append(lines, fmt.Sprintf("  requested by %s%s", console.Line(w.RequestedBy), at))
 	}
 	if words := wholeRule(w); words != "" {
 		lines = append(lines, "  "+console.Line(words))
@@ -168,9 +168,9 @@ func wholeRule(w api.Workflow) string {
 	case w.Rule.By == "":
 		return ""
 	case w.Rule.Void != "":
-		return "its plans ask: " + w.Rule.Void
+		return "plans need approval: " + w.Rule.Void
 	case w.Status == api.WorkflowStatusRunning:
-		return w.Rule.By + " approves what it plans until it ends"
+		return w.Rule.By + " approves everything that it plans until it ends"
 	}
 	return w.Rule.By + " approved it as a whole"
 }
@@ -217,10 +217,13 @@ func newCancel(e *cmdenv.Env) *cobra.Command {
 	var follow Following
 	c := &cobra.Command{
 		Use:   "cancel WORKFLOW|latest:INSTALL",
-		Short: "Stop a workflow as soon as that is safe",
+		Short: "Cancel a workflow as soon as that is safe",
 		Args:  cobra.ExactArgs(1),
-		Long: `Stops a workflow: what has not begun does not begin, what runs is asked to end and may save its state first.
-An apply that is at work is never cut off. What is cancelled counts as a no: it is not tried again by itself.`,
+		Long: `Cancel a workflow: steps that have not started do not start, and running steps are asked to stop and may save their
+state first. A running apply is never interrupted.
+
+Canceling rejects the changes of the workflow: they are not planned again until something changes, or
+a person deploys them.`,
 		ValidArgsFunction: complete.Args(e, complete.RunningWorkflows),
 		PreRunE:           func(*cobra.Command, []string) error { return follow.Check() },
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
@@ -240,8 +243,8 @@ An apply that is at work is never cut off. What is cancelled counts as a no: it 
 			return e.Console.Result(w, func(out io.Writer) error { return Show(out, w) })
 		}),
 	}
-	c.Flags().StringVar(&reason, "reason", "", "why; shown to everybody who looks")
-	follow.Flags(c, "wait until it has ended")
+	c.Flags().StringVar(&reason, "reason", "", "reason, shown to everyone who views the install")
+	follow.Flags(c, "wait until the workflow ends")
 	return c
 }
 
@@ -251,9 +254,9 @@ func newWatch(e *cmdenv.Env) *cobra.Command {
 		Use:   "watch WORKFLOW|latest:INSTALL",
 		Short: "Follow a workflow until it ends or waits for a person",
 		Args:  cobra.ExactArgs(1),
-		Long: `Follows a workflow until it has ended, or until nothing in it can go on without a person.
+		Long: `Follow a workflow until it ends, or until it waits for a person.
 
-Exit codes: 0 it succeeded, 1 it failed, 3 it waits for an approval, 4 somebody said no.`,
+Exit codes: 0 succeeded, 1 failed, 3 waiting for an approval, 4 rejected.`,
 		ValidArgsFunction: complete.Args(e, complete.Workflows),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
 			w, err := Find(ctx, client, args[0])
@@ -263,7 +266,7 @@ Exit codes: 0 it succeeded, 1 it failed, 3 it waits for an approval, 4 somebody 
 			return f.End(ctx, e.Console, client, w, func(w api.Workflow) any { return w })
 		}),
 	}
-	c.Flags().DurationVar(&f.Timeout, "timeout", 0, "stop waiting after this long (default: never)")
+	c.Flags().DurationVar(&f.Timeout, "timeout", 0, "maximum time to wait (default: no limit)")
 	return c
 }
 
@@ -273,7 +276,7 @@ func Verdict(w api.Workflow) error {
 	case w.Status == api.WorkflowStatusSucceeded:
 		return nil
 	case w.Status == api.WorkflowStatusRunning:
-		return exitcode.With(exitcode.Waiting, errors.New("waits for an approval: `nuon review` shows it"))
+		return exitcode.With(exitcode.Waiting, errors.New("waiting for an approval; review it with `nuon review`"))
 	case rejected(w):
 		return exitcode.With(exitcode.Rejected, fmt.Errorf("rejected: %s", w.Outcome))
 	}

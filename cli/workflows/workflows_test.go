@@ -128,8 +128,8 @@ func TestWaitEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, begun := &streams{bodies: []string{event(t, 1, "running", "running")}}, time.Now()
 		_, err := Wait(t.Context(), quiet, s.client(t), "wfl_1", 90*time.Second)
-		if exitcode.CodeOf(err) != exitcode.Failed || err.Error() != "workflow wfl_1 has not ended within 1m30s; it goes "+
-			"on, and `nuon workflows watch wfl_1` waits again" || time.Since(begun) != 90*time.Second {
+		if exitcode.CodeOf(err) != exitcode.Failed || err.Error() != "workflow wfl_1 did not end within 1m30s; it "+
+			"continues, follow it with `nuon workflows watch wfl_1`" || time.Since(begun) != 90*time.Second {
 			t.Errorf("ended after %s with %v", time.Since(begun), err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())

@@ -187,7 +187,7 @@ func (p *pipeline) asks() {
 	waiting := strings.TrimSpace(p.nuon("approvals", "list", "-o", "name"))
 	p.mayNot("approve "+waiting, "reject acme/web --reason mine")
 	p.nuon("reject", "acme/web", "--reason", "not during the sale")
-	p.ends(p.recipe("ship"), exitcode.Rejected, "somebody said no")
+	p.ends(p.recipe("ship"), exitcode.Rejected, "a change was rejected")
 	p.ends(p.recipe("ship", "WAITING=pass"), exitcode.Rejected)
 }
 
@@ -199,7 +199,7 @@ func (p *pipeline) fails() {
 	p.ends(p.recipe("ship"), exitcode.Failed, `web +build \d+ +failed`, "nuon logs bld_")
 	p.replace("metadata.toml", "version = \"v2\"", "version = \"v9\"")
 	p.push("Be of another age")
-	p.ends(p.recipe("ship"), exitcode.Usage, "shop stays at release ", "mend them and sync again")
+	p.ends(p.recipe("ship"), exitcode.Usage, "shop stays at release ", "fix them and sync again")
 }
 
 // letIn checks the limits of the token, and the result when it is no longer valid.

@@ -13,8 +13,8 @@
 #   TIMEOUT       of ship; default 30m
 #   WAITING       pass: a plan that waits for a person does not fail the pipeline; default fail
 #
-# It ends with the exit code of nuon: 0 done, 1 a build or deploy failed, 2 errors in the config, 3 waits for an approval,
-# 4 somebody said no, 5 cannot reach the control plane or not authorised there.
+# It ends with the exit code of nuon: 0 done, 1 a build or deploy failed, 2 errors in the config, 3 waiting for an approval,
+# 4 rejected, 5 control plane unreachable or access denied.
 set -eu
 
 : "${NUON_URL:?set it to the address of the control plane}"

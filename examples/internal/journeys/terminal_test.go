@@ -245,7 +245,7 @@ func (s *terminal) since(before int) []outcome {
 // plan needs the approval of a person.
 func (r outcome) succeeded() bool {
 	return r.status == exitcode.Done || r.status == exitcode.Waiting &&
-		strings.HasSuffix(r.shown, "waits for an approval: `nuon review` shows it\n")
+		strings.HasSuffix(r.shown, "waiting for an approval; review it with `nuon review`\n")
 }
 
 // act performs the acts of a user. It presses a key again until the next text appears, because a

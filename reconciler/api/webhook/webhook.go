@@ -306,7 +306,7 @@ func pollPushed(ctx context.Context, tx *store.Tx, hook string, from forge.Forge
 	id := from.DeliveryID(d.Header)
 	if len(a.polled) > 0 {
 		if again, err := isDuplicate(ctx, tx, hook, from, id, d); err != nil || again {
-			return ignoredDelivery("delivery %s was taken before, so nothing is polled again; `nuon repos look` polls "+
+			return ignoredDelivery("delivery %s was taken before, so nothing is polled again; `nuon repos poll` polls "+
 				"at any time",
 				id), err
 		}
