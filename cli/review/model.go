@@ -136,6 +136,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		if m.mode == helping {
 			m.overlay.preface = m.help()
 		}
+		m.closeCutWhole()
 	case tea.KeyMsg:
 		return m.pressed(msg)
 	case tea.ResumeMsg:

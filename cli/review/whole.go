@@ -129,10 +129,15 @@ func (m *model) planned(p planned) {
 				NameOf(p.workflow)))
 	default:
 		m.mode, m.typed, m.whole = wholly, entry{}, p
-		if !m.fitsWhole() {
-			m.mode = reviewing
-			m.say(m.theme.warn, "the screen is too small; use nuon approve --workflow "+console.Line(p.id))
-		}
+		m.closeCutWhole()
+	}
+}
+
+// closeCutWhole closes the question about a workflow if the screen shows only a part of it.
+func (m *model) closeCutWhole() {
+	if m.mode == wholly && !m.small() && !m.fitsWhole() {
+		m.mode = reviewing
+		m.say(m.theme.warn, "the screen is too small; use nuon approve --workflow "+console.Line(m.whole.id))
 	}
 }
 

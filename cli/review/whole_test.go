@@ -99,12 +99,11 @@ func TestAWholeWorkflowIsNotAskedAbout(t *testing.T) {
 		"another key": {several(), 24, func(s *stage) { s.press("A", "j"); s.send(provision()) }, ""},
 		"little room": {several(), 12, func(s *stage) { s.press("A"); s.send(provision()) },
 			"the screen is too small; use nuon approve --workflow wfl_1"},
-		"never shrunk": {several(), 24, func(s *stage) {
+		"shrunk": {several(), 24, func(s *stage) {
 			s.press("A")
 			s.send(provision())
 			s.write("acme")
 			s.send(tea.WindowSizeMsg{Width: 80, Height: 12})
-			s.press("enter")
 		}, "the screen is too small"},
 		"lost since": {several(), 24, func(s *stage) {
 			s.press("A")
@@ -150,5 +149,22 @@ func TestTheDeskApprovesAWorkflow(t *testing.T) {
 	if r, _ := d.ruleOn(got.workflow)().(ruled); r.err != nil ||
 		!slices.Equal(p.answered(), []string{"wfl_1 as a whole"}) {
 		t.Errorf("%v %q", r.err, p.answered())
+	}
+}
+
+// TestAWholeWorkflowOnAScreenThatShrinks checks that the question closes when it no longer fits.
+func TestAWholeWorkflowOnAScreenThatShrinks(t *testing.T) {
+	s := newStage(themes["plain"], 80, 24, several()...)
+	s.press("A")
+	s.send(provision())
+	s.send(tea.WindowSizeMsg{Width: 40, Height: 10})
+	if rows := strings.Count(s.View(), "\n") + 1; s.mode != reviewing || rows > 10 {
+		t.Errorf("mode %d, %d rows of 10", s.mode, rows)
+	}
+	s.shows(t, "the screen is too small")
+	s.write("acme")
+	s.press("enter")
+	if got := s.rules(); len(got) != 0 {
+		t.Errorf("approved %q without the question", got)
 	}
 }
