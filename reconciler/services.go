@@ -114,7 +114,7 @@ func (o *services) workers(replica string, s *store.Store, m *metrics.Metrics,
 func (r *replica) runnerAPI(o *services) http.Handler {
 	return runner.New(runner.Options{
 		Jobs: o.jobs, Runners: o.runners, States: o.states, Logs: o.logs,
-		Vendor: r.registry.blobs(), Log: slog.Default(),
+		Credentials: build.NewModuleCredentials(r.store, r.key), Vendor: r.registry.blobs(), Log: slog.Default(),
 		Quota: ratelimit.Options{BehindProxy: r.options.rateLimit.BehindProxy},
 	})
 }

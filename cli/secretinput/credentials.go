@@ -27,7 +27,7 @@ func NewCredentials(e *cmdenv.Env) *cobra.Command {
 
 func newCreateCredential(e *cmdenv.Env) *cobra.Command {
 	var username, from string
-	var repositories []string
+	var repositories, modules []string
 	c := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Store a token for https:// repositories, sealed to the control plane's key",
@@ -35,12 +35,18 @@ func newCreateCredential(e *cmdenv.Env) *cobra.Command {
 		Example: `  nuon credentials create github                    # asks for the token
   nuon credentials create github --from env:GIT_TOKEN
   nuon credentials create github --from @token.txt --repository https://github.com/acme/app
-  nuon credentials create github --from @token.txt --repository 'https://github.com/acme/*'`,
+  nuon credentials create github --from @token.txt --repository 'https://github.com/acme/*'
+  nuon credentials create registry --from env:TF_TOKEN --module https://app.terraform.io
+  nuon credentials create modules --from @id_ed25519 --module 'ssh://git@github.com/acme/*'`,
 		Long: `Store a token for https:// repositories, sealed to the control plane's key.
 
 The token is sent only to the repositories in --repository: the URL of a repository, or
 https://host/owner/* for all repositories below it. Without --repository, this is the repository of the
-first app that is created with the credential. Change it with "nuon credentials update".`,
+first app that is created with the credential. Change it with "nuon credentials update".
+
+With --module, builds use the credential for Terraform modules: the token of a private registry, the
+token or the ssh key of git repositories, the password of archives. The build runner sends it only to
+these addresses.`,
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
 			secret, err := Read(ctx, e.Console, "token for "+args[0], from)
 			if err != nil {
@@ -55,7 +61,8 @@ first app that is created with the credential. Change it with "nuon credentials 
 				return err
 			}
 			made, err := apiclient.Get[api.Credential](client.CreateCredential(ctx,
-				api.NewCredential{Name: args[0], Username: username, Password: sealed, Repositories: repositories}))
+				api.NewCredential{Name: args[0], Username: username, Password: sealed, Repositories: repositories,
+					Modules: modules}))
 			if err != nil {
 				return err
 			}
@@ -71,14 +78,16 @@ first app that is created with the credential. Change it with "nuon credentials 
 	c.Flags().StringVar(&from, "from", "", "source of the token: env:NAME or @FILE (default: prompt for it)")
 	c.Flags().StringArrayVar(&repositories, "repository", nil,
 		"`URL` that the token may be sent to, or https://host/owner/* (repeatable)")
+	c.Flags().StringArrayVar(&modules, "module", nil, "`ADDRESS` of Terraform modules that builds may use it for: "+
+		"https://host of a registry, the URL of a repository, or https://host/owner/* (repeatable)")
 	return c
 }
 
 func newListCredentials(e *cmdenv.Env) *cobra.Command {
 	l := &listing.List[api.Credential]{
-		Header: []string{"NAME", "USER", "REPOSITORIES", "CREATED"},
+		Header: []string{"NAME", "USER", "REPOSITORIES", "MODULES", "CREATED"},
 		Row: func(k api.Credential) []string {
-			return []string{k.Name, k.Username, strings.Join(k.Repositories, ", "),
+			return []string{k.Name, k.Username, strings.Join(k.Repositories, ", "), strings.Join(k.Modules, ", "),
 				k.CreatedAt.Local().Format(time.DateOnly)}
 		},
 		Page: func(ctx context.Context, client *apiclient.Client, _ listing.Page) ([]api.Credential, string, error) {
@@ -102,8 +111,9 @@ func newUpdateCredential(e *cmdenv.Env) *cobra.Command {
   nuon credentials update github --add-repository 'https://github.com/acme/*' --remove-repository https://github.com/acme/app`,
 		ValidArgsFunction: complete.Args(e, complete.Credentials),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
-			if len(change.AddRepositories)+len(change.RemoveRepositories) == 0 {
-				return exitcode.Usagef("name a repository with --add-repository or --remove-repository")
+			if len(change.AddRepositories)+len(change.RemoveRepositories)+len(change.AddModules)+len(change.RemoveModules) == 0 {
+				return exitcode.Usagef("name a repository with --add-repository or --remove-repository, or modules with " +
+					"--add-module or --remove-module")
 			}
 			updated, err := apiclient.Get[api.Credential](client.UpdateCredential(ctx, args[0], change))
 			if err != nil {
@@ -112,6 +122,9 @@ func newUpdateCredential(e *cmdenv.Env) *cobra.Command {
 			return e.Console.Result(updated, func(w io.Writer) error {
 				_, err := fmt.Fprintf(w, "credential %s may be used for:\n  %s\n",
 					updated.Name, strings.Join(updated.Repositories, "\n  "))
+				if err == nil && len(updated.Modules) > 0 {
+					_, err = fmt.Fprintf(w, "and by builds for Terraform modules at:\n  %s\n", strings.Join(updated.Modules, "\n  "))
+				}
 				return err
 			})
 		}),
@@ -120,6 +133,10 @@ func newUpdateCredential(e *cmdenv.Env) *cobra.Command {
 		"`URL` to allow, or https://host/owner/* (repeatable)")
 	c.Flags().StringArrayVar(&change.RemoveRepositories, "remove-repository", nil,
 		"`URL` to remove, as it is listed (repeatable)")
+	c.Flags().StringArrayVar(&change.AddModules, "add-module", nil,
+		"`ADDRESS` of Terraform modules to allow (repeatable)")
+	c.Flags().StringArrayVar(&change.RemoveModules, "remove-module", nil,
+		"`ADDRESS` of Terraform modules to remove, as it is listed (repeatable)")
 	return c
 }
 

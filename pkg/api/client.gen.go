@@ -1757,7 +1757,10 @@ type CreatedToken struct {
 type Credential struct {
 	CreatedAt time.Time `json:"created_at"`
 	ID        string    `json:"id"`
-	Name      string    `json:"name"`
+
+	// Modules the addresses of Terraform modules that builds may use it for; empty for none
+	Modules []string `json:"modules"`
+	Name    string   `json:"name"`
 
 	// Repositories the repositories that the credential may be used for: URLs, or https://host/owner/* for all below it; empty until the first app names the credential, whose repository is then the only one
 	Repositories []string `json:"repositories"`
@@ -1771,7 +1774,11 @@ type CredentialList struct {
 
 // CredentialUpdate defines model for CredentialUpdate.
 type CredentialUpdate struct {
+	AddModules      []string `json:"add_modules,omitempty,omitzero"`
 	AddRepositories []string `json:"add_repositories,omitempty,omitzero"`
+
+	// RemoveModules as they are listed
+	RemoveModules []string `json:"remove_modules,omitempty,omitzero"`
 
 	// RemoveRepositories as they are listed
 	RemoveRepositories []string `json:"remove_repositories,omitempty,omitzero"`
@@ -2375,6 +2382,22 @@ type ModuleChange struct {
 	Key    string         `json:"key"`
 }
 
+// ModuleCredential defines model for ModuleCredential.
+type ModuleCredential struct {
+	// Secret a token, a password or an ssh key, sealed to the recipient with the context (org, credential, job, address)
+	Secret   *Sealed `json:"secret,omitempty"`
+	Username string  `json:"username,omitempty,omitzero"`
+}
+
+// ModuleCredentialRequest defines model for ModuleCredentialRequest.
+type ModuleCredentialRequest struct {
+	// Address https://HOST of a registry, https://HOST/PATH of a repository or an archive, ssh://USER@HOST/PATH
+	Address string `json:"address"`
+
+	// Recipient the public half of a key that the job has made for this answer
+	Recipient string `json:"recipient"`
+}
+
 // ModuleRefresh defines model for ModuleRefresh.
 type ModuleRefresh struct {
 	App        string               `json:"app"`
@@ -2421,7 +2444,9 @@ type NewApp struct {
 
 // NewCredential defines model for NewCredential.
 type NewCredential struct {
-	Name string `json:"name"`
+	// Modules the addresses of Terraform modules that builds may use it for: https://host for a registry, the URL of a repository or an archive, or https://host/owner/* for all below it; ssh://git@host/… likewise
+	Modules []string `json:"modules,omitempty,omitzero"`
+	Name    string   `json:"name"`
 
 	// Password age ciphertext to one key
 	Password Sealed `json:"password"`
@@ -3914,6 +3939,9 @@ type HeartbeatJSONRequestBody = Heartbeat
 // AppendLogsJSONRequestBody defines body for AppendLogs for application/json ContentType.
 type AppendLogsJSONRequestBody = LogBatch
 
+// GetModuleCredentialJSONRequestBody defines body for GetModuleCredential for application/json ContentType.
+type GetModuleCredentialJSONRequestBody = ModuleCredentialRequest
+
 // PostResultJSONRequestBody defines body for PostResult for application/json ContentType.
 type PostResultJSONRequestBody = JobResult
 
@@ -4110,6 +4138,20 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/logs (the `AppendLogs` operationId).
 	AppendLogs(ctx context.Context, job InJob, attempt InAttempt, body AppendLogsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetModuleCredentialWithBody The credential for an address of Terraform modules (attempt token of a build of a Terraform module). It is empty when there is none.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/module-credential (the `GetModuleCredential` operationId).
+	GetModuleCredentialWithBody(ctx context.Context, job InJob, attempt InAttempt, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetModuleCredential The credential for an address of Terraform modules (attempt token of a build of a Terraform module). It is empty when there is none.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/module-credential (the `GetModuleCredential` operationId).
+	GetModuleCredential(ctx context.Context, job InJob, attempt InAttempt, body GetModuleCredentialJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PostResultWithBody How the attempt ended (runner key or attempt token). Idempotent.
 	//
@@ -4850,6 +4892,40 @@ func (c *Client) AppendLogsWithBody(ctx context.Context, job InJob, attempt InAt
 // Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/logs (the `AppendLogs` operationId).
 func (c *Client) AppendLogs(ctx context.Context, job InJob, attempt InAttempt, body AppendLogsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewAppendLogsRequest(c.Server, job, attempt, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetModuleCredentialWithBody The credential for an address of Terraform modules (attempt token of a build of a Terraform module). It is empty when there is none.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/module-credential (the `GetModuleCredential` operationId).
+func (c *Client) GetModuleCredentialWithBody(ctx context.Context, job InJob, attempt InAttempt, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetModuleCredentialRequestWithBody(c.Server, job, attempt, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetModuleCredential The credential for an address of Terraform modules (attempt token of a build of a Terraform module). It is empty when there is none.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/module-credential (the `GetModuleCredential` operationId).
+func (c *Client) GetModuleCredential(ctx context.Context, job InJob, attempt InAttempt, body GetModuleCredentialJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetModuleCredentialRequest(c.Server, job, attempt, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6851,6 +6927,60 @@ func NewAppendLogsRequestWithBody(server string, job InJob, attempt InAttempt, c
 	}
 
 	operationPath := fmt.Sprintf("/runner/v1/jobs/%s/attempts/%s/logs", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewGetModuleCredentialRequest calls the generic GetModuleCredential builder with application/json body
+func NewGetModuleCredentialRequest(server string, job InJob, attempt InAttempt, body GetModuleCredentialJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewGetModuleCredentialRequestWithBody(server, job, attempt, "application/json", bodyReader)
+}
+
+// NewGetModuleCredentialRequestWithBody constructs an http.Request for the GetModuleCredential method, with any body, and a specified content type
+func NewGetModuleCredentialRequestWithBody(server string, job InJob, attempt InAttempt, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "job", job, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "attempt", attempt, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/runner/v1/jobs/%s/attempts/%s/module-credential", pathParam0, pathParam1)
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -11295,6 +11425,20 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/logs (the `AppendLogs` operationId).
 	AppendLogsWithResponse(ctx context.Context, job InJob, attempt InAttempt, body AppendLogsJSONRequestBody, reqEditors ...RequestEditorFn) (*AppendLogsResponse, error)
 
+	// GetModuleCredentialWithBodyWithResponse The credential for an address of Terraform modules (attempt token of a build of a Terraform module). It is empty when there is none.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/module-credential (the `GetModuleCredential` operationId).
+	GetModuleCredentialWithBodyWithResponse(ctx context.Context, job InJob, attempt InAttempt, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*GetModuleCredentialResponse, error)
+
+	// GetModuleCredentialWithResponse The credential for an address of Terraform modules (attempt token of a build of a Terraform module). It is empty when there is none.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/module-credential (the `GetModuleCredential` operationId).
+	GetModuleCredentialWithResponse(ctx context.Context, job InJob, attempt InAttempt, body GetModuleCredentialJSONRequestBody, reqEditors ...RequestEditorFn) (*GetModuleCredentialResponse, error)
+
 	// PostResultWithBodyWithResponse How the attempt ended (runner key or attempt token). Idempotent.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -12218,6 +12362,54 @@ func (r AppendLogsResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r AppendLogsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetModuleCredentialResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ModuleCredential
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetModuleCredentialResponse) GetJSON200() *ModuleCredential {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetModuleCredentialResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetModuleCredentialResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetModuleCredentialResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetModuleCredentialResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetModuleCredentialResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -16580,6 +16772,32 @@ func (c *ClientWithResponses) AppendLogsWithResponse(ctx context.Context, job In
 	return ParseAppendLogsResponse(rsp)
 }
 
+// GetModuleCredentialWithBodyWithResponse The credential for an address of Terraform modules (attempt token of a build of a Terraform module). It is empty when there is none.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/module-credential (the `GetModuleCredential` operationId).
+func (c *ClientWithResponses) GetModuleCredentialWithBodyWithResponse(ctx context.Context, job InJob, attempt InAttempt, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*GetModuleCredentialResponse, error) {
+	rsp, err := c.GetModuleCredentialWithBody(ctx, job, attempt, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetModuleCredentialResponse(rsp)
+}
+
+// GetModuleCredentialWithResponse The credential for an address of Terraform modules (attempt token of a build of a Terraform module). It is empty when there is none.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/module-credential (the `GetModuleCredential` operationId).
+func (c *ClientWithResponses) GetModuleCredentialWithResponse(ctx context.Context, job InJob, attempt InAttempt, body GetModuleCredentialJSONRequestBody, reqEditors ...RequestEditorFn) (*GetModuleCredentialResponse, error) {
+	rsp, err := c.GetModuleCredential(ctx, job, attempt, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetModuleCredentialResponse(rsp)
+}
+
 // PostResultWithBodyWithResponse How the attempt ended (runner key or attempt token). Idempotent.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -18179,6 +18397,39 @@ func ParseAppendLogsResponse(rsp *http.Response) (*AppendLogsResponse, error) {
 	switch {
 	case rsp.StatusCode == 204:
 		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetModuleCredentialResponse parses an HTTP response from a GetModuleCredentialWithResponse call
+func ParseGetModuleCredentialResponse(rsp *http.Response) (*GetModuleCredentialResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetModuleCredentialResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ModuleCredential
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest Fault

@@ -28,7 +28,8 @@ const (
 	// recipient.
 	KindRegistration = "registration"
 	// KindCredential is a password for a git server. Component is the id of its row; it is empty
-	// before the row exists, and Path is then the name of the credential.
+	// before the row exists, and Path is then the name of the credential. For a job of a build runner,
+	// Component is the job and Path the address that the credential is for.
 	KindCredential = "credential"
 	// KindWebhook is the secret of a webhook. Component is the id of its row; it is empty while a
 	// client sends the secret.
@@ -79,6 +80,12 @@ func RegistrationContext(to Recipient) Context {
 // credential.
 func CredentialContext(org, name string) Context {
 	return Context{Org: org, Kind: KindCredential, Path: name}
+}
+
+// ModuleCredentialContext returns the context under which a job gets a credential for an address of
+// Terraform modules, sealed to a key that it has made for that.
+func ModuleCredentialContext(org, job, address string) Context {
+	return Context{Org: org, Kind: KindCredential, Component: job, Path: address}
 }
 
 // WebhookContext returns the context under which a client seals the secret of a webhook.

@@ -515,6 +515,40 @@ func (q *Queries) ComponentToBuild(ctx context.Context, orgID string, iD string)
 	return i, err
 }
 
+const credentialsForModules = `-- name: CredentialsForModules :many
+select org_id, id, name, username, sealed, repositories, modules, created_at from credentials where org_id = $1 and modules <> '{}' order by name
+`
+
+// CredentialsForModules are those that builds may use for some address.
+func (q *Queries) CredentialsForModules(ctx context.Context, orgID string) ([]Credential, error) {
+	rows, err := q.db.Query(ctx, credentialsForModules, orgID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Credential{}
+	for rows.Next() {
+		var i Credential
+		if err := rows.Scan(
+			&i.OrgID,
+			&i.ID,
+			&i.Name,
+			&i.Username,
+			&i.Sealed,
+			&i.Repositories,
+			&i.Modules,
+			&i.CreatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const endBuild = `-- name: EndBuild :execrows
 update builds set status = $1, artifact_digest = $2, artifact_bytes = $3, error = $4,
     modules_tool = $5, ended_at = now()
@@ -765,6 +799,18 @@ func (q *Queries) SetComponentProblem(ctx context.Context, arg SetComponentProbl
 		arg.ID,
 	)
 	return err
+}
+
+const setCredentialModules = `-- name: SetCredentialModules :execrows
+update credentials set modules = $1 where org_id = $2 and id = $3
+`
+
+func (q *Queries) SetCredentialModules(ctx context.Context, modules []string, orgID string, iD string) (int64, error) {
+	result, err := q.db.Exec(ctx, setCredentialModules, modules, orgID, iD)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const setModuleRefreshBuild = `-- name: SetModuleRefreshBuild :exec

@@ -148,7 +148,7 @@ func (q *Queries) ClearWatchWebhook(ctx context.Context, orgID string, iD string
 }
 
 const credentialOfWatch = `-- name: CredentialOfWatch :one
-select org_id, id, name, username, sealed, repositories, created_at from credentials where org_id = $1 and id = $2
+select org_id, id, name, username, sealed, repositories, modules, created_at from credentials where org_id = $1 and id = $2
 `
 
 func (q *Queries) CredentialOfWatch(ctx context.Context, orgID string, iD string) (Credential, error) {
@@ -161,6 +161,7 @@ func (q *Queries) CredentialOfWatch(ctx context.Context, orgID string, iD string
 		&i.Username,
 		&i.Sealed,
 		&i.Repositories,
+		&i.Modules,
 		&i.CreatedAt,
 	)
 	return i, err

@@ -160,7 +160,7 @@ func (q *Queries) InstallNamesOfRunner(ctx context.Context, orgID string, runner
 }
 
 const lockCredential = `-- name: LockCredential :one
-select org_id, id, name, username, sealed, repositories, created_at from credentials where org_id = $1 and (id = $2 or name = $2) for key share
+select org_id, id, name, username, sealed, repositories, modules, created_at from credentials where org_id = $1 and (id = $2 or name = $2) for key share
 `
 
 // LockCredential keeps a token for git from going away until the work that uses it is done.
@@ -174,6 +174,7 @@ func (q *Queries) LockCredential(ctx context.Context, orgID string, key string) 
 		&i.Username,
 		&i.Sealed,
 		&i.Repositories,
+		&i.Modules,
 		&i.CreatedAt,
 	)
 	return i, err
@@ -287,7 +288,7 @@ func (q *Queries) OpenJobsOfRunner(ctx context.Context, orgID string, runnerID s
 }
 
 const takeCredential = `-- name: TakeCredential :one
-select org_id, id, name, username, sealed, repositories, created_at from credentials where org_id = $1 and (id = $2 or name = $2) for update
+select org_id, id, name, username, sealed, repositories, modules, created_at from credentials where org_id = $1 and (id = $2 or name = $2) for update
 `
 
 func (q *Queries) TakeCredential(ctx context.Context, orgID string, key string) (Credential, error) {
@@ -300,6 +301,7 @@ func (q *Queries) TakeCredential(ctx context.Context, orgID string, key string) 
 		&i.Username,
 		&i.Sealed,
 		&i.Repositories,
+		&i.Modules,
 		&i.CreatedAt,
 	)
 	return i, err

@@ -171,6 +171,7 @@ type Credential struct {
 	Username     string
 	Sealed       json.RawMessage
 	Repositories []string
+	Modules      []string
 	CreatedAt    time.Time
 }
 

@@ -47,8 +47,8 @@ func (q *Queries) AddApp(ctx context.Context, arg AddAppParams) (App, error) {
 }
 
 const addCredential = `-- name: AddCredential :one
-insert into credentials (org_id, id, name, username, sealed, repositories)
-values ($1, $2, $3, $4, $5, coalesce($6::text[], '{}')) returning org_id, id, name, username, sealed, repositories, created_at
+insert into credentials (org_id, id, name, username, sealed, repositories, modules)
+values ($1, $2, $3, $4, $5, coalesce($6::text[], '{}'), coalesce($7::text[], '{}')) returning org_id, id, name, username, sealed, repositories, modules, created_at
 `
 
 type AddCredentialParams struct {
@@ -58,6 +58,7 @@ type AddCredentialParams struct {
 	Username     string
 	Sealed       json.RawMessage
 	Repositories []string
+	Modules      []string
 }
 
 func (q *Queries) AddCredential(ctx context.Context, arg AddCredentialParams) (Credential, error) {
@@ -68,6 +69,7 @@ func (q *Queries) AddCredential(ctx context.Context, arg AddCredentialParams) (C
 		arg.Username,
 		arg.Sealed,
 		arg.Repositories,
+		arg.Modules,
 	)
 	var i Credential
 	err := row.Scan(
@@ -77,6 +79,7 @@ func (q *Queries) AddCredential(ctx context.Context, arg AddCredentialParams) (C
 		&i.Username,
 		&i.Sealed,
 		&i.Repositories,
+		&i.Modules,
 		&i.CreatedAt,
 	)
 	return i, err
@@ -1065,7 +1068,7 @@ func (q *Queries) ViewComponents(ctx context.Context, orgID string, appID string
 }
 
 const viewCredentials = `-- name: ViewCredentials :many
-select org_id, id, name, username, sealed, repositories, created_at from credentials where org_id = $1 order by name
+select org_id, id, name, username, sealed, repositories, modules, created_at from credentials where org_id = $1 order by name
 `
 
 func (q *Queries) ViewCredentials(ctx context.Context, orgID string) ([]Credential, error) {
@@ -1084,6 +1087,7 @@ func (q *Queries) ViewCredentials(ctx context.Context, orgID string) ([]Credenti
 			&i.Username,
 			&i.Sealed,
 			&i.Repositories,
+			&i.Modules,
 			&i.CreatedAt,
 		); err != nil {
 			return nil, err

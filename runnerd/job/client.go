@@ -218,6 +218,42 @@ func ContestedWarning(state api.State) string {
 		"see `nuon state list`", state.Serial)
 }
 
+// ModuleCredential is a credential for an address of Terraform modules. Secret is zero if there is
+// none.
+type ModuleCredential struct {
+	Username string
+	Secret   seal.Secret
+}
+
+// ModuleCredential returns the org's credential for an address of Terraform modules. It is sealed to a
+// key that exists only during the call.
+func (c *AttemptClient) ModuleCredential(ctx context.Context, org, address string) (found ModuleCredential, err error) {
+	key, err := seal.NewIdentity()
+	if err != nil {
+		return found, err
+	}
+	request := api.ModuleCredentialRequest{Address: address, Recipient: key.Recipient().String()}
+	err = c.retry(ctx, func(ctx context.Context) error {
+		answer, err := c.short.GetModuleCredentialWithResponse(ctx, c.job, c.attempt, request)
+		if err != nil {
+			return err
+		}
+		if err := apiclient.CheckResponse("read a credential for modules", answer.HTTPResponse, answer.Body); err != nil {
+			return err
+		}
+		if answer.JSON200 == nil || answer.JSON200.Secret == nil {
+			return nil
+		}
+		found.Username = answer.JSON200.Username
+		found.Secret, err = key.Open(*answer.JSON200.Secret, seal.ModuleCredentialContext(org, c.job, address))
+		if err != nil {
+			return apiclient.Permanent(fmt.Errorf("read a credential for modules: %w", err))
+		}
+		return nil
+	})
+	return found, err
+}
+
 // spec fetches the job's spec.
 func (c *AttemptClient) spec(ctx context.Context) (spec api.JobSpec, err error) {
 	err = c.retry(ctx, func(ctx context.Context) error {

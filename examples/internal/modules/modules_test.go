@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -113,12 +114,19 @@ func (w *world) versions(component string) string {
 		newest.Modules.Modules[0].Version)
 }
 
-// TestRefreshedModulesReachInstalls: a push is built with modules of the registry, and deployed while
+// registryToken opens the registry.
+const registryToken = "registry-token-123456"
+
+// TestRefreshedModulesReachInstalls: a push is built with modules of a private registry, and deployed while
 // the registry is down. A newer version changes nothing until it is requested; then it is a release
 // of its own, which installs that follow get and pinned ones do not.
 func TestRefreshedModulesReachInstalls(t *testing.T) {
 	w := newWorld(t)
 	w.publish("1.0.0", "first")
+	w.registry.Require("/v1/modules/", registryToken)
+	token := filepath.Join(t.TempDir(), "token")
+	w.must(os.WriteFile(token, []byte(registryToken+"\n"), 0o600))
+	w.nuon("credentials", "create", "registry", "--from", "@"+token, "--module", w.registry.URL)
 	var err error
 	w.vendor, err = w.fleet.NewRepository(w.ctx, "shop", w.app())
 	w.must(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	"github.com/nuon-toolkit/nuon/reconciler/build"
 	"github.com/nuon-toolkit/nuon/reconciler/observe"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
@@ -108,6 +109,10 @@ func (s *Server) CreateCredential(
 	if err != nil {
 		return nil, err
 	}
+	modules, err := build.ChangeModules(nil, n.Modules, nil)
+	if err != nil {
+		return nil, err
+	}
 	sealed, err := s.sealFor(seal.Context{Org: org, Kind: seal.KindCredential, Component: row}, password.Reveal())
 	if err != nil {
 		return nil, err
@@ -116,7 +121,7 @@ func (s *Server) CreateCredential(
 	err = s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
 		made, err = tx.AddCredential(ctx, store.AddCredentialParams{
 			OrgID: tx.Org, ID: row, Name: n.Name, Username: orElse(n.Username, "git"), Sealed: sealed,
-			Repositories: repositories,
+			Repositories: repositories, Modules: modules,
 		})
 		if _, taken := store.IsUniqueViolation(err); taken {
 			return problem.Error{
@@ -128,7 +133,7 @@ func (s *Server) CreateCredential(
 			return fmt.Errorf("keep credential %s: %w", n.Name, err)
 		}
 		return tx.Audit(ctx, callerOf(ctx).actor, "credential.create", made.ID, map[string]any{
-			"name": made.Name, "repositories": repositories,
+			"name": made.Name, "repositories": repositories, "modules": modules,
 		})
 	})
 	return CreateCredential201JSONResponse(viewCredential(made)), err
@@ -152,11 +157,19 @@ func (s *Server) UpdateCredential(
 		if err := fenced(tx.SetCredentialRepositories(ctx, row.Repositories, tx.Org, row.ID)); err != nil {
 			return fmt.Errorf("update credential %s: %w", row.Name, err)
 		}
+		modules := row.Modules
+		if row.Modules, err = build.ChangeModules(modules, r.Body.AddModules, r.Body.RemoveModules); err != nil {
+			return err
+		}
+		if err := fenced(tx.SetCredentialModules(ctx, row.Modules, tx.Org, row.ID)); err != nil {
+			return fmt.Errorf("update credential %s: %w", row.Name, err)
+		}
 		if err := tx.MakeWatchesOfCredentialDue(ctx, tx.Org, row.ID); err != nil {
 			return fmt.Errorf("update credential %s: %w", row.Name, err)
 		}
 		return tx.Audit(ctx, callerOf(ctx).actor, "credential.update", row.ID,
-			map[string]any{"name": row.Name, "before": before, "after": row.Repositories})
+			map[string]any{"name": row.Name, "before": before, "after": row.Repositories,
+				"modules_before": modules, "modules_after": row.Modules})
 	})
 	return UpdateCredential200JSONResponse(viewCredential(row)), err
 }
@@ -196,6 +209,6 @@ func changeRepositories(now, add, remove []string) ([]string, error) {
 
 func viewCredential(c store.Credential) api.Credential {
 	return api.Credential{
-		ID: c.ID, Name: c.Name, Username: c.Username, Repositories: c.Repositories, CreatedAt: c.CreatedAt,
+		ID: c.ID, Name: c.Name, Username: c.Username, Repositories: c.Repositories, Modules: c.Modules, CreatedAt: c.CreatedAt,
 	}
 }

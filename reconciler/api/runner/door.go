@@ -27,6 +27,8 @@ type Options struct {
 	States  *tfstate.Service
 	Logs    *joblog.Service
 	Vendor  Blobs
+	// Credentials returns the credentials for Terraform modules to builds.
+	Credentials Credentials
 	// Log receives the details that clients do not see; nil discards them.
 	Log *slog.Logger
 	// Quota limits the requests of one runner with all its attempts. Its zero value has generous
@@ -49,7 +51,7 @@ func New(o Options) http.Handler {
 	}
 	door := &door{jobs: o.Jobs, runners: o.Runners, quota: ratelimit.New(o.Quota), fail: problem.Writer(o.Log)}
 	mux := routesOf(handlers{
-		jobs: o.Jobs, runners: o.Runners, states: o.States, logs: o.Logs, log: o.Log,
+		jobs: o.Jobs, runners: o.Runners, states: o.States, logs: o.Logs, credentials: o.Credentials, log: o.Log,
 	}, door)
 	mux.Handle("/v2/", newProxy(door, o.Vendor, o.Log))
 	return middleware.New(problem.Mux(mux), middleware.Options{Log: o.Log})
@@ -103,19 +105,20 @@ const (
 // routes lists all routes of the OpenAPI document; a missing one is closed. A test compares it with
 // the generated routes.
 var routes = map[string]route{
-	"POST /runner/v1/register":                                 {byRegistration, mib, usual},
-	"POST /runner/v1/register/challenge":                       {byRegistration, 64 * kib, usual},
-	"POST /runner/v1/key":                                      {byRunner, 64 * kib, usual},
-	"POST /runner/v1/lease":                                    {byRunner | idle, mib, usual},
-	"POST /runner/v1/heartbeat":                                {byRunner, mib, usual},
-	"POST /runner/v1/logs":                                     {byRunner, mib, usual},
-	"POST /runner/v1/jobs/{job}/attempts/{attempt}/accept":     {byRunner, 64 * kib, usual},
-	"GET /runner/v1/jobs/{job}/attempts/{attempt}/spec":        {byAttempt, 64 * kib, usual},
-	"POST /runner/v1/jobs/{job}/attempts/{attempt}/logs":       {byRunner | byAttempt, 4 * mib, usual},
-	"POST /runner/v1/jobs/{job}/attempts/{attempt}/result":     {byRunner | byAttempt, 32 * mib, slow},
-	"GET /runner/v1/jobs/{job}/attempts/{attempt}/state":       {byAttempt, 64 * kib, slow},
-	"POST /runner/v1/jobs/{job}/attempts/{attempt}/state":      {byRunner | byAttempt, 64 * mib, slow},
-	"POST /runner/v1/jobs/{job}/attempts/{attempt}/state/lock": {byAttempt, mib, usual},
+	"POST /runner/v1/register":                                        {byRegistration, mib, usual},
+	"POST /runner/v1/register/challenge":                              {byRegistration, 64 * kib, usual},
+	"POST /runner/v1/key":                                             {byRunner, 64 * kib, usual},
+	"POST /runner/v1/lease":                                           {byRunner | idle, mib, usual},
+	"POST /runner/v1/heartbeat":                                       {byRunner, mib, usual},
+	"POST /runner/v1/logs":                                            {byRunner, mib, usual},
+	"POST /runner/v1/jobs/{job}/attempts/{attempt}/accept":            {byRunner, 64 * kib, usual},
+	"GET /runner/v1/jobs/{job}/attempts/{attempt}/spec":               {byAttempt, 64 * kib, usual},
+	"POST /runner/v1/jobs/{job}/attempts/{attempt}/module-credential": {byAttempt, 64 * kib, usual},
+	"POST /runner/v1/jobs/{job}/attempts/{attempt}/logs":              {byRunner | byAttempt, 4 * mib, usual},
+	"POST /runner/v1/jobs/{job}/attempts/{attempt}/result":            {byRunner | byAttempt, 32 * mib, slow},
+	"GET /runner/v1/jobs/{job}/attempts/{attempt}/state":              {byAttempt, 64 * kib, slow},
+	"POST /runner/v1/jobs/{job}/attempts/{attempt}/state":             {byRunner | byAttempt, 64 * mib, slow},
+	"POST /runner/v1/jobs/{job}/attempts/{attempt}/state/lock":        {byAttempt, mib, usual},
 	// Also by runnerd, which releases what its job process could not.
 	"DELETE /runner/v1/jobs/{job}/attempts/{attempt}/state/lock": {byRunner | byAttempt, 64 * kib, usual},
 }

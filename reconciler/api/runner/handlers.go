@@ -21,6 +21,15 @@ type handlers struct {
 	states  *tfstate.Service
 	logs    *joblog.Service
 	log     *slog.Logger
+
+	credentials Credentials
+}
+
+// Credentials returns credentials for Terraform modules. *build.ModuleCredentials implements it.
+type Credentials interface {
+	Get(
+		ctx context.Context, caller runners.Caller, ref api.AttemptRef, request api.ModuleCredentialRequest,
+	) (api.ModuleCredential, error)
 }
 
 var _ StrictServerInterface = handlers{}
@@ -63,6 +72,14 @@ func (h handlers) Accept(ctx context.Context, r AcceptRequestObject) (AcceptResp
 func (h handlers) GetSpec(ctx context.Context, r GetSpecRequestObject) (GetSpecResponseObject, error) {
 	spec, err := h.jobs.Spec(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt))
 	return GetSpec200JSONResponse(spec), err
+}
+
+// GetModuleCredential returns the credential for an address of modules to a build.
+func (h handlers) GetModuleCredential(
+	ctx context.Context, r GetModuleCredentialRequestObject,
+) (GetModuleCredentialResponseObject, error) {
+	found, err := h.credentials.Get(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt), *r.Body)
+	return GetModuleCredential200JSONResponse(found), err
 }
 
 // AppendLogs stores chunks of a log.

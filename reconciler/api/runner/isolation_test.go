@@ -29,19 +29,20 @@ const (
 // open lists the tokens that open each route. A missing route fails the tests, because its access
 // was not decided.
 var open = map[string][]string{
-	"POST /runner/v1/register":                                 {byRegistration},
-	"POST /runner/v1/register/challenge":                       {byRegistration},
-	"POST /runner/v1/key":                                      {byKey},
-	"POST /runner/v1/lease":                                    {byKey},
-	"POST /runner/v1/heartbeat":                                {byKey},
-	"POST /runner/v1/logs":                                     {byKey},
-	"POST /runner/v1/jobs/{job}/attempts/{attempt}/accept":     {byKey},
-	"GET /runner/v1/jobs/{job}/attempts/{attempt}/spec":        {byAttempt},
-	"POST /runner/v1/jobs/{job}/attempts/{attempt}/logs":       {byKey, byAttempt, late},
-	"POST /runner/v1/jobs/{job}/attempts/{attempt}/result":     {byKey, byAttempt, late},
-	"GET /runner/v1/jobs/{job}/attempts/{attempt}/state":       {byAttempt},
-	"POST /runner/v1/jobs/{job}/attempts/{attempt}/state":      {byKey, byAttempt, late},
-	"POST /runner/v1/jobs/{job}/attempts/{attempt}/state/lock": {byAttempt},
+	"POST /runner/v1/register":                                        {byRegistration},
+	"POST /runner/v1/register/challenge":                              {byRegistration},
+	"POST /runner/v1/key":                                             {byKey},
+	"POST /runner/v1/lease":                                           {byKey},
+	"POST /runner/v1/heartbeat":                                       {byKey},
+	"POST /runner/v1/logs":                                            {byKey},
+	"POST /runner/v1/jobs/{job}/attempts/{attempt}/accept":            {byKey},
+	"GET /runner/v1/jobs/{job}/attempts/{attempt}/spec":               {byAttempt},
+	"POST /runner/v1/jobs/{job}/attempts/{attempt}/module-credential": {byAttempt},
+	"POST /runner/v1/jobs/{job}/attempts/{attempt}/logs":              {byKey, byAttempt, late},
+	"POST /runner/v1/jobs/{job}/attempts/{attempt}/result":            {byKey, byAttempt, late},
+	"GET /runner/v1/jobs/{job}/attempts/{attempt}/state":              {byAttempt},
+	"POST /runner/v1/jobs/{job}/attempts/{attempt}/state":             {byKey, byAttempt, late},
+	"POST /runner/v1/jobs/{job}/attempts/{attempt}/state/lock":        {byAttempt},
 	// Its own lock, which was released by then.
 	"DELETE /runner/v1/jobs/{job}/attempts/{attempt}/state/lock": {byKey, byAttempt, late},
 }
@@ -62,6 +63,9 @@ func bodyOf(route string) any {
 		return api.Registration{Version: "1", Capacity: 1}
 	case "/runner/v1/register/challenge":
 		return api.ChallengeRequest{Recipient: "age14eu3l03yt2l36pq4lmkll4cd0ldhdg3pz358ugh2gd2kjhl9aufq9gr5rq"}
+	case "/module-credential":
+		return api.ModuleCredentialRequest{Address: "https://git.test",
+			Recipient: "age14eu3l03yt2l36pq4lmkll4cd0ldhdg3pz358ugh2gd2kjhl9aufq9gr5rq"}
 	case "/runner/v1/lease":
 		return api.LeaseRequest{Free: 1, Version: "1", WaitSeconds: -1}
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 	"github.com/nuon-toolkit/nuon/reconciler/api/ratelimit"
 	"github.com/nuon-toolkit/nuon/reconciler/api/runner"
+	"github.com/nuon-toolkit/nuon/reconciler/build"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs/jobstest"
 	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/token"
@@ -48,6 +49,7 @@ func serveBounded(t *testing.T, vendor runner.Blobs, limits ratelimit.Options) s
 	w := jobstest.New(t)
 	server := httptest.NewServer(runner.New(runner.Options{
 		Jobs: w.Jobs, Runners: w.Runners, States: w.States, Logs: w.Logs, Vendor: vendor, Quota: limits,
+		Credentials: build.NewModuleCredentials(w.Store, seal.Identity{}),
 	}))
 	t.Cleanup(server.Close)
 	t.Cleanup(w.Jobs.Drain)

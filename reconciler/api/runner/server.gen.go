@@ -28,6 +28,9 @@ type ServerInterface interface {
 	// AppendLogs Numbered chunks; one that is there already changes nothing (runner key or attempt token).
 	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/logs)
 	AppendLogs(w http.ResponseWriter, r *http.Request, job InJob, attempt InAttempt)
+	// GetModuleCredential The credential for an address of Terraform modules (attempt token of a build of a Terraform module). It is empty when there is none.
+	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/module-credential)
+	GetModuleCredential(w http.ResponseWriter, r *http.Request, job InJob, attempt InAttempt)
 	// PostResult How the attempt ended (runner key or attempt token). Idempotent.
 	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/result)
 	PostResult(w http.ResponseWriter, r *http.Request, job InJob, attempt InAttempt)
@@ -147,6 +150,41 @@ func (siw *ServerInterfaceWrapper) AppendLogs(w http.ResponseWriter, r *http.Req
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.AppendLogs(w, r, job, attempt)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetModuleCredential operation middleware
+func (siw *ServerInterfaceWrapper) GetModuleCredential(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "job" -------------
+	var job InJob
+
+	err = runtime.BindStyledParameterWithOptions("simple", "job", r.PathValue("job"), &job, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "job", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "attempt" -------------
+	var attempt InAttempt
+
+	err = runtime.BindStyledParameterWithOptions("simple", "attempt", r.PathValue("attempt"), &attempt, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "attempt", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetModuleCredential(w, r, job, attempt)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -580,6 +618,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/runner/v1/logs", wrapper.AppendRunnerLogs)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/runner/v1/jobs/{job}/attempts/{attempt}/accept", wrapper.Accept)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/runner/v1/jobs/{job}/attempts/{attempt}/spec", wrapper.GetSpec)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/runner/v1/jobs/{job}/attempts/{attempt}/module-credential", wrapper.GetModuleCredential)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/runner/v1/jobs/{job}/attempts/{attempt}/logs", wrapper.AppendLogs)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/runner/v1/jobs/{job}/attempts/{attempt}/result", wrapper.PostResult)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/runner/v1/jobs/{job}/attempts/{attempt}/state", wrapper.GetState)
@@ -695,6 +734,47 @@ type AppendLogsdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response AppendLogsdefaultApplicationProblemPlusJSONResponse) VisitAppendLogsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModuleCredentialRequestObject struct {
+	Job     InJob     `json:"job"`
+	Attempt InAttempt `json:"attempt"`
+	Body    *GetModuleCredentialJSONRequestBody
+}
+
+type GetModuleCredentialResponseObject interface {
+	VisitGetModuleCredentialResponse(w http.ResponseWriter) error
+}
+
+type GetModuleCredential200JSONResponse ModuleCredential
+
+func (response GetModuleCredential200JSONResponse) VisitGetModuleCredentialResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModuleCredentialdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetModuleCredentialdefaultApplicationProblemPlusJSONResponse) VisitGetModuleCredentialResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -1147,6 +1227,9 @@ type StrictServerInterface interface {
 	// AppendLogs Numbered chunks; one that is there already changes nothing (runner key or attempt token).
 	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/logs)
 	AppendLogs(ctx context.Context, request AppendLogsRequestObject) (AppendLogsResponseObject, error)
+	// GetModuleCredential The credential for an address of Terraform modules (attempt token of a build of a Terraform module). It is empty when there is none.
+	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/module-credential)
+	GetModuleCredential(ctx context.Context, request GetModuleCredentialRequestObject) (GetModuleCredentialResponseObject, error)
 	// PostResult How the attempt ended (runner key or attempt token). Idempotent.
 	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/result)
 	PostResult(ctx context.Context, request PostResultRequestObject) (PostResultResponseObject, error)
@@ -1306,6 +1389,40 @@ func (sh *strictHandler) AppendLogs(w http.ResponseWriter, r *http.Request, job 
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(AppendLogsResponseObject); ok {
 		if err := validResponse.VisitAppendLogsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetModuleCredential operation middleware
+func (sh *strictHandler) GetModuleCredential(w http.ResponseWriter, r *http.Request, job InJob, attempt InAttempt) {
+	var request GetModuleCredentialRequestObject
+
+	request.Job = job
+	request.Attempt = attempt
+
+	var body GetModuleCredentialJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetModuleCredential(ctx, request.(GetModuleCredentialRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetModuleCredential")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetModuleCredentialResponseObject); ok {
+		if err := validResponse.VisitGetModuleCredentialResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

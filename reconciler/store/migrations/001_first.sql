@@ -85,6 +85,8 @@ create table credentials (
     sealed     jsonb not null,
     -- URLs, or https://host/owner/*, that the credential may be sent to; none until an app names the credential
     repositories text[] not null default '{}',
+    -- Addresses of Terraform modules that builds may use it for (build.ModulePattern)
+    modules    text[] not null default '{}',
     created_at timestamptz not null default now(),
     primary key (org_id, id),
     unique (org_id, name)

@@ -122,3 +122,10 @@ where r.org_id = @org_id and r.refresh_id = @refresh_id order by c.kind <> 'sand
 
 -- name: ViewModuleRefresh :one
 select r.* from module_refreshes r where r.org_id = @org_id and r.app_id = @app_id and r.id = @id;
+
+-- name: SetCredentialModules :execrows
+update credentials set modules = @modules where org_id = @org_id and id = @id;
+
+-- CredentialsForModules are those that builds may use for some address.
+-- name: CredentialsForModules :many
+select * from credentials where org_id = @org_id and modules <> '{}' order by name;

@@ -241,8 +241,8 @@ select sqlc.embed(j), sqlc.embed(r) from jobs j join runners r on r.org_id = j.o
 where j.org_id = @org_id and j.id = any(@ids::text[]);
 
 -- name: AddCredential :one
-insert into credentials (org_id, id, name, username, sealed, repositories)
-values (@org_id, @id, @name, @username, @sealed, coalesce(@repositories::text[], '{}')) returning *;
+insert into credentials (org_id, id, name, username, sealed, repositories, modules)
+values (@org_id, @id, @name, @username, @sealed, coalesce(@repositories::text[], '{}'), coalesce(@modules::text[], '{}')) returning *;
 
 -- name: SetCredentialRepositories :execrows
 update credentials set repositories = @repositories where org_id = @org_id and id = @id;

@@ -3,6 +3,7 @@ package terraform
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/runnerd/kind/terraform/modules"
 	"github.com/nuon-toolkit/nuon/runnerd/kind/terraform/modules/registrytest"
 	"github.com/nuon-toolkit/nuon/runnerd/tfbinary"
@@ -210,6 +212,58 @@ func TestModulesOfAnotherTool(t *testing.T) {
 		_, err := r.plan(spec, false)
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("built with %q, planned with %q: %v, want %q", test.build, test.deploy, err, test.want)
+		}
+	}
+}
+
+// TestModuleCredentialsReachTheirHost: a build reads modules of a private registry and of a private
+// repository with the org's credentials. Each is requested and sent only for its own address, and
+// none leaves the job.
+func TestModuleCredentialsReachTheirHost(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	server, source := caller(t)
+	other := registrytest.New(t)
+	var stray []string
+	other.Handle("/x.zip", http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		if given := request.Header.Get("Authorization"); given != "" {
+			stray = append(stray, given)
+		}
+		_, _ = w.Write(registrytest.Zip(t, "main.tf", ""))
+	}))
+	source[1] += fmt.Sprintf("module \"elsewhere\" {\n  source = %q\n}\n", other.URL+"/x.zip")
+	server.Require("/v1/modules/", "registry-token-123456")
+	server.Require("/git/", "repository-token-123456")
+	_, err := r.buildWith(server, api.ModuleResolution{}, source...)
+	if err == nil || !strings.Contains(err.Error(), "modules/web/main.tf:4: module \"page\"") {
+		t.Errorf("without credentials: %v", err)
+	}
+	r.credentials = map[string]string{server.URL: "registry-token-123456", server.URL + "/git/text": "repository-token-123456",
+		server.URL + "/git/text.git": "repository-token-123456"}
+	r.asked = nil
+	built := r.mustBuildWith(server, api.ModuleResolution{}, source...)
+	if len(built.Modules.Modules) != 3 {
+		t.Errorf("got %+v", built.Modules)
+	}
+	for _, address := range r.asked {
+		if strings.Contains(address, "?") || strings.Contains(address, "token") {
+			t.Errorf("a credential was requested for %s", address)
+		}
+	}
+	if len(stray) > 0 {
+		t.Errorf("another server got %v", stray)
+	}
+	r.credentials = nil
+	r.mustNotLeak("registry-token-123456", "repository-token-123456")
+}
+
+func TestSplitKey(t *testing.T) {
+	t.Parallel()
+	const key = "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----"
+	for text, hosts := range map[string]string{key: "", key + "\n": "", key + "\ngit.test ssh-ed25519 AAAA\n": "git.test ssh-ed25519 AAAA\n", "no key": ""} {
+		got, known := splitKey(seal.NewSecret([]byte(text)))
+		if known != hosts || string(got.Reveal())+known != text {
+			t.Errorf("%q: %q and %q", text, got.Reveal(), known)
 		}
 	}
 }

@@ -1,8 +1,10 @@
 package terraform
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"net/url"
 	"os"
 	"path"
 	"path/filepath"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/pkg/tfmodule"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/kind/terraform/modules"
@@ -41,6 +44,9 @@ func (b Build) resolve(
 	if options.AllowPrivate == nil {
 		options.AllowPrivate = privateHosts(os.Getenv(job.VarModulesPrivate))
 	}
+	options.Credentials = func(ctx context.Context, at *url.URL) (modules.Credential, error) {
+		return moduleCredential(ctx, env, at)
+	}
 	root, err := os.OpenRoot(source)
 	if err != nil {
 		return resolved{}, fmt.Errorf("read the source: %w", err)
@@ -52,6 +58,40 @@ func (b Build) resolve(
 	}
 	env.Log.Info("modules: %d, %d of them fetched, the others were here", len(result.Resolution.Modules), result.Fetched)
 	return resolved{made: reportedResolution(result.Resolution), files: below(module.Dir, result.Files)}, nil
+}
+
+// moduleCredential returns the org's credential for an address. Before anything uses it, the log masks
+// it.
+func moduleCredential(ctx context.Context, env *job.Env, at *url.URL) (modules.Credential, error) {
+	found, err := env.API.ModuleCredential(ctx, env.Spec.Org, at.String())
+	if err != nil || found.Secret.IsZero() {
+		return modules.Credential{}, err
+	}
+	env.Redact.AddSecret(found.Secret)
+	switch {
+	case at.Scheme == "ssh":
+		key, hosts := splitKey(found.Secret)
+		return modules.SSHKey(key, hosts), nil
+	case strings.Trim(at.Path, "/") == "":
+		return modules.Bearer(found.Secret), nil
+	}
+	return modules.Basic(found.Username, found.Secret), nil
+}
+
+// splitKey splits an ssh key from the lines of a known_hosts file that may follow it.
+func splitKey(secret seal.Secret) (key seal.Secret, hosts string) {
+	text := secret.Reveal()
+	last := []byte("-----END ")
+	end := bytes.LastIndex(text, last)
+	if end < 0 {
+		return secret, ""
+	}
+	line := bytes.IndexByte(text[end:], '\n')
+	if line < 0 {
+		return secret, ""
+	}
+	end += line + 1
+	return seal.NewSecret(text[:end]), string(text[end:])
 }
 
 // below returns files with a directory in front of their paths.

@@ -63,8 +63,12 @@ type rig struct {
 	contests bool
 	// unlocking, when set, is called before the lock is freed.
 	unlocking func()
-	log       bytes.Buffer // of all jobs
-	given     []string     // the results as JSON
+	// credentials are the org's credentials for modules, by address; asked are the addresses of all
+	// requests.
+	credentials map[string]string
+	asked       []string
+	log         bytes.Buffer // of all jobs
+	given       []string     // the results as JSON
 }
 
 func newRig(t testing.TB) *rig {
@@ -83,9 +87,39 @@ func newRig(t testing.TB) *rig {
 	mux.Handle("POST "+at, bearer(http.HandlerFunc(r.putState)))
 	mux.Handle("POST "+at+"/lock", bearer(http.HandlerFunc(r.lockState)))
 	mux.Handle("DELETE "+at+"/lock", bearer(http.HandlerFunc(r.unlockState)))
+	mux.Handle("POST /runner/v1/jobs/{job}/attempts/{attempt}/module-credential",
+		bearer(http.HandlerFunc(r.getModuleCredential)))
 	r.api = httptest.NewServer(contacttest.Unpacked(mux))
 	t.Cleanup(r.api.Close)
 	return r
+}
+
+// getModuleCredential answers like the control plane.
+func (r *rig) getModuleCredential(w http.ResponseWriter, request *http.Request) {
+	var asked api.ModuleCredentialRequest
+	if err := json.NewDecoder(request.Body).Decode(&asked); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.asked = append(r.asked, asked.Address)
+	answer := api.ModuleCredential{}
+	if secret, is := r.credentials[asked.Address]; is {
+		to, err := seal.ParseRecipient(asked.Recipient)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		sealed, err := to.Seal(seal.ModuleCredentialContext("dev", request.PathValue("job"), asked.Address), []byte(secret))
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		answer.Username, answer.Secret = "git", &sealed
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(answer)
 }
 
 func bearer(next http.Handler) http.Handler {

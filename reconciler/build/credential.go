@@ -1,0 +1,215 @@
+package build
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs"
+	"github.com/nuon-toolkit/nuon/reconciler/refusal"
+	"github.com/nuon-toolkit/nuon/reconciler/runners"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// maxModulePatterns is the number of addresses of modules that a credential may name.
+const maxModulePatterns = 100
+
+// maxModuleAddress bounds an address of modules, in bytes.
+const maxModuleAddress = 4096
+
+// belowSuffix is the end of a pattern for all addresses below a path.
+const belowSuffix = "/*"
+
+// ModulePattern checks an address of modules that a credential names, and returns it in normalized
+// spelling: https://host for a registry, the https:// or ssh:// URL of a repository or an archive, or
+// such a URL with /* at its end for everything below it.
+func ModulePattern(text string) (string, error) {
+	below, all := strings.CutSuffix(text, belowSuffix)
+	at, err := moduleAddress(below)
+	if err == nil && strings.Contains(at, "*") {
+		err = fmt.Errorf("only /* at the end stands for more than one address")
+	}
+	if err != nil {
+		return "", refusal.New(refusal.Invalid, "bad_module_address",
+			fmt.Sprintf("%q is no address of Terraform modules: %v", text[:min(len(text), 200)], err),
+			"Write https://host for a registry, https://host/owner/repository or ssh://git@host/owner/repository for a "+
+				"repository, and /* at the end for all below a path.")
+	}
+	if all {
+		at += belowSuffix
+	}
+	return at, nil
+}
+
+// moduleAddress returns an address in normalized spelling, without .git at its end.
+func moduleAddress(text string) (string, error) {
+	at, err := url.Parse(text)
+	switch {
+	case len(text) > maxModuleAddress || err != nil || at.Host == "" || at.Opaque != "":
+		return "", fmt.Errorf("it is no URL")
+	case at.RawQuery != "" || at.Fragment != "":
+		return "", fmt.Errorf("it has a query or a fragment")
+	case at.Scheme != "https" && at.Scheme != "ssh":
+		return "", fmt.Errorf("it is neither https:// nor ssh://")
+	case at.Scheme == "https" && at.User != nil || hasPassword(at):
+		return "", fmt.Errorf("it has a user name or a password")
+	}
+	path := strings.TrimSuffix(strings.Trim(at.EscapedPath(), "/"), ".git")
+	for step := range strings.SplitSeq(path, "/") {
+		plain, err := url.PathUnescape(step)
+		if err != nil || step == "" && path != "" || plain == "." || plain == ".." || strings.ContainsAny(plain, "/\\%") {
+			return "", fmt.Errorf("its path is ambiguous")
+		}
+	}
+	made := at.Scheme + "://"
+	if at.User != nil {
+		made += at.User.String() + "@"
+	}
+	made += strings.ToLower(at.Host)
+	if path != "" {
+		made += "/" + path
+	}
+	return made, nil
+}
+
+// ChangeModules returns the addresses of modules that a credential names, with some added and some
+// removed, normalized and sorted. Its error is a refusal.
+func ChangeModules(now, add, remove []string) ([]string, error) {
+	changed := append([]string{}, now...)
+	for _, text := range remove {
+		pattern, err := ModulePattern(text)
+		if err != nil {
+			return nil, err
+		}
+		at := slices.Index(changed, pattern)
+		if at < 0 {
+			return nil, refusal.New(refusal.Invalid, "bad_module_address", "the credential does not name "+pattern,
+				"`nuon credentials list` shows what it names.")
+		}
+		changed = slices.Delete(changed, at, at+1)
+	}
+	for _, text := range add {
+		pattern, err := ModulePattern(text)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(changed, pattern) {
+			changed = append(changed, pattern)
+		}
+	}
+	if len(changed) > maxModulePatterns {
+		return nil, refusal.New(refusal.Invalid, "bad_module_address",
+			fmt.Sprintf("a credential names at most %d addresses of modules", maxModulePatterns),
+			"Use https://host/owner/* for all of an owner.")
+	}
+	slices.Sort(changed)
+	return changed, nil
+}
+
+// patternCovers returns how many bytes of an address a pattern names, or 0 if it is not for the
+// address. The address is in normalized spelling.
+func patternCovers(pattern, address string) int {
+	above, all := strings.CutSuffix(pattern, belowSuffix)
+	switch {
+	case pattern == address:
+		return len(pattern) + 1
+	case all && strings.HasPrefix(address, above+"/"):
+		return len(above)
+	}
+	return 0
+}
+
+// ModuleCredentials returns credentials for Terraform modules to the jobs that resolve them.
+type ModuleCredentials struct {
+	store *store.Store
+	key   seal.Identity
+}
+
+// NewModuleCredentials returns the service. key opens the stored credentials.
+func NewModuleCredentials(s *store.Store, key seal.Identity) *ModuleCredentials {
+	return &ModuleCredentials{store: s, key: key}
+}
+
+// Get returns the credential that names an address most closely, sealed to the key that the job made
+// for this answer, or the zero value if no credential names it. Only the attempt of a running build of
+// a Terraform module gets any, and every other one the zero value. Each use is recorded in the audit log.
+func (m *ModuleCredentials) Get(
+	ctx context.Context, caller runners.Caller, ref api.AttemptRef, request api.ModuleCredentialRequest,
+) (found api.ModuleCredential, err error) {
+	address, err := moduleAddress(request.Address)
+	if err != nil {
+		return found, refusal.New(refusal.Invalid, "bad_module_address", "the address of modules is wrong: "+err.Error(), "")
+	}
+	to, err := seal.ParseRecipient(request.Recipient)
+	if err != nil {
+		return found, refusal.New(refusal.Invalid, "bad_recipient", "the recipient is no public key", "")
+	}
+	err = m.store.InTx(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
+		found = api.ModuleCredential{}
+		attempt, err := jobs.ReadRunningAttempt(ctx, tx, caller, ref)
+		if err != nil {
+			return err
+		}
+		if !resolvesModules(attempt.Job) {
+			return nil
+		}
+		row, covers, err := closestCredential(ctx, tx, address)
+		if err != nil || !covers {
+			return err
+		}
+		secret, err := m.open(tx.Org, row)
+		if err != nil {
+			return err
+		}
+		sealed, err := to.Seal(seal.ModuleCredentialContext(tx.Org, ref.Job, request.Address), secret.Reveal())
+		if err != nil {
+			return fmt.Errorf("seal credential %s: %w", row.Name, err)
+		}
+		found.Username, found.Secret = row.Username, &sealed
+		return tx.Audit(ctx, "runner "+attempt.Job.RunnerID, "credential.use", row.ID, map[string]any{
+			"name": row.Name, "address": address, "job": ref.Job,
+		})
+	})
+	return found, err
+}
+
+// resolvesModules reports whether a job resolves Terraform modules.
+func resolvesModules(job store.Job) bool {
+	return job.Kind == "build" && (job.ComponentKind == appconfig.KindTerraformModule || job.ComponentKind == appconfig.KindSandbox)
+}
+
+// closestCredential returns the credential whose pattern names the most of an address.
+func closestCredential(ctx context.Context, tx *store.Tx, address string) (store.Credential, bool, error) {
+	rows, err := tx.CredentialsForModules(ctx, tx.Org)
+	if err != nil {
+		return store.Credential{}, false, err
+	}
+	best, most := store.Credential{}, 0
+	for _, row := range rows {
+		for _, pattern := range row.Modules {
+			if n := patternCovers(pattern, address); n > most {
+				best, most = row, n
+			}
+		}
+	}
+	return best, most > 0, nil
+}
+
+func (m *ModuleCredentials) open(org string, row store.Credential) (seal.Secret, error) {
+	var sealed seal.Sealed
+	if err := json.Unmarshal(row.Sealed, &sealed); err != nil {
+		return seal.Secret{}, fmt.Errorf("read credential %s: %w", row.Name, err)
+	}
+	secret, err := m.key.Open(sealed, seal.Context{Org: org, Kind: seal.KindCredential, Component: row.ID})
+	if err != nil {
+		return seal.Secret{}, refusal.New(refusal.Conflict, "credential_unreadable",
+			"the credential "+row.Name+" cannot be opened with the control plane's key", "Create it again.")
+	}
+	return secret, nil
+}
