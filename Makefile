@@ -32,6 +32,8 @@ CACHE        ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/nuon-tools
 OAPI_CODEGEN := $(CACHE)/oapi-codegen-v2.8.2
 SQLC         := $(CACHE)/sqlc-v1.31.1
 GOLANGCI     := $(CACHE)/golangci-lint-v2.15.0
+TOFU         := 1.12.6
+OPENTOFU     := $(CACHE)/opentofu-v$(TOFU)
 
 .PHONY: help
 help: ## Show this help
@@ -92,6 +94,9 @@ bench: build ## Measure, each figure as a ratio to a named peer in the same run
 	PATH="$$($(RUN) ./runnerd/tfbinary/find $(TERRAFORM)):$$PATH" NUON_BIN=$(CURDIR)/bin $(RUN) ./examples/internal/kubernetes/with -- env $(RUN) ./reconciler/store/storetest/postgres -- $(GO) test -run '^$$' -bench . -benchtime 5x -timeout 60m ./examples/... ./diff/... ./pkg/appconfig/bench ./cli/review ./reconciler/jobs ./reconciler/joblog
 	cd diff/bench && NUON_BIN=$(CURDIR)/bin $(GO) test -run '^$$' -bench . -benchtime 10x -timeout 20m .
 
+.PHONY: tools
+tools: $(OPENTOFU) ## Build the OpenTofu that make test runs beside Terraform (some minutes the first time; without it those tests are skipped)
+
 .PHONY: lint
 lint: $(GOLANGCI) ## Check the code's style
 	$(GOLANGCI) run ./...
@@ -137,3 +142,10 @@ $(SQLC):
 
 $(GOLANGCI):
 	@mkdir -p $(CACHE)/tmp && GOBIN=$(CACHE)/tmp $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0 && mv $(CACHE)/tmp/golangci-lint $@
+
+# go install refuses a module with a replacement, so it is built where the module was downloaded to.
+$(OPENTOFU):
+	@mkdir -p $(CACHE)/tmp
+	cd $(CACHE)/tmp && cd "$$(GOFLAGS= $(GO) mod download -json github.com/opentofu/opentofu@v$(TOFU) | sed -n 's/.*"Dir": "\(.*\)",*$$/\1/p')" && \
+		GOFLAGS= CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X github.com/opentofu/opentofu/version.dev=no' -o $(CACHE)/tmp/opentofu ./cmd/tofu
+	mv $(CACHE)/tmp/opentofu $@

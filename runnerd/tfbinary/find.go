@@ -31,6 +31,8 @@ type Options struct {
 	Root string
 	// Version is the exact version that is required, such as "1.11.4".
 	Version string
+	// Product is the program that is required. "" means Terraform, unless EnvExecutable names another.
+	Product Product
 	// Environ is the runner's environment, as NAME=value; nil means os.Environ.
 	Environ []string
 	// Logf, when set, writes to the job's log.
@@ -65,7 +67,7 @@ var ErrNotFound = errors.New("no such Terraform")
 var exactVersion = regexp.MustCompile(`^[0-9]{1,5}\.[0-9]{1,5}\.[0-9]{1,5}(-[0-9A-Za-z.]{1,40})?$`)
 
 // Find returns the executable for a version. It tries NUON_TERRAFORM, PATH and the earlier
-// downloads, and then downloads it. The error wraps ErrNotFound, and states what was found
+// downloads, and then downloads it (Terraform only). The error wraps ErrNotFound, and states what was found
 // instead and the remedy.
 func Find(ctx context.Context, options Options) (Tool, error) {
 	if options.Environ == nil {
@@ -84,6 +86,9 @@ func Find(ctx context.Context, options Options) (Tool, error) {
 	}
 	if named := options.getenv(EnvExecutable); named != "" {
 		return found.findNamed(ctx, named, options)
+	}
+	if options.Product == OpenTofu {
+		return found.findOpenTofu(ctx, options)
 	}
 	other := "none is on PATH"
 	if path, err := lookPath(options.getenv("PATH"), "terraform"); err == nil {
@@ -129,6 +134,23 @@ func (t Tool) findNamed(ctx context.Context, name string, options Options) (Tool
 			path, version, options.Version)
 	}
 	return t.withExecutable(path, version), nil
+}
+
+// findOpenTofu returns the OpenTofu on PATH, with any version: what a component asks for is a version of
+// Terraform. It is not fetched.
+func (t Tool) findOpenTofu(ctx context.Context, options Options) (Tool, error) {
+	path, err := lookPath(options.getenv("PATH"), "tofu")
+	if err == nil {
+		t.Version, err = t.readVersion(ctx, path)
+	}
+	if err != nil {
+		return Tool{}, fmt.Errorf("%w: OpenTofu is needed, because the component was built with it: %w; install OpenTofu on the "+
+			"runner's PATH as tofu, or name an executable in %s", ErrNotFound, err, EnvExecutable)
+	}
+	if t.Version != options.Version {
+		options.Logf("%s is OpenTofu %s; the component asks for %s and gets this one", path, t.Version, options.Version)
+	}
+	return t.withExecutable(path, t.Version), nil
 }
 
 func (t Tool) withExecutable(path, version string) Tool {

@@ -64,6 +64,7 @@ func TestFind(t *testing.T) {
 	nowhere := emptySite(t)
 	tests := map[string]struct {
 		version string
+		product Product
 		env     []string
 		path    string
 		wrong   string
@@ -79,7 +80,14 @@ func TestFind(t *testing.T) {
 		"named by path": {version: "1.12.6", env: []string{EnvExecutable, tofu}, path: tofu},
 		"named, missing": {version: "1.11.4", env: []string{EnvExecutable, "opentofu"},
 			wrong: EnvExecutable + " names opentofu"},
-		"named, broken":   {version: "1.11.4", env: []string{EnvExecutable, broken}, wrong: "does not say its version"},
+		"named, broken":    {version: "1.11.4", env: []string{EnvExecutable, broken}, wrong: "does not say its version"},
+		"OpenTofu on PATH": {version: "1.12.6", product: OpenTofu, path: tofu},
+		"OpenTofu, other version": {version: "1.11.4", product: OpenTofu, path: tofu,
+			said: tofu + " is OpenTofu 1.12.6; the component asks for 1.11.4"},
+		"no OpenTofu on PATH": {version: "1.11.4", product: OpenTofu, env: []string{"PATH", t.TempDir()},
+			wrong: "install OpenTofu on the runner's PATH as tofu"},
+		"OpenTofu by path": {version: "1.11.4", product: OpenTofu, env: []string{EnvExecutable, tofu, "PATH", t.TempDir()},
+			path: tofu},
 		"range":           {version: ">= 1.0", wrong: "is not an exact version"},
 		"path as version": {version: "../../bin", wrong: "is not an exact version"},
 		"config missing":  {version: "1.11.4", env: []string{EnvConfig, "/nowhere/rc"}, wrong: EnvConfig},
@@ -88,7 +96,7 @@ func TestFind(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var said strings.Builder
 			found, err := Find(context.Background(), Options{
-				Root: t.TempDir(), Version: test.version,
+				Root: t.TempDir(), Version: test.version, Product: test.product,
 				Environ: env(append(test.env, "PATH", bin+":/usr/bin:/bin", EnvReleases, nowhere)...),
 				Logf:    func(format string, args ...any) { fmt.Fprintf(&said, format, args...) },
 			})

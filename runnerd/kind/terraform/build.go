@@ -17,6 +17,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/kind/terraform/modules"
 	"github.com/nuon-toolkit/nuon/runnerd/subprocess"
+	"github.com/nuon-toolkit/nuon/runnerd/tfbinary"
 )
 
 // Build is the handler of build jobs: it makes an artifact from a module's packed source.
@@ -74,8 +75,10 @@ func (b Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		artifact.AnnotationTree:   spec.Tree,
 		annotationDirectory:       module.Dir,
 	}
-	if resolved.made.Tool != "" {
-		annotations[annotationTool] = resolved.made.Tool
+	// Where "version" prints neither name, Terraform is meant.
+	product, _ := terraform.tool.Product(ctx)
+	if resolved.made.Tool != "" || product == tfbinary.OpenTofu {
+		annotations[annotationTool] = string(toolOf(product))
 	}
 	packed, err := artifact.Pack(artifact.MediaTerraform, files, annotations, artifact.Limits{})
 	if err != nil {
@@ -128,7 +131,7 @@ func openBuildTerraform(
 	if err != nil {
 		return nil, fmt.Errorf("make a home directory: %w", err)
 	}
-	terraform, err := openTerraform(ctx, env, env.Spec.Build.TerraformVersion, dir, map[string]string{"HOME": home})
+	terraform, err := openTerraform(ctx, env, "", env.Spec.Build.TerraformVersion, dir, map[string]string{"HOME": home})
 	if err != nil {
 		return nil, err
 	}

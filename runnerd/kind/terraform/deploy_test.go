@@ -17,6 +17,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/deploy"
+	"github.com/nuon-toolkit/nuon/runnerd/kind/terraform/modules"
 )
 
 // hello has a resource, a plain output, a sensitive output, and one that contains a secret
@@ -254,6 +255,10 @@ func TestStale(t *testing.T) {
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
+	place := "vars/000.tfvars.json:2" // of a value that a condition refuses
+	if testedTool == modules.OpenTofu {
+		place = "m/main.tf:1"
+	}
 	local := func(command string) string {
 		return "resource \"terraform_data\" \"x\" {\n  provisioner \"local-exec\" {\n    command = \"" + command +
 			"\"\n  }\n}\n"
@@ -271,7 +276,7 @@ func TestFailures(t *testing.T) {
 		"condition": {module: "variable \"a\" {\n  validation {\n    condition     = var.a == \"x\"\n    error_message = " +
 			"\"It must be x.\"\n  }\n}\n",
 			change: func(s *api.DeploySpec) { s.Terraform.Vars = map[string]string{"a": "y"} },
-			want:   []string{"terraform plan: vars/000.tfvars.json:2: Invalid value", "It must be x."}},
+			want:   []string{"terraform plan: " + place + ": Invalid value", "It must be x."}},
 		"template names nothing": {module: "",
 			change: func(s *api.DeploySpec) { s.Terraform.Vars = map[string]string{"a": "{{.nuon.inputs.inputs.b}}"} },
 			want:   []string{"vars.a", "inputs.b"}},

@@ -16,8 +16,8 @@ const (
 	formatVersion = "1"
 	// annotationDirectory is the root module's directory in the packed tree.
 	annotationDirectory = "dev.nuon.directory"
-	// annotationTool is the tool that the packed modules are for: a value of modules.Tool. Artifacts
-	// without modules from outside of their repository do not have it.
+	// annotationTool is the tool that the packed modules and the lock file are for: a value of modules.Tool. Artifacts
+	// that Terraform built without modules from outside of their repository do not have it.
 	annotationTool = "dev.nuon.tool"
 	// lockFileName is the file in which Terraform records the chosen providers.
 	lockFileName = ".terraform.lock.hcl"
@@ -41,31 +41,44 @@ func directoryOf(packed artifact.Artifact) (string, error) {
 	return dir, nil
 }
 
-// checkPackedModules reports whether an artifact has packed modules. It returns an error if they are
-// for another tool than the runner's, and if the module calls modules that were not packed: a deploy
+// builtWith returns the product that an artifact can be used with, or "" if any can.
+func builtWith(packed artifact.Artifact) tfbinary.Product {
+	if named := packed.Annotations[annotationTool]; named != "" {
+		return productOf(modules.Tool(named))
+	}
+	return ""
+}
+
+// checkPackedModules reports whether an artifact has packed modules. It returns an error if the artifact
+// is for another tool than the runner's, and if the module calls modules that were not packed: a deploy
 // downloads none.
 func checkPackedModules(
 	ctx context.Context, packed artifact.Artifact, module *tfmodule.Module, tool tfbinary.Tool,
 ) (bool, error) {
-	named := packed.Annotations[annotationTool]
-	if named == "" && len(module.Remote) > 0 {
+	wanted, hasModules := builtWith(packed), len(module.Remote) > 0
+	if wanted == "" && hasModules {
 		call := module.Remote[0]
 		return false, fmt.Errorf("%s: module %q (%s) is not in the artifact, and a deploy downloads no modules; build the "+
 			"component again", call.Position, call.Module, call.Source)
 	}
-	if named == "" {
+	if wanted == "" {
 		return false, nil
 	}
 	product, err := tool.Product(ctx)
 	if err != nil {
 		return false, err
 	}
-	if now := toolOf(product); string(now) != named {
+	switch {
+	case product == wanted:
+		return hasModules, nil
+	case hasModules:
 		return false, fmt.Errorf("the modules in the artifact were packed for %s, and this runner has %s %s: the same "+
 			"addresses mean other modules there; use the same program on the build runner and on this runner",
-			productOf(modules.Tool(named)), product, tool.Version)
+			wanted, product, tool.Version)
 	}
-	return true, nil
+	return false, fmt.Errorf("the artifact was built with %s, and this runner has %s %s: the same addresses mean providers "+
+		"of another registry there; use the same program on the build runner and on this runner",
+		wanted, product, tool.Version)
 }
 
 // toolOf returns the tool that resolves modules for a program.

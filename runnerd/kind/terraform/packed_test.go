@@ -89,11 +89,11 @@ func TestModulesArePacked(t *testing.T) {
 		}
 		listed = append(listed, m.Key+" "+m.Version)
 	}
-	if diff := cmp.Diff([]string{"page 1.0.0", "page.text "}, listed); diff != "" || built.Modules.Tool != "terraform" {
+	if diff := cmp.Diff([]string{"page 1.0.0", "page.text "}, listed); diff != "" || built.Modules.Tool != string(testedTool) {
 		t.Error(built.Modules.Tool, diff)
 	}
 	packed := r.pulled(built.Artifact)
-	if got := packed.Annotations["dev.nuon.tool"]; got != "terraform" {
+	if got := packed.Annotations["dev.nuon.tool"]; got != string(testedTool) {
 		t.Errorf("the artifact is for the tool %q", got)
 	}
 	files, err := packed.Files(artifact.Limits{})
@@ -199,7 +199,7 @@ func TestModulesOfAnotherTool(t *testing.T) {
 	}
 	for _, test := range []struct{ build, deploy, want string }{
 		{"", tofu, "the modules in the artifact were packed for Terraform, and this runner has OpenTofu 1.11.4"},
-		{tofu, "", "the modules in the artifact were packed for OpenTofu, and this runner has Terraform 1.11.4"},
+		{tofu, real, "the modules in the artifact were packed for OpenTofu, and this runner has Terraform 1.11.4"},
 		{tofu, tofu, ""},
 	} {
 		r := newRig(t)

@@ -115,7 +115,8 @@ func (s *session) prepare(ctx context.Context, overlay []artifact.File) ([]strin
 	own := maps.Clone(s.endpoint.Environ())
 	// They replace none of the endpoint's variables: checkEnviron rejects those names.
 	maps.Copy(own, s.variables.environ)
-	if s.terraform, err = openTerraform(ctx, s.Env, s.Deploy.Terraform.Version, s.workspace.moduleDir(), own); err != nil {
+	s.terraform, err = openTerraform(ctx, s.Env, builtWith(packed), s.Deploy.Terraform.Version, s.workspace.moduleDir(), own)
+	if err != nil {
 		return nil, err
 	}
 	s.terraform.location = location{root: s.workspace.root, module: s.workspace.module}

@@ -1,6 +1,7 @@
 package terraform
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 	"github.com/nuon-toolkit/nuon/runnerd/kind/terraform/providertest"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
+	"github.com/nuon-toolkit/nuon/runnerd/tfbinary"
 )
 
 // trouble is a rig with a component of three dependent objects: first is created quickly,
@@ -117,7 +119,7 @@ func (r *rig) running(program string) (found []spool.Stat) {
 // killTerraform kills only Terraform, as the kernel does when memory runs out.
 func (r *rig) killTerraform() {
 	r.t.Helper()
-	found := r.running("terraform")
+	found := r.running(filepath.Base(cmp.Or(os.Getenv(tfbinary.EnvExecutable), "terraform")))
 	if len(found) != 1 {
 		r.t.Errorf("%d Terraforms are running", len(found))
 	}
