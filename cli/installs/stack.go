@@ -71,7 +71,7 @@ both, and --unset makes the reported value effective.`,
 	c.Flags().StringArrayVar(&o.json, "set-json", nil, "an output as JSON, `NAME=JSON` (repeatable)")
 	c.Flags().StringArrayVar(&o.change.Unset, "unset", nil, "`name` of an output to remove (repeatable)")
 	c.Flags().StringVar(&o.change.StackVersion, "stack-version", "", "`version` of the stack that has these outputs")
-	c.Flags().BoolVar(&o.change.DryRun, "dry-run", false, "show what would change and what would follow, and end")
+	c.Flags().BoolVar(&o.change.DryRun, "dry-run", false, "show what would change and the consequences, and exit")
 	o.settling.flags(c)
 	c.MarkFlagsMutuallyExclusive("dry-run", "wait")
 	return c

@@ -63,7 +63,7 @@ func TestStackSet(t *testing.T) {
 		"unset":          {args: []string{"--unset", "a", "b=1", "--unset", "c"}, want: []string{`b="1"`, "-a", "-c"}},
 
 		"nothing":  {wrong: "no output is named"},
-		"no value": {args: []string{"region"}, wrong: `output "region": write NAME=VALUE`},
+		"no value": {args: []string{"region"}, wrong: `output "region": use NAME=VALUE`},
 		"no JSON": {args: []string{"--set-json", "a=eu"},
 			wrong: "--set-json a: the value is not JSON; set a text with a=VALUE"},
 		"no file":         {args: []string{"--file", filepath.Join(dir, "none")}, wrong: "no such file"},
@@ -109,16 +109,16 @@ func TestStackSetShowsWhatFollows(t *testing.T) {
 		"set": {nil, changes, `hello/acme has version 3 of its stack outputs:
   stack output subnets  ["a"] → ["a","b"]
   stack output vpc_id   (not set) → "vpc-1"
-and then:
+planned as a result:
   net                planned  stack output vpc_id changed
-  (as they are: 1 component)
+  (unchanged: 1 component)
 `},
 		"dry run": {[]string{"--dry-run"}, changes, `hello/acme would change:
   stack output subnets  ["a"] → ["a","b"]
   stack output vpc_id   (not set) → "vpc-1"
-and then:
+planned as a result:
   net                planned  stack output vpc_id changed
-  (as they are: 1 component)
+  (unchanged: 1 component)
 `},
 		"nothing": {nil, nil, "hello/acme: all values are set already (version 3)\n"},
 	} {
