@@ -68,7 +68,8 @@ var layers = map[string][][]string{
 	"reconciler": {
 		{"metrics", "queue", "refusal", "registry", "store/storetest/scratch", "timing", "token"},
 		{"store", "store/storetest/postgres"},
-		{"inputs", "observe", "release", "retention", "runners", "store/storetest"},
+		{"inputs", "observe", "release", "retention", "runners", "stackoutputs",
+			"store/storetest"},
 		{"catalog", "jobs"},
 		{"build", "joblog", "tfstate", "workflow"},
 		{"installhealth", "jobs/jobstest", "rollout"},
