@@ -84,7 +84,7 @@ var layers = map[string][][]string{
 		{"apiclient", "apiclient/contacttest", "jobenv", "kind/terraform/modules",
 			"kind/terraform/modules/registrytest", "policy", "spool", "subprocess", "timing", "values"},
 		{"fault", "process", "runnerlog", "subprocess/childtest", "tfbinary", "values/valuestest"},
-		{"job", "kind/terraform/providertest", "tfbinary/find"},
+		{"job", "kind/terraform/providertest", "tfbinary/find", "tfbinary/tofutest"},
 		// What runs in runnerd itself (runner), and what runs in its job processes (the others).
 		{"cluster", "helmsdk/source", "runner", "state", "transfer"},
 		{"action", "cluster/clustertest", "deploy", "helmsdk"},
