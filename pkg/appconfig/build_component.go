@@ -22,7 +22,8 @@ func (c *component) toComponent(driver string) Component {
 	case c.chart != nil:
 		comp.Helm = c.toHelm(driver)
 	case c.image != nil:
-		comp.Image = &Image{Public: c.image.Public, AWSECR: c.image.AWSECR, GCPGAR: c.image.GCPGAR}
+		comp.Image = &Image{Public: c.image.Public, AWSECR: c.image.AWSECR, GCPGAR: c.image.GCPGAR,
+			AzureACR: c.image.AzureACR}
 	case c.build != nil:
 		comp.EnvVars = c.build.EnvVars
 		comp.Docker = c.toDocker()

@@ -11,7 +11,7 @@ import (
 // checkImage checks the source of an image: section 10.3.
 func (c *checker) checkImage(comp *component) {
 	var set []string
-	for _, key := range []string{"public", "aws_ecr", "gcp_gar"} {
+	for _, key := range []string{"public", "aws_ecr", "gcp_gar", "azure_acr"} {
 		if has(comp.table, key) {
 			set = append(set, key)
 		}
@@ -19,13 +19,27 @@ func (c *checker) checkImage(comp *component) {
 	switch {
 	case len(set) == 0:
 		c.errorf(ruleChooseOne, comp.table.At, "write a [public] table with image_url and tag",
-			"[public], [aws_ecr] or [gcp_gar] is missing")
+			"[public], [aws_ecr], [gcp_gar] or [azure_acr] is missing")
 	case len(set) > 1:
 		c.errorf(ruleChooseOne, comp.table.KeyPosition(set[1]), "keep one of them",
 			"both %s and %s are given", set[0], set[1])
 	}
 	for _, key := range set {
 		c.checkImageURL(comp.table, key)
+		c.checkImageVersion(comp.table, key)
+	}
+}
+
+// checkImageVersion checks that an image has a tag or a policy that selects one.
+func (c *checker) checkImageVersion(t *syntax.Table, key string) {
+	tag, policy := t.Find(key+".tag"), t.Find(key+".update_policy")
+	switch {
+	case t.Get(key).Table() == nil: // reported already
+	case tag == nil && policy == nil:
+		c.errorf(ruleChooseOne, t.KeyPosition(key), `write tag = "2.3.1"`, "%s.tag or %s.update_policy is missing", key, key)
+	case tag != nil && policy != nil:
+		c.errorf(ruleChooseOne, t.KeyPosition(key+".update_policy"), "keep one of them",
+			"both %s.tag and %s.update_policy are given", key, key)
 	}
 }
 

@@ -75,11 +75,13 @@ type Helm struct {
 	TakeOwnership bool                   `json:"take_ownership,omitempty"`
 }
 
-// Image is the source of a container_image: exactly one of the three.
+// Image is the source of a container_image: exactly one of the four.
 type Image struct {
 	Public *format.PublicImage `json:"public,omitempty"`
 	AWSECR *format.ECRImage    `json:"aws_ecr,omitempty"`
 	GCPGAR *format.GARImage    `json:"gcp_gar,omitempty"`
+
+	AzureACR *format.ACRImage `json:"azure_acr,omitempty"`
 }
 
 // Docker is the Dockerfile of a docker_build.

@@ -148,7 +148,7 @@ func (l *loader) readValuesFiles(d document, c *component) {
 			continue
 		}
 		at := d.table.Position(path)
-		c.texts = l.setText(c.texts, path, l.localFile(d.inFileOf(at), at, file.Path))
+		c.texts = l.setText(c.texts, path, l.localFile(d.inFileOf(at), at, file.Path, false))
 	}
 }
 

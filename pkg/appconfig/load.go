@@ -1,7 +1,9 @@
 package appconfig
 
 import (
+	"fmt"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 
@@ -158,12 +160,50 @@ func (l *loader) documents() []document {
 	switch {
 	case single != "":
 	case len(all) == 0 && !slices.ContainsFunc(entries, isOfFormat):
-		l.errorf(ruleMissingFile, syntax.Start("."), "name another directory, or write one with `nuon init`",
-			"this is not a config directory: it has no metadata.toml")
+		hint := "name another directory, or write one with `nuon init`"
+		if apps := l.appsBelow(entries); len(apps) > 0 {
+			hint = "it holds " + listOfApps(apps)
+		}
+		l.errorf(ruleMissingFile, syntax.Start("."), hint, "this is not a config directory: it has no metadata.toml")
 	default:
 		l.checkRequiredFiles(present)
 	}
 	return all
+}
+
+// appsBelow returns the config directories in the directory and in those directly below it.
+func (l *loader) appsBelow(entries []fs.DirEntry) []string {
+	var apps []string
+	visited := 0
+	var search func(dir string, entries []fs.DirEntry, depth int)
+	search = func(dir string, entries []fs.DirEntry, depth int) {
+		for _, entry := range entries {
+			if visited++; visited > l.limits.Entries || !entry.IsDir() || strings.HasPrefix(entry.Name(), ".") {
+				continue
+			}
+			name := path.Join(dir, entry.Name())
+			if info, err := fs.Stat(l.fsys, path.Join(name, "metadata.toml")); err == nil && info.Mode().IsRegular() {
+				apps = append(apps, name)
+			} else if below, err := fs.ReadDir(l.fsys, name); err == nil && depth > 1 {
+				search(name, below, depth-1)
+			}
+		}
+	}
+	search(".", entries, 2)
+	return apps
+}
+
+// listOfApps names config directories for a hint.
+func listOfApps(apps []string) string {
+	const most = 5
+	switch {
+	case len(apps) == 1:
+		return "an app in " + apps[0] + ": name that directory"
+	case len(apps) > most:
+		return fmt.Sprintf("%d apps, name one of them or several: %s and %d more", len(apps),
+			strings.Join(apps[:most], ", "), len(apps)-most)
+	}
+	return fmt.Sprintf("%d apps, name one of them or several: %s", len(apps), strings.Join(apps, ", "))
 }
 
 // startParsingAll starts to read all files of the format. It returns those of each section that is a

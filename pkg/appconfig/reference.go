@@ -57,7 +57,7 @@ func (l *loader) inlineFiles(d document, t *syntax.Table, keys []format.Key, int
 		if isRemote(text.Value) {
 			file = l.remoteFile(text.Node.At, text.Path, text.Value)
 		} else {
-			file = l.localFile(d.inFileOf(text.Node.At), text.Node.At, text.Value)
+			file = l.localFile(d.inFileOf(text.Node.At), text.Node.At, text.Value, text.Key.Name == "readme")
 		}
 		if texts == nil {
 			texts = map[string]fileText{}
@@ -70,8 +70,8 @@ func (l *loader) inlineFiles(d document, t *syntax.Table, keys []format.Key, int
 	return texts
 }
 
-// localFile reads a file of the config directory.
-func (l *loader) localFile(d document, at syntax.Position, reference string) fileText {
+// localFile reads a file of the config directory. A missing optional file is a warning, and empty.
+func (l *loader) localFile(d document, at syntax.Position, reference string, optional bool) fileText {
 	unknown := fileText{unknown: true, file: d.file}
 	if l.full() {
 		return unknown
@@ -97,6 +97,10 @@ func (l *loader) localFile(d document, at syntax.Position, reference string) fil
 		rule = ruleUnreadableFile
 	}
 	message, hint := l.missingFile(reference, tried)
+	if optional && len(tried) > 0 {
+		l.warnf(rule, at, hint, "%s", message)
+		return fileText{file: d.file}
+	}
 	l.errorf(rule, at, hint, "%s", message)
 	return unknown
 }

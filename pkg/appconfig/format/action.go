@@ -29,6 +29,8 @@ type Action struct {
 	Image Any `toml:"image" json:"image,omitempty" config:"idle"`
 	// Labels, for searching.
 	Labels map[string]string `toml:"labels" json:"labels,omitempty" config:"idle" example:"team=ledger"`
+
+	Label Unsupported `toml:"label" json:"-" hint:"write a [labels] table"`
 }
 
 // ActionInput is a parameter of an action: a value that each run receives.

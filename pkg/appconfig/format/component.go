@@ -49,6 +49,8 @@ type Component struct {
 	KubernetesContext string `toml:"kubernetes_context" json:"kubernetes_context,omitempty" example:"edge"`
 	// Labels, for searching.
 	Labels map[string]string `toml:"labels" json:"labels,omitempty" config:"idle" example:"team=ledger"`
+	// How its health is checked. Its content is not checked.
+	Health Any `toml:"health" json:"health,omitempty" config:"idle"`
 	// A second TOML file whose keys override those of this file.
 	Source string `toml:"source" json:"source,omitempty" example:"./shared.toml"`
 
@@ -132,6 +134,10 @@ type ContainerImage struct {
 	AWSECR *ECRImage `toml:"aws_ecr" json:"aws_ecr,omitempty"`
 	// An image in a registry on GCP.
 	GCPGAR *GARImage `toml:"gcp_gar" json:"gcp_gar,omitempty"`
+	// An image in a registry on Azure.
+	AzureACR *ACRImage `toml:"azure_acr" json:"azure_acr,omitempty"`
+	// The signatures that the image must have. Its content is not checked.
+	Verification Any `toml:"verification" json:"verification,omitempty" config:"idle"`
 
 	Device Unsupported `toml:"device" json:"-" hint:"remove it"`
 }
@@ -140,20 +146,26 @@ type ContainerImage struct {
 type PublicImage struct {
 	// Repository of the image, without the tag.
 	ImageURL string `toml:"image_url" json:"image_url,omitempty" config:"required" example:"ghcr.io/acme/ledger-api"`
-	// Tag.
-	Tag string `toml:"tag" json:"tag,omitempty" config:"required" example:"2.3.1"`
+	// Tag. Set this or update_policy.
+	Tag string `toml:"tag" json:"tag,omitempty" example:"2.3.1"`
+	// Versions of which the newest is taken, instead of a tag.
+	UpdatePolicy string `toml:"update_policy" json:"update_policy,omitempty" config:"idle" example:"~1.10.0"`
 }
 
 // ECRImage is an image in Amazon ECR.
 type ECRImage struct {
 	// Role that pulls the image.
 	IAMRoleARN string `toml:"iam_role_arn" json:"iam_role_arn,omitempty" config:"required" example:"arn:aws:iam::123456789012:role/pull"`
+	// Cloud connection that pulls the image.
+	Connection string `toml:"connection" json:"connection,omitempty" config:"idle" example:"acme-images"`
 	// Region of the registry.
 	Region string `toml:"region" json:"region,omitempty" config:"required" example:"eu-central-1"`
 	// Repository of the image.
 	ImageURL string `toml:"image_url" json:"image_url,omitempty" config:"required" example:"123456789012.dkr.ecr.eu-central-1.amazonaws.com/ledger-api"`
-	// Tag.
-	Tag string `toml:"tag" json:"tag,omitempty" config:"required" example:"2.3.1"`
+	// Tag. Set this or update_policy.
+	Tag string `toml:"tag" json:"tag,omitempty" example:"2.3.1"`
+	// Versions of which the newest is taken, instead of a tag.
+	UpdatePolicy string `toml:"update_policy" json:"update_policy,omitempty" config:"idle" example:"~1.10.0"`
 }
 
 // GARImage is an image in Google Artifact Registry.
@@ -164,12 +176,34 @@ type GARImage struct {
 	Region string `toml:"region" json:"region,omitempty" config:"required" example:"europe-west3"`
 	// Repository of the image.
 	ImageURL string `toml:"image_url" json:"image_url,omitempty" config:"required" example:"europe-west3-docker.pkg.dev/acme-images/ledger/api"`
-	// Tag.
-	Tag string `toml:"tag" json:"tag,omitempty" config:"required" example:"2.3.1"`
+	// Tag. Set this or update_policy.
+	Tag string `toml:"tag" json:"tag,omitempty" example:"2.3.1"`
+	// Versions of which the newest is taken, instead of a tag.
+	UpdatePolicy string `toml:"update_policy" json:"update_policy,omitempty" config:"idle" example:"~1.10.0"`
 	// Service account that pulls the image.
 	ServiceAccountEmail string `toml:"service_account_email" json:"service_account_email,omitempty" example:"pull@acme-images.iam.gserviceaccount.com"`
 	// Workload identity provider of the service account.
 	WorkloadIdentityProvider string `toml:"workload_identity_provider" json:"workload_identity_provider,omitempty" example:"projects/1/locations/global/workloadIdentityPools/nuon/providers/runner"`
+}
+
+// ACRImage is an image in an Azure container registry. The credentials are names of app variables, never values.
+type ACRImage struct {
+	// Repository of the image.
+	ImageURL string `toml:"image_url" json:"image_url,omitempty" config:"required" example:"acme.azurecr.io/ledger-api"`
+	// Address of the registry.
+	RegistryURL string `toml:"registry_url" json:"registry_url,omitempty" config:"required" example:"acme.azurecr.io"`
+	// Tag. Set this or update_policy.
+	Tag string `toml:"tag" json:"tag,omitempty" example:"2.3.1"`
+	// Versions of which the newest is taken, instead of a tag.
+	UpdatePolicy string `toml:"update_policy" json:"update_policy,omitempty" config:"idle" example:"~1.10.0"`
+	// Variable of the app with the tenant.
+	TenantID string `toml:"tenant_id" json:"tenant_id,omitempty" example:"acr_tenant"`
+	// Variable of the app with the client.
+	ClientID string `toml:"client_id" json:"client_id,omitempty" example:"acr_client"`
+	// Variable of the app with the secret of the client.
+	ClientSecretName string `toml:"client_secret_name" json:"client_secret_name,omitempty" example:"acr_secret"`
+	// Variable of the app with the certificate of the client.
+	ClientCertificateName string `toml:"client_certificate_name" json:"client_certificate_name,omitempty" example:"acr_certificate"`
 }
 
 // DockerBuild is a component of type docker_build: an image that nuon builds. The build context is

@@ -48,7 +48,8 @@ type decoder struct {
 
 	noEffectYet   []string // labels of the keys that have no effect yet
 	firstNoEffect syntax.Position
-	effective     int // the number of enclosing keys that have no effect yet
+	guessed       map[*syntax.Node]bool // values of misspelled keys: a wrong type would be a second error for one mistake
+	effective     int                   // the number of enclosing keys that have no effect yet
 }
 
 // frame is the position of a value in a file: its key or index, and the frame above it. Paths are
@@ -156,7 +157,11 @@ func (d *decoder) checkUnknownKeys(t *syntax.Table, keys []Key, parent *frame) {
 		}
 	}
 	for near, name := range intended {
-		if t.Get(near) == nil {
+		if n := t.Get(name); t.Get(near) == nil {
+			if d.guessed == nil {
+				d.guessed = map[*syntax.Node]bool{}
+			}
+			d.guessed[n] = true
 			t.Rename(name, near)
 		}
 	}

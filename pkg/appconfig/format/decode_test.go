@@ -70,9 +70,10 @@ func TestDecodeSays(t *testing.T) {
 	const right = "type = 'helm_chart'\nname = 'x'\nchart_name = 'hello'\nlabels = {a = '1'}\n"
 	const idle = "f:4:1: warning: accepted, no effect yet: labels"
 	for text, want := range map[string]string{
-		"nmae = 1":     `f:5:1: error: unknown key "nmae" (did you mean "name"?)`,
-		"vars = 1":     `f:5:1: error: unknown key "vars" (it is a key of terraform_module components)`,
-		"repo = 'a/b'": `f:5:1: error: unknown key "repo" (write it below [public_repo])`,
+		"nmae = 1":             `f:5:1: error: unknown key "nmae" (did you mean "name"?)`,
+		"namespaces = {a = 1}": `f:5:1: error: unknown key "namespaces" (did you mean "namespace"?)`,
+		"vars = 1":             `f:5:1: error: unknown key "vars" (it is a key of terraform_module components)`,
+		"repo = 'a/b'":         `f:5:1: error: unknown key "repo" (write it below [public_repo])`,
 		"helm_repo = {namespace = 'x'}": "f:5:13: error: \"helm_repo.chart\" is missing (write chart = \"ledger-api\")\n" +
 			"f:5:13: error: \"helm_repo.repo_url\" is missing (write repo_url = \"https://charts.example.com\")\nf:5:14: " +
 			"error: unknown key \"helm_repo.namespace\" (write it at the top of the file)",

@@ -69,7 +69,7 @@ func allocate(v reflect.Value) reflect.Value {
 }
 
 func (d *decoder) reportType(n *syntax.Node, fr *frame, want, hint string) {
-	if !d.full() {
+	if !d.full() && !d.guessed[n] {
 		d.errorf(RuleWrongType, n.At, hint, "%q must be %s, not %s", fr.label(), want, n.Kind())
 	}
 }

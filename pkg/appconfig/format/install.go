@@ -20,6 +20,9 @@ type Install struct {
 	Labels map[string]string `toml:"labels" json:"labels,omitempty" example:"ring=0"`
 	// Toggleable components that it enables or disables.
 	ComponentToggles map[string]bool `toml:"component_toggles" json:"component_toggles,omitempty" example:"cache=true"`
+	// Values of components that differ for this install: below [components.NAME], helm_values has YAML and
+	// tf_vars has a tfvars text.
+	Components Any `toml:"components" json:"components,omitempty" config:"idle"`
 	// Keys of the stack that differ for this install.
 	StackOverrides Any `toml:"stack_overrides" json:"stack_overrides,omitempty" config:"idle"`
 }

@@ -14,6 +14,8 @@ type Runbook struct {
 	Steps []RunbookStep `toml:"steps" json:"steps,omitempty"`
 	// Components that must be deployed first.
 	Dependencies []string `toml:"dependencies" json:"dependencies,omitempty" config:"set" example:"api"`
+	// Values that a run asks for. Their content is not checked.
+	Input Any `toml:"input" json:"input,omitempty"`
 	// The steps as notebook cells.
 	Cells Any `toml:"cells" json:"cells,omitempty"`
 }

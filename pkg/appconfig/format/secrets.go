@@ -30,6 +30,8 @@ type Secret struct {
 	KubernetesSecretNamespace string `toml:"kubernetes_secret_namespace" json:"kubernetes_secret_namespace,omitempty" config:"template" example:"ledger"`
 	// Name of the copy, in which the key is named value; required with kubernetes_sync.
 	KubernetesSecretName string `toml:"kubernetes_secret_name" json:"kubernetes_secret_name,omitempty" config:"template" example:"smtp-password"`
+	// The customer stores the value; the stack does not create it.
+	CustomerManaged bool `toml:"customer_managed" json:"customer_managed,omitempty"`
 	// More copies, each with a different destination.
 	KubernetesSyncTargets []SyncTarget `toml:"kubernetes_sync_targets" json:"kubernetes_sync_targets,omitempty"`
 

@@ -9,7 +9,7 @@ const (
 	operations = " operation_roles operation_roles.operation operation_roles.role "
 	component  = " name type var_name dependencies source max_auto_retries skip_noops auto_approve_on_policies_passing " +
 		"build_timeout deploy_timeout timeout drift_schedule" +
-		operations + "toggleable default_enabled kubernetes_context labels "
+		operations + "toggleable default_enabled kubernetes_context labels health "
 	role = " name description display_name permissions_boundary policies policies.name policies.managed_policy_name " +
 		"policies.contents policies.gcp_predefined_role" +
 		" policies.gcp_permissions policies.azure_built_in_roles policies.azure_actions cloud_platform enabled_in_stack " +
@@ -18,7 +18,7 @@ const (
 	input  = " name display_name description group default required sensitive type internal user_configurable "
 	secret = " name display_name description required auto_generate format default kubernetes_sync " +
 		"kubernetes_secret_namespace kubernetes_secret_name" +
-		" kubernetes_sync_targets kubernetes_sync_targets.namespaces kubernetes_sync_targets.name " +
+		" customer_managed kubernetes_sync_targets kubernetes_sync_targets.namespaces kubernetes_sync_targets.name " +
 		"kubernetes_sync_targets.key user_configurable "
 	policy  = " type engine contents components name "
 	context = " name component "
@@ -30,8 +30,8 @@ const (
 		"steps.enable_kube_config" +
 		" dependencies break_glass_role role enable_kube_config labels kubernetes_context image description inputs " +
 		"inputs.name inputs.description inputs.required" +
-		" inputs.type inputs.default inputs.sensitive "
-	runbook = " name description readme labels steps dependencies cells steps.name steps.type steps.component_name " +
+		" label inputs.type inputs.default inputs.sensitive "
+	runbook = " name description readme labels steps dependencies input cells steps.name steps.type steps.component_name " +
 		"steps.deploy_dependents steps.tear_down_dependents" +
 		" steps.skip_component_deploys steps.plan_only steps.action_name steps.command steps.inline_contents " +
 		"steps.env_vars steps.timeout steps.role" +
@@ -39,7 +39,7 @@ const (
 		" steps.connected_repo steps.connected_repo.repo steps.connected_repo.directory steps.connected_repo.branch "
 	install = " name approval_option aws_account aws_account.region azure_account azure_account.location gcp_account " +
 		"gcp_account.project_id gcp_account.region inputs labels" +
-		" component_toggles stack_overrides allow_destroy "
+		" component_toggles components stack_overrides allow_destroy "
 	branch = " name install_groups install_groups.name install_groups.order install_groups.label_selector " +
 		"install_groups.default install_groups.auto_approve_on_policies_passing" +
 		" preview preview.mode preview.install_id preview.install_name preview.label_selector preview.set_statuses " +
@@ -78,6 +78,9 @@ var specification = map[string]string{
 		"namespace storage_driver values values_file values_file.contents" +
 		" values_file.path take_ownership value",
 	"container-image": component + "public public.image_url public.tag aws_ecr aws_ecr.iam_role_arn aws_ecr.region " +
+		"public.update_policy aws_ecr.update_policy gcp_gar.update_policy aws_ecr.connection verification azure_acr " +
+		"azure_acr.image_url azure_acr.registry_url azure_acr.tag azure_acr.update_policy azure_acr.tenant_id " +
+		"azure_acr.client_id azure_acr.client_secret_name azure_acr.client_certificate_name " +
 		"aws_ecr.image_url aws_ecr.tag gcp_gar gcp_gar.gcp_project_id" +
 		" gcp_gar.region gcp_gar.image_url gcp_gar.tag gcp_gar.service_account_email " +
 		"gcp_gar.workload_identity_provider device",
