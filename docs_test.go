@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestDocsNameTestsThatExist: a sentence of the docs that names the test which holds it must name one that is there.
+// TestDocsNameTestsThatExist: a sentence of the docs that names a test must name one that exists.
 func TestDocsNameTestsThatExist(t *testing.T) {
 	declared := map[string]bool{}
 	function := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark)\w+)\(`)
@@ -47,7 +47,7 @@ func TestDocsNameFilesThatExist(t *testing.T) {
 	}
 }
 
-// walk gives each file of the repository whose name ends so, with its text.
+// walk calls each for every file of the repository whose name ends so, with its text.
 func walk(t *testing.T, suffix string, each func(path, text string)) {
 	t.Helper()
 	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {

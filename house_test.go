@@ -328,7 +328,8 @@ func list(t *testing.T, pattern string) []listed {
 
 // listAll lists all packages, once for all tests: each time takes a second of processor time.
 var listAll = sync.OnceValues(func() ([]listed, error) {
-	out, err := output(context.Background(), "go", "list", "-json=ImportPath,Imports,Deps,TestImports,XTestImports", "./...")
+	out, err := output(context.Background(),
+		"go", "list", "-json=ImportPath,Imports,Deps,TestImports,XTestImports", "./...")
 	if err != nil {
 		return nil, err
 	}

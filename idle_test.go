@@ -68,7 +68,7 @@ func TestConfigValuesAreUsedOrIdle(t *testing.T) {
 	}
 }
 
-// checkUsed looks at each key of a struct of the format.
+// checkUsed checks each key of a struct of the format.
 func checkUsed(t *testing.T, usage *usage, of reflect.Type, seen map[string]bool) {
 	t.Helper()
 	for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// This file describes in words what was folded.
+// This file describes what was folded.
 
 // foldNouns are the singular and plural nouns for what a rule folds, where the rule's name is not
 // enough.

@@ -105,7 +105,7 @@ func TestOutlineLosesNothing(t *testing.T) {
 	})
 }
 
-// places returns the places in words like "(the same in [a], [b] and [c])".
+// places returns the places of a text such as "(the same in [a], [b] and [c])".
 func places(words string) []string {
 	list := strings.TrimSuffix(strings.TrimPrefix(words, "(the same in "), ")")
 	if list == "" {

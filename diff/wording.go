@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// This file is the only place that describes a change in words, so that all
+// This file is the only place that describes a change as text, so that all
 // renderers and screens agree. All texts are safe to print, see EscapeText.
 
 // Tally is one count of a summary.

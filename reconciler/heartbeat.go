@@ -97,7 +97,10 @@ func (r *replica) registerReplica(ctx context.Context) error {
 }
 
 func (r *replica) sendHeartbeat(ctx context.Context) error {
-	return r.store.RecordHeartbeat(ctx, store.RecordHeartbeatParams{ID: r.id, Version: version.Number, Schema: int32(store.Schema()), Embedded: r.embedded()}) //nolint:gosec // a handful
+	return r.store.RecordHeartbeat(ctx, store.RecordHeartbeatParams{
+		ID: r.id, Version: version.Number, Embedded: r.embedded(),
+		Schema: int32(store.Schema()), //nolint:gosec // a handful
+	})
 }
 
 // heartbeatLoop sends heartbeats until ctx ends, and then records that the replica is gone.

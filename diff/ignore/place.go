@@ -8,7 +8,7 @@ import (
 )
 
 // positionOf returns the position of a rule as LINE:COLUMN. The content is valid TOML, because it has
-// been decoded. Rules that are inline tables have no position of their own; they get that of the
+// been decoded. Rules that are inline tables have no separate position; they get that of the
 // first.
 func positionOf(content []byte, rule int) string {
 	var parser unstable.Parser

@@ -27,7 +27,7 @@ const DefaultLimit = 64_000
 // MinLimit is large enough for the summary of any report.
 const MinLimit = 2_000
 
-// headReserve is the room for the last sentences, in bytes.
+// headReserve is the number of bytes that are reserved for the last sentences.
 const headReserve = 200
 
 // Render writes the report. It returns only errors of w.

@@ -14,7 +14,7 @@ const (
 	maxFolded = 600
 )
 
-// summary writes the part that is never omitted. Its lists take at most half of the room together.
+// summary writes the part that is never omitted. Its lists together take at most half of the bytes.
 func (p *page) summary(r *diff.Report) {
 	p.write("**" + r.Summary() + "**")
 	if folded := prose(r.FoldedSummary()); folded != "" && len(folded) <= maxFolded {

@@ -466,7 +466,7 @@ func googleRetention() []attribute {
 			kinds:   []string{"google_kms_crypto_key"},
 			paths:   []string{"rotation_period"},
 			test:    becomesEmpty(),
-			message: "the key no longer gets a new version by itself",
+			message: "the key is no longer rotated automatically",
 		},
 		{
 			name:    "google-key-window",

@@ -477,7 +477,7 @@ func configRules() []Rule {
 			Kinds:  []string{"ConfigMap", "Secret"}, Actions: actionsUpdate, Paths: read, Risk: diff.RiskInPlace,
 			When: "the value is generated again at each rendering", matches: onDifference(
 				func(f field) bool { return f.regenerated }),
-			Message: "the chart generates a new value at each deploy: whatever uses the old one no longer matches",
+			Message: "the chart generates a new value at each deploy: everything that uses the old one no longer matches",
 		},
 	}
 }

@@ -69,8 +69,7 @@ func podInputRules() []Rule {
 			Name: "pod-sidecar", Source: "https://istio.io/latest/docs/reference/config/annotations/",
 			Paths: []string{"**.annotations"},
 			When: "an annotation newly gives the proxy of a mesh another image, volumes or configuration, or the runtime of " +
-				"the node " +
-				"options of its own",
+				"the node other options",
 			holds:   gains(sidecarSettings),
 			Message: "an annotation changes the injected sidecar, or how containers run",
 		},

@@ -66,7 +66,7 @@ func podsOf(kind string, v raw.Value) []pod {
 type podSearch struct{ found []pod }
 
 // podKeys lists keys that only a pod specification has. The main one is a list of containers; custom
-// resources often put the others beside settings of their own.
+// resources often put the others beside their own settings.
 var podKeys = []string{"containers", "initContainers", "ephemeralContainers", "steps", "sidecars", "hostNetwork",
 	"hostPID", "hostIPC", "volumes", "podSecurityContext"}
 

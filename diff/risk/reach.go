@@ -67,7 +67,7 @@ func annotationRules() []Rule {
 		{
 			Name: "route-plain", Source: nginx + "#server-side-https-enforcement-through-redirect", Kinds: ingress,
 			Actions: actionsChange, Paths: at, Risk: diff.RiskInPlace,
-			When:    "a redirect to HTTPS is turned off, or requests no longer go on by HTTPS",
+			When:    "a redirect to HTTPS is turned off, or requests are no longer forwarded by HTTPS",
 			holds:   func(l subjectView) bool { return hasNew(encrypted(l.after), encrypted(l.before)) },
 			Message: "requests may be unencrypted",
 		},

@@ -645,8 +645,8 @@ func generatedRules() []Rule {
 			Actions: []diff.Action{diff.Replace}, Risk: diff.RiskReplace,
 			Kinds: []string{"random_password", "random_string", "random_bytes", "random_id", "random_uuid", "random_pet",
 				"tls_private_key"},
-			Message: "a new value is generated, and everything that uses it changes; whatever still has the old one no " +
-				"longer matches",
+			Message: "a new value is generated, and everything that uses it changes; everything that still has the old " +
+				"one no longer matches",
 		},
 		{
 			Name: "credential-changes", Source: awsDocs + "IAM/latest/UserGuide/id_credentials_access-keys.html",

@@ -51,7 +51,8 @@ func (a *App) Sources(c *Component, tree sourcedir.Tree, where string) ([]source
 func (a *App) FindCode(c *Component, tree sourcedir.Tree, where string) (sourcedir.Found, error) {
 	code, builds := c.Code()
 	if !builds {
-		return sourcedir.Found{}, errors.New("the config names a repository without [kustomize]; add it, or write the objects as manifest")
+		return sourcedir.Found{}, errors.New("the config names a repository without [kustomize]; add it, " +
+			"or write the objects as manifest")
 	}
 	found, err := code.Find(tree, where)
 	if err != nil {

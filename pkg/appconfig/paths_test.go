@@ -39,7 +39,8 @@ func TestEveryPathIsChecked(t *testing.T) {
 		format.KindTerraformModule: strings.ReplaceAll(extraModule, "extra", "other"),
 		format.KindHelmChart: "type = \"helm_chart\"\nname = \"other\"\nchart_name = \"other\"\n[public_repo]\n" +
 			"repo = \"acme/infra\"\ndirectory = \".\"\nbranch = \"main\"\n",
-		format.KindContainerImage: "type = \"container_image\"\nname = \"other\"\n[public]\nimage_url = \"a/b\"\ntag = \"1\"\n",
+		format.KindContainerImage: "type = \"container_image\"\nname = \"other\"\n" +
+			"[public]\nimage_url = \"a/b\"\ntag = \"1\"\n",
 	}
 	names := strings.NewReplacer("install_stack.outputs.OUTPUT", "install_stack.outputs.vpc_id", "COMPONENT", "other", "ACTION", "extra_action", "STEP", "s", "INPUT", "domain",
 		"SECRET_arn", "smtp_password_arn", "SECRET", "smtp_password", "STACK", "extra_stack", "NAMESPACE", "ns", "NAME", "n",

@@ -95,7 +95,7 @@ func (i Identity) Open(sealed Sealed, context Context) (Secret, error) {
 		return Secret{}, fmt.Errorf("open a value that needs key %s: no key was loaded: %w", sealed.KeyID, ErrWrongKey)
 	}
 	if sealed.KeyID != i.KeyID() {
-		return Secret{}, fmt.Errorf("open a value that needs key %s: the key at hand is %s: %w",
+		return Secret{}, fmt.Errorf("open a value that needs key %s: the available key is %s: %w",
 			sealed.KeyID, i.KeyID(), ErrWrongKey)
 	}
 	reader, err := age.Decrypt(bytes.NewReader(sealed.Ciphertext), i.key())

@@ -31,7 +31,8 @@ func forTerraform(all ...api.ResolvedModule) api.ModuleResolution {
 // calling returns hello with a component that calls a registry module.
 func calling(t *testing.T) *gittest.Repo {
 	t.Helper()
-	repo := hello(t).Write("modules/web/main.tf", "module \"vpc\" {\n  source  = \"acme/vpc/aws\"\n  version = \"~> 1.0\"\n}\n")
+	repo := hello(t).Write("modules/web/main.tf",
+		"module \"vpc\" {\n  source  = \"acme/vpc/aws\"\n  version = \"~> 1.0\"\n}\n")
 	repo.Commit("call a registry module")
 	return repo
 }
@@ -109,7 +110,7 @@ func TestModulesStayForTheSameSource(t *testing.T) {
 	b.sync() // finds the input again
 	b.wantBuilds(map[string]int{"web": 2})
 
-	// The same version with other content is an error with both digests, whatever the runner does.
+	// The same version with other content is an error with both digests, regardless of the runner.
 	failed := b.succeedWith(forTerraform(vpc("1.0.0", "b"), resolved.Modules[1]))
 	for _, want := range []string{"module vpc (acme/vpc/aws): the content changed: 1.0.0 (" +
 		artifact.Digest([]byte("a")) + ") was recorded, 1.0.0 (" + artifact.Digest([]byte("b")) + ") was packed",

@@ -415,7 +415,8 @@ func describeChanges(changes []api.ModuleChange) string {
 		case c.After.Key == "":
 			words = append(words, c.Key+" is gone")
 		default:
-			words = append(words, fmt.Sprintf("%s %s → %s", c.Key, shortVersion(c.Before, c.After), shortVersion(c.After, c.Before)))
+			words = append(words, fmt.Sprintf("%s %s → %s",
+				c.Key, shortVersion(c.Before, c.After), shortVersion(c.After, c.Before)))
 		}
 	}
 	if more := len(changes) - len(words); more > 0 {

@@ -17,7 +17,7 @@ type Service struct {
 }
 
 // New returns the service. The Run method of bell, the notifier, must be running, or
-// streams show new lines only when they check by themselves.
+// streams show new lines only after their keepalive interval.
 func New(s *store.Store, bell *store.Notifier) *Service {
 	return &Service{store: s, notifier: bell, draining: make(chan struct{})}
 }

@@ -31,7 +31,7 @@ type modelJob struct {
 	ends     int
 }
 
-// modelAttempt is an attempt and its process. The process continues whatever is decided about the
+// modelAttempt is an attempt and its process. The process continues regardless of what is decided about the
 // attempt: a machine declared dead may be at work.
 type modelAttempt struct {
 	of      *modelJob
@@ -378,7 +378,7 @@ func (m *model) checkJob(j *modelJob) {
 	if want := map[bool]int{true: 1}[JobStatus(j.job.Status) == JobRunning]; atWork != want {
 		m.t.Fatalf("a job that is %s has %d attempts at work", j.job.Status, atWork)
 	}
-	// An apply starts at most once, whatever happens to the machine.
+	// An apply starts at most once, regardless of what happens to the machine.
 	if !repeatable(j.job.Kind) && j.accepts > 1 {
 		m.t.Fatalf("a job of kind %s was begun %d times", j.job.Kind, j.accepts)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// maxOffers is the maximum number of offers in one claim, whatever capacity a runner reports.
+// maxOffers is the maximum number of offers in one claim, regardless of the capacity that a runner reports.
 const maxOffers = 32
 
 // Lease claims a runner's oldest queued jobs and returns them as offers. It waits for jobs for at

@@ -68,7 +68,7 @@ func (o *outage) expire(what string, want ...string) {
 }
 
 // TestPostgresIsAwayForLongerThanALease checks that no contact counts as lost when only Postgres
-// was down, in whatever order the sweep, the replica's heartbeat and the runner's follow once
+// was down, in any order in which the sweep, the replica's heartbeat and the runner's follow once
 // Postgres is back. Silence after that counts.
 func TestPostgresIsAwayForLongerThanALease(t *testing.T) {
 	dir, err := os.MkdirTemp("", "nuon-uptime-")

@@ -52,7 +52,7 @@ type statusWriter struct {
 	begun  bool
 }
 
-// Unwrap gives http.ResponseController access to the underlying writer.
+// Unwrap returns the underlying writer, for http.ResponseController.
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // WriteHeader records the status.

@@ -150,7 +150,9 @@ const maxChanged = 10_000
 // compareTrees returns the paths that changed since the previous revision, or why they are not known.
 func compareTrees(m *mirror, previous *store.Revision, now *object.Commit) ([]string, string, error) {
 	if m.checkTree(plumbing.NewHash(previous.Tree)) != nil {
-		return nil, fmt.Sprintf("what changed is not known, because commit %s is no longer given by the repository", shortCommit(previous.Commit)), nil //nolint:nilerr // the text describes the error
+		reason := fmt.Sprintf("what changed is not known, because commit %s is no longer given by the repository",
+			shortCommit(previous.Commit))
+		return nil, reason, nil //nolint:nilerr // the text describes the error
 	}
 	before, after := gittree.New(m.store, plumbing.NewHash(previous.Tree), nil), gittree.New(m.store, now.TreeHash, nil)
 	changes, err := gittree.Changes(before, after, maxChanged)

@@ -15,7 +15,7 @@ type response struct {
 	replaced bool
 }
 
-// Unwrap lets http.ResponseController reach the underlying writer.
+// Unwrap returns the underlying writer, for http.ResponseController.
 func (r *response) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 // WriteHeader records the status and forwards it.

@@ -111,7 +111,7 @@ func (d *Display) renderOne(key, text string) (RenderedText, error) {
 	tmpl, err := render.Parse(key, text)
 	if err != nil {
 		shown.Problem = err.Error()
-		return shown, nil //nolint:nilerr // it is what there is to show
+		return shown, nil //nolint:nilerr // the error is shown
 	}
 	tree, err := d.tree(tmpl.Refs())
 	if err != nil {

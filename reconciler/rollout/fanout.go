@@ -41,7 +41,7 @@ func (r *Rollout) FanOut(ctx context.Context, org, appID string) error {
 }
 
 // ReconcileRange is Reconcile for a range of an app's installs, in one transaction. An
-// install that is locked by other work gets a task of its own. If the range cannot be
+// install that is locked by other work gets a separate task. If the range cannot be
 // reconciled as a whole, each of its installs does, so that one install blocks no other.
 func (r *Rollout) ReconcileRange(ctx context.Context, q queue.RolloutRange) error {
 	var ids []string

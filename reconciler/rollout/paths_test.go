@@ -64,7 +64,8 @@ func TestEveryPathIsResolved(t *testing.T) {
 	w.want(w.display("{{.nuon.sandbox.version}} {{.nuon.sandbox.type}} {{.nuon.domain.public_domain}} "+
 		"{{.nuon.actions.workflows.smoke.status}} {{.nuon.runner.status}}").Text,
 		"c terraform acme.example succeeded active")
-	w.want(w.display("{{.nuon.components.web.build_id}}").Text, w.one("select id from builds where component_id = 'cmp_web'"))
+	w.want(w.display("{{.nuon.components.web.build_id}}").Text,
+		w.one("select id from builds where component_id = 'cmp_web'"))
 	w.want(w.display("{{.nuon.actions.workflows.smoke.id}}").Text,
 		w.one("select workflow_id from steps where action = 'smoke' order by ended_at desc limit 1"))
 }

@@ -200,7 +200,8 @@ func readRelease(ctx context.Context, tx *store.Tx, appID, pin string, known *co
 		}
 		if c.Build != nil {
 			p.builds[c.ID] = &store.Build{
-				ID: c.BuildID, Commit: c.Commit, ComponentID: c.ID, Number: *c.Build, Status: c.Status, ArtifactDigest: c.Artifact, ArtifactBytes: c.Bytes,
+				ID: c.BuildID, Commit: c.Commit, ComponentID: c.ID, Number: *c.Build, Status: c.Status,
+				ArtifactDigest: c.Artifact, ArtifactBytes: c.Bytes,
 				Error: c.Error, Reason: c.Reason,
 				CreatedAt: c.CreatedAt, Trace: c.Trace,
 			}

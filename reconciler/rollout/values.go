@@ -326,7 +326,7 @@ func (s *snapshot) actionLeaves(ref render.Path, name string) []leaf {
 }
 
 // outputLeaves returns the outputs of one owner that a ref reads. The output of an
-// action's step is named steps.<step>.<key>, and has a path of its own.
+// action's step is named steps.<step>.<key>, and has a separate path.
 func (s *snapshot) outputLeaves(ref render.Path, owner outputOwner, prefix ...string) []leaf {
 	if !readsKey(ref, len(prefix)-1, "outputs") {
 		return nil

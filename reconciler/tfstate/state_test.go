@@ -164,7 +164,7 @@ func TestJobsWithoutAComponentHaveNoState(t *testing.T) {
 	wantIs(t, err, refusal.ErrInvalid)
 }
 
-// A restore reads the version that its spec names, whatever its status, and dismisses it if it was
+// A restore reads the version that its spec names, regardless of its status, and dismisses it if it was
 // contested.
 func TestARestoreReadsItsVersionAndSettlesIt(t *testing.T) {
 	w := jobstest.New(t)

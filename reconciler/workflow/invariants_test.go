@@ -419,7 +419,7 @@ func (w *world) jobEvent(s *Step, outcome JobStatus) {
 	}
 }
 
-// drain lets all pending work end, fairly, and has others do what this workflow waits for.
+// drain ends all pending work, fairly, and does in place of others what this workflow waits for.
 func (w *world) drain() {
 	for round := 0; w.g.Status == Running; round++ {
 		if round > 500 {

@@ -56,7 +56,7 @@ func (r *rig) secretAt(p *api.HealthPart, text string, path ...string) {
 	p.Deploy.Values.Sealed = append(p.Deploy.Values.Sealed, sealed)
 }
 
-// otherKey gives the runner another install key.
+// otherKey replaces the install key of the runner.
 func (r *rig) otherKey() {
 	r.Helper()
 	var err error

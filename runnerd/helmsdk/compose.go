@@ -88,7 +88,7 @@ type objectHeader struct {
 		Namespace   string         `json:"namespace"`
 		Annotations map[string]any `json:"annotations"`
 	} `json:"metadata"`
-	// Items is not nil if the key exists, whatever its value: every Kubernetes client
+	// Items is not nil if the key exists, regardless of its value: every Kubernetes client
 	// then treats the object as a list.
 	Items json.RawMessage `json:"items"`
 }

@@ -257,7 +257,8 @@ func TestOddObjects(t *testing.T) {
 		"metadata: {name: a, namespace: 7}":                     "KIND x/a",
 		"metadata: {name: a, annotations: {helm.sh/hook: [a]}}": unreadable,
 		"metadata: {name: a, annotations: {helm.sh/hook: 7}}":   "", // Helm ignores hooks of unknown events
-		"metadata: {name: a, annotations: {helm.sh/hook: pre-install, helm.sh/hook-weight: 'x', helm.sh/hook-delete-policy: 'nothing'}}": "hook KIND a",
+		"metadata: {name: a, annotations: {helm.sh/hook: pre-install, helm.sh/hook-weight: 'x', " +
+			"helm.sh/hook-delete-policy: 'nothing'}}": "hook KIND a",
 	} {
 		for _, kind := range []string{"ConfigMap", "List", "Job"} {
 			got, want := oddObject(t, kind, text), strings.ReplaceAll(want, "KIND", kind)

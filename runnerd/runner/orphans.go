@@ -7,7 +7,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/backoff"
 )
 
-// awaitOrphans gives the programs of a dead job process time to end, before sweep kills the rest:
+// awaitOrphans waits for the programs of a dead job process to end, before sweep kills the rest:
 // after an interrupt Terraform completes its current operation and writes its state to a file,
 // which is worth more than a quick end. It does nothing when the job process ended regularly,
 // because it has done that already, or when the job is to be killed.

@@ -21,7 +21,7 @@ import (
 
 // StandIn runs a program through a library that starts it by its own means: that makes its pipes, gives
 // it one interrupt, and has the kernel kill it when this process dies. The library starts this process's
-// executable instead, which runs the program as Program.Run does: in a process group of its own, as the
+// executable instead, which runs the program as Program.Run does: in a separate process group, as the
 // user of Setup, for as long as it takes. The stand-in passes on the output, the exit code and one
 // interrupt, and ends last. It survives the death of this process, because the program must.
 //

@@ -134,10 +134,12 @@ func TestStandInInterrupt(t *testing.T) {
 		trap, said, failed string
 		grace              time.Duration
 	}{
-		"heeds":            {trap: "trap 'echo heard; exit 3' INT", said: "heard\n", failed: "exit status 3", grace: testtime.Limit},
-		"succeeds anyway":  {trap: "trap 'echo heard; exit 0' INT", said: "heard\n", grace: testtime.Limit},
-		"is killed by it":  {trap: "trap - INT", failed: "signal: interrupt", grace: testtime.Limit},
-		"deaf, and killed": {trap: "trap '' INT", said: "did not end in 200ms", failed: "signal: killed", grace: 200 * time.Millisecond},
+		"heeds": {trap: "trap 'echo heard; exit 3' INT", said: "heard\n", failed: "exit status 3",
+			grace: testtime.Limit},
+		"succeeds anyway": {trap: "trap 'echo heard; exit 0' INT", said: "heard\n", grace: testtime.Limit},
+		"is killed by it": {trap: "trap - INT", failed: "signal: interrupt", grace: testtime.Limit},
+		"deaf, and killed": {trap: "trap '' INT", said: "did not end in 200ms", failed: "signal: killed",
+			grace: 200 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -154,7 +156,8 @@ func TestStandInInterrupt(t *testing.T) {
 			pid := readPID(t, filepath.Join(dir, "pid"))
 			cancel()
 			err := <-ended
-			if !strings.Contains(said, test.said) || fmt.Sprint(err) != test.failed && err != nil || (err == nil) != (test.failed == "") {
+			if !strings.Contains(said, test.said) || fmt.Sprint(err) != test.failed && err != nil ||
+				(err == nil) != (test.failed == "") {
 				t.Errorf("%q, %v", said, err)
 			}
 			mustBeGone(t, pid)

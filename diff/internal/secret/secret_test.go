@@ -93,7 +93,8 @@ func TestRedact(t *testing.T) {
 		"key":                                           "key",
 
 		"arn:aws:secretsmanager:eu-west-1:123456789012:secret:db-a1B2": "arn:aws:secretsmanager:eu-west-1:123456789012:secret:db-a1B2",
-		"secret: arn:aws:secretsmanager:eu-west-1:1:secret:db":         "secret: arn:aws:secretsmanager:eu-west-1:1:secret:db",
+		"secret: arn:aws:secretsmanager:eu-west-1:1:secret:db": "secret: " +
+			"arn:aws:secretsmanager:eu-west-1:1:secret:db",
 		"arn:aws:secretsmanager:{{ .nuon.region }}::secret:rds!*": "arn:aws:secretsmanager:{{ .nuon.region " +
 			"}}::secret:rds!*",
 		"token = get_token(file)":            "token = get_token(file)",

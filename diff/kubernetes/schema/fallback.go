@@ -17,7 +17,7 @@ type fallback struct {
 // Default returns the API server's default for the field, independently of the rest of the
 // object. The zero values that are published for fields which are always written ("", 0, false,
 // {}) count too: omitting such a field and writing its zero value are the same. The default of
-// an object may be {} although its fields have defaults of their own: see IsDefault.
+// an object may be {} although its fields have defaults, too: see IsDefault.
 func (t *Type) Default() (raw.Value, bool) {
 	if t == nil {
 		return raw.Value{}, false

@@ -17,7 +17,7 @@ var phrases = []rule{
 	avoid(`at hand`, "available"),
 	avoid(`in words`, "as text, or name the message"),
 	avoid(`by (itself|themselves)`, "alone, or automatically"),
-	avoid(`of (its|their) own`, "own, separate, or private"),
+	{regexp.MustCompile(`(?i)\bof (its|their) own[.,;:!?)]`), "own, separate, or private"}, // but: of its own pods
 	avoid(`gives? up`, "stops, or fails"),
 	avoid(`(go|goes|went|going) on`, "continues"),
 	avoid(`(come|comes|came) to rest`, "settles"),
@@ -36,7 +36,7 @@ var phrases = []rule{
 }
 
 // docVerbs open no doc comment: only people say, know or want.
-var docVerbs = regexp.MustCompile(`^// \w+ (says|tells|gives|knows|asks|looks|wants|lets) `)
+var docVerbs = regexp.MustCompile(`^// \w+ (says|tells|gives|knows|asks|looks at|looks for|wants|lets) `)
 
 // names of declarations that no other project uses, and the word of this field for each.
 var names = map[string]string{

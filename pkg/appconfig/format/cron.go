@@ -11,8 +11,9 @@ const cronForm = `write minute, hour, day of the month, month and day of the wee
 
 // cronNames maps the names that some programs accept as schedules to five fields.
 var cronNames = map[string]string{
-	"@hourly": "0 * * * *", "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@weekly": "0 0 * * 0", "@monthly": "0 0 1 * *",
-	"@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *",
+	"@hourly": "0 * * * *", "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@weekly": "0 0 * * 0",
+	"@monthly": "0 0 1 * *",
+	"@yearly":  "0 0 1 1 *", "@annually": "0 0 1 1 *",
 }
 
 // checkCron requires the five standard fields, in UTC: section 12, rule 16.

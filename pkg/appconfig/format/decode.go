@@ -86,7 +86,9 @@ func (f *frame) path() string {
 
 func (d *decoder) full() bool { return d.reported >= maxReported }
 
-func (d *decoder) add(severity diagnostic.Severity, rule string, at syntax.Position, hint, message string, args ...any) {
+func (d *decoder) add(
+	severity diagnostic.Severity, rule string, at syntax.Position, hint, message string, args ...any,
+) {
 	if d.reported++; d.reported > maxReported {
 		return
 	}
@@ -125,7 +127,7 @@ func (d *decoder) table(t *syntax.Table, keys []Key, v reflect.Value, parent *fr
 	}
 }
 
-// renameOldKeys gives keys with an older name the current name.
+// renameOldKeys renames keys with an older name to the current one.
 func (d *decoder) renameOldKeys(t *syntax.Table, keys []Key, parent *frame) {
 	for i := range keys {
 		for _, old := range keys[i].OldNames {
@@ -135,9 +137,11 @@ func (d *decoder) renameOldKeys(t *syntax.Table, keys []Key, parent *frame) {
 			}
 			name := keys[i].Name
 			if t.Get(name) != nil {
-				d.warnf(RuleOldName, n.Key, "remove it", "%q is the older name of %q, which is there too", (&frame{parent: parent, name: old}).label(), name)
+				d.warnf(RuleOldName, n.Key, "remove it", "%q is the older name of %q, which is there too",
+					(&frame{parent: parent, name: old}).label(), name)
 			} else {
-				d.warnf(RuleOldName, n.Key, "write "+name, "%q is the older name of %q", (&frame{parent: parent, name: old}).label(), name)
+				d.warnf(RuleOldName, n.Key, "write "+name, "%q is the older name of %q",
+					(&frame{parent: parent, name: old}).label(), name)
 			}
 			t.Rename(old, name)
 		}
@@ -237,7 +241,8 @@ func heading(k *Key) string {
 // neither a name nor prose.
 func exampleHint(k *Key) string {
 	switch {
-	case k.Type != String, k.Name == "name", k.Name == "group", strings.HasSuffix(k.Name, "_name"), strings.Contains(k.Example, " "):
+	case k.Type != String, k.Name == "name", k.Name == "group", strings.HasSuffix(k.Name, "_name"),
+		strings.Contains(k.Example, " "):
 		return ""
 	case k.Example != "":
 		return "write " + k.Name + " = " + strconv.Quote(k.Example)
@@ -285,5 +290,6 @@ func (d *decoder) reportNoEffectYet() {
 		return
 	}
 	slices.Sort(d.noEffectYet)
-	d.warnf(RuleNoEffectYet, d.firstNoEffect, "", "accepted, no effect yet: %s", strings.Join(slices.Compact(d.noEffectYet), ", "))
+	d.warnf(RuleNoEffectYet, d.firstNoEffect, "", "accepted, no effect yet: %s",
+		strings.Join(slices.Compact(d.noEffectYet), ", "))
 }

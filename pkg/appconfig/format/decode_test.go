@@ -65,7 +65,7 @@ public_repo = {repo = 'a/b', directory = '.'}
 	}
 }
 
-// TestDecodeSays holds what is told of one mistake each, and that no mistake keeps the rest from being read.
+// TestDecodeSays checks the message for one mistake each, and that the rest is read in spite of it.
 func TestDecodeSays(t *testing.T) {
 	const right = "type = 'helm_chart'\nname = 'x'\nchart_name = 'hello'\nlabels = {a = '1'}\n"
 	const idle = "f:4:1: warning: accepted, no effect yet: labels"

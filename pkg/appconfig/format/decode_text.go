@@ -108,7 +108,8 @@ func (w *walker) mapping(n *syntax.Node, k *Key, fr *frame) bool {
 		return true
 	}
 	for name, item := range n.Table().Each {
-		if text, ok := item.Text(); ok && !w.yield(Text{(&frame{parent: fr, name: name}).path(), k, item, text, reflect.Value{}}) {
+		text, ok := item.Text()
+		if ok && !w.yield(Text{(&frame{parent: fr, name: name}).path(), k, item, text, reflect.Value{}}) {
 			return false
 		}
 	}
@@ -118,7 +119,8 @@ func (w *walker) mapping(n *syntax.Node, k *Key, fr *frame) bool {
 // scalars iterates over the strings of a table of scalars.
 func (w *walker) scalars(n *syntax.Node, k *Key, fr *frame) bool {
 	for name, item := range n.Table().Each {
-		if text, ok := item.Value.(string); ok && !w.yield(Text{(&frame{parent: fr, name: name}).path(), k, item, text, reflect.Value{}}) {
+		text, ok := item.Value.(string)
+		if ok && !w.yield(Text{(&frame{parent: fr, name: name}).path(), k, item, text, reflect.Value{}}) {
 			return false
 		}
 	}

@@ -98,7 +98,8 @@ func (d *decoder) text(n *syntax.Node, k *Key, v reflect.Value, fr *frame) {
 // checkAllowed reports a text that is not allowed for the key, and returns its current spelling.
 func (d *decoder) checkAllowed(n *syntax.Node, k *Key, text string, fr *frame) string {
 	if current, ok := k.OldValues[text]; ok {
-		d.warnf(RuleOldName, n.At, "write "+strconv.Quote(current), "%q: %s is the older name of %s", fr.label(), text, current)
+		d.warnf(RuleOldName, n.At, "write "+strconv.Quote(current), "%q: %s is the older name of %s",
+			fr.label(), text, current)
 		return current
 	}
 	if text == "" || d.full() || k.Template && strings.Contains(text, "{{") {

@@ -80,7 +80,8 @@ var kinds = sync.OnceValue(func() []Kind {
 		kind[StandingRole]("role", "", "permissions/*.toml").withAliases("permission", "standing-role").noEffectYet(),
 		kind[BreakGlass]("break-glass", "", "break_glass.toml", "break_glass/*.toml").noEffectYet(),
 		kind[Role]("break-glass-role", "", "break_glass/*.toml").describedAs(
-			"A role that is disabled until the customer enables it; a file below break_glass/ contains a single one.").noEffectYet(),
+			"A role that is disabled until the customer enables it; a file below break_glass/ contains a single one.").
+			noEffectYet(),
 		kind[OperationRoles]("operation-roles", "", "operation_roles.toml").noEffectYet(),
 		kind[KubernetesContexts]("kubernetes-contexts", "", "kubernetes_contexts.toml", "kubernetes_contexts/*.toml"),
 		kind[KubernetesContext]("kubernetes-context", "", "kubernetes_contexts/*.toml"),
@@ -89,7 +90,8 @@ var kinds = sync.OnceValue(func() []Kind {
 		kind[Component]("component", "", "components/*.toml").withAliases("component-root", "components"),
 		kind[TerraformModule]("terraform", KindTerraformModule, "components/*.toml"),
 		kind[HelmChart]("helm", KindHelmChart, "components/*.toml"),
-		kind[ContainerImage]("container-image", KindContainerImage, "components/*.toml").withAliases("external-image", "image").noEffectYet(),
+		kind[ContainerImage]("container-image", KindContainerImage, "components/*.toml").
+			withAliases("external-image", "image").noEffectYet(),
 		kind[DockerBuild]("docker-build", KindDockerBuild, "components/*.toml").withAliases("docker").noEffectYet(),
 		kind[KubernetesManifest]("kubernetes-manifest", KindKubernetesManifest, "components/*.toml").withAliases("manifest"),
 		kind[Pulumi]("pulumi", KindPulumi, "components/*.toml").noEffectYet(),
@@ -108,7 +110,10 @@ var kinds = sync.OnceValue(func() []Kind {
 // an alias.
 func kind[T any](name, component string, paths ...string) Kind {
 	t := reflect.TypeFor[T]()
-	k := Kind{Name: name, Component: component, Paths: paths, Type: t, OpenEnded: t.Kind() == reflect.Map, Description: describe(t.Name())}
+	k := Kind{
+		Name: name, Component: component, Paths: paths, Type: t, OpenEnded: t.Kind() == reflect.Map,
+		Description: describe(t.Name()),
+	}
 	k.keys = sync.OnceValue(func() []Key { return keysOf(t, nil) })
 	if as := strings.ReplaceAll(component, "_", "-"); as != "" && as != name {
 		k.Aliases = []string{as}

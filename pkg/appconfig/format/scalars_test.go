@@ -56,7 +56,7 @@ time = 07:32:00
 	}
 }
 
-// TestScalarsGoThroughJSON: whatever they are they come back the same, and two tables are written the same
+// TestScalarsGoThroughJSON: all values come back the same, and two tables are written the same
 // only if they are.
 func TestScalarsGoThroughJSON(t *testing.T) {
 	scalar := rapid.OneOf(

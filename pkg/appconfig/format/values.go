@@ -91,7 +91,8 @@ func durationHint(text string) string {
 }
 
 func checkRegexp(text string) (problem, hint string) {
-	_, err := syntax.Parse(text, syntax.Perl) // finds every error of regexp.Compile, much faster for expressions that expand
+	// It finds every error of regexp.Compile, much faster for expressions that expand.
+	_, err := syntax.Parse(text, syntax.Perl)
 	if err == nil {
 		return "", ""
 	}
@@ -140,7 +141,8 @@ func checkJSON(text string) (problem, hint string) {
 	case errors.As(err, &syntaxErr):
 		before := text[:min(max(int(syntaxErr.Offset)-1, 0), len(text))]
 		line := 1 + strings.Count(before, "\n")
-		return fmt.Sprintf("is not JSON: see line %d, column %d of it", line, len(before)-strings.LastIndexByte(before, '\n')), ""
+		column := len(before) - strings.LastIndexByte(before, '\n')
+		return fmt.Sprintf("is not JSON: see line %d, column %d of it", line, column), ""
 	}
 	return "is not JSON", ""
 }

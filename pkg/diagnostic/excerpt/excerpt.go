@@ -15,7 +15,7 @@ import (
 
 // Line is one line as a terminal shows it.
 type Line struct {
-	Text      string // without control sequences; no wider than the room
+	Text      string // without control sequences; no wider than the limit
 	MarkStart int    // columns before the mark
 	MarkWidth int    // columns of the mark, at least one
 }

@@ -53,7 +53,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestFits checks for any line that it fits into the room, contains nothing that controls a
+// TestFits checks for any line that it fits into the width, contains nothing that controls a
 // terminal, and contains the start of the mark or ends right before it.
 func TestFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -122,7 +122,7 @@ func TestRejection(t *testing.T) {
 }
 
 // TestAnswerIsTakenEvenIfNothingGoesOnAtOnce checks that the response does not fail: the queue
-// continues, and the person must not be told that the decision was lost.
+// continues, and the response must not claim that the decision was lost.
 func TestAnswerIsTakenEvenIfNothingGoesOnAtOnce(t *testing.T) {
 	t.Parallel()
 	w := asking(t)

@@ -254,7 +254,7 @@ func neededFor(operation, method string) role {
 // shorter.
 const shownLength = 100
 
-// quoted returns an external name in quotes, on one line, whatever characters it contains.
+// quoted returns an external name in quotes, on one line, regardless of the characters in it.
 func quoted(s string) string {
 	if all := []rune(s); len(all) > shownLength {
 		s = string(all[:shownLength]) + "…"

@@ -52,7 +52,7 @@ func TestExplain(t *testing.T) {
 }
 
 // TestExplainWhatWas checks that an old plan and an ended workflow are explained by what they were
-// made from, whatever was pushed since.
+// made from, regardless of later pushes.
 func TestExplainWhatWas(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -411,7 +411,7 @@ func TestConcurrentChangesKeepEachOther(t *testing.T) {
 }
 
 // TestForgetWhatNeverWasThere checks that an install that never deployed anything needs no force to
-// be forgotten, whatever was requested or rejected, because nothing is left behind.
+// be forgotten, regardless of requests and rejections, because nothing is left behind.
 func TestForgetWhatNeverWasThere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -133,7 +133,7 @@ func (e endless) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestBodiesAreBounded checks that only an upload may be large, whatever its Content-Type, and that
+// TestBodiesAreBounded checks that only an upload may be large, regardless of its Content-Type, and that
 // the body of an unauthenticated request is not read at all.
 func TestBodiesAreBounded(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,7 @@ import (
 )
 
 // ofTheOrg lists the operations that concern the whole org: a token for one app may use none of
-// them, whatever its role. It may use every other operation of the document, and sees only its
+// them, regardless of its role. It may use every other operation of the document, and sees only its
 // app's data.
 var ofTheOrg = []string{
 	"listCredentials", "createCredential", "updateCredential", "deleteCredential", "listWebhooks", "createWebhook",

@@ -81,7 +81,7 @@ func routes(operations StrictServerInterface, middlewares ...StrictMiddlewareFun
 	return mux
 }
 
-// limitBody limits every body before it is read. Only uploads may be large, whatever the request's
+// limitBody limits every body before it is read. Only uploads may be large, regardless of the request's
 // Content-Type.
 func limitBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -119,8 +119,8 @@ func newID() string {
 // first, and once more for writing, so that an answer about a timeout can still be sent.
 const grace = 5 * time.Second
 
-// Within gives the client of a request this long from now to send the rest of it and to read the
-// answer; then the connection is closed.
+// Within limits the time from now in which the client of a request may send the rest of it and read
+// the answer. Then the connection is closed.
 func Within(w http.ResponseWriter, d time.Duration) {
 	control, until := http.NewResponseController(w), time.Now().Add(d+grace)
 	// Writers without deadlines occur only in tests.
@@ -141,7 +141,7 @@ type response struct {
 	begun bool
 }
 
-// Unwrap lets http.ResponseController reach the underlying writer.
+// Unwrap returns the underlying writer, for http.ResponseController.
 func (r *response) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 // WriteHeader starts the answer, unless the status is informational.

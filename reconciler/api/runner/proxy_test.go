@@ -117,7 +117,7 @@ func TestAPlanReadsOnlyWhatItCopies(t *testing.T) {
 	}
 }
 
-// Plans and applies read the install's own registry, whatever their spec names.
+// Plans and applies read the install's own registry, regardless of what their spec names.
 func TestOnlyASyncReadsTheVendorsRegistry(t *testing.T) {
 	v := newVendor(t)
 	s := serve(t, v)

@@ -247,7 +247,8 @@ func (h *handler) processDelivery(ctx context.Context, org, hook string, from fo
 			}
 			result = answer.Result + ": " + answer.Detail
 		}
-		return tx.SetWebhookDelivered(ctx, observe.PlainText(from.Title+" "+event.Name+": "+result, maxResultLength), org, hook)
+		result = observe.PlainText(from.Title+" "+event.Name+": "+result, maxResultLength)
+		return tx.SetWebhookDelivered(ctx, result, org, hook)
 	})
 	if err == nil && broken != nil {
 		err = problem.New(http.StatusBadRequest, "bad_request", "The delivery is signed, but "+broken.Error()+".",

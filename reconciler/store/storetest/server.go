@@ -24,7 +24,7 @@ type server struct {
 	base templateState
 
 	mu sync.Mutex
-	// coordinator holds the advisory locks by which processes share databases: whoever has the lock on a
+	// coordinator holds the advisory locks by which processes share databases: the holder of the lock on a
 	// database's id uses it.
 	coordinator *pgx.Conn
 	idle        []*database
@@ -234,7 +234,7 @@ func (s *server) clean(ctx context.Context, d *database) bool {
 	if d.left(ctx) && s.base.restore(ctx, d.admin) == nil {
 		return true
 	}
-	_ = d.admin.Close(ctx) // it is dropped, with whatever else is connected to it
+	_ = d.admin.Close(ctx) // it is dropped with all other connections to it
 	_ = s.drop(ctx, d.name)
 	return false
 }

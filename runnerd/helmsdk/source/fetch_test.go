@@ -143,7 +143,8 @@ func TestAnswersThatAreRefused(t *testing.T) {
 			http.Redirect(w, r, "https://a:b@127.0.0.1/", http.StatusFound)
 		}, "a user name or a password"},
 		"endless": {func(w http.ResponseWriter, _ *http.Request) {
-			for _, err := fmt.Fprint(w, strings.Repeat("x", 1<<20)); err == nil; _, err = fmt.Fprint(w, strings.Repeat("x", 1<<20)) { //nolint:revive // all is in the head
+			megabyte := strings.Repeat("x", 1<<20)
+			for _, err := fmt.Fprint(w, megabyte); err == nil; _, err = fmt.Fprint(w, megabyte) { //nolint:revive // all is in the head
 			}
 		}, "larger than may be read"},
 	} {

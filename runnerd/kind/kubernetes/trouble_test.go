@@ -38,7 +38,7 @@ func (r *rig) refusedWith(text string, words ...string) {
 	}
 }
 
-// as gives the runner a kubeconfig with which it impersonates another user.
+// as writes a kubeconfig with which the runner impersonates another user.
 func (r *rig) as(user string) {
 	r.t.Helper()
 	config, err := clientcmd.LoadFromFile(r.kubeconfig)

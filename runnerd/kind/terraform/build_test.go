@@ -117,10 +117,12 @@ func TestBuildRefuses(t *testing.T) {
 		files []string
 		want  []string
 	}{
-		"module in a bucket": {"m", []string{"m/main.tf", "\nmodule \"vpc\" {\n  source  = \"s3::https://x.test/v.zip\"\n}\n"},
+		"module in a bucket": {"m", []string{"m/main.tf",
+			"\nmodule \"vpc\" {\n  source  = \"s3::https://x.test/v.zip\"\n}\n"},
 			[]string{`m/main.tf:2: module "vpc" (s3::https://x.test/v.zip): modules are not read with s3::`,
 				"publish the module in a git repository"}},
-		"module in a private network": {"m", []string{"m/main.tf", "\nmodule \"vpc\" {\n  source  = \"https://127.0.0.1/v.zip\"\n}\n"},
+		"module in a private network": {"m", []string{"m/main.tf",
+			"\nmodule \"vpc\" {\n  source  = \"https://127.0.0.1/v.zip\"\n}\n"},
 			[]string{"m/main.tf:2", "have the operator of the build runner allow this host"}},
 		"way out": {"m", []string{"m/main.tf", "module \"x\" {\n  source = \"../../x\"\n}\n"},
 			[]string{"m/main.tf:1", "leads out of the repository"}},

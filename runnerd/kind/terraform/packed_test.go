@@ -28,9 +28,10 @@ func caller(t *testing.T) (server *registrytest.Server, source []string) {
 	repo, at := server.Repository("text")
 	repo.Write("main.tf", "variable \"line\" {}\noutput \"line\" {\n  value = \"[${var.line}]\"\n}\n").Commit("first")
 	repo.Git("tag", "v1")
-	server.PublishModule("acme/page/null", "1.0.0", "main.tf", fmt.Sprintf("variable \"greeting\" {}\nmodule \"text\" {\n  "+
-		"source = %q\n  line = var.greeting\n}\nresource \"terraform_data\" \"page\" {\n  input = module.text.line\n}\n"+
-		"output \"page\" {\n  value = terraform_data.page.output\n}\n", "git::"+at+"?ref=v1"))
+	server.PublishModule("acme/page/null", "1.0.0", "main.tf",
+		fmt.Sprintf("variable \"greeting\" {}\nmodule \"text\" {\n  "+
+			"source = %q\n  line = var.greeting\n}\nresource \"terraform_data\" \"page\" {\n  input = module.text.line\n}\n"+
+			"output \"page\" {\n  value = terraform_data.page.output\n}\n", "git::"+at+"?ref=v1"))
 	return server, []string{"modules/web/main.tf", fmt.Sprintf("variable \"greeting\" {\n  type = string\n}\nmodule "+
 		"\"page\" {\n  source  = %q\n  version = \"~> 1.0\"\n  greeting = var.greeting\n}\noutput \"page\" {\n  value = "+
 		"module.page.page\n}\n", server.Host+"/acme/page/null")}
@@ -52,7 +53,9 @@ func (r *rig) buildWith(server *registrytest.Server, earlier api.ModuleResolutio
 	return result.Build, err
 }
 
-func (r *rig) mustBuildWith(server *registrytest.Server, earlier api.ModuleResolution, files ...string) api.BuildResult {
+func (r *rig) mustBuildWith(
+	server *registrytest.Server, earlier api.ModuleResolution, files ...string,
+) api.BuildResult {
 	r.t.Helper()
 	built, err := r.buildWith(server, earlier, files...)
 	if err != nil {
@@ -132,8 +135,10 @@ func TestUnchangedModulesStay(t *testing.T) {
 	r := newRig(t)
 	server, source := caller(t)
 	first := r.mustBuildWith(server, api.ModuleResolution{}, source...)
-	server.PublishModule("acme/page/null", "1.1.0", "main.tf", "variable \"greeting\" {}\noutput \"page\" {\n  value = 1\n}\n")
-	server.PublishModule("acme/page/null", "1.0.0", "main.tf", "variable \"greeting\" {}\noutput \"page\" {\n  value = 2\n}\n")
+	server.PublishModule("acme/page/null", "1.1.0", "main.tf",
+		"variable \"greeting\" {}\noutput \"page\" {\n  value = 1\n}\n")
+	server.PublishModule("acme/page/null", "1.0.0", "main.tf",
+		"variable \"greeting\" {}\noutput \"page\" {\n  value = 2\n}\n")
 	server.Requests()
 	again := r.mustBuildWith(server, first.Modules, append(source, "modules/web/notes.md", "new")...)
 	if diff := cmp.Diff(first.Modules, again.Modules); diff != "" {

@@ -147,7 +147,7 @@ func (t *terraform) plan(ctx context.Context, to string, destroy bool, varFiles 
 }
 
 // show returns the JSON of a plan file. It contains secrets in plain text. The library is not used: it
-// decodes the plan into types of its own, which lack fields that a report shows, takes several
+// decodes the plan into its own types, which lack fields that a report shows, takes several
 // times the memory, and has no limit.
 func (t *terraform) show(ctx context.Context, plan string) ([]byte, error) {
 	if err := subprocess.GrantRead(plan); err != nil {

@@ -396,7 +396,8 @@ func TestJobProcessIsKilled(t *testing.T) {
 	}
 }
 
-// TestStandInIsKilled kills only the process that runs Terraform for terraform-exec, in the middle of an apply: Terraform is
+// TestStandInIsKilled kills only the process that runs Terraform for terraform-exec, in the middle of an
+// apply: Terraform is
 // interrupted and hands over its state before the job ends.
 func TestStandInIsKilled(t *testing.T) {
 	r := newTrouble(t, `slow = { create = "20s" }`)

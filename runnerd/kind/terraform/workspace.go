@@ -98,7 +98,7 @@ func (w *workspace) wipe() error {
 	return subprocess.AllowTraverse(w.root)
 }
 
-// handOver gives Terraform access to its files: it owns the tree and can read the variables.
+// handOver grants Terraform access to its files: it owns the tree and can read the variables.
 // Nothing is written to the tree after that.
 func (w *workspace) handOver() error {
 	return errors.Join(subprocess.GrantRead(w.vars()), subprocess.GrantOwnership(w.tree()))
