@@ -33,12 +33,6 @@ func replace(t testing.TB, w *jobstest.World, runner jobstest.Runner, newKey boo
 	return replaced
 }
 
-// recipient returns a runner's public install key.
-func recipient(t testing.TB, w *jobstest.World, runner jobstest.Runner) string {
-	t.Helper()
-	return w.Text(t, "select recipient from runners where id = $1", runner.Runner)
-}
-
 // takeOver registers a machine in a runner's place.
 func takeOver(t testing.TB, w *jobstest.World, token string, key seal.Identity) jobstest.Runner {
 	t.Helper()
@@ -308,7 +302,7 @@ func TestAnotherRegistrationTokenVoidsTheOneBefore(t *testing.T) {
 	must(t, err)
 }
 
-// A poll that started before the replacement returns nothing, whatever is queued.
+// A poll that started before the replacement returns nothing, even if jobs are queued.
 func TestAReplacedMachinesPollEnds(t *testing.T) {
 	w := jobstest.New(t)
 	runner := w.Runner(t, runners.KindInstall)

@@ -169,7 +169,8 @@ func (m *Machine) startRunner(bin, dir string) error {
 			return err
 		}
 	}
-	m.runner = exec.Command(filepath.Join(bin, "runnerd"), "run", "--url", m.Plane.URL(), "--dir", m.dir, "--name", "victim", //nolint:noctx // Close ends it
+	m.runner = exec.Command(filepath.Join(bin, "runnerd"), "run", //nolint:noctx // Close ends it
+		"--url", m.Plane.URL(), "--dir", m.dir, "--name", "victim",
 		"--policy", filepath.Join(dir, "runner.toml"), "--capacity", "2")
 	m.runner.Dir = dir
 	m.runner.Env = append(access, "PATH="+programs+":"+os.Getenv("PATH"), "HOME="+home, "TMPDIR="+home,
@@ -204,9 +205,6 @@ func (m *Machine) registered(ctx context.Context) error {
 
 // Output returns the output of the runner.
 func (m *Machine) Output() string { return m.output.String() }
-
-// Dir returns the runner's own directory.
-func (m *Machine) Dir() string { return m.dir }
 
 // Close ends the runner and its peers.
 func (m *Machine) Close() error {

@@ -142,11 +142,6 @@ func (w *World) Client(token string) (*api.ClientWithResponses, error) {
 	return api.NewClientWithResponses(w.Fleet.Ready(0).RunnerURL, api.WithRequestEditorFn(bearer(token)))
 }
 
-// Control returns a client of the control API with a token.
-func (w *World) Control(token string) (*api.ClientWithResponses, error) {
-	return api.NewClientWithResponses(w.Fleet.Control.URL(), api.WithRequestEditorFn(bearer(token)))
-}
-
 func bearer(token string) api.RequestEditorFn {
 	return func(_ context.Context, request *http.Request) error {
 		request.Header.Set("Authorization", "Bearer "+token)

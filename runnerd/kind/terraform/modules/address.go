@@ -1,7 +1,6 @@
 package modules
 
 import (
-	"net"
 	"net/netip"
 	"net/url"
 	"path"
@@ -358,12 +357,4 @@ var secretKey = regexp.MustCompile(
 func isThisMachine(host string) bool {
 	at, err := netip.ParseAddr(host)
 	return err == nil && at.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
-}
-
-// hostOf returns a host without its port.
-func hostOf(host string) string {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		return name
-	}
-	return strings.Trim(host, "[]")
 }
