@@ -156,7 +156,7 @@ func TestStandInInterrupt(t *testing.T) {
 			pid := readPID(t, filepath.Join(dir, "pid"))
 			cancel()
 			err := <-ended
-			if !strings.Contains(said, test.said) || fmt.Sprint(err) != test.failed && err != nil ||
+			if !strings.Contains(said, test.said) || err != nil && err.Error() != test.failed ||
 				(err == nil) != (test.failed == "") {
 				t.Errorf("%q, %v", said, err)
 			}

@@ -144,8 +144,8 @@ func (t Tool) findOpenTofu(ctx context.Context, options Options) (Tool, error) {
 		t.Version, err = t.readVersion(ctx, path)
 	}
 	if err != nil {
-		return Tool{}, fmt.Errorf("%w: OpenTofu is needed, because the component was built with it: %w; install OpenTofu on the "+
-			"runner's PATH as tofu, or name an executable in %s", ErrNotFound, err, EnvExecutable)
+		return Tool{}, fmt.Errorf("%w: OpenTofu is needed, because the component was built with it: %w; install OpenTofu "+
+			"on the runner's PATH as tofu, or name an executable in %s", ErrNotFound, err, EnvExecutable)
 	}
 	if t.Version != options.Version {
 		options.Logf("%s is OpenTofu %s; the component asks for %s and gets this one", path, t.Version, options.Version)

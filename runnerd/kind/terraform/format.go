@@ -76,8 +76,8 @@ func checkPackedModules(
 			"addresses mean other modules there; use the same program on the build runner and on this runner",
 			wanted, product, tool.Version)
 	}
-	return false, fmt.Errorf("the artifact was built with %s, and this runner has %s %s: the same addresses mean providers "+
-		"of another registry there; use the same program on the build runner and on this runner",
+	return false, fmt.Errorf("the artifact was built with %s, and this runner has %s %s: the same addresses mean "+
+		"providers of another registry there; use the same program on the build runner and on this runner",
 		wanted, product, tool.Version)
 }
 

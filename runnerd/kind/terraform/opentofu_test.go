@@ -29,8 +29,9 @@ func init() {
 var withOpenTofu = []string{
 	"TestBuild", "TestBuildIsReproducible", "TestBuildRefuses", "TestLifeOfAComponent", "TestFailures", "TestStale",
 	"TestLockHeldByAnother", "TestRestore", "TestModulesArePacked", "TestDriftIsPlanned",
-	"TestCancelInMidApply", "TestCancelInTrouble", "TestFailInTrouble", "TestTerraformIsKilled", "TestJobProcessIsKilled",
-	"TestStandInIsKilled", "TestErrorsOfProgramsLeakNothing", "TestErrorsOfProvidersLeakNothing", "TestTerraformOfAnotherUser",
+	"TestCancelInMidApply", "TestCancelInTrouble", "TestFailInTrouble", "TestTerraformIsKilled",
+	"TestJobProcessIsKilled", "TestStandInIsKilled", "TestErrorsOfProgramsLeakNothing",
+	"TestErrorsOfProvidersLeakNothing", "TestTerraformOfAnotherUser",
 }
 
 // TestOpenTofu runs tests of this package with the real OpenTofu, in another process.
@@ -48,7 +49,8 @@ func TestOpenTofu(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 	for _, name := range withOpenTofu {
-		if !strings.Contains(string(out), "\n--- PASS: "+name+" ") && !strings.Contains(string(out), "\n--- SKIP: "+name+" ") {
+		said := func(end string) bool { return strings.Contains(string(out), "\n--- "+end+": "+name+" ") }
+		if !said("PASS") && !said("SKIP") {
 			t.Errorf("%s did not pass with OpenTofu", name)
 		}
 	}
@@ -112,7 +114,8 @@ func TestToolOfAnArtifact(t *testing.T) {
 	t.Setenv(tfbinary.EnvExecutable, "")
 	t.Setenv("PATH", filepath.Dir(tofu)+":"+os.Getenv("PATH"))
 	r.mustApply(applySpec(spec, r.mustPlan(spec, false), false))
-	if log := r.log.String(); !strings.Contains(log, "is OpenTofu "+tofutest.Version+"; the component asks for "+terraformVersion) {
+	said := "is OpenTofu " + tofutest.Version + "; the component asks for " + terraformVersion
+	if log := r.log.String(); !strings.Contains(log, said) {
 		t.Error(log)
 	}
 }

@@ -37,11 +37,12 @@ type terraform struct {
 }
 
 // openTerraform finds the executable of the version and prepares it for dir, which need not exist
-// before init. product is the one that the artifact was built with, or "". own are the variables of the component and
-// of the endpoint.
+// before init. product is the one that the artifact was built with, or "". own are the variables of
+// the component and of the endpoint.
 func openTerraform(ctx context.Context, env *job.Env, product tfbinary.Product, asked, dir string,
 	own map[string]string) (*terraform, error) {
-	found, err := tfbinary.Find(ctx, tfbinary.Options{Root: env.Root, Version: asked, Product: product, Logf: env.Log.Info})
+	found, err := tfbinary.Find(ctx,
+		tfbinary.Options{Root: env.Root, Version: asked, Product: product, Logf: env.Log.Info})
 	if err != nil {
 		return nil, err
 	}
