@@ -98,7 +98,7 @@ bench: build ## Measure, each figure as a ratio to a named peer in the same run
 tools: $(OPENTOFU) ## Build the OpenTofu that make test runs beside Terraform (some minutes the first time; without it those tests are skipped)
 
 .PHONY: lint
-lint: $(GOLANGCI) ## Check the code's style
+lint: $(GOLANGCI) prose ## Check the code's style and its prose
 	$(GOLANGCI) run ./...
 
 .PHONY: prose

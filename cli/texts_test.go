@@ -25,7 +25,8 @@ var update = flag.Bool("update", false, "write the golden files again")
 func TestTexts(t *testing.T) {
 	const golden = "testdata/texts.golden"
 	var b strings.Builder
-	b.WriteString("What the commands print, by package: table headers, errors, other texts. See docs/cli.md for the help.\n")
+	b.WriteString("What the commands print, by package: table headers, errors, other texts. " +
+		"See docs/cli.md for the help.\n")
 	dirs, err := filepath.Glob("*")
 	if err != nil {
 		t.Fatal(err)

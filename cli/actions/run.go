@@ -152,7 +152,7 @@ func manual(w api.Workflow) api.Step {
 	return api.Step{}
 }
 
-// fillIn asks for missing inputs: those that the action requires, or all of them with
+// fillIn prompts for missing inputs: those that the action requires, or all of them with
 // --interactive.
 func (o *running) fillIn(ctx context.Context, install, action string, values map[string]string) error {
 	client, err := o.asking.Env.Client()

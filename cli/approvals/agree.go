@@ -44,8 +44,8 @@ func alikeTo(ctx context.Context, client *apiclient.Client, t api.Approval) ([]a
 	})...), nil
 }
 
-// agree asks a person to confirm the answer: it displays the counts and the risk of
-// each plan and asks. Without a terminal, it accepts only plans that are named
+// agree has a person confirm the answer: it displays the counts and the risk of
+// each plan and prompts. Without a terminal, it accepts only plans that are named
 // exactly. Rejecting named plans needs no confirmation.
 func (a *answer) agree(ctx context.Context, client *apiclient.Client, targets []api.Approval) error {
 	rejects, many := a.give == api.ResponseAnswerReject, a.all || a.alike
@@ -149,7 +149,7 @@ func effect(a api.Approval, report *diff.Report) string {
 	return strings.Join(append(words, "highest risk: "+risk.Label()), "; ")
 }
 
-// ask asks for confirmation: for each destructive group by the name of its component,
+// ask prompts for confirmation: for each destructive group by the name of its component,
 // and for all others together.
 func (a *answer) ask(ctx context.Context, groups [][]api.Approval, all int) error {
 	if a.give == api.ResponseAnswerReject {
@@ -175,7 +175,7 @@ func (a *answer) ask(ctx context.Context, groups [][]api.Approval, all int) erro
 	return a.typed(ctx, "Type %s to approve "+diff.Plural(rest, "plan", "plans")+": ", fmt.Sprint(rest))
 }
 
-// typed asks a person to type a word, and returns an error if they type another.
+// typed prompts for a word, and returns an error if they type another.
 func (a *answer) typed(ctx context.Context, prompt, word string) error {
 	got, err := a.env.Console.Ask(ctx, fmt.Sprintf(prompt, word))
 	if err == nil && strings.TrimSpace(got) != word {

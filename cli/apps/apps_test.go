@@ -98,7 +98,12 @@ func TestConfig(t *testing.T) {
 
 // TestVersions checks that versions are listed with their causes.
 func TestVersions(t *testing.T) {
-	screen, asked, err := run(t, map[string]any{"GET /v1/apps/hello/versions": api.AppVersionList{Items: []api.AppVersion{{Number: 2, Commit: "0123456789abcdef", Digest: "sha256:aaaaaaaaaaaabbbb", Reason: "commit 0123456 changed web.toml"}}}}, "versions", "hello")
+	screen, asked, err := run(t, map[string]any{
+		"GET /v1/apps/hello/versions": api.AppVersionList{Items: []api.AppVersion{{
+			Number: 2, Commit: "0123456789abcdef", Digest: "sha256:aaaaaaaaaaaabbbb",
+			Reason: "commit 0123456 changed web.toml",
+		}}},
+	}, "versions", "hello")
 	if err != nil || !strings.HasPrefix(screen, "2\t") ||
 		!strings.HasSuffix(screen, "\t0123456789ab\taaaaaaaaaaaa\tcommit 0123456 changed web.toml\n") ||
 		!strings.HasPrefix(asked[0], "GET /v1/apps/hello/versions?") {

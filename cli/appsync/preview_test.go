@@ -113,11 +113,12 @@ func TestPlain(t *testing.T) {
 func TestOutlookAndVerdict(t *testing.T) {
 	app := api.App{Name: "shop"}
 	for want, p := range map[string]api.AppPreview{
-		"A sync of shop would change nothing.":                                                                               {},
-		"A sync of shop would create no release: what changes is not deployed.":                                              {Changed: true},
-		"A sync of shop would create its first release.":                                                                     {Changed: true, Release: 1},
-		"A sync of shop would create release 2.":                                                                             {Changed: true, Release: 2},
-		"A sync of shop would create release 2, which no install gets, because it would be incomplete: web cannot be built.": {Changed: true, Release: 2, Held: "web cannot be built"},
+		"A sync of shop would change nothing.":                                  {},
+		"A sync of shop would create no release: what changes is not deployed.": {Changed: true},
+		"A sync of shop would create its first release.":                        {Changed: true, Release: 1},
+		"A sync of shop would create release 2.":                                {Changed: true, Release: 2},
+		"A sync of shop would create release 2, which no install gets, because it would be incomplete: " +
+			"web cannot be built.": {Changed: true, Release: 2, Held: "web cannot be built"},
 	} {
 		if got := outlook(app, p); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -132,8 +132,9 @@ func TestWaitForEnds(t *testing.T) {
 		building := state(false)
 		building.Builds = []api.Build{{Component: "web", Number: 3, Status: api.BuildStatusRunning}}
 		for name, s := range map[string]api.Sync{
-			"not done within 30m0s: build 3 of web is running; the work continues, wait again with `nuon sync --app shop`": building,
-			"not done within 30m0s; the work continues, wait again with `nuon sync --app shop`":                            state(false),
+			"not done within 30m0s: build 3 of web is running; the work continues, " +
+				"wait again with `nuon sync --app shop`": building,
+			"not done within 30m0s; the work continues, wait again with `nuon sync --app shop`": state(false),
 		} {
 			l, begun := &looks{states: []api.Sync{s}}, time.Now()
 			_, err := waitFor(t.Context(), quiet, l.client(t), s, options{timeout: 30 * time.Minute})

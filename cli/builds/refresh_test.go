@@ -28,8 +28,10 @@ func TestRefresh(t *testing.T) {
 		prints  string
 		err     string
 	}{
-		"changes": {"shop web", api.ModuleRefresh{Status: api.RefreshSucceeded, Release: 4, Components: []api.RefreshedComponent{
-			{Component: "web", Build: "bld_2", Changes: []api.ModuleChange{change, tag}}}},
+		"changes": {"shop web", api.ModuleRefresh{
+			Status: api.RefreshSucceeded, Release: 4,
+			Components: []api.RefreshedComponent{{Component: "web", Build: "bld_2", Changes: []api.ModuleChange{change, tag}}},
+		},
 			api.NewModuleRefresh{Components: []string{"web"}}, "web\tvpc\t1.0.0 aa\t1.1.0 bb\tbld_2\n" +
 				"web\tvpc.text\t-\tcccccccccccc\tbld_2\nrelease 4 has these modules, as soon as they are built\n", ""},
 		"dry run": {"shop --dry-run", api.ModuleRefresh{Status: api.RefreshSucceeded, DryRun: true,

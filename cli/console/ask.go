@@ -27,7 +27,7 @@ func (c *Console) CheckInteractive(interactive bool) error {
 	return nil
 }
 
-// Confirm asks a person to confirm something that cannot be undone. what describes it as a
+// Confirm prompts for the confirmation of something that cannot be undone. what describes it as a
 // sentence without its full stop: "this removes all of acme". yes is the value of --yes, which
 // confirms in advance. Any answer other than yes is an error with the code exitcode.Rejected.
 // Where nobody can be prompted, Confirm returns a usage error that names --yes.

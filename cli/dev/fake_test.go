@@ -18,7 +18,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/devcontract"
 )
 
-// TestMain lets the test binary act as a small fake of another program if it runs under
+// TestMain makes the test binary a small fake of another program if it runs under
 // that program's name. These tests cover the supervision; the stories in examples cover
 // the real programs together.
 func TestMain(m *testing.M) {

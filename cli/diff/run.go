@@ -39,7 +39,7 @@ func run(ctx context.Context, c *console.Console, o options, names []string,
 	return nil
 }
 
-// wrong gives an error the exit code Usage if it has none.
+// wrong returns an error with the exit code Usage if it has none.
 func wrong(err error) error {
 	if exitcode.CodeOf(err) == exitcode.Failed {
 		return exitcode.With(exitcode.Usage, err)

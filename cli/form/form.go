@@ -36,7 +36,7 @@ type Field struct {
 	Value       string // the initial value; ignored if Sensitive
 	Required    bool   // must not be empty
 	Sensitive   bool   // input is not shown
-	// Check returns what is wrong with a non-empty value, in words that follow
+	// Check returns what is wrong with a non-empty value, as a text that follows
 	// "this", such as "is not a number"; else "".
 	Check func(value string) string
 }

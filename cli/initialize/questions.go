@@ -129,7 +129,7 @@ func (q *questions) offered(ctx context.Context) ([]find, error) {
 	return finds, err
 }
 
-// choose asks which of several finds to use.
+// choose prompts for the one of several finds to use.
 func (q *questions) choose(ctx context.Context, finds []find, err error) ([]find, error) {
 	if err != nil || !q.interactive || len(finds) == 0 || q.from != "" && len(finds) == 1 {
 		return finds, err

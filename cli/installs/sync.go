@@ -203,7 +203,7 @@ func (o *syncing) installs(ctx context.Context, client *apiclient.Client, app ap
 	return look(ctx, client, ids)
 }
 
-// apply asks and then syncs one install after the other. It continues with the others
+// apply prompts and then syncs one install after the other. It continues with the others
 // when one fails.
 func (o *syncing) apply(ctx context.Context, client *apiclient.Client, app *appconfig.App, name string,
 	all []Difference,
@@ -332,7 +332,7 @@ func (o *syncing) read(ctx context.Context, app *appconfig.App,
 	return all, nil
 }
 
-// fillIn asks for the required sensitive inputs of a new install that have no value yet.
+// fillIn prompts for the required sensitive inputs of a new install that have no value yet.
 func (o *syncing) fillIn(ctx context.Context, app *appconfig.App, install string, have map[string]seal.Secret) error {
 	page := form.Page{Title: "Sensitive inputs of " + install,
 		Description: "They are sealed before they leave this machine."}

@@ -11,7 +11,7 @@ import (
 
 // keyTable writes a table of the keys of a kind and their descendants. It links to the
 // sections of keys that are described elsewhere: the keys that all components have,
-// tables that are kinds of their own, and the blocks that many kinds have in common.
+// tables that are separate kinds, and the blocks that many kinds have in common.
 func keyTable(b *strings.Builder, keys []format.Key, k format.Kind) {
 	var rows, other []string
 	common := commonKeys(k)

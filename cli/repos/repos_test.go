@@ -101,20 +101,23 @@ func TestPolls(t *testing.T) {
 	now := time.Now()
 	delivered := &api.RepoDelivery{At: now.Add(-3 * time.Minute), Forge: "github", ID: "72d3162e"}
 	for want, r := range map[string]api.Repo{
-		"  last delivery  3m0s ago, github 72d3162e\n  last poll      2m0s ago\n  next poll      in 13m0s (reduced: webhook hok_1 announces pushes)\n": {
+		"  last delivery  3m0s ago, github 72d3162e\n  last poll      2m0s ago\n" +
+			"  next poll      in 13m0s (reduced: webhook hok_1 announces pushes)\n": {
 			LastDelivery: delivered,
 			Webhook:      "hok_1",
 			CheckedAt:    now.Add(-2 * time.Minute),
 			PolledAt:     now.Add(-2 * time.Minute),
 			NextPollAt:   now.Add(13 * time.Minute),
 		},
-		"  last delivery  3m0s ago, github 72d3162e\n  last poll      2m0s ago\n  next poll      now\n": {
+		"  last delivery  3m0s ago, github 72d3162e\n  last poll      2m0s ago\n" +
+			"  next poll      now\n": {
 			LastDelivery: delivered,
 			CheckedAt:    now.Add(-2 * time.Minute),
 			PolledAt:     now.Add(-2 * time.Minute),
 			NextPollAt:   now.Add(-time.Second),
 		},
-		"  last poll      2m0s ago, last read: 1h0m0s ago\n  next poll      in 10m0s (backing off: it cannot be read)\n  problem        gone\n": {
+		"  last poll      2m0s ago, last read: 1h0m0s ago\n" +
+			"  next poll      in 10m0s (backing off: it cannot be read)\n  problem        gone\n": {
 			Webhook:    "hok_1",
 			Problem:    "gone",
 			CheckedAt:  now.Add(-time.Hour),

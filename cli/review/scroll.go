@@ -6,7 +6,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/terminal"
 )
 
-// document is the content of a pane: some lines of its own, followed by the
+// document is the content of a pane: its own lines, followed by the
 // page of a report, if any. Lines are laid out on demand.
 type document struct {
 	preface []paragraph

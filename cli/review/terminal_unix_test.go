@@ -103,7 +103,7 @@ type seat struct {
 	command *exec.Cmd
 	before  *term.State
 	vt      vt10x.Terminal
-	mute    bool          // the terminal does not answer queries by itself
+	mute    bool          // the terminal does not answer queries automatically
 	over    chan struct{} // closed when the screen has nothing more to show
 
 	mu       sync.Mutex

@@ -151,7 +151,7 @@ func show(c *console.Console, w io.Writer, r api.Runner) error {
 	return c.Table(w, []string{"JOB", "ATTEMPT", "KIND", "INSTALL", "STATUS", "SINCE"}, rows)
 }
 
-// inHand returns an attempt's status in words for people.
+// inHand returns an attempt's status as text for people.
 func inHand(a api.RunnerAttempt) string {
 	if a.Status == "expired" {
 		return "lost contact"

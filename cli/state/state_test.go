@@ -102,12 +102,14 @@ func TestListShowsStatesAndLocks(t *testing.T) {
 		"attempt 1 of job job_9 on berlin", "late       -        -       -", "left by attempt 1 of job job_8")
 }
 
+func list(versions ...api.StateVersion) api.StateVersionList { return api.StateVersionList{Items: versions} }
+
 func TestShow(t *testing.T) {
 	contested := version(2, api.Contested, "attempt 2 of job job_1 wrote it and did not know version 1")
 	p := &plane{answers: map[string]any{
-		"GET /v1/installs/acme/components/web/states?cursor=&limit=20": api.StateVersionList{Items: []api.StateVersion{contested, version(1, api.Kept, "")}},
-		"GET /v1/installs/acme/components/web/states?cursor=3&limit=1": api.StateVersionList{Items: []api.StateVersion{contested}},
-		"GET /v1/installs/acme/components/web/states?cursor=9&limit=1": api.StateVersionList{Items: []api.StateVersion{contested}},
+		"GET /v1/installs/acme/components/web/states?cursor=&limit=20": list(contested, version(1, api.Kept, "")),
+		"GET /v1/installs/acme/components/web/states?cursor=3&limit=1": list(contested),
+		"GET /v1/installs/acme/components/web/states?cursor=9&limit=1": list(contested),
 	}}
 	out, err := p.run(t, "show", "acme", "web")
 	has(t, out, err, "2        contested  12", "did not know version 1", "1        kept")

@@ -59,7 +59,7 @@ type model struct {
 	height int // of the terminal; 0 if unknown
 }
 
-// Init returns no command: bubbletea sends the size by itself.
+// Init returns no command: bubbletea sends the size without one.
 func (model) Init() tea.Cmd { return nil }
 
 // Update handles a frame, a remark or the terminal's size.

@@ -129,7 +129,7 @@ func dryRun(ctx context.Context, client *apiclient.Client, install string, n api
 	return apiclient.Get[api.Asked](client.CreateWorkflow(ctx, install, &api.CreateWorkflowParams{}, n))
 }
 
-// sure asks a person to confirm what cannot be undone, after displaying the steps.
+// sure prompts for the confirmation of what cannot be undone, after displaying the steps.
 // --plan-only needs no confirmation.
 func (a *Asking) sure(ctx context.Context, client *apiclient.Client, install string, n api.NewWorkflow) error {
 	if a.Risk == "" || a.planOnly {

@@ -42,7 +42,8 @@ func TestEveryPathIsChecked(t *testing.T) {
 		format.KindContainerImage: "type = \"container_image\"\nname = \"other\"\n" +
 			"[public]\nimage_url = \"a/b\"\ntag = \"1\"\n",
 	}
-	names := strings.NewReplacer("install_stack.outputs.OUTPUT", "install_stack.outputs.vpc_id", "COMPONENT", "other", "ACTION", "extra_action", "STEP", "s", "INPUT", "domain",
+	names := strings.NewReplacer("install_stack.outputs.OUTPUT", "install_stack.outputs.vpc_id",
+		"COMPONENT", "other", "ACTION", "extra_action", "STEP", "s", "INPUT", "domain",
 		"SECRET_arn", "smtp_password_arn", "SECRET", "smtp_password", "STACK", "extra_stack", "NAMESPACE", "ns", "NAME", "n",
 		"OUTPUT", "o", "VARIABLE", "v", "KEY", "k")
 	for _, path := range TemplatePaths() {

@@ -181,7 +181,8 @@ func (m *ModuleCredentials) Get(
 
 // resolvesModules reports whether a job resolves Terraform modules.
 func resolvesModules(job store.Job) bool {
-	return job.Kind == "build" && (job.ComponentKind == appconfig.KindTerraformModule || job.ComponentKind == appconfig.KindSandbox)
+	return job.Kind == "build" &&
+		(job.ComponentKind == appconfig.KindTerraformModule || job.ComponentKind == appconfig.KindSandbox)
 }
 
 // closestCredential returns the credential whose pattern names the most of an address.

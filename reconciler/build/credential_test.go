@@ -40,7 +40,8 @@ func newVault(t *testing.T) vault {
 func (v vault) add(name string, modules ...string) {
 	v.t.Helper()
 	row := id.New("crd")
-	sealed, err := v.key.Recipient().Seal(seal.Context{Org: v.Org.ID, Kind: seal.KindCredential, Component: row}, []byte(name))
+	use := seal.Context{Org: v.Org.ID, Kind: seal.KindCredential, Component: row}
+	sealed, err := v.key.Recipient().Seal(use, []byte(name))
 	if err != nil {
 		v.t.Fatal(err)
 	}
@@ -127,8 +128,8 @@ func TestModuleCredentials(t *testing.T) {
 			t.Errorf("%s: got %q, %v, want %q", address, got, err, want)
 		}
 	}
-	if audited := v.Text(t, "select string_agg(detail->>'address', ' ') from audit_events where action = 'credential.use' "+
-		"and detail->>'name' = 'registry'"); audited != "https://app.terraform.io" {
+	if audited := v.Text(t, "select string_agg(detail->>'address', ' ') from audit_events "+
+		"where action = 'credential.use' and detail->>'name' = 'registry'"); audited != "https://app.terraform.io" {
 		t.Errorf("the audit log has %q", audited)
 	}
 	for kind, component := range map[string]string{"action": "", "sync": "terraform_module"} {

@@ -79,8 +79,10 @@ func (w *world) setStackOutputs() {
 		if path.From != appconfig.FromStackOutput || len(keys) < 3 {
 			continue
 		}
-		value := map[appconfig.PathType]any{appconfig.PathText: "x", appconfig.PathAny: "x", appconfig.PathList: []string{"x"},
-			appconfig.PathObject: map[string]any{}}[path.Type]
+		value := map[appconfig.PathType]any{
+			appconfig.PathText: "x", appconfig.PathAny: "x", appconfig.PathList: []string{"x"},
+			appconfig.PathObject: map[string]any{},
+		}[path.Type]
 		for i := len(keys) - 1; i > 2; i-- {
 			value = map[string]any{pathNames.Replace(keys[i]): value}
 		}
@@ -211,7 +213,8 @@ func TestPlatformVariables(t *testing.T) {
 	w.exec(`update installs set account = '{"aws_account": {"region": "eu-west-1"}}'`)
 	w.look()
 	w.approveAll()
-	files := w.one("select applied_config -> 'deploy' -> 'terraform' ->> 'var_files' from install_components where name = 'sandbox'")
+	files := w.one("select applied_config -> 'deploy' -> 'terraform' ->> 'var_files' " +
+		"from install_components where name = 'sandbox'")
 	w.want(files, `["{\n  \"region\": {{toJson .nuon.cloud_account.aws.region}},\n  \"tags\": `+
 		`{\"install.nuon.co/id\": {{toJson .nuon.install.id}}, \"app.nuon.co/id\": {{toJson .nuon.app.id}}, `+
 		`\"org.nuon.co/id\": {{toJson .nuon.org.id}}}\n}\n"]`)

@@ -75,15 +75,17 @@ func (w *world) publish(version, word string) {
 // app is an app whose sandbox and component call a registry module.
 func (w *world) app() fstest.MapFS {
 	module := func(name string) *fstest.MapFile {
-		return &fstest.MapFile{Data: []byte(fmt.Sprintf("module \"text\" {\n  source  = %q\n  version = \"~> 1.0\"\n  name    = %q\n}\n"+
-			"output \"text\" {\n  value = module.text.text\n}\n", w.registry.Host+"/acme/text/null", name))}
+		return &fstest.MapFile{Data: []byte(fmt.Sprintf(
+			"module \"text\" {\n  source  = %q\n  version = \"~> 1.0\"\n  name    = %q\n}\n"+
+				"output \"text\" {\n  value = module.text.text\n}\n", w.registry.Host+"/acme/text/null", name))}
 	}
 	config := "terraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/%s\"\n"
 	return fstest.MapFS{
-		"metadata.toml":           {Data: []byte("version = \"v2\"\ndisplay_name = \"Shop\"\n")},
-		"runner.toml":             {Data: []byte("runner_type = \"aws\"\n")},
-		"sandbox.toml":            {Data: []byte(fmt.Sprintf(config, "base"))},
-		"components/web.toml":     {Data: []byte("type = \"terraform_module\"\nname = \"web\"\n" + fmt.Sprintf(config, "web"))},
+		"metadata.toml": {Data: []byte("version = \"v2\"\ndisplay_name = \"Shop\"\n")},
+		"runner.toml":   {Data: []byte("runner_type = \"aws\"\n")},
+		"sandbox.toml":  {Data: []byte(fmt.Sprintf(config, "base"))},
+		"components/web.toml": {Data: []byte(
+			"type = \"terraform_module\"\nname = \"web\"\n" + fmt.Sprintf(config, "web"))},
 		"modules/base/main.tf":    module("base"),
 		"modules/web/main.tf":     module("web"),
 		"modules/web/versions.tf": {Data: []byte("# the first\n")},
@@ -118,8 +120,8 @@ func (w *world) versions(component string) string {
 const registryToken = "registry-token-123456"
 
 // TestRefreshedModulesReachInstalls: a push is built with modules of a private registry, and deployed while
-// the registry is down. A newer version changes nothing until it is requested; then it is a release
-// of its own, which installs that follow get and pinned ones do not.
+// the registry is down. A newer version changes nothing until it is requested; then it is a separate
+// release, which installs that follow get and pinned ones do not.
 func TestRefreshedModulesReachInstalls(t *testing.T) {
 	w := newWorld(t)
 	w.publish("1.0.0", "first")

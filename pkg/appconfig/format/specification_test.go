@@ -31,8 +31,8 @@ const (
 		" dependencies break_glass_role role enable_kube_config labels kubernetes_context image description inputs " +
 		"inputs.name inputs.description inputs.required" +
 		" label inputs.type inputs.default inputs.sensitive "
-	runbook = " name description readme labels steps dependencies input cells steps.name steps.type steps.component_name " +
-		"steps.deploy_dependents steps.tear_down_dependents" +
+	runbook = " name description readme labels steps dependencies input cells steps.name steps.type " +
+		"steps.component_name steps.deploy_dependents steps.tear_down_dependents" +
 		" steps.skip_component_deploys steps.plan_only steps.action_name steps.command steps.inline_contents " +
 		"steps.env_vars steps.timeout steps.role" +
 		" steps.public_repo steps.public_repo.repo steps.public_repo.directory steps.public_repo.branch" +

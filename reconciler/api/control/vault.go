@@ -209,6 +209,7 @@ func changeRepositories(now, add, remove []string) ([]string, error) {
 
 func viewCredential(c store.Credential) api.Credential {
 	return api.Credential{
-		ID: c.ID, Name: c.Name, Username: c.Username, Repositories: c.Repositories, Modules: c.Modules, CreatedAt: c.CreatedAt,
+		ID: c.ID, Name: c.Name, Username: c.Username, Repositories: c.Repositories, Modules: c.Modules,
+		CreatedAt: c.CreatedAt,
 	}
 }

@@ -92,7 +92,8 @@ func TestModulesArePacked(t *testing.T) {
 		}
 		listed = append(listed, m.Key+" "+m.Version)
 	}
-	if diff := cmp.Diff([]string{"page 1.0.0", "page.text "}, listed); diff != "" || built.Modules.Tool != string(testedTool) {
+	diff := cmp.Diff([]string{"page 1.0.0", "page.text "}, listed)
+	if diff != "" || built.Modules.Tool != string(testedTool) {
 		t.Error(built.Modules.Tool, diff)
 	}
 	packed := r.pulled(built.Artifact)
@@ -243,7 +244,8 @@ func TestModuleCredentialsReachTheirHost(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "modules/web/main.tf:4: module \"page\"") {
 		t.Errorf("without credentials: %v", err)
 	}
-	r.credentials = map[string]string{server.URL: "registry-token-123456", server.URL + "/git/text": "repository-token-123456",
+	r.credentials = map[string]string{
+		server.URL: "registry-token-123456", server.URL + "/git/text": "repository-token-123456",
 		server.URL + "/git/text.git": "repository-token-123456"}
 	r.asked = nil
 	built := r.mustBuildWith(server, api.ModuleResolution{}, source...)
@@ -265,7 +267,9 @@ func TestModuleCredentialsReachTheirHost(t *testing.T) {
 func TestSplitKey(t *testing.T) {
 	t.Parallel()
 	const key = "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----"
-	for text, hosts := range map[string]string{key: "", key + "\n": "", key + "\ngit.test ssh-ed25519 AAAA\n": "git.test ssh-ed25519 AAAA\n", "no key": ""} {
+	for text, hosts := range map[string]string{
+		key: "", key + "\n": "", key + "\ngit.test ssh-ed25519 AAAA\n": "git.test ssh-ed25519 AAAA\n", "no key": "",
+	} {
 		got, known := splitKey(seal.NewSecret([]byte(text)))
 		if known != hosts || string(got.Reveal())+known != text {
 			t.Errorf("%q: %q and %q", text, got.Reveal(), known)

@@ -115,7 +115,9 @@ func (s *session) prepare(ctx context.Context, overlay []artifact.File) ([]strin
 	own := maps.Clone(s.endpoint.Environ())
 	// They replace none of the endpoint's variables: checkEnviron rejects those names.
 	maps.Copy(own, s.variables.environ)
-	s.terraform, err = openTerraform(ctx, s.Env, builtWith(packed), s.Deploy.Terraform.Version, s.workspace.moduleDir(), own)
+	s.terraform, err = openTerraform(
+		ctx, s.Env, builtWith(packed), s.Deploy.Terraform.Version, s.workspace.moduleDir(), own,
+	)
 	if err != nil {
 		return nil, err
 	}
