@@ -102,7 +102,9 @@ func TestListShowsStatesAndLocks(t *testing.T) {
 		"attempt 1 of job job_9 on berlin", "late       -        -       -", "left by attempt 1 of job job_8")
 }
 
-func list(versions ...api.StateVersion) api.StateVersionList { return api.StateVersionList{Items: versions} }
+func list(versions ...api.StateVersion) api.StateVersionList {
+	return api.StateVersionList{Items: versions}
+}
 
 func TestShow(t *testing.T) {
 	contested := version(2, api.Contested, "attempt 2 of job job_1 wrote it and did not know version 1")
