@@ -58,7 +58,8 @@ type Component struct {
 }
 
 // TerraformModule is a component of type terraform_module: a module that is planned and applied in
-// the customer's account.
+// the customer's account. It may call modules of registries, git repositories and https archives: the
+// build packs them (docs/terraform.md).
 type TerraformModule struct {
 	Component
 	// Exact version of Terraform, which the runner downloads.

@@ -21,6 +21,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/gittest"
 )
@@ -41,6 +42,7 @@ type Server struct {
 	tokens   map[string]string       // by prefix of the path
 	requests []string
 	down     bool
+	delay    time.Duration
 }
 
 // New starts a server for the duration of a test.
@@ -139,6 +141,13 @@ func (s *Server) SetDown(down bool) {
 	s.down = down
 }
 
+// Delay makes the server wait before it answers each request.
+func (s *Server) Delay(by time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.delay = by
+}
+
 // Requests returns the paths that were requested since the last call.
 func (s *Server) Requests() []string {
 	s.mu.Lock()
@@ -152,9 +161,10 @@ func (s *Server) Requests() []string {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.requests = append(s.requests, r.URL.Path)
-	allowed, down := s.allows(r), s.down
+	allowed, down, delay := s.allows(r), s.down, s.delay
 	handler := s.find(r.URL.Path)
 	s.mu.Unlock()
+	time.Sleep(delay)
 	switch {
 	case down:
 		http.Error(w, "down", http.StatusServiceUnavailable)
