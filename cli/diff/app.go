@@ -165,7 +165,8 @@ func (a *configs) load(ctx context.Context, c *console.Console, s *origin) (*app
 	if err != nil {
 		return nil, err
 	}
-	var o appconfig.Options
+	o, done := s.inRepository()
+	defer done()
 	if a.fetch {
 		o.Fetch = configfetch.Local().Load(ctx)
 	}

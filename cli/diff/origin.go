@@ -13,6 +13,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/worktree"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/gittree"
 )
 
@@ -26,6 +27,7 @@ type origin struct {
 	beside    string // for a revision: the other side's directory, which sets the repository and the path in it
 	shown     string // for a revision: the prefix of file names in messages
 
+	dir        string               // for a revision: the directory in it
 	repository *worktree.Repository // the repository of the files; nil if there is none
 	committed  *gittree.Tree        // for a revision: its full tree
 }
@@ -69,7 +71,7 @@ func (s *origin) open() (fs.FS, error) {
 	if s.committed, err = treeOf(repository, revision); err != nil {
 		return nil, err
 	}
-	s.repository = repository
+	s.repository, s.dir = repository, dir
 	s.shown = revision + ":"
 	if dir != "." {
 		s.shown += dir
@@ -83,6 +85,23 @@ func (s *origin) open() (fs.FS, error) {
 			console.Line(dir), console.Line(revision), console.Line(revision))
 	}
 	return files, nil
+}
+
+// inRepository returns options that follow links in the repository of a side, and a function to call after use.
+func (s *origin) inRepository() (options appconfig.Options, done func()) {
+	done = func() {}
+	switch {
+	case s.committed != nil:
+		options.Root, options.Directory = s.committed, s.dir
+	case s.repository != nil && s.repository.Root != "":
+		root, err := os.OpenRoot(s.repository.Root)
+		if err != nil {
+			break // links that leave the directory are errors then
+		}
+		options.Root, options.Directory = root.FS(), s.repository.Dir
+		done = func() { _ = root.Close() } // only read
+	}
+	return options, done
 }
 
 // tree returns the full tree of the repository: that of the revision, or what git would commit

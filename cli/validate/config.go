@@ -106,7 +106,7 @@ func read(dir string, fetch func(string, int64) ([]byte, error)) (config, error)
 			return config{}, fmt.Errorf("read the work tree of %s: %w", dir, err)
 		}
 		defer root.Close() //nolint:errcheck // it was only read
-		options.Tree = root.FS()
+		options.Tree, options.Root, options.Directory = root.FS(), root.FS(), tree.dir
 	}
 	app, found := appconfig.Load(os.DirFS(dir), options)
 	if found == nil {

@@ -29,8 +29,8 @@
 // http:// https:// git:: or file://. A local file is searched for beside the file that refers to
 // it, then in the format's traditional place: below components/, actions/, installs/ or
 // permissions/ for references in those sections (permissions/ also for break-glass roles), at the
-// root for all others. It must be in the config directory, and no part of its path may be a
-// symbolic link. dockerfile is a path in the source's directory unless there is such a file
+// root for all others. It must be in the config directory. Symbolic links are followed as long as they
+// stay in the repository. dockerfile is a path in the source's directory unless there is such a file
 // beside the config. Options.Fetch reads each remote file once; without Fetch they are not read,
 // and [App.NotFetched] counts them.
 //

@@ -28,6 +28,10 @@ type Options struct {
 	// charts and kustomizations of the app's own repository in it. If it is nil, code is not
 	// checked.
 	Tree fs.FS
+	// Root is the repository that holds the config, and Directory the path of the config in it: Load follows
+	// symbolic links that leave the config directory within Root. If Root is nil, such links are errors.
+	Root      fs.FS
+	Directory string
 }
 
 // Limits bound how much Load reads for a config directory.
@@ -62,14 +66,14 @@ func (l Limits) withDefaults() Limits {
 }
 
 // Load reads the config directory at the root of fsys, for example os.DirFS(dir) or a tree of a git
-// repository. It reads nothing outside of fsys except the code in Options.Tree, follows no symbolic
-// links and leaves the network to Options.Fetch.
+// repository. It reads nothing outside of fsys except the code in Options.Tree and what symbolic links in fsys
+// lead to in Options.Root, and leaves the network to Options.Fetch.
 //
 // Load returns all diagnostics at once, sorted. The App is nil if and only if one of them is an
 // error.
 func Load(fsys fs.FS, opts Options) (*App, Diagnostics) {
 	l := &loader{
-		reader: reader{fsys: fsys, limits: opts.Limits.withDefaults()}, config: &config{options: opts,
+		reader: reader{fsys: fsys, root: opts.Root, base: opts.Directory, limits: opts.Limits.withDefaults()}, config: &config{options: opts,
 			unreadable: unreadableNames{}},
 		parsed: map[string]*syntax.Table{}, empty: map[string]bool{}, included: map[string]bool{},
 		fetched: map[string]fetchResult{},

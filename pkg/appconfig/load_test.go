@@ -418,8 +418,9 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// Symbolic links could lead out of a checkout. Load follows none, wherever it leads.
-func TestSymbolicLinks(t *testing.T) {
+// TestLinksOut: links that leave the repository, or lead in a circle, are errors that show nothing of what they
+// lead to.
+func TestLinksOut(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "secret.txt")
 	if err := os.WriteFile(outside, []byte("hunter2"), 0o600); err != nil {
 		t.Fatal(err)
@@ -430,6 +431,9 @@ func TestSymbolicLinks(t *testing.T) {
 		"a component":                      {"components/x.toml": outside},
 		"a section":                        {"actions": filepath.Dir(outside)},
 		"a directory of a referenced file": {"docs": filepath.Dir(outside)},
+		"a relative way out":               {"inputs.toml": "../../x"},
+		"a way through git's own files":    {"inputs.toml": ".git/config"},
+		"a circle":                         {"inputs.toml": "b", "b": "inputs.toml"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -440,20 +444,64 @@ func TestSymbolicLinks(t *testing.T) {
 			if links["docs"] != "" {
 				config["metadata.toml"] = "version='v2'\nreadme='./docs/secret.txt'"
 			}
-			if err := os.CopyFS(dir, config.fs()); err != nil {
-				t.Fatal(err)
-			}
-			for link, target := range links {
-				if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
-					t.Fatal(err)
-				}
-			}
+			writeLinked(t, dir, config, links)
 			_, found := Load(os.DirFS(dir), Options{})
-			if !strings.Contains(found.String(), "links are not followed") ||
-				strings.Contains(found.String(), "hunter2") {
+			if !strings.Contains(found.String(), "link") || !found.HasErrors() || strings.Contains(found.String(), "hunter2") {
 				t.Error(found)
 			}
+			_, found = Load(os.DirFS(dir), Options{Root: os.DirFS(dir), Directory: "."})
+			if !found.HasErrors() || strings.Contains(found.String(), "hunter2") {
+				t.Errorf("in a repository: %v", found)
+			}
 		})
+	}
+}
+
+// TestLinksInside follows the links that stay in the repository, out of the config directory too, and gives the app
+// that copies in their place would give.
+func TestLinksInside(t *testing.T) {
+	repository := t.TempDir()
+	shared := files{"shared/inputs.toml": "[[group]]\nname='g'\ndescription='d'\n", "shared/components/b.toml": moduleFile("b",
+		""), "shared/read.md": "# Hello"}
+	config := small().and(files{"components/a.toml": moduleFile("a", ""),
+		"metadata.toml": "version='v2'\nreadme='./docs/read.md'"})
+	copies := config.and(files{"inputs.toml": shared["shared/inputs.toml"], "components/more/b.toml": moduleFile("b", ""),
+		"docs/read.md": "# Hello"})
+	want, found := Load(copies.fs(), Options{})
+	if want == nil {
+		t.Fatal(found)
+	}
+	if err := os.CopyFS(repository, shared.fs()); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(repository, "apps", "x")
+	writeLinked(t, dir, config, map[string]string{"inputs.toml": "../inputs.toml", "components/more": "../../../shared/components",
+		"docs": "../../shared"})
+	if err := os.Symlink("../shared/inputs.toml", filepath.Join(repository, "apps", "inputs.toml")); err != nil {
+		t.Fatal(err)
+	}
+	got, found := Load(os.DirFS(dir), Options{Root: os.DirFS(repository), Directory: "apps/x"})
+	if got == nil {
+		t.Fatal(found)
+	}
+	if got.Digest() != want.Digest() {
+		t.Error("the app is another one than with copies in place of the links")
+	}
+	if _, found = Load(os.DirFS(dir), Options{}); !strings.Contains(found.String(), "out of the config directory") {
+		t.Errorf("without its repository: %v", found)
+	}
+}
+
+// writeLinked writes a config and symbolic links.
+func writeLinked(t *testing.T, dir string, config files, links map[string]string) {
+	t.Helper()
+	if err := os.CopyFS(dir, config.fs()); err != nil {
+		t.Fatal(err)
+	}
+	for link, target := range links {
+		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -12,9 +12,12 @@ import (
 	"unicode/utf8"
 )
 
-// reader reads files of the config directory, within limits.
+// reader reads files of the config directory, within limits. It follows symbolic links that stay in the
+// repository.
 type reader struct {
 	fsys      fs.FS
+	root      fs.FS  // the repository with the config directory; nil if only the directory is known
+	base      string // the config directory in root
 	limits    Limits
 	bytesRead int64 // bytes so far
 	entries   int
@@ -23,55 +26,152 @@ type reader struct {
 
 // tomlFiles lists the TOML files below a section directory, sorted. Their names have no meaning.
 func (r *reader) tomlFiles(dir string) ([]string, error) {
-	if r.isLinked(dir) {
-		return nil, errLink
-	}
 	var files []string
-	err := fs.WalkDir(r.fsys, dir, func(name string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if r.entries++; r.entries > r.limits.Entries {
-			return fmt.Errorf("there are more than %d files", r.limits.Entries)
-		}
-		if entry.IsDir() {
-			if strings.Count(name, "/") > r.limits.Depth {
-				return fmt.Errorf("directories are nested more than %d levels deep", r.limits.Depth)
-			}
-			return nil
-		}
-		if entry.Type() == 0 { // the walk follows no links, so no parent is one either
-			r.markPlain(name)
-		}
-		if strings.HasSuffix(name, ".toml") {
-			files = append(files, name)
-		}
-		return nil
-	})
+	err := r.addTOMLFiles(dir, &files)
 	slices.Sort(files)
 	return files, err
 }
 
-var errLink = errors.New("it is a symbolic link, or below one, and links are not followed")
+func (r *reader) addTOMLFiles(dir string, files *[]string) error {
+	linked := r.isLinked(dir)
+	entries, err := r.readDir(dir, linked)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if r.entries++; r.entries > r.limits.Entries {
+			return fmt.Errorf("there are more than %d files", r.limits.Entries)
+		}
+		name := path.Join(dir, entry.Name())
+		switch {
+		case r.isDirectory(name, entry):
+			if strings.Count(name, "/") > r.limits.Depth {
+				return fmt.Errorf("directories are nested more than %d levels deep", r.limits.Depth)
+			}
+			if err := r.addTOMLFiles(name, files); err != nil {
+				return err
+			}
+			continue
+		case entry.Type() == 0 && !linked:
+			r.markPlain(name)
+		}
+		if strings.HasSuffix(name, ".toml") {
+			*files = append(*files, name)
+		}
+	}
+	return nil
+}
+
+// isDirectory reports whether an entry is a directory, or a link to one. A link that cannot be followed is none.
+func (r *reader) isDirectory(name string, entry fs.DirEntry) bool {
+	if entry.Type()&fs.ModeSymlink == 0 {
+		return entry.IsDir()
+	}
+	tree, target, err := r.follow(name)
+	if err != nil {
+		return false
+	}
+	info, err := fs.Lstat(tree, target)
+	return err == nil && info.IsDir()
+}
+
+// readDir lists a directory; linked says that a link leads to it.
+func (r *reader) readDir(dir string, linked bool) ([]fs.DirEntry, error) {
+	if !linked {
+		return fs.ReadDir(r.fsys, dir)
+	}
+	tree, target, err := r.follow(dir)
+	if err != nil {
+		return nil, err
+	}
+	return fs.ReadDir(tree, target)
+}
+
+// The errors of links that are not followed.
+var (
+	errLinkOut    = errors.New("a symbolic link on its path leads out of the repository; put a copy in its place")
+	errLinkOutDir = errors.New("a symbolic link on its path leads out of the config directory, which is in no repository; " +
+		"put a copy in its place")
+	errLinkCircle = errors.New("the symbolic links on its path lead in a circle")
+)
+
+// maxLinks bounds the links on the way to one file, as Linux does.
+const maxLinks = 40
+
+// follow returns where the links on the way to a path of the config directory lead: a path without links in the
+// tree.
+func (r *reader) follow(name string) (tree fs.FS, target string, err error) {
+	tree, out := r.root, errLinkOut
+	full := path.Join(r.base, name)
+	if tree == nil {
+		tree, out, full = r.fsys, errLinkOutDir, name
+	}
+	target = "."
+	links := 0
+	for rest := strings.Split(full, "/"); len(rest) > 0; {
+		key := rest[0]
+		rest = rest[1:]
+		switch key {
+		case "", ".":
+			continue
+		case "..":
+			if target == "." {
+				return nil, "", out
+			}
+			target = path.Dir(target)
+			continue
+		case ".git": // no part of the commit
+			return nil, "", out
+		}
+		next := path.Join(target, key)
+		info, err := fs.Lstat(tree, next)
+		if err != nil {
+			return nil, "", err
+		}
+		if info.Mode()&fs.ModeSymlink == 0 {
+			target = next
+			continue
+		}
+		written, err := fs.ReadLink(tree, next)
+		if err != nil {
+			return nil, "", err
+		}
+		if links++; links > maxLinks {
+			return nil, "", errLinkCircle
+		}
+		if path.IsAbs(written) || strings.Contains(written, `\`) {
+			return nil, "", out
+		}
+		rest = append(strings.Split(written, "/"), rest...)
+	}
+	return tree, target, nil
+}
 
 var errIrregular = errors.New("it is not a regular file")
 
 var errDirectory = errors.New("it is a directory")
 
-// readBytes reads a file of at most limit bytes. No part of its path may be a symbolic link.
+// readBytes reads a file of at most limit bytes.
 func (r *reader) readBytes(name string, limit int64) ([]byte, error) {
+	tree := r.fsys
 	if !r.plain[name] {
 		info, err := fs.Lstat(r.fsys, name)
+		if r.isLinked(name) {
+			if tree, name, err = r.follow(name); err == nil {
+				info, err = fs.Lstat(tree, name)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
 		switch {
 		case err != nil: // Open returns the reason
-		case info.Mode()&fs.ModeSymlink != 0 || r.isLinked(path.Dir(name)):
-			return nil, errLink
 		case info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice) != 0:
 			// Opening a pipe would block until something writes to it.
 			return nil, errIrregular
 		}
 	}
-	file, err := r.fsys.Open(name)
+	file, err := tree.Open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -114,9 +214,7 @@ func (r *reader) countBytes(size int) error {
 	return nil
 }
 
-// isLinked reports whether a path, or a directory above it, is a symbolic link. Links are rejected,
-// not followed within bounds, so that a checkout, a git tree and an upload of one app give the
-// same result.
+// isLinked reports whether a path, or a directory above it, is a symbolic link.
 func (r *reader) isLinked(name string) bool {
 	var checked []string
 	for at := name; at != "." && !r.plain[at]; at = path.Dir(at) {

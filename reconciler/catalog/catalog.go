@@ -170,7 +170,7 @@ func (c *Catalog) readConfig(
 			configError(ruleDirectory, err.Error(), "give the app a directory inside the repository"),
 		}, nil
 	}
-	return c.load(ctx, below, watch)
+	return c.load(ctx, below, watch, appconfig.Options{Root: tree, Directory: directory})
 }
 
 func isDirectory(tree fs.FS, name string) bool {

@@ -21,9 +21,9 @@ func (c *Catalog) SetFetcher(f *configfetch.Fetcher) { c.fetcher = f }
 // load reads a config with everything that it refers to elsewhere; without a watch the config is
 // uploaded. The only error is the end of ctx, which is no fault of the config.
 func (c *Catalog) load(
-	ctx context.Context, files fs.FS, watch *store.Watch,
+	ctx context.Context, files fs.FS, watch *store.Watch, options appconfig.Options,
 ) (*appconfig.App, appconfig.Diagnostics, error) {
-	options := appconfig.Options{Fetch: c.fetcher.Load(ctx)}
+	options.Fetch = c.fetcher.Load(ctx)
 	if watch != nil {
 		options.Repository, options.Branch = watch.URL, branchOf(watch.Ref)
 	} else {
