@@ -257,6 +257,21 @@ func TestConfigsThatCannotBeUsed(t *testing.T) {
 	})
 }
 
+// TestLinksInTheRepository reads a config whose files are links to others of the repository, as if these were there.
+func TestLinksInTheRepository(t *testing.T) {
+	repo := newRepo(t, "apps/one/sandbox.toml", sandbox, "shared/metadata.toml", "version = \"v2\"\nreadme = \"./doc/READ.md\"\n",
+		"shared/docs/READ.md", "# Linked")
+	repo.Symlink("../../shared/metadata.toml", "apps/one/metadata.toml").Symlink("../../shared/docs", "apps/one/doc")
+	repo.Commit("link")
+	b := newBench(t, filepath.Dir(repo.Dir))
+	b.addApp(repo.URL(), "apps/one", "")
+	b.sync()
+	app, version := b.row()
+	if version == nil || !strings.Contains(string(version.Config), "# Linked") {
+		t.Fatalf("got the diagnostics %s", app.Diagnostics)
+	}
+}
+
 // A component of another repository is read with the app's credential only on the server that the
 // credential is for.
 func TestCredentialsStayWithTheirServer(t *testing.T) {
