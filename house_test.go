@@ -68,7 +68,7 @@ var layers = map[string][][]string{
 	"reconciler": {
 		{"metrics", "queue", "refusal", "registry", "store/storetest/scratch", "timing", "token"},
 		{"store", "store/storetest/postgres"},
-		{"inputs", "observe", "release", "retention", "runners", "stackoutputs",
+		{"appvariables", "inputs", "observe", "release", "retention", "runners", "stackoutputs",
 			"store/storetest"},
 		{"catalog", "jobs"},
 		{"build", "joblog", "tfstate", "workflow"},

@@ -61,7 +61,7 @@ func (r *replica) newServices() *services {
 	o.catalog.SetFetcher(configfetch.New(configfetch.Options{AllowPrivate: r.options.allowPrivate}))
 	o.preview = preview.New(r.store, o.catalog)
 	o.retain = retention.New(r.store, r.options.retention)
-	o.rollout = rollout.New(r.store)
+	o.rollout = rollout.New(r.store, r.key)
 	o.workflow = workflow.New(r.store, o.rollout)
 	o.health = installhealth.New(r.store, o.rollout)
 	o.runners = runners.New(r.store)

@@ -25,7 +25,7 @@ import (
 // New returns the command with its subcommands.
 func New(e *cmdenv.Env) *cobra.Command {
 	c := &cobra.Command{Use: "apps", Short: "Manage apps"}
-	c.AddCommand(newCreate(e), newList(e), newGet(e), newVersions(e), newConfig(e), newDelete(e))
+	c.AddCommand(newCreate(e), newList(e), newGet(e), newVersions(e), newConfig(e), newVariables(e), newDelete(e))
 	return c
 }
 

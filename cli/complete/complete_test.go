@@ -31,6 +31,7 @@ func plane(t *testing.T) *cmdenv.Env {
 			Items: []api.Component{{Name: "sandbox", Kind: "terraform_module"}, {Name: "web"}}},
 		"/v1/apps/hello/config": api.AppConfig{
 			Actions: []api.DeclaredAction{{Name: "migrate", Description: "moves\tthe data"}}},
+		"/v1/apps/hello/variables": api.AppVariableList{Items: []api.AppVariable{{Name: "sender"}}},
 		"/v1/apps/hello/releases": api.ReleaseList{
 			Items: []api.Release{{Number: 3}, {Number: 2, Status: "complete"}, {Number: 1, Status: "complete"}}},
 		"/v1/installs": api.InstallList{Items: []api.InstallSummary{
@@ -93,6 +94,8 @@ func TestSources(t *testing.T) {
 		"apps":                  {Apps, nil, []string{"hello: https://git/x", "shop: "}},
 		"components":            {Components, []string{"hello"}, []string{"sandbox: terraform_module", "web: "}},
 		"components of nothing": {Components, nil, nil},
+		"variables":             {AppVariables, []string{"hello"}, []string{"sender: "}},
+		"variables of nothing":  {AppVariables, nil, nil},
 		"installs": {Installs, nil,
 			[]string{"hello/acme: current", "shop/acme: ", "beta: hello, ", "bad\nname: hello, "}},
 		"components of installs": {InstallComponents, []string{"beta"}, []string{"web: behind", "api: "}},

@@ -261,3 +261,12 @@ func releases(ctx context.Context, client *apiclient.Client, app string, fit fun
 	}
 	return out, err
 }
+
+// AppVariables returns the variables of the app in the first argument.
+func AppVariables(ctx context.Context, client *apiclient.Client, args []string) ([]Name, error) {
+	if len(args) == 0 {
+		return nil, nil
+	}
+	l, err := apiclient.Get[api.AppVariableList](client.ListAppVariables(ctx, args[0]))
+	return list(l.Items, err, func(v api.AppVariable) Name { return Name{Name: v.Name} })
+}

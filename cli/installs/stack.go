@@ -59,7 +59,7 @@ What the stack itself reports never overwrites a value that was set by hand: "nu
 both, and --unset makes the reported value effective.`,
 		Example: `  nuon installs stack set acme region=eu-west-1 vpc_id=vpc-0a1b2c3d
   nuon installs stack set acme --set-json 'private_subnets=["subnet-1","subnet-2"]' --dry-run
-  terraform output -json | nuon installs stack set acme --file -
+  nuon installs stack set acme --file outputs.json
   nuon installs stack set acme --unset vpc_id`,
 		Args: cobra.MinimumNArgs(1),
 		ValidArgsFunction: func(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {

@@ -145,7 +145,7 @@ func TestStackGet(t *testing.T) {
 	p.stack = api.StackOutputs{Version: 2, Source: api.Manual, Actor: "ci", StackVersion: "7", Outputs: []api.StackOutput{
 		{Name: "region", Value: json.RawMessage(`"eu"`), Source: api.PhoneHome},
 		{Name: "vpc_id", Value: json.RawMessage(`"vpc-1"`), Source: api.Manual, Reported: json.RawMessage(`"vpc-2"`)}},
-		Missing: []api.MissingStackOutput{{Name: "account_id", Readers: []string{"net", "action check"}}}}
+		Missing: []api.MissingValue{{Name: "account_id", Readers: []string{"net", "action check"}}}}
 	if err := execute(t, New(e), "stack", "get", "acme"); err != nil {
 		t.Fatal(err)
 	}

@@ -1326,6 +1326,39 @@ type AppPreview struct {
 	Version int `json:"version,omitempty,omitzero"`
 }
 
+// AppVariable defines model for AppVariable.
+type AppVariable struct {
+	Name string `json:"name"`
+
+	// Readers components and actions of the newest config whose templates read it
+	Readers   []string  `json:"readers,omitempty,omitzero"`
+	Sensitive bool      `json:"sensitive"`
+	UpdatedAt time.Time `json:"updated_at,omitempty,omitzero"`
+	UpdatedBy string    `json:"updated_by,omitempty,omitzero"`
+
+	// Value left out of a sensitive one
+	Value string `json:"value,omitempty,omitzero"`
+}
+
+// AppVariableList defines model for AppVariableList.
+type AppVariableList struct {
+	// Changed after a change: the names that it changed
+	Changed []string      `json:"changed,omitempty,omitzero"`
+	Items   []AppVariable `json:"items"`
+
+	// Missing variables that templates of the newest config read and that are not set, by name
+	Missing []MissingValue `json:"missing,omitempty,omitzero"`
+}
+
+// AppVariablesChange defines model for AppVariablesChange.
+type AppVariablesChange struct {
+	// Delete one that the app does not have is an error
+	Delete []string `json:"delete,omitempty,omitzero"`
+
+	// Set a sensitive one is sealed to the key of GET /v1/sealing-key
+	Set []InputValue `json:"set,omitempty,omitzero"`
+}
+
 // AppVersion defines model for AppVersion.
 type AppVersion struct {
 	Commit    string    `json:"commit,omitempty,omitzero"`
@@ -2364,8 +2397,8 @@ type ManifestSpec struct {
 	Templates bool   `json:"templates"`
 }
 
-// MissingStackOutput defines model for MissingStackOutput.
-type MissingStackOutput struct {
+// MissingValue defines model for MissingValue.
+type MissingValue struct {
 	Name string `json:"name"`
 
 	// Readers components and actions
@@ -3320,7 +3353,7 @@ type StackOutputs struct {
 	CreatedAt time.Time `json:"created_at,omitempty,omitzero"`
 
 	// Missing of the newest version: outputs that templates read and that are not set, by name
-	Missing []MissingStackOutput `json:"missing,omitempty,omitzero"`
+	Missing []MissingValue `json:"missing,omitempty,omitzero"`
 
 	// Outputs by name
 	Outputs []StackOutput `json:"outputs"`
@@ -3975,6 +4008,9 @@ type CreateModuleRefreshJSONRequestBody = NewModuleRefresh
 // SyncAppJSONRequestBody defines body for SyncApp for application/json ContentType.
 type SyncAppJSONRequestBody = SyncRequest
 
+// ChangeAppVariablesJSONRequestBody defines body for ChangeAppVariables for application/json ContentType.
+type ChangeAppVariablesJSONRequestBody = AppVariablesChange
+
 // CreateCredentialJSONRequestBody defines body for CreateCredential for application/json ContentType.
 type CreateCredentialJSONRequestBody = NewCredential
 
@@ -4386,6 +4422,25 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/apps/{app}/sync (the `SyncApp` operationId).
 	SyncApp(ctx context.Context, app InApp, body SyncAppJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListAppVariables The variables of the app, without the values of sensitive ones, and which of those that templates read are not set.
+	//
+	// Corresponds with GET /v1/apps/{app}/variables (the `ListAppVariables` operationId).
+	ListAppVariables(ctx context.Context, app InApp, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ChangeAppVariablesWithBody Set and delete variables of the app. What is left out stays. Only components whose templates read a changed variable become behind.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /v1/apps/{app}/variables (the `ChangeAppVariables` operationId).
+	ChangeAppVariablesWithBody(ctx context.Context, app InApp, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ChangeAppVariables Set and delete variables of the app. What is left out stays. Only components whose templates read a changed variable become behind.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /v1/apps/{app}/variables (the `ChangeAppVariables` operationId).
+	ChangeAppVariables(ctx context.Context, app InApp, body ChangeAppVariablesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListAppVersions performs a GET /v1/apps/{app}/versions (the `ListAppVersions` operationId) request.
 	ListAppVersions(ctx context.Context, app InApp, params *ListAppVersionsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5560,6 +5615,55 @@ func (c *Client) SyncAppWithBody(ctx context.Context, app InApp, contentType str
 // Corresponds with POST /v1/apps/{app}/sync (the `SyncApp` operationId).
 func (c *Client) SyncApp(ctx context.Context, app InApp, body SyncAppJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewSyncAppRequest(c.Server, app, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListAppVariables The variables of the app, without the values of sensitive ones, and which of those that templates read are not set.
+//
+// Corresponds with GET /v1/apps/{app}/variables (the `ListAppVariables` operationId).
+func (c *Client) ListAppVariables(ctx context.Context, app InApp, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListAppVariablesRequest(c.Server, app)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ChangeAppVariablesWithBody Set and delete variables of the app. What is left out stays. Only components whose templates read a changed variable become behind.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /v1/apps/{app}/variables (the `ChangeAppVariables` operationId).
+func (c *Client) ChangeAppVariablesWithBody(ctx context.Context, app InApp, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewChangeAppVariablesRequestWithBody(c.Server, app, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ChangeAppVariables Set and delete variables of the app. What is left out stays. Only components whose templates read a changed variable become behind.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /v1/apps/{app}/variables (the `ChangeAppVariables` operationId).
+func (c *Client) ChangeAppVariables(ctx context.Context, app InApp, body ChangeAppVariablesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewChangeAppVariablesRequest(c.Server, app, body)
 	if err != nil {
 		return nil, err
 	}
@@ -8398,6 +8502,87 @@ func NewSyncAppRequestWithBody(server string, app InApp, contentType string, bod
 	}
 
 	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListAppVariablesRequest constructs an http.Request for the ListAppVariables method
+func NewListAppVariablesRequest(server string, app InApp) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "app", app, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/apps/%s/variables", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewChangeAppVariablesRequest calls the generic ChangeAppVariables builder with application/json body
+func NewChangeAppVariablesRequest(server string, app InApp, body ChangeAppVariablesJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewChangeAppVariablesRequestWithBody(server, app, "application/json", bodyReader)
+}
+
+// NewChangeAppVariablesRequestWithBody constructs an http.Request for the ChangeAppVariables method, with any body, and a specified content type
+func NewChangeAppVariablesRequestWithBody(server string, app InApp, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "app", app, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/apps/%s/variables", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
 	if err != nil {
 		return nil, err
 	}
@@ -11709,6 +11894,27 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/apps/{app}/sync (the `SyncApp` operationId).
 	SyncAppWithResponse(ctx context.Context, app InApp, body SyncAppJSONRequestBody, reqEditors ...RequestEditorFn) (*SyncAppResponse, error)
 
+	// ListAppVariablesWithResponse The variables of the app, without the values of sensitive ones, and which of those that templates read are not set.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/apps/{app}/variables (the `ListAppVariables` operationId).
+	ListAppVariablesWithResponse(ctx context.Context, app InApp, reqEditors ...RequestEditorFn) (*ListAppVariablesResponse, error)
+
+	// ChangeAppVariablesWithBodyWithResponse Set and delete variables of the app. What is left out stays. Only components whose templates read a changed variable become behind.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/apps/{app}/variables (the `ChangeAppVariables` operationId).
+	ChangeAppVariablesWithBodyWithResponse(ctx context.Context, app InApp, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ChangeAppVariablesResponse, error)
+
+	// ChangeAppVariablesWithResponse Set and delete variables of the app. What is left out stays. Only components whose templates read a changed variable become behind.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/apps/{app}/variables (the `ChangeAppVariables` operationId).
+	ChangeAppVariablesWithResponse(ctx context.Context, app InApp, body ChangeAppVariablesJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangeAppVariablesResponse, error)
+
 	// ListAppVersionsWithResponse performs a GET /v1/apps/{app}/versions (the `ListAppVersions` operationId) request.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -13767,6 +13973,102 @@ func (r SyncAppResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r SyncAppResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListAppVariablesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AppVariableList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListAppVariablesResponse) GetJSON200() *AppVariableList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListAppVariablesResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListAppVariablesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListAppVariablesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListAppVariablesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListAppVariablesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ChangeAppVariablesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AppVariableList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ChangeAppVariablesResponse) GetJSON200() *AppVariableList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ChangeAppVariablesResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ChangeAppVariablesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ChangeAppVariablesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ChangeAppVariablesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ChangeAppVariablesResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -17308,6 +17610,45 @@ func (c *ClientWithResponses) SyncAppWithResponse(ctx context.Context, app InApp
 	return ParseSyncAppResponse(rsp)
 }
 
+// ListAppVariablesWithResponse The variables of the app, without the values of sensitive ones, and which of those that templates read are not set.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/apps/{app}/variables (the `ListAppVariables` operationId).
+func (c *ClientWithResponses) ListAppVariablesWithResponse(ctx context.Context, app InApp, reqEditors ...RequestEditorFn) (*ListAppVariablesResponse, error) {
+	rsp, err := c.ListAppVariables(ctx, app, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListAppVariablesResponse(rsp)
+}
+
+// ChangeAppVariablesWithBodyWithResponse Set and delete variables of the app. What is left out stays. Only components whose templates read a changed variable become behind.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/apps/{app}/variables (the `ChangeAppVariables` operationId).
+func (c *ClientWithResponses) ChangeAppVariablesWithBodyWithResponse(ctx context.Context, app InApp, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ChangeAppVariablesResponse, error) {
+	rsp, err := c.ChangeAppVariablesWithBody(ctx, app, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseChangeAppVariablesResponse(rsp)
+}
+
+// ChangeAppVariablesWithResponse Set and delete variables of the app. What is left out stays. Only components whose templates read a changed variable become behind.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/apps/{app}/variables (the `ChangeAppVariables` operationId).
+func (c *ClientWithResponses) ChangeAppVariablesWithResponse(ctx context.Context, app InApp, body ChangeAppVariablesJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangeAppVariablesResponse, error) {
+	rsp, err := c.ChangeAppVariables(ctx, app, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseChangeAppVariablesResponse(rsp)
+}
+
 // ListAppVersionsWithResponse performs a GET /v1/apps/{app}/versions (the `ListAppVersions` operationId) request.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -19369,6 +19710,72 @@ func ParseSyncAppResponse(rsp *http.Response) (*SyncAppResponse, error) {
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest Sync
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListAppVariablesResponse parses an HTTP response from a ListAppVariablesWithResponse call
+func ParseListAppVariablesResponse(rsp *http.Response) (*ListAppVariablesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListAppVariablesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AppVariableList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseChangeAppVariablesResponse parses an HTTP response from a ChangeAppVariablesWithResponse call
+func ParseChangeAppVariablesResponse(rsp *http.Response) (*ChangeAppVariablesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ChangeAppVariablesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AppVariableList
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

@@ -111,8 +111,8 @@ var templatePaths = withKeys([]TemplatePath{
 	{Path: "app.name", Type: PathText, From: FromApp, About: "name of the app"},
 	{Path: "app.status", Type: PathText, From: FromApp, State: true, About: "always `active`"},
 	{Path: "app.populated", Type: PathBool, From: FromApp, State: true, About: "always true"},
-	{Path: "app.variables.VARIABLE", Type: PathText, From: FromVariable, NotYet: true,
-		About: "a value of the vendor that is not in git"},
+	{Path: "app.variables.VARIABLE", Type: PathText, From: FromVariable,
+		About: "a value of the vendor that is not in git: what reads one waits until it is set"},
 
 	{Path: "org.id", Type: PathText, From: FromOrg, About: "id of the org"},
 	{Path: "org.name", Type: PathText, From: FromOrg, About: "name of the org"},

@@ -81,10 +81,18 @@ func (a *App) StackOutputs() (names []string, open bool) {
 // StackOutputsRead returns the stack outputs that the templates of components and actions read by name, each with
 // its readers in order.
 func (a *App) StackOutputsRead() map[string][]string {
+	return a.readersBelow("install_stack", "outputs")
+}
+
+// VariablesRead is StackOutputsRead for the variables of the app.
+func (a *App) VariablesRead() map[string][]string { return a.readersBelow("app", "variables") }
+
+// readersBelow returns the names directly below a path of two keys that templates read, each with its readers in order.
+func (a *App) readersBelow(path ...string) map[string][]string {
 	all := map[string][]string{}
 	add := func(reader string, refs []render.Path) {
 		for _, ref := range refs {
-			if len(ref) > 2 && ref.HasPrefix("install_stack", "outputs") && !slices.Contains(all[ref[2]], reader) {
+			if len(ref) > len(path) && ref.HasPrefix(path...) && !slices.Contains(all[ref[2]], reader) {
 				all[ref[2]] = append(all[ref[2]], reader)
 			}
 		}

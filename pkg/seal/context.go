@@ -16,6 +16,9 @@ const Format = 2
 const (
 	// KindInput is a sensitive input of an install; Path is its path below .nuon.
 	KindInput = "input"
+	// KindVariable is a sensitive variable of an app; Path is its path below .nuon. Sealed to the
+	// control plane's key, Component is the id of the app.
+	KindVariable = "variable"
 	// KindOutput is an output of a component or an action; Path is its path below .nuon.
 	KindOutput = "output"
 	// KindState is one version of a Terraform state.
@@ -67,6 +70,18 @@ type Context struct {
 // InputContext returns the context of a sensitive input of an install.
 func InputContext(install, name string) Context {
 	return Context{Install: install, Kind: KindInput, Path: "inputs.inputs." + name}
+}
+
+// AppVariableContext returns the context of a sensitive variable of an app, which is sealed to the
+// control plane's key.
+func AppVariableContext(org, app, name string) Context {
+	return Context{Org: org, Kind: KindVariable, Component: app, Path: "app.variables." + name}
+}
+
+// InstallVariableContext returns the context of a sensitive variable of an app in a job of an
+// install, where it is sealed to the install key.
+func InstallVariableContext(install, name string) Context {
+	return Context{Install: install, Kind: KindVariable, Path: "app.variables." + name}
 }
 
 // RegistrationContext returns the context of the nonce that the holder of a key decrypts when it

@@ -143,7 +143,7 @@ func (w *world) land(install string) {
 	var config appconfig.App
 	must(w, w.db.QueryRow(w.Context(),
 		"select v.config from app_versions v join apps a on a.version_id = v.id").Scan(&config))
-	rolls := rollout.New(w.store)
+	rolls := rollout.New(w.store, seal.Identity{})
 	for _, name := range []string{"sandbox", "metrics", "web"} {
 		must(w, rolls.Reconcile(w.Context(), org, install))
 		c, _ := config.Component(name)

@@ -175,7 +175,7 @@ func (d *Display) tree(refs []render.Path) (render.Tree, error) {
 	if d.snapshot.config == nil {
 		return tree, nil
 	}
-	values, err := d.snapshot.values(refs)
+	values, err := d.snapshot.valuesWith(refs, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -234,6 +234,10 @@ func (d *Display) missingCondition(tree render.Tree, ref render.Path) (waits str
 			}
 		case appconfig.FromAccount:
 			return "the cloud account of the install is set"
+		case appconfig.FromVariable:
+			if len(ref) > len(variablesPath) {
+				return "app variable " + ref[len(variablesPath)] + " is set"
+			}
 		case appconfig.FromStackOutput:
 			if len(ref) > len(stackOutputsPath) {
 				return "stack output " + ref[len(stackOutputsPath):].String() + " is set"

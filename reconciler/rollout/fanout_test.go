@@ -49,7 +49,7 @@ func TestFanOutReconcilesEveryInstall(t *testing.T) {
 	s, err := store.Open(t.Context(), meter.DSN)
 	must(t, err)
 	t.Cleanup(s.Close)
-	r := rollout.New(s)
+	r := rollout.New(s, w.ours)
 	must(t, r.Reconcile(t.Context(), w.org, w.install))
 	w.exec("delete from workflows")
 	w.exec("delete from jobs")
@@ -161,7 +161,7 @@ func TestStepsAreAddedInOneStatement(t *testing.T) {
 	s, err := store.Open(t.Context(), meter.DSN)
 	must(t, err)
 	t.Cleanup(s.Close)
-	r := rollout.New(s)
+	r := rollout.New(s, w.ours)
 	cost := func(components ...string) int64 {
 		for _, name := range components {
 			w.build(name, "succeeded")

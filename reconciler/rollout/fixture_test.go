@@ -43,6 +43,7 @@ type world struct {
 	engine   *workflow.Engine
 	jobs     *jobs.Service
 	key      seal.Identity
+	ours     seal.Identity // the control plane's
 	caller   runners.Caller
 	app      appconfig.App
 	appID    string
@@ -93,7 +94,11 @@ func (w *world) open() {
 	must(w, err)
 	seed, ctx := w.seed, context.WithoutCancel(w.Context())
 	w.Cleanup(func() { _ = seed.Close(ctx) })
-	w.rollout = rollout.New(w.store)
+	if w.ours.IsZero() {
+		w.ours, err = seal.NewIdentity()
+		must(w, err)
+	}
+	w.rollout = rollout.New(w.store, w.ours)
 	w.engine = workflow.New(w.store, w.rollout)
 	w.jobs = jobs.New(w.store, store.NewNotifier(), runners.New(w.store),
 		map[string]jobs.Owner{"step": w.engine})
@@ -479,8 +484,11 @@ func (w *world) rendered(m api.DeploySpec) string {
 	for _, v := range m.Values.Sealed {
 		use := seal.Context{Install: w.install, Kind: seal.KindOutput, Component: v.Component,
 			Path: strings.Join(v.Path, ".")}
-		if v.Path[0] == "inputs" {
+		switch v.Path[0] {
+		case "inputs":
 			use = seal.InputContext(w.install, v.Path[2])
+		case "app":
+			use = seal.InstallVariableContext(w.install, v.Path[2])
 		}
 		secret, err := w.key.Open(v.Sealed, use)
 		must(w, err)

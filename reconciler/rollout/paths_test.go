@@ -36,6 +36,7 @@ func TestEveryPathIsResolved(t *testing.T) {
 		values ($1, $2, 'action', 'smoke', 'ok', '1', 'hmac:9'), ($1, $2, 'action', 'smoke', 'steps.probe.ok', '1', 'hmac:8')
 		on conflict do nothing`, w.org, w.install)
 	w.setStackOutputs()
+	w.putVariable("VARIABLE", "x", false)
 	for _, path := range appconfig.TemplatePaths() {
 		unfilled := path.NotYet || path.Never != ""
 		if len(path.Kinds) > 0 && !slices.ContainsFunc(path.Kinds, deployable) {

@@ -24,7 +24,7 @@ func TestReconcileCostsFewStatements(t *testing.T) {
 	s, err := store.Open(t.Context(), meter.DSN)
 	must(t, err)
 	t.Cleanup(s.Close)
-	r := rollout.New(s)
+	r := rollout.New(s, w.ours)
 	must(t, r.Reconcile(t.Context(), w.org, w.install)) // connects, and prepares its statements
 	before, rows := meter.Statements(), w.one("select sum(xmin::text::bigint)::text from install_components")
 	must(t, r.Reconcile(t.Context(), w.org, w.install))

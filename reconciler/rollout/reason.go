@@ -110,7 +110,8 @@ func ownInputsChanged(was, now digestInputs) bool {
 		return true
 	}
 	for _, path := range changedValues(was.Values, now.Values) {
-		if strings.HasPrefix(path, "inputs.") || strings.HasPrefix(path, "install_stack.") {
+		if strings.HasPrefix(path, "inputs.") || strings.HasPrefix(path, "install_stack.") ||
+			strings.HasPrefix(path, "app.variables.") {
 			return true
 		}
 	}
@@ -127,6 +128,8 @@ func configLabel(path string) string {
 		return "output " + strings.Join(keys[2:], ".") + " of the sandbox"
 	case len(keys) >= 4 && keys[0] == "components" && keys[2] == "outputs":
 		return "output " + strings.Join(keys[3:], ".") + " of " + keys[1]
+	case len(keys) >= 3 && keys[0] == "app" && keys[1] == "variables":
+		return "app variable " + keys[2]
 	case len(keys) >= 3 && keys[0] == "install_stack" && keys[1] == "outputs":
 		return "stack output " + strings.Join(keys[2:], ".")
 	case len(keys) >= 5 && keys[0] == "actions" && keys[3] == "outputs":

@@ -11,6 +11,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/render"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -30,6 +31,8 @@ type appRelease struct {
 	platform     []appconfig.PlatformValue // what nuon passes to the sandbox, as far as it has a value
 
 	configTrace string // trace of the revision that made the config current
+
+	controlKey seal.Identity // of the control plane; zero where no job is made
 }
 
 // declaration is a release's config of one component. Its templates are parsed once,
@@ -99,6 +102,7 @@ func (c releaseCache) get(ctx context.Context, tx *store.Tx, install store.Insta
 // configCache caches the declarations of releases, by org and id. They never change, and to parse
 // a config and its templates costs more than all else about an install that is up to date.
 type configCache struct {
+	key       seal.Identity // the control plane's, for the service that the cache belongs to
 	mu        sync.Mutex
 	byRelease map[string]*parsedConfig
 }
@@ -216,6 +220,9 @@ func readRelease(ctx context.Context, tx *store.Tx, appID, pin string, known *co
 	}
 	p.setConfig(d)
 	p.configTrace = row.ConfigTrace
+	if known != nil {
+		p.controlKey = known.key
+	}
 	if row.VersionAt != nil {
 		p.configAt = *row.VersionAt
 	}

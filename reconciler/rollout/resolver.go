@@ -239,7 +239,7 @@ func (d *resolver) waitForValues(p *installComponent, w *desiredState) {
 			d.address(), flag), true, true
 		return
 	}
-	if reason := cmp.Or(d.missingValue(refs), d.missingStackOutputs(refs)); reason != "" {
+	if reason := cmp.Or(d.missingValue(refs), d.missingStackOutputs(refs), d.missingVariables(refs)); reason != "" {
 		w.WaitReason, w.Stalled, w.externalWait = reason, true, true
 		return
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/riverqueue/river"
 
+	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
@@ -21,9 +22,10 @@ type Rollout struct {
 	configs *configCache
 }
 
-// New returns the service.
-func New(s *store.Store) *Rollout {
-	return &Rollout{store: s, configs: &configCache{byRelease: map[string]*parsedConfig{}}}
+// New returns the service. key is the control plane's key: sensitive variables of apps are sealed to it, and to the key of
+// an install only in the jobs that read them.
+func New(s *store.Store, key seal.Identity) *Rollout {
+	return &Rollout{store: s, configs: &configCache{byRelease: map[string]*parsedConfig{}, key: key}}
 }
 
 // Reconcile computes and stores the desired state of one install, and starts the

@@ -28,6 +28,8 @@ type snapshot struct {
 	components map[string]*installComponent
 	rejections map[string]map[string]store.Rejection // by component and desired digest, also those that a request deletes
 	inputs     map[string]store.InstallInput
+	variables  map[string]store.AppVariable // of the app
+	controlKey seal.Identity                // of the control plane; zero where no job is made
 	outputs    map[outputOwner][]store.Output
 	runs       map[string]actionRun         // the latest run of each action that has run
 	account    map[string]map[string]string // the cloud account of the install, as in its file
@@ -112,7 +114,7 @@ func assemble(ctx context.Context, tx *store.Tx, install store.Install, part *ap
 		org: rows.org, app: part.app, release: part.release, latest: part.latest, newest: part.newest, config: part.config,
 		configTrace: part.configTrace, configAt: part.configAt, install: install,
 		components: map[string]*installComponent{}, rejections: map[string]map[string]store.Rejection{},
-		inputs:  map[string]store.InstallInput{},
+		inputs: map[string]store.InstallInput{}, variables: map[string]store.AppVariable{}, controlKey: part.controlKey,
 		outputs: map[outputOwner][]store.Output{}, runs: map[string]actionRun{},
 	}
 	if err := json.Unmarshal(install.Toggles, &s.toggles); err != nil {
@@ -153,11 +155,13 @@ type actionRun struct {
 	Status string `json:"status"`
 }
 
-// addValue adds an input, an output, the outputs of the stack or the end of an action's run.
+// addValue adds an input, a variable, an output, the outputs of the stack or the end of an action's run.
 func (s *snapshot) addValue(v store.ValuesOfInstallsRow) error {
 	switch v.Scope {
 	case "stack":
 		return s.addStackOutputs(v.Value)
+	case "variable":
+		return s.addVariable(v)
 	case "run":
 		var run actionRun
 		if err := json.Unmarshal(v.Value, &run); err != nil {

@@ -113,7 +113,7 @@ func (s *snapshot) ActionJob(run workflow.ActionRun) (workflow.ActionJob, error)
 			&workflow.Unavailable{Reason: fmt.Sprintf("%s is not sealed to the runner's key, so the action cannot read it",
 				configLabel(path.String()))}
 	}
-	if why := s.missingStackOutputs(refs); why != "" {
+	if why := cmp.Or(s.missingStackOutputs(refs), s.missingVariables(refs)); why != "" {
 		return workflow.ActionJob{},
 			&workflow.Unavailable{Reason: fmt.Sprintf("action %s cannot run: %s", run.Action, why)}
 	}

@@ -25,6 +25,7 @@ type leaf struct {
 	proof    string // keyed hash of an output, as its runner reported it
 	from     string // id of the install component that an output comes from; empty for an action
 	inDigest bool   // it is part of the desired digest
+	ours     bool   // it is sealed to the control plane's key, and to the install's only in a job
 }
 
 // absentDigest is the digest of a missing value.
@@ -50,6 +51,8 @@ func (s *snapshot) leaves(ref render.Path) []leaf {
 			all = append(all, s.actionsLeaves(ref)...)
 		case appconfig.FromStackOutput:
 			all = append(all, s.stackLeaves(ref)...)
+		case appconfig.FromVariable:
+			all = append(all, s.variableLeaves(ref)...)
 		default:
 			all = append(all, s.literalLeaves(ref, source)...)
 		}
@@ -422,8 +425,15 @@ func canonicalJSON(raw json.RawMessage) []byte {
 }
 
 // values returns what the runner puts below .nuon for templates that read refs: plain
-// values as a tree, sealed values as they are.
+// values as a tree, sealed values as they are, and those that are sealed to the control plane's
+// key sealed to the runner's.
 func (s *snapshot) values(refs []render.Path) (api.Values, error) {
+	return s.valuesWith(refs, s.sealForRunner)
+}
+
+// valuesWith is values with the function that seals values to the runner's key. Without one, these values are left out.
+func (s *snapshot) valuesWith(refs []render.Path,
+	sealed func(leaf, seal.Sealed) (seal.Sealed, error)) (api.Values, error) {
 	tree := render.Tree{}
 	out := api.Values{Sealed: []api.SealedValue{}}
 	placed := map[string]bool{}
@@ -433,7 +443,10 @@ func (s *snapshot) values(refs []render.Path) (api.Values, error) {
 				continue
 			}
 			placed[l.path.String()] = true
-			if err := l.addTo(tree, &out); err != nil {
+			if l.ours && sealed == nil {
+				continue
+			}
+			if err := l.addTo(tree, &out, sealed); err != nil {
 				return api.Values{}, err
 			}
 		}
@@ -460,6 +473,10 @@ func (s *snapshot) addEmptyParents(tree render.Tree, ref render.Path) {
 		empty = render.Path{"actions", "workflows", ref[2], "outputs"}
 	case ref.HasPrefix("inputs"):
 		empty = render.Path{"inputs", "inputs"}
+	case ref.HasPrefix("app") && readsKey(ref, 1, variablesPath[1]):
+		empty = variablesPath
+	case ref.HasPrefix("install_stack") && s.stack != nil:
+		empty = stackOutputsPath
 	default:
 		return
 	}
@@ -468,11 +485,16 @@ func (s *snapshot) addEmptyParents(tree render.Tree, ref render.Path) {
 	}
 }
 
-func (l leaf) addTo(tree render.Tree, out *api.Values) error {
+func (l leaf) addTo(tree render.Tree, out *api.Values,
+	sealToRunner func(leaf, seal.Sealed) (seal.Sealed, error)) error {
 	if l.sealed != nil {
 		var sealed seal.Sealed
-		if err := json.Unmarshal(l.sealed, &sealed); err != nil {
-			return fmt.Errorf("decode the sealed value %s: %w", l.path, err)
+		err := json.Unmarshal(l.sealed, &sealed)
+		if err == nil && l.ours {
+			sealed, err = sealToRunner(l, sealed)
+		}
+		if err != nil {
+			return fmt.Errorf("read the sealed value %s: %w", l.path, err)
 		}
 		out.Sealed = append(out.Sealed, api.SealedValue{Path: l.path, Component: l.from, Hash: l.proof, Sealed: sealed})
 		return nil
@@ -494,7 +516,7 @@ func (s *snapshot) foreignKey(refs []render.Path) (path render.Path, foreign boo
 	for _, ref := range refs {
 		for _, l := range s.leaves(ref) {
 			var sealed seal.Sealed
-			if l.sealed == nil {
+			if l.sealed == nil || l.ours && s.runnerKey != "" {
 				continue
 			}
 			if err := json.Unmarshal(l.sealed, &sealed); err != nil || s.runnerKey == "" || sealed.KeyID != s.runnerKey {

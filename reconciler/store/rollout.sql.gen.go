@@ -1067,6 +1067,10 @@ union all
 select a.install_id, 'run', a.action, '', jsonb_build_object('id', a.workflow_id, 'status', a.status), null, '' from action_runs a
 where a.org_id = $1 and a.install_id = any($2::text[])
 union all
+select i.id, 'variable', '', v.name, to_jsonb(v.value), v.sealed, v.hash from installs i
+join app_variables v on v.org_id = i.org_id and v.app_id = i.app_id
+where i.org_id = $1 and i.id = any($2::text[])
+union all
 select n.install_id, 'stack', '', '', n.outputs, null, '' from unnest($2::text[]) as x(id)
 cross join lateral (
     select org_id, install_id, version, source, stack_version, outputs, changed, actor, created_at from stack_outputs so where so.org_id = $1 and so.install_id = x.id order by so.version desc limit 1) n
@@ -1083,8 +1087,8 @@ type ValuesOfInstallsRow struct {
 	Hash      string
 }
 
-// ValuesOfInstalls are the inputs of installs (scope input), their outputs, how the latest run of each action ended (scope run), and the
-// newest version of the outputs of their stack, as one value (scope stack).
+// ValuesOfInstalls are the inputs of installs (scope input), the variables of their app (scope variable), their outputs, how the latest run of
+// each action ended (scope run), and the newest version of the outputs of their stack, as one value (scope stack).
 func (q *Queries) ValuesOfInstalls(ctx context.Context, orgID string, installIds []string) ([]ValuesOfInstallsRow, error) {
 	rows, err := q.db.Query(ctx, valuesOfInstalls, orgID, installIds)
 	if err != nil {

@@ -30,6 +30,17 @@ type App struct {
 	CreatedAt   time.Time
 }
 
+type AppVariable struct {
+	OrgID     string
+	AppID     string
+	Name      string
+	Value     *string
+	Sealed    json.RawMessage
+	Hash      string
+	UpdatedBy string
+	UpdatedAt time.Time
+}
+
 type AppVersion struct {
 	OrgID      string
 	ID         string

@@ -339,6 +339,15 @@ func (q *Queries) CurrentStackOutputs(ctx context.Context, orgID string, install
 	return i, err
 }
 
+const dropAppVariables = `-- name: DropAppVariables :exec
+delete from app_variables where org_id = $1 and app_id = $2 and name = any($3::text[])
+`
+
+func (q *Queries) DropAppVariables(ctx context.Context, orgID string, appID string, names []string) error {
+	_, err := q.db.Exec(ctx, dropAppVariables, orgID, appID, names)
+	return err
+}
+
 const dropInstall = `-- name: DropInstall :exec
 delete from installs where org_id = $1 and id = $2
 `
@@ -459,6 +468,36 @@ func (q *Queries) PinInstall(ctx context.Context, arg PinInstallParams) error {
 		arg.PinnedBy,
 		arg.OrgID,
 		arg.ID,
+	)
+	return err
+}
+
+const putAppVariable = `-- name: PutAppVariable :exec
+insert into app_variables (org_id, app_id, name, value, sealed, hash, updated_by)
+values ($1, $2, $3, $4, $5, $6, $7)
+on conflict (org_id, app_id, name)
+do update set value = excluded.value, sealed = excluded.sealed, hash = excluded.hash, updated_by = excluded.updated_by, updated_at = now()
+`
+
+type PutAppVariableParams struct {
+	OrgID     string
+	AppID     string
+	Name      string
+	Value     *string
+	Sealed    json.RawMessage
+	Hash      string
+	UpdatedBy string
+}
+
+func (q *Queries) PutAppVariable(ctx context.Context, arg PutAppVariableParams) error {
+	_, err := q.db.Exec(ctx, putAppVariable,
+		arg.OrgID,
+		arg.AppID,
+		arg.Name,
+		arg.Value,
+		arg.Sealed,
+		arg.Hash,
+		arg.UpdatedBy,
 	)
 	return err
 }
@@ -651,6 +690,39 @@ func (q *Queries) ViewApp(ctx context.Context, orgID string, key string) (App, e
 		&i.CreatedAt,
 	)
 	return i, err
+}
+
+const viewAppVariables = `-- name: ViewAppVariables :many
+select org_id, app_id, name, value, sealed, hash, updated_by, updated_at from app_variables where org_id = $1 and app_id = $2 order by name
+`
+
+func (q *Queries) ViewAppVariables(ctx context.Context, orgID string, appID string) ([]AppVariable, error) {
+	rows, err := q.db.Query(ctx, viewAppVariables, orgID, appID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []AppVariable{}
+	for rows.Next() {
+		var i AppVariable
+		if err := rows.Scan(
+			&i.OrgID,
+			&i.AppID,
+			&i.Name,
+			&i.Value,
+			&i.Sealed,
+			&i.Hash,
+			&i.UpdatedBy,
+			&i.UpdatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const viewAppVersions = `-- name: ViewAppVersions :many

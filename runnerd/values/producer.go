@@ -55,8 +55,8 @@ func joinPath(prefix render.Path, name string) string {
 	return text.String() + name
 }
 
-// valueContext returns the seal context that the value at a path must have. Only inputs
-// and outputs are ever sealed.
+// valueContext returns the seal context that the value at a path must have. Only inputs, variables
+// of the app and outputs are ever sealed.
 func valueContext(install string, path render.Path, component string) (seal.Context, error) {
 	if install == "" {
 		return seal.Context{}, errors.New("the job names no install; this is a fault of the control plane, report it")
@@ -66,6 +66,8 @@ func valueContext(install string, path render.Path, component string) (seal.Cont
 	switch {
 	case path.HasPrefix("inputs", "inputs") && len(path) == 3 && component == "":
 		return seal.InputContext(install, path[2]), nil
+	case path.HasPrefix("app", "variables") && len(path) == 3 && component == "":
+		return seal.InstallVariableContext(install, path[2]), nil
 	case path.HasPrefix("sandbox", "outputs") && len(path) == 3:
 		depth = 2
 	case path.HasPrefix("components") && len(path) == 4 && path[1] != "sandbox" && path[2] == "outputs":

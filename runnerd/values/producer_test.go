@@ -43,6 +43,11 @@ func TestSealedValuesStayInTheirPlace(t *testing.T) {
 			v := sealed(t, key, "inputs.inputs."+name, "planted")
 			v.Sealed, _ = key.Recipient().Seal(seal.InputContext(ins, name), []byte("planted"))
 			all = append(all, held{"inputs.inputs." + name, "", "", v.Sealed, ins})
+			variable, err := key.Recipient().Seal(seal.InstallVariableContext(ins, name), []byte("planted"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, held{"app.variables." + name, "", "", variable, ins})
 		}
 		for _, c := range []struct{ name, id, path string }{
 			{"web", "ic_web", "components.web.outputs."}, {"db", "ic_db", "components.db.outputs."},
@@ -75,18 +80,18 @@ func TestSealedValuesStayInTheirPlace(t *testing.T) {
 	}
 }
 
-// TestNothingElseIsSealed checks that a path that is neither an input's nor an output's accepts
-// no sealed value of any kind.
+// TestNothingElseIsSealed checks that a path that is neither an input's, an app variable's nor an
+// output's accepts no sealed value of any kind.
 func TestNothingElseIsSealed(t *testing.T) {
 	t.Parallel()
 	key := identity(t)
 	for _, path := range []string{
-		"install.id", "install.name", "app.id", "inputs", "inputs.inputs", "inputs.inputs.a.b",
+		"install.id", "install.name", "app.id", "app.variables", "app.variables.a.b", "inputs", "inputs.inputs", "inputs.inputs.a.b",
 		"components.web.status", "components.web.outputs",
 		"components.web.outputs.a.b", "components.sandbox.outputs.a", "sandbox.outputs", "sandbox.outputs.a.b",
 		"actions.workflows.a.outputs", "secrets.a", "",
 	} {
-		for _, kind := range []string{seal.KindInput, seal.KindOutput, seal.KindState, seal.KindRegistration} {
+		for _, kind := range []string{seal.KindInput, seal.KindVariable, seal.KindOutput, seal.KindState, seal.KindRegistration} {
 			closed, err := key.Recipient().Seal(seal.Context{Install: install, Kind: kind, Path: path}, []byte("x"))
 			if err != nil {
 				t.Fatal(err)
@@ -97,6 +102,14 @@ func TestNothingElseIsSealed(t *testing.T) {
 				t.Errorf("%s at %q: %v", kind, path, err)
 			}
 		}
+	}
+	ours, err := key.Recipient().Seal(seal.AppVariableContext("org_1", "app_1", "a"), []byte("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := api.Values{Sealed: []api.SealedValue{{Path: []string{"app", "variables", "a"}, Sealed: ours}}}
+	if _, err := Open(install, stored, key, &redact.Set{}); err == nil {
+		t.Error("a variable as the control plane stores it opened in a job")
 	}
 	good := api.Values{Sealed: []api.SealedValue{sealed(t, key, "inputs.inputs.a", "x")}}
 	if _, err := Open("", good, key, &redact.Set{}); err == nil {

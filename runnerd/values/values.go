@@ -116,7 +116,7 @@ func plainTree(plain json.RawMessage) (render.Tree, error) {
 // plain text: an input is always a string, and must not be decoded as a number.
 func sealedValue(path render.Path, opened seal.Secret) any {
 	text := opened.Reveal()
-	if path.HasPrefix("inputs") {
+	if path.HasPrefix("inputs") || path.HasPrefix("app") {
 		return string(text)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/nuon-toolkit/nuon/pkg/backoff"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
@@ -239,7 +240,7 @@ func (p *plane) reconcileOne() []reconciled {
 		s, err := store.Open(p.b.Context(), dsn)
 		must(p.b, err)
 		p.b.Cleanup(s.Close)
-		return rollout.New(s)
+		return rollout.New(s, seal.Identity{})
 	}
 	direct, counted := open(p.Database.DSN()), open(meter.DSN)
 	const rounds = 50

@@ -63,6 +63,8 @@ func changes(w *world) map[string]changed {
 			body: map[string]any{"app": "plain", "name": "made"}, action: "install.create",
 			before: func() { o.app("plain", plain) },
 		},
+		"changeAppVariables": {path: "/v1/apps/" + o.ids["app"] + "/variables", action: "app.variables",
+			body: map[string]any{"set": []any{map[string]any{"name": "sender", "value": "a"}}}},
 		"setStackOutputs": {path: install + "/stack-outputs", action: "install.stack_outputs",
 			body: map[string]any{"set": []any{map[string]any{"name": "vpc_id", "value": "vpc-1"}}}},
 		"updateInstall": {path: install, body: map[string]any{"approval": "approve-all"}, action: "install.change"},

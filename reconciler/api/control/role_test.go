@@ -23,13 +23,15 @@ var needs = map[string]string{
 	"getAppConfig": "viewer", "listRepos": "viewer", "getRepo": "viewer", "listWebhooks": "viewer",
 	"getWebhook": "viewer", "rotateWebhook": "admin", "getPlan": "viewer",
 	"renderTexts": "viewer", "getStackOutputs": "viewer", "listStackOutputVersions": "viewer",
+	"listAppVariables": "viewer",
 
 	"syncApp": "ci", "uploadAppVersion": "ci", "previewApp": "ci", "retryBuild": "ci", "createModuleRefresh": "ci",
 	"createPartialRelease": "ci", "lookAtRepo": "ci",
 
 	"previewInstall": "operator", "pinInstall": "operator", "unpinInstall": "operator", "retryStep": "operator",
 	"skipStep": "operator", "setStackOutputs": "operator",
-	"getRunnerLogs": "operator", "createInstall": "operator", "updateInstall": "operator",
+	"changeAppVariables": "operator",
+	"getRunnerLogs":      "operator", "createInstall": "operator", "updateInstall": "operator",
 	"createWorkflow": "operator", "cancelWorkflow": "operator", "revokeWorkflowRule": "operator",
 	"restoreState": "operator", "dismissState": "operator", "freeStateLock": "operator",
 

@@ -148,6 +148,8 @@ func (o *tenant) fillInstall() {
 	o.add("installs", "id", o.make("install", "ins"), "app_id", o.ids["app"], "name", m+"-inst",
 		"runner_id", o.ids["runner"])
 	o.add("install_inputs", "install_id", o.ids["install"], "name", "region", "value", m+"-region", "hash", "h")
+	o.add("app_variables", "app_id", o.ids["app"], "name", m+"_sender", "value", m+"-value", "hash", "h",
+		"updated_by", m)
 	o.add("stack_outputs", "install_id", o.ids["install"], "version", 1, "source", "manual", "actor", m, "changed",
 		[]string{"region"}, "outputs", `{"region":{"value":"`+m+`-region","source":"manual"}}`)
 	o.add("install_components", "id", o.make("install_component", "ico"), "install_id", o.ids["install"],

@@ -74,6 +74,12 @@ type ServerInterface interface {
 	// SyncApp Look at the app's repository now (a connected app). Returns once the look is done; `getSync` tells how far the builds are.
 	// (POST /v1/apps/{app}/sync)
 	SyncApp(w http.ResponseWriter, r *http.Request, app InApp)
+	// ListAppVariables The variables of the app, without the values of sensitive ones, and which of those that templates read are not set.
+	// (GET /v1/apps/{app}/variables)
+	ListAppVariables(w http.ResponseWriter, r *http.Request, app InApp)
+	// ChangeAppVariables Set and delete variables of the app. What is left out stays. Only components whose templates read a changed variable become behind.
+	// (PATCH /v1/apps/{app}/variables)
+	ChangeAppVariables(w http.ResponseWriter, r *http.Request, app InApp)
 
 	// (GET /v1/apps/{app}/versions)
 	ListAppVersions(w http.ResponseWriter, r *http.Request, app InApp, params ListAppVersionsParams)
@@ -983,6 +989,58 @@ func (siw *ServerInterfaceWrapper) SyncApp(w http.ResponseWriter, r *http.Reques
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.SyncApp(w, r, app)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListAppVariables operation middleware
+func (siw *ServerInterfaceWrapper) ListAppVariables(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "app" -------------
+	var app InApp
+
+	err = runtime.BindStyledParameterWithOptions("simple", "app", r.PathValue("app"), &app, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "app", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListAppVariables(w, r, app)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ChangeAppVariables operation middleware
+func (siw *ServerInterfaceWrapper) ChangeAppVariables(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "app" -------------
+	var app InApp
+
+	err = runtime.BindStyledParameterWithOptions("simple", "app", r.PathValue("app"), &app, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "app", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ChangeAppVariables(w, r, app)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -3388,6 +3446,8 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/apps/{app}/sync", wrapper.SyncApp)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/apps/{app}/versions", wrapper.ListAppVersions)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/apps/{app}/versions", wrapper.UploadAppVersion)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/apps/{app}/variables", wrapper.ListAppVariables)
+	m.HandleFunc(http.MethodPatch+" "+options.BaseURL+"/v1/apps/{app}/variables", wrapper.ChangeAppVariables)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/apps/{app}/releases", wrapper.ListReleases)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/apps/{app}/releases", wrapper.CreatePartialRelease)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/apps/{app}/releases/{release}", wrapper.GetRelease)
@@ -4145,6 +4205,85 @@ type SyncAppdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response SyncAppdefaultApplicationProblemPlusJSONResponse) VisitSyncAppResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAppVariablesRequestObject struct {
+	App InApp `json:"app"`
+}
+
+type ListAppVariablesResponseObject interface {
+	VisitListAppVariablesResponse(w http.ResponseWriter) error
+}
+
+type ListAppVariables200JSONResponse AppVariableList
+
+func (response ListAppVariables200JSONResponse) VisitListAppVariablesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAppVariablesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListAppVariablesdefaultApplicationProblemPlusJSONResponse) VisitListAppVariablesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ChangeAppVariablesRequestObject struct {
+	App  InApp `json:"app"`
+	Body *ChangeAppVariablesJSONRequestBody
+}
+
+type ChangeAppVariablesResponseObject interface {
+	VisitChangeAppVariablesResponse(w http.ResponseWriter) error
+}
+
+type ChangeAppVariables200JSONResponse AppVariableList
+
+func (response ChangeAppVariables200JSONResponse) VisitChangeAppVariablesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ChangeAppVariablesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ChangeAppVariablesdefaultApplicationProblemPlusJSONResponse) VisitChangeAppVariablesResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -6749,6 +6888,12 @@ type StrictServerInterface interface {
 	// SyncApp Look at the app's repository now (a connected app). Returns once the look is done; `getSync` tells how far the builds are.
 	// (POST /v1/apps/{app}/sync)
 	SyncApp(ctx context.Context, request SyncAppRequestObject) (SyncAppResponseObject, error)
+	// ListAppVariables The variables of the app, without the values of sensitive ones, and which of those that templates read are not set.
+	// (GET /v1/apps/{app}/variables)
+	ListAppVariables(ctx context.Context, request ListAppVariablesRequestObject) (ListAppVariablesResponseObject, error)
+	// ChangeAppVariables Set and delete variables of the app. What is left out stays. Only components whose templates read a changed variable become behind.
+	// (PATCH /v1/apps/{app}/variables)
+	ChangeAppVariables(ctx context.Context, request ChangeAppVariablesRequestObject) (ChangeAppVariablesResponseObject, error)
 
 	// (GET /v1/apps/{app}/versions)
 	ListAppVersions(ctx context.Context, request ListAppVersionsRequestObject) (ListAppVersionsResponseObject, error)
@@ -7475,6 +7620,65 @@ func (sh *strictHandler) SyncApp(w http.ResponseWriter, r *http.Request, app InA
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(SyncAppResponseObject); ok {
 		if err := validResponse.VisitSyncAppResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListAppVariables operation middleware
+func (sh *strictHandler) ListAppVariables(w http.ResponseWriter, r *http.Request, app InApp) {
+	var request ListAppVariablesRequestObject
+
+	request.App = app
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListAppVariables(ctx, request.(ListAppVariablesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListAppVariables")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListAppVariablesResponseObject); ok {
+		if err := validResponse.VisitListAppVariablesResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ChangeAppVariables operation middleware
+func (sh *strictHandler) ChangeAppVariables(w http.ResponseWriter, r *http.Request, app InApp) {
+	var request ChangeAppVariablesRequestObject
+
+	request.App = app
+
+	var body ChangeAppVariablesJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ChangeAppVariables(ctx, request.(ChangeAppVariablesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ChangeAppVariables")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ChangeAppVariablesResponseObject); ok {
+		if err := validResponse.VisitChangeAppVariablesResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

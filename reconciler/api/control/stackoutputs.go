@@ -75,7 +75,7 @@ func currentStackOutputs(ctx context.Context, tx *store.Tx, install store.Instal
 	read := config.StackOutputsRead()
 	for _, name := range slices.Sorted(maps.Keys(read)) {
 		if _, set := outputs[name]; !set {
-			view.Missing = append(view.Missing, api.MissingStackOutput{Name: name, Readers: read[name]})
+			view.Missing = append(view.Missing, api.MissingValue{Name: name, Readers: read[name]})
 		}
 	}
 	return view, nil

@@ -100,7 +100,7 @@ func (w *world) handler(limits ratelimit.Options) http.Handler {
 	go func() { defer close(rung); _ = bell.Run(ctx, w.store) }()
 	w.Cleanup(func() { stop(); <-rung })
 	watcher := observe.New(w.store, w.key, observe.Options{MirrorDir: w.TempDir()})
-	rolls := rollout.New(w.store)
+	rolls := rollout.New(w.store, w.key)
 	engine := workflow.New(w.store, rolls)
 	w.runners = runners.New(w.store)
 	logs := joblog.New(w.store, bell)

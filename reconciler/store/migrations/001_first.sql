@@ -221,6 +221,22 @@ create table app_versions (
     unique (org_id, app_id, number),
     foreign key (org_id, app_id) references apps on delete cascade
 );
+
+-- Values of the vendor that are not in git: plain, or sealed to the control plane's key.
+create table app_variables (
+    org_id     text not null,
+    app_id     text not null,
+    name       text not null,
+    value      text,
+    sealed     jsonb,
+    hash       text not null,
+    updated_by text not null,
+    updated_at timestamptz not null default now(),
+    primary key (org_id, app_id, name),
+    foreign key (org_id, app_id) references apps on delete cascade,
+    check ((value is null) <> (sealed is null))
+);
+
 -- A token for one app goes with the app.
 alter table tokens add foreign key (org_id, app_id) references apps on delete cascade;
 

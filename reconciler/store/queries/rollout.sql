@@ -97,8 +97,8 @@ select * from install_inputs where org_id = @org_id and install_id = any(@instal
 -- name: OutputsOfInstalls :many
 select * from outputs where org_id = @org_id and install_id = any(@install_ids::text[]) order by install_id, scope, owner, name;
 
--- ValuesOfInstalls are the inputs of installs (scope input), their outputs, how the latest run of each action ended (scope run), and the
--- newest version of the outputs of their stack, as one value (scope stack).
+-- ValuesOfInstalls are the inputs of installs (scope input), the variables of their app (scope variable), their outputs, how the latest run of
+-- each action ended (scope run), and the newest version of the outputs of their stack, as one value (scope stack).
 -- name: ValuesOfInstalls :many
 select o.install_id, o.scope, o.owner, o.name, o.value, o.sealed, o.hash from outputs o
 where o.org_id = @org_id and o.install_id = any(@install_ids::text[])
@@ -108,6 +108,10 @@ where i.org_id = @org_id and i.install_id = any(@install_ids::text[])
 union all
 select a.install_id, 'run', a.action, '', jsonb_build_object('id', a.workflow_id, 'status', a.status), null, '' from action_runs a
 where a.org_id = @org_id and a.install_id = any(@install_ids::text[])
+union all
+select i.id, 'variable', '', v.name, to_jsonb(v.value), v.sealed, v.hash from installs i
+join app_variables v on v.org_id = i.org_id and v.app_id = i.app_id
+where i.org_id = @org_id and i.id = any(@install_ids::text[])
 union all
 select n.install_id, 'stack', '', '', n.outputs, null, '' from unnest(@install_ids::text[]) as x(id)
 cross join lateral (

@@ -124,6 +124,18 @@ values (@org_id, @install_id, @name, @value, @sealed, @hash)
 on conflict (org_id, install_id, name)
 do update set value = excluded.value, sealed = excluded.sealed, hash = excluded.hash, updated_at = now();
 
+-- name: ViewAppVariables :many
+select * from app_variables where org_id = @org_id and app_id = @app_id order by name;
+
+-- name: PutAppVariable :exec
+insert into app_variables (org_id, app_id, name, value, sealed, hash, updated_by)
+values (@org_id, @app_id, @name, @value, @sealed, @hash, @updated_by)
+on conflict (org_id, app_id, name)
+do update set value = excluded.value, sealed = excluded.sealed, hash = excluded.hash, updated_by = excluded.updated_by, updated_at = now();
+
+-- name: DropAppVariables :exec
+delete from app_variables where org_id = @org_id and app_id = @app_id and name = any(@names::text[]);
+
 -- CurrentStackOutputs are those of the newest version.
 -- name: CurrentStackOutputs :one
 select * from stack_outputs where org_id = @org_id and install_id = @install_id order by version desc limit 1;

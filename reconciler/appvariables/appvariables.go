@@ -1,0 +1,208 @@
+// Package appvariables stores the variables of apps: values of the vendor that are not in git. It checks names, sizes
+// and sealing, keeps sensitive values only as ciphertext to the control plane's key, and never returns one. It does not
+// seal values to the keys of installs, which package rollout does when it makes a job. The control API calls it.
+package appvariables
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/reconciler/refusal"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// Limits of the variables of one app.
+const (
+	maxVariables  = 200
+	maxValueBytes = 64 << 10  // of one value
+	maxTotalBytes = 256 << 10 // of all names and plain values
+)
+
+var name = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,127}$`)
+
+// Change sets and deletes variables of an app.
+type Change struct {
+	Set    []api.InputValue // plain, or sealed to the control plane's key for this app and name
+	Delete []string
+	Actor  string
+}
+
+// Apply checks a change and stores it. It returns the names of the variables that differ afterwards; a sensitive value
+// always counts as another one. The caller has locked the app. An error is a *refusal.Error that has everything that is
+// wrong with the change, and then nothing is stored.
+func Apply(ctx context.Context, tx *store.Tx, ours seal.Identity, app store.App, c Change) (changed []string, err error) {
+	rows, err := tx.ViewAppVariables(ctx, tx.Org, app.ID)
+	if err != nil {
+		return nil, err
+	}
+	current := map[string]store.AppVariable{}
+	for _, row := range rows {
+		current[row.Name] = row
+	}
+	k := checker{app: app, org: tx.Org, ours: ours, current: current}
+	puts := k.check(c)
+	if err := k.err(); err != nil {
+		return nil, err
+	}
+	for _, put := range puts {
+		if was, had := current[put.Name]; had && was.Hash == put.Hash {
+			continue
+		}
+		put.UpdatedBy = c.Actor
+		if err := tx.PutAppVariable(ctx, put); err != nil {
+			return nil, fmt.Errorf("store variable %s: %w", put.Name, err)
+		}
+		changed = append(changed, put.Name)
+	}
+	if err := tx.DropAppVariables(ctx, tx.Org, app.ID, append([]string{}, c.Delete...)); err != nil {
+		return nil, fmt.Errorf("delete variables: %w", err)
+	}
+	changed = append(changed, c.Delete...)
+	slices.Sort(changed)
+	return changed, nil
+}
+
+// checker collects what is wrong with a change. No message contains a value.
+type checker struct {
+	app      store.App
+	org      string
+	ours     seal.Identity
+	current  map[string]store.AppVariable
+	problems []api.Diagnostic
+}
+
+func (k *checker) addError(format string, a ...any) {
+	k.problems = append(k.problems,
+		api.Diagnostic{File: "variables", Severity: "error", Message: fmt.Sprintf(format, a...)})
+}
+
+func (k *checker) err() error {
+	if len(k.problems) == 0 {
+		return nil
+	}
+	return &refusal.Error{
+		Kind: refusal.Invalid, Code: "bad_variables", Title: "these variables of app " + k.app.Name + " cannot be changed so",
+		Diagnostics: k.problems,
+	}
+}
+
+// check returns the rows to store.
+func (k *checker) check(c Change) []store.PutAppVariableParams {
+	puts, named := make([]store.PutAppVariableParams, 0, len(c.Set)), map[string]bool{}
+	for _, v := range c.Set {
+		if named[v.Name] {
+			k.addError("variable %.60q is set twice", v.Name)
+			continue
+		}
+		named[v.Name] = true
+		if put, ok := k.checkValue(v); ok {
+			puts = append(puts, put)
+		}
+	}
+	for _, n := range c.Delete {
+		switch _, has := k.current[n]; {
+		case named[n]:
+			k.addError("variable %.60q is set or deleted twice", n)
+		case !has:
+			k.addError("app %s has no variable %.60q", k.app.Name, n)
+		}
+		named[n] = true
+	}
+	if len(named) == 0 {
+		k.addError("no variable is named")
+	}
+	k.checkSize(puts, c.Delete)
+	return puts
+}
+
+func (k *checker) checkValue(v api.InputValue) (put store.PutAppVariableParams, ok bool) {
+	put = store.PutAppVariableParams{OrgID: k.org, AppID: k.app.ID, Name: v.Name}
+	if !name.MatchString(v.Name) {
+		k.addError("a variable cannot be named %.60q: use letters, digits, _ and -, at most 128, the first a letter or _",
+			v.Name)
+		return put, false
+	}
+	if !v.Sealed.IsZero() {
+		return k.checkSealed(put, v)
+	}
+	switch {
+	case v.Sensitive:
+		k.addError("variable %s is sensitive, and its value is not sealed; set it with --sensitive %s", v.Name, v.Name)
+	case len(v.Value) > maxValueBytes:
+		k.addError("variable %s has %d bytes, and at most %d are stored", v.Name, len(v.Value), maxValueBytes)
+	case strings.ContainsRune(v.Value, 0):
+		k.addError("variable %s contains a NUL character", v.Name)
+	case diff.LooksSecret(v.Name, v.Value):
+		k.addError("variable %s looks like a secret; set it with --sensitive %s, so that it is sealed", v.Name, v.Name)
+	case k.current[v.Name].Sealed != nil:
+		k.addError("variable %s is sensitive; set it with --sensitive %s, or delete it first", v.Name, v.Name)
+	default:
+		raw, _ := json.Marshal(v.Value) // a text always encodes
+		put.Value, put.Hash = &v.Value, "sha256:"+hexSum(raw)
+		return put, true
+	}
+	return put, false
+}
+
+// checkSealed checks that the control plane can open a sensitive value, so that no job finds out later.
+func (k *checker) checkSealed(put store.PutAppVariableParams, v api.InputValue) (store.PutAppVariableParams, bool) {
+	secret, err := k.ours.Open(v.Sealed, seal.AppVariableContext(k.org, k.app.ID, v.Name))
+	if err != nil {
+		k.addError("variable %s is not sealed to this control plane's key, for this app and name", v.Name)
+		return put, false
+	}
+	if n := len(secret.Reveal()); n > maxValueBytes {
+		k.addError("variable %s has %d bytes, and at most %d are stored", v.Name, n, maxValueBytes)
+		return put, false
+	}
+	raw, err := json.Marshal(v.Sealed)
+	if err != nil {
+		k.addError("variable %s cannot be stored: %v", v.Name, err)
+		return put, false
+	}
+	// The hash is of the ciphertext, as for sensitive inputs: it says nothing about the value.
+	put.Sealed, put.Hash = raw, "sealed:"+hexSum(v.Sealed.Ciphertext)
+	return put, true
+}
+
+// checkSize bounds the variables after the change.
+func (k *checker) checkSize(puts []store.PutAppVariableParams, deleted []string) {
+	sizes := map[string]int{}
+	for n, row := range k.current {
+		if sizes[n] = len(n); row.Value != nil {
+			sizes[n] += len(*row.Value)
+		}
+	}
+	for _, put := range puts {
+		if sizes[put.Name] = len(put.Name); put.Value != nil {
+			sizes[put.Name] += len(*put.Value)
+		}
+	}
+	for _, n := range deleted {
+		delete(sizes, n)
+	}
+	total := 0
+	for _, size := range sizes {
+		total += size
+	}
+	if len(sizes) > maxVariables {
+		k.addError("the app would have %d variables, and at most %d are stored", len(sizes), maxVariables)
+	}
+	if total > maxTotalBytes {
+		k.addError("the variables of the app would have %d bytes, and at most %d are stored", total, maxTotalBytes)
+	}
+}
+
+func hexSum(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
