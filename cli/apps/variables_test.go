@@ -109,12 +109,12 @@ func TestVariablesSet(t *testing.T) {
 func TestWrongVariables(t *testing.T) {
 	for line, want := range map[string]string{
 		"set hello":                                 "no variable is named",
-		"set hello sender":                          `variable "sender": write NAME=VALUE`,
-		"set hello --sensitive key=hush":            "a secret in an argument can be seen by others",
-		"set hello --sensitive key":                 "there is no terminal to ask on",
+		"set hello sender":                          `variable "sender": use NAME=VALUE`,
+		"set hello --sensitive key=hush":            "others can see a secret in an argument",
+		"set hello --sensitive key":                 "no terminal to prompt on",
 		"set hello --sensitive a=- --sensitive b=-": "the standard input is that of a already",
 		"set hello a=1 --sensitive a=-":             "variable a is given twice",
-		"delete hello a":                            "say --yes",
+		"delete hello a":                            "pass --yes to confirm",
 	} {
 		p := newVariablePlane(t)
 		_, err := p.run(t, "x", strings.Fields(line)...)
