@@ -20,9 +20,12 @@ type config struct {
 	dir    string // as the person named it
 	prefix string // prefix of the file names, if there are several configs
 	inGit  bool
-	root   string // slash path from the root of the repository to the directory, if it is in one
-	app    *appconfig.App
-	found  appconfig.Diagnostics // file names are relative to dir
+
+	remoteModules int // Terraform components whose module is in another repository
+
+	root  string // slash path from the root of the repository to the directory, if it is in one
+	app   *appconfig.App
+	found appconfig.Diagnostics // file names are relative to dir
 }
 
 // Load reads the config in a directory without using the network.
@@ -55,6 +58,9 @@ func readAll(ctx context.Context, c *console.Console, o options, dirs []string) 
 		}
 		if one.app != nil && one.app.NotFetched() > 0 {
 			c.Say("%s", unread(one.app.NotFetched()))
+		}
+		if one.remoteModules > 0 {
+			c.Say("%s", unchecked(one.remoteModules))
 		}
 		if o.strict {
 			one.strict()
@@ -89,6 +95,33 @@ func unread(n int) string {
 	return fmt.Sprintf("%d remote files that the config refers to were not read; read them with --fetch", n)
 }
 
+// unchecked returns the note about modules whose variables and outputs only a build can check.
+func unchecked(n int) string {
+	if n == 1 {
+		return "1 component has its Terraform module in another repository; a build checks its variables and outputs"
+	}
+	return fmt.Sprintf("%d components have their Terraform modules in other repositories; a build checks their variables "+
+		"and outputs", n)
+}
+
+// countRemoteModules returns the number of Terraform components whose module is not in this work tree.
+func countRemoteModules(app *appconfig.App, tree workTree) int {
+	if app == nil {
+		return 0
+	}
+	all := app.Components
+	if app.Sandbox != nil {
+		all = append([]appconfig.Component{*app.Sandbox}, all...)
+	}
+	n := 0
+	for i := range all {
+		if c := &all[i]; c.Terraform != nil && c.Source != nil && !c.Source.IsIn(tree.repository, tree.branch) {
+			n++
+		}
+	}
+	return n
+}
+
 // read reads the config in one directory.
 func read(dir string, fetch func(string, int64) ([]byte, error)) (config, error) {
 	info, err := os.Stat(dir)
@@ -112,7 +145,7 @@ func read(dir string, fetch func(string, int64) ([]byte, error)) (config, error)
 	if found == nil {
 		found = appconfig.Diagnostics{}
 	}
-	return config{dir: dir, inGit: tree.found, root: tree.dir, app: app, found: found}, nil
+	return config{dir: dir, remoteModules: countRemoteModules(app, tree), inGit: tree.found, root: tree.dir, app: app, found: found}, nil
 }
 
 // strict turns the warnings of the config into errors. A config with errors has no app.

@@ -238,6 +238,24 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
+// TestRemoteModules counts the components whose modules only a build can check.
+func TestRemoteModules(t *testing.T) {
+	own := map[string]string{"sandbox.toml": "terraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\ndirectory = \".\"\n"}
+	for want, dir := range map[string]string{
+		"2 components have their Terraform modules in other repositories": app(t, map[string]string{
+			"sandbox.toml": elsewhereModule, "components/web.toml": "type = \"terraform_module\"\nname = \"web\"\n" + elsewhereModule}),
+		"1 component has its Terraform module in another repository": appIn(t, t.TempDir(), map[string]string{
+			"sandbox.toml": own["sandbox.toml"], "components/web.toml": "type = \"terraform_module\"\nname = \"web\"\n" + elsewhereModule}),
+	} {
+		_, remarks, err := runOn(t, &console.Console{}, dir)
+		if err != nil || !strings.Contains(remarks, want+"; a build checks") {
+			t.Errorf("printed %q, %v; want %q", remarks, err, want)
+		}
+	}
+}
+
+const elsewhereModule = "terraform_version = \"1.11.4\"\n[public_repo]\nrepo = \"acme/infra\"\ndirectory = \".\"\nbranch = \"main\"\n"
+
 // repository creates a git repository with one branch, which is checked out and has a
 // remote with this address.
 func repository(t *testing.T, branch, address string) string {
