@@ -276,10 +276,10 @@ func matchWatches(event forge.Event, watches []store.Watch) (a watchMatch) {
 		if !event.Repository.IsZero() {
 			match = event.Repository.Matches(watch.URL)
 		}
-		switch {
-		case match == forge.DifferentRepository:
+		switch match {
+		case forge.DifferentRepository:
 			continue
-		case match == forge.SamePathElsewhere:
+		case forge.SamePathElsewhere:
 			a.elsewhere = watch.URL
 		}
 		pushed := len(event.Refs) == 0 ||
