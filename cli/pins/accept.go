@@ -93,10 +93,10 @@ func matchGiven(of Install, key Key, given string, pins []Pin, own bool) error {
 		return nil
 	case !key.OfRunner:
 		return fmt.Errorf("the runner of this install has not registered yet: the control plane reports %s; "+
-			"nothing was sent\n  Start the runner of %s, then enter the value with `nuon installs update`.", key.whose(), of)
+			"nothing was sent\n  Start the runner of %s, then enter the value with `nuon installs update`", key.whose(), of)
 	}
 	return fmt.Errorf("--key-fingerprint is %s, but the control plane reports %s for %s; nothing was sent\n  "+
-		"Compare both with `runnerd status` on the runner's machine.", given, key.Fingerprint, of)
+		"Compare both with `runnerd status` on the runner's machine", given, key.Fingerprint, of)
 }
 
 // pin stores an accepted key. The remark is empty if the key was pinned already.

@@ -62,7 +62,7 @@ func Open(context string) (*Store, error) {
 	}
 	s := &Store{url: strings.TrimRight(chosen.URL, "/"), context: chosen.Name}
 	if s.dir, err = Dir(); err != nil {
-		return s, nil // nothing is pinned, and save returns the error
+		return s, nil //nolint:nilerr // nothing is pinned, and save returns the error
 	}
 	s.all, err = load(s.dir, s.url)
 	return s, err
@@ -95,7 +95,7 @@ func load(dir, url string) ([]Pin, error) {
 func Reset(url string) error {
 	dir, err := Dir()
 	if err != nil {
-		return nil // nothing is pinned
+		return nil //nolint:nilerr // nothing is pinned
 	}
 	s := &Store{dir: dir, url: strings.TrimRight(url, "/")}
 	if s.all, err = load(s.dir, s.url); err != nil {

@@ -23,8 +23,8 @@ type remaking struct {
 	again         raw.Value
 	beforeAgain   raw.Value
 	typ           *schema.Type
-	// agains and earlier are the elements of lists of again and beforeAgain.
-	agains, earlier selections
+	// made and earlier are the elements of lists of again and beforeAgain.
+	made, earlier selections
 }
 
 // remade reports whether a difference is only a regenerated value: it is in a place
@@ -34,7 +34,7 @@ func (r *remaking) remade(d *difference) bool {
 	if !slices.ContainsFunc(r.after, d.path.Overlaps) || r.old && !slices.ContainsFunc(r.before, d.path.Overlaps) {
 		return false
 	}
-	again, _, ok := r.agains.find(r.typ, r.again, d.path)
+	again, _, ok := r.made.find(r.typ, r.again, d.path)
 	if !ok || !d.hasBefore || !d.hasAfter || !madeUp(d.path) {
 		return false
 	}

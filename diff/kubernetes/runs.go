@@ -58,7 +58,7 @@ var interpreters = map[string]bool{
 // shell evaluates it. A value that is only an argument of a program does not count.
 func runsVariable(container raw.Value, name string) bool {
 	command := texts(container, "command")
-	words := append(command, texts(container, "args")...)
+	words := slices.Concat(command, texts(container, "args"))
 	reference := "$(" + name + ")"
 	interprets := slices.ContainsFunc(words, func(w string) bool { return interpreters[path.Base(w)] })
 	for i, w := range words {

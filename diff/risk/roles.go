@@ -112,7 +112,7 @@ func roleGains(l subjectView) []string {
 	if len(cluster) > 0 {
 		cluster[0] = onCluster + cluster[0]
 	}
-	all := append(here, cluster...)
+	all := slices.Concat(here, cluster)
 	if len(all) > maxGains {
 		all = append(all[:maxGains], gainsMore)
 	}

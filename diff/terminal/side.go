@@ -26,7 +26,7 @@ func layoutSides(indent, name string, column int, before, after, aside []Span, w
 	room, wide := middle(width)-len(indent), Row(before).Width()
 	// A name that is wider than its column moves the middle: the row may not fit then.
 	left := len(indent) + Columns(name) + 2 + wide
-	over := left > middle(width) && left+Columns(between)+Row(joined(after, aside)).Width() > width
+	over := left > middle(width) && left+Columns(between)+joined(after, aside).Width() > width
 	if over || len(indent)+column > middle(width)/2 || wide > room-column-2 && wide <= room-len(sideDeeper) {
 		rows := Wrap(width, indent, joined(Row{{Text: name}}, aside)...)
 		return append(rows, sideBySide(Row{{Text: indent + sideDeeper}}, before, after, width)...)

@@ -159,7 +159,7 @@ func (c *comparer) walk(p tree.Path, n node, depth int) {
 	case depth < maxDepth && shapesMatch(n, diff.Raw.IsObject):
 		count := len(c.out.fields)
 		c.object(p, n, depth)
-		if n.before.IsObject() != n.after.IsObject() && !(attribute(p) && isMap(p)) {
+		if n.before.IsObject() != n.after.IsObject() && (!attribute(p) || !isMap(p)) {
 			c.unfold(count)
 		}
 	case depth < maxDepth && shapesMatch(n, diff.Raw.IsList):

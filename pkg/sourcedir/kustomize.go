@@ -86,7 +86,7 @@ func readKustomization(tree fs.FS, dir string) (dirs, fileDirs []string, err err
 				"kustomization; commit it there",
 				file, node.Line, name)
 		case err != nil:
-			return nil, nil, fmt.Errorf("%s:%d: %v; commit what it leads to", file, node.Line, err)
+			return nil, nil, fmt.Errorf("%s:%d: %w; commit what it leads to", file, node.Line, err)
 		case info.IsDir():
 			dirs = append(dirs, target)
 		case !isBelow(target, dir):

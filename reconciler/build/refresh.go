@@ -225,7 +225,7 @@ func endOfRefresh(
 	}
 	if trouble := validModules(recipe, result.Build.Modules); trouble != nil {
 		ended.Status, ended.Error = refreshFailed, trouble.Error()+"; update the runner and refresh again"
-		return ended, nil
+		return ended, nil //nolint:nilerr // the error is how the refresh ended
 	}
 	ended.Status = refreshSucceeded
 	ended.After, err = json.Marshal(result.Build.Modules)

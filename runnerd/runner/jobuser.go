@@ -24,7 +24,7 @@ func findJobUser(named string) (*subprocess.User, error) {
 	root := os.Geteuid() == 0
 	if named == "" {
 		if _, err := user.Lookup(DefaultJobUser); err != nil || !root {
-			return nil, nil
+			return nil, nil //nolint:nilerr // without such a user, jobs run as this one
 		}
 		named = DefaultJobUser
 	}

@@ -151,8 +151,8 @@ func (r *standInRun) Write(text []byte) (int, error) {
 	r.seen = true
 	pid, err := strconv.Atoi(first)
 	if err != nil || pid <= 1 {
-		_, _ = r.to.Write(r.line) // the program did not start, and this says why
-		return len(text), nil
+		_, _ = r.to.Write(r.line) // the program did not start, and this is the reason
+		return len(text), nil     //nolint:nilerr // the text is the error of the program
 	}
 	r.group = pid
 	close(r.started)

@@ -204,7 +204,7 @@ func skipTag(text string, p int) int {
 	if strings.HasPrefix(text[p:], "\\\n") {
 		return skip(text, p+2, " \t", len(text))
 	}
-	end := p
+	var end int
 	switch rest := text[p:]; {
 	case strings.HasPrefix(rest, "!!"), strings.HasPrefix(rest, "&"):
 		end = span(text, skip(text, p, "!&", 2), "_-.")

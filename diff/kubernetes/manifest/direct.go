@@ -61,10 +61,10 @@ func (t text) direct(oldWords bool) (any, bool) {
 			return nil, false
 		}
 		v, ok := s.blockValue(0, 1)
-		return v, ok && !(oldWords && s.oldWords)
+		return v, ok && (!oldWords || !s.oldWords)
 	}
 	v, ok := s.value(root, 1)
-	return v, ok && !(oldWords && s.oldWords)
+	return v, ok && (!oldWords || !s.oldWords)
 }
 
 // value returns the mapping or the list that consists of the given blocks.

@@ -164,7 +164,7 @@ func (w *world) ask(sql string, args ...any) (n int, err error) {
 	if w.db.conn == nil {
 		if w.db.conn, err = pgx.Connect(w.Context(), w.fleet.Database.DSN()); err != nil {
 			w.db.conn = nil
-			return -1, nil // the caller retries
+			return -1, nil //nolint:nilerr // the caller retries
 		}
 	}
 	var found *int

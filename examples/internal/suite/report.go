@@ -54,7 +54,7 @@ func (r *report) read(from io.Reader) error {
 			}
 			r.mu.Unlock()
 		}
-		if err == io.EOF { //nolint:errorlint // ReadBytes returns it as it is
+		if err == io.EOF {
 			return nil
 		}
 		if err != nil {

@@ -248,7 +248,7 @@ func (d *database) left(ctx context.Context) bool {
 		if err != nil || others == 0 {
 			return err == nil
 		}
-		time.Sleep(exitPause)
+		time.Sleep(exitPause) //nolint:forbidigo // Postgres does not signal that a connection has ended
 	}
 	return false
 }

@@ -131,12 +131,12 @@ func RunKustomizeProcess() {
 	text, err := readAndKustomize(os.Stdin)
 	if err != nil {
 		fmt.Print(err)
-		os.Exit(exitRejected)
+		os.Exit(exitRejected) //nolint:forbidigo // it is the main function of this process
 	}
 	if _, err := os.Stdout.WriteString(text); err != nil {
-		os.Exit(1)
+		os.Exit(1) //nolint:forbidigo // it is the main function of this process
 	}
-	os.Exit(0)
+	os.Exit(0) //nolint:forbidigo // it is the main function of this process
 }
 
 func readAndKustomize(from io.Reader) (string, error) {
@@ -178,11 +178,11 @@ func limitProcess(order kustomizeOrder) {
 	go func() { // runs until the process ends
 		for range time.Tick(2 * time.Millisecond) {
 			if os.Getppid() != order.Parent {
-				os.Exit(exitOrphaned)
+				os.Exit(exitOrphaned) //nolint:forbidigo // nobody waits for this process
 			}
 			metrics.Read(taken)
 			if int64(taken[0].Value.Uint64()-taken[1].Value.Uint64()) > order.Memory {
-				os.Exit(exitMemory)
+				os.Exit(exitMemory) //nolint:forbidigo // kustomize cannot be interrupted
 			}
 		}
 	}()

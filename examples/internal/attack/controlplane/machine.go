@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -173,7 +174,7 @@ func (m *Machine) startRunner(bin, dir string) error {
 		"--url", m.Plane.URL(), "--dir", m.dir, "--name", "victim",
 		"--policy", filepath.Join(dir, "runner.toml"), "--capacity", "2")
 	m.runner.Dir = dir
-	m.runner.Env = append(access, "PATH="+programs+":"+os.Getenv("PATH"), "HOME="+home, "TMPDIR="+home,
+	m.runner.Env = append(slices.Clone(access), "PATH="+programs+":"+os.Getenv("PATH"), "HOME="+home, "TMPDIR="+home,
 		"NUON_REGISTRATION_TOKEN="+Token)
 	m.runner.Stdout, m.runner.Stderr = &m.output, &m.output
 	if err := m.runner.Start(); err != nil {

@@ -94,7 +94,7 @@ type entry struct {
 // visit reads the calls of a module. It follows local ones at once and appends the others to
 // pending.
 func (w *walk) visit(at place) error {
-	var explain func(error) error = func(err error) error { return err }
+	explain := func(err error) error { return err }
 	if at.via != nil {
 		explain = at.via.explain
 	} else {
