@@ -145,7 +145,9 @@ func read(dir string, fetch func(string, int64) ([]byte, error)) (config, error)
 	if found == nil {
 		found = appconfig.Diagnostics{}
 	}
-	return config{dir: dir, remoteModules: countRemoteModules(app, tree), inGit: tree.found, root: tree.dir, app: app, found: found}, nil
+	return config{
+		dir: dir, remoteModules: countRemoteModules(app, tree), inGit: tree.found, root: tree.dir, app: app, found: found,
+	}, nil
 }
 
 // strict turns the warnings of the config into errors. A config with errors has no app.

@@ -240,12 +240,13 @@ func TestElsewhere(t *testing.T) {
 
 // TestRemoteModules counts the components whose modules only a build can check.
 func TestRemoteModules(t *testing.T) {
-	own := map[string]string{"sandbox.toml": "terraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\ndirectory = \".\"\n"}
+	own := strings.Replace(strings.Replace(elsewhereModule, "acme/infra", ".", 1), "branch = \"main\"\n", "", 1)
+	web := "type = \"terraform_module\"\nname = \"web\"\n" + elsewhereModule
 	for want, dir := range map[string]string{
 		"2 components have their Terraform modules in other repositories": app(t, map[string]string{
-			"sandbox.toml": elsewhereModule, "components/web.toml": "type = \"terraform_module\"\nname = \"web\"\n" + elsewhereModule}),
+			"sandbox.toml": elsewhereModule, "components/web.toml": web}),
 		"1 component has its Terraform module in another repository": appIn(t, t.TempDir(), map[string]string{
-			"sandbox.toml": own["sandbox.toml"], "components/web.toml": "type = \"terraform_module\"\nname = \"web\"\n" + elsewhereModule}),
+			"sandbox.toml": own, "components/web.toml": web}),
 	} {
 		_, remarks, err := runOn(t, &console.Console{}, dir)
 		if err != nil || !strings.Contains(remarks, want+"; a build checks") {
@@ -254,7 +255,8 @@ func TestRemoteModules(t *testing.T) {
 	}
 }
 
-const elsewhereModule = "terraform_version = \"1.11.4\"\n[public_repo]\nrepo = \"acme/infra\"\ndirectory = \".\"\nbranch = \"main\"\n"
+const elsewhereModule = "terraform_version = \"1.11.4\"\n[public_repo]\nrepo = \"acme/infra\"\ndirectory = \".\"\n" +
+	"branch = \"main\"\n"
 
 // repository creates a git repository with one branch, which is checked out and has a
 // remote with this address.

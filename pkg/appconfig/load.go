@@ -73,8 +73,8 @@ func (l Limits) withDefaults() Limits {
 // error.
 func Load(fsys fs.FS, opts Options) (*App, Diagnostics) {
 	l := &loader{
-		reader: reader{fsys: fsys, root: opts.Root, base: opts.Directory, limits: opts.Limits.withDefaults()}, config: &config{options: opts,
-			unreadable: unreadableNames{}},
+		reader: reader{fsys: fsys, root: opts.Root, base: opts.Directory, limits: opts.Limits.withDefaults()},
+		config: &config{options: opts, unreadable: unreadableNames{}},
 		parsed: map[string]*syntax.Table{}, empty: map[string]bool{}, included: map[string]bool{},
 		fetched: map[string]fetchResult{},
 	}
