@@ -17,32 +17,33 @@ import (
 // of the changes that everyWatch makes; if that is empty, it shows more lines than before. "nuon logs
 // -f JOB" is followed through restarts in follow_test.go.
 var watched = map[string]struct{ args, shows string }{
-	"actions list":     {"--app app", "smoke"},
-	"approvals list":   {"", "globex"},
-	"apps list":        {"", "other"},
-	"apps versions":    {"app", ""},
-	"audit":            {"", "token.create"},
-	"builds list":      {"--app app", "extra"},
-	"components list":  {"app", "extra"},
-	"credentials list": {"", "forge"},
-	"installs get":     {"acme", "extra"},
-	"installs history": {"acme", ""},
-	"installs list":    {"", "globex"},
-	"logs":             {"runner customer", ""},
-	"releases list":    {"app", ""},
-	"repos list":       {"", ""},
-	"runners list":     {"", "spare"},
-	"state list":       {"acme", "extra"},
-	"state show":       {"acme web", ""},
-	"status":           {"", "globex"},
-	"tokens list":      {"", "visitor"},
-	"webhooks list":    {"", "hok_"},
-	"workflows get":    {"latest:acme", "extra"},
-	"workflows list":   {"", "globex"},
+	"actions list":           {"--app app", "smoke"},
+	"approvals list":         {"", "globex"},
+	"apps list":              {"", "other"},
+	"apps versions":          {"app", ""},
+	"audit":                  {"", "token.create"},
+	"builds list":            {"--app app", "extra"},
+	"components list":        {"app", "extra"},
+	"credentials list":       {"", "forge"},
+	"installs get":           {"acme", "extra"},
+	"installs history":       {"acme", ""},
+	"installs list":          {"", "globex"},
+	"installs stack history": {"acme", "1"},
+	"logs":                   {"runner customer", ""},
+	"releases list":          {"app", ""},
+	"repos list":             {"", ""},
+	"runners list":           {"", "spare"},
+	"state list":             {"acme", "extra"},
+	"state show":             {"acme web", ""},
+	"status":                 {"", "globex"},
+	"tokens list":            {"", "visitor"},
+	"webhooks list":          {"", "hok_"},
+	"workflows get":          {"latest:acme", "extra"},
+	"workflows list":         {"", "globex"},
 }
 
 // empty are the lists without items before the changes, which print nothing then.
-var empty = []string{"actions list", "approvals list", "credentials list", "webhooks list"}
+var empty = []string{"actions list", "approvals list", "credentials list", "installs stack history", "webhooks list"}
 
 // everyWatch runs each command with --watch or --follow against the real control plane, changes
 // what they show, and checks that each shows it.
@@ -75,6 +76,7 @@ func everyWatch(t *testing.T, w *world, _ *crowd) {
 		"[[steps]]\nname = \"echo\"\ninline_contents = \"echo smoke\"\n")
 	w.push()
 	w.nuon("installs", "create", "globex", "--app", "app", "--runner", "customer", "--approval", "prompt")
+	w.nuon("installs", "stack", "set", "acme", "vpc_id=vpc-1")
 	w.nuon("apps", "create", "other")
 	w.nuon("tokens", "create", "visitor", "--role", "viewer")
 	w.nuon("webhooks", "create")
