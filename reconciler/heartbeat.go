@@ -39,7 +39,7 @@ func (r *replica) claimDataDir() (*os.File, error) {
 	}
 	lock, err := filelock.Try(filepath.Join(dir, "lock"))
 	if errors.Is(err, filelock.ErrHeld) {
-		return nil, fmt.Errorf("another reconciler works in %s; stop it, or give this one a --data-dir of its own", dir)
+		return nil, fmt.Errorf("another reconciler uses %s; stop it, or start this one with its own --data-dir", dir)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("lock the data directory: %w", err)
@@ -117,7 +117,7 @@ func (r *replica) heartbeatLoop(ctx context.Context) {
 			defer cancel()
 			if err := r.store.RemoveReplica(last, r.id); err != nil {
 				slog.WarnContext(ctx,
-					"could not say that this replica is gone; it is forgotten by itself", "error", err)
+					"could not remove this replica's heartbeat; it expires", "error", err)
 			}
 			return
 		case <-tick.C:

@@ -71,7 +71,7 @@ func (v vendorRegistry) Check(ctx context.Context) error {
 	}
 	defer answer.Body.Close() //nolint:errcheck // nothing of it is read
 	if answer.StatusCode >= http.StatusInternalServerError || answer.StatusCode == http.StatusNotFound {
-		return fmt.Errorf("the registry at %s answers %s; builds and deploys wait until it is well",
+		return fmt.Errorf("the registry at %s answers %s; builds and deploys wait until it recovers",
 			v.reference.Host, answer.Status)
 	}
 	return nil

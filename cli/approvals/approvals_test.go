@@ -355,7 +355,7 @@ func TestNothingToAnswer(t *testing.T) {
 	}
 	busy := &plane{installs: []api.InstallSummary{
 		{App: "hello", Name: "acme", ID: "ins_1", Status: api.InstallSummaryStatusDeploying, Reason: "working on web\x1b[2J"},
-		{App: "hello", Name: "globex", Status: api.InstallSummaryStatusCurrent, Reason: "all is as it is wanted"},
+		{App: "hello", Name: "globex", Status: api.InstallSummaryStatusCurrent, Reason: "all is up to date"},
 		{App: "shop", Name: "acme", Status: api.InstallSummaryStatusStalled, Reason: "web: its build failed"},
 	}}
 	if out, _, err := busy.run(t, "table", "review"); err != nil ||

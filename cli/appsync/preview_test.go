@@ -52,7 +52,7 @@ func draft() api.AppPreview {
 		Changed: true, Release: 5,
 		Components: []api.PreviewedComponent{
 			{Name: "sandbox", Change: "none", Reason: "nothing that it is built from would change"},
-			{Name: "net", Change: "none", Rebuild: true, Reason: "the code in modules/net would be another"},
+			{Name: "net", Change: "none", Rebuild: true, Reason: "the code in modules/net would change"},
 			{Name: "page", Change: "added", Rebuild: true, Reason: "it is new; it would be built for the first time"},
 			{Name: "web", Change: "changed", Reason: "its config changed: vars.greeting; nothing that it is built from " +
 				"would change"},
@@ -84,7 +84,7 @@ func TestShowPreview(t *testing.T) {
 		}
 	}
 	comment := markdown(app, draft())
-	for _, want := range []string{"| net | rebuilt | the code in modules/net would be another |\n",
+	for _, want := range []string{"| net | rebuilt | the code in modules/net would change |\n",
 		"| 1 other | unchanged | |\n", "- input size is added", "| acme | net, web | net: artifact changed |\n"} {
 		if !strings.Contains(comment, want) {
 			t.Errorf("%q is not in\n%s", want, comment)

@@ -129,7 +129,7 @@ func TestWaitWithoutAWorkflow(t *testing.T) {
 			p, e := start(t)
 			p.installs[0].Status = api.InstallStatus(status)
 			p.answer = api.Asked{Install: api.Install{ID: "ins_acme"},
-				Outcome: "it is begun once workflow 7, which only plans, has ended"}
+				Outcome: "it starts once workflow 7, which only plans, has ended"}
 			if err := execute(t, NewDeploy(e), "acme", "--wait"); exitcode.CodeOf(err) != code {
 				t.Errorf("ended with %v, want code %d", err, code)
 			}

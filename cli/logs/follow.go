@@ -43,7 +43,7 @@ type following struct {
 	stop    context.CancelCauseFunc
 	readers sync.WaitGroup
 	known   map[string]bool // ids of the jobs that are being read
-	waits   bool            // the message that the workflow waits for a person was printed
+	waits   bool            // the message that the workflow waits for approval was printed
 }
 
 // run follows the state of the workflow, and starts to read the log of each step once it has one.

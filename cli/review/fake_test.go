@@ -248,7 +248,7 @@ func (p *plane) respond(w http.ResponseWriter, r *http.Request) {
 	}
 	if a.Status != api.ApprovalStatusWaiting || given.Plan != a.Plan || given.ContentDigest != a.ContentDigest {
 		problem(w, http.StatusConflict, "approval_gone",
-			fmt.Sprintf("this plan of %s no longer waits for an answer: %s", a.Component, a.Status))
+			fmt.Sprintf("this plan of %s is no longer waiting: %s", a.Component, a.Status))
 		return
 	}
 	p.answers = append(p.answers,

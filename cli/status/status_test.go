@@ -42,7 +42,7 @@ func install(app, name string, status api.InstallSummaryStatus,
 			CreatedAt: earlier(3 * time.Hour), EndedAt: earlier(2 * time.Hour)},
 	}
 	if status == "current" {
-		i.Release, i.Target, i.Commit, i.Reason = 7, 7, "1a2b3c4d5e", "everything is as release 7 wants it"
+		i.Release, i.Target, i.Commit, i.Reason = 7, 7, "1a2b3c4d5e", "everything is at release 7 wants it"
 	}
 	for _, c := range change {
 		c(&i)
@@ -97,8 +97,8 @@ func busy() seen {
 				{Name: "web", Build: api.Build{Status: "succeeded"}}},
 		},
 		installs: []api.InstallSummary{
-			install("hello", "acme", "waiting_for_approval", because("the plan of web waits for a person", "web")),
-			install("hello", "globex", "waiting_for_approval", because("the plan of web waits for a person", "web")),
+			install("hello", "acme", "waiting_for_approval", because("the plan of web waits for approval", "web")),
+			install("hello", "globex", "waiting_for_approval", because("the plan of web waits for approval", "web")),
 			install("hello", "initech", "rejected",
 				because("web: behind, rejected by alice: not during the sale", "web")),
 			install("hello", "umbrella", "stalled", because("web: behind, stalled: terraform apply ended with 1; mend it and "+

@@ -252,9 +252,9 @@ func newWatch(e *cmdenv.Env) *cobra.Command {
 	f := Following{Wait: true}
 	c := &cobra.Command{
 		Use:   "watch WORKFLOW|latest:INSTALL",
-		Short: "Follow a workflow until it ends or waits for a person",
+		Short: "Follow a workflow until it ends or waits for approval",
 		Args:  cobra.ExactArgs(1),
-		Long: `Follow a workflow until it ends, or until it waits for a person.
+		Long: `Follow a workflow until it ends, or until it waits for approval.
 
 Exit codes: 0 succeeded, 1 failed, 3 waiting for an approval, 4 rejected.`,
 		ValidArgsFunction: complete.Args(e, complete.Workflows),

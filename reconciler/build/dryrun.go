@@ -157,7 +157,7 @@ func dryRunReason(f *candidate) string {
 		return shape
 	}
 	if moved := changedDirectories(before, f.recipe); len(moved) > 0 {
-		return fmt.Sprintf("the code in %s would be another", catalog.Summarize(moved))
+		return fmt.Sprintf("the code in %s would change", catalog.Summarize(moved))
 	}
 	return optionReason(before, f.recipe, f.config.Name, "this config")
 }

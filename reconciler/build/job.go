@@ -275,7 +275,7 @@ func rebuild(ctx context.Context, tx *store.Tx, old store.Build) (string, error)
 		OrgID: tx.Org, ID: id.New("bld"), ComponentID: old.ComponentID, InputID: old.InputID,
 		Repository: old.Repository,
 		Commit:     old.Commit, SourceDigest: old.SourceDigest, Trace: old.Trace,
-		Reason: fmt.Sprintf("somebody asked for the input of build %d, which failed, to be built again", old.Number),
+		Reason: fmt.Sprintf("retry of build %d, which failed, was requested", old.Number),
 	})
 	if err != nil {
 		return "", err

@@ -383,7 +383,7 @@ func TestDraftsOfChartsAndManifests(t *testing.T) {
 			[]string{"charts/common/values.yaml", "a: b\n"},
 			map[string]string{
 				"quota": "this config changes the manifest of component quota",
-				"api":   "the code in charts/common would be another",
+				"api":   "the code in charts/common would change",
 			},
 		},
 		{
@@ -392,14 +392,14 @@ func TestDraftsOfChartsAndManifests(t *testing.T) {
 				"app/components/away.toml", strings.Replace(away, "[public", "enable_helm = true\n[public", 1),
 			},
 			map[string]string{
-				"api":  "the code in charts/common would be another",
+				"api":  "the code in charts/common would change",
 				"away": "this config says other things to kustomize for component away",
 			},
 		},
 		{
 			[]string{"app/components/away.toml", strings.Replace(away, "path = \"k\"", "path = \"l\"", 1)},
 			map[string]string{
-				"api":  "the code in charts/common would be another",
+				"api":  "the code in charts/common would change",
 				"away": "it is built from . in " + other.URL() + " at main, which is looked at when it is synced",
 			},
 		},

@@ -73,7 +73,7 @@ func previousText(before Recipe) string {
 // optionReason returns what differs besides the shape and the code.
 func optionReason(before, now Recipe, name, whom string) string {
 	if now.Kustomize != nil {
-		return fmt.Sprintf("%s says other things to kustomize for component %s", whom, name)
+		return fmt.Sprintf("%s changes the kustomize options of component %s", whom, name)
 	}
 	return terraformReason(before, now, name, whom)
 }
@@ -91,7 +91,7 @@ func codeReason(name, commit string, moved []string, revision store.Revision) st
 		files = append(files, catalog.PathsIn(catalog.ChangedPaths(revision), directory)...)
 	}
 	if len(files) == 0 {
-		return fmt.Sprintf("the code in %s, which component %s is built from, is another at %s",
+		return fmt.Sprintf("the code in %s, which component %s is built from, changed at %s",
 			catalog.Summarize(moved), name, commit)
 	}
 	return fmt.Sprintf("%s changed %s, which component %s is built from", commit, catalog.Summarize(files), name)
@@ -133,7 +133,7 @@ func adoptedOutcome(found *candidate) string {
 	case statusSucceeded:
 		return sentence + ", which is used again"
 	case statusFailed:
-		return sentence + ", which failed; it is built again when somebody asks for it"
+		return sentence + ", which failed; retry it with `nuon builds retry`"
 	}
 	return sentence + ", which is under way"
 }
@@ -149,7 +149,7 @@ func noEffectReason(revision store.Revision, app appState) string {
 	}
 	sentence := "changed " + catalog.Summarize(paths) + " only: "
 	if app.revision != nil && revision.ID == app.revision.ID && len(catalog.PathsIn(paths, app.row.Directory)) > 0 {
-		return sentence + "the config means the same as before, and no component is built from it"
+		return sentence + "the config is equivalent, and no component is built from it"
 	}
 	return sentence + "no component is built from it"
 }

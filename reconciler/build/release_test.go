@@ -126,7 +126,7 @@ func TestReleasesFollowDigests(t *testing.T) {
 	want(2, map[string]int32{"sandbox": 1, "web": 1, "metrics": 2})
 	want(3, map[string]int32{"sandbox": 1, "web": 1, "metrics": 2})
 	want(4, map[string]int32{"sandbox": 1, "web": 1, "metrics": 1})
-	if cause := b.releaseRows()[3].Cause; cause != "metrics is built from what it was built from before" {
+	if cause := b.releaseRows()[3].Cause; cause != "metrics is built from unchanged sources" {
 		t.Errorf("the cause of the revert is %q", cause)
 	}
 }
@@ -204,7 +204,7 @@ func TestPartialReleases(t *testing.T) {
 		return nil
 	})
 	if made.Status != release.Complete || !made.Partial || made.Number != 3 ||
-		made.Cause != "ada asked for what could be built of release 2: late is left out; web stays as in release 1" {
+		made.Cause != "ada requested a partial release of release 2: late is left out; web stays as in release 1" {
 		t.Errorf("got %+v", made)
 	}
 	if diff := cmp.Diff(map[string]int32{"sandbox": 1, "web": 1, "metrics": 2}, b.contents(3)); diff != "" {

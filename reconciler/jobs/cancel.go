@@ -38,7 +38,7 @@ func Cancel(ctx context.Context, tx *store.Tx, jobID, reason string) error {
 }
 
 func askCancel(ctx context.Context, tx *store.Tx, job store.Job, reason string) error {
-	waits := "a cancel was asked for (" + reason + "); the runner is told with its next heartbeat"
+	waits := "cancellation was requested (" + reason + "); the runner receives it with its next heartbeat"
 	if job.Waits != "" {
 		waits = job.Waits + "; " + waits
 	}
@@ -62,7 +62,7 @@ func cancelUnaccepted(ctx context.Context, tx *store.Tx, job store.Job, reason s
 		}
 	}
 	if _, err := moveJob(ctx, tx, job, jobMove{
-		to: JobCancelled, error: "cancelled before it began: " + reason,
+		to: JobCancelled, error: "cancelled before it started: " + reason,
 	}); err != nil {
 		return err
 	}

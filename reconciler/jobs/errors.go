@@ -10,9 +10,10 @@ import (
 var (
 	// ErrNotFound: the job or attempt does not exist, or belongs to another caller.
 	ErrNotFound = refusal.New(refusal.NotFound, "not_found", "there is no such job or attempt",
-		"It may belong to another runner, or be gone.")
+		"It may belong to another runner, or have been removed.")
 	// ErrOfferGone: the offer was withdrawn, or another attempt has taken its place.
-	ErrOfferGone = refusal.New(refusal.Conflict, "offer_gone", "the offer is gone", "Drop this attempt and lease again.")
+	ErrOfferGone = refusal.New(refusal.Conflict, "offer_gone", "the offer has expired",
+		"Drop this attempt and lease again.")
 	// ErrNotRunning: the attempt is not accepted yet or has ended, so it cannot do this.
 	ErrNotRunning = refusal.New(refusal.Conflict, "not_running", "the attempt is not running",
 		"Only an attempt that was accepted and has not ended can do this.")

@@ -115,7 +115,7 @@ func (s *Service) expire(ctx context.Context, tx *store.Tx, h Attempt) error {
 			OrgID: tx.Org, JobID: h.Job.ID, Number: h.Row.Number, LeaseSeconds: timing.Lease.Seconds(),
 		})
 	case expiryWithdraw:
-		return withdraw(ctx, tx, h, "the runner was offered it and did not take it in time; it is offered again")
+		return withdraw(ctx, tx, h, "the runner did not accept the offer in time; it is offered again")
 	}
 	runner, err := tx.JobWithRunner(ctx, tx.Org, h.Job.ID)
 	if err != nil {
@@ -140,7 +140,7 @@ func (s *Service) applyExpiry(ctx context.Context, tx *store.Tx, h Attempt, deci
 	}
 	if decision == expiryWait {
 		return tx.SetJobWaits(ctx, fmt.Sprintf("%s; start the runner again: it knows what became of the job. If its "+
-			"machine is gone for good, say so with `nuon runners replace %s`",
+			"machine is permanently gone, say so with `nuon runners replace %s`",
 			silent, runner), tx.Org, h.Job.ID)
 	}
 	// The attempt is superseded from here on, so a lock that it still holds protects nothing.
@@ -155,7 +155,7 @@ func (s *Service) applyExpiry(ctx context.Context, tx *store.Tx, h Attempt, deci
 	case expiryGiveUp:
 		return s.endJob(ctx, tx, h.Job, JobLost, api.JobResult{
 			Status: api.JobResultStatusLost,
-			Error: fmt.Sprintf("%s, the %dth time that this job's runner fell silent; look at the runner's own log, then ask "+
+			Error: fmt.Sprintf("%s, the %dth time that this job's runner lost contact; look at the runner's own log, then ask "+
 				"for it again", silent, maxLosses),
 		})
 	}

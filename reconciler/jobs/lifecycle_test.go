@@ -147,7 +147,7 @@ func TestWhatIsBrokenOffIsTriedAgain(t *testing.T) {
 			must(t, err)
 			if try == 0 &&
 				!strings.Contains(job.Waits,
-					"its runner broke it off (the build was [31minterrupted); another attempt is made") {
+					"its runner interrupted it (the build was [31minterrupted); another attempt is made") {
 				t.Errorf("it waits: %q", job.Waits)
 			}
 		}

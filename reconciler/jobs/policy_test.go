@@ -42,27 +42,27 @@ func TestAWaitingJobSaysWhy(t *testing.T) {
 		"runner replaced": {store.Job{Status: "queued", Kind: "apply"}, replaced,
 			"runner berlin was replaced, and the new machine has not registered yet; start it with its registration token, or " +
 				"make another with `nuon runners register berlin`"},
-		"runner off": {store.Job{Status: "queued", Kind: "apply"}, gone, "runner berlin was last heard of at 2026-03-01 " +
-			"11:00:00 UTC; start it again, or if its machine is gone for good, `nuon runners replace berlin`"},
+		"runner off": {store.Job{Status: "queued", Kind: "apply"}, gone, "runner berlin was last seen at 2026-03-01 " +
+			"11:00:00 UTC; start it again, or if its machine is permanently gone, `nuon runners replace berlin`"},
 		"switched off": {
 			store.Job{Status: "queued", Kind: "plan"}, with(`{"off":true,"reason":"enabled = false"}`),
-			"runner berlin takes no jobs now (enabled = false); whoever runs it decides that in its runner file",
+			"runner berlin takes no jobs now (enabled = false); the runner's owner sets this in its runner file",
 		},
 		"forbidden": {store.Job{Status: "queued", Kind: "apply"}, strict, "runner berlin does not take jobs of kind apply " +
-			"now (outside its window); whoever runs it can allow them in its runner file"},
+			"now (outside its window); the runner's owner can allow them in its runner file"},
 		"forbidden kind": {
 			store.Job{Status: "queued", Kind: "plan", ComponentKind: "sandbox"}, kinds,
-			"runner berlin does not take components of kind sandbox; whoever runs it can allow them in its runner file",
+			"runner berlin does not take components of kind sandbox; the runner's owner can allow them in its runner file",
 		},
 		"allowed kind": {
 			store.Job{Status: "queued", Kind: "plan", ComponentKind: "helm_chart"}, kinds,
-			"runner berlin takes it as soon as it has room",
+			"runner berlin takes it as soon as it has capacity",
 		},
 		"no kind": {
-			store.Job{Status: "queued", Kind: "action"}, kinds, "runner berlin takes it as soon as it has room",
+			store.Job{Status: "queued", Kind: "action"}, kinds, "runner berlin takes it as soon as it has capacity",
 		},
 		"allowed": {
-			store.Job{Status: "queued", Kind: "plan"}, strict, "runner berlin takes it as soon as it has room",
+			store.Job{Status: "queued", Kind: "plan"}, strict, "runner berlin takes it as soon as it has capacity",
 		},
 		"offered before": {store.Job{Status: "queued", Kind: "plan", Waits: "offered again"}, here, "offered again"},
 		"offered":        {store.Job{Status: "offered"}, here, "offered to runner berlin, which has not taken it yet"},
@@ -71,7 +71,7 @@ func TestAWaitingJobSaysWhy(t *testing.T) {
 		"ended":          {store.Job{Status: "failed", Waits: "old words"}, gone, ""},
 		"an odd policy": {
 			store.Job{Status: "queued", Kind: "plan"}, with(`{"jobs":"none"}`),
-			"runner berlin takes it as soon as it has room",
+			"runner berlin takes it as soon as it has capacity",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

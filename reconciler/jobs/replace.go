@@ -137,7 +137,7 @@ func (s *Service) applyLoss(ctx context.Context, tx *store.Tx, h Attempt, decisi
 		})
 	case lossJob:
 		return s.endJob(ctx, tx, h.Job, JobLost, api.JobResult{
-			Status: api.JobResultStatusLost, Error: why + "; what it may have done before is found by the next plan",
+			Status: api.JobResultStatusLost, Error: why + "; the next plan finds what it may have done",
 		})
 	}
 	return nil

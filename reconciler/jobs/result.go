@@ -121,7 +121,7 @@ func requeueBroken(ctx context.Context, tx *store.Tx, h Attempt, result api.JobR
 	if err != nil || losses >= maxLosses {
 		return false, err
 	}
-	waits := "its runner broke it off"
+	waits := "its runner interrupted it"
 	if result.Error != "" {
 		waits += " (" + runners.Printable(result.Error, maxBrokenReason) + ")"
 	}
@@ -135,7 +135,7 @@ const maxBrokenReason = 300
 func lostResult(last api.JobResult) api.JobResult {
 	return api.JobResult{
 		Status: api.JobResultStatusLost,
-		Error: fmt.Sprintf("its runner broke it off %d times, the last time with: %s; look at the runner's own log, then "+
+		Error: fmt.Sprintf("its runner interrupted it %d times, the last time with: %s; look at the runner's own log, then "+
 			"ask for it again",
 			maxLosses, runners.Printable(last.Error, maxBrokenReason)),
 	}

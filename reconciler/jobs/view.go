@@ -73,14 +73,14 @@ func waitsInQueue(job store.Job, runner store.Runner, now time.Time) string {
 		return fmt.Sprintf("runner %[1]s has not registered yet; start it with its registration token, or make another "+
 			"with `nuon runners register %[1]s`", runner.Name)
 	case !runners.IsOnline(runner, now):
-		return fmt.Sprintf("runner %[1]s was last heard of at %[2]s; start it again, or if its machine is gone for good, "+
+		return fmt.Sprintf("runner %[1]s was last seen at %[2]s; start it again, or if its machine is permanently gone, "+
 			"`nuon runners replace %[1]s`", runner.Name, lastSeen(runner))
 	case forbidden != "":
 		return forbidden
 	case job.Waits != "":
 		return job.Waits
 	}
-	return "runner " + runner.Name + " takes it as soon as it has room"
+	return "runner " + runner.Name + " takes it as soon as it has capacity"
 }
 
 func lastSeen(runner store.Runner) string {
@@ -94,7 +94,7 @@ func lastSeen(runner store.Runner) string {
 func RunnerAttempts(ctx context.Context, tx *store.Tx, runner string) ([]api.RunnerAttempt, error) {
 	rows, err := tx.AttemptsInHand(ctx, tx.Org, runner)
 	if err != nil {
-		return nil, fmt.Errorf("what runner %s has in hand: %w", runner, err)
+		return nil, fmt.Errorf("jobs of runner %s: %w", runner, err)
 	}
 	attempts := make([]api.RunnerAttempt, 0, len(rows))
 	for _, row := range rows {

@@ -130,7 +130,7 @@ func (o *Observer) readTipInTime(ctx context.Context, org string, at watchState)
 	defer stop()
 	seen, err := o.readTip(looking, org, at)
 	if err != nil && looking.Err() != nil && ctx.Err() == nil {
-		return nil, repoErrorf("%s did not answer in full within %s; check that it is well, and how large it is",
+		return nil, repoErrorf("%s did not answer in full within %s; check the server and the size of the repository",
 			at.watch.URL, maxReadTime)
 	}
 	return seen, err

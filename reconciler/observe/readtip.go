@@ -150,7 +150,7 @@ const maxChanged = 10_000
 // compareTrees returns the paths that changed since the previous revision, or why they are not known.
 func compareTrees(m *mirror, previous *store.Revision, now *object.Commit) ([]string, string, error) {
 	if m.checkTree(plumbing.NewHash(previous.Tree)) != nil {
-		reason := fmt.Sprintf("what changed is not known, because commit %s is no longer given by the repository",
+		reason := fmt.Sprintf("what changed is not known, because the repository no longer serves commit %s",
 			shortCommit(previous.Commit))
 		return nil, reason, nil //nolint:nilerr // the text describes the error
 	}

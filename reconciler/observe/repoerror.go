@@ -82,19 +82,19 @@ func gitErrorMessage(url string, err error) string {
 	case errors.Is(err, netguard.ErrStalled):
 		return url + " stopped sending; it is polled again later"
 	case errors.Is(err, transport.ErrAuthenticationRequired):
-		return url + " asks for a credential, or does not know the one that it was given; add one with " +
+		return url + " requires a credential, or rejects the one used; add one with " +
 			"`nuon credentials create` and name it for the app"
 	case errors.Is(err, transport.ErrAuthorizationFailed):
-		return url + " knows the credential but does not let it read; give its token read access to the repository's contents"
+		return url + " accepts the credential but denies read access; give its token read access to the repository's contents"
 	case errors.Is(err, transport.ErrRepositoryNotFound):
-		return url + " is not there, or not for this credential; check the address, and that the token may read it"
+		return url + " does not exist, or this credential has no access; check the address, and that the token may read it"
 	case errors.Is(err, transport.ErrEmptyRemoteRepository):
 		return url + " has no commits yet; push one"
 	case errors.Is(err, gitpack.ErrNotServed):
-		return url + " does not give this commit: no branch or tag leads to it any more; push it to a branch, or name a " +
+		return url + " does not serve this commit: no branch or tag contains it; push it to a branch, or name a " +
 			"branch or tag"
 	case errors.Is(err, gitpack.ErrShallow):
-		return url + " does not give shallow histories, which nuon needs; use a server that speaks git's smart " +
+		return url + " does not serve shallow histories, which nuon needs; use a server that speaks git's smart " +
 			"protocol in full"
 	case errors.As(err, &limit):
 		return fmt.Sprintf("%s sends more than may be read (%v); keep large files out of the repository", url, limit)
@@ -104,10 +104,10 @@ func gitErrorMessage(url string, err error) string {
 		return fmt.Sprintf("the name %s is not known; check the address, and the name server of the control plane's machine",
 			PlainText(lookup.Name, 200))
 	case errors.As(err, &unproven):
-		return url + " does not prove who it is: " + PlainText(unproven.Error(), 300) +
-			"; put its authority's certificate into the system's trusted ones"
+		return url + " has a certificate that cannot be verified: " + PlainText(unproven.Error(), 300) +
+			"; add its authority's certificate to the system's trusted certificates"
 	case errors.As(err, &answer):
-		return fmt.Sprintf("%s answers with HTTP status %d; check the address, and whether the server is well", url,
+		return fmt.Sprintf("%s answers with HTTP status %d; check the address, and whether the server is healthy", url,
 			answer.StatusCode())
 	case errors.Is(err, plumbing.ErrObjectNotFound):
 		return url + " lacks objects of its own history; run `git fsck` there, or push the branch again"

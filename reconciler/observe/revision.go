@@ -150,7 +150,7 @@ func revisionReason(watch store.Watch, previous *store.Revision, seen observatio
 		what += fmt.Sprintf(" (%q by %s)", said, PlainText(seen.commit.Author.Name, 100))
 	}
 	if previous == nil {
-		return fmt.Sprintf("the first look at %s of %s found commit %s", ref, watch.URL, what)
+		return fmt.Sprintf("%s of %s is at commit %s (first poll)", ref, watch.URL, what)
 	}
 	verb := "moved"
 	if seen.ancestry == ancestryRewritten {

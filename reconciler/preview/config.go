@@ -60,7 +60,7 @@ func byName(config *appconfig.App) map[string]*appconfig.Component {
 func previewComponent(name string, was, will *appconfig.Component, b build.DryRun) api.PreviewedComponent {
 	if will == nil {
 		return api.PreviewedComponent{Name: name, Kind: was.Kind, Change: api.PreviewedComponentChangeRemoved,
-			Reason: "it leaves the app; where it is deployed, its destroy is planned and asked for"}
+			Reason: "it is removed from the app; where it is deployed, its destroy is planned and needs approval"}
 	}
 	c := api.PreviewedComponent{Name: name, Kind: will.Kind, Change: api.PreviewedComponentChangeNone,
 		Rebuild: b.Rebuild, Problem: b.Problem, Reason: b.Reason}

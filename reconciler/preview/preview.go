@@ -52,7 +52,7 @@ func (p *Preview) App(ctx context.Context, org, appID, directory string, archive
 	if draft.Config == nil {
 		return api.AppPreview{}, &refusal.Error{
 			Kind: refusal.Invalid, Code: "bad_config",
-			Title:       "the config has errors, so a sync would keep the version that there is",
+			Title:       "the config has errors, so a sync would keep the current version",
 			Diagnostics: diagnostics(draft.Diagnostics),
 		}
 	}

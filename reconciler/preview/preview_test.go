@@ -234,12 +234,12 @@ func TestAPreviewSaysWhatASyncWouldDo(t *testing.T) {
 			[]string{"version 1, release 0, changed false", eastIdle, westIdle}},
 		{"code", []string{"modules/metrics/main.tf", "output \"port\" { value = 2 }\n"}, nil,
 			[]string{"version 1, release 2, changed true",
-				"metrics: none, rebuild true: the code in modules/metrics would be another",
-				"east [metrics]: metrics: it would be built anew: the code in modules/metrics would be another", westIdle}},
+				"metrics: none, rebuild true: the code in modules/metrics would change",
+				"east [metrics]: metrics: it would be rebuilt: the code in modules/metrics would change", westIdle}},
 		{"code that another module calls", []string{"modules/shared/main.tf", "output \"name\" { value = \"other\" }\n"}, nil,
 			[]string{"version 1, release 2, changed true",
-				"web: none, rebuild true: the code in modules/shared would be another",
-				"east [web]: web: it would be built anew: the code in modules/shared would be another", westIdle}},
+				"web: none, rebuild true: the code in modules/shared would change",
+				"east [web]: web: it would be rebuilt: the code in modules/shared would change", westIdle}},
 		{"config", []string{"app/components/web.toml", previewComponent("web",
 			"max_auto_retries = 1\n[vars]\nsize = \"xl\"\n")}, nil, []string{"version 0, release 2, changed true",
 			"web: changed, rebuild false: its config changes: max_auto_retries and vars.size; nothing that it is built from " +
@@ -254,13 +254,14 @@ func TestAPreviewSaysWhatASyncWouldDo(t *testing.T) {
 			"1.11.5", 1)}, nil, []string{"version 0, release 2, changed true",
 			"metrics: changed, rebuild true: its config changes: terraform_version; this config builds component metrics with " +
 				"Terraform 1.11.5 instead of 1.11.4",
-			"east [metrics]: metrics: it would be built anew: this config builds component metrics with Terraform 1.11.5 " +
+			"east [metrics]: metrics: it would be rebuilt: this config builds component metrics with Terraform 1.11.5 " +
 				"instead of 1.11.4; config changed in release 2", westIdle}},
 		{"a component that comes and one that goes", []string{"app/components/cache.toml", previewComponent("cache", ""),
 			"modules/cache/main.tf", "output \"x\" { value = 1 }\n"}, []string{"app/components/metrics.toml"},
 			[]string{"version 0, release 2, changed true", "cache: added, rebuild true: it is new; it would be built for the " +
 				"first time",
-				"metrics: removed, rebuild false: it leaves the app; where it is deployed, its destroy is planned and asked for",
+				"metrics: removed, rebuild false: it is removed from the app; where it is deployed, its destroy is planned and " +
+					"needs approval",
 				"east [cache metrics]: cache: cache is not deployed on this install yet; metrics: metrics left the app in " +
 					"release 2", westIdle}},
 		{"code that cannot be built", []string{"modules/web/main.tf", "module \"far\" {\n  source = \"../../../far\"\n" +
@@ -392,7 +393,7 @@ func TestAPreviewReadsTheAppsRepositoryByItsURL(t *testing.T) {
 		return got.Components[slices.IndexFunc(got.Components,
 			func(c api.PreviewedComponent) bool { return c.Name == "metrics" })]
 	}
-	if m := metrics(); !m.Rebuild || m.Reason != "the code in modules/metrics would be another" || !got.Changed {
+	if m := metrics(); !m.Rebuild || m.Reason != "the code in modules/metrics would change" || !got.Changed {
 		t.Errorf("main: %+v", m)
 	}
 	w.repo.Commit("a push")

@@ -9,8 +9,8 @@ import (
 )
 
 func TestDetailsKeepTheRefusal(t *testing.T) {
-	gone := refusal.New(refusal.Conflict, "offer_gone", "the offer is gone", "Lease again.")
-	other := refusal.New(refusal.Conflict, "offer_gone", "the offer is gone", "Lease again.")
+	gone := refusal.New(refusal.Conflict, "offer_gone", "the offer has expired", "Lease again.")
+	other := refusal.New(refusal.Conflict, "offer_gone", "the offer has expired", "Lease again.")
 	err := fmt.Errorf("accept: %w", gone.With("its workflow %s", "ended").With("twice"))
 	if !errors.Is(err, gone) || errors.Is(err, other) {
 		t.Errorf("%v is %v: %t, is another: %t", err, gone, errors.Is(err, gone), errors.Is(err, other))
@@ -19,14 +19,14 @@ func TestDetailsKeepTheRefusal(t *testing.T) {
 	if !errors.As(err, &detailed) {
 		t.Fatalf("%v is no refusal", err)
 	}
-	if detailed.Title != "the offer is gone: its workflow ended: twice" || detailed.Code != gone.Code ||
+	if detailed.Title != "the offer has expired: its workflow ended: twice" || detailed.Code != gone.Code ||
 		detailed.Kind != gone.Kind || detailed.Remedy != gone.Remedy {
 		t.Errorf("details made %+v", detailed)
 	}
-	if want := "the offer is gone: its workflow ended: twice. Lease again."; detailed.Error() != want {
+	if want := "the offer has expired: its workflow ended: twice. Lease again."; detailed.Error() != want {
 		t.Errorf("the text is %q, want %q", detailed.Error(), want)
 	}
-	if gone.Title != "the offer is gone" {
+	if gone.Title != "the offer has expired" {
 		t.Errorf("details changed the sentinel to %q", gone.Title)
 	}
 }

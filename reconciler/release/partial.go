@@ -48,15 +48,15 @@ func CreatePartial(ctx context.Context, tx *store.Tx, app store.App, actor strin
 	}
 	if last.Digest == m.digest() {
 		return nil, conflict("nothing_new",
-			fmt.Sprintf("nothing of release %d could be built that release %d does not have", newest.Number,
+			fmt.Sprintf("no component of release %d was built that release %d does not have", newest.Number,
 				last.Number),
-			"Correct what cannot be built and push again.")
+			"Fix what cannot be built and push again.")
 	}
 	commits, err := Commits(newest)
 	if err != nil {
 		return nil, err
 	}
-	cause := fmt.Sprintf("%s asked for what could be built of release %d: %s", actor, newest.Number,
+	cause := fmt.Sprintf("%s requested a partial release of release %d: %s", actor, newest.Number,
 		joinReasons(m.reasons))
 	return insertRelease(ctx, tx, app, m.contents, cause, commits)
 }
@@ -86,7 +86,7 @@ func conflict(code, title, remedy string) error {
 func checkIncomplete(r store.Release, rows []store.ReleaseComponentsRow) error {
 	if r.Status == Complete {
 		return conflict("complete", fmt.Sprintf("release %d is complete", r.Number),
-			"Installs follow it; nothing is missing from it.")
+			"It is not partial, and installs follow it.")
 	}
 	for _, row := range rows {
 		if row.Problem == "" && row.Status != "succeeded" && row.Status != "failed" {
@@ -146,8 +146,8 @@ func (m *partialBuilder) component(row store.ReleaseComponentsRow, last store.Re
 		m.keepPrevious(row.Name)
 		m.reasons = append(m.reasons, fmt.Sprintf("%s stays as in release %d", row.Name, from))
 	case row.Name == appconfig.SandboxName:
-		return conflict("sandbox", "the sandbox could not be built, and everything stands on it",
-			"Correct it and push again.")
+		return conflict("sandbox", "the sandbox could not be built, and every component needs it",
+			"Fix it and push again.")
 	default:
 		m.drop(row.Name)
 		m.reasons = append(m.reasons, row.Name+" is left out")

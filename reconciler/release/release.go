@@ -124,13 +124,13 @@ func causeOf(ctx context.Context, tx *store.Tx, app store.App, version store.App
 			words = append(words, fmt.Sprintf("%s cannot be built: %s", in.Name, in.Problem))
 		case in.Problem != "" || in.InputID == old.InputID:
 		case in.Known:
-			words = append(words, fmt.Sprintf("%s is built from what it was built from before", in.Name))
+			words = append(words, fmt.Sprintf("%s is built from unchanged sources", in.Name))
 		default:
 			words = append(words, in.Reason)
 		}
 	}
 	if len(words) == 0 { // only the config can differ
-		words = append(words, "what the app is made of changed")
+		words = append(words, "the app's components changed")
 	}
 	return joinReasons(words), nil
 }
@@ -145,7 +145,7 @@ func supersededCause(ctx context.Context, tx *store.Tx, app store.App, newest st
 	if err != nil || newest.Status != Complete || followed.Number <= newest.Number {
 		return "", err
 	}
-	return fmt.Sprintf("what release %d lacked has been built; it takes the place of release %d, which was partial",
+	return fmt.Sprintf("the missing parts of release %d were built; it replaces release %d, which was partial",
 		newest.Number, followed.Number), nil
 }
 

@@ -84,7 +84,7 @@ func (s *snapshot) checkAbandonable(ctx context.Context, tx *store.Tx, p *instal
 	busy, err := tx.BusyComponents(ctx, tx.Org, []string{s.install.ID})
 	for _, b := range busy {
 		if b.Component == name {
-			return conflict(workflow.CodeBusy, "Wait for it, or cancel it (nuon workflows cancel).",
+			return conflict(workflow.CodeBusy, "Wait until it has ended, or cancel it (nuon workflows cancel).",
 				"workflow %d (%s) is at work on %s", b.Number, b.Kind, name)
 		}
 	}

@@ -122,7 +122,7 @@ func TestNothingIsAbandonedUnderAWorkflow(t *testing.T) {
 	w.sealedTo("metrics", "key-lost")
 	w.build("metrics", "succeeded")
 	w.look()
-	w.runJobs() // its plan waits for a person
+	w.runJobs() // its plan waits for approval
 	var conflict *refusal.Error
 	if err := w.abandon("metrics"); !errors.As(err, &conflict) || conflict.Code != workflow.CodeBusy {
 		t.Errorf("abandoned under a plan that waits: %v", err)

@@ -84,7 +84,7 @@ func (s *snapshot) provisionStart(states map[string]*desiredState, now runningWo
 	if !ready {
 		return nil
 	}
-	reason := fmt.Sprintf("install %s is new: everything of release %d is to be there", s.install.Name, s.release.Number)
+	reason := fmt.Sprintf("install %s is new: everything of release %d is deployed", s.install.Name, s.release.Number)
 	return []workflowStart{{kind: workflow.KindProvision, components: names, reason: reason}}
 }
 
@@ -158,5 +158,5 @@ func (s *snapshot) deprovisionStart(states map[string]*desiredState, now running
 		return nil
 	}
 	return []workflowStart{{kind: workflow.KindDeprovision, components: names,
-		reason: fmt.Sprintf("install %s is to be gone", s.install.Name)}}
+		reason: fmt.Sprintf("install %s is deprovisioned", s.install.Name)}}
 }

@@ -95,8 +95,8 @@ func (s *snapshot) resolveDeploy(g *resolvedRequest) error {
 	}
 	for _, name := range g.selected {
 		if p := s.components[name]; p.config != nil && !p.config.Enabled(s.toggles) {
-			return conflict(CodeSwitchedOff, fmt.Sprintf("Switch it on: nuon installs enable %s %s.", s.address(), name),
-				"%s is switched off on install %s", name, s.install.Name)
+			return conflict(CodeSwitchedOff, fmt.Sprintf("Enable it: nuon installs enable %s %s.", s.address(), name),
+				"%s is disabled on install %s", name, s.install.Name)
 		}
 	}
 	need := slices.Clone(g.selected)
@@ -141,14 +141,14 @@ func (s *snapshot) resolveTeardown(g *resolvedRequest) error {
 	switch {
 	case s.install.DesiredPresence == "absent":
 		return conflict(CodeDeprovisioning, "Nothing more needs to be asked.",
-			"install %s is to be gone with all that it has",
+			"install %s is being deprovisioned",
 			s.install.Name)
 	case len(g.selected) == 0:
 		return conflict(CodeNoComponents, "Name the components, or remove everything with `nuon installs deprovision`.",
 			"a teardown is of components, and none is named")
 	case slices.Contains(g.selected, appconfig.SandboxName):
 		return conflict(CodeSandbox, "To remove everything, use `nuon installs deprovision`.",
-			"everything on install %s stands on the sandbox", s.install.Name)
+			"every component on install %s needs the sandbox", s.install.Name)
 	}
 	if on := s.dependents(s.desiredStates(), g.selected...); len(on) > 0 && !g.Dependents {
 		return conflict(CodeNeededBy, "Tear those down too (--dependents).", "%s needed by %s", isOrAre(g.selected),
@@ -194,7 +194,7 @@ func (s *snapshot) requestedStarts(g resolvedRequest, states map[string]*desired
 		}
 		if len(names) > 0 {
 			return []workflowStart{{kind: workflow.KindTeardown, components: names,
-				reason: fmt.Sprintf("%s asked for the teardown of %s", g.Actor, strings.Join(g.selected, ", "))}}
+				reason: fmt.Sprintf("%s requested the teardown of %s", g.Actor, strings.Join(g.selected, ", "))}}
 		}
 	case g.Redeploy && s.provisioned(states):
 		var names []string
@@ -206,7 +206,7 @@ func (s *snapshot) requestedStarts(g resolvedRequest, states map[string]*desired
 		if len(names) > 0 {
 			return []workflowStart{{
 				kind: workflow.KindDeploy, components: names, redeploy: names,
-				reason: fmt.Sprintf("%s asked for the redeploy of %s", g.Actor, strings.Join(names, ", ")),
+				reason: fmt.Sprintf("%s requested the redeploy of %s", g.Actor, strings.Join(names, ", ")),
 			}}
 		}
 	}

@@ -99,7 +99,7 @@ func TestAWorkflowBeginsWithThePlanThatCopies(t *testing.T) {
 	w.want(w.list("select kind from river.river_job"), "[]")
 	w.want(w.list(`select s.kind || ' ' || s.status || ' ' || s.reason || ' ' || s.tries || ' ' || (s.job_id is not null) || ' ' || (s.ended_at is not null)
 		from steps s join workflows w on w.id = s.workflow_id where w.status = 'running' and s.kind in ('sync', 'plan') order by s.position`),
-		"[sync succeeded left to its plan, which copies what is missing 1 false true plan running "+
+		"[sync succeeded skipped: the plan copies what is missing 1 false true plan running "+
 			w.one("select reason from jobs where ended_at is null")+" 1 true false]")
 	w.want(w.one("select (spec->'plan'->'from'->>'digest' <> '')::text from jobs where status = 'queued' and "+
 		"kind = 'plan'"), "true")

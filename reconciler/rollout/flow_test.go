@@ -28,7 +28,7 @@ func TestProvisionGoesByDependencyAndSideBySide(t *testing.T) {
 	}, "\n"))
 	w.want(w.workflows(), "[provision succeeded]")
 	status, reason := w.status()
-	w.want(status+": "+reason, "current: everything is as release 1 wants it")
+	w.want(status+": "+reason, "current: everything is at release 1 wants it")
 	w.want(w.state["web"], "artifact "+w.one("select artifact_digest from builds where component_id = 'cmp_web'")+
 		"\ncidr=10.0.0.0/16\ngreeting=hello\njoin="+plantedOutput+"\ntoken="+plantedInput)
 	w.want(w.one("select outcome from workflows"), "4 deployed; 1 action run")
@@ -40,7 +40,7 @@ func TestProvisionGoesByDependencyAndSideBySide(t *testing.T) {
 	w.want(w.list(`select distinct a.status || ' by ' || r.actor || ': ' || r.reason || '; ' || (r.rule->>'by') || ' ' || (r.rule->>'at') || ' ' || (r.rule->>'digest' = $1)
 		from approval_responses r join approvals a on a.id = r.approval_id where r.rule is not null`,
 		workflow.Settings{Approval: "approve-all"}.Digest(w.install)),
-		"[approved by the install's rule: let through by the install's rule (approve-all, set by dana); dana "+
+		"[approved by the install's rule: approved by the install's rule (approve-all, set by dana); dana "+
 			"2026-11-01T10:00:00Z true]")
 	w.want(w.one("select count(*)::text from approval_responses where rule is not null"), "4")
 	w.want(w.list("select distinct detail->'rule'->>'by' from audit_events where action = 'plan.allow'"), "[dana]")
@@ -102,7 +102,7 @@ func TestWhatIsBehindAloneIsDeployedAndSaysWhy(t *testing.T) {
 		"= 'deploy'"), "[web]")
 	w.runJobs()
 	status, reason := w.status()
-	w.want(status+": "+reason, "waiting_for_approval: the plan of web waits for a person")
+	w.want(status+": "+reason, "waiting_for_approval: the plan of web waits for approval")
 	must(t, w.answer("web", workflow.Approve, ""))
 	w.approveAll()
 	w.want(w.done, "[plan web apply web action smoke]")
@@ -301,7 +301,7 @@ func TestAFailureStopsWhatNeedsItAndStalls(t *testing.T) {
 	w.want(w.one("select outcome from workflows"), "2 deployed; network: it was made to fail; web skipped")
 	status, reason := w.status()
 	w.want(status+": "+reason,
-		"stalled: network: behind, stalled: it was made to fail; mend it and push, or try again with "+
+		"stalled: network: behind, stalled: it was made to fail; fix it and push, or try again with "+
 			"`nuon deploy hello/acme`")
 	status, reason = w.component("web")
 	w.want(status+": "+reason, "waiting: waits: network, which is behind, stalled: it was made to fail")
@@ -383,7 +383,7 @@ func TestAWorkflowWithWhatIsStuckHasNotSucceeded(t *testing.T) {
 	w.runJobs()
 	w.want(w.workflows(), "[provision failed]")
 	w.want(w.one("select outcome from workflows"),
-		"3 deployed; web skipped: waits for what will not come by itself: input api_token has no value; set it: nuon "+
+		"3 deployed; web skipped: waits for something that needs an action: input api_token has no value; set it: nuon "+
 			"installs update hello/acme --secret api_token")
 	w.secret("api_token", plantedInput)
 	w.look()
@@ -452,7 +452,8 @@ func TestAComponentThatLeftTheAppIsTornDownByAPersonOnly(t *testing.T) {
 	w.runJobs()
 	w.want(w.workflows(), "[provision succeeded deploy succeeded teardown running]")
 	w.want(w.asked(), "[network]")
-	w.want(w.one("select reason from approvals where status = 'waiting'"), "to destroy a component always needs a person")
+	w.want(w.one("select reason from approvals where status = 'waiting'"), "destroying a component always "+
+		"requires approval")
 	w.approveAll()
 	status, _ = w.component("network")
 	w.want(status, "removed")
@@ -652,7 +653,8 @@ func TestWhatWaitsForAKeySaysSo(t *testing.T) {
 	w.approveAll()
 	status, reason := w.component("web")
 	w.want(status+": "+reason,
-		"waiting: waits: input api_token: it was sealed to a key that is gone; enter it again (nuon installs update "+
+		"waiting: waits: input api_token: it was sealed to a key that no longer exists; enter it again (nuon "+
+			"installs update "+
 			"hello/acme --secret api_token)")
 	w.secret("api_token", plantedInput)
 	w.look()
@@ -678,7 +680,7 @@ func TestAComponentWhoseStepsHaveEndedIsFree(t *testing.T) {
 	w.approveAll()
 	w.want(w.workflows(), "[provision succeeded deploy rejected deploy succeeded]")
 	status, reason := w.status()
-	w.want(status+": "+reason, "current: everything is as release 4 wants it")
+	w.want(status+": "+reason, "current: everything is at release 4 wants it")
 }
 
 // A plan that a rule approved and no runner has taken needs an answer once the rule
@@ -700,7 +702,7 @@ func TestARuleThatIsTakenBackLetsNothingThrough(t *testing.T) {
 	w.want(w.asked(), "[metrics]")
 	w.want(w.state["metrics"], was)
 	w.want(w.one("select reason from plans where status = 'superseded'"),
-		"the install's rule has changed: this install asks before every change")
+		"the install's rule has changed: this install requires approval for every change")
 	must(t, w.answer("metrics", workflow.Approve, ""))
 	w.runJobs()
 	status, _ := w.status()

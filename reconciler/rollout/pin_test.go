@@ -146,18 +146,18 @@ func TestAnIncompleteReleaseIsHeld(t *testing.T) {
 	w.look()
 	w.want(w.workflows(), flows)
 	status, reason := w.status()
-	w.want(status+": "+reason, "current: everything is as release 1 wants it; release 3 is being built")
+	w.want(status+": "+reason, "current: everything is at release 1 wants it; release 3 is being built")
 	w.endBuild("web", "failed")
 	w.look()
 	w.want(w.workflows(), flows)
 	status, reason = w.status()
 	w.want(status+": "+reason,
-		"current: everything is as release 1 wants it; release 3 is held because it is incomplete: build 2 of web failed")
+		"current: everything is at release 1 wants it; release 3 is held because it is incomplete: build 2 of web failed")
 	w.build("web", "succeeded")
 	w.look()
 	w.approveAll()
 	status, reason = w.status()
-	w.want(status+": "+reason, "current: everything is as release 4 wants it")
+	w.want(status+": "+reason, "current: everything is at release 4 wants it")
 }
 
 // TestBeforeTheFirstCompleteRelease: nothing is planned, and every component states
@@ -245,9 +245,9 @@ func TestPreviewWritesNothing(t *testing.T) {
 	howdy := "howdy"
 	must(t, preview(map[string]bool{"metrics": false}, store.InstallInput{Name: "greeting", Value: &howdy}))
 	want := []rollout.ComponentEffect{
-		{Component: "sandbox", Effect: "none", Reason: "it is as it would be wanted"},
-		{Component: "metrics", Effect: "removed", Reason: "metrics is switched off on this install"},
-		{Component: "network", Effect: "none", Reason: "it is as it would be wanted"},
+		{Component: "sandbox", Effect: "none", Reason: "it is already up to date"},
+		{Component: "metrics", Effect: "removed", Reason: "metrics is disabled on this install"},
+		{Component: "network", Effect: "none", Reason: "it is already up to date"},
 		{Component: "web", Effect: "behind", Reason: "input greeting changed"},
 	}
 	if diff := cmp.Diff(want, effects); diff != "" {
@@ -293,7 +293,7 @@ func TestToggles(t *testing.T) {
 	must(t, w.answer("metrics", workflow.Approve, "yes"))
 	w.runJobs()
 	status, reason := w.component("metrics")
-	w.want(status+": "+reason, "removed: metrics is switched off on this install")
+	w.want(status+": "+reason, "removed: metrics is disabled on this install")
 	w.want(w.one("select status from workflows order by number desc limit 1"), "succeeded")
 	if status, reason := w.status(); status != "current" {
 		t.Errorf("the install is %s: %s", status, reason)

@@ -65,13 +65,13 @@ func effectOn(before, after *desiredState) (effect, reason string) {
 		before.Absent != after.Absent
 	switch {
 	case after.Current && !after.Absent:
-		return EffectNone, "it is as it would be wanted"
+		return EffectNone, "it is already up to date"
 	case after.Current:
 		return EffectNone, after.Reason
 	case !moved && after.WaitReason != "":
-		return EffectNone, "not because of this: it waits already: " + after.WaitReason
+		return EffectNone, "not because of this: it already waits: " + after.WaitReason
 	case !moved:
-		return EffectNone, "not because of this: it is behind already: " + before.changeText
+		return EffectNone, "not because of this: it is already behind: " + before.changeText
 	case after.Absent && after.WaitReason != "":
 		return EffectRemoved, after.changeText + "; it waits: " + after.WaitReason
 	case after.Absent:

@@ -12,8 +12,8 @@ import (
 func TestEffects(t *testing.T) {
 	howdy := "howdy"
 	same := []ComponentEffect{
-		{"sandbox", "none", "it is as it would be wanted"}, {"metrics", "none", "it is as it would be wanted"},
-		{"network", "none", "it is as it would be wanted"}, {"web", "none", "it is as it would be wanted"},
+		{"sandbox", "none", "it is already up to date"}, {"metrics", "none", "it is already up to date"},
+		{"network", "none", "it is already up to date"}, {"web", "none", "it is already up to date"},
 	}
 	with := func(changed ...ComponentEffect) []ComponentEffect {
 		all := append([]ComponentEffect{}, same...)
@@ -39,13 +39,13 @@ func TestEffects(t *testing.T) {
 		{"an input that nobody reads", nothing, func(s *snapshot) { s.inputs["note"] = store.InstallInput{Value: &howdy} },
 			same},
 		{"a value as it is", input, nothing,
-			with(ComponentEffect{"web", "none", "not because of this: it is behind already: input greeting changed"})},
+			with(ComponentEffect{"web", "none", "not because of this: it is already behind: input greeting changed"})},
 		{"a value back to what is deployed", input, func(s *snapshot) {
 			hello := "hello"
 			s.inputs["greeting"] = store.InstallInput{Value: &hello}
 		}, same},
 		{"switched off", func(s *snapshot) { s.toggle("metrics", true) }, off,
-			with(ComponentEffect{"metrics", "removed", "metrics is switched off on this install"})},
+			with(ComponentEffect{"metrics", "removed", "metrics is disabled on this install"})},
 		{"switched on", func(s *snapshot) {
 			s.components["metrics"].row = store.InstallComponent{ID: "ico_metrics", ComponentID: "cmp_metrics", Name: "metrics"}
 			s.components["metrics"].applied = appliedRecord{}
@@ -55,7 +55,7 @@ func TestEffects(t *testing.T) {
 		{"what waits for something else", func(s *snapshot) {
 			s.components["web"].artifact, s.components["web"].newest = nil, &store.Build{Number: 2, Status: "running"}
 		}, input,
-			with(ComponentEffect{"web", "none", "not because of this: it waits already: build 2 of web is running"})},
+			with(ComponentEffect{"web", "none", "not because of this: it already waits: build 2 of web is running"})},
 		{"what comes after what moves", func(s *snapshot) {
 			p := s.components["network"]
 			p.config.Terraform.Vars = map[string]string{"g": "{{.nuon.inputs.inputs.greeting}}"}
@@ -65,7 +65,7 @@ func TestEffects(t *testing.T) {
 			s.components["network"].artifact = &store.Build{ArtifactDigest: "sha256:new", Number: 2, Reason: "r"}
 		}, with(ComponentEffect{"network", "behind",
 			"artifact changed: build 2 of network, because r; config changed in release 1; input greeting changed"},
-			ComponentEffect{"web", "none", "not because of this: it waits already: network, which is behind"})},
+			ComponentEffect{"web", "none", "not because of this: it already waits: network, which is behind"})},
 		{"what may change after what moves", nothing, func(s *snapshot) {
 			s.components["network"].artifact = &store.Build{ArtifactDigest: "sha256:new", Number: 2, Reason: "r"}
 		}, with(ComponentEffect{"network", "behind", "artifact changed: build 2 of network, because r"},

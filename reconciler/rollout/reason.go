@@ -64,11 +64,11 @@ func (m changes) text(p *installComponent, release int32) string {
 	case m.applying:
 		words = append(words, applyRunningText)
 	case m.unknown:
-		words = append(words, "what is there is not known: its last apply did not end well, or its state is another now")
+		words = append(words, "what exists is unknown: its last apply failed or was interrupted, or its state changed")
 	}
 	switch {
 	case m.artifact && p.artifact.Number == 0: // of a draft
-		words = append(words, "it would be built anew: "+p.artifact.Reason)
+		words = append(words, "it would be rebuilt: "+p.artifact.Reason)
 	case m.artifact:
 		words = append(words, fmt.Sprintf("artifact changed: build %d of %s, because %s", p.artifact.Number, p.row.Name,
 			p.artifact.Reason))
@@ -84,7 +84,7 @@ func (m changes) text(p *installComponent, release int32) string {
 		words = append(words, configLabel(path)+" changed")
 	}
 	if len(words) == 0 {
-		return "nothing has moved since it was applied"
+		return "nothing changed since it was applied"
 	}
 	return strings.Join(words, "; ")
 }

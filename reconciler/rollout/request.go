@@ -205,7 +205,7 @@ func (s *snapshot) wouldStart(ctx context.Context, tx *store.Tx, g resolvedReque
 	switch status, reason := s.view().Status(); {
 	case len(starts) > 0:
 	case len(busy) > 0:
-		why = "a workflow is at work on " + strings.Join(busy, ", ")
+		why = "a workflow is running on " + strings.Join(busy, ", ")
 	default:
 		why = fmt.Sprintf("nothing to do: the install is %s: %s", status, reason)
 	}
@@ -296,7 +296,7 @@ func (s *snapshot) actionRequest(run ActionRequest) (workflow.Request, error) {
 		return workflow.Request{}, err
 	}
 	return workflow.Request{
-		Install: s.install.ID, Kind: workflow.KindAction, Reason: fmt.Sprintf("%s asked for action %s", run.Actor,
+		Install: s.install.ID, Kind: workflow.KindAction, Reason: fmt.Sprintf("%s requested action %s", run.Actor,
 			run.Action), Release: s.release.Number,
 		RequestedBy: run.Actor, Action: workflow.TriggeredAction{Action: run.Action, Trigger: appconfig.TriggerManual},
 		Env:    run.Env,

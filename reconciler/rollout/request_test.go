@@ -279,7 +279,7 @@ func TestATeardownStaysUntilADeployIsAskedFor(t *testing.T) {
 	granted, err := down(rollout.DeployRequest{Components: []string{"network"}, Dependents: true})
 	must(t, err)
 	w.want(w.one("select kind || ' ' || reason from workflows where id = $1", granted.Workflow),
-		"teardown alice asked for the teardown of network, web")
+		"teardown alice requested the teardown of network, web")
 	w.runJobs()
 	w.want(w.asked(), "[web]") // a destroy always needs a person, even if the install's rule approves all plans
 	w.approveAll()
@@ -312,7 +312,7 @@ func TestARedeployPlansWhatIsAsItIsWanted(t *testing.T) {
 		Dependents: true})
 	must(t, err)
 	w.want(w.one("select reason || ' (release ' || release || ')' from workflows where id = $1", granted.Workflow),
-		"alice asked for the redeploy of network, web (release 1)")
+		"alice requested the redeploy of network, web (release 1)")
 	w.runJobs()
 	w.want(w.done, "[plan network plan web]")
 	w.want(w.one("select outcome from workflows where id = $1", granted.Workflow), "2 without changes")

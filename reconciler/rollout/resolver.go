@@ -213,7 +213,7 @@ func (d *resolver) describeStatus(name string, up *desiredState) string {
 	case len(p.contested) > 0:
 		return "has a contested state version"
 	case up.externalWait:
-		return "waits itself (" + up.WaitReason + ")"
+		return "is also waiting (" + up.WaitReason + ")"
 	case up.WaitReason != "":
 		return "waits itself"
 	case !p.mayBeDeployed():
@@ -254,10 +254,11 @@ func (d *resolver) waitForValues(p *installComponent, w *desiredState) {
 	case path.HasPrefix("inputs"):
 		// A runner that registers has all pending values sealed to its key in the same transaction.
 		w.WaitReason, w.Stalled = fmt.Sprintf(
-			"%s: it was sealed to a key that is gone; enter it again (nuon installs update %s --secret %s)", what, d.address(),
+			"%s: it was sealed to a key that no longer exists; enter it again (nuon installs update %s --secret %s)", what,
+			d.address(),
 			path[len(path)-1]), true
 	default:
-		w.WaitReason, w.Stalled = what+" is sealed to a key that the runner does not have; deploy what gives it again", true
+		w.WaitReason, w.Stalled = what+" is sealed to a key that the runner does not have; deploy what outputs it again", true
 	}
 }
 
@@ -265,7 +266,7 @@ func (d *resolver) waitForValues(p *installComponent, w *desiredState) {
 func (s *snapshot) absentReason(p *installComponent, w *desiredState) string {
 	switch {
 	case s.install.DesiredPresence == "absent":
-		return "the install is to be gone"
+		return "the install is being deprovisioned"
 	case p.config == nil && s.pinned():
 		return fmt.Sprintf("%s is no part of release %d, at which the install is pinned", p.row.Name, s.release.Number)
 	case p.config == nil:
@@ -273,9 +274,9 @@ func (s *snapshot) absentReason(p *installComponent, w *desiredState) string {
 	case !s.enabled(p):
 		w.disabled = DisabledByToggle
 		if _, isSet := s.toggles[p.row.Name]; isSet {
-			return p.row.Name + " is switched off on this install"
+			return p.row.Name + " is disabled on this install"
 		}
-		return p.row.Name + " is off unless an install switches it on"
+		return p.row.Name + " is disabled unless the install enables it"
 	case p.row.TornDown:
 		w.disabled = DisabledByTeardown
 		return orDefault(p.row.TornDownReason, p.row.Name+" was torn down")

@@ -188,18 +188,19 @@ func TestDesire(t *testing.T) {
 			"network": "stuck: release 1 is incomplete: metrics cannot be built: modules/metrics is missing"}},
 		{"a build that runs", func(s *snapshot) {
 			s.components["network"].artifact, s.components["network"].newest = nil, &store.Build{Number: 2, Status: "running"}
-		}, with("network", "waits: build 2 of network is running", "web", "waits: network, which waits itself (build 2 of "+
+		}, with("network", "waits: build 2 of network is running", "web", "waits: network, which is also waiting "+
+			"(build 2 of "+
 			"network is running)")},
 		{"a build that failed", func(s *snapshot) {
 			s.components["network"].artifact, s.components["network"].newest = nil,
 				&store.Build{Number: 2, Status: "failed", Error: "main.tf:3: no"}
 		}, with("network", "stuck: network's build 2 failed: main.tf:3: no", "web",
-			"stuck: network, which waits itself (network's build 2 failed: main.tf:3: no)")},
+			"stuck: network, which is also waiting (network's build 2 failed: main.tf:3: no)")},
 		{"a component that cannot be built",
 			func(s *snapshot) { s.components["metrics"].component.Problem = "modules/metrics is missing" },
 			with("metrics", "stuck: metrics cannot be built: modules/metrics is missing")},
 		{"an apply under way", func(s *snapshot) { s.components["network"].row.AppliedDigest = "" }, with(
-			"network", "behind: what is there is not known: its last apply did not end well, or its state is another now",
+			"network", "behind: what exists is unknown: its last apply failed or was interrupted, or its state changed",
 			"web", "waits: network, which was not deployed well, or its runner is out of contact")},
 		{"a no", func(s *snapshot) {
 			s.inputs["greeting"] = store.InstallInput{Value: &howdy}
@@ -217,9 +218,9 @@ func TestDesire(t *testing.T) {
 				false)
 			s.toggles = map[string]bool{"metrics": false}
 		},
-			with("metrics", "behind: metrics is switched off on this install")},
+			with("metrics", "behind: metrics is disabled on this install")},
 		{"one that is off by default", func(s *snapshot) { s.toggle("metrics", false) },
-			with("metrics", "behind: metrics is off unless an install switches it on")},
+			with("metrics", "behind: metrics is disabled unless the install enables it")},
 		{"one that is off by default and switched on", func(s *snapshot) {
 			s.toggle("metrics",
 				false)
@@ -238,7 +239,7 @@ func TestDesire(t *testing.T) {
 		{"pinned: what is no part of that release", func(s *snapshot) { s.pin(3); s.components["metrics"].config = nil },
 			with("metrics", "behind: metrics is no part of release 3, at which the install is pinned")},
 		{"an install that is to be gone", func(s *snapshot) { s.install.DesiredPresence = "absent" }, map[string]string{
-			"metrics": "behind: the install is to be gone", "web": "behind: the install is to be gone",
+			"metrics": "behind: the install is being deprovisioned", "web": "behind: the install is being deprovisioned",
 			"network": "waits: web, which needs it, is still there",
 			"sandbox": "waits: metrics, which needs it, is still there; network, which needs it, is still there; web, which " +
 				"needs it, is still there"}},

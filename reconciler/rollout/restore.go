@@ -29,14 +29,15 @@ func (s *snapshot) contestedReason(p *installComponent) string {
 	if tfstate.Status(first.Status) == tfstate.StatusWithheld {
 		return fmt.Sprintf(
 			"state version %d of %s could not be stored%s: %s; dismiss contested versions of this install that are not needed "+
-				"(nuon state list %s), or have whoever runs the control plane raise the bound (reconciler serve --max-state-…), "+
+				"(nuon state list %s), or ask the operator of the control plane to raise the limit (reconciler serve "+
+				"--max-state-…), "+
 				"and it arrives by itself; "+
 				"if its runner's disk is gone, give it up (nuon state dismiss %s --reason …)", first.Version, name, more,
 			first.Reason, s.address(), at)
 	}
 	return fmt.Sprintf(
-		"state version %d of %s is contested%s: %s; look at it (nuon state show %[5]s), then put it back (nuon state "+
-			"restore %[5]s --reason …) or say that it is not needed (nuon state dismiss %[5]s --reason …)",
+		"state version %d of %s is contested%s: %s; see it (nuon state show %[5]s), then put it back (nuon state "+
+			"restore %[5]s --reason …) or dismiss it (nuon state dismiss %[5]s --reason …)",
 		first.Version, name, more, orDefault(first.Reason, "two attempts wrote at the same time"), at)
 }
 
@@ -122,7 +123,7 @@ func (s *snapshot) restoreTarget(p *installComponent) (workflow.Target, error) {
 		return workflow.Target{},
 			&workflow.Unavailable{
 				Reason: fmt.Sprintf(
-					"nothing of %s is there, and the app has no build of it, so nothing could manage what a state of it tells of",
+					"%s is not deployed, and the app has no build of it, so nothing could manage what a state of it tells of",
 					p.row.Name)}
 	}
 	return s.deployTarget(p, s.desiredStates()[p.row.Name].digestInputs)

@@ -57,8 +57,8 @@ func (s *snapshot) nothingToRetry(ctx context.Context, tx *store.Tx, f workflow.
 	}
 	for _, b := range busy {
 		if slices.Contains(f.Components, b.Component) {
-			return conflict(workflow.CodeBusy, "Wait for it, or cancel it (nuon workflows cancel).",
-				"workflow %d (%s) is at work on %s already", b.Number, b.Kind, b.Component)
+			return conflict(workflow.CodeBusy, "Wait until it has ended, or cancel it (nuon workflows cancel).",
+				"workflow %d (%s) is already running on %s", b.Number, b.Kind, b.Component)
 		}
 	}
 	states := s.desiredStates()
@@ -68,7 +68,7 @@ func (s *snapshot) nothingToRetry(ctx context.Context, tx *store.Tx, f workflow.
 		case w == nil:
 			words = append(words, name+" is no part of the install any more")
 		case w.Current:
-			words = append(words, name+" is as it is wanted")
+			words = append(words, name+" is up to date")
 		default:
 			words = append(words, name+" waits: "+w.WaitReason)
 		}
@@ -91,7 +91,7 @@ func (s *snapshot) retryAction(ctx context.Context, tx *store.Tx, f workflow.Fai
 		return "", err
 	}
 	if len(runs) > 0 {
-		return "", conflict(workflow.CodeBusy, "Wait for it, or cancel it (nuon workflows cancel).",
+		return "", conflict(workflow.CodeBusy, "Wait until it has ended, or cancel it (nuon workflows cancel).",
 			"workflow %d runs action %s already", runs[0], f.Action.Action)
 	}
 	return workflow.Start(ctx, tx, workflow.Request{

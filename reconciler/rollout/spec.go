@@ -45,7 +45,7 @@ func (s *snapshot) componentByID(installComponent string) (*installComponent, er
 
 func (s *snapshot) destroyTarget(p *installComponent) (workflow.Target, error) {
 	if !p.mayBeDeployed() {
-		return workflow.Target{}, fmt.Errorf("nothing of %s is there", p.row.Name)
+		return workflow.Target{}, fmt.Errorf("%s is not deployed", p.row.Name)
 	}
 	t, err := s.appliedTarget(p)
 	t.Digest = absentDigestOf(p)
@@ -74,7 +74,8 @@ func (s *snapshot) appliedTarget(p *installComponent) (workflow.Target, error) {
 	if len(p.row.AppliedValues) > 0 {
 		if err := json.Unmarshal(p.row.AppliedValues, &t.Deploy.Values); err != nil {
 			return workflow.Target{},
-				&workflow.Unavailable{Reason: fmt.Sprintf("the values that %s was applied with cannot be read (%s); deploy it anew",
+				&workflow.Unavailable{Reason: fmt.Sprintf("the values that %s was applied with cannot be read (%s); "+
+					"deploy it again",
 					p.row.Name, err)}
 		}
 	}
@@ -125,7 +126,7 @@ func (s *snapshot) ActionJob(run workflow.ActionRun) (workflow.ActionJob, error)
 	values, err := s.values(reads)
 	if err != nil {
 		return workflow.ActionJob{},
-			&workflow.Unavailable{Reason: fmt.Sprintf("the values of action %s cannot be had: %s", run.Action, err)}
+			&workflow.Unavailable{Reason: fmt.Sprintf("the values of action %s are not available: %s", run.Action, err)}
 	}
 	inputs, problems := action.CheckInputs(run.Inputs)
 	if len(problems) > 0 { // a run that no person requested, or whose declaration has changed since

@@ -184,7 +184,7 @@ func (v View) ComponentStatus(c store.InstallComponent) (status, reason string) 
 	case c.DesiredPresence == "absent" && gone && v.Disabled[c.Name] != "":
 		return componentRemoved, c.DesiredReason
 	case c.DesiredPresence == "absent" && gone:
-		return componentRemoved, "nothing of it is there"
+		return componentRemoved, "it is not deployed"
 	case no && refused.Kind == string(workflow.RejectionStalled):
 		return StatusStalled, rejectionText(refused)
 	case no:
@@ -200,7 +200,7 @@ func (v View) ComponentStatus(c store.InstallComponent) (status, reason string) 
 	case c.DesiredPresence == "absent" && v.busy(c.Name):
 		return "behind", "is being destroyed: " + c.DesiredReason
 	case c.DesiredPresence == "absent":
-		return "behind", "is to be destroyed: " + c.DesiredReason
+		return "behind", "will be destroyed: " + c.DesiredReason
 	case c.DesiredDigest != "" && c.DesiredDigest == c.AppliedDigest:
 		return "current", "as it is wanted"
 	case v.busy(c.Name):
@@ -299,7 +299,7 @@ func (v View) baseStatus() (status, reason string) {
 		return StatusWaitingForApproval, v.waitingText()
 	case v.Install.DesiredPresence == "absent" && !there && len(v.Busy) == 0 &&
 		!slices.Contains(slices.Collect(maps.Values(v.Contested)), true):
-		return StatusDeprovisioned, "nothing of it is there"
+		return StatusDeprovisioned, "it is not deployed"
 	case v.Install.DesiredPresence == "absent" && len(v.Busy) > 0:
 		return StatusDeprovisioning, "everything is being destroyed" + v.runnerUnavailableText()
 	case len(v.Busy) > 0:
@@ -315,9 +315,9 @@ func (v View) baseStatus() (status, reason string) {
 	case len(found[StatusRejected]) > 0:
 		return StatusRejected, joinReasons(found[StatusRejected])
 	case v.Install.DesiredPresence == "absent":
-		return StatusDeprovisioning, "everything is to be destroyed"
+		return StatusDeprovisioning, "everything will be destroyed"
 	case !there && len(v.Components) == 0:
-		return StatusNew, "its app has nothing to deploy yet"
+		return StatusNew, "the app has nothing to deploy yet"
 	case !there && len(found[componentRemoved]) < len(v.Components):
 		return StatusNew, joinReasons(append(found["waiting"], found["behind"]...))
 	case len(found["behind"]) > 0:
@@ -325,11 +325,11 @@ func (v View) baseStatus() (status, reason string) {
 	case len(found["waiting"]) > 0:
 		return StatusWaiting, joinReasons(found["waiting"])
 	}
-	return StatusCurrent, fmt.Sprintf("everything is as release %d wants it", v.Release.Number)
+	return StatusCurrent, fmt.Sprintf("everything is at release %d", v.Release.Number)
 }
 
 func (v View) unresolvedText() string {
-	return fmt.Sprintf("release %d is about to be compared with it", v.Release.Number)
+	return fmt.Sprintf("release %d is about to be compared with the install", v.Release.Number)
 }
 
 // runnerUnavailableText returns why none of the pending work starts.
@@ -352,7 +352,7 @@ func (v View) remedy(stalled int) string {
 	if selfExplained == stalled {
 		return ""
 	}
-	return fmt.Sprintf("; mend it and push, or try again with `nuon deploy %s`", v.address())
+	return fmt.Sprintf("; fix it and push, or try again with `nuon deploy %s`", v.address())
 }
 
 // address returns the install's name for commands. Another app may have an install of
@@ -451,14 +451,14 @@ func (v View) waitingText() string {
 	}
 	var words []string
 	if scripts {
-		words = append(words, "scripts that nobody has approved for it wait for a person")
+		words = append(words, "scripts that nobody has approved for it are waiting for approval")
 	}
 	switch len(plans) {
 	case 0:
 	case 1:
-		words = append(words, "the plan of "+plans[0]+" waits for a person")
+		words = append(words, "the plan of "+plans[0]+" waits for approval")
 	default:
-		words = append(words, fmt.Sprintf("%d plans wait for a person: %s", len(plans), strings.Join(plans, ", ")))
+		words = append(words, fmt.Sprintf("%d plans wait for approval: %s", len(plans), strings.Join(plans, ", ")))
 	}
 	return strings.Join(words, "; ")
 }

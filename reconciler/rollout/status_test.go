@@ -33,11 +33,11 @@ func TestStatus(t *testing.T) {
 		view View
 		want string
 	}{
-		{"nothing known yet", View{}, "new: its app has nothing to deploy yet"},
+		{"nothing known yet", View{}, "new: the app has nothing to deploy yet"},
 		{"nothing there", View{Components: []store.InstallComponent{at("web", "d1", "")}},
 			"new: web: input greeting changed"},
 		{"all there", View{Components: []store.InstallComponent{at("web", "d1", "d1")}, Release: store.Release{Number: 3}},
-			"current: everything is as release 3 wants it"},
+			"current: everything is at release 3 wants it"},
 		{"behind", View{Components: []store.InstallComponent{at("web", "d2", "d1")}}, "behind: web: input greeting changed"},
 		{"being deployed", View{Components: []store.InstallComponent{at("web", "d2", "d1")}, Busy: busy},
 			"deploying: working on web"},
@@ -46,14 +46,14 @@ func TestStatus(t *testing.T) {
 			"deploying: working on web, but runner berlin takes no jobs now (a freeze)"},
 		{"asked", View{Components: []store.InstallComponent{at("web", "d2", "d1")}, Busy: busy,
 			Waiting: []store.WaitingOfInstallsRow{{Component: "web"}}},
-			"waiting_for_approval: the plan of web waits for a person"},
+			"waiting_for_approval: the plan of web waits for approval"},
 		{"rejected", View{Components: []store.InstallComponent{at("web", "d2", "d1")}, Rejections: no("rejected")},
 			"rejected: web: behind, rejected by alice: too risky"},
 		{"refused before, and applied since", View{Components: []store.InstallComponent{at("web", "d2", "d2")},
-			Rejections: no("rejected"), Release: store.Release{Number: 1}}, "current: everything is as release 1 wants it"},
+			Rejections: no("rejected"), Release: store.Release{Number: 1}}, "current: everything is at release 1 wants it"},
 		{"stalled", View{App: "shop", Install: store.Install{Name: "acme"},
 			Components: []store.InstallComponent{at("web", "d2", "d1")}, Rejections: no("stalled")},
-			"stalled: web: behind, stalled: too risky; mend it and push, or try again with `nuon deploy shop/acme`"},
+			"stalled: web: behind, stalled: too risky; fix it and push, or try again with `nuon deploy shop/acme`"},
 		{"waiting", View{Components: []store.InstallComponent{at("net", "d1", "d1"),
 			waits(at("web", "", "d1"), "build 2 of web is running")}}, "waiting: web: waits: build 2 of web is running"},
 		{"waiting for ever",
@@ -63,10 +63,10 @@ func TestStatus(t *testing.T) {
 		{"being destroyed", View{Install: gone, Components: []store.InstallComponent{absent(at("web", "d2", "d1"))},
 			Busy: busy}, "deprovisioning: everything is being destroyed"},
 		{"gone", View{Install: gone, Components: []store.InstallComponent{absent(at("web", "", ""))}},
-			"deprovisioned: nothing of it is there"},
+			"deprovisioned: it is not deployed"},
 		{"a component that left and is gone does not count",
 			View{Components: []store.InstallComponent{at("net", "d1", "d1"), absent(at("web", "", ""))},
-				Release: store.Release{Number: 1}}, "current: everything is as release 1 wants it"},
+				Release: store.Release{Number: 1}}, "current: everything is at release 1 wants it"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			status, reason := c.view.Status()

@@ -96,7 +96,7 @@ func TestWhatIsSmallOrThereNeedsNoSync(t *testing.T) {
 		w.want(w.one(`select status || ': ' || reason || ' ' || (job_id is null)::text || ' ' || tries from steps where component = 'web' and kind = 'sync'
 			order by started_at desc limit 1`), want)
 	}
-	const noJob = "succeeded: left to its plan, which copies what is missing true 1"
+	const noJob = "succeeded: skipped: the plan copies what is missing true 1"
 
 	w.input("greeting", "salut") // the artifact is the one that was applied
 	w.look()

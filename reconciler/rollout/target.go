@@ -19,7 +19,7 @@ func (s *snapshot) deployTarget(p *installComponent, made digestInputs) (workflo
 	values, err := s.values(p.allRefs())
 	if err != nil {
 		return workflow.Target{},
-			&workflow.Unavailable{Reason: fmt.Sprintf("the values of %s cannot be had: %s", p.row.Name, err)}
+			&workflow.Unavailable{Reason: fmt.Sprintf("the values of %s are not available: %s", p.row.Name, err)}
 	}
 	deploy := api.DeploySpec{
 		Install: s.install.Name, InstallID: s.install.ID,

@@ -32,7 +32,7 @@ func CheckToggles(ctx context.Context, tx *store.Tx, before, after store.Install
 			}
 			all := dependentsOf(now, missing)
 			return conflict(CodeNeededBy, fmt.Sprintf("Switch %s off too, or %s on.", strings.Join(all, ", "), missing),
-				"%s needs %s, which would be switched off", strings.Join(all, ", "), missing)
+				"%s needs %s, which would be disabled", strings.Join(all, ", "), missing)
 		}
 	}
 	return nil

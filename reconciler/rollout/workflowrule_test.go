@@ -111,7 +111,7 @@ func TestAWholeWorkflowLeavesToAPersonWhatMustBeSeen(t *testing.T) {
 	w.runJobs()
 	w.want(w.asked(), "[web]")
 	w.want(strings.HasSuffix(w.one("select reason from approvals where status = 'waiting'"),
-		"it covers nothing that deletes or replaces something"), true)
+		"it does not cover plans that delete or replace something"), true)
 
 	// The desired state changes, and the new plan is covered; it changes again, and
 	// that plan is not.
@@ -140,7 +140,7 @@ func TestAWholeWorkflowLeavesToAPersonWhatMustBeSeen(t *testing.T) {
 	w.runJobs()
 	w.want(w.asked(), "[web]")
 	w.want(strings.HasSuffix(w.one("select reason from approvals where status = 'waiting'"),
-		"a finding of the plan requires that a person approves it by itself"), true)
+		"a finding of the plan requires a separate approval"), true)
 	must(t, w.answer("web", workflow.Approve, "read it"))
 	w.runJobs()
 
@@ -181,9 +181,9 @@ func TestAWholeWorkflowIsCheckedWhenItsApprovalIsUsed(t *testing.T) {
 		happen func()
 		says   string
 	}{
-		{"taken back", func() { must(t, w.revoke()) }, "it was taken back"},
+		{"taken back", func() { must(t, w.revoke()) }, "it was revoked"},
 		{"the token is revoked", func() { w.exec("update tokens set revoked_at = now() where id = $1", vera) },
-			"vera may not approve any more: the token was revoked or has run out"},
+			"vera may no longer approve: the token was revoked or has expired"},
 		{"it has run out", func() { w.exec("update tokens set expires_at = now() where id = $1", vera) },
 			"vera may not approve any more"},
 		{"another role", func() { w.exec("update tokens set role = 'operator' where id = $1", vera) },

@@ -16,7 +16,7 @@ var (
 	// ErrRegistered: a machine has registered as this runner, which belongs to it until it is
 	// replaced.
 	ErrRegistered = refusal.New(refusal.Conflict, "registered", "a machine has registered as this runner already",
-		"If that machine is gone for good, `nuon runners replace` makes room for another.")
+		"If that machine is permanently gone, `nuon runners replace` lets another machine register.")
 	// ErrBadRunner: there can be no runner with these properties.
 	ErrBadRunner = refusal.New(refusal.Invalid, "bad_runner", "the runner cannot be created", "")
 	// ErrNameTaken: another runner of the org has the name.

@@ -89,19 +89,19 @@ func ForbidReason(runner store.Runner, job store.Job) string {
 	}
 	switch {
 	case p.Off:
-		return fmt.Sprintf("runner %s takes no jobs now%s; whoever runs it decides that in its runner file",
+		return fmt.Sprintf("runner %s takes no jobs now%s; the runner's owner sets this in its runner file",
 			runner.Name, because)
 	case !Allows(p, job.Kind):
 		return fmt.Sprintf(
-			"runner %s does not take jobs of kind %s now%s; whoever runs it can allow them in its runner file",
+			"runner %s does not take jobs of kind %s now%s; the runner's owner can allow them in its runner file",
 			runner.Name, job.Kind, because,
 		)
 	case job.Copies && !Allows(p, "sync"):
 		return fmt.Sprintf("runner %s does not take jobs of kind sync now%s, and this plan begins with the copy that a "+
-			"sync makes; whoever runs it can allow them in its runner file", runner.Name, because)
+			"sync makes; the runner's owner can allow them in its runner file", runner.Name, because)
 	case job.ComponentKind != "" && !AllowsComponents(runner, job.ComponentKind):
 		return fmt.Sprintf(
-			"runner %s does not take components of kind %s; whoever runs it can allow them in its runner file",
+			"runner %s does not take components of kind %s; the runner's owner can allow them in its runner file",
 			runner.Name, job.ComponentKind,
 		)
 	}

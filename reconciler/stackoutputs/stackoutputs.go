@@ -29,7 +29,7 @@ const (
 type Output struct {
 	Value  json.RawMessage `json:"value"`
 	Source Source          `json:"source"`
-	// Reported is the value that the stack reported, if a person set another one. It takes effect when the person's
+	// Reported is the value that the stack reported, if a person set another one. It supports effect when the person's
 	// value is unset.
 	Reported json.RawMessage `json:"reported,omitempty"`
 }

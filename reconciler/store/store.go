@@ -288,7 +288,7 @@ var uniqueWhileWaiting = river.UniqueOpts{
 		"scheduled"),
 }
 
-// Enqueue adds work of the reconciler to the queue when this transaction commits. It takes one
+// Enqueue adds work of the reconciler to the queue when this transaction commits. It supports one
 // statement for any number of requests, and merges equal requests that wait.
 func (t *Tx) Enqueue(ctx context.Context, work ...river.JobArgs) error {
 	return t.enqueue(ctx, 0, work)

@@ -20,9 +20,9 @@ type Unavailable struct {
 // Error returns the cause.
 func (a *Unavailable) Error() string {
 	if a.CommitUnknown {
-		return "the database went away during a commit, which may have been done: " + a.Err.Error()
+		return "the database became unavailable during a commit, which may have succeeded: " + a.Err.Error()
 	}
-	return "the database is away: " + a.Err.Error()
+	return "the database is unavailable: " + a.Err.Error()
 }
 
 // Unwrap returns the cause.

@@ -17,8 +17,8 @@ var (
 		"There is nothing to decide about it.")
 	// ErrLimit: storing a state would exceed a limit. Its runner stores it and sends it again.
 	ErrLimit = &refusal.Error{
-		Kind: refusal.Full, Code: "no_room", Title: "there is no room for this state",
-		Remedy:     "Keep it and send it again. `nuon state list` tells a person what to do.",
+		Kind: refusal.Full, Code: "no_room", Title: "the limit for stored states is reached",
+		Remedy:     "Keep it and send it again. See `nuon state list`.",
 		RetryAfter: 30 * time.Second,
 	}
 )

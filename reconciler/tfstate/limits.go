@@ -132,7 +132,7 @@ func (s *Service) withhold(ctx context.Context, tx *store.Tx, in incoming, full 
 	if err != nil || room.Withheld {
 		return err
 	}
-	reason := fmt.Sprintf("its runner keeps it on its disk and sends it again, for there is no room: %s", full)
+	reason := fmt.Sprintf("its runner keeps it on disk and sends it again, because the limit is reached: %s", full)
 	version, err := tx.WithholdState(ctx, store.WithholdStateParams{
 		OrgID: tx.Org, InstallComponentID: in.subject.Component, Serial: in.state.Serial, Lineage: in.state.Lineage,
 		Digest: in.state.Digest,

@@ -108,7 +108,7 @@ func (gr stepGroup) readyToApply() bool {
 // if the action may start.
 func (g *Graph) notReadyReason(s *Step) string {
 	if gr := g.groupOf(s.Component); s.isPreAction() && gr.plan != nil && !gr.readyToApply() {
-		return "the plan of " + s.Component + " that was approved does not lead to what is wanted any more"
+		return "the plan of " + s.Component + " that was approved no longer leads to the desired state"
 	}
 	return ""
 }
@@ -174,4 +174,4 @@ func (g *Graph) handleActionJob(s *Step) []Command {
 }
 
 // unknownWorkSuffix ends the reason of an action of which too little is known to run it again.
-const unknownWorkSuffix = "; it may have done anything up to all of its work, and is not run again by itself"
+const unknownWorkSuffix = "; it may have done part or all of its work, and is not rerun automatically"

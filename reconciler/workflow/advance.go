@@ -107,9 +107,9 @@ func (gr stepGroup) startFirstStep(first *Step) []Command {
 	case w.Absent != gr.plan.Destroy:
 		return gr.skipRemaining(gr.supersededReason(""))
 	case w.Current:
-		return gr.finishUnchanged("nothing to do: " + gr.plan.Component + " is as it is wanted")
+		return gr.finishUnchanged("nothing to do: " + gr.plan.Component + " is up to date")
 	case w.WaitReason != "" && w.Stalled:
-		return gr.skipRemaining("waits for what will not come by itself: " + w.WaitReason)
+		return gr.skipRemaining("waits for something that needs an action: " + w.WaitReason)
 	case w.WaitReason != "":
 		return gr.setReason(first, "waits: "+w.WaitReason)
 	case w.RejectionReason != "":
@@ -147,13 +147,13 @@ func (gr stepGroup) handleSyncJob() []Command {
 
 // revertedReason is the reason for a job that was stopped although nobody cancelled
 // it: the desired state changed and changed back while the job was stopping.
-const revertedReason = "its job was stopped while something else was wanted"
+const revertedReason = "its job was stopped because the desired state changed"
 
 // synced is the reason of a sync that copied the artifact, and syncedByPlanReason that of a
 // sync whose work the plan does.
 const (
 	syncedReason       = "its artifact is in the install's registry"
-	syncedByPlanReason = "left to its plan, which copies what is missing"
+	syncedByPlanReason = "skipped: the plan copies what is missing"
 )
 
 // syncReason returns the reason of a sync that succeeded.
@@ -171,7 +171,7 @@ func (gr stepGroup) startPlan() []Command {
 	}
 	synced := gr.syncedDigest()
 	if synced == "" {
-		return gr.replanFresh("nothing says for what its artifact was copied")
+		return gr.replanFresh("the purpose of the copied artifact is unknown")
 	}
 	if moved := gr.supersededReason(synced); moved != "" {
 		return gr.replanFresh(moved)
@@ -212,11 +212,11 @@ func (gr stepGroup) handlePlanJob() []Command {
 	case job.wasCancelled():
 		return gr.replanFresh(revertedReason)
 	case job.Status == JobStale:
-		return gr.retryOrStall(orDefault(job.Error, "what it planned has moved"), true)
+		return gr.retryOrStall(orDefault(job.Error, "what it planned has changed"), true)
 	case job.Status == JobLost:
 		return gr.retryOrStall("the job that planned it was lost", true)
 	case job.Status == JobSucceeded:
-		return gr.retryOrStall(orDefault(gr.plan.Reason, "the runner's answer holds no plan"), false)
+		return gr.retryOrStall(orDefault(gr.plan.Reason, "the runner's result contains no plan"), false)
 	}
 	return gr.retryOrStall(orDefault(job.Error, "the plan failed"), false)
 }
@@ -247,11 +247,11 @@ func (gr stepGroup) startApproval() []Command {
 func (r Rule) approves(destructive, individual bool) (bool, string) {
 	switch {
 	case !r.ApproveAll:
-		return false, "this install asks before every change"
+		return false, "this install requires approval for every change"
 	case individual:
-		return false, "a finding of the plan requires that a person approves it by itself"
+		return false, "a finding of the plan requires a separate approval"
 	case destructive && !r.AllowDestroy:
-		return false, "the plan deletes or replaces something, and this install does not allow that unasked"
+		return false, "the plan deletes or replaces something, which this install does not allow without approval"
 	case destructive:
 		return true, r.text("approve-all, allow_destroy")
 	}
@@ -261,9 +261,9 @@ func (r Rule) approves(destructive, individual bool) (bool, string) {
 // text describes an automatic approval: the settings behind it, and who set them.
 func (r Rule) text(settings string) string {
 	if r.By == "" {
-		return "let through by the install's rule (" + settings + ")"
+		return "approved by the install's rule (" + settings + ")"
 	}
-	return "let through by the install's rule (" + settings + ", set by " + r.By + ")"
+	return "approved by the install's rule (" + settings + ", set by " + r.By + ")"
 }
 
 // ruleLapsed returns why the rule that approved the group's plan would not approve it
@@ -379,11 +379,11 @@ func (gr stepGroup) applyOutcome(o applyObservation) string {
 	case o.job == JobStale:
 		return "the plan was stale: " + orDefault(jobError, "the world moved between plan and apply")
 	case o.job == JobCancelled:
-		return "its apply was interrupted; what is there is planned anew"
+		return "its apply was interrupted; it is planned again"
 	case o.job == JobFailed:
 		return orDefault(jobError, "the apply failed")
 	}
-	return "its apply was lost; what is there is planned anew"
+	return "its apply was lost; it is planned again"
 }
 
 // unchangedReason returns the reason with which a plan without changes ends its group.
@@ -391,7 +391,7 @@ func (g *Graph) unchangedReason() string {
 	if g.Kind == KindRestore {
 		return "no changes: it holds what the newest state version holds; if it is contested, dismiss it"
 	}
-	return "no changes: what is wanted is what is there"
+	return "no changes"
 }
 
 func pastVerb(destroy bool) string {

@@ -47,32 +47,32 @@ func TestAPlanIsAskedAboutLetThroughOrSettled(t *testing.T) {
 		says []string
 	}{
 		{"a prompt install asks", KindDeploy, Rule{}, Plan{Status: PlanReady, DesiredDigest: "d1"}, want, []string{
-			"SetStatus{2 succeeded the plan is ready}", "RequestApproval{3 this install asks before every change}"}},
+			"SetStatus{2 succeeded the plan is ready}", "RequestApproval{3 this install requires approval for every change}"}},
 		{"approve-all lets a plain change through", KindDeploy, Rule{ApproveAll: true},
 			Plan{Status: PlanReady, DesiredDigest: "d1"}, want, []string{
 				"SetStatus{2 succeeded the plan is ready}", "ApproveByInstallRule{3 let through by the install's rule " +
 					"(approve-all)}",
-				"StartStep{4 let through by the install's rule (approve-all)}"}},
+				"StartStep{4 approved by the install's rule (approve-all)}"}},
 		{"approve-all does not let a replace through", KindDeploy, Rule{ApproveAll: true},
 			Plan{Status: PlanReady, DesiredDigest: "d1", Destructive: true}, want, []string{
 				"SetStatus{2 succeeded the plan is ready}",
-				"RequestApproval{3 the plan deletes or replaces something, and this install does not allow that unasked}"}},
+				"RequestApproval{3 the plan deletes or replaces something, which this install does not allow without approval}"}},
 		{"unless the install allows it", KindDeploy, Rule{ApproveAll: true, AllowDestroy: true},
 			Plan{Status: PlanReady, DesiredDigest: "d1", Destructive: true}, want, []string{
 				"SetStatus{2 succeeded the plan is ready}", "ApproveByInstallRule{3 let through by the install's rule " +
 					"(approve-all, allow_destroy)}",
-				"StartStep{4 let through by the install's rule (approve-all, allow_destroy)}"}},
+				"StartStep{4 approved by the install's rule (approve-all, allow_destroy)}"}},
 		{"no rule lets through what a person must approve by itself", KindDeploy, Rule{ApproveAll: true, AllowDestroy: true},
 			Plan{Status: PlanReady, DesiredDigest: "d1", IndividualApproval: true}, want, []string{
 				"SetStatus{2 succeeded the plan is ready}", "RequestApproval{3 a finding of the plan requires that a person " +
 					"approves it by itself}"}},
 		{"a component that left the app is always asked about", KindTeardown, Rule{ApproveAll: true, AllowDestroy: true},
 			Plan{Status: PlanReady, DesiredDigest: "d1", Destructive: true}, DesiredState{Digest: "d1", Absent: true}, []string{
-				"SetStatus{2 succeeded the plan is ready}", "RequestApproval{3 to destroy a component always needs a person}"}},
+				"SetStatus{2 succeeded the plan is ready}", "RequestApproval{3 destroying a component always requires approval}"}},
 		{"no changes, no question", KindDeploy, Rule{}, Plan{Status: PlanEmpty, DesiredDigest: "d1"}, current, []string{
-			"SetStatus{2 succeeded no changes: what is wanted is what is there}",
-			"SetStatus{3 skipped no changes: what is wanted is what is there}",
-			"SetStatus{4 skipped no changes: what is wanted is what is there}", "FinishWorkflow{succeeded 1 without changes}"}},
+			"SetStatus{2 succeeded no changes}",
+			"SetStatus{3 skipped no changes}",
+			"SetStatus{4 skipped no changes}", "FinishWorkflow{succeeded 1 without changes}"}},
 		{"a newer desired withdraws the plan and begins with its artifact", KindDeploy, Rule{},
 			Plan{Status: PlanReady, DesiredDigest: "d0"}, want, []string{
 				"ClosePlan{2 superseded superseded by a newer desired: input greeting changed}",
@@ -80,13 +80,13 @@ func TestAPlanIsAskedAboutLetThroughOrSettled(t *testing.T) {
 				"StartStep{1 input greeting changed}"}},
 		{"what is stuck upstream ends it", KindDeploy, Rule{}, Plan{Status: PlanReady, DesiredDigest: "d1"},
 			DesiredState{WaitReason: "the build of web failed", Stalled: true}, []string{
-				"ClosePlan{2 superseded it waits for what will not come by itself: the build of web failed}",
-				"Replan{web true false it waits for what will not come by itself: the build of web failed}",
-				"SetStatus{1 skipped waits for what will not come by itself: the build of web failed}",
-				"SetStatus{2 skipped waits for what will not come by itself: the build of web failed}",
-				"SetStatus{3 skipped waits for what will not come by itself: the build of web failed}",
-				"SetStatus{4 skipped waits for what will not come by itself: the build of web failed}",
-				"FinishWorkflow{superseded web skipped: waits for what will not come by itself: the build of web failed}"}},
+				"ClosePlan{2 superseded it waits for something that needs an action: the build of web failed}",
+				"Replan{web true false it waits for something that needs an action: the build of web failed}",
+				"SetStatus{1 skipped waits for something that needs an action: the build of web failed}",
+				"SetStatus{2 skipped waits for something that needs an action: the build of web failed}",
+				"SetStatus{3 skipped waits for something that needs an action: the build of web failed}",
+				"SetStatus{4 skipped waits for something that needs an action: the build of web failed}",
+				"FinishWorkflow{superseded web skipped: waits for something that needs an action: the build of web failed}"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if diff := cmp.Diff(c.says, run(planned(c.kind, c.rule, c.plan, c.want))); diff != "" {
@@ -107,15 +107,15 @@ func TestALostApplyIsPlannedAnewAndAskedAnew(t *testing.T) {
 	}
 	g.Steps[1].Plan.Status, g.Steps[3].Job.Status = PlanConsumed, JobLost
 	if diff := cmp.Diff([]string{
-		"ClosePlan{2 failed its apply was lost; what is there is planned anew}",
-		"Replan{web false true its apply was lost; what is there is planned anew (try 2 of at most 5)}",
+		"ClosePlan{2 failed its apply was lost; it is planned again}",
+		"Replan{web false true its apply was lost; it is planned again (try 2 of at most 5)}",
 		"StartStep{2 first}"},
 		run(g)); diff != "" {
 		t.Fatal(diff)
 	}
 	g.Steps[1].Job.Status, g.Steps[1].Plan = JobSucceeded, &Plan{ID: "p2", Status: PlanReady, DesiredDigest: "d1"}
 	if diff := cmp.Diff([]string{"SetStatus{2 succeeded the plan is ready}",
-		"RequestApproval{3 this install asks before every change}"},
+		"RequestApproval{3 this install requires approval for every change}"},
 		run(g)); diff != "" {
 		t.Fatal(diff)
 	}

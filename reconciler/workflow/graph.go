@@ -201,7 +201,7 @@ func (gr stepGroup) supersededReason(desired string) string {
 	case !w.Absent && gr.plan.Destroy:
 		return gr.plan.Component + " is wanted again"
 	case w.WaitReason != "" && w.Stalled:
-		return "it waits for what will not come by itself: " + w.WaitReason
+		return "it waits for something that needs an action: " + w.WaitReason
 	case w.WaitReason == "" && w.Digest != desired:
 		return "superseded by a newer desired: " + w.Reason
 	}

@@ -151,7 +151,7 @@ func (e jobEnd) savePlan(ctx context.Context, target Target, report *diff.Report
 	}
 	status, reason := PlanReady, e.step.Reason
 	if !r.Applyable {
-		status, reason = PlanEmpty, "no changes: what is wanted is what is there"
+		status, reason = PlanEmpty, "no changes"
 	}
 	planID := id.New("pln")
 	err = e.tx.AddPlan(ctx, store.AddPlanParams{

@@ -34,7 +34,7 @@ func (gr stepGroup) nextPlanOnly() []Command {
 	case want.Absent != gr.plan.Destroy:
 		return gr.endWithoutPlan(StepSkipped, fmt.Sprintf("%s is not to be %s", name, pastVerb(gr.plan.Destroy)))
 	case want.Current:
-		return gr.endWithoutPlan(StepSucceeded, "nothing to do: "+name+" is as it is wanted")
+		return gr.endWithoutPlan(StepSucceeded, "nothing to do: "+name+" is up to date")
 	case want.WaitReason != "":
 		return gr.endWithoutPlan(StepSkipped, "cannot be planned yet: "+want.WaitReason)
 	case gr.sync.Status == StepPending:

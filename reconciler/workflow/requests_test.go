@@ -95,7 +95,7 @@ func TestAnActionBeforeAComponentRunsOnceItIsApproved(t *testing.T) {
 // the rule no longer approves it, before its apply starts and until a runner has
 // taken it. A person's approval stays.
 func TestARuleThatChangedLetsNothingBegin(t *testing.T) {
-	why := "the install's rule has changed: this install asks before every change"
+	why := "the install's rule has changed: this install requires approval for every change"
 	let := func() *Graph { // web is approved by the rule, and drain runs before it
 		g := acted(t)
 		g.Rule = Rule{ApproveAll: true}
@@ -114,7 +114,7 @@ func TestARuleThatChangedLetsNothingBegin(t *testing.T) {
 
 	g = let()
 	said = g.ended("drain", JobSucceeded)
-	same(t, said[1:], "StartStep{8 let through by the install's rule (approve-all)}")
+	same(t, said[1:], "StartStep{8 approved by the install's rule (approve-all)}")
 	g.Rule = Rule{}
 	same(t, run(g), "CancelJob{8 "+why+"}")
 
@@ -157,7 +157,7 @@ func TestARuleForAWorkflow(t *testing.T) {
 		other + coversNot:           {Plan{Destructive: true}, func(*Graph) {}},
 		other + alone:               {Plan{IndividualApproval: true}, func(*Graph) {}},
 		other + "the token is gone": {Plan{}, func(g *Graph) { g.WorkflowRule.Void = "the token is gone" }},
-		other + "it comes with scripts that no approver has seen for this install": {Plan{}, func(g *Graph) {
+		other + "its scripts were not approved for this install": {Plan{}, func(g *Graph) {
 			g.action("drain").Script = &Script{Digest: "s"}
 		}},
 		asks: {Plan{}, func(g *Graph) { g.WorkflowRule = nil }},
@@ -169,7 +169,7 @@ func TestARuleForAWorkflow(t *testing.T) {
 
 	g = fresh() // what the install's rule approves needs no rule of an approver
 	g.Rule = Rule{ApproveAll: true}
-	if said := plan(g, Plan{}); said[1] != "ApproveByInstallRule{7 let through by the install's rule (approve-all)}" {
+	if said := plan(g, Plan{}); said[1] != "ApproveByInstallRule{7 approved by the install's rule (approve-all)}" {
 		t.Errorf("it says %q", said)
 	}
 
@@ -181,7 +181,7 @@ func TestARuleForAWorkflow(t *testing.T) {
 	g = fresh() // withdrawn while an action runs before the apply
 	plan(g, Plan{})
 	g.WorkflowRule = nil
-	why := "the rule of alice for the workflow does not hold: it was taken back"
+	why := "the rule of alice for the workflow does not hold: it was revoked"
 	same(t, g.ended("drain", JobSucceeded)[:2], "ClosePlan{6 superseded "+why+"}", "Replan{web true false "+why+"}")
 
 	g = fresh() // withdrawn while the apply waits for a runner
@@ -226,7 +226,7 @@ func TestWhatIsAcceptedIsApprovedAndWanted(t *testing.T) {
 			byInstall(a)
 			a.plan.IndividualApproval, a.rules.install = true, Rule{ApproveAll: true, AllowDestroy: true}
 		},
-		gone + "it was taken back": func(a *acceptedApply) { a.plan.Authority = ByWorkflowRule },
+		gone + "it was revoked": func(a *acceptedApply) { a.plan.Authority = ByWorkflowRule },
 		gone + "the token is gone": func(a *acceptedApply) { byWorkflow(a); a.rules.workflow.Void = "the token is gone" },
 		gone + coversNot:           func(a *acceptedApply) { byWorkflow(a); a.plan.Destructive = true },
 		gone + alone:               func(a *acceptedApply) { byWorkflow(a); a.plan.IndividualApproval = true },
@@ -253,10 +253,10 @@ func TestWhatIsAcceptedIsApprovedAndWanted(t *testing.T) {
 }
 
 const (
-	asks      = "this install asks before every change"
-	alone     = "a finding of the plan requires that a person approves it by itself"
-	coversNot = "it covers nothing that deletes or replaces something"
-	destroys  = "the plan deletes or replaces something, and this install does not allow that unasked"
+	asks      = "this install requires approval for every change"
+	alone     = "a finding of the plan requires a separate approval"
+	coversNot = "it does not cover plans that delete or replace something"
+	destroys  = "the plan deletes or replaces something, which this install does not allow without approval"
 )
 
 func TestAnActionBeforeAComponentThatFailsStopsIt(t *testing.T) {

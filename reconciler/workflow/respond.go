@@ -24,7 +24,7 @@ const (
 const maxReasonBytes = 4 << 10
 
 func reasonTooLong() error {
-	return conflict(CodeTooLong, "Say it in fewer words.", "the reason is longer than %d bytes", maxReasonBytes)
+	return conflict(CodeTooLong, "Write a shorter reason.", "the reason is longer than %d bytes", maxReasonBytes)
 }
 
 // Response is a person's answer to one approval.
@@ -64,19 +64,20 @@ func Respond(ctx context.Context, tx *store.Tx, r Response) error {
 	plan := a.Kind == ApprovalOfPlan
 	switch {
 	case a.Status != string(ApprovalWaiting) || plan && row.PlanStatus != string(PlanReady):
-		return conflict(CodeApprovalGone, "Look at what waits now (nuon review).", "%s no longer waits for an answer: %s",
+		return conflict(CodeApprovalGone, "See what is waiting now (nuon review).", "%s is no longer waiting: %s",
 			what, approvalEndText(a))
 	case plan && *a.PlanID != r.Plan:
 		return conflict(CodePlanChanged, readAgainRemedy(a), "your answer is about another plan than %s, which waits "+
 			"(plan %s)",
 			what, *a.PlanID)
 	case a.ContentDigest != r.ContentDigest:
-		return conflict(CodePlanChanged, readAgainRemedy(a), "your answer is about other content than %s has now (%s)", what,
+		return conflict(CodePlanChanged, readAgainRemedy(a), "your answer is for other content than %s has now (%s)", what,
 			a.ContentDigest)
 	case r.Answer == Approve && install.ApprovalsByOthers && a.Author == r.Actor:
 		return conflict(CodeOwnChange, "Ask another approver, or have the install changed: nuon installs update "+install.ID+
 			" --approvals-by-others=false.",
-			"%s asked for this, and install %s lets nobody approve what they asked for themselves", r.Actor, install.Name)
+			"%s requested this, and install %s does not allow people to approve what they requested themselves", r.Actor,
+			install.Name)
 	}
 	if err := r.recordAnswer(ctx, tx, row); err != nil {
 		return err
@@ -88,7 +89,7 @@ func Respond(ctx context.Context, tx *store.Tx, r Response) error {
 }
 
 func readAgainRemedy(a store.Approval) string {
-	return "Read what waits (nuon review " + a.ID + "), then answer."
+	return "Read what is waiting (nuon review " + a.ID + "), then answer."
 }
 
 // subjectOf returns the subject of an approval, for messages.

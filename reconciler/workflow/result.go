@@ -113,15 +113,15 @@ func Hash(value []byte) string {
 func checkPlan(r api.PlanResult, target Target) (*diff.Report, error) {
 	switch {
 	case r.Basis.DesiredDigest != target.Digest:
-		return nil, errors.New("it is a plan of something else: its desired digest is not what was asked for")
+		return nil, errors.New("it is a plan of something else: its desired digest is not the requested one")
 	case r.Basis.Artifact != target.Deploy.Artifact.Digest && !target.restores():
-		return nil, errors.New("it was made from another artifact")
+		return nil, errors.New("it was made from a different artifact")
 	case len(r.Basis.StateLineage) > 200 || r.Basis.StateSerial < 0:
 		return nil, errors.New("its basis is malformed")
 	case r.Applyable && !sha256Digest.MatchString(r.Bundle.Digest):
 		return nil, errors.New("its bundle has no digest")
 	case r.Applyable && r.Bundle.Repository != target.Deploy.Repository:
-		return nil, errors.New("its bundle lies in another repository")
+		return nil, errors.New("its bundle is in another repository")
 	case !sha256Digest.MatchString(r.ReportDigest):
 		return nil, errors.New("its report has no digest")
 	case len(r.Basis.Cluster) > maxObjectBytes || len(r.Basis.Observed) > maxObjectBytes:
@@ -141,9 +141,9 @@ func checkPlan(r api.PlanResult, target Target) (*diff.Report, error) {
 	}
 	switch {
 	case report.Digest() != r.ReportDigest:
-		return nil, errors.New("its report is not what its digest says")
+		return nil, errors.New("its report does not match its digest")
 	case report.Destructive() && !r.Destructive:
-		return nil, errors.New("its report destroys something, and the runner says that it does not")
+		return nil, errors.New("its report destroys something, but the runner reports that it does not")
 	}
 	return &report, nil
 }
@@ -174,13 +174,13 @@ func checkInventory(given []api.ObjectRef) error {
 // cleaned of control sequences. A report that cannot be stored is an error.
 func CheckHealth(given api.Health) (api.Health, error) {
 	if !given.Status.Valid() || given.At.IsZero() || len(given.Objects) > maxUnhealthyObjects {
-		return api.Health{}, errors.New("the runner's word on the health of the objects is malformed")
+		return api.Health{}, errors.New("the runner's report on the health of the objects is malformed")
 	}
 	var refs []api.ObjectRef
 	for i := range given.Objects {
 		o := &given.Objects[i]
 		if !o.Status.Valid() {
-			return api.Health{}, errors.New("the runner's word on the health of the objects is malformed")
+			return api.Health{}, errors.New("the runner's report on the health of the objects is malformed")
 		}
 		o.Reason = diff.EscapeText(strings.ToValidUTF8(o.Reason[:min(len(o.Reason), maxObjectBytes)], ""))
 		refs = append(refs, o.Object)

@@ -66,12 +66,12 @@ func (g *Graph) collectFailed(s *Step, again map[*Step]bool) error {
 	case g.PlanOnly:
 		return gr.collectFailedPlan(again)
 	case gr.plan == nil:
-		return notRetryable("Look at the workflow (nuon workflows get).", "the step belongs to nothing that can be retried")
+		return notRetryable("See the workflow (nuon workflows get).", "the step cannot be retried")
 	case !gr.ended():
 		return notRetryable("Wait for it, or cancel the workflow (nuon workflows cancel).", "%s is still under way",
 			s.Component)
 	case g.isDone(gr.apply):
-		return notRetryable("To do it all the same, use `nuon deploy --redeploy`.", "%s is %s already", s.Component,
+		return notRetryable("To deploy it anyway, use `nuon deploy --redeploy`.", "%s is %s already", s.Component,
 			pastVerb(gr.plan.Destroy))
 	}
 	ill, _ := gr.preActions()
@@ -80,7 +80,7 @@ func (g *Graph) collectFailed(s *Step, again map[*Step]bool) error {
 		failed = failed || step.Status == StepFailed || step.Status == StepCancelled || step.SkippedByPerson
 	}
 	if !failed {
-		return notRetryable("Retry what it came after.", "%s did not fail, it was skipped: %s", s.Component, gr.apply.Reason)
+		return notRetryable("Retry the step before it.", "%s did not fail, it was skipped: %s", s.Component, gr.apply.Reason)
 	}
 	for _, step := range gr.steps() {
 		again[step] = true
@@ -115,7 +115,7 @@ func (g *Graph) collectFailedAction(s *Step, again map[*Step]bool) error {
 	case s.Status == StepSucceeded:
 		return notRetryable("To run it once more, use `nuon run`.", "action %s has run", s.Action)
 	case s.Status.Ended():
-		return notRetryable("Retry what it came after.", "action %s did not fail, it was skipped: %s", s.Action, s.Reason)
+		return notRetryable("Retry the step before it.", "action %s did not fail, it was skipped: %s", s.Action, s.Reason)
 	}
 	return notRetryable("Wait for it, or cancel the workflow (nuon workflows cancel).", "action %s has not ended",
 		s.Action)
@@ -155,7 +155,7 @@ func Skip(g *Graph, s *Step, actor, reason string) ([]Command, error) {
 	gr := g.groupOf(s.Component)
 	switch {
 	case g.Cancelled != nil:
-		return nil, notSkippable("Nothing of it is begun any more.", "the workflow is being cancelled")
+		return nil, notSkippable("No further step will start.", "the workflow is being cancelled")
 	case s.Status.Ended():
 		return nil, notSkippable("There is nothing to skip.", "the step has ended: %s", s.Status)
 	case s.Status == StepRunning:
@@ -164,8 +164,8 @@ func Skip(g *Graph, s *Step, actor, reason string) ([]Command, error) {
 	case s.Kind == StepAction:
 		return []Command{MarkSkipped{s.ID, words}}, nil
 	case gr.plan == nil:
-		return nil, notSkippable("Look at the workflow (nuon workflows get).",
-			"the step belongs to nothing that can be skipped")
+		return nil, notSkippable("See the workflow (nuon workflows get).",
+			"the step cannot be skipped")
 	case slices.ContainsFunc(gr.steps(), func(s *Step) bool { return s.Status == StepRunning }) || gr.preActionRuns():
 		return nil, notSkippable("Wait for it, or cancel the workflow (nuon workflows cancel).", "%s is being worked on",
 			s.Component)

@@ -36,9 +36,9 @@ func (g *Graph) approvalRules() approvalRules { return approvalRules{g.Kind, g.R
 func (r approvalRules) installRuleApproves(plan *Plan) (bool, string) {
 	switch r.kind {
 	case KindTeardown:
-		return false, "to destroy a component always needs a person"
+		return false, "destroying a component always requires approval"
 	case KindRestore:
-		return false, "to put a state version back always needs a person"
+		return false, "restoring a state version always requires approval"
 	}
 	return r.install.approves(plan.Destructive, plan.IndividualApproval)
 }
@@ -49,13 +49,13 @@ func (r approvalRules) installRuleApproves(plan *Plan) (bool, string) {
 func (r approvalRules) workflowRuleApproves(plan *Plan, destroy bool) (bool, string) {
 	switch {
 	case r.workflow == nil:
-		return false, "it was taken back"
+		return false, "it was revoked"
 	case r.workflow.Void != "":
 		return false, r.workflow.Void
 	case !r.kind.allowsWorkflowRule(), destroy, plan.Destructive:
-		return false, "it covers nothing that deletes or replaces something"
+		return false, "it does not cover plans that delete or replace something"
 	case plan.IndividualApproval:
-		return false, "a finding of the plan requires that a person approves it by itself"
+		return false, "a finding of the plan requires a separate approval"
 	}
 	return true, "by the rule for the whole workflow"
 }
@@ -100,7 +100,7 @@ func (gr stepGroup) approveByWorkflowRule(plan *Plan) (c Command, why string) {
 	case !lets:
 		return nil, why
 	case len(gr.g.unseenScriptsWith(gr.plan.Component)) > 0:
-		return nil, "it comes with scripts that no approver has seen for this install"
+		return nil, "its scripts were not approved for this install"
 	}
 	return ApproveByWorkflowRule{gr.approve.ID, gr.g.WorkflowRule.By, why}, ""
 }

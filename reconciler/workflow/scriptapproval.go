@@ -66,9 +66,9 @@ func (g *Graph) startAction(s *Step) []Command {
 	case script != nil && script.RejectionReason != "":
 		return []Command{RejectStep{s.ID, script.RejectedBy, script.RejectionReason}}
 	case script != nil && !script.Approved && !g.ScriptRequest.covers(script.Digest):
-		return []Command{RequestScriptApproval{s.ID, g.unseenScripts(), "no approver has seen its script for this install"}}
+		return []Command{RequestScriptApproval{s.ID, g.unseenScripts(), "its script is not approved for this install"}}
 	case script != nil && !script.Approved && s.Status != StepWaiting:
-		return []Command{SetStatus{s.ID, StepWaiting, "its script waits for an approver"}}
+		return []Command{SetStatus{s.ID, StepWaiting, "its script waits for approval"}}
 	case script != nil && !script.Approved:
 		return nil
 	case s.Status == StepWaiting:

@@ -112,7 +112,7 @@ func ChangeSettings(ctx context.Context, tx *store.Tx, install store.Install, to
 	case found && newest.Status == string(ApprovalWaiting) && asked && at != to && newest.Author == by.Name:
 		return true, nil
 	case found && newest.Status == string(ApprovalWaiting):
-		reason := "withdrawn: " + by.Name + " asked for other settings"
+		reason := "withdrawn: " + by.Name + " requested other settings"
 		if err := expectOneRow(tx.EndApproval(ctx, store.EndApprovalParams{OrgID: tx.Org, ID: newest.ID,
 			Status: string(ApprovalWithdrawn), Reason: reason})); err != nil {
 			return false, err
@@ -188,7 +188,7 @@ func settingsReport(install store.Install, to Settings) (report json.RawMessage,
 	}
 	r.Notes = nil // they are about versions of the app
 	if now.ByOthers && !to.ByOthers {
-		r.Notes = append(r.Notes, "people may approve what they asked for themselves (approvals_by_others becomes false)")
+		r.Notes = append(r.Notes, "people may approve what they requested themselves (approvals_by_others becomes false)")
 	}
 	group = Hash(fmt.Appendf(nil, "nuon settings group 1\n%s\n%s\n", install.AppID,
 		r.ComparableForm().GroupDigest(install.Name, install.ID)))

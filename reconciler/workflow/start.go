@@ -359,6 +359,7 @@ func checkComponentsFree(ctx context.Context, tx *store.Tx, install, own string,
 }
 
 func busyError(b store.BusyComponentsRow) error {
-	return conflict(CodeBusy, "Wait for it, or cancel it (nuon workflows cancel).", "workflow %d (%s) is at work on %s",
+	return conflict(CodeBusy, "Wait until it has ended, or cancel it (nuon workflows cancel).",
+		"workflow %d (%s) is at work on %s",
 		b.Number, b.Kind, b.Component)
 }

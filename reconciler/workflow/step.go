@@ -50,7 +50,7 @@ func (e *Engine) applyRequest(ctx context.Context, tx *store.Tx, workflowID, ste
 		return err
 	}
 	if f.graph.Status != Running {
-		return conflict(CodeWorkflowEnded, "There is nothing left to retry or skip.", "workflow %d has ended: %s",
+		return conflict(CodeWorkflowEnded, "Nothing can be retried or skipped.", "workflow %d has ended: %s",
 			f.row.Number,
 			f.graph.Status)
 	}
@@ -95,7 +95,7 @@ func (e *Engine) loadStep(ctx context.Context, tx *store.Tx, workflowID, stepID 
 		return nil, nil, err
 	}
 	if f.graph.Status != Running {
-		return nil, nil, conflict(CodeWorkflowEnded, "There is nothing left to retry or skip.", "workflow %d has ended: %s",
+		return nil, nil, conflict(CodeWorkflowEnded, "Nothing can be retried or skipped.", "workflow %d has ended: %s",
 			f.row.Number, f.row.Status)
 	}
 	s := f.graph.stepByID(stepID)

@@ -35,7 +35,7 @@ func (x *executor) fillSyncJob(ctx context.Context, s *Step, job *jobs.NewJob) (
 		return nil, err
 	}
 	if target.From.Digest == "" {
-		return nil, &Unavailable{Reason: fmt.Sprintf("nothing says which artifact %s is made of; build it anew", s.Component)}
+		return nil, &Unavailable{Reason: fmt.Sprintf("the artifact of %s is unknown; build it again", s.Component)}
 	}
 	deploy := target.Deploy
 	if target.copiedByPlan() {

@@ -104,7 +104,7 @@ func TestNothingIsCopiedForWhatIsThere(t *testing.T) {
 	g.Desired["web"] = DesiredState{Digest: "d0", Reason: "back again", Current: true}
 	run(g)
 	g.Steps[0].Job.Status = JobCancelled
-	why := "nothing to do: web is as it is wanted"
+	why := "nothing to do: web is up to date"
 	same(t, run(g), "Replan{web true false superseded by a newer desired: back again}",
 		"SetStatus{1 skipped "+why+"}", "SetStatus{2 succeeded "+why+"}", "SetStatus{3 skipped "+why+"}",
 		"SetStatus{4 skipped "+why+"}",

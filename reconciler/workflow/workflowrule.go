@@ -72,9 +72,9 @@ func (k *storedRule) toAPI(w store.Workflow, now store.RulesOfWorkflowsRow) api.
 	switch {
 	case w.Status != string(Running): // its rule ended with it
 	case !now.MayApprove:
-		rule.Void = k.By + " may not approve any more: the token was revoked or has run out"
+		rule.Void = k.By + " may no longer approve: the token was revoked or has expired"
 	case now.ApprovalsByOthers && w.RequestedBy == k.By:
-		rule.Void = "the install lets nobody approve what they asked for themselves"
+		rule.Void = "the install does not allow people to approve what they requested themselves"
 	}
 	return rule
 }
@@ -118,15 +118,16 @@ func ApproveWorkflow(ctx context.Context, tx *store.Tx, workflowID string, by Ap
 	case row.Cancelled:
 		return conflict(CodeWorkflowEnded, "There is nothing left to approve.", "%s is being cancelled", what)
 	case row.PlanOnly || !Kind(row.Kind).allowsWorkflowRule():
-		return conflict(CodeNotCovered, "Approve what waits by name (nuon review).",
+		return conflict(CodeNotCovered, "Approve each plan (nuon review).",
 			"only a provision or a deploy can be approved as a whole, and this is %s", describeWorkflow(row))
 	case install.ApprovalsByOthers && row.RequestedBy == by.Name:
 		return conflict(CodeOwnChange, "Ask another approver.",
-			"%s asked for this, and install %s lets nobody approve what they asked for themselves", by.Name, install.Name)
+			"%s requested this, and install %s does not allow people to approve what they requested themselves", by.Name,
+			install.Name)
 	case ruled && was.Void == "" && was.By == by.Name:
 		return nil
 	case ruled && was.Void == "":
-		return conflict(CodeHasRule, "Nothing is left to do; nuon approve --workflow "+row.ID+" --revoke takes it back.",
+		return conflict(CodeHasRule, "Nothing is left to do; nuon approve --workflow "+row.ID+" --revoke revokes it.",
 			"%s approves %s already", was.By, what)
 	}
 	raw, err := encode(storedRule{By: by.Name, Token: by.Token, At: tx.Now().UTC().Truncate(time.Second),
@@ -153,7 +154,7 @@ func RevokeWorkflowRule(ctx context.Context, tx *store.Tx, workflowID string) er
 		return err
 	}
 	if len(row.Rule) == 0 {
-		return conflict(CodeNoRule, "There is nothing to take back.", "nobody has approved %s %d of %s as a whole", row.Kind,
+		return conflict(CodeNoRule, "There is nothing to revoke.", "%s %d of %s was not approved as a whole", row.Kind,
 			row.Number, install.Name)
 	}
 	return setWorkflowRule(ctx, tx, row, nil)

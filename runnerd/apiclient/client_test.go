@@ -31,8 +31,8 @@ func TestRefusal(t *testing.T) {
 	}{
 		"problem": {
 			refusal(409, "application/problem+json",
-				`{"title":"the offer is gone.","code":"offer_gone","detail":"ask for another","status":409,"type":""}`),
-			"take the job: the offer is gone (HTTP 409, offer_gone); ask for another", false,
+				`{"title":"the offer has expired.","code":"offer_gone","detail":"ask for another","status":409,"type":""}`),
+			"take the job: the offer has expired (HTTP 409, offer_gone); ask for another", false,
 		},
 		"no problem": {refusal(502, "text/html", "<html>"), "take the job: Bad Gateway (HTTP 502)" + stranger, true},
 		"broken json": {refusal(500, "application/json", "{"),

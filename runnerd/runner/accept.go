@@ -9,7 +9,7 @@ import (
 )
 
 // errWithdrawn ends an attempt that does not belong to this runner.
-var errWithdrawn = errors.New("the offer is gone")
+var errWithdrawn = errors.New("the offer has expired")
 
 // accept accepts the offer. Nothing is started before the response is on disk.
 // If the control plane may have assigned the attempt without this runner getting the response,
@@ -45,6 +45,6 @@ func (a *attempt) accept(ctx context.Context) error {
 		a.log.Info("cannot tell whether the offer was accepted in time", "error", err)
 		return a.returnOffer("the runner could not take it in time")
 	}
-	a.log.Info("the offer is gone", "error", err)
+	a.log.Info("the offer has expired", "error", err)
 	return errors.Join(errWithdrawn, a.dir.Remove())
 }

@@ -710,7 +710,7 @@ func TestAnOfferThatIsGone(t *testing.T) {
 }
 
 // TestAnAcceptThatWasNotHeardIsGivenBack checks the case that the response to accept is lost,
-// and the next one reports that the offer is gone.
+// and the next one reports that the offer has expired.
 func TestAnAcceptThatWasNotHeardIsGivenBack(t *testing.T) {
 	t.Parallel()
 	s, dir := newServer(t), t.TempDir()

@@ -124,7 +124,7 @@ func crowded(b *testing.B) string {
 	var page api.InstallList
 	for i := range 500 {
 		page.Items = append(page.Items, api.InstallSummary{Name: fmt.Sprintf("customer-%03d", i), App: "hello",
-			Status: api.InstallSummaryStatusCurrent, Reason: "everything is as it is wanted"})
+			Status: api.InstallSummaryStatusCurrent, Reason: "everything is up to date"})
 	}
 	answer, err := json.Marshal(page)
 	if err != nil {

@@ -116,7 +116,7 @@ func (s *Server) DeleteApp(ctx context.Context, r DeleteAppRequestObject) (Delet
 		}
 		if len(installs) > 0 {
 			return problem.New(http.StatusConflict, "in_use", "app "+app.Name+" has installs: "+someOf(installs),
-				"`nuon installs deprovision` takes down what is there, and `nuon installs forget` the record of it.")
+				"`nuon installs deprovision` removes what is deployed, and `nuon installs forget` its record.")
 		}
 		if err := cancelBuilds(ctx, tx, app); err != nil {
 			return err

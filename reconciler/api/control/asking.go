@@ -56,7 +56,7 @@ func checkWish(n api.NewWorkflow) error {
 	deploy, teardown := n.Kind == api.NewWorkflowKindDeploy, n.Kind == api.NewWorkflowKindTeardown
 	switch {
 	case !n.Kind.Valid():
-		return oneOf(false, "bad_kind", "kind of workflow that can be asked for", string(n.Kind), "deploy", "teardown",
+		return oneOf(false, "bad_kind", "kind of workflow that can be requested", string(n.Kind), "deploy", "teardown",
 			"deprovision", "action")
 	case len(n.Components) > mostNamed:
 		return bad(fmt.Sprintf("more than %d components are named", mostNamed), "Name fewer.")
@@ -144,7 +144,7 @@ func already(running []store.ViewWorkflowsRow, install api.Install) (workflowID,
 	for _, row := range running {
 		switch w := row.Workflow; {
 		case w.PlanOnly && install.Status != rollout.StatusCurrent:
-			outcome = fmt.Sprintf("it is begun once workflow %d, which only plans, has ended: %s",
+			outcome = fmt.Sprintf("it starts once workflow %d, which only plans, has ended: %s",
 				w.Number, install.Reason)
 		case !w.PlanOnly && w.Kind != string(workflow.KindAction):
 			return w.ID, ""
@@ -180,7 +180,7 @@ func (s *Server) sketch(
 			asked.Workflow = sketched(one, asked.Install, actor)
 			continue
 		}
-		words = append(words, fmt.Sprintf("a %s comes besides: %s", one.Request.Kind, one.Request.Reason))
+		words = append(words, fmt.Sprintf("another workflow, a %s, starts too: %s", one.Request.Kind, one.Request.Reason))
 	}
 	asked.Outcome = strings.Join(words, "; ")
 	return asked, nil

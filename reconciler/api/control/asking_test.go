@@ -101,7 +101,7 @@ func TestWhatOnlyPlansIsNotWhatWasAskedFor(t *testing.T) {
 	w := newWorld(t)
 	w.one.fill()
 	for _, c := range []struct{ kind, set, want string }{
-		{"deploy", "plan_only = true", "it is begun once workflow 1, which only plans, has ended: "},
+		{"deploy", "plan_only = true", "it starts once workflow 1, which only plans, has ended: "},
 		{"action", "plan_only = false", "nothing to do: "},
 		{"deploy", "plan_only = false", ""},
 	} {

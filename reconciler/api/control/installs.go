@@ -154,7 +154,7 @@ func chooseID(n *api.NewInstall) error {
 		return nil
 	case slices.ContainsFunc(n.Inputs, func(v api.InputValue) bool { return !v.Sealed.IsZero() }):
 		return problem.New(http.StatusUnprocessableEntity, "id_needed",
-			"an install with sensitive inputs is created with an id that its client chose",
+			"an install with sensitive inputs needs an ID chosen by the client",
 			"Choose an id, seal the inputs for it, and send it along; the nuon command does so.")
 	}
 	n.ID = id.New("ins")
@@ -165,7 +165,7 @@ func chooseID(n *api.NewInstall) error {
 func installTaken(app store.App, n api.NewInstall, constraint string) error {
 	if constraint == "installs_pkey" {
 		return problem.New(http.StatusConflict, "exists", "there is an install with the id "+n.ID+" already",
-			"If this repeats a create whose answer was lost, the install exists: look at it with `nuon installs get "+n.ID+
+			"If this repeats a create whose response was lost, the install exists: see `nuon installs get "+n.ID+
 				"`. Else choose another id.")
 	}
 	return problem.Error{
@@ -278,7 +278,7 @@ func orTaken(err error, name string) error {
 	}
 	return problem.New(http.StatusConflict, "exists",
 		"a new runner cannot be named like the install: there is a runner "+quoted(name)+" already",
-		"Have that one work for it, too, with --runner "+name+", name another, or choose another name.")
+		"Share that runner with --runner "+name+", name another, or choose another name.")
 }
 
 // UpdateInstall implements PATCH /v1/installs/{install}.
@@ -371,9 +371,9 @@ func (s *Server) ForgetInstall(ctx context.Context, r ForgetInstallRequestObject
 		if !gone && !r.Params.Force {
 			return problem.Error{
 				Status: http.StatusConflict, Code: "not_empty",
-				Title: "install " + row.Name + " still has something applied",
+				Title: "install " + row.Name + " still has deployed components",
 				Detail: "Run `nuon installs deprovision " + app + "/" + row.Name +
-					"` first, or forget it with --force and leave what is there.",
+					"` first, or forget it with --force and leave what is deployed.",
 			}
 		}
 		if err := cancelJobsOf(ctx, tx, row); err != nil {
@@ -401,7 +401,7 @@ func cancelJobsOf(ctx context.Context, tx *store.Tx, install store.Install) erro
 		fmt.Sprintf("install %s cannot be forgotten now: runner %s is at work on an %s there",
 			install.Name, busy.Runner, busy.Job.Kind),
 		fmt.Sprintf("Wait for it, or cancel its workflow (`nuon workflows cancel`) and wait until it has ended. If the "+
-			"runner's machine is gone for good, run `nuon runners replace %s` first.", busy.Runner))
+			"runner's machine is permanently gone, run `nuon runners replace %s` first.", busy.Runner))
 }
 
 // findInstall finds an install by id, name or app/name. A name that two apps use must include the
@@ -416,7 +416,7 @@ func findInstall(ctx context.Context, tx *store.Tx, key string) (store.Install, 
 	case len(rows) > 1:
 		return store.Install{}, "", problem.Error{
 			Status: http.StatusConflict, Code: "ambiguous", Title: "several apps have an install " + quoted(key),
-			Detail: fmt.Sprintf("Say which: %s/%s or %s/%s.", rows[0].App, key, rows[1].App, key),
+			Detail: fmt.Sprintf("Use %s/%s or %s/%s.", rows[0].App, key, rows[1].App, key),
 		}
 	}
 	return rows[0].Install, rows[0].App, nil

@@ -85,7 +85,7 @@ func (s *Server) CreateRegistration(
 		if errors.Is(err, runners.ErrRegistered) {
 			return problem.New(http.StatusConflict, "registered",
 				"a machine has registered as runner "+quoted(row.Name)+" already",
-				fmt.Sprintf("If that machine is gone for good, `nuon runners replace %s` makes room for another.",
+				fmt.Sprintf("If that machine is permanently gone, `nuon runners replace %s` lets another machine register.",
 					row.Name))
 		}
 		if err != nil {
@@ -162,7 +162,7 @@ func dropRunner(ctx context.Context, tx *store.Tx, row store.Runner) error {
 	if len(installs) > 0 {
 		return problem.New(http.StatusConflict, "in_use",
 			"runner "+quoted(row.Name)+" works for installs: "+someOf(installs),
-			fmt.Sprintf("If only its machine is gone, `nuon runners replace %s` makes room for another.", row.Name))
+			fmt.Sprintf("If only its machine is gone, `nuon runners replace %s` lets another machine register.", row.Name))
 	}
 	// After this only jobs in flight remain, even if another runner takes over some at the same
 	// time.
@@ -175,8 +175,9 @@ func dropRunner(ctx context.Context, tx *store.Tx, row store.Runner) error {
 	}
 	if open > 0 {
 		return problem.New(http.StatusConflict, "in_use",
-			fmt.Sprintf("runner %s has work in hand: %s", quoted(row.Name), countJobs(open)),
-			fmt.Sprintf("Let it finish. If its machine is gone, say so first: `nuon runners replace %s`.", row.Name))
+			fmt.Sprintf("runner %s has unfinished jobs: %s", quoted(row.Name), countJobs(open)),
+			fmt.Sprintf("Wait until they have ended. If its machine is gone, run this first: `nuon runners replace %s`.",
+				row.Name))
 	}
 	if err := fenced(tx.DropRunner(ctx, tx.Org, row.ID)); err != nil {
 		return fmt.Errorf("delete runner %s: %w", row.Name, err)
@@ -210,10 +211,10 @@ func checkReason(reason string) error {
 	switch {
 	case strings.TrimSpace(reason) == "":
 		return problem.New(http.StatusUnprocessableEntity, "no_reason", "this needs a reason",
-			"Say why in a sentence; it is kept in the audit.")
+			"Give a reason; it is recorded in the audit log.")
 	case utf8.RuneCountInString(reason) > reasonLength:
 		return problem.New(http.StatusUnprocessableEntity, "bad_reason",
-			fmt.Sprintf("the reason has more than %d characters", reasonLength), "Say it in fewer.")
+			fmt.Sprintf("the reason has more than %d characters", reasonLength), "Write a shorter one.")
 	}
 	return nil
 }

@@ -139,13 +139,13 @@ func explained(err error) error {
 	switch {
 	case store.IsForeignKeyViolation(err):
 		return problem.New(http.StatusConflict, "gone",
-			"something that this names was removed meanwhile", "Look again.")
+			"something that the request refers to was removed in the meantime", "Look again.")
 	case errors.Is(err, store.ErrNotFound):
-		return problem.New(http.StatusNotFound, "not_found", "there is no such thing in this org",
-			"Names and ids are those that the list commands show.")
+		return problem.New(http.StatusNotFound, "not_found", "not found in this org",
+			"Use a name or an ID that a list command shows.")
 	case errors.Is(err, context.DeadlineExceeded):
-		return problem.New(http.StatusGatewayTimeout, "timeout", "this took too long",
-			"It may still be done; look before you ask again.")
+		return problem.New(http.StatusGatewayTimeout, "timeout", "the request timed out",
+			"It may have taken effect; check before you try again.")
 	}
 	return err
 }
@@ -155,7 +155,7 @@ func named(kind, key string, err error) error {
 	if !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
-	detail := "Use a name or an id that `nuon " + kind + "s list` shows."
+	detail := "Use a name or an ID that `nuon " + kind + "s list` shows."
 	switch kind {
 	case "approval":
 		detail = "`nuon review` shows those that wait."

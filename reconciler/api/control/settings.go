@@ -122,12 +122,12 @@ func mayChange(row store.Install, c api.InstallChange) error {
 	if row.Owner == by || string(c.Owner) == by {
 		return nil
 	}
-	remedy := "Let the files have it with `nuon installs sync --take-ownership`, or take it out of installs/."
+	remedy := "Let the files manage it with `nuon installs sync --take-ownership`, or take it out of installs/."
 	if row.Owner == "file" {
-		remedy = "Change its file in installs/ and run `nuon installs sync`, or take it over with `nuon installs owner " +
+		remedy = "Change its file in installs/ and run `nuon installs sync`, or take ownership with `nuon installs owner " +
 			row.ID + " hand`."
 	}
-	owners := map[string]string{"hand": "is changed by hand", "file": "belongs to its file in installs/"}
+	owners := map[string]string{"hand": "is managed by hand", "file": "is managed by its file in installs/"}
 	return problem.New(http.StatusConflict, "owned", "install "+row.Name+" "+owners[row.Owner], remedy)
 }
 
@@ -184,7 +184,7 @@ func (s *settings) toggle(config *appconfig.App, given map[string]bool) error {
 				remedy = "Those that can: " + strings.Join(can, ", ") + "."
 			}
 			return problem.New(http.StatusUnprocessableEntity, "bad_toggle",
-				quoted(name)+" is no component that can be switched on or off", remedy)
+				quoted(name)+" is no component that can be enabled or disabled", remedy)
 		}
 		s.toggles[name] = given[name]
 	}
@@ -231,8 +231,8 @@ func (s *settings) place(install string, given map[string]map[string]string) err
 		for key, value := range values {
 			if len(s.account) > 0 && !known || current[key] != "" && current[key] != value {
 				return problem.New(http.StatusConflict, "fixed",
-					"install "+install+" is for another account, and that never changes",
-					"Make a new install for the other account, and deprovision this one.")
+					"install "+install+" is for another account, which cannot be changed",
+					"Create another install for the other account and deprovision this one.")
 			}
 		}
 		merged := maps.Clone(values)

@@ -197,7 +197,7 @@ func TestSwitching(t *testing.T) {
 		}
 	}
 	p := w.refusedAs(patch(map[string]bool{"cache": false}), http.StatusConflict, "needed_by")
-	if p.Title != "api needs cache, which would be switched off" || p.Detail != "Switch api off too, or cache on." {
+	if p.Title != "api needs cache, which would be disabled" || p.Detail != "Switch api off too, or cache on." {
 		t.Errorf("%+v", p)
 	}
 	w.refusedAs(w.call(w.one.token["operator"], http.MethodPost, path+"/preview",
@@ -264,9 +264,9 @@ func TestPreviewInstall(t *testing.T) {
 		return all
 	}
 	want := map[string]string{
-		"api":   "none: api is switched off on this install",
-		"cache": "none: not because of this: it waits already: cache has no build yet",
-		"web":   "none: not because of this: it waits already: web has no build yet",
+		"api":   "none: api is disabled on this install",
+		"cache": "none: not because of this: it already waits: cache has no build yet",
+		"web":   "none: not because of this: it already waits: web has no build yet",
 	}
 	if diff := cmp.Diff(
 		want,

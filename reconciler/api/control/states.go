@@ -214,9 +214,9 @@ func (s *Server) FreeStateLock(ctx context.Context, r FreeStateLockRequestObject
 		switch {
 		case errors.As(err, &locked):
 			return problem.New(http.StatusConflict, "locked",
-				fmt.Sprintf("the state of %s is locked by %s, which may be at work", place.Name, locked.Holder),
-				"Cancel its workflow (`nuon workflows cancel`), or if the runner's machine is gone for good, "+
-					"`nuon runners replace`: the lock falls with the attempt.")
+				fmt.Sprintf("the state of %s is locked by %s, which may still be running", place.Name, locked.Holder),
+				"Cancel its workflow (`nuon workflows cancel`), or if the runner's machine is permanently gone, "+
+					"`nuon runners replace`: the lock is released with the attempt.")
 		case errors.Is(err, tfstate.ErrNotLocked):
 			return problem.New(http.StatusNotFound, "not_locked", "the state of "+place.Name+" is not locked",
 				"There is nothing to do.")

@@ -144,7 +144,7 @@ func TestSyncWaitsByWhatChanged(t *testing.T) {
 	if err := c.ExecuteContext(t.Context()); exitcode.CodeOf(err) != exitcode.Done {
 		t.Fatalf("%v\n%s", err, remarks.String())
 	}
-	if got := strings.Count(out.String(), "nothing of it is there"); got != 300 {
+	if got := strings.Count(out.String(), "it is not deployed"); got != 300 {
 		t.Errorf("%d of 300 installs are listed", got)
 	}
 	if whole.Load() != 2 || parts.Load() < 7 || told.Load() < 2 || told.Load() > 2*parts.Load() {

@@ -71,7 +71,7 @@ func (s *Server) CreateToken(ctx context.Context, r CreateTokenRequestObject) (C
 		})
 		if _, taken := store.IsUniqueViolation(err); taken {
 			return problem.New(http.StatusConflict, "exists", "there is a token "+quoted(r.Body.Name)+" already",
-				"Choose another name, or revoke that one first (`nuon tokens revoke "+r.Body.Name+"`).")
+				"Use another name, or revoke that token first (`nuon tokens revoke "+r.Body.Name+"`).")
 		}
 		if err != nil {
 			return fmt.Errorf("make token %s: %w", r.Body.Name, err)
@@ -89,7 +89,7 @@ func appOfToken(ctx context.Context, tx *store.Tx, n api.NewToken) (id *string, 
 	if n.App == "" {
 		if n.Role == api.NewTokenRoleCi {
 			return nil, "", problem.New(http.StatusUnprocessableEntity, "no_app",
-				"a token with the role ci is for one app", "Say for which: `nuon tokens create --role ci --app APP`.")
+				"a token with the role ci needs an app", "Name the app: `nuon tokens create --role ci --app APP`.")
 		}
 		return nil, "", nil
 	}
@@ -117,7 +117,7 @@ func newTokenEnd(c caller, n api.NewToken) (time.Time, error) {
 		if n.ExpiresInSeconds < int64(shortestToken.Seconds()) || n.ExpiresInSeconds > int64(longestToken.Seconds()) {
 			return none, problem.New(http.StatusUnprocessableEntity, "bad_expiry",
 				fmt.Sprintf("a token cannot last %d s", n.ExpiresInSeconds),
-				"Let it last from a minute to a year; leave it out for 30 days.")
+				"Use a minute to a year, or leave it out for 30 days.")
 		}
 		life = time.Duration(n.ExpiresInSeconds) * time.Second
 	}

@@ -189,8 +189,8 @@ func (s *Server) DeleteCredential(
 		}
 		if len(apps) > 0 {
 			return problem.New(http.StatusConflict, "in_use",
-				"credential "+row.Name+" is what these apps are read with: "+someOf(apps),
-				"Delete them first, or leave it: `nuon repos list` shows what is read with what.")
+				"credential "+row.Name+" is used by these apps: "+someOf(apps),
+				"Delete them first; `nuon repos list` shows which credential is used for which repository.")
 		}
 		if err := fenced(tx.DropCredential(ctx, tx.Org, row.ID)); err != nil {
 			return fmt.Errorf("delete credential %s: %w", row.Name, err)

@@ -17,7 +17,7 @@ func spoken(r *http.Request) error {
 		return nil
 	}
 	theirs, err := strconv.ParseUint(said, 10, 31)
-	us := fmt.Sprintf("this control plane (version %s) speaks generation %d of the API", version.Number, version.API)
+	us := fmt.Sprintf("this control plane (version %s) uses generation %d of the API", version.Number, version.API)
 	switch {
 	case err != nil:
 		return problem.New(http.StatusBadRequest, "bad_request",

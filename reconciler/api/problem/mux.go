@@ -18,7 +18,7 @@ func Mux(mux *http.ServeMux) http.Handler {
 		if refused.status == http.StatusMethodNotAllowed {
 			w.Header().Set("Allow", refused.header.Get("Allow"))
 			Write(w, New(http.StatusMethodNotAllowed, "method_not_allowed",
-				"This route does not take the method "+r.Method+".", "It takes "+refused.header.Get("Allow")+"."))
+				"This route does not support the method "+r.Method+".", "It supports "+refused.header.Get("Allow")+"."))
 			return
 		}
 		Write(w, New(http.StatusNotFound, "no_route", "There is no such route.",

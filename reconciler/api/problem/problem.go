@@ -52,8 +52,8 @@ func (e Error) Error() string {
 // Internal is the answer for an error that is not a problem, and for a handler that panicked.
 var Internal = Error{
 	Status: http.StatusInternalServerError, Code: "internal",
-	Title:  "The server could not do this.",
-	Detail: "Try again; if it stays so, the reconciler's log of this time says why.",
+	Title:  "Internal error.",
+	Detail: "Try again; if it keeps failing, see the reconciler's log.",
 }
 
 // statusOf maps the kinds of refusal to HTTP.
@@ -88,8 +88,8 @@ func Of(err error) (problem Error, known bool) {
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
 		return New(http.StatusRequestEntityTooLarge, "too_large",
-			fmt.Sprintf("The request's body is larger than the %d bytes that this route takes.", large.Limit),
-			"Send less at once."), true
+			fmt.Sprintf("The request's body is larger than %d bytes, the maximum of this route.", large.Limit),
+			"Send a smaller request."), true
 	}
 	var away interface {
 		error
@@ -99,7 +99,7 @@ func Of(err error) (problem Error, known bool) {
 		return Error{
 			Status: http.StatusServiceUnavailable, Code: "database_away",
 			Title:      "The control plane cannot reach its database now.",
-			Detail:     "Ask again in a moment; look first whether it was done.",
+			Detail:     "Try again in a moment; check first whether it took effect.",
 			RetryAfter: int(max(1, away.RetryAfter().Seconds())),
 		}, true
 	}
@@ -155,5 +155,5 @@ func Undecodable(w http.ResponseWriter, _ *http.Request, err error) {
 	if len(words) > mostOfDecodeError {
 		words = words[:mostOfDecodeError] + "…"
 	}
-	Write(w, New(http.StatusBadRequest, "bad_request", "The request is not what this route takes.", words))
+	Write(w, New(http.StatusBadRequest, "bad_request", "The request is not valid for this route.", words))
 }

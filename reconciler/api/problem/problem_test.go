@@ -33,7 +33,7 @@ func TestWrite(t *testing.T) {
 		"a wrapped pointer": {fmt.Errorf("accept job: %w", &gone), 409, "offer_gone"},
 		"with diagnostics":  {withPlace, 422, "bad_config"},
 		"a refusal": {
-			fmt.Errorf("accept job: %w", refusal.New(refusal.Conflict, "offer_gone", "the offer is gone", "").With("x")),
+			fmt.Errorf("accept job: %w", refusal.New(refusal.Conflict, "offer_gone", "the offer has expired", "").With("x")),
 			409, "offer_gone",
 		},
 		"a database that is away": {

@@ -93,9 +93,9 @@ func (q *Quota) Admit(credential string, genuine bool, r *http.Request) error {
 		}
 		return nil
 	}
-	limit, who := q.void[sum], "this token, which opens nothing,"
+	limit, who := q.void[sum], "this token, which is not valid,"
 	if !genuine {
-		limit, who = q.strangers[q.Address(r)], "somebody at this address, with what is no good token,"
+		limit, who = q.strangers[q.Address(r)], "requests from this address without a valid token"
 	}
 	if limit != nil {
 		if owed := 1 - limit.TokensAt(now); owed > 0 {
@@ -205,8 +205,8 @@ func (t TooMany) Unwrap() error { return t.problem() }
 func (t TooMany) Seconds() int { return max(1, int(math.Ceil(t.Wait.Seconds()))) }
 
 func (t TooMany) problem() problem.Error {
-	e := problem.New(http.StatusTooManyRequests, "too_many_requests", t.Who+" asked for too much in too short a time",
-		"Come again after "+strconv.Itoa(t.Seconds())+" s, as the header Retry-After says.")
+	e := problem.New(http.StatusTooManyRequests, "too_many_requests", t.Who+" exceeded the rate limit",
+		"Try again after "+strconv.Itoa(t.Seconds())+" s (see the header Retry-After).")
 	e.RetryAfter = t.Seconds()
 	return e
 }

@@ -12,7 +12,7 @@ import (
 
 // errEncoding refuses a body with an unknown encoding.
 var errEncoding = problem.New(http.StatusUnsupportedMediaType, "encoding",
-	"The request's body has an encoding that is not known here.", "Send it as it is, or as gzip.")
+	"The encoding of the request's body is not supported.", "Send it uncompressed, or as gzip.")
 
 // plainBody replaces a compressed body by its decompressed content. The same limit in bytes applies
 // to both forms, so a body that exceeds it after decompression is a 413 like any other large body.

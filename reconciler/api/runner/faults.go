@@ -13,7 +13,7 @@ import (
 var (
 	errNoToken = refusal.New(refusal.Unauthenticated, "no_token", "the request has no token",
 		"Send the runner key or the attempt token as a bearer token.")
-	errWrongToken = refusal.New(refusal.Forbidden, "wrong_token", "this token does not open this route",
+	errWrongToken = refusal.New(refusal.Forbidden, "wrong_token", "this token is not allowed on this route",
 		"Runner keys lease and deliver; attempt tokens read the spec, the state and artifacts.")
 )
 

@@ -177,7 +177,7 @@ func (s *session) sendDryRun(ctx context.Context, resource dynamic.ResourceInter
 	return nil
 }
 
-// send applies an object, or does a dry run. It takes over fields from other managers
+// send applies an object, or does a dry run. It supports over fields from other managers
 // only if force is set.
 func send(ctx context.Context, resource dynamic.ResourceInterface, w *desired, dry,
 	force bool) (*unstructured.Unstructured, error) {
