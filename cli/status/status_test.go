@@ -42,7 +42,7 @@ func install(app, name string, status api.InstallSummaryStatus,
 			CreatedAt: earlier(3 * time.Hour), EndedAt: earlier(2 * time.Hour)},
 	}
 	if status == "current" {
-		i.Release, i.Target, i.Commit, i.Reason = 7, 7, "1a2b3c4d5e", "everything is at release 7 wants it"
+		i.Release, i.Target, i.Commit, i.Reason = 7, 7, "1a2b3c4d5e", "everything is at release 7"
 	}
 	for _, c := range change {
 		c(&i)
@@ -101,7 +101,7 @@ func busy() seen {
 			install("hello", "globex", "waiting_for_approval", because("the plan of web waits for approval", "web")),
 			install("hello", "initech", "rejected",
 				because("web: behind, rejected by alice: not during the sale", "web")),
-			install("hello", "umbrella", "stalled", because("web: behind, stalled: terraform apply ended with 1; mend it and "+
+			install("hello", "umbrella", "stalled", because("web: behind, stalled: terraform apply ended with 1; fix it and "+
 				"push, or try again with `nuon deploy umbrella`", "web")),
 			install("hello", "hooli", "current", func(i *api.InstallSummary) {
 				i.Release, i.Target, i.Pinned = 5, 5, 5
@@ -149,8 +149,8 @@ func crowd() seen {
 	for n := range 1000 {
 		i := install("hello", fmt.Sprintf("customer-%04d", n), "current")
 		if n%500 == 7 {
-			i = install("hello", i.Name, "stalled", because(fmt.Sprintf("web: behind, stalled: no room left; mend it and "+
-				"push, or try again with `nuon deploy %s`", i.Name), "web"))
+			i = install("hello", i.Name, "stalled", because(fmt.Sprintf("web: behind, stalled: no room left; fix it and push, "+
+				"or try again with `nuon deploy %s`", i.Name), "web"))
 		}
 		s.installs = append(s.installs, i)
 	}

@@ -104,7 +104,7 @@ func explainNetwork(err error) *Error {
 		return unknownName(lookup)
 	case errors.As(err, &certificate):
 		return permanent("the server has a certificate that cannot be verified: "+sanitize(certificate.Error(), 200),
-			"mend its certificate, or "+localFileRemedy)
+			"fix its certificate, or "+localFileRemedy)
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return temporary("it did not come in time")
 	case errors.Is(err, syscall.ECONNREFUSED):

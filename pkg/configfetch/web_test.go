@@ -439,7 +439,7 @@ func TestUnreachableServers(t *testing.T) {
 	server := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(server.Close)
 	_, err = fetcher.Fetch(t.Context(), server.URL+"/x", limit)
-	refused(t, err, "does not prove who it is")
+	refused(t, err, "has a certificate that cannot be verified")
 }
 
 // A canceled context is not an error of the reference.

@@ -47,8 +47,8 @@ func TestOnePushAllTheWayToBuilds(t *testing.T) {
 		t.Errorf("the outcome is %q", got)
 	}
 	repo.Write("app/components/web.toml", "# a comment\n"+component("web", "modules/web"))
-	if got := b.push("comment").Outcome; got != "app hello: changed app/components/web.toml only: the config means the "+
-		"same as before, and no component is built from it" {
+	if got := b.push("comment").Outcome; got != "app hello: changed app/components/web.toml only: the config is "+
+		"equivalent, and no component is built from it" {
 		t.Errorf("the outcome is %q", got)
 	}
 	b.wantBuilds(map[string]int{"sandbox": 1, "web": 1, "metrics": 1})
@@ -358,7 +358,7 @@ func TestABrokenConfigKeepsTheOldVersion(t *testing.T) {
 	}
 	b.wantBuilds(map[string]int{"web": 1, "metrics": 2})
 	if reason := b.builds("metrics")[1].Reason; !strings.Contains(reason,
-		"the code in modules/metrics, which component metrics is built from, is another at commit "+
+		"the code in modules/metrics, which component metrics is built from, changed at commit "+
 			revision.Commit[:7]) {
 		t.Errorf("the reason is %q", reason)
 	}

@@ -202,7 +202,7 @@ func TestChartsAndManifests(t *testing.T) {
 			[]string{
 				"app/components/edge.toml",
 				strings.Replace(kustomText, "[public_repo]", "enable_helm = true\n[public_repo]", 1),
-			}, "edge", "says other things to kustomize for component edge",
+			}, "edge", "changes the kustomize options of component edge",
 		},
 		{"a version", []string{"app/components/cache.toml", fetchedText + "version = \"1.2.3\"\n"}, "cache",
 			"builds component cache from chart cache 1.2.3 of oci://charts.example.com/acme instead of the newest version of " +
@@ -393,7 +393,7 @@ func TestDraftsOfChartsAndManifests(t *testing.T) {
 			},
 			map[string]string{
 				"api":  "the code in charts/common would change",
-				"away": "this config says other things to kustomize for component away",
+				"away": "this config changes the kustomize options of component away",
 			},
 		},
 		{

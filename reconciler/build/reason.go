@@ -41,8 +41,8 @@ func newInputReason(found *candidate, app appState) string {
 func shapeReason(before, now Recipe, name, whom string) string {
 	switch {
 	case before.Format != now.Format:
-		return fmt.Sprintf("this release of the control plane makes the inputs of components in another way, so component "+
-			"%s is built once more", name)
+		return fmt.Sprintf("this version of the control plane computes inputs differently, so component %s is built again",
+			name)
 	case before.Kind != now.Kind:
 		return fmt.Sprintf("%s makes component %s a %s instead of a %s", whom, name, now.Kind, before.Kind)
 	case now.Chart != nil && (before.Chart == nil || *before.Chart != *now.Chart):

@@ -139,8 +139,8 @@ func (s *Service) applyExpiry(ctx context.Context, tx *store.Tx, h Attempt, deci
 		return nil // the job has continued without this attempt
 	}
 	if decision == expiryWait {
-		return tx.SetJobWaits(ctx, fmt.Sprintf("%s; start the runner again: it knows what became of the job. If its "+
-			"machine is permanently gone, say so with `nuon runners replace %s`",
+		return tx.SetJobWaits(ctx, fmt.Sprintf("%s; start the runner again: it knows how the job ended. If its machine is "+
+			"permanently gone, run `nuon runners replace %s`",
 			silent, runner), tx.Org, h.Job.ID)
 	}
 	// The attempt is superseded from here on, so a lock that it still holds protects nothing.
@@ -155,8 +155,8 @@ func (s *Service) applyExpiry(ctx context.Context, tx *store.Tx, h Attempt, deci
 	case expiryGiveUp:
 		return s.endJob(ctx, tx, h.Job, JobLost, api.JobResult{
 			Status: api.JobResultStatusLost,
-			Error: fmt.Sprintf("%s, the %dth time that this job's runner lost contact; look at the runner's own log, then ask "+
-				"for it again", silent, maxLosses),
+			Error: fmt.Sprintf("%s, the %dth time that this job's runner lost contact; see the runner's log, then "+
+				"request it again", silent, maxLosses),
 		})
 	}
 	return requeue(ctx, tx, h, silent+"; another attempt is made as soon as the runner is back")

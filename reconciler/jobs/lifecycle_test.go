@@ -155,7 +155,7 @@ func TestWhatIsBrokenOffIsTriedAgain(t *testing.T) {
 		must(t, w.Jobs.Result(t.Context(), runner.Caller, last, broken))
 		wantStatus(t, w, last, "lost", "cancelled")
 		if ended := w.Owner.Ended()[before:]; len(ended) != 1 || ended[0].Status != "lost" ||
-			!strings.Contains(ended[0].Result.Error, "broke it off 5 times") {
+			!strings.Contains(ended[0].Result.Error, "interrupted it 5 times") {
 			t.Errorf("told %+v", ended)
 		}
 	}

@@ -135,8 +135,8 @@ const maxBrokenReason = 300
 func lostResult(last api.JobResult) api.JobResult {
 	return api.JobResult{
 		Status: api.JobResultStatusLost,
-		Error: fmt.Sprintf("its runner interrupted it %d times, the last time with: %s; look at the runner's own log, then "+
-			"ask for it again",
+		Error: fmt.Sprintf("its runner interrupted it %d times, the last time with: %s; see the runner's log, then "+
+			"request it again",
 			maxLosses, runners.Printable(last.Error, maxBrokenReason)),
 	}
 }

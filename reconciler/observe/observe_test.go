@@ -323,7 +323,7 @@ func TestServersThatDoNotAnswerWell(t *testing.T) {
 	}{
 		"401": {answer(401), []string{"credential"}},
 		"403": {answer(403), []string{"read access"}},
-		"404": {answer(404), []string{"is not there"}},
+		"404": {answer(404), []string{"does not exist"}},
 		"500": {answer(500), []string{"HTTP status 500"}},
 		"not git": {func(w http.ResponseWriter, _ *http.Request) bool {
 			_, _ = w.Write([]byte("<html>hello</html>"))
@@ -355,7 +355,7 @@ func TestServersThatDoNotAnswerWell(t *testing.T) {
 		server := repo.Serve("", nil)
 		b := newBench(t, observe.Options{AllowPrivate: true})
 		b.connect(server.URL, "main", "")
-		b.trouble("does not prove who it is")
+		b.trouble("has a certificate that cannot be verified")
 	})
 	t.Run("nobody there", func(t *testing.T) {
 		b := newBench(t, observe.Options{AllowPrivate: true})
@@ -722,7 +722,7 @@ func testACommitThatIsGone(t *testing.T, address func(*gittest.Repo) string) {
 		t.Fatalf("got %+v", revision)
 	}
 	if _, err := b.observer.Tree(t.Context(), b.org, first.ID); err == nil ||
-		!strings.Contains(err.Error(), "does not give this commit") {
+		!strings.Contains(err.Error(), "does not serve this commit") {
 		t.Fatalf("got %v", err)
 	}
 }

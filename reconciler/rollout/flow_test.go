@@ -28,7 +28,7 @@ func TestProvisionGoesByDependencyAndSideBySide(t *testing.T) {
 	}, "\n"))
 	w.want(w.workflows(), "[provision succeeded]")
 	status, reason := w.status()
-	w.want(status+": "+reason, "current: everything is at release 1 wants it")
+	w.want(status+": "+reason, "current: everything is at release 1")
 	w.want(w.state["web"], "artifact "+w.one("select artifact_digest from builds where component_id = 'cmp_web'")+
 		"\ncidr=10.0.0.0/16\ngreeting=hello\njoin="+plantedOutput+"\ntoken="+plantedInput)
 	w.want(w.one("select outcome from workflows"), "4 deployed; 1 action run")
@@ -366,7 +366,7 @@ func TestAnApplyInProgressIsShownAsOne(t *testing.T) {
 	w.want(reason, "an apply is under way; artifact changed: build 3 of network, because commit 1a2b3c4 changed it")
 	w.exec("update attempts set status = 'expired' where status = 'running'")
 	_, reason = w.component("network")
-	w.want(strings.HasPrefix(reason, "is being deployed: what is there is not known"), true)
+	w.want(strings.HasPrefix(reason, "is being deployed: what exists is unknown"), true)
 	w.exec("update attempts set status = 'running' where status = 'expired'")
 	must(t, w.jobs.Result(t.Context(), w.caller, api.AttemptRef{Job: offer.Job, Attempt: offer.Attempt}, w.work(spec)))
 	w.approveAll()
@@ -680,7 +680,7 @@ func TestAComponentWhoseStepsHaveEndedIsFree(t *testing.T) {
 	w.approveAll()
 	w.want(w.workflows(), "[provision succeeded deploy rejected deploy succeeded]")
 	status, reason := w.status()
-	w.want(status+": "+reason, "current: everything is at release 4 wants it")
+	w.want(status+": "+reason, "current: everything is at release 4")
 }
 
 // A plan that a rule approved and no runner has taken needs an answer once the rule

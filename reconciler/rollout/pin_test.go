@@ -146,18 +146,18 @@ func TestAnIncompleteReleaseIsHeld(t *testing.T) {
 	w.look()
 	w.want(w.workflows(), flows)
 	status, reason := w.status()
-	w.want(status+": "+reason, "current: everything is at release 1 wants it; release 3 is being built")
+	w.want(status+": "+reason, "current: everything is at release 1; release 3 is being built")
 	w.endBuild("web", "failed")
 	w.look()
 	w.want(w.workflows(), flows)
 	status, reason = w.status()
 	w.want(status+": "+reason,
-		"current: everything is at release 1 wants it; release 3 is held because it is incomplete: build 2 of web failed")
+		"current: everything is at release 1; release 3 is held because it is incomplete: build 2 of web failed")
 	w.build("web", "succeeded")
 	w.look()
 	w.approveAll()
 	status, reason = w.status()
-	w.want(status+": "+reason, "current: everything is at release 4 wants it")
+	w.want(status+": "+reason, "current: everything is at release 4")
 }
 
 // TestBeforeTheFirstCompleteRelease: nothing is planned, and every component states

@@ -166,7 +166,7 @@ func TestDesire(t *testing.T) {
 		{"a sealed output that the runner cannot open", func(s *snapshot) {
 			s.outputs[outputOwner{"component", "network"}][1].Sealed = sealedTo("key-other")
 		}, with("web", "stuck: output join of network is sealed to a key that the runner does not have; deploy what "+
-			"gives it again")},
+			"outputs it again")},
 		{"the config of a component", func(s *snapshot) { s.release.Number = 4; s.upgrade("metrics") },
 			with("metrics", "behind: config changed in release 4")},
 		{"retries", func(s *snapshot) { s.components["metrics"].config.MaxAutoRetries = 9 }, current},
@@ -274,14 +274,14 @@ func TestDecide(t *testing.T) {
 		want   []workflowStart
 	}{
 		{"a fresh install is provisioned whole", fresh, none, []workflowStart{{kind: workflow.KindProvision,
-			components: everything, reason: "install east is new: everything of release 1 is to be there"}}},
+			components: everything, reason: "install east is new: everything of release 1 is deployed"}}},
 		{"but not while a build is under way", func(s *snapshot) {
 			s.components["web"].artifact, s.components["web"].newest = nil, &store.Build{Status: "queued"}
 		}, none, nil},
 		{"a build that failed holds nobody else up", func(s *snapshot) {
 			s.components["web"].artifact, s.components["web"].newest = nil, &store.Build{Status: "failed"}
 		}, none, []workflowStart{{kind: workflow.KindProvision, components: everything,
-			reason: "install east is new: everything of release 1 is to be there"}}},
+			reason: "install east is new: everything of release 1 is deployed"}}},
 		{"nor twice", fresh, runningWorkflows{busy: map[string]bool{"sandbox": true}, overComponents: true}, nil},
 		{"nor after a no to its sandbox", func(s *snapshot) {
 			s.components["sandbox"].rejections[s.desiredStates()["sandbox"].Digest] = store.Rejection{Kind: "rejected",
@@ -312,11 +312,11 @@ func TestDecide(t *testing.T) {
 				{kind: workflow.KindTeardown, components: []string{"web"}, reason: "web left the app in release 1"}}},
 		{"what is switched off is torn down", func(s *snapshot) { s.landAll(); s.toggle("metrics", false) }, none,
 			[]workflowStart{
-				{kind: workflow.KindTeardown, components: []string{"metrics"}, reason: "metrics is off unless an install " +
-					"switches it on"}}},
+				{kind: workflow.KindTeardown, components: []string{"metrics"}, reason: "metrics is disabled unless the install " +
+					"enables it"}}},
 		{"what is off is no part of a provision", func(s *snapshot) { s.toggle("metrics", false) }, none, []workflowStart{
 			{kind: workflow.KindProvision, components: []string{"network", "sandbox", "web"},
-				reason: "install east is new: everything of release 1 is to be there"}}},
+				reason: "install east is new: everything of release 1 is deployed"}}},
 		{"what is off and was never there is left alone", func(s *snapshot) {
 			s.land("sandbox", "network")
 			s.land(
@@ -331,7 +331,7 @@ func TestDecide(t *testing.T) {
 			s.install.DesiredPresence = "absent"
 		}, none,
 			[]workflowStart{{kind: workflow.KindDeprovision, components: []string{"network", "sandbox"},
-				reason: "install east is to be gone"}}},
+				reason: "install east is deprovisioned"}}},
 		{"once nothing else runs", func(s *snapshot) { s.landAll(); s.install.DesiredPresence = "absent" },
 			runningWorkflows{busy: map[string]bool{"web": true}, overComponents: true}, nil},
 		{"to be gone: not what was refused, nor what that stands on", func(s *snapshot) {
@@ -339,13 +339,13 @@ func TestDecide(t *testing.T) {
 			s.install.DesiredPresence = "absent"
 			s.components["web"].rejections[s.desiredStates()["web"].Digest] = store.Rejection{Kind: "rejected", Actor: "alice"}
 		}, none, []workflowStart{{kind: workflow.KindDeprovision, components: []string{"metrics"},
-			reason: "install east is to be gone"}}},
+			reason: "install east is deprovisioned"}}},
 		{"what a first apply may have left is destroyed too", func(s *snapshot) {
 			s.landAll()
 			s.components["web"].row.AppliedDigest = ""
 			s.install.DesiredPresence = "absent"
 		}, none, []workflowStart{{kind: workflow.KindDeprovision, components: everything,
-			reason: "install east is to be gone"}}},
+			reason: "install east is deprovisioned"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSnapshot()

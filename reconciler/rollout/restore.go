@@ -30,14 +30,13 @@ func (s *snapshot) contestedReason(p *installComponent) string {
 		return fmt.Sprintf(
 			"state version %d of %s could not be stored%s: %s; dismiss contested versions of this install that are not needed "+
 				"(nuon state list %s), or ask the operator of the control plane to raise the limit (reconciler serve "+
-				"--max-state-…), "+
-				"and it arrives by itself; "+
-				"if its runner's disk is gone, give it up (nuon state dismiss %s --reason …)", first.Version, name, more,
+				"--max-state-…), and it arrives by itself; if its runner's disk is gone, give it up (nuon state dismiss %s "+
+				"--reason …)", first.Version, name, more,
 			first.Reason, s.address(), at)
 	}
 	return fmt.Sprintf(
-		"state version %d of %s is contested%s: %s; see it (nuon state show %[5]s), then put it back (nuon state "+
-			"restore %[5]s --reason …) or dismiss it (nuon state dismiss %[5]s --reason …)",
+		"state version %d of %s is contested%s: %s; see it (nuon state show %[5]s), then restore it (nuon state restore "+
+			"%[5]s --reason …) or dismiss it (nuon state dismiss %[5]s --reason …)",
 		first.Version, name, more, orDefault(first.Reason, "two attempts wrote at the same time"), at)
 }
 

@@ -71,10 +71,9 @@ func (w *world) askRestore(component string, version int) error {
 	return err
 }
 
-const contestedWords = "state version 2 of network is contested: attempt 1 of job_1 wrote it after attempt 2; look " +
-	"at it (nuon state show hello/acme network 2), " +
-	"then put it back (nuon state restore hello/acme network 2 --reason …) or say that it is not needed (nuon state " +
-	"dismiss hello/acme network 2 --reason …)"
+const contestedWords = "state version 2 of network is contested: attempt 1 of job_1 wrote it after attempt 2; see it " +
+	"(nuon state show hello/acme network 2), then restore it (nuon state restore hello/acme network 2 --reason …) or " +
+	"dismiss it (nuon state dismiss hello/acme network 2 --reason …)"
 
 func TestAContestedVersionStopsItsComponentUntilAPersonDismissesIt(t *testing.T) {
 	w := newProvisionedWorld(t)

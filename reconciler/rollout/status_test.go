@@ -37,7 +37,7 @@ func TestStatus(t *testing.T) {
 		{"nothing there", View{Components: []store.InstallComponent{at("web", "d1", "")}},
 			"new: web: input greeting changed"},
 		{"all there", View{Components: []store.InstallComponent{at("web", "d1", "d1")}, Release: store.Release{Number: 3}},
-			"current: everything is at release 3 wants it"},
+			"current: everything is at release 3"},
 		{"behind", View{Components: []store.InstallComponent{at("web", "d2", "d1")}}, "behind: web: input greeting changed"},
 		{"being deployed", View{Components: []store.InstallComponent{at("web", "d2", "d1")}, Busy: busy},
 			"deploying: working on web"},
@@ -50,7 +50,7 @@ func TestStatus(t *testing.T) {
 		{"rejected", View{Components: []store.InstallComponent{at("web", "d2", "d1")}, Rejections: no("rejected")},
 			"rejected: web: behind, rejected by alice: too risky"},
 		{"refused before, and applied since", View{Components: []store.InstallComponent{at("web", "d2", "d2")},
-			Rejections: no("rejected"), Release: store.Release{Number: 1}}, "current: everything is at release 1 wants it"},
+			Rejections: no("rejected"), Release: store.Release{Number: 1}}, "current: everything is at release 1"},
 		{"stalled", View{App: "shop", Install: store.Install{Name: "acme"},
 			Components: []store.InstallComponent{at("web", "d2", "d1")}, Rejections: no("stalled")},
 			"stalled: web: behind, stalled: too risky; fix it and push, or try again with `nuon deploy shop/acme`"},
@@ -66,7 +66,7 @@ func TestStatus(t *testing.T) {
 			"deprovisioned: it is not deployed"},
 		{"a component that left and is gone does not count",
 			View{Components: []store.InstallComponent{at("net", "d1", "d1"), absent(at("web", "", ""))},
-				Release: store.Release{Number: 1}}, "current: everything is at release 1 wants it"},
+				Release: store.Release{Number: 1}}, "current: everything is at release 1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			status, reason := c.view.Status()
@@ -124,7 +124,7 @@ func TestTroubleOfAnOlderReleaseIsNotTheNewOnes(t *testing.T) {
 		t.Errorf("compared with its release: %s", status)
 	}
 	v.Unresolved = true
-	if status, why := v.Status(); status != StatusBehind || why != "release 2 is about to be compared with it" {
+	if status, why := v.Status(); status != StatusBehind || why != "release 2 is about to be compared with the install" {
 		t.Errorf("not compared yet: %s, %s", status, why)
 	}
 }

@@ -69,8 +69,7 @@ func TestAWholeProvisionIsApproved(t *testing.T) {
 	w.runJobs()
 	w.want(w.asked(), "[web]") // it is shown with an unseen script
 	w.want(w.one("select reason from steps where kind = 'approve' and component = 'web'"),
-		"the rule of vera for the workflow does not approve it: it comes with scripts that no approver has seen for "+
-			"this install")
+		"the rule of vera for the workflow does not approve it: its scripts were not approved for this install")
 	given := `select p.component || ' ' || a.status || ' ' || r.answer || ' ' || r.actor || ': ' || r.reason || ' ' || (r.rule->>'workflow' = a.workflow_id)
 		from approvals a join plans p on p.id = a.plan_id join approval_responses r on r.approval_id = a.id order by 1`
 	by := " approved approve vera: by the rule for the whole workflow: read the release true"
@@ -185,13 +184,13 @@ func TestAWholeWorkflowIsCheckedWhenItsApprovalIsUsed(t *testing.T) {
 		{"the token is revoked", func() { w.exec("update tokens set revoked_at = now() where id = $1", vera) },
 			"vera may no longer approve: the token was revoked or has expired"},
 		{"it has run out", func() { w.exec("update tokens set expires_at = now() where id = $1", vera) },
-			"vera may not approve any more"},
+			"vera may no longer approve"},
 		{"another role", func() { w.exec("update tokens set role = 'operator' where id = $1", vera) },
-			"vera may not approve any more"},
+			"vera may no longer approve"},
 		{"for another app alone", func() {
 			w.exec("insert into apps (org_id, id, name) values ($1, 'app_other', 'other')", w.org)
 			w.exec("update tokens set app_id = 'app_other' where id = $1", vera)
-		}, "vera may not approve any more"},
+		}, "vera may no longer approve"},
 	} {
 		w.exec("update tokens set revoked_at = null, expires_at = null, role = 'approver', app_id = null")
 		w.input("greeting", strings.Repeat("h", n+1))

@@ -50,8 +50,7 @@ func TestAPlanIsAskedAboutLetThroughOrSettled(t *testing.T) {
 			"SetStatus{2 succeeded the plan is ready}", "RequestApproval{3 this install requires approval for every change}"}},
 		{"approve-all lets a plain change through", KindDeploy, Rule{ApproveAll: true},
 			Plan{Status: PlanReady, DesiredDigest: "d1"}, want, []string{
-				"SetStatus{2 succeeded the plan is ready}", "ApproveByInstallRule{3 let through by the install's rule " +
-					"(approve-all)}",
+				"SetStatus{2 succeeded the plan is ready}", "ApproveByInstallRule{3 approved by the install's rule (approve-all)}",
 				"StartStep{4 approved by the install's rule (approve-all)}"}},
 		{"approve-all does not let a replace through", KindDeploy, Rule{ApproveAll: true},
 			Plan{Status: PlanReady, DesiredDigest: "d1", Destructive: true}, want, []string{
@@ -59,13 +58,13 @@ func TestAPlanIsAskedAboutLetThroughOrSettled(t *testing.T) {
 				"RequestApproval{3 the plan deletes or replaces something, which this install does not allow without approval}"}},
 		{"unless the install allows it", KindDeploy, Rule{ApproveAll: true, AllowDestroy: true},
 			Plan{Status: PlanReady, DesiredDigest: "d1", Destructive: true}, want, []string{
-				"SetStatus{2 succeeded the plan is ready}", "ApproveByInstallRule{3 let through by the install's rule " +
-					"(approve-all, allow_destroy)}",
+				"SetStatus{2 succeeded the plan is ready}", "ApproveByInstallRule{3 approved by the install's rule (approve-all, " +
+					"allow_destroy)}",
 				"StartStep{4 approved by the install's rule (approve-all, allow_destroy)}"}},
 		{"no rule lets through what a person must approve by itself", KindDeploy, Rule{ApproveAll: true, AllowDestroy: true},
 			Plan{Status: PlanReady, DesiredDigest: "d1", IndividualApproval: true}, want, []string{
-				"SetStatus{2 succeeded the plan is ready}", "RequestApproval{3 a finding of the plan requires that a person " +
-					"approves it by itself}"}},
+				"SetStatus{2 succeeded the plan is ready}", "RequestApproval{3 a finding of the plan requires a separate " +
+					"approval}"}},
 		{"a component that left the app is always asked about", KindTeardown, Rule{ApproveAll: true, AllowDestroy: true},
 			Plan{Status: PlanReady, DesiredDigest: "d1", Destructive: true}, DesiredState{Digest: "d1", Absent: true}, []string{
 				"SetStatus{2 succeeded the plan is ready}", "RequestApproval{3 destroying a component always requires approval}"}},

@@ -67,7 +67,7 @@ func Respond(ctx context.Context, tx *store.Tx, r Response) error {
 		return conflict(CodeApprovalGone, "See what is waiting now (nuon review).", "%s is no longer waiting: %s",
 			what, approvalEndText(a))
 	case plan && *a.PlanID != r.Plan:
-		return conflict(CodePlanChanged, readAgainRemedy(a), "your answer is about another plan than %s, which waits "+
+		return conflict(CodePlanChanged, readAgainRemedy(a), "your answer is for another plan than the current one of %s "+
 			"(plan %s)",
 			what, *a.PlanID)
 	case a.ContentDigest != r.ContentDigest:

@@ -125,7 +125,7 @@ func (w *world) anyWorkflowRule() *WorkflowRule {
 	case 0:
 		return &WorkflowRule{By: "dora"}
 	case 1:
-		return &WorkflowRule{By: "dora", Void: "dora may not approve any more"}
+		return &WorkflowRule{By: "dora", Void: "dora may no longer approve"}
 	}
 	return nil
 }

@@ -218,7 +218,7 @@ func TestSwitching(t *testing.T) {
 	}
 	for _, c := range i.Components {
 		if off := c.Name != "web"; off != (c.Off == "toggle" && c.Status == "removed" &&
-			strings.Contains(c.Reason, "switched off")) {
+			strings.Contains(c.Reason, "is disabled")) {
 			t.Errorf("%s is %s (%s): %s", c.Name, c.Status, c.Off, c.Reason)
 		}
 	}

@@ -102,8 +102,7 @@ func newTokenEnd(c caller, n api.NewToken) (time.Time, error) {
 	none := time.Time{}
 	if !tokenName.MatchString(n.Name) || slices.Contains(reserved, n.Name) {
 		return none, problem.New(http.StatusUnprocessableEntity, "bad_name", "a token cannot be named "+quoted(n.Name),
-			"Use lower-case letters, digits, - and _, at most 63, the first a letter or digit; the name nuon is the control "+
-				"plane's own.")
+			"Use lower-case letters, digits, - and _, at most 63, the first a letter or digit; the name nuon is reserved.")
 	}
 	if err := oneOf(n.Role.Valid(), "bad_role", "role", string(n.Role), roleNames...); err != nil {
 		return none, err
