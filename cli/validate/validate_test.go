@@ -244,7 +244,8 @@ func TestRemoteModules(t *testing.T) {
 	web := "type = \"terraform_module\"\nname = \"web\"\n" + elsewhereModule
 	for want, dir := range map[string]string{
 		"2 components have their Terraform modules in other repositories": app(t, map[string]string{
-			"sandbox.toml": elsewhereModule, "components/web.toml": web}),
+			"sandbox.toml":        elsewhereModule,
+			"components/web.toml": web}),
 		"1 component has its Terraform module in another repository": appIn(t, t.TempDir(), map[string]string{
 			"sandbox.toml": own, "components/web.toml": web}),
 	} {
@@ -255,7 +256,8 @@ func TestRemoteModules(t *testing.T) {
 	}
 }
 
-const elsewhereModule = "terraform_version = \"1.11.4\"\n[public_repo]\nrepo = \"acme/infra\"\ndirectory = \".\"\n" +
+const elsewhereModule = "terraform_version = \"1.11.4\"\n[public_repo]\n" +
+	"repo = \"acme/infra\"\ndirectory = \".\"\n" +
 	"branch = \"main\"\n"
 
 // repository creates a git repository with one branch, which is checked out and has a

@@ -461,8 +461,9 @@ func TestLinksOut(t *testing.T) {
 // that copies in their place would give.
 func TestLinksInside(t *testing.T) {
 	repository := t.TempDir()
-	shared := files{"shared/inputs.toml": "[[group]]\nname='g'\ndescription='d'\n", "shared/components/b.toml": moduleFile("b",
-		""), "shared/read.md": "# Hello"}
+	shared := files{"shared/inputs.toml": "[[group]]\nname='g'\ndescription='d'\n",
+		"shared/components/b.toml": moduleFile("b",
+			""), "shared/read.md": "# Hello"}
 	config := small().and(files{"components/a.toml": moduleFile("a", ""),
 		"metadata.toml": "version='v2'\nreadme='./docs/read.md'"})
 	copies := config.and(files{"inputs.toml": shared["shared/inputs.toml"], "components/more/b.toml": moduleFile("b", ""),
@@ -475,8 +476,9 @@ func TestLinksInside(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(repository, "apps", "x")
-	writeLinked(t, dir, config, map[string]string{"inputs.toml": "../inputs.toml", "components/more": "../../../shared/components",
-		"docs": "../../shared"})
+	writeLinked(t, dir, config, map[string]string{"inputs.toml": "../inputs.toml",
+		"components/more": "../../../shared/components",
+		"docs":            "../../shared"})
 	if err := os.Symlink("../shared/inputs.toml", filepath.Join(repository, "apps", "inputs.toml")); err != nil {
 		t.Fatal(err)
 	}

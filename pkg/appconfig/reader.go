@@ -90,7 +90,8 @@ func (r *reader) readDir(dir string, linked bool) ([]fs.DirEntry, error) {
 // The errors of links that are not followed.
 var (
 	errLinkOut    = errors.New("a symbolic link on its path leads out of the repository; put a copy in its place")
-	errLinkOutDir = errors.New("a symbolic link on its path leads out of the config directory, which is in no repository; " +
+	errLinkOutDir = errors.New("a symbolic link on its path leads out of the config directory, which is in " +
+		"no repository; " +
 		"put a copy in its place")
 	errLinkCircle = errors.New("the symbolic links on its path lead in a circle")
 )

@@ -39,7 +39,9 @@ type Change struct {
 // Apply checks a change and stores it. It returns the names of the variables that differ afterwards; a sensitive value
 // always counts as another one. The caller has locked the app. An error is a *refusal.Error that has everything that is
 // wrong with the change, and then nothing is stored.
-func Apply(ctx context.Context, tx *store.Tx, ours seal.Identity, app store.App, c Change) (changed []string, err error) {
+func Apply(
+	ctx context.Context, tx *store.Tx, ours seal.Identity, app store.App, c Change,
+) (changed []string, err error) {
 	rows, err := tx.ViewAppVariables(ctx, tx.Org, app.ID)
 	if err != nil {
 		return nil, err

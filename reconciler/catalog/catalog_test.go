@@ -259,7 +259,8 @@ func TestConfigsThatCannotBeUsed(t *testing.T) {
 
 // TestLinksInTheRepository reads a config whose files are links to others of the repository, as if these were there.
 func TestLinksInTheRepository(t *testing.T) {
-	repo := newRepo(t, "apps/one/sandbox.toml", sandbox, "shared/metadata.toml", "version = \"v2\"\nreadme = \"./doc/READ.md\"\n",
+	repo := newRepo(t, "apps/one/sandbox.toml", sandbox,
+		"shared/metadata.toml", "version = \"v2\"\nreadme = \"./doc/READ.md\"\n",
 		"shared/docs/READ.md", "# Linked")
 	repo.Symlink("../../shared/metadata.toml", "apps/one/metadata.toml").Symlink("../../shared/docs", "apps/one/doc")
 	repo.Commit("link")

@@ -22,7 +22,8 @@ type Rollout struct {
 	configs *configCache
 }
 
-// New returns the service. key is the control plane's key: sensitive variables of apps are sealed to it, and to the key of
+// New returns the service. key is the control plane's key: sensitive variables of apps are sealed to it, and to the
+// key of
 // an install only in the jobs that read them.
 func New(s *store.Store, key seal.Identity) *Rollout {
 	return &Rollout{store: s, configs: &configCache{byRelease: map[string]*parsedConfig{}, key: key}}

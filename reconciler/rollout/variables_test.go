@@ -38,7 +38,8 @@ func TestAppVariablesReachTheirReaders(t *testing.T) {
 	w.look()
 	w.approveAll()
 	status, reason := w.component("metrics")
-	w.want([]string{status, reason}, []string{"waiting", "waits: app variables mail_key and sender are not set; set them: " +
+	w.want([]string{status, reason}, []string{"waiting", "waits: app variables mail_key and sender are not set; " +
+		"set them: " +
 		"nuon apps variables set hello mail_key=VALUE sender=VALUE"})
 	w.putVariable("mail_key", "planted-1", true)
 	w.putVariable("sender", "a@b", false)
@@ -50,7 +51,8 @@ func TestAppVariablesReachTheirReaders(t *testing.T) {
 	if got := w.state["metrics"]; !strings.Contains(got, "sender=a@b") || !strings.Contains(got, "key=planted-1") {
 		t.Errorf("metrics was applied with %q", got)
 	}
-	for _, raw := range w.list("select spec::text from jobs j join steps s on s.id = j.owner_id where s.component = 'metrics' " +
+	for _, raw := range w.list("select spec::text from jobs j join steps s on s.id = j.owner_id " +
+		"where s.component = 'metrics' " +
 		"and j.kind in ('plan', 'apply')") {
 		var spec struct{ Plan, Deploy, Apply api.DeploySpec }
 		must(t, json.Unmarshal([]byte(raw), &spec))

@@ -86,12 +86,15 @@ func TestNothingElseIsSealed(t *testing.T) {
 	t.Parallel()
 	key := identity(t)
 	for _, path := range []string{
-		"install.id", "install.name", "app.id", "app.variables", "app.variables.a.b", "inputs", "inputs.inputs", "inputs.inputs.a.b",
+		"install.id", "install.name", "app.id", "app.variables", "app.variables.a.b", "inputs",
+		"inputs.inputs", "inputs.inputs.a.b",
 		"components.web.status", "components.web.outputs",
 		"components.web.outputs.a.b", "components.sandbox.outputs.a", "sandbox.outputs", "sandbox.outputs.a.b",
 		"actions.workflows.a.outputs", "secrets.a", "",
 	} {
-		for _, kind := range []string{seal.KindInput, seal.KindVariable, seal.KindOutput, seal.KindState, seal.KindRegistration} {
+		for _, kind := range []string{
+			seal.KindInput, seal.KindVariable, seal.KindOutput, seal.KindState, seal.KindRegistration,
+		} {
 			closed, err := key.Recipient().Seal(seal.Context{Install: install, Kind: kind, Path: path}, []byte("x"))
 			if err != nil {
 				t.Fatal(err)

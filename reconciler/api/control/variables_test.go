@@ -74,8 +74,9 @@ func TestAppVariables(t *testing.T) {
 	}
 	now := b.change(map[string]any{"set": []any{map[string]any{"name": "sender", "value": "noreply@shop.example"},
 		b.secret("mail_key", b.app, "mail_key", "planted-4711"), map[string]any{"name": "unread", "value": ""}}})
-	if got := shownVariables(now); got != "mail_key=(sensitive) for web; sender=noreply@shop.example for web,action smoke; "+
-		"unread= for " || strings.Join(now.Changed, ",") != "mail_key,sender,unread" {
+	if got := shownVariables(now); got !=
+		"mail_key=(sensitive) for web; sender=noreply@shop.example for web,action smoke; "+
+			"unread= for " || strings.Join(now.Changed, ",") != "mail_key,sender,unread" {
 		t.Errorf("set: %s, changed %q", got, now.Changed)
 	}
 	if fans() != "1" {
@@ -87,7 +88,8 @@ func TestAppVariables(t *testing.T) {
 		t.Errorf("the same again changed %q", same.Changed)
 	}
 	now = b.change(map[string]any{"delete": []string{"mail_key", "unread"}})
-	if got := shownVariables(now); got != "sender=noreply@shop.example for web,action smoke; mail_key missing for web" ||
+	if got := shownVariables(now); got !=
+		"sender=noreply@shop.example for web,action smoke; mail_key missing for web" ||
 		fans() != "1" {
 		t.Errorf("deleted: %s", got)
 	}
@@ -119,8 +121,9 @@ func TestBadAppVariables(t *testing.T) {
 		"twice":      {set: []any{plain("a", "x"), plain("a", "y")}, want: "is set twice"},
 		"set and deleted": {set: []any{b.secret("mail_key", b.app, "mail_key", "x")},
 			delete: []string{"mail_key"}, want: "set or deleted twice"},
-		"not there":         {delete: []string{"sender"}, want: `app shop has no variable \"sender\"`},
-		"a secret in clear": {set: []any{plain("smtp_password", "planted-88f1")}, want: "set it with --sensitive smtp_password"},
+		"not there": {delete: []string{"sender"}, want: `app shop has no variable \"sender\"`},
+		"a secret in clear": {set: []any{plain("smtp_password", "planted-88f1")},
+			want: "set it with --sensitive smtp_password"},
 		"marked, in clear": {set: []any{map[string]any{"name": "a", "value": "planted", "sensitive": true}},
 			want: "its value is not sealed"},
 		"sensitive by now": {set: []any{plain("mail_key", "x")}, want: "variable mail_key is sensitive"},

@@ -110,7 +110,9 @@ func runInit(b *testing.B, source []string, roots string) {
 	}
 	init := exec.CommandContext(b.Context(), program, "init", "-input=false", "-no-color")
 	init.Dir = filepath.Join(dir, "app")
-	init.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + b.TempDir(), "CHECKPOINT_DISABLE=1", "SSL_CERT_FILE=" + roots}
+	init.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + b.TempDir(), "CHECKPOINT_DISABLE=1", "SSL_CERT_FILE=" + roots,
+	}
 	if printed, err := init.CombinedOutput(); err != nil {
 		b.Fatalf("%v\n%s", err, printed)
 	}
