@@ -164,7 +164,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	allowed, down, delay := s.allows(r), s.down, s.delay
 	handler := s.find(r.URL.Path)
 	s.mu.Unlock()
-	time.Sleep(delay)
+	time.Sleep(delay) //nolint:forbidigo // the registry is slow on purpose
 	switch {
 	case down:
 		http.Error(w, "down", http.StatusServiceUnavailable)
