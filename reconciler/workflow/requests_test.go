@@ -226,7 +226,7 @@ func TestWhatIsAcceptedIsApprovedAndWanted(t *testing.T) {
 			byInstall(a)
 			a.plan.IndividualApproval, a.rules.install = true, Rule{ApproveAll: true, AllowDestroy: true}
 		},
-		gone + "it was revoked": func(a *acceptedApply) { a.plan.Authority = ByWorkflowRule },
+		gone + "it was revoked":    func(a *acceptedApply) { a.plan.Authority = ByWorkflowRule },
 		gone + "the token is gone": func(a *acceptedApply) { byWorkflow(a); a.rules.workflow.Void = "the token is gone" },
 		gone + coversNot:           func(a *acceptedApply) { byWorkflow(a); a.plan.Destructive = true },
 		gone + alone:               func(a *acceptedApply) { byWorkflow(a); a.plan.IndividualApproval = true },
