@@ -106,8 +106,8 @@ func (p *pager) show(ctx context.Context, c *console.Console, text []byte) (show
 	switch {
 	case absent(ended):
 		return false, nil
-	case len(held) > 0:
-		return true, context.Canceled
+	case len(held) > 0 && ctx.Err() == nil: // the same Ctrl-C will cancel ctx
+		return true, exitcode.Interrupted
 	}
 	return true, ctx.Err()
 }

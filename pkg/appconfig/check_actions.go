@@ -118,6 +118,10 @@ func (c *checker) checkSteps(action *entry[format.Action]) {
 				"name the repository that holds the program, or use inline_contents",
 				"step %s has a command, and [steps.public_repo] or [steps.connected_repo] is missing",
 				diagnostic.Quote(step.Name))
+		case command != nil && inline == nil:
+			c.warnf(ruleNoEffectYet, command.Key, "write the script as inline_contents",
+				"runners cannot run programs of repositories yet, so the action fails at step %s",
+				diagnostic.Quote(step.Name))
 		}
 	}
 	c.checkUnique("step", list)

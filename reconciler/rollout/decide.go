@@ -158,5 +158,5 @@ func (s *snapshot) deprovisionStart(states map[string]*desiredState, now running
 		return nil
 	}
 	return []workflowStart{{kind: workflow.KindDeprovision, components: names,
-		reason: fmt.Sprintf("install %s is deprovisioned", s.install.Name)}}
+		reason: fmt.Sprintf("install %s is to be deprovisioned", s.install.Name)}}
 }

@@ -255,7 +255,7 @@ func TestAnAnswerBindsToWhatWasShown(t *testing.T) {
 		err := w.in(func(ctx context.Context, tx *store.Tx) error { return workflow.Respond(ctx, tx, given) })
 		var other *refusal.Error
 		if !errors.As(err, &other) || other.Code != workflow.CodePlanChanged ||
-			!strings.Contains(other.Title, "which waits (plan pln_") {
+			!strings.Contains(other.Title, "the one that is waiting (plan pln_") {
 			t.Errorf("an answer about plan %q: %v", plan, err)
 		}
 	}

@@ -331,7 +331,7 @@ func TestDecide(t *testing.T) {
 			s.install.DesiredPresence = "absent"
 		}, none,
 			[]workflowStart{{kind: workflow.KindDeprovision, components: []string{"network", "sandbox"},
-				reason: "install east is deprovisioned"}}},
+				reason: "install east is to be deprovisioned"}}},
 		{"once nothing else runs", func(s *snapshot) { s.landAll(); s.install.DesiredPresence = "absent" },
 			runningWorkflows{busy: map[string]bool{"web": true}, overComponents: true}, nil},
 		{"to be gone: not what was refused, nor what that stands on", func(s *snapshot) {
@@ -339,13 +339,13 @@ func TestDecide(t *testing.T) {
 			s.install.DesiredPresence = "absent"
 			s.components["web"].rejections[s.desiredStates()["web"].Digest] = store.Rejection{Kind: "rejected", Actor: "alice"}
 		}, none, []workflowStart{{kind: workflow.KindDeprovision, components: []string{"metrics"},
-			reason: "install east is deprovisioned"}}},
+			reason: "install east is to be deprovisioned"}}},
 		{"what a first apply may have left is destroyed too", func(s *snapshot) {
 			s.landAll()
 			s.components["web"].row.AppliedDigest = ""
 			s.install.DesiredPresence = "absent"
 		}, none, []workflowStart{{kind: workflow.KindDeprovision, components: everything,
-			reason: "install east is deprovisioned"}}},
+			reason: "install east is to be deprovisioned"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSnapshot()

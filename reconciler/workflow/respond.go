@@ -67,9 +67,8 @@ func Respond(ctx context.Context, tx *store.Tx, r Response) error {
 		return conflict(CodeApprovalGone, "See what is waiting now (nuon review).", "%s is no longer waiting: %s",
 			what, approvalEndText(a))
 	case plan && *a.PlanID != r.Plan:
-		return conflict(CodePlanChanged, readAgainRemedy(a), "your answer is for another plan than the current one of %s "+
-			"(plan %s)",
-			what, *a.PlanID)
+		return conflict(CodePlanChanged, readAgainRemedy(a), "your answer is for another plan than the one that is "+
+			"waiting (plan %s)", *a.PlanID)
 	case a.ContentDigest != r.ContentDigest:
 		return conflict(CodePlanChanged, readAgainRemedy(a), "your answer is for other content than %s has now (%s)", what,
 			a.ContentDigest)

@@ -110,7 +110,7 @@ func refused(t *testing.T, w *world, _ *crowd) {
 	cmd, said = serve(bounded, "two")
 	refuses("the embedded registry is for one replica", cmd, said)
 	cmd, said = serve(bounded, "one")
-	refuses("another reconciler works in", cmd, said)
+	refuses("another reconciler uses", cmd, said)
 	// After a kill and a new start in the same directory, it is the same replica.
 	must(t, first.Process.Kill())
 	_ = first.Wait() // it was killed
