@@ -252,8 +252,8 @@ func TestWhatAPartialReleaseLackedIsBuilt(t *testing.T) {
 	b.succeed("web")
 	b.sync() // as the queued work does
 	b.wantReleases("1 complete", "2 complete", "3 complete", "4 complete")
-	if cause := b.releaseRows()[3].Cause; cause != "the missing parts of release 2 were built; it replaces release 3, which "+
-		"was partial" {
+	if cause := b.releaseRows()[3].Cause; cause !=
+		"the missing parts of release 2 were built; it replaces release 3, which was partial" {
 		t.Errorf("the cause is %q", cause)
 	}
 	if diff := cmp.Diff(b.contents(2), b.contents(4)); diff != "" {
