@@ -368,7 +368,7 @@ func TestAGroupOnATerminal(t *testing.T) {
 	s.keys("a")
 	s.sees("Type 4 to approve")
 	s.keys("4\r")
-	s.told("approved: metrics on 3 of 4; not initech: this plan of metrics no longer")
+	s.told("approved: metrics on 3 of 4; not initech: this plan of metrics is no")
 	s.sees("These plans are no longer waiting (3 approved, 1 rejected, 1 withdrawn).") // after the next poll
 	s.keys("J")
 	s.sees("deploy metrics on hello/wayne")
