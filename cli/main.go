@@ -68,11 +68,11 @@ func run(ctx context.Context) error {
 		return nil
 	}
 	if text := err.Error(); text != "" {
-		e.Console.Say("%s%s", label(err), console.Text(text))
+		e.Console.Messagef("%s%s", label(err), console.Text(text))
 	}
 	var coded *exitcode.Error
 	if !errors.As(err, &coded) && misused(err) {
-		e.Console.Say("Usage: %s\nRun `%s --help` for more information.", cmd.UseLine(), cmd.CommandPath())
+		e.Console.Messagef("Usage: %s\nRun `%s --help` for more information.", cmd.UseLine(), cmd.CommandPath())
 		return exitcode.With(exitcode.Usage, err)
 	}
 	return err

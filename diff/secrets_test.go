@@ -161,7 +161,7 @@ func TestEscapesInLinearTime(t *testing.T) {
 	for _, part := range []string{`\`, `\u`, `\u0041`, "%25", "&amp;", "&#38;", `\u0026#38;%`, "H4sI", "H4sIAAAAAAAA/"} {
 		t.Run(part, func(t *testing.T) {
 			text := strings.Repeat(part, 1<<20/len(part))
-			testtime.CheckCost(t, 10_000, func() { s.Contains(text) })
+			testtime.CheckCPUCost(t, 10_000, func() { s.Contains(text) })
 		})
 	}
 }

@@ -44,7 +44,7 @@ func (o *of) flags(e *cmdenv.Env, c *cobra.Command) {
 // config returns the config of the app, or of the install's release of it.
 func (o *of) config(ctx context.Context, client *apiclient.Client) (api.AppConfig, error) {
 	if o.install != "" {
-		i, err := apiclient.Get[api.Install](client.GetInstall(ctx, o.install))
+		i, err := apiclient.Decode[api.Install](client.GetInstall(ctx, o.install))
 		if err != nil {
 			return api.AppConfig{}, err
 		}
@@ -55,7 +55,7 @@ func (o *of) config(ctx context.Context, client *apiclient.Client) (api.AppConfi
 
 // configOf returns the config of a release of an app; with 0 that of the newest version.
 func configOf(ctx context.Context, client *apiclient.Client, app string, release int) (api.AppConfig, error) {
-	return apiclient.Get[api.AppConfig](client.GetAppConfig(ctx, app, &api.GetAppConfigParams{Release: release}))
+	return apiclient.Decode[api.AppConfig](client.GetAppConfig(ctx, app, &api.GetAppConfigParams{Release: release}))
 }
 
 func newList(e *cmdenv.Env) *cobra.Command {

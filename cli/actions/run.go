@@ -124,7 +124,7 @@ func (o *running) begun(ctx context.Context, client *apiclient.Client, w api.Wor
 			if err := approvals.Script(ctx, o.asking.Env, client, step.Approval, o.script); err != nil {
 				return w, err
 			}
-			return apiclient.Get[api.Workflow](client.GetWorkflow(ctx, w.ID))
+			return apiclient.Decode[api.Workflow](client.GetWorkflow(ctx, w.ID))
 		}
 		begun := step.Status != api.StepStatusPending
 		if w.Status != api.WorkflowStatusRunning || begun || o.script == "" && looks == mostLooks {
@@ -136,7 +136,7 @@ func (o *running) begun(ctx context.Context, client *apiclient.Client, w api.Wor
 		case <-time.After(pause):
 		}
 		var err error
-		if w, err = apiclient.Get[api.Workflow](client.GetWorkflow(ctx, w.ID)); err != nil {
+		if w, err = apiclient.Decode[api.Workflow](client.GetWorkflow(ctx, w.ID)); err != nil {
 			return w, err
 		}
 	}

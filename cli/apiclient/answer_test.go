@@ -81,7 +81,7 @@ func TestAnswers(t *testing.T) {
 				w.WriteHeader(c.status)
 				_, _ = w.Write([]byte(c.body))
 			})
-			app, err := Get[api.App](client.GetApp(t.Context(), "hello"))
+			app, err := Decode[api.App](client.GetApp(t.Context(), "hello"))
 			if got := exitcode.CodeOf(err); got != c.code {
 				t.Errorf("exit code %d, want %d (%v)", got, c.code, err)
 			}
@@ -102,11 +102,11 @@ func TestAnswers(t *testing.T) {
 func TestDone(t *testing.T) {
 	status := http.StatusNoContent
 	client := plane(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
-	if err := Done(client.ForgetInstall(t.Context(), "acme", nil)); err != nil {
+	if err := CheckDone(client.ForgetInstall(t.Context(), "acme", nil)); err != nil {
 		t.Error(err)
 	}
 	status = http.StatusForbidden
-	if err := Done(client.ForgetInstall(t.Context(), "acme", nil)); exitcode.CodeOf(err) != exitcode.Unreachable {
+	if err := CheckDone(client.ForgetInstall(t.Context(), "acme", nil)); exitcode.CodeOf(err) != exitcode.Unreachable {
 		t.Errorf("forbidden ended with %v", err)
 	}
 }
@@ -120,14 +120,14 @@ func TestUnreachable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = Get[api.App](client.GetApp(t.Context(), "hello"))
+	_, err = Decode[api.App](client.GetApp(t.Context(), "hello"))
 	if exitcode.CodeOf(err) != exitcode.Unreachable || !strings.Contains(err.Error(), "cannot reach the control plane") ||
 		!strings.Contains(err.Error(), "nuon doctor") {
 		t.Errorf("ended with %v", err)
 	}
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	if _, err = Get[api.App](client.GetApp(stopped, "hello")); !errors.Is(err, exitcode.Interrupted) {
+	if _, err = Decode[api.App](client.GetApp(stopped, "hello")); !errors.Is(err, exitcode.Interrupted) {
 		t.Errorf("Ctrl-C ended with %v", err)
 	}
 }
@@ -171,16 +171,16 @@ func TestAll(t *testing.T) {
 		items []int
 		next  string
 	}{"": {[]int{1, 2}, "b"}, "b": {nil, "c"}, "c": {[]int{3}, ""}}
-	all, err := All(func(cursor string) ([]int, string, error) { return pages[cursor].items, pages[cursor].next, nil })
+	all, err := ListAll(func(cursor string) ([]int, string, error) { return pages[cursor].items, pages[cursor].next, nil })
 	if err != nil || len(all) != 3 || all[2] != 3 {
 		t.Errorf("%v, %v", all, err)
 	}
-	none, err := All(func(string) ([]int, string, error) { return nil, "", nil })
+	none, err := ListAll(func(string) ([]int, string, error) { return nil, "", nil })
 	if err != nil || none == nil {
 		t.Errorf("%#v, %v", none, err)
 	}
 	broken := errors.New("broken")
-	if got, err := All(func(cursor string) ([]int, string, error) {
+	if got, err := ListAll(func(cursor string) ([]int, string, error) {
 		if cursor == "" {
 			return []int{1}, "b", nil
 		}

@@ -78,23 +78,23 @@ func TestDebugShowsNoSecret(t *testing.T) {
 	}
 	ctx := t.Context()
 	sealed := seal.Sealed{KeyID: "key-1", Ciphertext: []byte("sealed-planted-5e5e")}
-	_, _ = Get[api.Credential](client.CreateCredential(ctx, api.NewCredential{Name: "github", Password: sealed}))
-	hook, err := Get[api.Webhook](client.CreateWebhook(ctx, api.NewWebhook{}))
+	_, _ = Decode[api.Credential](client.CreateCredential(ctx, api.NewCredential{Name: "github", Password: sealed}))
+	hook, err := Decode[api.Webhook](client.CreateWebhook(ctx, api.NewWebhook{}))
 	if err != nil || hook.Secret != planted["once"] {
 		t.Errorf("what is masked on the screen is %q for the command, %v", hook.Secret, err)
 	}
-	_, _ = Get[api.CreatedToken](client.CreateToken(ctx, api.NewToken{Name: "ci"}))
-	_, _ = Get[api.CreatedRunner](client.CreateRunner(ctx, api.NewRunner{Name: "berlin"}))
-	_, _ = Get[api.Install](client.GetInstall(ctx, "acme"))
-	_, _ = Get[api.App](client.GetApp(ctx, "hello"))
-	_, _ = Get[api.AppConfig](client.GetAppConfig(ctx, "hello", &api.GetAppConfigParams{}))
-	_, _ = Get[json.RawMessage](client.ListStates(ctx, "acme"))
-	_, _ = Get[api.Whoami](client.Whoami(ctx))
-	_, _ = Get[api.Asked](
+	_, _ = Decode[api.CreatedToken](client.CreateToken(ctx, api.NewToken{Name: "ci"}))
+	_, _ = Decode[api.CreatedRunner](client.CreateRunner(ctx, api.NewRunner{Name: "berlin"}))
+	_, _ = Decode[api.Install](client.GetInstall(ctx, "acme"))
+	_, _ = Decode[api.App](client.GetApp(ctx, "hello"))
+	_, _ = Decode[api.AppConfig](client.GetAppConfig(ctx, "hello", &api.GetAppConfigParams{}))
+	_, _ = Decode[json.RawMessage](client.ListStates(ctx, "acme"))
+	_, _ = Decode[api.Whoami](client.Whoami(ctx))
+	_, _ = Decode[api.Asked](
 		client.CreateWorkflow(ctx, "acme", &api.CreateWorkflowParams{},
 			api.NewWorkflow{Kind: "action", Action: "migrate", Env: map[string]string{"A": planted["env"]},
 				Inputs: map[string]string{"x": planted["run"]}}))
-	_, _ = Get[api.Install](
+	_, _ = Decode[api.Install](
 		client.UpdateInstallWithBody(ctx, "acme", "application/json",
 			strings.NewReader(
 				`{"inputs":[{"name":"key","sensitive":true,"value":"`+planted["input"]+`"}],"password":"`+planted["password"]+
@@ -146,7 +146,7 @@ func TestDebugIsBounded(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, _ = Get[map[string]string](client.Whoami(t.Context()))
+			_, _ = Decode[map[string]string](client.Whoami(t.Context()))
 			if !strings.HasSuffix(seen.String(), c.want) || len(seen.String()) > 2*bodyShown ||
 				strings.Contains(seen.String(), "hus") {
 				t.Errorf("shows %.400q", seen.String())
@@ -164,7 +164,7 @@ func TestDebugOfNoAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = Get[api.Whoami](client.Whoami(t.Context()))
+	_, err = Decode[api.Whoami](client.Whoami(t.Context()))
 	if exitcode.CodeOf(err) != exitcode.Unreachable || !strings.Contains(seen.String(), "< no response after ") ||
 		!strings.Contains(seen.String(), "refused") {
 		t.Errorf("shows %q, %v", seen.String(), err)

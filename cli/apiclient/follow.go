@@ -49,7 +49,7 @@ func Follow(ctx context.Context, open func(lastID string) (*http.Response, error
 	last := ""
 	for {
 		r, err := open(last)
-		err = answered(r, err)
+		err = checkResponse(r, err)
 		switch {
 		case err == nil:
 			ended, err := readEvents(r.Body, &last, each)

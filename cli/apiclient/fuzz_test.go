@@ -25,7 +25,7 @@ func FuzzAnswer(f *testing.F) {
 		if status < 200 || status > 599 {
 			return
 		}
-		_, err := Get[api.App](&http.Response{
+		_, err := Decode[api.App](&http.Response{
 			StatusCode: status, Status: http.StatusText(status), Header: http.Header{"Content-Type": {kind}},
 			Body:    io.NopCloser(strings.NewReader(body)),
 			Request: &http.Request{URL: &url.URL{Scheme: "http", Host: "plane"}},

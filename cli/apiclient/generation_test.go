@@ -57,7 +57,7 @@ func TestGenerations(t *testing.T) {
 				_ = json.NewEncoder(w).Encode(
 					api.Problem{Status: c.status, Code: "client_too_old", Title: "in its own words"})
 			})
-			_, err := Get[api.App](client.GetApp(t.Context(), "hello"))
+			_, err := Decode[api.App](client.GetApp(t.Context(), "hello"))
 			if exitcode.CodeOf(err) != c.code {
 				t.Fatalf("ended with %v", err)
 			}

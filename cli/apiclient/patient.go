@@ -10,9 +10,9 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/backoff"
 )
 
-// patient retries a request when the control plane asks for it with Retry-After: after 429
+// retryTransport retries a request when the control plane asks for it with Retry-After: after 429
 // always, because the request had no effect; after 503 only if the request may be sent twice.
-type patient struct{ below http.RoundTripper }
+type retryTransport struct{ next http.RoundTripper }
 
 // patienceLimit is the maximum total time for the retries of one request.
 const patienceLimit = time.Minute
@@ -24,10 +24,10 @@ type impatience struct{}
 func AtOnce(ctx context.Context) context.Context { return context.WithValue(ctx, impatience{}, true) }
 
 // RoundTrip sends a request, and retries it where allowed.
-func (p patient) RoundTrip(r *http.Request) (*http.Response, error) {
+func (p retryTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	begun, atOnce := time.Now(), r.Context().Value(impatience{}) != nil
 	for {
-		answer, err := p.below.RoundTrip(r)
+		answer, err := p.next.RoundTrip(r)
 		if err != nil {
 			return answer, err
 		}

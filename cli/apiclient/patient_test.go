@@ -71,7 +71,7 @@ func TestPatient(t *testing.T) {
 					r.Header.Set("Idempotency-Key", c.key)
 				}
 				begun := time.Now()
-				answer, err := patient{m}.RoundTrip(r)
+				answer, err := retryTransport{m}.RoundTrip(r)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -109,7 +109,7 @@ func TestPatienceCountsSlowRefusals(t *testing.T) {
 					t.Fatal(err)
 				}
 				begun := time.Now()
-				answer, err := patient{m}.RoundTrip(r)
+				answer, err := retryTransport{m}.RoundTrip(r)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -133,7 +133,7 @@ func TestPatientEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := (patient{m}).RoundTrip(r); !errors.Is(err, context.DeadlineExceeded) { //nolint:bodyclose // there is none
+		if _, err := (retryTransport{m}).RoundTrip(r); !errors.Is(err, context.DeadlineExceeded) { //nolint:bodyclose // there is none
 			t.Errorf("ended with %v", err)
 		}
 		m = &moods{statuses: []int{429}, after: "1"}
@@ -142,7 +142,7 @@ func TestPatientEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		answer, err := patient{m}.RoundTrip(r)
+		answer, err := retryTransport{m}.RoundTrip(r)
 		if err != nil || answer.StatusCode != http.StatusTooManyRequests || len(m.came) != 1 {
 			t.Errorf("%v after %d requests, %v", answer, len(m.came), err)
 		}

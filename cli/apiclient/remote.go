@@ -27,15 +27,15 @@ type Client struct {
 	URL string
 }
 
-// answerLimit is the maximum size of a JSON response, and problemLimit that of
+// maxResponseBytes is the maximum size of a JSON response, and maxProblemBytes that of
 // an error response, in bytes.
 const (
-	answerLimit  = 256 << 20
-	problemLimit = 4 << 20
+	maxResponseBytes = 256 << 20
+	maxProblemBytes  = 4 << 20
 )
 
 // New returns a client for a context. Each of around wraps the transport, such as Debug.
-func New(c contexts.Context, around ...func(http.RoundTripper) http.RoundTripper) (*Client, error) {
+func New(c contexts.Context, wrappers ...func(http.RoundTripper) http.RoundTripper) (*Client, error) {
 	u, err := url.Parse(c.URL)
 	if err != nil || u.Host == "" {
 		return nil, exitcode.Usagef("invalid control plane address %q: use a URL such as http://127.0.0.1:7110", c.URL)
@@ -46,32 +46,32 @@ func New(c contexts.Context, around ...func(http.RoundTripper) http.RoundTripper
 		return nil
 	}
 	transport := http.DefaultTransport
-	for _, a := range around {
+	for _, a := range wrappers {
 		transport = a(transport)
 	}
 	client, err := api.NewClient(c.URL, api.WithRequestEditorFn(introduce),
-		api.WithHTTPClient(&http.Client{Transport: patient{attentive{transport}}}))
+		api.WithHTTPClient(&http.Client{Transport: retryTransport{idleTimeoutTransport{transport}}}))
 	if err != nil {
 		return nil, err
 	}
 	return &Client{Client: client, URL: c.URL}, nil
 }
 
-// Get decodes the response to a request of the generated client.
-func Get[T any](r *http.Response, err error) (T, error) {
+// Decode decodes the response to a request of the generated client.
+func Decode[T any](r *http.Response, err error) (T, error) {
 	var out T
-	if err := answered(r, err); err != nil {
+	if err := checkResponse(r, err); err != nil {
 		return out, err
 	}
 	defer r.Body.Close() //nolint:errcheck // what matters was read
-	err = read(r.Body, answerLimit, &out)
+	err = decodeJSON(r.Body, maxResponseBytes, &out)
 	return out, err
 }
 
-// read decodes JSON of at most limit bytes.
-func read(body io.Reader, limit int64, into any) error {
+// decodeJSON decodes JSON of at most limit bytes.
+func decodeJSON(body io.Reader, limit int64, out any) error {
 	bounded := &io.LimitedReader{R: body, N: limit}
-	err := json.NewDecoder(bounded).Decode(into)
+	err := json.NewDecoder(bounded).Decode(out)
 	switch {
 	case err == nil:
 		return nil
@@ -97,16 +97,16 @@ func isMalformed(err error) bool {
 	return errors.As(err, &syntax) || errors.As(err, &kind) || errors.Is(err, io.EOF)
 }
 
-// Done checks the response to a request without a result.
-func Done(r *http.Response, err error) error {
-	if err := answered(r, err); err != nil {
+// CheckDone checks the response to a request without a result.
+func CheckDone(r *http.Response, err error) error {
+	if err := checkResponse(r, err); err != nil {
 		return err
 	}
 	return r.Body.Close()
 }
 
-// answered returns an error for every response except success, and then closes its body.
-func answered(r *http.Response, err error) error {
+// checkResponse returns an error for every response except success, and then closes its body.
+func checkResponse(r *http.Response, err error) error {
 	if err != nil {
 		if errors.Is(err, context.Canceled) {
 			return exitcode.Interrupted
@@ -123,7 +123,7 @@ func answered(r *http.Response, err error) error {
 	}
 	defer r.Body.Close() //nolint:errcheck // the error is what matters
 	p := api.Problem{Status: r.StatusCode, Title: r.Status}
-	if b, err := io.ReadAll(io.LimitReader(r.Body, problemLimit)); err == nil {
+	if b, err := io.ReadAll(io.LimitReader(r.Body, maxProblemBytes)); err == nil {
 		_ = json.Unmarshal(b, &p) // a response that is no problem document keeps the status line
 	}
 	p.Title = cmp.Or(p.Title, r.Status)
@@ -137,8 +137,8 @@ func answered(r *http.Response, err error) error {
 	return &Problem{p}
 }
 
-// All reads all pages of a list.
-func All[T any](page func(cursor string) (items []T, next string, err error)) ([]T, error) {
+// ListAll reads all pages of a list.
+func ListAll[T any](page func(cursor string) (items []T, next string, err error)) ([]T, error) {
 	all, cursor := []T{}, ""
 	for {
 		items, next, err := page(cursor)
@@ -150,13 +150,13 @@ func All[T any](page func(cursor string) (items []T, next string, err error)) ([
 		case "":
 			return all, nil
 		case cursor:
-			return nil, ErrNoProgress
+			return nil, ErrRepeatedPage
 		}
 		cursor = next
 	}
 }
 
-// ErrNoProgress is the error for a list whose pages would never end.
-var ErrNoProgress = exitcode.With(exitcode.Unreachable,
+// ErrRepeatedPage is the error for a list whose pages would never end.
+var ErrRepeatedPage = exitcode.With(exitcode.Unreachable,
 	errors.New("the control plane returned the same page of a list twice; check its address with `nuon context "+
 		"list`"))

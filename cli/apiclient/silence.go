@@ -11,10 +11,10 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// attentive is a transport with idle timeouts. Without them, a client would
+// idleTimeoutTransport is a transport with idle timeouts. Without them, a client would
 // wait forever on a server that accepts connections and sends nothing, such as
 // another program on the control plane's address.
-type attentive struct{ below http.RoundTripper }
+type idleTimeoutTransport struct{ next http.RoundTripper }
 
 const (
 	// networkTime is added to the time that the API declares for a response, for the way there and
@@ -38,11 +38,11 @@ type silent time.Duration
 func (s silent) Error() string { return fmt.Sprintf("no data received for %s", time.Duration(s)) }
 
 // RoundTrip makes the exchange and applies the timeouts until the response body is closed.
-func (a attentive) RoundTrip(r *http.Request) (*http.Response, error) {
+func (a idleTimeoutTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	limit := answerWithin(r)
 	watch := time.AfterFunc(limit, func() { cancel(silent(limit)) })
-	answer, err := a.below.RoundTrip(r.WithContext(ctx))
+	answer, err := a.next.RoundTrip(r.WithContext(ctx))
 	if err != nil {
 		watch.Stop()
 		err = causeOf(ctx, err)

@@ -82,7 +82,7 @@ func TestAControlPlaneThatSaysNothing(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				app, err := Get[api.App](client.GetApp(t.Context(), "hello"))
+				app, err := Decode[api.App](client.GetApp(t.Context(), "hello"))
 				if exitcode.CodeOf(err) != c.code || err == nil && app.Name != "hello" {
 					t.Fatalf("got %+v, %v", app, err)
 				}
@@ -113,7 +113,7 @@ func TestCtrlCAtAnyMoment(t *testing.T) {
 					_ = sleep(t.Context(), time.Second)
 					stop()
 				}()
-				if _, err := Get[api.App](client.GetApp(ctx, "hello")); !errors.Is(err, exitcode.Interrupted) {
+				if _, err := Decode[api.App](client.GetApp(ctx, "hello")); !errors.Is(err, exitcode.Interrupted) {
 					t.Errorf("ended with %v", err)
 				}
 				<-ctx.Done()
@@ -138,7 +138,7 @@ func (e *endlessJSON) Read(b []byte) (int, error) {
 // TestAnAnswerWithoutAnEnd checks that a response is cut at its limit.
 func TestAnAnswerWithoutAnEnd(t *testing.T) {
 	var all []string
-	if err := read(&endlessJSON{}, 4<<20, &all); exitcode.CodeOf(err) != exitcode.Unreachable ||
+	if err := decodeJSON(&endlessJSON{}, 4<<20, &all); exitcode.CodeOf(err) != exitcode.Unreachable ||
 		!strings.Contains(err.Error(), "larger than 4 MB") {
 		t.Errorf("ended with %v", err)
 	}

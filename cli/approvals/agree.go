@@ -115,16 +115,16 @@ func (a *answer) display(ctx context.Context, client *apiclient.Client, groups [
 		if len(alike) > 1 {
 			id, each = "", "each "
 		}
-		c.Say("%s %s on %s%s", review.Verb(t), review.Subject(t), review.Place(alike), id)
-		c.Say("  %s%s", each, effect(t, report))
+		c.Messagef("%s %s on %s%s", review.Verb(t), review.Subject(t), review.Place(alike), id)
+		c.Messagef("  %s%s", each, effect(t, report))
 		if len(alike) > 1 {
-			c.Say("%s", c.Wrap("  at "+console.Line(review.Names(alike, mostAsked)), 2))
+			c.Messagef("%s", c.Wrap("  at "+console.Line(review.Names(alike, mostAsked)), 2))
 		}
 		if scripts := review.Scripts(t); scripts != "" {
-			c.Say("%s", c.Wrap("  with "+console.Line(scripts), 2))
+			c.Messagef("%s", c.Wrap("  with "+console.Line(scripts), 2))
 		}
 		if t.Because != "" {
-			c.Say("%s", c.Wrap("  because "+console.Line(t.Because), 2))
+			c.Messagef("%s", c.Wrap("  because "+console.Line(t.Because), 2))
 		}
 	}
 	return nil

@@ -174,7 +174,7 @@ func (a *answer) respondAll(ctx context.Context, client *apiclient.Client,
 	done, failed := []api.Approval{}, []error{}
 	for i, t := range targets {
 		if i > 0 && i%tellEvery == 0 && a.env.Console.ErrIsTerminal {
-			a.env.Console.Say("answered %d of %d", len(done), len(targets))
+			a.env.Console.Messagef("answered %d of %d", len(done), len(targets))
 		}
 		got, err := a.send(ctx, client, t)
 		if err == nil {
@@ -202,7 +202,7 @@ func (a *answer) respondAll(ctx context.Context, client *apiclient.Client,
 // send sends the answer for one plan, bound to the plan and content that were displayed.
 func (a *answer) send(ctx context.Context, client *apiclient.Client, t api.Approval) (api.Approval, error) {
 	given := api.Response{Answer: a.give, Plan: t.Plan, ContentDigest: t.ContentDigest, Reason: a.reason}
-	got, err := apiclient.Get[api.Approval](client.RespondApproval(ctx, t.ID, given))
+	got, err := apiclient.Decode[api.Approval](client.RespondApproval(ctx, t.ID, given))
 	if err != nil {
 		return got, fmt.Errorf("%s %s on %s/%s: %w", a.give, review.Subject(t), t.App, t.Install, err)
 	}
@@ -248,7 +248,7 @@ func byStatus(all []api.Approval) [][]api.Approval {
 // app/install/component).
 func find(ctx context.Context, client *apiclient.Client, name string) (api.Approval, error) {
 	if !strings.Contains(name, "/") {
-		return apiclient.Get[api.Approval](client.GetApproval(ctx, name))
+		return apiclient.Decode[api.Approval](client.GetApproval(ctx, name))
 	}
 	all, err := waiting(ctx, client, api.ListApprovalsParams{Brief: true})
 	if err != nil {
@@ -304,7 +304,7 @@ func (a *answer) targets(ctx context.Context, client *apiclient.Client, args []s
 func (a *answer) everything(ctx context.Context, client *apiclient.Client) ([]api.Approval, error) {
 	all, err := waiting(ctx, client, api.ListApprovalsParams{Install: a.install, Brief: true})
 	if err == nil && len(all) == 0 {
-		a.env.Console.Say("no approvals waiting")
+		a.env.Console.Messagef("no approvals waiting")
 	}
 	if err != nil || a.give == api.ResponseAnswerReject {
 		return all, err
@@ -324,7 +324,7 @@ func (a *answer) everything(ctx context.Context, client *apiclient.Client) ([]ap
 			continue
 		}
 		a.left++
-		a.env.Console.Say("skipped: %s on %s/%s %s; approve it by name: nuon approve %s",
+		a.env.Console.Messagef("skipped: %s on %s/%s %s; approve it by name: nuon approve %s",
 			review.Subject(t), t.App, t.Install, why, t.ID)
 	}
 	return safe, nil

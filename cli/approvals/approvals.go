@@ -125,15 +125,15 @@ func whole(ctx context.Context, client *apiclient.Client, a api.Approval) (api.A
 	if len(a.Report) > 0 {
 		return a, nil
 	}
-	return apiclient.Get[api.Approval](client.GetApproval(ctx, a.ID))
+	return apiclient.Decode[api.Approval](client.GetApproval(ctx, a.ID))
 }
 
 // waiting returns the waiting approvals of a request, oldest first, because later ones
 // can depend on earlier ones.
 func waiting(ctx context.Context, client *apiclient.Client, p api.ListApprovalsParams) ([]api.Approval, error) {
-	all, err := apiclient.All(func(cursor string) ([]api.Approval, string, error) {
+	all, err := apiclient.ListAll(func(cursor string) ([]api.Approval, string, error) {
 		p.Cursor = cursor
-		l, err := apiclient.Get[api.ApprovalList](client.ListApprovals(ctx, &p))
+		l, err := apiclient.Decode[api.ApprovalList](client.ListApprovals(ctx, &p))
 		return l.Items, l.Next, err
 	})
 	slices.SortStableFunc(all, func(a, b api.Approval) int { return strings.Compare(a.ID, b.ID) })
@@ -152,7 +152,7 @@ func chosen(ctx context.Context, client *apiclient.Client, args []string, brief 
 	var all []api.Approval
 	for _, arg := range args {
 		if strings.HasPrefix(arg, "apr_") {
-			a, err := apiclient.Get[api.Approval](client.GetApproval(ctx, arg))
+			a, err := apiclient.Decode[api.Approval](client.GetApproval(ctx, arg))
 			if err != nil {
 				return nil, err
 			}
@@ -178,12 +178,12 @@ func chosen(ctx context.Context, client *apiclient.Client, args []string, brief 
 
 // known returns an error unless an install, or the install of a component, of this name exists.
 func known(ctx context.Context, client *apiclient.Client, arg string) error {
-	_, err := apiclient.Get[api.Install](client.GetInstall(ctx, arg))
+	_, err := apiclient.Decode[api.Install](client.GetInstall(ctx, arg))
 	install, both := above(arg)
 	if err == nil || !both || !apiclient.CodeIs(err, "not_found") {
 		return err
 	}
-	if _, second := apiclient.Get[api.Install](client.GetInstall(ctx, install)); second == nil {
+	if _, second := apiclient.Decode[api.Install](client.GetInstall(ctx, install)); second == nil {
 		return nil
 	}
 	return err
@@ -221,8 +221,8 @@ func ids(all []api.Approval) [][]string {
 
 // nothing prints that no plan waits, and what is in progress that may still result in one.
 func nothing(ctx context.Context, w io.Writer, c *console.Console, client *apiclient.Client, args []string) error {
-	all, err := apiclient.All(func(cursor string) ([]api.InstallSummary, string, error) {
-		l, err := apiclient.Get[api.InstallList](client.ListInstalls(ctx, &api.ListInstallsParams{Cursor: cursor}))
+	all, err := apiclient.ListAll(func(cursor string) ([]api.InstallSummary, string, error) {
+		l, err := apiclient.Decode[api.InstallList](client.ListInstalls(ctx, &api.ListInstallsParams{Cursor: cursor}))
 		return l.Items, l.Next, err
 	})
 	if err != nil {

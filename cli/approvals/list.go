@@ -44,7 +44,7 @@ func newList(e *cmdenv.Env) *cobra.Command {
 		Row:    func(a api.Approval) []string { return cells([]api.Approval{a}) },
 		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.Approval, string, error) {
 			p.Cursor, p.Limit, p.Status = at.Cursor, at.Limit, api.ListApprovalsParamsStatus(status)
-			l, err := apiclient.Get[api.ApprovalList](client.ListApprovals(ctx, &p))
+			l, err := apiclient.Decode[api.ApprovalList](client.ListApprovals(ctx, &p))
 			return l.Items, l.Next, err
 		},
 	}
@@ -86,7 +86,7 @@ func together(e *cmdenv.Env, all []api.Approval) [][]string {
 		rows = append(rows, cells(alike))
 	}
 	if len(rows) < len(all) {
-		e.Console.Say("%d plans in %d rows; list every plan with --each", len(all), len(rows))
+		e.Console.Messagef("%d plans in %d rows; list every plan with --each", len(all), len(rows))
 	}
 	return rows
 }

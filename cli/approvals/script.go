@@ -19,7 +19,7 @@ import (
 // script on a terminal and asks. If nobody can be asked, or the person may not
 // approve, the script keeps waiting and Script prints how to answer it.
 func Script(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, approval, digest string) error {
-	t, err := apiclient.Get[api.Approval](client.GetApproval(ctx, approval))
+	t, err := apiclient.Decode[api.Approval](client.GetApproval(ctx, approval))
 	if err != nil || t.Status != api.ApprovalStatusWaiting || len(t.Scripts) == 0 {
 		return err
 	}
@@ -31,12 +31,12 @@ func Script(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, approv
 		}
 		return sendScript(ctx, e, client, t)
 	}
-	who, err := apiclient.Get[api.Whoami](client.Whoami(ctx))
+	who, err := apiclient.Decode[api.Whoami](client.Whoami(ctx))
 	switch {
 	case err != nil:
 		return err
 	case !c.Asks(), who.Role != "approver" && who.Role != "admin":
-		c.Say("%s needs approval: %s", console.Line(review.Scripts(t)), read)
+		c.Messagef("%s needs approval: %s", console.Line(review.Scripts(t)), read)
 		return nil
 	}
 	if err := showOne(c.Err, c, []api.Approval{t}); err != nil {
@@ -45,7 +45,7 @@ func Script(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, approv
 	if err := c.Confirm(ctx, "this approves "+review.Scripts(t)+" for "+review.Place([]api.Approval{t}),
 		false); err != nil {
 		if exitcode.CodeOf(err) == exitcode.Rejected { // a declined confirmation does not reject the script
-			c.Say("not approved: %s", read)
+			c.Messagef("not approved: %s", read)
 			return nil
 		}
 		return err
@@ -59,6 +59,6 @@ func sendScript(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, t 
 	if _, err := a.send(ctx, client, t); err != nil {
 		return err
 	}
-	e.Console.Say("approved: %s for %s", console.Line(review.Scripts(t)), review.Place([]api.Approval{t}))
+	e.Console.Messagef("approved: %s for %s", console.Line(review.Scripts(t)), review.Place([]api.Approval{t}))
 	return nil
 }

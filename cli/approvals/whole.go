@@ -42,7 +42,7 @@ func (a *answer) approveWorkflow(ctx context.Context, args []string) error {
 		return err
 	}
 	if a.revoke {
-		w, err = apiclient.Get[api.Workflow](client.RevokeWorkflowRule(ctx, w.ID))
+		w, err = apiclient.Decode[api.Workflow](client.RevokeWorkflowRule(ctx, w.ID))
 		if err != nil {
 			return err
 		}
@@ -51,7 +51,7 @@ func (a *answer) approveWorkflow(ctx context.Context, args []string) error {
 	if err := a.agreeWhole(ctx, client, w); err != nil {
 		return err
 	}
-	if w, err = apiclient.Get[api.Workflow](client.SetWorkflowRule(ctx, w.ID, api.Reason{Reason: a.reason})); err != nil {
+	if w, err = apiclient.Decode[api.Workflow](client.SetWorkflowRule(ctx, w.ID, api.Reason{Reason: a.reason})); err != nil {
 		return err
 	}
 	return a.showWhole(w, "%s\n", review.WholeApproved(w))
@@ -71,11 +71,11 @@ func (a *answer) showWhole(w api.Workflow, format string, args ...any) error {
 // be approved as a whole.
 func findRunning(ctx context.Context, client *apiclient.Client, name string) (api.Workflow, error) {
 	if strings.HasPrefix(name, "wfl_") {
-		return apiclient.Get[api.Workflow](client.GetWorkflow(ctx, name))
+		return apiclient.Decode[api.Workflow](client.GetWorkflow(ctx, name))
 	}
 	install := strings.TrimPrefix(name, "latest:")
-	running, err := apiclient.All(func(cursor string) ([]api.Workflow, string, error) {
-		l, err := apiclient.Get[api.WorkflowList](client.ListWorkflows(ctx, &api.ListWorkflowsParams{
+	running, err := apiclient.ListAll(func(cursor string) ([]api.Workflow, string, error) {
+		l, err := apiclient.Decode[api.WorkflowList](client.ListWorkflows(ctx, &api.ListWorkflowsParams{
 			Install: install, Status: string(api.WorkflowStatusRunning), Cursor: cursor,
 		}))
 		return l.Items, l.Next, err
@@ -117,8 +117,8 @@ func (a *answer) agreeWhole(ctx context.Context, client *apiclient.Client, w api
 			"then run: %s",
 			what, w.ID, command)
 	}
-	c.Say("%s   (%s)", review.NameOf(w), w.ID)
-	c.Say("%s", c.Wrap("  because "+console.Line(w.Reason), 2))
+	c.Messagef("%s   (%s)", review.NameOf(w), w.ID)
+	c.Messagef("%s", c.Wrap("  because "+console.Line(w.Reason), 2))
 	waits, err := waiting(ctx, client, api.ListApprovalsParams{Install: w.InstallID, Brief: true})
 	if err != nil {
 		return err
@@ -138,11 +138,11 @@ func (a *answer) agreeWhole(ctx context.Context, client *apiclient.Client, w api
 		if !review.Covered(t) {
 			how = "  still needs approval: %s: %s"
 		}
-		c.Say(how, console.Line(review.Subject(t)), effect(t, report))
+		c.Messagef(how, console.Line(review.Subject(t)), effect(t, report))
 	}
 	if next := review.Unplanned(w); len(next) > 0 {
-		c.Say("%s", c.Wrap("  approves once planned: "+console.Line(strings.Join(next, ", ")), 2))
+		c.Messagef("%s", c.Wrap("  approves once planned: "+console.Line(strings.Join(next, ", ")), 2))
 	}
-	c.Say("%s", c.Wrap("  never approves "+review.NeverCovered(console.Line(w.Install)), 2))
+	c.Messagef("%s", c.Wrap("  never approves "+review.NeverCovered(console.Line(w.Install)), 2))
 	return c.Confirm(ctx, what, false)
 }

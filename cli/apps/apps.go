@@ -64,7 +64,7 @@ func create(ctx context.Context, e *cmdenv.Env, n api.NewApp) error {
 	if n.Repository == "" {
 		n.Ref, n.Directory = "", ""
 	}
-	app, err := apiclient.Get[api.App](client.CreateApp(ctx, &api.CreateAppParams{}, n))
+	app, err := apiclient.Decode[api.App](client.CreateApp(ctx, &api.CreateAppParams{}, n))
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func newList(e *cmdenv.Env) *cobra.Command {
 		Header: []string{"NAME", "RELEASE", "REPOSITORY", "PROBLEM"},
 		Row:    row,
 		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.App, string, error) {
-			l, err := apiclient.Get[api.AppList](client.ListApps(ctx,
+			l, err := apiclient.Decode[api.AppList](client.ListApps(ctx,
 				&api.ListAppsParams{Cursor: at.Cursor, Limit: at.Limit}))
 			return l.Items, l.Next, err
 		},
@@ -142,11 +142,11 @@ func newGet(e *cmdenv.Env) *cobra.Command {
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: complete.Args(e, complete.Apps),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
-			app, err := apiclient.Get[api.App](client.GetApp(ctx, args[0]))
+			app, err := apiclient.Decode[api.App](client.GetApp(ctx, args[0]))
 			if err != nil {
 				return err
 			}
-			components, err := apiclient.Get[api.ComponentList](client.ListComponents(ctx, app.ID))
+			components, err := apiclient.Decode[api.ComponentList](client.ListComponents(ctx, app.ID))
 			if err != nil {
 				return err
 			}

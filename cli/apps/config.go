@@ -35,7 +35,7 @@ func newConfig(e *cmdenv.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			declared, err := apiclient.Get[api.AppConfig](client.GetAppConfig(c.Context(), args[0],
+			declared, err := apiclient.Decode[api.AppConfig](client.GetAppConfig(c.Context(), args[0],
 				&api.GetAppConfigParams{Version: number}))
 			if err != nil {
 				return err

@@ -25,10 +25,10 @@ touched.`,
 	}, "skip the confirmation prompt", func(args []string) string {
 		return fmt.Sprintf("this deletes app %s with all its versions and builds", args[0])
 	}, func(ctx context.Context, client *apiclient.Client, args []string) error {
-		if err := apiclient.Done(client.DeleteApp(ctx, args[0])); err != nil {
+		if err := apiclient.CheckDone(client.DeleteApp(ctx, args[0])); err != nil {
 			return err
 		}
-		e.Console.Say("deleted app %s", args[0])
+		e.Console.Messagef("deleted app %s", args[0])
 		return nil
 	})
 }

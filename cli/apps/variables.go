@@ -68,7 +68,7 @@ func (o *variablesSetting) run(ctx context.Context, client *apiclient.Client, ar
 	if len(plain)+len(secrets) == 0 {
 		return exitcode.Usagef("no variable is named: use NAME=VALUE or --sensitive NAME")
 	}
-	app, err := apiclient.Get[api.App](client.GetApp(ctx, args[0]))
+	app, err := apiclient.Decode[api.App](client.GetApp(ctx, args[0]))
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (o *variablesSetting) run(ctx context.Context, client *apiclient.Client, ar
 		return err
 	}
 	change.Set = append(change.Set, sealed...)
-	list, err := apiclient.Get[api.AppVariableList](client.ChangeAppVariables(ctx, app.ID, change))
+	list, err := apiclient.Decode[api.AppVariableList](client.ChangeAppVariables(ctx, app.ID, change))
 	if err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ variables are not shown.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: complete.Args(e, complete.Apps),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
-			list, err := apiclient.Get[api.AppVariableList](client.ListAppVariables(ctx, args[0]))
+			list, err := apiclient.Decode[api.AppVariableList](client.ListAppVariables(ctx, args[0]))
 			if err != nil {
 				return err
 			}
@@ -223,7 +223,7 @@ func newVariablesDelete(e *cmdenv.Env) *cobra.Command {
 	}, "delete without asking", func(args []string) string {
 		return fmt.Sprintf("this deletes the variables %s of app %s", strings.Join(args[1:], ", "), args[0])
 	}, func(ctx context.Context, client *apiclient.Client, args []string) error {
-		list, err := apiclient.Get[api.AppVariableList](client.ChangeAppVariables(ctx, args[0],
+		list, err := apiclient.Decode[api.AppVariableList](client.ChangeAppVariables(ctx, args[0],
 			api.AppVariablesChange{Delete: args[1:]}))
 		if err != nil {
 			return err

@@ -22,7 +22,7 @@ func newVersions(e *cmdenv.Env) *cobra.Command {
 				console.Short(v.Digest), v.Reason}
 		},
 		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.AppVersion, string, error) {
-			l, err := apiclient.Get[api.AppVersionList](client.ListAppVersions(ctx, at.Args[0],
+			l, err := apiclient.Decode[api.AppVersionList](client.ListAppVersions(ctx, at.Args[0],
 				&api.ListAppVersionsParams{Cursor: at.Cursor, Limit: at.Limit}))
 			return l.Items, l.Next, err
 		},

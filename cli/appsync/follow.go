@@ -63,7 +63,7 @@ func (f *follower) next(ctx context.Context) (now api.Sync, partial bool, err er
 }
 
 func (f *follower) read(ctx context.Context, since string) (api.Sync, error) {
-	return apiclient.Get[api.Sync](f.client.GetSync(ctx, f.app, &api.GetSyncParams{Installs: f.installs, Since: since}))
+	return apiclient.Decode[api.Sync](f.client.GetSync(ctx, f.app, &api.GetSyncParams{Installs: f.installs, Since: since}))
 }
 
 // all makes the next poll read all installs.

@@ -24,67 +24,67 @@ func preview(ctx context.Context, e *cmdenv.Env, o options, args []string) error
 	if len(args) == 1 {
 		dir = args[0]
 	}
-	at, err := directoryOf(ctx, e, client, o.app, dir)
+	at, err := resolveDirectory(ctx, e, client, o.app, dir)
 	if err != nil {
 		return err
 	}
-	p, err := ask(ctx, client, at)
+	p, err := requestPreview(ctx, client, at)
 	if err != nil {
 		return err
 	}
 	if o.markdown {
-		_, err = io.WriteString(e.Console.Out, markdown(at.app, p))
+		_, err = io.WriteString(e.Console.Out, formatMarkdown(at.app, p))
 	} else {
-		err = e.Console.Result(p, func(w io.Writer) error { return showPreview(w, e.Console, at.app, p) })
+		err = e.Console.Result(p, func(w io.Writer) error { return printPreview(w, e.Console, at.app, p) })
 	}
 	if err != nil {
 		return err
 	}
-	return foreseen(p)
+	return previewError(p)
 }
 
-// ask sends the files and returns the preview: for a connected app it sends the work
+// requestPreview sends the files and returns the preview: for a connected app it sends the work
 // tree, for another the directory.
-func ask(ctx context.Context, client *apiclient.Client, at directory) (api.AppPreview, error) {
+func requestPreview(ctx context.Context, client *apiclient.Client, at directory) (api.AppPreview, error) {
 	app := at.app
 	if app.Repository == "" {
 		archive, err := at.pack(ctx)
 		if err != nil {
 			return api.AppPreview{}, err
 		}
-		return apiclient.Get[api.AppPreview](client.PreviewAppWithBody(ctx, app.ID, &api.PreviewAppParams{},
+		return apiclient.Decode[api.AppPreview](client.PreviewAppWithBody(ctx, app.ID, &api.PreviewAppParams{},
 			"application/gzip", archive))
 	}
-	w, err := openWorkTree(at.path)
+	tree, err := openWorkTree(at.path)
 	if err != nil {
 		return api.AppPreview{}, err
 	}
-	archive, err := packTree(w)
+	archive, err := packTree(tree)
 	if err != nil {
 		return api.AppPreview{}, err
 	}
-	return apiclient.Get[api.AppPreview](client.PreviewAppWithBody(ctx, app.ID, &api.PreviewAppParams{Directory: w.Dir},
+	return apiclient.Decode[api.AppPreview](client.PreviewAppWithBody(ctx, app.ID, &api.PreviewAppParams{Directory: tree.Dir},
 		"application/gzip", archive))
 }
 
-// foreseen returns the exit code of a preview. Only components that cannot be built
+// previewError returns the exit code of a preview. Only components that cannot be built
 // make it fail; people judge the rest.
-func foreseen(p api.AppPreview) error {
-	var broken []string
+func previewError(p api.AppPreview) error {
+	var failing []string
 	for _, c := range p.Components {
 		if c.Problem != "" {
-			broken = append(broken, c.Name)
+			failing = append(failing, c.Name)
 		}
 	}
-	if len(broken) == 0 {
+	if len(failing) == 0 {
 		return nil
 	}
 	return exitcode.With(exitcode.Failed, fmt.Errorf("%s cannot be built; fix it before you merge",
-		strings.Join(broken, ", ")))
+		strings.Join(failing, ", ")))
 }
 
-// effect describes the effect on a component in a few words.
-func effect(c api.PreviewedComponent) string {
+// describeChange describes the effect on a component in a few words.
+func describeChange(c api.PreviewedComponent) string {
 	switch {
 	case c.Problem != "":
 		return "cannot be built"
@@ -100,8 +100,8 @@ func effect(c api.PreviewedComponent) string {
 	return "unchanged"
 }
 
-// outlook returns the first sentence of a preview.
-func outlook(app api.App, p api.AppPreview) string {
+// previewSummary returns the first sentence of a preview.
+func previewSummary(app api.App, p api.AppPreview) string {
 	switch {
 	case !p.Changed:
 		return fmt.Sprintf("A sync of %s would change nothing.", app.Name)
@@ -116,8 +116,8 @@ func outlook(app api.App, p api.AppPreview) string {
 	return fmt.Sprintf("A sync of %s would create release %d.", app.Name, p.Release)
 }
 
-// asked describes an input that the change adds, removes or changes.
-func asked(i api.PreviewedInput) string {
+// describeInput describes an input that the change adds, removes or changes.
+func describeInput(i api.PreviewedInput) string {
 	s := fmt.Sprintf("input %s is %s", i.Name, i.Change)
 	if i.Required && i.Change != api.PreviewedInputChangeRemoved {
 		s += ", required and without a default: installs without a value for it stall"
@@ -125,89 +125,89 @@ func asked(i api.PreviewedInput) string {
 	return s
 }
 
-// moved returns the installs that would change, and the number of those that would not.
-func moved(p api.AppPreview) (all []api.PreviewedInstall, still int) {
+// changedInstalls returns the installs that would change, and the number of those that would not.
+func changedInstalls(p api.AppPreview) (changed []api.PreviewedInstall, unchanged int) {
 	for _, i := range p.Installs {
 		if len(i.Components) == 0 {
-			still++
+			unchanged++
 			continue
 		}
-		all = append(all, i)
+		changed = append(changed, i)
 	}
-	return all, still
+	return changed, unchanged
 }
 
-// unmoved describes how many installs would not change.
-func unmoved(still, others int) string {
+// unchangedSummary describes how many installs would not change.
+func unchangedSummary(unchanged, others int) string {
 	switch {
-	case still == 0 && others == 0:
+	case unchanged == 0 && others == 0:
 		return "It has no installs."
-	case still == 0:
+	case unchanged == 0:
 		return ""
 	case others == 0:
-		return "Nothing would change on " + diff.Plural(still, "install", "installs") + "."
+		return "Nothing would change on " + diff.Plural(unchanged, "install", "installs") + "."
 	}
-	return "Nothing would change on " + diff.Plural(still, "other install", "other installs") + "."
+	return "Nothing would change on " + diff.Plural(unchanged, "other install", "other installs") + "."
 }
 
-// showPreview prints a preview for people; in a pipe it prints only the tables.
-func showPreview(w io.Writer, c *console.Console, app api.App, p api.AppPreview) error {
+// printPreview prints a preview for people; in a pipe it prints only the tables.
+func printPreview(w io.Writer, c *console.Console, app api.App, p api.AppPreview) error {
 	var components, installs [][]string
 	for _, x := range p.Components {
-		components = append(components, []string{x.Name, effect(x), x.Reason})
+		components = append(components, []string{x.Name, describeChange(x), x.Reason})
 	}
-	all, still := moved(p)
-	for _, i := range all {
+	changed, unchanged := changedInstalls(p)
+	for _, i := range changed {
 		installs = append(installs, []string{i.Name, strings.Join(i.Components, ", "), i.Reason})
 	}
-	fmt.Fprintln(w, outlook(app, p))
+	fmt.Fprintln(w, previewSummary(app, p))
 	for _, i := range p.Inputs {
-		fmt.Fprintln(w, c.Wrap("  "+console.Line(asked(i)), 4))
+		fmt.Fprintln(w, c.Wrap("  "+console.Line(describeInput(i)), 4))
 	}
 	if len(components) > 0 {
-		gap(w, c)
+		printBlankLine(w, c)
 		if err := c.Table(w, []string{"COMPONENT", "CHANGE", "REASON"}, components); err != nil {
 			return err
 		}
 	}
 	if len(installs) > 0 {
-		gap(w, c)
+		printBlankLine(w, c)
 		if err := c.Table(w, []string{"INSTALL", "UPDATES", "REASON"}, installs); err != nil {
 			return err
 		}
 	}
-	if words := unmoved(still, len(all)); words != "" {
-		gap(w, c)
-		if _, err := fmt.Fprintln(w, words); err != nil {
+	if summary := unchangedSummary(unchanged, len(changed)); summary != "" {
+		printBlankLine(w, c)
+		if _, err := fmt.Fprintln(w, summary); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// gap prints a blank line between sections on a terminal.
-func gap(w io.Writer, c *console.Console) {
+// printBlankLine prints a blank line between sections on a terminal.
+func printBlankLine(w io.Writer, c *console.Console) {
 	if c.OutIsTerminal {
 		fmt.Fprintln(w)
 	}
 }
 
-// mostInComment is the maximum number of installs that a comment names one by one.
-const mostInComment = 50
+// maxCommentInstalls is the maximum number of installs that a comment names one by one.
+const maxCommentInstalls = 50
 
-// markdown formats a preview as a comment on a pull request.
-func markdown(app api.App, p api.AppPreview) string {
+// formatMarkdown formats a preview as a comment on a pull request.
+func formatMarkdown(app api.App, p api.AppPreview) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "**nuon**: %s\n", plain(outlook(app, p)))
+	fmt.Fprintf(&b, "**nuon**: %s\n", escapeMarkdown(previewSummary(app, p)))
 	if p.Changed {
 		b.WriteString("\n| component | change | reason |\n|---|---|---|\n")
 		same := 0
 		for _, c := range p.Components {
-			if effect(c) == "unchanged" {
+			if describeChange(c) == "unchanged" {
 				same++
 				continue
 			}
-			fmt.Fprintf(&b, "| %s | %s | %s |\n", plain(c.Name), effect(c), plain(c.Reason))
+			fmt.Fprintf(&b, "| %s | %s | %s |\n", escapeMarkdown(c.Name), describeChange(c), escapeMarkdown(c.Reason))
 		}
 		if same > 0 {
 			fmt.Fprintf(&b, "| %s | unchanged | |\n", diff.Plural(same, "other", "others"))
@@ -217,28 +217,28 @@ func markdown(app api.App, p api.AppPreview) string {
 		if n == 0 {
 			b.WriteString("\n")
 		}
-		fmt.Fprintf(&b, "- %s\n", plain(asked(i)))
+		fmt.Fprintf(&b, "- %s\n", escapeMarkdown(describeInput(i)))
 	}
-	all, still := moved(p)
-	if len(all) > 0 {
+	changed, unchanged := changedInstalls(p)
+	if len(changed) > 0 {
 		b.WriteString("\n| install | updates | reason |\n|---|---|---|\n")
 	}
-	for n, i := range all {
-		if n == mostInComment {
-			fmt.Fprintf(&b, "| %d more | | |\n", len(all)-n)
+	for n, i := range changed {
+		if n == maxCommentInstalls {
+			fmt.Fprintf(&b, "| %d more | | |\n", len(changed)-n)
 			break
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", plain(i.Name), plain(strings.Join(i.Components, ", ")), plain(i.Reason))
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", escapeMarkdown(i.Name), escapeMarkdown(strings.Join(i.Components, ", ")), escapeMarkdown(i.Reason))
 	}
-	if words := unmoved(still, len(all)); words != "" {
-		fmt.Fprintf(&b, "\n%s\n", words)
+	if summary := unchangedSummary(unchanged, len(changed)); summary != "" {
+		fmt.Fprintf(&b, "\n%s\n", summary)
 	}
 	return b.String()
 }
 
-// plain escapes untrusted text for Markdown, so that it is not parsed as markup, HTML,
+// escapeMarkdown escapes untrusted text for Markdown, so that it is not parsed as markup, HTML,
 // a mention or a table cell.
-func plain(s string) string {
+func escapeMarkdown(s string) string {
 	var b strings.Builder
 	for _, r := range console.Line(s) {
 		switch {

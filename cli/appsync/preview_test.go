@@ -70,7 +70,7 @@ func draft() api.AppPreview {
 func TestShowPreview(t *testing.T) {
 	app := api.App{Name: "shop"}
 	var out strings.Builder
-	if err := showPreview(&out, &console.Console{}, app, draft()); err != nil {
+	if err := printPreview(&out, &console.Console{}, app, draft()); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -83,14 +83,14 @@ func TestShowPreview(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, out.String())
 		}
 	}
-	comment := markdown(app, draft())
+	comment := formatMarkdown(app, draft())
 	for _, want := range []string{"| net | rebuilt | the code in modules/net would change |\n",
 		"| 1 other | unchanged | |\n", "- input size is added", "| acme | net, web | net: artifact changed |\n"} {
 		if !strings.Contains(comment, want) {
 			t.Errorf("%q is not in\n%s", want, comment)
 		}
 	}
-	if got := markdown(app, api.AppPreview{}); got != "**nuon**: A sync of shop would change nothing.\n\nIt has no "+
+	if got := formatMarkdown(app, api.AppPreview{}); got != "**nuon**: A sync of shop would change nothing.\n\nIt has no "+
 		"installs.\n" {
 		t.Errorf("nothing is %q", got)
 	}
@@ -102,7 +102,7 @@ func TestPlain(t *testing.T) {
 		"a|b\n[x](http://y) <b>": `a\|b \[x\](http://y) &lt;b\>`, "@vera `rm`": "@\u2060vera \\`rm\\`",
 		"modules/web": "modules/web", "**# &amp;": `\*\*\# &amp;amp;`,
 	} {
-		if got := plain(text); got != want {
+		if got := escapeMarkdown(text); got != want {
 			t.Errorf("%q is %q, want %q", text, got, want)
 		}
 	}
@@ -120,16 +120,16 @@ func TestOutlookAndVerdict(t *testing.T) {
 		"A sync of shop would create release 2, which no install gets, because it would be incomplete: " +
 			"web cannot be built.": {Changed: true, Release: 2, Held: "web cannot be built"},
 	} {
-		if got := outlook(app, p); got != want {
+		if got := previewSummary(app, p); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	if err := foreseen(draft()); err != nil {
+	if err := previewError(draft()); err != nil {
 		t.Errorf("ended with %v", err)
 	}
 	broken := draft()
 	broken.Components[1].Problem = "it calls a module outside"
-	if err := foreseen(broken); exitcode.CodeOf(err) != exitcode.Failed ||
+	if err := previewError(broken); exitcode.CodeOf(err) != exitcode.Failed ||
 		!strings.Contains(err.Error(), "net cannot be built; fix it") {
 		t.Errorf("ended with %v", err)
 	}

@@ -128,16 +128,16 @@ func releaseRest(ctx context.Context, c *console.Console, client *apiclient.Clie
 	if err != nil || !now.Failed || hasConfigError(now) {
 		return now, err
 	}
-	made, err := apiclient.Get[api.Release](client.CreatePartialRelease(ctx, now.App.ID))
+	made, err := apiclient.Decode[api.Release](client.CreatePartialRelease(ctx, now.App.ID))
 	switch {
 	case err == nil:
-		c.Say("release %d is partial: %s", made.Number, console.Line(made.Cause))
+		c.Messagef("release %d is partial: %s", made.Number, console.Line(made.Cause))
 	// such a release exists already
 	case apiclient.CodeIs(err, "complete"), apiclient.CodeIs(err, "nothing_new") && now.App.Release.Partial:
 	default:
 		return now, err
 	}
-	return apiclient.Get[api.Sync](client.GetSync(ctx, now.App.ID, &api.GetSyncParams{}))
+	return apiclient.Decode[api.Sync](client.GetSync(ctx, now.App.ID, &api.GetSyncParams{}))
 }
 
 // failed reports whether the synced version cannot reach the installs.
@@ -154,7 +154,7 @@ func unbuildable(ctx context.Context, client *apiclient.Client, now api.Sync) (b
 	if !now.Failed {
 		return nil, nil
 	}
-	all, err := apiclient.Get[api.ComponentList](client.ListComponents(ctx, now.App.ID))
+	all, err := apiclient.Decode[api.ComponentList](client.ListComponents(ctx, now.App.ID))
 	for _, c := range all.Items {
 		if c.Problem != "" {
 			blocked = append(blocked, c)
@@ -166,12 +166,12 @@ func unbuildable(ctx context.Context, client *apiclient.Client, now api.Sync) (b
 // look makes the control plane read the app now: its repository, or an upload.
 func look(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, o options, args []string) (api.Sync, error) {
 	if o.app != "" && len(args) == 0 {
-		app, err := apiclient.Get[api.App](client.GetApp(ctx, o.app))
+		app, err := apiclient.Decode[api.App](client.GetApp(ctx, o.app))
 		if err != nil {
 			return api.Sync{}, err
 		}
 		if app.Repository != "" {
-			return apiclient.Get[api.Sync](client.SyncApp(ctx, app.ID, api.SyncRequest{}))
+			return apiclient.Decode[api.Sync](client.SyncApp(ctx, app.ID, api.SyncRequest{}))
 		}
 	}
 	dir := "."
@@ -182,7 +182,7 @@ func look(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, o option
 }
 
 func lookAt(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, name, dir string) (api.Sync, error) {
-	at, err := directoryOf(ctx, e, client, name, dir)
+	at, err := resolveDirectory(ctx, e, client, name, dir)
 	if err != nil {
 		return api.Sync{}, err
 	}
@@ -191,13 +191,13 @@ func lookAt(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, name, 
 		if err != nil {
 			return api.Sync{}, err
 		}
-		return apiclient.Get[api.Sync](client.UploadAppVersionWithBody(ctx, at.app.ID, "application/gzip", archive))
+		return apiclient.Decode[api.Sync](client.UploadAppVersionWithBody(ctx, at.app.ID, "application/gzip", archive))
 	}
 	commit, err := committed(at.path)
 	if err != nil {
 		return api.Sync{}, err
 	}
-	return apiclient.Get[api.Sync](client.SyncApp(ctx, at.app.ID, api.SyncRequest{Commit: commit}))
+	return apiclient.Decode[api.Sync](client.SyncApp(ctx, at.app.ID, api.SyncRequest{Commit: commit}))
 }
 
 // directory is a directory with the valid config of an app.
@@ -207,8 +207,8 @@ type directory struct {
 	config *appconfig.App
 }
 
-// directoryOf returns the app whose config the directory contains.
-func directoryOf(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, name,
+// resolveDirectory returns the app whose config the directory contains.
+func resolveDirectory(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, name,
 	dir string) (at directory, err error) {
 	if at.path, err = filepath.Abs(dir); err != nil {
 		return at, err
@@ -219,7 +219,7 @@ func directoryOf(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, n
 	if at.config, err = check(ctx, e.Console, at.path); err != nil {
 		return at, err
 	}
-	at.app, err = apiclient.Get[api.App](client.GetApp(ctx, name))
+	at.app, err = apiclient.Decode[api.App](client.GetApp(ctx, name))
 	if apiclient.CodeIs(err, "not_found") {
 		err = exitcode.With(exitcode.Usage, fmt.Errorf("app %q not found: create it with `nuon apps create %s`, or "+
 			"name another with --app", name, name))
@@ -234,7 +234,7 @@ func check(ctx context.Context, c *console.Console, dir string) (*appconfig.App,
 		return nil, err
 	}
 	for _, d := range found {
-		c.Say("%s", console.Line(d.String()))
+		c.Messagef("%s", console.Line(d.String()))
 	}
 	if found.HasErrors() {
 		return nil, &exitcode.Error{Code: exitcode.Usage}

@@ -31,7 +31,7 @@ func New(e *cmdenv.Env) *cobra.Command {
 		Name: func(v api.AuditEvent) string { return strconv.FormatInt(v.ID, 10) },
 		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.AuditEvent, string, error) {
 			p.Cursor, p.Limit = at.Cursor, at.Limit
-			l, err := apiclient.Get[api.AuditEventList](client.ListAudit(ctx, &p))
+			l, err := apiclient.Decode[api.AuditEventList](client.ListAudit(ctx, &p))
 			return l.Items, l.Next, err
 		},
 	}

@@ -43,7 +43,7 @@ func newList(e *cmdenv.Env) *cobra.Command {
 		},
 		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.Build, string, error) {
 			p.Cursor, p.Limit = at.Cursor, at.Limit
-			l, err := apiclient.Get[api.BuildList](client.ListBuilds(ctx, &p))
+			l, err := apiclient.Decode[api.BuildList](client.ListBuilds(ctx, &p))
 			fit := slices.DeleteFunc(l.Items, func(b api.Build) bool {
 				return status != "" && string(b.Status) != status
 			})
@@ -91,7 +91,7 @@ func newGet(e *cmdenv.Env) *cobra.Command {
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: complete.Args(e, complete.Builds),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
-			b, err := apiclient.Get[api.Build](client.GetBuild(ctx, args[0]))
+			b, err := apiclient.Decode[api.Build](client.GetBuild(ctx, args[0]))
 			if err != nil {
 				return err
 			}

@@ -52,7 +52,7 @@ control plane builds what a push changes.`,
 
 // choose returns the components with these names, or all components of the app without names.
 func choose(ctx context.Context, client *apiclient.Client, app string, names []string) ([]api.Component, error) {
-	l, err := apiclient.Get[api.ComponentList](client.ListComponents(ctx, app))
+	l, err := apiclient.Decode[api.ComponentList](client.ListComponents(ctx, app))
 	if err != nil || len(names) == 0 {
 		return l.Items, err
 	}
@@ -118,7 +118,7 @@ func build(ctx context.Context, client *apiclient.Client, k api.Component, dry b
 	case dry:
 		d.Done = "would be retried"
 	default:
-		b, err := apiclient.Get[api.Build](client.RetryBuild(ctx, k.Build.ID))
+		b, err := apiclient.Decode[api.Build](client.RetryBuild(ctx, k.Build.ID))
 		if err != nil {
 			return d, err
 		}

@@ -37,7 +37,7 @@ The command waits until the modules are resolved, and does not wait for the buil
 				return err
 			}
 			request.Components = args[1:]
-			started, err := apiclient.Get[api.ModuleRefresh](client.CreateModuleRefresh(c.Context(), args[0], request))
+			started, err := apiclient.Decode[api.ModuleRefresh](client.CreateModuleRefresh(c.Context(), args[0], request))
 			if err != nil {
 				return err
 			}
@@ -73,7 +73,7 @@ func awaitRefresh(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, 
 		case <-ctx.Done():
 		case <-time.After(pause):
 		}
-		now, err := apiclient.Get[api.ModuleRefresh](client.GetModuleRefresh(ctx, r.App, r.ID))
+		now, err := apiclient.Decode[api.ModuleRefresh](client.GetModuleRefresh(ctx, r.App, r.ID))
 		switch {
 		case errors.Is(ctx.Err(), context.DeadlineExceeded):
 			return r, limit

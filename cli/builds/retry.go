@@ -22,7 +22,7 @@ func newRetry(e *cmdenv.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			b, err := apiclient.Get[api.Build](client.RetryBuild(c.Context(), args[0]))
+			b, err := apiclient.Decode[api.Build](client.RetryBuild(c.Context(), args[0]))
 			if err != nil {
 				return err
 			}

@@ -74,7 +74,7 @@ func look(ctx context.Context, client *apiclient.Client, builds []done) error {
 		if d.Build == nil || over(*d.Build) {
 			continue
 		}
-		b, err := apiclient.Get[api.Build](client.GetBuild(ctx, d.Build.ID))
+		b, err := apiclient.Decode[api.Build](client.GetBuild(ctx, d.Build.ID))
 		if err != nil {
 			return err
 		}

@@ -49,7 +49,7 @@ func (e *Env) Sure(c *cobra.Command, help string, what func(args []string) strin
 
 // Client returns a client of the selected control plane.
 func (e *Env) Client() (*apiclient.Client, error) {
-	c, err := contexts.Chosen(e.Context)
+	c, err := contexts.Select(e.Context)
 	if err != nil {
 		return nil, err
 	}

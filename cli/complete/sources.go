@@ -24,7 +24,7 @@ func list[T any](items []T, err error, name func(T) Name) ([]Name, error) {
 
 // Apps returns the apps of the org.
 func Apps(ctx context.Context, client *apiclient.Client, _ []string) ([]Name, error) {
-	l, err := apiclient.Get[api.AppList](client.ListApps(ctx, &api.ListAppsParams{Limit: most}))
+	l, err := apiclient.Decode[api.AppList](client.ListApps(ctx, &api.ListAppsParams{Limit: most}))
 	return list(l.Items, err, func(a api.App) Name { return Name{a.Name, a.Repository} })
 }
 
@@ -38,14 +38,14 @@ func Components(ctx context.Context, client *apiclient.Client, args []string) ([
 
 // ComponentsOf returns the components of an app.
 func ComponentsOf(ctx context.Context, client *apiclient.Client, app string) ([]Name, error) {
-	l, err := apiclient.Get[api.ComponentList](client.ListComponents(ctx, app))
+	l, err := apiclient.Decode[api.ComponentList](client.ListComponents(ctx, app))
 	return list(l.Items, err, func(c api.Component) Name { return Name{c.Name, c.Kind} })
 }
 
 // Installs returns the installs of the org, as app/name where several apps have an install
 // of that name.
 func Installs(ctx context.Context, client *apiclient.Client, _ []string) ([]Name, error) {
-	l, err := apiclient.Get[api.InstallList](client.ListInstalls(ctx, &api.ListInstallsParams{Limit: most}))
+	l, err := apiclient.Decode[api.InstallList](client.ListInstalls(ctx, &api.ListInstallsParams{Limit: most}))
 	called := installNames(l.Items, func(i api.InstallSummary) (app, install string) { return i.App, i.Name })
 	return list(l.Items, err, func(i api.InstallSummary) Name {
 		if name := called(i.App, i.Name); name != i.Name {
@@ -92,7 +92,7 @@ func Actions(ctx context.Context, client *apiclient.Client, args []string) ([]Na
 	if err != nil {
 		return nil, err
 	}
-	c, err := apiclient.Get[api.AppConfig](client.GetAppConfig(ctx, i.App, &api.GetAppConfigParams{Release: i.Target}))
+	c, err := apiclient.Decode[api.AppConfig](client.GetAppConfig(ctx, i.App, &api.GetAppConfigParams{Release: i.Target}))
 	return list(c.Actions, err, func(a api.DeclaredAction) Name { return Name{a.Name, a.Description} })
 }
 
@@ -100,12 +100,12 @@ func installOf(ctx context.Context, client *apiclient.Client, args []string) (ap
 	if len(args) == 0 {
 		return api.Install{}, nil
 	}
-	return apiclient.Get[api.Install](client.GetInstall(ctx, args[0]))
+	return apiclient.Decode[api.Install](client.GetInstall(ctx, args[0]))
 }
 
 // Workflows returns the newest workflows, and latest:INSTALL for each of their installs.
 func Workflows(ctx context.Context, client *apiclient.Client, _ []string) ([]Name, error) {
-	l, err := apiclient.Get[api.WorkflowList](client.ListWorkflows(ctx, &api.ListWorkflowsParams{Limit: most}))
+	l, err := apiclient.Decode[api.WorkflowList](client.ListWorkflows(ctx, &api.ListWorkflowsParams{Limit: most}))
 	var out []Name
 	seen := map[string]bool{}
 	called := installNames(l.Items, func(w api.Workflow) (app, install string) { return w.App, w.Install })
@@ -122,7 +122,7 @@ func Workflows(ctx context.Context, client *apiclient.Client, _ []string) ([]Nam
 
 // RunningWorkflows returns the workflows that can be canceled.
 func RunningWorkflows(ctx context.Context, client *apiclient.Client, _ []string) ([]Name, error) {
-	l, err := apiclient.Get[api.WorkflowList](client.ListWorkflows(ctx,
+	l, err := apiclient.Decode[api.WorkflowList](client.ListWorkflows(ctx,
 		&api.ListWorkflowsParams{Status: string(api.WorkflowStatusRunning), Limit: most}))
 	return list(l.Items, err, func(w api.Workflow) Name {
 		return Name{w.ID, fmt.Sprintf("%s of %s/%s", w.Kind, w.App, w.Install)}
@@ -136,14 +136,14 @@ func Steps(ctx context.Context, client *apiclient.Client, args []string) ([]Name
 	}
 	id := args[0]
 	if install, latest := strings.CutPrefix(id, "latest:"); latest {
-		l, err := apiclient.Get[api.WorkflowList](client.ListWorkflows(ctx,
+		l, err := apiclient.Decode[api.WorkflowList](client.ListWorkflows(ctx,
 			&api.ListWorkflowsParams{Install: install, Limit: 1}))
 		if err != nil || len(l.Items) == 0 {
 			return nil, err
 		}
 		id = l.Items[0].ID
 	}
-	w, err := apiclient.Get[api.Workflow](client.GetWorkflow(ctx, id))
+	w, err := apiclient.Decode[api.Workflow](client.GetWorkflow(ctx, id))
 	return list(w.Steps, err, func(s api.Step) Name {
 		return Name{s.ID, fmt.Sprintf("%s %s, %s", s.Kind, cmp.Or(s.Action, s.Component), s.Status)}
 	})
@@ -161,7 +161,7 @@ func Logs(ctx context.Context, client *apiclient.Client, args []string) ([]Name,
 
 // Approvals returns the waiting plans, as install/component.
 func Approvals(ctx context.Context, client *apiclient.Client, _ []string) ([]Name, error) {
-	l, err := apiclient.Get[api.ApprovalList](client.ListApprovals(ctx,
+	l, err := apiclient.Decode[api.ApprovalList](client.ListApprovals(ctx,
 		&api.ListApprovalsParams{Brief: true, Limit: most}))
 	called := installNames(l.Items, func(a api.Approval) (app, install string) { return a.App, a.Install })
 	return list(l.Items, err, func(a api.Approval) Name {
@@ -171,7 +171,7 @@ func Approvals(ctx context.Context, client *apiclient.Client, _ []string) ([]Nam
 
 // Runners returns the runners of the org.
 func Runners(ctx context.Context, client *apiclient.Client, _ []string) ([]Name, error) {
-	l, err := apiclient.Get[api.RunnerList](client.ListRunners(ctx, &api.ListRunnersParams{Limit: most}))
+	l, err := apiclient.Decode[api.RunnerList](client.ListRunners(ctx, &api.ListRunnersParams{Limit: most}))
 	return list(l.Items, err, func(r api.Runner) Name { return Name{r.Name, string(r.Kind)} })
 }
 
@@ -189,13 +189,13 @@ func FailedBuilds(ctx context.Context, client *apiclient.Client, _ []string) ([]
 const newest = 50
 
 func buildsThat(ctx context.Context, client *apiclient.Client, fit func(api.Build) bool) ([]Name, error) {
-	apps, err := apiclient.Get[api.AppList](client.ListApps(ctx, &api.ListAppsParams{Limit: most}))
+	apps, err := apiclient.Decode[api.AppList](client.ListApps(ctx, &api.ListAppsParams{Limit: most}))
 	if err != nil {
 		return nil, err
 	}
 	var out []Name
 	for _, a := range apps.Items {
-		l, err := apiclient.Get[api.BuildList](client.ListBuilds(ctx, &api.ListBuildsParams{App: a.Name, Limit: newest}))
+		l, err := apiclient.Decode[api.BuildList](client.ListBuilds(ctx, &api.ListBuildsParams{App: a.Name, Limit: newest}))
 		if err != nil {
 			return out, err
 		}
@@ -211,25 +211,25 @@ func buildsThat(ctx context.Context, client *apiclient.Client, fit func(api.Buil
 
 // Repos returns the watched branches.
 func Repos(ctx context.Context, client *apiclient.Client, _ []string) ([]Name, error) {
-	l, err := apiclient.Get[api.RepoList](client.ListRepos(ctx, &api.ListReposParams{Limit: most}))
+	l, err := apiclient.Decode[api.RepoList](client.ListRepos(ctx, &api.ListReposParams{Limit: most}))
 	return list(l.Items, err, func(r api.Repo) Name { return Name{r.ID, r.URL + " " + r.Ref} })
 }
 
 // Credentials returns the names of the git credentials.
 func Credentials(ctx context.Context, client *apiclient.Client, _ []string) ([]Name, error) {
-	l, err := apiclient.Get[api.CredentialList](client.ListCredentials(ctx))
+	l, err := apiclient.Decode[api.CredentialList](client.ListCredentials(ctx))
 	return list(l.Items, err, func(c api.Credential) Name { return Name{c.Name, c.Username} })
 }
 
 // Webhooks returns the webhooks of the org.
 func Webhooks(ctx context.Context, client *apiclient.Client, _ []string) ([]Name, error) {
-	l, err := apiclient.Get[api.WebhookList](client.ListWebhooks(ctx))
+	l, err := apiclient.Decode[api.WebhookList](client.ListWebhooks(ctx))
 	return list(l.Items, err, func(w api.KnownWebhook) Name { return Name{w.ID, w.Path} })
 }
 
 // Tokens returns the API tokens.
 func Tokens(ctx context.Context, client *apiclient.Client, _ []string) ([]Name, error) {
-	l, err := apiclient.Get[api.TokenList](client.ListTokens(ctx, &api.ListTokensParams{Limit: most}))
+	l, err := apiclient.Decode[api.TokenList](client.ListTokens(ctx, &api.ListTokensParams{Limit: most}))
 	return list(l.Items, err, func(t api.Token) Name { return Name{t.Name, string(t.Role)} })
 }
 
@@ -252,7 +252,7 @@ func ReleasesOf(ctx context.Context, client *apiclient.Client, args []string) ([
 }
 
 func releases(ctx context.Context, client *apiclient.Client, app string, fit func(api.Release) bool) ([]Name, error) {
-	l, err := apiclient.Get[api.ReleaseList](client.ListReleases(ctx, app, &api.ListReleasesParams{Limit: most}))
+	l, err := apiclient.Decode[api.ReleaseList](client.ListReleases(ctx, app, &api.ListReleasesParams{Limit: most}))
 	var out []Name
 	for _, r := range l.Items {
 		if fit(r) {
@@ -267,6 +267,6 @@ func AppVariables(ctx context.Context, client *apiclient.Client, args []string) 
 	if len(args) == 0 {
 		return nil, nil
 	}
-	l, err := apiclient.Get[api.AppVariableList](client.ListAppVariables(ctx, args[0]))
+	l, err := apiclient.Decode[api.AppVariableList](client.ListAppVariables(ctx, args[0]))
 	return list(l.Items, err, func(v api.AppVariable) Name { return Name{Name: v.Name} })
 }

@@ -34,7 +34,7 @@ func newList(e *cmdenv.Env) *cobra.Command {
 			return []string{k.Name, k.Kind, newest(k), strings.Join(k.DependsOn, " "), k.Problem}
 		},
 		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.Component, string, error) {
-			l, err := apiclient.Get[api.ComponentList](client.ListComponents(ctx, at.Args[0]))
+			l, err := apiclient.Decode[api.ComponentList](client.ListComponents(ctx, at.Args[0]))
 			if kind == "" {
 				return l.Items, "", err
 			}
@@ -74,7 +74,7 @@ func newGet(e *cmdenv.Env) *cobra.Command {
 		Example:           `  nuon components get hello web`,
 		ValidArgsFunction: complete.Args(e, complete.Apps, complete.Components),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
-			l, err := apiclient.Get[api.ComponentList](client.ListComponents(ctx, args[0]))
+			l, err := apiclient.Decode[api.ComponentList](client.ListComponents(ctx, args[0]))
 			if err != nil {
 				return err
 			}

@@ -77,7 +77,7 @@ func (c *Console) Result(data any, people func(w io.Writer) error) error {
 	case "table", "":
 		return people(c.Out)
 	}
-	name := nameOf(data)
+	name := resultName(data)
 	if name == "" {
 		return exitcode.Usagef("the result has no name to print with -o %s: use one of table, json, yaml", c.Output)
 	}
@@ -85,9 +85,9 @@ func (c *Console) Result(data any, people func(w io.Writer) error) error {
 	return err
 }
 
-// nameOf returns the name of a result from its JSON: its name or id, else the
+// resultName returns the name of a result from its JSON: its name or id, else the
 // name or id of the object in it.
-func nameOf(data any) string {
+func resultName(data any) string {
 	raw, err := json.Marshal(data)
 	if err != nil {
 		return ""
@@ -135,8 +135,8 @@ func Text(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Say prints a message on Err.
-func (c *Console) Say(format string, a ...any) {
+// Messagef prints a message on Err.
+func (c *Console) Messagef(format string, a ...any) {
 	fmt.Fprintf(c.Err, format+"\n", a...)
 }
 

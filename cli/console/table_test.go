@@ -178,7 +178,7 @@ func TestResultOfPeople(t *testing.T) {
 // TestSayGoesToErr checks that messages do not go to Out, so that a pipe contains only results.
 func TestSayGoesToErr(t *testing.T) {
 	var out, err strings.Builder
-	(&Console{Out: &out, Err: &err}).Say("%d left", 3)
+	(&Console{Out: &out, Err: &err}).Messagef("%d left", 3)
 	if out.String() != "" || err.String() != "3 left\n" {
 		t.Errorf("out %q, err %q", out.String(), err.String())
 	}

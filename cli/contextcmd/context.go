@@ -77,7 +77,7 @@ func newShow(e *cmdenv.Env) *cobra.Command {
 		Use: "show", Short: "Show which control plane is used, and why",
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			c, err := contexts.Choose(e.Context)
+			c, err := contexts.SelectWithSource(e.Context)
 			if err != nil {
 				return err
 			}
@@ -109,7 +109,7 @@ func newUse(e *cmdenv.Env) *cobra.Command {
 			if err := f.Save(); err != nil {
 				return err
 			}
-			e.Console.Say("switched to context %s", f.Contexts[args[0]].URL)
+			e.Console.Messagef("switched to context %s", f.Contexts[args[0]].URL)
 			return nil
 		},
 	}
@@ -189,7 +189,7 @@ func newRemove(e *cmdenv.Env) *cobra.Command {
 			if err := f.Save(); err != nil {
 				return err
 			}
-			e.Console.Say("removed context %s", args[0])
+			e.Console.Messagef("removed context %s", args[0])
 			return nil
 		},
 	}

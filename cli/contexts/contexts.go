@@ -44,11 +44,11 @@ func Path() (string, error) {
 // Load reads the file. A missing file is empty.
 func Load() (File, error) {
 	f := File{Contexts: map[string]Context{}}
-	p, err := Path()
+	path, err := Path()
 	if err != nil {
 		return f, err
 	}
-	b, err := os.ReadFile(p)
+	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return f, nil
 	}
@@ -56,7 +56,7 @@ func Load() (File, error) {
 		return f, fmt.Errorf("read contexts: %w", err)
 	}
 	if err := toml.Unmarshal(b, &f); err != nil {
-		return f, exitcode.BadTOML(p, err)
+		return f, exitcode.BadTOML(path, err)
 	}
 	if f.Contexts == nil {
 		f.Contexts = map[string]Context{}
@@ -77,76 +77,76 @@ func (f File) Save() error {
 	if err := os.MkdirAll(filepath.Dir(p), 0o700); err != nil {
 		return fmt.Errorf("save contexts: %w", err)
 	}
-	if err := Replace(p, b); err != nil {
+	if err := WriteFileAtomic(p, b); err != nil {
 		return fmt.Errorf("save contexts: %w", err)
 	}
 	return nil
 }
 
-// Replace writes b to p atomically, readable only by its owner. If p is a symbolic link,
+// WriteFileAtomic writes data to path atomically, readable only by its owner. If path is a symbolic link,
 // it replaces the target.
-func Replace(p string, b []byte) error {
-	if target, err := filepath.EvalSymlinks(p); err == nil {
-		p = target
+func WriteFileAtomic(path string, data []byte) error {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(p), ".config-*.toml") // mode 0600
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".config-*.toml") // mode 0600
 	if err != nil {
 		return err
 	}
 	defer os.Remove(tmp.Name()) //nolint:errcheck // it is gone when all went well
-	_, err = tmp.Write(b)
+	_, err = tmp.Write(data)
 	if err := errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
 		return err
 	}
-	return os.Rename(tmp.Name(), p)
+	return os.Rename(tmp.Name(), path)
 }
 
-// Choice is the selected context, and what selected it.
-type Choice struct {
+// Selection is the selected context, and what selected it.
+type Selection struct {
 	Context
 	Name string // empty if the environment sets address and token
 	From string // for display
 }
 
-// Chosen returns the context to use: that of the environment, else the named
-// one, or the current one if name is empty.
-func Chosen(name string) (Context, error) {
-	c, err := Choose(name)
+// Select returns the context called name, else the one in NUON_CONTEXT, else NUON_URL with NUON_TOKEN, else the
+// current context.
+func Select(name string) (Context, error) {
+	c, err := SelectWithSource(name)
 	return c.Context, err
 }
 
-// Choose is Chosen with the reason for the choice.
-func Choose(name string) (Choice, error) {
-	env, from := Context{URL: os.Getenv("NUON_URL"), Token: os.Getenv("NUON_TOKEN")}, "--context"
+// SelectWithSource returns what Select returns, and what selected it.
+func SelectWithSource(name string) (Selection, error) {
+	env, source := Context{URL: os.Getenv("NUON_URL"), Token: os.Getenv("NUON_TOKEN")}, "--context"
 	if name == "" {
-		name, from = os.Getenv("NUON_CONTEXT"), "NUON_CONTEXT"
+		name, source = os.Getenv("NUON_CONTEXT"), "NUON_CONTEXT"
 	}
 	if name == "" && env.URL != "" && env.Token != "" {
-		return Choice{Context: env, From: "NUON_URL and NUON_TOKEN"}, nil
+		return Selection{Context: env, From: "NUON_URL and NUON_TOKEN"}, nil
 	}
 	f, err := Load()
 	if err != nil {
-		return Choice{}, err
+		return Selection{}, err
 	}
 	if name == "" {
-		name, from = f.Current, "the current context"
+		name, source = f.Current, "the current context"
 	}
 	c, ok := f.Contexts[name]
 	switch {
 	case ok:
 	case name == "":
-		return Choice{}, exitcode.With(exitcode.Unreachable,
+		return Selection{}, exitcode.With(exitcode.Unreachable,
 			errors.New("no control plane selected: run `nuon dev`, set NUON_URL and NUON_TOKEN, or add a context "+
 				"with `nuon context add`"))
 	default:
-		return Choice{}, exitcode.With(exitcode.Usage,
+		return Selection{}, exitcode.With(exitcode.Usage,
 			fmt.Errorf("context %q not found; list them with `nuon context list`", name))
 	}
 	if env.URL != "" {
-		c.URL, from = env.URL, from+", address from NUON_URL"
+		c.URL, source = env.URL, source+", address from NUON_URL"
 	}
 	if env.Token != "" {
-		c.Token, from = env.Token, from+", token from NUON_TOKEN"
+		c.Token, source = env.Token, source+", token from NUON_TOKEN"
 	}
-	return Choice{Context: c, Name: name, From: from}, nil
+	return Selection{Context: c, Name: name, From: source}, nil
 }

@@ -75,7 +75,7 @@ func TestChosen(t *testing.T) {
 			t.Setenv("NUON_URL", c.url)
 			t.Setenv("NUON_TOKEN", c.token)
 			t.Setenv("NUON_CONTEXT", c.choose)
-			got, err := Chosen(c.flag)
+			got, err := Select(c.flag)
 			if exitcode.CodeOf(err) != c.code || (err != nil && !strings.Contains(err.Error(), c.says)) {
 				t.Fatalf("ended with %v, want code %d and %q", err, c.code, c.says)
 			}

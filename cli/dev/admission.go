@@ -40,7 +40,7 @@ func (s *system) admit(ctx context.Context) (devcontract.BootstrapCredentials, e
 	err := readJSON(s.place.admission(), &kept)
 	fresh := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !fresh {
-		s.log.say("%v; requesting a new registration", err)
+		s.log.logf("%v; requesting a new registration", err)
 	}
 	if err == nil && kept.Org == s.options.Org && lasts(kept, time.Now()) && s.known(ctx, kept) {
 		return kept, nil
@@ -75,7 +75,7 @@ func (s *system) known(ctx context.Context, kept devcontract.BootstrapCredential
 	if err != nil {
 		return false
 	}
-	who, err := apiclient.Get[api.Whoami](client.Whoami(ctx))
+	who, err := apiclient.Decode[api.Whoami](client.Whoami(ctx))
 	return err == nil && who.Org == kept.Org
 }
 
@@ -133,7 +133,7 @@ func (s *system) register(ctx context.Context, with devcontract.BootstrapCredent
 	}
 	name = runner.dir
 	for number := 2; ; number++ {
-		made, err := apiclient.Get[api.CreatedRunner](client.CreateRunner(ctx,
+		made, err := apiclient.Decode[api.CreatedRunner](client.CreateRunner(ctx,
 			api.NewRunner{Name: name, Kind: runner.kind, Shared: runner.kind == "install"}))
 		if err == nil {
 			return name, made.RegistrationToken, nil

@@ -17,7 +17,7 @@ const outputPatience = 2 * time.Second
 // child keeps one program running: it restarts it after a pause when it exits,
 // until it is asked to stop.
 type child struct {
-	log      *source
+	log      *prefixWriter
 	patience patience
 	// program returns the command to run; it is called before every start.
 	program func() *exec.Cmd
@@ -31,7 +31,7 @@ type child struct {
 }
 
 // startChild starts a child. A program that cannot be started counts as one that exits.
-func startChild(log *source, hard chan struct{}, patience patience, program func() *exec.Cmd) *child {
+func startChild(log *prefixWriter, hard chan struct{}, patience patience, program func() *exec.Cmd) *child {
 	started := &child{
 		log: log, patience: patience, program: program, hard: hard,
 		asked: make(chan struct{}), done: make(chan struct{}), left: make(chan error, 16),
@@ -56,7 +56,7 @@ func (c *child) keep() {
 		if time.Since(began) >= c.patience.settled {
 			pause = c.patience.backoff
 		}
-		c.log.say("it exited (%v); starting it again in %s", err, pause)
+		c.log.logf("it exited (%v); starting it again in %s", err, pause)
 		select {
 		case c.left <- err:
 		default:
@@ -116,7 +116,7 @@ func (c *child) end(process *os.Process, ended <-chan error) error {
 		return err
 	case <-c.hard:
 	case <-late.C:
-		c.log.say("it did not stop within %s; killing it", c.patience.stop)
+		c.log.logf("it did not stop within %s; killing it", c.patience.stop)
 	}
 	_ = syscall.Kill(-process.Pid, syscall.SIGKILL)
 	return <-ended
@@ -140,7 +140,7 @@ func stopAll(children ...*child) {
 }
 
 // output runs a short program to its end and returns its stdout; its stderr goes to the log.
-func output(log *source, command *exec.Cmd) ([]byte, error) {
+func output(log *prefixWriter, command *exec.Cmd) ([]byte, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer log.finish()

@@ -11,7 +11,7 @@ import (
 
 // database keeps the private PostgreSQL cluster running.
 type database struct {
-	log      *source
+	log      *prefixWriter
 	options  pgcluster.Options
 	patience patience
 
@@ -26,11 +26,11 @@ type database struct {
 // startDatabase starts the private cluster, unless DATABASE_URL selects another database.
 func (s *system) startDatabase(ctx context.Context) error {
 	if s.external.database {
-		s.log.say("using the database of DATABASE_URL")
+		s.log.logf("using the database of DATABASE_URL")
 		return nil
 	}
-	log := s.view.source("postgres", 3)
-	fetch := &pgcluster.Fetch{Progress: func(text string) { log.say("%s", text) }}
+	log := s.view.newWriter("postgres", 3)
+	fetch := &pgcluster.Fetch{Progress: func(text string) { log.logf("%s", text) }}
 	started := &database{
 		log: log, patience: s.options.patience, asked: make(chan struct{}), done: make(chan struct{}),
 		options: pgcluster.Options{
@@ -59,14 +59,14 @@ func (d *database) keep() {
 		select {
 		case <-d.asked:
 			if err := cluster.Stop(); err != nil {
-				d.log.say("%v", err)
+				d.log.logf("%v", err)
 			}
 			return
 		case <-cluster.Done():
 		}
-		d.log.say("it exited (%v); starting it again", cluster.Err())
+		d.log.logf("it exited (%v); starting it again", cluster.Err())
 		if err := cluster.Stop(); err != nil {
-			d.log.say("%v", err)
+			d.log.logf("%v", err)
 		}
 		if !d.again(&pause) {
 			return
@@ -95,7 +95,7 @@ func (d *database) again(pause *time.Duration) bool {
 			d.mu.Unlock()
 			return true
 		}
-		d.log.say("%v; retrying in %s", err, *pause)
+		d.log.logf("%v; retrying in %s", err, *pause)
 		later := time.NewTimer(*pause)
 		select {
 		case <-d.asked:

@@ -505,8 +505,8 @@ func TestWithItsOwnPostgres(t *testing.T) {
 
 func TestView(t *testing.T) {
 	var out screen
-	v := newView(&out, true)
-	one, two := v.source("reconciler", 0), v.source("runner:build", 1)
+	v := newLogMux(&out, true)
+	one, two := v.newWriter("reconciler", 0), v.newWriter("runner:build", 1)
 	fmt.Fprint(one, "half ")
 	fmt.Fprint(two, "whole\nlines\n")
 	fmt.Fprint(one, "a line\nrest")
@@ -517,7 +517,7 @@ func TestView(t *testing.T) {
 		t.Error(diff)
 	}
 	var long screen
-	fmt.Fprint(newView(&long, false).source("x", 0), strings.Repeat("y", 3*longestLine))
+	fmt.Fprint(newLogMux(&long, false).newWriter("x", 0), strings.Repeat("y", 3*maxLineBytes))
 	if lines := strings.Count(long.String(), "\n"); lines != 2 {
 		t.Errorf("a line without an end was cut into %d", lines)
 	}

@@ -30,8 +30,8 @@ type system struct {
 	remotes  []string
 	external struct{ database, registry bool }
 
-	log, reconcilerLog *source
-	view               *view
+	log, reconcilerLog *prefixWriter
+	view               *logMux
 	hard               chan struct{} // closed by a second Ctrl-C to kill everything
 
 	database *database
@@ -84,8 +84,8 @@ func Run(ctx context.Context, options Options) error {
 func prepare(options Options) (*system, error) {
 	options.patience = options.patience.orDefault()
 	s := &system{options: options, hard: make(chan struct{})}
-	s.view = newView(options.Console.Err, options.Console.ErrIsTerminal && options.Console.Color)
-	s.log, s.reconcilerLog = s.view.source("nuon dev", 4), s.view.source("reconciler", 0)
+	s.view = newLogMux(options.Console.Err, options.Console.ErrIsTerminal && options.Console.Color)
+	s.log, s.reconcilerLog = s.view.newWriter("nuon dev", 4), s.view.newWriter("reconciler", 0)
 	s.external.database = options.Getenv("DATABASE_URL") != ""
 	s.external.registry = options.Getenv("NUON_REGISTRY") != ""
 	s.addresses = addresses{options.Listen, options.RunnerListen, options.RegistryListen}
@@ -121,12 +121,12 @@ func (s *system) heedSignals(ctx context.Context) (context.Context, func()) {
 			case <-signals:
 			}
 			if asked {
-				s.log.say("killing what is still running")
+				s.log.logf("killing what is still running")
 				close(s.hard)
 				return
 			}
 			asked = true
-			s.log.say("stopping; press Ctrl-C again to kill what is still running")
+			s.log.logf("stopping; press Ctrl-C again to kill what is still running")
 			cancel()
 		}
 	}()
@@ -319,7 +319,7 @@ func (s *system) startRunners(ctx context.Context, with devcontract.BootstrapCre
 		if runner.kind == "install" && s.options.KubeConfig != "" {
 			arguments = append(arguments, "--kubeconfig", s.options.KubeConfig)
 		}
-		log := s.view.source("runner:"+runner.dir, 1+number)
+		log := s.view.newWriter("runner:"+runner.dir, 1+number)
 		s.runners = append(s.runners, startChild(log, s.hard, s.options.patience, func() *exec.Cmd {
 			command := exec.Command(s.programs.runnerd, arguments...)
 			command.Env = environment
@@ -381,7 +381,7 @@ func (s *system) stopInOrder() {
 	if s.options.ReadyFile != "" {
 		_ = forget(s.options.ReadyFile)
 	}
-	s.log.say("stopped; the data is in %s", s.place.dir)
+	s.log.logf("stopped; the data is in %s", s.place.dir)
 }
 
 // announce writes the ready file and the banner.

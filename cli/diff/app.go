@@ -177,7 +177,7 @@ func (a *configs) load(ctx context.Context, c *console.Console, s *origin) (*app
 	for _, d := range found {
 		if d.Severity == diagnostic.Error {
 			d.File = s.prefix() + d.File
-			c.Say("%s", console.Line(d.String()))
+			c.Messagef("%s", console.Line(d.String()))
 		}
 	}
 	return nil, &exitcode.Error{Code: exitcode.Usage}

@@ -20,7 +20,7 @@ func run(ctx context.Context, c *console.Console, o options, names []string,
 	}
 	tell := begin
 	if c.InIsTerminal && slices.Contains(names, stdin) {
-		c.Say("reading from the terminal; Ctrl-D ends it")
+		c.Messagef("reading from the terminal; Ctrl-D ends it")
 		tell = nil
 	}
 	report, err := patiently(ctx, c, tell, func() (*model.Report, error) { return compare(c, s) })

@@ -37,7 +37,7 @@ type reader struct {
 
 func newReader(c *console.Console) *reader {
 	return &reader{
-		in: c.In, max: maxBytes, files: maxFiles, remark: func(text string) { c.Say("%s", console.Line(text)) }}
+		in: c.In, max: maxBytes, files: maxFiles, remark: func(text string) { c.Messagef("%s", console.Line(text)) }}
 }
 
 // manifests reads a side: a file, a pipe, everything below a directory, or stdin.

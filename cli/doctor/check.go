@@ -270,7 +270,7 @@ func (m machine) controlPlane(ctx context.Context) Check {
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	who, err := apiclient.Get[api.Whoami](client.Whoami(ctx))
+	who, err := apiclient.Decode[api.Whoami](client.Whoami(ctx))
 	var problem *apiclient.Problem
 	switch {
 	case err == nil:

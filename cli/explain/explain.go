@@ -43,7 +43,7 @@ Kinds: app, build, install, plan, revision, workflow. For a key of an app's conf
 			if err != nil {
 				return err
 			}
-			x, err := apiclient.Get[api.Explanation](client.Explain(ctx, kind, args[1]))
+			x, err := apiclient.Decode[api.Explanation](client.Explain(ctx, kind, args[1]))
 			if err != nil {
 				return err
 			}

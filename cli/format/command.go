@@ -108,7 +108,7 @@ func (j *job) all(ctx context.Context, in io.Reader, args []string) error {
 // show prints for people: diagnostics on standard error, and the changed files.
 func (j *job) show(c *console.Console, w io.Writer) error {
 	for _, d := range j.done.Diagnostics {
-		c.Say("%s", console.Line(d.String()))
+		c.Messagef("%s", console.Line(d.String()))
 	}
 	if j.streamed && !j.check && !j.diff {
 		_, err := io.WriteString(w, j.done.Text)

@@ -152,7 +152,7 @@ func load(ctx context.Context, c *console.Console, dir string) (*appconfig.App, 
 	}
 	for _, d := range found {
 		if d.Severity == diagnostic.Error {
-			c.Say("%s", console.Line(d.String()))
+			c.Messagef("%s", console.Line(d.String()))
 		}
 	}
 	if app == nil {

@@ -116,7 +116,7 @@ func run(ctx context.Context, c *console.Console, o options, dir string, from bo
 	}
 	_, found := appconfig.Load(os.DirFS(at.dir), appconfig.Options{})
 	for _, d := range found {
-		c.Say("%s", console.Line(d.String()))
+		c.Messagef("%s", console.Line(d.String()))
 	}
 	return c.Result(made, func(w io.Writer) error { return show(w, made) })
 }

@@ -43,7 +43,7 @@ func (q *questions) answer(ctx context.Context, given bool) (*app, error) {
 		return nil, err
 	}
 	for _, n := range q.notes {
-		q.console.Say("%s", console.Line(n))
+		q.console.Messagef("%s", console.Line(n))
 	}
 	return a, nil
 }

@@ -128,7 +128,7 @@ func (o *creating) run(ctx context.Context, args []string) error {
 	}); err != nil {
 		return err
 	}
-	made, err := apiclient.Get[api.CreatedInstall](client.CreateInstall(ctx, &api.CreateInstallParams{}, o.new))
+	made, err := apiclient.Decode[api.CreatedInstall](client.CreateInstall(ctx, &api.CreateInstallParams{}, o.new))
 	if err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ func (o *creating) end(ctx context.Context, client *apiclient.Client, made api.C
 	}
 	err := c.Result(made, func(w io.Writer) error { return showMade(w, made) })
 	if err == nil && c.Output == "table" && made.Runner.RegistrationToken == "" {
-		c.Say("follow it with `nuon workflows watch latest:%s`, then review its plans with `nuon review`", made.Install.Name)
+		c.Messagef("follow it with `nuon workflows watch latest:%s`, then review its plans with `nuon review`", made.Install.Name)
 	}
 	return err
 }

@@ -44,7 +44,7 @@ func readFile(c *console.Console, file string, n *api.NewInstall) (map[string]st
 	}
 	for _, d := range diagnostics {
 		if d.File == path.Join("installs", filepath.Base(full)) {
-			c.Say("%s", console.Line(d.String()))
+			c.Messagef("%s", console.Line(d.String()))
 		}
 	}
 	for _, i := range app.Installs {

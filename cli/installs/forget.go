@@ -36,14 +36,14 @@ such an install.`,
 				}
 			}
 			return e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
-				err := apiclient.Done(client.ForgetInstall(ctx, args[0], &api.ForgetInstallParams{Force: force}))
+				err := apiclient.CheckDone(client.ForgetInstall(ctx, args[0], &api.ForgetInstallParams{Force: force}))
 				if err == nil || apiclient.CodeIs(err, "not_found") {
 					err = errors.Join(err, dropPin(e, args[0]))
 				}
 				if err != nil {
 					return err
 				}
-				e.Console.Say("deleted the record of install %s", args[0])
+				e.Console.Messagef("deleted the record of install %s", args[0])
 				return nil
 			})(c, args)
 		},

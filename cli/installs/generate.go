@@ -42,7 +42,7 @@ file changes nothing. Sensitive inputs are not included.`,
 		Example:           "  nuon installs generate-config acme > installs/acme.toml",
 		ValidArgsFunction: complete.Args(e, complete.Installs),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
-			i, err := apiclient.Get[api.Install](client.GetInstall(ctx, args[0]))
+			i, err := apiclient.Decode[api.Install](client.GetInstall(ctx, args[0]))
 			if err != nil {
 				return err
 			}

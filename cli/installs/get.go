@@ -29,7 +29,7 @@ func newGet(e *cmdenv.Env) *cobra.Command {
 		ValidArgsFunction: complete.Args(e, complete.Installs),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
 			look := func(ctx context.Context, onto *console.Console) error {
-				i, err := apiclient.Get[api.Install](client.GetInstall(ctx, args[0]))
+				i, err := apiclient.Decode[api.Install](client.GetInstall(ctx, args[0]))
 				if err != nil {
 					return err
 				}

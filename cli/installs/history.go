@@ -31,7 +31,7 @@ func newHistory(e *cmdenv.Env) *cobra.Command {
 				w.CreatedAt.Local().Format(time.DateTime), took, cmp.Or(w.RequestedBy, "-"), cmp.Or(outcome, w.Reason)}
 		},
 		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.Workflow, string, error) {
-			l, err := apiclient.Get[api.WorkflowList](client.ListWorkflows(ctx,
+			l, err := apiclient.Decode[api.WorkflowList](client.ListWorkflows(ctx,
 				&api.ListWorkflowsParams{Install: at.Args[0], Cursor: at.Cursor, Limit: at.Limit}))
 			return l.Items, l.Next, err
 		},

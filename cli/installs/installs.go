@@ -39,7 +39,7 @@ func newList(e *cmdenv.Env) *cobra.Command {
 		Row:    row,
 		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.InstallSummary, string, error) {
 			p.Cursor, p.Limit = at.Cursor, at.Limit
-			l, err := apiclient.Get[api.InstallList](client.ListInstalls(ctx, &p))
+			l, err := apiclient.Decode[api.InstallList](client.ListInstalls(ctx, &p))
 			return l.Items, l.Next, err
 		},
 	}

@@ -37,7 +37,7 @@ planned and approved like any other update.`,
 					return err
 				}
 			} else {
-				i, err := apiclient.Get[api.Install](client.GetInstall(ctx, args[0]))
+				i, err := apiclient.Decode[api.Install](client.GetInstall(ctx, args[0]))
 				if err != nil {
 					return err
 				}
@@ -57,7 +57,7 @@ planned and approved like any other update.`,
 // hold pins an install and prints the consequences.
 func hold(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, install string, p api.NewPin,
 	s *settling) error {
-	i, err := apiclient.Get[api.Install](client.PinInstall(ctx, install, p))
+	i, err := apiclient.Decode[api.Install](client.PinInstall(ctx, install, p))
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func newUnpin(e *cmdenv.Env) *cobra.Command {
 		Use: "unpin INSTALL", Short: "Unpin an install, so that it follows the newest release", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: complete.Args(e, complete.Installs),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
-			i, err := apiclient.Get[api.Install](client.UnpinInstall(ctx, args[0]))
+			i, err := apiclient.Decode[api.Install](client.UnpinInstall(ctx, args[0]))
 			if err != nil {
 				return err
 			}
@@ -125,7 +125,7 @@ Terraform states or data.`,
 			"loses sessions'",
 		ValidArgsFunction: complete.Args(e, complete.Installs),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
-			i, err := apiclient.Get[api.Install](client.GetInstall(ctx, args[0]))
+			i, err := apiclient.Decode[api.Install](client.GetInstall(ctx, args[0]))
 			if err != nil {
 				return err
 			}
@@ -155,8 +155,8 @@ Terraform states or data.`,
 // install's target.
 func before(ctx context.Context, client *apiclient.Client, i api.Install) (int, error) {
 	found := 0
-	_, err := apiclient.All(func(cursor string) ([]api.Release, string, error) {
-		l, err := apiclient.Get[api.ReleaseList](client.ListReleases(ctx, i.App, &api.ListReleasesParams{Cursor: cursor}))
+	_, err := apiclient.ListAll(func(cursor string) ([]api.Release, string, error) {
+		l, err := apiclient.Decode[api.ReleaseList](client.ListReleases(ctx, i.App, &api.ListReleasesParams{Cursor: cursor}))
 		for _, r := range l.Items {
 			if found == 0 && r.Number < i.Target && r.Status == api.ReleaseComplete {
 				found = r.Number

@@ -33,7 +33,7 @@ type Preview struct {
 
 // preview requests the effects of a change from the control plane.
 func preview(ctx context.Context, client *apiclient.Client, i api.Install, change api.InstallChange) (Preview, error) {
-	p, err := apiclient.Get[api.InstallPreview](client.PreviewInstall(ctx, i.ID, change))
+	p, err := apiclient.Decode[api.InstallPreview](client.PreviewInstall(ctx, i.ID, change))
 	return Preview{Install: i.Name, App: i.App, Changes: moves(i, change), Components: p.Components}, err
 }
 

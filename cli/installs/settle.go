@@ -111,7 +111,7 @@ func followable(all []api.Install) []progress.Next {
 func look(ctx context.Context, client *apiclient.Client, ids []string) ([]api.Install, error) {
 	now := make([]api.Install, 0, len(ids))
 	for _, id := range ids {
-		i, err := apiclient.Get[api.Install](client.GetInstall(ctx, id))
+		i, err := apiclient.Decode[api.Install](client.GetInstall(ctx, id))
 		if err != nil {
 			return now, err
 		}

@@ -88,16 +88,16 @@ func (o *stackSetting) run(ctx context.Context, client *apiclient.Client, args [
 	if len(o.change.Set)+len(o.change.Unset) == 0 && o.change.StackVersion == "" {
 		return exitcode.Usagef("no output is named: use NAME=VALUE, --set-json, --file or --unset")
 	}
-	i, err := apiclient.Get[api.Install](client.GetInstall(ctx, args[0]))
+	i, err := apiclient.Decode[api.Install](client.GetInstall(ctx, args[0]))
 	if err != nil {
 		return err
 	}
-	changed, err := apiclient.Get[api.ChangedStackOutputs](client.SetStackOutputs(ctx, i.ID, o.change))
+	changed, err := apiclient.Decode[api.ChangedStackOutputs](client.SetStackOutputs(ctx, i.ID, o.change))
 	if err != nil {
 		return err
 	}
 	for _, w := range changed.Warnings {
-		o.env.Console.Say("warning: %s", console.Line(w))
+		o.env.Console.Messagef("warning: %s", console.Line(w))
 	}
 	if !o.settling.wait {
 		return o.env.Console.Result(changed, func(w io.Writer) error { return showChangedOutputs(w, i, changed) })
@@ -107,7 +107,7 @@ func (o *stackSetting) run(ctx context.Context, client *apiclient.Client, args [
 	if err := showChangedOutputs(&text, i, changed); err != nil {
 		return err
 	}
-	o.env.Console.Say("%s", strings.TrimSuffix(text.String(), "\n"))
+	o.env.Console.Messagef("%s", strings.TrimSuffix(text.String(), "\n"))
 	return o.settling.end(ctx, o.env.Console, client, i, func(i api.Install) error {
 		return o.env.Console.Result(i, func(w io.Writer) error { return show(w, i) })
 	})
@@ -246,7 +246,7 @@ With --version it shows an earlier version. "nuon installs stack history" lists 
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: complete.Args(e, complete.Installs),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
-			outputs, err := apiclient.Get[api.StackOutputs](client.GetStackOutputs(ctx, args[0], &p))
+			outputs, err := apiclient.Decode[api.StackOutputs](client.GetStackOutputs(ctx, args[0], &p))
 			if err != nil {
 				return err
 			}
@@ -311,7 +311,7 @@ func newStackHistory(e *cmdenv.Env) *cobra.Command {
 		},
 		Page: func(ctx context.Context, client *apiclient.Client,
 			at listing.Page) ([]api.StackOutputVersion, string, error) {
-			l, err := apiclient.Get[api.StackOutputVersionList](client.ListStackOutputVersions(ctx, at.Args[0],
+			l, err := apiclient.Decode[api.StackOutputVersionList](client.ListStackOutputVersions(ctx, at.Args[0],
 				&api.ListStackOutputVersionsParams{Cursor: at.Cursor, Limit: at.Limit}))
 			return l.Items, l.Next, err
 		},

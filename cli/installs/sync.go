@@ -110,7 +110,7 @@ func (o *syncing) run(ctx context.Context, args []string) error {
 		return err
 	}
 	name := cmp.Or(o.app, filepath.Base(dir))
-	known, err := apiclient.Get[api.App](client.GetApp(ctx, name))
+	known, err := apiclient.Decode[api.App](client.GetApp(ctx, name))
 	if apiclient.CodeIs(err, "not_found") {
 		return exitcode.Usagef("app %q not found: create it with `nuon apps create %s`, or name another with --app",
 			name, name)
@@ -177,7 +177,7 @@ func (o *syncing) load(ctx context.Context, dir string) (*appconfig.App, error) 
 	for _, d := range found {
 		// other warnings do not concern installs
 		if d.Severity == diagnostic.Error || strings.HasPrefix(d.File, "installs/") {
-			o.env.Console.Say("%s", console.Line(d.String()))
+			o.env.Console.Messagef("%s", console.Line(d.String()))
 		}
 	}
 	if found.HasErrors() {
@@ -188,8 +188,8 @@ func (o *syncing) load(ctx context.Context, dir string) (*appconfig.App, error) 
 
 // installs returns all installs of the app in full.
 func (o *syncing) installs(ctx context.Context, client *apiclient.Client, app api.App) ([]api.Install, error) {
-	briefs, err := apiclient.All(func(cursor string) ([]api.InstallSummary, string, error) {
-		l, err := apiclient.Get[api.InstallList](client.ListInstalls(ctx,
+	briefs, err := apiclient.ListAll(func(cursor string) ([]api.InstallSummary, string, error) {
+		l, err := apiclient.Decode[api.InstallList](client.ListInstalls(ctx,
 			&api.ListInstallsParams{App: app.ID, Cursor: cursor}))
 		return l.Items, l.Next, err
 	})
@@ -247,9 +247,9 @@ func (o *syncing) one(ctx context.Context, client *apiclient.Client, d Differenc
 	to sealing,
 ) (install string, err error) {
 	if d.Outcome == OutcomeChange {
-		i, err := apiclient.Get[api.Install](client.UpdateInstall(ctx, d.id, d.change))
+		i, err := apiclient.Decode[api.Install](client.UpdateInstall(ctx, d.id, d.change))
 		if err == nil {
-			o.env.Console.Say("changed %s: %s", i.Name, console.Line(cmp.Or(i.Reason, string(i.Status))))
+			o.env.Console.Messagef("changed %s: %s", i.Name, console.Line(cmp.Or(i.Reason, string(i.Status))))
 			o.sayPending(i)
 		}
 		return i.ID, err
@@ -261,11 +261,11 @@ func (o *syncing) one(ctx context.Context, client *apiclient.Client, d Differenc
 		return "", err
 	}
 	d.create.Inputs = append(d.create.Inputs, sealed...)
-	made, err := apiclient.Get[api.CreatedInstall](client.CreateInstall(ctx, &api.CreateInstallParams{}, d.create))
+	made, err := apiclient.Decode[api.CreatedInstall](client.CreateInstall(ctx, &api.CreateInstallParams{}, d.create))
 	if err != nil {
 		return "", err
 	}
-	o.env.Console.Say("created %s (%s)", made.Install.Name, made.Install.ID)
+	o.env.Console.Messagef("created %s (%s)", made.Install.Name, made.Install.ID)
 	o.sayPending(made.Install)
 	if made.Runner.RegistrationToken != "" {
 		err = runners.HowToStart(o.env.Console.Err, made.Runner)
@@ -277,7 +277,7 @@ func (o *syncing) one(ctx context.Context, client *apiclient.Client, d Differenc
 func (o *syncing) sayPending(i api.Install) {
 	if p := i.Pending; p.Approval != "" {
 		words := approvalWords(string(p.Settings.Approval), p.Settings.AllowDestroy, p.Settings.ApprovalsByOthers)
-		o.env.Console.Say("%s: approval %s needs an approver and is %s until then; review it with `nuon review %s`", i.Name,
+		o.env.Console.Messagef("%s: approval %s needs an approver and is %s until then; review it with `nuon review %s`", i.Name,
 			words,
 			approvalWords(string(i.Approval), i.AllowDestroy, i.ApprovalsByOthers), p.Approval)
 	}

@@ -60,7 +60,7 @@ func (o *toggling) run(ctx context.Context, client *apiclient.Client, args []str
 		return o.env.Console.Confirm(ctx,
 			"this plans the removal of what is deployed of "+list(args[1:])+" in "+args[0], false)
 	}
-	i, err := apiclient.Get[api.Install](client.GetInstall(ctx, args[0]))
+	i, err := apiclient.Decode[api.Install](client.GetInstall(ctx, args[0]))
 	if err != nil {
 		return err
 	}

@@ -96,7 +96,7 @@ func trust(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, typed, 
 	if err != nil {
 		return err
 	}
-	i, err := apiclient.Get[api.Install](client.GetInstall(ctx, typed))
+	i, err := apiclient.Decode[api.Install](client.GetInstall(ctx, typed))
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func compared(ctx context.Context, c *console.Console, of pins.Install, pin pins
 			"--key-fingerprint with the one that `runnerd status` prints on the runner's machine", of,
 			cmp.Or(pin.Fingerprint, "none"), shown)
 	}
-	c.Say("%s", console.Text(fmt.Sprintf("key of %s\n  pinned   %s\n  current  %s\nCompare the current key with "+
+	c.Messagef("%s", console.Text(fmt.Sprintf("key of %s\n  pinned   %s\n  current  %s\nCompare the current key with "+
 		"`runnerd status` on the runner's machine.",
 		of, cmp.Or(pin.Fingerprint, "none"), shown)))
 	answer, err := c.Ask(ctx, "Type yes if they match: ")

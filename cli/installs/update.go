@@ -114,7 +114,7 @@ func (o *updating) run(ctx context.Context, install string, says func(flag strin
 	if err != nil {
 		return err
 	}
-	i, err := apiclient.Get[api.Install](client.GetInstall(ctx, install))
+	i, err := apiclient.Decode[api.Install](client.GetInstall(ctx, install))
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (o *updating) run(ctx context.Context, install string, says func(flag strin
 		return err
 	}
 	if asks && len(change.Inputs) == 0 {
-		o.env.Console.Say("nothing was changed")
+		o.env.Console.Messagef("nothing was changed")
 		return nil
 	}
 	return o.apply(ctx, client, i, change)
@@ -186,14 +186,14 @@ func confirm(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, i api
 	if err := showPreview(&b, p); err != nil {
 		return err
 	}
-	e.Console.Say("%s", b.String())
+	e.Console.Messagef("%s", b.String())
 	return e.Console.Confirm(ctx, what, false)
 }
 
 // makeChange changes an install and prints the result.
 func makeChange(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, i api.Install,
 	change api.InstallChange, s *settling) error {
-	i, err := apiclient.Get[api.Install](client.UpdateInstall(ctx, i.ID, change))
+	i, err := apiclient.Decode[api.Install](client.UpdateInstall(ctx, i.ID, change))
 	if err != nil {
 		return err
 	}
@@ -226,7 +226,7 @@ undone by the next sync. It leaves alone an install that is managed by hand.`,
 			if err != nil {
 				return err
 			}
-			i, err := apiclient.Get[api.Install](client.UpdateInstall(c.Context(), args[0],
+			i, err := apiclient.Decode[api.Install](client.UpdateInstall(c.Context(), args[0],
 				api.InstallChange{Owner: owner}))
 			if err != nil {
 				return err

@@ -143,7 +143,7 @@ func (s sealing) key(ctx context.Context, e *cmdenv.Env, client *apiclient.Clien
 		return secretinput.Key{}, err
 	}
 	if remark != "" {
-		e.Console.Say("%s", console.Line(remark))
+		e.Console.Messagef("%s", console.Line(remark))
 	}
 	return key, nil
 }
@@ -186,7 +186,7 @@ func (g entered) seal(ctx context.Context, e *cmdenv.Env, client *apiclient.Clie
 // if pinned is 0. For an app without a version it returns an empty config; the control
 // plane reports the error where one is needed.
 func declared(ctx context.Context, client *apiclient.Client, app string, pinned int) (api.AppConfig, error) {
-	config, err := apiclient.Get[api.AppConfig](client.GetAppConfig(ctx, app, &api.GetAppConfigParams{Release: pinned}))
+	config, err := apiclient.Decode[api.AppConfig](client.GetAppConfig(ctx, app, &api.GetAppConfigParams{Release: pinned}))
 	if apiclient.CodeIs(err, "not_found") || apiclient.CodeIs(err, "no_version") {
 		return api.AppConfig{}, nil
 	}

@@ -111,7 +111,7 @@ func (l *List[T]) print(ctx context.Context, c *console.Console, client *apiclie
 		}
 	}
 	if more && c.OutIsTerminal && !l.watch {
-		c.Say("there are more; list all with --limit 0")
+		c.Messagef("there are more; list all with --limit 0")
 	}
 	return nil
 }
@@ -141,7 +141,7 @@ func (l *List[T]) pages(ctx context.Context, client *apiclient.Client, args []st
 		case !more || l.Limit > 0 && left <= 0:
 			return more, nil
 		case next == at.Cursor:
-			return false, apiclient.ErrNoProgress
+			return false, apiclient.ErrRepeatedPage
 		}
 		at.Cursor = next
 	}

@@ -63,7 +63,7 @@ func (f *following) run() error {
 		}
 		needs := w.Status == api.WorkflowStatusRunning && workflows.NeedsPerson(w)
 		if needs && !f.waits {
-			f.print.console.Say("workflow %s is waiting for an approval; review it with `nuon review`; its log "+
+			f.print.console.Messagef("workflow %s is waiting for an approval; review it with `nuon review`; its log "+
 				"continues here",
 				f.workflow)
 		}

@@ -174,10 +174,10 @@ func (o *options) print(ctx context.Context, client *apiclient.Client, s subject
 	}
 	switch {
 	case there == 0:
-		o.env.Console.Say("the log is empty: %s",
+		o.env.Console.Messagef("the log is empty: %s",
 			cmp.Or(s.silent, "nothing was written yet, or the retention period has passed"))
 	case len(lines) == 0:
-		o.env.Console.Say("no line matches --since, --level and --tail; remove them to see all")
+		o.env.Console.Messagef("no line matches --since, --level and --tail; remove them to see all")
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func past(ctx context.Context, client *apiclient.Client,
 	sources []source) (lines []line, ends map[source]string, err error) {
 	ends = map[source]string{}
 	for _, s := range sources {
-		l, err := apiclient.Get[api.LogChunkList](s.ask(ctx, client, ""))
+		l, err := apiclient.Decode[api.LogChunkList](s.ask(ctx, client, ""))
 		if err != nil {
 			return nil, nil, err
 		}

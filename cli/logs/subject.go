@@ -75,9 +75,9 @@ func buildNamed(ctx context.Context, client *apiclient.Client, name string) (sub
 func findBuild(ctx context.Context, client *apiclient.Client, name string) (api.Build, error) {
 	app, component, both := strings.Cut(name, "/")
 	if !both {
-		return apiclient.Get[api.Build](client.GetBuild(ctx, name))
+		return apiclient.Decode[api.Build](client.GetBuild(ctx, name))
 	}
-	l, err := apiclient.Get[api.BuildList](client.ListBuilds(ctx,
+	l, err := apiclient.Decode[api.BuildList](client.ListBuilds(ctx,
 		&api.ListBuildsParams{App: app, Component: component, Limit: 1}))
 	if err == nil && len(l.Items) == 0 {
 		err = fmt.Errorf("%s has no build; see what it waits for with `nuon apps get %s`",
@@ -140,7 +140,7 @@ const someWorkflows = 200
 // stepNamed returns a step by its id. It searches the newest workflows, because the
 // control plane has no lookup of steps by id.
 func stepNamed(ctx context.Context, client *apiclient.Client, id string) (subject, error) {
-	l, err := apiclient.Get[api.WorkflowList](client.ListWorkflows(ctx, &api.ListWorkflowsParams{Limit: someWorkflows}))
+	l, err := apiclient.Decode[api.WorkflowList](client.ListWorkflows(ctx, &api.ListWorkflowsParams{Limit: someWorkflows}))
 	if err != nil {
 		return subject{}, err
 	}
@@ -157,7 +157,7 @@ func stepNamed(ctx context.Context, client *apiclient.Client, id string) (subjec
 func newestRun(ctx context.Context, client *apiclient.Client, install, action string) (subject, error) {
 	p := api.ListWorkflowsParams{Install: install, Limit: someWorkflows}
 	for {
-		l, err := apiclient.Get[api.WorkflowList](client.ListWorkflows(ctx, &p))
+		l, err := apiclient.Decode[api.WorkflowList](client.ListWorkflows(ctx, &p))
 		if err != nil {
 			return subject{}, err
 		}

@@ -40,7 +40,7 @@ func newGet(e *cmdenv.Env) *cobra.Command {
 		Example: `  nuon orgs get
   nuon orgs get -o name`,
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, _ []string) error {
-			me, err := apiclient.Get[api.Whoami](client.Whoami(ctx))
+			me, err := apiclient.Decode[api.Whoami](client.Whoami(ctx))
 			if err != nil {
 				return err
 			}

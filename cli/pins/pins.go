@@ -56,7 +56,7 @@ func Dir() (string, error) {
 // Open reads the pins of the control plane that a context selects. It returns an error
 // for an unreadable file, because its pin would otherwise be ignored.
 func Open(context string) (*Store, error) {
-	chosen, err := contexts.Choose(context)
+	chosen, err := contexts.SelectWithSource(context)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func (s *Store) save(of Install, print string) error {
 		err = os.MkdirAll(s.dir, 0o700)
 	}
 	if err == nil {
-		err = contexts.Replace(s.file(pin), text)
+		err = contexts.WriteFileAtomic(s.file(pin), text)
 	}
 	if err != nil {
 		return fmt.Errorf("pin the key of %s: %w", of, err)

@@ -38,7 +38,7 @@ func Start(c *console.Console) *View {
 	go func() { // draws until Stop
 		defer close(v.ended)
 		if _, err := v.program.Run(); err != nil {
-			c.Say("progress: %v", err)
+			c.Messagef("progress: %v", err)
 		}
 	}()
 	return v
@@ -72,9 +72,9 @@ func (v *View) Leave(c *console.Console, continues string, next ...Next) error {
 	for _, n := range next {
 		width = max(width, len(n.Command))
 	}
-	c.Say("stopped waiting: %s", console.Line(continues))
+	c.Messagef("stopped waiting: %s", console.Line(continues))
 	for _, n := range next {
-		c.Say("  %-*s   to %s", width, console.Line(n.Command), n.To)
+		c.Messagef("  %-*s   to %s", width, console.Line(n.Command), n.To)
 	}
 	return exitcode.Interrupted
 }

@@ -137,7 +137,7 @@ func kindSections() string {
 			fmt.Fprintf(&b, " with `type = \"%s\"`", k.Component)
 		}
 		fmt.Fprintf(&b, "\n\n%s%s\n\n```toml\n%s```\n", text(k.Description), effect(k), k.ExampleFile())
-		keyTable(&b, k.Keys(), k)
+		writeKeyTable(&b, k.Keys(), k)
 	}
 	return b.String()
 }
@@ -154,7 +154,7 @@ func blocks() string {
 	} {
 		key, _ := sandbox.Key(block.path)
 		fmt.Fprintf(&b, "\n### %s\n\n%s\n\n```toml\n%s```\n", block.title, block.about, sandbox.Snippet(block.path))
-		keyTable(&b, rooted(key), format.Kind{})
+		writeKeyTable(&b, rooted(key), format.Kind{})
 	}
 	return b.String()
 }

@@ -9,22 +9,22 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 )
 
-// keyTable writes a table of the keys of a kind and their descendants. It links to the
+// writeKeyTable writes a table of the keys of a kind and their descendants. It links to the
 // sections of keys that are described elsewhere: the keys that all components have,
 // tables that are separate kinds, and the blocks that many kinds have in common.
-func keyTable(b *strings.Builder, keys []format.Key, k format.Kind) {
-	var rows, other []string
-	common := commonKeys(k)
+func writeKeyTable(b *strings.Builder, keys []format.Key, k format.Kind) {
+	var rows, unsupported []string
+	common := componentKeys(k)
 	var add func(keys []format.Key)
 	add = func(keys []format.Key) {
 		for _, key := range keys {
 			switch {
 			case slices.Contains(common, key.Path):
 			case key.Unsupported || key.Removed:
-				other = append(other, fmt.Sprintf("`%s` (%s)", key.Path, text(key.Hint)))
+				unsupported = append(unsupported, fmt.Sprintf("`%s` (%s)", key.Path, text(key.Hint)))
 			default:
-				rows = append(rows, keyRow(key))
-				if linkOf(key) == "" && k.Name != "full" {
+				rows = append(rows, formatKeyRow(key))
+				if sectionFor(key) == "" && k.Name != "full" {
 					add(key.Keys)
 				}
 			}
@@ -34,8 +34,8 @@ func keyTable(b *strings.Builder, keys []format.Key, k format.Kind) {
 	if rows != nil {
 		fmt.Fprintf(b, "\n| key | type | needed, default | meaning |\n|---|---|---|---|\n%s", strings.Join(rows, ""))
 	}
-	if other != nil {
-		fmt.Fprintf(b, "\nNo keys of the format, although people write them: %s.\n", strings.Join(other, ", "))
+	if unsupported != nil {
+		fmt.Fprintf(b, "\nNo keys of the format, although people write them: %s.\n", strings.Join(unsupported, ", "))
 	}
 	if common != nil {
 		b.WriteString("\nBesides, the keys that all components have: [component](#component).\n")
@@ -45,8 +45,8 @@ func keyTable(b *strings.Builder, keys []format.Key, k format.Kind) {
 	}
 }
 
-// commonKeys returns the keys that a kind of component has in common with all others.
-func commonKeys(k format.Kind) []string {
+// componentKeys returns the keys that a kind of component has in common with all others.
+func componentKeys(k format.Kind) []string {
 	if k.Component == "" {
 		return nil
 	}
@@ -58,42 +58,42 @@ func commonKeys(k format.Kind) []string {
 	return names
 }
 
-func keyRow(k format.Key) string {
-	need := ""
+func formatKeyRow(k format.Key) string {
+	requirement := ""
 	switch {
 	case k.Required:
-		need = "needed"
+		requirement = "needed"
 	case k.Default != "":
-		need = "`" + strings.ReplaceAll(k.Default, "|", `\|`) + "`"
+		requirement = "`" + strings.ReplaceAll(k.Default, "|", `\|`) + "`"
 	}
-	return fmt.Sprintf("| `%s` | %s | %s | %s |\n", k.Path, k.Type.Describe(), need, meaning(k))
+	return fmt.Sprintf("| `%s` | %s | %s | %s |\n", k.Path, k.Type.Describe(), requirement, describeKey(k))
 }
 
-// meaning returns the description of a key and of its constraints.
-func meaning(k format.Key) string {
-	all := []string{cell(k.Description)}
+// describeKey returns the description of a key and of its constraints.
+func describeKey(k format.Key) string {
+	sentences := []string{cell(k.Description)}
 	add := func(is bool, form string, a ...any) {
 		if is {
-			all = append(all, fmt.Sprintf(form, a...))
+			sentences = append(sentences, fmt.Sprintf(form, a...))
 		}
 	}
-	add(k.Values != nil || k.Suggested != nil, "One of %s.", codes(slices.Concat(k.Values, k.Suggested)))
+	add(k.Values != nil || k.Suggested != nil, "One of %s.", codeList(slices.Concat(k.Values, k.Suggested)))
 	for _, old := range slices.Sorted(maps.Keys(k.OldValues)) {
 		add(true, "`%s` is an older spelling of `%s`.", old, k.OldValues[old])
 	}
 	add(k.Format != "", "%s.", formats[k.Format])
-	add(k.OldNames != nil, "Older: %s.", codes(k.OldNames))
+	add(k.OldNames != nil, "Older: %s.", codeList(k.OldNames))
 	add(k.Template, "[Template](#templates).")
 	add(k.File, "[File](#references-to-files).")
 	add(k.Unordered || k.SortedBy != "", "The order means nothing.")
-	link := linkOf(k)
+	link := sectionFor(k)
 	if link == "break-glass-role" {
 		add(true, "Its keys: [role](#role), without `type`.")
 	} else {
 		add(link != "", "Its keys: [%s](#%s).", link, anchor(link))
 	}
 	add(k.NoEffectYet, "*No effect yet.*")
-	return strings.Join(all, " ")
+	return strings.Join(sentences, " ")
 }
 
 // formats describes the formats of texts.
@@ -105,26 +105,26 @@ var formats = map[string]string{
 	format.FormatJSON:     "JSON",
 }
 
-func codes(words []string) string {
-	all := make([]string, len(words))
+func codeList(words []string) string {
+	quoted := make([]string, len(words))
 	for i, w := range words {
-		all[i] = "`" + w + "`"
+		quoted[i] = "`" + w + "`"
 		if w == "" {
-			all[i] = "nothing"
+			quoted[i] = "nothing"
 		}
 	}
-	return strings.Join(all, ", ")
+	return strings.Join(quoted, ", ")
 }
 
-// repositories is the heading of the block about repositories.
-const repositories = "public_repo, connected_repo"
+// repositoryHeading is the heading of the block about repositories.
+const repositoryHeading = "public_repo, connected_repo"
 
-// linkOf returns the heading of the section that describes the keys below a key; empty
+// sectionFor returns the heading of the section that describes the keys below a key; empty
 // if they are described in place.
-func linkOf(k format.Key) string {
+func sectionFor(k format.Key) string {
 	switch k.Name {
 	case "public_repo", "connected_repo":
-		return repositories
+		return repositoryHeading
 	case "operation_roles":
 		if k.Type == format.Tables {
 			return k.Name

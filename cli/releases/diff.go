@@ -39,7 +39,7 @@ The inputs and toggles of an install also decide what is deployed there, and are
 			if err != nil {
 				return err
 			}
-			d, err := apiclient.Get[api.ReleaseDiff](client.DiffRelease(ctx, args[0], to,
+			d, err := apiclient.Decode[api.ReleaseDiff](client.DiffRelease(ctx, args[0], to,
 				&api.DiffReleaseParams{From: from}))
 			if err != nil {
 				return err
@@ -54,7 +54,7 @@ func releaseOf(ctx context.Context, client *apiclient.Client, app string, given 
 	if len(given) > 0 {
 		return Number(given[0])
 	}
-	a, err := apiclient.Get[api.App](client.GetApp(ctx, app))
+	a, err := apiclient.Decode[api.App](client.GetApp(ctx, app))
 	if err == nil && a.Release.Number == 0 {
 		err = exitcode.Usagef("%s has no release yet; see why with `nuon apps get %s`", a.Name, a.Name)
 	}

@@ -45,7 +45,7 @@ func newList(e *cmdenv.Env) *cobra.Command {
 			}
 		},
 		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.Release, string, error) {
-			l, err := apiclient.Get[api.ReleaseList](client.ListReleases(ctx, at.Args[0],
+			l, err := apiclient.Decode[api.ReleaseList](client.ListReleases(ctx, at.Args[0],
 				&api.ListReleasesParams{Cursor: at.Cursor, Limit: at.Limit}))
 			return l.Items, l.Next, err
 		},
@@ -79,7 +79,7 @@ Without RELEASE, this is the newest.`,
 			if err != nil {
 				return err
 			}
-			r, err := apiclient.Get[api.Release](client.GetRelease(ctx, args[0], number))
+			r, err := apiclient.Decode[api.Release](client.GetRelease(ctx, args[0], number))
 			if err != nil {
 				return err
 			}

@@ -61,7 +61,7 @@ func New(e *cmdenv.Env) *cobra.Command {
 	}
 	c.RunE = e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
 		p := &api.RenderTextsParams{Component: strings.Join(args, ""), Action: action, Key: key}
-		texts, err := apiclient.Get[api.RenderedTexts](client.RenderTexts(ctx, install, p))
+		texts, err := apiclient.Decode[api.RenderedTexts](client.RenderTexts(ctx, install, p))
 		if err != nil {
 			return err
 		}
@@ -91,7 +91,7 @@ func keys(ctx context.Context, client *apiclient.Client, install string,
 	if install == "" || (p.Component == "") == (p.Action == "") {
 		return nil, nil
 	}
-	texts, err := apiclient.Get[api.RenderedTexts](client.RenderTexts(ctx, install, p))
+	texts, err := apiclient.Decode[api.RenderedTexts](client.RenderTexts(ctx, install, p))
 	var names []complete.Name
 	for _, t := range texts.Texts {
 		names = append(names, complete.Name{Name: t.Key})

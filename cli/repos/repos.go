@@ -38,7 +38,7 @@ func newList(e *cmdenv.Env) *cobra.Command {
 				strings.Join(r.Apps, " "), r.Problem}
 		},
 		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.Repo, string, error) {
-			l, err := apiclient.Get[api.RepoList](client.ListRepos(ctx,
+			l, err := apiclient.Decode[api.RepoList](client.ListRepos(ctx,
 				&api.ListReposParams{Cursor: at.Cursor, Limit: at.Limit}))
 			fit := slices.DeleteFunc(l.Items, func(r api.Repo) bool {
 				return app != "" && !slices.Contains(r.Apps, app) || problems && r.Problem == ""
@@ -118,7 +118,7 @@ func newGet(e *cmdenv.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r, err := apiclient.Get[api.Repo](client.GetRepo(ctx, id))
+			r, err := apiclient.Decode[api.Repo](client.GetRepo(ctx, id))
 			if err != nil {
 				return err
 			}
@@ -140,7 +140,7 @@ func newLook(e *cmdenv.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r, err := apiclient.Get[api.Repo](client.LookAtRepo(ctx, id))
+			r, err := apiclient.Decode[api.Repo](client.LookAtRepo(ctx, id))
 			if err != nil {
 				return err
 			}
@@ -160,8 +160,8 @@ func find(ctx context.Context, client *apiclient.Client, name string) (string, e
 	if !strings.Contains(name, "://") {
 		return name, nil
 	}
-	all, err := apiclient.All(func(cursor string) ([]api.Repo, string, error) {
-		l, err := apiclient.Get[api.RepoList](client.ListRepos(ctx, &api.ListReposParams{Cursor: cursor, Limit: 500}))
+	all, err := apiclient.ListAll(func(cursor string) ([]api.Repo, string, error) {
+		l, err := apiclient.Decode[api.RepoList](client.ListRepos(ctx, &api.ListReposParams{Cursor: cursor, Limit: 500}))
 		return l.Items, l.Next, err
 	})
 	if err != nil {

@@ -182,9 +182,9 @@ func (d *desk) list(where scope) tea.Cmd {
 func (d *desk) waiting(ctx context.Context, where scope,
 	wanted func(api.Approval) bool) ([]api.Approval, map[string]diff.Totals, int, error) {
 	pages, totals := 0, map[string]diff.Totals{}
-	waiting, err := apiclient.All(func(cursor string) ([]api.Approval, string, error) {
+	waiting, err := apiclient.ListAll(func(cursor string) ([]api.Approval, string, error) {
 		pages++
-		got, err := apiclient.Get[api.ApprovalList](d.client.ListApprovals(ctx, &api.ListApprovalsParams{
+		got, err := apiclient.Decode[api.ApprovalList](d.client.ListApprovals(ctx, &api.ListApprovalsParams{
 			Install: where.install, Group: where.group, Brief: true, Cursor: cursor, Limit: page,
 		}))
 		return got.Items, got.Next, err
@@ -204,7 +204,7 @@ func (d *desk) waiting(ctx context.Context, where scope,
 
 // busy lists the installs with work in progress that may lead to a plan.
 func (d *desk) busy(ctx context.Context) ([]string, error) {
-	got, err := apiclient.Get[api.InstallList](d.client.ListInstalls(ctx, &api.ListInstallsParams{Limit: page}))
+	got, err := apiclient.Decode[api.InstallList](d.client.ListInstalls(ctx, &api.ListInstallsParams{Limit: page}))
 	if err != nil {
 		return nil, slow(err)
 	}
@@ -223,7 +223,7 @@ func (d *desk) busy(ctx context.Context) ([]string, error) {
 func (d *desk) open(id string, several bool) tea.Cmd {
 	return d.do(patienceToRead, func(ctx context.Context) tea.Msg {
 		o := opened{id: id, several: several}
-		o.approval, o.err = apiclient.Get[api.Approval](d.client.GetApproval(ctx, id))
+		o.approval, o.err = apiclient.Decode[api.Approval](d.client.GetApproval(ctx, id))
 		if o.err = slow(o.err); o.err != nil {
 			return o
 		}
@@ -247,7 +247,7 @@ func (o *opened) lay() {
 // explain fetches the causes of a plan.
 func (d *desk) explain(plan string) tea.Cmd {
 	return d.do(d.patience, func(ctx context.Context) tea.Msg {
-		x, err := apiclient.Get[api.Explanation](d.client.Explain(ctx, api.ExplainParamsKindPlan, plan))
+		x, err := apiclient.Decode[api.Explanation](d.client.Explain(ctx, api.ExplainParamsKindPlan, plan))
 		return explained{plan, x.Chain, slow(err)}
 	})
 }
@@ -255,7 +255,7 @@ func (d *desk) explain(plan string) tea.Cmd {
 // respond sends a person's answer.
 func (d *desk) respond(id string, r api.Response) tea.Cmd {
 	return d.do(patienceToRead, func(ctx context.Context) tea.Msg {
-		a, err := apiclient.Get[api.Approval](d.client.RespondApproval(ctx, id, r))
+		a, err := apiclient.Decode[api.Approval](d.client.RespondApproval(ctx, id, r))
 		a.Report = nil
 		return answered{id, r.Answer, a, slow(err)}
 	})

@@ -68,7 +68,7 @@ type (
 func (d *desk) workflow(id, install string) tea.Cmd {
 	return d.do(d.patience, func(ctx context.Context) tea.Msg {
 		p := planned{id: id}
-		if p.workflow, p.err = apiclient.Get[api.Workflow](d.client.GetWorkflow(ctx, id)); p.err == nil {
+		if p.workflow, p.err = apiclient.Decode[api.Workflow](d.client.GetWorkflow(ctx, id)); p.err == nil {
 			p.waits, p.totals, _, p.err = d.waiting(ctx, scope{install: install},
 				func(a api.Approval) bool { return a.Workflow == id })
 		}
@@ -80,7 +80,7 @@ func (d *desk) workflow(id, install string) tea.Cmd {
 // ruleOn approves a workflow as a whole.
 func (d *desk) ruleOn(w api.Workflow) tea.Cmd {
 	return d.do(patienceToRead, func(ctx context.Context) tea.Msg {
-		now, err := apiclient.Get[api.Workflow](d.client.SetWorkflowRule(ctx, w.ID, api.Reason{}))
+		now, err := apiclient.Decode[api.Workflow](d.client.SetWorkflowRule(ctx, w.ID, api.Reason{}))
 		if err != nil {
 			now = w
 		}

@@ -25,10 +25,10 @@ lost but its installs are not, use "nuon runners replace".`,
 	}, "skip the confirmation prompt", func(args []string) string {
 		return fmt.Sprintf("this deletes runner %s and revokes its key", args[0])
 	}, func(ctx context.Context, client *apiclient.Client, args []string) error {
-		if err := apiclient.Done(client.DeleteRunner(ctx, args[0])); err != nil {
+		if err := apiclient.CheckDone(client.DeleteRunner(ctx, args[0])); err != nil {
 			return err
 		}
-		e.Console.Say("deleted runner %s", args[0])
+		e.Console.Messagef("deleted runner %s", args[0])
 		return nil
 	})
 }

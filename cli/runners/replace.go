@@ -38,7 +38,7 @@ no longer be read.`,
 			if err := e.Console.Confirm(ctx, what, yes); err != nil {
 				return err
 			}
-			done, err := apiclient.Get[api.ReplacedRunner](client.ReplaceRunner(ctx, args[0], word))
+			done, err := apiclient.Decode[api.ReplacedRunner](client.ReplaceRunner(ctx, args[0], word))
 			if err != nil {
 				return err
 			}

@@ -40,7 +40,7 @@ func newList(e *cmdenv.Env) *cobra.Command {
 			return []string{r.Name, string(r.Kind), status(r), seen(r), r.Version}
 		},
 		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.Runner, string, error) {
-			l, err := apiclient.Get[api.RunnerList](client.ListRunners(ctx,
+			l, err := apiclient.Decode[api.RunnerList](client.ListRunners(ctx,
 				&api.ListRunnersParams{Cursor: at.Cursor, Limit: at.Limit}))
 			fit := slices.DeleteFunc(l.Items, func(r api.Runner) bool {
 				return kind != "" && string(r.Kind) != kind || stands != "" && status(r) != stands
@@ -102,7 +102,7 @@ func newGet(e *cmdenv.Env) *cobra.Command {
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: complete.Args(e, complete.Runners),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
-			r, err := apiclient.Get[api.Runner](client.GetRunner(ctx, args[0]))
+			r, err := apiclient.Decode[api.Runner](client.GetRunner(ctx, args[0]))
 			if err != nil {
 				return err
 			}
@@ -198,7 +198,7 @@ func newCreate(e *cmdenv.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "create NAME", Short: "Create a runner and print how to start it", Args: cobra.ExactArgs(1),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
-			made, err := apiclient.Get[api.CreatedRunner](client.CreateRunner(ctx,
+			made, err := apiclient.Decode[api.CreatedRunner](client.CreateRunner(ctx,
 				api.NewRunner{Name: args[0], Kind: api.NewRunnerKind(kind), Shared: shared}))
 			if err != nil {
 				return err
@@ -221,7 +221,7 @@ func newRegister(e *cmdenv.Env) *cobra.Command {
 		Example:           `  nuon runners register berlin`,
 		ValidArgsFunction: complete.Args(e, complete.Runners),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
-			made, err := apiclient.Get[api.CreatedRunner](client.CreateRegistration(ctx, args[0]))
+			made, err := apiclient.Decode[api.CreatedRunner](client.CreateRegistration(ctx, args[0]))
 			if err != nil {
 				return err
 			}

@@ -60,7 +60,7 @@ these addresses.`,
 			if err != nil {
 				return err
 			}
-			made, err := apiclient.Get[api.Credential](client.CreateCredential(ctx,
+			made, err := apiclient.Decode[api.Credential](client.CreateCredential(ctx,
 				api.NewCredential{Name: args[0], Username: username, Password: sealed, Repositories: repositories,
 					Modules: modules}))
 			if err != nil {
@@ -91,7 +91,7 @@ func newListCredentials(e *cmdenv.Env) *cobra.Command {
 				k.CreatedAt.Local().Format(time.DateOnly)}
 		},
 		Page: func(ctx context.Context, client *apiclient.Client, _ listing.Page) ([]api.Credential, string, error) {
-			l, err := apiclient.Get[api.CredentialList](client.ListCredentials(ctx))
+			l, err := apiclient.Decode[api.CredentialList](client.ListCredentials(ctx))
 			return l.Items, "", err
 		},
 	}
@@ -115,7 +115,7 @@ func newUpdateCredential(e *cmdenv.Env) *cobra.Command {
 				return exitcode.Usagef("name a repository with --add-repository or --remove-repository, or modules with " +
 					"--add-module or --remove-module")
 			}
-			updated, err := apiclient.Get[api.Credential](client.UpdateCredential(ctx, args[0], change))
+			updated, err := apiclient.Decode[api.Credential](client.UpdateCredential(ctx, args[0], change))
 			if err != nil {
 				return err
 			}
@@ -150,10 +150,10 @@ func newDeleteCredential(e *cmdenv.Env) *cobra.Command {
 	}, "skip the confirmation prompt", func(args []string) string {
 		return fmt.Sprintf("this deletes credential %s, whose token cannot be recovered", args[0])
 	}, func(ctx context.Context, client *apiclient.Client, args []string) error {
-		if err := apiclient.Done(client.DeleteCredential(ctx, args[0])); err != nil {
+		if err := apiclient.CheckDone(client.DeleteCredential(ctx, args[0])); err != nil {
 			return err
 		}
-		e.Console.Say("deleted credential %s", args[0])
+		e.Console.Messagef("deleted credential %s", args[0])
 		return nil
 	})
 }

@@ -61,7 +61,7 @@ type Key struct {
 
 // Ask requests a key from the control plane: that of an install or, without parameters, its own.
 func Ask(ctx context.Context, client *apiclient.Client, which api.GetSealingKeyParams) (Key, error) {
-	key, err := apiclient.Get[api.SealingKey](client.GetSealingKey(ctx, &which))
+	key, err := apiclient.Decode[api.SealingKey](client.GetSealingKey(ctx, &which))
 	if err != nil {
 		return Key{}, err
 	}

@@ -161,7 +161,7 @@ func identity(t *testing.T) seal.Identity {
 func TestSeal(t *testing.T) {
 	own := map[string]seal.Identity{"": identity(t), "acme": identity(t)}
 	keys(t, own, nil)
-	c, err := contexts.Chosen("")
+	c, err := contexts.Select("")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func newListWebhooks(e *cmdenv.Env) *cobra.Command {
 			return []string{h.ID, h.Path, h.CreatedAt.Local().Format(time.DateOnly), lastDelivery(h), h.LastResult}
 		},
 		Page: func(ctx context.Context, client *apiclient.Client, _ listing.Page) ([]api.KnownWebhook, string, error) {
-			l, err := apiclient.Get[api.WebhookList](client.ListWebhooks(ctx))
+			l, err := apiclient.Decode[api.WebhookList](client.ListWebhooks(ctx))
 			return l.Items, "", err
 		},
 	}
@@ -72,7 +72,7 @@ func newGetWebhook(e *cmdenv.Env) *cobra.Command {
 		ValidArgsFunction: complete.Args(e, complete.Webhooks),
 	}
 	c.RunE = withForge(&by, e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
-		h, err := apiclient.Get[api.KnownWebhook](client.GetWebhook(ctx, args[0]))
+		h, err := apiclient.Decode[api.KnownWebhook](client.GetWebhook(ctx, args[0]))
 		if err != nil {
 			return err
 		}
@@ -125,7 +125,7 @@ docs/git.md shows each.`,
 		if err != nil {
 			return err
 		}
-		hook, err := apiclient.Get[api.Webhook](client.CreateWebhook(ctx, api.NewWebhook{Secret: secret}))
+		hook, err := apiclient.Decode[api.Webhook](client.CreateWebhook(ctx, api.NewWebhook{Secret: secret}))
 		if err != nil {
 			return err
 		}
@@ -154,7 +154,7 @@ the forge; --now rejects it immediately.`,
 		if err != nil {
 			return err
 		}
-		hook, err := apiclient.Get[api.Webhook](client.RotateWebhook(ctx, args[0],
+		hook, err := apiclient.Decode[api.Webhook](client.RotateWebhook(ctx, args[0],
 			api.WebhookRotation{Secret: secret, AtOnce: now}))
 		if err != nil {
 			return err
@@ -175,10 +175,10 @@ func newDeleteWebhook(e *cmdenv.Env) *cobra.Command {
 	}, "skip the confirmation prompt", func(args []string) string {
 		return fmt.Sprintf("this deletes webhook %s and its secret", args[0])
 	}, func(ctx context.Context, client *apiclient.Client, args []string) error {
-		if err := apiclient.Done(client.DeleteWebhook(ctx, args[0])); err != nil {
+		if err := apiclient.CheckDone(client.DeleteWebhook(ctx, args[0])); err != nil {
 			return err
 		}
-		e.Console.Say("deleted webhook %s", args[0])
+		e.Console.Messagef("deleted webhook %s", args[0])
 		return nil
 	})
 }
@@ -229,7 +229,7 @@ func address(client *apiclient.Client, path string) string {
 func showWebhook(e *cmdenv.Env, client *apiclient.Client, hook api.Webhook, by string) error {
 	shown := shownWebhook{Webhook: hook, URL: address(client, hook.Path)}
 	if onlyHere(client.URL) {
-		e.Console.Say("The address is local to this machine. A forge on another machine needs an address that it " +
+		e.Console.Messagef("The address is local to this machine. A forge on another machine needs an address that it " +
 			"can reach.")
 	}
 	return e.Console.Result(shown, func(w io.Writer) error {

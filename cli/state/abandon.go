@@ -35,7 +35,7 @@ version.`,
 			if err := e.Console.Confirm(ctx, what, yes); err != nil {
 				return err
 			}
-			s, err := apiclient.Get[api.ComponentState](client.AbandonState(ctx, args[0], args[1],
+			s, err := apiclient.Decode[api.ComponentState](client.AbandonState(ctx, args[0], args[1],
 				api.Reason{Reason: reason}))
 			if err != nil {
 				return err

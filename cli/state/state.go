@@ -43,7 +43,7 @@ func newList(e *cmdenv.Env) *cobra.Command {
 			return []string{s.Component, version, serial, at, lock(s.Lock), contested(s.Contested)}
 		},
 		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.ComponentState, string, error) {
-			l, err := apiclient.Get[api.ComponentStateList](client.ListStates(ctx, at.Args[0]))
+			l, err := apiclient.Decode[api.ComponentStateList](client.ListStates(ctx, at.Args[0]))
 			return l.Items, "", err
 		},
 	}
@@ -97,7 +97,7 @@ func newShow(e *cmdenv.Env) *cobra.Command {
 		},
 		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.StateVersion, string, error) {
 			p := &api.ListStateVersionsParams{Cursor: at.Cursor, Limit: at.Limit}
-			l, err := apiclient.Get[api.StateVersionList](client.ListStateVersions(ctx, at.Args[0], at.Args[1], p))
+			l, err := apiclient.Decode[api.StateVersionList](client.ListStateVersions(ctx, at.Args[0], at.Args[1], p))
 			return l.Items, l.Next, err
 		},
 	}
@@ -123,7 +123,7 @@ func newShow(e *cmdenv.Env) *cobra.Command {
 // versions completes the versions of the state of the install and component in the
 // preceding arguments.
 func versions(ctx context.Context, client *apiclient.Client, args []string) ([]complete.Name, error) {
-	l, err := apiclient.Get[api.StateVersionList](client.ListStateVersions(ctx, args[0], args[1],
+	l, err := apiclient.Decode[api.StateVersionList](client.ListStateVersions(ctx, args[0], args[1],
 		&api.ListStateVersionsParams{}))
 	var names []complete.Name
 	for _, v := range l.Items {
@@ -140,7 +140,7 @@ func showOne(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, args 
 	}
 	// The cursor is just above the version, so that the version comes first.
 	p := &api.ListStateVersionsParams{Limit: 1, Cursor: strconv.Itoa(number + 1)}
-	l, err := apiclient.Get[api.StateVersionList](client.ListStateVersions(ctx, args[0], args[1], p))
+	l, err := apiclient.Decode[api.StateVersionList](client.ListStateVersions(ctx, args[0], args[1], p))
 	if err != nil {
 		return err
 	}
@@ -200,11 +200,11 @@ func newUnlock(e *cmdenv.Env) *cobra.Command {
 		Use: "unlock INSTALL COMPONENT", Short: "Release a lock that an ended attempt left behind", Args: cobra.ExactArgs(2),
 		ValidArgsFunction: complete.Args(e, complete.Installs, complete.InstallComponents),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
-			if err := apiclient.Done(client.FreeStateLock(ctx, args[0], args[1],
+			if err := apiclient.CheckDone(client.FreeStateLock(ctx, args[0], args[1],
 				&api.FreeStateLockParams{Reason: reason})); err != nil {
 				return err
 			}
-			e.Console.Say("released the lock of the state of %s", args[1])
+			e.Console.Messagef("released the lock of the state of %s", args[1])
 			return nil
 		}),
 	}, &reason)
@@ -222,7 +222,7 @@ func newRestore(e *cmdenv.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			w, err := apiclient.Get[api.Workflow](client.RestoreState(ctx, args[0], args[1], number,
+			w, err := apiclient.Decode[api.Workflow](client.RestoreState(ctx, args[0], args[1], number,
 				&api.RestoreStateParams{}, api.Reason{Reason: reason}))
 			if err != nil {
 				return err
@@ -251,7 +251,7 @@ func newDismiss(e *cmdenv.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			v, err := apiclient.Get[api.StateVersion](client.DismissState(ctx, args[0], args[1], number,
+			v, err := apiclient.Decode[api.StateVersion](client.DismissState(ctx, args[0], args[1], number,
 				api.Reason{Reason: reason}))
 			if err != nil {
 				return err

@@ -35,20 +35,20 @@ func read(ctx context.Context, client *apiclient.Client, app string) (seen, erro
 
 func (s *seen) readApps(ctx context.Context, client *apiclient.Client, app string) (err error) {
 	if app != "" {
-		one, err := apiclient.Get[api.App](client.GetApp(ctx, app))
+		one, err := apiclient.Decode[api.App](client.GetApp(ctx, app))
 		if err != nil {
 			return err
 		}
 		s.apps = []api.App{one}
-	} else if s.apps, err = apiclient.All(func(cursor string) ([]api.App, string, error) {
-		l, err := apiclient.Get[api.AppList](client.ListApps(ctx, &api.ListAppsParams{Cursor: cursor, Limit: largePage}))
+	} else if s.apps, err = apiclient.ListAll(func(cursor string) ([]api.App, string, error) {
+		l, err := apiclient.Decode[api.AppList](client.ListApps(ctx, &api.ListAppsParams{Cursor: cursor, Limit: largePage}))
 		return l.Items, l.Next, err
 	}); err != nil {
 		return err
 	}
 	s.components = map[string][]api.Component{}
 	for _, a := range s.apps {
-		l, err := apiclient.Get[api.ComponentList](client.ListComponents(ctx, a.ID))
+		l, err := apiclient.Decode[api.ComponentList](client.ListComponents(ctx, a.ID))
 		if err != nil {
 			return err
 		}
@@ -58,8 +58,8 @@ func (s *seen) readApps(ctx context.Context, client *apiclient.Client, app strin
 }
 
 func (s *seen) readInstalls(ctx context.Context, client *apiclient.Client, app string) (err error) {
-	s.installs, err = apiclient.All(func(cursor string) ([]api.InstallSummary, string, error) {
-		l, err := apiclient.Get[api.InstallList](client.ListInstalls(ctx,
+	s.installs, err = apiclient.ListAll(func(cursor string) ([]api.InstallSummary, string, error) {
+		l, err := apiclient.Decode[api.InstallList](client.ListInstalls(ctx,
 			&api.ListInstallsParams{App: app, Cursor: cursor, Limit: largePage}))
 		return l.Items, l.Next, err
 	})
@@ -67,8 +67,8 @@ func (s *seen) readInstalls(ctx context.Context, client *apiclient.Client, app s
 }
 
 func (s *seen) readApprovals(ctx context.Context, client *apiclient.Client, app string) (err error) {
-	s.approvals, err = apiclient.All(func(cursor string) ([]api.Approval, string, error) {
-		l, err := apiclient.Get[api.ApprovalList](client.ListApprovals(ctx,
+	s.approvals, err = apiclient.ListAll(func(cursor string) ([]api.Approval, string, error) {
+		l, err := apiclient.Decode[api.ApprovalList](client.ListApprovals(ctx,
 			&api.ListApprovalsParams{Brief: true, Cursor: cursor, Limit: largePage}))
 		return l.Items, l.Next, err
 	})
@@ -81,7 +81,7 @@ func (s *seen) readApprovals(ctx context.Context, client *apiclient.Client, app 
 
 // readOrg reads the data of the org, which a token for one app may not read.
 func (s *seen) readOrg(ctx context.Context, client *apiclient.Client, _ string) (err error) {
-	system, err := apiclient.Get[api.System](client.GetSystem(ctx))
+	system, err := apiclient.Decode[api.System](client.GetSystem(ctx))
 	switch {
 	case apiclient.CodeIs(err, "forbidden"):
 		return nil
@@ -89,8 +89,8 @@ func (s *seen) readOrg(ctx context.Context, client *apiclient.Client, _ string) 
 		return err
 	}
 	s.system = &system
-	s.runners, err = apiclient.All(func(cursor string) ([]api.Runner, string, error) {
-		l, err := apiclient.Get[api.RunnerList](client.ListRunners(ctx,
+	s.runners, err = apiclient.ListAll(func(cursor string) ([]api.Runner, string, error) {
+		l, err := apiclient.Decode[api.RunnerList](client.ListRunners(ctx,
 			&api.ListRunnersParams{Cursor: cursor, Limit: largePage}))
 		return l.Items, l.Next, err
 	})

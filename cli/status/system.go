@@ -16,7 +16,7 @@ import (
 // showSystem implements `nuon status --system`, which prints the control plane part by
 // part. It returns exitcode.Failed if something is wrong.
 func showSystem(ctx context.Context, c *console.Console, client *apiclient.Client) error {
-	s, err := apiclient.Get[api.System](client.GetSystem(ctx))
+	s, err := apiclient.Decode[api.System](client.GetSystem(ctx))
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func newList(e *cmdenv.Env) *cobra.Command {
 				day(t.LastUsedAt, "never"), t.CreatedBy, t.ID}
 		},
 		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.Token, string, error) {
-			l, err := apiclient.Get[api.TokenList](client.ListTokens(ctx,
+			l, err := apiclient.Decode[api.TokenList](client.ListTokens(ctx,
 				&api.ListTokensParams{Cursor: at.Cursor, Limit: at.Limit}))
 			if now := time.Now(); !all {
 				l.Items = slices.DeleteFunc(l.Items, func(t api.Token) bool { return over(t, now) })
@@ -111,12 +111,12 @@ app and its installs; a ci token needs it.`,
 				return exitcode.Usagef("--expires %s: use at least a minute, such as 24h or 720h", expires)
 			}
 			n.Name, n.Role, n.ExpiresInSeconds = args[0], api.NewTokenRole(role), int64(expires.Seconds())
-			made, err := apiclient.Get[api.CreatedToken](client.CreateToken(ctx, n))
+			made, err := apiclient.Decode[api.CreatedToken](client.CreateToken(ctx, n))
 			if err != nil {
 				return err
 			}
 			if e.Console.Output == "table" {
-				e.Console.Say("created token %s (%s), %s; its secret is shown only once",
+				e.Console.Messagef("created token %s (%s), %s; its secret is shown only once",
 					made.Token.Name, rights(made.Token), status(made.Token, time.Now()))
 			}
 			return e.Console.Result(made, func(w io.Writer) error {
@@ -152,7 +152,7 @@ another. Everyone who has a token can revoke it.`,
 		Example:           `  nuon tokens revoke shop-ci`,
 		ValidArgsFunction: complete.Args(e, complete.Tokens),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
-			t, err := apiclient.Get[api.Token](client.RevokeToken(ctx, args[0]))
+			t, err := apiclient.Decode[api.Token](client.RevokeToken(ctx, args[0]))
 			if err != nil {
 				return err
 			}

@@ -57,10 +57,10 @@ func readAll(ctx context.Context, c *console.Console, o options, dirs []string) 
 			return nil, err
 		}
 		if one.app != nil && one.app.NotFetched() > 0 {
-			c.Say("%s", unread(one.app.NotFetched()))
+			c.Messagef("%s", unread(one.app.NotFetched()))
 		}
 		if one.remoteModules > 0 {
-			c.Say("%s", unchecked(one.remoteModules))
+			c.Messagef("%s", unchecked(one.remoteModules))
 		}
 		if o.strict {
 			one.strict()

@@ -32,7 +32,7 @@ func (v *view) print(out io.Writer) error {
 		if v.console.OutIsTerminal {
 			v.line("%s", v.ink(bold, summary))
 		} else if v.err == nil {
-			v.console.Say("%s", summary)
+			v.console.Messagef("%s", summary)
 		}
 	}
 	return v.err

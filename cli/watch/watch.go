@@ -36,7 +36,7 @@ func Run(ctx context.Context, c *console.Console, look func(ctx context.Context,
 		return run(ctx, c, look, screen.show, screen.remark)
 	}
 	changes := changes{out: c.Out, format: c.Output}
-	return run(ctx, c, look, changes.show, func(text string) { c.Say("%s", text) })
+	return run(ctx, c, look, changes.show, func(text string) { c.Messagef("%s", text) })
 }
 
 // run polls. It passes frames to show, and the message that the control plane

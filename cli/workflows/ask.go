@@ -83,7 +83,7 @@ func (a *Asking) Ask(ctx context.Context, install string, n api.NewWorkflow) err
 	if err := a.sure(ctx, client, install, n); err != nil {
 		return err
 	}
-	asked, err := apiclient.Get[api.Asked](client.CreateWorkflow(ctx, install, &api.CreateWorkflowParams{}, n))
+	asked, err := apiclient.Decode[api.Asked](client.CreateWorkflow(ctx, install, &api.CreateWorkflowParams{}, n))
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (a *Asking) unbegun(ctx context.Context, client *apiclient.Client, asked ap
 // dryRun requests the steps of a workflow without starting it.
 func dryRun(ctx context.Context, client *apiclient.Client, install string, n api.NewWorkflow) (api.Asked, error) {
 	n.DryRun = true
-	return apiclient.Get[api.Asked](client.CreateWorkflow(ctx, install, &api.CreateWorkflowParams{}, n))
+	return apiclient.Decode[api.Asked](client.CreateWorkflow(ctx, install, &api.CreateWorkflowParams{}, n))
 }
 
 // sure prompts for the confirmation of what cannot be undone, after displaying the steps.
@@ -144,7 +144,7 @@ func (a *Asking) sure(ctx context.Context, client *apiclient.Client, install str
 		if err := showPlanned(&b, asked); err != nil {
 			return err
 		}
-		c.Say("%s", b.String())
+		c.Messagef("%s", b.String())
 	}
 	return a.Env.Console.Confirm(ctx, a.Risk, a.yes)
 }
@@ -201,7 +201,7 @@ func (f *Following) End(ctx context.Context, c *console.Console, client *apiclie
 		return Verdict(w)
 	}
 	if w.Status == api.WorkflowStatusRunning && c.Output == "table" {
-		c.Say("follow it with `nuon workflows watch %s`", w.ID)
+		c.Messagef("follow it with `nuon workflows watch %s`", w.ID)
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func plansOf(ctx context.Context, client *apiclient.Client, w api.Workflow) ([]a
 		if s.Kind != api.StepKindPlan || s.Plan == "" {
 			continue
 		}
-		p, err := apiclient.Get[api.Plan](client.GetPlan(ctx, s.Plan))
+		p, err := apiclient.Decode[api.Plan](client.GetPlan(ctx, s.Plan))
 		if err != nil {
 			return nil, fmt.Errorf("the plan of %s: %w", s.Component, err)
 		}

@@ -39,7 +39,7 @@ component or action failed, you need not name it.`,
 			if err != nil {
 				return err
 			}
-			if w, err = apiclient.Get[api.Workflow](client.RetryStep(ctx, w.ID, s.ID)); err != nil {
+			if w, err = apiclient.Decode[api.Workflow](client.RetryStep(ctx, w.ID, s.ID)); err != nil {
 				return err
 			}
 			return f.End(ctx, e.Console, client, w, func(w api.Workflow) any { return w })
@@ -100,7 +100,7 @@ changes, or a person deploys it.`,
 			if err != nil {
 				return err
 			}
-			if w, err = apiclient.Get[api.Workflow](client.SkipStep(ctx, w.ID, s.ID,
+			if w, err = apiclient.Decode[api.Workflow](client.SkipStep(ctx, w.ID, s.ID,
 				api.Reason{Reason: reason})); err != nil {
 				return err
 			}

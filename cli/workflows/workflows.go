@@ -54,7 +54,7 @@ func newList(e *cmdenv.Env) *cobra.Command {
 		},
 		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.Workflow, string, error) {
 			p.Cursor, p.Limit = at.Cursor, at.Limit
-			l, err := apiclient.Get[api.WorkflowList](client.ListWorkflows(ctx, &p))
+			l, err := apiclient.Decode[api.WorkflowList](client.ListWorkflows(ctx, &p))
 			return l.Items, l.Next, err
 		},
 	}
@@ -116,12 +116,12 @@ durations. A plan-only workflow is shown with what its plans would change.`,
 func Find(ctx context.Context, client *apiclient.Client, name string) (api.Workflow, error) {
 	install, latest := strings.CutPrefix(name, "latest:")
 	if !latest {
-		return apiclient.Get[api.Workflow](client.GetWorkflow(ctx, name))
+		return apiclient.Decode[api.Workflow](client.GetWorkflow(ctx, name))
 	}
 	if install == "" {
 		return api.Workflow{}, exitcode.Usagef("name the install: latest:INSTALL")
 	}
-	l, err := apiclient.Get[api.WorkflowList](client.ListWorkflows(ctx,
+	l, err := apiclient.Decode[api.WorkflowList](client.ListWorkflows(ctx,
 		&api.ListWorkflowsParams{Install: install, Limit: 1}))
 	if err != nil {
 		return api.Workflow{}, err
@@ -231,7 +231,7 @@ a person deploys them.`,
 			if err != nil {
 				return err
 			}
-			if w, err = apiclient.Get[api.Workflow](client.CancelWorkflow(ctx, w.ID,
+			if w, err = apiclient.Decode[api.Workflow](client.CancelWorkflow(ctx, w.ID,
 				api.Reason{Reason: reason})); err != nil {
 				return err
 			}

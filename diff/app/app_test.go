@@ -193,7 +193,7 @@ func TestManyParts(t *testing.T) {
 	}
 	before, after := large("1"), large("2")
 	var r *diff.Report
-	testtime.CheckCost(t, 40_000, func() { _, r = fieldsOf(t, before, after) })
+	testtime.CheckCPUCost(t, 40_000, func() { _, r = fieldsOf(t, before, after) })
 	if r.Totals.Update != 4*n || len(r.Notes) == 0 {
 		t.Errorf("%+v, %q", r.Totals, r.Notes)
 	}

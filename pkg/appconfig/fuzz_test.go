@@ -51,7 +51,7 @@ func fuzzLoad(t *testing.T, texts files) {
 	}
 	var app *App
 	var found Diagnostics
-	testtime.CheckCost(t, 5_000, func() { app, found = Load(dir, Options{}) })
+	testtime.CheckCPUCost(t, 5_000, func() { app, found = Load(dir, Options{}) })
 	if (app == nil) != found.HasErrors() {
 		t.Fatalf("app %v with %v", app, found)
 	}

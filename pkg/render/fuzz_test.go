@@ -37,7 +37,7 @@ func FuzzParse(f *testing.F) {
 		checkPlaces(t, text, MissingDots(text))
 		var tmpl *Template
 		var err error
-		testtime.CheckCost(t, 10_000, func() { tmpl, err = Parse("f", text) })
+		testtime.CheckCPUCost(t, 10_000, func() { tmpl, err = Parse("f", text) })
 		var refused *Error
 		if err != nil {
 			if !errors.As(err, &refused) {
@@ -49,7 +49,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		checkPlaces(t, text, tmpl.Uses())
-		testtime.CheckCost(t, 10_000, func() { _, err = tmpl.Execute(tree) })
+		testtime.CheckCPUCost(t, 10_000, func() { _, err = tmpl.Execute(tree) })
 		if err != nil && !errors.As(err, &refused) {
 			t.Fatalf("%T: %v", err, err)
 		}

@@ -276,7 +276,7 @@ func TestExecuteRefuses(t *testing.T) {
 			t.Errorf("Parse(%q): %v", test.text, err)
 			continue
 		}
-		testtime.CheckCost(t, 2_000, func() { _, err = tmpl.Execute(tree) })
+		testtime.CheckCPUCost(t, 2_000, func() { _, err = tmpl.Execute(tree) })
 		var failed *Error
 		if !errors.As(err, &failed) || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("Execute(%q) = %v, want it to contain %q", test.text, err, test.want)
@@ -303,7 +303,7 @@ func TestLargeTemplates(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var err error
-			testtime.CheckCost(t, 2_000, func() { // far below the time of a quadratic pass
+			testtime.CheckCPUCost(t, 2_000, func() { // far below the time of a quadratic pass
 				var tmpl *Template
 				if tmpl, err = Parse("big", text); err == nil {
 					_, err = tmpl.Execute(sample())

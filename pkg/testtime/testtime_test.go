@@ -101,12 +101,12 @@ func TestCost(t *testing.T) {
 	work := func(units int) func() {
 		return func() {
 			for range units {
-				reference()
+				runUnit()
 			}
 		}
 	}
 	median := func(work func()) float64 { // a single cost is wrong if other load changes between the work and its unit
-		costs := []float64{Cost(work), Cost(work), Cost(work), Cost(work), Cost(work)}
+		costs := []float64{CPUCost(work), CPUCost(work), CPUCost(work), CPUCost(work), CPUCost(work)}
 		slices.Sort(costs)
 		return costs[2]
 	}
@@ -115,8 +115,8 @@ func TestCost(t *testing.T) {
 	if few < 0.1 || many < 4 || few > 20 || many > 400 || many < 3*few {
 		t.Errorf("2 units cost %.1f, 40 cost %.1f", few, many)
 	}
-	if fails(t, func(t testing.TB) { CheckCost(t, 20, work(2)) }) ||
-		!fails(t, func(t testing.TB) { CheckCost(t, 2, work(40)) }) {
+	if fails(t, func(t testing.TB) { CheckCPUCost(t, 20, work(2)) }) ||
+		!fails(t, func(t testing.TB) { CheckCPUCost(t, 2, work(40)) }) {
 		t.Error("the limit is not what counts")
 	}
 }
@@ -126,7 +126,7 @@ func TestGrowth(t *testing.T) {
 	work := func(units int) func() {
 		return func() {
 			for range units {
-				reference()
+				runUnit()
 			}
 		}
 	}

@@ -20,20 +20,20 @@ func FuzzLogBatch(f *testing.F) {
 	f.Add([]byte(`{"chunks":[{"seq":0,"lines":null},{"seq":9223372036854775807,"lines":[]},{"seq":0,"lines":[{}]}]}`))
 	f.Add([]byte(`{"chunks":[{"seq":-1,"lines":[{"m":"x"}]}]}`))
 	f.Add([]byte(`{"chunks":[{"seq":3,"lines":[{"t":"0000-01-01T00:00:00+23:59","l":"error","m":"` +
-		strings.Repeat("ä", MaxLine) + `"}]}]}`))
+		strings.Repeat("ä", MaxMessageBytes) + `"}]}]}`))
 	s := &Service{}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var batch api.LogBatch
 		if json.Unmarshal(body, &batch) != nil {
 			return
 		}
-		rows, err := s.packChunks(batch.Chunks)
+		rows, err := s.encodeChunks(batch.Chunks)
 		if err != nil {
 			return
 		}
 		for i, row := range rows {
-			text, err := unpack(row.packed)
-			if err != nil || int64(len(text))+chunkCost != row.size || len(text) > MaxChunk {
+			text, err := unpack(row.compressed)
+			if err != nil || int64(len(text))+chunkCost != row.size || len(text) > MaxChunkBytes {
 				t.Fatalf("chunk %d: %d bytes as %d, %v", row.seq, len(text), row.size, err)
 			}
 			if slices.Contains(text, '\n') || !utf8.Valid(text) {
@@ -47,9 +47,9 @@ func FuzzLogBatch(f *testing.F) {
 				t.Fatalf("%d lines became %d", len(batch.Chunks[i].Lines), len(lines))
 			}
 			for j, line := range lines {
-				came := storableLine(batch.Chunks[i].Lines[j])
+				came := sanitizeLine(batch.Chunks[i].Lines[j])
 				if line.M != came.M || line.L != came.L || !line.T.Equal(came.T) || strings.Contains(line.M, "\x00") ||
-					len(line.M) > MaxLine+60 {
+					len(line.M) > MaxMessageBytes+60 {
 					t.Fatalf("line %+v became %+v", came, line)
 				}
 			}

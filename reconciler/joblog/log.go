@@ -17,21 +17,21 @@ import (
 
 // The limits of logs, in bytes.
 const (
-	MaxLine  = 16 << 10  // a longer message is cut, visibly
-	MaxChunk = 256 << 10 // a larger chunk, as JSON, is refused
-	MaxLog   = 32 << 20  // of one attempt, as JSON; the log then ends with a line about that
+	MaxMessageBytes = 16 << 10  // a longer message is cut, visibly
+	MaxChunkBytes   = 256 << 10 // a larger chunk, as JSON, is refused
+	MaxLogBytes     = 32 << 20  // of one attempt, as JSON; the log then ends with a line about that
 )
 
-// maxChunks is the maximum number of chunks in one batch.
-const maxChunks = 1000
+// maxBatchChunks is the maximum number of chunks in one batch.
+const maxBatchChunks = 1000
 
 // Append stores numbered chunks of an attempt's log. A chunk that is already stored changes
 // nothing, so a batch may be sent any number of times, also after the attempt has ended. Chunks
-// beyond MaxLog are dropped without an error, because the runner could not act on one. Errors:
+// beyond MaxLogBytes are dropped without an error, because the runner could not act on one. Errors:
 // ErrNotFound, ErrNotRunning, refusal.ErrInvalid.
 func (s *Service) Append(ctx context.Context, caller runners.Caller, ref api.AttemptRef,
 	chunks []api.NewLogChunk) error {
-	rows, err := s.packChunks(chunks)
+	rows, err := s.encodeChunks(chunks)
 	if err != nil {
 		return err
 	}
@@ -62,27 +62,27 @@ func (s *Service) appendChunks(ctx context.Context, tx *store.Tx, attempt store.
 	for _, row := range rows {
 		seqs = append(seqs, row.seq)
 	}
-	present, err := tx.LogSeqsPresent(ctx, store.LogSeqsPresentParams{
+	storedSeqs, err := tx.LogSeqsPresent(ctx, store.LogSeqsPresentParams{
 		OrgID: tx.Org, JobID: attempt.JobID, Attempt: attempt.Number, Seqs: seqs,
 	})
 	if err != nil {
 		return err
 	}
-	admitted, used := selectNewChunks(rows, present, attempt.LogBytes)
-	if len(admitted) == 0 {
+	newRows, logBytes := selectNewChunks(rows, storedSeqs, attempt.LogBytes)
+	if len(newRows) == 0 {
 		return nil
 	}
 	insert := store.InsertLogChunksParams{
-		OrgID: tx.Org, JobID: attempt.JobID, Attempt: attempt.Number, LogBytes: used, Channel: store.ChannelLogs,
+		OrgID: tx.Org, JobID: attempt.JobID, Attempt: attempt.Number, LogBytes: logBytes, Channel: store.ChannelLogs,
 		Payload: tx.Org + "/" + attempt.JobID,
 	}
-	for _, row := range admitted {
+	for _, row := range newRows {
 		if row.last {
-			if row, err = s.fullNotice(row); err != nil {
+			if row, err = s.truncationRow(row); err != nil {
 				return err
 			}
 		}
-		insert.Seqs, insert.Lines = append(insert.Seqs, row.seq), append(insert.Lines, row.packed)
+		insert.Seqs, insert.Lines = append(insert.Seqs, row.seq), append(insert.Lines, row.compressed)
 	}
 	if n, err := tx.InsertLogChunks(ctx, insert); err != nil || n == 1 {
 		return err
@@ -92,17 +92,17 @@ func (s *Service) appendChunks(ctx context.Context, tx *store.Tx, attempt store.
 
 // logRow is one chunk as it is stored.
 type logRow struct {
-	seq    int64
-	packed []byte
-	size   int64     // size of its lines as JSON plus chunkCost, as counted for MaxLog
-	first  time.Time // time of its first line, also used for the last line of a full log
-	last   bool      // the log is full with it
+	seq        int64
+	compressed []byte
+	size       int64     // size of its lines as JSON plus chunkCost, as counted for MaxLogBytes
+	firstTime  time.Time // time of its first line, also used for the last line of a full log
+	last       bool      // the log is full with it
 }
 
-// packChunks checks the limits of received chunks and encodes them for storage.
-func (s *Service) packChunks(chunks []api.NewLogChunk) ([]logRow, error) {
-	if len(chunks) > maxChunks {
-		return nil, refusal.Invalidf("a batch has at most %d chunks, not %d", maxChunks, len(chunks))
+// encodeChunks checks the limits of received chunks and encodes them for storage.
+func (s *Service) encodeChunks(chunks []api.NewLogChunk) ([]logRow, error) {
+	if len(chunks) > maxBatchChunks {
+		return nil, refusal.Invalidf("a batch has at most %d chunks, not %d", maxBatchChunks, len(chunks))
 	}
 	rows := make([]logRow, 0, len(chunks))
 	for _, chunk := range chunks {
@@ -111,7 +111,7 @@ func (s *Service) packChunks(chunks []api.NewLogChunk) ([]logRow, error) {
 		}
 		lines := make([]api.LogLine, 0, len(chunk.Lines))
 		for _, line := range chunk.Lines {
-			lines = append(lines, storableLine(line))
+			lines = append(lines, sanitizeLine(line))
 		}
 		row, err := s.packer.row(chunk.Seq, lines)
 		if err != nil {
@@ -122,17 +122,17 @@ func (s *Service) packChunks(chunks []api.NewLogChunk) ([]logRow, error) {
 	return rows, nil
 }
 
-// storableLine brings a line within the limits: a known level, a message without NUL, and a length
-// of at most MaxLine.
-func storableLine(line api.LogLine) api.LogLine {
+// sanitizeLine brings a line within the limits: a known level, a message without NUL, and a length
+// of at most MaxMessageBytes.
+func sanitizeLine(line api.LogLine) api.LogLine {
 	switch line.L {
 	case api.Debug, api.Info, api.Warn, api.Error:
 	default:
 		line.L = api.Info
 	}
 	line.M = store.CleanText(line.M)
-	if over := len(line.M) - MaxLine; over > 0 {
-		line.M = fmt.Sprintf("%s… (%d more bytes were cut)", strings.ToValidUTF8(line.M[:MaxLine], ""), over)
+	if excess := len(line.M) - MaxMessageBytes; excess > 0 {
+		line.M = fmt.Sprintf("%s… (%d more bytes were cut)", strings.ToValidUTF8(line.M[:MaxMessageBytes], ""), excess)
 	}
 	return line
 }
@@ -140,32 +140,32 @@ func storableLine(line api.LogLine) api.LogLine {
 // selectNewChunks selects the chunks to store: those that are not present, until the attempt's log is full.
 // The chunk that would fill the log is the last one, and a notice replaces it. used is the size of
 // the log in bytes, before and after.
-func selectNewChunks(rows []logRow, present []int64, used int64) ([]logRow, int64) {
-	known := make(map[int64]bool, len(present)+len(rows))
-	for _, seq := range present {
-		known[seq] = true
+func selectNewChunks(rows []logRow, storedSeqs []int64, logBytes int64) ([]logRow, int64) {
+	seen := make(map[int64]bool, len(storedSeqs)+len(rows))
+	for _, seq := range storedSeqs {
+		seen[seq] = true
 	}
-	var admitted []logRow
+	var newRows []logRow
 	for _, row := range rows {
-		if known[row.seq] || used >= MaxLog {
+		if seen[row.seq] || logBytes >= MaxLogBytes {
 			continue
 		}
-		known[row.seq] = true
-		row.last = used+row.size >= MaxLog
-		used = min(used+row.size, MaxLog)
-		admitted = append(admitted, row)
+		seen[row.seq] = true
+		row.last = logBytes+row.size >= MaxLogBytes
+		logBytes = min(logBytes+row.size, MaxLogBytes)
+		newRows = append(newRows, row)
 	}
-	return admitted, used
+	return newRows, logBytes
 }
 
-// fullNotice returns the row that replaces the last chunk of a full log.
-func (s *Service) fullNotice(row logRow) (logRow, error) {
-	full := fmt.Sprintf("the log of this attempt is longer than %d MiB; the rest of it is not kept", MaxLog>>20)
-	return s.packer.row(row.seq, []api.LogLine{{T: row.first, L: api.Warn, M: full}})
+// truncationRow returns the row that replaces the last chunk of a full log.
+func (s *Service) truncationRow(row logRow) (logRow, error) {
+	full := fmt.Sprintf("the log of this attempt is longer than %d MiB; the rest of it is not kept", MaxLogBytes>>20)
+	return s.packer.row(row.seq, []api.LogLine{{T: row.firstTime, L: api.Warn, M: full}})
 }
 
-// logPage is the number of chunks per query.
-const logPage = 32
+// chunksPerPage is the number of chunks per query.
+const chunksPerPage = 32
 
 // Read returns the whole log of a job so far, in the order of attempt and chunk number. It returns
 // ErrNotFound if the org has no such job.
@@ -192,7 +192,7 @@ func (s *Service) Read(ctx context.Context, org, jobID string) ([]api.LogChunk, 
 				chunks = append(chunks, chunk)
 				at = position{attempt: row.Attempt, seq: row.Seq}
 			}
-			if len(page) < logPage {
+			if len(page) < chunksPerPage {
 				return nil
 			}
 		}
@@ -210,8 +210,8 @@ type position struct {
 	seq     int64
 }
 
-func chunksAfter(ctx context.Context, tx *store.Tx, jobID string, at position) ([]store.LogChunk, error) {
+func chunksAfter(ctx context.Context, tx *store.Tx, jobID string, after position) ([]store.LogChunk, error) {
 	return tx.LogChunksAfter(ctx, store.LogChunksAfterParams{
-		OrgID: tx.Org, JobID: jobID, Attempt: at.attempt, Seq: at.seq, Most: logPage,
+		OrgID: tx.Org, JobID: jobID, Attempt: after.attempt, Seq: after.seq, Most: chunksPerPage,
 	})
 }

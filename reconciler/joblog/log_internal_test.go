@@ -19,7 +19,7 @@ func TestPositionOf(t *testing.T) {
 
 func TestAdmitNeverKeepsMoreThanALogMayHave(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		used := rapid.Int64Range(MaxLog-5000, MaxLog).Draw(t, "used")
+		used := rapid.Int64Range(MaxLogBytes-5000, MaxLogBytes).Draw(t, "used")
 		kept := map[int64]bool{}
 		for range rapid.IntRange(1, 4).Draw(t, "batches") {
 			var rows []logRow
@@ -32,18 +32,18 @@ func TestAdmitNeverKeepsMoreThanALogMayHave(t *testing.T) {
 			for seq := range kept {
 				present = append(present, seq)
 			}
-			full := used >= MaxLog
+			full := used >= MaxLogBytes
 			admitted, after := selectNewChunks(rows, present, used)
 			for i, row := range admitted {
 				if kept[row.seq] {
 					t.Fatalf("chunk %d was kept twice", row.seq)
 				}
 				kept[row.seq] = true
-				if row.last != (after >= MaxLog && i == len(admitted)-1) {
+				if row.last != (after >= MaxLogBytes && i == len(admitted)-1) {
 					t.Fatalf("the word that the log is full is at %d of %d, with %d used", i, len(admitted), after)
 				}
 			}
-			if full && len(admitted) > 0 || after > MaxLog || after < used {
+			if full && len(admitted) > 0 || after > MaxLogBytes || after < used {
 				t.Fatalf("%d bytes became %d", used, after)
 			}
 			used = after

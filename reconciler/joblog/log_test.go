@@ -48,7 +48,7 @@ func TestLogsAreKeptOnceAndInOrder(t *testing.T) {
 	add(chunk(0, "one", "two"), chunk(1, "three"))
 	add(chunk(1, "forged afterwards"), chunk(2), chunk(2, "twice in a batch"))
 	add()
-	odd := chunk(3, "NUL\x00", strings.Repeat("x", joblog.MaxLine+5))
+	odd := chunk(3, "NUL\x00", strings.Repeat("x", joblog.MaxMessageBytes+5))
 	odd.Lines[0].L = "loud"
 	add(odd)
 	must(t, w.Jobs.Result(t.Context(), runner.Caller, ref, jobstest.Failed))
@@ -69,7 +69,7 @@ func TestLogsAreKeptOnceAndInOrder(t *testing.T) {
 	}
 	want := []string{
 		"one", "two", "three", "NUL\uFFFD",
-		strings.Repeat("x", joblog.MaxLine) + "… (5 more bytes were cut)", "late",
+		strings.Repeat("x", joblog.MaxMessageBytes) + "… (5 more bytes were cut)", "late",
 	}
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("log (-want +got):\n%s", diff)
@@ -100,7 +100,7 @@ func TestAnAttemptThatNeverBeganHasNoLog(t *testing.T) {
 
 func TestALogHasAnEndThatIsSeen(t *testing.T) {
 	w, runner, ref := running(t)
-	w.Exec(t, "update attempts set log_bytes = $1", joblog.MaxLog-500)
+	w.Exec(t, "update attempts set log_bytes = $1", joblog.MaxLogBytes-500)
 	big := strings.Repeat("z", 600)
 	for range 2 {
 		must(t,
@@ -230,7 +230,7 @@ func TestEmptyChunksFillALog(t *testing.T) {
 	runner := w.Runner(t, runners.KindInstall)
 	w.Job(t, runner, "plan", "")
 	ref, _ := w.Start(t, runner)
-	w.Exec(t, "update attempts set log_bytes = $1", joblog.MaxLog-1000)
+	w.Exec(t, "update attempts set log_bytes = $1", joblog.MaxLogBytes-1000)
 	for batch := range int64(3) {
 		var chunks []api.NewLogChunk
 		for n := range int64(50) {

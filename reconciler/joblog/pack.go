@@ -23,21 +23,21 @@ type packer struct{ writers sync.Pool }
 // empty chunks also fill a log.
 const chunkCost = 128
 
-// row packs one chunk. It refuses lines of more than MaxChunk bytes as JSON.
+// row packs one chunk. It refuses lines of more than MaxChunkBytes bytes as JSON.
 func (p *packer) row(seq int64, lines []api.LogLine) (logRow, error) {
 	text, err := appendLines(nil, lines)
 	if err != nil {
 		return logRow{}, err
 	}
-	if len(text) > MaxChunk {
+	if len(text) > MaxChunkBytes {
 		return logRow{}, fmt.Errorf("its lines have %d bytes, and %d are the most; cut the log into smaller ones",
-			len(text), MaxChunk)
+			len(text), MaxChunkBytes)
 	}
 	row := logRow{seq: seq, size: int64(len(text)) + chunkCost}
 	if len(lines) > 0 {
-		row.first = lines[0].T
+		row.firstTime = lines[0].T
 	}
-	row.packed, err = p.pack(text)
+	row.compressed, err = p.pack(text)
 	return row, err
 }
 
@@ -68,9 +68,9 @@ func unpack(packed []byte) ([]byte, error) {
 		return nil, fmt.Errorf("unpack lines of a log: %w", err)
 	}
 	// Nothing that row packed is larger.
-	text, err := io.ReadAll(io.LimitReader(reader, MaxChunk+1))
-	if err == nil && len(text) > MaxChunk {
-		err = fmt.Errorf("they have more than %d bytes", MaxChunk)
+	text, err := io.ReadAll(io.LimitReader(reader, MaxChunkBytes+1))
+	if err == nil && len(text) > MaxChunkBytes {
+		err = fmt.Errorf("they have more than %d bytes", MaxChunkBytes)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("unpack lines of a log: %w", err)

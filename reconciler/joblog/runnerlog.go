@@ -26,7 +26,7 @@ const (
 // AppendRunnerLog stores numbered chunks of the calling runner's own log. A chunk that is already
 // stored changes nothing, so a batch may be sent any number of times. Errors: refusal.ErrInvalid.
 func (s *Service) AppendRunnerLog(ctx context.Context, caller runners.Caller, chunks []api.NewLogChunk) error {
-	rows, err := s.packChunks(chunks)
+	rows, err := s.encodeChunks(chunks)
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (s *Service) AppendRunnerLog(ctx context.Context, caller runners.Caller, ch
 		RunnerID: caller.Runner, Channel: store.ChannelLogs, Payload: caller.Org + "/" + caller.Runner,
 	}
 	for i, row := range rows {
-		keep.Seqs, keep.Lines = append(keep.Seqs, row.seq), append(keep.Lines, row.packed)
+		keep.Seqs, keep.Lines = append(keep.Seqs, row.seq), append(keep.Lines, row.compressed)
 		keep.Manies, keep.Sizes = append(keep.Manies, int32(len(chunks[i].Lines))), append(keep.Sizes, int32(row.size))
 	}
 	err = s.store.InTx(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {

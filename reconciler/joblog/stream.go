@@ -105,7 +105,7 @@ func (s *Service) readPage(ctx context.Context, org, jobID string, at position) 
 			fmt.Fprintf(&events, "id: %s\nevent: log\ndata: {\"attempt\":%d,\"seq\":%d,\"lines\":%s}\n\n",
 				eventID(row.Attempt, row.Seq), row.Attempt, row.Seq, lines)
 		}
-		page.more = len(rows) == logPage
+		page.more = len(rows) == chunksPerPage
 		page.ended = !page.more && jobs.JobStatus(job.Status).Ended()
 		if page.ended {
 			if err := endEvent(&events, job); err != nil {

@@ -128,7 +128,7 @@ func (r *run) outputs(all []stepOutputs) ([]api.Output, error) {
 		if secret(name) {
 			return nil, errors.New("a secret value is the name of an output; give the output a fixed name")
 		}
-		output, err := values.Output(values.ActionProducer(r.spec), name, encoded, false, r.env.Key, secret)
+		output, err := values.SealOutput(values.ActionProducer(r.spec), name, encoded, false, r.env.Key, secret)
 		if err != nil {
 			return nil, err
 		}

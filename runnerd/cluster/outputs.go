@@ -30,7 +30,7 @@ func (c *Cluster) Outputs(ctx context.Context, refs []api.ObjectRef, from values
 		if err != nil {
 			return nil, fmt.Errorf("write the output %s: %w", name, err)
 		}
-		output, err := values.Output(from, name, encoded, false, key, secret)
+		output, err := values.SealOutput(from, name, encoded, false, key, secret)
 		if err != nil {
 			return nil, err
 		}

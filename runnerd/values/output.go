@@ -9,18 +9,18 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
-// Output returns one output in the form that may leave the runner: sealed when it is sensitive
+// SealOutput returns one output in the form that may leave the runner: sealed when it is sensitive
 // or contains a secret, otherwise plain. Its keyed hash can be computed only by a holder
 // of the install key, for this producer and name. value is JSON.
-func Output(from Producer, name string, value []byte, sensitive bool, key seal.Identity,
+func SealOutput(producer Producer, name string, value []byte, sensitive bool, key seal.Identity,
 	secret func(string) bool) (api.Output, error) {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, value); err != nil {
 		return api.Output{}, fmt.Errorf("output %s is not JSON", name)
 	}
-	plain, context := compact.Bytes(), from.context(name)
-	if !sensitive && !holdsSecret(plain, secret) {
-		return api.Output{Name: name, Value: plain, Hash: hashPlain(context, plain, key)}, nil
+	plain, context := compact.Bytes(), producer.context(name)
+	if !sensitive && !containsSecret(plain, secret) {
+		return api.Output{Name: name, Value: plain, Hash: plainOutputHash(context, plain, key)}, nil
 	}
 	sealed, err := key.Recipient().Seal(context, plain)
 	if err != nil {
@@ -29,25 +29,25 @@ func Output(from Producer, name string, value []byte, sensitive bool, key seal.I
 	return api.Output{Name: name, Sealed: sealed, Hash: context.Hash(key, plain)}, nil
 }
 
-// hashPlain returns the keyed hash of a plain output's canonical text. It returns ""
+// plainOutputHash returns the keyed hash of a plain output's canonical text. It returns ""
 // for a value without a canonical text, one with a number that does not fit a double,
 // so that the value is never authentic.
-func hashPlain(context seal.Context, plain []byte, key seal.Identity) string {
+func plainOutputHash(context seal.Context, plain []byte, key seal.Identity) string {
 	decoder := json.NewDecoder(bytes.NewReader(plain))
 	decoder.UseNumber()
 	var value any
 	if err := decoder.Decode(&value); err != nil {
 		return ""
 	}
-	text, err := canonical(value)
+	text, err := canonicalJSON(value)
 	if err != nil {
 		return ""
 	}
 	return context.Hash(key, text)
 }
 
-// holdsSecret checks the JSON and each unescaped text in it.
-func holdsSecret(value []byte, secret func(string) bool) bool {
+// containsSecret checks the JSON and each unescaped text in it.
+func containsSecret(value []byte, secret func(string) bool) bool {
 	if secret(string(value)) {
 		return true
 	}

@@ -95,7 +95,7 @@ func (v *Values) verifyPlain(install string, proofs []api.ValueProof, key seal.I
 		if !found {
 			continue
 		}
-		if plain, err := canonical(value); err == nil && sameHash(context.Hash(key, plain), proof.Hash) {
+		if plain, err := canonicalJSON(value); err == nil && sameHash(context.Hash(key, plain), proof.Hash) {
 			v.authenticPaths = append(v.authenticPaths, path)
 		}
 	}
@@ -134,10 +134,10 @@ func (v *Values) isAuthentic(path render.Path, value any) bool {
 	return true
 }
 
-// canonical returns the same JSON text for equal values, independent of their encoding:
+// canonicalJSON returns the same JSON text for equal values, independent of their encoding:
 // sorted keys, and numbers as exact fractions. The control plane stores plain values as jsonb,
 // which changes whitespace, the order of keys and the spelling of numbers.
-func canonical(value any) ([]byte, error) {
+func canonicalJSON(value any) ([]byte, error) {
 	switch value := value.(type) {
 	case json.Number:
 		exact, ok := new(big.Rat).SetString(boundedNumber(value.String()))
@@ -148,7 +148,7 @@ func canonical(value any) ([]byte, error) {
 	case []any:
 		text := []byte{'['}
 		for _, each := range value {
-			item, err := canonical(each)
+			item, err := canonicalJSON(each)
 			if err != nil {
 				return nil, err
 			}
@@ -162,7 +162,7 @@ func canonical(value any) ([]byte, error) {
 			if err != nil {
 				return nil, err
 			}
-			item, err := canonical(value[key])
+			item, err := canonicalJSON(value[key])
 			if err != nil {
 				return nil, err
 			}

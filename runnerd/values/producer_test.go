@@ -21,7 +21,7 @@ func TestSealedValuesStayInTheirPlace(t *testing.T) {
 	t.Parallel()
 	key := identity(t)
 	output := func(from Producer, name string) api.Output {
-		made, err := Output(from, name, []byte(`"planted"`), true, key, noSecret)
+		made, err := SealOutput(from, name, []byte(`"planted"`), true, key, noSecret)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +130,7 @@ func TestSealedOutputsNeedTheirHash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	genuine, err := Output(web, "url", []byte(`"https://genuine"`), true, key, noSecret)
+	genuine, err := SealOutput(web, "url", []byte(`"https://genuine"`), true, key, noSecret)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,14 +162,14 @@ func reported(t *testing.T, key seal.Identity) api.Values {
 		"components":{"web":{"status":"active","outputs":{"cluster":{"endpoint":"https://genuine","ports":[443,1.50]},"name":"n"}},"db":{"outputs":{}}}}`)}
 	for name, value := range map[string]string{"cluster": `{"ports":[443, 15e-1],"endpoint":"https://genuine"}`,
 		"name": `"n"`} {
-		made, err := Output(web, name, []byte(value), false, key, noSecret)
+		made, err := SealOutput(web, name, []byte(value), false, key, noSecret)
 		if err != nil {
 			t.Fatal(err)
 		}
 		given.Proofs = append(given.Proofs,
 			api.ValueProof{Path: []string{"components", "web", "outputs", name}, Component: "ic_web", Hash: made.Hash})
 	}
-	token, err := Output(web, "token", []byte(`{"deep":"secret"}`), true, key, noSecret)
+	token, err := SealOutput(web, "token", []byte(`{"deep":"secret"}`), true, key, noSecret)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,7 +260,7 @@ func TestAuthenticIsWhatGetReads(t *testing.T) {
 	t.Parallel()
 	key := identity(t)
 	from := ComponentProducer(api.DeploySpec{InstallID: install, Component: "sandbox", InstallComponent: "ic_s"})
-	made, err := Output(from, "endpoint", []byte(`"https://genuine"`), false, key, noSecret)
+	made, err := SealOutput(from, "endpoint", []byte(`"https://genuine"`), false, key, noSecret)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -292,20 +292,20 @@ func TestProofsSurviveJSONB(t *testing.T) {
 		{`12345678901234567891`}, {`"1"`}, {`1`}, {`[1,[2]]`}, {`[[1],2]`}, {`{"a":{"b":1}}`}, {`{"a.b":1}`}, {`{"a":"b:1"}`},
 		{`true`}, {`false`},
 	} {
-		first := hashPlain(web.context("o"), []byte(same[0]), key)
+		first := plainOutputHash(web.context("o"), []byte(same[0]), key)
 		for _, text := range same {
-			if first == "" || hashPlain(web.context("o"), []byte(text), key) != first {
+			if first == "" || plainOutputHash(web.context("o"), []byte(text), key) != first {
 				t.Errorf("%s and %s have two hashes", same[0], text)
 			}
 		}
 		for _, other := range []string{`2`, `"2"`, `[1,2]`, `{"a":1}`, `[true]`} {
-			if hashPlain(web.context("o"), []byte(other), key) == first {
+			if plainOutputHash(web.context("o"), []byte(other), key) == first {
 				t.Errorf("%s and %s have one hash", same[0], other)
 			}
 		}
 	}
 	for _, huge := range []string{`1e999999999`, `1e-999999999`, `1` + strings.Repeat("0", 400)} {
-		if hash := hashPlain(web.context("o"), []byte(huge), key); hash != "" {
+		if hash := plainOutputHash(web.context("o"), []byte(huge), key); hash != "" {
 			t.Errorf("%.20s has a hash", huge)
 		}
 	}
@@ -340,12 +340,12 @@ func FuzzCanonical(f *testing.F) {
 	f.Add(`{"a":[1,2.5e3,null,true,"x"]}`)
 	f.Add(`1e400`)
 	f.Fuzz(func(t *testing.T, text string) {
-		tree, err := plainTree(json.RawMessage(`{"v":` + text + `}`))
+		tree, err := decodePlain(json.RawMessage(`{"v":` + text + `}`))
 		if err != nil {
 			return
 		}
 		value, _ := tree.Get(render.Path{"v"})
-		first, err := canonical(value)
+		first, err := canonicalJSON(value)
 		if err != nil {
 			return
 		}
@@ -353,12 +353,12 @@ func FuzzCanonical(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := plainTree(json.RawMessage(`{"v":` + string(encoded) + `}`))
+		again, err := decodePlain(json.RawMessage(`{"v":` + string(encoded) + `}`))
 		if err != nil {
 			t.Fatal(err)
 		}
 		value, _ = again.Get(render.Path{"v"})
-		if second, err := canonical(value); err != nil || string(second) != string(first) {
+		if second, err := canonicalJSON(value); err != nil || string(second) != string(first) {
 			t.Fatalf("%s, then %s: %v", first, second, err)
 		}
 	})

@@ -7,8 +7,7 @@
 // recognizes it when the control plane sends it back.
 //
 // It never stores or sends anything, and contains nothing specific to a kind of component.
-// Packages module and action use it in the job process. Every secret that it opens is added
-// to the job's redactor before the caller gets it.
+// Every secret that it opens is added to the job's redactor before the caller gets it.
 package values
 
 import (
@@ -47,23 +46,23 @@ type Values struct {
 func Open(install string, given api.Values, key seal.Identity, known *redact.Set) (*Values, error) {
 	made := &Values{Secrets: NewSecrets(known)}
 	var err error
-	if made.tree, err = plainTree(given.Plain); err != nil {
+	if made.tree, err = decodePlain(given.Plain); err != nil {
 		return nil, err
 	}
-	if made.masked, err = plainTree(given.Plain); err != nil {
+	if made.masked, err = decodePlain(given.Plain); err != nil {
 		return nil, err
 	}
 	made.verifyPlain(install, given.Proofs, key)
 	for _, each := range given.Sealed {
 		path := render.Canonical(render.Path(each.Path))
-		opened, err := openOne(install, path, each, key)
+		opened, err := openSealedValue(install, path, each, key)
 		if err != nil {
 			return nil, err
 		}
-		value := sealedValue(path, opened)
+		value := decodeSecret(path, opened)
 		made.Secrets.addLeaves(value)
 		made.tree.Set(path, value)
-		made.masked.Set(path, replaceLeaves(value))
+		made.masked.Set(path, maskLeaves(value))
 		made.sealed = append(made.sealed, path)
 		made.authenticPaths = slices.DeleteFunc(made.authenticPaths,
 			func(p render.Path) bool { return p.HasPrefix(path...) || path.HasPrefix(p...) })
@@ -74,8 +73,8 @@ func Open(install string, given api.Values, key seal.Identity, known *redact.Set
 	return made, nil
 }
 
-// openOne opens the sealed value of one path.
-func openOne(install string, path render.Path, given api.SealedValue, key seal.Identity) (seal.Secret, error) {
+// openSealedValue opens the sealed value of one path.
+func openSealedValue(install string, path render.Path, given api.SealedValue, key seal.Identity) (seal.Secret, error) {
 	context, err := valueContext(install, path, given.Component)
 	if err != nil {
 		return seal.Secret{}, fmt.Errorf("open .nuon.%s: %w", path, err)
@@ -98,7 +97,7 @@ func openOne(install string, path render.Path, given api.SealedValue, key seal.I
 	return opened, nil
 }
 
-func plainTree(plain json.RawMessage) (render.Tree, error) {
+func decodePlain(plain json.RawMessage) (render.Tree, error) {
 	tree := render.Tree{}
 	if len(plain) == 0 {
 		return tree, nil
@@ -112,9 +111,9 @@ func plainTree(plain json.RawMessage) (render.Tree, error) {
 	return tree, nil
 }
 
-// sealedValue decodes a sealed value. Jobs seal outputs as JSON. A person's input is sealed as
+// decodeSecret decodes a sealed value. Jobs seal outputs as JSON. A person's input is sealed as
 // plain text: an input is always a string, and must not be decoded as a number.
-func sealedValue(path render.Path, opened seal.Secret) any {
+func decodeSecret(path render.Path, opened seal.Secret) any {
 	text := opened.Reveal()
 	if path.HasPrefix("inputs") || path.HasPrefix("app") {
 		return string(text)
@@ -131,8 +130,8 @@ func sealedValue(path render.Path, opened seal.Secret) any {
 	return value
 }
 
-// replaceLeaves returns a value of the same shape with other leaves.
-func replaceLeaves(value any) any {
+// maskLeaves returns a value of the same shape with other leaves.
+func maskLeaves(value any) any {
 	switch value := value.(type) {
 	case string:
 		return "nuon-disguise-" + fmt.Sprint(len(value))
@@ -141,17 +140,17 @@ func replaceLeaves(value any) any {
 	case bool:
 		return !value
 	case []any:
-		made := make([]any, len(value))
-		for i, each := range value {
-			made[i] = replaceLeaves(each)
+		masked := make([]any, len(value))
+		for i, element := range value {
+			masked[i] = maskLeaves(element)
 		}
-		return made
+		return masked
 	case map[string]any:
-		made := make(map[string]any, len(value))
-		for key, each := range value {
-			made[key] = replaceLeaves(each)
+		masked := make(map[string]any, len(value))
+		for key, element := range value {
+			masked[key] = maskLeaves(element)
 		}
-		return made
+		return masked
 	}
 	return value
 }
@@ -175,7 +174,7 @@ func (v *Values) Render(name, text string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%w; correct the component's config, or deploy first what it reads", err)
 	}
-	if v.readsSealed(template) {
+	if v.referencesSealed(template) {
 		other, err := template.Execute(v.masked)
 		if err != nil {
 			other = "" // it fails with another value: then the whole text is secret
@@ -185,8 +184,8 @@ func (v *Values) Render(name, text string) (string, error) {
 	return rendered, nil
 }
 
-// readsSealed reports whether a template can read a sealed value.
-func (v *Values) readsSealed(template *render.Template) bool {
+// referencesSealed reports whether a template can read a sealed value.
+func (v *Values) referencesSealed(template *render.Template) bool {
 	for _, ref := range template.Refs() {
 		ref = render.Canonical(ref)
 		for _, path := range v.sealed {

@@ -169,16 +169,16 @@ func TestOutput(t *testing.T) {
 		"truncated": {`"planted \"secre"`, false, false},
 	}
 	for name, test := range tests {
-		got, err := Output(web, "o", []byte(test.value), test.sensitive, key, secrets.Contains())
+		got, err := SealOutput(web, "o", []byte(test.value), test.sensitive, key, secrets.Contains())
 		if err != nil || (got.Value == nil) != test.sealed || got.Sealed.IsZero() == test.sealed {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
-		again, _ := Output(web, "o", []byte(" "+test.value+"\n"), test.sensitive, key, secrets.Contains())
+		again, _ := SealOutput(web, "o", []byte(" "+test.value+"\n"), test.sensitive, key, secrets.Contains())
 		if again.Hash != got.Hash {
 			t.Errorf("%s: one value, two hashes", name)
 		}
 	}
-	if _, err := Output(web, "o", []byte("{"), false, key, secrets.Contains()); err == nil {
+	if _, err := SealOutput(web, "o", []byte("{"), false, key, secrets.Contains()); err == nil {
 		t.Error("broken JSON was taken")
 	}
 }

@@ -126,7 +126,7 @@ func TestTimeIsLinear(t *testing.T) {
 		"-----BEGIN PRIVATE KEY-----\n", "-----BEGIN PRIVATE KEY-----AAAAAAAAAAAAAAAAAAAA x "} {
 		t.Run(part, func(t *testing.T) {
 			text := strings.Repeat(part, 4<<20/len(part))
-			testtime.CheckCost(t, 10_000, func() {
+			testtime.CheckCPUCost(t, 10_000, func() {
 				secret.Redact(text, nil)
 			})
 		})

@@ -150,7 +150,7 @@ func TestTokensInLinearTime(t *testing.T) {
 		"identified by '", "$5$", "://a"} {
 		t.Run(part, func(t *testing.T) {
 			text := strings.Repeat(part, 1<<20/len(part))
-			testtime.CheckCost(t, 10_000, func() { secret.Redact(text, nil) })
+			testtime.CheckCPUCost(t, 10_000, func() { secret.Redact(text, nil) })
 		})
 	}
 }

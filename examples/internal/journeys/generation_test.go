@@ -47,7 +47,7 @@ func TestARealRefusal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		me, err := apiclient.Get[api.Whoami](client.Whoami(t.Context()))
+		me, err := apiclient.Decode[api.Whoami](client.Whoami(t.Context()))
 		if by == 0 {
 			if err != nil || me.Org != "acme" || served != 1 {
 				t.Errorf("the same generation: %+v, %v", me, err)

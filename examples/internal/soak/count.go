@@ -253,7 +253,7 @@ func (s *soak) lostLines(ctx context.Context, all []deed) ([]string, error) {
 			continue
 		}
 		read[d.Job] = true
-		log, err := apiclient.Get[api.LogChunkList](client.GetLogs(ctx, d.Job, &api.GetLogsParams{}))
+		log, err := apiclient.Decode[api.LogChunkList](client.GetLogs(ctx, d.Job, &api.GetLogsParams{}))
 		if err != nil {
 			return nil, fmt.Errorf("read the log of %s: %w", d.Job, err)
 		}

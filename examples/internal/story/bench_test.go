@@ -293,7 +293,7 @@ func (s *system) push(host int) (time.Time, time.Duration, api.Approval) {
 	before, err := processorTime(s.dev)
 	ts.Check(err)
 	pushed := time.Now()
-	if _, err := apiclient.Get[api.Sync](s.client.SyncApp(s.ctx, "hello", api.SyncRequest{})); err != nil {
+	if _, err := apiclient.Decode[api.Sync](s.client.SyncApp(s.ctx, "hello", api.SyncRequest{})); err != nil {
 		ts.Fatalf("sync: %v", err)
 	}
 	approval, err := s.planned(pushed)
@@ -329,7 +329,7 @@ func (s *system) planned(pushed time.Time) (api.Approval, error) {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	for range look.C {
-		list, err := apiclient.Get[api.ApprovalList](s.client.ListApprovals(s.ctx, &api.ListApprovalsParams{Install: "acme"}))
+		list, err := apiclient.Decode[api.ApprovalList](s.client.ListApprovals(s.ctx, &api.ListApprovalsParams{Install: "acme"}))
 		s.readAt = time.Now()
 		switch {
 		case err != nil:
@@ -345,7 +345,7 @@ func (s *system) planned(pushed time.Time) (api.Approval, error) {
 
 // reject rejects the plan, and waits until nothing is running.
 func (s *system) reject(a api.Approval) error {
-	_, err := apiclient.Get[api.Approval](s.client.RespondApproval(s.ctx, a.ID, api.Response{
+	_, err := apiclient.Decode[api.Approval](s.client.RespondApproval(s.ctx, a.ID, api.Response{
 		Answer: "reject", Plan: a.Plan, ContentDigest: a.ContentDigest, Reason: "only measured",
 	}))
 	if err != nil {
@@ -354,7 +354,7 @@ func (s *system) reject(a api.Approval) error {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	for deadline := time.Now().Add(planLimit); time.Now().Before(deadline); <-look.C {
-		w, err := apiclient.Get[api.Workflow](s.client.GetWorkflow(s.ctx, a.Workflow))
+		w, err := apiclient.Decode[api.Workflow](s.client.GetWorkflow(s.ctx, a.Workflow))
 		if err != nil {
 			return err
 		}
@@ -377,7 +377,7 @@ var partNames = []string{
 // last. Before that it is leased, accepted and started; after that it finishes and delivers its
 // result.
 func (s *system) parts(pushed time.Time, a api.Approval) ([]time.Duration, time.Duration, error) {
-	now, err := apiclient.Get[api.Sync](s.client.GetSync(s.ctx, "hello", &api.GetSyncParams{}))
+	now, err := apiclient.Decode[api.Sync](s.client.GetSync(s.ctx, "hello", &api.GetSyncParams{}))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -389,7 +389,7 @@ func (s *system) parts(pushed time.Time, a api.Approval) ([]time.Duration, time.
 	if err != nil {
 		return nil, 0, err
 	}
-	w, err := apiclient.Get[api.Workflow](s.client.GetWorkflow(s.ctx, a.Workflow))
+	w, err := apiclient.Decode[api.Workflow](s.client.GetWorkflow(s.ctx, a.Workflow))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -430,11 +430,11 @@ func (s *system) parts(pushed time.Time, a api.Approval) ([]time.Duration, time.
 type span struct{ first, last time.Time }
 
 func (s *system) job(id string) (api.Job, span, error) {
-	j, err := apiclient.Get[api.Job](s.client.GetJob(s.ctx, id))
+	j, err := apiclient.Decode[api.Job](s.client.GetJob(s.ctx, id))
 	if err != nil {
 		return j, span{}, err
 	}
-	chunks, err := apiclient.Get[api.LogChunkList](s.client.GetLogs(s.ctx, id, &api.GetLogsParams{}))
+	chunks, err := apiclient.Decode[api.LogChunkList](s.client.GetLogs(s.ctx, id, &api.GetLogsParams{}))
 	if err != nil {
 		return j, span{}, err
 	}

@@ -126,7 +126,7 @@ func TestTime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var got []byte
 			var err error
-			testtime.CheckCost(t, 10_000, func() { got, err = Format([]byte(text)) })
+			testtime.CheckCPUCost(t, 10_000, func() { got, err = Format([]byte(text)) })
 			if err != nil || len(got) > 20*len(text) {
 				t.Errorf("%d bytes from %d, %v", len(got), len(text), err)
 			}

@@ -61,7 +61,7 @@ func (s *session) outputs(ctx context.Context, release *helmsdk.Release, refs []
 		if err != nil {
 			return nil, fmt.Errorf("write the output %s: %w", each.name, err)
 		}
-		output, err := values.Output(from, each.name, encoded, each.sensitive, s.env.Key, secret)
+		output, err := values.SealOutput(from, each.name, encoded, each.sensitive, s.env.Key, secret)
 		if err != nil {
 			return nil, err
 		}

@@ -54,6 +54,6 @@ func (s *session) outputs(ctx context.Context, objects []*desired) ([]api.Output
 	if err != nil {
 		return nil, fmt.Errorf("write the manifest for the outputs: %w", err)
 	}
-	manifest, err := values.Output(from, "manifest", encoded, true, s.env.Key, secret)
+	manifest, err := values.SealOutput(from, "manifest", encoded, true, s.env.Key, secret)
 	return append(made, manifest), err
 }

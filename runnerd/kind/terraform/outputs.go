@@ -21,7 +21,7 @@ func outputsOf(version state.Version, key seal.Identity, from api.DeploySpec,
 	producer, secret := values.ComponentProducer(from), known.Contains()
 	made := make([]api.Output, 0, len(found))
 	for _, name := range slices.Sorted(maps.Keys(found)) {
-		output, err := values.Output(producer, name, found[name].Value.Reveal(), found[name].Sensitive, key, secret)
+		output, err := values.SealOutput(producer, name, found[name].Value.Reveal(), found[name].Sensitive, key, secret)
 		if err != nil {
 			return nil, err
 		}

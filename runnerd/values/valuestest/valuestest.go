@@ -28,7 +28,7 @@ func SealValue(t testing.TB, key seal.Identity, install, path, value string) api
 		}
 		spec.InstallComponent = "ic_" + spec.Component
 		var output api.Output
-		output, err = values.Output(values.ComponentProducer(spec), name, []byte(value), true, key,
+		output, err = values.SealOutput(values.ComponentProducer(spec), name, []byte(value), true, key,
 			func(string) bool { return false })
 		made.Component, made.Hash, made.Sealed = spec.InstallComponent, output.Hash, output.Sealed
 	default:
@@ -47,7 +47,7 @@ func Proof(t testing.TB, key seal.Identity, install, path, value string) api.Val
 	keys := strings.Split(path, ".")
 	spec := api.DeploySpec{InstallID: install, Component: keys[len(keys)-3]}
 	spec.InstallComponent = "ic_" + spec.Component
-	output, err := values.Output(values.ComponentProducer(spec), keys[len(keys)-1], []byte(value), false, key,
+	output, err := values.SealOutput(values.ComponentProducer(spec), keys[len(keys)-1], []byte(value), false, key,
 		func(string) bool { return false })
 	if err != nil {
 		t.Fatal(err)
