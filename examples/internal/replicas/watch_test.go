@@ -2,6 +2,7 @@ package replicas
 
 import (
 	"bufio"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -74,7 +75,11 @@ func everyWatch(t *testing.T, w *world, _ *crowd) {
 		"[public_repo]\nrepo = \".\"\ndirectory = \"modules/base\"\n")
 	w.write("actions/smoke.toml", "name = \"smoke\"\ntimeout = \"1m\"\n\n[[triggers]]\ntype = \"manual\"\n\n"+
 		"[[steps]]\nname = \"echo\"\ninline_contents = \"echo smoke\"\n")
-	w.push()
+	// The resource that followed added stays: a plan that destroys something would wait for approval.
+	w.pushed++
+	w.write("modules/web/main.tf", fmt.Sprintf("variable \"region\" {\n  type = string\n}\n\nresource \"terraform_data\" "+
+		"\"web\" {\n  input = \"${var.region} %d\"\n}\n\nresource \"terraform_data\" \"talk\" {}\n", w.pushed))
+	w.publish()
 	w.nuon("installs", "create", "globex", "--app", "app", "--runner", "customer", "--approval", "prompt")
 	w.nuon("installs", "stack", "set", "acme", "vpc_id=vpc-1")
 	w.nuon("apps", "create", "other")

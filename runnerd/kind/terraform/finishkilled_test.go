@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/filelock"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 	"github.com/nuon-toolkit/nuon/runnerd/state"
 )
@@ -42,6 +44,14 @@ func killed(t *testing.T, r *rig, last string) (spool.Attempt, api.JobSpec) {
 		}
 	}
 	place.free() // the kernel does this
+	// A process that another test starts at this moment has the lock until its program runs.
+	testtime.UntilNoError(t, "the lock of the workspace is free", func() error {
+		lock, err := filelock.Try(place.lock())
+		if err != nil {
+			return err
+		}
+		return lock.Close()
+	})
 	return spool.Attempt{Dir: env.Dir}, env.Spec
 }
 
