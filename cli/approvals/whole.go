@@ -51,7 +51,8 @@ func (a *answer) approveWorkflow(ctx context.Context, args []string) error {
 	if err := a.agreeWhole(ctx, client, w); err != nil {
 		return err
 	}
-	if w, err = apiclient.Decode[api.Workflow](client.SetWorkflowRule(ctx, w.ID, api.Reason{Reason: a.reason})); err != nil {
+	if w, err = apiclient.Decode[api.Workflow](client.SetWorkflowRule(ctx, w.ID,
+		api.Reason{Reason: a.reason})); err != nil {
 		return err
 	}
 	return a.showWhole(w, "%s\n", review.WholeApproved(w))

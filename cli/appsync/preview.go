@@ -63,7 +63,8 @@ func requestPreview(ctx context.Context, client *apiclient.Client, at directory)
 	if err != nil {
 		return api.AppPreview{}, err
 	}
-	return apiclient.Decode[api.AppPreview](client.PreviewAppWithBody(ctx, app.ID, &api.PreviewAppParams{Directory: tree.Dir},
+	return apiclient.Decode[api.AppPreview](client.PreviewAppWithBody(ctx, app.ID,
+		&api.PreviewAppParams{Directory: tree.Dir},
 		"application/gzip", archive))
 }
 
@@ -228,7 +229,8 @@ func formatMarkdown(app api.App, p api.AppPreview) string {
 			fmt.Fprintf(&b, "| %d more | | |\n", len(changed)-n)
 			break
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", escapeMarkdown(i.Name), escapeMarkdown(strings.Join(i.Components, ", ")), escapeMarkdown(i.Reason))
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", escapeMarkdown(i.Name), escapeMarkdown(strings.Join(i.Components, ", ")),
+			escapeMarkdown(i.Reason))
 	}
 	if summary := unchangedSummary(unchanged, len(changed)); summary != "" {
 		fmt.Fprintf(&b, "\n%s\n", summary)

@@ -206,7 +206,8 @@ func (o *creating) end(ctx context.Context, client *apiclient.Client, made api.C
 	}
 	err := c.Result(made, func(w io.Writer) error { return showMade(w, made) })
 	if err == nil && c.Output == "table" && made.Runner.RegistrationToken == "" {
-		c.Messagef("follow it with `nuon workflows watch latest:%s`, then review its plans with `nuon review`", made.Install.Name)
+		c.Messagef("follow it with `nuon workflows watch latest:%s`, then review its plans with `nuon review`",
+			made.Install.Name)
 	}
 	return err
 }

@@ -277,7 +277,8 @@ func (o *syncing) one(ctx context.Context, client *apiclient.Client, d Differenc
 func (o *syncing) sayPending(i api.Install) {
 	if p := i.Pending; p.Approval != "" {
 		words := approvalWords(string(p.Settings.Approval), p.Settings.AllowDestroy, p.Settings.ApprovalsByOthers)
-		o.env.Console.Messagef("%s: approval %s needs an approver and is %s until then; review it with `nuon review %s`", i.Name,
+		o.env.Console.Messagef("%s: approval %s needs an approver and is %s until then; review it with `nuon review %s`",
+			i.Name,
 			words,
 			approvalWords(string(i.Approval), i.AllowDestroy, i.ApprovalsByOthers), p.Approval)
 	}
