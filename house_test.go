@@ -70,7 +70,7 @@ var layers = map[string][][]string{
 		{"store", "store/storetest/postgres"},
 		{"appvariables", "inputs", "observe", "release", "retention", "runners", "stackoutputs",
 			"store/storetest"},
-		{"catalog", "jobs"},
+		{"catalog", "jobs", "observe/observetest"},
 		{"build", "joblog", "tfstate", "workflow"},
 		{"installhealth", "jobs/jobstest", "rollout"},
 		{"preview"},

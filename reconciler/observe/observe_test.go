@@ -17,113 +17,15 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/nuon-toolkit/nuon/pkg/gittest"
 	"github.com/nuon-toolkit/nuon/pkg/gittree"
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/reconciler/observe"
+	"github.com/nuon-toolkit/nuon/reconciler/observe/observetest"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
-	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
 )
-
-// bench is a control plane with an observer, an app and a watch.
-type bench struct {
-	t        testing.TB
-	store    *store.Store
-	org      string
-	identity seal.Identity
-	options  observe.Options
-	observer *observe.Observer
-	watch    string
-	dsn      string
-}
-
-func newBench(t testing.TB, options observe.Options) *bench {
-	t.Helper()
-	dsn := storetest.DSN(t)
-	s, err := store.Open(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Close)
-	org, err := s.AddOrg(t.Context(), id.New("org"), "acme")
-	if err != nil {
-		t.Fatal(err)
-	}
-	identity, err := seal.NewIdentity()
-	if err != nil {
-		t.Fatal(err)
-	}
-	options.MirrorDir = filepath.Join(t.TempDir(), "mirrors")
-	return &bench{t: t, store: s, org: org.ID, identity: identity, options: options,
-		observer: observe.New(s, identity, options), dsn: dsn}
-}
-
-// connect creates an app that follows a ref.
-func (b *bench) connect(url, ref, credential string) {
-	b.t.Helper()
-	b.in(func(ctx context.Context, tx *store.Tx) error {
-		watch, err := b.observer.EnsureWatch(ctx, tx, url, ref, credential)
-		if err != nil {
-			return err
-		}
-		b.watch = watch.ID
-		app := id.New("app")
-		_, err = tx.AddApp(ctx, store.AddAppParams{OrgID: b.org, ID: app, Name: "hello-" + app[len(app)-6:],
-			WatchID: &watch.ID, Directory: "."})
-		return err
-	})
-}
-
-func (b *bench) in(work func(context.Context, *store.Tx) error) {
-	b.t.Helper()
-	if err := b.store.InTx(b.t.Context(), b.org, work); err != nil {
-		b.t.Fatal(err)
-	}
-}
-
-// poll polls, and returns the watch and its revision (nil if there is none).
-func (b *bench) poll() (store.Watch, *store.Revision) {
-	b.t.Helper()
-	if err := b.observer.Poll(b.t.Context(), b.org, b.watch); err != nil {
-		b.t.Fatal(err)
-	}
-	return b.now()
-}
-
-func (b *bench) now() (watch store.Watch, revision *store.Revision) {
-	b.t.Helper()
-	b.in(func(ctx context.Context, tx *store.Tx) (err error) {
-		if watch, err = tx.WatchByID(ctx, b.org, b.watch); err != nil || watch.RevisionID == nil {
-			return err
-		}
-		row, err := tx.WatchRevision(ctx, b.org, *watch.RevisionID)
-		revision = &row
-		return err
-	})
-	return watch, revision
-}
-
-func (b *bench) mustPoll() store.Revision {
-	b.t.Helper()
-	watch, revision := b.poll()
-	if watch.Error != "" || revision == nil {
-		b.t.Fatalf("the look gave no revision: %q", watch.Error)
-	}
-	return *revision
-}
-
-func (b *bench) trouble(words ...string) {
-	b.t.Helper()
-	watch, _ := b.poll()
-	for _, word := range words {
-		if !strings.Contains(watch.Error, word) {
-			b.t.Fatalf("got the words %q, want them to hold %q", watch.Error, word)
-		}
-	}
-}
 
 func changed(t testing.TB, revision store.Revision) []string {
 	t.Helper()
@@ -137,15 +39,11 @@ func changed(t testing.TB, revision store.Revision) []string {
 	return paths
 }
 
-func fileOptions(repo *gittest.Repo) observe.Options {
-	return observe.Options{AllowFileRemotes: []string{filepath.Dir(repo.Dir)}}
-}
-
 func TestPushesBecomeRevisions(t *testing.T) {
 	repo := gittest.New(t).Write("README.md", "one", "modules/web/main.tf", "# web", "modules/web/old.tf", "# old")
 	first := repo.Commit("start")
 	for name, open := range map[string]func(*testing.T) (observe.Options, string){
-		"file": func(*testing.T) (observe.Options, string) { return fileOptions(repo), repo.URL() },
+		"file": func(*testing.T) (observe.Options, string) { return observetest.FileOptions(repo), repo.URL() },
 		"https": func(*testing.T) (observe.Options, string) {
 			server := repo.Serve("", nil)
 			return observe.Options{AllowPrivate: true, Roots: server.Roots}, server.URL
@@ -154,15 +52,15 @@ func TestPushesBecomeRevisions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			repo.Git("reset", "--quiet", "--hard", first)
 			options, url := open(t)
-			b := newBench(t, options)
-			b.connect(url, "main", "")
+			b := observetest.New(t, options)
+			b.Connect(url, "main", "")
 
-			revision := b.mustPoll()
+			revision := b.MustPoll()
 			if revision.Commit != first || revision.Number != 1 || revision.Forced || revision.ChangedPaths != nil ||
 				revision.Author != "Ada" {
 				t.Fatalf("the first revision is %+v", revision)
 			}
-			if _, again := b.poll(); again.ID != revision.ID {
+			if _, again := b.Poll(); again.ID != revision.ID {
 				t.Fatal("a look at an unmoved ref made a revision")
 			}
 
@@ -170,7 +68,7 @@ func TestPushesBecomeRevisions(t *testing.T) {
 			repo.Commit("second")
 			repo.Write("modules/web/main.tf", "# changed")
 			third := repo.Commit("Third: \"quoted\"\n\nbody")
-			revision = b.mustPoll()
+			revision = b.MustPoll()
 			want := []string{"README.md", "modules/web/main.tf", "modules/web/new.tf", "modules/web/old.tf"}
 			if diff := cmp.Diff(want, changed(t, revision)); diff != "" {
 				t.Fatal(diff)
@@ -184,7 +82,7 @@ func TestPushesBecomeRevisions(t *testing.T) {
 
 			repo.Git("reset", "--quiet", "--hard", "HEAD~1")
 			forced := repo.Write("modules/db/main.tf", "# db").Commit("instead")
-			revision = b.mustPoll()
+			revision = b.MustPoll()
 			if !revision.Forced || revision.Commit != forced ||
 				!strings.Contains(revision.Reason, "was force-pushed from "+third[:7]) {
 				t.Fatalf("the force-push is %+v", revision)
@@ -194,7 +92,7 @@ func TestPushesBecomeRevisions(t *testing.T) {
 			}
 
 			repo.Git("reset", "--quiet", "--hard", "HEAD~1")
-			if revision = b.mustPoll(); !revision.Forced {
+			if revision = b.MustPoll(); !revision.Forced {
 				t.Fatalf("a branch that was set back is %+v", revision)
 			}
 		})
@@ -206,13 +104,13 @@ func TestAPushOfManyCommits(t *testing.T) {
 	repo := gittest.New(t)
 	repo.Write("a", "0").Commit("start")
 	server := repo.Serve("", nil)
-	b := newBench(t, observe.Options{AllowPrivate: true, Roots: server.Roots})
-	b.connect(server.URL, "main", "")
-	b.mustPoll()
+	b := observetest.New(t, observe.Options{AllowPrivate: true, Roots: server.Roots})
+	b.Connect(server.URL, "main", "")
+	b.MustPoll()
 	for i := range 20 {
 		repo.Write("a", strings.Repeat("x", i+1)).Commit("more")
 	}
-	if revision := b.mustPoll(); revision.Forced || strings.Contains(revision.Reason, "too long") ||
+	if revision := b.MustPoll(); revision.Forced || strings.Contains(revision.Reason, "too long") ||
 		len(changed(t, revision)) != 1 {
 		t.Fatalf("got %+v", revision)
 	}
@@ -227,14 +125,14 @@ func TestTags(t *testing.T) {
 	server := repo.Serve("", nil)
 	for _, url := range []string{repo.URL(), server.URL} {
 		for _, ref := range []string{"plain", "v1", "refs/tags/v1", first} {
-			options := fileOptions(repo)
+			options := observetest.FileOptions(repo)
 			options.AllowPrivate, options.Roots = true, server.Roots
-			b := newBench(t, options)
-			b.connect(url, ref, "")
-			if revision := b.mustPoll(); revision.Commit != first {
+			b := observetest.New(t, options)
+			b.Connect(url, ref, "")
+			if revision := b.MustPoll(); revision.Commit != first {
 				t.Errorf("%s of %s: got commit %s, want %s", ref, url, revision.Commit, first)
 			}
-			if _, again := b.poll(); again.Number != 1 {
+			if _, again := b.Poll(); again.Number != 1 {
 				t.Errorf("%s of %s: an unmoved tag made revision %d", ref, url, again.Number)
 			}
 		}
@@ -243,69 +141,35 @@ func TestTags(t *testing.T) {
 
 func TestTroubleIsKeptInWordsAndGoesAway(t *testing.T) {
 	repo := gittest.New(t)
-	b := newBench(t, fileOptions(repo))
-	b.connect(repo.URL(), "main", "")
-	b.trouble("no commits yet")
+	b := observetest.New(t, observetest.FileOptions(repo))
+	b.Connect(repo.URL(), "main", "")
+	b.PollFails("no commits yet")
 	repo.Write("a", "1").Commit("start")
-	revision := b.mustPoll()
+	revision := b.MustPoll()
 
 	repo.Git("branch", "--move", "main", "trunk")
-	b.trouble(`no branch or tag "main"`, "push it")
-	if _, still := b.now(); still == nil || still.ID != revision.ID {
+	b.PollFails(`no branch or tag "main"`, "push it")
+	if _, still := b.Current(); still == nil || still.ID != revision.ID {
 		t.Fatal("trouble took the revision away")
 	}
 	// The pause grows with the time since the last successful poll.
-	b.passed(10 * time.Minute)
-	b.trouble("main")
-	if due := b.due(); due < 8*time.Minute || due > 12*time.Minute {
+	b.Elapse(10 * time.Minute)
+	b.PollFails("main")
+	if due := b.UntilDue(); due < 8*time.Minute || due > 12*time.Minute {
 		t.Fatalf("the next look is %s away, want about ten minutes", due)
 	}
 	repo.Git("branch", "--move", "trunk", "main")
-	if watch, _ := b.poll(); watch.Error != "" || watch.CheckedAt == nil {
+	if watch, _ := b.Poll(); watch.Error != "" || watch.CheckedAt == nil {
 		t.Fatalf("the trouble is over, but the watch says %q", watch.Error)
 	}
-	if due := b.due(); due < 50*time.Second || due > 70*time.Second {
+	if due := b.UntilDue(); due < 50*time.Second || due > 70*time.Second {
 		t.Fatalf("the next look is %s away, want about a minute", due)
 	}
 
 	if err := os.Rename(repo.Dir, repo.Dir+".gone"); err != nil {
 		t.Fatal(err)
 	}
-	b.trouble("no such directory")
-}
-
-// due returns the time until the next poll of the watch, by the database's clock.
-func (b *bench) due() time.Duration {
-	b.t.Helper()
-	var seconds float64
-	b.sql(func(c *pgx.Conn) error {
-		return c.QueryRow(b.t.Context(), "select extract(epoch from at - now())::float8 from due where id = $1",
-			b.watch).Scan(&seconds)
-	})
-	return time.Duration(seconds * float64(time.Second))
-}
-
-// passed moves the last poll and the last delivery back, as if that much time had passed.
-func (b *bench) passed(d time.Duration) {
-	b.t.Helper()
-	b.sql(func(c *pgx.Conn) error {
-		_, err := c.Exec(b.t.Context(), `update watches set checked_at = checked_at - $1 * interval '1 second',
-			delivered_at = delivered_at - $1 * interval '1 second'`, d.Seconds())
-		return err
-	})
-}
-
-// sql runs do as the database's owner.
-func (b *bench) sql(do func(*pgx.Conn) error) {
-	b.t.Helper()
-	c, err := pgx.Connect(b.t.Context(), b.dsn)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	defer c.Close(b.t.Context()) //nolint:errcheck // nothing is in flight on it
-	if err := do(c); err != nil {
-		b.t.Fatal(err)
-	}
+	b.PollFails("no such directory")
 }
 
 func TestServersThatDoNotAnswerWell(t *testing.T) {
@@ -343,38 +207,38 @@ func TestServersThatDoNotAnswerWell(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := repo.Serve("", c.before)
-			b := newBench(t, observe.Options{AllowPrivate: true, Roots: server.Roots})
-			b.connect(server.URL, "main", "")
-			b.trouble(c.words...)
-			if watch, revision := b.now(); revision != nil || strings.Contains(watch.Error, "\x1b") {
+			b := observetest.New(t, observe.Options{AllowPrivate: true, Roots: server.Roots})
+			b.Connect(server.URL, "main", "")
+			b.PollFails(c.words...)
+			if watch, revision := b.Current(); revision != nil || strings.Contains(watch.Error, "\x1b") {
 				t.Fatalf("got revision %v and %q", revision, watch.Error)
 			}
 		})
 	}
 	t.Run("a certificate of nobody's", func(t *testing.T) {
 		server := repo.Serve("", nil)
-		b := newBench(t, observe.Options{AllowPrivate: true})
-		b.connect(server.URL, "main", "")
-		b.trouble("has a certificate that cannot be verified")
+		b := observetest.New(t, observe.Options{AllowPrivate: true})
+		b.Connect(server.URL, "main", "")
+		b.PollFails("has a certificate that cannot be verified")
 	})
 	t.Run("nobody there", func(t *testing.T) {
-		b := newBench(t, observe.Options{AllowPrivate: true})
-		b.connect("https://127.0.0.1:1/a", "main", "")
-		b.trouble("cannot be reached")
+		b := observetest.New(t, observe.Options{AllowPrivate: true})
+		b.Connect("https://127.0.0.1:1/a", "main", "")
+		b.PollFails("cannot be reached")
 	})
 	t.Run("a cloud's own address", func(t *testing.T) {
-		b := newBench(t, observe.Options{AllowPrivate: true})
+		b := observetest.New(t, observe.Options{AllowPrivate: true})
 		for _, host := range []string{"169.254.169.254", "[fd00:ec2::254]", "[fe80::1]", "0.0.0.0",
 			"[::ffff:169.254.169.254]", "[64:ff9b::a9fe:a9fe]"} {
-			b.connect("https://"+host+"/a", "main", "")
-			b.trouble("no repository is read from there")
+			b.Connect("https://"+host+"/a", "main", "")
+			b.PollFails("no repository is read from there")
 		}
 	})
 	t.Run("a private address", func(t *testing.T) {
 		server := repo.Serve("", nil)
-		b := newBench(t, observe.Options{Roots: server.Roots})
-		b.connect(server.URL, "main", "")
-		b.trouble("leads to this machine", "--allow-private-remotes")
+		b := observetest.New(t, observe.Options{Roots: server.Roots})
+		b.Connect(server.URL, "main", "")
+		b.PollFails("leads to this machine", "--allow-private-remotes")
 	})
 }
 
@@ -383,10 +247,10 @@ func TestCredentials(t *testing.T) {
 	repo := gittest.New(t).Write("a", "1")
 	repo.Commit("start")
 	server := repo.Serve(token, nil)
-	b := newBench(t, observe.Options{AllowPrivate: true, Roots: server.Roots})
+	b := observetest.New(t, observe.Options{AllowPrivate: true, Roots: server.Roots})
 	credential := func(password string) string {
 		crd := id.New("crd")
-		sealed, err := b.identity.Recipient().Seal(seal.Context{Org: b.org, Kind: seal.KindCredential, Component: crd},
+		sealed, err := b.Identity.Recipient().Seal(seal.Context{Org: b.Org, Kind: seal.KindCredential, Component: crd},
 			[]byte(password))
 		if err != nil {
 			t.Fatal(err)
@@ -395,21 +259,21 @@ func TestCredentials(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.in(func(ctx context.Context, tx *store.Tx) error {
+		b.InTx(func(ctx context.Context, tx *store.Tx) error {
 			_, err := tx.AddCredential(ctx,
-				store.AddCredentialParams{OrgID: b.org, ID: crd, Name: crd, Sealed: encoded,
+				store.AddCredentialParams{OrgID: b.Org, ID: crd, Name: crd, Sealed: encoded,
 					Repositories: []string{server.URL}})
 			return err
 		})
 		return crd
 	}
-	b.connect(server.URL, "main", "")
-	b.trouble("credential")
-	b.connect(server.URL, "main", credential("wrong"))
-	b.trouble("credential")
-	b.connect(server.URL, "main", credential(token))
-	b.mustPoll()
-	if err := filepath.WalkDir(b.options.MirrorDir, func(path string, entry fs.DirEntry, err error) error {
+	b.Connect(server.URL, "main", "")
+	b.PollFails("credential")
+	b.Connect(server.URL, "main", credential("wrong"))
+	b.PollFails("credential")
+	b.Connect(server.URL, "main", credential(token))
+	b.MustPoll()
+	if err := filepath.WalkDir(b.Options.MirrorDir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
@@ -447,8 +311,8 @@ func TestCredentialsStayWithTheirRepositories(t *testing.T) {
 		}
 		return true
 	})
-	b := newBench(t, observe.Options{AllowPrivate: true, Roots: server.Roots})
-	sealed, err := b.identity.Recipient().Seal(seal.Context{Org: b.org, Kind: seal.KindCredential, Component: "crd_1"},
+	b := observetest.New(t, observe.Options{AllowPrivate: true, Roots: server.Roots})
+	sealed, err := b.Identity.Recipient().Seal(seal.Context{Org: b.Org, Kind: seal.KindCredential, Component: "crd_1"},
 		[]byte(token))
 	if err != nil {
 		t.Fatal(err)
@@ -457,9 +321,9 @@ func TestCredentialsStayWithTheirRepositories(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.in(func(ctx context.Context, tx *store.Tx) error {
+	b.InTx(func(ctx context.Context, tx *store.Tx) error {
 		_, err := tx.AddCredential(ctx, store.AddCredentialParams{
-			OrgID: b.org, ID: "crd_1", Name: "forge", Sealed: encoded,
+			OrgID: b.Org, ID: "crd_1", Name: "forge", Sealed: encoded,
 			Repositories: []string{server.Origin + "/repo.git", server.Origin + "/moved", server.Origin + "/renamed.git"},
 		})
 		return err
@@ -470,19 +334,19 @@ func TestCredentialsStayWithTheirRepositories(t *testing.T) {
 		"/moved.git": "redirects to " + server.Origin + "/victim.git, for which the credential forge may " +
 			"not be used",
 	} {
-		b.connect(server.Origin+path, "main", "crd_1")
-		b.trouble(words, "nuon credentials update forge --add-repository")
+		b.Connect(server.Origin+path, "main", "crd_1")
+		b.PollFails(words, "nuon credentials update forge --add-repository")
 	}
 	for _, path := range []string{"/repo.git", "/renamed.git"} {
-		b.connect(server.Origin+path, "main", "crd_1")
-		b.mustPoll()
+		b.Connect(server.Origin+path, "main", "crd_1")
+		b.MustPoll()
 	}
 	// After its repositories are restricted, it is no longer sent.
-	b.in(func(ctx context.Context, tx *store.Tx) error {
-		_, err := tx.SetCredentialRepositories(ctx, []string{server.Origin + "/else"}, b.org, "crd_1")
+	b.InTx(func(ctx context.Context, tx *store.Tx) error {
+		_, err := tx.SetCredentialRepositories(ctx, []string{server.Origin + "/else"}, b.Org, "crd_1")
 		return err
 	})
-	b.trouble("may not be used for")
+	b.PollFails("may not be used for")
 	var sent []string
 	shown.Range(func(name, _ any) bool {
 		sent = append(sent, name.(string))
@@ -510,7 +374,7 @@ func TestFileRemotesStayWhereTheyAreAllowed(t *testing.T) {
 		t.Fatal(err)
 	}
 	allowed.Git("worktree", "add", "--quiet", "-b", "side", filepath.Join(below, "worktree"))
-	b := newBench(t, observe.Options{AllowFileRemotes: []string{below}})
+	b := observetest.New(t, observe.Options{AllowFileRemotes: []string{below}})
 	for url, word := range map[string]string{
 		outside.URL():                    "is not below",
 		"file:///nonexistent/anywhere":   "is not below",
@@ -523,15 +387,15 @@ func TestFileRemotesStayWhereTheyAreAllowed(t *testing.T) {
 		"http://127.0.0.1/a":             "https://",
 		"git@example.com:a/b":            "https://",
 	} {
-		if err := b.observer.Check(url, "main"); err == nil || !strings.Contains(err.Error(), word) {
+		if err := b.Observer.Check(url, "main"); err == nil || !strings.Contains(err.Error(), word) {
 			t.Errorf("%s: got %v, want words with %q", url, err, word)
 		}
 	}
-	if err := newBench(t, observe.Options{}).observer.Check(allowed.URL(), "main"); err == nil ||
+	if err := observetest.New(t, observe.Options{}).Observer.Check(allowed.URL(), "main"); err == nil ||
 		!strings.Contains(err.Error(), "--allow-file-remotes") {
 		t.Errorf("file:// without leave: got %v", err)
 	}
-	if err := b.observer.Check(allowed.URL(), "main"); err != nil {
+	if err := b.Observer.Check(allowed.URL(), "main"); err != nil {
 		t.Error(err)
 	}
 }
@@ -543,16 +407,16 @@ func TestTree(t *testing.T) {
 	repo.Git("config", "core.fileMode", "false")
 	repo.Symlink("../../README.md", "modules/web/link.md").Symlink("/etc/passwd", "passwd")
 	repo.Commit("start")
-	b := newBench(t, fileOptions(repo))
-	b.connect(repo.URL(), "main", "")
-	revision := b.mustPoll()
-	tree, err := b.observer.Tree(t.Context(), b.org, revision.ID)
+	b := observetest.New(t, observetest.FileOptions(repo))
+	b.Connect(repo.URL(), "main", "")
+	revision := b.MustPoll()
+	tree, err := b.Observer.Tree(t.Context(), b.Org, revision.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
 	repo.Git("rm", "--quiet", "--cached", "modules/web/link.md", "passwd") // fstest opens all files that it finds
 	repo.Remove("modules/web/link.md", "passwd").Commit("without links")
-	plain, err := b.observer.Tree(t.Context(), b.org, b.mustPoll().ID)
+	plain, err := b.Observer.Tree(t.Context(), b.Org, b.MustPoll().ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -624,19 +488,19 @@ func TestLostAndDamagedMirrors(t *testing.T) {
 			},
 		} {
 			t.Run(name+"/"+damage, func(t *testing.T) {
-				options := fileOptions(repo)
+				options := observetest.FileOptions(repo)
 				options.AllowPrivate, options.Roots = true, server.Roots
-				b := newBench(t, options)
-				b.connect(url, "main", "")
-				first := b.mustPoll()
-				mirrors, err := filepath.Glob(filepath.Join(b.options.MirrorDir, b.org, "*"))
+				b := observetest.New(t, options)
+				b.Connect(url, "main", "")
+				first := b.MustPoll()
+				mirrors, err := filepath.Glob(filepath.Join(b.Options.MirrorDir, b.Org, "*"))
 				if err != nil || len(mirrors) != 1 {
 					t.Fatalf("got the mirrors %v, %v", mirrors, err)
 				}
 				if err := do(mirrors[0]); err != nil {
 					t.Fatal(err)
 				}
-				tree, err := b.observer.Tree(t.Context(), b.org, first.ID)
+				tree, err := b.Observer.Tree(t.Context(), b.Org, first.ID)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -647,7 +511,7 @@ func TestLostAndDamagedMirrors(t *testing.T) {
 					t.Fatal(err)
 				}
 				repo.Write("dir/b", repo.Head()).Commit("next")
-				second := b.mustPoll()
+				second := b.MustPoll()
 				if diff := cmp.Diff([]string{"dir/b"}, changed(t, second)); diff != "" {
 					t.Fatal(diff)
 				}
@@ -671,21 +535,21 @@ func eachFile(dir string, do func(string) error) error {
 func TestDamageUnderAReader(t *testing.T) {
 	repo := gittest.New(t).Write("a", "1")
 	repo.Commit("start")
-	b := newBench(t, fileOptions(repo))
-	b.connect(repo.URL(), "main", "")
-	revision := b.mustPoll()
-	tree, err := b.observer.Tree(t.Context(), b.org, revision.ID)
+	b := observetest.New(t, observetest.FileOptions(repo))
+	b.Connect(repo.URL(), "main", "")
+	revision := b.MustPoll()
+	tree, err := b.Observer.Tree(t.Context(), b.Org, revision.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.RemoveAll(b.options.MirrorDir); err != nil {
+	if err := os.RemoveAll(b.Options.MirrorDir); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := fs.ReadFile(tree, "a"); !errors.Is(err, observe.ErrMirror) ||
 		!errors.Is(tree.Err(), observe.ErrMirror) {
 		t.Fatalf("got %v and %v, want ErrMirror", err, tree.Err())
 	}
-	if tree, err = b.observer.Tree(t.Context(), b.org, revision.ID); err != nil {
+	if tree, err = b.Observer.Tree(t.Context(), b.Org, revision.ID); err != nil {
 		t.Fatal(err)
 	}
 	if content, err := fs.ReadFile(tree, "a"); err != nil || string(content) != "1" {
@@ -705,23 +569,23 @@ func TestACommitThatIsGoneEverywhere(t *testing.T) {
 func testACommitThatIsGone(t *testing.T, address func(*gittest.Repo) string) {
 	repo := gittest.New(t).Write("a", "1")
 	repo.Commit("start")
-	options := fileOptions(repo)
+	options := observetest.FileOptions(repo)
 	options.AllowPrivate, options.Roots = true, repo.Serve("", nil).Roots
-	b := newBench(t, options)
-	b.connect(address(repo), "main", "")
-	first := b.mustPoll()
-	if err := os.RemoveAll(b.options.MirrorDir); err != nil {
+	b := observetest.New(t, options)
+	b.Connect(address(repo), "main", "")
+	first := b.MustPoll()
+	if err := os.RemoveAll(b.Options.MirrorDir); err != nil {
 		t.Fatal(err)
 	}
 	repo.Write("a", "2").Git("commit", "--quiet", "--all", "--amend", "--message", "other")
 	repo.Git("reflog", "expire", "--expire=now", "--all")
 	repo.Git("gc", "--quiet", "--prune=now")
-	revision := b.mustPoll()
+	revision := b.MustPoll()
 	if revision.ChangedPaths != nil || !revision.Forced ||
 		!strings.Contains(revision.Reason, "what changed is not known") {
 		t.Fatalf("got %+v", revision)
 	}
-	if _, err := b.observer.Tree(t.Context(), b.org, first.ID); err == nil ||
+	if _, err := b.Observer.Tree(t.Context(), b.Org, first.ID); err == nil ||
 		!strings.Contains(err.Error(), "does not serve this commit") {
 		t.Fatalf("got %v", err)
 	}
@@ -731,23 +595,23 @@ func testACommitThatIsGone(t *testing.T, address func(*gittest.Repo) string) {
 func TestTwoReplicas(t *testing.T) {
 	repo := gittest.New(t).Write("a", "1")
 	repo.Commit("start")
-	b := newBench(t, fileOptions(repo))
-	b.connect(repo.URL(), "main", "")
-	options := b.options
+	b := observetest.New(t, observetest.FileOptions(repo))
+	b.Connect(repo.URL(), "main", "")
+	options := b.Options
 	options.MirrorDir = filepath.Join(t.TempDir(), "mirrors")
-	other := observe.New(b.store, b.identity, options)
+	other := observe.New(b.Store, b.Identity, options)
 	for round := range 5 {
 		repo.Write("a", strings.Repeat("x", round+2)).Commit("more")
 		var wait sync.WaitGroup
-		for _, observer := range []*observe.Observer{b.observer, other, b.observer, other} {
+		for _, observer := range []*observe.Observer{b.Observer, other, b.Observer, other} {
 			wait.Go(func() {
-				if err := observer.Poll(t.Context(), b.org, b.watch); err != nil {
+				if err := observer.Poll(t.Context(), b.Org, b.Watch); err != nil {
 					t.Error(err)
 				}
 			})
 		}
 		wait.Wait()
-		if _, revision := b.now(); int(revision.Number) != round+1 || revision.Commit != repo.Head() {
+		if _, revision := b.Current(); int(revision.Number) != round+1 || revision.Commit != repo.Head() {
 			t.Fatalf("round %d ended with revision %d", round, revision.Number)
 		}
 	}
@@ -757,17 +621,17 @@ func TestTwoReplicas(t *testing.T) {
 func TestUnwatched(t *testing.T) {
 	repo := gittest.New(t).Write("a", "1")
 	repo.Commit("start")
-	b := newBench(t, fileOptions(repo))
-	b.in(func(ctx context.Context, tx *store.Tx) error {
-		watch, err := b.observer.EnsureWatch(ctx, tx, repo.URL(), "main", "")
-		b.watch = watch.ID
+	b := observetest.New(t, observetest.FileOptions(repo))
+	b.InTx(func(ctx context.Context, tx *store.Tx) error {
+		watch, err := b.Observer.EnsureWatch(ctx, tx, repo.URL(), "main", "")
+		b.Watch = watch.ID
 		return err
 	})
-	if _, revision := b.poll(); revision != nil {
+	if _, revision := b.Poll(); revision != nil {
 		t.Fatal("a watch that nobody reads was polled")
 	}
-	b.in(func(ctx context.Context, tx *store.Tx) error {
-		if _, err := tx.DueOf(ctx, b.org, store.DueWatch, b.watch); !errors.Is(err, store.ErrNotFound) {
+	b.InTx(func(ctx context.Context, tx *store.Tx) error {
+		if _, err := tx.DueOf(ctx, b.Org, store.DueWatch, b.Watch); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("it is still due: %v", err)
 		}
 		return nil
@@ -778,14 +642,14 @@ func TestUnwatched(t *testing.T) {
 func TestHostileTrees(t *testing.T) {
 	repo := gittest.New(t).Write("a", "1")
 	repo.Commit("start")
-	b := newBench(t, fileOptions(repo))
-	b.connect(repo.URL(), "main", "")
-	b.mustPoll()
+	b := observetest.New(t, observetest.FileOptions(repo))
+	b.Connect(repo.URL(), "main", "")
+	b.MustPoll()
 	blob := repo.Git("rev-parse", "HEAD:a")
 	for _, name := range []string{"..", ".git", "a\\b"} {
 		tree := mktree(t, repo, "100644 blob "+blob+"\t"+name)
 		repo.Git("update-ref", "refs/heads/main", repo.Git("commit-tree", "-p", "HEAD", "-m", "evil", tree))
-		b.trouble("rename it")
+		b.PollFails("rename it")
 	}
 	// Ten levels, each containing the next one ten times: ten billion files in a few hundred bytes.
 	tree := mktree(t, repo, "100644 blob "+blob+"\tf")
@@ -797,7 +661,7 @@ func TestHostileTrees(t *testing.T) {
 		tree = mktree(t, repo, lines...)
 	}
 	repo.Git("update-ref", "refs/heads/main", repo.Git("commit-tree", "-p", "HEAD", "-m", "bomb", tree))
-	b.trouble("more than 500000 files")
+	b.PollFails("more than 500000 files")
 }
 
 // A file that compresses to almost nothing is rejected before it takes memory, from a server and
@@ -817,21 +681,21 @@ func TestPackBombs(t *testing.T) {
 		options observe.Options
 	}{
 		"https": {server.URL, observe.Options{AllowPrivate: true, Roots: server.Roots}},
-		"file":  {repo.URL(), fileOptions(repo)},
+		"file":  {repo.URL(), observetest.FileOptions(repo)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			repo.Git("update-ref", "refs/heads/side", "main")
-			b := newBench(t, c.options)
-			b.connect(c.url, "side", "")
+			b := observetest.New(t, c.options)
+			b.Connect(c.url, "side", "")
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			b.trouble("sends more than may be read (a file of more than 64 MiB)")
+			b.PollFails("sends more than may be read (a file of more than 64 MiB)")
 			runtime.ReadMemStats(&after)
 			if took := after.TotalAlloc - before.TotalAlloc; took > 64<<20 {
 				t.Errorf("%d bytes were allocated", took)
 			}
 			repo.Git("update-ref", "refs/heads/side", first)
-			b.mustPoll()
+			b.MustPoll()
 		})
 	}
 }
@@ -840,34 +704,34 @@ func TestPackBombs(t *testing.T) {
 func TestAWatchThatIsReadAgain(t *testing.T) {
 	repo := gittest.New(t).Write("a", "1")
 	repo.Commit("start")
-	b := newBench(t, fileOptions(repo))
-	b.in(func(ctx context.Context, tx *store.Tx) error {
-		watch, err := b.observer.EnsureWatch(ctx, tx, repo.URL(), "main", "")
-		b.watch = watch.ID
+	b := observetest.New(t, observetest.FileOptions(repo))
+	b.InTx(func(ctx context.Context, tx *store.Tx) error {
+		watch, err := b.Observer.EnsureWatch(ctx, tx, repo.URL(), "main", "")
+		b.Watch = watch.ID
 		return err
 	})
 	polled := make(chan error, 1)
-	b.in(func(ctx context.Context, tx *store.Tx) error {
-		watch, err := b.observer.EnsureWatch(ctx, tx, repo.URL(), "main", "")
+	b.InTx(func(ctx context.Context, tx *store.Tx) error {
+		watch, err := b.Observer.EnsureWatch(ctx, tx, repo.URL(), "main", "")
 		if err != nil {
 			return err
 		}
-		go func() { polled <- b.observer.Poll(t.Context(), b.org, b.watch) }()
+		go func() { polled <- b.Observer.Poll(t.Context(), b.Org, b.Watch) }()
 		select { // it waits for this transaction; otherwise it would be done by now
 		case err := <-polled:
 			t.Errorf("nobody was waited for: %v", err)
 			polled <- err
 		case <-time.After(200 * time.Millisecond): //walltime: nothing says that nothing comes
 		}
-		_, err = tx.AddApp(ctx, store.AddAppParams{OrgID: b.org, ID: id.New("app"), Name: "hello", WatchID: &watch.ID,
+		_, err = tx.AddApp(ctx, store.AddAppParams{OrgID: b.Org, ID: id.New("app"), Name: "hello", WatchID: &watch.ID,
 			Directory: "."})
 		return err
 	})
 	if err := <-polled; err != nil {
 		t.Fatal(err)
 	}
-	if _, revision := b.now(); revision == nil {
+	if _, revision := b.Current(); revision == nil {
 		t.Error("the watch was not looked at")
 	}
-	b.due() // fails if it is not due
+	b.UntilDue() // fails if it is not due
 }

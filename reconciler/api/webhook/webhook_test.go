@@ -20,39 +20,42 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/reconciler/api/webhook"
 	"github.com/nuon-toolkit/nuon/reconciler/observe"
+	"github.com/nuon-toolkit/nuon/reconciler/observe/observetest"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
 )
 
-// hook is a webhook of a bench.
+// hook is a webhook of a control plane.
 type hook struct {
-	*bench
+	*observetest.Fixture
 	id, secret, url string
 	mux             http.Handler
 }
 
-func (b *bench) sealed(hook, secret string) []byte {
-	b.t.Helper()
-	sealed, err := b.identity.Recipient().Seal(seal.Context{Org: b.org, Kind: seal.KindWebhook, Component: hook},
+// sealSecret returns the stored form of a webhook's secret.
+func sealSecret(b *observetest.Fixture, hook, secret string) []byte {
+	b.T.Helper()
+	sealed, err := b.Identity.Recipient().Seal(seal.Context{Org: b.Org, Kind: seal.KindWebhook, Component: hook},
 		[]byte(secret))
 	if err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
 	encoded, err := json.Marshal(sealed)
 	if err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
 	return encoded
 }
 
-func (b *bench) hook(secret string) *hook {
-	b.t.Helper()
-	h := &hook{bench: b, id: id.New("hok"), secret: secret}
-	b.in(func(ctx context.Context, tx *store.Tx) error {
-		return tx.AddWebhook(ctx, b.org, h.id, b.sealed(h.id, secret))
+// addHook adds a webhook and serves it.
+func addHook(b *observetest.Fixture, secret string) *hook {
+	b.T.Helper()
+	h := &hook{Fixture: b, id: id.New("hok"), secret: secret}
+	b.InTx(func(ctx context.Context, tx *store.Tx) error {
+		return tx.AddWebhook(ctx, b.Org, h.id, sealSecret(b, h.id, secret))
 	})
 	mux := http.NewServeMux() // mounted as the control API mounts it
-	mux.Handle("/hooks/", webhook.New(b.store, b.identity))
+	mux.Handle("/hooks/", webhook.New(b.Store, b.Identity))
 	h.mux = mux
 	return h
 }
@@ -66,8 +69,8 @@ type answered struct {
 }
 
 func (h *hook) send(method, path string, header http.Header, body []byte) answered {
-	h.t.Helper()
-	request := httptest.NewRequestWithContext(h.t.Context(), method, path, bytes.NewReader(body))
+	h.T.Helper()
+	request := httptest.NewRequestWithContext(h.T.Context(), method, path, bytes.NewReader(body))
 	for key, values := range header {
 		request.Header[key] = values
 	}
@@ -77,7 +80,7 @@ func (h *hook) send(method, path string, header http.Header, body []byte) answer
 	if recorder.Header().Get("Content-Type") == "application/json" {
 		var said struct{ Result, Detail string }
 		if err := json.Unmarshal(recorder.Body.Bytes(), &said); err != nil {
-			h.t.Fatal(err)
+			h.T.Fatal(err)
 		}
 		a.result, a.detail = said.Result, said.Detail
 	}
@@ -86,9 +89,9 @@ func (h *hook) send(method, path string, header http.Header, body []byte) answer
 
 // deliver sends a delivery of a forge, with replacements in its body.
 func (h *hook) deliver(name string, replace ...string) answered {
-	h.t.Helper()
-	header, body := forgetest.Signed(h.t, name, h.secret, replace...)
-	return h.send("POST", "/hooks/"+h.org+"/"+h.id, header, body)
+	h.T.Helper()
+	header, body := forgetest.Signed(h.T, name, h.secret, replace...)
+	return h.send("POST", "/hooks/"+h.Org+"/"+h.id, header, body)
 }
 
 // expect compares an answer.
@@ -105,9 +108,9 @@ func (a answered) expect(t testing.TB, what string, status int, result, detail s
 func TestWebhook(t *testing.T) {
 	repo := gittest.New(t).Write("a", "1")
 	repo.Commit("start")
-	b := newBench(t, fileOptions(repo))
-	b.connect(repo.URL(), "main", "")
-	h := b.hook("planted-webhook-secret")
+	b := observetest.New(t, observetest.FileOptions(repo))
+	b.Connect(repo.URL(), "main", "")
+	h := addHook(b, "planted-webhook-secret")
 	secret := seal.NewSecret([]byte(h.secret))
 	_, stranger := storetest.New(t)
 
@@ -123,23 +126,23 @@ func TestWebhook(t *testing.T) {
 	gitlab, payload := forgetest.Signed(t, "gitlab-push", h.secret+" ")
 
 	refused := map[string]answered{
-		"unsigned":           deliver(b.org, h.id, now, "", body),
-		"wrong secret":       deliver(b.org, h.id, now, forge.Sign(seal.NewSecret([]byte("x")), now, body), body),
-		"empty secret":       deliver(b.org, "hok_unknown", now, forge.Sign(seal.Secret{}, now, body), body),
-		"other body":         deliver(b.org, h.id, now, forge.Sign(secret, now, body), append([]byte(" "), body...)),
-		"other time":         deliver(b.org, h.id, at(time.Minute), forge.Sign(secret, now, body), body),
-		"too old":            deliver(b.org, h.id, at(6*time.Minute), forge.Sign(secret, at(6*time.Minute), body), body),
-		"from tomorrow":      deliver(b.org, h.id, at(-24*time.Hour), forge.Sign(secret, at(-24*time.Hour), body), body),
-		"no time":            deliver(b.org, h.id, "", forge.Sign(secret, "", body), body),
-		"unknown hook":       deliver(b.org, "hok_unknown", now, forge.Sign(secret, now, body), body),
+		"unsigned":           deliver(b.Org, h.id, now, "", body),
+		"wrong secret":       deliver(b.Org, h.id, now, forge.Sign(seal.NewSecret([]byte("x")), now, body), body),
+		"empty secret":       deliver(b.Org, "hok_unknown", now, forge.Sign(seal.Secret{}, now, body), body),
+		"other body":         deliver(b.Org, h.id, now, forge.Sign(secret, now, body), append([]byte(" "), body...)),
+		"other time":         deliver(b.Org, h.id, at(time.Minute), forge.Sign(secret, now, body), body),
+		"too old":            deliver(b.Org, h.id, at(6*time.Minute), forge.Sign(secret, at(6*time.Minute), body), body),
+		"from tomorrow":      deliver(b.Org, h.id, at(-24*time.Hour), forge.Sign(secret, at(-24*time.Hour), body), body),
+		"no time":            deliver(b.Org, h.id, "", forge.Sign(secret, "", body), body),
+		"unknown hook":       deliver(b.Org, "hok_unknown", now, forge.Sign(secret, now, body), body),
 		"another org's":      deliver(stranger.ID, h.id, now, forge.Sign(secret, now, body), body),
 		"a NUL":              deliver("org_%00", h.id, now, forge.Sign(secret, now, body), body),
-		"no UTF-8":           deliver(b.org, "hok_%ff", now, forge.Sign(secret, now, body), body),
+		"no UTF-8":           deliver(b.Org, "hok_%ff", now, forge.Sign(secret, now, body), body),
 		"no org of ours":     deliver("org_unknown", h.id, now, forge.Sign(secret, now, body), body),
-		"by no forge":        h.send("POST", "/hooks/"+b.org+"/"+h.id, http.Header{}, body),
-		"another token":      h.send("POST", "/hooks/"+b.org+"/"+h.id, gitlab, payload),
-		"large, of no hook":  deliver(b.org, "hok_unknown", now, "sha256=00", bytes.Repeat([]byte("x"), 2<<20)),
-		"large and unsigned": deliver(b.org, h.id, now, "sha256=00", bytes.Repeat([]byte("x"), 2<<20)),
+		"by no forge":        h.send("POST", "/hooks/"+b.Org+"/"+h.id, http.Header{}, body),
+		"another token":      h.send("POST", "/hooks/"+b.Org+"/"+h.id, gitlab, payload),
+		"large, of no hook":  deliver(b.Org, "hok_unknown", now, "sha256=00", bytes.Repeat([]byte("x"), 2<<20)),
+		"large and unsigned": deliver(b.Org, h.id, now, "sha256=00", bytes.Repeat([]byte("x"), 2<<20)),
 	}
 	first := refused["unsigned"].body
 	for name, answer := range refused {
@@ -148,22 +151,22 @@ func TestWebhook(t *testing.T) {
 			t.Errorf("%s: got %s", name, answer.body)
 		}
 	}
-	if strings.Contains(first, b.org) || strings.Contains(first, "planted") {
+	if strings.Contains(first, b.Org) || strings.Contains(first, "planted") {
 		t.Errorf("the refusal tells too much: %s", first)
 	}
 
-	deliver(b.org, h.id, now, forge.Sign(secret, now, body), body).expect(t, "a good delivery", http.StatusAccepted,
+	deliver(b.Org, h.id, now, forge.Sign(secret, now, body), body).expect(t, "a good delivery", http.StatusAccepted,
 		"polling", "main of "+repo.URL())
-	deliver(b.org, h.id, now, forge.Sign(secret, now, body), body).expect(t, "a replay", http.StatusOK, "ignored",
+	deliver(b.Org, h.id, now, forge.Sign(secret, now, body), body).expect(t, "a replay", http.StatusOK, "ignored",
 		"was taken before")
-	deliver(b.org, h.id, now, forge.Sign(secret, now, nil), nil).expect(t, "an empty delivery", http.StatusAccepted,
+	deliver(b.Org, h.id, now, forge.Sign(secret, now, nil), nil).expect(t, "an empty delivery", http.StatusAccepted,
 		"polling", "every repository")
 	bad := []byte("{")
-	deliver(b.org, h.id, now, forge.Sign(secret, now, bad), bad).expectProblem(t, "no JSON", http.StatusBadRequest)
+	deliver(b.Org, h.id, now, forge.Sign(secret, now, bad), bad).expectProblem(t, "no JSON", http.StatusBadRequest)
 	large := bytes.Repeat([]byte("x"), forge.MaxBody+1)
-	deliver(b.org, h.id, now, forge.Sign(secret, now, large), large).expect(t, "too large",
+	deliver(b.Org, h.id, now, forge.Sign(secret, now, large), large).expect(t, "too large",
 		http.StatusRequestEntityTooLarge, "", "")
-	h.send("GET", "/hooks/"+b.org+"/"+h.id, http.Header{}, nil).expect(t, "GET", http.StatusMethodNotAllowed, "", "")
+	h.send("GET", "/hooks/"+b.Org+"/"+h.id, http.Header{}, nil).expect(t, "GET", http.StatusMethodNotAllowed, "", "")
 }
 
 // expectProblem compares the status of a verified delivery that cannot be parsed.
@@ -177,12 +180,12 @@ func (a answered) expectProblem(t testing.TB, what string, status int) {
 // TestWhatDeliveriesAreAnswered: the answer, which forges show in their delivery log, states the
 // result of a delivery.
 func TestWhatDeliveriesAreAnswered(t *testing.T) {
-	b := newBench(t, observe.Options{})
-	b.connect(forgetest.Page, "main", "")
-	h := b.hook("whsec_c2VjcmV0")
+	b := observetest.New(t, observe.Options{})
+	b.Connect(forgetest.Page, "main", "")
+	h := addHook(b, "whsec_c2VjcmV0")
 	put := func() {
-		b.in(func(ctx context.Context, tx *store.Tx) error {
-			return tx.SetDueIn(ctx, store.SetDueInParams{OrgID: b.org, Kind: store.DueWatch, ID: b.watch,
+		b.InTx(func(ctx context.Context, tx *store.Tx) error {
+			return tx.SetDueIn(ctx, store.SetDueInParams{OrgID: b.Org, Kind: store.DueWatch, ID: b.Watch,
 				InSeconds: 3600})
 		})
 	}
@@ -212,18 +215,18 @@ func TestWhatDeliveriesAreAnswered(t *testing.T) {
 	} {
 		put()
 		h.deliver(c.name, c.replace...).expect(t, c.name+" "+strings.Join(c.replace, ">"), c.status, c.result, c.detail)
-		if polled := b.due() <= 0; polled != (c.status == 202) {
+		if polled := b.UntilDue() <= 0; polled != (c.status == 202) {
 			t.Errorf("%s: polled: %v", c.name, polled)
 		}
 	}
 	header, body := forgetest.Load(t, "bitbucket-dc-ping")
-	unsigned := h.send("POST", "/hooks/"+b.org+"/"+h.id, header, body)
+	unsigned := h.send("POST", "/hooks/"+b.Org+"/"+h.id, header, body)
 	if unsigned.status != 200 || unsigned.header.Get(forge.HeaderResult) != "" ||
 		!strings.Contains(unsigned.detail, "does not sign this test") {
 		t.Errorf("an unsigned test: %+v", unsigned)
 	}
-	b.in(func(ctx context.Context, tx *store.Tx) error {
-		rows, err := tx.ViewWebhooks(ctx, b.org, h.id)
+	b.InTx(func(ctx context.Context, tx *store.Tx) error {
+		rows, err := tx.ViewWebhooks(ctx, b.Org, h.id)
 		if err == nil && (len(rows) != 1 || !strings.HasPrefix(rows[0].LastResult, "Gitea push: polling: main of ")) {
 			t.Errorf("the webhook keeps %+v", rows)
 		}
@@ -233,13 +236,13 @@ func TestWhatDeliveriesAreAnswered(t *testing.T) {
 
 // TestARotatedSecret: the previous secret is accepted until its time is over.
 func TestARotatedSecret(t *testing.T) {
-	b := newBench(t, observe.Options{})
-	b.connect(forgetest.Page, "main", "")
-	h := b.hook("before")
+	b := observetest.New(t, observe.Options{})
+	b.Connect(forgetest.Page, "main", "")
+	h := addHook(b, "before")
 	rotate := func(to string, grace time.Duration) {
-		b.in(func(ctx context.Context, tx *store.Tx) error {
+		b.InTx(func(ctx context.Context, tx *store.Tx) error {
 			_, err := tx.RotateWebhook(ctx,
-				store.RotateWebhookParams{GraceSeconds: grace.Seconds(), Sealed: b.sealed(h.id, to), OrgID: b.org,
+				store.RotateWebhookParams{GraceSeconds: grace.Seconds(), Sealed: sealSecret(b, h.id, to), OrgID: b.Org,
 					ID: h.id})
 			return err
 		})
@@ -257,13 +260,13 @@ func TestARotatedSecret(t *testing.T) {
 
 // TestLargeDeliveries: up to 25 MiB are accepted for an existing webhook, but only a few at once.
 func TestLargeDeliveries(t *testing.T) {
-	b := newBench(t, observe.Options{})
-	b.connect(forgetest.Page, "main", "")
-	h := b.hook("hush")
+	b := observetest.New(t, observe.Options{})
+	b.Connect(forgetest.Page, "main", "")
+	h := addHook(b, "hush")
 	header, body := forgetest.Load(t, "github-push", `"commits": [`,
 		`"padding": "`+strings.Repeat("x", 20<<20)+`", "commits": [`)
 	forgetest.Sign(header, body, h.secret)
-	h.send("POST", "/hooks/"+b.org+"/"+h.id, header, body).expect(t, "20 MiB", 202, "polling", "main")
+	h.send("POST", "/hooks/"+b.Org+"/"+h.id, header, body).expect(t, "20 MiB", 202, "polling", "main")
 }
 
 // TestPollingFollowsDeliveries: a branch with a webhook is polled every 15 minutes; once a push
@@ -271,9 +274,9 @@ func TestLargeDeliveries(t *testing.T) {
 func TestPollingFollowsDeliveries(t *testing.T) {
 	repo := gittest.New(t).Write("a", "1")
 	repo.Commit("start")
-	b := newBench(t, fileOptions(repo))
-	b.connect(repo.URL(), "main", "")
-	h := b.hook("hush")
+	b := observetest.New(t, observetest.FileOptions(repo))
+	b.Connect(repo.URL(), "main", "")
+	h := addHook(b, "hush")
 	script := func() {
 		t.Helper()
 		header, body := http.Header{},
@@ -281,56 +284,56 @@ func TestPollingFollowsDeliveries(t *testing.T) {
 		header.Set(forge.HeaderTimestamp, strconv.FormatInt(time.Now().Unix(), 10))
 		header.Set(forge.HeaderSignature,
 			forge.Sign(seal.NewSecret([]byte(h.secret)), header.Get(forge.HeaderTimestamp), body))
-		h.send("POST", "/hooks/"+b.org+"/"+h.id, header, body).expect(t, "a delivery", 202, "polling", "main")
-		if b.due() > 0 {
+		h.send("POST", "/hooks/"+b.Org+"/"+h.id, header, body).expect(t, "a delivery", 202, "polling", "main")
+		if b.UntilDue() > 0 {
 			t.Error("a delivery does not have it polled now")
 		}
 	}
 	next := func(what string, want time.Duration) {
 		t.Helper()
-		if got := b.due(); got < want*8/10 || got > want*12/10 {
+		if got := b.UntilDue(); got < want*8/10 || got > want*12/10 {
 			t.Errorf("%s: the next poll is in %s, want about %s", what, got, want)
 		}
 	}
-	b.mustPoll()
+	b.MustPoll()
 	next("without deliveries", time.Minute)
 
 	repo.Write("a", "2").Commit("announced")
 	script()
-	b.mustPoll()
+	b.MustPoll()
 	next("right after a delivery", time.Minute) // some servers of the forge may not have the commit yet
-	b.passed(3 * time.Minute)
-	b.poll()
+	b.Elapse(3 * time.Minute)
+	b.Poll()
 	next("after a delivery", 15*time.Minute)
-	b.passed(40 * 24 * time.Hour) // however long nobody pushes
-	b.poll()
+	b.Elapse(40 * 24 * time.Hour) // however long nobody pushes
+	b.Poll()
 	next("much later", 15*time.Minute)
 
 	repo.Write("a", "3").Commit("not announced")
-	b.passed(15 * time.Minute)
-	if got := b.mustPoll(); got.Subject != "not announced" {
+	b.Elapse(15 * time.Minute)
+	if got := b.MustPoll(); got.Subject != "not announced" {
 		t.Fatalf("%+v", got)
 	}
 	next("after a push that nobody announced", time.Minute)
-	b.passed(time.Minute)
-	b.poll()
+	b.Elapse(time.Minute)
+	b.Poll()
 	next("and from then on", time.Minute)
 	script()
-	b.passed(3 * time.Minute)
-	b.poll()
+	b.Elapse(3 * time.Minute)
+	b.Poll()
 	next("when deliveries come again", 15*time.Minute)
 
-	b.in(func(ctx context.Context, tx *store.Tx) error {
-		if err := tx.MakeWatchesOfWebhookDue(ctx, b.org, h.id); err != nil {
+	b.InTx(func(ctx context.Context, tx *store.Tx) error {
+		if err := tx.MakeWatchesOfWebhookDue(ctx, b.Org, h.id); err != nil {
 			return err
 		}
-		_, err := tx.DropWebhook(ctx, b.org, h.id)
+		_, err := tx.DropWebhook(ctx, b.Org, h.id)
 		return err
 	})
-	if b.due() > 0 {
+	if b.UntilDue() > 0 {
 		t.Error("the end of a webhook does not have its branches polled")
 	}
-	b.poll()
+	b.Poll()
 	next("without the webhook", time.Minute)
 }
 
@@ -347,14 +350,14 @@ func TestADeliveryDuringAPoll(t *testing.T) {
 		}
 		return false
 	})
-	b := newBench(t, observe.Options{AllowPrivate: true, Roots: server.Roots})
-	b.connect(server.URL, "main", "")
-	b.mustPoll()
+	b := observetest.New(t, observe.Options{AllowPrivate: true, Roots: server.Roots})
+	b.Connect(server.URL, "main", "")
+	b.MustPoll()
 	repo.Write("a", "2").Commit("second")
-	h = b.hook("hush")
+	h = addHook(b, "hush")
 	h.url = server.URL
-	b.mustPoll()
-	if b.due() > 0 {
+	b.MustPoll()
+	if b.UntilDue() > 0 {
 		t.Error("after a poll during which a push was announced the branch is not polled again")
 	}
 }
