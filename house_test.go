@@ -66,7 +66,8 @@ var allowedInTests = map[string]map[string]string{
 // layers. An empty path is the program itself.
 var layers = map[string][][]string{
 	"reconciler": {
-		{"metrics", "queue", "refusal", "registry", "store/storetest/scratch", "timing", "token"},
+		{"credentialscope", "metrics", "queue", "refusal", "registry", "store/storetest/scratch", "timing",
+			"token"},
 		{"store", "store/storetest/postgres"},
 		{"appvariables", "inputs", "observe", "release", "retention", "runners", "stackoutputs",
 			"store/storetest"},

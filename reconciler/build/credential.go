@@ -3,34 +3,29 @@ package build
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/reconciler/credentialscope"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// maxModulePatterns is the number of addresses of modules that a credential may name.
-const maxModulePatterns = 100
-
 // maxModuleAddress bounds an address of modules, in bytes.
 const maxModuleAddress = 4096
-
-// belowSuffix is the end of a pattern for all addresses below a path.
-const belowSuffix = "/*"
 
 // ModulePattern checks an address of modules that a credential names, and returns it in normalized
 // spelling: https://host for a registry, the https:// or ssh:// URL of a repository or an archive, or
 // such a URL with /* at its end for everything below it.
 func ModulePattern(text string) (string, error) {
-	below, all := strings.CutSuffix(text, belowSuffix)
+	below, all := credentialscope.CutBelow(text)
 	at, err := moduleAddress(below)
 	if err == nil && strings.Contains(at, "*") {
 		err = fmt.Errorf("only /* at the end stands for more than one address")
@@ -42,7 +37,7 @@ func ModulePattern(text string) (string, error) {
 				"repository, and /* at the end for all below a path.")
 	}
 	if all {
-		at += belowSuffix
+		at = credentialscope.Below(at)
 	}
 	return at, nil
 }
@@ -61,11 +56,8 @@ func moduleAddress(text string) (string, error) {
 		return "", fmt.Errorf("it has a user name or a password")
 	}
 	path := strings.TrimSuffix(strings.Trim(at.EscapedPath(), "/"), ".git")
-	for step := range strings.SplitSeq(path, "/") {
-		plain, err := url.PathUnescape(step)
-		if err != nil || step == "" && path != "" || plain == "." || plain == ".." || strings.ContainsAny(plain, "/\\%") {
-			return "", fmt.Errorf("its path is ambiguous")
-		}
+	if !credentialscope.PlainPath(path) {
+		return "", fmt.Errorf("its path is ambiguous")
 	}
 	made := at.Scheme + "://"
 	if at.User != nil {
@@ -81,48 +73,18 @@ func moduleAddress(text string) (string, error) {
 // ChangeModules returns the addresses of modules that a credential names, with some added and some
 // removed, normalized and sorted. Its error is a refusal.
 func ChangeModules(now, add, remove []string) ([]string, error) {
-	changed := append([]string{}, now...)
-	for _, text := range remove {
-		pattern, err := ModulePattern(text)
-		if err != nil {
-			return nil, err
-		}
-		at := slices.Index(changed, pattern)
-		if at < 0 {
-			return nil, refusal.New(refusal.Invalid, "bad_module_address", "the credential does not name "+pattern,
-				"`nuon credentials list` shows what it names.")
-		}
-		changed = slices.Delete(changed, at, at+1)
-	}
-	for _, text := range add {
-		pattern, err := ModulePattern(text)
-		if err != nil {
-			return nil, err
-		}
-		if !slices.Contains(changed, pattern) {
-			changed = append(changed, pattern)
-		}
-	}
-	if len(changed) > maxModulePatterns {
+	changed, err := credentialscope.Change(now, add, remove, ModulePattern)
+	var missing *credentialscope.NotNamedError
+	switch {
+	case errors.As(err, &missing):
+		return nil, refusal.New(refusal.Invalid, "bad_module_address", missing.Error(),
+			"`nuon credentials list` shows what it names.")
+	case errors.Is(err, credentialscope.TooManyError{}):
 		return nil, refusal.New(refusal.Invalid, "bad_module_address",
-			fmt.Sprintf("a credential names at most %d addresses of modules", maxModulePatterns),
+			fmt.Sprintf("a credential names at most %d addresses of modules", credentialscope.Limit),
 			"Use https://host/owner/* for all of an owner.")
 	}
-	slices.Sort(changed)
-	return changed, nil
-}
-
-// patternCovers returns how many bytes of an address a pattern names, or 0 if it is not for the
-// address. The address is in normalized spelling.
-func patternCovers(pattern, address string) int {
-	above, all := strings.CutSuffix(pattern, belowSuffix)
-	switch {
-	case pattern == address:
-		return len(pattern) + 1
-	case all && strings.HasPrefix(address, above+"/"):
-		return len(above)
-	}
-	return 0
+	return changed, err
 }
 
 // ModuleCredentials returns credentials for Terraform modules to the jobs that resolve them.
@@ -194,7 +156,7 @@ func closestCredential(ctx context.Context, tx *store.Tx, address string) (store
 	best, most := store.Credential{}, 0
 	for _, row := range rows {
 		for _, pattern := range row.Modules {
-			if n := patternCovers(pattern, address); n > most {
+			if n := credentialscope.Match(pattern, address); n > most {
 				best, most = row, n
 			}
 		}

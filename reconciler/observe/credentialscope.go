@@ -2,24 +2,19 @@ package observe
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 
+	"github.com/nuon-toolkit/nuon/reconciler/credentialscope"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
-
-// maxRepositories is how many repositories a credential may name.
-const maxRepositories = 100
-
-// anyPathSuffix is the end of a pattern for all repositories below a path.
-const anyPathSuffix = "/*"
 
 // RepositoryPattern checks one entry of a credential's repositories, and returns it in normalized
 // spelling: a repository's https:// URL, or a URL with /* at its end for all repositories below it.
 func RepositoryPattern(text string) (string, error) {
-	below, all := strings.CutSuffix(text, anyPathSuffix)
+	below, all := credentialscope.CutBelow(text)
 	at, err := parseRepository(below)
 	if all && err != nil && at.host == "" {
 		if host, _, _ := strings.Cut(strings.TrimPrefix(below, "https://"), "/"); host != "" &&
@@ -30,44 +25,26 @@ func RepositoryPattern(text string) (string, error) {
 	switch {
 	case err != nil:
 		return "", err
-	case at.scheme == "file" || strings.Contains(at.path, "*") || !plainPath(at.path):
+	case at.scheme == "file" || strings.Contains(at.path, "*") || !credentialscope.PlainPath(at.path):
 		return "", repoErrorf(
 			"%q names no repository that a credential is for; write https://host/owner/repository, or https://host/owner/*",
 			PlainText(text, 200))
 	case all:
-		return at.String() + anyPathSuffix, nil
+		return credentialscope.Below(at.String()), nil
 	}
 	return at.String(), nil
-}
-
-// plainPath reports whether a path is unambiguous for every server: it has no empty segment, no dot
-// segment, and no escaped separator.
-func plainPath(path string) bool {
-	if path == "" {
-		return true
-	}
-	for segment := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
-		clear, err := url.PathUnescape(segment)
-		if err != nil || clear == "" || clear == "." || clear == ".." || strings.ContainsAny(clear, "/\\%\x00") {
-			return false
-		}
-	}
-	return true
 }
 
 // patternsCover reports whether one of the patterns includes the repository at a URL. A .git at the end
 // makes no difference.
 func patternsCover(patterns []string, text string) bool {
 	at, err := parseRepository(text)
-	if err != nil || !plainPath(at.path) {
+	if err != nil || !credentialscope.PlainPath(at.path) {
 		return false
 	}
 	named := strings.TrimSuffix(at.String(), ".git")
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
-		if above, all := strings.CutSuffix(pattern, anyPathSuffix); all {
-			return strings.HasPrefix(named, above+"/")
-		}
-		return strings.TrimSuffix(pattern, ".git") == named
+		return credentialscope.Match(strings.TrimSuffix(pattern, ".git"), named) > 0
 	})
 }
 
@@ -108,35 +85,19 @@ func (o *Observer) Connect(ctx context.Context, tx *store.Tx, url, ref, credenti
 // ChangeRepositories returns a credential's repositories with some added and some removed,
 // normalized and sorted. Its error is a *RepoError.
 func ChangeRepositories(now, add, remove []string) ([]string, error) {
-	changed := slices.Clone(now)
-	for _, text := range remove {
-		pattern, err := RepositoryPattern(text)
-		if err != nil {
-			return nil, err
-		}
-		at := slices.Index(changed, pattern)
-		if at < 0 {
-			return nil, repoErrorf("the credential does not name %s; `nuon credentials list` shows what it names",
-				PlainText(pattern, 200))
-		}
-		changed = slices.Delete(changed, at, at+1)
-	}
-	for _, text := range add {
-		pattern, err := RepositoryPattern(text)
-		if err != nil {
-			return nil, err
-		}
-		if !slices.Contains(changed, pattern) {
-			changed = append(changed, pattern)
-		}
-	}
-	if len(changed) > maxRepositories {
+	changed, err := credentialscope.Change(now, add, remove, RepositoryPattern)
+	var missing *credentialscope.NotNamedError
+	switch {
+	case errors.As(err, &missing):
+		return nil, repoErrorf("the credential does not name %s; `nuon credentials list` shows what it names",
+			PlainText(missing.Pattern, 200))
+	case errors.Is(err, credentialscope.TooManyError{}):
 		return nil, repoErrorf("a credential names at most %d repositories; use https://host/owner/* for all of an owner",
-			maxRepositories)
-	}
-	if len(changed) == 0 && len(now) > 0 {
+			credentialscope.Limit)
+	case err != nil:
+		return nil, err
+	case len(changed) == 0 && len(now) > 0:
 		return nil, repoErrorf("a credential names at least one repository; delete it when it is for none")
 	}
-	slices.Sort(changed)
 	return changed, nil
 }
