@@ -22,6 +22,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/telemetry"
 	"github.com/nuon-toolkit/nuon/pkg/version"
 	"github.com/nuon-toolkit/nuon/reconciler/api/ratelimit"
+	"github.com/nuon-toolkit/nuon/reconciler/observe"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -84,6 +85,7 @@ func databaseFlag(f *pflag.FlagSet, url *string, usage string) {
 
 func newServe() *cobra.Command {
 	var o serveOptions
+	var gitMirrors []string
 	c := &cobra.Command{
 		Use: "serve", Short: "Run one replica of the control plane", Args: cobra.NoArgs,
 		Long: `Runs one replica: the control API, the runner API, the reconcilers and, unless NUON_REGISTRY names another, the
@@ -95,8 +97,11 @@ standard variables of OpenTelemetry to export traces.
 
 Every listener answers /healthz (the process lives) and /readyz (it should be given work; JSON says why not).
 docs/operations.md tells how to run several replicas.`,
-		RunE: func(c *cobra.Command, _ []string) error {
+		RunE: func(c *cobra.Command, _ []string) (err error) {
 			o.registry = externalRegistry(os.Getenv)
+			if o.gitMirrors, err = observe.ParseGitMirrors(gitMirrors); err != nil {
+				return fmt.Errorf("--git-mirror: %w", err)
+			}
 			return serve(c.Context(), o)
 		},
 	}
@@ -112,6 +117,8 @@ docs/operations.md tells how to run several replicas.`,
 		"directory below which file:// repositories may be read (repeatable)")
 	f.BoolVar(&o.allowPrivate, "allow-private-remotes", false,
 		"let https:// repositories, and files that configs refer to, be in private networks")
+	f.StringArrayVar(&gitMirrors, "git-mirror", nil,
+		"FROM=TO: read git repositories whose URL starts with FROM at TO instead (repeatable); docs/git.md")
 	f.DurationVar(&o.poll, "poll", time.Minute, "how often each watched ref is looked at")
 	f.StringVar(&o.metricsListen, "insight-listen", "",
 		"address for /metrics and /debug/status; it asks nobody who they are (default none)")

@@ -37,3 +37,15 @@ func TestHelpShowsNoPassword(t *testing.T) {
 		}
 	}
 }
+
+// TestAGitMirrorThatCannotBeUsed ends serve before it opens anything.
+func TestAGitMirrorThatCannotBeUsed(t *testing.T) {
+	root := newRoot()
+	root.SetErr(io.Discard)
+	root.SetArgs([]string{"serve", "--data-dir", t.TempDir(), "--key-file", "none",
+		"--git-mirror", "https://forge.invalid"})
+	err := execute(t.Context(), root)
+	if err == nil || !strings.Contains(err.Error(), `--git-mirror: "https://forge.invalid" has no =`) {
+		t.Errorf("serve: %v", err)
+	}
+}

@@ -27,6 +27,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/api/ratelimit"
 	"github.com/nuon-toolkit/nuon/reconciler/api/runner"
 	"github.com/nuon-toolkit/nuon/reconciler/metrics"
+	"github.com/nuon-toolkit/nuon/reconciler/observe"
 	"github.com/nuon-toolkit/nuon/reconciler/registry"
 	"github.com/nuon-toolkit/nuon/reconciler/retention"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
@@ -39,6 +40,7 @@ type serveOptions struct {
 	dataDir, keyFile                     string
 	fileRemotes                          []string
 	allowPrivate                         bool
+	gitMirrors                           []observe.GitMirror
 	poll                                 time.Duration
 	retention                            retention.Options
 	states                               stateOptions

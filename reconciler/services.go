@@ -54,7 +54,8 @@ func (r *replica) newServices() *services {
 	o := &services{}
 	o.observe = observe.New(r.store, r.key, observe.Options{
 		MirrorDir: filepath.Join(r.options.dataDir, "mirrors"), AllowFileRemotes: r.options.fileRemotes,
-		AllowPrivate: r.options.allowPrivate, Interval: r.options.poll, OnPoll: r.metrics.RecordPoll,
+		AllowPrivate: r.options.allowPrivate, GitMirrors: r.options.gitMirrors,
+		Interval: r.options.poll, OnPoll: r.metrics.RecordPoll,
 	})
 	o.build = build.New(r.store, o.observe, r.registry)
 	o.catalog = catalog.New(r.store, o.observe, o.build)

@@ -25,6 +25,9 @@ type Options struct {
 	// AllowPrivate allows https:// repositories in private networks, and http:// ones on the
 	// loopback address.
 	AllowPrivate bool
+	// GitMirrors are read instead of the servers whose repositories they have. They may be in private
+	// networks and on the loopback address, because the operator names them.
+	GitMirrors []GitMirror
 	// Interval is how often a watch is polled, give or take a tenth; zero means a minute. A watch
 	// with a webhook is polled every 15 minutes.
 	Interval time.Duration
@@ -55,11 +58,12 @@ const (
 // Observer polls watches and reads revisions. It is safe for concurrent use; replicas share the
 // database, but not the mirrors.
 type Observer struct {
-	store    *store.Store
-	identity seal.Identity
-	options  Options
-	mirrors  *mirrors
-	client   *http.Client
+	store        *store.Store
+	identity     seal.Identity
+	options      Options
+	mirrors      *mirrors
+	client       *http.Client
+	mirrorClient *http.Client // for Options.GitMirrors
 }
 
 // New returns an Observer. identity opens the credentials, which are sealed to the server's key.
@@ -70,9 +74,11 @@ func New(s *store.Store, identity seal.Identity, options Options) *Observer {
 	if options.Limits == (gitpack.Limits{}) {
 		options.Limits = gitpack.Default()
 	}
+	ofOperator := options
+	ofOperator.AllowPrivate = true
 	return &Observer{
 		store: s, identity: identity, options: options, mirrors: newMirrors(options.MirrorDir),
-		client: newClient(options),
+		client: newClient(options), mirrorClient: newClient(ofOperator),
 	}
 }
 
@@ -219,13 +225,15 @@ func (o *Observer) remoteOf(url string, with credential) (remote, error) {
 	if with.name != "" && !patternsCover(with.repositories, url) {
 		return nil, notAllowedError(with.name, at.String())
 	}
+	if mirror, to, found := o.mirrorOf(at); found {
+		return o.openMirrored(at, mirror, to, with)
+	}
 	switch {
 	case at.scheme == "file":
 		return openFileRemote(url, at.path, o.options)
-	case at.scheme == "https":
-		return &httpRemote{url: at.String(), client: o.client, login: with, limits: o.options.Limits}, nil
-	case o.options.AllowPrivate:
-		return &httpRemote{url: at.String(), client: o.client, login: with, limits: o.options.Limits}, nil
+	case at.scheme == "https", o.options.AllowPrivate:
+		return &httpRemote{url: at.String(), shown: at.String(), client: o.client, login: with,
+			limits: o.options.Limits}, nil
 	}
 	return nil, repoErrorf("%s", plainHTTPMessage)
 }

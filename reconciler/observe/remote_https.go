@@ -44,6 +44,7 @@ func sameHostOnly(next *http.Request, via []*http.Request) error {
 // httpRemote is a remote with git's smart HTTP protocol.
 type httpRemote struct {
 	url    string
+	shown  string // the URL in messages, with that of the repository that it mirrors
 	client *http.Client
 	login  credential
 	limits gitpack.Limits
@@ -75,16 +76,16 @@ func (r *httpRemote) checkRedirect(next *http.Request, via []*http.Request) erro
 	}
 	return repoErrorf("%s redirects to %s, for which the credential %s may not be used; use that URL, and allow it with "+
 		"`nuon credentials update %s --add-repository URL`",
-		r.url, PlainText(address, 200), r.login.name, r.login.name)
+		r.shown, PlainText(address, 200), r.login.name, r.login.name)
 }
 
 func (r *httpRemote) refs(ctx context.Context) (tips, error) {
 	opened, err := r.open(ctx)
 	if err != nil {
-		return nil, asRepoError(ctx, r.url, err)
+		return nil, asRepoError(ctx, r.shown, err)
 	}
 	if len(opened.Advertised.References) > maxRefs {
-		return nil, repoErrorf("%s has more than %d branches and tags; remove old ones", r.url, maxRefs)
+		return nil, repoErrorf("%s has more than %d branches and tags; remove old ones", r.shown, maxRefs)
 	}
 	found := tips{}
 	for name, hash := range opened.Advertised.References {
@@ -99,7 +100,7 @@ func (r *httpRemote) refs(ctx context.Context) (tips, error) {
 
 func (r *httpRemote) fetch(ctx context.Context, into *mirror, want, have plumbing.Hash, depth int) error {
 	if err := r.fetchPack(ctx, into, gitpack.Request{Want: want, Have: have, Depth: depth}); err != nil {
-		return asRepoError(ctx, r.url, err)
+		return asRepoError(ctx, r.shown, err)
 	}
 	into.refresh()
 	return nil
