@@ -34,6 +34,8 @@ SQLC         := $(CACHE)/sqlc-v1.31.1
 GOLANGCI     := $(CACHE)/golangci-lint-v2.15.0
 TOFU         := 1.12.6
 OPENTOFU     := $(CACHE)/opentofu-v$(TOFU)
+# What CloudFormation knows of resources, against which tests check templates.
+AWS_SPEC     := $(CACHE)/aws-service-spec-0.1.216
 
 .PHONY: help
 help: ## Show this help
@@ -91,11 +93,11 @@ soak: build ## Break everything during real deploys and count what is lost, atta
 
 .PHONY: bench
 bench: build ## Measure, each figure as a ratio to a named peer in the same run
-	PATH="$$($(RUN) ./runnerd/tfbinary/find $(TERRAFORM)):$$PATH" NUON_BIN=$(CURDIR)/bin $(RUN) ./examples/internal/kubernetes/with -- env $(RUN) ./reconciler/store/storetest/postgres -- $(GO) test -run '^$$' -bench . -benchtime 5x -timeout 60m ./examples/... ./diff/... ./pkg/appconfig/bench ./cli/review ./runnerd/kind/terraform ./reconciler/jobs ./reconciler/joblog
+	PATH="$$($(RUN) ./runnerd/tfbinary/find $(TERRAFORM)):$$PATH" NUON_BIN=$(CURDIR)/bin $(RUN) ./examples/internal/kubernetes/with -- env $(RUN) ./reconciler/store/storetest/postgres -- $(GO) test -run '^$$' -bench . -benchtime 5x -timeout 60m ./examples/... ./diff/... ./pkg/appconfig/bench ./cli/review ./runnerd/kind/terraform ./reconciler/jobs ./reconciler/joblog ./reconciler/installstack/...
 	cd diff/bench && NUON_BIN=$(CURDIR)/bin $(GO) test -run '^$$' -bench . -benchtime 10x -timeout 20m .
 
 .PHONY: tools
-tools: $(OPENTOFU) ## Build the OpenTofu that make test runs beside Terraform (some minutes the first time; without it those tests are skipped)
+tools: $(OPENTOFU) $(AWS_SPEC) ## Build the OpenTofu that make test runs beside Terraform (some minutes the first time), and install the specification of CloudFormation (needs npm); without them those tests are skipped
 
 .PHONY: lint
 lint: $(GOLANGCI) prose ## Check the code's style and its prose
@@ -142,6 +144,11 @@ $(SQLC):
 
 $(GOLANGCI):
 	@mkdir -p $(CACHE)/tmp && GOBIN=$(CACHE)/tmp $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0 && mv $(CACHE)/tmp/golangci-lint $@
+
+$(AWS_SPEC):
+	@mkdir -p $(CACHE)/tmp/spec
+	cd $(CACHE)/tmp/spec && npm install --no-audit --no-fund --ignore-scripts --no-save @aws-cdk/aws-service-spec@0.1.216 @aws-cdk/service-spec-types@0.0.282
+	mv $(CACHE)/tmp/spec $@
 
 # go install refuses a module with a replacement, so it is built where the module was downloaded to.
 $(OPENTOFU):

@@ -66,10 +66,10 @@ var allowedInTests = map[string]map[string]string{
 // layers. An empty path is the program itself.
 var layers = map[string][][]string{
 	"reconciler": {
-		{"credentialscope", "metrics", "queue", "refusal", "registry", "store/storetest/scratch", "timing",
+		{"credentialscope", "installstack", "metrics", "queue", "refusal", "registry", "store/storetest/scratch", "timing",
 			"token"},
-		{"store", "store/storetest/postgres"},
-		{"appvariables", "inputs", "observe", "release", "retention", "runners", "stackoutputs",
+		{"installstack/cloudformation", "installstack/stacktest", "store", "store/storetest/postgres"},
+		{"appvariables", "inputs", "installstack/stackfiles", "observe", "release", "retention", "runners", "stackoutputs",
 			"store/storetest"},
 		{"catalog", "jobs", "observe/observetest"},
 		{"build", "joblog", "tfstate", "workflow"},

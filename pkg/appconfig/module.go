@@ -141,7 +141,7 @@ func (a *App) ModuleMismatch(name string, module *tfmodule.Module) string {
 	}
 	values := moduleValues{vars: component.Terraform.Vars, files: component.Terraform.VarFiles}
 	if name == SandboxName {
-		values.passed = platformNames(a.cloud())
+		values.passed = platformNames(a.Cloud())
 	}
 	var messages []string
 	for _, m := range values.mismatches(module) {

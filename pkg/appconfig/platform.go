@@ -109,7 +109,7 @@ func (a *App) PlatformValues(declared []ModuleVariable) []PlatformValue {
 		return nil
 	}
 	own := moduleValues{vars: a.Sandbox.Terraform.Vars, files: a.Sandbox.Terraform.VarFiles}.mayBeSet(&tfmodule.Module{})
-	cloud := a.cloud()
+	cloud := a.Cloud()
 	var all []PlatformValue
 	for _, variable := range declared {
 		for _, v := range platformVariables {
@@ -133,12 +133,17 @@ func PlatformFile(values []PlatformValue) string {
 	return "{\n" + strings.Join(lines, ",\n") + "\n}\n"
 }
 
-// cloud returns the cloud of the app, or "" if it has none.
-func (a *App) cloud() string {
-	if a.Runner == nil {
-		return ""
+// Cloud returns the cloud of the app, that of its runner or else of its stack: aws, azure or gcp. It returns "" if the
+// app has none.
+func (a *App) Cloud() string {
+	cloud := ""
+	if a.Runner != nil {
+		cloud = cloudOf(a.Runner.Type)
 	}
-	return cloudOf(a.Runner.Type)
+	if cloud == "" && a.Stack != nil {
+		cloud = cloudOf(a.Stack.Type)
+	}
+	return cloud
 }
 
 // platformNames returns the names of the variables that nuon passes to a sandbox on a cloud.

@@ -53,13 +53,7 @@ func (a *App) StackOutputs() (names []string, open bool) {
 	if a.Stack == nil {
 		return nil, true
 	}
-	cloud := ""
-	if a.Runner != nil {
-		cloud = cloudOf(a.Runner.Type)
-	}
-	if cloud == "" {
-		cloud = cloudOf(a.Stack.Type)
-	}
+	cloud := a.Cloud()
 	if cloud == "" {
 		return nil, true
 	}
@@ -90,13 +84,31 @@ func (a *App) VariablesRead() map[string][]string { return a.readersBelow("app",
 // readersBelow returns the names directly below a path of two keys that templates read, each with its readers in order.
 func (a *App) readersBelow(path ...string) map[string][]string {
 	all := map[string][]string{}
-	add := func(reader string, refs []render.Path) {
+	a.eachReader(func(reader string, refs []render.Path) {
 		for _, ref := range refs {
 			if len(ref) > len(path) && ref.HasPrefix(path...) && !slices.Contains(all[ref[2]], reader) {
 				all[ref[2]] = append(all[ref[2]], reader)
 			}
 		}
-	}
+	})
+	return all
+}
+
+// StackOutputRefs returns the paths below .nuon of the stack outputs that the templates of components and actions read.
+func (a *App) StackOutputRefs() []render.Path {
+	var all []render.Path
+	a.eachReader(func(_ string, refs []render.Path) {
+		for _, ref := range refs {
+			if ref.HasPrefix("install_stack", "outputs") {
+				all = append(all, ref)
+			}
+		}
+	})
+	return all
+}
+
+// eachReader calls add with the name and the refs of the sandbox, each component and each action.
+func (a *App) eachReader(add func(reader string, refs []render.Path)) {
 	if a.Sandbox != nil {
 		add(SandboxName, a.Sandbox.Refs())
 	}
@@ -106,5 +118,4 @@ func (a *App) readersBelow(path ...string) map[string][]string {
 	for i := range a.Actions {
 		add(fmt.Sprintf("action %s", a.Actions[i].Name), a.Actions[i].Refs())
 	}
-	return all
 }

@@ -1,0 +1,133 @@
+package cloudformation
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+	"github.com/nuon-toolkit/nuon/reconciler/installstack"
+)
+
+// jobFunctions are managed policies of AWS below job-function/.
+var jobFunctions = []string{"Billing", "DatabaseAdministrator", "DataScientist", "NetworkAdministrator", "SupportUser",
+	"SystemAdministrator", "ViewOnlyAccess"}
+
+// addRoles adds the roles of the app, each with a switch of the customer.
+func (t *template) addRoles() {
+	switches := map[installstack.RoleKind][]string{}
+	for _, role := range t.stack.Roles {
+		id := t.addParameter("Enable"+role.ID, role.Label, role.Description, object{
+			"AllowedValues": list{"true", "false"}, "Default": map[bool]string{true: "true", false: "false"}[role.Enabled]})
+		switches[role.Kind] = append(switches[role.Kind], id)
+		t.conditions["Role"+role.ID+"Enabled"] = equals(ref(id), "true")
+		t.addRole(role)
+	}
+	t.addGroup("What the vendor may do", slices.Concat(switches[installstack.Provision],
+		switches[installstack.Maintenance], switches[installstack.Deprovision], switches[installstack.Custom]))
+	t.addGroup("Emergency access", switches[installstack.BreakGlass])
+	for _, kind := range []installstack.RoleKind{installstack.Provision, installstack.Maintenance,
+		installstack.Deprovision} {
+		if switches[kind] == nil {
+			t.addOutput(string(kind)+"_iam_role_arn", "", "")
+		}
+	}
+}
+
+// where names a role in findings.
+func where(role installstack.Role) string { return "role " + installstack.Plain(role.Key, 120) }
+
+// addRole adds one role with its boundary.
+func (t *template) addRole(role installstack.Role) {
+	id, condition := "Role"+role.ID, "Role"+role.ID+"Enabled"
+	name := installstack.FitRoleName(role.Key)
+	properties := object{
+		"RoleName":    name,
+		"Description": roleDescription(role.Description),
+		"AssumeRolePolicyDocument": object{"Version": "2012-10-17", "Statement": list{object{"Effect": "Allow",
+			"Principal": object{"AWS": attribute("RunnerRole", "Arn")}, "Action": list{"sts:AssumeRole", "sts:TagSession"}}}},
+		"Tags": t.tags(),
+	}
+	if role.Boundary != nil {
+		t.checkDocument(where(role), "the permissions boundary", role.Boundary.Bytes(), maxManaged)
+		t.addResource("Boundary"+role.ID, "AWS::IAM::ManagedPolicy", object{
+			"ManagedPolicyName": installstack.Fit(name+"-boundary", 128, func(rune) bool { return true }),
+			"Description":       "Permissions boundary of the role " + name,
+			"PolicyDocument":    document(map[string]any(role.Boundary)),
+		})["Condition"] = condition
+		properties["PermissionsBoundary"] = ref("Boundary" + role.ID)
+	}
+	managed, inline := t.policies(role)
+	if len(managed) > 0 {
+		properties["ManagedPolicyArns"] = managed
+	}
+	if len(inline) > 0 {
+		properties["Policies"] = inline
+	}
+	t.addResource(id, "AWS::IAM::Role", properties)["Condition"] = condition
+	switch role.Kind {
+	case installstack.Custom:
+		t.addOutput("custom_role_arns."+role.Key, attribute(id, "Arn"), condition)
+	case installstack.BreakGlass:
+		t.addOutput("break_glass_role_arns."+role.Key, attribute(id, "Arn"), condition)
+	default:
+		t.addOutput(string(role.Kind)+"_iam_role_arn", ifElse(condition, attribute(id, "Arn"), ""), "")
+	}
+}
+
+// policies returns the managed and the inline policies of a role.
+func (t *template) policies(role installstack.Role) (managed, inline list) {
+	size := 0
+	for _, p := range role.Policies {
+		if p.Managed != "" {
+			managed = append(managed, managedPolicy(p.Managed))
+			continue
+		}
+		size += p.Document.Bytes()
+		inline = append(inline, object{"PolicyName": p.Name, "PolicyDocument": document(map[string]any(p.Document))})
+	}
+	for _, name := range role.Existing {
+		var policy any = name
+		if !strings.HasPrefix(name, "arn:") {
+			policy = arn(ref("AWS::AccountId"), "policy/"+name)
+		}
+		managed = append(managed, policy)
+	}
+	t.checkDocument(where(role), "all inline policies together", size, maxInline)
+	switch {
+	case len(managed) > maxAttached:
+		t.errorf(where(role), "combine them in a policy", "it has %d managed policies, and IAM allows %d", len(managed),
+			maxAttached)
+	case len(managed) > usualAttached:
+		t.report(diagnostic.Warning, where(role), "combine them in a policy",
+			"it has %d managed policies, and IAM allows %d where nobody raised the quota", len(managed), usualAttached)
+	}
+	return managed, inline
+}
+
+func (t *template) checkDocument(where, what string, size, most int) {
+	if size > most {
+		t.errorf(where, "use wildcards in actions, or make two roles of it",
+			"%s would have up to %d bytes without spaces, and IAM allows %d", what, size, most)
+	}
+}
+
+// managedPolicy returns the ARN of a managed policy of AWS.
+func managedPolicy(name string) any {
+	switch {
+	case strings.HasPrefix(name, "arn:"):
+		return name
+	case slices.Contains(jobFunctions, name):
+		name = "job-function/" + name
+	}
+	return arn("aws", "policy/"+name)
+}
+
+// roleDescription returns a text with the characters that IAM accepts in the description of a role.
+func roleDescription(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= ' ' && r <= '~' || r >= 0xA1 && r <= 0xFF {
+			return r
+		}
+		return '-'
+	}, text)
+}

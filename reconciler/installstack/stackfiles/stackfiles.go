@@ -1,0 +1,62 @@
+// Package stackfiles renders the stack of an install as the files of its cloud, and names them by digest.
+package stackfiles
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+	"github.com/nuon-toolkit/nuon/reconciler/installstack"
+	"github.com/nuon-toolkit/nuon/reconciler/installstack/cloudformation"
+)
+
+// File is one file of a stack.
+type File struct {
+	Name    string `json:"name"`
+	Content string `json:"content"`
+}
+
+// Rendering is the stack of an install as files.
+type Rendering struct {
+	Cloud, Name, Region string
+	Files               []File // none if a finding is an error
+	Digest              string // of the files
+	Findings            diagnostic.Diagnostics
+}
+
+// Render renders the stack of an app for an install. The same app and facts always give the same files.
+func Render(app *appconfig.App, facts installstack.Facts) Rendering {
+	read := installstack.Read(app, facts)
+	r := Rendering{Cloud: app.Cloud(), Findings: read.Findings}
+	if read.Stack == nil {
+		return r
+	}
+	r.Name, r.Region = read.Stack.Name, read.Stack.Region
+	var found diagnostic.Diagnostics
+	switch r.Cloud {
+	case "aws":
+		var template []byte
+		if template, found = cloudformation.Render(read.Stack); template != nil {
+			r.Files = []File{{cloudformation.FileName, string(template)}}
+		}
+	default:
+		found = diagnostic.Diagnostics{{File: "stack.toml", Line: 1, Column: 1, Severity: diagnostic.Error, Rule: "stack",
+			Message: fmt.Sprintf("stacks for %s are not rendered yet", r.Cloud)}}
+	}
+	r.Findings = append(r.Findings, found...)
+	r.Findings.Sort()
+	if len(r.Files) > 0 {
+		r.Digest = digest(r.Files)
+	}
+	return r
+}
+
+func digest(files []File) string {
+	sum := sha256.New()
+	for _, f := range files {
+		fmt.Fprintf(sum, "%s %d\n%s", f.Name, len(f.Content), f.Content)
+	}
+	return "sha256:" + hex.EncodeToString(sum.Sum(nil))
+}
