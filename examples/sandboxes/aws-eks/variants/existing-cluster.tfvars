@@ -1,0 +1,2 @@
+# An existing cluster: set cluster_name to its name.
+create_cluster = false

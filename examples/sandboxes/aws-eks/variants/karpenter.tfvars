@@ -1,0 +1,2 @@
+# A managed node group, and Karpenter beside it.
+enable_karpenter = "true"
