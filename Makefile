@@ -65,6 +65,10 @@ demo-shop: build ## Build the one-process Kubernetes (minutes the first time), t
 cluster: ## Start a private Kubernetes, print its kubeconfig, stay until Ctrl-C (DIR=… keeps its state)
 	@$(RUN) ./examples/internal/kubernetes/up $(if $(DIR),-dir $(DIR))
 
+.PHONY: cloud
+cloud: ## Start a simulated cloud for Terraform, print its environment, stay until Ctrl-C (DIR=… keeps its objects)
+	@$(RUN) ./examples/internal/cloud/up $(if $(DIR),-dir $(DIR))
+
 # suite runs the tests of TESTS. RACE is which packages the race detector is for (examples/internal/suite/split.go has the rule).
 define suite
 @terraform="$$($(RUN) ./runnerd/tfbinary/find $(TERRAFORM))"; \
@@ -124,6 +128,7 @@ generate: $(OAPI_CODEGEN) $(SQLC) ## Make the generated files anew: API types, c
 verify: generate lint ## Check that generated code and go.mod are up to date, and the style
 	$(GO) mod tidy -diff
 	cd examples/internal/provider && $(GO) vet ./... && $(GO) mod tidy -diff
+	cd examples/internal/cloud/provider && $(GO) vet ./... && $(GO) mod tidy -diff
 	cd diff/bench && $(GO) vet ./... && $(GO) mod tidy -diff
 	cd examples/internal/cluster && CGO_ENABLED=0 $(GO) vet ./... && $(GO) mod tidy -diff
 	git diff --exit-code

@@ -47,7 +47,8 @@ func run(args []string) (code int, err error) {
 	}
 	packages, command := args[:end], slices.Insert(slices.Clone(args[end+1:]), 2, "-json")
 	left := []string{}
-	for _, module := range []string{"examples/internal/cluster", "examples/internal/provider", "diff/bench"} {
+	for _, module := range []string{"examples/internal/cluster", "examples/internal/provider",
+		"examples/internal/cloud/provider", "diff/bench"} {
 		left = append(left, fmt.Sprintf("the module %s, which is apart: cd %s && go test ./...", module, module))
 	}
 	commands := []*exec.Cmd{exec.Command(command[0], slices.Concat(command[1:], packages)...)} //nolint:gosec // the caller's own
