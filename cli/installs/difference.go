@@ -83,6 +83,12 @@ func created(name string, f appconfig.Install) Difference {
 	for _, c := range slices.Sorted(maps.Keys(f.Toggles)) {
 		add("component "+c, onOff(f.Toggles[c]))
 	}
+	for _, name := range slices.Sorted(maps.Keys(d.create.Overrides)) {
+		texts := overrideTexts(d.create.Overrides[name])
+		for _, key := range slices.Sorted(maps.Keys(texts)) {
+			add(key+" of "+name, strconv.Quote(texts[key]))
+		}
+	}
 	return d
 }
 
@@ -111,7 +117,7 @@ func changed(app *appconfig.App, f appconfig.Install, i api.Install, takeOwnersh
 }
 
 // change returns the settings of a file that the install does not have. What the file
-// leaves out gets the app's default: inputs with a default, labels (none) and components
+// leaves out gets the app's default: inputs with a default, labels and overrides (none) and components
 // with a toggle. Inputs that the customer sets are never in a file, and stay unchanged.
 func change(app *appconfig.App, f appconfig.Install, i api.Install) api.InstallChange {
 	c := api.InstallChange{By: api.InstallChangeByFile}
@@ -152,6 +158,7 @@ func change(app *appconfig.App, f appconfig.Install, i api.Install) api.InstallC
 			c.Toggles[p.Name] = want
 		}
 	}
+	c.Overrides = changedOverrides(overridesOf(f), i.Overrides)
 	return c
 }
 

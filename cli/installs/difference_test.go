@@ -111,6 +111,18 @@ func TestCompare(t *testing.T) {
 			func(i *api.Install) { i.Toggles = map[string]bool{"metrics": false} })}, false,
 			Difference{Outcome: OutcomeChange, change: api.InstallChange{Toggles: map[string]bool{"metrics": true}}},
 			[]string{"component metrics off on"}},
+		"overrides of a new one": {"[components.web]\ntf_vars = \"a = 1\"\n", nil, false,
+			Difference{Outcome: OutcomeCreate, create: api.NewInstall{
+				Overrides: map[string]api.ComponentOverride{"web": {TFVars: "a = 1"}}}},
+			[]string{"approval prompt", `tf_vars of web "a = 1"`}},
+		"overrides": {"[components.web]\ntf_vars = \"a = 1\"\n", []api.Install{with(func(i *api.Install) {
+			i.Overrides = map[string]api.ComponentOverride{"web": {TFVars: "a = 2"}, "metrics": {TFVars: "b = 1"}}
+		})}, false, Difference{Outcome: OutcomeChange, change: api.InstallChange{
+			Overrides: map[string]api.ComponentOverride{"web": {TFVars: "a = 1"}, "metrics": {}}}},
+			[]string{`tf_vars of metrics "b = 1" (none)`, `tf_vars of web "a = 2" "a = 1"`}},
+		"the same overrides": {"[components.web]\ntf_vars = \"a = 1\"\n", []api.Install{with(func(i *api.Install) {
+			i.Overrides = map[string]api.ComponentOverride{"web": {TFVars: "a = 1"}}
+		})}, false, Difference{Outcome: OutcomeNone}, nil},
 		"people's": {"[inputs]\nnote = \"n\"\n", []api.Install{with(
 			func(i *api.Install) { i.Owner = "hand" })}, false, Difference{Outcome: OutcomeRefused,
 			change: api.InstallChange{Inputs: []api.InputValue{{Name: "note", Value: "n"}}}},
@@ -169,6 +181,10 @@ func TestAGeneratedFileChangesNothing(t *testing.T) {
 	for _, c := range base.Components {
 		config.Components = append(config.Components, api.DeclaredComponent{Name: c.Name, Toggleable: c.Toggleable})
 	}
+	older := map[string]api.ComponentOverride{"of_an_older_version": {HelmValues: "a: 1"}}
+	if got := fileOf(api.Install{Overrides: older}, config).Overrides; len(got) != 0 {
+		t.Errorf("the file overrides values of a component that the app does not have: %v", got)
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		i := api.Install{
 			ID:           "ins_1",
@@ -194,6 +210,11 @@ func TestAGeneratedFileChangesNothing(t *testing.T) {
 		}
 		if rapid.Bool().Draw(t, "account") {
 			i.Account = map[string]map[string]string{"gcp_account": {"project_id": "p", "region": "r"}}
+		}
+		if rapid.Bool().Draw(t, "overridden") {
+			text := rapid.SampledFrom([]string{"a = 1", "a = \"ü\"\nb = 2\n", "\na = 1", "a = \"'''\"\n", "a = 1 # '\n#'",
+				"a = 1\r\nb = \"\"\n"}).Draw(t, "tf_vars")
+			i.Overrides = map[string]api.ComponentOverride{"web": {TFVars: text}}
 		}
 		text := fileOf(i, config).encode(i.App, sensitive(config))
 		app, found := appconfig.Load(shop(map[string]string{"acme": text}), appconfig.Options{})

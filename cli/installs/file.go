@@ -63,5 +63,5 @@ func fill(n *api.NewInstall, i appconfig.Install) {
 	if n.Approval == "" {
 		n.Approval = api.NewInstallApproval(i.ApprovalOption)
 	}
-	n.Labels, n.Toggles, n.Account = i.Labels, i.Toggles, i.Account
+	n.Labels, n.Toggles, n.Account, n.Overrides = i.Labels, i.Toggles, i.Account, overridesOf(i)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -30,6 +31,8 @@ type installFile struct {
 	Inputs         map[string]string `json:"inputs,omitempty"`
 	Labels         map[string]string `json:"labels,omitempty"`
 	Toggles        map[string]bool   `json:"component_toggles,omitempty"`
+
+	Overrides map[string]api.ComponentOverride `json:"components,omitempty"`
 }
 
 func newGenerateConfig(e *cmdenv.Env) *cobra.Command {
@@ -65,7 +68,7 @@ func fileOf(i api.Install, config api.AppConfig) installFile {
 	f := installFile{
 		Name: i.Name, ApprovalOption: string(i.Approval), AllowDestroy: i.AllowDestroy, Labels: i.Labels,
 		AWS: i.Account["aws_account"], Azure: i.Account["azure_account"], GCP: i.Account["gcp_account"],
-		Inputs: map[string]string{}, Toggles: map[string]bool{},
+		Inputs: map[string]string{}, Toggles: map[string]bool{}, Overrides: map[string]api.ComponentOverride{},
 	}
 	for _, in := range i.Inputs {
 		known := slices.ContainsFunc(config.Inputs, func(d api.DeclaredInput) bool {
@@ -79,6 +82,12 @@ func fileOf(i api.Install, config api.AppConfig) installFile {
 		if slices.ContainsFunc(config.Components,
 			func(c api.DeclaredComponent) bool { return c.Name == name && c.Toggleable }) {
 			f.Toggles[name] = on
+		}
+	}
+	for name, o := range i.Overrides {
+		if slices.ContainsFunc(config.Components,
+			func(c api.DeclaredComponent) bool { return c.Name == name }) {
+			f.Overrides[name] = o
 		}
 	}
 	return f
@@ -109,11 +118,24 @@ func (f installFile) encode(app string, secrets []string) string {
 	table(&b, "inputs", f.Inputs, appconfig.Quote)
 	table(&b, "labels", f.Labels, appconfig.Quote)
 	table(&b, "component_toggles", f.Toggles, strconv.FormatBool)
+	for _, name := range slices.Sorted(maps.Keys(f.Overrides)) {
+		table(&b, "components."+key(name), overrideTexts(f.Overrides[name]), quoteLines)
+	}
 	if len(secrets) > 0 {
 		fmt.Fprintf(&b, "\n# Sensitive inputs are not in this file: set them with `nuon installs update %s --secret "+
 			"NAME` (%s).\n", address(app, f.Name), strings.Join(secrets, ", "))
 	}
 	return b.String()
+}
+
+// quoteLines returns a text as a TOML string, on several lines if it has several.
+func quoteLines(text string) string {
+	if quoted := appconfig.Quote(text); !strings.Contains(text, "\n") || strings.Contains(text, "'''") ||
+		strings.HasSuffix(text, "'") ||
+		strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && r != '\t' && unicode.IsControl(r) }) {
+		return quoted
+	}
+	return "'''\n" + text + "'''"
 }
 
 // table writes a TOML table with its keys sorted and aligned, or nothing if it has no keys.

@@ -62,6 +62,7 @@ func show(w io.Writer, i api.Install, more ...string) error {
 	for _, in := range i.Inputs {
 		lines = append(lines, fmt.Sprintf("  %-18s %s", in.Name, value(in.Value, in.Sensitive)))
 	}
+	lines = append(lines, overrideLines(i.Overrides)...)
 	if s := i.StackOutputs; s.Version > 0 || len(s.Missing) > 0 {
 		lines = append(append(lines, "stack outputs"), stackLines(s)...)
 	}

@@ -76,7 +76,7 @@ func moves(i api.Install, change api.InstallChange) []Move {
 		}
 		add("component "+name, from, onOff(change.Toggles[name]))
 	}
-	return all
+	return append(all, overrideMoves(i.Overrides, change.Overrides)...)
 }
 
 // inputOf returns the current value of an input for people.
@@ -147,10 +147,10 @@ func showMoves(all []Move, indent string) []string {
 	lines := make([]string, 0, len(all))
 	for _, m := range all {
 		if m.From == "" {
-			lines = append(lines, fmt.Sprintf("%s%-*s  %s", indent, width, m.Field, m.To))
+			lines = append(lines, fmt.Sprintf("%s%-*s  %s", indent, width, m.Field, bounded(m.To)))
 			continue
 		}
-		lines = append(lines, fmt.Sprintf("%s%-*s  %s → %s", indent, width, m.Field, m.From, m.To))
+		lines = append(lines, fmt.Sprintf("%s%-*s  %s → %s", indent, width, m.Field, bounded(m.From), bounded(m.To)))
 	}
 	return lines
 }

@@ -26,7 +26,9 @@ type updating struct {
 	labels   []string
 	account  []string
 	values   values
-	preview  bool
+	// overrides are the values of --helm-values and --tf-vars.
+	overrides overrideFlags
+	preview   bool
 	// interactive shows a form of the inputs if no change is given, and asks before making
 	// the change.
 	interactive bool
@@ -37,11 +39,14 @@ func newUpdate(e *cmdenv.Env) *cobra.Command {
 	o := &updating{env: e}
 	c := &cobra.Command{
 		Use:   "update INSTALL",
-		Short: "Change the inputs, labels or approval rule of an install",
+		Short: "Change the inputs, labels, overrides or approval rule of an install",
 		Args:  cobra.ExactArgs(1),
-		Long: `Change the inputs, labels or approval rule of an install. Settings that are not passed stay.
+		Long: `Change the inputs, labels, overrides or approval rule of an install. Settings that are not passed stay.
 
 Components are planned again if their templates read a changed input, or an output of such a component.
+
+--helm-values and --tf-vars set what the install overrides of a component: Helm values that are merged over
+all others, and Terraform variables that win over all others. Only that component is planned again.
 
 --preview shows what would change, and the consequences, and exits. --interactive (-i) shows the same
 and asks for confirmation; if no change is passed it starts with a form of the inputs.
@@ -53,6 +58,7 @@ a looser setting that they requested themselves.
 An install that is managed by a file is changed with "nuon installs sync".`,
 		Example: `  nuon installs update acme --input greeting=hello --preview
   nuon installs update acme --input-file settings=@settings.json --wait
+  nuon installs update acme --helm-values web=@acme-values.yaml --preview
   nuon installs update acme --label tier=gold --label region=
   nuon installs update acme --interactive`,
 		ValidArgsFunction: complete.Args(e, complete.Installs),
@@ -68,6 +74,7 @@ An install that is managed by a file is changed with "nuon installs sync".`,
 		"forbid people to approve what they requested themselves; =false needs the approval of another approver")
 	c.Flags().StringArrayVar(&o.labels, "label", nil, "set a label, NAME=VALUE; NAME= removes it (repeatable)")
 	accountFlag(c, &o.account)
+	o.overrides.flags(c)
 	c.Flags().BoolVar(&o.preview, "preview", false, "show what would change and the consequences, and exit")
 	c.Flags().BoolVarP(&o.interactive, "interactive", "i", false,
 		"show a form of the inputs if no change is passed, show the consequences, and ask for confirmation")
@@ -92,6 +99,9 @@ func (o *updating) run(ctx context.Context, install string, says func(flag strin
 	if change.Account, err = parseAccount(o.account); err != nil {
 		return err
 	}
+	if change.Overrides, err = o.overrides.read(); err != nil {
+		return err
+	}
 	change.Approval = api.InstallChangeApproval(o.approval)
 	destroy, others := says("allow-destroy"), says("approvals-by-others")
 	if destroy {
@@ -104,11 +114,11 @@ func (o *updating) run(ctx context.Context, install string, says func(flag strin
 	if err != nil {
 		return err
 	}
-	other := destroy || others || o.approval != "" || len(o.labels) > 0 || len(o.account) > 0
+	other := destroy || others || o.approval != "" || len(o.labels)+len(o.account)+len(change.Overrides) > 0
 	asks := !other && !o.values.any()
 	if asks && !o.interactive {
-		return exitcode.Usagef("no change was passed: use --input, --input-file, --secret, --label, --approval, " +
-			"--allow-destroy or --approvals-by-others, or --interactive for a form of the inputs")
+		return exitcode.Usagef("no change was passed: use --input, --input-file, --secret, --label, --helm-values, " +
+			"--tf-vars, --approval, --allow-destroy or --approvals-by-others, or --interactive for a form of the inputs")
 	}
 	client, err := o.env.Client()
 	if err != nil {

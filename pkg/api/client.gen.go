@@ -1751,6 +1751,15 @@ type ComponentList struct {
 	Items []Component `json:"items"`
 }
 
+// ComponentOverride Values of a component that differ for one install. Both are templates.
+type ComponentOverride struct {
+	// HelmValues YAML, merged over all other values of a helm_chart
+	HelmValues string `json:"helm_values,omitempty,omitzero"`
+
+	// TFVars HCL or JSON of a tfvars file, whose variables override all others of a terraform_module
+	TFVars string `json:"tf_vars,omitempty,omitzero"`
+}
+
 // ComponentState defines model for ComponentState.
 type ComponentState struct {
 	Component string         `json:"component"`
@@ -1892,7 +1901,7 @@ type DeploySpec struct {
 	Component     string      `json:"component"`
 	ComponentKind string      `json:"component_kind"`
 
-	// Helm What a chart is released with. Namespace, storage driver, values that are strings and values files are templates.
+	// Helm What a chart is released with. Namespace, storage driver, values that are strings and values files and the override are templates.
 	Helm             HelmSpec `json:"helm,omitempty,omitzero"`
 	Install          string   `json:"install"`
 	InstallComponent string   `json:"install_component"`
@@ -1998,12 +2007,15 @@ type HeldLock struct {
 	Runner   string    `json:"runner"`
 }
 
-// HelmSpec What a chart is released with. Namespace, storage driver, values that are strings and values files are templates.
+// HelmSpec What a chart is released with. Namespace, storage driver, values that are strings and values files and the override are templates.
 type HelmSpec struct {
 	// InputTypes of the inputs that are number or bool, by name: a value that is nothing but such an input is one too
 	InputTypes map[string]string `json:"input_types"`
 	Namespace  string            `json:"namespace"`
-	Release    string            `json:"release"`
+
+	// Override YAML of this install, merged over all other values
+	Override string `json:"override,omitempty,omitzero"`
+	Release  string `json:"release"`
 
 	// StorageDriver configmap or secret
 	StorageDriver string `json:"storage_driver"`
@@ -2061,6 +2073,9 @@ type Install struct {
 	// Latest number of the newest complete release
 	Latest int    `json:"latest,omitempty,omitzero"`
 	Name   string `json:"name"`
+
+	// Overrides values of components that differ for this install, by component
+	Overrides map[string]ComponentOverride `json:"overrides,omitempty,omitzero"`
 
 	// Owner who changes it: people, or installs/*.toml of its app
 	Owner InstallOwner `json:"owner,omitempty,omitzero"`
@@ -2137,6 +2152,9 @@ type InstallChange struct {
 
 	// Labels to set; an empty value removes one; those that are left out stay
 	Labels map[string]string `json:"labels,omitempty,omitzero"`
+
+	// Overrides to set, by component; an empty object removes those of a component; components that are left out stay
+	Overrides map[string]ComponentOverride `json:"overrides,omitempty,omitzero"`
 
 	// Owner from now on
 	Owner InstallChangeOwner `json:"owner,omitempty,omitzero"`
@@ -2509,6 +2527,9 @@ type NewInstall struct {
 	Inputs []InputValue      `json:"inputs,omitempty,omitzero"`
 	Labels map[string]string `json:"labels,omitempty,omitzero"`
 	Name   string            `json:"name"`
+
+	// Overrides by component
+	Overrides map[string]ComponentOverride `json:"overrides,omitempty,omitzero"`
 
 	// Owner default hand
 	Owner NewInstallOwner `json:"owner,omitempty,omitzero"`
@@ -3523,7 +3544,10 @@ type System struct {
 
 // TerraformSpec What a Terraform root module is planned with. Everything but the version is a template.
 type TerraformSpec struct {
-	EnvVars  map[string]string `json:"env_vars"`
+	EnvVars map[string]string `json:"env_vars"`
+
+	// Override of this install: like another one of var_files, after all of them
+	Override string            `json:"override,omitempty,omitzero"`
 	VarFiles []string          `json:"var_files"`
 	Vars     map[string]string `json:"vars"`
 	Version  string            `json:"version"`
@@ -4156,7 +4180,7 @@ type ClientInterface interface {
 	// Corresponds with POST /runner/v1/heartbeat (the `Heartbeat` operationId).
 	Heartbeat(ctx context.Context, body HeartbeatJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// Accept Take an offer (runner key). Only after this answer may the job's process do anything. 409 when the offer is gone.
+	// Accept Take an offer (runner key). Only after this answer may the job's process do anything. 409 when the offer has expired.
 	//
 	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/accept (the `Accept` operationId).
 	Accept(ctx context.Context, job InJob, attempt InAttempt, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -4908,7 +4932,7 @@ func (c *Client) Heartbeat(ctx context.Context, body HeartbeatJSONRequestBody, r
 	return c.Client.Do(req)
 }
 
-// Accept Take an offer (runner key). Only after this answer may the job's process do anything. 409 when the offer is gone.
+// Accept Take an offer (runner key). Only after this answer may the job's process do anything. 409 when the offer has expired.
 //
 // Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/accept (the `Accept` operationId).
 func (c *Client) Accept(ctx context.Context, job InJob, attempt InAttempt, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -11589,7 +11613,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /runner/v1/heartbeat (the `Heartbeat` operationId).
 	HeartbeatWithResponse(ctx context.Context, body HeartbeatJSONRequestBody, reqEditors ...RequestEditorFn) (*HeartbeatResponse, error)
 
-	// AcceptWithResponse Take an offer (runner key). Only after this answer may the job's process do anything. 409 when the offer is gone.
+	// AcceptWithResponse Take an offer (runner key). Only after this answer may the job's process do anything. 409 when the offer has expired.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -17035,7 +17059,7 @@ func (c *ClientWithResponses) HeartbeatWithResponse(ctx context.Context, body He
 	return ParseHeartbeatResponse(rsp)
 }
 
-// AcceptWithResponse Take an offer (runner key). Only after this answer may the job's process do anything. 409 when the offer is gone.
+// AcceptWithResponse Take an offer (runner key). Only after this answer may the job's process do anything. 409 when the offer has expired.
 //
 // Returns a wrapper object for the known response body format(s).
 //

@@ -82,6 +82,8 @@ type Install struct {
 	Inputs         map[string]string `json:"inputs,omitempty"`
 	Labels         map[string]string `json:"labels,omitempty"`
 	Toggles        map[string]bool   `json:"component_toggles,omitempty"` // of deployed components
+	// Overrides are the values of components that differ for this install, by component.
+	Overrides map[string]Override `json:"components,omitempty"`
 	// Account is the cloud account of the install: at most one of aws_account, azure_account and
 	// gcp_account, with its keys.
 	Account        map[string]map[string]string `json:"account,omitempty"`

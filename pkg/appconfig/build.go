@@ -211,6 +211,7 @@ func (c *config) installList() []Install {
 			StackOverrides: v.StackOverrides,
 			Inputs:         filterMap(v.Inputs, func(name string) bool { return !sensitive[name] }),
 			Toggles:        filterMap(v.ComponentToggles, func(name string) bool { return deployed[name] }),
+			Overrides:      overridesOf(v.Components),
 			Account:        accountOf(v),
 		})
 	}

@@ -129,6 +129,11 @@ func TestCode(t *testing.T) {
 		"written in place": {in(db, `"./db.tfvars"`, "\"\"\"\nowner = 1\nowners = 2\n\"\"\""),
 			"components/db.toml:12:1: warning: var_file[0].contents: owners has no effect: the module in modules/db has no " +
 				"such variable (remove it)"},
+		"an override": {map[string]string{"app/installs/acme.toml": "name = \"acme\"\n[components.db]\n" +
+			"tf_vars = 'size = \"{{.nuon.install.id}}\"'\n"}, ""},
+		"an override of no variable": {map[string]string{"app/installs/acme.toml": "name = \"acme\"\n[components.db]\n" +
+			"tf_vars = \"\"\"\nsize = 1\nsizes = 2\n\"\"\"\n"}, "installs/acme.toml:5:1: error: components.db.tf_vars: the " +
+			"module in modules/db has no variable \"sizes\" (did you mean \"size\"?)"},
 		"an output": {in(web, "outputs.url", "outputs.ur"), "components/web.toml:9:10: error: values.url: the " +
 			"module in modules/db has no output \"ur\" (did you mean \"url\"?)"},
 		"an inner output": {in(web, "outputs.url", "outputs.inner"), "components/web.toml:9:10: error: values.url: the " +

@@ -1,13 +1,9 @@
 package appconfig
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
-	"github.com/nuon-toolkit/nuon/pkg/tfmodule"
 )
 
 // checkInstalls checks each install file: section 11.4.
@@ -20,53 +16,6 @@ func (c *checker) checkInstalls() {
 	}
 	if c.installSource != nil {
 		c.requireSource(c.installSource.table, c.installSource.value.Repositories)
-	}
-}
-
-// overrides are the keys below [components.NAME] of an install, and the kinds of component that have each.
-var overrides = map[string][]string{
-	"helm_values": {format.KindHelmChart},
-	"tf_vars":     {format.KindTerraformModule},
-}
-
-// checkInstallComponents checks the values of components that an install overrides.
-func (c *checker) checkInstallComponents(e *entry[format.Install]) {
-	n := e.table.Get("components")
-	if n == nil {
-		return
-	}
-	if n.Table() == nil {
-		c.errorf(ruleWrongValue, n.At, "write [components.NAME]", "components must be a table of tables, not %s", n.Kind())
-		return
-	}
-	for name, values := range n.Table().Each {
-		comp := c.names.components[name]
-		if comp == nil {
-			reportUnknown(c, values.Key, "component", name, c.names.components)
-			continue
-		}
-		if values.Table() == nil {
-			c.errorf(ruleWrongValue, values.At, "write [components."+name+"]", "components.%s must be a table, not %s", name,
-				values.Kind())
-			continue
-		}
-		for key, value := range values.Table().Each {
-			kinds, known := overrides[key]
-			text, isText := value.Text()
-			switch {
-			case !known:
-				c.errorf(ruleWrongValue, value.Key, c.nearestHint(key, keysOf(overrides)),
-					"an install cannot override %s of a component; it can override helm_values and tf_vars", diagnostic.Quote(key))
-			case !slices.Contains(kinds, comp.Type):
-				c.errorf(ruleWrongValue, value.Key, "remove it", "component %q is a %s and has no %s", name, comp.Type, key)
-			case !isText:
-				c.errorf(ruleWrongValue, value.At, "", "components.%s.%s must be a string, not %s", name, key, value.Kind())
-			case key == "tf_vars" && !strings.Contains(text, "{{"):
-				if _, err := tfmodule.Assignments("tf_vars", []byte(text)); err != nil {
-					c.errorf(ruleWrongValue, value.At, "", "components.%s.tf_vars: %s", name, err)
-				}
-			}
-		}
 	}
 }
 

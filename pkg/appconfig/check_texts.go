@@ -60,6 +60,11 @@ func (c *checker) readTexts() {
 		found := fragments("component "+e.Name, e.table, e.keys, e.kind(), e.texts, templated)
 		c.addTexts(stageDeploy, e.Name, !e.deployable(), found)
 	}
+	for _, e := range c.installs {
+		for comp, f := range c.overridesIn(e) {
+			c.addTexts(stageDeploy, comp.Name, false, []fragment{f})
+		}
+	}
 	for _, e := range c.actions {
 		c.addTexts(stageRun, "", false, entryTexts(c, e, "action "+e.value.Name))
 	}
@@ -93,6 +98,7 @@ func (c *checker) addTexts(stage stage, name string, noEffectYet bool, found []f
 	for _, f := range found {
 		t := &renderedText{fragment: f, stage: stage, name: name, noEffectYet: noEffectYet}
 		switch {
+		case f.key == nil: // of an override, which is no key of the format
 		case f.key.Name == "readme":
 			t.stage = stageProse
 		case f.key.Path == "custom_nested_stacks.parameters":

@@ -30,10 +30,15 @@ func (c *checker) checkValuesYAML(f *fragment) {
 	switch {
 	case err != nil:
 		c.reportYAML(f, err)
-	case len(root.Content) > 0 && root.Content[0].Kind != yaml.MappingNode && root.Content[0].Tag != "!!null":
+	case !isTable(&root):
 		c.errorf(ruleYAML, f.position(root.Content[0].Line, root.Content[0].Column, 0), "write key: value",
 			"%s: Helm values are a table", f.path)
 	}
+}
+
+// isTable reports whether a document is a mapping, or empty.
+func isTable(root *yaml.Node) bool {
+	return len(root.Content) == 0 || root.Content[0].Kind == yaml.MappingNode || root.Content[0].Tag == "!!null"
 }
 
 // checkManifestYAML checks the documents of a manifest.

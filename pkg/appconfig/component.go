@@ -53,6 +53,9 @@ type Component struct {
 	Docker    *Docker    `json:"docker,omitempty"`
 	Manifest  *Manifest  `json:"manifest,omitempty"`
 	Pulumi    *Pulumi    `json:"pulumi,omitempty"`
+
+	// Override is set only in the App that App.Overridden returns for an install.
+	Override Override `json:"-"`
 }
 
 // Terraform configures the module of a terraform_module or of the sandbox. Vars and VarFiles are
@@ -178,6 +181,7 @@ func (c *Component) Templates() map[string]string {
 	if t := c.Terraform; t != nil {
 		texts.addMap("vars", t.Vars)
 		texts.addFiles("var_file", t.VarFiles)
+		texts.add(keyTFVars, c.Override.TFVars)
 	}
 	if h := c.Helm; h != nil {
 		texts.add("namespace", h.Namespace)
@@ -188,6 +192,7 @@ func (c *Component) Templates() map[string]string {
 			}
 		}
 		texts.addFiles("values_file", h.ValuesFiles)
+		texts.add(keyHelmValues, c.Override.HelmValues)
 	}
 	if m := c.Manifest; m != nil {
 		texts.add("manifest", m.Text)

@@ -30,9 +30,10 @@ func (k appliedRecord) deploy() (spec api.DeploySpec, err error) {
 
 // digestInputs are the parts of a desired digest, with their names for people.
 type digestInputs struct {
-	Artifact string        `json:"artifact"` // digest
-	Config   string        `json:"config"`   // digest of the component's own config
-	Values   []valueDigest `json:"values"`   // what its templates read, by path
+	Artifact string        `json:"artifact"`           // digest
+	Config   string        `json:"config"`             // digest of the component's own config
+	Values   []valueDigest `json:"values"`             // what its templates read, by path
+	Override string        `json:"override,omitempty"` // digest of what the install overrides of it; empty for nothing
 
 	Build   int32 `json:"build"`   // number of the build; not counted
 	Release int32 `json:"release"` // number of the release; not counted

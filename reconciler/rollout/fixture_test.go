@@ -495,8 +495,12 @@ func (w *world) rendered(m api.DeploySpec) string {
 		tree.Set(v.Path, string(secret.Reveal()))
 	}
 	out := "artifact " + m.Artifact.Digest
-	for _, name := range slices.Sorted(maps.Keys(m.Terraform.Vars)) {
-		tmpl, err := render.Parse(name, m.Terraform.Vars[name])
+	vars := maps.Clone(m.Terraform.Vars)
+	if m.Terraform.Override != "" {
+		vars["override"] = m.Terraform.Override
+	}
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		tmpl, err := render.Parse(name, vars[name])
 		must(w, err)
 		text, err := tmpl.Execute(tree)
 		if err != nil {

@@ -16,6 +16,7 @@ type changes struct {
 	unknown     bool // the applied state is not known
 	artifact    bool
 	config      bool
+	override    bool     // what the install overrides of it
 	values      []string // paths below .nuon whose value has changed, in order
 }
 
@@ -26,14 +27,14 @@ func (d *resolver) changesOf(p *installComponent, w *desiredState) changes {
 	was, now := p.applied.DigestInputs, w.digestInputs
 	return changes{
 		applying: p.applying, unknown: p.row.AppliedDigest == "" && !p.applying, artifact: was.Artifact != now.Artifact &&
-			p.artifact != nil, config: was.Config != now.Config,
+			p.artifact != nil, config: was.Config != now.Config, override: was.Override != now.Override,
 		values: changedValues(was.Values, now.Values),
 	}
 }
 
 // inputs returns the changed inputs if nothing else changed, otherwise nil.
 func (m changes) inputs() []string {
-	if m.notDeployed || m.applying || m.unknown || m.artifact || m.config {
+	if m.notDeployed || m.applying || m.unknown || m.artifact || m.config || m.override {
 		return nil
 	}
 	var names []string
@@ -76,6 +77,9 @@ func (m changes) text(p *installComponent, release int32) string {
 	if m.config {
 		words = append(words, fmt.Sprintf("config changed in release %d", release))
 	}
+	if m.override {
+		words = append(words, fmt.Sprintf("the install's %s for %s changed", overriddenKey(p.config.Kind), p.row.Name))
+	}
 	for i, path := range m.values {
 		if i == maxListedChanges {
 			words = append(words, fmt.Sprintf("%d more values changed", len(m.values)-maxListedChanges))
@@ -106,7 +110,7 @@ func changedValues(was, now []valueDigest) []string {
 
 // ownInputsChanged reports whether something changed that no other component can change back.
 func ownInputsChanged(was, now digestInputs) bool {
-	if was.Artifact != now.Artifact || was.Config != now.Config {
+	if was.Artifact != now.Artifact || was.Config != now.Config || was.Override != now.Override {
 		return true
 	}
 	for _, path := range changedValues(was.Values, now.Values) {

@@ -87,7 +87,8 @@ func (d *resolver) resolve(name string) *desiredState {
 func (d *resolver) resolvePresent(p *installComponent, w *desiredState) {
 	w.Retries = min(p.config.MaxAutoRetries, maxRetries)
 	refs := p.refs
-	w.digestInputs = digestInputs{Config: p.digest, Values: d.digestValues(refs), Release: d.release.Number}
+	w.digestInputs = digestInputs{Config: p.digest, Values: d.digestValues(refs),
+		Override: overrideDigest(p.config.Override), Release: d.release.Number}
 	if p.artifact != nil {
 		w.digestInputs.Artifact, w.digestInputs.Build = p.artifact.ArtifactDigest, p.artifact.Number
 		w.digestInputs.BuildID, w.digestInputs.Commit = p.artifact.ID, p.artifact.Commit
@@ -341,15 +342,16 @@ func (d *resolver) appliedDependents(name string) []string {
 	return slices.DeleteFunc(slices.Compact(all), func(other string) bool { return other == name })
 }
 
-// digest returns the desired digest: of the artifact, the config and the vector of
-// values. The numbers of the build and the release are names, and do not count.
+// digest returns the desired digest: of the artifact, the config, the vector of values and what the install
+// overrides. The numbers of the build and the release are names, and do not count.
 func (f digestInputs) digest() string {
 	raw, _ := json.Marshal(struct { // strings always encode
 		Format   string        `json:"format"`
 		Artifact string        `json:"artifact"`
 		Config   string        `json:"config"`
 		Values   []valueDigest `json:"values"`
-	}{"nuon desired 1", f.Artifact, f.Config, f.Values})
+		Override string        `json:"override,omitempty"`
+	}{"nuon desired 1", f.Artifact, f.Config, f.Values, f.Override})
 	return workflow.Hash(raw)
 }
 

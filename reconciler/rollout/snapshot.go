@@ -23,6 +23,7 @@ type snapshot struct {
 	configAt   time.Time      // when the config was first read
 	install    store.Install
 	toggles    map[string]bool // components that the install switched on or off
+	overrides  map[string]appconfig.Override
 	runner     store.Runner
 	runnerKey  string // id of the runner's public key; empty until it has registered
 	components map[string]*installComponent
@@ -120,6 +121,11 @@ func assemble(ctx context.Context, tx *store.Tx, install store.Install, part *ap
 	if err := json.Unmarshal(install.Toggles, &s.toggles); err != nil {
 		return nil, fmt.Errorf("decode its toggles: %w", err)
 	}
+	if len(install.Overrides) > 0 {
+		if err := json.Unmarshal(install.Overrides, &s.overrides); err != nil {
+			return nil, fmt.Errorf("decode its overrides: %w", err)
+		}
+	}
 	if len(install.Account) > 0 {
 		if err := json.Unmarshal(install.Account, &s.account); err != nil {
 			return nil, fmt.Errorf("decode its account: %w", err)
@@ -202,7 +208,7 @@ func (s *snapshot) addComponents(part *appRelease, places []componentRow) {
 			p.artifact = p.newest
 		}
 		if p.component.Present {
-			p.declaration = part.declarations[row.Name]
+			p.declaration = s.withOverride(part.declarations[row.Name])
 			if row.Name == appconfig.SandboxName {
 				p.declaration = s.withPlatformValues(p.declaration, part.platform)
 			}

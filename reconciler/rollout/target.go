@@ -71,13 +71,13 @@ func (s *snapshot) fillKindSpec(deploy *api.DeploySpec, c *appconfig.Component) 
 		deploy.Terraform = api.TerraformSpec{
 			Version: c.Terraform.Version,
 			Vars:    orEmpty(c.Terraform.Vars), EnvVars: orEmpty(c.EnvVars),
-			VarFiles: append([]string{}, c.Terraform.VarFiles...),
+			VarFiles: append([]string{}, c.Terraform.VarFiles...), Override: c.Override.TFVars,
 		}
 	case c.Helm != nil:
 		deploy.Helm = api.HelmSpec{
 			Release: c.Helm.ChartName, Namespace: c.Helm.Namespace, StorageDriver: c.Helm.StorageDriver,
 			Values: c.Helm.Values.Encoded(), ValuesFiles: append([]string{}, c.Helm.ValuesFiles...),
-			TakeOwnership: c.Helm.TakeOwnership, InputTypes: s.inputTypes(),
+			Override: c.Override.HelmValues, TakeOwnership: c.Helm.TakeOwnership, InputTypes: s.inputTypes(),
 		}
 	case c.Manifest != nil:
 		deploy.Manifest = api.ManifestSpec{Namespace: c.Manifest.Namespace, Templates: c.Manifest.Kustomize == nil}

@@ -221,6 +221,7 @@ type Install struct {
 	Labels            json.RawMessage
 	Account           json.RawMessage
 	Toggles           json.RawMessage
+	Overrides         json.RawMessage
 	Changed           int64
 	CreatedAt         time.Time
 }

@@ -86,9 +86,10 @@ func (q *Queries) AddCredential(ctx context.Context, arg AddCredentialParams) (C
 }
 
 const addInstall = `-- name: AddInstall :one
-insert into installs (org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, owner, labels, account, toggles)
+insert into installs (org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, owner, labels, account, toggles, overrides)
 values ($1, $2, $3, $4, $5, $6, $7, $8, coalesce($9::jsonb, '{}'), coalesce(nullif($10::text, ''), 'hand'),
-    coalesce($11::jsonb, '{}'), coalesce($12::jsonb, '{}'), coalesce($13::jsonb, '{}')) returning org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, desired_presence, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, owner, labels, account, toggles, changed, created_at
+    coalesce($11::jsonb, '{}'), coalesce($12::jsonb, '{}'), coalesce($13::jsonb, '{}'),
+    coalesce($14::jsonb, '{}')) returning org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, desired_presence, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, owner, labels, account, toggles, overrides, changed, created_at
 `
 
 type AddInstallParams struct {
@@ -105,9 +106,10 @@ type AddInstallParams struct {
 	Labels            json.RawMessage
 	Account           json.RawMessage
 	Toggles           json.RawMessage
+	Overrides         json.RawMessage
 }
 
-// AddInstall makes one; it belongs to people, and has no labels, account and toggles, unless they are given.
+// AddInstall makes one; it belongs to people, and has no labels, account, toggles and overrides, unless they are given.
 func (q *Queries) AddInstall(ctx context.Context, arg AddInstallParams) (Install, error) {
 	row := q.db.QueryRow(ctx, addInstall,
 		arg.OrgID,
@@ -123,6 +125,7 @@ func (q *Queries) AddInstall(ctx context.Context, arg AddInstallParams) (Install
 		arg.Labels,
 		arg.Account,
 		arg.Toggles,
+		arg.Overrides,
 	)
 	var i Install
 	err := row.Scan(
@@ -145,6 +148,7 @@ func (q *Queries) AddInstall(ctx context.Context, arg AddInstallParams) (Install
 		&i.Labels,
 		&i.Account,
 		&i.Toggles,
+		&i.Overrides,
 		&i.Changed,
 		&i.CreatedAt,
 	)
@@ -231,17 +235,18 @@ func (q *Queries) BuildWanted(ctx context.Context, releaseID string, orgID strin
 }
 
 const changeInstall = `-- name: ChangeInstall :exec
-update installs set owner = $1, labels = $2, account = $3, toggles = $4
-where org_id = $5 and id = $6
+update installs set owner = $1, labels = $2, account = $3, toggles = $4, overrides = $5
+where org_id = $6 and id = $7
 `
 
 type ChangeInstallParams struct {
-	Owner   string
-	Labels  json.RawMessage
-	Account json.RawMessage
-	Toggles json.RawMessage
-	OrgID   string
-	ID      string
+	Owner     string
+	Labels    json.RawMessage
+	Account   json.RawMessage
+	Toggles   json.RawMessage
+	Overrides json.RawMessage
+	OrgID     string
+	ID        string
 }
 
 func (q *Queries) ChangeInstall(ctx context.Context, arg ChangeInstallParams) error {
@@ -250,6 +255,7 @@ func (q *Queries) ChangeInstall(ctx context.Context, arg ChangeInstallParams) er
 		arg.Labels,
 		arg.Account,
 		arg.Toggles,
+		arg.Overrides,
 		arg.OrgID,
 		arg.ID,
 	)
@@ -257,7 +263,7 @@ func (q *Queries) ChangeInstall(ctx context.Context, arg ChangeInstallParams) er
 }
 
 const changedInstalls = `-- name: ChangedInstalls :many
-select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.rule, i.desired_presence, i.provisioned, i.resolved_release_id, i.pin_release_id, i.pin_reason, i.pinned_by, i.owner, i.labels, i.account, i.toggles, i.changed, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
+select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.rule, i.desired_presence, i.provisioned, i.resolved_release_id, i.pin_release_id, i.pin_reason, i.pinned_by, i.owner, i.labels, i.account, i.toggles, i.overrides, i.changed, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
 where i.org_id = $1 and i.app_id = $2 and i.id in (
     select n.id from installs n where n.org_id = $1 and n.app_id = $2
       and n.changed >= $3 and n.changed < (select pg_snapshot_xmax(pg_current_snapshot())::text::bigint)
@@ -303,6 +309,7 @@ func (q *Queries) ChangedInstalls(ctx context.Context, orgID string, appID strin
 			&i.Install.Labels,
 			&i.Install.Account,
 			&i.Install.Toggles,
+			&i.Install.Overrides,
 			&i.Install.Changed,
 			&i.Install.CreatedAt,
 			&i.App,
@@ -1207,7 +1214,7 @@ func (q *Queries) ViewInputsToReseal(ctx context.Context, orgID string, runnerID
 }
 
 const viewInstall = `-- name: ViewInstall :many
-select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.rule, i.desired_presence, i.provisioned, i.resolved_release_id, i.pin_release_id, i.pin_reason, i.pinned_by, i.owner, i.labels, i.account, i.toggles, i.changed, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
+select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.rule, i.desired_presence, i.provisioned, i.resolved_release_id, i.pin_release_id, i.pin_reason, i.pinned_by, i.owner, i.labels, i.account, i.toggles, i.overrides, i.changed, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
 where i.org_id = $1
   and (i.id = $2 or i.name = $2 or i.name = split_part($2, '/', 2) and a.name || '/' || i.name = $2) limit 2
 `
@@ -1247,6 +1254,7 @@ func (q *Queries) ViewInstall(ctx context.Context, orgID string, key string) ([]
 			&i.Install.Labels,
 			&i.Install.Account,
 			&i.Install.Toggles,
+			&i.Install.Overrides,
 			&i.Install.Changed,
 			&i.Install.CreatedAt,
 			&i.App,
@@ -1320,7 +1328,7 @@ func (q *Queries) ViewInstallComponents(ctx context.Context, orgID string, insta
 }
 
 const viewInstalls = `-- name: ViewInstalls :many
-select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.rule, i.desired_presence, i.provisioned, i.resolved_release_id, i.pin_release_id, i.pin_reason, i.pinned_by, i.owner, i.labels, i.account, i.toggles, i.changed, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
+select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.rule, i.desired_presence, i.provisioned, i.resolved_release_id, i.pin_release_id, i.pin_reason, i.pinned_by, i.owner, i.labels, i.account, i.toggles, i.overrides, i.changed, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
 where i.org_id = $1 and ($2::text = '' or a.id = $2) and ($3::text = '' or i.runner_id = $3)
   and i.labels @> $4::jsonb and (a.name, i.name) > ($5::text, $6::text)
 order by a.name, i.name limit $7
@@ -1379,6 +1387,7 @@ func (q *Queries) ViewInstalls(ctx context.Context, arg ViewInstallsParams) ([]V
 			&i.Install.Labels,
 			&i.Install.Account,
 			&i.Install.Toggles,
+			&i.Install.Overrides,
 			&i.Install.Changed,
 			&i.Install.CreatedAt,
 			&i.App,

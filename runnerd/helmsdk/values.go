@@ -95,6 +95,16 @@ func MergeValues(files []string, sets []Set) (map[string]any, error) {
 	return merged, nil
 }
 
+// OverrideValues merges a YAML text over values. name is for errors.
+func OverrideValues(values map[string]any, name, text string) error {
+	over, err := ReadValues(name, []byte(text))
+	if err != nil {
+		return err
+	}
+	merge(values, over)
+	return nil
+}
+
 // merge merges values into others: mappings are merged, everything else is replaced.
 func merge(into, values map[string]any) {
 	for key, value := range values {

@@ -20,9 +20,10 @@ type Install struct {
 	Labels map[string]string `toml:"labels" json:"labels,omitempty" example:"ring=0"`
 	// Toggleable components that it enables or disables.
 	ComponentToggles map[string]bool `toml:"component_toggles" json:"component_toggles,omitempty" example:"cache=true"`
-	// Values of components that differ for this install: below [components.NAME], helm_values has YAML and
-	// tf_vars has a tfvars text.
-	Components Any `toml:"components" json:"components,omitempty" config:"idle"`
+	// Values of components that differ for this install. Below [components.NAME], helm_values of a helm_chart is
+	// YAML that is merged over all other values, and tf_vars of a terraform_module is a tfvars text (HCL or JSON)
+	// whose variables override all others. Both are templates like those of the component.
+	Components Any `toml:"components" json:"components,omitempty"`
 	// Keys of the stack that differ for this install.
 	StackOverrides Any `toml:"stack_overrides" json:"stack_overrides,omitempty" config:"idle"`
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
 	"regexp"
@@ -103,7 +104,7 @@ func (s *Server) createInstall(ctx context.Context, tx *store.Tx, n api.NewInsta
 		OrgID: tx.Org, ID: n.ID, AppID: app.ID, Name: n.Name, RunnerID: runner.ID, Approval: begin.Approval,
 		AllowDestroy:      begin.AllowDestroy,
 		ApprovalsByOthers: begin.ByOthers, Rule: rule, Owner: fresh.Owner, Labels: fresh.Labels,
-		Account: fresh.Account, Toggles: fresh.Toggles,
+		Account: fresh.Account, Toggles: fresh.Toggles, Overrides: fresh.Overrides,
 	})
 	if constraint, taken := store.IsUniqueViolation(err); taken {
 		return made, installTaken(app, n, constraint)
@@ -189,11 +190,13 @@ func newInstall(ctx context.Context, tx *store.Tx, app store.App, n api.NewInsta
 	}
 	none := json.RawMessage("{}")
 	owner := orElse(string(n.Owner), "hand")
-	bare := store.Install{Name: n.Name, Approval: "prompt", Owner: owner, Labels: none, Account: none, Toggles: none}
+	bare := store.Install{Name: n.Name, Approval: "prompt", Owner: owner, Labels: none, Account: none, Toggles: none,
+		Overrides: none}
 	made, err := changed(bare, config, api.InstallChange{
 		Approval: api.InstallChangeApproval(n.Approval), AllowDestroy: &n.AllowDestroy,
 		ApprovalsByOthers: &n.ApprovalsByOthers, Toggles: n.Toggles, Labels: n.Labels, Account: n.Account,
-		Owner: api.InstallChangeOwner(owner), By: api.InstallChangeBy(owner),
+		Overrides: n.Overrides,
+		Owner:     api.InstallChangeOwner(owner), By: api.InstallChangeBy(owner),
 	})
 	if err == nil {
 		err = inputs.Check(config, nil, n.Inputs)
@@ -330,6 +333,7 @@ func (s *Server) changeInstall(ctx context.Context, tx *store.Tx, row store.Inst
 	}
 	err = tx.ChangeInstall(ctx, store.ChangeInstallParams{
 		OrgID: tx.Org, ID: row.ID, Owner: as.Owner, Labels: as.Labels, Account: as.Account, Toggles: as.Toggles,
+		Overrides: as.Overrides,
 	})
 	if err != nil {
 		return err
@@ -341,6 +345,7 @@ func (s *Server) changeInstall(ctx context.Context, tx *store.Tx, row store.Inst
 	}
 	for name, given := range map[string]any{
 		"toggles": c.Toggles, "labels": c.Labels, "account": c.Account, "owner": c.Owner,
+		"overrides": slices.Sorted(maps.Keys(c.Overrides)),
 	} {
 		if v := reflect.ValueOf(given); v.Len() > 0 {
 			detail[name] = given
@@ -450,7 +455,7 @@ func (*Server) viewInstall(ctx context.Context, tx *store.Tx, key string) (api.I
 	if err != nil {
 		return api.Install{}, err
 	}
-	out.Account, out.Toggles = settings.account, settings.toggles
+	out.Account, out.Toggles, out.Overrides = settings.account, settings.toggles, viewOverrides(settings.overrides)
 	runner, err := tx.ViewRunner(ctx, tx.Org, row.RunnerID)
 	if err != nil {
 		return api.Install{}, err

@@ -75,9 +75,11 @@ var odd = map[string][]string{
 	"createApp": {`"directory": %s`, `"ref": %s`},
 	"createInstall": {
 		`"runner": %s`, `"labels": {%s: %s}`,
+		`"overrides": {"web": {"tf_vars": %s}}`, `"overrides": {%s: {"helm_values": %s}}`,
 		`"toggles": {%s: true}`, `"account": {%s: {%s: %s}}`, `"inputs": [{"name": %s, "value": %s}]`, `"owner": %s`,
 	},
 	"updateInstall": {
+		`"overrides": {"web": {"tf_vars": %s}}`, `"overrides": {%s: {"helm_values": %s}}`,
 		`"labels": {%s: %s}`, `"toggles": {%s: true}`,
 		`"inputs": [{"name": %s, "value": %s}]`, `"inputs": [{"name": "region", "value": %s}]`,
 		`"owner": %s`, `"by": %s`,

@@ -20,7 +20,7 @@ import (
 )
 
 // This file implements the settings of an install besides its inputs: approval, owner, labels,
-// account and toggles.
+// account, toggles and overrides.
 
 // Limits of an install's labels.
 const (
@@ -37,9 +37,10 @@ var accountKeys = map[string][]string{
 
 // settings are the settings of an install, current or proposed.
 type settings struct {
-	labels  map[string]string
-	account map[string]map[string]string
-	toggles map[string]bool
+	labels    map[string]string
+	account   map[string]map[string]string
+	toggles   map[string]bool
+	overrides map[string]appconfig.Override
 }
 
 // settingsOf decodes an install's settings.
@@ -47,7 +48,7 @@ func settingsOf(i store.Install) (s settings, err error) {
 	for _, part := range []struct {
 		raw  json.RawMessage
 		into any
-	}{{i.Labels, &s.labels}, {i.Account, &s.account}, {i.Toggles, &s.toggles}} {
+	}{{i.Labels, &s.labels}, {i.Account, &s.account}, {i.Toggles, &s.toggles}, {i.Overrides, &s.overrides}} {
 		if err := json.Unmarshal(part.raw, part.into); err != nil {
 			return s, fmt.Errorf("read the settings of install %s: %w", i.Name, err)
 		}
@@ -60,6 +61,7 @@ func (s settings) put(i *store.Install) {
 	i.Labels, _ = json.Marshal(s.labels)
 	i.Account, _ = json.Marshal(s.account)
 	i.Toggles, _ = json.Marshal(s.toggles)
+	i.Overrides, _ = json.Marshal(s.overrides)
 }
 
 // changed returns an install's row after a change, without its inputs. It writes nothing.
@@ -85,6 +87,9 @@ func changed(row store.Install, config *appconfig.App, c api.InstallChange) (sto
 		return row, err
 	}
 	if err := s.toggle(config, c.Toggles); err != nil {
+		return row, err
+	}
+	if err := s.override(config, c.Overrides); err != nil {
 		return row, err
 	}
 	if err := s.place(row.Name, c.Account); err != nil {
@@ -189,6 +194,47 @@ func (s *settings) toggle(config *appconfig.App, given map[string]bool) error {
 		s.toggles[name] = given[name]
 	}
 	return nil
+}
+
+// mostOverrides bounds the components that an install overrides values of.
+const mostOverrides = 200
+
+// override sets the values of components that differ for the install; an empty override removes those of a component.
+func (s *settings) override(config *appconfig.App, given map[string]api.ComponentOverride) error {
+	s.overrides = maps.Clone(s.overrides)
+	if s.overrides == nil {
+		s.overrides = map[string]appconfig.Override{}
+	}
+	set := map[string]appconfig.Override{}
+	for name, o := range given {
+		if over := appconfig.Override(o); over == (appconfig.Override{}) {
+			delete(s.overrides, name)
+		} else {
+			set[name], s.overrides[name] = over, over
+		}
+	}
+	if len(s.overrides) > mostOverrides {
+		return problem.New(http.StatusUnprocessableEntity, "bad_override",
+			fmt.Sprintf("the install would override values of more than %d components", mostOverrides), "Remove some.")
+	}
+	err := config.CheckOverrides(set)
+	if err == nil && len(set) > 0 {
+		err = config.CheckOverrideCycles(s.overrides)
+	}
+	if err != nil {
+		return problem.New(http.StatusUnprocessableEntity, "bad_override", err.Error(),
+			"Below [components.NAME], an install file can override helm_values of a helm_chart and tf_vars of a "+
+				"terraform_module.")
+	}
+	return nil
+}
+
+func viewOverrides(all map[string]appconfig.Override) map[string]api.ComponentOverride {
+	out := make(map[string]api.ComponentOverride, len(all))
+	for name, o := range all {
+		out[name] = api.ComponentOverride(o)
+	}
+	return out
 }
 
 // forgetNos removes the rejections of the components that are switched now, because the person

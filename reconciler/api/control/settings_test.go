@@ -341,3 +341,54 @@ func TestInputsOfAPinnedInstall(t *testing.T) {
 		t.Errorf("the audit says %v", said)
 	}
 }
+
+// TestOverriding checks which overrides of components an install may have, that a change adds to them, and that an
+// empty one removes those of a component.
+func TestOverriding(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	path := w.shop()
+	patch := func(all map[string]api.ComponentOverride) answer {
+		return w.call(w.one.token["operator"], http.MethodPatch, path, api.InstallChange{Overrides: all})
+	}
+	for title, bad := range map[string]map[string]api.ComponentOverride{
+		`the app has no component "wep"; did you mean "web"?`:        {"wep": {TFVars: "a = 1"}},
+		"component web is a terraform_module and has no helm_values": {"web": {HelmValues: "a: 1"}},
+		"component web: tf_vars:1: Missing expression: Expected the start of an expression, but found the end of the file": {
+			"web": {TFVars: "a = ["}},
+	} {
+		if p := w.refusedAs(patch(bad), http.StatusUnprocessableEntity, "bad_override"); p.Title != title {
+			t.Errorf("%q, want %q", p.Title, title)
+		}
+	}
+	p := w.refusedAs(patch(map[string]api.ComponentOverride{
+		"cache": {TFVars: `a = "{{.nuon.components.api.outputs.x}}"`},
+	}), http.StatusUnprocessableEntity, "bad_override")
+	if !strings.Contains(p.Title, "in a circle") {
+		t.Errorf("%q", p.Title)
+	}
+	want := map[string]api.ComponentOverride{"web": {TFVars: "a = 1"}, "cache": {TFVars: "b = 1"}}
+	for name, o := range want {
+		if got := patch(map[string]api.ComponentOverride{name: o}); got.Status != http.StatusOK {
+			t.Fatalf("%d %s", got.Status, got.Body)
+		}
+	}
+	if diff := cmp.Diff(want, w.install(path).Overrides); diff != "" {
+		t.Error(diff)
+	}
+	w.ok(http.MethodPatch, path, api.InstallChange{Overrides: map[string]api.ComponentOverride{"cache": {}}},
+		http.StatusOK)
+	delete(want, "cache")
+	if diff := cmp.Diff(want, w.install(path).Overrides); diff != "" {
+		t.Error(diff)
+	}
+	w.ok(http.MethodPost, "/v1/installs", api.NewInstall{App: "shop", Name: "south", Overrides: want},
+		http.StatusCreated)
+	if diff := cmp.Diff(want, w.install("/v1/installs/south").Overrides); diff != "" {
+		t.Error(diff)
+	}
+	if detail := w.texts("select detail->>'overrides' from audit_events where action = 'install.change' " +
+		"order by id desc limit 1"); !cmp.Equal(detail, []string{`["cache"]`}) {
+		t.Errorf("the audit log has %v", detail)
+	}
+}

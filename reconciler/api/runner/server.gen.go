@@ -22,7 +22,7 @@ type ServerInterface interface {
 	// Heartbeat Extends the leases of what runs here, and brings back what to cancel.
 	// (POST /runner/v1/heartbeat)
 	Heartbeat(w http.ResponseWriter, r *http.Request)
-	// Accept Take an offer (runner key). Only after this answer may the job's process do anything. 409 when the offer is gone.
+	// Accept Take an offer (runner key). Only after this answer may the job's process do anything. 409 when the offer has expired.
 	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/accept)
 	Accept(w http.ResponseWriter, r *http.Request, job InJob, attempt InAttempt)
 	// AppendLogs Numbered chunks; one that is there already changes nothing (runner key or attempt token).
@@ -1221,7 +1221,7 @@ type StrictServerInterface interface {
 	// Heartbeat Extends the leases of what runs here, and brings back what to cancel.
 	// (POST /runner/v1/heartbeat)
 	Heartbeat(ctx context.Context, request HeartbeatRequestObject) (HeartbeatResponseObject, error)
-	// Accept Take an offer (runner key). Only after this answer may the job's process do anything. 409 when the offer is gone.
+	// Accept Take an offer (runner key). Only after this answer may the job's process do anything. 409 when the offer has expired.
 	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/accept)
 	Accept(ctx context.Context, request AcceptRequestObject) (AcceptResponseObject, error)
 	// AppendLogs Numbered chunks; one that is there already changes nothing (runner key or attempt token).

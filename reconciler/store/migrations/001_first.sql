@@ -492,6 +492,8 @@ create table installs (
     account       jsonb not null default '{}',
     -- Components that it switched on (true) or off, by name.
     toggles       jsonb not null default '{}',
+    -- Values of components that differ for it, by name; see appconfig.Override.
+    overrides     jsonb not null default '{}',
     changed       bigint not null default 0,
     created_at    timestamptz not null default now(),
     primary key (org_id, id),

@@ -99,14 +99,15 @@ select w.* from unnest(@install_ids::text[]) as i(id)
 cross join lateral (
     select * from workflows w where w.org_id = @org_id and w.install_id = i.id order by w.number desc limit 1) w;
 
--- AddInstall makes one; it belongs to people, and has no labels, account and toggles, unless they are given.
+-- AddInstall makes one; it belongs to people, and has no labels, account, toggles and overrides, unless they are given.
 -- name: AddInstall :one
-insert into installs (org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, owner, labels, account, toggles)
+insert into installs (org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, owner, labels, account, toggles, overrides)
 values (@org_id, @id, @app_id, @name, @runner_id, @approval, @allow_destroy, @approvals_by_others, coalesce(sqlc.narg('rule')::jsonb, '{}'), coalesce(nullif(@owner::text, ''), 'hand'),
-    coalesce(sqlc.narg('labels')::jsonb, '{}'), coalesce(sqlc.narg('account')::jsonb, '{}'), coalesce(sqlc.narg('toggles')::jsonb, '{}')) returning *;
+    coalesce(sqlc.narg('labels')::jsonb, '{}'), coalesce(sqlc.narg('account')::jsonb, '{}'), coalesce(sqlc.narg('toggles')::jsonb, '{}'),
+    coalesce(sqlc.narg('overrides')::jsonb, '{}')) returning *;
 
 -- name: ChangeInstall :exec
-update installs set owner = @owner, labels = @labels, account = @account, toggles = @toggles
+update installs set owner = @owner, labels = @labels, account = @account, toggles = @toggles, overrides = @overrides
 where org_id = @org_id and id = @id;
 
 -- name: PinInstall :exec

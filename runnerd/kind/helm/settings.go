@@ -20,7 +20,7 @@ type settings struct {
 	Release   string `json:"release"`
 	Namespace string `json:"namespace"`
 	Driver    string `json:"driver"`
-	// values are the merged values of the values files and of the values setting.
+	// values are the merged values of the values files, the values setting and the install's override.
 	values map[string]any
 }
 
@@ -75,8 +75,15 @@ func renderSettings(spec api.HelmSpec, opened *values.Values) (settings, error) 
 		}
 		sets = append(sets, helmsdk.Set{Key: key, Value: value})
 	}
-	made.values, err = helmsdk.MergeValues(files, sets)
-	return made, err
+	if made.values, err = helmsdk.MergeValues(files, sets); err != nil || spec.Override == "" {
+		return made, err
+	}
+	const name = "helm_values of the install"
+	text, err := opened.Render(name, spec.Override)
+	if err != nil {
+		return settings{}, err
+	}
+	return made, helmsdk.OverrideValues(made.values, name, text)
 }
 
 // scalar returns one of the values as it is set: a string is a template, anything

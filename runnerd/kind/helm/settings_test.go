@@ -107,10 +107,21 @@ func TestSettle(t *testing.T) {
 	if diff := cmp.Diff(want, got.values); diff != "" {
 		t.Error(diff)
 	}
+	spec.Override = "b: {c: '{{.nuon.install.id}}', e: [1]}\nannotations: {example.com/x: null}\n"
+	want["b"], want["annotations"] = map[string]any{"c": "ins_1", "d": int64(2), "e": []any{int64(1)}},
+		map[string]any{"example.com/x": nil}
+	if got, err = renderSettings(spec, opened(t, plainValues)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got.values); diff != "" {
+		t.Errorf("with an override: %s", diff)
+	}
 	for name, change := range map[string]func(*api.HelmSpec){
-		"no name of a namespace": func(s *api.HelmSpec) { s.Namespace = "Not/One" },
-		"configmap or secret":    func(s *api.HelmSpec) { s.StorageDriver = "nuon" },
-		"values_file[0]":         func(s *api.HelmSpec) { s.ValuesFiles = []string{"{{.nuon.inputs.inputs.gone}}"} },
+		"helm_values of the install": func(s *api.HelmSpec) { s.Override = "a: {{.nuon.inputs.inputs.gone}}" },
+		"mapping":                    func(s *api.HelmSpec) { s.Override = "- a" },
+		"no name of a namespace":     func(s *api.HelmSpec) { s.Namespace = "Not/One" },
+		"configmap or secret":        func(s *api.HelmSpec) { s.StorageDriver = "nuon" },
+		"values_file[0]":             func(s *api.HelmSpec) { s.ValuesFiles = []string{"{{.nuon.inputs.inputs.gone}}"} },
 	} {
 		broken := spec
 		change(&broken)

@@ -23,7 +23,7 @@ type variables struct {
 
 // renderVariables renders vars, var_files and env_vars. The vars become one JSON file
 // of strings, which Terraform converts to numbers and booleans where the module needs those.
-// Later files win, and the var_files come after it.
+// Later files win: the var_files come after it, and what the install overrides comes last.
 func renderVariables(spec api.DeploySpec, opened *values.Values) (*variables, error) {
 	vars, err := opened.RenderAll("vars", spec.Terraform.Vars)
 	if err != nil {
@@ -35,18 +35,31 @@ func renderVariables(spec api.DeploySpec, opened *values.Values) (*variables, er
 	}
 	made := &variables{files: []artifact.File{{Path: "000.tfvars.json", Content: append(encoded, '\n')}}}
 	for i, text := range spec.Terraform.VarFiles {
-		name := fmt.Sprintf("var_file[%d]", i)
-		rendered, err := opened.Render(name, text)
-		if err != nil {
+		if err := made.addFile(fmt.Sprintf("var_file[%d]", i), text, opened); err != nil {
 			return nil, err
 		}
-		made.files = append(made.files,
-			artifact.File{Path: fmt.Sprintf("%03d%s", i+1, varFileExtension(rendered)), Content: []byte(rendered)})
+	}
+	if spec.Terraform.Override != "" {
+		if err := made.addFile("tf_vars of the install", spec.Terraform.Override, opened); err != nil {
+			return nil, err
+		}
 	}
 	if made.environ, err = opened.RenderAll("env_vars", spec.Terraform.EnvVars); err != nil {
 		return nil, err
 	}
 	return made, checkEnviron(made.environ)
+}
+
+// addFile renders a variable file, which wins over those before it. name is for errors.
+func (v *variables) addFile(name, text string, opened *values.Values) error {
+	rendered, err := opened.Render(name, text)
+	if err != nil {
+		return err
+	}
+	v.files = append(v.files, artifact.File{
+		Path: fmt.Sprintf("%03d%s", len(v.files), varFileExtension(rendered)), Content: []byte(rendered),
+	})
+	return nil
 }
 
 // varFileExtension returns the extension that selects the language of a file for Terraform.

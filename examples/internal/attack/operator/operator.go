@@ -242,7 +242,7 @@ func (h *hostile) bodies(ctx context.Context, r *rand.Rand) error {
 	for range 20 {
 		body := map[string]any{}
 		for _, name := range []string{"app", "name", "kind", "approval", "allow_destroy", "inputs", "env", "components",
-			"version", "toggles", "labels", "owner"} {
+			"version", "toggles", "labels", "owner", "overrides"} {
 			switch r.IntN(7) {
 			case 0:
 				body[name] = "approve-all"
