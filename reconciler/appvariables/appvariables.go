@@ -5,8 +5,6 @@ package appvariables
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -50,9 +48,10 @@ func Apply(
 	for _, row := range rows {
 		current[row.Name] = row
 	}
-	k := checker{app: app, org: tx.Org, ours: ours, current: current}
+	k := checker{app: app, org: tx.Org, ours: ours, current: current,
+		Problems: refusal.Problems{File: "variables"}}
 	puts := k.check(c)
-	if err := k.err(); err != nil {
+	if err := k.Err("bad_variables", "these variables of app "+app.Name+" cannot be changed so"); err != nil {
 		return nil, err
 	}
 	for _, put := range puts {
@@ -75,26 +74,11 @@ func Apply(
 
 // checker collects what is wrong with a change. No message contains a value.
 type checker struct {
-	app      store.App
-	org      string
-	ours     seal.Identity
-	current  map[string]store.AppVariable
-	problems []api.Diagnostic
-}
-
-func (k *checker) addError(format string, a ...any) {
-	k.problems = append(k.problems,
-		api.Diagnostic{File: "variables", Severity: "error", Message: fmt.Sprintf(format, a...)})
-}
-
-func (k *checker) err() error {
-	if len(k.problems) == 0 {
-		return nil
-	}
-	return &refusal.Error{
-		Kind: refusal.Invalid, Code: "bad_variables", Title: "these variables of app " + k.app.Name + " cannot be changed so",
-		Diagnostics: k.problems,
-	}
+	app     store.App
+	org     string
+	ours    seal.Identity
+	current map[string]store.AppVariable
+	refusal.Problems
 }
 
 // check returns the rows to store.
@@ -102,7 +86,7 @@ func (k *checker) check(c Change) []store.PutAppVariableParams {
 	puts, named := make([]store.PutAppVariableParams, 0, len(c.Set)), map[string]bool{}
 	for _, v := range c.Set {
 		if named[v.Name] {
-			k.addError("variable %.60q is set twice", v.Name)
+			k.Addf("variable %.60q is set twice", v.Name)
 			continue
 		}
 		named[v.Name] = true
@@ -113,14 +97,14 @@ func (k *checker) check(c Change) []store.PutAppVariableParams {
 	for _, n := range c.Delete {
 		switch _, has := k.current[n]; {
 		case named[n]:
-			k.addError("variable %.60q is set or deleted twice", n)
+			k.Addf("variable %.60q is set or deleted twice", n)
 		case !has:
-			k.addError("app %s has no variable %.60q", k.app.Name, n)
+			k.Addf("app %s has no variable %.60q", k.app.Name, n)
 		}
 		named[n] = true
 	}
 	if len(named) == 0 {
-		k.addError("no variable is named")
+		k.Addf("no variable is named")
 	}
 	k.checkSize(puts, c.Delete)
 	return puts
@@ -129,7 +113,7 @@ func (k *checker) check(c Change) []store.PutAppVariableParams {
 func (k *checker) checkValue(v api.InputValue) (put store.PutAppVariableParams, ok bool) {
 	put = store.PutAppVariableParams{OrgID: k.org, AppID: k.app.ID, Name: v.Name}
 	if !name.MatchString(v.Name) {
-		k.addError("a variable cannot be named %.60q: use letters, digits, _ and -, at most 128, the first a letter or _",
+		k.Addf("a variable cannot be named %.60q: use letters, digits, _ and -, at most 128, the first a letter or _",
 			v.Name)
 		return put, false
 	}
@@ -138,18 +122,17 @@ func (k *checker) checkValue(v api.InputValue) (put store.PutAppVariableParams, 
 	}
 	switch {
 	case v.Sensitive:
-		k.addError("variable %s is sensitive, and its value is not sealed; set it with --sensitive %s", v.Name, v.Name)
+		k.Addf("variable %s is sensitive, and its value is not sealed; set it with --sensitive %s", v.Name, v.Name)
 	case len(v.Value) > maxValueBytes:
-		k.addError("variable %s has %d bytes, and at most %d are stored", v.Name, len(v.Value), maxValueBytes)
+		k.Addf("variable %s has %d bytes, and at most %d are stored", v.Name, len(v.Value), maxValueBytes)
 	case strings.ContainsRune(v.Value, 0):
-		k.addError("variable %s contains a NUL character", v.Name)
+		k.Addf("variable %s contains a NUL character", v.Name)
 	case diff.LooksSecret(v.Name, v.Value):
-		k.addError("variable %s looks like a secret; set it with --sensitive %s, so that it is sealed", v.Name, v.Name)
+		k.Addf("variable %s looks like a secret; set it with --sensitive %s, so that it is sealed", v.Name, v.Name)
 	case k.current[v.Name].Sealed != nil:
-		k.addError("variable %s is sensitive; set it with --sensitive %s, or delete it first", v.Name, v.Name)
+		k.Addf("variable %s is sensitive; set it with --sensitive %s, or delete it first", v.Name, v.Name)
 	default:
-		raw, _ := json.Marshal(v.Value) // a text always encodes
-		put.Value, put.Hash = &v.Value, "sha256:"+hexSum(raw)
+		put.Value, put.Hash = &v.Value, store.PlainHash(v.Value)
 		return put, true
 	}
 	return put, false
@@ -159,20 +142,19 @@ func (k *checker) checkValue(v api.InputValue) (put store.PutAppVariableParams, 
 func (k *checker) checkSealed(put store.PutAppVariableParams, v api.InputValue) (store.PutAppVariableParams, bool) {
 	secret, err := k.ours.Open(v.Sealed, seal.AppVariableContext(k.org, k.app.ID, v.Name))
 	if err != nil {
-		k.addError("variable %s is not sealed to this control plane's key, for this app and name", v.Name)
+		k.Addf("variable %s is not sealed to this control plane's key, for this app and name", v.Name)
 		return put, false
 	}
 	if n := len(secret.Reveal()); n > maxValueBytes {
-		k.addError("variable %s has %d bytes, and at most %d are stored", v.Name, n, maxValueBytes)
+		k.Addf("variable %s has %d bytes, and at most %d are stored", v.Name, n, maxValueBytes)
 		return put, false
 	}
 	raw, err := json.Marshal(v.Sealed)
 	if err != nil {
-		k.addError("variable %s cannot be stored: %v", v.Name, err)
+		k.Addf("variable %s cannot be stored: %v", v.Name, err)
 		return put, false
 	}
-	// The hash is of the ciphertext, as for sensitive inputs: it says nothing about the value.
-	put.Sealed, put.Hash = raw, "sealed:"+hexSum(v.Sealed.Ciphertext)
+	put.Sealed, put.Hash = raw, store.SealedHash(v.Sealed.Ciphertext)
 	return put, true
 }
 
@@ -197,14 +179,9 @@ func (k *checker) checkSize(puts []store.PutAppVariableParams, deleted []string)
 		total += size
 	}
 	if len(sizes) > maxVariables {
-		k.addError("the app would have %d variables, and at most %d are stored", len(sizes), maxVariables)
+		k.Addf("the app would have %d variables, and at most %d are stored", len(sizes), maxVariables)
 	}
 	if total > maxTotalBytes {
-		k.addError("the variables of the app would have %d bytes, and at most %d are stored", total, maxTotalBytes)
+		k.Addf("the variables of the app would have %d bytes, and at most %d are stored", total, maxTotalBytes)
 	}
-}
-
-func hexSum(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
 }

@@ -38,7 +38,7 @@ func DryRunValues(runner store.Runner, values []api.InputValue) ([]store.Install
 	}
 	all := make([]store.InstallInput, 0, len(values))
 	for _, v := range values {
-		row := store.InstallInput{Name: v.Name, Value: &v.Value, Hash: hashPlain(v.Value)}
+		row := store.InstallInput{Name: v.Name, Value: &v.Value, Hash: store.PlainHash(v.Value)}
 		if !v.Sealed.IsZero() {
 			sealed, err := json.Marshal(seal.Sealed{KeyID: key, Ciphertext: sealedPlaceholder.Ciphertext})
 			if err != nil {

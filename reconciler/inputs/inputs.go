@@ -6,8 +6,6 @@ package inputs
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -28,7 +26,7 @@ import (
 // error. kept are the values that the install has already; those that the app no longer declares
 // are ignored.
 func Check(app *appconfig.App, kept []store.InstallInput, given []api.InputValue) error {
-	var c check
+	c := check{refusal.Problems{File: "inputs"}}
 	declared, named := map[string]appconfig.Input{}, map[string]int{}
 	for _, in := range app.Inputs {
 		declared[in.Name] = in
@@ -37,17 +35,17 @@ func Check(app *appconfig.App, kept []store.InstallInput, given []api.InputValue
 		named[v.Name]++
 		switch in, known := declared[v.Name]; {
 		case named[v.Name] == 2:
-			c.addError("input %s is given twice", v.Name)
+			c.Addf("input %s is given twice", v.Name)
 		case named[v.Name] > 2: // reported already
 		case !known:
-			c.addError("there is no input %.60q; the app has %s", v.Name,
+			c.Addf("there is no input %.60q; the app has %s", v.Name,
 				strings.Join(slices.Sorted(maps.Keys(declared)), ", "))
 		case !v.Sealed.IsZero() && (v.Sealed.KeyID == "" || len(v.Sealed.Ciphertext) == 0):
-			c.addError("input %s is sealed, but its key or its ciphertext is missing", v.Name)
+			c.Addf("input %s is sealed, but its key or its ciphertext is missing", v.Name)
 		default:
 			c.checkForm(in, !v.Sealed.IsZero())
 			if wrong := in.Check(v.Value); wrong != "" && !in.Sensitive {
-				c.addError("the value of input %s %s", in.Name, wrong)
+				c.Addf("the value of input %s %s", in.Name, wrong)
 			}
 		}
 	}
@@ -59,37 +57,23 @@ func Check(app *appconfig.App, kept []store.InstallInput, given []api.InputValue
 	}
 	for _, in := range app.Inputs {
 		if named[in.Name] == 0 && in.Required && in.Default == nil {
-			c.addError("input %s has no value and is required: %s", in.Name, in.Description)
+			c.Addf("input %s has no value and is required: %s", in.Name, in.Description)
 		}
 	}
-	return c.err()
+	return c.Err("bad_inputs", "the install's inputs do not fit the app")
 }
 
 // check collects the errors.
-type check struct{ problems []api.Diagnostic }
-
-func (c *check) addError(format string, a ...any) {
-	c.problems = append(c.problems, api.Diagnostic{File: "inputs", Severity: "error", Message: fmt.Sprintf(format, a...)})
-}
+type check struct{ refusal.Problems }
 
 // checkForm reports a plain value that must be sealed, or the other way round.
 func (c *check) checkForm(in appconfig.Input, sealed bool) {
 	switch {
 	case in.Sensitive && !sealed:
-		c.addError("input %s is sensitive: give it with --secret %s, so that it is sealed before it leaves", in.Name,
+		c.Addf("input %s is sensitive: give it with --secret %s, so that it is sealed before it leaves", in.Name,
 			in.Name)
 	case !in.Sensitive && sealed:
-		c.addError("input %s is not sensitive: give it with --input %s=…", in.Name, in.Name)
-	}
-}
-
-func (c *check) err() error {
-	if len(c.problems) == 0 {
-		return nil
-	}
-	return &refusal.Error{
-		Kind: refusal.Invalid, Code: "bad_inputs", Title: "the install's inputs do not fit the app",
-		Diagnostics: c.problems,
+		c.Addf("input %s is not sensitive: give it with --input %s=…", in.Name, in.Name)
 	}
 }
 
@@ -105,7 +89,7 @@ func Put(ctx context.Context, tx *store.Tx, ours seal.Identity, install store.In
 	for _, v := range values {
 		p := store.PutInstallInputParams{OrgID: tx.Org, InstallID: install.ID, Name: v.Name}
 		if v.Sealed.IsZero() {
-			p.Value, p.Hash = &v.Value, hashPlain(v.Value)
+			p.Value, p.Hash = &v.Value, store.PlainHash(v.Value)
 		} else {
 			sealed, err := sealForStorage(ours, runner, install.ID, v)
 			if err != nil {
@@ -113,7 +97,7 @@ func Put(ctx context.Context, tx *store.Tx, ours seal.Identity, install store.In
 			}
 			// The hash is of the ciphertext as received: entering a value again counts as a
 			// change, and the hash reveals nothing about it.
-			p.Hash = "sealed:" + hexSum(v.Sealed.Ciphertext)
+			p.Hash = store.SealedHash(v.Sealed.Ciphertext)
 			if p.Sealed, err = json.Marshal(sealed); err != nil {
 				return err
 			}
@@ -203,15 +187,4 @@ func ResealToRunner(ctx context.Context, tx *store.Tx, ours seal.Identity, runne
 		work = append(work, queue.Rollout{Org: tx.Org, Install: install})
 	}
 	return tx.Enqueue(ctx, work...)
-}
-
-// hashPlain returns the digest of a plain input: the sha256 of its JSON, as for every plain value.
-func hashPlain(v string) string {
-	b, _ := json.Marshal(v) // a string always marshals
-	return "sha256:" + hexSum(b)
-}
-
-func hexSum(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
 // This file reads the results that runners send. A runner belongs to the customer:
@@ -94,7 +95,7 @@ func checkOutput(o api.Output) (output, error) {
 
 // canonicalJSON returns JSON in one canonical form: numbers as written, keys sorted.
 func canonicalJSON(raw json.RawMessage) (json.RawMessage, error) {
-	v, err := decodeValue(raw)
+	v, err := store.DecodeJSON(raw)
 	if err != nil {
 		return nil, err
 	}

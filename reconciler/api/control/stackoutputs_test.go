@@ -162,7 +162,7 @@ func TestBadStackOutputs(t *testing.T) {
 		"set twice":       {map[string]any{"set": []any{output("a", 1), output("a", 2)}}, "is set twice"},
 		"set and unset":   {map[string]any{"set": []any{output("a", 1)}, "unset": []string{"a"}}, "both set and unset"},
 		"of a wrong type": {map[string]any{"set": []any{output("vpc_id", 1), output("zone", "eu")}}, "vpc_id is not a text"},
-		"without a value": {map[string]any{"set": []any{map[string]any{"name": "zone"}}}, "its value is not JSON"},
+		"without a value": {map[string]any{"set": []any{map[string]any{"name": "zone"}}}, "its value cannot be stored: not JSON"},
 		"marked": {map[string]any{"set": []any{map[string]any{"name": "zone", "value": "planted", "sensitive": true}}},
 			"zone is marked as sensitive"},
 		"a secret": {map[string]any{"set": []any{output("db_password", "planted-88f1")}}, "looks like a secret"},
