@@ -2,7 +2,6 @@ package builds
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -60,34 +59,24 @@ The command waits until the modules are resolved, and does not wait for the buil
 // awaitRefresh polls a refresh until it has ended.
 func awaitRefresh(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, r api.ModuleRefresh,
 	timeout time.Duration) (api.ModuleRefresh, error) {
-	limit := fmt.Errorf("not resolved within %s; the refresh continues on the build runner", timeout)
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, limit)
-	defer cancel()
-	view := progress.Start(e.Console)
-	defer view.Stop()
-	var patience apiclient.Patience
-	patience.Seen() // the control plane has just answered
-	for r.Status == api.RefreshRunning {
-		view.Show(refreshLines(r))
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause):
-		}
-		now, err := apiclient.Decode[api.ModuleRefresh](client.GetModuleRefresh(ctx, r.App, r.ID))
-		switch {
-		case errors.Is(ctx.Err(), context.DeadlineExceeded):
-			return r, limit
-		case ctx.Err() != nil:
-			return r, view.Leave(e.Console, "the refresh continues on the build runner",
-				progress.Next{Command: "nuon releases list " + r.App, To: "see what it changes"})
-		case err == nil:
-			patience.Seen()
-			r = now
-		case !patience.Bears(err):
-			return r, err
-		}
-	}
-	return r, nil
+	err := progress.Wait(ctx, e.Console, progress.Work{
+		Poll: func(ctx context.Context) error {
+			now, err := apiclient.Decode[api.ModuleRefresh](client.GetModuleRefresh(ctx, r.App, r.ID))
+			if err == nil {
+				r = now
+			}
+			return err
+		},
+		Ended:   func() bool { return r.Status != api.RefreshRunning },
+		Lines:   func() []progress.Line { return refreshLines(r) },
+		Timeout: timeout,
+		Late:    fmt.Errorf("not resolved within %s; the refresh continues on the build runner", timeout),
+		Continues: func() (string, []progress.Next) {
+			return "the refresh continues on the build runner",
+				[]progress.Next{{Command: "nuon releases list " + r.App, To: "see what it changes"}}
+		},
+	})
+	return r, err
 }
 
 func refreshLines(r api.ModuleRefresh) []progress.Line {

@@ -28,44 +28,26 @@ func (w *waiting) flags(c *cobra.Command) {
 	c.Flags().DurationVar(&w.timeout, "timeout", 30*time.Minute, "with --wait: maximum time to wait")
 }
 
-// pause is the interval between two polls.
-const pause = 500 * time.Millisecond
-
 // all waits, with --wait, until the builds have ended, and updates them in place. It
 // returns an error if one failed.
 func (w *waiting) all(ctx context.Context, client *apiclient.Client, builds []done) error {
 	if !w.wait {
 		return nil
 	}
-	limit := fmt.Errorf("not built within %s; the build continues, check it with `nuon builds list`", w.timeout)
-	ctx, cancel := context.WithTimeoutCause(ctx, w.timeout, limit)
-	defer cancel()
-	view := progress.Start(w.env.Console)
-	defer view.Stop()
-	var patience apiclient.Patience
-	patience.Seen() // the control plane has just answered
-	for {
-		view.Show(lines(builds))
-		if ended(builds) {
-			return verdict(builds)
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause):
-		}
-		err := look(ctx, client, builds)
-		switch {
-		case errors.Is(ctx.Err(), context.DeadlineExceeded):
-			return limit
-		case ctx.Err() != nil:
-			return view.Leave(w.env.Console, "the builds continue",
-				progress.Next{Command: "nuon builds list --watch", To: "follow it"})
-		case err == nil:
-			patience.Seen()
-		case !patience.Bears(err):
-			return err
-		}
+	err := progress.Wait(ctx, w.env.Console, progress.Work{
+		Poll:    func(ctx context.Context) error { return look(ctx, client, builds) },
+		Ended:   func() bool { return ended(builds) },
+		Lines:   func() []progress.Line { return lines(builds) },
+		Timeout: w.timeout,
+		Late:    fmt.Errorf("not built within %s; the build continues, check it with `nuon builds list`", w.timeout),
+		Continues: func() (string, []progress.Next) {
+			return "the builds continue", []progress.Next{{Command: "nuon builds list --watch", To: "follow it"}}
+		},
+	})
+	if err != nil {
+		return err
 	}
+	return verdict(builds)
 }
 
 // look updates the builds that have not ended.

@@ -2,7 +2,6 @@ package installs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -42,45 +41,27 @@ func settled(c *console.Console) func(context.Context, *apiclient.Client, string
 	}
 }
 
-// pause is the interval between two polls of an install.
-const pause = 500 * time.Millisecond
-
 // settle waits until none of the installs (by id) can progress without a person, and
 // returns their state.
 func (s *settling) settle(ctx context.Context, c *console.Console, client *apiclient.Client,
 	ids []string) ([]api.Install, error) {
-	if s.timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, s.timeout)
-		defer cancel()
-	}
-	view := progress.Start(c)
-	defer view.Stop()
-	var patience apiclient.Patience
 	var last []api.Install
-	for {
-		now, err := look(ctx, client, ids)
-		switch {
-		case errors.Is(ctx.Err(), context.DeadlineExceeded):
-			return now, exitcode.With(exitcode.Failed,
-				fmt.Errorf("not done within %s; the work continues, check it with `nuon installs list`", s.timeout))
-		case ctx.Err() != nil:
-			return now, view.Leave(c, continues(last), followable(last)...)
-		case err != nil && !patience.Bears(err):
-			return now, err
-		case err == nil:
-			last = now
-			patience.Seen()
-			view.Show(progressOf(now))
-			if allSettled(now) {
-				return now, nil
+	err := progress.Wait(ctx, c, progress.Work{
+		Poll: func(ctx context.Context) error {
+			now, err := look(ctx, client, ids)
+			if err == nil {
+				last = now
 			}
-		}
-		select {
-		case <-ctx.Done(): // the next poll fails with the cause
-		case <-time.After(pause):
-		}
-	}
+			return err
+		},
+		Ended:   func() bool { return allSettled(last) },
+		Lines:   func() []progress.Line { return progressOf(last) },
+		Timeout: s.timeout,
+		Late: exitcode.With(exitcode.Failed,
+			fmt.Errorf("not done within %s; the work continues, check it with `nuon installs list`", s.timeout)),
+		Continues: func() (string, []progress.Next) { return continues(last), followable(last) },
+	})
+	return last, err
 }
 
 // continues describes the installs that still change when the command stops waiting.
