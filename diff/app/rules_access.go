@@ -67,7 +67,7 @@ func policyRules() []Rule {
 		{
 			Name: "policy-uncovers", Kinds: kinds, Actions: actionsUpdate, Risk: diff.RiskInPlace, Security: true,
 			When:    "it no longer applies to everything that it applied to",
-			matches: func(l *changeView) bool { return l.changed("type") || len(uncoveredComponents(l)) > 0 },
+			matches: func(l *changeView) bool { return l.changed("type") || coversLess(l) },
 			names:   uncoveredComponents,
 			Message: "plans that it blocked are allowed where it no longer applies",
 		},
@@ -80,29 +80,36 @@ func policyRules() []Rule {
 	}
 }
 
-// uncoveredComponents returns the components that a policy no longer applies to. "*" stands for all
-// components, and so does an empty list.
+// coversLess reports whether a policy no longer applies to all that it applied to.
+func coversLess(l *changeView) bool {
+	after := coveredComponents(l.after)
+	return !slices.Contains(after, allComponents) && slices.ContainsFunc(coveredComponents(l.before),
+		func(name string) bool { return !slices.Contains(after, name) })
+}
+
+// uncoveredComponents returns the components that a policy no longer applies to. Of a policy that
+// applied to all, these are the app's components that it does not name.
 func uncoveredComponents(l *changeView) []string {
-	is := coveredComponents(l.after)
-	if slices.Contains(is, "*") {
+	if !coversLess(l) {
 		return nil
 	}
-	var lost []string
-	for _, name := range coveredComponents(l.before) {
-		if name == "*" {
-			return []string{"all but those that it names"}
-		}
-		if !slices.Contains(is, name) {
-			lost = append(lost, name)
+	before, after := coveredComponents(l.before), coveredComponents(l.after)
+	if slices.Contains(before, allComponents) {
+		before = nil
+		for i := range l.configAfter.app.Components {
+			before = append(before, l.configAfter.app.Components[i].Name)
 		}
 	}
-	return lost
+	return slices.DeleteFunc(before, func(name string) bool { return slices.Contains(after, name) })
 }
+
+// allComponents stands for every component in the list of a policy, and so does an empty list.
+const allComponents = "*"
 
 func coveredComponents(policy raw.Value) []string {
 	names := listAt(policy, "components")
 	if len(names) == 0 {
-		return []string{"*"}
+		return []string{allComponents}
 	}
 	return names
 }
