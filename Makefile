@@ -66,8 +66,8 @@ cluster: ## Start a private Kubernetes, print its kubeconfig, stay until Ctrl-C 
 	@$(RUN) ./examples/internal/kubernetes/up $(if $(DIR),-dir $(DIR))
 
 .PHONY: cloud
-cloud: ## Start a simulated cloud for Terraform, print its environment, stay until Ctrl-C (DIR=… keeps its objects)
-	@$(RUN) ./examples/internal/cloud/up $(if $(DIR),-dir $(DIR))
+cloud: ## Start a simulated cloud for Terraform, print its environment, stay until Ctrl-C (DIR=… keeps its objects, CLUSTER=… is the kubeconfig of a Kubernetes behind its clusters)
+	@$(RUN) ./examples/internal/cloud/up $(if $(DIR),-dir $(DIR)) $(if $(CLUSTER),-kubeconfig $(CLUSTER))
 
 # suite runs the tests of TESTS. RACE is which packages the race detector is for (examples/internal/suite/split.go has the rule).
 define suite

@@ -68,12 +68,21 @@ func firstText(texts ...string) string {
 func (f *filler) region() string {
 	config := f.server.config
 	if f.server.name == "google" {
-		zone := firstText(asText(f.top["zone"]), asText(config["zone"]))
-		return firstText(asText(f.top["region"]), asText(config["region"]), os.Getenv("GOOGLE_REGION"),
-			zone[:max(0, strings.LastIndex(zone, "-"))], "us-central1")
+		return firstText(asText(f.top["region"]), regionOf(asText(f.top["location"])), regionOf(asText(f.top["zone"])),
+			asText(config["region"]), regionOf(asText(config["zone"])), os.Getenv("GOOGLE_REGION"), "us-central1")
 	}
 	return firstText(asText(f.top["region"]), asText(config["region"]), os.Getenv("AWS_REGION"),
 		os.Getenv("AWS_DEFAULT_REGION"), "us-east-1")
+}
+
+// regionOf returns the region of a location of Google: a region or a zone. A location that is larger
+// than a region has none.
+func regionOf(location string) string {
+	parts := strings.Split(location, "-")
+	if len(parts) < 2 {
+		return ""
+	}
+	return strings.Join(parts[:2], "-")
 }
 
 func (f *filler) location() string { return firstText(asText(f.top["location"]), f.region()) }

@@ -2,7 +2,7 @@
 // runners use it, and runs until it is interrupted. Then it removes everything, unless a directory
 // was named; the next start continues with the objects there.
 //
-//	go run ./examples/internal/cloud/up [-dir DIR] [-modules DIR]
+//	go run ./examples/internal/cloud/up [-dir DIR] [-modules DIR] [-kubeconfig FILE]
 package main
 
 import (
@@ -23,9 +23,10 @@ func main() {
 	dir := flag.String("dir", "", "keep the objects in `DIR`")
 	modules := flag.String("modules", "", "serve the modules in `DIR` as those of registry.terraform.io: "+
 		"NAMESPACE/NAME/SYSTEM/VERSION/")
+	kubeconfig := flag.String("kubeconfig", "", "let the Kubernetes of the kubeconfig `FILE` stand behind the clusters")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, cloud.Options{Dir: *dir, Modules: *modules}, os.Stdout)
+	err := run(ctx, cloud.Options{Dir: *dir, Modules: *modules, Kubeconfig: *kubeconfig}, os.Stdout)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "up:", err)
