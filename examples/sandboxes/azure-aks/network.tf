@@ -1,0 +1,21 @@
+# The virtual network of the install stack, and its subnets by their names.
+
+locals {
+  subnet_names = {
+    private = [for name in split(",", var.private_subnet_names) : trimspace(name) if trimspace(name) != ""]
+    public  = [for name in split(",", var.public_subnet_names) : trimspace(name) if trimspace(name) != ""]
+  }
+}
+
+data "azurerm_virtual_network" "install" {
+  name                = var.vnet_name
+  resource_group_name = var.resource_group_name
+}
+
+data "azurerm_subnet" "install" {
+  for_each = toset(concat(local.subnet_names.private, local.subnet_names.public))
+
+  name                 = each.value
+  virtual_network_name = var.vnet_name
+  resource_group_name  = var.resource_group_name
+}

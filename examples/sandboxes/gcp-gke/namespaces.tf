@@ -1,0 +1,10 @@
+resource "kubernetes_namespace_v1" "install" {
+  for_each = toset(concat([var.nuon_id], var.additional_namespaces))
+
+  metadata {
+    name   = each.value
+    labels = { "install.nuon.co/id" = var.nuon_id }
+  }
+
+  depends_on = [google_container_node_pool.default]
+}
