@@ -2,6 +2,8 @@ package attacks
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -293,6 +295,16 @@ var plans = map[string]func(n int) []any{
 		}
 		return []any{resource(0, "aws_instance", tags(1), tags(2))}
 	},
+	"attributes that force a replacement": func(n int) []any {
+		all := func(version int) any {
+			return fields("keepers", keyed(10*n, func(i int) any { return fmt.Sprint(version, "-", i) }))
+		}
+		r := resource(0, "random_id", all(1), all(2))
+		change := r["change"].(map[string]any)
+		change["actions"] = []any{"delete", "create"}
+		change["replace_paths"] = repeat(10*n, func(i int) any { return []any{"keepers", fmt.Sprint("key-", i)} })
+		return []any{r}
+	},
 	"rules of a security group": func(n int) []any {
 		rules := func(version int) any {
 			return fields("ingress", repeat(n, func(i int) any {
@@ -559,6 +571,19 @@ func TestGrowth(t *testing.T) {
 			})
 		})
 	}
+	// A chart that generates all values of an object again on each rendering.
+	t.Run("values rendered again", func(t *testing.T) {
+		checkGrowth(t, 50*n, func(n int) func() *diff.Report {
+			before, after, again := renderedAgain(t, n, 1), renderedAgain(t, n, 2), renderedAgain(t, n, 3)
+			return func() *diff.Report {
+				r, err := kubernetes.Report(before, after, kubernetes.Options{Again: again, BeforeAgain: again})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return r
+			}
+		})
+	})
 	for name, make := range plans {
 		t.Run("plan/"+name, func(t *testing.T) {
 			checkGrowth(t, n, func(n int) func() *diff.Report {
@@ -577,6 +602,14 @@ func TestGrowth(t *testing.T) {
 			})
 		})
 	}
+}
+
+// renderedAgain returns one object, all of whose values differ between versions.
+func renderedAgain(t *testing.T, n, version int) []manifest.Source {
+	return documents(t, []any{object("v1", "ConfigMap", "data", keyed(n, func(i int) any {
+		sum := sha256.Sum256(fmt.Append(nil, version, i))
+		return base64.StdEncoding.EncodeToString(sum[:])
+	}))})
 }
 
 func checkGrowth(t *testing.T, n int, input func(n int) func() *diff.Report) {

@@ -38,7 +38,7 @@ func (c *comparer) settle(j *job, v *values, typ *schema.Type) {
 	v.rendered = v.after
 	if !v.answerAgain.IsNull() {
 		for _, d := range c.walk(j, typ, v.answerAgain, v.answer) {
-			v.madeUp = append(v.madeUp, d.path)
+			v.madeUp.Add(d.path)
 		}
 	}
 	v.after = v.answer
@@ -61,10 +61,10 @@ func (c *comparer) added(j *job, v *values, typ *schema.Type) []tree.Path {
 	}
 	if j.id.Kind == "Job" && j.id.Group == "batch" {
 		for _, key := range ofRun {
-			v.madeUp = append(v.madeUp, tree.Path{}.Field("spec").Field("template").Field("metadata").Field("labels").Field(key))
+			v.madeUp.Add(tree.Path{}.Field("spec").Field("template").Field("metadata").Field("labels").Field(key))
 		}
 	}
-	for _, p := range v.madeUp {
+	for _, p := range v.madeUp.All() {
 		if _, _, written := v.written.find(typ, v.rendered, p); !written {
 			out = append(out, p)
 		}
@@ -112,7 +112,7 @@ func (c *comparer) servers(d *difference, v *values, typ *schema.Type, madeUp bo
 	if _, _, written := v.written.find(typ, v.rendered, d.path); written {
 		return false
 	}
-	return d.typ.Assigned() || madeUp && slices.ContainsFunc(v.madeUp, d.path.Overlaps) || ofJob(d)
+	return d.typ.Assigned() || madeUp && v.madeUp.Overlaps(d.path) || ofJob(d)
 }
 
 // bookkeeping reports whether a path leads into the server's own records

@@ -58,7 +58,7 @@ type values struct {
 	written selections
 	// madeUp are the paths at which the two answers differ. scaler is the
 	// manager that scales the object if the desired object also sets replicas.
-	madeUp []tree.Path
+	madeUp tree.PathSet
 	scaler string
 	// partial: equal blocks are left out of before and after.
 	partial bool
@@ -396,11 +396,11 @@ func (c *comparer) regenerated(j *job, v *values, typ *schema.Type, found []diff
 	}
 	r := remaking{typ: typ, again: v.again, beforeAgain: v.beforeAgain, old: c.beforeAgain != nil}
 	for _, d := range c.walk(j, typ, v.again, rendered) {
-		r.after = append(r.after, d.path)
+		r.after.Add(d.path)
 	}
 	if j.beforeAgain != nil && j.before != nil {
 		for _, d := range c.walk(j, typ, v.beforeAgain, v.before) {
-			r.before = append(r.before, d.path)
+			r.before.Add(d.path)
 		}
 	}
 	for i := range found {
@@ -409,7 +409,7 @@ func (c *comparer) regenerated(j *job, v *values, typ *schema.Type, found []diff
 		case action == diff.Update:
 			d.regenerated = r.remade(d)
 		default:
-			d.regenerated = d.hasAfter && slices.ContainsFunc(r.after, d.path.Overlaps)
+			d.regenerated = d.hasAfter && r.after.Overlaps(d.path)
 		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 type remaking struct {
 	// after are the paths at which two renderings of the desired side differ, and
 	// before those of the old side; old means that there are two of the old side.
-	after, before []tree.Path
+	after, before tree.PathSet
 	old           bool
 	again         raw.Value
 	beforeAgain   raw.Value
@@ -31,7 +31,7 @@ type remaking struct {
 // for generated values, each side that was rendered twice varies there, all the
 // values look random, and the parts that do not vary are the same on both sides.
 func (r *remaking) remade(d *difference) bool {
-	if !slices.ContainsFunc(r.after, d.path.Overlaps) || r.old && !slices.ContainsFunc(r.before, d.path.Overlaps) {
+	if !r.after.Overlaps(d.path) || r.old && !r.before.Overlaps(d.path) {
 		return false
 	}
 	again, _, ok := r.made.find(r.typ, r.again, d.path)

@@ -43,6 +43,24 @@ func webhookRules() []Rule {
 			Message: "requests are treated differently while the webhook does not answer: allowed unchecked, or rejected",
 		},
 		{
+			Name: "webhook-timeout-ignored", Source: source + "#timeouts", Kinds: webhooks, Actions: actionsChange,
+			Paths: []string{"webhooks[*].timeoutSeconds"}, When: "it is lowered, and the failure policy is Ignore",
+			holds: func(l subjectView) bool {
+				return someWebhook(l, func(before, after webhook) bool { return after.timeout < before.timeout && after.ignores })
+			},
+			Message: "requests are allowed unchecked sooner when the webhook is slow to answer",
+		},
+		{
+			Name: "webhook-timeout", Source: source + "#timeouts", Kinds: webhooks, Actions: actionsChange,
+			Paths: []string{"webhooks[*].timeoutSeconds"}, When: "it is raised, or lowered and the failure policy is Fail",
+			holds: func(l subjectView) bool {
+				return someWebhook(l, func(before, after webhook) bool {
+					return after.timeout > before.timeout || after.timeout < before.timeout && !after.ignores
+				})
+			},
+			Message: "requests to the API wait longer for a webhook that is slow to answer, or are rejected sooner",
+		},
+		{
 			Name: "webhook-version", Source: k8sDocs + "reference/using-api/deprecation-guide/#webhook-resources-v122",
 			Kinds: webhooks, Actions: actionsChange, Paths: []string{"apiVersion"}, When: "it becomes v1beta1",
 			holds:   func(l subjectView) bool { return strings.HasSuffix(text(get(l.after, "apiVersion")), "/v1beta1") },
@@ -101,6 +119,43 @@ func elementNames(list raw.Value) map[string]bool {
 	return out
 }
 
+// webhook is what rules need of a webhook's handling of failures.
+type webhook struct {
+	timeout float64 // seconds
+	ignores bool    // requests are allowed when the webhook does not answer
+}
+
+// someWebhook reports whether test holds for a webhook that exists on both sides.
+func someWebhook(l subjectView, test func(before, after webhook) bool) bool {
+	was := webhooksOf(l.before)
+	for name, after := range webhooksOf(l.after) {
+		if before, has := was[name]; has && test(before, after) {
+			return true
+		}
+	}
+	return false
+}
+
+// webhooksOf returns the webhooks of a configuration by name, with the defaults of its version.
+func webhooksOf(config raw.Value) map[string]webhook {
+	beta := strings.HasSuffix(text(get(config, "apiVersion")), "/v1beta1")
+	out := map[string]webhook{}
+	for _, e := range oneOrMore(get(config, "webhooks")) {
+		w := webhook{timeout: 10, ignores: beta}
+		if beta {
+			w.timeout = 30
+		}
+		if n, ok := quantity(get(e, "timeoutSeconds")); ok {
+			w.timeout, _ = n.Float64()
+		}
+		if policy := text(get(e, "failurePolicy")); policy != "" {
+			w.ignores = policy == "Ignore"
+		}
+		out[text(get(e, "name"))] = w
+	}
+	return out
+}
+
 func admissionPolicyRules() []Rule {
 	source := k8sDocs + "reference/access-authn-authz/validating-admission-policy/"
 	policies := []string{"*AdmissionPolicy" + admissionGroup}
@@ -149,6 +204,15 @@ func namespaceRules() []Rule {
 			When:    "the level is lowered or left out",
 			holds:   func(l subjectView) bool { return levelLowered(l.before, l.after) },
 			Message: "the namespace admits pods with more rights than before",
+		},
+		{
+			Name:   "namespace-pod-security-version",
+			Source: k8sDocs + "concepts/security/pod-security-admission/#pod-security-admission-labels-for-namespaces",
+			Kinds:  namespace, Actions: actionsChange,
+			Paths:   []string{`metadata.labels["pod-security.kubernetes.io/enforce-version"]`},
+			When:    "it names an older version than before",
+			holds:   func(l subjectView) bool { return levelVersion(l.after) < levelVersion(l.before) },
+			Message: "pods are checked as an older Kubernetes did, which does not know the newer restrictions of the level",
 		},
 		{
 			Name: "namespace-privileged", Source: k8sDocs + "concepts/security/pod-security-standards/#privileged",

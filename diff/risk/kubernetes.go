@@ -98,6 +98,18 @@ func fixedWorkloads() []Rule {
 				"reach it in between",
 		},
 		{
+			Name:   "service-balancer-class",
+			Source: k8sDocs + "concepts/services-networking/service/#load-balancer-class",
+			Kinds:  []string{"Service"}, Paths: []string{"spec.loadBalancerClass"}, Security: true,
+			When: "the Service was and stays a LoadBalancer",
+			holds: func(l subjectView) bool {
+				return text(get(l.before, "spec", "type")) == "LoadBalancer" &&
+					text(get(l.after, "spec", "type")) == "LoadBalancer"
+			},
+			Message: "the class of a load balancer is immutable: the Service is deleted and created again, and gets another " +
+				"load balancer and address, which other networks may reach",
+		},
+		{
 			Name: "claim-fixed", Source: k8sDocs + "concepts/storage/persistent-volumes/#expanding-persistent-volumes-claims",
 			Kinds: []string{"PersistentVolumeClaim"}, Paths: []string{"spec"},
 			Except: []string{"spec.resources", "spec.volumeAttributesClassName"},

@@ -1,6 +1,7 @@
 package risk
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -349,4 +350,15 @@ func levelLowered(before, after raw.Value) bool {
 		return slices.Index(podLevels, text(get(v, "metadata", "labels", podLevelLabel)))
 	}
 	return max(level(after), 0) < max(level(before), 0)
+}
+
+// levelVersion returns the minor version of Kubernetes by whose checks a namespace admits pods. A label
+// that is missing, latest or malformed means the newest.
+func levelVersion(v raw.Value) int {
+	label := text(get(v, "metadata", "labels", podLevelLabel+"-version"))
+	minor, err := strconv.Atoi(strings.TrimPrefix(label, "v1."))
+	if err != nil || !strings.HasPrefix(label, "v1.") || minor < 0 {
+		return math.MaxInt
+	}
+	return minor
 }

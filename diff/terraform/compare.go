@@ -95,7 +95,7 @@ type comparer struct {
 	// folds enables folding. It is set for updates of resources, never where the field may force a
 	// replacement.
 	folds   bool
-	forcing []tree.Path
+	forcing tree.PathSet
 	out     differences
 	// enter is a test hook that is called for each pair of list elements; leave is called after
 	// their comparison.
@@ -130,7 +130,7 @@ func compareOutput(m *diff.Masker, c change, a diff.Action, byName bool) differe
 
 func (c *comparer) compare(of change) {
 	if c.action == diff.Replace {
-		c.forcing = of.replacePaths
+		c.forcing = tree.PathsOf(of.replacePaths)
 	}
 	gone := c.action == diff.Destroy || c.action == diff.Forget
 	if gone {
@@ -143,7 +143,7 @@ func (c *comparer) compare(of change) {
 		hasBefore: !comes || !of.before.IsNull(), hasAfter: !gone || !of.after.IsNull(),
 		unknown: mark{of.afterUnknown}, wasSensitive: mark{of.beforeSensitive}, isSensitive: mark{of.afterSensitive},
 	}, 0)
-	for _, p := range c.forcing {
+	for _, p := range c.forcing.All() {
 		if text := p.Text(c.masker.Step); !slices.Contains(c.out.forced, text) {
 			c.out.forced = append(c.out.forced, text)
 		}
@@ -220,11 +220,7 @@ func (c *comparer) add(p tree.Path, n node, was, is diff.Raw) *diff.FieldChange 
 	if !c.unordered && c.action != diff.Update && c.action != diff.Replace {
 		f.Element = nil
 	}
-	for _, forcing := range c.forcing {
-		if p.Overlaps(forcing) {
-			f.ForcesReplace = true
-		}
-	}
+	f.ForcesReplace = f.ForcesReplace || c.forcing.Overlaps(p)
 	if c.folds {
 		f.Fold = c.foldOf(p, n)
 	}

@@ -229,7 +229,15 @@ func (p Path) Overlaps(other Path) bool {
 	return true
 }
 
-func (s Step) same(o Step) bool {
-	return s.Key == o.Key && s.Index == o.Index && s.IsIndex == o.IsIndex && s.IsSelect == o.IsSelect &&
-		s.Select == o.Select && s.Into == o.Into
+func (s Step) same(o Step) bool { return s.id() == o.id() }
+
+// stepID is what makes a step the same as another one.
+type stepID struct {
+	key, selected, into string
+	index               int
+	isIndex, isSelect   bool
+}
+
+func (s Step) id() stepID {
+	return stepID{key: s.Key, selected: s.Select, into: s.Into, index: s.Index, isIndex: s.IsIndex, isSelect: s.IsSelect}
 }

@@ -58,6 +58,22 @@ func TestOverlaps(t *testing.T) {
 		if c.p.Overlaps(c.q) != c.want || c.q.Overlaps(c.p) != c.want {
 			t.Errorf("%v and %v: want %t", c.p, c.q, c.want)
 		}
+		set := tree.PathsOf([]tree.Path{root.Field("other").At(3), c.p})
+		if set.Overlaps(c.q) != c.want {
+			t.Errorf("the set of %v and %v: want %t", c.p, c.q, c.want)
+		}
+	}
+}
+
+// TestEmptyPathSet checks that nothing overlaps a set without paths, and everything one with the root.
+func TestEmptyPathSet(t *testing.T) {
+	var set tree.PathSet
+	if set.Overlaps(nil) || set.Overlaps(tree.Path{}.Field("a")) {
+		t.Error("an empty set overlaps a path")
+	}
+	set.Add(nil)
+	if !set.Overlaps(nil) || !set.Overlaps(tree.Path{}.Field("a")) {
+		t.Error("the root does not overlap a path")
 	}
 }
 
