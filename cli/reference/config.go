@@ -118,7 +118,9 @@ func platformTable() string {
 	b.WriteString("| variable | on | value |\n|---|---|---|\n")
 	for _, v := range appconfig.PlatformVariables() {
 		value := v.Value
-		if !strings.Contains(value, "{{") {
+		if v.Text != "" {
+			value = v.Text
+		} else if !strings.Contains(value, "{{") {
 			value = ".nuon." + value
 		}
 		cloud := map[string]string{"": "all", "aws": "AWS", "azure": "Azure", "gcp": "GCP"}[v.Cloud]

@@ -3544,7 +3544,9 @@ type System struct {
 
 // TerraformSpec What a Terraform root module is planned with. Everything but the version is a template.
 type TerraformSpec struct {
-	EnvVars map[string]string `json:"env_vars"`
+	// ClusterPolicies Kyverno policies of the app: YAML by the name of its file in the directory nuon-kyverno-policies beside the module
+	ClusterPolicies map[string]string `json:"cluster_policies,omitempty,omitzero"`
+	EnvVars         map[string]string `json:"env_vars"`
 
 	// Override of this install: like another one of var_files, after all of them
 	Override string            `json:"override,omitempty,omitzero"`

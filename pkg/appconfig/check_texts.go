@@ -78,6 +78,10 @@ func (c *checker) readTexts() {
 		c.addTexts(stageStack, "", true, entryTexts(c, e, "secret "+e.value.Name))
 	}
 	for _, e := range c.policies {
+		if isClusterPolicy(&e.value) {
+			c.addTexts(stageSandbox, SandboxName, false, entryTexts(c, e, "policy"))
+			continue
+		}
 		c.addTexts(stageRun, "", true, entryTexts(c, e, "policy"))
 	}
 	for _, e := range c.runbooks {

@@ -58,12 +58,15 @@ type Component struct {
 	Override Override `json:"-"`
 }
 
-// Terraform configures the module of a terraform_module or of the sandbox. Vars and VarFiles are
+// Terraform configures the module of a terraform_module or of the sandbox. Vars, VarFiles and ClusterPolicies are
 // templates.
 type Terraform struct {
 	Version  string            `json:"terraform_version"`  // exact, such as 1.11.4
 	Vars     map[string]string `json:"vars,omitempty"`     // Terraform variables
 	VarFiles []string          `json:"var_file,omitempty"` // tfvars texts; later ones win, all win over Vars
+
+	// ClusterPolicies are files in ClusterPolicyDir beside the module of a sandbox that declares a variable for it.
+	ClusterPolicies map[string]string `json:"-"`
 }
 
 // Helm configures the release of a helm_chart. Namespace, StorageDriver, the strings of Values and
@@ -181,6 +184,7 @@ func (c *Component) Templates() map[string]string {
 	if t := c.Terraform; t != nil {
 		texts.addMap("vars", t.Vars)
 		texts.addFiles("var_file", t.VarFiles)
+		texts.addMap("kyverno_policies", t.ClusterPolicies)
 		texts.add(keyTFVars, c.Override.TFVars)
 	}
 	if h := c.Helm; h != nil {

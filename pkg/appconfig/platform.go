@@ -1,10 +1,14 @@
 package appconfig
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 	"github.com/nuon-toolkit/nuon/pkg/render"
 	"github.com/nuon-toolkit/nuon/pkg/tfmodule"
 )
@@ -16,7 +20,15 @@ type PlatformVariable struct {
 	Cloud string // the only cloud on which it is passed; empty for all
 	// Value is a path of the table of template paths, or a template of JSON.
 	Value string
+	// Text is the value itself, if it is the same everywhere.
+	Text string
 }
+
+// ClusterPolicyDir is the directory beside a sandbox's module, relative to it, with the app's policies of clusters.
+const ClusterPolicyDir = "nuon-kyverno-policies"
+
+// clusterPolicyVariable is passed if the app has policies of clusters: without any, the module's default applies.
+const clusterPolicyVariable = "kyverno_policy_dir"
 
 // platformVariables are the variables that public sandboxes declare.
 var platformVariables = slices.Concat([]PlatformVariable{
@@ -24,6 +36,7 @@ var platformVariables = slices.Concat([]PlatformVariable{
 	{Name: "public_root_domain", Value: publicRootDomain},
 	{Name: "internal_root_domain", Value: internalRootDomain},
 	{Name: "tags", Value: tagsOfInstall},
+	{Name: clusterPolicyVariable, Text: "./" + ClusterPolicyDir},
 	{Name: "labels", Cloud: cloudGCP, Value: labelsOfInstall},
 	{Name: "region", Cloud: cloudAWS, Value: "cloud_account.aws.region"},
 	{Name: "location", Cloud: cloudAzure, Value: "cloud_account.azure.location"},
@@ -63,7 +76,10 @@ func PlatformVariables() []PlatformVariable { return slices.Clone(platformVariab
 // expression returns a template of the variable's value as JSON. A list becomes a text with commas for a variable
 // of type string.
 func (v PlatformVariable) expression(declared string) string {
-	if strings.Contains(v.Value, "{{") {
+	switch {
+	case v.Text != "":
+		return strconv.Quote(v.Text)
+	case strings.Contains(v.Value, "{{"):
 		return v.Value
 	}
 	path := ".nuon." + v.Value
@@ -98,8 +114,10 @@ func PassedVariables(module *tfmodule.Module) []ModuleVariable {
 type PlatformValue struct {
 	Name       string
 	Expression string        // a template of the value as JSON
-	Refs       []render.Path // what the template reads
-	Required   bool          // the module cannot be planned without it
+	Refs       []render.Path // what the template and the files read
+	Required   bool          // the sandbox cannot be planned without it
+	// Files are templates of the files in the directory that the value names, by name: see ClusterPolicies.
+	Files map[string]string
 }
 
 // PlatformValues returns the values that nuon passes to the sandbox of the app, whose module declares these
@@ -109,19 +127,60 @@ func (a *App) PlatformValues(declared []ModuleVariable) []PlatformValue {
 		return nil
 	}
 	own := moduleValues{vars: a.Sandbox.Terraform.Vars, files: a.Sandbox.Terraform.VarFiles}.mayBeSet(&tfmodule.Module{})
-	cloud := a.Cloud()
+	cloud, policies := a.Cloud(), a.ClusterPolicies()
 	var all []PlatformValue
 	for _, variable := range declared {
 		for _, v := range platformVariables {
 			if v.Name != variable.Name || own[v.Name] || v.Cloud != "" && v.Cloud != cloud {
 				continue
 			}
-			text := v.expression(variable.Type)
-			all = append(all, PlatformValue{Name: v.Name, Expression: text, Refs: refsOf(map[string]string{v.Name: text}),
-				Required: variable.Required})
+			value := PlatformValue{Name: v.Name, Expression: v.expression(variable.Type), Required: variable.Required}
+			if v.Name == clusterPolicyVariable {
+				if len(policies) == 0 && !value.Required {
+					continue
+				}
+				value.Files, value.Required = policies, value.Required || len(policies) > 0
+			}
+			texts := maps.Clone(value.Files)
+			if texts == nil {
+				texts = map[string]string{}
+			}
+			texts[v.Name] = value.Expression
+			value.Refs = refsOf(texts)
+			all = append(all, value)
 		}
 	}
 	return all
+}
+
+// ClusterPolicies returns the app's Kyverno policies of clusters, by the name of their file in ClusterPolicyDir. Their
+// texts are templates.
+func (a *App) ClusterPolicies() map[string]string {
+	var files map[string]string
+	for i := range a.Policies {
+		policy := &a.Policies[i]
+		if !isClusterPolicy(policy) {
+			continue
+		}
+		if files == nil {
+			files = map[string]string{}
+		}
+		stem := cmp.Or(strings.Trim(notInFileName.ReplaceAllString(strings.ToLower(policy.Name), "-"), "-"), "policy")
+		name := stem + ".yaml"
+		for n := 2; files[name] != ""; n++ {
+			name = fmt.Sprintf("%s-%d.yaml", stem, n)
+		}
+		files[name] = policy.Contents
+	}
+	return files
+}
+
+// notInFileName matches what the names of policies' files do not contain.
+var notInFileName = lazyregexp.New(`[^a-z0-9_]+`)
+
+// isClusterPolicy reports whether a policy is for the cluster of the sandbox, which enforces it.
+func isClusterPolicy(p *Policy) bool {
+	return p.Type == policyCluster && p.Engine == engineKyverno && p.Contents != ""
 }
 
 // PlatformFile returns the template of a tfvars file in JSON with these values.

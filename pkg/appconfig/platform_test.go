@@ -100,6 +100,9 @@ func TestPlatformVariablesAreSet(t *testing.T) {
 // TestPlatformVariablesReadTheTable finds the values of all platform variables in the table of template paths.
 func TestPlatformVariablesReadTheTable(t *testing.T) {
 	for _, v := range PlatformVariables() {
+		if v.Text != "" {
+			continue
+		}
 		refs := refsOf(map[string]string{v.Name: v.expression("")})
 		if len(refs) == 0 {
 			t.Errorf("%s reads nothing: %s", v.Name, v.expression(""))
@@ -109,5 +112,42 @@ func TestPlatformVariablesReadTheTable(t *testing.T) {
 				t.Errorf("%s reads .nuon.%s, which is not in the table", v.Name, ref)
 			}
 		}
+	}
+}
+
+// TestClusterPolicies passes the app's Kyverno policies of clusters as files to a sandbox that declares a directory for
+// them, and leaves the default of the module to apps without any.
+func TestClusterPolicies(t *testing.T) {
+	policy := func(name, kind, engine string) Policy {
+		return Policy{Name: name, Type: kind, Engine: engine, Contents: "text of " + name}
+	}
+	app := &App{Sandbox: &Component{Name: SandboxName, Kind: KindSandbox, Terraform: &Terraform{}},
+		Policies: []Policy{policy("rego", "sandbox", "opa"), policy("charts", "helm_chart", "kyverno")}}
+	declared := []ModuleVariable{{Name: "kyverno_policy_dir"}, {Name: "nuon_id"}}
+	if got := app.PlatformValues(declared); len(got) != 1 || got[0].Name != "nuon_id" {
+		t.Errorf("without policies of clusters %+v are passed", got)
+	}
+	for _, name := range []string{"No snippets", "no-snippets", "../..", "ü"} {
+		app.Policies = append(app.Policies, policy(name, "kubernetes_cluster", "kyverno"))
+	}
+	app.Policies[3].Contents = "# {{.nuon.install.id}}"
+	want := map[string]string{"no-snippets.yaml": "text of No snippets", "no-snippets-2.yaml": "# {{.nuon.install.id}}",
+		"policy.yaml": "text of ../..", "policy-2.yaml": "text of ü"}
+	got := app.PlatformValues(declared)
+	if len(got) != 2 || got[0].Expression != `"./nuon-kyverno-policies"` || !got[0].Required {
+		t.Fatalf("%+v", got)
+	}
+	if diff := cmp.Diff(want, got[0].Files); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]render.Path{{"install", "id"}}, got[0].Refs); diff != "" {
+		t.Error(diff)
+	}
+	if got := app.PlatformValues(declared[1:]); len(got) != 1 || got[0].Files != nil {
+		t.Errorf("a module without the variable gets %+v", got)
+	}
+	app.Sandbox.Terraform.Vars = map[string]string{"kyverno_policy_dir": "./own"}
+	if got := app.PlatformValues(declared); len(got) != 1 {
+		t.Errorf("the app sets the directory itself, and gets %+v", got)
 	}
 }

@@ -226,3 +226,29 @@ func TestPlatformVariables(t *testing.T) {
 	_, reason = w.component("sandbox")
 	w.want(strings.Contains(reason, "cloud_account.aws.region changed"), true)
 }
+
+// TestClusterPoliciesReachTheSandbox passes the app's policies of clusters to a sandbox that declares
+// kyverno_policy_dir. A changed one makes the sandbox behind.
+func TestClusterPoliciesReachTheSandbox(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.app.Policies = []appconfig.Policy{{Name: "no-snippets", Type: "kubernetes_cluster", Engine: "kyverno",
+		Contents: "# {{.nuon.install.name}}"}}
+	w.exec(`update component_inputs set variables = '[{"name": "kyverno_policy_dir"}]' where component_id = 'cmp_sandbox'`)
+	w.version()
+	w.look()
+	w.approveAll()
+	spec := func(key string) string {
+		return w.one("select applied_config -> 'deploy' -> 'terraform' ->> $1 from install_components where name = 'sandbox'",
+			key)
+	}
+	w.want(spec("cluster_policies"), `{"no-snippets.yaml": "# {{.nuon.install.name}}"}`)
+	w.want(spec("var_files"), `["{\n  \"kyverno_policy_dir\": \"./nuon-kyverno-policies\"\n}\n"]`)
+	status, _ := w.component("sandbox")
+	w.want(status, "current")
+	w.app.Policies[0].Contents = "# changed"
+	w.version()
+	w.look()
+	_, reason := w.component("sandbox")
+	w.want(strings.Contains(reason, "config changed in release 3"), true)
+}

@@ -72,6 +72,7 @@ func (s *snapshot) fillKindSpec(deploy *api.DeploySpec, c *appconfig.Component) 
 			Version: c.Terraform.Version,
 			Vars:    orEmpty(c.Terraform.Vars), EnvVars: orEmpty(c.EnvVars),
 			VarFiles: append([]string{}, c.Terraform.VarFiles...), Override: c.Override.TFVars,
+			ClusterPolicies: c.Terraform.ClusterPolicies,
 		}
 	case c.Helm != nil:
 		deploy.Helm = api.HelmSpec{

@@ -43,7 +43,8 @@ func (s *session) Plan(ctx context.Context) (deploy.Plan, error) {
 	if made.Report, err = s.report(ctx); err != nil || !made.Report.Applyable {
 		return made, err
 	}
-	made.Files, err = s.save(withLockFile(changedFiles(before, after), after, s.workspace))
+	changed := overlayFiles(s.workspace.inModule(s.variables.policies), changedFiles(before, after))
+	made.Files, err = s.save(withLockFile(changed, after, s.workspace))
 	return made, err
 }
 

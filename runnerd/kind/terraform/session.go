@@ -95,7 +95,7 @@ func (s *session) prepare(ctx context.Context, overlay []artifact.File) ([]strin
 	if err != nil {
 		return nil, err
 	}
-	if err := s.workspace.unpack(packed, overlay); err != nil {
+	if err := s.workspace.unpack(packed, s.variables.policies, overlay); err != nil {
 		return nil, err
 	}
 	module, err := readModule(s.workspace)

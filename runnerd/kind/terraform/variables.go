@@ -3,11 +3,16 @@ package terraform
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/envname"
 	"github.com/nuon-toolkit/nuon/runnerd/values"
@@ -19,9 +24,12 @@ type variables struct {
 	files []artifact.File
 	// environ are the component's environment variables.
 	environ map[string]string
+	// policies are the app's policies of the cluster, relative to the root module. An apply has them from its plan,
+	// with the other files of the tree.
+	policies []artifact.File
 }
 
-// renderVariables renders vars, var_files and env_vars. The vars become one JSON file
+// renderVariables renders vars, var_files, env_vars and cluster_policies. The vars become one JSON file
 // of strings, which Terraform converts to numbers and booleans where the module needs those.
 // Later files win: the var_files come after it, and what the install overrides comes last.
 func renderVariables(spec api.DeploySpec, opened *values.Values) (*variables, error) {
@@ -44,10 +52,35 @@ func renderVariables(spec api.DeploySpec, opened *values.Values) (*variables, er
 			return nil, err
 		}
 	}
+	if made.policies, err = renderPolicies(spec.Terraform.ClusterPolicies, opened); err != nil {
+		return nil, err
+	}
 	if made.environ, err = opened.RenderAll("env_vars", spec.Terraform.EnvVars); err != nil {
 		return nil, err
 	}
 	return made, checkEnviron(made.environ)
+}
+
+// policyFile matches valid names of the files of policies.
+var policyFile = regexp.MustCompile(`^[a-z0-9_][a-z0-9_-]{0,240}\.yaml$`)
+
+// renderPolicies renders the policies of the cluster, each into a file.
+func renderPolicies(templates map[string]string, opened *values.Values) ([]artifact.File, error) {
+	rendered, err := opened.RenderAll("kyverno_policies", templates)
+	if err != nil {
+		return nil, err
+	}
+	var files []artifact.File
+	for _, name := range slices.Sorted(maps.Keys(rendered)) {
+		if !policyFile.MatchString(name) {
+			return nil, fmt.Errorf("%.250q is not the name of a policy's file; this is a fault of the control plane, "+
+				"report it", name)
+		}
+		files = append(files, artifact.File{
+			Path: path.Join(appconfig.ClusterPolicyDir, name), Content: []byte(rendered[name]),
+		})
+	}
+	return files, nil
 }
 
 // addFile renders a variable file, which wins over those before it. name is for errors.

@@ -41,3 +41,45 @@ func TestRenderVariables(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestClusterPolicies checks that the app's policies of the cluster are beside the module in the plan, and that the
+// apply has the files of the plan.
+func TestClusterPolicies(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	spec := r.spec(r.mustBuild("m", "m/main.tf", `
+variable "kyverno_policy_dir" {
+  type    = string
+  default = "./kyverno-policies"
+}
+resource "terraform_data" "policy" {
+  for_each = fileset(var.kyverno_policy_dir, "*.yaml")
+  input    = file("${var.kyverno_policy_dir}/${each.key}")
+  provisioner "local-exec" {
+    command = "grep -qx 'kind: acme' nuon-kyverno-policies/limits.yaml && test $(ls nuon-kyverno-policies | wc -l) = 2"
+  }
+}
+output "policies" {
+  value = { for name, policy in terraform_data.policy : name => policy.output }
+}
+`))
+	spec.Values.Plain = json.RawMessage(`{"install":{"name":"acme"}}`)
+	spec.Terraform.VarFiles = []string{`{"kyverno_policy_dir": "./nuon-kyverno-policies"}`}
+	spec.Terraform.ClusterPolicies = map[string]string{"limits.yaml": "kind: {{.nuon.install.name}}\n",
+		"snippets.yaml": "name: '{{ request.object.metadata.name }}'\n"}
+	planned := r.mustPlan(spec, false)
+	applied := r.mustApply(applySpec(spec, planned, false))
+	want := `{"limits.yaml":"kind: acme\n","snippets.yaml":"name: '{{ request.object.metadata.name }}'\n"}`
+	if got := find(applied.Outputs, "policies"); string(got.Value) != want {
+		t.Errorf("the policies are %s, want %s", got.Value, want)
+	}
+	if again := r.mustPlan(spec, false); again.Applyable {
+		t.Error("a second plan with the same policies has changes")
+	}
+	for _, name := range []string{"../main.tf", "a/b.yaml", "main.tf", ".yaml"} {
+		spec.Terraform.ClusterPolicies = map[string]string{name: "x"}
+		if _, err := r.plan(spec, false); err == nil || !strings.Contains(err.Error(), "not the name of a policy's file") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

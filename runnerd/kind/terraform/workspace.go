@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"syscall"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
@@ -121,9 +123,9 @@ func (w *workspace) plan() string      { return filepath.Join(w.root, "plan") }
 func (w *workspace) useFile() string   { return filepath.Join(w.root, "use") }
 func (w *workspace) moduleDir() string { return filepath.Join(w.tree(), filepath.FromSlash(w.module)) }
 
-// unpack unpacks a module's artifact. The files of overlay, which may be nil, replace
-// files of the artifact.
-func (w *workspace) unpack(packed artifact.Artifact, overlay []artifact.File) error {
+// unpack unpacks a module's artifact. The files of beside, relative to the root module, and those of
+// overlay, relative to the tree, replace files of the artifact. Both may be nil.
+func (w *workspace) unpack(packed artifact.Artifact, beside, overlay []artifact.File) error {
 	module, err := directoryOf(packed)
 	if err != nil {
 		return err
@@ -136,10 +138,20 @@ func (w *workspace) unpack(packed artifact.Artifact, overlay []artifact.File) er
 	if err := w.recordUse(); err != nil {
 		return err
 	}
+	files = overlayFiles(files, w.inModule(beside))
 	if err := artifact.WriteTree(overlayFiles(files, overlay), w.tree(), artifact.Limits{}); err != nil {
 		return fmt.Errorf("unpack the module: %w", err)
 	}
 	return nil
+}
+
+// inModule returns files relative to the root module as files relative to the tree.
+func (w *workspace) inModule(files []artifact.File) []artifact.File {
+	moved := slices.Clone(files)
+	for i := range moved {
+		moved[i].Path = path.Join(w.module, moved[i].Path)
+	}
+	return moved
 }
 
 // overlayFiles returns the files of both lists. A file of over replaces one of
