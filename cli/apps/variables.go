@@ -32,6 +32,7 @@ func newVariables(e *cmdenv.Env) *cobra.Command {
 type variablesSetting struct {
 	env       *cmdenv.Env
 	sensitive []string // NAME, NAME=env:VAR, NAME=@FILE or NAME=-
+	dryRun    bool
 }
 
 func newVariablesSet(e *cmdenv.Env) *cobra.Command {
@@ -45,6 +46,7 @@ not named stay. Only components whose templates read a changed variable are plan
 A sensitive value is never an argument: --sensitive NAME asks for it, NAME=env:VAR and NAME=@FILE read it, and
 NAME=- reads the standard input. It is sealed before it is sent, and no command shows it.`,
 		Example: `  nuon apps variables set hello sender=noreply@example.com
+  nuon apps variables set hello sender=noreply@example.com --dry-run
   nuon apps variables set hello --sensitive mail_key
   nuon apps variables set hello --sensitive mail_key=@key.txt`,
 		Args:              cobra.MinimumNArgs(1),
@@ -53,8 +55,12 @@ NAME=- reads the standard input. It is sealed before it is sent, and no command 
 	}
 	c.Flags().StringArrayVar(&o.sensitive, "sensitive", nil,
 		"a sensitive variable: `NAME` asks for it, NAME=env:VAR, NAME=@FILE and NAME=- read it (repeatable)")
+	c.Flags().BoolVar(&o.dryRun, "dry-run", false, dryRunUsage)
 	return c
 }
+
+// dryRunUsage describes --dry-run of the commands that change variables.
+const dryRunUsage = "show what would change, and the components of each install that would be behind, and exit"
 
 func (o *variablesSetting) run(ctx context.Context, client *apiclient.Client, args []string) error {
 	plain, err := keyvalue.Pairs("variable", args[1:])
@@ -72,7 +78,7 @@ func (o *variablesSetting) run(ctx context.Context, client *apiclient.Client, ar
 	if err != nil {
 		return err
 	}
-	var change api.AppVariablesChange
+	change := api.AppVariablesChange{DryRun: o.dryRun}
 	for _, name := range slices.Sorted(maps.Keys(plain)) {
 		change.Set = append(change.Set, api.InputValue{Name: name, Value: plain[name]})
 	}
@@ -149,18 +155,46 @@ func showChangedVariables(w io.Writer, app string, list api.AppVariableList) err
 		_, err := fmt.Fprintf(w, "%s: all values are set already\n", app)
 		return err
 	}
+	is, will := "is", "will"
+	if list.DryRun {
+		is, will = "would be", "would"
+	}
 	for _, name := range list.Changed {
-		line := fmt.Sprintf("%s: variable %s is deleted", app, name)
+		line := fmt.Sprintf("%s: variable %s %s deleted", app, name, is)
 		for _, v := range list.Items {
 			if v.Name == name {
-				line = fmt.Sprintf("%s: variable %s is set%s", app, name, readBy(v.Readers))
+				line = fmt.Sprintf("%s: variable %s %s set%s", app, name, is, readBy(v.Readers))
 			}
 		}
 		for _, m := range list.Missing {
 			if m.Name == name {
-				line += "; " + strings.Join(m.Readers, ", ") + " will wait until it is set again"
+				line += "; " + strings.Join(m.Readers, ", ") + " " + will + " wait until it is set again"
 			}
 		}
+		if _, err := fmt.Fprintln(w, console.Line(line)); err != nil {
+			return err
+		}
+	}
+	return showAffectedInstalls(w, list.Installs)
+}
+
+// showAffectedInstalls prints the effect of a dry run on the installs, those on which nothing would change in one line.
+func showAffectedInstalls(w io.Writer, installs []api.PreviewedInstall) error {
+	var lines, unaffected []string
+	for _, i := range installs {
+		if len(i.Components) == 0 {
+			unaffected = append(unaffected, i.Name)
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("  %s: %s (%s)", i.Name, strings.Join(i.Components, ", "), i.Reason))
+	}
+	if len(lines) > 0 {
+		lines = slices.Insert(lines, 0, "these components would be behind or wait:")
+	}
+	if len(unaffected) > 0 {
+		lines = append(lines, "nothing would change on "+strings.Join(unaffected, ", "))
+	}
+	for _, line := range lines {
 		if _, err := fmt.Fprintln(w, console.Line(line)); err != nil {
 			return err
 		}
@@ -213,21 +247,34 @@ func variableRows(list api.AppVariableList) [][]string {
 }
 
 func newVariablesDelete(e *cmdenv.Env) *cobra.Command {
-	return e.Sure(&cobra.Command{
-		Use:               "delete APP NAME…",
-		Short:             "Delete variables of an app",
-		Long:              `Deletes variables of an app. Components whose templates read one wait until it is set again.`,
-		Example:           "  nuon apps variables delete hello sender --yes",
+	var yes, dryRun bool
+	c := &cobra.Command{
+		Use:   "delete APP NAME…",
+		Short: "Delete variables of an app",
+		Long:  `Deletes variables of an app. Components whose templates read one wait until it is set again.`,
+		Example: "  nuon apps variables delete hello sender --dry-run\n" +
+			"  nuon apps variables delete hello sender --yes",
 		Args:              cobra.MinimumNArgs(2),
 		ValidArgsFunction: complete.Rest(e, complete.Apps, complete.AppVariables),
-	}, "delete without asking", func(args []string) string {
-		return fmt.Sprintf("this deletes the variables %s of app %s", strings.Join(args[1:], ", "), args[0])
-	}, func(ctx context.Context, client *apiclient.Client, args []string) error {
+	}
+	c.Flags().BoolVar(&yes, "yes", false, "delete without asking")
+	c.Flags().BoolVar(&dryRun, "dry-run", false, dryRunUsage)
+	do := e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
 		list, err := apiclient.Decode[api.AppVariableList](client.ChangeAppVariables(ctx, args[0],
-			api.AppVariablesChange{Delete: args[1:]}))
+			api.AppVariablesChange{Delete: args[1:], DryRun: dryRun}))
 		if err != nil {
 			return err
 		}
 		return e.Console.Result(list, func(w io.Writer) error { return showChangedVariables(w, args[0], list) })
 	})
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if !dryRun {
+			what := fmt.Sprintf("this deletes the variables %s of app %s", strings.Join(args[1:], ", "), args[0])
+			if err := e.Console.Confirm(c.Context(), what, yes); err != nil {
+				return err
+			}
+		}
+		return do(c, args)
+	}
+	return c
 }

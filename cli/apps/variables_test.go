@@ -137,3 +137,27 @@ func TestVariablesListAndDelete(t *testing.T) {
 		t.Errorf("%v, sent %+v", err, p.change)
 	}
 }
+
+// TestVariablesDryRun checks that a dry run asks for no confirmation, and prints what would change on which installs.
+func TestVariablesDryRun(t *testing.T) {
+	p := newVariablePlane(t)
+	p.list = api.AppVariableList{DryRun: true, Changed: []string{"key"},
+		Missing: []api.MissingValue{{Name: "key", Readers: []string{"web"}}}, Installs: []api.PreviewedInstall{
+			{Name: "acme", Components: []string{"web", "db"}, Reason: "web: it waits; db: app variable key changed"},
+			{Name: "east", Components: []string{}}, {Name: "west", Components: []string{}}}}
+	screen, err := p.run(t, "", "delete", "hello", "key", "--dry-run")
+	want := `hello: variable key would be deleted; web would wait until it is set again
+these components would be behind or wait:
+  acme: web, db (web: it waits; db: app variable key changed)
+nothing would change on east, west
+`
+	if err != nil || screen != want || !p.change.DryRun {
+		t.Errorf("%v, sent %+v, printed\n%s, want\n%s", err, p.change, screen, want)
+	}
+	p.list = api.AppVariableList{DryRun: true, Changed: []string{"key"}, Items: []api.AppVariable{{Name: "key"}}}
+	screen, err = p.run(t, "", "set", "hello", "key=1", "--dry-run")
+	if want := "hello: variable key would be set, and no template reads it\n"; err != nil || screen != want ||
+		!p.change.DryRun {
+		t.Errorf("%v, printed %q", err, screen)
+	}
+}

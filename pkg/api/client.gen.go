@@ -1342,9 +1342,15 @@ type AppVariable struct {
 
 // AppVariableList defines model for AppVariableList.
 type AppVariableList struct {
-	// Changed after a change: the names that it changed
-	Changed []string      `json:"changed,omitempty,omitzero"`
-	Items   []AppVariable `json:"items"`
+	// Changed after a change: the names that it changed, or would change
+	Changed []string `json:"changed,omitempty,omitzero"`
+
+	// DryRun nothing was changed: items and missing are as they would be
+	DryRun bool `json:"dry_run,omitempty,omitzero"`
+
+	// Installs of a dry run: the effect on each install of the app, by name
+	Installs []PreviewedInstall `json:"installs,omitempty,omitzero"`
+	Items    []AppVariable      `json:"items"`
 
 	// Missing variables that templates of the newest config read and that are not set, by name
 	Missing []MissingValue `json:"missing,omitempty,omitzero"`
@@ -1354,6 +1360,9 @@ type AppVariableList struct {
 type AppVariablesChange struct {
 	// Delete one that the app does not have is an error
 	Delete []string `json:"delete,omitempty,omitzero"`
+
+	// DryRun change nothing, and return what would change
+	DryRun bool `json:"dry_run,omitempty,omitzero"`
 
 	// Set a sensitive one is sealed to the key of GET /v1/sealing-key
 	Set []InputValue `json:"set,omitempty,omitzero"`

@@ -34,15 +34,22 @@ type Change struct {
 	Actor  string
 }
 
-// Apply checks a change and stores it. It returns the names of the variables that differ afterwards; a sensitive value
-// always counts as another one. The caller has locked the app. An error is a *refusal.Error that has everything that is
-// wrong with the change, and then nothing is stored.
-func Apply(
-	ctx context.Context, tx *store.Tx, ours seal.Identity, app store.App, c Change,
-) (changed []string, err error) {
+// Checked is a change that passed the checks.
+type Checked struct {
+	// Changed are the names of the variables that differ afterwards; a sensitive value always counts as another one.
+	Changed []string
+	// After are the variables of the app as they would be, by name.
+	After map[string]store.AppVariable
+
+	puts    []store.PutAppVariableParams
+	deletes []string
+}
+
+// Check checks a change and writes nothing. An error is a *refusal.Error that has everything that is wrong with it.
+func Check(ctx context.Context, tx *store.Tx, ours seal.Identity, app store.App, c Change) (Checked, error) {
 	rows, err := tx.ViewAppVariables(ctx, tx.Org, app.ID)
 	if err != nil {
-		return nil, err
+		return Checked{}, err
 	}
 	current := map[string]store.AppVariable{}
 	for _, row := range rows {
@@ -52,24 +59,36 @@ func Apply(
 		Problems: refusal.Problems{File: "variables"}}
 	puts := k.check(c)
 	if err := k.Err("bad_variables", "these variables of app "+app.Name+" cannot be changed so"); err != nil {
-		return nil, err
+		return Checked{}, err
 	}
+	checked := Checked{Changed: append([]string{}, c.Delete...), After: current, deletes: append([]string{}, c.Delete...)}
 	for _, put := range puts {
 		if was, had := current[put.Name]; had && was.Hash == put.Hash {
 			continue
 		}
 		put.UpdatedBy = c.Actor
+		checked.puts, checked.Changed = append(checked.puts, put), append(checked.Changed, put.Name)
+		current[put.Name] = store.AppVariable{OrgID: put.OrgID, AppID: put.AppID, Name: put.Name, Value: put.Value,
+			Sealed: put.Sealed, Hash: put.Hash, UpdatedBy: put.UpdatedBy}
+	}
+	for _, name := range c.Delete {
+		delete(current, name)
+	}
+	slices.Sort(checked.Changed)
+	return checked, nil
+}
+
+// Store stores a change. The caller has locked the app since before Check.
+func (c Checked) Store(ctx context.Context, tx *store.Tx, app store.App) error {
+	for _, put := range c.puts {
 		if err := tx.PutAppVariable(ctx, put); err != nil {
-			return nil, fmt.Errorf("store variable %s: %w", put.Name, err)
+			return fmt.Errorf("store variable %s: %w", put.Name, err)
 		}
-		changed = append(changed, put.Name)
 	}
-	if err := tx.DropAppVariables(ctx, tx.Org, app.ID, append([]string{}, c.Delete...)); err != nil {
-		return nil, fmt.Errorf("delete variables: %w", err)
+	if err := tx.DropAppVariables(ctx, tx.Org, app.ID, c.deletes); err != nil {
+		return fmt.Errorf("delete variables: %w", err)
 	}
-	changed = append(changed, c.Delete...)
-	slices.Sort(changed)
-	return changed, nil
+	return nil
 }
 
 // checker collects what is wrong with a change. No message contains a value.

@@ -41,24 +41,32 @@ func PreviewDraft(ctx context.Context, tx *store.Tx, app store.App, d DraftRelea
 	if err != nil {
 		return DraftEffect{}, fmt.Errorf("preview app %s: %w", app.Name, err)
 	}
-	all := DraftEffect{Release: part.release.Number, IncompleteReason: part.release.Reason, Installs: []InstallEffect{}}
+	all := DraftEffect{Release: part.release.Number, IncompleteReason: part.release.Reason}
+	all.Installs, err = effectsOnApp(ctx, tx, app, part.effectsOnInstalls)
+	return all, err
+}
+
+// effectsOnApp returns the effects on each install of an app, by name; of computes those on one page of them.
+func effectsOnApp(ctx context.Context, tx *store.Tx, app store.App,
+	of func(context.Context, *store.Tx, []store.Install) ([]InstallEffect, error)) ([]InstallEffect, error) {
+	all := []InstallEffect{}
 	for after := ""; ; {
 		rows, err := tx.ViewInstalls(ctx, store.ViewInstallsParams{
 			OrgID: tx.Org, AppID: app.ID, Labels: json.RawMessage("{}"), AfterApp: app.Name, AfterName: after,
 			Most: installsPerPage,
 		})
 		if err != nil {
-			return DraftEffect{}, err
+			return nil, err
 		}
 		installs := make([]store.Install, 0, len(rows))
 		for _, row := range rows {
 			installs = append(installs, row.Install)
 		}
-		page, err := part.effectsOnInstalls(ctx, tx, installs)
+		page, err := of(ctx, tx, installs)
 		if err != nil {
-			return DraftEffect{}, err
+			return nil, err
 		}
-		all.Installs = append(all.Installs, page...)
+		all = append(all, page...)
 		if len(rows) < installsPerPage {
 			return all, nil
 		}
@@ -154,9 +162,12 @@ func (p *appRelease) effectsOnInstalls(ctx context.Context, tx *store.Tx,
 	return all, nil
 }
 
+// nothingChanges is the reason for an install on which nothing would change.
+const nothingChanges = "nothing would change on it"
+
 // installEffect summarizes the effect on one install.
 func installEffect(was, will *snapshot) InstallEffect {
-	f := InstallEffect{Install: was.install.Name, Components: []string{}, Reason: "nothing would change on it"}
+	f := InstallEffect{Install: was.install.Name, Components: []string{}, Reason: nothingChanges}
 	if was.pinned() {
 		f.Reason = fmt.Sprintf("it is pinned at release %d, so nothing would change on it", was.release.Number)
 		return f
@@ -165,6 +176,11 @@ func installEffect(was, will *snapshot) InstallEffect {
 		f.Reason = "nothing would change on it, since the release would be incomplete: " + will.release.Reason
 		return f
 	}
+	return f.compare(was, will)
+}
+
+// compare adds the components whose desired state differs, with the reasons.
+func (f InstallEffect) compare(was, will *snapshot) InstallEffect {
 	before, after := was.desiredStates(), will.desiredStates()
 	var reasons []string
 	for _, name := range will.sandboxFirst() {

@@ -48,6 +48,30 @@ func Preview(ctx context.Context, tx *store.Tx, install store.Install, c Install
 	return effects(was, will), nil
 }
 
+// PreviewVariables returns the effect of other variables of an app, by name, on each of its installs, by name. It
+// writes nothing.
+func PreviewVariables(ctx context.Context, tx *store.Tx, app store.App,
+	variables map[string]store.AppVariable) ([]InstallEffect, error) {
+	return effectsOnApp(ctx, tx, app, func(ctx context.Context, tx *store.Tx,
+		installs []store.Install) ([]InstallEffect, error) {
+		was, err := loadReadOnly(ctx, tx, installs)
+		if err != nil {
+			return nil, err
+		}
+		will, err := loadReadOnly(ctx, tx, installs)
+		if err != nil {
+			return nil, err
+		}
+		all := make([]InstallEffect, 0, len(installs))
+		for i := range installs {
+			will[i].variables = variables
+			effect := InstallEffect{Install: installs[i].Name, Components: []string{}, Reason: nothingChanges}
+			all = append(all, effect.compare(was[i], will[i]))
+		}
+		return all, nil
+	})
+}
+
 func effects(was, will *snapshot) []ComponentEffect {
 	before, after := was.desiredStates(), will.desiredStates()
 	all := []ComponentEffect{}

@@ -1,12 +1,16 @@
 package rollout_test
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/reconciler/rollout"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
 // putVariable stores a variable of the app, sealed to the control plane's key if it is sensitive.
@@ -68,6 +72,22 @@ func TestAppVariablesReachTheirReaders(t *testing.T) {
 	w.putVariable("unread", "y", true)
 	w.look()
 	w.want(w.done, []string(nil))
+	must(t, w.in(func(ctx context.Context, tx *store.Tx) error {
+		app, err := tx.AppByID(ctx, w.org, w.appID)
+		must(t, err)
+		text := "noreply@b"
+		for want, variables := range map[string]map[string]store.AppVariable{
+			"[{acme [metrics] metrics: app variable mail_key changed; app variable sender changed}]": {
+				"mail_key": {Sealed: json.RawMessage(`{}`), Hash: "h"}, "sender": {Value: &text, Hash: "h"}},
+			"[{acme [metrics] metrics: it waits: app variables mail_key and sender are not set; set them: " +
+				"nuon apps variables set hello mail_key=VALUE sender=VALUE}]": {},
+		} {
+			effects, err := rollout.PreviewVariables(ctx, tx, app, variables)
+			must(t, err)
+			w.want(fmt.Sprint(effects), want)
+		}
+		return nil
+	}))
 	w.putVariable("mail_key", "planted-2", true)
 	w.look()
 	status, reason = w.component("metrics")

@@ -72,6 +72,11 @@ func TestAppVariables(t *testing.T) {
 	if got := shownVariables(before); got != "mail_key missing for web; sender missing for web,action smoke" {
 		t.Errorf("before: %s", got)
 	}
+	dry := b.change(map[string]any{"dry_run": true, "set": []any{map[string]any{"name": "sender", "value": "a@b"}}})
+	if got := shownVariables(dry); got != "sender=a@b for web,action smoke; mail_key missing for web" || !dry.DryRun ||
+		strings.Join(dry.Changed, ",") != "sender" || fans() != "0" {
+		t.Errorf("a dry run gives %s, changed %q, and %s requests", got, dry.Changed, fans())
+	}
 	now := b.change(map[string]any{"set": []any{map[string]any{"name": "sender", "value": "noreply@shop.example"},
 		b.secret("mail_key", b.app, "mail_key", "planted-4711"), map[string]any{"name": "unread", "value": ""}}})
 	if got := shownVariables(now); got !=
@@ -92,6 +97,13 @@ func TestAppVariables(t *testing.T) {
 		"sender=noreply@shop.example for web,action smoke; mail_key missing for web" ||
 		fans() != "1" {
 		t.Errorf("deleted: %s", got)
+	}
+	b.exec(`insert into runners (org_id, id, name, kind) values ($1, 'run_east', 'east', 'install')`, b.one.org.ID)
+	b.exec(`insert into installs (org_id, id, app_id, name, runner_id) values ($1, 'ins_east', $2, 'east', 'run_east')`,
+		b.one.org.ID, b.app)
+	dry = b.change(map[string]any{"dry_run": true, "delete": []string{"sender"}})
+	if len(dry.Installs) != 1 || dry.Installs[0].Name != "east" || dry.Installs[0].Reason == "" {
+		t.Errorf("the installs of a dry run are %+v", dry.Installs)
 	}
 	events := b.texts("select detail::text from audit_events where action = 'app.variables' order by id")
 	if diff := cmp.Diff([]string{`{"changed": ["mail_key", "sender", "unread"], "deleted": []}`,
