@@ -1,6 +1,9 @@
 package appconfig
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
@@ -8,8 +11,10 @@ import (
 
 // checkInstalls checks each install file: section 11.4.
 func (c *checker) checkInstalls() {
+	reads := c.accountReads()
 	for _, e := range c.installs {
 		c.checkAccount(e)
+		c.checkAccountReads(e, reads)
 		c.checkInstallInputs(e)
 		c.checkInstallComponents(e)
 		c.checkInstallToggles(e.table, e.value.Name, e.value.ComponentToggles)
@@ -38,6 +43,45 @@ func (c *checker) checkAccount(e *entry[format.Install]) {
 				"install %q is on %s, and the runner is on %s", e.value.Name, cloudLabel(account.cloud), cloudLabel(c.cloud))
 		}
 		first = account.key
+	}
+}
+
+// accountReads returns the keys of the cloud account that texts read, each with the first text that reads it.
+func (c *checker) accountReads() map[string]*renderedText {
+	first := map[string]*renderedText{}
+	for _, t := range c.texts {
+		if t.template == nil || t.noEffectYet || t.stage == stageProse {
+			continue
+		}
+		for _, ref := range t.template.Refs() {
+			if len(ref) == 3 && ref[0] == "cloud_account" && ref[1] == c.cloud && !testsFor(t.text, ref[2]) &&
+				first[ref[2]] == nil {
+				first[ref[2]] = t
+			}
+		}
+	}
+	return first
+}
+
+// checkAccountReads warns of keys of the cloud account that texts read and that an install file does not set: what
+// reads them waits until the stack of the install reports them.
+func (c *checker) checkAccountReads(e *entry[format.Install], reads map[string]*renderedText) {
+	table := c.cloud + "_account"
+	n := e.table.Get(table)
+	if n != nil && n.Table() == nil { // reported already
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(reads)) {
+		if text, _ := n.Table().Get(key).Text(); text != "" {
+			continue
+		}
+		at, hint := e.table.Position("name"), "add ["+table+"] with "+key
+		if n != nil {
+			at, hint = n.Key, "add "+key
+		}
+		c.warnf(ruleInstallAccount, at, hint, "install %q: %s of the %s account is not set, and %s reads it in %s: "+
+			"that waits until the stack of the install reports it", e.value.Name, key, cloudLabel(c.cloud), reads[key].owner,
+			reads[key].path)
 	}
 }
 

@@ -60,6 +60,7 @@ const (
 	rulePolicyEngine    = "policy-engine"
 	rulePolicyScope     = "policy-components"
 	ruleToggle          = "toggle"
+	ruleInstallAccount  = "install-account"
 	ruleInstallInput    = "install-input"
 	ruleInputValue      = "input-value"
 	ruleUnattendedInput = "unattended-input"
@@ -153,6 +154,7 @@ var rules = []Rule{
 	{Name: ruleModuleOutput, Summary: "A Terraform module declares every output that a template reads."},
 	// Inputs and secrets.
 	{Name: ruleInputValue, Summary: "The value of an input has the type of the input."},
+	{Name: ruleInstallAccount, Summary: "An install file sets what templates read of the cloud account.", Warns: true},
 	{Name: ruleInstallInput, Summary: "An install sets all required inputs, and only declared ones."},
 	{Name: ruleSensitive, Summary: "Sensitive values are not in files.", Warns: true},
 	{Name: ruleUnattendedInput, Summary: "An action that starts automatically has no required inputs.",
