@@ -101,7 +101,8 @@ Variables:
                             an app names is found on PATH or fetched
   NUON_TERRAFORM_RELEASES   a mirror of the release site, to fetch it from
   NUON_TF_CLI_CONFIG_FILE   Terraform's own configuration, such as a mirror of
-                            providers; else an empty one is used
+                            providers or, on a build runner, of a module registry;
+                            else an empty one is used
 
 What jobs see: of the variables that this command is started with, Terraform and
 actions see PATH, HOME, TMPDIR, LANG, TZ and those of proxies and certificates. On
