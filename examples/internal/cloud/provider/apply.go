@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -56,6 +58,9 @@ func (s *server) ApplyResourceChange(ctx context.Context, q *tfprotov6.ApplyReso
 }
 
 func (s *server) remove(typ string, prior object, key string) error {
+	if err := checkDelete(typ, prior); err != nil {
+		return err
+	}
 	if b := behaviors[typ]; b != nil {
 		if b.remove == nil {
 			return nil
@@ -103,3 +108,18 @@ func (s *server) change(typ string, schema *rootBlock, planned, prior object, pr
 	}
 	return planned, private, err
 }
+
+// checkDelete refuses to delete what its arguments protect.
+func checkDelete(typ string, prior object) error {
+	switch {
+	case prior["deletion_protection"] == true, prior["enable_deletion_protection"] == true,
+		prior["deletion_protection"] != false && slices.Contains(protectedByDefault, typ):
+		return errors.New("cannot delete it while deletion protection is enabled: set the argument to false and apply first")
+	case typ == "aws_db_instance" && prior["skip_final_snapshot"] != true && prior["final_snapshot_identifier"] == nil:
+		return errors.New("final_snapshot_identifier is required when skip_final_snapshot is false")
+	}
+	return nil
+}
+
+// protectedByDefault are the types whose argument deletion_protection is true unless it is set.
+var protectedByDefault = []string{"google_container_cluster", "google_sql_database_instance"}

@@ -115,11 +115,14 @@ var ids = map[string]string{
 	"azurerm_log_analytics_workspace":      azureGroup + "/providers/Microsoft.OperationalInsights/workspaces/{name}",
 	"azurerm_user_assigned_identity": azureGroup +
 		"/providers/Microsoft.ManagedIdentity/userAssignedIdentities/{name}",
-	"azurerm_role_assignment": "{scope}/providers/Microsoft.Authorization/roleAssignments/{uuid}",
-	"azurerm_subscription":    "/subscriptions/{subscription}",
-	"azapi_resource":          "{parent_id}/providers/{azure type}/{name}",
-	"azapi_update_resource":   "{resource_id}",
-	"azapi_resource_action":   "{resource_id}",
+	"azurerm_subnet_network_security_group_association": "{subnet_id}",
+	"azurerm_subnet_nat_gateway_association":            "{subnet_id}",
+	"azurerm_nat_gateway_public_ip_association":         "{nat_gateway_id}|{public_ip_address_id}",
+	"azurerm_role_assignment":                           "{scope}/providers/Microsoft.Authorization/roleAssignments/{uuid}",
+	"azurerm_subscription":                              "/subscriptions/{subscription}",
+	"azapi_resource":                                    "{parent_id}/providers/{azure type}/{name}",
+	"azapi_update_resource":                             "{resource_id}",
+	"azapi_resource_action":                             "{resource_id}",
 
 	"helm_release": "{name}", "kubectl_manifest": "/apis/{api_version}/{kind}/{#12}",
 }

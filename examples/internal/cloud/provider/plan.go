@@ -129,10 +129,11 @@ func mergeTags(all object, tags any) {
 func replaced(typ string, b *block, prior, planned object) (made []*tftypes.AttributePath) {
 	for _, name := range sortedKeys(b.Attributes) {
 		a := b.Attributes[name]
-		if !a.Required && !a.Optional || prior[name] == nil || same(prior[name], planned[name]) {
+		if !a.Required && !a.Optional || same(prior[name], planned[name]) || !replaces(typ, name) {
 			continue
 		}
-		if replaces(typ, name) {
+		// An argument that is set for the first time is often one that an update of the provider added.
+		if prior[name] != nil || immutable(typ) && !strings.HasPrefix(typ, "random_") {
 			made = append(made, tftypes.NewAttributePath().WithAttributeName(name))
 		}
 	}

@@ -94,6 +94,7 @@ func loadSchema(provider, version string) (*schemaFile, error) {
 			return nil, fmt.Errorf("schema of provider %s %s: %w", provider, version, err)
 		}
 	}
+	file.derive()
 	return &file, nil
 }
 

@@ -159,13 +159,26 @@ func (s *store) load() error {
 		if err != nil {
 			return err
 		}
-		var r record
-		if err := json.Unmarshal(line, &r); err != nil {
+		r, err := parseRecord(line)
+		if err != nil {
 			return fmt.Errorf("line %d: %w", s.lines+1, err)
 		}
 		s.apply(r)
 		s.offset += int64(len(line))
 	}
+}
+
+// parseRecord parses a line. It does not read the attributes of an object: most processes need few of
+// thousands of objects.
+func parseRecord(line []byte) (r record, err error) {
+	if rest, is := bytes.CutPrefix(line, []byte(`{"key":"`)); is {
+		key, object, is := bytes.Cut(rest, []byte(`","object":`))
+		if end := []byte("}\n"); is && !bytes.ContainsAny(key, `"\`) && bytes.HasSuffix(object, end) {
+			return record{Key: string(key), Object: bytes.Clone(object[:len(object)-len(end)])}, nil
+		}
+	}
+	err = json.Unmarshal(line, &r)
+	return r, err
 }
 
 func (s *store) reset(info os.FileInfo) {

@@ -135,6 +135,8 @@ resource "aws_route53_record" "v" {
   allow_overwrite = true
 }
 resource "aws_db_instance" "d" {
+  skip_final_snapshot = true
+
   identifier        = "db"
   instance_class    = "db.t3.micro"
   engine            = "postgres"

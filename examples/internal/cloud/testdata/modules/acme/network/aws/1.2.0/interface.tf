@@ -1,0 +1,1 @@
+../0.9.0/interface.tf
