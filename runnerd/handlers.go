@@ -16,7 +16,7 @@ import (
 )
 
 // kind builds, deploys and checks one kind of component. health is nil for
-// a kind without health.
+// a kind without health, and deploy for one that actions run.
 type kind struct {
 	build  job.Handler
 	deploy deploy.Kind
@@ -29,6 +29,7 @@ var kinds = map[string]kind{
 	"terraform_module":    {terraform.Build{}, terraform.Kind{}, nil},
 	"helm_chart":          {helm.Build{}, helm.Kind{}, helm.Health},
 	"kubernetes_manifest": {kubernetes.Build{}, kubernetes.Kind{}, kubernetes.Health},
+	"action_source":       {action.Build{}, nil, nil},
 }
 
 // handlers returns the handler of each kind of job.
@@ -62,7 +63,7 @@ func byKind(of func(api.JobSpec) string, verb func(kind) job.Handler) job.Handle
 	return job.HandlerFunc(func(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		name := of(env.Spec)
 		found, known := kinds[name]
-		if !known {
+		if !known || found.deploy == nil && env.Spec.Kind != api.JobSpecKindBuild {
 			return api.JobResult{}, fmt.Errorf("this runner cannot do components of kind %q; "+
 				"update it to the version of the control plane", name)
 		}

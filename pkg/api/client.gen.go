@@ -1222,6 +1222,24 @@ type ActionResult struct {
 	Outputs []Output `json:"outputs"`
 }
 
+// ActionSource The code of a repository that a step runs in. The action copies it to the install's registry when that does not have it.
+type ActionSource struct {
+	// Artifact below the install registry's prefix
+	Artifact ArtifactRef `json:"artifact"`
+
+	// Commit at which it was built
+	Commit string `json:"commit"`
+
+	// Directory in which the step runs, in the packed source
+	Directory string `json:"directory"`
+
+	// From below the vendor registry's prefix
+	From ArtifactRef `json:"from"`
+
+	// Name of the source, as in a list of builds
+	Name string `json:"name"`
+}
+
 // ActionSpec defines model for ActionSpec.
 type ActionSpec struct {
 	Action string `json:"action"`
@@ -1253,6 +1271,9 @@ type ActionStep struct {
 	EnvVars        map[string]string `json:"env_vars"`
 	InlineContents string            `json:"inline_contents"`
 	Name           string            `json:"name"`
+
+	// Source The code of a repository that a step runs in. The action copies it to the install's registry when that does not have it.
+	Source ActionSource `json:"source,omitempty,omitzero"`
 }
 
 // App defines model for App.
@@ -1625,7 +1646,7 @@ type BuildSpec struct {
 	Component     string      `json:"component"`
 	ComponentKind string      `json:"component_kind"`
 
-	// Directory of the module, chart or kustomization in the packed source
+	// Directory of the module, chart, kustomization or scripts in the packed source
 	Directory string `json:"directory"`
 
 	// Kustomize of a manifest that kustomize makes; without a path, the source holds the manifest as it is
@@ -3482,10 +3503,13 @@ type Step struct {
 	Reason    string    `json:"reason"`
 
 	// RejectedBy who rejected its plan or script
-	RejectedBy string     `json:"rejected_by,omitempty,omitzero"`
-	StartedAt  time.Time  `json:"started_at,omitempty,omitzero"`
-	Status     StepStatus `json:"status"`
-	Tries      int        `json:"tries"`
+	RejectedBy string `json:"rejected_by,omitempty,omitzero"`
+
+	// Sources action: the code of repositories that its run has
+	Sources   []StepSource `json:"sources,omitempty,omitzero"`
+	StartedAt time.Time    `json:"started_at,omitempty,omitzero"`
+	Status    StepStatus   `json:"status"`
+	Tries     int          `json:"tries"`
 
 	// Trigger action: what makes it run, such as manual or pre-deploy-component
 	Trigger string `json:"trigger,omitempty,omitzero"`
@@ -3496,6 +3520,21 @@ type StepKind string
 
 // StepStatus defines model for Step.Status.
 type StepStatus string
+
+// StepSource The code of a repository that one step of an action ran.
+type StepSource struct {
+	// Artifact digest
+	Artifact string `json:"artifact"`
+
+	// Commit at which it was built
+	Commit string `json:"commit"`
+
+	// Name of the source, as in a list of builds
+	Name string `json:"name"`
+
+	// Step name of the action's step
+	Step string `json:"step"`
+}
 
 // Sync defines model for Sync.
 type Sync struct {

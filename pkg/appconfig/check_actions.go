@@ -102,7 +102,7 @@ func (c *checker) checkSteps(action *entry[format.Action]) {
 	for i := range action.value.Steps {
 		step, path := &action.value.Steps[i], syntax.JoinIndex("steps", i)
 		at := action.table.Position(path + ".name")
-		c.checkName("step", stepName, step.Name, at)
+		c.checkName("step", titleName, step.Name, at)
 		list = append(list, declaredName{step.Name, at})
 		c.checkScript(action.table, path, step.Name, step.Repositories)
 		command, inline := action.table.Find(path+".command"), action.table.Find(path+".inline_contents")
@@ -118,29 +118,9 @@ func (c *checker) checkSteps(action *entry[format.Action]) {
 				"name the repository that holds the program, or use inline_contents",
 				"step %s has a command, and [steps.public_repo] or [steps.connected_repo] is missing",
 				diagnostic.Quote(step.Name))
-		case command != nil && inline == nil:
-			c.warnf(ruleNoEffectYet, command.Key, "write the script as inline_contents",
-				"runners cannot run programs of repositories yet, so the action fails at step %s",
-				diagnostic.Quote(step.Name))
 		}
 	}
 	c.checkUnique("step", list)
-}
-
-// checkScript checks what a step runs: an inline script, or a program of a repository.
-func (c *checker) checkScript(t *syntax.Table, path, name string, from format.Repositories) {
-	inline, command := t.Find(path+".inline_contents"), t.Find(path+".command")
-	c.checkEnvironment(t, path+".env_vars")
-	c.checkSource(t, path, from)
-	switch {
-	case inline != nil && command != nil:
-		c.errorf(ruleChooseOne, command.At, "keep one of them",
-			"step %s has both inline_contents and command", diagnostic.Quote(name))
-	case command != nil:
-		if text, _ := command.Text(); strings.TrimSpace(text) == "" {
-			c.errorf(ruleMissingKey, command.At, "", "the command of step %s is empty", diagnostic.Quote(name))
-		}
-	}
 }
 
 // checkActionInputs checks the parameters of an action.

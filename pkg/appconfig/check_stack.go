@@ -35,7 +35,7 @@ func (c *checker) checkStack() {
 	for i := range stack.CustomNestedStacks {
 		nested, path := &stack.CustomNestedStacks[i], syntax.JoinIndex("custom_nested_stacks", i)
 		at := t.Position(path + ".name")
-		c.checkName("nested stack", stepName, nested.Name, at)
+		c.checkName("nested stack", stackName, nested.Name, at)
 		list = append(list, declaredName{nested.Name, at})
 		c.checkTemplateURL(t.Position(path+".template_url"), nested.TemplateURL)
 		if nested.Index == nil {

@@ -28,6 +28,7 @@ type checker struct {
 	upstream   map[string]map[string]bool  // a component and all that it comes after; a cache
 	deploys    map[string][]string         // the components whose deploy runs an action; a cache
 	modules    map[string]*tfmodule.Module // Terraform modules in the repository of the config, by component
+	scripts    map[string]error            // what is wrong with directories of scripts in the repository of the config
 	// documents are the texts in other languages: policies and policy documents.
 	documents []embeddedDocument
 }
@@ -49,7 +50,7 @@ type names struct {
 
 // check runs all checks across the files.
 func check(c *config, r *reporter) {
-	all := &checker{config: c, reporter: r}
+	all := &checker{config: c, reporter: r, scripts: map[string]error{}}
 	all.index()
 	all.checkRoles()
 	all.checkPolicies()

@@ -3,6 +3,7 @@ package appconfig
 import (
 	"cmp"
 	"errors"
+	"io/fs"
 	"path"
 
 	"github.com/nuon-toolkit/nuon/pkg/sourcedir"
@@ -17,6 +18,8 @@ func (c *Component) Code() (sourcedir.Code, bool) {
 	}
 	code := sourcedir.Code{Directory: cmp.Or(c.Source.Directory, ".")}
 	switch {
+	case c.Kind == KindActionSource:
+		code.Kind = sourcedir.Scripts
 	case c.Terraform != nil:
 		code.Kind = sourcedir.Module
 	case c.Helm != nil:
@@ -63,5 +66,19 @@ func (a *App) FindCode(c *Component, tree sourcedir.Tree, where string) (sourced
 			return sourcedir.Found{}, errors.New(problem)
 		}
 	}
+	if c.Kind == KindActionSource {
+		if err := a.checkCommands(c, tree, where); err != nil {
+			return sourcedir.Found{}, err
+		}
+	}
 	return found, nil
+}
+
+// checkCommand returns an error if a command runs a file that its directory does not have.
+func checkCommand(directory, command string, tree fs.FS, where string) error {
+	file, err := CommandFile(directory, command)
+	if err != nil || file == "" {
+		return err
+	}
+	return sourcedir.CheckProgram(tree, file, where)
 }

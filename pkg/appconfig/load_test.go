@@ -169,8 +169,6 @@ func TestLoadEverything(t *testing.T) {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{
-		`actions/run.toml:15:1: warning: runners cannot run programs of repositories yet, so the action fails at ` +
-			`step "two" (write the script as inline_contents)`,
 		`installs/globex.toml:2:17: warning: "approval_option": auto is the older name of approve-all (write "approve-all")`,
 		"metadata.toml:2:1: warning: accepted, no effect yet: readme",
 		"secrets/x.toml:1:1: warning: accepted, no effect yet: secrets",

@@ -30,7 +30,7 @@ var (
 		lazyregexp.New(`^[^\x00-\x1f\x7f]+$`),
 		"anything on one line",
 	}
-	stepName = nameRule{
+	stackName = nameRule{
 		lazyregexp.New(`^[^\x00-\x1f\x7f/\\]+$`),
 		"anything on one line without slashes",
 	}

@@ -148,7 +148,7 @@ var rules = []Rule{
 	{Name: ruleSourceDirectory, Summary: "The directory of code in the app's repository exists."},
 	{Name: ruleSourceCode,
 		Summary: "Code in the app's repository is a module, chart or kustomization that can be built without " +
-			"network access."},
+			"network access, or has the program that an action's command names."},
 	{Name: ruleModuleVariable,
 		Summary: "A Terraform module declares every variable in vars, and every required variable is set."},
 	{Name: ruleModuleOutput, Summary: "A Terraform module declares every output that a template reads."},

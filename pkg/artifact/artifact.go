@@ -27,6 +27,8 @@ const (
 	MediaChart Media = "application/vnd.nuon.chart.v1"
 	// MediaManifest is a set of Kubernetes objects: one file, manifest.yaml.
 	MediaManifest Media = "application/vnd.nuon.manifest.v1"
+	// MediaScripts is code that steps of actions run: files at their paths in the repository.
+	MediaScripts Media = "application/vnd.nuon.scripts.v1"
 	// MediaSource is a packed source tree, which the observer hands to a build.
 	MediaSource Media = "application/vnd.nuon.source.v1"
 	// MediaPlan is a plan bundle that is encrypted to the install key.

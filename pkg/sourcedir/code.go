@@ -19,6 +19,7 @@ const (
 	Module        Kind = "module"
 	Chart         Kind = "chart"
 	Kustomization Kind = "kustomization"
+	Scripts       Kind = "scripts" // what the steps of actions run
 )
 
 // Code locates the code of a component in its repository. Paths are slash paths from the root of
@@ -72,9 +73,12 @@ type MissingError struct {
 }
 
 func (e *MissingError) Error() string {
-	return fmt.Sprintf(
-		"there is no directory %s in %s; commit the %s there, or correct the directory in the component's config",
-		e.Code.Directory, e.Where, e.Code.Kind)
+	config := "component's"
+	if e.Code.Kind == Scripts {
+		config = "action's"
+	}
+	return fmt.Sprintf("there is no directory %s in %s; commit the %s there, or correct the directory in the %s config",
+		e.Code.Directory, e.Where, e.Code.Kind, config)
 }
 
 // Find reads the code from the tree of a repository; where names the repository in messages. Its
@@ -88,6 +92,9 @@ func (c Code) Find(tree fs.FS, where string) (Found, error) {
 		return c.module(tree)
 	case Chart:
 		dirs, err := chartDirectories(tree, c.Directory)
+		return Found{Directories: dirs}, err
+	case Scripts:
+		dirs, err := scriptDirectories(tree, c.Directory)
 		return Found{Directories: dirs}, err
 	default:
 		return c.kustomization(tree, where)

@@ -1,6 +1,7 @@
 package sourcedir
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -58,31 +59,58 @@ func linksIn(tree fs.FS, dir string, entries *int) ([]string, error) {
 }
 
 // addLinked adds the directories that are needed to follow one link: those of the links on the way
-// and of the target.
+// and of the target. It adds nothing for a link that leads nowhere or out of the repository, which
+// packing reports.
 func addLinked(tree fs.FS, dirs []string, link string) []string {
-	dir, rest, hops := ".", strings.Split(link, "/"), 0
+	end, through, err := follow(tree, link)
+	for _, dir := range through {
+		dirs = addDirectory(dirs, dir)
+	}
+	if err != nil {
+		return dirs
+	}
+	if info, err := lstat(tree, end); err != nil || !info.IsDir() {
+		end = path.Dir(end)
+	}
+	return addDirectory(dirs, end)
+}
+
+// errOutside reports a path that leads out of the repository.
+var errOutside = errors.New("it leads out of the repository")
+
+// follow returns the path that a path leads to, and the directories of the links on the way. The
+// error is errOutside, fs.ErrNotExist, or that there are too many links.
+func follow(tree fs.FS, name string) (end string, through []string, err error) {
+	end = "."
+	rest, hops := strings.Split(name, "/"), 0
 	for len(rest) > 0 {
-		next := path.Join(dir, rest[0])
+		next := path.Join(end, rest[0])
 		rest = rest[1:]
+		if !fs.ValidPath(next) {
+			return "", through, errOutside
+		}
 		info, err := lstat(tree, next)
 		if err != nil {
-			return dirs // it leads nowhere or out of the repository, which packing reports
+			return "", through, err
 		}
 		if info.Mode()&fs.ModeSymlink == 0 {
-			dir = next
+			end = next
 			continue
 		}
 		written, err := fs.ReadLink(tree, next)
-		if hops++; err != nil || path.IsAbs(written) || hops > maxHops {
-			return dirs
+		if err != nil {
+			return "", through, err
 		}
-		dirs = addDirectory(dirs, dir)
+		if path.IsAbs(written) {
+			return "", through, errOutside
+		}
+		if hops++; hops > maxHops {
+			return "", through, fmt.Errorf("it leads through more than %d links", maxHops)
+		}
+		through = append(through, end)
 		rest = append(strings.Split(written, "/"), rest...)
 	}
-	if info, err := lstat(tree, dir); err != nil || !info.IsDir() {
-		dir = path.Dir(dir)
-	}
-	return addDirectory(dirs, dir)
+	return end, through, nil
 }
 
 // lstat describes the file at a path without following a link. An invalid path does not exist.

@@ -60,7 +60,7 @@ func (b *Builder) inspectAll(ctx context.Context, org string, app appState) ([]*
 			err = tree.Err()
 		}
 		if err != nil {
-			troubles = errors.Join(troubles, fmt.Errorf("component %s: %w", component.row.Name, err))
+			troubles = errors.Join(troubles, fmt.Errorf("%s: %w", component.config.Title(), err))
 			continue
 		}
 		findings = append(findings, found)
@@ -106,7 +106,7 @@ func (b *Builder) compare(ctx context.Context, org string, findings []*candidate
 			}
 			var err error
 			if found.known, err = findKnown(ctx, tx, found.row.ID, found.digest); err != nil {
-				return fmt.Errorf("component %s: %w", found.row.Name, err)
+				return fmt.Errorf("%s: %w", found.config.Title(), err)
 			}
 		}
 		return nil
@@ -157,7 +157,7 @@ func (b *Builder) packAll(ctx context.Context, org string, findings []*candidate
 			continue
 		}
 		found.problem, found.temporary = "the packed source could not be stored: "+err.Error(), true
-		troubles = errors.Join(troubles, fmt.Errorf("component %s: %w", found.row.Name, err))
+		troubles = errors.Join(troubles, fmt.Errorf("%s: %w", found.config.Title(), err))
 	}
 	return troubles
 }

@@ -53,23 +53,14 @@ func DryRunBuilds(
 		d.rows[row.Name] = row
 	}
 	all := map[string]DryRun{}
-	for _, component := range allComponents(config) {
+	for _, component := range config.Built() {
 		draft, err := d.draft(ctx, tx, component)
 		if err != nil {
-			return nil, fmt.Errorf("component %s: %w", component.Name, err)
+			return nil, fmt.Errorf("%s: %w", component.Title(), err)
 		}
 		all[component.Name] = draft
 	}
 	return all, tree.Err()
-}
-
-// allComponents returns the sandbox and the components that are deployed.
-func allComponents(config *appconfig.App) []appconfig.Component {
-	config = config.Deployed()
-	if config.Sandbox == nil {
-		return config.Components
-	}
-	return append([]appconfig.Component{*config.Sandbox}, config.Components...)
 }
 
 // dryRunner holds the current components, and the files that replace the committed ones.
@@ -153,11 +144,11 @@ func dryRunReason(f *candidate) string {
 	if f.current == nil || json.Unmarshal(f.current.Recipe, &before) != nil {
 		return "it would be built for the first time"
 	}
-	if shape := shapeReason(before, f.recipe, f.config.Name, "this config"); shape != "" {
+	if shape := shapeReason(before, f.recipe, f.config.Title(), "this config"); shape != "" {
 		return shape
 	}
 	if moved := changedDirectories(before, f.recipe); len(moved) > 0 {
 		return fmt.Sprintf("the code in %s would change", catalog.Summarize(moved))
 	}
-	return optionReason(before, f.recipe, f.config.Name, "this config")
+	return optionReason(before, f.recipe, f.config.Title(), "this config")
 }

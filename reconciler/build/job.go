@@ -32,15 +32,15 @@ const (
 // OwnerKind is the owner kind of build jobs in package jobs.
 const OwnerKind = "build"
 
-// sandboxTimeout bounds the build of a sandbox, whose config has no field for it.
-const sandboxTimeout = 30 * time.Minute
+// defaultTimeout bounds the build of a sandbox or of the source of actions, whose config has no field for it.
+const defaultTimeout = 30 * time.Minute
 
 // timeoutOf returns how long a build of a component may take.
 func timeoutOf(config appconfig.Component) time.Duration {
 	if span, err := time.ParseDuration(config.BuildTimeout); err == nil && span > 0 {
 		return span
 	}
-	return sandboxTimeout
+	return defaultTimeout
 }
 
 // maxError bounds the stored error text of a runner, in bytes.
@@ -284,7 +284,7 @@ func rebuild(ctx context.Context, tx *store.Tx, old store.Build) (string, error)
 	if err != nil {
 		return "", err
 	}
-	timeout := sandboxTimeout
+	timeout := defaultTimeout
 	if config, there := app.config.Component(component.Name); there {
 		timeout = timeoutOf(*config)
 	}

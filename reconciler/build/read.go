@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
@@ -26,7 +27,7 @@ type appState struct {
 	components   []componentState
 }
 
-// componentState is a component and the place of its code.
+// componentState is a component or the source of actions, and the place of its code.
 type componentState struct {
 	row           store.Component
 	config        appconfig.Component
@@ -98,8 +99,9 @@ func readApp(ctx context.Context, tx *store.Tx, appID string) (app appState, err
 	if err != nil {
 		return app, err
 	}
+	built := app.config.Built()
 	for _, row := range rows {
-		component, err := readComponent(ctx, tx, &app, row)
+		component, err := readComponent(ctx, tx, &app, built, row)
 		if err != nil {
 			return app, fmt.Errorf("read component %s: %w", row.Name, err)
 		}
@@ -118,13 +120,16 @@ func (a appState) currentInput(componentID string) *store.ComponentInput {
 	return nil
 }
 
-func readComponent(ctx context.Context, tx *store.Tx, app *appState, row store.Component) (componentState, error) {
+func readComponent(
+	ctx context.Context, tx *store.Tx, app *appState, built []appconfig.Component, row store.Component,
+) (componentState, error) {
 	component := componentState{row: row}
-	config, there := app.config.Deployed().Component(row.Name)
-	if !there {
+	i := slices.IndexFunc(built, func(c appconfig.Component) bool { return c.Name == row.Name })
+	if i < 0 {
 		return component, fmt.Errorf("it is not in app version %d", app.version.Number)
 	}
-	component.config, component.inline = *config, config.Source == nil
+	config := built[i]
+	component.config, component.inline = config, config.Source == nil
 	component.ownRepository = component.inline || config.Source.IsAppRepository()
 	if row.InputID != nil {
 		current, err := tx.ComponentInputByID(ctx, tx.Org, *row.InputID)

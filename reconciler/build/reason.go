@@ -10,13 +10,13 @@ import (
 
 // newInputReason returns why a component has another input than before.
 func newInputReason(found *candidate, app appState) string {
-	name, version := found.row.Name, fmt.Sprintf("app version %d", app.version.Number)
+	title, version := found.config.Title(), fmt.Sprintf("app version %d", app.version.Number)
 	commit := version
 	if found.revision != nil {
 		commit = catalog.CommitName(*found.revision)
 	}
 	if found.current == nil {
-		reason := fmt.Sprintf("the first input of component %s, at %s", name, commit)
+		reason := fmt.Sprintf("the first input of %s, at %s", title, commit)
 		if found.recipe.Chart != nil {
 			reason += ": " + found.recipe.Chart.String()
 		}
@@ -24,37 +24,37 @@ func newInputReason(found *candidate, app appState) string {
 	}
 	var before Recipe
 	if err := json.Unmarshal(found.current.Recipe, &before); err != nil {
-		return fmt.Sprintf("the input of component %s changed at %s", name, commit)
+		return fmt.Sprintf("the input of %s changed at %s", title, commit)
 	}
 	now := found.recipe
-	if shape := shapeReason(before, now, name, version); shape != "" {
+	if shape := shapeReason(before, now, title, version); shape != "" {
 		return shape
 	}
 	if moved := changedDirectories(before, now); len(moved) > 0 {
-		return codeReason(name, commit, moved, *found.revision)
+		return codeReason(title, commit, moved, *found.revision)
 	}
-	return optionReason(before, now, name, version)
+	return optionReason(before, now, title, version)
 }
 
 // shapeReason returns what differs besides the code and the Terraform version, and whom to
 // attribute it to. It is empty if nothing does.
-func shapeReason(before, now Recipe, name, whom string) string {
+func shapeReason(before, now Recipe, title, whom string) string {
 	switch {
 	case before.Format != now.Format:
-		return fmt.Sprintf("this version of the control plane computes inputs differently, so component %s is built again",
-			name)
+		return fmt.Sprintf("this version of the control plane computes inputs differently, so %s is built again",
+			title)
 	case before.Kind != now.Kind:
-		return fmt.Sprintf("%s makes component %s a %s instead of a %s", whom, name, now.Kind, before.Kind)
+		return fmt.Sprintf("%s makes %s a %s instead of a %s", whom, title, now.Kind, before.Kind)
 	case now.Chart != nil && (before.Chart == nil || *before.Chart != *now.Chart):
-		return fmt.Sprintf("%s builds component %s from %s", whom, name, now.Chart) + previousText(before)
+		return fmt.Sprintf("%s builds %s from %s", whom, title, now.Chart) + previousText(before)
 	case now.Manifest != "" && before.Manifest != "" && before.Manifest != now.Manifest:
-		return fmt.Sprintf("%s changes the manifest of component %s", whom, name)
+		return fmt.Sprintf("%s changes the manifest of %s", whom, title)
 	case now.Manifest != "" && before.Manifest == "":
-		return fmt.Sprintf("%s builds component %s from a manifest in the config", whom, name) + previousText(before)
+		return fmt.Sprintf("%s builds %s from a manifest in the config", whom, title) + previousText(before)
 	case now.Chart == nil && before.Chart != nil, now.Manifest == "" && before.Manifest != "":
-		return fmt.Sprintf("%s builds component %s from %s", whom, name, now.Directory) + previousText(before)
+		return fmt.Sprintf("%s builds %s from %s", whom, title, now.Directory) + previousText(before)
 	case before.Directory != now.Directory:
-		return fmt.Sprintf("%s builds component %s from %s instead of %s", whom, name, now.Directory, before.Directory)
+		return fmt.Sprintf("%s builds %s from %s instead of %s", whom, title, now.Directory, before.Directory)
 	}
 	return ""
 }
@@ -71,30 +71,30 @@ func previousText(before Recipe) string {
 }
 
 // optionReason returns what differs besides the shape and the code.
-func optionReason(before, now Recipe, name, whom string) string {
+func optionReason(before, now Recipe, title, whom string) string {
 	if now.Kustomize != nil {
-		return fmt.Sprintf("%s changes the kustomize options of component %s", whom, name)
+		return fmt.Sprintf("%s changes the kustomize options of %s", whom, title)
 	}
-	return terraformReason(before, now, name, whom)
+	return terraformReason(before, now, title, whom)
 }
 
-func terraformReason(before, now Recipe, name, whom string) string {
-	return fmt.Sprintf("%s builds component %s with Terraform %s instead of %s",
-		whom, name, now.TerraformVersion, before.TerraformVersion)
+func terraformReason(before, now Recipe, title, whom string) string {
+	return fmt.Sprintf("%s builds %s with Terraform %s instead of %s",
+		whom, title, now.TerraformVersion, before.TerraformVersion)
 }
 
 // codeReason names the changed files if the revision itself changed them, otherwise the
 // directories.
-func codeReason(name, commit string, moved []string, revision store.Revision) string {
+func codeReason(title, commit string, moved []string, revision store.Revision) string {
 	var files []string
 	for _, directory := range moved {
 		files = append(files, catalog.PathsIn(catalog.ChangedPaths(revision), directory)...)
 	}
 	if len(files) == 0 {
-		return fmt.Sprintf("the code in %s, which component %s is built from, changed at %s",
-			catalog.Summarize(moved), name, commit)
+		return fmt.Sprintf("the code in %s, which %s is built from, changed at %s",
+			catalog.Summarize(moved), title, commit)
 	}
-	return fmt.Sprintf("%s changed %s, which component %s is built from", commit, catalog.Summarize(files), name)
+	return fmt.Sprintf("%s changed %s, which %s is built from", commit, catalog.Summarize(files), title)
 }
 
 // changedDirectories returns the directories whose code has changed, was added or was removed.
@@ -115,9 +115,9 @@ func changedDirectories(before, now Recipe) []string {
 
 // buildOutcome describes a created build.
 func buildOutcome(found *candidate, build store.Build, started bool) string {
-	sentence := fmt.Sprintf("component %s: input changed, build %d", found.row.Name, build.Number)
+	sentence := fmt.Sprintf("%s: input changed, build %d", found.config.Title(), build.Number)
 	if found.current == nil {
-		sentence = fmt.Sprintf("component %s: first input, build %d", found.row.Name, build.Number)
+		sentence = fmt.Sprintf("%s: first input, build %d", found.config.Title(), build.Number)
 	}
 	if !started {
 		sentence += ", which waits for the org's first build runner"
@@ -128,7 +128,7 @@ func buildOutcome(found *candidate, build store.Build, started bool) string {
 // adoptedOutcome describes a component's return to an input that already has a build.
 func adoptedOutcome(found *candidate) string {
 	build := found.known.build
-	sentence := fmt.Sprintf("component %s: the same input as that of build %d", found.row.Name, build.Number)
+	sentence := fmt.Sprintf("%s: the same input as that of build %d", found.config.Title(), build.Number)
 	switch build.Status {
 	case statusSucceeded:
 		return sentence + ", which is used again"

@@ -35,7 +35,7 @@ func (b *Builder) save(ctx context.Context, org string, app appState, findings [
 		k := saver{tx: tx, app: now, summaries: map[string][]string{}}
 		for _, found := range findings {
 			if err := k.saveComponent(ctx, found); err != nil {
-				return fmt.Errorf("component %s: %w", found.row.Name, err)
+				return fmt.Errorf("%s: %w", found.config.Title(), err)
 			}
 		}
 		if err := k.writeSummaries(ctx); err != nil {
@@ -171,7 +171,7 @@ func (k *saver) saveProblem(ctx context.Context, found *candidate) error {
 		return nil
 	}
 	if !found.temporary {
-		k.addSummary(found, fmt.Sprintf("component %s cannot be built: %s", found.row.Name, found.problem))
+		k.addSummary(found, fmt.Sprintf("%s cannot be built: %s", found.config.Title(), found.problem))
 	}
 	return k.tx.SetComponentProblem(ctx, store.SetComponentProblemParams{
 		OrgID: k.tx.Org, ID: found.row.ID, Problem: found.problem, ProblemDigest: digest,

@@ -178,10 +178,10 @@ func isDirectory(tree fs.FS, name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// checkSources refuses components whose repository this control plane never reads, judged by the
+// checkSources refuses components and sources of actions whose repository this control plane never reads, judged by the
 // form of its address.
 func (c *Catalog) checkSources(config *appconfig.App, connected bool) (found appconfig.Diagnostics) {
-	for _, component := range allComponents(config) {
+	for _, component := range config.Built() {
 		source := component.Source
 		if source == nil {
 			continue // it is built from the config alone
@@ -190,27 +190,17 @@ func (c *Catalog) checkSources(config *appconfig.App, connected bool) (found app
 			if !connected {
 				found = append(found,
 					configError(ruleSource,
-						fmt.Sprintf(`component %s: repo = "." is the repository that the app lives in, and this app was uploaded`,
-							component.Name),
+						fmt.Sprintf(`%s: repo = "." is the repository that the app lives in, and this app was uploaded`,
+							component.Title()),
 						"name the repository's URL, or connect the app to its repository"))
 			}
 			continue
 		}
 		if err := c.observer.CheckForm(source.URL(), source.Branch); err != nil {
-			found = append(found, configError(ruleSource, fmt.Sprintf("component %s: %s", component.Name, err), ""))
+			found = append(found, configError(ruleSource, fmt.Sprintf("%s: %s", component.Title(), err), ""))
 		}
 	}
 	return found
-}
-
-// allComponents returns the sandbox and the components of a config that are deployed.
-func allComponents(config *appconfig.App) []appconfig.Component {
-	var list []appconfig.Component
-	config = config.Deployed()
-	if config.Sandbox != nil {
-		list = append(list, *config.Sandbox)
-	}
-	return append(list, config.Components...)
 }
 
 // The rules that only a control plane can check.

@@ -142,21 +142,21 @@ func (c *Catalog) ensureVersion(
 	return versionResult{version: version, change: versionAdded}, c.updateComponents(ctx, tx, at, config)
 }
 
-// updateComponents writes the rows of a config's components and the watches of the repositories that they
+// updateComponents writes the rows of what is built of a config and the watches of the repositories that they
 // name. A removed component stays as a row that is not present, because installs may still have it.
 func (c *Catalog) updateComponents(ctx context.Context, tx *store.Tx, at appState, config *appconfig.App) error {
 	kept := []string{}
-	for _, component := range allComponents(config) {
+	for _, component := range config.Built() {
 		watch, err := c.watchOf(ctx, tx, at, component)
 		if err != nil {
-			return fmt.Errorf("component %s: %w", component.Name, err)
+			return fmt.Errorf("%s: %w", component.Title(), err)
 		}
 		err = tx.PutComponent(ctx, store.PutComponentParams{
 			OrgID: tx.Org, ID: id.New("cmp"), AppID: at.app.ID, Name: component.Name,
 			Kind: component.Kind, WatchID: watch,
 		})
 		if err != nil {
-			return fmt.Errorf("component %s: %w", component.Name, err)
+			return fmt.Errorf("%s: %w", component.Title(), err)
 		}
 		kept = append(kept, component.Name)
 	}

@@ -43,21 +43,21 @@ func previewComponents(was, will *appconfig.App, builds map[string]build.DryRun)
 	return all
 }
 
-// byName returns the deployed components.
+// byName returns what is built of a config.
 func byName(config *appconfig.App) map[string]*appconfig.Component {
 	all := map[string]*appconfig.Component{}
-	config = config.Deployed()
-	if config.Sandbox != nil {
-		all[appconfig.SandboxName] = config.Sandbox
-	}
-	for i := range config.Components {
-		all[config.Components[i].Name] = &config.Components[i]
+	for _, c := range config.Built() {
+		all[c.Name] = &c
 	}
 	return all
 }
 
 // previewComponent compares one component: either side may be nil.
 func previewComponent(name string, was, will *appconfig.Component, b build.DryRun) api.PreviewedComponent {
+	if will == nil && was.Kind == appconfig.KindActionSource {
+		return api.PreviewedComponent{Name: name, Kind: was.Kind, Change: api.PreviewedComponentChangeRemoved,
+			Reason: "no action runs it any more"}
+	}
 	if will == nil {
 		return api.PreviewedComponent{Name: name, Kind: was.Kind, Change: api.PreviewedComponentChangeRemoved,
 			Reason: "it is removed from the app; where it is deployed, its destroy is planned and needs approval"}

@@ -113,13 +113,14 @@ func compareComponent(name string, was, is releaseSide) api.ReleaseDiffComponent
 		c.Kind, c.Change = before.Kind, api.ReleaseDiffComponentChangeRemoved
 		return c
 	case !had:
-		c.Change, c.Rebuilt, c.Redeployed = api.ReleaseDiffComponentChangeAdded, true, true
+		c.Change, c.Rebuilt = api.ReleaseDiffComponentChangeAdded, true
+		c.Redeployed = c.Kind != appconfig.KindActionSource
 		return c
 	}
 	old, _ := was.config.Component(name)
 	now, _ := is.config.Component(name)
 	c.Rebuilt = before.InputDigest != after.InputDigest
-	c.Redeployed = before.Artifact != after.Artifact ||
+	c.Redeployed = c.Kind != appconfig.KindActionSource && before.Artifact != after.Artifact ||
 		old != nil && now != nil && old.ConfigDigest() != now.ConfigDigest()
 	if c.Rebuilt || c.Redeployed || old != nil && now != nil && len(app.ChangedKeys(old, now)) > 0 {
 		c.Change = api.ReleaseDiffComponentChangeChanged

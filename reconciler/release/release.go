@@ -63,10 +63,9 @@ func Create(ctx context.Context, tx *store.Tx, app store.App, commits []Commit) 
 	if err != nil {
 		return nil, err
 	}
-	made, deployed := contents{config: config, version: version.ID}, config.Deployed()
+	made, built := contents{config: config, version: version.ID}, config.Built()
 	inputs = slices.DeleteFunc(inputs, func(in store.InputsToReleaseRow) bool {
-		_, has := deployed.Component(in.Name)
-		return !has
+		return !slices.ContainsFunc(built, func(c appconfig.Component) bool { return c.Name == in.Name })
 	})
 	for _, in := range inputs {
 		if in.InputID == "" && in.Problem == "" {
@@ -78,11 +77,7 @@ func Create(ctx context.Context, tx *store.Tx, app store.App, commits []Commit) 
 		}
 		made.parts = append(made.parts, p)
 	}
-	want := len(deployed.Components)
-	if deployed.Sandbox != nil {
-		want++
-	}
-	if len(inputs) < want {
+	if len(inputs) < len(built) {
 		return nil, nil
 	}
 	cause, err := causeOf(ctx, tx, app, version, made, inputs)
@@ -168,7 +163,7 @@ type contents struct {
 	parts        []part
 }
 
-// part is one component of a release.
+// part is one component, or the source of actions, of a release.
 type part struct {
 	component, name    string
 	input, inputDigest string

@@ -101,6 +101,18 @@ func (d DraftRelease) appRelease(ctx context.Context, tx *store.Tx, app store.Ap
 			part.release.Status, part.release.Reason = release.Incomplete, appendSentence(part.release.Reason, lacks)
 		}
 	}
+	part.sources = map[string]actionSource{}
+	for _, source := range d.Config.ActionSources() {
+		b := d.Builds[source.Name]
+		part.sources[source.Name] = actionSource{commit: b.Commit, artifact: b.ArtifactDigest}
+		problem := ""
+		if b.Number == 0 {
+			problem = b.Error
+		}
+		if lacks := incompleteReason(store.Component{Name: source.Name, Problem: problem}, &b); lacks != "" {
+			part.release.Status, part.release.Reason = release.Incomplete, appendSentence(part.release.Reason, lacks)
+		}
+	}
 	return part, nil
 }
 

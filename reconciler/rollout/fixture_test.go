@@ -169,8 +169,11 @@ func (w *world) in(work func(context.Context, *store.Tx) error) error {
 
 func (w *world) addComponent(name string) {
 	kind := "terraform_module"
-	if name == "sandbox" {
+	switch {
+	case name == "sandbox":
 		kind = "sandbox"
+	case strings.HasPrefix(name, "actions:"):
+		kind = appconfig.KindActionSource
 	}
 	w.exec("insert into components (org_id, id, app_id, name, kind) values ($1, $2, $3, $4, $5)", w.org, "cmp_"+name,
 		w.appID, name, kind)
@@ -229,7 +232,7 @@ func (w *world) version() {
 		"$2, $5, 'r')", w.org, ver, w.appID, w.versions, raw)
 	w.exec("update apps set version_id = $1 where id = $2", ver, w.appID)
 	for _, name := range w.list("select name from components") {
-		_, present := w.app.Component(name)
+		present := slices.ContainsFunc(w.app.Built(), func(c appconfig.Component) bool { return c.Name == name })
 		w.exec("update components set present = $1 where name = $2", present, name)
 	}
 	w.release()

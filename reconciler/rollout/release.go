@@ -27,6 +27,7 @@ type appRelease struct {
 	declarations map[string]declaration // by component
 	components   []store.Component
 	builds       map[string]*store.Build // the builds of the release, by component id
+	sources      map[string]actionSource // the code that steps of actions run, by name
 	variables    []appconfig.ModuleVariable
 	platform     []appconfig.PlatformValue // what nuon passes to the sandbox, as far as it has a value
 
@@ -43,6 +44,13 @@ type declaration struct {
 	dependsOn []string             // what it needs: the sandbox, and the components that it depends on
 	refs      []render.Path        // the paths that its templates read, and those that identify its cluster
 	cluster   api.ClusterSpec      // where it is deployed; zero for a Terraform module
+}
+
+// actionSource is the code that steps of actions run from one directory of a repository, as the release has it.
+type actionSource struct {
+	component string // id
+	commit    string // at which it was built
+	artifact  string // digest; empty if the release has no build of it
 }
 
 // allRefs returns the paths of all values that a deploy needs, including those that do not count.
@@ -189,13 +197,17 @@ func readRelease(ctx context.Context, tx *store.Tx, appID, pin string, known *co
 			ID: row.ReleaseID, AppID: appID, Number: row.Number, Status: row.Status, Reason: row.Reason, Partial: row.Partial,
 			Commits: row.Commits, VersionID: row.VersionID,
 		},
-		builds: map[string]*store.Build{},
+		builds: map[string]*store.Build{}, sources: map[string]actionSource{},
 	}
 	var components []releaseComponent
 	if err := json.Unmarshal(row.Components, &components); err != nil {
 		return nil, fmt.Errorf("decode the components of release %d: %w", row.Number, err)
 	}
 	for _, c := range components {
+		if c.Kind == appconfig.KindActionSource {
+			p.sources[c.Name] = actionSource{component: c.ID, commit: c.Commit, artifact: c.Artifact}
+			continue
+		}
 		p.components = append(p.components, store.Component{
 			OrgID: tx.Org, ID: c.ID, AppID: appID, Name: c.Name, Kind: c.Kind, Present: c.Declared, Problem: c.Problem,
 		})

@@ -21,6 +21,7 @@ type snapshot struct {
 	newest     store.Release  // number, status and reason of the app's newest release
 	config     *appconfig.App // nil until the app has a release
 	configAt   time.Time      // when the config was first read
+	sources    map[string]actionSource
 	install    store.Install
 	toggles    map[string]bool // components that the install switched on or off
 	overrides  map[string]appconfig.Override
@@ -113,7 +114,7 @@ func assemble(ctx context.Context, tx *store.Tx, install store.Install, part *ap
 	complete rowCompleter) (*snapshot, error) {
 	s := &snapshot{
 		org: rows.org, app: part.app, release: part.release, latest: part.latest, newest: part.newest, config: part.config,
-		configTrace: part.configTrace, configAt: part.configAt, install: install,
+		configTrace: part.configTrace, configAt: part.configAt, sources: part.sources, install: install,
 		components: map[string]*installComponent{}, rejections: map[string]map[string]store.Rejection{},
 		inputs: map[string]store.InstallInput{}, variables: map[string]store.AppVariable{}, controlKey: part.controlKey,
 		outputs: map[outputOwner][]store.Output{}, runs: map[string]actionRun{},

@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/render"
+	"github.com/nuon-toolkit/nuon/reconciler/build"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
@@ -141,18 +143,40 @@ func (s *snapshot) ActionJob(run workflow.ActionRun) (workflow.ActionJob, error)
 		Steps: []api.ActionStep{},
 	}
 	for _, step := range action.Steps {
-		if step.Source != nil {
-			return workflow.ActionJob{},
-				&workflow.Unavailable{
-					Reason: fmt.Sprintf(
-						"step %s runs a command from a repository, which runners cannot do yet; write it as inline_contents", step.Name)}
+		source, err := s.stepSource(step)
+		if err != nil {
+			return workflow.ActionJob{}, err
 		}
 		spec.Steps = append(spec.Steps, api.ActionStep{Name: step.Name, InlineContents: step.InlineContents,
-			Command: step.Command, EnvVars: orEmpty(step.EnvVars)})
+			Command: step.Command, EnvVars: orEmpty(step.EnvVars), Source: source})
 	}
-	script, err := workflow.ScriptOf(*action)
+	script, err := workflow.ScriptOf(*action, s.sourceArtifact)
 	return workflow.ActionJob{Spec: spec, Timeout: action.TimeoutDuration(), ScriptDigest: script.Digest}, err
 }
+
+// stepSource returns the code that a step runs in, or the zero value for a step without a repository. Code that the
+// release has no build of is a *workflow.Unavailable.
+func (s *snapshot) stepSource(step appconfig.ActionStep) (api.ActionSource, error) {
+	if step.Source == nil {
+		return api.ActionSource{}, nil
+	}
+	name := step.Source.ActionSourceName()
+	source := s.sources[name]
+	if source.artifact == "" {
+		return api.ActionSource{}, &workflow.Unavailable{Reason: fmt.Sprintf(
+			"release %d has no build of source %s, which step %s runs; sync the app, and fix what cannot be built",
+			s.release.Number, name, step.Name)}
+	}
+	return api.ActionSource{
+		Name: name, Commit: source.commit, Directory: step.Source.Directory,
+		From: api.ArtifactRef{Repository: build.ArtifactRepository(s.org.ID, source.component), Digest: source.artifact},
+		Artifact: api.ArtifactRef{Repository: workflow.ArtifactRepository(s.org.ID, s.install.ID, source.component),
+			Digest: source.artifact},
+	}, nil
+}
+
+// sourceArtifact returns the digest of the release's artifact of a source of actions, or "".
+func (s *snapshot) sourceArtifact(name string) string { return s.sources[name].artifact }
 
 // Scripts returns what the actions of an install would run now, by action (workflow.ResolvedInstall).
 func (s *snapshot) Scripts() (map[string]workflow.ScriptContent, error) {
@@ -162,7 +186,7 @@ func (s *snapshot) Scripts() (map[string]workflow.ScriptContent, error) {
 	}
 	var err error
 	for _, action := range s.config.Actions {
-		if all[action.Name], err = workflow.ScriptOf(action); err != nil {
+		if all[action.Name], err = workflow.ScriptOf(action, s.sourceArtifact); err != nil {
 			return nil, err
 		}
 	}

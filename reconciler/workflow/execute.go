@@ -316,7 +316,7 @@ func (x *executor) newJob(ctx context.Context, s *Step, reason string) (job jobs
 	case StepApply:
 		err = x.fillApplyJob(ctx, s, &job)
 	case StepAction:
-		err = x.fillActionJob(ctx, s, &job)
+		target, err = x.fillActionJob(ctx, s, &job)
 	default:
 		err = fmt.Errorf("a step of kind %s has no job", s.Kind)
 	}
@@ -392,20 +392,22 @@ func (x *executor) fillApplyJob(ctx context.Context, s *Step, job *jobs.NewJob) 
 	return nil
 }
 
-func (x *executor) fillActionJob(ctx context.Context, s *Step, job *jobs.NewJob) error {
+// fillActionJob fills in the job of an action. The returned bytes are stored with the step: the code of
+// repositories that the run has.
+func (x *executor) fillActionJob(ctx context.Context, s *Step, job *jobs.NewJob) ([]byte, error) {
 	run := ActionRun{Action: s.Action, Trigger: s.Trigger, Component: s.Component, Env: x.params.Env,
 		Inputs: x.params.Inputs}
 	world, err := x.resolve(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	made, err := world.ActionJob(run)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if s.Script == nil || !s.Script.Approved || made.ScriptDigest != s.Script.Digest {
-		return errRowChanged // the app changed since its scripts were read; nobody has approved this version
+		return nil, errRowChanged // the app changed since its scripts were read; nobody has approved this version
 	}
 	job.Spec = api.JobSpec{Kind: api.JobSpecKind(job.Kind), Action: made.Spec, TimeoutSeconds: int(made.Timeout.Seconds())}
-	return nil
+	return encodeSources(made.Spec)
 }

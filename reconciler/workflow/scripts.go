@@ -18,12 +18,21 @@ import (
 
 // ScriptOf returns what an action runs, before its templates are rendered and without what
 // does not run: commands and texts of its steps as written, their environment templates,
-// sources, declared inputs with their defaults, image, roles and access to the cluster.
-func ScriptOf(action appconfig.Action) (ScriptContent, error) {
+// sources with the digests of their artifacts (artifactOf, by name of the source), declared inputs
+// with their defaults, image, roles and access to the cluster.
+func ScriptOf(action appconfig.Action, artifactOf func(source string) string) (ScriptContent, error) {
 	runs := appconfig.Action{
-		Name: action.Name, Steps: action.Steps, Role: action.Role, BreakGlassRole: action.BreakGlassRole,
+		Name: action.Name, Role: action.Role, BreakGlassRole: action.BreakGlassRole,
 		KubeConfig:        action.KubeConfig,
 		KubernetesContext: action.KubernetesContext, Image: action.Image,
+	}
+	for _, step := range action.Steps {
+		if step.Source != nil {
+			source := *step.Source
+			source.Artifact = artifactOf(source.ActionSourceName())
+			step.Source = &source
+		}
+		runs.Steps = append(runs.Steps, step)
 	}
 	for _, input := range action.Inputs {
 		input.Description = ""

@@ -91,6 +91,11 @@ func (r *run) step(ctx context.Context, number int, step api.ActionStep) (map[st
 		return nil, err
 	}
 	r.env.Log.Info("step %s", step.Name)
+	if step.Source.Name != "" {
+		if dir, err = r.openSource(ctx, number, step); err != nil {
+			return nil, err
+		}
+	}
 	if err := r.execute(ctx, dir, argv, environ); err != nil {
 		return nil, err
 	}

@@ -25,22 +25,3 @@ func FuzzOutputs(f *testing.F) {
 		}
 	})
 }
-
-// FuzzSplitWords checks that any command line becomes words, or an error.
-func FuzzSplitWords(f *testing.F) {
-	f.Add(`a 'b c' "d\"e" {{ .x | f "y z" }}`)
-	f.Add(`\`)
-	f.Fuzz(func(t *testing.T, line string) {
-		words, err := splitWords(line)
-		if err != nil {
-			return
-		}
-		total := 0
-		for _, word := range words {
-			total += len(word)
-		}
-		if total > len(line) {
-			t.Fatalf("%q has more in it than %q", words, line)
-		}
-	})
-}

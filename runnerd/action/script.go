@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/runnerd/subprocess"
 )
 
@@ -27,9 +28,9 @@ func (r *run) script(number int, contents string) (string, error) {
 }
 
 // command returns the words of a command line. It renders each word separately, so that a value
-// with blanks or quotes stays within its word.
+// with blanks or quotes stays within its word. A program with a path is one in the step's directory.
 func (r *run) command(line string) ([]string, error) {
-	words, err := splitWords(line)
+	words, err := appconfig.SplitCommand(line)
 	if err != nil {
 		return nil, fmt.Errorf("command: %w", err)
 	}
@@ -40,6 +41,10 @@ func (r *run) command(line string) ([]string, error) {
 		if words[i], err = r.values.Render("command", word); err != nil {
 			return nil, err
 		}
+	}
+	if strings.Contains(words[0], "/") && !appconfig.IsInside(words[0]) {
+		return nil, fmt.Errorf("the program %q is outside of the step's directory; name a file in it, such as ./run.sh, "+
+			"or a program on the runner's PATH", words[0])
 	}
 	return words, nil
 }

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
@@ -98,6 +99,9 @@ func readEnvironment() (environment, error) {
 	return env, err
 }
 
+// hasSource reports whether a step runs code of a repository, which its action copies.
+func hasSource(step api.ActionStep) bool { return step.Source.Name != "" }
+
 // registries returns the vendor's and the install's registry for a job, each nil when
 // the job does not use it.
 func (e environment) registries(spec api.JobSpec) (vendor, install *Registry, err error) {
@@ -115,7 +119,8 @@ func (e environment) registries(spec api.JobSpec) (vendor, install *Registry, er
 	switch {
 	case spec.Kind == api.JobSpecKindBuild:
 		return own, nil, nil
-	case spec.Kind == api.JobSpecKindSync, spec.Kind == api.JobSpecKindPlan && spec.Plan.From.Digest != "":
+	case spec.Kind == api.JobSpecKindSync, spec.Kind == api.JobSpecKindPlan && spec.Plan.From.Digest != "",
+		spec.Kind == api.JobSpecKindAction && slices.ContainsFunc(spec.Action.Steps, hasSource):
 	default:
 		return nil, own, nil
 	}

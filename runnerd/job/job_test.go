@@ -146,6 +146,18 @@ func TestRegistries(t *testing.T) {
 			t.Errorf("below it: %s", got)
 		}
 	})
+	t.Run("action", func(t *testing.T) {
+		spec := api.JobSpec{Kind: api.JobSpecKindAction, Action: api.ActionSpec{Steps: []api.ActionStep{{Name: "inline"}}}}
+		vendor, install, err := env.registries(spec)
+		if err != nil || install.Reference != own || vendor != nil {
+			t.Fatal(vendor, install, err)
+		}
+		spec.Action.Steps = append(spec.Action.Steps, api.ActionStep{Source: api.ActionSource{Name: "actions:scripts"}})
+		vendor, install, err = env.registries(spec)
+		if err != nil || install.Reference != own || vendor.Reference != (artifact.Reference{Host: "runner.example:7111"}) {
+			t.Fatal(vendor, install, err)
+		}
+	})
 	t.Run("none", func(t *testing.T) {
 		_, install, err := environment{url: "http://x/"}.registries(api.JobSpec{Kind: api.JobSpecKindPlan})
 		if err != nil || install != nil {

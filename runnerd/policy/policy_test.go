@@ -183,6 +183,17 @@ func TestASpecIsWhatWasOffered(t *testing.T) {
 	if err := rule.CheckSpec("plan", copies); err != nil {
 		t.Error(err)
 	}
+	action := api.JobSpec{Kind: api.JobSpecKindAction, Action: api.ActionSpec{Action: "check", Steps: []api.ActionStep{
+		{Name: "inline"}, {Name: "run", Source: api.ActionSource{Name: "actions:scripts"}},
+	}}}
+	if err := rule.CheckSpec("action", action); err != nil {
+		t.Error(err)
+	}
+	rule.Jobs = &[]string{"action"}
+	if err := rule.CheckSpec("action", action); err == nil || !strings.Contains(err.Error(),
+		`action check copies the code of step "run": the runner's own file does not allow jobs of kind sync`) {
+		t.Errorf("an action copies what the owner lets no sync copy: %v", err)
+	}
 	rule.Jobs = &[]string{"plan"}
 	if err := rule.CheckSpec("plan", copies); err == nil || !strings.Contains(err.Error(), "jobs of kind sync") {
 		t.Errorf("a plan copies what the owner lets no sync copy: %v", err)

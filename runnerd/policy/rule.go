@@ -67,6 +67,14 @@ func (r Rule) disabled(reason string) Rule {
 // Check returns an error if a job of a kind on a component of a kind is not allowed, and names
 // the rule that forbids it. component is empty for the offer of an action or a health check.
 func (r Rule) Check(kind, component string) error {
+	if err := r.checkJob(kind); err != nil || slices.Contains(kindsWithoutComponent, kind) {
+		return err
+	}
+	return r.checkComponent(component)
+}
+
+// checkJob returns an error if jobs of a kind are not allowed.
+func (r Rule) checkJob(kind string) error {
 	if r.Off {
 		return fmt.Errorf("this runner takes no jobs: %s", r.Reason)
 	}
@@ -77,10 +85,7 @@ func (r Rule) Check(kind, component string) error {
 		return fmt.Errorf("the runner's own file does not allow jobs of kind %s; its owner decides that, with jobs in the "+
 			"runner file", kind)
 	}
-	if slices.Contains(kindsWithoutComponent, kind) {
-		return nil
-	}
-	return r.checkComponent(component)
+	return nil
 }
 
 func (r Rule) checkComponent(kind string) error {
@@ -113,6 +118,14 @@ func (r Rule) CheckSpec(offered string, spec api.JobSpec) error {
 	for _, part := range spec.Health.Parts {
 		if err := r.checkComponent(part.Deploy.ComponentKind); err != nil {
 			return err
+		}
+	}
+	for _, step := range spec.Action.Steps {
+		if step.Source.Name == "" {
+			continue
+		}
+		if err := r.checkJob(string(api.JobSpecKindSync)); err != nil { // it starts with the work of a sync
+			return fmt.Errorf("action %s copies the code of step %q: %w", spec.Action.Action, step.Name, err)
 		}
 	}
 	if spec.Plan.From.Digest != "" { // it starts with the work of a sync

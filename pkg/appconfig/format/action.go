@@ -66,11 +66,12 @@ type Trigger struct {
 
 // Step is one script or command of an action.
 type Step struct {
-	// Name, by which templates read its outputs.
+	// Name, by which templates read its outputs: any text on one line.
 	Name string `toml:"name" json:"name,omitempty" config:"required" example:"rotate"`
 	// A script, including its #! line. Set this or command.
 	InlineContents string `toml:"inline_contents" json:"inline_contents,omitempty" config:"template,file" example:"./scripts/check.sh"`
-	// A program in the repository, with its arguments. Runners cannot run it yet: use inline_contents.
+	// A program with its arguments: a file in the directory of the repository, such as ./check.sh, or one on
+	// the runner's PATH.
 	Command string `toml:"command" json:"command,omitempty" config:"template" example:"./check.sh --all"`
 	// Environment variables of the step.
 	EnvVars map[string]string `toml:"env_vars" json:"env_vars,omitempty" config:"template" example:"REGION={{.nuon.install_stack.outputs.region}}"`

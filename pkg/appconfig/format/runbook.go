@@ -38,7 +38,7 @@ type RunbookStep struct {
 	PlanOnly bool `toml:"plan_only" json:"plan_only,omitempty"`
 	// The action of a step of type action, unless the step has a script or a command.
 	ActionName string `toml:"action_name" json:"action_name,omitempty" example:"rotate_key"`
-	// A program in the repository, with its arguments. Runners cannot run it yet: use inline_contents.
+	// A program with its arguments, as in a step of an action.
 	Command string `toml:"command" json:"command,omitempty" config:"template" example:"./check.sh --all"`
 	// A script, including its #! line.
 	InlineContents string `toml:"inline_contents" json:"inline_contents,omitempty" config:"template,file" example:"./scripts/check.sh"`

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
@@ -303,7 +304,7 @@ func workflowChain(ctx context.Context, tx *store.Tx, key string) ([]api.Cause, 
 	}
 	var chain []api.Cause
 	for _, s := range slices.Backward(w.Steps) {
-		chain = append(chain, api.Cause{Record: "step", ID: s.ID, Name: stepName(s), Reason: s.Reason, At: lastTime(s)})
+		chain = append(chain, api.Cause{Record: "step", ID: s.ID, Name: stepName(s), Reason: stepReason(s), At: lastTime(s)})
 	}
 	chain = append(chain, api.Cause{
 		Record: "workflow", ID: w.ID, Name: fmt.Sprintf("%s %d of %s (%s)", w.Kind, w.Number, w.Install, w.Status),
@@ -370,6 +371,19 @@ func planChain(ctx context.Context, tx *store.Tx, key string) ([]api.Cause, erro
 	return append([]api.Cause{{
 		Record: "plan", ID: p.ID, Name: p.Component + " (" + p.Status + ")", Reason: p.Reason, At: p.CreatedAt,
 	}}, below...), err
+}
+
+// stepReason returns the reason of a step, with the code of repositories that it ran.
+func stepReason(s api.Step) string {
+	words := []string{s.Reason}
+	if s.Reason == "" {
+		words = nil
+	}
+	for _, source := range s.Sources {
+		words = append(words, fmt.Sprintf("step %s ran %s at commit %.7s (%.19s)", source.Step, source.Name, source.Commit,
+			source.Artifact))
+	}
+	return strings.Join(words, "; ")
 }
 
 func stepName(s api.Step) string {

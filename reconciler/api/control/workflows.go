@@ -195,6 +195,12 @@ func viewStep(row store.ViewStepsRow, waits map[string]string) (api.Step, error)
 	if err := json.Unmarshal(s.Needs, &step.Needs); err != nil {
 		return api.Step{}, fmt.Errorf("read needs of step %s: %w", s.ID, err)
 	}
+	if s.Kind == string(workflow.StepAction) {
+		var err error
+		if step.Sources, err = workflow.StepSources(s.Target); err != nil {
+			return api.Step{}, fmt.Errorf("step %s: %w", s.ID, err)
+		}
+	}
 	if s.PlanID != nil {
 		step.Plan = *s.PlanID
 	}

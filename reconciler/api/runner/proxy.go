@@ -61,7 +61,7 @@ type Blobs interface {
 }
 
 // proxy serves /v2/: it lets an attempt read, with its token, the artifact in the vendor's registry
-// that the spec of a sync names, or of a plan that copies it. So no credential of the vendor ever
+// that the spec of a sync names, or of a plan or an action that copies it. So no credential of the vendor ever
 // exists in a customer's account (design, section 4), and no other job can read from the registry.
 type proxy struct {
 	door   *door
@@ -187,13 +187,36 @@ func head(w http.ResponseWriter, want Wanted, content Content) {
 	w.WriteHeader(http.StatusPartialContent)
 }
 
-// names reports whether a spec names the requested bytes: the artifact to copy, or one of its
+// names reports whether a spec names the requested bytes: an artifact to copy, or one of its
 // parts.
 func (p *proxy) names(ctx context.Context, spec api.JobSpec, want Wanted) (bool, error) {
-	ref := spec.Sync.From
-	if spec.Kind == api.JobSpecKindPlan {
-		ref = spec.Plan.From
+	for _, ref := range copied(spec) {
+		if named, err := p.isPart(ctx, ref, want); named || err != nil {
+			return named, err
+		}
 	}
+	return false, nil
+}
+
+// copied returns the artifacts that a job copies.
+func copied(spec api.JobSpec) []api.ArtifactRef {
+	switch spec.Kind {
+	case api.JobSpecKindSync:
+		return []api.ArtifactRef{spec.Sync.From}
+	case api.JobSpecKindPlan:
+		return []api.ArtifactRef{spec.Plan.From}
+	case api.JobSpecKindAction:
+		var all []api.ArtifactRef
+		for _, step := range spec.Action.Steps {
+			all = append(all, step.Source.From)
+		}
+		return all
+	}
+	return nil
+}
+
+// isPart reports whether the requested bytes are an artifact or one of its parts.
+func (p *proxy) isPart(ctx context.Context, ref api.ArtifactRef, want Wanted) (bool, error) {
 	switch {
 	case ref.Repository == "" || ref.Repository != want.Repository:
 		return false, nil

@@ -93,26 +93,32 @@ func (s served) sync(t *testing.T, r jobstest.Runner, ref api.ArtifactRef) (api.
 	return s.Start(t, r)
 }
 
-// TestAPlanReadsOnlyWhatItCopies checks that a plan that ran without a sync reads the artifact that
-// its spec names, and nothing else.
+// TestAPlanReadsOnlyWhatItCopies checks that a plan that ran without a sync, or an action with code of a
+// repository, reads the artifact that its spec names, and nothing else.
 func TestAPlanReadsOnlyWhatItCopies(t *testing.T) {
 	v := newVendor(t)
 	s := serve(t, v)
 	named, made := v.add(t, "acme/web", "the module")
 	other, _ := v.add(t, "acme/web", "another version of the module")
-	r := s.Runner(t, runners.KindInstall)
-	s.Enqueue(t, r, jobs.NewJob{
-		Kind: "plan", Spec: api.JobSpec{Kind: api.JobSpecKindPlan, Plan: api.PlanSpec{From: named}},
-	})
-	_, token := s.Start(t, r)
-	for path, want := range map[string]int{
-		"manifests/" + named.Digest:              200,
-		"blobs/" + artifact.Digest(made.Layer):   200,
-		"manifests/" + other.Digest:              404,
-		"blobs/" + artifact.Digest([]byte("no")): 404,
+	action := api.ActionSpec{Action: "check", Steps: []api.ActionStep{
+		{Name: "inline", InlineContents: "#!/bin/sh"},
+		{Name: "run", Source: api.ActionSource{Name: "actions:x", From: named}},
+	}}
+	for _, spec := range []api.JobSpec{
+		{Kind: api.JobSpecKindPlan, Plan: api.PlanSpec{From: named}}, {Kind: api.JobSpecKindAction, Action: action},
 	} {
-		if a := s.call(t, "GET", "/v2/acme/web/"+path, token, nil); a.status != want {
-			t.Errorf("%s: %d %s, want %d", path, a.status, a.body, want)
+		r := s.Runner(t, runners.KindInstall)
+		s.Enqueue(t, r, jobs.NewJob{Kind: string(spec.Kind), Spec: spec})
+		_, token := s.Start(t, r)
+		for path, want := range map[string]int{
+			"manifests/" + named.Digest:              200,
+			"blobs/" + artifact.Digest(made.Layer):   200,
+			"manifests/" + other.Digest:              404,
+			"blobs/" + artifact.Digest([]byte("no")): 404,
+		} {
+			if a := s.call(t, "GET", "/v2/acme/web/"+path, token, nil); a.status != want {
+				t.Errorf("%s: %s: %d %s, want %d", spec.Kind, path, a.status, a.body, want)
+			}
 		}
 	}
 }

@@ -240,13 +240,14 @@ create table app_variables (
 -- A token for one app goes with the app.
 alter table tokens add foreign key (org_id, app_id) references apps on delete cascade;
 
--- The sandbox is the component of kind sandbox, upstream of all others.
+-- The sandbox is the component of kind sandbox, upstream of all others. Code that actions run from repositories is built and released
+-- like a component, as kind action_source; installs have no such component.
 create table components (
     org_id         text not null,
     id             text not null,
     app_id         text not null,
     name           text not null,
-    kind           text not null check (kind in ('sandbox', 'terraform_module', 'helm_chart', 'kubernetes_manifest')),
+    kind           text not null check (kind in ('sandbox', 'terraform_module', 'helm_chart', 'kubernetes_manifest', 'action_source')),
     present        boolean not null default true,
     watch_id       text,
     input_id       text,
@@ -678,7 +679,8 @@ create table steps (
     tries                int not null default 0,
     -- How many of the tries were interrupted, lost or stale, which is no failure.
     interruptions               int not null default 0,
-    -- What the plan under way leads to (workflow.Target); kept with the plan once there is one.
+    -- What the plan under way leads to (workflow.Target); kept with the plan once there is one. Of an action, the code of repositories
+    -- that its run has.
     target               jsonb,
     plan_id              text,
     job_id               text,

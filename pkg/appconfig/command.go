@@ -1,14 +1,46 @@
-package action
+package appconfig
 
 import (
 	"errors"
+	"fmt"
+	"path"
 	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
-// splitWords splits a command line at blanks as people expect from a shell, but without one:
+// CommandFile returns the file that a command runs from a directory of a repository, as a path in the
+// repository. It returns "" for a program that is found on the runner's PATH, whose name has no slash,
+// and for one that a template names. A path that is not inside of the directory is an error.
+func CommandFile(directory, command string) (string, error) {
+	words, err := SplitCommand(command)
+	if err != nil {
+		return "", fmt.Errorf("command: %w", err)
+	}
+	if len(words) == 0 {
+		return "", nil
+	}
+	program := words[0]
+	if strings.Contains(program, "{{") || !strings.Contains(program, "/") {
+		return "", nil
+	}
+	if !IsInside(program) {
+		return "", fmt.Errorf("the program %s is outside of the directory; name a file in it, such as ./run.sh, or a "+
+			"program on the runner's PATH", diagnostic.Quote(program))
+	}
+	return path.Join(directory, program), nil
+}
+
+// IsInside reports whether the path of a program stays inside of the directory of its step.
+func IsInside(program string) bool {
+	clean := path.Clean(program)
+	return !path.IsAbs(clean) && clean != "." && clean != ".." && !strings.HasPrefix(clean, "../")
+}
+
+// SplitCommand splits a command line at blanks as people expect from a shell, but without one:
 // 'single' and "double" quotes and backslashes escape blanks, and no other character
 // is special. Text between {{ and }} is copied unchanged into one word.
-func splitWords(line string) ([]string, error) {
+func SplitCommand(line string) ([]string, error) {
 	var words []string
 	var word strings.Builder
 	begun := false
