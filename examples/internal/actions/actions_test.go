@@ -1,0 +1,234 @@
+// Package actions tests the way of code that actions run from a repository to an install, with the
+// real programs.
+package actions
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nuon-toolkit/nuon/examples/internal/fleet"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
+)
+
+// world is a fleet with one app, which a runner deploys on two installs.
+type world struct {
+	*testing.T
+	ctx    context.Context
+	fleet  *fleet.Fleet
+	vendor *fleet.Repository
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{T: t, ctx: context.WithoutCancel(t.Context())}
+	bin, err := fleet.Programs(t.Context(), t.TempDir())
+	w.must(err)
+	dir, err := fleet.Place()
+	w.must(err)
+	w.fleet, err = fleet.Start(w.ctx, fleet.Options{Bin: bin, Dir: dir, Installers: []string{"customer"}})
+	t.Cleanup(func() {
+		if err := w.fleet.Stop(); err != nil {
+			t.Error(err)
+		}
+		if t.Failed() {
+			t.Logf("the logs are in %s", dir)
+			return
+		}
+		_ = os.RemoveAll(dir)
+	})
+	w.must(err)
+	return w
+}
+
+func (w *world) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) nuon(args ...string) string {
+	w.Helper()
+	out, err := w.fleet.Nuon(w.ctx, args...)
+	w.must(err)
+	return string(out)
+}
+
+// app is an app with an action whose step runs scripts/check.sh of its repository, by hand and after each deploy of
+// web.
+func app() fstest.MapFS {
+	const module = "terraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/base\"\n"
+	program := func(text string) *fstest.MapFile {
+		return &fstest.MapFile{Data: []byte("#!/bin/sh\nset -eu\n" + text), Mode: 0o755}
+	}
+	return fstest.MapFS{
+		"metadata.toml":       {Data: []byte("version = \"v2\"\ndisplay_name = \"Shop\"\n")},
+		"runner.toml":         {Data: []byte("runner_type = \"aws\"\n")},
+		"sandbox.toml":        {Data: []byte(module)},
+		"components/web.toml": {Data: []byte("type = \"terraform_module\"\nname = \"web\"\n" + module)},
+		"actions/check.toml": {Data: []byte("name = \"check\"\n[[triggers]]\ntype = \"manual\"\n[[triggers]]\n" +
+			"type = \"post-deploy-component\"\ncomponent_name = \"web\"\n[[steps]]\nname = \"sign in/out\"\n" +
+			"command = \"./check.sh {{.nuon.install.name}}\"\n[steps.public_repo]\nrepo = \".\"\ndirectory = \"scripts\"\n")},
+		"modules/base/main.tf": {Data: []byte("output \"text\" {\n  value = \"text\"\n}\n")},
+		"scripts/check.sh":     program(". lib/say.sh\nsay \"$1\"\n"),
+		"scripts/lib":          {Data: []byte("../shared"), Mode: fs.ModeSymlink | 0o777},
+		"shared/say.sh":        {Data: []byte(say("first"))},
+	}
+}
+
+// say returns a library whose function writes a word to the log.
+func say(word string) string { return "say() {\n  echo \"said " + word + " to $1\"\n}\n" }
+
+// run runs the action on an install, and approves its script if that waits. It returns the workflow, and whether
+// the script waited.
+func (w *world) run(install string) (done api.Workflow, waited bool) {
+	w.Helper()
+	var begun api.Asked
+	w.must(w.fleet.JSON(w.ctx, &begun, "run", install, "check"))
+	done = begun.Workflow
+	w.must(fleet.Until(w.ctx, testtime.Limit, "the run on "+install+" ends", func() (bool, error) {
+		if err := w.fleet.JSON(w.ctx, &done, "workflows", "get", done.ID); err != nil {
+			return false, err
+		}
+		if step := done.Steps[0]; step.Status == api.StepStatusWaiting && step.Approval != "" {
+			waited = true
+			_, err := w.fleet.Nuon(w.ctx, "approve", step.Approval)
+			return false, err
+		}
+		return done.Status != api.WorkflowStatusRunning, nil
+	}))
+	if done.Status != api.WorkflowStatusSucceeded {
+		w.Fatalf("the run on %s %s: %s\n%s", install, done.Status, done.Outcome, w.nuon("logs", "workflow", done.ID))
+	}
+	return done, waited
+}
+
+// said returns what the newest run of the action on an install wrote.
+func (w *world) said(install string) string {
+	w.Helper()
+	_, line, _ := strings.Cut(w.nuon("logs", "action", install, "check"), "said ")
+	line, _, _ = strings.Cut(line, "\n")
+	return strings.TrimSpace(line)
+}
+
+// builds returns the builds of the app, as "component number status".
+func (w *world) builds() map[string]bool {
+	w.Helper()
+	var all []api.Build
+	w.must(w.fleet.JSON(w.ctx, &all, "builds", "list", "--app", "shop"))
+	found := map[string]bool{}
+	for _, b := range all {
+		found[fmt.Sprintf("%s %d %s", b.Component, b.Number, b.Status)] = true
+	}
+	return found
+}
+
+// until approves the scripts of an install until it is current at a release.
+func (w *world) until(install string, release int) {
+	w.Helper()
+	w.must(fleet.Until(w.ctx, testtime.Limit, install+" is current", func() (bool, error) {
+		waiting, err := w.fleet.Nuon(w.ctx, "review", "--install", install, "-o", "name")
+		if err != nil {
+			return false, err
+		}
+		for _, id := range strings.Fields(string(waiting)) {
+			_, _ = w.fleet.Nuon(w.ctx, "approve", id) // it may have been withdrawn
+		}
+		var i api.Install
+		err = w.fleet.JSON(w.ctx, &i, "installs", "get", install)
+		return i.Status == "current" && i.Release == release, err
+	}))
+}
+
+// TestActionsRunCodeOfTheirRepository: code that an action runs is built once, and again only when it changes. Changed
+// code is a new script for approvers, and a pinned install runs the code of its release.
+func TestActionsRunCodeOfTheirRepository(t *testing.T) {
+	w := newWorld(t)
+	var err error
+	w.vendor, err = w.fleet.NewRepository(w.ctx, "shop", app())
+	w.must(err)
+	w.nuon("apps", "create", "shop", "--repo", w.vendor.URL)
+	w.nuon("sync", "--app", "shop", "--wait")
+	for _, name := range []string{"east", "west"} {
+		w.nuon("installs", "create", name, "--app", "shop", "--runner", "customer", "--approval", "approve-all")
+		w.until(name, 1)
+	}
+	if got := w.said("east"); got != "first to east" {
+		t.Errorf("after the deploy of web, the action said %s", got)
+	}
+	w.nuon("installs", "pin", "west", "1")
+	first, waited := w.run("east")
+	if waited {
+		t.Error("an approved script waited")
+	}
+	if len(first.Steps[0].Sources) != 1 || first.Steps[0].Sources[0].Step != "sign in/out" {
+		t.Fatalf("the run's record is %+v", first.Steps[0])
+	}
+	ran := first.Steps[0].Sources[0]
+	want := fmt.Sprintf("step sign in/out ran actions:scripts at commit %.7s (%.19s)", ran.Commit, ran.Artifact)
+	if out := w.nuon("explain", "workflow", first.ID); !strings.Contains(out, want) {
+		t.Errorf("explain does not print %q:\n%s", want, out)
+	}
+	if out := w.nuon("logs", "workflow", first.ID); !strings.Contains(out, ran.Artifact) {
+		t.Errorf("the log does not name %s:\n%s", ran.Artifact, out)
+	}
+
+	w.must(w.vendor.Write("README.md", "# Words\n"))
+	w.must(w.vendor.Push(w.ctx, "Write words"))
+	w.nuon("sync", "--app", "shop", "--wait")
+	before := map[string]bool{"sandbox 1 succeeded": true, "web 1 succeeded": true, "actions:scripts 1 succeeded": true}
+	if diff := cmp.Diff(before, w.builds()); diff != "" {
+		t.Errorf("a push beside the code: %s", diff)
+	}
+
+	w.must(w.vendor.Write("shared/say.sh", say("second")))
+	w.must(w.vendor.Push(w.ctx, "Say something else"))
+	w.nuon("sync", "--app", "shop", "--wait")
+	before["actions:scripts 2 succeeded"] = true
+	if diff := cmp.Diff(before, w.builds()); diff != "" {
+		t.Errorf("a push of the code: %s", diff)
+	}
+	w.until("east", 2)
+	second, waited := w.run("east")
+	if !waited || w.said("east") != "second to east" || second.Steps[0].Sources[0].Artifact == ran.Artifact {
+		t.Errorf("changed code waited for an approver: %t, said %q, ran %+v", waited, w.said("east"), second.Steps[0].Sources)
+	}
+	pinned, waited := w.run("west")
+	if waited || w.said("west") != "first to west" || pinned.Steps[0].Sources[0] != ran {
+		t.Errorf("pinned code waited for an approver: %t, said %q, ran %+v", waited, w.said("west"), pinned.Steps[0].Sources)
+	}
+
+	// Hostile code is not built, and what was built before still runs.
+	link := filepath.Join(w.vendor.Tree, "scripts", "passwd")
+	w.must(os.Symlink("../../../../../etc/passwd", link))
+	w.refuse("Link out of the repository", "the symbolic link scripts/passwd leads out of the repository")
+	w.must(os.Remove(link))
+	text := string(app()["actions/check.toml"].Data)
+	w.must(w.vendor.Write("actions/check.toml", strings.Replace(text, "./check.sh", "../shared/say.sh", 1)))
+	w.refuse("Run a file outside", "is outside of the directory")
+	if diff := cmp.Diff(before, w.builds()); diff != "" {
+		t.Errorf("hostile code was built: %s", diff)
+	}
+	if _, waited := w.run("east"); waited || w.said("east") != "second to east" {
+		t.Errorf("after hostile pushes, the script waited for an approver: %t, and said %q", waited, w.said("east"))
+	}
+}
+
+// refuse pushes everything, and requires that a sync fails with a reason.
+func (w *world) refuse(message, reason string) {
+	w.Helper()
+	w.must(w.vendor.Push(w.ctx, message))
+	out, err := w.fleet.Nuon(w.ctx, "sync", "--app", "shop", "--wait")
+	if err == nil || !strings.Contains(string(out)+err.Error(), reason) {
+		w.Errorf("a sync of %q: %v\n%s", message, err, out)
+	}
+}
