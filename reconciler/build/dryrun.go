@@ -22,6 +22,8 @@ type DryRun struct {
 	// Build is the build that would be used. A build that does not exist yet has no number and
 	// counts as succeeded.
 	Build store.Build
+	// Variables are those of the module of a sandbox that nuon may pass.
+	Variables []appconfig.ModuleVariable
 }
 
 // dryRunDigest replaces the digest of an artifact that does not exist yet.
@@ -80,6 +82,11 @@ func (d dryRunner) draft(ctx context.Context, tx *store.Tx, config appconfig.Com
 		componentState: componentState{config: config, row: d.rows[config.Name], url: "the files that were sent"},
 	}
 	found.current = was.current
+	if was.current != nil && config.Kind == appconfig.KindSandbox { // unless the module is read below
+		if err := json.Unmarshal(was.current.Variables, &found.variables); err != nil {
+			return DryRun{}, fmt.Errorf("read its variables: %w", err)
+		}
+	}
 	switch {
 	case config.Source == nil:
 		found.inline = true
@@ -98,7 +105,8 @@ func (d dryRunner) draft(ctx context.Context, tx *store.Tx, config appconfig.Com
 	default:
 		reason := fmt.Sprintf("it is built from %s in %s at %s, which is looked at when it is synced",
 			config.Source.Directory, config.Source.Repo, config.Source.Branch)
-		return DryRun{InputChanged: true, Rebuild: true, Reason: reason, Build: plannedBuild(reason)}, nil
+		return DryRun{InputChanged: true, Rebuild: true, Reason: reason, Build: plannedBuild(reason),
+			Variables: found.variables}, nil
 	}
 	if found.problem != "" {
 		return DryRun{Problem: found.problem, Reason: "it could not be built: " + found.problem}, nil
@@ -107,7 +115,9 @@ func (d dryRunner) draft(ctx context.Context, tx *store.Tx, config appconfig.Com
 	if found.row.ID != "" {
 		found.known, err = findKnown(ctx, tx, found.row.ID, found.digest)
 	}
-	return found.dryRun(), err
+	draft := found.dryRun()
+	draft.Variables = found.variables
+	return draft, err
 }
 
 // sameCode reports whether two configs of a component name the same code, so that facts about one

@@ -93,6 +93,9 @@ func previewApp(ctx context.Context, tx *store.Tx, draft catalog.DryRun) (api.Ap
 		out.Changed = out.Changed || b.InputChanged || b.Problem != ""
 		released = released || b.InputChanged || b.Problem != ""
 		d.Builds[name] = b.Build
+		if name == appconfig.SandboxName {
+			d.Variables = b.Variables
+		}
 		if b.Problem != "" {
 			d.Builds[name] = store.Build{Error: b.Problem}
 		}

@@ -409,6 +409,31 @@ func TestAPreviewReadsTheAppsRepositoryByItsURL(t *testing.T) {
 	}
 }
 
+// TestAPreviewPassesWhatItsSandboxDeclares checks that a preview passes to the sandbox the variables that its previewed
+// module declares, not those of the module of the current release.
+func TestAPreviewPassesWhatItsSandboxDeclares(t *testing.T) {
+	w := newWorld(t)
+	sandbox := func(module string) string {
+		w.Helper()
+		w.repo.Write("modules/sandbox/main.tf", module+"output \"region\" { value = \"here\" }\n")
+		got, err := w.look("app")
+		must(t, err)
+		return said(got)[len(said(got))-2]
+	}
+	const domain, waits = "variable \"public_root_domain\" {}\n", "sandbox: it waits: app variable root_domain is not set"
+	if got := sandbox(domain); !strings.Contains(got, waits) {
+		t.Errorf("with the variable: %s", got)
+	}
+	w.repo.Commit("declare it")
+	w.sync()
+	if got := sandbox(domain); strings.Contains(got, "rebuilt") {
+		t.Errorf("without a change: %s", got)
+	}
+	if got := sandbox(""); got != eastIdle { // as it is deployed
+		t.Errorf("without the variable: %s", got)
+	}
+}
+
 // builds counts the builds of a component.
 func (w *world) builds(name string) (n int) {
 	w.Helper()

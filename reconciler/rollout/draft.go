@@ -16,6 +16,8 @@ type DraftRelease struct {
 	// Builds are the builds that it would use, by component. One that is still to be made has
 	// no number; one that could not be made has no number either, and an error with the reason.
 	Builds map[string]store.Build
+	// Variables are those that the module of its sandbox declares and nuon may pass.
+	Variables []appconfig.ModuleVariable
 }
 
 // InstallEffect is the effect of a draft on one install.
@@ -84,7 +86,7 @@ func (d DraftRelease) appRelease(ctx context.Context, tx *store.Tx, app store.Ap
 		return nil, err
 	}
 	part.release = store.Release{ID: draftID, Number: part.newest.Number + 1, Status: release.Complete}
-	part.components = d.components(part.components)
+	part.components, part.variables = d.components(part.components), d.Variables
 	part.setConfig(parseDeclarations(d.Config))
 	part.builds = map[string]*store.Build{}
 	for i := range part.components {
