@@ -2,6 +2,7 @@ package build_test
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -214,7 +215,11 @@ func (b *bench) end(built store.Build, result api.JobResult) {
 	if built.JobID == nil {
 		b.t.Fatalf("build %d has no job", built.Number)
 	}
-	job := store.Job{OrgID: b.org, ID: *built.JobID, OwnerKind: build.OwnerKind, OwnerID: built.ID}
+	spec, err := json.Marshal(b.job(built))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	job := store.Job{OrgID: b.org, ID: *built.JobID, OwnerKind: build.OwnerKind, OwnerID: built.ID, Spec: spec}
 	b.in(func(ctx context.Context, tx *store.Tx) error { return b.builder.JobAccepted(ctx, tx, job) })
 	b.in(func(ctx context.Context, tx *store.Tx) error { return b.builder.JobEnded(ctx, tx, job, result) })
 }

@@ -140,6 +140,17 @@ func (b *Builder) JobEnded(ctx context.Context, tx *store.Tx, job store.Job, res
 		return fmt.Errorf("end build %s: %w", build.ID, err)
 	}
 	ended := endParams(tx.Org, build, input, result)
+	var first *api.ModuleResolution
+	if ended.ModulesTool != "" && input.Resolution == nil {
+		if first, err = conflictingResolution(ctx, tx, build.ComponentID, result.Build.Modules); err != nil {
+			return fmt.Errorf("end build %s: %w", build.ID, err)
+		}
+	}
+	if first != nil {
+		ended = store.EndBuildParams{Status: statusFailed, Error: "another first build of the component ended before it " +
+			"and has other versions of modules; it is built again with those: " +
+			checkUnchanged(*first, result.Build.Modules).Error()}
+	}
 	ended.OrgID, ended.ID, ended.JobID = tx.Org, build.ID, &job.ID
 	changed, err := tx.EndBuild(ctx, ended)
 	if err != nil {
@@ -153,10 +164,22 @@ func (b *Builder) JobEnded(ctx context.Context, tx *store.Tx, job store.Job, res
 			return fmt.Errorf("end build %s: %w", build.ID, err)
 		}
 	}
+	if first != nil && !startedFromModules(job) {
+		reason := fmt.Sprintf("build %d has other versions of modules than the build that ended first", build.Number)
+		if _, err := rebuild(ctx, tx, build, reason, first); err != nil {
+			return fmt.Errorf("build the input of build %s again: %w", build.ID, err)
+		}
+	}
 	if err := updateReleases(ctx, tx, build.InputID); err != nil {
 		return fmt.Errorf("end build %s: %w", build.ID, err)
 	}
 	return nil
+}
+
+// startedFromModules reports whether a build's job had a resolution to start from.
+func startedFromModules(job store.Job) bool {
+	var spec api.JobSpec
+	return json.Unmarshal(job.Spec, &spec) != nil || spec.Build.Modules.Tool != ""
 }
 
 // updateReleases updates the releases that contain builds of an input, and rolls out those that
@@ -250,15 +273,18 @@ func (b *Builder) Retry(ctx context.Context, tx *store.Tx, buildID string) (stri
 	if counts.Status != statusFailed {
 		return "", ErrHasBuild.With("build %d", counts.Number)
 	}
-	again, err := rebuild(ctx, tx, old)
+	again, err := rebuild(ctx, tx, old, fmt.Sprintf("retry of build %d, which failed, was requested", old.Number), nil)
 	if err != nil {
 		return "", fmt.Errorf("retry build %d: %w", old.Number, err)
 	}
 	return again, updateReleases(ctx, tx, old.InputID)
 }
 
-// rebuild creates another build of a failed build's input.
-func rebuild(ctx context.Context, tx *store.Tx, old store.Build) (string, error) {
+// rebuild creates another build of a failed build's input. It starts from a resolution of modules, unless that is nil
+// or the input has its own.
+func rebuild(
+	ctx context.Context, tx *store.Tx, old store.Build, reason string, start *api.ModuleResolution,
+) (string, error) {
 	component, err := tx.ComponentToBuild(ctx, tx.Org, old.ComponentID)
 	if err != nil {
 		return "", err
@@ -268,6 +294,9 @@ func rebuild(ctx context.Context, tx *store.Tx, old store.Build) (string, error)
 		return "", err
 	}
 	input, err := tx.ComponentInputByID(ctx, tx.Org, old.InputID)
+	if err == nil && start != nil && input.Resolution == nil {
+		input.Resolution, err = json.Marshal(start)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -275,7 +304,7 @@ func rebuild(ctx context.Context, tx *store.Tx, old store.Build) (string, error)
 		OrgID: tx.Org, ID: id.New("bld"), ComponentID: old.ComponentID, InputID: old.InputID,
 		Repository: old.Repository,
 		Commit:     old.Commit, SourceDigest: old.SourceDigest, Trace: old.Trace,
-		Reason: fmt.Sprintf("retry of build %d, which failed, was requested", old.Number),
+		Reason: reason,
 	})
 	if err != nil {
 		return "", err

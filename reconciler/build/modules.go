@@ -147,6 +147,32 @@ func checkUnchanged(start, made api.ModuleResolution) error {
 	return nil
 }
 
+// conflictingResolution returns the modules of the newest build of a component if that has other content for a call
+// than a build that started from no resolution, or nil. Of two builds that end at once, the second waits for the first.
+func conflictingResolution(
+	ctx context.Context, tx *store.Tx, componentID string, made api.ModuleResolution,
+) (*api.ModuleResolution, error) {
+	component, err := tx.ComponentToBuild(ctx, tx.Org, componentID)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := tx.LockApp(ctx, tx.Org, component.AppID); err != nil {
+		return nil, err
+	}
+	built, err := tx.BuildToResolveLike(ctx, tx.Org, componentID, "")
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	first, err := Modules(ctx, tx, built.ID, built.ModulesTool)
+	if err != nil || first.Tool != made.Tool || checkUnchanged(first, made) == nil {
+		return nil, err
+	}
+	return &first, nil
+}
+
 // contentName names the content of a module: its version or commit, and its digest.
 func contentName(m api.ResolvedModule) string {
 	switch {

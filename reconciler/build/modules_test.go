@@ -37,6 +37,59 @@ func calling(t *testing.T) *gittest.Repo {
 	return repo
 }
 
+// TestTheFirstResolutionWins: when two first builds of a component overlap and resolve a call differently, the one that
+// ends first decides, and the other input is built again with its modules.
+func TestTheFirstResolutionWins(t *testing.T) {
+	repo := calling(t)
+	b := newBench(t, repo)
+	b.connect(true)
+	b.sync()
+	b.succeed("sandbox", "metrics")
+	repo.Write("modules/web/more.tf", "output \"more\" { value = 1 }\n")
+	b.push("more")
+	all := b.builds("web")
+	if len(all) != 2 || b.job(all[1]).Build.Modules.Tool != "" {
+		t.Fatalf("%d builds of web, the second starts from %+v", len(all), b.job(all[1]).Build.Modules)
+	}
+	ended := func(built store.Build, version, content string) store.Build {
+		t.Helper()
+		result := succeeded(b.org, built)
+		result.Build.Modules = forTerraform(vpc(version, content))
+		b.end(built, result)
+		return b.builds("web")[built.Number-1]
+	}
+	if second := ended(all[1], "1.1.0", "new"); second.Status != "succeeded" {
+		t.Fatalf("the build that ended first %s: %s", second.Status, second.Error)
+	}
+	first := ended(all[0], "1.0.0", "old")
+	if first.Status != "failed" || !strings.Contains(first.Error, "1.1.0 (") ||
+		!strings.Contains(first.Error, "1.0.0 (") {
+		t.Errorf("the build that ended later %s: %s", first.Status, first.Error)
+	}
+	b.wantBuilds(map[string]int{"web": 3})
+	again := b.builds("web")[2]
+	const reason = "build 1 has other versions of modules than the build that ended first"
+	if again.InputID != first.InputID || again.Reason != reason {
+		t.Errorf("%s is built again because %q", again.InputID, again.Reason)
+	}
+	want := forTerraform(vpc("1.1.0", "new"))
+	if diff := cmp.Diff(want, b.job(again).Build.Modules); diff != "" {
+		t.Errorf("it starts from %s", diff)
+	}
+	if last := ended(again, "1.0.0", "old"); last.Status != "failed" {
+		t.Errorf("a runner that does not keep to the modules: %s", last.Status)
+	}
+	b.wantBuilds(map[string]int{"web": 3})
+	b.in(func(ctx context.Context, tx *store.Tx) error {
+		_, err := b.builder.Retry(ctx, tx, again.ID)
+		return err
+	})
+	last := ended(b.builds("web")[3], "1.1.0", "new")
+	if diff := cmp.Diff(want, b.modules(last)); diff != "" || last.Status != "succeeded" {
+		t.Errorf("%s %s: %s", last.Status, last.Error, diff)
+	}
+}
+
 // succeedWith simulates a runner that ends the newest build of web with modules.
 func (b *bench) succeedWith(made api.ModuleResolution) store.Build {
 	b.t.Helper()
