@@ -23,7 +23,7 @@ import (
 // New returns the command with its subcommands.
 func New(e *cmdenv.Env) *cobra.Command {
 	c := &cobra.Command{Use: "builds", Short: "Manage builds of components"}
-	c.AddCommand(newList(e), newGet(e), newCreate(e), newRetry(e), newRefresh(e))
+	c.AddCommand(newList(e), newGet(e), newCreate(e), newRetry(e), newRefresh(e), newCancelRefresh(e))
 	return c
 }
 

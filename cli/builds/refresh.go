@@ -56,6 +56,27 @@ The command waits until the modules are resolved, and does not wait for the buil
 	return c
 }
 
+func newCancelRefresh(e *cmdenv.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "cancel-refresh APP REFRESH", Short: "Cancel a running refresh of modules", Args: cobra.ExactArgs(2),
+		Long: `Cancels a refresh that "nuon builds refresh" started. The refresh fails once the build runner has stopped, and
+changes nothing. "nuon builds refresh" prints the ID when it is interrupted.`,
+		Example:           "  nuon builds cancel-refresh hello mrf_06gvn3e82qfnps3l02b9i1pa6k",
+		ValidArgsFunction: complete.Args(e, complete.Apps),
+		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
+			r, err := apiclient.Decode[api.ModuleRefresh](client.CancelModuleRefresh(ctx, args[0], args[1]))
+			if err != nil {
+				return err
+			}
+			return e.Console.Result(r, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "refresh %s of %s is being cancelled; it changes nothing\n", console.Line(r.ID),
+					console.Line(r.App))
+				return err
+			})
+		}),
+	}
+}
+
 // awaitRefresh polls a refresh until it has ended.
 func awaitRefresh(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, r api.ModuleRefresh,
 	timeout time.Duration) (api.ModuleRefresh, error) {
@@ -73,7 +94,8 @@ func awaitRefresh(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, 
 		Late:    fmt.Errorf("not resolved within %s; the refresh continues on the build runner", timeout),
 		Continues: func() (string, []progress.Next) {
 			return "the refresh continues on the build runner",
-				[]progress.Next{{Command: "nuon releases list " + r.App, To: "see what it changes"}}
+				[]progress.Next{{Command: "nuon releases list " + r.App, To: "see what it changes"},
+					{Command: "nuon builds cancel-refresh " + r.App + " " + r.ID, To: "cancel it"}}
 		},
 	})
 	return r, err

@@ -89,3 +89,23 @@ func TestRefresh(t *testing.T) {
 		})
 	}
 }
+
+func TestCancelRefresh(t *testing.T) {
+	var asked string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = r.Method + " " + r.URL.Path
+		_ = json.NewEncoder(w).Encode(api.ModuleRefresh{ID: "mrf_1", App: "shop", Status: api.RefreshRunning})
+	}))
+	defer s.Close()
+	t.Setenv("NUON_URL", s.URL)
+	t.Setenv("NUON_TOKEN", "tok")
+	t.Setenv("NUON_CONTEXT", "")
+	var out strings.Builder
+	command := New(&cmdenv.Env{Console: &console.Console{Out: &out, Err: &out, Output: "table"}})
+	command.SetArgs([]string{"cancel-refresh", "shop", "mrf_1"})
+	err := command.ExecuteContext(t.Context())
+	if err != nil || asked != "POST /v1/apps/shop/module-refreshes/mrf_1/cancel" ||
+		out.String() != "refresh mrf_1 of shop is being cancelled; it changes nothing\n" {
+		t.Errorf("%v, asked %s, printed %q", err, asked, out.String())
+	}
+}

@@ -4453,6 +4453,11 @@ type ClientInterface interface {
 	// GetModuleRefresh performs a GET /v1/apps/{app}/module-refreshes/{refresh} (the `GetModuleRefresh` operationId) request.
 	GetModuleRefresh(ctx context.Context, app InApp, refresh string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// CancelModuleRefresh Cancel a running refresh. It fails once the build runner has stopped, and changes nothing. 409 ended when it is not running.
+	//
+	// Corresponds with POST /v1/apps/{app}/module-refreshes/{refresh}/cancel (the `CancelModuleRefresh` operationId).
+	CancelModuleRefresh(ctx context.Context, app InApp, refresh string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// PreviewAppWithBody What a sync of this tree (tar+gzip of the repository, or of the directory of an app that has none) would cause. Nothing is kept.
 	//
 	// Takes any type of body and a specified content type.
@@ -5565,6 +5570,21 @@ func (c *Client) CreateModuleRefresh(ctx context.Context, app InApp, body Create
 // GetModuleRefresh performs a GET /v1/apps/{app}/module-refreshes/{refresh} (the `GetModuleRefresh` operationId) request.
 func (c *Client) GetModuleRefresh(ctx context.Context, app InApp, refresh string, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetModuleRefreshRequest(c.Server, app, refresh)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CancelModuleRefresh Cancel a running refresh. It fails once the build runner has stopped, and changes nothing. 409 ended when it is not running.
+//
+// Corresponds with POST /v1/apps/{app}/module-refreshes/{refresh}/cancel (the `CancelModuleRefresh` operationId).
+func (c *Client) CancelModuleRefresh(ctx context.Context, app InApp, refresh string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCancelModuleRefreshRequest(c.Server, app, refresh)
 	if err != nil {
 		return nil, err
 	}
@@ -8203,6 +8223,47 @@ func NewGetModuleRefreshRequest(server string, app InApp, refresh string) (*http
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCancelModuleRefreshRequest constructs an http.Request for the CancelModuleRefresh method
+func NewCancelModuleRefreshRequest(server string, app InApp, refresh string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "app", app, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "refresh", refresh, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/apps/%s/module-refreshes/%s/cancel", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -11914,6 +11975,13 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	GetModuleRefreshWithResponse(ctx context.Context, app InApp, refresh string, reqEditors ...RequestEditorFn) (*GetModuleRefreshResponse, error)
 
+	// CancelModuleRefreshWithResponse Cancel a running refresh. It fails once the build runner has stopped, and changes nothing. 409 ended when it is not running.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/apps/{app}/module-refreshes/{refresh}/cancel (the `CancelModuleRefresh` operationId).
+	CancelModuleRefreshWithResponse(ctx context.Context, app InApp, refresh string, reqEditors ...RequestEditorFn) (*CancelModuleRefreshResponse, error)
+
 	// PreviewAppWithBodyWithResponse What a sync of this tree (tar+gzip of the repository, or of the directory of an app that has none) would cause. Nothing is kept.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -13711,6 +13779,54 @@ func (r GetModuleRefreshResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetModuleRefreshResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CancelModuleRefreshResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ModuleRefresh
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CancelModuleRefreshResponse) GetJSON200() *ModuleRefresh {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CancelModuleRefreshResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CancelModuleRefreshResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CancelModuleRefreshResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CancelModuleRefreshResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CancelModuleRefreshResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -17582,6 +17698,19 @@ func (c *ClientWithResponses) GetModuleRefreshWithResponse(ctx context.Context, 
 	return ParseGetModuleRefreshResponse(rsp)
 }
 
+// CancelModuleRefreshWithResponse Cancel a running refresh. It fails once the build runner has stopped, and changes nothing. 409 ended when it is not running.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/apps/{app}/module-refreshes/{refresh}/cancel (the `CancelModuleRefresh` operationId).
+func (c *ClientWithResponses) CancelModuleRefreshWithResponse(ctx context.Context, app InApp, refresh string, reqEditors ...RequestEditorFn) (*CancelModuleRefreshResponse, error) {
+	rsp, err := c.CancelModuleRefresh(ctx, app, refresh, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCancelModuleRefreshResponse(rsp)
+}
+
 // PreviewAppWithBodyWithResponse What a sync of this tree (tar+gzip of the repository, or of the directory of an app that has none) would cause. Nothing is kept.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -19546,6 +19675,39 @@ func ParseGetModuleRefreshResponse(rsp *http.Response) (*GetModuleRefreshRespons
 	}
 
 	response := &GetModuleRefreshResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ModuleRefresh
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCancelModuleRefreshResponse parses an HTTP response from a CancelModuleRefreshWithResponse call
+func ParseCancelModuleRefreshResponse(rsp *http.Response) (*CancelModuleRefreshResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CancelModuleRefreshResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}

@@ -171,6 +171,27 @@ func (c refreshable) start(ctx context.Context, tx *store.Tx, refresh store.Modu
 	})
 }
 
+// CancelRefresh cancels the jobs of a running refresh, which then fails and changes nothing. reason is for people. If
+// the refresh has ended, the error is a refusal.
+func (b *Builder) CancelRefresh(ctx context.Context, tx *store.Tx, refresh store.ModuleRefresh, reason string) error {
+	if refresh.Status != refreshRunning {
+		return refusal.New(refusal.Conflict, "ended", "the refresh has ended: "+refresh.Status, "")
+	}
+	parts, err := tx.ModuleRefreshComponents(ctx, tx.Org, refresh.ID)
+	if err != nil {
+		return err
+	}
+	for _, p := range parts {
+		if p.ModuleRefreshComponent.Status != refreshRunning {
+			continue
+		}
+		if err := jobs.Cancel(ctx, tx, p.ModuleRefreshComponent.JobID, reason); err != nil {
+			return fmt.Errorf("cancel the refresh of component %s: %w", p.Name, err)
+		}
+	}
+	return nil
+}
+
 // Refreshes is the owner of the jobs of refreshes for package jobs.
 type Refreshes struct{}
 
@@ -211,6 +232,9 @@ func (Refreshes) JobEnded(ctx context.Context, tx *store.Tx, job store.Job, resu
 func endOfRefresh(
 	ctx context.Context, tx *store.Tx, inputID string, result api.JobResult,
 ) (ended store.EndModuleRefreshComponentParams, err error) {
+	if result.Status == api.JobResultStatusCancelled && result.Error == "" {
+		result.Error = "it was cancelled"
+	}
 	if result.Status != api.JobResultStatusSucceeded {
 		ended.Status, ended.Error = refreshFailed, failureReason(result)
 		return ended, nil

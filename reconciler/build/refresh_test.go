@@ -170,6 +170,48 @@ func TestRefresh(t *testing.T) {
 }
 
 // TestRefreshBackAndForth: a refresh that comes back to an earlier resolution uses its build again.
+func TestCancelRefresh(t *testing.T) {
+	repo := calling(t)
+	b := newBench(t, repo)
+	b.connect(true)
+	b.sync()
+	b.succeed("sandbox", "metrics")
+	b.succeedWith(forTerraform(vpc("1.0.0", "a")))
+	started, err := b.refresh(build.RefreshRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel := func() error {
+		return b.store.InTx(t.Context(), b.org, func(ctx context.Context, tx *store.Tx) error {
+			row, err := tx.ViewModuleRefresh(ctx, b.org, b.app, started)
+			if err != nil {
+				return err
+			}
+			return b.builder.CancelRefresh(ctx, tx, row, "vera cancelled the refresh")
+		})
+	}
+	for range 2 { // the second time while the first waits for the owner to be notified
+		if err := cancel(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.in(func(ctx context.Context, tx *store.Tx) error {
+		rows, err := tx.ViewJobs(ctx, b.org, []string{b.refreshParts(started)[0].ModuleRefreshComponent.JobID})
+		if err == nil && (rows[0].Job.Status != "cancelled" || !strings.Contains(rows[0].Job.Error, "vera cancelled")) {
+			t.Errorf("the job is %s: %s", rows[0].Job.Status, rows[0].Job.Error)
+		}
+		return err
+	})
+	ended := b.endRefresh(started, api.JobResult{Status: api.JobResultStatusCancelled})
+	if ended.Status != "failed" || ended.Error != "web: it was cancelled" || ended.Release != 0 {
+		t.Errorf("got %+v", ended)
+	}
+	if err := cancel(); !refusedAs(err, "ended") {
+		t.Errorf("after its end: %v", err)
+	}
+	b.wantBuilds(map[string]int{"web": 1})
+}
+
 func TestRefreshBackAndForth(t *testing.T) {
 	b := newBench(t, calling(t))
 	b.connect(true)

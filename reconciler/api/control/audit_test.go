@@ -58,6 +58,10 @@ func changes(w *world) map[string]changed {
 			}},
 		"createModuleRefresh": {path: "/v1/apps/" + o.ids["app"] + "/module-refreshes", body: map[string]any{},
 			action: "build.refresh"},
+		"cancelModuleRefresh": {path: "/v1/apps/" + o.ids["app"] + "/module-refreshes/" + o.ids["refresh"] + "/cancel",
+			action: "build.refresh_cancel", before: func() {
+				o.w.exec("update module_refreshes set status = 'running', ended_at = null where id = $1", o.ids["refresh"])
+			}},
 		"retryBuild": {path: "/v1/builds/" + o.ids["build"] + "/retry", action: "build.retry"},
 		"createInstall": {
 			body: map[string]any{"app": "plain", "name": "made"}, action: "install.create",

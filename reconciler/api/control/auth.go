@@ -63,6 +63,7 @@ func (r role) String() string {
 // viewer may not do. Any other read requires viewer. A change without an entry requires admin.
 var needs = map[string]role{
 	"SyncApp": ci, "UploadAppVersion": ci, "PreviewApp": ci, "RetryBuild": ci, "CreateModuleRefresh": ci,
+	"CancelModuleRefresh":  ci,
 	"CreatePartialRelease": ci, "LookAtRepo": ci,
 	"CreateInstall": operator, "UpdateInstall": operator, "PreviewInstall": operator, "PinInstall": operator,
 	"UnpinInstall":    operator,
@@ -89,7 +90,8 @@ var inApp = map[string]bool{
 	"ListAppVersions": true, "ListReleases": true, "GetRelease": true, "DiffRelease": true,
 	"CreatePartialRelease": true, "UploadAppVersion": true, "ListComponents": true, "ListBuilds": true,
 	"GetBuild": true, "RetryBuild": true, "CreateModuleRefresh": true, "GetModuleRefresh": true,
-	"ListInstalls": true, "GetInstall": true, "CreateInstall": true, "UpdateInstall": true, "PreviewInstall": true,
+	"CancelModuleRefresh": true,
+	"ListInstalls":        true, "GetInstall": true, "CreateInstall": true, "UpdateInstall": true, "PreviewInstall": true,
 	"ForgetInstall": true,
 	"PinInstall":    true, "UnpinInstall": true, "RenderTexts": true,
 	"ListAppVariables": true, "ChangeAppVariables": true,

@@ -55,6 +55,32 @@ func (s *Server) GetModuleRefresh(
 	return GetModuleRefresh200JSONResponse(out), err
 }
 
+// CancelModuleRefresh implements POST /v1/apps/{app}/module-refreshes/{refresh}/cancel.
+func (s *Server) CancelModuleRefresh(
+	ctx context.Context, r CancelModuleRefreshRequestObject,
+) (CancelModuleRefreshResponseObject, error) {
+	var out api.ModuleRefresh
+	err := s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
+		app, err := findApp(ctx, tx, r.App)
+		if err != nil {
+			return err
+		}
+		row, err := tx.ViewModuleRefresh(ctx, tx.Org, app.ID, r.Refresh)
+		if err != nil {
+			return named("refresh", r.Refresh, err)
+		}
+		actor := callerOf(ctx).actor
+		if err := s.services.Builds.CancelRefresh(ctx, tx, row, actor+" cancelled the refresh"); err != nil {
+			return err
+		}
+		if out, err = viewModuleRefresh(ctx, tx, app, row.ID); err != nil {
+			return err
+		}
+		return tx.Audit(ctx, actor, "build.refresh_cancel", row.ID, map[string]any{"app": app.Name})
+	})
+	return CancelModuleRefresh200JSONResponse(out), err
+}
+
 func viewModuleRefresh(ctx context.Context, tx *store.Tx, app store.App, id string) (api.ModuleRefresh, error) {
 	row, err := tx.ViewModuleRefresh(ctx, tx.Org, app.ID, id)
 	if err != nil {

@@ -26,6 +26,7 @@ var needs = map[string]string{
 	"listAppVariables": "viewer",
 
 	"syncApp": "ci", "uploadAppVersion": "ci", "previewApp": "ci", "retryBuild": "ci", "createModuleRefresh": "ci",
+	"cancelModuleRefresh":  "ci",
 	"createPartialRelease": "ci", "lookAtRepo": "ci",
 
 	"previewInstall": "operator", "pinInstall": "operator", "unpinInstall": "operator", "retryStep": "operator",

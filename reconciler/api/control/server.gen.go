@@ -53,6 +53,9 @@ type ServerInterface interface {
 
 	// (GET /v1/apps/{app}/module-refreshes/{refresh})
 	GetModuleRefresh(w http.ResponseWriter, r *http.Request, app InApp, refresh string)
+	// CancelModuleRefresh Cancel a running refresh. It fails once the build runner has stopped, and changes nothing. 409 ended when it is not running.
+	// (POST /v1/apps/{app}/module-refreshes/{refresh}/cancel)
+	CancelModuleRefresh(w http.ResponseWriter, r *http.Request, app InApp, refresh string)
 	// PreviewApp What a sync of this tree (tar+gzip of the repository, or of the directory of an app that has none) would cause. Nothing is kept.
 	// (POST /v1/apps/{app}/preview)
 	PreviewApp(w http.ResponseWriter, r *http.Request, app InApp, params PreviewAppParams)
@@ -699,6 +702,41 @@ func (siw *ServerInterfaceWrapper) GetModuleRefresh(w http.ResponseWriter, r *ht
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetModuleRefresh(w, r, app, refresh)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CancelModuleRefresh operation middleware
+func (siw *ServerInterfaceWrapper) CancelModuleRefresh(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "app" -------------
+	var app InApp
+
+	err = runtime.BindStyledParameterWithOptions("simple", "app", r.PathValue("app"), &app, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "app", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "refresh" -------------
+	var refresh string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "refresh", r.PathValue("refresh"), &refresh, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "refresh", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CancelModuleRefresh(w, r, app, refresh)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -3458,6 +3496,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/builds/{build}/retry", wrapper.RetryBuild)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/apps/{app}/module-refreshes", wrapper.CreateModuleRefresh)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/apps/{app}/module-refreshes/{refresh}", wrapper.GetModuleRefresh)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/apps/{app}/module-refreshes/{refresh}/cancel", wrapper.CancelModuleRefresh)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/installs", wrapper.ListInstalls)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs", wrapper.CreateInstall)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/v1/installs/{install}", wrapper.ForgetInstall)
@@ -3924,6 +3963,46 @@ type GetModuleRefreshdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetModuleRefreshdefaultApplicationProblemPlusJSONResponse) VisitGetModuleRefreshResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CancelModuleRefreshRequestObject struct {
+	App     InApp  `json:"app"`
+	Refresh string `json:"refresh"`
+}
+
+type CancelModuleRefreshResponseObject interface {
+	VisitCancelModuleRefreshResponse(w http.ResponseWriter) error
+}
+
+type CancelModuleRefresh200JSONResponse ModuleRefresh
+
+func (response CancelModuleRefresh200JSONResponse) VisitCancelModuleRefreshResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CancelModuleRefreshdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CancelModuleRefreshdefaultApplicationProblemPlusJSONResponse) VisitCancelModuleRefreshResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -6867,6 +6946,9 @@ type StrictServerInterface interface {
 
 	// (GET /v1/apps/{app}/module-refreshes/{refresh})
 	GetModuleRefresh(ctx context.Context, request GetModuleRefreshRequestObject) (GetModuleRefreshResponseObject, error)
+	// CancelModuleRefresh Cancel a running refresh. It fails once the build runner has stopped, and changes nothing. 409 ended when it is not running.
+	// (POST /v1/apps/{app}/module-refreshes/{refresh}/cancel)
+	CancelModuleRefresh(ctx context.Context, request CancelModuleRefreshRequestObject) (CancelModuleRefreshResponseObject, error)
 	// PreviewApp What a sync of this tree (tar+gzip of the repository, or of the directory of an app that has none) would cause. Nothing is kept.
 	// (POST /v1/apps/{app}/preview)
 	PreviewApp(ctx context.Context, request PreviewAppRequestObject) (PreviewAppResponseObject, error)
@@ -7423,6 +7505,33 @@ func (sh *strictHandler) GetModuleRefresh(w http.ResponseWriter, r *http.Request
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(GetModuleRefreshResponseObject); ok {
 		if err := validResponse.VisitGetModuleRefreshResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CancelModuleRefresh operation middleware
+func (sh *strictHandler) CancelModuleRefresh(w http.ResponseWriter, r *http.Request, app InApp, refresh string) {
+	var request CancelModuleRefreshRequestObject
+
+	request.App = app
+	request.Refresh = refresh
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CancelModuleRefresh(ctx, request.(CancelModuleRefreshRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CancelModuleRefresh")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CancelModuleRefreshResponseObject); ok {
+		if err := validResponse.VisitCancelModuleRefreshResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

@@ -48,6 +48,7 @@ type Builds interface {
 	ReleasePartial(ctx context.Context, tx *store.Tx, app store.App, actor string) (*store.Release, error)
 	Retry(ctx context.Context, tx *store.Tx, build string) (string, error)
 	Refresh(ctx context.Context, tx *store.Tx, app store.App, request build.RefreshRequest) (string, error)
+	CancelRefresh(ctx context.Context, tx *store.Tx, refresh store.ModuleRefresh, reason string) error
 	BuildRunnerAdded(ctx context.Context, tx *store.Tx) error
 }
 

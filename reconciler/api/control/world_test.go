@@ -157,6 +157,12 @@ func (fakeBuilds) Refresh(
 	return made.ID, err
 }
 
+func (fakeBuilds) CancelRefresh(
+	ctx context.Context, tx *store.Tx, refresh store.ModuleRefresh, reason string,
+) error {
+	return (&build.Builder{}).CancelRefresh(ctx, tx, refresh, reason)
+}
+
 func (fakeBuilds) Retry(_ context.Context, _ *store.Tx, build string) (string, error) {
 	return build, nil
 }
