@@ -342,7 +342,7 @@ var same = []struct {
 	what *regexp.Regexp
 	with string
 }{
-	{regexp.MustCompile(`\b([a-z]{3})_[0-9a-v]{26}\b`), "${1}_…"},
+	{regexp.MustCompile(`\b([a-z]{3}_|ins)[0-9a-v]{26}\b`), "${1}…"},
 	{regexp.MustCompile(`\b\d\d:\d\d:\d\d\b`), "12:00:00"},
 	{regexp.MustCompile(`\b(after|for) ` + span), "$1 2s"},
 	{regexp.MustCompile(`\b` + span + ` ago`), "2s ago"},

@@ -150,7 +150,7 @@ func chooseID(n *api.NewInstall) error {
 	switch {
 	case n.ID != "" && !id.Valid("ins", n.ID):
 		return problem.New(http.StatusUnprocessableEntity, "bad_id", "an install cannot have the id "+quoted(n.ID),
-			"Choose ins_ and 26 random characters of 0-9 and a-v, or leave it out.")
+			"Choose ins and 26 random characters of 0-9 and a-v, or leave it out.")
 	case n.ID != "":
 		return nil
 	case slices.ContainsFunc(n.Inputs, func(v api.InputValue) bool { return !v.Sealed.IsZero() }):
