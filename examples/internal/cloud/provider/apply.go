@@ -91,6 +91,7 @@ func (s *server) change(typ string, schema *rootBlock, planned, prior object, pr
 		if stateless != nil {
 			return nil
 		}
+		f.others = t
 		if prior != nil && t.get(string(private)) == nil {
 			return fmt.Errorf("the object %s does not exist any more", private)
 		}

@@ -226,6 +226,9 @@ func TestFind(t *testing.T) {
 	_, cluster := s.create(t, "aws_eks_cluster", object{"name": "one", "role_arn": "arn:aws:iam::1:role/x",
 		"vpc_config": []any{object{"subnet_ids": private}}})
 	got := must(s.data(t, "aws_eks_cluster", object{"name": "one"}))
+	if asObject(asList(cluster["vpc_config"])[0])["vpc_id"] != vpc["id"] {
+		t.Errorf("the cluster is in another VPC than its subnets: %v", cluster["vpc_config"])
+	}
 	if got["endpoint"] != cluster["endpoint"] || !same(got["certificate_authority"], cluster["certificate_authority"]) {
 		t.Errorf("the cluster is %v, want %v", got, cluster)
 	}
@@ -241,6 +244,15 @@ func TestDefaultTags(t *testing.T) {
 	if !same(state["tags_all"], object{"owner": "ada", "a": "b"}) || state["id"] != unknown {
 		t.Errorf("the plan has %v", state)
 	}
+	google := newServer(t, "google", "6.50.0")
+	google.config["default_labels"] = object{"owner": "vera"}
+	bucket := &resource{typ: "google_storage_bucket"}
+	planned = bucket.plan(t, google, object{"name": "one", "location": "US", "labels": object{"a": "b"}})
+	labels := must(read(planned.PlannedState, google.schema.Resources[bucket.typ]))["effective_labels"]
+	if !same(labels, object{"owner": "vera", "a": "b"}) {
+		t.Errorf("the plan has the labels %v", labels)
+	}
+
 	certificate := &resource{typ: "aws_acm_certificate"}
 	planned = certificate.plan(t, s, object{"domain_name": "a.test", "subject_alternative_names": asAnys("b.test")})
 	options := asList(must(read(planned.PlannedState, s.schema.Resources[certificate.typ]))["domain_validation_options"])
@@ -261,8 +273,8 @@ func TestUpdates(t *testing.T) {
 		t.Errorf("another name replaces %v", got)
 	}
 	for name, given := range map[string]object{"an address range": {"cidr_block": "10.0.0.1/16"},
-		"an ARN": {"role_arn": "role/x"}} {
-		if len(validate(given)) != 1 {
+		"an ARN": {"role_arn": "role/x"}, "a policy": {"policy": "{"}} {
+		if len(validate("aws_x", given)) != 1 {
 			t.Errorf("%s %v is accepted", name, given)
 		}
 	}

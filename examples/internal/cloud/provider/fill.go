@@ -14,9 +14,10 @@ type filler struct {
 	server *server
 	typ    string
 	schema *block
-	top    object // the attributes of the object
-	seed   string // 64 hexadecimal digits
-	data   bool   // a data source, all of whose computed values are filled
+	top    object       // the attributes of the object
+	seed   string       // 64 hexadecimal digits
+	data   bool         // a data source, all of whose computed values are filled
+	others *transaction // the objects of the cloud, nil for a data source
 
 	making map[string]bool // attributes that get fills at the moment
 }

@@ -98,19 +98,27 @@ func keepComputedBlocks(b *block, prior, planned object) {
 }
 
 // setTagsAll sets tags_all to the provider's default tags and those of the resource, which the aws
-// provider does when it plans, and its like for Google.
+// provider does when it plans; that of Google does it with labels.
 func (s *server) setTagsAll(b *block, v object) {
-	if b.Attributes["tags_all"] == nil || b.Attributes["tags"] == nil {
-		return
-	}
 	all := object{}
-	for _, defaults := range asList(s.config["default_tags"]) {
-		mergeTags(all, asObject(defaults)["tags"])
+	switch {
+	case b.Attributes["tags_all"] != nil && b.Attributes["tags"] != nil:
+		for _, defaults := range asList(s.config["default_tags"]) {
+			mergeTags(all, asObject(defaults)["tags"])
+		}
+		mergeTags(all, v["tags"])
+	case b.Attributes["effective_labels"] != nil && b.Attributes["labels"] != nil:
+		mergeTags(all, s.config["default_labels"])
+		mergeTags(all, v["labels"])
 	}
-	mergeTags(all, v["tags"])
-	v["tags_all"] = all
-	if hasUnknown(v["tags"]) && v["tags"] == unknown || all[""] == unknown {
-		v["tags_all"] = unknown
+	for _, name := range []string{"tags_all", "effective_labels", "terraform_labels"} {
+		switch {
+		case b.Attributes[name] == nil:
+		case all[""] == unknown:
+			v[name] = unknown
+		default:
+			v[name] = all
+		}
 	}
 }
 

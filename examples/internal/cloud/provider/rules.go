@@ -108,6 +108,10 @@ func init() { // here, because rules use other attributes of the object, which h
 		"aws_db_instance.port":     func(f *filler) any { return databasePort(asText(f.top["engine"])) },
 		"aws_db_instance.password": func(*filler) any { return nil },
 
+		"aws_eks_cluster.vpc_config.vpc_id": func(f *filler) any { return f.vpcOf("vpc_config") },
+		"aws_db_subnet_group.vpc_id":        func(f *filler) any { return f.vpcOf("") },
+		"aws_lb.vpc_id":                     func(f *filler) any { return f.vpcOf("") },
+
 		"aws_subnets.ids":                   func(f *filler) any { return f.identifiers("subnet-0") },
 		"aws_security_groups.ids":           func(f *filler) any { return f.identifiers("sg-0") },
 		"google_client_config.access_token": func(f *filler) any { return f.loginToken() },
@@ -135,6 +139,21 @@ func databasePort(engine string) any {
 		return asNumber(1521)
 	}
 	return asNumber(5432)
+}
+
+// vpcOf returns the VPC of the subnets that a block or, for "", the object itself names.
+func (f *filler) vpcOf(block string) any {
+	from := f.top
+	for _, item := range items(f.top[block], "list") {
+		from = item
+	}
+	subnets := append(asTexts(from["subnet_ids"]), asTexts(from["subnets"])...)
+	if len(subnets) > 0 && f.others != nil {
+		if subnet := f.others.byID("aws_subnet", subnets[0]); subnet != nil {
+			return subnet.attributes()["vpc_id"]
+		}
+	}
+	return "vpc-0" + f.seed[:16]
 }
 
 // identifiers returns three identifiers for a data source that lists objects which nobody created.

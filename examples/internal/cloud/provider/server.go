@@ -85,7 +85,7 @@ func (s *server) ValidateResourceConfig(_ context.Context, q *tfprotov6.Validate
 	if err != nil {
 		return nil, err
 	}
-	return &tfprotov6.ValidateResourceConfigResponse{Diagnostics: validate(config)}, nil
+	return &tfprotov6.ValidateResourceConfigResponse{Diagnostics: validate(q.TypeName, config)}, nil
 }
 
 func (s *server) ValidateDataResourceConfig(_ context.Context, q *tfprotov6.ValidateDataResourceConfigRequest) (
@@ -94,7 +94,7 @@ func (s *server) ValidateDataResourceConfig(_ context.Context, q *tfprotov6.Vali
 	if err != nil {
 		return nil, err
 	}
-	return &tfprotov6.ValidateDataResourceConfigResponse{Diagnostics: validate(config)}, nil
+	return &tfprotov6.ValidateDataResourceConfigResponse{Diagnostics: validate(q.TypeName, config)}, nil
 }
 
 func (s *server) UpgradeResourceState(_ context.Context, q *tfprotov6.UpgradeResourceStateRequest) (

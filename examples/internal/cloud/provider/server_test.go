@@ -168,6 +168,8 @@ func minimal(b *block) object {
 // sample returns a valid value of a required attribute.
 func sample(name string, a *attribute) any {
 	switch {
+	case name == "policy", name == "assume_role_policy":
+		return "{}"
 	case strings.HasSuffix(name, "_arn"):
 		return "arn:aws:iam::123456789012:role/sample"
 	case strings.HasSuffix(name, "cidr_block"), strings.HasSuffix(name, "cidr_range"):

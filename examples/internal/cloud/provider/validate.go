@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -9,8 +10,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// validate checks what providers check beyond the schema: the form of address ranges and ARNs.
-func validate(config object) (made []*tfprotov6.Diagnostic) {
+// validate checks what providers check beyond the schema: the form of address ranges, ARNs and
+// policies.
+func validate(typ string, config object) (made []*tfprotov6.Diagnostic) {
 	for _, name := range sortedKeys(config) {
 		text, is := config[name].(string)
 		if !is || text == "" {
@@ -22,6 +24,9 @@ func validate(config object) (made []*tfprotov6.Diagnostic) {
 			err = checkRange(text)
 		case strings.HasSuffix(name, "_arn") && !strings.Contains(text, "{"):
 			err = checkARN(text)
+		case strings.HasPrefix(typ, "aws_") && (name == "policy" || name == "assume_role_policy") &&
+			!json.Valid([]byte(text)):
+			err = fmt.Errorf("%q contains an invalid JSON policy", name)
 		}
 		for _, d := range failure("Invalid value for "+name, err) {
 			d.Attribute = tftypes.NewAttributePath().WithAttributeName(name)
