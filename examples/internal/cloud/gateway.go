@@ -218,30 +218,32 @@ func readClusters(store string) (map[string]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	byKey := map[string]string{}
+	byKey := map[string][]string{}
 	for line := range bytes.Lines(content) {
 		if !bytes.Contains(line, []byte("_cluster/")) {
 			continue
 		}
 		var record struct {
 			Key    string
-			Object struct{ Endpoint, FQDN string }
+			Object struct {
+				Endpoint, FQDN string
+				PrivateFQDN    string `json:"private_fqdn"`
+			}
 		}
 		if json.Unmarshal(line, &record) != nil { // a line that is being written, or a type with other attributes
 			continue
 		}
-		address := record.Object.Endpoint + record.Object.FQDN
-		if parsed, err := url.Parse(address); err == nil && parsed.Host != "" {
-			address = parsed.Hostname()
-		}
 		switch typ, _, _ := strings.Cut(record.Key, "/"); typ {
 		case "aws_eks_cluster", "google_container_cluster", "azurerm_kubernetes_cluster":
-			byKey[record.Key] = strings.ToLower(address)
+			o := record.Object
+			byKey[record.Key] = []string{strings.TrimPrefix(o.Endpoint, "https://"), o.FQDN, o.PrivateFQDN}
 		}
 	}
 	clusters := map[string]bool{}
-	for _, address := range byKey {
-		clusters[address] = address != ""
+	for _, addresses := range byKey {
+		for _, address := range addresses {
+			clusters[strings.ToLower(address)] = address != ""
+		}
 	}
 	return clusters, nil
 }

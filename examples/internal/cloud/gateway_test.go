@@ -124,7 +124,7 @@ func TestClusters(t *testing.T) {
 	}
 
 	aks, err := c.Create(ctx, "azurerm_kubernetes_cluster", map[string]any{"name": "three", "location": "eastus",
-		"resource_group_name": "group", "dns_prefix": "three"})
+		"resource_group_name": "group", "dns_prefix": "three", "private_cluster_enabled": true})
 	if err != nil {
 		t.Fatal(err)
 	}

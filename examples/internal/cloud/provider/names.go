@@ -71,6 +71,9 @@ func (f *filler) region() string {
 		return firstText(asText(f.top["region"]), regionOf(asText(f.top["location"])), regionOf(asText(f.top["zone"])),
 			asText(config["region"]), regionOf(asText(config["zone"])), os.Getenv("GOOGLE_REGION"), "us-central1")
 	}
+	if f.server.name == "azurerm" || f.server.name == "azapi" {
+		return firstText(asText(f.top["location"]), "eastus")
+	}
 	return firstText(asText(f.top["region"]), asText(config["region"]), os.Getenv("AWS_REGION"),
 		os.Getenv("AWS_DEFAULT_REGION"), "us-east-1")
 }

@@ -122,6 +122,12 @@ func init() { // here, because rules use other attributes of the object, which h
 		"google_container_cluster.master_auth.client_key":             func(*filler) any { return "" },
 		"google_compute_zones.names":                                  func(f *filler) any { return asAnys(f.zones()...) },
 
+		"azurerm_kubernetes_cluster.private_fqdn": func(f *filler) any {
+			if f.top["private_cluster_enabled"] != true {
+				return ""
+			}
+			return f.expand("{dns_prefix}-{#8}.{uuid}.privatelink.{location}.azmk8s.io")
+		},
 		"azurerm_kubernetes_cluster.kube_config":           func(f *filler) any { return f.azureConfigs() },
 		"azurerm_kubernetes_cluster.kube_admin_config":     func(f *filler) any { return f.azureConfigs() },
 		"azurerm_kubernetes_cluster.kube_config_raw":       func(f *filler) any { return f.azureKubeconfig() },
@@ -201,7 +207,8 @@ func (f *filler) azureConfigs() any {
 		return []any{}
 	}
 	encode := base64.StdEncoding.EncodeToString
-	return []any{object{"host": "https://" + f.text("fqdn") + ":443", "username": "clusterUser", "password": a.token,
+	host := firstText(f.text("private_fqdn"), f.text("fqdn"))
+	return []any{object{"host": "https://" + host + ":443", "username": "clusterUser", "password": a.token,
 		"client_certificate": encode(certificate), "client_key": encode(key),
 		"cluster_ca_certificate": encode(a.certificatePEM)}}
 }
