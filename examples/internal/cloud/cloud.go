@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -41,6 +42,7 @@ type Cloud struct {
 const (
 	storeFile     = "objects.jsonl"
 	authorityFile = "authority.pem"
+	gatewayFile   = "gateway"
 )
 
 // Start starts a cloud. Close ends it.
@@ -59,6 +61,10 @@ func Start(ctx context.Context, o Options) (c *Cloud, err error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf("make the store of the cloud: %w", err)
+	}
+	// One that was killed leaves the address of its gateway behind.
+	if err := os.Remove(filepath.Join(dir, gatewayFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
 	}
 	if err := build(ctx, c.program); err != nil {
 		return nil, err

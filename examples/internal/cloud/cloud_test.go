@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"debug/buildinfo"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -123,6 +124,7 @@ func TestLifeOfACluster(t *testing.T) {
 		t.Errorf("a second plan changes %v", changes)
 	}
 	r.checkOutputs()
+	r.checkProgram()
 
 	r.must(r.cloud.Drift(r.ctx, "aws_db_instance", r.ids("aws_db_instance")[0], "instance_class", "db.r7g.large"))
 	r.must(r.cloud.Remove(r.ctx, "aws_iam_role_policy_attachment", r.ids("aws_iam_role_policy_attachment")[0]))
@@ -173,6 +175,18 @@ func (r *rig) checkOutputs() {
 	certificate, err := x509.ParseCertificate(pair.Certificate[0])
 	r.must(err)
 	r.must(certificate.VerifyHostname("a.test"))
+}
+
+// checkProgram checks that the program does not depend on the commit: lock files have its hash.
+func (r *rig) checkProgram() {
+	r.Helper()
+	info, err := buildinfo.ReadFile(r.cloud.program)
+	r.must(err)
+	for _, setting := range info.Settings {
+		if strings.HasPrefix(setting.Key, "vcs.") {
+			r.Errorf("the program has %s", setting.Key)
+		}
+	}
 }
 
 // TestFailures makes operations fail and lets them work later.

@@ -38,6 +38,7 @@ type gateway struct {
 	authority tls.Certificate
 	roots     *x509.CertPool
 	token     string
+	file      string // has the address, for the providers
 
 	listener net.Listener
 	proxy    *http.Server
@@ -75,6 +76,10 @@ func startGateway(dir, kubeconfig string) (*gateway, error) {
 			r.SetURL(to)
 			r.Out.Header.Del("Authorization")
 		}}), ReadHeaderTimeout: time.Minute}
+	g.file = filepath.Join(dir, gatewayFile)
+	if err := os.WriteFile(g.file, []byte(g.url()), 0o600); err != nil {
+		return nil, errors.Join(fmt.Errorf("open the gateway to the clusters: %w", err), g.listener.Close())
+	}
 	go func() { g.ended <- g.proxy.Serve(g.listener) }()
 	go func() { g.ended <- g.api.Serve(&g.accepted) }()
 	return g, nil
@@ -100,7 +105,7 @@ func (g *gateway) loadAuthority(dir string) (err error) {
 func (g *gateway) url() string { return "http://" + g.listener.Addr().String() }
 
 func (g *gateway) close() error {
-	err := errors.Join(g.proxy.Close(), g.api.Close())
+	err := errors.Join(os.Remove(g.file), g.proxy.Close(), g.api.Close())
 	for range 2 {
 		if ended := <-g.ended; !errors.Is(ended, http.ErrServerClosed) {
 			err = errors.Join(err, ended)

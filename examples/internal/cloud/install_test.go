@@ -63,7 +63,7 @@ func TestInstall(t *testing.T) {
 		}
 	}
 	cluster := clustertest.Open(t)
-	namespace := clustertest.Namespace(t, cluster)
+	namespace := clustertest.Name("cloud")
 	c, err := Start(ctx, Options{Dir: t.TempDir(), Kubeconfig: clustertest.Kubeconfig(t),
 		Modules: "testdata/modules"})
 	must(err)
@@ -125,8 +125,8 @@ func TestInstall(t *testing.T) {
 	if objects, err := c.Objects(ctx); err != nil || len(objects) > 0 {
 		t.Errorf("after the deprovision there are %v, %v", objects, err)
 	}
-	if clustertest.Get(t, cluster, settings) != nil {
-		t.Error("the settings are still there")
+	if clustertest.Get(t, cluster, api.ObjectRef{Version: "v1", Kind: "Namespace", Name: namespace}) != nil {
+		t.Error("the namespace is still there")
 	}
 }
 

@@ -40,12 +40,18 @@ func (s *server) ApplyResourceChange(ctx context.Context, q *tfprotov6.ApplyReso
 	}
 	after := planned
 	if operation == "delete" {
-		err = s.remove(q.TypeName, prior, string(q.PlannedPrivate))
-	} else {
-		after, made.Private, err = s.change(q.TypeName, schema, planned, prior, q.PlannedPrivate)
+		if err = s.deleteNamespace(ctx, q.TypeName, prior); err == nil {
+			err = s.remove(q.TypeName, prior, string(q.PlannedPrivate))
+		}
+	} else if after, made.Private, err = s.change(q.TypeName, schema, planned, prior, q.PlannedPrivate); err == nil {
+		err = s.ensureNamespace(ctx, q.TypeName, after)
 	}
 	if err != nil {
 		made.Diagnostics = failure(summary, err)
+		if operation == "create" && len(made.Private) > 0 {
+			err = s.remove(q.TypeName, after, string(made.Private))
+			made.Diagnostics = append(made.Diagnostics, failure(summary, err)...)
+		}
 		return made, nil
 	}
 	// An operation that fails after its work was done leaves the object behind.

@@ -4,6 +4,9 @@ terraform {
       source  = "hashicorp/aws"
       version = ">= 6.0"
     }
+    kubernetes = {
+      source = "hashicorp/kubernetes"
+    }
     random = {
       source = "hashicorp/random"
     }
@@ -51,6 +54,18 @@ resource "aws_eks_cluster" "main" {
 
   vpc_config {
     subnet_ids = module.network.subnet_ids
+  }
+}
+
+provider "kubernetes" {
+  host                   = aws_eks_cluster.main.endpoint
+  cluster_ca_certificate = base64decode(aws_eks_cluster.main.certificate_authority[0].data)
+}
+
+resource "kubernetes_namespace_v1" "main" {
+  metadata {
+    name   = var.name
+    labels = { purpose = "test" }
   }
 }
 
