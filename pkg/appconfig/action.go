@@ -40,6 +40,14 @@ type ActionStep struct {
 	Command        string            `json:"command,omitempty"`         // program and arguments, below Source
 	EnvVars        map[string]string `json:"env_vars,omitempty"`
 	Source         *Source           `json:"source,omitempty"`
+	// Code is what was built of Source, for a person who approves what the step runs. It is nil in a config.
+	Code *StepCode `json:"code,omitempty"`
+}
+
+// StepCode is the code of a repository that a step runs.
+type StepCode struct {
+	Artifact string            `json:"artifact"`        // digest
+	Files    map[string]string `json:"files,omitempty"` // the texts by path in the repository, or what replaces them
 }
 
 // TimeoutDuration returns the timeout as a duration.

@@ -151,9 +151,6 @@ type Source struct {
 	Directory string `json:"directory"`           // slash path below the repository's root; "." is the root
 	Branch    string `json:"branch,omitempty"`    // branch, tag or full commit; unused for "."
 	Connected bool   `json:"connected,omitempty"` // fetching it requires the org's own access
-	// Artifact is the digest of what was built of the source of a step. The config of an app has none: it is part of
-	// what an approver approves.
-	Artifact string `json:"artifact,omitempty"`
 }
 
 // IsAppRepository reports whether the source is the app's own repository at the app's own commit.

@@ -1,6 +1,7 @@
 package build_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/gittest"
+	"github.com/nuon-toolkit/nuon/reconciler/build"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
 // actionText returns an action with one step that runs a command from a directory of the repository.
@@ -51,6 +54,14 @@ func TestSourcesOfActions(t *testing.T) {
 		"shared/clean.sh": "#!/bin/sh\n"}, b.sourceOf(built)); diff != "" {
 		t.Error(diff)
 	}
+	b.in(func(ctx context.Context, tx *store.Tx) error {
+		shown, err := build.ScriptFiles(ctx, tx, built.ID)
+		if diff := cmp.Diff(map[string]string{"scripts/check.sh": "#!/bin/sh\necho one\n",
+			"scripts/lib": "symbolic link to ../shared", "shared/clean.sh": "#!/bin/sh\n"}, shown); diff != "" {
+			t.Error(diff)
+		}
+		return err
+	})
 	spec := b.job(built)
 	if spec.TimeoutSeconds != 1800 || spec.Build.ComponentKind != "action_source" || spec.Build.Directory != "scripts" {
 		t.Errorf("the job is %+v", spec)

@@ -29,6 +29,9 @@ type Recipe struct {
 	Manifest         string             `json:"manifest,omitempty"` // digest of a text that is built unchanged
 	// Modules is the digest of the resolution that the builds start from; see component_inputs.resolution.
 	Modules string `json:"modules,omitempty"`
+	// Scripts are the files of a source of actions, for those who approve what runs. They are not part of the digest,
+	// which has the trees that they are in.
+	Scripts map[string]string `json:"scripts,omitempty"`
 }
 
 // Chart is a chart in a chart repository, as the config names it.
@@ -58,7 +61,10 @@ type Kustomize struct {
 
 // Digest returns the digest of the recipe: "sha256:" and the hash of its JSON, which is canonical
 // (fixed fields, sorted sources).
-func (r Recipe) Digest() string { return digestOf(r) }
+func (r Recipe) Digest() string {
+	r.Scripts = nil
+	return digestOf(r)
+}
 
 // SourceDigest returns the digest of the code alone.
 func (r Recipe) SourceDigest() string {

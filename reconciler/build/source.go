@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 )
 
@@ -52,6 +53,9 @@ func (f *candidate) pack() (artifact.Artifact, error) {
 			Limits: sourceLimits, Skip: code.Skip(recipe.directories()),
 		}); err != nil {
 			return artifact.Artifact{}, fmt.Errorf("pack the source: %w", err)
+		}
+		if recipe.Kind == appconfig.KindActionSource {
+			f.recipe.Scripts = scriptFiles(files)
 		}
 	}
 	return artifact.Pack(artifact.MediaSource, files, map[string]string{

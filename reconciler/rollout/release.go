@@ -49,6 +49,7 @@ type declaration struct {
 // actionSource is the code that steps of actions run from one directory of a repository, as the release has it.
 type actionSource struct {
 	component string // id
+	build     string // id; empty if the release has none
 	commit    string // at which it was built
 	artifact  string // digest; empty if the release has no build of it
 }
@@ -205,7 +206,7 @@ func readRelease(ctx context.Context, tx *store.Tx, appID, pin string, known *co
 	}
 	for _, c := range components {
 		if c.Kind == appconfig.KindActionSource {
-			p.sources[c.Name] = actionSource{component: c.ID, commit: c.Commit, artifact: c.Artifact}
+			p.sources[c.Name] = actionSource{component: c.ID, build: c.BuildID, commit: c.Commit, artifact: c.Artifact}
 			continue
 		}
 		p.components = append(p.components, store.Component{

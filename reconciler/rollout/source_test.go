@@ -39,6 +39,8 @@ func TestCodeOfRepositoriesIsApproved(t *testing.T) {
 		Source: &appconfig.Source{Repo: ".", Directory: "scripts"}}}
 	w.version()
 	w.addComponent("actions:scripts")
+	w.exec(`update component_inputs set recipe = '{"scripts": {"scripts/check.sh": "curl one.example", "scripts/a.txt": "a"}}'
+		where component_id = 'cmp_actions:scripts'`)
 	w.look()
 	status, _ := w.status()
 	w.want(status, "current")
@@ -48,8 +50,10 @@ func TestCodeOfRepositoriesIsApproved(t *testing.T) {
 	w.want(w.scripts("waiting"), "smoke")
 	first := w.sourceArtifact()
 	report := w.one("select report::text from approvals where status = 'waiting'")
-	if !strings.Contains(report, first) || !strings.Contains(report, "./check.sh") {
-		t.Errorf("the approval does not show the artifact %s: %s", first, report)
+	for _, shown := range []string{first, "./check.sh", "scripts/check.sh", "curl one.example"} {
+		if !strings.Contains(report, shown) {
+			t.Errorf("the approval does not show %s: %s", shown, report)
+		}
 	}
 	w.sayScripts(workflow.Approve, "")
 	w.runJobs()
@@ -70,6 +74,8 @@ func TestCodeOfRepositoriesIsApproved(t *testing.T) {
 
 	// Changed code was not seen; it is shown as a difference, and deploys nothing.
 	w.build("actions:scripts", "succeeded")
+	w.exec(`update component_inputs set recipe = '{"scripts": {"scripts/check.sh": "curl two.example", "scripts/a.txt": "a"}}'
+		where component_id = 'cmp_actions:scripts' and recipe = '{}'`)
 	w.done = nil
 	w.look()
 	w.want(w.runJobs(), "[]")
@@ -77,8 +83,13 @@ func TestCodeOfRepositoriesIsApproved(t *testing.T) {
 	w.want(w.scripts("waiting"), "smoke")
 	second := w.sourceArtifact()
 	report = w.one("select report::text from approvals where status = 'waiting'")
-	if !strings.Contains(report, first) || !strings.Contains(report, second) {
-		t.Errorf("the approval does not show %s → %s: %s", first, second, report)
+	for _, shown := range []string{first, second, "curl one.example", "curl two.example"} {
+		if !strings.Contains(report, shown) {
+			t.Errorf("the approval does not show %s: %s", shown, report)
+		}
+	}
+	if strings.Contains(report, "scripts/a.txt") {
+		t.Errorf("the approval shows a file that did not change: %s", report)
 	}
 	w.sayScripts(workflow.Approve, "")
 	w.runJobs()

@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/render"
 	"github.com/nuon-toolkit/nuon/reconciler/build"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
@@ -177,6 +179,14 @@ func (s *snapshot) stepSource(step appconfig.ActionStep) (api.ActionSource, erro
 
 // sourceArtifact returns the digest of the release's artifact of a source of actions, or "".
 func (s *snapshot) sourceArtifact(name string) string { return s.sources[name].artifact }
+
+// SourceFiles returns the files of a source of actions (workflow.ResolvedInstall).
+func (s *snapshot) SourceFiles(ctx context.Context, tx *store.Tx, source string) (map[string]string, error) {
+	if s.sources[source].build == "" {
+		return nil, nil
+	}
+	return build.ScriptFiles(ctx, tx, s.sources[source].build)
+}
 
 // Scripts returns what the actions of an install would run now, by action (workflow.ResolvedInstall).
 func (s *snapshot) Scripts() (map[string]workflow.ScriptContent, error) {

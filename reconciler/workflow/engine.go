@@ -37,6 +37,9 @@ type ResolvedInstall interface {
 	ActionJob(run ActionRun) (ActionJob, error)
 	// Scripts returns what the install's actions would run now, by action.
 	Scripts() (map[string]ScriptContent, error)
+	// SourceFiles returns the files of the code that actions run from a repository, by path: their texts, or what
+	// replaces those that are not shown.
+	SourceFiles(ctx context.Context, tx *store.Tx, source string) (map[string]string, error)
 }
 
 // ActionJob is what a run of an action is made from.

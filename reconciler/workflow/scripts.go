@@ -28,9 +28,7 @@ func ScriptOf(action appconfig.Action, artifactOf func(source string) string) (S
 	}
 	for _, step := range action.Steps {
 		if step.Source != nil {
-			source := *step.Source
-			source.Artifact = artifactOf(source.ActionSourceName())
-			step.Source = &source
+			step.Code = &appconfig.StepCode{Artifact: artifactOf(step.Source.ActionSourceName())}
 		}
 		runs.Steps = append(runs.Steps, step)
 	}
@@ -152,7 +150,10 @@ func (x *executor) prepareScripts(ctx context.Context, digests []string) (prepar
 	var was, is []appconfig.Action
 	var all []ScriptContent
 	for _, digest := range digests {
-		script := x.scripts[digest]
+		script, err := x.withFiles(ctx, x.scripts[digest])
+		if err != nil {
+			return preparedScripts{}, err
+		}
 		for _, side := range []struct {
 			raw  json.RawMessage
 			into *[]appconfig.Action
@@ -188,6 +189,34 @@ func (x *executor) prepareScripts(ctx context.Context, digests []string) (prepar
 		strings.Join(digests, " "),
 		report.Digest()))
 	return shown, nil
+}
+
+// withFiles returns a script with the texts of the code that it runs from repositories, each once.
+func (x *executor) withFiles(ctx context.Context, script ScriptContent) (ScriptContent, error) {
+	var action appconfig.Action
+	if err := json.Unmarshal(script.Content, &action); err != nil {
+		return script, fmt.Errorf("decode the script of action %s: %w", script.Action, err)
+	}
+	shown := map[string]bool{}
+	for _, step := range action.Steps {
+		if step.Source == nil || shown[step.Code.Artifact] {
+			continue
+		}
+		shown[step.Code.Artifact] = true
+		world, err := x.resolve(ctx)
+		if err != nil {
+			return script, err
+		}
+		if step.Code.Files, err = world.SourceFiles(ctx, x.tx, step.Source.ActionSourceName()); err != nil {
+			return script, fmt.Errorf("read the code of action %s: %w", script.Action, err)
+		}
+	}
+	if len(shown) == 0 {
+		return script, nil
+	}
+	var err error
+	script.Content, err = encode(action)
+	return script, err
 }
 
 // requestScriptApproval requests approval of scripts, and replaces a request that already waits.
