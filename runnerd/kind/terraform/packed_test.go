@@ -11,9 +11,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/crypto/ssh/knownhosts"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/gittest"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/runnerd/kind/terraform/modules"
 	"github.com/nuon-toolkit/nuon/runnerd/kind/terraform/modules/registrytest"
@@ -262,6 +264,42 @@ func TestModuleCredentialsReachTheirHost(t *testing.T) {
 	}
 	r.credentials = nil
 	r.mustNotLeak("registry-token-123456", "repository-token-123456")
+}
+
+// TestModuleOverSSH: a build reads a module of a private repository over ssh, with the key and the host key of a
+// credential, and the module is in the artifact.
+func TestModuleOverSSH(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	repo := gittest.New(t)
+	commit := repo.Write("text/main.tf", "output \"line\" {\n  value = \"over ssh\"\n}\n").Commit("1")
+	key, signer := registrytest.KeyPair(t)
+	_, host := registrytest.KeyPair(t)
+	at := registrytest.SSH(t, host, signer.PublicKey(), filepath.Dir(repo.Dir))
+	source := []string{"modules/web/main.tf", fmt.Sprintf("module \"text\" {\n"+
+		"  source = \"git::ssh://git@%s/repo//text\"\n}\n\noutput \"line\" {\n  value = module.text.line\n}\n", at)}
+	build := func() (api.BuildResult, error) {
+		return r.buildWith(registrytest.New(t), api.ModuleResolution{}, source...)
+	}
+	if _, err := build(); err == nil || !strings.Contains(err.Error(), "reading over ssh needs a key") {
+		t.Errorf("without a credential: %v", err)
+	}
+	r.credentials = map[string]string{"ssh://git@" + at + "/repo": string(key.Reveal()) +
+		knownhosts.Line([]string{at}, host.PublicKey()) + "\n"}
+	built, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(built.Modules.Modules) != 1 || built.Modules.Modules[0].Commit != commit {
+		t.Fatalf("packed %+v", built.Modules.Modules)
+	}
+	r.credentials = nil
+	planned := r.mustPlan(r.spec(built.Artifact), false) // of what was packed
+	applied := r.mustApply(applySpec(r.spec(built.Artifact), planned, false))
+	if got := find(applied.Outputs, "line"); string(got.Value) != `"over ssh"` {
+		t.Errorf("the output is %s", got.Value)
+	}
+	r.mustNotLeak(strings.Split(string(key.Reveal()), "\n")[1])
 }
 
 func TestSplitKey(t *testing.T) {
