@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 
@@ -111,8 +112,8 @@ func add(t *tar.Writer, root *os.Root, file string) error {
 	return err
 }
 
-// pack returns the tar+gzip of a directory: its regular files, without .git, and the other
-// local files that its config refers to. The control plane limits and checks the archive.
+// pack returns the tar+gzip of a directory: its regular files and the symbolic links that stay in it, without .git, and
+// the other local files that its config refers to. The control plane limits and checks the archive.
 func (d directory) pack(ctx context.Context) (io.Reader, error) {
 	var out bytes.Buffer
 	z := gzip.NewWriter(&out)
@@ -129,21 +130,47 @@ func (d directory) pack(ctx context.Context) (io.Reader, error) {
 }
 
 func packFiles(t *tar.Writer, files fs.FS) error {
-	return fs.WalkDir(files, ".", func(path string, e fs.DirEntry, err error) error {
+	return fs.WalkDir(files, ".", func(name string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
 		case e.IsDir() && (e.Name() == ".git" || e.Name() == ".terraform"):
 			return fs.SkipDir
-		case !e.Type().IsRegular(), e.Name() == ".git": // .git is a file in linked work trees and submodules
+		case e.Name() == ".git": // a file in linked work trees and submodules
+			return nil
+		case e.Type() == fs.ModeSymlink:
+			return packLink(t, files, name)
+		case !e.Type().IsRegular():
 			return nil
 		}
-		b, err := fs.ReadFile(files, path)
+		b, err := fs.ReadFile(files, name)
 		if err != nil {
 			return err
 		}
-		return entry(t, path, b)
+		return entry(t, name, b)
 	})
+}
+
+// packLink adds a symbolic link that stays in the directory. It skips all others, which the config cannot use: reading
+// the config reports those that it needs.
+func packLink(t *tar.Writer, files fs.FS, name string) error {
+	target, err := fs.ReadLink(files, name)
+	if err != nil {
+		return err
+	}
+	target = path.Clean(filepath.ToSlash(target))
+	reached := path.Join(path.Dir(name), target)
+	if path.IsAbs(target) || !fs.ValidPath(reached) || reached == "." {
+		return nil
+	}
+	is, err := fs.Stat(files, name)
+	if err != nil {
+		return nil //nolint:nilerr // it leads nowhere, or out of the directory
+	}
+	if at, err := fs.Stat(files, reached); err != nil || !os.SameFile(is, at) {
+		return nil //nolint:nilerr // its target has a link before a ..
+	}
+	return t.WriteHeader(&tar.Header{Name: name, Linkname: target, Mode: 0o777, Typeflag: tar.TypeSymlink})
 }
 
 // packElsewhere adds the files that file:// references name, because only this machine

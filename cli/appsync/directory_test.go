@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nuon-toolkit/nuon/cli/exitcode"
+	"github.com/nuon-toolkit/nuon/cli/validate"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	elsewhere "github.com/nuon-toolkit/nuon/pkg/configfetch"
 )
@@ -176,6 +177,10 @@ func unpack(t *testing.T, r io.Reader) map[string]string {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if h.Typeflag == tar.TypeSymlink {
+			files[h.Name] = "-> " + h.Linkname
+			continue
+		}
 		if h.Typeflag != tar.TypeReg || h.Mode != 0o644 || int64(len(b)) != h.Size || !h.ModTime.IsZero() &&
 			h.ModTime.Unix() != 0 || h.Uname != "" {
 			t.Errorf("%s is packed with %+v", h.Name, h)
@@ -187,8 +192,8 @@ func unpack(t *testing.T, r io.Reader) map[string]string {
 	}
 }
 
-// TestPack checks that an upload contains only regular files: no repository, no
-// provider caches, and no targets of links.
+// TestPack checks that an upload contains only regular files and links between them: no repository, no
+// provider caches, and no links that lead out.
 func TestPack(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
 	write(t, outside, "secret", "hush")
@@ -210,11 +215,13 @@ func TestPack(t *testing.T) {
 		write(t, dir, file, "no")
 	}
 	for name, to := range map[string]string{"link": filepath.Join(outside, "secret"), "inside": "metadata.toml",
-		"tree": outside, "loop": "."} {
+		"tree": outside, "loop": ".", "nowhere": "none", "modules/up": "../ünïcode//./", "modules/out": "../../secret",
+		"modules/through": "up/../gitignored.log"} {
 		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
+	want["inside"], want["modules/up"] = "-> metadata.toml", "-> ../ünïcode"
 	if err := os.Chmod(filepath.Join(dir, "metadata.toml"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -240,6 +247,40 @@ func TestPack(t *testing.T) {
 	}
 	if again, err := io.ReadAll(second); err != nil || !bytes.Equal(again, kept.Bytes()) {
 		t.Errorf("the same directory is packed differently: %v", err)
+	}
+}
+
+// TestLinkedConfig checks that a config may have links to files of its directory, which an upload contains, and that
+// one to a file outside of it is an error before anything is sent.
+func TestLinkedConfig(t *testing.T) {
+	dir, outside := t.TempDir(), t.TempDir()
+	const module = "terraform_version = \"1.11.4\"\n[public_repo]\nrepo = \"acme/x\"\ndirectory = \".\"\n" +
+		"branch = \"main\"\n"
+	write(t, dir, "metadata.toml", "version = \"v2\"\n")
+	write(t, dir, "runner.toml", "runner_type = \"aws\"\n")
+	write(t, dir, "shared/sandbox.toml", module)
+	write(t, outside, "web.toml", "type = \"terraform_module\"\nname = \"web\"\n"+module)
+	if err := os.Symlink("shared/sandbox.toml", filepath.Join(dir, "sandbox.toml")); err != nil {
+		t.Fatal(err)
+	}
+	app, found, err := validate.Load(t.Context(), dir)
+	if err != nil || found.HasErrors() {
+		t.Fatalf("%v %v", found, err)
+	}
+	packed, err := directory{path: dir, config: app}.pack(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := unpack(t, packed)["sandbox.toml"]; got != "-> shared/sandbox.toml" {
+		t.Errorf("the link is packed as %q", got)
+	}
+	write(t, dir, "components/note.md", "")
+	if err := os.Symlink(filepath.Join(outside, "web.toml"), filepath.Join(dir, "components", "web.toml")); err != nil {
+		t.Fatal(err)
+	}
+	if _, found, err := validate.Load(t.Context(), dir); err != nil || !found.HasErrors() ||
+		!strings.Contains(found.String(), "components/web.toml") || !strings.Contains(found.String(), "link") {
+		t.Errorf("a link out: %v %v", found, err)
 	}
 }
 

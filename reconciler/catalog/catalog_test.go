@@ -403,6 +403,18 @@ func TestUpload(t *testing.T) {
 	if _, version = b.row(); version.Number != 1 {
 		t.Fatalf("the same upload made version %d", version.Number)
 	}
+	linked, err := artifact.Tarball([]artifact.File{{Path: own[0], Content: []byte(own[1])},
+		{Path: own[2], Content: []byte(own[3])}, {Path: own[4], Link: "shared/" + own[4]},
+		{Path: "shared/" + own[4], Content: []byte(own[5])}}, artifact.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found, err = upload(linked); err != nil || found.HasErrors() {
+		t.Fatalf("a linked file: %v, %v", found, err)
+	}
+	if _, version = b.row(); version.Number != 1 {
+		t.Fatalf("the same files by a link made version %d", version.Number)
+	}
 	for name, packed := range map[string][]byte{
 		"no archive": []byte("hello"),
 		"empty":      nil,
