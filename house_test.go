@@ -66,12 +66,12 @@ var allowedInTests = map[string]map[string]string{
 // layers. An empty path is the program itself.
 var layers = map[string][][]string{
 	"reconciler": {
-		{"credentialscope", "installstack", "metrics", "queue", "refusal", "registry", "store/storetest/scratch", "timing",
-			"token"},
+		{"credentialscope", "installstack", "metrics", "queue", "refusal", "registry", "store/storetest/scratch",
+			"timing", "token"},
 		{"installstack/cloudformation", "installstack/stacktest", "store", "store/storetest/postgres"},
-		{"appvariables", "inputs", "installstack/stackfiles", "observe", "release", "retention", "runners", "stackoutputs",
-			"store/storetest"},
-		{"catalog", "jobs", "observe/observetest"},
+		{"appvariables", "inputs", "installstack/stackfiles", "observe", "release", "retention", "runnerprogram", "runners",
+			"stackoutputs", "store/storetest"},
+		{"stackversion", "catalog", "jobs", "observe/observetest"},
 		{"build", "joblog", "tfstate", "workflow"},
 		{"installhealth", "jobs/jobstest", "rollout"},
 		{"preview"},

@@ -133,6 +133,10 @@ docs/operations.md tells how to run several replicas.`,
 		"requests a second that one token may make for long (ten times that at once)")
 	f.BoolVar(&o.rateLimit.BehindProxy, "behind-proxy", false,
 		"take the client's address from the last entry of X-Forwarded-For, which the proxy must set")
+	f.StringVar(&o.runnerURL, "runner-url", "",
+		"address at which the machines of install stacks reach the runner API, https://HOST[:PORT]")
+	f.StringVar(&o.runnerProgram, "runner-program", "",
+		"runnerd for linux/amd64, which those machines download from the runner API by its digest")
 	retentionFlags(f, &o.retention)
 	stateFlags(f, &o.states)
 	f.StringVar(&o.readyFile, "ready-file", "", "file to write, as JSON, when all listeners are up")

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"time"
@@ -30,6 +31,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/observe"
 	"github.com/nuon-toolkit/nuon/reconciler/registry"
 	"github.com/nuon-toolkit/nuon/reconciler/retention"
+	"github.com/nuon-toolkit/nuon/reconciler/runnerprogram"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -52,6 +54,7 @@ type serveOptions struct {
 	registry                             vendorRegistry // external; its reference is empty for the embedded one
 	tlsCert, tlsKey                      string         // empty for plain HTTP
 	rateLimit                            ratelimit.Options
+	runnerURL, runnerProgram             string // for machines of stacks; empty for none
 }
 
 // replica is one running control plane.
@@ -68,6 +71,7 @@ type replica struct {
 	health   *probe.Health
 	servers  []*server
 	tls      *certificate // nil for plain HTTP
+	program  *runnerprogram.Program
 }
 
 // server is one listener with its HTTP server.
@@ -98,6 +102,10 @@ func serve(ctx context.Context, o serveOptions) (err error) {
 	if r.tls, err = newCertificate(o.tlsCert, o.tlsKey); err != nil {
 		return err
 	}
+	if err := r.openProgram(); err != nil {
+		return err
+	}
+	defer r.program.Close() //nolint:errcheck // only read
 	if err := r.openStore(ctx); err != nil {
 		return err
 	}
@@ -126,6 +134,18 @@ func sendLast(ctx context.Context, stop func(context.Context) error) {
 	}
 }
 
+// openProgram opens the program that machines of runners download.
+func (r *replica) openProgram() (err error) {
+	if at, err := url.Parse(r.options.runnerURL); err != nil || r.options.runnerURL != "" && at.Host == "" {
+		return fmt.Errorf("--runner-url %q is no address; write https://HOST[:PORT]", r.options.runnerURL)
+	}
+	r.program = &runnerprogram.Program{}
+	if r.options.runnerProgram != "" {
+		r.program, err = runnerprogram.Open(r.options.runnerProgram)
+	}
+	return err
+}
+
 // openStore opens the database, which must have this program's schema or a newer one.
 func (r *replica) openStore(ctx context.Context) (err error) {
 	if r.options.migrate {
@@ -149,6 +169,7 @@ func (r *replica) openListeners(ctx context.Context, rooms *services) error {
 	controlRoutes.Handle("POST /hooks/{org}/{hook}", http.NotFoundHandler())
 	runner.HandlerWithOptions(nil, runner.StdHTTPServerOptions{BaseRouter: runnerRoutes})
 	runnerRoutes.Handle("GET /v2/", http.NotFoundHandler())
+	runnerRoutes.Handle(runnerprogram.Route, http.NotFoundHandler())
 	if err := r.listen(
 		ctx, controlListener, r.options.listen, r.instrument("control", controlRoutes, r.controlAPI(rooms)),
 	); err != nil {

@@ -28,6 +28,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/retention"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/runners"
+	"github.com/nuon-toolkit/nuon/reconciler/stackversion"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/tfstate"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
@@ -63,6 +64,7 @@ func (r *replica) newServices() *services {
 	o.preview = preview.New(r.store, o.catalog)
 	o.retain = retention.New(r.store, r.options.retention)
 	o.rollout = rollout.New(r.store, r.key)
+	o.rollout.UseStacks(stackversion.New(r.program.Runner(r.options.runnerURL)))
 	o.workflow = workflow.New(r.store, o.rollout)
 	o.health = installhealth.New(r.store, o.rollout)
 	o.runners = runners.New(r.store)
@@ -116,7 +118,8 @@ func (r *replica) runnerAPI(o *services) http.Handler {
 	return runner.New(runner.Options{
 		Jobs: o.jobs, Runners: o.runners, States: o.states, Logs: o.logs,
 		Credentials: build.NewModuleCredentials(r.store, r.key), Vendor: r.registry.blobs(), Log: slog.Default(),
-		Quota: ratelimit.Options{BehindProxy: r.options.rateLimit.BehindProxy},
+		Program: r.program,
+		Quota:   ratelimit.Options{BehindProxy: r.options.rateLimit.BehindProxy},
 	})
 }
 

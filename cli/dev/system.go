@@ -262,6 +262,7 @@ func (s *system) serveCommand() *exec.Cmd {
 	if s.options.PrivateRemotes {
 		arguments = append(arguments, "--allow-private-remotes")
 	}
+	arguments = append(arguments, "--runner-url", "http://"+at.runner, "--runner-program", s.programs.runnerd)
 	arguments = append(arguments, "--poll", s.options.Poll.String(), "--ready-file", s.place.ready())
 	command := exec.Command(s.programs.reconciler, arguments...)
 	if s.external.registry {

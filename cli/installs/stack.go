@@ -28,8 +28,9 @@ import (
 )
 
 func newStack(e *cmdenv.Env) *cobra.Command {
-	c := &cobra.Command{Use: "stack", Short: "Show and set the outputs of an install's stack"}
-	c.AddCommand(newStackSet(e), newStackGet(e), newStackHistory(e))
+	c := &cobra.Command{Use: "stack", Short: "Render an install's stack, and show and set its outputs"}
+	c.AddCommand(newStackRender(e), newStackVersions(e), newStackDiff(e), newStackLink(e), newStackSet(e), newStackGet(e),
+		newStackHistory(e))
 	return c
 }
 
@@ -52,7 +53,7 @@ Outputs that are not named stay. The result is a new version; only components wh
 output are planned again.
 
 NAME=VALUE sets a text. --set-json sets a value of any type. --file reads an object of names and values, or
-what "terraform output -json" prints; - is the standard input. Outputs are stored and shown in plain text: a
+what "terraform output -json" or "aws cloudformation describe-stacks" prints; - is the standard input. Outputs are stored and shown in plain text: a
 value that looks like a secret, or that Terraform marks as sensitive, is refused.
 
 What the stack itself reports never overwrites a value that was set by hand: "nuon installs stack get" shows
@@ -176,6 +177,9 @@ func parseOutputs(text []byte) (map[string]api.OutputValue, error) {
 	}
 	if decoder.More() {
 		return nil, errors.New("it holds more than one JSON value")
+	}
+	if raw, is := object["Stacks"]; is && len(object) == 1 {
+		return parseDescribedStacks(raw)
 	}
 	all, terraform := map[string]api.OutputValue{}, map[string]api.OutputValue{}
 	for name, value := range object {

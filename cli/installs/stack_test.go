@@ -173,6 +173,7 @@ func TestStackGet(t *testing.T) {
 
 // serveStack answers the requests about stack outputs.
 func (p *plane) serveStack(t *testing.T, mux *http.ServeMux) {
+	serveStackVersions(mux)
 	mux.HandleFunc("GET /v1/installs/{install}/stack-outputs", func(w http.ResponseWriter, _ *http.Request) {
 		give(w, p.stack)
 	})

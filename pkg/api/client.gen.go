@@ -984,6 +984,30 @@ func (e StackSource) Valid() bool {
 	}
 }
 
+// Defines values for StackStatusStatus.
+const (
+	StackActive    StackStatusStatus = "active"
+	StackOutOfDate StackStatusStatus = "out_of_date"
+	StackPending   StackStatusStatus = "pending"
+	StackUnknown   StackStatusStatus = "unknown"
+)
+
+// Valid indicates whether the value is a known member of the StackStatusStatus enum.
+func (e StackStatusStatus) Valid() bool {
+	switch e {
+	case StackActive:
+		return true
+	case StackOutOfDate:
+		return true
+	case StackPending:
+		return true
+	case StackUnknown:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for StateVersionStatus.
 const (
 	Contested StateVersionStatus = "contested"
@@ -1363,15 +1387,9 @@ type AppVariable struct {
 
 // AppVariableList defines model for AppVariableList.
 type AppVariableList struct {
-	// Changed after a change: the names that it changed, or would change
-	Changed []string `json:"changed,omitempty,omitzero"`
-
-	// DryRun nothing was changed: items and missing are as they would be
-	DryRun bool `json:"dry_run,omitempty,omitzero"`
-
-	// Installs of a dry run: the effect on each install of the app, by name
-	Installs []PreviewedInstall `json:"installs,omitempty,omitzero"`
-	Items    []AppVariable      `json:"items"`
+	// Changed after a change: the names that it changed
+	Changed []string      `json:"changed,omitempty,omitzero"`
+	Items   []AppVariable `json:"items"`
 
 	// Missing variables that templates of the newest config read and that are not set, by name
 	Missing []MissingValue `json:"missing,omitempty,omitzero"`
@@ -1381,9 +1399,6 @@ type AppVariableList struct {
 type AppVariablesChange struct {
 	// Delete one that the app does not have is an error
 	Delete []string `json:"delete,omitempty,omitzero"`
-
-	// DryRun change nothing, and return what would change
-	DryRun bool `json:"dry_run,omitempty,omitzero"`
 
 	// Set a sensitive one is sealed to the key of GET /v1/sealing-key
 	Set []InputValue `json:"set,omitempty,omitzero"`
@@ -2131,6 +2146,9 @@ type Install struct {
 
 	// RunnerOnline it was heard of lately, and takes jobs
 	RunnerOnline bool `json:"runner_online,omitempty,omitzero"`
+
+	// Stack left out when no stack was rendered
+	Stack StackStatus `json:"stack,omitempty,omitzero"`
 
 	// StackOutputs the newest version; left out when none was set and no template reads one
 	StackOutputs StackOutputs  `json:"stack_outputs,omitempty,omitzero"`
@@ -3357,6 +3375,37 @@ type SealingKey struct {
 // SealingKeyHolder who has the private half; default server
 type SealingKeyHolder string
 
+// Stack defines model for Stack.
+type Stack struct {
+	// Cloud aws, azure or gcp
+	Cloud     string    `json:"cloud"`
+	CreatedAt time.Time `json:"created_at"`
+
+	// Digest of the files
+	Digest string      `json:"digest"`
+	Files  []StackFile `json:"files"`
+
+	// Findings warnings about what the stack allows and leaves out
+	Findings []Diagnostic `json:"findings,omitempty,omitzero"`
+
+	// Name that the stack should have in the account of the customer
+	Name string `json:"name"`
+
+	// Region region or location of the install; left out when it is not known
+	Region string `json:"region,omitempty,omitzero"`
+
+	// Release number of the release whose config the stack comes from
+	Release int         `json:"release"`
+	Status  StackStatus `json:"status"`
+	Version int         `json:"version"`
+}
+
+// StackFile defines model for StackFile.
+type StackFile struct {
+	Content string `json:"content"`
+	Name    string `json:"name"`
+}
+
 // StackOutput defines model for StackOutput.
 type StackOutput struct {
 	Name string `json:"name"`
@@ -3436,6 +3485,47 @@ type StackOutputsChange struct {
 
 // StackSource who set it: a person, or the stack itself
 type StackSource string
+
+// StackStatus defines model for StackStatus.
+type StackStatus struct {
+	// Newest number of the newest version; left out when there is none
+	Newest int `json:"newest,omitempty,omitzero"`
+
+	// Running version of the stack that has the outputs, as it was stated
+	Running string `json:"running,omitempty,omitzero"`
+
+	// Status whether the customer runs the newest version: pending when no output of a stack was set, unknown when nobody stated its version
+	Status StackStatusStatus `json:"status"`
+}
+
+// StackStatusStatus whether the customer runs the newest version: pending when no output of a stack was set, unknown when nobody stated its version
+type StackStatusStatus string
+
+// StackVersion defines model for StackVersion.
+type StackVersion struct {
+	// Cloud aws, azure or gcp
+	Cloud     string    `json:"cloud"`
+	CreatedAt time.Time `json:"created_at"`
+
+	// Digest of the files
+	Digest string `json:"digest"`
+
+	// Name that the stack should have in the account of the customer
+	Name string `json:"name"`
+
+	// Region region or location of the install; left out when it is not known
+	Region string `json:"region,omitempty,omitzero"`
+
+	// Release number of the release whose config the stack comes from
+	Release int `json:"release"`
+	Version int `json:"version"`
+}
+
+// StackVersionList defines model for StackVersionList.
+type StackVersionList struct {
+	Items []StackVersion `json:"items"`
+	Next  string         `json:"next,omitempty,omitzero"`
+}
 
 // State defines model for State.
 type State struct {
@@ -3592,9 +3682,7 @@ type System struct {
 
 // TerraformSpec What a Terraform root module is planned with. Everything but the version is a template.
 type TerraformSpec struct {
-	// ClusterPolicies Kyverno policies of the app: YAML by the name of its file in the directory nuon-kyverno-policies beside the module
-	ClusterPolicies map[string]string `json:"cluster_policies,omitempty,omitzero"`
-	EnvVars         map[string]string `json:"env_vars"`
+	EnvVars map[string]string `json:"env_vars"`
 
 	// Override of this install: like another one of var_files, after all of them
 	Override string            `json:"override,omitempty,omitzero"`
@@ -3975,6 +4063,12 @@ type GetStackOutputsParams struct {
 
 // ListStackOutputVersionsParams defines parameters for ListStackOutputVersions.
 type ListStackOutputVersionsParams struct {
+	Cursor Cursor `form:"cursor,omitempty" json:"cursor,omitempty,omitzero"`
+	Limit  Limit  `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+}
+
+// ListStackVersionsParams defines parameters for ListStackVersions.
+type ListStackVersionsParams struct {
 	Cursor Cursor `form:"cursor,omitempty" json:"cursor,omitempty,omitzero"`
 	Limit  Limit  `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
 }
@@ -4709,6 +4803,11 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/installs/{install}/rendered (the `RenderTexts` operationId).
 	RenderTexts(ctx context.Context, install InInstall, params *RenderTextsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// RenderStack Render the stack that the customer creates for the install. It becomes a new version if its files differ from those of the newest one. 422 bad_stack when it cannot be rendered, with the reasons.
+	//
+	// Corresponds with POST /v1/installs/{install}/stack (the `RenderStack` operationId).
+	RenderStack(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetStackOutputs The outputs of the install's stack, and which of those that templates read are not set. 404 when there is no such version.
 	//
 	// Corresponds with GET /v1/installs/{install}/stack-outputs (the `GetStackOutputs` operationId).
@@ -4732,6 +4831,16 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/installs/{install}/stack-outputs/versions (the `ListStackOutputVersions` operationId).
 	ListStackOutputVersions(ctx context.Context, install InInstall, params *ListStackOutputVersionsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListStackVersions The versions of the install's stack, without the files.
+	//
+	// Corresponds with GET /v1/installs/{install}/stack/versions (the `ListStackVersions` operationId).
+	ListStackVersions(ctx context.Context, install InInstall, params *ListStackVersionsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetStackVersion A version of the install's stack with its files. 404 when there is no such version.
+	//
+	// Corresponds with GET /v1/installs/{install}/stack/versions/{version} (the `GetStackVersion` operationId).
+	GetStackVersion(ctx context.Context, install InInstall, version int, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListStates The newest state version of each component, its lock, and contested versions.
 	//
@@ -6296,6 +6405,21 @@ func (c *Client) RenderTexts(ctx context.Context, install InInstall, params *Ren
 	return c.Client.Do(req)
 }
 
+// RenderStack Render the stack that the customer creates for the install. It becomes a new version if its files differ from those of the newest one. 422 bad_stack when it cannot be rendered, with the reasons.
+//
+// Corresponds with POST /v1/installs/{install}/stack (the `RenderStack` operationId).
+func (c *Client) RenderStack(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRenderStackRequest(c.Server, install)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // GetStackOutputs The outputs of the install's stack, and which of those that templates read are not set. 404 when there is no such version.
 //
 // Corresponds with GET /v1/installs/{install}/stack-outputs (the `GetStackOutputs` operationId).
@@ -6350,6 +6474,36 @@ func (c *Client) SetStackOutputs(ctx context.Context, install InInstall, body Se
 // Corresponds with GET /v1/installs/{install}/stack-outputs/versions (the `ListStackOutputVersions` operationId).
 func (c *Client) ListStackOutputVersions(ctx context.Context, install InInstall, params *ListStackOutputVersionsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListStackOutputVersionsRequest(c.Server, install, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListStackVersions The versions of the install's stack, without the files.
+//
+// Corresponds with GET /v1/installs/{install}/stack/versions (the `ListStackVersions` operationId).
+func (c *Client) ListStackVersions(ctx context.Context, install InInstall, params *ListStackVersionsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListStackVersionsRequest(c.Server, install, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetStackVersion A version of the install's stack with its files. 404 when there is no such version.
+//
+// Corresponds with GET /v1/installs/{install}/stack/versions/{version} (the `GetStackVersion` operationId).
+func (c *Client) GetStackVersion(ctx context.Context, install InInstall, version int, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetStackVersionRequest(c.Server, install, version)
 	if err != nil {
 		return nil, err
 	}
@@ -10048,6 +10202,40 @@ func NewRenderTextsRequest(server string, install InInstall, params *RenderTexts
 	return req, nil
 }
 
+// NewRenderStackRequest constructs an http.Request for the RenderStack method
+func NewRenderStackRequest(server string, install InInstall) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "install", install, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/installs/%s/stack", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewGetStackOutputsRequest constructs an http.Request for the GetStackOutputs method
 func NewGetStackOutputsRequest(server string, install InInstall, params *GetStackOutputsParams) (*http.Request, error) {
 	var err error
@@ -10207,6 +10395,112 @@ func NewListStackOutputVersionsRequest(server string, install InInstall, params 
 			rawQueryFragments = append(rawQueryFragments, encoded)
 		}
 		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListStackVersionsRequest constructs an http.Request for the ListStackVersions method
+func NewListStackVersionsRequest(server string, install InInstall, params *ListStackVersionsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "install", install, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/installs/%s/stack/versions", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetStackVersionRequest constructs an http.Request for the GetStackVersion method
+func NewGetStackVersionRequest(server string, install InInstall, version int) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "install", install, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "version", version, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/installs/%s/stack/versions/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
@@ -12277,6 +12571,13 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/installs/{install}/rendered (the `RenderTexts` operationId).
 	RenderTextsWithResponse(ctx context.Context, install InInstall, params *RenderTextsParams, reqEditors ...RequestEditorFn) (*RenderTextsResponse, error)
 
+	// RenderStackWithResponse Render the stack that the customer creates for the install. It becomes a new version if its files differ from those of the newest one. 422 bad_stack when it cannot be rendered, with the reasons.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/installs/{install}/stack (the `RenderStack` operationId).
+	RenderStackWithResponse(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*RenderStackResponse, error)
+
 	// GetStackOutputsWithResponse The outputs of the install's stack, and which of those that templates read are not set. 404 when there is no such version.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -12304,6 +12605,20 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/installs/{install}/stack-outputs/versions (the `ListStackOutputVersions` operationId).
 	ListStackOutputVersionsWithResponse(ctx context.Context, install InInstall, params *ListStackOutputVersionsParams, reqEditors ...RequestEditorFn) (*ListStackOutputVersionsResponse, error)
+
+	// ListStackVersionsWithResponse The versions of the install's stack, without the files.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/installs/{install}/stack/versions (the `ListStackVersions` operationId).
+	ListStackVersionsWithResponse(ctx context.Context, install InInstall, params *ListStackVersionsParams, reqEditors ...RequestEditorFn) (*ListStackVersionsResponse, error)
+
+	// GetStackVersionWithResponse A version of the install's stack with its files. 404 when there is no such version.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/installs/{install}/stack/versions/{version} (the `GetStackVersion` operationId).
+	GetStackVersionWithResponse(ctx context.Context, install InInstall, version int, reqEditors ...RequestEditorFn) (*GetStackVersionResponse, error)
 
 	// ListStatesWithResponse The newest state version of each component, its lock, and contested versions.
 	//
@@ -15444,6 +15759,54 @@ func (r RenderTextsResponse) ContentType() string {
 	return ""
 }
 
+type RenderStackResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Stack
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RenderStackResponse) GetJSON200() *Stack {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RenderStackResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RenderStackResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RenderStackResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RenderStackResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RenderStackResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type GetStackOutputsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -15582,6 +15945,102 @@ func (r ListStackOutputVersionsResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ListStackOutputVersionsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListStackVersionsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *StackVersionList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListStackVersionsResponse) GetJSON200() *StackVersionList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListStackVersionsResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListStackVersionsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListStackVersionsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListStackVersionsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListStackVersionsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetStackVersionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Stack
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetStackVersionResponse) GetJSON200() *Stack {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetStackVersionResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetStackVersionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetStackVersionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetStackVersionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetStackVersionResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -18276,6 +18735,19 @@ func (c *ClientWithResponses) RenderTextsWithResponse(ctx context.Context, insta
 	return ParseRenderTextsResponse(rsp)
 }
 
+// RenderStackWithResponse Render the stack that the customer creates for the install. It becomes a new version if its files differ from those of the newest one. 422 bad_stack when it cannot be rendered, with the reasons.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/installs/{install}/stack (the `RenderStack` operationId).
+func (c *ClientWithResponses) RenderStackWithResponse(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*RenderStackResponse, error) {
+	rsp, err := c.RenderStack(ctx, install, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRenderStackResponse(rsp)
+}
+
 // GetStackOutputsWithResponse The outputs of the install's stack, and which of those that templates read are not set. 404 when there is no such version.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -18326,6 +18798,32 @@ func (c *ClientWithResponses) ListStackOutputVersionsWithResponse(ctx context.Co
 		return nil, err
 	}
 	return ParseListStackOutputVersionsResponse(rsp)
+}
+
+// ListStackVersionsWithResponse The versions of the install's stack, without the files.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/installs/{install}/stack/versions (the `ListStackVersions` operationId).
+func (c *ClientWithResponses) ListStackVersionsWithResponse(ctx context.Context, install InInstall, params *ListStackVersionsParams, reqEditors ...RequestEditorFn) (*ListStackVersionsResponse, error) {
+	rsp, err := c.ListStackVersions(ctx, install, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListStackVersionsResponse(rsp)
+}
+
+// GetStackVersionWithResponse A version of the install's stack with its files. 404 when there is no such version.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/installs/{install}/stack/versions/{version} (the `GetStackVersion` operationId).
+func (c *ClientWithResponses) GetStackVersionWithResponse(ctx context.Context, install InInstall, version int, reqEditors ...RequestEditorFn) (*GetStackVersionResponse, error) {
+	rsp, err := c.GetStackVersion(ctx, install, version, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetStackVersionResponse(rsp)
 }
 
 // ListStatesWithResponse The newest state version of each component, its lock, and contested versions.
@@ -20842,6 +21340,39 @@ func ParseRenderTextsResponse(rsp *http.Response) (*RenderTextsResponse, error) 
 	return response, nil
 }
 
+// ParseRenderStackResponse parses an HTTP response from a RenderStackWithResponse call
+func ParseRenderStackResponse(rsp *http.Response) (*RenderStackResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RenderStackResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Stack
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseGetStackOutputsResponse parses an HTTP response from a GetStackOutputsWithResponse call
 func ParseGetStackOutputsResponse(rsp *http.Response) (*GetStackOutputsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -20924,6 +21455,72 @@ func ParseListStackOutputVersionsResponse(rsp *http.Response) (*ListStackOutputV
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest StackOutputVersionList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListStackVersionsResponse parses an HTTP response from a ListStackVersionsWithResponse call
+func ParseListStackVersionsResponse(rsp *http.Response) (*ListStackVersionsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListStackVersionsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest StackVersionList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetStackVersionResponse parses an HTTP response from a GetStackVersionWithResponse call
+func ParseGetStackVersionResponse(rsp *http.Response) (*GetStackVersionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetStackVersionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Stack
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

@@ -244,7 +244,7 @@ func (d *Display) missingCondition(tree render.Tree, ref render.Path) (waits str
 			}
 			return "the outputs of the stack are set"
 		case appconfig.FromStack:
-			return "the install's stack has run"
+			return "the install's stack is rendered"
 		}
 	}
 	return ""

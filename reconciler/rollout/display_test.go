@@ -66,7 +66,7 @@ func TestDisplay(t *testing.T) {
 		{"a stack output", "{{.nuon.install_stack.outputs.region}}-{{.nuon.install_stack.populated}}", "eu-1-true", ""},
 		{"an element of a stack output", "{{index .nuon.install_stack.outputs.subnets 1}}", "b", ""},
 		{"the stack's template", "{{.nuon.install_stack.template_url}}",
-			"‹known after the install's stack has run› [the install's stack has run]", ""},
+			"‹known after the install's stack is rendered› [the install's stack is rendered]", ""},
 		{"an action", "{{.nuon.actions.workflows.check.outputs.ok}}",
 			"‹known after action check has run› [action check has run]", ""},
 		{"no template after all", "{{.nuon.a", "! k:1:1: an expression is not closed (write }} behind it)", ""},

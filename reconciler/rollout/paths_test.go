@@ -36,6 +36,8 @@ func TestEveryPathIsResolved(t *testing.T) {
 		values ($1, $2, 'action', 'smoke', 'ok', '1', 'hmac:9'), ($1, $2, 'action', 'smoke', 'steps.probe.ok', '1', 'hmac:8')
 		on conflict do nothing`, w.org, w.install)
 	w.setStackOutputs()
+	w.exec(`insert into stack_versions (org_id, install_id, version, digest, cloud, name, region, files, findings, release)
+		values ($1, $2, 2, 'sha256:1', 'aws', 'n', '', '[]', '[]', 1)`, w.org, w.install)
 	w.putVariable("VARIABLE", "x", false)
 	for _, path := range appconfig.TemplatePaths() {
 		unfilled := path.NotYet || path.Never != ""
@@ -107,7 +109,7 @@ func TestPathsBeforeTheDeploy(t *testing.T) {
 		"{{.nuon.domain.public_domain}}":       "the sandbox is deployed",
 		"{{.nuon.sandbox.version}}":            "the sandbox is deployed",
 		"{{.nuon.components.web.build_id}}":    "web is deployed",
-		"{{.nuon.install_stack.status}}":       "the install's stack has run",
+		"{{.nuon.install_stack.checksum}}":     "the install's stack is rendered",
 		"{{.nuon.install_stack.outputs.zone}}": "stack output zone is set",
 		"{{.nuon.install_stack.outputs}}":      "the outputs of the stack are set",
 	} {

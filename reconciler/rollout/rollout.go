@@ -9,7 +9,9 @@ import (
 	"github.com/riverqueue/river"
 
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/reconciler/installstack"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
+	"github.com/nuon-toolkit/nuon/reconciler/stackversion"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
@@ -20,13 +22,15 @@ import (
 type Rollout struct {
 	store   *store.Store
 	configs *configCache
+	stacks  *stackversion.Renderer
 }
 
 // New returns the service. key is the control plane's key: sensitive variables of apps are sealed to it, and to the
 // key of
 // an install only in the jobs that read them.
 func New(s *store.Store, key seal.Identity) *Rollout {
-	return &Rollout{store: s, configs: &configCache{byRelease: map[string]*parsedConfig{}, key: key}}
+	return &Rollout{store: s, configs: &configCache{byRelease: map[string]*parsedConfig{}, key: key},
+		stacks: stackversion.New(installstack.Runner{})}
 }
 
 // Reconcile computes and stores the desired state of one install, and starts the
@@ -54,6 +58,9 @@ func (r *Rollout) Reconcile(ctx context.Context, org, installID string) error {
 func (r *Rollout) reconcile(ctx context.Context, tx *store.Tx, installs []store.Install, by string) error {
 	all, err := loadSnapshots(ctx, tx, installs, newReleaseCache(r.configs).get, (*snapshot).insertComponents)
 	if err != nil {
+		return err
+	}
+	if err := r.ensureStacks(ctx, tx, all); err != nil {
 		return err
 	}
 	_, err = ensureInstalls(ctx, tx, all, nil, by)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/reconciler/stackversion"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -36,6 +37,9 @@ type snapshot struct {
 	runs       map[string]actionRun         // the latest run of each action that has run
 	account    map[string]map[string]string // the cloud account of the install, as in its file
 	stack      map[string]json.RawMessage   // the outputs of the install's stack; nil before there are any
+
+	stackRunning string              // version of the stack that has these outputs, as it was stated
+	stackNewest  stackversion.Newest // version of the stack that was rendered last
 
 	configTrace string // trace of the revision that made the config current
 }
@@ -162,11 +166,18 @@ type actionRun struct {
 	Status string `json:"status"`
 }
 
-// addValue adds an input, a variable, an output, the outputs of the stack or the end of an action's run.
+// addValue adds an input, a variable, an output, the outputs of the stack, its newest version or the end of an action's
+// run.
 func (s *snapshot) addValue(v store.ValuesOfInstallsRow) error {
 	switch v.Scope {
 	case "stack":
+		s.stackRunning = v.Name
 		return s.addStackOutputs(v.Value)
+	case "stack_version":
+		if err := json.Unmarshal(v.Value, &s.stackNewest); err != nil {
+			return fmt.Errorf("decode the newest version of the stack: %w", err)
+		}
+		return nil
 	case "variable":
 		return s.addVariable(v)
 	case "run":

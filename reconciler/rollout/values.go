@@ -101,6 +101,10 @@ func (s *snapshot) literalValue(path string) (value any, has bool) {
 		return s.domain("public_domain")
 	case "install.internal_domain", "domain.internal_domain":
 		return s.domain("internal_domain")
+	case "install_stack.status":
+		return string(s.stackStatus().State), true
+	case "install_stack.checksum":
+		return s.stackNewest.Digest, s.stackNewest.Digest != ""
 	case "domain.populated":
 		_, has := s.domain("public_domain")
 		return has, true

@@ -1073,9 +1073,14 @@ select i.id, 'variable', '', v.name, to_jsonb(v.value), v.sealed, v.hash from in
 join app_variables v on v.org_id = i.org_id and v.app_id = i.app_id
 where i.org_id = $1 and i.id = any($2::text[])
 union all
-select n.install_id, 'stack', '', '', n.outputs, null, '' from unnest($2::text[]) as x(id)
+select n.install_id, 'stack', '', n.stack_version, n.outputs, null, '' from unnest($2::text[]) as x(id)
 cross join lateral (
     select org_id, install_id, version, source, stack_version, outputs, changed, actor, created_at from stack_outputs so where so.org_id = $1 and so.install_id = x.id order by so.version desc limit 1) n
+union all
+select v.install_id, 'stack_version', '', '', jsonb_build_object('version', v.version, 'digest', v.digest), null, ''
+from unnest($2::text[]) as x(id)
+cross join lateral (
+    select org_id, install_id, version, digest, cloud, name, region, files, findings, release, created_at from stack_versions sv where sv.org_id = $1 and sv.install_id = x.id order by sv.version desc limit 1) v
 order by 1, 2, 3, 4
 `
 
@@ -1090,7 +1095,8 @@ type ValuesOfInstallsRow struct {
 }
 
 // ValuesOfInstalls are the inputs of installs (scope input), the variables of their app (scope variable), their outputs, how the latest run of
-// each action ended (scope run), and the newest version of the outputs of their stack, as one value (scope stack).
+// each action ended (scope run), the newest version of the outputs of their stack, as one value with the version of the stack that has them as
+// its name (scope stack), and the newest version of the stack (scope stack_version).
 func (q *Queries) ValuesOfInstalls(ctx context.Context, orgID string, installIds []string) ([]ValuesOfInstallsRow, error) {
 	rows, err := q.db.Query(ctx, valuesOfInstalls, orgID, installIds)
 	if err != nil {

@@ -508,6 +508,20 @@ type StackOutput struct {
 	CreatedAt    time.Time
 }
 
+type StackVersion struct {
+	OrgID     string
+	InstallID string
+	Version   int32
+	Digest    string
+	Cloud     string
+	Name      string
+	Region    string
+	Files     json.RawMessage
+	Findings  json.RawMessage
+	Release   int32
+	CreatedAt time.Time
+}
+
 type State struct {
 	OrgID              string
 	InstallComponentID string

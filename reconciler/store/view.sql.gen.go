@@ -197,6 +197,54 @@ func (q *Queries) AddStackOutputs(ctx context.Context, arg AddStackOutputsParams
 	return i, err
 }
 
+const addStackVersion = `-- name: AddStackVersion :one
+insert into stack_versions (org_id, install_id, version, digest, cloud, name, region, files, findings, release)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) returning org_id, install_id, version, digest, cloud, name, region, files, findings, release, created_at
+`
+
+type AddStackVersionParams struct {
+	OrgID     string
+	InstallID string
+	Version   int32
+	Digest    string
+	Cloud     string
+	Name      string
+	Region    string
+	Files     json.RawMessage
+	Findings  json.RawMessage
+	Release   int32
+}
+
+func (q *Queries) AddStackVersion(ctx context.Context, arg AddStackVersionParams) (StackVersion, error) {
+	row := q.db.QueryRow(ctx, addStackVersion,
+		arg.OrgID,
+		arg.InstallID,
+		arg.Version,
+		arg.Digest,
+		arg.Cloud,
+		arg.Name,
+		arg.Region,
+		arg.Files,
+		arg.Findings,
+		arg.Release,
+	)
+	var i StackVersion
+	err := row.Scan(
+		&i.OrgID,
+		&i.InstallID,
+		&i.Version,
+		&i.Digest,
+		&i.Cloud,
+		&i.Name,
+		&i.Region,
+		&i.Files,
+		&i.Findings,
+		&i.Release,
+		&i.CreatedAt,
+	)
+	return i, err
+}
+
 const addWebhook = `-- name: AddWebhook :exec
 insert into webhooks (org_id, id, sealed) values ($1, $2, $3)
 `
@@ -2009,6 +2057,86 @@ func (q *Queries) ViewStackOutputs(ctx context.Context, orgID string, installID 
 		&i.CreatedAt,
 	)
 	return i, err
+}
+
+const viewStackVersion = `-- name: ViewStackVersion :one
+select org_id, install_id, version, digest, cloud, name, region, files, findings, release, created_at from stack_versions where org_id = $1 and install_id = $2 and version = $3
+`
+
+func (q *Queries) ViewStackVersion(ctx context.Context, orgID string, installID string, version int32) (StackVersion, error) {
+	row := q.db.QueryRow(ctx, viewStackVersion, orgID, installID, version)
+	var i StackVersion
+	err := row.Scan(
+		&i.OrgID,
+		&i.InstallID,
+		&i.Version,
+		&i.Digest,
+		&i.Cloud,
+		&i.Name,
+		&i.Region,
+		&i.Files,
+		&i.Findings,
+		&i.Release,
+		&i.CreatedAt,
+	)
+	return i, err
+}
+
+const viewStackVersions = `-- name: ViewStackVersions :many
+select version, digest, cloud, name, region, release, created_at from stack_versions
+where org_id = $1 and install_id = $2 and version < $3
+order by version desc limit $4
+`
+
+type ViewStackVersionsParams struct {
+	OrgID     string
+	InstallID string
+	Before    int32
+	Most      int32
+}
+
+type ViewStackVersionsRow struct {
+	Version   int32
+	Digest    string
+	Cloud     string
+	Name      string
+	Region    string
+	Release   int32
+	CreatedAt time.Time
+}
+
+// ViewStackVersions: the newest first, without the files.
+func (q *Queries) ViewStackVersions(ctx context.Context, arg ViewStackVersionsParams) ([]ViewStackVersionsRow, error) {
+	rows, err := q.db.Query(ctx, viewStackVersions,
+		arg.OrgID,
+		arg.InstallID,
+		arg.Before,
+		arg.Most,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ViewStackVersionsRow{}
+	for rows.Next() {
+		var i ViewStackVersionsRow
+		if err := rows.Scan(
+			&i.Version,
+			&i.Digest,
+			&i.Cloud,
+			&i.Name,
+			&i.Region,
+			&i.Release,
+			&i.CreatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const viewSteps = `-- name: ViewSteps :many

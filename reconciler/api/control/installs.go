@@ -485,6 +485,13 @@ func (*Server) viewInstall(ctx context.Context, tx *store.Tx, key string) (api.I
 	if stack.Version > 0 || len(stack.Missing) > 0 {
 		out.StackOutputs = stack
 	}
+	status, err := stackStatus(ctx, tx, row)
+	if err != nil {
+		return api.Install{}, err
+	}
+	if status.Newest > 0 {
+		out.Stack = status
+	}
 	out.Components, err = viewInstallComponents(ctx, tx, row.ID, view)
 	return out, err
 }

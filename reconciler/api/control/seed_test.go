@@ -152,6 +152,9 @@ func (o *tenant) fillInstall() {
 		"updated_by", m)
 	o.add("stack_outputs", "install_id", o.ids["install"], "version", 1, "source", "manual", "actor", m, "changed",
 		[]string{"region"}, "outputs", `{"region":{"value":"`+m+`-region","source":"manual"}}`)
+	o.add("stack_versions", "install_id", o.ids["install"], "version", 1, "digest", "sha256:"+m+"-stack", "cloud", "aws",
+		"name", m+"-stack", "region", "", "files", `[{"name": "`+m+`.json", "content": "{}"}]`, "findings", `[]`,
+		"release", 1)
 	o.add("install_components", "id", o.make("install_component", "ico"), "install_id", o.ids["install"],
 		"component_id", o.ids["component"],
 		"name", m+"-web", "desired_digest", "sha256:"+m+"-want", "desired_reason", m+" build 1 is new")

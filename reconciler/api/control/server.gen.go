@@ -158,6 +158,9 @@ type ServerInterface interface {
 	// RenderTexts The templates of one component or action of an install as a deploy or a run would see them now. Sensitive values, and those that are not known yet, have a placeholder in their place: only the runner renders with all of them.
 	// (GET /v1/installs/{install}/rendered)
 	RenderTexts(w http.ResponseWriter, r *http.Request, install InInstall, params RenderTextsParams)
+	// RenderStack Render the stack that the customer creates for the install. It becomes a new version if its files differ from those of the newest one. 422 bad_stack when it cannot be rendered, with the reasons.
+	// (POST /v1/installs/{install}/stack)
+	RenderStack(w http.ResponseWriter, r *http.Request, install InInstall)
 	// GetStackOutputs The outputs of the install's stack, and which of those that templates read are not set. 404 when there is no such version.
 	// (GET /v1/installs/{install}/stack-outputs)
 	GetStackOutputs(w http.ResponseWriter, r *http.Request, install InInstall, params GetStackOutputsParams)
@@ -167,6 +170,12 @@ type ServerInterface interface {
 	// ListStackOutputVersions The versions of the outputs of the install's stack, without the values.
 	// (GET /v1/installs/{install}/stack-outputs/versions)
 	ListStackOutputVersions(w http.ResponseWriter, r *http.Request, install InInstall, params ListStackOutputVersionsParams)
+	// ListStackVersions The versions of the install's stack, without the files.
+	// (GET /v1/installs/{install}/stack/versions)
+	ListStackVersions(w http.ResponseWriter, r *http.Request, install InInstall, params ListStackVersionsParams)
+	// GetStackVersion A version of the install's stack with its files. 404 when there is no such version.
+	// (GET /v1/installs/{install}/stack/versions/{version})
+	GetStackVersion(w http.ResponseWriter, r *http.Request, install InInstall, version int)
 	// ListStates The newest state version of each component, its lock, and contested versions.
 	// (GET /v1/installs/{install}/states)
 	ListStates(w http.ResponseWriter, r *http.Request, install InInstall)
@@ -2134,6 +2143,32 @@ func (siw *ServerInterfaceWrapper) RenderTexts(w http.ResponseWriter, r *http.Re
 	handler.ServeHTTP(w, r)
 }
 
+// RenderStack operation middleware
+func (siw *ServerInterfaceWrapper) RenderStack(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "install" -------------
+	var install InInstall
+
+	err = runtime.BindStyledParameterWithOptions("simple", "install", r.PathValue("install"), &install, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "install", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.RenderStack(w, r, install)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // GetStackOutputs operation middleware
 func (siw *ServerInterfaceWrapper) GetStackOutputs(w http.ResponseWriter, r *http.Request) {
 
@@ -2248,6 +2283,96 @@ func (siw *ServerInterfaceWrapper) ListStackOutputVersions(w http.ResponseWriter
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListStackOutputVersions(w, r, install, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListStackVersions operation middleware
+func (siw *ServerInterfaceWrapper) ListStackVersions(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "install" -------------
+	var install InInstall
+
+	err = runtime.BindStyledParameterWithOptions("simple", "install", r.PathValue("install"), &install, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "install", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListStackVersionsParams
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "cursor"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "cursor", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListStackVersions(w, r, install, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetStackVersion operation middleware
+func (siw *ServerInterfaceWrapper) GetStackVersion(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "install" -------------
+	var install InInstall
+
+	err = runtime.BindStyledParameterWithOptions("simple", "install", r.PathValue("install"), &install, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "install", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "version" -------------
+	var version int
+
+	err = runtime.BindStyledParameterWithOptions("simple", "version", r.PathValue("version"), &version, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "version", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetStackVersion(w, r, install, version)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -3507,6 +3632,9 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/installs/{install}/stack-outputs", wrapper.GetStackOutputs)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/stack-outputs", wrapper.SetStackOutputs)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/installs/{install}/stack-outputs/versions", wrapper.ListStackOutputVersions)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/stack", wrapper.RenderStack)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/installs/{install}/stack/versions", wrapper.ListStackVersions)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/installs/{install}/stack/versions/{version}", wrapper.GetStackVersion)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/v1/installs/{install}/pin", wrapper.UnpinInstall)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/pin", wrapper.PinInstall)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/workflows", wrapper.CreateWorkflow)
@@ -5353,6 +5481,45 @@ func (response RenderTextsdefaultApplicationProblemPlusJSONResponse) VisitRender
 	return err
 }
 
+type RenderStackRequestObject struct {
+	Install InInstall `json:"install"`
+}
+
+type RenderStackResponseObject interface {
+	VisitRenderStackResponse(w http.ResponseWriter) error
+}
+
+type RenderStack200JSONResponse Stack
+
+func (response RenderStack200JSONResponse) VisitRenderStackResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RenderStackdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response RenderStackdefaultApplicationProblemPlusJSONResponse) VisitRenderStackResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetStackOutputsRequestObject struct {
 	Install InInstall `json:"install"`
 	Params  GetStackOutputsParams
@@ -5462,6 +5629,86 @@ type ListStackOutputVersionsdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ListStackOutputVersionsdefaultApplicationProblemPlusJSONResponse) VisitListStackOutputVersionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListStackVersionsRequestObject struct {
+	Install InInstall `json:"install"`
+	Params  ListStackVersionsParams
+}
+
+type ListStackVersionsResponseObject interface {
+	VisitListStackVersionsResponse(w http.ResponseWriter) error
+}
+
+type ListStackVersions200JSONResponse StackVersionList
+
+func (response ListStackVersions200JSONResponse) VisitListStackVersionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListStackVersionsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListStackVersionsdefaultApplicationProblemPlusJSONResponse) VisitListStackVersionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetStackVersionRequestObject struct {
+	Install InInstall `json:"install"`
+	Version int       `json:"version"`
+}
+
+type GetStackVersionResponseObject interface {
+	VisitGetStackVersionResponse(w http.ResponseWriter) error
+}
+
+type GetStackVersion200JSONResponse Stack
+
+func (response GetStackVersion200JSONResponse) VisitGetStackVersionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetStackVersiondefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetStackVersiondefaultApplicationProblemPlusJSONResponse) VisitGetStackVersionResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -7051,6 +7298,9 @@ type StrictServerInterface interface {
 	// RenderTexts The templates of one component or action of an install as a deploy or a run would see them now. Sensitive values, and those that are not known yet, have a placeholder in their place: only the runner renders with all of them.
 	// (GET /v1/installs/{install}/rendered)
 	RenderTexts(ctx context.Context, request RenderTextsRequestObject) (RenderTextsResponseObject, error)
+	// RenderStack Render the stack that the customer creates for the install. It becomes a new version if its files differ from those of the newest one. 422 bad_stack when it cannot be rendered, with the reasons.
+	// (POST /v1/installs/{install}/stack)
+	RenderStack(ctx context.Context, request RenderStackRequestObject) (RenderStackResponseObject, error)
 	// GetStackOutputs The outputs of the install's stack, and which of those that templates read are not set. 404 when there is no such version.
 	// (GET /v1/installs/{install}/stack-outputs)
 	GetStackOutputs(ctx context.Context, request GetStackOutputsRequestObject) (GetStackOutputsResponseObject, error)
@@ -7060,6 +7310,12 @@ type StrictServerInterface interface {
 	// ListStackOutputVersions The versions of the outputs of the install's stack, without the values.
 	// (GET /v1/installs/{install}/stack-outputs/versions)
 	ListStackOutputVersions(ctx context.Context, request ListStackOutputVersionsRequestObject) (ListStackOutputVersionsResponseObject, error)
+	// ListStackVersions The versions of the install's stack, without the files.
+	// (GET /v1/installs/{install}/stack/versions)
+	ListStackVersions(ctx context.Context, request ListStackVersionsRequestObject) (ListStackVersionsResponseObject, error)
+	// GetStackVersion A version of the install's stack with its files. 404 when there is no such version.
+	// (GET /v1/installs/{install}/stack/versions/{version})
+	GetStackVersion(ctx context.Context, request GetStackVersionRequestObject) (GetStackVersionResponseObject, error)
 	// ListStates The newest state version of each component, its lock, and contested versions.
 	// (GET /v1/installs/{install}/states)
 	ListStates(ctx context.Context, request ListStatesRequestObject) (ListStatesResponseObject, error)
@@ -8520,6 +8776,32 @@ func (sh *strictHandler) RenderTexts(w http.ResponseWriter, r *http.Request, ins
 	}
 }
 
+// RenderStack operation middleware
+func (sh *strictHandler) RenderStack(w http.ResponseWriter, r *http.Request, install InInstall) {
+	var request RenderStackRequestObject
+
+	request.Install = install
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.RenderStack(ctx, request.(RenderStackRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RenderStack")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(RenderStackResponseObject); ok {
+		if err := validResponse.VisitRenderStackResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // GetStackOutputs operation middleware
 func (sh *strictHandler) GetStackOutputs(w http.ResponseWriter, r *http.Request, install InInstall, params GetStackOutputsParams) {
 	var request GetStackOutputsRequestObject
@@ -8600,6 +8882,60 @@ func (sh *strictHandler) ListStackOutputVersions(w http.ResponseWriter, r *http.
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(ListStackOutputVersionsResponseObject); ok {
 		if err := validResponse.VisitListStackOutputVersionsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListStackVersions operation middleware
+func (sh *strictHandler) ListStackVersions(w http.ResponseWriter, r *http.Request, install InInstall, params ListStackVersionsParams) {
+	var request ListStackVersionsRequestObject
+
+	request.Install = install
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListStackVersions(ctx, request.(ListStackVersionsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListStackVersions")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListStackVersionsResponseObject); ok {
+		if err := validResponse.VisitListStackVersionsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetStackVersion operation middleware
+func (sh *strictHandler) GetStackVersion(w http.ResponseWriter, r *http.Request, install InInstall, version int) {
+	var request GetStackVersionRequestObject
+
+	request.Install = install
+	request.Version = version
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetStackVersion(ctx, request.(GetStackVersionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetStackVersion")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetStackVersionResponseObject); ok {
+		if err := validResponse.VisitGetStackVersionResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

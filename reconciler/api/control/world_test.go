@@ -27,6 +27,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/build"
 	"github.com/nuon-toolkit/nuon/reconciler/catalog"
 	"github.com/nuon-toolkit/nuon/reconciler/inputs"
+	"github.com/nuon-toolkit/nuon/reconciler/installstack"
 	"github.com/nuon-toolkit/nuon/reconciler/joblog"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/observe"
@@ -34,6 +35,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/release"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/runners"
+	"github.com/nuon-toolkit/nuon/reconciler/stackversion"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
 	"github.com/nuon-toolkit/nuon/reconciler/token"
@@ -101,6 +103,8 @@ func (w *world) handler(limits ratelimit.Options) http.Handler {
 	w.Cleanup(func() { stop(); <-rung })
 	watcher := observe.New(w.store, w.key, observe.Options{MirrorDir: w.TempDir()})
 	rolls := rollout.New(w.store, w.key)
+	rolls.UseStacks(stackversion.New(installstack.Runner{URL: "https://runners.example.com", SHA256: "00",
+		DownloadURL: "https://runners.example.com/runnerd/00"}))
 	engine := workflow.New(w.store, rolls)
 	w.runners = runners.New(w.store)
 	logs := joblog.New(w.store, bell)

@@ -16,6 +16,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/api/ratelimit"
 	"github.com/nuon-toolkit/nuon/reconciler/joblog"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs"
+	"github.com/nuon-toolkit/nuon/reconciler/runnerprogram"
 	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/tfstate"
 )
@@ -29,6 +30,8 @@ type Options struct {
 	Vendor  Blobs
 	// Credentials returns the credentials for Terraform modules to builds.
 	Credentials Credentials
+	// Program is what machines of runners download.
+	Program *runnerprogram.Program
 	// Log receives the details that clients do not see; nil discards them.
 	Log *slog.Logger
 	// Quota limits the requests of one runner with all its attempts. Its zero value has generous
@@ -54,6 +57,12 @@ func New(o Options) http.Handler {
 		jobs: o.Jobs, runners: o.Runners, states: o.States, logs: o.Logs, credentials: o.Credentials, log: o.Log,
 	}, door)
 	mux.Handle("/v2/", newProxy(door, o.Vendor, o.Log))
+	if o.Program != nil {
+		mux.HandleFunc(runnerprogram.Route, func(w http.ResponseWriter, r *http.Request) {
+			middleware.Within(w, slow)
+			o.Program.ServeHTTP(w, r)
+		})
+	}
 	return middleware.New(problem.Mux(mux), middleware.Options{Log: o.Log})
 }
 

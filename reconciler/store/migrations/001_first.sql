@@ -538,6 +538,24 @@ create table stack_outputs (
     foreign key (org_id, install_id) references installs on delete cascade
 );
 
+-- The stacks that were rendered for an install, as append-only versions: the files, named by digest, and the number of the release whose config
+-- they come from.
+create table stack_versions (
+    org_id     text not null,
+    install_id text not null,
+    version    int not null check (version > 0),
+    digest     text not null,
+    cloud      text not null,
+    name       text not null,
+    region     text not null,
+    files      jsonb not null,
+    findings   jsonb not null,
+    release    int not null,
+    created_at timestamptz not null default now(),
+    primary key (org_id, install_id, version),
+    foreign key (org_id, install_id) references installs on delete cascade
+);
+
 create table install_components (
     org_id             text not null,
     id                 text not null,
@@ -978,6 +996,6 @@ grant select, insert, update, delete on all tables in schema public to nuon_app;
 grant usage on all sequences in schema public to nuon_app;
 -- The audit is append-only, for the program too.
 revoke update, delete on audit_events from nuon_app;
--- So are the versions of stack outputs, which go with their install.
-revoke update, delete on stack_outputs from nuon_app;
+-- So are the versions of stacks and of their outputs, which go with their install.
+revoke update, delete on stack_outputs, stack_versions from nuon_app;
 revoke insert, update, delete on token_keys from nuon_app;

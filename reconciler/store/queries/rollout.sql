@@ -98,7 +98,8 @@ select * from install_inputs where org_id = @org_id and install_id = any(@instal
 select * from outputs where org_id = @org_id and install_id = any(@install_ids::text[]) order by install_id, scope, owner, name;
 
 -- ValuesOfInstalls are the inputs of installs (scope input), the variables of their app (scope variable), their outputs, how the latest run of
--- each action ended (scope run), and the newest version of the outputs of their stack, as one value (scope stack).
+-- each action ended (scope run), the newest version of the outputs of their stack, as one value with the version of the stack that has them as
+-- its name (scope stack), and the newest version of the stack (scope stack_version).
 -- name: ValuesOfInstalls :many
 select o.install_id, o.scope, o.owner, o.name, o.value, o.sealed, o.hash from outputs o
 where o.org_id = @org_id and o.install_id = any(@install_ids::text[])
@@ -113,9 +114,14 @@ select i.id, 'variable', '', v.name, to_jsonb(v.value), v.sealed, v.hash from in
 join app_variables v on v.org_id = i.org_id and v.app_id = i.app_id
 where i.org_id = @org_id and i.id = any(@install_ids::text[])
 union all
-select n.install_id, 'stack', '', '', n.outputs, null, '' from unnest(@install_ids::text[]) as x(id)
+select n.install_id, 'stack', '', n.stack_version, n.outputs, null, '' from unnest(@install_ids::text[]) as x(id)
 cross join lateral (
     select * from stack_outputs so where so.org_id = @org_id and so.install_id = x.id order by so.version desc limit 1) n
+union all
+select v.install_id, 'stack_version', '', '', jsonb_build_object('version', v.version, 'digest', v.digest), null, ''
+from unnest(@install_ids::text[]) as x(id)
+cross join lateral (
+    select * from stack_versions sv where sv.org_id = @org_id and sv.install_id = x.id order by sv.version desc limit 1) v
 order by 1, 2, 3, 4;
 
 -- RunnersOfInstalls are runners with their org.

@@ -154,6 +154,19 @@ order by version desc limit @most;
 insert into stack_outputs (org_id, install_id, version, source, stack_version, outputs, changed, actor)
 values (@org_id, @install_id, @version, @source, @stack_version, @outputs, @changed, @actor) returning *;
 
+-- name: ViewStackVersion :one
+select * from stack_versions where org_id = @org_id and install_id = @install_id and version = @version;
+
+-- ViewStackVersions: the newest first, without the files.
+-- name: ViewStackVersions :many
+select version, digest, cloud, name, region, release, created_at from stack_versions
+where org_id = @org_id and install_id = @install_id and version < @before
+order by version desc limit @most;
+
+-- name: AddStackVersion :one
+insert into stack_versions (org_id, install_id, version, digest, cloud, name, region, files, findings, release)
+values (@org_id, @install_id, @version, @digest, @cloud, @name, @region, @files, @findings, @release) returning *;
+
 -- name: InstallsOfRunner :many
 select id from installs where org_id = @org_id and runner_id = @runner_id order by id;
 

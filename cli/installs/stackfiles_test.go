@@ -1,0 +1,158 @@
+package installs
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// templates are versions 1 and 2 of a stack on AWS.
+var templates = []api.Stack{
+	{Version: 1, Release: 4, Cloud: "aws", Name: "shop", Files: []api.StackFile{{Name: "template.json",
+		Content: `{"Parameters": {"A": {"Default": ""}}, "Resources": {"Gone": {"Type": "X"}, "Kept": {"Properties": {"Size": 1}}}}`}}},
+	{Version: 2, Release: 5, Cloud: "aws", Name: "shop", Region: "eu-central-1",
+		Findings: []api.Diagnostic{{Severity: "warning", File: "role x", Message: "allows everything"}},
+		Status:   api.StackStatus{Status: api.StackOutOfDate, Newest: 2, Running: "1"},
+		Files: []api.StackFile{{Name: "template.json",
+			Content: `{"Parameters": {"A": {"Default": ""}, "RunnerToken": {}}, "Resources": {"Kept": {"Properties": {"Size": 2}}}}`}}},
+}
+
+// serveStackVersions answers the requests about versions of a stack; the newest is rendered.
+func serveStackVersions(mux *http.ServeMux) {
+	newest := templates[len(templates)-1]
+	mux.HandleFunc("POST /v1/installs/{install}/stack", func(w http.ResponseWriter, _ *http.Request) { give(w, newest) })
+	mux.HandleFunc("GET /v1/installs/{install}/stack/versions", func(w http.ResponseWriter, _ *http.Request) {
+		give(w, api.StackVersionList{Items: []api.StackVersion{{Version: 2, Release: 5, Name: "shop",
+			Digest: "sha256:0123456789abcdef"}}})
+	})
+	mux.HandleFunc("GET /v1/installs/{install}/stack/versions/1", func(w http.ResponseWriter, _ *http.Request) {
+		give(w, templates[0])
+	})
+}
+
+// runStack runs a command of a stack and returns what it prints.
+func runStack(t *testing.T, args ...string) (out, messages string, err error) {
+	t.Helper()
+	_, e := start(t)
+	err = execute(t, New(e), append([]string{"stack"}, args...)...)
+	return e.Console.Out.(*strings.Builder).String(), e.Console.Err.(*strings.Builder).String(), err
+}
+
+func TestStackRender(t *testing.T) {
+	out, messages, err := runStack(t, "render", "acme")
+	if err != nil || out != templates[1].Files[0].Content || messages != "warning: role x: allows everything\n" {
+		t.Errorf("%v: %s, %s", err, out, messages)
+	}
+	dir := filepath.Join(t.TempDir(), "new")
+	out, _, err = runStack(t, "render", "acme", "--version", "1", "--output-dir", dir)
+	written, _ := os.ReadFile(filepath.Join(dir, "template.json"))
+	if err != nil || string(written) != templates[0].Files[0].Content ||
+		out != "wrote "+filepath.Join(dir, "template.json")+" (version 1, release 4)\n" {
+		t.Errorf("%v: %s", err, out)
+	}
+	if _, _, err := runStack(t, "render", "acme", "--version", "0"); exitcode.CodeOf(err) != exitcode.Usage {
+		t.Errorf("--version 0: %v", err)
+	}
+	if out, _, err := runStack(t, "versions", "acme"); err != nil || !strings.Contains(out, "0123456789ab") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// TestStackFilesStayInside checks that a control plane cannot choose where files are written.
+func TestStackFilesStayInside(t *testing.T) {
+	dir := t.TempDir()
+	err := writeStack(filepath.Join(dir, "stack"), api.Stack{Files: []api.StackFile{{Name: "../outside", Content: "x"}}})
+	if _, there := os.Stat(filepath.Join(dir, "outside")); err == nil || there == nil {
+		t.Errorf("wrote outside: %v", err)
+	}
+}
+
+func TestStackDiff(t *testing.T) {
+	out, _, err := runStack(t, "diff", "acme")
+	want := `from version 1 to version 2:
+  + Parameters.RunnerToken  {}
+  - Resources.Gone  {"Type":"X"}
+  ~ Resources.Kept.Properties.Size  1 → 2
+`
+	if err != nil || out != want {
+		t.Errorf("%v: %s", err, cmp.Diff(want, out))
+	}
+	if out, _, err := runStack(t, "diff", "acme", "--from", "1", "--to", "1"); err != nil ||
+		out != "versions 1 and 1 are the same\n" {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// TestStackDiffOfLines compares files that are no JSON, and files that only one version has.
+func TestStackDiffOfLines(t *testing.T) {
+	changes := stackChanges(api.Stack{Files: []api.StackFile{{Name: "main.tf", Content: "a\nb\nc\n"}}},
+		api.Stack{Files: []api.StackFile{{Name: "main.tf", Content: "a\nx\nc\n"}, {Name: "new.tf", Content: "n\n"}}})
+	var text strings.Builder
+	if err := showStackDiff(&text, StackDiff{From: 1, To: 2, Changes: changes}); err != nil {
+		t.Fatal(err)
+	}
+	want := "from version 1 to version 2:\nmain.tf\n  - b\n  + x\nnew.tf\n  + n\n"
+	if diff := cmp.Diff(want, text.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestStackLink(t *testing.T) {
+	out, _, err := runStack(t, "link", "acme")
+	want := `nuon installs stack render acme --output-dir shop
+aws cloudformation deploy --template-file shop/template.json \
+  --stack-name shop --capabilities CAPABILITY_NAMED_IAM CAPABILITY_AUTO_EXPAND --region eu-central-1 \
+  --parameter-overrides RunnerToken=VALUE
+
+`
+	if err != nil || out != want {
+		t.Errorf("%v: %s", err, cmp.Diff(want, out))
+	}
+	link := quickCreate("https://b.s3.amazonaws.com/t.json?v=1", templates[1])
+	if want := "https://eu-central-1.console.aws.amazon.com/cloudformation/home?region=eu-central-1#/stacks/quickcreate?" +
+		"templateUrl=https%3A%2F%2Fb.s3.amazonaws.com%2Ft.json%3Fv%3D1&stackName=shop"; link != want {
+		t.Errorf("link %s", link)
+	}
+	for _, bad := range []string{"http://b.s3.amazonaws.com/t.json", "t.json"} {
+		if _, _, err := runStack(t, "link", "acme", "--template-url", bad); exitcode.CodeOf(err) != exitcode.Usage {
+			t.Errorf("--template-url %s: %v", bad, err)
+		}
+	}
+}
+
+// TestDescribedStacks reads the outputs of a stack as the command of AWS prints them.
+func TestDescribedStacks(t *testing.T) {
+	got, err := parseOutputs([]byte(`{"Stacks": [{"StackName": "shop", "Outputs": [
+		{"OutputKey": "VpcId", "OutputValue": "vpc-1", "Description": "vpc_id"},
+		{"OutputKey": "PrivateSubnets", "OutputValue": "subnet-1,subnet-2", "Description": "private_subnets"},
+		{"OutputKey": "A", "OutputValue": "arn:a", "Description": "custom_role_arns.ins_1-a.b"},
+		{"OutputKey": "B", "OutputValue": "arn:b", "Description": "custom_role_arns.ins_1-b"},
+		{"OutputKey": "C", "OutputValue": "x", "Description": "custom_nested_stacks.storage.outputs.Bucket"},
+		{"OutputKey": "D", "OutputValue": "", "Description": "provision_iam_role_arn"},
+		{"OutputKey": "E", "OutputValue": "large", "Description": "install_inputs.size"}]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]string{}
+	for name, o := range got {
+		values[name] = string(o.Value)
+	}
+	want := map[string]string{"vpc_id": `"vpc-1"`, "private_subnets": `["subnet-1","subnet-2"]`,
+		"custom_role_arns":     `{"ins_1-a.b":"arn:a","ins_1-b":"arn:b"}`,
+		"custom_nested_stacks": `{"storage":{"outputs":{"Bucket":"x"}}}`, "install_inputs": `{"size":"large"}`}
+	if diff := cmp.Diff(want, values); diff != "" {
+		t.Error(diff)
+	}
+	for _, bad := range []string{`{"Stacks": []}`, `{"Stacks": [{}, {}]}`, `{"Stacks": [{"Outputs": []}]}`, `{"Stacks": 1}`} {
+		if _, err := parseOutputs([]byte(bad)); err == nil {
+			t.Errorf("%s is read", bad)
+		}
+	}
+}
