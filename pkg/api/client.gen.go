@@ -1387,9 +1387,15 @@ type AppVariable struct {
 
 // AppVariableList defines model for AppVariableList.
 type AppVariableList struct {
-	// Changed after a change: the names that it changed
-	Changed []string      `json:"changed,omitempty,omitzero"`
-	Items   []AppVariable `json:"items"`
+	// Changed after a change: the names that it changed, or would change
+	Changed []string `json:"changed,omitempty,omitzero"`
+
+	// DryRun nothing was changed: items and missing are as they would be
+	DryRun bool `json:"dry_run,omitempty,omitzero"`
+
+	// Installs of a dry run: the effect on each install of the app, by name
+	Installs []PreviewedInstall `json:"installs,omitempty,omitzero"`
+	Items    []AppVariable      `json:"items"`
 
 	// Missing variables that templates of the newest config read and that are not set, by name
 	Missing []MissingValue `json:"missing,omitempty,omitzero"`
@@ -1399,6 +1405,9 @@ type AppVariableList struct {
 type AppVariablesChange struct {
 	// Delete one that the app does not have is an error
 	Delete []string `json:"delete,omitempty,omitzero"`
+
+	// DryRun change nothing, and return what would change
+	DryRun bool `json:"dry_run,omitempty,omitzero"`
 
 	// Set a sensitive one is sealed to the key of GET /v1/sealing-key
 	Set []InputValue `json:"set,omitempty,omitzero"`
@@ -3682,7 +3691,9 @@ type System struct {
 
 // TerraformSpec What a Terraform root module is planned with. Everything but the version is a template.
 type TerraformSpec struct {
-	EnvVars map[string]string `json:"env_vars"`
+	// ClusterPolicies Kyverno policies of the app: YAML by the name of its file in the directory nuon-kyverno-policies beside the module
+	ClusterPolicies map[string]string `json:"cluster_policies,omitempty,omitzero"`
+	EnvVars         map[string]string `json:"env_vars"`
 
 	// Override of this install: like another one of var_files, after all of them
 	Override string            `json:"override,omitempty,omitzero"`
