@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 )
 
 // providers are the sources of the simulated providers, and the versions that they are offered as.
@@ -41,8 +42,22 @@ var providers = map[string][]string{
 // hosts are the registries whose providers are simulated: that of Terraform and that of OpenTofu.
 var hosts = []string{"registry.terraform.io", "registry.opentofu.org"}
 
-// build builds the program.
+// built is the program that this process built last.
+var built struct {
+	sync.Mutex
+	program string
+}
+
+// build builds the program, once for all clouds of this process.
 func build(ctx context.Context, program string) error {
+	built.Lock()
+	defer built.Unlock()
+	if built.program != "" && built.program != program && link(built.program, program) == nil {
+		return nil
+	}
+	if err := os.Remove(program); err != nil && !errors.Is(err, fs.ErrNotExist) { // other clouds may run it
+		return fmt.Errorf("replace the simulated providers: %w", err)
+	}
 	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/nuon-toolkit/nuon").Output()
 	if err != nil {
 		return fmt.Errorf("find the root of this repository: %w", err)
@@ -55,6 +70,7 @@ func build(ctx context.Context, program string) error {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the simulated providers: %w\n%s", err, out)
 	}
+	built.program = program
 	return nil
 }
 
