@@ -78,6 +78,9 @@ func TestSourcesOfActions(t *testing.T) {
 	b.wantReleases("1 complete", "2 complete")
 
 	writeProgram(t, repo, "shared/clean.sh", "#!/bin/sh\necho two\n")
+	if draft := b.drafts()["actions:scripts"]; !draft.Rebuild || draft.Reason != "the code in shared would change" {
+		t.Errorf("the draft is %+v", draft)
+	}
 	outcome = b.push("clean more").Outcome
 	b.wantBuilds(map[string]int{"sandbox": 1, "web": 1, "metrics": 1, "actions:scripts": 2})
 	b.succeed("actions:scripts")

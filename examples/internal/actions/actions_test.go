@@ -88,9 +88,9 @@ func app() fstest.MapFS {
 // say returns a library whose function writes a word to the log.
 func say(word string) string { return "say() {\n  echo \"said " + word + " to $1\"\n}\n" }
 
-// run runs the action on an install, and approves its script if that waits. It returns the workflow, and whether
-// the script waited.
-func (w *world) run(install string) (done api.Workflow, waited bool) {
+// run runs the action on an install, and approves its script if that waits. It returns the workflow, and the script
+// as the approver saw it, or "" if it did not wait.
+func (w *world) run(install string) (done api.Workflow, seen string) {
 	w.Helper()
 	var begun api.Asked
 	w.must(w.fleet.JSON(w.ctx, &begun, "run", install, "check"))
@@ -100,7 +100,7 @@ func (w *world) run(install string) (done api.Workflow, waited bool) {
 			return false, err
 		}
 		if step := done.Steps[0]; step.Status == api.StepStatusWaiting && step.Approval != "" {
-			waited = true
+			seen = w.nuon("review", install+"/scripts")
 			_, err := w.fleet.Nuon(w.ctx, "approve", step.Approval)
 			return false, err
 		}
@@ -109,7 +109,7 @@ func (w *world) run(install string) (done api.Workflow, waited bool) {
 	if done.Status != api.WorkflowStatusSucceeded {
 		w.Fatalf("the run on %s %s: %s\n%s", install, done.Status, done.Outcome, w.nuon("logs", "workflow", done.ID))
 	}
-	return done, waited
+	return done, seen
 }
 
 // said returns what the newest run of the action on an install wrote.
@@ -166,9 +166,9 @@ func TestActionsRunCodeOfTheirRepository(t *testing.T) {
 		t.Errorf("after the deploy of web, the action said %s", got)
 	}
 	w.nuon("installs", "pin", "west", "1")
-	first, waited := w.run("east")
-	if waited {
-		t.Error("an approved script waited")
+	first, seen := w.run("east")
+	if seen != "" {
+		t.Errorf("an approved script waited: %s", seen)
 	}
 	if len(first.Steps[0].Sources) != 1 || first.Steps[0].Sources[0].Step != "sign in/out" {
 		t.Fatalf("the run's record is %+v", first.Steps[0])
@@ -198,13 +198,21 @@ func TestActionsRunCodeOfTheirRepository(t *testing.T) {
 		t.Errorf("a push of the code: %s", diff)
 	}
 	w.until("east", 2)
-	second, waited := w.run("east")
-	if !waited || w.said("east") != "second to east" || second.Steps[0].Sources[0].Artifact == ran.Artifact {
-		t.Errorf("changed code waited for an approver: %t, said %q, ran %+v", waited, w.said("east"), second.Steps[0].Sources)
+	second, seen := w.run("east")
+	for _, line := range []string{"shared/say.sh", "said first", "said second"} {
+		if !strings.Contains(seen, line) {
+			t.Errorf("the approver does not see %q in\n%s", line, seen)
+		}
 	}
-	pinned, waited := w.run("west")
-	if waited || w.said("west") != "first to west" || pinned.Steps[0].Sources[0] != ran {
-		t.Errorf("pinned code waited for an approver: %t, said %q, ran %+v", waited, w.said("west"), pinned.Steps[0].Sources)
+	if strings.Contains(seen, "lib/say.sh") {
+		t.Errorf("the approver sees unchanged code:\n%s", seen)
+	}
+	if w.said("east") != "second to east" || second.Steps[0].Sources[0].Artifact == ran.Artifact {
+		t.Errorf("changed code said %q, ran %+v", w.said("east"), second.Steps[0].Sources)
+	}
+	pinned, seen := w.run("west")
+	if seen != "" || w.said("west") != "first to west" || pinned.Steps[0].Sources[0] != ran {
+		t.Errorf("pinned code waited: %q, said %q, ran %+v", seen, w.said("west"), pinned.Steps[0].Sources)
 	}
 
 	// Hostile code is not built, and what was built before still runs.
@@ -218,8 +226,8 @@ func TestActionsRunCodeOfTheirRepository(t *testing.T) {
 	if diff := cmp.Diff(before, w.builds()); diff != "" {
 		t.Errorf("hostile code was built: %s", diff)
 	}
-	if _, waited := w.run("east"); waited || w.said("east") != "second to east" {
-		t.Errorf("after hostile pushes, the script waited for an approver: %t, and said %q", waited, w.said("east"))
+	if _, seen := w.run("east"); seen != "" || w.said("east") != "second to east" {
+		t.Errorf("after hostile pushes, the script waited: %q, and said %q", seen, w.said("east"))
 	}
 }
 
