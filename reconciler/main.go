@@ -51,7 +51,7 @@ func execute(ctx context.Context, root *cobra.Command) error {
 	}
 	command, err := root.ExecuteContextC(ctx)
 	if err != nil && !began {
-		err = fmt.Errorf("%s\nRun `%s --help` for what there is.", strings.TrimSpace(err.Error()), command.CommandPath()) //nolint:staticcheck // a sentence for a person
+		err = fmt.Errorf("%s\nRun `%s --help` for usage.", strings.TrimSpace(err.Error()), command.CommandPath()) //nolint:staticcheck // a sentence for a person
 	}
 	return err
 }
@@ -121,7 +121,7 @@ docs/operations.md tells how to run several replicas.`,
 		"FROM=TO: read git repositories whose URL starts with FROM at TO instead (repeatable); docs/git.md")
 	f.DurationVar(&o.poll, "poll", time.Minute, "how often each watched ref is looked at")
 	f.StringVar(&o.metricsListen, "insight-listen", "",
-		"address for /metrics and /debug/status; it asks nobody who they are (default none)")
+		"address for /metrics and /debug/status, without authentication (default none)")
 	f.BoolVar(&o.profiles, "insight-pprof", false, "profiles under /debug/pprof on the insight listener, too")
 	f.BoolVar(&o.migrate, "migrate", true, "bring the database to this program's schema first")
 	f.DurationVar(&o.drainDelay, "drain-delay", 0,

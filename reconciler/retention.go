@@ -36,7 +36,7 @@ func scheduleRetention(ctx context.Context, s *store.Store) {
 		if err != nil && ctx.Err() == nil {
 			slog.WarnContext(ctx, "look for orgs that are not cleaned up yet", "error", err)
 		}
-		task.SetWaiting("for the next look at new orgs")
+		task.SetWaiting("for the next check for new orgs")
 		select {
 		case <-ctx.Done():
 			return
@@ -93,7 +93,7 @@ docs/retention.md tells what is kept for how long, and what is never removed.`,
 	}
 	f := c.Flags()
 	databaseFlag(f, &o.databaseURL, "the control plane's Postgres, migrated")
-	f.StringVar(&o.org, "org", "", "name of the one org to look at (default all)")
+	f.StringVar(&o.org, "org", "", "name of the only org to check (default all)")
 	f.BoolVar(&o.dryRun, "dry-run", false, "only print what would go")
 	f.StringVarP(&o.output, "output", "o", "table", "what to print: table or json")
 	retentionFlags(f, &o.retention)

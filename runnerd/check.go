@@ -16,7 +16,7 @@ func newCheck() *cobra.Command {
 	var file, dir string
 	command := &cobra.Command{
 		Use:   "check",
-		Short: "Say what a runner file allows",
+		Short: "Show what a runner file allows",
 		Long: `Read a runner file and say what it allows now, or what is wrong with it and where.
 A runner that works with this file sees it the same way. The exit code is 0 when
 the file can be used.`,

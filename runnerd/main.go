@@ -44,7 +44,7 @@ func execute(root *cobra.Command) error {
 	root.PersistentPreRun = func(*cobra.Command, []string) { began = true }
 	command, err := root.ExecuteC()
 	if err != nil && !began {
-		err = fmt.Errorf("%s\nRun `%s --help` for what there is.", strings.TrimSpace(err.Error()), command.CommandPath()) //nolint:staticcheck // a sentence for a person
+		err = fmt.Errorf("%s\nRun `%s --help` for usage.", strings.TrimSpace(err.Error()), command.CommandPath()) //nolint:staticcheck // a sentence for a person
 	}
 	return err
 }
@@ -166,8 +166,8 @@ func newRun() *cobra.Command {
 	insight.flags(flags)
 	flags.StringVar(&options.URL, "url", "", "the runner API, https://host:port (required)")
 	flags.StringVar(&options.Dir, "dir", "", "this runner's own directory (required)")
-	flags.StringVar(&options.Name, "name", "", "what to call this runner in its own log")
-	flags.IntVar(&options.Capacity, "capacity", 2, "how many jobs may run at once, where the runner file does not say")
+	flags.StringVar(&options.Name, "name", "", "name of this runner in its own log")
+	flags.IntVar(&options.Capacity, "capacity", 2, "maximum number of concurrent jobs, unless the runner file sets it")
 	flags.StringVar(&options.Policy, "policy", "", "the runner file (default <dir>/runner.toml, if it is there)")
 	flags.StringVar(&options.KubeConfig, "kubeconfig", "",
 		"the `file` by which actions with enable_kube_config find the cluster (default that of KUBECONFIG, if it is set)")

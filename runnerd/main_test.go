@@ -92,7 +92,7 @@ func TestCheckAndStatus(t *testing.T) {
 		"no file":              {[]string{"check"}, "", "--policy"},
 		"a directory without":  {[]string{"check", "--dir", t.TempDir()}, "", "without this file allows everything"},
 		"a file that is gone":  {[]string{"check", "--policy", good + ".gone"}, "", "takes no jobs"},
-		"status":               {[]string{"status", "--dir", filepath.Dir(good)}, "no runnerd works here", ""},
+		"status":               {[]string{"status", "--dir", filepath.Dir(good)}, "no runnerd is running here", ""},
 		"status for a program": {[]string{"status", "--dir", filepath.Dir(good), "-o", "json"}, `"jobs": [`, ""},
 		"status, as what":      {[]string{"status", "--dir", filepath.Dir(good), "-o", "xml"}, "", "use table or json"},
 		"status of nothing":    {[]string{"status", "--dir", "/nowhere"}, "", "name the directory"},

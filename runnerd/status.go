@@ -16,7 +16,7 @@ func newStatus() *cobra.Command {
 	var output string
 	command := &cobra.Command{
 		Use:   "status",
-		Short: "Say what runs here and what waits to be delivered, without the network",
+		Short: "Show running jobs and undelivered results, without the network",
 		Long: `Read a runner's directory and say who the runner is, whether it works, what its
 file allows, and what it has in hand. Nothing is asked of the control plane, so this
 works while the network is down.`,
@@ -47,7 +47,7 @@ works while the network is down.`,
 
 func printStatus(out io.Writer, status runner.Status) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	works := "no runnerd works here"
+	works := "no runnerd is running here"
 	if status.Running {
 		works = "works"
 	}

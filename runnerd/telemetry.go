@@ -25,7 +25,7 @@ func (i *telemetryFlags) flags(f *pflag.FlagSet) {
 	f.StringVar(&i.log.Format, "log-format", "text", "form of the log: text or json")
 	f.StringVar(&i.log.Level, "log-level", "info", "what to log: debug, info, warn or error, and all above it")
 	f.StringVar(&i.listen, "insight-listen", "",
-		"address for /healthz and /debug/status; it asks nobody who they are (default none)")
+		"address for /healthz and /debug/status, without authentication (default none)")
 }
 
 // open creates the log, and a context in which goroutines report their activity to

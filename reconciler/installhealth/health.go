@@ -64,7 +64,7 @@ func (h *Health) Reconcile(ctx context.Context, org, installID string) error {
 		return h.reconcile(ctx, tx, install)
 	})
 	if err != nil {
-		return fmt.Errorf("look at the health of install %s: %w", installID, err)
+		return fmt.Errorf("check the health of install %s: %w", installID, err)
 	}
 	return nil
 }

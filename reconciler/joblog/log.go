@@ -107,7 +107,7 @@ func (s *Service) encodeChunks(chunks []api.NewLogChunk) ([]logRow, error) {
 	rows := make([]logRow, 0, len(chunks))
 	for _, chunk := range chunks {
 		if chunk.Seq < 0 {
-			return nil, refusal.Invalidf("a chunk's number is not negative")
+			return nil, refusal.Invalidf("a chunk number must not be negative")
 		}
 		lines := make([]api.LogLine, 0, len(chunk.Lines))
 		for _, line := range chunk.Lines {

@@ -56,7 +56,7 @@ func New(version string) *Metrics {
 		work:        counters("nuon_work_total", "Reconcile functions that ran, by how they came out.", "kind", "outcome"),
 		workSeconds: histograms("nuon_work_seconds", "How long reconcile functions took.", shortBuckets, "kind"),
 		pollSeconds: histograms("nuon_git_look_seconds",
-			"Looks at git repositories, with the fetch when a ref moved, by how they came out.", longBuckets, "outcome"),
+			"Polls of git repositories, with the fetch if a ref moved, by result.", longBuckets, "outcome"),
 		queuedSeconds: histograms("nuon_job_queued_seconds",
 			"From a job's enqueuing to the offer that was accepted.", shortBuckets, "kind"),
 		offeredSeconds: histograms("nuon_attempt_accept_seconds", "From an offer to its acceptance.", shortBuckets, "kind"),

@@ -245,7 +245,7 @@ const maxNameLength = 200
 func validState(state api.State) error {
 	switch {
 	case state.Serial < 0:
-		return refusal.Invalidf("a state's serial is not negative")
+		return refusal.Invalidf("a state serial must not be negative")
 	case !name(state.Lineage) || !name(state.Digest):
 		return refusal.Invalidf("a state has a lineage and a digest of at most %d printable characters", maxNameLength)
 	case state.Sealed.IsZero():

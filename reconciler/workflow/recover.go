@@ -28,9 +28,11 @@ const (
 	followUpDone        followUp = "done"
 	followUpReplanFresh followUp = "planned for what is wanted now" // its tries start from zero
 	// it was interrupted: up to maxInterruptedTries times
-	followUpReplan followUp = "planned and asked anew"
-	followUpRetry  followUp = "planned and asked anew, if it may" // it failed: as often as the component is configured to
-	followUpStop   followUp = "left alone"                        // a person cancelled it; a person starts it again
+	followUpReplan followUp = "planned again, with a new approval"
+	followUpRetry  followUp = "planned again, with a new approval, if it " +
+		"may" // it failed: as often as the component is configured to
+	followUpStop followUp = "left " +
+		"alone" // a person cancelled it; a person starts it again
 )
 
 // applyResult is the result of the recovery function.

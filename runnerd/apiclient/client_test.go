@@ -23,7 +23,7 @@ func refusal(status int, contentType, body string) error {
 }
 
 func TestRefusal(t *testing.T) {
-	const stranger = "; this is no answer of a runner API: look at what is between here and it, and at --url"
+	const stranger = "; this is not a response of a runner API: check proxies between the runner and it, and --url"
 	for name, test := range map[string]struct {
 		err     error
 		text    string
@@ -93,7 +93,7 @@ func TestPersistLogsOnlyTheChange(t *testing.T) {
 		t.Errorf("%d tries, %v", tries, err)
 	}
 	if lines := strings.Count(log.String(), "\n"); lines != 2 || !strings.Contains(log.String(), "lost contact") ||
-		!strings.Contains(log.String(), "is back") {
+		!strings.Contains(log.String(), "is restored") {
 		t.Errorf("logged:\n%s", log.String())
 	}
 }

@@ -36,13 +36,14 @@ func (l *ConnectionLog) Failed(err error) {
 		l.logRecovery()
 		if text := no.Error(); text != l.lastRejection || time.Since(l.loggedAt) > repeatAfter {
 			l.lastRejection, l.loggedAt = text, time.Now()
-			l.Log.Warn("the control plane refuses what this runner asks for; it is asked again", "url", l.URL, "error", err)
+			l.Log.Warn("the control plane rejects this runner's requests; retrying", "url", l.URL, "error", err)
 		}
 		return
 	}
 	if l.failingSince.IsZero() {
 		l.failingSince = time.Now()
-		l.Log.Warn("lost contact to the control plane; what runs here goes on, and it is tried again until it answers", "url",
+		l.Log.Warn("lost contact with the control plane; running jobs continue, and the runner retries until it "+
+			"answers", "url",
 			l.URL, "error", err)
 	}
 }
@@ -59,7 +60,7 @@ func (l *ConnectionLog) Recovered() {
 
 func (l *ConnectionLog) logRecovery() {
 	if !l.failingSince.IsZero() {
-		l.Log.Info("contact to the control plane is back", "url", l.URL, "after",
+		l.Log.Info("contact with the control plane is restored", "url", l.URL, "after",
 			time.Since(l.failingSince).Round(time.Millisecond).String())
 		l.failingSince = time.Time{}
 	}

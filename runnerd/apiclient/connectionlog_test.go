@@ -26,7 +26,7 @@ func TestAReplacedRunnersLineIsThere(t *testing.T) {
 		}
 		time.Sleep(11 * time.Minute)
 		line.Failed(no)
-		if refused := strings.Count(log.String(), "the control plane refuses"); refused != 2 ||
+		if refused := strings.Count(log.String(), "the control plane rejects"); refused != 2 ||
 			strings.Contains(log.String(), "contact") {
 			t.Errorf("said %d times:\n%s", refused, log.String())
 		}
@@ -44,7 +44,7 @@ func TestALineIsLostAndBackOnce(t *testing.T) {
 	}
 	line.Failed(&apiclient.ResponseError{Status: http.StatusUnauthorized, Code: "unknown_token"})
 	line.Recovered()
-	if lost, back := strings.Count(log.String(), "lost contact"), strings.Count(log.String(), "is back"); lost != 1 ||
+	if lost, back := strings.Count(log.String(), "lost contact"), strings.Count(log.String(), "is restored"); lost != 1 ||
 		back != 1 {
 		t.Errorf("lost %d times, back %d times:\n%s", lost, back, log.String())
 	}

@@ -25,7 +25,7 @@ type LongPoll struct {
 }
 
 // ErrSilent is the error of a held call without a byte for too long.
-var ErrSilent = errors.New("no sign of life from the control plane")
+var ErrSilent = errors.New("no data from the control plane")
 
 // NewLongPollClient is like NewClient, for calls that are held open.
 func NewLongPollClient(base string, token func() seal.Secret, held LongPoll) (*api.ClientWithResponses, error) {

@@ -51,7 +51,7 @@ func (e *ResponseError) Error() string {
 		text += "; " + e.Detail
 	}
 	if e.NotFromAPI {
-		text += "; this is no answer of a runner API: look at what is between here and it, and at --url"
+		text += "; this is not a response of a runner API: check proxies between the runner and it, and --url"
 	}
 	return text
 }

@@ -68,7 +68,7 @@ func checkOrigin(opened *values.Values, path []string) error {
 	ofComponent := len(path) == 4 && path[0] == "components" && path[2] == "outputs"
 	if !ofSandbox && !ofComponent || path[len(path)-1] != "cluster" {
 		return fmt.Errorf("the control plane names %s as a cluster, and a cluster is the output cluster of the sandbox or "+
-			"a component; nothing there is used: this is a fault of the control plane, report it", where)
+			"a component; nothing there is used: this is a bug in the control plane; report it", where)
 	}
 	if !opened.IsAuthentic(path) {
 		return fmt.Errorf("no runner of this install reported the cluster at %s: its keyed hash is missing or wrong, so no "+
@@ -225,7 +225,7 @@ func loginOf(config *rest.Config) string {
 func (o opener) fromFile(path, context string) (*Cluster, error) {
 	content, err := readBounded(path)
 	if err != nil {
-		return nil, fmt.Errorf("the runner's kubeconfig: %w; see to it that the file of runnerd run --kubeconfig is there",
+		return nil, fmt.Errorf("the runner's kubeconfig: %w; check that the file of runnerd run --kubeconfig exists",
 			err)
 	}
 	config, err := clientcmd.Load(content)

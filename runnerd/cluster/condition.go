@@ -191,7 +191,7 @@ func describeResult(result *status.Result) string {
 		}
 	}
 	if said == "" {
-		said = "its controller has not said why"
+		said = "its controller has not reported a reason"
 	}
 	return diff.EscapeText(truncate(said, maxReason))
 }

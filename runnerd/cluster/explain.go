@@ -110,7 +110,7 @@ func explainStatus(status metav1.Status) string {
 		return tidy("the API server is overloaded or starting ("+status.Message+")") + "; try again when it answers"
 	}
 	if status.Code >= http.StatusInternalServerError {
-		return tidy("the API server has an error of its own: "+status.Message) + "; see to the cluster, and try again"
+		return tidy("the API server has an error of its own: "+status.Message) + "; check the cluster, and try again"
 	}
 	return tidy("the API server refuses it: " + status.Message)
 }
@@ -126,7 +126,7 @@ func explainAdmission(message string) string {
 	}
 	if found := webhookUnreachable.FindStringSubmatch(message); found != nil {
 		return tidy("the admission webhook "+found[1]+" does not answer the API server: "+found[2]) +
-			"; see to it that it runs, or remove its configuration"
+			"; check that it is running, or remove its configuration"
 	}
 	if found := policyDenied.FindStringSubmatch(message); found != nil {
 		return tidy("the admission policy "+found[1]+" rejects it: "+found[2]) + "; change the object to what it asks for"
@@ -311,10 +311,10 @@ func explainConnection(err error) string {
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ECONNRESET),
 		errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH), isUnanswered(err):
 		return tidy(where+" does not answer ("+err.Error()+")") +
-			"; see to it that the cluster runs and that the runner reaches it"
+			"; check that the cluster is running and that the runner can reach it"
 	case errors.As(err, &network):
 		return tidy(where+" cannot be reached ("+err.Error()+")") +
-			"; see to it that the cluster runs and that the runner reaches it"
+			"; check that the cluster is running and that the runner can reach it"
 	}
 	return ""
 }

@@ -88,7 +88,8 @@ func (o opener) installPlugin(config *rest.Config) (*tokenSource, error) {
 
 func (o opener) newTokenSource(given *clientcmdapi.ExecConfig, config *rest.Config) (*tokenSource, error) {
 	if given.InteractiveMode == clientcmdapi.AlwaysExecInteractiveMode {
-		return nil, fmt.Errorf("the plugin %s for the cluster's credentials asks a person, and nobody is there; use one "+
+		return nil, fmt.Errorf("the plugin %s for the cluster's credentials asks for input, which a runner cannot "+
+			"give; use one "+
 			"that does not", given.Command)
 	}
 	environ := jobenv.ToolEnv(o.environ)

@@ -41,7 +41,7 @@ func (e *NotReadyError) Error() string {
 	ending, remedy := fmt.Sprintf("after %s", e.Waited.Round(time.Second)),
 		", and a longer deploy_timeout gives it more time"
 	if e.Final {
-		ending, remedy = "and does not become so by itself", ""
+		ending, remedy = "and will not become ready without a change", ""
 	}
 	return fmt.Sprintf("%s is not ready %s%s: %s; its events and last lines are in the step's log%s",
 		DisplayName(e.Object),
@@ -114,7 +114,7 @@ func (w *wait) run(ctx context.Context) (bool, error) {
 			if !isTemporary(err) {
 				return false, err
 			}
-			w.logOnce("", "%v; the wait goes on", err)
+			w.logOnce("", "%v; still waiting", err)
 		}
 		timer := time.NewTimer(pause)
 		select {
@@ -229,7 +229,7 @@ func (w *wait) failure() error {
 	unready := w.unready()
 	if len(unready) == 0 {
 		// Cannot happen: run reports success in this case.
-		return errors.New("the objects were ready, and are looked at no more")
+		return errors.New("the objects were ready, and are no longer checked")
 	}
 	first := unready[0]
 	for _, each := range unready {

@@ -88,15 +88,15 @@ func (b bundle) checkApproved(spec api.ApplySpec) error {
 	noted := b.metadata
 	switch {
 	case noted.Basis != spec.Basis:
-		return job.Stalef("the plan bundle was made from something else than the plan that was approved")
+		return job.Stalef("the plan bundle has another basis than the approved plan")
 	case noted.ReportDigest != spec.ReportDigest:
-		return job.Stalef("the plan bundle says something else (%s) than what was approved (%s)",
+		return job.Stalef("the plan bundle has the report %s, and %s was approved",
 			noted.ReportDigest, spec.ReportDigest)
 	case spec.Deploy.Artifact.Digest != spec.Basis.Artifact:
 		return job.Stalef("the component's artifact is %s now, and was %s when the plan was made",
 			spec.Deploy.Artifact.Digest, spec.Basis.Artifact)
 	case noted.Settings != settings:
-		return job.Stalef("the component has other settings now than when the plan was made")
+		return job.Stalef("the settings of the component changed since the plan was made")
 	case noted.Destroy != spec.Destroy:
 		return job.Stalef("the plan that was approved and the plan in the bundle differ in whether they destroy " +
 			"everything")
@@ -136,7 +136,7 @@ func checkUnchanged(ctx context.Context, session Session, spec api.ApplySpec, pl
 
 	report, err := session.Report(ctx)
 	if refused := (*RejectedError)(nil); errors.As(err, &refused) {
-		return job.Stalef("what was accepted when the plan was made is refused now: %v", refused)
+		return job.Stalef("what was accepted when the plan was made is now rejected: %v", refused)
 	}
 	if err != nil {
 		return err
@@ -151,14 +151,14 @@ func checkUnchanged(ctx context.Context, session Session, spec api.ApplySpec, pl
 func (o Observation) checkBasis(then api.Basis) error {
 	switch {
 	case o.StateLineage != then.StateLineage:
-		return job.Stalef("the state is another one than the plan was made for (lineage %q now, %q then)",
+		return job.Stalef("the plan was made for another state (lineage %q now, %q then)",
 			o.StateLineage, then.StateLineage)
 	case o.StateSerial != then.StateSerial:
 		return job.Stalef("the state moved from serial %d to %d since the plan was made", then.StateSerial, o.StateSerial)
 	case o.Cluster != then.Cluster:
-		return job.Stalef("the plan was made for another cluster than the one that the runner finds now")
+		return job.Stalef("the plan was made for another cluster than the runner's")
 	case o.Observed != then.Observed:
-		return job.Stalef("%s", cmp.Or(o.Changed, "what is there is not what the plan was made from"))
+		return job.Stalef("%s", cmp.Or(o.Changed, "the live objects changed since the plan was made"))
 	}
 	return nil
 }

@@ -29,30 +29,30 @@ type departure struct {
 var orders = []departure{
 	{"another desired digest", func(_ *rig, s *api.ApplySpec) {
 		s.Basis.DesiredDigest = "sha256:newer"
-	}, true, []string{"made from something else"}},
+	}, true, []string{"has another basis"}},
 	{"another state", func(_ *rig, s *api.ApplySpec) {
 		s.Basis.StateSerial++
-	}, true, []string{"made from something else"}},
+	}, true, []string{"has another basis"}},
 	{"another cluster in the basis", func(_ *rig, s *api.ApplySpec) {
 		s.Basis.Cluster = "sha256:other"
-	}, true, []string{"made from something else"}},
+	}, true, []string{"has another basis"}},
 	{"another report", func(_ *rig, s *api.ApplySpec) {
 		s.ReportDigest = "sha256:other"
-	}, true, []string{"than what was approved"}},
+	}, true, []string{"was approved"}},
 	{"another artifact", func(_ *rig, s *api.ApplySpec) {
 		s.Deploy.Artifact.Digest = "sha256:other"
 	}, true, []string{"the component's artifact is sha256:other"}},
 	{"another artifact in both", func(_ *rig, s *api.ApplySpec) {
 		s.Deploy.Artifact.Digest, s.Basis.Artifact = "sha256:other", "sha256:other"
-	}, true, []string{"made from something else"}},
+	}, true, []string{"has another basis"}},
 	{"destroy", func(_ *rig, s *api.ApplySpec) { s.Destroy = true }, true, []string{"differ in whether they destroy"}},
 	{"restore", func(_ *rig, s *api.ApplySpec) { s.Restore.Version = 1 }, true, []string{"which version of the state"}},
 	{"other cluster settings", func(_ *rig, s *api.ApplySpec) {
 		s.Deploy.Cluster.Context = "other"
-	}, true, []string{"other settings"}},
+	}, true, []string{"the settings of the component changed"}},
 	{"other helm settings", func(_ *rig, s *api.ApplySpec) {
 		s.Deploy.Helm.TakeOwnership = true
-	}, true, []string{"other settings"}},
+	}, true, []string{"the settings of the component changed"}},
 	{"a bundle of another component", func(r *rig, s *api.ApplySpec) {
 		r.deploy.InstallComponent = "ico_2"
 		s.Bundle = r.mustPlan().Bundle
@@ -70,13 +70,13 @@ var orders = []departure{
 		r.desired = "sha256:newer"
 		*s = r.approved(r.mustPlan())
 		s.Bundle = older
-	}, true, []string{"made from something else"}},
+	}, true, []string{"has another basis"}},
 	{"an older plan of the same", func(r *rig, s *api.ApplySpec) {
 		older := s.Bundle
 		r.report = reportOf("data.color", "green")
 		*s = r.approved(r.mustPlan())
 		s.Bundle = older
-	}, true, []string{"than what was approved"}},
+	}, true, []string{"was approved"}},
 }
 
 // movedTo makes the apply use a bundle that the install made for another context and that
@@ -169,7 +169,7 @@ var bundles = []departure{
 var moves = []departure{
 	{"a field", func(r *rig, _ *api.ApplySpec) {
 		r.report = reportOf("data.color", "green")
-	}, true, []string{"ConfigMap/settings was changed by somebody else", "data.color"}},
+	}, true, []string{"ConfigMap/settings changed since the plan was made", "data.color"}},
 	{"an action", func(r *rig, _ *api.ApplySpec) {
 		r.report.Changes[0].Action = "replace"
 	}, true, []string{"ConfigMap/settings", "to update it", "replace it now"}},
@@ -186,13 +186,13 @@ var moves = []departure{
 	}, true, []string{"new since the plan was made: Somebody owns it."}},
 	{"a refusal", func(r *rig, _ *api.ApplySpec) {
 		r.refuses = errors.New("ConfigMap/settings: the quota is used up")
-	}, true, []string{"refused now", "the quota is used up"}},
+	}, true, []string{"now rejected", "the quota is used up"}},
 	{"the state", func(r *rig, _ *api.ApplySpec) {
 		r.observed.StateSerial++
 	}, true, []string{"the state moved from serial 3 to 4"}},
 	{"the state's lineage", func(r *rig, _ *api.ApplySpec) {
 		r.observed.StateLineage = "other"
-	}, true, []string{"the state is another one"}},
+	}, true, []string{"the plan was made for another state"}},
 	{"the cluster", func(r *rig, _ *api.ApplySpec) {
 		r.observed.Cluster = "sha256:other"
 	}, true, []string{"another cluster"}},

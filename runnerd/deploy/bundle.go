@@ -134,7 +134,7 @@ func pullBundle(ctx context.Context, env *job.Env, spec api.ApplySpec) (bundle, 
 func openBundle(context seal.Context, packed artifact.Artifact, key seal.Identity) (bundle, error) {
 	if packed.Type != artifact.MediaPlan || packed.Form != artifact.FormSealed {
 		return bundle{}, fmt.Errorf("the artifact is of type %s, not a plan bundle; "+
-			"this is a fault of the control plane, report it", packed.Type)
+			"this is a bug in the control plane; report it", packed.Type)
 	}
 	var sealed seal.Sealed
 	if err := json.Unmarshal(packed.Layer, &sealed); err != nil {
@@ -169,7 +169,7 @@ func verifyBundle(context seal.Context, plain []byte, key seal.Identity) ([]byte
 	hash, packed, found := bytes.Cut(rest, []byte("\n"))
 	if !found || subtle.ConstantTimeCompare(hash, []byte(context.Hash(key, packed))) != 1 {
 		return nil, errors.New("the plan bundle was not made with this install's key for this component, or was altered: " +
-			"look at who can write to the registry, and plan again")
+			"check who can write to the registry, and plan again")
 	}
 	return packed, nil
 }
@@ -192,7 +192,7 @@ func readBundle(tree []artifact.File) (bundle, error) {
 		case file.Path == reportName && file.Link == "":
 			made.report = file.Content
 		default:
-			return bundle{}, fmt.Errorf("there is a file in it that nobody expects: %q", file.Path)
+			return bundle{}, fmt.Errorf("it contains an unexpected file: %q", file.Path)
 		}
 	}
 	if !noted || made.report == nil {

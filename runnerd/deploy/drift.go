@@ -10,8 +10,8 @@ import (
 // explainDrift explains how the newly computed report differs from the approved one.
 func explainDrift(approved []byte, now *diff.Report) string {
 	const (
-		other   = "the plan comes to something else now than what was approved"
-		changed = " was changed by somebody else since the plan was made"
+		other   = "the plan now differs from the approved one"
+		changed = " changed since the plan was made"
 	)
 	var then diff.Report
 	if err := json.Unmarshal(approved, &then); err != nil {

@@ -40,7 +40,7 @@ func copyArtifact(ctx context.Context, env *job.Env) error {
 		return nil
 	}
 	if from.Digest != deploy.Artifact.Digest {
-		return fmt.Errorf("this plan is of artifact %s and is to copy %s; this is a fault of the control plane, report it",
+		return fmt.Errorf("this plan is of artifact %s and is to copy %s; this is a bug in the control plane; report it",
 			deploy.Artifact.Digest, from.Digest)
 	}
 	return transfer.Copy(ctx, env, api.SyncSpec{

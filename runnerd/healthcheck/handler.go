@@ -56,7 +56,7 @@ func (h Handler) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 func (h Handler) check(ctx context.Context, env *job.Env, part api.HealthPart) (api.Health, error) {
 	look, known := h[part.Deploy.ComponentKind]
 	if !known {
-		return api.Health{}, fmt.Errorf("this runner cannot look at components of kind %q; update it to the version of the "+
+		return api.Health{}, fmt.Errorf("this runner cannot check components of kind %q; update it to the version of the "+
 			"control plane", part.Deploy.ComponentKind)
 	}
 	if err := checkApplied(env, part); err != nil {

@@ -94,7 +94,7 @@ func (c *Client) Apply(ctx context.Context, request ApplyRequest) (*Release, err
 // check returns an error if the request is not what was approved, before anything is created.
 func (r ApplyRequest) check() error {
 	if r.Decision.Action != ActionInstall && r.Decision.Action != ActionUpgrade {
-		return fmt.Errorf("the decision %q is nothing to apply; this is a fault of nuon, report it", r.Decision.Action)
+		return fmt.Errorf("the decision %q is nothing to apply; this is a bug in nuon; report it", r.Decision.Action)
 	}
 	if got := r.Rendered.Digest(); got != r.Digest {
 		return fmt.Errorf("%w: the rendering has the digest %s, approved was %s; nothing was created, plan again",

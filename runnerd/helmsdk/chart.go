@@ -148,7 +148,7 @@ func (u *unpacking) unpack(name string, content []byte, nested int) error {
 	}
 	files, err := loader.LoadArchiveFiles(bytes.NewReader(content))
 	if err != nil {
-		return fmt.Errorf("unpack %s: %s; package that dependency anew", name, bounded(err))
+		return fmt.Errorf("unpack %s: %s; package that dependency again", name, bounded(err))
 	}
 	// The suffix distinguishes the directory from one named like the archive without its extension.
 	dir := name + ".unpacked"

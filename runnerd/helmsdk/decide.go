@@ -177,10 +177,10 @@ func (d Decision) stall(seen Observation, last Release, what string) Decision {
 		"%s of the release %s by somebody else is under way, or ended in the middle: its revision %d is %s", what,
 		seen.name(), last.Revision, last.Status)
 	d.Hint = fmt.Sprintf(
-		"look with: helm history %s; when nobody is at work on it any more, end it with: helm rollback %s", where, where)
+		"look with: helm history %s; if no operation is running on it, end it with: helm rollback %s", where, where)
 	if last.Status == StatusPendingInstall || last.Status == StatusUninstalling {
 		d.Hint = fmt.Sprintf(
-			"look with: helm history %s; when nobody is at work on it any more, remove what it left with: helm uninstall %s",
+			"look with: helm history %s; if no operation is running on it, remove what it left with: helm uninstall %s",
 			where, where)
 	}
 	return d
@@ -228,16 +228,16 @@ func (d Decision) proceed(seen Observation, last Release) Decision {
 		d.Action, d.Reason = ActionInstall, fmt.Sprintf("nothing of the release %s is deployed: its revision %d is %s",
 			seen.name(), last.Revision, last.Status)
 	case len(d.Later) > 0:
-		d.Action, d.Reason = ActionUpgrade, fmt.Sprintf("the release %s stands at revision %d, and its revision %d is %s",
+		d.Action, d.Reason = ActionUpgrade, fmt.Sprintf("the release %s is at revision %d, and its revision %d is %s",
 			seen.name(), d.Base, last.Revision, last.Status)
 	default:
-		d.Action, d.Reason = ActionUpgrade, fmt.Sprintf("the release %s stands at revision %d", seen.name(), d.Base)
+		d.Action, d.Reason = ActionUpgrade, fmt.Sprintf("the release %s is at revision %d", seen.name(), d.Base)
 	}
 	if len(d.Heal) > 0 {
 		d.Reason += ", left in the middle by an attempt that ended"
 	}
 	if d.Foreign {
-		d.Reason += "; somebody else made it, and it is taken over"
+		d.Reason += "; it was installed outside of nuon, and is taken over"
 	}
 	return d
 }

@@ -190,7 +190,7 @@ func (d *releaseClient) waitForDelete(resources kube.ResourceList, timeout time.
 	if last == nil {
 		return fmt.Errorf("%s is not gone: the cluster does not answer; try again", cluster.DisplayName(ref(left[0])))
 	}
-	why := "the cluster is still at it"
+	why := "the cluster is still deleting it"
 	if finalizers := last.GetFinalizers(); len(finalizers) > 0 {
 		why = "its finalizers are left: " + boundedText(strings.Join(finalizers, ", "), 300)
 	}

@@ -116,7 +116,7 @@ func withGrace(ctx context.Context) (context.Context, context.CancelFunc) {
 func (o Owner) check() error {
 	for name, value := range map[string]string{"install": o.Install, "component": o.Component, "attempt": o.Attempt} {
 		if value == "" || len(validation.IsValidLabelValue(value)) > 0 {
-			return fmt.Errorf("the %s %.80q cannot be the value of a label; this is a fault of nuon, report it", name, value)
+			return fmt.Errorf("the %s %.80q cannot be the value of a label; this is a bug in nuon; report it", name, value)
 		}
 	}
 	return nil

@@ -94,7 +94,7 @@ func render(ctx context.Context, c *Chart, request RenderRequest, caps *chartuti
 		var o outcome
 		defer func() {
 			if fault := recover(); fault != nil { // of the engine or of one of its functions, caused by a template
-				o = outcome{err: fmt.Errorf("render the chart %s: the engine gave up: %s; correct the template", c.meta.Name,
+				o = outcome{err: fmt.Errorf("render the chart %s: the engine failed: %s; correct the template", c.meta.Name,
 					boundedText(fmt.Sprint(fault), 300))}
 			}
 			done <- o

@@ -114,7 +114,7 @@ func asDryRun(request *http.Request) (*http.Request, error) {
 	case http.MethodDelete:
 		return marked, markOptions(marked)
 	}
-	return nil, fmt.Errorf("a request %s %s cannot be a dry run; this is a fault of nuon, report it", request.Method,
+	return nil, fmt.Errorf("a request %s %s cannot be a dry run; this is a bug in nuon; report it", request.Method,
 		request.URL.Path)
 }
 
@@ -129,7 +129,7 @@ func markOptions(request *http.Request) error {
 		if len(body) > 0 {
 			if err := json.Unmarshal(body, &options); err != nil {
 				return fmt.Errorf(
-					"the options of a deletion are not JSON, so that it cannot be a dry run; this is a fault of nuon, report it: %w",
+					"the options of a deletion are not JSON, so that it cannot be a dry run; this is a bug in nuon; report it: %w",
 					err)
 			}
 		}

@@ -113,7 +113,7 @@ func (c *AttemptClient) getState(ctx context.Context, which *api.GetStateParams)
 			return err
 		}
 		if answer.JSON200 == nil {
-			return apiclient.Permanent(errors.New("read the state: the answer holds no state"))
+			return apiclient.Permanent(errors.New("read the state: the response contains no state"))
 		}
 		state, found = *answer.JSON200, true
 		return nil
@@ -132,7 +132,7 @@ func (c *AttemptClient) LockState(ctx context.Context, lock api.StateLock) error
 		if answer.StatusCode() == http.StatusLocked {
 			var locked LockedError
 			if err := json.Unmarshal(answer.Body, &locked.Holder); err != nil {
-				return apiclient.Permanent(fmt.Errorf("lock the state: the answer names no holder: %w", err))
+				return apiclient.Permanent(fmt.Errorf("lock the state: the response names no holder: %w", err))
 			}
 			return apiclient.Permanent(&locked)
 		}
@@ -265,7 +265,7 @@ func (c *AttemptClient) spec(ctx context.Context) (spec api.JobSpec, err error) 
 			return err
 		}
 		if answer.JSON200 == nil {
-			return apiclient.Permanent(errors.New("read what to do: the answer holds no spec"))
+			return apiclient.Permanent(errors.New("read what to do: the response contains no spec"))
 		}
 		spec = *answer.JSON200
 		return nil

@@ -91,7 +91,7 @@ func readEnvironment() (environment, error) {
 	}
 	secrets, err := readSecrets(number)
 	if err == nil && secrets.Token == "" {
-		err = errors.New("runnerd handed over no attempt token; this is a fault of the product, report it")
+		err = errors.New("runnerd handed over no attempt token; this is a bug in nuon; report it")
 	}
 	env.token = seal.NewSecret([]byte(secrets.Token))
 	env.registryUsername = secrets.RegistryUsername

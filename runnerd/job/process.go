@@ -257,7 +257,7 @@ func prepare(ctx context.Context, env *Env, from environment) (err error) {
 		return err
 	}
 	if env.Spec.Job != env.API.job || env.Spec.Attempt != env.API.attempt {
-		return fmt.Errorf("asked for the spec of %s/%d, got that of %s/%d; this is a fault of the control plane, report it",
+		return fmt.Errorf("asked for the spec of %s/%d, got that of %s/%d; this is a bug in the control plane; report it",
 			env.API.job, env.API.attempt, env.Spec.Job, env.Spec.Attempt)
 	}
 	if err := checkAllowed(env); err != nil {

@@ -50,7 +50,7 @@ func (r *Registry) Open(name string) (*artifact.Repository, error) {
 			"NUON_REGISTRY_USERNAME and NUON_REGISTRY_PASSWORD where it asks for them")
 	}
 	if name == "" || path.Clean("/"+name) != "/"+name || strings.ContainsAny(name, "@:") {
-		return nil, fmt.Errorf("%q is not the name of a repository; this is a fault of the control plane, report it", name)
+		return nil, fmt.Errorf("%q is not the name of a repository; this is a bug in the control plane; report it", name)
 	}
 	return artifact.Open(r.Reference.Child(name), r.Credential)
 }

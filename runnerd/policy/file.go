@@ -131,7 +131,7 @@ func Read(path string) (File, error) {
 		return File{}, fmt.Errorf("%s: it has more than %d KiB; a runner file has a few lines", path, maxFile>>10)
 	}
 	if len(content) == 0 {
-		return File{}, fmt.Errorf("%s: there is nothing in it; write enabled = true to allow everything", path)
+		return File{}, fmt.Errorf("%s: it is empty; write enabled = true to allow everything", path)
 	}
 	return Parse(path, content)
 }

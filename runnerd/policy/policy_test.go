@@ -98,7 +98,7 @@ func TestWhatIsWrongIsSaidWithItsPlace(t *testing.T) {
 func TestAFileOfTheWrongSize(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runner.toml")
 	for content, want := range map[string]string{strings.Repeat("# much\n", maxFile/7+1): "more than 64 KiB",
-		"": "there is nothing in it"} {
+		"": "it is empty"} {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}

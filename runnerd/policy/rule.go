@@ -34,7 +34,7 @@ func (f File) RuleAt(now time.Time) Rule {
 	}
 	switch {
 	case !f.Enabled:
-		return rule.disabled("it is switched off in its own runner file (enabled = false)")
+		return rule.disabled("its runner file disables it (enabled = false)")
 	case f.Window != nil && !f.Window.IsOpen(now):
 		allowed := jobKinds
 		if rule.Jobs != nil {

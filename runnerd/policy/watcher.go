@@ -31,7 +31,7 @@ func (w *FileWatcher) Reload(now time.Time) Rule {
 	case errors.Is(err, fs.ErrNotExist) && !w.Required:
 		return Default().RuleAt(now)
 	case errors.Is(err, fs.ErrNotExist):
-		err = fmt.Errorf("%s is not there; put it back, or start the runner without one", w.Path)
+		err = fmt.Errorf("%s does not exist; restore it, or start the runner without one", w.Path)
 	}
 	if !w.known {
 		return BrokenRule(Default(), err, now)

@@ -25,7 +25,7 @@ func (a *attempt) accept(ctx context.Context) error {
 			err = apiclient.CheckResponse("accept "+a.name(), answer.HTTPResponse, answer.Body)
 		}
 		if err == nil && (answer.JSON200 == nil || answer.JSON200.Token == "") {
-			err = errors.New("accept " + a.name() + ": the answer holds no attempt token")
+			err = errors.New("accept " + a.name() + ": the response contains no attempt token")
 		}
 		if err != nil {
 			unheard = unheard || apiclient.AsResponseError(err) == nil || apiclient.AsResponseError(err).IsTemporary()
@@ -37,7 +37,7 @@ func (a *attempt) accept(ctx context.Context) error {
 	switch {
 	case err == nil:
 		a.runner.setLease(accepted.LeaseSeconds)
-		a.log.Info("took the job")
+		a.log.Info("job accepted")
 		return a.setToken(accepted.Token)
 	case ctx.Err() != nil:
 		return ctx.Err()

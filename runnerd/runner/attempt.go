@@ -125,7 +125,7 @@ func (a *attempt) requestCancel() {
 
 func (a *attempt) noteSuperseded() {
 	a.supersededOnce.Do(func() {
-		a.log.Warn("another attempt has taken the place of this one; it goes on and delivers what it did")
+		a.log.Warn("another attempt replaced this one; it continues and delivers what it did")
 	})
 }
 
@@ -218,7 +218,7 @@ func (a *attempt) superviseLoop(ctx context.Context) {
 		task.ReportResult(err)
 		if err != nil && ctx.Err() == nil {
 			// The disk is full or missing, and without it nothing can be decided.
-			a.log.Error("cannot look after the job; trying again", "error", err)
+			a.log.Error("cannot supervise the job; retrying", "error", err)
 			backoff.Pause(ctx, a.runner.Timing.HeartbeatInterval)
 		}
 	}
@@ -247,7 +247,7 @@ func (a *attempt) do(ctx context.Context, next step) error {
 
 // returnOffer ends an attempt that has not started, so that it can be offered again.
 func (a *attempt) returnOffer(reason string) error {
-	a.log.Warn("giving a job back that has not begun", "reason", reason)
+	a.log.Warn("returning a job that has not started", "reason", reason)
 	return a.dir.SaveFinal(api.JobResult{Status: api.JobResultStatusLost, Error: "nothing of this job ran, so it can be " +
 		"started again: " + reason})
 }

@@ -63,7 +63,7 @@ func (r *runner) killOrphans(turn *attempt) (int, error) {
 func (r *runner) reapLoop(ctx context.Context) {
 	for backoff.Pause(ctx, r.Timing.HeartbeatInterval) {
 		if _, err := r.killOrphans(nil); err != nil {
-			r.log.Warn("cannot look for processes that jobs have left behind", "error", err)
+			r.log.Warn("cannot check for processes that jobs left behind", "error", err)
 		}
 	}
 }

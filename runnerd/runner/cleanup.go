@@ -24,11 +24,12 @@ func (r *runner) cleanUpLoop(ctx context.Context) {
 func (r *runner) cleanUp(before time.Time) {
 	removed, kept, err := r.spool.PruneUndelivered(before)
 	if err != nil {
-		r.log.Warn("cannot clear what was set aside", "error", err)
+		r.log.Warn("cannot remove old undelivered files", "error", err)
 	}
 	if kept > 0 {
 		r.log.Warn("undelivered/ holds Terraform states that the control plane does not have; "+
-			"remove them by hand when they are not needed", "dir", filepath.Join(r.Dir, spool.UndeliveredDir), "count", kept)
+			"remove them yourself when you no longer need "+
+			"them", "dir", filepath.Join(r.Dir, spool.UndeliveredDir), "count", kept)
 	}
 	locks, err := filelock.Clear(filepath.Join(r.Dir, "work"), before)
 	if err != nil {

@@ -38,7 +38,7 @@ func (a *attempt) conclude(ctx context.Context) error {
 	if seen.result, seen.found, err = a.dir.Result(); err != nil {
 		// Every job ends, even one with an unreadable result.
 		seen.found, seen.result = true, api.JobResult{Status: api.JobResultStatusFailed,
-			Error: fmt.Sprintf("the job ended, but its result cannot be used: %v; look at what it did in its log", err)}
+			Error: fmt.Sprintf("the job ended, but its result cannot be used: %v; check its log", err)}
 	}
 	if seen.ending, seen.ended, err = a.startedTermination(); err != nil {
 		return err
@@ -87,7 +87,7 @@ func (a *attempt) killAll(ctx context.Context) error {
 			return nil
 		}
 		if time.Now().After(warnAt) {
-			a.log.Warn("processes of the job do not die; the job counts as running until they do", "processes", left,
+			a.log.Warn("killed processes of the job have not exited; the job counts as running until they do", "processes", left,
 				"session", job.Leader.PID)
 			warnAt = time.Now().Add(a.runner.Timing.BackoffMax)
 		}
@@ -125,7 +125,7 @@ func (o outcome) final() api.JobResult {
 				"limit, with memory in [limits] of the runner file", o.memory)}
 	case timeout:
 		return api.JobResult{Status: api.JobResultStatusFailed, Error: fmt.Sprintf(
-			"the job ran longer than its limit of %v and %s; look at what it was waiting for in its log, or give it more time",
+			"the job ran longer than its limit of %v and %s; check its log for what it was waiting for, or raise the limit",
 			o.limit, o.describe())}
 	case o.ended:
 		return api.JobResult{Status: api.JobResultStatusCancelled, Error: "the job was cancelled and " + o.describe()}

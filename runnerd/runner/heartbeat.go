@@ -17,7 +17,7 @@ import (
 func (r *runner) heartbeatLoop(ctx context.Context) {
 	task := status.Register(ctx, "heartbeat")
 	defer task.Unregister()
-	task.SetWaiting("for the next beat")
+	task.SetWaiting("for the next heartbeat")
 	for backoff.Pause(ctx, r.heartbeatInterval()) {
 		kept := map[api.AttemptRef]*attempt{}
 		refs := []api.AttemptRef{}

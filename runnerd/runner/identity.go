@@ -41,8 +41,9 @@ func (r *runner) identify(ctx context.Context) (identity, error) {
 	known, err := loadIdentity(r.Dir)
 	if err == nil {
 		if _, err := seal.LoadIdentity(KeyFile(r.Dir)); err != nil {
-			return identity{}, fmt.Errorf("this runner is registered but its install key cannot be used: %w; put the key back "+
-				"from your copy, or remove %s and register the runner anew (nuon runners replace --new-key), after which "+
+			return identity{}, fmt.Errorf("this runner is registered, but its install key cannot be used: %w; "+
+				"restore the key from "+
+				"a backup, or remove %s and register the runner again (nuon runners replace --new-key), after which "+
 				"sensitive values have to be entered again", err, identityFile(r.Dir))
 		}
 		return known, nil
@@ -51,7 +52,7 @@ func (r *runner) identify(ctx context.Context) (identity, error) {
 		return identity{}, err
 	}
 	if r.Token.IsZero() {
-		return identity{}, fmt.Errorf("this runner is not registered yet; make a registration token for it (nuon runners " +
+		return identity{}, fmt.Errorf("this runner is not registered; create a registration token for it (nuon runners " +
 			"create), and start it once with NUON_REGISTRATION_TOKEN set")
 	}
 	// The key is created first, because the registration sends its public half.
@@ -70,11 +71,11 @@ func (r *runner) identify(ctx context.Context) (identity, error) {
 func loadIdentity(dir string) (known identity, err error) {
 	content, err := os.ReadFile(identityFile(dir))
 	if err != nil {
-		return known, fmt.Errorf("read who this runner is: %w", err)
+		return known, fmt.Errorf("read the runner's identity: %w", err)
 	}
 	if err := json.Unmarshal(content, &known); err != nil || known.RunnerKey == "" {
-		return known, fmt.Errorf("%s does not say who this runner is; put it back from your copy, or remove it and "+
-			"register the runner anew", identityFile(dir))
+		return known, fmt.Errorf("%s contains no identity of a runner; restore it from a backup, or remove it and "+
+			"register the runner again", identityFile(dir))
 	}
 	return known, nil
 }
@@ -82,7 +83,7 @@ func loadIdentity(dir string) (known identity, err error) {
 func saveIdentity(dir string, known identity) error {
 	encoded, err := json.Marshal(known)
 	if err != nil {
-		return fmt.Errorf("keep who this runner is: %w", err)
+		return fmt.Errorf("store the runner's identity: %w", err)
 	}
 	return spool.WriteFile(identityFile(dir), encoded)
 }
@@ -99,13 +100,13 @@ func prove(ctx context.Context, client *api.ClientWithResponses, key seal.Identi
 		return "", err
 	}
 	if answer.JSON200 == nil {
-		return "", apiclient.Permanent(errors.New("prove the install key: the control plane does not answer as a runner " +
-			"API does; check --url"))
+		return "", apiclient.Permanent(errors.New("prove the install key: the control plane does not respond like a runner " +
+			"API; check --url"))
 	}
 	nonce, err := key.Open(answer.JSON200.Nonce, seal.RegistrationContext(key.Recipient()))
 	if err != nil {
-		return "", apiclient.Permanent(fmt.Errorf("prove the install key: the control plane sent no nonce for this key, "+
-			"and gets no answer: %w", err))
+		return "", apiclient.Permanent(fmt.Errorf("prove the install key: the control plane sent no challenge for this "+
+			"key, so nothing was answered: %w", err))
 	}
 	return string(nonce.Reveal()), nil
 }
@@ -135,15 +136,15 @@ func (r *runner) register(ctx context.Context, key seal.Identity) (identity, err
 			return err
 		}
 		if registered = answer.JSON200; registered == nil || registered.RunnerKey == "" {
-			return apiclient.Permanent(fmt.Errorf("register this runner: %s does not answer as a runner API does; check --url",
+			return apiclient.Permanent(fmt.Errorf("register this runner: %s does not respond like a runner API; check --url",
 				r.URL))
 		}
 		return nil
 	})
 	if refusal := apiclient.AsResponseError(err); refusal != nil &&
 		(refusal.Status == http.StatusUnauthorized || refusal.Status == http.StatusForbidden) {
-		return identity{}, fmt.Errorf("%w; a registration token works once and for a short time, and this one does not: "+
-			"make a new one (nuon runners create, or nuon runners replace for one that was registered before) and set "+
+		return identity{}, fmt.Errorf("%w; the registration token is used up or has expired: "+
+			"create a new one (nuon runners create, or nuon runners replace for one that was registered before) and set "+
 			"NUON_REGISTRATION_TOKEN to it", err)
 	}
 	if err != nil {

@@ -176,7 +176,7 @@ func checkTraversable(dir string, to *subprocess.User) error {
 		bits >>= 3
 	}
 	if bits&1 == 0 {
-		return fmt.Errorf("user %d:%d may not pass through %s, and works below it; give the runner another directory with "+
+		return fmt.Errorf("user %d:%d has no access to %s, and its programs run below it; choose another directory with "+
 			"--dir, such as /var/lib/nuon-runner", to.UID, to.GID, dir)
 	}
 	return nil

@@ -95,11 +95,11 @@ func (k *keys) markValid(used seal.Secret) {
 	}
 	changed.NextKey = ""
 	if err := saveIdentity(k.dir, changed); err != nil {
-		k.log.Warn("cannot note which runner key is good; both are kept until it can be", "error", err)
+		k.log.Warn("cannot store which runner key is valid; keeping both", "error", err)
 		return
 	}
 	k.identity, k.current = changed, changed.RunnerKey
-	k.log.Info("the runner key is settled", "since", changed.KeySince)
+	k.log.Info("the new runner key is in use", "since", changed.KeySince)
 }
 
 // markRejected records that the control plane does not know the key, and switches to the other one.
@@ -119,9 +119,10 @@ func (k *keys) markRejected(used seal.Secret) (all bool) {
 		}
 	}
 	if k.rejections == rejectionsUntilReplaced {
-		k.log.Error("the control plane does not know this runner's key any more: it was replaced, or its control plane is " +
-			"another one. What it still holds is delivered with the jobs' own tokens, and it takes no more jobs; to go on " +
-			"here, make a registration token (nuon runners replace) and start runnerd in this directory with " +
+		k.log.Error("the control plane no longer accepts this runner's key: it was replaced, or --url is of " +
+			"another control " +
+			"plane. The runner delivers pending results with the jobs' own tokens and takes no more jobs; to continue " +
+			"here, create a registration token (nuon runners replace) and start runnerd in this directory with " +
 			"NUON_REGISTRATION_TOKEN set")
 	}
 	return k.rejections >= 2
@@ -132,8 +133,8 @@ func (k *keys) setRegistered(known identity) error {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	if known.RunnerID != k.identity.RunnerID {
-		return fmt.Errorf("NUON_REGISTRATION_TOKEN is of the runner %s (%s), and %s belongs to the runner %s (%s); give "+
-			"each a directory of its own with --dir. The token is used up: make another one for %s",
+		return fmt.Errorf("NUON_REGISTRATION_TOKEN belongs to the runner %s (%s), and %s to the runner %s (%s); use a "+
+			"separate directory for each with --dir. The token is used up: create another one for %s",
 			known.Name, known.RunnerID, k.dir, k.identity.Name, k.identity.RunnerID, known.Name)
 	}
 	if err := saveIdentity(k.dir, known); err != nil {
@@ -171,7 +172,7 @@ func (r *runner) registerAgain(ctx context.Context) error {
 	if err := r.keys.setRegistered(known); err != nil {
 		return err
 	}
-	r.log.Info("registered again, with the install key that is here")
+	r.log.Info("registered again with the existing install key")
 	return nil
 }
 
@@ -188,7 +189,7 @@ func (r *runner) rotateLoop(ctx context.Context) {
 			err := r.rotate(ctx, follows)
 			task.ReportResult(err)
 			if err != nil && ctx.Err() == nil {
-				r.log.Warn("cannot change the runner key now; the one in use stays good", "error", err)
+				r.log.Warn("cannot rotate the runner key now; the current one stays valid", "error", err)
 			}
 			wait = r.Timing.KeyMaxAge / 24
 		}
@@ -204,10 +205,10 @@ func (r *runner) rotate(ctx context.Context, follows bool) error {
 	if !follows {
 		answer, err := r.short.RotateKeyWithResponse(ctx)
 		if err == nil {
-			err = apiclient.CheckResponse("ask for a new runner key", answer.HTTPResponse, answer.Body)
+			err = apiclient.CheckResponse("rotate the runner key", answer.HTTPResponse, answer.Body)
 		}
 		if err == nil && (answer.JSON200 == nil || answer.JSON200.RunnerKey == "") {
-			err = fmt.Errorf("ask for a new runner key: the answer holds none")
+			err = fmt.Errorf("rotate the runner key: the response contains none")
 		}
 		if err != nil {
 			return err

@@ -285,7 +285,8 @@ func TestTheProofOfAKeyReadsNothingOut(t *testing.T) {
 		s.insteadOfNonce = use
 		dir := t.TempDir()
 		err := runner.Run(t.Context(), testOptions(s.http.URL, dir))
-		if err == nil || !strings.Contains(err.Error(), "gets no answer") || !strings.Contains(err.Error(), use.String()) {
+		if err == nil || !strings.Contains(err.Error(), "so nothing was "+
+			"answered") || !strings.Contains(err.Error(), use.String()) {
 			t.Errorf("%v: %v", use, err)
 		}
 		if s.recipient != "" {

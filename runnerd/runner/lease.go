@@ -90,7 +90,7 @@ func (r *runner) pollForWork(ctx context.Context, free int, rule policy.Rule,
 			return err
 		}
 		if answer.JSON200 == nil {
-			return errors.New("ask for work: the answer holds no offers")
+			return errors.New("ask for work: the response contains no offers")
 		}
 		offers = answer.JSON200.Offers
 		r.keys.markValid(key)

@@ -30,7 +30,8 @@ func (a *attempt) awaitOrphans(ctx context.Context) error {
 		if err != nil || left == 0 {
 			return err
 		}
-		a.log.Warn("the job process is gone, and what it ran is not; interrupting that", "processes", left, "grace",
+		a.log.Warn("the job process has exited, and processes that it started have not; interrupting "+
+			"them", "processes", left, "grace",
 			a.runner.Timing.ToolGrace.String())
 		begun = time.Now()
 		if err := a.dir.MarkOrphansInterrupted(begun); err != nil {

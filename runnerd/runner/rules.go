@@ -63,7 +63,7 @@ func (r *rules) logRule() {
 		said = append(said, line[0], line[1])
 	}
 	if r.rule.Off {
-		r.log.Warn("this runner takes no jobs; what runs goes on", append([]any{"file", r.watched.Path}, said...)...)
+		r.log.Warn("this runner takes no jobs; running jobs continue", append([]any{"file", r.watched.Path}, said...)...)
 		return
 	}
 	r.log.Info("what this runner takes", append([]any{"file", r.watched.Path}, said...)...)
@@ -74,7 +74,7 @@ func (r *rules) logRule() {
 func (r *runner) ruleLoop(ctx context.Context) {
 	task := status.Register(ctx, "runner file")
 	defer task.Unregister()
-	task.SetWaiting("for the next look at the runner file and the clock")
+	task.SetWaiting("for the next check of the runner file and the clock")
 	look := time.NewTicker(r.Timing.PolicyInterval)
 	defer look.Stop()
 	for {

@@ -75,7 +75,7 @@ func TestAChangedFileIsToldAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.until("a file that is gone means off",
-		func() bool { return s.policy.Off && strings.Contains(s.policy.Reason, "is not there") })
+		func() bool { return s.policy.Off && strings.Contains(s.policy.Reason, "does not exist") })
 	touch(t, dir, "go")
 	s.until("what runs goes on", running.ended)
 	if running.result.Status != "succeeded" {

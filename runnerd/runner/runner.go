@@ -205,7 +205,7 @@ func Run(ctx context.Context, options Options) error {
 		return err
 	}
 	if r.cgroups, err = process.FindCgroups(cgroupName(r.Dir)); err != nil {
-		r.log.Info("no control group holds the processes of a job together here; they are found by their descent",
+		r.log.Info("no control group is available for the processes of jobs; they are found by their ancestry",
 			"reason", err)
 	}
 	defer r.cgroups.Close()
@@ -229,14 +229,15 @@ func Run(ctx context.Context, options Options) error {
 		}
 	}
 	if isPlaintext(r.URL) {
-		r.log.Warn("the line to the control plane is not encrypted, and this runner's key can be read on the way; use https",
+		r.log.Warn("the connection to the control plane is not encrypted, so this runner's key can be read in "+
+			"transit; use https",
 			"url", r.URL)
 	}
 	key, err := seal.LoadIdentity(KeyFile(r.Dir))
 	if err != nil {
 		return err
 	}
-	r.log.Info("the runner works", "install_key", key.Recipient().Fingerprint(), "name", identity.Name, "kind",
+	r.log.Info("runner started", "install_key", key.Recipient().Fingerprint(), "name", identity.Name, "kind",
 		identity.Kind, "capacity", r.Capacity, "url", r.URL, "dir", r.Dir)
 	return r.work(ctx)
 }
@@ -273,7 +274,7 @@ func (r *runner) claimDirectory(ctx context.Context) (*os.File, error) {
 			return lock, err
 		}
 		if tries == 5 || !backoff.Pause(ctx, r.Timing.PollInterval) {
-			return nil, fmt.Errorf("another runnerd works in %s; stop it, or give this one a directory of its own with --dir",
+			return nil, fmt.Errorf("another runnerd is running in %s; stop it, or use another directory with --dir",
 				r.Dir)
 		}
 	}
@@ -321,7 +322,7 @@ func (r *runner) windDown() {
 	defer limit.Stop()
 	running := r.listAttempts()
 	if len(running) > 0 {
-		r.log.Info("stopping: no more jobs are taken; waiting for those that run", "jobs", len(running), "at_most",
+		r.log.Info("stopping: taking no more jobs, and waiting for the running ones", "jobs", len(running), "at_most",
 			r.Timing.StopWait.String())
 	}
 	for len(running) > 0 {
@@ -329,7 +330,8 @@ func (r *runner) windDown() {
 		case <-running[0].done:
 			running = r.listAttempts()
 		case <-limit.C:
-			r.log.Info("stopping: jobs go on without this process, and the next runnerd in this directory adopts them", "jobs",
+			r.log.Info("stopping: running jobs continue without this process, and the next runnerd in this "+
+				"directory adopts them", "jobs",
 				len(running), "dir", r.Dir)
 			return
 		case <-r.StopNow:

@@ -123,7 +123,7 @@ func TestRegistrationIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	for name, test := range map[string]struct{ token, want string }{
-		"wrong token": {"wrong", "make a new one"},
+		"wrong token": {"wrong", "create a new one"},
 		"no token":    {"", "NUON_REGISTRATION_TOKEN"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -169,7 +169,7 @@ func TestTwoRunnersInOneDirectory(t *testing.T) {
 	work(t, s, dir)
 	s.until("the first has registered", func() bool { return s.token == "" })
 	err := runner.Run(t.Context(), testOptions(s.http.URL, dir))
-	if err == nil || !strings.Contains(err.Error(), "another runnerd works in") {
+	if err == nil || !strings.Contains(err.Error(), "another runnerd is running in") {
 		t.Errorf("got %v", err)
 	}
 }

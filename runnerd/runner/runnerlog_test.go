@@ -28,7 +28,7 @@ func TestTheRunnersOwnLog(t *testing.T) {
 	}
 	w := begin()
 	s.until("it has introduced itself", func() bool {
-		return strings.Contains(s.said(), "info the runner works") &&
+		return strings.Contains(s.said(), "info runner started") &&
 			strings.Contains(s.said(), "warn --pass-env names a variable that is not set here")
 	})
 	s.setTrouble(func(*http.Request, bool) int { return noAnswer })
@@ -46,14 +46,14 @@ func TestTheRunnersOwnLog(t *testing.T) {
 	job := s.enqueue("job_1", "log", map[string]string{"lines": "1"})
 	w = begin()
 	s.until("it has told of the outage and of a job", func() bool {
-		return strings.Contains(s.said(), "warn lost contact to the control plane") &&
+		return strings.Contains(s.said(), "warn lost contact with the control plane") &&
 			strings.Contains(s.said(), "delivered the result") && job.ended()
 	})
 	w.end(t)
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	said := s.said()
-	if strings.Count(said, "info the runner works") != 2 || strings.Count(said, "install_key=") != 2 ||
+	if strings.Count(said, "info runner started") != 2 || strings.Count(said, "install_key=") != 2 ||
 		strings.Count(said, "lost contact") != 1 {
 		t.Errorf("it said\n%s", said)
 	}

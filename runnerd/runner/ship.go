@@ -54,7 +54,7 @@ func (a *attempt) shipLoop(ctx context.Context) {
 		// This is checked first, so that nothing is added to the spool after
 		// a final pass has started.
 		last := a.isConcluded()
-		task.SetWorking("delivering what the job leaves")
+		task.SetWorking("delivering what the job produced")
 		done, err := s.ship(ctx, last)
 		task.ReportResult(err)
 		if ctx.Err() != nil || done {
@@ -62,10 +62,10 @@ func (a *attempt) shipLoop(ctx context.Context) {
 		}
 		if err != nil {
 			// ship itself retries the server; this is an error of the disk.
-			a.log.Error("cannot deliver what the job left; trying again", "error", err)
+			a.log.Error("cannot deliver what the job produced; retrying", "error", err)
 			backoff.Pause(ctx, a.runner.Timing.HeartbeatInterval)
 		}
-		task.SetWaiting("for the job to leave more, or to end")
+		task.SetWaiting("for the job to produce more, or to end")
 		select {
 		case <-gather.C:
 		case <-concluded:
@@ -137,7 +137,7 @@ func isNoRoom(err error) bool {
 // waitForRoom leaves the states in the spool until the next try. It logs that once.
 func (s *shipper) waitForRoom(state api.State, err error) error {
 	if !s.full {
-		s.log.Error("the control plane has no room for a state version; it stays here, and is sent again until there is",
+		s.log.Error("the control plane has no room for a state version; storing it here and retrying",
 			"serial", state.Serial, "error", err)
 		if err := s.dir.AppendLines(api.Warn, "the control plane has no room for the state that this job wrote; the runner "+
 			"keeps it and sends it again, and the job ends when it has arrived: "+err.Error()); err != nil {
@@ -200,7 +200,7 @@ func (s *shipper) shipEachState(ctx context.Context) error {
 				return err
 			}
 		}
-		s.log.Error("the control plane refuses a state version; it is kept", "serial", state.Serial, "error", err)
+		s.log.Error("the control plane rejected a state version; storing it", "serial", state.Serial, "error", err)
 		return spool.RejectState(file)
 	})
 }
@@ -249,7 +249,7 @@ func (s *shipper) shipLines(ctx context.Context, last bool) (err error) {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
-			s.log.Error("the control plane takes no more lines of this job's log", "error", err)
+			s.log.Error("the control plane accepts no more log lines of this job", "error", err)
 			s.logClosed = true
 		default:
 			if err := s.chunks.MarkSent(len(chunks)); err != nil {
@@ -264,7 +264,7 @@ func (s *shipper) shipLines(ctx context.Context, last bool) (err error) {
 func (s *shipper) shipResult(ctx context.Context) error {
 	final, found, err := s.dir.Final()
 	if err == nil && !found {
-		err = errors.New("the result that was to be delivered is gone from the spool")
+		err = errors.New("the result to deliver is missing from the spool")
 	}
 	if err != nil {
 		return err
@@ -281,7 +281,7 @@ func (s *shipper) shipResult(ctx context.Context) error {
 	if unusable {
 		// Every job ends: a result that the control plane rejects is stored here,
 		// and the job ends as failed.
-		s.log.Error("the control plane refuses the result; another is delivered in its place", "error", err)
+		s.log.Error("the control plane rejected the result; delivering a failure in its place", "error", err)
 		err = s.postResult(ctx, api.JobResult{Status: api.JobResultStatusFailed, Error: "the job ended as " +
 			string(final.Status) + ", but the control plane rejected its result, which the runner stores in its " +
 			"directory undelivered/: " + err.Error()})
@@ -293,14 +293,14 @@ func (s *shipper) shipResult(ctx context.Context) error {
 		s.log.Info("delivered the result", "status", final.Status)
 		return s.dir.Remove()
 	case err != nil && !s.isAccepted():
-		s.log.Info("the job was not this runner's", "error", err)
+		s.log.Info("the job does not belong to this runner", "error", err)
 		return s.dir.Remove()
 	}
 	aside, moveErr := s.runner.spool.MoveToUndelivered(s.dir)
 	if moveErr != nil {
 		return moveErr
 	}
-	s.log.Error("the control plane refuses what this job left; it is kept here, remove it when it is not needed",
+	s.log.Error("the control plane rejected what this job produced; it is stored here until you remove it",
 		"at", aside, "error", err)
 	return nil
 }

@@ -47,8 +47,8 @@ func (a *attempt) start() error {
 	}
 	defer closeOutput()
 	if a.exited, err = a.runner.children.start(command); err != nil {
-		return a.fail(fmt.Errorf("start the job process: %w; see to it that the runner's program can be run and the "+
-			"machine has memory", err))
+		return a.fail(fmt.Errorf("start the job process: %w; check that the runner's program can be run and the "+
+			"machine has free memory", err))
 	}
 	return nil
 }
@@ -87,7 +87,7 @@ func (a *attempt) environment() []string {
 		}
 	}
 	if cgroup, err := a.runner.cgroups.Create(filepath.Base(a.dir.Dir)); err != nil {
-		a.log.Warn("cannot hold the processes of the job together", "error", err)
+		a.log.Warn("cannot put the processes of the job into a control group", "error", err)
 	} else if cgroup != "" {
 		env = append(env, job.VarCgroup+"="+cgroup)
 	}

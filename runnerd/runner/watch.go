@@ -118,7 +118,7 @@ func (a *attempt) saveTermination(ending spool.Termination) {
 		return
 	}
 	if a.unsavedTermination == nil {
-		a.log.Warn("cannot write down that the job is being ended; it is ended all the same", "error", err)
+		a.log.Warn("cannot record that the job is being stopped; stopping it anyway", "error", err)
 	}
 	a.unsavedTermination = &ending
 }

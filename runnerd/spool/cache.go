@@ -48,7 +48,7 @@ func (s Spool) CachedState(component string) (state api.State, found bool, err e
 
 func (s Spool) cacheFile(component string) (string, error) {
 	if !jobName.MatchString(component) {
-		return "", fmt.Errorf("%q is not the id of an install component; this is a fault of the control plane, report it",
+		return "", fmt.Errorf("%q is not the id of an install component; this is a bug in the control plane; report it",
 			component)
 	}
 	return filepath.Join(s.Root, "states", component+".json"), nil

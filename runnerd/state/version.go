@@ -84,8 +84,9 @@ func ContextOf(spec api.DeploySpec) seal.Context {
 func OpenVersion(kept api.State, key seal.Identity, context seal.Context) (Version, error) {
 	plain, err := key.Open(kept.Sealed, context)
 	if errors.Is(err, seal.ErrContext) {
-		return Version{}, fmt.Errorf("open the state (serial %d): %w: the control plane put it in another place; do not "+
-			"apply, read the audit log", kept.Serial, err)
+		return Version{}, fmt.Errorf("open the state (serial %d): %w: the control plane sent it for another place "+
+			"than it is sealed for; do not "+
+			"apply, check the audit log", kept.Serial, err)
 	}
 	if err != nil {
 		return Version{}, fmt.Errorf("open the state (serial %d): %w; give the runner the key file that it had before; if "+

@@ -80,10 +80,10 @@ func (d *download) resume() error {
 // restart discards the bytes in the file.
 func (d *download) restart() error {
 	if err := d.file.Truncate(0); err != nil {
-		return fmt.Errorf("begin a copy anew: %w", err)
+		return fmt.Errorf("restart a copy: %w", err)
 	}
 	if _, err := d.file.Seek(0, io.SeekStart); err != nil {
-		return fmt.Errorf("begin a copy anew: %w", err)
+		return fmt.Errorf("restart a copy: %w", err)
 	}
 	d.sum, d.received, d.logged = sha256.New(), 0, 0
 	return nil
@@ -97,7 +97,7 @@ func (d *download) fetchRemaining(ctx context.Context) error {
 		err := d.retry(ctx, func() error {
 			err := d.fetchOnce(ctx)
 			if d.received > before && isTemporary(err) {
-				d.log.Info("%v; the rest is asked for", err)
+				d.log.Info("%v; requesting the rest", err)
 				return nil
 			}
 			return err

@@ -59,7 +59,7 @@ func joinPath(prefix render.Path, name string) string {
 // of the app and outputs are ever sealed.
 func valueContext(install string, path render.Path, component string) (seal.Context, error) {
 	if install == "" {
-		return seal.Context{}, errors.New("the job names no install; this is a fault of the control plane, report it")
+		return seal.Context{}, errors.New("the job names no install; this is a bug in the control plane; report it")
 	}
 	from := Producer{install: install, component: component}
 	depth := 0
@@ -75,7 +75,7 @@ func valueContext(install string, path render.Path, component string) (seal.Cont
 	case path.HasPrefix("actions", "workflows") && len(path) >= 5 && path[3] == "outputs" && component == "":
 		depth = 4
 	default:
-		return seal.Context{}, errors.New("no sealed value belongs there; this is a fault of the control plane, report it")
+		return seal.Context{}, errors.New("no sealed value belongs there; this is a bug in the control plane; report it")
 	}
 	from.outputs = path[:depth]
 	return from.context(strings.Join(path[depth:], ".")), nil

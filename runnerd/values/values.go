@@ -82,8 +82,9 @@ func openSealedValue(install string, path render.Path, given api.SealedValue, ke
 	opened, err := key.Open(given.Sealed, context)
 	switch {
 	case errors.Is(err, seal.ErrContext):
-		return seal.Secret{}, fmt.Errorf("open .nuon.%s: %w: the control plane put it in another place; do not run this "+
-			"job, read the audit log", path, err)
+		return seal.Secret{}, fmt.Errorf("open .nuon.%s: %w: the control plane sent it for another place than it "+
+			"is sealed for; do "+
+			"not run this job, check the audit log", path, err)
 	case err != nil:
 		return seal.Secret{}, fmt.Errorf("open .nuon.%s: %w; enter the value again, or give the runner the key file that "+
 			"it had before", path, err)

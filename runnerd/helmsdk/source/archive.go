@@ -96,5 +96,5 @@ func damagedError(err error) error {
 	if errors.Is(err, errBomb) {
 		return err
 	}
-	return fmt.Errorf("it is damaged: %s; make it anew with `helm package`", clean(err.Error()))
+	return fmt.Errorf("it is damaged: %s; create it again with `helm package`", clean(err.Error()))
 }

@@ -61,7 +61,7 @@ const tries = 3
 func (s *session) getOnce(at *url.URL, limit int64) (content []byte, again bool, err error) {
 	request, err := http.NewRequestWithContext(s.ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
-		return nil, false, errors.New("it is no address of the web")
+		return nil, false, errors.New("it is not an http or https address")
 	}
 	request.Header.Set("User-Agent", "nuon/"+version.Number)
 	response, err := s.client.Do(request)
@@ -96,7 +96,7 @@ func (e statusError) Error() string {
 	said := strings.TrimSpace(fmt.Sprintf("the server answers %d %s", int(e), http.StatusText(int(e))))
 	switch e {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return said + "; only what everybody may read can be fetched: put the chart into the repository of the app if it " +
+		return said + "; only public charts can be fetched: put the chart into the repository of the app if it " +
 			"is private"
 	case http.StatusNotFound, http.StatusGone:
 		return said + "; check the address"

@@ -349,7 +349,7 @@ func (r *resolver) addFetched(i int, name, repository, version string) (string, 
 		return "", fmt.Errorf("%s: dependency %s: %w", where, quote(name), err)
 	}
 	if found.meta.Name != name || !satisfies(version, found.meta.Version) {
-		return "", fmt.Errorf("%s: dependency %s %s: what comes from %s is chart %s %s; ask whoever publishes it", where,
+		return "", fmt.Errorf("%s: dependency %s %s: what comes from %s is chart %s %s; report it to its publisher", where,
 			quote(name), clean(version),
 			got.origin, quote(found.meta.Name), quote(found.meta.Version))
 	}

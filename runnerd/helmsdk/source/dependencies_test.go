@@ -211,7 +211,7 @@ func TestDependenciesThatAreRefused(t *testing.T) {
 		"an index out":     {asks("redis 1 " + s.web.URL + "/out"), []string{"file:///etc/passwd", "https"}},
 		"an index nowhere": {asks("redis 1 " + s.web.URL + "/nowhere"), []string{"names no address"}},
 		"tampered": {asks("redis 1 " + s.web.URL + "/tampered"),
-			[]string{"/tampered/redis-1.0.0.tgz", "nothing of it is used"}},
+			[]string{"/tampered/redis-1.0.0.tgz", "it is not used"}},
 		"another chart": {asks("liar 1 " + stable), []string{`what comes from`, `chart "redis" "1.0.0"`}},
 		"only helm's name": {asks("redis 1 @stable"),
 			[]string{"app/Chart.yaml:7", `"@stable"`, "write the repository's address"}},

@@ -64,13 +64,14 @@ func (s *session) fetchIndexed(from chartRepo, name, wanted string) (download, e
 			return s.fetchEntry(from, e)
 		}
 	}
-	return download{}, errors.New("the index changed while it was read; this is a fault of the product, report it")
+	return download{}, errors.New("the index changed while it was read; this is a bug in nuon; report it")
 }
 
 // fetchEntry fetches the archive of an index entry, and checks it against the digest in the index.
 func (s *session) fetchEntry(from chartRepo, e entry) (download, error) {
 	if len(e.URLs) == 0 {
-		return download{}, fmt.Errorf("the index names no address for version %s; ask whoever publishes it", quote(e.Version))
+		return download{}, fmt.Errorf("the index names no address for version %s; report it to its "+
+			"publisher", quote(e.Version))
 	}
 	digest, err := e.digest()
 	if err != nil {
@@ -78,7 +79,7 @@ func (s *session) fetchEntry(from chartRepo, e entry) (download, error) {
 	}
 	at, err := from.index().Parse(e.URLs[0])
 	if err != nil {
-		return download{}, fmt.Errorf("the index names an address for version %s that is none; ask whoever publishes it",
+		return download{}, fmt.Errorf("the index names an invalid address for version %s; report it to its publisher",
 			quote(e.Version))
 	}
 	got := download{version: e.Version, origin: redactedURL(at)}
@@ -96,11 +97,11 @@ func (s *session) fetchEntry(from chartRepo, e entry) (download, error) {
 	}
 	if came := artifact.Digest(got.content); digest != "" && came != digest {
 		return download{},
-			fmt.Errorf("%s has the digest %s, the index says %s: one of them was changed; nothing of it is used, ask whoever "+
-				"publishes it", redactedURL(at), came, digest)
+			fmt.Errorf("%s has the digest %s, the index says %s: one of them was changed; it is not used; report it to "+
+				"its publisher", redactedURL(at), came, digest)
 	}
 	if digest == "" {
-		s.log.Warn("%s: the index names no digest, so nothing holds the archive against it", redactedURL(at))
+		s.log.Warn("%s: the index names no digest, so the archive is not verified", redactedURL(at))
 	}
 	return got, nil
 }
@@ -112,7 +113,7 @@ func (e entry) digest() (string, error) {
 	}
 	digest := "sha256:" + strings.ToLower(strings.TrimPrefix(e.Digest, "sha256:"))
 	if artifact.CheckDigest(digest) != nil {
-		return "", fmt.Errorf("the index says the digest %s for version %s, which is none; ask whoever publishes it",
+		return "", fmt.Errorf("the index has an invalid digest %s for version %s; report it to its publisher",
 			quote(e.Digest), quote(e.Version))
 	}
 	return digest, nil

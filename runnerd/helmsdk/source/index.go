@@ -68,7 +68,7 @@ func entriesOf(content []byte, name string) (found []entry, names []string, err 
 	if len(content) > maxParsed {
 		if len(names) == 0 {
 			return nil, nil,
-				fmt.Errorf("it has %d bytes, and not the form that `helm repo index` gives it; make it anew with that",
+				fmt.Errorf("it has %d bytes, and not the form that `helm repo index` gives it; create it again with that",
 					len(content))
 		}
 		return nil, names, nil
@@ -81,7 +81,7 @@ func jsonEntries(content []byte, name string) ([]entry, []string, error) {
 		Entries map[string]json.RawMessage `json:"entries"`
 	}
 	if err := json.Unmarshal(content, &index); err != nil {
-		return nil, nil, fmt.Errorf("it is not JSON: %s; make it anew with `helm repo index`", clean(err.Error()))
+		return nil, nil, fmt.Errorf("it is not JSON: %s; create it again with `helm repo index`", clean(err.Error()))
 	}
 	var names []string
 	for key := range index.Entries {
@@ -93,7 +93,7 @@ func jsonEntries(content []byte, name string) ([]entry, []string, error) {
 	}
 	found := []entry{}
 	if err := json.Unmarshal(raw, &found); err != nil {
-		return nil, nil, fmt.Errorf("chart %s: %s; make it anew with `helm repo index`", quote(name), clean(err.Error()))
+		return nil, nil, fmt.Errorf("chart %s: %s; create it again with `helm repo index`", quote(name), clean(err.Error()))
 	}
 	return found, names, nil
 }
@@ -104,7 +104,7 @@ func wholeEntries(content []byte, name string) ([]entry, []string, error) {
 		Entries map[string]yaml.Node `yaml:"entries"`
 	}
 	if err := yaml.Unmarshal(content, &index); err != nil {
-		return nil, nil, fmt.Errorf("%s; make it anew with `helm repo index`", clean(err.Error()))
+		return nil, nil, fmt.Errorf("%s; create it again with `helm repo index`", clean(err.Error()))
 	}
 	if index.Entries == nil {
 		return nil, nil, errors.New("it has no entries; check the repository's address")
@@ -119,7 +119,7 @@ func wholeEntries(content []byte, name string) ([]entry, []string, error) {
 	}
 	found := []entry{}
 	if err := node.Decode(&found); err != nil {
-		return nil, nil, fmt.Errorf("chart %s: %s; make it anew with `helm repo index`", quote(name), clean(err.Error()))
+		return nil, nil, fmt.Errorf("chart %s: %s; create it again with `helm repo index`", quote(name), clean(err.Error()))
 	}
 	return found, names, nil
 }

@@ -165,9 +165,9 @@ func decode(file string, content []byte, into any) error {
 func yamlError(file string, err error) error {
 	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "yaml: "), "line ")
 	if line, words, found := strings.Cut(text, ": "); found && strings.Trim(line, "0123456789") == "" {
-		return fmt.Errorf("%s:%s: %s; mend the YAML", file, line, clean(words))
+		return fmt.Errorf("%s:%s: %s; fix the YAML", file, line, clean(words))
 	}
-	return fmt.Errorf("%s: %s; mend the YAML", file, clean(text))
+	return fmt.Errorf("%s: %s; fix the YAML", file, clean(text))
 }
 
 // dependencyLines returns the positions of the dependencies.

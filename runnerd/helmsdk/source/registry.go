@@ -134,7 +134,7 @@ func (s *session) pull(repository *remote.Repository, reference string) (downloa
 	}
 	if came := artifact.Digest(content); came != described.Digest.String() {
 		return download{},
-			fmt.Errorf("the registry calls it %s, its bytes are %s; nothing of it is used, ask whoever runs the registry",
+			fmt.Errorf("the registry states the digest %s, and the content has %s; it is not used; report it to the operator",
 				described.Digest, came)
 	}
 	layer, err := chartLayer(content)
@@ -149,8 +149,8 @@ func (s *session) pull(repository *remote.Repository, reference string) (downloa
 	}
 	if came := artifact.Digest(content); came != layer.Digest.String() {
 		return download{},
-			fmt.Errorf("its manifest says that the chart is %s, its bytes are %s; nothing of it is used, ask whoever runs "+
-				"the registry", layer.Digest, came)
+			fmt.Errorf("its manifest states the digest %s, and the chart has %s; it is not used; report it to the "+
+				"operator", layer.Digest, came)
 	}
 	return download{origin: "oci://" + repository.Reference.Host() + "/" + repository.Reference.Repository + ":" +
 		clean(reference), content: content}, nil
@@ -185,7 +185,8 @@ func chartLayer(content []byte) (ocispec.Descriptor, error) {
 		kind = manifest.MediaType
 	}
 	return ocispec.Descriptor{},
-		fmt.Errorf("what lies there is no chart but of type %s; name a chart that `helm push` has put there", quote(kind))
+		fmt.Errorf("the artifact there is of type %s, not a chart; name a chart that was pushed with `helm "+
+			"push`", quote(kind))
 }
 
 func isNotFound(err error) bool {

@@ -182,7 +182,7 @@ func (s *session) readPacked(origin string, content []byte, version string) (*Ch
 		return nil, err
 	}
 	if version != "" && !satisfies(version, found.meta.Version) {
-		return nil, fmt.Errorf("%s: asked for version %s, its Chart.yaml says %s; ask whoever publishes it", origin,
+		return nil, fmt.Errorf("%s: asked for version %s, its Chart.yaml says %s; report it to its publisher", origin,
 			quote(version), quote(found.meta.Version))
 	}
 	if err := s.addDependencies(found, nil, nil); err != nil {
@@ -201,7 +201,7 @@ func (s *session) chart(found *loaded, origin, digest string) *Chart {
 		made.at = made.Name
 	}
 	if made.Deprecated {
-		s.log.Warn("chart %s %s is deprecated, as its Chart.yaml says; look for what takes its place", made.Name,
+		s.log.Warn("chart %s %s is deprecated, according to its Chart.yaml; look for a replacement", made.Name,
 			made.Version)
 	}
 	return made

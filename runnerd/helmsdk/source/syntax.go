@@ -46,7 +46,7 @@ func (c *Chart) Check() error {
 func checkTemplate(name string, content []byte, known template.FuncMap) error {
 	if _, err := template.New(name).Funcs(known).Parse(string(content)); err != nil {
 		text := strings.TrimPrefix(err.Error(), "template: ")
-		return fmt.Errorf("%s; mend the template", clean(text))
+		return fmt.Errorf("%s; fix the template", clean(text))
 	}
 	return nil
 }
@@ -85,7 +85,7 @@ func checkSchema(name string, content []byte) error {
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
 		at := min(int(syntax.Offset), len(content))
-		return fmt.Errorf("%s:%d: %s; mend the JSON", name, 1+strings.Count(string(content[:at]), "\n"),
+		return fmt.Errorf("%s:%d: %s; fix the JSON", name, 1+strings.Count(string(content[:at]), "\n"),
 			clean(syntax.Error()))
 	}
 	return err

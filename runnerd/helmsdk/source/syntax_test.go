@@ -16,7 +16,7 @@ func TestCheck(t *testing.T) {
 			"deploy/web/values.schema.json", "{}", "deploy/web/charts/x/Chart.yaml", yamlOf("x", "1.0.0"),
 			"deploy/web/charts/x/templates/b.yaml", "{{ if }}"), nil},
 		"a template": {files("deploy/web/templates/a.yaml", "a\n{{ if }}\n"),
-			[]string{"deploy/web/templates/a.yaml:2: ", "mend the template"}},
+			[]string{"deploy/web/templates/a.yaml:2: ", "fix the template"}},
 		"a function": {files("deploy/web/templates/_a.tpl", "\n\n{{ toYamll . }}"),
 			[]string{`deploy/web/templates/_a.tpl:3: function "toYamll" not defined`}},
 		"the environment": {files("deploy/web/templates/a.yaml", "{{ env \"HOME\" }}"),
@@ -24,11 +24,11 @@ func TestCheck(t *testing.T) {
 		"several": {files("deploy/web/templates/a.yaml", "{{ x }}", "deploy/web/templates/b.yaml", "{{ end }}"),
 			[]string{"a.yaml:1", "b.yaml:1"}},
 		"values": {files("deploy/web/values.yaml", "a: 1\nb: [\n"),
-			[]string{"deploy/web/values.yaml:", "mend the YAML"}},
+			[]string{"deploy/web/values.yaml:", "fix the YAML"}},
 		"values in a list": {files("deploy/web/values.yaml", "# x\n- a\n"),
 			[]string{"deploy/web/values.yaml:2: values are a mapping"}},
 		"a schema": {files("deploy/web/values.schema.json", "{\n \"a\": }\n"),
-			[]string{"deploy/web/values.schema.json:2: ", "mend the JSON"}},
+			[]string{"deploy/web/values.schema.json:2: ", "fix the JSON"}},
 		"control": {files("deploy/web/templates/a.yaml", "{{ \"\x1b[31m }}"), []string{"a.yaml:1"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -64,7 +64,7 @@ func TestTreesThatAreRefused(t *testing.T) {
 		"no version": {"a", []string{"a/Chart.yaml", yamlOf("a", "one")},
 			[]string{"a/Chart.yaml", "version", `"one"`}},
 		"broken": {"a", []string{"a/Chart.yaml", "apiVersion: v2\nname: [\n"},
-			[]string{"a/Chart.yaml:", "mend the YAML"}},
+			[]string{"a/Chart.yaml:", "fix the YAML"}},
 		"a list": {"a", []string{"a/Chart.yaml", "- a\n"}, []string{"a/Chart.yaml", "cannot unmarshal array"}},
 		"a library": {"a", []string{"a/Chart.yaml", yamlOf("a", "1.0.0", "type: library")},
 			[]string{"a/Chart.yaml", "is a library"}},

@@ -72,7 +72,7 @@ func buildChart(ctx context.Context, env *job.Env) (*source.Chart, error) {
 		return nil, err
 	}
 	if packed.Type != artifact.MediaSource {
-		return nil, fmt.Errorf("the source is of type %s; this is a fault of the control plane, report it", packed.Type)
+		return nil, fmt.Errorf("the source is of type %s; this is a bug in the control plane; report it", packed.Type)
 	}
 	files, err := packed.Files(artifact.Limits{})
 	if err != nil {

@@ -124,7 +124,7 @@ func TestBuildOfAChartRefuses(t *testing.T) {
 		want  []string
 	}{
 		"a template": {[]string{"deploy/web/templates/b.yaml", "\n{{ .Values. }}"},
-			[]string{"deploy/web/templates/b.yaml:2", "mend the template"}},
+			[]string{"deploy/web/templates/b.yaml:2", "fix the template"}},
 		"values": {[]string{"deploy/web/values.yaml", "a: [\n"}, []string{"deploy/web/values.yaml:"}},
 		"too large": {[]string{"deploy/web/data.txt", string(letters)},
 			[]string{"at most 1024 KiB", ".helmignore", `"data.txt" (3072 KiB)`}},

@@ -90,7 +90,7 @@ func load(files []artifact.File) (savedPlan, error) {
 		case valuesName:
 			made.values = file.Content
 		default:
-			err = errors.New("there is a file in it that nobody expects")
+			err = errors.New("it contains an unexpected file")
 		}
 		if err != nil {
 			return savedPlan{}, fmt.Errorf("read the plan bundle: %w; plan again", err)

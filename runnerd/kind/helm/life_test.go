@@ -245,10 +245,10 @@ func TestStaleOnlyWhereItMatters(t *testing.T) {
 		words string
 	}{
 		"edited": {func() { r.patch("v1", "ConfigMap", "settings", "", `{"data":{"password":"by hand"}}`) },
-			"ConfigMap/settings was changed by somebody else"},
+			"ConfigMap/settings changed since the plan was made"},
 		"deleted": {func() {
 			clustertest.Delete(t, r.cluster, api.ObjectRef{Version: "v1", Kind: "Service", Namespace: r.namespace, Name: "web"})
-		}, "Service/web was changed by somebody else"},
+		}, "Service/web changed since the plan was made"},
 	} {
 		spec.Helm.Values["greeting"] = value(name)
 		planned := r.mustPlan(spec, false)
@@ -267,12 +267,12 @@ func TestStaleOnlyWhereItMatters(t *testing.T) {
 	planned = r.mustPlan(spec, false)
 	r.deploy(spec)
 	if _, err := r.apply(applySpec(spec, planned, false), testtime.Limit); !isStale(err,
-		"somebody worked on the release shop since the plan was made") {
+		"someone changed the release shop since the plan was made") {
 		t.Errorf("another revision: %v", err)
 	}
 	other := applySpec(spec, planned, false)
 	other.ReportDigest = "sha256:other"
-	if _, err := r.apply(other, testtime.Limit); !isStale(err, "than what was approved") {
+	if _, err := r.apply(other, testtime.Limit); !isStale(err, "was approved") {
 		t.Errorf("another report: %v", err)
 	}
 	other = applySpec(spec, planned, true)

@@ -72,7 +72,7 @@ func (s *session) observation() deploy.Observation {
 		return made
 	}
 	last := s.history[len(s.history)-1]
-	made.Changed = fmt.Sprintf("somebody worked on the release %s since the plan was made: its revision %d is %s now",
+	made.Changed = fmt.Sprintf("someone changed the release %s since the plan was made: its revision %d is %s now",
 		s.Release, last.Revision, last.Status)
 	return made
 }
@@ -90,7 +90,7 @@ func pullChart(ctx context.Context, env *job.Env, from api.ArtifactRef) (*helmsd
 		return nil, err
 	}
 	if packed.Type != artifact.MediaChart {
-		return nil, fmt.Errorf("the artifact is of type %s, not a chart; this is a fault of the control plane, report it",
+		return nil, fmt.Errorf("the artifact is of type %s, not a chart; this is a bug in the control plane; report it",
 			packed.Type)
 	}
 	if version := packed.Annotations[artifact.AnnotationFormat]; version != buildFormat {

@@ -91,7 +91,7 @@ func renderSettings(spec api.HelmSpec, opened *values.Values) (settings, error) 
 func scalar(key string, written json.RawMessage, inputTypes map[string]string, opened *values.Values) (any, error) {
 	value, err := decode(written)
 	if err != nil {
-		return nil, fmt.Errorf("values.%s is no JSON; this is a fault of the control plane, report it", key)
+		return nil, fmt.Errorf("values.%s is no JSON; this is a bug in the control plane; report it", key)
 	}
 	switch text := value.(type) {
 	case string:

@@ -24,7 +24,7 @@ func (Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		return api.JobResult{}, err
 	}
 	if source.Type != artifact.MediaSource {
-		return api.JobResult{}, fmt.Errorf("the source is of type %s; this is a fault of the control plane, report it",
+		return api.JobResult{}, fmt.Errorf("the source is of type %s; this is a bug in the control plane; report it",
 			source.Type)
 	}
 	text, templates, err := manifestOf(ctx, env, source)
@@ -72,7 +72,7 @@ func manifestOf(ctx context.Context, env *job.Env, source artifact.Artifact) (te
 			return text, strings.Contains(text, ".nuon"), nil
 		}
 	}
-	return "", false, fmt.Errorf("the source holds no %s; this is a fault of the control plane, report it", fileName)
+	return "", false, fmt.Errorf("the source holds no %s; this is a bug in the control plane; report it", fileName)
 }
 
 // checkManifest parses a manifest as a plan does.

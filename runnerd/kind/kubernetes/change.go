@@ -56,7 +56,7 @@ func (c *change) apply(ctx context.Context, a *dryRunResult) error {
 		return nil
 	}
 	if a.recreate != "" {
-		c.step("delete " + cluster.DisplayName(a.ref) + " to make it anew")
+		c.step("delete " + cluster.DisplayName(a.ref) + " to create it again")
 		if err := c.remove(ctx, &removal{ref: a.ref, live: a.live}, metav1.DeletePropagationForeground); err != nil {
 			return err
 		}
@@ -161,7 +161,7 @@ func (c *change) waitEstablished(ctx context.Context, definitions []*dryRunResul
 				break
 			}
 			if err := sleep(ctx, pause/2); err != nil {
-				return fmt.Errorf("%s is not served: %s; see to the cluster's API server, and plan again: %w",
+				return fmt.Errorf("%s is not served: %s; check the cluster's API server, and plan again: %w",
 					cluster.DisplayName(a.ref), why, err)
 			}
 		}
@@ -177,7 +177,7 @@ func notServed(ctx context.Context, resource dynamic.ResourceInterface, a *dryRu
 		return "", err
 	}
 	if live == nil {
-		return "", fmt.Errorf("%s is gone; others deleted it: plan again", cluster.DisplayName(a.ref))
+		return "", fmt.Errorf("%s was deleted by someone else; plan again", cluster.DisplayName(a.ref))
 	}
 	conditions, _, _ := unstructured.NestedSlice(live.Object, "status", "conditions")
 	why := "the server says nothing about it yet"

@@ -83,7 +83,7 @@ func (d document) objects() ([]object, error) {
 	}
 	whole, ok := value.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("%s: it is no Kubernetes object; write apiVersion, kind and metadata", d.place())
+		return nil, fmt.Errorf("%s: it is not a Kubernetes object; write apiVersion, kind and metadata", d.place())
 	}
 	items, isList := whole["items"].([]any)
 	if kind, _ := whole["kind"].(string); !isList || !strings.HasSuffix(kind, "List") {
@@ -101,7 +101,8 @@ func (d document) objects() ([]object, error) {
 		where := fmt.Sprintf("%s, item %d", d.place(), i+1)
 		whole, ok := item.(map[string]any)
 		if !ok {
-			problems = append(problems, fmt.Errorf("%s: it is no Kubernetes object; write apiVersion, kind and metadata", where))
+			problems = append(problems, fmt.Errorf("%s: it is not a Kubernetes object; write apiVersion, kind and "+
+				"metadata", where))
 			continue
 		}
 		one, err := checkObject(whole, where)

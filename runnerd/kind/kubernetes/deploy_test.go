@@ -387,7 +387,7 @@ func TestStaleOnlyWhereItMatters(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err = r.apply(p); !errors.As(err, &stale) ||
-		!strings.Contains(err.Error(), "Secret/web was changed by somebody else") {
+		!strings.Contains(err.Error(), "Secret/web changed since the plan was made") {
 		t.Errorf("got %v", err)
 	}
 }

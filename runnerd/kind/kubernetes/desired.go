@@ -128,7 +128,7 @@ func (s *session) namespaced(ref api.ObjectRef, kinds map[api.ObjectRef]bool) (b
 		return mapping.Scope.Name() == meta.RESTScopeNameNamespace, nil
 	}
 	if !meta.IsNoMatchError(err) {
-		return false, fmt.Errorf("ask the cluster which kinds it has: %w", cluster.Explain(err))
+		return false, fmt.Errorf("list the kinds of the cluster: %w", cluster.Explain(err))
 	}
 	if namespaced, ours := kinds[api.ObjectRef{Group: ref.Group, Kind: ref.Kind}]; ours {
 		return namespaced, nil

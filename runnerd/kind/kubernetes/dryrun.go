@@ -84,7 +84,7 @@ func (s *session) dryRun(ctx context.Context, w *desired, in changeContext) (*dr
 		return nil, err
 	}
 	if resource == nil {
-		made.unchecked = "its kind is defined by this very change"
+		made.unchecked = "its kind is defined by this change"
 		return made, nil
 	}
 	if made.live, err = get(ctx, resource, w.ref); err != nil {
@@ -229,7 +229,7 @@ func (s *session) handleRejection(a *dryRunResult, err error, in changeContext) 
 	a.applied, a.appliedAgain = nil, nil
 	switch {
 	case in.changingKinds[kindOf(a.ref)] && !apierrors.IsForbidden(err):
-		a.unchecked = "its CustomResourceDefinition is part of this very change"
+		a.unchecked = "its CustomResourceDefinition is part of this change"
 		return nil
 	case apierrors.IsNotFound(err) && in.namespaces[a.ref.Namespace]:
 		a.unchecked = "its namespace is created by this change"
@@ -244,7 +244,7 @@ func (s *session) handleRejection(a *dryRunResult, err error, in changeContext) 
 		return reject(a.desired, conflictError(a.conflicts))
 	case apierrors.IsInvalid(err) && cluster.IsImmutableField(err.Error()):
 		if !a.allowsRecreate() {
-			return reject(a.desired, fmt.Errorf("%w. To have it deleted and made anew, give it the annotation %s: \"true\"",
+			return reject(a.desired, fmt.Errorf("%w. To have it deleted and created again, add the annotation %s: \"true\"",
 				cluster.Explain(err), annotationRecreate))
 		}
 		a.recreate = "the server does not change " + fieldsOf(status.Status()) + " in place"

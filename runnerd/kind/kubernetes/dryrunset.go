@@ -131,7 +131,7 @@ func (s *session) dryRunRemoval(ctx context.Context, ref api.ObjectRef, in chang
 		return made, err
 	}
 	if !s.isOwned(made.live) {
-		made.keepReason = "it carries no label of this component any more"
+		made.keepReason = "it no longer has a label of this component"
 		if owner := made.live.GetLabels()[labelComponent]; owner != "" {
 			made.keepReason = "it belongs to install component " + diff.EscapeText(truncate(owner)) + " now"
 		}

@@ -95,9 +95,9 @@ func (c *change) waitUntilDeleted(ctx context.Context, going []*removal) error {
 func deletionBlocker(live *unstructured.Unstructured) string {
 	finalizers := live.GetFinalizers()
 	if len(finalizers) == 0 {
-		return "the cluster's controllers are not done with it; look at their logs"
+		return "the cluster's controllers have not finished with it; check their logs"
 	}
-	return fmt.Sprintf("it waits for its finalizers %s; see to what handles them, or take them off the object if that "+
-		"is gone for ever",
+	return fmt.Sprintf("it waits for its finalizers %s; check what handles them, or remove them from the object if that "+
+		"no longer exists",
 		diff.EscapeText(truncate(strings.Join(finalizers, ", "))))
 }

@@ -90,7 +90,7 @@ func (s *session) resource(ref api.ObjectRef) (dynamic.ResourceInterface, error)
 // textOf returns the rendered manifest of an artifact.
 func textOf(deploy api.DeploySpec, packed artifact.Artifact, opened *values.Values) (string, error) {
 	if packed.Type != artifact.MediaManifest {
-		return "", fmt.Errorf("the artifact is of type %s, not a manifest; this is a fault of the control plane, report it",
+		return "", fmt.Errorf("the artifact is of type %s, not a manifest; this is a bug in the control plane; report it",
 			packed.Type)
 	}
 	if version := packed.Annotations[artifact.AnnotationFormat]; version != formatVersion {

@@ -226,7 +226,7 @@ func TestOtherCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := r.apply(p); err == nil ||
-		!strings.Contains(err.Error(), "another cluster than the one that the runner finds now") {
+		!strings.Contains(err.Error(), "another cluster than the runner's") {
 		t.Errorf("got %v", err)
 	}
 }

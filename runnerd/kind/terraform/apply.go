@@ -68,9 +68,9 @@ func (s *session) storeUndelivered(ctx context.Context) error {
 	}
 	keeping := s.endpoint.StoreState(ctx, content, firstLineage(s.Env.Spec))
 	if keeping == nil {
-		s.Env.Log.Warn("Terraform could not hand over its last state; it was found and is kept")
+		s.Env.Log.Warn("Terraform could not deliver its last state; the runner found and stored it")
 		return nil
 	}
-	return fmt.Errorf("the last state that Terraform wrote could not be kept: %w; make room on the runner's disk, and "+
+	return fmt.Errorf("the last state that Terraform wrote could not be stored: %w; make room on the runner's disk, and "+
 		"plan again: what exists is found by the next refresh only as far as the state names it", keeping)
 }

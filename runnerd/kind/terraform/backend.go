@@ -55,12 +55,12 @@ func checkBackend(moduleDir string) error {
 		return fmt.Errorf("read Terraform's backend settings: %w", err)
 	}
 	if settled.Backend.Type != "http" {
-		return fmt.Errorf("the module keeps its state in a %q backend by an override file; remove it, nuon keeps the state",
+		return fmt.Errorf("the module keeps its state in a %q backend by an override file; remove it, nuon stores the state",
 			settled.Backend.Type)
 	}
 	for _, name := range slices.Sorted(maps.Keys(settled.Backend.Config)) {
 		if settled.Backend.Config[name] != nil {
-			return fmt.Errorf("the module sets %s of the backend by an override file; remove it, nuon keeps the state", name)
+			return fmt.Errorf("the module sets %s of the backend by an override file; remove it, nuon stores the state", name)
 		}
 	}
 	return nil

@@ -36,7 +36,7 @@ func (b Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		return api.JobResult{}, err
 	}
 	if source.Type != artifact.MediaSource {
-		return api.JobResult{}, fmt.Errorf("the source is of type %s; this is a fault of the control plane, report it",
+		return api.JobResult{}, fmt.Errorf("the source is of type %s; this is a bug in the control plane; report it",
 			source.Type)
 	}
 	work, err := env.CreateWorkDir()

@@ -80,7 +80,7 @@ func load(files []artifact.File) (savedPlan, error) {
 		case top == "tree" && rest != "":
 			made.tree = append(made.tree, below)
 		default:
-			err = errors.New("there is a file in it that nobody expects")
+			err = errors.New("it contains an unexpected file")
 		}
 		if err != nil {
 			return savedPlan{}, fmt.Errorf("read the plan bundle: %w; plan again", err)

@@ -203,9 +203,9 @@ func TestStale(t *testing.T) {
 		want   string
 	}{
 		"report": {func(s *api.ApplySpec) { s.ReportDigest = "sha256:tampered" },
-			"the plan bundle says something else"},
-		"state serial": {func(s *api.ApplySpec) { s.Basis.StateSerial++ }, "made from something else"},
-		"desired":      {func(s *api.ApplySpec) { s.Basis.DesiredDigest = "sha256:newer" }, "made from something else"},
+			"the plan bundle has the report"},
+		"state serial": {func(s *api.ApplySpec) { s.Basis.StateSerial++ }, "has another basis"},
+		"desired":      {func(s *api.ApplySpec) { s.Basis.DesiredDigest = "sha256:newer" }, "has another basis"},
 		"other artifact": {func(s *api.ApplySpec) { s.Deploy.Artifact.Digest = "sha256:" + strings.Repeat("0", 64) },
 			"the component's artifact is"},
 		"destroy": {func(s *api.ApplySpec) { s.Destroy = true }, "differ in whether they destroy"},
@@ -471,7 +471,7 @@ func TestStrayStateIsKept(t *testing.T) {
 	}
 	stray := filepath.Join(session.workspace.moduleDir(), "errored.tfstate")
 	for content, wrong := range map[string]string{`{"version":4,"serial":3,"lineage":"l"}`: "",
-		"torn": "could not be kept"} {
+		"torn": "could not be stored"} {
 		if err := os.WriteFile(stray, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}

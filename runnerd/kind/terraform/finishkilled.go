@@ -96,7 +96,8 @@ func (w *workspace) recoverState(root, keyFile string, context seal.Context, att
 	if err := attempt.AppendState(kept); err != nil {
 		return nil, err
 	}
-	return []string{"the job was killed before it could hand over Terraform's last state; it was found, and is kept"}, nil
+	return []string{"the job was killed before it could deliver Terraform's last state; the runner found and " +
+		"stored it"}, nil
 }
 
 // firstLineage returns the lineage for a first state to which Terraform could not give one,

@@ -75,7 +75,7 @@ func TestSettle(t *testing.T) {
 		states     int
 	}{
 		"nothing but secrets":    {said: "look at what exists"},
-		"a last state":           {last: whole, said: "it was found, and is kept", states: 1},
+		"a last state":           {last: whole, said: "the runner found and stored it", states: 1},
 		"a state that is broken": {last: whole[:60], said: "directory undelivered/"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -52,7 +52,7 @@ func (g newerStateGuard) GetState(ctx context.Context) (newest api.State, found 
 		// state gets a new serial.
 		return api.State{}, false, fmt.Errorf("the control plane took serial %d of this state, which this runner has "+
 			"handed in before, and still gives out serial %d: "+
-			"to go on from that would undo what was applied since; look at the audit log (nuon audit), and if the older state "+
+			"continuing from it would undo what was applied since; look at the audit log (nuon audit), and if the older state "+
 			"is right, remove states/%s.json in the directory of the runner", kept.Serial, newest.Serial, g.component)
 	case newest.Digest != kept.Digest:
 		return newest, found, nil

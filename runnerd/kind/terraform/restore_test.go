@@ -131,8 +131,9 @@ func TestRestoreIsStale(t *testing.T) {
 		change func(*api.ApplySpec)
 		want   string
 	}{
-		"another report":  {func(spec *api.ApplySpec) { spec.ReportDigest = "sha256:other" }, "says something else"},
-		"another serial":  {func(spec *api.ApplySpec) { spec.Basis.StateSerial-- }, "made from something else"},
+		"another report": {func(spec *api.ApplySpec) { spec.ReportDigest = "sha256:other" }, "the plan bundle has " +
+			"the report"},
+		"another serial":  {func(spec *api.ApplySpec) { spec.Basis.StateSerial-- }, "has another basis"},
 		"another version": {func(spec *api.ApplySpec) { spec.Restore.Version = 2 }, "which version of the state"},
 		"another content": {func(spec *api.ApplySpec) { spec.Restore.Digest = "hmac:other" }, "which version of the state"},
 		"no restore":      {func(spec *api.ApplySpec) { spec.Restore = api.Restore{} }, "which version of the state"},

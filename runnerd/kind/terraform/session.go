@@ -103,7 +103,7 @@ func (s *session) prepare(ctx context.Context, overlay []artifact.File) ([]strin
 		return nil, err
 	}
 	if module.Backend != nil && module.Backend.Kind != "http" {
-		s.Env.Log.Warn("%s: the module declares a %q backend; it is not used, nuon keeps the state",
+		s.Env.Log.Warn("%s: the module declares a %q backend; it is not used, nuon stores the state",
 			module.Backend.Position, module.Backend.Kind)
 	}
 	if err := overrideBackend(s.workspace.moduleDir()); err != nil {

@@ -291,7 +291,7 @@ func (f *diagnosticsFailure) Error() string {
 
 func (t *terraform) diagnosticsError(verb string, shown *outputParser) error {
 	if len(shown.errors) == 0 {
-		return fmt.Errorf("terraform %s did not succeed and does not say why; read this job's log", verb)
+		return fmt.Errorf("terraform %s failed without an error message; read this job's log", verb)
 	}
 	return &diagnosticsFailure{verb: verb, errors: shown.errors}
 }

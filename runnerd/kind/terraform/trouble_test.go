@@ -380,7 +380,7 @@ func TestJobProcessIsKilled(t *testing.T) {
 			}
 			attempt := spool.Attempt{Dir: env.Dir}
 			said, err := FinishKilled(r.root, key, attempt, env.Spec)
-			if err != nil || !strings.Contains(strings.Join(said, " "), "it was found, and is kept") {
+			if err != nil || !strings.Contains(strings.Join(said, " "), "the runner found and stored it") {
 				t.Fatal(said, err)
 			}
 			// runnerd does this, and the control plane after the attempt has ended.

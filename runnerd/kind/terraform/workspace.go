@@ -48,7 +48,7 @@ type usage struct {
 
 func workspaceOf(root, installComponent string) (*workspace, error) {
 	if !plainID.MatchString(installComponent) {
-		return nil, fmt.Errorf("install component %q is not an id; this is a fault of the control plane, report it",
+		return nil, fmt.Errorf("install component %q is not an id; this is a bug in the control plane; report it",
 			installComponent)
 	}
 	return &workspace{root: filepath.Join(root, "work", installComponent)}, nil
@@ -71,7 +71,7 @@ func openWorkspace(ctx context.Context, env *job.Env, installComponent string) (
 	}
 	release, err := filelock.Wait(ctx, place.lock(), nil)
 	if err != nil {
-		return nil, fmt.Errorf("another job works on this component on this runner: %w", err)
+		return nil, fmt.Errorf("another job is running on this component on this runner: %w", err)
 	}
 	place.free = release
 	if err := place.wipe(); err != nil {
@@ -112,7 +112,7 @@ func (w *workspace) recordUse() error {
 		err = spool.WriteFile(w.useFile(), encoded)
 	}
 	if err != nil {
-		return fmt.Errorf("note who works here: %w", err)
+		return fmt.Errorf("record who works here: %w", err)
 	}
 	return nil
 }
