@@ -240,7 +240,7 @@ func TestRegisteringAgainInAUsedDirectory(t *testing.T) {
 		_, dir, w := start(t, func(s *server) { s.key, s.token, s.runnerID = "", "register-once", "run_2" })
 		err := <-w.ended
 		w.ended = nil
-		if err == nil || !strings.Contains(err.Error(), "is of the runner local (run_2)") {
+		if err == nil || !strings.Contains(err.Error(), "belongs to the runner local (run_2)") {
 			t.Errorf("got %v", err)
 		}
 		if got := keysIn(t, dir); got.RunnerID != "run_1" || got.RunnerKey != "key-of-the-runner" {
