@@ -25,7 +25,7 @@ func (Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		return api.JobResult{}, err
 	}
 	if source.Type != artifact.MediaSource {
-		return api.JobResult{}, fmt.Errorf("the source is of type %s; this is a fault of the control plane, report it",
+		return api.JobResult{}, fmt.Errorf("the source is of type %s; this is a bug in the control plane; report it",
 			source.Type)
 	}
 	files, err := source.Files(artifact.Limits{})
@@ -33,7 +33,7 @@ func (Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		return api.JobResult{}, fmt.Errorf("unpack the source: %w", err)
 	}
 	if !hasDirectory(files, spec.Directory) {
-		return api.JobResult{}, fmt.Errorf("the source holds no directory %s; this is a fault of the control plane, "+
+		return api.JobResult{}, fmt.Errorf("the source holds no directory %s; this is a bug in the control plane; "+
 			"report it", spec.Directory)
 	}
 	packed, err := artifact.Pack(artifact.MediaScripts, files, map[string]string{

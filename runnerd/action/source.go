@@ -19,7 +19,7 @@ import (
 func (r *run) openSource(ctx context.Context, number int, step api.ActionStep) (string, error) {
 	source := step.Source
 	if source.From.Digest != source.Artifact.Digest || !fs.ValidPath(source.Directory) {
-		return "", fmt.Errorf("its source %s is ambiguous; this is a fault of the control plane, report it", source.Name)
+		return "", fmt.Errorf("its source %s is ambiguous; this is a bug in the control plane; report it", source.Name)
 	}
 	err := transfer.Copy(ctx, r.env, api.SyncSpec{
 		Install: r.spec.Install, InstallID: r.spec.InstallID, Component: source.Name,
@@ -33,7 +33,7 @@ func (r *run) openSource(ctx context.Context, number int, step api.ActionStep) (
 		return "", err
 	}
 	if packed.Type != artifact.MediaScripts {
-		return "", fmt.Errorf("its source %s is of type %s; this is a fault of the control plane, report it", source.Name,
+		return "", fmt.Errorf("its source %s is of type %s; this is a bug in the control plane; report it", source.Name,
 			packed.Type)
 	}
 	tree := filepath.Join(r.work, fmt.Sprintf("source-%d", number+1))
@@ -42,7 +42,7 @@ func (r *run) openSource(ctx context.Context, number int, step api.ActionStep) (
 	}
 	dir := filepath.Join(tree, filepath.FromSlash(source.Directory))
 	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
-		return "", fmt.Errorf("its source %s holds no directory %s; this is a fault of the control plane, report it",
+		return "", fmt.Errorf("its source %s holds no directory %s; this is a bug in the control plane; report it",
 			source.Name, source.Directory)
 	}
 	r.env.Log.Info("source %s at commit %s, artifact %s", source.Name, source.Commit, source.Artifact.Digest)

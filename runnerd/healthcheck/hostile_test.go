@@ -237,15 +237,15 @@ func TestHealthOfAHostileControlPlane(t *testing.T) {
 		"inputs as the cluster": {change: func(r *rig, p *api.HealthPart) {
 			r.elsewhere(p, "inputs", "inputs",
 				"cluster")
-		}, want: "fault of the control plane"},
+		}, want: "bug in the control plane"},
 		"an output of another name": {change: func(r *rig, p *api.HealthPart) {
 			r.elsewhere(p, "sandbox", "outputs",
 				"search")
-		}, want: "fault of the control plane"},
+		}, want: "bug in the control plane"},
 		"an action's output": {change: func(r *rig, p *api.HealthPart) {
 			r.elsewhere(p, "actions", "workflows", "a",
 				"outputs", "cluster")
-		}, want: "fault of the control plane"},
+		}, want: "bug in the control plane"},
 		"GCP by its location": {change: func(r *rig, p *api.HealthPart) {
 			r.plain(p, map[string]any{"endpoint": r.server.URL, "certificate_authority_data": r.authority, "location": "eu",
 				"project": "p", "name": "n"})

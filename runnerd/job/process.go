@@ -235,8 +235,8 @@ func run(ctx context.Context, env *Env, from environment, handlers Handlers) api
 		return errorResult(ctx, env, err)
 	}
 	if result.Status == "" {
-		return errorResult(ctx, env, fmt.Errorf("the handler of %q jobs gave a result without a status; this is a fault of "+
-			"the product, report it", env.Spec.Kind))
+		return errorResult(ctx, env, fmt.Errorf("the handler of %q jobs gave a result without a status; this is a bug in "+
+			"nuon; report it", env.Spec.Kind))
 	}
 	return result
 }
@@ -291,7 +291,7 @@ func recoverPanic(ctx context.Context, handler Handler, env *Env) (result api.Jo
 	defer func() {
 		if fault := recover(); fault != nil {
 			env.Log.Error("the handler crashed: %v\n%s", fault, debug.Stack())
-			err = errors.New("the runner's handler of this job crashed; the log says where: this is a fault of the product, " +
+			err = errors.New("the runner's handler of this job crashed; the log says where: this is a bug in nuon; " +
 				"report it")
 		}
 	}()

@@ -112,8 +112,8 @@ func (r Rule) WithoutExec() Rule {
 // it, so that only what was accepted is done.
 func (r Rule) CheckSpec(offered string, spec api.JobSpec) error {
 	if string(spec.Kind) != offered {
-		return fmt.Errorf("this job was offered as %s and its spec is of kind %s; it is not done: this is a fault of the "+
-			"control plane, report it", offered, spec.Kind)
+		return fmt.Errorf("this job was offered as %s and its spec is of kind %s; it is not done: this is a bug in the "+
+			"control plane; report it", offered, spec.Kind)
 	}
 	for _, part := range spec.Health.Parts {
 		if err := r.checkComponent(part.Deploy.ComponentKind); err != nil {

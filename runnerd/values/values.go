@@ -93,7 +93,7 @@ func openSealedValue(install string, path render.Path, given api.SealedValue, ke
 			"missing or wrong; deploy what it comes from again", path)
 	case context.Kind != seal.KindOutput && given.Hash != "":
 		return seal.Secret{}, fmt.Errorf("open .nuon.%s: a value that is no output came with the hash of one; this is a "+
-			"fault of the control plane, report it", path)
+			"bug in the control plane; report it", path)
 	}
 	return opened, nil
 }
@@ -106,7 +106,7 @@ func decodePlain(plain json.RawMessage) (render.Tree, error) {
 	decoder := json.NewDecoder(bytes.NewReader(plain))
 	decoder.UseNumber()
 	if err := decoder.Decode(&tree); err != nil || tree == nil {
-		return nil, fmt.Errorf("the values of this job are not a JSON object; this is a fault of the control plane, " +
+		return nil, fmt.Errorf("the values of this job are not a JSON object; this is a bug in the control plane; " +
 			"report it")
 	}
 	return tree, nil

@@ -79,7 +79,7 @@ func TestValuesKeepTheirTypes(t *testing.T) {
 		`"{{.nuon.inputs.inputs.bad}}"`: "values.k: the input is declared as a number",
 		`["a"]`:                         "write it into a values file",
 		`"{{.nuon.inputs.inputs.no}}"`:  "inputs.no",
-		`{`:                             "fault of the control plane",
+		`{`:                             "bug in the control plane",
 	} {
 		if _, err := scalar("k", json.RawMessage(written), types, opened(t, plainValues)); err == nil ||
 			!strings.Contains(err.Error(), want) {

@@ -49,7 +49,7 @@ func TestBuild(t *testing.T) {
 		}
 	}
 	if _, err := r.build(api.KustomizeSpec{}, file("other.yaml", settings)); err == nil ||
-		!strings.Contains(err.Error(), "fault of the control plane") {
+		!strings.Contains(err.Error(), "bug in the control plane") {
 		t.Errorf("got %v", err)
 	}
 }

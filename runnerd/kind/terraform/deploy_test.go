@@ -242,7 +242,7 @@ func TestStale(t *testing.T) {
 		r.states = nil
 		defer func() { r.states = kept }()
 		result, err := r.apply(t.Context(), applySpec(spec, planned, false))
-		if !isStale(err, "another one") {
+		if !isStale(err, "another state") {
 			t.Fatal(result, err)
 		}
 	})

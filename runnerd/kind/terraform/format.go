@@ -27,7 +27,7 @@ const (
 // the root module's directory.
 func directoryOf(packed artifact.Artifact) (string, error) {
 	if packed.Type != artifact.MediaTerraform {
-		return "", fmt.Errorf("the artifact is of type %s, not a Terraform module; this is a fault of the control plane, "+
+		return "", fmt.Errorf("the artifact is of type %s, not a Terraform module; this is a bug in the control plane; "+
 			"report it", packed.Type)
 	}
 	if version := packed.Annotations[artifact.AnnotationFormat]; version != formatVersion {

@@ -73,7 +73,7 @@ func renderPolicies(templates map[string]string, opened *values.Values) ([]artif
 	var files []artifact.File
 	for _, name := range slices.Sorted(maps.Keys(rendered)) {
 		if !policyFile.MatchString(name) {
-			return nil, fmt.Errorf("%.250q is not the name of a policy's file; this is a fault of the control plane, "+
+			return nil, fmt.Errorf("%.250q is not the name of a policy's file; this is a bug in the control plane; "+
 				"report it", name)
 		}
 		files = append(files, artifact.File{
