@@ -1,5 +1,15 @@
 # One key for what services store: images, logs, the disks of Fargate.
 
+locals {
+  log_groups = "arn:${local.partition}:logs:${var.region}:${local.account_id}:log-group:${local.log_group}*"
+
+  # Fargate uses the key for disks of tasks of this cluster only.
+  of_cluster = {
+    "kms:EncryptionContext:aws:ecs:clusterAccount" = local.account_id
+    "kms:EncryptionContext:aws:ecs:clusterName"    = local.cluster_name
+  }
+}
+
 resource "aws_kms_key" "install" {
   description             = "Data of install ${var.nuon_id}"
   enable_key_rotation     = true
@@ -24,12 +34,8 @@ resource "aws_kms_key" "install" {
           "kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey",
           "kms:GenerateDataKeyWithoutPlaintext", "kms:ReEncryptFrom", "kms:ReEncryptTo",
         ]
-        Resource = "*"
-        Condition = {
-          ArnLike = {
-            "kms:EncryptionContext:aws:logs:arn" = "arn:${local.partition}:logs:${var.region}:${local.account_id}:log-group:${local.log_group}*"
-          }
-        }
+        Resource  = "*"
+        Condition = { ArnLike = { "kms:EncryptionContext:aws:logs:arn" = local.log_groups } }
       },
       {
         Sid       = "FargateKey"
@@ -37,7 +43,7 @@ resource "aws_kms_key" "install" {
         Principal = { Service = "fargate.amazonaws.com" }
         Action    = ["kms:GenerateDataKeyWithoutPlaintext"]
         Resource  = "*"
-        Condition = { StringEquals = { "kms:EncryptionContext:aws:ecs:clusterAccount" = local.account_id, "kms:EncryptionContext:aws:ecs:clusterName" = local.cluster_name } }
+        Condition = { StringEquals = local.of_cluster }
       },
       {
         Sid       = "FargateGrant"
@@ -46,7 +52,7 @@ resource "aws_kms_key" "install" {
         Action    = ["kms:CreateGrant"]
         Resource  = "*"
         Condition = {
-          StringEquals                = { "kms:EncryptionContext:aws:ecs:clusterAccount" = local.account_id, "kms:EncryptionContext:aws:ecs:clusterName" = local.cluster_name }
+          StringEquals                = local.of_cluster
           "ForAllValues:StringEquals" = { "kms:GrantOperations" = ["Decrypt"] }
         }
       },

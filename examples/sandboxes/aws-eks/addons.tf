@@ -4,7 +4,9 @@ locals {
   addon_settings = { for name, settings in var.cluster_addons : name => settings if try(settings.enabled, true) }
   addons_off     = [for name, settings in var.cluster_addons : name if !try(settings.enabled, true)]
 
-  addons_before_nodes = toset([for name in(local.managed_nodes ? ["vpc-cni", "kube-proxy", "eks-pod-identity-agent"] : []) : name if !contains(local.addons_off, name)])
+  addons_before_nodes = setsubtract(
+    toset(local.managed_nodes ? ["vpc-cni", "kube-proxy", "eks-pod-identity-agent"] : []), toset(local.addons_off),
+  )
 
   addons_after_nodes = setsubtract(toset(concat(
     local.managed_nodes && !contains(local.addons_off, "coredns") ? ["coredns"] : [],
@@ -12,7 +14,10 @@ locals {
     var.create_cluster ? keys(local.addon_settings) : [],
   )), local.addons_before_nodes)
 
-  ebs_csi = local.managed_nodes && contains(["1", "true"], var.enable_ebs_csi)
+  addon_roles = local.ebs_csi ? { "aws-ebs-csi-driver" = aws_iam_role.irsa["ebs-csi"].arn } : {}
+
+  ebs_csi         = local.managed_nodes && contains(["1", "true"], var.enable_ebs_csi)
+  ebs_provisioner = local.auto_mode ? "ebs.csi.eks.amazonaws.com" : "ebs.csi.aws.com"
 }
 
 resource "aws_eks_addon" "before_nodes" {
@@ -34,7 +39,7 @@ resource "aws_eks_addon" "after_nodes" {
   addon_name                  = each.key
   addon_version               = try(local.addon_settings[each.key].addon_version, null)
   configuration_values        = try(local.addon_settings[each.key].configuration_values, null)
-  service_account_role_arn    = try(local.addon_settings[each.key].service_account_role_arn, each.key == "aws-ebs-csi-driver" ? aws_iam_role.irsa["ebs-csi"].arn : null)
+  service_account_role_arn    = try(local.addon_settings[each.key].service_account_role_arn, local.addon_roles[each.key], null)
   resolve_conflicts_on_create = "OVERWRITE"
   resolve_conflicts_on_update = "OVERWRITE"
 
@@ -59,7 +64,7 @@ resource "kubernetes_storage_class_v1" "ebs" {
     }
   }
 
-  storage_provisioner    = coalesce(var.ebs_storage_class.provisioner, local.auto_mode ? "ebs.csi.eks.amazonaws.com" : "ebs.csi.aws.com")
+  storage_provisioner    = coalesce(var.ebs_storage_class.provisioner, local.ebs_provisioner)
   volume_binding_mode    = var.ebs_storage_class.volume_binding_mode
   reclaim_policy         = var.ebs_storage_class.reclaim_policy
   allow_volume_expansion = var.ebs_storage_class.allow_volume_expansion

@@ -24,7 +24,7 @@ locals {
     status                     = data.aws_eks_cluster.existing[0].status
     oidc_issuer_url            = data.aws_eks_cluster.existing[0].identity[0].oidc[0].issuer
     primary_security_group_id  = data.aws_eks_cluster.existing[0].vpc_config[0].cluster_security_group_id
-    security_group_id          = join("", slice(sort(data.aws_eks_cluster.existing[0].vpc_config[0].security_group_ids), 0, min(1, length(data.aws_eks_cluster.existing[0].vpc_config[0].security_group_ids))))
+    security_group_id          = try(sort(data.aws_eks_cluster.existing[0].vpc_config[0].security_group_ids)[0], "")
   }
 }
 

@@ -1,5 +1,9 @@
 # One key for the cluster's secrets and logs, the volumes and the registry.
 
+locals {
+  log_groups = "arn:${local.partition}:logs:${var.region}:${local.account_id}:log-group:/aws/eks/${local.cluster_name}/*"
+}
+
 resource "aws_kms_key" "install" {
   description             = "Data of install ${var.nuon_id}"
   enable_key_rotation     = true
@@ -41,12 +45,8 @@ resource "aws_kms_key" "install" {
           "kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey",
           "kms:GenerateDataKeyWithoutPlaintext", "kms:ReEncryptFrom", "kms:ReEncryptTo",
         ]
-        Resource = "*"
-        Condition = {
-          ArnLike = {
-            "kms:EncryptionContext:aws:logs:arn" = "arn:${local.partition}:logs:${var.region}:${local.account_id}:log-group:/aws/eks/${local.cluster_name}/*"
-          }
-        }
+        Resource  = "*"
+        Condition = { ArnLike = { "kms:EncryptionContext:aws:logs:arn" = local.log_groups } }
       },
     ]
   })

@@ -27,8 +27,14 @@ locals {
       securityGroupSelectorTerms = local.karpenter_terms
 
       # The first that is set: a condition would require that both have one type.
-      amiSelectorTerms    = [for terms in [var.karpenter_default_nodeclass_ami_selector_terms, [{ alias = "al2023@latest" }]] : terms if terms != null][0]
-      blockDeviceMappings = [for volumes in [var.karpenter_default_nodeclass_block_device_mappings, local.karpenter_volumes] : volumes if volumes != null][0]
+      amiSelectorTerms = [
+        for terms in [var.karpenter_default_nodeclass_ami_selector_terms, [{ alias = "al2023@latest" }]] :
+        terms if terms != null
+      ][0]
+      blockDeviceMappings = [
+        for volumes in [var.karpenter_default_nodeclass_block_device_mappings, local.karpenter_volumes] :
+        volumes if volumes != null
+      ][0]
     }
   }
 
@@ -51,7 +57,9 @@ locals {
     apiVersion = "karpenter.sh/v1"
     kind       = "NodePool"
     metadata   = { name = "default" }
-    spec       = [for spec in [var.karpenter_default_nodepool_spec, local.karpenter_default_spec] : spec if spec != null][0]
+    spec = [
+      for spec in [var.karpenter_default_nodepool_spec, local.karpenter_default_spec] : spec if spec != null
+    ][0]
   }
 
   karpenter_subnets = (
@@ -101,7 +109,10 @@ resource "helm_release" "karpenter_defaults" {
   name      = "karpenter-defaults"
   namespace = local.controllers["karpenter"].namespace
   chart     = "${path.module}/charts/objects"
-  values    = [yamlencode({ objects = [yamlencode(local.karpenter_node_class), yamlencode(local.karpenter_node_pool)] })]
+
+  values = [yamlencode({
+    objects = [yamlencode(local.karpenter_node_class), yamlencode(local.karpenter_node_pool)]
+  })]
 
   depends_on = [helm_release.karpenter]
 }

@@ -1,10 +1,16 @@
 # What Karpenter's controller may do: start instances that carry the cluster's tags, and end those only.
 
 locals {
-  karpenter_tag        = "kubernetes.io/cluster/${local.cluster_name}"
-  karpenter_new        = ["fleet", "instance", "launch-template", "network-interface", "spot-instances-request", "volume"]
-  karpenter_input_arns = ["${local.ec2_any}:image/*", "${local.ec2_any}:snapshot/*", "${local.ec2}:security-group/*", "${local.ec2}:subnet/*", "${local.ec2}:capacity-reservation/*"]
-  ec2_any              = "arn:${local.partition}:ec2:${var.region}:*"
+  karpenter_tag = "kubernetes.io/cluster/${local.cluster_name}"
+
+  karpenter_new = [
+    "fleet", "instance", "launch-template", "network-interface", "spot-instances-request", "volume",
+  ]
+  karpenter_input_arns = [
+    "${local.ec2_any}:image/*", "${local.ec2_any}:snapshot/*", "${local.ec2}:security-group/*",
+    "${local.ec2}:subnet/*", "${local.ec2}:capacity-reservation/*",
+  ]
+  ec2_any = "arn:${local.partition}:ec2:${var.region}:*"
 }
 
 resource "aws_iam_role_policy" "karpenter" {

@@ -1,9 +1,11 @@
 # Kyverno and the app's policies of type kubernetes_cluster, which nuon writes to kyverno_policy_dir.
 
 locals {
-  kyverno_dir      = startswith(var.kyverno_policy_dir, "/") ? var.kyverno_policy_dir : "${path.module}/${var.kyverno_policy_dir}"
-  kyverno_policies = [for name in sort(fileset(local.kyverno_dir, "*.{yaml,yml}")) : file("${local.kyverno_dir}/${name}")]
-  kyverno          = length(local.kyverno_policies) > 0 || contains(["1", "true"], var.enable_kyverno)
+  kyverno_dir = "${startswith(var.kyverno_policy_dir, "/") ? "" : "${path.module}/"}${var.kyverno_policy_dir}"
+  kyverno_policies = [
+    for name in sort(fileset(local.kyverno_dir, "*.{yaml,yml}")) : file("${local.kyverno_dir}/${name}")
+  ]
+  kyverno = length(local.kyverno_policies) > 0 || contains(["1", "true"], var.enable_kyverno)
 }
 
 resource "helm_release" "kyverno" {

@@ -92,10 +92,13 @@ resource "aws_iam_role_policy" "alb" {
       },
       {
         # Load balancers to pods and nodes.
-        Sid      = "ClusterSecurityGroups"
-        Effect   = "Allow"
-        Action   = ["ec2:AuthorizeSecurityGroupIngress", "ec2:RevokeSecurityGroupIngress"]
-        Resource = [for id in concat([local.cluster.primary_security_group_id], aws_security_group.node[*].id) : "${local.ec2}:security-group/${id}"]
+        Sid    = "ClusterSecurityGroups"
+        Effect = "Allow"
+        Action = ["ec2:AuthorizeSecurityGroupIngress", "ec2:RevokeSecurityGroupIngress"]
+        Resource = [
+          for id in concat([local.cluster.primary_security_group_id], aws_security_group.node[*].id) :
+          "${local.ec2}:security-group/${id}"
+        ]
       },
       {
         Sid       = "CreateLoadBalancers"
@@ -127,7 +130,7 @@ resource "aws_iam_role_policy" "alb" {
           "elasticloadbalancing:SetIpAddressType", "elasticloadbalancing:SetRulePriorities",
           "elasticloadbalancing:SetSecurityGroups", "elasticloadbalancing:SetSubnets",
         ]
-        Resource  = ["${local.elb}:loadbalancer/*", "${local.elb}:targetgroup/*", "${local.elb}:listener/*", "${local.elb}:listener-rule/*"]
+        Resource  = [for kind in ["loadbalancer", "targetgroup", "listener", "listener-rule"] : "${local.elb}:${kind}/*"]
         Condition = { StringEquals = { "aws:ResourceTag/elbv2.k8s.aws/cluster" = local.cluster.name } }
       },
     ]

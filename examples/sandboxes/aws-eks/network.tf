@@ -8,9 +8,21 @@ locals {
     vpc_arn                   = aws_vpc.new[0].arn
     vpc_cidr                  = aws_vpc.new[0].cidr_block
     default_security_group_id = aws_vpc.new[0].default_security_group_id
-    public                    = [for s in values(aws_subnet.public) : { id = s.id, cidr = s.cidr_block, az = s.availability_zone }]
-    private                   = [for s in values(aws_subnet.private) : { id = s.id, cidr = s.cidr_block, az = s.availability_zone }]
-    runner                    = [for s in aws_subnet.runner : { id = s.id, cidr = s.cidr_block, az = s.availability_zone }]
+    public = [for s in values(aws_subnet.public) : {
+      id   = s.id
+      cidr = s.cidr_block
+      az   = s.availability_zone
+    }]
+    private = [for s in values(aws_subnet.private) : {
+      id   = s.id
+      cidr = s.cidr_block
+      az   = s.availability_zone
+    }]
+    runner = [for s in aws_subnet.runner : {
+      id   = s.id
+      cidr = s.cidr_block
+      az   = s.availability_zone
+    }]
     } : {
     vpc_id                    = data.aws_vpc.existing[0].id
     vpc_arn                   = data.aws_vpc.existing[0].arn

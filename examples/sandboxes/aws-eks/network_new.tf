@@ -1,8 +1,6 @@
 locals {
   # At most three zones, by the place of their subnets in the address range.
-  zones = local.create_vpc ? {
-    for i, zone in slice(data.aws_availability_zones.available.names, 0, min(3, length(data.aws_availability_zones.available.names))) : zone => i
-  } : {}
+  zones = local.create_vpc ? { for i, zone in data.aws_availability_zones.available.names : zone => i if i < 3 } : {}
 }
 
 resource "aws_vpc" "new" {

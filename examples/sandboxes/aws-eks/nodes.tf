@@ -1,10 +1,12 @@
 # The nodes: one managed node group. In Auto Mode, EKS makes nodes itself, and only a role for them is here.
 
 locals {
-  graviton   = length(regexall("^[a-z]+[0-9]+g", var.default_instance_type)) > 0
-  node_roles = toset(local.managed_nodes ? ["node"] : local.auto_mode && var.eks_compute_config.node_role_arn == null ? ["auto"] : [])
+  graviton = length(regexall("^[a-z]+[0-9]+g", var.default_instance_type)) > 0
 
-  auto_node_role_arn = var.eks_compute_config.node_role_arn != null ? var.eks_compute_config.node_role_arn : try(aws_iam_role.node["auto"].arn, null)
+  auto_role  = local.auto_mode && var.eks_compute_config.node_role_arn == null
+  node_roles = toset(concat(local.managed_nodes ? ["node"] : [], local.auto_role ? ["auto"] : []))
+
+  auto_node_role_arn = local.auto_role ? aws_iam_role.node["auto"].arn : var.eks_compute_config.node_role_arn
 
   node_policies = {
     node = ["AmazonEKSWorkerNodePolicy", "AmazonEKS_CNI_Policy", "AmazonEC2ContainerRegistryPullOnly"]
@@ -29,7 +31,9 @@ resource "aws_iam_role" "node" {
 
 resource "aws_iam_role_policy_attachment" "node" {
   for_each = merge([
-    for role in local.node_roles : { for policy in local.node_policies[role] : "${role}/${policy}" => { role = role, policy = policy } }
+    for role in local.node_roles : {
+      for policy in local.node_policies[role] : "${role}/${policy}" => { role = role, policy = policy }
+    }
   ]...)
 
   role       = aws_iam_role.node[each.value.role].name

@@ -96,10 +96,10 @@ output "nuon_dns" {
     public_domain   = local.public_domain
     internal_domain = local.internal_domain
 
-    alb_ingress_controller = { enabled = local.dns_enabled, id = local.releases.alb.id, chart = local.releases.alb.chart, revision = local.releases.alb.revision }
-    external_dns           = { enabled = local.dns_enabled, id = local.releases.external_dns.id, chart = local.releases.external_dns.chart, revision = local.releases.external_dns.revision }
-    cert_manager           = { enabled = local.dns_enabled, id = local.releases.cert_manager.id, chart = local.releases.cert_manager.chart, revision = local.releases.cert_manager.revision }
-    ingress_nginx          = { enabled = local.ingress_nginx, id = local.releases.ingress_nginx.id, chart = local.releases.ingress_nginx.chart, revision = local.releases.ingress_nginx.revision }
+    alb_ingress_controller = local.releases.alb
+    external_dns           = local.releases.external_dns
+    cert_manager           = local.releases.cert_manager
+    ingress_nginx          = local.releases.ingress_nginx
   }
 }
 
@@ -111,6 +111,7 @@ locals {
     cert_manager  = helm_release.cert_manager
     ingress_nginx = helm_release.ingress_nginx
     } : name => {
+    enabled  = length(releases) > 0
     id       = join("", releases[*].id)
     chart    = join("", releases[*].metadata.chart)
     revision = join("", releases[*].metadata.revision)

@@ -52,8 +52,12 @@ data "aws_subnets" "tagged" {
 
   lifecycle {
     postcondition {
-      condition     = length(self.ids) > 0
-      error_message = "VPC ${var.vpc_id} has no ${each.key} subnet with the tags install.nuon.co/id=${var.nuon_id}, visibility=${each.value.visibility} and network.nuon.co/domain=${each.value.domain}. Tag a subnet, or name the subnets in ${each.key == "runner" ? "runner_subnet_id" : "${each.key}_subnet_ids"}."
+      condition = length(self.ids) > 0
+      error_message = join("", [
+        "VPC ${var.vpc_id} has no ${each.key} subnet with the tags install.nuon.co/id=${var.nuon_id}, ",
+        "visibility=${each.value.visibility} and network.nuon.co/domain=${each.value.domain}. ",
+        "Tag a subnet, or name the subnets in ${each.key == "runner" ? "runner_subnet_id" : "${each.key}_subnet_ids"}.",
+      ])
     }
   }
 }

@@ -3,12 +3,15 @@
 locals {
   # What deploying charts and manifests takes: everything, but not to raise its own permissions (escalate, bind), or to
   # act as others (impersonate).
-  maintenance_rules = length(var.maintenance_cluster_role_rules_override) > 0 ? var.maintenance_cluster_role_rules_override : [{
+  default_rules = [{
     apiGroups     = ["*"]
     resources     = ["*"]
     verbs         = ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"]
     resourceNames = null
   }]
+
+  override_rules    = var.maintenance_cluster_role_rules_override
+  maintenance_rules = length(local.override_rules) > 0 ? local.override_rules : local.default_rules
 }
 
 # It stays with who provisioned the cluster, when others run Terraform later.
@@ -33,7 +36,9 @@ resource "azurerm_role_assignment" "admin" {
 }
 
 resource "azurerm_role_assignment" "maintenance" {
-  for_each = toset(var.maintenance_principal_id != "" ? concat(["Azure Kubernetes Service Cluster User Role"], var.azure_rbac_roles) : [])
+  for_each = var.maintenance_principal_id == "" ? [] : toset(concat(
+    ["Azure Kubernetes Service Cluster User Role"], var.azure_rbac_roles,
+  ))
 
   scope                = azurerm_kubernetes_cluster.install.id
   role_definition_name = each.value

@@ -13,9 +13,9 @@ output "vnet" {
   value = {
     id                 = data.azurerm_virtual_network.install.id
     name               = data.azurerm_virtual_network.install.name
-    subnet_ids         = tolist([for name in concat(local.subnet_names.private, local.subnet_names.public) : data.azurerm_subnet.install[name].id])
-    private_subnet_ids = tolist([for name in local.subnet_names.private : data.azurerm_subnet.install[name].id])
-    public_subnet_ids  = tolist([for name in local.subnet_names.public : data.azurerm_subnet.install[name].id])
+    subnet_ids         = concat(local.subnet_ids.private, local.subnet_ids.public)
+    private_subnet_ids = local.subnet_ids.private
+    public_subnet_ids  = local.subnet_ids.public
   }
 }
 
@@ -35,10 +35,14 @@ output "cluster" {
     name                   = azurerm_kubernetes_cluster.install.name
     host                   = nonsensitive(azurerm_kubernetes_cluster.install.kube_config[0].host)
     cluster_ca_certificate = nonsensitive(azurerm_kubernetes_cluster.install.kube_config[0].cluster_ca_certificate)
-    cluster_fqdn           = var.cluster_endpoint_public_access ? azurerm_kubernetes_cluster.install.fqdn : azurerm_kubernetes_cluster.install.private_fqdn
-    oidc_issuer_url        = azurerm_kubernetes_cluster.install.oidc_issuer_url
-    location               = azurerm_kubernetes_cluster.install.location
-    exec                   = local.cluster_login
+    cluster_fqdn = (
+      var.cluster_endpoint_public_access
+      ? azurerm_kubernetes_cluster.install.fqdn
+      : azurerm_kubernetes_cluster.install.private_fqdn
+    )
+    oidc_issuer_url = azurerm_kubernetes_cluster.install.oidc_issuer_url
+    location        = azurerm_kubernetes_cluster.install.location
+    exec            = local.cluster_login
   }
 }
 

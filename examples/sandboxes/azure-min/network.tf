@@ -5,6 +5,10 @@ locals {
     private = [for name in split(",", var.private_subnet_names) : trimspace(name) if trimspace(name) != ""]
     public  = [for name in split(",", var.public_subnet_names) : trimspace(name) if trimspace(name) != ""]
   }
+
+  subnet_ids = {
+    for kind, names in local.subnet_names : kind => tolist([for name in names : data.azurerm_subnet.install[name].id])
+  }
 }
 
 data "azurerm_virtual_network" "install" {

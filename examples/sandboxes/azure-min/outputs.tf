@@ -13,9 +13,9 @@ output "vnet" {
   value = {
     id                 = data.azurerm_virtual_network.install.id
     name               = data.azurerm_virtual_network.install.name
-    subnet_ids         = tolist([for name in concat(local.subnet_names.private, local.subnet_names.public) : data.azurerm_subnet.install[name].id])
-    private_subnet_ids = tolist([for name in local.subnet_names.private : data.azurerm_subnet.install[name].id])
-    public_subnet_ids  = tolist([for name in local.subnet_names.public : data.azurerm_subnet.install[name].id])
+    subnet_ids         = concat(local.subnet_ids.private, local.subnet_ids.public)
+    private_subnet_ids = local.subnet_ids.private
+    public_subnet_ids  = local.subnet_ids.public
   }
 }
 

@@ -4,12 +4,15 @@
 locals {
   # What deploying charts and manifests takes: everything, but not to raise its own permissions (escalate, bind), or to
   # act as others (impersonate).
-  maintenance_rules = length(var.maintenance_cluster_role_rules_override) > 0 ? var.maintenance_cluster_role_rules_override : [{
+  default_rules = [{
     apiGroups     = ["*"]
     resources     = ["*"]
     verbs         = ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"]
     resourceNames = null
   }]
+
+  override_rules    = var.maintenance_cluster_role_rules_override
+  maintenance_rules = length(local.override_rules) > 0 ? local.override_rules : local.default_rules
 }
 
 resource "kubernetes_cluster_role_v1" "maintenance" {

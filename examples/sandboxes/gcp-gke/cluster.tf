@@ -4,9 +4,12 @@ locals {
   cluster_name = var.cluster_name != "" ? var.cluster_name : "n-${lower(var.nuon_id)}"
 
   # A private API server is reached by private addresses only; these are all of them.
-  private_ranges = [for range in ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"] : { cidr_block = range, display_name = "private" }]
+  private_ranges = [
+    for range in ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"] : { cidr_block = range, display_name = "private" }
+  ]
 
-  authorized_networks = length(var.master_authorized_networks) > 0 || var.cluster_endpoint_public_access ? var.master_authorized_networks : local.private_ranges
+  default_networks    = var.cluster_endpoint_public_access ? [] : local.private_ranges
+  authorized_networks = length(var.master_authorized_networks) > 0 ? var.master_authorized_networks : local.default_networks
 }
 
 resource "google_container_cluster" "install" {

@@ -40,8 +40,8 @@ output "gar" {
   description = "The Artifact Registry repository of the install, and the address of its registry."
   value = {
     repository_id  = google_artifact_registry_repository.install.repository_id
-    repository_url = "${var.region}-docker.pkg.dev/${var.project_id}/${google_artifact_registry_repository.install.repository_id}"
-    registry_url   = "${var.region}-docker.pkg.dev"
+    repository_url = join("/", [local.registry, var.project_id, google_artifact_registry_repository.install.repository_id])
+    registry_url   = local.registry
   }
 }
 
@@ -59,8 +59,11 @@ output "nuon_dns" {
 
 locals {
   # Helm releases of controllers by name, with empty strings for what is not installed.
-  releases = { for name, releases in { external_dns = helm_release.external_dns, cert_manager = helm_release.cert_manager } : name => {
-    enabled  = local.dns_enabled
+  releases = { for name, releases in {
+    external_dns = helm_release.external_dns
+    cert_manager = helm_release.cert_manager
+    } : name => {
+    enabled  = length(releases) > 0
     id       = join("", releases[*].id)
     chart    = join("", releases[*].metadata.chart)
     revision = join("", releases[*].metadata.revision)

@@ -5,7 +5,8 @@ locals {
   # Labels allow lower case letters, digits, _ and -, at most 63 of them.
   tag_labels = {
     for name, value in merge(var.additional_tags, var.tags) :
-    substr(replace(lower(name), "/[^a-z0-9_-]/", "_"), 0, 63) => substr(replace(lower(value), "/[^a-z0-9_-]/", "_"), 0, 63)
+    substr(replace(lower(name), "/[^a-z0-9_-]/", "_"), 0, 63) =>
+    substr(replace(lower(value), "/[^a-z0-9_-]/", "_"), 0, 63)
   }
 
   labels = merge(local.tag_labels, var.labels, {

@@ -18,8 +18,8 @@ output "gar" {
   description = "The Artifact Registry repository of the install, and the address of its registry."
   value = {
     repository_id  = google_artifact_registry_repository.install.repository_id
-    repository_url = "${var.region}-docker.pkg.dev/${var.project_id}/${google_artifact_registry_repository.install.repository_id}"
-    registry_url   = "${var.region}-docker.pkg.dev"
+    repository_url = join("/", [local.registry, var.project_id, google_artifact_registry_repository.install.repository_id])
+    registry_url   = local.registry
   }
 }
 

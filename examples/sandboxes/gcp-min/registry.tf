@@ -1,5 +1,9 @@
 # The registry of the install, to which nuon copies artifacts and images. Google encrypts it with its own keys.
 
+locals {
+  registry = "${var.region}-docker.pkg.dev"
+}
+
 resource "google_artifact_registry_repository" "install" {
   project       = var.project_id
   location      = var.region
