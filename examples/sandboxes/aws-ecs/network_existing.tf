@@ -7,9 +7,9 @@ locals {
   }
 
   existing_subnet_ids = local.create_vpc ? {} : {
-    for kind, by in local.subnet_tags : kind => by.ids != "" ? [
-      for id in split(",", by.ids) : trimspace(id) if trimspace(id) != ""
-    ] : sort(data.aws_subnets.tagged[kind].ids)
+    for kind, by in local.subnet_tags : kind => (
+      by.ids != "" ? regexall("[a-z0-9-]+", by.ids) : sort(data.aws_subnets.tagged[kind].ids)
+    )
   }
 
   existing_subnets = local.create_vpc ? {} : {

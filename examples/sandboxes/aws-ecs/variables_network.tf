@@ -5,13 +5,13 @@ variable "vpc_id" {
 }
 
 variable "public_subnet_ids" {
-  description = "IDs of the public subnets of the existing VPC, separated by commas. Found by their tags if empty."
+  description = "IDs of the public subnets of the existing VPC, separated by commas or spaces. Found by their tags if empty."
   type        = string
   default     = ""
 }
 
 variable "private_subnet_ids" {
-  description = "IDs of the private subnets of the existing VPC, separated by commas. Found by their tags if empty."
+  description = "IDs of the private subnets of the existing VPC, separated by commas or spaces. Found by their tags if empty."
   type        = string
   default     = ""
 }

@@ -8,11 +8,13 @@ locals {
   sandbox = "azure-min"
   prefix  = "n-${lower(var.nuon_id)}"
 
-  # Names of tags may not have < > % & \ ? or /.
-  tags = {
-    for name, value in merge(var.additional_tags, var.tags, {
-      "install.nuon.co-id"   = var.nuon_id
-      "sandbox.nuon.co-name" = local.sandbox
-    }) : replace(name, "/[<>%&\\\\?\\/]/", "-") => value
+  # Names of tags may not have < > % & \ ? or /. Of names that become the same, one stays.
+  renamed_tags = {
+    for name, value in merge(var.additional_tags, var.tags) : replace(name, "/[<>%&\\\\?\\/]/", "-") => value...
   }
+
+  tags = merge({ for name, values in local.renamed_tags : name => values[0] }, {
+    "install.nuon.co-id"   = var.nuon_id
+    "sandbox.nuon.co-name" = local.sandbox
+  })
 }

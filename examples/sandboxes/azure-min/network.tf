@@ -2,8 +2,8 @@
 
 locals {
   subnet_names = {
-    private = [for name in split(",", var.private_subnet_names) : trimspace(name) if trimspace(name) != ""]
-    public  = [for name in split(",", var.public_subnet_names) : trimspace(name) if trimspace(name) != ""]
+    private = regexall("[A-Za-z0-9_.-]+", var.private_subnet_names)
+    public  = regexall("[A-Za-z0-9_.-]+", var.public_subnet_names)
   }
 
   subnet_ids = {

@@ -4,11 +4,11 @@ variable "vnet_name" {
 }
 
 variable "private_subnet_names" {
-  description = "Names of the private subnets, separated by commas."
+  description = "Names of the private subnets, separated by commas or spaces."
   type        = string
 }
 
 variable "public_subnet_names" {
-  description = "Names of the public subnets, separated by commas."
+  description = "Names of the public subnets, separated by commas or spaces."
   type        = string
 }

@@ -52,7 +52,7 @@ run "by_tags" {
 
 run "by_ids" {
   variables {
-    public_subnet_ids  = "subnet-1, subnet-2"
+    public_subnet_ids  = "[subnet-1 subnet-2]"
     private_subnet_ids = "subnet-3"
     runner_subnet_id   = "subnet-4"
   }

@@ -15,7 +15,7 @@ variables {
   vnet_name            = "example"
   private_subnet_names = "private-1, private-2"
   public_subnet_names  = "public-1"
-  tags                 = { "app.nuon.co/id" = "appexample" }
+  tags                 = { "app.nuon.co/id" = "appexample", "install.nuon.co/id" = "inexample" }
   public_root_domain   = "inexample.example.com"
   internal_root_domain = "internal.inexample.example.com"
 }

@@ -13,7 +13,7 @@ variables {
   vnet_name            = "example"
   private_subnet_names = "private-1, private-2"
   public_subnet_names  = "public-1"
-  tags                 = { "app.nuon.co/id" = "appexample" }
+  tags                 = { "app.nuon.co/id" = "appexample", "install.nuon.co/id" = "inexample", "a/b" = "1", "a?b" = "2" }
   public_root_domain   = "inexample.example.com"
   internal_root_domain = "internal.inexample.example.com"
 }
@@ -30,7 +30,7 @@ run "without_dns" {
   }
 
   assert {
-    condition     = azurerm_container_registry.install.tags == tomap({ "app.nuon.co-id" = "appexample", "install.nuon.co-id" = "inexample", "sandbox.nuon.co-name" = "azure-min" })
+    condition     = azurerm_container_registry.install.tags == tomap({ "a-b" = "1", "app.nuon.co-id" = "appexample", "install.nuon.co-id" = "inexample", "sandbox.nuon.co-name" = "azure-min" })
     error_message = "Names of tags may have no slashes."
   }
 

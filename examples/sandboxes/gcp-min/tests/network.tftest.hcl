@@ -8,7 +8,7 @@ variables {
   nuon_id              = "inExample"
   project_id           = "example"
   region               = "europe-west1"
-  tags                 = { "app.nuon.co/id" = "appExample" }
+  tags                 = { "app.nuon.co/id" = "appExample", "install.nuon.co/id" = "inExample", "a/b" = "1", "a.b" = "2" }
   additional_tags      = { "team" = "storage", "app.nuon.co/id" = "not this" }
   public_root_domain   = "inexample.example.com"
   internal_root_domain = "internal.inexample.example.com"
@@ -36,7 +36,7 @@ run "new" {
   }
 
   assert {
-    condition     = local.labels["app_nuon_co_id"] == "appexample" && local.labels["team"] == "storage" && local.labels["install_nuon_co_id"] == "inexample"
+    condition     = local.labels["app_nuon_co_id"] == "appexample" && local.labels["team"] == "storage" && local.labels["a_b"] == "2" && local.labels["install_nuon_co_id"] == "inexample"
     error_message = "Tags become labels."
   }
 }
