@@ -68,7 +68,7 @@ var layers = map[string][][]string{
 	"reconciler": {
 		{"credentialscope", "installstack", "metrics", "queue", "refusal", "registry", "store/storetest/scratch",
 			"timing", "token"},
-		{"installstack/cloudformation", "installstack/stacktest", "store", "store/storetest/postgres"},
+		{"installstack/cloudformation", "installstack/gcp", "installstack/stacktest", "store", "store/storetest/postgres"},
 		{"appvariables", "inputs", "installstack/stackfiles", "observe", "release", "retention", "runnerprogram", "runners",
 			"stackoutputs", "store/storetest"},
 		{"stackversion", "catalog", "jobs", "observe/observetest"},

@@ -10,6 +10,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 	"github.com/nuon-toolkit/nuon/reconciler/installstack"
 	"github.com/nuon-toolkit/nuon/reconciler/installstack/cloudformation"
+	"github.com/nuon-toolkit/nuon/reconciler/installstack/gcp"
 )
 
 // File is one file of a stack.
@@ -40,6 +41,12 @@ func Render(app *appconfig.App, facts installstack.Facts) Rendering {
 		var template []byte
 		if template, found = cloudformation.Render(read.Stack); template != nil {
 			r.Files = []File{{cloudformation.FileName, string(template)}}
+		}
+	case "gcp":
+		var files []gcp.File
+		files, found = gcp.Render(read.Stack)
+		for _, f := range files {
+			r.Files = append(r.Files, File(f))
 		}
 	default:
 		found = diagnostic.Diagnostics{{File: "stack.toml", Line: 1, Column: 1, Severity: diagnostic.Error, Rule: "stack",

@@ -1,0 +1,71 @@
+# A service account for each role of the app that is switched on. Only the runner may act as it.
+
+locals {
+  enabled = { for id, role in local.roles : id => role if lookup(var.roles, id, role.enabled) }
+  grants  = merge([for id, role in local.enabled : { for grant in role.grants : "${id} ${grant}" => { id = id, role = grant } }]...)
+  emails  = { for id, role in local.enabled : id => google_service_account.role[id].email }
+}
+
+resource "google_service_account" "role" {
+  for_each     = local.enabled
+  account_id   = each.value.account_id
+  display_name = each.value.label
+  description  = each.value.description
+
+  lifecycle {
+    precondition {
+      condition     = length(setsubtract(keys(var.roles), keys(local.roles))) == 0
+      error_message = "The variable roles names a role that the stack does not have. It has: ${join(", ", keys(local.roles))}."
+    }
+  }
+}
+
+resource "google_project_iam_custom_role" "role" {
+  for_each    = { for id, role in local.enabled : id => role if length(role.permissions) > 0 }
+  role_id     = replace(each.value.account_id, "-", "_")
+  title       = each.value.label
+  description = each.value.description
+  permissions = each.value.permissions
+  depends_on  = [google_project_service.this]
+}
+
+resource "google_project_iam_member" "grant" {
+  for_each = local.grants
+  project  = var.project_id
+  role     = each.value.role
+  member   = "serviceAccount:${google_service_account.role[each.value.id].email}"
+}
+
+resource "google_project_iam_member" "custom" {
+  for_each = google_project_iam_custom_role.role
+  project  = var.project_id
+  role     = each.value.name
+  member   = "serviceAccount:${google_service_account.role[each.key].email}"
+}
+
+resource "google_service_account_iam_member" "runner" {
+  for_each           = local.enabled
+  service_account_id = google_service_account.role[each.key].name
+  role               = "roles/iam.serviceAccountTokenCreator"
+  member             = "serviceAccount:${google_service_account.runner.email}"
+}
+
+output "provision_sa_email" {
+  value = lookup(local.emails, "provision", "")
+}
+
+output "maintenance_sa_email" {
+  value = lookup(local.emails, "maintenance", "")
+}
+
+output "deprovision_sa_email" {
+  value = lookup(local.emails, "deprovision", "")
+}
+
+output "custom_sa_emails" {
+  value = { for id, role in local.enabled : role.key => local.emails[id] if role.kind == "custom" }
+}
+
+output "break_glass_sa_emails" {
+  value = { for id, role in local.enabled : role.key => local.emails[id] if role.kind == "break_glass" }
+}
