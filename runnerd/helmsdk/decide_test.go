@@ -134,7 +134,7 @@ func TestDecideWords(t *testing.T) {
 	}
 	d = Decide(Observation{Release: "web", Namespace: "ns", Component: "me", TakeOwnership: true,
 		History: past("1 deployed")})
-	if !d.Foreign || !strings.Contains(d.Reason, "it is taken over") {
+	if !d.Foreign || !strings.Contains(d.Reason, "is taken over") {
 		t.Errorf("got %+v", d)
 	}
 	if Decide(Observation{Release: "web", Namespace: "ns", History: past("1 pending-install")}).Action != ActionStall {
