@@ -70,10 +70,10 @@ func (r *rig) open(name string) (dir string) {
 	return dir
 }
 
-// in returns the rig for a subtest.
+// in returns the rig for a subtest, which has as much time as any test.
 func (r *rig) in(t *testing.T) *rig {
 	inner := *r
-	inner.T = t
+	inner.T, inner.ctx = t, testtime.Context(t)
 	return &inner
 }
 
