@@ -69,6 +69,10 @@ cluster: ## Start a private Kubernetes, print its kubeconfig, stay until Ctrl-C 
 cloud: ## Start a simulated cloud for Terraform, print its environment, stay until Ctrl-C (DIR=… keeps its objects, CLUSTER=… is the kubeconfig of a Kubernetes behind its clusters)
 	@$(RUN) ./examples/internal/cloud/up $(if $(DIR),-dir $(DIR)) $(if $(CLUSTER),-kubeconfig $(CLUSTER))
 
+.PHONY: apps
+apps: build ## Install, update and remove the apps that NUON_CORPUS has, or three of ours, in a simulated cloud, and print how far each comes (APPS='-only a,b -parallel 2 -v -keep -o json')
+	@NUON_BIN=$(CURDIR)/bin $(RUN) ./examples/internal/apps/run $(if $(NUON_CORPUS),-at-least 26,-at-least 3) $(APPS)
+
 # suite runs the tests of TESTS. RACE is which packages the race detector is for (examples/internal/suite/split.go has the rule).
 define suite
 @terraform="$$($(RUN) ./runnerd/tfbinary/find $(TERRAFORM))"; \

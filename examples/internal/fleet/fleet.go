@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
@@ -57,8 +58,10 @@ type Fleet struct {
 	// Token is an admin's token.
 	Token string
 
-	ready   []devcontract.Ready // the addresses of each replica
-	lines   uint64              // number of lines so far
+	ready []devcontract.Ready // the addresses of each replica
+
+	mu      sync.Mutex
+	lines   uint64 // number of lines so far
 	opened  []*fault.Proxy
 	started []*Runner // all runners so far
 }
@@ -72,6 +75,8 @@ type Runner struct {
 	Home string
 	// Line is its network connection to the control plane.
 	Line *fault.Proxy
+	// Args are further flags and Env further variables of runnerd; a change counts from its next start.
+	Args, Env []string
 	// Key is the customer's copy of the install key, if one was made.
 	Key []byte
 }
@@ -255,6 +260,8 @@ func (f *Fleet) openLine() (*fault.Proxy, error) {
 	for _, r := range f.ready {
 		replicas = append(replicas, r.RunnerURL)
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.lines++
 	line, err := fault.NewProxy(f.Seed+f.lines, replicas...)
 	if err == nil {
@@ -297,14 +304,19 @@ func (f *Fleet) startRunners(ctx context.Context) (err error) {
 		return err
 	}
 	for _, name := range f.Options.Installers {
-		if f.Installers[name], err = f.addRunner(ctx, name, "install"); err != nil {
+		if f.Installers[name], err = f.AddInstaller(ctx, name, nil, nil); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (f *Fleet) addRunner(ctx context.Context, name, kind string) (*Runner, error) {
+// AddInstaller creates the runner of another customer, and starts it with further flags and variables.
+func (f *Fleet) AddInstaller(ctx context.Context, name string, args, env []string) (*Runner, error) {
+	return f.addRunner(ctx, name, "install", func(r *Runner) { r.Args, r.Env = args, env })
+}
+
+func (f *Fleet) addRunner(ctx context.Context, name, kind string, options ...func(*Runner)) (*Runner, error) {
 	var made api.CreatedRunner
 	if err := f.JSON(ctx, &made, "runners", "create", name, "--kind", kind); err != nil {
 		return nil, err
@@ -312,6 +324,9 @@ func (f *Fleet) addRunner(ctx context.Context, name, kind string) (*Runner, erro
 	r, err := f.Machine(name, name, kind)
 	if err != nil {
 		return r, err
+	}
+	for _, set := range options {
+		set(r)
 	}
 	return r, f.Register(ctx, r, made.RegistrationToken)
 }
@@ -323,7 +338,9 @@ func (f *Fleet) Machine(place, name, kind string) (r *Runner, err error) {
 	if r.Line, err = f.openLine(); err != nil {
 		return nil, err
 	}
+	f.mu.Lock()
 	f.started = append(f.started, r)
+	f.mu.Unlock()
 	access := f.Registry.install()
 	if kind == "build" {
 		access = f.Registry.vendor()
@@ -331,9 +348,10 @@ func (f *Fleet) Machine(place, name, kind string) (r *Runner, err error) {
 	r.Program = &Program{Name: "runner " + place, log: f.path("logs", "runner-"+place+".log"), command: func() *exec.Cmd {
 		cmd := exec.Command(filepath.Join(f.Bin, "runnerd"), "run", "--url", r.Line.URL(), "--dir", r.Dir, "--name", name,
 			"--capacity", fmt.Sprint(f.Capacity))
+		cmd.Args = append(cmd.Args, r.Args...)
 		cmd.Dir = f.Dir
 		// If a variable occurs twice, a child process gets the last value.
-		cmd.Env = append(f.environment(), append(access, "HOME="+r.Home)...)
+		cmd.Env = slices.Concat(f.environment(), access, []string{"HOME=" + r.Home}, r.Env)
 		if token, err := os.ReadFile(r.tokenFile()); err == nil {
 			cmd.Env = append(cmd.Env, "NUON_REGISTRATION_TOKEN="+string(token))
 		}

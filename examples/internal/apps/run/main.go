@@ -1,0 +1,108 @@
+// Command run installs real apps with the whole product and prints how far each came:
+//
+//	go run ./examples/internal/apps/run [-only APP,APP] [-keep] [-v] [-o json]
+//
+// NUON_CORPUS names a directory with the configs of public apps. Without it the apps are three of this
+// repository, one for each cloud.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/nuon-toolkit/nuon/examples/internal/apps"
+	"github.com/nuon-toolkit/nuon/examples/internal/fleet"
+)
+
+// errFewer means that fewer apps were installed than required.
+var errFewer = errors.New("fewer apps than required")
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) (err error) {
+	only := flag.String("only", "", "names of apps, separated by commas")
+	keep := flag.Bool("keep", false, "keep the directory with all logs")
+	verbose := flag.Bool("v", false, "print the progress")
+	output := flag.String("o", "table", "table or json")
+	parallel := flag.Int("parallel", 0, "how many apps at the same time; 0 means one for each core")
+	atLeast := flag.Int("at-least", 0, "exit 1 if fewer apps are installed and deprovisioned")
+	flag.Parse()
+	found, err := find(*only)
+	if err != nil {
+		return err
+	}
+	dir, err := fleet.Place()
+	if err != nil {
+		return err
+	}
+	o := apps.Options{Dir: dir, Parallel: *parallel}
+	if *verbose {
+		o.Progress = os.Stderr
+	}
+	if o.Bin, err = fleet.Programs(ctx, dir); err != nil {
+		return err
+	}
+	world, err := apps.Start(ctx, o, found)
+	defer func() {
+		err = errors.Join(err, world.Stop())
+		if *keep {
+			fmt.Fprintln(os.Stderr, "everything is in", dir)
+			return
+		}
+		err = errors.Join(err, os.RemoveAll(dir))
+	}()
+	if err != nil {
+		return err
+	}
+	results := world.Run(ctx)
+	if *output == "json" {
+		err = json.NewEncoder(os.Stdout).Encode(results)
+	} else {
+		err = apps.Print(os.Stdout, results)
+	}
+	if err != nil {
+		return err
+	}
+	installed := 0
+	for _, r := range results {
+		if r.Installed() {
+			installed++
+		}
+	}
+	fmt.Fprintf(os.Stderr, "%d of %d apps were installed and removed\n", installed, len(results))
+	if installed < *atLeast {
+		return fmt.Errorf("%w: %d of %d", errFewer, installed, *atLeast)
+	}
+	return nil
+}
+
+// find returns the apps of the corpus, or else our own, with the names.
+func find(only string) (found []*apps.App, err error) {
+	if corpus := os.Getenv("NUON_CORPUS"); corpus != "" {
+		found, err = apps.Find(corpus)
+	} else {
+		found, err = apps.Find(filepath.Join("examples", "internal", "apps", "testdata"))
+	}
+	if err != nil || only == "" {
+		return found, err
+	}
+	names := strings.Split(only, ",")
+	return slices.DeleteFunc(found, func(a *apps.App) bool { return !slices.Contains(names, a.Name) }), nil
+}
