@@ -89,7 +89,7 @@ var layers = map[string][][]string{
 		// What runs in runnerd itself (runner), and what runs in its job processes (the others).
 		{"cluster", "helmsdk/source", "runner", "state", "transfer"},
 		{"action", "cluster/clustertest", "deploy", "helmsdk"},
-		{"healthcheck", "kind/helm", "kind/kubernetes", "kind/terraform"},
+		{"healthcheck", "kind/helm", "kind/image", "kind/kubernetes", "kind/terraform"},
 		{""},
 	},
 }

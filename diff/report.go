@@ -15,6 +15,9 @@ const KindApp = "app"
 // current one. It shows what the state gains and loses; no real object changes.
 const KindState = "state"
 
+// KindImage is the Report.Kind of a container image, which never has changes.
+const KindImage = "image"
+
 // Report is the masked description of one change, which may be shown. It round-trips through
 // JSON, and an approval binds to its Digest. Validate a report that was received over a network.
 type Report struct {

@@ -10,6 +10,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/healthcheck"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/kind/helm"
+	"github.com/nuon-toolkit/nuon/runnerd/kind/image"
 	"github.com/nuon-toolkit/nuon/runnerd/kind/kubernetes"
 	"github.com/nuon-toolkit/nuon/runnerd/kind/terraform"
 	"github.com/nuon-toolkit/nuon/runnerd/transfer"
@@ -30,6 +31,7 @@ var kinds = map[string]kind{
 	"helm_chart":          {helm.Build{}, helm.Kind{}, helm.Health},
 	"kubernetes_manifest": {kubernetes.Build{}, kubernetes.Kind{}, kubernetes.Health},
 	"action_source":       {action.Build{}, nil, nil},
+	"container_image":     {image.Build{}, image.Kind{}, nil},
 }
 
 // handlers returns the handler of each kind of job.

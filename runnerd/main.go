@@ -97,6 +97,7 @@ Variables:
   NUON_MODULES_PRIVATE      on a build runner, the hosts of Terraform modules that it
                             may fetch from private networks and from this machine,
                             separated by commas; 1 for all
+  NUON_IMAGES_PRIVATE       the same for the hosts of registries of images
   NUON_TERRAFORM            the terraform or tofu to use; else the version that
                             an app names is found on PATH or fetched
   NUON_TERRAFORM_RELEASES   a mirror of the release site, to fetch it from

@@ -103,9 +103,9 @@ func newGet(e *cmdenv.Env) *cobra.Command {
 func show(w io.Writer, b api.Build) error {
 	_, err := fmt.Fprintf(w, "build %d of %s (%s): %s\n  %s\n  input     %s\n  artifact  %s\n  source    %s at %.12s\n",
 		b.Number, b.Component, b.ID, b.Status, console.Line(why(b)), b.InputDigest, b.ArtifactDigest, b.Repository, b.Commit)
-	for _, line := range ModuleLines(b.Modules) {
+	for _, line := range ResolvedLines(b.Modules) {
 		if err == nil {
-			_, err = fmt.Fprintf(w, "  module    %s\n", line)
+			_, err = fmt.Fprintf(w, "  %-8s  %s\n", line.Kind, line.Text)
 		}
 	}
 	if err == nil && b.Job != "" {

@@ -21,12 +21,14 @@ func newRefresh(e *cmdenv.Env) *cobra.Command {
 	var request api.NewModuleRefresh
 	var timeout time.Duration
 	c := &cobra.Command{
-		Use: "refresh APP [COMPONENT…]", Short: "Resolve the Terraform modules of components again",
+		Use: "refresh APP [COMPONENT…]", Short: "Resolve the images and Terraform modules of components again",
 		Args: cobra.MinimumNArgs(1),
-		Long: `Resolves the modules that Terraform components call from registries, git and archives again. A build keeps the versions
-of the build before it as long as source and version are unchanged in the code; this command takes the newest versions that the
-constraints allow, and the present content of tags and branches. What changes is built, and is a new release with the same commit.
-The command waits until the modules are resolved, and does not wait for the builds.`,
+		Long: `Resolves the container images of components, and the modules that Terraform components call from
+registries, git and archives, again. A build keeps the versions of the build before it as long as source
+and version are unchanged in the config or the code; this command takes the newest versions that
+update_policy or the constraints allow, and the present content of tags and branches. What changes is
+built, and is a new release with the same commit. The command waits until everything is resolved, and
+does not wait for the builds.`,
 		Example: `  nuon builds refresh hello --dry-run
   nuon builds refresh hello network -o json`,
 		ValidArgsFunction: complete.Rest(e, complete.Apps, complete.Components),
@@ -109,7 +111,7 @@ func refreshLines(r api.ModuleRefresh) []progress.Line {
 			mark = "✗"
 		}
 		out = append(out, progress.Line{Mark: mark, Busy: c.Status == api.ComponentRefreshRunning,
-			Text: fmt.Sprintf("%-16s modules %s  %s", c.Component, c.Status, c.Waits)})
+			Text: fmt.Sprintf("%-16s %s  %s", c.Component, c.Status, c.Waits)})
 	}
 	return out
 }
@@ -123,7 +125,7 @@ func showRefresh(c *console.Console, w io.Writer, r api.ModuleRefresh) error {
 		}
 	}
 	if len(rows) > 0 {
-		if err := c.Table(w, []string{"COMPONENT", "MODULE", "BEFORE", "AFTER", "BUILD"}, rows); err != nil {
+		if err := c.Table(w, []string{"COMPONENT", "OF", "BEFORE", "AFTER", "BUILD"}, rows); err != nil {
 			return err
 		}
 	}
@@ -131,12 +133,13 @@ func showRefresh(c *console.Console, w io.Writer, r api.ModuleRefresh) error {
 	switch {
 	case r.Status == api.RefreshFailed: // the error has the cause
 	case len(rows) == 0:
-		_, err = fmt.Fprintf(w, "nothing changed: the modules of %s are the newest that their constraints allow\n",
+		_, err = fmt.Fprintf(w,
+			"nothing changed: the images and modules of %s are the newest that its config and code allow\n",
 			console.Line(r.App))
 	case r.DryRun:
 		_, err = fmt.Fprintf(w, "nothing was changed; without --dry-run this is built and released\n")
 	case r.Release > 0:
-		_, err = fmt.Fprintf(w, "release %d has these modules, as soon as they are built\n", r.Release)
+		_, err = fmt.Fprintf(w, "release %d has these changes, as soon as they are built\n", r.Release)
 	}
 	return err
 }

@@ -33,13 +33,13 @@ func TestRefresh(t *testing.T) {
 			Components: []api.RefreshedComponent{{Component: "web", Build: "bld_2", Changes: []api.ModuleChange{change, tag}}},
 		},
 			api.NewModuleRefresh{Components: []string{"web"}}, "web\tvpc\t1.0.0 aa\t1.1.0 bb\tbld_2\n" +
-				"web\tvpc.text\t-\tcccccccccccc\tbld_2\nrelease 4 has these modules, as soon as they are built\n", ""},
+				"web\tvpc.text\t-\tcccccccccccc\tbld_2\nrelease 4 has these changes, as soon as they are built\n", ""},
 		"dry run": {"shop --dry-run", api.ModuleRefresh{Status: api.RefreshSucceeded, DryRun: true,
 			Components: []api.RefreshedComponent{{Component: "web", Changes: []api.ModuleChange{change}}}},
 			api.NewModuleRefresh{DryRun: true}, "web\tvpc\t1.0.0 aa\t1.1.0 bb\t\nnothing was changed; without --dry-run " +
 				"this is built and released\n", ""},
 		"nothing": {"shop", api.ModuleRefresh{Status: api.RefreshSucceeded}, api.NewModuleRefresh{},
-			"nothing changed: the modules of shop are the newest that their constraints allow\n", ""},
+			"nothing changed: the images and modules of shop are the newest that its config and code allow\n", ""},
 		"failed": {"shop", api.ModuleRefresh{Status: api.RefreshFailed, Error: "web: the registry is down"},
 			api.NewModuleRefresh{}, "", "nothing was changed: web: the registry is down"},
 	} {

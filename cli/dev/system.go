@@ -360,7 +360,7 @@ func (s *system) runnerEnvironment(access devcontract.RegistryAccess, token stri
 	kept = append(kept, "NUON_REGISTRY="+access.Prefix,
 		"NUON_REGISTRY_USERNAME="+access.Username, "NUON_REGISTRY_PASSWORD="+access.Password)
 	if s.options.PrivateRemotes {
-		kept = append(kept, "NUON_CHARTS_PRIVATE=1", "NUON_MODULES_PRIVATE=1")
+		kept = append(kept, "NUON_CHARTS_PRIVATE=1", "NUON_MODULES_PRIVATE=1", "NUON_IMAGES_PRIVATE=1")
 	}
 	if !s.external.registry || s.options.Getenv("NUON_REGISTRY_PLAIN_HTTP") == "1" {
 		kept = append(kept, "NUON_REGISTRY_PLAIN_HTTP=1")

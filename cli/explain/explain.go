@@ -92,8 +92,8 @@ func show(w io.Writer, chain []api.Cause) error {
 			arrow, c.Record, console.Line(c.Name), at, console.Line(c.Reason)); err != nil {
 			return err
 		}
-		for _, line := range builds.ModuleLines(c.Modules) {
-			if _, err := fmt.Fprintf(w, "     module %s\n", line); err != nil {
+		for _, line := range builds.ResolvedLines(c.Modules) {
+			if _, err := fmt.Fprintf(w, "     %s %s\n", line.Kind, line.Text); err != nil {
 				return err
 			}
 		}

@@ -15,19 +15,20 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/listing"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/image"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
 // NewCredentials returns the command `nuon credentials`.
 func NewCredentials(e *cmdenv.Env) *cobra.Command {
-	c := &cobra.Command{Use: "credentials", Short: "Manage tokens for private git repositories"}
+	c := &cobra.Command{Use: "credentials", Short: "Manage tokens for private git repositories, modules and images"}
 	c.AddCommand(newCreateCredential(e), newListCredentials(e), newUpdateCredential(e), newDeleteCredential(e))
 	return c
 }
 
 func newCreateCredential(e *cmdenv.Env) *cobra.Command {
 	var username, from string
-	var repositories, modules []string
+	var repositories, modules, images []string
 	c := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Store a token for https:// repositories, sealed to the control plane's key",
@@ -37,7 +38,8 @@ func newCreateCredential(e *cmdenv.Env) *cobra.Command {
   nuon credentials create github --from @token.txt --repository https://github.com/acme/app
   nuon credentials create github --from @token.txt --repository 'https://github.com/acme/*'
   nuon credentials create registry --from env:TF_TOKEN --module https://app.terraform.io
-  nuon credentials create modules --from @id_ed25519 --module 'ssh://git@github.com/acme/*'`,
+  nuon credentials create modules --from @id_ed25519 --module 'ssh://git@github.com/acme/*'
+  nuon credentials create ghcr --username acme-bot --from env:GHCR_TOKEN --image 'ghcr.io/acme/*'`,
 		Long: `Store a token for https:// repositories, sealed to the control plane's key.
 
 The token is sent only to the repositories in --repository: the URL of a repository, or
@@ -46,7 +48,11 @@ first app that is created with the credential. Change it with "nuon credentials 
 
 With --module, builds use the credential for Terraform modules: the token of a private registry, the
 token or the ssh key of git repositories, the password of archives. The build runner sends it only to
-these addresses.`,
+these addresses.
+
+With --image, builds of container images use the credential as user name and password for a registry:
+HOST for all of its images, HOST/PATH for one, or HOST/PATH/* for those below a path. Write Docker Hub
+as docker.io. Such an address is listed, and removed, as oci://HOST/PATH.`,
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
 			secret, err := Read(ctx, e.Console, "token for "+args[0], from)
 			if err != nil {
@@ -62,7 +68,7 @@ these addresses.`,
 			}
 			made, err := apiclient.Decode[api.Credential](client.CreateCredential(ctx,
 				api.NewCredential{Name: args[0], Username: username, Password: sealed, Repositories: repositories,
-					Modules: modules}))
+					Modules: append(modules, imagePatterns(images)...)}))
 			if err != nil {
 				return err
 			}
@@ -80,12 +86,26 @@ these addresses.`,
 		"`URL` that the token may be sent to, or https://host/owner/* (repeatable)")
 	c.Flags().StringArrayVar(&modules, "module", nil, "`ADDRESS` of Terraform modules that builds may use it for: "+
 		"https://host of a registry, the URL of a repository, or https://host/owner/* (repeatable)")
+	c.Flags().StringArrayVar(&images, "image", nil,
+		"`ADDRESS` of images that builds may use it for: HOST, HOST/PATH or HOST/PATH/* (repeatable)")
 	return c
+}
+
+// imagePatterns returns the addresses of images in the form in which credentials name them.
+func imagePatterns(addresses []string) []string {
+	var patterns []string
+	for _, address := range addresses {
+		if !strings.Contains(address, "/") {
+			address += "/*"
+		}
+		patterns = append(patterns, image.CredentialScheme+"://"+address)
+	}
+	return patterns
 }
 
 func newListCredentials(e *cmdenv.Env) *cobra.Command {
 	l := &listing.List[api.Credential]{
-		Header: []string{"NAME", "USER", "REPOSITORIES", "MODULES", "CREATED"},
+		Header: []string{"NAME", "USER", "REPOSITORIES", "MODULES AND IMAGES", "CREATED"},
 		Row: func(k api.Credential) []string {
 			return []string{k.Name, k.Username, strings.Join(k.Repositories, ", "), strings.Join(k.Modules, ", "),
 				k.CreatedAt.Local().Format(time.DateOnly)}
@@ -103,6 +123,7 @@ func newListCredentials(e *cmdenv.Env) *cobra.Command {
 
 func newUpdateCredential(e *cmdenv.Env) *cobra.Command {
 	var change api.CredentialUpdate
+	var images []string
 	c := &cobra.Command{
 		Use:   "update CREDENTIAL",
 		Short: "Change the repositories that a token may be sent to",
@@ -111,9 +132,10 @@ func newUpdateCredential(e *cmdenv.Env) *cobra.Command {
   nuon credentials update github --add-repository 'https://github.com/acme/*' --remove-repository https://github.com/acme/app`,
 		ValidArgsFunction: complete.Args(e, complete.Credentials),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
+			change.AddModules = append(change.AddModules, imagePatterns(images)...)
 			if len(change.AddRepositories)+len(change.RemoveRepositories)+len(change.AddModules)+len(change.RemoveModules) == 0 {
-				return exitcode.Usagef("name a repository with --add-repository or --remove-repository, or modules with " +
-					"--add-module or --remove-module")
+				return exitcode.Usagef("name a repository with --add-repository or --remove-repository, modules with " +
+					"--add-module or --remove-module, or images with --add-image")
 			}
 			updated, err := apiclient.Decode[api.Credential](client.UpdateCredential(ctx, args[0], change))
 			if err != nil {
@@ -123,7 +145,7 @@ func newUpdateCredential(e *cmdenv.Env) *cobra.Command {
 				_, err := fmt.Fprintf(w, "credential %s may be used for:\n  %s\n",
 					updated.Name, strings.Join(updated.Repositories, "\n  "))
 				if err == nil && len(updated.Modules) > 0 {
-					_, err = fmt.Fprintf(w, "and by builds for Terraform modules at:\n  %s\n", strings.Join(updated.Modules, "\n  "))
+					_, err = fmt.Fprintf(w, "and by builds for modules and images at:\n  %s\n", strings.Join(updated.Modules, "\n  "))
 				}
 				return err
 			})
@@ -136,7 +158,9 @@ func newUpdateCredential(e *cmdenv.Env) *cobra.Command {
 	c.Flags().StringArrayVar(&change.AddModules, "add-module", nil,
 		"`ADDRESS` of Terraform modules to allow (repeatable)")
 	c.Flags().StringArrayVar(&change.RemoveModules, "remove-module", nil,
-		"`ADDRESS` of Terraform modules to remove, as it is listed (repeatable)")
+		"`ADDRESS` of Terraform modules or images to remove, as it is listed (repeatable)")
+	c.Flags().StringArrayVar(&images, "add-image", nil,
+		"`ADDRESS` of images to allow, such as ghcr.io/acme/* (repeatable)")
 	return c
 }
 

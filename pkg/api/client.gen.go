@@ -1673,16 +1673,19 @@ type BuildSpec struct {
 	// Directory of the module, chart, kustomization or scripts in the packed source
 	Directory string `json:"directory"`
 
+	// Image of a container image
+	Image ImageSource `json:"image,omitempty,omitzero"`
+
 	// Kustomize of a manifest that kustomize makes; without a path, the source holds the manifest as it is
 	Kustomize KustomizeSpec `json:"kustomize,omitempty,omitzero"`
 
-	// Modules of a Terraform module: the earlier resolution, whose content calls with the same source and constraint get again
+	// Modules the earlier resolution: module calls with the same source and constraint get the same content again, and an image the same digest
 	Modules ModuleResolution `json:"modules,omitempty,omitzero"`
 
 	// Repository where to push, below the vendor registry's prefix
 	Repository string `json:"repository"`
 
-	// ResolveOnly resolve the modules of a Terraform module and report them, without an artifact
+	// ResolveOnly resolve the modules of a Terraform module, or an image, and report them, without an artifact
 	ResolveOnly bool `json:"resolve_only,omitempty,omitzero"`
 
 	// Source the packed source; without a digest for a chart from a chart repository
@@ -2080,6 +2083,18 @@ type HelmSpec struct {
 
 	// ValuesFiles YAML; later ones win, values win over all
 	ValuesFiles []string `json:"values_files"`
+}
+
+// ImageSource defines model for ImageSource.
+type ImageSource struct {
+	// Repository such as ghcr.io/acme/api; without a host, one of Docker Hub
+	Repository string `json:"repository"`
+
+	// Tag a tag, a digest, or both (1.4@sha256:…)
+	Tag string `json:"tag"`
+
+	// UpdatePolicy a constraint of versions of which the newest is taken, instead of a tag
+	UpdatePolicy string `json:"update_policy"`
 }
 
 // InputValue defines model for InputValue.
@@ -2525,12 +2540,12 @@ type ModuleRefresh struct {
 // ModuleRefreshStatus defines model for ModuleRefresh.Status.
 type ModuleRefreshStatus string
 
-// ModuleResolution Which content each module call of a Terraform module that leads out of its repository got.
+// ModuleResolution What a build got from outside of its repository. Of a Terraform module that is the content of each module call that leads there; of a container image, one entry with the key image.
 type ModuleResolution struct {
 	// Modules by key
 	Modules []ResolvedModule `json:"modules"`
 
-	// Tool the program that the modules are for: terraform or tofu, whose registries differ
+	// Tool the program that the modules are for: terraform or tofu, whose registries differ; image for an image
 	Tool string `json:"tool"`
 }
 
@@ -2610,7 +2625,7 @@ type NewLogChunk struct {
 
 // NewModuleRefresh defines model for NewModuleRefresh.
 type NewModuleRefresh struct {
-	// Components their names; all that call modules from elsewhere if empty
+	// Components their names; all with images or modules from elsewhere if empty
 	Components []string `json:"components,omitempty,omitzero"`
 
 	// DryRun show what would change, and change nothing
@@ -3195,16 +3210,16 @@ type ResolvedModule struct {
 	// Commit of content from git
 	Commit string `json:"commit,omitempty,omitzero"`
 
-	// Constraint the version constraint as written
+	// Constraint the version constraint, tag or update_policy as written
 	Constraint string `json:"constraint,omitempty,omitzero"`
 
 	// Directory of the module in its package
 	Directory string `json:"directory"`
 
-	// Key the path of the call, such as vpc or eks.kms
+	// Key the path of the call, such as vpc or eks.kms; image for an image
 	Key string `json:"key"`
 
-	// Repository of content from git
+	// Repository of content from git, and of an image
 	Repository string `json:"repository,omitempty,omitzero"`
 
 	// Source as written
@@ -3213,7 +3228,7 @@ type ResolvedModule struct {
 	// Tree digest of the content
 	Tree string `json:"tree"`
 
-	// Version of a module from a registry
+	// Version of a module from a registry; the tag of an image
 	Version string `json:"version,omitempty,omitzero"`
 }
 
@@ -4541,14 +4556,14 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/apps/{app}/config (the `GetAppConfig` operationId).
 	GetAppConfig(ctx context.Context, app InApp, params *GetAppConfigParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateModuleRefreshWithBody Resolve the module calls of Terraform components again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
+	// CreateModuleRefreshWithBody Resolve the images of components, and the module calls of Terraform components, again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/apps/{app}/module-refreshes (the `CreateModuleRefresh` operationId).
 	CreateModuleRefreshWithBody(ctx context.Context, app InApp, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateModuleRefresh Resolve the module calls of Terraform components again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
+	// CreateModuleRefresh Resolve the images of components, and the module calls of Terraform components, again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5653,7 +5668,7 @@ func (c *Client) GetAppConfig(ctx context.Context, app InApp, params *GetAppConf
 	return c.Client.Do(req)
 }
 
-// CreateModuleRefreshWithBody Resolve the module calls of Terraform components again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
+// CreateModuleRefreshWithBody Resolve the images of components, and the module calls of Terraform components, again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5670,7 +5685,7 @@ func (c *Client) CreateModuleRefreshWithBody(ctx context.Context, app InApp, con
 	return c.Client.Do(req)
 }
 
-// CreateModuleRefresh Resolve the module calls of Terraform components again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
+// CreateModuleRefresh Resolve the images of components, and the module calls of Terraform components, again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -12261,14 +12276,14 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/apps/{app}/config (the `GetAppConfig` operationId).
 	GetAppConfigWithResponse(ctx context.Context, app InApp, params *GetAppConfigParams, reqEditors ...RequestEditorFn) (*GetAppConfigResponse, error)
 
-	// CreateModuleRefreshWithBodyWithResponse Resolve the module calls of Terraform components again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
+	// CreateModuleRefreshWithBodyWithResponse Resolve the images of components, and the module calls of Terraform components, again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/apps/{app}/module-refreshes (the `CreateModuleRefresh` operationId).
 	CreateModuleRefreshWithBodyWithResponse(ctx context.Context, app InApp, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateModuleRefreshResponse, error)
 
-	// CreateModuleRefreshWithResponse Resolve the module calls of Terraform components again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
+	// CreateModuleRefreshWithResponse Resolve the images of components, and the module calls of Terraform components, again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18131,7 +18146,7 @@ func (c *ClientWithResponses) GetAppConfigWithResponse(ctx context.Context, app 
 	return ParseGetAppConfigResponse(rsp)
 }
 
-// CreateModuleRefreshWithBodyWithResponse Resolve the module calls of Terraform components again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
+// CreateModuleRefreshWithBodyWithResponse Resolve the images of components, and the module calls of Terraform components, again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -18144,7 +18159,7 @@ func (c *ClientWithResponses) CreateModuleRefreshWithBodyWithResponse(ctx contex
 	return ParseCreateModuleRefreshResponse(rsp)
 }
 
-// CreateModuleRefreshWithResponse Resolve the module calls of Terraform components again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
+// CreateModuleRefreshWithResponse Resolve the images of components, and the module calls of Terraform components, again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -24,6 +24,7 @@ func (c *component) toComponent(driver string) Component {
 	case c.image != nil:
 		comp.Image = &Image{Public: c.image.Public, AWSECR: c.image.AWSECR, GCPGAR: c.image.GCPGAR,
 			AzureACR: c.image.AzureACR}
+		comp.Image.RequireSignature, _ = c.table.Find("verification.require_signature").Flag()
 	case c.build != nil:
 		comp.EnvVars = c.build.EnvVars
 		comp.Docker = c.toDocker()

@@ -5,7 +5,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
-	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
+	"github.com/nuon-toolkit/nuon/pkg/image"
 )
 
 // checkImage checks the source of an image: section 10.3.
@@ -28,6 +28,18 @@ func (c *checker) checkImage(comp *component) {
 		c.checkImageURL(comp.table, key)
 		c.checkImageVersion(comp.table, key)
 	}
+	if len(set) == 1 && set[0] != "public" {
+		c.warnf(ruleNoEffectYet, comp.table.KeyPosition(set[0]),
+			"store one for its registry: nuon credentials create NAME --image HOST",
+			"nuon does not log in to registries of clouds yet: the image of %s is pulled with a stored credential, "+
+				"or without one", set[0])
+	}
+	if required := comp.table.Find("verification.require_signature"); required != nil {
+		if yes, _ := required.Flag(); yes {
+			c.warnf(ruleNoEffectYet, required.At, "set it to false, and check signatures before you push",
+				"signatures are not checked yet, so the image is not built while require_signature is true")
+		}
+	}
 }
 
 // checkImageVersion checks that an image has a tag or a policy that selects one.
@@ -41,18 +53,25 @@ func (c *checker) checkImageVersion(t *syntax.Table, key string) {
 		c.errorf(ruleChooseOne, t.KeyPosition(key+".update_policy"), "keep one of them",
 			"both %s.tag and %s.update_policy are given", key, key)
 	}
+	if text, _ := policy.Text(); text != "" {
+		if _, err := image.ParseConstraint(text); err != nil {
+			c.errorf(ruleWrongValue, t.Position(key+".update_policy"), "write it like ~1.10.0 or ^2",
+				"%s is no constraint of versions", diagnostic.Quote(text))
+		}
+	}
+	if text, _ := tag.Text(); text != "" {
+		if _, _, err := image.ParseTag(text); err != nil {
+			c.errorf(ruleWrongValue, t.Position(key+".tag"), "", "%s is no tag of an image", diagnostic.Quote(text))
+		}
+	}
 }
-
-// imageForm matches an image address without scheme, tag or digest.
-var imageForm = lazyregexp.New(`^[a-zA-Z0-9][a-zA-Z0-9._-]*(:[0-9]+)?(/[a-zA-Z0-9][a-zA-Z0-9._-]*)*$`)
 
 func (c *checker) checkImageURL(t *syntax.Table, key string) {
 	url, _ := t.Find(key + ".image_url").Text()
 	at := t.Position(key + ".image_url")
-	tag, _ := t.Find(key + ".tag").Text()
 	_, plain, scheme := strings.Cut(url, "://")
 	switch {
-	case url == "" || imageForm.MatchString(url):
+	case url == "" || validRepository(url):
 	case scheme:
 		c.errorf(ruleWrongValue, at, "write "+diagnostic.Quote(strings.TrimSuffix(plain, "/")),
 			"image_url is an address with a scheme")
@@ -61,7 +80,9 @@ func (c *checker) checkImageURL(t *syntax.Table, key string) {
 	default:
 		c.errorf(ruleWrongValue, at, `write it like "ghcr.io/acme/ledger-api"`, "image_url is no address of an image")
 	}
-	if strings.ContainsAny(tag, " \t\r\n/") {
-		c.errorf(ruleWrongValue, t.Position(key+".tag"), "", "%s is no tag of an image", diagnostic.Quote(tag))
-	}
+}
+
+func validRepository(url string) bool {
+	_, err := image.ParseRepository(url)
+	return err == nil
 }

@@ -18,6 +18,7 @@ const (
 	KindTerraformModule    = format.KindTerraformModule
 	KindHelmChart          = format.KindHelmChart
 	KindKubernetesManifest = format.KindKubernetesManifest
+	KindContainerImage     = format.KindContainerImage
 )
 
 // Component is one part of an app that is built and deployed: the sandbox or a file of components/.
@@ -88,6 +89,24 @@ type Image struct {
 	GCPGAR *format.GARImage    `json:"gcp_gar,omitempty"`
 
 	AzureACR *format.ACRImage `json:"azure_acr,omitempty"`
+	// RequireSignature allows only images with a signature. Nothing checks signatures so far, so such
+	// an image is not built.
+	RequireSignature bool `json:"require_signature,omitempty"`
+}
+
+// Address returns the repository, and the tag or the policy that selects one.
+func (i *Image) Address() (repository, tag, policy string) {
+	switch {
+	case i.Public != nil:
+		return i.Public.ImageURL, i.Public.Tag, i.Public.UpdatePolicy
+	case i.AWSECR != nil:
+		return i.AWSECR.ImageURL, i.AWSECR.Tag, i.AWSECR.UpdatePolicy
+	case i.GCPGAR != nil:
+		return i.GCPGAR.ImageURL, i.GCPGAR.Tag, i.GCPGAR.UpdatePolicy
+	case i.AzureACR != nil:
+		return i.AzureACR.ImageURL, i.AzureACR.Tag, i.AzureACR.UpdatePolicy
+	}
+	return "", "", ""
 }
 
 // Docker is the Dockerfile of a docker_build.
@@ -122,7 +141,7 @@ func (c *Component) Deployable() bool {
 // excludes a Pulumi sandbox.
 func deploys(kind string) bool {
 	switch kind {
-	case KindSandbox, KindTerraformModule, KindHelmChart, KindKubernetesManifest:
+	case KindSandbox, KindTerraformModule, KindHelmChart, KindKubernetesManifest, KindContainerImage:
 		return true
 	}
 	return false

@@ -59,7 +59,7 @@ func (l *loader) declareComponent(d document) {
 		l.reportType(d, kind)
 		return
 	}
-	if !deploys(kind) {
+	if !deploys(found.Type) {
 		l.warnf(ruleNoEffectYet, d.table.Position("type"), "", "accepted, no effect yet: components of type %s", kind)
 	}
 	c.components = append(c.components, found)

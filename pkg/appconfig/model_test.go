@@ -51,7 +51,7 @@ func TestEdgesAndOrderOfAllKinds(t *testing.T) {
 		t.Error(diff)
 	}
 	deployed := app.Deployed()
-	if diff := cmp.Diff([][]string{{"cluster"}, {"chart"}, {"quota"}, {"web"}}, deployed.Order()); diff != "" ||
+	if diff := cmp.Diff([][]string{{"cluster", "image"}, {"chart"}, {"quota"}, {"web"}}, deployed.Order()); diff != "" ||
 		deployed.Sandbox == nil || len(app.Components) != 7 {
 		t.Errorf("%d components\n%s", len(app.Components), diff)
 	}

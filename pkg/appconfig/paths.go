@@ -237,11 +237,13 @@ func outputsOfImages() []TemplatePath {
 		name, about string
 		kind        PathType
 	}{
-		{"repository", "repository in the registry of the install", PathText}, {"tag", "tag", PathText},
-		{"digest", "digest of the manifest", PathText}, {"ref", "repository@digest", PathText},
-		{"display_tag", "tag for people", PathText}, {"media_type", "media type", PathText}, {"size", "bytes", PathAny},
-		{"urls", "URLs of the manifest", PathList}, {"annotations", "annotations of the manifest", PathObject},
-		{"artifact_type", "type of the artifact", PathText}, {"platform", "operating system and architecture", PathObject},
+		{"repository", "repository in the registry of the install", PathText},
+		{"tag", "tag there, which names no other image: that of the source, and the start of the digest", PathText},
+		{"digest", "digest of the image", PathText}, {"ref", "repository@digest", PathText},
+		{"display_tag", "tag of the source", PathText}, {"media_type", "media type", PathText},
+		{"size", "bytes of the manifest", PathAny}, {"urls", "an empty list", PathList},
+		{"annotations", "annotations of the manifest", PathObject}, {"artifact_type", "type of the artifact", PathText},
+		{"platform", "operating system and architecture of an image for only one", PathObject},
 	} {
 		all = append(all, TemplatePath{Path: "components.COMPONENT.outputs.image." + field.name, Type: field.kind,
 			From: FromComponent, Kinds: imageKinds, About: field.about})

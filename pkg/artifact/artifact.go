@@ -29,6 +29,8 @@ const (
 	MediaManifest Media = "application/vnd.nuon.manifest.v1"
 	// MediaScripts is code that steps of actions run: files at their paths in the repository.
 	MediaScripts Media = "application/vnd.nuon.scripts.v1"
+	// MediaImage lists the content of a container image, which is stored beside it: one file, image.json.
+	MediaImage Media = "application/vnd.nuon.image.v1"
 	// MediaSource is a packed source tree, which the observer hands to a build.
 	MediaSource Media = "application/vnd.nuon.source.v1"
 	// MediaPlan is a plan bundle that is encrypted to the install key.

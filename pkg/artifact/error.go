@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -33,17 +34,21 @@ const (
 	Oversized Reason = "too large"
 	// Cancelled: the caller's context ended.
 	Cancelled Reason = "cancelled"
+	// NotRegistry: the server is no registry.
+	NotRegistry Reason = "no registry"
+	// Unsupported: the content is of a kind that nuon does not handle.
+	Unsupported Reason = "not supported"
 	// Rejected: any other unsuccessful response.
 	Rejected Reason = "refused"
 )
 
 // Error reports a failed registry operation, its cause, and what to do next.
 type Error struct {
-	// Verb is the operation: "push", "pull" or "look up".
+	// Verb is the operation, such as "push", "pull" or "look up".
 	Verb string
 	// Repository names the registry and the repository.
 	Repository Reference
-	// Digest is the digest of the artifact.
+	// Digest is the digest or the tag of the content.
 	Digest string
 	// Reason classifies Err.
 	Reason Reason
@@ -75,6 +80,10 @@ func (e *Error) hint() string {
 		return "nothing of it was used; remove it from the registry and build it again"
 	case Oversized:
 		return "make it smaller: leave out what a deploy does not need"
+	case NotRegistry:
+		return "check the address"
+	case Unsupported:
+		return "push it in a newer format"
 	case Cancelled:
 		return "run it again"
 	default:
@@ -112,9 +121,13 @@ func reasonOf(err error, status int) Reason {
 		return Damaged
 	case errors.Is(err, ErrTooLarge):
 		return Oversized
+	case errors.Is(err, ErrUnsupported):
+		return Unsupported
+	case errors.Is(err, ErrNotRegistry):
+		return NotRegistry
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return Cancelled
-	case status == 0 && (errors.As(err, &dial) || errors.As(err, &lookup)):
+	case status == 0 && (errors.As(err, &dial) || errors.As(err, &lookup) || errors.Is(err, io.ErrUnexpectedEOF)):
 		return Unreachable
 	default:
 		return Rejected

@@ -23,6 +23,8 @@ import (
 type Parts struct {
 	// Digest is the digest of Manifest. It identifies the artifact.
 	Digest string
+	// Type is the artifact type of the manifest.
+	Type Media
 	// Manifest contains the exact bytes of the manifest.
 	Manifest []byte
 	// Layer identifies the only layer.
@@ -64,7 +66,7 @@ func (r *Repository) Parts(ctx context.Context, digest string) (Parts, error) {
 }
 
 func partsOf(manifest []byte, digest string) (Parts, error) {
-	_, layer, err := parseManifest(manifest)
+	parsed, layer, err := parseManifest(manifest)
 	if err != nil {
 		return Parts{}, err
 	}
@@ -77,7 +79,8 @@ func partsOf(manifest []byte, digest string) (Parts, error) {
 	if with.Config.Digest != ocispec.DescriptorEmptyJSON.Digest {
 		return Parts{}, fmt.Errorf("%w: the manifest has a config, and an artifact of nuon has none", ErrDamaged)
 	}
-	return Parts{Digest: digest, Manifest: manifest, Layer: Blob{Digest: layer.Digest.String(), Size: layer.Size}}, nil
+	return Parts{Digest: digest, Type: parsed.Type, Manifest: manifest,
+		Layer: Blob{Digest: layer.Digest.String(), Size: layer.Size}}, nil
 }
 
 // HasBlob reports whether the repository has the blob. Errors are *Error.
@@ -116,14 +119,8 @@ func (r *Repository) Fetch(ctx context.Context, blob Blob, offset int64) (body i
 
 // get requests a blob from offset.
 func (r *Repository) get(ctx context.Context, blob Blob, offset int64) (*http.Response, error) {
-	scheme := "https"
-	if r.reference.PlainHTTP {
-		scheme = "http"
-	}
 	ctx = auth.AppendRepositoryScope(ctx, r.remote.Reference, auth.ActionPull)
-	address := fmt.Sprintf("%s://%s/v2/%s/blobs/%s",
-		scheme, r.remote.Reference.Host(), r.remote.Reference.Repository, blob.Digest)
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.url("blobs/"+blob.Digest), nil)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,6 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"oras.land/oras-go/v2/registry/remote"
 	"oras.land/oras-go/v2/registry/remote/auth"
-	"oras.land/oras-go/v2/registry/remote/retry"
 
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
@@ -84,6 +83,12 @@ type Repository struct {
 
 // Open creates a client for a repository. It does not connect.
 func Open(reference Reference, credential Credential) (*Repository, error) {
+	return OpenClient(reference, credential, &http.Client{})
+}
+
+// OpenClient creates a client for a repository that sends its requests with client, also those to
+// the registry's token service. It does not connect.
+func OpenClient(reference Reference, credential Credential, client *http.Client) (*Repository, error) {
 	opened, err := remote.NewRepository(reference.String())
 	if err != nil {
 		return nil, fmt.Errorf("open repository %s: %w", reference, err)
@@ -92,14 +97,16 @@ func Open(reference Reference, credential Credential) (*Repository, error) {
 		return nil, fmt.Errorf("open repository %s: leave out the tag or digest", reference)
 	}
 	opened.PlainHTTP = reference.PlainHTTP
-	opened.Client = newAuthClient(opened.Reference.Host(), credential)
+	opened.Client = newAuthClient(opened.Reference.Host(), credential, *client)
 	opened.SkipReferrersGC = true
+	opened.ReferrerListMaxPages = maxPages
 	return &Repository{reference: reference, remote: opened}, nil
 }
 
-func newAuthClient(host string, credential Credential) remote.Client {
+func newAuthClient(host string, credential Credential, client http.Client) remote.Client {
+	client.Transport = newTransport(client.Transport)
 	authClient := &auth.Client{
-		Client: &http.Client{Transport: retry.NewTransport(nil)},
+		Client: &client,
 		Header: http.Header{"User-Agent": {"nuon"}},
 		Cache:  auth.NewCache(),
 	}

@@ -16,12 +16,12 @@ type candidate struct {
 	componentState
 	app       *appconfig.App // the config of the component's app
 	recipe    Recipe
-	digest    string // of the recipe, without a resolution of modules
+	digest    string // of the recipe, without a resolution
 	problem   string // why it cannot be built, for people; the component then stays as it was
 	temporary bool   // the problem is temporary and not the component's own
 
-	callsModules bool                       // the module calls others outside of its repository
-	variables    []appconfig.ModuleVariable // of a sandbox: those that nuon may pass
+	resolves  bool                       // it is an image, or a module that calls others outside of its repository
+	variables []appconfig.ModuleVariable // of a sandbox: those that nuon may pass
 
 	tree   *gittree.Tree // nil for what is built from the config itself
 	known  knownInput    // what exists of this input
@@ -136,8 +136,8 @@ func (b *Builder) packAll(ctx context.Context, org string, findings []*candidate
 		if found.problem != "" || found.known.build != nil {
 			continue
 		}
-		if found.recipe.Chart != nil {
-			found.packed = true // the build fetches it
+		if found.recipe.fetched() != "" {
+			found.packed = true
 			continue
 		}
 		packed, err := found.pack()

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/image"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/reconciler/credentialscope"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs"
@@ -21,9 +23,10 @@ import (
 // maxModuleAddress bounds an address of modules, in bytes.
 const maxModuleAddress = 4096
 
-// ModulePattern checks an address of modules that a credential names, and returns it in normalized
-// spelling: https://host for a registry, the https:// or ssh:// URL of a repository or an archive, or
-// such a URL with /* at its end for everything below it.
+// ModulePattern checks an address of modules or images that a credential names, and returns it in
+// normalized spelling: https://host for a registry of modules, the https:// or ssh:// URL of a repository
+// or an archive, oci://host/repository for an image, or such a URL with /* at its end for everything
+// below it.
 func ModulePattern(text string) (string, error) {
 	below, all := credentialscope.CutBelow(text)
 	at, err := moduleAddress(below)
@@ -32,9 +35,9 @@ func ModulePattern(text string) (string, error) {
 	}
 	if err != nil {
 		return "", refusal.New(refusal.Invalid, "bad_module_address",
-			fmt.Sprintf("%q is no address of Terraform modules: %v", text[:min(len(text), 200)], err),
-			"Write https://host for a registry, https://host/owner/repository or ssh://git@host/owner/repository for a "+
-				"repository, and /* at the end for all below a path.")
+			fmt.Sprintf("%q is no address of Terraform modules or images: %v", text[:min(len(text), 200)], err),
+			"Write https://host for a registry of modules, https://host/owner/repository or ssh://git@host/owner/repository "+
+				"for a repository, oci://host/owner/image for an image, and /* at the end for all below a path.")
 	}
 	if all {
 		at = credentialscope.Below(at)
@@ -50,9 +53,9 @@ func moduleAddress(text string) (string, error) {
 		return "", fmt.Errorf("it is no URL")
 	case at.RawQuery != "" || at.Fragment != "":
 		return "", fmt.Errorf("it has a query or a fragment")
-	case at.Scheme != "https" && at.Scheme != "ssh":
-		return "", fmt.Errorf("it is neither https:// nor ssh://")
-	case at.Scheme == "https" && at.User != nil || hasPassword(at):
+	case !slices.Contains([]string{"https", "ssh", image.CredentialScheme}, at.Scheme):
+		return "", fmt.Errorf("it is neither https:// nor ssh:// nor oci://")
+	case at.Scheme != "ssh" && at.User != nil || hasPassword(at):
 		return "", fmt.Errorf("it has a user name or a password")
 	}
 	path := strings.TrimSuffix(strings.Trim(at.EscapedPath(), "/"), ".git")
@@ -87,7 +90,7 @@ func ChangeModules(now, add, remove []string) ([]string, error) {
 	return changed, err
 }
 
-// ModuleCredentials returns credentials for Terraform modules to the jobs that resolve them.
+// ModuleCredentials returns credentials for Terraform modules and images to the jobs that resolve them.
 type ModuleCredentials struct {
 	store *store.Store
 	key   seal.Identity
@@ -100,7 +103,8 @@ func NewModuleCredentials(s *store.Store, key seal.Identity) *ModuleCredentials 
 
 // Get returns the credential that names an address most closely, sealed to the key that the job made
 // for this answer, or the zero value if no credential names it. Only the attempt of a running build of
-// a Terraform module gets any, and every other one the zero value. Each use is recorded in the audit log.
+// an image or a Terraform module gets any, and every other one the zero value. Each use is recorded in
+// the audit log.
 func (m *ModuleCredentials) Get(
 	ctx context.Context, caller runners.Caller, ref api.AttemptRef, request api.ModuleCredentialRequest,
 ) (found api.ModuleCredential, err error) {
@@ -118,7 +122,7 @@ func (m *ModuleCredentials) Get(
 		if err != nil {
 			return err
 		}
-		if !resolvesModules(attempt.Job) {
+		if !mayRead(attempt.Job, address) {
 			return nil
 		}
 		row, covers, err := closestCredential(ctx, tx, address)
@@ -141,10 +145,17 @@ func (m *ModuleCredentials) Get(
 	return found, err
 }
 
-// resolvesModules reports whether a job resolves Terraform modules.
-func resolvesModules(job store.Job) bool {
-	return job.Kind == "build" &&
-		(job.ComponentKind == appconfig.KindTerraformModule || job.ComponentKind == appconfig.KindSandbox)
+// mayRead reports whether a job gets the credential for an address: builds of images get those for
+// images, and builds of Terraform modules those for modules.
+func mayRead(job store.Job, address string) bool {
+	ofImage := strings.HasPrefix(address, image.CredentialScheme+"://")
+	switch job.ComponentKind {
+	case appconfig.KindTerraformModule, appconfig.KindSandbox:
+		return job.Kind == "build" && !ofImage
+	case appconfig.KindContainerImage:
+		return job.Kind == "build" && ofImage
+	}
+	return false
 }
 
 // closestCredential returns the credential whose pattern names the most of an address.

@@ -2,6 +2,7 @@ package build
 
 import (
 	"cmp"
+	"errors"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 )
@@ -21,6 +22,9 @@ func BaseRecipe(c *appconfig.Component) Recipe {
 		shape.Chart = &Chart{
 			Repository: c.Helm.Repository.RepoURL, Name: c.Helm.Repository.Chart, Version: c.Helm.Repository.Version,
 		}
+	case c.Image != nil:
+		shape.Image = &Image{}
+		shape.Image.Repository, shape.Image.Tag, shape.Image.UpdatePolicy = c.Image.Address()
 	case c.Manifest != nil && c.Source == nil:
 		shape.Manifest = digestOfText(c.Manifest.Text)
 	case c.Manifest != nil && c.Manifest.Kustomize != nil:
@@ -43,6 +47,11 @@ func (f *candidate) inspect() {
 
 // findSources adds the directories of the component's code to its recipe.
 func (f *candidate) findSources() error {
+	if i := f.config.Image; i != nil && i.RequireSignature {
+		return errors.New("verification.require_signature is true, and signatures cannot be checked yet; set it to false, " +
+			"and check them before you push")
+	}
+	f.resolves = f.config.Image != nil
 	if f.inline {
 		return nil
 	}
@@ -53,7 +62,7 @@ func (f *candidate) findSources() error {
 	if found.Module != nil && f.config.Kind == appconfig.KindSandbox {
 		f.variables = appconfig.PassedVariables(found.Module)
 	}
-	f.callsModules = found.Module != nil && len(found.Module.Remote) > 0
+	f.resolves = found.Module != nil && len(found.Module.Remote) > 0
 	f.recipe.Sources, err = found.Sources(f.tree, f.url)
 	return err
 }

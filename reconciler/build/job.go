@@ -105,6 +105,9 @@ func buildSpec(
 	if c := recipe.Chart; c != nil {
 		spec.Chart = api.ChartSource{Repository: c.Repository, Chart: c.Name, Version: c.Version}
 	}
+	if i := recipe.Image; i != nil {
+		spec.Image = api.ImageSource{Repository: i.Repository, Tag: i.Tag, UpdatePolicy: i.UpdatePolicy}
+	}
 	if k := recipe.Kustomize; k != nil {
 		spec.Kustomize = api.KustomizeSpec{
 			Path: recipe.Directory, Patches: append([]string{}, k.Patches...), EnableHelm: k.EnableHelm,

@@ -37,14 +37,14 @@ const (
 )
 
 // checkModules checks the resolution that the runner reports for a build of an input. It returns nil
-// for none. A call that the input's own resolution has must have the same content.
+// for none, unless the input is an image. A call that the input's own resolution has must have the same content.
 func checkModules(input store.ComponentInput, made api.ModuleResolution) error {
-	if made.Tool == "" && len(made.Modules) == 0 {
-		return nil
-	}
 	var recipe Recipe
 	if err := json.Unmarshal(input.Recipe, &recipe); err != nil {
 		return fmt.Errorf("read recipe: %w", err)
+	}
+	if made.Tool == "" && len(made.Modules) == 0 && recipe.Image == nil {
+		return nil
 	}
 	var start api.ModuleResolution
 	if input.Resolution != nil {
@@ -63,6 +63,9 @@ func checkModules(input store.ComponentInput, made api.ModuleResolution) error {
 
 // validModules checks the form of a reported resolution.
 func validModules(recipe Recipe, made api.ModuleResolution) error {
+	if recipe.Image != nil {
+		return validImage(*recipe.Image, made)
+	}
 	switch {
 	case recipe.TerraformVersion == "":
 		return fmt.Errorf("the runner reported modules of a %s", recipe.Kind)
@@ -140,6 +143,9 @@ func checkUnchanged(start, made api.ModuleResolution) error {
 			continue
 		}
 		was := one[at]
+		if isImage(m) {
+			return fmt.Errorf("image %s: %s was requested, and %s was copied", m.Source, contentName(was), contentName(m))
+		}
 		return fmt.Errorf("module %s (%s): the content changed: %s was recorded, %s was packed; ask the owner of the "+
 			"module why, and run \"nuon builds refresh\" to accept it",
 			m.Key, m.Source, contentName(was), contentName(m))

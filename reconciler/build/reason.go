@@ -17,8 +17,8 @@ func newInputReason(found *candidate, app appState) string {
 	}
 	if found.current == nil {
 		reason := fmt.Sprintf("the first input of %s, at %s", title, commit)
-		if found.recipe.Chart != nil {
-			reason += ": " + found.recipe.Chart.String()
+		if fetched := found.recipe.fetched(); fetched != "" {
+			reason += ": " + fetched
 		}
 		return reason
 	}
@@ -45,13 +45,13 @@ func shapeReason(before, now Recipe, title, whom string) string {
 			title)
 	case before.Kind != now.Kind:
 		return fmt.Sprintf("%s makes %s a %s instead of a %s", whom, title, now.Kind, before.Kind)
-	case now.Chart != nil && (before.Chart == nil || *before.Chart != *now.Chart):
-		return fmt.Sprintf("%s builds %s from %s", whom, title, now.Chart) + previousText(before)
+	case now.fetched() != "" && now.fetched() != before.fetched():
+		return fmt.Sprintf("%s builds %s from %s", whom, title, now.fetched()) + previousText(before)
 	case now.Manifest != "" && before.Manifest != "" && before.Manifest != now.Manifest:
 		return fmt.Sprintf("%s changes the manifest of %s", whom, title)
 	case now.Manifest != "" && before.Manifest == "":
 		return fmt.Sprintf("%s builds %s from a manifest in the config", whom, title) + previousText(before)
-	case now.Chart == nil && before.Chart != nil, now.Manifest == "" && before.Manifest != "":
+	case now.fetched() != before.fetched(), now.Manifest == "" && before.Manifest != "":
 		return fmt.Sprintf("%s builds %s from %s", whom, title, now.Directory) + previousText(before)
 	case before.Directory != now.Directory:
 		return fmt.Sprintf("%s builds %s from %s instead of %s", whom, title, now.Directory, before.Directory)
@@ -62,8 +62,8 @@ func shapeReason(before, now Recipe, title, whom string) string {
 // previousText returns what a component was built from before, as the end of a sentence.
 func previousText(before Recipe) string {
 	switch {
-	case before.Chart != nil:
-		return " instead of " + before.Chart.String()
+	case before.fetched() != "":
+		return " instead of " + before.fetched()
 	case before.Manifest != "":
 		return " instead of a manifest in the config"
 	}

@@ -17,7 +17,8 @@ const recipeFormat = "nuon.input.v1"
 // its config, and the identity of its code. The place of the code (repository, branch, commit) is
 // not part of it.
 //
-// The code is exactly one of Sources, a chart in a chart repository, or the text of a manifest.
+// The code is exactly one of Sources, a chart in a chart repository, the text of a manifest, or an
+// image in a registry.
 type Recipe struct {
 	Format           string             `json:"format"`
 	Kind             string             `json:"kind"`
@@ -27,6 +28,7 @@ type Recipe struct {
 	Chart            *Chart             `json:"chart,omitempty"`
 	Kustomize        *Kustomize         `json:"kustomize,omitempty"`
 	Manifest         string             `json:"manifest,omitempty"` // digest of a text that is built unchanged
+	Image            *Image             `json:"image,omitempty"`
 	// Modules is the digest of the resolution that the builds start from; see component_inputs.resolution.
 	Modules string `json:"modules,omitempty"`
 	// Scripts are the files of a source of actions, for those who approve what runs. They are not part of the digest,
@@ -52,6 +54,33 @@ func (c *Chart) String() string {
 	return fmt.Sprintf("chart %s %s of %s", c.Name, c.Version, c.Repository)
 }
 
+// Image is a container image, as the config names it.
+type Image struct {
+	Repository   string `json:"repository"`
+	Tag          string `json:"tag,omitempty"`
+	UpdatePolicy string `json:"update_policy,omitempty"` // instead of Tag
+}
+
+// String describes the image for use in a sentence.
+func (i *Image) String() string {
+	if i.UpdatePolicy != "" {
+		return fmt.Sprintf("the newest image %s that %q allows", i.Repository, i.UpdatePolicy)
+	}
+	return "image " + i.Repository + ":" + i.Tag
+}
+
+// fetched describes what a build fetches itself, for use in a sentence. It is empty for a build from
+// packed source.
+func (r Recipe) fetched() string {
+	switch {
+	case r.Chart != nil:
+		return r.Chart.String()
+	case r.Image != nil:
+		return r.Image.String()
+	}
+	return ""
+}
+
 // Kustomize holds the options for kustomize, with paths relative to the repository.
 type Kustomize struct {
 	Patches        []string `json:"patches,omitempty"`
@@ -73,6 +102,8 @@ func (r Recipe) SourceDigest() string {
 		return digestOf(r.Chart)
 	case r.Manifest != "":
 		return r.Manifest
+	case r.Image != nil:
+		return digestOf(r.Image)
 	}
 	return digestOf(r.Sources)
 }

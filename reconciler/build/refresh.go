@@ -31,14 +31,14 @@ const (
 	refreshFailed    = "failed"
 )
 
-// RefreshRequest is a request to resolve the module calls of components again.
+// RefreshRequest is a request to resolve the images and module calls of components again.
 type RefreshRequest struct {
-	Components []string // names; all that call modules from elsewhere if empty
+	Components []string // names; all with images or modules from elsewhere if empty
 	DryRun     bool     // only show what would change
 	Actor      string
 }
 
-// Refresh starts to resolve the module calls of a locked app's components again, without what was
+// Refresh starts to resolve the images and module calls of a locked app's components again, without what was
 // resolved before, and returns the id of the refresh. When the build runner has resolved all of them,
 // the changed components get new inputs, which are built and released. If there is nothing to do,
 // the error is a refusal.
@@ -56,7 +56,7 @@ func (b *Builder) Refresh(ctx context.Context, tx *store.Tx, row store.App, r Re
 	}
 	runner, err := tx.BuildRunner(ctx, tx.Org, timing.Online.Seconds())
 	if errors.Is(err, store.ErrNotFound) {
-		return "", refusal.New(refusal.Conflict, "no_runner", "there is no build runner to resolve modules",
+		return "", refusal.New(refusal.Conflict, "no_runner", "there is no build runner to resolve images and modules",
 			"Create one with `nuon runners create --kind build NAME`.")
 	}
 	if err != nil {
@@ -66,24 +66,32 @@ func (b *Builder) Refresh(ctx context.Context, tx *store.Tx, row store.App, r Re
 		OrgID: tx.Org, ID: id.New("mrf"), AppID: row.ID, DryRun: r.DryRun, RequestedBy: r.Actor,
 	})
 	if err != nil {
-		return "", fmt.Errorf("refresh the modules of app %s: %w", row.Name, err)
+		return "", fmt.Errorf("refresh app %s: %w", row.Name, err)
 	}
 	for _, c := range chosen {
 		if err := c.start(ctx, tx, refresh, runner.ID); err != nil {
-			return "", fmt.Errorf("refresh the modules of component %s: %w", c.row.Name, err)
+			return "", fmt.Errorf("refresh component %s: %w", c.row.Name, err)
 		}
 	}
 	return refresh.ID, nil
 }
 
-// refreshable is a component whose modules can be resolved again.
+// resolvedOf names what a refresh resolves for a component.
+func resolvedOf(c componentState) string {
+	if c.config.Image != nil {
+		return "the image of component " + c.row.Name
+	}
+	return "the modules of component " + c.row.Name
+}
+
+// refreshable is a component whose image or modules can be resolved again.
 type refreshable struct {
 	componentState
 	build  store.Build           // the newest of its input
 	before *api.ModuleResolution // what it was built with, or starts from
 }
 
-// chooseToRefresh returns the named components of an app, or all with modules from elsewhere.
+// chooseToRefresh returns the named components of an app, or all with images or modules from elsewhere.
 func chooseToRefresh(ctx context.Context, tx *store.Tx, app appState, names []string) ([]refreshable, error) {
 	var chosen []refreshable
 	for _, name := range names {
@@ -109,20 +117,19 @@ func chooseToRefresh(ctx context.Context, tx *store.Tx, app appState, names []st
 			chosen = append(chosen, one)
 		case len(names) > 0:
 			return nil, refusal.New(refusal.Conflict, "no_modules",
-				"component "+c.row.Name+" was not built with modules from outside of its repository",
-				"A component that has not been built resolves its modules when it is: `nuon builds create "+app.row.Name+"`.")
+				"component "+c.row.Name+" was not built with an image, or with modules from outside of its repository",
+				"A component that has not been built resolves them when it is: `nuon builds create "+app.row.Name+"`.")
 		}
 	}
 	if len(chosen) == 0 {
 		return nil, refusal.New(refusal.Conflict, "no_modules",
-			"no component of app "+app.row.Name+" was built with modules from outside of its repository",
-			"`nuon builds get` lists the modules of a build.")
+			"no component of app "+app.row.Name+" was built with an image, or with modules from outside of its repository",
+			"`nuon builds get` shows what a build resolved.")
 	}
 	return chosen, nil
 }
 
-// readRefreshable reads what a refresh needs. before is nil for a component without modules from
-// elsewhere.
+// readRefreshable reads what a refresh needs. before is nil for a component that resolves nothing.
 func readRefreshable(ctx context.Context, tx *store.Tx, c componentState) (refreshable, error) {
 	one := refreshable{componentState: c}
 	if c.current == nil {
@@ -153,7 +160,7 @@ func (c refreshable) start(ctx context.Context, tx *store.Tx, refresh store.Modu
 	part := id.New("mrc")
 	job, err := jobs.Enqueue(ctx, tx, jobs.NewJob{
 		Runner: runner, Kind: "build", OwnerKind: RefreshOwnerKind, OwnerID: part, ComponentKind: recipe.Kind,
-		Reason: refresh.RequestedBy + " asked for the newest modules of component " + c.row.Name,
+		Reason: refresh.RequestedBy + " asked for the newest of " + resolvedOf(c.componentState),
 		Spec: api.JobSpec{
 			Kind: api.JobSpecKindBuild, TimeoutSeconds: int(math.Ceil(timeoutOf(c.config).Seconds())), Build: spec,
 		},
@@ -351,8 +358,7 @@ func applyToComponent(
 	if err != nil {
 		return err
 	}
-	reason := fmt.Sprintf("%s refreshed the modules of component %s: %s", refresh.RequestedBy, c.row.Name,
-		describeChanges(changes))
+	reason := fmt.Sprintf("%s refreshed %s: %s", refresh.RequestedBy, resolvedOf(c), describeChanges(changes))
 	input, err := chooseInput(ctx, tx, c, recipe, after, reason)
 	if err != nil {
 		return err
@@ -434,6 +440,8 @@ func describeChanges(changes []api.ModuleChange) string {
 	var words []string
 	for _, c := range changes[:min(len(changes), maxDescribed)] {
 		switch {
+		case c.Before.Key != "" && isImage(c.After):
+			words = append(words, describeImage(c))
 		case c.Before.Key == "":
 			words = append(words, c.Key+" is new")
 		case c.After.Key == "":

@@ -200,9 +200,12 @@ func (k *saver) createBuild(ctx context.Context, found *candidate) (err error) {
 	defer func() { span.End(err) }()
 	if found.known.input == nil {
 		var start *api.ModuleResolution
-		if found.callsModules {
+		if found.resolves {
 			if start, err = startOf(ctx, k.tx, found.row.ID, k.app.currentInput(found.row.ID)); err != nil {
 				return err
+			}
+			if !found.recipe.startsFrom(start) {
+				start = nil
 			}
 		}
 		input, err := addInput(ctx, k.tx, newInput{component: found.row.ID, recipe: found.recipe,

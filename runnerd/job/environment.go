@@ -51,6 +51,8 @@ const (
 	// VarModulesPrivate lists the hosts, separated by commas, of Terraform modules that builds may
 	// fetch from private networks and from this machine; 1 allows every host.
 	VarModulesPrivate = "NUON_MODULES_PRIVATE"
+	// VarImagesPrivate lists, in the same way, the hosts of registries that builds may copy images from.
+	VarImagesPrivate = "NUON_IMAGES_PRIVATE"
 )
 
 // environment holds the values of the variables.

@@ -49,6 +49,7 @@ type Component struct{ name string }
 // componentKinds are the kinds that a runner can work on.
 var componentKinds = []string{
 	appconfig.KindSandbox, appconfig.KindTerraformModule, appconfig.KindHelmChart, appconfig.KindKubernetesManifest,
+	appconfig.KindContainerImage,
 }
 
 // UnmarshalText accepts the known kinds.

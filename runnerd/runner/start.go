@@ -20,6 +20,7 @@ import (
 // so that a job neither depends on nor leaks the environment that the runner happens to have.
 var passedVariables = []string{
 	job.VarRegistry, job.VarRegistryPlainHTTP, job.VarChartsPrivate, job.VarModulesPrivate,
+	job.VarImagesPrivate,
 	tfbinary.EnvExecutable, tfbinary.EnvReleases, tfbinary.EnvConfig,
 }
 

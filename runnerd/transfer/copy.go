@@ -17,16 +17,23 @@ import (
 // copier is one copy in progress.
 type copier struct {
 	from, to *artifact.Repository
-	dir      string
+	dir      string // of copies in progress
+	notes    string // directory of the notes about blobs
 	log      *job.Log
 	policy   retryPolicy
 }
 
-// artifact copies the missing parts of an artifact: its layer, then its manifest.
+// artifact copies the missing parts of an artifact: the image that it lists, its layer, then its
+// manifest.
 func (c *copier) artifact(ctx context.Context, digest string) error {
 	parts, there, err := c.parts(ctx, digest)
 	if err != nil {
 		return err
+	}
+	if parts.Type == artifact.MediaImage {
+		if err := c.imageOf(ctx, digest, there); err != nil {
+			return err
+		}
 	}
 	sent, err := c.layer(ctx, parts.Layer)
 	if err != nil {
@@ -72,11 +79,7 @@ func (c *copier) layer(ctx context.Context, blob artifact.Blob) (sent bool, err 
 		return false, err
 	}
 	defer release()
-	var there bool
-	err = c.retry(ctx, func() (err error) {
-		there, err = c.to.HasBlob(ctx, blob)
-		return err
-	})
+	there, err := c.hasBlob(ctx, blob)
 	if err != nil {
 		return false, err
 	}
@@ -84,6 +87,7 @@ func (c *copier) layer(ctx context.Context, blob artifact.Blob) (sent bool, err 
 		if err := c.downloadAndPush(ctx, blob, path); err != nil {
 			return false, err
 		}
+		c.noteBlob(blob)
 	}
 	// Both are removed while the lock is held, the lock file last: a job that waits for the
 	// lock checks that its file still has that name.

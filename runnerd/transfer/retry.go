@@ -8,6 +8,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/backoff"
+	"github.com/nuon-toolkit/nuon/pkg/netguard"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
 
@@ -44,6 +45,9 @@ func isTemporary(err error) bool {
 	var refused *artifact.Error
 	if !errors.As(err, &refused) {
 		return false
+	}
+	if problem, known := netguard.Describe(refused.Err); known && !problem.Temporary {
+		return false // the address is wrong or not allowed
 	}
 	switch refused.Reason {
 	case artifact.Unreachable:

@@ -37,7 +37,7 @@ func Copy(ctx context.Context, env *job.Env, spec api.SyncSpec) error {
 	if err != nil {
 		return err
 	}
-	c := &copier{from: from, to: to, dir: Dir(env.Root), log: env.Log, policy: retryPolicyOf(env.Timing)}
+	c := newCopier(env, from, to)
 	if _, err := filelock.Clear(c.dir, time.Now().Add(-keepFor)); err != nil {
 		env.Log.Warn("cannot clear what old copies left: %v", err)
 	}
@@ -45,6 +45,11 @@ func Copy(ctx context.Context, env *job.Env, spec api.SyncSpec) error {
 		return c.explain(err, spec)
 	}
 	return nil
+}
+
+func newCopier(env *job.Env, from, to *artifact.Repository) *copier {
+	return &copier{from: from, to: to, dir: Dir(env.Root), notes: filepath.Join(env.Root, "blobs"), log: env.Log,
+		policy: retryPolicyOf(env.Timing)}
 }
 
 // Dir returns the runner's directory for copies in progress.

@@ -40,6 +40,8 @@ type Options struct {
 	Poll time.Duration
 	// Serve holds further flags of every reconciler, and Env further variables of every program.
 	Serve, Env []string
+	// Kubeconfig is the path of the kubeconfig of the installers; empty means none.
+	Kubeconfig string
 	// Seed determines the fate of requests between runners and the control plane.
 	Seed uint64
 }
@@ -349,6 +351,9 @@ func (f *Fleet) Machine(place, name, kind string) (r *Runner, err error) {
 		cmd := exec.Command(filepath.Join(f.Bin, "runnerd"), "run", "--url", r.Line.URL(), "--dir", r.Dir, "--name", name,
 			"--capacity", fmt.Sprint(f.Capacity))
 		cmd.Args = append(cmd.Args, r.Args...)
+		if f.Kubeconfig != "" && kind != "build" {
+			cmd.Args = append(cmd.Args, "--kubeconfig", f.Kubeconfig)
+		}
 		cmd.Dir = f.Dir
 		// If a variable occurs twice, a child process gets the last value.
 		cmd.Env = slices.Concat(f.environment(), access, []string{"HOME=" + r.Home}, r.Env)

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/devcontract"
 	"github.com/nuon-toolkit/nuon/reconciler/registry"
 )
@@ -83,6 +84,16 @@ func (r *Registry) environment(namespace string) []string {
 		"NUON_REGISTRY=" + r.address + "/" + namespace, "NUON_REGISTRY_USERNAME=fleet", "NUON_REGISTRY_PASSWORD=" + token,
 		"NUON_REGISTRY_PLAIN_HTTP=1",
 	}
+}
+
+// Address returns the registry's host and port.
+func (r *Registry) Address() string { return r.address }
+
+// Open opens a repository for reading.
+func (r *Registry) Open(repository string) (*artifact.Repository, error) {
+	token := r.signer.Issue(repository, []string{registry.ActionPull}, time.Now().Add(credentialLife))
+	return artifact.Open(artifact.Reference{Host: r.address, Repository: repository, PlainHTTP: true},
+		artifact.Basic("fleet", token))
 }
 
 func (r *Registry) vendor() []string  { return r.environment(devcontract.VendorNamespace) }

@@ -129,7 +129,7 @@ type ValuesFile struct {
 // registry of each install. Set exactly one of public, aws_ecr and gcp_gar.
 type ContainerImage struct {
 	Component
-	// An image that anyone can pull.
+	// An image that anyone can pull, or that a stored credential opens.
 	Public *PublicImage `toml:"public" json:"public,omitempty"`
 	// An image in a registry on AWS.
 	AWSECR *ECRImage `toml:"aws_ecr" json:"aws_ecr,omitempty"`
@@ -137,20 +137,21 @@ type ContainerImage struct {
 	GCPGAR *GARImage `toml:"gcp_gar" json:"gcp_gar,omitempty"`
 	// An image in a registry on Azure.
 	AzureACR *ACRImage `toml:"azure_acr" json:"azure_acr,omitempty"`
-	// The signatures that the image must have. Its content is not checked.
+	// The signatures that the image must have. With require_signature = true the image is not built,
+	// because signatures are not checked yet.
 	Verification Any `toml:"verification" json:"verification,omitempty" config:"idle"`
 
 	Device Unsupported `toml:"device" json:"-" hint:"remove it"`
 }
 
-// PublicImage is an image that anyone can pull.
+// PublicImage is an image that anyone can pull, or that a stored credential opens.
 type PublicImage struct {
 	// Repository of the image, without the tag.
 	ImageURL string `toml:"image_url" json:"image_url,omitempty" config:"required" example:"ghcr.io/acme/ledger-api"`
-	// Tag. Set this or update_policy.
+	// Tag, or digest, or both (1.4@sha256:…). Set this or update_policy.
 	Tag string `toml:"tag" json:"tag,omitempty" example:"2.3.1"`
-	// Versions of which the newest is taken, instead of a tag.
-	UpdatePolicy string `toml:"update_policy" json:"update_policy,omitempty" config:"idle" example:"~1.10.0"`
+	// Versions of which the newest is taken, instead of a tag. Tags such as 1.10.3 and v1.10.3 count.
+	UpdatePolicy string `toml:"update_policy" json:"update_policy,omitempty" example:"~1.10.0"`
 }
 
 // ECRImage is an image in Amazon ECR.
@@ -163,10 +164,10 @@ type ECRImage struct {
 	Region string `toml:"region" json:"region,omitempty" config:"required" example:"eu-central-1"`
 	// Repository of the image.
 	ImageURL string `toml:"image_url" json:"image_url,omitempty" config:"required" example:"123456789012.dkr.ecr.eu-central-1.amazonaws.com/ledger-api"`
-	// Tag. Set this or update_policy.
+	// Tag, or digest, or both (1.4@sha256:…). Set this or update_policy.
 	Tag string `toml:"tag" json:"tag,omitempty" example:"2.3.1"`
-	// Versions of which the newest is taken, instead of a tag.
-	UpdatePolicy string `toml:"update_policy" json:"update_policy,omitempty" config:"idle" example:"~1.10.0"`
+	// Versions of which the newest is taken, instead of a tag. Tags such as 1.10.3 and v1.10.3 count.
+	UpdatePolicy string `toml:"update_policy" json:"update_policy,omitempty" example:"~1.10.0"`
 }
 
 // GARImage is an image in Google Artifact Registry.
@@ -177,10 +178,10 @@ type GARImage struct {
 	Region string `toml:"region" json:"region,omitempty" config:"required" example:"europe-west3"`
 	// Repository of the image.
 	ImageURL string `toml:"image_url" json:"image_url,omitempty" config:"required" example:"europe-west3-docker.pkg.dev/acme-images/ledger/api"`
-	// Tag. Set this or update_policy.
+	// Tag, or digest, or both (1.4@sha256:…). Set this or update_policy.
 	Tag string `toml:"tag" json:"tag,omitempty" example:"2.3.1"`
-	// Versions of which the newest is taken, instead of a tag.
-	UpdatePolicy string `toml:"update_policy" json:"update_policy,omitempty" config:"idle" example:"~1.10.0"`
+	// Versions of which the newest is taken, instead of a tag. Tags such as 1.10.3 and v1.10.3 count.
+	UpdatePolicy string `toml:"update_policy" json:"update_policy,omitempty" example:"~1.10.0"`
 	// Service account that pulls the image.
 	ServiceAccountEmail string `toml:"service_account_email" json:"service_account_email,omitempty" example:"pull@acme-images.iam.gserviceaccount.com"`
 	// Workload identity provider of the service account.
@@ -193,10 +194,10 @@ type ACRImage struct {
 	ImageURL string `toml:"image_url" json:"image_url,omitempty" config:"required" example:"acme.azurecr.io/ledger-api"`
 	// Address of the registry.
 	RegistryURL string `toml:"registry_url" json:"registry_url,omitempty" config:"required" example:"acme.azurecr.io"`
-	// Tag. Set this or update_policy.
+	// Tag, or digest, or both (1.4@sha256:…). Set this or update_policy.
 	Tag string `toml:"tag" json:"tag,omitempty" example:"2.3.1"`
-	// Versions of which the newest is taken, instead of a tag.
-	UpdatePolicy string `toml:"update_policy" json:"update_policy,omitempty" config:"idle" example:"~1.10.0"`
+	// Versions of which the newest is taken, instead of a tag. Tags such as 1.10.3 and v1.10.3 count.
+	UpdatePolicy string `toml:"update_policy" json:"update_policy,omitempty" example:"~1.10.0"`
 	// Variable of the app with the tenant.
 	TenantID string `toml:"tenant_id" json:"tenant_id,omitempty" example:"acr_tenant"`
 	// Variable of the app with the client.

@@ -47,7 +47,7 @@ type ServerInterface interface {
 	// GetAppConfig What a version of the app declares and a client needs to ask, complete and run by name. 404 when there is no such version.
 	// (GET /v1/apps/{app}/config)
 	GetAppConfig(w http.ResponseWriter, r *http.Request, app InApp, params GetAppConfigParams)
-	// CreateModuleRefresh Resolve the module calls of Terraform components again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
+	// CreateModuleRefresh Resolve the images of components, and the module calls of Terraform components, again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
 	// (POST /v1/apps/{app}/module-refreshes)
 	CreateModuleRefresh(w http.ResponseWriter, r *http.Request, app InApp)
 
@@ -7187,7 +7187,7 @@ type StrictServerInterface interface {
 	// GetAppConfig What a version of the app declares and a client needs to ask, complete and run by name. 404 when there is no such version.
 	// (GET /v1/apps/{app}/config)
 	GetAppConfig(ctx context.Context, request GetAppConfigRequestObject) (GetAppConfigResponseObject, error)
-	// CreateModuleRefresh Resolve the module calls of Terraform components again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
+	// CreateModuleRefresh Resolve the images of components, and the module calls of Terraform components, again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
 	// (POST /v1/apps/{app}/module-refreshes)
 	CreateModuleRefresh(ctx context.Context, request CreateModuleRefreshRequestObject) (CreateModuleRefreshResponseObject, error)
 

@@ -9,13 +9,13 @@ import (
 	"log/slog"
 	"net/http"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/image"
 	"github.com/nuon-toolkit/nuon/reconciler/api/middleware"
 	"github.com/nuon-toolkit/nuon/reconciler/api/ratelimit"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs"
@@ -61,19 +61,32 @@ type Blobs interface {
 }
 
 // proxy serves /v2/: it lets an attempt read, with its token, the artifact in the vendor's registry
-// that the spec of a sync names, or of a plan or an action that copies it. So no credential of the vendor ever
-// exists in a customer's account (design, section 4), and no other job can read from the registry.
+// that the spec of a sync names, or of a plan or an action that copies it, and the image that this
+// artifact lists. So no credential of the vendor ever exists in a customer's account (design, section 4),
+// and no other job can read from the registry.
 type proxy struct {
 	door   *door
 	vendor Blobs
 	log    *slog.Logger
 
-	mu    sync.Mutex
-	parts map[string][]string // the parts of each manifest, by its digest; a digest's content never changes
+	mu     sync.Mutex
+	parts  map[string]parts // of each artifact, by its digest; a digest's content never changes
+	cached int              // digests in parts
+}
+
+// parts are the digests that belong to an artifact: its config and layer, and the manifests and blobs
+// of the image that it lists.
+type parts map[BlobKind]map[string]bool
+
+func (p parts) add(kind BlobKind, digest string) {
+	if p[kind] == nil {
+		p[kind] = map[string]bool{}
+	}
+	p[kind][digest] = true
 }
 
 func newProxy(d *door, vendor Blobs, log *slog.Logger) *proxy {
-	return &proxy{door: d, vendor: vendor, log: log, parts: map[string][]string{}}
+	return &proxy{door: d, vendor: vendor, log: log, parts: map[string]parts{}}
 }
 
 // blobPath splits a path into repository (in the grammar of the OCI distribution specification),
@@ -222,72 +235,112 @@ func (p *proxy) isPart(ctx context.Context, ref api.ArtifactRef, want Wanted) (b
 		return false, nil
 	case ref.Digest == want.Digest:
 		return true, nil
-	case want.Kind != Layers:
-		return false, nil
 	}
-	parts, err := p.partsOf(ctx, ref)
-	return slices.Contains(parts, want.Digest), err
+	found, err := p.partsOf(ctx, ref)
+	return found[want.Kind][want.Digest], err
 }
 
 const (
-	// largestManifest bounds the bytes read of a manifest; nuon's own have less than 2 KiB.
+	// largestManifest bounds the bytes read of a manifest, or of the list of an image's content; nuon's
+	// own manifests have less than 2 KiB.
 	largestManifest = mib
-	// mostCached bounds the cache of manifests, which is cleared when it is full.
-	mostCached = 4096
+	// mostCached bounds the digests in the cache of parts, which is cleared when it is full.
+	mostCached = 100_000
 )
 
-// partsOf returns the digests of an artifact's config and layers.
-func (p *proxy) partsOf(ctx context.Context, ref api.ArtifactRef) ([]string, error) {
+// partsOf returns the parts of an artifact.
+func (p *proxy) partsOf(ctx context.Context, ref api.ArtifactRef) (parts, error) {
 	p.mu.Lock()
-	parts, known := p.parts[ref.Digest]
+	found, known := p.parts[ref.Digest]
 	p.mu.Unlock()
 	if known {
-		return parts, nil
+		return found, nil
 	}
-	content, err := p.vendor.Open(ctx, Wanted{Repository: ref.Repository, Digest: ref.Digest, Kind: Manifests}, 0)
+	raw, err := p.read(ctx, Wanted{Repository: ref.Repository, Digest: ref.Digest, Kind: Manifests})
+	if err != nil {
+		return nil, err
+	}
+	found, layer, err := partsIn(raw, ref.Digest)
+	if err == nil && layer != "" {
+		err = p.addImage(ctx, found, ref.Repository, layer)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cached > mostCached {
+		clear(p.parts)
+		p.cached = 0
+	}
+	p.parts[ref.Digest] = found
+	p.cached += len(found[Manifests]) + len(found[Layers])
+	return found, nil
+}
+
+// read returns a manifest or a small layer, after a check of its digest, because what it lists is
+// served to runners.
+func (p *proxy) read(ctx context.Context, want Wanted) ([]byte, error) {
+	content, err := p.vendor.Open(ctx, want, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer content.Body.Close() //nolint:errcheck // it was only read
 	raw, err := io.ReadAll(io.LimitReader(content.Body, largestManifest+1))
 	if err != nil {
-		return nil, fmt.Errorf("read manifest %s: %w", ref.Digest, err)
+		return nil, fmt.Errorf("read %s: %w", want.Digest, err)
 	}
-	if parts, err = partsIn(raw, ref.Digest); err != nil {
-		return nil, err
+	if len(raw) > largestManifest {
+		return nil, fmt.Errorf("%s has more than %d bytes", want.Digest, largestManifest)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.parts) >= mostCached {
-		clear(p.parts)
+	if came := artifact.Digest(raw); came != want.Digest {
+		return nil, fmt.Errorf("the vendor's registry gave %s for %s", came, want.Digest)
 	}
-	p.parts[ref.Digest] = parts
-	return parts, nil
+	return raw, nil
 }
 
-// partsIn parses a manifest and checks its digest, because what it lists is served to runners.
-func partsIn(raw []byte, digest string) ([]string, error) {
-	if len(raw) > largestManifest {
-		return nil, fmt.Errorf("manifest %s has more than %d bytes", digest, largestManifest)
-	}
-	if came := artifact.Digest(raw); came != digest {
-		return nil, fmt.Errorf("the vendor's registry gave %s for manifest %s", came, digest)
-	}
+// partsIn parses the manifest of an artifact. layer is the digest of the layer that lists the content
+// of an image, or "" if the artifact is of another type.
+func partsIn(raw []byte, digest string) (found parts, layer string, err error) {
 	type descriptor struct {
 		Digest string `json:"digest"`
 	}
 	var manifest struct {
-		Config descriptor   `json:"config"`
-		Layers []descriptor `json:"layers"`
+		ArtifactType string       `json:"artifactType"`
+		Config       descriptor   `json:"config"`
+		Layers       []descriptor `json:"layers"`
 	}
 	if err := json.Unmarshal(raw, &manifest); err != nil {
-		return nil, fmt.Errorf("read manifest %s: %w", digest, err)
+		return nil, "", fmt.Errorf("read manifest %s: %w", digest, err)
 	}
-	parts := []string{manifest.Config.Digest}
-	for _, layer := range manifest.Layers {
-		parts = append(parts, layer.Digest)
+	found = parts{}
+	found.add(Layers, manifest.Config.Digest)
+	for _, one := range manifest.Layers {
+		found.add(Layers, one.Digest)
 	}
-	return parts, nil
+	if manifest.ArtifactType == string(artifact.MediaImage) && len(manifest.Layers) == 1 {
+		layer = manifest.Layers[0].Digest
+	}
+	return found, layer, nil
+}
+
+// addImage adds the content of the image that a layer lists.
+func (p *proxy) addImage(ctx context.Context, to parts, repository, layer string) error {
+	raw, err := p.read(ctx, Wanted{Repository: repository, Digest: layer, Kind: Layers})
+	if err != nil {
+		return err
+	}
+	listed, err := image.Unpack(artifact.Artifact{Type: artifact.MediaImage, Form: artifact.FormTree, Layer: raw})
+	if err != nil {
+		return fmt.Errorf("read the image in %s: %w", layer, err)
+	}
+	for _, m := range listed.Manifests {
+		to.add(Manifests, m.Digest)
+		for _, b := range m.Blobs {
+			to.add(Layers, b.Digest)
+		}
+	}
+	return nil
 }
 
 // fail writes an error in the form that OCI clients read (OCI distribution specification, error

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/image"
 	"github.com/nuon-toolkit/nuon/reconciler/api/runner"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs/jobstest"
@@ -119,6 +120,54 @@ func TestAPlanReadsOnlyWhatItCopies(t *testing.T) {
 			if a := s.call(t, "GET", "/v2/acme/web/"+path, token, nil); a.status != want {
 				t.Errorf("%s: %s: %d %s, want %d", spec.Kind, path, a.status, a.body, want)
 			}
+		}
+	}
+}
+
+// TestOfAnImageOnlyItsContentIsServed checks that a sync reads the manifests and blobs that its artifact lists,
+// and no others of the same repository.
+func TestOfAnImageOnlyItsContentIsServed(t *testing.T) {
+	v := newVendor(t)
+	s := serve(t, v)
+	opened, err := artifact.Open(artifact.Reference{
+		Host: v.host, Repository: vendorPrefix + "/acme/api", PlainHTTP: true,
+	}, artifact.Basic("nuon", v.push))
+	must(t, err)
+	blob := func(text string) artifact.Blob {
+		b := artifact.Blob{Digest: artifact.Digest([]byte(text)), Size: int64(len(text))}
+		must(t, opened.PutBlob(t.Context(), b, strings.NewReader(text)))
+		return b
+	}
+	push := func(layer artifact.Blob) artifact.RawManifest {
+		content := fmt.Sprintf(`{"schemaVersion":2,"mediaType":%q,`+
+			`"config":{"mediaType":"application/json","digest":%q,"size":%d},`+
+			`"layers":[{"mediaType":"text/plain","digest":%q,"size":%d}]}`, artifact.MediaImageManifest,
+			blob("{}").Digest, 2, layer.Digest, layer.Size)
+		m := artifact.RawManifest{Digest: artifact.Digest([]byte(content)), MediaType: artifact.MediaImageManifest,
+			Content: []byte(content)}
+		must(t, opened.PutRawManifest(t.Context(), m))
+		return m
+	}
+	layer, otherLayer := blob("layer"), blob("another layer")
+	listed, other := push(layer), push(otherLayer)
+	packed, err := image.Image{Repository: "ghcr.io/acme/api", Tag: "1.4", Digest: listed.Digest,
+		Manifests: []image.Manifest{{
+			Digest: listed.Digest, MediaType: listed.MediaType, Size: int64(len(listed.Content)),
+			Blobs: []image.Blob{{Digest: layer.Digest, Size: layer.Size}},
+		}}}.Pack(nil)
+	must(t, err)
+	digest, err := opened.Push(t.Context(), packed)
+	must(t, err)
+
+	_, token := s.sync(t, s.Runner(t, runners.KindInstall), api.ArtifactRef{Repository: "acme/api", Digest: digest})
+	for path, want := range map[string]int{
+		"manifests/" + digest: 200, "blobs/" + artifact.Digest(packed.Layer): 200,
+		"manifests/" + listed.Digest: 200, "blobs/" + layer.Digest: 200,
+		"manifests/" + other.Digest: 404, "blobs/" + otherLayer.Digest: 404,
+		"blobs/" + listed.Digest: 404, "manifests/" + layer.Digest: 404,
+	} {
+		if a := s.call(t, "GET", "/v2/acme/api/"+path, token, nil); a.status != want {
+			t.Errorf("%s: %d %s, want %d", path, a.status, a.body, want)
 		}
 	}
 }

@@ -26,7 +26,7 @@ var _ Blobs = VendorRegistry{}
 
 // manifestTypes are the accepted media types of manifests.
 const manifestTypes = "application/vnd.oci.image.manifest.v1+json, application/vnd.oci.image.index.v1+json, " +
-	"application/vnd.docker.distribution.manifest.v2+json"
+	"application/vnd.docker.distribution.manifest.v2+json, application/vnd.docker.distribution.manifest.list.v2+json"
 
 // Open requests the bytes of a digest, starting at from. It returns ErrNoBlob if the registry does
 // not have them.

@@ -247,7 +247,8 @@ create table components (
     id             text not null,
     app_id         text not null,
     name           text not null,
-    kind           text not null check (kind in ('sandbox', 'terraform_module', 'helm_chart', 'kubernetes_manifest', 'action_source')),
+    kind           text not null check (kind in ('sandbox', 'terraform_module', 'helm_chart', 'kubernetes_manifest', 'container_image',
+        'action_source')),
     present        boolean not null default true,
     watch_id       text,
     input_id       text,
@@ -301,8 +302,8 @@ create table builds (
     artifact_bytes  bigint not null default 0,
     reason          text not null,
     error           text not null default '',
-    -- The tool that its modules are for; empty when it packed none.
-    modules_tool    text not null default '' check (modules_tool in ('', 'terraform', 'tofu')),
+    -- The tool that its modules are for, or image for an image; empty when it resolved nothing.
+    modules_tool    text not null default '' check (modules_tool in ('', 'terraform', 'tofu', 'image')),
     job_id          text,
     trace           text not null default '',
     created_at      timestamptz not null default now(),
@@ -319,7 +320,7 @@ create unique index builds_one_per_input on builds (org_id, input_id) where stat
 -- The build whose job goes.
 create index builds_of_job on builds (org_id, job_id);
 
--- What each module call of a build that leads out of its repository got, as the runner reported it.
+-- What each module call of a build that leads out of its repository got, or its image, as the runner reported it.
 create table build_modules (
     org_id             text not null,
     build_id           text not null,
@@ -336,7 +337,7 @@ create table build_modules (
     foreign key (org_id, build_id) references builds on delete cascade
 );
 
--- A request to resolve the module calls of components again.
+-- A request to resolve the images and module calls of components again.
 create table module_refreshes (
     org_id       text not null,
     id           text not null,

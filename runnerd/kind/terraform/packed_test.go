@@ -16,6 +16,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/gittest"
+	"github.com/nuon-toolkit/nuon/pkg/netguard"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/runnerd/kind/terraform/modules"
 	"github.com/nuon-toolkit/nuon/runnerd/kind/terraform/modules/registrytest"
@@ -50,7 +51,7 @@ func (r *rig) buildWith(server *registrytest.Server, earlier api.ModuleResolutio
 		Modules: earlier,
 	}
 	result, err := r.run(context.Background(), Build{resolver: modules.Options{
-		Roots: server.Roots, AllowPrivate: privateHosts("127.0.0.1"),
+		Roots: server.Roots, AllowPrivate: netguard.AllowHosts("127.0.0.1"),
 	}}, env)
 	return result.Build, err
 }

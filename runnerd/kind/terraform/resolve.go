@@ -13,6 +13,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/netguard"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/pkg/tfmodule"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
@@ -42,7 +43,7 @@ func (b Build) resolve(
 	options := b.resolver
 	options.Tool, options.Log, options.Cache = toolOf(product), env.Log, filepath.Join(env.Root, "modules")
 	if options.AllowPrivate == nil {
-		options.AllowPrivate = privateHosts(os.Getenv(job.VarModulesPrivate))
+		options.AllowPrivate = netguard.AllowHosts(os.Getenv(job.VarModulesPrivate))
 	}
 	if options.Services == nil {
 		options.Services, options.AllowPrivate, err = useRegistries(tool.Config, options.AllowPrivate)
@@ -110,15 +111,6 @@ func below(dir string, files []artifact.File) []artifact.File {
 		placed[i].Path = path.Join(dir, placed[i].Path)
 	}
 	return placed
-}
-
-// privateHosts returns the hosts that may be in private networks, from the value of
-// NUON_MODULES_PRIVATE.
-func privateHosts(list string) func(host string) bool {
-	hosts := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
-	return func(host string) bool {
-		return list == "1" || slices.ContainsFunc(hosts, func(one string) bool { return strings.EqualFold(one, host) })
-	}
 }
 
 // earlierResolution returns the resolution in the spec of a job, or nil if it has none.

@@ -15,40 +15,11 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/version"
 )
 
-// byHost is a transport that dials private networks only for the hosts that the options allow. The
-// host of each redirect is checked again.
-type byHost struct {
-	public, private http.RoundTripper
-	allow           func(host string) bool
-}
-
-func newTransport(options Options) byHost {
-	guard := netguard.Options{Roots: options.Roots, Resolver: options.Resolver}
-	guard.HTTPS = []netguard.Kind{netguard.Public}
-	public := netguard.NewTransport(guard)
-	guard.HTTPS = privateKinds
-	guard.HTTP = []netguard.Kind{netguard.Loopback}
-	return byHost{public: public, private: netguard.NewTransport(guard), allow: options.AllowPrivate}
-}
-
-var privateKinds = []netguard.Kind{netguard.Public, netguard.Private, netguard.Loopback}
-
-// RoundTrip sends one request.
-func (b byHost) RoundTrip(request *http.Request) (*http.Response, error) {
-	if b.allow(request.URL.Hostname()) {
-		return b.private.RoundTrip(request)
-	}
-	if request.URL.Scheme == "http" {
-		return nil, &netguard.BlockedError{Host: request.URL.Hostname(), Scheme: "http", Kind: netguard.Public}
-	}
-	return b.public.RoundTrip(request)
-}
-
 // dial opens a connection for ssh.
 func (r *run) dial(ctx context.Context, host, address string) (net.Conn, error) {
 	kinds := []netguard.Kind{netguard.Public}
 	if r.options.AllowPrivate(host) {
-		kinds = privateKinds
+		kinds = netguard.WithPrivate
 	}
 	return netguard.Dialer(netguard.Options{Resolver: r.options.Resolver}, "ssh", kinds)(ctx, "tcp", address)
 }

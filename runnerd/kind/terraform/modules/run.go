@@ -24,7 +24,7 @@ type run struct {
 	*Resolver
 	limits    Limits
 	previous  *Resolution
-	transport byHost
+	transport netguard.ByHost
 	budget    *netguard.Budget
 
 	mu      sync.Mutex
@@ -40,8 +40,10 @@ func (r *Resolver) newRun(previous *Resolution) *run {
 	if previous != nil && previous.Tool != r.options.Tool {
 		previous = nil // the same addresses mean other registries
 	}
-	return &run{Resolver: r, limits: r.options.Limits, previous: previous, transport: newTransport(r.options),
-		budget: netguard.NewBudget(r.options.Limits.TotalDownloadBytes, tooMuch), known: map[string]any{}}
+	guard := netguard.Options{Roots: r.options.Roots, Resolver: r.options.Resolver}
+	return &run{Resolver: r, limits: r.options.Limits, previous: previous,
+		transport: netguard.NewByHost(guard, r.options.AllowPrivate),
+		budget:    netguard.NewBudget(r.options.Limits.TotalDownloadBytes, tooMuch), known: map[string]any{}}
 }
 
 // remember calls make once per key of a run, also when several goroutines need the result at the

@@ -1,0 +1,317 @@
+// Package images tests the way of a container image from a registry to what runs on an install, with the
+// real programs.
+package images
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/nuon-toolkit/nuon/examples/internal/fleet"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
+	"github.com/nuon-toolkit/nuon/runnerd/cluster/clustertest"
+	"github.com/nuon-toolkit/nuon/runnerd/kind/terraform/modules/registrytest"
+)
+
+// registryPassword opens the vendor's source registry.
+const registryPassword = "hidden-registry-password"
+
+// world is a fleet with a registry of images that its build runner reaches.
+type world struct {
+	*testing.T
+	ctx    context.Context
+	fleet  *fleet.Fleet
+	source *registrytest.Server
+	pushed *artifact.Repository
+	vendor *fleet.Repository
+	spaces map[string]string // namespaces by install
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	kubeconfig := clustertest.Kubeconfig(t)
+	w := &world{T: t, ctx: context.WithoutCancel(t.Context()), source: registrytest.New(t), spaces: map[string]string{}}
+	w.source.Handle("/v2/", artifacttest.Handler(""))
+	w.source.Require("/v2/", registryPassword)
+	var err error
+	w.pushed, err = artifact.OpenClient(artifact.Reference{Host: w.source.Host, Repository: "acme/api"},
+		artifact.Basic("acme", registryPassword), &http.Client{Transport: &http.Transport{
+			TLSClientConfig: &tls.Config{RootCAs: w.source.Roots, MinVersion: tls.VersionTLS12}}})
+	w.must(err)
+	bin, err := fleet.Programs(t.Context(), t.TempDir())
+	w.must(err)
+	dir, err := fleet.Place()
+	w.must(err)
+	w.fleet, err = fleet.Start(w.ctx, fleet.Options{Bin: bin, Dir: dir, Installers: []string{"customer"},
+		Kubeconfig: kubeconfig, Env: []string{
+			"SSL_CERT_FILE=" + w.source.CertificateFile(), "NUON_IMAGES_PRIVATE=127.0.0.1"}})
+	t.Cleanup(func() {
+		if err := w.fleet.Stop(); err != nil {
+			t.Error(err)
+		}
+		if t.Failed() {
+			t.Logf("the logs are in %s", dir)
+			return
+		}
+		_ = os.RemoveAll(dir)
+	})
+	w.must(err)
+	return w
+}
+
+func (w *world) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) nuon(args ...string) string {
+	w.Helper()
+	out, err := w.fleet.Nuon(w.ctx, args...)
+	w.must(err)
+	return string(out)
+}
+
+// blob pushes bytes and returns their descriptor.
+func (w *world) blob(media, content string) map[string]any {
+	w.Helper()
+	b := artifact.Blob{Digest: artifact.Digest([]byte(content)), Size: int64(len(content))}
+	w.must(w.pushed.PutBlob(w.ctx, b, bytes.NewReader([]byte(content))))
+	return map[string]any{"mediaType": media, "digest": b.Digest, "size": b.Size}
+}
+
+func (w *world) manifest(media string, keys map[string]any) artifact.RawManifest {
+	w.Helper()
+	keys["schemaVersion"], keys["mediaType"] = 2, media
+	content, err := json.Marshal(keys)
+	w.must(err)
+	m := artifact.RawManifest{Digest: artifact.Digest(content), MediaType: media, Content: content}
+	w.must(w.pushed.PutRawManifest(w.ctx, m))
+	return m
+}
+
+// push pushes an image for two platforms, with a signature that refers to it, and returns its digest.
+func (w *world) push(tag, words string) string {
+	w.Helper()
+	var platforms []any
+	for _, architecture := range []string{"amd64", "arm64"} {
+		m := w.manifest(artifact.MediaImageManifest, map[string]any{
+			"config": w.blob("application/vnd.oci.image.config.v1+json",
+				fmt.Sprintf(`{"os":"linux","architecture":%q}`, architecture)),
+			"layers": []any{w.blob("application/vnd.oci.image.layer.v1.tar", strings.Repeat(words+architecture, 1<<16))},
+		})
+		platforms = append(platforms, map[string]any{"mediaType": m.MediaType, "digest": m.Digest, "size": len(m.Content)})
+	}
+	index := w.manifest(artifact.MediaIndex, map[string]any{"manifests": platforms})
+	w.manifest(artifact.MediaImageManifest, map[string]any{
+		"artifactType": "application/vnd.example.signature", "layers": []any{w.blob("text/plain", "signed")},
+		"config":  w.blob("application/vnd.oci.empty.v1+json", "{}"),
+		"subject": map[string]any{"mediaType": index.MediaType, "digest": index.Digest, "size": len(index.Content)},
+	})
+	w.must(w.pushed.PutTag(w.ctx, index, tag))
+	return index.Digest
+}
+
+// app is an app with an image, and a manifest that runs it.
+func (w *world) app() fstest.MapFS {
+	return fstest.MapFS{
+		"metadata.toml": {Data: []byte("version = \"v2\"\ndisplay_name = \"Shop\"\n")},
+		"runner.toml":   {Data: []byte("runner_type = \"aws\"\n")},
+		"sandbox.toml": {Data: []byte("terraform_version = \"1.11.4\"\n" +
+			"[public_repo]\nrepo = \".\"\ndirectory = \"sandbox\"\n")},
+		"sandbox/main.tf": {Data: []byte("# nothing is needed\n")},
+		"inputs.toml": {Data: []byte("[[group]]\nname = \"place\"\n" +
+			"description = \"Where it runs\"\ndisplay_name = \"Place\"\n" +
+			"[[input]]\nname = \"namespace\"\ngroup = \"place\"\ndescription = \"Namespace\"\ndisplay_name = \"Namespace\"\n" +
+			"required = true\n")},
+		"components/api_image.toml": {Data: []byte(fmt.Sprintf(
+			"type = \"container_image\"\nname = \"api_image\"\n[public]\nimage_url = %q\ntag = \"1.4\"\n",
+			w.source.Host+"/acme/api"))},
+		"components/api.toml": {Data: []byte("type = \"kubernetes_manifest\"\nname = \"api\"\n" +
+			"namespace = \"{{.nuon.inputs.inputs.namespace}}\"\nmanifest = \"\"\"\n" + deployment + "\"\"\"\n")},
+	}
+}
+
+const deployment = `apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: api
+data:
+  image: "{{.nuon.components.api_image.outputs.image.repository}}:{{.nuon.components.api_image.outputs.image.tag}}"
+  ref: "{{.nuon.components.api_image.outputs.image.ref}}"
+  version: "{{.nuon.components.api_image.outputs.image.display_tag}}"
+`
+
+// create creates an install with a namespace.
+func (w *world) create(install string) {
+	w.Helper()
+	w.spaces[install] = clustertest.Namespace(w, clustertest.Open(w))
+	w.nuon("installs", "create", install, "--app", "shop", "--runner", "customer", "--approval", "approve-all",
+		"--input", "namespace="+w.spaces[install])
+}
+
+// until waits until an install is at a release and current.
+func (w *world) until(install string, release int) {
+	w.Helper()
+	w.must(fleet.Until(w.ctx, testtime.Limit, install+" is current", func() (bool, error) {
+		var i api.Install
+		err := w.fleet.JSON(w.ctx, &i, "installs", "get", install)
+		if i.Status == "stalled" {
+			return false, fmt.Errorf("%s is stalled: %s", install, i.Reason)
+		}
+		return i.Status == "current" && i.Release == release, err
+	}))
+}
+
+// runs fails unless what an install has in its cluster names an image of its own registry, which has it
+// complete.
+func (w *world) runs(install, digest string) {
+	w.Helper()
+	found := clustertest.Get(w, clustertest.Open(w), api.ObjectRef{Version: "v1", Kind: "ConfigMap", Name: "api",
+		Namespace: w.spaces[install]})
+	if found == nil {
+		w.Fatalf("%s has no object", install)
+	}
+	data, _, _ := unstructured.NestedStringMap(found.Object, "data")
+	host := w.fleet.Registry.Address()
+	repository, tag, _ := strings.Cut(strings.TrimPrefix(data["image"], host+"/"), ":")
+	if data["ref"] != host+"/"+repository+"@"+digest || data["version"] != "1.4" ||
+		tag != "1.4-"+strings.TrimPrefix(digest, "sha256:")[:12] {
+		w.Errorf("%s runs %v, want %s of its own registry %s", install, data, digest, host)
+	}
+	opened, err := w.fleet.Registry.Open(repository)
+	w.must(err)
+	index, err := opened.Manifest(w.ctx, tag)
+	w.must(err)
+	signatures, err := opened.Referrers(w.ctx, index, 10)
+	w.must(err)
+	var named struct {
+		Manifests []struct {
+			Digest string `json:"digest"`
+		} `json:"manifests"`
+	}
+	w.must(json.Unmarshal(index.Content, &named))
+	for _, m := range named.Manifests {
+		if _, err := opened.Manifest(w.ctx, m.Digest); err != nil {
+			w.Error(err)
+		}
+	}
+	if index.Digest != digest || len(named.Manifests) != 2 || len(signatures) != 1 {
+		w.Errorf("the registry has %s with %d platforms and %d signatures", index.Digest,
+			len(named.Manifests), len(signatures))
+	}
+}
+
+// TestAnImageReachesInstalls: an image of a private registry is copied to the registry of each install, and a
+// manifest runs it from there. When the tag moves, nothing changes until that is requested; then it is a
+// separate release, which installs that follow get and pinned ones do not.
+func TestAnImageReachesInstalls(t *testing.T) {
+	w := newWorld(t)
+	first := w.push("1.4", "first")
+	password := filepath.Join(t.TempDir(), "password")
+	w.must(os.WriteFile(password, []byte(registryPassword+"\n"), 0o600))
+	w.nuon("credentials", "create", "images", "--username", "acme", "--from", "@"+password, "--image", w.source.Host)
+	var err error
+	w.vendor, err = w.fleet.NewRepository(w.ctx, "shop", w.app())
+	w.must(err)
+	w.nuon("apps", "create", "shop", "--repo", w.vendor.URL)
+	w.nuon("sync", "--app", "shop", "--wait")
+	w.source.Requests()
+	for _, name := range []string{"east", "west"} {
+		w.create(name)
+		w.until(name, 1)
+		w.runs(name, first)
+	}
+	if asked := w.source.Requests(); len(asked) > 0 {
+		t.Errorf("installs asked the source registry for %v", asked)
+	}
+	w.nuon("installs", "pin", "west", "1")
+
+	second := w.push("1.4", "second")
+	w.nuon("sync", "--app", "shop", "--wait")
+	w.until("east", 1)
+	var dry, refreshed api.ModuleRefresh
+	w.must(w.fleet.JSON(w.ctx, &dry, "builds", "refresh", "shop", "--dry-run"))
+	if len(dry.Components) != 1 || len(dry.Components[0].Changes) != 1 ||
+		dry.Components[0].Changes[0].After.Tree != second ||
+		dry.Release != 0 {
+		t.Errorf("the dry run shows %+v", dry)
+	}
+	w.must(w.fleet.JSON(w.ctx, &refreshed, "builds", "refresh", "shop"))
+	if refreshed.Release != 2 {
+		t.Fatalf("the refresh made %+v", refreshed)
+	}
+	w.until("east", 2)
+	w.runs("east", second)
+	w.until("west", 1)
+	w.runs("west", first)
+	var before, after api.Release
+	w.must(w.fleet.JSON(w.ctx, &before, "releases", "get", "shop", "1"))
+	w.must(w.fleet.JSON(w.ctx, &after, "releases", "get", "shop", "2"))
+	moved := fmt.Sprintf("vera refreshed the image of component api_image: tag 1.4 of %s/acme/api moved from %s to %s",
+		w.source.Host, first, second)
+	if fmt.Sprint(before.Commits) != fmt.Sprint(after.Commits) || !strings.Contains(after.Cause, moved) {
+		t.Errorf("release 2 is because %s, want %s", after.Cause, moved)
+	}
+	var again api.ModuleRefresh
+	w.must(w.fleet.JSON(w.ctx, &again, "builds", "refresh", "shop"))
+	if again.Release != 0 || len(again.Components[0].Changes) != 0 {
+		t.Errorf("a tag that stayed where it was made %+v", again)
+	}
+	w.prints(second)
+	w.tearDown("east")
+}
+
+// tearDown removes the image and what runs it from an install.
+func (w *world) tearDown(install string) {
+	w.Helper()
+	w.nuon("installs", "teardown", install, "api_image", "--dependents", "--yes")
+	w.must(fleet.Until(w.ctx, testtime.Limit, "the image is removed from "+install, func() (bool, error) {
+		waiting, err := w.fleet.Nuon(w.ctx, "review", "-o", "name")
+		if err != nil {
+			return false, err
+		}
+		for _, approval := range strings.Fields(string(waiting)) {
+			// It fails for an approval that no longer waits; the next round lists them again.
+			_, _ = w.fleet.Nuon(w.ctx, "approve", approval)
+		}
+		var i api.Install
+		if err := w.fleet.JSON(w.ctx, &i, "installs", "get", install); err != nil {
+			return false, err
+		}
+		for _, c := range i.Components {
+			if c.Name == "api_image" {
+				return c.Status == "removed", nil
+			}
+		}
+		return false, fmt.Errorf("%s has no component api_image", install)
+	}))
+}
+
+// prints checks what the commands print about an image.
+func (w *world) prints(digest string) {
+	w.Helper()
+	var builds []api.Build
+	w.must(w.fleet.JSON(w.ctx, &builds, "builds", "list", "--app", "shop", "--component", "api_image"))
+	image := fmt.Sprintf("image     %s/acme/api 1.4 %s", w.source.Host, digest)
+	if out := w.nuon("builds", "get", builds[0].ID); !strings.Contains(out, image) {
+		w.Errorf("builds get prints %s, want %s", out, image)
+	}
+	if len(builds) != 2 {
+		w.Errorf("%d builds, want 2", len(builds))
+	}
+}

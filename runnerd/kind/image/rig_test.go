@@ -1,0 +1,233 @@
+package image
+
+import (
+	"bytes"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
+	"github.com/nuon-toolkit/nuon/pkg/image"
+	"github.com/nuon-toolkit/nuon/pkg/netguard"
+	"github.com/nuon-toolkit/nuon/pkg/redact"
+	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/timing"
+)
+
+const (
+	mediaConfig = "application/vnd.oci.image.config.v1+json"
+	mediaLayer  = "application/vnd.oci.image.layer.v1.tar+gzip"
+)
+
+// rig is a source registry that misbehaves, a vendor's registry, and a build runner between them.
+type rig struct {
+	t    testing.TB
+	root string
+	log  logged
+
+	source *httptest.Server
+	from   *artifact.Repository // of the source, without the misbehavior
+	// answer, if set, handles requests to the source. It returns false to have one handled normally.
+	answer   func(w http.ResponseWriter, r *http.Request) bool
+	requests atomic.Int64 // to the source
+
+	vendor *httptest.Server
+	stored atomic.Int64 // bytes of blobs that the vendor's registry got
+	mounts atomic.Int64 // requests to mount a blob
+	// refuse, if set, handles a request to the vendor's registry when it returns true.
+	refuse func(w http.ResponseWriter, r *http.Request) bool
+
+	credential job.ModuleCredential
+	asked      []string // addresses for which a credential was looked up
+	hosts      string   // that may be private
+}
+
+// logged is a log that can be read while it is written.
+type logged struct {
+	mutex sync.Mutex
+	text  bytes.Buffer
+}
+
+func (l *logged) Write(line []byte) (int, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.text.Write(line)
+}
+
+func (l *logged) String() string {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.text.String()
+}
+
+const (
+	sourceName = "acme/api"
+	vendorName = "org/builds/api"
+)
+
+func newRig(t testing.TB) *rig {
+	t.Helper()
+	r := &rig{t: t, root: t.TempDir(), hosts: "127.0.0.1"}
+	registry := artifacttest.Handler("")
+	r.source = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		r.requests.Add(1)
+		if r.answer == nil || !r.answer(w, request) {
+			registry.ServeHTTP(w, request)
+		}
+	}))
+	t.Cleanup(r.source.Close)
+	plain := httptest.NewServer(registry)
+	t.Cleanup(plain.Close)
+	r.from = r.open(plain, sourceName)
+	stored := artifacttest.Handler("")
+	r.vendor = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		if request.Method == http.MethodPut && strings.Contains(request.URL.Path, "/blobs/") {
+			r.stored.Add(max(request.ContentLength, 0))
+		}
+		if request.URL.Query().Has("mount") {
+			r.mounts.Add(1)
+		}
+		if r.refuse == nil || !r.refuse(w, request) {
+			stored.ServeHTTP(w, request)
+		}
+	}))
+	t.Cleanup(r.vendor.Close)
+	return r
+}
+
+func (r *rig) open(server *httptest.Server, repository string) *artifact.Repository {
+	r.t.Helper()
+	opened, err := artifact.Open(artifact.Reference{Host: strings.TrimPrefix(server.URL, "http://"),
+		Repository: repository, PlainHTTP: true}, artifact.Credential{})
+	r.must(err)
+	return opened
+}
+
+func (r *rig) must(err error) {
+	r.t.Helper()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// host is that of the source, as a config writes it.
+func (r *rig) host() string { return strings.TrimPrefix(r.source.URL, "https://") }
+
+// env returns the Env of a build with the tag, or the policy if it has a space.
+func (r *rig) env(tag string) *job.Env {
+	secrets := &redact.Set{}
+	return &job.Env{
+		Spec: api.JobSpec{Kind: api.JobSpecKindBuild, Org: "org_1", Build: api.BuildSpec{
+			Component: "api", ComponentKind: "container_image", Repository: vendorName,
+			Image: api.ImageSource{Repository: r.host() + "/" + sourceName, Tag: tag},
+		}},
+		Root: r.root, Log: job.NewLog(&r.log, secrets), Redact: secrets, Timing: timing.From(5 * time.Millisecond),
+		Vendor: &job.Registry{
+			Reference: artifact.Reference{Host: strings.TrimPrefix(r.vendor.URL, "http://"), PlainHTTP: true},
+		},
+	}
+}
+
+// build runs the handler as the job process does.
+func (r *rig) build(env *job.Env) (api.BuildResult, error) {
+	r.t.Helper()
+	roots := x509.NewCertPool()
+	roots.AddCert(r.source.Certificate())
+	b := Build{roots: roots, allowPrivate: netguard.AllowHosts(r.hosts)}
+	b.credential = func(address string) job.ModuleCredential {
+		r.asked = append(r.asked, address)
+		return r.credential
+	}
+	result, err := b.Run(r.t.Context(), env)
+	return result.Build, err
+}
+
+func (r *rig) mustBuild(env *job.Env) (api.BuildResult, image.Image) {
+	r.t.Helper()
+	built, err := r.build(env)
+	if err != nil {
+		r.t.Fatalf("%v\n%s", err, &r.log)
+	}
+	packed, err := env.Vendor.Pull(r.t.Context(), built.Artifact)
+	r.must(err)
+	listed, err := image.Unpack(packed)
+	r.must(err)
+	return built, listed
+}
+
+// blob pushes bytes to the source and returns their descriptor.
+func (r *rig) blob(media string, content []byte) map[string]any {
+	r.t.Helper()
+	b := artifact.Blob{Digest: artifact.Digest(content), Size: int64(len(content))}
+	there, err := r.from.HasBlob(r.t.Context(), b)
+	r.must(err)
+	if !there {
+		r.must(r.from.PutBlob(r.t.Context(), b, bytes.NewReader(content)))
+	}
+	return map[string]any{"mediaType": media, "digest": b.Digest, "size": b.Size}
+}
+
+// manifest returns a manifest with these keys.
+func manifest(media string, keys map[string]any) artifact.RawManifest {
+	keys["schemaVersion"], keys["mediaType"] = 2, media
+	content, _ := json.Marshal(keys) // plain values always encode
+	return artifact.RawManifest{Digest: artifact.Digest(content), MediaType: media, Content: content}
+}
+
+func descriptorOf(m artifact.RawManifest) map[string]any {
+	return map[string]any{"mediaType": m.MediaType, "digest": m.Digest, "size": len(m.Content)}
+}
+
+// platform pushes an image for one platform with a layer of size random bytes.
+func (r *rig) platform(architecture string, size int) artifact.RawManifest {
+	r.t.Helper()
+	layer := make([]byte, size)
+	seed := [32]byte{}
+	copy(seed[:], architecture)
+	_, _ = rand.NewChaCha8(seed).Read(layer) // never fails
+	m := manifest(artifact.MediaImageManifest, map[string]any{
+		"config": r.blob(mediaConfig, []byte(fmt.Sprintf(`{"os":"linux","architecture":%q}`, architecture))),
+		"layers": []any{r.blob(mediaLayer, layer)},
+	})
+	r.must(r.from.PutRawManifest(r.t.Context(), m))
+	return m
+}
+
+// index pushes an index of platforms with a tag.
+func (r *rig) index(tag string, platforms ...artifact.RawManifest) artifact.RawManifest {
+	r.t.Helper()
+	var all []any
+	for _, p := range platforms {
+		all = append(all, descriptorOf(p))
+	}
+	m := manifest(artifact.MediaIndex, map[string]any{"manifests": all, "annotations": map[string]string{"by": "acme"}})
+	r.must(r.from.PutTag(r.t.Context(), m, tag))
+	return m
+}
+
+// attach pushes a manifest that refers to another.
+func (r *rig) attach(subject artifact.RawManifest, content string) artifact.RawManifest {
+	r.t.Helper()
+	m := manifest(artifact.MediaImageManifest, map[string]any{
+		"artifactType": "application/vnd.example." + content,
+		"config":       r.blob("application/vnd.oci.empty.v1+json", []byte("{}")),
+		"layers":       []any{r.blob("text/plain", []byte(content))}, "subject": descriptorOf(subject),
+	})
+	r.must(r.from.PutRawManifest(r.t.Context(), m))
+	return m
+}
+
+// at reports whether a request is for something of the source.
+func at(request *http.Request, method, suffix string) bool {
+	return request.Method == method && strings.HasSuffix(request.URL.Path, suffix)
+}

@@ -1,0 +1,180 @@
+package transfer
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
+	"github.com/nuon-toolkit/nuon/pkg/image"
+	"github.com/nuon-toolkit/nuon/runnerd/job"
+)
+
+// imageRig is a rig whose vendor has an image with a signature, in a real registry.
+type imageRig struct {
+	*rig
+	vendor    *artifact.Repository
+	image     image.Image
+	signature artifact.RawManifest
+	ref       api.ArtifactRef
+	server    *httptest.Server
+	served    atomic.Int64 // requests to the vendor
+}
+
+func newImageRig(t testing.TB) *imageRig {
+	t.Helper()
+	r := &imageRig{rig: newRig(t, 10)}
+	registry := artifacttest.Handler("")
+	r.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		r.served.Add(1)
+		registry.ServeHTTP(w, request)
+	}))
+	t.Cleanup(r.server.Close)
+	var err error
+	if r.vendor, err = r.registryOf().Open(vendorRepository); err != nil {
+		t.Fatal(err)
+	}
+	root := r.push(artifact.MediaImageManifest, map[string]any{"layers": []any{r.blob(strings.Repeat("layer", 100_000))}})
+	r.signature = r.push(artifact.MediaImageManifest, map[string]any{"layers": []any{r.blob("signature")},
+		"artifactType": "application/vnd.example.signature",
+		"subject":      map[string]any{"mediaType": root.MediaType, "digest": root.Digest, "size": len(root.Content)}})
+	r.image.Repository, r.image.Tag, r.image.Digest = "ghcr.io/acme/api", "1.4", root.Digest
+	r.image.Tags = []image.Tag{{Name: strings.Replace(root.Digest, ":", "-", 1) + ".sig", Digest: r.signature.Digest}}
+	packed, err := r.image.Pack(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.ref, err = r.registryOf().Push(t.Context(), vendorRepository, packed); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func (r *imageRig) registryOf() *job.Registry {
+	return &job.Registry{Reference: artifact.Reference{Host: strings.TrimPrefix(r.server.URL, "http://"), PlainHTTP: true}}
+}
+
+// blob pushes bytes to the vendor and returns their descriptor.
+func (r *imageRig) blob(content string) map[string]any {
+	r.t.Helper()
+	b := artifact.Blob{Digest: artifact.Digest([]byte(content)), Size: int64(len(content))}
+	if err := r.vendor.PutBlob(r.t.Context(), b, strings.NewReader(content)); err != nil {
+		r.t.Fatal(err)
+	}
+	return map[string]any{"mediaType": "text/plain", "digest": b.Digest, "size": b.Size}
+}
+
+// push pushes a manifest to the vendor and adds it to the image.
+func (r *imageRig) push(media string, keys map[string]any) artifact.RawManifest {
+	r.t.Helper()
+	keys["schemaVersion"], keys["mediaType"], keys["config"] = 2, media, r.blob("{}")
+	content, _ := json.Marshal(keys) // plain values always encode
+	m := artifact.RawManifest{Digest: artifact.Digest(content), MediaType: media, Content: content}
+	if err := r.vendor.PutRawManifest(r.t.Context(), m); err != nil {
+		r.t.Fatal(err)
+	}
+	listed := image.Manifest{Digest: m.Digest, MediaType: media, Size: int64(len(content))}
+	for _, d := range append(keys["layers"].([]any), keys["config"]) {
+		d := d.(map[string]any)
+		listed.Blobs = append(listed.Blobs, image.Blob{Digest: d["digest"].(string), Size: d["size"].(int64)})
+	}
+	r.image.Manifests = append(r.image.Manifests, listed)
+	return m
+}
+
+// copy runs the handler once, to a repository of the install.
+func (r *imageRig) copy(to string) error {
+	env := r.env()
+	env.Vendor, env.Spec.Sync.From, env.Spec.Sync.To = r.registryOf(), r.ref, to
+	_, err := Sync{}.Run(r.t.Context(), env)
+	return err
+}
+
+// TestAnImageIsCopiedToTheInstall: blobs, manifests, what refers to them, and tags.
+func TestAnImageIsCopiedToTheInstall(t *testing.T) {
+	r := newImageRig(t)
+	if err := r.copy(installRepository); err != nil {
+		t.Fatal(err)
+	}
+	to, err := r.env().Install.Open(installRepository)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := to.Manifest(t.Context(), "1.4-"+strings.TrimPrefix(r.image.Digest, "sha256:")[:12])
+	if err != nil || root.Digest != r.image.Digest {
+		t.Errorf("the tag names %s: %v", root.Digest, err)
+	}
+	signed, err := to.Manifest(t.Context(), r.image.Tags[0].Name)
+	if err != nil || !bytes.Equal(signed.Content, r.signature.Content) {
+		t.Errorf("the signature is %s: %v", signed.Content, err)
+	}
+	if refer, err := to.Referrers(t.Context(), root, 5); err != nil || fmt.Sprint(refer) != "["+r.signature.Digest+"]" {
+		t.Errorf("%v refer to the image: %v", refer, err)
+	}
+	for _, b := range r.image.Blobs() {
+		if there, err := to.HasBlob(t.Context(), b); err != nil || !there {
+			t.Errorf("%s: %v %v", b.Digest, there, err)
+		}
+	}
+	r.nothingLeft()
+
+	sent := r.stored.Load()
+	r.server.Close() // no request may be made to the vendor
+	if err := r.copy(installRepository); err != nil || r.stored.Load() != sent {
+		t.Errorf("again: %d bytes, %v", r.stored.Load()-sent, err)
+	}
+}
+
+// TestABlobOfAnImageThatWasLostIsBroughtBack: a registry that lost a layer but has the manifests gets the
+// layer again.
+func TestABlobOfAnImageThatWasLostIsBroughtBack(t *testing.T) {
+	r := newImageRig(t)
+	if err := r.copy(installRepository); err != nil {
+		t.Fatal(err)
+	}
+	lost := r.image.Blobs()[0]
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodDelete,
+		r.install.URL+"/v2/"+installRepository+"/blobs/"+lost.Digest, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil || answer.StatusCode != http.StatusAccepted {
+		t.Fatal(answer, err)
+	}
+	_ = answer.Body.Close()
+	if err := r.copy(installRepository); err != nil {
+		t.Fatal(err)
+	}
+	to, err := r.env().Install.Open(installRepository)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if there, err := to.HasBlob(t.Context(), lost); err != nil || !there {
+		t.Errorf("the blob is there: %v %v", there, err)
+	}
+}
+
+// TestAnImageThatTheVendorLost: the error names the blob and what to do.
+func TestAnImageThatTheVendorLost(t *testing.T) {
+	r := newImageRig(t)
+	r.image.Manifests[0].Blobs[0].Digest = artifact.Digest([]byte("lost"))
+	packed, err := r.image.Pack(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.ref, err = r.registryOf().Push(t.Context(), vendorRepository, packed); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.copy(installRepository); err == nil || !strings.Contains(err.Error(), "does not have") ||
+		!strings.Contains(err.Error(), "build web anew") {
+		t.Errorf("got %v", err)
+	}
+}
