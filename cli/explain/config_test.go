@@ -72,7 +72,7 @@ func TestLookUp(t *testing.T) {
 		"triggers.type":     "action.triggers.type", "cron_schedule": "action.triggers.cron_schedule",
 		"drift_schedule":                  "sandbox.drift_schedule",
 		"action.steps[0].env_vars.REGION": "action.steps.env_vars", `helm.values."image.tag"`: "helm.values",
-		"[[steps]].command":  "action.steps.command",
+		"[[steps]].command":  "action.steps.command runbook.steps.command",
 		"values_file.source": "helm.values_file.contents", "helm.value": "helm.value",
 		"install.component_toggles.cache": "install.component_toggles",
 		"installs":                        "kind installs", "runner.runner_type": "runner.runner_type",

@@ -11,8 +11,8 @@ type Runner struct {
 	HelmDriver string `toml:"helm_driver" json:"helm_driver,omitempty" config:"one=configmap|secret|nuon"`
 	// Script that the machine runs when it boots.
 	InitScriptURL string `toml:"init_script_url" json:"init_script_url,omitempty" config:"url,idle" example:"https://templates.example.com/init.sh"`
-	// Size of the machine.
-	InstanceType string `toml:"instance_type" json:"instance_type,omitempty" config:"default=t3a.medium,idle"`
+	// Size of the machine in the install stack.
+	InstanceType string `toml:"instance_type" json:"instance_type,omitempty" config:"default=t3a.medium"`
 	// A second TOML file whose keys override those of this file.
 	Source string `toml:"source" json:"source,omitempty" example:"./shared.toml"`
 
