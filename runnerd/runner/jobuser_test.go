@@ -37,7 +37,7 @@ func TestShareNeedsAWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	to := &subprocess.User{UID: 12345, GID: 12345}
-	if err := share(dir, to); err == nil || !strings.Contains(err.Error(), "12345:12345 may not pass through "+closed) {
+	if err := share(dir, to); err == nil || !strings.Contains(err.Error(), "12345:12345 has no access to "+closed) {
 		t.Errorf("got %v", err)
 	}
 }
