@@ -75,8 +75,8 @@ var (
 	poolMost   = desc("nuon_pool_connections_most", "The most connections that the pool may have.")
 	poolWaits  = desc("nuon_pool_waits_total", "How often somebody had to wait for a connection.")
 	poolWaited = desc("nuon_pool_wait_seconds_total", "How long was waited for connections.")
-	listening  = desc("nuon_bell_listening", "1 while the replica hears notifications.")
-	reconnects = desc("nuon_bell_reconnects_total", "How often the connection that hears notifications was lost.")
+	listening  = desc("nuon_notifier_listening", "1 while the replica receives notifications.")
+	reconnects = desc("nuon_notifier_reconnects_total", "How often the connection that receives notifications was lost.")
 )
 
 // Describe implements prometheus.Collector.

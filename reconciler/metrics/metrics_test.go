@@ -128,8 +128,8 @@ func TestWhatTheStoreKnows(t *testing.T) {
 		`nuon_jobs_open{kind="plan",status="queued"} 4`,
 		"nuon_attempts_out_of_contact 1", "nuon_components_contested 2", `nuon_runners{state="online"} 7`,
 		"nuon_replicas 2", "nuon_store_readable 1",
-		`nuon_pool_connections{state="in_use"} 5`, "nuon_pool_wait_seconds_total 1.5", "nuon_bell_listening 1",
-		"nuon_bell_reconnects_total 4")
+		`nuon_pool_connections{state="in_use"} 5`, "nuon_pool_wait_seconds_total 1.5", "nuon_notifier_listening 1",
+		"nuon_notifier_reconnects_total 4")
 	if asked != 1 {
 		t.Errorf("two scrapes asked the store %d times", asked)
 	}
