@@ -78,7 +78,7 @@ const (
 func newRig(t testing.TB) *rig {
 	t.Helper()
 	r := &rig{t: t, root: t.TempDir(), hosts: "127.0.0.1"}
-	registry := artifacttest.Handler("")
+	registry := artifacttest.Handler(t.TempDir())
 	r.source = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		r.requests.Add(1)
 		if r.answer == nil || !r.answer(w, request) {
@@ -89,7 +89,7 @@ func newRig(t testing.TB) *rig {
 	plain := httptest.NewServer(registry)
 	t.Cleanup(plain.Close)
 	r.from = r.open(plain, sourceName)
-	stored := artifacttest.Handler("")
+	stored := artifacttest.Handler(t.TempDir())
 	r.vendor = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		if request.Method == http.MethodPut && strings.Contains(request.URL.Path, "/blobs/") {
 			r.stored.Add(max(request.ContentLength, 0))
