@@ -363,3 +363,23 @@ func FuzzCanonical(f *testing.F) {
 		}
 	})
 }
+
+// TestManifestOutput checks that a manifest is sealed, and left out where the control plane would refuse it.
+func TestManifestOutput(t *testing.T) {
+	key := identity(t)
+	web := ComponentProducer(api.DeploySpec{InstallID: "in1", Component: "web", InstallComponent: "ic1"})
+	small := strings.Repeat("x", maxOutputBytes/2)
+	made, err := ManifestOutput(web, small, key)
+	if err != nil || len(made) != 1 || made[0].Value != nil {
+		t.Fatalf("%d outputs, %v", len(made), err)
+	}
+	text, err := key.Open(made[0].Sealed, web.context("manifest"))
+	if err != nil || string(text.Reveal()) != `"`+small+`"` {
+		t.Errorf("%d bytes, %v", len(text.Reveal()), err)
+	}
+	for _, size := range []int{maxOutputBytes - 2, 4 * maxOutputBytes} {
+		if made, err := ManifestOutput(web, strings.Repeat("x", size), key); err != nil || len(made) != 0 {
+			t.Errorf("%d bytes: %d outputs, %v", size, len(made), err)
+		}
+	}
+}

@@ -46,27 +46,20 @@ func (s *session) refs(release *helmsdk.Release) ([]api.ObjectRef, error) {
 // manifest contains anything that the chart puts into it, so it is sealed.
 func (s *session) outputs(ctx context.Context, release *helmsdk.Release, refs []api.ObjectRef) ([]api.Output, error) {
 	from, secret := values.ComponentProducer(s.deploy), s.secrets.Contains()
-	var made []api.Output
-	for _, each := range []struct {
-		name      string
-		value     any
-		sensitive bool
-	}{
-		{"manifest", release.Manifest, true},
-		// Without the revision, which changes with every upgrade.
-		{"release", map[string]string{"name": release.Name, "namespace": release.Namespace, "chart": release.Chart.Name,
-			"chart_version": release.Chart.Version}, false},
-	} {
-		encoded, err := json.Marshal(each.value)
-		if err != nil {
-			return nil, fmt.Errorf("write the output %s: %w", each.name, err)
-		}
-		output, err := values.SealOutput(from, each.name, encoded, each.sensitive, s.env.Key, secret)
-		if err != nil {
-			return nil, err
-		}
-		made = append(made, output)
+	made, err := values.ManifestOutput(from, release.Manifest, s.env.Key)
+	if err != nil {
+		return nil, err
+	}
+	// Without the revision, which changes with every upgrade.
+	identity, err := json.Marshal(map[string]string{"name": release.Name, "namespace": release.Namespace,
+		"chart": release.Chart.Name, "chart_version": release.Chart.Version})
+	if err != nil {
+		return nil, fmt.Errorf("write the output release: %w", err)
+	}
+	output, err := values.SealOutput(from, "release", identity, false, s.env.Key, secret)
+	if err != nil {
+		return nil, err
 	}
 	more, err := s.cluster.Outputs(ctx, refs, from, s.env.Key, secret)
-	return append(made, more...), err
+	return append(append(made, output), more...), err
 }

@@ -2,7 +2,6 @@ package kubernetes
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"sigs.k8s.io/yaml"
@@ -50,10 +49,6 @@ func (s *session) outputs(ctx context.Context, objects []*desired) ([]api.Output
 		}
 		text += "---\n" + string(part)
 	}
-	encoded, err := json.Marshal(text)
-	if err != nil {
-		return nil, fmt.Errorf("write the manifest for the outputs: %w", err)
-	}
-	manifest, err := values.SealOutput(from, "manifest", encoded, true, s.env.Key, secret)
-	return append(made, manifest), err
+	manifest, err := values.ManifestOutput(from, text, s.env.Key)
+	return append(made, manifest...), err
 }
