@@ -18,33 +18,35 @@ import (
 // of the changes that everyWatch makes; if that is empty, it shows more lines than before. "nuon logs
 // -f JOB" is followed through restarts in follow_test.go.
 var watched = map[string]struct{ args, shows string }{
-	"actions list":           {"--app app", "smoke"},
-	"approvals list":         {"", "globex"},
-	"apps list":              {"", "other"},
-	"apps versions":          {"app", ""},
-	"audit":                  {"", "token.create"},
-	"builds list":            {"--app app", "extra"},
-	"components list":        {"app", "extra"},
-	"credentials list":       {"", "forge"},
-	"installs get":           {"acme", "extra"},
-	"installs history":       {"acme", ""},
-	"installs list":          {"", "globex"},
-	"installs stack history": {"acme", "1"},
-	"logs":                   {"runner customer", ""},
-	"releases list":          {"app", ""},
-	"repos list":             {"", ""},
-	"runners list":           {"", "spare"},
-	"state list":             {"acme", "extra"},
-	"state show":             {"acme web", ""},
-	"status":                 {"", "globex"},
-	"tokens list":            {"", "visitor"},
-	"webhooks list":          {"", "hok_"},
-	"workflows get":          {"latest:acme", "extra"},
-	"workflows list":         {"", "globex"},
+	"actions list":            {"--app app", "smoke"},
+	"approvals list":          {"", "globex"},
+	"apps list":               {"", "other"},
+	"apps versions":           {"app", ""},
+	"audit":                   {"", "token.create"},
+	"builds list":             {"--app app", "extra"},
+	"components list":         {"app", "extra"},
+	"credentials list":        {"", "forge"},
+	"installs get":            {"acme", "extra"},
+	"installs history":        {"acme", ""},
+	"installs list":           {"", "globex"},
+	"installs stack history":  {"acme", "1"},
+	"installs stack versions": {"acme", "app-ins"},
+	"logs":                    {"runner customer", ""},
+	"releases list":           {"app", ""},
+	"repos list":              {"", ""},
+	"runners list":            {"", "spare"},
+	"state list":              {"acme", "extra"},
+	"state show":              {"acme web", ""},
+	"status":                  {"", "globex"},
+	"tokens list":             {"", "visitor"},
+	"webhooks list":           {"", "hok_"},
+	"workflows get":           {"latest:acme", "extra"},
+	"workflows list":          {"", "globex"},
 }
 
 // empty are the lists without items before the changes, which print nothing then.
-var empty = []string{"actions list", "approvals list", "credentials list", "installs stack history", "webhooks list"}
+var empty = []string{"actions list", "approvals list", "credentials list", "installs stack history",
+	"installs stack versions", "webhooks list"}
 
 // everyWatch runs each command with --watch or --follow against the real control plane, changes
 // what they show, and checks that each shows it.
@@ -75,6 +77,11 @@ func everyWatch(t *testing.T, w *world, _ *crowd) {
 		"[public_repo]\nrepo = \".\"\ndirectory = \"modules/base\"\n")
 	w.write("actions/smoke.toml", "name = \"smoke\"\ntimeout = \"1m\"\n\n[[triggers]]\ntype = \"manual\"\n\n"+
 		"[[steps]]\nname = \"echo\"\ninline_contents = \"echo smoke\"\n")
+	w.write("runner.toml", "runner_type = \"aws\"\n")
+	w.write("stack.toml", "type = \"aws-cloudformation\"\nname = \"app-{{.nuon.install.id}}\"\n"+
+		"description = \"The runner\"\n"+
+		"vpc_nested_template_url = \"https://templates.example.com/vpc.yaml\"\n"+
+		"runner_nested_template_url = \"https://templates.example.com/runner.yaml\"\n")
 	// The resource that followed added stays: a plan that destroys something would wait for approval.
 	w.pushed++
 	w.write("modules/web/main.tf", fmt.Sprintf("variable \"region\" {\n  type = string\n}\n\nresource \"terraform_data\" "+

@@ -38,6 +38,8 @@ func newWorld(t *testing.T, o fleet.Options) *world {
 	o.Bin, err = fleet.Programs(t.Context(), t.TempDir())
 	must(t, err)
 	o.Dir, o.Installers, o.Poll = dir, []string{"customer"}, 200*time.Millisecond
+	o.Serve = append(o.Serve, // install stacks are rendered for runners in an account
+		"--runner-url", "https://runners.example", "--runner-program", filepath.Join(o.Bin, "runnerd"))
 	w := &world{T: t, tree: filepath.Join(dir, "vendor"), db: &questions{}}
 	// The fleet is stopped after the test's own context has ended.
 	w.fleet, err = fleet.Start(context.WithoutCancel(t.Context()), o)
