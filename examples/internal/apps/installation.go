@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/examples/internal/cloud"
+	"github.com/nuon-toolkit/nuon/examples/internal/cloud/standin"
 	"github.com/nuon-toolkit/nuon/examples/internal/fleet"
 	"github.com/nuon-toolkit/nuon/examples/internal/kubernetes"
 	"github.com/nuon-toolkit/nuon/pkg/api"
@@ -136,7 +137,14 @@ func (n *installation) provision(ctx context.Context) (err error) {
 	if _, err := n.fleet.Nuon(ctx, args...); err != nil {
 		return err
 	}
-	if err := n.setStackOutputs(ctx); err != nil {
+	var install api.Install
+	if err := n.fleet.JSON(ctx, &install, "installs", "get", n.Name); err != nil {
+		return err
+	}
+	if err := n.addNamespaces(ctx, install.ID); err != nil {
+		return err
+	}
+	if err := n.setStackOutputs(ctx, install); err != nil {
 		return err
 	}
 	return n.until(ctx, "current")
@@ -191,11 +199,24 @@ case "$query" in
 esac
 `
 
-func (n *installation) setStackOutputs(ctx context.Context) error {
-	var install api.Install
-	if err := n.fleet.JSON(ctx, &install, "installs", "get", n.Name); err != nil {
-		return err
+// addNamespaces creates the namespaces of the app's manifests: those that sandboxes create are in the
+// simulated cloud only, and those of a customer's own cluster are there before.
+func (n *installation) addNamespaces(ctx context.Context, installID string) error {
+	names := map[string]bool{installID: true}
+	for _, c := range n.config.Components {
+		if c.Manifest != nil && c.Manifest.Namespace != "" && !strings.Contains(c.Manifest.Namespace, "{{") {
+			names[c.Manifest.Namespace] = true
+		}
 	}
+	delete(names, "default")
+	var objects strings.Builder
+	for name := range names {
+		fmt.Fprintf(&objects, "---\napiVersion: v1\nkind: Namespace\nmetadata:\n  name: %s\n", name)
+	}
+	return n.kubectl(ctx, objects.String(), "apply", "-f", "-")
+}
+
+func (n *installation) setStackOutputs(ctx context.Context, install api.Install) error {
 	outputs, err := n.stackOutputs(install.ID)
 	if err != nil || string(outputs) == "{}" {
 		return err
@@ -433,14 +454,19 @@ func (n *installation) kubectl(ctx context.Context, input string, args ...string
 // builtIn are the groups of the API that a cluster has.
 var builtIn = []string{"apps", "batch", "policy", "autoscaling", "extensions"}
 
-// addDefinitions defines the kinds of the app's manifests that charts of its sandbox define in a real
+// gp2 is the storage class that clusters of AWS have.
+const gp2 = `{"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "gp2"},
+	"provisioner": "kubernetes.io/aws-ebs", "volumeBindingMode": "WaitForFirstConsumer"}`
+
+// addDefinitions creates gp2 where the cloud has it, and defines the kinds of the app's manifests that
+// charts of its sandbox define in a real
 // cluster.
 func (n *installation) addDefinitions(ctx context.Context) error {
-	kinds := n.foreignKinds()
-	if len(kinds) == 0 {
-		return nil
-	}
 	var all []string
+	if standin.Cloud(n.config) == "aws" {
+		all = append(all, gp2)
+	}
+	kinds := n.foreignKinds()
 	for _, k := range kinds {
 		text, err := json.Marshal(k.definition())
 		if err != nil {
@@ -450,5 +476,8 @@ func (n *installation) addDefinitions(ctx context.Context) error {
 		n.note("kind %s is a stand-in", k.kind)
 	}
 	slices.Sort(all)
+	if len(all) == 0 {
+		return nil
+	}
 	return n.kubectl(ctx, strings.Join(all, "\n---\n"), "apply", "-f", "-")
 }

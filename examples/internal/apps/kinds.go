@@ -10,7 +10,7 @@ import (
 type kind struct{ group, version, kind string }
 
 // objectKind finds the version and the kind of objects in a text with templates.
-var objectKind = regexp.MustCompile(`(?m)^apiVersion:\s*"?([^\s"]+)"?\s*\nkind:\s*"?([A-Za-z0-9]+)`)
+var objectKind = regexp.MustCompile(`(?m)^apiVersion:\s*["']?([^\s"']+)["']?\s*\nkind:\s*["']?([A-Za-z0-9]+)`)
 
 // foreignKinds returns the kinds of the app's manifests that neither Kubernetes nor the manifests define.
 func (a *App) foreignKinds() (kinds []kind) {

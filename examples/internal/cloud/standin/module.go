@@ -47,6 +47,30 @@ resource "azurerm_user_assigned_identity" "standin" {
 `,
 }
 
+// awsCluster is the cluster of a module whose output cluster components are deployed to, and
+// awsClusterOutput that output.
+const (
+	awsCluster = `
+resource "aws_eks_cluster" "standin" {
+  name     = "standin-%s"
+  role_arn = "arn:aws:iam::123456789012:role/standin"
+
+  vpc_config {
+    subnet_ids = ["subnet-0a1b2c3d4e5f60711", "subnet-0a1b2c3d4e5f60712"]
+  }
+}
+`
+	awsClusterOutput = `
+output "cluster" {
+  value = {
+    name                       = aws_eks_cluster.standin.name
+    endpoint                   = aws_eks_cluster.standin.endpoint
+    certificate_authority_data = aws_eks_cluster.standin.certificate_authority[0].data
+  }
+}
+`
+)
+
 // module returns the files of a stand-in module.
 func (c *Code) module(release int) map[string]string {
 	var text strings.Builder
@@ -64,9 +88,17 @@ func (c *Code) module(release int) map[string]string {
 	if object := clouds[c.Cloud]; object != "" {
 		fmt.Fprintf(&text, object, name)
 	}
-	text.WriteString("\nresource \"terraform_data\" \"standin\" {\n  input = local.content\n}\n")
 	outputs := tree(c.Outputs)
+	cluster := c.Cloud == "aws" && outputs["cluster"]["endpoint"] != nil
+	if cluster {
+		fmt.Fprintf(&text, awsCluster, name)
+	}
+	text.WriteString("\nresource \"terraform_data\" \"standin\" {\n  input = local.content\n}\n")
 	for _, output := range slices.Sorted(maps.Keys(outputs)) {
+		if output == "cluster" && cluster {
+			text.WriteString(awsClusterOutput)
+			continue
+		}
 		// The condition makes the output unknown until the module is applied, as those of most modules.
 		fmt.Fprintf(&text, "\noutput %q {\n  value = terraform_data.standin.id == \"\" ? null : %s\n}\n", output,
 			literal(output, outputs[output], c.Cloud))
