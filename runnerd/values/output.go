@@ -71,20 +71,24 @@ func containsSecret(value []byte, secret func(string) bool) bool {
 	}
 }
 
-// maxOutputBytes is the size of one value or ciphertext that the control plane stores.
-const maxOutputBytes = 256 << 10
+// MaxOutputBytes is the largest value or ciphertext of an output that the control plane stores.
+const MaxOutputBytes = 256 << 10
 
-// ManifestOutput returns the output manifest: all that was applied, as text, sealed. It returns none
-// if the control plane would not store it. Such a text is of no use in a template, and must not fail
-// the deploy of, for example, a chart of large CRDs.
-func ManifestOutput(producer Producer, text string, key seal.Identity) ([]api.Output, error) {
+// ManifestOutput returns the output manifest: all that was applied, as text, sealed. If the control
+// plane would not store it, ManifestOutput warns and returns none, because such a text is of no use in
+// a template and must not fail the deploy of, for example, a chart of large CRDs.
+func ManifestOutput(producer Producer, text string, key seal.Identity, warn func(string, ...any)) ([]api.Output, error) {
 	encoded, err := json.Marshal(text)
 	if err != nil {
 		return nil, fmt.Errorf("write the output manifest: %w", err)
 	}
 	output, err := SealOutput(producer, "manifest", encoded, true, key, nil)
-	if err != nil || len(output.Sealed.Ciphertext) > maxOutputBytes {
+	if err != nil {
 		return nil, err
+	}
+	if size := len(output.Sealed.Ciphertext); size > MaxOutputBytes {
+		warn("the output manifest is left out: sealed it has %d bytes, and an output at most %d", size, MaxOutputBytes)
+		return nil, nil
 	}
 	return []api.Output{output}, nil
 }

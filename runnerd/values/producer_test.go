@@ -368,8 +368,10 @@ func FuzzCanonical(f *testing.F) {
 func TestManifestOutput(t *testing.T) {
 	key := identity(t)
 	web := ComponentProducer(api.DeploySpec{InstallID: "in1", Component: "web", InstallComponent: "ic1"})
-	small := strings.Repeat("x", maxOutputBytes/2)
-	made, err := ManifestOutput(web, small, key)
+	small := strings.Repeat("x", MaxOutputBytes/2)
+	warnings := 0
+	warn := func(string, ...any) { warnings++ }
+	made, err := ManifestOutput(web, small, key, warn)
 	if err != nil || len(made) != 1 || made[0].Value != nil {
 		t.Fatalf("%d outputs, %v", len(made), err)
 	}
@@ -377,9 +379,12 @@ func TestManifestOutput(t *testing.T) {
 	if err != nil || string(text.Reveal()) != `"`+small+`"` {
 		t.Errorf("%d bytes, %v", len(text.Reveal()), err)
 	}
-	for _, size := range []int{maxOutputBytes - 2, 4 * maxOutputBytes} {
-		if made, err := ManifestOutput(web, strings.Repeat("x", size), key); err != nil || len(made) != 0 {
+	for _, size := range []int{MaxOutputBytes - 2, 4 * MaxOutputBytes} {
+		if made, err := ManifestOutput(web, strings.Repeat("x", size), key, warn); err != nil || len(made) != 0 {
 			t.Errorf("%d bytes: %d outputs, %v", size, len(made), err)
 		}
+	}
+	if warnings != 2 {
+		t.Errorf("%d warnings", warnings)
 	}
 }

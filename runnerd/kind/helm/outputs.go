@@ -46,7 +46,7 @@ func (s *session) refs(release *helmsdk.Release) ([]api.ObjectRef, error) {
 // manifest contains anything that the chart puts into it, so it is sealed.
 func (s *session) outputs(ctx context.Context, release *helmsdk.Release, refs []api.ObjectRef) ([]api.Output, error) {
 	from, secret := values.ComponentProducer(s.deploy), s.secrets.Contains()
-	made, err := values.ManifestOutput(from, release.Manifest, s.env.Key)
+	made, err := values.ManifestOutput(from, release.Manifest, s.env.Key, s.env.Log.Warn)
 	if err != nil {
 		return nil, err
 	}

@@ -49,6 +49,6 @@ func (s *session) outputs(ctx context.Context, objects []*desired) ([]api.Output
 		}
 		text += "---\n" + string(part)
 	}
-	manifest, err := values.ManifestOutput(from, text, s.env.Key)
+	manifest, err := values.ManifestOutput(from, text, s.env.Key, s.env.Log.Warn)
 	return append(made, manifest...), err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
 
 const (
@@ -454,4 +455,16 @@ metadata: {name: inside, namespace: ` + r.name + `-inner}
 		!strings.Contains(err.Error(), "CustomResourceDefinition") {
 		t.Errorf("got %v", err)
 	}
+}
+
+// TestALargeManifestIsNoOutput deploys a manifest that is larger than an output may be.
+func TestALargeManifestIsNoOutput(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	_, result := r.must(strings.Replace(settings, `"1"`, strings.Repeat("x", values.MaxOutputBytes), 1))
+	var names []string
+	for _, o := range result.Apply.Outputs {
+		names = append(names, o.Name)
+	}
+	equal(t, "outputs", names, []string{"resources", "services", "ingresses", "deployments"})
 }
