@@ -77,7 +77,8 @@ const MaxOutputBytes = 256 << 10
 // ManifestOutput returns the output manifest: all that was applied, as text, sealed. If the control
 // plane would not store it, ManifestOutput warns and returns none, because such a text is of no use in
 // a template and must not fail the deploy of, for example, a chart of large CRDs.
-func ManifestOutput(producer Producer, text string, key seal.Identity, warn func(string, ...any)) ([]api.Output, error) {
+func ManifestOutput(producer Producer, text string, key seal.Identity,
+	warn func(string, ...any)) ([]api.Output, error) {
 	encoded, err := json.Marshal(text)
 	if err != nil {
 		return nil, fmt.Errorf("write the output manifest: %w", err)

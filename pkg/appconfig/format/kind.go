@@ -91,7 +91,7 @@ var kinds = sync.OnceValue(func() []Kind {
 		kind[TerraformModule]("terraform", KindTerraformModule, "components/*.toml"),
 		kind[HelmChart]("helm", KindHelmChart, "components/*.toml"),
 		kind[ContainerImage]("container-image", KindContainerImage, "components/*.toml").
-			withAliases("external-image", "image").noEffectYet(),
+			withAliases("external-image", "image"),
 		kind[DockerBuild]("docker-build", KindDockerBuild, "components/*.toml").withAliases("docker").noEffectYet(),
 		kind[KubernetesManifest]("kubernetes-manifest", KindKubernetesManifest, "components/*.toml").withAliases("manifest"),
 		kind[Pulumi]("pulumi", KindPulumi, "components/*.toml").noEffectYet(),
