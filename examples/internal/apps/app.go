@@ -109,8 +109,8 @@ var componentName = regexp.MustCompile(`(?m)^name\s*=\s*"([^"]*)"`)
 // helmRepo finds the section of a chart from a chart repository.
 var helmRepo = regexp.MustCompile(`(?m)^\[helm_repo\]\n(?:[^\[\n].*\n?|\n)*`)
 
-// replaceComponents replaces components that are images by modules with their outputs, because nuon does
-// not deploy images yet, and charts of chart repositories, which are not reached, by stand-ins.
+// replaceComponents replaces components that are images by modules with their outputs, and charts of chart
+// repositories by stand-ins, because neither registries nor chart repositories are reached.
 func (a *App) replaceComponents() error {
 	files, err := filepath.Glob(filepath.Join(a.tree, "components", "*.toml"))
 	if err != nil {
