@@ -3,7 +3,6 @@
 package actions
 
 import (
-	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -15,52 +14,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nuon-toolkit/nuon/examples/internal/fleet"
+	"github.com/nuon-toolkit/nuon/examples/internal/fleet/fleettest"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
 // world is a fleet with one app, which a runner deploys on two installs.
 type world struct {
-	*testing.T
-	ctx    context.Context
-	fleet  *fleet.Fleet
+	*fleettest.World
 	vendor *fleet.Repository
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{T: t, ctx: context.WithoutCancel(t.Context())}
-	bin, err := fleet.Programs(t.Context(), t.TempDir())
-	w.must(err)
-	dir, err := fleet.Place()
-	w.must(err)
-	w.fleet, err = fleet.Start(w.ctx, fleet.Options{Bin: bin, Dir: dir, Installers: []string{"customer"}})
-	t.Cleanup(func() {
-		if err := w.fleet.Stop(); err != nil {
-			t.Error(err)
-		}
-		if t.Failed() {
-			t.Logf("the logs are in %s", dir)
-			return
-		}
-		_ = os.RemoveAll(dir)
-	})
-	w.must(err)
+	w := &world{}
+	w.World = fleettest.Start(t, fleet.Options{})
 	return w
-}
-
-func (w *world) must(err error) {
-	w.Helper()
-	if err != nil {
-		w.Fatal(err)
-	}
-}
-
-func (w *world) nuon(args ...string) string {
-	w.Helper()
-	out, err := w.fleet.Nuon(w.ctx, args...)
-	w.must(err)
-	return string(out)
 }
 
 // app is an app with an action whose step runs scripts/check.sh of its repository, by hand and after each deploy of
@@ -93,21 +62,21 @@ func say(word string) string { return "say() {\n  echo \"said " + word + " to $1
 func (w *world) run(install string) (done api.Workflow, seen string) {
 	w.Helper()
 	var begun api.Asked
-	w.must(w.fleet.JSON(w.ctx, &begun, "run", install, "check"))
+	w.Must(w.Fleet.JSON(w.Ctx, &begun, "run", install, "check"))
 	done = begun.Workflow
-	w.must(fleet.Until(w.ctx, testtime.Limit, "the run on "+install+" ends", func() (bool, error) {
-		if err := w.fleet.JSON(w.ctx, &done, "workflows", "get", done.ID); err != nil {
+	w.Must(fleet.Until(w.Ctx, testtime.Limit, "the run on "+install+" ends", func() (bool, error) {
+		if err := w.Fleet.JSON(w.Ctx, &done, "workflows", "get", done.ID); err != nil {
 			return false, err
 		}
 		if step := done.Steps[0]; step.Status == api.StepStatusWaiting && step.Approval != "" {
-			seen = w.nuon("review", install+"/scripts")
-			_, err := w.fleet.Nuon(w.ctx, "approve", step.Approval)
+			seen = w.Nuon("review", install+"/scripts")
+			_, err := w.Fleet.Nuon(w.Ctx, "approve", step.Approval)
 			return false, err
 		}
 		return done.Status != api.WorkflowStatusRunning, nil
 	}))
 	if done.Status != api.WorkflowStatusSucceeded {
-		w.Fatalf("the run on %s %s: %s\n%s", install, done.Status, done.Outcome, w.nuon("logs", "workflow", done.ID))
+		w.Fatalf("the run on %s %s: %s\n%s", install, done.Status, done.Outcome, w.Nuon("logs", "workflow", done.ID))
 	}
 	return done, seen
 }
@@ -115,7 +84,7 @@ func (w *world) run(install string) (done api.Workflow, seen string) {
 // said returns what the newest run of the action on an install wrote.
 func (w *world) said(install string) string {
 	w.Helper()
-	_, line, _ := strings.Cut(w.nuon("logs", "action", install, "check"), "said ")
+	_, line, _ := strings.Cut(w.Nuon("logs", "action", install, "check"), "said ")
 	line, _, _ = strings.Cut(line, "\n")
 	return strings.TrimSpace(line)
 }
@@ -124,7 +93,7 @@ func (w *world) said(install string) string {
 func (w *world) builds() map[string]bool {
 	w.Helper()
 	var all []api.Build
-	w.must(w.fleet.JSON(w.ctx, &all, "builds", "list", "--app", "shop"))
+	w.Must(w.Fleet.JSON(w.Ctx, &all, "builds", "list", "--app", "shop"))
 	found := map[string]bool{}
 	for _, b := range all {
 		found[fmt.Sprintf("%s %d %s", b.Component, b.Number, b.Status)] = true
@@ -132,19 +101,19 @@ func (w *world) builds() map[string]bool {
 	return found
 }
 
-// until approves the scripts of an install until it is current at a release.
-func (w *world) until(install string, release int) {
+// approveUntil approves the scripts of an install until it is current at a release.
+func (w *world) approveUntil(install string, release int) {
 	w.Helper()
-	w.must(fleet.Until(w.ctx, testtime.Limit, install+" is current", func() (bool, error) {
-		waiting, err := w.fleet.Nuon(w.ctx, "review", "--install", install, "-o", "name")
+	w.Must(fleet.Until(w.Ctx, testtime.Limit, install+" is current", func() (bool, error) {
+		waiting, err := w.Fleet.Nuon(w.Ctx, "review", "--install", install, "-o", "name")
 		if err != nil {
 			return false, err
 		}
 		for _, id := range strings.Fields(string(waiting)) {
-			_, _ = w.fleet.Nuon(w.ctx, "approve", id) // it may have been withdrawn
+			_, _ = w.Fleet.Nuon(w.Ctx, "approve", id) // it may have been withdrawn
 		}
 		var i api.Install
-		err = w.fleet.JSON(w.ctx, &i, "installs", "get", install)
+		err = w.Fleet.JSON(w.Ctx, &i, "installs", "get", install)
 		return i.Status == "current" && i.Release == release, err
 	}))
 }
@@ -154,18 +123,18 @@ func (w *world) until(install string, release int) {
 func TestActionsRunCodeOfTheirRepository(t *testing.T) {
 	w := newWorld(t)
 	var err error
-	w.vendor, err = w.fleet.NewRepository(w.ctx, "shop", app())
-	w.must(err)
-	w.nuon("apps", "create", "shop", "--repo", w.vendor.URL)
-	w.nuon("sync", "--app", "shop", "--wait")
+	w.vendor, err = w.Fleet.NewRepository(w.Ctx, "shop", app())
+	w.Must(err)
+	w.Nuon("apps", "create", "shop", "--repo", w.vendor.URL)
+	w.Nuon("sync", "--app", "shop", "--wait")
 	for _, name := range []string{"east", "west"} {
-		w.nuon("installs", "create", name, "--app", "shop", "--runner", "customer", "--approval", "approve-all")
-		w.until(name, 1)
+		w.Nuon("installs", "create", name, "--app", "shop", "--runner", "customer", "--approval", "approve-all")
+		w.approveUntil(name, 1)
 	}
 	if got := w.said("east"); got != "first to east" {
 		t.Errorf("after the deploy of web, the action said %s", got)
 	}
-	w.nuon("installs", "pin", "west", "1")
+	w.Nuon("installs", "pin", "west", "1")
 	first, seen := w.run("east")
 	if seen != "" {
 		t.Errorf("an approved script waited: %s", seen)
@@ -175,29 +144,29 @@ func TestActionsRunCodeOfTheirRepository(t *testing.T) {
 	}
 	ran := first.Steps[0].Sources[0]
 	want := fmt.Sprintf("step sign in/out ran actions:scripts at commit %.7s (%.19s)", ran.Commit, ran.Artifact)
-	if out := w.nuon("explain", "workflow", first.ID); !strings.Contains(out, want) {
+	if out := w.Nuon("explain", "workflow", first.ID); !strings.Contains(out, want) {
 		t.Errorf("explain does not print %q:\n%s", want, out)
 	}
-	if out := w.nuon("logs", "workflow", first.ID); !strings.Contains(out, ran.Artifact) {
+	if out := w.Nuon("logs", "workflow", first.ID); !strings.Contains(out, ran.Artifact) {
 		t.Errorf("the log does not name %s:\n%s", ran.Artifact, out)
 	}
 
-	w.must(w.vendor.Write("README.md", "# Words\n"))
-	w.must(w.vendor.Push(w.ctx, "Write words"))
-	w.nuon("sync", "--app", "shop", "--wait")
+	w.Must(w.vendor.Write("README.md", "# Words\n"))
+	w.Must(w.vendor.Push(w.Ctx, "Write words"))
+	w.Nuon("sync", "--app", "shop", "--wait")
 	before := map[string]bool{"sandbox 1 succeeded": true, "web 1 succeeded": true, "actions:scripts 1 succeeded": true}
 	if diff := cmp.Diff(before, w.builds()); diff != "" {
 		t.Errorf("a push beside the code: %s", diff)
 	}
 
-	w.must(w.vendor.Write("shared/say.sh", say("second")))
-	w.must(w.vendor.Push(w.ctx, "Say something else"))
-	w.nuon("sync", "--app", "shop", "--wait")
+	w.Must(w.vendor.Write("shared/say.sh", say("second")))
+	w.Must(w.vendor.Push(w.Ctx, "Say something else"))
+	w.Nuon("sync", "--app", "shop", "--wait")
 	before["actions:scripts 2 succeeded"] = true
 	if diff := cmp.Diff(before, w.builds()); diff != "" {
 		t.Errorf("a push of the code: %s", diff)
 	}
-	w.until("east", 2)
+	w.approveUntil("east", 2)
 	second, seen := w.run("east")
 	for _, line := range []string{"shared/say.sh", "said first", "said second"} {
 		if !strings.Contains(seen, line) {
@@ -217,11 +186,11 @@ func TestActionsRunCodeOfTheirRepository(t *testing.T) {
 
 	// Hostile code is not built, and what was built before still runs.
 	link := filepath.Join(w.vendor.Tree, "scripts", "passwd")
-	w.must(os.Symlink("../../../../../etc/passwd", link))
+	w.Must(os.Symlink("../../../../../etc/passwd", link))
 	w.refuse("Link out of the repository", "the symbolic link scripts/passwd leads out of the repository")
-	w.must(os.Remove(link))
+	w.Must(os.Remove(link))
 	text := string(app()["actions/check.toml"].Data)
-	w.must(w.vendor.Write("actions/check.toml", strings.Replace(text, "./check.sh", "../shared/say.sh", 1)))
+	w.Must(w.vendor.Write("actions/check.toml", strings.Replace(text, "./check.sh", "../shared/say.sh", 1)))
 	w.refuse("Run a file outside", "is outside of the directory")
 	if diff := cmp.Diff(before, w.builds()); diff != "" {
 		t.Errorf("hostile code was built: %s", diff)
@@ -234,8 +203,8 @@ func TestActionsRunCodeOfTheirRepository(t *testing.T) {
 // refuse pushes everything, and requires that a sync fails with a reason.
 func (w *world) refuse(message, reason string) {
 	w.Helper()
-	w.must(w.vendor.Push(w.ctx, message))
-	out, err := w.fleet.Nuon(w.ctx, "sync", "--app", "shop", "--wait")
+	w.Must(w.vendor.Push(w.Ctx, message))
+	out, err := w.Fleet.Nuon(w.Ctx, "sync", "--app", "shop", "--wait")
 	if err == nil || !strings.Contains(string(out)+err.Error(), reason) {
 		w.Errorf("a sync of %q: %v\n%s", message, err, out)
 	}

@@ -4,7 +4,6 @@ package images
 
 import (
 	"bytes"
-	"context"
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
@@ -18,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/nuon-toolkit/nuon/examples/internal/fleet"
+	"github.com/nuon-toolkit/nuon/examples/internal/fleet/fleettest"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
@@ -31,9 +31,7 @@ const registryPassword = "hidden-registry-password"
 
 // world is a fleet with a registry of images that its build runner reaches.
 type world struct {
-	*testing.T
-	ctx    context.Context
-	fleet  *fleet.Fleet
+	*fleettest.World
 	source *registrytest.Server
 	pushed *artifact.Repository
 	vendor *fleet.Repository
@@ -43,54 +41,26 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	kubeconfig := clustertest.Kubeconfig(t)
-	w := &world{T: t, ctx: context.WithoutCancel(t.Context()), source: registrytest.New(t), spaces: map[string]string{}}
+	w := &world{source: registrytest.New(t), spaces: map[string]string{}}
 	w.source.Handle("/v2/", artifacttest.Handler(""))
 	w.source.Require("/v2/", registryPassword)
 	var err error
 	w.pushed, err = artifact.OpenClient(artifact.Reference{Host: w.source.Host, Repository: "acme/api"},
 		artifact.Basic("acme", registryPassword), &http.Client{Transport: &http.Transport{
 			TLSClientConfig: &tls.Config{RootCAs: w.source.Roots, MinVersion: tls.VersionTLS12}}})
-	w.must(err)
-	bin, err := fleet.Programs(t.Context(), t.TempDir())
-	w.must(err)
-	dir, err := fleet.Place()
-	w.must(err)
-	w.fleet, err = fleet.Start(w.ctx, fleet.Options{Bin: bin, Dir: dir, Installers: []string{"customer"},
-		Kubeconfig: kubeconfig, Env: []string{
-			"SSL_CERT_FILE=" + w.source.CertificateFile(), "NUON_IMAGES_PRIVATE=127.0.0.1"}})
-	t.Cleanup(func() {
-		if err := w.fleet.Stop(); err != nil {
-			t.Error(err)
-		}
-		if t.Failed() {
-			t.Logf("the logs are in %s", dir)
-			return
-		}
-		_ = os.RemoveAll(dir)
-	})
-	w.must(err)
-	return w
-}
-
-func (w *world) must(err error) {
-	w.Helper()
 	if err != nil {
-		w.Fatal(err)
+		t.Fatal(err)
 	}
-}
-
-func (w *world) nuon(args ...string) string {
-	w.Helper()
-	out, err := w.fleet.Nuon(w.ctx, args...)
-	w.must(err)
-	return string(out)
+	w.World = fleettest.Start(t, fleet.Options{Kubeconfig: kubeconfig, Env: []string{
+		"SSL_CERT_FILE=" + w.source.CertificateFile(), "NUON_IMAGES_PRIVATE=127.0.0.1"}})
+	return w
 }
 
 // blob pushes bytes and returns their descriptor.
 func (w *world) blob(media, content string) map[string]any {
 	w.Helper()
 	b := artifact.Blob{Digest: artifact.Digest([]byte(content)), Size: int64(len(content))}
-	w.must(w.pushed.PutBlob(w.ctx, b, bytes.NewReader([]byte(content))))
+	w.Must(w.pushed.PutBlob(w.Ctx, b, bytes.NewReader([]byte(content))))
 	return map[string]any{"mediaType": media, "digest": b.Digest, "size": b.Size}
 }
 
@@ -98,9 +68,9 @@ func (w *world) manifest(media string, keys map[string]any) artifact.RawManifest
 	w.Helper()
 	keys["schemaVersion"], keys["mediaType"] = 2, media
 	content, err := json.Marshal(keys)
-	w.must(err)
+	w.Must(err)
 	m := artifact.RawManifest{Digest: artifact.Digest(content), MediaType: media, Content: content}
-	w.must(w.pushed.PutRawManifest(w.ctx, m))
+	w.Must(w.pushed.PutRawManifest(w.Ctx, m))
 	return m
 }
 
@@ -122,7 +92,7 @@ func (w *world) push(tag, words string) string {
 		"config":  w.blob("application/vnd.oci.empty.v1+json", "{}"),
 		"subject": map[string]any{"mediaType": index.MediaType, "digest": index.Digest, "size": len(index.Content)},
 	})
-	w.must(w.pushed.PutTag(w.ctx, index, tag))
+	w.Must(w.pushed.PutTag(w.Ctx, index, tag))
 	return index.Digest
 }
 
@@ -160,21 +130,8 @@ data:
 func (w *world) create(install string) {
 	w.Helper()
 	w.spaces[install] = clustertest.Namespace(w, clustertest.Open(w))
-	w.nuon("installs", "create", install, "--app", "shop", "--runner", "customer", "--approval", "approve-all",
+	w.Nuon("installs", "create", install, "--app", "shop", "--runner", "customer", "--approval", "approve-all",
 		"--input", "namespace="+w.spaces[install])
-}
-
-// until waits until an install is at a release and current.
-func (w *world) until(install string, release int) {
-	w.Helper()
-	w.must(fleet.Until(w.ctx, testtime.Limit, install+" is current", func() (bool, error) {
-		var i api.Install
-		err := w.fleet.JSON(w.ctx, &i, "installs", "get", install)
-		if i.Status == "stalled" {
-			return false, fmt.Errorf("%s is stalled: %s", install, i.Reason)
-		}
-		return i.Status == "current" && i.Release == release, err
-	}))
 }
 
 // runs fails unless what an install has in its cluster names an image of its own registry, which has it
@@ -187,26 +144,26 @@ func (w *world) runs(install, digest string) {
 		w.Fatalf("%s has no object", install)
 	}
 	data, _, _ := unstructured.NestedStringMap(found.Object, "data")
-	host := w.fleet.Registry.Address()
+	host := w.Fleet.Registry.Address()
 	repository, tag, _ := strings.Cut(strings.TrimPrefix(data["image"], host+"/"), ":")
 	if data["ref"] != host+"/"+repository+"@"+digest || data["version"] != "1.4" ||
 		tag != "1.4-"+strings.TrimPrefix(digest, "sha256:")[:12] {
 		w.Errorf("%s runs %v, want %s of its own registry %s", install, data, digest, host)
 	}
-	opened, err := w.fleet.Registry.Open(repository)
-	w.must(err)
-	index, err := opened.Manifest(w.ctx, tag)
-	w.must(err)
-	signatures, err := opened.Referrers(w.ctx, index, 10)
-	w.must(err)
+	opened, err := w.Fleet.Registry.Open(repository)
+	w.Must(err)
+	index, err := opened.Manifest(w.Ctx, tag)
+	w.Must(err)
+	signatures, err := opened.Referrers(w.Ctx, index, 10)
+	w.Must(err)
 	var named struct {
 		Manifests []struct {
 			Digest string `json:"digest"`
 		} `json:"manifests"`
 	}
-	w.must(json.Unmarshal(index.Content, &named))
+	w.Must(json.Unmarshal(index.Content, &named))
 	for _, m := range named.Manifests {
-		if _, err := opened.Manifest(w.ctx, m.Digest); err != nil {
+		if _, err := opened.Manifest(w.Ctx, m.Digest); err != nil {
 			w.Error(err)
 		}
 	}
@@ -223,52 +180,52 @@ func TestAnImageReachesInstalls(t *testing.T) {
 	w := newWorld(t)
 	first := w.push("1.4", "first")
 	password := filepath.Join(t.TempDir(), "password")
-	w.must(os.WriteFile(password, []byte(registryPassword+"\n"), 0o600))
-	w.nuon("credentials", "create", "images", "--username", "acme", "--from", "@"+password, "--image", w.source.Host)
+	w.Must(os.WriteFile(password, []byte(registryPassword+"\n"), 0o600))
+	w.Nuon("credentials", "create", "images", "--username", "acme", "--from", "@"+password, "--image", w.source.Host)
 	var err error
-	w.vendor, err = w.fleet.NewRepository(w.ctx, "shop", w.app())
-	w.must(err)
-	w.nuon("apps", "create", "shop", "--repo", w.vendor.URL)
-	w.nuon("sync", "--app", "shop", "--wait")
+	w.vendor, err = w.Fleet.NewRepository(w.Ctx, "shop", w.app())
+	w.Must(err)
+	w.Nuon("apps", "create", "shop", "--repo", w.vendor.URL)
+	w.Nuon("sync", "--app", "shop", "--wait")
 	w.source.Requests()
 	for _, name := range []string{"east", "west"} {
 		w.create(name)
-		w.until(name, 1)
+		w.Until(name, 1)
 		w.runs(name, first)
 	}
 	if asked := w.source.Requests(); len(asked) > 0 {
 		t.Errorf("installs asked the source registry for %v", asked)
 	}
-	w.nuon("installs", "pin", "west", "1")
+	w.Nuon("installs", "pin", "west", "1")
 
 	second := w.push("1.4", "second")
-	w.nuon("sync", "--app", "shop", "--wait")
-	w.until("east", 1)
+	w.Nuon("sync", "--app", "shop", "--wait")
+	w.Until("east", 1)
 	var dry, refreshed api.ModuleRefresh
-	w.must(w.fleet.JSON(w.ctx, &dry, "builds", "refresh", "shop", "--dry-run"))
+	w.Must(w.Fleet.JSON(w.Ctx, &dry, "builds", "refresh", "shop", "--dry-run"))
 	if len(dry.Components) != 1 || len(dry.Components[0].Changes) != 1 ||
 		dry.Components[0].Changes[0].After.Tree != second ||
 		dry.Release != 0 {
 		t.Errorf("the dry run shows %+v", dry)
 	}
-	w.must(w.fleet.JSON(w.ctx, &refreshed, "builds", "refresh", "shop"))
+	w.Must(w.Fleet.JSON(w.Ctx, &refreshed, "builds", "refresh", "shop"))
 	if refreshed.Release != 2 {
 		t.Fatalf("the refresh made %+v", refreshed)
 	}
-	w.until("east", 2)
+	w.Until("east", 2)
 	w.runs("east", second)
-	w.until("west", 1)
+	w.Until("west", 1)
 	w.runs("west", first)
 	var before, after api.Release
-	w.must(w.fleet.JSON(w.ctx, &before, "releases", "get", "shop", "1"))
-	w.must(w.fleet.JSON(w.ctx, &after, "releases", "get", "shop", "2"))
+	w.Must(w.Fleet.JSON(w.Ctx, &before, "releases", "get", "shop", "1"))
+	w.Must(w.Fleet.JSON(w.Ctx, &after, "releases", "get", "shop", "2"))
 	moved := fmt.Sprintf("vera refreshed the image of component api_image: tag 1.4 of %s/acme/api moved from %s to %s",
 		w.source.Host, first, second)
 	if fmt.Sprint(before.Commits) != fmt.Sprint(after.Commits) || !strings.Contains(after.Cause, moved) {
 		t.Errorf("release 2 is because %s, want %s", after.Cause, moved)
 	}
 	var again api.ModuleRefresh
-	w.must(w.fleet.JSON(w.ctx, &again, "builds", "refresh", "shop"))
+	w.Must(w.Fleet.JSON(w.Ctx, &again, "builds", "refresh", "shop"))
 	if again.Release != 0 || len(again.Components[0].Changes) != 0 {
 		t.Errorf("a tag that stayed where it was made %+v", again)
 	}
@@ -279,18 +236,18 @@ func TestAnImageReachesInstalls(t *testing.T) {
 // tearDown removes the image and what runs it from an install.
 func (w *world) tearDown(install string) {
 	w.Helper()
-	w.nuon("installs", "teardown", install, "api_image", "--dependents", "--yes")
-	w.must(fleet.Until(w.ctx, testtime.Limit, "the image is removed from "+install, func() (bool, error) {
-		waiting, err := w.fleet.Nuon(w.ctx, "review", "-o", "name")
+	w.Nuon("installs", "teardown", install, "api_image", "--dependents", "--yes")
+	w.Must(fleet.Until(w.Ctx, testtime.Limit, "the image is removed from "+install, func() (bool, error) {
+		waiting, err := w.Fleet.Nuon(w.Ctx, "review", "-o", "name")
 		if err != nil {
 			return false, err
 		}
 		for _, approval := range strings.Fields(string(waiting)) {
 			// It fails for an approval that no longer waits; the next round lists them again.
-			_, _ = w.fleet.Nuon(w.ctx, "approve", approval)
+			_, _ = w.Fleet.Nuon(w.Ctx, "approve", approval)
 		}
 		var i api.Install
-		if err := w.fleet.JSON(w.ctx, &i, "installs", "get", install); err != nil {
+		if err := w.Fleet.JSON(w.Ctx, &i, "installs", "get", install); err != nil {
 			return false, err
 		}
 		for _, c := range i.Components {
@@ -306,9 +263,9 @@ func (w *world) tearDown(install string) {
 func (w *world) prints(digest string) {
 	w.Helper()
 	var builds []api.Build
-	w.must(w.fleet.JSON(w.ctx, &builds, "builds", "list", "--app", "shop", "--component", "api_image"))
+	w.Must(w.Fleet.JSON(w.Ctx, &builds, "builds", "list", "--app", "shop", "--component", "api_image"))
 	image := fmt.Sprintf("image     %s/acme/api 1.4 %s", w.source.Host, digest)
-	if out := w.nuon("builds", "get", builds[0].ID); !strings.Contains(out, image) {
+	if out := w.Nuon("builds", "get", builds[0].ID); !strings.Contains(out, image) {
 		w.Errorf("builds get prints %s, want %s", out, image)
 	}
 	if len(builds) != 2 {

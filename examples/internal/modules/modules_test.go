@@ -3,7 +3,6 @@
 package modules
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,55 +13,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nuon-toolkit/nuon/examples/internal/fleet"
+	"github.com/nuon-toolkit/nuon/examples/internal/fleet/fleettest"
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/kind/terraform/modules/registrytest"
 )
 
 // world is a fleet with a module registry that its build runner reaches.
 type world struct {
-	*testing.T
-	ctx      context.Context
-	fleet    *fleet.Fleet
+	*fleettest.World
 	registry *registrytest.Server
 	vendor   *fleet.Repository
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{T: t, ctx: context.WithoutCancel(t.Context()), registry: registrytest.New(t)}
-	bin, err := fleet.Programs(t.Context(), t.TempDir())
-	w.must(err)
-	dir, err := fleet.Place()
-	w.must(err)
-	w.fleet, err = fleet.Start(w.ctx, fleet.Options{Bin: bin, Dir: dir, Installers: []string{"customer"}, Env: []string{
+	w := &world{registry: registrytest.New(t)}
+	w.World = fleettest.Start(t, fleet.Options{Env: []string{
 		"SSL_CERT_FILE=" + w.registry.CertificateFile(), "NUON_MODULES_PRIVATE=127.0.0.1"}})
-	t.Cleanup(func() {
-		if err := w.fleet.Stop(); err != nil {
-			t.Error(err)
-		}
-		if t.Failed() {
-			t.Logf("the logs are in %s", dir)
-			return
-		}
-		_ = os.RemoveAll(dir)
-	})
-	w.must(err)
 	return w
-}
-
-func (w *world) must(err error) {
-	w.Helper()
-	if err != nil {
-		w.Fatal(err)
-	}
-}
-
-func (w *world) nuon(args ...string) string {
-	w.Helper()
-	out, err := w.fleet.Nuon(w.ctx, args...)
-	w.must(err)
-	return string(out)
 }
 
 // publish publishes a version of a module with an output. Versions differ in what they write.
@@ -92,26 +60,13 @@ func (w *world) app() fstest.MapFS {
 	}
 }
 
-// until waits until an install is at a release and current.
-func (w *world) until(install string, release int) {
-	w.Helper()
-	w.must(fleet.Until(w.ctx, testtime.Limit, install+" is current", func() (bool, error) {
-		var i api.Install
-		err := w.fleet.JSON(w.ctx, &i, "installs", "get", install)
-		if i.Status == "stalled" {
-			return false, fmt.Errorf("%s is stalled: %s", install, i.Reason)
-		}
-		return i.Status == "current" && i.Release == release, err
-	}))
-}
-
 // versions returns the versions of the registry module in the newest build of a component.
 func (w *world) versions(component string) string {
 	w.Helper()
 	var builds []api.Build
-	w.must(w.fleet.JSON(w.ctx, &builds, "builds", "list", "--app", "shop", "--component", component))
+	w.Must(w.Fleet.JSON(w.Ctx, &builds, "builds", "list", "--app", "shop", "--component", component))
 	var newest api.Build
-	w.must(w.fleet.JSON(w.ctx, &newest, "builds", "get", builds[0].ID))
+	w.Must(w.Fleet.JSON(w.Ctx, &newest, "builds", "get", builds[0].ID))
 	return fmt.Sprintf("build %d %s: %s %s", newest.Number, newest.Status, newest.Modules.Modules[0].Key,
 		newest.Modules.Modules[0].Version)
 }
@@ -127,45 +82,45 @@ func TestRefreshedModulesReachInstalls(t *testing.T) {
 	w.publish("1.0.0", "first")
 	w.registry.Require("/v1/modules/", registryToken)
 	token := filepath.Join(t.TempDir(), "token")
-	w.must(os.WriteFile(token, []byte(registryToken+"\n"), 0o600))
-	w.nuon("credentials", "create", "registry", "--from", "@"+token, "--module", w.registry.URL)
+	w.Must(os.WriteFile(token, []byte(registryToken+"\n"), 0o600))
+	w.Nuon("credentials", "create", "registry", "--from", "@"+token, "--module", w.registry.URL)
 	var err error
-	w.vendor, err = w.fleet.NewRepository(w.ctx, "shop", w.app())
-	w.must(err)
-	w.nuon("apps", "create", "shop", "--repo", w.vendor.URL)
-	w.nuon("sync", "--app", "shop", "--wait")
+	w.vendor, err = w.Fleet.NewRepository(w.Ctx, "shop", w.app())
+	w.Must(err)
+	w.Nuon("apps", "create", "shop", "--repo", w.vendor.URL)
+	w.Nuon("sync", "--app", "shop", "--wait")
 
 	w.registry.Requests()
 	w.registry.SetDown(true)
 	for _, name := range []string{"east", "west"} {
-		w.nuon("installs", "create", name, "--app", "shop", "--runner", "customer", "--approval", "approve-all")
-		w.until(name, 1)
+		w.Nuon("installs", "create", name, "--app", "shop", "--runner", "customer", "--approval", "approve-all")
+		w.Until(name, 1)
 	}
 	if asked := w.registry.Requests(); len(asked) > 0 {
 		t.Errorf("plan and apply asked the registry for %v", asked)
 	}
 	w.registry.SetDown(false)
-	w.nuon("installs", "pin", "west", "1")
+	w.Nuon("installs", "pin", "west", "1")
 
 	var chain api.Explanation
 	var builds []api.Build
-	w.must(w.fleet.JSON(w.ctx, &builds, "builds", "list", "--app", "shop", "--component", "web"))
-	w.must(w.fleet.JSON(w.ctx, &chain, "explain", "build", builds[0].ID))
+	w.Must(w.Fleet.JSON(w.Ctx, &builds, "builds", "list", "--app", "shop", "--component", "web"))
+	w.Must(w.Fleet.JSON(w.Ctx, &chain, "explain", "build", builds[0].ID))
 	last := chain.Chain[len(chain.Chain)-1]
 	if last.Record != "build" || len(last.Modules.Modules) != 1 || last.Modules.Modules[0].Version != "1.0.0" {
 		t.Errorf("explain shows %+v", last)
 	}
-	if out := w.nuon("explain", "build", builds[0].ID); !strings.Contains(out,
+	if out := w.Nuon("explain", "build", builds[0].ID); !strings.Contains(out,
 		"module text: "+w.registry.Host+"/acme/text/null 1.0.0 (~> 1.0)") {
 		t.Errorf("explain prints %s", out)
 	}
 
 	w.publish("1.1.0", "second")
-	w.must(w.vendor.Write("modules/web/versions.tf", "# the second\n"))
-	w.must(w.vendor.Push(w.ctx, "Write a comment"))
+	w.Must(w.vendor.Write("modules/web/versions.tf", "# the second\n"))
+	w.Must(w.vendor.Push(w.Ctx, "Write a comment"))
 	w.registry.Requests()
-	w.nuon("sync", "--app", "shop", "--wait")
-	w.until("east", 2)
+	w.Nuon("sync", "--app", "shop", "--wait")
+	w.Until("east", 2)
 	if got := w.versions("web"); got != "build 2 succeeded: text 1.0.0" {
 		t.Errorf("after a push that leaves the call as it is: %s", got)
 	}
@@ -174,7 +129,7 @@ func TestRefreshedModulesReachInstalls(t *testing.T) {
 	}
 
 	var dry, refreshed api.ModuleRefresh
-	w.must(w.fleet.JSON(w.ctx, &dry, "builds", "refresh", "shop", "--dry-run"))
+	w.Must(w.Fleet.JSON(w.Ctx, &dry, "builds", "refresh", "shop", "--dry-run"))
 	var changes []string
 	for _, c := range dry.Components {
 		for _, change := range c.Changes {
@@ -188,11 +143,11 @@ func TestRefreshedModulesReachInstalls(t *testing.T) {
 	if got := w.versions("web"); got != "build 2 succeeded: text 1.0.0" {
 		t.Errorf("after a dry run: %s", got)
 	}
-	w.must(w.fleet.JSON(w.ctx, &refreshed, "builds", "refresh", "shop"))
+	w.Must(w.Fleet.JSON(w.Ctx, &refreshed, "builds", "refresh", "shop"))
 	if refreshed.Release != 3 {
 		t.Fatalf("the refresh made %+v", refreshed)
 	}
-	w.until("east", 3)
+	w.Until("east", 3)
 	for component, want := range map[string]string{
 		"sandbox": "build 2 succeeded: text 1.1.0", "web": "build 3 succeeded: text 1.1.0",
 	} {
@@ -200,10 +155,10 @@ func TestRefreshedModulesReachInstalls(t *testing.T) {
 			t.Errorf("after the refresh: %s, want %s", got, want)
 		}
 	}
-	w.until("west", 1)
+	w.Until("west", 1)
 	var before, after api.Release
-	w.must(w.fleet.JSON(w.ctx, &before, "releases", "get", "shop", "2"))
-	w.must(w.fleet.JSON(w.ctx, &after, "releases", "get", "shop", "3"))
+	w.Must(w.Fleet.JSON(w.Ctx, &before, "releases", "get", "shop", "2"))
+	w.Must(w.Fleet.JSON(w.Ctx, &after, "releases", "get", "shop", "3"))
 	if diff := cmp.Diff(before.Commits, after.Commits); diff != "" ||
 		!strings.Contains(after.Cause, "vera refreshed the modules of component sandbox: text 1.0.0 → 1.1.0") {
 		t.Errorf("release 3 is because %s, of %s", after.Cause, diff)
