@@ -35,9 +35,9 @@ func newApp(e *cmdenv.Env) *cobra.Command {
 built and deployed again, which inputs installs must supply, whether customers must run the install
 stack again, and what is destroyed. Nothing is sent anywhere.
 
-The comparison covers the configs, and the modules, charts and kustomizations in the same git
-repository: a component whose code changed is listed with the changed files, because a push builds it
-again. For a directory, the code is what git would commit if everything were added now. Code in other
+The comparison covers the configs, and the modules, charts, kustomizations and scripts of actions in the
+same git repository: a component or an action whose code changed is listed with the changed files,
+because a push builds it again. For a directory, the code is what git would commit if everything were added now. Code in other
 repositories is not compared.
 
 Each side is a directory, or a revision of the current git repository: main, HEAD~1, v1.4.0, a commit.

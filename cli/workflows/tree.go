@@ -152,7 +152,7 @@ func (t *tree) line(indent, left, right string) {
 	t.lines = append(t.lines, l)
 }
 
-// steps adds a line for each step of a node.
+// steps adds a line for each step of a node, and for the code of repositories that it ran.
 func (t *tree) steps(n *node, first, rest, also string) {
 	said := map[string]bool{}
 	for i, s := range n.steps {
@@ -167,6 +167,9 @@ func (t *tree) steps(n *node, first, rest, also string) {
 			t.line(first, left, right+also)
 		} else {
 			t.line(rest, left, right)
+		}
+		for _, source := range s.Sources {
+			t.line(rest, fmt.Sprintf("    ran %s at commit %.7s (step %s)", source.Name, source.Commit, source.Step), "")
 		}
 	}
 }

@@ -100,6 +100,22 @@ func TestTreeOfTimes(t *testing.T) {
 	}
 }
 
+// TestTreeOfCode checks that the code of repositories that an action ran is printed below its step.
+func TestTreeOfCode(t *testing.T) {
+	steps := []api.Step{{ID: "s", Kind: api.StepKindAction, Status: api.StepStatusSucceeded, Action: "check",
+		Trigger: manual, Sources: []api.StepSource{
+			{Step: "sign in", Name: "actions:scripts", Commit: "0123456789abcdef"},
+			{Step: "report", Name: "actions:acme/tools//\x1b[2Jdeploy@main", Commit: "abc"},
+		}}}
+	want := `  ✓ action   check            succeeded
+      ran actions:scripts at commit 0123456 (step sign in)
+      ran actions:acme/tools// [2Jdeploy@main at commit abc (step report)
+`
+	if d := cmp.Diff(want, picture(t, steps, noon)); d != "" {
+		t.Error(d)
+	}
+}
+
 // TestTreeOfAnything checks that each step is printed once for any graph from the
 // control plane, including cycles and unknown ids.
 func TestTreeOfAnything(t *testing.T) {

@@ -1,8 +1,10 @@
 package app
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
@@ -11,19 +13,33 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/gittree"
 )
 
-// codeKey is the path of the fields about a component's code, which are in no config.
+// codeKey is the path of the fields about the code of a component or an action, which are in no config.
 const codeKey = "code"
 
-// codeOf returns how the code of a component with the same name on both sides differs; nil if it
-// does not.
+// codeOf returns how the code of a component or an action with the same name on both sides differs;
+// nil if it does not. Of an action that runs the code of several directories, the files are of all.
 func (b *builder) codeOf(p pair) *appcode.Change {
-	if p.before == nil || p.after == nil || p.before.address != p.after.address || p.after.component == nil {
+	if p.before == nil || p.after == nil || p.before.address != p.after.address {
 		return nil
 	}
-	if change, differs := b.code[p.after.component.Name]; differs {
-		return &change
+	var merged *appcode.Change
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(p.after.code))) {
+		change, differs := b.code[name]
+		if !differs {
+			continue
+		}
+		if merged == nil {
+			merged = &appcode.Change{}
+		}
+		merged.Files = append(merged.Files, change.Files...)
+		merged.More = merged.More || change.More
+		merged.Before, merged.After = cmp.Or(merged.Before, change.Before), cmp.Or(merged.After, change.After)
 	}
-	return nil
+	if merged != nil {
+		slices.SortFunc(merged.Files, func(a, b gittree.Change) int { return cmp.Compare(a.Path, b.Path) })
+		merged.Files = slices.CompactFunc(merged.Files, func(a, b gittree.Change) bool { return a.Path == b.Path })
+	}
+	return merged
 }
 
 // codeFields returns the changed files, each with the hash of its content, and any reason why the

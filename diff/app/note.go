@@ -17,6 +17,7 @@ var summed = []struct {
 }{
 	{[]string{componentRebuilt, componentCode}, "rebuilds ", components},
 	{[]string{componentBroken}, "cannot build ", components},
+	{[]string{actionBroken}, "cannot build the code of ", [2]string{"action", "actions"}},
 	{[]string{componentMoved}, "moves the code of ", components},
 	{[]string{componentAgain}, "redeploys ", components},
 	{[]string{componentAdded}, "adds ", components},

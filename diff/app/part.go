@@ -18,6 +18,7 @@ type part struct {
 	section    string // the title under which it is listed; empty for the version of the app itself
 	value      raw.Value
 	component  *appconfig.Component // for a component or the sandbox
+	code       []string             // the names of the code that it is built from, or that its steps run
 }
 
 // The kinds of parts; addresses start with them.
@@ -68,10 +69,10 @@ func partsOf(a *appconfig.App) ([]part, error) {
 	g.singles(a)
 	g.lists(a)
 	if a.Sandbox != nil {
-		g.add(kindSandbox, "", a.Sandbox).component = a.Sandbox
+		g.addComponent(kindSandbox, "", a.Sandbox)
 	}
 	for i := range a.Components {
-		g.add(kindComponent, a.Components[i].Name, &a.Components[i]).component = &a.Components[i]
+		g.addComponent(kindComponent, a.Components[i].Name, &a.Components[i])
 	}
 	for i := range g.parts {
 		if p := &g.parts[i]; p.kind == kindInstall {
@@ -110,7 +111,12 @@ func (g *partCollector) lists(a *appconfig.App) {
 		g.add(kindInput, x.Name, x)
 	}
 	for _, x := range a.Actions {
-		g.add(kindAction, x.Name, x)
+		p := g.add(kindAction, x.Name, x)
+		for _, step := range x.Steps {
+			if step.Source != nil {
+				p.code = append(p.code, step.Source.ActionSourceName())
+			}
+		}
 	}
 	for _, x := range a.Secrets {
 		g.add(kindSecret, x.Name, x)
@@ -143,6 +149,12 @@ func (g *partCollector) lists(a *appconfig.App) {
 	for _, x := range a.Installs {
 		g.add(kindInstall, x.Name, x)
 	}
+}
+
+// addComponent adds a component or the sandbox, under the name of its kind and its own.
+func (g *partCollector) addComponent(kind, name string, c *appconfig.Component) {
+	p := g.add(kind, name, c)
+	p.component, p.code = c, []string{c.Name}
 }
 
 // add adds a part with a unique address.

@@ -21,7 +21,7 @@ type Options struct {
 	// Limit is the number of bytes shown of one value, Lines the maximum number of lines in a line
 	// diff, and Context the number of lines around a change; see diff.MaskOptions.
 	Limit, Lines, Context int
-	// Code holds the changes of components' code by component name; nil if code is not compared.
+	// Code holds the changes of code by the names of what is built of the app; nil if code is not compared.
 	Code map[string]appcode.Change
 	// Subject starts the sentence that summarizes the changes. Empty means "A sync".
 	Subject string

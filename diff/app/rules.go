@@ -37,6 +37,7 @@ const (
 	installWished    = "install-wished"
 	installValues    = "install-values"
 	installOff       = "install-switched-off"
+	actionBroken     = "action-code-broken"
 	stackAgain       = "stack-again"
 	nothingDeployed  = "nothing-deployed"
 )
@@ -302,6 +303,19 @@ func otherRules() []Rule {
 				return l.changed("steps", "timeout", "enable_kube_config", "image", "kubernetes_context")
 			},
 			Message: "it does something else from the next run on; nothing is deployed for it",
+		},
+		{
+			Name: "action-code", Kinds: []string{kindAction}, Actions: actionsUpdate, Risk: diff.RiskInPlace,
+			When:    "the code that it runs changes",
+			matches: func(l *changeView) bool { return l.code != nil && l.code.After == "" },
+			Message: "it runs other code from the next run on, once an approver of the install has seen it",
+		},
+		{
+			Name: actionBroken, Kinds: []string{kindAction}, Actions: actionsUpdate, Risk: diff.RiskInPlace,
+			When:    "the code that it runs changes so that it cannot be built",
+			matches: func(l *changeView) bool { return l.code != nil && l.code.After != "" },
+			names:   func(l *changeView) []string { return []string{l.code.After} },
+			Message: "its code cannot be built, so the release is incomplete and no install gets it",
 		},
 		{
 			Name: "action-inputs", Kinds: []string{kindAction}, Actions: actionsUpdate, Risk: diff.RiskInPlace,

@@ -1,4 +1,4 @@
-// Package appcode compares the code of an app's components in two trees of the app's repository.
+// Package appcode compares the code of an app's components and actions in two trees of the app's repository.
 //
 // It identifies code in the same way as the control plane's builds (appconfig's Sources), so a
 // component is listed exactly if its build input differs. `nuon diff app` and tests of the control
@@ -27,7 +27,7 @@ type Side struct {
 	Repository, Branch string
 }
 
-// Change describes how the code of a component differs.
+// Change describes how the code of a component or of an action's steps differs.
 type Change struct {
 	// Files are the changed files in the directories that the component is built from, sorted by
 	// path.
@@ -41,8 +41,8 @@ type Change struct {
 // maxFiles bounds the number of listed files of all components together.
 const maxFiles = 10_000
 
-// Compare returns the components whose code differs, by name. It leaves out a component whose code
-// is not in both trees.
+// Compare returns what is built of the app (appconfig's Built) and whose code differs, by name. It leaves out
+// code that is not in both trees.
 func Compare(before, after Side) (map[string]Change, error) {
 	codeBefore, codeAfter := before.readCode(), after.readCode()
 	if err := cmp.Or(before.Tree.Err(), after.Tree.Err()); err != nil {
@@ -79,16 +79,12 @@ type code struct {
 	problem string
 }
 
-// readCode returns the code of every deployed component whose code is in the tree.
+// readCode returns the code of everything that is built of the app and whose code is in the tree.
 func (s Side) readCode() map[string]code {
 	all := map[string]code{}
-	deployed := s.App.Deployed()
-	components := deployed.Components
-	if deployed.Sandbox != nil {
-		components = append([]appconfig.Component{*deployed.Sandbox}, components...)
-	}
-	for i := range components {
-		c := &components[i]
+	built := s.App.Built()
+	for i := range built {
+		c := &built[i]
 		if c.Source == nil || !c.Source.IsIn(s.Repository, s.Branch) {
 			continue
 		}

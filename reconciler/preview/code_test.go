@@ -50,8 +50,11 @@ func rebuilt(t testing.TB, before, after appcode.Side) []string {
 	names := []string{}
 	for _, c := range r.Changes {
 		for _, f := range c.Findings {
-			if f.Rule == "component-rebuilt" || f.Rule == "component-code" {
+			switch f.Rule {
+			case "component-rebuilt", "component-code":
 				names = append(names, strings.TrimPrefix(c.Address, "component/"))
+			case "action-code":
+				names = append(names, "actions:scripts")
 			}
 		}
 	}
@@ -83,7 +86,7 @@ func (w *world) push(r *rand.Rand, step int) {
 	}
 	for range 1 + r.IntN(3) {
 		name := []string{"web", "metrics", "shared", "sandbox"}[r.IntN(4)]
-		switch r.IntN(7) {
+		switch r.IntN(8) {
 		case 0:
 			w.repo.Write("modules/"+name+"/main.tf", module(name)+fmt.Sprintf("# %d\n", r.IntN(3)))
 		case 1:
@@ -102,18 +105,38 @@ func (w *world) push(r *rand.Rand, step int) {
 					fmt.Sprintf("repo = %q\nbranch = \"main\"", w.repo.URL()), 1))
 		case 6:
 			w.repo.Git("rm", "-r", "--force", "--quiet", "--ignore-unmatch", "modules/"+name+"/files")
+		case 7:
+			w.repo.Write("scripts/check.sh", fmt.Sprintf("exit %d\n", r.IntN(3)))
 		}
 	}
 	w.repo.Git("add", "--all")
 	w.repo.Git("commit", "--quiet", "--allow-empty", "--message", fmt.Sprint("step ", step))
 }
 
-// TestDiffOfCodeAgreesWithBuilds pushes random changes, and compares the components that `nuon
+// TestDiffOfCodeAgreesWithBuilds pushes random changes, and compares the components and actions that `nuon
 // diff app HEAD~1` reports as built from something else with those whose build input the control
 // plane changes.
 func TestDiffOfCodeAgreesWithBuilds(t *testing.T) {
 	seed := rand.Uint64()
 	w, r := newWorld(t), rand.New(rand.NewPCG(seed, 1))
+	w.repo.Write("scripts/check.sh", "exit 0\n", "app/actions/check.toml", `
+name = "check"
+
+[[triggers]]
+type = "manual"
+
+[[steps]]
+name    = "check"
+command = "sh check.sh"
+
+[steps.public_repo]
+repo      = "."
+directory = "scripts"
+branch    = "main"
+`)
+	w.repo.Git("add", "--all")
+	w.repo.Git("commit", "--quiet", "--message", "an action")
+	w.sync()
 	moved := 0
 	for step := range 15 {
 		before := w.inputs()

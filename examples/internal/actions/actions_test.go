@@ -147,6 +147,10 @@ func TestActionsRunCodeOfTheirRepository(t *testing.T) {
 	if out := w.Nuon("explain", "workflow", first.ID); !strings.Contains(out, want) {
 		t.Errorf("explain does not print %q:\n%s", want, out)
 	}
+	want = fmt.Sprintf("ran actions:scripts at commit %.7s (step sign in/out)", ran.Commit)
+	if out := w.Nuon("workflows", "get", first.ID); !strings.Contains(out, want) {
+		t.Errorf("workflows get does not print %q:\n%s", want, out)
+	}
 	if out := w.Nuon("logs", "workflow", first.ID); !strings.Contains(out, ran.Artifact) {
 		t.Errorf("the log does not name %s:\n%s", ran.Artifact, out)
 	}
