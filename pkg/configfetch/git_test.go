@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
 // repo is a repository with a working tree, on branch main, that is created with the git program.
@@ -84,7 +86,8 @@ func (r repo) serve(before func(http.ResponseWriter, *http.Request) bool) (strin
 		backend.ServeHTTP(w, request)
 	}))
 	r.t.Cleanup(server.Close)
-	return "git::" + server.URL + "/o/r.git", &packs, New(Options{AllowPrivate: true, Roots: rootsOf(server)})
+	return "git::" + server.URL + "/o/r.git", &packs,
+		New(Options{AllowPrivate: true, Roots: rootsOf(server), Timeout: testtime.Limit})
 }
 
 // sample returns a repository with two branches, two kinds of tags, and all kinds of entries.

@@ -18,6 +18,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
 const limit = 10_000
@@ -27,7 +29,7 @@ func serve(t *testing.T, handler http.HandlerFunc) (string, *Fetcher) {
 	t.Helper()
 	server := httptest.NewTLSServer(handler)
 	t.Cleanup(server.Close)
-	return server.URL, New(Options{AllowPrivate: true, Roots: rootsOf(server)})
+	return server.URL, New(Options{AllowPrivate: true, Roots: rootsOf(server), Timeout: testtime.Limit})
 }
 
 func rootsOf(server *httptest.Server) *x509.CertPool {
@@ -323,7 +325,7 @@ func TestRebinding(t *testing.T) {
 		}
 		return netip.MustParseAddr("169.254.169.254")
 	})
-	fetcher := New(Options{AllowPrivate: true, Resolver: resolver})
+	fetcher := New(Options{AllowPrivate: true, Resolver: resolver, Timeout: testtime.Limit})
 	_, err := fetcher.Fetch(t.Context(), "http://files.example.com:"+port+"/first", limit)
 	refused(t, err, "files.example.com leads to an address that is none of the internet")
 	if lookups.Load() != 2 {
@@ -432,7 +434,7 @@ func TestUnreachableServers(t *testing.T) {
 	}
 	closed := listener.Addr().String()
 	_ = listener.Close()
-	fetcher := New(Options{AllowPrivate: true})
+	fetcher := New(Options{AllowPrivate: true, Timeout: testtime.Limit})
 	_, err = fetcher.Fetch(t.Context(), "https://"+closed+"/x?token=hunter2", limit)
 	refused(t, err, "refuses connections")
 	passes(t, err)

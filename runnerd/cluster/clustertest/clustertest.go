@@ -96,6 +96,29 @@ func Create(t testing.TB, c *cluster.Cluster, namespace, text string) []api.Obje
 	return made
 }
 
+// AwaitPermission waits until a user may do something in a namespace: the server takes a while to know of a new Role
+// or RoleBinding.
+func AwaitPermission(t testing.TB, c *cluster.Cluster, user, verb, resource, namespace string) {
+	t.Helper()
+	reviews, err := c.Resource(api.ObjectRef{Group: "authorization.k8s.io", Version: "v1", Kind: "SubjectAccessReview"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	review := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
+		"spec": map[string]any{"user": user, "resourceAttributes": map[string]any{
+			"namespace": namespace, "verb": verb, "resource": resource}},
+	}}
+	testtime.Until(t, fmt.Sprintf("%s may %s %s", user, verb, resource), func() bool {
+		answer, err := reviews.Create(t.Context(), review, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		allowed, _, _ := unstructured.NestedBool(answer.Object, "status", "allowed")
+		return allowed
+	})
+}
+
 // Delete deletes an object; the object may already be deleted.
 func Delete(t testing.TB, c *cluster.Cluster, ref api.ObjectRef) {
 	t.Helper()

@@ -88,10 +88,12 @@ func TestForbidden(t *testing.T) {
 		"resources: [configmaps], verbs: ['*']}, {apiGroups: [''], resources: [services], verbs: [get]}]\n---\n"+
 		"apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: some}\nroleRef: {apiGroup: "+
 		"rbac.authorization.k8s.io, kind: Role, name: some}\nsubjects: [{kind: ServiceAccount, name: runner}]\n")
-	r.kubeconfig = r.as("system:serviceaccount:" + r.namespace + ":runner")
+	user := "system:serviceaccount:" + r.namespace + ":runner"
+	clustertest.AwaitPermission(t, r.cluster, user, "list", "configmaps", r.namespace)
+	r.kubeconfig = r.as(user)
 	_, err := r.plan(r.spec(r.chart("templates/service.yaml", service)), false)
-	for _, want := range []string{"Service " + r.namespace + "/web", "system:serviceaccount:" + r.namespace +
-		":runner may not create services in the namespace " + r.namespace} {
+	for _, want := range []string{"Service " + r.namespace + "/web",
+		user + " may not create services in the namespace " + r.namespace} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not say %q", err, want)
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
+	"github.com/nuon-toolkit/nuon/runnerd/cluster/clustertest"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
@@ -63,6 +64,7 @@ func TestForbidden(t *testing.T) {
 		`{"metadata":{"name":"reader"},"rules":[{"apiGroups":["*"],"resources":["*"],"verbs":["get","list","watch"]}]}`)
 	r.make("rbac.authorization.k8s.io/v1", "RoleBinding", r.name, `{"metadata":{"name":"reader"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"reader"},
 		"subjects":[{"kind":"User","apiGroup":"rbac.authorization.k8s.io","name":"weak"}]}`)
+	clustertest.AwaitPermission(t, r.cluster, "weak", "list", "secrets", r.name)
 	whole := r.kubeconfig
 	r.must(settings)
 	r.as("weak")
