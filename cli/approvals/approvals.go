@@ -21,6 +21,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/review"
+	"github.com/nuon-toolkit/nuon/cli/screen"
 	"github.com/nuon-toolkit/nuon/diff/terminal"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
@@ -46,7 +47,7 @@ any status.`,
 				args = append(args, install)
 			}
 			spoiled := e.Debug && e.Console.ErrIsTerminal // the output of --debug would overwrite the screen
-			if print || each || spoiled || e.Console.Output != "table" || !review.Possible(e.Console) {
+			if print || each || spoiled || e.Console.Output != "table" || !screen.Possible(e.Console) {
 				return printAll(ctx, e.Console, client, args, each)
 			}
 			return onScreen(ctx, e.Console, client, args)
@@ -71,11 +72,16 @@ func onScreen(ctx context.Context, c *console.Console, client *apiclient.Client,
 			return printAll(ctx, c, client, args, false)
 		}
 	}
-	given, err := review.Open(ctx, c, client, func(a api.Approval) bool { return len(args) == 0 || named(a, args...) })
+	given, err := review.Open(ctx, c, client, func(a api.Approval) bool { return len(args) == 0 || Named(a, args...) })
+	return errors.Join(PrintGiven(c, given), err) // the answers before an error are recorded
+}
+
+// PrintGiven prints the answers that a person gave on a screen.
+func PrintGiven(c *console.Console, given review.Given) error {
 	for _, w := range given.Workflows {
 		fmt.Fprintln(c.Out, review.WholeApproved(w))
 	}
-	return errors.Join(sayAnswers(c.Out, gathered(c, given.Approvals)), err) // the answers before an error are recorded
+	return sayAnswers(c.Out, gathered(c, given.Approvals))
 }
 
 // printAll prints the plans one after the other. On a terminal it prints plans of a group once.
@@ -165,7 +171,7 @@ func chosen(ctx context.Context, client *apiclient.Client, args []string, brief 
 				return nil, err
 			}
 		}
-		here := slices.DeleteFunc(slices.Clone(all), func(a api.Approval) bool { return !named(a, arg) })
+		here := slices.DeleteFunc(slices.Clone(all), func(a api.Approval) bool { return !Named(a, arg) })
 		if len(here) == 0 {
 			if err := known(ctx, client, arg); err != nil {
 				return nil, err
@@ -195,9 +201,9 @@ func above(s string) (install string, found bool) {
 	return s[:max(i, 0)], i > 0
 }
 
-// named reports whether one of the words names this plan: by its id, by its install,
+// Named reports whether one of the words names this plan: by its id, by its install,
 // or by install and component.
-func named(a api.Approval, words ...string) bool {
+func Named(a api.Approval, words ...string) bool {
 	for _, w := range words {
 		for _, install := range []string{a.Install, a.App + "/" + a.Install, a.InstallID} {
 			if w == install || w == install+"/"+review.Subject(a) {

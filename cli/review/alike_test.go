@@ -281,7 +281,7 @@ func TestAThousandInstalls(t *testing.T) {
 	if d := cmp.Diff(yesTo(all...), s.sent()); d != "" {
 		t.Errorf("answers (-want +got)\n%s", d)
 	}
-	s.note.text = ""
+	s.note.Text = ""
 	s.shows(t, "These plans are no longer waiting (1000 approved).")
 	s.shows(t, "✓ ▸ hello web ×1000")
 	if s.unheard(0) != nil || len(s.given) != 1000 {

@@ -85,7 +85,7 @@ func (m *model) prune() {
 // approve answers one plan. For a grave plan and for several plans it opens a confirmation first.
 func (m *model) approve() tea.Cmd {
 	if no := m.refusal(api.ResponseAnswerApprove); no != "" {
-		m.say(m.theme.warn, no)
+		m.say(m.theme.Warn, no)
 		return nil
 	}
 	m.cover()
@@ -99,7 +99,7 @@ func (m *model) approve() tea.Cmd {
 // reject opens the prompt for the reason.
 func (m *model) reject() {
 	if no := m.refusal(api.ResponseAnswerReject); no != "" {
-		m.say(m.theme.warn, no)
+		m.say(m.theme.Warn, no)
 		return
 	}
 	m.cover()
@@ -120,7 +120,7 @@ func (m *model) word() string {
 func (m *model) send(answer api.ResponseAnswer, reason string) tea.Cmd {
 	m.mode = reviewing
 	if no := m.refusal(answer); no != "" {
-		m.say(m.theme.warn, no)
+		m.say(m.theme.Warn, no)
 		return nil
 	}
 	b := &batch{answer: answer, reason: reason, lead: m.covered[0].to.approval, all: len(m.covered)}
@@ -140,7 +140,7 @@ func (m *model) asked(msg tea.KeyMsg) tea.Cmd {
 	case "enter":
 		return m.typedIn(strings.TrimSpace(m.typed.String()))
 	default:
-		m.typed.press(msg)
+		m.typed.Press(msg)
 	}
 	return nil
 }

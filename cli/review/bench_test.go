@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/bubbles/viewport"
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/nuon-toolkit/nuon/cli/screen"
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/terminal"
 	"github.com/nuon-toolkit/nuon/pkg/api"
@@ -26,7 +27,8 @@ var moves = []string{"j", "n", " ", "j", "n", "G", "k", "b", "p", "g"}
 // 50,000 lines on a screen of 140×45. The peer is the screen library's own viewport
 // with the same diff as text and the same moves; it has only text and draws no queue.
 func BenchmarkFrame(b *testing.B) {
-	s := newStage(newTheme(true, true, dark), 140, 45, approvalOf("apr_1", "hello", "acme", "web", manyLines(50_000)))
+	s := newStage(screen.NewTheme(true, true, screen.Dark), 140, 45,
+		approvalOf("apr_1", "hello", "acme", "web", manyLines(50_000)))
 	if s.queue.current().reading().view.len() < 50_000 {
 		b.Fatal("the diff is too short")
 	}
@@ -56,7 +58,7 @@ func BenchmarkFrame(b *testing.B) {
 // alike plans in the queue, with the group closed and open. The peer is the
 // screen library's own viewport with the rows of the open queue as text.
 func BenchmarkCrowd(b *testing.B) {
-	s := newStage(newTheme(true, true, dark), 140, 45, crowd(1000)...)
+	s := newStage(screen.NewTheme(true, true, screen.Dark), 140, 45, crowd(1000)...)
 	s.press("m")
 	var text strings.Builder
 	for _, a := range crowd(1000) {
@@ -90,7 +92,7 @@ func BenchmarkOpen(b *testing.B) {
 	a := approvalOf("apr_1", "hello", "acme", "web", manyLines(50_000))
 	var ours, theirs []time.Duration
 	for b.Loop() {
-		s := newStage(newTheme(true, true, dark), 140, 45)
+		s := newStage(screen.NewTheme(true, true, screen.Dark), 140, 45)
 		s.send(listed{waiting: []api.Approval{a}})
 		t := time.Now()
 		s.send(openedOf(a))

@@ -22,8 +22,8 @@ func TestKeysAreDescribed(t *testing.T) {
 	}
 	var table strings.Builder
 	for _, g := range newKeys().groups() {
-		table.WriteString("| " + g.title + " | |\n|---|---|\n")
-		for _, k := range g.keys {
+		table.WriteString("| " + g.Title + " | |\n|---|---|\n")
+		for _, k := range g.Keys {
 			keys := "`" + strings.Join(strings.Fields(k.Help().Key), "` `") + "`"
 			table.WriteString("| " + keys + " | " + k.Help().Desc + " |\n")
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nuon-toolkit/nuon/cli/screen"
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
@@ -276,7 +277,8 @@ func grave(t *theme, w, h int) *stage {
 }
 
 var themes = map[string]*theme{
-	"dark": newTheme(true, true, dark), "light": newTheme(true, true, light), "plain": newTheme(false, false, unknown),
+	"dark": screen.NewTheme(true, true, screen.Dark), "light": screen.NewTheme(true, true, screen.Light),
+	"plain": screen.NewTheme(false, false, screen.Unknown),
 }
 
 // TestFrames compares every scene with its golden frame in both sizes: without color

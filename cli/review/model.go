@@ -9,6 +9,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/screen"
 	"github.com/nuon-toolkit/nuon/diff/terminal"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
@@ -77,6 +78,7 @@ type model struct {
 	flight  map[string]letter // answers in flight, by approval id
 
 	begin   tea.Cmd   // the command that Init runs besides the beat
+	leave   tea.Cmd   // the command that closes the screen
 	looking bool      // a poll of the queue is in flight
 	turn    int       // the number of the current poll, so that only one is ever scheduled
 	heard   time.Time // time of the last successful poll
@@ -112,7 +114,7 @@ const (
 
 func newModel(ask asker, t *theme, place string, clock func() time.Time, first listed) *model {
 	m := &model{ask: ask, keys: newKeys(), theme: t, clock: clock,
-		place: place, now: clock(), found: -1, flight: map[string]letter{}}
+		place: place, now: clock(), found: -1, leave: tea.Quit, flight: map[string]letter{}}
 	m.begin = m.listed(first)
 	return m
 }
@@ -204,7 +206,7 @@ func (m *model) listed(l listed) tea.Cmd {
 		m.uncount()
 	}
 	if at := m.queue.current(); at.item != nil && slices.Contains(changed, at.item) {
-		m.say(m.theme.warn, "the plan has changed; read it again")
+		m.say(m.theme.Warn, "the plan has changed; read it again")
 	}
 	m.preface()
 	return tea.Batch(again, m.fetch(), m.fates())
@@ -359,22 +361,23 @@ func (m *model) pressed(msg tea.KeyMsg) tea.Cmd {
 		m.interrupted = true
 		return tea.Quit
 	}
-	if m.repaint(msg) {
+	if now, said := m.theme.Late(msg); said {
+		m.theme = now
 		return nil
 	}
 	if key.Matches(msg, m.keys.erase) {
 		return tea.ClearScreen
 	}
 	if key.Matches(msg, m.keys.suspend) {
-		if !canSuspend() {
-			m.say(m.theme.warn, "cannot suspend: no shell")
+		if !screen.CanSuspend() {
+			m.say(m.theme.Warn, "cannot suspend: no shell")
 			return nil
 		}
 		return tea.Suspend
 	}
 	if m.small() {
 		if key.Matches(msg, m.keys.quit) {
-			return tea.Quit
+			return m.leave
 		}
 		return nil
 	}
@@ -394,23 +397,6 @@ func (m *model) pressed(msg tea.KeyMsg) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// repaint handles a background report that the terminal sends after the screen
-// has opened, for example over a slow line. The report arrives as key input,
-// but must not count as keys, even while the user types.
-func (m *model) repaint(msg tea.KeyMsg) bool {
-	if msg.Type != tea.KeyRunes || msg.Paste {
-		return false
-	}
-	on := shadeOfLate(string(msg.Runes))
-	if on == unknown {
-		return false
-	}
-	if m.theme.owed {
-		m.theme = newTheme(true, true, on)
-	}
-	return true
-}
-
 // read handles a key while the overlay (help or causes) is open.
 func (m *model) read(msg tea.KeyMsg) {
 	switch {
@@ -427,10 +413,10 @@ func (m *model) command(msg tea.KeyMsg) tea.Cmd {
 	switch {
 	case key.Matches(msg, k.quit):
 		if m.unheard(0) != nil {
-			m.say(m.theme.warn, "an answer is being sent; press ctrl+c to quit anyway")
+			m.say(m.theme.Warn, "an answer is being sent; press ctrl+c to quit anyway")
 			return nil
 		}
-		return tea.Quit
+		return m.leave
 	case key.Matches(msg, k.help):
 		m.mode, m.overlay = helping, scroller{document: document{preface: m.help()}}
 	case key.Matches(msg, k.focus):
@@ -445,7 +431,7 @@ func (m *model) command(msg tea.KeyMsg) tea.Cmd {
 		return m.members()
 	case key.Matches(msg, k.side):
 		if m.side = !m.side; m.side && m.width < sideBySide {
-			m.say(m.theme.warn, fmt.Sprintf("side by side needs %d columns, the screen has %d", sideBySide, m.width))
+			m.say(m.theme.Warn, fmt.Sprintf("side by side needs %d columns, the screen has %d", sideBySide, m.width))
 		}
 	case key.Matches(msg, k.back):
 		m.query, m.found = "", -1
@@ -476,7 +462,7 @@ func (m *model) enter() tea.Cmd {
 	}
 	next := m.queue.next()
 	if next < 0 {
-		m.say(m.theme.faint, "no other plans waiting")
+		m.say(m.theme.Faint, "no other plans waiting")
 		return nil
 	}
 	return m.choose(next)
@@ -486,7 +472,7 @@ func (m *model) enter() tea.Cmd {
 func (m *model) members() tea.Cmd {
 	was := m.queue.current()
 	if !m.queue.toggle() {
-		m.say(m.theme.faint, "no other plan is like this one")
+		m.say(m.theme.Faint, "no other plan is like this one")
 		return nil
 	}
 	if m.queue.current() == was {
@@ -521,7 +507,7 @@ func (m *model) browse(msg tea.KeyMsg) tea.Cmd {
 		m.step(view, -1, "first change")
 	case key.Matches(msg, k.fold):
 		if !view.fold(false) {
-			m.say(m.theme.faint, "nothing is folded in this change")
+			m.say(m.theme.Faint, "nothing is folded in this change")
 		}
 	case key.Matches(msg, k.foldAll):
 		view.fold(true)
@@ -539,7 +525,7 @@ func (m *model) browse(msg tea.KeyMsg) tea.Cmd {
 
 func (m *model) step(v *scroller, by int, none string) {
 	if v.changes() > 0 && !v.step(by) {
-		m.say(m.theme.faint, none)
+		m.say(m.theme.Faint, none)
 	}
 	m.focus = onDiff
 }
@@ -551,17 +537,17 @@ func (m *model) match(v *scroller, by int) {
 		from = m.found + by
 	}
 	if m.query == "" {
-		m.say(m.theme.faint, "no search yet: press /")
+		m.say(m.theme.Faint, "no search yet: press /")
 		return
 	}
 	line, ok := v.find(string(m.query), from, by)
 	if !ok {
-		m.say(m.theme.warn, fmt.Sprintf("%q not found", string(m.query)))
+		m.say(m.theme.Warn, fmt.Sprintf("%q not found", string(m.query)))
 		m.found = -1
 		return
 	}
 	if m.found >= 0 && (by > 0) != (line > m.found) {
-		m.say(m.theme.faint, "continued from the other end")
+		m.say(m.theme.Faint, "continued from the other end")
 	}
 	m.found = line
 }

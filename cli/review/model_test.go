@@ -16,11 +16,12 @@ import (
 
 	"github.com/nuon-toolkit/nuon/cli/apiclient"
 	"github.com/nuon-toolkit/nuon/cli/exitcode"
+	"github.com/nuon-toolkit/nuon/cli/screen"
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-var plainTheme = newTheme(false, false, unknown)
+var plainTheme = screen.NewTheme(false, false, screen.Unknown)
 
 // screen returns a frame without styles.
 func (s *stage) screen() string { return ansi.Strip(s.View()) }
@@ -145,7 +146,7 @@ func TestSomebodyElseWasFirst(t *testing.T) {
 		api.GivenResponse{Actor: "ann", Reason: "not\x1b[2J today", At: s.now.Add(-12 * time.Second)}
 	s.send(openedOf(a))
 	s.shows(t, "Rejected by ann: not [2J today, 12s ago.")
-	s.note.text = ""
+	s.note.Text = ""
 	s.shows(t, "enter open; next if ended  ? help")
 	if strings.Contains(s.screen(), "a approve") {
 		t.Error("what is over is still offered for an answer")
@@ -327,8 +328,8 @@ func TestSizes(t *testing.T) {
 		}
 	})
 	for scene, show := range scenes {
-		for _, width := range []int{leastWidth, 80, wide} {
-			for height := leastHeight; height < 20; height++ {
+		for _, width := range []int{screen.LeastWidth, 80, wide} {
+			for height := screen.LeastHeight; height < 20; height++ {
 				s := show(plainTheme, width, height)
 				if fits(t, s.View(), width, height); t.Failed() {
 					t.Fatalf("%s at %d×%d", scene, width, height)
@@ -404,7 +405,7 @@ func TestEntry(t *testing.T) {
 		t.Errorf("typed %q", got)
 	}
 	s.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(strings.Repeat("漢", 2000)), Paste: true})
-	if n := len(s.typed.runes); n != most {
+	if n := len([]rune(s.typed.String())); n != screen.MostTyped {
 		t.Errorf("%d characters are taken", n)
 	}
 	fits(t, s.View(), 60, 20)
@@ -419,16 +420,16 @@ func TestRepaint(t *testing.T) {
 		keys        string
 		want        *theme
 	}{
-		"owed":           {true, false, said, newTheme(true, true, light)},
-		"owed, and dark": {true, false, "11;rgb:1e1e/1e1e/2e2e", newTheme(true, true, dark)},
+		"owed":           {true, false, said, screen.NewTheme(true, true, screen.Light)},
+		"owed, and dark": {true, false, "11;rgb:1e1e/1e1e/2e2e", screen.NewTheme(true, true, screen.Dark)},
 		"owed, other":    {true, false, "12;rgb:ffff/fafa/f0f0", nil},
 		"owed, more":     {true, false, said + "a", nil},
 		"settled":        {false, false, said, nil},
 		"pasted":         {true, true, said, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			first := newTheme(true, true, unknown)
-			first.owed = c.owed
+			first := screen.NewTheme(true, true, screen.Unknown)
+			first.Owed = c.owed
 			if c.want == nil {
 				c.want = first
 			}
@@ -442,25 +443,6 @@ func TestRepaint(t *testing.T) {
 				t.Errorf("%q was typed", typed)
 			}
 		})
-	}
-}
-
-// TestShade checks the parsing of terminals' background reports.
-func TestShade(t *testing.T) {
-	for said, want := range map[string]shade{
-		"\x1b]11;rgb:1e1e/1e1e/2e2e\x1b\\\x1b[?62c": dark, "\x1b]11;rgb:ffff/ffff/ffff\x07": light,
-		"\x1b]11;rgb:ff/f0/e0\x07": light,
-		"\x1b]11;rgb:0/0/0\x07":    dark, "\x1b[?1;2c": unknown, "": unknown, "\x1b]11;rgb:zz/zz/zz\x07": unknown,
-	} {
-		if got := shadeOf(said); got != want {
-			t.Errorf("%q: %d, want %d", said, got, want)
-		}
-	}
-	for said, want := range map[string]shade{"15;0": dark, "0;default;15": light, "0;7": light, "7;8": dark,
-		"": unknown, "0;default": unknown} {
-		if got := shadeOfColors(said); got != want {
-			t.Errorf("%q: %d, want %d", said, got, want)
-		}
 	}
 }
 

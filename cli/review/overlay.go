@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/screen"
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/terminal"
 )
@@ -18,48 +19,24 @@ func (m *model) drawOverlay(b *strings.Builder, f frame) {
 			title += " · " + name(at.lead().approval)
 		}
 	}
-	m.rule(m.width, title, true, "").draw(b, m.width, "", true)
+	m.rule(m.width, title, true, "").Draw(b, m.width, "", true)
 	b.WriteByte('\n')
 	seen := m.overlay.visible()
 	for row := range f.body {
 		if row < len(seen) {
-			m.theme.inked(seen[row].Row).draw(b, m.width, "", true)
+			m.theme.Inked(seen[row].Row).Draw(b, m.width, "", true)
 		}
 		b.WriteByte('\n')
 	}
 }
 
-// help renders the key map, in two columns if there is room.
+// help renders the key map.
 func (m *model) help() []paragraph {
 	var out []paragraph
-	const column = 12
-	half := m.width / 2
-	two := m.width >= 76
-	for _, g := range m.keys.groups() {
-		out = append(out, paragraph{"  ", []terminal.Span{{Text: g.title, Ink: terminal.Bold}}})
-		var spans []terminal.Span
-		for _, k := range g.keys {
-			h := k.Help()
-			add := []terminal.Span{{Text: padded(h.Key, column), Ink: terminal.Move}, {Text: h.Desc}}
-			if two && len(spans) == 2 {
-				spans[1].Text = padded(spans[1].Text, half-4-column)
-				out, spans = append(out, paragraph{"    ", append(spans, add...)}), nil
-				continue
-			}
-			if len(spans) > 0 {
-				out = append(out, paragraph{"    ", spans})
-			}
-			spans = add
-		}
-		if len(spans) > 0 {
-			out = append(out, paragraph{"    ", spans})
-		}
+	for _, l := range screen.Help(m.keys.groups(), m.width) {
+		out = append(out, paragraph{l.Indent, l.Spans})
 	}
 	return out
-}
-
-func padded(text string, width int) string {
-	return text + strings.Repeat(" ", max(width-terminal.Columns(text), 1))
 }
 
 // mostNamed is the maximum number of destroyed resources that a confirmation
@@ -82,13 +59,13 @@ func (m *model) sheet() []strip {
 	case stopped:
 		return []strip{
 			m.rule(m.width, at.name(), true, ""),
-			{{"  The plan changed after it was shown, so your answer was not sent.", t.warn}},
+			{{"  The plan changed after it was shown, so your answer was not sent.", t.Warn}},
 		}
 	case rejecting:
 		out := []strip{m.rule(m.width, "reject "+m.asking(), true, "")}
 		out = append(out, m.those(m.height-leastElse)...)
-		return append(out, strip{{"  Reason (shown to everyone; the same change is not requested again):", t.faint}},
-			append(strip{{"  > ", t.accent}}, m.typed.show(m.width-6)...))
+		return append(out, strip{{"  Reason (shown to everyone; the same change is not requested again):", t.Faint}},
+			append(strip{{"  > ", t.Accent}}, m.typed.Show(m.width-6)...))
 	case confirming:
 		out := []strip{m.rule(m.width, "approve "+m.asking(), true, ""), m.stakes(at)}
 		room := m.height - leastElse
@@ -96,8 +73,8 @@ func (m *model) sheet() []strip {
 		out = append(append(out, m.doomed(at, room-len(those))...), those...)
 		word := console.Line(m.word())
 		return append(out,
-			append(strip{{"  Type ", ""}, {word, t.strong}, {" to approve: ", ""}},
-				m.typed.show(max(m.width-24-terminal.Columns(word), 10))...))
+			append(strip{{"  Type ", ""}, {word, t.Strong}, {" to approve: ", ""}},
+				m.typed.Show(max(m.width-24-terminal.Columns(word), 10))...))
 	}
 	return nil
 }
@@ -126,7 +103,7 @@ func (m *model) those(room int) []strip {
 	out := []strip{{{"  On " + console.Line(some(names, m.width/8)), ""}}}
 	if len(m.missed) > 0 {
 		out = append(out, strip{
-			{"  Changed after they were shown, and not answered: " + console.Line(some(m.missed, 3)), m.theme.warn}})
+			{"  Changed after they were shown, and not answered: " + console.Line(some(m.missed, 3)), m.theme.Warn}})
 	}
 	return out
 }
@@ -135,7 +112,7 @@ func (m *model) those(room int) []strip {
 func (m *model) stakes(at row) strip {
 	switch totals := at.lead().totals; {
 	case at.grave():
-		return strip{{"  " + m.danger(at), m.theme.bad}}
+		return strip{{"  " + m.danger(at), m.theme.Bad}}
 	case totals.Text() != "":
 		return strip{{"  Each has " + totals.Text() + ".", ""}}
 	}
@@ -171,7 +148,7 @@ func (m *model) doomed(at row, room int) []strip {
 	var rows []strip
 	for _, c := range report.Changes {
 		if c.Action.Destructive() {
-			rows = append(rows, strip{{fmt.Sprintf("  %3s ", c.Symbol()), m.theme.bad}, {c.Title(), ""}})
+			rows = append(rows, strip{{fmt.Sprintf("  %3s ", c.Symbol()), m.theme.Bad}, {c.Title(), ""}})
 		}
 	}
 	room = min(mostNamed, room)
@@ -181,5 +158,5 @@ func (m *model) doomed(at row, room int) []strip {
 	case room < 2:
 		return nil // the counts above must do
 	}
-	return append(rows[:room-1], strip{{fmt.Sprintf("      and %d more", len(rows)-room+1), m.theme.faint}})
+	return append(rows[:room-1], strip{{fmt.Sprintf("      and %d more", len(rows)-room+1), m.theme.Faint}})
 }

@@ -130,15 +130,15 @@ func (m *model) tell(b *batch) {
 	over := b.done+len(b.left) == b.all
 	switch {
 	case !over:
-		m.say(m.theme.faint, fmt.Sprintf("%s: answered %d of %d", Subject(b.lead), b.done, b.all))
+		m.say(m.theme.Faint, fmt.Sprintf("%s: answered %d of %d", Subject(b.lead), b.done, b.all))
 	case b.all == 1 && b.err != nil:
-		m.say(m.theme.bad, firstLine(b.err))
+		m.say(m.theme.Bad, firstLine(b.err))
 	case b.err != nil:
-		m.say(m.theme.bad, fmt.Sprintf(
+		m.say(m.theme.Bad, fmt.Sprintf(
 			"%s: %s on %d of %d; not %s: %s",
 			b.past(), Subject(b.lead), b.done, b.all, some(b.left, 3), firstLine(b.err)))
 	default:
-		m.say(m.theme.good, fmt.Sprintf("%s: %s%s", b.past(), b.name(), m.leftOver()))
+		m.say(m.theme.Good, fmt.Sprintf("%s: %s%s", b.past(), b.name(), m.leftOver()))
 		m.counting = true
 	}
 }

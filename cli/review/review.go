@@ -18,10 +18,7 @@ package review
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/url"
-	"os"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -29,13 +26,9 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/apiclient"
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/exitcode"
+	"github.com/nuon-toolkit/nuon/cli/screen"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
-
-// Possible reports whether the console has a terminal to draw on and to read keys from.
-func Possible(c *console.Console) bool {
-	return c.InIsTerminal && c.OutIsTerminal && os.Getenv("TERM") != "dumb"
-}
 
 // Open shows the screen until the user leaves it and returns the answers that were
 // given, in order. It shows only the approvals for which wanted returns true. If
@@ -44,7 +37,7 @@ func Possible(c *console.Console) bool {
 // Ctrl-C, the error is exitcode.Interrupted. The terminal is restored in every case.
 func Open(ctx context.Context, c *console.Console, client *apiclient.Client,
 	wanted func(api.Approval) bool) (Given, error) {
-	return openWithin(ctx, c, client, wanted, answerWithin)
+	return openWithin(ctx, c, client, wanted, screen.AnswerWithin)
 }
 
 // openWithin is Open with a limit on the wait for the terminal to report its background color.
@@ -59,7 +52,7 @@ func openWithin(ctx context.Context, c *console.Console, client *apiclient.Clien
 	if first.err != nil {
 		return Given{}, first.err
 	}
-	t, err := themeFor(ctx, c, patience)
+	t, err := screen.ThemeFor(ctx, c, patience)
 	if err != nil {
 		return Given{}, err
 	}
@@ -74,24 +67,9 @@ func openWithin(ctx context.Context, c *console.Console, client *apiclient.Clien
 	return Given{m.given, m.approved}, err
 }
 
-// draw runs the model on the terminal until it quits. When ctx is canceled, draw quits the
-// program itself: bubbletea with this context would return without waiting for the goroutine
-// that reads the keys. Bubbletea restores the terminal when it ends and after a panic.
+// draw runs the model on the terminal until it quits.
 func draw(ctx context.Context, c *console.Console, m tea.Model) error {
-	program := tea.NewProgram(m, tea.WithInput(c.In), tea.WithOutput(c.Out),
-		tea.WithAltScreen(), tea.WithoutSignalHandler())
-	defer context.AfterFunc(ctx, program.Quit)()
-	_, err := program.Run()
-	switch {
-	case errors.Is(err, tea.ErrProgramPanic):
-		return errors.New("the screen crashed because of a bug in nuon; print the plans with `nuon review --print` " +
-			"instead")
-	case ctx.Err() != nil:
-		return exitcode.Interrupted
-	case err != nil:
-		return fmt.Errorf("draw the screen: %w; print the plans with `nuon review --print` instead", err)
-	}
-	return nil
+	return screen.Run(ctx, c, m, "print the plans with `nuon review --print` instead")
 }
 
 // host returns the host of a control plane's URL, or the whole address if it has none.

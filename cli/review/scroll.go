@@ -330,7 +330,7 @@ func lower(s string) string {
 func (m matcher) marked(s strip, as style) strip {
 	var text strings.Builder
 	for _, c := range s {
-		text.WriteString(c.text)
+		text.WriteString(c.Text)
 	}
 	from, to := m.next(text.String())
 	if from < 0 {
@@ -339,12 +339,12 @@ func (m matcher) marked(s strip, as style) strip {
 	var out strip
 	base, at := 0, 0 // byte offsets: start of the current search, start of the current cell
 	for _, c := range s {
-		for c.text != "" {
+		for c.Text != "" {
 			for from >= 0 && at >= base+to {
 				base += to
 				from, to = m.next(text.String()[base:])
 			}
-			n, st := len(c.text), c.style
+			n, st := len(c.Text), c.Style
 			switch {
 			case from < 0:
 			case at < base+from:
@@ -352,8 +352,8 @@ func (m matcher) marked(s strip, as style) strip {
 			default:
 				n, st = min(n, base+to-at), as
 			}
-			out = append(out, cell{c.text[:n], st})
-			c.text, at = c.text[n:], at+n
+			out = append(out, cell{c.Text[:n], st})
+			c.Text, at = c.Text[n:], at+n
 		}
 	}
 	return out

@@ -6,25 +6,23 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/bubbles/key"
-	"github.com/charmbracelet/x/ansi"
 
 	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/screen"
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/terminal"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// Sizes at which the layout changes: below the minimum the screen only reports
-// its size; from wide on the queue is shown to the left of the diff.
+// Sizes at which the layout changes: from wide on the queue is shown to the left of the diff.
 const (
-	leastWidth, leastHeight = 40, 10
-	wide                    = 110
+	wide = 110
 	// sideBySide is the width that a diff needs for two columns (terminal.Page.SetSide).
 	// In this mode the queue moves above the diff if necessary.
 	sideBySide = 100 + gutter
 )
 
-func (m *model) small() bool { return m.width < leastWidth || m.height < leastHeight }
+func (m *model) small() bool { return m.width < screen.LeastWidth || m.height < screen.LeastHeight }
 
 // frame holds the sizes of the panes. Every layout has a header row, a rule
 // and a footer; the rows of the sheet are above the footer.
@@ -75,11 +73,10 @@ func (m *model) View() string {
 	}
 	var b strings.Builder
 	if m.small() {
-		m.tooSmall(&b)
-		return b.String()
+		return screen.TooSmall(m.width, m.height)
 	}
 	f := m.frame()
-	m.header().draw(&b, m.width, "", true)
+	m.header().Draw(&b, m.width, "", true)
 	b.WriteByte('\n')
 	switch {
 	case m.mode == helping || m.mode == explaining:
@@ -90,19 +87,11 @@ func (m *model) View() string {
 		m.drawAbove(&b, f)
 	}
 	for _, s := range m.sheet() {
-		s.draw(&b, m.width, "", true)
+		s.Draw(&b, m.width, "", true)
 		b.WriteByte('\n')
 	}
-	m.footer().draw(&b, m.width, "", true)
+	m.footer().Draw(&b, m.width, "", true)
 	return b.String()
-}
-
-// tooSmall draws the message that the terminal is too small.
-func (m *model) tooSmall(b *strings.Builder) {
-	text := fmt.Sprintf("terminal too small: %d×%d, needs %d×%d. Press q to quit", m.width, m.height, leastWidth,
-		leastHeight)
-	rows := strings.Split(ansi.Wrap(text, max(m.width, 1), ""), "\n")
-	b.WriteString(strings.Join(rows[:min(len(rows), max(m.height, 1))], "\n"))
 }
 
 // header shows how many plans wait, and whether the screen is current.
@@ -113,16 +102,16 @@ func (m *model) header() strip {
 	if all == 0 {
 		words = "no plans waiting"
 	}
-	left := strip{{" nuon review", t.accent}, {"   " + words, t.strong}}
+	left := strip{{" nuon review", t.Accent}, {"   " + words, t.Strong}}
 	if grave > 0 {
-		left = append(left, cell{fmt.Sprintf(", %d to approve by name", grave), t.bad})
+		left = append(left, cell{fmt.Sprintf(", %d to approve by name", grave), t.Bad})
 	}
-	right := strip{{"● ", t.good}}
+	right := strip{{"● ", t.Good}}
 	if !m.live() {
-		right = strip{{"○ as of " + m.heard.Local().Format("15:04:05") + " ", t.warn}}
+		right = strip{{"○ as of " + m.heard.Local().Format("15:04:05") + " ", t.Warn}}
 	}
-	for _, tail := range []strip{append(strip{{m.place + " ", t.faint}}, right...), right} {
-		if gap := m.width - left.width() - tail.width(); gap > 0 {
+	for _, tail := range []strip{append(strip{{m.place + " ", t.Faint}}, right...), right} {
+		if gap := m.width - left.Width() - tail.Width(); gap > 0 {
 			return append(append(left, cell{strings.Repeat(" ", gap), ""}), tail...)
 		}
 	}
@@ -132,19 +121,19 @@ func (m *model) header() strip {
 // footer shows the result of the last key, else the key bindings.
 func (m *model) footer() strip {
 	t := m.theme
-	if m.note.text != "" && m.mode == reviewing && m.now.Sub(m.noted) < noteFor {
-		return strip{{" " + m.note.text, m.note.style}}
+	if m.note.Text != "" && m.mode == reviewing && m.now.Sub(m.noted) < noteFor {
+		return strip{{" " + m.note.Text, m.note.Style}}
 	}
 	var keys []key.Binding
 	switch m.mode {
 	case searching:
-		return append(strip{{" / ", t.accent}}, m.typed.show(m.width-4)...)
+		return append(strip{{" / ", t.Accent}}, m.typed.Show(m.width-4)...)
 	case confirming, wholly:
-		return strip{{" enter", t.strong}, {" approve  ", t.faint}, {"esc", t.strong}, {" back", t.faint}}
+		return strip{{" enter", t.Strong}, {" approve  ", t.Faint}, {"esc", t.Strong}, {" back", t.Faint}}
 	case stopped:
-		return strip{{" enter", t.strong}, {" back", t.faint}}
+		return strip{{" enter", t.Strong}, {" back", t.Faint}}
 	case rejecting:
-		return strip{{" enter", t.strong}, {" reject  ", t.faint}, {"esc", t.strong}, {" back", t.faint}}
+		return strip{{" enter", t.Strong}, {" reject  ", t.Faint}, {"esc", t.Strong}, {" back", t.Faint}}
 	case helping, explaining:
 		keys = []key.Binding{m.keys.back, m.keys.down, m.keys.up, m.keys.pageDown, m.keys.pageUp}
 	default:
@@ -158,34 +147,12 @@ func (m *model) footer() strip {
 			keys = append([]key.Binding{m.keys.open}, keys[2:]...)
 		}
 	}
-	s, room := strip{{" ", ""}}, m.width-1
-	for _, k := range keys {
-		add := strip{{k.Help().Key, t.strong}, {" " + k.Help().Desc + "  ", t.faint}}
-		if room -= add.width(); room < 0 {
-			break
-		}
-		s = append(s, add...)
-	}
-	return s
+	return t.Footer(keys, m.width)
 }
 
 // rule draws a line with a title, and with end at its right.
 func (m *model) rule(width int, title string, focused bool, end string) strip {
-	t := m.theme
-	st := t.strong
-	if focused {
-		st = t.accent
-	}
-	s := strip{{"── ", t.rule}, {title, st}, {" ", ""}}
-	tail := strip{}
-	if end != "" {
-		tail = strip{{" ", ""}, {end, t.faint}, {" ──", t.rule}}
-	}
-	s = s.cut(max(width-tail.width(), 0))
-	if gap := width - s.width() - tail.width(); gap > 0 {
-		s = append(s, cell{strings.Repeat("─", gap), t.rule})
-	}
-	return append(s, tail...)
+	return m.theme.Ruler(width, title, focused, end)
 }
 
 func (m *model) diffRule(width int) strip {
@@ -193,7 +160,7 @@ func (m *model) diffRule(width int) strip {
 	if at.none() {
 		return m.rule(width, "diff", m.focus == onDiff, "")
 	}
-	end := "waiting " + ago(m.now.Sub(at.lead().approval.CreatedAt))
+	end := "waiting " + screen.Ago(m.now.Sub(at.lead().approval.CreatedAt))
 	if at.ended() {
 		end = "ended"
 	}
@@ -208,16 +175,16 @@ func (m *model) diffRule(width int) strip {
 
 func (m *model) drawBeside(b *strings.Builder, f frame) {
 	t := m.theme
-	m.rule(f.queueWidth, "queue", m.focus == onQueue, "").draw(b, f.queueWidth, "", false)
-	put(b, "┬", t.rule)
-	m.diffRule(f.diffWidth).draw(b, f.diffWidth, "", true)
+	m.rule(f.queueWidth, "queue", m.focus == onQueue, "").Draw(b, f.queueWidth, "", false)
+	screen.Put(b, "┬", t.Rule)
+	m.diffRule(f.diffWidth).Draw(b, f.diffWidth, "", true)
 	b.WriteByte('\n')
 	right := m.diffRows(f)
 	for row := range f.body {
 		m.queueRow(b, m.queue.top+row, f.queueWidth, false)
-		put(b, "│", t.rule)
+		screen.Put(b, "│", t.Rule)
 		if row < len(right) {
-			right[row].draw(b, f.diffWidth, "", true)
+			right[row].Draw(b, f.diffWidth, "", true)
 		}
 		b.WriteByte('\n')
 	}
@@ -228,18 +195,18 @@ func (m *model) drawAbove(b *strings.Builder, f frame) {
 	if n := len(m.queue.rows); n > f.queueHeight {
 		more = fmt.Sprintf("%d of %d", m.queue.selected+1, n)
 	}
-	m.rule(m.width, "queue", m.focus == onQueue, more).draw(b, m.width, "", true)
+	m.rule(m.width, "queue", m.focus == onQueue, more).Draw(b, m.width, "", true)
 	b.WriteByte('\n')
 	for row := range f.queueHeight {
 		m.queueRow(b, m.queue.top+row, m.width, true)
 		b.WriteByte('\n')
 	}
-	m.diffRule(m.width).draw(b, m.width, "", true)
+	m.diffRule(m.width).Draw(b, m.width, "", true)
 	b.WriteByte('\n')
 	rows := m.diffRows(f)
 	for row := range f.diffHeight {
 		if row < len(rows) {
-			rows[row].draw(b, m.width, "", true)
+			rows[row].Draw(b, m.width, "", true)
 		}
 		b.WriteByte('\n')
 	}
@@ -251,29 +218,29 @@ func (m *model) queueRow(b *strings.Builder, n, width int, last bool) {
 	if n >= len(m.queue.rows) {
 		s := strip{}
 		if n == 0 {
-			s = strip{{"  no plans waiting", t.faint}}
+			s = strip{{"  no plans waiting", t.Faint}}
 		}
-		s.draw(b, width, "", last)
+		s.Draw(b, width, "", last)
 		return
 	}
 	at := m.queue.rows[n]
 	chosen, below := " ", style("")
 	if n == m.queue.selected {
-		chosen, below = "▌", t.aside
+		chosen, below = "▌", t.Aside
 		if m.focus == onQueue {
-			below = t.selected
+			below = t.Selected
 		}
 	}
-	tail := append(m.counts(at), cell{fmt.Sprintf("%5s ", ago(m.now.Sub(at.lead().approval.CreatedAt))), t.faint})
-	head, room := strip{{chosen, t.accent}, m.mark(at), {" ", ""}}, max(width-tail.width(), 8)
-	left := append(head, m.label(at, room-head.width())...).cut(room)
-	if gap := width - left.width() - tail.width(); gap > 0 {
+	tail := append(m.counts(at), cell{fmt.Sprintf("%5s ", screen.Ago(m.now.Sub(at.lead().approval.CreatedAt))), t.Faint})
+	head, room := strip{{chosen, t.Accent}, m.mark(at), {" ", ""}}, max(width-tail.Width(), 8)
+	left := append(head, m.label(at, room-head.Width())...).Cut(room)
+	if gap := width - left.Width() - tail.Width(); gap > 0 {
 		left = append(left, cell{strings.Repeat(" ", gap), ""})
 	}
 	if n == m.queue.selected && m.focus == onQueue {
-		left, tail = bare(left), bare(tail)
+		left, tail = left.Bare(), tail.Bare()
 	}
-	append(left, tail...).draw(b, width, below, last)
+	append(left, tail...).Draw(b, width, below, last)
 }
 
 // label describes a row of the queue: a plan, a group with the number of its
@@ -281,7 +248,7 @@ func (m *model) queueRow(b *strings.Builder, n, width int, last bool) {
 func (m *model) label(at row, room int) strip {
 	t, a, st := m.theme, at.lead().approval, style("")
 	if at.ended() {
-		st = t.faint
+		st = t.Faint
 	}
 	switch {
 	case at.several():
@@ -294,19 +261,11 @@ func (m *model) label(at row, room int) strip {
 		if terminal.Columns(sign+what+count) >= room {
 			count = fmt.Sprintf(" ×%d", len(at.alike()))
 		}
-		return strip{{sign, t.accent}, {what + count, st}, {" ", ""}}
+		return strip{{sign, t.Accent}, {what + count, st}, {" ", ""}}
 	case at.group != nil:
 		return strip{{"    " + console.Line(a.App+"/"+a.Install), st}, {" ", ""}}
 	}
 	return strip{{console.Line(fmt.Sprintf("%s/%s %s", a.App, a.Install, Subject(a))), st}, {" ", ""}}
-}
-
-// bare removes the styles of a strip, which would be hard to read on the selected row.
-func bare(s strip) strip {
-	for i := range s {
-		s[i].style = ""
-	}
-	return s
 }
 
 // mark returns the symbol for the status of a row.
@@ -320,17 +279,17 @@ func (m *model) mark(at row) cell {
 	}
 	switch {
 	case at.answering():
-		return cell{"…", t.warn}
+		return cell{"…", t.Warn}
 	case status == api.ApprovalStatusApproved:
-		return cell{"✓", t.good}
+		return cell{"✓", t.Good}
 	case status == api.ApprovalStatusRejected:
-		return cell{"✗", t.bad}
+		return cell{"✗", t.Bad}
 	case status == api.ApprovalStatusWithdrawn:
-		return cell{"○", t.faint}
+		return cell{"○", t.Faint}
 	case at.ended():
-		return cell{"·", t.faint} // unknown or mixed result
+		return cell{"·", t.Faint} // unknown or mixed result
 	case at.grave():
-		return cell{"!", t.bad}
+		return cell{"!", t.Bad}
 	}
 	return cell{" ", ""}
 }
@@ -349,10 +308,10 @@ func (m *model) counts(at row) strip {
 	}
 	var s strip
 	if n := i.totals.Security; n > 0 {
-		s = strip{{fmt.Sprintf("%d security", n), m.theme.ink[terminal.Security]}, {" ", ""}}
+		s = strip{{fmt.Sprintf("%d security", n), m.theme.Ink[terminal.Security]}, {" ", ""}}
 	}
 	for _, sign := range i.totals.ActionCounts() {
-		s = append(s, cell{fmt.Sprintf("%s%d ", sign.Symbol, sign.Count), m.theme.ink[signInks[sign.Action]]})
+		s = append(s, cell{fmt.Sprintf("%s%d ", sign.Symbol, sign.Count), m.theme.Ink[signInks[sign.Action]]})
 	}
 	return s
 }
@@ -367,20 +326,20 @@ func (m *model) diffRows(f frame) []strip {
 	view, failed := at.reading().view, at.reading().failed
 	switch {
 	case view == nil && failed != nil:
-		return append(rows, strip{{"  " + console.Line(firstLine(failed)), m.theme.bad}})
+		return append(rows, strip{{"  " + console.Line(firstLine(failed)), m.theme.Bad}})
 	case view == nil:
-		return append(rows, strip{{"  loading the plan …", m.theme.faint}})
+		return append(rows, strip{{"  loading the plan …", m.theme.Faint}})
 	}
 	for _, r := range view.visible() {
-		s := m.theme.inked(r.Row)
+		s := m.theme.Inked(r.Row)
 		if m.query != "" {
-			s = m.query.marked(s, m.theme.match)
+			s = m.query.marked(s, m.theme.Match)
 		}
 		mark := cell{"  ", ""}
 		if change, ok := view.changeAt(r.line); ok && change == view.cursor {
-			mark = cell{"▌ ", m.theme.rule}
+			mark = cell{"▌ ", m.theme.Rule}
 			if m.focus == onDiff {
-				mark.style = m.theme.accent
+				mark.Style = m.theme.Accent
 			}
 		}
 		rows = append(rows, append(strip{mark}, s...))
@@ -392,8 +351,8 @@ func (m *model) diffRows(f frame) []strip {
 // progress that may lead to a plan.
 func (m *model) nothing() []strip {
 	rows := []strip{nil,
-		{{"  No plans are waiting for approval.", m.theme.strong}},
-		{{"  New plans appear here when they are ready.", m.theme.faint}}, nil}
+		{{"  No plans are waiting for approval.", m.theme.Strong}},
+		{{"  New plans appear here when they are ready.", m.theme.Faint}}, nil}
 	for _, line := range m.busy {
 		rows = append(rows, strip{{"  " + line, ""}})
 	}
@@ -411,18 +370,18 @@ func (m *model) banners(width int) []strip {
 		}
 	}
 	if !m.lost.IsZero() {
-		add(t.alarm, fmt.Sprintf("Control plane unreachable since %s: %s. This is the state of %s; answers are "+
+		add(t.Alarm, fmt.Sprintf("Control plane unreachable since %s: %s. This is the state of %s; answers are "+
 			"disabled.",
 			m.lost.Local().Format("15:04:05"), firstLine(m.why), m.heard.Local().Format("15:04:05")))
 	} else if !m.live() {
-		add(t.alarm, fmt.Sprintf("No response for %s. This is the state of %s; answers are disabled.",
-			ago(m.now.Sub(m.heard)), m.heard.Local().Format("15:04:05")))
+		add(t.Alarm, fmt.Sprintf("No response for %s. This is the state of %s; answers are disabled.",
+			screen.Ago(m.now.Sub(m.heard)), m.heard.Local().Format("15:04:05")))
 	}
 	switch at := m.queue.current(); {
 	case at.none():
 	case at.several():
 		if text := fate(at); text != "" {
-			add(t.notice, text)
+			add(t.Notice, text)
 		}
 	case at.item.ended:
 		add(m.ending(at.item))
@@ -467,7 +426,7 @@ func (m *model) ending(i *item) (style, string) {
 	a, t := i.approval, m.theme
 	when := ""
 	if a.Response.Actor != "" && !a.Response.At.IsZero() {
-		when = ", " + ago(m.now.Sub(a.Response.At)) + " ago"
+		when = ", " + screen.Ago(m.now.Sub(a.Response.At)) + " ago"
 		if m.now.Sub(a.Response.At).Seconds() < 1 {
 			when = ", just now"
 		}
@@ -478,11 +437,11 @@ func (m *model) ending(i *item) (style, string) {
 	}
 	switch {
 	case !i.settled:
-		return t.notice, "This plan is no longer waiting. Loading the reason …"
+		return t.Notice, "This plan is no longer waiting. Loading the reason …"
 	case a.Status == api.ApprovalStatusApproved:
-		return t.notice, "Approved" + how + Verdict(a) + when + "."
+		return t.Notice, "Approved" + how + Verdict(a) + when + "."
 	case a.Status == api.ApprovalStatusRejected:
-		return t.notice, "Rejected" + how + Verdict(a) + when + "."
+		return t.Notice, "Rejected" + how + Verdict(a) + when + "."
 	}
-	return t.alarm, "This plan is stale and can no longer be approved: " + Verdict(a) + "."
+	return t.Alarm, "This plan is stale and can no longer be approved: " + Verdict(a) + "."
 }

@@ -105,12 +105,12 @@ func (m *model) approveWhole() tea.Cmd {
 		no = "control plane unreachable: cannot check what is running"
 	}
 	if no != "" {
-		m.say(m.theme.warn, no)
+		m.say(m.theme.Warn, no)
 		return nil
 	}
 	a := at.lead().approval
 	m.opening = a.Workflow
-	m.say(m.theme.faint, "loading the workflow …")
+	m.say(m.theme.Faint, "loading the workflow …")
 	return m.ask.workflow(a.Workflow, a.InstallID)
 }
 
@@ -122,9 +122,9 @@ func (m *model) planned(p planned) {
 	m.opening, m.note = "", cell{}
 	switch {
 	case p.err != nil:
-		m.say(m.theme.bad, firstLine(p.err))
+		m.say(m.theme.Bad, firstLine(p.err))
 	case !Approvable(p.workflow):
-		m.say(m.theme.warn,
+		m.say(m.theme.Warn,
 			fmt.Sprintf("%s cannot be approved as a whole: only a running provision or deploy can",
 				NameOf(p.workflow)))
 	default:
@@ -137,7 +137,7 @@ func (m *model) planned(p planned) {
 func (m *model) closeCutWhole() {
 	if m.mode == wholly && !m.small() && !m.fitsWhole() {
 		m.mode = reviewing
-		m.say(m.theme.warn, "the screen is too small; use nuon approve --workflow "+console.Line(m.whole.id))
+		m.say(m.theme.Warn, "the screen is too small; use nuon approve --workflow "+console.Line(m.whole.id))
 	}
 }
 
@@ -150,10 +150,10 @@ func (m *model) sendWhole() tea.Cmd {
 	m.mode = reviewing
 	switch {
 	case !m.live():
-		m.say(m.theme.warn, "control plane unreachable: cannot check what is running")
+		m.say(m.theme.Warn, "control plane unreachable: cannot check what is running")
 		return nil
 	case !m.fitsWhole():
-		m.say(m.theme.warn,
+		m.say(m.theme.Warn,
 			"the screen is too small; use nuon approve --workflow "+console.Line(m.whole.id))
 		return nil
 	}
@@ -165,11 +165,11 @@ func (m *model) sendWhole() tea.Cmd {
 func (m *model) ruled(r ruled) tea.Cmd {
 	m.ruling = api.Workflow{}
 	if r.err != nil {
-		m.say(m.theme.bad, firstLine(r.err))
+		m.say(m.theme.Bad, firstLine(r.err))
 		return m.look()
 	}
 	m.approved = append(m.approved, r.workflow)
-	m.say(m.theme.good, WholeApproved(r.workflow))
+	m.say(m.theme.Good, WholeApproved(r.workflow))
 	return m.look()
 }
 
@@ -213,13 +213,13 @@ func (m *model) wholeSheet() []strip {
 	out := []strip{m.rule(m.width, "approve everything that "+NameOf(m.whole.workflow)+" plans until it ends", true, "")}
 	for _, line := range m.wholeText() {
 		for _, row := range terminal.WrapTo(m.width-1, "  ", 2, terminal.Span{Text: line}) {
-			out = append(out, t.inked(row))
+			out = append(out, t.Inked(row))
 		}
 	}
 	word := console.Line(m.wholeWord())
 	return append(out,
-		append(strip{{"  Type ", ""}, {word, t.strong}, {" to approve: ", ""}},
-			m.typed.show(max(m.width-24-terminal.Columns(word), 10))...))
+		append(strip{{"  Type ", ""}, {word, t.Strong}, {" to approve: ", ""}},
+			m.typed.Show(max(m.width-24-terminal.Columns(word), 10))...))
 }
 
 // fitsWhole reports whether the whole question fits on the screen. A question

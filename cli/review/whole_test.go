@@ -58,16 +58,16 @@ func TestAWholeWorkflow(t *testing.T) {
 	}
 	s.send(ruled{workflow: provision().workflow})
 	if s.unheard(0) != nil || len(s.approved) != 1 ||
-		!strings.Contains(s.note.text, "nuon approve --workflow wfl_1 --revoke") {
-		t.Errorf("then %v, %d, %q", s.unheard(0), len(s.approved), s.note.text)
+		!strings.Contains(s.note.Text, "nuon approve --workflow wfl_1 --revoke") {
+		t.Errorf("then %v, %d, %q", s.unheard(0), len(s.approved), s.note.Text)
 	}
 	s.press("A")
 	s.send(provision())
 	s.write("acme")
 	s.press("enter")
 	s.send(ruled{workflow: provision().workflow, err: errors.New("it has ended")})
-	if s.note.text != "it has ended" || len(s.approved) != 1 || s.unheard(0) != nil {
-		t.Errorf("refused: %q", s.note.text)
+	if s.note.Text != "it has ended" || len(s.approved) != 1 || s.unheard(0) != nil {
+		t.Errorf("refused: %q", s.note.Text)
 	}
 }
 
@@ -116,8 +116,8 @@ func TestAWholeWorkflowIsNotAskedAbout(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(themes["plain"], 80, c.height, c.all...)
 			c.press(s)
-			if s.mode != reviewing || !strings.Contains(s.note.text, c.note) || len(s.rules()) > 0 {
-				t.Errorf("mode %d, %q, sent %q", s.mode, s.note.text, s.rules())
+			if s.mode != reviewing || !strings.Contains(s.note.Text, c.note) || len(s.rules()) > 0 {
+				t.Errorf("mode %d, %q, sent %q", s.mode, s.note.Text, s.rules())
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-package review
+package screen
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	tea "github.com/charmbracelet/bubbletea"
 	"github.com/muesli/cancelreader"
 	"golang.org/x/term"
 
@@ -16,25 +17,26 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/exitcode"
 )
 
-// shade is the brightness of a terminal's background.
-type shade uint8
+// Shade is the brightness of a terminal's background.
+type Shade uint8
 
+// The shades. Unknown is that of a terminal that does not report its background.
 const (
-	unknown shade = iota
-	dark
-	light
+	Unknown Shade = iota
+	Dark
+	Light
 )
 
-// answerWithin is how long the screen waits for the terminal to report its background
-// before it opens. A later report changes the theme of the open screen (see model.repaint).
-const answerWithin = 300 * time.Millisecond
+// AnswerWithin is how long the screen waits for the terminal to report its background
+// before it opens. A later report changes the theme of the open screen (see Theme.Late).
+const AnswerWithin = 300 * time.Millisecond
 
 // mostSaid limits the terminal's report, in bytes.
 const mostSaid = 4096
 
-// question requests the background color (xterm's OSC 11) and then the device attributes (DA1).
+// Question requests the background color (xterm's OSC 11) and then the device attributes (DA1).
 // Every terminal answers DA1, so its answer ends the wait on terminals that do not support OSC 11.
-const question = "\x1b]11;?\x1b\\\x1b[c"
+const Question = "\x1b]11;?\x1b\\\x1b[c"
 
 const colorWords = `11;rgb:([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})`
 
@@ -47,18 +49,18 @@ var (
 // background returns the background according to NUON_THEME (light or dark),
 // else to the terminal, else to COLORFGBG. owed reports that the terminal was
 // queried and may still answer. The only error is exitcode.Interrupted.
-func background(ctx context.Context, c *console.Console, patience time.Duration) (on shade, owed bool, err error) {
+func background(ctx context.Context, c *console.Console, patience time.Duration) (on Shade, owed bool, err error) {
 	switch os.Getenv("NUON_THEME") {
 	case "light":
-		return light, false, nil
+		return Light, false, nil
 	case "dark":
-		return dark, false, nil
+		return Dark, false, nil
 	}
 	said := ask(ctx, c, patience)
 	switch answer := shadeOf(said); {
 	case ctx.Err() != nil || strings.ContainsRune(said, ctrlC):
-		return unknown, false, exitcode.Interrupted
-	case answer != unknown:
+		return Unknown, false, exitcode.Interrupted
+	case answer != Unknown:
 		return answer, false, nil
 	}
 	return shadeOfColors(os.Getenv("COLORFGBG")), !lastAnswer.MatchString(said), nil
@@ -66,16 +68,16 @@ func background(ctx context.Context, c *console.Console, patience time.Duration)
 
 // shadeOfColors parses COLORFGBG, which some terminals set to "foreground;background" with
 // numbers of the 16 colors.
-func shadeOfColors(said string) shade {
+func shadeOfColors(said string) Shade {
 	parts := strings.Split(said, ";")
 	n, err := strconv.Atoi(parts[len(parts)-1])
 	switch {
 	case err != nil || n < 0 || n > 15:
-		return unknown
+		return Unknown
 	case n == 7 || n > 8:
-		return light
+		return Light
 	}
-	return dark
+	return Dark
 }
 
 // ctrlC is the byte that the key sends while the terminal is in raw mode.
@@ -101,7 +103,7 @@ func ask(ctx context.Context, c *console.Console, patience time.Duration) string
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { in.Cancel() })()
-	if _, err := io.WriteString(c.Out, question); err != nil {
+	if _, err := io.WriteString(c.Out, Question); err != nil {
 		return ""
 	}
 	said := ""
@@ -114,28 +116,42 @@ func ask(ctx context.Context, c *console.Console, patience time.Duration) string
 	return said
 }
 
-// shadeOf parses a terminal's answer to question.
-func shadeOf(said string) shade { return shadeIn(colorAnswer.FindStringSubmatch(said)) }
+// shadeOf parses a terminal's answer to Question.
+func shadeOf(said string) Shade { return shadeIn(colorAnswer.FindStringSubmatch(said)) }
 
-// shadeOfLate parses an answer that arrived as key input.
-func shadeOfLate(keys string) shade { return shadeIn(lateAnswer.FindStringSubmatch(keys)) }
+// Late handles a report of the background that the terminal sends after the screen has opened,
+// for example over a slow line. It arrives as key input, but must not count as keys, even while
+// the user types. Late returns the theme to use from now on, and whether the input was a report.
+func (t *Theme) Late(msg tea.KeyMsg) (*Theme, bool) {
+	if msg.Type != tea.KeyRunes || msg.Paste {
+		return t, false
+	}
+	on := shadeIn(lateAnswer.FindStringSubmatch(string(msg.Runes)))
+	if on == Unknown {
+		return t, false
+	}
+	if t.Owed {
+		return NewTheme(true, true, on), true
+	}
+	return t, true
+}
 
-// shadeIn computes the shade from a match of colorWords.
-func shadeIn(m []string) shade {
+// shadeIn computes the Shade from a match of colorWords.
+func shadeIn(m []string) Shade {
 	if m == nil {
-		return unknown
+		return Unknown
 	}
 	weights := []float64{0.299, 0.587, 0.114} // luma weights of red, green and blue (ITU-R BT.601)
 	bright := 0.0
 	for i, w := range weights {
 		v, err := strconv.ParseUint(m[i+1], 16, 16)
 		if err != nil {
-			return unknown
+			return Unknown
 		}
 		bright += w * float64(v) / (float64(uint(1)<<(4*len(m[i+1]))) - 1)
 	}
 	if bright > 0.5 {
-		return light
+		return Light
 	}
-	return dark
+	return Dark
 }

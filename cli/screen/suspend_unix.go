@@ -1,6 +1,6 @@
 //go:build unix
 
-package review
+package screen
 
 import (
 	"syscall"
@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// canSuspend reports whether a parent shell exists that can resume this process.
+// CanSuspend reports whether a parent shell exists that can resume this process.
 // The kernel discards stop signals to an orphaned process group, such as the
 // session leader's own, so a suspend would never be resumed (credentials(7)).
-func canSuspend() bool {
+func CanSuspend() bool {
 	session, err := unix.Getsid(0)
 	return err == nil && session != syscall.Getpgrp()
 }

@@ -1,0 +1,58 @@
+package review
+
+import (
+	"context"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/screen"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// Screen is the review as a part of a larger program, which passes all messages on to Update while
+// it shows the review.
+type Screen struct {
+	*model
+	desk  *desk
+	first listed
+	place string
+}
+
+// Prepare fetches the waiting plans for which wanted returns true. The caller must call Close.
+func Prepare(ctx context.Context, client *apiclient.Client, wanted func(api.Approval) bool) (*Screen, error) {
+	s := &Screen{desk: newDesk(ctx, client, wanted), place: host(client.URL)}
+	s.first, _ = s.desk.list(scope{})().(listed)
+	if s.first.err != nil {
+		s.desk.close()
+		return nil, s.first.err
+	}
+	return s, nil
+}
+
+// Left is the message that the review sends when the user leaves it.
+type Left struct{}
+
+// Show starts the review in a theme and size.
+func (s *Screen) Show(t *screen.Theme, width, height int) tea.Cmd {
+	s.model = newModel(s.desk, t, s.place, time.Now, s.first)
+	s.first = listed{}
+	s.leave = func() tea.Msg { return Left{} }
+	s.keys.quit.SetHelp("q", "back")
+	s.Update(tea.WindowSizeMsg{Width: width, Height: height})
+	return s.Init()
+}
+
+// SetTheme changes the theme.
+func (s *Screen) SetTheme(t *screen.Theme) { s.theme = t }
+
+// Interrupted reports whether the user pressed Ctrl-C.
+func (s *Screen) Interrupted() bool { return s.interrupted }
+
+// Close ends the requests of the review. It returns the answers that were given and, if an answer
+// was being sent, an error that names it.
+func (s *Screen) Close() (Given, error) {
+	s.desk.close()
+	return Given{s.given, s.approved}, s.unheard(0)
+}

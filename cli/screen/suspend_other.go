@@ -1,0 +1,6 @@
+//go:build !unix
+
+package screen
+
+// CanSuspend returns false: this system has no job control.
+func CanSuspend() bool { return false }
