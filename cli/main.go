@@ -152,6 +152,7 @@ func newRoot(e *cmdenv.Env) *cobra.Command {
 		repos.New(e), tokens.New(e), orgs.New(e), audit.New(e))
 	add(root, "machine", dev.New(e), doctor.New(e), contextcmd.New(e), reference.New(e))
 	strict(root)
+	opensHome(e, root)
 	return root
 }
 

@@ -92,11 +92,11 @@ func newList(e *cmdenv.Env) *cobra.Command {
 }
 
 func row(a api.App) []string {
-	return []string{a.Name, console.Release(a.Release.Number, a.Release.Commit), a.Repository, problem(a)}
+	return []string{a.Name, console.Release(a.Release.Number, a.Release.Commit), a.Repository, Problem(a)}
 }
 
-// problem describes why an app is not at its newest revision.
-func problem(a api.App) string {
+// Problem describes why an app is not at its newest revision.
+func Problem(a api.App) string {
 	errors := 0
 	for _, d := range a.Diagnostics {
 		if d.Severity == "error" {

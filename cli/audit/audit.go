@@ -26,7 +26,7 @@ func New(e *cmdenv.Env) *cobra.Command {
 		Limit:  50,
 		Header: []string{"TIME", "ACTOR", "ACTION", "SUBJECT", "DETAILS"},
 		Row: func(v api.AuditEvent) []string {
-			return []string{v.At.Local().Format(time.DateTime), v.Actor, v.Action, v.Subject, detail(v.Detail)}
+			return []string{v.At.Local().Format(time.DateTime), v.Actor, v.Action, v.Subject, Detail(v.Detail)}
 		},
 		Name: func(v api.AuditEvent) string { return strconv.FormatInt(v.ID, 10) },
 		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.AuditEvent, string, error) {
@@ -49,8 +49,8 @@ func New(e *cmdenv.Env) *cobra.Command {
 	return c
 }
 
-// detail formats the further fields of an event as name=value, sorted by name.
-func detail(raw json.RawMessage) string {
+// Detail formats the further fields of an event as name=value, sorted by name.
+func Detail(raw json.RawMessage) string {
 	var fields map[string]any
 	if json.Unmarshal(raw, &fields) != nil {
 		return string(raw)

@@ -39,7 +39,7 @@ func newList(e *cmdenv.Env) *cobra.Command {
 		Header: []string{"ID", "COMPONENT", "BUILD", "STATUS", "ARTIFACT", "REASON"},
 		Row: func(b api.Build) []string {
 			return []string{b.ID, b.Component, fmt.Sprint(b.Number), string(b.Status),
-				console.Short(b.ArtifactDigest), why(b)}
+				console.Short(b.ArtifactDigest), Why(b)}
 		},
 		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.Build, string, error) {
 			p.Cursor, p.Limit = at.Cursor, at.Limit
@@ -74,7 +74,8 @@ func newList(e *cmdenv.Env) *cobra.Command {
 	return c
 }
 
-func why(b api.Build) string {
+// Why returns the error of a build, else what it waits for, else why it was made.
+func Why(b api.Build) string {
 	switch {
 	case b.Error != "":
 		return b.Error
@@ -102,7 +103,7 @@ func newGet(e *cmdenv.Env) *cobra.Command {
 
 func show(w io.Writer, b api.Build) error {
 	_, err := fmt.Fprintf(w, "build %d of %s (%s): %s\n  %s\n  input     %s\n  artifact  %s\n  source    %s at %.12s\n",
-		b.Number, b.Component, b.ID, b.Status, console.Line(why(b)), b.InputDigest, b.ArtifactDigest, b.Repository, b.Commit)
+		b.Number, b.Component, b.ID, b.Status, console.Line(Why(b)), b.InputDigest, b.ArtifactDigest, b.Repository, b.Commit)
 	for _, line := range ResolvedLines(b.Modules) {
 		if err == nil {
 			_, err = fmt.Fprintf(w, "  %-8s  %s\n", line.Kind, line.Text)

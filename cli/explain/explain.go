@@ -39,7 +39,7 @@ Kinds: app, build, install, plan, revision, workflow. For a key of an app's conf
 			return complete.Args(e, nil, things)(c, args, word)
 		},
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
-			kind, err := known(args[0])
+			kind, err := Kind(args[0])
 			if err != nil {
 				return err
 			}
@@ -69,7 +69,8 @@ func things(ctx context.Context, client *apiclient.Client, args []string) ([]com
 	return nil, nil
 }
 
-func known(kind string) (api.ExplainParamsKind, error) {
+// Kind returns the kind of object that a word names.
+func Kind(kind string) (api.ExplainParamsKind, error) {
 	for _, k := range kinds {
 		if k == kind {
 			return api.ExplainParamsKind(kind), nil

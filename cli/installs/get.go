@@ -53,14 +53,14 @@ func newGet(e *cmdenv.Env) *cobra.Command {
 // show prints an install for people, with additional lines after its own facts.
 func show(w io.Writer, i api.Install, more ...string) error {
 	lines := []string{fmt.Sprintf("%s/%s (%s): %s", i.App, i.Name, i.ID, i.Status), "  " + i.Reason}
-	lines = append(append(lines, facts(i)...), more...)
+	lines = append(append(lines, Facts(i)...), more...)
 	inputs := "inputs"
 	if len(i.Inputs) == 0 {
 		inputs += "               none set: the app's defaults apply"
 	}
 	lines = append(lines, inputs)
 	for _, in := range i.Inputs {
-		lines = append(lines, fmt.Sprintf("  %-18s %s", in.Name, value(in.Value, in.Sensitive)))
+		lines = append(lines, fmt.Sprintf("  %-18s %s", in.Name, ShownValue(in.Value, in.Sensitive)))
 	}
 	lines = append(lines, overrideLines(i.Overrides)...)
 	if i.Stack.Status != "" {
@@ -76,7 +76,7 @@ func show(w io.Writer, i api.Install, more ...string) error {
 			lines = append(lines, fmt.Sprintf("    %-16s %s: %s", o.Status, o.Object, o.Reason))
 		}
 		for _, o := range c.Outputs {
-			lines = append(lines, fmt.Sprintf("    %-16s %s", o.Name, bounded(value(string(o.Value), o.Sensitive))))
+			lines = append(lines, fmt.Sprintf("    %-16s %s", o.Name, Bounded(ShownValue(string(o.Value), o.Sensitive))))
 		}
 	}
 	for _, l := range lines {
@@ -87,8 +87,8 @@ func show(w io.Writer, i api.Install, more ...string) error {
 	return nil
 }
 
-// facts returns one line for each fact about an install besides its status.
-func facts(i api.Install) []string {
+// Facts returns one line for each fact about an install besides its status.
+func Facts(i api.Install) []string {
 	var lines []string
 	say := func(format string, a ...any) { lines = append(lines, "  "+fmt.Sprintf(format, a...)) }
 	switch {
@@ -199,9 +199,9 @@ func because(reason string) string {
 // of charts can be kilobytes of JSON.
 const mostShown = 100
 
-// bounded returns the beginning of a value that is too long to show, with a hint at
+// Bounded returns the beginning of a value that is too long to show, with a hint at
 // how to get all of it.
-func bounded(v string) string {
+func Bounded(v string) string {
 	all := []rune(v)
 	if len(all) <= mostShown {
 		return v
@@ -209,7 +209,8 @@ func bounded(v string) string {
 	return fmt.Sprintf("%s…  (%d bytes, -o json shows all)", string(all[:mostShown]), len(v))
 }
 
-func value(v string, sensitive bool) string {
+// ShownValue returns a value for people; a sensitive one is never shown.
+func ShownValue(v string, sensitive bool) string {
 	if sensitive {
 		return "(sensitive)"
 	}

@@ -147,10 +147,10 @@ func showMoves(all []Move, indent string) []string {
 	lines := make([]string, 0, len(all))
 	for _, m := range all {
 		if m.From == "" {
-			lines = append(lines, fmt.Sprintf("%s%-*s  %s", indent, width, m.Field, bounded(m.To)))
+			lines = append(lines, fmt.Sprintf("%s%-*s  %s", indent, width, m.Field, Bounded(m.To)))
 			continue
 		}
-		lines = append(lines, fmt.Sprintf("%s%-*s  %s → %s", indent, width, m.Field, bounded(m.From), bounded(m.To)))
+		lines = append(lines, fmt.Sprintf("%s%-*s  %s → %s", indent, width, m.Field, Bounded(m.From), Bounded(m.To)))
 	}
 	return lines
 }

@@ -235,7 +235,7 @@ func outputValue(raw json.RawMessage) string {
 	if raw == nil {
 		return "(not set)"
 	}
-	return bounded(string(raw))
+	return Bounded(string(raw))
 }
 
 func newStackGet(e *cmdenv.Env) *cobra.Command {
@@ -294,9 +294,9 @@ func showStackOutputs(w io.Writer, install string, s api.StackOutputs) error {
 func stackLines(s api.StackOutputs) []string {
 	var lines []string
 	for _, o := range s.Outputs {
-		line := fmt.Sprintf("  %-18s %s", o.Name, bounded(string(o.Value)))
+		line := fmt.Sprintf("  %-18s %s", o.Name, Bounded(string(o.Value)))
 		if o.Reported != nil {
-			line += "  (set by hand; the stack reports " + bounded(string(o.Reported)) + ")"
+			line += "  (set by hand; the stack reports " + Bounded(string(o.Reported)) + ")"
 		}
 		lines = append(lines, line)
 	}

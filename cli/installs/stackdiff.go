@@ -169,11 +169,11 @@ func showStackDiff(w io.Writer, d StackDiff) error {
 		case c.Path == "":
 			lines = slices.Concat(lines, []string{c.File}, marked("-", c.From), marked("+", c.To))
 		case c.From == "":
-			lines = append(lines, "  + "+c.Path+"  "+bounded(c.To))
+			lines = append(lines, "  + "+c.Path+"  "+Bounded(c.To))
 		case c.To == "":
-			lines = append(lines, "  - "+c.Path+"  "+bounded(c.From))
+			lines = append(lines, "  - "+c.Path+"  "+Bounded(c.From))
 		default:
-			lines = append(lines, "  ~ "+c.Path+"  "+bounded(c.From)+" → "+bounded(c.To))
+			lines = append(lines, "  ~ "+c.Path+"  "+Bounded(c.From)+" → "+Bounded(c.To))
 		}
 	}
 	for _, l := range lines {

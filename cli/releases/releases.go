@@ -40,7 +40,7 @@ func newList(e *cmdenv.Env) *cobra.Command {
 		Header: []string{"RELEASE", "STATUS", "CREATED", "COMMIT", "REASON"},
 		Row: func(r api.Release) []string {
 			return []string{
-				fmt.Sprint(r.Number), status(r), r.CreatedAt.Local().Format(time.DateTime), console.Short(r.Commit),
+				fmt.Sprint(r.Number), Status(r), r.CreatedAt.Local().Format(time.DateTime), console.Short(r.Commit),
 				console.Line(r.Cause),
 			}
 		},
@@ -59,8 +59,8 @@ An incomplete release has a component that cannot be built; no install gets it.`
 	})
 }
 
-// status describes the status of a release in a list.
-func status(r api.Release) string {
+// Status describes the status of a release in a list.
+func Status(r api.Release) string {
 	if r.Partial {
 		return string(r.Status) + ", partial"
 	}
@@ -100,7 +100,7 @@ func Number(text string) (int, error) {
 }
 
 func show(w io.Writer, r api.Release) error {
-	lines := []string{fmt.Sprintf("release %d, %s (%s)", r.Number, status(r), r.ID)}
+	lines := []string{fmt.Sprintf("release %d, %s (%s)", r.Number, Status(r), r.ID)}
 	if r.Reason != "" {
 		lines = append(lines, "  "+r.Reason)
 	}
@@ -116,7 +116,7 @@ func show(w io.Writer, r api.Release) error {
 	}
 	lines = append(lines, "components")
 	for _, c := range r.Components {
-		lines = append(lines, fmt.Sprintf("  %-18s %s", c.Name, component(c)))
+		lines = append(lines, fmt.Sprintf("  %-18s %s", c.Name, ComponentText(c)))
 	}
 	for _, l := range lines {
 		if _, err := fmt.Fprintln(w, console.Line(l)); err != nil {
@@ -126,8 +126,8 @@ func show(w io.Writer, r api.Release) error {
 	return nil
 }
 
-// component describes the build of one component in a release.
-func component(c api.ReleasedComponent) string {
+// ComponentText describes the build of one component in a release.
+func ComponentText(c api.ReleasedComponent) string {
 	switch {
 	case c.Problem != "":
 		return "cannot be built: " + c.Problem

@@ -37,13 +37,13 @@ func newList(e *cmdenv.Env) *cobra.Command {
 	l := &listing.List[api.Runner]{
 		Header: []string{"NAME", "KIND", "STATUS", "LAST SEEN", "VERSION"},
 		Row: func(r api.Runner) []string {
-			return []string{r.Name, string(r.Kind), status(r), seen(r), r.Version}
+			return []string{r.Name, string(r.Kind), Status(r), seen(r), r.Version}
 		},
 		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.Runner, string, error) {
 			l, err := apiclient.Decode[api.RunnerList](client.ListRunners(ctx,
 				&api.ListRunnersParams{Cursor: at.Cursor, Limit: at.Limit}))
 			fit := slices.DeleteFunc(l.Items, func(r api.Runner) bool {
-				return kind != "" && string(r.Kind) != kind || stands != "" && status(r) != stands
+				return kind != "" && string(r.Kind) != kind || stands != "" && Status(r) != stands
 			})
 			return fit, l.Next, err
 		},
@@ -69,7 +69,8 @@ func newList(e *cmdenv.Env) *cobra.Command {
 	return c
 }
 
-func status(r api.Runner) string {
+// Status returns the status of a runner.
+func Status(r api.Runner) string {
 	switch {
 	case !r.Registered && !r.RegisteredAt.IsZero():
 		return "replaced"
@@ -113,7 +114,7 @@ func newGet(e *cmdenv.Env) *cobra.Command {
 
 // show prints a runner for people.
 func show(c *console.Console, w io.Writer, r api.Runner) error {
-	fmt.Fprintf(w, "runner %s (%s): %s\n", r.Name, r.ID, status(r))
+	fmt.Fprintf(w, "runner %s (%s): %s\n", r.Name, r.ID, Status(r))
 	line := func(name, value string) {
 		if value != "" {
 			fmt.Fprintf(w, "  %-13s%s\n", name, console.Line(value))
@@ -136,7 +137,7 @@ func show(c *console.Console, w io.Writer, r api.Runner) error {
 		line("runner key", "in use since "+r.KeySince.Local().Format(time.DateTime))
 	}
 	line("install key", r.KeyID)
-	for _, words := range allows(r.Policy) {
+	for _, words := range Allows(r.Policy) {
 		line("runner file", words)
 	}
 	if len(r.Attempts) == 0 {
@@ -146,21 +147,21 @@ func show(c *console.Console, w io.Writer, r api.Runner) error {
 	var rows [][]string
 	for _, a := range r.Attempts {
 		rows = append(rows, []string{a.Job, fmt.Sprint(a.Attempt), a.Kind, cmp.Or(a.Install, "-"),
-			inHand(a), ago(a.OfferedAt)})
+			AttemptStatus(a), ago(a.OfferedAt)})
 	}
 	return c.Table(w, []string{"JOB", "ATTEMPT", "KIND", "INSTALL", "STATUS", "SINCE"}, rows)
 }
 
-// inHand returns an attempt's status as text for people.
-func inHand(a api.RunnerAttempt) string {
+// AttemptStatus returns an attempt's status as text for people.
+func AttemptStatus(a api.RunnerAttempt) string {
 	if a.Status == "expired" {
 		return "lost contact"
 	}
 	return a.Status
 }
 
-// allows describes the restrictions in a runner's own file; none if it allows everything.
-func allows(p api.RunnerPolicy) []string {
+// Allows describes the restrictions in a runner's own file; none if it allows everything.
+func Allows(p api.RunnerPolicy) []string {
 	var lines []string
 	if p.Off {
 		lines = append(lines, "accepts no jobs now")

@@ -112,11 +112,11 @@ func (g Group) row(a App, when func(time.Time) string) []string {
 			how += " " + when(at)
 		}
 	}
-	return []string{a.Name, several(g.Installs), g.release(a.Release), g.Health, how}
+	return []string{a.Name, Several(g.Installs), g.ReleaseOf(a.Release), g.Health, how}
 }
 
-// release describes the release of a group, and the newest one if it differs.
-func (g Group) release(newest int) string {
+// ReleaseOf describes the release of a group, and the newest one if it differs.
+func (g Group) ReleaseOf(newest int) string {
 	at := console.Release(g.Release, g.Commit)
 	if g.Release != newest {
 		at += fmt.Sprintf(" of %d", newest)
@@ -133,8 +133,8 @@ func (g Group) release(newest int) string {
 // mostNamed is the maximum number of installs that are named one by one.
 const mostNamed = 3
 
-// several names a few installs, or returns the number of many.
-func several(names []string) string {
+// Several names a few installs, or returns the number of many.
+func Several(names []string) string {
 	if len(names) > mostNamed {
 		return fmt.Sprintf("%d installs", len(names))
 	}

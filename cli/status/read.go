@@ -3,6 +3,7 @@ package status
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/nuon-toolkit/nuon/cli/apiclient"
 	"github.com/nuon-toolkit/nuon/pkg/api"
@@ -20,6 +21,15 @@ type seen struct {
 
 // largePage is the largest page size that the API allows.
 const largePage = 500
+
+// Read returns the status of the org, or with app of one app, at a time.
+func Read(ctx context.Context, client *apiclient.Client, app string, now time.Time) (Status, error) {
+	s, err := read(ctx, client, app)
+	if err != nil {
+		return Status{}, err
+	}
+	return s.status(now), nil
+}
 
 // read reads all data, with one request for each page of each list and one for each app.
 func read(ctx context.Context, client *apiclient.Client, app string) (seen, error) {

@@ -83,12 +83,11 @@ func (o options) look(ctx context.Context, c *console.Console, client *apiclient
 		}
 		return err
 	}
-	seen, err := read(ctx, client, o.app)
+	now := time.Now()
+	s, err := Read(ctx, client, o.app, now)
 	if err != nil {
 		return err
 	}
-	now := time.Now()
-	s := seen.status(now)
 	if err := c.Result(s, func(w io.Writer) error { return s.print(w, c, now) }); err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ func (s Status) print(w io.Writer, c *console.Console, now time.Time) error {
 	if err := s.printFleet(w, c, now); err != nil || s.System == nil {
 		return err
 	}
-	_, err := fmt.Fprintln(w, "\n"+c.Wrap(console.Line(s.System.line()), 2))
+	_, err := fmt.Fprintln(w, "\n"+c.Wrap(console.Line(s.System.Line()), 2))
 	return err
 }
 
@@ -36,7 +36,7 @@ func (s Status) printWaiting(w io.Writer, c *console.Console, now time.Time) err
 	b.WriteString("Needs your attention:\n")
 	const indent = 12
 	for _, m := range s.Waiting {
-		head := m.headline()
+		head := m.Headline()
 		if m.Since != nil {
 			head += " (" + age(now.Sub(*m.Since)) + ")"
 		}
@@ -51,8 +51,8 @@ func (s Status) printWaiting(w io.Writer, c *console.Console, now time.Time) err
 	return err
 }
 
-// headline describes an action item and where it occurs.
-func (m Matter) headline() string {
+// Headline describes an action item and where it occurs.
+func (m Matter) Headline() string {
 	switch {
 	case m.Kind == KindRunner && len(m.Installs) > 0:
 		return m.What + ", which runs " + listed(m.Installs)
@@ -105,15 +105,15 @@ func (s Status) printFleet(w io.Writer, c *console.Console, now time.Time) error
 		if i == 0 {
 			fmt.Fprintln(w)
 		}
-		if _, err := fmt.Fprintln(w, c.Wrap(console.Line(a.without()), 2)); err != nil {
+		if _, err := fmt.Fprintln(w, c.Wrap(console.Line(a.Without()), 2)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// without describes what to do with an app that has no installs.
-func (a App) without() string {
+// Without describes what to do with an app that has no installs.
+func (a App) Without() string {
 	if a.Release == 0 {
 		return fmt.Sprintf("%s has no release yet: create one, or see why, with `nuon sync --app %s`", a.Name, a.Name)
 	}
@@ -121,8 +121,8 @@ func (a App) without() string {
 		a.Name, console.Release(a.Release, a.Commit), a.Name)
 }
 
-// line returns the summary of the control plane.
-func (y System) line() string {
+// Line returns the summary of the control plane.
+func (y System) Line() string {
 	stands := "is healthy"
 	if len(y.Troubles) > 0 {
 		stands = "is unhealthy (`nuon status --system`)"
@@ -149,7 +149,7 @@ func (s Status) cells() [][]string {
 		if m.Since != nil {
 			since = m.Since.UTC().Format(time.RFC3339)
 		}
-		rows = append(rows, []string{string(m.Kind), m.headline(), since, m.Why, m.Command})
+		rows = append(rows, []string{string(m.Kind), m.Headline(), since, m.Why, m.Command})
 	}
 	at := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 	for _, a := range s.Apps {
@@ -157,11 +157,11 @@ func (s Status) cells() [][]string {
 			rows = append(rows, append([]string{"installs"}, g.row(a, at)...))
 		}
 		if len(a.Groups) == 0 {
-			rows = append(rows, []string{"installs", a.Name, "none", a.without()})
+			rows = append(rows, []string{"installs", a.Name, "none", a.Without()})
 		}
 	}
 	if s.System != nil {
-		rows = append(rows, []string{"control plane", s.System.line()})
+		rows = append(rows, []string{"control plane", s.System.Line()})
 	}
 	return rows
 }

@@ -95,20 +95,28 @@ func (n *node) above(other *node) bool {
 // showTree prints the steps as trees; a node waits for its parent. Running steps are measured
 // against now. If now is zero, no step has started, and each node is printed as one line.
 func showTree(out io.Writer, steps []api.Step, now time.Time) error {
-	t := &tree{now: now, width: len("  * approve  ") + leastName}
-	for _, n := range forest(steps) {
-		t.node(n, "  ", "  ")
-	}
+	t := treeOf(steps, now)
 	for _, l := range t.lines {
-		text := l.left
+		text := l.Left
 		if l.right != "" {
-			text += strings.Repeat(" ", t.width-lipgloss.Width(l.left)) + " " + l.right
+			text += strings.Repeat(" ", t.width-lipgloss.Width(l.Left)) + " " + l.right
 		}
 		if _, err := fmt.Fprintln(out, strings.TrimRight(text, " ")); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// Tree returns the steps as the lines of trees, for steps of which some have started.
+func Tree(steps []api.Step, now time.Time) []TreeLine { return treeOf(steps, now).lines }
+
+func treeOf(steps []api.Step, now time.Time) *tree {
+	t := &tree{now: now, width: len("  * approve  ") + leastName}
+	for _, n := range forest(steps) {
+		t.node(n, "  ", "  ")
+	}
+	return t
 }
 
 // leastName is the minimum width of a component's name, in columns.
@@ -118,10 +126,17 @@ const leastName = 16
 type tree struct {
 	now   time.Time
 	width int // of the widest left side
-	lines []treeLine
+	lines []TreeLine
 }
 
-type treeLine struct{ left, right string }
+// TreeLine is a line of a tree.
+type TreeLine struct {
+	Left string   // the branches of the tree, and the step
+	Step api.Step // empty for a line about what a step ran, and if no step has started
+	Also string   // what else the step waits for
+
+	right string
+}
 
 // node adds a node: its first line with the prefix first, its other lines and its
 // descendants with the prefix rest.
@@ -131,7 +146,7 @@ func (t *tree) node(n *node, first, rest string) {
 		also = " (after " + strings.Join(n.also, ", ") + ", too)"
 	}
 	if t.now.IsZero() {
-		t.line(first, n.name+": "+n.plan()+also, "")
+		t.line(first, n.name+": "+n.plan()+also, TreeLine{})
 	} else {
 		t.steps(n, first, rest, also)
 	}
@@ -144,10 +159,10 @@ func (t *tree) node(n *node, first, rest string) {
 	}
 }
 
-func (t *tree) line(indent, left, right string) {
-	l := treeLine{indent + console.Line(left), console.Line(right)}
-	if right != "" {
-		t.width = max(t.width, lipgloss.Width(l.left))
+func (t *tree) line(indent, left string, l TreeLine) {
+	l.Left, l.right = indent+console.Line(left), console.Line(l.right)
+	if l.right != "" {
+		t.width = max(t.width, lipgloss.Width(l.Left))
 	}
 	t.lines = append(t.lines, l)
 }
@@ -161,15 +176,16 @@ func (t *tree) steps(n *node, first, rest, also string) {
 			reason = "" // the reason why a group was skipped is printed once
 		}
 		said[s.Reason] = true
-		left, right := fmt.Sprintf("%s %-8s %s", mark(s.Status), s.Kind, name(s)),
-			fmt.Sprintf("%-10s %s", s.Status, reason+took(s, t.now))
+		left := fmt.Sprintf("%s %-8s %s", mark(s.Status), s.Kind, name(s))
+		right := fmt.Sprintf("%-10s %s", s.Status, reason+took(s, t.now))
 		if i == 0 {
-			t.line(first, left, right+also)
+			t.line(first, left, TreeLine{Step: s, Also: also, right: right + also})
 		} else {
-			t.line(rest, left, right)
+			t.line(rest, left, TreeLine{Step: s, right: right})
 		}
 		for _, source := range s.Sources {
-			t.line(rest, fmt.Sprintf("    ran %s at commit %.7s (step %s)", source.Name, source.Commit, source.Step), "")
+			t.line(rest, fmt.Sprintf("    ran %s at commit %.7s (step %s)", source.Name, source.Commit, source.Step),
+				TreeLine{})
 		}
 	}
 }
@@ -192,6 +208,11 @@ func (n *node) plan() string {
 		}
 	}
 	return strings.Join(words, " → ")
+}
+
+// Took returns how long a step took, or has been running; "" if it has not started.
+func Took(s api.Step, now time.Time) string {
+	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(took(s, now), " ("), "for "), ")")
 }
 
 // took describes how long a step took, or has been running.

@@ -175,6 +175,27 @@ func wholeRule(w api.Workflow) string {
 	return w.Rule.By + " approved it as a whole"
 }
 
+// Facts describes a workflow: what it results in, who requested it, and who approved it as a whole.
+func Facts(w api.Workflow) []string {
+	facts := []string{why(w)}
+	if w.RequestedBy != "" {
+		facts = append(facts, "requested by "+w.RequestedBy)
+	}
+	if words := wholeRule(w); words != "" {
+		facts = append(facts, words)
+	}
+	return facts
+}
+
+// Since describes how long a workflow took, or has been running.
+func Since(w api.Workflow, now time.Time) string { return strings.TrimSpace(since(w, now)) }
+
+// StepName returns the name of the action or component of a step.
+func StepName(s api.Step) string { return name(s) }
+
+// Why returns the outcome of a workflow, or while there is none its reason.
+func Why(w api.Workflow) string { return why(w) }
+
 // since describes how long a workflow took, or has been running.
 func since(w api.Workflow, now time.Time) string {
 	switch {

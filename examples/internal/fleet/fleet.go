@@ -393,8 +393,7 @@ func (f *Fleet) Nuon(ctx context.Context, args ...string) ([]byte, error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(f.Bin, "nuon"), args...)
 	cmd.Dir = f.path("screen")
-	cmd.Env = append(f.environment(), "NUON_URL="+f.Control.URL(), "NUON_TOKEN="+f.Token,
-		"NUON_CONFIG="+f.path("screen", "nuon.toml"))
+	cmd.Env = f.Person()
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
@@ -402,6 +401,12 @@ func (f *Fleet) Nuon(ctx context.Context, args ...string) ([]byte, error) {
 		return out, fmt.Errorf("nuon %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(errs.String()))
 	}
 	return out, nil
+}
+
+// Person returns the environment in which a person runs nuon.
+func (f *Fleet) Person() []string {
+	return append(f.environment(), "NUON_URL="+f.Control.URL(), "NUON_TOKEN="+f.Token,
+		"NUON_CONFIG="+f.path("screen", "nuon.toml"))
 }
 
 // JSON runs Nuon and decodes the result.

@@ -1,0 +1,262 @@
+package interactive
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/approvals"
+	"github.com/nuon-toolkit/nuon/cli/complete"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
+	"github.com/nuon-toolkit/nuon/cli/review"
+	"github.com/nuon-toolkit/nuon/cli/screen/page"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// The messages that the desk sends to the model.
+type (
+	// beat is sent every beatEvery, so that the model reads its clock.
+	beat struct{}
+	// due signals that a view is to be loaded again.
+	due struct {
+		view *view
+		turn int
+	}
+	// loaded holds the result of loading a view.
+	loaded struct {
+		view  *view
+		store func()
+		err   error
+	}
+	// pushed holds changes that a view received, and with ended that no more will follow.
+	pushed struct {
+		view   *view
+		stores []func()
+		ended  bool
+		err    error
+		next   tea.Cmd
+	}
+	// ran holds the result of a command that an action ran.
+	ran struct {
+		line, said, then string
+		err              error
+	}
+	// completed holds the names of a kind of object.
+	completed struct {
+		kind  string
+		names []complete.Name
+		err   error
+	}
+	// prepared holds the review of plans, ready to be shown.
+	prepared struct {
+		screen *review.Screen
+		err    error
+	}
+)
+
+// How often the desk polls (plus jitter), and how long it waits for a response.
+const (
+	beatEvery = time.Second
+	lookEvery = 2 * time.Second
+	jitter    = time.Second
+	resting   = 5 // a load is followed by a pause of this many times its duration
+	patience  = 20 * time.Second
+	runWithin = 2 * time.Minute
+)
+
+// asker returns the commands of the model. The desk implements it; tests use a fake.
+type asker interface {
+	beat() tea.Cmd
+	again(v *view, took time.Duration) tea.Cmd
+	load(v *view) tea.Cmd
+	run(line []string, then string) tea.Cmd
+	names(kind string) tea.Cmd
+	review(args []string) tea.Cmd
+	content(line []string) (Content, error)
+}
+
+// desk makes requests to the control plane on behalf of the screens. Each of its methods returns a
+// command that bubbletea runs concurrently with the screen; close cancels running commands and
+// waits for them.
+type desk struct {
+	client  *apiclient.Client
+	options Options
+	ctx     context.Context //nolint:containedctx // the life of the program, of which each command is a part
+	cancel  context.CancelFunc
+
+	mu     sync.Mutex
+	closed bool
+	work   sync.WaitGroup
+}
+
+func newDesk(ctx context.Context, client *apiclient.Client, o Options) *desk {
+	d := &desk{client: client, options: o}
+	d.ctx, d.cancel = context.WithCancel(ctx)
+	return d
+}
+
+func (d *desk) close() {
+	d.mu.Lock()
+	d.closed = true
+	d.mu.Unlock()
+	d.cancel()
+	d.work.Wait()
+}
+
+// start registers work that close waits for. It returns false if the desk is closed.
+func (d *desk) start() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return false
+	}
+	d.work.Add(1)
+	return true
+}
+
+// do returns a command that runs f until the desk closes or limit has passed.
+func (d *desk) do(limit time.Duration, f func(ctx context.Context) tea.Msg) tea.Cmd {
+	return func() tea.Msg {
+		if !d.start() {
+			return nil
+		}
+		defer d.work.Done()
+		ctx, cancel := context.WithTimeout(d.ctx, limit)
+		defer cancel()
+		msg := f(ctx)
+		if d.ctx.Err() != nil {
+			return nil // the screen is closing
+		}
+		return msg
+	}
+}
+
+// after returns a command that sends msg after a wait.
+func (d *desk) after(wait time.Duration, msg tea.Msg) tea.Cmd {
+	return d.do(wait, func(ctx context.Context) tea.Msg {
+		<-ctx.Done()
+		return msg
+	})
+}
+
+func (d *desk) beat() tea.Cmd { return d.after(beatEvery, beat{}) }
+
+// again schedules the next load of a view, with jitter, so that many screens do not poll at the
+// same time. What takes long to load is loaded less often.
+func (d *desk) again(v *view, took time.Duration) tea.Cmd {
+	return d.after(max(lookEvery, resting*took)+rand.N(jitter), due{v, v.turn})
+}
+
+// load fetches what a view shows, once or, for a Follower, until it is closed.
+func (d *desk) load(v *view) tea.Cmd {
+	if f, follows := v.content.(Follower); follows {
+		return d.follow(v, f)
+	}
+	content := v.content
+	return d.do(patience, func(ctx context.Context) tea.Msg {
+		store, err := content.Load(apiclient.AtOnce(ctx), d.client)
+		return loaded{v, store, slow(err)}
+	})
+}
+
+// mostPushed is the maximum number of changes in one message.
+const mostPushed = 500
+
+// change is a change that a view received, or the result of an attempt to connect.
+type change struct {
+	store func()
+	err   error
+}
+
+// follow passes on what a Follower receives, several changes at a time if they arrive fast.
+func (d *desk) follow(v *view, f Follower) tea.Cmd {
+	ctx, cancel := context.WithCancel(d.ctx)
+	v.leave = cancel
+	changes := make(chan change, mostPushed)
+	send := func(c change) {
+		select {
+		case changes <- c:
+		case <-ctx.Done():
+		}
+	}
+	var next tea.Cmd
+	next = func() tea.Msg {
+		p := pushed{view: v, next: next}
+		for c := range changes {
+			p.add(c)
+			if len(changes) == 0 || len(p.stores) >= mostPushed {
+				return p
+			}
+		}
+		p.ended = true
+		return p
+	}
+	return func() tea.Msg {
+		if !d.start() {
+			return nil
+		}
+		go func() { // reads until the view is left or nothing more will change
+			defer d.work.Done()
+			defer cancel()
+			defer close(changes)
+			err := f.Follow(ctx, d.client, page.Feed{
+				Send:  func(store func()) { send(change{store: store}) },
+				Heard: func(err error) { send(change{err: err}) },
+			})
+			send(change{err: err})
+		}()
+		return next()
+	}
+}
+
+// add adds a change to the message.
+func (p *pushed) add(c change) {
+	if p.err = slow(c.err); c.store != nil {
+		p.stores = append(p.stores, c.store)
+	}
+}
+
+// run runs a command of nuon.
+func (d *desk) run(line []string, then string) tea.Cmd {
+	return d.do(runWithin, func(ctx context.Context) tea.Msg {
+		said, err := d.options.Run(ctx, line...)
+		return ran{quoted(line), said, then, slow(err)}
+	})
+}
+
+// sources are where the names come from that the palette completes.
+var sources = map[string]complete.Source{
+	"install": complete.Installs, "installs": complete.Apps, "app": complete.Apps, "runner": complete.Runners,
+	"workflow": complete.Workflows, "workflows": complete.Installs, "review": complete.Installs,
+}
+
+// names fetches the names of a kind of object.
+func (d *desk) names(kind string) tea.Cmd {
+	return d.do(patience, func(ctx context.Context) tea.Msg {
+		names, err := sources[kind](ctx, d.client, nil)
+		return completed{kind, names, err}
+	})
+}
+
+// review fetches the waiting plans that the arguments name.
+func (d *desk) review(args []string) tea.Cmd {
+	return d.do(patience, func(context.Context) tea.Msg {
+		s, err := review.Prepare(d.ctx, d.client,
+			func(a api.Approval) bool { return len(args) == 0 || approvals.Named(a, args...) })
+		return prepared{s, slow(err)}
+	})
+}
+
+// slow turns a timeout into an error that names it; the client library only returns its context's
+// error.
+func slow(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return exitcode.With(exitcode.Unreachable, errors.New("no response from the control plane in time"))
+	}
+	return err
+}

@@ -1,0 +1,96 @@
+package interactive
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nuon-toolkit/nuon/cli/screen"
+)
+
+var update = flag.Bool("update", false, "write the golden frames anew")
+
+var themes = map[string]*screen.Theme{
+	"dark": screen.NewTheme(true, true, screen.Dark), "light": screen.NewTheme(true, true, screen.Light),
+	"plain": plainTheme,
+}
+
+// scenes are the screens of the golden frames.
+var scenes = map[string]func(s *stage){
+	"home":      func(*stage) {},
+	"installs":  func(s *stage) { s.visit("installs") },
+	"filter":    func(s *stage) { s.visit("installs").press("/").write("tier=gold") },
+	"install":   func(s *stage) { s.visit("install hello/acme") },
+	"inputs":    func(s *stage) { s.visit("install hello/acme").press("G") },
+	"workflows": func(s *stage) { s.visit("workflows") },
+	"workflow":  func(s *stage) { s.visit("workflow wfl_1").press("j") },
+	"skip":      func(s *stage) { s.visit("workflow wfl_1").press("G", "s").write("later") },
+	"retry":     func(s *stage) { s.visit("workflow wfl_1").press("j", "t") },
+	"logs":      func(s *stage) { s.log = logLines(200); s.visit("logs wfl_1") },
+	"apps":      func(s *stage) { s.visit("apps") },
+	"app":       func(s *stage) { s.visit("app hello") },
+	"runners":   func(s *stage) { s.visit("runners") },
+	"runner":    func(s *stage) { s.visit("runner berlin") },
+	"audit":     func(s *stage) { s.visit("audit") },
+	"explain":   func(s *stage) { s.visit("explain install hello/acme") },
+	"palette":   func(s *stage) { s.press(":").write("install ") },
+	"help":      func(s *stage) { s.visit("workflow wfl_1").press("?") },
+	"command":   func(s *stage) { s.press("!") },
+}
+
+// TestFrames compares each screen with its golden frames: in the colors of both themes at 80×24,
+// and without color at the other sizes. `go test ./cli/interactive -update` rewrites the frames.
+func TestFrames(t *testing.T) {
+	for scene, show := range scenes {
+		for theme, colors := range themes {
+			for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
+				if theme == "plain" == (size[0] == 80) && scene != "home" {
+					continue
+				}
+				name := fmt.Sprintf("%s.%dx%d.%s", scene, size[0], size[1], theme)
+				t.Run(name, func(t *testing.T) {
+					s := newStage(t, colors, size[0], size[1], newPlane())
+					show(s)
+					got := s.View() + "\n"
+					fits(t, got, size[0], size[1])
+					file := filepath.Join("testdata", name+".txt")
+					if *update {
+						if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+							t.Fatal(err)
+						}
+					}
+					want, err := os.ReadFile(file)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if d := cmp.Diff(string(want), got); d != "" {
+						t.Errorf("the frame is another one (-want +got):\n%s", d)
+					}
+				})
+			}
+		}
+	}
+}
+
+// fits checks that a frame has exactly the rows of its screen, and no row is too wide.
+func fits(t testing.TB, frame string, width, height int) {
+	t.Helper()
+	lines := strings.Split(strings.TrimSuffix(frame, "\n"), "\n")
+	if len(lines) != height {
+		t.Errorf("%d rows of %d", len(lines), height)
+	}
+	for _, l := range lines {
+		if w := ansi.StringWidth(l); w > width {
+			t.Errorf("%d columns of %d: %q", w, width, l)
+		}
+		if bare := ansi.Strip(l); strings.ContainsAny(bare, "\x1b\x07\u202e") {
+			t.Errorf("a control character is on the screen: %q", bare)
+		}
+	}
+}

@@ -1,0 +1,299 @@
+package interactive
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nuon-toolkit/nuon/cli/screen"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// TestGoes checks that each screen is reached with enter and with the palette, and left with esc.
+func TestGoes(t *testing.T) {
+	s := newStage(t, plainTheme, 140, 45, newPlane())
+	s.press("j", "enter")
+	s.shows("› hello/initech", "components", "history", "(sensitive)")
+	s.press("tab", "enter")
+	s.shows("deploy 3 of hello/acme", "waits for an approval")
+	s.press("i")
+	s.shows("› hello/acme")
+	s.press("esc", "esc", "esc")
+	s.shows("needs you", "fleet")
+	s.press("esc")
+	s.shows("this is the first screen; press q to quit")
+	for line, want := range map[string]string{
+		"installs": "globex", "installs hello stalled": "installs of hello, stalled", "apps": "git.example",
+		"app hello": "Serve another page", "runners": "paris", "runner berlin": "Mon-Fri 8-18", "audit": "approval.respond",
+		"explain install hello/acme": "main moved", "workflows": "succeeded", "workflow wfl_1": "the quota",
+		"nowhere": `there is no screen "nowhere"`, "install": "needs you", "explain": "name what to explain",
+	} {
+		s.visit(line)
+		if line == "install" { // completed: the first install
+			s.press("esc")
+		}
+		s.shows(want)
+		s.visit("home")
+	}
+	s.press("R")
+	if want := []string{"review"}; !cmp.Equal(want, s.model.ask.(*stage).ran) {
+		t.Errorf("R asked for %q", s.ran)
+	}
+}
+
+// TestPalette checks the completion of screens and of names, and that an open screen is not opened
+// twice.
+func TestPalette(t *testing.T) {
+	s := newStage(t, plainTheme, 100, 30, newPlane())
+	s.press(":").write("run")
+	s.shows("runners", "a RUNNER")
+	s.press("down", "tab")
+	s.shows(": runner")
+	s.write(" p").press("tab", "enter")
+	s.shows("runner paris")
+	s.press(":").write("install init")
+	s.shows("install initech")
+	s.press("down", "enter")
+	s.shows("› hello/initech")
+	s.visit("home")
+	if len(s.views) != 1 {
+		t.Errorf("%d screens are open", len(s.views))
+	}
+	s.press(":").write("apps").press("esc")
+	s.shows("needs you")
+}
+
+// TestFilter checks that a filter finds texts, labels and statuses, and that esc clears it.
+func TestFilter(t *testing.T) {
+	s := newStage(t, plainTheme, 140, 45, newPlane())
+	s.visit("installs").press("/").write("TIER=gold hello")
+	s.shows("acme", "1 of 1")
+	if strings.Contains(s.screen(), "globex") {
+		t.Error("the filter shows what it does not contain")
+	}
+	s.press("enter").press("/").write("zzz").press("enter")
+	s.shows("No row contains tier=gold hellozzz. Press esc to show all.")
+	s.press("esc")
+	s.shows("globex", "1 of 3")
+}
+
+// TestActions checks the commands that actions run, what they ask before, and when they do not apply.
+func TestActions(t *testing.T) {
+	for name, c := range map[string]struct {
+		do   func(s *stage)
+		want []string
+		says string
+	}{
+		"retry":          {func(s *stage) { s.press("j", "t", "y") }, []string{"nuon workflows retry wfl_1 stp_2"}, "done"},
+		"retry, not":     {func(s *stage) { s.press("j", "t", "n") }, nil, "canceled"},
+		"retry, pasted":  {func(s *stage) { s.press("j", "t"); s.Update(paste("y")) }, nil, "canceled"},
+		"retry, not yet": {func(s *stage) { s.press("t") }, nil, "only a failed step can be retried"},
+		"skip": {func(s *stage) { s.press("G", "s"); s.write("not today").press("enter") },
+			[]string{"nuon workflows skip wfl_1 stp_5 --reason 'not today'"}, "done"},
+		"skip, no reason": {func(s *stage) { s.press("G", "s", " ", "enter") }, nil, "Reason (shown to everyone)"},
+		"skip, after all": {func(s *stage) { s.press("G", "s").write("x").press("esc") }, nil, "s skip"},
+		"cancel": {func(s *stage) { s.press("c").write("wrong; $HOME").press("enter") },
+			[]string{"nuon workflows cancel wfl_1 --reason 'wrong; $HOME'"}, "done"},
+		"fails": {func(s *stage) { s.fails = errors.New("no permission\nmore"); s.press("j", "t", "y") },
+			[]string{"nuon workflows retry wfl_1 stp_2"}, "nuon workflows retry wfl_1 stp_2: no permission"},
+		"deploy": {func(s *stage) { s.visit("install hello/acme").press("d", "y") },
+			[]string{"nuon deploy hello/acme"}, "done"},
+		"retry a build": {func(s *stage) { s.visit("app hello").press("G", "t", "y") },
+			[]string{"nuon builds retry bld_2"}, "done"},
+		"offline": {func(s *stage) { s.top().lost, s.top().why = s.now, errors.New("gone"); s.press("j", "t") }, nil,
+			"control plane unreachable"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, plainTheme, 140, 45, newPlane())
+			s.visit("workflow wfl_1")
+			c.do(s)
+			if d := cmp.Diff(c.want, s.ran); d != "" {
+				t.Errorf("ran (-want +got)\n%s", d)
+			}
+			s.shows(c.says)
+		})
+	}
+}
+
+func paste(text string) tea.KeyMsg {
+	return tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(text), Paste: true}
+}
+
+// TestCommandsAndCopies checks that ! shows the commands that print the same, and what y copies.
+func TestCommandsAndCopies(t *testing.T) {
+	s := newStage(t, plainTheme, 100, 30, newPlane())
+	s.visit("workflow wfl_1").press("!")
+	s.shows("nuon workflows get wfl_1", "nuon logs workflow wfl_1 --step stp_1")
+	s.press("y")
+	s.shows("copied nuon logs workflow wfl_1 --step stp_1")
+	s.press("y")
+	if want := "\x1b]52;c;c3RwXzE=\x07"; !strings.HasSuffix(s.out.String(), want) {
+		t.Errorf("wrote %q, want %q at its end", s.out.String(), want)
+	}
+}
+
+// TestOffline checks that the last known state stays on the screen with its age, and that polls continue.
+func TestOffline(t *testing.T) {
+	p := newPlane()
+	s := newStage(t, plainTheme, 100, 30, p)
+	p.down = true
+	s.now = s.now.Add(40 * time.Second)
+	s.do(s.model.load(s.top()))
+	s.shows("This is the state of 40s ago.", "globex", "○ as of 12:00:00")
+	p.down = false
+	s.do(s.model.load(s.top()))
+	if strings.Contains(s.screen(), "No answer") {
+		t.Errorf("it is still offline:\n%s", s.screen())
+	}
+	p.down = true
+	never := newStage(t, plainTheme, 100, 30, p)
+	never.shows("responded with 502")
+}
+
+// TestLog checks that a log stays at its end until a person moves, and that control characters are
+// removed.
+func TestLog(t *testing.T) {
+	s := newStage(t, plainTheme, 100, 30, newPlane())
+	s.log = logLines(100)
+	s.visit("logs wfl_1")
+	s.shows("line 99 ", "100 of 100", "error")
+	s.press("g")
+	s.shows("line 0 ", "1 of 100")
+	s.press("/").write("error line 5").press("enter")
+	s.shows("line 50 ")
+}
+
+// TestSizes checks that every screen fits on every size, from 1×1 on, and says so when it is too small.
+func TestSizes(t *testing.T) {
+	for scene, show := range scenes {
+		s := newStage(t, plainTheme, 100, 30, newPlane())
+		show(s)
+		for _, size := range [][2]int{{40, 10}, {41, 11}, {60, 15}, {300, 12}, {40, 100}, {80, 24}} {
+			s.Update(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
+			t.Run(fmt.Sprintf("%s.%dx%d", scene, size[0], size[1]), func(t *testing.T) {
+				fits(t, s.View(), size[0], size[1])
+			})
+		}
+		s.Update(tea.WindowSizeMsg{Width: 20, Height: 5})
+		if got := strings.ReplaceAll(s.screen(), "\n", " "); !strings.Contains(got, "too small") {
+			t.Errorf("%s on 20×5: %q", scene, got)
+		}
+		s.Update(tea.WindowSizeMsg{Width: 1, Height: 1})
+		_ = s.View()
+	}
+}
+
+// TestMouse checks that a click selects a row, a second one opens it, and the wheel moves.
+func TestMouse(t *testing.T) {
+	s := newStage(t, plainTheme, 100, 30, newPlane())
+	s.visit("installs")
+	click := tea.MouseMsg{Button: tea.MouseButtonLeft, Action: tea.MouseActionPress, Y: 4}
+	s.Update(click)
+	s.shows("3 of 3")
+	_, cmd := s.Update(click)
+	s.do(cmd)
+	s.shows("components")
+	s.press("esc")
+	s.Update(tea.MouseMsg{Button: tea.MouseButtonWheelUp, Action: tea.MouseActionPress})
+	s.shows("1 of 3")
+}
+
+// TestTimes checks that T shows times instead of ages.
+func TestTimes(t *testing.T) {
+	s := newStage(t, plainTheme, 200, 30, newPlane())
+	s.visit("installs").press("T")
+	s.shows("2026-03-04 11:56:00")
+	s.press("T")
+	s.shows("4m")
+}
+
+// TestLateTheme checks that a late report of the background changes the theme and counts as no key.
+func TestLateTheme(t *testing.T) {
+	theme := screen.NewTheme(true, true, screen.Unknown)
+	theme.Owed = true
+	s := newStage(t, theme, 100, 30, newPlane())
+	s.press(":")
+	s.Update(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("11;rgb:ffff/fafa/f0f0")})
+	if *s.theme != *screen.NewTheme(true, true, screen.Light) || s.typed.String() != "" {
+		t.Errorf("the theme is %+v, typed %q", s.theme, s.typed.String())
+	}
+}
+
+// many returns a plane with many installs.
+func many(n int) *plane {
+	p := newPlane()
+	one := p.installs[0]
+	p.installs = nil
+	for i := range n {
+		one.ID, one.Name = fmt.Sprintf("ins_%d", i), fmt.Sprintf("customer-%d", i)
+		p.installs = append(p.installs, one)
+	}
+	return p
+}
+
+// TestAFrameCostsWhatIsSeen checks that a key and a frame need no more work with 5,000 installs, or
+// 50,000 lines of a log, than with a hundred.
+func TestAFrameCostsWhatIsSeen(t *testing.T) {
+	work := func(line string, n int) float64 {
+		s := newStage(t, plainTheme, 140, 45, many(min(n, 5000)))
+		s.log = logLines(n)
+		s.visit(line)
+		s.press("g", " ")
+		return testing.AllocsPerRun(5, func() {
+			for _, k := range []string{"j", "k", " ", "b"} {
+				s.press(k)
+				_ = s.View()
+			}
+		})
+	}
+	for line, n := range map[string]int{"installs": 5000, "logs wfl_1": 50_000} {
+		if few, lots := work(line, 100), work(line, n); lots > few*1.1 {
+			t.Errorf("%s: %.0f allocations with %d rows, %.0f with 100", line, lots, n, few)
+		}
+	}
+}
+
+// TestLogIsBounded checks that a log that never ends takes bounded memory.
+func TestLogIsBounded(t *testing.T) {
+	s := newStage(t, plainTheme, 100, 30, newPlane())
+	s.log = logLines(60_000)
+	s.visit("logs wfl_1")
+	s.shows("line 59999 ")
+	s.press("g")
+	s.shows("The first 10000 lines are left out here: nuon logs wfl_1", "line 10000 ")
+}
+
+// TestStatuses checks that a running workflow stays current by its stream and an ended one is marked.
+func TestStatuses(t *testing.T) {
+	p := newPlane()
+	p.workflow.Status = api.WorkflowStatusSucceeded
+	s := newStage(t, plainTheme, 100, 30, p)
+	s.visit("workflow wfl_1")
+	s.shows("ended", "succeeded")
+	s.press("c")
+	s.shows("the workflow is not running")
+}
+
+// BenchmarkFrame measures a key and the following frame.
+func BenchmarkFrame(b *testing.B) {
+	for line, n := range map[string]int{"installs": 5000, "logs wfl_1": 50_000} {
+		b.Run(line, func(b *testing.B) {
+			s := newStage(b, screen.NewTheme(true, true, screen.Dark), 140, 45, many(5000))
+			s.log = logLines(n)
+			s.visit(line)
+			size := 0
+			for b.Loop() {
+				s.press("k")
+				size += len(s.View())
+			}
+			if size == 0 {
+				b.Fatal("nothing was drawn")
+			}
+		})
+	}
+}
