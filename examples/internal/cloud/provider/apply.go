@@ -15,7 +15,7 @@ import (
 // ApplyResourceChange creates, updates or deletes an object.
 func (s *server) ApplyResourceChange(ctx context.Context, q *tfprotov6.ApplyResourceChangeRequest) (
 	*tfprotov6.ApplyResourceChangeResponse, error) {
-	schema := s.schema.Resources[q.TypeName]
+	schema := s.schema.resource(q.TypeName)
 	planned, err := read(q.PlannedState, schema)
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ import (
 // data reads a data source.
 func (s *server) data(t *testing.T, typ string, given object) (object, error) {
 	t.Helper()
-	schema := s.schema.Data[typ]
+	schema := s.schema.data(typ)
 	response, err := s.ReadDataSource(context.Background(), &tfprotov6.ReadDataSourceRequest{TypeName: typ,
 		Config: must(write(config(schema.Block, given), schema))})
 	if err != nil {
@@ -240,7 +240,7 @@ func TestDefaultTags(t *testing.T) {
 	s.config["default_tags"] = []any{object{"tags": object{"owner": "vera", "a": "b"}}}
 	r := &resource{typ: "aws_vpc"}
 	planned := r.plan(t, s, object{"cidr_block": "10.0.0.0/16", "tags": object{"owner": "ada"}})
-	state := must(read(planned.PlannedState, s.schema.Resources["aws_vpc"]))
+	state := must(read(planned.PlannedState, s.schema.resource("aws_vpc")))
 	if !same(state["tags_all"], object{"owner": "ada", "a": "b"}) || state["id"] != unknown {
 		t.Errorf("the plan has %v", state)
 	}
@@ -248,14 +248,14 @@ func TestDefaultTags(t *testing.T) {
 	google.config["default_labels"] = object{"owner": "vera"}
 	bucket := &resource{typ: "google_storage_bucket"}
 	planned = bucket.plan(t, google, object{"name": "one", "location": "US", "labels": object{"a": "b"}})
-	labels := must(read(planned.PlannedState, google.schema.Resources[bucket.typ]))["effective_labels"]
+	labels := must(read(planned.PlannedState, google.schema.resource(bucket.typ)))["effective_labels"]
 	if !same(labels, object{"owner": "vera", "a": "b"}) {
 		t.Errorf("the plan has the labels %v", labels)
 	}
 
 	certificate := &resource{typ: "aws_acm_certificate"}
 	planned = certificate.plan(t, s, object{"domain_name": "a.test", "subject_alternative_names": asAnys("b.test")})
-	options := asList(must(read(planned.PlannedState, s.schema.Resources[certificate.typ]))["domain_validation_options"])
+	options := asList(must(read(planned.PlannedState, s.schema.resource(certificate.typ)))["domain_validation_options"])
 	if len(options) != 2 || asObject(options[1])["domain_name"] != "b.test" {
 		t.Errorf("the plan has the options %v", options)
 	}

@@ -114,7 +114,7 @@ func createObject(s *store, typ string, from io.Reader) error {
 	if err != nil {
 		return err
 	}
-	resource := schema.Resources[typ]
+	resource := schema.resource(typ)
 	if resource == nil {
 		return fmt.Errorf("there is no resource type %s", typ)
 	}

@@ -15,7 +15,7 @@ import (
 // fits, or with plausible values.
 func (s *server) ReadDataSource(ctx context.Context, q *tfprotov6.ReadDataSourceRequest) (
 	*tfprotov6.ReadDataSourceResponse, error) {
-	schema := s.schema.Data[q.TypeName]
+	schema := s.schema.data(q.TypeName)
 	config, err := read(q.Config, schema)
 	if err != nil {
 		return nil, err

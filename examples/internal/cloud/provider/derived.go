@@ -40,19 +40,33 @@ var derivedData = map[string]string{
 	"azurerm_public_ip":                 "name resource_group_name",
 }
 
-// derive adds the derived data sources of the resources in a file.
-func (f *schemaFile) derive() {
-	for typ, arguments := range derivedData {
-		resource := f.Resources[typ]
-		if resource == nil || f.Data[typ] != nil {
-			continue
-		}
-		if f.Data == nil {
-			f.Data = map[string]*rootBlock{}
-		}
-		required, optional, _ := strings.Cut(arguments, ";")
-		f.Data[typ] = &rootBlock{Block: resource.Block.derive(strings.Fields(required), strings.Fields(optional))}
+// resource returns the schema of a resource type, or nil if there is none.
+func (f *schemaFile) resource(typ string) *rootBlock { return f.Resources.get(typ) }
+
+// data returns the schema of a data source, or nil if there is none.
+func (f *schemaFile) data(typ string) *rootBlock {
+	if found := f.Data.get(typ); found != nil {
+		return found
 	}
+	arguments, derived := derivedData[typ]
+	resource := f.resource(typ)
+	if !derived || resource == nil {
+		return nil
+	}
+	required, optional, _ := strings.Cut(arguments, ";")
+	return &rootBlock{Block: resource.Block.derive(strings.Fields(required), strings.Fields(optional))}
+}
+
+// dataNames returns the names of all data sources, sorted.
+func (f *schemaFile) dataNames() []string {
+	names := f.Data.names()
+	for typ := range derivedData {
+		if f.Resources.texts[typ] != nil && f.Data.texts[typ] == nil {
+			names = append(names, typ)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // derive returns a block whose attributes are computed, apart from the arguments. Blocks become

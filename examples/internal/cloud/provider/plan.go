@@ -13,7 +13,7 @@ import (
 // determine is unknown, what it had determined stays, and no change returns the prior state.
 func (s *server) PlanResourceChange(ctx context.Context, q *tfprotov6.PlanResourceChangeRequest) (
 	*tfprotov6.PlanResourceChangeResponse, error) {
-	schema := s.schema.Resources[q.TypeName]
+	schema := s.schema.resource(q.TypeName)
 	// Blocks that the provider fills do not follow the rules of the newer type system.
 	made := &tfprotov6.PlanResourceChangeResponse{PlannedState: q.ProposedNewState, PlannedPrivate: q.PriorPrivate,
 		UnsafeToUseLegacyTypeSystem: true}

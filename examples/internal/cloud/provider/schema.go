@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
@@ -20,10 +21,50 @@ var schemaFiles embed.FS
 // schemaFile is the schema of a provider, in the form of `terraform providers schema -json` with
 // two additions: provider_meta, and computed on blocks that the provider fills.
 type schemaFile struct {
-	Provider  *rootBlock            `json:"provider"`
-	Meta      *rootBlock            `json:"provider_meta"`
-	Resources map[string]*rootBlock `json:"resource_schemas"`
-	Data      map[string]*rootBlock `json:"data_source_schemas"`
+	Provider  *rootBlock `json:"provider"`
+	Meta      *rootBlock `json:"provider_meta"`
+	Resources schemas    `json:"resource_schemas"`
+	Data      schemas    `json:"data_source_schemas"`
+}
+
+// schemas are the schemas of resource types or of data sources. Each is parsed when it is first used:
+// Terraform starts many processes of a provider, and most of them need few of hundreds of types.
+type schemas struct {
+	mu     sync.Mutex
+	texts  map[string]json.RawMessage
+	parsed map[string]*rootBlock
+}
+
+// UnmarshalJSON splits the text into those of the schemas.
+func (s *schemas) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, &s.texts) }
+
+// names returns the names of all types, sorted.
+func (s *schemas) names() []string { return sortedKeys(s.texts) }
+
+// get returns the schema of a type, or nil if there is none.
+func (s *schemas) get(name string) *rootBlock {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if found := s.parsed[name]; found != nil {
+		return found
+	}
+	text := s.texts[name]
+	if text == nil {
+		return nil
+	}
+	made := &rootBlock{}
+	err := json.Unmarshal(text, made)
+	if err == nil {
+		err = made.Block.parse()
+	}
+	if err != nil {
+		panic(fmt.Sprintf("the recorded schema of %s: %v", name, err)) // TestEveryType parses all of them
+	}
+	if s.parsed == nil {
+		s.parsed = map[string]*rootBlock{}
+	}
+	s.parsed[name] = made
+	return made
 }
 
 // rootBlock is the schema of a provider, a resource type or a data source.
@@ -83,18 +124,14 @@ func loadSchema(provider, version string) (*schemaFile, error) {
 	if file.Provider == nil {
 		file.Provider = &rootBlock{Block: &block{}}
 	}
-	roots := []*rootBlock{file.Provider}
-	if file.Meta != nil {
-		roots = append(roots, file.Meta)
-	}
-	roots = slices.AppendSeq(roots, maps.Values(file.Resources))
-	roots = slices.AppendSeq(roots, maps.Values(file.Data))
-	for _, root := range roots {
+	for _, root := range []*rootBlock{file.Provider, file.Meta} {
+		if root == nil {
+			continue
+		}
 		if err := root.Block.parse(); err != nil {
 			return nil, fmt.Errorf("schema of provider %s %s: %w", provider, version, err)
 		}
 	}
-	file.derive()
 	return &file, nil
 }
 
@@ -187,10 +224,10 @@ func (b *block) protoAttributes() (made []*tfprotov6.SchemaAttribute) {
 	return made
 }
 
-func protoSchemas(roots map[string]*rootBlock) map[string]*tfprotov6.Schema {
+func protoSchemas(names []string, get func(string) *rootBlock) map[string]*tfprotov6.Schema {
 	made := map[string]*tfprotov6.Schema{}
-	for name, root := range roots {
-		made[name] = root.proto()
+	for _, name := range names {
+		made[name] = get(name).proto()
 	}
 	return made
 }

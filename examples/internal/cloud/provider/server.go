@@ -32,12 +32,15 @@ func serve(name, version string, s *store) error {
 	})
 }
 
+// capabilities let Terraform read the schema once, not in every process of the provider that it starts.
+var capabilities = &tfprotov6.ServerCapabilities{GetProviderSchemaOptional: true}
+
 func (s *server) GetMetadata(context.Context, *tfprotov6.GetMetadataRequest) (*tfprotov6.GetMetadataResponse, error) {
-	made := &tfprotov6.GetMetadataResponse{}
-	for _, typ := range sortedKeys(s.schema.Resources) {
+	made := &tfprotov6.GetMetadataResponse{ServerCapabilities: capabilities}
+	for _, typ := range s.schema.Resources.names() {
 		made.Resources = append(made.Resources, tfprotov6.ResourceMetadata{TypeName: typ})
 	}
-	for _, typ := range sortedKeys(s.schema.Data) {
+	for _, typ := range s.schema.dataNames() {
 		made.DataSources = append(made.DataSources, tfprotov6.DataSourceMetadata{TypeName: typ})
 	}
 	return made, nil
@@ -45,8 +48,9 @@ func (s *server) GetMetadata(context.Context, *tfprotov6.GetMetadataRequest) (*t
 
 func (s *server) GetProviderSchema(context.Context, *tfprotov6.GetProviderSchemaRequest) (
 	*tfprotov6.GetProviderSchemaResponse, error) {
-	return &tfprotov6.GetProviderSchemaResponse{Provider: s.schema.Provider.proto(), ProviderMeta: s.schema.Meta.proto(),
-		ResourceSchemas: protoSchemas(s.schema.Resources), DataSourceSchemas: protoSchemas(s.schema.Data)}, nil
+	return &tfprotov6.GetProviderSchemaResponse{ServerCapabilities: capabilities, Provider: s.schema.Provider.proto(),
+		ProviderMeta: s.schema.Meta.proto(), ResourceSchemas: protoSchemas(s.schema.Resources.names(), s.schema.resource),
+		DataSourceSchemas: protoSchemas(s.schema.dataNames(), s.schema.data)}, nil
 }
 
 func (s *server) GetResourceIdentitySchemas(context.Context, *tfprotov6.GetResourceIdentitySchemasRequest) (
@@ -81,7 +85,7 @@ func (s *server) StopProvider(context.Context, *tfprotov6.StopProviderRequest) (
 
 func (s *server) ValidateResourceConfig(_ context.Context, q *tfprotov6.ValidateResourceConfigRequest) (
 	*tfprotov6.ValidateResourceConfigResponse, error) {
-	config, err := read(q.Config, s.schema.Resources[q.TypeName])
+	config, err := read(q.Config, s.schema.resource(q.TypeName))
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +94,7 @@ func (s *server) ValidateResourceConfig(_ context.Context, q *tfprotov6.Validate
 
 func (s *server) ValidateDataResourceConfig(_ context.Context, q *tfprotov6.ValidateDataResourceConfigRequest) (
 	*tfprotov6.ValidateDataResourceConfigResponse, error) {
-	config, err := read(q.Config, s.schema.Data[q.TypeName])
+	config, err := read(q.Config, s.schema.data(q.TypeName))
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +103,7 @@ func (s *server) ValidateDataResourceConfig(_ context.Context, q *tfprotov6.Vali
 
 func (s *server) UpgradeResourceState(_ context.Context, q *tfprotov6.UpgradeResourceStateRequest) (
 	*tfprotov6.UpgradeResourceStateResponse, error) {
-	typ := *s.schema.Resources[q.TypeName].Block.object
+	typ := *s.schema.resource(q.TypeName).Block.object
 	state, err := q.RawState.UnmarshalWithOpts(typ, tfprotov6.UnmarshalOpts{
 		ValueFromJSONOpts: tftypes.ValueFromJSONOpts{IgnoreUndefinedAttributes: true}})
 	if err != nil {
@@ -146,7 +150,7 @@ func failure(summary string, err error) []*tfprotov6.Diagnostic {
 // ReadResource returns the object of the cloud, or null if it has vanished.
 func (s *server) ReadResource(ctx context.Context, q *tfprotov6.ReadResourceRequest) (
 	*tfprotov6.ReadResourceResponse, error) {
-	schema := s.schema.Resources[q.TypeName]
+	schema := s.schema.resource(q.TypeName)
 	state, err := read(q.CurrentState, schema)
 	if err != nil {
 		return nil, err
@@ -180,7 +184,7 @@ func (s *server) ReadResource(ctx context.Context, q *tfprotov6.ReadResourceRequ
 // ImportResourceState finds an object by its id.
 func (s *server) ImportResourceState(_ context.Context, q *tfprotov6.ImportResourceStateRequest) (
 	*tfprotov6.ImportResourceStateResponse, error) {
-	schema := s.schema.Resources[q.TypeName]
+	schema := s.schema.resource(q.TypeName)
 	made := &tfprotov6.ImportResourceStateResponse{}
 	err := s.store.update(func(t *transaction) error {
 		found := t.byID(q.TypeName, q.ID)

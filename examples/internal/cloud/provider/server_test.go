@@ -76,7 +76,7 @@ func proposed(b *block, prior, given object) object {
 // plan plans a configuration, nil for a destroy.
 func (r *resource) plan(t *testing.T, s *server, given object) *tfprotov6.PlanResourceChangeResponse {
 	t.Helper()
-	schema := s.schema.Resources[r.typ]
+	schema := s.schema.resource(r.typ)
 	if schema == nil {
 		t.Fatalf("no resource %s", r.typ)
 	}
@@ -108,7 +108,7 @@ func (r *resource) apply(t *testing.T, s *server, given object) (object, error) 
 		t.Fatal(err)
 	}
 	r.state, r.private = response.NewState, response.Private
-	state := must(read(r.state, s.schema.Resources[r.typ]))
+	state := must(read(r.state, s.schema.resource(r.typ)))
 	if hasUnknown(state) {
 		t.Errorf("the state of %s has unknown values: %v", r.typ, state)
 	}
@@ -127,7 +127,7 @@ func (r *resource) refresh(t *testing.T, s *server) object {
 		t.Fatal(err)
 	}
 	r.state, r.private = response.NewState, response.Private
-	return must(read(r.state, s.schema.Resources[r.typ]))
+	return must(read(r.state, s.schema.resource(r.typ)))
 }
 
 func must[T any](made T, err error) T {
@@ -205,11 +205,11 @@ func TestEveryType(t *testing.T) {
 		"helm-3", "kubectl-2", "null-3"} {
 		name, version, _ := strings.Cut(provider, "-")
 		s := newServer(t, name, version+".0.0")
-		for _, typ := range sortedKeys(s.schema.Resources) {
+		for _, typ := range s.schema.Resources.names() {
 			count++
-			given := minimal(s.schema.Resources[typ].Block)
+			given := minimal(s.schema.resource(typ).Block)
 			for name, value := range map[string]any{"deletion_protection": false, "skip_final_snapshot": true} {
-				if s.schema.Resources[typ].Block.Attributes[name] != nil {
+				if s.schema.resource(typ).Block.Attributes[name] != nil {
 					given[name] = value
 				}
 			}
@@ -220,7 +220,7 @@ func TestEveryType(t *testing.T) {
 				continue
 			}
 			if again := r.plan(t, s, given); again.PlannedState != r.state || len(again.RequiresReplace) > 0 {
-				t.Errorf("%s: a second plan changes %v", typ, must(read(again.PlannedState, s.schema.Resources[typ])))
+				t.Errorf("%s: a second plan changes %v", typ, must(read(again.PlannedState, s.schema.resource(typ))))
 			}
 			if found := r.refresh(t, s); !same(found, created) {
 				t.Errorf("%s: a refresh finds %v, not %v", typ, found, created)
