@@ -61,6 +61,11 @@ demo-shop: build ## Build the one-process Kubernetes (minutes the first time), t
 	@$(RUN) ./examples/internal/kubernetes/up -build >/dev/null
 	@$(RUN) ./examples/internal/story -bin $(CURDIR)/bin $(if $(KEEP),-keep) shop
 
+.PHONY: demo-cloud
+demo-cloud: build ## Build the one-process Kubernetes (minutes the first time), then tell the story of an app on EKS in a simulated cloud
+	@$(RUN) ./examples/internal/kubernetes/up -build >/dev/null
+	@$(RUN) ./examples/internal/story -bin $(CURDIR)/bin $(if $(KEEP),-keep) eks
+
 .PHONY: cluster
 cluster: ## Start a private Kubernetes, print its kubeconfig, stay until Ctrl-C (DIR=… keeps its state)
 	@$(RUN) ./examples/internal/kubernetes/up $(if $(DIR),-dir $(DIR))

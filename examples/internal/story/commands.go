@@ -22,6 +22,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/nuon-toolkit/nuon/examples/internal/cloud"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
@@ -47,8 +48,9 @@ type teller struct {
 	title   string
 	// kubeconfig is the path for the story's Kubernetes, if it has one.
 	kubeconfig string
-	// charts is the story's chart repository, if it has one.
+	// charts is the story's chart repository, if it has one, and cloud its simulated cloud.
 	charts *chartRepository
+	cloud  *cloud.Cloud
 }
 
 // params returns the parameters for testscript: the environment of a person with an empty home, and
@@ -64,7 +66,7 @@ func (s *teller) params(files []string, root string) testscript.Params {
 			"approve": s.approve, "code": s.code, "count": s.count, "keep": s.keep, "org": s.org, "webhook": s.webhook,
 			"upload": s.upload, "page": s.page, "terminal": s.terminal, "screen": s.screen, "cluster": s.clusterCmd,
 			"access": s.access, "publish": s.publish, "render": renderCmd, "kubectl": s.kubectl, "grasp": s.grasp,
-			"drop": dropCmd,
+			"drop": dropCmd, "cloud": s.cloudCmd,
 		},
 	}
 }
@@ -292,17 +294,20 @@ func (s *teller) stop() error {
 	}
 }
 
-// origin creates a bare repository with an example of this repository, and a work tree beside it.
+// origin creates a bare repository with directories of examples of this repository, and a work tree beside it:
+// origin shop.
 func (s *teller) origin(ts *testscript.TestScript, _ bool, args []string) {
 	repo, bare := ts.Getenv("REPO"), ts.Getenv("ORIGIN")
-	to := filepath.Join(repo, "examples", args[0])
-	ts.Check(os.MkdirAll(filepath.Dir(to), 0o755))
-	ts.Check(os.CopyFS(to, os.DirFS(filepath.Join(s.repo, "examples", args[0]))))
-	// The story itself is not part of the app; it names the secret that it plants.
-	stories, err := filepath.Glob(filepath.Join(to, "story*.txtar"))
-	ts.Check(err)
-	for _, f := range stories {
-		ts.Check(os.Remove(f))
+	for _, name := range args {
+		to := filepath.Join(repo, "examples", name)
+		ts.Check(os.MkdirAll(filepath.Dir(to), 0o755))
+		ts.Check(os.CopyFS(to, os.DirFS(filepath.Join(s.repo, "examples", name))))
+		// The story itself is not part of the app; it names the secret that it plants.
+		stories, err := filepath.Glob(filepath.Join(to, "story*.txtar"))
+		ts.Check(err)
+		for _, f := range stories {
+			ts.Check(os.Remove(f))
+		}
 	}
 	ts.Check(os.WriteFile(filepath.Join(repo, "README.md"), []byte("# A vendor's repository\n"), 0o644))
 	ts.Check(ts.Exec("git", "init", "-q", "--bare", "-b", "main", bare))
@@ -319,7 +324,7 @@ func (s *teller) push(ts *testscript.TestScript, message string) {
 	ts.Check(ts.Exec("git", "add", "-A"))
 	ts.Check(ts.Exec("git", "commit", "-q", "-m", message))
 	ts.Check(ts.Exec("git", "push", "-q", "-u", "origin", "main"))
-	ts.Check(ts.Exec("git", "show", "--stat", "--format=%h %s", "HEAD"))
+	ts.Check(ts.Exec("git", "show", "--stat", "--stat-count=12", "--format=%h %s", "HEAD"))
 	fmt.Fprintf(s.loud, "\n\033[36m$ git commit -am '%s' && git push\033[0m\n", message)
 	s.show(ts)
 }
