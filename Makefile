@@ -78,6 +78,10 @@ cloud: ## Start a simulated cloud for Terraform, print its environment, stay unt
 apps: build ## Install, update and remove the apps that NUON_CORPUS has, or three of ours, in a simulated cloud, and print how far each comes (APPS='-only a,b -parallel 2 -v -keep -o json')
 	@NUON_BIN=$(CURDIR)/bin $(RUN) ./examples/internal/apps/run $(if $(NUON_CORPUS),-at-least 26,-at-least 3) $(APPS)
 
+.PHONY: apps-scale
+apps-scale: build ## Install a small app 200 times in a simulated cloud, and print how much memory the control plane uses (APPS='-parallel 4')
+	@NUON_BIN=$(CURDIR)/bin $(RUN) ./examples/internal/apps/run -scale 200 -v $(APPS)
+
 # suite runs the tests of TESTS. RACE is which packages the race detector is for (examples/internal/suite/split.go has the rule).
 define suite
 @terraform="$$($(RUN) ./runnerd/tfbinary/find $(TERRAFORM))"; \

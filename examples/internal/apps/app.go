@@ -1,7 +1,6 @@
 package apps
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -22,9 +21,11 @@ type App struct {
 	// Source is the directory of its config, which is never changed.
 	Source string
 
-	tree   string // the copy that is pushed
-	config *appconfig.App
-	code   []standin.Code
+	tree       string // the copy that is pushed
+	config     *appconfig.App
+	code       []standin.Code
+	sandbox    sandbox
+	sandboxErr error // why there is none
 	// Notes lists what is not as in the source: stand-ins and dropped files.
 	Notes []string
 }
@@ -188,36 +189,3 @@ func (a *App) noteScripts() {
 
 // codeRepository is the repository that has the code of most public apps, in a directory for each.
 const codeRepository = "nuonco/example-app-configs"
-
-// sandboxes are the sandboxes of this repository for those that public apps name.
-var sandboxes = map[string]string{
-	"nuonco/aws-eks-sandbox": "aws-eks", "nuonco/aws-eks-auto-sandbox": "aws-eks",
-	"nuonco/aws-eks-karpenter-sandbox": "aws-eks", "nuonco/aws-byo-eks-sandbox": "aws-eks",
-	"nuonco/aws-min-sandbox": "aws-min", "nuonco/aws-ecs-sandbox": "aws-ecs",
-	"nuonco/gcp-gke-sandbox": "gcp-gke", "nuonco/gcp-min-sandbox": "gcp-min",
-	"nuonco/azure-aks-sandbox": "azure-aks", "nuonco/azure-min-sandbox": "azure-min",
-}
-
-// errNoSandbox means that an app cannot be installed because there is no sandbox of its kind.
-var errNoSandbox = errors.New("no sandbox of this kind")
-
-// sandboxDirectory returns the directory of the sandbox for the one that the app names; it is empty for
-// a sandbox in the app's own repository.
-func (a *App) sandboxDirectory(sandboxesDir string) (string, error) {
-	source := a.config.Sandbox.Source
-	if source.IsAppRepository() {
-		return "", nil
-	}
-	if a.config.Sandbox.Pulumi != nil {
-		return "", fmt.Errorf("%w: %s is a Pulumi program", errNoSandbox, source.Repo)
-	}
-	name, known := sandboxes[strings.TrimSuffix(source.Repo, ".git")]
-	if !known {
-		return "", fmt.Errorf("%w: %s", errNoSandbox, source.Repo)
-	}
-	dir := filepath.Join(sandboxesDir, name)
-	if _, err := os.Stat(dir); err != nil {
-		return "", fmt.Errorf("%w: %s is not written yet", errNoSandbox, name)
-	}
-	return dir, nil
-}

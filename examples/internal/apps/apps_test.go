@@ -52,10 +52,23 @@ func start(t *testing.T, names ...string) *World {
 	return w
 }
 
-// TestApps installs, updates and removes an app of each cloud: a cluster of a sandbox, a module and a
-// chart that reads its outputs.
-func TestApps(t *testing.T) {
-	for _, result := range start(t, "aws", "gcp", "azure").Run(context.WithoutCancel(t.Context())) {
+// TestWorld installs an app of each cloud, and one that meets all kinds of trouble, in one world.
+func TestWorld(t *testing.T) {
+	w := start(t, "aws", "gcp", "azure", "trouble/own")
+	t.Run("apps", func(t *testing.T) {
+		t.Parallel()
+		testApps(t, w, w.apps[:3])
+	})
+	t.Run("trouble", func(t *testing.T) {
+		t.Parallel()
+		testTrouble(t, w, w.apps[3])
+	})
+}
+
+// testApps installs, updates and removes apps: a sandbox with a cluster that appears only during its apply, a module,
+// and a chart that reads its outputs.
+func testApps(t *testing.T, w *World, apps []*App) {
+	for _, result := range w.installAll(context.WithoutCancel(t.Context()), apps) {
 		if !slices.Equal(result.Done, Steps) {
 			t.Errorf("%s: %s: %s", result.App, result.Failed, result.Reason)
 		}
@@ -65,12 +78,11 @@ func TestApps(t *testing.T) {
 	}
 }
 
-// TestTrouble installs an app although its sandbox fails until a push fixes it, an apply fails half
-// way, and an object vanishes between plan and apply.
-func TestTrouble(t *testing.T) {
+// testTrouble installs an app although its sandbox fails until a push fixes it, an apply fails half way, an object
+// vanishes and another drifts between plan and apply, and the cloud is slow and throttles requests.
+func testTrouble(t *testing.T, w *World, app *App) {
 	ctx := context.WithoutCancel(t.Context())
-	w := start(t, "trouble/own")
-	n := &installation{World: w, App: w.apps[0], dir: filepath.Join(w.Dir, "own")}
+	n := &installation{World: w, App: app, name: app.Name, dir: filepath.Join(w.Dir, app.Name)}
 	defer func() {
 		if err := n.close(); err != nil {
 			t.Error(err)
@@ -96,11 +108,9 @@ func TestTrouble(t *testing.T) {
 	must(n.repository.Push(ctx, "Fix the network"))
 	must(n.sync(ctx))
 	must(n.until(ctx, "current"))
-	if objects := n.parameters(ctx, t); len(objects) != 2 {
-		t.Errorf("after an apply that failed half way there are %v", objects)
-	}
+	n.parameter(ctx, t, "database")
 
-	_, err = w.fleet.Nuon(ctx, "installs", "update", n.Name, "--approval", "prompt")
+	_, err = w.fleet.Nuon(ctx, "installs", "update", n.name, "--approval", "prompt")
 	must(err)
 	changed, err := w.mirror.update(ctx, n.App, w.apps)
 	must(err)
@@ -108,38 +118,56 @@ func TestTrouble(t *testing.T) {
 		t.Fatal("the app has nothing to update")
 	}
 	must(n.sync(ctx))
-	must(fleet.Until(ctx, testtime.Limit, "the plan of database waits", func() (bool, error) {
-		var waiting []api.Approval
-		err := w.fleet.JSON(ctx, &waiting, "approvals", "list", "--each", "--install", n.Name)
-		return len(waiting) == 1, err
-	}))
-	vanished := n.parameters(ctx, t)
-	vanished = slices.DeleteFunc(vanished, func(id string) bool { return !strings.Contains(id, "database") })
-	if len(vanished) != 1 {
-		t.Fatalf("objects of database: %v", vanished)
-	}
-	must(n.cloud.Remove(ctx, "aws_ssm_parameter", vanished[0]))
+	must(n.waits(ctx, "database"))
+	must(n.cloud.Remove(ctx, "aws_ssm_parameter", n.parameter(ctx, t, "database").ID))
+	must(n.approve(ctx))
 	must(n.until(ctx, "current"))
-	if objects := n.parameters(ctx, t); len(objects) != 2 {
-		t.Errorf("after %v vanished there are %v", vanished, objects)
+	n.parameter(ctx, t, "database")
+
+	must(n.cloud.SetFaults(ctx, cloud.Fault{Type: "*", Operation: "*", Times: -1, Throttled: 2, Delay: "20ms"}))
+	store := n.parameter(ctx, t, "store")
+	must(n.cloud.Drift(ctx, "aws_ssm_parameter", store.ID, "value", "by hand"))
+	_, err = w.fleet.Nuon(ctx, "deploy", n.name, "store", "--redeploy")
+	must(err)
+	must(n.waits(ctx, "store"))
+	must(n.cloud.Drift(ctx, "aws_ssm_parameter", store.ID, "value", "by another hand"))
+	must(n.until(ctx, "current"))
+	if after := n.parameter(ctx, t, "store"); after.Attributes["value"] != store.Attributes["value"] {
+		t.Errorf("after the apply, store has the value %v, and had %v", after.Attributes["value"], store.Attributes["value"])
 	}
-	_, err = w.fleet.Nuon(ctx, "installs", "update", n.Name, "--approval", "approve-all", "--allow-destroy")
+	_, err = w.fleet.Nuon(ctx, "installs", "update", n.name, "--approval", "approve-all", "--allow-destroy")
 	must(err)
 	must(n.planAgain(ctx))
 	must(n.deprovision(ctx))
 }
 
-// parameters returns the objects of the app's modules.
-func (n *installation) parameters(ctx context.Context, t *testing.T) (ids []string) {
+// waits waits until only the plan of a component waits for an approval.
+func (n *installation) waits(ctx context.Context, component string) error {
+	return fleet.Until(ctx, testtime.Limit, "the plan of "+component+" waits", func() (bool, error) {
+		var waiting []api.Approval
+		err := n.fleet.JSON(ctx, &waiting, "approvals", "list", "--each", "--install", n.name)
+		return len(waiting) == 1 && waiting[0].Component == component, err
+	})
+}
+
+// parameter returns the object of one of the app's two modules, of which each has one.
+func (n *installation) parameter(ctx context.Context, t *testing.T, component string) (found cloud.Object) {
 	t.Helper()
 	objects, err := n.cloud.Objects(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
+	var ids []string
 	for _, o := range objects {
-		if o.Type == "aws_ssm_parameter" {
-			ids = append(ids, o.ID)
+		if o.Type != "aws_ssm_parameter" {
+			continue
+		}
+		if ids = append(ids, o.ID); strings.Contains(o.ID, component) {
+			found = o
 		}
 	}
-	return ids
+	if len(ids) != 2 || found.ID == "" {
+		t.Fatalf("the parameters are %v", ids)
+	}
+	return found
 }

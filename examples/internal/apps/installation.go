@@ -17,17 +17,20 @@ import (
 	"github.com/nuon-toolkit/nuon/examples/internal/fleet"
 	"github.com/nuon-toolkit/nuon/examples/internal/kubernetes"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 )
 
 // installation is the install of one app, with a runner, a cloud and a cluster.
 type installation struct {
 	*World
 	*App
+	name       string // of the install, and of its runner if it has its own
 	dir        string
 	repository *fleet.Repository
 	cloud      *cloud.Cloud
 	kubernetes *kubernetes.Cluster
 	runner     *fleet.Runner
+	customers  []cloud.Object // what was in the cloud before the install
 }
 
 // stepLimit bounds a step; apps that make no progress end earlier.
@@ -54,8 +57,8 @@ func (n *installation) validate(ctx context.Context) error {
 
 // build creates the app and waits until its components are built.
 func (n *installation) build(ctx context.Context) (err error) {
-	if _, err := n.sandboxDirectory(filepath.Join(n.root, "examples", "sandboxes")); err != nil {
-		return err
+	if n.sandboxErr != nil {
+		return n.sandboxErr
 	}
 	if n.repository, err = n.fleet.NewRepository(ctx, n.Name, os.DirFS(n.tree)); err != nil {
 		return err
@@ -92,16 +95,21 @@ func (n *installation) explainBuilds(ctx context.Context, err error) error {
 	return errors.New(strings.Join(texts, "; "))
 }
 
-// provision creates the install, sets the outputs of its stack, and waits until everything is applied.
+// provision starts the customer's cluster, cloud and runner, creates the install, and waits until everything is
+// applied.
 func (n *installation) provision(ctx context.Context) (err error) {
 	if err := os.MkdirAll(n.dir, 0o755); err != nil {
 		return err
 	}
-	if n.kubernetes, err = n.openCluster(ctx, filepath.Join(n.dir, "kubernetes")); err != nil {
-		return err
+	kubeconfig := ""
+	if n.needsCluster() {
+		if n.kubernetes, err = n.openCluster(ctx, filepath.Join(n.dir, "kubernetes")); err != nil {
+			return err
+		}
+		kubeconfig = n.kubernetes.Kubeconfig
 	}
-	if n.cloud, err = cloud.Start(ctx, cloud.Options{Dir: filepath.Join(n.dir, "cloud"),
-		Kubeconfig: n.kubernetes.Kubeconfig}); err != nil {
+	n.cloud, err = cloud.Start(ctx, cloud.Options{Dir: filepath.Join(n.dir, "cloud"), Kubeconfig: kubeconfig})
+	if err != nil {
 		return err
 	}
 	if err := n.addDefinitions(ctx); err != nil {
@@ -116,29 +124,11 @@ func (n *installation) provision(ctx context.Context) (err error) {
 	if err := os.WriteFile(policy, []byte("[cluster]\nexec = [\"kubelogin\"]\n"), 0o644); err != nil {
 		return err
 	}
-	n.runner, err = n.fleet.AddInstaller(ctx, n.Name, []string{"--policy", policy}, env)
+	if n.runner, err = n.fleet.AddInstaller(ctx, n.name, []string{"--policy", policy}, env); err != nil {
+		return err
+	}
+	install, err := n.create(ctx, n.name)
 	if err != nil {
-		return err
-	}
-	args := []string{"installs", "create", n.Name, "--app", n.Name, "--runner", n.Name, "--approval", "approve-all",
-		"--allow-destroy"}
-	args = append(args, n.account()...)
-	plain, secret := n.inputs()
-	for name, value := range plain {
-		args = append(args, "--input", name+"="+value)
-	}
-	for name, value := range secret {
-		file := filepath.Join(n.dir, "secret-"+name)
-		if err := os.WriteFile(file, []byte(value), 0o600); err != nil {
-			return err
-		}
-		args = append(args, "--secret", name+"=@"+file)
-	}
-	if _, err := n.fleet.Nuon(ctx, args...); err != nil {
-		return err
-	}
-	var install api.Install
-	if err := n.fleet.JSON(ctx, &install, "installs", "get", n.Name); err != nil {
 		return err
 	}
 	if err := n.addNamespaces(ctx, install.ID); err != nil {
@@ -148,6 +138,42 @@ func (n *installation) provision(ctx context.Context) (err error) {
 		return err
 	}
 	return n.until(ctx, "current")
+}
+
+// needsCluster reports whether the app or its sandbox uses a cluster.
+func (n *installation) needsCluster() bool {
+	switch filepath.Base(n.sandbox.Directory) {
+	case "aws-eks", "gcp-gke", "azure-aks":
+		return true
+	}
+	return slices.ContainsFunc(n.config.Components, func(c appconfig.Component) bool {
+		return c.Helm != nil || c.Manifest != nil
+	})
+}
+
+// create creates the install with plausible inputs, at a runner.
+func (n *installation) create(ctx context.Context, runner string) (install api.Install, err error) {
+	args := []string{"installs", "create", n.name, "--app", n.Name, "--runner", runner, "--approval", "approve-all",
+		"--allow-destroy"}
+	args = append(args, n.account()...)
+	plain, secret := n.inputs()
+	if err := n.addCluster(ctx, plain["cluster_name"]); err != nil {
+		return install, err
+	}
+	for name, value := range plain {
+		args = append(args, "--input", name+"="+value)
+	}
+	for name, value := range secret {
+		file := filepath.Join(n.dir, "secret-"+name)
+		if err := os.WriteFile(file, []byte(value), 0o600); err != nil {
+			return install, err
+		}
+		args = append(args, "--secret", name+"=@"+file)
+	}
+	if _, err := n.fleet.Nuon(ctx, args...); err != nil {
+		return install, err
+	}
+	return install, n.fleet.JSON(ctx, &install, "installs", "get", n.name)
 }
 
 // addTools writes the programs that scripts of actions run, and returns the environment of the runner.
@@ -186,22 +212,31 @@ func (n *installation) addTools() (env []string, err error) {
 // healthy one would.
 const cloudTool = `#!/bin/sh
 case "$*" in *get-token*) exec %s "$@" ;; esac
-query=
+query= file=/dev/stdout code=
 while [ $# -gt 0 ]; do
-	case "$1" in --query) query=$2 ;; --query=*) query=${1#--query=} ;; esac
+	case "${0##*/} $1" in
+	*' --query') query=$2 ;;
+	*' --query='*) query=${1#--query=} ;;
+	'curl -o') file=$2 ;;
+	'curl -w') code=200 ;;
+	esac
 	shift
 done
 case "$query" in
 *PingStatus*) echo Online ;;
 *Status) echo Success ;;
-'') echo '{}' ;;
+'') echo '{}' >"$file" ;;
 *) echo standin ;;
 esac
+[ -z "$code" ] || echo "$code"
 `
 
 // addNamespaces creates the namespaces of the app's manifests: those that sandboxes create are in the
 // simulated cloud only, and those of a customer's own cluster are there before.
 func (n *installation) addNamespaces(ctx context.Context, installID string) error {
+	if n.kubernetes == nil {
+		return nil
+	}
 	names := map[string]bool{installID: true}
 	for _, c := range n.config.Components {
 		if c.Manifest != nil && c.Manifest.Namespace != "" && !strings.Contains(c.Manifest.Namespace, "{{") {
@@ -225,16 +260,16 @@ func (n *installation) setStackOutputs(ctx context.Context, install api.Install)
 	if err := os.WriteFile(file, outputs, 0o644); err != nil {
 		return err
 	}
-	_, err = n.fleet.Nuon(ctx, "installs", "stack", "set", n.Name, "--file", file)
+	_, err = n.fleet.Nuon(ctx, "installs", "stack", "set", n.name, "--file", file)
 	return err
 }
 
 // until waits until the install has a status and its last workflow has ended.
 func (n *installation) until(ctx context.Context, status string) error {
 	var i api.Install
-	err := fleet.Until(ctx, stepLimit, n.Name+" is "+status, func() (bool, error) {
+	err := fleet.Until(ctx, stepLimit, n.name+" is "+status, func() (bool, error) {
 		i = api.Install{}
-		if err := n.fleet.JSON(ctx, &i, "installs", "get", n.Name); err != nil {
+		if err := n.fleet.JSON(ctx, &i, "installs", "get", n.name); err != nil {
 			return false, err
 		}
 		running := i.LastWorkflow.Status == string(api.WorkflowStatusRunning)
@@ -263,7 +298,7 @@ func (n *installation) until(ctx context.Context, status string) error {
 // approves.
 func (n *installation) approve(ctx context.Context) error {
 	var waiting []api.Approval
-	err := n.fleet.JSON(ctx, &waiting, "approvals", "list", "--each", "--install", n.Name, "--limit", "0")
+	err := n.fleet.JSON(ctx, &waiting, "approvals", "list", "--each", "--install", n.name, "--limit", "0")
 	if err != nil {
 		return err
 	}
@@ -278,7 +313,7 @@ func (n *installation) approve(ctx context.Context) error {
 // unfinished describes the steps of the last workflow that have not ended.
 func (n *installation) unfinished(ctx context.Context) string {
 	var last api.Workflow
-	if err := n.fleet.JSON(ctx, &last, "workflows", "get", "latest:"+n.Name); err != nil {
+	if err := n.fleet.JSON(ctx, &last, "workflows", "get", "latest:"+n.name); err != nil {
 		return err.Error()
 	}
 	var texts []string
@@ -314,7 +349,7 @@ func (n *installation) reasons(i api.Install) string {
 // failedActions notes the actions of the last workflow that failed.
 func (n *installation) failedActions(ctx context.Context) error {
 	var last api.Workflow
-	if err := n.fleet.JSON(ctx, &last, "workflows", "get", "latest:"+n.Name); err != nil {
+	if err := n.fleet.JSON(ctx, &last, "workflows", "get", "latest:"+n.name); err != nil {
 		return err
 	}
 	for _, step := range last.Steps {
@@ -325,12 +360,12 @@ func (n *installation) failedActions(ctx context.Context) error {
 	return nil
 }
 
-// planAgain plans all components and fails if a plan has changes.
-func (n *installation) planAgain(ctx context.Context) error {
-	args := []string{"deploy", n.Name}
+// plan plans all components and returns the steps of plans that are not empty.
+func (n *installation) plan(ctx context.Context) (changed []api.Step, err error) {
+	args := []string{"deploy", n.name}
 	var i api.Install
-	if err := n.fleet.JSON(ctx, &i, "installs", "get", n.Name); err != nil {
-		return err
+	if err := n.fleet.JSON(ctx, &i, "installs", "get", n.name); err != nil {
+		return nil, err
 	}
 	for _, c := range i.Components {
 		if c.Status == api.InstallComponentStatusCurrent {
@@ -339,9 +374,8 @@ func (n *installation) planAgain(ctx context.Context) error {
 	}
 	var planned struct{ Workflow api.Workflow }
 	if err := n.fleet.JSON(ctx, &planned, append(args, "--redeploy", "--plan-only")...); err != nil {
-		return err
+		return nil, err
 	}
-	var changed []string
 	plans := 0
 	for _, step := range planned.Workflow.Steps {
 		if step.Kind != api.StepKindPlan {
@@ -349,14 +383,31 @@ func (n *installation) planAgain(ctx context.Context) error {
 		}
 		plans++
 		if step.Reason != "planned only: no changes" {
-			changed = append(changed, step.Component+": "+step.Reason)
+			changed = append(changed, step)
 		}
 	}
-	if len(changed) > 0 || plans < len(args)-2 {
-		return fmt.Errorf("of %d components %d have plans, not empty are: %s", len(args)-2, plans,
-			strings.Join(changed, "; "))
+	if components := len(args) - 2; plans < components {
+		return nil, fmt.Errorf("%d of %d components have plans", plans, components)
 	}
-	return nil
+	return changed, nil
+}
+
+// planAgain plans all components and fails if a plan has changes.
+func (n *installation) planAgain(ctx context.Context) error {
+	changed, err := n.plan(ctx)
+	if err == nil && len(changed) > 0 {
+		err = fmt.Errorf("plans are not empty: %s", describe(changed))
+	}
+	return err
+}
+
+// describe returns the components and the reasons of steps.
+func describe(steps []api.Step) string {
+	var texts []string
+	for _, step := range steps {
+		texts = append(texts, step.Component+": "+step.Reason)
+	}
+	return strings.Join(texts, "; ")
 }
 
 // update pushes changes of the app's code, or of its config if it has no code that can be changed, and
@@ -387,7 +438,7 @@ var errNothingToUpdate = errors.New("there is nothing to update")
 func (n *installation) changeInput(ctx context.Context) error {
 	for _, input := range n.config.Inputs {
 		if strings.Contains(input.Name, "domain") && !input.Sensitive {
-			_, err := n.fleet.Nuon(ctx, "installs", "update", n.Name, "--input", input.Name+"=updated")
+			_, err := n.fleet.Nuon(ctx, "installs", "update", n.name, "--input", input.Name+"=updated")
 			return errors.Join(err, n.until(ctx, "current"))
 		}
 	}
@@ -420,7 +471,7 @@ func (n *installation) changeManifest(ctx context.Context) (bool, error) {
 
 // deprovision removes everything, and fails if an object is left.
 func (n *installation) deprovision(ctx context.Context) error {
-	if _, err := n.fleet.Nuon(ctx, "installs", "deprovision", n.Name, "--yes"); err != nil {
+	if _, err := n.fleet.Nuon(ctx, "installs", "deprovision", n.name, "--yes"); err != nil {
 		return err
 	}
 	if err := n.until(ctx, "deprovisioned"); err != nil {
@@ -432,7 +483,12 @@ func (n *installation) deprovision(ctx context.Context) error {
 	}
 	var names []string
 	for _, object := range left {
-		names = append(names, object.Type+" "+object.ID)
+		before := slices.ContainsFunc(n.customers, func(o cloud.Object) bool {
+			return o.Type == object.Type && o.ID == object.ID
+		})
+		if !before {
+			names = append(names, object.Type+" "+object.ID)
+		}
 	}
 	if len(names) > 0 {
 		return fmt.Errorf("left in the cloud: %s", strings.Join(names, ", "))
@@ -456,12 +512,15 @@ var builtIn = []string{"apps", "batch", "policy", "autoscaling", "extensions"}
 
 // gp2 is the storage class that clusters of AWS have.
 const gp2 = `{"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "gp2"},
-	"provisioner": "kubernetes.io/aws-ebs", "volumeBindingMode": "WaitForFirstConsumer"}`
+	"provisioner": "kubernetes.io/aws-ebs", "parameters": {"fsType": "ext4", "type": "gp2"},
+	"volumeBindingMode": "WaitForFirstConsumer"}`
 
 // addDefinitions creates gp2 where the cloud has it, and defines the kinds of the app's manifests that
-// charts of its sandbox define in a real
-// cluster.
+// charts of its sandbox define in a real cluster.
 func (n *installation) addDefinitions(ctx context.Context) error {
+	if n.kubernetes == nil {
+		return nil
+	}
 	var all []string
 	if standin.Cloud(n.config) == "aws" {
 		all = append(all, gp2)

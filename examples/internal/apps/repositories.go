@@ -91,12 +91,9 @@ func git(ctx context.Context, dir string, args ...string) error {
 
 // fill writes what the apps use into the mirror: sandboxes, the code that their directories have, and
 // stand-ins.
-func (m *mirror) fill(ctx context.Context, apps []*App, sandboxesDir string) error {
+func (m *mirror) fill(ctx context.Context, apps []*App) error {
 	for _, a := range apps {
-		if a.config == nil {
-			continue
-		}
-		if err := m.addSandbox(a, sandboxesDir); err != nil && !errors.Is(err, errNoSandbox) {
+		if err := m.addSandbox(a); err != nil {
 			return err
 		}
 		if err := m.addCode(a); err != nil {
@@ -141,10 +138,9 @@ func share(apps []*App) {
 	})
 }
 
-func (m *mirror) addSandbox(a *App, sandboxesDir string) error {
-	dir, err := a.sandboxDirectory(sandboxesDir)
-	if err != nil || dir == "" {
-		return err
+func (m *mirror) addSandbox(a *App) error {
+	if a.sandbox.Directory == "" {
+		return nil
 	}
 	r, err := m.add(a.config.Sandbox.Source.Repo, a.config.Sandbox.Source.Branch)
 	if err != nil {
@@ -153,7 +149,7 @@ func (m *mirror) addSandbox(a *App, sandboxesDir string) error {
 	if _, err := os.Stat(filepath.Join(r.tree, "variables.tf")); err == nil {
 		return nil
 	}
-	return os.CopyFS(r.tree, os.DirFS(dir))
+	return a.sandbox.copyTo(r.tree)
 }
 
 // addCode copies the code of an app into the repository that has it.

@@ -9,7 +9,7 @@ import (
 )
 
 // Steps are the steps of an app, in their order.
-var Steps = []string{"validate", "build", "provision", "second plan", "update", "deprovision"}
+var Steps = []string{"validate", "build", "provision", "second plan", "drift", "update", "deprovision"}
 
 // Result is how far an app came.
 type Result struct {

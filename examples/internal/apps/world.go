@@ -42,7 +42,6 @@ type World struct {
 	mirror  *mirror
 	apps    []*App
 	cluster string // the program of clusters
-	root    string // of this repository
 
 	mu      sync.Mutex
 	started time.Time
@@ -62,14 +61,18 @@ func Start(ctx context.Context, o Options, apps []*App) (w *World, err error) {
 	if err != nil {
 		return w, fmt.Errorf("find the root of this repository: %w", err)
 	}
-	w.root = strings.TrimSpace(string(root))
+	sandboxes, err := readSandboxes(filepath.Join(strings.TrimSpace(string(root)), "examples", "sandboxes"))
+	if err != nil {
+		return w, err
+	}
 	for _, a := range apps {
 		if err := a.prepare(filepath.Join(o.Dir, "apps", a.Name)); err != nil {
 			return w, err
 		}
 		a.noteScripts()
+		a.sandbox, a.sandboxErr = a.findSandbox(sandboxes)
 	}
-	if err := w.mirror.fill(ctx, apps, filepath.Join(w.root, "examples", "sandboxes")); err != nil {
+	if err := w.mirror.fill(ctx, apps); err != nil {
 		return w, err
 	}
 	w.say("", "%d repositories are in the mirror", len(w.mirror.repositories))
@@ -118,11 +121,13 @@ func (w *World) say(app, format string, args ...any) {
 }
 
 // Run installs all apps and returns how far they came, in their order.
-func (w *World) Run(ctx context.Context) []Result {
-	results := make([]Result, len(w.apps))
+func (w *World) Run(ctx context.Context) []Result { return w.installAll(ctx, w.apps) }
+
+func (w *World) installAll(ctx context.Context, apps []*App) []Result {
+	results := make([]Result, len(apps))
 	var group errgroup.Group
 	group.SetLimit(w.Parallel)
-	for i, a := range w.apps {
+	for i, a := range apps {
 		group.Go(func() error {
 			results[i] = w.install(ctx, a)
 			return nil
@@ -135,7 +140,7 @@ func (w *World) Run(ctx context.Context) []Result {
 // install takes one app through all steps.
 func (w *World) install(ctx context.Context, a *App) (result Result) {
 	result.App = a.Name
-	n := &installation{World: w, App: a, dir: filepath.Join(w.Dir, "installs", a.Name)}
+	n := &installation{World: w, App: a, name: a.Name, dir: filepath.Join(w.Dir, "installs", a.Name)}
 	defer func() {
 		result.Notes = slices.Sorted(slices.Values(a.Notes))
 		if err := n.close(); err != nil && result.Failed == "" {
@@ -143,7 +148,7 @@ func (w *World) install(ctx context.Context, a *App) (result Result) {
 		}
 	}()
 	for i, step := range []func(context.Context) error{
-		n.validate, n.build, n.provision, n.planAgain, n.update, n.deprovision,
+		n.validate, n.build, n.provision, n.planAgain, n.drift, n.update, n.deprovision,
 	} {
 		name := Steps[i]
 		began := time.Now()

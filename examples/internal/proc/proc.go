@@ -1,4 +1,4 @@
-// Package proc reads the processor times of processes from /proc, for tests and benchmarks that
+// Package proc reads the processor times and the memory of processes from /proc, for tests and benchmarks that
 // measure the programs that they start. It works on Linux only and never changes a process.
 package proc
 
@@ -49,6 +49,32 @@ func Read(pid int) (t Times, err error) {
 		}
 	}
 	return t, nil
+}
+
+// Memory returns the memory that a process has now and the most that it ever had, in bytes
+// (proc_pid_status(5)).
+func Memory(pid int) (resident, peak int64, err error) {
+	path := fmt.Sprintf("/proc/%d/status", pid)
+	status, err := os.ReadFile(path)
+	if err != nil {
+		return 0, 0, err
+	}
+	values := map[string]int64{}
+	for line := range strings.Lines(string(status)) {
+		name, rest, _ := strings.Cut(line, ":")
+		if name != "VmRSS" && name != "VmHWM" {
+			continue
+		}
+		kib, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
+		if err != nil {
+			return 0, 0, &MalformedError{path, err.Error()}
+		}
+		values[name] = kib << 10
+	}
+	if len(values) < 2 {
+		return 0, 0, &MalformedError{path, "it has no memory"}
+	}
+	return values["VmRSS"], values["VmHWM"], nil
 }
 
 // MalformedError reports a file of /proc that does not have the form that the kernel documents.

@@ -35,3 +35,14 @@ func TestRead(t *testing.T) {
 		t.Errorf("a process that is not there: %v", err)
 	}
 }
+
+// TestMemory checks that the memory of this process is plausible: a part of its peak.
+func TestMemory(t *testing.T) {
+	resident, peak, err := Memory(os.Getpid())
+	if err != nil || resident < 1<<20 || peak < resident || peak > 1<<40 {
+		t.Errorf("%d of at most %d bytes: %v", resident, peak, err)
+	}
+	if _, _, err := Memory(1 << 30); !os.IsNotExist(err) {
+		t.Errorf("a process that does not exist: %v", err)
+	}
+}

@@ -1,9 +1,11 @@
 // Command run installs real apps with the whole product and prints how far each came:
 //
 //	go run ./examples/internal/apps/run [-only APP,APP] [-keep] [-v] [-o json]
+//	go run ./examples/internal/apps/run -scale 200 [-keep] [-v]
 //
 // NUON_CORPUS names a directory with the configs of public apps. Without it the apps are three of this
-// repository, one for each cloud.
+// repository, one for each cloud. With -scale it installs a small app of this repository many times, and prints the
+// memory of the control plane.
 package main
 
 import (
@@ -43,8 +45,12 @@ func run(ctx context.Context) (err error) {
 	output := flag.String("o", "table", "table or json")
 	parallel := flag.Int("parallel", 0, "how many apps at the same time; 0 means one for each core")
 	atLeast := flag.Int("at-least", 0, "exit 1 if fewer apps are installed and deprovisioned")
+	scale := flag.Int("scale", 0, "install a small app as often instead, and fail if the control plane's memory grows")
 	flag.Parse()
 	found, err := find(*only)
+	if *scale > 0 {
+		found, err = apps.Find(filepath.Join(testdata, "scale"))
+	}
 	if err != nil {
 		return err
 	}
@@ -71,8 +77,15 @@ func run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	results := world.Run(ctx)
-	if *output == "json" {
+	if *scale > 0 {
+		return scaled(ctx, world, *scale)
+	}
+	return installed(world.Run(ctx), *output, *atLeast)
+}
+
+// installed prints the results, and fails if too few apps were installed.
+func installed(results []apps.Result, output string, atLeast int) (err error) {
+	if output == "json" {
 		err = json.NewEncoder(os.Stdout).Encode(results)
 	} else {
 		err = apps.Print(os.Stdout, results)
@@ -80,25 +93,41 @@ func run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	installed := 0
+	count := 0
 	for _, r := range results {
 		if r.Installed() {
-			installed++
+			count++
 		}
 	}
-	fmt.Fprintf(os.Stderr, "%d of %d apps were installed and removed\n", installed, len(results))
-	if installed < *atLeast {
-		return fmt.Errorf("%w: %d of %d", errFewer, installed, *atLeast)
+	fmt.Fprintf(os.Stderr, "%d of %d apps were installed and removed\n", count, len(results))
+	if count < atLeast {
+		return fmt.Errorf("%w: %d of %d", errFewer, count, atLeast)
 	}
 	return nil
 }
+
+// scaled installs an app many times and prints the memory of the control plane.
+func scaled(ctx context.Context, world *apps.World, installs int) error {
+	measured, err := world.Scale(ctx, installs)
+	for _, s := range measured {
+		fmt.Printf("%d installs after %s: the control plane has %d MiB, at most %d MiB\n", s.Installs, s.After,
+			s.Resident>>20, s.Peak>>20)
+	}
+	if err != nil {
+		return err
+	}
+	return apps.CheckFlat(measured)
+}
+
+// testdata has the apps of this repository.
+var testdata = filepath.Join("examples", "internal", "apps", "testdata")
 
 // find returns the apps of the corpus, or else our own, with the names.
 func find(only string) (found []*apps.App, err error) {
 	if corpus := os.Getenv("NUON_CORPUS"); corpus != "" {
 		found, err = apps.Find(corpus)
 	} else {
-		found, err = apps.Find(filepath.Join("examples", "internal", "apps", "testdata"))
+		found, err = apps.Find(testdata)
 	}
 	if err != nil || only == "" {
 		return found, err

@@ -27,6 +27,7 @@ import (
 	"github.com/nuon-toolkit/nuon/examples/internal/attack"
 	"github.com/nuon-toolkit/nuon/examples/internal/attack/world"
 	"github.com/nuon-toolkit/nuon/examples/internal/fleet"
+	"github.com/nuon-toolkit/nuon/examples/internal/proc"
 	"github.com/nuon-toolkit/nuon/pkg/gitpack/packtest"
 )
 
@@ -217,7 +218,7 @@ func (h *hostile) judge(ctx context.Context) error {
 	if n := h.elsewhere.Swap(0); n > 0 {
 		return attack.Breached("%d requests went where the redirect led", n)
 	}
-	peak, err := peakMemory(h.fleet.Replicas[0].PID())
+	_, peak, err := proc.Memory(h.fleet.Replicas[0].PID())
 	if err != nil {
 		return err
 	}
@@ -228,19 +229,4 @@ func (h *hostile) judge(ctx context.Context) error {
 		return attack.Breached("another repository is not observed any more: %v", err)
 	}
 	return nil
-}
-
-// peakMemory returns the peak memory of a process, in bytes (proc_pid_status(5)).
-func peakMemory(pid int) (int64, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, err
-	}
-	for line := range strings.Lines(string(status)) {
-		if rest, is := strings.CutPrefix(line, "VmHWM:"); is {
-			kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-			return kib << 10, err
-		}
-	}
-	return 0, fmt.Errorf("the kernel does not tell the memory of process %d", pid)
 }
