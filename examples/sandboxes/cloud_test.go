@@ -85,7 +85,6 @@ func TestTerraform(t *testing.T) {
 			r := r.in(t)
 			r.run(name, "fmt", "-check", "-diff", "-recursive", "-no-color")
 			dir := r.open(name)
-			r.run(dir, "validate", "-no-color")
 			if out := r.run(dir, "test", "-no-color"); !bytes.Contains(out, []byte("Success! ")) {
 				t.Errorf("no test ran:\n%s", out)
 			}
