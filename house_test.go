@@ -72,7 +72,7 @@ var layers = map[string][][]string{
 		{"appvariables", "inputs", "installstack/stackfiles", "observe", "release", "retention", "runnerprogram", "runners",
 			"stackoutputs", "store/storetest"},
 		{"stackversion", "catalog", "jobs", "observe/observetest"},
-		{"build", "joblog", "tfstate", "workflow"},
+		{"build", "installsecrets", "joblog", "tfstate", "workflow"},
 		{"installhealth", "jobs/jobstest", "rollout"},
 		{"preview"},
 		// HTTP begins here.
@@ -83,12 +83,16 @@ var layers = map[string][][]string{
 	},
 	"runnerd": {
 		{"apiclient", "apiclient/contacttest", "jobenv", "kind/terraform/modules",
-			"kind/terraform/modules/registrytest", "policy", "spool", "subprocess", "timing", "values"},
-		{"fault", "process", "runnerlog", "subprocess/childtest", "tfbinary", "values/valuestest"},
+			"kind/terraform/modules/registrytest", "policy", "secretstore", "spool", "subprocess", "timing", "values"},
+		{"fault", "process", "runnerlog", "secretstore/aws", "secretstore/rest", "subprocess/childtest", "tfbinary",
+			"values/valuestest"},
+		{"secretstore/azure", "secretstore/gcp"},
 		{"job", "kind/terraform/providertest", "tfbinary/find", "tfbinary/tofutest"},
 		// What runs in runnerd itself (runner), and what runs in its job processes (the others).
 		{"cluster", "helmsdk/source", "runner", "state", "transfer"},
-		{"action", "cluster/clustertest", "deploy", "helmsdk"},
+		{"cluster/clustertest", "secretstore/kubernetes"},
+		{"secretstore/jobstore"},
+		{"action", "deploy", "helmsdk", "secretsync"},
 		{"healthcheck", "kind/helm", "kind/image", "kind/kubernetes", "kind/terraform"},
 		{""},
 	},

@@ -19,6 +19,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/catalog"
 	"github.com/nuon-toolkit/nuon/reconciler/inputs"
 	"github.com/nuon-toolkit/nuon/reconciler/installhealth"
+	"github.com/nuon-toolkit/nuon/reconciler/installsecrets"
 	"github.com/nuon-toolkit/nuon/reconciler/joblog"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/metrics"
@@ -46,6 +47,7 @@ type services struct {
 	states   *tfstate.Service
 	logs     *joblog.Service
 	health   *installhealth.Health
+	secrets  *installsecrets.Secrets
 	retain   *retention.Cleaner
 	preview  *preview.Preview
 }
@@ -67,9 +69,11 @@ func (r *replica) newServices() *services {
 	o.rollout.UseStacks(stackversion.New(r.program.Runner(r.options.runnerURL)))
 	o.workflow = workflow.New(r.store, o.rollout)
 	o.health = installhealth.New(r.store, o.rollout)
+	o.secrets = installsecrets.New(r.store, o.rollout)
 	o.runners = runners.New(r.store)
 	o.jobs = jobs.New(r.store, r.notifier, o.runners, map[string]jobs.Owner{
 		"build": o.build, build.RefreshOwnerKind: build.Refreshes{}, "step": o.workflow, installhealth.OwnerKind: o.health,
+		installsecrets.OwnerKind: o.secrets,
 	})
 	o.states = tfstate.New(r.store, r.options.states.limits())
 	o.logs = joblog.New(r.store, r.notifier)
@@ -107,6 +111,7 @@ func (o *services) workers(replica string, s *store.Store, m *metrics.Metrics,
 		func(ctx context.Context, q queue.Advance) error { return o.workflow.Reconcile(ctx, q.Org, q.Workflow) })
 	addWorker(w, func(ctx context.Context, q queue.Expire) error { return o.jobs.Expire(ctx, q.Org, q.ID) })
 	addWorker(w, func(ctx context.Context, q queue.Health) error { return o.health.Reconcile(ctx, q.Org, q.Install) })
+	addWorker(w, func(ctx context.Context, q queue.Secrets) error { return o.secrets.Reconcile(ctx, q.Org, q.Install) })
 	addWorker(w, func(ctx context.Context, q queue.Retain) error { return o.retain.Reconcile(ctx, q.Org) })
 	return s.Workers(replica, w.workers, map[string]int{
 		queue.Local: maxLocalWorkers, queue.Remote: maxRemoteWorkers, queue.Background: maxBackgroundWorkers,

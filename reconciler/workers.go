@@ -76,6 +76,8 @@ func aboutWork(args river.JobArgs) []slog.Attr {
 		return []slog.Attr{slog.String("org", a.Org), slog.String("workflow", a.Workflow)}
 	case queue.Health:
 		return []slog.Attr{slog.String("org", a.Org), slog.String("install", a.Install)}
+	case queue.Secrets:
+		return []slog.Attr{slog.String("org", a.Org), slog.String("install", a.Install)}
 	case queue.Retain:
 		return []slog.Attr{slog.String("org", a.Org)}
 	case queue.Expire:
@@ -229,6 +231,8 @@ func jobForDue(d store.DueItem) river.JobArgs {
 		return queue.Catalog{Org: d.Org, App: d.ID}
 	case store.DueHealth:
 		return queue.Health{Org: d.Org, Install: d.ID}
+	case store.DueSecrets:
+		return queue.Secrets{Org: d.Org, Install: d.ID}
 	case store.DueOrg:
 		return queue.Retain{Org: d.Org}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/kind/image"
 	"github.com/nuon-toolkit/nuon/runnerd/kind/kubernetes"
 	"github.com/nuon-toolkit/nuon/runnerd/kind/terraform"
+	"github.com/nuon-toolkit/nuon/runnerd/secretsync"
 	"github.com/nuon-toolkit/nuon/runnerd/transfer"
 )
 
@@ -44,8 +45,9 @@ func handlers() job.Handlers {
 			func(k kind) job.Handler { return deploy.PlanHandler(k.deploy) }),
 		api.JobSpecKindApply: byKind(func(s api.JobSpec) string { return s.Apply.Deploy.ComponentKind },
 			func(k kind) job.Handler { return deploy.ApplyHandler(k.deploy) }),
-		api.JobSpecKindAction: action.Action{},
-		api.JobSpecKindHealth: healthCheckers(),
+		api.JobSpecKindAction:  action.Action{},
+		api.JobSpecKindHealth:  healthCheckers(),
+		api.JobSpecKindSecrets: secretsync.Handler{},
 	}
 }
 

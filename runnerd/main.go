@@ -55,7 +55,7 @@ func newRoot() *cobra.Command {
 	}
 	root.SetVersionTemplate("runnerd {{.Version}}\n")
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newRun(), newCheck(), newStatus(), newJob())
+	root.AddCommand(newRun(), newCheck(), newStatus(), newSecrets(), newJob())
 	root.AddCommand(newDiff())
 	return root
 }

@@ -372,6 +372,51 @@ func (e InstallComponentWanted) Valid() bool {
 	}
 }
 
+// Defines values for InstallSecretSource.
+const (
+	InstallSecretSourceCustomer  InstallSecretSource = "customer"
+	InstallSecretSourceGenerated InstallSecretSource = "generated"
+	InstallSecretSourceOutput    InstallSecretSource = "output"
+)
+
+// Valid indicates whether the value is a known member of the InstallSecretSource enum.
+func (e InstallSecretSource) Valid() bool {
+	switch e {
+	case InstallSecretSourceCustomer:
+		return true
+	case InstallSecretSourceGenerated:
+		return true
+	case InstallSecretSourceOutput:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for InstallSecretState.
+const (
+	InstallSecretStateMissing      InstallSecretState = "missing"
+	InstallSecretStateNotPermitted InstallSecretState = "not_permitted"
+	InstallSecretStatePresent      InstallSecretState = "present"
+	InstallSecretStateUnknown      InstallSecretState = "unknown"
+)
+
+// Valid indicates whether the value is a known member of the InstallSecretState enum.
+func (e InstallSecretState) Valid() bool {
+	switch e {
+	case InstallSecretStateMissing:
+		return true
+	case InstallSecretStateNotPermitted:
+		return true
+	case InstallSecretStatePresent:
+		return true
+	case InstallSecretStateUnknown:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for InstallSummaryHealth.
 const (
 	InstallSummaryHealthAttention   InstallSummaryHealth = "attention"
@@ -521,12 +566,13 @@ func (e JobResultStatus) Valid() bool {
 
 // Defines values for JobSpecKind.
 const (
-	JobSpecKindAction JobSpecKind = "action"
-	JobSpecKindApply  JobSpecKind = "apply"
-	JobSpecKindBuild  JobSpecKind = "build"
-	JobSpecKindHealth JobSpecKind = "health"
-	JobSpecKindPlan   JobSpecKind = "plan"
-	JobSpecKindSync   JobSpecKind = "sync"
+	JobSpecKindAction  JobSpecKind = "action"
+	JobSpecKindApply   JobSpecKind = "apply"
+	JobSpecKindBuild   JobSpecKind = "build"
+	JobSpecKindHealth  JobSpecKind = "health"
+	JobSpecKindPlan    JobSpecKind = "plan"
+	JobSpecKindSecrets JobSpecKind = "secrets"
+	JobSpecKindSync    JobSpecKind = "sync"
 )
 
 // Valid indicates whether the value is a known member of the JobSpecKind enum.
@@ -541,6 +587,8 @@ func (e JobSpecKind) Valid() bool {
 	case JobSpecKindHealth:
 		return true
 	case JobSpecKindPlan:
+		return true
+	case JobSpecKindSecrets:
 		return true
 	case JobSpecKindSync:
 		return true
@@ -960,6 +1008,30 @@ func (e SealingKeyHolder) Valid() bool {
 	case SealingKeyHolderRunner:
 		return true
 	case SealingKeyHolderServer:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SecretStatusState.
+const (
+	SecretStatusStateMissing      SecretStatusState = "missing"
+	SecretStatusStateNotPermitted SecretStatusState = "not_permitted"
+	SecretStatusStatePresent      SecretStatusState = "present"
+	SecretStatusStateUnknown      SecretStatusState = "unknown"
+)
+
+// Valid indicates whether the value is a known member of the SecretStatusState enum.
+func (e SecretStatusState) Valid() bool {
+	switch e {
+	case SecretStatusStateMissing:
+		return true
+	case SecretStatusStateNotPermitted:
+		return true
+	case SecretStatusStatePresent:
+		return true
+	case SecretStatusStateUnknown:
 		return true
 	default:
 		return false
@@ -2285,6 +2357,41 @@ type InstallPreview struct {
 	Components []PreviewedEffect `json:"components"`
 }
 
+// InstallSecret defines model for InstallSecret.
+type InstallSecret struct {
+	Copied      bool         `json:"copied,omitempty,omitzero"`
+	Copies      []SecretCopy `json:"copies,omitempty,omitzero"`
+	Description string       `json:"description,omitempty,omitzero"`
+
+	// Location where the customer finds it
+	Location string `json:"location,omitempty,omitzero"`
+	Name     string `json:"name"`
+	Problem  string `json:"problem,omitempty,omitzero"`
+
+	// Since when the runner first reported this version or state
+	Since time.Time `json:"since,omitempty,omitzero"`
+
+	// Source who provides the value: the customer, nobody, or the component whose output has the address
+	Source InstallSecretSource `json:"source"`
+	State  InstallSecretState  `json:"state"`
+
+	// Version id of the current version in its store
+	Version string `json:"version,omitempty,omitzero"`
+}
+
+// InstallSecretSource who provides the value: the customer, nobody, or the component whose output has the address
+type InstallSecretSource string
+
+// InstallSecretState defines model for InstallSecret.State.
+type InstallSecretState string
+
+// InstallSecretList defines model for InstallSecretList.
+type InstallSecretList struct {
+	// CheckedAt when the runner reported them; zero before it has
+	CheckedAt time.Time       `json:"checked_at,omitempty,omitzero"`
+	Items     []InstallSecret `json:"items"`
+}
+
 // InstallSummary defines model for InstallSummary.
 type InstallSummary struct {
 	App string `json:"app"`
@@ -2361,16 +2468,17 @@ type Job struct {
 // JobStatus defines model for Job.Status.
 type JobStatus string
 
-// JobResult At most one of build, plan, apply, action, health is set; of an apply that failed, what it did up to then.
+// JobResult At most one of build, plan, apply, action, health, secrets is set; of an apply that failed, what it did up to then.
 type JobResult struct {
 	Action ActionResult `json:"action,omitempty,omitzero"`
 	Apply  ApplyResult  `json:"apply,omitempty,omitzero"`
 	Build  BuildResult  `json:"build,omitempty,omitzero"`
 
 	// Error one sentence and what to do
-	Error  string       `json:"error,omitempty,omitzero"`
-	Health HealthResult `json:"health,omitempty,omitzero"`
-	Plan   PlanResult   `json:"plan,omitempty,omitzero"`
+	Error   string        `json:"error,omitempty,omitzero"`
+	Health  HealthResult  `json:"health,omitempty,omitzero"`
+	Plan    PlanResult    `json:"plan,omitempty,omitzero"`
+	Secrets SecretsResult `json:"secrets,omitempty,omitzero"`
 
 	// Status lost: the process is provably gone and left no result
 	Status JobResultStatus `json:"status"`
@@ -2379,7 +2487,7 @@ type JobResult struct {
 // JobResultStatus lost: the process is provably gone and left no result
 type JobResultStatus string
 
-// JobSpec Exactly one of build, sync, plan, apply, action, health is set, as kind says.
+// JobSpec Exactly one of build, sync, plan, apply, action, health, secrets is set, as kind says.
 type JobSpec struct {
 	Action  ActionSpec `json:"action,omitempty,omitzero"`
 	Apply   ApplySpec  `json:"apply,omitempty,omitzero"`
@@ -2392,6 +2500,9 @@ type JobSpec struct {
 	Kind   JobSpecKind `json:"kind"`
 	Org    string      `json:"org"`
 	Plan   PlanSpec    `json:"plan,omitempty,omitzero"`
+
+	// Secrets Report the versions of an install's secrets without reading them, and copy those that are to be copied into the cluster.
+	Secrets SecretsSpec `json:"secrets,omitempty,omitzero"`
 
 	// Sync Copy an artifact from the vendor's registry to the install's, by digest.
 	Sync           SyncSpec `json:"sync,omitempty,omitzero"`
@@ -3399,6 +3510,74 @@ type SealingKey struct {
 // SealingKeyHolder who has the private half; default server
 type SealingKeyHolder string
 
+// SecretCopy defines model for SecretCopy.
+type SecretCopy struct {
+	Key       string `json:"key"`
+	Name      string `json:"name"`
+	Namespace string `json:"namespace"`
+}
+
+// SecretReference defines model for SecretReference.
+type SecretReference struct {
+	// Address as in a SecretSpec
+	Address string `json:"address,omitempty,omitzero"`
+	Name    string `json:"name"`
+}
+
+// SecretSpec One secret of the app. Address and the names of copies are templates.
+type SecretSpec struct {
+	// Address of a secret that the store did not name, as an output of a component has it; empty for one that is stored for the install
+	Address string `json:"address,omitempty,omitzero"`
+
+	// Base64 the value is decoded before it is copied
+	Base64 bool         `json:"base64,omitempty,omitzero"`
+	Copies []SecretCopy `json:"copies"`
+
+	// Generate the runner generates it in a store that has no install stack
+	Generate bool   `json:"generate,omitempty,omitzero"`
+	Name     string `json:"name"`
+}
+
+// SecretStatus What a runner reports about a secret. It never has the value.
+type SecretStatus struct {
+	// Copied all its copies have this version
+	Copied bool `json:"copied,omitempty,omitzero"`
+
+	// Copies where it is copied to
+	Copies []SecretCopy `json:"copies,omitempty,omitzero"`
+
+	// Location where the customer finds it
+	Location string `json:"location,omitempty,omitzero"`
+	Name     string `json:"name"`
+
+	// Problem one sentence: why it is not present, or was not copied
+	Problem string            `json:"problem,omitempty,omitzero"`
+	State   SecretStatusState `json:"state"`
+
+	// Version id of the current version in its store
+	Version string `json:"version,omitempty,omitzero"`
+}
+
+// SecretStatusState defines model for SecretStatus.State.
+type SecretStatusState string
+
+// SecretsResult defines model for SecretsResult.
+type SecretsResult struct {
+	Secrets []SecretStatus `json:"secrets"`
+}
+
+// SecretsSpec Report the versions of an install's secrets without reading them, and copy those that are to be copied into the cluster.
+type SecretsSpec struct {
+	// Cluster where the copies go; without a path there is no cluster yet, and nothing is copied
+	Cluster   ClusterSpec  `json:"cluster,omitempty,omitzero"`
+	Install   string       `json:"install"`
+	InstallID string       `json:"install_id"`
+	Secrets   []SecretSpec `json:"secrets"`
+
+	// Values What templates read below `.nuon`. Plain is a tree; each sealed leaf is put at its path by the runner.
+	Values Values `json:"values"`
+}
+
 // Stack defines model for Stack.
 type Stack struct {
 	// Cloud aws, azure or gcp
@@ -3757,6 +3936,9 @@ type Values struct {
 	// Proofs of the plain outputs, each by the runner that read it
 	Proofs []ValueProof  `json:"proofs,omitempty,omitzero"`
 	Sealed []SealedValue `json:"sealed"`
+
+	// Secrets the secrets of the customer whose values the runner puts below install.secrets
+	Secrets []SecretReference `json:"secrets,omitempty,omitzero"`
 }
 
 // Webhook defines model for Webhook.
@@ -4828,6 +5010,16 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/installs/{install}/rendered (the `RenderTexts` operationId).
 	RenderTexts(ctx context.Context, install InInstall, params *RenderTextsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListInstallSecrets The secrets of the customer, as the install's runner reported them last. The control plane never has a value.
+	//
+	// Corresponds with GET /v1/installs/{install}/secrets (the `ListInstallSecrets` operationId).
+	ListInstallSecrets(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CheckInstallSecrets Let the runner report the secrets of the install now instead of with its next check.
+	//
+	// Corresponds with POST /v1/installs/{install}/secrets (the `CheckInstallSecrets` operationId).
+	CheckInstallSecrets(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RenderStack Render the stack that the customer creates for the install. It becomes a new version if its files differ from those of the newest one. 422 bad_stack when it cannot be rendered, with the reasons.
 	//
@@ -6421,6 +6613,36 @@ func (c *Client) PreviewInstall(ctx context.Context, install InInstall, body Pre
 // Corresponds with GET /v1/installs/{install}/rendered (the `RenderTexts` operationId).
 func (c *Client) RenderTexts(ctx context.Context, install InInstall, params *RenderTextsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRenderTextsRequest(c.Server, install, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListInstallSecrets The secrets of the customer, as the install's runner reported them last. The control plane never has a value.
+//
+// Corresponds with GET /v1/installs/{install}/secrets (the `ListInstallSecrets` operationId).
+func (c *Client) ListInstallSecrets(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListInstallSecretsRequest(c.Server, install)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CheckInstallSecrets Let the runner report the secrets of the install now instead of with its next check.
+//
+// Corresponds with POST /v1/installs/{install}/secrets (the `CheckInstallSecrets` operationId).
+func (c *Client) CheckInstallSecrets(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCheckInstallSecretsRequest(c.Server, install)
 	if err != nil {
 		return nil, err
 	}
@@ -10228,6 +10450,74 @@ func NewRenderTextsRequest(server string, install InInstall, params *RenderTexts
 	return req, nil
 }
 
+// NewListInstallSecretsRequest constructs an http.Request for the ListInstallSecrets method
+func NewListInstallSecretsRequest(server string, install InInstall) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "install", install, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/installs/%s/secrets", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCheckInstallSecretsRequest constructs an http.Request for the CheckInstallSecrets method
+func NewCheckInstallSecretsRequest(server string, install InInstall) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "install", install, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/installs/%s/secrets", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewRenderStackRequest constructs an http.Request for the RenderStack method
 func NewRenderStackRequest(server string, install InInstall) (*http.Request, error) {
 	var err error
@@ -12596,6 +12886,20 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/installs/{install}/rendered (the `RenderTexts` operationId).
 	RenderTextsWithResponse(ctx context.Context, install InInstall, params *RenderTextsParams, reqEditors ...RequestEditorFn) (*RenderTextsResponse, error)
+
+	// ListInstallSecretsWithResponse The secrets of the customer, as the install's runner reported them last. The control plane never has a value.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/installs/{install}/secrets (the `ListInstallSecrets` operationId).
+	ListInstallSecretsWithResponse(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*ListInstallSecretsResponse, error)
+
+	// CheckInstallSecretsWithResponse Let the runner report the secrets of the install now instead of with its next check.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/installs/{install}/secrets (the `CheckInstallSecrets` operationId).
+	CheckInstallSecretsWithResponse(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*CheckInstallSecretsResponse, error)
 
 	// RenderStackWithResponse Render the stack that the customer creates for the install. It becomes a new version if its files differ from those of the newest one. 422 bad_stack when it cannot be rendered, with the reasons.
 	//
@@ -15785,6 +16089,102 @@ func (r RenderTextsResponse) ContentType() string {
 	return ""
 }
 
+type ListInstallSecretsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *InstallSecretList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListInstallSecretsResponse) GetJSON200() *InstallSecretList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListInstallSecretsResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListInstallSecretsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListInstallSecretsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListInstallSecretsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListInstallSecretsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CheckInstallSecretsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *InstallSecretList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CheckInstallSecretsResponse) GetJSON200() *InstallSecretList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CheckInstallSecretsResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CheckInstallSecretsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CheckInstallSecretsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CheckInstallSecretsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CheckInstallSecretsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type RenderStackResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -18761,6 +19161,32 @@ func (c *ClientWithResponses) RenderTextsWithResponse(ctx context.Context, insta
 	return ParseRenderTextsResponse(rsp)
 }
 
+// ListInstallSecretsWithResponse The secrets of the customer, as the install's runner reported them last. The control plane never has a value.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/installs/{install}/secrets (the `ListInstallSecrets` operationId).
+func (c *ClientWithResponses) ListInstallSecretsWithResponse(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*ListInstallSecretsResponse, error) {
+	rsp, err := c.ListInstallSecrets(ctx, install, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListInstallSecretsResponse(rsp)
+}
+
+// CheckInstallSecretsWithResponse Let the runner report the secrets of the install now instead of with its next check.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/installs/{install}/secrets (the `CheckInstallSecrets` operationId).
+func (c *ClientWithResponses) CheckInstallSecretsWithResponse(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*CheckInstallSecretsResponse, error) {
+	rsp, err := c.CheckInstallSecrets(ctx, install, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCheckInstallSecretsResponse(rsp)
+}
+
 // RenderStackWithResponse Render the stack that the customer creates for the install. It becomes a new version if its files differ from those of the newest one. 422 bad_stack when it cannot be rendered, with the reasons.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -21349,6 +21775,72 @@ func ParseRenderTextsResponse(rsp *http.Response) (*RenderTextsResponse, error) 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest RenderedTexts
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListInstallSecretsResponse parses an HTTP response from a ListInstallSecretsWithResponse call
+func ParseListInstallSecretsResponse(rsp *http.Response) (*ListInstallSecretsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListInstallSecretsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest InstallSecretList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCheckInstallSecretsResponse parses an HTTP response from a CheckInstallSecretsWithResponse call
+func ParseCheckInstallSecretsResponse(rsp *http.Response) (*CheckInstallSecretsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CheckInstallSecretsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest InstallSecretList
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

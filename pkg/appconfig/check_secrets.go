@@ -32,7 +32,17 @@ func (c *checker) checkSecretValue(e *entry[format.Secret]) {
 		c.errorf(ruleSecretOptions, t.KeyPosition(other), hint,
 			"secret %q cannot have both %s and %s", secret.Name, key, other)
 	}
+	if secret.Address != "" && !strings.Contains(secret.Address, ".outputs.") {
+		c.errorf(ruleSecretOptions, t.Position("address"), "write {{ .nuon.components.NAME.outputs.OUTPUT }}",
+			"the address of secret %q is not an output of a component", secret.Name)
+	}
 	switch {
+	case secret.Address != "" && secret.Required:
+		conflict("address", "required", "remove required")
+	case secret.Address != "" && secret.AutoGenerate:
+		conflict("address", "auto_generate", "remove auto_generate")
+	case secret.Address != "" && secret.CustomerManaged:
+		conflict("address", "customer_managed", "remove customer_managed")
 	case secret.AutoGenerate && secret.Required:
 		conflict("auto_generate", "required", "remove required")
 	case secret.AutoGenerate && secret.Default != "":

@@ -196,26 +196,6 @@ func TestWrongConfigs(t *testing.T) {
 	}
 }
 
-func TestSecretValue(t *testing.T) {
-	for path, want := range map[string]string{
-		"install.secrets.db": ".nuon.install.secrets.db has no value: secret values never pass through templates " +
-			"(use kubernetes_sync of the secret and let the workload read it there, or .nuon.secrets.db.arn)",
-		"install.secrets": ".nuon.install.secrets has no value: secret values never pass through templates " +
-			"(use kubernetes_sync of the secret and let the workload read it there, or .nuon.secrets.NAME.arn)",
-		"secrets.db.value": ".nuon.secrets.db.value has no value: secret values never pass through templates " +
-			"(use kubernetes_sync of the secret and let the workload read it there, or .nuon.secrets.db.arn)",
-		"secrets.db.arn": "", "secrets": "", "install.id": "",
-	} {
-		got := ""
-		if problem, hint, ok := SecretValue(strings.Split(path, ".")); ok {
-			got = problem + " (" + hint + ")"
-		}
-		if got != want {
-			t.Errorf("%s:\n got %s\nwant %s", path, got, want)
-		}
-	}
-}
-
 func TestSameRepository(t *testing.T) {
 	spellings := []string{
 		"acme/infra", "Acme/Infra", "acme/infra.git", "https://github.com/acme/infra", "https://github.com/acme/infra.git/",

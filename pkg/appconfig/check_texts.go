@@ -75,7 +75,7 @@ func (c *checker) readTexts() {
 		c.addTexts(stageStack, "", true, entryTexts(c, e, "break-glass role"))
 	}
 	for _, e := range c.secrets {
-		c.addTexts(stageStack, "", true, entryTexts(c, e, "secret "+e.value.Name))
+		c.addTexts(stageStack, "", false, entryTexts(c, e, "secret "+e.value.Name))
 	}
 	for _, e := range c.policies {
 		if isClusterPolicy(&e.value) {
@@ -103,6 +103,8 @@ func (c *checker) addTexts(stage stage, name string, noEffectYet bool, found []f
 		t := &renderedText{fragment: f, stage: stage, name: name, noEffectYet: noEffectYet}
 		switch {
 		case f.key == nil: // of an override, which is no key of the format
+		case f.key.Path == "address" && strings.HasPrefix(f.path, "secret "):
+			t.stage = stageRun
 		case f.key.Name == "readme":
 			t.stage = stageProse
 		case f.key.Path == "custom_nested_stacks.parameters":

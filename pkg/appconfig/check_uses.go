@@ -9,34 +9,6 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/render"
 )
 
-const (
-	secretValues = "secret values never pass through templates"
-	secretRemedy = "use kubernetes_sync of the secret and let the workload read it there, or .nuon.secrets.NAME.arn"
-)
-
-// SecretValue reports whether a template path would read the value of a secret, with the problem
-// and what to do instead. Checks warn with these texts, and rendering fails with the same ones.
-// The path is canonical.
-func SecretValue(ref render.Path) (problem, hint string, ok bool) {
-	name := ""
-	switch {
-	case ref.HasPrefix("install", "secrets"):
-		if len(ref) > 2 {
-			name = ref[2]
-		}
-	case len(ref) > 2 && ref[0] == "secrets" &&
-		slices.Contains([]string{"value", "data", "content", "plaintext", "secret"}, ref[2]):
-		name = ref[1]
-	default:
-		return "", "", false
-	}
-	hint = secretRemedy
-	if name != "" {
-		hint = strings.Replace(hint, "NAME", name, 1)
-	}
-	return fmt.Sprintf(".nuon.%s has no value: %s", ref, secretValues), hint, true
-}
-
 // finding is a problem with one use.
 type finding struct {
 	rule, message, hint string
@@ -58,12 +30,6 @@ func (c *checker) checkUse(t *renderedText, ref render.Path) *finding {
 	if len(ref) == 0 {
 		return nil // a parse error already
 	}
-	if problem, hint, ok := SecretValue(ref); ok {
-		if ref[0] == "install" && len(ref) > 2 && c.names.secrets[ref[2]] == nil {
-			hint = "declare the secret " + ref[2] + " with kubernetes_sync, and let the workload read it there"
-		}
-		return &finding{ruleSecretValue, problem, hint, true}
-	}
 	fields, known := pathRoots[ref[0]]
 	switch {
 	case !known:
@@ -83,6 +49,10 @@ func (c *checker) checkUse(t *renderedText, ref render.Path) *finding {
 	case "inputs":
 		if len(ref) > 2 && ref[1] == "inputs" && c.names.inputs[ref[2]] == nil {
 			return c.unknownInput(ref[2])
+		}
+	case "install":
+		if ref.HasPrefix("install", "secrets") && len(ref) > 2 {
+			return c.checkSecretUse(render.Path{"secrets", ref[2]})
 		}
 	case "secrets":
 		return c.checkSecretUse(ref)
@@ -126,7 +96,7 @@ func (c *checker) unknownInput(name string) *finding {
 	found := errorFinding(ruleTemplatePath, nearestOrDeclare(c, name, c.names.inputs, "input"), "the app has no input %q",
 		name)
 	if c.names.secrets[name] != nil {
-		found.hint = secretValues + "; " + strings.Replace(secretRemedy, "NAME", name, 1)
+		found.hint = "write .nuon.install.secrets." + name
 	}
 	return found
 }
@@ -138,6 +108,8 @@ func (c *checker) checkSecretUse(ref render.Path) *finding {
 	case c.names.secrets[ref[1]] == nil:
 		return errorFinding(ruleTemplatePath, nearestOrDeclare(c, ref[1], c.names.secrets, "secret"),
 			"the app has no secret %q", ref[1])
+	case len(ref) > 2 && slices.Contains([]string{"value", "data", "content", "plaintext", "secret"}, ref[2]):
+		return errorFinding(ruleTemplatePath, "write .nuon.install.secrets."+ref[1], "there is no %q of a secret", ref[2])
 	case len(ref) > 2 && !slices.Contains(secretFields, ref[2]):
 		return c.unknownName(ref[2], secretFields, "there is no %q of a secret", ref[2])
 	}
@@ -307,6 +279,9 @@ func (c *checker) checkStage(t *renderedText, ref render.Path) *finding {
 	case t.stage == stageNestedStack && !nestedMayRead(ref):
 		return errorFinding(ruleTemplateScope, "read .nuon.install.id, .nuon.inputs.inputs, .nuon.app or .nuon.org",
 			"a parameter of a nested stack cannot read .nuon.%s: the stack is made before it has a value", ref)
+	case t.stage == stageStack && ref.HasPrefix("install", "secrets"):
+		return errorFinding(ruleTemplateScope, "read the install, its inputs or its cloud account",
+			"the stack, its roles and secrets are made without the values of secrets, so they cannot read .nuon.%s", ref)
 	case t.stage == stageStack &&
 		slices.Contains([]string{"sandbox", "components", "actions", "install_stack", "secrets", "domain"}, ref[0]):
 		found := errorFinding(ruleTemplateScope, "read the install, its inputs or its cloud account",

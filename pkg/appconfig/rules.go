@@ -38,7 +38,6 @@ const (
 	ruleTemplateScope   = "template-scope"
 	ruleUnrendered      = "template-unrendered"
 	ruleUndotted        = "template-undotted"
-	ruleSecretValue     = "secret-value"
 	ruleCloudMismatch   = "cloud-mismatch"
 	ruleSecretOptions   = "secret-options"
 	ruleSensitive       = "sensitive-in-file"
@@ -137,7 +136,6 @@ var rules = []Rule{
 	{Name: ruleTemplateScope, Summary: "A template reads only values that exist when it is rendered."},
 	{Name: ruleUnrendered, Summary: "Template expressions occur only in texts that are rendered.", Warns: true},
 	{Name: ruleUndotted, Summary: "An expression that reads a value starts with a dot.", Warns: true},
-	{Name: ruleSecretValue, Summary: "Templates do not read the values of secrets.", Warns: true},
 	// Clouds, repositories.
 	{Name: ruleCloudMismatch, Summary: "The runner, stack, roles, accounts and templates are for one cloud."},
 	{Name: ruleRepository,

@@ -59,7 +59,7 @@ func mayBeEmpty(section string, empty bool) bool {
 // read, checked and stored.
 func noEffect(section string) string {
 	switch section {
-	case "secrets", "permissions", "policies", "runbooks":
+	case "permissions", "policies", "runbooks":
 		return section
 	case "stack":
 		return "the install stack"

@@ -181,6 +181,9 @@ func (r *reader) secrets() []Secret {
 	var all []Secret
 	for i := range r.app.Secrets {
 		s, file := &r.app.Secrets[i], "secrets.toml: "+r.app.Secrets[i].Name
+		if s.Address != "" { // it exists elsewhere
+			continue
+		}
 		all = append(all, Secret{
 			Name: s.Name, ID: identifiers[i], Required: s.Required, Generated: s.AutoGenerate,
 			CustomerManaged: s.CustomerManaged,

@@ -59,7 +59,7 @@ func decideExpiry(h Attempt, losses int) expiry {
 
 // repeatable reports whether running a job of the kind twice has the same effect as once.
 func repeatable(kind string) bool {
-	return slices.Contains([]string{"build", "sync", "plan", "health"}, kind)
+	return slices.Contains([]string{"build", "sync", "plan", "health", "secrets"}, kind)
 }
 
 // Expire handles one attempt whose time may have run out, or a job that was cancelled before it

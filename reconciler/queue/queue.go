@@ -85,6 +85,12 @@ type Health struct {
 	Install string `json:"install"`
 }
 
+// Secrets enqueues a check of the customer's secrets for the runner of one install (secrets).
+type Secrets struct {
+	Org     string `json:"org"`
+	Install string `json:"install"`
+}
+
 // Retain removes an org's data whose retention period is over (retain).
 type Retain struct {
 	Org string `json:"org"`
@@ -101,6 +107,7 @@ func (RolloutRange) Kind() string { return "rollout_range" }
 func (Advance) Kind() string      { return "advance" }
 func (Expire) Kind() string       { return "expire" }
 func (Health) Kind() string       { return "health" }
+func (Secrets) Kind() string      { return "secrets" }
 func (Retain) Kind() string       { return "retain" }
 
 // InsertOpts returns the queue and the priority in it.
@@ -126,6 +133,11 @@ func (Resync) InsertOpts() river.InsertOpts {
 // InsertOpts returns the queue and the priority in it.
 func (Health) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{Queue: Background, Priority: last}
+}
+
+// InsertOpts returns the queue and the priority in it.
+func (Secrets) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: Background, Priority: first}
 }
 
 // InsertOpts returns the queue and the priority in it.

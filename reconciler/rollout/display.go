@@ -189,7 +189,7 @@ func (d *Display) tree(refs []render.Path) (render.Tree, error) {
 func (d *Display) maskSensitive(tree render.Tree, ref render.Path) (placeholder string) {
 	paths := slices.Clone(d.sensitive)
 	for _, l := range d.snapshot.leaves(ref) {
-		if l.sealed != nil {
+		if l.sealed != nil || l.secret != nil {
 			paths = append(paths, l.path)
 		}
 	}
@@ -234,6 +234,10 @@ func (d *Display) missingCondition(tree render.Tree, ref render.Path) (waits str
 			}
 		case appconfig.FromAccount:
 			return "the cloud account of the install is set"
+		case appconfig.FromSecret:
+			if name := secretOf(ref); name != "" && s.secret(name) != nil {
+				return "secret " + name + " is set"
+			}
 		case appconfig.FromVariable:
 			if len(ref) > len(variablesPath) {
 				return "app variable " + ref[len(variablesPath)] + " is set"

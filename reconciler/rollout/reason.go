@@ -80,12 +80,13 @@ func (m changes) text(p *installComponent, release int32) string {
 	if m.override {
 		words = append(words, fmt.Sprintf("the install's %s for %s changed", overriddenKey(p.config.Kind), p.row.Name))
 	}
-	for i, path := range m.values {
+	labels := configLabels(m.values)
+	for i, label := range labels {
 		if i == maxListedChanges {
-			words = append(words, fmt.Sprintf("%d more values changed", len(m.values)-maxListedChanges))
+			words = append(words, fmt.Sprintf("%d more values changed", len(labels)-maxListedChanges))
 			break
 		}
-		words = append(words, configLabel(path)+" changed")
+		words = append(words, label+" changed")
 	}
 	if len(words) == 0 {
 		return "nothing changed since it was applied"
@@ -115,11 +116,23 @@ func ownInputsChanged(was, now digestInputs) bool {
 	}
 	for _, path := range changedValues(was.Values, now.Values) {
 		if strings.HasPrefix(path, "inputs.") || strings.HasPrefix(path, "install_stack.") ||
-			strings.HasPrefix(path, "app.variables.") {
+			strings.HasPrefix(path, "app.variables.") || strings.HasPrefix(path, "install.secrets.") ||
+			strings.HasPrefix(path, "secrets.") {
 			return true
 		}
 	}
 	return false
+}
+
+// configLabels returns the labels of paths, each once.
+func configLabels(paths []string) []string {
+	var labels []string
+	for _, path := range paths {
+		if label := configLabel(path); !slices.Contains(labels, label) {
+			labels = append(labels, label)
+		}
+	}
+	return labels
 }
 
 // configLabel returns a path below .nuon in the terms of the app's config.
@@ -128,6 +141,10 @@ func configLabel(path string) string {
 	switch {
 	case len(keys) >= 3 && keys[0] == "inputs":
 		return "input " + keys[2]
+	case len(keys) >= 3 && keys[0] == "install" && keys[1] == "secrets":
+		return "secret " + keys[2]
+	case len(keys) >= 3 && keys[0] == "secrets":
+		return "secret " + keys[1]
 	case len(keys) >= 3 && keys[0] == "sandbox" && keys[1] == "outputs":
 		return "output " + strings.Join(keys[2:], ".") + " of the sandbox"
 	case len(keys) >= 4 && keys[0] == "components" && keys[2] == "outputs":

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/reconciler/release"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
@@ -95,9 +94,6 @@ func (d *resolver) resolvePresent(p *installComponent, w *desiredState) {
 	}
 	d.waitForPerson(p, w)
 	if w.WaitReason == "" {
-		waitForSecrets(p, w)
-	}
-	if w.WaitReason == "" {
 		d.waitForKinds(p, w)
 	}
 	if w.WaitReason == "" {
@@ -108,6 +104,9 @@ func (d *resolver) resolvePresent(p *installComponent, w *desiredState) {
 	}
 	if w.WaitReason == "" {
 		d.waitForValues(p, w)
+	}
+	if w.WaitReason == "" {
+		d.waitForSecrets(p, w)
 	}
 	w.changes = d.changesOf(p, w)
 	w.changeText = w.changes.text(p, w.digestInputs.Release)
@@ -130,17 +129,6 @@ func (d *resolver) waitForPerson(p *installComponent, w *desiredState) {
 	}
 	if why != "" {
 		w.WaitReason, w.Stalled, w.externalWait = why, true, true
-	}
-}
-
-// waitForSecrets makes a component wait forever if a template reads the value of a secret, which no
-// template can; the text is that of the validation warning.
-func waitForSecrets(p *installComponent, w *desiredState) {
-	for _, ref := range p.refs {
-		if problem, remedy, secret := appconfig.SecretValue(ref); secret {
-			w.WaitReason, w.Stalled, w.externalWait, w.unsatisfiable = problem+"; "+remedy, true, true, true
-			return
-		}
 	}
 }
 

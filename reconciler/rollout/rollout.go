@@ -63,6 +63,9 @@ func (r *Rollout) reconcile(ctx context.Context, tx *store.Tx, installs []store.
 	if err := r.ensureStacks(ctx, tx, all); err != nil {
 		return err
 	}
+	if err := requestSecretChecks(ctx, tx, all); err != nil {
+		return err
+	}
 	_, err = ensureInstalls(ctx, tx, all, nil, by)
 	return err
 }

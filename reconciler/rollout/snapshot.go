@@ -8,6 +8,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/reconciler/installsecrets"
 	"github.com/nuon-toolkit/nuon/reconciler/stackversion"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
@@ -37,6 +38,9 @@ type snapshot struct {
 	runs       map[string]actionRun         // the latest run of each action that has run
 	account    map[string]map[string]string // the cloud account of the install, as in its file
 	stack      map[string]json.RawMessage   // the outputs of the install's stack; nil before there are any
+
+	secrets       map[string]installsecrets.Report // what the runner reported of the customer's secrets
+	secretsDigest string                           // of what it was asked
 
 	stackRunning string              // version of the stack that has these outputs, as it was stated
 	stackNewest  stackversion.Newest // version of the stack that was rendered last
@@ -178,6 +182,8 @@ func (s *snapshot) addValue(v store.ValuesOfInstallsRow) error {
 			return fmt.Errorf("decode the newest version of the stack: %w", err)
 		}
 		return nil
+	case "secrets":
+		return s.addSecrets(v)
 	case "variable":
 		return s.addVariable(v)
 	case "run":

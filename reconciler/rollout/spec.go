@@ -118,7 +118,8 @@ func (s *snapshot) ActionJob(run workflow.ActionRun) (workflow.ActionJob, error)
 			&workflow.Unavailable{Reason: fmt.Sprintf("%s is not sealed to the runner's key, so the action cannot read it",
 				configLabel(path.String()))}
 	}
-	if why := cmp.Or(s.missingStackOutputs(refs), s.missingVariables(refs)); why != "" {
+	secretMissing, _ := s.missingSecrets(refs)
+	if why := cmp.Or(s.missingStackOutputs(refs), s.missingVariables(refs), secretMissing); why != "" {
 		return workflow.ActionJob{},
 			&workflow.Unavailable{Reason: fmt.Sprintf("action %s cannot run: %s", run.Action, why)}
 	}

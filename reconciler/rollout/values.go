@@ -26,6 +26,9 @@ type leaf struct {
 	from     string // id of the install component that an output comes from; empty for an action
 	inDigest bool   // it is part of the desired digest
 	ours     bool   // it is sealed to the control plane's key, and to the install's only in a job
+
+	secret  *api.SecretReference // of a secret of the customer: only the runner has the value
+	version string               // of that secret
 }
 
 // absentDigest is the digest of a missing value.
@@ -51,6 +54,8 @@ func (s *snapshot) leaves(ref render.Path) []leaf {
 			all = append(all, s.actionsLeaves(ref)...)
 		case appconfig.FromStackOutput:
 			all = append(all, s.stackLeaves(ref)...)
+		case appconfig.FromSecret:
+			all = append(all, s.secretLeaves(ref)...)
 		case appconfig.FromVariable:
 			all = append(all, s.variableLeaves(ref)...)
 		default:
@@ -394,6 +399,8 @@ func (s *snapshot) digestValues(refs []render.Path) []valueDigest {
 // digestFor returns the path and digest with which a leaf counts for a ref.
 func (l leaf) digestFor(ref render.Path) (path, digest string) {
 	switch {
+	case l.secret != nil:
+		return l.path.String(), workflow.Hash([]byte("version " + l.version))
 	case l.sealed != nil:
 		return l.path.String(), l.hash
 	case len(ref) <= len(l.path):
@@ -477,6 +484,8 @@ func (s *snapshot) addEmptyParents(tree render.Tree, ref render.Path) {
 		empty = render.Path{"actions", "workflows", ref[2], "outputs"}
 	case ref.HasPrefix("inputs"):
 		empty = render.Path{"inputs", "inputs"}
+	case ref.HasPrefix("secrets") && s.config != nil && len(ref) > 1 && s.secret(ref[1]) != nil:
+		empty = render.Path{"secrets", ref[1]}
 	case ref.HasPrefix("app") && readsKey(ref, 1, variablesPath[1]):
 		empty = variablesPath
 	case ref.HasPrefix("install_stack") && s.stack != nil:
@@ -491,6 +500,10 @@ func (s *snapshot) addEmptyParents(tree render.Tree, ref render.Path) {
 
 func (l leaf) addTo(tree render.Tree, out *api.Values,
 	sealToRunner func(leaf, seal.Sealed) (seal.Sealed, error)) error {
+	if l.secret != nil {
+		out.Secrets = append(out.Secrets, *l.secret)
+		return nil
+	}
 	if l.sealed != nil {
 		var sealed seal.Sealed
 		err := json.Unmarshal(l.sealed, &sealed)

@@ -10,7 +10,7 @@ import (
 )
 
 // JobKinds are the kinds of job that a runner can allow.
-var JobKinds = []string{"build", "sync", "plan", "apply", "action", "health"}
+var JobKinds = []string{"build", "sync", "plan", "apply", "action", "health", "secrets"}
 
 // maxKinds bounds the component kinds and the programs that a runner's file may name.
 // maxPolicyText bounds the texts in it, in runes.

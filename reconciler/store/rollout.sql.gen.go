@@ -1081,6 +1081,9 @@ select v.install_id, 'stack_version', '', '', jsonb_build_object('version', v.ve
 from unnest($2::text[]) as x(id)
 cross join lateral (
     select org_id, install_id, version, digest, cloud, name, region, files, findings, release, created_at from stack_versions sv where sv.org_id = $1 and sv.install_id = x.id order by sv.version desc limit 1) v
+union all
+select c.install_id, 'secrets', '', c.digest, c.secrets, null, '' from install_secrets c
+where c.org_id = $1 and c.install_id = any($2::text[])
 order by 1, 2, 3, 4
 `
 
@@ -1096,7 +1099,8 @@ type ValuesOfInstallsRow struct {
 
 // ValuesOfInstalls are the inputs of installs (scope input), the variables of their app (scope variable), their outputs, how the latest run of
 // each action ended (scope run), the newest version of the outputs of their stack, as one value with the version of the stack that has them as
-// its name (scope stack), and the newest version of the stack (scope stack_version).
+// its name (scope stack), the newest version of the stack (scope stack_version), and what its runner reported of the customer's secrets, with
+// the digest of what it was asked as the name (scope secrets).
 func (q *Queries) ValuesOfInstalls(ctx context.Context, orgID string, installIds []string) ([]ValuesOfInstallsRow, error) {
 	rows, err := q.db.Query(ctx, valuesOfInstalls, orgID, installIds)
 	if err != nil {

@@ -264,6 +264,14 @@ type InstallInput struct {
 	UpdatedAt time.Time
 }
 
+type InstallSecret struct {
+	OrgID     string
+	InstallID string
+	Digest    string
+	Secrets   json.RawMessage
+	CheckedAt *time.Time
+}
+
 type Job struct {
 	OrgID         string
 	ID            string

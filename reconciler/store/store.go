@@ -373,6 +373,7 @@ const (
 	DueInstall = "install" // an install must be reconciled
 	DueApp     = "app"     // an app must be reconciled
 	DueHealth  = "health"  // the health of an install must be checked; ID is the install
+	DueSecrets = "secrets" // the secrets of an install must be checked; ID is the install
 	DueOrg     = "org"     // an org's expired data must be removed; ID is the org
 )
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/secretstore/jobstore"
 	"github.com/nuon-toolkit/nuon/runnerd/subprocess"
 	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
@@ -33,6 +34,9 @@ func (Action) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	spec := env.Spec.Action
 	opened, err := values.Open(spec.InstallID, spec.Values, env.Key, env.Redact)
 	if err != nil {
+		return api.JobResult{}, err
+	}
+	if err := jobstore.AddTo(ctx, env, opened, spec.InstallID, spec.Values.Secrets, false); err != nil {
 		return api.JobResult{}, err
 	}
 	work, err := env.CreateWorkDir()

@@ -38,7 +38,7 @@ func (r *run) command(line string) ([]string, error) {
 		return nil, errors.New("the command is empty; name a program")
 	}
 	for i, word := range words {
-		if words[i], err = r.values.Render("command", word); err != nil {
+		if words[i], err = r.values.RenderPublic("command", word); err != nil {
 			return nil, err
 		}
 	}

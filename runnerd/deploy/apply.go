@@ -36,7 +36,7 @@ func ApplyHandler(kind Kind) job.Handler {
 
 func apply(ctx context.Context, env *job.Env, kind Kind) (api.ApplyResult, error) {
 	spec := env.Spec.Apply
-	opened, err := openValues(env, spec.Deploy)
+	opened, err := openValues(ctx, env, spec.Deploy, spec.Destroy)
 	if err != nil {
 		return api.ApplyResult{}, err
 	}

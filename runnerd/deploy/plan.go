@@ -10,6 +10,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/jobenv"
+	"github.com/nuon-toolkit/nuon/runnerd/secretstore/jobstore"
 	"github.com/nuon-toolkit/nuon/runnerd/transfer"
 	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
@@ -51,16 +52,20 @@ func copyArtifact(ctx context.Context, env *job.Env) error {
 }
 
 // openValues opens the values of a job. When it returns, the redactor has every secret in them.
-func openValues(env *job.Env, spec api.DeploySpec) (*values.Values, error) {
+func openValues(ctx context.Context, env *job.Env, spec api.DeploySpec, destroy bool) (*values.Values, error) {
 	if env.Key.IsZero() {
 		return nil, errors.New("this runner has no install key, so no plan can be sealed or opened; start it with --key-file")
 	}
-	return values.Open(spec.InstallID, spec.Values, env.Key, env.Redact)
+	opened, err := values.Open(spec.InstallID, spec.Values, env.Key, env.Redact)
+	if err != nil {
+		return nil, err
+	}
+	return opened, jobstore.AddTo(ctx, env, opened, spec.InstallID, spec.Values.Secrets, destroy)
 }
 
 func plan(ctx context.Context, env *job.Env, kind Kind) (result api.PlanResult, err error) {
 	spec := env.Spec.Plan
-	opened, err := openValues(env, spec.Deploy)
+	opened, err := openValues(ctx, env, spec.Deploy, spec.Destroy)
 	if err != nil {
 		return api.PlanResult{}, err
 	}

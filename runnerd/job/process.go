@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -279,6 +280,11 @@ func checkAllowed(env *Env) error {
 		return err
 	}
 	env.Policy = policy.Rule{RunnerPolicy: record.Policy}
+	if len(record.Secrets) > 0 {
+		if err := json.Unmarshal(record.Secrets, &env.Policy.Secrets); err != nil {
+			return fmt.Errorf("read where the runner's owner stores secrets: %w", err)
+		}
+	}
 	if err != nil {
 		record.Kind = string(env.Spec.Kind)
 	}

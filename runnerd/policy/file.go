@@ -35,6 +35,24 @@ type File struct {
 	Window *Window `toml:"window"`
 	// Limits apply to each job.
 	Limits Limits `toml:"limits"`
+	// Secrets selects the store of the customer's secrets.
+	Secrets Secrets `toml:"secrets"`
+}
+
+// Secrets selects the store of the customer's secrets. Without a Store it follows from the runner's environment.
+type Secrets struct {
+	// Store is aws, gcp, azure or kubernetes.
+	Store StoreKind `toml:"store" json:"store,omitzero"`
+	// Region is the AWS region, Project the GCP project, Vault the address of the Azure Key Vault, and Namespace
+	// the Kubernetes namespace of the store.
+	Region    string `toml:"region" json:"region,omitempty"`
+	Project   string `toml:"project" json:"project,omitempty"`
+	Vault     string `toml:"vault" json:"vault,omitempty"`
+	Namespace string `toml:"namespace" json:"namespace,omitempty"`
+	// Addresses are the addresses of secrets that are stored under other names, by name.
+	Addresses map[string]string `toml:"addresses" json:"addresses,omitempty"`
+	// Installs are the ids of the installs whose secrets the runner reads; nil for all.
+	Installs []string `toml:"installs" json:"installs,omitempty"`
 }
 
 // Actions holds the owner's rules for runs of actions.
@@ -85,7 +103,9 @@ func Parse(name string, content []byte) (File, error) {
 			row, column := missing.Position()
 			lines = append(lines, fmt.Sprintf("%s:%d:%d: there is no %s in a runner file; it has enabled, jobs, components, "+
 				"debug, [actions] with free_env, "+
-				"[cluster] with exec, [window] with days, hours and zone, and [limits] with memory, timeout and capacity",
+				"[cluster] with exec, [window] with days, hours and zone, [limits] with memory, "+
+				"timeout and capacity, and [secrets] with store, "+
+				"region, project, vault, namespace, installs and addresses",
 				name, row, column, strings.Join(missing.Key(), ".")))
 		}
 		return File{}, errors.New(strings.Join(lines, "\n"))

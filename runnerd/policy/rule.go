@@ -9,14 +9,20 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// Rule is what a runner allows at a point in time, as it is reported to the control plane.
-type Rule struct{ api.RunnerPolicy }
+// Rule is what a runner allows at a point in time, as it is reported to the control plane, and the store of secrets,
+// which is not.
+type Rule struct {
+	api.RunnerPolicy
+
+	Secrets Secrets
+}
 
 // RuleAt returns the rule that follows from the file at a point in time.
 func (f File) RuleAt(now time.Time) Rule {
-	rule := Rule{api.RunnerPolicy{Debug: f.Debug, FreeEnv: f.Actions.FreeEnv, Limits: api.RunnerLimits{
-		MemoryBytes: int64(f.Limits.Memory), TimeoutSeconds: int(time.Duration(f.Limits.Timeout) / time.Second),
-	}}}
+	rule := Rule{Secrets: f.Secrets, RunnerPolicy: api.RunnerPolicy{Debug: f.Debug, FreeEnv: f.Actions.FreeEnv,
+		Limits: api.RunnerLimits{
+			MemoryBytes: int64(f.Limits.Memory), TimeoutSeconds: int(time.Duration(f.Limits.Timeout) / time.Second),
+		}}}
 	if f.Limits.Capacity != nil {
 		rule.Limits.Capacity = *f.Limits.Capacity
 	}
@@ -184,7 +190,20 @@ func (r Rule) Lines() [][2]string {
 		{"timeout", limit(r.Limits.TimeoutSeconds > 0, "%v for each job", time.Duration(
 			r.Limits.TimeoutSeconds)*time.Second)},
 		{"capacity", limit(r.Limits.Capacity > 0, "%d at once", r.Limits.Capacity)},
+		{"secrets", r.Secrets.describe()},
 	}
+}
+
+// describe returns where secrets are stored, and of which installs.
+func (s Secrets) describe() string {
+	text := "in the store of the runner's cloud or cluster"
+	if s.Store != (StoreKind{}) {
+		text = "in " + s.Store.name
+	}
+	if s.Installs != nil {
+		text += ", of the installs " + listed(&s.Installs, "")
+	}
+	return text
 }
 
 func listed(allowed *[]string, all string) string {

@@ -20,15 +20,16 @@ type Job struct{ name string }
 var (
 	jobKinds = []string{
 		string(api.JobSpecKindBuild), string(api.JobSpecKindSync), string(api.JobSpecKindPlan), string(api.JobSpecKindApply),
-		string(api.JobSpecKindAction), string(api.JobSpecKindHealth),
+		string(api.JobSpecKindAction), string(api.JobSpecKindHealth), string(api.JobSpecKindSecrets),
 	}
 	// changingKinds are the kinds of job that change something; the window applies to them.
 	// A sync is not one of them: it adds a copy to the install's registry, and nothing uses
 	// that before an apply.
 	changingKinds = []string{string(api.JobSpecKindApply), string(api.JobSpecKindAction)}
 	// kindsWithoutComponent are the kinds of job whose offer has no kind of component: actions, and health
-	// checks, whose spec has parts of several kinds.
-	kindsWithoutComponent = []string{string(api.JobSpecKindAction), string(api.JobSpecKindHealth)}
+	// checks, whose spec has parts of several kinds, and secrets.
+	kindsWithoutComponent = []string{string(api.JobSpecKindAction), string(api.JobSpecKindHealth),
+		string(api.JobSpecKindSecrets)}
 )
 
 // UnmarshalText accepts the known kinds.
@@ -42,6 +43,38 @@ func (j *Job) UnmarshalText(text []byte) error {
 
 // String returns the kind's name.
 func (j Job) String() string { return j.name }
+
+// StoreKind is a kind of store of secrets.
+type StoreKind struct{ name string }
+
+// The kinds of store.
+var (
+	StoreAWS        = StoreKind{"aws"}
+	StoreGCP        = StoreKind{"gcp"}
+	StoreAzure      = StoreKind{"azure"}
+	StoreKubernetes = StoreKind{"kubernetes"}
+)
+
+// UnmarshalText accepts the known kinds, and none.
+func (k *StoreKind) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		*k = StoreKind{}
+		return nil
+	}
+	for _, known := range []StoreKind{StoreAWS, StoreGCP, StoreAzure, StoreKubernetes} {
+		if string(text) == known.name {
+			*k = known
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is no store of secrets; there are aws, gcp, azure and kubernetes", text)
+}
+
+// MarshalText returns the kind's name.
+func (k StoreKind) MarshalText() ([]byte, error) { return []byte(k.name), nil }
+
+// String returns the kind's name.
+func (k StoreKind) String() string { return k.name }
 
 // Component is a kind of component.
 type Component struct{ name string }

@@ -94,7 +94,8 @@ func (a *attempt) setInstall(spec api.JobSpec) {
 
 // installOf returns the id of a job's install; empty for a build.
 func installOf(spec api.JobSpec) string {
-	return cmp.Or(spec.Plan.Deploy.InstallID, spec.Apply.Deploy.InstallID, spec.Action.InstallID)
+	return cmp.Or(spec.Plan.Deploy.InstallID, spec.Apply.Deploy.InstallID, spec.Action.InstallID,
+		spec.Secrets.InstallID)
 }
 
 // name returns <job>/<number>.

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"net/http"
@@ -130,9 +131,14 @@ func (r *runner) takeOffer(ctx context.Context, offer api.Offer) bool {
 			"kind", offer.Kind, "component_kind", offer.ComponentKind, "reason", err)
 		return false
 	}
+	stores, err := json.Marshal(rule.Secrets)
+	if err != nil {
+		r.log.Error("cannot take a job", "job", offer.Job, "attempt", offer.Attempt, "error", err)
+		return false
+	}
 	record := spool.Record{
 		Job: offer.Job, Attempt: offer.Attempt, Kind: offer.Kind, ComponentKind: offer.ComponentKind, Copies: offer.Copies,
-		Policy: rule.RunnerPolicy, AcceptBy: time.Now().Add(within),
+		Policy: rule.RunnerPolicy, Secrets: stores, AcceptBy: time.Now().Add(within),
 	}
 	dir, err := r.spool.Create(record)
 	if errors.Is(err, fs.ErrExist) {

@@ -39,6 +39,8 @@ type Status struct {
 	Running bool `json:"working"`
 	// Policy is the current rule of the runner file.
 	Policy api.RunnerPolicy `json:"policy"`
+	// Secrets selects the store of secrets.
+	Secrets policy.Secrets `json:"secrets,omitzero"`
 	// ProgramUser describes the user that the programs of jobs run as.
 	Programs ProgramUser `json:"programs"`
 	// Attempts are the attempts in the spool.
@@ -63,7 +65,9 @@ type AttemptStatus struct {
 }
 
 // Allows describes what the runner file allows, one line for each part.
-func (s Status) Allows() [][2]string { return policy.Rule{RunnerPolicy: s.Policy}.Lines() }
+func (s Status) Allows() [][2]string {
+	return policy.Rule{RunnerPolicy: s.Policy, Secrets: s.Secrets}.Lines()
+}
 
 // statusWords maps the next step of an attempt to its status.
 var statusWords = map[step]string{
@@ -98,7 +102,8 @@ func ReadStatus(options StatusOptions) (Status, error) {
 	if options.Policy == "" {
 		watched.Path = PolicyFile(options.Dir)
 	}
-	status.Policy = watched.Reload(time.Now()).RunnerPolicy
+	rule := watched.Reload(time.Now())
+	status.Policy, status.Secrets = rule.RunnerPolicy, rule.Secrets
 	undelivered, err := os.ReadDir(filepath.Join(options.Dir, spool.UndeliveredDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return status, fmt.Errorf("read what was not delivered: %w", err)

@@ -49,6 +49,8 @@ type Record struct {
 	// Policy is the policy of the runner file when the offer was accepted. It applies
 	// to the whole attempt.
 	Policy api.RunnerPolicy `json:"policy,omitzero"`
+	// Secrets is the section of the runner file about the store of secrets at that time.
+	Secrets json.RawMessage `json:"secrets,omitempty"`
 	// Token is the attempt token; empty until the offer is accepted.
 	Token string `json:"token,omitempty"`
 	// AcceptBy is when the offer expires.

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"regexp"
 	"slices"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
@@ -35,6 +36,8 @@ type Values struct {
 	// differently with masked than with tree, the result contains a secret.
 	masked render.Tree
 	sealed []render.Path
+	// secrets are the paths of the customer's secrets.
+	secrets []render.Path
 	// authenticPaths are the paths whose values a holder of the install key reported.
 	authenticPaths []render.Path
 }
@@ -185,17 +188,72 @@ func (v *Values) Render(name, text string) (string, error) {
 	return rendered, nil
 }
 
-// referencesSealed reports whether a template can read a sealed value.
+// referencesSealed reports whether a template can read a sealed value or a secret of the customer.
 func (v *Values) referencesSealed(template *render.Template) bool {
+	return references(template, v.sealed) || references(template, v.secrets)
+}
+
+// references reports whether a template can read a value at, above or below one of the paths.
+func references(template *render.Template, paths []render.Path) bool {
 	for _, ref := range template.Refs() {
 		ref = render.Canonical(ref)
-		for _, path := range v.sealed {
+		for _, path := range paths {
 			if ref.HasPrefix(path...) || path.HasPrefix(ref...) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// AddSecret puts the value of a secret of the customer at .nuon.install.secrets.NAME, and makes it secret.
+func (v *Values) AddSecret(name, value string) {
+	path := render.Path{"install", "secrets", name}
+	v.Secrets.Add(value)
+	v.tree.Set(path, value)
+	v.masked.Set(path, maskLeaves(value))
+	v.secrets = append(v.secrets, path)
+}
+
+// RenderAuthentic renders a template that reads only outputs that a holder of the install key reported, such as the
+// address of a secret. It returns an error for any other, so that the control plane cannot choose the result.
+func (v *Values) RenderAuthentic(name, text string) (string, error) {
+	template, err := render.Parse(name, text)
+	if err != nil {
+		return "", fmt.Errorf("%w; correct the app's config", err)
+	}
+	refs := template.Refs()
+	for _, ref := range refs {
+		if !v.IsAuthentic(ref) {
+			return "", fmt.Errorf("%s reads .nuon.%s, which no runner of this install reported as an output", name, ref)
+		}
+	}
+	if len(refs) != 1 || !isOneReference.MatchString(text) {
+		return "",
+			fmt.Errorf("%s is not the output of a component alone, such as {{ .nuon.components.db.outputs.secret_arn }}",
+				name)
+	}
+	return v.Render(name, text)
+}
+
+// isOneReference matches a template that is nothing but one value.
+var isOneReference = regexp.MustCompile(`^\{\{-?\s*\.nuon(\.[A-Za-z0-9_]+)+\s*-?\}\}$`)
+
+// RenderPublic renders a template whose result others can see: a namespace, the words of a command. It returns an error
+// for one that reads a secret of the customer.
+func (v *Values) RenderPublic(name, text string) (string, error) {
+	template, err := render.Parse(name, text)
+	if err != nil {
+		return "", fmt.Errorf("%w; correct the component's config", err)
+	}
+	for _, ref := range template.Refs() {
+		if ref = render.Canonical(ref); ref.HasPrefix("install", "secrets") || references(template, v.secrets) {
+			return "",
+				fmt.Errorf("%s reads a secret of the customer, and others can see the result; let the program read it "+
+					"from its environment or a file", name)
+		}
+	}
+	return v.Render(name, text)
 }
 
 // RenderAll renders a map of templates. In errors each is named kind.key.

@@ -29,6 +29,7 @@ var watched = map[string]struct{ args, shows string }{
 	"installs get":            {"acme", "extra"},
 	"installs history":        {"acme", ""},
 	"installs list":           {"", "globex"},
+	"installs secrets list":   {"acme", "mail"},
 	"installs stack history":  {"acme", "1"},
 	"installs stack versions": {"acme", "app-ins"},
 	"logs":                    {"runner customer", ""},
@@ -45,8 +46,8 @@ var watched = map[string]struct{ args, shows string }{
 }
 
 // empty are the lists without items before the changes, which print nothing then.
-var empty = []string{"actions list", "approvals list", "credentials list", "installs stack history",
-	"installs stack versions", "webhooks list"}
+var empty = []string{"actions list", "approvals list", "credentials list", "installs secrets list",
+	"installs stack history", "installs stack versions", "webhooks list"}
 
 // everyWatch runs each command with --watch or --follow against the real control plane, changes
 // what they show, and checks that each shows it.
@@ -78,6 +79,7 @@ func everyWatch(t *testing.T, w *world, _ *crowd) {
 	w.write("actions/smoke.toml", "name = \"smoke\"\ntimeout = \"1m\"\n\n[[triggers]]\ntype = \"manual\"\n\n"+
 		"[[steps]]\nname = \"echo\"\ninline_contents = \"echo smoke\"\n")
 	w.write("runner.toml", "runner_type = \"aws\"\n")
+	w.write("secrets.toml", "[[secret]]\nname = \"mail\"\ndescription = \"Sends mail\"\n")
 	w.write("stack.toml", "type = \"aws-cloudformation\"\nname = \"app-{{.nuon.install.id}}\"\n"+
 		"description = \"The runner\"\n"+
 		"vpc_nested_template_url = \"https://templates.example.com/vpc.yaml\"\n"+

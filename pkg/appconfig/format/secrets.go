@@ -6,8 +6,8 @@ type Secrets struct {
 	Secrets []Secret `toml:"secret" json:"secret,omitempty" config:"sorted=name"`
 }
 
-// Secret is a value that exists only in the secret manager of the customer's account; a file below
-// secrets/ contains a single one. No template can read it.
+// Secret is a value that exists only in the store of secrets of the customer's account or cluster; a file below
+// secrets/ contains a single one. Templates read it as .nuon.install.secrets.NAME; only the runner renders it.
 type Secret struct {
 	// Name of the secret. Its ARN is the stack output NAME_arn.
 	Name string `toml:"name" json:"name,omitempty" config:"required" example:"smtp_password"`
@@ -30,6 +30,10 @@ type Secret struct {
 	KubernetesSecretNamespace string `toml:"kubernetes_secret_namespace" json:"kubernetes_secret_namespace,omitempty" config:"template" example:"ledger"`
 	// Name of the copy, in which the key is named value; required with kubernetes_sync.
 	KubernetesSecretName string `toml:"kubernetes_secret_name" json:"kubernetes_secret_name,omitempty" config:"template" example:"smtp-password"`
+	// Address of a secret that exists already, as an output of a component has it, for example that of a database which
+	// manages its own password. Nothing but the output: {{ .nuon.components.NAME.outputs.OUTPUT }}. Not with required,
+	// auto_generate or customer_managed.
+	Address string `toml:"address" json:"address,omitempty" config:"template" example:"{{ .nuon.components.database.outputs.password_arn }}"`
 	// The customer stores the value; the stack does not create it.
 	CustomerManaged bool `toml:"customer_managed" json:"customer_managed,omitempty"`
 	// More copies, each with a different destination.

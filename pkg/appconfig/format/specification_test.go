@@ -18,7 +18,8 @@ const (
 	input  = " name display_name description group default required sensitive type internal user_configurable "
 	secret = " name display_name description required auto_generate format default kubernetes_sync " +
 		"kubernetes_secret_namespace kubernetes_secret_name" +
-		" customer_managed kubernetes_sync_targets kubernetes_sync_targets.namespaces kubernetes_sync_targets.name " +
+		" customer_managed address " +
+		"kubernetes_sync_targets kubernetes_sync_targets.namespaces kubernetes_sync_targets.name " +
 		"kubernetes_sync_targets.key user_configurable "
 	policy  = " type engine contents components name "
 	context = " name component "

@@ -71,6 +71,7 @@ func changes(w *world) map[string]changed {
 			body: map[string]any{"set": []any{map[string]any{"name": "sender", "value": "a"}}}},
 		"setStackOutputs": {path: install + "/stack-outputs", action: "install.stack_outputs",
 			body: map[string]any{"set": []any{map[string]any{"name": "vpc_id", "value": "vpc-1"}}}},
+		"checkInstallSecrets": {path: install + "/secrets", action: "install.check_secrets"},
 		"renderStack": {path: install + "/stack", action: "install.stack_version", before: func() {
 			w.exec(`update app_versions set config = config || '{"runner": {"runner_type": "aws"}}'`)
 		}},

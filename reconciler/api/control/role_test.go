@@ -23,7 +23,7 @@ var needs = map[string]string{
 	"getAppConfig": "viewer", "listRepos": "viewer", "getRepo": "viewer", "listWebhooks": "viewer",
 	"getWebhook": "viewer", "rotateWebhook": "admin", "getPlan": "viewer",
 	"renderTexts": "viewer", "getStackOutputs": "viewer", "listStackOutputVersions": "viewer",
-	"getStackVersion": "viewer", "listStackVersions": "viewer",
+	"getStackVersion": "viewer", "listStackVersions": "viewer", "listInstallSecrets": "viewer",
 	"listAppVariables": "viewer",
 
 	"syncApp": "ci", "uploadAppVersion": "ci", "previewApp": "ci", "retryBuild": "ci", "createModuleRefresh": "ci",
@@ -31,7 +31,7 @@ var needs = map[string]string{
 	"createPartialRelease": "ci", "lookAtRepo": "ci",
 
 	"previewInstall": "operator", "pinInstall": "operator", "unpinInstall": "operator", "retryStep": "operator",
-	"skipStep": "operator", "renderStack": "operator", "setStackOutputs": "operator",
+	"skipStep": "operator", "renderStack": "operator", "setStackOutputs": "operator", "checkInstallSecrets": "operator",
 	"changeAppVariables": "operator",
 	"getRunnerLogs":      "operator", "createInstall": "operator", "updateInstall": "operator",
 	"createWorkflow": "operator", "cancelWorkflow": "operator", "revokeWorkflowRule": "operator",

@@ -158,6 +158,12 @@ type ServerInterface interface {
 	// RenderTexts The templates of one component or action of an install as a deploy or a run would see them now. Sensitive values, and those that are not known yet, have a placeholder in their place: only the runner renders with all of them.
 	// (GET /v1/installs/{install}/rendered)
 	RenderTexts(w http.ResponseWriter, r *http.Request, install InInstall, params RenderTextsParams)
+	// ListInstallSecrets The secrets of the customer, as the install's runner reported them last. The control plane never has a value.
+	// (GET /v1/installs/{install}/secrets)
+	ListInstallSecrets(w http.ResponseWriter, r *http.Request, install InInstall)
+	// CheckInstallSecrets Let the runner report the secrets of the install now instead of with its next check.
+	// (POST /v1/installs/{install}/secrets)
+	CheckInstallSecrets(w http.ResponseWriter, r *http.Request, install InInstall)
 	// RenderStack Render the stack that the customer creates for the install. It becomes a new version if its files differ from those of the newest one. 422 bad_stack when it cannot be rendered, with the reasons.
 	// (POST /v1/installs/{install}/stack)
 	RenderStack(w http.ResponseWriter, r *http.Request, install InInstall)
@@ -2143,6 +2149,58 @@ func (siw *ServerInterfaceWrapper) RenderTexts(w http.ResponseWriter, r *http.Re
 	handler.ServeHTTP(w, r)
 }
 
+// ListInstallSecrets operation middleware
+func (siw *ServerInterfaceWrapper) ListInstallSecrets(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "install" -------------
+	var install InInstall
+
+	err = runtime.BindStyledParameterWithOptions("simple", "install", r.PathValue("install"), &install, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "install", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListInstallSecrets(w, r, install)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CheckInstallSecrets operation middleware
+func (siw *ServerInterfaceWrapper) CheckInstallSecrets(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "install" -------------
+	var install InInstall
+
+	err = runtime.BindStyledParameterWithOptions("simple", "install", r.PathValue("install"), &install, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "install", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CheckInstallSecrets(w, r, install)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // RenderStack operation middleware
 func (siw *ServerInterfaceWrapper) RenderStack(w http.ResponseWriter, r *http.Request) {
 
@@ -3629,6 +3687,8 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodPatch+" "+options.BaseURL+"/v1/installs/{install}", wrapper.UpdateInstall)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/preview", wrapper.PreviewInstall)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/installs/{install}/rendered", wrapper.RenderTexts)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/installs/{install}/secrets", wrapper.ListInstallSecrets)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/secrets", wrapper.CheckInstallSecrets)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/installs/{install}/stack-outputs", wrapper.GetStackOutputs)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/stack-outputs", wrapper.SetStackOutputs)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/installs/{install}/stack-outputs/versions", wrapper.ListStackOutputVersions)
@@ -5481,6 +5541,84 @@ func (response RenderTextsdefaultApplicationProblemPlusJSONResponse) VisitRender
 	return err
 }
 
+type ListInstallSecretsRequestObject struct {
+	Install InInstall `json:"install"`
+}
+
+type ListInstallSecretsResponseObject interface {
+	VisitListInstallSecretsResponse(w http.ResponseWriter) error
+}
+
+type ListInstallSecrets200JSONResponse InstallSecretList
+
+func (response ListInstallSecrets200JSONResponse) VisitListInstallSecretsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListInstallSecretsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListInstallSecretsdefaultApplicationProblemPlusJSONResponse) VisitListInstallSecretsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CheckInstallSecretsRequestObject struct {
+	Install InInstall `json:"install"`
+}
+
+type CheckInstallSecretsResponseObject interface {
+	VisitCheckInstallSecretsResponse(w http.ResponseWriter) error
+}
+
+type CheckInstallSecrets200JSONResponse InstallSecretList
+
+func (response CheckInstallSecrets200JSONResponse) VisitCheckInstallSecretsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CheckInstallSecretsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CheckInstallSecretsdefaultApplicationProblemPlusJSONResponse) VisitCheckInstallSecretsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type RenderStackRequestObject struct {
 	Install InInstall `json:"install"`
 }
@@ -7298,6 +7436,12 @@ type StrictServerInterface interface {
 	// RenderTexts The templates of one component or action of an install as a deploy or a run would see them now. Sensitive values, and those that are not known yet, have a placeholder in their place: only the runner renders with all of them.
 	// (GET /v1/installs/{install}/rendered)
 	RenderTexts(ctx context.Context, request RenderTextsRequestObject) (RenderTextsResponseObject, error)
+	// ListInstallSecrets The secrets of the customer, as the install's runner reported them last. The control plane never has a value.
+	// (GET /v1/installs/{install}/secrets)
+	ListInstallSecrets(ctx context.Context, request ListInstallSecretsRequestObject) (ListInstallSecretsResponseObject, error)
+	// CheckInstallSecrets Let the runner report the secrets of the install now instead of with its next check.
+	// (POST /v1/installs/{install}/secrets)
+	CheckInstallSecrets(ctx context.Context, request CheckInstallSecretsRequestObject) (CheckInstallSecretsResponseObject, error)
 	// RenderStack Render the stack that the customer creates for the install. It becomes a new version if its files differ from those of the newest one. 422 bad_stack when it cannot be rendered, with the reasons.
 	// (POST /v1/installs/{install}/stack)
 	RenderStack(ctx context.Context, request RenderStackRequestObject) (RenderStackResponseObject, error)
@@ -8769,6 +8913,58 @@ func (sh *strictHandler) RenderTexts(w http.ResponseWriter, r *http.Request, ins
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(RenderTextsResponseObject); ok {
 		if err := validResponse.VisitRenderTextsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListInstallSecrets operation middleware
+func (sh *strictHandler) ListInstallSecrets(w http.ResponseWriter, r *http.Request, install InInstall) {
+	var request ListInstallSecretsRequestObject
+
+	request.Install = install
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListInstallSecrets(ctx, request.(ListInstallSecretsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListInstallSecrets")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListInstallSecretsResponseObject); ok {
+		if err := validResponse.VisitListInstallSecretsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CheckInstallSecrets operation middleware
+func (sh *strictHandler) CheckInstallSecrets(w http.ResponseWriter, r *http.Request, install InInstall) {
+	var request CheckInstallSecretsRequestObject
+
+	request.Install = install
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CheckInstallSecrets(ctx, request.(CheckInstallSecretsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CheckInstallSecrets")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CheckInstallSecretsResponseObject); ok {
+		if err := validResponse.VisitCheckInstallSecretsResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

@@ -55,7 +55,7 @@ func (t *template) runnerRoleName() string {
 }
 
 // addRunnerRole adds the role of the machine. It may assume the roles of the stack, read the secrets with which it
-// starts, and attach its disk.
+// starts and those of the install, and attach its disk.
 func (t *template) addRunnerRole() {
 	t.addResource("RunnerRole", "AWS::IAM::Role", object{
 		"RoleName":    t.runnerRoleName(),
@@ -69,6 +69,11 @@ func (t *template) addRunnerRole() {
 		object{"Sid": "ReadSecretsOfTheRunner", "Effect": "Allow", "Action": "secretsmanager:GetSecretValue",
 			"Resource": list{ref("RunnerTokenSecret"),
 				ifElse("HasRegistryPassword", ref("RegistryPasswordSecret"), ref("AWS::NoValue"))}},
+		object{"Sid": "ReadSecretsOfTheInstall", "Effect": "Allow",
+			"Action": list{"secretsmanager:DescribeSecret", "secretsmanager:GetSecretValue"},
+			"Resource": join("arn:", ref("AWS::Partition"), ":secretsmanager:", ref("AWS::Region"), ":",
+				ref("AWS::AccountId"),
+				":secret:"+t.stack.Install.ID+"/*")},
 		object{"Sid": "AttachTheDisk", "Effect": "Allow", "Action": "ec2:AttachVolume", "Resource": list{
 			join("arn:", ref("AWS::Partition"), ":ec2:", ref("AWS::Region"), ":", ref("AWS::AccountId"), ":volume/",
 				ref(runnerDisk)),

@@ -50,8 +50,21 @@ func (m *module) addSecrets() {
 		body.SetAttributeRaw("secret", raw(resource+"[0].id"))
 		body.SetAttributeRaw("secret_data", raw(data))
 		body.AppendNewBlock("lifecycle", nil).Body().SetAttributeRaw("ignore_changes", raw("[secret_data]"))
+		m.addReader(id, resource, count)
 		output.AppendNewBlock("output", []string{id + "_arn"}).Body().SetAttributeRaw("value",
 			raw("one("+resource+"[*].id)"))
+	}
+}
+
+// addReader permits the runner to read the values and the versions of a secret.
+func (m *module) addReader(id, secret, count string) {
+	for _, role := range []string{"secretAccessor", "viewer"} {
+		body := m.file.Body().AppendNewBlock("resource",
+			[]string{"google_secret_manager_secret_iam_member", "secret_" + id + "_" + strings.ToLower(role)}).Body()
+		body.SetAttributeRaw("count", raw(count))
+		body.SetAttributeRaw("secret_id", raw(secret+"[0].id"))
+		body.SetAttributeValue("role", cty.StringVal("roles/secretmanager."+role))
+		body.SetAttributeRaw("member", raw("\"serviceAccount:${google_service_account.runner.email}\""))
 	}
 }
 

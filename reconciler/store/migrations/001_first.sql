@@ -20,7 +20,7 @@ create table orgs (
 -- due is the one table that loops over all orgs may read: ids and times, nothing else.
 create table due (
     org_id text not null references orgs on delete cascade,
-    kind   text not null check (kind in ('watch', 'attempt', 'install', 'app', 'org', 'health')),
+    kind   text not null check (kind in ('watch', 'attempt', 'install', 'app', 'org', 'health', 'secrets')),
     id     text not null,
     at     timestamptz not null,
     primary key (org_id, kind, id)
@@ -539,6 +539,18 @@ create table stack_outputs (
     foreign key (org_id, install_id) references installs on delete cascade
 );
 
+-- What the runner of an install reported of the customer's secrets: names, ids of versions and where the copies are, never a value. digest is
+-- that of what it was asked last.
+create table install_secrets (
+    org_id     text not null,
+    install_id text not null,
+    digest     text not null,
+    secrets    jsonb not null default '[]',
+    checked_at timestamptz,
+    primary key (org_id, install_id),
+    foreign key (org_id, install_id) references installs on delete cascade
+);
+
 -- The stacks that were rendered for an install, as append-only versions: the files, named by digest, and the number of the release whose config
 -- they come from.
 create table stack_versions (
@@ -829,9 +841,9 @@ create table jobs (
     org_id     text not null,
     id         text not null,
     runner_id  text not null,
-    kind       text not null check (kind in ('build', 'sync', 'plan', 'apply', 'action', 'health')),
+    kind       text not null check (kind in ('build', 'sync', 'plan', 'apply', 'action', 'health', 'secrets')),
     status     text not null check (status in ('queued', 'offered', 'running', 'succeeded', 'failed', 'cancelled', 'lost')),
-    owner_kind text not null check (owner_kind in ('build', 'refresh', 'step', 'health')),
+    owner_kind text not null check (owner_kind in ('build', 'refresh', 'step', 'health', 'secrets')),
     owner_id   text not null,
     -- Of what it works on; empty for an action. A runner's file may forbid it.
     component_kind text not null default '',
@@ -855,7 +867,7 @@ create table jobs (
 create index jobs_claim on jobs (org_id, runner_id, created_at, id) where status = 'queued';
 -- What has not ended, which is little beside what has.
 create index jobs_open on jobs (org_id, kind) where ended_at is null;
--- The jobs of a step, a build or an install's health; and what is old enough to go.
+-- The jobs of a step, a build or an install's health or secrets; and what is old enough to go.
 create index jobs_of_owner on jobs (org_id, owner_id);
 create index jobs_ended on jobs (org_id, ended_at);
 -- A plan is applied by one job, for ever.

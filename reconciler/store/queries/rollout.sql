@@ -99,7 +99,8 @@ select * from outputs where org_id = @org_id and install_id = any(@install_ids::
 
 -- ValuesOfInstalls are the inputs of installs (scope input), the variables of their app (scope variable), their outputs, how the latest run of
 -- each action ended (scope run), the newest version of the outputs of their stack, as one value with the version of the stack that has them as
--- its name (scope stack), and the newest version of the stack (scope stack_version).
+-- its name (scope stack), the newest version of the stack (scope stack_version), and what its runner reported of the customer's secrets, with
+-- the digest of what it was asked as the name (scope secrets).
 -- name: ValuesOfInstalls :many
 select o.install_id, o.scope, o.owner, o.name, o.value, o.sealed, o.hash from outputs o
 where o.org_id = @org_id and o.install_id = any(@install_ids::text[])
@@ -122,6 +123,9 @@ select v.install_id, 'stack_version', '', '', jsonb_build_object('version', v.ve
 from unnest(@install_ids::text[]) as x(id)
 cross join lateral (
     select * from stack_versions sv where sv.org_id = @org_id and sv.install_id = x.id order by sv.version desc limit 1) v
+union all
+select c.install_id, 'secrets', '', c.digest, c.secrets, null, '' from install_secrets c
+where c.org_id = @org_id and c.install_id = any(@install_ids::text[])
 order by 1, 2, 3, 4;
 
 -- RunnersOfInstalls are runners with their org.

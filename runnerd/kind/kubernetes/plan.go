@@ -63,7 +63,7 @@ func read(ctx context.Context, op *deploy.Operation) ([]object, string, error) {
 	if op.Destroy {
 		return nil, "", nil
 	}
-	namespace, err := op.Values.Render("namespace", op.Deploy.Manifest.Namespace)
+	namespace, err := op.Values.RenderPublic("namespace", op.Deploy.Manifest.Namespace)
 	if err != nil {
 		return nil, "", err
 	}

@@ -158,6 +158,18 @@ resource "google_secret_manager_secret_version" "license" {
     ignore_changes = [secret_data]
   }
 }
+resource "google_secret_manager_secret_iam_member" "secret_license_secretaccessor" {
+  count     = 1
+  secret_id = google_secret_manager_secret.license[0].id
+  role      = "roles/secretmanager.secretAccessor"
+  member    = "serviceAccount:${google_service_account.runner.email}"
+}
+resource "google_secret_manager_secret_iam_member" "secret_license_viewer" {
+  count     = 1
+  secret_id = google_secret_manager_secret.license[0].id
+  role      = "roles/secretmanager.viewer"
+  member    = "serviceAccount:${google_service_account.runner.email}"
+}
 output "license_arn" {
   value = one(google_secret_manager_secret.license[*].id)
 }
@@ -185,6 +197,18 @@ resource "google_secret_manager_secret_version" "smtp_password" {
     ignore_changes = [secret_data]
   }
 }
+resource "google_secret_manager_secret_iam_member" "secret_smtp_password_secretaccessor" {
+  count     = nonsensitive(var.secret_smtp_password != "") ? 1 : 0
+  secret_id = google_secret_manager_secret.smtp_password[0].id
+  role      = "roles/secretmanager.secretAccessor"
+  member    = "serviceAccount:${google_service_account.runner.email}"
+}
+resource "google_secret_manager_secret_iam_member" "secret_smtp_password_viewer" {
+  count     = nonsensitive(var.secret_smtp_password != "") ? 1 : 0
+  secret_id = google_secret_manager_secret.smtp_password[0].id
+  role      = "roles/secretmanager.viewer"
+  member    = "serviceAccount:${google_service_account.runner.email}"
+}
 output "smtp_password_arn" {
   value = one(google_secret_manager_secret.smtp_password[*].id)
 }
@@ -209,6 +233,18 @@ resource "google_secret_manager_secret_version" "session_key" {
   lifecycle {
     ignore_changes = [secret_data]
   }
+}
+resource "google_secret_manager_secret_iam_member" "secret_session_key_secretaccessor" {
+  count     = 1
+  secret_id = google_secret_manager_secret.session_key[0].id
+  role      = "roles/secretmanager.secretAccessor"
+  member    = "serviceAccount:${google_service_account.runner.email}"
+}
+resource "google_secret_manager_secret_iam_member" "secret_session_key_viewer" {
+  count     = 1
+  secret_id = google_secret_manager_secret.session_key[0].id
+  role      = "roles/secretmanager.viewer"
+  member    = "serviceAccount:${google_service_account.runner.email}"
 }
 output "session_key_arn" {
   value = one(google_secret_manager_secret.session_key[*].id)
