@@ -68,11 +68,13 @@ var layers = map[string][][]string{
 	"reconciler": {
 		{"credentialscope", "installstack", "metrics", "queue", "refusal", "registry", "store/storetest/scratch",
 			"timing", "token"},
-		{"installstack/cloudformation", "installstack/gcp", "installstack/stacktest", "store", "store/storetest/postgres"},
+		{"cloudidentity", "installstack/cloudformation", "installstack/gcp", "installstack/stacktest", "store",
+			"store/storetest/postgres"},
+		{"cloudclaim"},
 		{"appvariables", "inputs", "installstack/stackfiles", "observe", "release", "retention", "runnerprogram", "runners",
 			"stackoutputs", "store/storetest"},
 		{"stackversion", "catalog", "jobs", "observe/observetest"},
-		{"build", "installsecrets", "joblog", "tfstate", "workflow"},
+		{"build", "installsecrets", "joblog", "phonehome", "tfstate", "workflow"},
 		{"installhealth", "jobs/jobstest", "rollout"},
 		{"preview"},
 		// HTTP begins here.
@@ -82,9 +84,9 @@ var layers = map[string][][]string{
 		{""},
 	},
 	"runnerd": {
-		{"apiclient", "apiclient/contacttest", "jobenv", "kind/terraform/modules",
+		{"apiclient", "apiclient/contacttest", "cloud/aws", "cloud/azure", "cloud/gcp", "jobenv", "kind/terraform/modules",
 			"kind/terraform/modules/registrytest", "policy", "secretstore", "spool", "subprocess", "timing", "values"},
-		{"fault", "process", "runnerlog", "secretstore/aws", "secretstore/rest", "subprocess/childtest", "tfbinary",
+		{"cloud", "fault", "process", "runnerlog", "secretstore/aws", "secretstore/rest", "subprocess/childtest", "tfbinary",
 			"values/valuestest"},
 		{"secretstore/azure", "secretstore/gcp"},
 		{"job", "kind/terraform/providertest", "tfbinary/find", "tfbinary/tofutest"},

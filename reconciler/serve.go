@@ -55,6 +55,7 @@ type serveOptions struct {
 	tlsCert, tlsKey                      string         // empty for plain HTTP
 	rateLimit                            ratelimit.Options
 	runnerURL, runnerProgram             string // for machines of stacks; empty for none
+	azureAudience                        string // of the identity tokens of machines on Azure; empty accepts none
 }
 
 // replica is one running control plane.

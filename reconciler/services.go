@@ -17,6 +17,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/api/webhook"
 	"github.com/nuon-toolkit/nuon/reconciler/build"
 	"github.com/nuon-toolkit/nuon/reconciler/catalog"
+	"github.com/nuon-toolkit/nuon/reconciler/cloudclaim"
+	"github.com/nuon-toolkit/nuon/reconciler/cloudidentity"
 	"github.com/nuon-toolkit/nuon/reconciler/inputs"
 	"github.com/nuon-toolkit/nuon/reconciler/installhealth"
 	"github.com/nuon-toolkit/nuon/reconciler/installsecrets"
@@ -24,6 +26,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/metrics"
 	"github.com/nuon-toolkit/nuon/reconciler/observe"
+	"github.com/nuon-toolkit/nuon/reconciler/phonehome"
 	"github.com/nuon-toolkit/nuon/reconciler/preview"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
 	"github.com/nuon-toolkit/nuon/reconciler/retention"
@@ -43,6 +46,8 @@ type services struct {
 	rollout  *rollout.Rollout
 	workflow *workflow.Engine
 	runners  *runners.Service
+	claims   *cloudclaim.Service
+	phone    *phonehome.Service
 	jobs     *jobs.Service
 	states   *tfstate.Service
 	logs     *joblog.Service
@@ -70,7 +75,12 @@ func (r *replica) newServices() *services {
 	o.workflow = workflow.New(r.store, o.rollout)
 	o.health = installhealth.New(r.store, o.rollout)
 	o.secrets = installsecrets.New(r.store, o.rollout)
+	o.claims = cloudclaim.New(r.store, cloudidentity.New(cloudidentity.Options{
+		RunnerURL: r.options.runnerURL, AzureAudience: r.options.azureAudience,
+	}))
 	o.runners = runners.New(r.store)
+	o.runners.UseClaims(o.claims)
+	o.phone = phonehome.New(r.store, o.claims, rollout.StackConfigs)
 	o.jobs = jobs.New(r.store, r.notifier, o.runners, map[string]jobs.Owner{
 		"build": o.build, build.RefreshOwnerKind: build.Refreshes{}, "step": o.workflow, installhealth.OwnerKind: o.health,
 		installsecrets.OwnerKind: o.secrets,
@@ -123,8 +133,8 @@ func (r *replica) runnerAPI(o *services) http.Handler {
 	return runner.New(runner.Options{
 		Jobs: o.jobs, Runners: o.runners, States: o.states, Logs: o.logs,
 		Credentials: build.NewModuleCredentials(r.store, r.key), Vendor: r.registry.blobs(), Log: slog.Default(),
-		Program: r.program,
-		Quota:   ratelimit.Options{BehindProxy: r.options.rateLimit.BehindProxy},
+		Program: r.program, PhoneHome: o.phone,
+		Quota: ratelimit.Options{BehindProxy: r.options.rateLimit.BehindProxy},
 	})
 }
 
@@ -135,7 +145,7 @@ func (r *replica) controlAPI(o *services) http.Handler {
 		Quota: r.options.rateLimit,
 		Services: control.Services{
 			Repositories: o.observe, Catalog: o.catalog, Builds: o.build, Preview: o.preview, Rollout: o.rollout,
-			Workflows: o.workflow, Jobs: o.jobs, Logs: o.logs, Health: r.systemHealth,
+			Workflows: o.workflow, Jobs: o.jobs, Logs: o.logs, Claims: o.claims, PhoneHome: o.phone, Health: r.systemHealth,
 		},
 	})
 }

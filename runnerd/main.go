@@ -64,9 +64,14 @@ func newRoot() *cobra.Command {
 // machine could read it.
 const varToken = "NUON_REGISTRATION_TOKEN"
 
+// varClaim is the variable of the claim, which names the install of a machine that registers by its
+// cloud identity.
+const varClaim = "NUON_CLAIM"
+
 const runHelp = `Lease jobs and run them, until stopped.
 
-The first start registers this runner with the token in ` + varToken + `, and makes
+The first start registers this runner with the token in ` + varToken + `, or with
+--cloud and ` + varClaim + ` by the identity that the cloud gives this machine, and makes
 its install key in <dir>/install.key. That key opens the install's secrets and
 state and is nowhere else: keep a copy of it in a safe place.
 
@@ -86,6 +91,7 @@ takes KillMode=process in the unit; without it a stop interrupts the jobs as wel
 
 Variables:
   ` + varToken + `   the registration token, the first time
+  ` + varClaim + `                the claim of the install's stack, for --cloud; it is no secret
   NUON_REGISTRY             host/path of the registry: the vendor's on a build
                             runner, the install's on an install runner
   NUON_REGISTRY_USERNAME, NUON_REGISTRY_PASSWORD
@@ -137,6 +143,9 @@ func newRun() *cobra.Command {
 				return err
 			}
 			options.RegistryUsername = os.Getenv(job.VarRegistryUsername)
+			if options.Claim.Cloud != "" {
+				options.Claim.Token = os.Getenv(varClaim)
+			}
 			parent, log, stopInsight, err := insight.open(command.Context(), command.ErrOrStderr())
 			if err != nil {
 				return err
@@ -177,6 +186,10 @@ func newRun() *cobra.Command {
 		" where runnerd is root and that user exists)")
 	flags.StringVar(&passwordFile, "registry-password-file", "",
 		"read the registry's password from this `file` (/dev/fd/3 for an open file) instead of "+job.VarRegistryPassword)
+	flags.StringVar(&options.Claim.Cloud, "cloud", "", "register by the identity of this machine in its `cloud` (aws, "+
+		"gcp or azure) where no token is set; needs "+varClaim)
+	flags.StringVar(&options.Claim.AzureAudience, "azure-audience", "",
+		"with --cloud azure: the `application` of the vendor that proves identities, api://…")
 	flags.StringArrayVar(&options.PassEnv, "pass-env", nil,
 		"one more `variable` that jobs see, by its name (may be given again)")
 	command.MarkFlagsRequiredTogether("url", "dir")

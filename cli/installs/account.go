@@ -12,7 +12,8 @@ import (
 // accountFlag adds the flag --account, which sets the cloud account of an install.
 func accountFlag(c *cobra.Command, into *[]string) {
 	c.Flags().StringArrayVar(into, "account", nil,
-		"part of the cloud account: aws.region, azure.location, gcp.project_id or gcp.region, as NAME=VALUE (repeatable)")
+		"part of the cloud account, as NAME=VALUE (repeatable): aws.account_id, aws.region, azure.location, "+
+			"azure.subscription_id, azure.tenant_id, gcp.project_id or gcp.region")
 }
 
 // parseAccount returns the cloud account that the values of --account set, or nil if there are none.

@@ -30,7 +30,7 @@ import (
 func newStack(e *cmdenv.Env) *cobra.Command {
 	c := &cobra.Command{Use: "stack", Short: "Render an install's stack, and show and set its outputs"}
 	c.AddCommand(newStackRender(e), newStackVersions(e), newStackDiff(e), newStackLink(e), newStackSet(e), newStackGet(e),
-		newStackHistory(e))
+		newStackHistory(e), newStackForget(e))
 	return c
 }
 
@@ -278,7 +278,7 @@ func showStackOutputs(w io.Writer, install string, s api.StackOutputs) error {
 			title += ", of stack version " + s.StackVersion
 		}
 	}
-	lines := append([]string{title}, stackLines(s)...)
+	lines := append(append([]string{title}, phoneHomeLines(s)...), stackLines(s)...)
 	if len(s.Missing) > 0 {
 		lines = append(lines, "Set an output with: nuon installs stack set "+install+" NAME=VALUE")
 	}

@@ -146,6 +146,8 @@ func stackLine(install string, s api.StackStatus) string {
 	switch s.Status {
 	case api.StackPending:
 		return fmt.Sprintf("version %d, which the customer has not created yet, as far as is known", s.Newest)
+	case api.StackDeleted:
+		return "deleted by the customer"
 	case api.StackOutOfDate:
 		return fmt.Sprintf("out of date: the customer runs version %s, and version %d is the newest; show the difference: "+
 			"nuon installs stack diff %s", s.Running, s.Newest, install)

@@ -25,7 +25,7 @@ func newReplace(e *cmdenv.Env) *cobra.Command {
 Its key is revoked. Its running jobs end as lost and release their state locks; the next plan finds what
 they did. A new machine registers in its place, with the install.key file of the old one. If the old
 machine returns, it can still deliver what it wrote: nothing is lost, and if both wrote the same state,
-a person decides.
+a person decides. A machine that registers by its cloud identity waits for "nuon runners confirm".
 
 If install.key is lost, too, add --new-key: sensitive inputs must be entered again (after
 "nuon installs trust" has pinned the new key), and Terraform states that are sealed to the old key can

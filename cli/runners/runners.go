@@ -25,7 +25,8 @@ import (
 // New returns the command with its subcommands.
 func New(e *cmdenv.Env) *cobra.Command {
 	c := &cobra.Command{Use: "runners", Short: "Manage runners"}
-	c.AddCommand(newList(e), newGet(e), newCreate(e), newRegister(e), newReplace(e), newDelete(e))
+	c.AddCommand(newList(e), newGet(e), newCreate(e), newRegister(e), newConfirm(e), newReplace(e),
+		newDelete(e))
 	return c
 }
 
@@ -35,9 +36,13 @@ var statuses = []string{"online", "off", "offline", "not registered", "replaced"
 func newList(e *cmdenv.Env) *cobra.Command {
 	var kind, stands string
 	l := &listing.List[api.Runner]{
-		Header: []string{"NAME", "KIND", "STATUS", "LAST SEEN", "VERSION"},
+		Header: []string{"NAME", "KIND", "STATUS", "LAST SEEN", "VERSION", "IDENTITY"},
 		Row: func(r api.Runner) []string {
-			return []string{r.Name, string(r.Kind), Status(r), seen(r), r.Version}
+			identity := cmp.Or(string(r.RegisteredBy), "-")
+			if r.Identity != nil {
+				identity = string(r.Identity.Cloud) + " " + r.Identity.Account
+			}
+			return []string{r.Name, string(r.Kind), Status(r), seen(r), r.Version, identity}
 		},
 		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.Runner, string, error) {
 			l, err := apiclient.Decode[api.RunnerList](client.ListRunners(ctx,
@@ -131,15 +136,19 @@ func show(c *console.Console, w io.Writer, r api.Runner) error {
 		line("capacity", fmt.Sprintf("%d jobs at once", r.Capacity))
 	}
 	if !r.RegisteredAt.IsZero() {
-		line("registered", r.RegisteredAt.Local().Format(time.DateTime))
+		line("registered", r.RegisteredAt.Local().Format(time.DateTime)+registeredBy(r))
 	}
 	if !r.KeySince.IsZero() {
 		line("runner key", "in use since "+r.KeySince.Local().Format(time.DateTime))
+	}
+	if r.Identity != nil {
+		line("identity", subject(*r.Identity))
 	}
 	line("install key", r.KeyID)
 	for _, words := range Allows(r.Policy) {
 		line("runner file", words)
 	}
+	showClaims(w, r)
 	if len(r.Attempts) == 0 {
 		return nil
 	}

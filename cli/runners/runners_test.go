@@ -150,3 +150,42 @@ func TestRegisterSaysHowToStart(t *testing.T) {
 		t.Errorf("%v, asked %q:\n%s", err, asked, screen)
 	}
 }
+
+// TestConfirm checks that a claim is confirmed only if it is clear which machine is meant.
+func TestConfirm(t *testing.T) {
+	claim := func(id, account, machine, key string, purpose api.CloudClaimPurpose) api.CloudClaim {
+		return api.CloudClaim{ID: id, Install: "acme", Purpose: purpose, KeyFingerprint: key, LastSeen: time.Now(),
+			Subject: api.CloudSubject{Cloud: api.CloudAws, Account: account, Name: "runner", Machine: machine}}
+	}
+	r := api.Runner{ID: "run_1", Name: "acme", Claims: []api.CloudClaim{
+		claim("clm_1", "123456789012", "i-1", "key-1", api.ClaimRunner),
+		claim("clm_2", "123456789012", "", "", api.ClaimPhoneHome),
+		claim("clm_3", "999999999999", "i-2", "key-2", api.ClaimRunner),
+	}}
+	screen, _, err := run(t, r, "get", "acme")
+	if err != nil || !strings.Contains(screen, "aws account 999999999999, runner on i-2 wants to register") ||
+		!strings.Contains(screen, "install key key-2") {
+		t.Errorf("%v\n%s", err, screen)
+	}
+	screen, asked, err := run(t, r, "confirm", "acme", "--account", "123456789012", "--yes")
+	if want := `POST /v1/runners/run_1/confirm {"claim":"clm_2"}`; err != nil || asked != want {
+		t.Errorf("%v: %s\n%s", err, asked, screen)
+	}
+	if _, asked, err := run(t, r, "confirm", "acme", "--account", "111111111111", "--yes"); err == nil ||
+		asked != "GET /v1/runners/acme" {
+		t.Errorf("an account that nobody is of: %v, %s", err, asked)
+	}
+	r.Claims = append(r.Claims, claim("clm_4", "123456789012", "i-3", "key-3", api.ClaimRunner))
+	_, asked, err = run(t, r, "confirm", "acme", "--account", "123456789012", "--yes")
+	if err == nil || !strings.Contains(err.Error(), "--machine") || asked != "GET /v1/runners/acme" {
+		t.Errorf("two machines: %v, %s", err, asked)
+	}
+	_, asked, err = run(t, r, "confirm", "acme", "--account", "123456789012", "--machine", "i-3", "--yes")
+	if want := `POST /v1/runners/run_1/confirm {"claim":"clm_4"}`; err != nil || asked != want {
+		t.Errorf("one of two: %v, %s", err, asked)
+	}
+	if _, asked, err := run(t, r, "confirm", "acme", "--account", "999999999999"); err == nil ||
+		asked != "GET /v1/runners/acme" {
+		t.Errorf("without a confirmation: %v, %s", err, asked)
+	}
+}

@@ -105,6 +105,45 @@ func (e BuildStatus) Valid() bool {
 	}
 }
 
+// Defines values for CloudClaimPurpose.
+const (
+	ClaimPhoneHome CloudClaimPurpose = "phone_home"
+	ClaimRunner    CloudClaimPurpose = "runner"
+)
+
+// Valid indicates whether the value is a known member of the CloudClaimPurpose enum.
+func (e CloudClaimPurpose) Valid() bool {
+	switch e {
+	case ClaimPhoneHome:
+		return true
+	case ClaimRunner:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for CloudSubjectCloud.
+const (
+	CloudAws   CloudSubjectCloud = "aws"
+	CloudAzure CloudSubjectCloud = "azure"
+	CloudGcp   CloudSubjectCloud = "gcp"
+)
+
+// Valid indicates whether the value is a known member of the CloudSubjectCloud enum.
+func (e CloudSubjectCloud) Valid() bool {
+	switch e {
+	case CloudAws:
+		return true
+	case CloudAzure:
+		return true
+	case CloudGcp:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for HealthStatus.
 const (
 	HealthStatusDegraded    HealthStatus = "degraded"
@@ -768,6 +807,24 @@ func (e ObjectHealthStatus) Valid() bool {
 	}
 }
 
+// Defines values for PhoneHomeAnswerStatus.
+const (
+	PhoneHomeAccepted PhoneHomeAnswerStatus = "accepted"
+	PhoneHomeWaiting  PhoneHomeAnswerStatus = "waiting"
+)
+
+// Valid indicates whether the value is a known member of the PhoneHomeAnswerStatus enum.
+func (e PhoneHomeAnswerStatus) Valid() bool {
+	switch e {
+	case PhoneHomeAccepted:
+		return true
+	case PhoneHomeWaiting:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for PlanStatus.
 const (
 	PlanStatusApplied    PlanStatus = "applied"
@@ -996,6 +1053,24 @@ func (e RunnerKind) Valid() bool {
 	}
 }
 
+// Defines values for RunnerRegisteredBy.
+const (
+	RunnerRegisteredByIdentity RunnerRegisteredBy = "identity"
+	RunnerRegisteredByToken    RunnerRegisteredBy = "token"
+)
+
+// Valid indicates whether the value is a known member of the RunnerRegisteredBy enum.
+func (e RunnerRegisteredBy) Valid() bool {
+	switch e {
+	case RunnerRegisteredByIdentity:
+		return true
+	case RunnerRegisteredByToken:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for SealingKeyHolder.
 const (
 	SealingKeyHolderRunner SealingKeyHolder = "runner"
@@ -1059,6 +1134,7 @@ func (e StackSource) Valid() bool {
 // Defines values for StackStatusStatus.
 const (
 	StackActive    StackStatusStatus = "active"
+	StackDeleted   StackStatusStatus = "deleted"
 	StackOutOfDate StackStatusStatus = "out_of_date"
 	StackPending   StackStatusStatus = "pending"
 	StackUnknown   StackStatusStatus = "unknown"
@@ -1068,6 +1144,8 @@ const (
 func (e StackStatusStatus) Valid() bool {
 	switch e {
 	case StackActive:
+		return true
+	case StackDeleted:
 		return true
 	case StackOutOfDate:
 		return true
@@ -1829,6 +1907,79 @@ type ChartSource struct {
 	Version string `json:"version"`
 }
 
+// ClaimChallenge defines model for ClaimChallenge.
+type ClaimChallenge struct {
+	Nonce string `json:"nonce"`
+
+	// Sealed a proof of kind registration, for the recipient
+	Sealed Sealed `json:"sealed,omitempty,omitzero"`
+}
+
+// ClaimChallengeRequest defines model for ClaimChallengeRequest.
+type ClaimChallengeRequest struct {
+	// Recipient the public half of the install key that a runner is about to register; left out to phone home
+	Recipient string `json:"recipient,omitempty,omitzero"`
+}
+
+// ClaimRegistration defines model for ClaimRegistration.
+type ClaimRegistration struct {
+	// Identity A proof of the cloud account that a machine or function runs in, for one nonce. Either a token or, on AWS, a signed request.
+	Identity     CloudIdentity `json:"identity"`
+	Nonce        string        `json:"nonce"`
+	Registration Registration  `json:"registration"`
+}
+
+// CloudClaim defines model for CloudClaim.
+type CloudClaim struct {
+	FirstSeen time.Time `json:"first_seen"`
+	ID        string    `json:"id"`
+
+	// Install name
+	Install string `json:"install"`
+
+	// KeyFingerprint of the install key that the machine holds
+	KeyFingerprint string    `json:"key_fingerprint,omitempty,omitzero"`
+	LastSeen       time.Time `json:"last_seen"`
+
+	// Purpose a machine that registers as the runner, or a stack that reports its outputs
+	Purpose CloudClaimPurpose `json:"purpose"`
+
+	// Subject Who a cloud vouches for.
+	Subject CloudSubject `json:"subject"`
+}
+
+// CloudClaimPurpose a machine that registers as the runner, or a stack that reports its outputs
+type CloudClaimPurpose string
+
+// CloudIdentity A proof of the cloud account that a machine or function runs in, for one nonce. Either a token or, on AWS, a signed request.
+type CloudIdentity struct {
+	// AwsRequest What is signed and not known to the control plane of a sts:GetCallerIdentity request. The control plane sends it itself.
+	AwsRequest SignedRequest `json:"aws_request,omitempty,omitzero"`
+	Cloud      string        `json:"cloud"`
+
+	// Token a JSON web token of the cloud for our audience
+	Token string `json:"token,omitempty,omitzero"`
+}
+
+// CloudSubject Who a cloud vouches for.
+type CloudSubject struct {
+	// Account account, project or subscription
+	Account string            `json:"account"`
+	Cloud   CloudSubjectCloud `json:"cloud"`
+
+	// Machine the instance, as far as the cloud reports it
+	Machine string `json:"machine,omitempty,omitzero"`
+
+	// Name of the role, service account or resource
+	Name string `json:"name"`
+
+	// Tenant of Azure
+	Tenant string `json:"tenant,omitempty,omitzero"`
+}
+
+// CloudSubjectCloud defines model for CloudSubject.Cloud.
+type CloudSubjectCloud string
+
 // ClusterIdentity The cluster that a job worked on. Only the holder of the install key can make the hash, so a runner recognizes a cluster that it has applied to.
 type ClusterIdentity struct {
 	// Hash keyed hash of the identity for this install component
@@ -1902,6 +2053,12 @@ type ComponentState struct {
 // ComponentStateList defines model for ComponentStateList.
 type ComponentStateList struct {
 	Items []ComponentState `json:"items"`
+}
+
+// Confirmation defines model for Confirmation.
+type Confirmation struct {
+	// Claim id of a claim of the runner
+	Claim string `json:"claim"`
 }
 
 // CreatedInstall defines model for CreatedInstall.
@@ -2062,6 +2219,12 @@ type Diagnostic struct {
 // Explanation defines model for Explanation.
 type Explanation struct {
 	Chain []Cause `json:"chain"`
+}
+
+// ForgottenStack defines model for ForgottenStack.
+type ForgottenStack struct {
+	// Reason for the audit log
+	Reason string `json:"reason"`
 }
 
 // GivenResponse defines model for GivenResponse.
@@ -2896,6 +3059,54 @@ type PendingSettings struct {
 	Settings      ApprovalRule `json:"settings"`
 }
 
+// PhoneHomeAnswer defines model for PhoneHomeAnswer.
+type PhoneHomeAnswer struct {
+	// Kept outputs that keep the value that a person set
+	Kept    []string `json:"kept,omitempty,omitzero"`
+	Message string   `json:"message,omitempty,omitzero"`
+
+	// Status waiting: it counts as soon as a person of the vendor confirms the account
+	Status PhoneHomeAnswerStatus `json:"status"`
+}
+
+// PhoneHomeAnswerStatus waiting: it counts as soon as a person of the vendor confirms the account
+type PhoneHomeAnswerStatus string
+
+// PhoneHomeReport defines model for PhoneHomeReport.
+type PhoneHomeReport struct {
+	// Identity A proof of the cloud account that a machine or function runs in, for one nonce. Either a token or, on AWS, a signed request.
+	Identity CloudIdentity `json:"identity"`
+	Kind     string        `json:"kind"`
+	Nonce    string        `json:"nonce"`
+
+	// Outputs all of them, by name; none for a delete
+	Outputs map[string]json.RawMessage `json:"outputs,omitempty,omitzero"`
+
+	// RequestID of the cloud; the same again changes nothing
+	RequestID string `json:"request_id"`
+
+	// StackID that the cloud gave the stack
+	StackID string `json:"stack_id"`
+
+	// StackVersion number of the version that the stack was created from
+	StackVersion string `json:"stack_version,omitempty,omitzero"`
+}
+
+// PhoneHomeState defines model for PhoneHomeState.
+type PhoneHomeState struct {
+	At   time.Time `json:"at"`
+	Kind string    `json:"kind"`
+
+	// Reason why it waits or was refused
+	Reason       string `json:"reason,omitempty,omitzero"`
+	StackID      string `json:"stack_id"`
+	StackVersion string `json:"stack_version,omitempty,omitzero"`
+	Status       string `json:"status"`
+
+	// Subject Who a cloud vouches for.
+	Subject CloudSubject `json:"subject"`
+}
+
 // Plan defines model for Plan.
 type Plan struct {
 	App         string    `json:"app"`
@@ -3389,7 +3600,13 @@ type Runner struct {
 	// Attempts what it has in hand; only of one runner, not in lists
 	Attempts []RunnerAttempt `json:"attempts,omitempty,omitzero"`
 	Capacity int             `json:"capacity,omitempty,omitzero"`
-	ID       string          `json:"id"`
+
+	// Claims who waits for a confirmation; only of one runner, not in lists
+	Claims []CloudClaim `json:"claims,omitempty,omitzero"`
+	ID     string       `json:"id"`
+
+	// Identity who its machine proved to be, when it registered by its cloud identity
+	Identity *CloudSubject `json:"identity,omitempty"`
 
 	// KeyID of its install key
 	KeyID string `json:"key_id,omitempty,omitzero"`
@@ -3405,12 +3622,18 @@ type Runner struct {
 	Policy       RunnerPolicy `json:"policy,omitempty,omitzero"`
 	Registered   bool         `json:"registered"`
 	RegisteredAt time.Time    `json:"registered_at,omitempty,omitzero"`
-	Shared       bool         `json:"shared"`
-	Version      string       `json:"version,omitempty,omitzero"`
+
+	// RegisteredBy how its machine registered; left out before it has
+	RegisteredBy RunnerRegisteredBy `json:"registered_by,omitempty,omitzero"`
+	Shared       bool               `json:"shared"`
+	Version      string             `json:"version,omitempty,omitzero"`
 }
 
 // RunnerKind defines model for Runner.Kind.
 type RunnerKind string
+
+// RunnerRegisteredBy how its machine registered; left out before it has
+type RunnerRegisteredBy string
 
 // RunnerAttempt defines model for RunnerAttempt.
 type RunnerAttempt struct {
@@ -3578,6 +3801,18 @@ type SecretsSpec struct {
 	Values Values `json:"values"`
 }
 
+// SignedRequest What is signed and not known to the control plane of a sts:GetCallerIdentity request. The control plane sends it itself.
+type SignedRequest struct {
+	// Authorization the header Authorization
+	Authorization string `json:"authorization,omitempty,omitzero"`
+
+	// Date the header X-Amz-Date
+	Date string `json:"date,omitempty,omitzero"`
+
+	// SessionToken the header X-Amz-Security-Token
+	SessionToken string `json:"session_token,omitempty,omitzero"`
+}
+
 // Stack defines model for Stack.
 type Stack struct {
 	// Cloud aws, azure or gcp
@@ -3661,6 +3896,9 @@ type StackOutputs struct {
 	// Outputs by name
 	Outputs []StackOutput `json:"outputs"`
 
+	// PhoneHome the last one, with the newest version; left out when the stack never phoned home
+	PhoneHome *PhoneHomeState `json:"phone_home,omitempty"`
+
 	// Source who set it: a person, or the stack itself
 	Source StackSource `json:"source,omitempty,omitzero"`
 
@@ -3686,6 +3924,14 @@ type StackOutputsChange struct {
 	Unset []string `json:"unset,omitempty,omitzero"`
 }
 
+// StackReport defines model for StackReport.
+type StackReport struct {
+	// Install id
+	Install      string                     `json:"install"`
+	Outputs      map[string]json.RawMessage `json:"outputs"`
+	StackVersion string                     `json:"stack_version"`
+}
+
 // StackSource who set it: a person, or the stack itself
 type StackSource string
 
@@ -3697,11 +3943,11 @@ type StackStatus struct {
 	// Running version of the stack that has the outputs, as it was stated
 	Running string `json:"running,omitempty,omitzero"`
 
-	// Status whether the customer runs the newest version: pending when no output of a stack was set, unknown when nobody stated its version
+	// Status whether the customer runs the newest version: pending when no output of a stack was set, unknown when nobody stated its version, deleted when the stack reported that it was deleted
 	Status StackStatusStatus `json:"status"`
 }
 
-// StackStatusStatus whether the customer runs the newest version: pending when no output of a stack was set, unknown when nobody stated its version
+// StackStatusStatus whether the customer runs the newest version: pending when no output of a stack was set, unknown when nobody stated its version, deleted when the stack reported that it was deleted
 type StackStatusStatus string
 
 // StackVersion defines model for StackVersion.
@@ -4342,6 +4588,15 @@ type StreamWorkflowParams struct {
 	LastEventID string `json:"Last-Event-ID,omitempty,omitzero"`
 }
 
+// ChallengeClaimJSONRequestBody defines body for ChallengeClaim for application/json ContentType.
+type ChallengeClaimJSONRequestBody = ClaimChallengeRequest
+
+// PhoneHomeJSONRequestBody defines body for PhoneHome for application/json ContentType.
+type PhoneHomeJSONRequestBody = PhoneHomeReport
+
+// RegisterClaimJSONRequestBody defines body for RegisterClaim for application/json ContentType.
+type RegisterClaimJSONRequestBody = ClaimRegistration
+
 // HeartbeatJSONRequestBody defines body for Heartbeat for application/json ContentType.
 type HeartbeatJSONRequestBody = Heartbeat
 
@@ -4371,6 +4626,9 @@ type RegisterJSONRequestBody = Registration
 
 // ChallengeRegistrationJSONRequestBody defines body for ChallengeRegistration for application/json ContentType.
 type ChallengeRegistrationJSONRequestBody = ChallengeRequest
+
+// ReportStackOutputsJSONRequestBody defines body for ReportStackOutputs for application/json ContentType.
+type ReportStackOutputsJSONRequestBody = StackReport
 
 // RespondApprovalJSONRequestBody defines body for RespondApproval for application/json ContentType.
 type RespondApprovalJSONRequestBody = Response
@@ -4417,11 +4675,17 @@ type PreviewInstallJSONRequestBody = InstallChange
 // SetStackOutputsJSONRequestBody defines body for SetStackOutputs for application/json ContentType.
 type SetStackOutputsJSONRequestBody = StackOutputsChange
 
+// ForgetStackJSONRequestBody defines body for ForgetStack for application/json ContentType.
+type ForgetStackJSONRequestBody = ForgottenStack
+
 // CreateWorkflowJSONRequestBody defines body for CreateWorkflow for application/json ContentType.
 type CreateWorkflowJSONRequestBody = NewWorkflow
 
 // CreateRunnerJSONRequestBody defines body for CreateRunner for application/json ContentType.
 type CreateRunnerJSONRequestBody = NewRunner
+
+// ConfirmRunnerJSONRequestBody defines body for ConfirmRunner for application/json ContentType.
+type ConfirmRunnerJSONRequestBody = Confirmation
 
 // ReplaceRunnerJSONRequestBody defines body for ReplaceRunner for application/json ContentType.
 type ReplaceRunnerJSONRequestBody = Replacement
@@ -4517,6 +4781,48 @@ func WithRequestEditorFn(fn RequestEditorFn) ClientOption {
 
 // The interface specification for the client above.
 type ClientInterface interface {
+
+	// ChallengeClaimWithBody Ask for a nonce to prove a cloud identity with (with the claim token of a stack as bearer). It counts once, for five minutes.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /runner/v1/claim/challenge (the `ChallengeClaim` operationId).
+	ChallengeClaimWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ChallengeClaim Ask for a nonce to prove a cloud identity with (with the claim token of a stack as bearer). It counts once, for five minutes.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /runner/v1/claim/challenge (the `ChallengeClaim` operationId).
+	ChallengeClaim(ctx context.Context, body ChallengeClaimJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PhoneHomeWithBody Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). The same request id again changes nothing and gets the same answer.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /runner/v1/claim/phone-home (the `PhoneHome` operationId).
+	PhoneHomeWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PhoneHome Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). The same request id again changes nothing and gets the same answer.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /runner/v1/claim/phone-home (the `PhoneHome` operationId).
+	PhoneHome(ctx context.Context, body PhoneHomeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RegisterClaimWithBody Register the runner of an install by the cloud identity of its machine (with the claim token of a stack as bearer). 409 waiting_for_confirmation until a person of the vendor has confirmed the account or machine.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /runner/v1/claim/register (the `RegisterClaim` operationId).
+	RegisterClaimWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RegisterClaim Register the runner of an install by the cloud identity of its machine (with the claim token of a stack as bearer). 409 waiting_for_confirmation until a person of the vendor has confirmed the account or machine.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /runner/v1/claim/register (the `RegisterClaim` operationId).
+	RegisterClaim(ctx context.Context, body RegisterClaimJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// HeartbeatWithBody Extends the leases of what runs here, and brings back what to cancel.
 	//
@@ -4690,6 +4996,20 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /runner/v1/register/challenge (the `ChallengeRegistration` operationId).
 	ChallengeRegistration(ctx context.Context, body ChallengeRegistrationJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReportStackOutputsWithBody Report the outputs of the stack that the runner's machine belongs to (runner key). Only the runner of that one install may.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /runner/v1/stack-outputs (the `ReportStackOutputs` operationId).
+	ReportStackOutputsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReportStackOutputs Report the outputs of the stack that the runner's machine belongs to (runner key). Only the runner of that one install may.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /runner/v1/stack-outputs (the `ReportStackOutputs` operationId).
+	ReportStackOutputs(ctx context.Context, body ReportStackOutputsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListApprovals performs a GET /v1/approvals (the `ListApprovals` operationId) request.
 	ListApprovals(ctx context.Context, params *ListApprovalsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5050,6 +5370,20 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/installs/{install}/stack-outputs/versions (the `ListStackOutputVersions` operationId).
 	ListStackOutputVersions(ctx context.Context, install InInstall, params *ListStackOutputVersionsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ForgetStackWithBody A person's word that the stack which reported for the install does not exist any more, so that another one may report. 409 no_stack when none has.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/installs/{install}/stack/forget (the `ForgetStack` operationId).
+	ForgetStackWithBody(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ForgetStack A person's word that the stack which reported for the install does not exist any more, so that another one may report. 409 no_stack when none has.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/installs/{install}/stack/forget (the `ForgetStack` operationId).
+	ForgetStack(ctx context.Context, install InInstall, body ForgetStackJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListStackVersions The versions of the install's stack, without the files.
 	//
 	// Corresponds with GET /v1/installs/{install}/stack/versions (the `ListStackVersions` operationId).
@@ -5123,6 +5457,20 @@ type ClientInterface interface {
 
 	// GetRunner performs a GET /v1/runners/{runner} (the `GetRunner` operationId) request.
 	GetRunner(ctx context.Context, runner InRunner, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ConfirmRunnerWithBody A person's word that a cloud account, or a machine in it, is the customer's. What waited for it (a registration, a phone home) then counts. 404 when no such claim waits.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/runners/{runner}/confirm (the `ConfirmRunner` operationId).
+	ConfirmRunnerWithBody(ctx context.Context, runner InRunner, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ConfirmRunner A person's word that a cloud account, or a machine in it, is the customer's. What waited for it (a registration, a phone home) then counts. 404 when no such claim waits.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/runners/{runner}/confirm (the `ConfirmRunner` operationId).
+	ConfirmRunner(ctx context.Context, runner InRunner, body ConfirmRunnerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetRunnerLogs The runner's own log of late, not its jobs'. With the Accept header text/event-stream it follows until the client goes; event ids are seq.
 	//
@@ -5278,6 +5626,108 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/workflows/{workflow}/steps/{step}/skip (the `SkipStep` operationId).
 	SkipStep(ctx context.Context, workflow InWorkflow, step InStep, body SkipStepJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+}
+
+// ChallengeClaimWithBody Ask for a nonce to prove a cloud identity with (with the claim token of a stack as bearer). It counts once, for five minutes.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /runner/v1/claim/challenge (the `ChallengeClaim` operationId).
+func (c *Client) ChallengeClaimWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewChallengeClaimRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ChallengeClaim Ask for a nonce to prove a cloud identity with (with the claim token of a stack as bearer). It counts once, for five minutes.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /runner/v1/claim/challenge (the `ChallengeClaim` operationId).
+func (c *Client) ChallengeClaim(ctx context.Context, body ChallengeClaimJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewChallengeClaimRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PhoneHomeWithBody Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). The same request id again changes nothing and gets the same answer.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /runner/v1/claim/phone-home (the `PhoneHome` operationId).
+func (c *Client) PhoneHomeWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPhoneHomeRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PhoneHome Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). The same request id again changes nothing and gets the same answer.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /runner/v1/claim/phone-home (the `PhoneHome` operationId).
+func (c *Client) PhoneHome(ctx context.Context, body PhoneHomeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPhoneHomeRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RegisterClaimWithBody Register the runner of an install by the cloud identity of its machine (with the claim token of a stack as bearer). 409 waiting_for_confirmation until a person of the vendor has confirmed the account or machine.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /runner/v1/claim/register (the `RegisterClaim` operationId).
+func (c *Client) RegisterClaimWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRegisterClaimRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RegisterClaim Register the runner of an install by the cloud identity of its machine (with the claim token of a stack as bearer). 409 waiting_for_confirmation until a person of the vendor has confirmed the account or machine.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /runner/v1/claim/register (the `RegisterClaim` operationId).
+func (c *Client) RegisterClaim(ctx context.Context, body RegisterClaimJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRegisterClaimRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
 }
 
 // HeartbeatWithBody Extends the leases of what runs here, and brings back what to cancel.
@@ -5693,6 +6143,40 @@ func (c *Client) ChallengeRegistrationWithBody(ctx context.Context, contentType 
 // Corresponds with POST /runner/v1/register/challenge (the `ChallengeRegistration` operationId).
 func (c *Client) ChallengeRegistration(ctx context.Context, body ChallengeRegistrationJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewChallengeRegistrationRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReportStackOutputsWithBody Report the outputs of the stack that the runner's machine belongs to (runner key). Only the runner of that one install may.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /runner/v1/stack-outputs (the `ReportStackOutputs` operationId).
+func (c *Client) ReportStackOutputsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReportStackOutputsRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReportStackOutputs Report the outputs of the stack that the runner's machine belongs to (runner key). Only the runner of that one install may.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /runner/v1/stack-outputs (the `ReportStackOutputs` operationId).
+func (c *Client) ReportStackOutputs(ctx context.Context, body ReportStackOutputsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReportStackOutputsRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6732,6 +7216,40 @@ func (c *Client) ListStackOutputVersions(ctx context.Context, install InInstall,
 	return c.Client.Do(req)
 }
 
+// ForgetStackWithBody A person's word that the stack which reported for the install does not exist any more, so that another one may report. 409 no_stack when none has.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/installs/{install}/stack/forget (the `ForgetStack` operationId).
+func (c *Client) ForgetStackWithBody(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewForgetStackRequestWithBody(c.Server, install, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ForgetStack A person's word that the stack which reported for the install does not exist any more, so that another one may report. 409 no_stack when none has.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/installs/{install}/stack/forget (the `ForgetStack` operationId).
+func (c *Client) ForgetStack(ctx context.Context, install InInstall, body ForgetStackJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewForgetStackRequest(c.Server, install, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListStackVersions The versions of the install's stack, without the files.
 //
 // Corresponds with GET /v1/installs/{install}/stack/versions (the `ListStackVersions` operationId).
@@ -6956,6 +7474,40 @@ func (c *Client) DeleteRunner(ctx context.Context, runner InRunner, reqEditors .
 // GetRunner performs a GET /v1/runners/{runner} (the `GetRunner` operationId) request.
 func (c *Client) GetRunner(ctx context.Context, runner InRunner, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetRunnerRequest(c.Server, runner)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ConfirmRunnerWithBody A person's word that a cloud account, or a machine in it, is the customer's. What waited for it (a registration, a phone home) then counts. 404 when no such claim waits.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/runners/{runner}/confirm (the `ConfirmRunner` operationId).
+func (c *Client) ConfirmRunnerWithBody(ctx context.Context, runner InRunner, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewConfirmRunnerRequestWithBody(c.Server, runner, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ConfirmRunner A person's word that a cloud account, or a machine in it, is the customer's. What waited for it (a registration, a phone home) then counts. 404 when no such claim waits.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/runners/{runner}/confirm (the `ConfirmRunner` operationId).
+func (c *Client) ConfirmRunner(ctx context.Context, runner InRunner, body ConfirmRunnerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewConfirmRunnerRequest(c.Server, runner, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7409,6 +7961,126 @@ func (c *Client) SkipStep(ctx context.Context, workflow InWorkflow, step InStep,
 		return nil, err
 	}
 	return c.Client.Do(req)
+}
+
+// NewChallengeClaimRequest calls the generic ChallengeClaim builder with application/json body
+func NewChallengeClaimRequest(server string, body ChallengeClaimJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewChallengeClaimRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewChallengeClaimRequestWithBody constructs an http.Request for the ChallengeClaim method, with any body, and a specified content type
+func NewChallengeClaimRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/runner/v1/claim/challenge")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewPhoneHomeRequest calls the generic PhoneHome builder with application/json body
+func NewPhoneHomeRequest(server string, body PhoneHomeJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPhoneHomeRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewPhoneHomeRequestWithBody constructs an http.Request for the PhoneHome method, with any body, and a specified content type
+func NewPhoneHomeRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/runner/v1/claim/phone-home")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewRegisterClaimRequest calls the generic RegisterClaim builder with application/json body
+func NewRegisterClaimRequest(server string, body RegisterClaimJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRegisterClaimRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewRegisterClaimRequestWithBody constructs an http.Request for the RegisterClaim method, with any body, and a specified content type
+func NewRegisterClaimRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/runner/v1/claim/register")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
 }
 
 // NewHeartbeatRequest calls the generic Heartbeat builder with application/json body
@@ -8076,6 +8748,46 @@ func NewChallengeRegistrationRequestWithBody(server string, contentType string, 
 	}
 
 	operationPath := fmt.Sprintf("/runner/v1/register/challenge")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewReportStackOutputsRequest calls the generic ReportStackOutputs builder with application/json body
+func NewReportStackOutputsRequest(server string, body ReportStackOutputsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewReportStackOutputsRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewReportStackOutputsRequestWithBody constructs an http.Request for the ReportStackOutputs method, with any body, and a specified content type
+func NewReportStackOutputsRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/runner/v1/stack-outputs")
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -10721,6 +11433,53 @@ func NewListStackOutputVersionsRequest(server string, install InInstall, params 
 	return req, nil
 }
 
+// NewForgetStackRequest calls the generic ForgetStack builder with application/json body
+func NewForgetStackRequest(server string, install InInstall, body ForgetStackJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewForgetStackRequestWithBody(server, install, "application/json", bodyReader)
+}
+
+// NewForgetStackRequestWithBody constructs an http.Request for the ForgetStack method, with any body, and a specified content type
+func NewForgetStackRequestWithBody(server string, install InInstall, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "install", install, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/installs/%s/stack/forget", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewListStackVersionsRequest constructs an http.Request for the ListStackVersions method
 func NewListStackVersionsRequest(server string, install InInstall, params *ListStackVersionsParams) (*http.Request, error) {
 	var err error
@@ -11324,6 +12083,53 @@ func NewGetRunnerRequest(server string, runner InRunner) (*http.Request, error) 
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewConfirmRunnerRequest calls the generic ConfirmRunner builder with application/json body
+func NewConfirmRunnerRequest(server string, runner InRunner, body ConfirmRunnerJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewConfirmRunnerRequestWithBody(server, runner, "application/json", bodyReader)
+}
+
+// NewConfirmRunnerRequestWithBody constructs an http.Request for the ConfirmRunner method, with any body, and a specified content type
+func NewConfirmRunnerRequestWithBody(server string, runner InRunner, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "runner", runner, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/runners/%s/confirm", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -12320,6 +13126,48 @@ func WithBaseURL(baseURL string) ClientOption {
 // ClientWithResponsesInterface is the interface specification for the client with responses above.
 type ClientWithResponsesInterface interface {
 
+	// ChallengeClaimWithBodyWithResponse Ask for a nonce to prove a cloud identity with (with the claim token of a stack as bearer). It counts once, for five minutes.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /runner/v1/claim/challenge (the `ChallengeClaim` operationId).
+	ChallengeClaimWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ChallengeClaimResponse, error)
+
+	// ChallengeClaimWithResponse Ask for a nonce to prove a cloud identity with (with the claim token of a stack as bearer). It counts once, for five minutes.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /runner/v1/claim/challenge (the `ChallengeClaim` operationId).
+	ChallengeClaimWithResponse(ctx context.Context, body ChallengeClaimJSONRequestBody, reqEditors ...RequestEditorFn) (*ChallengeClaimResponse, error)
+
+	// PhoneHomeWithBodyWithResponse Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). The same request id again changes nothing and gets the same answer.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /runner/v1/claim/phone-home (the `PhoneHome` operationId).
+	PhoneHomeWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PhoneHomeResponse, error)
+
+	// PhoneHomeWithResponse Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). The same request id again changes nothing and gets the same answer.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /runner/v1/claim/phone-home (the `PhoneHome` operationId).
+	PhoneHomeWithResponse(ctx context.Context, body PhoneHomeJSONRequestBody, reqEditors ...RequestEditorFn) (*PhoneHomeResponse, error)
+
+	// RegisterClaimWithBodyWithResponse Register the runner of an install by the cloud identity of its machine (with the claim token of a stack as bearer). 409 waiting_for_confirmation until a person of the vendor has confirmed the account or machine.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /runner/v1/claim/register (the `RegisterClaim` operationId).
+	RegisterClaimWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RegisterClaimResponse, error)
+
+	// RegisterClaimWithResponse Register the runner of an install by the cloud identity of its machine (with the claim token of a stack as bearer). 409 waiting_for_confirmation until a person of the vendor has confirmed the account or machine.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /runner/v1/claim/register (the `RegisterClaim` operationId).
+	RegisterClaimWithResponse(ctx context.Context, body RegisterClaimJSONRequestBody, reqEditors ...RequestEditorFn) (*RegisterClaimResponse, error)
+
 	// HeartbeatWithBodyWithResponse Extends the leases of what runs here, and brings back what to cancel.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -12502,6 +13350,20 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /runner/v1/register/challenge (the `ChallengeRegistration` operationId).
 	ChallengeRegistrationWithResponse(ctx context.Context, body ChallengeRegistrationJSONRequestBody, reqEditors ...RequestEditorFn) (*ChallengeRegistrationResponse, error)
+
+	// ReportStackOutputsWithBodyWithResponse Report the outputs of the stack that the runner's machine belongs to (runner key). Only the runner of that one install may.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /runner/v1/stack-outputs (the `ReportStackOutputs` operationId).
+	ReportStackOutputsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReportStackOutputsResponse, error)
+
+	// ReportStackOutputsWithResponse Report the outputs of the stack that the runner's machine belongs to (runner key). Only the runner of that one install may.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /runner/v1/stack-outputs (the `ReportStackOutputs` operationId).
+	ReportStackOutputsWithResponse(ctx context.Context, body ReportStackOutputsJSONRequestBody, reqEditors ...RequestEditorFn) (*ReportStackOutputsResponse, error)
 
 	// ListApprovalsWithResponse performs a GET /v1/approvals (the `ListApprovals` operationId) request.
 	//
@@ -12936,6 +13798,20 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/installs/{install}/stack-outputs/versions (the `ListStackOutputVersions` operationId).
 	ListStackOutputVersionsWithResponse(ctx context.Context, install InInstall, params *ListStackOutputVersionsParams, reqEditors ...RequestEditorFn) (*ListStackOutputVersionsResponse, error)
 
+	// ForgetStackWithBodyWithResponse A person's word that the stack which reported for the install does not exist any more, so that another one may report. 409 no_stack when none has.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/installs/{install}/stack/forget (the `ForgetStack` operationId).
+	ForgetStackWithBodyWithResponse(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ForgetStackResponse, error)
+
+	// ForgetStackWithResponse A person's word that the stack which reported for the install does not exist any more, so that another one may report. 409 no_stack when none has.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/installs/{install}/stack/forget (the `ForgetStack` operationId).
+	ForgetStackWithResponse(ctx context.Context, install InInstall, body ForgetStackJSONRequestBody, reqEditors ...RequestEditorFn) (*ForgetStackResponse, error)
+
 	// ListStackVersionsWithResponse The versions of the install's stack, without the files.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -13035,6 +13911,20 @@ type ClientWithResponsesInterface interface {
 	//
 	// Returns a wrapper object for the known response body format(s).
 	GetRunnerWithResponse(ctx context.Context, runner InRunner, reqEditors ...RequestEditorFn) (*GetRunnerResponse, error)
+
+	// ConfirmRunnerWithBodyWithResponse A person's word that a cloud account, or a machine in it, is the customer's. What waited for it (a registration, a phone home) then counts. 404 when no such claim waits.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/runners/{runner}/confirm (the `ConfirmRunner` operationId).
+	ConfirmRunnerWithBodyWithResponse(ctx context.Context, runner InRunner, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ConfirmRunnerResponse, error)
+
+	// ConfirmRunnerWithResponse A person's word that a cloud account, or a machine in it, is the customer's. What waited for it (a registration, a phone home) then counts. 404 when no such claim waits.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/runners/{runner}/confirm (the `ConfirmRunner` operationId).
+	ConfirmRunnerWithResponse(ctx context.Context, runner InRunner, body ConfirmRunnerJSONRequestBody, reqEditors ...RequestEditorFn) (*ConfirmRunnerResponse, error)
 
 	// GetRunnerLogsWithResponse The runner's own log of late, not its jobs'. With the Accept header text/event-stream it follows until the client goes; event ids are seq.
 	//
@@ -13222,6 +14112,150 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/workflows/{workflow}/steps/{step}/skip (the `SkipStep` operationId).
 	SkipStepWithResponse(ctx context.Context, workflow InWorkflow, step InStep, body SkipStepJSONRequestBody, reqEditors ...RequestEditorFn) (*SkipStepResponse, error)
+}
+
+type ChallengeClaimResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ClaimChallenge
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ChallengeClaimResponse) GetJSON200() *ClaimChallenge {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ChallengeClaimResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ChallengeClaimResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ChallengeClaimResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ChallengeClaimResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ChallengeClaimResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type PhoneHomeResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PhoneHomeAnswer
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PhoneHomeResponse) GetJSON200() *PhoneHomeAnswer {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PhoneHomeResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PhoneHomeResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PhoneHomeResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PhoneHomeResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PhoneHomeResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RegisterClaimResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Registered
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RegisterClaimResponse) GetJSON200() *Registered {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RegisterClaimResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RegisterClaimResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RegisterClaimResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RegisterClaimResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RegisterClaimResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
 }
 
 type HeartbeatResponse struct {
@@ -13903,6 +14937,54 @@ func (r ChallengeRegistrationResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ChallengeRegistrationResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ReportStackOutputsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PhoneHomeAnswer
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ReportStackOutputsResponse) GetJSON200() *PhoneHomeAnswer {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ReportStackOutputsResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ReportStackOutputsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ReportStackOutputsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ReportStackOutputsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ReportStackOutputsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -16377,6 +17459,54 @@ func (r ListStackOutputVersionsResponse) ContentType() string {
 	return ""
 }
 
+type ForgetStackResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *StackOutputs
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ForgetStackResponse) GetJSON200() *StackOutputs {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ForgetStackResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ForgetStackResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ForgetStackResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ForgetStackResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ForgetStackResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListStackVersionsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -17036,6 +18166,54 @@ func (r GetRunnerResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetRunnerResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ConfirmRunnerResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Runner
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ConfirmRunnerResponse) GetJSON200() *Runner {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ConfirmRunnerResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ConfirmRunnerResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ConfirmRunnerResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ConfirmRunnerResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ConfirmRunnerResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -18084,6 +19262,84 @@ func (r SkipStepResponse) ContentType() string {
 	return ""
 }
 
+// ChallengeClaimWithBodyWithResponse Ask for a nonce to prove a cloud identity with (with the claim token of a stack as bearer). It counts once, for five minutes.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /runner/v1/claim/challenge (the `ChallengeClaim` operationId).
+func (c *ClientWithResponses) ChallengeClaimWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ChallengeClaimResponse, error) {
+	rsp, err := c.ChallengeClaimWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseChallengeClaimResponse(rsp)
+}
+
+// ChallengeClaimWithResponse Ask for a nonce to prove a cloud identity with (with the claim token of a stack as bearer). It counts once, for five minutes.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /runner/v1/claim/challenge (the `ChallengeClaim` operationId).
+func (c *ClientWithResponses) ChallengeClaimWithResponse(ctx context.Context, body ChallengeClaimJSONRequestBody, reqEditors ...RequestEditorFn) (*ChallengeClaimResponse, error) {
+	rsp, err := c.ChallengeClaim(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseChallengeClaimResponse(rsp)
+}
+
+// PhoneHomeWithBodyWithResponse Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). The same request id again changes nothing and gets the same answer.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /runner/v1/claim/phone-home (the `PhoneHome` operationId).
+func (c *ClientWithResponses) PhoneHomeWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PhoneHomeResponse, error) {
+	rsp, err := c.PhoneHomeWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePhoneHomeResponse(rsp)
+}
+
+// PhoneHomeWithResponse Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). The same request id again changes nothing and gets the same answer.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /runner/v1/claim/phone-home (the `PhoneHome` operationId).
+func (c *ClientWithResponses) PhoneHomeWithResponse(ctx context.Context, body PhoneHomeJSONRequestBody, reqEditors ...RequestEditorFn) (*PhoneHomeResponse, error) {
+	rsp, err := c.PhoneHome(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePhoneHomeResponse(rsp)
+}
+
+// RegisterClaimWithBodyWithResponse Register the runner of an install by the cloud identity of its machine (with the claim token of a stack as bearer). 409 waiting_for_confirmation until a person of the vendor has confirmed the account or machine.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /runner/v1/claim/register (the `RegisterClaim` operationId).
+func (c *ClientWithResponses) RegisterClaimWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RegisterClaimResponse, error) {
+	rsp, err := c.RegisterClaimWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRegisterClaimResponse(rsp)
+}
+
+// RegisterClaimWithResponse Register the runner of an install by the cloud identity of its machine (with the claim token of a stack as bearer). 409 waiting_for_confirmation until a person of the vendor has confirmed the account or machine.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /runner/v1/claim/register (the `RegisterClaim` operationId).
+func (c *ClientWithResponses) RegisterClaimWithResponse(ctx context.Context, body RegisterClaimJSONRequestBody, reqEditors ...RequestEditorFn) (*RegisterClaimResponse, error) {
+	rsp, err := c.RegisterClaim(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRegisterClaimResponse(rsp)
+}
+
 // HeartbeatWithBodyWithResponse Extends the leases of what runs here, and brings back what to cancel.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -18415,6 +19671,32 @@ func (c *ClientWithResponses) ChallengeRegistrationWithResponse(ctx context.Cont
 		return nil, err
 	}
 	return ParseChallengeRegistrationResponse(rsp)
+}
+
+// ReportStackOutputsWithBodyWithResponse Report the outputs of the stack that the runner's machine belongs to (runner key). Only the runner of that one install may.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /runner/v1/stack-outputs (the `ReportStackOutputs` operationId).
+func (c *ClientWithResponses) ReportStackOutputsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReportStackOutputsResponse, error) {
+	rsp, err := c.ReportStackOutputsWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReportStackOutputsResponse(rsp)
+}
+
+// ReportStackOutputsWithResponse Report the outputs of the stack that the runner's machine belongs to (runner key). Only the runner of that one install may.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /runner/v1/stack-outputs (the `ReportStackOutputs` operationId).
+func (c *ClientWithResponses) ReportStackOutputsWithResponse(ctx context.Context, body ReportStackOutputsJSONRequestBody, reqEditors ...RequestEditorFn) (*ReportStackOutputsResponse, error) {
+	rsp, err := c.ReportStackOutputs(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReportStackOutputsResponse(rsp)
 }
 
 // ListApprovalsWithResponse performs a GET /v1/approvals (the `ListApprovals` operationId) request.
@@ -19252,6 +20534,32 @@ func (c *ClientWithResponses) ListStackOutputVersionsWithResponse(ctx context.Co
 	return ParseListStackOutputVersionsResponse(rsp)
 }
 
+// ForgetStackWithBodyWithResponse A person's word that the stack which reported for the install does not exist any more, so that another one may report. 409 no_stack when none has.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/installs/{install}/stack/forget (the `ForgetStack` operationId).
+func (c *ClientWithResponses) ForgetStackWithBodyWithResponse(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ForgetStackResponse, error) {
+	rsp, err := c.ForgetStackWithBody(ctx, install, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseForgetStackResponse(rsp)
+}
+
+// ForgetStackWithResponse A person's word that the stack which reported for the install does not exist any more, so that another one may report. 409 no_stack when none has.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/installs/{install}/stack/forget (the `ForgetStack` operationId).
+func (c *ClientWithResponses) ForgetStackWithResponse(ctx context.Context, install InInstall, body ForgetStackJSONRequestBody, reqEditors ...RequestEditorFn) (*ForgetStackResponse, error) {
+	rsp, err := c.ForgetStack(ctx, install, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseForgetStackResponse(rsp)
+}
+
 // ListStackVersionsWithResponse The versions of the install's stack, without the files.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -19446,6 +20754,32 @@ func (c *ClientWithResponses) GetRunnerWithResponse(ctx context.Context, runner 
 		return nil, err
 	}
 	return ParseGetRunnerResponse(rsp)
+}
+
+// ConfirmRunnerWithBodyWithResponse A person's word that a cloud account, or a machine in it, is the customer's. What waited for it (a registration, a phone home) then counts. 404 when no such claim waits.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/runners/{runner}/confirm (the `ConfirmRunner` operationId).
+func (c *ClientWithResponses) ConfirmRunnerWithBodyWithResponse(ctx context.Context, runner InRunner, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ConfirmRunnerResponse, error) {
+	rsp, err := c.ConfirmRunnerWithBody(ctx, runner, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseConfirmRunnerResponse(rsp)
+}
+
+// ConfirmRunnerWithResponse A person's word that a cloud account, or a machine in it, is the customer's. What waited for it (a registration, a phone home) then counts. 404 when no such claim waits.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/runners/{runner}/confirm (the `ConfirmRunner` operationId).
+func (c *ClientWithResponses) ConfirmRunnerWithResponse(ctx context.Context, runner InRunner, body ConfirmRunnerJSONRequestBody, reqEditors ...RequestEditorFn) (*ConfirmRunnerResponse, error) {
+	rsp, err := c.ConfirmRunner(ctx, runner, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseConfirmRunnerResponse(rsp)
 }
 
 // GetRunnerLogsWithResponse The runner's own log of late, not its jobs'. With the Accept header text/event-stream it follows until the client goes; event ids are seq.
@@ -19807,6 +21141,105 @@ func (c *ClientWithResponses) SkipStepWithResponse(ctx context.Context, workflow
 		return nil, err
 	}
 	return ParseSkipStepResponse(rsp)
+}
+
+// ParseChallengeClaimResponse parses an HTTP response from a ChallengeClaimWithResponse call
+func ParseChallengeClaimResponse(rsp *http.Response) (*ChallengeClaimResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ChallengeClaimResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ClaimChallenge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParsePhoneHomeResponse parses an HTTP response from a PhoneHomeWithResponse call
+func ParsePhoneHomeResponse(rsp *http.Response) (*PhoneHomeResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PhoneHomeResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PhoneHomeAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRegisterClaimResponse parses an HTTP response from a RegisterClaimWithResponse call
+func ParseRegisterClaimResponse(rsp *http.Response) (*RegisterClaimResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RegisterClaimResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Registered
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
 }
 
 // ParseHeartbeatResponse parses an HTTP response from a HeartbeatWithResponse call
@@ -20273,6 +21706,39 @@ func ParseChallengeRegistrationResponse(rsp *http.Response) (*ChallengeRegistrat
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest Challenge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseReportStackOutputsResponse parses an HTTP response from a ReportStackOutputsWithResponse call
+func ParseReportStackOutputsResponse(rsp *http.Response) (*ReportStackOutputsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ReportStackOutputsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PhoneHomeAnswer
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -21990,6 +23456,39 @@ func ParseListStackOutputVersionsResponse(rsp *http.Response) (*ListStackOutputV
 	return response, nil
 }
 
+// ParseForgetStackResponse parses an HTTP response from a ForgetStackWithResponse call
+func ParseForgetStackResponse(rsp *http.Response) (*ForgetStackResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ForgetStackResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest StackOutputs
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseListStackVersionsResponse parses an HTTP response from a ListStackVersionsWithResponse call
 func ParseListStackVersionsResponse(rsp *http.Response) (*ListStackVersionsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -22427,6 +23926,39 @@ func ParseGetRunnerResponse(rsp *http.Response) (*GetRunnerResponse, error) {
 	}
 
 	response := &GetRunnerResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Runner
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseConfirmRunnerResponse parses an HTTP response from a ConfirmRunnerWithResponse call
+func ParseConfirmRunnerResponse(rsp *http.Response) (*ConfirmRunnerResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ConfirmRunnerResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}

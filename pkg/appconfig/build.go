@@ -247,9 +247,10 @@ func accountOf(v format.Install) map[string]map[string]string {
 	}
 	switch {
 	case v.AWSAccount != nil:
-		add("aws_account", "region", v.AWSAccount.Region)
+		add("aws_account", "account_id", v.AWSAccount.AccountID, "region", v.AWSAccount.Region)
 	case v.AzureAccount != nil:
-		add("azure_account", "location", v.AzureAccount.Location)
+		add("azure_account", "location", v.AzureAccount.Location, "subscription_id", v.AzureAccount.SubscriptionID,
+			"tenant_id", v.AzureAccount.TenantID)
 	case v.GCPAccount != nil:
 		add("gcp_account", "project_id", v.GCPAccount.ProjectID, "region", v.GCPAccount.Region)
 	default:

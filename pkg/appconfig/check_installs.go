@@ -1,7 +1,9 @@
 package appconfig
 
 import (
+	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
@@ -43,6 +45,37 @@ func (c *checker) checkAccount(e *entry[format.Install]) {
 				"install %q is on %s, and the runner is on %s", e.value.Name, cloudLabel(account.cloud), cloudLabel(c.cloud))
 		}
 		first = account.key
+		c.checkAccountIDs(n.Table())
+	}
+}
+
+// accountIDs are keys of accounts whose values have a form, with how they are written.
+var accountIDs = map[string]struct {
+	form *regexp.Regexp
+	hint string
+}{
+	"account_id":      {regexp.MustCompile(`^[0-9]{12}$`), "write its 12 digits, in quotes"},
+	"subscription_id": {guid, "write it as the portal shows it, in lower case"},
+	"tenant_id":       {guid, "write it as the portal shows it, in lower case"},
+}
+
+var guid = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+
+// AccountIDProblem returns what is wrong with the value of a key of a cloud account, or "".
+func AccountIDProblem(key, value string) string {
+	if rule, known := accountIDs[key]; known && value != "" && !rule.form.MatchString(value) {
+		return fmt.Sprintf("%s %q is not valid; %s", key, value, rule.hint)
+	}
+	return ""
+}
+
+// checkAccountIDs checks the ids in the table of an account.
+func (c *checker) checkAccountIDs(table *syntax.Table) {
+	for _, key := range slices.Sorted(maps.Keys(accountIDs)) {
+		n := table.Get(key)
+		if text, is := n.Text(); is && AccountIDProblem(key, text) != "" {
+			c.errorf(ruleWrongValue, n.At, accountIDs[key].hint, "%s %q is not valid", key, text)
+		}
 	}
 }
 

@@ -21,13 +21,17 @@ type Facts struct {
 	Inputs map[string]string
 	Org    string // name
 	Runner Runner // the instance type comes from the config
+	Claim  string // the token that names the install to the control plane; it is no secret
+	// Version is the number of the stack's version.
+	Version int
 }
 
 // Read returns the stack of an app for an install.
 func Read(app *appconfig.App, facts Facts) Result {
 	r := reader{app: app, facts: facts, cloud: app.Cloud()}
 	r.values = r.tree()
-	stack := &Stack{Cloud: r.cloud, Install: facts.Install, Runner: facts.Runner}
+	stack := &Stack{Cloud: r.cloud, Install: facts.Install, Runner: facts.Runner, Claim: facts.Claim,
+		Version: facts.Version}
 	if r.cloud == "" {
 		r.errorf("runner.toml", `write runner_type = "aws", "gcp" or "azure"`,
 			"the app runs in no cloud, so there is no stack to create")

@@ -26,6 +26,8 @@ type Stack struct {
 	Secrets         []Secret
 	Inputs          []InputGroup // what the customer sets
 	Nested          []Nested     // in the order of creation
+	Claim           string       // the token that names the install to the control plane; it is no secret
+	Version         int          // number of the version, which the stack reports
 }
 
 // Install identifies the install.

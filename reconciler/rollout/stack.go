@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -12,6 +13,28 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/stackoutputs"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
+
+// StackConfigs returns the configs that state which outputs the stack of an install has: that of the
+// install's release and the newest.
+func StackConfigs(ctx context.Context, tx *store.Tx, install store.Install) ([]*appconfig.App, error) {
+	config, err := ReleaseConfig(ctx, tx, install)
+	if err != nil {
+		return nil, err
+	}
+	app, err := tx.AppByID(ctx, tx.Org, install.AppID)
+	if err != nil || app.VersionID == nil {
+		return []*appconfig.App{config}, err
+	}
+	version, err := tx.AppVersionByID(ctx, tx.Org, *app.VersionID)
+	if err != nil {
+		return nil, err
+	}
+	current := &appconfig.App{}
+	if err := json.Unmarshal(version.Config, current); err != nil {
+		return nil, fmt.Errorf("read app version %s: %w", version.ID, err)
+	}
+	return []*appconfig.App{config, current}, nil
+}
 
 // stackOutputsPath is the path below .nuon of the outputs of the install's stack.
 var stackOutputsPath = render.Path{"install_stack", "outputs"}
@@ -44,8 +67,8 @@ func (s *snapshot) stackLeaves(ref render.Path) []leaf {
 	return all
 }
 
-// missingStackOutputs returns why refs cannot be resolved because of the stack outputs that they read, with the command
-// that sets them, or "" if they can.
+// missingStackOutputs returns why refs cannot be resolved because of the stack outputs that they read,
+// with the command that sets them, or "" if they can.
 func (s *snapshot) missingStackOutputs(refs []render.Path) string {
 	missing, all := map[string]bool{}, false
 	for _, ref := range refs {
@@ -72,8 +95,8 @@ func (s *snapshot) missingStackOutputs(refs []render.Path) string {
 	return what + joinAnd(names) + verb + ": nuon installs stack set " + s.address() + settingsOf(names)
 }
 
-// hasStackOutput reports whether a ref below the stack's outputs has a value. One that ends in an element of a list, or
-// goes beyond a text, is left to the rendering.
+// hasStackOutput reports whether a ref below the stack's outputs has a value. One that ends in an
+// element of a list, or goes beyond a text, is left to the rendering.
 func (s *snapshot) hasStackOutput(ref render.Path) bool {
 	raw, set := s.stack[ref[len(stackOutputsPath)]]
 	if !set {

@@ -8,6 +8,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/installstack/stackfiles"
 	"github.com/nuon-toolkit/nuon/reconciler/stackversion"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/token"
 )
 
 // UseStacks sets the renderer of stacks. Without it, no versions of stacks are stored.
@@ -22,7 +23,7 @@ func (s *snapshot) hasStack() bool {
 func (s *snapshot) removed() bool { return s.install.DesiredPresence == "absent" }
 
 // stackSubject returns what the stack of the install is rendered from.
-func (s *snapshot) stackSubject() stackversion.Subject {
+func (s *snapshot) stackSubject(keys token.Keys) stackversion.Subject {
 	inputs := map[string]string{}
 	for name, in := range s.inputs {
 		if in.Value != nil {
@@ -39,16 +40,21 @@ func (s *snapshot) stackSubject() stackversion.Subject {
 			Install: installstack.Install{ID: s.install.ID, Name: s.install.Name, AppID: s.app.ID, App: s.app.Name,
 				OrgID: s.org.ID},
 			Org: s.org.Name, Account: s.account, Inputs: inputs,
+			Claim: keys.Derive(token.Claim, s.org.ID, s.install.ID),
 		},
 	}
 }
 
 // ensureStacks stores a version of each stack that changed.
 func (r *Rollout) ensureStacks(ctx context.Context, tx *store.Tx, all []*snapshot) error {
+	keys, err := tx.Tokens(ctx)
+	if err != nil {
+		return err
+	}
 	var subjects []stackversion.Subject
 	for _, s := range all {
 		if s.hasStack() {
-			subjects = append(subjects, s.stackSubject())
+			subjects = append(subjects, s.stackSubject(keys))
 		}
 	}
 	return r.stacks.Ensure(ctx, tx, subjects)
@@ -62,7 +68,11 @@ func (r *Rollout) RenderStack(ctx context.Context, tx *store.Tx, install store.I
 	if err != nil {
 		return 0, rendering, err
 	}
-	subject := s.stackSubject()
+	keys, err := tx.Tokens(ctx)
+	if err != nil {
+		return 0, rendering, err
+	}
+	subject := s.stackSubject(keys)
 	rendering = r.stacks.Render(subject)
 	version, err = stackversion.Store(ctx, tx, subject, rendering, actor)
 	return version, rendering, err

@@ -17,6 +17,11 @@ var (
 	// replaced.
 	ErrRegistered = refusal.New(refusal.Conflict, "registered", "a machine has registered as this runner already",
 		"If that machine is permanently gone, `nuon runners replace` lets another machine register.")
+	// ErrNotAlone: a machine may register by the identity of one customer's account, and the runner
+	// works for others as well.
+	ErrNotAlone = refusal.New(refusal.Conflict, "runner_not_alone",
+		"only the runner of a single install can register by the cloud identity of its machine",
+		"Create a runner for this install, or register with a token of `nuon runners register`.")
 	// ErrBadRunner: there can be no runner with these properties.
 	ErrBadRunner = refusal.New(refusal.Invalid, "bad_runner", "the runner cannot be created", "")
 	// ErrNameTaken: another runner of the org has the name.

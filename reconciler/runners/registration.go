@@ -3,9 +3,9 @@ package runners
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/json"
 	"fmt"
 
 	"github.com/nuon-toolkit/nuon/reconciler/timing"
@@ -13,6 +13,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/reconciler/cloudclaim"
 	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/token"
@@ -77,19 +78,13 @@ func (s *Service) Challenge(ctx context.Context, plain, recipient string) (api.C
 	if err != nil {
 		return api.Challenge{}, err
 	}
-	to, err := seal.ParseRecipient(recipient)
+	sealed, sum, to, err := cloudclaim.SealProof(recipient)
 	if err != nil {
-		return api.Challenge{}, refusal.Invalidf("%v", err)
+		return api.Challenge{}, err
 	}
-	nonce := rand.Text()
-	sealed, err := to.Seal(seal.RegistrationContext(to), []byte(nonce))
-	if err != nil {
-		return api.Challenge{}, fmt.Errorf("seal a nonce: %w", err)
-	}
-	sum := sha256.Sum256([]byte(nonce))
 	err = s.store.InTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		kept, err := tx.SetChallenge(ctx, store.SetChallengeParams{
-			OrgID: tx.Org, Hash: hash, Challenge: sum[:], ChallengeFor: to.String(),
+			OrgID: tx.Org, Hash: hash, Challenge: sum, ChallengeFor: to.String(),
 		})
 		if err == nil && kept != 1 {
 			err = ErrRegistration
@@ -126,8 +121,13 @@ func (s *Service) proven(ctx context.Context, org string, hash []byte, r api.Reg
 	if err := cmp.Or(err, wrong); err != nil || kind != KindInstall {
 		return err
 	}
-	sum := sha256.Sum256([]byte(r.Proof))
-	if waiting.ChallengeFor != recipient || subtle.ConstantTimeCompare(waiting.Challenge, sum[:]) != 1 {
+	return checkProof(waiting.ChallengeFor, waiting.Challenge, recipient, r.Proof)
+}
+
+// checkProof checks what a runner decrypted: challengeFor is the key that the proof with the given hash was sealed to.
+func checkProof(challengeFor string, hash []byte, recipient, proof string) error {
+	sum := sha256.Sum256([]byte(proof))
+	if challengeFor != recipient || subtle.ConstantTimeCompare(hash, sum[:]) != 1 {
 		return refusal.Invalidf("this machine has not proven that it holds the install key %s: the proof is missing, wrong "+
 			"or was used before; start the runner again, which asks for a new challenge", keyID(recipient))
 	}
@@ -143,8 +143,8 @@ func (s *Service) Register(ctx context.Context, plain string, r api.Registration
 	if err != nil {
 		return api.Registered{}, err
 	}
-	if r.Capacity < 1 || r.Capacity > MaxCapacity {
-		return api.Registered{}, refusal.Invalidf("a runner's capacity is 1 to %d jobs, not %d", MaxCapacity, r.Capacity)
+	if err := checkCapacity(r); err != nil {
+		return api.Registered{}, err
 	}
 	if err := s.proven(ctx, org, hash, r); err != nil {
 		return api.Registered{}, fmt.Errorf("register a runner: %w", err)
@@ -162,7 +162,7 @@ func (s *Service) Register(ctx context.Context, plain string, r api.Registration
 		if used != 1 {
 			return ErrRegistration
 		}
-		registered, err = s.register(ctx, tx, runner, r)
+		registered, err = s.register(ctx, tx, runner, r, origin{by: byToken})
 		return err
 	})
 	if err != nil {
@@ -171,9 +171,32 @@ func (s *Service) Register(ctx context.Context, plain string, r api.Registration
 	return registered, nil
 }
 
+func checkCapacity(r api.Registration) error {
+	if r.Capacity < 1 || r.Capacity > MaxCapacity {
+		return refusal.Invalidf("a runner's capacity is 1 to %d jobs, not %d", MaxCapacity, r.Capacity)
+	}
+	return nil
+}
+
+// The ways to register. The column's constraint has the same values.
+const (
+	byToken    = "token"
+	byIdentity = "identity"
+)
+
+// origin is how a machine registers, and who it proved to be.
+type origin struct {
+	by      string
+	subject api.CloudSubject
+}
+
 func (s *Service) register(
-	ctx context.Context, tx *store.Tx, runner store.Runner, r api.Registration,
+	ctx context.Context, tx *store.Tx, runner store.Runner, r api.Registration, from origin,
 ) (api.Registered, error) {
+	identity, err := json.Marshal(from.subject)
+	if err != nil {
+		return api.Registered{}, fmt.Errorf("encode the identity of runner %s: %w", runner.Name, err)
+	}
 	recipient, err := recipientOf(runner, r)
 	if err != nil {
 		return api.Registered{}, err
@@ -185,13 +208,17 @@ func (s *Service) register(
 	key, hash := keys.Mint(token.Runner, tx.Org, runner.ID)
 	runner, err = tx.SetRunnerKey(ctx, store.SetRunnerKeyParams{
 		OrgID: tx.Org, ID: runner.ID, KeyHash: hash, Recipient: recipient, Version: PrintableShort(r.Version),
-		Capacity: int32(r.Capacity),
+		Capacity: int32(r.Capacity), RegisteredBy: from.by, Identity: identity,
 	})
 	if err != nil {
 		return api.Registered{}, err
 	}
 	detail := map[string]any{
 		"name": runner.Name, "kind": runner.Kind, "recipient": recipient, "version": runner.Version,
+		"by": from.by,
+	}
+	if from.by == byIdentity {
+		detail["identity"] = from.subject
 	}
 	if err := tx.Audit(ctx, "runner "+runner.Name, "runner.register", runner.ID, detail); err != nil {
 		return api.Registered{}, err

@@ -1,6 +1,7 @@
 package runners
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -31,16 +32,24 @@ func UnavailableReason(runner store.Runner, now time.Time) string {
 	return ""
 }
 
+// ByIdentity reports whether the machine of a runner registered by its cloud identity.
+func ByIdentity(runner store.Runner) bool { return runner.RegisteredBy == byIdentity }
+
 // View returns the API representation of a runner at the time now, without its attempts.
 func View(runner store.Runner, now time.Time) api.Runner {
-	return api.Runner{
+	view := api.Runner{
 		ID: runner.ID, Name: runner.Name, Kind: api.RunnerKind(runner.Kind), Shared: runner.Shared,
 		Registered: runner.KeyHash != nil,
 		Online:     IsOnline(runner, now), Version: runner.Version, Capacity: int(runner.Capacity),
 		LastSeen:     orZero(runner.LastSeen),
 		RegisteredAt: orZero(runner.RegisteredAt), KeySince: orZero(runner.KeySince), KeyID: keyIDOf(runner),
-		Policy: ReportedPolicy(runner),
+		Policy: ReportedPolicy(runner), RegisteredBy: api.RunnerRegisteredBy(runner.RegisteredBy),
 	}
+	if subject := (api.CloudSubject{}); runner.RegisteredBy == byIdentity &&
+		json.Unmarshal(runner.Identity, &subject) == nil {
+		view.Identity = &subject
+	}
+	return view
 }
 
 func orZero(at *time.Time) time.Time {

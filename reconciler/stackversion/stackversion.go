@@ -1,6 +1,6 @@
-// Package stackversion stores the stacks that were rendered for an install as append-only versions. A version is added
-// when the files differ from those of the newest one. Package rollout calls it with what an install is to have; the
-// control API reads the versions.
+// Package stackversion stores the stacks that were rendered for an install as append-only versions. A
+// version is added when the files differ from those of the newest one. Package rollout calls it with
+// what an install is to have; the control API reads the versions.
 package stackversion
 
 import (
@@ -40,23 +40,30 @@ type Renderer struct {
 	digests map[[sha256.Size]byte]string // of the files, by that of what they were rendered from
 }
 
-// New returns a renderer for runners that reach the control plane in the given way. Without an address and a program of
-// runners it stores no versions.
+// New returns a renderer for runners that reach the control plane in the given way. Without an address
+// and a program of runners it stores no versions.
 func New(runner installstack.Runner) *Renderer {
 	return &Renderer{runner: runner, digests: map[[sha256.Size]byte]string{}}
 }
 
-// Render renders the stack of an install.
+// Render renders the stack of an install. The files state the number of their version: that of the
+// newest one if nothing else changed, and otherwise the next.
 func (r *Renderer) Render(s Subject) stackfiles.Rendering {
 	s.Facts.Runner = r.runner
+	if s.Facts.Version = int(s.Newest.Version); s.Facts.Version > 0 {
+		if same := stackfiles.Render(s.Config, s.Facts); same.Digest == s.Newest.Digest {
+			return same
+		}
+	}
+	s.Facts.Version++
 	return stackfiles.Render(s.Config, s.Facts)
 }
 
 // maxDigests bounds the digests that are remembered.
 const maxDigests = 20_000
 
-// Ensure stores a version of each stack that differs from its newest version. Stacks that cannot be rendered get none.
-// The caller has locked the installs.
+// Ensure stores a version of each stack that differs from its newest version. Stacks that cannot be
+// rendered get none. The caller has locked the installs.
 func (r *Renderer) Ensure(ctx context.Context, tx *store.Tx, all []Subject) error {
 	if r.runner.URL == "" || r.runner.SHA256 == "" {
 		return nil
@@ -96,8 +103,8 @@ func (r *Renderer) basis(s Subject) [sha256.Size]byte {
 	return sha256.Sum256(raw)
 }
 
-// Store stores a rendering as the next version, unless it has no files or is the newest version already. It returns the
-// version that has the files; 0 for none.
+// Store stores a rendering as the next version, unless it has no files or is the newest version
+// already. It returns the version that has the files; 0 for none.
 func Store(ctx context.Context, tx *store.Tx, s Subject, r stackfiles.Rendering, actor string) (int32, error) {
 	switch r.Digest {
 	case "":
@@ -134,15 +141,21 @@ const (
 	Active    State = "active"      // the customer runs the newest version
 	OutOfDate State = "out_of_date" // the customer runs an earlier version
 	Unknown   State = "unknown"     // the customer created one, of a version that nobody stated
+	Gone      State = "deleted"     // the customer deleted it
 )
 
-// StateOf returns the state of a stack. reported are outputs that somebody set, and running is the version that has
-// them, as it was stated.
+// Deleted is stated as the version of a stack that was deleted.
+const Deleted = "deleted"
+
+// StateOf returns the state of a stack. reported are outputs that somebody set, and running is the
+// version that has them, as it was stated.
 func StateOf(newest Newest, reported bool, running string) State {
 	number, err := strconv.Atoi(running)
 	switch {
 	case !reported:
 		return Pending
+	case running == Deleted:
+		return Gone
 	case err != nil || newest.Version == 0 || number > int(newest.Version):
 		return Unknown
 	case number < int(newest.Version):

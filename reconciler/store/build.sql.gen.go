@@ -317,7 +317,7 @@ func (q *Queries) BuildOfInput(ctx context.Context, orgID string, inputID string
 }
 
 const buildRunner = `-- name: BuildRunner :one
-select r.org_id, r.id, r.name, r.kind, r.shared, r.key_hash, r.next_key_hash, r.key_since, r.registered_at, r.recipient, r.new_key, r.version, r.capacity, r.policy, r.last_seen, r.created_at from runners r where r.org_id = $1 and r.kind = 'build'
+select r.org_id, r.id, r.name, r.kind, r.shared, r.key_hash, r.next_key_hash, r.key_since, r.registered_at, r.recipient, r.new_key, r.registered_by, r.identity, r.held, r.version, r.capacity, r.policy, r.last_seen, r.created_at from runners r where r.org_id = $1 and r.kind = 'build'
 order by coalesce(r.last_seen > now() - make_interval(secs => $2::float8), false) desc, r.key_hash is not null desc,
     (select count(*) from jobs j where j.org_id = r.org_id and j.kind = 'build' and j.runner_id = r.id and j.ended_at is null)::float8 / greatest(r.capacity, 1),
     r.created_at, r.id
@@ -341,6 +341,9 @@ func (q *Queries) BuildRunner(ctx context.Context, orgID string, onlineSeconds f
 		&i.RegisteredAt,
 		&i.Recipient,
 		&i.NewKey,
+		&i.RegisteredBy,
+		&i.Identity,
+		&i.Held,
 		&i.Version,
 		&i.Capacity,
 		&i.Policy,

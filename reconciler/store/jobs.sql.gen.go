@@ -83,7 +83,7 @@ func (q *Queries) AskJobCancel(ctx context.Context, waits string, orgID string, 
 }
 
 const askRunnerKey = `-- name: AskRunnerKey :one
-update runners set next_key_hash = $1::bytea where org_id = $2 and id = $3 and key_hash is not null returning org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, version, capacity, policy, last_seen, created_at
+update runners set next_key_hash = $1::bytea where org_id = $2 and id = $3 and key_hash is not null returning org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, registered_by, identity, held, version, capacity, policy, last_seen, created_at
 `
 
 // AskRunnerKey keeps a key that is to follow the one in force. One that was asked for before and never used is void.
@@ -102,6 +102,9 @@ func (q *Queries) AskRunnerKey(ctx context.Context, keyHash []byte, orgID string
 		&i.RegisteredAt,
 		&i.Recipient,
 		&i.NewKey,
+		&i.RegisteredBy,
+		&i.Identity,
+		&i.Held,
 		&i.Version,
 		&i.Capacity,
 		&i.Policy,
@@ -520,7 +523,7 @@ func (q *Queries) InsertRegistration(ctx context.Context, arg InsertRegistration
 
 const insertRunner = `-- name: InsertRunner :one
 
-insert into runners (org_id, id, name, kind, shared) values ($1, $2, $3, $4, $5) returning org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, version, capacity, policy, last_seen, created_at
+insert into runners (org_id, id, name, kind, shared) values ($1, $2, $3, $4, $5) returning org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, registered_by, identity, held, version, capacity, policy, last_seen, created_at
 `
 
 type InsertRunnerParams struct {
@@ -553,6 +556,9 @@ func (q *Queries) InsertRunner(ctx context.Context, arg InsertRunnerParams) (Run
 		&i.RegisteredAt,
 		&i.Recipient,
 		&i.NewKey,
+		&i.RegisteredBy,
+		&i.Identity,
+		&i.Held,
 		&i.Version,
 		&i.Capacity,
 		&i.Policy,
@@ -563,7 +569,7 @@ func (q *Queries) InsertRunner(ctx context.Context, arg InsertRunnerParams) (Run
 }
 
 const jobWithRunner = `-- name: JobWithRunner :one
-select j.org_id, j.id, j.runner_id, j.kind, j.status, j.owner_kind, j.owner_id, j.component_kind, j.trace, j.plan_id, j.install_id, j.spec, j.copies, j.attempt, j.reason, j.waits, j.cancel, j.result, j.error, j.created_at, j.ended_at, r.org_id, r.id, r.name, r.kind, r.shared, r.key_hash, r.next_key_hash, r.key_since, r.registered_at, r.recipient, r.new_key, r.version, r.capacity, r.policy, r.last_seen, r.created_at, now()::timestamptz as at
+select j.org_id, j.id, j.runner_id, j.kind, j.status, j.owner_kind, j.owner_id, j.component_kind, j.trace, j.plan_id, j.install_id, j.spec, j.copies, j.attempt, j.reason, j.waits, j.cancel, j.result, j.error, j.created_at, j.ended_at, r.org_id, r.id, r.name, r.kind, r.shared, r.key_hash, r.next_key_hash, r.key_since, r.registered_at, r.recipient, r.new_key, r.registered_by, r.identity, r.held, r.version, r.capacity, r.policy, r.last_seen, r.created_at, now()::timestamptz as at
 from jobs j join runners r on r.org_id = j.org_id and r.id = j.runner_id
 where j.org_id = $1 and j.id = $2
 `
@@ -610,6 +616,9 @@ func (q *Queries) JobWithRunner(ctx context.Context, orgID string, iD string) (J
 		&i.Runner.RegisteredAt,
 		&i.Runner.Recipient,
 		&i.Runner.NewKey,
+		&i.Runner.RegisteredBy,
+		&i.Runner.Identity,
+		&i.Runner.Held,
 		&i.Runner.Version,
 		&i.Runner.Capacity,
 		&i.Runner.Policy,
@@ -692,7 +701,7 @@ func (q *Queries) LockJobsInHand(ctx context.Context, orgID string, runnerID str
 }
 
 const lockRunner = `-- name: LockRunner :one
-select org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, version, capacity, policy, last_seen, created_at from runners where org_id = $1 and id = $2 for no key update
+select org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, registered_by, identity, held, version, capacity, policy, last_seen, created_at from runners where org_id = $1 and id = $2 for no key update
 `
 
 // LockRunner lets jobs be queued for the runner meanwhile; nobody else changes it.
@@ -711,6 +720,9 @@ func (q *Queries) LockRunner(ctx context.Context, orgID string, iD string) (Runn
 		&i.RegisteredAt,
 		&i.Recipient,
 		&i.NewKey,
+		&i.RegisteredBy,
+		&i.Identity,
+		&i.Held,
 		&i.Version,
 		&i.Capacity,
 		&i.Policy,
@@ -897,7 +909,7 @@ func (q *Queries) RunnerOfKey(ctx context.Context, keyHash []byte, orgID string,
 }
 
 const runnerToRegister = `-- name: RunnerToRegister :one
-select r.org_id, r.id, r.name, r.kind, r.shared, r.key_hash, r.next_key_hash, r.key_since, r.registered_at, r.recipient, r.new_key, r.version, r.capacity, r.policy, r.last_seen, r.created_at from registrations g join runners r on r.org_id = g.org_id and r.id = g.runner_id
+select r.org_id, r.id, r.name, r.kind, r.shared, r.key_hash, r.next_key_hash, r.key_since, r.registered_at, r.recipient, r.new_key, r.registered_by, r.identity, r.held, r.version, r.capacity, r.policy, r.last_seen, r.created_at from registrations g join runners r on r.org_id = g.org_id and r.id = g.runner_id
 where g.org_id = $1 and g.hash = $2 for no key update of r
 `
 
@@ -917,6 +929,9 @@ func (q *Queries) RunnerToRegister(ctx context.Context, orgID string, hash []byt
 		&i.RegisteredAt,
 		&i.Recipient,
 		&i.NewKey,
+		&i.RegisteredBy,
+		&i.Identity,
+		&i.Held,
 		&i.Version,
 		&i.Capacity,
 		&i.Policy,
@@ -973,24 +988,28 @@ func (q *Queries) SetJobWaits(ctx context.Context, waits string, orgID string, i
 
 const setRunnerKey = `-- name: SetRunnerKey :one
 update runners set key_hash = $1::bytea, next_key_hash = null, key_since = now(), registered_at = now(), recipient = $2,
-    new_key = false, version = $3, capacity = $4, last_seen = now()
-where org_id = $5 and id = $6
-returning org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, version, capacity, policy, last_seen, created_at
+    registered_by = $3, identity = $4, held = false, new_key = false, version = $5, capacity = $6, last_seen = now()
+where org_id = $7 and id = $8
+returning org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, registered_by, identity, held, version, capacity, policy, last_seen, created_at
 `
 
 type SetRunnerKeyParams struct {
-	KeyHash   []byte
-	Recipient string
-	Version   string
-	Capacity  int32
-	OrgID     string
-	ID        string
+	KeyHash      []byte
+	Recipient    string
+	RegisteredBy string
+	Identity     json.RawMessage
+	Version      string
+	Capacity     int32
+	OrgID        string
+	ID           string
 }
 
 func (q *Queries) SetRunnerKey(ctx context.Context, arg SetRunnerKeyParams) (Runner, error) {
 	row := q.db.QueryRow(ctx, setRunnerKey,
 		arg.KeyHash,
 		arg.Recipient,
+		arg.RegisteredBy,
+		arg.Identity,
 		arg.Version,
 		arg.Capacity,
 		arg.OrgID,
@@ -1009,6 +1028,9 @@ func (q *Queries) SetRunnerKey(ctx context.Context, arg SetRunnerKeyParams) (Run
 		&i.RegisteredAt,
 		&i.Recipient,
 		&i.NewKey,
+		&i.RegisteredBy,
+		&i.Identity,
+		&i.Held,
 		&i.Version,
 		&i.Capacity,
 		&i.Policy,
@@ -1126,10 +1148,14 @@ func (q *Queries) VoidRegistrations(ctx context.Context, orgID string, runnerID 
 }
 
 const voidRunner = `-- name: VoidRunner :one
-update runners set key_hash = null, next_key_hash = null, key_since = null, last_seen = null, policy = '{}', new_key = $1,
-    recipient = case when $1::bool then '' else recipient end
-where org_id = $2 and id = $3
-returning org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, version, capacity, policy, last_seen, created_at
+with forgotten as (
+    delete from cloud_claims c using installs i
+    where c.org_id = $2 and c.purpose = 'runner' and i.org_id = c.org_id and i.id = c.install_id and i.runner_id = $3
+)
+update runners r set key_hash = null, next_key_hash = null, key_since = null, last_seen = null, policy = '{}', new_key = $1,
+    registered_by = '', identity = '{}', held = true, recipient = case when $1::bool then '' else r.recipient end
+where r.org_id = $2 and r.id = $3
+returning r.org_id, r.id, r.name, r.kind, r.shared, r.key_hash, r.next_key_hash, r.key_since, r.registered_at, r.recipient, r.new_key, r.registered_by, r.identity, r.held, r.version, r.capacity, r.policy, r.last_seen, r.created_at
 `
 
 // VoidRunner takes from a runner all that its machine knew. What it says of itself is forgotten until another machine speaks for it.
@@ -1148,6 +1174,9 @@ func (q *Queries) VoidRunner(ctx context.Context, newKey bool, orgID string, iD 
 		&i.RegisteredAt,
 		&i.Recipient,
 		&i.NewKey,
+		&i.RegisteredBy,
+		&i.Identity,
+		&i.Held,
 		&i.Version,
 		&i.Capacity,
 		&i.Policy,

@@ -365,7 +365,7 @@ func (q *Queries) InputsOfInstalls(ctx context.Context, orgID string, installIds
 }
 
 const installForStatus = `-- name: InstallForStatus :one
-select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, desired_presence, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, owner, labels, account, toggles, overrides, changed, created_at from installs where org_id = $1 and id = $2
+select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, desired_presence, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, owner, labels, account, confirmed_account, toggles, overrides, changed, created_at from installs where org_id = $1 and id = $2
 `
 
 func (q *Queries) InstallForStatus(ctx context.Context, orgID string, iD string) (Install, error) {
@@ -390,6 +390,7 @@ func (q *Queries) InstallForStatus(ctx context.Context, orgID string, iD string)
 		&i.Owner,
 		&i.Labels,
 		&i.Account,
+		&i.ConfirmedAccount,
 		&i.Toggles,
 		&i.Overrides,
 		&i.Changed,
@@ -517,7 +518,7 @@ func (q *Queries) ListInstallComponents(ctx context.Context, orgID string, insta
 }
 
 const lockInstallRange = `-- name: LockInstallRange :many
-select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, desired_presence, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, owner, labels, account, toggles, overrides, changed, created_at from installs where org_id = $1 and app_id = $2 and id between $3 and $4 order by id for update skip locked
+select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, desired_presence, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, owner, labels, account, confirmed_account, toggles, overrides, changed, created_at from installs where org_id = $1 and app_id = $2 and id between $3 and $4 order by id for update skip locked
 `
 
 type LockInstallRangeParams struct {
@@ -561,6 +562,7 @@ func (q *Queries) LockInstallRange(ctx context.Context, arg LockInstallRangePara
 			&i.Owner,
 			&i.Labels,
 			&i.Account,
+			&i.ConfirmedAccount,
 			&i.Toggles,
 			&i.Overrides,
 			&i.Changed,
@@ -786,7 +788,7 @@ func (q *Queries) ReleasesOfInstalls(ctx context.Context, orgID string, installI
 
 const runnersByID = `-- name: RunnersByID :many
 
-select org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, version, capacity, policy, last_seen, created_at from runners where org_id = $1 and id = any($2::text[])
+select org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, registered_by, identity, held, version, capacity, policy, last_seen, created_at from runners where org_id = $1 and id = any($2::text[])
 `
 
 // rollout: what an install wants of each component, and whether it is behind. Read and written under the lock of the install's row.
@@ -811,6 +813,9 @@ func (q *Queries) RunnersByID(ctx context.Context, orgID string, ids []string) (
 			&i.RegisteredAt,
 			&i.Recipient,
 			&i.NewKey,
+			&i.RegisteredBy,
+			&i.Identity,
+			&i.Held,
 			&i.Version,
 			&i.Capacity,
 			&i.Policy,
@@ -828,7 +833,7 @@ func (q *Queries) RunnersByID(ctx context.Context, orgID string, ids []string) (
 }
 
 const runnersOfInstalls = `-- name: RunnersOfInstalls :many
-select r.org_id, r.id, r.name, r.kind, r.shared, r.key_hash, r.next_key_hash, r.key_since, r.registered_at, r.recipient, r.new_key, r.version, r.capacity, r.policy, r.last_seen, r.created_at, o.id, o.name, o.created_at from runners r join orgs o on o.id = r.org_id where r.org_id = $1 and r.id = any($2::text[])
+select r.org_id, r.id, r.name, r.kind, r.shared, r.key_hash, r.next_key_hash, r.key_since, r.registered_at, r.recipient, r.new_key, r.registered_by, r.identity, r.held, r.version, r.capacity, r.policy, r.last_seen, r.created_at, o.id, o.name, o.created_at from runners r join orgs o on o.id = r.org_id where r.org_id = $1 and r.id = any($2::text[])
 `
 
 type RunnersOfInstallsRow struct {
@@ -858,6 +863,9 @@ func (q *Queries) RunnersOfInstalls(ctx context.Context, orgID string, ids []str
 			&i.Runner.RegisteredAt,
 			&i.Runner.Recipient,
 			&i.Runner.NewKey,
+			&i.Runner.RegisteredBy,
+			&i.Runner.Identity,
+			&i.Runner.Held,
 			&i.Runner.Version,
 			&i.Runner.Capacity,
 			&i.Runner.Policy,

@@ -146,6 +146,24 @@ type BuildModule struct {
 	Directory         string
 }
 
+type CloudClaim struct {
+	OrgID       string
+	ID          string
+	InstallID   string
+	Purpose     string
+	Cloud       string
+	Account     string
+	Tenant      string
+	Name        string
+	Machine     string
+	Recipient   string
+	TokenHash   []byte
+	ConfirmedBy string
+	ConfirmedAt *time.Time
+	FirstSeen   time.Time
+	LastSeen    time.Time
+}
+
 type Component struct {
 	OrgID         string
 	ID            string
@@ -201,6 +219,15 @@ type IdempotencyKey struct {
 	CreatedAt time.Time
 }
 
+type IdentityNonce struct {
+	OrgID     string
+	Hash      []byte
+	InstallID string
+	Recipient string
+	Proof     []byte
+	ExpiresAt time.Time
+}
+
 type Install struct {
 	OrgID             string
 	ID                string
@@ -220,6 +247,7 @@ type Install struct {
 	Owner             string
 	Labels            json.RawMessage
 	Account           json.RawMessage
+	ConfirmedAccount  json.RawMessage
 	Toggles           json.RawMessage
 	Overrides         json.RawMessage
 	Changed           int64
@@ -350,6 +378,22 @@ type Output struct {
 	UpdatedAt time.Time
 }
 
+type PhoneHome struct {
+	OrgID        string
+	InstallID    string
+	RequestID    string
+	Kind         string
+	Status       string
+	Reason       string
+	StackID      string
+	StackVersion string
+	Subject      json.RawMessage
+	ClaimID      string
+	Outputs      json.RawMessage
+	Kept         []string
+	CreatedAt    time.Time
+}
+
 type Plan struct {
 	OrgID              string
 	ID                 string
@@ -474,6 +518,9 @@ type Runner struct {
 	RegisteredAt *time.Time
 	Recipient    string
 	NewKey       bool
+	RegisteredBy string
+	Identity     json.RawMessage
+	Held         bool
 	Version      string
 	Capacity     int32
 	Policy       json.RawMessage

@@ -89,7 +89,7 @@ const addInstall = `-- name: AddInstall :one
 insert into installs (org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, owner, labels, account, toggles, overrides)
 values ($1, $2, $3, $4, $5, $6, $7, $8, coalesce($9::jsonb, '{}'), coalesce(nullif($10::text, ''), 'hand'),
     coalesce($11::jsonb, '{}'), coalesce($12::jsonb, '{}'), coalesce($13::jsonb, '{}'),
-    coalesce($14::jsonb, '{}')) returning org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, desired_presence, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, owner, labels, account, toggles, overrides, changed, created_at
+    coalesce($14::jsonb, '{}')) returning org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, desired_presence, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, owner, labels, account, confirmed_account, toggles, overrides, changed, created_at
 `
 
 type AddInstallParams struct {
@@ -147,6 +147,7 @@ func (q *Queries) AddInstall(ctx context.Context, arg AddInstallParams) (Install
 		&i.Owner,
 		&i.Labels,
 		&i.Account,
+		&i.ConfirmedAccount,
 		&i.Toggles,
 		&i.Overrides,
 		&i.Changed,
@@ -311,7 +312,7 @@ func (q *Queries) ChangeInstall(ctx context.Context, arg ChangeInstallParams) er
 }
 
 const changedInstalls = `-- name: ChangedInstalls :many
-select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.rule, i.desired_presence, i.provisioned, i.resolved_release_id, i.pin_release_id, i.pin_reason, i.pinned_by, i.owner, i.labels, i.account, i.toggles, i.overrides, i.changed, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
+select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.rule, i.desired_presence, i.provisioned, i.resolved_release_id, i.pin_release_id, i.pin_reason, i.pinned_by, i.owner, i.labels, i.account, i.confirmed_account, i.toggles, i.overrides, i.changed, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
 where i.org_id = $1 and i.app_id = $2 and i.id in (
     select n.id from installs n where n.org_id = $1 and n.app_id = $2
       and n.changed >= $3 and n.changed < (select pg_snapshot_xmax(pg_current_snapshot())::text::bigint)
@@ -356,6 +357,7 @@ func (q *Queries) ChangedInstalls(ctx context.Context, orgID string, appID strin
 			&i.Install.Owner,
 			&i.Install.Labels,
 			&i.Install.Account,
+			&i.Install.ConfirmedAccount,
 			&i.Install.Toggles,
 			&i.Install.Overrides,
 			&i.Install.Changed,
@@ -1262,7 +1264,7 @@ func (q *Queries) ViewInputsToReseal(ctx context.Context, orgID string, runnerID
 }
 
 const viewInstall = `-- name: ViewInstall :many
-select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.rule, i.desired_presence, i.provisioned, i.resolved_release_id, i.pin_release_id, i.pin_reason, i.pinned_by, i.owner, i.labels, i.account, i.toggles, i.overrides, i.changed, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
+select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.rule, i.desired_presence, i.provisioned, i.resolved_release_id, i.pin_release_id, i.pin_reason, i.pinned_by, i.owner, i.labels, i.account, i.confirmed_account, i.toggles, i.overrides, i.changed, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
 where i.org_id = $1
   and (i.id = $2 or i.name = $2 or i.name = split_part($2, '/', 2) and a.name || '/' || i.name = $2) limit 2
 `
@@ -1301,6 +1303,7 @@ func (q *Queries) ViewInstall(ctx context.Context, orgID string, key string) ([]
 			&i.Install.Owner,
 			&i.Install.Labels,
 			&i.Install.Account,
+			&i.Install.ConfirmedAccount,
 			&i.Install.Toggles,
 			&i.Install.Overrides,
 			&i.Install.Changed,
@@ -1376,7 +1379,7 @@ func (q *Queries) ViewInstallComponents(ctx context.Context, orgID string, insta
 }
 
 const viewInstalls = `-- name: ViewInstalls :many
-select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.rule, i.desired_presence, i.provisioned, i.resolved_release_id, i.pin_release_id, i.pin_reason, i.pinned_by, i.owner, i.labels, i.account, i.toggles, i.overrides, i.changed, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
+select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.rule, i.desired_presence, i.provisioned, i.resolved_release_id, i.pin_release_id, i.pin_reason, i.pinned_by, i.owner, i.labels, i.account, i.confirmed_account, i.toggles, i.overrides, i.changed, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
 where i.org_id = $1 and ($2::text = '' or a.id = $2) and ($3::text = '' or i.runner_id = $3)
   and i.labels @> $4::jsonb and (a.name, i.name) > ($5::text, $6::text)
 order by a.name, i.name limit $7
@@ -1434,6 +1437,7 @@ func (q *Queries) ViewInstalls(ctx context.Context, arg ViewInstallsParams) ([]V
 			&i.Install.Owner,
 			&i.Install.Labels,
 			&i.Install.Account,
+			&i.Install.ConfirmedAccount,
 			&i.Install.Toggles,
 			&i.Install.Overrides,
 			&i.Install.Changed,
@@ -1451,7 +1455,7 @@ func (q *Queries) ViewInstalls(ctx context.Context, arg ViewInstallsParams) ([]V
 }
 
 const viewJobs = `-- name: ViewJobs :many
-select j.org_id, j.id, j.runner_id, j.kind, j.status, j.owner_kind, j.owner_id, j.component_kind, j.trace, j.plan_id, j.install_id, j.spec, j.copies, j.attempt, j.reason, j.waits, j.cancel, j.result, j.error, j.created_at, j.ended_at, r.org_id, r.id, r.name, r.kind, r.shared, r.key_hash, r.next_key_hash, r.key_since, r.registered_at, r.recipient, r.new_key, r.version, r.capacity, r.policy, r.last_seen, r.created_at from jobs j join runners r on r.org_id = j.org_id and r.id = j.runner_id
+select j.org_id, j.id, j.runner_id, j.kind, j.status, j.owner_kind, j.owner_id, j.component_kind, j.trace, j.plan_id, j.install_id, j.spec, j.copies, j.attempt, j.reason, j.waits, j.cancel, j.result, j.error, j.created_at, j.ended_at, r.org_id, r.id, r.name, r.kind, r.shared, r.key_hash, r.next_key_hash, r.key_since, r.registered_at, r.recipient, r.new_key, r.registered_by, r.identity, r.held, r.version, r.capacity, r.policy, r.last_seen, r.created_at from jobs j join runners r on r.org_id = j.org_id and r.id = j.runner_id
 where j.org_id = $1 and j.id = any($2::text[])
 `
 
@@ -1502,6 +1506,9 @@ func (q *Queries) ViewJobs(ctx context.Context, orgID string, ids []string) ([]V
 			&i.Runner.RegisteredAt,
 			&i.Runner.Recipient,
 			&i.Runner.NewKey,
+			&i.Runner.RegisteredBy,
+			&i.Runner.Identity,
+			&i.Runner.Held,
 			&i.Runner.Version,
 			&i.Runner.Capacity,
 			&i.Runner.Policy,
@@ -1874,7 +1881,7 @@ func (q *Queries) ViewRevisions(ctx context.Context, orgID string, ids []string)
 }
 
 const viewRunner = `-- name: ViewRunner :one
-select org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, version, capacity, policy, last_seen, created_at from runners where org_id = $1 and (id = $2 or name = $2)
+select org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, registered_by, identity, held, version, capacity, policy, last_seen, created_at from runners where org_id = $1 and (id = $2 or name = $2)
 `
 
 func (q *Queries) ViewRunner(ctx context.Context, orgID string, key string) (Runner, error) {
@@ -1892,6 +1899,9 @@ func (q *Queries) ViewRunner(ctx context.Context, orgID string, key string) (Run
 		&i.RegisteredAt,
 		&i.Recipient,
 		&i.NewKey,
+		&i.RegisteredBy,
+		&i.Identity,
+		&i.Held,
 		&i.Version,
 		&i.Capacity,
 		&i.Policy,
@@ -1902,7 +1912,7 @@ func (q *Queries) ViewRunner(ctx context.Context, orgID string, key string) (Run
 }
 
 const viewRunners = `-- name: ViewRunners :many
-select org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, version, capacity, policy, last_seen, created_at from runners where org_id = $1 and name > $2 order by name limit $3
+select org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, registered_by, identity, held, version, capacity, policy, last_seen, created_at from runners where org_id = $1 and name > $2 order by name limit $3
 `
 
 func (q *Queries) ViewRunners(ctx context.Context, orgID string, after string, most int32) ([]Runner, error) {
@@ -1926,6 +1936,9 @@ func (q *Queries) ViewRunners(ctx context.Context, orgID string, after string, m
 			&i.RegisteredAt,
 			&i.Recipient,
 			&i.NewKey,
+			&i.RegisteredBy,
+			&i.Identity,
+			&i.Held,
 			&i.Version,
 			&i.Capacity,
 			&i.Policy,
@@ -1943,7 +1956,7 @@ func (q *Queries) ViewRunners(ctx context.Context, orgID string, after string, m
 }
 
 const viewSharedRunners = `-- name: ViewSharedRunners :many
-select org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, version, capacity, policy, last_seen, created_at from runners where org_id = $1 and kind = 'install' and shared order by created_at
+select org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, registered_by, identity, held, version, capacity, policy, last_seen, created_at from runners where org_id = $1 and kind = 'install' and shared order by created_at
 `
 
 func (q *Queries) ViewSharedRunners(ctx context.Context, orgID string) ([]Runner, error) {
@@ -1967,6 +1980,9 @@ func (q *Queries) ViewSharedRunners(ctx context.Context, orgID string) ([]Runner
 			&i.RegisteredAt,
 			&i.Recipient,
 			&i.NewKey,
+			&i.RegisteredBy,
+			&i.Identity,
+			&i.Held,
 			&i.Version,
 			&i.Capacity,
 			&i.Policy,

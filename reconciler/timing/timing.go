@@ -41,6 +41,9 @@ const (
 	Online = Lease
 	// RegistrationLife is how long a registration token can be used.
 	RegistrationLife = 60 * Lease
+	// NonceLife is how long a nonce for a cloud identity can be used: the clocks of AWS allow a signed
+	// request as much.
+	NonceLife = 5 * Lease
 	// LateDelivery is how long after its end an attempt's token can still deliver: longer than a
 	// machine may be away before it comes back with results, but finite.
 	LateDelivery = 30 * 24 * 60 * Lease

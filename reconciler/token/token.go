@@ -1,7 +1,7 @@
 // Package token creates and parses the bearer tokens of the control plane: control tokens,
-// registration tokens, runner keys and attempt tokens. A token contains its org (and what else
-// identifies its row) in clear, so that the lookup runs under row-level security. It ends with 32
-// random bytes and a check: a keyed hash of everything before it, which only this control plane
+// registration tokens, runner keys, attempt tokens and claim tokens. A token contains its org (and
+// what else identifies its row) in clear, so that the lookup runs under row-level security. It ends
+// with 32 random bytes and a check: a keyed hash of everything before it, which only this control plane
 // can compute. A token with a wrong check is rejected without a lookup, so a flood of guesses
 // costs the database nothing. The check alone grants no access: the database stores only the
 // token's SHA-256, and the lookup by that hash is the comparison, so timing does not reveal how
@@ -23,6 +23,7 @@ const (
 	Runner       = "nuonr" // parts: org, runner
 	Registration = "nuong" // parts: org
 	Attempt      = "nuona" // parts: org, job, attempt number
+	Claim        = "nuonc" // parts: org, install; not a secret, see Keys.Derive
 )
 
 // secretBytes is the number of random bytes in a token, and checkBytes the length of the check
@@ -54,6 +55,18 @@ func (k Keys) Mint(prefix string, parts ...string) (plain string, hash []byte) {
 	secret = append(secret, check(k.keys[0], clear, secret)...)
 	plain = clear + base64.RawURLEncoding.EncodeToString(secret)
 	return plain, Hash(plain)
+}
+
+// Derive returns a token that is always the same for its prefix and parts, without random bytes. It
+// shows that this control plane named the parts, and nothing else: it is made for places that others
+// can read, and opens nothing alone.
+func (k Keys) Derive(prefix string, parts ...string) string {
+	clear := prefix + "_" + strings.Join(parts, ".") + "."
+	mac := hmac.New(sha256.New, k.keys[0])
+	mac.Write([]byte("derive "))
+	mac.Write([]byte(clear))
+	secret := mac.Sum(nil)
+	return clear + base64.RawURLEncoding.EncodeToString(append(secret, check(k.keys[0], clear, secret)...))
 }
 
 // check returns the keyed hash at the end of a token.
@@ -109,5 +122,5 @@ func (k Keys) Parse(plain string) (prefix string, parts []string, hash []byte, o
 }
 
 func known(prefix string) bool {
-	return prefix == Control || prefix == Runner || prefix == Registration || prefix == Attempt
+	return prefix == Control || prefix == Runner || prefix == Registration || prefix == Attempt || prefix == Claim
 }

@@ -51,7 +51,7 @@ func (r *runner) identify(ctx context.Context) (identity, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return identity{}, err
 	}
-	if r.Token.IsZero() {
+	if r.Token.IsZero() && r.Claim.IsZero() {
 		return identity{}, fmt.Errorf("this runner is not registered; create a registration token for it (nuon runners " +
 			"create), and start it once with NUON_REGISTRATION_TOKEN set")
 	}
@@ -60,7 +60,7 @@ func (r *runner) identify(ctx context.Context) (identity, error) {
 	if err != nil {
 		return identity{}, err
 	}
-	known, err = r.register(ctx, key)
+	known, err = r.enroll(ctx, key)
 	if err != nil {
 		return identity{}, err
 	}
@@ -150,8 +150,12 @@ func (r *runner) register(ctx context.Context, key seal.Identity) (identity, err
 	if err != nil {
 		return identity{}, err
 	}
+	return identityOf(registered), nil
+}
+
+func identityOf(registered *api.Registered) identity {
 	return identity{
 		RunnerID: registered.RunnerID, RunnerKey: registered.RunnerKey, KeySince: time.Now().UTC(),
 		Name: registered.Name, Kind: string(registered.Kind),
-	}, nil
+	}
 }

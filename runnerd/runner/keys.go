@@ -149,12 +149,15 @@ func (k *keys) setRegistered(known identity) error {
 // logged, because the spool still has to be delivered; a token of another runner
 // is an error for a person.
 func (r *runner) registerAgain(ctx context.Context) error {
-	if r.Token.IsZero() {
+	if r.Token.IsZero() && r.Claim.IsZero() {
 		return nil
 	}
 	key, err := seal.LoadIdentity(KeyFile(r.Dir))
 	if err != nil {
 		return err
+	}
+	if r.Token.IsZero() {
+		return r.claimAgain(ctx, key)
 	}
 	// Neither a new rule nor a stop may interrupt the exchange of the token,
 	// which works only once.

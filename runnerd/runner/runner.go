@@ -21,6 +21,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/runnerd/apiclient"
+	"github.com/nuon-toolkit/nuon/runnerd/cloud"
 	"github.com/nuon-toolkit/nuon/runnerd/jobenv"
 	"github.com/nuon-toolkit/nuon/runnerd/policy"
 	"github.com/nuon-toolkit/nuon/runnerd/process"
@@ -43,6 +44,8 @@ type Options struct {
 	// Token is the registration token. It is needed only the first time, and after
 	// the runner was replaced.
 	Token seal.Secret
+	// Claim is how the runner registers by the identity of its machine, without a token.
+	Claim cloud.Claim
 	// RegistryUsername and RegistryPassword are the credential of the registry in
 	// NUON_REGISTRY; empty where it needs none.
 	RegistryUsername string
@@ -85,6 +88,11 @@ func (o Options) complete() (Options, error) {
 	for _, name := range o.PassEnv {
 		if err := jobenv.CheckName(name); err != nil {
 			return o, fmt.Errorf("--pass-env: %w", err)
+		}
+	}
+	if !o.Claim.IsZero() {
+		if err := o.Claim.Check(); err != nil {
+			return o, fmt.Errorf("NUON_CLAIM: %w", err)
 		}
 	}
 	if o.Dir, err = filepath.Abs(o.Dir); err != nil {
@@ -296,6 +304,9 @@ func (r *runner) work(ctx context.Context) error {
 	loops.Go(func() { r.ruleLoop(taking) })
 	loops.Go(func() { r.rotateLoop(taking) })
 	loops.Go(func() { r.cleanUpLoop(taking) })
+	if r.Claim.Cloud == "gcp" && !r.Claim.IsZero() {
+		loops.Go(func() { r.stackLoop(taking) })
+	}
 	endJournal := r.startLogShipping()
 	if r.Reaper {
 		loops.Go(func() { r.reapLoop(after) })

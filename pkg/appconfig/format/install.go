@@ -30,12 +30,19 @@ type Install struct {
 
 // AWSAccount is the location of an install on AWS.
 type AWSAccount struct {
+	// Account, which cannot change once it is set. The stack can be created in no other, and only machines in it can
+	// register by their identity. Without it, a person of the vendor confirms the first account that reports.
+	AccountID string `toml:"account_id" json:"account_id,omitempty" example:"123456789012"`
 	// Region, which cannot change.
 	Region string `toml:"region" json:"region,omitempty" example:"eu-central-1"`
 }
 
 // AzureAccount is the location of an install on Azure.
 type AzureAccount struct {
+	// Subscription, which cannot change once it is set.
+	SubscriptionID string `toml:"subscription_id" json:"subscription_id,omitempty" example:"0b1f6471-1bf0-4dda-aec3-cb9272f09590"`
+	// Tenant of the subscription, which cannot change once it is set.
+	TenantID string `toml:"tenant_id" json:"tenant_id,omitempty" example:"72f988bf-86f1-41af-91ab-2d7cd011db47"`
 	// Location, which cannot change.
 	Location string `toml:"location" json:"location,omitempty" example:"germanywestcentral"`
 }

@@ -38,7 +38,8 @@ const (
 		"steps.env_vars steps.timeout steps.role" +
 		" steps.public_repo steps.public_repo.repo steps.public_repo.directory steps.public_repo.branch" +
 		" steps.connected_repo steps.connected_repo.repo steps.connected_repo.directory steps.connected_repo.branch "
-	install = " name approval_option aws_account aws_account.region azure_account azure_account.location gcp_account " +
+	install = " name approval_option aws_account aws_account.account_id aws_account.region azure_account " +
+		"azure_account.location azure_account.subscription_id azure_account.tenant_id gcp_account " +
 		"gcp_account.project_id gcp_account.region inputs labels" +
 		" component_toggles components stack_overrides allow_destroy "
 	branch = " name install_groups install_groups.name install_groups.order install_groups.label_selector " +

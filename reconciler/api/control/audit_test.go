@@ -106,6 +106,17 @@ func changes(w *world) map[string]changed {
 			path: "/v1/runners/" + o.ids["runner"] + "/replace", body: map[string]any{"reason": "burnt"},
 			action: "runner.replace",
 		},
+		"confirmRunner": {
+			path: "/v1/runners/" + o.ids["runner"] + "/confirm", body: map[string]any{"claim": "clm_1"},
+			action: "install.confirm_account", before: func() {
+				o.add("cloud_claims", "id", "clm_1", "install_id", o.ids["install"], "purpose", "runner", "cloud", "aws",
+					"account", "123456789012", "tenant", "", "name", "runner", "machine", "i-1", "recipient", "")
+			}},
+		"forgetStack": {path: install + "/stack/forget", body: map[string]any{"reason": "closed"},
+			action: "install.forget_stack", before: func() {
+				o.add("phone_homes", "install_id", o.ids["install"], "request_id", "request-1", "kind", "create", "status",
+					"accepted", "stack_id", "arn", "stack_version", "1", "subject", `{"cloud": "aws"}`, "outputs", "{}")
+			}},
 		"restoreState": {
 			path: state + "/states/2/restore", body: map[string]any{"reason": "it was right"}, action: "state.restore",
 		},

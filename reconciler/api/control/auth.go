@@ -74,8 +74,9 @@ var needs = map[string]role{
 	"RespondApproval": approver, "SetWorkflowRule": approver,
 	"CreateApp": admin, "ForgetInstall": admin, "CreateCredential": admin, "UpdateCredential": admin,
 	"CreateWebhook": admin, "RotateWebhook": admin, "CreateRunner": admin,
-	"CreateRegistration": admin, "ReplaceRunner": admin, "AbandonState": admin,
-	"ListTokens": admin, "CreateToken": admin,
+	"CreateRegistration": admin, "ReplaceRunner": admin, "ConfirmRunner": admin, "ForgetStack": admin,
+	"AbandonState": admin,
+	"ListTokens":   admin, "CreateToken": admin,
 	"DeleteApp": admin, "DeleteRunner": admin, "DeleteCredential": admin, "DeleteWebhook": admin,
 	"RevokeToken": viewer, // its own; the operation itself refuses another's
 }
@@ -96,7 +97,7 @@ var inApp = map[string]bool{
 	"PinInstall":    true, "UnpinInstall": true, "RenderTexts": true,
 	"ListAppVariables": true, "ChangeAppVariables": true,
 	"GetStackOutputs": true, "SetStackOutputs": true, "ListStackOutputVersions": true,
-	"RenderStack": true, "GetStackVersion": true, "ListStackVersions": true,
+	"RenderStack": true, "ForgetStack": true, "GetStackVersion": true, "ListStackVersions": true,
 	"ListInstallSecrets": true, "CheckInstallSecrets": true,
 	"ListWorkflows": true, "CreateWorkflow": true, "GetWorkflow": true, "StreamWorkflow": true, "CancelWorkflow": true,
 	"SetWorkflowRule": true, "RevokeWorkflowRule": true,

@@ -39,6 +39,8 @@ func bodies(of *tenant) map[string]any {
 		"createRunner":       map[string]any{"name": of.mark + "-runner", "kind": "bad"},
 		"createToken":        map[string]any{"name": of.mark + "-admin", "role": "bad"},
 		"replaceRunner":      map[string]any{"reason": "stolen"},
+		"confirmRunner":      map[string]any{"claim": "clm_1"},
+		"forgetStack":        map[string]any{"reason": "stolen"},
 		"restoreState":       map[string]any{"reason": "stolen"},
 		"dismissState":       map[string]any{"reason": "stolen"},
 		"abandonState":       map[string]any{"reason": "stolen"},

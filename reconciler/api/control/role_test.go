@@ -43,6 +43,7 @@ var needs = map[string]string{
 	"createApp": "admin", "createCredential": "admin", "updateCredential": "admin", "createWebhook": "admin",
 	"forgetInstall": "admin", "createRunner": "admin",
 	"createRegistration": "admin", "replaceRunner": "admin", "abandonState": "admin", "listTokens": "admin",
+	"confirmRunner": "admin", "forgetStack": "admin",
 	"createToken": "admin",
 	"revokeToken": "admin", // except its own: TestTokenRevokesItself
 }

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	"github.com/nuon-toolkit/nuon/reconciler/cloudclaim"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
@@ -37,7 +39,13 @@ func (s *Server) GetRunner(ctx context.Context, r GetRunnerRequestObject) (GetRu
 			return err
 		}
 		view = viewRunner(tx, row)
-		view.Attempts, err = jobs.RunnerAttempts(ctx, tx, row.ID)
+		if view.Attempts, err = jobs.RunnerAttempts(ctx, tx, row.ID); err != nil {
+			return err
+		}
+		claims, err := tx.WaitingClaims(ctx, tx.Org, row.ID)
+		view.Claims = each(claims, func(c store.WaitingClaimsRow) api.CloudClaim {
+			return cloudclaim.View(c.CloudClaim, c.Install)
+		})
 		return err
 	})
 	return GetRunner200JSONResponse(view), err
@@ -122,6 +130,39 @@ func (s *Server) ReplaceRunner(ctx context.Context, r ReplaceRunnerRequestObject
 		})
 	})
 	return ReplaceRunner200JSONResponse(done), err
+}
+
+// ConfirmRunner implements POST /v1/runners/{runner}/confirm.
+func (s *Server) ConfirmRunner(ctx context.Context, r ConfirmRunnerRequestObject) (ConfirmRunnerResponseObject, error) {
+	var view api.Runner
+	err := s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
+		row, err := findRunner(ctx, tx, r.Runner)
+		if err != nil {
+			return err
+		}
+		waiting, err := tx.WaitingClaims(ctx, tx.Org, row.ID)
+		if err != nil {
+			return err
+		}
+		at := slices.IndexFunc(waiting, func(c store.WaitingClaimsRow) bool { return c.CloudClaim.ID == r.Body.Claim })
+		if at < 0 {
+			return cloudclaim.ErrNoClaim
+		}
+		install, err := tx.LockInstall(ctx, tx.Org, waiting[at].CloudClaim.InstallID)
+		if err != nil {
+			return err
+		}
+		claim, err := s.services.Claims.Confirm(ctx, tx, install, r.Body.Claim, callerOf(ctx).actor)
+		if err != nil {
+			return err
+		}
+		if err := s.services.PhoneHome.Settle(ctx, tx, install, claim); err != nil {
+			return err
+		}
+		view = viewRunner(tx, row)
+		return nil
+	})
+	return ConfirmRunner200JSONResponse(view), err
 }
 
 // DeleteRunner implements DELETE /v1/runners/{runner}. It also deletes the runner's jobs, but not

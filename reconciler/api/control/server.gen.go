@@ -176,6 +176,9 @@ type ServerInterface interface {
 	// ListStackOutputVersions The versions of the outputs of the install's stack, without the values.
 	// (GET /v1/installs/{install}/stack-outputs/versions)
 	ListStackOutputVersions(w http.ResponseWriter, r *http.Request, install InInstall, params ListStackOutputVersionsParams)
+	// ForgetStack A person's word that the stack which reported for the install does not exist any more, so that another one may report. 409 no_stack when none has.
+	// (POST /v1/installs/{install}/stack/forget)
+	ForgetStack(w http.ResponseWriter, r *http.Request, install InInstall)
 	// ListStackVersions The versions of the install's stack, without the files.
 	// (GET /v1/installs/{install}/stack/versions)
 	ListStackVersions(w http.ResponseWriter, r *http.Request, install InInstall, params ListStackVersionsParams)
@@ -218,6 +221,9 @@ type ServerInterface interface {
 
 	// (GET /v1/runners/{runner})
 	GetRunner(w http.ResponseWriter, r *http.Request, runner InRunner)
+	// ConfirmRunner A person's word that a cloud account, or a machine in it, is the customer's. What waited for it (a registration, a phone home) then counts. 404 when no such claim waits.
+	// (POST /v1/runners/{runner}/confirm)
+	ConfirmRunner(w http.ResponseWriter, r *http.Request, runner InRunner)
 	// GetRunnerLogs The runner's own log of late, not its jobs'. With the Accept header text/event-stream it follows until the client goes; event ids are seq.
 	// (GET /v1/runners/{runner}/logs)
 	GetRunnerLogs(w http.ResponseWriter, r *http.Request, runner InRunner, params GetRunnerLogsParams)
@@ -2350,6 +2356,32 @@ func (siw *ServerInterfaceWrapper) ListStackOutputVersions(w http.ResponseWriter
 	handler.ServeHTTP(w, r)
 }
 
+// ForgetStack operation middleware
+func (siw *ServerInterfaceWrapper) ForgetStack(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "install" -------------
+	var install InInstall
+
+	err = runtime.BindStyledParameterWithOptions("simple", "install", r.PathValue("install"), &install, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "install", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ForgetStack(w, r, install)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ListStackVersions operation middleware
 func (siw *ServerInterfaceWrapper) ListStackVersions(w http.ResponseWriter, r *http.Request) {
 
@@ -2819,6 +2851,32 @@ func (siw *ServerInterfaceWrapper) GetRunner(w http.ResponseWriter, r *http.Requ
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetRunner(w, r, runner)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ConfirmRunner operation middleware
+func (siw *ServerInterfaceWrapper) ConfirmRunner(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "runner" -------------
+	var runner InRunner
+
+	err = runtime.BindStyledParameterWithOptions("simple", "runner", r.PathValue("runner"), &runner, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "runner", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ConfirmRunner(w, r, runner)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -3693,6 +3751,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/stack-outputs", wrapper.SetStackOutputs)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/installs/{install}/stack-outputs/versions", wrapper.ListStackOutputVersions)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/stack", wrapper.RenderStack)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/stack/forget", wrapper.ForgetStack)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/installs/{install}/stack/versions", wrapper.ListStackVersions)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/installs/{install}/stack/versions/{version}", wrapper.GetStackVersion)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/v1/installs/{install}/pin", wrapper.UnpinInstall)
@@ -3718,6 +3777,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/runners/{runner}/logs", wrapper.GetRunnerLogs)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/runners/{runner}/registration", wrapper.CreateRegistration)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/runners/{runner}/replace", wrapper.ReplaceRunner)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/runners/{runner}/confirm", wrapper.ConfirmRunner)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/installs/{install}/states", wrapper.ListStates)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/installs/{install}/components/{component}/states", wrapper.ListStateVersions)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/components/{component}/states/{version}/restore", wrapper.RestoreState)
@@ -5778,6 +5838,46 @@ func (response ListStackOutputVersionsdefaultApplicationProblemPlusJSONResponse)
 	return err
 }
 
+type ForgetStackRequestObject struct {
+	Install InInstall `json:"install"`
+	Body    *ForgetStackJSONRequestBody
+}
+
+type ForgetStackResponseObject interface {
+	VisitForgetStackResponse(w http.ResponseWriter) error
+}
+
+type ForgetStack200JSONResponse StackOutputs
+
+func (response ForgetStack200JSONResponse) VisitForgetStackResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ForgetStackdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ForgetStackdefaultApplicationProblemPlusJSONResponse) VisitForgetStackResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListStackVersionsRequestObject struct {
 	Install InInstall `json:"install"`
 	Params  ListStackVersionsParams
@@ -6355,6 +6455,46 @@ type GetRunnerdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetRunnerdefaultApplicationProblemPlusJSONResponse) VisitGetRunnerResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ConfirmRunnerRequestObject struct {
+	Runner InRunner `json:"runner"`
+	Body   *ConfirmRunnerJSONRequestBody
+}
+
+type ConfirmRunnerResponseObject interface {
+	VisitConfirmRunnerResponse(w http.ResponseWriter) error
+}
+
+type ConfirmRunner200JSONResponse Runner
+
+func (response ConfirmRunner200JSONResponse) VisitConfirmRunnerResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ConfirmRunnerdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ConfirmRunnerdefaultApplicationProblemPlusJSONResponse) VisitConfirmRunnerResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -7454,6 +7594,9 @@ type StrictServerInterface interface {
 	// ListStackOutputVersions The versions of the outputs of the install's stack, without the values.
 	// (GET /v1/installs/{install}/stack-outputs/versions)
 	ListStackOutputVersions(ctx context.Context, request ListStackOutputVersionsRequestObject) (ListStackOutputVersionsResponseObject, error)
+	// ForgetStack A person's word that the stack which reported for the install does not exist any more, so that another one may report. 409 no_stack when none has.
+	// (POST /v1/installs/{install}/stack/forget)
+	ForgetStack(ctx context.Context, request ForgetStackRequestObject) (ForgetStackResponseObject, error)
 	// ListStackVersions The versions of the install's stack, without the files.
 	// (GET /v1/installs/{install}/stack/versions)
 	ListStackVersions(ctx context.Context, request ListStackVersionsRequestObject) (ListStackVersionsResponseObject, error)
@@ -7496,6 +7639,9 @@ type StrictServerInterface interface {
 
 	// (GET /v1/runners/{runner})
 	GetRunner(ctx context.Context, request GetRunnerRequestObject) (GetRunnerResponseObject, error)
+	// ConfirmRunner A person's word that a cloud account, or a machine in it, is the customer's. What waited for it (a registration, a phone home) then counts. 404 when no such claim waits.
+	// (POST /v1/runners/{runner}/confirm)
+	ConfirmRunner(ctx context.Context, request ConfirmRunnerRequestObject) (ConfirmRunnerResponseObject, error)
 	// GetRunnerLogs The runner's own log of late, not its jobs'. With the Accept header text/event-stream it follows until the client goes; event ids are seq.
 	// (GET /v1/runners/{runner}/logs)
 	GetRunnerLogs(ctx context.Context, request GetRunnerLogsRequestObject) (GetRunnerLogsResponseObject, error)
@@ -9085,6 +9231,39 @@ func (sh *strictHandler) ListStackOutputVersions(w http.ResponseWriter, r *http.
 	}
 }
 
+// ForgetStack operation middleware
+func (sh *strictHandler) ForgetStack(w http.ResponseWriter, r *http.Request, install InInstall) {
+	var request ForgetStackRequestObject
+
+	request.Install = install
+
+	var body ForgetStackJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ForgetStack(ctx, request.(ForgetStackRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ForgetStack")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ForgetStackResponseObject); ok {
+		if err := validResponse.VisitForgetStackResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListStackVersions operation middleware
 func (sh *strictHandler) ListStackVersions(w http.ResponseWriter, r *http.Request, install InInstall, params ListStackVersionsParams) {
 	var request ListStackVersionsRequestObject
@@ -9458,6 +9637,39 @@ func (sh *strictHandler) GetRunner(w http.ResponseWriter, r *http.Request, runne
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(GetRunnerResponseObject); ok {
 		if err := validResponse.VisitGetRunnerResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ConfirmRunner operation middleware
+func (sh *strictHandler) ConfirmRunner(w http.ResponseWriter, r *http.Request, runner InRunner) {
+	var request ConfirmRunnerRequestObject
+
+	request.Runner = runner
+
+	var body ConfirmRunnerJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ConfirmRunner(ctx, request.(ConfirmRunnerRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ConfirmRunner")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ConfirmRunnerResponseObject); ok {
+		if err := validResponse.VisitConfirmRunnerResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

@@ -7,8 +7,10 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/reconciler/build"
+	"github.com/nuon-toolkit/nuon/reconciler/cloudclaim"
 	"github.com/nuon-toolkit/nuon/reconciler/joblog"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs"
+	"github.com/nuon-toolkit/nuon/reconciler/phonehome"
 	"github.com/nuon-toolkit/nuon/reconciler/preview"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
@@ -26,6 +28,8 @@ type Services struct {
 	Workflows    Workflows
 	Jobs         *jobs.Service
 	Logs         *joblog.Service
+	Claims       *cloudclaim.Service
+	PhoneHome    *phonehome.Service
 	// Health returns the part of GET /v1/system that belongs to no org.
 	Health func(ctx context.Context) (api.System, error)
 }

@@ -32,7 +32,8 @@ var labelName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_./-]{0,61}[A-Za-z0-9
 
 // accountKeys are the kinds of account and the fields of each.
 var accountKeys = map[string][]string{
-	"aws_account": {"region"}, "azure_account": {"location"}, "gcp_account": {"project_id", "region"},
+	"aws_account": {"account_id", "region"}, "azure_account": {"location", "subscription_id", "tenant_id"},
+	"gcp_account": {"project_id", "region"},
 }
 
 // settings are the settings of an install, current or proposed.
@@ -293,7 +294,8 @@ func (s *settings) place(install string, given map[string]map[string]string) err
 func checkAccount(given map[string]map[string]string) error {
 	bad := func(title string) error {
 		return problem.New(http.StatusUnprocessableEntity, "bad_account", title,
-			"Give one of: aws_account with region; azure_account with location; gcp_account with project_id and region.")
+			"Give one of: aws_account with account_id and region; azure_account with location, subscription_id and "+
+				"tenant_id; gcp_account with project_id and region.")
 	}
 	if len(given) > 1 {
 		return bad("an install is for one account")
@@ -309,6 +311,9 @@ func checkAccount(given map[string]map[string]string) error {
 			}
 			if len(value) > mostLabelBytes || strings.ContainsFunc(value, unicode.IsControl) {
 				return bad("the " + key + " of the account is too long, or has a control character")
+			}
+			if wrong := appconfig.AccountIDProblem(key, value); wrong != "" {
+				return bad("the " + wrong)
 			}
 		}
 	}

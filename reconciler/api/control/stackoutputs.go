@@ -11,8 +11,8 @@ import (
 	"strconv"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	"github.com/nuon-toolkit/nuon/reconciler/phonehome"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/stackoutputs"
@@ -72,6 +72,9 @@ func currentStackOutputs(ctx context.Context, tx *store.Tx, install store.Instal
 		return api.StackOutputs{}, err
 	}
 	view := viewStackOutputs(row, outputs)
+	if view.PhoneHome, err = phonehome.Last(ctx, tx, install.ID); err != nil {
+		return view, err
+	}
 	read := config.StackOutputsRead()
 	for _, name := range slices.Sorted(maps.Keys(read)) {
 		if _, set := outputs[name]; !set {
@@ -189,7 +192,7 @@ func previewStackOutputs(
 	ctx context.Context, tx *store.Tx, install store.Install, change stackoutputs.Change, marked []string,
 ) (api.ChangedStackOutputs, error) {
 	result := api.ChangedStackOutputs{Changes: []api.ChangedStackOutput{}}
-	configs, err := stackConfigs(ctx, tx, install)
+	configs, err := rollout.StackConfigs(ctx, tx, install)
 	if err != nil {
 		return result, err
 	}
@@ -235,16 +238,25 @@ func recordStackOutputs(
 	return tx.Enqueue(ctx, queue.Rollout{Org: tx.Org, Install: install.ID})
 }
 
-// stackConfigs returns the configs that state which outputs a stack has: that of the install's release and the newest.
-func stackConfigs(ctx context.Context, tx *store.Tx, install store.Install) ([]*appconfig.App, error) {
-	config, err := rollout.ReleaseConfig(ctx, tx, install)
-	if err != nil {
+// ForgetStack implements POST /v1/installs/{install}/stack/forget.
+func (s *Server) ForgetStack(ctx context.Context, r ForgetStackRequestObject) (ForgetStackResponseObject, error) {
+	if err := checkReason(r.Body.Reason); err != nil {
 		return nil, err
 	}
-	app, err := tx.AppByID(ctx, tx.Org, install.AppID)
-	if err != nil {
-		return nil, err
-	}
-	current, err := currentConfig(ctx, tx, app)
-	return []*appconfig.App{config, current}, err
+	var view api.StackOutputs
+	err := s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
+		install, _, err := findInstall(ctx, tx, r.Install)
+		if err != nil {
+			return err
+		}
+		if install, err = tx.LockInstall(ctx, tx.Org, install.ID); err != nil {
+			return err
+		}
+		if err := s.services.PhoneHome.Forget(ctx, tx, install, callerOf(ctx).actor, r.Body.Reason); err != nil {
+			return err
+		}
+		view, err = currentStackOutputs(ctx, tx, install)
+		return err
+	})
+	return ForgetStack200JSONResponse(view), err
 }

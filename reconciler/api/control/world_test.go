@@ -26,11 +26,14 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/api/webhook"
 	"github.com/nuon-toolkit/nuon/reconciler/build"
 	"github.com/nuon-toolkit/nuon/reconciler/catalog"
+	"github.com/nuon-toolkit/nuon/reconciler/cloudclaim"
+	"github.com/nuon-toolkit/nuon/reconciler/cloudidentity"
 	"github.com/nuon-toolkit/nuon/reconciler/inputs"
 	"github.com/nuon-toolkit/nuon/reconciler/installstack"
 	"github.com/nuon-toolkit/nuon/reconciler/joblog"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/observe"
+	"github.com/nuon-toolkit/nuon/reconciler/phonehome"
 	"github.com/nuon-toolkit/nuon/reconciler/preview"
 	"github.com/nuon-toolkit/nuon/reconciler/release"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
@@ -107,6 +110,7 @@ func (w *world) handler(limits ratelimit.Options) http.Handler {
 		DownloadURL: "https://runners.example.com/runnerd/00"}))
 	engine := workflow.New(w.store, rolls)
 	w.runners = runners.New(w.store)
+	claims := cloudclaim.New(w.store, cloudidentity.New(cloudidentity.Options{}))
 	logs := joblog.New(w.store, bell)
 	w.jobs = jobs.New(w.store, bell, w.runners, map[string]jobs.Owner{"step": engine})
 	w.runners.OnRegistered(func(ctx context.Context, tx *store.Tx, r store.Runner) error {
@@ -117,7 +121,8 @@ func (w *world) handler(limits ratelimit.Options) http.Handler {
 		Services: control.Services{
 			Repositories: fakeRepositories{watcher, w}, Catalog: fakeCatalog{}, Builds: fakeBuilds{w},
 			Preview: preview.New(w.store, catalog.New(w.store, watcher, nil)), Rollout: rolls,
-			Workflows: fakeWorkflows{engine, w}, Jobs: w.jobs, Logs: logs,
+			Workflows: fakeWorkflows{engine, w}, Jobs: w.jobs, Logs: logs, Claims: claims,
+			PhoneHome: phonehome.New(w.store, claims, rollout.StackConfigs),
 			Health: func(context.Context) (api.System, error) {
 				return api.System{Version: "test", Replicas: []api.Replica{}}, nil
 			},

@@ -14,8 +14,10 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/api/middleware"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 	"github.com/nuon-toolkit/nuon/reconciler/api/ratelimit"
+	"github.com/nuon-toolkit/nuon/reconciler/cloudclaim"
 	"github.com/nuon-toolkit/nuon/reconciler/joblog"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs"
+	"github.com/nuon-toolkit/nuon/reconciler/phonehome"
 	"github.com/nuon-toolkit/nuon/reconciler/runnerprogram"
 	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/tfstate"
@@ -32,16 +34,27 @@ type Options struct {
 	Credentials Credentials
 	// Program is what machines of runners download.
 	Program *runnerprogram.Program
+	// PhoneHome takes the reports of stacks.
+	PhoneHome *phonehome.Service
 	// Log receives the details that clients do not see; nil discards them.
 	Log *slog.Logger
 	// Quota limits the requests of one runner with all its attempts. Its zero value has generous
 	// limits; a poll counts once, however long it lasts.
 	Quota ratelimit.Options
+	// ClaimQuota limits the requests with one claim token, which others can read. Its zero value has
+	// strict limits, because each request may make a cloud check a proof.
+	ClaimQuota ratelimit.Options
 }
 
 // DefaultRate is the sustained rate of requests per second of one runner: each of its jobs sends
 // its log, its states and its result.
 const DefaultRate = 1000
+
+// Limits of the requests with one claim token.
+const (
+	claimRate  = 2 // a second
+	claimBurst = 40
+)
 
 // New returns the runner API with all its routes: those of the OpenAPI document, and /v2/ over the
 // vendor's registry.
@@ -52,9 +65,14 @@ func New(o Options) http.Handler {
 	if o.Quota.Rate == 0 {
 		o.Quota.Rate = DefaultRate
 	}
-	door := &door{jobs: o.Jobs, runners: o.Runners, quota: ratelimit.New(o.Quota), fail: problem.Writer(o.Log)}
+	if o.ClaimQuota.Rate == 0 {
+		o.ClaimQuota.Rate, o.ClaimQuota.Burst = claimRate, claimBurst
+	}
+	door := &door{jobs: o.Jobs, runners: o.Runners, quota: ratelimit.New(o.Quota), fail: problem.Writer(o.Log),
+		claims: ratelimit.New(o.ClaimQuota)}
 	mux := routesOf(handlers{
 		jobs: o.Jobs, runners: o.Runners, states: o.States, logs: o.Logs, credentials: o.Credentials, log: o.Log,
+		phone: o.PhoneHome,
 	}, door)
 	mux.Handle("/v2/", newProxy(door, o.Vendor, o.Log))
 	if o.Program != nil {
@@ -89,6 +107,7 @@ type opens int
 
 const (
 	byRegistration opens = 1 << iota // checked by the handler itself, which uses it up
+	byClaim                          // checked by the handler itself, with the cloud identity
 	byRunner
 	byAttempt
 	// idle marks the route on which runners wait for work, which receives most requests.
@@ -116,6 +135,10 @@ const (
 var routes = map[string]route{
 	"POST /runner/v1/register":                                        {byRegistration, mib, usual},
 	"POST /runner/v1/register/challenge":                              {byRegistration, 64 * kib, usual},
+	"POST /runner/v1/claim/challenge":                                 {byClaim, 16 * kib, usual},
+	"POST /runner/v1/claim/register":                                  {byClaim, 64 * kib, usual},
+	"POST /runner/v1/claim/phone-home":                                {byClaim, 512 * kib, usual},
+	"POST /runner/v1/stack-outputs":                                   {byRunner, 512 * kib, usual},
 	"POST /runner/v1/key":                                             {byRunner, 64 * kib, usual},
 	"POST /runner/v1/lease":                                           {byRunner | idle, mib, usual},
 	"POST /runner/v1/heartbeat":                                       {byRunner, mib, usual},
@@ -148,6 +171,7 @@ type door struct {
 	jobs    *jobs.Service
 	runners *runners.Service
 	quota   *ratelimit.Quota
+	claims  *ratelimit.Quota // by claim token
 	fail    func(http.ResponseWriter, *http.Request, error)
 }
 
@@ -181,16 +205,24 @@ type registrationKey struct{}
 
 // enter adds the caller, or a registration token, to the context.
 func (d *door) enter(ctx context.Context, r *http.Request, route route) (context.Context, error) {
-	if route.by == byRegistration {
-		token := tokenOf(r)
+	if route.by == byRegistration || route.by == byClaim {
+		token, unknown := tokenOf(r), runners.ErrRegistration
 		if token == "" {
 			return nil, errNoToken
 		}
 		genuine := d.runners.Genuine(ctx, token)
 		err := d.quota.Admit(token, genuine, r)
-		if err == nil && !genuine {
-			d.quota.Bad(token, false, r)
-			err = runners.ErrRegistration
+		known := genuine
+		if route.by == byClaim {
+			unknown, known = cloudclaim.ErrClaim, genuine && d.runners.IsClaim(ctx, token)
+		}
+		if err == nil && !known {
+			d.quota.Bad(token, genuine, r)
+			err = unknown
+		}
+		if err == nil && route.by == byClaim {
+			d.claims.Good(token, token)
+			err = d.claims.Admit(token, true, r)
 		}
 		return context.WithValue(ctx, registrationKey{}, token), err
 	}

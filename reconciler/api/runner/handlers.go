@@ -8,6 +8,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/reconciler/joblog"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs"
+	"github.com/nuon-toolkit/nuon/reconciler/phonehome"
 	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/tfstate"
 )
@@ -20,6 +21,7 @@ type handlers struct {
 	runners *runners.Service
 	states  *tfstate.Service
 	logs    *joblog.Service
+	phone   *phonehome.Service
 	log     *slog.Logger
 
 	credentials Credentials
@@ -48,6 +50,48 @@ func (h handlers) ChallengeRegistration(
 	token, _ := ctx.Value(registrationKey{}).(string)
 	challenge, err := h.runners.Challenge(ctx, token, r.Body.Recipient)
 	return ChallengeRegistration200JSONResponse(challenge), err
+}
+
+// ChallengeClaim returns a nonce to prove a cloud identity with.
+func (h handlers) ChallengeClaim(
+	ctx context.Context, r ChallengeClaimRequestObject,
+) (ChallengeClaimResponseObject, error) {
+	token, _ := ctx.Value(registrationKey{}).(string)
+	challenge, err := h.runners.ChallengeClaim(ctx, token, r.Body.Recipient)
+	return ChallengeClaim200JSONResponse(challenge), err
+}
+
+// RegisterClaim registers a runner by the cloud identity of its machine.
+func (h handlers) RegisterClaim(
+	ctx context.Context, r RegisterClaimRequestObject,
+) (RegisterClaimResponseObject, error) {
+	token, _ := ctx.Value(registrationKey{}).(string)
+	registered, err := h.runners.RegisterClaim(ctx, token, *r.Body)
+	h.logRefusal(ctx, "a machine", err)
+	return RegisterClaim200JSONResponse(registered), err
+}
+
+// PhoneHome stores the report of a stack.
+func (h handlers) PhoneHome(ctx context.Context, r PhoneHomeRequestObject) (PhoneHomeResponseObject, error) {
+	token, _ := ctx.Value(registrationKey{}).(string)
+	answer, err := h.phone.Report(ctx, token, *r.Body)
+	h.logRefusal(ctx, "a stack", err)
+	return PhoneHome200JSONResponse(answer), err
+}
+
+// logRefusal logs why the cloud identity of a machine or stack was not accepted: nobody else learns of it.
+func (h handlers) logRefusal(ctx context.Context, who string, err error) {
+	if err != nil {
+		h.log.InfoContext(ctx, "a cloud identity was not accepted", "of", who, "error", err)
+	}
+}
+
+// ReportStackOutputs stores the outputs of the stack that a runner's machine belongs to.
+func (h handlers) ReportStackOutputs(
+	ctx context.Context, r ReportStackOutputsRequestObject,
+) (ReportStackOutputsResponseObject, error) {
+	answer, err := h.phone.ReportByRunner(ctx, callerOf(ctx), *r.Body)
+	return ReportStackOutputs200JSONResponse(answer), err
 }
 
 // RotateKey issues another runner key.

@@ -19,6 +19,7 @@ import (
 // The kinds of token that may open a route of the runner API.
 const (
 	byRegistration = "registration"
+	byClaim        = "claim token"
 	byKey          = "runner key"
 	byAttempt      = "attempt token"
 	// late is the attempt token of a replaced runner: it delivers finished work, and opens nothing
@@ -31,6 +32,10 @@ const (
 var open = map[string][]string{
 	"POST /runner/v1/register":                                        {byRegistration},
 	"POST /runner/v1/register/challenge":                              {byRegistration},
+	"POST /runner/v1/claim/challenge":                                 {byClaim},
+	"POST /runner/v1/claim/register":                                  {byClaim},
+	"POST /runner/v1/claim/phone-home":                                {byClaim},
+	"POST /runner/v1/stack-outputs":                                   {byKey},
 	"POST /runner/v1/key":                                             {byKey},
 	"POST /runner/v1/lease":                                           {byKey},
 	"POST /runner/v1/heartbeat":                                       {byKey},
@@ -61,6 +66,12 @@ func bodyOf(route string) any {
 		return api.StateLock{ID: "x", Info: json.RawMessage(`{}`)}
 	case "/runner/v1/register":
 		return api.Registration{Version: "1", Capacity: 1}
+	case "/runner/v1/claim/register":
+		return api.ClaimRegistration{Registration: api.Registration{Version: "1", Capacity: 1}}
+	case "/runner/v1/claim/phone-home":
+		return api.PhoneHomeReport{Kind: "create"}
+	case "/runner/v1/stack-outputs":
+		return api.StackReport{Install: "ins_1", StackVersion: "1"}
 	case "/runner/v1/register/challenge":
 		return api.ChallengeRequest{Recipient: "age14eu3l03yt2l36pq4lmkll4cd0ldhdg3pz358ugh2gd2kjhl9aufq9gr5rq"}
 	case "/module-credential":
@@ -220,7 +231,7 @@ func TestEveryRouteReachesOnlyItsOwn(t *testing.T) {
 		for name, as := range others {
 			opens := slices.Contains(open[route], as.kind)
 			if !strings.Contains(route, "{attempt}") {
-				if !opens && !slices.Contains(open[route], byRegistration) {
+				if !opens && !unregistered(route) {
 					if a := s.ask(t, route, mine.ref, as.token); a.status != 403 || a.code(t) != "wrong_token" {
 						t.Errorf("%s as %s: %d %s", route, name, a.status, a.body)
 					}
@@ -244,11 +255,17 @@ func TestEveryRouteReachesOnlyItsOwn(t *testing.T) {
 	for _, route := range routesOf(t) {
 		for plain, kind := range map[string]string{mine.Key: byKey, mine.token: byAttempt} {
 			if a := s.ask(t, route, never, plain); !slices.Contains(open[route], kind) &&
-				!slices.Contains(open[route], byRegistration) && (a.status != 403 || a.code(t) != "wrong_token") {
+				!unregistered(route) && (a.status != 403 || a.code(t) != "wrong_token") {
 				t.Errorf("%s with its own %s: %d %s", route, kind, a.status, a.body)
 			}
 		}
 	}
+}
+
+// unregistered reports whether a route is for machines that have no key yet: it answers any other
+// token like a stranger's.
+func unregistered(route string) bool {
+	return slices.Contains(open[route], byRegistration) || slices.Contains(open[route], byClaim)
 }
 
 // nameless returns a response without the requested ids and the request id.

@@ -22,6 +22,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/api/runner"
 	"github.com/nuon-toolkit/nuon/reconciler/build"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs/jobstest"
+	"github.com/nuon-toolkit/nuon/reconciler/phonehome"
 	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/token"
 )
@@ -49,7 +50,7 @@ func serveBounded(t *testing.T, vendor runner.Blobs, limits ratelimit.Options) s
 	w := jobstest.New(t)
 	server := httptest.NewServer(runner.New(runner.Options{
 		Jobs: w.Jobs, Runners: w.Runners, States: w.States, Logs: w.Logs, Vendor: vendor, Quota: limits,
-		Credentials: build.NewModuleCredentials(w.Store, seal.Identity{}),
+		Credentials: build.NewModuleCredentials(w.Store, seal.Identity{}), PhoneHome: phonehome.New(w.Store, nil, nil),
 	}))
 	t.Cleanup(server.Close)
 	t.Cleanup(w.Jobs.Drain)

@@ -19,6 +19,15 @@ import (
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
+	// ChallengeClaim Ask for a nonce to prove a cloud identity with (with the claim token of a stack as bearer). It counts once, for five minutes.
+	// (POST /runner/v1/claim/challenge)
+	ChallengeClaim(w http.ResponseWriter, r *http.Request)
+	// PhoneHome Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). The same request id again changes nothing and gets the same answer.
+	// (POST /runner/v1/claim/phone-home)
+	PhoneHome(w http.ResponseWriter, r *http.Request)
+	// RegisterClaim Register the runner of an install by the cloud identity of its machine (with the claim token of a stack as bearer). 409 waiting_for_confirmation until a person of the vendor has confirmed the account or machine.
+	// (POST /runner/v1/claim/register)
+	RegisterClaim(w http.ResponseWriter, r *http.Request)
 	// Heartbeat Extends the leases of what runs here, and brings back what to cancel.
 	// (POST /runner/v1/heartbeat)
 	Heartbeat(w http.ResponseWriter, r *http.Request)
@@ -64,6 +73,9 @@ type ServerInterface interface {
 	// ChallengeRegistration Ask for a nonce, sealed to the install key that the runner is about to register (with the registration token as bearer). The newest one counts, for one registration.
 	// (POST /runner/v1/register/challenge)
 	ChallengeRegistration(w http.ResponseWriter, r *http.Request)
+	// ReportStackOutputs Report the outputs of the stack that the runner's machine belongs to (runner key). Only the runner of that one install may.
+	// (POST /runner/v1/stack-outputs)
+	ReportStackOutputs(w http.ResponseWriter, r *http.Request)
 }
 
 // ServerInterfaceWrapper converts contexts to parameters.
@@ -74,6 +86,48 @@ type ServerInterfaceWrapper struct {
 }
 
 type MiddlewareFunc func(http.Handler) http.Handler
+
+// ChallengeClaim operation middleware
+func (siw *ServerInterfaceWrapper) ChallengeClaim(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ChallengeClaim(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// PhoneHome operation middleware
+func (siw *ServerInterfaceWrapper) PhoneHome(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PhoneHome(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// RegisterClaim operation middleware
+func (siw *ServerInterfaceWrapper) RegisterClaim(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.RegisterClaim(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
 
 // Heartbeat operation middleware
 func (siw *ServerInterfaceWrapper) Heartbeat(w http.ResponseWriter, r *http.Request) {
@@ -490,6 +544,20 @@ func (siw *ServerInterfaceWrapper) ChallengeRegistration(w http.ResponseWriter, 
 	handler.ServeHTTP(w, r)
 }
 
+// ReportStackOutputs operation middleware
+func (siw *ServerInterfaceWrapper) ReportStackOutputs(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ReportStackOutputs(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 type UnescapedCookieParamError struct {
 	ParamName string
 	Err       error
@@ -612,6 +680,10 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/runner/v1/register", wrapper.Register)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/runner/v1/register/challenge", wrapper.ChallengeRegistration)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/runner/v1/claim/challenge", wrapper.ChallengeClaim)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/runner/v1/claim/register", wrapper.RegisterClaim)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/runner/v1/claim/phone-home", wrapper.PhoneHome)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/runner/v1/stack-outputs", wrapper.ReportStackOutputs)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/runner/v1/key", wrapper.RotateKey)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/runner/v1/lease", wrapper.Lease)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/runner/v1/heartbeat", wrapper.Heartbeat)
@@ -630,6 +702,123 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 }
 
 type FaultApplicationProblemPlusJSONResponse Problem
+
+type ChallengeClaimRequestObject struct {
+	Body *ChallengeClaimJSONRequestBody
+}
+
+type ChallengeClaimResponseObject interface {
+	VisitChallengeClaimResponse(w http.ResponseWriter) error
+}
+
+type ChallengeClaim200JSONResponse ClaimChallenge
+
+func (response ChallengeClaim200JSONResponse) VisitChallengeClaimResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ChallengeClaimdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ChallengeClaimdefaultApplicationProblemPlusJSONResponse) VisitChallengeClaimResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PhoneHomeRequestObject struct {
+	Body *PhoneHomeJSONRequestBody
+}
+
+type PhoneHomeResponseObject interface {
+	VisitPhoneHomeResponse(w http.ResponseWriter) error
+}
+
+type PhoneHome200JSONResponse PhoneHomeAnswer
+
+func (response PhoneHome200JSONResponse) VisitPhoneHomeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PhoneHomedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response PhoneHomedefaultApplicationProblemPlusJSONResponse) VisitPhoneHomeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RegisterClaimRequestObject struct {
+	Body *RegisterClaimJSONRequestBody
+}
+
+type RegisterClaimResponseObject interface {
+	VisitRegisterClaimResponse(w http.ResponseWriter) error
+}
+
+type RegisterClaim200JSONResponse Registered
+
+func (response RegisterClaim200JSONResponse) VisitRegisterClaimResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RegisterClaimdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response RegisterClaimdefaultApplicationProblemPlusJSONResponse) VisitRegisterClaimResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
 
 type HeartbeatRequestObject struct {
 	Body *HeartbeatJSONRequestBody
@@ -1216,8 +1405,56 @@ func (response ChallengeRegistrationdefaultApplicationProblemPlusJSONResponse) V
 	return err
 }
 
+type ReportStackOutputsRequestObject struct {
+	Body *ReportStackOutputsJSONRequestBody
+}
+
+type ReportStackOutputsResponseObject interface {
+	VisitReportStackOutputsResponse(w http.ResponseWriter) error
+}
+
+type ReportStackOutputs200JSONResponse PhoneHomeAnswer
+
+func (response ReportStackOutputs200JSONResponse) VisitReportStackOutputsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReportStackOutputsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ReportStackOutputsdefaultApplicationProblemPlusJSONResponse) VisitReportStackOutputsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
+	// ChallengeClaim Ask for a nonce to prove a cloud identity with (with the claim token of a stack as bearer). It counts once, for five minutes.
+	// (POST /runner/v1/claim/challenge)
+	ChallengeClaim(ctx context.Context, request ChallengeClaimRequestObject) (ChallengeClaimResponseObject, error)
+	// PhoneHome Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). The same request id again changes nothing and gets the same answer.
+	// (POST /runner/v1/claim/phone-home)
+	PhoneHome(ctx context.Context, request PhoneHomeRequestObject) (PhoneHomeResponseObject, error)
+	// RegisterClaim Register the runner of an install by the cloud identity of its machine (with the claim token of a stack as bearer). 409 waiting_for_confirmation until a person of the vendor has confirmed the account or machine.
+	// (POST /runner/v1/claim/register)
+	RegisterClaim(ctx context.Context, request RegisterClaimRequestObject) (RegisterClaimResponseObject, error)
 	// Heartbeat Extends the leases of what runs here, and brings back what to cancel.
 	// (POST /runner/v1/heartbeat)
 	Heartbeat(ctx context.Context, request HeartbeatRequestObject) (HeartbeatResponseObject, error)
@@ -1263,6 +1500,9 @@ type StrictServerInterface interface {
 	// ChallengeRegistration Ask for a nonce, sealed to the install key that the runner is about to register (with the registration token as bearer). The newest one counts, for one registration.
 	// (POST /runner/v1/register/challenge)
 	ChallengeRegistration(ctx context.Context, request ChallengeRegistrationRequestObject) (ChallengeRegistrationResponseObject, error)
+	// ReportStackOutputs Report the outputs of the stack that the runner's machine belongs to (runner key). Only the runner of that one install may.
+	// (POST /runner/v1/stack-outputs)
+	ReportStackOutputs(ctx context.Context, request ReportStackOutputsRequestObject) (ReportStackOutputsResponseObject, error)
 }
 
 type StrictHandlerFunc func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error)
@@ -1302,6 +1542,99 @@ type strictHandler struct {
 	ssi         StrictServerInterface
 	middlewares []StrictMiddlewareFunc
 	options     StrictHTTPServerOptions
+}
+
+// ChallengeClaim operation middleware
+func (sh *strictHandler) ChallengeClaim(w http.ResponseWriter, r *http.Request) {
+	var request ChallengeClaimRequestObject
+
+	var body ChallengeClaimJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ChallengeClaim(ctx, request.(ChallengeClaimRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ChallengeClaim")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ChallengeClaimResponseObject); ok {
+		if err := validResponse.VisitChallengeClaimResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PhoneHome operation middleware
+func (sh *strictHandler) PhoneHome(w http.ResponseWriter, r *http.Request) {
+	var request PhoneHomeRequestObject
+
+	var body PhoneHomeJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.PhoneHome(ctx, request.(PhoneHomeRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PhoneHome")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(PhoneHomeResponseObject); ok {
+		if err := validResponse.VisitPhoneHomeResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RegisterClaim operation middleware
+func (sh *strictHandler) RegisterClaim(w http.ResponseWriter, r *http.Request) {
+	var request RegisterClaimRequestObject
+
+	var body RegisterClaimJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.RegisterClaim(ctx, request.(RegisterClaimRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RegisterClaim")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(RegisterClaimResponseObject); ok {
+		if err := validResponse.VisitRegisterClaimResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
 }
 
 // Heartbeat operation middleware
@@ -1755,6 +2088,37 @@ func (sh *strictHandler) ChallengeRegistration(w http.ResponseWriter, r *http.Re
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(ChallengeRegistrationResponseObject); ok {
 		if err := validResponse.VisitChallengeRegistrationResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ReportStackOutputs operation middleware
+func (sh *strictHandler) ReportStackOutputs(w http.ResponseWriter, r *http.Request) {
+	var request ReportStackOutputsRequestObject
+
+	var body ReportStackOutputsJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ReportStackOutputs(ctx, request.(ReportStackOutputsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ReportStackOutputs")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ReportStackOutputsResponseObject); ok {
+		if err := validResponse.VisitReportStackOutputsResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

@@ -23,7 +23,7 @@ chmod 0755 /usr/local/bin/runnerd.new
 mv /usr/local/bin/runnerd.new /usr/local/bin/runnerd
 
 umask 077
-mkdir -p /etc/nuon /run/nuon
+mkdir -p /etc/nuon
 secret() { aws secretsmanager get-secret-value --secret-id "$1" --query SecretString --output text; }
 arguments=
 if [ -n "$registry_secret" ]; then
@@ -33,10 +33,9 @@ fi
 cat >/etc/nuon/runner.env <<END
 NUON_RUNNER_URL=$runner_url
 NUON_RUNNER_ARGUMENTS=$arguments
+NUON_CLAIM=$claim
 NUON_REGISTRY=$registry
 NUON_REGISTRY_USERNAME=$registry_username
 AWS_REGION=$region
 END
-registration=$(secret "$token_secret")
-echo "NUON_REGISTRATION_TOKEN=$registration" >/run/nuon/registration.env
 cat >/etc/systemd/system/nuon-runner.service <<'END'

@@ -3,6 +3,7 @@ package cloudformation
 import (
 	_ "embed"
 
+	"github.com/nuon-toolkit/nuon/pkg/cloudproof"
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 	"github.com/nuon-toolkit/nuon/reconciler/installstack"
 )
@@ -24,8 +25,6 @@ func (t *template) addRunner() {
 		instance = "t3a.medium"
 	}
 	names := []string{
-		t.addParameter("RunnerToken", "Registration token", "The vendor gives it to you. It is used once, when the runner "+
-			"starts for the first time.", object{"NoEcho": true, "MinLength": 1}),
 		t.addParameter("Registry", "Registry", "HOST/PATH of a registry of yours that stores copies of what is deployed.",
 			object{"AllowedPattern": `^[A-Za-z0-9][A-Za-z0-9._:/-]*$`}),
 		t.addParameter("RegistryUsername", "Username of the registry", "", object{"Default": "",
@@ -41,8 +40,6 @@ func (t *template) addRunner() {
 	}
 	t.addGroup("Runner", names)
 	t.conditions["HasRegistryPassword"] = not(equals(ref("RegistryPassword"), ""))
-	t.addResource("RunnerTokenSecret", "AWS::SecretsManager::Secret", object{
-		"Description": "Registration token of the runner", "SecretString": ref("RunnerToken"), "Tags": t.tags()})
 	t.addResource("RegistryPasswordSecret", "AWS::SecretsManager::Secret", object{
 		"Description": "Password of the registry of the runner", "SecretString": ref("RegistryPassword"),
 		"Tags": t.tags()})["Condition"] = "HasRegistryPassword"
@@ -51,7 +48,7 @@ func (t *template) addRunner() {
 
 // runnerRoleName returns the name of the runner's own role.
 func (t *template) runnerRoleName() string {
-	return installstack.FitRoleName(t.stack.Install.ID + "-runner")
+	return installstack.RunnerRoleName(t.stack.Install.ID)
 }
 
 // addRunnerRole adds the role of the machine. It may assume the roles of the stack, read the secrets with which it
@@ -66,9 +63,10 @@ func (t *template) addRunnerRole() {
 	})
 	t.addResource("RunnerProfile", "AWS::IAM::InstanceProfile", object{"Roles": list{ref("RunnerRole")}})
 	statements := list{
-		object{"Sid": "ReadSecretsOfTheRunner", "Effect": "Allow", "Action": "secretsmanager:GetSecretValue",
-			"Resource": list{ref("RunnerTokenSecret"),
-				ifElse("HasRegistryPassword", ref("RegistryPasswordSecret"), ref("AWS::NoValue"))}},
+		ifElse("HasRegistryPassword", object{"Sid": "ReadSecretsOfTheRunner", "Effect": "Allow",
+			"Action": "secretsmanager:GetSecretValue", "Resource": ref("RegistryPasswordSecret")}, ref("AWS::NoValue")),
+		object{"Sid": "ProveTheAccount", "Effect": "Allow", "Action": "sts:GetWebIdentityToken", "Resource": "*",
+			"Condition": object{"ForAllValues:StringLike": object{"sts:IdentityTokenAudience": t.audience()}}},
 		object{"Sid": "ReadSecretsOfTheInstall", "Effect": "Allow",
 			"Action": list{"secretsmanager:DescribeSecret", "secretsmanager:GetSecretValue"},
 			"Resource": join("arn:", ref("AWS::Partition"), ":secretsmanager:", ref("AWS::Region"), ":",
@@ -95,6 +93,15 @@ func (t *template) addRunnerRole() {
 	t.addOutput("runner_iam_role_arn", attribute("RunnerRole", "Arn"), "")
 	t.addOutput("runner_instance_profile", ref("RunnerProfile"), "")
 	t.addOutput("runner_asg_name", ref("RunnerGroup"), "")
+}
+
+// audience returns the pattern of the audiences that the machine asks identity tokens for.
+func (t *template) audience() string {
+	audience, err := cloudproof.Audience(t.stack.Runner.URL, "*")
+	if err != nil {
+		t.errorf("control plane", "start it with --runner-url", "%v", err)
+	}
+	return audience
 }
 
 // addRunnerDisk adds the disk with the runner's directory. Its keys are stored nowhere else, so it outlives machines,
@@ -146,13 +153,13 @@ func (t *template) addRunnerGroup(subnet any) {
 func (t *template) userData() object {
 	r := t.stack.Runner
 	parts := list{"#!/bin/bash\nrunner_url=" + shellQuote(r.URL) + "\ndownload_url=" + shellQuote(r.DownloadURL) +
-		"\nsha256=" + shellQuote(r.SHA256)}
+		"\nsha256=" + shellQuote(r.SHA256) + "\nclaim=" + shellQuote(t.stack.Claim)}
 	size := len(parts[0].(string))
 	for _, v := range []struct {
 		name  string
 		value any
 	}{
-		{"region", ref("AWS::Region")}, {"volume", ref(runnerDisk)}, {"token_secret", ref("RunnerTokenSecret")},
+		{"region", ref("AWS::Region")}, {"volume", ref(runnerDisk)},
 		{"registry", ref("Registry")}, {"registry_username", ref("RegistryUsername")},
 		{"registry_secret", ifElse("HasRegistryPassword", ref("RegistryPasswordSecret"), "")},
 	} {

@@ -54,6 +54,7 @@ func Render(stack *installstack.Stack) ([]byte, diagnostic.Diagnostics) {
 	t.addSecrets()
 	t.addInputs()
 	t.addNested()
+	t.addPhoneHome()
 	raw := t.encode()
 	t.checkSize(raw)
 	if t.findings.HasErrors() {

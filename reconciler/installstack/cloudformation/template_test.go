@@ -261,7 +261,7 @@ func TestRoles(t *testing.T) {
 	names := map[string]bool{}
 	for id, r := range parsed.Resources {
 		name, _ := r.Properties["RoleName"].(string)
-		if r.Type != "AWS::IAM::Role" || id == "RunnerRole" {
+		if r.Type != "AWS::IAM::Role" || id == "RunnerRole" || id == "PhoneHomeRole" {
 			continue
 		}
 		if names[name] || len(name) > 64 || r.Condition != id+"Enabled" {

@@ -19,7 +19,7 @@ chmod 0755 /usr/local/bin/runnerd.new
 mv /usr/local/bin/runnerd.new /usr/local/bin/runnerd
 
 umask 077
-mkdir -p /etc/nuon /run/nuon
+mkdir -p /etc/nuon
 secret() {
   local token
   token=$(metadata instance/service-accounts/default/token | sed 's/.*"access_token":"\([^"]*\)".*/\1/')
@@ -35,11 +35,10 @@ fi
 cat >/etc/nuon/runner.env <<END
 NUON_RUNNER_URL=$(attribute nuon-runner-url)
 NUON_RUNNER_ARGUMENTS=$arguments
+NUON_CLAIM=$(attribute nuon-claim)
 NUON_REGISTRY=$(attribute nuon-registry)
 NUON_REGISTRY_USERNAME=$(attribute nuon-registry-username)
 END
-registration=$(secret "$(attribute nuon-token-secret)")
-echo "NUON_REGISTRATION_TOKEN=$registration" >/run/nuon/registration.env
 attribute nuon-unit >/etc/systemd/system/nuon-runner.service
 systemctl daemon-reload
 systemctl enable --now nuon-runner.service

@@ -7,6 +7,7 @@ import (
 	"embed"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -83,7 +84,7 @@ func (m *module) accountID(role string) string {
 func isAccountID(r rune) bool { return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' }
 
 // short returns a short name of the install for service accounts.
-func (m *module) short() string { return "n" + installstack.Hash(m.stack.Install.ID) }
+func (m *module) short() string { return installstack.AccountIDPrefix(m.stack.Install.ID) }
 
 // addLocals adds what the other files read.
 func (m *module) addLocals() {
@@ -96,7 +97,8 @@ func (m *module) addLocals() {
 	locals.SetAttributeValue("labels", object(map[string]cty.Value{"nuon_install_id": cty.StringVal(i.ID),
 		"nuon_app_id": cty.StringVal(i.AppID), "nuon_org_id": cty.StringVal(i.OrgID)}))
 	locals.SetAttributeValue("runner", object(map[string]cty.Value{"url": cty.StringVal(r.URL),
-		"download_url": cty.StringVal(r.DownloadURL), "sha256": cty.StringVal(r.SHA256)}))
+		"download_url": cty.StringVal(r.DownloadURL), "sha256": cty.StringVal(r.SHA256),
+		"claim": cty.StringVal(m.stack.Claim), "stack_version": cty.StringVal(strconv.Itoa(m.stack.Version))}))
 	roles := map[string]cty.Value{}
 	for _, role := range m.stack.Roles {
 		id := roleID(role)
@@ -188,8 +190,6 @@ func (m *module) addVariables() {
 		{name: "project_id", kind: "string", about: "Project of the install.", value: known(m.stack.Account),
 			only: m.stack.Account},
 		{name: "region", kind: "string", about: "Region of the install.", value: known(m.stack.Region), only: m.stack.Region},
-		{name: "runner_token", kind: "string", sensitive: true,
-			about: "Registration token of the runner, which the vendor gives to you. It is used once."},
 		{name: "registry", kind: "string", about: "HOST/PATH of a registry of yours that stores copies of what is deployed."},
 		{name: "registry_username", kind: "string", about: "Username of the registry.", value: empty},
 		{name: "registry_password", kind: "string", about: "Password of the registry.", value: empty, sensitive: true},

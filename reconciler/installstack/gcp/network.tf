@@ -3,6 +3,9 @@
 locals {
   create_network = var.network_name == ""
   network_name   = local.create_network ? google_compute_network.this[0].name : var.network_name
+  network_id     = local.create_network ? google_compute_network.this[0].id : "projects/${var.project_id}/global/networks/${var.network_name}"
+  public_subnet  = local.create_network ? google_compute_subnetwork.public[0].name : var.public_subnet_name
+  private_subnet = local.create_network ? google_compute_subnetwork.private[0].name : var.private_subnet_name
   runner_subnet  = local.create_network ? google_compute_subnetwork.runner[0].name : var.runner_subnet_name
 }
 
@@ -60,23 +63,23 @@ output "network_name" {
 }
 
 output "network_id" {
-  value = local.create_network ? google_compute_network.this[0].id : "projects/${var.project_id}/global/networks/${var.network_name}"
+  value = local.network_id
 }
 
 output "public_subnet_name" {
-  value = local.create_network ? google_compute_subnetwork.public[0].name : var.public_subnet_name
+  value = local.public_subnet
 }
 
 output "private_subnet_name" {
-  value = local.create_network ? google_compute_subnetwork.private[0].name : var.private_subnet_name
+  value = local.private_subnet
 }
 
 output "public_subnet_names" {
-  value = [local.create_network ? google_compute_subnetwork.public[0].name : var.public_subnet_name]
+  value = [local.public_subnet]
 }
 
 output "private_subnet_names" {
-  value = [local.create_network ? google_compute_subnetwork.private[0].name : var.private_subnet_name]
+  value = [local.private_subnet]
 }
 
 output "runner_subnet_name" {

@@ -4,6 +4,9 @@ locals {
   enabled = { for id, role in local.roles : id => role if lookup(var.roles, id, role.enabled) }
   grants  = merge([for id, role in local.enabled : { for grant in role.grants : "${id} ${grant}" => { id = id, role = grant } }]...)
   emails  = { for id, role in local.enabled : id => google_service_account.role[id].email }
+
+  custom_emails      = { for id, role in local.enabled : role.key => local.emails[id] if role.kind == "custom" }
+  break_glass_emails = { for id, role in local.enabled : role.key => local.emails[id] if role.kind == "break_glass" }
 }
 
 resource "google_service_account" "role" {
@@ -63,9 +66,9 @@ output "deprovision_sa_email" {
 }
 
 output "custom_sa_emails" {
-  value = { for id, role in local.enabled : role.key => local.emails[id] if role.kind == "custom" }
+  value = local.custom_emails
 }
 
 output "break_glass_sa_emails" {
-  value = { for id, role in local.enabled : role.key => local.emails[id] if role.kind == "break_glass" }
+  value = local.break_glass_emails
 }

@@ -7,6 +7,27 @@ data "google_compute_zones" "this" {
 
 locals {
   zone = sort(data.google_compute_zones.this.names)[0]
+
+  # The runner reports them to the control plane.
+  outputs = { for name, value in merge(local.secret_outputs, {
+    project_id                   = var.project_id
+    region                       = var.region
+    network_name                 = local.network_name
+    network_id                   = local.network_id
+    public_subnet_name           = local.public_subnet
+    private_subnet_name          = local.private_subnet
+    public_subnet_names          = [local.public_subnet]
+    private_subnet_names         = [local.private_subnet]
+    runner_subnet_name           = local.runner_subnet
+    runner_service_account_email = google_service_account.runner.email
+    gke_node_pool_sa_email       = google_service_account.gke_nodes.email
+    provision_sa_email           = lookup(local.emails, "provision", "")
+    maintenance_sa_email         = lookup(local.emails, "maintenance", "")
+    deprovision_sa_email         = lookup(local.emails, "deprovision", "")
+    custom_sa_emails             = local.custom_emails
+    break_glass_sa_emails        = local.break_glass_emails
+    install_inputs               = local.install_inputs
+  }) : name => value if value != null && value != "" }
 }
 
 resource "google_project_service" "this" {
@@ -35,18 +56,13 @@ resource "google_project_iam_member" "gke_nodes" {
 }
 
 resource "google_secret_manager_secret" "runner" {
-  for_each  = toset(["registration-token", "registry-password"])
+  for_each  = toset(["registry-password"])
   secret_id = "${local.install.id}-runner-${each.value}"
   labels    = local.labels
   replication {
     auto {}
   }
   depends_on = [google_project_service.this]
-}
-
-resource "google_secret_manager_secret_version" "registration_token" {
-  secret      = google_secret_manager_secret.runner["registration-token"].id
-  secret_data = var.runner_token
 }
 
 resource "google_secret_manager_secret_version" "registry_password" {
@@ -114,11 +130,14 @@ resource "google_compute_instance" "runner" {
     nuon-sha256                   = local.runner.sha256
     nuon-registry                 = var.registry
     nuon-registry-username        = var.registry_username
-    nuon-token-secret             = google_secret_manager_secret.runner["registration-token"].id
+    nuon-claim                    = local.runner.claim
+    nuon-stack-version            = local.runner.stack_version
+    nuon-install                  = local.install.id
+    nuon-outputs                  = jsonencode(local.outputs)
     nuon-registry-password-secret = nonsensitive(var.registry_password != "") ? google_secret_manager_secret.runner["registry-password"].id : ""
   }
 
-  depends_on = [google_compute_router_nat.this, google_secret_manager_secret_iam_member.runner, google_secret_manager_secret_version.registration_token]
+  depends_on = [google_compute_router_nat.this, google_secret_manager_secret_iam_member.runner]
 }
 
 output "project_id" {

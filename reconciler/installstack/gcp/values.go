@@ -17,12 +17,15 @@ func raw(expression string) hclwrite.Tokens { return hclwrite.Tokens{{Bytes: []b
 
 // addSecrets adds the secrets of the app: generated, or entered by the customer.
 func (m *module) addSecrets() {
+	outputs := []string{}
+	defer func() { m.addLocal("secret_outputs", outputs) }()
 	for _, s := range m.stack.Secrets {
 		id := identifier(s.Name)
 		name, output := "secret_"+id, m.file.Body()
 		if s.CustomerManaged {
 			m.addVariable(variable{name: name, kind: "string", about: s.Description + " (name of a secret that you have)"})
 			output.AppendNewBlock("output", []string{id + "_arn"}).Body().SetAttributeRaw("value", raw("var."+name))
+			outputs = append(outputs, id+"_arn = var."+name)
 			continue
 		}
 		count, data := "1", "var."+name
@@ -53,6 +56,7 @@ func (m *module) addSecrets() {
 		m.addReader(id, resource, count)
 		output.AppendNewBlock("output", []string{id + "_arn"}).Body().SetAttributeRaw("value",
 			raw("one("+resource+"[*].id)"))
+		outputs = append(outputs, id+"_arn = one("+resource+"[*].id)")
 	}
 }
 
@@ -84,8 +88,15 @@ func (m *module) addInputs() {
 			values = append(values, string(hclwrite.TokensForValue(cty.StringVal(in.Name)).Bytes())+" = var."+v.name)
 		}
 	}
+	m.addLocal("install_inputs", values)
 	m.file.Body().AppendNewBlock("output", []string{"install_inputs"}).Body().SetAttributeRaw("value",
-		raw("{\n"+strings.Join(values, "\n")+"\n}"))
+		raw("local.install_inputs"))
+}
+
+// addLocal adds a local value, an object with the given attributes.
+func (m *module) addLocal(name string, attributes []string) {
+	m.file.Body().AppendNewBlock("locals", nil).Body().SetAttributeRaw(name,
+		raw("{\n"+strings.Join(attributes, "\n")+"\n}"))
 }
 
 // identifier returns a name for a block of Terraform.

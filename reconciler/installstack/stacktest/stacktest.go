@@ -20,6 +20,7 @@ func Facts() installstack.Facts {
 		Org:     "vendor", Inputs: map[string]string{"size": "large"},
 		Runner: installstack.Runner{URL: "https://runners.example.com",
 			DownloadURL: "https://runners.example.com/runnerd/00ff", SHA256: "00ff"},
+		Claim: "nuonc_org_1.ins_1.claim", Version: 3,
 	}
 }
 

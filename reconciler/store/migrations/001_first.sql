@@ -442,6 +442,11 @@ create table runners (
     recipient   text not null default '',
     -- A person has said that the install key is lost: the next registration may bring another.
     new_key     boolean not null default false,
+    -- How the machine registered, and who it proved to be.
+    registered_by text not null default '' check (registered_by in ('', 'token', 'identity')),
+    identity    jsonb not null default '{}',
+    -- A machine was replaced: a person has to confirm the next one that registers by its identity.
+    held        boolean not null default false,
     version     text not null default '',
     capacity    int not null default 0,
     policy      jsonb not null default '{}',
@@ -492,6 +497,8 @@ create table installs (
     owner         text not null default 'hand' check (owner in ('hand', 'file')),
     labels        jsonb not null default '{}',
     account       jsonb not null default '{}',
+    -- The cloud account that a person confirmed, where the account above names none: {cloud, account, tenant}.
+    confirmed_account jsonb not null default '{}',
     -- Components that it switched on (true) or off, by name.
     toggles       jsonb not null default '{}',
     -- Values of components that differ for it, by name; see appconfig.Override.
@@ -568,6 +575,63 @@ create table stack_versions (
     primary key (org_id, install_id, version),
     foreign key (org_id, install_id) references installs on delete cascade
 );
+
+-- Nonces with which somebody in a customer's account proves a cloud identity, each once: SHA-256 of the nonce; for a runner also of the proof that
+-- it has to decrypt, and the key that the proof was sealed to.
+create table identity_nonces (
+    org_id     text not null,
+    hash       bytea not null,
+    install_id text not null,
+    recipient  text not null,
+    proof      bytea,
+    expires_at timestamptz not null,
+    primary key (org_id, hash),
+    foreign key (org_id, install_id) references installs on delete cascade
+);
+
+-- Who proved a cloud identity for an install. One that waits needs the word of a person.
+create table cloud_claims (
+    org_id       text not null,
+    id           text not null,
+    install_id   text not null,
+    purpose      text not null check (purpose in ('runner', 'phone_home')),
+    cloud        text not null check (cloud in ('aws', 'azure', 'gcp')),
+    account      text not null,
+    tenant       text not null,
+    name         text not null,
+    machine      text not null,
+    recipient    text not null,
+    -- SHA-256 of a token that is bound to no nonce: it counts for one key only.
+    token_hash   bytea,
+    confirmed_by text not null default '',
+    confirmed_at timestamptz,
+    first_seen   timestamptz not null default now(),
+    last_seen    timestamptz not null default now(),
+    primary key (org_id, id),
+    unique (org_id, install_id, purpose, cloud, account, tenant, name, machine, recipient),
+    foreign key (org_id, install_id) references installs on delete cascade
+);
+create unique index cloud_claims_token on cloud_claims (org_id, token_hash);
+
+-- What stacks reported, by the request of the cloud.
+create table phone_homes (
+    org_id        text not null,
+    install_id    text not null,
+    request_id    text not null,
+    kind          text not null check (kind in ('create', 'update', 'delete')),
+    status        text not null check (status in ('accepted', 'waiting', 'refused')),
+    reason        text not null default '',
+    stack_id      text not null,
+    stack_version text not null,
+    subject       jsonb not null,
+    claim_id      text not null default '',
+    outputs       jsonb not null,
+    kept          text[] not null default '{}',
+    created_at    timestamptz not null default clock_timestamp(),
+    primary key (org_id, install_id, request_id),
+    foreign key (org_id, install_id) references installs on delete cascade
+);
+create index phone_homes_age on phone_homes (org_id, install_id, created_at);
 
 create table install_components (
     org_id             text not null,

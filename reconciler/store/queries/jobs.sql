@@ -41,7 +41,7 @@ select * from runners where org_id = @org_id and id = @id for no key update;
 
 -- name: SetRunnerKey :one
 update runners set key_hash = @key_hash::bytea, next_key_hash = null, key_since = now(), registered_at = now(), recipient = @recipient,
-    new_key = false, version = @version, capacity = @capacity, last_seen = now()
+    registered_by = @registered_by, identity = @identity, held = false, new_key = false, version = @version, capacity = @capacity, last_seen = now()
 where org_id = @org_id and id = @id
 returning *;
 
@@ -67,10 +67,14 @@ where org_id = @org_id and id = @id and next_key_hash = @key_hash::bytea;
 
 -- VoidRunner takes from a runner all that its machine knew. What it says of itself is forgotten until another machine speaks for it.
 -- name: VoidRunner :one
-update runners set key_hash = null, next_key_hash = null, key_since = null, last_seen = null, policy = '{}', new_key = @new_key,
-    recipient = case when @new_key::bool then '' else recipient end
-where org_id = @org_id and id = @id
-returning *;
+with forgotten as (
+    delete from cloud_claims c using installs i
+    where c.org_id = @org_id and c.purpose = 'runner' and i.org_id = c.org_id and i.id = c.install_id and i.runner_id = @id
+)
+update runners r set key_hash = null, next_key_hash = null, key_since = null, last_seen = null, policy = '{}', new_key = @new_key,
+    registered_by = '', identity = '{}', held = true, recipient = case when @new_key::bool then '' else r.recipient end
+where r.org_id = @org_id and r.id = @id
+returning r.*;
 
 -- AttemptsInHand are what a runner was offered or is at work on, as far as is known.
 -- name: AttemptsInHand :many

@@ -10,9 +10,11 @@ locals {
     nuon_org_id     = "org_1"
   }
   runner = {
-    download_url = "https://runners.example.com/runnerd/00ff"
-    sha256       = "00ff"
-    url          = "https://runners.example.com"
+    claim         = "nuonc_org_1.ins_1.claim"
+    download_url  = "https://runners.example.com/runnerd/00ff"
+    sha256        = "00ff"
+    stack_version = "3"
+    url           = "https://runners.example.com"
   }
   roles = {
     Repair = {
@@ -84,11 +86,6 @@ variable "project_id" {
 variable "region" {
   type        = string
   description = "Region of the install."
-}
-variable "runner_token" {
-  type        = string
-  description = "Registration token of the runner, which the vendor gives to you. It is used once."
-  sensitive   = true
 }
 variable "registry" {
   type        = string
@@ -256,6 +253,14 @@ variable "secret_wildcard" {
 output "wildcard_arn" {
   value = var.secret_wildcard
 }
+locals {
+  secret_outputs = {
+    license_arn       = one(google_secret_manager_secret.license[*].id)
+    smtp_password_arn = one(google_secret_manager_secret.smtp_password[*].id)
+    session_key_arn   = one(google_secret_manager_secret.session_key[*].id)
+    wildcard_arn      = var.secret_wildcard
+  }
+}
 variable "input_size" {
   type        = string
   description = "Size. T-shirt"
@@ -280,12 +285,15 @@ variable "input_domain" {
   type        = string
   description = "Domain."
 }
-output "install_inputs" {
-  value = {
+locals {
+  install_inputs = {
     "size"   = var.input_size
     "nodes"  = var.input_nodes
     "zones"  = var.input_zones
     "debug"  = var.input_debug
     "domain" = var.input_domain
   }
+}
+output "install_inputs" {
+  value = local.install_inputs
 }

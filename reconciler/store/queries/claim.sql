@@ -1,0 +1,85 @@
+-- Cloud identities of customers' accounts, and what stacks report.
+
+-- AddNonce keeps a nonce, and forgets those that have expired.
+-- name: AddNonce :exec
+with gone as (delete from identity_nonces n where n.org_id = @org_id and n.install_id = @install_id and n.expires_at < now())
+insert into identity_nonces (org_id, hash, install_id, recipient, proof, expires_at)
+values (@org_id, @hash, @install_id, @recipient, @proof, now() + make_interval(secs => @life_seconds::float8));
+
+-- TakeNonce gives a nonce once.
+-- name: TakeNonce :one
+delete from identity_nonces where org_id = @org_id and hash = @hash and install_id = @install_id
+returning recipient, proof, (expires_at > now())::bool as valid;
+
+-- NoteClaim keeps who proved an identity, or that they did so again.
+-- name: NoteClaim :one
+insert into cloud_claims (org_id, id, install_id, purpose, cloud, account, tenant, name, machine, recipient, token_hash)
+values (@org_id, @id, @install_id, @purpose, @cloud, @account, @tenant, @name, @machine, @recipient, @token_hash)
+on conflict (org_id, install_id, purpose, cloud, account, tenant, name, machine, recipient)
+do update set last_seen = now(), token_hash = coalesce(excluded.token_hash, cloud_claims.token_hash)
+returning *;
+
+-- ClaimOfToken is who a token that is bound to no nonce was used by.
+-- name: ClaimOfToken :one
+select * from cloud_claims where org_id = @org_id and token_hash = @token_hash;
+
+-- PruneClaims keeps the newest of those that wait.
+-- name: PruneClaims :exec
+delete from cloud_claims c where c.org_id = @org_id and c.install_id = @install_id and c.confirmed_at is null and c.id not in (
+    select k.id from cloud_claims k where k.org_id = @org_id and k.install_id = @install_id and k.confirmed_at is null
+    order by k.last_seen desc, k.id limit @most);
+
+-- name: ConfirmClaim :one
+update cloud_claims set confirmed_by = @confirmed_by, confirmed_at = clock_timestamp()
+where org_id = @org_id and id = @id and confirmed_at is null returning *;
+
+-- WaitingClaims are those of a runner's installs that wait for a person.
+-- name: WaitingClaims :many
+select sqlc.embed(c), i.name as install from cloud_claims c join installs i on i.org_id = c.org_id and i.id = c.install_id
+where c.org_id = @org_id and i.runner_id = @runner_id and c.confirmed_at is null order by c.last_seen desc, c.id;
+
+-- SetConfirmedAccount keeps the account that a person confirmed.
+-- name: SetConfirmedAccount :exec
+update installs set confirmed_account = @confirmed_account where org_id = @org_id and id = @id;
+
+-- UseClaim takes a machine's claim off the list of those that wait.
+-- name: UseClaim :exec
+update cloud_claims set confirmed_at = coalesce(confirmed_at, clock_timestamp()),
+    confirmed_by = case when confirmed_by = '' then 'cloud account' else confirmed_by end
+where org_id = @org_id and id = @id;
+
+-- name: PhoneHomeOf :one
+select * from phone_homes where org_id = @org_id and install_id = @install_id and request_id = @request_id;
+
+-- LastPhoneHome is the newest one, whatever became of it.
+-- name: LastPhoneHome :one
+select * from phone_homes where org_id = @org_id and install_id = @install_id order by created_at desc, request_id desc limit 1;
+
+-- LastAcceptedPhoneHome is the newest one that counts.
+-- name: LastAcceptedPhoneHome :one
+select * from phone_homes where org_id = @org_id and install_id = @install_id and status = 'accepted'
+order by created_at desc, request_id desc limit 1;
+
+-- name: AddPhoneHome :one
+insert into phone_homes (org_id, install_id, request_id, kind, status, reason, stack_id, stack_version, subject, claim_id, outputs, kept)
+values (@org_id, @install_id, @request_id, @kind, @status, @reason, @stack_id, @stack_version, @subject, @claim_id, @outputs, @kept)
+returning *;
+
+-- name: SettlePhoneHome :exec
+update phone_homes set status = @status, reason = @reason, kept = @kept, created_at = clock_timestamp()
+where org_id = @org_id and install_id = @install_id and request_id = @request_id;
+
+-- WaitingPhoneHome is the newest one of an account that waits for it to be confirmed.
+-- name: WaitingPhoneHome :one
+select p.* from phone_homes p where p.org_id = @org_id and p.install_id = @install_id and p.status = 'waiting'
+    and p.subject->>'cloud' = @cloud::text and p.subject->>'account' = @account::text
+order by p.created_at desc, p.request_id desc limit 1;
+
+-- PrunePhoneHomes keeps the newest of those that count, and of the others, whom anybody may send.
+-- name: PrunePhoneHomes :exec
+delete from phone_homes p where p.org_id = @org_id and p.install_id = @install_id and p.request_id not in (
+    (select k.request_id from phone_homes k where k.org_id = @org_id and k.install_id = @install_id and k.status = 'accepted'
+     order by k.created_at desc limit @most)
+    union all
+    (select k.request_id from phone_homes k where k.org_id = @org_id and k.install_id = @install_id and k.status <> 'accepted'
+     order by k.created_at desc limit @most));

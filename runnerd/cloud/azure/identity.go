@@ -1,0 +1,68 @@
+// Package azure uses the managed identity of this machine on Azure. It proves the subscription to the
+// control plane.
+package azure
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// tokenURL is where the metadata service of a machine issues tokens.
+const tokenURL = "http://169.254.169.254/metadata/identity/oauth2/token"
+
+// maxAnswer bounds the answer of the metadata service.
+const maxAnswer = 64 << 10
+
+// CheckAudience refuses audiences for which a token would give its reader access to the account: only
+// an application that was made to prove identities, api://…, is accepted.
+func CheckAudience(audience string) error {
+	if rest, ok := strings.CutPrefix(audience, "api://"); !ok || rest == "" || strings.ContainsAny(rest, " ?#\\") {
+		return fmt.Errorf("%q is no identifier URI of an application for identities; it is api://…", audience)
+	}
+	return nil
+}
+
+// Prove returns an access token of this machine's managed identity for an application of the vendor.
+// Azure cannot bind it to a nonce.
+func Prove(ctx context.Context, audience string) (api.CloudIdentity, error) {
+	return prove(ctx, tokenURL, audience)
+}
+
+func prove(ctx context.Context, address, audience string) (api.CloudIdentity, error) {
+	if err := CheckAudience(audience); err != nil {
+		return api.CloudIdentity{}, err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		address+"?api-version=2018-02-01&resource="+url.QueryEscape(audience), nil)
+	if err != nil {
+		return api.CloudIdentity{}, fmt.Errorf("get the identity token of this machine on Azure: %w", err)
+	}
+	request.Header.Set("Metadata", "true")
+	// The metadata service is on this machine: its requests must not leave through a proxy.
+	client := &http.Client{Transport: &http.Transport{}, Timeout: 10 * time.Second}
+	response, err := client.Do(request)
+	if err != nil {
+		return api.CloudIdentity{}, fmt.Errorf("get the identity token of this machine on Azure: %w", err)
+	}
+	defer func() { _ = response.Body.Close() }() // only read
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	if err != nil {
+		return api.CloudIdentity{}, fmt.Errorf("get the identity token of this machine on Azure: %w", err)
+	}
+	var answer struct {
+		Token string `json:"access_token"`
+	}
+	if response.StatusCode != http.StatusOK || json.Unmarshal(body, &answer) != nil || answer.Token == "" {
+		return api.CloudIdentity{}, fmt.Errorf("get the identity token of this machine on Azure: its metadata "+
+			"service answers %d: %.300q", response.StatusCode, body)
+	}
+	return api.CloudIdentity{Cloud: "azure", Token: answer.Token}, nil
+}

@@ -1,0 +1,32 @@
+package azure
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/nuon-toolkit/nuon/pkg/cloudtest"
+)
+
+// TestAudiences checks that a token is asked for applications of the vendor only: one for an API of
+// Azure would give its reader access to the account.
+func TestAudiences(t *testing.T) {
+	cloud, err := cloudtest.Start(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cloud.Close() })
+	address, err := cloud.Azure.StartMachine(cloudtest.AzureMachine{Tenant: "t", Resource: "r"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	proof, err := prove(t.Context(), address+"/metadata/identity/oauth2/token", "api://nuon.example.com")
+	if err != nil || strings.Count(proof.Token, ".") != 2 || proof.Cloud != "azure" {
+		t.Errorf("%+v, %v", proof, err)
+	}
+	for _, audience := range []string{"", "https://management.azure.com/", "https://vault.azure.net", "api://", "api:// x",
+		"api://x?resource=https://management.azure.com", "00000000-0000-0000-0000-000000000000"} {
+		if proof, err := prove(t.Context(), address+"/metadata/identity/oauth2/token", audience); err == nil {
+			t.Errorf("%q: %+v", audience, proof)
+		}
+	}
+}
