@@ -44,6 +44,9 @@ func (m *model) act(msg tea.KeyMsg) tea.Cmd {
 		if a.Open != nil {
 			return m.open(a.Open(r))
 		}
+		if a.Save != nil {
+			return m.ask.save(a.Save())
+		}
 		args, err := a.Command(r)
 		switch {
 		case err != nil:
@@ -107,6 +110,15 @@ func (m *model) ran(r ran) tea.Cmd {
 	}
 	m.say(m.theme.Good, line)
 	return tea.Batch(cmd, m.load(m.top()))
+}
+
+// saved shows the result of writing a file.
+func (m *model) saved(s saved) {
+	if s.err != nil {
+		m.say(m.theme.Bad, firstLine(s.err))
+		return
+	}
+	m.say(m.theme.Good, "saved "+s.file)
 }
 
 // quoted returns a command line that can be pasted into a shell.

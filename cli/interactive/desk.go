@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"os"
 	"sync"
 	"time"
 
@@ -46,6 +47,11 @@ type (
 		line, said, then string
 		err              error
 	}
+	// saved holds the result of writing a file.
+	saved struct {
+		file string
+		err  error
+	}
 	// completed holds the names of a kind of object.
 	completed struct {
 		kind  string
@@ -76,6 +82,7 @@ type asker interface {
 	load(v *view) tea.Cmd
 	run(line []string, then string) tea.Cmd
 	names(kind string) tea.Cmd
+	save(file string, content []byte) tea.Cmd
 	review(args []string) tea.Cmd
 	content(line []string) (Content, error)
 }
@@ -226,6 +233,18 @@ func (d *desk) run(line []string, then string) tea.Cmd {
 	return d.do(runWithin, func(ctx context.Context) tea.Msg {
 		said, err := d.options.Run(ctx, line...)
 		return ran{quoted(line), said, then, slow(err)}
+	})
+}
+
+// save writes a new file into the current directory. It does not replace a file.
+func (d *desk) save(file string, content []byte) tea.Cmd {
+	return d.do(patience, func(context.Context) tea.Msg {
+		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err == nil {
+			_, err = f.Write(content)
+			err = errors.Join(err, f.Close())
+		}
+		return saved{file, err}
 	})
 }
 

@@ -3,6 +3,7 @@ package interactive
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -168,6 +169,23 @@ func TestLog(t *testing.T) {
 	s.shows("line 50 ")
 }
 
+// TestSaveALog checks what the file contains, and the message about it.
+func TestSaveALog(t *testing.T) {
+	s := newStage(t, plainTheme, 100, 30, newPlane())
+	s.log = logLines(2)
+	s.visit("logs workflow wfl_1 --step stp_1").press("s")
+	s.shows("saved nuon-workflow-wfl_1-stp_1.log")
+	want := []string{"nuon-workflow-wfl_1-stp_1.log: " +
+		"2026-03-04T11:59:00.000Z info  apply web | line 0  [2J漢字\n" +
+		"2026-03-04T11:59:01.000Z warn  apply web | line 1  [2J漢字\n"}
+	if d := cmp.Diff(want, s.ran); d != "" {
+		t.Errorf("saved (-want +got)\n%s", d)
+	}
+	s.fails = errors.New("open: file exists")
+	s.press("s")
+	s.shows("file exists")
+}
+
 // TestSizes checks that every screen fits on every size, from 1×1 on, and says so when it is too small.
 func TestSizes(t *testing.T) {
 	for scene, show := range scenes {
@@ -295,5 +313,31 @@ func BenchmarkFrame(b *testing.B) {
 				b.Fatal("nothing was drawn")
 			}
 		})
+	}
+}
+
+// TestALongSessionDoesNotGrow checks that many updates of a list and of a workflow leave no memory behind.
+func TestALongSessionDoesNotGrow(t *testing.T) {
+	s := newStage(t, plainTheme, 140, 45, many(200))
+	s.visit("installs")
+	held := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	work := func(times int) {
+		for range times {
+			s.Update(loaded{view: s.top(), store: func() {}})
+			s.Update(pushed{view: s.top(), stores: []func(){func() {}}})
+			s.press("j")
+			_ = s.View()
+		}
+	}
+	work(100)
+	before := held()
+	work(2000)
+	if after := held(); after > before+1<<20 {
+		t.Errorf("%d bytes are held after 2,000 updates, %d before", after, before)
 	}
 }

@@ -62,6 +62,10 @@ func (s *stage) do(cmd tea.Cmd) {
 
 func (s *stage) beat() tea.Cmd                      { return nil }
 func (s *stage) again(*view, time.Duration) tea.Cmd { return nil }
+func (s *stage) save(file string, content []byte) tea.Cmd {
+	s.ran = append(s.ran, file+": "+string(content))
+	return func() tea.Msg { return saved{file, s.fails} }
+}
 func (s *stage) names(kind string) tea.Cmd {
 	return func() tea.Msg {
 		names, err := sources[kind](context.Background(), s.client, nil)

@@ -47,6 +47,8 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		return m.pushed(msg)
 	case ran:
 		return m.ran(msg)
+	case saved:
+		m.saved(msg)
 	case completed:
 		m.palette.store(msg, m.now)
 		m.complete()

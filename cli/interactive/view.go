@@ -78,15 +78,6 @@ func drawAll(b *strings.Builder, rows []screen.Strip, width int) {
 // header shows the path of screens, the control plane, and whether the screen is current.
 func (m *model) header() screen.Strip {
 	t, v := m.theme, m.top()
-	left := screen.Strip{{" nuon", t.Accent}}
-	for n, above := range m.views {
-		st := t.Faint
-		if n == len(m.views)-1 {
-			st = t.Strong
-		}
-		left = append(left, screen.Cell{Text: " › ", Style: t.Rule},
-			screen.Cell{Text: console.Line(above.page.Title), Style: st})
-	}
 	right := screen.Strip{{"● ", t.Good}}
 	switch {
 	case v.ended:
@@ -97,12 +88,35 @@ func (m *model) header() screen.Strip {
 	if at, all := v.pane.Count(); all > 0 {
 		right = append(screen.Strip{{fmt.Sprintf("%d of %d  ", at, all), t.Faint}}, right...)
 	}
+	left := m.path(m.width - right.Width() - 1)
 	for _, tail := range []screen.Strip{append(screen.Strip{{m.place + "  ", t.Faint}}, right...), right} {
 		if gap := m.width - left.Width() - tail.Width(); gap > 0 {
 			return append(append(left, screen.Cell{Text: strings.Repeat(" ", gap)}), tail...)
 		}
 	}
 	return left
+}
+
+// path shows the open screens; if there is not enough room, only the last ones.
+func (m *model) path(room int) screen.Strip {
+	t := m.theme
+	for from := range m.views {
+		s := screen.Strip{{" nuon", t.Accent}}
+		if from > 0 {
+			s = append(s, screen.Cell{Text: " › …", Style: t.Rule})
+		}
+		for n, v := range m.views[from:] {
+			st := t.Faint
+			if from+n == len(m.views)-1 {
+				st = t.Strong
+			}
+			s = append(s, screen.Cell{Text: " › ", Style: t.Rule}, screen.Cell{Text: console.Line(v.page.Title), Style: st})
+		}
+		if s.Width() <= room || from == len(m.views)-1 {
+			return s.Cut(max(room, 0))
+		}
+	}
+	return nil
 }
 
 // banner returns the warning that the screen is not current.
@@ -245,7 +259,7 @@ func (m *model) applicable() []key.Binding {
 		out = append(out, k.open)
 	}
 	for _, a := range m.actions() {
-		if a.Command != nil {
+		if a.Command != nil { // it may not apply to the selected row
 			if _, err := a.Command(r); err != nil {
 				continue
 			}

@@ -55,16 +55,11 @@ func (s *Screen) Page(time.Time) page.Page {
 
 // target returns what enter opens for a cause.
 func target(c api.Cause) string {
-	prefix, _, _ := strings.Cut(c.ID, "_")
-	switch prefix {
-	case "bld":
-		return "logs " + c.ID
-	case "wfl":
-		return "workflow " + c.ID
-	case "apr":
-		return "review " + c.ID
-	case "ins":
-		return "install " + c.ID
+	for prefix, line := range map[string]string{
+		"bld_": "logs ", "wfl_": "workflow ", "apr_": "review ", "ins": "install "} {
+		if strings.HasPrefix(c.ID, prefix) {
+			return line + c.ID
+		}
 	}
 	return ""
 }

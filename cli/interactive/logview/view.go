@@ -2,9 +2,12 @@ package logview
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/screen"
 	"github.com/nuon-toolkit/nuon/cli/screen/page"
 )
 
@@ -38,7 +41,7 @@ const (
 
 // Page returns the log, which stays at its end while lines arrive.
 func (s *Screen) Page(time.Time) page.Page {
-	p := page.Page{Title: "log of " + strings.Join(s.args, " "), Command: s.command(), Follow: true}
+	p := page.Page{Title: "log", Command: s.command(), Follow: true}
 	if s.lost > 0 {
 		p.Facts = []page.Fact{{Text: fmt.Sprintf("The first %d lines are left out here: %s", s.lost, p.Command)}}
 	}
@@ -50,6 +53,34 @@ func (s *Screen) Page(time.Time) page.Page {
 		Columns: []page.Column{{Width: clockWidth}, {Width: levelWidth}, source, {Width: 1}}}}
 	return p
 }
+
+// Actions returns what can be done with a log.
+func (s *Screen) Actions() []page.Action {
+	return []page.Action{{Key: screen.Bind("s", "save", "s"), Save: s.save}}
+}
+
+// save returns a file with the lines that are shown, without control characters.
+func (s *Screen) save() (file string, content []byte) {
+	words := []string{"nuon"}
+	for _, a := range s.args {
+		if a = strings.TrimLeft(a, "-"); a != "step" {
+			words = append(words, notInNames.ReplaceAllString(a, "-"))
+		}
+	}
+	var b strings.Builder
+	for _, l := range s.lines {
+		of := ""
+		if l.Of != "" {
+			of = l.Of + " | "
+		}
+		at := l.T.UTC().Format("2006-01-02T15:04:05.000Z07:00")
+		b.WriteString(console.Line(fmt.Sprintf("%s %-5s %s%s", at, l.L, of, l.M)) + "\n")
+	}
+	return strings.Join(words, "-") + ".log", []byte(b.String())
+}
+
+// notInNames are the characters that the name of a file does not get.
+var notInNames = regexp.MustCompile(`[^a-zA-Z0-9_.-]`)
 
 // several reports whether the lines have sources.
 func (s *Screen) several() bool { return len(s.lines) > 0 && s.lines[0].Of != "" }

@@ -183,6 +183,9 @@ type Action struct {
 	Then     string // what to open afterwards, as a line of the palette
 	// Open returns the line to open instead of running a command; nil for an action with a command.
 	Open func(r Row) string
+	// Save returns the name and the content of a file to write instead; nil for an action with a
+	// command.
+	Save func() (file string, content []byte)
 }
 
 // Feed receives what a screen reads from a stream.
@@ -193,10 +196,12 @@ type Feed struct {
 
 // inks are the inks of the statuses that are neither neutral nor work in progress.
 var inks = map[string]Ink{
-	"current": Good, "healthy": Good, "online": Good, "succeeded": Good, "complete": Good, "approved": Good,
+	"current": Good, "good": Good, "ready": Good,
+	"healthy": Good, "online": Good, "succeeded": Good, "complete": Good, "approved": Good,
 	"stalled": Bad, "rejected": Bad, "failed": Bad, "unhealthy": Bad, "degraded": Bad, "offline": Bad, "blocked": Bad,
 	"incomplete": Bad, "missing": Bad, "error": Bad,
-	"waiting": Warn, "waiting_for_approval": Warn, "behind": Warn, "progressing": Warn, "off": Warn,
+	"waiting": Warn, "waiting_for_approval": Warn, "behind": Warn, "attention": Warn,
+	"progressing": Warn, "off": Warn,
 	"not registered": Warn, "warn": Warn,
 	"pending": Faint, "skipped": Faint, "cancelled": Faint, "superseded": Faint, "unknown": Faint,
 	"deprovisioned": Faint, "replaced": Faint, "debug": Faint,

@@ -18,9 +18,13 @@ const folder = "../../../docs/pictures"
 // that the docs show every picture; -update draws them again.
 func TestPicturesOfTheDocs(t *testing.T) {
 	nuon := program(t)
-	page, err := os.ReadFile(folder + "/../diff.md")
-	if err != nil {
-		t.Fatal(err)
+	var pages string
+	for _, name := range []string{"diff.md", "terminal.md"} {
+		page, err := os.ReadFile(folder + "/../" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages += string(page)
 	}
 	list, err := os.ReadFile(folder + "/list.txt")
 	if err != nil {
@@ -36,23 +40,33 @@ func TestPicturesOfTheDocs(t *testing.T) {
 			t.Fatalf("%q: %v", line, err)
 		}
 		words := strings.Fields(line)[2:]
-		s.prompt = strings.Join(words, " ")
+		if s.prompt = strings.Join(words, " "); words[0] == "cat" {
+			s.prompt = "nuon"
+		}
 		for s.theme = range themes {
 			file := name + "." + s.theme + ".svg"
-			if !strings.Contains(string(page), "pictures/"+file) {
-				t.Errorf("docs/diff.md does not show %s", file)
+			if !strings.Contains(pages, "pictures/"+file) {
+				t.Errorf("no page shows %s", file)
 			}
 			s.out = filepath.Join(t.TempDir(), file)
 			if *update {
 				s.out = filepath.Join(folder, file)
 			}
-			if err := run(t.Context(), s, append([]string{nuon, words[1], words[2]},
-				append(words[3:], "--pager", "never")...)); err != nil {
+			if err := run(t.Context(), s, commandOf(nuon, words, s.theme)); err != nil {
 				t.Fatal(err)
 			}
 			same(t, s.out, filepath.Join(folder, file))
 		}
 	}
+}
+
+// commandOf returns the command of a line of the list. A frame of a screen, which waits for keys, is
+// printed from the file that the test of the screen compares with it.
+func commandOf(nuon string, words []string, theme string) []string {
+	if words[0] == "cat" {
+		return []string{"cat", strings.ReplaceAll(words[1], "THEME", theme)}
+	}
+	return append([]string{nuon, words[1], words[2]}, append(words[3:], "--pager", "never")...)
 }
 
 func same(t *testing.T, drawn, kept string) {

@@ -1,0 +1,90 @@
+//go:build unix
+
+// Package terminal tests the screens of nuon on a terminal, with the real programs.
+package terminal
+
+import (
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
+	"github.com/nuon-toolkit/nuon/cli/screen/screentest"
+	"github.com/nuon-toolkit/nuon/examples/internal/fleet"
+	"github.com/nuon-toolkit/nuon/examples/internal/fleet/fleettest"
+)
+
+// app is an app with one component, whose output says a word.
+func app(word string) fstest.MapFS {
+	const module = "terraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/"
+	return fstest.MapFS{
+		"metadata.toml":        {Data: []byte("version = \"v2\"\ndisplay_name = \"Shop\"\n")},
+		"runner.toml":          {Data: []byte("runner_type = \"aws\"\n")},
+		"sandbox.toml":         {Data: []byte(module + "base\"\n")},
+		"components/web.toml":  {Data: []byte("type = \"terraform_module\"\nname = \"web\"\n" + module + "web\"\n")},
+		"modules/base/main.tf": {Data: []byte("output \"text\" {\n  value = \"text\"\n}\n")},
+		"modules/web/main.tf": {Data: []byte("resource \"terraform_data\" \"page\" {\n  input = \"" + word +
+			"\"\n}\noutput \"page\" {\n  value = terraform_data.page.output\n}\n")},
+	}
+}
+
+// TestScreens follows an install from its first plan on, and opens every screen: it approves the
+// plans in the review, and reads the workflow, its log, the app, the runner, the audit and the causes.
+func TestScreens(t *testing.T) {
+	t.Parallel()
+	w := fleettest.Start(t, fleet.Options{})
+	vendor, err := w.Fleet.NewRepository(w.Ctx, "shop", app("first"))
+	w.Must(err)
+	w.Nuon("apps", "create", "shop", "--repo", vendor.URL)
+	w.Nuon("sync", "--app", "shop", "--wait")
+
+	c := exec.Command(filepath.Join(w.Fleet.Bin, "nuon"))
+	c.Env = w.Fleet.Person()
+	s := screentest.Sit(t, c, false)
+	s.Size(140, 45)
+	s.Sees("Nothing needs you.")
+	w.Nuon("installs", "create", "acme", "--app", "shop", "--runner", "customer")
+	for _, component := range []string{"sandbox", "web"} {
+		s.Sees("deploy " + component + " on acme of shop")
+		s.Keys("R")
+		s.Sees(component + " on shop/acme")
+		s.Sees("change 1 of")
+		<-time.After(time.Second) //walltime: the plan has to be on the screen for a moment before it can be approved
+		s.Keys("a")
+		s.Sees("Approved by")
+		s.Keys("q")
+		s.Sees("fleet")
+	}
+	w.Until("acme", 1)
+	s.Sees("Nothing needs you.")
+
+	s.Keys(":installs\r")
+	s.Sees("› installs")
+	s.Sees("current")
+	s.Keys("\r")
+	s.Sees("components")
+	s.Sees(`"first"`)
+	s.Keys("\t")
+	s.Keys("\r")
+	s.Sees("✓ apply    web")
+	s.Keys("L")
+	s.Sees("Apply complete!")
+	for _, c := range []struct{ line, title, want string }{
+		{"workflows", "› workflows", "provision 1"}, {"apps", "› apps", "complete"}, {"app shop", "› shop", "releases"},
+		{"runners", "› runners", "customer"}, {"runner customer", "› runner customer", "shop/acme"},
+		{"audit", "› audit", "install.create"}, {"explain install acme", "› why install acme", "RECORD"},
+	} {
+		s.Keys(":" + c.line + "\r")
+		s.Sees(c.title)
+		s.Sees(c.want)
+	}
+	s.Keys("!")
+	s.Sees("nuon explain install acme")
+	s.Keys("q")
+	s.Sees("go to")
+	s.Keys("q")
+	s.Leaves(exitcode.Done)
+	s.Sees("approved: web on shop/acme")
+}
