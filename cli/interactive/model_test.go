@@ -41,6 +41,8 @@ func TestGoes(t *testing.T) {
 		s.shows(want)
 		s.visit("home")
 	}
+	s.visit("audit").press("j", "enter")
+	s.shows("deploy 3 of hello/acme")
 	s.press("R")
 	if want := []string{"review"}; !cmp.Equal(want, s.model.ask.(*stage).ran) {
 		t.Errorf("R asked for %q", s.ran)

@@ -41,7 +41,7 @@ func (s *Screen) Page(time.Time) page.Page {
 	rows := make(page.List, 0, len(s.events))
 	for _, e := range s.events {
 		detail := audit.Detail(e.Detail)
-		rows = append(rows, page.Row{ID: strconv.FormatInt(e.ID, 10), Copy: e.Subject,
+		rows = append(rows, page.Row{ID: strconv.FormatInt(e.ID, 10), Copy: e.Subject, Open: page.Of(e.Subject),
 			Command: "nuon audit --subject " + e.Subject, Detail: []string{e.Action + " " + e.Subject, detail},
 			Cells: []page.Text{page.Age(e.At), page.T(e.Actor), page.T(e.Action), page.T(e.Subject),
 				{Text: detail, Ink: page.Faint}}})

@@ -40,7 +40,7 @@ func (s *Screen) Page(time.Time) page.Page {
 		if n == 0 {
 			arrow = ""
 		}
-		r := page.Row{ID: c.Record + c.ID + c.Name, Copy: c.ID, Open: target(c), Detail: []string{c.Reason},
+		r := page.Row{ID: c.Record + c.ID + c.Name, Copy: c.ID, Open: page.Of(c.ID), Detail: []string{c.Reason},
 			Cells: []page.Text{page.T(arrow + strings.ReplaceAll(c.Record, "_", " ")), page.T(c.Name), page.Age(c.At),
 				{Text: c.Reason, Ink: page.Faint}}}
 		for _, l := range builds.ResolvedLines(c.Modules) {
@@ -51,15 +51,4 @@ func (s *Screen) Page(time.Time) page.Page {
 	return page.Page{Title: "why " + s.kind + " " + s.name, Command: "nuon explain " + s.kind + " " + s.name,
 		Sections: []page.Section{{Rows: rows, Columns: page.Columns("RECORD", "NAME", "AGE", "REASON?"),
 			Empty: "No causes are recorded."}}}
-}
-
-// target returns what enter opens for a cause.
-func target(c api.Cause) string {
-	for prefix, line := range map[string]string{
-		"bld_": "logs ", "wfl_": "workflow ", "apr_": "review ", "ins": "install "} {
-		if strings.HasPrefix(c.ID, prefix) {
-			return line + c.ID
-		}
-	}
-	return ""
 }

@@ -98,6 +98,20 @@ func (r Row) matches(words []string) bool {
 	return true
 }
 
+// screens are the screens that show objects, by the start of the object's id.
+var screens = map[string]string{"app_": "app ", "apr_": "review ", "bld_": "logs ", "ins": "install ", "job_": "logs ",
+	"run_": "runner ", "wfl_": "workflow "}
+
+// Of returns the line that opens an object by its id; "" if there is no screen for it.
+func Of(id string) string {
+	for prefix, line := range screens {
+		if strings.HasPrefix(id, prefix) {
+			return line + id
+		}
+	}
+	return ""
+}
+
 // Rows are the rows of a section. They may be made on demand.
 type Rows interface {
 	Len() int

@@ -28,7 +28,7 @@ func rows(names ...string) List {
 // sample is a page with three sections, the second one empty.
 func sample() Page {
 	columns := Columns("NAME", "REASON?")
-	return Page{Title: "sample", Facts: []Fact{{Label: "status", Text: "fine"}}, Sections: []Section{
+	return Page{Title: "sample", Facts: []Fact{{Label: "status", Text: "fine"}, {Text: "a fact"}}, Sections: []Section{
 		{Title: "one", Columns: columns, Rows: rows("a", "b", "c")},
 		{Title: "two", Columns: columns, Empty: "Nothing here."},
 		{Title: "three", Columns: columns, Rows: rows("d", "e")},
@@ -118,10 +118,11 @@ func TestColumns(t *testing.T) {
 func TestPrint(t *testing.T) {
 	var b strings.Builder
 	p := sample()
-	p.Sections[0].Rows = List{{Cells: []Text{T("a\x1b[2J"), Age(noon.Now.Add(-time.Hour))}, Detail: []string{"more"}}}
+	p.Sections[0].Rows = List{{Cells: []Text{T("a\x1b[2J"), Age(noon.Now.Add(-time.Hour))},
+		Detail: []string{"more", "a [2J"}}}
 	p.Sections[0].Columns = Columns("NAME", "AGE")
 	found, err := p.Print(&b, noon)
-	want := "sample\nstatus: fine\none, 1 rows.\n1. a [2J, age 1h ago\n   more\ntwo, 0 rows.\nNothing here.\n" +
+	want := "sample\nstatus: fine\na fact\none, 1 row.\n1. a [2J, age 1h ago\n   more\ntwo, 0 rows.\nNothing here.\n" +
 		"three, 2 rows.\n2. d, reason reason of d\n3. e, reason reason of e\n"
 	if err != nil || b.String() != want || len(found) != 3 {
 		t.Errorf("%v, %d rows:\n%s", err, len(found), b.String())

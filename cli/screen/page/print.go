@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/diff"
 )
 
 // Print prints a page as lines for a screen reader: each row on a separate line, with the titles
@@ -15,12 +16,16 @@ func (p Page) Print(w io.Writer, now Clock) ([]Row, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", console.Line(p.Title))
 	for _, f := range p.Facts {
-		fmt.Fprintf(&b, "%s: %s\n", f.Label, console.Line(f.Text))
+		label := ""
+		if f.Label != "" {
+			label = f.Label + ": "
+		}
+		fmt.Fprintf(&b, "%s%s\n", label, console.Line(f.Text))
 	}
 	var rows []Row
 	for _, s := range p.Sections {
 		if s.Title != "" {
-			fmt.Fprintf(&b, "%s, %d rows.\n", console.Line(s.Title), s.len())
+			fmt.Fprintf(&b, "%s, %s.\n", console.Line(s.Title), diff.Plural(s.len(), "row", "rows"))
 		}
 		if s.len() == 0 {
 			fmt.Fprintln(&b, console.Line(s.Empty))
@@ -28,9 +33,12 @@ func (p Page) Print(w io.Writer, now Clock) ([]Row, error) {
 		for i := range s.len() {
 			r := s.Rows.Row(i)
 			rows = append(rows, r)
-			fmt.Fprintf(&b, "%d. %s\n", len(rows), s.read(r, now))
+			read := s.read(r, now)
+			fmt.Fprintf(&b, "%d. %s\n", len(rows), read)
 			for _, d := range r.Detail {
-				fmt.Fprintf(&b, "   %s\n", console.Line(d))
+				if d = console.Line(d); !strings.Contains(read, d) {
+					fmt.Fprintf(&b, "   %s\n", d)
+				}
 			}
 		}
 	}
