@@ -38,6 +38,7 @@ NUON_RUNNER_ARGUMENTS=$arguments
 NUON_CLAIM=$(attribute nuon-claim)
 NUON_REGISTRY=$(attribute nuon-registry)
 NUON_REGISTRY_USERNAME=$(attribute nuon-registry-username)
+GOOGLE_CLOUD_PROJECT=$(metadata project/project-id)
 END
 attribute nuon-unit >/etc/systemd/system/nuon-runner.service
 systemctl daemon-reload
