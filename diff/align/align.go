@@ -7,6 +7,8 @@
 // Through a window it may miss a part of what is common, which is correct but coarse.
 package align
 
+import "sync"
+
 // Span is a range of both sequences: a[A:AEnd] and b[B:BEnd]. If Same is set, both are
 // equal element by element; otherwise one replaces the other, and either may be empty.
 type Span struct {
@@ -26,9 +28,17 @@ const (
 // additions. The time is at most O(n·log n + 512·n) for n elements on both sides together.
 func Sequences[T comparable](a, b []T) []Span {
 	w := newWorker(a, b)
+	if spare, ok := spareTraces.Get().(*[]int32); ok {
+		w.trace = *spare
+	}
 	w.block(0, len(a), 0, len(b), 0)
+	trace := w.trace
+	spareTraces.Put(&trace)
 	return w.out
 }
+
+// spareTraces holds traces of earlier calls: one takes more memory than most sequences.
+var spareTraces sync.Pool
 
 // worker aligns sequences of numbers, in which equal elements have the same number.
 type worker struct {

@@ -30,9 +30,9 @@ type window struct {
 // both, or else the farthest one.
 func (w window) reach(edits int) (x, y, d int) {
 	most := min(edits, len(w.a)+len(w.b))
-	w.trace = slices.Grow(w.trace[:0], (most+1)*(most+1))
+	w.trace = w.trace[:0]
 	for d = 0; d <= most; d++ {
-		w.trace = w.trace[:(d+1)*(d+1)]
+		w.trace = slices.Grow(w.trace, 2*d+1)[:(d+1)*(d+1)]
 		x, y = -1, -1
 		for k := -d; k <= d; k += 2 {
 			i := w.row(d, k)

@@ -36,7 +36,7 @@ func (l listOrders) at(p tree.Path, key string) order {
 	if o == asTyped || schemaRoot(p) == 0 {
 		return o
 	}
-	if at, _ := placeIn(append(slices.Clip(p), tree.Step{Key: key})); len(at.rest) != 1 {
+	if at, _ := placeIn(p); len(at.rest) > 0 { // the key is the name of a field, or below a keyword
 		return asTyped
 	}
 	return o

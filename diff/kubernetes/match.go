@@ -33,6 +33,17 @@ func (j *job) version() string {
 	return ""
 }
 
+// size returns the size in bytes of the texts to compare.
+func (j *job) size() int {
+	size := 0
+	for _, o := range []*manifest.Object{j.before, j.after} {
+		if o != nil {
+			size += o.Size()
+		}
+	}
+	return size
+}
+
 // movedGroups are kinds that the API serves under a second group: the objects are the same.
 // https://kubernetes.io/docs/reference/using-api/deprecation-guide/
 var movedGroups = map[string]map[string]string{

@@ -2,8 +2,10 @@ package manifest
 
 import (
 	"bytes"
+	"encoding/binary"
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -25,7 +27,18 @@ func sideOf(data []byte) (*side, bool) {
 	if !ok || len(blocks) == 0 {
 		return nil, false
 	}
-	return &side{data: data, whole: string(data), blocks: blocks}, true
+	return &side{data: data, whole: sharedString(data), blocks: blocks}, true
+}
+
+// sharedString returns data as a string without a copy: the bytes of a source never change (see
+// Source.Data), and a copy of them would be a large part of the memory of a comparison.
+func sharedString(data []byte) string { return unsafe.String(unsafe.SliceData(data), len(data)) }
+
+// release makes the blocks available for the next text. Values that were read do not refer to them.
+func (s *side) release() {
+	blocks := s.blocks
+	s.blocks = nil
+	spareBlocks.Put(&blocks)
 }
 
 // printableYAML reports whether the library accepts every character of a text.
@@ -43,9 +56,23 @@ func printableYAML(data []byte) bool {
 		case c < ' ' && c != '\n' && c != '\t', c == 0x7f:
 			return false
 		}
-		i++
+		if i++; i+wordSize <= len(data) && printableWord(binary.LittleEndian.Uint64(data[i:])) {
+			i += wordSize
+		}
 	}
 	return true
+}
+
+// wordSize is the number of bytes that printableWord checks.
+const wordSize = 8
+
+// printableWord reports whether each byte of a word is a printable character of ASCII. It may also
+// report false where each is.
+func printableWord(w uint64) bool {
+	const ones, high = 0x0101010101010101, 0x8080808080808080
+	low := w - ' '*ones // a byte below ' ' borrows, which sets its high bit
+	last := w + 1*ones  // 0x7f becomes 0x80
+	return (w|low|last)&high == 0
 }
 
 // direct reads the value of a text from its lines. It returns false if only the library can
@@ -55,6 +82,7 @@ func (t text) direct(oldWords bool) (any, bool) {
 	if !ok {
 		return nil, false
 	}
+	defer s.release()
 	root := s.root()
 	if t.form == elementForm {
 		if !s.blocks[0].is(element) || int(s.blocks[0].next) != len(s.blocks) {

@@ -24,7 +24,9 @@ const (
 // leaves out a one-line value, a part of a Secret or of metadata, or anything that
 // identifies the elements of a list. The parser does not check blocks that are left out.
 func Pair(before, after *Object) (b, a raw.Value, partial bool, err error) {
-	if p, ok := leaveOut(before, after, pairFrom, pairLeast); ok {
+	p, ok := leaveOut(before, after, pairFrom, pairLeast)
+	defer p.release()
+	if ok {
 		if b, a, ok = p.parse(before, after); ok {
 			return b, a, true, nil
 		}
@@ -36,7 +38,9 @@ func Pair(before, after *Object) (b, a raw.Value, partial bool, err error) {
 // Whole parses two versions of an object completely. It parses equal parts
 // only once, and the values share them.
 func Whole(before, after *Object) (b, a raw.Value, err error) {
-	if p, ok := leaveOut(before, after, pairFrom, pairLeast); ok {
+	p, ok := leaveOut(before, after, pairFrom, pairLeast)
+	defer p.release()
+	if ok {
 		if b, a, ok = p.parse(before, after); ok && p.fill(b, a) {
 			return b, a, nil
 		}
@@ -84,6 +88,18 @@ func Elided(v raw.Value) bool {
 	return found
 }
 
+// release makes the memory of both sides available for the next texts.
+func (p *pairing) release() {
+	if p == nil {
+		return
+	}
+	for _, s := range p.sides {
+		if s != nil {
+			s.release()
+		}
+	}
+}
+
 // leaveOut finds the blocks of an object that are equal in both texts. It
 // returns false if there are none, or the texts must be parsed whole.
 func leaveOut(before, after *Object, from int, least int32) (*pairing, bool) {
@@ -96,7 +112,7 @@ func leaveOut(before, after *Object, from int, least int32) (*pairing, bool) {
 	for i, data := range [][]byte{a.data, b.data} {
 		s, ok := sideOf(data)
 		if !ok {
-			return nil, false
+			return p, false
 		}
 		s.marks, s.least, s.cuts = p.marks, least, map[int32]cut{}
 		p.sides[i] = s

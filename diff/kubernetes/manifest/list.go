@@ -61,9 +61,9 @@ func (r *reader) elements(t text, blocks []block, items int32, inherited identit
 	line, counted := t.line, 0
 	for i := items + 1; i < blocks[items].next && len(r.errs) < maxErrors; i = blocks[i].next {
 		b := &blocks[i]
-		line += bytes.Count(t.data[counted:b.start], []byte{'\n'})
-		counted = int(b.start)
-		e := text{data: t.data[b.start:b.end], form: elementForm, source: t.source, line: line}
+		line += bytes.Count(t.data[counted:b.start()], []byte{'\n'})
+		counted = int(b.start())
+		e := text{data: t.data[b.start():b.end], form: elementForm, source: t.source, line: line}
 		v, notes, err := e.parseNoting()
 		if err != nil {
 			r.fail(err)

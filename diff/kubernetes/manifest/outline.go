@@ -1,13 +1,14 @@
 package manifest
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+	"sync"
+)
 
 // block is one entry of a mapping or one element of a list in block style,
 // with its content. Offsets are in the outlined text.
 type block struct {
-	// start is the start of the line, or of the block itself for an inline
-	// block, which follows a dash.
-	start int32
 	// key and colon are the bounds of the key of an entry, quotes included.
 	// For an element, both are the offset of the dash.
 	key, colon int32
@@ -37,6 +38,14 @@ const (
 
 func (b *block) is(f flags) bool { return b.flags&f != 0 }
 
+// start returns where the block starts: with its line, or with its key if it follows a dash.
+func (b *block) start() int32 {
+	if b.is(inline) {
+		return b.key
+	}
+	return b.key - b.column
+}
+
 // maxOutline is the length of the longest text that is outlined, in bytes.
 const maxOutline = 1 << 30
 
@@ -50,7 +59,7 @@ func outline(data []byte) ([]block, bool) {
 	if len(data) > maxOutline || odd(data) {
 		return nil, false
 	}
-	o := &outliner{data: data, blocks: make([]block, 0, len(data)/64+8)}
+	o := &outliner{data: data, blocks: newBlocks(data)}
 	for o.pos < len(data) {
 		if !o.line() {
 			return nil, false
@@ -58,6 +67,20 @@ func outline(data []byte) ([]block, bool) {
 	}
 	o.close(0, len(data))
 	return o.blocks, true
+}
+
+// spareBlocks holds the blocks of texts that have been read. The blocks of a text take about half
+// as much memory as the text.
+var spareBlocks sync.Pool
+
+// newBlocks returns an empty list of blocks with space for those of a text: few lines start more
+// than one block, and the lines of long texts start none.
+func newBlocks(data []byte) []block {
+	needed := bytes.Count(data, []byte{'\n'}) + 8
+	if spare, ok := spareBlocks.Get().(*[]block); ok && cap(*spare) >= needed {
+		return (*spare)[:0]
+	}
+	return make([]block, 0, needed)
 }
 
 // odd reports directives, text next to the marker, and characters that YAML
@@ -76,9 +99,12 @@ func odd(data []byte) bool {
 		}
 		rest = rest[i+2:]
 	}
-	for _, c := range []string{"\u0085", "\u2028", "\u2029", "\ufeff"} {
-		if bytes.Contains(data, []byte(c)) {
-			return true
+	// U+0085, U+2028 and U+2029, and U+FEFF, by their first bytes, which are rare.
+	for _, first := range []byte{0xc2, 0xe2, 0xef} {
+		if bytes.IndexByte(data, first) >= 0 {
+			return slices.ContainsFunc([]string{"\u0085", "\u2028", "\u2029", "\ufeff"}, func(c string) bool {
+				return bytes.Contains(data, []byte(c))
+			})
 		}
 	}
 	return false
@@ -105,7 +131,7 @@ func (o *outliner) line() bool {
 	}
 	first := start // where the next block starts: the line, or a position after a dash
 	for !o.restIsEmpty(p, end) {
-		b := block{start: int32(first), key: int32(p), colon: int32(p), column: int32(p - start), flags: open}
+		b := block{key: int32(p), colon: int32(p), column: int32(p - start), flags: open}
 		if first == p && p > start {
 			b.flags |= inline
 		}
@@ -148,11 +174,11 @@ func (o *outliner) isDash(p, end int) bool {
 
 // begin inserts a block: after a sibling, or as the first block inside one that has no value yet.
 func (o *outliner) begin(b block) bool {
-	o.close(b.column+1, int(b.start))
+	o.close(b.column+1, int(b.start()))
 	top := o.top()
 	if top != nil && top.column == b.column && top.is(element) && !b.is(element) {
 		// The end of a list that is not indented below its key.
-		o.pop(int(b.start))
+		o.pop(int(b.start()))
 		if top = o.top(); top == nil || top.column != b.column {
 			return false
 		}
@@ -169,7 +195,7 @@ func (o *outliner) begin(b block) bool {
 		}
 		top.flags = top.flags&^open | parent
 	default:
-		o.pop(int(b.start))
+		o.pop(int(b.start()))
 	}
 	if len(o.stack) == maxDepth {
 		return false
