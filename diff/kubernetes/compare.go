@@ -228,7 +228,7 @@ func (c *comparer) proven(j *job, found []difference, sides ...raw.Value) []diff
 	for i := range found {
 		d := &found[i]
 		d.authored = !owned && (len(d.path) == 0 || d.path[0].Key == "status")
-		d.read, d.used = read, c.selected
+		d.read, d.used = read, c.readers
 	}
 	return found
 }

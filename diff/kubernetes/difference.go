@@ -28,10 +28,10 @@ type difference struct {
 	was *schema.Type
 	// authored: the place is in a status that the author of a manifest writes.
 	authored bool
-	// read: pods of the object read their own labels or annotations. used:
-	// something in the set reads this label.
+	// read: pods of the object read their own labels or annotations. used are
+	// the labels that something in the set reads.
 	read bool
-	used map[string]bool
+	used *labelReaders
 	// builtin: the place belongs to the API itself, not to a custom resource
 	// or to a document inside a string.
 	builtin bool

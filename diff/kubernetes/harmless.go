@@ -14,53 +14,70 @@ import (
 // This file checks against the other objects that a fold is harmless. A field
 // is shown if that cannot be proven.
 
-// findSelected determines which of the labels that rules fold are read by
-// something on any side: a selector, the text of a policy, an argument. It
-// parses only documents that mention one of them outside of labels.
-func (c *comparison) findSelected() error {
-	c.selected = map[string]bool{}
-	var objects []*manifest.Object
+// labelReaders reports which of the labels that rules fold are read by something on any side: a
+// selector, the text of a policy, an argument. It searches for a label when the first change of it
+// is compared, and parses only documents that mention the label outside of labels. Several
+// goroutines may use it.
+type labelReaders struct {
+	objects []*manifest.Object
+	labels  map[string]func() bool
+	mutex   sync.Mutex
+	failed  map[string]error
+}
+
+func (c *comparison) labelReaders() *labelReaders {
+	l := &labelReaders{labels: map[string]func() bool{}, failed: map[string]error{}}
 	for _, side := range []*manifest.Set{c.before, c.after, c.live, c.answers} {
 		if side != nil {
-			objects = append(objects, side.Objects...)
+			l.objects = append(l.objects, side.Objects...)
 		}
 	}
-	labels := foldedLabels()
-	named := make([][]string, len(objects))
-	_ = each(len(objects), func() struct{} { return struct{}{} }, func(_ struct{}, i int) error {
-		for _, key := range labels {
-			if objects[i].NamesOutside(key, "labels", "metadata") {
-				named[i] = append(named[i], key)
-			}
-		}
-		return nil
-	})
-	// The shortest documents come first: what they select needs no search in long ones.
-	var order []int
-	for i := range objects {
-		if named[i] != nil {
-			order = append(order, i)
-		}
+	for _, label := range foldedLabels() {
+		l.labels[label] = sync.OnceValue(func() bool { return l.search(label) })
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return objects[a].Size() - objects[b].Size() })
-	var mutex sync.Mutex
-	return each(len(order), func() struct{} { return struct{}{} }, func(_ struct{}, i int) error {
-		keys := named[order[i]]
-		mutex.Lock()
-		known := !slices.ContainsFunc(keys, func(key string) bool { return !c.selected[key] })
-		mutex.Unlock()
-		if known {
-			return nil
-		}
-		v, err := objects[order[i]].Value()
-		if err != nil {
+	return l
+}
+
+// reads reports whether something reads a label. A label counts as read if a document that may
+// read it cannot be parsed; err then returns the error.
+func (l *labelReaders) reads(label string) bool {
+	return l != nil && l.labels[label] != nil && l.labels[label]()
+}
+
+// err returns the first error of all searches, in the order of the labels.
+func (l *labelReaders) err() error {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	for _, label := range foldedLabels() {
+		if err := l.failed[label]; err != nil {
 			return err
 		}
-		mutex.Lock()
-		defer mutex.Unlock()
-		selects(v, "", "", keys, c.selected)
-		return nil
-	})
+	}
+	return nil
+}
+
+// search looks for a label in all objects that may mention it. The shortest documents come first:
+// what they select needs no search in long ones.
+func (l *labelReaders) search(label string) bool {
+	var mention []*manifest.Object
+	for _, o := range l.objects {
+		if o.NamesOutside(label, "labels", "metadata") {
+			mention = append(mention, o)
+		}
+	}
+	slices.SortStableFunc(mention, func(a, b *manifest.Object) int { return a.Size() - b.Size() })
+	for _, o := range mention {
+		v, err := o.Value()
+		if err != nil {
+			l.mutex.Lock()
+			l.failed[label] = err
+			l.mutex.Unlock()
+		}
+		if err != nil || selects(v, "", "", label) {
+			return true
+		}
+	}
+	return false
 }
 
 // foldedLabels returns the labels of the rules whose folds something may read.
@@ -76,17 +93,13 @@ func foldedLabels() []string {
 	return out
 }
 
-// selects collects which of the labels a value mentions other than as a label: as a
-// key, as a whole text, or, unless the label is a plain word, inside a text. Parent
-// is the key of the value, and around the key one level above. What the server or
-// kubectl records about an object's own fields in its metadata does not count.
-func selects(v raw.Value, around, parent string, keys []string, found map[string]bool) {
-	named := func(text string) {
-		for _, key := range keys {
-			if text == key || strings.ContainsAny(key, "./") && strings.Contains(text, key) {
-				found[key] = true
-			}
-		}
+// selects reports whether a value mentions a label other than as a label: as a key, as a whole
+// text, or, unless the label is a plain word, inside a text. Parent is the key of the value, and
+// around the key one level above. What the server or kubectl records about an object's own fields
+// in its metadata does not count.
+func selects(v raw.Value, around, parent, label string) bool {
+	named := func(text string) bool {
+		return text == label || strings.ContainsAny(label, "./") && strings.Contains(text, label)
 	}
 	switch {
 	case v.IsObject():
@@ -95,19 +108,21 @@ func selects(v raw.Value, around, parent string, keys []string, found map[string
 			if parent == "metadata" && k == "managedFields" || parent == "annotations" && k == lastApplied {
 				continue
 			}
-			if parent != "labels" || around != "metadata" {
-				named(k)
+			if (parent != "labels" || around != "metadata") && named(k) || selects(child, parent, k, label) {
+				return true
 			}
-			selects(child, parent, k, keys, found)
 		}
 	case v.IsList():
 		for i := range v.Len() {
-			selects(v.At(i), parent, "", keys, found)
+			if selects(v.At(i), parent, "", label) {
+				return true
+			}
 		}
 	default:
 		text, _ := raw.Text(v)
-		named(text)
+		return named(text)
 	}
+	return false
 }
 
 // exposes reports whether pods of an object read their own labels or

@@ -212,7 +212,7 @@ func (r *rule) folds(keys []string, plain bool, d *difference) bool {
 	for i := 0; plain && !found && i < len(r.at); i++ {
 		found = matches(r.at[i], keys)
 	}
-	if !found || r.unlessRead && (d.read || d.used[keys[len(keys)-1]]) || d.authored && keys[0] == "status" {
+	if !found || r.unlessRead && (d.read || d.used.reads(keys[len(keys)-1])) || d.authored && keys[0] == "status" {
 		return false
 	}
 	for _, v := range d.values() {

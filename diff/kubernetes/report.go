@@ -27,8 +27,8 @@ type comparison struct {
 	// matcher identifies the names of one object, and marks are the caller's findings by its keys.
 	matcher *matcher
 	marks   map[manifest.ID]*mark
-	// selected are the labels that rules fold and that something on any side reads.
-	selected map[string]bool
+	// readers are the labels that rules fold and that something on any side reads.
+	readers *labelReaders
 	// redefined are the groups of custom resources whose definitions change,
 	// and was has their previous types.
 	redefined map[string]bool
@@ -92,11 +92,12 @@ func (c *comparison) report() (*diff.Report, error) {
 		for _, n := range more {
 			notes = append(notes, c.masker.Text(n))
 		}
-		if err := errors.Join(c.findSelected(), c.readDefinitions(jobs)); err != nil {
+		if err := c.readDefinitions(jobs); err != nil {
 			return nil, err
 		}
+		c.readers = c.labelReaders()
 		outcomes, err := c.compareAll(jobs)
-		if err != nil {
+		if err := errors.Join(err, c.readers.err()); err != nil {
 			return nil, err
 		}
 		if more, err = c.judgeReferences(outcomes); err != nil {
@@ -183,6 +184,11 @@ func each[W any](n int, start func() W, work func(w W, i int) error) error {
 		})
 	}
 	wait.Wait()
+	return firstErrors(failed)
+}
+
+// firstErrors joins the first errors of a list.
+func firstErrors(failed []error) error {
 	var all []error
 	for _, err := range failed {
 		if err != nil && len(all) < maxErrors {
@@ -192,14 +198,22 @@ func each[W any](n int, start func() W, work func(w W, i int) error) error {
 	return errors.Join(all...)
 }
 
-// compareAll compares every object. The values of one are dropped before the next is read.
+// compareAll compares every object. The values of one are dropped before the next is read. The
+// largest come first, so that no processor is left with one at the end.
 func (c *comparison) compareAll(jobs []job) ([]outcome, error) {
 	out := make([][]outcome, len(jobs))
-	err := each(len(jobs), func() *comparer { return &comparer{comparison: c} }, func(w *comparer, i int) (err error) {
-		out[i], err = w.compare(&jobs[i])
-		return err
+	failed := make([]error, len(jobs))
+	order := make([]int, len(jobs))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return jobs[b].size() - jobs[a].size() })
+	_ = each(len(jobs), func() *comparer { return &comparer{comparison: c} }, func(w *comparer, i int) error {
+		i = order[i]
+		out[i], failed[i] = w.compare(&jobs[i])
+		return nil
 	})
-	return slices.Concat(out...), err
+	return slices.Concat(out...), firstErrors(failed)
 }
 
 // pairRenamed pairs objects in one namespace that have different names and are the same otherwise.

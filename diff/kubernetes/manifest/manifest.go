@@ -13,7 +13,7 @@ import (
 type Source struct {
 	// Name is the name in errors: a path, or "-".
 	Name string
-	// Data is not copied and must not change while the objects read from it are in use.
+	// Data is not copied and must never change: objects, values and reports share its bytes.
 	Data []byte
 }
 
@@ -145,6 +145,9 @@ func (o *Object) Size() int { return len(o.text.data) }
 // the given keys, the innermost first. It checks only the lines: false is certain, true is not.
 func (o *Object) NamesOutside(name string, below ...string) bool {
 	data, at := o.text.data, 0
+	if escapes(data) {
+		return true
+	}
 	for {
 		i := bytes.Index(data[at:], []byte(name))
 		if i < 0 {
@@ -157,6 +160,21 @@ func (o *Object) NamesOutside(name string, below ...string) bool {
 			return true
 		}
 		at = end
+	}
+}
+
+// escapes reports whether a text may spell a printable character with a backslash, or continue a
+// word in the next line.
+func escapes(data []byte) bool {
+	for {
+		i := bytes.IndexByte(data, '\\')
+		if i < 0 || i+1 == len(data) {
+			return false
+		}
+		if strings.IndexByte("xuU/\r\n", data[i+1]) >= 0 {
+			return true
+		}
+		data = data[i+1:]
 	}
 }
 
