@@ -188,6 +188,9 @@ func (m *Masker) mustMask(s UnmaskedSide, plain bool) bool {
 	if s.Absent || s.Unknown {
 		return false
 	}
+	if m.options.Secrets == nil && (plain || m.learned.isEmpty()) {
+		return false // no text can match
+	}
 	knows := m.isSecret
 	if plain {
 		knows = m.matchesConfigured

@@ -42,6 +42,9 @@ func (s *Secrets) spellings() *spellings {
 	return s.held()
 }
 
+// isEmpty reports whether it holds no secret.
+func (s *Secrets) isEmpty() bool { return s.spellings() == nil }
+
 const (
 	formKey = 4
 	// minInside is the shortest known secret that is found inside longer text.

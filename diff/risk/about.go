@@ -3,13 +3,17 @@ package risk
 import (
 	"strconv"
 	"strings"
+
+	"github.com/nuon-toolkit/nuon/diff"
 )
 
 // Find returns the rule with the given name.
 func Find(name string) (rule Rule, found bool) {
-	for _, r := range ruleSet().all {
-		if r.Name == name {
-			return r, true
+	for _, engine := range []string{diff.KindKubernetes, diff.KindTerraform} {
+		for _, r := range ruleSet(engine).all {
+			if r.Name == name {
+				return r, true
+			}
 		}
 	}
 	return Rule{}, false

@@ -46,10 +46,7 @@ func TestAttributesAreReal(t *testing.T) {
 	if dir := os.Getenv("NUON_CLOUD_SCHEMAS"); dir != "" {
 		compareWithSchemas(t, dir)
 	}
-	for _, r := range ruleSet().all {
-		if r.Engine != diff.KindTerraform {
-			continue
-		}
+	for _, r := range ruleSet(diff.KindTerraform).all {
 		paths := slices.DeleteFunc(slices.Concat(r.Paths, r.judged), func(p string) bool { return p == "**" })
 		found := map[string]bool{}
 		for kind, has := range list {
@@ -160,7 +157,7 @@ func (b schemaBlock) add(prefix string, to map[string]bool) {
 // new objects must find the weak value in one.
 func TestEveryAttribute(t *testing.T) {
 	list := listed(t)
-	for _, r := range ruleSet().all {
+	for _, r := range Rules() {
 		if r.attribute.finds == nil && r.attribute.object == nil {
 			continue
 		}

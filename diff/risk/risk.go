@@ -67,7 +67,7 @@ func Judge(c *diff.Change, s Subject) {
 	if s.Group != "" {
 		kind += "." + s.Group
 	}
-	j := &judge{change: c, subject: &s, rules: ruleSet().rulesFor(s.Engine, kind), kind: kind}
+	j := &judge{change: c, subject: &s, rules: ruleSet(s.Engine).rulesFor(kind), kind: kind}
 	j.selectFields()
 	if len(j.rules) == 0 {
 		return
@@ -329,13 +329,19 @@ func (j *judge) unjudged() (diff.Finding, bool) {
 					break
 				}
 			}
-			return ruleSet().unjudged.finding(path), true
+			return unjudgedFinding(path), true
 		}
 	}
 	if path, ok := j.unjudgedHeld(); ok {
-		return ruleSet().unjudged.finding(path), true
+		return unjudgedFinding(path), true
 	}
 	return diff.Finding{}, false
+}
+
+// unjudgedFinding returns the finding of the rule about values that other rules cannot judge.
+func unjudgedFinding(path string) diff.Finding {
+	rule, _ := Find(unjudged)
+	return rule.finding(path)
 }
 
 // marked reports whether a tree of marks has one at, above or below the place.

@@ -102,7 +102,9 @@ func onDifference(holds func(field) bool) func(subjectView) func(field) bool {
 }
 
 // Rules returns all rules in the order of the documentation.
-func Rules() []Rule { return slices.Clone(ruleSet().all) }
+func Rules() []Rule {
+	return slices.Concat(ruleSet(diff.KindKubernetes).all, ruleSet(diff.KindTerraform).all)
+}
 
 // Table writes the rules as a table in Markdown, for the documentation.
 func Table(w io.Writer) error {
@@ -110,10 +112,8 @@ func Table(w io.Writer) error {
 	for _, engine := range []struct{ name, title string }{{diff.KindKubernetes, "Kubernetes"},
 		{diff.KindTerraform, "Terraform"}} {
 		fmt.Fprintf(&b, "### %s\n\n| rule | for | risk | message |\n|---|---|---|---|\n", engine.title)
-		for _, r := range ruleSet().all {
-			if r.Engine == engine.name {
-				fmt.Fprintf(&b, "| [`%s`](%s) | %s | %s | %s |\n", r.Name, r.Source, r.scope(), r.grade(), tableCell(r.Message))
-			}
+		for _, r := range ruleSet(engine.name).all {
+			fmt.Fprintf(&b, "| [`%s`](%s) | %s | %s | %s |\n", r.Name, r.Source, r.scope(), r.grade(), tableCell(r.Message))
 		}
 		b.WriteString("\n")
 	}
@@ -153,28 +153,37 @@ func (r *Rule) grade() string {
 
 func tableCell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
 
-// ruleIndex finds the rules of a kind without matching all of them.
+// ruleIndex finds the rules of one engine for a kind without matching all of them.
 type ruleIndex struct {
 	all []Rule
-	// exact maps engine and kind to rules. globs maps an engine to the rules with a wildcard in a
-	// kind. Both keep the order of all.
-	exact, globs map[string][]*Rule
-	// unjudged is the rule about values that other rules cannot judge.
-	unjudged *Rule
+	// exact maps a kind to rules. globs holds the rules with a wildcard in a kind. Both keep the
+	// order of all.
+	exact map[string][]*Rule
+	globs []*Rule
 	// cache caches the rules by kind, because matching globs takes longer than judging most objects.
 	cache  sync.Map
 	cached atomic.Int64
 }
 
-// ruleSet builds the ruleIndex when the first change is judged.
-var ruleSet = sync.OnceValue(func() *ruleIndex {
-	b := &ruleIndex{all: slices.Concat(kubernetesRules(), terraformRules()), exact: map[string][]*Rule{},
-		globs: map[string][]*Rule{}}
+// The indexes of both engines are built when the first change is judged: one report needs only one.
+var (
+	kubernetesIndex = sync.OnceValue(func() *ruleIndex { return newRuleIndex(kubernetesRules()) })
+	terraformIndex  = sync.OnceValue(func() *ruleIndex { return newRuleIndex(terraformRules()) })
+)
+
+// ruleSet returns the rules of an engine.
+func ruleSet(engine string) *ruleIndex {
+	if engine == diff.KindKubernetes {
+		return kubernetesIndex()
+	}
+	return terraformIndex()
+}
+
+// newRuleIndex parses the patterns of rules and indexes the rules by their kinds.
+func newRuleIndex(rules []Rule) *ruleIndex {
+	b := &ruleIndex{all: rules, exact: map[string][]*Rule{}}
 	for i := range b.all {
 		r := &b.all[i]
-		if r.Name == unjudged {
-			b.unjudged = r
-		}
 		for _, p := range r.Paths {
 			r.paths = append(r.paths, parsePattern(p))
 		}
@@ -190,24 +199,23 @@ var ruleSet = sync.OnceValue(func() *ruleIndex {
 				globbed = true
 				continue
 			}
-			b.exact[r.Engine+" "+k] = append(b.exact[r.Engine+" "+k], r)
+			b.exact[k] = append(b.exact[k], r)
 		}
 		if globbed {
-			b.globs[r.Engine] = append(b.globs[r.Engine], r)
+			b.globs = append(b.globs, r)
 		}
 	}
 	return b
-})
+}
 
 // rulesFor returns the rules for a kind.
-func (b *ruleIndex) rulesFor(engine, kind string) []*Rule {
-	key := [2]string{engine, kind}
-	if rules, ok := b.cache.Load(key); ok {
+func (b *ruleIndex) rulesFor(kind string) []*Rule {
+	if rules, ok := b.cache.Load(kind); ok {
 		return rules.([]*Rule)
 	}
-	rules := b.match(engine, kind)
+	rules := b.match(kind)
 	if len(kind) <= maxKnownKind && b.cached.Add(1) <= maxKnownKinds {
-		b.cache.Store(key, rules)
+		b.cache.Store(kind, rules)
 	}
 	return rules
 }
@@ -218,13 +226,13 @@ const (
 	maxKnownKind  = 256
 )
 
-func (b *ruleIndex) match(engine, kind string) []*Rule {
-	out := slices.Clone(b.exact[engine+" "+kind])
+func (b *ruleIndex) match(kind string) []*Rule {
+	out := slices.Clone(b.exact[kind])
 	if kind == kindOutput {
 		// An output is not a resource: it lacks what a rule for all resources reads.
 		return out
 	}
-	for _, r := range b.globs[engine] {
+	for _, r := range b.globs {
 		if !slices.Contains(out, r) && r.Fits(kind) {
 			out = append(out, r)
 		}
