@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -20,6 +19,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/manifest"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/hardening"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 	"github.com/nuon-toolkit/nuon/runnerd/helmsdk"
 	"github.com/nuon-toolkit/nuon/runnerd/helmsdk/source"
@@ -245,7 +245,7 @@ func (d *helmDiff) load(ctx context.Context, side helmSide) (loadedChart, error)
 }
 
 // severalSets matches a value that helm's --set would split into several keys.
-var severalSets = regexp.MustCompile(`[^\\],[\w.\[\]-]+=`)
+var severalSets = lazyregexp.New(`[^\\],[\w.\[\]-]+=`)
 
 // merged returns the values of a side: its files, overridden by its sets.
 func (s helmSide) merged() (map[string]any, error) {

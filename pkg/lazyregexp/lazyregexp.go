@@ -33,6 +33,9 @@ func New(expression string) *Regexp {
 // String returns the source text of the expression.
 func (r *Regexp) String() string { return r.expression }
 
+// Compiled returns the compiled expression, for all that has no method here.
+func (r *Regexp) Compiled() *regexp.Regexp { return r.compiled() }
+
 // MatchString reports whether s contains a match.
 func (r *Regexp) MatchString(s string) bool { return r.compiled().MatchString(s) }
 

@@ -7,8 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 	"github.com/nuon-toolkit/nuon/runnerd/jobenv"
 	"github.com/nuon-toolkit/nuon/runnerd/subprocess"
@@ -67,7 +67,7 @@ func (r *run) openCluster(ctx context.Context) error {
 				return err
 			}
 		}
-		for _, found := range kubeCredential.FindAllSubmatch(content, -1) {
+		for _, found := range kubeCredential.Compiled().FindAllSubmatch(content, -1) {
 			r.env.Redact.Add(found[1])
 		}
 	}
@@ -106,7 +106,7 @@ func (r *run) copyKubeConfig(content []byte) error {
 const maxKubeConfig = 4 << 20
 
 // kubeCredential matches the credentials in a kubeconfig, written as YAML or JSON.
-var kubeCredential = regexp.MustCompile(
+var kubeCredential = lazyregexp.New(
 	`(?m)"?\b(?:token|password|client-key-data|id-token|refresh-token|access-token|client-secret)"?[ \t]*:[ \t]*["']?([^"'\s,}]+)`)
 
 func readKubeConfig(path string) ([]byte, error) {

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
 // condition is the readiness of one object.
@@ -166,11 +166,11 @@ func conditionsOf(object *unstructured.Unstructured) []statusCondition {
 const maxReason = 300
 
 // progressPattern matches how kstatus reports a rollout: "Updated: 1/3".
-var progressPattern = regexp.MustCompile(`^([A-Za-z]+): (\d+)/(\d+)$`)
+var progressPattern = lazyregexp.New(`^([A-Za-z]+): (\d+)/(\d+)$`)
 
 // terminationPattern matches how kstatus reports the pods that a rollout has replaced:
 // "Pending termination: 2".
-var terminationPattern = regexp.MustCompile(`^Pending termination: (\d+)$`)
+var terminationPattern = lazyregexp.New(`^Pending termination: (\d+)$`)
 
 // describeResult turns a result of kstatus into a sentence.
 func describeResult(result *status.Result) string {

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"syscall"
 
@@ -18,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
 // ExplainedError explains an error of an API server, or of the connection to it, in one
@@ -70,18 +70,18 @@ func tidy(text string) string {
 // Patterns of the messages of API servers. Their wording has been the same since Kubernetes 1.9
 // or longer; a message that matches none is shown as it is.
 var (
-	webhookDenied = regexp.MustCompile(
+	webhookDenied = lazyregexp.New(
 		`(?s)admission webhook "([^"]+)" denied the request(?:: (.*)| without explanation)`)
-	webhookUnreachable = regexp.MustCompile(`(?s)failed calling webhook "([^"]+)": (.*)`)
-	policyDenied       = regexp.MustCompile(
+	webhookUnreachable = lazyregexp.New(`(?s)failed calling webhook "([^"]+)": (.*)`)
+	policyDenied       = lazyregexp.New(
 		`(?s)ValidatingAdmissionPolicy '([^']+)' with binding '[^']*' denied request: (.*)`)
-	quotaExceeded = regexp.MustCompile(`(?s)exceeded quota: ([^,]+), (requested: .*)`)
-	podSecurity   = regexp.MustCompile(`(?s)violates PodSecurity "([^"]+)": (.*)`)
-	notAllowed    = regexp.MustCompile(
+	quotaExceeded = lazyregexp.New(`(?s)exceeded quota: ([^,]+), (requested: .*)`)
+	podSecurity   = lazyregexp.New(`(?s)violates PodSecurity "([^"]+)": (.*)`)
+	notAllowed    = lazyregexp.New(
 		`(?s)User "([^"]*)" cannot ([a-z]+) (?:resource "([^"]*)" in API group "([^"]*)"|path "([^"]*)")(?: in the namespace "([^"]*)"| at the cluster scope)?`)
-	immutable = regexp.MustCompile(
+	immutable = lazyregexp.New(
 		`(?i)immutable|may not be changed|updates to .* spec for fields other than|may not change|cannot be changed|is not allowed to be changed`)
-	noMatch = regexp.MustCompile(
+	noMatch = lazyregexp.New(
 		`no matches for (?:kind "([^"]*)" in (?:version|group) "([^"]*)"|([A-Za-z0-9.]+/[^,]*), (?:Kind|Resource)=(\w+))`)
 )
 
@@ -144,8 +144,8 @@ func explainAdmission(message string) string {
 
 // isInvalid matches the message for an invalid object; fieldAt finds the fields in it.
 var (
-	isInvalid = regexp.MustCompile(`(?s)([A-Za-z][\w.-]*) "([^"]+)" is invalid: (.*)`)
-	fieldAt   = regexp.MustCompile(
+	isInvalid = lazyregexp.New(`(?s)([A-Za-z][\w.-]*) "([^"]+)" is invalid: (.*)`)
+	fieldAt   = lazyregexp.New(
 		`(?:^|[\[ ])([A-Za-z][\w.\[\]/-]*): (?:Invalid|Required|Unsupported|Duplicate|Forbidden|Too|Internal)`)
 )
 
@@ -163,7 +163,7 @@ func explainText(message string) string {
 	}
 	kind, _, _ := strings.Cut(found[1], ".")
 	status := metav1.Status{Details: &metav1.StatusDetails{Kind: kind, Name: found[2]}}
-	fields := fieldAt.FindAllStringSubmatchIndex(found[3], -1)
+	fields := fieldAt.Compiled().FindAllStringSubmatchIndex(found[3], -1)
 	for i, at := range fields {
 		rest := found[3][at[3]+2:]
 		if i+1 < len(fields) {

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net/netip"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/nuon-toolkit/nuon/pkg/envname"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 	"github.com/nuon-toolkit/nuon/runnerd/jobenv"
 )
 
@@ -111,11 +111,11 @@ func (o opener) credentials(config *rest.Config, g outputReader) (err error) {
 }
 
 // eksHost matches the address of an EKS cluster in any AWS partition, and captures the region.
-var eksHost = regexp.MustCompile(`^[a-z0-9.-]+\.([a-z]{2}(?:-[a-z]+)+-\d+)\.eks\.(?:` +
+var eksHost = lazyregexp.New(`^[a-z0-9.-]+\.([a-z]{2}(?:-[a-z]+)+-\d+)\.eks\.(?:` +
 	`amazonaws\.com|amazonaws\.com\.cn|amazonaws\.eu|c2s\.ic\.gov|sc2s\.sgov\.gov|cloud\.adc-e\.uk|csp\.hci\.ic\.gov)$`)
 
 // eksName matches the names that AWS allows for a cluster. The name becomes an argument.
-var eksName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z_-]{0,99}$`)
+var eksName = lazyregexp.New(`^[0-9A-Za-z][0-9A-Za-z_-]{0,99}$`)
 
 // cloudPlugin returns the program that logs in to the clusters of a cloud with the runner's
 // identity there, or nil when the cloud is unknown. We choose its arguments.

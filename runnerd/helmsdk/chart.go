@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	"helm.sh/helm/v3/pkg/chart/loader"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
 // Bounds of a chart with its archives unpacked.
@@ -24,7 +24,7 @@ const (
 )
 
 // chartName is the form of a chart's name, which becomes part of paths.
-var chartName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+var chartName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
 // Chart is a chart with its dependencies. It is immutable, and safe for concurrent use.
 type Chart struct {

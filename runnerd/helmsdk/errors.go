@@ -5,31 +5,31 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 )
 
 var (
 	// templateLocation matches the location of an error in the engine's messages:
 	// "chart/templates/x.yaml:3:14".
-	templateLocation = regexp.MustCompile(`\(?([^\s():"]+/templates/[^\s():"]+):(\d+)(?::\d+)?\)?:?\s*`)
+	templateLocation = lazyregexp.New(`\(?([^\s():"]+/templates/[^\s():"]+):(\d+)(?::\d+)?\)?:?\s*`)
 	// tplText matches the full text passed to the function tpl, including the values in it.
-	tplText = regexp.MustCompile(`(cannot parse template|error during tpl function execution for) "(?:[^"\\]|\\.)*"`)
+	tplText = lazyregexp.New(`(cannot parse template|error during tpl function execution for) "(?:[^"\\]|\\.)*"`)
 	// engineWords matches prefixes that add nothing to the location.
-	engineWords = regexp.MustCompile(`^(?:execution error at|parse error at|parse error in|template:)\s*`)
+	engineWords = lazyregexp.New(`^(?:execution error at|parse error at|parse error in|template:)\s*`)
 )
 
 // nestedCall matches where the engine names the next template of a call chain.
-var nestedCall = regexp.MustCompile(`error calling (?:include|tpl|template): `)
+var nestedCall = lazyregexp.New(`error calling (?:include|tpl|template): `)
 
 // templateError describes an error in a template, with its location and the remedy:
 // the location in the rendered template, and in the innermost template that it calls.
 func templateError(err error) error {
 	text := tplText.ReplaceAllString(err.Error(), "$1 a text")
 	where, _ := splitLocation(text)
-	if through := nestedCall.Split(text, -1); len(through) > 1 {
+	if through := nestedCall.Compiled().Split(text, -1); len(through) > 1 {
 		text = through[len(through)-1]
 	}
 	inner, text := splitLocation(text)
@@ -46,7 +46,7 @@ func templateError(err error) error {
 
 // splitLocation removes the first location from a text, and returns both.
 func splitLocation(text string) (where, rest string) {
-	if at := templateLocation.FindStringSubmatchIndex(text); at != nil {
+	if at := templateLocation.Compiled().FindStringSubmatchIndex(text); at != nil {
 		where = fmt.Sprintf("%s, line %s", text[at[2]:at[3]], text[at[4]:at[5]])
 		text = text[:at[0]] + text[at[1]:]
 	}

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strconv"
 	"sync"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/runnerd/apiclient"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
@@ -38,7 +38,7 @@ type AttemptClient struct {
 func (c *AttemptClient) SetLog(log *Log) { c.log = log }
 
 // attemptPath matches the path of NUON_JOB_URL.
-var attemptPath = regexp.MustCompile(`^/runner/v1/jobs/([^/]+)/attempts/([0-9]+)$`)
+var attemptPath = lazyregexp.New(`^/runner/v1/jobs/([^/]+)/attempts/([0-9]+)$`)
 
 // NewAttemptClient returns the client of the attempt at jobURL, which is <runner
 // API>/runner/v1/jobs/{job}/attempts/{n}. It spools states below dir, the

@@ -3,9 +3,10 @@ package jobenv
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
 // VarPassEnv passes the names of --pass-env from runnerd to a job process, separated by commas.
@@ -45,7 +46,7 @@ func isIdentity(name string) bool {
 		slices.ContainsFunc(identityPrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-var nameForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var nameForm = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // CheckName returns an error for a variable that --pass-env may not name.
 func CheckName(name string) error {

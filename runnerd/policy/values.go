@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
 // Job is a kind of job. It is no string type, because the decoder would accept any string.
@@ -100,7 +100,7 @@ func (c Component) String() string { return c.name }
 // Program is a program that the owner allows, by its name or its absolute path.
 type Program struct{ name string }
 
-var programName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._+-]*$`)
+var programName = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9._+-]*$`)
 
 // UnmarshalText accepts a name without a slash, or an absolute path.
 func (p *Program) UnmarshalText(text []byte) error {

@@ -6,10 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
 // Spool is the directory with the attempts of one runner.
@@ -19,7 +20,7 @@ type Spool struct {
 }
 
 // jobName matches valid job ids. An id becomes the name of a directory.
-var jobName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$`)
+var jobName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$`)
 
 // CheckID returns an error for the id of an attempt that cannot be the name of a directory.
 // Ids come from the server, and the runner does not trust the server with its disk.

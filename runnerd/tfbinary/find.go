@@ -7,8 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 	"github.com/nuon-toolkit/nuon/runnerd/jobenv"
 )
 
@@ -64,7 +64,7 @@ var ErrNotFound = errors.New("no such Terraform")
 
 // exactVersion matches the versions that a component may require: no range, and nothing
 // that could be a path.
-var exactVersion = regexp.MustCompile(`^[0-9]{1,5}\.[0-9]{1,5}\.[0-9]{1,5}(-[0-9A-Za-z.]{1,40})?$`)
+var exactVersion = lazyregexp.New(`^[0-9]{1,5}\.[0-9]{1,5}\.[0-9]{1,5}(-[0-9A-Za-z.]{1,40})?$`)
 
 // Find returns the executable for a version. It tries NUON_TERRAFORM, PATH and the earlier
 // downloads, and then downloads it (Terraform only). The error wraps ErrNotFound, and states what was found

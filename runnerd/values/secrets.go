@@ -2,11 +2,11 @@ package values
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 )
 
@@ -60,7 +60,7 @@ func (s *Secrets) addLeaves(value any) {
 }
 
 // quotedText matches a quoted text in JSON or HCL.
-var quotedText = regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"`)
+var quotedText = lazyregexp.New(`"(?:[^"\\\n]|\\.)*"`)
 
 // addDifference adds the parts of a rendered text that differ from the same template rendered
 // with other secrets. A text of one line is one value and counts as a whole. In a longer text
@@ -70,7 +70,7 @@ func (s *Secrets) addDifference(rendered, other string) {
 	for line := range strings.Lines(other) {
 		sameLine[strings.TrimSpace(line)] = true
 	}
-	for _, quoted := range quotedText.FindAllString(other, -1) {
+	for _, quoted := range quotedText.Compiled().FindAllString(other, -1) {
 		same[quoted] = true
 	}
 	oneLine := !strings.Contains(strings.TrimSpace(rendered), "\n")
@@ -79,7 +79,7 @@ func (s *Secrets) addDifference(rendered, other string) {
 			continue
 		}
 		differs := false
-		for _, quoted := range quotedText.FindAllString(line, -1) {
+		for _, quoted := range quotedText.Compiled().FindAllString(line, -1) {
 			if !same[quoted] {
 				differs = true
 				s.Add(unquote(quoted))

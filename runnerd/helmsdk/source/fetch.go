@@ -3,10 +3,10 @@ package source
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
 // download is a packed chart as downloaded.
@@ -43,7 +43,7 @@ func (s *session) fetch(from chartRepo, name, wanted string) (download, error) {
 }
 
 // chartName is the form of a chart's name, which becomes part of addresses and paths.
-var chartName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,249}$`)
+var chartName = lazyregexp.New(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,249}$`)
 
 // fetchIndexed fetches a chart from a repository with an index.
 func (s *session) fetchIndexed(from chartRepo, name, wanted string) (download, error) {

@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 	"github.com/nuon-toolkit/nuon/pkg/render"
 	"github.com/nuon-toolkit/nuon/runnerd/helmsdk"
 	"github.com/nuon-toolkit/nuon/runnerd/values"
@@ -25,7 +25,7 @@ type settings struct {
 }
 
 // namespaceForm is the form of a Kubernetes namespace name: RFC 1123, section 2.1.
-var namespaceForm = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+var namespaceForm = lazyregexp.New(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
 // renderLocation renders the location of a release: its namespace, and the storage driver of its record.
 func renderLocation(spec api.HelmSpec, opened *values.Values) (settings, error) {
@@ -133,7 +133,7 @@ func number(value any) any {
 }
 
 // singleValue matches a text that is only one value: a chain of names below .nuon, or an index into one.
-var singleValue = regexp.MustCompile(
+var singleValue = lazyregexp.New(
 	`^\s*\{\{-?\s*((?:\.nuon(?:\.[A-Za-z_][A-Za-z0-9_]*)+)|(?:index\s+\.nuon(?:\.[A-Za-z_][A-Za-z0-9_]*)*(?:\s+(?:"[^"\\]*"|\d+))+))\s*-?\}\}\s*$`)
 
 // renderValue returns the rendered value of a text. A text that is only one value keeps

@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
 // maxProblems bounds how many problems are reported at once.
@@ -114,12 +114,12 @@ func (d document) objects() ([]object, error) {
 	return found, joined(problems)
 }
 
-var lineNumber = regexp.MustCompile(`\bline (\d+)`)
+var lineNumber = lazyregexp.New(`\bline (\d+)`)
 
 // inFile returns the text of a YAML error with line numbers of the whole manifest.
 func (d document) inFile(err error) string {
 	words := strings.ReplaceAll(err.Error(), "error converting YAML to JSON: ", "")
-	return diff.EscapeText(lineNumber.ReplaceAllStringFunc(words, func(found string) string {
+	return diff.EscapeText(lineNumber.Compiled().ReplaceAllStringFunc(words, func(found string) string {
 		n, err := strconv.Atoi(strings.TrimPrefix(found, "line "))
 		if err != nil {
 			return found

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 )
@@ -196,7 +196,7 @@ func send(ctx context.Context, resource dynamic.ResourceInterface, w *desired, d
 // conflict is a field that another manager owns.
 type conflict struct{ field, manager string }
 
-var conflictPattern = regexp.MustCompile(`conflict with "([^"]*)"`)
+var conflictPattern = lazyregexp.New(`conflict with "([^"]*)"`)
 
 // conflictsOf returns the conflicts in a rejection by the server.
 func conflictsOf(err error) (found []conflict) {

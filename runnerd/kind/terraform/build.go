@@ -8,11 +8,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 	"github.com/nuon-toolkit/nuon/pkg/tfmodule"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/kind/terraform/modules"
@@ -191,8 +191,8 @@ func withLock(files []artifact.File, dir string, made []byte) []artifact.File {
 }
 
 // providerChoice matches the lines of a lock file that name a provider and its version.
-var providerChoice = regexp.MustCompile(`(?m)^(provider "[^"]*"|\s*version\s*=\s*"[^"]*")`)
+var providerChoice = lazyregexp.New(`(?m)^(provider "[^"]*"|\s*version\s*=\s*"[^"]*")`)
 
 func providerChoices(content []byte) string {
-	return strings.Join(providerChoice.FindAllString(string(content), -1), "\n")
+	return strings.Join(providerChoice.Compiled().FindAllString(string(content), -1), "\n")
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/envname"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
 
@@ -62,7 +62,7 @@ func renderVariables(spec api.DeploySpec, opened *values.Values) (*variables, er
 }
 
 // policyFile matches valid names of the files of policies.
-var policyFile = regexp.MustCompile(`^[a-z0-9_][a-z0-9_-]{0,240}\.yaml$`)
+var policyFile = lazyregexp.New(`^[a-z0-9_][a-z0-9_-]{0,240}\.yaml$`)
 
 // renderPolicies renders the policies of the cluster, each into a file.
 func renderPolicies(templates map[string]string, opened *values.Values) ([]artifact.File, error) {

@@ -9,12 +9,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"syscall"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/filelock"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 	"github.com/nuon-toolkit/nuon/runnerd/subprocess"
@@ -57,7 +57,7 @@ func workspaceOf(root, installComponent string) (*workspace, error) {
 func (w *workspace) lock() string { return w.root + ".lock" }
 
 // plainID matches valid ids of install components. An id becomes the name of a directory.
-var plainID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+var plainID = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 
 // openWorkspace takes the lock of the workspace and empties it. The caller must call remove.
 func openWorkspace(ctx context.Context, env *job.Env, installComponent string) (*workspace, error) {

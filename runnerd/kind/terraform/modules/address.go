@@ -4,12 +4,12 @@ import (
 	"net/netip"
 	"net/url"
 	"path"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
 // maxSource bounds a source, in bytes.
@@ -54,9 +54,9 @@ type webAddress struct {
 
 // The forms of a registry address (terraform-registry-address).
 var (
-	registryName   = regexp.MustCompile(`^[0-9A-Za-z](?:[0-9A-Za-z-_]{0,62}[0-9A-Za-z])?$`)
-	registrySystem = regexp.MustCompile(`^[0-9a-z]{1,64}$`)
-	registryHost   = regexp.MustCompile(`^[0-9A-Za-z.-]{1,253}(?::[0-9]{1,5})?$`)
+	registryName   = lazyregexp.New(`^[0-9A-Za-z](?:[0-9A-Za-z-_]{0,62}[0-9A-Za-z])?$`)
+	registrySystem = lazyregexp.New(`^[0-9a-z]{1,64}$`)
+	registryHost   = lazyregexp.New(`^[0-9A-Za-z.-]{1,253}(?::[0-9]{1,5})?$`)
 )
 
 const sourceForms = "write ./PATH for a directory of the repository, NAMESPACE/NAME/SYSTEM for a registry, " +
@@ -224,7 +224,7 @@ func parseForge(source string, granted bool) (*gitAddress, error) {
 }
 
 // scpForm matches an ssh address such as git@github.com:owner/name.
-var scpForm = regexp.MustCompile(`^([A-Za-z0-9._-]+)@([A-Za-z0-9.-]+):([^:?][^?]*)(\?.*)?$`)
+var scpForm = lazyregexp.New(`^([A-Za-z0-9._-]+)@([A-Za-z0-9.-]+):([^:?][^?]*)(\?.*)?$`)
 
 const gitForms = "write git::https://HOST/PATH?ref=TAG or git::ssh://git@HOST/PATH?ref=TAG"
 
@@ -350,7 +350,7 @@ func formatOf(name string) string {
 }
 
 // secretKey matches the query keys with which servers take credentials.
-var secretKey = regexp.MustCompile(
+var secretKey = lazyregexp.New(
 	`(?i)(token|secret|passw|api_?key|signature|credential|^sig$|^auth$|^key$|^jwt$|access_key)`)
 
 // isThisMachine reports whether the host of a URL is this machine. It resolves no name.
