@@ -6,11 +6,11 @@ import (
 	"runtime/debug"
 )
 
-// The first garbage collection runs when the heap reaches relaxedPercent of 4 MiB; later
-// ones run with Go's default. Most commands exit before the first collection, and a large
-// comparison runs a quarter as many collections.
+// The first garbage collection runs when the heap reaches relaxedPercent of 4 MiB, 32 MiB; later
+// ones run with Go's default. Almost every command exits before, also a comparison of manifests of
+// 4 MB, in which collections took a sixth of the time and saved 4 MiB.
 const (
-	relaxedPercent = 400
+	relaxedPercent = 800
 	usualPercent   = 100
 )
 
