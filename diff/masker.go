@@ -95,8 +95,13 @@ func (m *Masker) Learn(sensitive Raw) {
 // Field returns the form of one difference that may be shown. When one side must not
 // be shown, the other is masked too: it is the previous or the next value of a secret.
 func (m *Masker) Field(path tree.Path, before, after UnmaskedSide) FieldChange {
+	return m.FieldAt(path.Text(m.Step), path, before, after)
+}
+
+// FieldAt is Field with the text of the path that is shown.
+func (m *Masker) FieldAt(shown string, path tree.Path, before, after UnmaskedSide) FieldChange {
 	f := m.sides(before, after)
-	f.Path = path.Text(m.Step)
+	f.Path = shown
 	f.SetPointers(path, m.Step)
 	return f
 }

@@ -112,10 +112,9 @@ func (c *comparison) fill(change *diff.Change, found []difference) {
 	for i := range found {
 		d := &found[i]
 		marks, plain := change.Fields[i], plainPlace(d)
-		f := c.masker.Field(d.path,
+		f := c.masker.FieldAt(marks.Path, d.path,
 			diff.UnmaskedSide{Value: d.shownBefore(), Absent: !d.hasBefore, Sensitive: d.sensitive, Plain: plain},
 			diff.UnmaskedSide{Value: d.shownAfter(), Absent: !d.hasAfter, Sensitive: d.sensitive, Plain: plain})
-		f.Path = marks.Path
 		if element, _ := d.path.Element(); f.Element != nil {
 			f.Element.Path = pathText(element, c.masker.Step)
 		}
