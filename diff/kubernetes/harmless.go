@@ -56,7 +56,7 @@ func (l *labelReaders) err() error {
 	return nil
 }
 
-// search looks for a label in all objects that may mention it. The shortest documents come first:
+// search reports whether an object reads a label. The shortest documents come first:
 // what they select needs no search in long ones.
 func (l *labelReaders) search(label string) bool {
 	var mention []*manifest.Object
