@@ -5,9 +5,9 @@ package cloud
 import (
 	"context"
 	"fmt"
-	"regexp"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 	"github.com/nuon-toolkit/nuon/runnerd/cloud/aws"
 	"github.com/nuon-toolkit/nuon/runnerd/cloud/azure"
 	"github.com/nuon-toolkit/nuon/runnerd/cloud/gcp"
@@ -39,7 +39,7 @@ func (c Claim) Check() error {
 }
 
 // nonces are those that a proof is made for: a control plane cannot put anything else into one.
-var nonces = regexp.MustCompile(`^[A-Za-z0-9_-]{16,64}$`)
+var nonces = lazyregexp.New(`^[A-Za-z0-9_-]{16,64}$`)
 
 // Prove returns a proof for one nonce of the control plane at runnerURL.
 func (c Claim) Prove(ctx context.Context, runnerURL, nonce string) (api.CloudIdentity, error) {
