@@ -121,13 +121,13 @@ func TestToggles(t *testing.T) {
 	}
 }
 
-// TestOwner checks that an install can belong only to hand or file.
-func TestOwner(t *testing.T) {
+// TestManagedBy checks that an install is managed only manually or by its config.
+func TestManagedBy(t *testing.T) {
 	p, e := start(t)
-	if err := execute(t, New(e), "owner", "acme", "hand"); err != nil || p.changed.Owner != "hand" {
+	if err := execute(t, New(e), "managed-by", "acme", "manual"); err != nil || p.changed.ManagedBy != "manual" {
 		t.Errorf("%v, %+v", err, p.changed)
 	}
-	if err := execute(t, New(e), "owner", "acme", "nobody"); exitcode.CodeOf(err) != exitcode.Usage {
+	if err := execute(t, New(e), "managed-by", "acme", "nobody"); exitcode.CodeOf(err) != exitcode.Usage {
 		t.Errorf("ended with %v", err)
 	}
 }

@@ -49,10 +49,10 @@ func compare(app *appconfig.App, name string, installs []api.Install, takeOwners
 	}
 	for _, i := range installs {
 		has := slices.ContainsFunc(app.Installs, func(f appconfig.Install) bool { return f.Name == i.Name })
-		if !has && i.Owner == api.InstallOwnerFile {
+		if !has && i.ManagedBy == api.InstallManagedByConfig {
 			all = append(all, Difference{Install: i.Name, id: i.ID, Outcome: OutcomeNoFile, Changes: []Move{},
 				Reason: "it is managed by a file, which is missing: nothing changes. Write the file with `nuon " +
-					"installs generate-config " + address(i.App, i.Name) + "`, change its management with `nuon installs owner " +
+					"installs generate-config " + address(i.App, i.Name) + "`, change its management with `nuon installs managed-by " +
 					address(i.App, i.Name) +
 					" hand`, or remove it with `nuon installs deprovision " + address(i.App, i.Name) + "`"})
 		}
@@ -63,7 +63,7 @@ func compare(app *appconfig.App, name string, installs []api.Install, takeOwners
 // created returns the difference that creates the install of a file.
 func created(name string, f appconfig.Install) Difference {
 	d := Difference{Install: f.Name, Outcome: OutcomeCreate, Changes: []Move{}}
-	d.create = api.NewInstall{App: name, Owner: api.NewInstallOwnerFile}
+	d.create = api.NewInstall{App: name, ManagedBy: api.NewInstallManagedByConfig}
 	fill(&d.create, f)
 	add := func(field, to string) { d.Changes = append(d.Changes, Move{Field: field, To: to}) }
 	add("approval", f.ApprovalOption)
@@ -96,8 +96,8 @@ func created(name string, f appconfig.Install) Difference {
 func changed(app *appconfig.App, f appconfig.Install, i api.Install, takeOwnership bool) Difference {
 	d := Difference{Install: f.Name, id: i.ID, Changes: []Move{}}
 	d.change = change(app, f, i)
-	if i.Owner != api.InstallOwnerFile && takeOwnership {
-		d.change.Owner = api.InstallChangeOwnerFile
+	if i.ManagedBy != api.InstallManagedByConfig && takeOwnership {
+		d.change.ManagedBy = api.InstallChangeManagedByConfig
 	}
 	d.Changes = append(d.Changes, moves(i, d.change)...)
 	switch {
@@ -105,9 +105,9 @@ func changed(app *appconfig.App, f appconfig.Install, i api.Install, takeOwnersh
 		d.Outcome = OutcomeRefused
 		d.Reason = "its account (" + account(i.Account) + ") cannot change, and the file has " + account(f.Account) +
 			": fix the file, or create another install"
-	case i.Owner != api.InstallOwnerFile && !takeOwnership:
+	case i.ManagedBy != api.InstallManagedByConfig && !takeOwnership:
 		d.Outcome = OutcomeRefused
-		d.Reason = "it is managed by hand: pass --take-ownership to manage it by its file, or remove the file"
+		d.Reason = "it is managed manually: pass --take-ownership to manage it by its file, or remove the file"
 	case len(d.Changes) > 0:
 		d.Outcome = OutcomeChange
 	default:
@@ -120,7 +120,7 @@ func changed(app *appconfig.App, f appconfig.Install, i api.Install, takeOwnersh
 // leaves out gets the app's default: inputs with a default, labels and overrides (none) and components
 // with a toggle. Inputs that the customer sets are never in a file, and stay unchanged.
 func change(app *appconfig.App, f appconfig.Install, i api.Install) api.InstallChange {
-	c := api.InstallChange{By: api.InstallChangeByFile}
+	c := api.InstallChange{By: api.InstallChangeByConfig}
 	asked := i.Pending.Settings // settings that already wait for an approver are not requested again
 	waits := i.Pending.Approval != ""
 	if f.ApprovalOption != string(i.Approval) || waits && f.ApprovalOption != string(asked.Approval) {

@@ -51,7 +51,7 @@ func loaded(t interface{ Fatal(...any) }, files fs.FS) *appconfig.App {
 // TestCompare checks every outcome of a sync, with the reason where a sync leaves an install alone.
 func TestCompare(t *testing.T) {
 	account := map[string]map[string]string{"aws_account": {"region": "eu-west-1"}}
-	acme := api.Install{ID: "ins_1", Name: "acme", Approval: "prompt", Owner: "file"}
+	acme := api.Install{ID: "ins_1", Name: "acme", Approval: "prompt", ManagedBy: "config"}
 	with := func(change func(*api.Install)) api.Install {
 		i := acme
 		change(&i)
@@ -124,11 +124,11 @@ func TestCompare(t *testing.T) {
 			i.Overrides = map[string]api.ComponentOverride{"web": {TFVars: "a = 1"}}
 		})}, false, Difference{Outcome: OutcomeNone}, nil},
 		"people's": {"[inputs]\nnote = \"n\"\n", []api.Install{with(
-			func(i *api.Install) { i.Owner = "hand" })}, false, Difference{Outcome: OutcomeRefused,
+			func(i *api.Install) { i.ManagedBy = "manual" })}, false, Difference{Outcome: OutcomeRefused,
 			change: api.InstallChange{Inputs: []api.InputValue{{Name: "note", Value: "n"}}}},
 			[]string{`input note (not set) "n"`}},
-		"people's, and taken": {"", []api.Install{with(func(i *api.Install) { i.Owner = "hand" })}, true,
-			Difference{Outcome: OutcomeChange, change: api.InstallChange{Owner: "file"}}, []string{"owner hand file"}},
+		"people's, and taken": {"", []api.Install{with(func(i *api.Install) { i.ManagedBy = "manual" })}, true,
+			Difference{Outcome: OutcomeChange, change: api.InstallChange{ManagedBy: "config"}}, []string{"managed_by manual config"}},
 		"an account that it has": {"[aws_account]\nregion = \"eu-west-1\"\n",
 			[]api.Install{with(func(i *api.Install) { i.Account = account })}, false, Difference{Outcome: OutcomeNone}, nil},
 		"an account that it does not": {"[aws_account]\nregion = \"eu-west-2\"\n",
@@ -163,7 +163,7 @@ func TestCompare(t *testing.T) {
 // reported, and that installs that people manage are not.
 func TestCompareWithoutAFile(t *testing.T) {
 	got := compare(loaded(t, shop(nil)), "shop",
-		[]api.Install{{App: "shop", Name: "left", Owner: "file"}, {Name: "ours", Owner: "hand"}}, true)
+		[]api.Install{{App: "shop", Name: "left", ManagedBy: "config"}, {Name: "ours", ManagedBy: "manual"}}, true)
 	if len(got) != 1 || got[0].Install != "left" || got[0].Outcome != OutcomeNoFile ||
 		!strings.Contains(got[0].Reason, "nuon installs generate-config shop/left") {
 		t.Errorf("%+v", got)
@@ -189,7 +189,7 @@ func TestAGeneratedFileChangesNothing(t *testing.T) {
 		i := api.Install{
 			ID:           "ins_1",
 			Name:         "acme",
-			Owner:        "file",
+			ManagedBy:    "config",
 			Approval:     rapid.SampledFrom([]api.InstallApproval{"prompt", "approve-all"}).Draw(t, "approval"),
 			AllowDestroy: rapid.Bool().Draw(t, "destroy"), Labels: map[string]string{}, Toggles: map[string]bool{},
 			Inputs: []api.InputValue{{Name: "token", Sensitive: true}, {Name: "of an older version", Value: "x"}},

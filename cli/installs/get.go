@@ -117,11 +117,11 @@ func Facts(i api.Install) []string {
 			approvalWords(string(p.Settings.Approval), p.Settings.AllowDestroy,
 				p.Settings.ApprovalsByOthers), p.Approval)
 	}
-	switch i.Owner {
-	case api.InstallOwnerFile:
+	switch i.ManagedBy {
+	case api.InstallManagedByConfig:
 		say("managed by its file: change it with `nuon installs sync`")
-	case api.InstallOwnerHand:
-		say("managed by hand: change it with `nuon installs update`")
+	case api.InstallManagedByManual:
+		say("managed manually: change it with `nuon installs update`")
 	}
 	if i.LastWorkflow.ID != "" {
 		say("last workflow %s %d (%s): %s", i.LastWorkflow.Kind, i.LastWorkflow.Number, i.LastWorkflow.ID,

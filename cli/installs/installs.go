@@ -22,7 +22,7 @@ import (
 // New returns the command with its subcommands.
 func New(e *cmdenv.Env) *cobra.Command {
 	c := &cobra.Command{Use: "installs", Short: "Manage installs: customers' copies of an app"}
-	c.AddCommand(newCreate(e), newList(e), newGet(e), newUpdate(e), newSync(e), newOwner(e), newGenerateConfig(e),
+	c.AddCommand(newCreate(e), newList(e), newGet(e), newUpdate(e), newSync(e), newManagedBy(e), newGenerateConfig(e),
 		newEnable(e), newDisable(e), newStack(e), newSecrets(e), newPin(e), newUnpin(e), newRollback(e), newHistory(e),
 		newTrust(e), newTeardown(e), newDeprovision(e), newForget(e))
 	return c

@@ -490,7 +490,7 @@ func TestShowHidesWhatIsSensitive(t *testing.T) {
 		PinnedBy:     "vera",
 		PinReason:    "freeze",
 		Behind:       []string{"web"},
-		Owner:        "file",
+		ManagedBy:    "config",
 		Labels:       map[string]string{"tier": "gold"},
 		Toggles:      map[string]bool{"metrics": false},
 		Account:      map[string]map[string]string{"aws_account": {"region": "eu-west-1"}},

@@ -53,8 +53,8 @@ func moves(i api.Install, change api.InstallChange) []Move {
 		add("approvals_by_others", strconv.FormatBool(i.ApprovalsByOthers),
 			strconv.FormatBool(*change.ApprovalsByOthers))
 	}
-	if change.Owner != "" {
-		add("owner", string(i.Owner), string(change.Owner))
+	if change.ManagedBy != "" {
+		add("managed_by", string(i.ManagedBy), string(change.ManagedBy))
 	}
 	for _, kind := range slices.Sorted(maps.Keys(change.Account)) {
 		add(kind, pairs(i.Account[kind]), pairs(change.Account[kind]))

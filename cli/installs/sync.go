@@ -56,7 +56,7 @@ The command first prints what it would do with each install: create it, change i
 nothing. Then it asks for confirmation, or needs --yes.
 
 An install that was created from a file is managed by this file, and other commands cannot change it.
-An install that is managed by hand blocks the sync, unless --take-ownership is set: then nothing is
+An install that is managed manually blocks the sync, unless --take-ownership is set: then nothing is
 changed at all. Settings that a file leaves out have the app's defaults. A sync never removes
 anything: an install whose file was deleted is listed and stays.
 
@@ -78,7 +78,7 @@ approval (--wait), 4 rejected, 5 control plane unreachable or access denied.`,
 	c.Flags().StringArrayVar(&o.keys, "key-fingerprint", nil, "accept only this key of a new install's runner, "+
 		"`INSTALL=FINGERPRINT` (from \"runnerd status\"; repeatable)")
 	c.Flags().BoolVar(&o.takeOwnership, "take-ownership", false,
-		"also change installs that are managed by hand, and manage them by their files")
+		"also change installs that are managed manually, and manage them by their files")
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "print what would be done, and exit")
 	c.Flags().BoolVar(&o.yes, "yes", false, "skip the confirmation prompt")
 	o.settling.flags(c)

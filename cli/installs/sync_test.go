@@ -30,9 +30,9 @@ func written(t *testing.T, installs map[string]string) string {
 func TestSync(t *testing.T) {
 	files := map[string]string{"acme": "name = \"acme\"\n[inputs]\nnote = \"n\"\n", "globex": "name = \"globex\"\n"}
 	owned := api.Install{ID: "ins_acme", App: "hello", Name: "acme", Approval: "prompt",
-		Owner: "file", Status: "current"}
-	hands := owned
-	hands.Owner = "hand"
+		ManagedBy: "config", Status: "current"}
+	manual := owned
+	manual.ManagedBy = "manual"
 	t.Setenv("TOKEN", "hush")
 	for name, c := range map[string]struct {
 		acme           api.Install
@@ -56,10 +56,10 @@ func TestSync(t *testing.T) {
 		"of nothing": {owned, []string{"--yes", "--secret", "token=env:NOT_THERE"}, "", exitcode.Usage, false,
 			false, "NOT_THERE"},
 		"a person says no": {owned, nil, "n\n", exitcode.Rejected, false, false, "+ globex  create"},
-		"people's": {hands, []string{"--yes", "--secret", "token=env:TOKEN"}, "", exitcode.Failed, false, false,
+		"people's": {manual, []string{"--yes", "--secret", "token=env:TOKEN"}, "", exitcode.Failed, false, false,
 			"nothing was changed: acme cannot be changed"},
-		"people's, taken": {hands, []string{"--yes", "--secret", "token=env:TOKEN", "--take-ownership"}, "", 0, true,
-			true, "owner"},
+		"people's, taken": {manual, []string{"--yes", "--secret", "token=env:TOKEN", "--take-ownership"}, "", 0, true,
+			true, "managed_by"},
 		"with another's runner": {owned, []string{"--yes", "--secret", "token=env:TOKEN", "--runner", "shared"}, "", 0, true,
 			true, "created globex"},
 		"seen, and waited for": {owned, []string{"--dry-run", "--wait"}, "", exitcode.Failed, false, false,
@@ -90,7 +90,7 @@ func TestSync(t *testing.T) {
 			if !c.makes {
 				return
 			}
-			if d := cmp.Diff(api.NewInstallOwnerFile, p.created.Owner); d != "" || len(p.created.Inputs) != 1 ||
+			if d := cmp.Diff(api.NewInstallManagedByConfig, p.created.ManagedBy); d != "" || len(p.created.Inputs) != 1 ||
 				p.created.Inputs[0].Name != "token" {
 				t.Errorf("made %+v", p.created)
 			}
@@ -98,7 +98,7 @@ func TestSync(t *testing.T) {
 			if err != nil || string(opened.Reveal()) != "hush" {
 				t.Errorf("sealed is %v", err)
 			}
-			if p.changed.By != api.InstallChangeByFile {
+			if p.changed.By != api.InstallChangeByConfig {
 				t.Errorf("changed by %q", p.changed.By)
 			}
 		})
@@ -111,7 +111,7 @@ func TestSyncOfNothing(t *testing.T) {
 	dir := written(t, map[string]string{"acme": "name = \"acme\"\n"})
 	for format, want := range map[string]string{"table": "= acme  no changes\n", "name": "", "json": "none"} {
 		p, e := start(t)
-		p.installs = []api.Install{{ID: "ins_acme", Name: "acme", Approval: "prompt", Owner: "file"}}
+		p.installs = []api.Install{{ID: "ins_acme", Name: "acme", Approval: "prompt", ManagedBy: "config"}}
 		e.Console.Output = format
 		if err := execute(t, New(e), "sync", dir, "--app", "hello"); err != nil {
 			t.Fatal(err)

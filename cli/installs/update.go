@@ -212,43 +212,43 @@ func makeChange(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, i 
 	})
 }
 
-func newOwner(e *cmdenv.Env) *cobra.Command {
+func newManagedBy(e *cmdenv.Env) *cobra.Command {
 	return &cobra.Command{
-		Use:   "owner INSTALL hand|file",
-		Short: "Set whether an install is managed by hand or by its installs/*.toml file",
+		Use:   "managed-by INSTALL manual|config",
+		Short: "Set whether an install is managed manually or by its file in installs/",
 		Args:  cobra.ExactArgs(2),
-		Long: `Set whether an install is managed by hand or by its installs/*.toml file.
+		Long: `Set whether an install is managed manually or by its file in installs/.
 
-Only "nuon installs sync" changes an install that is managed by a file, so that no manual change is
-undone by the next sync. It leaves alone an install that is managed by hand.`,
-		Example: "  nuon installs owner acme hand",
+Only "nuon installs sync" changes an install that is managed by its file, so that the next sync undoes no
+manual change. It does not change an install that is managed manually.`,
+		Example: "  nuon installs managed-by acme manual",
 		ValidArgsFunction: complete.Args(e, complete.Installs,
 			func(context.Context, *apiclient.Client, []string) ([]complete.Name, error) {
-				return []complete.Name{{Name: "hand", About: "people"},
-					{Name: "file", About: "installs/*.toml of its app"}}, nil
+				return []complete.Name{{Name: string(api.InstallManagedByManual), About: "people and programs"},
+					{Name: string(api.InstallManagedByConfig), About: "its file in installs/"}}, nil
 			}),
 		RunE: func(c *cobra.Command, args []string) error {
-			owner := api.InstallChangeOwner(args[1])
-			if !owner.Valid() {
-				return exitcode.Usagef("invalid owner %q: use hand or file", args[1])
+			managedBy := api.InstallChangeManagedBy(args[1])
+			if !managedBy.Valid() {
+				return exitcode.Usagef("invalid value %q: use manual or config", args[1])
 			}
 			client, err := e.Client()
 			if err != nil {
 				return err
 			}
 			i, err := apiclient.Decode[api.Install](client.UpdateInstall(c.Context(), args[0],
-				api.InstallChange{Owner: owner}))
+				api.InstallChange{ManagedBy: managedBy}))
 			if err != nil {
 				return err
 			}
 			return e.Console.Result(i, func(w io.Writer) error {
-				says := "is now managed by hand: change it with `nuon installs update`"
-				if i.Owner == api.InstallOwnerFile {
-					says = "is now managed by its file: change it with `nuon installs sync`; print the file with " +
+				text := "is now managed manually: change it with `nuon installs update`"
+				if i.ManagedBy == api.InstallManagedByConfig {
+					text = "is now managed by its file: change it with `nuon installs sync`; print the file with " +
 						"`nuon installs generate-config " +
 						address(i.App, i.Name) + "`"
 				}
-				_, err := fmt.Fprintf(w, "%s/%s %s\n", i.App, i.Name, says)
+				_, err := fmt.Fprintf(w, "%s/%s %s\n", i.App, i.Name, text)
 				return err
 			})
 		},

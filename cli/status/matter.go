@@ -194,7 +194,7 @@ func (s seen) troubled(now time.Time) []Matter {
 func (s seen) sick() []Matter {
 	var g gather
 	for _, i := range s.installs {
-		for _, u := range i.Unwell {
+		for _, u := range i.Unhealthy {
 			kind := KindHealth
 			if u.Health.Status == api.HealthStatusProgressing {
 				kind = KindProgress

@@ -58,7 +58,7 @@ func because(reason string, behind ...string) func(*api.InstallSummary) {
 func sick(component string, status api.HealthStatus, reason string) func(*api.InstallSummary) {
 	return func(i *api.InstallSummary) {
 		i.Health = api.InstallSummaryHealth(status)
-		i.Unwell = []api.ComponentHealth{{Component: component, Health: api.Health{
+		i.Unhealthy = []api.ComponentHealth{{Component: component, Health: api.Health{
 			Status: status, At: earlier(time.Minute),
 			Objects: []api.ObjectHealth{{Object: api.ObjectRef{Group: "apps", Version: "v1", Kind: "Deployment",
 				Namespace: "shop", Name: component}, Status: api.ObjectHealthStatus(status), Reason: reason}},

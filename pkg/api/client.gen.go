@@ -186,6 +186,24 @@ func (e InstallApproval) Valid() bool {
 	}
 }
 
+// Defines values for InstallDesiredPresence.
+const (
+	InstallDesiredPresenceAbsent  InstallDesiredPresence = "absent"
+	InstallDesiredPresencePresent InstallDesiredPresence = "present"
+)
+
+// Valid indicates whether the value is a known member of the InstallDesiredPresence enum.
+func (e InstallDesiredPresence) Valid() bool {
+	switch e {
+	case InstallDesiredPresenceAbsent:
+		return true
+	case InstallDesiredPresencePresent:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for InstallHealth.
 const (
 	InstallHealthAttention   InstallHealth = "attention"
@@ -213,18 +231,18 @@ func (e InstallHealth) Valid() bool {
 	}
 }
 
-// Defines values for InstallOwner.
+// Defines values for InstallManagedBy.
 const (
-	InstallOwnerFile InstallOwner = "file"
-	InstallOwnerHand InstallOwner = "hand"
+	InstallManagedByConfig InstallManagedBy = "config"
+	InstallManagedByManual InstallManagedBy = "manual"
 )
 
-// Valid indicates whether the value is a known member of the InstallOwner enum.
-func (e InstallOwner) Valid() bool {
+// Valid indicates whether the value is a known member of the InstallManagedBy enum.
+func (e InstallManagedBy) Valid() bool {
 	switch e {
-	case InstallOwnerFile:
+	case InstallManagedByConfig:
 		return true
-	case InstallOwnerHand:
+	case InstallManagedByManual:
 		return true
 	default:
 		return false
@@ -273,24 +291,6 @@ func (e InstallStatus) Valid() bool {
 	}
 }
 
-// Defines values for InstallWanted.
-const (
-	InstallWantedAbsent  InstallWanted = "absent"
-	InstallWantedPresent InstallWanted = "present"
-)
-
-// Valid indicates whether the value is a known member of the InstallWanted enum.
-func (e InstallWanted) Valid() bool {
-	switch e {
-	case InstallWantedAbsent:
-		return true
-	case InstallWantedPresent:
-		return true
-	default:
-		return false
-	}
-}
-
 // Defines values for InstallChangeApproval.
 const (
 	InstallChangeApprovalApproveAll InstallChangeApproval = "approve-all"
@@ -311,34 +311,52 @@ func (e InstallChangeApproval) Valid() bool {
 
 // Defines values for InstallChangeBy.
 const (
-	InstallChangeByFile InstallChangeBy = "file"
-	InstallChangeByHand InstallChangeBy = "hand"
+	InstallChangeByConfig InstallChangeBy = "config"
+	InstallChangeByManual InstallChangeBy = "manual"
 )
 
 // Valid indicates whether the value is a known member of the InstallChangeBy enum.
 func (e InstallChangeBy) Valid() bool {
 	switch e {
-	case InstallChangeByFile:
+	case InstallChangeByConfig:
 		return true
-	case InstallChangeByHand:
+	case InstallChangeByManual:
 		return true
 	default:
 		return false
 	}
 }
 
-// Defines values for InstallChangeOwner.
+// Defines values for InstallChangeManagedBy.
 const (
-	InstallChangeOwnerFile InstallChangeOwner = "file"
-	InstallChangeOwnerHand InstallChangeOwner = "hand"
+	InstallChangeManagedByConfig InstallChangeManagedBy = "config"
+	InstallChangeManagedByManual InstallChangeManagedBy = "manual"
 )
 
-// Valid indicates whether the value is a known member of the InstallChangeOwner enum.
-func (e InstallChangeOwner) Valid() bool {
+// Valid indicates whether the value is a known member of the InstallChangeManagedBy enum.
+func (e InstallChangeManagedBy) Valid() bool {
 	switch e {
-	case InstallChangeOwnerFile:
+	case InstallChangeManagedByConfig:
 		return true
-	case InstallChangeOwnerHand:
+	case InstallChangeManagedByManual:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for InstallComponentDesiredPresence.
+const (
+	InstallComponentDesiredPresenceAbsent  InstallComponentDesiredPresence = "absent"
+	InstallComponentDesiredPresencePresent InstallComponentDesiredPresence = "present"
+)
+
+// Valid indicates whether the value is a known member of the InstallComponentDesiredPresence enum.
+func (e InstallComponentDesiredPresence) Valid() bool {
+	switch e {
+	case InstallComponentDesiredPresenceAbsent:
+		return true
+	case InstallComponentDesiredPresencePresent:
 		return true
 	default:
 		return false
@@ -387,24 +405,6 @@ func (e InstallComponentStatus) Valid() bool {
 	case InstallComponentStatusStalled:
 		return true
 	case InstallComponentStatusWaiting:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for InstallComponentWanted.
-const (
-	InstallComponentWantedAbsent  InstallComponentWanted = "absent"
-	InstallComponentWantedPresent InstallComponentWanted = "present"
-)
-
-// Valid indicates whether the value is a known member of the InstallComponentWanted enum.
-func (e InstallComponentWanted) Valid() bool {
-	switch e {
-	case InstallComponentWantedAbsent:
-		return true
-	case InstallComponentWantedPresent:
 		return true
 	default:
 		return false
@@ -483,18 +483,18 @@ func (e InstallSummaryHealth) Valid() bool {
 	}
 }
 
-// Defines values for InstallSummaryOwner.
+// Defines values for InstallSummaryManagedBy.
 const (
-	InstallSummaryOwnerFile InstallSummaryOwner = "file"
-	InstallSummaryOwnerHand InstallSummaryOwner = "hand"
+	InstallSummaryManagedByConfig InstallSummaryManagedBy = "config"
+	InstallSummaryManagedByManual InstallSummaryManagedBy = "manual"
 )
 
-// Valid indicates whether the value is a known member of the InstallSummaryOwner enum.
-func (e InstallSummaryOwner) Valid() bool {
+// Valid indicates whether the value is a known member of the InstallSummaryManagedBy enum.
+func (e InstallSummaryManagedBy) Valid() bool {
 	switch e {
-	case InstallSummaryOwnerFile:
+	case InstallSummaryManagedByConfig:
 		return true
-	case InstallSummaryOwnerHand:
+	case InstallSummaryManagedByManual:
 		return true
 	default:
 		return false
@@ -699,18 +699,18 @@ func (e NewInstallApproval) Valid() bool {
 	}
 }
 
-// Defines values for NewInstallOwner.
+// Defines values for NewInstallManagedBy.
 const (
-	NewInstallOwnerFile NewInstallOwner = "file"
-	NewInstallOwnerHand NewInstallOwner = "hand"
+	NewInstallManagedByConfig NewInstallManagedBy = "config"
+	NewInstallManagedByManual NewInstallManagedBy = "manual"
 )
 
-// Valid indicates whether the value is a known member of the NewInstallOwner enum.
-func (e NewInstallOwner) Valid() bool {
+// Valid indicates whether the value is a known member of the NewInstallManagedBy enum.
+func (e NewInstallManagedBy) Valid() bool {
 	switch e {
-	case NewInstallOwnerFile:
+	case NewInstallManagedByConfig:
 		return true
-	case NewInstallOwnerHand:
+	case NewInstallManagedByManual:
 		return true
 	default:
 		return false
@@ -1115,16 +1115,16 @@ func (e SecretStatusState) Valid() bool {
 
 // Defines values for StackSource.
 const (
-	Manual    StackSource = "manual"
-	PhoneHome StackSource = "phone_home"
+	StackSourceManual    StackSource = "manual"
+	StackSourcePhoneHome StackSource = "phone_home"
 )
 
 // Valid indicates whether the value is a known member of the StackSource enum.
 func (e StackSource) Valid() bool {
 	switch e {
-	case Manual:
+	case StackSourceManual:
 		return true
-	case PhoneHome:
+	case StackSourcePhoneHome:
 		return true
 	default:
 		return false
@@ -2360,9 +2360,10 @@ type Install struct {
 	Blocked bool `json:"blocked,omitempty,omitzero"`
 
 	// Commit of that release: of the app's own repository, or the digest of what was uploaded
-	Commit     string             `json:"commit,omitempty,omitzero"`
-	Components []InstallComponent `json:"components"`
-	CreatedAt  time.Time          `json:"created_at"`
+	Commit          string                 `json:"commit,omitempty,omitzero"`
+	Components      []InstallComponent     `json:"components"`
+	CreatedAt       time.Time              `json:"created_at"`
+	DesiredPresence InstallDesiredPresence `json:"desired_presence"`
 
 	// Health good: all is there and ready, and the runner is online; progressing: something is not ready yet; degraded: something that was deployed does not work; attention: something is missing or needs a person; unknown: the runner is not online
 	Health InstallHealth `json:"health,omitempty,omitzero"`
@@ -2375,14 +2376,14 @@ type Install struct {
 	LastWorkflow   WorkflowRef       `json:"last_workflow,omitempty,omitzero"`
 
 	// Latest number of the newest complete release
-	Latest int    `json:"latest,omitempty,omitzero"`
-	Name   string `json:"name"`
+	Latest int `json:"latest,omitempty,omitzero"`
+
+	// ManagedBy what changes it: people and programs (manual), or its file in installs/ of its app (config)
+	ManagedBy InstallManagedBy `json:"managed_by,omitempty,omitzero"`
+	Name      string           `json:"name"`
 
 	// Overrides values of components that differ for this install, by component
 	Overrides map[string]ComponentOverride `json:"overrides,omitempty,omitzero"`
-
-	// Owner who changes it: people, or installs/*.toml of its app
-	Owner InstallOwner `json:"owner,omitempty,omitzero"`
 
 	// Pending looser settings that wait for an approver; left out when there are none
 	Pending   PendingSettings `json:"pending,omitempty,omitzero"`
@@ -2419,25 +2420,24 @@ type Install struct {
 	// Toggles components that this install switched on or off
 	Toggles map[string]bool `json:"toggles,omitempty,omitzero"`
 
-	// Unwell components whose objects are not all ready, as the runner saw them last
-	Unwell []ComponentHealth `json:"unwell,omitempty,omitzero"`
-	Wanted InstallWanted     `json:"wanted"`
+	// Unhealthy components with objects that were not ready at the last check
+	Unhealthy []ComponentHealth `json:"unhealthy,omitempty,omitzero"`
 }
 
 // InstallApproval defines model for Install.Approval.
 type InstallApproval string
 
+// InstallDesiredPresence defines model for Install.DesiredPresence.
+type InstallDesiredPresence string
+
 // InstallHealth good: all is there and ready, and the runner is online; progressing: something is not ready yet; degraded: something that was deployed does not work; attention: something is missing or needs a person; unknown: the runner is not online
 type InstallHealth string
 
-// InstallOwner who changes it: people, or installs/*.toml of its app
-type InstallOwner string
+// InstallManagedBy what changes it: people and programs (manual), or its file in installs/ of its app (config)
+type InstallManagedBy string
 
 // InstallStatus defines model for Install.Status.
 type InstallStatus string
-
-// InstallWanted defines model for Install.Wanted.
-type InstallWanted string
 
 // InstallChange defines model for InstallChange.
 type InstallChange struct {
@@ -2447,43 +2447,44 @@ type InstallChange struct {
 	// AllowDestroy true needs an approver, as approve-all does
 	AllowDestroy *bool `json:"allow_destroy,omitempty"`
 
-	// Approval approve-all needs an approver: 403 for others, but from an install file (by file) it waits for one
+	// Approval approve-all needs an approver: 403 for others, but from an install file (by config) it waits for one
 	Approval InstallChangeApproval `json:"approval,omitempty,omitzero"`
 
 	// ApprovalsByOthers nobody approves what they asked for themselves; false needs an approver other than the one who asks
 	ApprovalsByOthers *bool `json:"approvals_by_others,omitempty"`
 
-	// By whose change this is, default hand; 409 owned when the install belongs to the other and owner does not change with it
+	// By where this change comes from, default manual; 409 managed_elsewhere if the other manages the install and managed_by does not transfer it
 	By     InstallChangeBy `json:"by,omitempty,omitzero"`
 	Inputs []InputValue    `json:"inputs,omitempty,omitzero"`
 
 	// Labels to set; an empty value removes one; those that are left out stay
 	Labels map[string]string `json:"labels,omitempty,omitzero"`
 
+	// ManagedBy transfers the install
+	ManagedBy InstallChangeManagedBy `json:"managed_by,omitempty,omitzero"`
+
 	// Overrides to set, by component; an empty object removes those of a component; components that are left out stay
 	Overrides map[string]ComponentOverride `json:"overrides,omitempty,omitzero"`
-
-	// Owner from now on
-	Owner InstallChangeOwner `json:"owner,omitempty,omitzero"`
 
 	// Toggles components to switch on or off; those that are left out stay
 	Toggles map[string]bool `json:"toggles,omitempty,omitzero"`
 }
 
-// InstallChangeApproval approve-all needs an approver: 403 for others, but from an install file (by file) it waits for one
+// InstallChangeApproval approve-all needs an approver: 403 for others, but from an install file (by config) it waits for one
 type InstallChangeApproval string
 
-// InstallChangeBy whose change this is, default hand; 409 owned when the install belongs to the other and owner does not change with it
+// InstallChangeBy where this change comes from, default manual; 409 managed_elsewhere if the other manages the install and managed_by does not transfer it
 type InstallChangeBy string
 
-// InstallChangeOwner from now on
-type InstallChangeOwner string
+// InstallChangeManagedBy transfers the install
+type InstallChangeManagedBy string
 
 // InstallComponent defines model for InstallComponent.
 type InstallComponent struct {
-	AppliedAt     time.Time `json:"applied_at,omitempty,omitzero"`
-	AppliedDigest string    `json:"applied_digest,omitempty,omitzero"`
-	DesiredDigest string    `json:"desired_digest,omitempty,omitzero"`
+	AppliedAt       time.Time                       `json:"applied_at,omitempty,omitzero"`
+	AppliedDigest   string                          `json:"applied_digest,omitempty,omitzero"`
+	DesiredDigest   string                          `json:"desired_digest,omitempty,omitzero"`
+	DesiredPresence InstallComponentDesiredPresence `json:"desired_presence"`
 
 	// Health of the Kubernetes objects that were deployed; none for other kinds
 	Health Health `json:"health,omitempty,omitzero"`
@@ -2496,17 +2497,16 @@ type InstallComponent struct {
 	Outputs []OutputValue          `json:"outputs"`
 	Reason  string                 `json:"reason"`
 	Status  InstallComponentStatus `json:"status"`
-	Wanted  InstallComponentWanted `json:"wanted"`
 }
+
+// InstallComponentDesiredPresence defines model for InstallComponent.DesiredPresence.
+type InstallComponentDesiredPresence string
 
 // InstallComponentOff why it is absent though the app has it: switched off, or torn down by a person until it is deployed again
 type InstallComponentOff string
 
 // InstallComponentStatus defines model for InstallComponent.Status.
 type InstallComponentStatus string
-
-// InstallComponentWanted defines model for InstallComponent.Wanted.
-type InstallComponentWanted string
 
 // InstallList defines model for InstallList.
 type InstallList struct {
@@ -2575,11 +2575,11 @@ type InstallSummary struct {
 	LastWorkflow WorkflowRef          `json:"last_workflow,omitempty,omitzero"`
 
 	// Latest number of the newest complete release
-	Latest int    `json:"latest,omitempty,omitzero"`
-	Name   string `json:"name"`
+	Latest int `json:"latest,omitempty,omitzero"`
 
-	// Owner who changes it: people, or installs/*.toml of its app
-	Owner InstallSummaryOwner `json:"owner,omitempty,omitzero"`
+	// ManagedBy what changes it: people and programs (manual), or its file in installs/ of its app (config)
+	ManagedBy InstallSummaryManagedBy `json:"managed_by,omitempty,omitzero"`
+	Name      string                  `json:"name"`
 
 	// Pinned number of the release that it is held at; 0 when it follows the newest complete one
 	Pinned int    `json:"pinned,omitempty,omitzero"`
@@ -2599,15 +2599,15 @@ type InstallSummary struct {
 	// Target number of the release that it is to have
 	Target int `json:"target,omitempty,omitzero"`
 
-	// Unwell components whose objects are not all ready, as the runner saw them last
-	Unwell []ComponentHealth `json:"unwell,omitempty,omitzero"`
+	// Unhealthy components with objects that were not ready at the last check
+	Unhealthy []ComponentHealth `json:"unhealthy,omitempty,omitzero"`
 }
 
 // InstallSummaryHealth good: all is there and ready, and the runner is online; progressing: something is not ready yet; degraded: something that was deployed does not work; attention: something is missing or needs a person; unknown: the runner is not online
 type InstallSummaryHealth string
 
-// InstallSummaryOwner who changes it: people, or installs/*.toml of its app
-type InstallSummaryOwner string
+// InstallSummaryManagedBy what changes it: people and programs (manual), or its file in installs/ of its app (config)
+type InstallSummaryManagedBy string
 
 // InstallSummaryStatus defines model for InstallSummary.Status.
 type InstallSummaryStatus string
@@ -2864,7 +2864,7 @@ type NewInstall struct {
 	AllowDestroy bool   `json:"allow_destroy,omitempty,omitzero"`
 	App          string `json:"app"`
 
-	// Approval approve-all needs an approver: 403 for others, but from an install file (owner file) it waits for one
+	// Approval approve-all needs an approver: 403 for others, but from an install file (managed_by config) it waits for one
 	Approval          NewInstallApproval `json:"approval,omitempty,omitzero"`
 	ApprovalsByOthers bool               `json:"approvals_by_others,omitempty,omitzero"`
 
@@ -2872,24 +2872,24 @@ type NewInstall struct {
 	ID     string            `json:"id,omitempty,omitzero"`
 	Inputs []InputValue      `json:"inputs,omitempty,omitzero"`
 	Labels map[string]string `json:"labels,omitempty,omitzero"`
-	Name   string            `json:"name"`
+
+	// ManagedBy default manual
+	ManagedBy NewInstallManagedBy `json:"managed_by,omitempty,omitzero"`
+	Name      string              `json:"name"`
 
 	// Overrides by component
 	Overrides map[string]ComponentOverride `json:"overrides,omitempty,omitzero"`
-
-	// Owner default hand
-	Owner NewInstallOwner `json:"owner,omitempty,omitzero"`
 
 	// Runner name or id; default the shared install runner when there is one, else a new runner named like the install
 	Runner  string          `json:"runner,omitempty,omitzero"`
 	Toggles map[string]bool `json:"toggles,omitempty,omitzero"`
 }
 
-// NewInstallApproval approve-all needs an approver: 403 for others, but from an install file (owner file) it waits for one
+// NewInstallApproval approve-all needs an approver: 403 for others, but from an install file (managed_by config) it waits for one
 type NewInstallApproval string
 
-// NewInstallOwner default hand
-type NewInstallOwner string
+// NewInstallManagedBy default manual
+type NewInstallManagedBy string
 
 // NewLogChunk defines model for NewLogChunk.
 type NewLogChunk struct {

@@ -365,7 +365,7 @@ func (q *Queries) InputsOfInstalls(ctx context.Context, orgID string, installIds
 }
 
 const installForStatus = `-- name: InstallForStatus :one
-select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, desired_presence, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, owner, labels, account, confirmed_account, toggles, overrides, changed, created_at from installs where org_id = $1 and id = $2
+select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, desired_presence, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, managed_by, labels, account, confirmed_account, toggles, overrides, changed, created_at from installs where org_id = $1 and id = $2
 `
 
 func (q *Queries) InstallForStatus(ctx context.Context, orgID string, iD string) (Install, error) {
@@ -387,7 +387,7 @@ func (q *Queries) InstallForStatus(ctx context.Context, orgID string, iD string)
 		&i.PinReleaseID,
 		&i.PinReason,
 		&i.PinnedBy,
-		&i.Owner,
+		&i.ManagedBy,
 		&i.Labels,
 		&i.Account,
 		&i.ConfirmedAccount,
@@ -518,7 +518,7 @@ func (q *Queries) ListInstallComponents(ctx context.Context, orgID string, insta
 }
 
 const lockInstallRange = `-- name: LockInstallRange :many
-select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, desired_presence, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, owner, labels, account, confirmed_account, toggles, overrides, changed, created_at from installs where org_id = $1 and app_id = $2 and id between $3 and $4 order by id for update skip locked
+select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, desired_presence, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, managed_by, labels, account, confirmed_account, toggles, overrides, changed, created_at from installs where org_id = $1 and app_id = $2 and id between $3 and $4 order by id for update skip locked
 `
 
 type LockInstallRangeParams struct {
@@ -559,7 +559,7 @@ func (q *Queries) LockInstallRange(ctx context.Context, arg LockInstallRangePara
 			&i.PinReleaseID,
 			&i.PinReason,
 			&i.PinnedBy,
-			&i.Owner,
+			&i.ManagedBy,
 			&i.Labels,
 			&i.Account,
 			&i.ConfirmedAccount,

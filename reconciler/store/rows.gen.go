@@ -244,7 +244,7 @@ type Install struct {
 	PinReleaseID      *string
 	PinReason         string
 	PinnedBy          string
-	Owner             string
+	ManagedBy         string
 	Labels            json.RawMessage
 	Account           json.RawMessage
 	ConfirmedAccount  json.RawMessage

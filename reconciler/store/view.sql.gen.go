@@ -86,10 +86,10 @@ func (q *Queries) AddCredential(ctx context.Context, arg AddCredentialParams) (C
 }
 
 const addInstall = `-- name: AddInstall :one
-insert into installs (org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, owner, labels, account, toggles, overrides)
-values ($1, $2, $3, $4, $5, $6, $7, $8, coalesce($9::jsonb, '{}'), coalesce(nullif($10::text, ''), 'hand'),
+insert into installs (org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, managed_by, labels, account, toggles, overrides)
+values ($1, $2, $3, $4, $5, $6, $7, $8, coalesce($9::jsonb, '{}'), coalesce(nullif($10::text, ''), 'manual'),
     coalesce($11::jsonb, '{}'), coalesce($12::jsonb, '{}'), coalesce($13::jsonb, '{}'),
-    coalesce($14::jsonb, '{}')) returning org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, desired_presence, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, owner, labels, account, confirmed_account, toggles, overrides, changed, created_at
+    coalesce($14::jsonb, '{}')) returning org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, desired_presence, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, managed_by, labels, account, confirmed_account, toggles, overrides, changed, created_at
 `
 
 type AddInstallParams struct {
@@ -102,7 +102,7 @@ type AddInstallParams struct {
 	AllowDestroy      bool
 	ApprovalsByOthers bool
 	Rule              json.RawMessage
-	Owner             string
+	ManagedBy         string
 	Labels            json.RawMessage
 	Account           json.RawMessage
 	Toggles           json.RawMessage
@@ -121,7 +121,7 @@ func (q *Queries) AddInstall(ctx context.Context, arg AddInstallParams) (Install
 		arg.AllowDestroy,
 		arg.ApprovalsByOthers,
 		arg.Rule,
-		arg.Owner,
+		arg.ManagedBy,
 		arg.Labels,
 		arg.Account,
 		arg.Toggles,
@@ -144,7 +144,7 @@ func (q *Queries) AddInstall(ctx context.Context, arg AddInstallParams) (Install
 		&i.PinReleaseID,
 		&i.PinReason,
 		&i.PinnedBy,
-		&i.Owner,
+		&i.ManagedBy,
 		&i.Labels,
 		&i.Account,
 		&i.ConfirmedAccount,
@@ -284,12 +284,12 @@ func (q *Queries) BuildWanted(ctx context.Context, releaseID string, orgID strin
 }
 
 const changeInstall = `-- name: ChangeInstall :exec
-update installs set owner = $1, labels = $2, account = $3, toggles = $4, overrides = $5
+update installs set managed_by = $1, labels = $2, account = $3, toggles = $4, overrides = $5
 where org_id = $6 and id = $7
 `
 
 type ChangeInstallParams struct {
-	Owner     string
+	ManagedBy string
 	Labels    json.RawMessage
 	Account   json.RawMessage
 	Toggles   json.RawMessage
@@ -300,7 +300,7 @@ type ChangeInstallParams struct {
 
 func (q *Queries) ChangeInstall(ctx context.Context, arg ChangeInstallParams) error {
 	_, err := q.db.Exec(ctx, changeInstall,
-		arg.Owner,
+		arg.ManagedBy,
 		arg.Labels,
 		arg.Account,
 		arg.Toggles,
@@ -312,7 +312,7 @@ func (q *Queries) ChangeInstall(ctx context.Context, arg ChangeInstallParams) er
 }
 
 const changedInstalls = `-- name: ChangedInstalls :many
-select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.rule, i.desired_presence, i.provisioned, i.resolved_release_id, i.pin_release_id, i.pin_reason, i.pinned_by, i.owner, i.labels, i.account, i.confirmed_account, i.toggles, i.overrides, i.changed, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
+select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.rule, i.desired_presence, i.provisioned, i.resolved_release_id, i.pin_release_id, i.pin_reason, i.pinned_by, i.managed_by, i.labels, i.account, i.confirmed_account, i.toggles, i.overrides, i.changed, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
 where i.org_id = $1 and i.app_id = $2 and i.id in (
     select n.id from installs n where n.org_id = $1 and n.app_id = $2
       and n.changed >= $3 and n.changed < (select pg_snapshot_xmax(pg_current_snapshot())::text::bigint)
@@ -354,7 +354,7 @@ func (q *Queries) ChangedInstalls(ctx context.Context, orgID string, appID strin
 			&i.Install.PinReleaseID,
 			&i.Install.PinReason,
 			&i.Install.PinnedBy,
-			&i.Install.Owner,
+			&i.Install.ManagedBy,
 			&i.Install.Labels,
 			&i.Install.Account,
 			&i.Install.ConfirmedAccount,
@@ -1264,7 +1264,7 @@ func (q *Queries) ViewInputsToReseal(ctx context.Context, orgID string, runnerID
 }
 
 const viewInstall = `-- name: ViewInstall :many
-select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.rule, i.desired_presence, i.provisioned, i.resolved_release_id, i.pin_release_id, i.pin_reason, i.pinned_by, i.owner, i.labels, i.account, i.confirmed_account, i.toggles, i.overrides, i.changed, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
+select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.rule, i.desired_presence, i.provisioned, i.resolved_release_id, i.pin_release_id, i.pin_reason, i.pinned_by, i.managed_by, i.labels, i.account, i.confirmed_account, i.toggles, i.overrides, i.changed, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
 where i.org_id = $1
   and (i.id = $2 or i.name = $2 or i.name = split_part($2, '/', 2) and a.name || '/' || i.name = $2) limit 2
 `
@@ -1300,7 +1300,7 @@ func (q *Queries) ViewInstall(ctx context.Context, orgID string, key string) ([]
 			&i.Install.PinReleaseID,
 			&i.Install.PinReason,
 			&i.Install.PinnedBy,
-			&i.Install.Owner,
+			&i.Install.ManagedBy,
 			&i.Install.Labels,
 			&i.Install.Account,
 			&i.Install.ConfirmedAccount,
@@ -1379,7 +1379,7 @@ func (q *Queries) ViewInstallComponents(ctx context.Context, orgID string, insta
 }
 
 const viewInstalls = `-- name: ViewInstalls :many
-select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.rule, i.desired_presence, i.provisioned, i.resolved_release_id, i.pin_release_id, i.pin_reason, i.pinned_by, i.owner, i.labels, i.account, i.confirmed_account, i.toggles, i.overrides, i.changed, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
+select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.rule, i.desired_presence, i.provisioned, i.resolved_release_id, i.pin_release_id, i.pin_reason, i.pinned_by, i.managed_by, i.labels, i.account, i.confirmed_account, i.toggles, i.overrides, i.changed, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
 where i.org_id = $1 and ($2::text = '' or a.id = $2) and ($3::text = '' or i.runner_id = $3)
   and i.labels @> $4::jsonb and (a.name, i.name) > ($5::text, $6::text)
 order by a.name, i.name limit $7
@@ -1434,7 +1434,7 @@ func (q *Queries) ViewInstalls(ctx context.Context, arg ViewInstallsParams) ([]V
 			&i.Install.PinReleaseID,
 			&i.Install.PinReason,
 			&i.Install.PinnedBy,
-			&i.Install.Owner,
+			&i.Install.ManagedBy,
 			&i.Install.Labels,
 			&i.Install.Account,
 			&i.Install.ConfirmedAccount,

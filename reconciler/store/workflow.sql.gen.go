@@ -800,7 +800,7 @@ func (q *Queries) LockApproval(ctx context.Context, orgID string, iD string) (Lo
 
 const lockInstall = `-- name: LockInstall :one
 
-select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, desired_presence, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, owner, labels, account, confirmed_account, toggles, overrides, changed, created_at from installs where org_id = $1 and id = $2 for update
+select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, desired_presence, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, managed_by, labels, account, confirmed_account, toggles, overrides, changed, created_at from installs where org_id = $1 and id = $2 for update
 `
 
 // workflow: workflows, their steps, plans, approvals and refusals, and what was applied. Everything that is read here to decide is
@@ -824,7 +824,7 @@ func (q *Queries) LockInstall(ctx context.Context, orgID string, iD string) (Ins
 		&i.PinReleaseID,
 		&i.PinReason,
 		&i.PinnedBy,
-		&i.Owner,
+		&i.ManagedBy,
 		&i.Labels,
 		&i.Account,
 		&i.ConfirmedAccount,

@@ -88,7 +88,7 @@ func (s *Server) createInstall(ctx context.Context, tx *store.Tx, n api.NewInsta
 	}
 	c := callerOf(ctx)
 	to, begin := workflow.SettingsOf(fresh), workflow.Strictest()
-	if err := mayLoosen(c, quoted(n.Name), begin, to, fresh.Owner); err != nil {
+	if err := mayLoosen(c, quoted(n.Name), begin, to, fresh.ManagedBy); err != nil {
 		return made, err
 	}
 	runner, created, err := s.runnerFor(ctx, tx, n)
@@ -103,7 +103,7 @@ func (s *Server) createInstall(ctx context.Context, tx *store.Tx, n api.NewInsta
 	row, err := tx.AddInstall(ctx, store.AddInstallParams{
 		OrgID: tx.Org, ID: n.ID, AppID: app.ID, Name: n.Name, RunnerID: runner.ID, Approval: begin.Approval,
 		AllowDestroy:      begin.AllowDestroy,
-		ApprovalsByOthers: begin.ByOthers, Rule: rule, Owner: fresh.Owner, Labels: fresh.Labels,
+		ApprovalsByOthers: begin.ByOthers, Rule: rule, ManagedBy: fresh.ManagedBy, Labels: fresh.Labels,
 		Account: fresh.Account, Toggles: fresh.Toggles, Overrides: fresh.Overrides,
 	})
 	if constraint, taken := store.IsUniqueViolation(err); taken {
@@ -189,14 +189,13 @@ func newInstall(ctx context.Context, tx *store.Tx, app store.App, n api.NewInsta
 		return store.Install{}, err
 	}
 	none := json.RawMessage("{}")
-	owner := orElse(string(n.Owner), "hand")
-	bare := store.Install{Name: n.Name, Approval: "prompt", Owner: owner, Labels: none, Account: none, Toggles: none,
-		Overrides: none}
+	managedBy := orElse(string(n.ManagedBy), string(api.InstallManagedByManual))
+	bare := store.Install{Name: n.Name, Approval: "prompt", ManagedBy: managedBy, Labels: none, Account: none,
+		Toggles: none, Overrides: none}
 	made, err := changed(bare, config, api.InstallChange{
 		Approval: api.InstallChangeApproval(n.Approval), AllowDestroy: &n.AllowDestroy,
 		ApprovalsByOthers: &n.ApprovalsByOthers, Toggles: n.Toggles, Labels: n.Labels, Account: n.Account,
-		Overrides: n.Overrides,
-		Owner:     api.InstallChangeOwner(owner), By: api.InstallChangeBy(owner),
+		Overrides: n.Overrides, ManagedBy: api.InstallChangeManagedBy(managedBy), By: api.InstallChangeBy(managedBy),
 	})
 	if err == nil {
 		err = inputs.Check(config, nil, n.Inputs)
@@ -303,7 +302,7 @@ func (s *Server) changeInstall(ctx context.Context, tx *store.Tx, row store.Inst
 	}
 	who := callerOf(ctx)
 	now, to := workflow.SettingsOf(row), workflow.SettingsOf(as)
-	if err := mayLoosen(who, row.Name, now, to, orElse(string(c.By), "hand")); err != nil {
+	if err := mayLoosen(who, row.Name, now, to, orElse(string(c.By), string(api.InstallManagedByManual))); err != nil {
 		return err
 	}
 	if err := rollout.CheckToggles(ctx, tx, row, as); err != nil {
@@ -332,7 +331,7 @@ func (s *Server) changeInstall(ctx context.Context, tx *store.Tx, row store.Inst
 		return err
 	}
 	err = tx.ChangeInstall(ctx, store.ChangeInstallParams{
-		OrgID: tx.Org, ID: row.ID, Owner: as.Owner, Labels: as.Labels, Account: as.Account, Toggles: as.Toggles,
+		OrgID: tx.Org, ID: row.ID, ManagedBy: as.ManagedBy, Labels: as.Labels, Account: as.Account, Toggles: as.Toggles,
 		Overrides: as.Overrides,
 	})
 	if err != nil {
@@ -341,10 +340,10 @@ func (s *Server) changeInstall(ctx context.Context, tx *store.Tx, row store.Inst
 	detail := map[string]any{
 		"inputs": each(c.Inputs, func(i api.InputValue) string { return i.Name }), "approval": c.Approval,
 		"allow_destroy": as.AllowDestroy,
-		"by":            orElse(string(c.By), "hand"),
+		"by":            orElse(string(c.By), string(api.InstallManagedByManual)),
 	}
 	for name, given := range map[string]any{
-		"toggles": c.Toggles, "labels": c.Labels, "account": c.Account, "owner": c.Owner,
+		"toggles": c.Toggles, "labels": c.Labels, "account": c.Account, "managed_by": c.ManagedBy,
 		"overrides": slices.Sorted(maps.Keys(c.Overrides)),
 	} {
 		if v := reflect.ValueOf(given); v.Len() > 0 {
@@ -445,11 +444,12 @@ func (*Server) viewInstall(ctx context.Context, tx *store.Tx, key string) (api.I
 		ID: s.ID, Name: s.Name, App: s.App, Status: api.InstallStatus(s.Status), Reason: s.Reason, Blocked: s.Blocked,
 		RejectedAt: s.RejectedAt, Release: s.Release, Target: s.Target, Commit: s.Commit, Latest: s.Latest,
 		Pinned: s.Pinned, PinReason: row.PinReason, PinnedBy: row.PinnedBy, Behind: s.Behind,
-		Health: api.InstallHealth(s.Health), Unwell: s.Unwell,
-		Runner: s.Runner, RunnerOnline: s.RunnerOnline, Owner: api.InstallOwner(s.Owner), Labels: s.Labels,
+		Health: api.InstallHealth(s.Health), Unhealthy: s.Unhealthy,
+		Runner: s.Runner, RunnerOnline: s.RunnerOnline, ManagedBy: api.InstallManagedBy(s.ManagedBy), Labels: s.Labels,
 		LastWorkflow: s.LastWorkflow,
 		Approval:     api.InstallApproval(row.Approval), AllowDestroy: row.AllowDestroy,
-		ApprovalsByOthers: row.ApprovalsByOthers, Wanted: api.InstallWanted(row.DesiredPresence), CreatedAt: row.CreatedAt,
+		ApprovalsByOthers: row.ApprovalsByOthers,
+		DesiredPresence:   api.InstallDesiredPresence(row.DesiredPresence), CreatedAt: row.CreatedAt,
 	}
 	settings, err := settingsOf(row)
 	if err != nil {
@@ -541,7 +541,7 @@ func viewInstallComponents(
 		ic := view.ComponentByID(r.InstallComponent.ID)
 		status, reason := view.ComponentStatus(ic)
 		c := api.InstallComponent{
-			ID: ic.ID, Name: ic.Name, Kind: r.Kind, Wanted: api.InstallComponentWanted(ic.DesiredPresence),
+			ID: ic.ID, Name: ic.Name, Kind: r.Kind, DesiredPresence: api.InstallComponentDesiredPresence(ic.DesiredPresence),
 			Status: api.InstallComponentStatus(status), Reason: reason,
 			Off: api.InstallComponentOff(view.Disabled[ic.Name]), DesiredDigest: ic.DesiredDigest,
 			AppliedDigest: ic.AppliedDigest,

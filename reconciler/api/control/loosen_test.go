@@ -59,7 +59,7 @@ func TestOperatorsCannotLoosen(t *testing.T) {
 	}
 	must(w.patch("operator", api.InstallChange{Approval: "approve-all"}))
 	must(w.patch("operator", api.InstallChange{AllowDestroy: ptr(true)}))
-	must(w.patch("operator", api.InstallChange{Approval: "approve-all", Owner: "file"}))
+	must(w.patch("operator", api.InstallChange{Approval: "approve-all", ManagedBy: "config"}))
 	must(w.call(w.one.token["operator"], http.MethodPost, "/v1/installs", api.NewInstall{
 		App: "shop", Name: "west", Approval: "approve-all",
 	}))
@@ -73,7 +73,7 @@ func TestOperatorsCannotLoosen(t *testing.T) {
 		t.Error("the install was created all the same")
 	}
 	if got := w.patch("ci", api.InstallChange{
-		Approval: "approve-all", By: "file",
+		Approval: "approve-all", By: "config",
 	}); got.Status != http.StatusForbidden {
 		t.Errorf("a ci token: %d %s", got.Status, got.Body)
 	}
@@ -113,7 +113,7 @@ func TestAFileThatLoosensWaits(t *testing.T) {
 	w := newWorld(t)
 	w.shop()
 	loosen := api.InstallChange{
-		By: "file", Owner: "file", Approval: "approve-all", AllowDestroy: ptr(true),
+		By: "config", ManagedBy: "config", Approval: "approve-all", AllowDestroy: ptr(true),
 		Labels: map[string]string{"tier": "gold"},
 	}
 	for range 2 { // a sync may run again and again
@@ -138,7 +138,7 @@ func TestAFileThatLoosensWaits(t *testing.T) {
 	old := waiting[0]
 
 	// A smaller change replaces it: the waiting one is withdrawn, and its approval changes nothing.
-	if got := w.patch("operator", api.InstallChange{By: "file", Approval: "approve-all"}); got.Status != http.StatusOK {
+	if got := w.patch("operator", api.InstallChange{By: "config", Approval: "approve-all"}); got.Status != http.StatusOK {
 		t.Fatalf("%d %s", got.Status, got.Body)
 	}
 	w.refusedAs(w.give("approver", old, api.ResponseAnswerApprove), http.StatusConflict, "approval_gone")
@@ -151,7 +151,7 @@ func TestAFileThatLoosensWaits(t *testing.T) {
 		t.Fatalf("%d %s", got.Status, got.Body)
 	}
 	if got := w.patch("operator", api.InstallChange{
-		By: "file", Approval: "approve-all",
+		By: "config", Approval: "approve-all",
 	}); got.Status != http.StatusOK || len(w.asked("waiting")) != 0 || w.settings() != "prompt false false" {
 		t.Errorf("asked again after a no: %d %s; %s", got.Status, got.Body, w.settings())
 	}
@@ -171,7 +171,7 @@ func TestAFileThatLoosensWaits(t *testing.T) {
 
 	// An install that a file creates starts with the strictest settings.
 	made := w.ok(http.MethodPost, "/v1/installs",
-		api.NewInstall{App: "shop", Name: "west", Owner: "file", Approval: "approve-all"}, http.StatusCreated)
+		api.NewInstall{App: "shop", Name: "west", ManagedBy: "config", Approval: "approve-all"}, http.StatusCreated)
 	if !strings.Contains(made, `"approval":"prompt"`) || len(w.asked("waiting")) != 1 {
 		t.Errorf("made as %s", made)
 	}

@@ -76,13 +76,13 @@ var odd = map[string][]string{
 	"createInstall": {
 		`"runner": %s`, `"labels": {%s: %s}`,
 		`"overrides": {"web": {"tf_vars": %s}}`, `"overrides": {%s: {"helm_values": %s}}`,
-		`"toggles": {%s: true}`, `"account": {%s: {%s: %s}}`, `"inputs": [{"name": %s, "value": %s}]`, `"owner": %s`,
+		`"toggles": {%s: true}`, `"account": {%s: {%s: %s}}`, `"inputs": [{"name": %s, "value": %s}]`, `"managed_by": %s`,
 	},
 	"updateInstall": {
 		`"overrides": {"web": {"tf_vars": %s}}`, `"overrides": {%s: {"helm_values": %s}}`,
 		`"labels": {%s: %s}`, `"toggles": {%s: true}`,
 		`"inputs": [{"name": %s, "value": %s}]`, `"inputs": [{"name": "region", "value": %s}]`,
-		`"owner": %s`, `"by": %s`,
+		`"managed_by": %s`, `"by": %s`,
 	},
 	"previewInstall": {`"labels": {%s: %s}`, `"toggles": {%s: true}`, `"inputs": [{"name": %s, "value": %s}]`},
 	"createWorkflow": {

@@ -129,7 +129,7 @@ func TestSummaries(t *testing.T) {
 	}
 	i := look()
 	if i.Runner != w.one.mark+"-runner" || i.RunnerOnline || i.Health != "unknown" || i.Latest != 1 ||
-		i.Owner != "hand" || i.LastWorkflow.ID != w.one.ids["workflow"] ||
+		i.ManagedBy != "manual" || i.LastWorkflow.ID != w.one.ids["workflow"] ||
 		i.LastWorkflow.Kind != "deploy" || i.LastWorkflow.Number != 1 {
 		t.Errorf("%+v", i)
 	}

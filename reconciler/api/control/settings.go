@@ -73,7 +73,7 @@ func changed(row store.Install, config *appconfig.App, c api.InstallChange) (sto
 	if err := knownRule(string(c.Approval)); err != nil {
 		return row, err
 	}
-	row.Approval, row.Owner = orElse(string(c.Approval), row.Approval), orElse(string(c.Owner), row.Owner)
+	row.Approval, row.Owner = orElse(string(c.Approval), row.Approval), orElse(string(c.ManagedBy), row.Owner)
 	if c.AllowDestroy != nil {
 		row.AllowDestroy = *c.AllowDestroy
 	}
@@ -103,7 +103,7 @@ func changed(row store.Install, config *appconfig.App, c api.InstallChange) (sto
 // mayLoosen refuses looser approval settings to a person who may not approve. It does not refuse
 // those of an install file, which wait for an approver.
 func mayLoosen(c caller, install string, now, to workflow.Settings, by string) error {
-	if !now.Loosens(to) || c.role >= approver || by == string(api.InstallOwnerFile) {
+	if !now.Loosens(to) || c.role >= approver || by == string(api.InstallManagedByConfig) {
 		return nil
 	}
 	return problem.Error{
@@ -116,31 +116,32 @@ func mayLoosen(c caller, install string, now, to workflow.Settings, by string) e
 }
 
 // mayChange refuses a change by people to an install that install files manage, and the reverse,
-// unless the change transfers the install to its author.
+// unless the change transfers the install.
 func mayChange(row store.Install, c api.InstallChange) error {
-	if err := knownOwner(string(c.By)); err != nil {
+	if err := validManagedBy(string(c.By)); err != nil {
 		return err
 	}
-	if err := knownOwner(string(c.Owner)); err != nil {
+	if err := validManagedBy(string(c.ManagedBy)); err != nil {
 		return err
 	}
-	by := orElse(string(c.By), "hand")
-	if row.Owner == by || string(c.Owner) == by {
+	by := orElse(string(c.By), string(api.InstallManagedByManual))
+	if row.ManagedBy == by || string(c.ManagedBy) == by {
 		return nil
 	}
-	remedy := "Let the files manage it with `nuon installs sync --take-ownership`, or take it out of installs/."
-	if row.Owner == "file" {
-		remedy = "Change its file in installs/ and run `nuon installs sync`, or take ownership with `nuon installs owner " +
-			row.ID + " hand`."
+	manager := "is managed manually"
+	remedy := "Let its file manage it with `nuon installs sync --take-ownership`, or remove the file from installs/."
+	if row.ManagedBy == string(api.InstallManagedByConfig) {
+		manager = "is managed by its file in installs/"
+		remedy = "Change the file and run `nuon installs sync`, or manage the install manually with `nuon installs " +
+			"managed-by " + row.ID + " manual`."
 	}
-	owners := map[string]string{"hand": "is managed by hand", "file": "is managed by its file in installs/"}
-	return problem.New(http.StatusConflict, "owned", "install "+row.Name+" "+owners[row.Owner], remedy)
+	return problem.New(http.StatusConflict, "managed_elsewhere", "install "+row.Name+" "+manager, remedy)
 }
 
-// knownOwner refuses an unknown owner; an empty one means that none was set.
-func knownOwner(owner string) error {
-	return oneOf(owner == "" || api.InstallOwner(owner).Valid(), "bad_owner", "owner of an install",
-		owner, "hand", "file")
+// validManagedBy refuses an unknown value of managed_by; an empty one means that none was set.
+func validManagedBy(value string) error {
+	return oneOf(value == "" || api.InstallManagedBy(value).Valid(), "bad_managed_by", "managed_by of an install",
+		value, string(api.InstallManagedByManual), string(api.InstallManagedByConfig))
 }
 
 // label sets labels; an empty value removes one.

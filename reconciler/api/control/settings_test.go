@@ -59,46 +59,46 @@ func (w *world) install(path string) (i api.Install) {
 	return i
 }
 
-// TestWhoOwnsAnInstall checks that people change the installs that they manage and files theirs,
-// and that the owner changes only on request.
-func TestWhoOwnsAnInstall(t *testing.T) {
+// TestManagedBy checks that people change only installs that are managed manually and files only
+// theirs, and that an install is transferred only on request.
+func TestManagedBy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	path := w.shop()
 	patch := func(c api.InstallChange) answer { return w.call(w.one.token["approver"], http.MethodPatch, path, c) }
 	free := ptr(true)
 	for _, step := range []struct {
-		change api.InstallChange
-		owned  bool
-		owner  string // afterwards
+		change    api.InstallChange
+		refused   bool
+		managedBy string // afterwards
 	}{
-		{api.InstallChange{AllowDestroy: free}, false, "hand"},
-		{api.InstallChange{AllowDestroy: free, By: "file"}, true, "hand"},
-		{api.InstallChange{By: "file", Owner: "hand"}, true, "hand"},
-		{api.InstallChange{By: "file", Owner: "file"}, false, "file"},
-		{api.InstallChange{AllowDestroy: free, By: "file"}, false, "file"},
-		{api.InstallChange{AllowDestroy: free}, true, "file"},
-		{api.InstallChange{Owner: "file"}, true, "file"},
-		{api.InstallChange{AllowDestroy: free, Owner: "hand"}, false, "hand"},
-		{api.InstallChange{Owner: "file"}, false, "file"}, // a person transfers it
+		{api.InstallChange{AllowDestroy: free}, false, "manual"},
+		{api.InstallChange{AllowDestroy: free, By: "config"}, true, "manual"},
+		{api.InstallChange{By: "config", ManagedBy: "manual"}, true, "manual"},
+		{api.InstallChange{By: "config", ManagedBy: "config"}, false, "config"},
+		{api.InstallChange{AllowDestroy: free, By: "config"}, false, "config"},
+		{api.InstallChange{AllowDestroy: free}, true, "config"},
+		{api.InstallChange{ManagedBy: "config"}, true, "config"},
+		{api.InstallChange{AllowDestroy: free, ManagedBy: "manual"}, false, "manual"},
+		{api.InstallChange{ManagedBy: "config"}, false, "config"}, // a person transfers it
 	} {
 		got := patch(step.change)
-		if step.owned {
-			p := w.refusedAs(got, http.StatusConflict, "owned")
+		if step.refused {
+			p := w.refusedAs(got, http.StatusConflict, "managed_elsewhere")
 			if p.Detail == "" {
 				t.Errorf("%+v: no remedy", step.change)
 			}
 			preview := w.call(w.one.token["operator"], http.MethodPost, path+"/preview", step.change)
-			w.refusedAs(preview, http.StatusConflict, "owned")
+			w.refusedAs(preview, http.StatusConflict, "managed_elsewhere")
 		} else if got.Status != http.StatusOK {
 			t.Errorf("%+v: %d %s", step.change, got.Status, got.Body)
 		}
-		if now := w.install(path).Owner; string(now) != step.owner {
-			t.Fatalf("after %+v it belongs to %s, want %s", step.change, now, step.owner)
+		if now := w.install(path).ManagedBy; string(now) != step.managedBy {
+			t.Fatalf("after %+v it belongs to %s, want %s", step.change, now, step.managedBy)
 		}
 	}
-	w.refusedAs(patch(api.InstallChange{Owner: "nobody"}), http.StatusUnprocessableEntity, "bad_owner")
-	w.refusedAs(patch(api.InstallChange{By: "nobody"}), http.StatusUnprocessableEntity, "bad_owner")
+	w.refusedAs(patch(api.InstallChange{ManagedBy: "nobody"}), http.StatusUnprocessableEntity, "bad_managed_by")
+	w.refusedAs(patch(api.InstallChange{By: "nobody"}), http.StatusUnprocessableEntity, "bad_managed_by")
 }
 
 func TestLabels(t *testing.T) {
@@ -240,9 +240,9 @@ func TestSwitching(t *testing.T) {
 	})
 	w.refusedAs(got, http.StatusConflict, "needed_by")
 	w.ok(http.MethodPost, "/v1/installs",
-		api.NewInstall{App: "shop", Name: "west", Owner: "file", Toggles: map[string]bool{"api": false}},
+		api.NewInstall{App: "shop", Name: "west", ManagedBy: "config", Toggles: map[string]bool{"api": false}},
 		http.StatusCreated)
-	if west := w.install("/v1/installs/west"); west.Owner != "file" ||
+	if west := w.install("/v1/installs/west"); west.ManagedBy != "config" ||
 		!cmp.Equal(west.Toggles, map[string]bool{"api": false}) {
 		t.Errorf("%+v", west)
 	}

@@ -70,8 +70,8 @@ func summary(
 		ID: i.ID, Name: i.Name, App: row.App, Release: int(v.AppliedRelease()), Target: int(v.Release.Number),
 		Latest: int(v.Latest), Behind: v.Behind,
 		RejectedAt: v.RejectedAt(),
-		Health:     api.InstallSummaryHealth(v.Health(online)), Unwell: v.Unhealthy(), Runner: runner.Name,
-		RunnerOnline: online, Owner: api.InstallSummaryOwner(i.Owner),
+		Health:     api.InstallSummaryHealth(v.Health(online)), Unhealthy: v.Unhealthy(), Runner: runner.Name,
+		RunnerOnline: online, ManagedBy: api.InstallSummaryManagedBy(i.ManagedBy),
 	}
 	status, reason := v.Status()
 	s.Status, s.Reason, s.Blocked = api.InstallSummaryStatus(status), reason, v.Blocked()

@@ -493,8 +493,8 @@ create table installs (
     pin_release_id text,
     pin_reason    text not null default '',
     pinned_by     text not null default '',
-    -- Who changes it: people, or the install files of its app.
-    owner         text not null default 'hand' check (owner in ('hand', 'file')),
+    -- What changes it: people and programs (manual), or the install files of its app (config).
+    managed_by    text not null default 'manual' check (managed_by in ('manual', 'config')),
     labels        jsonb not null default '{}',
     account       jsonb not null default '{}',
     -- The cloud account that a person confirmed, where the account above names none: {cloud, account, tenant}.

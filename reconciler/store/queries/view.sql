@@ -101,13 +101,13 @@ cross join lateral (
 
 -- AddInstall makes one; it belongs to people, and has no labels, account, toggles and overrides, unless they are given.
 -- name: AddInstall :one
-insert into installs (org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, owner, labels, account, toggles, overrides)
-values (@org_id, @id, @app_id, @name, @runner_id, @approval, @allow_destroy, @approvals_by_others, coalesce(sqlc.narg('rule')::jsonb, '{}'), coalesce(nullif(@owner::text, ''), 'hand'),
+insert into installs (org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, managed_by, labels, account, toggles, overrides)
+values (@org_id, @id, @app_id, @name, @runner_id, @approval, @allow_destroy, @approvals_by_others, coalesce(sqlc.narg('rule')::jsonb, '{}'), coalesce(nullif(@managed_by::text, ''), 'manual'),
     coalesce(sqlc.narg('labels')::jsonb, '{}'), coalesce(sqlc.narg('account')::jsonb, '{}'), coalesce(sqlc.narg('toggles')::jsonb, '{}'),
     coalesce(sqlc.narg('overrides')::jsonb, '{}')) returning *;
 
 -- name: ChangeInstall :exec
-update installs set owner = @owner, labels = @labels, account = @account, toggles = @toggles, overrides = @overrides
+update installs set managed_by = @managed_by, labels = @labels, account = @account, toggles = @toggles, overrides = @overrides
 where org_id = @org_id and id = @id;
 
 -- name: PinInstall :exec

@@ -155,7 +155,7 @@ func (h *hostile) loosen(ctx context.Context, r *rand.Rand) error {
 		}
 	}
 	if r.IntN(2) == 0 {
-		change["by"], change["owner"] = "file", "file"
+		change["by"], change["managed_by"] = "config", "config"
 	}
 	if _, err := h.send(ctx, role(r), http.MethodPatch, "/v1/installs/"+world.Hostile, change); err != nil {
 		return err
@@ -242,7 +242,7 @@ func (h *hostile) bodies(ctx context.Context, r *rand.Rand) error {
 	for range 20 {
 		body := map[string]any{}
 		for _, name := range []string{"app", "name", "kind", "approval", "allow_destroy", "inputs", "env", "components",
-			"version", "toggles", "labels", "owner", "overrides"} {
+			"version", "toggles", "labels", "managed_by", "overrides"} {
 			switch r.IntN(7) {
 			case 0:
 				body[name] = "approve-all"
