@@ -26,12 +26,6 @@ func New(e *cmdenv.Env) *cobra.Command {
 	return c
 }
 
-// statuses are the possible statuses of an approval.
-var statuses = []string{
-	string(api.ApprovalStatusWaiting), string(api.ApprovalStatusApproved), string(api.ApprovalStatusRejected),
-	string(api.ApprovalStatusWithdrawn),
-}
-
 // mostInRow is the maximum number of installs that a table row names.
 const mostInRow = 3
 
@@ -60,8 +54,8 @@ each. In a pipe, and with -o json, yaml or name, every plan has a row.`,
 		Example: "  nuon approvals list\n  nuon approvals list --each --install acme\n  nuon approvals list -o json | jq " +
 			"'group_by(.group)'",
 		PreRunE: func(*cobra.Command, []string) error {
-			if status != "" && !slices.Contains(statuses, status) {
-				return exitcode.Usagef("--status %s: use one of %s", status, strings.Join(statuses, ", "))
+			if status != "" && !slices.Contains(api.ApprovalStatuses, status) {
+				return exitcode.Usagef("--status %s: use one of %s", status, strings.Join(api.ApprovalStatuses, ", "))
 			}
 			if !each {
 				l.Rows = func(all []api.Approval) [][]string { return together(e, all) }
@@ -73,9 +67,9 @@ each. In a pipe, and with -o json, yaml or name, every plan has a row.`,
 	c.Flags().StringVar(&p.Install, "install", "", "only this install")
 	c.Flags().StringVar(&p.Group, "group", "", "only plans of this group (group in -o json)")
 	c.Flags().StringVar(&status, "status", "",
-		"only these statuses: "+strings.Join(statuses, ", ")+" (default: waiting)")
+		"only these statuses: "+strings.Join(api.ApprovalStatuses, ", ")+" (default: waiting)")
 	complete.Flag(e, c, "install", complete.Installs)
-	complete.FlagWords(c, "status", statuses...)
+	complete.FlagWords(c, "status", api.ApprovalStatuses...)
 	return c
 }
 

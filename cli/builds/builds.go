@@ -27,10 +27,6 @@ func New(e *cmdenv.Env) *cobra.Command {
 	return c
 }
 
-// statuses are the possible statuses of a build.
-var statuses = []string{string(api.BuildStatusQueued), string(api.BuildStatusRunning), string(api.BuildStatusSucceeded),
-	string(api.BuildStatusFailed)}
-
 func newList(e *cmdenv.Env) *cobra.Command {
 	var p api.ListBuildsParams
 	var status string
@@ -55,18 +51,18 @@ func newList(e *cmdenv.Env) *cobra.Command {
 		Example: `  nuon builds list --app hello
   nuon builds list --app hello --status failed -o name`,
 		PreRunE: func(*cobra.Command, []string) error {
-			if status != "" && !slices.Contains(statuses, status) {
-				return exitcode.Usagef("--status %s: use one of %s", status, strings.Join(statuses, ", "))
+			if status != "" && !slices.Contains(api.BuildStatuses, status) {
+				return exitcode.Usagef("--status %s: use one of %s", status, strings.Join(api.BuildStatuses, ", "))
 			}
 			return nil
 		},
 	})
 	c.Flags().StringVar(&p.App, "app", "", "app whose builds to list")
 	c.Flags().StringVar(&p.Component, "component", "", "only this component")
-	c.Flags().StringVar(&status, "status", "", "only these statuses: "+strings.Join(statuses, ", "))
+	c.Flags().StringVar(&status, "status", "", "only these statuses: "+strings.Join(api.BuildStatuses, ", "))
 	_ = c.MarkFlagRequired("app") // fails only for an unknown flag
 	complete.Flag(e, c, "app", complete.Apps)
-	complete.FlagWords(c, "status", statuses...)
+	complete.FlagWords(c, "status", api.BuildStatuses...)
 	complete.Flag(e, c, "component",
 		func(ctx context.Context, client *apiclient.Client, _ []string) ([]complete.Name, error) {
 			return complete.ComponentsOf(ctx, client, p.App)

@@ -28,10 +28,6 @@ func New(e *cmdenv.Env) *cobra.Command {
 	return c
 }
 
-// statuses are the possible statuses of an install.
-var statuses = []string{"new", "current", "behind", "waiting_for_approval", "deploying", "stalled", "rejected",
-	"waiting", "deprovisioning", "deprovisioned"}
-
 func newList(e *cmdenv.Env) *cobra.Command {
 	var p api.ListInstallsParams
 	l := &listing.List[api.InstallSummary]{
@@ -48,7 +44,7 @@ func newList(e *cmdenv.Env) *cobra.Command {
 		Example: "  nuon installs list --app hello --status stalled\n  nuon installs list --label tier=gold --watch",
 		PreRunE: func(*cobra.Command, []string) error {
 			if p.Status != "" && !api.InstallSummaryStatus(p.Status).Valid() {
-				return exitcode.Usagef("--status %s: use one of %s", p.Status, strings.Join(statuses, ", "))
+				return exitcode.Usagef("--status %s: use one of %s", p.Status, strings.Join(api.InstallStatuses, ", "))
 			}
 			if name, _, pair := strings.Cut(p.Label, "="); p.Label != "" && (!pair || name == "") {
 				return exitcode.Usagef("--label %q: use NAME=VALUE", p.Label)
@@ -57,11 +53,11 @@ func newList(e *cmdenv.Env) *cobra.Command {
 		},
 	})
 	c.Flags().StringVar(&p.App, "app", "", "only installs of this app")
-	c.Flags().StringVar(&p.Status, "status", "", "only these statuses: "+strings.Join(statuses, ", "))
+	c.Flags().StringVar(&p.Status, "status", "", "only these statuses: "+strings.Join(api.InstallStatuses, ", "))
 	c.Flags().StringVar(&p.Runner, "runner", "", "only installs of this runner")
 	c.Flags().StringVar(&p.Label, "label", "", "only installs with this label, NAME=VALUE")
 	complete.Flag(e, c, "app", complete.Apps)
-	complete.FlagWords(c, "status", statuses...)
+	complete.FlagWords(c, "status", api.InstallStatuses...)
 	complete.Flag(e, c, "runner", complete.Runners)
 	return c
 }

@@ -271,7 +271,7 @@ func showStackOutputs(w io.Writer, install string, s api.StackOutputs) error {
 	title := "no stack output is set"
 	if s.Version > 0 {
 		title = fmt.Sprintf("version %d, set by %s at %s", s.Version, s.Actor, s.CreatedAt.Local().Format(time.DateTime))
-		if s.Source == api.PhoneHome {
+		if s.Source == api.StackSourcePhoneHome {
 			title = fmt.Sprintf("version %d, reported by the stack at %s", s.Version, s.CreatedAt.Local().Format(time.DateTime))
 		}
 		if s.StackVersion != "" {

@@ -16,9 +16,6 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// levels are the levels of lines, in ascending order of importance.
-var levels = []string{string(api.Debug), string(api.Info), string(api.Warn), string(api.Error)}
-
 // line is one line of a log, in the form that -o json prints.
 type line struct {
 	T   time.Time `json:"t"`
@@ -31,15 +28,15 @@ type line struct {
 // wanted selects the lines to print.
 type wanted struct {
 	since time.Time // zero for all
-	level int       // minimum, as an index into levels
+	level int       // minimum, as an index into api.LogLevels
 }
 
 // wanted parses --since and --level.
 func (o *options) wanted() (wanted, error) {
 	var w wanted
 	if o.level != "" {
-		if w.level = slices.Index(levels, o.level); w.level < 0 {
-			return w, exitcode.Usagef("--level %s: use one of %s", console.Line(o.level), strings.Join(levels, ", "))
+		if w.level = slices.Index(api.LogLevels, o.level); w.level < 0 {
+			return w, exitcode.Usagef("--level %s: use one of %s", console.Line(o.level), strings.Join(api.LogLevels, ", "))
 		}
 	}
 	if o.since == "" {
@@ -62,7 +59,7 @@ func (o *options) wanted() (wanted, error) {
 func (w wanted) of(lines []line) []line {
 	return slices.DeleteFunc(lines, func(l line) bool {
 		// A level that this client does not know is always printed.
-		known := slices.Index(levels, l.L)
+		known := slices.Index(api.LogLevels, l.L)
 		return l.T.Before(w.since) || known >= 0 && known < w.level
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/exitcode"
+	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
 const long = `Print or follow a log: of a build, workflow, step, job or runner by its ID, or by kind and name.
@@ -48,10 +49,10 @@ func New(e *cmdenv.Env) *cobra.Command {
 	f.BoolVarP(&o.follow, "follow", "f", false, "follow the log")
 	f.StringVar(&o.since, "since", "",
 		"only lines newer than a duration such as 10m, or a `time` such as 2006-01-02T15:04:05Z")
-	f.StringVar(&o.level, "level", "", "only lines of this level or higher: "+strings.Join(levels, ", "))
+	f.StringVar(&o.level, "level", "", "only lines of this level or higher: "+strings.Join(api.LogLevels, ", "))
 	f.IntVar(&o.tail, "tail", -1, "number of existing lines to print, counted from the end; -1 for all")
 	f.BoolVar(&o.dates, "timestamps", false, "print the full date, time and zone of each line")
-	complete.FlagWords(c, "level", levels...)
+	complete.FlagWords(c, "level", api.LogLevels...)
 	var step string
 	workflow := o.command(&cobra.Command{
 		Use:               "workflow WORKFLOW|latest:INSTALL",

@@ -81,9 +81,6 @@ func day(t time.Time, none string) string {
 	return t.Local().Format("2006-01-02 15:04")
 }
 
-// roles are the roles, from the least to the most privileged.
-var roles = []string{"viewer", "ci", "operator", "approver", "admin"}
-
 func newCreate(e *cmdenv.Env) *cobra.Command {
 	var n api.NewToken
 	var role string
@@ -103,8 +100,8 @@ app and its installs; a ci token needs it.`,
 		ValidArgsFunction: complete.Nothing,
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
 			switch {
-			case !slices.Contains(roles, role):
-				return exitcode.Usagef("--role %s: use one of %s", role, strings.Join(roles, ", "))
+			case !slices.Contains(api.TokenRoles, role):
+				return exitcode.Usagef("--role %s: use one of %s", role, strings.Join(api.TokenRoles, ", "))
 			case role == string(api.NewTokenRoleCi) && n.App == "":
 				return exitcode.Usagef("--role ci: a ci token needs one app; set it with --app APP")
 			case expires < time.Minute:
@@ -125,11 +122,11 @@ app and its installs; a ci token needs it.`,
 			})
 		}),
 	}
-	c.Flags().StringVar(&role, "role", "", "role of the token: "+strings.Join(roles, ", "))
+	c.Flags().StringVar(&role, "role", "", "role of the token: "+strings.Join(api.TokenRoles, ", "))
 	c.Flags().StringVar(&n.App, "app", "", "limit the token to this app and its installs (default: all apps)")
 	c.Flags().DurationVar(&expires, "expires", 30*24*time.Hour, "how long the token is valid, at most a year (8784h)")
 	_ = c.MarkFlagRequired("role") // fails only for an unknown flag
-	complete.FlagWords(c, "role", roles...)
+	complete.FlagWords(c, "role", api.TokenRoles...)
 	complete.Flag(e, c, "app", complete.Apps)
 	return c
 }

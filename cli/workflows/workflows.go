@@ -31,12 +31,6 @@ func New(e *cmdenv.Env) *cobra.Command {
 	return c
 }
 
-// statuses are the possible statuses of a workflow.
-var statuses = []string{"running", "succeeded", "failed", "rejected", "cancelled", "superseded"}
-
-// kinds are the kinds of workflows.
-var kinds = []string{"provision", "deploy", "teardown", "deprovision", "action", "restore"}
-
 // oneOf rejects a flag value that is not one of the words. An empty value is allowed.
 func oneOf(flag, value string, words []string) error {
 	if value != "" && !slices.Contains(words, value) {
@@ -62,18 +56,18 @@ func newList(e *cmdenv.Env) *cobra.Command {
 		Use: "list", Aliases: []string{"ls"}, Short: "List workflows, newest first", Args: cobra.NoArgs,
 		Example: "  nuon workflows list --install acme --status failed\n  nuon workflows list --status running --watch",
 		PreRunE: func(*cobra.Command, []string) error {
-			if err := oneOf("--status", p.Status, statuses); err != nil {
+			if err := oneOf("--status", p.Status, api.WorkflowStatuses); err != nil {
 				return err
 			}
-			return oneOf("--kind", p.Kind, kinds)
+			return oneOf("--kind", p.Kind, api.WorkflowKinds)
 		},
 	})
 	c.Flags().StringVar(&p.Install, "install", "", "only this install")
-	c.Flags().StringVar(&p.Status, "status", "", "only these statuses: "+strings.Join(statuses, ", "))
-	c.Flags().StringVar(&p.Kind, "kind", "", "only these kinds: "+strings.Join(kinds, ", "))
+	c.Flags().StringVar(&p.Status, "status", "", "only these statuses: "+strings.Join(api.WorkflowStatuses, ", "))
+	c.Flags().StringVar(&p.Kind, "kind", "", "only these kinds: "+strings.Join(api.WorkflowKinds, ", "))
 	complete.Flag(e, c, "install", complete.Installs)
-	complete.FlagWords(c, "status", statuses...)
-	complete.FlagWords(c, "kind", kinds...)
+	complete.FlagWords(c, "status", api.WorkflowStatuses...)
+	complete.FlagWords(c, "kind", api.WorkflowKinds...)
 	return c
 }
 

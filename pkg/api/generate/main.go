@@ -1,5 +1,6 @@
-// Command generate writes operations.gen.go of package api: what openapi.yaml declares about the time
-// that the response of each operation takes. make generate calls it.
+// Command generate writes two files of package api from openapi.yaml: operations.gen.go, what it declares
+// about the time that the response of each operation takes, and values.gen.go, the values of the enums that
+// have an x-go-values. make generate calls it.
 package main
 
 import (
@@ -14,10 +15,13 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-const (
-	document  = "pkg/api/openapi.yaml"
-	generated = "pkg/api/operations.gen.go"
-)
+const document = "pkg/api/openapi.yaml"
+
+// generated are the files to write, and the function that makes the code of each.
+var generated = map[string]func([]byte) ([]byte, error){
+	"pkg/api/operations.gen.go": Operations,
+	"pkg/api/values.gen.go":     Values,
+}
 
 func main() {
 	if err := run(); err != nil {
@@ -31,11 +35,16 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	code, err := Operations(raw)
-	if err != nil {
-		return fmt.Errorf("%s: %w", document, err)
+	for file, generate := range generated {
+		code, err := generate(raw)
+		if err != nil {
+			return fmt.Errorf("%s: %w", document, err)
+		}
+		if err := os.WriteFile(file, code, 0o644); err != nil {
+			return err
+		}
 	}
-	return os.WriteFile(generated, code, 0o644)
+	return nil
 }
 
 // operation is the part of an operation that the generated file contains.

@@ -73,7 +73,7 @@ func changed(row store.Install, config *appconfig.App, c api.InstallChange) (sto
 	if err := knownRule(string(c.Approval)); err != nil {
 		return row, err
 	}
-	row.Approval, row.Owner = orElse(string(c.Approval), row.Approval), orElse(string(c.ManagedBy), row.Owner)
+	row.Approval, row.ManagedBy = orElse(string(c.Approval), row.Approval), orElse(string(c.ManagedBy), row.ManagedBy)
 	if c.AllowDestroy != nil {
 		row.AllowDestroy = *c.AllowDestroy
 	}

@@ -69,7 +69,7 @@ func shownOutputs(s api.StackOutputs) string {
 	var all []string
 	for _, o := range s.Outputs {
 		line := o.Name + "=" + string(o.Value)
-		if o.Source == api.PhoneHome {
+		if o.Source == api.StackSourcePhoneHome {
 			line += " (reported)"
 		}
 		if o.Reported != nil {
@@ -201,7 +201,7 @@ func TestAReportKeepsWhatAPersonSet(t *testing.T) {
 	var now api.StackOutputs
 	b.get(b.path, &now)
 	if got := shownOutputs(now); got != `vpc_id="vpc-hand" over "vpc-stack"; zone="eu" (reported)` || now.Version != 2 ||
-		now.Source != api.PhoneHome {
+		now.Source != api.StackSourcePhoneHome {
 		t.Errorf("version %d: %s", now.Version, got)
 	}
 	changed := b.set(map[string]any{"unset": []string{"vpc_id"}})
