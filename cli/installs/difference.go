@@ -54,7 +54,7 @@ func compare(app *appconfig.App, name string, installs []api.Install, takeOwners
 				Reason: "it is managed by a file, which is missing: nothing changes. Write the file with `nuon " +
 					"installs generate-config " + address(i.App, i.Name) + "`, change its management with `nuon installs managed-by " +
 					address(i.App, i.Name) +
-					" hand`, or remove it with `nuon installs deprovision " + address(i.App, i.Name) + "`"})
+					" manual`, or remove it with `nuon installs deprovision " + address(i.App, i.Name) + "`"})
 		}
 	}
 	return all

@@ -61,7 +61,7 @@ func TestCompare(t *testing.T) {
 	ignore := cmp.Options{cmpopts.EquateEmpty(), cmp.AllowUnexported(Difference{}),
 		cmpopts.IgnoreFields(Difference{}, "Reason", "Changes", "Install", "id"),
 		cmpopts.IgnoreFields(api.InstallChange{}, "By"),
-		cmpopts.IgnoreFields(api.NewInstall{}, "App", "Name", "Owner", "Approval")}
+		cmpopts.IgnoreFields(api.NewInstall{}, "App", "Name", "ManagedBy", "Approval")}
 	for name, c := range map[string]struct {
 		file    string
 		install []api.Install
@@ -128,7 +128,8 @@ func TestCompare(t *testing.T) {
 			change: api.InstallChange{Inputs: []api.InputValue{{Name: "note", Value: "n"}}}},
 			[]string{`input note (not set) "n"`}},
 		"people's, and taken": {"", []api.Install{with(func(i *api.Install) { i.ManagedBy = "manual" })}, true,
-			Difference{Outcome: OutcomeChange, change: api.InstallChange{ManagedBy: "config"}}, []string{"managed_by manual config"}},
+			Difference{Outcome: OutcomeChange, change: api.InstallChange{ManagedBy: "config"}},
+			[]string{"managed_by manual config"}},
 		"an account that it has": {"[aws_account]\nregion = \"eu-west-1\"\n",
 			[]api.Install{with(func(i *api.Install) { i.Account = account })}, false, Difference{Outcome: OutcomeNone}, nil},
 		"an account that it does not": {"[aws_account]\nregion = \"eu-west-2\"\n",

@@ -142,9 +142,9 @@ planned as a result:
 // TestStackGet checks the text of outputs that a person set, that the stack reported and that are missing.
 func TestStackGet(t *testing.T) {
 	p, e := start(t)
-	p.stack = api.StackOutputs{Version: 2, Source: api.StackSourceManual, Actor: "ci", StackVersion: "7", Outputs: []api.StackOutput{
+	p.stack = api.StackOutputs{Version: 2, Source: "manual", Actor: "ci", StackVersion: "7", Outputs: []api.StackOutput{
 		{Name: "region", Value: json.RawMessage(`"eu"`), Source: api.StackSourcePhoneHome},
-		{Name: "vpc_id", Value: json.RawMessage(`"vpc-1"`), Source: api.StackSourceManual, Reported: json.RawMessage(`"vpc-2"`)}},
+		{Name: "vpc_id", Value: json.RawMessage(`"vpc-1"`), Source: "manual", Reported: json.RawMessage(`"vpc-2"`)}},
 		Missing: []api.MissingValue{{Name: "account_id", Readers: []string{"net", "action check"}}}}
 	if err := execute(t, New(e), "stack", "get", "acme"); err != nil {
 		t.Fatal(err)

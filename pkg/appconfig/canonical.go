@@ -2,11 +2,11 @@ package appconfig
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"maps"
 	"slices"
+
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
 // canonicalFormat is part of everything that is hashed. It changes when the meaning of the encoding
@@ -33,7 +33,7 @@ func (a *App) Canonical() []byte {
 }
 
 // Digest returns "sha256:" and the hash of Canonical. It identifies the app version.
-func (a *App) Digest() string { return digest(a.Canonical()) }
+func (a *App) Digest() string { return sha256digest.Of(a.Canonical()) }
 
 // ConfigDigest returns the digest of everything that a deploy of the component uses besides its
 // artifact and the values: name, kind, dependencies, engine version, templates and the other
@@ -62,7 +62,7 @@ func (c *Component) ConfigDigest() string {
 	if c.Docker != nil {
 		config.EnvVars = nil // arguments of the build
 	}
-	return digest(canonicalJSON(struct {
+	return sha256digest.Of(canonicalJSON(struct {
 		Format    string     `json:"format"`
 		Component *Component `json:"component"`
 	}{canonicalFormat, &config}))
@@ -81,7 +81,7 @@ func (c *Component) terraformDigest() string {
 		VarFiles         []string          `json:"var_files,omitempty"`
 		Context          string            `json:"kubernetes_context,omitempty"`
 	}
-	return digest(canonicalJSON(struct {
+	return sha256digest.Of(canonicalJSON(struct {
 		Format    string   `json:"format"`
 		Component deployed `json:"component"`
 	}{"nuon.app.v1", deployed{
@@ -101,11 +101,6 @@ func canonicalJSON(v any) []byte {
 		return nil // strings, numbers, bools and maps of strings always encode
 	}
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
-}
-
-func digest(data []byte) string {
-	sum := sha256.Sum256(data)
-	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 func sortedBy[T any](list []T, key func(T) string) []T {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
 // kinds is an app with a component of each kind, which depend on each other in every way.
@@ -199,7 +200,7 @@ func TestTerraformDigestStays(t *testing.T) {
 		"net": `{"format":"nuon.app.v1","component":{"name":"net","kind":"terraform_module","terraform_version":"1.11.4","source":{"repo":"","directory":""}}}`,
 	} {
 		c, _ := app.Component(name)
-		if got := c.ConfigDigest(); got != digest([]byte(want)) {
+		if got := c.ConfigDigest(); got != sha256digest.Of([]byte(want)) {
 			t.Errorf("%s: %s is not of %s", name, got, want)
 		}
 	}

@@ -1,8 +1,6 @@
 package appconfig
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
 // The rules about files.
@@ -229,8 +228,7 @@ func (l *loader) fetch(reference string) fetchResult {
 		return got
 	}
 	if got.err == nil {
-		sum := sha256.Sum256(data)
-		file.Digest, file.Bytes = "sha256:"+hex.EncodeToString(sum[:]), int64(len(data))
+		file.Digest, file.Bytes = sha256digest.Of(data), int64(len(data))
 	}
 	l.config.remote = append(l.config.remote, file)
 	return got

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
 func TestFetch(t *testing.T) {
@@ -35,9 +37,9 @@ func TestFetch(t *testing.T) {
 		t.Errorf("fetched %v", asked)
 	}
 	want := []RemoteFile{
-		{"git::https://git.example/x//vars.tfvars?ref=v1", digest([]byte("text of " + asked[0])),
+		{"git::https://git.example/x//vars.tfvars?ref=v1", sha256digest.Of([]byte("text of " + asked[0])),
 			int64(len("text of " + asked[0]))},
-		{"https://example.com/readme.md?token=hunter2", digest([]byte("text of " + asked[1])),
+		{"https://example.com/readme.md?token=hunter2", sha256digest.Of([]byte("text of " + asked[1])),
 			int64(len("text of " + asked[1]))},
 	}
 	if diff := cmp.Diff(want, app.Remote); diff != "" {

@@ -1,8 +1,6 @@
 package artifact
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +11,8 @@ import (
 	godigest "github.com/opencontainers/go-digest"
 	"github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
 // Media is the artifact type of a manifest. It identifies the content of the artifact.
@@ -99,7 +99,7 @@ func (a Artifact) Digest() string {
 	if err != nil {
 		return ""
 	}
-	return Digest(manifest)
+	return sha256digest.Of(manifest)
 }
 
 // Files unpacks the layer of an artifact in FormTree.
@@ -150,7 +150,7 @@ func withoutData(full ocispec.Descriptor) ocispec.Descriptor {
 func (a Artifact) layerDescriptor() ocispec.Descriptor {
 	return ocispec.Descriptor{
 		MediaType: string(a.Type) + "." + string(a.Form),
-		Digest:    godigest.Digest(Digest(a.Layer)),
+		Digest:    godigest.Digest(sha256digest.Of(a.Layer)),
 		Size:      int64(len(a.Layer)),
 	}
 }
@@ -174,7 +174,7 @@ func parseManifest(content []byte) (Artifact, ocispec.Descriptor, error) {
 			"%w: artifact type %q with a layer of type %q is not one that nuon makes",
 			ErrDamaged, manifest.ArtifactType, layer.MediaType)
 	}
-	if err := CheckDigest(layer.Digest.String()); err != nil {
+	if err := sha256digest.Check(layer.Digest.String()); err != nil {
 		return Artifact{}, ocispec.Descriptor{}, fmt.Errorf("%w: layer: %w", ErrDamaged, err)
 	}
 	if layer.Size < 0 {
@@ -183,20 +183,4 @@ func parseManifest(content []byte) (Artifact, ocispec.Descriptor, error) {
 	}
 	delete(manifest.Annotations, ocispec.AnnotationCreated)
 	return Artifact{Type: Media(manifest.ArtifactType), Form: Form(form), Annotations: manifest.Annotations}, layer, nil
-}
-
-// Digest returns "sha256:" and the 64 hexadecimal digits of the hash of content.
-func Digest(content []byte) string {
-	sum := sha256.Sum256(content)
-	return "sha256:" + hex.EncodeToString(sum[:])
-}
-
-// CheckDigest reports an error unless text has the form that Digest returns. It accepts no other
-// algorithm, so that each content has exactly one name.
-func CheckDigest(text string) error {
-	digits, found := strings.CutPrefix(text, "sha256:")
-	if !found || len(digits) != 64 || strings.Trim(digits, "0123456789abcdef") != "" {
-		return fmt.Errorf("%q is not a digest; one looks like sha256: followed by 64 hexadecimal digits", text)
-	}
-	return nil
 }

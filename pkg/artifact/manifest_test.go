@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
 // A manifest from a registry is either rejected as damaged, or one that nuon could have created.
@@ -29,7 +31,7 @@ func FuzzManifest(f *testing.F) {
 			}
 			return
 		}
-		if CheckDigest(layer.Digest.String()) != nil || layer.Size < 0 ||
+		if sha256digest.Check(layer.Digest.String()) != nil || layer.Size < 0 ||
 			!slices.Contains([]Form{FormTree, FormSealed}, came.Form) {
 			t.Fatalf("taken: %+v with a layer %+v", came, layer)
 		}

@@ -14,6 +14,8 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/errcode"
+
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
 // This file copies an artifact from one registry to another in parts, so that its layer need not be
@@ -44,7 +46,7 @@ func (b Blob) descriptor() ocispec.Descriptor {
 // Parts fetches the manifest of the artifact with that digest and checks it against the digest. It
 // rejects manifests that nuon does not create, and layers above the limit. Errors are *Error.
 func (r *Repository) Parts(ctx context.Context, digest string) (Parts, error) {
-	if err := CheckDigest(digest); err != nil {
+	if err := sha256digest.Check(digest); err != nil {
 		return Parts{}, fmt.Errorf("look up in %s: %w", r.reference, err)
 	}
 	_, reader, err := r.remote.Manifests().FetchReference(ctx, digest)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
 // partial serves the layer of an artifact like a registry that supports range requests.
@@ -46,8 +48,8 @@ func TestFetchFromTheMiddle(t *testing.T) {
 	packed := pack(t)
 	r := open(t, partial(t, packed, nil), Credential{})
 	parts, err := r.Parts(t.Context(), packed.Digest())
-	if err != nil || parts.Layer.Digest != Digest(packed.Layer) || parts.Layer.Size != int64(len(packed.Layer)) ||
-		Digest(parts.Manifest) != packed.Digest() {
+	if err != nil || parts.Layer.Digest != sha256digest.Of(packed.Layer) || parts.Layer.Size != int64(len(packed.Layer)) ||
+		sha256digest.Of(parts.Manifest) != packed.Digest() {
 		t.Fatalf("%+v, %v", parts, err)
 	}
 	for _, offset := range []int64{0, 1, parts.Layer.Size - 1} {
@@ -65,7 +67,7 @@ func TestFetchFromTheMiddle(t *testing.T) {
 
 func TestFetchIsRefusedInWords(t *testing.T) {
 	packed := pack(t)
-	layer := Blob{Digest: Digest(packed.Layer), Size: int64(len(packed.Layer))}
+	layer := Blob{Digest: sha256digest.Of(packed.Layer), Size: int64(len(packed.Layer))}
 	for name, test := range map[string]struct {
 		answer func(w http.ResponseWriter)
 		reason Reason
@@ -109,7 +111,7 @@ func TestABodyThatBreaksSaysWhichRegistryItIsOf(t *testing.T) {
 		panic(http.ErrAbortHandler)
 	})
 	content, _, err := fetchAll(t, open(t, reference, Credential{}),
-		Blob{Digest: Digest(packed.Layer), Size: int64(len(packed.Layer))}, 0)
+		Blob{Digest: sha256digest.Of(packed.Layer), Size: int64(len(packed.Layer))}, 0)
 	var refused *Error
 	if content != nil && len(content) > 10 || !errors.As(err, &refused) ||
 		refused.Repository != reference || refused.Status != 0 {
@@ -144,7 +146,7 @@ func TestPartsOfWhatIsNoArtifactOfOurs(t *testing.T) {
 				w.Header().Set("Content-Length", fmt.Sprint(len(changed)))
 				_, _ = w.Write(changed)
 			})
-			if parts, err := open(t, reference, Credential{}).Parts(t.Context(), Digest(changed)); err == nil {
+			if parts, err := open(t, reference, Credential{}).Parts(t.Context(), sha256digest.Of(changed)); err == nil {
 				t.Errorf("got %+v", parts)
 			}
 		})

@@ -17,6 +17,8 @@ import (
 	"oras.land/oras-go/v2/errdef"
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/errcode"
+
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
 // This file reads and writes content that other programs made, such as container images.
@@ -84,9 +86,9 @@ func (r *Repository) manifest(ctx context.Context, reference string) (RawManifes
 	if len(content) > MaxManifestBytes {
 		return RawManifest{}, fmt.Errorf("%w: the manifest has more than %d MiB", ErrTooLarge, MaxManifestBytes>>20)
 	}
-	made := RawManifest{Digest: Digest(content), Content: content}
+	made := RawManifest{Digest: sha256digest.Of(content), Content: content}
 	claimed := response.Header.Get("Docker-Content-Digest")
-	if CheckDigest(reference) == nil {
+	if sha256digest.Check(reference) == nil {
 		claimed = reference
 	}
 	if made.MediaType, err = manifestType(response, content); err != nil {

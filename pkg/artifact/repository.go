@@ -15,6 +15,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/auth"
 
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
 // Reference names one repository of one registry.
@@ -152,7 +153,7 @@ func (r *Repository) Push(ctx context.Context, artifact Artifact) (string, error
 	if err != nil {
 		return "", err
 	}
-	digest := Digest(manifest)
+	digest := sha256digest.Of(manifest)
 	if int64(len(artifact.Layer)) > r.limit() {
 		return "", fmt.Errorf("push %s to %s: %w: the layer has %d bytes, at most %d are allowed",
 			digest, r.reference, ErrTooLarge, len(artifact.Layer), r.limit())
@@ -189,7 +190,7 @@ func (r *Repository) pushBlob(ctx context.Context, descriptor ocispec.Descriptor
 
 // Has reports whether the registry has the artifact with that digest. Errors are *Error.
 func (r *Repository) Has(ctx context.Context, digest string) (bool, error) {
-	if err := CheckDigest(digest); err != nil {
+	if err := sha256digest.Check(digest); err != nil {
 		return false, fmt.Errorf("look up in %s: %w", r.reference, err)
 	}
 	exists, err := r.remote.Manifests().Exists(ctx,
@@ -204,7 +205,7 @@ func (r *Repository) Has(ctx context.Context, digest string) (bool, error) {
 // It verifies both against the digest; an error about different bytes wraps ErrDamaged. Errors are
 // *Error.
 func (r *Repository) Pull(ctx context.Context, digest string) (Artifact, error) {
-	if err := CheckDigest(digest); err != nil {
+	if err := sha256digest.Check(digest); err != nil {
 		return Artifact{}, fmt.Errorf("pull from %s: %w", r.reference, err)
 	}
 	// FetchReference needs no size in advance; Fetch does.
@@ -243,7 +244,7 @@ func readChecked(reader io.ReadCloser, digest string, limit int64) ([]byte, erro
 	if int64(len(content)) > limit {
 		return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, limit)
 	}
-	if actual := Digest(content); actual != digest {
+	if actual := sha256digest.Of(content); actual != digest {
 		return nil, fmt.Errorf("%w: asked for %s, got bytes of %s", ErrDamaged, digest, actual)
 	}
 	return content, nil

@@ -8,6 +8,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
 // answering starts a registry that answers each request with handler.
@@ -199,11 +201,11 @@ func TestPullRefusesForeignManifests(t *testing.T) {
 		"no layer":    `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json","artifactType":"x","layers":[]}`,
 		"odd layer":   `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json","artifactType":"x","layers":[{"mediaType":"x.zip","digest":"sha256:00","size":1}]}`,
 		"sha512":      `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json","artifactType":"x","layers":[{"mediaType":"x.tar+gzip","digest":"sha512:00","size":1}]}`,
-		"huge number": `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json","artifactType":"x","layers":[{"mediaType":"x.tar+gzip","digest":"` + Digest(nil) + `","size":9000000000000}]}`,
+		"huge number": `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json","artifactType":"x","layers":[{"mediaType":"x.tar+gzip","digest":"` + sha256digest.Of(nil) + `","size":9000000000000}]}`,
 	} {
 		reference := serving(t, packed, func(string, []byte) []byte { return []byte(foreign) })
 		if _, err := open(t, reference, Credential{}).Pull(t.Context(),
-			Digest([]byte(foreign))); !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrTooLarge) {
+			sha256digest.Of([]byte(foreign))); !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrTooLarge) {
 			t.Errorf("%s gives %v", name, err)
 		}
 	}
@@ -219,7 +221,7 @@ func TestReferences(t *testing.T) {
 			t.Errorf("%q was taken", text)
 		}
 	}
-	for _, repository := range []string{"UPPER", "a:tag", "a@" + Digest(nil), "../a", ""} {
+	for _, repository := range []string{"UPPER", "a:tag", "a@" + sha256digest.Of(nil), "../a", ""} {
 		if _, err := Open(Reference{Host: "h:1", Repository: repository}, Credential{}); err == nil {
 			t.Errorf("repository %q was opened", repository)
 		}

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
 // The bounds of an image, with everything that refers to it.
@@ -120,12 +121,12 @@ func (i Image) check() error {
 			len(i.Tags), MaxManifests, MaxTags)
 	}
 	for _, m := range i.Manifests {
-		if err := artifact.CheckDigest(m.Digest); err != nil || m.Size < 0 || m.Size > artifact.MaxManifestBytes {
+		if err := sha256digest.Check(m.Digest); err != nil || m.Size < 0 || m.Size > artifact.MaxManifestBytes {
 			return fmt.Errorf("a manifest of the image is wrong: %.100q of %d bytes", m.Digest, m.Size)
 		}
 		known[m.Digest] = true
 		for _, b := range m.Blobs {
-			if err := artifact.CheckDigest(b.Digest); err != nil || b.Size < 0 {
+			if err := sha256digest.Check(b.Digest); err != nil || b.Size < 0 {
 				return fmt.Errorf("a blob of the image is wrong: %.100q of %d bytes", b.Digest, b.Size)
 			}
 		}

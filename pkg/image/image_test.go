@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
 func TestParseRepository(t *testing.T) {
@@ -25,7 +26,7 @@ func TestParseRepository(t *testing.T) {
 }
 
 func TestParseTag(t *testing.T) {
-	digest := artifact.Digest([]byte("x"))
+	digest := sha256digest.Of([]byte("x"))
 	for text, want := range map[string]string{
 		"1.4": "1.4 ", digest: " " + digest, "1.4@" + digest: "1.4 " + digest,
 		"": "-", "a/b": "-", "@" + digest: "-", "1.4@latest": "-", "1.4@": "-", "{{.nuon}}": "-",
@@ -39,8 +40,8 @@ func TestParseTag(t *testing.T) {
 
 // one returns an image with one manifest.
 func one() Image {
-	m := Manifest{Digest: artifact.Digest([]byte("m")), MediaType: artifact.MediaImageManifest, Size: 10,
-		Blobs: []Blob{{Digest: artifact.Digest([]byte("b")), Size: 20}}}
+	m := Manifest{Digest: sha256digest.Of([]byte("m")), MediaType: artifact.MediaImageManifest, Size: 10,
+		Blobs: []Blob{{Digest: sha256digest.Of([]byte("b")), Size: 20}}}
 	return Image{Repository: "ghcr.io/acme/api", Tag: "1.4", Digest: m.Digest, Manifests: []Manifest{m}}
 }
 
@@ -75,7 +76,7 @@ func TestWrongImages(t *testing.T) {
 		"a path as a digest":      func(i *Image) { i.Manifests[0].Blobs[0].Digest = "../x" },
 		"a negative size":         func(i *Image) { i.Manifests[0].Blobs[0].Size = -1 },
 		"more bytes than allowed": func(i *Image) { i.Manifests[0].Blobs[0].Size = MaxBytes },
-		"a tag of nothing":        func(i *Image) { i.Tags = []Tag{{"x", artifact.Digest([]byte("other"))}} },
+		"a tag of nothing":        func(i *Image) { i.Tags = []Tag{{"x", sha256digest.Of([]byte("other"))}} },
 		"a tag that is a path":    func(i *Image) { i.Tags = []Tag{{"a/b", i.Digest}} },
 		"a wrong tag":             func(i *Image) { i.Tag = "a/b" },
 		"too many manifests":      func(i *Image) { i.Manifests = make([]Manifest, MaxManifests+1) },

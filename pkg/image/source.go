@@ -8,6 +8,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
 // The registry of addresses without a host, and the path of its official images.
@@ -55,7 +56,7 @@ func ParseTag(text string) (tag, digest string, err error) {
 	case digest == "":
 		return tag, "", nil
 	}
-	if err := artifact.CheckDigest(digest); err != nil {
+	if err := sha256digest.Check(digest); err != nil {
 		return "", "", err
 	}
 	return tag, digest, nil

@@ -16,6 +16,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/gittest"
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/reconciler/build"
 	"github.com/nuon-toolkit/nuon/reconciler/catalog"
 	"github.com/nuon-toolkit/nuon/reconciler/observe"
@@ -238,7 +239,7 @@ func (b *bench) succeed(names ...string) {
 
 func succeeded(org string, built store.Build) api.JobResult {
 	return api.JobResult{Status: api.JobResultStatusSucceeded, Build: api.BuildResult{Artifact: api.ArtifactRef{
-		Repository: org + "/builds/" + built.ComponentID, Digest: artifact.Digest([]byte(built.ID)),
+		Repository: org + "/builds/" + built.ComponentID, Digest: sha256digest.Of([]byte(built.ID)),
 	}}}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/pkg/sourcedir"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
@@ -54,7 +55,7 @@ func TestRecipeDigestIsFixed(t *testing.T) {
 		},
 		"chart":     func(r *Recipe) { r.Chart = &Chart{Repository: "https://x", Name: "y"} },
 		"kustomize": func(r *Recipe) { r.Kustomize = &Kustomize{LoadRestrictor: "none"} },
-		"manifest":  func(r *Recipe) { r.Manifest = digestOfText("a: b") },
+		"manifest":  func(r *Recipe) { r.Manifest = sha256digest.Of([]byte("a: b")) },
 		"more":      func(r *Recipe) { r.Sources = append(r.Sources, sourcedir.Source{Directory: "n", Tree: "c"}) },
 	} {
 		changed := recipe

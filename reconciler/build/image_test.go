@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/gittest"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/reconciler/build"
 )
 
@@ -29,7 +29,7 @@ func withImage(t *testing.T, version string) *gittest.Repo {
 func imageAt(constraint, tag, content string) api.ModuleResolution {
 	return api.ModuleResolution{Tool: "image", Modules: []api.ResolvedModule{{
 		Key: "image", Source: "ghcr.io/acme/web", Constraint: constraint, Version: tag, Repository: "oci://ghcr.io/acme/web",
-		Tree: artifact.Digest([]byte(content)), Directory: ".",
+		Tree: sha256digest.Of([]byte(content)), Directory: ".",
 	}}}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
 // BaseRecipe returns the recipe of a component as far as its config determines it, without the code in
@@ -26,7 +27,7 @@ func BaseRecipe(c *appconfig.Component) Recipe {
 		shape.Image = &Image{}
 		shape.Image.Repository, shape.Image.Tag, shape.Image.UpdatePolicy = c.Image.Address()
 	case c.Manifest != nil && c.Source == nil:
-		shape.Manifest = digestOfText(c.Manifest.Text)
+		shape.Manifest = sha256digest.Of([]byte(c.Manifest.Text))
 	case c.Manifest != nil && c.Manifest.Kustomize != nil:
 		k := c.Manifest.Kustomize
 		shape.Kustomize = &Kustomize{EnableHelm: k.EnableHelm, LoadRestrictor: k.LoadRestrictor, Patches: code.Patches}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
-	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 	"github.com/nuon-toolkit/nuon/reconciler/release"
@@ -218,7 +218,7 @@ func endParams(
 			Status: statusFailed, Error: "the runner pushed the artifact to another repository than the build's; update the " +
 				"runner and build again",
 		}
-	case artifact.CheckDigest(made.Digest) != nil:
+	case sha256digest.Check(made.Digest) != nil:
 		return store.EndBuildParams{
 			Status: statusFailed,
 			Error:  "the runner reported no digest of the artifact; update the runner and build again",

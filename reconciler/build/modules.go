@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -109,9 +109,9 @@ func invalidField(m api.ResolvedModule) string {
 		return "repository"
 	case m.Commit != "" && !moduleCommit.MatchString(m.Commit):
 		return "commit"
-	case m.Archive != "" && artifact.CheckDigest(m.Archive) != nil:
+	case m.Archive != "" && sha256digest.Check(m.Archive) != nil:
 		return "digest of the archive"
-	case artifact.CheckDigest(m.Tree) != nil:
+	case sha256digest.Check(m.Tree) != nil:
 		return "digest"
 	case !fs.ValidPath(m.Directory):
 		return "directory"

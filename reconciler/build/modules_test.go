@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/gittest"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/reconciler/build"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
@@ -20,7 +20,7 @@ import (
 func vpc(version, content string) api.ResolvedModule {
 	return api.ResolvedModule{
 		Key: "vpc", Source: "acme/vpc/aws", Constraint: "~> 1.0", Version: version,
-		Archive: artifact.Digest([]byte("packed " + content)), Tree: artifact.Digest([]byte(content)), Directory: ".",
+		Archive: sha256digest.Of([]byte("packed " + content)), Tree: sha256digest.Of([]byte(content)), Directory: ".",
 	}
 }
 
@@ -134,7 +134,7 @@ func TestModulesStayForTheSameSource(t *testing.T) {
 	}
 	resolved := forTerraform(vpc("1.0.0", "a"), api.ResolvedModule{
 		Key: "vpc.text", Source: "git::https://git.test/text.git?ref=v1", Repository: "https://git.test/text.git",
-		Commit: strings.Repeat("a", 40), Tree: artifact.Digest(nil), Directory: "sub",
+		Commit: strings.Repeat("a", 40), Tree: sha256digest.Of(nil), Directory: "sub",
 	})
 	first := b.succeedWith(resolved)
 	if diff := cmp.Diff(resolved, b.modules(first)); diff != "" || first.Status != "succeeded" {
@@ -157,7 +157,7 @@ func TestModulesStayForTheSameSource(t *testing.T) {
 		t.Fatal(err)
 	}
 	encoded, _ := json.Marshal(resolved)
-	if recipe.Modules != artifact.Digest(encoded) || recipe.Digest() != input.Digest || input.Base == input.Digest {
+	if recipe.Modules != sha256digest.Of(encoded) || recipe.Digest() != input.Digest || input.Base == input.Digest {
 		t.Errorf("the input %s is made from %+v", input.Digest, recipe)
 	}
 	b.sync() // finds the input again
@@ -166,7 +166,7 @@ func TestModulesStayForTheSameSource(t *testing.T) {
 	// The same version with other content is an error with both digests, regardless of the runner.
 	failed := b.succeedWith(forTerraform(vpc("1.0.0", "b"), resolved.Modules[1]))
 	for _, want := range []string{"module vpc (acme/vpc/aws): the content changed: 1.0.0 (" +
-		artifact.Digest([]byte("a")) + ") was recorded, 1.0.0 (" + artifact.Digest([]byte("b")) + ") was packed",
+		sha256digest.Of([]byte("a")) + ") was recorded, 1.0.0 (" + sha256digest.Of([]byte("b")) + ") was packed",
 		"nuon builds refresh"} {
 		if failed.Status != "failed" || !strings.Contains(failed.Error, want) {
 			t.Errorf("the build %s with %q, want %q", failed.Status, failed.Error, want)

@@ -1,11 +1,10 @@
 package build
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/pkg/sourcedir"
 )
 
@@ -130,10 +129,5 @@ func (r Recipe) tree(directory string) (string, bool) {
 func digestOf(value any) string {
 	// Strings in structs and slices always marshal.
 	encoded, _ := json.Marshal(value)
-	return digestOfText(string(encoded))
-}
-
-func digestOfText(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return "sha256:" + hex.EncodeToString(sum[:])
+	return sha256digest.Of(encoded)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -35,7 +36,7 @@ func scriptFiles(files []artifact.File) map[string]string {
 			shown[file.Path] = string(file.Content)
 			left -= size
 		default:
-			shown[file.Path] = fmt.Sprintf("%s (%s, not shown)", artifact.Digest(file.Content),
+			shown[file.Path] = fmt.Sprintf("%s (%s, not shown)", sha256digest.Of(file.Content),
 				diff.Plural(size, "byte", "bytes"))
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
 // TestScriptFiles: an approver sees small texts as they are, and a digest or a number for everything else.
@@ -20,9 +21,9 @@ func TestScriptFiles(t *testing.T) {
 	}
 	want := map[string]string{
 		"a.sh": "#!/bin/sh\n", "link": "symbolic link to ../a", "z.sh": "z",
-		"binary":  artifact.Digest([]byte("\x00\x01")) + " (2 bytes, not shown)",
-		"invalid": artifact.Digest([]byte("\xff")) + " (1 byte, not shown)",
-		"large":   fmt.Sprintf("%s (%d bytes, not shown)", artifact.Digest([]byte(large)), maxShownText),
+		"binary":  sha256digest.Of([]byte("\x00\x01")) + " (2 bytes, not shown)",
+		"invalid": sha256digest.Of([]byte("\xff")) + " (1 byte, not shown)",
+		"large":   fmt.Sprintf("%s (%d bytes, not shown)", sha256digest.Of([]byte(large)), maxShownText),
 	}
 	if diff := cmp.Diff(want, scriptFiles(files)); diff != "" {
 		t.Error(diff)

@@ -19,6 +19,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/gittest"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/reconciler/build"
 	"github.com/nuon-toolkit/nuon/reconciler/catalog"
 	"github.com/nuon-toolkit/nuon/reconciler/observe"
@@ -27,7 +28,6 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
-	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
 // shelf pushes packed sources to no registry: a preview needs none.
@@ -150,7 +150,7 @@ func (w *world) land(install string) {
 		facts := map[string]any{"config": c.ConfigDigest()}
 		if name == "web" {
 			facts["values"] = []map[string]string{{"path": "inputs.inputs.size",
-				"digest": workflow.Hash([]byte(`"s"`))}}
+				"digest": sha256digest.Of([]byte(`"s"`))}}
 		}
 		var digest string
 		must(w, w.db.QueryRow(w.Context(),

@@ -19,6 +19,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/auth"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
 type rig struct {
@@ -217,7 +218,7 @@ func TestTheDoor(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	layer := artifact.Digest(packed.Layer)
+	layer := sha256digest.Of(packed.Layer)
 	tests := map[string]struct {
 		method, path, token string
 		want                int
@@ -263,7 +264,7 @@ func TestTamperedOnDisk(t *testing.T) {
 	if _, err := repository.Push(t.Context(), packed); err != nil {
 		t.Fatal(err)
 	}
-	for _, digest := range []string{artifact.Digest(packed.Layer), packed.Digest()} {
+	for _, digest := range []string{sha256digest.Of(packed.Layer), packed.Digest()} {
 		var blob string
 		err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 			if strings.HasSuffix(path, strings.TrimPrefix(digest, "sha256:")+"/data") {

@@ -2,8 +2,6 @@ package release
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +10,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -187,8 +186,7 @@ func (c contents) digest() string {
 		whole.Components = append(whole.Components, entry{p.name, p.inputDigest, p.problem})
 	}
 	raw, _ := json.Marshal(whole) // strings always encode
-	sum := sha256.Sum256(raw)
-	return "sha256:" + hex.EncodeToString(sum[:])
+	return sha256digest.Of(raw)
 }
 
 // insertRelease inserts a release and sets its status.

@@ -19,6 +19,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/pkg/render"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs/jobstest"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
@@ -219,7 +220,7 @@ func (w *world) endBuild(name, status string) {
 	}))
 }
 
-func artifactOf(build string) string { return workflow.Hash([]byte(build)) }
+func artifactOf(build string) string { return sha256digest.Of([]byte(build)) }
 
 // version makes w.app the app's current version.
 func (w *world) version() {
@@ -460,7 +461,7 @@ func (w *world) plan(spec api.PlanSpec) api.JobResult {
 	report.Totals = report.Count()
 	raw, err := json.Marshal(report)
 	must(w, err)
-	bundle := workflow.Hash([]byte(id.New("bundle")))
+	bundle := sha256digest.Of([]byte(id.New("bundle")))
 	w.plans[bundle] = rendered
 	result := api.PlanResult{
 		Applyable: report.Applyable, Report: raw, ReportDigest: report.Digest(), Destructive: report.Destructive(),

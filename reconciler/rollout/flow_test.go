@@ -10,6 +10,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
@@ -260,7 +261,7 @@ func TestAnAnswerBindsToWhatWasShown(t *testing.T) {
 		}
 	}
 	var c *refusal.Error
-	if err := respond(workflow.Hash([]byte("other")), workflow.Approve); !errors.As(err, &c) ||
+	if err := respond(sha256digest.Of([]byte("other")), workflow.Approve); !errors.As(err, &c) ||
 		c.Code != workflow.CodePlanChanged {
 		t.Fatalf("an answer to something else was taken: %v", err)
 	}
@@ -581,9 +582,9 @@ func TestWhatRunnersSendIsNotTrusted(t *testing.T) {
 		return spec, w.work(spec)
 	}
 	for name, spoil := range map[string]func(*api.JobResult){
-		"a report that its digest does not name": func(r *api.JobResult) { r.Plan.ReportDigest = workflow.Hash([]byte("x")) },
-		"a plan of something else":               func(r *api.JobResult) { r.Plan.Basis.DesiredDigest = "d" },
-		"another artifact":                       func(r *api.JobResult) { r.Plan.Basis.Artifact = "sha256:1" },
+		"a report with another digest": func(r *api.JobResult) { r.Plan.ReportDigest = sha256digest.Of([]byte("x")) },
+		"a plan of something else":     func(r *api.JobResult) { r.Plan.Basis.DesiredDigest = "d" },
+		"another artifact":             func(r *api.JobResult) { r.Plan.Basis.Artifact = "sha256:1" },
 		"a bundle elsewhere": func(r *api.JobResult) {
 			r.Plan.Bundle.Repository = "other/installs/ins_1"
 		},

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
-	"github.com/nuon-toolkit/nuon/reconciler/workflow"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
 // withOverride returns the declaration of a component with what the install overrides of it. The override counts in
@@ -22,7 +22,7 @@ func overrideDigest(o appconfig.Override) string {
 		return ""
 	}
 	raw, _ := json.Marshal(o) // texts always encode
-	return workflow.Hash(raw)
+	return sha256digest.Of(raw)
 }
 
 // overriddenKey returns what an install can override of a component of a kind.

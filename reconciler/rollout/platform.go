@@ -6,7 +6,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/render"
-	"github.com/nuon-toolkit/nuon/reconciler/workflow"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
 // withPlatformValues returns the declaration of the sandbox with the values that nuon passes to its module: those
@@ -36,7 +36,7 @@ func (s *snapshot) withPlatformValues(d declaration, platform []appconfig.Platfo
 		if len(value.Files) > 0 {
 			terraform.ClusterPolicies = value.Files
 			raw, _ := json.Marshal(value.Files) // texts always encode
-			d.digest = workflow.Hash(append([]byte(d.digest+"\n"), raw...))
+			d.digest = sha256digest.Of(append([]byte(d.digest+"\n"), raw...))
 		}
 	}
 	terraform.VarFiles = append(slices.Clone(terraform.VarFiles), appconfig.PlatformFile(passed))

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/reconciler/release"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
@@ -340,13 +341,14 @@ func (f digestInputs) digest() string {
 		Values   []valueDigest `json:"values"`
 		Override string        `json:"override,omitempty"`
 	}{"nuon desired 1", f.Artifact, f.Config, f.Values, f.Override})
-	return workflow.Hash(raw)
+	return sha256digest.Of(raw)
 }
 
 // absentDigestOf returns the desired digest of a component to be removed. It
 // identifies what was applied.
 func absentDigestOf(p *installComponent) string {
-	return workflow.Hash([]byte("nuon absent 1\n" + p.row.AppliedArtifact + "\n" + p.applied.DigestInputs.digest() + "\n"))
+	return sha256digest.Of(fmt.Appendf(nil, "nuon absent 1\n%s\n%s\n", p.row.AppliedArtifact,
+		p.applied.DigestInputs.digest()))
 }
 
 // rejectionText describes a refusal, to follow "is".

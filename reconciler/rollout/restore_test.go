@@ -10,6 +10,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
@@ -38,7 +39,7 @@ func (w *world) planRestore(spec api.PlanSpec) api.JobResult {
 	must(w, err)
 	return api.JobResult{Status: "succeeded", Plan: api.PlanResult{
 		Applyable: report.Applyable, Report: raw, ReportDigest: report.Digest(),
-		Bundle: api.ArtifactRef{Repository: spec.Deploy.Repository, Digest: workflow.Hash(raw)},
+		Bundle: api.ArtifactRef{Repository: spec.Deploy.Repository, Digest: sha256digest.Of(raw)},
 		Basis:  api.Basis{DesiredDigest: spec.DesiredDigest, StateSerial: 1, StateLineage: "l"},
 	}}
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/render"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/reconciler/installsecrets"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
-	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
 // addSecrets adds what the runner reported of the customer's secrets.
@@ -346,7 +346,7 @@ func (s *snapshot) digestOf(spec api.SecretsSpec, refs []render.Path) string {
 		Spec   api.SecretsSpec `json:"spec"`
 		Values []valueDigest   `json:"values"`
 	}{spec, s.digestValues(refs)})
-	return workflow.Hash(raw)
+	return sha256digest.Of(raw)
 }
 
 // requestSecretChecks makes a check due for each install of which the runner was not asked what its release

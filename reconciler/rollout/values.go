@@ -11,8 +11,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/render"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
-	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
 // leaf is one value below .nuon as the control plane stores it: plain JSON, or sealed
@@ -400,11 +400,11 @@ func (s *snapshot) digestValues(refs []render.Path) []valueDigest {
 func (l leaf) digestFor(ref render.Path) (path, digest string) {
 	switch {
 	case l.secret != nil:
-		return l.path.String(), workflow.Hash([]byte("version " + l.version))
+		return l.path.String(), sha256digest.Of([]byte("version " + l.version))
 	case l.sealed != nil:
 		return l.path.String(), l.hash
 	case len(ref) <= len(l.path):
-		return l.path.String(), workflow.Hash(canonicalJSON(l.plain))
+		return l.path.String(), sha256digest.Of(canonicalJSON(l.plain))
 	}
 	var whole any
 	if err := json.Unmarshal(l.plain, &whole); err != nil {
@@ -418,7 +418,7 @@ func (l leaf) digestFor(ref render.Path) (path, digest string) {
 	if err != nil {
 		return ref.String(), absentDigest
 	}
-	return ref.String(), workflow.Hash(raw)
+	return ref.String(), sha256digest.Of(raw)
 }
 
 // canonicalJSON returns JSON with sorted keys and without spaces: jsonb does not preserve

@@ -4,12 +4,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
 // PlainHash returns the hash of a plain text value, as rows store it: that of its JSON.
 func PlainHash(text string) string {
 	raw, _ := json.Marshal(text) // a text always encodes
-	return "sha256:" + hexSum(raw)
+	return sha256digest.Of(raw)
 }
 
 // SealedHash returns the hash of a sealed value, as rows store it: that of the ciphertext, which says

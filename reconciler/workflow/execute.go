@@ -7,6 +7,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
@@ -130,12 +131,12 @@ func (x *executor) addApproval(ctx context.Context, step string, status Approval
 	plan.Approval = id.New("apr")
 	content, group := row.ContentDigest, row.GroupDigest
 	if with.report != nil {
-		content = Hash(fmt.Appendf(nil, "nuon plan and scripts 1\n%s\n%s\n", content, with.contentDigest))
+		content = sha256digest.Of(fmt.Appendf(nil, "nuon plan and scripts 1\n%s\n%s\n", content, with.contentDigest))
 		if with.individualApproval {
 			group = ""
 		}
 		if group != "" {
-			group = Hash(fmt.Appendf(nil, "nuon plan and scripts group 1\n%s\n%s\n", group, with.groupDigest))
+			group = sha256digest.Of(fmt.Appendf(nil, "nuon plan and scripts group 1\n%s\n%s\n", group, with.groupDigest))
 		}
 	}
 	because := x.graph.desiredOf(x.graph.stepByID(step).Component).Reason

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
 // maxGroupedReportBytes bounds the reports that are compared with those of other installs: a report is
@@ -25,7 +26,7 @@ func (e jobEnd) groupDigest(target Target, report *diff.Report) string {
 	}
 	gist := report.ComparableForm().GroupDigest(e.install.Name, e.install.ID, e.install.RunnerID,
 		*e.step.InstallComponentID)
-	return Hash(fmt.Appendf(nil, "nuon plan group 1\n%s\n%s\n%s\n%t %t\n%s\n", e.install.AppID, e.step.Component,
-		target.Deploy.Artifact.Digest,
+	return sha256digest.Of(fmt.Appendf(nil, "nuon plan group 1\n%s\n%s\n%s\n%t %t\n%s\n", e.install.AppID,
+		e.step.Component, target.Deploy.Artifact.Digest,
 		e.step.Destroy, e.result.Plan.Destructive, gist))
 }

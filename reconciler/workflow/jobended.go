@@ -8,6 +8,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
@@ -157,9 +158,10 @@ func (e jobEnd) savePlan(ctx context.Context, target Target, report *diff.Report
 	err = e.tx.AddPlan(ctx, store.AddPlanParams{
 		OrgID: e.tx.Org, ID: planID, StepID: e.step.ID, WorkflowID: e.step.WorkflowID, InstallID: e.install.ID,
 		InstallComponentID: *e.step.InstallComponentID, Component: e.step.Component, Destroy: e.step.Destroy,
-		Status: string(status), Reason: reason, DesiredDigest: target.Digest, Basis: basis, BasisDigest: Hash(basis),
+		Status: string(status), Reason: reason, DesiredDigest: target.Digest, Basis: basis,
+		BasisDigest:  sha256digest.Of(basis),
 		BundleDigest: r.Bundle.Digest, Report: r.Report, ReportDigest: r.ReportDigest,
-		ContentDigest: contentDigest(r.Bundle.Digest, r.ReportDigest, Hash(basis)),
+		ContentDigest: contentDigest(r.Bundle.Digest, r.ReportDigest, sha256digest.Of(basis)),
 		GroupDigest:   e.groupDigest(target, report),
 		Destructive:   r.Destructive, IndividualApproval: report.NeedsIndividualApproval(), Target: raw,
 	})

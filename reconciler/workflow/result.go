@@ -1,8 +1,6 @@
 package workflow
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +9,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -102,12 +101,6 @@ func canonicalJSON(raw json.RawMessage) (json.RawMessage, error) {
 	return encode(v)
 }
 
-// Hash is "sha256:" and the hex digest of a plain value's JSON.
-func Hash(value []byte) string {
-	sum := sha256.Sum256(value)
-	return "sha256:" + hex.EncodeToString(sum[:])
-}
-
 // checkPlan returns the report of a plan result, or an error if the result cannot be
 // used. A person approves the report, so it must be valid, match its digest, and
 // agree with the rest of the result.
@@ -192,7 +185,7 @@ func CheckHealth(given api.Health) (api.Health, error) {
 // contentDigest returns the digest that an approval is bound to: of the bundle that
 // will be applied, the report that was shown, and the basis of both.
 func contentDigest(bundle, report, basis string) string {
-	return Hash([]byte("nuon plan content 1\n" + bundle + "\n" + report + "\n" + basis + "\n"))
+	return sha256digest.Of([]byte("nuon plan content 1\n" + bundle + "\n" + report + "\n" + basis + "\n"))
 }
 
 func decodeBasis(raw json.RawMessage) (api.Basis, error) {

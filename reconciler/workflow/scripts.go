@@ -10,6 +10,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/app"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -40,7 +41,7 @@ func ScriptOf(action appconfig.Action, artifactOf func(source string) string) (S
 	if err != nil {
 		return ScriptContent{}, err
 	}
-	return ScriptContent{Action: action.Name, Digest: Hash(fmt.Appendf(nil, "nuon script 1\n%s\n", content)),
+	return ScriptContent{Action: action.Name, Digest: sha256digest.Of(fmt.Appendf(nil, "nuon script 1\n%s\n", content)),
 		Content: content}, nil
 }
 
@@ -180,12 +181,12 @@ func (x *executor) prepareScripts(ctx context.Context, digests []string) (prepar
 	if shown.report, err = encode(report); err != nil {
 		return preparedScripts{}, err
 	}
-	shown.contentDigest = Hash(fmt.Appendf(nil, "nuon scripts 1\n%s\n%s\n%s\n", x.install.ID, strings.Join(digests, " "),
-		report.Digest()))
+	shown.contentDigest = sha256digest.Of(fmt.Appendf(nil, "nuon scripts 1\n%s\n%s\n%s\n", x.install.ID,
+		strings.Join(digests, " "), report.Digest()))
 	if shown.individualApproval = report.NeedsIndividualApproval(); shown.individualApproval {
 		return shown, nil
 	}
-	shown.groupDigest = Hash(fmt.Appendf(nil, "nuon scripts group 1\n%s\n%s\n%s\n", x.install.AppID,
+	shown.groupDigest = sha256digest.Of(fmt.Appendf(nil, "nuon scripts group 1\n%s\n%s\n%s\n", x.install.AppID,
 		strings.Join(digests, " "),
 		report.Digest()))
 	return shown, nil

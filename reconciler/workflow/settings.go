@@ -12,6 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
@@ -49,7 +50,7 @@ func (s Settings) Loosens(o Settings) bool { return s.Stricter(o) != o }
 // Digest identifies the settings on one install.
 func (s Settings) Digest(install string) string {
 	raw, _ := json.Marshal(s) //nolint:errchkjson // strings and flags
-	return Hash(fmt.Appendf(nil, "nuon approval rule 1\n%s\n%s\n", install, raw))
+	return sha256digest.Of(fmt.Appendf(nil, "nuon approval rule 1\n%s\n%s\n", install, raw))
 }
 
 // ApprovalRuleOf returns the settings in force on an install, their digest, and who set them.
@@ -159,8 +160,8 @@ func requestSettingsApproval(ctx context.Context, tx *store.Tx, install store.In
 	if err != nil {
 		return err
 	}
-	content := Hash(fmt.Appendf(nil, "nuon settings 1\n%s\n%s\n%s\n%q\n", SettingsOf(install).Digest(install.ID),
-		to.Digest(install.ID), group, by))
+	content := sha256digest.Of(fmt.Appendf(nil, "nuon settings 1\n%s\n%s\n%s\n%q\n",
+		SettingsOf(install).Digest(install.ID), to.Digest(install.ID), group, by))
 	approval := id.New("apr")
 	err = tx.AddApproval(ctx, store.AddApprovalParams{
 		OrgID: tx.Org, ID: approval, Kind: ApprovalOfSettings, InstallID: install.ID, ContentDigest: content,
@@ -190,7 +191,7 @@ func settingsReport(install store.Install, to Settings) (report json.RawMessage,
 	if now.ByOthers && !to.ByOthers {
 		r.Notes = append(r.Notes, "people may approve what they requested themselves (approvals_by_others becomes false)")
 	}
-	group = Hash(fmt.Appendf(nil, "nuon settings group 1\n%s\n%s\n", install.AppID,
+	group = sha256digest.Of(fmt.Appendf(nil, "nuon settings group 1\n%s\n%s\n", install.AppID,
 		r.ComparableForm().GroupDigest(install.Name, install.ID)))
 	report, err = encode(r)
 	return report, group, err

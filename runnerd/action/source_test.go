@@ -10,6 +10,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/subprocess/childtest"
 )
@@ -113,7 +114,7 @@ func TestHostileSources(t *testing.T) {
 		t.Fatal(err)
 	}
 	wrong := sourceStep("s", "./run.sh", made)
-	wrong.Source.Artifact.Digest = artifact.Digest([]byte("other"))
+	wrong.Source.Artifact.Digest = sha256digest.Of([]byte("other"))
 	climbing := sourceStep("s", "./run.sh", made)
 	climbing.Source.Directory = "../scripts"
 	missing := sourceStep("s", "./run.sh", made)
@@ -133,7 +134,7 @@ func TestHostileSources(t *testing.T) {
 		"another type": {sourceStep("s", "./run.sh", r.pack("dev/builds/cmp_1", artifact.MediaTerraform,
 			program("scripts/run.sh", touch))), "is of type"},
 		"unknown artifact": {sourceStep("s", "./run.sh", api.ArtifactRef{Repository: "dev/builds/cmp_1",
-			Digest: artifact.Digest([]byte("none"))}), "does not have"},
+			Digest: sha256digest.Of([]byte("none"))}), "does not have"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := *r

@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/jobenv"
 	"github.com/nuon-toolkit/nuon/runnerd/values"
@@ -195,7 +195,7 @@ func identityOf(config *rest.Config) string {
 		address, strings.TrimSpace(string(config.CAData)), config.ServerName, strconv.FormatBool(config.Insecure),
 		loginOf(config),
 	})
-	return artifact.Digest(encoded)
+	return sha256digest.Of(encoded)
 }
 
 // loginOf returns a text that identifies how a configuration logs in.

@@ -14,6 +14,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/envname"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
@@ -80,7 +81,7 @@ func settingsDigest(spec api.DeploySpec) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("write the component's settings: %w", err)
 	}
-	return artifact.Digest(encoded), nil
+	return sha256digest.Of(encoded), nil
 }
 
 // seal packs, authenticates and seals the bundle. Sealing the same bundle twice returns

@@ -11,6 +11,8 @@ import (
 
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage/driver"
+
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
 // Status is Helm's status of a revision of a release.
@@ -100,8 +102,7 @@ func newRelease(r *release.Release) Release {
 		return driver.ContainsSystemLabels(map[string]string{key: ""})
 	})
 	if values, err := json.Marshal(r.Config); err == nil {
-		sum := sha256.Sum256(values)
-		made.ValuesDigest = "sha256:" + hex.EncodeToString(sum[:])
+		made.ValuesDigest = sha256digest.Of(values)
 	}
 	return made
 }

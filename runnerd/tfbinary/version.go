@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/execretry"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/runnerd/subprocess"
 )
 
@@ -86,7 +86,7 @@ func (t Tool) cached(path string) (known cachedVersion, note string, err error) 
 		return known, "", err
 	}
 	now := cachedVersion{Path: real, Size: info.Size(), Modified: info.ModTime().UTC()}
-	note = filepath.Join(t.root, "tools", "known", strings.TrimPrefix(artifact.Digest([]byte(real)), "sha256:")+".json")
+	note = filepath.Join(t.root, "tools", "known", strings.TrimPrefix(sha256digest.Of([]byte(real)), "sha256:")+".json")
 	if content, err := os.ReadFile(note); err == nil {
 		if json.Unmarshal(content, &known) == nil && known.Path == now.Path && known.Size == now.Size &&
 			known.Modified.Equal(now.Modified) {

@@ -14,6 +14,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
 	"github.com/nuon-toolkit/nuon/pkg/image"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
@@ -64,7 +65,7 @@ func (r *imageRig) registryOf() *job.Registry {
 // blob pushes bytes to the vendor and returns their descriptor.
 func (r *imageRig) blob(content string) map[string]any {
 	r.t.Helper()
-	b := artifact.Blob{Digest: artifact.Digest([]byte(content)), Size: int64(len(content))}
+	b := artifact.Blob{Digest: sha256digest.Of([]byte(content)), Size: int64(len(content))}
 	if err := r.vendor.PutBlob(r.t.Context(), b, strings.NewReader(content)); err != nil {
 		r.t.Fatal(err)
 	}
@@ -76,7 +77,7 @@ func (r *imageRig) push(media string, keys map[string]any) artifact.RawManifest 
 	r.t.Helper()
 	keys["schemaVersion"], keys["mediaType"], keys["config"] = 2, media, r.blob("{}")
 	content, _ := json.Marshal(keys) // plain values always encode
-	m := artifact.RawManifest{Digest: artifact.Digest(content), MediaType: media, Content: content}
+	m := artifact.RawManifest{Digest: sha256digest.Of(content), MediaType: media, Content: content}
 	if err := r.vendor.PutRawManifest(r.t.Context(), m); err != nil {
 		r.t.Fatal(err)
 	}
@@ -165,7 +166,7 @@ func TestABlobOfAnImageThatWasLostIsBroughtBack(t *testing.T) {
 // TestAnImageThatTheVendorLost: the error names the blob and what to do.
 func TestAnImageThatTheVendorLost(t *testing.T) {
 	r := newImageRig(t)
-	r.image.Manifests[0].Blobs[0].Digest = artifact.Digest([]byte("lost"))
+	r.image.Manifests[0].Blobs[0].Digest = sha256digest.Of([]byte("lost"))
 	packed, err := r.image.Pack(nil)
 	if err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
@@ -84,7 +85,7 @@ func newRig(t testing.TB, size int) *rig {
 		t.Fatal(err)
 	}
 	r.parts = artifact.Parts{Digest: r.packed.Digest(), Manifest: manifest,
-		Layer: artifact.Blob{Digest: artifact.Digest(layer), Size: int64(size)}}
+		Layer: artifact.Blob{Digest: sha256digest.Of(layer), Size: int64(size)}}
 	r.vendor = httptest.NewServer(http.HandlerFunc(r.hand))
 	t.Cleanup(r.vendor.Close)
 	r.install = httptest.NewServer(r.registry())

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
@@ -218,7 +219,7 @@ func TestTheVendorsSideInWords(t *testing.T) {
 		change func(r *rig, env *job.Env)
 		want   []string
 	}{
-		"the build is gone": {func(r *rig, _ *job.Env) { r.parts.Digest = artifact.Digest([]byte("x")) },
+		"the build is gone": {func(r *rig, _ *job.Env) { r.parts.Digest = sha256digest.Of([]byte("x")) },
 			[]string{"does not have the build sha256:", "of web any more", "build web anew"}},
 		"its layer is gone": {func(r *rig, _ *job.Env) {
 			r.answer = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusNotFound); return true }

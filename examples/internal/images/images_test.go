@@ -21,6 +21,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster/clustertest"
 	"github.com/nuon-toolkit/nuon/runnerd/kind/terraform/modules/registrytest"
@@ -59,7 +60,7 @@ func newWorld(t *testing.T) *world {
 // blob pushes bytes and returns their descriptor.
 func (w *world) blob(media, content string) map[string]any {
 	w.Helper()
-	b := artifact.Blob{Digest: artifact.Digest([]byte(content)), Size: int64(len(content))}
+	b := artifact.Blob{Digest: sha256digest.Of([]byte(content)), Size: int64(len(content))}
 	w.Must(w.pushed.PutBlob(w.Ctx, b, bytes.NewReader([]byte(content))))
 	return map[string]any{"mediaType": media, "digest": b.Digest, "size": b.Size}
 }
@@ -69,7 +70,7 @@ func (w *world) manifest(media string, keys map[string]any) artifact.RawManifest
 	keys["schemaVersion"], keys["mediaType"] = 2, media
 	content, err := json.Marshal(keys)
 	w.Must(err)
-	m := artifact.RawManifest{Digest: artifact.Digest(content), MediaType: media, Content: content}
+	m := artifact.RawManifest{Digest: sha256digest.Of(content), MediaType: media, Content: content}
 	w.Must(w.pushed.PutRawManifest(w.Ctx, m))
 	return m
 }

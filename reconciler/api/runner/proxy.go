@@ -16,6 +16,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/image"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/reconciler/api/middleware"
 	"github.com/nuon-toolkit/nuon/reconciler/api/ratelimit"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs"
@@ -293,7 +294,7 @@ func (p *proxy) read(ctx context.Context, want Wanted) ([]byte, error) {
 	if len(raw) > largestManifest {
 		return nil, fmt.Errorf("%s has more than %d bytes", want.Digest, largestManifest)
 	}
-	if came := artifact.Digest(raw); came != want.Digest {
+	if came := sha256digest.Of(raw); came != want.Digest {
 		return nil, fmt.Errorf("the vendor's registry gave %s for %s", came, want.Digest)
 	}
 	return raw, nil

@@ -15,6 +15,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/image"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/reconciler/api/runner"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs/jobstest"
@@ -113,9 +114,9 @@ func TestAPlanReadsOnlyWhatItCopies(t *testing.T) {
 		_, token := s.Start(t, r)
 		for path, want := range map[string]int{
 			"manifests/" + named.Digest:              200,
-			"blobs/" + artifact.Digest(made.Layer):   200,
+			"blobs/" + sha256digest.Of(made.Layer):   200,
 			"manifests/" + other.Digest:              404,
-			"blobs/" + artifact.Digest([]byte("no")): 404,
+			"blobs/" + sha256digest.Of([]byte("no")): 404,
 		} {
 			if a := s.call(t, "GET", "/v2/acme/web/"+path, token, nil); a.status != want {
 				t.Errorf("%s: %s: %d %s, want %d", spec.Kind, path, a.status, a.body, want)
@@ -134,7 +135,7 @@ func TestOfAnImageOnlyItsContentIsServed(t *testing.T) {
 	}, artifact.Basic("nuon", v.push))
 	must(t, err)
 	blob := func(text string) artifact.Blob {
-		b := artifact.Blob{Digest: artifact.Digest([]byte(text)), Size: int64(len(text))}
+		b := artifact.Blob{Digest: sha256digest.Of([]byte(text)), Size: int64(len(text))}
 		must(t, opened.PutBlob(t.Context(), b, strings.NewReader(text)))
 		return b
 	}
@@ -143,7 +144,7 @@ func TestOfAnImageOnlyItsContentIsServed(t *testing.T) {
 			`"config":{"mediaType":"application/json","digest":%q,"size":%d},`+
 			`"layers":[{"mediaType":"text/plain","digest":%q,"size":%d}]}`, artifact.MediaImageManifest,
 			blob("{}").Digest, 2, layer.Digest, layer.Size)
-		m := artifact.RawManifest{Digest: artifact.Digest([]byte(content)), MediaType: artifact.MediaImageManifest,
+		m := artifact.RawManifest{Digest: sha256digest.Of([]byte(content)), MediaType: artifact.MediaImageManifest,
 			Content: []byte(content)}
 		must(t, opened.PutRawManifest(t.Context(), m))
 		return m
@@ -161,7 +162,7 @@ func TestOfAnImageOnlyItsContentIsServed(t *testing.T) {
 
 	_, token := s.sync(t, s.Runner(t, runners.KindInstall), api.ArtifactRef{Repository: "acme/api", Digest: digest})
 	for path, want := range map[string]int{
-		"manifests/" + digest: 200, "blobs/" + artifact.Digest(packed.Layer): 200,
+		"manifests/" + digest: 200, "blobs/" + sha256digest.Of(packed.Layer): 200,
 		"manifests/" + listed.Digest: 200, "blobs/" + layer.Digest: 200,
 		"manifests/" + other.Digest: 404, "blobs/" + otherLayer.Digest: 404,
 		"blobs/" + listed.Digest: 404, "manifests/" + layer.Digest: 404,
@@ -186,7 +187,7 @@ func TestOnlyASyncReadsTheVendorsRegistry(t *testing.T) {
 		r := s.Runner(t, map[bool]string{true: runners.KindBuild, false: runners.KindInstall}[kind == "build"])
 		s.Enqueue(t, r, jobs.NewJob{Kind: kind, Spec: spec})
 		_, token := s.Start(t, r)
-		for _, path := range []string{"manifests/" + named.Digest, "blobs/" + artifact.Digest(made.Layer)} {
+		for _, path := range []string{"manifests/" + named.Digest, "blobs/" + sha256digest.Of(made.Layer)} {
 			if a := s.call(t, "GET", "/v2/acme/web/"+path, token, nil); a.status != 404 {
 				t.Errorf("%s: %s: %d %s", kind, path, a.status, a.body)
 			}
@@ -200,7 +201,7 @@ func TestALayerFromItsMiddleOn(t *testing.T) {
 	s := serve(t, v)
 	named, made := v.add(t, "acme/web", "the module, in two halves")
 	_, token := s.sync(t, s.Runner(t, runners.KindInstall), named)
-	layer, half := "/v2/acme/web/blobs/"+artifact.Digest(made.Layer), len(made.Layer)/2
+	layer, half := "/v2/acme/web/blobs/"+sha256digest.Of(made.Layer), len(made.Layer)/2
 	for said, want := range map[string]struct {
 		status int
 		body   string
@@ -228,7 +229,7 @@ func TestALayerFromItsMiddleOn(t *testing.T) {
 		}
 	}
 	whole := s.callWith(t, "/v2/acme/web/manifests/"+named.Digest, token, http.Header{"Range": {"bytes=5-"}})
-	if whole.status != 200 || artifact.Digest(whole.body) != named.Digest {
+	if whole.status != 200 || sha256digest.Of(whole.body) != named.Digest {
 		t.Errorf("a manifest comes in pieces: %d %q", whole.status, whole.body)
 	}
 }
@@ -268,7 +269,7 @@ func TestAnAttemptPullsWhatItsSpecNames(t *testing.T) {
 			t.Errorf("%s: pulled %q, %v", name, got.Layer, err)
 		}
 	}
-	layer := func(a artifact.Artifact) string { return artifact.Digest(a.Layer) }
+	layer := func(a artifact.Artifact) string { return sha256digest.Of(a.Layer) }
 	for name, path := range map[string]string{
 		"another artifact":                 "/v2/acme/web/manifests/" + hidden.Digest,
 		"another artifact's layer":         "/v2/acme/web/blobs/" + layer(secret),
@@ -337,7 +338,7 @@ func TestAManifestIsReadOnce(t *testing.T) {
 	named, made := v.add(t, "acme/web", "the module")
 	_, token := s.sync(t, s.Runner(t, runners.KindInstall), named)
 	for range 5 {
-		s.ok(t, "GET", "/v2/acme/web/blobs/"+artifact.Digest(made.Layer), token, nil, nil)
+		s.ok(t, "GET", "/v2/acme/web/blobs/"+sha256digest.Of(made.Layer), token, nil, nil)
 	}
 	if asked := v.asked.Load(); asked != 6 {
 		t.Errorf("the vendor's registry was asked %d times for five layers, want one manifest and five layers", asked)

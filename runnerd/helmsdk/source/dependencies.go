@@ -10,6 +10,7 @@ import (
 	"helm.sh/helm/v3/pkg/chart"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
 // readDirectory returns the chart in a directory of the tree, with its dependencies.
@@ -102,7 +103,7 @@ func (s *session) readSubcharts(l *loaded, t *tree, within []string) ([]*subchar
 			if err != nil {
 				return nil, err
 			}
-			found = append(found, &subchart{entry: inner, chart: got, digest: artifact.Digest(file.Content)})
+			found = append(found, &subchart{entry: inner, chart: got, digest: sha256digest.Of(file.Content)})
 			continue
 		}
 		if entry, name, is := strings.Cut(inner, "/"); is && entry[0] != '_' && entry[0] != '.' {
@@ -356,7 +357,7 @@ func (r *resolver) addFetched(i int, name, repository, version string) (string, 
 	entry := name + "-" + strings.ReplaceAll(found.meta.Version, "/", "_") + ".tgz"
 	r.parent.remove(entry)
 	r.parent.files = append(r.parent.files, artifact.File{Path: "charts/" + entry, Content: got.content})
-	digest := artifact.Digest(got.content)
+	digest := sha256digest.Of(got.content)
 	r.subcharts = append(r.subcharts, &subchart{entry: entry, chart: found, digest: digest, used: true})
 	chosen := &chart.Dependency{Name: name, Version: found.meta.Version}
 	r.recordDependency(Dependency{Repository: from.String(), Digest: digest, Origin: got.origin}, chosen)

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
 // download is a packed chart as downloaded.
@@ -95,7 +95,7 @@ func (s *session) fetchEntry(from chartRepo, e entry) (download, error) {
 			return download{}, fmt.Errorf("get %s: %w", redactedURL(at), err)
 		}
 	}
-	if came := artifact.Digest(got.content); digest != "" && came != digest {
+	if came := sha256digest.Of(got.content); digest != "" && came != digest {
 		return download{},
 			fmt.Errorf("%s has the digest %s, the index says %s: one of them was changed; it is not used; report it to "+
 				"its publisher", redactedURL(at), came, digest)
@@ -112,7 +112,7 @@ func (e entry) digest() (string, error) {
 		return "", nil
 	}
 	digest := "sha256:" + strings.ToLower(strings.TrimPrefix(e.Digest, "sha256:"))
-	if artifact.CheckDigest(digest) != nil {
+	if sha256digest.Check(digest) != nil {
 		return "", fmt.Errorf("the index has an invalid digest %s for version %s; report it to its publisher",
 			quote(e.Digest), quote(e.Version))
 	}

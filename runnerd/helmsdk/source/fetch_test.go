@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
@@ -28,7 +28,7 @@ func TestARepository(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if pathsOf(got) != "Chart.yaml templates/x.yaml values.yaml" || got.Digest != artifact.Digest(web) ||
+	if pathsOf(got) != "Chart.yaml templates/x.yaml values.yaml" || got.Digest != sha256digest.Of(web) ||
 		got.Origin != s.web.URL+"/stable/web-1.10.0.tgz" || got.AppVersion != "7" {
 		t.Errorf("got %+v", got)
 	}

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
 // lockName returns the name of the chart's lock file.
@@ -83,7 +84,7 @@ func digestOf(what any) string {
 	if err != nil {
 		return ""
 	}
-	return artifact.Digest(text)
+	return sha256digest.Of(text)
 }
 
 // isAlias reports whether a repository is a name from a person's own Helm configuration.

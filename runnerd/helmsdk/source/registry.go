@@ -15,7 +15,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/errcode"
 
-	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/pkg/version"
 )
 
@@ -132,7 +132,7 @@ func (s *session) pull(repository *remote.Repository, reference string) (downloa
 	if err != nil {
 		return download{}, err
 	}
-	if came := artifact.Digest(content); came != described.Digest.String() {
+	if came := sha256digest.Of(content); came != described.Digest.String() {
 		return download{},
 			fmt.Errorf("the registry states the digest %s, and the content has %s; it is not used; report it to the operator",
 				described.Digest, came)
@@ -147,7 +147,7 @@ func (s *session) pull(repository *remote.Repository, reference string) (downloa
 	if content, err = s.readAll(reader, maxArchive); err != nil {
 		return download{}, err
 	}
-	if came := artifact.Digest(content); came != layer.Digest.String() {
+	if came := sha256digest.Of(content); came != layer.Digest.String() {
 		return download{},
 			fmt.Errorf("its manifest states the digest %s, and the chart has %s; it is not used; report it to the "+
 				"operator", layer.Digest, came)
@@ -171,7 +171,7 @@ func chartLayer(content []byte) (ocispec.Descriptor, error) {
 		if layer.MediaType != chartMedia && (layer.MediaType != legacyMedia || manifest.Config.MediaType != configMedia) {
 			continue
 		}
-		if err := artifact.CheckDigest(layer.Digest.String()); err != nil {
+		if err := sha256digest.Check(layer.Digest.String()); err != nil {
 			return ocispec.Descriptor{}, fmt.Errorf("its manifest: %w", err)
 		}
 		if layer.Size < 0 || layer.Size > maxArchive {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
 // filesOf returns files from pairs of path and content; content that starts with "-> " is a link.
@@ -106,7 +107,7 @@ func newShop(t *testing.T) *shop {
 		}
 		if strings.Contains(r.URL.Path, "/manifests/") {
 			w.Header().Set("Content-Type", "application/vnd.oci.image.manifest.v1+json")
-			w.Header().Set("Docker-Content-Digest", artifact.Digest(content))
+			w.Header().Set("Docker-Content-Digest", sha256digest.Of(content))
 		}
 		w.Header().Set("Content-Length", fmt.Sprint(len(content)))
 		if r.Method != http.MethodHead {
@@ -156,7 +157,7 @@ func (s *shop) publish(at string, charts map[string][]byte) {
 		file := name + "-" + version + ".tgz"
 		s.files[at+"/"+file] = charts[key]
 		entries[name] = append(entries[name], map[string]any{"version": version, "urls": []string{file},
-			"digest": strings.TrimPrefix(artifact.Digest(charts[key]), "sha256:")})
+			"digest": strings.TrimPrefix(sha256digest.Of(charts[key]), "sha256:")})
 	}
 	// As written by `helm repo index`: block style, names indented by two spaces.
 	text := "apiVersion: v1\nentries:\n"
@@ -179,10 +180,10 @@ func (s *shop) publish(at string, charts map[string][]byte) {
 // push adds a packed chart to the registry.
 func (s *shop) push(t *testing.T, repository, tag string, content []byte) {
 	t.Helper()
-	digest := artifact.Digest(content)
+	digest := sha256digest.Of(content)
 	manifest, err := json.Marshal(map[string]any{
 		"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json",
-		"config": map[string]any{"mediaType": configMedia, "digest": artifact.Digest([]byte("{}")), "size": 2},
+		"config": map[string]any{"mediaType": configMedia, "digest": sha256digest.Of([]byte("{}")), "size": 2},
 		"layers": []any{map[string]any{"mediaType": chartMedia, "digest": digest, "size": len(content)}},
 	})
 	if err != nil {
@@ -190,7 +191,7 @@ func (s *shop) push(t *testing.T, repository, tag string, content []byte) {
 	}
 	at := "/v2/" + repository
 	s.files[at+"/manifests/"+tag] = manifest
-	s.files[at+"/manifests/"+artifact.Digest(manifest)] = manifest
+	s.files[at+"/manifests/"+sha256digest.Of(manifest)] = manifest
 	s.files[at+"/blobs/"+digest] = content
 	var listed struct{ Tags []string }
 	if known := s.files[at+"/tags/list"]; known != nil {

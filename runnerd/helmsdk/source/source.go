@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
 // Bounds of one chart with all its dependencies.
@@ -188,7 +189,7 @@ func (s *session) readPacked(origin string, content []byte, version string) (*Ch
 	if err := s.addDependencies(found, nil, nil); err != nil {
 		return nil, err
 	}
-	return s.chart(found, origin, artifact.Digest(content)), nil
+	return s.chart(found, origin, sha256digest.Of(content)), nil
 }
 
 func (s *session) chart(found *loaded, origin, digest string) *Chart {

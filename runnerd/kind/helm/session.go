@@ -7,6 +7,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 	"github.com/nuon-toolkit/nuon/runnerd/helmsdk"
@@ -59,7 +60,7 @@ func (s *session) decide(destroy bool) (helmsdk.Decision, error) {
 // observed returns a digest of the release's newest revision.
 func (s *session) observed() string {
 	if len(s.history) == 0 {
-		return artifact.Digest(nil)
+		return sha256digest.Of(nil)
 	}
 	return s.history[len(s.history)-1].Digest()
 }

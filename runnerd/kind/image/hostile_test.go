@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
 // serve answers a request with a manifest.
@@ -27,12 +28,12 @@ func TestHostileImages(t *testing.T) {
 		var all []any
 		for i := range n {
 			all = append(all, map[string]any{"mediaType": artifact.MediaImageManifest, "size": 10,
-				"digest": artifact.Digest([]byte(fmt.Sprint(i)))})
+				"digest": sha256digest.Of([]byte(fmt.Sprint(i)))})
 		}
 		return all
 	}
 	layer := func(with map[string]any) map[string]any {
-		made := map[string]any{"mediaType": mediaLayer, "digest": artifact.Digest(nil), "size": 0}
+		made := map[string]any{"mediaType": mediaLayer, "digest": sha256digest.Of(nil), "size": 0}
 		for key, value := range with {
 			made[key] = value
 		}
@@ -90,12 +91,12 @@ func TestHostileImages(t *testing.T) {
 		}, []string{"the manifest itself is", "nothing of it was used"}},
 		"a digest that lies": {func(r *rig) {
 			m := image(r)
-			m.Digest = artifact.Digest([]byte("other"))
+			m.Digest = sha256digest.Of([]byte("other"))
 			tagged(r, m)
 		}, []string{"damaged", "nothing of it was used"}},
 		"a list that names itself": {func(r *rig) {
 			// Only a registry that lies can serve one: no content has its own digest.
-			own := artifact.Digest([]byte("own"))
+			own := sha256digest.Of([]byte("own"))
 			m := manifest(artifact.MediaIndex, map[string]any{"manifests": []any{
 				map[string]any{"mediaType": artifact.MediaIndex, "digest": own, "size": 10}}})
 			r.answer = func(w http.ResponseWriter, request *http.Request) bool {

@@ -20,6 +20,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/image"
 	"github.com/nuon-toolkit/nuon/pkg/netguard"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
@@ -168,7 +169,7 @@ func (r *rig) mustBuild(env *job.Env) (api.BuildResult, image.Image) {
 // blob pushes bytes to the source and returns their descriptor.
 func (r *rig) blob(media string, content []byte) map[string]any {
 	r.t.Helper()
-	b := artifact.Blob{Digest: artifact.Digest(content), Size: int64(len(content))}
+	b := artifact.Blob{Digest: sha256digest.Of(content), Size: int64(len(content))}
 	there, err := r.from.HasBlob(r.t.Context(), b)
 	r.must(err)
 	if !there {
@@ -181,7 +182,7 @@ func (r *rig) blob(media string, content []byte) map[string]any {
 func manifest(media string, keys map[string]any) artifact.RawManifest {
 	keys["schemaVersion"], keys["mediaType"] = 2, media
 	content, _ := json.Marshal(keys) // plain values always encode
-	return artifact.RawManifest{Digest: artifact.Digest(content), MediaType: media, Content: content}
+	return artifact.RawManifest{Digest: sha256digest.Of(content), MediaType: media, Content: content}
 }
 
 func descriptorOf(m artifact.RawManifest) map[string]any {

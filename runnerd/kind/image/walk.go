@@ -12,6 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/image"
 	"github.com/nuon-toolkit/nuon/pkg/netguard"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
 // maxDepth bounds how many manifests refer to each other in a chain. maxManifestBytes bounds all
@@ -158,7 +159,7 @@ func parse(raw artifact.RawManifest) (content, error) {
 	total := int64(0)
 	for _, d := range append(named.blobs(), named.Manifests...) {
 		switch {
-		case artifact.CheckDigest(d.Digest) != nil:
+		case sha256digest.Check(d.Digest) != nil:
 			return content{}, problemf("push the image again, with digests of sha256",
 				"manifest %s names %.100q, which is no digest", raw.Digest, d.Digest)
 		case d.Size < 0 || d.Size > math.MaxInt64-total || total+d.Size > image.MaxBytes:
@@ -203,7 +204,7 @@ func (w *walk) addReferrers(ctx context.Context, subject artifact.RawManifest, d
 // addReferrer adds one manifest that, as the registry says, refers to another. One that does not is
 // not copied.
 func (w *walk) addReferrer(ctx context.Context, subject artifact.RawManifest, digest string, depth int) error {
-	if artifact.CheckDigest(digest) != nil {
+	if sha256digest.Check(digest) != nil {
 		return problemf("repair the registry", "the list of what refers to %s names %.100q, which is no digest",
 			subject.Digest, digest)
 	}
@@ -241,7 +242,7 @@ func (w *walk) addSignatures(ctx context.Context, digest string) error {
 		if found == "" {
 			continue
 		}
-		if artifact.CheckDigest(found) != nil {
+		if sha256digest.Check(found) != nil {
 			return problemf("push the signature again", "tag %s names %.100q, which is no digest of sha256", tag, found)
 		}
 		if _, seen := w.raws[found]; !seen {

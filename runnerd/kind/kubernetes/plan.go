@@ -7,7 +7,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 )
@@ -129,5 +129,5 @@ func inventoryDigest(inventory []api.ObjectRef) string {
 	sorted := slices.Clone(inventory)
 	slices.SortFunc(sorted, byName)
 	encoded, _ := json.Marshal(sorted) // structs of texts always encode
-	return artifact.Digest(encoded)
+	return sha256digest.Of(encoded)
 }

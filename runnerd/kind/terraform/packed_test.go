@@ -18,6 +18,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/gittest"
 	"github.com/nuon-toolkit/nuon/pkg/netguard"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/runnerd/kind/terraform/modules"
 	"github.com/nuon-toolkit/nuon/runnerd/kind/terraform/modules/registrytest"
 	"github.com/nuon-toolkit/nuon/runnerd/tfbinary"
@@ -90,7 +91,7 @@ func TestModulesArePacked(t *testing.T) {
 	built := r.mustBuildWith(server, api.ModuleResolution{}, source...)
 	var listed []string
 	for _, m := range built.Modules.Modules {
-		if err := artifact.CheckDigest(m.Tree); err != nil {
+		if err := sha256digest.Check(m.Tree); err != nil {
 			t.Error(err)
 		}
 		listed = append(listed, m.Key+" "+m.Version)

@@ -17,6 +17,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
 const (
@@ -145,7 +146,7 @@ func (m *Machine) deploy(r *rand.Rand, cluster map[string]any, sealed ...api.Sea
 	}
 	d := api.DeploySpec{
 		Install: "acme", InstallID: install, Component: "web", InstallComponent: "inc_00000000000000000000000001",
-		Artifact: api.ArtifactRef{Repository: "web", Digest: artifact.Digest(nil)}, Repository: "plans",
+		Artifact: api.ArtifactRef{Repository: "web", Digest: sha256digest.Of(nil)}, Repository: "plans",
 		Values:  api.Values{Plain: plain, Sealed: sealed},
 		Cluster: api.ClusterSpec{Context: "sandbox", Path: []string{"sandbox", "outputs", "cluster"}},
 	}
@@ -168,7 +169,7 @@ func (m *Machine) give(ctx context.Context, r *rand.Rand, deploy api.DeploySpec)
 		job.OfferedComponent = ""
 	case 1:
 		job.Spec = m.spec(r, api.JobSpecKindPlan)
-		job.Spec.Plan = api.PlanSpec{Deploy: deploy, DesiredDigest: artifact.Digest([]byte("desired")),
+		job.Spec.Plan = api.PlanSpec{Deploy: deploy, DesiredDigest: sha256digest.Of([]byte("desired")),
 			Destroy: r.IntN(2) == 0}
 	default:
 		job.Spec = m.spec(r, api.JobSpecKindApply)
@@ -338,7 +339,7 @@ func (m *Machine) bundle(ctx context.Context, r *rand.Rand) (*api.JobResult, err
 	job := &Job{Spec: m.spec(r, api.JobSpecKindApply), OfferedComponent: deploy.ComponentKind}
 	job.Spec.Apply = api.ApplySpec{
 		Deploy: deploy, Plan: "pln_1", Bundle: api.ArtifactRef{Repository: "attack", Digest: digest},
-		Basis: api.Basis{Artifact: deploy.Artifact.Digest}, ReportDigest: artifact.Digest([]byte("{}")),
+		Basis: api.Basis{Artifact: deploy.Artifact.Digest}, ReportDigest: sha256digest.Of([]byte("{}")),
 	}
 	return m.Plane.Do(ctx, job)
 }

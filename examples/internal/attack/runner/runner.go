@@ -19,8 +19,8 @@ import (
 	"github.com/nuon-toolkit/nuon/examples/internal/attack/world"
 	"github.com/nuon-toolkit/nuon/examples/internal/fleet"
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/pkg/version"
 )
 
@@ -301,7 +301,7 @@ func (h *hostile) garbage(ctx context.Context, r *rand.Rand) error {
 // artifacts requests more from the registry than the job names. A plan names nothing: it works on
 // the install's own copy.
 func (h *hostile) artifacts(ctx context.Context, r *rand.Rand) error {
-	digests := []string{artifact.Digest(nil), "latest", "..%2f..", artifact.Digest([]byte{byte(r.Uint32())})}
+	digests := []string{sha256digest.Of(nil), "latest", "..%2f..", sha256digest.Of([]byte{byte(r.Uint32())})}
 	rows, err := h.Database.Query(ctx, `select artifact_digest from builds where artifact_digest <> ''`)
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
 // packageCache stores packages by content digest, one tar archive each. An entry whose content does not
@@ -29,7 +30,7 @@ func (c packageCache) file(digest string) string {
 
 // get returns the files of a package, or false if the cache does not have it.
 func (c packageCache) get(digest string) ([]artifact.File, bool) {
-	if c.dir == "" || artifact.CheckDigest(digest) != nil {
+	if c.dir == "" || sha256digest.Check(digest) != nil {
 		return nil, false
 	}
 	name := c.file(digest)

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
 // Resolution records which content each module call outside of the repository leads to. Its JSON
@@ -64,7 +65,7 @@ func (r Resolution) Digest() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("encode a module resolution: %w", err)
 	}
-	return artifact.Digest(encoded), nil
+	return sha256digest.Of(encoded), nil
 }
 
 func (r *Resolution) sort() {
