@@ -67,13 +67,13 @@ func addBootstrapToken(ctx context.Context, tx *store.Tx, o bootstrapOptions, ha
 	}
 	if old := known.Token; err == nil && old.RevokedAt == nil {
 		if _, err := tx.RevokeToken(ctx, tx.Org, old.ID); err != nil {
-			return fmt.Errorf("revoke the token %s that was there: %w", o.actor, err)
+			return fmt.Errorf("revoke the previous token %s: %w", o.actor, err)
 		}
 		if err := tx.Notify(ctx, store.ChannelTokens, tx.Org+"/"+old.ID); err != nil {
 			return err
 		}
 		if err := tx.Audit(ctx, o.actor, "token.revoke", old.ID, map[string]any{
-			"name": old.Name, "why": "bootstrap made another of its name",
+			"name": old.Name, "why": "bootstrap created another token of this name",
 		}); err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func addBootstrapToken(ctx context.Context, tx *store.Tx, o bootstrapOptions, ha
 		OrgID: tx.Org, ID: id.New("tok"), Name: o.actor, Role: "admin", Hash: hash, CreatedBy: "bootstrap",
 	})
 	if err != nil {
-		return fmt.Errorf("make an admin token: %w", err)
+		return fmt.Errorf("create an admin token: %w", err)
 	}
 	return tx.Audit(ctx, o.actor, "token.create", made.ID, map[string]any{"name": made.Name, "role": made.Role})
 }

@@ -54,7 +54,7 @@ func (c *certificate) current() *tls.Certificate {
 	defer c.mu.Unlock()
 	if time.Since(c.checkedAt) >= certificateCheckInterval {
 		if err := c.load(); err != nil {
-			slog.Warn("the TLS certificate on disk cannot be used; the one before it stays in use", "error", err)
+			slog.Warn("the TLS certificate on disk cannot be used; the previous one stays in use", "error", err)
 		}
 	}
 	return c.loaded

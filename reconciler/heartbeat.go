@@ -35,7 +35,7 @@ const (
 func (r *replica) claimDataDir() (*os.File, error) {
 	dir := r.options.dataDir
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the data directory: %w", err)
+		return nil, fmt.Errorf("create the data directory: %w", err)
 	}
 	lock, err := filelock.Try(filepath.Join(dir, "lock"))
 	if errors.Is(err, filelock.ErrHeld) {
@@ -62,7 +62,7 @@ func replicaID(file string) (string, error) {
 	}
 	name := id.New("rep")
 	if err := os.WriteFile(file, []byte(name+"\n"), 0o600); err != nil {
-		return "", fmt.Errorf("keep the replica's name: %w", err)
+		return "", fmt.Errorf("store the replica's name: %w", err)
 	}
 	return name, nil
 }
@@ -84,7 +84,7 @@ func (r *replica) registerReplica(ctx context.Context) error {
 	}
 	other, seen, found, err := r.store.OtherEmbeddedRegistry(ctx, r.id, replicaTimeout)
 	if err != nil {
-		return fmt.Errorf("look for other replicas: %w", err)
+		return fmt.Errorf("find other replicas: %w", err)
 	}
 	if !found {
 		return nil
@@ -122,7 +122,7 @@ func (r *replica) heartbeatLoop(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		task.SetWorking("saying that this replica is there")
+		task.SetWorking("writing the heartbeat")
 		err := r.heartbeatAndRescue(ctx)
 		task.ReportResult(err)
 		if err != nil && ctx.Err() == nil {
@@ -154,7 +154,7 @@ func (r *replica) lostJobs() store.LostJobs {
 func (r *replica) rescue(ctx context.Context) error {
 	n, err := r.store.Rescue(ctx, r.lostJobs())
 	if n > 0 {
-		slog.InfoContext(ctx, "took over work that was lost with a replica or a connection", "pieces", n)
+		slog.InfoContext(ctx, "took over jobs of a lost replica or connection", "pieces", n)
 	}
 	return err
 }

@@ -69,9 +69,9 @@ func newRoot() *cobra.Command {
 			return err
 		},
 	}
-	root.PersistentFlags().StringVar(&log.Format, "log-format", "text", "form of the log: text or json")
+	root.PersistentFlags().StringVar(&log.Format, "log-format", "text", "format of the log: text or json")
 	root.PersistentFlags().StringVar(&log.Level, "log-level", "info",
-		"what to log: debug, info, warn or error, and all above it")
+		"lowest level to log: debug, info, warn or error")
 	root.AddCommand(newServe(), newMigrate(), newBootstrap(), newRetain())
 	return root
 }
@@ -106,31 +106,31 @@ docs/operations.md tells how to run several replicas.`,
 		},
 	}
 	f := c.Flags()
-	databaseFlag(f, &o.databaseURL, "Postgres to remember in")
+	databaseFlag(f, &o.databaseURL, "URL of the Postgres database")
 	f.StringVar(&o.listen, "listen", "127.0.0.1:7110", "address of the control API")
 	f.StringVar(&o.runnerListen, "runner-listen", "127.0.0.1:7111", "address of the runner API")
 	f.StringVar(&o.registryListen, "registry-listen", "127.0.0.1:7112", "address of the embedded registry")
-	f.StringVar(&o.dataDir, "data-dir", "", "where git mirrors and the embedded registry's bytes are kept")
+	f.StringVar(&o.dataDir, "data-dir", "", "directory for git mirrors and the embedded registry")
 	f.StringVar(&o.keyFile, "key-file", "",
-		"the control plane's own key; made when it is not there; all replicas need the same")
+		"file with the control plane's key; created if it does not exist; all replicas need the same one")
 	f.StringArrayVar(&o.fileRemotes, "allow-file-remotes", nil,
 		"directory below which file:// repositories may be read (repeatable)")
 	f.BoolVar(&o.allowPrivate, "allow-private-remotes", false,
-		"let https:// repositories, and files that configs refer to, be in private networks")
+		"allow https:// repositories, and files that configs refer to, in private networks")
 	f.StringArrayVar(&gitMirrors, "git-mirror", nil,
 		"FROM=TO: read git repositories whose URL starts with FROM at TO instead (repeatable); docs/git.md")
-	f.DurationVar(&o.poll, "poll", time.Minute, "how often each watched ref is looked at")
+	f.DurationVar(&o.poll, "poll", time.Minute, "interval at which each watched ref is polled")
 	f.StringVar(&o.metricsListen, "insight-listen", "",
 		"address for /metrics and /debug/status, without authentication (default none)")
 	f.BoolVar(&o.profiles, "insight-pprof", false, "profiles under /debug/pprof on the insight listener, too")
-	f.BoolVar(&o.migrate, "migrate", true, "bring the database to this program's schema first")
+	f.BoolVar(&o.migrate, "migrate", true, "migrate the database to this program's schema first")
 	f.DurationVar(&o.drainDelay, "drain-delay", 0,
-		"how long /readyz says no before a replica that stops closes its listeners")
+		"how long /readyz fails before a replica that stops closes its listeners")
 	f.StringVar(&o.tlsCert, "tls-cert", "",
 		"certificate chain (PEM) with which the control API and the runner API speak TLS; read again when it changes")
-	f.StringVar(&o.tlsKey, "tls-key", "", "private key (PEM) that goes with --tls-cert")
+	f.StringVar(&o.tlsKey, "tls-key", "", "private key (PEM) of --tls-cert")
 	f.Float64Var(&o.rateLimit.Rate, "rate", ratelimit.DefaultRate,
-		"requests a second that one token may make for long (ten times that at once)")
+		"sustained requests per second of one token (ten times that in a burst)")
 	f.BoolVar(&o.rateLimit.BehindProxy, "behind-proxy", false,
 		"take the client's address from the last entry of X-Forwarded-For, which the proxy must set")
 	f.StringVar(&o.runnerURL, "runner-url", "",
@@ -151,7 +151,7 @@ docs/operations.md tells how to run several replicas.`,
 func newMigrate() *cobra.Command {
 	var url string
 	c := &cobra.Command{
-		Use: "migrate", Short: "Bring the database to this program's schema (serve does it, too)", Args: cobra.NoArgs,
+		Use: "migrate", Short: "Migrate the database to this program's schema (serve does it, too)", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return store.Migrate(c.Context(), url) },
 	}
 	databaseFlag(c.Flags(), &url, "Postgres to migrate")
@@ -162,7 +162,7 @@ func newBootstrap() *cobra.Command {
 	var o bootstrapOptions
 	var output string
 	c := &cobra.Command{
-		Use: "bootstrap", Short: "Make an org if it is not there, and an admin token for it", Args: cobra.NoArgs,
+		Use: "bootstrap", Short: "Create an org if it does not exist, and an admin token for it", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if output != "json" && output != "token" {
 				return errors.New("-o: use json or token")
@@ -183,7 +183,7 @@ func newBootstrap() *cobra.Command {
 	f.StringVar(&o.keyFile, "key-file", "", "the control plane's own key")
 	f.StringVar(&o.org, "org", "", "name of the org")
 	f.StringVar(&o.actor, "name", "bootstrap",
-		"name of the token, which stands beside what is done with it; it takes the place of one of that name")
+		"name of the token, which the audit log shows; it replaces a token of that name")
 	f.StringVarP(&output, "output", "o", "token", "what to print: token, or json with access to the embedded registry")
 	for _, name := range []string{"key-file", "org"} {
 		_ = c.MarkFlagRequired(name) // fails only for an undefined flag

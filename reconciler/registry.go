@@ -63,15 +63,15 @@ func (v vendorRegistry) Check(ctx context.Context) error {
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+v.reference.Host+"/v2/", nil)
 	if err != nil {
-		return fmt.Errorf("ask the registry: %w", err)
+		return fmt.Errorf("query the registry: %w", err)
 	}
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return fmt.Errorf("ask the registry: %w; builds and deploys wait until it answers", err)
+		return fmt.Errorf("query the registry: %w; builds and deploys wait until it answers", err)
 	}
 	defer answer.Body.Close() //nolint:errcheck // nothing of it is read
 	if answer.StatusCode >= http.StatusInternalServerError || answer.StatusCode == http.StatusNotFound {
-		return fmt.Errorf("the registry at %s answers %s; builds and deploys wait until it recovers",
+		return fmt.Errorf("the registry at %s answered %s; builds and deploys wait until it recovers",
 			v.reference.Host, answer.Status)
 	}
 	return nil

@@ -30,11 +30,11 @@ func scheduleRetention(ctx context.Context, s *store.Store) {
 	tick := time.NewTicker(scheduleEvery)
 	defer tick.Stop()
 	for {
-		task.SetWorking("looking for new orgs")
+		task.SetWorking("checking for new orgs")
 		err := s.ScheduleRetention(ctx)
 		task.ReportResult(err)
 		if err != nil && ctx.Err() == nil {
-			slog.WarnContext(ctx, "look for orgs that are not cleaned up yet", "error", err)
+			slog.WarnContext(ctx, "find orgs without retention", "error", err)
 		}
 		task.SetWaiting("for the next check for new orgs")
 		select {
@@ -59,7 +59,7 @@ func stateFlags(f *pflag.FlagSet, o *stateOptions) {
 	f.Int64Var(&o.attemptMiB, "max-state-mib-per-attempt", d.AttemptBytes>>20,
 		"MiB of sealed states stored of one attempt")
 	f.Int64Var(&o.installVersions, "max-state-versions-per-install", d.InstallVersions,
-		"state versions stored of an install; beyond it superseded ones go early, and what has no room stays on the "+
+		"state versions stored of an install; beyond it superseded ones are deleted early, and what exceeds it stays on the "+
 			"runner's disk")
 	f.Int64Var(&o.installMiB, "max-state-mib-per-install", d.InstallBytes>>20,
 		"MiB of sealed states stored of an install")
@@ -85,7 +85,7 @@ type retainOptions struct {
 func newRetain() *cobra.Command {
 	var o retainOptions
 	c := &cobra.Command{
-		Use: "retain", Short: "Remove what was kept for long enough (serve does it once a day)", Args: cobra.NoArgs,
+		Use: "retain", Short: "Delete what exceeds its retention period (serve does it once a day)", Args: cobra.NoArgs,
 		Long: `Removes logs, ended workflows and jobs, superseded state versions and revisions that were kept for long enough, in
 every org. A running control plane does the same once a day for each org; with --dry-run one sees what it would remove.
 docs/retention.md tells what is kept for how long, and what is never removed.`,
@@ -94,7 +94,7 @@ docs/retention.md tells what is kept for how long, and what is never removed.`,
 	f := c.Flags()
 	databaseFlag(f, &o.databaseURL, "the control plane's Postgres, migrated")
 	f.StringVar(&o.org, "org", "", "name of the only org to check (default all)")
-	f.BoolVar(&o.dryRun, "dry-run", false, "only print what would go")
+	f.BoolVar(&o.dryRun, "dry-run", false, "only print what would be deleted")
 	f.StringVarP(&o.output, "output", "o", "table", "what to print: table or json")
 	retentionFlags(f, &o.retention)
 	return c
@@ -147,7 +147,7 @@ func orgsNamed(ctx context.Context, s *store.Store, name string) ([]store.Org, e
 	for _, id := range ids {
 		org, err := s.FindOrg(ctx, id)
 		if errors.Is(err, store.ErrNotFound) {
-			return nil, fmt.Errorf("there is no org %s in this database; without --org all are looked at", id)
+			return nil, fmt.Errorf("org %s not found in this database; without --org all are checked", id)
 		}
 		if err != nil {
 			return nil, err

@@ -77,7 +77,7 @@ func TestRetainCommand(t *testing.T) {
 	}
 	c := newRoot()
 	c.SetArgs([]string{"retain", "--database-url", dsn, "--org", "initech"})
-	if err := c.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "there is no org initech") {
+	if err := c.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "org initech not found") {
 		t.Errorf("an org that is not there: %v", err)
 	}
 }

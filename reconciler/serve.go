@@ -138,7 +138,7 @@ func sendLast(ctx context.Context, stop func(context.Context) error) {
 // openProgram opens the program that machines of runners download.
 func (r *replica) openProgram() (err error) {
 	if at, err := url.Parse(r.options.runnerURL); err != nil || r.options.runnerURL != "" && at.Host == "" {
-		return fmt.Errorf("--runner-url %q is no address; write https://HOST[:PORT]", r.options.runnerURL)
+		return fmt.Errorf("--runner-url %q is not an address; write https://HOST[:PORT]", r.options.runnerURL)
 	}
 	r.program = &runnerprogram.Program{}
 	if r.options.runnerProgram != "" {
@@ -390,7 +390,7 @@ func (r *replica) writeReadyFile() error {
 	}
 	beside := r.options.readyFile + ".new"
 	if err := os.WriteFile(beside, b, 0o600); err != nil {
-		return fmt.Errorf("tell that all is ready: %w", err)
+		return fmt.Errorf("report that all listeners are ready: %w", err)
 	}
 	return os.Rename(beside, r.options.readyFile)
 }

@@ -207,14 +207,14 @@ func sweep(ctx context.Context, s *store.Store) {
 			return
 		case <-tick.C:
 		}
-		task.SetWorking("taking what is due")
+		task.SetWorking("taking due objects")
 		_, err := s.ClaimDue(ctx, dueOptions, jobForDue)
 		task.ReportResult(err)
 		switch {
 		case err == nil:
 			said = time.Time{}
 		case ctx.Err() == nil && time.Since(said) > repeatLogAfter:
-			slog.WarnContext(ctx, "look for what is due", "error", err)
+			slog.WarnContext(ctx, "find due objects", "error", err)
 			said = time.Now()
 		}
 	}

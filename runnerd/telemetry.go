@@ -22,8 +22,8 @@ type telemetryFlags struct {
 }
 
 func (i *telemetryFlags) flags(f *pflag.FlagSet) {
-	f.StringVar(&i.log.Format, "log-format", "text", "form of the log: text or json")
-	f.StringVar(&i.log.Level, "log-level", "info", "what to log: debug, info, warn or error, and all above it")
+	f.StringVar(&i.log.Format, "log-format", "text", "format of the log: text or json")
+	f.StringVar(&i.log.Level, "log-level", "info", "lowest level to log: debug, info, warn or error")
 	f.StringVar(&i.listen, "insight-listen", "",
 		"address for /healthz and /debug/status, without authentication (default none)")
 }

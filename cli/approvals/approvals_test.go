@@ -68,7 +68,7 @@ func fourPlans(t *testing.T) *plane {
 func (p *plane) workflow(w http.ResponseWriter, r *http.Request) {
 	i := slices.IndexFunc(p.workflows, func(w api.Workflow) bool { return w.ID == r.PathValue("id") })
 	if i < 0 {
-		problem(w, http.StatusNotFound, "not_found", "there is no workflow "+r.PathValue("id"))
+		problem(w, http.StatusNotFound, "not_found", "workflow "+r.PathValue("id")+" not found")
 		return
 	}
 	if r.Method != http.MethodGet {
@@ -107,7 +107,7 @@ func (p *plane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				return
 			}
 		}
-		problem(w, http.StatusNotFound, "not_found", "there is no install "+r.PathValue("install"))
+		problem(w, http.StatusNotFound, "not_found", "install "+r.PathValue("install")+" not found")
 	})
 	mux.ServeHTTP(w, r)
 }
@@ -140,7 +140,7 @@ func (p *plane) find(w http.ResponseWriter, id string) *api.Approval {
 			return &p.approvals[i]
 		}
 	}
-	problem(w, http.StatusNotFound, "not_found", "there is no approval "+id)
+	problem(w, http.StatusNotFound, "not_found", "approval "+id+" not found")
 	return nil
 }
 
@@ -251,7 +251,7 @@ func TestAnswers(t *testing.T) {
 		"is ambiguous":            {"approve acme/web", "y", nil, exitcode.Usage, "use hello/acme/web or shop/acme/web"},
 		"one of two is ambiguous": {"approve globex/web acme/web", "y", nil, exitcode.Usage, "is ambiguous"},
 		"nothing there":           {"approve globex/db", "y", nil, exitcode.Failed, "list all with `nuon review`"},
-		"no such id":              {"approve apr_9", "", nil, exitcode.Failed, "there is no approval apr_9"},
+		"no such id":              {"approve apr_9", "", nil, exitcode.Failed, "approval apr_9 not found"},
 		"nobody":                  {"approve", "", nil, exitcode.Usage, "or pass --all"},
 		"a name and all":          {"approve --all apr_1", "", nil, exitcode.Usage, "or pass --all"},
 		"an install and name":     {"approve apr_1 --install globex", "", nil, exitcode.Usage, "--install needs --all"},

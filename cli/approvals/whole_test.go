@@ -61,7 +61,7 @@ func TestApproveAWorkflow(t *testing.T) {
 			"2 workflows are running on globex: name one of wfl_2, wfl_3"},
 		"none to approve": {"approve --workflow hooli", "y", nil, exitcode.Failed,
 			"no provision or deploy is running on hooli"},
-		"not there":          {"approve --workflow wfl_9", "", nil, exitcode.Failed, "there is no workflow wfl_9"},
+		"not there":          {"approve --workflow wfl_9", "", nil, exitcode.Failed, "workflow wfl_9 not found"},
 		"with a plan":        {"approve --workflow wfl_1 acme/web", "", nil, exitcode.Usage, "remove plans"},
 		"with all":           {"approve --workflow wfl_1 --all", "", nil, exitcode.Usage, "remove plans"},
 		"nothing taken back": {"approve --revoke acme/web", "", nil, exitcode.Usage, "--revoke needs --workflow"},

@@ -103,7 +103,7 @@ func (o *variablesSetting) readSecrets(ctx context.Context, plain map[string]str
 	for _, s := range o.sensitive {
 		name, from, _ := strings.Cut(s, "=")
 		if _, both := plain[name]; both {
-			return nil, exitcode.Usagef("variable %s is given twice", name)
+			return nil, exitcode.Usagef("variable %s is set twice", name)
 		}
 		if from != "-" {
 			secret, err := secretinput.Read(ctx, o.env.Console, "variable "+name, from)

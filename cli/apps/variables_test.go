@@ -113,7 +113,7 @@ func TestWrongVariables(t *testing.T) {
 		"set hello --sensitive key=hush":            "others can see a secret in an argument",
 		"set hello --sensitive key":                 "no terminal to prompt on",
 		"set hello --sensitive a=- --sensitive b=-": "the standard input is that of a already",
-		"set hello a=1 --sensitive a=-":             "variable a is given twice",
+		"set hello a=1 --sensitive a=-":             "variable a is set twice",
 		"delete hello a":                            "pass --yes to confirm",
 	} {
 		p := newVariablePlane(t)

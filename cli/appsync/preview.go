@@ -109,7 +109,7 @@ func previewSummary(app api.App, p api.AppPreview) string {
 	case p.Release == 0:
 		return fmt.Sprintf("A sync of %s would create no release: what changes is not deployed.", app.Name)
 	case p.Held != "":
-		return fmt.Sprintf("A sync of %s would create release %d, which no install gets, because it would be "+
+		return fmt.Sprintf("A sync of %s would create release %d, which is not deployed, because it would be "+
 			"incomplete: %s.", app.Name, p.Release, p.Held)
 	case p.Release == 1:
 		return fmt.Sprintf("A sync of %s would create its first release.", app.Name)

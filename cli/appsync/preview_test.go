@@ -117,7 +117,7 @@ func TestOutlookAndVerdict(t *testing.T) {
 		"A sync of shop would create no release: what changes is not deployed.": {Changed: true},
 		"A sync of shop would create its first release.":                        {Changed: true, Release: 1},
 		"A sync of shop would create release 2.":                                {Changed: true, Release: 2},
-		"A sync of shop would create release 2, which no install gets, because it would be incomplete: " +
+		"A sync of shop would create release 2, which is not deployed, because it would be incomplete: " +
 			"web cannot be built.": {Changed: true, Release: 2, Held: "web cannot be built"},
 	} {
 		if got := previewSummary(app, p); got != want {

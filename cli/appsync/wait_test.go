@@ -254,7 +254,7 @@ func (p *plane) start(t *testing.T) *cmdenv.Env {
 	mux.HandleFunc("GET /v1/apps/{app}", func(w http.ResponseWriter, r *http.Request) {
 		if name := r.PathValue("app"); name != p.app.Name {
 			w.WriteHeader(http.StatusNotFound)
-			give(w, api.Problem{Status: http.StatusNotFound, Code: "not_found", Title: "there is no app " + name})
+			give(w, api.Problem{Status: http.StatusNotFound, Code: "not_found", Title: "app " + name + " not found"})
 			return
 		}
 		give(w, p.app)

@@ -48,7 +48,7 @@ type plane struct {
 func start(t *testing.T) (*plane, *cmdenv.Env) {
 	t.Helper()
 	p := &plane{own: identity(t), acme: identity(t), installs: []api.Install{{ID: "ins_acme", App: "hello",
-		Name: "acme", Status: "current", Reason: "as it is wanted"}}}
+		Name: "acme", Status: "current", Reason: "up to date"}}}
 	p.config.Inputs = []api.DeclaredInput{{Name: "greeting", Group: "app", Type: "string"},
 		{Name: "token", Group: "app", Type: "string", Sensitive: true}}
 	mux := http.NewServeMux()
@@ -140,7 +140,7 @@ func (p *plane) giveInstall(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	w.WriteHeader(http.StatusNotFound)
-	give(w, api.Problem{Code: "not_found", Title: "there is no such install", Status: http.StatusNotFound})
+	give(w, api.Problem{Code: "not_found", Title: "install not found", Status: http.StatusNotFound})
 }
 
 // atATerminal makes the console a terminal with the typed text as its input.

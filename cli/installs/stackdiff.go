@@ -55,7 +55,7 @@ func newStackDiff(e *cmdenv.Env) *cobra.Command {
 			}
 			if from == 0 {
 				if from, err = strconv.Atoi(after.Status.Running); err != nil || from < 1 {
-					return exitcode.Usagef("nobody stated which version of the stack the customer runs; " +
+					return exitcode.Usagef("it is not known which version of the stack the customer runs; " +
 						"name one with --from")
 				}
 			}

@@ -152,7 +152,7 @@ func stackLine(install string, s api.StackStatus) string {
 		return fmt.Sprintf("out of date: the customer runs version %s, and version %d is the newest; show the difference: "+
 			"nuon installs stack diff %s", s.Running, s.Newest, install)
 	case api.StackUnknown:
-		return fmt.Sprintf("version %d is the newest; nobody stated which one the customer runs: "+
+		return fmt.Sprintf("version %d is the newest; it is not known which one the customer runs: "+
 			"nuon installs stack set %s --stack-version NUMBER", s.Newest, install)
 	}
 	return fmt.Sprintf("version %d, the newest", s.Newest)

@@ -88,7 +88,7 @@ const fetchTime = 30 * time.Second
 // checkPublished requires that an address has the template of a stack.
 func checkPublished(ctx context.Context, template string, stack api.Stack) error {
 	if at, err := url.Parse(template); err != nil || at.Scheme != "https" || at.Host == "" {
-		return exitcode.Usagef("--template-url %q is no https address", template)
+		return exitcode.Usagef("--template-url %q is not an https URL", template)
 	}
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
@@ -155,7 +155,7 @@ func requiredParameters(template string) ([]string, error) {
 		Parameters map[string]struct{ Default *string }
 	}
 	if err := json.Unmarshal([]byte(template), &parsed); err != nil {
-		return nil, errors.New("the template is no JSON; update nuon")
+		return nil, errors.New("the template is not JSON; update nuon")
 	}
 	for name, p := range parsed.Parameters {
 		if p.Default != nil {

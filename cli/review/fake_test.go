@@ -227,7 +227,7 @@ func (p *plane) find(w http.ResponseWriter, id string) *api.Approval {
 	if i := slices.IndexFunc(p.approvals, func(a api.Approval) bool { return a.ID == id }); i >= 0 {
 		return &p.approvals[i]
 	}
-	problem(w, http.StatusNotFound, "not_found", "there is no approval "+id)
+	problem(w, http.StatusNotFound, "not_found", "approval "+id+" not found")
 	return nil
 }
 

@@ -143,7 +143,8 @@ func rangeStart(response *http.Response, offset int64) (int64, error) {
 	case http.StatusPartialContent:
 		contentRange := response.Header.Get("Content-Range")
 		if !strings.HasPrefix(contentRange, fmt.Sprintf("bytes %d-", offset)) {
-			return 0, fmt.Errorf("the registry was asked for what comes after byte %d, and gives %.60q", offset, contentRange)
+			return 0, fmt.Errorf("the registry was asked for the bytes from %d on, and returned the range %.60q", offset,
+				contentRange)
 		}
 		return offset, nil
 	}

@@ -82,7 +82,7 @@ func TestFetchIsRefusedInWords(t *testing.T) {
 		"another part": {func(w http.ResponseWriter) {
 			w.Header().Set("Content-Range", "bytes 1-2/9")
 			w.WriteHeader(http.StatusPartialContent)
-		}, Rejected, `gives "bytes 1-2/9"`},
+		}, Rejected, `returned the range "bytes 1-2/9"`},
 		"says what it has": {func(w http.ResponseWriter) {
 			w.WriteHeader(http.StatusTeapot)
 			_, _ = w.Write([]byte(`{"errors":[{"code":"X","message":"no tea"}]}`))

@@ -58,7 +58,7 @@ func Check(ctx context.Context, tx *store.Tx, ours seal.Identity, app store.App,
 	k := checker{app: app, org: tx.Org, ours: ours, current: current,
 		Problems: refusal.Problems{File: "variables"}}
 	puts := k.check(c)
-	if err := k.Err("bad_variables", "these variables of app "+app.Name+" cannot be changed so"); err != nil {
+	if err := k.Err("bad_variables", "these variables of app "+app.Name+" cannot be changed like this"); err != nil {
 		return Checked{}, err
 	}
 	checked := Checked{Changed: append([]string{}, c.Delete...), After: current, deletes: append([]string{}, c.Delete...)}

@@ -31,11 +31,11 @@ func ModulePattern(text string) (string, error) {
 	below, all := credentialscope.CutBelow(text)
 	at, err := moduleAddress(below)
 	if err == nil && strings.Contains(at, "*") {
-		err = fmt.Errorf("only /* at the end stands for more than one address")
+		err = fmt.Errorf("only a /* at the end matches more than one address")
 	}
 	if err != nil {
 		return "", refusal.New(refusal.Invalid, "bad_module_address",
-			fmt.Sprintf("%q is no address of Terraform modules or images: %v", text[:min(len(text), 200)], err),
+			fmt.Sprintf("%q is not an address of Terraform modules or images: %v", text[:min(len(text), 200)], err),
 			"Write https://host for a registry of modules, https://host/owner/repository or ssh://git@host/owner/repository "+
 				"for a repository, oci://host/owner/image for an image, and /* at the end for all below a path.")
 	}
@@ -50,7 +50,7 @@ func moduleAddress(text string) (string, error) {
 	at, err := url.Parse(text)
 	switch {
 	case len(text) > maxModuleAddress || err != nil || at.Host == "" || at.Opaque != "":
-		return "", fmt.Errorf("it is no URL")
+		return "", fmt.Errorf("it is not a URL")
 	case at.RawQuery != "" || at.Fragment != "":
 		return "", fmt.Errorf("it has a query or a fragment")
 	case !slices.Contains([]string{"https", "ssh", image.CredentialScheme}, at.Scheme):
@@ -81,10 +81,10 @@ func ChangeModules(now, add, remove []string) ([]string, error) {
 	switch {
 	case errors.As(err, &missing):
 		return nil, refusal.New(refusal.Invalid, "bad_module_address", missing.Error(),
-			"`nuon credentials list` shows what it names.")
+			"`nuon credentials list` shows what it lists.")
 	case errors.Is(err, credentialscope.TooManyError{}):
 		return nil, refusal.New(refusal.Invalid, "bad_module_address",
-			fmt.Sprintf("a credential names at most %d addresses of modules", credentialscope.Limit),
+			fmt.Sprintf("a credential can have at most %d addresses of modules", credentialscope.Limit),
 			"Use https://host/owner/* for all of an owner.")
 	}
 	return changed, err
@@ -114,7 +114,7 @@ func (m *ModuleCredentials) Get(
 	}
 	to, err := seal.ParseRecipient(request.Recipient)
 	if err != nil {
-		return found, refusal.New(refusal.Invalid, "bad_recipient", "the recipient is no public key", "")
+		return found, refusal.New(refusal.Invalid, "bad_recipient", "the recipient is not a public key", "")
 	}
 	err = m.store.InTx(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
 		found = api.ModuleCredential{}

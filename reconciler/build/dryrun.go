@@ -103,7 +103,7 @@ func (d dryRunner) draft(ctx context.Context, tx *store.Tx, config appconfig.Com
 		found.recipe.Sources = before.Sources
 		found.digest = found.recipe.Digest()
 	default:
-		reason := fmt.Sprintf("it is built from %s in %s at %s, which is looked at when it is synced",
+		reason := fmt.Sprintf("it is built from %s in %s at %s, which a sync reads",
 			config.Source.Directory, config.Source.Repo, config.Source.Branch)
 		return DryRun{InputChanged: true, Rebuild: true, Reason: reason, Build: plannedBuild(reason),
 			Variables: found.variables}, nil

@@ -17,7 +17,7 @@ func validImage(configured Image, made api.ModuleResolution) error {
 	}
 	found := made.Modules[0]
 	if field := invalidField(found); field != "" {
-		return fmt.Errorf("the runner reported a wrong %s of the image", field)
+		return fmt.Errorf("the runner reported an invalid %s of the image", field)
 	}
 	tag, digest, err := image.ParseTag(configured.Tag)
 	if configured.UpdatePolicy != "" {
@@ -29,7 +29,7 @@ func validImage(configured Image, made api.ModuleResolution) error {
 	case !isImage(found), found.Source != configured.Repository,
 		found.Constraint != cmp.Or(configured.Tag, configured.UpdatePolicy), found.Version != tag,
 		digest != "" && found.Tree != digest:
-		return fmt.Errorf("the runner reported another image than %s", &configured)
+		return fmt.Errorf("the runner reported an image other than %s", &configured)
 	}
 	return nil
 }

@@ -121,10 +121,10 @@ func buildSpec(
 func (b *Builder) JobAccepted(ctx context.Context, tx *store.Tx, job store.Job) error {
 	changed, err := tx.SetBuildRunning(ctx, tx.Org, job.OwnerID, &job.ID)
 	if err != nil {
-		return fmt.Errorf("begin build %s: %w", job.OwnerID, err)
+		return fmt.Errorf("start build %s: %w", job.OwnerID, err)
 	}
 	if changed == 0 {
-		return jobs.Stale("the build is over, or has another job")
+		return jobs.Stale("the build has ended, or has another job")
 	}
 	return nil
 }
@@ -242,11 +242,11 @@ func failureReason(result api.JobResult) string {
 	}
 	switch result.Status {
 	case api.JobResultStatusCancelled:
-		return "the build was cancelled; retry it when it is wanted"
+		return "the build was cancelled; retry it to build it"
 	case api.JobResultStatusLost:
 		return "the runner lost the build's process; retry the build"
 	}
-	return "the build failed without saying why; read its log"
+	return "the build failed without a reason; see its log"
 }
 
 // The refusals of Retry.

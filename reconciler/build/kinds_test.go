@@ -400,7 +400,7 @@ func TestDraftsOfChartsAndManifests(t *testing.T) {
 			[]string{"app/components/away.toml", strings.Replace(away, "path = \"k\"", "path = \"l\"", 1)},
 			map[string]string{
 				"api":  "the code in charts/common would change",
-				"away": "it is built from . in " + other.URL() + " at main, which is looked at when it is synced",
+				"away": "it is built from . in " + other.URL() + " at main, which a sync reads",
 			},
 		},
 	} {

@@ -72,13 +72,13 @@ func validModules(recipe Recipe, made api.ModuleResolution) error {
 	case made.Tool != toolTerraform && made.Tool != toolOpenTofu:
 		return errors.New("the runner reported modules for an unknown tool")
 	case len(made.Modules) == 0 || len(made.Modules) > maxModules:
-		return fmt.Errorf("the runner reported %d modules, at least one and at most %d are allowed", len(made.Modules),
+		return fmt.Errorf("the runner reported %d modules; at least 1 and at most %d are allowed", len(made.Modules),
 			maxModules)
 	}
 	seen := map[string]bool{}
 	for i, m := range made.Modules {
 		if field := invalidField(m); field != "" {
-			return fmt.Errorf("the runner reported a wrong %s for module %d", field, i+1)
+			return fmt.Errorf("the runner reported an invalid %s for module %d", field, i+1)
 		}
 		if seen[m.Key] {
 			return fmt.Errorf("the runner reported module %s twice", m.Key)

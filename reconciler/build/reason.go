@@ -135,7 +135,7 @@ func adoptedOutcome(found *candidate) string {
 	case statusFailed:
 		return sentence + ", which failed; retry it with `nuon builds retry`"
 	}
-	return sentence + ", which is under way"
+	return sentence + ", which is running"
 }
 
 // noEffectReason returns why a revision had no effect.

@@ -97,7 +97,7 @@ func (c *Catalog) readApp(ctx context.Context, org, appID string, again bool) (e
 		found = append(found, c.checkSources(config, true)...)
 	}
 	if err := c.save(ctx, org, at, config, found); err != nil {
-		return fmt.Errorf("take in the config of app %s: %w", at.app.Name, err)
+		return fmt.Errorf("load the config of app %s: %w", at.app.Name, err)
 	}
 	return nil
 }

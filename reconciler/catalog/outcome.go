@@ -18,7 +18,7 @@ func WriteOutcome(ctx context.Context, tx *store.Tx, revisionID, app string, sen
 	otherwise string) error {
 	revision, err := tx.LockRevision(ctx, tx.Org, revisionID)
 	if err != nil {
-		return fmt.Errorf("conclude revision %s: %w", revisionID, err)
+		return fmt.Errorf("record the outcome of revision %s: %w", revisionID, err)
 	}
 	outcome := mergeOutcome(revision.Outcome, app, sentences, otherwise)
 	if outcome == revision.Outcome {

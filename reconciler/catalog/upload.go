@@ -48,16 +48,16 @@ func (c *Catalog) Upload(
 		found = append(found, c.checkSources(config, false)...)
 	}
 	if err := c.saveUpload(ctx, org, appID, reason, config, found); err != nil {
-		return nil, fmt.Errorf("take in the upload: %w", err)
+		return nil, fmt.Errorf("store the upload: %w", err)
 	}
 	if found.HasErrors() {
 		return found, nil
 	}
 	if err := c.pollComponents(ctx, org, appID, ""); err != nil {
-		return nil, fmt.Errorf("take in the upload: %w", err)
+		return nil, fmt.Errorf("store the upload: %w", err)
 	}
 	if err := c.build(ctx, org, appID); err != nil {
-		return nil, fmt.Errorf("take in the upload: %w", err)
+		return nil, fmt.Errorf("store the upload: %w", err)
 	}
 	return found, nil
 }
@@ -69,7 +69,7 @@ func receive(archive io.Reader) ([]byte, error) {
 		return nil, fmt.Errorf("read the upload: %w", err)
 	}
 	if len(packed) > maxUpload {
-		return nil, ErrArchive.With("it has more than %d MiB; leave out what the config does not refer to",
+		return nil, ErrArchive.With("it has more than %d MiB; remove what the config does not refer to",
 			maxUpload>>20)
 	}
 	return packed, nil

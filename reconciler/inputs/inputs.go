@@ -35,10 +35,10 @@ func Check(app *appconfig.App, kept []store.InstallInput, given []api.InputValue
 		named[v.Name]++
 		switch in, known := declared[v.Name]; {
 		case named[v.Name] == 2:
-			c.Addf("input %s is given twice", v.Name)
+			c.Addf("input %s is set twice", v.Name)
 		case named[v.Name] > 2: // reported already
 		case !known:
-			c.Addf("there is no input %.60q; the app has %s", v.Name,
+			c.Addf("the app has no input %.60q; its inputs are %s", v.Name,
 				strings.Join(slices.Sorted(maps.Keys(declared)), ", "))
 		case !v.Sealed.IsZero() && (v.Sealed.KeyID == "" || len(v.Sealed.Ciphertext) == 0):
 			c.Addf("input %s is sealed, but its key or its ciphertext is missing", v.Name)
@@ -60,7 +60,7 @@ func Check(app *appconfig.App, kept []store.InstallInput, given []api.InputValue
 			c.Addf("input %s has no value and is required: %s", in.Name, in.Description)
 		}
 	}
-	return c.Err("bad_inputs", "the install's inputs do not fit the app")
+	return c.Err("bad_inputs", "the inputs are invalid for the app")
 }
 
 // check collects the errors.
@@ -70,10 +70,10 @@ type check struct{ refusal.Problems }
 func (c *check) checkForm(in appconfig.Input, sealed bool) {
 	switch {
 	case in.Sensitive && !sealed:
-		c.Addf("input %s is sensitive: give it with --secret %s, so that it is sealed before it leaves", in.Name,
+		c.Addf("input %s is sensitive: set it with --secret %s, so that it is sealed before it leaves", in.Name,
 			in.Name)
 	case !in.Sensitive && sealed:
-		c.Addf("input %s is not sensitive: give it with --input %s=…", in.Name, in.Name)
+		c.Addf("input %s is not sensitive: set it with --input %s=…", in.Name, in.Name)
 	}
 }
 
@@ -103,7 +103,7 @@ func Put(ctx context.Context, tx *store.Tx, ours seal.Identity, install store.In
 			}
 		}
 		if err := tx.PutInstallInput(ctx, p); err != nil {
-			return fmt.Errorf("keep input %s: %w", v.Name, err)
+			return fmt.Errorf("store input %s: %w", v.Name, err)
 		}
 	}
 	return nil
@@ -125,7 +125,7 @@ func sealForStorage(ours seal.Identity, runner store.Runner, install string, v a
 		return seal.Sealed{}, &refusal.Error{
 			Kind: refusal.Invalid, Code: "wrong_key",
 			Title:  fmt.Sprintf("input %s is sealed to key %s, which is not this install's", v.Name, v.Sealed.KeyID),
-			Remedy: "Ask for the key again (GET /v1/sealing-key) and seal to that; the nuon command does so.",
+			Remedy: "Seal it to the current key of GET /v1/sealing-key, as the nuon command does.",
 		}
 	}
 	sealed, err := reseal(ours, runner.Recipient, seal.InputContext(install, v.Name), v.Sealed)
@@ -167,7 +167,7 @@ func ResealToRunner(ctx context.Context, tx *store.Tx, ours seal.Identity, runne
 			return fmt.Errorf("read input %s: %w", r.Name, err)
 		}
 		if sealed, err = reseal(ours, runner.Recipient, seal.InputContext(r.InstallID, r.Name), sealed); err != nil {
-			return fmt.Errorf("hand input %s over: %w", r.Name, err)
+			return fmt.Errorf("reseal input %s: %w", r.Name, err)
 		}
 		b, err := json.Marshal(sealed)
 		if err != nil {
@@ -175,7 +175,7 @@ func ResealToRunner(ctx context.Context, tx *store.Tx, ours seal.Identity, runne
 		}
 		p := store.PutInstallInputParams{OrgID: tx.Org, InstallID: r.InstallID, Name: r.Name, Sealed: b, Hash: r.Hash}
 		if err := tx.PutInstallInput(ctx, p); err != nil {
-			return fmt.Errorf("hand input %s over: %w", r.Name, err)
+			return fmt.Errorf("reseal input %s: %w", r.Name, err)
 		}
 	}
 	installs, err := tx.InstallsOfRunner(ctx, tx.Org, runner.ID)

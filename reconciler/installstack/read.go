@@ -34,7 +34,7 @@ func Read(app *appconfig.App, facts Facts) Result {
 		Version: facts.Version}
 	if r.cloud == "" {
 		r.errorf("runner.toml", `write runner_type = "aws", "gcp" or "azure"`,
-			"the app runs in no cloud, so there is no stack to create")
+			"the app runs without a cloud, so it has no stack")
 		return Result{Findings: r.findings}
 	}
 	account := facts.Account[r.cloud+"_account"]
@@ -123,7 +123,7 @@ func (r *reader) text(file, key, template string) string {
 		if out, err = parsed.Execute(r.values); err == nil {
 			if strings.Contains(out, "{{resolve:") {
 				r.errorf(file, "remove it",
-					"%s has a dynamic reference, which the cloud would replace by the value of a secret", key)
+					"%s contains a dynamic reference, which the cloud would replace with the value of a secret", key)
 			}
 			return out
 		}
@@ -165,13 +165,13 @@ func stackName(name string) string {
 func (r *reader) checkRunner(stack *Stack) {
 	const hint = "start the control plane with --runner-url and --runner-program"
 	if stack.Runner.URL == "" {
-		r.errorf("control plane", hint, "it does not know the address at which runners reach it")
+		r.errorf("control plane", hint, "the address at which runners reach it is not set")
 	} else if !strings.HasPrefix(stack.Runner.URL, "https://") {
 		r.warnf("control plane", "put the runner API behind TLS",
 			"runners would reach it at %s, without encryption", stack.Runner.URL)
 	}
 	if stack.Runner.SHA256 == "" {
-		r.errorf("control plane", hint, "it has no program of the runner to hand out")
+		r.errorf("control plane", hint, "it has no runner program to serve")
 	}
 }
 
@@ -212,7 +212,7 @@ func (r *reader) inputs() []InputGroup {
 		}
 		if in.Sensitive {
 			r.warnf("inputs.toml", "make it a secret, or set it with nuon installs update",
-				"input %s is sensitive, and outputs of a stack are readable: it is no parameter of the stack", in.Name)
+				"input %s is sensitive, and outputs of a stack are readable, so it is not a parameter of the stack", in.Name)
 			continue
 		}
 		value := in.Default
@@ -221,7 +221,7 @@ func (r *reader) inputs() []InputGroup {
 		}
 		if value != nil && strings.Contains(*value, "{{resolve:") {
 			r.errorf("inputs.toml", "remove it",
-				"input %s has a dynamic reference, which the cloud would replace by the value of a secret", in.Name)
+				"input %s contains a dynamic reference, which the cloud would replace with the value of a secret", in.Name)
 		}
 		in := Input{Input: in, ID: identifiers[i], Value: value}
 		in.DisplayName, in.Description = Plain(in.DisplayName, 256), Plain(in.Description, 1024)

@@ -19,13 +19,13 @@ func TestFindings(t *testing.T) {
 		fatal  bool
 	}{
 		"no cloud": {func(app *appconfig.App, _ *installstack.Facts) { app.Runner.Type = "local" },
-			"the app runs in no cloud", true},
+			"the app runs without a cloud", true},
 		"no address of the runner API": {func(_ *appconfig.App, f *installstack.Facts) { f.Runner.URL = "" },
-			"it does not know the address at which runners reach it", true},
+			"the address at which runners reach it is not set", true},
 		"no TLS": {func(_ *appconfig.App, f *installstack.Facts) { f.Runner.URL = "http://runners.example.com" },
 			"runners would reach it at http://runners.example.com, without encryption", false},
 		"no program": {func(_ *appconfig.App, f *installstack.Facts) { f.Runner.SHA256 = "" },
-			"it has no program of the runner to hand out", true},
+			"it has no runner program to serve", true},
 		"an output of the sandbox": {func(app *appconfig.App, _ *installstack.Facts) {
 			app.Permissions[0].Description = "{{.nuon.sandbox.outputs.vpc.id}}"
 		}, "description cannot be rendered", true},
@@ -37,7 +37,7 @@ func TestFindings(t *testing.T) {
 		}, "description cannot be rendered", true},
 		"a dynamic reference": {func(_ *appconfig.App, f *installstack.Facts) {
 			f.Inputs["size"] = "{{resolve:secretsmanager:theirs}}"
-		}, "which the cloud would replace by the value of a secret", true},
+		}, "which the cloud would replace with the value of a secret", true},
 		"a broken document": {func(app *appconfig.App, _ *installstack.Facts) {
 			app.Permissions[0].Policies[1].Contents = `{"Version": "2012-10-17", "Statement": [{"Effect": "Allow",
 				"Action": ["s3"], "Resource": "*", "Principal": "*"}]}`
@@ -49,7 +49,7 @@ func TestFindings(t *testing.T) {
 			"a role has no name", true},
 		"a name that depends on the region": {func(app *appconfig.App, _ *installstack.Facts) {
 			app.Permissions[0].Name = "r-{{.nuon.cloud_account.aws.region}}"
-		}, "its name depends on a cloud account that is not known yet", true},
+		}, "its name depends on the cloud account, which is not set", true},
 		"an administrator": {func(app *appconfig.App, _ *installstack.Facts) {
 			app.BreakGlass[0].Policies = []format.RolePolicy{{ManagedPolicyName: "AdministratorAccess"}}
 			app.BreakGlass[0].PermissionsBoundary = everything

@@ -112,7 +112,7 @@ func (r *reader) role(kind RoleKind, config *format.Role) Role {
 	case strings.ContainsFunc(name, unicode.IsControl):
 		r.errorf(file, "write a name of one line", "its name has a control character")
 	case strings.Contains(name, openPlaceholder):
-		r.errorf(file, "set the cloud account of the install", "its name depends on a cloud account that is not known yet")
+		r.errorf(file, "set the cloud account of the install", "its name depends on the cloud account, which is not set")
 	}
 	taken := map[string]bool{}
 	for i := range config.Policies {
@@ -158,7 +158,7 @@ func (r *reader) existing(file string, config any) []string {
 		all = append(all, name)
 	}
 	if !ok {
-		r.errorf(file, `write named_policies = ["NAME"]`, "named_policies is not a list of names")
+		r.errorf(file, `write named_policies = ["NAME"]`, "named_policies must be a list of names")
 	}
 	return all
 }
@@ -181,7 +181,7 @@ func (r *reader) document(file, key, template string) Document {
 	decoder := json.NewDecoder(bytes.NewReader([]byte(text)))
 	decoder.UseNumber()
 	if err := decoder.Decode(&document); err != nil && !broken {
-		r.errorf(file, "write a JSON object", "%s is no JSON document: %v", key, err)
+		r.errorf(file, "write a JSON object", "%s is not a JSON document: %v", key, err)
 	}
 	if placeholderInKey(map[string]any(document)) {
 		r.errorf(file, "set the region of the install, or write the value",

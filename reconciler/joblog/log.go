@@ -160,7 +160,7 @@ func selectNewChunks(rows []logRow, storedSeqs []int64, logBytes int64) ([]logRo
 
 // truncationRow returns the row that replaces the last chunk of a full log.
 func (s *Service) truncationRow(row logRow) (logRow, error) {
-	full := fmt.Sprintf("the log of this attempt is longer than %d MiB; the rest of it is not kept", MaxLogBytes>>20)
+	full := fmt.Sprintf("the log of this attempt is longer than %d MiB; the rest of it is not stored", MaxLogBytes>>20)
 	return s.packer.row(row.seq, []api.LogLine{{T: row.firstTime, L: api.Warn, M: full}})
 }
 

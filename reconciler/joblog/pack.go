@@ -30,7 +30,7 @@ func (p *packer) row(seq int64, lines []api.LogLine) (logRow, error) {
 		return logRow{}, err
 	}
 	if len(text) > MaxChunkBytes {
-		return logRow{}, fmt.Errorf("its lines have %d bytes, and %d are the most; cut the log into smaller ones",
+		return logRow{}, fmt.Errorf("its lines have %d bytes, and at most %d are allowed; send smaller chunks",
 			len(text), MaxChunkBytes)
 	}
 	row := logRow{seq: seq, size: int64(len(text)) + chunkCost}
@@ -103,7 +103,7 @@ func appendLines(to []byte, lines []api.LogLine) ([]byte, error) {
 		// zone.
 		at := line.T.UTC()
 		if year := at.Year(); year < 0 || year > 9999 {
-			return nil, fmt.Errorf("the year %d is not one of RFC 3339", year)
+			return nil, fmt.Errorf("RFC 3339 does not allow the year %d", year)
 		}
 		to = append(at.AppendFormat(append(to, `,"t":"`...), time.RFC3339Nano), `"}`...)
 	}

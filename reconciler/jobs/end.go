@@ -33,7 +33,7 @@ func (s *Service) notifyOwner(ctx context.Context, tx *store.Tx, job store.Job, 
 		return err
 	}
 	if err := owner.JobEnded(ctx, tx, job, result); err != nil {
-		return fmt.Errorf("tell %s %s of the end of job %s: %w", job.OwnerKind, job.OwnerID, job.ID, err)
+		return fmt.Errorf("notify %s %s of the end of job %s: %w", job.OwnerKind, job.OwnerID, job.ID, err)
 	}
 	return nil
 }

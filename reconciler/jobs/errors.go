@@ -13,14 +13,14 @@ var (
 		"It may belong to another runner, or have been removed.")
 	// ErrOfferGone: the offer was withdrawn, or another attempt has taken its place.
 	ErrOfferGone = refusal.New(refusal.Conflict, "offer_gone", "the offer has expired",
-		"Drop this attempt and lease again.")
+		"Discard this attempt and lease again.")
 	// ErrNotRunning: the attempt is not accepted yet or has ended, so it cannot do this.
 	ErrNotRunning = refusal.New(refusal.Conflict, "not_running", "the attempt is not running",
 		"Only an attempt that was accepted and has not ended can do this.")
 )
 
 // ErrChanged reports that a row has changed since it was read, so that nothing was written.
-var ErrChanged = errors.New("the record has changed in the meantime; try again")
+var ErrChanged = errors.New("the row changed in the meantime; try again")
 
 // staleJob is an owner's error that a job must not start any more.
 type staleJob struct{ reason string }

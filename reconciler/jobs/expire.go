@@ -69,7 +69,7 @@ func (s *Service) Expire(ctx context.Context, org, what string) error {
 	jobID, number, ok := strings.Cut(what, "/")
 	n, err := strconv.ParseInt(number, 10, 32)
 	if !ok || err != nil {
-		return fmt.Errorf("expire %q: that names no attempt", what)
+		return fmt.Errorf("expire %q: not the id of an attempt", what)
 	}
 	err = s.store.InTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		job, err := lockJob(ctx, tx, jobID)
@@ -159,7 +159,7 @@ func (s *Service) applyExpiry(ctx context.Context, tx *store.Tx, h Attempt, deci
 				"request it again", silent, maxLosses),
 		})
 	}
-	return requeue(ctx, tx, h, silent+"; another attempt is made as soon as the runner is back")
+	return requeue(ctx, tx, h, silent+"; another attempt is made as soon as the runner is online again")
 }
 
 // withdraw withdraws an offer and makes the job wait for the next one.

@@ -21,7 +21,7 @@ const maxHeartbeatAttempts = 2 * runners.MaxCapacity
 func (s *Service) Heartbeat(ctx context.Context, caller runners.Caller, beat api.Heartbeat) (api.HeartbeatAnswer,
 	error) {
 	if len(beat.Attempts) > maxHeartbeatAttempts {
-		return api.HeartbeatAnswer{}, refusal.Invalidf("a heartbeat is for at most %d attempts, not %d",
+		return api.HeartbeatAnswer{}, refusal.Invalidf("a heartbeat can have at most %d attempts, not %d",
 			maxHeartbeatAttempts, len(beat.Attempts))
 	}
 	extend := store.ExtendLeasesParams{
@@ -30,7 +30,7 @@ func (s *Service) Heartbeat(ctx context.Context, caller runners.Caller, beat api
 	}
 	for _, ref := range beat.Attempts {
 		if !Addressable(caller, ref) {
-			return api.HeartbeatAnswer{}, refusal.Invalidf("there can be no attempt %d of a job %q", ref.Attempt,
+			return api.HeartbeatAnswer{}, refusal.Invalidf("invalid attempt %d of job %q", ref.Attempt,
 				runners.PrintableShort(ref.Job))
 		}
 		extend.Jobs, extend.Numbers = append(extend.Jobs, ref.Job), append(extend.Numbers, int32(ref.Attempt))

@@ -93,11 +93,11 @@ func (s *Service) wait(ctx context.Context, p *poll, told <-chan struct{}) (look
 // is due for a query.
 func (s *Service) sendKeepalive(ctx context.Context, p *poll) (look bool, err error) {
 	if err := p.beat(); err != nil {
-		return false, fmt.Errorf("show runner %s that its poll is held: %w", p.caller.Runner, err)
+		return false, fmt.Errorf("confirm to runner %s that its poll is held: %w", p.caller.Runner, err)
 	}
 	p.clock.next()
 	if err := s.recordSeen(ctx, p.caller); err != nil {
-		return false, fmt.Errorf("note that runner %s is there: %w", p.caller.Runner, err)
+		return false, fmt.Errorf("record that runner %s is online: %w", p.caller.Runner, err)
 	}
 	return s.polls.needsRefresh(p.runner), nil
 }

@@ -56,22 +56,22 @@ func TestAWaitingJobSaysWhy(t *testing.T) {
 		},
 		"allowed kind": {
 			store.Job{Status: "queued", Kind: "plan", ComponentKind: "helm_chart"}, kinds,
-			"runner berlin takes it as soon as it has capacity",
+			"runner berlin accepts it as soon as it has capacity",
 		},
 		"no kind": {
-			store.Job{Status: "queued", Kind: "action"}, kinds, "runner berlin takes it as soon as it has capacity",
+			store.Job{Status: "queued", Kind: "action"}, kinds, "runner berlin accepts it as soon as it has capacity",
 		},
 		"allowed": {
-			store.Job{Status: "queued", Kind: "plan"}, strict, "runner berlin takes it as soon as it has capacity",
+			store.Job{Status: "queued", Kind: "plan"}, strict, "runner berlin accepts it as soon as it has capacity",
 		},
 		"offered before": {store.Job{Status: "queued", Kind: "plan", Waits: "offered again"}, here, "offered again"},
-		"offered":        {store.Job{Status: "offered"}, here, "offered to runner berlin, which has not taken it yet"},
+		"offered":        {store.Job{Status: "offered"}, here, "offered to runner berlin, which has not accepted it yet"},
 		"runs":           {store.Job{Status: "running"}, here, ""},
 		"silent":         {store.Job{Status: "running", Waits: "lost contact"}, here, "lost contact"},
 		"ended":          {store.Job{Status: "failed", Waits: "old words"}, gone, ""},
 		"an odd policy": {
 			store.Job{Status: "queued", Kind: "plan"}, with(`{"jobs":"none"}`),
-			"runner berlin takes it as soon as it has capacity",
+			"runner berlin accepts it as soon as it has capacity",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

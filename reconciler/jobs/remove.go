@@ -15,7 +15,7 @@ type RunningJobError struct {
 
 // Error names the job and its runner.
 func (e *RunningJobError) Error() string {
-	return fmt.Sprintf("runner %s is at work on job %s (%s)", e.Runner, e.Job.ID, e.Job.Kind)
+	return fmt.Sprintf("runner %s is running job %s (%s)", e.Runner, e.Job.ID, e.Job.Kind)
 }
 
 // CancelInstallJobs cancels all jobs of an install that is about to be forgotten. The caller holds

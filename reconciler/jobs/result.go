@@ -85,7 +85,7 @@ func (s *Service) Result(ctx context.Context, caller runners.Caller, ref api.Att
 		case deliverRefused:
 			return ErrNotRunning.With("it was never accepted")
 		case deliverUntaken:
-			return withdraw(ctx, tx, h, "the runner could not take it in time; it is offered again")
+			return withdraw(ctx, tx, h, "the runner could not accept it in time; it is offered again")
 		case deliverAgain:
 			return nil
 		}
@@ -125,7 +125,7 @@ func requeueBroken(ctx context.Context, tx *store.Tx, h Attempt, result api.JobR
 	if result.Error != "" {
 		waits += " (" + runners.Printable(result.Error, maxBrokenReason) + ")"
 	}
-	return true, requeue(ctx, tx, h, waits+"; another attempt is made as soon as the runner is back")
+	return true, requeue(ctx, tx, h, waits+"; another attempt is made as soon as the runner is online again")
 }
 
 // maxBrokenReason bounds the displayed reason why an attempt was broken off, in runes.
@@ -162,11 +162,11 @@ func validResult(job store.Job, result api.JobResult) error {
 	}
 	switch {
 	case kind == "build" && job.OwnerKind != "refresh" && result.Build.Artifact.Digest == "":
-		return refusal.Invalidf("a build that succeeded names the artifact's digest")
+		return refusal.Invalidf("a build that succeeded must have the artifact's digest")
 	case kind == "plan" && (len(result.Plan.Report) == 0 || result.Plan.ReportDigest == ""):
-		return refusal.Invalidf("a plan that succeeded has a report and its digest")
+		return refusal.Invalidf("a plan that succeeded must have a report and its digest")
 	case kind == "plan" && result.Plan.Applyable && result.Plan.Bundle.Digest == "":
-		return refusal.Invalidf("a plan that can be applied names its bundle's digest")
+		return refusal.Invalidf("a plan that can be applied must have its bundle's digest")
 	}
 	return nil
 }

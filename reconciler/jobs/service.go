@@ -52,7 +52,7 @@ func (s *Service) Drain() { s.drain.Do(func() { close(s.draining) }) }
 func (s *Service) owner(job store.Job) (Owner, error) {
 	owner := s.owners[job.OwnerKind]
 	if owner == nil {
-		return nil, fmt.Errorf("job %s belongs to a %s, and nobody here owns those", job.ID, job.OwnerKind)
+		return nil, fmt.Errorf("job %s belongs to a %s, and no service handles those", job.ID, job.OwnerKind)
 	}
 	return owner, nil
 }

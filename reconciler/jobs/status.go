@@ -92,7 +92,7 @@ type jobMove struct {
 // read.
 func moveJob(ctx context.Context, tx *store.Tx, job store.Job, move jobMove) (store.Job, error) {
 	if !slices.Contains(jobMoves[JobStatus(job.Status)], move.to) {
-		return job, fmt.Errorf("job %s: a job does not move from %s to %s", job.ID, job.Status, move.to)
+		return job, fmt.Errorf("job %s cannot change from %s to %s", job.ID, job.Status, move.to)
 	}
 	moved, err := tx.MoveJob(ctx, store.MoveJobParams{
 		OrgID: tx.Org, ID: job.ID, Attempt: job.Attempt, FromStatus: job.Status,
@@ -110,7 +110,7 @@ func moveJob(ctx context.Context, tx *store.Tx, job store.Job, move jobMove) (st
 // moveAttempt writes one legal transition of an attempt, fenced by the status that was read.
 func moveAttempt(ctx context.Context, tx *store.Tx, attempt store.Attempt, to AttemptStatus) error {
 	if !slices.Contains(attemptMoves[AttemptStatus(attempt.Status)], to) {
-		return fmt.Errorf("attempt %d of job %s: an attempt does not move from %s to %s",
+		return fmt.Errorf("attempt %d of job %s cannot change from %s to %s",
 			attempt.Number, attempt.JobID, attempt.Status, to)
 	}
 	changed, err := tx.MoveAttempt(ctx, store.MoveAttemptParams{

@@ -56,7 +56,7 @@ func Waits(job store.Job, runner store.Runner, now time.Time) string {
 	case JobRunning:
 		return job.Waits
 	case JobOffered:
-		return "offered to runner " + runner.Name + ", which has not taken it yet"
+		return "offered to runner " + runner.Name + ", which has not accepted it yet"
 	case JobQueued:
 		return waitsInQueue(job, runner, now)
 	}
@@ -80,7 +80,7 @@ func waitsInQueue(job store.Job, runner store.Runner, now time.Time) string {
 	case job.Waits != "":
 		return job.Waits
 	}
-	return "runner " + runner.Name + " takes it as soon as it has capacity"
+	return "runner " + runner.Name + " accepts it as soon as it has capacity"
 }
 
 func lastSeen(runner store.Runner) string {

@@ -61,22 +61,22 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	readable = desc("nuon_store_readable", "1 when the figures below that come from the database could be read.")
-	late     = desc("nuon_due_late_seconds", "How long the oldest thing that is due waits to be taken up.")
+	readable = desc("nuon_store_readable", "1 if the metrics that come from the database could be read.")
+	late     = desc("nuon_due_late_seconds", "Time that the oldest overdue object has waited to be reconciled.")
 	failing  = desc("nuon_work_failing",
-		"Reconcile functions that went wrong and are being tried again, of all replicas.")
+		"Reconcile calls that failed and are being retried, of all replicas.")
 	jobs      = desc("nuon_jobs_open", "Jobs that have not ended.", "kind", "status")
-	silent    = desc("nuon_attempts_out_of_contact", "Attempts whose runner is not heard of.")
+	silent    = desc("nuon_attempts_out_of_contact", "Attempts whose runner has lost contact.")
 	contested = desc("nuon_components_contested",
-		"Components with a contested state version, which wait for a person.")
+		"Components with a contested state version, which needs a person.")
 	runners    = desc("nuon_runners", "Runners.", "state")
 	replicas   = desc("nuon_replicas", "Replicas that were seen within a minute.")
 	pool       = desc("nuon_pool_connections", "Connections of this replica's pool.", "state")
-	poolMost   = desc("nuon_pool_connections_most", "The most connections that the pool may have.")
-	poolWaits  = desc("nuon_pool_waits_total", "How often somebody had to wait for a connection.")
-	poolWaited = desc("nuon_pool_wait_seconds_total", "How long was waited for connections.")
-	listening  = desc("nuon_notifier_listening", "1 while the replica receives notifications.")
-	reconnects = desc("nuon_notifier_reconnects_total", "How often the connection that receives notifications was lost.")
+	poolMost   = desc("nuon_pool_connections_most", "Maximum size of this replica's connection pool.")
+	poolWaits  = desc("nuon_pool_waits_total", "Number of times that a connection was waited for.")
+	poolWaited = desc("nuon_pool_wait_seconds_total", "Total time that connections were waited for.")
+	listening  = desc("nuon_notifier_listening", "1 if the replica receives notifications.")
+	reconnects = desc("nuon_notifier_reconnects_total", "Number of times that the connection for notifications was lost.")
 )
 
 // Describe implements prometheus.Collector.

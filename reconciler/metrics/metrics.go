@@ -41,26 +41,27 @@ func New(version string) *Metrics {
 	}
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
-		requests: counters("nuon_http_requests_total", "Requests that were answered.", "listener", "route", "class"),
+		requests: counters("nuon_http_requests_total", "Requests that have ended.", "listener", "route", "class"),
 		requestSeconds: histograms("nuon_http_request_seconds",
-			"From a request to the end of its answer; polls and streams are long.", shortBuckets, "listener", "route"),
+			"Duration of requests; polls and streams take long.", shortBuckets, "listener", "route"),
 		inFlight: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "nuon_http_in_flight", Help: "Requests that are being answered.",
+			Name: "nuon_http_in_flight", Help: "Requests in progress.",
 		}, []string{"listener"}),
 		polls: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "nuon_lease_polls_waiting", Help: "Polls of runners for work that are open.",
+			Name: "nuon_lease_polls_waiting", Help: "Open polls of runners for jobs.",
 		}),
 		logBytes: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "nuon_log_received_bytes_total", Help: "Bytes of job logs, as runners sent them.",
 		}),
-		work:        counters("nuon_work_total", "Reconcile functions that ran, by how they came out.", "kind", "outcome"),
-		workSeconds: histograms("nuon_work_seconds", "How long reconcile functions took.", shortBuckets, "kind"),
+		work:        counters("nuon_work_total", "Reconcile calls, by result.", "kind", "outcome"),
+		workSeconds: histograms("nuon_work_seconds", "Duration of reconcile calls.", shortBuckets, "kind"),
 		pollSeconds: histograms("nuon_git_look_seconds",
 			"Polls of git repositories, with the fetch if a ref moved, by result.", longBuckets, "outcome"),
 		queuedSeconds: histograms("nuon_job_queued_seconds",
-			"From a job's enqueuing to the offer that was accepted.", shortBuckets, "kind"),
-		offeredSeconds: histograms("nuon_attempt_accept_seconds", "From an offer to its acceptance.", shortBuckets, "kind"),
-		runSeconds: histograms("nuon_attempt_run_seconds", "From an acceptance to the recorded end.",
+			"Time from the creation of a job to the offer that was accepted.", shortBuckets, "kind"),
+		offeredSeconds: histograms("nuon_attempt_accept_seconds", "Time from an offer to its acceptance.", shortBuckets,
+			"kind"),
+		runSeconds: histograms("nuon_attempt_run_seconds", "Time from the acceptance of a job to its recorded end.",
 			longBuckets, "kind", "outcome"),
 	}
 	about := prometheus.NewGauge(prometheus.GaugeOpts{

@@ -74,7 +74,7 @@ func sameHost(a, b string) bool {
 }
 
 // plainHTTPMessage is the error for http:// URLs.
-const plainHTTPMessage = "http:// would send the repository and its token over the network for all to read; use the " +
+const plainHTTPMessage = "http:// would send the repository and its token unencrypted; use the " +
 	"repository's https:// URL"
 
 // kinds returns the kinds of addresses that repositories may be at: by https, and by http, which is

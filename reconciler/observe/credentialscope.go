@@ -27,7 +27,8 @@ func RepositoryPattern(text string) (string, error) {
 		return "", err
 	case at.scheme == "file" || strings.Contains(at.path, "*") || !credentialscope.PlainPath(at.path):
 		return "", repoErrorf(
-			"%q names no repository that a credential is for; write https://host/owner/repository, or https://host/owner/*",
+			"%q is not a repository or owner to use a credential for; write https://host/owner/repository, or "+
+				"https://host/owner/*",
 			PlainText(text, 200))
 	case all:
 		return credentialscope.Below(at.String()), nil
@@ -89,15 +90,15 @@ func ChangeRepositories(now, add, remove []string) ([]string, error) {
 	var missing *credentialscope.NotNamedError
 	switch {
 	case errors.As(err, &missing):
-		return nil, repoErrorf("the credential does not name %s; `nuon credentials list` shows what it names",
+		return nil, repoErrorf("the credential does not list %s; `nuon credentials list` shows what it lists",
 			PlainText(missing.Pattern, 200))
 	case errors.Is(err, credentialscope.TooManyError{}):
-		return nil, repoErrorf("a credential names at most %d repositories; use https://host/owner/* for all of an owner",
+		return nil, repoErrorf("a credential can have at most %d repositories; use https://host/owner/* for all of an owner",
 			credentialscope.Limit)
 	case err != nil:
 		return nil, err
 	case len(changed) == 0 && len(now) > 0:
-		return nil, repoErrorf("a credential names at least one repository; delete it when it is for none")
+		return nil, repoErrorf("a credential needs at least one repository; delete it if it is unused")
 	}
 	return changed, nil
 }

@@ -35,13 +35,13 @@ func ParseGitMirrors(entries []string) ([]GitMirror, error) {
 		case err != nil:
 			return nil, err
 		case source.scheme != "https":
-			return nil, fmt.Errorf("%q is no start of https:// URLs, and others are not read from servers", from)
+			return nil, fmt.Errorf("%q is not a prefix of https:// URLs, and other URLs are not read from servers", from)
 		case !credentialscope.PlainPath(source.path) || target.scheme != "file" && !credentialscope.PlainPath(target.path):
 			return nil, fmt.Errorf("%q has a path with empty or dot segments; write it without them", entry)
 		case target.scheme == "http" && !isLoopback(target.host):
 			return nil, fmt.Errorf("%q: %s", to, plainHTTPMessage)
 		case named[source.String()]:
-			return nil, fmt.Errorf("%s has two mirrors; name one", source)
+			return nil, fmt.Errorf("%s has two mirrors; keep one", source)
 		}
 		named[source.String()] = true
 		mirrors = append(mirrors, GitMirror{from: source.String(), to: target})

@@ -25,7 +25,7 @@ func TestParseGitMirrors(t *testing.T) {
 		"https://github.com/acme=http://localhost/git":      "",
 		"https://github.com":                                "has no =",
 		"https://github.com/=http://git.example/":           "http:// would send",
-		"http://github.com/=https://git.example/":           "is no start of https:// URLs",
+		"http://github.com/=https://git.example/":           "is not a prefix of https:// URLs",
 		"https:///=https://git.example/":                    "names no repository",
 		"https://github.com/=git@git.example":               "over https:// only",
 		"https://github.com/=https://vera:x@git.example/":   "holds a user name or a password",

@@ -127,12 +127,12 @@ func discard(dir string) error {
 
 func openMirror(dir string) (*mirror, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make a mirror: %w", err)
+		return nil, fmt.Errorf("create a mirror: %w", err)
 	}
 	opened := filesystem.NewStorage(osfs.New(dir, osfs.WithBoundOS()), cache.NewObjectLRU(16*cache.MiByte))
 	if _, err := os.Stat(filepath.Join(dir, "objects")); errors.Is(err, fs.ErrNotExist) {
 		if err := opened.Init(); err != nil {
-			return nil, fmt.Errorf("make a mirror: %w", err)
+			return nil, fmt.Errorf("create a mirror: %w", err)
 		}
 	}
 	return &mirror{dir: dir, store: opened}, nil
@@ -158,11 +158,11 @@ func (m *mirror) commit(hash plumbing.Hash) (*object.Commit, error) {
 		case *object.Tag:
 			hash = found.Target
 		default:
-			return nil, repoErrorf("the ref leads to a %s, not to a commit; name a branch, a tag of a commit, or a commit",
+			return nil, repoErrorf("the ref points to a %s, not to a commit; name a branch, a tag of a commit, or a commit",
 				found.Type())
 		}
 	}
-	return nil, repoErrorf("the tag leads through too many other tags; name the commit")
+	return nil, repoErrorf("the tag points to too many nested tags; name the commit")
 }
 
 // parents implements parentsOf.

@@ -150,7 +150,7 @@ type watchState struct {
 }
 
 // errUnwatched is the error for a watch without readers: it is not polled until there is one.
-var errUnwatched = errors.New("nobody reads this watch")
+var errUnwatched = errors.New("nothing uses this watch")
 
 func (o *Observer) loadWatch(ctx context.Context, org, watchID string) (at watchState, err error) {
 	err = o.store.InTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {

@@ -14,7 +14,7 @@ import (
 
 // ErrMirror is wrapped if a file cannot be read because the mirror was lost or damaged meanwhile.
 // It reveals nothing about the repository; the caller should try again later.
-var ErrMirror = errors.New("the mirror was lost while it was read; it is made again at the next try")
+var ErrMirror = errors.New("the mirror was lost while it was read; the next poll creates it again")
 
 // lost returns the function that converts an error of a mirror's reader. It marks the mirror as
 // damaged for the next caller that opens it.

@@ -205,11 +205,11 @@ func (c *objectCopy) commit(hash plumbing.Hash) (*object.Commit, error) {
 		case *object.Tag:
 			hash = found.Target
 		default:
-			return nil, repoErrorf("the ref leads to a %s, not to a commit; name a branch, a tag of a commit, or a commit",
+			return nil, repoErrorf("the ref points to a %s, not to a commit; name a branch, a tag of a commit, or a commit",
 				found.Type())
 		}
 	}
-	return nil, repoErrorf("the tag leads through too many other tags; name the commit")
+	return nil, repoErrorf("the tag points to too many nested tags; name the commit")
 }
 
 // tree copies a directory from the bottom up, so that a mirror that has a tree has all of it.

@@ -56,7 +56,7 @@ func byName(config *appconfig.App) map[string]*appconfig.Component {
 func previewComponent(name string, was, will *appconfig.Component, b build.DryRun) api.PreviewedComponent {
 	if will == nil && was.Kind == appconfig.KindActionSource {
 		return api.PreviewedComponent{Name: name, Kind: was.Kind, Change: api.PreviewedComponentChangeRemoved,
-			Reason: "no action runs it any more"}
+			Reason: "no action runs it anymore"}
 	}
 	if will == nil {
 		return api.PreviewedComponent{Name: name, Kind: was.Kind, Change: api.PreviewedComponentChangeRemoved,

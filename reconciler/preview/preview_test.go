@@ -262,8 +262,8 @@ func TestAPreviewSaysWhatASyncWouldDo(t *testing.T) {
 				"first time",
 				"metrics: removed, rebuild false: it is removed from the app; where it is deployed, its destroy is planned and " +
 					"needs approval",
-				"east [cache metrics]: cache: cache is not deployed on this install yet; metrics: metrics left the app in " +
-					"release 2", westIdle}},
+				"east [cache metrics]: cache: cache is not deployed on this install yet; metrics: metrics was removed from " +
+					"the app in release 2", westIdle}},
 		{"code that cannot be built", []string{"modules/web/main.tf", "module \"far\" {\n  source = \"../../../far\"\n" +
 			"}\n"}, nil, []string{"version 1, release 2, changed true",
 			"held: web cannot be built: modules/web/main.tf:1: module \"far\" calls \"../../../far\", which " +

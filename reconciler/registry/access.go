@@ -42,7 +42,7 @@ func newController(options map[string]any) (auth.AccessController, error) {
 func (c controller) Authorized(request *http.Request, wanted ...auth.Access) (*auth.Grant, error) {
 	token, given := tokenOf(request)
 	if !given {
-		return nil, challenge{errors.New("no token was given")}
+		return nil, challenge{errors.New("the request has no token")}
 	}
 	said, err := c.signer.verify(token, c.now())
 	if err != nil {

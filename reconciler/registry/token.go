@@ -29,7 +29,7 @@ const maxTokenBytes = 4096
 
 // Reasons why a token is rejected.
 var (
-	errNotOurs = errors.New("this is no token of this registry")
+	errNotOurs = errors.New("this is not a token of this registry")
 	errExpired = errors.New("the token has expired")
 )
 

@@ -48,7 +48,7 @@ func CreatePartial(ctx context.Context, tx *store.Tx, app store.App, actor strin
 	}
 	if last.Digest == m.digest() {
 		return nil, conflict("nothing_new",
-			fmt.Sprintf("no component of release %d was built that release %d does not have", newest.Number,
+			fmt.Sprintf("release %d has no build that release %d does not have already", newest.Number,
 				last.Number),
 			"Fix what cannot be built and push again.")
 	}

@@ -266,7 +266,7 @@ func updateStatus(ctx context.Context, tx *store.Tx, r store.Release) (store.Rel
 	r.Status, r.Reason = statusOf(rows)
 	if err := tx.SetReleaseStatus(ctx, store.SetReleaseStatusParams{
 		OrgID: tx.Org, ID: r.ID, Status: r.Status, Reason: r.Reason}); err != nil {
-		return r, fmt.Errorf("settle release %d: %w", r.Number, err)
+		return r, fmt.Errorf("update the status of release %d: %w", r.Number, err)
 	}
 	return r, nil
 }

@@ -189,7 +189,7 @@ func (r *Cleaner) DryRun(ctx context.Context, org string) ([]Removed, error) {
 			for n := int64(r.batchSize); n == int64(r.batchSize); total += n {
 				var err error
 				if n, err = rule.remove(ctx, tx, r.batchSize); err != nil {
-					return fmt.Errorf("look for old %s of %s: %w", rule.what, org, err)
+					return fmt.Errorf("find old %s of %s: %w", rule.what, org, err)
 				}
 			}
 			removed = counted(removed, rule, total)

@@ -68,24 +68,24 @@ func (s *snapshot) checkAbandonable(ctx context.Context, tx *store.Tx, p *instal
 	case err != nil:
 		return err
 	case s.runnerKey == "":
-		return conflict(CodeKeyUnknown, "Start it first: it may bring the key.",
-			"the runner of install %s has not registered, so nobody knows yet whether it has the key of %s's state",
+		return conflict(CodeKeyUnknown, "Start it first: it may have the key.",
+			"the runner of install %s has not registered, so it is not known yet whether it has the key of %s's state",
 			s.install.Name, name)
 	case newest.KeyID == s.runnerKey:
 		return conflict(CodeReadable,
 			"Its runner can open it, so plan with it: `nuon deploy`, or `nuon installs deprovision` to remove what is there.",
 			"the state of %s is sealed to the key %s, which the runner has", name, newest.KeyID)
 	case s.install.Approval == "approve-all":
-		return conflict(CodeApproveAll, fmt.Sprintf("Have them wait first: nuon installs update %s --approval prompt.",
+		return conflict(CodeApproveAll, fmt.Sprintf("Require approvals first: nuon installs update %s --approval prompt.",
 			s.address()),
-			"plans of install %s are applied without a person, and the next one of %s may make again what exists",
+			"plans of install %s are applied without a person, and the next one of %s may create again what exists",
 			s.install.Name, name)
 	}
 	busy, err := tx.BusyComponents(ctx, tx.Org, []string{s.install.ID})
 	for _, b := range busy {
 		if b.Component == name {
 			return conflict(workflow.CodeBusy, "Wait until it has ended, or cancel it (nuon workflows cancel).",
-				"workflow %d (%s) is at work on %s", b.Number, b.Kind, name)
+				"workflow %d (%s) is running on %s", b.Number, b.Kind, name)
 		}
 	}
 	return err

@@ -57,7 +57,7 @@ func decodeAppliedRecord(row store.InstallComponent) (appliedRecord, error) {
 		return k, nil
 	}
 	if err := json.Unmarshal(row.AppliedConfig, &k); err != nil {
-		return k, fmt.Errorf("decode what was applied of %s: %w", row.Name, err)
+		return k, fmt.Errorf("decode the applied state of %s: %w", row.Name, err)
 	}
 	return k, nil
 }

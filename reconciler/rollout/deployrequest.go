@@ -88,7 +88,7 @@ func unknownComponent(install store.Install, name string) error {
 // components and those that they need.
 func (s *snapshot) resolveDeploy(g *resolvedRequest) error {
 	if len(g.selected) == 0 && g.Redeploy {
-		return conflict(CodeNoComponents, "Name the components.", "a redeploy is of components, and none is named")
+		return conflict(CodeNoComponents, "Name the components.", "a redeploy needs components, and none is named")
 	}
 	if g.Dependents {
 		g.selected = append(g.selected, s.enabledDependents(g.selected)...)
@@ -140,12 +140,12 @@ func (s *snapshot) enabledDependents(names []string) []string {
 func (s *snapshot) resolveTeardown(g *resolvedRequest) error {
 	switch {
 	case s.install.DesiredPresence == "absent":
-		return conflict(CodeDeprovisioning, "Nothing more needs to be asked.",
+		return conflict(CodeDeprovisioning, "No further request is needed.",
 			"install %s is being deprovisioned",
 			s.install.Name)
 	case len(g.selected) == 0:
 		return conflict(CodeNoComponents, "Name the components, or remove everything with `nuon installs deprovision`.",
-			"a teardown is of components, and none is named")
+			"a teardown needs components, and none is named")
 	case slices.Contains(g.selected, appconfig.SandboxName):
 		return conflict(CodeSandbox, "To remove everything, use `nuon installs deprovision`.",
 			"every component on install %s needs the sandbox", s.install.Name)

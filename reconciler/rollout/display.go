@@ -28,7 +28,7 @@ const (
 	sensitivePlaceholder = "‹sensitive›"
 	// for a text computed from the value, of which no part may be shown
 	sensitiveTextPlaceholder = "‹contains a sensitive value›"
-	tooLongPlaceholder       = "‹too long to be shown with the others: ask for its key alone›"
+	tooLongPlaceholder       = "‹too long to be shown with the others: request its key alone›"
 )
 
 // maxDisplayBytes bounds the text that is shown at once, in bytes, in addition to the bound

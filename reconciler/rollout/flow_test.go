@@ -205,7 +205,7 @@ func TestANewerDesiredWithdrawsAWaitingPlan(t *testing.T) {
 	w.endBuild("web", "succeeded")
 	w.look()
 	w.want(w.one("select status || ': ' || reason from approvals where id = $1", old),
-		"withdrawn: superseded by a newer desired: artifact changed: build 3 of web, because commit 1a2b3c4 changed it")
+		"withdrawn: superseded by a newer desired state: artifact changed: build 3 of web, because commit 1a2b3c4 changed it")
 	w.want(w.list(
 		"select because from approvals where plan_id in (select id from plans where component = 'web') order by id"),
 		"[web is not deployed on this install yet artifact changed: build 2 of web, because commit 1a2b3c4 changed it]")
@@ -348,7 +348,7 @@ func TestAnApplyInProgressIsShownAsOne(t *testing.T) {
 		t.Helper()
 		status, reason := w.component("network")
 		w.want(status+": "+reason,
-			"behind: an apply is under way: artifact changed: build 2 of network, because commit 1a2b3c4 changed it")
+			"behind: an apply is running: artifact changed: build 2 of network, because commit 1a2b3c4 changed it")
 		_, reason = w.component("web")
 		w.want(reason, "waits: network, which is being deployed")
 		must(t, w.store.ReadTx(t.Context(), w.org, func(ctx context.Context, tx *store.Tx) error {
@@ -364,7 +364,7 @@ func TestAnApplyInProgressIsShownAsOne(t *testing.T) {
 	shown()
 	w.build("network", "succeeded")
 	_, reason := w.component("network")
-	w.want(reason, "an apply is under way; artifact changed: build 3 of network, because commit 1a2b3c4 changed it")
+	w.want(reason, "an apply is running; artifact changed: build 3 of network, because commit 1a2b3c4 changed it")
 	w.exec("update attempts set status = 'expired' where status = 'running'")
 	_, reason = w.component("network")
 	w.want(strings.HasPrefix(reason, "is being deployed: what exists is unknown"), true)
@@ -412,7 +412,7 @@ func TestDeprovisionGoesTheOtherWayRound(t *testing.T) {
 	w.want(strings.Join(w.runJobs(), "; "), "plan metrics, plan web")
 	w.want(w.asked(), "[metrics web]")
 	status, reason := w.component("network")
-	w.want(status+": "+reason, "waiting: waits: web, which needs it, is still there")
+	w.want(status+": "+reason, "waiting: waits: web, which needs it, still exists")
 	w.approveAll()
 	w.want(w.done, "[plan metrics plan web apply metrics apply web plan network apply network plan sandbox apply sandbox]")
 	w.want(len(w.state), 0)
@@ -449,7 +449,7 @@ func TestAComponentThatLeftTheAppIsTornDownByAPersonOnly(t *testing.T) {
 	w.version()
 	w.look()
 	status, reason := w.component("network")
-	w.want(status+": "+reason, "waiting: waits: web, which needs it, is still there")
+	w.want(status+": "+reason, "waiting: waits: web, which needs it, still exists")
 	w.runJobs()
 	w.want(w.workflows(), "[provision succeeded deploy succeeded teardown running]")
 	w.want(w.asked(), "[network]")

@@ -51,14 +51,14 @@ func (m changes) inputs() []string {
 }
 
 // applyRunningText describes a component while a runner applies it.
-const applyRunningText = "an apply is under way"
+const applyRunningText = "an apply is running"
 
 // text describes the changes for people.
 func (m changes) text(p *installComponent, release int32) string {
 	var words []string
 	switch {
 	case m.notDeployed && p.row.Abandoned != "":
-		return fmt.Sprintf("the state of %s was %s; what exists of it is not known, and this makes it anew", p.row.Name,
+		return fmt.Sprintf("the state of %s was %s; what exists of it is unknown, and this creates it again", p.row.Name,
 			p.row.Abandoned)
 	case m.notDeployed:
 		return p.row.Name + " is not deployed on this install yet"

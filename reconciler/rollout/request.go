@@ -347,7 +347,7 @@ func (s *snapshot) checkEnv(env map[string]string) error {
 // checkInputs checks a person's values for an action's inputs.
 func checkInputs(action *appconfig.Action, given map[string]string) error {
 	if _, problems := action.CheckInputs(given); len(problems) > 0 {
-		return invalid(CodeBadInputs, fmt.Sprintf("Give those that `nuon actions get` shows for %s.", action.Name), "%s",
+		return invalid(CodeBadInputs, fmt.Sprintf("Use the inputs that `nuon actions get` shows for %s.", action.Name), "%s",
 			strings.Join(problems, "; "))
 	}
 	return nil

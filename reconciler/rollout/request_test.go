@@ -320,7 +320,7 @@ func TestARedeployPlansWhatIsAsItIsWanted(t *testing.T) {
 	_, err = w.wish(rollout.DeployRequest{Kind: workflow.KindDeploy, Components: []string{"network"}, Redeploy: true})
 	must(t, err)
 	w.runJobs()
-	w.want(w.one("select reason from jobs order by created_at desc limit 1"), "redeploy asked by alice")
+	w.want(w.one("select reason from jobs order by created_at desc limit 1"), "redeploy requested by alice")
 	w.want(w.asked(), "[network]")
 	w.approveAll()
 	w.want(w.workflows(), "[provision succeeded deploy succeeded deploy succeeded]")
@@ -492,7 +492,7 @@ func TestInputsOfAnActionReachItsSteps(t *testing.T) {
 	w.runJobs() // no person passes an input to this run
 	w.want(w.workflows(), "[provision failed]")
 	w.want(w.one("select reason from steps where action = 'rotate'"),
-		"action rotate cannot run: input count is required; give it a default, or run it by hand (nuon run)")
+		"action rotate cannot run: input count is required; give it a default, or run it with `nuon run`")
 	run := func(inputs map[string]string) (flow string, err error) {
 		err = w.in(func(ctx context.Context, tx *store.Tx) error {
 			flow, err = w.rollout.RequestAction(ctx, tx, store.Install{ID: w.install, Name: "acme"},

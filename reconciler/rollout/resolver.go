@@ -65,7 +65,7 @@ func (d *resolver) resolve(name string) *desiredState {
 	}
 	p := d.components[name]
 	if p == nil || d.depth > len(d.components) { // a cycle, which the config's parser rejects
-		return &desiredState{DesiredState: workflow.DesiredState{WaitReason: name + " is no part of this install",
+		return &desiredState{DesiredState: workflow.DesiredState{WaitReason: name + " is not part of this install",
 			Stalled: true}}
 	}
 	d.depth++
@@ -126,7 +126,7 @@ func (d *resolver) resolvePresent(p *installComponent, w *desiredState) {
 func (d *resolver) waitForPerson(p *installComponent, w *desiredState) {
 	why := d.contestedReason(p)
 	if why == "" && p.problem != "" {
-		why = fmt.Sprintf("what was applied of %s cannot be read: %s", p.row.Name, p.problem)
+		why = fmt.Sprintf("the applied state of %s cannot be read: %s", p.row.Name, p.problem)
 	}
 	if why != "" {
 		w.WaitReason, w.Stalled, w.externalWait = why, true, true
@@ -211,7 +211,7 @@ func (d *resolver) describeStatus(name string, up *desiredState) string {
 	case p.applying:
 		return "is being deployed"
 	case p.row.AppliedDigest == "":
-		return "was not deployed well, or its runner is out of contact"
+		return "failed to deploy, or its runner has lost contact"
 	}
 	return "is behind"
 }
@@ -258,9 +258,9 @@ func (s *snapshot) absentReason(p *installComponent, w *desiredState) string {
 	case s.install.DesiredPresence == "absent":
 		return "the install is being deprovisioned"
 	case p.config == nil && s.pinned():
-		return fmt.Sprintf("%s is no part of release %d, at which the install is pinned", p.row.Name, s.release.Number)
+		return fmt.Sprintf("%s is not part of release %d, to which the install is pinned", p.row.Name, s.release.Number)
 	case p.config == nil:
-		return fmt.Sprintf("%s left the app in release %d", p.row.Name, s.release.Number)
+		return fmt.Sprintf("%s was removed from the app in release %d", p.row.Name, s.release.Number)
 	case !s.enabled(p):
 		w.disabled = DisabledByToggle
 		if _, isSet := s.toggles[p.row.Name]; isSet {
@@ -301,7 +301,7 @@ func (d *resolver) resolveAbsent(p *installComponent, w *desiredState, why strin
 		w.blockers = append(w.blockers, name)
 		on := d.resolve(name)
 		w.Stalled = w.Stalled || on.Stalled || on.RejectionReason != "" || (!on.Absent && on.Current)
-		words = append(words, name+", which needs it, is still there")
+		words = append(words, name+", which needs it, still exists")
 	}
 	w.WaitReason = strings.Join(words, "; ")
 }

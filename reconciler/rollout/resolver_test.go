@@ -201,7 +201,7 @@ func TestDesire(t *testing.T) {
 			with("metrics", "stuck: metrics cannot be built: modules/metrics is missing")},
 		{"an apply under way", func(s *snapshot) { s.components["network"].row.AppliedDigest = "" }, with(
 			"network", "behind: what exists is unknown: its last apply failed or was interrupted, or its state changed",
-			"web", "waits: network, which was not deployed well, or its runner is out of contact")},
+			"web", "waits: network, which failed to deploy, or its runner has lost contact")},
 		{"a no", func(s *snapshot) {
 			s.inputs["greeting"] = store.InstallInput{Value: &howdy}
 			digest := s.desiredStates()["web"].Digest
@@ -212,7 +212,7 @@ func TestDesire(t *testing.T) {
 			s.components["web"].rejections["sha256:old"] = store.Rejection{Kind: "rejected", Actor: "alice"}
 		}, with("web", "behind: input greeting changed")},
 		{"a component that left", func(s *snapshot) { s.release.Number = 2; s.components["metrics"].config = nil },
-			with("metrics", "behind: metrics left the app in release 2")},
+			with("metrics", "behind: metrics was removed from the app in release 2")},
 		{"a component that is switched off", func(s *snapshot) {
 			s.toggle("metrics",
 				false)
@@ -229,20 +229,20 @@ func TestDesire(t *testing.T) {
 		{"one that is on by default", func(s *snapshot) { s.toggle("metrics", true) }, current},
 		{"a switch that the app no longer has", func(s *snapshot) { s.toggles = map[string]bool{"metrics": false} }, current},
 		{"what needs one that is switched off", func(s *snapshot) { s.toggle("network", false) }, with(
-			"network", "stuck: web, which needs it, is still there", "web", "stuck: network, which is switched off")},
+			"network", "stuck: web, which needs it, still exists", "web", "stuck: network, which is switched off")},
 		{"a component that was torn down", func(s *snapshot) {
 			s.components["metrics"].row.TornDown, s.components["metrics"].row.TornDownReason = true,
 				"metrics was torn down by alice"
 		}, with("metrics", "behind: metrics was torn down by alice")},
 		{"what needs one that was torn down", func(s *snapshot) { s.components["network"].row.TornDown = true }, with(
-			"network", "stuck: web, which needs it, is still there", "web", "stuck: network, which is torn down")},
+			"network", "stuck: web, which needs it, still exists", "web", "stuck: network, which is torn down")},
 		{"pinned: what is no part of that release", func(s *snapshot) { s.pin(3); s.components["metrics"].config = nil },
 			with("metrics", "behind: metrics is no part of release 3, at which the install is pinned")},
 		{"an install that is to be gone", func(s *snapshot) { s.install.DesiredPresence = "absent" }, map[string]string{
 			"metrics": "behind: the install is being deprovisioned", "web": "behind: the install is being deprovisioned",
-			"network": "waits: web, which needs it, is still there",
-			"sandbox": "waits: metrics, which needs it, is still there; network, which needs it, is still there; web, which " +
-				"needs it, is still there"}},
+			"network": "waits: web, which needs it, still exists",
+			"sandbox": "waits: metrics, which needs it, still exists; network, which needs it, still exists; web, which " +
+				"needs it, still exists"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSnapshot()
@@ -308,8 +308,9 @@ func TestDecide(t *testing.T) {
 		{"what left is torn down, each on its own",
 			func(s *snapshot) { s.landAll(); s.components["metrics"].config = nil; s.components["web"].config = nil }, none,
 			[]workflowStart{
-				{kind: workflow.KindTeardown, components: []string{"metrics"}, reason: "metrics left the app in release 1"},
-				{kind: workflow.KindTeardown, components: []string{"web"}, reason: "web left the app in release 1"}}},
+				{kind: workflow.KindTeardown, components: []string{"metrics"},
+					reason: "metrics was removed from the app in release 1"},
+				{kind: workflow.KindTeardown, components: []string{"web"}, reason: "web was removed from the app in release 1"}}},
 		{"what is switched off is torn down", func(s *snapshot) { s.landAll(); s.toggle("metrics", false) }, none,
 			[]workflowStart{
 				{kind: workflow.KindTeardown, components: []string{"metrics"}, reason: "metrics is disabled unless the install " +

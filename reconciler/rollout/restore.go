@@ -30,7 +30,7 @@ func (s *snapshot) contestedReason(p *installComponent) string {
 		return fmt.Sprintf(
 			"state version %d of %s could not be stored%s: %s; dismiss contested versions of this install that are not needed "+
 				"(nuon state list %s), or ask the operator of the control plane to raise the limit (reconciler serve "+
-				"--max-state-…), and it arrives by itself; if its runner's disk is gone, give it up (nuon state dismiss %s "+
+				"--max-state-…), and the runner delivers it; if the runner's disk is lost, dismiss it (nuon state dismiss %s "+
 				"--reason …)", first.Version, name, more,
 			first.Reason, s.address(), at)
 	}
@@ -91,7 +91,7 @@ func (r *Rollout) RequestRestore(ctx context.Context, tx *store.Tx, install stor
 	if err := tx.DeleteRejections(ctx, tx.Org, locked.ID, []string{component}); err != nil {
 		return "", err
 	}
-	why := fmt.Sprintf("%s asked for version %d of the state of %s to be the newest one: %s", actor, version,
+	why := fmt.Sprintf("%s requested the restore of version %d of the state of %s: %s", actor, version,
 		component, reason)
 	return workflow.Start(ctx, tx, workflow.Request{
 		Install: locked.ID, Kind: workflow.KindRestore, Reason: why, RequestedBy: actor,
@@ -122,7 +122,7 @@ func (s *snapshot) restoreTarget(p *installComponent) (workflow.Target, error) {
 		return workflow.Target{},
 			&workflow.Unavailable{
 				Reason: fmt.Sprintf(
-					"%s is not deployed, and the app has no build of it, so nothing could manage what a state of it tells of",
+					"%s is not deployed, and the app has no build of it, so nothing could manage what its state describes",
 					p.row.Name)}
 	}
 	return s.deployTarget(p, s.desiredStates()[p.row.Name].digestInputs)

@@ -143,7 +143,7 @@ func TestAVersionIsRestoredByAPlanThatAPersonApproves(t *testing.T) {
 	w.want(w.runJobs(), "[plan network]")
 	w.want(w.asked(), "[network]") // even if the install's rule approves all plans
 	status, reason := w.component("network")
-	w.want(status+": "+reason, "behind: a plan to put a version of its state back waits for approval")
+	w.want(status+": "+reason, "behind: a plan to restore a version of its state waits for approval")
 	digest := w.one("select applied_digest from install_components where name = 'network'")
 	values := w.one("select applied_values::text from install_components where name = 'network'")
 	must(t, w.answer("network", workflow.Approve, ""))
@@ -157,7 +157,7 @@ func TestAVersionIsRestoredByAPlanThatAPersonApproves(t *testing.T) {
 	w.want(w.one("select outcome from workflows where kind = 'restore'"), "1 restored")
 	w.want(w.one("select applied_digest from install_components where name = 'network'"), digest)
 	w.want(w.one("select reason from workflows where kind = 'restore'"),
-		"alice asked for version 2 of the state of network to be the newest one: the other one is right")
+		"alice requested the restore of version 2 of the state of network: the other one is right")
 	w.want(w.list("select w.kind from plans p join workflows w on w.id = p.workflow_id where p.group_digest = ''"),
 		"[restore]") // no group
 }
@@ -266,7 +266,7 @@ func TestWhatCannotBeRestoredIsRefusedInWords(t *testing.T) {
 func TestWhatCannotBeReadStallsOnce(t *testing.T) {
 	for name, c := range map[string]struct{ spoil, component, words string }{
 		"what was applied": {"update install_components set applied_config = '[1]' where name = 'web'", "web",
-			"waiting: waits: what was applied of web cannot be read: "},
+			"waiting: waits: the applied state of web cannot be read: "},
 		"a sealed output": {"update outputs set sealed = '[1]' where name = 'join_token'", "web",
 			"waiting: waits: output join_token of network is sealed to a key that the runner does not have"},
 	} {
@@ -303,7 +303,7 @@ func TestAnApprovedPlanThatCannotBeReadStalls(t *testing.T) {
 				w.want(w.workflows(), "[provision succeeded deploy failed]")
 				status, reason := w.component("metrics")
 				if status != "stalled" || !strings.Contains(reason, "the approved plan cannot be read") ||
-					!strings.Contains(reason, "ask for it to be planned again") {
+					!strings.Contains(reason, "request a new plan") {
 					t.Errorf("metrics is %s: %s", status, reason)
 				}
 				w.ask("present", "metrics")

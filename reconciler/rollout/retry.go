@@ -66,7 +66,7 @@ func (s *snapshot) nothingToRetry(ctx context.Context, tx *store.Tx, f workflow.
 	for _, name := range f.Components {
 		switch w := states[name]; {
 		case w == nil:
-			words = append(words, name+" is no part of the install any more")
+			words = append(words, name+" is no longer part of the install")
 		case w.Current:
 			words = append(words, name+" is up to date")
 		default:

@@ -216,7 +216,7 @@ func storeDesired(ctx context.Context, tx *store.Tx, installs []*snapshot, state
 		return nil
 	}
 	if err := tx.SetDesiredStates(ctx, set); err != nil {
-		return fmt.Errorf("write what is wanted of %d components: %w", len(set.Ids), err)
+		return fmt.Errorf("store the desired state of %d components: %w", len(set.Ids), err)
 	}
 	return nil
 }
@@ -248,7 +248,7 @@ func recordResolved(ctx context.Context, tx *store.Tx, installs []*snapshot, sta
 		return nil
 	}
 	if err := tx.SetResolved(ctx, set); err != nil {
-		return fmt.Errorf("note what %d installs are to have: %w", len(set.Ids), err)
+		return fmt.Errorf("store the target release of %d installs: %w", len(set.Ids), err)
 	}
 	return nil
 }

@@ -56,7 +56,7 @@ func TestAScriptThatNobodyHasSeenWaits(t *testing.T) {
 	w.want(w.runJobs(), "[]") // an action before all plans waits first
 	w.want(w.scripts("waiting"), "prepare+smoke")
 	status, reason := w.status()
-	w.want(status+": "+reason, "waiting_for_approval: scripts that nobody has approved for it are waiting for approval")
+	w.want(status+": "+reason, "waiting_for_approval: scripts that are not approved for it wait for approval")
 	report := w.one("select report::text from approvals where kind = 'scripts'")
 	for _, shown := range []string{"echo prepare", "#!/bin/sh", "{{.nuon.components.web.outputs.url}}"} {
 		if !strings.Contains(report, shown) {

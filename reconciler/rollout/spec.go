@@ -44,7 +44,7 @@ func (s *snapshot) componentByID(installComponent string) (*installComponent, er
 			return p, nil
 		}
 	}
-	return nil, &workflow.Unavailable{Reason: fmt.Sprintf("install %s has no such component any more", s.install.Name)}
+	return nil, &workflow.Unavailable{Reason: fmt.Sprintf("install %s no longer has this component", s.install.Name)}
 }
 
 func (s *snapshot) destroyTarget(p *installComponent) (workflow.Target, error) {
@@ -62,7 +62,7 @@ func (s *snapshot) appliedTarget(p *installComponent) (workflow.Target, error) {
 	deploy, err := p.applied.deploy()
 	if err != nil {
 		return workflow.Target{},
-			&workflow.Unavailable{Reason: fmt.Sprintf("what was applied of %s cannot be read: %s", p.row.Name, err)}
+			&workflow.Unavailable{Reason: fmt.Sprintf("the applied state of %s cannot be read: %s", p.row.Name, err)}
 	}
 	t := workflow.Target{Deploy: deploy, Config: p.row.AppliedConfig,
 		Timeout: cmp.Or(p.applied.Timeout, jobTimeout(deploy.ComponentKind, ""))}
@@ -137,7 +137,7 @@ func (s *snapshot) ActionJob(run workflow.ActionRun) (workflow.ActionJob, error)
 	if len(problems) > 0 { // a run that no person requested, or whose declaration has changed since
 		return workflow.ActionJob{},
 			&workflow.Unavailable{
-				Reason: fmt.Sprintf("action %s cannot run: %s; give it a default, or run it by hand (nuon run)", run.Action,
+				Reason: fmt.Sprintf("action %s cannot run: %s; give it a default, or run it with `nuon run`", run.Action,
 					strings.Join(problems, "; "))}
 	}
 	spec := api.ActionSpec{

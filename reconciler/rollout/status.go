@@ -176,9 +176,9 @@ func (v View) ComponentStatus(c store.InstallComponent) (status, reason string) 
 	refused, no := v.rejection(c)
 	switch {
 	case v.restoring(c.Name) && v.planWaits(c.Name):
-		return "behind", "a plan to put a version of its state back waits for approval"
+		return "behind", "a plan to restore a version of its state waits for approval"
 	case v.restoring(c.Name):
-		return "behind", "a version of its state is being put back"
+		return "behind", "a version of its state is being restored"
 	case v.Contested[c.Name]:
 		return StatusStalled, c.WaitsFor
 	case c.DesiredPresence == "absent" && gone && v.Disabled[c.Name] != "":
@@ -202,7 +202,7 @@ func (v View) ComponentStatus(c store.InstallComponent) (status, reason string) 
 	case c.DesiredPresence == "absent":
 		return "behind", "will be destroyed: " + c.DesiredReason
 	case c.DesiredDigest != "" && c.DesiredDigest == c.AppliedDigest:
-		return "current", "as it is wanted"
+		return "current", "up to date"
 	case v.busy(c.Name):
 		return "behind", "is being deployed: " + c.DesiredReason
 	}
@@ -329,7 +329,7 @@ func (v View) baseStatus() (status, reason string) {
 }
 
 func (v View) unresolvedText() string {
-	return fmt.Sprintf("release %d is about to be compared with the install", v.Release.Number)
+	return fmt.Sprintf("the install is not compared with release %d yet", v.Release.Number)
 }
 
 // runnerUnavailableText returns why none of the pending work starts.
@@ -451,7 +451,7 @@ func (v View) waitingText() string {
 	}
 	var words []string
 	if scripts {
-		words = append(words, "scripts that nobody has approved for it are waiting for approval")
+		words = append(words, "scripts that are not approved for it wait for approval")
 	}
 	switch len(plans) {
 	case 0:

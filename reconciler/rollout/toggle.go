@@ -31,7 +31,7 @@ func CheckToggles(ctx context.Context, tx *store.Tx, before, after store.Install
 					"%s needs %s, which is torn down", name, missing)
 			}
 			all := dependentsOf(now, missing)
-			return conflict(CodeNeededBy, fmt.Sprintf("Switch %s off too, or %s on.", strings.Join(all, ", "), missing),
+			return conflict(CodeNeededBy, fmt.Sprintf("Disable %s too, or enable %s.", strings.Join(all, ", "), missing),
 				"%s needs %s, which would be disabled", strings.Join(all, ", "), missing)
 		}
 	}

@@ -76,7 +76,7 @@ func (s *snapshot) missingVariables(refs []render.Path) string {
 func (s *snapshot) sealForRunner(l leaf, sealed seal.Sealed) (seal.Sealed, error) {
 	name := l.path[len(variablesPath)]
 	if s.controlKey.IsZero() {
-		return seal.Sealed{}, fmt.Errorf("app variable %s is sensitive, and no key of the control plane is there", name)
+		return seal.Sealed{}, fmt.Errorf("app variable %s is sensitive, and the control plane has no key to open it", name)
 	}
 	secret, err := s.controlKey.Open(sealed, seal.AppVariableContext(s.org.ID, s.app.ID, name))
 	if err != nil {

@@ -182,15 +182,15 @@ func TestAWholeWorkflowIsCheckedWhenItsApprovalIsUsed(t *testing.T) {
 	}{
 		{"taken back", func() { must(t, w.revoke()) }, "it was revoked"},
 		{"the token is revoked", func() { w.exec("update tokens set revoked_at = now() where id = $1", vera) },
-			"vera may no longer approve: the token was revoked or has expired"},
+			"vera can no longer approve: the token was revoked or has expired"},
 		{"it has run out", func() { w.exec("update tokens set expires_at = now() where id = $1", vera) },
-			"vera may no longer approve"},
+			"vera can no longer approve"},
 		{"another role", func() { w.exec("update tokens set role = 'operator' where id = $1", vera) },
-			"vera may no longer approve"},
+			"vera can no longer approve"},
 		{"for another app alone", func() {
 			w.exec("insert into apps (org_id, id, name) values ($1, 'app_other', 'other')", w.org)
 			w.exec("update tokens set app_id = 'app_other' where id = $1", vera)
-		}, "vera may no longer approve"},
+		}, "vera can no longer approve"},
 	} {
 		w.exec("update tokens set revoked_at = null, expires_at = null, role = 'approver', app_id = null")
 		w.input("greeting", strings.Repeat("h", n+1))

@@ -7,15 +7,15 @@ var (
 	// ErrUnknownToken: the token was never issued, or was replaced.
 	ErrUnknownToken = refusal.New(refusal.Unauthenticated, "unknown_token", "the token is not known",
 		"If the runner was replaced, register its new machine with the token that was made then; "+
-			"an attempt uses the newest token that it was given.")
+			"an attempt uses the newest token that it received.")
 	// ErrRegistration: the registration token is unknown, used or too old. The refusal does not
 	// reveal which.
 	ErrRegistration = refusal.New(refusal.Unauthenticated, "registration_refused",
 		"the registration token is unknown, was used already, or is older than an hour",
-		"Make another with `nuon runners register`, and use it once, within the hour.")
+		"Create another with `nuon runners register`, and use it once, within an hour.")
 	// ErrRegistered: a machine has registered as this runner, which belongs to it until it is
 	// replaced.
-	ErrRegistered = refusal.New(refusal.Conflict, "registered", "a machine has registered as this runner already",
+	ErrRegistered = refusal.New(refusal.Conflict, "registered", "a machine is already registered as this runner",
 		"If that machine is permanently gone, `nuon runners replace` lets another machine register.")
 	// ErrNotAlone: a machine may register by the identity of one customer's account, and the runner
 	// works for others as well.

@@ -246,8 +246,8 @@ func recipientOf(runner store.Runner, r api.Registration) (string, error) {
 	}
 	if runner.Recipient != "" && runner.Recipient != recipient.String() {
 		return "", refusal.Invalidf("this machine has the install key %s, and what runner %s can read is sealed to %s; "+
-			"bring the file install.key of the machine before, "+
-			"or if it is gone, say so with `nuon runners replace %s --new-key`", recipient.KeyID(), runner.Name,
+			"copy the file install.key from the previous machine, "+
+			"or if it is lost, run `nuon runners replace %s --new-key`", recipient.KeyID(), runner.Name,
 			keyIDOf(runner), runner.Name)
 	}
 	return recipient.String(), nil

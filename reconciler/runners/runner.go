@@ -36,7 +36,7 @@ func Create(
 ) (runner store.Runner, registrationToken string, err error) {
 	if !runnerName.MatchString(n.Name) {
 		return store.Runner{}, "", ErrBadRunner.With("a runner's name has 1 to 63 lower case letters, digits, - and _ and "+
-			"starts with a letter or digit; %.80q is none", n.Name)
+			"starts with a letter or digit; %.80q is invalid", n.Name)
 	}
 	if n.Kind != KindBuild && n.Kind != KindInstall {
 		return store.Runner{}, "", ErrBadRunner.With("a runner is of kind %s or %s, not %.80q",

@@ -125,7 +125,7 @@ func checkNesting(v any, depth int) error {
 	}
 	switch v := v.(type) {
 	case nil:
-		return fmt.Errorf("null is no value; leave it out, or unset the output")
+		return fmt.Errorf("null is not a value; omit it, or unset the output")
 	case []any:
 		for _, item := range v {
 			if err := checkNesting(item, depth+1); err != nil {

@@ -140,7 +140,7 @@ const (
 	Pending   State = "pending"     // the customer created none, as far as is known
 	Active    State = "active"      // the customer runs the newest version
 	OutOfDate State = "out_of_date" // the customer runs an earlier version
-	Unknown   State = "unknown"     // the customer created one, of a version that nobody stated
+	Unknown   State = "unknown"     // the customer created one, of an unknown version
 	Gone      State = "deleted"     // the customer deleted it
 )
 

@@ -55,7 +55,7 @@ func (s *Store) Check(ctx context.Context) (version string, err error) {
 	case errors.As(err, &pg) && pg.Code == "42P01": // no such table
 		return "", &OldSchema{Need: Schema()}
 	case err != nil:
-		return "", fmt.Errorf("ask Postgres: %w", err)
+		return "", fmt.Errorf("query Postgres: %w", err)
 	}
 	if schema < Schema() {
 		return version, &OldSchema{Have: schema, Need: Schema()}

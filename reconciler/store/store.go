@@ -416,7 +416,7 @@ func (s *Store) ClaimDue(ctx context.Context, o ClaimDueOptions, enqueue func(Du
 		return err
 	})
 	if err != nil {
-		return 0, fmt.Errorf("take what is due: %w", err)
+		return 0, fmt.Errorf("take due objects: %w", err)
 	}
 	return n, nil
 }

@@ -40,7 +40,7 @@ func (s *Store) RecordHeartbeat(ctx context.Context, r RecordHeartbeatParams) er
 	asked := time.Now()
 	said, err := q.RecordHeartbeat(ctx, r)
 	if err != nil {
-		return fmt.Errorf("say that replica %s is there: %w", r.ID, err)
+		return fmt.Errorf("write the heartbeat of replica %s: %w", r.ID, err)
 	}
 	s.clock.set(asked, said)
 	return q.DeleteStaleReplicas(ctx)
@@ -85,7 +85,7 @@ func (s *Store) Rescue(ctx context.Context, lost LostJobs) (int64, error) {
 		InHand: append([]int64{}, lost.InFlight...),
 	})
 	if err != nil {
-		return 0, fmt.Errorf("rescue the work of replicas that are gone: %w", err)
+		return 0, fmt.Errorf("rescue the jobs of lost replicas: %w", err)
 	}
 	return n, nil
 }
@@ -115,13 +115,13 @@ func (s *Store) FailingJobs(ctx context.Context) ([]FailingJob, error) {
 	waiting, err := s.river.JobList(ctx,
 		river.NewJobListParams().States(rivertype.JobStateRetryable).First(maxFailingJobs))
 	if err != nil {
-		return nil, fmt.Errorf("list the work that is tried again: %w", err)
+		return nil, fmt.Errorf("list the jobs that are retried: %w", err)
 	}
 	givenUp, err := s.river.JobList(ctx, river.NewJobListParams().
 		States(rivertype.JobStateDiscarded).OrderBy(river.JobListOrderByFinalizedAt,
 		river.SortOrderDesc).First(maxFailingJobs))
 	if err != nil {
-		return nil, fmt.Errorf("list the work that was given up: %w", err)
+		return nil, fmt.Errorf("list the discarded jobs: %w", err)
 	}
 	var all []FailingJob
 	seen := map[string]bool{}
@@ -144,13 +144,13 @@ func (s *Store) FailingJobs(ctx context.Context) ([]FailingJob, error) {
 func (s *Store) QueueDelay(ctx context.Context) (time.Duration, error) {
 	seconds, err := New(s.pool).QueueDelaySeconds(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("read what is due: %w", err)
+		return 0, fmt.Errorf("read due objects: %w", err)
 	}
 	late := time.Duration(seconds * float64(time.Second))
 	list, err := s.river.JobList(ctx, river.NewJobListParams().
 		States(rivertype.JobStateAvailable).OrderBy(river.JobListOrderByScheduledAt, river.SortOrderAsc).First(1))
 	if err != nil {
-		return 0, fmt.Errorf("list the work that waits: %w", err)
+		return 0, fmt.Errorf("list the waiting jobs: %w", err)
 	}
 	for _, job := range list.Jobs {
 		late = max(late, time.Since(job.ScheduledAt))

@@ -10,7 +10,7 @@ import (
 )
 
 // errNoTokenKey is the error for a database that was not migrated, or was emptied.
-var errNoTokenKey = errors.New("the database has no key for the checks of tokens; add a row of 32 random bytes to " +
+var errNoTokenKey = errors.New("the database has no key to check tokens; add a row of 32 random bytes to " +
 	"token_keys")
 
 // tokenCache stores the token keys, which a replica reads once: they change only with the

@@ -46,7 +46,7 @@ func DecideStatus(w Evidence) (Status, string) {
 		return StatusContested, fmt.Sprintf("%s wrote it while %s held the state lock", author, w.LockHolder)
 	}
 	if w.FoundAbsent {
-		return StatusContested, author + " wrote it, and since then it was found that nothing is there"
+		return StatusContested, author + " wrote it, and a later check found that nothing exists"
 	}
 	if w.Newest == nil {
 		return StatusKept, ""

@@ -14,11 +14,11 @@ var (
 	ErrNotLocked = refusal.New(refusal.NotFound, "not_locked", "the state is not locked", "There is nothing to do.")
 	// ErrNotContested: the state version needs no decision, or does not exist.
 	ErrNotContested = refusal.New(refusal.Conflict, "not_contested", "the version is neither contested nor withheld",
-		"There is nothing to decide about it.")
+		"No decision is needed.")
 	// ErrLimit: storing a state would exceed a limit. Its runner stores it and sends it again.
 	ErrLimit = &refusal.Error{
 		Kind: refusal.Full, Code: "no_room", Title: "the limit for stored states is reached",
-		Remedy:     "Keep it and send it again. See `nuon state list`.",
+		Remedy:     "Keep it and retry. See `nuon state list`.",
 		RetryAfter: 30 * time.Second,
 	}
 )

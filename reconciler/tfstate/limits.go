@@ -111,7 +111,7 @@ func (s *Service) evictVersions(ctx context.Context, tx *store.Tx, in incoming) 
 		}
 	}
 	if !installFits() {
-		return fmt.Sprintf("the install has %d state versions (%s) that cannot go yet, and may have %d (%s)",
+		return fmt.Sprintf("the install has %d state versions (%s) that cannot be deleted yet, and may have %d (%s)",
 			room.Versions, mebibytes(room.Bytes), s.limits.InstallVersions, mebibytes(s.limits.InstallBytes)), nil
 	}
 	for _, row := range gone {

@@ -22,7 +22,8 @@ const maxLockInfo = 16 << 10
 // holds the lock. Other errors: ErrNotFound, ErrNotRunning, refusal.ErrInvalid.
 func (s *Service) Lock(ctx context.Context, caller runners.Caller, ref api.AttemptRef, lock api.StateLock) error {
 	if !name(lock.ID) || len(lock.Info) > maxLockInfo {
-		return refusal.Invalidf("a lock has an id of at most %d printable characters and at most %d bytes of information",
+		return refusal.Invalidf("a lock must have an id of at most %d printable characters and at most %d bytes of "+
+			"information",
 			maxNameLength, maxLockInfo)
 	}
 	if len(lock.Info) == 0 {

@@ -191,7 +191,7 @@ func addState(ctx context.Context, tx *store.Tx, in incoming) (contested bool, e
 	}
 	if status == StatusKept && isLate(h, newest) {
 		if err := recordState(
-			ctx, tx, h, "state.late", subject.Component, version, "its attempt was over when it came",
+			ctx, tx, h, "state.late", subject.Component, version, "its attempt had ended when it arrived",
 		); err != nil {
 			return false, err
 		}
@@ -245,13 +245,13 @@ const maxNameLength = 200
 func validState(state api.State) error {
 	switch {
 	case state.Serial < 0:
-		return refusal.Invalidf("a state serial must not be negative")
+		return refusal.Invalidf("the serial of a state must not be negative")
 	case !name(state.Lineage) || !name(state.Digest):
-		return refusal.Invalidf("a state has a lineage and a digest of at most %d printable characters", maxNameLength)
+		return refusal.Invalidf("a state must have a lineage and a digest of at most %d printable characters", maxNameLength)
 	case state.Sealed.IsZero():
-		return refusal.Invalidf("a state is sealed before it is sent")
+		return refusal.Invalidf("a state must be sealed before it is sent")
 	case !name(state.Sealed.KeyID):
-		return refusal.Invalidf("a sealed state names its key")
+		return refusal.Invalidf("a sealed state must have a key id")
 	}
 	return nil
 }

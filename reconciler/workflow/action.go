@@ -35,7 +35,7 @@ func (g *Graph) advanceAction(s *Step) []Command {
 	for _, id := range s.Needs {
 		need := g.stepByID(id)
 		if need == nil || !need.Status.Ended() {
-			return s.stopWaiting("comes after what is done again")
+			return s.stopWaiting("runs after what is retried")
 		}
 		if why := g.actionSkipReason(s, need); why != "" {
 			return []Command{SetStatus{s.ID, StepSkipped, why}}
@@ -150,7 +150,7 @@ func (gr stepGroup) stopForAction(by *Step) []Command {
 // handleActionJob returns the commands for an action whose job runs or has ended.
 func (g *Graph) handleActionJob(s *Step) []Command {
 	if s.Job == nil {
-		return []Command{SetStatus{s.ID, StepFailed, "its job is gone"}}
+		return []Command{SetStatus{s.ID, StepFailed, "its job was deleted"}}
 	}
 	switch s.Job.Status {
 	case JobOpen:
@@ -161,14 +161,14 @@ func (g *Graph) handleActionJob(s *Step) []Command {
 	case JobSucceeded:
 		return []Command{SetStatus{s.ID, StepSucceeded, "the action ran"}}
 	case JobStale:
-		return []Command{SetStatus{s.ID, StepPending, orDefault(s.Job.Error, "it was not begun")}}
+		return []Command{SetStatus{s.ID, StepPending, orDefault(s.Job.Error, "it did not start")}}
 	case JobCancelled:
 		if g.Cancelled != nil {
 			return []Command{SetStatus{s.ID, StepCancelled, orDefault(s.Job.Error, "the action was cancelled")}}
 		}
 		return []Command{SetStatus{s.ID, StepFailed, "the action was interrupted" + unknownWorkSuffix}}
 	case JobLost:
-		return []Command{SetStatus{s.ID, StepFailed, "the action's process is gone without a result" + unknownWorkSuffix}}
+		return []Command{SetStatus{s.ID, StepFailed, "the action's process ended without a result" + unknownWorkSuffix}}
 	}
 	return []Command{SetStatus{s.ID, StepFailed, orDefault(s.Job.Error, "the action failed")}}
 }

@@ -125,7 +125,7 @@ func (gr stepGroup) startFirstStep(first *Step) []Command {
 func (gr stepGroup) handleSyncJob() []Command {
 	job := gr.sync.Job
 	if job == nil {
-		return gr.retryOrStall("its job is gone", true)
+		return gr.retryOrStall("its job was deleted", true)
 	}
 	moved := gr.supersededReason(job.DesiredDigest)
 	switch {
@@ -192,7 +192,7 @@ func (gr stepGroup) syncedDigest() string {
 func (gr stepGroup) handlePlanJob() []Command {
 	job := gr.plan.Job
 	if job == nil {
-		return gr.retryOrStall("its job is gone", true)
+		return gr.retryOrStall("its job was deleted", true)
 	}
 	moved := gr.supersededReason(job.DesiredDigest)
 	if job.Status == JobOpen {
@@ -369,15 +369,15 @@ func (gr stepGroup) applyOutcome(o applyObservation) string {
 	}
 	switch {
 	case !o.consumed && o.job == JobCancelled:
-		return "its apply was stopped before it began"
+		return "its apply was stopped before it started"
 	case !o.consumed:
-		return orDefault(jobError, "its apply did not begin")
+		return orDefault(jobError, "its apply did not start")
 	case o.job == JobSucceeded && gr.g.Kind == KindRestore:
 		return "the state of " + gr.plan.Component + " is restored; what follows from that is planned next"
 	case o.job == JobSucceeded:
 		return gr.plan.Component + " is " + pastVerb(gr.plan.Destroy)
 	case o.job == JobStale:
-		return "the plan was stale: " + orDefault(jobError, "the world moved between plan and apply")
+		return "the plan was stale: " + orDefault(jobError, "something changed between plan and apply")
 	case o.job == JobCancelled:
 		return "its apply was interrupted; it is planned again"
 	case o.job == JobFailed:

@@ -74,8 +74,8 @@ func TestAPlanIsAskedAboutLetThroughOrSettled(t *testing.T) {
 			"SetStatus{4 skipped no changes}", "FinishWorkflow{succeeded 1 without changes}"}},
 		{"a newer desired withdraws the plan and begins with its artifact", KindDeploy, Rule{},
 			Plan{Status: PlanReady, DesiredDigest: "d0"}, want, []string{
-				"ClosePlan{2 superseded superseded by a newer desired: input greeting changed}",
-				"Replan{web true false superseded by a newer desired: input greeting changed}",
+				"ClosePlan{2 superseded superseded by a newer desired state: input greeting changed}",
+				"Replan{web true false superseded by a newer desired state: input greeting changed}",
 				"StartStep{1 input greeting changed}"}},
 		{"what is stuck upstream ends it", KindDeploy, Rule{}, Plan{Status: PlanReady, DesiredDigest: "d1"},
 			DesiredState{WaitReason: "the build of web failed", Stalled: true}, []string{

@@ -127,7 +127,7 @@ func (x *executor) advance(ctx context.Context) error {
 	executed := 0
 	for round := 0; ; round++ {
 		if round == maxAdvanceRounds {
-			return fmt.Errorf("it does not come to rest after %d rounds", maxAdvanceRounds)
+			return fmt.Errorf("it does not settle within %d rounds", maxAdvanceRounds)
 		}
 		todo := Advance(x.graph)
 		if len(todo) == 0 {

@@ -18,7 +18,7 @@ import (
 
 // errRowChanged reports that a row was not as it was read, which the install's lock should
 // make impossible.
-var errRowChanged = errors.New("the record has moved in the meantime; it is looked at again")
+var errRowChanged = errors.New("the row changed in the meantime; it is read again")
 
 // systemActor is the actor of what no person requested.
 const systemActor = "nuon"
@@ -83,7 +83,7 @@ func expectOneRow(changed int64, err error) error {
 func (x *executor) setStepStatus(ctx context.Context, step string, to StepStatus, reason string) error {
 	was := x.graph.stepByID(step).Status
 	if !stepTransitions.allows(was, to) {
-		return fmt.Errorf("a step does not move from %s to %s", was, to)
+		return fmt.Errorf("a step cannot change from %s to %s", was, to)
 	}
 	return expectOneRow(x.tx.SetStepStatus(ctx, store.SetStepStatusParams{OrgID: x.tx.Org, ID: step, Status: string(to),
 		Reason: reason,
@@ -92,7 +92,7 @@ func (x *executor) setStepStatus(ctx context.Context, step string, to StepStatus
 
 func (x *executor) setPlanStatus(ctx context.Context, plan *Plan, to PlanStatus, reason string) error {
 	if !planTransitions.allows(plan.Status, to) {
-		return fmt.Errorf("a plan does not move from %s to %s", plan.Status, to)
+		return fmt.Errorf("a plan cannot change from %s to %s", plan.Status, to)
 	}
 	return expectOneRow(x.tx.SetPlanStatus(ctx, store.SetPlanStatusParams{OrgID: x.tx.Org, ID: plan.ID, Status: string(to),
 		Reason: reason,
@@ -238,7 +238,7 @@ func (x *executor) replan(ctx context.Context, c Replan) error {
 
 func (x *executor) restartStep(ctx context.Context, c RestartStep) error {
 	if was := x.graph.stepByID(c.Step).Status; !retryTransitions.allows(was, StepPending) {
-		return fmt.Errorf("a step does not move from %s to %s", was, StepPending)
+		return fmt.Errorf("a step cannot change from %s to %s", was, StepPending)
 	}
 	return x.tx.ResetStep(ctx, store.ResetStepParams{OrgID: x.tx.Org, ID: c.Step, Reason: c.Reason})
 }
@@ -287,7 +287,7 @@ func (x *executor) startStep(ctx context.Context, c StartStep) error {
 		return x.failUnavailable(ctx, s, *cannot)
 	}
 	if err != nil {
-		return fmt.Errorf("begin %s of %s: %w", s.Kind, orDefault(s.Component, s.Action), err)
+		return fmt.Errorf("start %s of %s: %w", s.Kind, orDefault(s.Component, s.Action), err)
 	}
 	x.graph.Apply(c)
 	begun := store.StartStepParams{OrgID: x.tx.Org, ID: s.ID, Reason: c.Reason,
@@ -361,7 +361,7 @@ func (x *executor) desiredTarget(ctx context.Context, s *Step) (Target, error) {
 		return Target{}, err
 	}
 	if want := x.graph.desiredOf(s.Component).Digest; target.Digest != want {
-		return Target{}, fmt.Errorf("what would be planned is %s, what is wanted is %s", target.Digest, want)
+		return Target{}, fmt.Errorf("%s would be planned, but %s is desired", target.Digest, want)
 	}
 	return target, nil
 }

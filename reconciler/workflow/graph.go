@@ -152,7 +152,7 @@ func (g *Graph) desiredOf(component string) DesiredState {
 	if w, ok := g.Desired[component]; ok {
 		return w
 	}
-	return DesiredState{WaitReason: component + " is no part of this install", Stalled: true}
+	return DesiredState{WaitReason: component + " is not part of this install", Stalled: true}
 }
 
 func (g *Graph) stepByID(id string) *Step {
@@ -203,7 +203,7 @@ func (gr stepGroup) supersededReason(desired string) string {
 	case w.WaitReason != "" && w.Stalled:
 		return "it waits for something that needs an action: " + w.WaitReason
 	case w.WaitReason == "" && w.Digest != desired:
-		return "superseded by a newer desired: " + w.Reason
+		return "superseded by a newer desired state: " + w.Reason
 	}
 	return ""
 }

@@ -17,7 +17,7 @@ import (
 func (e *Engine) JobAccepted(ctx context.Context, tx *store.Tx, job store.Job) error {
 	found, err := tx.FindStep(ctx, tx.Org, job.OwnerID)
 	if errors.Is(err, store.ErrNotFound) {
-		return jobs.Stale("its workflow is gone")
+		return jobs.Stale("its workflow was deleted")
 	}
 	if err != nil {
 		return err
@@ -117,11 +117,11 @@ func (a acceptedApply) blockReason() string {
 	case a.plan.Status != PlanApproved:
 		return "its plan is " + string(a.plan.Status)
 	case a.desired.Absent != a.destroy:
-		return "what is wanted of " + a.component + " has moved: " + a.desired.Reason
+		return "the desired state of " + a.component + " changed: " + a.desired.Reason
 	case a.desired.WaitReason != "":
 		return "it waits: " + a.desired.WaitReason
 	case a.desired.Digest != a.plan.DesiredDigest:
-		return "superseded by a newer desired: " + a.desired.Reason
+		return "superseded by a newer desired state: " + a.desired.Reason
 	}
 	return a.rules.lapsed(&a.plan, a.destroy)
 }
@@ -178,5 +178,5 @@ func applySpec(plan store.FindPlanRow) (api.JobSpec, error) {
 // unreadablePlan returns the error for a stored plan that can no longer be decoded. A
 // retry would not help.
 func unreadablePlan(err error) error {
-	return &Unavailable{Reason: fmt.Sprintf("the approved plan cannot be read (%s); ask for it to be planned again", err)}
+	return &Unavailable{Reason: fmt.Sprintf("the approved plan cannot be read (%s); request a new plan", err)}
 }

@@ -53,7 +53,7 @@ func (e *Engine) load(ctx context.Context, tx *store.Tx, install store.Install, 
 		}
 	}
 	if f.graph.Desired, err = f.desiredStates(ctx); err != nil {
-		return nil, fmt.Errorf("work out what %s wants: %w", install.Name, err)
+		return nil, fmt.Errorf("resolve the desired state of %s: %w", install.Name, err)
 	}
 	if f.graph.WorkflowRule, err = f.workflowRule(ctx); err != nil {
 		return nil, err

@@ -32,7 +32,7 @@ func (gr stepGroup) nextPlanOnly() []Command {
 	case gr.g.Cancelled != nil:
 		return gr.endWithoutPlan(StepCancelled, gr.g.Cancelled.text())
 	case want.Absent != gr.plan.Destroy:
-		return gr.endWithoutPlan(StepSkipped, fmt.Sprintf("%s is not to be %s", name, pastVerb(gr.plan.Destroy)))
+		return gr.endWithoutPlan(StepSkipped, fmt.Sprintf("%s should not be %s", name, pastVerb(gr.plan.Destroy)))
 	case want.Current:
 		return gr.endWithoutPlan(StepSucceeded, "nothing to do: "+name+" is up to date")
 	case want.WaitReason != "":
@@ -40,7 +40,7 @@ func (gr stepGroup) nextPlanOnly() []Command {
 	case gr.sync.Status == StepPending:
 		return []Command{StartStep{gr.sync.ID, orDefault(want.Reason, gr.sync.Reason)}}
 	case gr.syncedDigest() != want.Digest:
-		return []Command{Replan{Component: name, Fresh: true, Reason: "superseded by a newer desired: " + want.Reason}}
+		return []Command{Replan{Component: name, Fresh: true, Reason: "superseded by a newer desired state: " + want.Reason}}
 	}
 	return []Command{StartStep{gr.plan.ID, orDefault(want.Reason, gr.plan.Reason)}}
 }

@@ -16,9 +16,9 @@ type applyObservation struct {
 type appliedClaim string
 
 const (
-	claimUnchanged appliedClaim = "what was there before"    // nothing was done
-	claimPlanned   appliedClaim = "what was planned"         // the runner reported that it did all of it
-	claimUnknown   appliedClaim = "unknown until it is seen" // anything up to all of it was done
+	claimUnchanged appliedClaim = "what was there before"  // nothing was done
+	claimPlanned   appliedClaim = "what was planned"       // the runner reported that it did all of it
+	claimUnknown   appliedClaim = "unknown until observed" // anything up to all of it was done
 )
 
 // followUp is what happens to the component's group.
@@ -26,7 +26,7 @@ type followUp string
 
 const (
 	followUpDone        followUp = "done"
-	followUpReplanFresh followUp = "planned for what is wanted now" // its tries start from zero
+	followUpReplanFresh followUp = "planned for the current desired state" // its tries start from zero
 	// it was interrupted: up to maxInterruptedTries times
 	followUpReplan followUp = "planned again, with a new approval"
 	followUpRetry  followUp = "planned again, with a new approval, if it " +

@@ -215,8 +215,8 @@ func TestWhatIsAcceptedIsApprovedAndWanted(t *testing.T) {
 		"its plan is consumed":                    func(a *acceptedApply) { a.plan.Status = PlanConsumed },
 		"its plan is rejected":                    func(a *acceptedApply) { a.plan.Status = PlanRejected },
 		"it waits: for network":                   func(a *acceptedApply) { a.desired.WaitReason = "for network" },
-		"superseded by a newer desired: r":        func(a *acceptedApply) { a.desired.Digest = "other" },
-		"what is wanted of web has moved: r":      func(a *acceptedApply) { a.desired.Absent = true },
+		"superseded by a newer desired state: r":  func(a *acceptedApply) { a.desired.Digest = "other" },
+		"the desired state of web changed: r":     func(a *acceptedApply) { a.desired.Absent = true },
 		"the install's rule has changed: " + asks: byInstall,
 		"the install's rule has changed: " + destroys: func(a *acceptedApply) {
 			byInstall(a)
@@ -385,12 +385,12 @@ func TestWhatCannotBeRetriedOrSkippedIsSaid(t *testing.T) {
 		title string
 	}{
 		{func() ([]Command, error) { return Retry(g, g.groupOf("network").apply, "bob") }, "network is deployed already"},
-		{func() ([]Command, error) { return Retry(g, g.groupOf("web").plan, "bob") }, "web is still under way"},
+		{func() ([]Command, error) { return Retry(g, g.groupOf("web").plan, "bob") }, "web is still running"},
 		{func() ([]Command, error) { return Retry(g, g.action("smoke"), "bob") }, "action smoke has not ended"},
 		{func() ([]Command, error) { return Skip(g, g.groupOf("network").apply, "bob", "") },
 			"the step has ended: succeeded"},
-		{func() ([]Command, error) { return Skip(g, g.action("drain"), "bob", "") }, "drain is at work"},
-		{func() ([]Command, error) { return Skip(g, g.groupOf("web").apply, "bob", "") }, "web is being worked on"},
+		{func() ([]Command, error) { return Skip(g, g.action("drain"), "bob", "") }, "drain is running"},
+		{func() ([]Command, error) { return Skip(g, g.groupOf("web").apply, "bob", "") }, "web is in progress"},
 	} {
 		var no *refusal.Error
 		if _, err := c.ask(); !errors.As(err, &no) || no.Title != c.title || no.Remedy == "" {

@@ -43,7 +43,7 @@ type Response struct {
 // waits, something else was displayed, or the person may not approve their own request.
 func Respond(ctx context.Context, tx *store.Tx, r Response) error {
 	if r.Answer != Approve && r.Answer != Reject {
-		return fmt.Errorf("an answer is %s or %s, not %.20q", Approve, Reject, r.Answer)
+		return fmt.Errorf("an answer must be %s or %s, not %.20q", Approve, Reject, r.Answer)
 	}
 	if len(r.Reason) > maxReasonBytes {
 		return reasonTooLong()

@@ -45,7 +45,7 @@ func (x *executor) desiredStates(ctx context.Context) (map[string]DesiredState, 
 	_, err := x.tx.StateToRestore(ctx, x.tx.Org, r.InstallComponent, int32(r.Version)) //nolint:gosec // it was read from the column
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return map[string]DesiredState{r.Component: {WaitReason: fmt.Sprintf("state version %d is not kept any more",
+		return map[string]DesiredState{r.Component: {WaitReason: fmt.Sprintf("state version %d is no longer stored",
 			r.Version),
 			Stalled: true}}, nil
 	case err != nil:
@@ -58,7 +58,7 @@ func (x *executor) desiredStates(ctx context.Context) (map[string]DesiredState, 
 func (p WorkflowParams) markRedeployed(wants map[string]DesiredState, by string) {
 	for _, name := range p.Redeploy {
 		if want, ok := wants[name]; ok && want.Current && !want.Absent {
-			want.Current, want.Reason = false, "redeploy asked by "+by
+			want.Current, want.Reason = false, "redeploy requested by "+by
 			wants[name] = want
 		}
 	}

@@ -43,7 +43,7 @@ type output struct {
 // which only the runner has, so it cannot be checked here.
 func checkOutputs(given []api.Output) ([]output, error) {
 	if len(given) > maxOutputs {
-		return nil, fmt.Errorf("there are %d outputs, and at most %d are kept", len(given), maxOutputs)
+		return nil, fmt.Errorf("there are %d outputs, and at most %d are allowed", len(given), maxOutputs)
 	}
 	seen, size := map[string]bool{}, 0
 	var all []output
@@ -52,7 +52,7 @@ func checkOutputs(given []api.Output) ([]output, error) {
 			return nil, fmt.Errorf("an output has the name %.60q; use letters, digits, dots, dashes and underscores", o.Name)
 		}
 		if seen[o.Name] {
-			return nil, fmt.Errorf("output %s is given twice", o.Name)
+			return nil, fmt.Errorf("output %s is set twice", o.Name)
 		}
 		seen[o.Name] = true
 		kept, err := checkOutput(o)
@@ -107,7 +107,7 @@ func canonicalJSON(raw json.RawMessage) (json.RawMessage, error) {
 func checkPlan(r api.PlanResult, target Target) (*diff.Report, error) {
 	switch {
 	case r.Basis.DesiredDigest != target.Digest:
-		return nil, errors.New("it is a plan of something else: its desired digest is not the requested one")
+		return nil, errors.New("its desired digest is not the requested one")
 	case r.Basis.Artifact != target.Deploy.Artifact.Digest && !target.restores():
 		return nil, errors.New("it was made from a different artifact")
 	case len(r.Basis.StateLineage) > 200 || r.Basis.StateSerial < 0:
@@ -131,7 +131,7 @@ func checkPlan(r api.PlanResult, target Target) (*diff.Report, error) {
 		return nil, fmt.Errorf("its report cannot be read: %w", err)
 	}
 	if err := report.Validate(); err != nil {
-		return nil, fmt.Errorf("its report cannot be right: %w", err)
+		return nil, fmt.Errorf("its report is inconsistent: %w", err)
 	}
 	switch {
 	case report.Digest() != r.ReportDigest:
@@ -152,13 +152,14 @@ const (
 // checkInventory checks that the references can be names of objects.
 func checkInventory(given []api.ObjectRef) error {
 	if len(given) > maxObjects {
-		return fmt.Errorf("there are %d objects, and at most %d are kept; divide the component into smaller ones", len(given),
+		return fmt.Errorf("there are %d objects, and at most %d are allowed; divide the component into smaller ones",
+			len(given),
 			maxObjects)
 	}
 	for _, o := range given {
 		if o.Kind == "" || o.Name == "" || len(o.Group)+len(o.Version)+len(o.Kind)+len(o.Namespace)+
 			len(o.Name) > maxObjectBytes {
-			return fmt.Errorf("%.60q is no name of an object", o.Name)
+			return fmt.Errorf("%.60q is not the name of an object", o.Name)
 		}
 	}
 	return nil

@@ -68,7 +68,7 @@ func (g *Graph) collectFailed(s *Step, again map[*Step]bool) error {
 	case gr.plan == nil:
 		return notRetryable("See the workflow (nuon workflows get).", "the step cannot be retried")
 	case !gr.ended():
-		return notRetryable("Wait for it, or cancel the workflow (nuon workflows cancel).", "%s is still under way",
+		return notRetryable("Wait for it, or cancel the workflow (nuon workflows cancel).", "%s is still running",
 			s.Component)
 	case g.isDone(gr.apply):
 		return notRetryable("To deploy it anyway, use `nuon deploy --redeploy`.", "%s is %s already", s.Component,
@@ -101,7 +101,7 @@ func (gr stepGroup) collectFailedPlan(again map[*Step]bool) error {
 		}
 	}
 	if len(again) == 0 {
-		return notRetryable("Ask for another with `nuon deploy --plan-only`.", "the plan of %s has not failed",
+		return notRetryable("Start another with `nuon deploy --plan-only`.", "the plan of %s has not failed",
 			gr.plan.Component)
 	}
 	return nil
@@ -159,7 +159,7 @@ func Skip(g *Graph, s *Step, actor, reason string) ([]Command, error) {
 	case s.Status.Ended():
 		return nil, notSkippable("There is nothing to skip.", "the step has ended: %s", s.Status)
 	case s.Status == StepRunning:
-		return nil, notSkippable("Wait for it, or cancel the workflow (nuon workflows cancel).", "%s is at work",
+		return nil, notSkippable("Wait for it, or cancel the workflow (nuon workflows cancel).", "%s is running",
 			orDefault(s.Action, s.Component))
 	case s.Kind == StepAction:
 		return []Command{MarkSkipped{s.ID, words}}, nil
@@ -167,11 +167,11 @@ func Skip(g *Graph, s *Step, actor, reason string) ([]Command, error) {
 		return nil, notSkippable("See the workflow (nuon workflows get).",
 			"the step cannot be skipped")
 	case slices.ContainsFunc(gr.steps(), func(s *Step) bool { return s.Status == StepRunning }) || gr.preActionRuns():
-		return nil, notSkippable("Wait for it, or cancel the workflow (nuon workflows cancel).", "%s is being worked on",
+		return nil, notSkippable("Wait for it, or cancel the workflow (nuon workflows cancel).", "%s is in progress",
 			s.Component)
 	case gr.workedDigest() == "" && !g.PlanOnly:
 		return nil, notSkippable("Wait until it has a plan, then skip it or reject the plan.",
-			"what is wanted of %s is not known yet: %s", s.Component, gr.desired.WaitReason)
+			"the desired state of %s is not known yet: %s", s.Component, gr.desired.WaitReason)
 	}
 	var todo []Command
 	if plan := gr.plan.Plan; plan != nil && plan.Status.Live() {

@@ -113,5 +113,5 @@ func (g *Graph) withdrawUnneededRequest() []Command {
 	if g.ScriptRequest == nil || slices.ContainsFunc(g.Steps, waits) {
 		return nil
 	}
-	return []Command{WithdrawScriptApproval{"no action of the workflow waits for it any more"}}
+	return []Command{WithdrawScriptApproval{"no action of the workflow waits for it anymore"}}
 }

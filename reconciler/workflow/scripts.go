@@ -223,7 +223,7 @@ func (x *executor) withFiles(ctx context.Context, script ScriptContent) (ScriptC
 // requestScriptApproval requests approval of scripts, and replaces a request that already waits.
 func (x *executor) requestScriptApproval(ctx context.Context, c RequestScriptApproval) error {
 	if x.graph.ScriptRequest != nil {
-		if err := x.withdrawScriptRequest(ctx, "withdrawn: there are other scripts now"); err != nil {
+		if err := x.withdrawScriptRequest(ctx, "withdrawn: the scripts changed"); err != nil {
 			return err
 		}
 	}

@@ -105,7 +105,7 @@ func ChangeSettings(ctx context.Context, tx *store.Tx, install store.Install, to
 	if found {
 		var was Settings
 		if err := json.Unmarshal(newest.Subject, &was); err != nil {
-			return false, fmt.Errorf("decode the settings that %s is about: %w", newest.ID, err)
+			return false, fmt.Errorf("decode the requested settings of %s: %w", newest.ID, err)
 		}
 		asked = was == to
 	}
@@ -205,7 +205,7 @@ func (r Response) applySettingsAnswer(ctx context.Context, tx *store.Tx, install
 	}
 	var to Settings
 	if err := json.Unmarshal(row.Approval.Subject, &to); err != nil {
-		return fmt.Errorf("decode the settings that %s is about: %w", row.Approval.ID, err)
+		return fmt.Errorf("decode the requested settings of %s: %w", row.Approval.ID, err)
 	}
 	return setApprovalRule(ctx, tx, install, to, row.Approval.Author, r.Actor)
 }

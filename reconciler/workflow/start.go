@@ -146,7 +146,7 @@ func (r Request) prepare(ctx context.Context, org string) (*pendingWorkflow, err
 	}
 	for _, s := range w.steps {
 		if _, known := r.Components[s.Component]; s.Kind != StepAction && !known {
-			return nil, fmt.Errorf("component %s has no place on install %s", s.Component, r.Install)
+			return nil, fmt.Errorf("component %s does not exist on install %s", s.Component, r.Install)
 		}
 	}
 	if w.params, err = encode(r.workflowParams()); err != nil {
@@ -326,7 +326,7 @@ func checkRequestsDisjoint(ctx context.Context, tx *store.Tx, requests []Request
 		for _, p := range r.Parts {
 			at := place{r.Install, p.Component}
 			if wanted[at] {
-				return fmt.Errorf("two workflows are to be started for %s of install %s", p.Component, r.Install)
+				return fmt.Errorf("two workflows would be started for %s of install %s", p.Component, r.Install)
 			}
 			wanted[at] = true
 		}
@@ -360,6 +360,6 @@ func checkComponentsFree(ctx context.Context, tx *store.Tx, install, own string,
 
 func busyError(b store.BusyComponentsRow) error {
 	return conflict(CodeBusy, "Wait until it has ended, or cancel it (nuon workflows cancel).",
-		"workflow %d (%s) is at work on %s",
+		"workflow %d (%s) is running on %s",
 		b.Number, b.Kind, b.Component)
 }

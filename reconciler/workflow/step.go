@@ -145,10 +145,10 @@ func (e *Engine) FailureAt(ctx context.Context, tx *store.Tx, workflowID, stepID
 	f.graph.collectSkipped(again)
 	switch {
 	case f.graph.PlanOnly:
-		return Failure{}, notRetryable("Ask for another with `nuon deploy --plan-only`.",
+		return Failure{}, notRetryable("Start another with `nuon deploy --plan-only`.",
 			"the workflow only planned, and has ended")
 	case f.graph.Kind == KindRestore:
-		return Failure{}, notRetryable("Ask for it once more with `nuon state restore`.", "the restore has ended")
+		return Failure{}, notRetryable("Request it again with `nuon state restore`.", "the restore has ended")
 	case s.Kind == StepAction && !s.isPreAction():
 		failure.Action, failure.OfComponent = TriggeredAction{Action: s.Action, Trigger: s.Trigger}, s.Component
 		return failure, nil

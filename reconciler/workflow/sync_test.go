@@ -49,14 +49,14 @@ func TestAPlanThatFailedBeginsBehindItsSync(t *testing.T) {
 func TestWhatMovesIsSyncedAnew(t *testing.T) {
 	g := begun(t, false, DesiredState{Digest: "d1", Reason: "r"})
 	g.Desired["web"] = DesiredState{Digest: "d2", Reason: "build 2"}
-	same(t, run(g), "CancelJob{1 superseded by a newer desired: build 2}")
+	same(t, run(g), "CancelJob{1 superseded by a newer desired state: build 2}")
 	g.Steps[0].Job.Status = JobSucceeded // it was almost done
-	same(t, run(g), "Replan{web true false superseded by a newer desired: build 2}", "StartStep{1 build 2}")
+	same(t, run(g), "Replan{web true false superseded by a newer desired state: build 2}", "StartStep{1 build 2}")
 	g.Steps[0].Job.Status = JobSucceeded
 	g.Desired["web"] = DesiredState{WaitReason: "its build is running"}
 	same(t, run(g), "SetStatus{1 succeeded "+syncedReason+"}", "SetStatus{2 pending waits: its build is running}")
 	g.Desired["web"] = DesiredState{Digest: "d3", Reason: "build 3"}
-	same(t, run(g), "Replan{web true false superseded by a newer desired: build 3}", "StartStep{1 build 3}")
+	same(t, run(g), "Replan{web true false superseded by a newer desired state: build 3}", "StartStep{1 build 3}")
 }
 
 // The desired state changes and changes back while the job for it is being stopped:
@@ -67,7 +67,7 @@ func TestWhatMovesAwayAndBackIsBegunAnew(t *testing.T) {
 		for _, at := range []int{0, 1} {
 			step := g.Steps[at]
 			g.Desired["web"] = DesiredState{Digest: "d2", Reason: "a slip"}
-			same(t, run(g), "CancelJob{"+step.ID+" superseded by a newer desired: a slip}")
+			same(t, run(g), "CancelJob{"+step.ID+" superseded by a newer desired state: a slip}")
 			g.Desired["web"] = DesiredState{Digest: "d1", Reason: "r"}
 			same(t, run(g))
 			step.Job.Status = as
@@ -105,7 +105,7 @@ func TestNothingIsCopiedForWhatIsThere(t *testing.T) {
 	run(g)
 	g.Steps[0].Job.Status = JobCancelled
 	why := "nothing to do: web is up to date"
-	same(t, run(g), "Replan{web true false superseded by a newer desired: back again}",
+	same(t, run(g), "Replan{web true false superseded by a newer desired state: back again}",
 		"SetStatus{1 skipped "+why+"}", "SetStatus{2 succeeded "+why+"}", "SetStatus{3 skipped "+why+"}",
 		"SetStatus{4 skipped "+why+"}",
 		"FinishWorkflow{succeeded 1 without changes}")

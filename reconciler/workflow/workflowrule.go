@@ -72,7 +72,7 @@ func (k *storedRule) toAPI(w store.Workflow, now store.RulesOfWorkflowsRow) api.
 	switch {
 	case w.Status != string(Running): // its rule ended with it
 	case !now.MayApprove:
-		rule.Void = k.By + " may no longer approve: the token was revoked or has expired"
+		rule.Void = k.By + " can no longer approve: the token was revoked or has expired"
 	case now.ApprovalsByOthers && w.RequestedBy == k.By:
 		rule.Void = "the install does not allow people to approve what they requested themselves"
 	}
@@ -127,7 +127,7 @@ func ApproveWorkflow(ctx context.Context, tx *store.Tx, workflowID string, by Ap
 	case ruled && was.Void == "" && was.By == by.Name:
 		return nil
 	case ruled && was.Void == "":
-		return conflict(CodeHasRule, "Nothing is left to do; nuon approve --workflow "+row.ID+" --revoke revokes it.",
+		return conflict(CodeHasRule, "Nothing to do; nuon approve --workflow "+row.ID+" --revoke revokes it.",
 			"%s approves %s already", was.By, what)
 	}
 	raw, err := encode(storedRule{By: by.Name, Token: by.Token, At: tx.Now().UTC().Truncate(time.Second),

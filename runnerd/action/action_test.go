@@ -351,7 +351,7 @@ func TestFailures(t *testing.T) {
 		"both": {api.ActionStep{Name: "x", InlineContents: "#!/bin/sh\n", Command: "true"},
 			"keep one of them"},
 		"no program":       {api.ActionStep{Name: "x", Command: "no-such-program-here"}, "on the runner's PATH"},
-		"no program there": {api.ActionStep{Name: "x", Command: "./run.sh"}, "there is no program"},
+		"no program there": {api.ActionStep{Name: "x", Command: "./run.sh"}, "run.sh not found; check its path"},
 		"open quote":       {api.ActionStep{Name: "x", Command: "echo 'a"}, "a quote is not closed"},
 		"template":         {script("x", "echo {{.nuon.inputs.inputs.missing}}"), "inputs.missing"},
 		"variable": {api.ActionStep{Name: "x", Command: "true", EnvVars: map[string]string{"A=B": "c"}},

@@ -66,7 +66,7 @@ func lookUp(name, dir string, environ []string) (string, error) {
 		}
 		found, err := exec.LookPath(name)
 		if err != nil {
-			return "", fmt.Errorf("there is no program %s; check its path", name)
+			return "", fmt.Errorf("program %s not found; check its path", name)
 		}
 		return found, nil
 	}
@@ -81,5 +81,5 @@ func lookUp(name, dir string, environ []string) (string, error) {
 			}
 		}
 	}
-	return "", fmt.Errorf("there is no program %s on the runner's PATH; install it, or use one that is there", name)
+	return "", fmt.Errorf("program %s not found on the runner's PATH; install it, or use another one", name)
 }

@@ -51,7 +51,7 @@ func (d *releaseClient) waitForHook(o *resource.Info, timeout time.Duration) err
 		}
 		if time.Since(said) > logEvery {
 			said = time.Now()
-			d.log.Info("the hook %s is at work for %s", name, time.Since(begun).Round(time.Second))
+			d.log.Info("the hook %s is running for %s", name, time.Since(begun).Round(time.Second))
 		}
 		return hookResult(live)
 	})

@@ -39,7 +39,7 @@ type State struct {
 	Name string `json:"name"`
 	// Waiting is true if the task waits, and false if it works.
 	Waiting bool `json:"waits"`
-	// What is what it waits for ("for the next sweep") or works on ("taking what is due").
+	// What is what it waits for ("for the next sweep") or works on ("taking due objects").
 	What  string    `json:"what"`
 	Since time.Time `json:"since"`
 	// Error is the last error, which occurred at ErrorAt. It is cleared by the next success.
@@ -74,7 +74,7 @@ func (t *Task) Unregister() {
 // SetWaiting reports what the goroutine waits for from now on: "for the next sweep".
 func (t *Task) SetWaiting(what string) { t.setState(true, what) }
 
-// SetWorking reports what the goroutine works on from now on: "taking what is due".
+// SetWorking reports what the goroutine works on from now on: "taking due objects".
 func (t *Task) SetWorking(what string) { t.setState(false, what) }
 
 func (t *Task) setState(waits bool, what string) {

@@ -218,7 +218,7 @@ func TestWorkflowRule(t *testing.T) {
 	must(t, err)
 	want := w.one.mark +
 		"-approver approved what it plans until it ends: read the release; it approves nothing any more: " +
-		w.one.mark + "-approver may no longer approve: the token was revoked or has expired"
+		w.one.mark + "-approver can no longer approve: the token was revoked or has expired"
 	if chain.JSON200 == nil ||
 		!slices.ContainsFunc(chain.JSON200.Chain,
 			func(c api.Cause) bool { return c.Record == "workflow_rule" && c.Reason == want }) {

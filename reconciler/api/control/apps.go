@@ -68,7 +68,7 @@ func (s *Server) createApp(ctx context.Context, tx *store.Tx, n api.NewApp) (api
 	directory := path.Clean(n.Directory)
 	if !fs.ValidPath(directory) {
 		return api.App{}, problem.New(http.StatusUnprocessableEntity, "bad_directory",
-			quoted(n.Directory)+" is no directory inside a repository",
+			quoted(n.Directory)+" is not a directory inside a repository",
 			"Write it from the repository's root, such as apps/hello.")
 	}
 	params := store.AddAppParams{OrgID: tx.Org, ID: id.New("app"), Name: n.Name, Directory: directory}
@@ -82,7 +82,7 @@ func (s *Server) createApp(ctx context.Context, tx *store.Tx, n api.NewApp) (api
 	row, err := tx.AddApp(ctx, params)
 	if _, taken := store.IsUniqueViolation(err); taken {
 		return api.App{}, problem.Error{
-			Status: http.StatusConflict, Code: "exists", Title: "there is an app " + quoted(n.Name) + " already",
+			Status: http.StatusConflict, Code: "exists", Title: "app " + quoted(n.Name) + " already exists",
 		}
 	}
 	if err != nil {

@@ -61,17 +61,17 @@ func checkWish(n api.NewWorkflow) error {
 	case len(n.Components) > mostNamed:
 		return bad(fmt.Sprintf("more than %d components are named", mostNamed), "Name fewer.")
 	case len(n.Components) > 0 && !deploy && !teardown:
-		return bad(fmt.Sprintf("components belong to a deploy or a teardown, not to kind %s", n.Kind),
+		return bad(fmt.Sprintf("components can only be set for a deploy or a teardown, not for kind %s", n.Kind),
 			"Leave them out.")
 	case n.Dependents && (!deploy && !teardown || len(n.Components) == 0):
-		return bad("dependents are those of components that a deploy or a teardown names",
-			"Name the components, or leave dependents out.")
+		return bad("dependents needs components of a deploy or a teardown",
+			"Name the components, or omit dependents.")
 	case n.Redeploy && !deploy:
-		return bad("only a deploy can be a redeploy", "Leave redeploy out.")
+		return bad("only a deploy can be a redeploy", "Omit redeploy.")
 	case n.PlanOnly && n.Kind == api.NewWorkflowKindAction:
-		return bad("an action has no plan", "Leave plan_only out; dry_run says what would be run.")
+		return bad("an action has no plan", "Omit plan_only; dry_run shows what would run.")
 	case n.Kind != api.NewWorkflowKindAction && (n.Action != "" || len(n.Env) > 0 || len(n.Inputs) > 0):
-		return bad("action, env and inputs belong to kind action", "Leave them out, or ask for kind action.")
+		return bad("action, env and inputs can only be set for kind action", "Omit them, or set kind to action.")
 	}
 	return nil
 }

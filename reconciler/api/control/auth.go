@@ -158,7 +158,7 @@ func (s *Server) admit(r *http.Request) (caller, error) {
 }
 
 var unauthorized = problem.Error{
-	Status: http.StatusUnauthorized, Code: "unauthorized", Title: "the token is missing, wrong, expired or revoked",
+	Status: http.StatusUnauthorized, Code: "unauthorized", Title: "the token is missing, invalid, expired or revoked",
 	Detail: "Set NUON_TOKEN, or choose a context with a token that is valid here.",
 }
 
@@ -203,7 +203,7 @@ func (s *Server) touch(ctx context.Context, c caller, used *time.Time) {
 		return tx.TouchToken(ctx, tx.Org, c.token, touchEvery.Seconds())
 	})
 	if err != nil && ctx.Err() == nil {
-		slog.WarnContext(ctx, "note that a token was used", "token", c.token, "error", err)
+		slog.WarnContext(ctx, "record the use of a token", "token", c.token, "error", err)
 	}
 }
 
@@ -241,8 +241,8 @@ func forbidden(c caller, need role) error {
 func forApp(c caller) error {
 	return problem.Error{
 		Status: http.StatusForbidden, Code: "forbidden",
-		Title:  fmt.Sprintf("token %s is for app %s alone; this concerns the whole org", quoted(c.actor), c.appName),
-		Detail: "Ask an admin for a token that is for all apps.",
+		Title:  fmt.Sprintf("token %s is limited to app %s; this request concerns the whole org", quoted(c.actor), c.appName),
+		Detail: "Ask an admin for a token for all apps.",
 	}
 }
 

@@ -102,7 +102,7 @@ func viewBuild(b store.Build, component, inputDigest string, waits map[string]st
 	if b.JobID != nil {
 		out.Job, out.Waits = *b.JobID, waits[*b.JobID]
 	} else if b.Status == "queued" {
-		out.Waits = "there is no build runner yet: make one with `nuon runners create --kind build NAME`"
+		out.Waits = "there is no build runner yet: create one with `nuon runners create --kind build NAME`"
 	}
 	if b.EndedAt != nil {
 		out.EndedAt = *b.EndedAt

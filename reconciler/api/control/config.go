@@ -43,7 +43,7 @@ func chosenConfig(
 		return configOf(ctx, tx, app, p.Version)
 	}
 	if p.Version != 0 {
-		return 0, nil, problem.New(http.StatusBadRequest, "bad_request", "name either a version or a release",
+		return 0, nil, problem.New(http.StatusBadRequest, "bad_request", "version and release cannot be combined",
 			"Send ?version=NUMBER or ?release=NUMBER.")
 	}
 	row, err := releaseRow(ctx, tx, app, p.Release)

@@ -169,7 +169,7 @@ func TestForges(t *testing.T) {
 			!r.PolledAt.After(r.LastDelivery.At) || !r.NextPollAt.After(r.PolledAt) {
 			t.Errorf("%s: want commit %s, got %s", name, commit, got.Body)
 		}
-		expect(name+" again", send(header, body), http.StatusOK, "was taken before")
+		expect(name+" again", send(header, body), http.StatusOK, "was processed before")
 		if polls := w.sweep(); len(polls) != 0 {
 			t.Errorf("%s: a replay has polled %+v", name, polls)
 		}

@@ -80,15 +80,15 @@ func (s *Server) recall(ctx context.Context, tx *store.Tx, r repeatable, answer 
 	}
 	if !slices.Equal(kept.Request, print) {
 		return true, problem.New(http.StatusConflict, "idempotency_key_reused",
-			"the idempotency key was used for another request", "Use a new key for each create.")
+			"the idempotency key was already used for another request", "Use a new key for each create.")
 	}
 	var sealed seal.Sealed
 	if err := json.Unmarshal(kept.Response, &sealed); err != nil {
-		return true, fmt.Errorf("read the remembered answer: %w", err)
+		return true, fmt.Errorf("read the stored response: %w", err)
 	}
 	plain, err := s.key.Open(sealed, r.context(tx.Org))
 	if err != nil {
-		return true, fmt.Errorf("read the remembered answer: %w", err)
+		return true, fmt.Errorf("read the stored response: %w", err)
 	}
 	return true, json.Unmarshal(plain.Reveal(), answer)
 }
@@ -109,19 +109,19 @@ func (s *Server) remember(ctx context.Context, tx *store.Tx, r repeatable, answe
 	}
 	sealed, err := s.key.Recipient().Seal(r.context(tx.Org), plain)
 	if err != nil {
-		return fmt.Errorf("seal the answer: %w", err)
+		return fmt.Errorf("seal the response: %w", err)
 	}
 	response, err := json.Marshal(sealed)
 	if err != nil {
 		return err
 	}
 	if err := tx.ForgetAnswers(ctx, tx.Org); err != nil {
-		return fmt.Errorf("forget old answers: %w", err)
+		return fmt.Errorf("delete expired responses: %w", err)
 	}
 	if err := tx.RememberAnswer(ctx, store.RememberAnswerParams{
 		OrgID: tx.Org, Key: r.key, Request: print, Response: response,
 	}); err != nil {
-		return fmt.Errorf("remember the answer: %w", err)
+		return fmt.Errorf("store the response: %w", err)
 	}
 	return nil
 }

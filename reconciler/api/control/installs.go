@@ -150,13 +150,13 @@ func chooseID(n *api.NewInstall) error {
 	switch {
 	case n.ID != "" && !id.Valid("ins", n.ID):
 		return problem.New(http.StatusUnprocessableEntity, "bad_id", "an install cannot have the id "+quoted(n.ID),
-			"Choose ins and 26 random characters of 0-9 and a-v, or leave it out.")
+			"Choose ins and 26 random characters of 0-9 and a-v, or omit it.")
 	case n.ID != "":
 		return nil
 	case slices.ContainsFunc(n.Inputs, func(v api.InputValue) bool { return !v.Sealed.IsZero() }):
 		return problem.New(http.StatusUnprocessableEntity, "id_needed",
 			"an install with sensitive inputs needs an ID chosen by the client",
-			"Choose an id, seal the inputs for it, and send it along; the nuon command does so.")
+			"Choose an id, seal the inputs for it and send it with them, as the nuon command does.")
 	}
 	n.ID = id.New("ins")
 	return nil
@@ -165,13 +165,13 @@ func chooseID(n *api.NewInstall) error {
 // installTaken returns the error for a new install whose name or id is in use.
 func installTaken(app store.App, n api.NewInstall, constraint string) error {
 	if constraint == "installs_pkey" {
-		return problem.New(http.StatusConflict, "exists", "there is an install with the id "+n.ID+" already",
+		return problem.New(http.StatusConflict, "exists", "an install with the id "+n.ID+" already exists",
 			"If this repeats a create whose response was lost, the install exists: see `nuon installs get "+n.ID+
-				"`. Else choose another id.")
+				"`. Otherwise choose another id.")
 	}
 	return problem.Error{
 		Status: http.StatusConflict, Code: "exists",
-		Title: fmt.Sprintf("app %s has an install %s already", app.Name, quoted(n.Name)),
+		Title: fmt.Sprintf("install %s of app %s already exists", quoted(n.Name), app.Name),
 	}
 }
 
@@ -402,7 +402,7 @@ func cancelJobsOf(ctx context.Context, tx *store.Tx, install store.Install) erro
 		return err
 	}
 	return problem.New(http.StatusConflict, "at_work",
-		fmt.Sprintf("install %s cannot be forgotten now: runner %s is at work on an %s there",
+		fmt.Sprintf("install %s cannot be forgotten now: runner %s is running an %s on it",
 			install.Name, busy.Runner, busy.Job.Kind),
 		fmt.Sprintf("Wait for it, or cancel its workflow (`nuon workflows cancel`) and wait until it has ended. If the "+
 			"runner's machine is permanently gone, run `nuon runners replace %s` first.", busy.Runner))
@@ -506,7 +506,7 @@ func pendingSettings(view rollout.View) (api.PendingSettings, error) {
 			Approval: w.ID, Author: w.Author, CreatedAt: w.CreatedAt, ContentDigest: w.ContentDigest,
 		}
 		if err := json.Unmarshal(w.Subject, &p.Settings); err != nil {
-			return p, fmt.Errorf("read the settings that %s is about: %w", w.ID, err)
+			return p, fmt.Errorf("read the requested settings of %s: %w", w.ID, err)
 		}
 		return p, nil
 	}

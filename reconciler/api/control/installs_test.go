@@ -58,7 +58,7 @@ func TestInputErrorsComeAllAtOnce(t *testing.T) {
 	check(create(plain("api_token", planted), plain("colour", "red"), secret("greeting")),
 		"region has no value", "api_token is sensitive", `no input "colour"`, "greeting is not sensitive")
 	check(create(plain("region", "eu"), plain("region", "us"), plain("api_token", planted), secret("api_token")),
-		"region is given twice", "api_token is given twice", "api_token is sensitive")
+		"region is set twice", "api_token is set twice", "api_token is sensitive")
 	check(create(plain("region", "eu"), map[string]any{
 		"name": "api_token", "sealed": map[string]any{"key_id": "", "ciphertext": sealed.Ciphertext},
 	}), "api_token is sealed, but")

@@ -23,7 +23,7 @@ func (s *Server) PinInstall(ctx context.Context, r PinInstallRequestObject) (Pin
 	}
 	if len(r.Body.Reason) > mostReason || strings.ContainsFunc(r.Body.Reason, unicode.IsControl) {
 		return nil, problem.New(http.StatusUnprocessableEntity, "bad_reason",
-			"the reason is too long, or has a control character", "Write one line of at most 500 bytes.")
+			"the reason is too long or has a control character", "Write one line of at most 500 bytes.")
 	}
 	install, err := s.moveInstall(ctx, r.Install, func(ctx context.Context, tx *store.Tx, row store.Install) error {
 		actor := callerOf(ctx).actor

@@ -98,7 +98,7 @@ func TestAnInstallIsNotForgottenDuringAnApply(t *testing.T) {
 			"spec", "{}", "reason", "r")
 	}
 	p := w.refusedAs(w.call(admin, http.MethodDelete, path, nil), http.StatusConflict, "at_work")
-	if runner := w.one.mark + "-runner"; !strings.Contains(p.Title, "runner "+runner+" is at work on an apply") ||
+	if runner := w.one.mark + "-runner"; !strings.Contains(p.Title, "runner "+runner+" is running an apply") ||
 		!strings.Contains(p.Detail, "nuon runners replace "+runner) {
 		t.Errorf("said %q, %q", p.Title, p.Detail)
 	}

@@ -18,7 +18,7 @@ import (
 // and renders after it.
 func (s *Server) RenderTexts(ctx context.Context, r RenderTextsRequestObject) (RenderTextsResponseObject, error) {
 	if (r.Params.Component == "") == (r.Params.Action == "") {
-		return nil, problem.New(http.StatusBadRequest, "bad_request", "name either a component or an action",
+		return nil, problem.New(http.StatusBadRequest, "bad_request", "exactly one of component and action must be set",
 			"Send ?component=NAME or ?action=NAME.")
 	}
 	var display *rollout.Display
@@ -58,7 +58,7 @@ func displayed(ctx context.Context, display *rollout.Display, templates map[stri
 	shown, err := display.Render(within, templates)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		err = problem.New(http.StatusUnprocessableEntity, "too_much_work", "these texts take too long to render",
-			"Ask for one of them by its key.")
+			"Request one of them by its key.")
 	}
 	return shown, err
 }
@@ -89,8 +89,8 @@ func templatesOf(install store.Install, display *rollout.Display, p api.RenderTe
 		}
 	}
 	if len(asked) == 0 && p.Key != "" {
-		return nil, problem.New(http.StatusNotFound, "not_found", "there is no text with the key "+quoted(p.Key),
-			"Leave the key out to see which there are.")
+		return nil, problem.New(http.StatusNotFound, "not_found", "no text has the key "+quoted(p.Key),
+			"Omit the key to list all texts.")
 	}
 	return asked, nil
 }

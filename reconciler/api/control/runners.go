@@ -216,7 +216,7 @@ func dropRunner(ctx context.Context, tx *store.Tx, row store.Runner) error {
 	}
 	if open > 0 {
 		return problem.New(http.StatusConflict, "in_use",
-			fmt.Sprintf("runner %s has unfinished jobs: %s", quoted(row.Name), countJobs(open)),
+			fmt.Sprintf("runner %s has jobs that have not ended: %s", quoted(row.Name), countJobs(open)),
 			fmt.Sprintf("Wait until they have ended. If its machine is gone, run this first: `nuon runners replace %s`.",
 				row.Name))
 	}
@@ -251,8 +251,8 @@ const reasonLength = 500
 func checkReason(reason string) error {
 	switch {
 	case strings.TrimSpace(reason) == "":
-		return problem.New(http.StatusUnprocessableEntity, "no_reason", "this needs a reason",
-			"Give a reason; it is recorded in the audit log.")
+		return problem.New(http.StatusUnprocessableEntity, "no_reason", "a reason is required",
+			"Send a reason; it is recorded in the audit log.")
 	case utf8.RuneCountInString(reason) > reasonLength:
 		return problem.New(http.StatusUnprocessableEntity, "bad_reason",
 			fmt.Sprintf("the reason has more than %d characters", reasonLength), "Write a shorter one.")

@@ -42,7 +42,7 @@ func selectionOf(ctx context.Context, tx *store.Tx, p api.ListInstallsParams) (s
 	if p.Label != "" {
 		name, value, both := strings.Cut(p.Label, "=")
 		if !both || name == "" {
-			return f, problem.New(http.StatusUnprocessableEntity, "bad_label", quoted(p.Label)+" is no label",
+			return f, problem.New(http.StatusUnprocessableEntity, "bad_label", quoted(p.Label)+" is not a label",
 				"Write it as NAME=VALUE.")
 		}
 		f.rows.Labels, _ = json.Marshal(map[string]string{name: value}) // texts always encode

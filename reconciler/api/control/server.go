@@ -139,7 +139,7 @@ func explained(err error) error {
 	switch {
 	case store.IsForeignKeyViolation(err):
 		return problem.New(http.StatusConflict, "gone",
-			"something that the request refers to was removed in the meantime", "Look again.")
+			"an object that the request refers to was removed in the meantime", "Look again.")
 	case errors.Is(err, store.ErrNotFound):
 		return problem.New(http.StatusNotFound, "not_found", "not found in this org",
 			"Use a name or an ID that a list command shows.")
@@ -168,7 +168,7 @@ func named(kind, key string, err error) error {
 	case "credential":
 		detail = "`nuon repos list` shows those in use."
 	}
-	return problem.New(http.StatusNotFound, "not_found", "there is no "+kind+" "+quoted(key), detail)
+	return problem.New(http.StatusNotFound, "not_found", kind+" "+quoted(key)+" not found", detail)
 }
 
 // oneOf refuses a word that the document does not list.
@@ -176,6 +176,6 @@ func oneOf(known bool, code, what, word string, words ...string) error {
 	if known {
 		return nil
 	}
-	return problem.New(http.StatusUnprocessableEntity, code, quoted(word)+" is no "+what,
+	return problem.New(http.StatusUnprocessableEntity, code, quoted(word)+" is not a valid "+what,
 		"Use one of: "+strings.Join(words, ", ")+".")
 }

@@ -197,7 +197,7 @@ func TestSwitching(t *testing.T) {
 		}
 	}
 	p := w.refusedAs(patch(map[string]bool{"cache": false}), http.StatusConflict, "needed_by")
-	if p.Title != "api needs cache, which would be disabled" || p.Detail != "Switch api off too, or cache on." {
+	if p.Title != "api needs cache, which would be disabled" || p.Detail != "Disable api too, or enable cache." {
 		t.Errorf("%+v", p)
 	}
 	w.refusedAs(w.call(w.one.token["operator"], http.MethodPost, path+"/preview",

@@ -90,9 +90,10 @@ func TestStackVersions(t *testing.T) {
 // TestBadStack checks that a stack that cannot be rendered stores nothing, and that the error has every reason.
 func TestBadStack(t *testing.T) {
 	t.Parallel()
-	b := newStackBench(t) // its app runs in no cloud
+	b := newStackBench(t) // its app runs without a cloud
 	got := b.call(b.one.token["operator"], http.MethodPost, "/v1/installs/acme/stack", nil)
-	if b.refusedAs(got, http.StatusUnprocessableEntity, "bad_stack"); !strings.Contains(got.Body, "runs in no cloud") ||
+	b.refusedAs(got, http.StatusUnprocessableEntity, "bad_stack")
+	if !strings.Contains(got.Body, "runs without a cloud") ||
 		b.text("select count(*)::text from stack_versions") != "0" {
 		t.Errorf("%s", got.Body)
 	}

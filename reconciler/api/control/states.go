@@ -156,7 +156,7 @@ func (s *Server) DismissState(ctx context.Context, r DismissStateRequestObject) 
 			return problem.New(http.StatusConflict, "not_contested",
 				fmt.Sprintf("version %d of the state of %s is %s, neither contested nor withheld",
 					view.Version, place.Name, view.Status),
-				"There is nothing to decide about it.")
+				"No decision is needed.")
 		}
 		if err != nil {
 			return err

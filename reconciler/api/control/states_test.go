@@ -63,7 +63,7 @@ func TestStatesAreShown(t *testing.T) {
 	w.refusedAs(w.call(w.two.token["admin"], "GET", component+"/states", nil), http.StatusNotFound, "not_found")
 }
 
-// TestAContestedVersionIsDismissedOnce checks that this needs a reason, which is shown with the
+// TestAContestedVersionIsDismissedOnce checks that a reason is required, which is shown with the
 // version from then on.
 func TestAContestedVersionIsDismissedOnce(t *testing.T) {
 	w, _, component := seededState(t)

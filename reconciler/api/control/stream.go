@@ -61,7 +61,7 @@ func (s *Server) awaitInvalidToken(ctx context.Context, c caller, rung <-chan st
 			return err
 		})
 		if err != nil && ctx.Err() == nil {
-			slog.WarnContext(ctx, "look whether a stream's token is still good", "token", c.token, "error", err)
+			slog.WarnContext(ctx, "check the token of a stream", "token", c.token, "error", err)
 		}
 		if err == nil && !good {
 			return

@@ -52,7 +52,7 @@ func (s *Server) SyncApp(ctx context.Context, r SyncAppRequestObject) (SyncAppRe
 			Status: http.StatusConflict, Code: "unpushed",
 			Title: fmt.Sprintf("%s of %s is at commit %.7s, not at %.7s",
 				sync.App.Ref, sync.App.Repository, have, want),
-			Detail: "Push your commit first, or take what was pushed with `nuon sync --app NAME`.",
+			Detail: "Push your commit first, or sync what was pushed with `nuon sync --app NAME`.",
 		}
 	}
 	return SyncApp200JSONResponse(sync), nil
@@ -69,7 +69,7 @@ func (s *Server) GetSync(ctx context.Context, r GetSyncRequestObject) (GetSyncRe
 		var err error
 		if since, err = strconv.ParseInt(r.Params.Since, 10, 64); err != nil || since <= 0 {
 			return nil, problem.New(http.StatusUnprocessableEntity, "bad_mark",
-				"since is not the mark of an answer to this request", "Leave it out to get all installs.")
+				"since is not a mark that this request returned", "Omit it to get all installs.")
 		}
 	}
 	sync, err := s.syncOf(ctx, r.App, &since)

@@ -19,11 +19,11 @@ func wellFormed(next StrictHandlerFunc, _ string) StrictHandlerFunc {
 	return func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error) {
 		if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
 			return nil, problem.New(http.StatusBadRequest, "bad_request",
-				"the query of the URL is malformed", "Escape % as %25.")
+				"the query of the URL is invalid", "Escape % as %25.")
 		}
 		if !storable(reflect.ValueOf(request)) {
 			return nil, problem.New(http.StatusBadRequest, "bad_request",
-				"a text in the request holds a NUL character or is not UTF-8", "Leave it out.")
+				"a string in the request contains a NUL character or is not UTF-8", "Leave it out.")
 		}
 		return next(ctx, w, r, request)
 	}

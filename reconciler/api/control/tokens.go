@@ -70,11 +70,11 @@ func (s *Server) CreateToken(ctx context.Context, r CreateTokenRequestObject) (C
 			CreatedBy: callerOf(ctx).actor, ExpiresAt: &expires,
 		})
 		if _, taken := store.IsUniqueViolation(err); taken {
-			return problem.New(http.StatusConflict, "exists", "there is a token "+quoted(r.Body.Name)+" already",
+			return problem.New(http.StatusConflict, "exists", "token "+quoted(r.Body.Name)+" already exists",
 				"Use another name, or revoke that token first (`nuon tokens revoke "+r.Body.Name+"`).")
 		}
 		if err != nil {
-			return fmt.Errorf("make token %s: %w", r.Body.Name, err)
+			return fmt.Errorf("create token %s: %w", r.Body.Name, err)
 		}
 		made = api.CreatedToken{Token: viewToken(row, appName), Secret: plain}
 		return tx.Audit(ctx, callerOf(ctx).actor, "token.create", row.ID, map[string]any{
@@ -89,7 +89,7 @@ func appOfToken(ctx context.Context, tx *store.Tx, n api.NewToken) (id *string, 
 	if n.App == "" {
 		if n.Role == api.NewTokenRoleCi {
 			return nil, "", problem.New(http.StatusUnprocessableEntity, "no_app",
-				"a token with the role ci needs an app", "Name the app: `nuon tokens create --role ci --app APP`.")
+				"a token with the role ci must be limited to an app", "Name the app: `nuon tokens create --role ci --app APP`.")
 		}
 		return nil, "", nil
 	}
@@ -115,8 +115,8 @@ func newTokenEnd(c caller, n api.NewToken) (time.Time, error) {
 		// Compared as seconds: as nanoseconds a large number would overflow.
 		if n.ExpiresInSeconds < int64(shortestToken.Seconds()) || n.ExpiresInSeconds > int64(longestToken.Seconds()) {
 			return none, problem.New(http.StatusUnprocessableEntity, "bad_expiry",
-				fmt.Sprintf("a token cannot last %d s", n.ExpiresInSeconds),
-				"Use a minute to a year, or leave it out for 30 days.")
+				fmt.Sprintf("a token cannot be valid for %d s", n.ExpiresInSeconds),
+				"Use a minute to a year, or omit it for 30 days.")
 		}
 		life = time.Duration(n.ExpiresInSeconds) * time.Second
 	}

@@ -23,7 +23,7 @@ func (s *Server) change(ctx context.Context, work func(context.Context, *store.T
 // informative, so its error is not returned.
 func goneOn(ctx context.Context, err error) {
 	if err != nil {
-		slog.WarnContext(ctx, "will go on from the work queue", "error", err)
+		slog.WarnContext(ctx, "continue from the work queue", "error", err)
 	}
 }
 

@@ -101,7 +101,7 @@ func (s *Server) CreateCredential(
 		return nil, problem.Error{
 			Status: http.StatusUnprocessableEntity, Code: "wrong_key",
 			Title: "the password is not sealed to this control plane's key, for this credential",
-			Detail: "Ask for the key (GET /v1/sealing-key) and seal to that, for the credential's org and name; the nuon " +
+			Detail: "Seal it to the key of GET /v1/sealing-key, for the credential's org and name, as the nuon " +
 				"command does so.",
 		}
 	}
@@ -126,11 +126,11 @@ func (s *Server) CreateCredential(
 		if _, taken := store.IsUniqueViolation(err); taken {
 			return problem.Error{
 				Status: http.StatusConflict, Code: "exists",
-				Title: "there is a credential " + quoted(n.Name) + " already",
+				Title: "credential " + quoted(n.Name) + " already exists",
 			}
 		}
 		if err != nil {
-			return fmt.Errorf("keep credential %s: %w", n.Name, err)
+			return fmt.Errorf("store credential %s: %w", n.Name, err)
 		}
 		return tx.Audit(ctx, callerOf(ctx).actor, "credential.create", made.ID, map[string]any{
 			"name": made.Name, "repositories": repositories, "modules": modules,

@@ -79,14 +79,14 @@ func (s *Server) webhookSecret(ctx context.Context, hook *api.Webhook, sent *api
 		if err != nil {
 			return nil, problem.New(http.StatusUnprocessableEntity, "wrong_key",
 				"the secret is not sealed to this control plane's key, for a webhook",
-				"Ask for the key (GET /v1/sealing-key) and seal to that; the nuon command does so.")
+				"Seal it to the key of GET /v1/sealing-key, as the nuon command does.")
 		}
 		hook.Secret = string(secret.Reveal())
 		if len(hook.Secret) < shortestWebhookSecret || len(hook.Secret) > longestWebhookSecret {
 			return nil, problem.New(http.StatusUnprocessableEntity, "bad_secret",
 				fmt.Sprintf("the secret of a webhook has %d to %d bytes, and this one has %d",
 					shortestWebhookSecret, longestWebhookSecret, len(hook.Secret)),
-				"Leave it out, and nuon makes one.")
+				"Omit it, and nuon generates one.")
 		}
 	}
 	return s.sealFor(seal.Context{Org: org, Kind: seal.KindWebhook, Component: hook.ID}, []byte(hook.Secret))

@@ -90,7 +90,7 @@ func (o Options) caught(w *response, r *http.Request) {
 	if log == nil {
 		log = slog.Default()
 	}
-	log.ErrorContext(r.Context(), "a request made its handler panic", "request", RequestID(r.Context()), "method",
+	log.ErrorContext(r.Context(), "handler panicked", "request", RequestID(r.Context()), "method",
 		r.Method, "path", r.URL.Path,
 		"panic", panicked, "stack", string(debug.Stack()))
 	if w.begun {

@@ -21,8 +21,8 @@ func spoken(r *http.Request) error {
 	switch {
 	case err != nil:
 		return problem.New(http.StatusBadRequest, "bad_request",
-			"the header "+version.HeaderAPI+" is no generation of the API; "+us,
-			"Send a whole number, or leave it out.")
+			"the header "+version.HeaderAPI+" is not a generation of the API; "+us,
+			"Send a whole number, or omit it.")
 	case theirs < version.API:
 		return problem.New(http.StatusUpgradeRequired, "client_too_old",
 			fmt.Sprintf("%s, and the client the older generation %d", us, theirs),

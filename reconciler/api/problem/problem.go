@@ -133,7 +133,7 @@ func Write(w http.ResponseWriter, err error) {
 func Writer(log *slog.Logger) func(http.ResponseWriter, *http.Request, error) {
 	return func(w http.ResponseWriter, r *http.Request, err error) {
 		if _, known := Of(err); !known && r.Context().Err() == nil {
-			log.ErrorContext(r.Context(), "request went wrong", "request", w.Header().Get(HeaderRequest), "method",
+			log.ErrorContext(r.Context(), "request failed", "request", w.Header().Get(HeaderRequest), "method",
 				r.Method, "path", r.URL.Path, "error", err)
 		}
 		Write(w, err)

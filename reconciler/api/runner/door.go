@@ -179,7 +179,7 @@ func (d *door) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		route, known := routes[r.Pattern]
 		if !known {
-			d.fail(w, r, errors.New("route "+r.Pattern+" has no rules at the door"))
+			d.fail(w, r, errors.New("route "+r.Pattern+" has no authorization rule"))
 			return
 		}
 		limit := route.time + holds[r.Pattern]

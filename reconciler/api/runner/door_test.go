@@ -20,7 +20,7 @@ func TestTheDoorKnowsEveryRouteAndNoOther(t *testing.T) {
 	HandlerFromMux(NewStrictHandler(handlers{}, nil), mounted)
 	for pattern := range mounted.all {
 		if route, known := routes[pattern]; !known || route.by == 0 || route.body == 0 || route.time == 0 {
-			t.Errorf("%s has no rules at the door", pattern)
+			t.Errorf("%s has no authorization rule", pattern)
 		}
 	}
 	for pattern := range routes {

@@ -42,7 +42,7 @@ func (h handlers) hold(
 		return nil // the client has disconnected
 	case err != nil:
 		if _, known := problem.Of(faultOf(err)); !known {
-			h.log.ErrorContext(ctx, "a poll that was held went wrong", "error", err)
+			h.log.ErrorContext(ctx, "long poll failed", "error", err)
 		}
 		offers = api.Offers{Offers: []api.Offer{}}
 	}

@@ -105,7 +105,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Docker-Distribution-API-Version", "registry/2.0")
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
-		refuse(w, http.StatusMethodNotAllowed, "UNSUPPORTED", "artifacts are only read here")
+		refuse(w, http.StatusMethodNotAllowed, "UNSUPPORTED", "artifacts are read-only here")
 		return
 	}
 	caller, err := p.door.authenticate(ctx, r, p.door.runners.Authenticate)
@@ -163,7 +163,7 @@ func (p *proxy) serve(
 		return nil
 	}
 	if _, err := io.Copy(w, content.Body); err != nil && ctx.Err() == nil {
-		p.log.WarnContext(ctx, "stopped handing out an artifact in the middle", "job", caller.Job, "digest",
+		p.log.WarnContext(ctx, "artifact transfer aborted", "job", caller.Job, "digest",
 			want.Digest, "error", err)
 	}
 	return nil
@@ -295,7 +295,7 @@ func (p *proxy) read(ctx context.Context, want Wanted) ([]byte, error) {
 		return nil, fmt.Errorf("%s has more than %d bytes", want.Digest, largestManifest)
 	}
 	if came := sha256digest.Of(raw); came != want.Digest {
-		return nil, fmt.Errorf("the vendor's registry gave %s for %s", came, want.Digest)
+		return nil, fmt.Errorf("the vendor's registry returned %s for %s", came, want.Digest)
 	}
 	return raw, nil
 }
@@ -365,7 +365,7 @@ func (p *proxy) fail(w http.ResponseWriter, r *http.Request, err error) {
 		refuse(w, http.StatusNotFound, code,
 			"the job's spec names no such artifact, or the vendor's registry does not have it")
 	default:
-		p.log.ErrorContext(r.Context(), "cannot hand out an artifact", "path", r.URL.Path, "error", err)
+		p.log.ErrorContext(r.Context(), "cannot serve the artifact", "path", r.URL.Path, "error", err)
 		refuse(w, http.StatusBadGateway, "UNKNOWN", "the vendor's registry cannot be read now; try again")
 	}
 }

@@ -90,7 +90,7 @@ func contentOf(answer *http.Response, from int64) (Content, error) {
 		if n, err := fmt.Sscanf(said, fmt.Sprintf("bytes %d-%%d/%%d", from), new(int64), &content.Size); n != 2 ||
 			err != nil || content.Size <= from {
 			return Content{},
-				fmt.Errorf("the vendor's registry was asked for what comes after byte %d, and gives %.60q", from, said)
+				fmt.Errorf("the vendor's registry was asked for the bytes from %d on, and returned the range %.60q", from, said)
 		}
 		content.From = from
 		return content, nil

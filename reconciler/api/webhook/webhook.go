@@ -84,8 +84,8 @@ var (
 	}
 	deliveryTooLarge = problem.New(http.StatusRequestEntityTooLarge, "too_large",
 		fmt.Sprintf("The delivery has more than %d MiB.", forge.MaxBody>>20),
-		"The branch is polled all the same, if later.")
-	deliveryBusy = problem.New(http.StatusServiceUnavailable, "busy", "Too many large deliveries at once.",
+		"The branch is still polled at the usual interval.")
+	deliveryBusy = problem.New(http.StatusServiceUnavailable, "busy", "Too many large deliveries at the same time.",
 		"Deliver it again later.")
 )
 
@@ -131,7 +131,7 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, from forge.Forge
 	}
 	secrets, err := h.secrets(r.Context(), org, hook)
 	if err != nil {
-		return deliveryResponse{}, fmt.Errorf("take a webhook delivery: %w", err)
+		return deliveryResponse{}, fmt.Errorf("process a webhook delivery: %w", err)
 	}
 	body, release, err := h.readBody(w, r, len(secrets) > 0)
 	if err != nil {
@@ -149,7 +149,7 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, from forge.Forge
 	w.Header().Set(forge.HeaderResult, "verified")
 	answer, err := h.processDelivery(r.Context(), org, hook, from, d)
 	if _, is := problem.Of(err); err != nil && !is {
-		err = fmt.Errorf("take a webhook delivery: %w", err)
+		err = fmt.Errorf("process a webhook delivery: %w", err)
 	}
 	return answer, err
 }
@@ -194,7 +194,8 @@ func bodyReadError(err error) error {
 	case errors.As(err, &large):
 		return deliveryTooLarge
 	}
-	return problem.New(http.StatusBadRequest, "bad_request", "The body of the delivery broke off.", "Deliver it again.")
+	return problem.New(http.StatusBadRequest, "bad_request", "The body of the delivery is incomplete.",
+		"Deliver it again.")
 }
 
 // secrets returns the webhook's secret, and the previous one while that is still accepted; none
@@ -307,7 +308,7 @@ func pollPushed(ctx context.Context, tx *store.Tx, hook string, from forge.Forge
 	id := from.DeliveryID(d.Header)
 	if len(a.polled) > 0 {
 		if again, err := isDuplicate(ctx, tx, hook, from, id, d); err != nil || again {
-			return ignoredDelivery("delivery %s was taken before, so nothing is polled again; `nuon repos poll` polls "+
+			return ignoredDelivery("delivery %s was processed before, so nothing is polled again; `nuon repos poll` polls "+
 				"at any time",
 				id), err
 		}

@@ -158,7 +158,7 @@ func TestWebhook(t *testing.T) {
 	deliver(b.Org, h.id, now, forge.Sign(secret, now, body), body).expect(t, "a good delivery", http.StatusAccepted,
 		"polling", "main of "+repo.URL())
 	deliver(b.Org, h.id, now, forge.Sign(secret, now, body), body).expect(t, "a replay", http.StatusOK, "ignored",
-		"was taken before")
+		"was processed before")
 	deliver(b.Org, h.id, now, forge.Sign(secret, now, nil), nil).expect(t, "an empty delivery", http.StatusAccepted,
 		"polling", "every repository")
 	bad := []byte("{")
@@ -210,7 +210,7 @@ func TestWhatDeliveriesAreAnswered(t *testing.T) {
 			"https://git.example/acme/other.git; `nuon repos list`"},
 		{"gitea-push", []string{"git.example", "other.example"}, 202, "polling", "main of " + forgetest.Page +
 			", which has the same path as"},
-		{"gitea-push", []string{"git.example", "other.example"}, 200, "ignored", "was taken before"},
+		{"gitea-push", []string{"git.example", "other.example"}, 200, "ignored", "was processed before"},
 		{"gitea-push", nil, 202, "polling", "main of " + forgetest.Page},
 	} {
 		put()

@@ -99,14 +99,14 @@ func (t *template) policies(role installstack.Role) (managed, inline list) {
 			maxAttached)
 	case len(managed) > usualAttached:
 		t.report(diagnostic.Warning, where(role), "combine them in a policy",
-			"it has %d managed policies, and IAM allows %d where nobody raised the quota", len(managed), usualAttached)
+			"it has %d managed policies, and IAM allows %d unless the quota was raised", len(managed), usualAttached)
 	}
 	return managed, inline
 }
 
 func (t *template) checkDocument(where, what string, size, most int) {
 	if size > most {
-		t.errorf(where, "use wildcards in actions, or make two roles of it",
+		t.errorf(where, "use wildcards in actions, or split the role in two",
 			"%s would have up to %d bytes without spaces, and IAM allows %d", what, size, most)
 	}
 }

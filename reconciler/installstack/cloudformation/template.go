@@ -122,9 +122,10 @@ func (t *template) checkSize(raw []byte) {
 		what, hint  string
 		count, most int
 	}{
-		{"parameters", "have fewer inputs, secrets and roles that the customer sets", len(t.parameters), maxParameters},
-		{"resources", "have fewer roles and secrets", len(t.resources), maxResources},
-		{"outputs", "have fewer roles, secrets and inputs that the customer sets", len(t.outputs), maxOutputs},
+		{"parameters", "reduce the number of inputs, secrets and roles that the customer sets", len(t.parameters),
+			maxParameters},
+		{"resources", "reduce the number of roles and secrets", len(t.resources), maxResources},
+		{"outputs", "reduce the number of roles, secrets and inputs that the customer sets", len(t.outputs), maxOutputs},
 		{"bytes", "shorten the policies of roles", len(raw), maxBytes},
 	} {
 		if limit.count > limit.most {
@@ -133,7 +134,8 @@ func (t *template) checkSize(raw []byte) {
 		}
 	}
 	if bytes.Contains(raw, []byte("{{resolve:")) {
-		t.errorf("stack", "remove it", "a text has a dynamic reference, which CloudFormation would replace by a secret")
+		t.errorf("stack", "remove it", "a text contains a dynamic reference, which CloudFormation would replace with a "+
+			"secret")
 	}
 }
 

@@ -236,7 +236,7 @@ func (s *session) handleRejection(a *dryRunResult, err error, in changeContext) 
 		return nil
 	case apierrors.IsNotFound(err) && a.ref.Namespace != "" && status.Status().Details != nil &&
 		status.Status().Details.Kind == "namespaces":
-		return reject(a.desired, fmt.Errorf("there is no namespace %[1]s; make it with: kubectl create namespace %[1]s, "+
+		return reject(a.desired, fmt.Errorf("namespace %[1]s not found; create it with: kubectl create namespace %[1]s, "+
 			"add it to the manifest, or deploy first what makes it", a.ref.Namespace))
 	case isUntyped(err):
 		return reject(a.desired, untypedError(err))

@@ -164,7 +164,7 @@ kind: Nothing
 metadata: {name: a}
 `, "document 2 (line 6)", "the cluster has no kind Nothing of example.com/v1")
 	r.refusedWith("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: not-there}\n",
-		"there is no namespace not-there; make it with: kubectl create namespace not-there,")
+		"namespace not-there not found; create it with: kubectl create namespace not-there,")
 	r.refusedWith(strings.Replace(web, "replicas: 2", "replicaz: 2", 1)+`---
 apiVersion: v1
 kind: Service
