@@ -125,9 +125,9 @@ func (w *lineWriter) reaches(lines, bytes int) bool { return len(w.out) >= lines
 // changed writes removed or added lines until the given number of lines or
 // bytes is written. Others are the lines on the opposite side: a line is cut
 // such that its difference from its counterpart is shown.
-func (w *lineWriter) changed(op LineOp, lines, others []string, mostLines, mostBytes int) {
+func (w *lineWriter) changed(op LineOp, lines, others []string, maxLines, maxBytes int) {
 	for i, text := range lines {
-		if w.reaches(mostLines, mostBytes) {
+		if w.reaches(maxLines, maxBytes) {
 			w.more += len(lines) - i
 			return
 		}

@@ -106,10 +106,10 @@ func (o *running) run(ctx context.Context, install, action string) error {
 }
 
 // pause is the interval between two polls for the approval of a run's script, and
-// mostLooks the maximum number of polls if no digest was given.
+// maxPolls the maximum number of polls if no digest was given.
 const (
-	pause     = 500 * time.Millisecond
-	mostLooks = 4
+	pause    = 500 * time.Millisecond
+	maxPolls = 4
 )
 
 // begun waits until the run's script requires approval, if it does, and approves it or
@@ -127,7 +127,7 @@ func (o *running) begun(ctx context.Context, client *apiclient.Client, w api.Wor
 			return apiclient.Decode[api.Workflow](client.GetWorkflow(ctx, w.ID))
 		}
 		begun := step.Status != api.StepStatusPending
-		if w.Status != api.WorkflowStatusRunning || begun || o.script == "" && looks == mostLooks {
+		if w.Status != api.WorkflowStatusRunning || begun || o.script == "" && looks == maxPolls {
 			return w, nil
 		}
 		select {

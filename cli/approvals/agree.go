@@ -18,13 +18,13 @@ import (
 
 // This file displays what an answer covers, and asks for confirmation.
 
-// mostNamed is the maximum number of installs named where plans of a group are shown;
-// mostAsked is the maximum where a person is asked about them. mostIDs is the maximum
+// maxNamed is the maximum number of installs named where plans of a group are shown;
+// maxListed is the maximum where a person is asked about them. maxIDs is the maximum
 // number of ids in the command that an error suggests to scripts.
 const (
-	mostNamed = 12
-	mostAsked = 100
-	mostIDs   = 50
+	maxNamed  = 12
+	maxListed = 100
+	maxIDs    = 50
 )
 
 // alikeTo returns a waiting plan and the other waiting plans of its group, the given
@@ -79,7 +79,7 @@ func (a *answer) refuse(targets []api.Approval) error {
 	if a.reason != "" {
 		command += fmt.Sprintf(" --reason %q", a.reason)
 	}
-	if len(targets) > mostIDs {
+	if len(targets) > maxIDs {
 		return exitcode.Usagef("%s, which needs a terminal; without one, pass the IDs of the plans that you have "+
 			"reviewed (`nuon approvals list -o name`): %s ID…",
 			what, command)
@@ -118,7 +118,7 @@ func (a *answer) display(ctx context.Context, client *apiclient.Client, groups [
 		c.Messagef("%s %s on %s%s", review.Verb(t), review.Subject(t), review.Place(alike), id)
 		c.Messagef("  %s%s", each, effect(t, report))
 		if len(alike) > 1 {
-			c.Messagef("%s", c.Wrap("  at "+console.Line(review.Names(alike, mostAsked)), 2))
+			c.Messagef("%s", c.Wrap("  at "+console.Line(review.Names(alike, maxListed)), 2))
 		}
 		if scripts := review.Scripts(t); scripts != "" {
 			c.Messagef("%s", c.Wrap("  with "+console.Line(scripts), 2))

@@ -160,10 +160,10 @@ func (a *answer) respond(ctx context.Context, client *apiclient.Client, targets 
 	return done, nil
 }
 
-// mostTold is the maximum number of errors that are printed; tellEvery is the number
+// maxErrors is the maximum number of errors that are printed; tellEvery is the number
 // of answers after which progress is printed.
 const (
-	mostTold  = 20
+	maxErrors = 20
 	tellEvery = 100
 )
 
@@ -190,8 +190,8 @@ func (a *answer) respondAll(ctx context.Context, client *apiclient.Client,
 			break
 		}
 	}
-	if n := len(failed); n > mostTold {
-		failed = append(failed[:mostTold-1], fmt.Errorf("and %d more", n-mostTold+1))
+	if n := len(failed); n > maxErrors {
+		failed = append(failed[:maxErrors-1], fmt.Errorf("and %d more", n-maxErrors+1))
 	}
 	if len(failed) > 0 && len(targets) > 1 {
 		failed = slices.Insert(failed, 0, fmt.Errorf("answered %d of %d", len(done), len(targets)))

@@ -241,7 +241,7 @@ func nothing(ctx context.Context, w io.Writer, c *console.Console, client *apicl
 		return !review.UnderWay(i) || len(args) > 0 && !at(i, args)
 	})
 	for n, i := range all {
-		if n == mostUnderWay {
+		if n == maxBusyInstalls {
 			_, err := fmt.Fprintf(w, "  and %d more: `nuon installs list`\n", len(all)-n)
 			return err
 		}
@@ -253,8 +253,8 @@ func nothing(ctx context.Context, w io.Writer, c *console.Console, client *apicl
 	return nil
 }
 
-// mostUnderWay is the maximum number of installs named that have work in progress.
-const mostUnderWay = 10
+// maxBusyInstalls is the maximum number of installs named that have work in progress.
+const maxBusyInstalls = 10
 
 // at reports whether one of the words names an install, or one of its components.
 func at(i api.InstallSummary, words []string) bool {
@@ -312,7 +312,7 @@ func showOne(w io.Writer, c *console.Console, alike []api.Approval) error {
 	}
 	fmt.Fprintf(w, "%s %s on %s   (%s)\n", review.Verb(a), review.Subject(a), review.Place(alike), id)
 	if len(alike) > 1 {
-		fmt.Fprintln(w, c.Wrap("at "+console.Line(review.Names(alike, mostNamed)), 0))
+		fmt.Fprintln(w, c.Wrap("at "+console.Line(review.Names(alike, maxNamed)), 0))
 		fmt.Fprintln(w, c.Wrap(review.Placeholders, 0))
 	}
 	if a.Kind == api.ApprovalKindSettings && a.Author != "" {

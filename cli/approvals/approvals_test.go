@@ -368,7 +368,7 @@ func TestNothingToAnswer(t *testing.T) {
 			t.Errorf("of %s it printed %q, %v", install, out, err)
 		}
 	}
-	for range mostUnderWay {
+	for range maxBusyInstalls {
 		busy.installs = append(busy.installs, busy.installs[2])
 	}
 	if out, _, err := busy.run(t, "table", "review"); err != nil ||

@@ -26,8 +26,8 @@ func New(e *cmdenv.Env) *cobra.Command {
 	return c
 }
 
-// mostInRow is the maximum number of installs that a table row names.
-const mostInRow = 3
+// maxInRow is the maximum number of installs that a table row names.
+const maxInRow = 3
 
 func newList(e *cmdenv.Env) *cobra.Command {
 	var each bool
@@ -89,7 +89,7 @@ func together(e *cmdenv.Env, all []api.Approval) [][]string {
 func cells(alike []api.Approval) []string {
 	a, at := alike[0], alike[0].Install
 	if len(alike) > 1 {
-		at = fmt.Sprintf("%d: %s", len(alike), review.Names(alike, mostInRow))
+		at = fmt.Sprintf("%d: %s", len(alike), review.Names(alike, maxInRow))
 	}
 	why := cmp.Or(a.Because, a.Reason)
 	if a.Status != api.ApprovalStatusWaiting {

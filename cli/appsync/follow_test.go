@@ -151,7 +151,7 @@ func TestManyInstallsTakeFewLines(t *testing.T) {
 		s.Installs = append(s.Installs, api.InstallSummary{Name: fmt.Sprintf("i%03d", n), Status: status})
 	}
 	got := lines(s, true)
-	if last := got[len(got)-1].Text; len(got) != mostLines+1 || got[0].Text != "i000: deploying" ||
+	if last := got[len(got)-1].Text; len(got) != maxLines+1 || got[0].Text != "i000: deploying" ||
 		got[1].Text != "i010: deploying" ||
 		last != "and 980 more installs, 900 of 1000 are current" {
 		t.Errorf("%d lines from %q to %q", len(got), got[0].Text, last)

@@ -383,18 +383,18 @@ func lines(s api.Sync, withInstalls bool) []progress.Line {
 	return out
 }
 
-// mostLines is the maximum number of installs that the progress shows.
-const mostLines = 20
+// maxLines is the maximum number of installs that the progress shows.
+const maxLines = 20
 
 // worthALine returns the installs that the progress shows, and the number of the
 // others. If there are too many to show all, it leaves out those that are current.
 func worthALine(all []api.InstallSummary) (shown []api.InstallSummary, left int) {
-	if len(all) <= mostLines {
+	if len(all) <= maxLines {
 		return all, 0
 	}
 	isCurrent := func(i api.InstallSummary) bool { return i.Status == api.InstallSummaryStatusCurrent }
 	shown = slices.DeleteFunc(slices.Clone(all), isCurrent)
-	shown = shown[:min(len(shown), mostLines)]
+	shown = shown[:min(len(shown), maxLines)]
 	return shown, len(all) - len(shown)
 }
 

@@ -6,14 +6,14 @@ import (
 	"github.com/charmbracelet/lipgloss"
 )
 
-// leastWrapped is the minimum width to wrap text to; narrower columns are left to the terminal.
-const leastWrapped = 24
+// minWrapped is the minimum width to wrap text to; narrower columns are left to the terminal.
+const minWrapped = 24
 
 // Wrap breaks a line of prose at spaces to the terminal's width and indents
 // all lines except the first. In a pipe, and where the terminal is too narrow,
 // it returns text unchanged. A word that is too long is not broken.
 func (c *Console) Wrap(text string, indent int) string {
-	if !c.OutIsTerminal || c.Width-indent < leastWrapped || lipgloss.Width(text) <= c.Width {
+	if !c.OutIsTerminal || c.Width-indent < minWrapped || lipgloss.Width(text) <= c.Width {
 		return text
 	}
 	return strings.Join(pieces(text, c.Width, c.Width-indent), "\n"+strings.Repeat(" ", indent))
@@ -45,7 +45,7 @@ func (c *Console) fit(lines [][]string, widths []int) [][]string {
 		taken += w + 2
 	}
 	room := c.Width - taken
-	if last < 1 || room < leastWrapped || widths[last] <= room {
+	if last < 1 || room < minWrapped || widths[last] <= room {
 		return lines
 	}
 	var fitting [][]string

@@ -24,9 +24,9 @@ type text struct {
 	lines   strings.Builder
 }
 
-// mostReasons is the maximum number of reasons shown for a dependency; templates can
+// maxReasons is the maximum number of reasons shown for a dependency; templates can
 // read many outputs of a component.
-const mostReasons = 3
+const maxReasons = 3
 
 func (t *text) String() string {
 	if !t.graph.Reversed {
@@ -88,8 +88,8 @@ func (t *text) reasons(name string) {
 			continue
 		}
 		why := p.why
-		if more := len(why) - mostReasons; more > 0 {
-			why = append(why[:mostReasons:mostReasons], fmt.Sprintf("and %d more", more))
+		if more := len(why) - maxReasons; more > 0 {
+			why = append(why[:maxReasons:maxReasons], fmt.Sprintf("and %d more", more))
 		}
 		line := strings.Repeat(" ", indent) + "after " + console.Line(other)
 		if t.graph.Reversed {

@@ -195,18 +195,18 @@ func because(reason string) string {
 	return ": " + reason
 }
 
-// mostShown is the maximum number of characters shown of a component's output. Outputs
+// maxShown is the maximum number of characters shown of a component's output. Outputs
 // of charts can be kilobytes of JSON.
-const mostShown = 100
+const maxShown = 100
 
 // Bounded returns the beginning of a value that is too long to show, with a hint at
 // how to get all of it.
 func Bounded(v string) string {
 	all := []rune(v)
-	if len(all) <= mostShown {
+	if len(all) <= maxShown {
 		return v
 	}
-	return fmt.Sprintf("%s…  (%d bytes, -o json shows all)", string(all[:mostShown]), len(v))
+	return fmt.Sprintf("%s…  (%d bytes, -o json shows all)", string(all[:maxShown]), len(v))
 }
 
 // ShownValue returns a value for people; a sensitive one is never shown.

@@ -22,14 +22,14 @@ func TestNoInputsAreSaidSo(t *testing.T) {
 
 // TestLongOutputsAreCut checks that a chart's kilobytes of JSON do not hide everything else.
 func TestLongOutputsAreCut(t *testing.T) {
-	long := `{"web":"` + strings.Repeat("ä", 2*mostShown) + `"}`
+	long := `{"web":"` + strings.Repeat("ä", 2*maxShown) + `"}`
 	i := api.Install{Components: []api.InstallComponent{{Name: "web", Outputs: []api.OutputValue{{Name: "services",
 		Value: []byte(long)}, {Name: "short", Value: []byte(`"whole"`)}}}}}
 	var got strings.Builder
 	if err := show(&got, i); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`services         {"web":"` + strings.Repeat("ä", mostShown-8) +
+	for _, want := range []string{`services         {"web":"` + strings.Repeat("ä", maxShown-8) +
 		"…  (410 bytes, -o json shows all)\n", `short            "whole"` + "\n"} {
 		if !strings.Contains(got.String(), want) {
 			t.Errorf("no %q in:\n%s", want, got.String())

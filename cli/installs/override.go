@@ -116,8 +116,8 @@ func overrideMoves(was, change map[string]api.ComponentOverride) []Move {
 	return all
 }
 
-// mostOverrideLines is the number of lines that are shown of one override.
-const mostOverrideLines = 20
+// maxOverrideLines is the number of lines that are shown of one override.
+const maxOverrideLines = 20
 
 // overrideLines describes overrides for people, each with its text.
 func overrideLines(all map[string]api.ComponentOverride) []string {
@@ -131,7 +131,7 @@ func overrideLines(all map[string]api.ComponentOverride) []string {
 			lines = append(lines, "  "+key+" of "+name)
 			text := strings.Split(strings.TrimRight(texts[key], "\n"), "\n")
 			for i, line := range text {
-				if i == mostOverrideLines {
+				if i == maxOverrideLines {
 					lines = append(lines, "    …  (-o json shows all)")
 					break
 				}

@@ -40,8 +40,8 @@ func TestOverrideFlags(t *testing.T) {
 
 func TestOverrideLines(t *testing.T) {
 	got := overrideLines(map[string]api.ComponentOverride{"web": {HelmValues: "a: 1\nb:\n  c: 2\n"},
-		"db": {TFVars: strings.Repeat("x = 1\n", mostOverrideLines+1)}})
-	want := "overrides\n  tf_vars of db\n" + strings.Repeat("    x = 1\n", mostOverrideLines) +
+		"db": {TFVars: strings.Repeat("x = 1\n", maxOverrideLines+1)}})
+	want := "overrides\n  tf_vars of db\n" + strings.Repeat("    x = 1\n", maxOverrideLines) +
 		"    …  (-o json shows all)\n  helm_values of web\n    a: 1\n    b:\n      c: 2"
 	if d := cmp.Diff(want, strings.Join(got, "\n")); d != "" {
 		t.Error(d)

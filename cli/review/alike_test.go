@@ -267,7 +267,7 @@ func TestAThousandInstalls(t *testing.T) {
 	}
 	s.shows(t, "▸ hello web ×1000")
 	s.approveAll("1000")
-	if n := len(s.sent()); n != mostAtOnce {
+	if n := len(s.sent()); n != maxAtOnce {
 		t.Errorf("%d answers are on their way", n)
 	}
 	for i := range 999 {
@@ -309,12 +309,12 @@ func TestAnAnswerThatBreaksOff(t *testing.T) {
 		t.Errorf("says %v", err)
 	}
 	s.send(answered{id: all[0].ID, err: exitcode.With(exitcode.Unreachable, errors.New("cannot reach the control plane"))})
-	for _, a := range all[1:mostAtOnce] {
+	for _, a := range all[1:maxAtOnce] {
 		s.send(taken(a.ID, s.now))
 	}
 	s.shows(t,
 		"approved: web on 5 of 20; not install-0000, install-0006, install-0007 and 12 more: cannot reach the control plane")
-	if n := len(s.sent()); n != mostAtOnce {
+	if n := len(s.sent()); n != maxAtOnce {
 		t.Errorf("%d answers were sent", n)
 	}
 	s.shows(t, "No longer in the group (5 approved)")

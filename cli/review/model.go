@@ -98,8 +98,8 @@ type model struct {
 }
 
 const (
-	// mostNames is the maximum number of install names above a report.
-	mostNames = 12
+	// maxNames is the maximum number of install names above a report.
+	maxNames = 12
 	// justNow is how long a plan must have been on the screen before it can be
 	// answered. An earlier key press was meant for what was shown before.
 	justNow = 400 * time.Millisecond
@@ -212,15 +212,15 @@ func (m *model) listed(l listed) tea.Cmd {
 	return tea.Batch(again, m.fetch(), m.fates())
 }
 
-// mostFates is the maximum number of ended plans that are fetched at once.
-const mostFates = 20
+// maxEndedPlans is the maximum number of ended plans that are fetched at once.
+const maxEndedPlans = 20
 
 // fates fetches plans that no longer wait, to learn how they ended: the list
 // of waiting plans only omits them.
 func (m *model) fates() tea.Cmd {
 	var cmds []tea.Cmd
 	for _, i := range m.queue.items {
-		if len(cmds) == mostFates {
+		if len(cmds) == maxEndedPlans {
 			break
 		}
 		if i.ended && !i.settled && !i.loading {
@@ -318,7 +318,7 @@ func preface(at row) []paragraph {
 	out := []paragraph{{"", []terminal.Span{title, {Text: "   " + console.Line(id), Ink: terminal.Faint}}}}
 	if at.several() {
 		out = append(out, paragraph{"", []terminal.Span{
-			{Text: console.Line("at " + Names(approvals(at.alike()), mostNames))}}},
+			{Text: console.Line("at " + Names(approvals(at.alike()), maxNames))}}},
 			paragraph{"", []terminal.Span{{Text: Placeholders, Ink: terminal.Faint}}})
 	}
 	if a.Because != "" {

@@ -218,7 +218,7 @@ func TestQueueStaysSmall(t *testing.T) {
 			s.press("G")
 		}
 	}
-	if n := len(s.queue.items); n > mostEnded+4 {
+	if n := len(s.queue.items); n > maxEnded+4 {
 		t.Errorf("%d plans are kept", n)
 	}
 	if got := s.queue.current().lead().approval.ID; got != "apr_x10" {
@@ -243,7 +243,7 @@ func TestQueueStaysSmall(t *testing.T) {
 			open++
 		}
 	}
-	if open > mostPages+1 {
+	if open > maxPages+1 {
 		t.Errorf("%d reports are kept", open)
 	}
 }

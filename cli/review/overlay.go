@@ -39,11 +39,11 @@ func (m *model) help() []paragraph {
 	return out
 }
 
-// mostNamed is the maximum number of destroyed resources that a confirmation
-// lists. leastElse is the number of rows that the rest of the screen needs.
+// maxNamed is the maximum number of destroyed resources that a confirmation
+// lists. otherRows is the number of rows that the rest of the screen needs.
 const (
-	mostNamed = 5
-	leastElse = 9
+	maxNamed  = 5
+	otherRows = 9
 )
 
 // sheet returns the rows of the open question, which are drawn above the footer.
@@ -63,12 +63,12 @@ func (m *model) sheet() []strip {
 		}
 	case rejecting:
 		out := []strip{m.rule(m.width, "reject "+m.asking(), true, "")}
-		out = append(out, m.those(m.height-leastElse)...)
+		out = append(out, m.those(m.height-otherRows)...)
 		return append(out, strip{{"  Reason (shown to everyone; the same change is not requested again):", t.Faint}},
 			append(strip{{"  > ", t.Accent}}, m.typed.Show(m.width-6)...))
 	case confirming:
 		out := []strip{m.rule(m.width, "approve "+m.asking(), true, ""), m.stakes(at)}
-		room := m.height - leastElse
+		room := m.height - otherRows
 		those := m.those(room)
 		out = append(append(out, m.doomed(at, room-len(those))...), those...)
 		word := console.Line(m.word())
@@ -151,7 +151,7 @@ func (m *model) doomed(at row, room int) []strip {
 			rows = append(rows, strip{{fmt.Sprintf("  %3s ", c.Symbol()), m.theme.Bad}, {c.Title(), ""}})
 		}
 	}
-	room = min(mostNamed, room)
+	room = min(maxNamed, room)
 	switch {
 	case len(rows) <= room:
 		return rows

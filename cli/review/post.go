@@ -42,8 +42,8 @@ type batch struct {
 	err    error    // the first error
 }
 
-// mostAtOnce is the maximum number of answers in flight.
-const mostAtOnce = 6
+// maxAtOnce is the maximum number of answers in flight.
+const maxAtOnce = 6
 
 // errMoved is the error of an answer that was not sent because its plan had ended or changed.
 var errMoved = errors.New("it changed after it was shown")
@@ -51,7 +51,7 @@ var errMoved = errors.New("it changed after it was shown")
 // post sends queued answers up to the limit of answers in flight.
 func (m *model) post() tea.Cmd {
 	var cmds []tea.Cmd
-	for len(m.outbox) > 0 && len(m.flight) < mostAtOnce {
+	for len(m.outbox) > 0 && len(m.flight) < maxAtOnce {
 		l := m.outbox[0]
 		m.outbox = m.outbox[1:]
 		l.to.queued = false
@@ -171,15 +171,15 @@ func (m *model) leftOver() string {
 	}
 }
 
-// mostUnheard is the maximum number of in-flight answers that unheard names.
-const mostUnheard = 10
+// maxUnanswered is the maximum number of in-flight answers that unheard names.
+const maxUnanswered = 10
 
 // unheard returns an error that names the answers that were in flight when the screen closed,
 // whose result is unknown, and that counts the unsent ones. It is nil if there are none.
 func (m *model) unheard(code int) error {
 	var errs []error
 	for _, i := range m.queue.items {
-		if i.sending && len(errs) < mostUnheard {
+		if i.sending && len(errs) < maxUnanswered {
 			errs = append(errs, fmt.Errorf(
 				"the answer to %s was being sent; check with `nuon review %s --print` whether it arrived",
 				name(i.approval), i.approval.ID))

@@ -213,9 +213,9 @@ type queue struct {
 
 // Limits on ended plans in the queue (their number and age) and on the number of loaded reports.
 const (
-	mostEnded = 20
+	maxEnded  = 20
 	keepEnded = time.Minute
-	mostPages = 8
+	maxPages  = 8
 )
 
 func (q *queue) current() row {
@@ -299,7 +299,7 @@ func (q *queue) merge(now time.Time, l listed) (gone, changed []*item) {
 // tidy removes plans that ended a while ago, and the oldest ended ones above
 // the limit. The plans of a group are removed together, when all have ended.
 func (q *queue) tidy(now time.Time) {
-	current, tooMany := q.current(), -mostEnded
+	current, tooMany := q.current(), -maxEnded
 	together := q.together(now)
 	for _, i := range q.items {
 		if i.ended && !together[i] {
@@ -398,14 +398,14 @@ func (q *queue) readings() []*reading {
 	return slices.DeleteFunc(out, func(r *reading) bool { return r.view == nil })
 }
 
-// forget discards the least recently viewed reports above mostPages.
+// forget discards the least recently viewed reports above maxPages.
 func (q *queue) forget() {
 	open := q.readings()
 	if at := q.current(); !at.none() {
 		open = slices.DeleteFunc(open, func(r *reading) bool { return r == at.reading() })
 	}
 	slices.SortFunc(open, func(a, b *reading) int { return cmp.Or(b.seen.Compare(a.seen), cmp.Compare(a.of, b.of)) })
-	for _, r := range open[min(mostPages, len(open)):] {
+	for _, r := range open[min(maxPages, len(open)):] {
 		r.drop()
 	}
 }

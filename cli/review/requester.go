@@ -89,11 +89,11 @@ const (
 	patienceToRead = time.Minute // a report can be large
 )
 
-// page is the page size of lists. mostBusy is the maximum number of installs
+// page is the page size of lists. maxBusyInstalls is the maximum number of installs
 // with work in progress that the screen lists.
 const (
-	page     = 500
-	mostBusy = 10
+	page            = 500
+	maxBusyInstalls = 10
 )
 
 // desk makes requests to the control plane on behalf of the screen. Each of its methods
@@ -211,7 +211,7 @@ func (d *desk) busy(ctx context.Context) ([]string, error) {
 	var lines []string
 	for _, i := range got.Items {
 		if UnderWay(i) && d.wanted(api.Approval{App: i.App, Install: i.Name, InstallID: i.ID}) &&
-			len(lines) < mostBusy {
+			len(lines) < maxBusyInstalls {
 			lines = append(lines, console.Line(fmt.Sprintf("%s/%s: %s", i.App, i.Name, i.Reason)))
 		}
 	}

@@ -198,7 +198,7 @@ func (m *model) wholeText() []string {
 	var lines []string
 	add := func(what string, names []string) {
 		if len(names) > 0 {
-			lines = append(lines, what+console.Line(some(names, mostNamed))+".")
+			lines = append(lines, what+console.Line(some(names, maxNamed))+".")
 		}
 	}
 	add("Approves now: ", now)
@@ -224,7 +224,7 @@ func (m *model) wholeSheet() []strip {
 
 // fitsWhole reports whether the whole question fits on the screen. A question
 // that is only partly visible cannot be answered.
-func (m *model) fitsWhole() bool { return !m.small() && len(m.wholeSheet()) <= m.height-leastElse+3 }
+func (m *model) fitsWhole() bool { return !m.small() && len(m.wholeSheet()) <= m.height-otherRows+3 }
 
 // unheardWhole returns an error that names a workflow whose approval was in
 // flight when the screen closed.

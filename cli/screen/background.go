@@ -31,8 +31,8 @@ const (
 // before it opens. A later report changes the theme of the open screen (see Theme.Late).
 const AnswerWithin = 300 * time.Millisecond
 
-// mostSaid limits the terminal's report, in bytes.
-const mostSaid = 4096
+// maxAnswer limits the terminal's report, in bytes.
+const maxAnswer = 4096
 
 // Question requests the background color (xterm's OSC 11) and then the device attributes (DA1).
 // Every terminal answers DA1, so its answer ends the wait on terminals that do not support OSC 11.
@@ -107,7 +107,7 @@ func ask(ctx context.Context, c *console.Console, patience time.Duration) string
 		return ""
 	}
 	said := ""
-	for part := make([]byte, 256); !lastAnswer.MatchString(said) && len(said) < mostSaid; {
+	for part := make([]byte, 256); !lastAnswer.MatchString(said) && len(said) < maxAnswer; {
 		n, err := in.Read(part)
 		if said += string(part[:n]); err != nil {
 			break

@@ -130,12 +130,12 @@ func (g Group) ReleaseOf(newest int) string {
 	return at
 }
 
-// mostNamed is the maximum number of installs that are named one by one.
-const mostNamed = 3
+// maxNamed is the maximum number of installs that are named one by one.
+const maxNamed = 3
 
 // Several names a few installs, or returns the number of many.
 func Several(names []string) string {
-	if len(names) > mostNamed {
+	if len(names) > maxNamed {
 		return fmt.Sprintf("%d installs", len(names))
 	}
 	return strings.Join(names, ", ")

@@ -69,8 +69,8 @@ func (m Matter) Headline() string {
 // listed names installs in a sentence, but only some of many.
 func listed(names []string) string {
 	switch n := len(names); {
-	case n > mostNamed+1:
-		return fmt.Sprintf("%s and %d more installs", strings.Join(names[:mostNamed], ", "), n-mostNamed)
+	case n > maxNamed+1:
+		return fmt.Sprintf("%s and %d more installs", strings.Join(names[:maxNamed], ", "), n-maxNamed)
 	case n > 1:
 		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
 	}

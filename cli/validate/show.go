@@ -128,8 +128,8 @@ func isIdle(d diagnostic.Diagnostic) bool {
 	return d.Rule == "no-effect-yet" && d.Severity == diagnostic.Warning
 }
 
-// mostFiles is the maximum number of files that are named for one setting without effect.
-const mostFiles = 3
+// maxFiles is the maximum number of files that are named for one setting without effect.
+const maxFiles = 3
 
 // idle prints the settings without effect, one line for each, with the files that contain it.
 func (v *view) idle(c *config) {
@@ -146,8 +146,8 @@ func (v *view) idle(c *config) {
 	}
 	for _, word := range words {
 		in := files[word]
-		if more := len(in) - mostFiles; more > 1 {
-			in = append(in[:mostFiles:mostFiles], fmt.Sprintf("and %d more", more))
+		if more := len(in) - maxFiles; more > 1 {
+			in = append(in[:maxFiles:maxFiles], fmt.Sprintf("and %d more", more))
 		}
 		v.line("%s", v.console.Wrap(v.ink(inkOf(diagnostic.Warning), "warning:")+" "+console.Line(word)+" "+
 			v.ink(faint, "("+strings.Join(in, ", ")+")"), 4))

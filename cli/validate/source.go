@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// mostSource is the maximum size of files whose lines are shown, in bytes. No file
+// maxSource is the maximum size of files whose lines are shown, in bytes. No file
 // that a config may refer to is larger.
-const mostSource = 4 << 20
+const maxSource = 4 << 20
 
 // source reads lines of the files in one config directory. It reads only regular files
 // in it, and follows no links out of it.
@@ -50,7 +50,7 @@ func (s *source) line(name string, number int) (string, bool) {
 
 func (s *source) read(name string) []string {
 	local := filepath.FromSlash(name)
-	if info, err := s.root.Lstat(local); err != nil || !info.Mode().IsRegular() || info.Size() > mostSource {
+	if info, err := s.root.Lstat(local); err != nil || !info.Mode().IsRegular() || info.Size() > maxSource {
 		return nil
 	}
 	file, err := s.root.Open(local)
@@ -58,7 +58,7 @@ func (s *source) read(name string) []string {
 		return nil
 	}
 	defer func() { _ = file.Close() }() // only read
-	text, err := io.ReadAll(io.LimitReader(file, mostSource))
+	text, err := io.ReadAll(io.LimitReader(file, maxSource))
 	if err != nil {
 		return nil
 	}

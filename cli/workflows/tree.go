@@ -112,15 +112,15 @@ func showTree(out io.Writer, steps []api.Step, now time.Time) error {
 func Tree(steps []api.Step, now time.Time) []TreeLine { return treeOf(steps, now).lines }
 
 func treeOf(steps []api.Step, now time.Time) *tree {
-	t := &tree{now: now, width: len("  * approve  ") + leastName}
+	t := &tree{now: now, width: len("  * approve  ") + minName}
 	for _, n := range forest(steps) {
 		t.node(n, "  ", "  ")
 	}
 	return t
 }
 
-// leastName is the minimum width of a component's name, in columns.
-const leastName = 16
+// minName is the minimum width of a component's name, in columns.
+const minName = 16
 
 // tree collects lines, so that the status of all steps can be printed in one column at any depth.
 type tree struct {

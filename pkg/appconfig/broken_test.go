@@ -18,8 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "write what is said of the broken configs into their files")
 
-// leastBroken is the minimum number of broken configs, so that the table cannot shrink unnoticed.
-const leastBroken = 100
+// minBroken is the minimum number of broken configs, so that the table cannot shrink unnoticed.
+const minBroken = 100
 
 // TestBroken compares the diagnostics of each config in testdata/broken with the expected ones. A
 // file there has the files that differ from testdata/base.txtar, and the diagnostics in want. Its
@@ -31,8 +31,8 @@ const leastBroken = 100
 func TestBroken(t *testing.T) {
 	base := brokenBase(t)
 	files, err := filepath.Glob("testdata/broken/*.txtar")
-	if err != nil || len(files) < leastBroken {
-		t.Fatalf("found %d broken configs, want %d at least; %v", len(files), leastBroken, err)
+	if err != nil || len(files) < minBroken {
+		t.Fatalf("found %d broken configs, want %d at least; %v", len(files), minBroken, err)
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {

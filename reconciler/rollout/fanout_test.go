@@ -56,7 +56,7 @@ func TestFanOutReconcilesEveryInstall(t *testing.T) {
 	must(t, w.rollout.FanOut(t.Context(), w.org, w.appID))
 	before := meter.Statements()
 	w.reconcileRanges(r)
-	if got := meter.Statements() - before; got > 5*(mostStatements+11) {
+	if got := meter.Statements() - before; got > 5*(maxStatements+11) {
 		t.Errorf("five ranges of installs took %d statements", got)
 	}
 	w.want(w.list("select kind || ' ' || status || ' ' || count(*) from jobs group by kind, status"), "[sync queued 121]")

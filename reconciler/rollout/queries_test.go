@@ -10,9 +10,9 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// mostStatements bounds the statements to reconcile one install, including those that
+// maxStatements bounds the statements to reconcile one install, including those that
 // begin and end its transaction.
-const mostStatements = 8
+const maxStatements = 8
 
 // TestReconcileCostsFewStatements: the number of statements does not depend on the
 // number of components, and nothing is written if nothing changed.
@@ -28,7 +28,7 @@ func TestReconcileCostsFewStatements(t *testing.T) {
 	must(t, r.Reconcile(t.Context(), w.org, w.install)) // connects, and prepares its statements
 	before, rows := meter.Statements(), w.one("select sum(xmin::text::bigint)::text from install_components")
 	must(t, r.Reconcile(t.Context(), w.org, w.install))
-	if got := meter.Statements() - before; got > mostStatements {
+	if got := meter.Statements() - before; got > maxStatements {
 		t.Errorf("reconciling an install took %d statements", got)
 	}
 	w.want(w.one("select sum(xmin::text::bigint)::text from install_components"), rows)

@@ -27,10 +27,10 @@ var DefaultLimits = Limits{
 	AttemptVersions: 10, AttemptBytes: 256 << 20, InstallVersions: 5000, InstallBytes: 4 << 30,
 }
 
-// leastVersions returns how many of a component's newest versions stay when its install has reached
+// minVersions returns how many of a component's newest versions stay when its install has reached
 // its limit: more than one attempt can write, so that no single attempt can displace the versions
 // from before it.
-func (l Limits) leastVersions() int32 {
+func (l Limits) minVersions() int32 {
 	return int32(min(2*l.AttemptVersions, math.MaxInt32)) //nolint:gosec // bounded
 }
 
@@ -99,7 +99,7 @@ func (s *Service) evictVersions(ctx context.Context, tx *store.Tx, in incoming) 
 			s.limits.AttemptVersions, mebibytes(s.limits.AttemptBytes)), nil
 	}
 	if !installFits() {
-		old, err := tx.SupersededStates(ctx, tx.Org, in.subject.Component, s.limits.leastVersions())
+		old, err := tx.SupersededStates(ctx, tx.Org, in.subject.Component, s.limits.minVersions())
 		if err != nil {
 			return "", err
 		}

@@ -155,8 +155,8 @@ func (s *search) text(file, place string, text []byte) {
 	}
 }
 
-// mostUnpacked bounds the uncompressed size of one text, in bytes.
-const mostUnpacked = 64 << 20
+// maxUnpacked bounds the uncompressed size of one text, in bytes.
+const maxUnpacked = 64 << 20
 
 // unpacked returns the content of gzip data, or nil for other data.
 func unpacked(text []byte) []byte {
@@ -164,7 +164,7 @@ func unpacked(text []byte) []byte {
 	if err != nil {
 		return nil
 	}
-	plain, _ := io.ReadAll(io.LimitReader(z, mostUnpacked)) // a readable prefix is searched as well
+	plain, _ := io.ReadAll(io.LimitReader(z, maxUnpacked)) // a readable prefix is searched as well
 	return plain
 }
 

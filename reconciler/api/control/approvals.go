@@ -10,9 +10,9 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// mostReports is the maximum number of plans in one list with reports, each of which may have
+// maxReports is the maximum number of plans in one list with reports, each of which may have
 // several megabytes.
-const mostReports = 50
+const maxReports = 50
 
 // ListApprovals implements GET /v1/approvals.
 func (s *Server) ListApprovals(ctx context.Context, r ListApprovalsRequestObject) (ListApprovalsResponseObject, error) {
@@ -30,7 +30,7 @@ func (s *Server) ListApprovals(ctx context.Context, r ListApprovalsRequestObject
 		}
 		most := page(r.Params.Limit)
 		if !r.Params.Brief {
-			most = min(most, mostReports+1)
+			most = min(most, maxReports+1)
 		}
 		rows, err := tx.ViewApprovals(ctx, store.ViewApprovalsParams{
 			OrgID: tx.Org, Status: orElse(string(r.Params.Status), "waiting"), InstallID: install,

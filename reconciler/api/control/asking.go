@@ -45,8 +45,8 @@ func (s *Server) CreateWorkflow(
 	return CreateWorkflow201JSONResponse(asked), err
 }
 
-// mostNamed is the maximum number of components that one request may name.
-const mostNamed = 1000
+// maxNamed is the maximum number of components that one request may name.
+const maxNamed = 1000
 
 // checkWish refuses a request that is invalid for any install.
 func checkWish(n api.NewWorkflow) error {
@@ -58,8 +58,8 @@ func checkWish(n api.NewWorkflow) error {
 	case !n.Kind.Valid():
 		return oneOf(false, "bad_kind", "kind of workflow that can be requested", string(n.Kind), "deploy", "teardown",
 			"deprovision", "action")
-	case len(n.Components) > mostNamed:
-		return bad(fmt.Sprintf("more than %d components are named", mostNamed), "Name fewer.")
+	case len(n.Components) > maxNamed:
+		return bad(fmt.Sprintf("more than %d components are named", maxNamed), "Name fewer.")
 	case len(n.Components) > 0 && !deploy && !teardown:
 		return bad(fmt.Sprintf("components can only be set for a deploy or a teardown, not for kind %s", n.Kind),
 			"Leave them out.")
@@ -121,7 +121,7 @@ func (s *Server) outcome(ctx context.Context, tx *store.Tx, install store.Instal
 	}
 	if asked.Workflow.ID == "" {
 		running, err := tx.ViewWorkflows(ctx, store.ViewWorkflowsParams{
-			OrgID: tx.Org, InstallID: install.ID, Status: "running", Before: before(""), Most: mostRunning,
+			OrgID: tx.Org, InstallID: install.ID, Status: "running", Before: before(""), Most: maxRunning,
 		})
 		if err != nil {
 			return err
@@ -134,8 +134,8 @@ func (s *Server) outcome(ctx context.Context, tx *store.Tx, install store.Instal
 	return err
 }
 
-// mostRunning is the maximum number of an install's running workflows that are searched.
-const mostRunning = 100
+// maxRunning is the maximum number of an install's running workflows that are searched.
+const maxRunning = 100
 
 // already returns the running workflow that does what the request asks for, or why there is none. A
 // workflow that only plans or runs an action does not count.

@@ -12,8 +12,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// mostReason bounds a person's reason for a pin, in bytes.
-const mostReason = 500
+// maxReason bounds a person's reason for a pin, in bytes.
+const maxReason = 500
 
 // PinInstall implements POST /v1/installs/{install}/pin.
 func (s *Server) PinInstall(ctx context.Context, r PinInstallRequestObject) (PinInstallResponseObject, error) {
@@ -21,7 +21,7 @@ func (s *Server) PinInstall(ctx context.Context, r PinInstallRequestObject) (Pin
 		return nil, problem.New(http.StatusUnprocessableEntity, "bad_release", "releases are numbered from 1",
 			"Use one that `nuon releases list` shows.")
 	}
-	if len(r.Body.Reason) > mostReason || strings.ContainsFunc(r.Body.Reason, unicode.IsControl) {
+	if len(r.Body.Reason) > maxReason || strings.ContainsFunc(r.Body.Reason, unicode.IsControl) {
 		return nil, problem.New(http.StatusUnprocessableEntity, "bad_reason",
 			"the reason is too long or has a control character", "Write one line of at most 500 bytes.")
 	}

@@ -24,8 +24,8 @@ import (
 
 // Limits of an install's labels.
 const (
-	mostLabels     = 64
-	mostLabelBytes = 256 // of one value
+	maxLabels     = 64
+	maxLabelBytes = 256 // of one value
 )
 
 var labelName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_./-]{0,61}[A-Za-z0-9])?$`)
@@ -155,19 +155,19 @@ func (s *settings) label(given map[string]string) error {
 		case !labelName.MatchString(name):
 			return problem.New(http.StatusUnprocessableEntity, "bad_label", "a label cannot be named "+quoted(name),
 				"Use letters, digits, _, ., / and -, at most 63, a letter or digit at both ends.")
-		case len(value) > mostLabelBytes || strings.ContainsFunc(value, unicode.IsControl):
+		case len(value) > maxLabelBytes || strings.ContainsFunc(value, unicode.IsControl):
 			return problem.New(http.StatusUnprocessableEntity, "bad_label",
 				"the value of label "+quoted(name)+" is too long, or has a control character",
-				fmt.Sprintf("Use one line of at most %d bytes.", mostLabelBytes))
+				fmt.Sprintf("Use one line of at most %d bytes.", maxLabelBytes))
 		case value == "":
 			delete(s.labels, name)
 		default:
 			s.labels[name] = value
 		}
 	}
-	if len(s.labels) > mostLabels {
+	if len(s.labels) > maxLabels {
 		return problem.New(http.StatusUnprocessableEntity, "bad_label",
-			fmt.Sprintf("the install would have more than %d labels", mostLabels), "Remove some.")
+			fmt.Sprintf("the install would have more than %d labels", maxLabels), "Remove some.")
 	}
 	return nil
 }
@@ -198,8 +198,8 @@ func (s *settings) toggle(config *appconfig.App, given map[string]bool) error {
 	return nil
 }
 
-// mostOverrides bounds the components that an install overrides values of.
-const mostOverrides = 200
+// maxOverrides bounds the components that an install overrides values of.
+const maxOverrides = 200
 
 // override sets the values of components that differ for the install; an empty override removes those of a component.
 func (s *settings) override(config *appconfig.App, given map[string]api.ComponentOverride) error {
@@ -215,9 +215,9 @@ func (s *settings) override(config *appconfig.App, given map[string]api.Componen
 			set[name], s.overrides[name] = over, over
 		}
 	}
-	if len(s.overrides) > mostOverrides {
+	if len(s.overrides) > maxOverrides {
 		return problem.New(http.StatusUnprocessableEntity, "bad_override",
-			fmt.Sprintf("the install would override values of more than %d components", mostOverrides), "Remove some.")
+			fmt.Sprintf("the install would override values of more than %d components", maxOverrides), "Remove some.")
 	}
 	err := config.CheckOverrides(set)
 	if err == nil && len(set) > 0 {
@@ -310,7 +310,7 @@ func checkAccount(given map[string]map[string]string) error {
 			if !slices.Contains(keys, key) {
 				return bad("an " + kind + " has no " + quoted(key))
 			}
-			if len(value) > mostLabelBytes || strings.ContainsFunc(value, unicode.IsControl) {
+			if len(value) > maxLabelBytes || strings.ContainsFunc(value, unicode.IsControl) {
 				return bad("the " + key + " of the account is too long, or has a control character")
 			}
 			if wrong := appconfig.AccountIDProblem(key, value); wrong != "" {

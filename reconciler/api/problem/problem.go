@@ -140,8 +140,8 @@ func Writer(log *slog.Logger) func(http.ResponseWriter, *http.Request, error) {
 	}
 }
 
-// mostOfDecodeError bounds how much of a decoder's error goes back to the client, in bytes.
-const mostOfDecodeError = 300
+// maxDecodeError bounds how much of a decoder's error goes back to the client, in bytes.
+const maxDecodeError = 300
 
 // Undecodable answers a request that could not be decoded: 413 for a body that is too large, 400
 // for everything else. A decoder's error describes the client's own input, so it is safe to
@@ -152,8 +152,8 @@ func Undecodable(w http.ResponseWriter, _ *http.Request, err error) {
 		return
 	}
 	words := err.Error()
-	if len(words) > mostOfDecodeError {
-		words = words[:mostOfDecodeError] + "…"
+	if len(words) > maxDecodeError {
+		words = words[:maxDecodeError] + "…"
 	}
 	Write(w, New(http.StatusBadRequest, "bad_request", "The request is not valid for this route.", words))
 }

@@ -44,9 +44,9 @@ const (
 	strangerBurst = 300
 )
 
-// mostKept bounds each of the tables. A dropped entry does no harm: the next request adds the
+// maxEntries bounds each of the tables. A dropped entry does no harm: the next request adds the
 // caller again.
-const mostKept = 1 << 16
+const maxEntries = 1 << 16
 
 // Quota counts requests. It is safe for concurrent use.
 type Quota struct {
@@ -150,7 +150,7 @@ func owe[K comparable](table map[K]*rate.Limiter, key K, now time.Time) {
 // room makes room in a full table. It removes idle entries first. If that does not free half of
 // it, it clears the table: with so many active entries at once, no single one is the problem.
 func room[K comparable](table map[K]*rate.Limiter, now time.Time) {
-	if len(table) < mostKept {
+	if len(table) < maxEntries {
 		return
 	}
 	for key, limit := range table {
@@ -158,7 +158,7 @@ func room[K comparable](table map[K]*rate.Limiter, now time.Time) {
 			delete(table, key)
 		}
 	}
-	if len(table) > mostKept/2 {
+	if len(table) > maxEntries/2 {
 		clear(table)
 	}
 }

@@ -196,17 +196,17 @@ func TestMemoryIsBounded(t *testing.T) {
 	for range strangerBurst {
 		c.Bad("x", false, busy)
 	}
-	for i := range mostKept + 1000 {
+	for i := range maxEntries + 1000 {
 		c.Bad("x", false, from(fmt.Sprintf("10.%d.%d.%d:1", i>>16, i>>8&255, i&255)))
 		c.Good(fmt.Sprint("credential", i), fmt.Sprint("caller", i))
 		c.Bad(fmt.Sprint("void", i), true, busy)
-		if i == mostKept-2000 {
+		if i == maxEntries-2000 {
 			c.now = c.now.Add(time.Second) // the ones so far are idle now
 		}
 	}
 	for name, n := range map[string]int{"callers": len(c.callers), "known": len(c.known), "void": len(c.void),
 		"strangers": len(c.strangers)} {
-		if n > mostKept {
+		if n > maxEntries {
 			t.Errorf("%d %s are kept", n, name)
 		}
 	}

@@ -245,8 +245,8 @@ const (
 	// largestManifest bounds the bytes read of a manifest, or of the list of an image's content; nuon's
 	// own manifests have less than 2 KiB.
 	largestManifest = mib
-	// mostCached bounds the digests in the cache of parts, which is cleared when it is full.
-	mostCached = 100_000
+	// maxCached bounds the digests in the cache of parts, which is cleared when it is full.
+	maxCached = 100_000
 )
 
 // partsOf returns the parts of an artifact.
@@ -270,7 +270,7 @@ func (p *proxy) partsOf(ctx context.Context, ref api.ArtifactRef) (parts, error)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.cached > mostCached {
+	if p.cached > maxCached {
 		clear(p.parts)
 		p.cached = 0
 	}
